@@ -1,0 +1,182 @@
+package rl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/dtypes/gotype"
+	"github.com/gomlx/compute/shapes"
+)
+
+// Axis is what a component's state, or a value, may be split along.
+type Axis uint8
+
+// The axes.
+const (
+	None    Axis = iota
+	Envs         // environments; sharded in multiples of the environment's block
+	Agents       // agents of one group
+	Members      // population, ensemble, opponent pool
+	Rows         // rows of a learner's batch
+)
+
+func (a Axis) String() string {
+	return [...]string{"none", "environments", "agents", "members", "rows"}[a]
+}
+
+// Component is state with a home: parameters, an optimiser, a replay buffer, a
+// batch of environments. A run's state is its components' state and its
+// counters, so what every component saves here is what a checkpoint holds.
+//
+// An author's own type joins by implementing Component and registering with
+// Scope.Register.
+type Component interface {
+	// Axis is what the state may be split along.
+	Axis() Axis
+	// Save puts the whole state.
+	Save(*State)
+	// Load takes it back; it returns s.Err() or an error of its own.
+	Load(*State) error
+}
+
+// Array is a piece of state: data in row-major order.
+type Array struct {
+	Name  string
+	Shape shapes.Shape
+	Flat  any // a slice of the shape's dtype
+}
+
+// State is the named arrays that components save and load.
+type State struct {
+	prefix string
+	set    *stateSet
+}
+
+type stateSet struct {
+	dev    *Device
+	arrays map[string]Array
+	err    error
+}
+
+// NewState is an empty state whose tensors live on s's device.
+func NewState(s *Scope) *State {
+	return &State{set: &stateSet{dev: s.dev, arrays: map[string]Array{}}}
+}
+
+// At is the part of the state under a name.
+func (s *State) At(name string) *State { return &State{s.prefix + name + "/", s.set} }
+
+// Add puts an array under its name, relative to s.
+func (s *State) Add(a Array) {
+	a.Name = s.prefix + a.Name
+	if _, twice := s.set.arrays[a.Name]; twice {
+		failf("state %q is saved twice", a.Name)
+	}
+	s.set.arrays[a.Name] = a
+}
+
+// Put saves a tensor; an absent one is not saved.
+func (s *State) Put(name string, t Tensor) {
+	if t.Ok() {
+		s.Add(Array{name, t.Shape(), t.host()})
+	}
+}
+
+// Get is the tensor saved under name.
+func (s *State) Get(name string) Tensor {
+	a, ok := s.array(name)
+	if !ok {
+		return Tensor{}
+	}
+	return s.set.dev.from(a.Flat, a.Shape)
+}
+
+// Has reports whether something was saved under name.
+func (s *State) Has(name string) bool {
+	_, ok := s.set.arrays[s.prefix+name]
+	return ok
+}
+
+// children are the names directly under s that have more below them, sorted.
+func (s *State) children() []string {
+	var out []string
+	for name := range s.set.arrays {
+		if rest, ok := strings.CutPrefix(name, s.prefix); ok {
+			if child, _, deeper := strings.Cut(rest, "/"); deeper {
+				out = append(out, child)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (s *State) array(name string) (Array, bool) {
+	a, ok := s.set.arrays[s.prefix+name]
+	if !ok {
+		s.fail(fmt.Errorf("state %q is missing", s.prefix+name))
+	}
+	return a, ok
+}
+
+// GetLike is Get for a tensor that must have like's shape.
+func (s *State) GetLike(name string, like Tensor) Tensor {
+	a, ok := s.array(name)
+	if ok && !a.Shape.Equal(like.Shape()) {
+		s.fail(fmt.Errorf("state %q has shape %s, want %s", a.Name, a.Shape, like.Shape()))
+		ok = false
+	}
+	if !ok {
+		return Tensor{}
+	}
+	return s.set.dev.from(a.Flat, a.Shape)
+}
+
+func (s *State) fail(err error) {
+	if s.set.err == nil {
+		s.set.err = err
+	}
+}
+
+// Err is the first thing that was missing or had another shape.
+func (s *State) Err() error { return s.set.err }
+
+// Arrays are all arrays in name order.
+func (s *State) Arrays() []Array {
+	out := make([]Array, 0, len(s.set.arrays))
+	for _, a := range s.set.arrays {
+		out = append(out, a)
+	}
+	slices.SortFunc(out, func(a, b Array) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// PutSlice saves Go numbers.
+func PutSlice[T gotype.Supported](s *State, name string, x []T) {
+	s.Add(Array{name, shapes.Make(dtypes.FromGenericsType[T](), len(x)), slices.Clone(x)})
+}
+
+// GetSlice is what PutSlice saved.
+func GetSlice[T gotype.Supported](s *State, name string) []T {
+	a, ok := s.array(name)
+	if !ok {
+		return nil
+	}
+	x, ok := a.Flat.([]T)
+	if !ok {
+		s.fail(fmt.Errorf("state %q holds %s", a.Name, a.Shape.DType))
+	}
+	return slices.Clone(x)
+}
+
+// GetSliceN is GetSlice of exactly n numbers.
+func GetSliceN[T gotype.Supported](s *State, name string, n int) []T {
+	x := GetSlice[T](s, name)
+	if s.Err() == nil && len(x) != n {
+		s.fail(fmt.Errorf("state %q has %d elements, want %d", s.prefix+name, len(x), n))
+		return make([]T, n)
+	}
+	return x
+}

@@ -1,0 +1,149 @@
+package rl
+
+import (
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
+)
+
+// Ctx is a graph function under construction: the graph, the parameters it may
+// read and the random draws it may make.
+type Ctx struct {
+	dev   *Device
+	scope *Scope // nil in the vocabulary's own small operations
+	graph *graph.Graph
+	draws []draw
+	key   *graphKey // set where the key itself is a graph value
+	cells map[*cell]*graph.Node // statistics read by the graph
+}
+
+type ctxLink struct{}
+
+// newGraph starts c's graph.
+func (c *Ctx) newGraph(name string) {
+	c.graph = graph.NewGraph(c.dev.backend, name)
+	c.graph.AttachState(ctxLink{}, c)
+	if c.scope != nil {
+		model.SetStore(c.graph, c.scope.store)
+	}
+}
+
+// ctxOf is the construction that the first node among tensors belongs to, or
+// nil if all are values.
+func ctxOf(in []Tensor) *Ctx {
+	for _, t := range in {
+		if t.node != nil {
+			return t.node.Graph().State(ctxLink{}).(*Ctx)
+		}
+	}
+	return nil
+}
+
+// Graph is the GoMLX graph under construction.
+func (c *Ctx) Graph() *graph.Graph { return c.graph }
+
+// Scope is the GoMLX scope that holds p's parameters: any GoMLX layer builds on
+// it. Asking twice gives the same parameters, so a network may be applied to
+// several inputs of one graph.
+func (c *Ctx) Scope(p *Params) *model.Scope {
+	if c.scope == nil || p.scope != c.scope {
+		failf("parameters %q belong to another scope", p.name)
+	}
+	return c.scope.store.RootScope().At("%s", p.name)
+}
+
+// read is the graph value of a cell that is no GoMLX variable.
+func (c *Ctx) read(x *cell) *graph.Node {
+	if n, ok := c.cells[x]; ok {
+		return n
+	}
+	if c.cells == nil {
+		c.cells = map[*cell]*graph.Node{}
+	}
+	n := graph.Parameter(c.graph, "read:"+x.path, x.value.Shape())
+	c.cells[x] = n
+	return n
+}
+
+// InitKey is the key of the initial value of what lies at path, so that
+// parameters do not depend on the order in which they were made.
+func (c *Ctx) InitKey(path string) Key { return c.scope.Key("init").Use(path) }
+
+// Const is a float32 scalar in the graph.
+func (c *Ctx) Const(x float64) *graph.Node { return graph.Scalar(c.graph, dtypes.Float32, x) }
+
+// lift turns values among in into constants of the graph.
+func (c *Ctx) lift(in []Tensor) []Tensor {
+	out := make([]Tensor, len(in))
+	for i, t := range in {
+		if t.val != nil {
+			t = Wrap(c.constant(t))
+		}
+		out[i] = t
+	}
+	return out
+}
+
+func (c *Ctx) constant(t Tensor) *graph.Node {
+	x := tensors.FromShape(t.val.shape)
+	check(x.MutableFlatData(func(flat any) { dtypes.CopyAnySlice(flat, t.host()) }))
+	return graph.ConstTensor(c.graph, x)
+}
+
+// draw is a block of random numbers that a graph function asked for. Outside a
+// lowered loop they are an input, filled in Go by the definition in key.go: at
+// the batch sizes of a rollout that is much cheaper than the same integer
+// arithmetic as graph operations, and the bits are the same.
+type draw struct {
+	use     string
+	rows, n int
+	handle  graph.ParameterHandle
+}
+
+// Uniform draws numbers in (0,1), one block of dims[1:] for each of dims[0]
+// rows, as the row's global index and the key of the call determine. A use may
+// be drawn once in a graph function.
+func (c *Ctx) Uniform(use string, dims ...int) *graph.Node {
+	if len(dims) == 0 {
+		failf("draw %q needs a row axis", use)
+	}
+	n := 1
+	for _, d := range dims[1:] {
+		n *= d
+	}
+	if c.key != nil {
+		return graph.Reshape(c.key.use(use).uniform(dims[0], n), dims...)
+	}
+	for _, d := range c.draws {
+		if d.use == use {
+			failf("random use %q is drawn twice in one graph function: give each draw its own name", use)
+		}
+	}
+	p := graph.Parameter(c.graph, "draw:"+use, shapes.Make(dtypes.Float32, dims...))
+	c.draws = append(c.draws, draw{use, dims[0], n, p.GetParameterHandle()})
+	return p
+}
+
+// Normal draws standard normal numbers by the Box-Muller transform.
+func (c *Ctx) Normal(use string, dims ...int) *graph.Node {
+	pair := c.Uniform(use, append(append([]int(nil), dims...), 2)...)
+	last := pair.Rank() - 1
+	u := graph.Split(pair, last, 2)
+	r := graph.Sqrt(graph.MulScalar(graph.Log(graph.Squeeze(u[0], last)), -2.0))
+	return graph.Mul(r, graph.Cos(graph.MulScalar(graph.Squeeze(u[1], last), 2*3.14159265358979323846)))
+}
+
+// Gumbel draws standard Gumbel numbers: the largest of logits plus these is a
+// sample of the categorical distribution.
+func (c *Ctx) Gumbel(use string, dims ...int) *graph.Node {
+	return graph.Neg(graph.Log(graph.Neg(graph.Log(c.Uniform(use, dims...)))))
+}
+
+// fill makes the input tensor of a draw.
+func (d draw) fill(dev *Device, k Key, shape shapes.Shape) Tensor {
+	return dev.fresh(shape, func(flat any) { k.Use(d.use).fillUniform(flat.([]float32), d.n) })
+}
+
+func makeFlat(s shapes.Shape) any { return dtypes.MakeAnySlice(s.DType, s.Size()) }

@@ -1,0 +1,99 @@
+package rl
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/shapes"
+)
+
+// Device is where tensors live and graph functions run: a GoMLX backend, and
+// the small programs that the vocabulary's own operations were compiled to.
+type Device struct {
+	backend compute.Backend
+	shared  bool // buffers are ordinary memory
+
+	mu  sync.Mutex
+	ops map[string]*program
+}
+
+// NewDevice makes a device of a GoMLX backend.
+func NewDevice(b compute.Backend) *Device {
+	return &Device{backend: b, shared: b.HasSharedBuffers(), ops: map[string]*program{}}
+}
+
+// Backend is the GoMLX backend that the device computes with.
+func (d *Device) Backend() compute.Backend { return d.backend }
+
+// from copies flat, a slice of shape's dtype, onto the device.
+func (d *Device) from(flat any, shape shapes.Shape) Tensor {
+	buf, err := d.backend.BufferFromFlatData(0, flat, shape)
+	check(err)
+	return Tensor{val: &value{shape: shape, dev: d, buf: buf}}
+}
+
+// fresh is a tensor of the shape whose memory fill writes before anyone else
+// sees it.
+func (d *Device) fresh(shape shapes.Shape, fill func(flat any)) Tensor {
+	if !d.shared {
+		flat := makeFlat(shape)
+		fill(flat)
+		return d.from(flat, shape)
+	}
+	buf, flat, err := d.backend.NewSharedBuffer(0, shape)
+	check(err)
+	fill(flat)
+	return Tensor{val: &value{shape: shape, dev: d, buf: buf}}
+}
+
+// device is the first device found among tensors; constants have none.
+func device(tensors []Tensor) *Device {
+	for _, t := range tensors {
+		if t.val != nil && t.val.dev != nil {
+			return t.val.dev
+		}
+	}
+	failf("no tensor among the arguments lives on a device")
+	return nil
+}
+
+// op runs one of the vocabulary's own functions on values, compiled once for
+// each combination of name and shapes, or builds it into the graph that its
+// arguments belong to. The name says everything that build depends on.
+func op(name string, in []Tensor, build func(c *Ctx, in []Tensor) []Tensor) []Tensor {
+	if c := ctxOf(in); c != nil {
+		return build(c, c.lift(in))
+	}
+	d := device(in)
+	return d.compiled(signature(name, in), func() *program {
+		return compile(&Ctx{dev: d}, name, in, build)
+	}).run(Key{}, in)
+}
+
+// compiled is the program under key, made on first use.
+func (d *Device) compiled(key string, make func() *program) *program {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p, ok := d.ops[key]
+	if !ok {
+		p = make()
+		d.ops[key] = p
+	}
+	return p
+}
+
+// signature is a name with the shapes of its arguments.
+func signature(name string, in []Tensor) string {
+	var b strings.Builder
+	b.WriteString(name)
+	for _, t := range in {
+		if t.Ok() {
+			fmt.Fprintf(&b, "|%s", t.Shape())
+		} else {
+			b.WriteString("|-")
+		}
+	}
+	return b.String()
+}

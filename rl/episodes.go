@@ -1,0 +1,107 @@
+package rl
+
+// Episode is one that ended: the sum of its rewards and its length.
+type Episode struct {
+	Env    int   // global index
+	Step   int64 // steps of all environments when it ended
+	Return float64
+	Length int64
+}
+
+// EpisodeWindow is how many of the last episodes the reported mean is over.
+const EpisodeWindow = 100
+
+// Episodes follows the episodes of a scope's environments. Its state is part of
+// the run's, so that a resumed run reports what an unbroken one would.
+type Episodes struct {
+	returns []float64 // of the episodes under way, by environment
+	lengths []int64
+	count   int64
+	window  []Episode // the last EpisodeWindow, oldest first
+	fresh   []Episode // since the last Take
+}
+
+func newEpisodes() *Episodes { return &Episodes{} }
+
+// Record follows one step of environments lo, lo+1, ...: their rewards, and
+// which of their episodes are over. Episodes are ordered by step, then
+// environment.
+func (e *Episodes) Record(lo int, step int64, reward []float64, over []bool) {
+	for len(e.returns) < len(over) {
+		e.returns, e.lengths = append(e.returns, 0), append(e.lengths, 0)
+	}
+	for i := range over {
+		e.returns[i] += reward[i]
+		e.lengths[i]++
+		if over[i] {
+			e.add(Episode{Env: lo + i, Step: step, Return: e.returns[i], Length: e.lengths[i]})
+			e.returns[i], e.lengths[i] = 0, 0
+		}
+	}
+}
+
+func (e *Episodes) add(x Episode) {
+	e.count++
+	e.fresh = append(e.fresh, x)
+	e.window = append(e.window, x)
+	if len(e.window) > EpisodeWindow {
+		e.window = append(e.window[:0], e.window[1:]...)
+	}
+}
+
+// Count is the number of episodes that ended.
+func (e *Episodes) Count() int64 { return e.count }
+
+// Take is the episodes that ended since the last Take.
+func (e *Episodes) Take() []Episode {
+	out := e.fresh
+	e.fresh = nil
+	return out
+}
+
+// Mean is the mean return and length of the last EpisodeWindow episodes; n is
+// how many there are.
+func (e *Episodes) Mean() (ret, length float64, n int) {
+	for _, x := range e.window {
+		ret += x.Return
+		length += float64(x.Length)
+	}
+	n = len(e.window)
+	if n > 0 {
+		ret, length = ret/float64(n), length/float64(n)
+	}
+	return ret, length, n
+}
+
+// Axis of the statistics: environments.
+func (e *Episodes) Axis() Axis { return Envs }
+
+// Save puts the episodes under way and the window.
+func (e *Episodes) Save(s *State) {
+	PutSlice(s, "returns", e.returns)
+	PutSlice(s, "lengths", e.lengths)
+	PutSlice(s, "count", []int64{e.count})
+	ret, num := make([]float64, 0, len(e.window)), make([]int64, 0, 3*len(e.window))
+	for _, x := range e.window {
+		ret = append(ret, x.Return)
+		num = append(num, int64(x.Env), x.Step, x.Length)
+	}
+	PutSlice(s, "window/returns", ret)
+	PutSlice(s, "window/numbers", num)
+}
+
+// Load takes them back.
+func (e *Episodes) Load(s *State) error {
+	returns, lengths := GetSlice[float64](s, "returns"), GetSlice[int64](s, "lengths")
+	count := GetSliceN[int64](s, "count", 1)
+	ret := GetSlice[float64](s, "window/returns")
+	num := GetSliceN[int64](s, "window/numbers", 3*len(ret))
+	if s.Err() != nil {
+		return s.Err()
+	}
+	*e = Episodes{returns: returns, lengths: lengths, count: count[0]}
+	for i, r := range ret {
+		e.window = append(e.window, Episode{int(num[3*i]), num[3*i+1], r, num[3*i+2]})
+	}
+	return nil
+}

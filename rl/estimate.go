@@ -1,0 +1,137 @@
+package rl
+
+import (
+	"fmt"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// The estimators take tensors [env, time]: rewards; values of the states acted
+// in; next, values of the states reached, *before any reset* (at a truncation
+// the value of the final observation, at a termination anything); term, where
+// an episode terminated; done, where it terminated or was truncated. A
+// termination cuts the bootstrap, the end of an episode cuts the sum: to
+// mistake one for the other biases every value near a time limit.
+
+// GAE is the generalised advantage estimate (Schulman et al., 2016), and the
+// returns that it implies: adv + value.
+func GAE(gamma, lambda float64, reward, value, next, term, done Tensor) (adv, ret Tensor) {
+	in := []Tensor{reward, value, next, term, done}
+	out := op(fmt.Sprintf("gae %v %v", gamma, lambda), in, func(_ *Ctx, in []Tensor) []Tensor {
+		r, v := in[0].Node(), in[1].Node()
+		goesOn, sameEpisode := not(in[3].Node()), not(in[4].Node())
+		delta := graph.Sub(graph.Add(r, graph.MulScalar(graph.Mul(in[2].Node(), goesOn), gamma)), v)
+		decay := graph.MulScalar(sameEpisode, gamma*lambda)
+		adv := backward(func(t int, carry *graph.Node) *graph.Node {
+			return graph.Add(at(delta, t), graph.Mul(at(decay, t), carry))
+		}, r)
+		return []Tensor{Wrap(adv), Wrap(graph.Add(adv, v))}
+	})
+	return out[0], out[1]
+}
+
+// NStep is the n-step return: n rewards, then the value of the state reached,
+// or less where the episode ends or the batch does.
+func NStep(gamma float64, n int, reward, next, term, done Tensor) Tensor {
+	in := []Tensor{reward, next, term, done}
+	return op(fmt.Sprintf("nstep %v %d", gamma, n), in, func(_ *Ctx, in []Tensor) []Tensor {
+		r, goesOn, sameEpisode := in[0].Node(), not(in[2].Node()), not(in[3].Node())
+		boot := graph.MulScalar(graph.Mul(in[1].Node(), goesOn), gamma)
+		one := graph.Add(r, boot) // the one-step return
+		ret := one
+		time := r.Shape().Dimensions[1]
+		for range min(n, time) - 1 {
+			// One step more: the reward, then the shorter return from the next
+			// step, unless the episode or the batch ends here.
+			longer := graph.Add(r, graph.MulScalar(shiftLeft(ret), gamma))
+			last := graph.Sub(graph.OnesLike(r), lastColumn(r))
+			keep := graph.Mul(sameEpisode, last)
+			ret = graph.Add(graph.Mul(keep, longer), graph.Mul(graph.OneMinus(keep), one))
+		}
+		return []Tensor{Wrap(ret)}
+	})[0]
+}
+
+// Lambda is the lambda-return: a mixture of n-step returns that weighs the next
+// value by 1-lambda at every step.
+func Lambda(gamma, lambda float64, reward, next, term, done Tensor) Tensor {
+	in := []Tensor{reward, next, term, done}
+	return op(fmt.Sprintf("lambda %v %v", gamma, lambda), in, func(_ *Ctx, in []Tensor) []Tensor {
+		r, v := in[0].Node(), in[1].Node()
+		goesOn, sameEpisode := not(in[2].Node()), not(in[3].Node())
+		last := lastColumn(r)
+		// At the end of an episode or of the batch all the weight is on the value.
+		carried := graph.MulScalar(graph.Mul(sameEpisode, graph.OneMinus(last)), lambda)
+		base := graph.Add(r, graph.MulScalar(graph.Mul(graph.Mul(v, goesOn), graph.OneMinus(carried)), gamma))
+		decay := graph.MulScalar(carried, gamma)
+		return []Tensor{Wrap(backward(func(t int, carry *graph.Node) *graph.Node {
+			return graph.Add(at(base, t), graph.Mul(at(decay, t), carry))
+		}, r))}
+	})[0]
+}
+
+// VTrace is the off-policy corrected value target and policy-gradient advantage
+// of IMPALA (Espeholt et al., 2018, section 4.1), with importance ratios
+// exp(logRatio) clipped at rho for the values and at c for the traces.
+func VTrace(gamma, lambda, rho, c float64, logRatio, reward, value, next, term, done Tensor) (target, adv Tensor) {
+	in := []Tensor{logRatio, reward, value, next, term, done}
+	name := fmt.Sprintf("vtrace %v %v %v %v", gamma, lambda, rho, c)
+	out := op(name, in, func(_ *Ctx, in []Tensor) []Tensor {
+		ratio, r, v := graph.Exp(in[0].Node()), in[1].Node(), in[2].Node()
+		nextValue := graph.Mul(in[3].Node(), not(in[4].Node()))
+		sameEpisode := not(in[5].Node())
+		clipped := graph.MinScalar(ratio, rho)
+		delta := graph.Mul(clipped, graph.Sub(graph.Add(r, graph.MulScalar(nextValue, gamma)), v))
+		trace := graph.Mul(graph.MulScalar(graph.MinScalar(ratio, c), gamma*lambda), sameEpisode)
+		diff := backward(func(t int, carry *graph.Node) *graph.Node {
+			return graph.Add(at(delta, t), graph.Mul(at(trace, t), carry))
+		}, r)
+		target := graph.Add(v, diff)
+		// The advantage bootstraps from the corrected target of the next state,
+		// where there is one in the batch.
+		inside := graph.Mul(sameEpisode, graph.OneMinus(lastColumn(r)))
+		boot := graph.Add(graph.Mul(inside, shiftLeft(target)), graph.Mul(graph.OneMinus(inside), nextValue))
+		adv := graph.Mul(clipped, graph.Sub(graph.Add(r, graph.MulScalar(boot, gamma)), v))
+		return []Tensor{Wrap(target), Wrap(adv)}
+	})
+	return out[0], out[1]
+}
+
+// backward is the recurrence x[t] = f(t, x[t+1]) from the last column of like to
+// its first, with 0 after the end; the columns come back in order of time.
+func backward(f func(t int, carry *graph.Node) *graph.Node, like *graph.Node) *graph.Node {
+	time := like.Shape().Dimensions[1]
+	columns := make([]*graph.Node, time)
+	carry := graph.ZerosLike(at(like, 0))
+	for t := time - 1; t >= 0; t-- {
+		carry = f(t, carry)
+		columns[t] = carry
+	}
+	return graph.Concatenate(columns, 1)
+}
+
+// at is column t of [env, time], as [env, 1].
+func at(x *graph.Node, t int) *graph.Node {
+	return graph.SliceAxis(x, 1, graph.AxisRange(t, t+1))
+}
+
+// shiftLeft moves [env, time] one step to the left and puts 0 at the end.
+func shiftLeft(x *graph.Node) *graph.Node {
+	zero := graph.ZerosLike(at(x, 0))
+	if x.Shape().Dimensions[1] == 1 {
+		return zero
+	}
+	return graph.Concatenate([]*graph.Node{graph.SliceAxis(x, 1, graph.AxisRange(1)), zero}, 1)
+}
+
+// lastColumn is 1 in the last column and 0 elsewhere.
+func lastColumn(x *graph.Node) *graph.Node {
+	t := graph.Iota(x.Graph(), x.Shape(), 1)
+	return graph.ConvertDType(graph.Equal(t, graph.ConstAs(t, x.Shape().Dimensions[1]-1)), x.DType())
+}
+
+// not is 1 where a bool is false.
+func not(b *graph.Node) *graph.Node {
+	return graph.ConvertDType(graph.LogicalNot(b), dtypes.Float32)
+}

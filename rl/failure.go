@@ -1,0 +1,98 @@
+package rl
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// Failure is an operation that could not be done. Operations return no errors,
+// because an `if err != nil` after a step would be control flow on another
+// fragment's value: a failing one stops the run with the place in the author's
+// source where it was called.
+type Failure struct {
+	Pos string // file:line of the author's call
+	Err error
+}
+
+func (f *Failure) Error() string {
+	if f.Pos == "" {
+		return f.Err.Error()
+	}
+	return f.Pos + ": " + f.Err.Error()
+}
+
+func (f *Failure) Unwrap() error { return f.Err }
+
+// Fail stops the run with err. It is for components: environments, replay
+// buffers, an author's own. It does not return; Catch turns it into an error.
+func Fail(err error) {
+	var f *Failure
+	if errors.As(err, &f) {
+		panic(f)
+	}
+	panic(&Failure{Pos: authorPosition(), Err: err})
+}
+
+// Failf is Fail with a formatted message.
+func Failf(format string, args ...any) { Fail(fmt.Errorf(format, args...)) }
+
+func failf(format string, args ...any) { Fail(fmt.Errorf(format, args...)) }
+
+func check(err error) {
+	if err != nil {
+		Fail(err)
+	}
+}
+
+// Catch calls f and returns its error, or the failure that stopped it. Any
+// other panic becomes an error that carries its stack: no panic reaches a user.
+func Catch(f func() error) (err error) {
+	defer func() {
+		switch x := recover().(type) {
+		case nil:
+		case *Failure:
+			err = x
+		case error:
+			err = &Failure{Pos: authorPosition(), Err: fmt.Errorf("%w\n%s", x, debug.Stack())}
+		default:
+			err = &Failure{Pos: authorPosition(), Err: fmt.Errorf("%v\n%s", x, debug.Stack())}
+		}
+	}()
+	return f()
+}
+
+// vocabulary are the packages whose frames are never the author's: a failure is
+// reported where the loop called into them.
+var vocabulary = []string{
+	"github.com/weft-rl/weft/rl.", "github.com/weft-rl/weft/env.", "github.com/weft-rl/weft/env/",
+	"github.com/weft-rl/weft/replay.", "github.com/weft-rl/weft/nn.", "github.com/weft-rl/weft/internal/",
+	"github.com/gomlx/", "runtime.", "runtime/", "reflect.", "sync.", "testing.", "main.",
+}
+
+// authorPosition is the innermost caller outside the vocabulary.
+func authorPosition() string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	for {
+		f, more := frames.Next()
+		if f.Function != "" && !inVocabulary(f.Function) {
+			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}
+
+func inVocabulary(function string) bool {
+	for _, prefix := range vocabulary {
+		if strings.HasPrefix(function, prefix) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,118 @@
+package rl
+
+import "sync"
+
+// Func is a graph function: arithmetic on a batch, written with GoMLX and
+// compiled once for each combination of input shapes. I and O are structs of
+// tensors. Each row of the outputs depends on the same row of the inputs alone,
+// unless the author says otherwise; that is what lets a policy split a batch.
+type Func[I, O any] struct {
+	name  string
+	scope *Scope
+	build func(*Ctx, I) O
+	cache programs[O]
+}
+
+// NewFunc declares a graph function. f must be a declared function or method,
+// so that what it reads is known from the source; the field that holds the
+// result is assigned once.
+func NewFunc[I, O any](s *Scope, name string, f func(*Ctx, I) O) *Func[I, O] {
+	mustCodec[I]()
+	mustCodec[O]()
+	return &Func[I, O]{name: name, scope: s, build: f}
+}
+
+// Call runs the function on a batch. The key names the random numbers that it
+// draws; the zero key is for functions that draw none.
+func (f *Func[I, O]) Call(k Key, in I) O {
+	leaves := Leaves(in)
+	if c := ctxOf(leaves); c != nil {
+		return f.build(c, Rebuild(in, c.lift(leaves)))
+	}
+	e := f.cache.find(leaves, func() (*program, O) {
+		var out O
+		p := compile(&Ctx{dev: f.scope.dev, scope: f.scope}, f.name, leaves, func(c *Ctx, nodes []Tensor) []Tensor {
+			out = f.build(c, Rebuild(in, nodes))
+			return Leaves(out)
+		})
+		return p, out
+	})
+	return Rebuild(e.like, e.run(k, leaves))
+}
+
+// Rows is Call for the rows where mask is true, and zero elsewhere. When mask is
+// false everywhere nothing is computed.
+func (f *Func[I, O]) Rows(mask Tensor, k Key, in I) O {
+	if mask.node != nil {
+		return Map(f.Call(k, in), func(x Tensor) Tensor { return Select(mask, x, Zero(x)) })
+	}
+	if !anyTrue(mask) {
+		if e := f.cache.any(Leaves(in)); e != nil {
+			return Rebuild(e.like, e.zeros())
+		}
+	}
+	return Map(f.Call(k, in), func(x Tensor) Tensor { return Select(mask, x, Zero(x)) })
+}
+
+func anyTrue(mask Tensor) bool {
+	for _, b := range Read[bool](mask) {
+		if b {
+			return true
+		}
+	}
+	return false
+}
+
+// programs are a graph function's compilations, with the shape of what it
+// returns. There are few: a list beats a map.
+type programs[O any] struct {
+	mu   sync.Mutex
+	list []*compiled[O]
+}
+
+type compiled[O any] struct {
+	*program
+	like O
+
+	once sync.Once
+	zero []Tensor
+}
+
+func (p *programs[O]) any(in []Tensor) *compiled[O] {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range p.list {
+		if e.fits(in) {
+			return e
+		}
+	}
+	return nil
+}
+
+func (p *programs[O]) find(in []Tensor, make func() (*program, O)) *compiled[O] {
+	if e := p.any(in); e != nil {
+		return e
+	}
+	prog, like := make()
+	e := &compiled[O]{program: prog, like: like}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.list = append(p.list, e)
+	return e
+}
+
+// zeros are outputs of the program's shapes, all zero, made once.
+func (e *compiled[O]) zeros() []Tensor {
+	e.once.Do(func() {
+		shapes := e.exe.Outputs()
+		for _, present := range e.out {
+			var t Tensor
+			if present {
+				t = e.dev.from(makeFlat(shapes[0]), shapes[0])
+				shapes = shapes[1:]
+			}
+			e.zero = append(e.zero, t)
+		}
+	})
+	return e.zero
+}

@@ -1,0 +1,85 @@
+package rl
+
+import (
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// graphKey is Key inside a graph: the same integer arithmetic on uint32 nodes,
+// for loops that were lowered and whose iteration is itself a graph value.
+type graphKey struct{ w [4]*graph.Node }
+
+// GraphUniform draws as Key.Uniform does, rows x n numbers, with the key's words
+// as a graph value of shape [4]. It exists so that a whole loop can become one
+// device program and still draw the same numbers.
+func GraphUniform(key *graph.Node, use string, rows, n int) *graph.Node {
+	return newGraphKey(key).use(use).uniform(rows, n)
+}
+
+// Words are the key as the graph's functions take it.
+func (k Key) Words() [4]uint32 { return k.w }
+
+func newGraphKey(words *graph.Node) graphKey {
+	var k graphKey
+	for i, w := range graph.Split(words, 0, 4) {
+		k.w[i] = graph.Reshape(w)
+	}
+	return k
+}
+
+func word(g *graph.Graph, x uint32) *graph.Node { return graph.Const(g, x) }
+
+// fold is Key.Fold.
+func (k graphKey) fold(lo, hi *graph.Node) graphKey {
+	return graphKey{graphPhilox([4]*graph.Node{lo, hi, k.w[2], k.w[3]}, [2]*graph.Node{k.w[0], k.w[1]})}
+}
+
+func (k graphKey) use(name string) graphKey {
+	h := hash(name)
+	g := k.w[0].Graph()
+	return k.fold(word(g, uint32(h)), word(g, uint32(h>>32)))
+}
+
+// uniform is [rows, n] of Key.Uniform.
+func (k graphKey) uniform(rows, n int) *graph.Node {
+	g := k.w[0].Graph()
+	blocks := (n + 3) / 4
+	shape := shapes.Make(dtypes.Uint32, rows, blocks)
+	spread := func(x *graph.Node) *graph.Node { return graph.BroadcastToShape(x, shape) }
+	row, block := graph.Iota(g, shape, 0), graph.Iota(g, shape, 1)
+	w := graphPhilox([4]*graph.Node{row, block, spread(k.w[2]), spread(k.w[3])},
+		[2]*graph.Node{spread(k.w[0]), spread(k.w[1])})
+	all := graph.Reshape(graph.Stack(w[:], -1), rows, blocks*4)
+	return graphUnit(graph.Slice(all, graph.AxisRange(), graph.AxisRange(0, n)))
+}
+
+// graphUnit is unit.
+func graphUnit(x *graph.Node) *graph.Node {
+	odd := graph.AddScalar(graph.MulScalar(graph.BitwiseShiftRightLogicalScalar(x, 9), 2), 1)
+	// Through int32, which is exact below 2^24 and which every backend converts.
+	f := graph.ConvertDType(graph.ConvertDType(odd, dtypes.Int32), dtypes.Float32)
+	return graph.MulScalar(f, 1.0/(1<<24))
+}
+
+// graphPhilox is philox.
+func graphPhilox(c [4]*graph.Node, k [2]*graph.Node) [4]*graph.Node {
+	for range philoxRounds {
+		hi0, lo0 := mul32(c[0], philoxMul0)
+		hi1, lo1 := mul32(c[2], philoxMul1)
+		c = [4]*graph.Node{
+			graph.BitwiseXor(graph.BitwiseXor(hi1, c[1]), k[0]), lo1,
+			graph.BitwiseXor(graph.BitwiseXor(hi0, c[3]), k[1]), lo0,
+		}
+		k[0] = graph.AddScalar(k[0], uint32(philoxWeyl0))
+		k[1] = graph.AddScalar(k[1], uint32(philoxWeyl1))
+	}
+	return c
+}
+
+// mul32 is the 64-bit product of x and m, as two words.
+func mul32(x *graph.Node, m uint32) (hi, lo *graph.Node) {
+	p := graph.Mul(graph.ConvertDType(x, dtypes.Uint64), graph.Const(x.Graph(), uint64(m)))
+	hi = graph.ConvertDType(graph.BitwiseShiftRightLogicalScalar(p, 32), dtypes.Uint32)
+	return hi, graph.Mul(x, graph.Const(x.Graph(), m))
+}

@@ -1,0 +1,101 @@
+package rl
+
+import "math/bits"
+
+// Key names a random draw. A draw is a pure function of the key, the row's
+// global index and the position in the row: nothing is consumed, so how a batch
+// is split over workers cannot change what is drawn.
+//
+// A key is 128 bits, folded from the seed, the name of the use, the iteration
+// and the positions in it.
+type Key struct {
+	w   [4]uint32
+	row uint32 // global index of row 0, where a replica owns a shard
+}
+
+// NewKey is the root of all keys of a seed.
+func NewKey(seed uint64) Key {
+	return Key{w: [4]uint32{uint32(seed), uint32(seed >> 32), 0x77656674, 0}}
+}
+
+// Fold derives a key: equal keys and numbers give equal keys, and anything else
+// gives independent ones.
+func (k Key) Fold(x uint64) Key {
+	ctr := [4]uint32{uint32(x), uint32(x >> 32), k.w[2], k.w[3]}
+	return Key{w: philox(ctr, [2]uint32{k.w[0], k.w[1]}), row: k.row}
+}
+
+// Use derives the key of a named use.
+func (k Key) Use(name string) Key { return k.Fold(hash(name)) }
+
+// At moves row 0 of the draws to global index row.
+func (k Key) At(row int) Key {
+	k.row = uint32(row)
+	return k
+}
+
+// Bits are the four random words of block b of row i.
+func (k Key) Bits(i, b int) [4]uint32 {
+	ctr := [4]uint32{k.row + uint32(i), uint32(b), k.w[2], k.w[3]}
+	return philox(ctr, [2]uint32{k.w[0], k.w[1]})
+}
+
+// Uniform is draw j of row i, in the open interval (0,1).
+func (k Key) Uniform(i, j int) float64 { return float64(unit(k.Bits(i, j/4)[j%4])) }
+
+// IntN is draw j of row i, uniform over 0..n-1 up to a bias of n/2^32.
+func (k Key) IntN(i, j, n int) int {
+	hi, _ := bits.Mul32(k.Bits(i, j/4)[j%4], uint32(n))
+	return int(hi)
+}
+
+// unit maps a random word to the middle of one of 2^23 equal intervals of
+// (0,1): exact in float32, never 0 or 1, so that a logarithm is always finite.
+func unit(x uint32) float32 {
+	return float32(2*(x>>9)+1) * (1.0 / (1 << 24))
+}
+
+// hash is FNV-1a: it names uses, it need not be random.
+func hash(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
+}
+
+// Philox constants, from Salmon et al., "Parallel random numbers: as easy as
+// 1, 2, 3" (SC 2011), table 2 and section 3.3.
+const (
+	philoxMul0, philoxMul1   = 0xD2511F53, 0xCD9E8D57
+	philoxWeyl0, philoxWeyl1 = 0x9E3779B9, 0xBB67AE85
+	philoxRounds             = 10
+)
+
+// philox is Philox4x32-10: a bijection of the counter for every key.
+func philox(c [4]uint32, k [2]uint32) [4]uint32 {
+	for range philoxRounds {
+		hi0, lo0 := bits.Mul32(philoxMul0, c[0])
+		hi1, lo1 := bits.Mul32(philoxMul1, c[2])
+		c = [4]uint32{hi1 ^ c[1] ^ k[0], lo1, hi0 ^ c[3] ^ k[1], lo0}
+		k[0] += philoxWeyl0
+		k[1] += philoxWeyl1
+	}
+	return c
+}
+
+// fillUniform writes rows x n draws of k.
+func (k Key) fillUniform(out []float32, n int) {
+	if n == 0 {
+		return
+	}
+	for i := range len(out) / n {
+		row := out[i*n : (i+1)*n]
+		for j := 0; j < n; j += 4 {
+			w := k.Bits(i, j/4)
+			for l := j; l < min(j+4, n); l++ {
+				row[l] = unit(w[l-j])
+			}
+		}
+	}
+}

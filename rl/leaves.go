@@ -1,0 +1,203 @@
+package rl
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"unsafe"
+)
+
+// A struct of tensors is how authors name what an operation takes and gives. A
+// codec finds the tensors in one, in declaration order: worked out once per
+// type, because every call of every operation goes through it.
+type codec struct {
+	read  func(at unsafe.Pointer, out []Tensor) []Tensor
+	write func(at unsafe.Pointer, in []Tensor) []Tensor // returns what is left
+	names func(at unsafe.Pointer, prefix string, out []string) []string
+}
+
+var codecs sync.Map // reflect.Type -> codec or error
+
+func codecOf(t reflect.Type) (codec, error) {
+	if c, ok := codecs.Load(t); ok {
+		if err, bad := c.(error); bad {
+			return codec{}, err
+		}
+		return c.(codec), nil
+	}
+	c, err := makeCodec(t)
+	if err != nil {
+		codecs.Store(t, err)
+		return codec{}, err
+	}
+	codecs.Store(t, c)
+	return c, nil
+}
+
+var (
+	tensorType = reflect.TypeFor[Tensor]()
+	treeType   = reflect.TypeFor[Tree]()
+)
+
+func makeCodec(t reflect.Type) (codec, error) {
+	switch {
+	case t == tensorType:
+		return tensorCodec(), nil
+	case t == treeType:
+		return treeCodec(), nil
+	case t.Kind() == reflect.Slice:
+		return sliceCodec(t)
+	case t.Kind() == reflect.Struct:
+		return structCodec(t)
+	}
+	return codec{}, fmt.Errorf("%s cannot cross an operation: only tensors, trees, and structs and slices of them can", t)
+}
+
+func tensorCodec() codec {
+	return codec{
+		read: func(at unsafe.Pointer, out []Tensor) []Tensor { return append(out, *(*Tensor)(at)) },
+		write: func(at unsafe.Pointer, in []Tensor) []Tensor {
+			*(*Tensor)(at) = in[0]
+			return in[1:]
+		},
+		names: func(_ unsafe.Pointer, prefix string, out []string) []string { return append(out, prefix) },
+	}
+}
+
+func treeCodec() codec {
+	return codec{
+		read: func(at unsafe.Pointer, out []Tensor) []Tensor { return append(out, (*Tree)(at).leaves...) },
+		write: func(at unsafe.Pointer, in []Tensor) []Tensor {
+			t := (*Tree)(at)
+			n := len(t.leaves)
+			t.leaves = append([]Tensor(nil), in[:n]...) // the old slice is another tree's
+			return in[n:]
+		},
+		names: func(at unsafe.Pointer, prefix string, out []string) []string {
+			for _, name := range (*Tree)(at).names {
+				out = append(out, join(prefix, name))
+			}
+			return out
+		},
+	}
+}
+
+func sliceCodec(t reflect.Type) (codec, error) {
+	elem, err := codecOf(t.Elem())
+	if err != nil {
+		return codec{}, err
+	}
+	size := t.Elem().Size()
+	each := func(at unsafe.Pointer, f func(i int, at unsafe.Pointer)) {
+		h := (*[]byte)(at) // only its pointer and length are used
+		base := unsafe.Pointer(unsafe.SliceData(*h))
+		for i := range len(*h) {
+			f(i, unsafe.Add(base, uintptr(i)*size))
+		}
+	}
+	return codec{
+		read: func(at unsafe.Pointer, out []Tensor) []Tensor {
+			each(at, func(_ int, p unsafe.Pointer) { out = elem.read(p, out) })
+			return out
+		},
+		write: func(at unsafe.Pointer, in []Tensor) []Tensor {
+			v := reflect.NewAt(t, at).Elem()
+			clone := reflect.MakeSlice(t, v.Len(), v.Len())
+			reflect.Copy(clone, v)
+			v.Set(clone)
+			each(at, func(_ int, p unsafe.Pointer) { in = elem.write(p, in) })
+			return in
+		},
+		names: func(at unsafe.Pointer, prefix string, out []string) []string {
+			each(at, func(i int, p unsafe.Pointer) { out = elem.names(p, join(prefix, fmt.Sprint(i)), out) })
+			return out
+		},
+	}, nil
+}
+
+func structCodec(t reflect.Type) (codec, error) {
+	type field struct {
+		codec
+		name   string
+		offset uintptr
+	}
+	var fields []field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		c, err := codecOf(f.Type)
+		if err != nil {
+			return codec{}, fmt.Errorf("field %s of %s: %w", f.Name, t, err)
+		}
+		name := f.Name
+		if f.Anonymous {
+			name = ""
+		}
+		fields = append(fields, field{c, name, f.Offset})
+	}
+	return codec{
+		read: func(at unsafe.Pointer, out []Tensor) []Tensor {
+			for i := range fields {
+				out = fields[i].read(unsafe.Add(at, fields[i].offset), out)
+			}
+			return out
+		},
+		write: func(at unsafe.Pointer, in []Tensor) []Tensor {
+			for i := range fields {
+				in = fields[i].write(unsafe.Add(at, fields[i].offset), in)
+			}
+			return in
+		},
+		names: func(at unsafe.Pointer, prefix string, out []string) []string {
+			for i := range fields {
+				out = fields[i].names(unsafe.Add(at, fields[i].offset), join(prefix, fields[i].name), out)
+			}
+			return out
+		},
+	}, nil
+}
+
+func join(a, b string) string {
+	switch {
+	case a == "":
+		return b
+	case b == "":
+		return a
+	}
+	return a + "." + b
+}
+
+func mustCodec[T any]() codec {
+	c, err := codecOf(reflect.TypeFor[T]())
+	check(err)
+	return c
+}
+
+// Leaves are the tensors of a struct of tensors, in declaration order, absent
+// ones included.
+func Leaves[T any](v T) []Tensor {
+	return mustCodec[T]().read(unsafe.Pointer(&v), nil)
+}
+
+// LeafNames are the paths of the tensors that Leaves gives.
+func LeafNames[T any](v T) []string {
+	return mustCodec[T]().names(unsafe.Pointer(&v), "", nil)
+}
+
+// Rebuild is like with its tensors replaced by leaves, in the order of Leaves.
+func Rebuild[T any](like T, leaves []Tensor) T {
+	if rest := mustCodec[T]().write(unsafe.Pointer(&like), leaves); len(rest) != 0 {
+		failf("%d tensors too many for %T", len(rest), like)
+	}
+	return like
+}
+
+// Map applies f to every present tensor of a struct of tensors.
+func Map[T any](v T, f func(Tensor) Tensor) T {
+	leaves := Leaves(v)
+	for i, t := range leaves {
+		if t.Ok() {
+			leaves[i] = f(t)
+		}
+	}
+	return Rebuild(v, leaves)
+}

@@ -1,0 +1,126 @@
+package rl
+
+import (
+	"math"
+
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// Loss is a graph function to be minimised. It gives a loss and a weight for
+// every row; what is differentiated is sum(weight*loss)/sum(weight) over all
+// rows of all learners, so that unequal shards, masks and padded sequences are
+// exact. An absent weight counts as 1 everywhere.
+type Loss[I, A any] struct {
+	name  string
+	scope *Scope
+	build func(*Ctx, I) (loss, weight Tensor, aux A)
+	wrt   []*Params
+	cache programs[A]
+}
+
+// NewLoss declares a loss of the parameters wrt. What f reads of other
+// parameters is held fixed.
+func NewLoss[I, A any](s *Scope, name string, f func(*Ctx, I) (loss, weight Tensor, aux A), wrt ...*Params) *Loss[I, A] {
+	mustCodec[I]()
+	mustCodec[A]()
+	if len(wrt) == 0 {
+		failf("loss %q is a loss of no parameters", name)
+	}
+	return &Loss[I, A]{name: name, scope: s, build: f, wrt: wrt}
+}
+
+// Grads is the derivative of a loss: sums over the rows of one learner, and the
+// weight that they are to be divided by once all learners' are added up.
+type Grads struct {
+	of     []*Params
+	sums   []Tensor
+	weight Tensor
+}
+
+// Grad differentiates the loss on a batch. aux is what else the loss function
+// returned.
+func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
+	leaves := Leaves(in)
+	e := l.cache.find(leaves, func() (*program, A) {
+		var like A
+		p := compile(&Ctx{dev: l.scope.dev, scope: l.scope}, l.name, leaves, func(c *Ctx, nodes []Tensor) (out []Tensor) {
+			out, like = l.trace(c, Rebuild(in, nodes))
+			return out
+		})
+		return p, like
+	})
+	out := e.run(k, leaves)
+	rows, weight, sums := out[0], out[1], out[2:2+l.tensors()]
+	g = Grads{of: l.wrt, sums: sums, weight: weight}
+	l.guard(rows, sums)
+	return g, Rebuild(e.like, out[2+len(sums):])
+}
+
+// trace builds the outputs: loss by row, weight, gradients, aux.
+func (l *Loss[I, A]) trace(c *Ctx, in I) ([]Tensor, A) {
+	loss, weight, aux := l.build(c, in)
+	x := loss.Node()
+	w := graph.OnesLike(x)
+	if weight.Ok() {
+		w = weight.Node()
+	}
+	var wrt []*graph.Node
+	for _, p := range l.wrt {
+		for _, v := range p.vars {
+			wrt = append(wrt, v.NodeValue(c.graph))
+		}
+	}
+	out := []Tensor{loss, Wrap(graph.ReduceAllSum(w))}
+	for _, d := range graph.Gradient(graph.ReduceAllSum(graph.Mul(x, w)), wrt...) {
+		out = append(out, Wrap(d))
+	}
+	return append(out, Leaves(aux)...), aux
+}
+
+func (l *Loss[I, A]) tensors() int {
+	n := 0
+	for _, p := range l.wrt {
+		n += len(p.vars)
+	}
+	return n
+}
+
+// guard stops the run when a loss or a gradient is not a number, before an
+// optimiser can spread it.
+func (l *Loss[I, A]) guard(rows Tensor, sums []Tensor) {
+	if i, x, bad := notFinite(rows); bad {
+		Failf("step %d: loss %q is %v in row %d", l.scope.steps, l.name, x, i)
+	}
+	j := 0
+	for _, p := range l.wrt {
+		for _, c := range p.cells {
+			if i, x, bad := notFinite(sums[j]); bad {
+				Failf("step %d: gradient of %s/%s in loss %q is %v (element %d)", l.scope.steps, p.name, c.path, l.name, x, i)
+			}
+			j++
+		}
+	}
+}
+
+// notFinite finds the first NaN or infinity of a float tensor.
+func notFinite(t Tensor) (at int, x float64, bad bool) {
+	switch data := t.host().(type) {
+	case []float32:
+		for i, x := range data {
+			if x-x != 0 { // true for NaN and both infinities, and cheap
+				return i, float64(x), true
+			}
+		}
+	case []float64:
+		for i, x := range data {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return i, x, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// NotFinite finds the first NaN or infinity in a tensor of floats; bad is false
+// if there is none.
+func NotFinite(t Tensor) (at int, x float64, bad bool) { return notFinite(t) }

@@ -1,0 +1,201 @@
+package rl
+
+import (
+	"fmt"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// The operations of this file move data and compute nothing that rounds. On
+// values they are plain Go, which at the size of a rollout is far cheaper than
+// running a graph; on nodes they are graph code. Both give the same bits.
+
+// Select is onTrue where mask, a tensor of bool over leading axes, is true, and
+// onFalse elsewhere.
+func Select(mask, onTrue, onFalse Tensor) Tensor {
+	in := []Tensor{mask, onTrue, onFalse}
+	if c := ctxOf(in); c != nil {
+		in = c.lift(in)
+		m := in[0].Node()
+		for m.Rank() < in[1].Shape().Rank() {
+			m = graph.ExpandAxes(m, -1)
+		}
+		m = graph.BroadcastToDims(m, in[1].Shape().Dimensions...)
+		return Wrap(graph.Where(m, in[1].Node(), in[2].Node()))
+	}
+	rows := Read[bool](mask)
+	a, b := bytesOf(onTrue), bytesOf(onFalse)
+	if len(a) != len(b) || len(rows) == 0 || len(a)%len(rows) != 0 {
+		failf("select: mask %s does not lead %s and %s", mask.Shape(), onTrue.Shape(), onFalse.Shape())
+	}
+	size := len(a) / len(rows)
+	return device(in).fresh(onTrue.Shape(), func(flat any) {
+		out := dtypes.UnsafeByteSliceFromAny(flat)
+		for i, yes := range rows {
+			src := b
+			if yes {
+				src = a
+			}
+			copy(out[i*size:(i+1)*size], src[i*size:(i+1)*size])
+		}
+	})
+}
+
+// Keep is x with the rows zeroed where done: memory that must not outlive its
+// episode. An absent x stays absent.
+func Keep(x, done Tensor) Tensor {
+	if !x.Ok() {
+		return x
+	}
+	return Select(done, Zero(x), x)
+}
+
+// Zero is a tensor like x, all zero.
+func Zero(x Tensor) Tensor {
+	if x.node != nil {
+		return Wrap(graph.ZerosLike(x.node))
+	}
+	return x.val.device().from(makeFlat(x.Shape()), x.Shape())
+}
+
+func (v *value) device() *Device {
+	if v.dev == nil {
+		failf("a constant has no device")
+	}
+	return v.dev
+}
+
+// Or is the elementwise disjunction of two bool tensors.
+func Or(a, b Tensor) Tensor {
+	in := []Tensor{a, b}
+	if c := ctxOf(in); c != nil {
+		in = c.lift(in)
+		return Wrap(graph.LogicalOr(in[0].Node(), in[1].Node()))
+	}
+	x, y := Read[bool](a), Read[bool](b)
+	if len(x) != len(y) {
+		failf("or: shapes %s and %s differ", a.Shape(), b.Shape())
+	}
+	return device(in).fresh(a.Shape(), func(flat any) {
+		out := flat.([]bool)
+		for i := range out {
+			out[i] = x[i] || y[i]
+		}
+	})
+}
+
+// Shift is x over time [env, time, ...] moved one step to the left, with last
+// [env, ...] at the end: of values, the values of the next states.
+func Shift(x, last Tensor) Tensor {
+	in := []Tensor{x, last}
+	if c := ctxOf(in); c != nil {
+		in = c.lift(in)
+		n, l := in[0].Node(), graph.ExpandAxes(in[1].Node(), 1)
+		if n.Shape().Dimensions[1] == 1 {
+			return Wrap(l)
+		}
+		tail := graph.SliceAxis(n, 1, graph.AxisRange(1))
+		return Wrap(graph.Concatenate([]*graph.Node{tail, l}, 1))
+	}
+	rows, time := x.Shape().Dimensions[0], x.Shape().Dimensions[1]
+	src, end := bytesOf(x), bytesOf(last)
+	row := len(src) / rows
+	step := row / time
+	if len(end) != rows*step {
+		failf("shift: %s does not end %s", last.Shape(), x.Shape())
+	}
+	return device(in).fresh(x.Shape(), func(flat any) {
+		out := dtypes.UnsafeByteSliceFromAny(flat)
+		for i := range rows {
+			copy(out[i*row:], src[i*row+step:(i+1)*row])
+			copy(out[(i+1)*row-step:(i+1)*row], end[i*step:])
+		}
+	})
+}
+
+// Stack joins tensors [env, ...], one for each time step, to [env, time, ...].
+func Stack(steps []Tensor) Tensor {
+	if c := ctxOf(steps); c != nil {
+		in := c.lift(steps)
+		nodes := make([]*graph.Node, len(in))
+		for i, t := range in {
+			nodes[i] = t.Node()
+		}
+		return Wrap(graph.Stack(nodes, 1))
+	}
+	shape := steps[0].Shape()
+	rows, time := shape.Dimensions[0], len(steps)
+	dims := append([]int{rows, time}, shape.Dimensions[1:]...)
+	size := int(shape.ByteSize()) / max(rows, 1)
+	return device(steps).fresh(shapes.Make(shape.DType, dims...), func(flat any) {
+		out := dtypes.UnsafeByteSliceFromAny(flat)
+		for t, x := range steps {
+			src := bytesOf(x)
+			if !x.Shape().Equal(shape) {
+				failf("stack: shape %s at step %d, %s before", x.Shape(), t, shape)
+			}
+			for i := range rows {
+				copy(out[(i*time+t)*size:], src[i*size:(i+1)*size])
+			}
+		}
+	})
+}
+
+// Gather picks rows of x by index, after the first axes axes have been folded
+// into one row axis.
+func Gather(x Tensor, axes int, index []int) Tensor {
+	dims := x.Shape().Dimensions
+	rows := 1
+	for _, d := range dims[:axes] {
+		rows *= d
+	}
+	shape := shapes.Make(x.Shape().DType, append([]int{len(index)}, dims[axes:]...)...)
+	src := bytesOf(x)
+	size := len(src) / max(rows, 1)
+	return device([]Tensor{x}).fresh(shape, func(flat any) {
+		out := dtypes.UnsafeByteSliceFromAny(flat)
+		for j, i := range index {
+			copy(out[j*size:(j+1)*size], src[i*size:(i+1)*size])
+		}
+	})
+}
+
+// Standardise is x with mean 0 and variance 1 over all rows, as far as weight
+// (absent: all alike) lets them count. It crosses rows, so it stands outside a
+// loss and is an operation of its own.
+func Standardise(x, weight Tensor) Tensor {
+	in := []Tensor{x}
+	if weight.Ok() {
+		in = append(in, weight)
+	}
+	return op("standardise", in, func(_ *Ctx, in []Tensor) []Tensor {
+		x := in[0].Node()
+		w := graph.OnesLike(x)
+		if len(in) == 2 {
+			w = in[1].Node()
+		}
+		total := graph.ReduceAllSum(w)
+		mean := graph.Div(graph.ReduceAllSum(graph.Mul(x, w)), total)
+		d := graph.Sub(x, mean)
+		// The sample variance, as PPO's common implementations take it.
+		variance := graph.Div(graph.ReduceAllSum(graph.Mul(graph.Square(d), w)), graph.SubScalar(total, 1))
+		return []Tensor{Wrap(graph.Div(d, graph.AddScalar(graph.Sqrt(variance), 1e-8)))}
+	})[0]
+}
+
+// blend is (1-tau) a + tau b, tensor by tensor.
+func blend(a, b []Tensor, tau float64) []Tensor {
+	n := len(a)
+	in := append(append([]Tensor(nil), a...), b...)
+	return op(fmt.Sprintf("blend %v", tau), in, func(_ *Ctx, in []Tensor) []Tensor {
+		out := make([]Tensor, n)
+		for i := range out {
+			out[i] = Wrap(graph.Add(graph.MulScalar(in[i].Node(), 1-tau), graph.MulScalar(in[n+i].Node(), tau)))
+		}
+		return out
+	})
+}
+
+func bytesOf(t Tensor) []byte { return dtypes.UnsafeByteSliceFromAny(t.host()) }

@@ -1,0 +1,153 @@
+package rl
+
+import (
+	"fmt"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// Rule is the arithmetic of an optimiser, as graph code: package nn has Adam,
+// RMSProp, SGD and clipping.
+type Rule interface {
+	// Slots are the names of the tensors kept for each parameter.
+	Slots() []string
+	// Update is one step. count is the number of this update, from 1, as a
+	// float64 scalar; lr a float32 scalar. slots[i][j] is slot j of parameter i.
+	Update(params, grads []*graph.Node, slots [][]*graph.Node, lr, count *graph.Node) (newParams []*graph.Node, newSlots [][]*graph.Node)
+}
+
+// Opt applies gradients to parameters by a rule, and keeps the rule's slots.
+type Opt struct {
+	name  string
+	scope *Scope
+	rule  Rule
+	of    []*Params
+	slots []Tensor // parameter-major
+	count int64
+	prog  *program
+}
+
+// NewOpt is an optimiser of the given parameters.
+func NewOpt(s *Scope, name string, rule Rule, of ...*Params) *Opt {
+	o := &Opt{name: name, scope: s, rule: rule, of: of}
+	for _, p := range of {
+		for _, c := range p.cells {
+			for range rule.Slots() {
+				o.slots = append(o.slots, s.dev.from(makeFlat(c.value.Shape()), c.value.Shape()))
+			}
+		}
+	}
+	s.Register(name, o)
+	return o
+}
+
+// Count is the number of updates so far: the learner's own clock.
+func (o *Opt) Count() int64 { return o.count }
+
+// Apply makes one step against g with learning rate lr.
+func (o *Opt) Apply(g Grads, lr float64) {
+	o.check(g)
+	in := append([]Tensor{g.weight, Scalar(lr), scalar64(float64(o.count + 1))}, g.sums...)
+	in = append(in, o.slots...)
+	if o.prog == nil {
+		o.prog = compile(&Ctx{dev: o.scope.dev, scope: o.scope}, o.name, in, o.trace)
+	}
+	out := o.prog.run(Key{}, in)
+	for _, p := range o.of {
+		n := len(p.cells)
+		p.set(out[:n])
+		out = out[n:]
+	}
+	o.slots = out
+	o.count++
+}
+
+func (o *Opt) check(g Grads) {
+	same := len(g.of) == len(o.of)
+	for i := range g.of {
+		same = same && g.of[i] == o.of[i]
+	}
+	if !same {
+		failf("optimiser %q is given gradients of other parameters than its own", o.name)
+	}
+}
+
+// trace builds the division by the summed weight, and the rule's step.
+func (o *Opt) trace(c *Ctx, in []Tensor) []Tensor {
+	weight, lr, count := in[0].Node(), in[1].Node(), in[2].Node()
+	in = in[3:]
+	var params, grads []*graph.Node
+	for _, p := range o.of {
+		for _, v := range p.vars {
+			params = append(params, v.NodeValue(c.graph))
+			grads = append(grads, overWeight(in[len(grads)].Node(), weight))
+		}
+	}
+	in = in[len(grads):]
+	k := len(o.rule.Slots())
+	slots := make([][]*graph.Node, len(params))
+	for i := range slots {
+		for j := range k {
+			slots[i] = append(slots[i], in[i*k+j].Node())
+		}
+	}
+	params, slots = o.rule.Update(params, grads, slots, lr, count)
+	var out []Tensor
+	for _, p := range params {
+		out = append(out, Wrap(p))
+	}
+	for _, s := range slots {
+		for _, x := range s {
+			out = append(out, Wrap(x))
+		}
+	}
+	return out
+}
+
+// overWeight divides a summed gradient by its weight; no rows at all is no
+// gradient, not 0/0.
+func overWeight(sum, weight *graph.Node) *graph.Node {
+	empty := graph.LessOrEqual(weight, graph.ZerosLike(weight))
+	return graph.Div(sum, graph.Where(empty, graph.OnesLike(weight), weight))
+}
+
+func scalar64(x float64) Tensor {
+	return Tensor{val: &value{shape: shapes.Make(dtypes.Float64), flat: []float64{x}}}
+}
+
+// Axis of an optimiser.
+func (o *Opt) Axis() Axis { return None }
+
+// Save puts slots and count.
+func (o *Opt) Save(s *State) {
+	PutSlice(s, "count", []int64{o.count})
+	for i, name := range o.slotNames() {
+		s.Put(name, o.slots[i])
+	}
+}
+
+// Load takes them back.
+func (o *Opt) Load(s *State) error {
+	count := GetSliceN[int64](s, "count", 1)
+	slots := make([]Tensor, len(o.slots))
+	for i, name := range o.slotNames() {
+		slots[i] = s.GetLike(name, o.slots[i])
+	}
+	if s.Err() == nil {
+		o.count, o.slots = count[0], slots
+	}
+	return s.Err()
+}
+
+func (o *Opt) slotNames() (out []string) {
+	for _, p := range o.of {
+		for _, c := range p.cells {
+			for _, slot := range o.rule.Slots() {
+				out = append(out, fmt.Sprintf("%s/%s/%s", p.name, c.path, slot))
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package rl
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
+)
+
+// cell is a tensor that graph functions read and its owner replaces.
+type cell struct {
+	path  string
+	value Tensor
+}
+
+// Params are the weights of one network, as GoMLX variables: graph functions
+// read them through Ctx.Scope, an Opt writes them.
+type Params struct {
+	name    string
+	scope   *Scope
+	cells   []*cell // in path order
+	vars    []*model.Variable
+	version int64
+}
+
+// NewParams makes parameters by tracing init once: whatever variables it asks
+// of sc exist from then on, with the values their initialisers gave.
+func NewParams(s *Scope, name string, init func(c *Ctx, sc *model.Scope)) *Params {
+	p := &Params{name: name, scope: s}
+	s.Register(name, p)
+	err := Catch(func() error {
+		c := &Ctx{dev: s.dev, scope: s}
+		c.newGraph("init " + name)
+		init(c, c.Scope(p))
+		return s.store.InitializeVariables(s.dev.backend, nil)
+	})
+	if err != nil {
+		failf("parameters %q: %w", name, err)
+	}
+	p.adopt()
+	return p
+}
+
+// adopt takes the initial values over from the GoMLX store.
+func (p *Params) adopt() {
+	for v := range p.scope.store.IterVariables() {
+		if strings.HasPrefix(v.Path(), "/"+p.name+"/") {
+			p.vars = append(p.vars, v)
+		}
+	}
+	slices.SortFunc(p.vars, func(a, b *model.Variable) int { return strings.Compare(a.Path(), b.Path()) })
+	for _, v := range p.vars {
+		c := &cell{path: strings.TrimPrefix(v.Path(), "/"+p.name+"/"), value: p.scope.dev.adopt(v.MustValue())}
+		p.cells = append(p.cells, c)
+		p.scope.vars[v.Path()] = c
+	}
+}
+
+// adopt copies a GoMLX tensor.
+func (d *Device) adopt(t *tensors.Tensor) (out Tensor) {
+	check(t.ConstFlatData(func(flat any) { out = d.from(flat, t.Shape()) }))
+	return out
+}
+
+// Name of the parameters, unique in their scope.
+func (p *Params) Name() string { return p.name }
+
+// Version counts the writes, so that a copy knows whether it is current.
+func (p *Params) Version() int64 { return p.version }
+
+// Paths are the names of the single tensors, sorted.
+func (p *Params) Paths() []string {
+	out := make([]string, len(p.cells))
+	for i, c := range p.cells {
+		out[i] = c.path
+	}
+	return out
+}
+
+// Tensors are the values, in the order of Paths.
+func (p *Params) Tensors() []Tensor {
+	out := make([]Tensor, len(p.cells))
+	for i, c := range p.cells {
+		out[i] = c.value
+	}
+	return out
+}
+
+// Size is the number of scalar parameters.
+func (p *Params) Size() int {
+	n := 0
+	for _, c := range p.cells {
+		n += c.value.Shape().Size()
+	}
+	return n
+}
+
+// Blend moves the parameters towards src: p = (1-tau) p + tau src. With tau 1 it
+// is a copy.
+func (p *Params) Blend(src *Params, tau float64) {
+	if !slices.Equal(p.Paths(), src.Paths()) {
+		failf("parameters %q and %q differ in structure", p.name, src.name)
+	}
+	next := src.Tensors() // immutable, so a copy shares them
+	if tau != 1 {
+		next = blend(p.Tensors(), next, tau)
+	}
+	p.set(next)
+}
+
+func (p *Params) set(values []Tensor) {
+	for i, c := range p.cells {
+		c.value = values[i]
+	}
+	p.version++
+}
+
+// Axis of parameters: they are whole wherever they are.
+func (p *Params) Axis() Axis { return None }
+
+// Save puts every tensor under its path.
+func (p *Params) Save(s *State) {
+	for _, c := range p.cells {
+		s.Put(c.path, c.value)
+	}
+}
+
+// Load takes them back.
+func (p *Params) Load(s *State) error {
+	values := make([]Tensor, len(p.cells))
+	for i, c := range p.cells {
+		values[i] = s.GetLike(c.path, c.value)
+	}
+	if s.Err() == nil {
+		p.set(values)
+	}
+	return s.Err()
+}

@@ -1,0 +1,57 @@
+package rl
+
+// The four roles of an algorithm, as the paper names them. They are roles of
+// ordinary structs: the analyser reads through them to the operations inside,
+// so an author is free to draw the lines elsewhere.
+
+// Trainer owns the loop. Run as plain Go it is the reference that every
+// distribution policy must match.
+type Trainer interface {
+	Train(*Run) error
+	// Agent is what was trained, for evaluation, export and serving.
+	Agent() Agent
+}
+
+// Actor chooses actions for a batch of environments.
+type Actor[I, O any] interface {
+	Act(k Key, in I) O
+}
+
+// Learner improves the parameters from a batch.
+type Learner[B any] interface {
+	Learn(run *Run, batch B)
+}
+
+// Agent is what evaluation, export and serving need, and all they need.
+type Agent interface {
+	// Memory is fresh memory for n environments; empty for an agent without.
+	Memory(n int) Tree
+	// Act chooses actions, greedily or as in training, and the memory to act
+	// with next. Memory of episodes that end is cleared by the caller.
+	Act(k Key, obs Obs, mem Tree, greedy bool) (action, next Tree)
+}
+
+// Obs is what agents see of every environment. Leaves that an environment does
+// not have are absent.
+type Obs struct {
+	X     Tree   // [env, ...] or [env, agent, ...]
+	Legal Tree   // masks of legal actions, by leaf of the action
+	State Tensor // global state, for centralised critics
+	Turn  Tensor // who is to move, in turn-based games
+	Alive Tensor // [env, agent]: still in play
+	First Tensor // [env] bool: first observation of an episode
+}
+
+// Step is the result of one step of every environment, which has reset itself
+// where its episode is over.
+type Step struct {
+	Obs        Obs    // to act on next
+	Final      Obs    // the successor as it was before any reset; Obs elsewhere
+	Reward     Tensor // [env] or [env, agent] float32
+	Terminated Tensor // bool: the task ended; no value beyond
+	Truncated  Tensor // bool: cut off, say by a time limit; the value beyond is Final's
+	Over       Tensor // [env] bool: the whole episode ended
+}
+
+// Done is where an episode ended in either way.
+func (s Step) Done() Tensor { return Or(s.Terminated, s.Truncated) }

@@ -1,0 +1,266 @@
+package rl
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// ErrStop, returned from a cut, ends the run without an error.
+var ErrStop = errors.New("stop")
+
+// Run is a training run as its loop sees it: the budget of steps, the counters,
+// the log. Next is the only consistent point: a run's state is its components'
+// state and Run's counters, and no local variable survives it. Counters are
+// frozen between two calls of Next.
+type Run struct {
+	scope  *Scope
+	budget int64
+	cut    func(Cut) error
+
+	key      Key
+	prefix   string // of log names
+	parent   *Run   // of a member's or agent's view
+	phases   map[string]*Run
+	inPhase  bool // the budget is in iterations
+	started  bool
+	loaded   bool // counters are a checkpoint's: the next Next is the one it was taken in
+	iter     int64
+	steps    int64
+	previous int64 // steps at the Next before
+
+	mu   sync.Mutex
+	logs []logged
+	err  error
+}
+
+type logged struct {
+	name string
+	x    Tensor
+}
+
+// Cut is a consistent point: what the iteration that just ended did. The
+// function that NewRun is given sees every one, and may save the run there.
+type Cut struct {
+	Run      *Run
+	Iter     int64 // iterations done
+	Steps    int64 // steps done
+	Logs     []Logged
+	Episodes []Episode // ended in this iteration
+	Last     bool      // the budget is spent
+}
+
+// Logged is the mean of what was logged under a name in an iteration.
+type Logged struct {
+	Name string
+	X    float64
+}
+
+// NewRun is a run of at least steps environment steps, in whole iterations. cut
+// is called at every consistent point, before the first iteration as well; an
+// error from it ends the run, ErrStop without failure. It may be nil.
+func NewRun(s *Scope, steps int64, cut func(Cut) error) *Run {
+	if cut == nil {
+		cut = func(Cut) error { return nil }
+	}
+	return &Run{scope: s, budget: steps, cut: cut, key: s.Key("run"), phases: map[string]*Run{}}
+}
+
+// Train runs a trainer's loop to its end. Failures of operations come back as
+// errors.
+func Train(t Trainer, r *Run) error {
+	return Catch(func() error { return t.Train(r) })
+}
+
+// Next ends an iteration and begins another, if there is to be one.
+func (r *Run) Next() bool {
+	if r.parent != nil {
+		failf("Next belongs to the run itself, not to the part of a member")
+	}
+	if r.err != nil {
+		return false
+	}
+	switch {
+	case r.started:
+		r.iter++
+		r.previous, r.steps = r.steps, r.scope.Steps()
+	case !r.loaded:
+		r.steps = r.scope.Steps()
+		r.previous = r.steps
+	}
+	last := r.done() >= r.budget
+	if err := r.cut(r.take(last)); err != nil {
+		if !errors.Is(err, ErrStop) {
+			r.err = err
+		}
+		r.started = false
+		return false
+	}
+	r.started, r.loaded = !last, false
+	return !last
+}
+
+// done is what the budget counts.
+func (r *Run) done() int64 {
+	if r.inPhase {
+		return r.iter
+	}
+	return r.steps
+}
+
+func (r *Run) take(last bool) Cut {
+	c := Cut{Run: r, Iter: r.iter, Steps: r.steps, Last: last && !r.inPhase}
+	if r.started {
+		c.Logs, c.Episodes = r.means(), r.scope.Episodes().Take()
+	}
+	return c
+}
+
+// Err is why the run ended early, or nil.
+func (r *Run) Err() error { return r.err }
+
+// Iter is the number of iterations done.
+func (r *Run) Iter() int64 { return r.root().iter }
+
+// Steps is the number of environment steps done, over all environments.
+func (r *Run) Steps() int64 { return r.root().steps }
+
+// Budget is the number of steps asked for.
+func (r *Run) Budget() int64 { return r.root().budget }
+
+// Progress is the part of the budget that is done, from 0 to 1.
+func (r *Run) Progress() float64 {
+	r = r.root()
+	return min(1, float64(r.done())/float64(max(1, r.budget)))
+}
+
+// Every reports whether a multiple of n steps was crossed by the iteration
+// before.
+func (r *Run) Every(n int64) bool {
+	r = r.root()
+	return n > 0 && r.steps/n != r.previous/n
+}
+
+// Key names a random draw of this iteration. at tells apart the draws of one
+// use: positions in the iteration's loops.
+func (r *Run) Key(use string, at ...int) Key {
+	k := r.key.Use(use).Fold(uint64(r.Iter()))
+	for _, i := range at {
+		k = k.Fold(uint64(i))
+	}
+	return k
+}
+
+// Log records a tensor under a name; what is reported is the mean of all its
+// elements and of all that an iteration logs under the name.
+func (r *Run) Log(name string, x Tensor) {
+	root := r.root()
+	root.mu.Lock()
+	defer root.mu.Unlock()
+	root.logs = append(root.logs, logged{r.prefix + name, x})
+}
+
+// means reduces the log of an iteration, names in order of first use.
+func (r *Run) means() []Logged {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []Logged
+	count := map[string]int{}
+	index := map[string]int{}
+	for _, l := range r.logs {
+		i, ok := index[l.name]
+		if !ok {
+			i = len(out)
+			index[l.name] = i
+			out = append(out, Logged{Name: l.name})
+		}
+		for _, x := range Floats(l.x) {
+			out[i].X += x
+			count[l.name]++
+		}
+	}
+	for i := range out {
+		out[i].X /= float64(count[out[i].Name])
+	}
+	r.logs = nil
+	return out
+}
+
+// Value is a scalar tensor as a Go number that control may depend on. It makes
+// fragments wait for each other.
+func (r *Run) Value(x Tensor) float64 {
+	v := Floats(x)
+	if len(v) != 1 {
+		failf("only a scalar has a value, not %s", x.Shape())
+	}
+	return v[0]
+}
+
+// Phase is a part of the run with counters of its own and a budget of n
+// iterations: updates on a data set, say. It resumes where it was.
+func (r *Run) Phase(name string, n int64) *Run {
+	p, ok := r.phases[name]
+	if !ok {
+		p = NewRun(r.scope, n, r.cut)
+		r.phases[name] = p
+	}
+	p.key, p.prefix, p.inPhase, p.budget = r.key.Use("phase").Use(name), name+"/", true, n
+	return p
+}
+
+// At is the run as a member or an agent sees it: with keys and log names of its
+// own, and the same counters.
+func (r *Run) At(scope string, i int) *Run {
+	return &Run{
+		scope: r.scope, parent: r.root(), prefix: fmt.Sprintf("%s%s%d/", r.prefix, scope, i),
+		key: r.key.Use(scope).Fold(uint64(i)),
+	}
+}
+
+func (r *Run) root() *Run {
+	if r.parent != nil {
+		return r.parent
+	}
+	return r
+}
+
+// Scope is where the run's components were made.
+func (r *Run) Scope() *Scope { return r.scope }
+
+// Save puts the counters and every component of the run's scope. It may be
+// called at a cut only.
+func (r *Run) Save(s *State) {
+	r.counters(s.At("run"))
+	r.scope.Save(s)
+}
+
+func (r *Run) counters(s *State) {
+	PutSlice(s, "counters", []int64{r.iter, r.steps, r.previous})
+	for name, p := range r.phases {
+		p.counters(s.At("phase").At(name))
+	}
+}
+
+// Load gives the run the state that Save put, so that its loop goes on from
+// there when entered at its top.
+func (r *Run) Load(s *State) error {
+	if err := r.scope.Load(s); err != nil {
+		return err
+	}
+	return r.loadCounters(s.At("run"))
+}
+
+func (r *Run) loadCounters(s *State) error {
+	c := GetSliceN[int64](s, "counters", 3)
+	if s.Err() != nil {
+		return s.Err()
+	}
+	r.iter, r.steps, r.previous = c[0], c[1], c[2]
+	r.started, r.loaded = false, true
+	for _, name := range s.At("phase").children() {
+		if err := r.Phase(name, 0).loadCounters(s.At("phase").At(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package rl
+
+import (
+	"fmt"
+
+	"github.com/gomlx/gomlx/ml/model"
+)
+
+// Scope is where components are made: it gives them their device, their seed
+// and the range of environments they own, and knows them all, so that a run can
+// save and load them. An algorithm is constructed in one scope for each replica
+// and never learns how many there are.
+type Scope struct {
+	dev        *Device
+	key        Key
+	store      *model.Store
+	vars       map[string]*cell
+	names      []string
+	components map[string]Component
+	shard, of  int
+	steps      int64
+	episodes   *Episodes
+}
+
+// NewScope is a scope that owns everything: the plain loop's.
+func NewScope(d *Device, seed uint64) *Scope {
+	s := &Scope{
+		dev: d, key: NewKey(seed), store: model.NewStore(), vars: map[string]*cell{},
+		components: map[string]Component{}, of: 1,
+	}
+	s.episodes = newEpisodes()
+	s.Register("episodes", s.episodes)
+	return s
+}
+
+// Child is a scope beside s, with keys of its own: the environments of an
+// evaluation, say. Its components are not part of s's state.
+func (s *Scope) Child(name string) *Scope {
+	c := NewScope(s.dev, 0)
+	c.key = s.key.Use("child").Use(name)
+	return c
+}
+
+// Device is where the scope's tensors live.
+func (s *Scope) Device() *Device { return s.dev }
+
+// Key is the key of a use that belongs to no iteration, such as initial values
+// or an environment's resets.
+func (s *Scope) Key(use string) Key { return s.key.Use(use) }
+
+// Own is the range [lo, hi) of n things that this replica owns, in multiples of
+// block.
+func (s *Scope) Own(n, block int) (lo, hi int) {
+	blocks := n / block
+	return s.shard * blocks / s.of * block, (s.shard + 1) * blocks / s.of * block
+}
+
+// Register makes c part of the scope's state, under a name of its own.
+func (s *Scope) Register(name string, c Component) {
+	if _, twice := s.components[name]; twice {
+		failf("two components are called %q: give each its own name", name)
+	}
+	s.names = append(s.names, name)
+	s.components[name] = c
+}
+
+// AddSteps counts environment steps, over all environments.
+func (s *Scope) AddSteps(n int) { s.steps += int64(n) }
+
+// Steps is the number of environment steps taken so far.
+func (s *Scope) Steps() int64 { return s.steps }
+
+// Episodes are the episodes of the scope's environments.
+func (s *Scope) Episodes() *Episodes { return s.episodes }
+
+// Save puts the state of every component.
+func (s *Scope) Save(st *State) {
+	PutSlice(st, "steps", []int64{s.steps})
+	for _, name := range s.names {
+		s.components[name].Save(st.At(name))
+	}
+}
+
+// Load gives every component its state back.
+func (s *Scope) Load(st *State) error {
+	steps := GetSliceN[int64](st, "steps", 1)
+	for _, name := range s.names {
+		if err := s.components[name].Load(st.At(name)); err != nil {
+			return fmt.Errorf("component %s: %w", name, err)
+		}
+	}
+	if err := st.Err(); err != nil {
+		return err
+	}
+	s.steps = steps[0]
+	return nil
+}
+
+// Params are the scope's parameters, in the order they were made.
+func (s *Scope) Params() []*Params {
+	var out []*Params
+	for _, name := range s.names {
+		if p, ok := s.components[name].(*Params); ok {
+			out = append(out, p)
+		}
+	}
+	return out
+}

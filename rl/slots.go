@@ -1,0 +1,45 @@
+package rl
+
+import "fmt"
+
+// Slots is memory for each environment that survives from one iteration to the
+// next: recurrent state, an opponent's index. No local variable of a loop may.
+type Slots[V any] struct{ v V }
+
+// NewSlots is memory that starts as zero, a struct of tensors [env, ...].
+func NewSlots[V any](s *Scope, name string, zero V) *Slots[V] {
+	mustCodec[V]()
+	m := &Slots[V]{zero}
+	s.Register(name, m)
+	return m
+}
+
+// Get is the memory.
+func (m *Slots[V]) Get() V { return m.v }
+
+// Set replaces the memory.
+func (m *Slots[V]) Set(v V) { m.v = v }
+
+// Axis of the memory: environments.
+func (m *Slots[V]) Axis() Axis { return Envs }
+
+// Save puts the tensors by number, since a plain tensor has no name.
+func (m *Slots[V]) Save(s *State) {
+	for i, t := range Leaves(m.v) {
+		s.Put(fmt.Sprint(i), t)
+	}
+}
+
+// Load takes them back.
+func (m *Slots[V]) Load(s *State) error {
+	leaves := Leaves(m.v)
+	for i, t := range leaves {
+		if t.Ok() {
+			leaves[i] = s.GetLike(fmt.Sprint(i), t)
+		}
+	}
+	if s.Err() == nil {
+		m.v = Rebuild(m.v, leaves)
+	}
+	return s.Err()
+}

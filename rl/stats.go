@@ -1,0 +1,110 @@
+package rl
+
+import (
+	"fmt"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// Stats are the running mean and variance of a batch's features. They are
+// frozen during an iteration and updated once from its whole batch, so that
+// every replica normalises alike.
+type Stats struct {
+	count, mean, m2 *cell
+	clip            float64
+}
+
+// NewStats are statistics of features with the given dimensions; clip bounds
+// what Norm returns, 0 is no bound.
+func NewStats(s *Scope, name string, clip float64, dims ...int) *Stats {
+	zero := func(what string, dims ...int) *cell {
+		shape := shapes.Make(dtypes.Float64, dims...)
+		return &cell{path: name + "/" + what, value: s.dev.from(makeFlat(shape), shape)}
+	}
+	st := &Stats{zero("count"), zero("mean", dims...), zero("m2", dims...), clip}
+	s.Register(name, st)
+	return st
+}
+
+// Update adds a batch [..., features]: all leading axes are rows.
+func (s *Stats) Update(x Tensor) {
+	features := s.mean.value.Shape().Rank()
+	in := []Tensor{x, s.count.value, s.mean.value, s.m2.value}
+	out := op(fmt.Sprintf("stats %d", features), in, func(_ *Ctx, in []Tensor) []Tensor {
+		x := graph.ConvertDType(in[0].Node(), dtypes.Float64)
+		rows := make([]int, x.Rank()-features)
+		n := 1
+		for i := range rows {
+			rows[i] = i
+			n *= x.Shape().Dimensions[i]
+		}
+		x = graph.Reshape(x, append([]int{n}, x.Shape().Dimensions[len(rows):]...)...)
+		count, mean, m2 := merge(x, in[1].Node(), in[2].Node(), in[3].Node())
+		return []Tensor{Wrap(count), Wrap(mean), Wrap(m2)}
+	})
+	s.count.value, s.mean.value, s.m2.value = out[0], out[1], out[2]
+}
+
+// merge adds the rows of x to a count, mean and sum of squared deviations
+// (Chan, Golub and LeVeque, 1979).
+func merge(x, count, mean, m2 *graph.Node) (_, _, _ *graph.Node) {
+	n := graph.ConstAs(count, float64(x.Shape().Dimensions[0]))
+	batchMean := graph.ReduceMean(x, 0)
+	batchM2 := graph.ReduceSum(graph.Square(graph.Sub(x, graph.ExpandAxes(batchMean, 0))), 0)
+	total := graph.Add(count, n)
+	d := graph.Sub(batchMean, mean)
+	mean = graph.Add(mean, graph.Mul(d, graph.Div(n, total)))
+	m2 = graph.Add(graph.Add(m2, batchM2), graph.Mul(graph.Square(d), graph.Div(graph.Mul(count, n), total)))
+	return total, mean, m2
+}
+
+// Norm is x, [..., features], with the statistics' mean taken off and divided by
+// their deviation. Before the first update it is x.
+func (s *Stats) Norm(c *Ctx, x *graph.Node) *graph.Node {
+	mean, deviation := s.moments(c)
+	return s.bound(graph.Div(graph.Sub(x, mean), deviation))
+}
+
+// Scale is x divided by the statistics' deviation: rewards, whose sign matters.
+func (s *Stats) Scale(c *Ctx, x *graph.Node) *graph.Node {
+	_, deviation := s.moments(c)
+	return s.bound(graph.Div(x, deviation))
+}
+
+func (s *Stats) bound(x *graph.Node) *graph.Node {
+	if s.clip > 0 {
+		return graph.ClipScalar(x, -s.clip, s.clip)
+	}
+	return x
+}
+
+func (s *Stats) moments(c *Ctx) (mean, deviation *graph.Node) {
+	count, m2 := c.read(s.count), c.read(s.m2)
+	variance := graph.Div(m2, graph.MaxScalar(count, 1.0))
+	fresh := graph.LessThan(count, graph.OnesLike(count))
+	deviation = graph.Sqrt(graph.AddScalar(variance, 1e-8))
+	deviation = graph.Where(fresh, graph.OnesLike(deviation), deviation)
+	return graph.ConvertDType(c.read(s.mean), dtypes.Float32), graph.ConvertDType(deviation, dtypes.Float32)
+}
+
+// Axis of statistics: they are whole, and travel with the weights.
+func (s *Stats) Axis() Axis { return None }
+
+// Save puts count, mean and squared deviations.
+func (s *Stats) Save(st *State) {
+	st.Put("count", s.count.value)
+	st.Put("mean", s.mean.value)
+	st.Put("m2", s.m2.value)
+}
+
+// Load takes them back.
+func (s *Stats) Load(st *State) error {
+	count := st.GetLike("count", s.count.value)
+	mean, m2 := st.GetLike("mean", s.mean.value), st.GetLike("m2", s.m2.value)
+	if st.Err() == nil {
+		s.count.value, s.mean.value, s.m2.value = count, mean, m2
+	}
+	return st.Err()
+}

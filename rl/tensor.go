@@ -1,0 +1,157 @@
+package rl
+
+import (
+	"fmt"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/dtypes/gotype"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// Tensor is a value while the loop runs and a graph node while a graph function
+// is traced, so that one struct type serves as argument of both. It is
+// immutable: an operation that changes something returns another Tensor. The
+// zero Tensor is absent: an optional leaf that is not there.
+type Tensor struct {
+	node *graph.Node
+	val  *value
+}
+
+// value is a tensor outside any graph. Exactly one of buf and flat is set: flat
+// marks a small host constant that goes to a device only with the call that
+// uses it, so that a value never changes once made and needs no lock.
+type value struct {
+	shape shapes.Shape
+	dev   *Device
+	buf   compute.Buffer
+	flat  any
+}
+
+// Wrap makes a graph node a Tensor, to be returned from a graph function.
+func Wrap(n *graph.Node) Tensor { return Tensor{node: n} }
+
+// Scalar is the float32 constant x.
+func Scalar(x float64) Tensor {
+	return Tensor{val: &value{shape: shapes.Make(dtypes.Float32), flat: []float32{float32(x)}}}
+}
+
+// FromFlat copies data, in row-major order, into a tensor of the given
+// dimensions on s's device.
+func FromFlat[T gotype.Supported](s *Scope, data []T, dims ...int) Tensor {
+	shape := shapes.Make(dtypes.FromGenericsType[T](), dims...)
+	if shape.Size() != len(data) {
+		failf("tensor of shape %s needs %d elements, got %d", shape, shape.Size(), len(data))
+	}
+	return s.Device().from(data, shape)
+}
+
+// Node is the graph node of a tensor inside a graph function.
+func (t Tensor) Node() *graph.Node {
+	if t.node == nil {
+		failf("a tensor's node exists only inside a graph function (tensor is %s)", t.describe())
+	}
+	return t.node
+}
+
+// Ok reports whether the tensor is there: it is false for the zero Tensor.
+func (t Tensor) Ok() bool { return t.node != nil || t.val != nil }
+
+// Shape of the tensor, node or value.
+func (t Tensor) Shape() shapes.Shape {
+	switch {
+	case t.node != nil:
+		return t.node.Shape()
+	case t.val != nil:
+		return t.val.shape
+	}
+	return shapes.Invalid()
+}
+
+// Rows is the size of the first axis, the environments of a batch; 1 for a scalar.
+func (t Tensor) Rows() int {
+	if s := t.Shape(); s.Rank() > 0 {
+		return s.Dimensions[0]
+	}
+	return 1
+}
+
+// String describes a tensor by kind and shape, not by content.
+func (t Tensor) String() string { return t.describe() }
+
+func (t Tensor) describe() string {
+	switch {
+	case t.node != nil:
+		return fmt.Sprintf("node %s", t.node.Shape())
+	case t.val != nil:
+		return fmt.Sprintf("value %s", t.val.shape)
+	}
+	return "absent"
+}
+
+// Read is a tensor's data in row-major order. The slice may be the tensor's own
+// memory: it is for reading only.
+func Read[T gotype.Supported](t Tensor) []T {
+	flat := t.host()
+	data, ok := flat.([]T)
+	if !ok {
+		failf("tensor holds %s, not %s", t.Shape().DType, dtypes.FromGenericsType[T]())
+	}
+	return data
+}
+
+// host is the tensor's data as a Go slice of its dtype.
+func (t Tensor) host() any {
+	v := t.val
+	if v == nil {
+		failf("%s has no data to read: only a value of the loop has", t.describe())
+	}
+	if v.buf == nil {
+		return v.flat
+	}
+	if v.dev.shared {
+		flat, err := v.buf.Data()
+		check(err)
+		return flat
+	}
+	flat := dtypes.MakeAnySlice(v.shape.DType, v.shape.Size())
+	check(v.buf.ToFlatData(flat))
+	return flat
+}
+
+// Floats is a tensor's data as float64, whatever its dtype; bool counts as 0 and 1.
+func Floats(t Tensor) []float64 {
+	switch x := t.host().(type) {
+	case []float32:
+		return convert(x)
+	case []float64:
+		return append([]float64(nil), x...)
+	case []int32:
+		return convert(x)
+	case []int64:
+		return convert(x)
+	case []uint8:
+		return convert(x)
+	case []uint32:
+		return convert(x)
+	case []bool:
+		out := make([]float64, len(x))
+		for i, b := range x {
+			if b {
+				out[i] = 1
+			}
+		}
+		return out
+	}
+	failf("cannot read %s as numbers", t.Shape())
+	return nil
+}
+
+func convert[T int32 | int64 | uint8 | uint32 | float32](x []T) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = float64(v)
+	}
+	return out
+}
