@@ -15,7 +15,8 @@ type Ctx struct {
 	scope *Scope // nil in the vocabulary's own small operations
 	graph *graph.Graph
 	draws []draw
-	key   *graphKey // set where the key itself is a graph value
+	part  string                // prefix of the names of draws
+	key   *graphKey             // set where the key itself is a graph value
 	cells map[*cell]*graph.Node // statistics read by the graph
 }
 
@@ -109,6 +110,7 @@ func (c *Ctx) Uniform(use string, dims ...int) *graph.Node {
 	if len(dims) == 0 {
 		failf("draw %q needs a row axis", use)
 	}
+	use = c.part + use
 	n := 1
 	for _, d := range dims[1:] {
 		n *= d
@@ -139,6 +141,15 @@ func (c *Ctx) Normal(use string, dims ...int) *graph.Node {
 // sample of the categorical distribution.
 func (c *Ctx) Gumbel(use string, dims ...int) *graph.Node {
 	return graph.Neg(graph.Log(graph.Neg(graph.Log(c.Uniform(use, dims...)))))
+}
+
+// Within names the draws that f makes under a part of their own, so that two
+// pieces of one graph function need not know each other's names.
+func (c *Ctx) Within(part string, f func()) {
+	outer := c.part
+	c.part = outer + part + "/"
+	f()
+	c.part = outer
 }
 
 // fill makes the input tensor of a draw.

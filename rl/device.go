@@ -97,3 +97,7 @@ func signature(name string, in []Tensor) string {
 	}
 	return b.String()
 }
+
+// Tensor copies flat, a slice of shape's dtype in row-major order, onto the
+// device.
+func (d *Device) Tensor(flat any, shape shapes.Shape) Tensor { return d.from(flat, shape) }

@@ -1,6 +1,9 @@
 package rl
 
-import "math/bits"
+import (
+	"math/bits"
+	"math/rand/v2"
+)
 
 // Key names a random draw. A draw is a pure function of the key, the row's
 // global index and the position in the row: nothing is consumed, so how a batch
@@ -47,6 +50,14 @@ func (k Key) Uniform(i, j int) float64 { return float64(unit(k.Bits(i, j/4)[j%4]
 func (k Key) IntN(i, j, n int) int {
 	hi, _ := bits.Mul32(k.Bits(i, j/4)[j%4], uint32(n))
 	return int(hi)
+}
+
+// Rand is a generator for plain Go code, such as a host environment, that wants
+// more than a few numbers. It starts from the key and row i alone, so there is no
+// stream to save.
+func (k Key) Rand(i int) *rand.Rand {
+	w := k.Bits(i, 0)
+	return rand.New(rand.NewPCG(uint64(w[0])|uint64(w[1])<<32, uint64(w[2])|uint64(w[3])<<32))
 }
 
 // unit maps a random word to the middle of one of 2^23 equal intervals of

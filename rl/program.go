@@ -20,7 +20,7 @@ type program struct {
 	slots  []int // for each, its position among the executable's inputs; -1 if absent
 	draws  []draw
 	shapes []shapes.Shape // of the executable's inputs
-	vars   []*cell    // parameters read
+	vars   []*cell        // parameters read
 	varAt  []int          // and their positions
 	out    []bool         // for each output, whether it is present
 }

@@ -155,3 +155,12 @@ func convert[T int32 | int64 | uint8 | uint32 | float32](x []T) []float64 {
 	}
 	return out
 }
+
+// SameMemory reports whether two values share their memory, which only an
+// operation that writes into what it returned before could bring about.
+func SameMemory(a, b Tensor) bool {
+	if a.val == nil || b.val == nil || a.val.shape.Size() == 0 || b.val.shape.Size() == 0 {
+		return false
+	}
+	return &bytesOf(a)[0] == &bytesOf(b)[0]
+}
