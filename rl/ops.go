@@ -199,3 +199,10 @@ func blend(a, b []Tensor, tau float64) []Tensor {
 }
 
 func bytesOf(t Tensor) []byte { return dtypes.UnsafeByteSliceFromAny(t.host()) }
+
+// Mean is the mean of all elements, a scalar. Like Standardise it crosses rows.
+func Mean(x Tensor) Tensor {
+	return op("mean", []Tensor{x}, func(_ *Ctx, in []Tensor) []Tensor {
+		return []Tensor{Wrap(graph.ReduceAllMean(in[0].Node()))}
+	})[0]
+}

@@ -41,6 +41,17 @@ func (s *Scope) Child(name string) *Scope {
 	return c
 }
 
+// Shard is a scope for replica r of k: it draws what s would, and owns the r-th
+// part of what s owns. Its components are not part of s's state.
+func (s *Scope) Shard(r, k int) *Scope {
+	if k < 1 || r < 0 || r >= k || s.of != 1 {
+		failf("shard %d of %d of a scope that is itself %d of %d", r, k, s.shard, s.of)
+	}
+	c := NewScope(s.dev, 0)
+	c.key, c.shard, c.of = s.key, r, k
+	return c
+}
+
 // Device is where the scope's tensors live.
 func (s *Scope) Device() *Device { return s.dev }
 
@@ -105,4 +116,19 @@ func (s *Scope) Params() []*Params {
 		}
 	}
 	return out
+}
+
+// LoadWeights takes over what an agent is made of, parameters and statistics,
+// and leaves everything else as it is: for evaluation, and for a run that starts
+// from another's weights.
+func (s *Scope) LoadWeights(st *State) error {
+	for _, name := range s.names {
+		switch c := s.components[name].(type) {
+		case *Params, *Stats:
+			if err := c.Load(st.At(name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -1,0 +1,45 @@
+package checkpoint
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+)
+
+// WeightsSHA256 is the sha256, in hexadecimal, of the arrays' data one after the other in name order (names
+// compared byte by byte), and of nothing else: no names, shapes or lengths. Any tool that can sort names and write
+// little-endian numbers can compute it.
+func WeightsSHA256(arrays []Array) string {
+	h := sha256.New()
+	for _, a := range byName(arrays) {
+		h.Write(a.Data)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// StateSHA256 is the sha256, in hexadecimal, of the arrays in name order, each as: length of the name, name;
+// length of the dtype, dtype; number of dimensions, each dimension; length of the data, data. All lengths and
+// dimensions are unsigned 64-bit little-endian numbers, so that no two lists of arrays give the same bytes.
+func StateSHA256(arrays []Array) string {
+	h := sha256.New()
+	var head []byte
+	for _, a := range byName(arrays) {
+		head = appendFramed(head[:0], a.Name)
+		head = appendFramed(head, a.DType)
+		head = appendUint(head, len(a.Shape))
+		for _, d := range a.Shape {
+			head = appendUint(head, d)
+		}
+		h.Write(appendUint(head, len(a.Data)))
+		h.Write(a.Data)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func appendFramed(b []byte, s string) []byte {
+	return append(appendUint(b, len(s)), s...)
+}
+
+func appendUint(b []byte, n int) []byte {
+	return binary.LittleEndian.AppendUint64(b, uint64(n))
+}

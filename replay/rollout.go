@@ -1,0 +1,126 @@
+// Package replay holds what environments produced until a learner reads it.
+package replay
+
+import (
+	"fmt"
+
+	"github.com/weft-rl/weft/rl"
+)
+
+// Rollout collects one element a step and is emptied by its reader within the
+// same iteration, so it can live with its writers. E is a struct of tensors
+// [env, ...].
+type Rollout[E any] struct{ steps []E }
+
+// NewRollout is an empty rollout.
+func NewRollout[E any](s *rl.Scope, name string) *Rollout[E] {
+	r := &Rollout[E]{}
+	s.Register(name, r)
+	return r
+}
+
+// Insert adds a step.
+func (r *Rollout[E]) Insert(e E) { r.steps = append(r.steps, e) }
+
+// Drain is all steps since the last Drain, as tensors [env, time, ...].
+func (r *Rollout[E]) Drain() E {
+	if len(r.steps) == 0 {
+		rl.Failf("a rollout is drained that nothing was inserted into")
+	}
+	columns := make([][]rl.Tensor, len(r.steps))
+	for t, e := range r.steps {
+		columns[t] = rl.Leaves(e)
+	}
+	out := make([]rl.Tensor, len(columns[0]))
+	steps := make([]rl.Tensor, len(columns))
+	for i := range out {
+		if !columns[0][i].Ok() {
+			continue
+		}
+		for t := range columns {
+			steps[t] = columns[t][i]
+		}
+		out[i] = rl.Stack(steps)
+	}
+	like := r.steps[0]
+	clear(r.steps) // or its tensors would live on
+	r.steps = r.steps[:0]
+	return rl.Rebuild(like, out)
+}
+
+// Axis of a rollout: every row is one environment's.
+func (r *Rollout[E]) Axis() rl.Axis { return rl.Envs }
+
+// Save has nothing to put: between iterations a rollout is empty.
+func (r *Rollout[E]) Save(*rl.State) {
+	if len(r.steps) > 0 {
+		rl.Failf("a rollout holds %d steps at the end of an iteration: drain it in the iteration that fills it", len(r.steps))
+	}
+}
+
+// Load empties the rollout.
+func (r *Rollout[E]) Load(*rl.State) error {
+	r.steps = nil
+	return nil
+}
+
+// By says what the rows of a minibatch are.
+type By uint8
+
+// The rows of a minibatch.
+const (
+	ByStep By = iota // single steps: the environment and time axes become one
+	ByEnv            // whole sequences
+)
+
+// Take is minibatch m of n of a batch of tensors [env, time, ...], shuffled by
+// k: the n minibatches of one key share no row and leave none out. Scalars are
+// the same in every minibatch.
+func Take[B any](b B, k rl.Key, by By, m, n int) B {
+	axes := 2
+	if by == ByEnv {
+		axes = 1
+	}
+	rows := rowsOf(b, axes)
+	if m < 0 || m >= n || n > rows {
+		rl.Failf("minibatch %d of %d from %d rows", m, n, rows)
+	}
+	order := rl.NewPermutation(k, rows)
+	lo, hi := m*rows/n, (m+1)*rows/n
+	index := make([]int, hi-lo)
+	for j := range index {
+		index[j] = order.At(lo + j)
+	}
+	return rl.Map(b, func(t rl.Tensor) rl.Tensor {
+		if t.Shape().Rank() == 0 {
+			return t
+		}
+		return rl.Gather(t, axes, index)
+	})
+}
+
+// rowsOf is the number of rows that all tensors of b agree on.
+func rowsOf[B any](b B, axes int) int {
+	rows := -1
+	names := rl.LeafNames(b)
+	for i, t := range rl.Leaves(b) {
+		if !t.Ok() || t.Shape().Rank() == 0 {
+			continue
+		}
+		if t.Shape().Rank() < axes {
+			rl.Failf("%s has shape %s: no environment and time axis to take steps from", names[i], t.Shape())
+		}
+		n := 1
+		for _, d := range t.Shape().Dimensions[:axes] {
+			n *= d
+		}
+		if rows >= 0 && n != rows {
+			rl.Failf("%s has %d rows, others have %d", names[i], n, rows)
+		}
+		rows = n
+	}
+	if rows < 0 {
+		rl.Fail(fmt.Errorf("%T has no tensor to take rows of", b))
+	}
+	return rows
+}
