@@ -13,6 +13,7 @@ package env
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weft-rl/weft/rl"
 )
@@ -62,7 +63,8 @@ type Entry struct {
 	ID  string
 	Doc string // one line
 	// Options makes a pointer to the struct of the environment's settings, tagged
-	// like an algorithm's configuration; nil if it has none.
+	// like an algorithm's configuration and with its defaults set; nil if it has
+	// none.
 	Options func() any
 	// New makes n environments, or this replica's shard of them. options is what
 	// Options made, set.
@@ -74,10 +76,14 @@ var ErrNoSnapshot = errors.New("the environment cannot save its state")
 
 // Open makes n environments of an entry, registers them as the scope's "env",
 // and guards them: what they return is checked against their spec, and their
-// steps and episodes are counted.
+// steps and episodes are counted. options is what e.Options made, set; nil stands
+// for its defaults.
 func Open(s *rl.Scope, e Entry, n int, options any) (Batch, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("environment %s: %d environments asked for, at least 1 is needed", e.ID, n)
+	}
+	if options == nil && e.Options != nil {
+		options = e.Options()
 	}
 	var b Batch
 	err := rl.Catch(func() (err error) {
@@ -115,6 +121,12 @@ func (s Spec) Check() error {
 	}{{"observation", s.Obs}, {"action", s.Action}} {
 		if x.space == nil || len(x.space.Leaves()) == 0 {
 			errs = append(errs, fmt.Errorf("it has no %s space", x.what))
+			continue
+		}
+		for _, l := range x.space.Leaves() {
+			if err := checkSpace(l.Space); err != nil {
+				errs = append(errs, fmt.Errorf("%s space %s: %w", x.what, l.Name, err))
+			}
 		}
 	}
 	if s.Limit < 0 {
@@ -123,5 +135,33 @@ func (s Spec) Check() error {
 	if s.Block > 1 && s.Envs%s.Block != 0 {
 		errs = append(errs, fmt.Errorf("%d environments are no multiple of its block of %d", s.Envs, s.Block))
 	}
+	if s.Envs > 0 && s.Rows == 0 {
+		errs = append(errs, fmt.Errorf("%d environments in blocks of %d are too few to give every replica some", s.Envs, max(1, s.Block)))
+	}
 	return errors.Join(errs...)
+}
+
+// checkSpace finds a simple space that holds nothing or has a wrong number of
+// bounds.
+func checkSpace(s rl.Space) error {
+	switch s := s.(type) {
+	case rl.Box:
+		n := s.Shape().Size()
+		for _, b := range [][]float64{s.Low, s.High} {
+			if len(b) > 1 && len(b) != n {
+				return fmt.Errorf("%d bounds for %d numbers: give one for all or one for each", len(b), n)
+			}
+		}
+		for i := range n {
+			if lo, hi := s.Bounds(i); !(lo <= hi) {
+				return fmt.Errorf("number %d lies between %v and %v", i, lo, hi)
+			}
+		}
+	case rl.Discrete, rl.MultiDiscrete, rl.MultiBinary:
+		groups, _ := options(s)
+		if len(groups) == 0 || slices.Min(groups) < 1 {
+			return fmt.Errorf("%s has no value", s)
+		}
+	}
+	return nil
 }

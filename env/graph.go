@@ -120,7 +120,7 @@ func (g *graphBatch) resetGraph(c *rl.Ctx, like rl.Tensor) live {
 func (g *graphBatch) advanceGraph(c *rl.Ctx, in advanceIn) advanceOut {
 	m := g.dyn.Step(c, in.State, in.Action)
 	age := graph.AddScalar(in.Age.Node(), 1)
-	truncated := graph.ZerosLike(m.Terminated.Node())
+	truncated := everywhere(age, false)
 	if g.spec.Limit > 0 {
 		// As in Gymnasium, an episode that terminates at its limit is both.
 		truncated = graph.GreaterOrEqual(age, graph.ConstAs(age, g.spec.Limit))
@@ -150,12 +150,13 @@ func (g *graphBatch) renewGraph(c *rl.Ctx, in renewIn) live {
 // observe completes the live environments with what is seen of them.
 func (g *graphBatch) observe(c *rl.Ctx, state rl.Tree, age *graph.Node, first bool) live {
 	obs := g.dyn.Observe(c, state)
-	f := graph.ZerosLike(age)
-	obs.First = rl.Wrap(graph.NotEqual(f, f))
-	if first {
-		obs.First = rl.Wrap(graph.Equal(f, f))
-	}
+	obs.First = rl.Wrap(everywhere(age, first))
 	return live{state, rl.Wrap(age), obs}
+}
+
+// everywhere is the flag for each row of like.
+func everywhere(like *graph.Node, flag bool) *graph.Node {
+	return graph.BroadcastToDims(graph.Const(like.Graph(), flag), like.Shape().Dimensions...)
 }
 
 func anyTrue(t rl.Tensor) bool {

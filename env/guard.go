@@ -2,6 +2,7 @@ package env
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -63,6 +64,7 @@ func (g *guard) Obs() rl.Obs {
 	obs := g.Batch.Obs()
 	if !g.last.First.Ok() {
 		g.checkObs("observation", obs)
+		g.checkActable(obs)
 		g.last = obs
 	}
 	return obs
@@ -74,6 +76,7 @@ func (g *guard) Step(action rl.Tree) rl.Step {
 	out := g.Batch.Step(action)
 	g.scope.AddSteps(g.spec.Envs)
 	g.checkObs("observation", out.Obs)
+	g.checkActable(out.Obs)
 	g.checkReused(out.Obs)
 	g.checkObs("final observation", out.Final)
 	g.checkFlags(out)
@@ -91,6 +94,25 @@ func (g *guard) checkObs(what string, o rl.Obs) {
 	g.checkTree(what, o.X, g.rows)
 	if g.spec.Masked {
 		g.checkTree("mask of legal actions", o.Legal, g.masks)
+	}
+}
+
+// checkActable finds an observation that no agent can act on. A final one may be
+// like that: when a game is over there is no legal move.
+func (g *guard) checkActable(o rl.Obs) {
+	if want := shapes.Make(dtypes.Bool, g.spec.Rows); !o.First.Shape().Equal(want) {
+		g.broken("first has shape %s, want %s", o.First.Shape(), want)
+	}
+	for j, m := range g.masks {
+		groups, _ := options(spaceOf(g.spec.Action, m.name))
+		legal, values := rl.Read[bool](o.Legal.At(j)), g.spec.Rows*max(1, g.spec.Agents)
+		for i := range values * len(groups) {
+			n := groups[i%len(groups)]
+			if !slices.Contains(legal[:n], true) {
+				g.broken("mask of legal actions of environment %d allows none", g.spec.First+i/len(groups)/max(1, g.spec.Agents))
+			}
+			legal = legal[n:]
+		}
 	}
 }
 
@@ -176,18 +198,7 @@ func (g *guard) checkAction(a rl.Tree) {
 }
 
 func (g *guard) checkLegal(m leafCheck, legal []bool, action rl.Tensor) {
-	var groups []int // options of each number of the action
-	start := 0
-	switch s := spaceOf(g.spec.Action, m.name).(type) {
-	case rl.Discrete:
-		groups, start = []int{s.N}, s.Start
-	case rl.MultiDiscrete:
-		groups = s.N
-	case rl.MultiBinary:
-		for range s.N {
-			groups = append(groups, 2)
-		}
-	}
+	groups, start := options(spaceOf(g.spec.Action, m.name))
 	at := 0
 	for i, x := range rl.Read[int32](action) {
 		n := groups[i%len(groups)]

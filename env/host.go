@@ -72,6 +72,9 @@ func Hosts(s *rl.Scope, n int, spec Spec, one func(index int) (Host, error)) (Ba
 	if err := spec.Check(); err != nil {
 		return nil, err
 	}
+	if spec.Agents > 1 {
+		return nil, fmt.Errorf("it has %d agents, a host environment has one: implement Batch", spec.Agents)
+	}
 	h := &hostBatch{spec: spec, scope: s, key: s.Key("env").At(spec.First), age: make([]int32, spec.Rows)}
 	h.spec.Exact = true
 	for i := range spec.Rows {
@@ -125,9 +128,10 @@ func (h *hostBatch) Step(action rl.Tree) rl.Step {
 	next, final := newBoard(h.spec), newBoard(h.spec)
 	reward, term := make([]float32, n), make([]bool, n)
 	trunc, over := make([]bool, n), make([]bool, n)
+	acts := read(action)
 	for i, e := range h.envs {
 		mine := keyOf(k, h.spec.First+i)
-		r, te, tr := e.Step(mine, rowOf(action, i), final.row(i))
+		r, te, tr := e.Step(mine, acts.row(i), final.row(i))
 		h.age[i]++
 		tr = tr || h.spec.Limit > 0 && int(h.age[i]) >= h.spec.Limit
 		reward[i], term[i], trunc[i], over[i] = float32(r), te, tr, te || tr
@@ -196,8 +200,6 @@ func part(flat any, i, n int) any {
 		return x[i*n : (i+1)*n]
 	case []uint8:
 		return x[i*n : (i+1)*n]
-	case []float64:
-		return x[i*n : (i+1)*n]
 	}
 	rl.Failf("observations of %T are not supported: use float32, int32 or uint8", flat)
 	return nil
@@ -235,18 +237,36 @@ func (b *board) obs(s *rl.Scope) rl.Obs {
 	return o
 }
 
-// rowOf is environment i's part of a tree of actions.
-func rowOf(t rl.Tree, i int) Row {
-	r := Row{names: t.Names()}
+// actions are a tree of actions on the host, read from the device once for all
+// environments.
+type actions struct {
+	names []string
+	flat  []any
+	size  []int
+}
+
+func read(t rl.Tree) actions {
+	a := actions{names: t.Names()}
 	for j := range t.Len() {
 		x := t.At(j)
-		n := x.Shape().Size() / x.Rows()
+		a.size = append(a.size, x.Shape().Size()/x.Rows())
 		switch x.Shape().DType {
 		case dtypes.Float32:
-			r.flat = append(r.flat, part(rl.Read[float32](x), i, n))
+			a.flat = append(a.flat, rl.Read[float32](x))
+		case dtypes.Uint8:
+			a.flat = append(a.flat, rl.Read[uint8](x))
 		default:
-			r.flat = append(r.flat, part(rl.Read[int32](x), i, n))
+			a.flat = append(a.flat, rl.Read[int32](x))
 		}
+	}
+	return a
+}
+
+// row is environment i's part.
+func (a actions) row(i int) Row {
+	r := Row{names: a.names, flat: make([]any, len(a.flat))}
+	for j, x := range a.flat {
+		r.flat[j] = part(x, i, a.size[j])
 	}
 	return r
 }

@@ -90,16 +90,17 @@ func (b MultiBinary) Shape() shapes.Shape { return shapes.Make(dtypes.Int32, b.N
 // Shape of a Dict: it has none of its own.
 func (d Dict) Shape() shapes.Shape { return shapes.Invalid() }
 
-// Bounds of number i of a Box.
+// Bounds of number i of a Box, as its type holds them: a float32 that was clipped
+// to a bound must not lie outside because the bound has more digits.
 func (b Box) Bounds(i int) (lo, hi float64) {
 	pick := func(x []float64, none float64) float64 {
-		switch len(x) {
-		case 0:
-			return none
-		case 1:
-			return x[0]
+		if len(x) > 0 {
+			none = x[min(i, len(x)-1)]
 		}
-		return x[i]
+		if b.Shape().DType == dtypes.Float32 {
+			none = float64(float32(none))
+		}
+		return none
 	}
 	return pick(b.Low, math.Inf(-1)), pick(b.High, math.Inf(1))
 }

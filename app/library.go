@@ -1,0 +1,128 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/rl"
+)
+
+// Job is a training run asked for by a Go program. What is left out is as the
+// command line has it.
+type Job struct {
+	Algorithm algo.Algorithm
+	Env       env.Entry
+	Preset    string
+	Set       []string // settings of the algorithm, key=value
+	Options   []string // settings of the environment, key=value
+	Steps     int64    // 0: as many as the preset says
+	Seed      uint64
+	Out       string // run folder; empty: nothing is kept on disk
+
+	EvalEpisodes int // episodes of the greedy evaluation at the end; 0: none
+	// Watch is told after every iteration; it may be nil.
+	Watch func(Progress)
+}
+
+// Progress is where a run stands after an iteration.
+type Progress struct {
+	Steps, Episodes int64
+	Return          float64 // mean of the last episodes; NaN before the first
+	Metrics         []rl.Logged
+}
+
+// Result is how a run ended.
+type Result struct {
+	Steps, Episodes            int64
+	Seconds                    float64
+	ReturnMean                 float64 // of the last 100 episodes; NaN without any
+	EvalReturn                 float64 // of the greedy evaluation, if there was one
+	WeightsSHA256, StateSHA256 string
+	Interrupted                bool // by ctx; with Out set, the run can be resumed
+	Agent                      rl.Agent
+}
+
+// Train trains an agent in this process. Wrong settings are all reported at
+// once, before anything starts.
+func Train(ctx context.Context, j Job) (Result, error) {
+	r, err := j.request()
+	if err != nil {
+		return Result{}, err
+	}
+	job, err := r.job()
+	if err != nil {
+		return Result{}, err
+	}
+	if j.Out != "" {
+		c := &command{}
+		var release func()
+		if job, release, err = c.prepare(r, j.Out); err != nil {
+			return Result{}, err
+		}
+		defer release()
+	}
+	if j.Watch != nil {
+		job.Watch = observer{j.Watch}
+	}
+	x, err := local.Train(ctx, job)
+	if err != nil {
+		return Result{}, err
+	}
+	out := Result{
+		Steps: x.Steps, Episodes: x.Episodes, Seconds: x.Seconds, ReturnMean: x.ReturnMean,
+		WeightsSHA256: x.WeightsSHA256, StateSHA256: x.StateSHA256, Interrupted: x.Interrupted, Agent: x.Agent,
+	}
+	if x.Evaluation != nil {
+		out.EvalReturn = x.Evaluation.Mean
+	}
+	return out, nil
+}
+
+// request resolves the job as the command line would.
+func (j Job) request() (*request, error) {
+	set := Set{Algorithms: []algo.Algorithm{j.Algorithm}, Environments: []env.Entry{j.Env}}
+	if taken(j.Out) {
+		return nil, fmt.Errorf("%s already holds a run", j.Out)
+	}
+	flag := func(key string, value any) config.Assignment {
+		return config.Assignment{Key: key, Value: fmt.Sprint(value), Source: "job"}
+	}
+	l := layers{flags: []config.Assignment{
+		flag("algorithm", j.Algorithm.Name), flag("seed", j.Seed), flag("steps", j.Steps), flag("eval_episodes", j.EvalEpisodes),
+	}}
+	name := j.Env.ID
+	for i, o := range j.Options {
+		sep := "&"
+		if i == 0 {
+			sep = "?"
+		}
+		name += sep + o
+	}
+	l.flags = append(l.flags, flag("env", name))
+	if j.Preset != "" {
+		l.flags = append(l.flags, flag("preset", j.Preset))
+	}
+	for _, text := range j.Set {
+		a, err := config.ParseSet(text, "job")
+		if err != nil {
+			return nil, err
+		}
+		l.set = append(l.set, a)
+	}
+	return set.resolve(l)
+}
+
+// observer passes on what a Go program wants to know of a run.
+type observer struct{ f func(Progress) }
+
+func (o observer) Begin(int64, int64)         {}
+func (o observer) Evaluated(local.Evaluation) {}
+func (o observer) Note(string)                {}
+func (o observer) End()                       {}
+func (o observer) Iteration(r local.Report) {
+	o.f(Progress{Steps: r.Steps, Episodes: r.Episodes, Return: r.Return, Metrics: r.Logs})
+}

@@ -1,0 +1,74 @@
+// Package debug is tiny tasks that any correct learner solves within a second,
+// one for each thing a learner can get wrong: reading observations (Identity),
+// continuous actions (IdentityContinuous), memory (Memory), masks of legal
+// actions (Masked) and environments that are plain Go (Host).
+package debug
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/rl"
+)
+
+// All are the environments of this package.
+var All = []env.Entry{Identity, IdentityContinuous, Memory, Masked, Host}
+
+// Length is the steps of an episode of every task but Memory.
+const Length = 16
+
+// entry offers a task with options of type T. make returns its dynamics, or what
+// is wrong with the options.
+func entry[T any](id, doc string, defaults T, make func(T) (env.Dynamics, error)) env.Entry {
+	return env.Entry{
+		ID: id, Doc: doc,
+		Options: func() any { o := defaults; return &o },
+		New: func(s *rl.Scope, n int, options any) (env.Batch, error) {
+			o, err := settings[T](options)
+			if err != nil {
+				return nil, err
+			}
+			d, err := make(o)
+			if err != nil {
+				return nil, err
+			}
+			return env.Graph(s, n, d)
+		},
+	}
+}
+
+// settings are options as the struct that a task expects.
+func settings[T any](options any) (T, error) {
+	o, ok := options.(*T)
+	if !ok || o == nil {
+		var want *T
+		return *new(T), fmt.Errorf("options are %T, want %T as its entry's Options makes", options, want)
+	}
+	return *o, nil
+}
+
+// atLeast is the error of an option below its least value.
+func atLeast(name string, x, least int) error {
+	if x < least {
+		return fmt.Errorf("option %s is %d, at least %d is needed", name, x, least)
+	}
+	return nil
+}
+
+// pick draws one of 0..n-1 for each row, [env] int32.
+func pick(c *rl.Ctx, use string, rows, n int) *graph.Node {
+	return graph.ConvertDType(graph.MulScalar(c.Uniform(use, rows), float32(n)), dtypes.Int32)
+}
+
+// float is x, bool, as 0 and 1.
+func float(x *graph.Node) rl.Tensor { return rl.Wrap(graph.ConvertDType(x, dtypes.Float32)) }
+
+// never is false for each of n rows.
+func never(g *graph.Graph, n int) rl.Tensor {
+	return rl.Wrap(graph.BroadcastToDims(graph.Const(g, false), n))
+}
+
+var errNoOptions = errors.New("it takes no options")

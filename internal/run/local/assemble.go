@@ -1,0 +1,52 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/rl"
+)
+
+// assembly is a trainer with the scope it was made in.
+type assembly struct {
+	scope   *rl.Scope
+	trainer rl.Trainer
+	exact   bool // every environment can save its state
+	env     string
+}
+
+// assemble constructs the job's algorithm on its environments.
+func assemble(j Job) (*assembly, error) {
+	a := &assembly{scope: rl.NewScope(j.Device, j.Seed), exact: true, env: j.Env.ID}
+	var err error
+	a.trainer, err = j.Algorithm.New(a.scope, func(n int) (env.Batch, error) {
+		b, err := env.Open(a.scope, j.Env, n, j.EnvOptions)
+		if err == nil {
+			a.exact = a.exact && b.Spec().Exact
+		}
+		return b, err
+	}, j.Config)
+	if err != nil {
+		return nil, fmt.Errorf("%s on %s: %w", j.Algorithm.Name, j.Env.ID, err)
+	}
+	return a, nil
+}
+
+// loadWeights takes parameters and statistics over from a checkpoint of the
+// same algorithm, whatever run it belongs to.
+func (a *assembly) loadWeights(f checkpoint.File) error {
+	st, err := state(a.scope, f)
+	if err != nil {
+		return err
+	}
+	if err := a.scope.LoadWeights(st); err != nil {
+		return fmt.Errorf("the weights do not fit this network: %w", err)
+	}
+	return nil
+}
+
+// errNotExact is why a run of such an environment cannot be resumed.
+var errNotExact = errors.New("its environment cannot save its state, so the run cannot be resumed exactly; " +
+	"start a new one from its weights with --from")

@@ -1,0 +1,143 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/rl"
+)
+
+// Evaluation is the returns of a policy over complete episodes, in environments
+// of their own.
+type Evaluation struct {
+	Steps      int64 // of the training run when it was done
+	Episodes   int
+	Unfinished int // episodes that did not end within maxEpisode steps, not counted
+	Mean, Std  float64
+	Min, Max   float64
+	Length     float64 // mean
+}
+
+const (
+	evalRows   = 128     // episodes played at once
+	maxEpisode = 100_000 // steps after which an episode without a limit counts as unfinished
+)
+
+// Evaluate plays complete episodes with an agent, every one in an environment of
+// its own, so that short episodes are not favoured. The episodes are the same at
+// every evaluation of a seed, which makes two of them comparable.
+func Evaluate(ctx context.Context, s *rl.Scope, j Job, agent rl.Agent, episodes int, greedy bool) (Evaluation, error) {
+	var returns, lengths []float64
+	unfinished := 0
+	for at := 0; at < episodes; at += evalRows {
+		n := min(evalRows, episodes-at)
+		child := s.Child(fmt.Sprintf("eval %d", at))
+		err := rl.Catch(func() error {
+			b, err := env.Open(child, j.Env, n, j.EnvOptions)
+			if err != nil {
+				return err
+			}
+			left, err := play(ctx, child, b, agent, greedy)
+			unfinished += left
+			return err
+		})
+		if err != nil {
+			return Evaluation{}, fmt.Errorf("evaluation: %w", err)
+		}
+		seen := map[int]bool{}
+		for _, e := range child.Episodes().Take() {
+			if !seen[e.Env] { // the first episode of each environment
+				seen[e.Env] = true
+				returns, lengths = append(returns, e.Return), append(lengths, float64(e.Length))
+			}
+		}
+	}
+	return summarise(returns, lengths, unfinished), nil
+}
+
+// play steps until the first episode of every environment is over; left is how
+// many were not.
+func play(ctx context.Context, s *rl.Scope, b env.Batch, agent rl.Agent, greedy bool) (left int, err error) {
+	n := b.Spec().Rows
+	mem := agent.Memory(n)
+	done := make([]bool, n)
+	left = n
+	obs := b.Obs()
+	for t := 0; left > 0 && t < maxEpisode; t++ {
+		if err := ctx.Err(); err != nil {
+			return left, err
+		}
+		action, next := agent.Act(s.Key("act").Fold(uint64(t)), obs, mem, greedy)
+		out := b.Step(action)
+		mem = next.Map(func(x rl.Tensor) rl.Tensor { return rl.Keep(x, out.Over) })
+		obs = out.Obs
+		for i, over := range rl.Read[bool](out.Over) {
+			if over && !done[i] {
+				done[i] = true
+				left--
+			}
+		}
+	}
+	return left, nil
+}
+
+func summarise(returns, lengths []float64, unfinished int) Evaluation {
+	e := Evaluation{
+		Episodes: len(returns), Unfinished: unfinished,
+		Min: math.Inf(1), Max: math.Inf(-1), Mean: mean(returns), Length: mean(lengths),
+	}
+	for _, r := range returns {
+		e.Min, e.Max = min(e.Min, r), max(e.Max, r)
+		e.Std += (r - e.Mean) * (r - e.Mean)
+	}
+	e.Std = math.Sqrt(e.Std / float64(max(1, len(returns))))
+	return e
+}
+
+func mean(x []float64) float64 {
+	if len(x) == 0 {
+		return math.NaN()
+	}
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}
+
+// EvaluateRun evaluates the policy of a run's newest checkpoint, or its best.
+func EvaluateRun(ctx context.Context, j Job, best, greedy bool, episodes int) (Evaluation, error) {
+	f, step, err := load(j, best)
+	if err != nil {
+		return Evaluation{}, err
+	}
+	a, err := assemble(j)
+	if err != nil {
+		return Evaluation{}, err
+	}
+	if err := a.loadWeights(f); err != nil {
+		return Evaluation{}, err
+	}
+	e, err := Evaluate(ctx, a.scope, j, a.trainer.Agent(), episodes, greedy)
+	e.Steps = step
+	return e, err
+}
+
+func load(j Job, best bool) (checkpoint.File, int64, error) {
+	dir, err := checkpoint.Open(checkpoints(j.Dir), j.withDefaults().Keep)
+	if err != nil {
+		return checkpoint.File{}, 0, err
+	}
+	if best {
+		f, _, step, err := dir.Best()
+		return f, step, err
+	}
+	f, step, skipped, err := dir.Latest()
+	for _, s := range skipped {
+		j.withDefaults().Watch.Note(fmt.Sprintf("skipped: %v", s))
+	}
+	return f, step, err
+}

@@ -1,0 +1,96 @@
+// Package local runs the plain loop: one trainer, one process, everything it
+// owns in one scope. It keeps the run's folder, writes checkpoints and metrics
+// at consistent points, evaluates, and resumes exactly.
+package local
+
+import (
+	"time"
+
+	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/rl"
+)
+
+// Job is one training run, completely configured.
+type Job struct {
+	Algorithm  algo.Algorithm
+	Config     any // settings of the algorithm, set
+	Env        env.Entry
+	EnvOptions any // settings of the environment, set
+	Device     *rl.Device
+	Seed       uint64
+	Steps      int64
+
+	Dir    string           // run folder; empty: nothing is kept
+	Resume bool             // go on from Dir's newest good checkpoint
+	From   *checkpoint.File // start from these weights
+
+	CheckpointEvery time.Duration // at most this much work is done again after a crash
+	CheckpointSteps int64         // and at most this many steps; 0: no bound
+	Keep            int           // checkpoints kept
+
+	EvalEvery    int64 // steps between evaluations; 0: none
+	EvalEpisodes int   // episodes of one; 0: none at the end either
+
+	Watch Watcher
+	Now   func() time.Time // the clock that paces checkpoints; it never enters a result
+}
+
+// Watcher is told how a run gets on.
+type Watcher interface {
+	// Begin tells how many of how many steps are done.
+	Begin(done, total int64)
+	// Iteration is told after every iteration.
+	Iteration(Report)
+	// Evaluated is told after every evaluation.
+	Evaluated(Evaluation)
+	// Note is told what a user should know.
+	Note(text string)
+	// End is told when the training is over, before the last evaluation.
+	End()
+}
+
+// Report is where a run stands.
+type Report struct {
+	Steps, Iter, Episodes int64
+	Seconds               float64
+	Return, Length        float64 // mean over the last episodes; NaN before the first
+	Logs                  []rl.Logged
+}
+
+// Result is how a run ended.
+type Result struct {
+	Steps, Iter, Episodes      int64
+	Seconds                    float64
+	StepsPerSecond             float64 // of this process's own work
+	ReturnMean                 float64 // of the last episodes; NaN without any
+	WeightsSHA256, StateSHA256 string
+	Interrupted                bool
+	Evaluation                 *Evaluation // the last one
+	Agent                      rl.Agent
+}
+
+func (j Job) withDefaults() Job {
+	if j.CheckpointEvery == 0 {
+		j.CheckpointEvery = 15 * time.Second
+	}
+	if j.Keep == 0 {
+		j.Keep = 3
+	}
+	if j.Now == nil {
+		j.Now = time.Now
+	}
+	if j.Watch == nil {
+		j.Watch = silent{}
+	}
+	return j
+}
+
+type silent struct{}
+
+func (silent) Begin(int64, int64)   {}
+func (silent) Iteration(Report)     {}
+func (silent) Evaluated(Evaluation) {}
+func (silent) Note(string)          {}
+func (silent) End()                 {}

@@ -1,0 +1,77 @@
+package local
+
+import (
+	"fmt"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+
+	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/rl"
+)
+
+// names are the dtypes as safetensors spells them.
+var names = map[dtypes.DType]string{
+	dtypes.Bool: "BOOL", dtypes.Uint8: "U8", dtypes.Int8: "I8", dtypes.Uint16: "U16", dtypes.Int16: "I16",
+	dtypes.Int32: "I32", dtypes.Uint32: "U32", dtypes.Int64: "I64", dtypes.Uint64: "U64",
+	dtypes.Float16: "F16", dtypes.BFloat16: "BF16", dtypes.Float32: "F32", dtypes.Float64: "F64",
+}
+
+func dtypeOf(name string) (dtypes.DType, bool) {
+	for d, n := range names {
+		if n == name {
+			return d, true
+		}
+	}
+	return dtypes.InvalidDType, false
+}
+
+// arrays are a state as a checkpoint holds it.
+func arrays(s *rl.State) ([]checkpoint.Array, error) {
+	var out []checkpoint.Array
+	for _, a := range s.Arrays() {
+		name, ok := names[a.Shape.DType]
+		if !ok {
+			return nil, fmt.Errorf("state %q: %s cannot be saved", a.Name, a.Shape.DType)
+		}
+		out = append(out, checkpoint.Array{
+			Name: a.Name, DType: name, Shape: append([]int{}, a.Shape.Dimensions...),
+			Data: dtypes.UnsafeByteSliceFromAny(a.Flat),
+		})
+	}
+	return out, nil
+}
+
+// state is a checkpoint as components load it.
+func state(s *rl.Scope, f checkpoint.File) (*rl.State, error) {
+	st := rl.NewState(s)
+	for _, a := range f.Arrays {
+		d, ok := dtypeOf(a.DType)
+		if !ok {
+			return nil, fmt.Errorf("array %q: dtype %s is not known", a.Name, a.DType)
+		}
+		shape := shapes.Make(d, a.Shape...)
+		flat := dtypes.MakeAnySlice(d, shape.Size())
+		copy(dtypes.UnsafeByteSliceFromAny(flat), a.Data)
+		st.Add(rl.Array{Name: a.Name, Shape: shape, Flat: flat})
+	}
+	return st, nil
+}
+
+// capture is the whole state of a run, to be written or hashed.
+func capture(r *rl.Run) ([]checkpoint.Array, error) {
+	st := rl.NewState(r.Scope())
+	if err := rl.Catch(func() error { r.Save(st); return nil }); err != nil {
+		return nil, err
+	}
+	return arrays(st)
+}
+
+// weights are the parameters alone.
+func weights(s *rl.Scope) ([]checkpoint.Array, error) {
+	st := rl.NewState(s)
+	for _, p := range s.Params() {
+		p.Save(st.At(p.Name()))
+	}
+	return arrays(st)
+}

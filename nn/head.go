@@ -1,0 +1,143 @@
+package nn
+
+import (
+	"github.com/gomlx/compute/dtypes"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"github.com/weft-rl/weft/rl"
+)
+
+// Head makes distributions over a space of actions from the outputs of a
+// network: logits for whole numbers, means for boxes.
+type Head struct {
+	leaves   []rl.SpaceLeaf
+	squashed bool
+}
+
+// NewHead is the head of a policy over any space. Boxes get a Gaussian whose
+// deviations do not depend on the state: the logarithms are a parameter that
+// starts at 0. It is unbounded: Clip what goes to the environment.
+func NewHead(space rl.Space) Head { return newHead(space, false) }
+
+// NewSquashedHead is NewHead with boxes squashed into their bounds, and
+// deviations that are outputs of the network as well: for boxes it takes the
+// means, then the logarithms of deviations, which are kept between -5 and 2.
+func NewSquashedHead(space rl.Space) Head { return newHead(space, true) }
+
+func newHead(space rl.Space, squashed bool) Head {
+	h := Head{space.Leaves(), squashed}
+	if len(h.leaves) == 0 {
+		rl.Failf("there are no actions in %s", space)
+	}
+	for _, l := range h.leaves {
+		if h.units(l.Space) < 1 {
+			rl.Failf("no policy can act in %s: spaces of actions are not empty, and boxes hold floats", l.Space)
+		}
+	}
+	return h
+}
+
+// Units is the number of outputs that the network needs.
+func (h Head) Units() int {
+	n := 0
+	for _, l := range h.leaves {
+		n += h.units(l.Space)
+	}
+	return n
+}
+
+// units is 0 for a space that no distribution covers.
+func (h Head) units(space rl.Space) int {
+	switch s := space.(type) {
+	case rl.Discrete, rl.MultiDiscrete:
+		return rl.Choices(s)
+	case rl.MultiBinary:
+		return s.N
+	case rl.Box:
+		if t := s.Shape().DType; t != dtypes.Float32 && t != dtypes.Float64 {
+			return 0
+		}
+		if h.squashed {
+			return 2 * size(s.Dims)
+		}
+		return size(s.Dims)
+	}
+	return 0
+}
+
+// Dist is the distributions of actions for outputs [rows..., Units]. Parameters
+// of the head's own are in sc. legal has masks by leaf of the action, all or some
+// or none.
+func (h Head) Dist(c *rl.Ctx, sc *model.Scope, outputs *Node, legal rl.Tree) Dist {
+	if lastDim(outputs) != h.Units() {
+		rl.Failf("the network has %d outputs, the actions need %d", lastDim(outputs), h.Units())
+	}
+	names, parts := make([]string, len(h.leaves)), make([]Dist, len(h.leaves))
+	at := 0
+	for i, l := range h.leaves {
+		n := h.units(l.Space)
+		names[i] = l.Name
+		parts[i] = h.leaf(c, sc, l, SliceAxis(outputs, -1, AxisRange(at, at+n)), mask(legal, l.Name))
+		at += n
+	}
+	if len(parts) == 1 && names[0] == "" {
+		return parts[0]
+	}
+	return Joint(names, parts)
+}
+
+func mask(legal rl.Tree, leaf string) rl.Tensor {
+	if legal.Has(leaf) {
+		return legal.Leaf(leaf)
+	}
+	return rl.Tensor{}
+}
+
+func (h Head) leaf(c *rl.Ctx, sc *model.Scope, l rl.SpaceLeaf, x *Node, legal rl.Tensor) Dist {
+	switch s := l.Space.(type) {
+	case rl.Discrete:
+		return Categorical(x, legal).From(s.Start)
+	case rl.MultiDiscrete:
+		return MultiDiscrete(x, s.N, legal)
+	case rl.MultiBinary:
+		return MultiBinary(x, legal)
+	}
+	box := l.Space.(rl.Box)
+	if h.squashed {
+		y := Split(x, -1, 2)
+		return Squashed(y[0], ClipScalar(y[1], -5, 2), box)
+	}
+	if l.Name != "" {
+		sc = sc.At("%s", l.Name)
+	}
+	d := newGaussian(x, Param(c, sc, "log_std", Fill(0), size(box.Dims)))
+	d.dims, d.dtype = box.Dims, box.Shape().DType
+	return d
+}
+
+// Clip moves numbers of boxes into their bounds, for the environment to take.
+// Log-probabilities are those of the actions as sampled.
+func (h Head) Clip(action rl.Tree) rl.Tree {
+	names, leaves := make([]string, len(h.leaves)), make([]rl.Tensor, len(h.leaves))
+	for i, l := range h.leaves {
+		names[i], leaves[i] = l.Name, action.Leaf(l.Name)
+		if box, ok := l.Space.(rl.Box); ok {
+			leaves[i] = rl.Wrap(clipBox(leaves[i].Node(), box))
+		}
+	}
+	return rl.NewTree(names, leaves)
+}
+
+func clipBox(x *Node, box rl.Box) *Node {
+	n := size(box.Dims)
+	lo, hi := make([]float64, n), make([]float64, n)
+	for i := range lo {
+		lo[i], hi[i] = box.Bounds(i)
+	}
+	bound := func(v []float64) *Node {
+		b := ConvertDType(Const(x.Graph(), v), x.DType())
+		return ExpandLeftToRank(Reshape(b, box.Dims...), x.Rank())
+	}
+	return Min(Max(x, bound(lo)), bound(hi))
+}

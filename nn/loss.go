@@ -1,0 +1,25 @@
+package nn
+
+import (
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// Huber is the loss of errors x, element by element: quadratic up to delta,
+// linear beyond. GoMLX's is a mean over the batch, which a loss by rows must not
+// be.
+func Huber(x *Node, delta float64) *Node {
+	size := Abs(x)
+	inner := MinScalar(size, delta)
+	return Add(MulScalar(Square(inner), .5), MulScalar(Sub(size, inner), delta))
+}
+
+// ExplainedVariance is the part of the targets' variance that predictions
+// explain: 1 for perfect ones, 0 for a constant, less for worse. Where targets do
+// not vary it is 0. It is a scalar over all rows, and so belongs outside losses.
+func ExplainedVariance(pred, target *Node) *Node {
+	total := ReduceVariance(target)
+	left := ReduceVariance(Sub(target, pred))
+	flat := LessOrEqual(total, ZerosLike(total))
+	part := OneMinus(Div(left, Where(flat, OnesLike(total), total)))
+	return Where(flat, ZerosLike(total), part)
+}
