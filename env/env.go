@@ -85,19 +85,21 @@ func Open(s *rl.Scope, e Entry, n int, options any) (Batch, error) {
 	if options == nil && e.Options != nil {
 		options = e.Options()
 	}
-	var b Batch
-	err := rl.Catch(func() (err error) {
-		b, err = e.New(s, n, options)
-		return err
+	var g *guard
+	err := rl.Catch(func() error {
+		b, err := e.New(s, n, options)
+		if err != nil {
+			return err
+		}
+		if g, err = newGuard(s, b); err != nil {
+			return err
+		}
+		s.Register("env", g)
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("environment %s: %w", e.ID, err)
 	}
-	g, err := newGuard(s, b)
-	if err != nil {
-		return nil, fmt.Errorf("environment %s: %w", e.ID, err)
-	}
-	s.Register("env", g)
 	return g, nil
 }
 

@@ -28,6 +28,14 @@ type leafCheck struct {
 	float bool
 }
 
+// label names the leaf in a message.
+func (w leafCheck) label(what string) string {
+	if w.name == "" {
+		return what
+	}
+	return fmt.Sprintf("%s %q", what, w.name)
+}
+
 func newGuard(s *rl.Scope, b Batch) (*guard, error) {
 	spec := b.Spec()
 	if err := spec.Check(); err != nil {
@@ -109,7 +117,8 @@ func (g *guard) checkActable(o rl.Obs) {
 		for i := range values * len(groups) {
 			n := groups[i%len(groups)]
 			if !slices.Contains(legal[:n], true) {
-				g.broken("mask of legal actions of environment %d allows none", g.spec.First+i/len(groups)/max(1, g.spec.Agents))
+				g.broken("%s of environment %d allows none",
+					m.label("mask of legal actions"), g.spec.First+i/len(groups)/max(1, g.spec.Agents))
 			}
 			legal = legal[n:]
 		}
@@ -122,10 +131,7 @@ func (g *guard) checkTree(what string, t rl.Tree, want []leafCheck) {
 		g.broken("%s has %d leaves, its space has %d", what, t.Len(), len(want))
 	}
 	for i, w := range want {
-		x, label := t.At(i), what
-		if w.name != "" {
-			label = fmt.Sprintf("%s %q", what, w.name)
-		}
+		x, label := t.At(i), w.label(what)
 		if t.Names()[i] != w.name {
 			g.broken("leaf %d of the %s is called %q, its space calls it %q", i, what, t.Names()[i], w.name)
 		}
@@ -203,7 +209,8 @@ func (g *guard) checkLegal(m leafCheck, legal []bool, action rl.Tensor) {
 	for i, x := range rl.Read[int32](action) {
 		n := groups[i%len(groups)]
 		if !legal[at+int(x)-start] {
-			g.broken("action %d of environment %d is illegal by its mask", x, g.spec.First+i/len(groups)/max(1, g.spec.Agents))
+			g.broken("%s of environment %d is %d (element %d), illegal by its mask",
+				m.label("action"), g.spec.First+i/len(groups)/max(1, g.spec.Agents), x, i%len(groups))
 		}
 		at += n
 	}

@@ -126,7 +126,7 @@ func TestGuard(t *testing.T) {
 		}, `observation "kind" of environment 12 is 5 (element 0), outside Discrete(4 from 1)`},
 		{"shape", func(s *rl.Scope, f *fake, _ *rl.Tree) {
 			f.step.Obs.X = set(f.step.Obs.X, "pos", numbers(s, 0, 0, rows, 3))
-		}, `step 20: environment Fake-v0: observation "pos" has shape (Float32)[3 3], its space says (Float32)[3 2]`},
+		}, `step 20: environment Fake-v0: observation "pos" has shape (Float32)[3, 3], its space says (Float32)[3, 2]`},
 		{"dtype", func(s *rl.Scope, f *fake, _ *rl.Tree) {
 			f.step.Obs.X = set(f.step.Obs.X, "kind", numbers(s, 0, 0, rows))
 		}, `observation "kind" has shape (Float32)[3], its space says (Int32)[3]`},
@@ -143,7 +143,7 @@ func TestGuard(t *testing.T) {
 				legal[i] = true
 			}
 			f.step.Obs.Legal = set(f.step.Obs.Legal, "key", rl.FromFlat(s, legal, rows, 5))
-		}, "mask of legal actions of environment 12 allows none"},
+		}, `mask of legal actions "key" of environment 12 allows none`},
 		{"flag shape", func(s *rl.Scope, f *fake, _ *rl.Tree) { f.step.Over = numbers(s, 0, 0, rows) },
 			"over has shape (Float32)[3], want (Bool)[3]"},
 		{"flag missing", func(s *rl.Scope, f *fake, _ *rl.Tree) { f.step.Truncated = rl.Tensor{} }, "truncated has shape"},
@@ -155,16 +155,16 @@ func TestGuard(t *testing.T) {
 		{"action nan", func(s *rl.Scope, f *fake, a *rl.Tree) { *a = set(*a, "aim", numbers(s, 0, nan, rows, 1)) },
 			`action "aim" of environment 10 is NaN`},
 		{"action shape", func(s *rl.Scope, f *fake, a *rl.Tree) { *a = set(*a, "aim", numbers(s, 0, 0, rows)) },
-			`action "aim" has shape (Float32)[3], its space says (Float32)[3 1]`},
+			`action "aim" has shape (Float32)[3], its space says (Float32)[3, 1]`},
 		{"action choice", func(s *rl.Scope, f *fake, a *rl.Tree) {
 			*a = set(*a, "key", rl.FromFlat(s, []int32{0, 0, 0, 1, 2, 0}, rows, 2))
 		}, `action "key" of environment 12 is 2 (element 0), outside MultiDiscrete([2 3])`},
 		{"illegal first", func(s *rl.Scope, f *fake, a *rl.Tree) {
 			*a = set(*a, "key", rl.FromFlat(s, []int32{0, 2, 1, 1, 1, 0}, rows, 2))
-		}, "step 0: environment Fake-v0: action 1 of environment 11 is illegal by its mask"},
+		}, `step 0: environment Fake-v0: action "key" of environment 11 is 1 (element 0), illegal by its mask`},
 		{"illegal second", func(s *rl.Scope, f *fake, a *rl.Tree) {
 			*a = set(*a, "key", rl.FromFlat(s, []int32{0, 2, 0, 0, 1, 0}, rows, 2))
-		}, "action 0 of environment 11 is illegal by its mask"},
+		}, `action "key" of environment 11 is 0 (element 1), illegal by its mask`},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			s := newScope(t)
@@ -246,5 +246,5 @@ func TestAgents(t *testing.T) {
 	f.first, f.step.Obs = f.step.Obs, obs()
 	f.step.Reward = numbers(s, 2, math.NaN(), 2, 2)
 	fails(t, func() { b.Step(env.Sample(s, f.spec, f.first, s.Key("act"))) }, "reward of environment 1 is NaN")
-	fails(t, func() { b.Step(rl.One(rl.FromFlat(s, make([]int32, 2), 2))) }, "action has shape (Int32)[2], its space says (Int32)[2 2]")
+	fails(t, func() { b.Step(rl.One(rl.FromFlat(s, make([]int32, 2), 2))) }, "action has shape (Int32)[2], its space says (Int32)[2, 2]")
 }

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"math"
 	"slices"
 
 	"github.com/gomlx/compute/dtypes"
@@ -17,10 +18,10 @@ import (
 // every option of a number it is ignored for that number: the row has no sensible
 // action, and an arbitrary one with finite probability lets rows that do not
 // count, of agents out of play say, pass through a batch. The logarithm of the
-// probability of an action that is forbidden or out of range is minus infinity.
+// probability of an action that is forbidden is minus infinity.
 type Discrete struct {
 	logp  *Node // [rows..., numbers, options], 0 where not open
-	open  *Node // bool: options that may be drawn
+	open  *Node // bool: options that may be drawn; nil if all may
 	start int
 	one   bool // a single number, without an axis
 }
@@ -38,6 +39,11 @@ func Categorical(logits *Node, legal rl.Tensor) *Discrete {
 // Logits and masks have the options of all numbers one after another.
 func MultiDiscrete(logits *Node, sizes []int, legal rl.Tensor) *Discrete {
 	logits = table(number(logits), sizes)
+	// Without a mask or gaps there is nothing to select, which on small batches
+	// is half of the work.
+	if !legal.Ok() && slices.Min(sizes) == slices.Max(sizes) {
+		return newDiscrete(logits, nil)
+	}
 	open := BroadcastToDims(exists(logits, sizes), logits.Shape().Dimensions...)
 	if legal.Ok() {
 		allowed := LogicalAnd(open, table(truth(legal.Node()), sizes))
@@ -99,14 +105,22 @@ func exists(x *Node, sizes []int) *Node {
 
 // newDiscrete normalises logits over the open options of each number.
 func newDiscrete(logits, open *Node) *Discrete {
-	zero := ScalarZero(logits.Graph(), logits.DType())
+	d := &Discrete{open: open}
 	// What is closed is replaced before any arithmetic, so that not even an
 	// infinite logit matters there, nor its gradient.
-	lowest := Infinity(logits.Graph(), logits.DType(), -1)
-	top := StopGradient(ReduceAndKeep(Where(open, logits, lowest), ReduceMax, -1))
-	shifted := Sub(Where(open, logits, zero), top)
-	total := ReduceAndKeep(Where(open, Exp(shifted), zero), ReduceSum, -1)
-	return &Discrete{logp: Where(open, Sub(shifted, Log(total)), zero), open: open}
+	top := StopGradient(ReduceAndKeep(d.closed(logits, math.Inf(-1)), ReduceMax, -1))
+	shifted := Sub(d.closed(logits, 0), top)
+	total := ReduceAndKeep(d.closed(Exp(shifted), 0), ReduceSum, -1)
+	d.logp = d.closed(Sub(shifted, Log(total)), 0)
+	return d
+}
+
+// closed is x with the options that are not open replaced.
+func (d *Discrete) closed(x *Node, by float64) *Node {
+	if d.open == nil {
+		return x
+	}
+	return Where(d.open, x, ConstAs(x, by))
 }
 
 // From is d for numbers that count from start.
@@ -126,9 +140,7 @@ func (d *Discrete) Probs() *Node {
 	return p
 }
 
-func (d *Discrete) probs() *Node {
-	return Where(d.open, Exp(d.logp), ScalarZero(d.logp.Graph(), d.logp.DType()))
-}
+func (d *Discrete) probs() *Node { return d.closed(Exp(d.logp), 0) }
 
 // Sample draws by the Gumbel-max trick.
 func (d *Discrete) Sample(c *rl.Ctx, use string) rl.Tree {
@@ -140,25 +152,33 @@ func (d *Discrete) Mode() rl.Tree { return d.largest(d.logp) }
 
 // largest is the open option with the greatest score, for each number.
 func (d *Discrete) largest(score *Node) rl.Tree {
-	lowest := Infinity(score.Graph(), score.DType(), -1)
-	best := AddScalar(ArgMax(Where(d.open, score, lowest), -1, dtypes.Int32), d.start)
+	best := ArgMax(d.closed(score, math.Inf(-1)), -1, dtypes.Int32)
+	if d.start != 0 {
+		best = AddScalar(best, d.start)
+	}
 	if d.one {
 		best = Squeeze(best, -1)
 	}
 	return rl.One(rl.Wrap(best))
 }
 
-// LogProb of actions [rows...], or [rows..., numbers].
+// LogProb of actions [rows...], or [rows..., numbers], that are in range.
 func (d *Discrete) LogProb(action rl.Tree) *Node {
-	a := SubScalar(ConvertDType(node(action), dtypes.Int32), d.start)
+	a := ConvertDType(node(action), dtypes.Int32)
+	if d.start != 0 {
+		a = SubScalar(a, d.start)
+	}
 	if d.one {
 		a = ExpandAxes(a, -1)
 	}
-	index := BroadcastToDims(ExpandAxes(a, -1), d.open.Shape().Dimensions...)
-	hit := LogicalAnd(d.open, Equal(index, Iota(a.Graph(), index.Shape(), -1)))
-	logp := ReduceSum(Where(hit, d.logp, ScalarZero(a.Graph(), d.logp.DType())), -1)
-	impossible := Infinity(a.Graph(), logp.DType(), -1)
-	return ReduceSum(Where(LogicalAny(hit, -1), logp, impossible), -1)
+	index := BroadcastToDims(ExpandAxes(a, -1), d.logp.Shape().Dimensions...)
+	hit := Equal(index, Iota(a.Graph(), index.Shape(), -1))
+	if d.open == nil {
+		return ReduceSum(Where(hit, d.logp, ConstAs(d.logp, 0.0)), -1, -2)
+	}
+	hit = LogicalAnd(d.open, hit)
+	logp := ReduceSum(Where(hit, d.logp, ConstAs(d.logp, 0.0)), -1)
+	return ReduceSum(Where(LogicalAny(hit, -1), logp, ConstAs(logp, math.Inf(-1))), -1)
 }
 
 // Entropy of all numbers together.

@@ -15,9 +15,9 @@ const samples = 20000
 
 // described is everything about one row's distribution, and samples of it.
 type described struct {
-	samples, mode     []float64
-	entropy, logMode  float64
-	meanLog, sampledN float64 // of the log-probabilities of the samples
+	samples, mode    []float64
+	entropy, logMode float64
+	meanLog          float64 // of the log-probabilities of the samples
 }
 
 // describe draws from the distribution that f makes of x, one row.
@@ -39,7 +39,7 @@ func describe(t *testing.T, f func(x *node) nn.Dist, x ...float32) described {
 	for _, lp := range out[4] {
 		mean += lp / samples
 	}
-	return described{out[0], out[1][:k], out[2][0], out[3][0], mean, float64(k)}
+	return described{out[0], out[1][:k], out[2][0], out[3][0], mean}
 }
 
 // again is an action that a distribution cannot know as its own sample.
@@ -86,7 +86,7 @@ func TestCategorical(t *testing.T) {
 	near(t, "mode from -5", []float64{from.mode[0], from.logMode}, []float64{-3, math.Log(p[2])}, 1e-5)
 }
 
-// masked is rows of logits with masks, and what must come out.
+// Masks hold exactly, whatever the logits.
 func TestMasked(t *testing.T) {
 	inf := float32(math.Inf(1))
 	for _, c := range []struct {
@@ -314,6 +314,27 @@ func TestSquashedEdges(t *testing.T) {
 		if !strings.Contains(msg, "bounds") && !strings.Contains(msg, "means") {
 			t.Errorf("%v: error %q", b, msg)
 		}
+	}
+}
+
+// The log-density of a sample is that of the action, and no sample is past a
+// bound, whatever the rounding of the bounds.
+func TestSquashedSample(t *testing.T) {
+	s := scope(t)
+	box := rl.Box{Low: []float64{-.1, .7, -2.3}, High: []float64{.3, .8, 1.1}, Dims: []int{3}}
+	out := eval(s, func(c *rl.Ctx, x []*node) []*node {
+		d := nn.Squashed(x[0], graph.MulScalar(graph.OnesLike(x[0]), -1.0), box)
+		a := d.Sample(c, "a")
+		far := nn.Squashed(graph.MulScalar(x[0], 1e6), graph.ZerosLike(x[0]), box).Mode()
+		return []*node{d.LogProb(a), d.LogProb(again(a)), far.Leaf("").Node()}
+	}, rl.FromFlat(s, wave(300, 0), 100, 3))
+	near(t, "log-density", out[0], out[1], 1e-3)
+	far := make([]float32, len(out[2]))
+	for i, x := range out[2] {
+		far[i] = float32(x)
+	}
+	if _, at, x, bad := rl.Outside(box, rl.FromFlat(s, far, 100, 3)); bad {
+		t.Errorf("number %d is %.9g", at, x)
 	}
 }
 

@@ -65,8 +65,9 @@ func (d *gaussian) Entropy() *Node {
 // squashed is a gaussian whose numbers go through tanh and on to the bounds.
 type squashed struct {
 	*gaussian
-	middle, half *Node // of the bounds, to be broadcast over the rows
-	before       map[*Node]*Node
+	box          rl.Box
+	middle, half *Node           // of the bounds, to be broadcast over the rows
+	before       map[*Node]*Node // by sample, what was squashed
 }
 
 // Squashed is the distribution of normal numbers with the given means and
@@ -90,12 +91,13 @@ func Squashed(mean, logStd *Node, box rl.Box) Dist {
 		middle[i], half[i] = float32((lo+hi)/2), float32((hi-lo)/2)
 	}
 	spread := func(x []float32) *Node { return ExpandLeftToRank(Const(mean.Graph(), x), mean.Rank()) }
-	return &squashed{g, spread(middle), spread(half), map[*Node]*Node{}}
+	return &squashed{g, box, spread(middle), spread(half), map[*Node]*Node{}}
 }
 
-// squash takes unbounded numbers into the bounds.
+// squash takes unbounded numbers into the bounds, and past no bound by rounding.
 func (d *squashed) squash(u *Node) rl.Tree {
-	return d.action(Add(d.middle, Mul(d.half, Tanh(u))))
+	a := node(d.action(Add(d.middle, Mul(d.half, Tanh(u)))))
+	return rl.One(rl.Wrap(clipBox(a, d.box)))
 }
 
 // Sample draws within the bounds.

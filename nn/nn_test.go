@@ -42,7 +42,7 @@ func eval(s *rl.Scope, f func(c *rl.Ctx, x []*node) []*node, in ...rl.Tensor) []
 	return out
 }
 
-// fails reports whether f stops with a failure that says want.
+// failure is what stopped f, or nothing.
 func failure(f func()) string {
 	if err := rl.Catch(func() error { f(); return nil }); err != nil {
 		return err.Error()

@@ -37,8 +37,12 @@ func compile(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []Tens
 
 func tryCompile(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []Tensor) (p *program, err error) {
 	defer func() {
-		if e, ok := recover().(error); ok {
-			err = e
+		switch x := recover().(type) {
+		case nil:
+		case error:
+			err = x
+		default:
+			err = fmt.Errorf("%v", x)
 		}
 	}()
 	c.newGraph(name)

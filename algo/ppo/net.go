@@ -1,8 +1,6 @@
 package ppo
 
 import (
-	"math"
-
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -131,7 +129,7 @@ func (n *Net) greedyGraph(c *rl.Ctx, in ActIn) ActOut {
 }
 
 func (n *Net) out(raw rl.Tree, pi nn.Dist, v, memory *Node) ActOut {
-	out := ActOut{Action: within(n.spec.Action, raw), Raw: raw, LogProb: rl.Wrap(pi.LogProb(raw)), Value: rl.Wrap(v)}
+	out := ActOut{Action: n.head.Clip(raw), Raw: raw, LogProb: rl.Wrap(pi.LogProb(raw)), Value: rl.Wrap(v)}
 	if memory != nil {
 		out.Memory = rl.Wrap(memory)
 	}
@@ -169,29 +167,4 @@ func (n *Net) lossGraph(c *rl.Ctx, s Sample) (loss, weight rl.Tensor, m Metrics)
 		KL:      rl.Wrap(Sub(MinusOne(ratio), logRatio)), // Schulman's low-variance estimate
 		Clipped: rl.Wrap(outside),
 	}
-}
-
-// within is an action moved into the bounds of its space.
-func within(space rl.Space, action rl.Tree) rl.Tree {
-	leaves := make([]rl.Tensor, action.Len())
-	for i, l := range space.Leaves() {
-		leaves[i] = action.At(i)
-		if box, ok := l.Space.(rl.Box); ok {
-			leaves[i] = rl.Wrap(clip(box, action.At(i).Node()))
-		}
-	}
-	return rl.NewTree(action.Names(), leaves)
-}
-
-func clip(box rl.Box, x *Node) *Node {
-	size := box.Shape().Size()
-	lo, hi := make([]float32, size), make([]float32, size)
-	for i := range size {
-		l, h := box.Bounds(i)
-		lo[i], hi[i] = float32(max(l, -math.MaxFloat32)), float32(min(h, math.MaxFloat32))
-	}
-	bound := func(b []float32) *Node {
-		return ExpandLeftToRank(Reshape(Const(x.Graph(), b), box.Dims...), x.Rank())
-	}
-	return Min(Max(x, bound(lo)), bound(hi))
 }

@@ -3,13 +3,10 @@ package classic
 import (
 	"math"
 
-	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/rl"
 )
-
-const float32Type = dtypes.Float32
 
 // CartPole is CartPole-v1: push a cart so that its pole stays up.
 var CartPole = entry(cartPole{}, "balance a pole on a cart pushed left or right; 1 per step, 500 at most")

@@ -9,10 +9,13 @@
 package classic
 
 import (
+	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/rl"
 )
+
+const float32Type = dtypes.Float32
 
 // All are the environments of this package.
 var All = []env.Entry{CartPole, Acrobot, MountainCar, MountainCarContinuous, Pendulum}

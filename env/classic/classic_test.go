@@ -60,7 +60,6 @@ type segment struct {
 	Observations [][]float64
 	Rewards      []float64
 	Terminated   []bool
-	Truncated    []bool
 }
 
 // row is one recorded transition.
@@ -175,7 +174,8 @@ func near(got, want, tol float64) bool {
 	return math.Abs(got-want) <= tol*math.Max(1, math.Abs(want))
 }
 
-// closest finds the largest excess of got over want; wrap components are angles.
+// compare finds numbers that stray from the recorded rows by more than tol; where
+// wrapped, the first two are angles.
 func compare(t *testing.T, what string, names []string, got []float64, want [][]float64, tol float64, wrapped bool) {
 	t.Helper()
 	bad := 0

@@ -129,7 +129,7 @@ func checkFirst(k *kit) error {
 	}
 	return t.each(func(_, i, _ int, m moment) error {
 		if m.first[i] != m.over[i] {
-			return fmt.Errorf("First is %v after a step whose Over is %v", m.first[i], m.over[i])
+			return fmt.Errorf("after a step whose Over is %v, First is %v", m.over[i], m.first[i])
 		}
 		return nil
 	})
@@ -163,7 +163,7 @@ func checkFinal(k *kit) error {
 	case ends == 0 && !k.endless:
 		return errNoEnd
 	case ends > 0 && alike == ends:
-		return fmt.Errorf("Final was Obs at all %d ends of episodes: it must be the last observation before the reset", ends)
+		return fmt.Errorf("at all %d ends of episodes Final was Obs: it must be the last observation before the reset", ends)
 	}
 	return nil
 }
@@ -177,10 +177,10 @@ func checkEnds(k *kit) error {
 	ends, both := 0, 0
 	err = t.each(func(_, i, _ int, m moment) error {
 		if m.over[i] && !m.terminated[i] && !m.truncated[i] {
-			return errors.New("Over without Terminated or Truncated")
+			return errors.New("it is Over without being Terminated or Truncated")
 		}
 		if k.single(t) && !m.over[i] && (m.terminated[i] || m.truncated[i]) {
-			return errors.New("Terminated or Truncated without Over")
+			return errors.New("it is Terminated or Truncated without being Over")
 		}
 		if m.over[i] {
 			ends++

@@ -88,7 +88,7 @@ func (h twist) entry() env.Entry {
 // calls is state that no seed determines.
 var calls float32
 
-// same is a host whose environment does what f says, in place of Identity's.
+// hosts are environments that f makes, in place of Identity's.
 func hosts(f func(index int) env.Host) func(*rl.Scope, int, any) (env.Batch, error) {
 	return func(s *rl.Scope, n int, _ any) (env.Batch, error) {
 		box := rl.Box{Low: []float64{0}, High: []float64{1}, Dims: []int{1}}
@@ -174,7 +174,7 @@ func TestFinds(t *testing.T) {
 				return o
 			},
 		}},
-		{"never first", "first", "First is false after a step whose Over is true", twist{
+		{"never first", "first", "after a step whose Over is true, First is false", twist{
 			step: func(b *twisted, x *rl.Step) { x.Obs.First = b.none() },
 			obs: func(b *twisted, o rl.Obs) rl.Obs {
 				if b.taken > 0 {
@@ -191,7 +191,7 @@ func TestFinds(t *testing.T) {
 				return o
 			},
 		}},
-		{"lost final", "final", "Final was Obs at all", twist{
+		{"lost final", "final", "ends of episodes Final was Obs", twist{
 			step: func(_ *twisted, x *rl.Step) { x.Final = x.Obs },
 		}},
 		{"stray final", "final", "though the episode goes on", twist{
@@ -200,7 +200,7 @@ func TestFinds(t *testing.T) {
 		{"both", "ends", "a time limit is no termination", twist{
 			step: func(_ *twisted, x *rl.Step) { x.Terminated = x.Truncated },
 		}},
-		{"neither", "ends", "Over without", twist{
+		{"neither", "ends", "Over without being Terminated", twist{
 			step: func(b *twisted, x *rl.Step) { x.Truncated = b.none() },
 		}},
 		{"late", "limit", "goes on after 15 steps", twist{
