@@ -3,6 +3,7 @@ package rl
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"unsafe"
 )
@@ -18,14 +19,18 @@ type codec struct {
 
 var codecs sync.Map // reflect.Type -> codec or error
 
-func codecOf(t reflect.Type) (codec, error) {
+// codecOf is the codec of t, which is part of the types inside.
+func codecOf(t reflect.Type, inside ...reflect.Type) (codec, error) {
 	if c, ok := codecs.Load(t); ok {
 		if err, bad := c.(error); bad {
 			return codec{}, err
 		}
 		return c.(codec), nil
 	}
-	c, err := makeCodec(t)
+	if slices.Contains(inside, t) {
+		return codec{}, fmt.Errorf("%s contains itself: how many tensors it has would not be known", t)
+	}
+	c, err := makeCodec(t, append(inside, t))
 	if err != nil {
 		codecs.Store(t, err)
 		return codec{}, err
@@ -39,16 +44,16 @@ var (
 	treeType   = reflect.TypeFor[Tree]()
 )
 
-func makeCodec(t reflect.Type) (codec, error) {
+func makeCodec(t reflect.Type, inside []reflect.Type) (codec, error) {
 	switch {
 	case t == tensorType:
 		return tensorCodec(), nil
 	case t == treeType:
 		return treeCodec(), nil
 	case t.Kind() == reflect.Slice:
-		return sliceCodec(t)
+		return sliceCodec(t, inside)
 	case t.Kind() == reflect.Struct:
-		return structCodec(t)
+		return structCodec(t, inside)
 	}
 	return codec{}, fmt.Errorf("%s cannot cross an operation: only tensors, trees, and structs and slices of them can", t)
 }
@@ -57,8 +62,9 @@ func tensorCodec() codec {
 	return codec{
 		read: func(at unsafe.Pointer, out []Tensor) []Tensor { return append(out, *(*Tensor)(at)) },
 		write: func(at unsafe.Pointer, in []Tensor) []Tensor {
-			*(*Tensor)(at) = in[0]
-			return in[1:]
+			head, rest := split(in, 1)
+			*(*Tensor)(at) = head[0]
+			return rest
 		},
 		names: func(_ unsafe.Pointer, prefix string, out []string) []string { return append(out, prefix) },
 	}
@@ -69,9 +75,9 @@ func treeCodec() codec {
 		read: func(at unsafe.Pointer, out []Tensor) []Tensor { return append(out, (*Tree)(at).leaves...) },
 		write: func(at unsafe.Pointer, in []Tensor) []Tensor {
 			t := (*Tree)(at)
-			n := len(t.leaves)
-			t.leaves = append([]Tensor(nil), in[:n]...) // the old slice is another tree's
-			return in[n:]
+			head, rest := split(in, len(t.leaves))
+			t.leaves = slices.Clone(head) // the old slice is another tree's
+			return rest
 		},
 		names: func(at unsafe.Pointer, prefix string, out []string) []string {
 			for _, name := range (*Tree)(at).names {
@@ -82,8 +88,16 @@ func treeCodec() codec {
 	}
 }
 
-func sliceCodec(t reflect.Type) (codec, error) {
-	elem, err := codecOf(t.Elem())
+// split takes the first n tensors off.
+func split(in []Tensor, n int) (head, rest []Tensor) {
+	if len(in) < n {
+		failf("too few tensors to rebuild a struct from")
+	}
+	return in[:n], in[n:]
+}
+
+func sliceCodec(t reflect.Type, inside []reflect.Type) (codec, error) {
+	elem, err := codecOf(t.Elem(), inside...)
 	if err != nil {
 		return codec{}, err
 	}
@@ -115,7 +129,7 @@ func sliceCodec(t reflect.Type) (codec, error) {
 	}, nil
 }
 
-func structCodec(t reflect.Type) (codec, error) {
+func structCodec(t reflect.Type, inside []reflect.Type) (codec, error) {
 	type field struct {
 		codec
 		name   string
@@ -124,7 +138,7 @@ func structCodec(t reflect.Type) (codec, error) {
 	var fields []field
 	for i := range t.NumField() {
 		f := t.Field(i)
-		c, err := codecOf(f.Type)
+		c, err := codecOf(f.Type, inside...)
 		if err != nil {
 			return codec{}, fmt.Errorf("field %s of %s: %w", f.Name, t, err)
 		}

@@ -26,6 +26,7 @@ func NewLoss[I, A any](s *Scope, name string, f func(*Ctx, I) (loss, weight Tens
 	if len(wrt) == 0 {
 		failf("loss %q is a loss of no parameters", name)
 	}
+	s.own(wrt)
 	return &Loss[I, A]{name: name, scope: s, build: f, wrt: wrt}
 }
 
@@ -41,6 +42,9 @@ type Grads struct {
 // returned.
 func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
 	leaves := Leaves(in)
+	if ctxOf(leaves) != nil {
+		failf("loss %q is differentiated in the loop, not inside a graph function", l.name)
+	}
 	e := l.cache.find(leaves, func() (*program, A) {
 		var like A
 		p := compile(&Ctx{dev: l.scope.dev, scope: l.scope}, l.name, leaves, func(c *Ctx, nodes []Tensor) (out []Tensor) {
@@ -52,7 +56,7 @@ func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
 	out := e.run(k, leaves)
 	rows, weight, sums := out[0], out[1], out[2:2+l.tensors()]
 	g = Grads{of: l.wrt, sums: sums, weight: weight}
-	l.guard(rows, sums)
+	l.guard(rows, weight, sums)
 	return g, Rebuild(e.like, out[2+len(sums):])
 }
 
@@ -63,6 +67,9 @@ func (l *Loss[I, A]) trace(c *Ctx, in I) ([]Tensor, A) {
 	w := graph.OnesLike(x)
 	if weight.Ok() {
 		w = weight.Node()
+		if !w.Shape().Equal(x.Shape()) {
+			failf("the weight has shape %s, the loss %s: there is one for each row", w.Shape(), x.Shape())
+		}
 	}
 	var wrt []*graph.Node
 	for _, p := range l.wrt {
@@ -87,9 +94,13 @@ func (l *Loss[I, A]) tensors() int {
 
 // guard stops the run when a loss or a gradient is not a number, before an
 // optimiser can spread it.
-func (l *Loss[I, A]) guard(rows Tensor, sums []Tensor) {
-	if i, x, bad := notFinite(rows); bad {
-		Failf("step %d: loss %q is %v in row %d", l.scope.steps, l.name, x, i)
+func (l *Loss[I, A]) guard(loss, weight Tensor, sums []Tensor) {
+	if i, x, bad := notFinite(loss); bad {
+		row := i / (loss.Shape().Size() / loss.Rows())
+		Failf("step %d: loss %q is %v in row %d", l.scope.steps, l.name, x, row)
+	}
+	if w := Floats(weight)[0]; !(w >= 0 && w <= math.MaxFloat64) {
+		Failf("step %d: the weights of loss %q add up to %v", l.scope.steps, l.name, w)
 	}
 	j := 0
 	for _, p := range l.wrt {

@@ -2,6 +2,7 @@ package rl
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -25,12 +26,11 @@ func Select(mask, onTrue, onFalse Tensor) Tensor {
 		m = graph.BroadcastToDims(m, in[1].Shape().Dimensions...)
 		return Wrap(graph.Where(m, in[1].Node(), in[2].Node()))
 	}
-	rows := Read[bool](mask)
-	a, b := bytesOf(onTrue), bytesOf(onFalse)
-	if len(a) != len(b) || len(rows) == 0 || len(a)%len(rows) != 0 {
+	if !onTrue.Shape().Equal(onFalse.Shape()) || !leads(mask, onTrue) {
 		failf("select: mask %s does not lead %s and %s", mask.Shape(), onTrue.Shape(), onFalse.Shape())
 	}
-	size := len(a) / len(rows)
+	rows, a, b := Read[bool](mask), bytesOf(onTrue), bytesOf(onFalse)
+	size := len(a) / max(len(rows), 1)
 	return device(in).fresh(onTrue.Shape(), func(flat any) {
 		out := dtypes.UnsafeByteSliceFromAny(flat)
 		for i, yes := range rows {
@@ -41,6 +41,12 @@ func Select(mask, onTrue, onFalse Tensor) Tensor {
 			copy(out[i*size:(i+1)*size], src[i*size:(i+1)*size])
 		}
 	})
+}
+
+// leads reports whether mask's axes are the first of x's.
+func leads(mask, x Tensor) bool {
+	m, d := mask.Shape().Dimensions, x.Shape().Dimensions
+	return len(m) <= len(d) && slices.Equal(m, d[:len(m)])
 }
 
 // Keep is x with the rows zeroed where done: memory that must not outlive its
@@ -74,10 +80,10 @@ func Or(a, b Tensor) Tensor {
 		in = c.lift(in)
 		return Wrap(graph.LogicalOr(in[0].Node(), in[1].Node()))
 	}
-	x, y := Read[bool](a), Read[bool](b)
-	if len(x) != len(y) {
+	if !a.Shape().Equal(b.Shape()) {
 		failf("or: shapes %s and %s differ", a.Shape(), b.Shape())
 	}
+	x, y := Read[bool](a), Read[bool](b)
 	return device(in).fresh(a.Shape(), func(flat any) {
 		out := flat.([]bool)
 		for i := range out {
@@ -90,6 +96,9 @@ func Or(a, b Tensor) Tensor {
 // [env, ...] at the end: of values, the values of the next states.
 func Shift(x, last Tensor) Tensor {
 	in := []Tensor{x, last}
+	if !ends(last, x) {
+		failf("shift: %s does not end %s", last.Shape(), x.Shape())
+	}
 	if c := ctxOf(in); c != nil {
 		in = c.lift(in)
 		n, l := in[0].Node(), graph.ExpandAxes(in[1].Node(), 1)
@@ -101,11 +110,8 @@ func Shift(x, last Tensor) Tensor {
 	}
 	rows, time := x.Shape().Dimensions[0], x.Shape().Dimensions[1]
 	src, end := bytesOf(x), bytesOf(last)
-	row := len(src) / rows
-	step := row / time
-	if len(end) != rows*step {
-		failf("shift: %s does not end %s", last.Shape(), x.Shape())
-	}
+	row := len(src) / max(rows, 1)
+	step := row / max(time, 1)
 	return device(in).fresh(x.Shape(), func(flat any) {
 		out := dtypes.UnsafeByteSliceFromAny(flat)
 		for i := range rows {
@@ -115,8 +121,23 @@ func Shift(x, last Tensor) Tensor {
 	})
 }
 
+// ends reports whether last is one time step of x.
+func ends(last, x Tensor) bool {
+	d := x.Shape().Dimensions
+	return len(d) >= 2 && last.Shape().Equal(shapes.Make(x.Shape().DType, slices.Delete(slices.Clone(d), 1, 2)...))
+}
+
 // Stack joins tensors [env, ...], one for each time step, to [env, time, ...].
 func Stack(steps []Tensor) Tensor {
+	if len(steps) == 0 || steps[0].Shape().Rank() == 0 {
+		failf("stack: there must be steps, and each needs an environment axis")
+	}
+	shape := steps[0].Shape()
+	for t, x := range steps {
+		if !x.Shape().Equal(shape) {
+			failf("stack: shape %s at step %d, %s before", x.Shape(), t, shape)
+		}
+	}
 	if c := ctxOf(steps); c != nil {
 		in := c.lift(steps)
 		nodes := make([]*graph.Node, len(in))
@@ -125,7 +146,6 @@ func Stack(steps []Tensor) Tensor {
 		}
 		return Wrap(graph.Stack(nodes, 1))
 	}
-	shape := steps[0].Shape()
 	rows, time := shape.Dimensions[0], len(steps)
 	dims := append([]int{rows, time}, shape.Dimensions[1:]...)
 	size := int(shape.ByteSize()) / max(rows, 1)
@@ -133,9 +153,6 @@ func Stack(steps []Tensor) Tensor {
 		out := dtypes.UnsafeByteSliceFromAny(flat)
 		for t, x := range steps {
 			src := bytesOf(x)
-			if !x.Shape().Equal(shape) {
-				failf("stack: shape %s at step %d, %s before", x.Shape(), t, shape)
-			}
 			for i := range rows {
 				copy(out[(i*time+t)*size:], src[i*size:(i+1)*size])
 			}
@@ -147,6 +164,9 @@ func Stack(steps []Tensor) Tensor {
 // into one row axis.
 func Gather(x Tensor, axes int, index []int) Tensor {
 	dims := x.Shape().Dimensions
+	if axes > len(dims) {
+		failf("gather: %s has no %d axes to fold", x.Shape(), axes)
+	}
 	rows := 1
 	for _, d := range dims[:axes] {
 		rows *= d
@@ -157,6 +177,9 @@ func Gather(x Tensor, axes int, index []int) Tensor {
 	return device([]Tensor{x}).fresh(shape, func(flat any) {
 		out := dtypes.UnsafeByteSliceFromAny(flat)
 		for j, i := range index {
+			if i < 0 || i >= rows {
+				failf("gather: row %d of %d", i, rows)
+			}
 			copy(out[j*size:(j+1)*size], src[i*size:(i+1)*size])
 		}
 	})
@@ -168,6 +191,9 @@ func Gather(x Tensor, axes int, index []int) Tensor {
 func Standardise(x, weight Tensor) Tensor {
 	in := []Tensor{x}
 	if weight.Ok() {
+		if !weight.Shape().Equal(x.Shape()) {
+			failf("standardise: the weight has shape %s, what it weighs %s", weight.Shape(), x.Shape())
+		}
 		in = append(in, weight)
 	}
 	return op("standardise", in, func(_ *Ctx, in []Tensor) []Tensor {
@@ -177,12 +203,18 @@ func Standardise(x, weight Tensor) Tensor {
 			w = in[1].Node()
 		}
 		total := graph.ReduceAllSum(w)
-		mean := graph.Div(graph.ReduceAllSum(graph.Mul(x, w)), total)
+		mean := graph.Div(graph.ReduceAllSum(graph.Mul(x, w)), positive(total))
 		d := graph.Sub(x, mean)
 		// The sample variance, as PPO's common implementations take it.
-		variance := graph.Div(graph.ReduceAllSum(graph.Mul(graph.Square(d), w)), graph.SubScalar(total, 1))
+		variance := graph.Div(graph.ReduceAllSum(graph.Mul(graph.Square(d), w)), positive(graph.SubScalar(total, 1)))
 		return []Tensor{Wrap(graph.Div(d, graph.AddScalar(graph.Sqrt(variance), 1e-8)))}
 	})[0]
+}
+
+// positive is x, or 1 where that is no divisor: a sum over no rows, or the
+// variance of one row, is 0 and not 0/0.
+func positive(x *graph.Node) *graph.Node {
+	return graph.Where(graph.GreaterThan(x, graph.ZerosLike(x)), x, graph.OnesLike(x))
 }
 
 // blend is (1-tau) a + tau b, tensor by tensor.

@@ -32,8 +32,11 @@ func NewPermutation(k Key, n int) Permutation {
 	return p
 }
 
-// At is where position j of the order points.
+// At is where position j of the order points, for j from 0 to n-1.
 func (p Permutation) At(j int) int {
+	if j < 0 || j >= int(p.n) {
+		failf("position %d in an order of %d things", j, p.n) // a walk from there need not end
+	}
 	x := uint32(j)
 	for {
 		x = p.once(x)
