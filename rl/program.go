@@ -25,6 +25,7 @@ type program struct {
 	vars   []*cell        // parameters read
 	varAt  []int          // and their positions
 	out    []bool         // for each output, whether it is present
+	like   []shapes.Shape // of the present ones
 }
 
 // compile traces build on inputs like in, and compiles the graph. Errors are
@@ -102,6 +103,7 @@ func tryCompile(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []T
 	}
 	p.exe = c.graph.Executable()
 	_, p.shapes = p.exe.Inputs()
+	p.like = p.exe.Outputs()
 	return p, nil
 }
 
@@ -184,10 +186,8 @@ func (p *program) collect(results []compute.Buffer) []Tensor {
 		if !present {
 			continue
 		}
-		shape, err := results[j].Shape()
-		check(err)
 		// One by one: a logged metric must not keep the gradients beside it alive.
-		out[i] = Tensor{val: &value{shape: shape, dev: p.dev, buf: results[j]}}
+		out[i] = Tensor{val: &value{shape: p.like[j], dev: p.dev, buf: results[j]}}
 		j++
 	}
 	return out

@@ -105,9 +105,16 @@ func (b Box) Bounds(i int) (lo, hi float64) {
 	return pick(b.Low, math.Inf(-1)), pick(b.High, math.Inf(1))
 }
 
+// String shows the bounds as written; those of single elements only where all
+// are alike.
 func (b Box) String() string {
 	lo, hi := b.Bounds(0)
-	return fmt.Sprintf("Box(%g..%g, %v)", lo, hi, b.Dims)
+	for i := range b.Shape().Size() {
+		if l, h := b.Bounds(i); l != lo || h != hi {
+			return fmt.Sprintf("Box(%v)", b.Dims)
+		}
+	}
+	return fmt.Sprintf("Box(%v..%v, %v)", float32(lo), float32(hi), b.Dims)
 }
 
 func (d Discrete) String() string {

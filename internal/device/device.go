@@ -15,13 +15,13 @@ const Default = "cpu"
 
 // kinds are the devices, in the order they are listed.
 var kinds = []struct {
-	name, doc string
-	open      func() (compute.Backend, error)
+	name string
+	open func() (compute.Backend, error)
 }{
-	// One operation after another: at the sizes of reinforcement learning the
+	// GoMLX's Go backend, one operation after another: at the sizes of reinforcement learning the
 	// backend's own parallelism costs more than it brings, and runs of several
 	// seeds use the other cores.
-	{"cpu", "the CPU, through GoMLX's Go backend", func() (compute.Backend, error) { return gobackend.New("ops_sequential") }},
+	{"cpu", func() (compute.Backend, error) { return gobackend.New("ops_sequential") }},
 }
 
 // Open makes the device of that name.
