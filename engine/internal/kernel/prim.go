@@ -1,0 +1,56 @@
+package kernel
+
+import "math"
+
+// fma32 is x*y + z rounded once. The product of two float32 is exact in float64; the sum there is rounded to odd,
+// which keeps enough of what was lost for the last rounding to go the right way.
+func fma32(x, y, z float32) float32 {
+	p := float64(x) * float64(y)
+	c := float64(z)
+	s := p + c
+	// TwoSum: e is the exact error of s.
+	b := s - p
+	e := (p - (s - b)) + (c - b)
+	if e == 0 || e != e {
+		return float32(s)
+	}
+	bits := math.Float64bits(s)
+	if bits&1 == 0 {
+		// s is even and inexact: step to the odd neighbour on the side of the true sum.
+		if (e > 0) == (s > 0) {
+			bits++
+		} else {
+			bits--
+		}
+	}
+	return float32(math.Float64frombits(bits))
+}
+
+// minX and maxX are MINPS and MAXPS: the second operand unless the comparison holds.
+func minX(x, y float32) float32 {
+	if x < y {
+		return x
+	}
+	return y
+}
+
+func maxX(x, y float32) float32 {
+	if x > y {
+		return x
+	}
+	return y
+}
+
+func sel[T any](m bool, x, y T) T {
+	if m {
+		return x
+	}
+	return y
+}
+
+func shlV(x, n int32) int32 { return int32(uint32(x) << uint32(n)) }
+func shrV(x, n int32) int32 { return int32(uint32(x) >> uint32(n)) }
+func sraV(x, n int32) int32 { return x >> uint32(n) }
+
+// pow2D is 2**n for n in float64's normal range.
+func pow2D(n int32) float64 { return math.Float64frombits(uint64(int64(n)+1023) << 52) }
