@@ -277,6 +277,12 @@ func geVVAVX2(dst []bool, x []float32, y []float32)
 //go:noescape
 func geVSAVX2(dst []bool, x []float32, y float32)
 
+//go:noescape
+func gemm4AVX2(t *tile)
+
+//go:noescape
+func gemm1AVX2(t *tile)
+
 func fillAVX2(t *table) {
 	t.unary[Neg] = negAVX2
 	t.unary[Abs] = absAVX2
@@ -643,6 +649,18 @@ func geVVAVX512(dst []bool, x []float32, y []float32)
 
 //go:noescape
 func geVSAVX512(dst []bool, x []float32, y float32)
+
+//go:noescape
+func gemm4AVX512(t *tile)
+
+//go:noescape
+func gemm2AVX512(t *tile)
+
+//go:noescape
+func gemm1AVX512(t *tile)
+
+//go:noescape
+func gemmHalfAVX512(t *tile)
 
 func fillAVX512(t *table) {
 	t.unary[Neg] = negAVX512

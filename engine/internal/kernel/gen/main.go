@@ -28,10 +28,19 @@ func main() {
 		for _, k := range ks {
 			a.asmLoop(k)
 		}
-		text := header + "//go:build !noasm\n\n#include \"textflag.h\"\n\n" + a.dataSection() + "\n" + a.w.String()
-		write(filepath.Join(dir, "gen_elementwise_"+strings.ToLower(i.name)+"_amd64.s"), text)
+		a.save(dir, "elementwise")
+		a = newAsm(i)
+		for _, k := range gemmKernels(i) {
+			a.gemm(k)
+		}
+		a.save(dir, "gemm")
 	}
 	write(filepath.Join(dir, "gen_stubs_amd64.go"), stubs(ks))
+}
+
+func (a *asm) save(dir, what string) {
+	text := header + "//go:build !noasm\n\n#include \"textflag.h\"\n\n" + a.dataSection() + "\n" + a.w.String()
+	write(filepath.Join(dir, "gen_"+what+"_"+strings.ToLower(a.name)+"_amd64.s"), text)
 }
 
 func write(path, text string) {
@@ -79,6 +88,9 @@ func stubs(ks []*kern) string {
 	for _, i := range []*isa{avx2, avx512} {
 		for _, k := range ks {
 			fmt.Fprintf(&w, "//go:noescape\nfunc %s%s(%s)\n\n", k.name, i.name, k.signature())
+		}
+		for _, k := range gemmKernels(i) {
+			fmt.Fprintf(&w, "//go:noescape\nfunc %s%s(t *tile)\n\n", k.name, i.name)
 		}
 		w.WriteString(setTable("fill"+i.name, i.name, ks))
 	}
