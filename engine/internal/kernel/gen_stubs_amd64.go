@@ -283,6 +283,33 @@ func gemm4AVX2(t *tile)
 //go:noescape
 func gemm1AVX2(t *tile)
 
+//go:noescape
+func transposeAVX2(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, cols int)
+
+//go:noescape
+func reduceSumAVX2(x []float32) float32
+
+//go:noescape
+func columnsSumAVX2(dst []float32, x *float32, rows int)
+
+//go:noescape
+func reduceProductAVX2(x []float32) float32
+
+//go:noescape
+func columnsProductAVX2(dst []float32, x *float32, rows int)
+
+//go:noescape
+func reduceMaxAVX2(x []float32) float32
+
+//go:noescape
+func columnsMaxAVX2(dst []float32, x *float32, rows int)
+
+//go:noescape
+func reduceMinAVX2(x []float32) float32
+
+//go:noescape
+func columnsMinAVX2(dst []float32, x *float32, rows int)
+
 func fillAVX2(t *table) {
 	t.unary[Neg] = negAVX2
 	t.unary[Abs] = absAVX2
@@ -375,6 +402,23 @@ func fillAVX2(t *table) {
 	t.compareVS[Greater] = gtVSAVX2
 	t.compareVV[GreaterEqual] = geVVAVX2
 	t.compareVS[GreaterEqual] = geVSAVX2
+}
+
+func fillReduceAVX2(t *table) {
+	t.reduce[ReduceSum] = reduceSumAVX2
+	t.columns[ReduceSum] = func(dst, x []float32) { columnsSumAVX2(dst, &x[0], len(x)/len(dst)) }
+	t.reduce[ReduceProduct] = reduceProductAVX2
+	t.columns[ReduceProduct] = func(dst, x []float32) { columnsProductAVX2(dst, &x[0], len(x)/len(dst)) }
+	t.reduce[ReduceMax] = reduceMaxAVX2
+	t.columns[ReduceMax] = func(dst, x []float32) { columnsMaxAVX2(dst, &x[0], len(x)/len(dst)) }
+	t.reduce[ReduceMin] = reduceMinAVX2
+	t.columns[ReduceMin] = func(dst, x []float32) { columnsMinAVX2(dst, &x[0], len(x)/len(dst)) }
+	t.transpose = func(dst []float32, ldd int, x []float32, ldx, m, n int) {
+		const strip = 8
+		for i := 0; i < m; i += strip {
+			transposeAVX2(&dst[i], uintptr(ldd)*4, &x[i*ldx], uintptr(ldx)*4, min(strip, m-i), n)
+		}
+	}
 }
 
 //go:noescape
@@ -662,6 +706,33 @@ func gemm1AVX512(t *tile)
 //go:noescape
 func gemmHalfAVX512(t *tile)
 
+//go:noescape
+func transposeAVX512(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, cols int)
+
+//go:noescape
+func reduceSumAVX512(x []float32) float32
+
+//go:noescape
+func columnsSumAVX512(dst []float32, x *float32, rows int)
+
+//go:noescape
+func reduceProductAVX512(x []float32) float32
+
+//go:noescape
+func columnsProductAVX512(dst []float32, x *float32, rows int)
+
+//go:noescape
+func reduceMaxAVX512(x []float32) float32
+
+//go:noescape
+func columnsMaxAVX512(dst []float32, x *float32, rows int)
+
+//go:noescape
+func reduceMinAVX512(x []float32) float32
+
+//go:noescape
+func columnsMinAVX512(dst []float32, x *float32, rows int)
+
 func fillAVX512(t *table) {
 	t.unary[Neg] = negAVX512
 	t.unary[Abs] = absAVX512
@@ -754,4 +825,21 @@ func fillAVX512(t *table) {
 	t.compareVS[Greater] = gtVSAVX512
 	t.compareVV[GreaterEqual] = geVVAVX512
 	t.compareVS[GreaterEqual] = geVSAVX512
+}
+
+func fillReduceAVX512(t *table) {
+	t.reduce[ReduceSum] = reduceSumAVX512
+	t.columns[ReduceSum] = func(dst, x []float32) { columnsSumAVX512(dst, &x[0], len(x)/len(dst)) }
+	t.reduce[ReduceProduct] = reduceProductAVX512
+	t.columns[ReduceProduct] = func(dst, x []float32) { columnsProductAVX512(dst, &x[0], len(x)/len(dst)) }
+	t.reduce[ReduceMax] = reduceMaxAVX512
+	t.columns[ReduceMax] = func(dst, x []float32) { columnsMaxAVX512(dst, &x[0], len(x)/len(dst)) }
+	t.reduce[ReduceMin] = reduceMinAVX512
+	t.columns[ReduceMin] = func(dst, x []float32) { columnsMinAVX512(dst, &x[0], len(x)/len(dst)) }
+	t.transpose = func(dst []float32, ldd int, x []float32, ldx, m, n int) {
+		const strip = 16
+		for i := 0; i < m; i += strip {
+			transposeAVX512(&dst[i], uintptr(ldd)*4, &x[i*ldx], uintptr(ldx)*4, min(strip, m-i), n)
+		}
+	}
 }

@@ -287,39 +287,29 @@ func tanhGo(dst []float32, x []float32) {
 }
 
 func logisticLane(x float32) float32 {
-	v2 := math.Float32frombits(math.Float32bits(x) | math.Float32bits(math.Float32frombits(0x80000000)))
-	v4 := minX(v2, float32(89))
-	v6 := maxX(v4, float32(-104.5))
+	v2 := math.Float32frombits(math.Float32bits(x) ^ math.Float32bits(math.Float32frombits(0x80000000)))
+	v4 := minX(v2, float32(104.5))
+	v6 := maxX(v4, float32(-43))
 	v9 := fma32(v6, float32(1.442695), float32(1.2582912e+07))
 	v10 := float32(v9 - float32(1.2582912e+07))
 	v12 := fma32(-v10, float32(0.69314575), v6)
 	v14 := fma32(-v10, float32(1.4286068e-06), v12)
 	v15 := int32(math.Float32bits(v9))
-	v21 := fma32(float32(0.0013820746), v14, float32(0.008369248))
-	v22 := fma32(v21, v14, float32(0.04166828))
-	v23 := fma32(v22, v14, float32(0.16666517))
-	v24 := fma32(v23, v14, float32(0.49999994))
-	v25 := float32(v14 * v14)
-	v26 := fma32(v24, v25, v14)
-	v28 := float32(v26 + float32(1))
-	v30 := int32(v15 - int32(1262485504))
-	v31 := v30 >> 1
-	v33 := int32(v31 + int32(127))
-	v34 := v33 << 23
-	v35 := math.Float32frombits(uint32(v34))
-	v36 := int32(v30 - v31)
-	v37 := int32(v36 + int32(127))
-	v38 := v37 << 23
-	v39 := math.Float32frombits(uint32(v38))
-	v40 := float32(v28 * v35)
-	v41 := float32(v40 * v39)
-	v42 := v2 != v2
-	v43 := sel(v42, v2, v41)
-	v45 := x < float32(0)
-	v46 := sel(v45, v43, float32(1))
-	v47 := float32(v43 + float32(1))
-	v48 := float32(v46 / v47)
-	return v48
+	v17 := int32(v15 - int32(1262485441))
+	v18 := v17 << 23
+	v19 := math.Float32frombits(uint32(v18))
+	v25 := fma32(float32(0.0013820746), v14, float32(0.008369248))
+	v26 := fma32(v25, v14, float32(0.04166828))
+	v27 := fma32(v26, v14, float32(0.16666517))
+	v28 := fma32(v27, v14, float32(0.49999994))
+	v29 := float32(v14 * v14)
+	v30 := fma32(v28, v29, v14)
+	v32 := float32(v19 + float32(5.421011e-20))
+	v33 := fma32(v19, v30, v32)
+	v34 := x != x
+	v35 := float32(float32(5.421011e-20) / v33)
+	v36 := sel(v34, x, v35)
+	return v36
 }
 
 func logisticGo(dst []float32, x []float32) {

@@ -43,7 +43,7 @@ type table struct {
 	boolToFloat                      func(dst []float32, x []bool)
 	tanhGrad, reluGrad, logisticGrad func(dst, g, y []float32)
 	reduce                           [numReduce]func(x []float32) float32
-	columns                          func(op ReduceOp, dst, x []float32)
+	columns                          [numReduce]func(dst, x []float32)
 	argBest                          func(x []float32, least bool) int
 	transpose                        func(dst []float32, ldd int, x []float32, ldx, m, n int)
 	adam                             func(w, m, v, g []float32, b1, c1, b2, c2, d1, d2, lr, eps float32)

@@ -21,9 +21,11 @@ func fillAsm(ts []table) {
 	if len(ts) > int(AVX2) {
 		ts[AVX2] = ts[Go]
 		fillAVX2(&ts[AVX2])
+		fillReduceAVX2(&ts[AVX2])
 	}
 	if len(ts) > int(AVX512) {
 		ts[AVX512] = ts[AVX2]
 		fillAVX512(&ts[AVX512])
+		fillReduceAVX512(&ts[AVX512])
 	}
 }

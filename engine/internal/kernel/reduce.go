@@ -170,8 +170,8 @@ func reduceGo(op ReduceOp, x []float32) float32 {
 func fillReduceGo(t *table) {
 	for op := range numReduce {
 		t.reduce[op] = func(x []float32) float32 { return reduceGo(op, x) }
+		t.columns[op] = func(dst, x []float32) { columnsGo(op, dst, x) }
 	}
-	t.columns = columnsGo
 	t.argBest = argBestGo
 }
 
@@ -204,7 +204,7 @@ func ReduceColBlocks32(op ReduceOp, partial, x []float32, m, n, b0, b1 int) {
 	}
 	for b := max(b0, 0); b < min(b1, ColumnBlocks(m), len(partial)/n); b++ {
 		r0, r1 := b*ColumnBlock, min((b+1)*ColumnBlock, m)
-		cur.columns(op, partial[b*n:(b+1)*n], x[r0*n:r1*n])
+		cur.columns[op](partial[b*n:(b+1)*n], x[r0*n:r1*n])
 	}
 }
 

@@ -34,6 +34,13 @@ func main() {
 			a.gemm(k)
 		}
 		a.save(dir, "gemm")
+		a = newAsm(i)
+		for _, r := range reductions {
+			a.reduce(r)
+			a.columns(r)
+		}
+		a.transpose()
+		a.save(dir, "reduce")
 	}
 	write(filepath.Join(dir, "gen_stubs_amd64.go"), stubs(ks))
 }
@@ -92,7 +99,13 @@ func stubs(ks []*kern) string {
 		for _, k := range gemmKernels(i) {
 			fmt.Fprintf(&w, "//go:noescape\nfunc %s%s(t *tile)\n\n", k.name, i.name)
 		}
+		fmt.Fprintf(&w, "//go:noescape\nfunc transpose%s(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, cols int)\n\n", i.name)
+		for _, r := range reductions {
+			fmt.Fprintf(&w, "//go:noescape\nfunc reduce%s%s(x []float32) float32\n\n", r.name, i.name)
+			fmt.Fprintf(&w, "//go:noescape\nfunc columns%s%s(dst []float32, x *float32, rows int)\n\n", r.name, i.name)
+		}
 		w.WriteString(setTable("fill"+i.name, i.name, ks))
+		w.WriteString(reduceTable(i.name))
 	}
 	return w.String()
 }
@@ -104,4 +117,17 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	sort.Strings(keys)
 	return keys
+}
+
+func reduceTable(suffix string) string {
+	var w strings.Builder
+	fmt.Fprintf(&w, "func fillReduce%s(t *table) {\n", suffix)
+	for _, r := range reductions {
+		fmt.Fprintf(&w, "\tt.reduce[%s] = reduce%s%s\n", r.index, r.name, suffix)
+		fmt.Fprintf(&w, "\tt.columns[%s] = func(dst, x []float32) { columns%s%s(dst, &x[0], len(x)/len(dst)) }\n", r.index, r.name, suffix)
+	}
+	fmt.Fprintf(&w, "\tt.transpose = func(dst []float32, ldd int, x []float32, ldx, m, n int) {\n")
+	fmt.Fprintf(&w, "\t\tconst strip = %d\n\t\tfor i := 0; i < m; i += strip {\n", map[string]int{"AVX2": 8, "AVX512": 16}[suffix])
+	fmt.Fprintf(&w, "\t\t\ttranspose%s(&dst[i], uintptr(ldd)*4, &x[i*ldx], uintptr(ldx)*4, min(strip, m-i), n)\n\t\t}\n\t}\n}\n\n", suffix)
+	return w.String()
 }

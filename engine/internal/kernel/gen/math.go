@@ -25,30 +25,35 @@ func (b *body) reduce2(x *node) (r, n, bits *node) {
 	return r, n, b.AsI(t)
 }
 
-// expPoly is e**r for |r| <= ln2/2.
-func (b *body) expPoly(r *node) *node {
+// expTail is e**r - 1 for |r| <= ln2/2.
+func (b *body) expTail(r *node) *node {
 	q := b.Poly(r, b.fcoefs(0x3efffffe, 0x3e2aaa46, 0x3d2aac5c, 0x3c091f2c, 0x3ab526ba)...)
-	p := b.FMA(q, b.Mul(r, r), r)
-	return b.Add(p, b.F(1))
+	return b.FMA(q, b.Mul(r, r), r)
 }
 
-// exp scales in two steps, so that results below the normal range round once.
+// scales are two factors whose product is 2**n, each a normal float for any n that matters: scaling in two steps
+// rounds a result below the normal range once.
+func (b *body) scales(bits *node) (s1, s2 *node) {
+	n := b.Sub(bits, b.I(shifter))
+	h := b.Sra(n, 1)
+	s1 = b.AsF(b.Shl(b.Add(h, b.I(127)), 23))
+	s2 = b.AsF(b.Shl(b.Add(b.Sub(n, h), b.I(127)), 23))
+	return s1, s2
+}
+
 func exp(b *body, x *node) *node {
 	c := b.MaxX(b.MinX(x, b.F(89)), b.F(-104.5))
 	r, _, bits := b.reduce2(c)
-	p := b.expPoly(r)
-	n := b.Sub(bits, b.I(shifter))
-	h := b.Sra(n, 1)
-	s1 := b.AsF(b.Shl(b.Add(h, b.I(127)), 23))
-	s2 := b.AsF(b.Shl(b.Add(b.Sub(n, h), b.I(127)), 23))
+	p := b.Add(b.expTail(r), b.F(1))
+	s1, s2 := b.scales(bits)
 	y := b.Mul(b.Mul(p, s1), s2)
 	return b.Sel(b.Cmp(opNE, x, x), x, y)
 }
 
-// expNeg is exp for arguments in [-87, 0] or a little above 0: one scaling step is enough.
+// expNormal is exp for arguments in [-87, 87]: one scaling step is enough.
 func (b *body) expNormal(x *node) *node {
 	r, _, bits := b.reduce2(x)
-	p := b.expPoly(r)
+	p := b.Add(b.expTail(r), b.F(1))
 	return b.AsF(b.Add(b.AsI(p), b.Shl(bits, 23)))
 }
 
@@ -135,11 +140,15 @@ func tanh(b *body, x *node) *node {
 	return b.Sel(b.Cmp(opNE, x, x), x, y)
 }
 
-// logistic works from exp(-|x|), which cannot overflow, and keeps denormal results.
+// logistic is 1/(1+exp(-x)) with both terms of the quotient scaled by 2**-64, so that nothing overflows and results
+// below the normal range round once. The denominator is put together from 2**n and e**r-1, not from the rounded
+// exponential.
 func logistic(b *body, x *node) *node {
-	t := exp(b, b.Or(x, b.FB(0x80000000)))
-	num := b.Sel(b.Cmp(opLT, x, b.F(0)), t, b.F(1))
-	return b.Div(num, b.Add(t, b.F(1)))
+	c := b.MaxX(b.MinX(b.Xor(x, b.FB(0x80000000)), b.F(104.5)), b.F(-43))
+	r, _, bits := b.reduce2(c)
+	s := b.AsF(b.Shl(b.Sub(bits, b.I(shifter-127+64)), 23))
+	den := b.FMA(s, b.expTail(r), b.Add(s, b.F(0x1p-64)))
+	return b.Sel(b.Cmp(opNE, x, x), x, b.Div(b.F(0x1p-64), den))
 }
 
 func erf(b *body, x *node) *node {
