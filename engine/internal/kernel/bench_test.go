@@ -93,7 +93,7 @@ func BenchmarkElementwise(b *testing.B) {
 
 func BenchmarkReduce(b *testing.B) {
 	const n = 65536
-	x, s := make([]float32, n), make([]float32, n)
+	x, s, tmp := make([]float32, n), make([]float32, n), make([]float32, 8192)
 	normals(rng(1), x)
 	for op := range numReduce {
 		b.Run(fmt.Sprintf("all/%d", op), func(b *testing.B) { benchElements(b, n, func() { Reduce32(op, x) }) })
@@ -109,7 +109,7 @@ func BenchmarkReduce(b *testing.B) {
 			benchElements(b, n, func() { ReduceCols32(ReduceSum, s[:k], x, n/k, k, s) })
 		})
 		b.Run(fmt.Sprintf("softmax/%d", k), func(b *testing.B) {
-			benchElements(b, n, func() { SoftmaxRows32(s, x, n/k, k) })
+			benchElements(b, n, func() { SoftmaxRows32(s, x, n/k, k, tmp) })
 		})
 		idx := make([]int32, n)
 		b.Run(fmt.Sprintf("argmax/%d", k), func(b *testing.B) {

@@ -4,6 +4,9 @@ package kernel
 // a kernel for every row.
 const RowScratch = 2 * rowTile
 
+// shortRow is the length from which a kernel call per row is worth it.
+const shortRow = 16
+
 // rowTile is the least length worth a kernel call; shorter rows are repeated up to it.
 const rowTile = 256
 
@@ -49,7 +52,7 @@ func repeat(scratch, row []float32, n, total int) []float32 {
 // Col32 writes op(x[i,j], col[i]) to dst[i,j], for an m x n matrix without gaps.
 func Col32(op BinaryOp, dst, x, col []float32, m, n int, scratch []float32) {
 	m = matrixRows(m, n, len(dst), len(x), len(col))
-	if n < 8 && len(scratch) >= RowScratch {
+	if n < shortRow && len(scratch) >= RowScratch {
 		for i := 0; i < m; {
 			v, e := spread(scratch, col, i, m, n)
 			cur.binaryVV[op](dst[i*n:e*n], x[i*n:e*n], v)
@@ -65,7 +68,7 @@ func Col32(op BinaryOp, dst, x, col []float32, m, n int, scratch []float32) {
 // Col32Rev writes op(col[i], x[i,j]) to dst[i,j].
 func Col32Rev(op BinaryOp, dst, col, x []float32, m, n int, scratch []float32) {
 	m = matrixRows(m, n, len(dst), len(x), len(col))
-	if n < 8 && len(scratch) >= RowScratch {
+	if n < shortRow && len(scratch) >= RowScratch {
 		for i := 0; i < m; {
 			v, e := spread(scratch, col, i, m, n)
 			cur.binaryVV[op](dst[i*n:e*n], v, x[i*n:e*n])
@@ -82,6 +85,13 @@ func Col32Rev(op BinaryOp, dst, col, x []float32, m, n int, scratch []float32) {
 func spread(scratch, col []float32, i, m, n int) (v []float32, e int) {
 	e = min(i+RowScratch/n, m)
 	at := 0
+	if n == 2 {
+		for k, c := range col[i:e] {
+			pair := (*[2]float32)(scratch[2*k:])
+			pair[0], pair[1] = c, c
+		}
+		return scratch[:2*(e-i)], e
+	}
 	for _, c := range col[i:e] {
 		for j := range scratch[at : at+n] {
 			scratch[at+j] = c

@@ -37,7 +37,7 @@ func (g *Gemm32) run(r0, r1, c0, c1 int, scratch []float32) {
 		g.runGo(r0, r1, c0, c1, epi)
 		return
 	}
-	s := gemmRun{Gemm32: g, epi: epi, temp: scratch[RowScratch : RowScratch+rowBlock*PanelWidth],
+	s := gemmRun{Gemm32: *g, epi: epi, temp: scratch[RowScratch : RowScratch+rowBlock*PanelWidth],
 		pack: scratch[RowScratch+rowBlock*PanelWidth:], wide: Level(active) == AVX512}
 	switch {
 	case g.K == 0:
@@ -53,7 +53,7 @@ func (g *Gemm32) run(r0, r1, c0, c1 int, scratch []float32) {
 
 // gemmRun is one run's scratch.
 type gemmRun struct {
-	*Gemm32
+	Gemm32          // by value: a pointer here would move every caller's product to the heap
 	epi, temp, pack []float32
 	wide            bool
 }

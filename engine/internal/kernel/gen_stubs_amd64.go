@@ -287,7 +287,19 @@ func gemm1AVX2(t *tile)
 func transposeAVX2(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, cols int)
 
 //go:noescape
+func philoxAVX2(dst *uint32, blocks int, c0, c1, c2, c3, k0, k1 uint32)
+
+//go:noescape
+func argMaxShortAVX2(dst []int32, x []float32, n int)
+
+//go:noescape
+func argMinShortAVX2(dst []int32, x []float32, n int)
+
+//go:noescape
 func reduceSumAVX2(x []float32) float32
+
+//go:noescape
+func reduceShortSumAVX2(dst, x []float32, n int)
 
 //go:noescape
 func columnsSumAVX2(dst []float32, x *float32, rows int)
@@ -296,16 +308,25 @@ func columnsSumAVX2(dst []float32, x *float32, rows int)
 func reduceProductAVX2(x []float32) float32
 
 //go:noescape
+func reduceShortProductAVX2(dst, x []float32, n int)
+
+//go:noescape
 func columnsProductAVX2(dst []float32, x *float32, rows int)
 
 //go:noescape
 func reduceMaxAVX2(x []float32) float32
 
 //go:noescape
+func reduceShortMaxAVX2(dst, x []float32, n int)
+
+//go:noescape
 func columnsMaxAVX2(dst []float32, x *float32, rows int)
 
 //go:noescape
 func reduceMinAVX2(x []float32) float32
+
+//go:noescape
+func reduceShortMinAVX2(dst, x []float32, n int)
 
 //go:noescape
 func columnsMinAVX2(dst []float32, x *float32, rows int)
@@ -406,13 +427,21 @@ func fillAVX2(t *table) {
 
 func fillReduceAVX2(t *table) {
 	t.reduce[ReduceSum] = reduceSumAVX2
+	t.reduceShort[ReduceSum] = reduceShortSumAVX2
 	t.columns[ReduceSum] = func(dst, x []float32) { columnsSumAVX2(dst, &x[0], len(x)/len(dst)) }
 	t.reduce[ReduceProduct] = reduceProductAVX2
+	t.reduceShort[ReduceProduct] = reduceShortProductAVX2
 	t.columns[ReduceProduct] = func(dst, x []float32) { columnsProductAVX2(dst, &x[0], len(x)/len(dst)) }
 	t.reduce[ReduceMax] = reduceMaxAVX2
+	t.reduceShort[ReduceMax] = reduceShortMaxAVX2
 	t.columns[ReduceMax] = func(dst, x []float32) { columnsMaxAVX2(dst, &x[0], len(x)/len(dst)) }
 	t.reduce[ReduceMin] = reduceMinAVX2
+	t.reduceShort[ReduceMin] = reduceShortMinAVX2
 	t.columns[ReduceMin] = func(dst, x []float32) { columnsMinAVX2(dst, &x[0], len(x)/len(dst)) }
+	t.short = 8
+	t.lanes = 8
+	t.argShort = [2]func(dst []int32, x []float32, n int){argMaxShortAVX2, argMinShortAVX2}
+	t.philox = philoxAVX2
 	t.transpose = func(dst []float32, ldd int, x []float32, ldx, m, n int) {
 		const strip = 8
 		for i := 0; i < m; i += strip {
@@ -710,7 +739,19 @@ func gemmHalfAVX512(t *tile)
 func transposeAVX512(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, cols int)
 
 //go:noescape
+func philoxAVX512(dst *uint32, blocks int, c0, c1, c2, c3, k0, k1 uint32)
+
+//go:noescape
+func argMaxShortAVX512(dst []int32, x []float32, n int)
+
+//go:noescape
+func argMinShortAVX512(dst []int32, x []float32, n int)
+
+//go:noescape
 func reduceSumAVX512(x []float32) float32
+
+//go:noescape
+func reduceShortSumAVX512(dst, x []float32, n int)
 
 //go:noescape
 func columnsSumAVX512(dst []float32, x *float32, rows int)
@@ -719,16 +760,25 @@ func columnsSumAVX512(dst []float32, x *float32, rows int)
 func reduceProductAVX512(x []float32) float32
 
 //go:noescape
+func reduceShortProductAVX512(dst, x []float32, n int)
+
+//go:noescape
 func columnsProductAVX512(dst []float32, x *float32, rows int)
 
 //go:noescape
 func reduceMaxAVX512(x []float32) float32
 
 //go:noescape
+func reduceShortMaxAVX512(dst, x []float32, n int)
+
+//go:noescape
 func columnsMaxAVX512(dst []float32, x *float32, rows int)
 
 //go:noescape
 func reduceMinAVX512(x []float32) float32
+
+//go:noescape
+func reduceShortMinAVX512(dst, x []float32, n int)
 
 //go:noescape
 func columnsMinAVX512(dst []float32, x *float32, rows int)
@@ -829,13 +879,21 @@ func fillAVX512(t *table) {
 
 func fillReduceAVX512(t *table) {
 	t.reduce[ReduceSum] = reduceSumAVX512
+	t.reduceShort[ReduceSum] = reduceShortSumAVX512
 	t.columns[ReduceSum] = func(dst, x []float32) { columnsSumAVX512(dst, &x[0], len(x)/len(dst)) }
 	t.reduce[ReduceProduct] = reduceProductAVX512
+	t.reduceShort[ReduceProduct] = reduceShortProductAVX512
 	t.columns[ReduceProduct] = func(dst, x []float32) { columnsProductAVX512(dst, &x[0], len(x)/len(dst)) }
 	t.reduce[ReduceMax] = reduceMaxAVX512
+	t.reduceShort[ReduceMax] = reduceShortMaxAVX512
 	t.columns[ReduceMax] = func(dst, x []float32) { columnsMaxAVX512(dst, &x[0], len(x)/len(dst)) }
 	t.reduce[ReduceMin] = reduceMinAVX512
+	t.reduceShort[ReduceMin] = reduceShortMinAVX512
 	t.columns[ReduceMin] = func(dst, x []float32) { columnsMinAVX512(dst, &x[0], len(x)/len(dst)) }
+	t.short = 16
+	t.lanes = 16
+	t.argShort = [2]func(dst []int32, x []float32, n int){argMaxShortAVX512, argMinShortAVX512}
+	t.philox = philoxAVX512
 	t.transpose = func(dst []float32, ldd int, x []float32, ldx, m, n int) {
 		const strip = 16
 		for i := 0; i < m; i += strip {

@@ -44,6 +44,11 @@ type table struct {
 	tanhGrad, reluGrad, logisticGrad func(dst, g, y []float32)
 	reduce                           [numReduce]func(x []float32) float32
 	columns                          [numReduce]func(dst, x []float32)
+	short                            int // longest row the short kernels take
+	lanes                            int
+	reduceShort                      [numReduce]func(dst, x []float32, n int)
+	argShort                         [2]func(dst []int32, x []float32, n int)
+	philox                           func(dst *uint32, blocks int, c0, c1, c2, c3, k0, k1 uint32)
 	argBest                          func(x []float32, least bool) int
 	transpose                        func(dst []float32, ldd int, x []float32, ldx, m, n int)
 	adam                             func(w, m, v, g []float32, b1, c1, b2, c2, d1, d2, lr, eps float32)

@@ -4,22 +4,28 @@ package kernel
 // 128-bit sum, least significant word first) under key. Dst may begin anywhere in the stream by way of counter, so a
 // caller can share a fill out in pieces of whole blocks; a last block that does not fit is cut short.
 func Philox32(dst []uint32, counter [4]uint32, key [2]uint32) {
+	if cur.lanes > 0 {
+		dst, counter = philoxVector(dst, counter, key)
+	}
 	for len(dst) >= 4 {
 		*(*[4]uint32)(dst) = philoxBlock(counter, key)
 		dst = dst[4:]
-		counter = nextCounter(counter)
+		if counter = AddCounter(counter, 1); counter[0] == 0 && cur.lanes > 0 {
+			dst, counter = philoxVector(dst, counter, key)
+		}
 	}
 	last := philoxBlock(counter, key)
 	copy(dst, last[:])
 }
 
-func nextCounter(c [4]uint32) [4]uint32 {
-	for i := range c {
-		if c[i]++; c[i] != 0 {
-			break
-		}
+// philoxVector fills as much of dst as whole vectors of blocks cover without a carry out of the first counter word.
+func philoxVector(dst []uint32, c [4]uint32, key [2]uint32) ([]uint32, [4]uint32) {
+	blocks := min(len(dst)/4, int(^c[0])) / cur.lanes * cur.lanes
+	if blocks == 0 {
+		return dst, c
 	}
-	return c
+	cur.philox(&dst[0], blocks, c[0], c[1], c[2], c[3], key[0], key[1])
+	return dst[4*blocks:], AddCounter(c, uint64(blocks))
 }
 
 // AddCounter is counter + blocks, for the start of a later piece of a stream.

@@ -117,15 +117,12 @@ func ReduceRows32(op ReduceOp, dst, x []float32, m, n int) {
 		return
 	}
 	m = max(0, min(m, len(dst), len(x)/n))
-	switch {
-	case n <= 8:
-		for i := range m {
-			dst[i] = reduceShort(op, x[i*n:(i+1)*n])
-		}
-	default:
-		for i := range m {
-			dst[i] = Reduce32(op, x[i*n:(i+1)*n])
-		}
+	if n <= cur.short {
+		cur.reduceShort[op](dst[:m], x[:m*n], n)
+		return
+	}
+	for i := range m {
+		dst[i] = Reduce32(op, x[i*n:(i+1)*n])
 	}
 }
 
@@ -133,20 +130,6 @@ func fillIdentity(op ReduceOp, dst []float32, m int) {
 	for i := range min(m, len(dst)) {
 		dst[i] = op.Identity()
 	}
-}
-
-// reduceShort is the lane order for up to eight elements, where every lane has one element or none: joining with
-// the identity changes only -0 under a sum, which the first join with +0 takes care of.
-func reduceShort(op ReduceOp, x []float32) float32 {
-	var l [8]float32
-	id := op.Identity()
-	for i := range l {
-		l[i] = id
-	}
-	for i, v := range x {
-		l[i&7] = op.join(id, v)
-	}
-	return op.join(op.join(op.join(l[0], l[4]), op.join(l[2], l[6])), op.join(op.join(l[1], l[5]), op.join(l[3], l[7])))
 }
 
 // reduceGo is the twin of the lane order: lane j joins elements j, j+16, ..., and the lanes are joined 8 apart,
@@ -243,7 +226,16 @@ func ArgRows32(dst []int32, x []float32, m, n int, least bool) {
 		clear(dst[:max(0, min(m, len(dst)))])
 		return
 	}
-	for i := range max(0, min(m, len(dst), len(x)/n)) {
+	m = max(0, min(m, len(dst), len(x)/n))
+	if n <= cur.short {
+		which := 0
+		if least {
+			which = 1
+		}
+		cur.argShort[which](dst[:m], x[:m*n], n)
+		return
+	}
+	for i := range m {
 		dst[i] = int32(cur.argBest(x[i*n:(i+1)*n], least))
 	}
 }
@@ -260,37 +252,4 @@ func argBestGo(x []float32, least bool) int {
 		}
 	}
 	return best
-}
-
-// SoftmaxRows32 writes exp(x-max)/sum(exp(x-max)) row by row; the bits are those of ReduceRows32, Col32 and Unary32
-// called one after the other. dst may be x.
-func SoftmaxRows32(dst, x []float32, m, n int) {
-	for i := range rowsOf(m, n, len(dst), len(x)) {
-		d, v := dst[i*n:(i+1)*n], x[i*n:(i+1)*n]
-		cur.binaryVS[Sub](d, v, Reduce32(ReduceMax, v))
-		cur.unary[Exp](d, d)
-		cur.binaryVS[Div](d, d, Reduce32(ReduceSum, d))
-	}
-}
-
-// LogSoftmaxRows32 writes (x-max) - log(sum(exp(x-max))) row by row, with the bits of the operations called one after
-// the other. dst must not overlap x; scratch holds n values.
-func LogSoftmaxRows32(dst, x []float32, m, n int, scratch []float32) {
-	if len(scratch) < n {
-		return
-	}
-	for i := range rowsOf(m, n, len(dst), len(x)) {
-		d, v := dst[i*n:(i+1)*n], x[i*n:(i+1)*n]
-		e := scratch[:n]
-		cur.binaryVS[Sub](d, v, Reduce32(ReduceMax, v))
-		cur.unary[Exp](e, d)
-		cur.binaryVS[Sub](d, d, logLane(Reduce32(ReduceSum, e)))
-	}
-}
-
-func rowsOf(m, n, dst, x int) int {
-	if n <= 0 {
-		return 0
-	}
-	return max(0, min(m, dst/n, x/n))
 }

@@ -73,8 +73,8 @@ func TestReduceZeros(t *testing.T) {
 func TestReduceRows(t *testing.T) {
 	r := rng(13)
 	for _, n := range []int{0, 1, 2, 3, 5, 6, 7, 8, 9, 16, 17, 64, 100, 256, 5000} {
-		for _, m := range []int{0, 1, 3, 20} {
-			x := guarded[float32](t, m*n, false)
+		for _, m := range []int{0, 1, 3, 8, 20, 33} {
+			x := guarded[float32](t, m*n, m%2 == 0)
 			mixed(r, x)
 			dst := guarded[float32](t, m, false)
 			for op := range numReduce {
@@ -148,11 +148,37 @@ func TestArgRows(t *testing.T) {
 	}
 }
 
+func TestArgRowsEdges(t *testing.T) {
+	r := rng(17)
+	for n := 1; n <= 18; n++ {
+		for _, m := range []int{1, 7, 8, 9, 15, 16, 17, 40} {
+			x := guarded[float32](t, m*n, m%2 == 0)
+			for i := range x {
+				x[i] = float32(r.IntN(5))
+				if r.IntN(20) == 0 {
+					x[i] = hard[r.IntN(len(hard))]
+				}
+			}
+			dst := guarded[int32](t, m, false)
+			levels(t, func(l Level) {
+				for _, least := range []bool{false, true} {
+					ArgRows32(dst, x, m, n, least)
+					for i, got := range dst {
+						if want := argBestGo(x[i*n:(i+1)*n], least); int(got) != want {
+							t.Fatalf("%v row %v least=%v: got %d, want %d", l, x[i*n:(i+1)*n], least, got, want)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
 // TestSoftmax: the row kernels have the bits of their composition out of whole-matrix operations.
 func TestSoftmax(t *testing.T) {
 	r := rng(15)
 	for _, n := range []int{1, 2, 6, 8, 9, 17, 64, 100} {
-		const m = 37
+		const m = 437
 		x := guarded[float32](t, m*n, false)
 		normals(r, x)
 		levels(t, func(l Level) {
@@ -164,13 +190,13 @@ func TestSoftmax(t *testing.T) {
 			ReduceRows32(ReduceSum, sum, e, m, n)
 			Col32(Div, want, e, sum, m, n, nil)
 			got := guarded[float32](t, m*n, false)
-			SoftmaxRows32(got, x, m, n)
+			SoftmaxRows32(got, x, m, n, make([]float32, SoftmaxScratch(n)))
 			if err := diff(want, got); err != nil {
 				t.Fatalf("%v softmax of %d: %v", l, n, err)
 			}
 			Unary32(Log, sum, sum)
 			Col32(Sub, want, z, sum, m, n, nil)
-			LogSoftmaxRows32(got, x, m, n, make([]float32, n))
+			LogSoftmaxRows32(got, x, m, n, make([]float32, SoftmaxScratch(n)))
 			if err := diff(want, got); err != nil {
 				t.Fatalf("%v log-softmax of %d: %v", l, n, err)
 			}

@@ -38,8 +38,12 @@ func main() {
 		for _, r := range reductions {
 			a.reduce(r)
 			a.columns(r)
+			a.reduceShort(r)
 		}
+		a.argShort("Max", 22) // not less or equal: greater, or NaN
+		a.argShort("Min", 25)
 		a.transpose()
+		a.philox()
 		a.save(dir, "reduce")
 	}
 	write(filepath.Join(dir, "gen_stubs_amd64.go"), stubs(ks))
@@ -100,8 +104,13 @@ func stubs(ks []*kern) string {
 			fmt.Fprintf(&w, "//go:noescape\nfunc %s%s(t *tile)\n\n", k.name, i.name)
 		}
 		fmt.Fprintf(&w, "//go:noescape\nfunc transpose%s(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, cols int)\n\n", i.name)
+		fmt.Fprintf(&w, "//go:noescape\nfunc philox%s(dst *uint32, blocks int, c0, c1, c2, c3, k0, k1 uint32)\n\n", i.name)
+		for _, n := range []string{"Max", "Min"} {
+			fmt.Fprintf(&w, "//go:noescape\nfunc arg%sShort%s(dst []int32, x []float32, n int)\n\n", n, i.name)
+		}
 		for _, r := range reductions {
 			fmt.Fprintf(&w, "//go:noescape\nfunc reduce%s%s(x []float32) float32\n\n", r.name, i.name)
+			fmt.Fprintf(&w, "//go:noescape\nfunc reduceShort%s%s(dst, x []float32, n int)\n\n", r.name, i.name)
 			fmt.Fprintf(&w, "//go:noescape\nfunc columns%s%s(dst []float32, x *float32, rows int)\n\n", r.name, i.name)
 		}
 		w.WriteString(setTable("fill"+i.name, i.name, ks))
@@ -124,10 +133,13 @@ func reduceTable(suffix string) string {
 	fmt.Fprintf(&w, "func fillReduce%s(t *table) {\n", suffix)
 	for _, r := range reductions {
 		fmt.Fprintf(&w, "\tt.reduce[%s] = reduce%s%s\n", r.index, r.name, suffix)
+		fmt.Fprintf(&w, "\tt.reduceShort[%s] = reduceShort%s%s\n", r.index, r.name, suffix)
 		fmt.Fprintf(&w, "\tt.columns[%s] = func(dst, x []float32) { columns%s%s(dst, &x[0], len(x)/len(dst)) }\n", r.index, r.name, suffix)
 	}
+	lanes := map[string]int{"AVX2": 8, "AVX512": 16}[suffix]
+	fmt.Fprintf(&w, "\tt.short = %d\n\tt.lanes = %d\n\tt.argShort = [2]func(dst []int32, x []float32, n int){argMaxShort%s, argMinShort%s}\n\tt.philox = philox%s\n", lanes, lanes, suffix, suffix, suffix)
 	fmt.Fprintf(&w, "\tt.transpose = func(dst []float32, ldd int, x []float32, ldx, m, n int) {\n")
-	fmt.Fprintf(&w, "\t\tconst strip = %d\n\t\tfor i := 0; i < m; i += strip {\n", map[string]int{"AVX2": 8, "AVX512": 16}[suffix])
+	fmt.Fprintf(&w, "\t\tconst strip = %d\n\t\tfor i := 0; i < m; i += strip {\n", lanes)
 	fmt.Fprintf(&w, "\t\t\ttranspose%s(&dst[i], uintptr(ldd)*4, &x[i*ldx], uintptr(ldx)*4, min(strip, m-i), n)\n\t\t}\n\t}\n}\n\n", suffix)
 	return w.String()
 }
