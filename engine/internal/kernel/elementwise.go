@@ -200,21 +200,3 @@ func BoolToFloat32(dst []float32, x []bool) {
 	n := min(len(dst), len(x))
 	cur.boolToFloat(dst[:n], x[:n])
 }
-
-// TanhGrad32 writes g*(1-y*y), each operation rounded: the gradient through y = tanh(x).
-func TanhGrad32(dst, g, y []float32) {
-	n := min(len(dst), len(g), len(y))
-	cur.tanhGrad(dst[:n], g[:n], y[:n])
-}
-
-// LogisticGrad32 writes g*(y*(1-y)), each operation rounded: the gradient through y = logistic(x).
-func LogisticGrad32(dst, g, y []float32) {
-	n := min(len(dst), len(g), len(y))
-	cur.logisticGrad(dst[:n], g[:n], y[:n])
-}
-
-// ReluGrad32 writes g where y > 0, else +0. y may be the input or the output of the relu.
-func ReluGrad32(dst, g, y []float32) {
-	n := min(len(dst), len(g), len(y))
-	cur.reluGrad(dst[:n], g[:n], y[:n])
-}

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Gemm32 is one matrix product C = op(A)*op(B), with an optional epilogue: C = act(op(A)*op(B) + bias).
+// Gemm32 is one matrix product C = op(A)*op(B), with an optional epilogue: C = grad(act(op(A)*op(B) + bias), Y).
 //
 // op(A) is M x K and op(B) is K x N. A is stored in rows of LDA elements, as M x K or, with TransA, as K x M; B in
 // rows of LDB as K x N or, with TransB, N x K; C in rows of LDC. With Acc every chain starts from what C holds.
@@ -23,7 +23,10 @@ type Gemm32 struct {
 	Acc     bool
 	Packed  []float32 // op(B) by PackB32, used instead of B when set
 	Bias    []float32 // one value per column, added after the product when set
-	Act     UnaryOp   // applied last; Identity for none
+	Act     UnaryOp   // applied after the bias; Identity for none
+	Grad    GradOp    // applied last, with Y; NoGrad for none
+	Y       []float32 // M x N in rows of LDY: the outputs of the activation that Grad goes back through
+	LDY     int
 }
 
 // Check says whether the slices hold the matrices they are said to.
@@ -39,6 +42,11 @@ func (g *Gemm32) Check() error {
 	}
 	if g.Bias != nil && len(g.Bias) < g.N {
 		return fmt.Errorf("bias has %d values for %d columns", len(g.Bias), g.N)
+	}
+	if g.Grad != NoGrad {
+		if err := checkMatrix("Y", len(g.Y), g.M, g.N, g.LDY, false); err != nil {
+			return err
+		}
 	}
 	if g.K == 0 {
 		return nil
@@ -138,29 +146,27 @@ func packTrans(dst, b []float32, ldb, k, cols int) {
 	}
 }
 
-// epilogue adds the bias and applies the activation to a finished block of C.
+// epilogue adds the bias, applies the activation and goes back through another, on a finished block of C. Rows that
+// follow one another without a gap are done in one go.
 func (g *Gemm32) epilogue(r0, r1, c0, c1 int, scratch []float32) {
-	if g.Bias == nil && g.Act == Identity {
+	if g.Bias == nil && g.Act == Identity && g.Grad == NoGrad {
 		return
 	}
 	n := c1 - c0
-	if n == g.LDC {
-		c := g.C[r0*n : r1*n]
-		if g.Bias != nil {
-			Row32(Add, c, c, g.Bias, r1-r0, n, scratch)
-		}
-		if g.Act != Identity {
-			Unary32(g.Act, c, c)
-		}
-		return
+	rows := 1
+	if n == g.LDC && (g.Grad == NoGrad || n == g.LDY) {
+		rows = r1 - r0
 	}
-	for i := r0; i < r1; i++ {
-		c := g.C[i*g.LDC+c0 : i*g.LDC+c1]
+	for i := r0; i < r1; i += rows {
+		c := g.C[i*g.LDC+c0 : (i+rows-1)*g.LDC+c1]
 		if g.Bias != nil {
-			Binary32(Add, c, c, g.Bias[c0:c1])
+			Row32(Add, c, c, g.Bias[c0:c1], rows, n, scratch)
 		}
 		if g.Act != Identity {
 			Unary32(g.Act, c, c)
+		}
+		if g.Grad != NoGrad {
+			g.Grad.apply(c, c, g.Y[i*g.LDY+c0:(i+rows-1)*g.LDY+c1])
 		}
 	}
 }

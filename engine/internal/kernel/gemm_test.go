@@ -96,6 +96,7 @@ type gemmCase struct {
 	acc, bias, pad bool
 	packed         bool
 	act            UnaryOp
+	grad           GradOp
 }
 
 func (c gemmCase) String() string { return fmt.Sprintf("%+v", struct{ gemmCase }{c}) }
@@ -118,6 +119,8 @@ func (c gemmCase) make(t testing.TB, r *rand.Rand, alloc func(n int) []float32) 
 	g.A, g.LDA = operand(c.m, c.k, c.ta)
 	g.B, g.LDB = operand(c.k, c.n, c.tb)
 	g.C, g.LDC = operand(c.m, c.n, false)
+	g.Grad = c.grad
+	g.Y, g.LDY = operand(c.m, c.n, false)
 	if c.bias {
 		g.Bias = alloc(c.n)
 		normals(r, g.Bias)
@@ -151,6 +154,7 @@ func naive(g *Gemm32) []float32 {
 			Binary32(Add, row, row, g.Bias)
 		}
 		Unary32(g.Act, row, row)
+		g.Grad.apply(row, row, g.Y[i*g.LDY:i*g.LDY+g.N])
 	}
 	return c
 }
@@ -181,6 +185,7 @@ func TestGemmShapes(t *testing.T) {
 	for i := range 400 {
 		c := gemmCase{m: size(), n: size(), k: size(), ta: flip(), tb: flip(), acc: flip(), bias: flip(), pad: flip(), packed: r.IntN(4) == 0}
 		c.act = []UnaryOp{Identity, Relu, Tanh, Logistic}[r.IntN(4)]
+		c.grad = GradOp(r.IntN(4))
 		checkGemm(t, c, i%2 == 0)
 	}
 }
@@ -238,6 +243,7 @@ func TestGemmCheck(t *testing.T) {
 		"short C":      func(g *Gemm32) { g.C = x[:19] },
 		"narrow rows":  func(g *Gemm32) { g.LDA = 5 },
 		"short bias":   func(g *Gemm32) { g.Bias = x[:4] },
+		"short Y":      func(g *Gemm32) { g.Grad, g.Y = TanhGrad, x[:3] },
 		"short packed": func(g *Gemm32) { g.Packed = x[:95] },
 	} {
 		g := ok
