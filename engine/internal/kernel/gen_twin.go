@@ -243,40 +243,33 @@ func log1pGo(dst []float32, x []float32) {
 func tanhLane(x float32) float32 {
 	v2 := math.Float32frombits(math.Float32bits(x) & math.Float32bits(math.Float32frombits(0x7fffffff)))
 	v3 := float32(v2 * v2)
-	v9 := fma32(float32(-0.0057108495), v3, float32(0.020645585))
-	v10 := fma32(v9, v3, float32(-0.053742174))
-	v11 := fma32(v10, v3, float32(0.13331479))
-	v12 := fma32(v11, v3, float32(-0.33333284))
-	v13 := float32(v12 * v3)
-	v14 := fma32(v13, v2, v2)
-	v16 := minX(v2, float32(10))
-	v17 := float32(v16 + v16)
-	v20 := fma32(v17, float32(1.442695), float32(1.2582912e+07))
-	v21 := float32(v20 - float32(1.2582912e+07))
-	v23 := fma32(-v21, float32(0.69314575), v17)
-	v25 := fma32(-v21, float32(1.4286068e-06), v23)
-	v26 := int32(math.Float32bits(v20))
-	v32 := fma32(float32(0.0013820746), v25, float32(0.008369248))
-	v33 := fma32(v32, v25, float32(0.04166828))
-	v34 := fma32(v33, v25, float32(0.16666517))
-	v35 := fma32(v34, v25, float32(0.49999994))
-	v36 := float32(v25 * v25)
-	v37 := fma32(v35, v36, v25)
-	v39 := float32(v37 + float32(1))
-	v40 := int32(math.Float32bits(v39))
-	v41 := v26 << 23
-	v42 := int32(v40 + v41)
-	v43 := math.Float32frombits(uint32(v42))
-	v45 := float32(v43 + float32(1))
-	v46 := float32(float32(2) / v45)
-	v47 := float32(float32(1) - v46)
-	v49 := v2 < float32(0.625)
-	v50 := sel(v49, v14, v47)
-	v52 := math.Float32frombits(math.Float32bits(x) & math.Float32bits(math.Float32frombits(0x80000000)))
-	v53 := math.Float32frombits(math.Float32bits(v50) | math.Float32bits(v52))
-	v54 := x != x
-	v55 := sel(v54, x, v53)
-	return v55
+	v8 := fma32(float32(0.016460357), v3, float32(-0.052685183))
+	v9 := fma32(v8, v3, float32(0.13320963))
+	v10 := fma32(v9, v3, float32(-0.3333296))
+	v11 := float32(v10 * v3)
+	v12 := fma32(v11, v2, v2)
+	v14 := minX(float32(10), v2)
+	v16 := float32(v14 * float32(2.88539))
+	v18 := float32(v16 + float32(1.2582912e+07))
+	v19 := float32(v18 - float32(1.2582912e+07))
+	v20 := float32(v16 - v19)
+	v28 := fma32(float32(0.00015326781), v20, float32(0.0013391025))
+	v29 := fma32(v28, v20, float32(0.009618506))
+	v30 := fma32(v29, v20, float32(0.055503596))
+	v31 := fma32(v30, v20, float32(0.24022648))
+	v32 := fma32(v31, v20, float32(0.6931472))
+	v33 := fma32(v32, v20, float32(1))
+	v34 := int32(math.Float32bits(v18))
+	v35 := v34 << 23
+	v37 := int32(v35 + int32(1065353216))
+	v38 := math.Float32frombits(uint32(v37))
+	v40 := fma32(v33, v38, float32(1))
+	v41 := float32(float32(2) / v40)
+	v42 := float32(float32(1) - v41)
+	v44 := v2 < float32(0.55)
+	v45 := sel(v44, v12, v42)
+	v46 := withSign(v45, x)
+	return v46
 }
 
 func tanhGo(dst []float32, x []float32) {
@@ -358,11 +351,10 @@ func erfLane(x float32) float32 {
 	v64 := float32(float32(1) - v63)
 	v65 := v2 < float32(1)
 	v66 := sel(v65, v17, v64)
-	v68 := math.Float32frombits(math.Float32bits(x) & math.Float32bits(math.Float32frombits(0x80000000)))
-	v69 := math.Float32frombits(math.Float32bits(v66) | math.Float32bits(v68))
-	v70 := x != x
-	v71 := sel(v70, x, v69)
-	return v71
+	v67 := withSign(v66, x)
+	v68 := x != x
+	v69 := sel(v68, x, v67)
+	return v69
 }
 
 func erfGo(dst []float32, x []float32) {

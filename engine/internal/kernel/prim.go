@@ -41,6 +41,11 @@ func maxX(x, y float32) float32 {
 	return y
 }
 
+// withSign gives x, which is not negative, the sign of y.
+func withSign(x, y float32) float32 {
+	return math.Float32frombits(math.Float32bits(x) | math.Float32bits(y)&(1<<31))
+}
+
 func sel[T any](m bool, x, y T) T {
 	if m {
 		return x

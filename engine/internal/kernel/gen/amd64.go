@@ -217,6 +217,8 @@ func (s *alloc) node(n *node) {
 		s.maskOp(n)
 	case opSel:
 		s.sel(n)
+	case opSign:
+		s.sign(n)
 	default:
 		s.plain(n)
 	}
@@ -453,6 +455,21 @@ func (s *alloc) sel(n *node) {
 		s.ins("VBLENDMPS%s %s, %s, %s, %s", bc, picked, other, s.k(m), s.v(s.reg[n][0]))
 	} else {
 		s.ins("VBLENDVPS %s, %s, %s, %s", s.k(m), picked, other, s.v(s.reg[n][0]))
+	}
+	s.done(n, nil)
+}
+
+// sign ors in a sign bit: one ternary operation (x | y&mask) where there is one.
+func (s *alloc) sign(n *node) {
+	x, y := s.r(n.args[0], 0), s.r(n.args[1], 0)
+	s.reg[n] = s.newRegs(n)
+	d, bit := s.v(s.reg[n][0]), s.sym(f32, 0x80000000)
+	if s.wide {
+		s.ins("VMOVAPS %s, %s", x, d)
+		s.ins("VPTERNLOGD.BCST $0xf8, %s, %s, %s", bit, y, d)
+	} else {
+		s.ins("VANDPS %s, %s, %s", bit, y, d)
+		s.ins("VORPS %s, %s, %s", x, d, d)
 	}
 	s.done(n, nil)
 }

@@ -33,6 +33,7 @@ const (
 	opOr
 	opXor
 	opAndNot // ^x & y
+	opSign   // x, whose sign bit is clear, with the sign of y
 	opShl    // by a constant
 	opShr
 	opSra
@@ -137,6 +138,9 @@ func (b *body) MAnd(x, y *node) *node            { return b.add(opMaskAnd, mask,
 func (b *body) MOr(x, y *node) *node             { return b.add(opMaskOr, mask, 0, x, y) }
 func (b *body) MNot(x *node) *node               { return b.add(opMaskNot, mask, 0, x) }
 func (b *body) Sel(m, x, y *node) *node          { return b.add(opSel, x.kind, 0, m, x, y) }
+
+// Sign gives x, which must not be negative, the sign of y.
+func (b *body) Sign(x, y *node) *node { return b.add(opSign, f32, 0, x, y) }
 
 // Abs clears the sign bit.
 func (b *body) Abs(x *node) *node { return b.And(x, b.FB(0x7fffffff)) }

@@ -126,18 +126,21 @@ func log1p(b *body, x *node) *node {
 	return b.logEnds(x, y, b.F(-1))
 }
 
+// tanh is an odd polynomial up to 0.55, where it passes 1/2, and 1 - 2/(exp(2a)+1) beyond; past 9.1 it rounds to 1.
+// The exponential is taken in base 2: what that loses in the exponent, 2/(exp(2a)+1) damps. NaN goes through the
+// second branch by the order of the operands of MinX.
 func tanh(b *body, x *node) *node {
 	a := b.Abs(x)
 	z := b.Mul(a, a)
-	small := b.Poly(z, b.fcoefs(0xbeaaaa9a, 0x3e0883ac, 0xbd5c20c1, 0x3ca920ee, 0xbbbb2214)...)
+	small := b.Poly(z, b.fcoefs(0xbeaaaa2d, 0x3e08681b, 0xbd57cc6b, 0x3c86d7df)...)
 	small = b.FMA(b.Mul(small, z), a, a)
-	// tanh(a) = 1 - 2/(exp(2a)+1); beyond 9.1 it rounds to 1.
-	c := b.MinX(a, b.F(10))
-	e := b.expNormal(b.Add(c, c))
-	big := b.Sub(b.F(1), b.Div(b.F(2), b.Add(e, b.F(1))))
-	y := b.Sel(b.Cmp(opLT, a, b.F(0.625)), small, big)
-	y = b.Or(y, b.And(x, b.FB(0x80000000)))
-	return b.Sel(b.Cmp(opNE, x, x), x, y)
+	t := b.Mul(b.MinX(b.F(10), a), b.F(2*log2e))
+	s := b.Add(t, b.FB(shifter))
+	f := b.Sub(t, b.Sub(s, b.FB(shifter)))
+	p := b.Poly(f, b.fcoefs(0x3f800000, 0x3f317218, 0x3e75fdee, 0x3d6357bd, 0x3c1d96f0, 0x3aaf84d3, 0x3920b684)...)
+	scale := b.AsF(b.Add(b.Shl(b.AsI(s), 23), b.I(0x3f800000)))
+	big := b.Sub(b.F(1), b.Div(b.F(2), b.FMA(p, scale, b.F(1))))
+	return b.Sign(b.Sel(b.Cmp(opLT, a, b.F(0.55)), small, big), x)
 }
 
 // logistic is 1/(1+exp(-x)) with both terms of the quotient scaled by 2**-64, so that nothing overflows and results
@@ -162,8 +165,7 @@ func erf(b *body, x *node) *node {
 	q := b.Poly(c, b.fcoefs(0xbf90712c, 0xbf22db26, 0xbdd50d11, 0x3cac9c76, 0xbad9119d, 0xba190e65, 0x39797f50,
 		0xb81d7901, 0x361e7a24)...)
 	big := b.Sub(b.F(1), b.expNormal(b.Mul(q, c)))
-	y := b.Sel(b.Cmp(opLT, a, b.F(1)), small, big)
-	y = b.Or(y, b.And(x, b.FB(0x80000000)))
+	y := b.Sign(b.Sel(b.Cmp(opLT, a, b.F(1)), small, big), x)
 	return b.Sel(b.Cmp(opNE, x, x), x, y)
 }
 
