@@ -160,25 +160,51 @@ func (a *asm) asmLoop(k *kern) {
 		}
 		ptr[p.name] = r
 	}
-	a.label("loop")
-	a.ins("SUBQ $%d, CX", a.lanes)
-	a.ins("JLT tail")
-	a.step(k, ptr, false)
-	for _, p := range k.all {
-		if !p.scalar {
-			a.ins("ADDQ $%d, %s", a.lanes*p.size(), ptr[p.name])
-		}
+	if u := a.unroll(k, ptr); u > 1 {
+		a.vectors(k, ptr, u, "wide", "loop")
 	}
-	a.ins("JMP loop")
+	a.vectors(k, ptr, 1, "loop", "tail")
 	a.label("tail")
-	a.ins("ADDQ $%d, CX", a.lanes)
+	a.ins("TESTQ CX, CX")
 	a.ins("JEQ done")
 	a.tailMask()
-	a.step(k, ptr, true)
+	a.step(k, ptr, 1, true)
 	a.label("done")
 	a.ins("VZEROUPPER")
 	a.ins("RET")
 	a.w.WriteString("\n")
+}
+
+// vectors writes the loop over whole vectors, u at a time.
+func (a *asm) vectors(k *kern, ptr map[string]string, u int, label, after string) {
+	a.label(label)
+	a.ins("CMPQ CX, $%d", u*a.lanes)
+	a.ins("JLT %s", after)
+	a.step(k, ptr, u, false)
+	for _, p := range k.all {
+		if !p.scalar {
+			a.ins("ADDQ $%d, %s", u*a.lanes*p.size(), ptr[p.name])
+		}
+	}
+	a.ins("SUBQ $%d, CX", u*a.lanes)
+	a.ins("JMP %s", label)
+}
+
+// unroll is how many vectors to work on side by side: long chains of dependent operations would otherwise fill the
+// processor's window before the next vector's come into sight. It is as many as the registers allow.
+func (a *asm) unroll(k *kern, ptr map[string]string) int {
+	for _, u := range []int{4, 3, 2} {
+		if a.fits(k, ptr, u) {
+			return u
+		}
+	}
+	return 1
+}
+
+func (a *asm) fits(k *kern, ptr map[string]string, u int) (ok bool) {
+	defer func() { ok = recover() == nil }()
+	newAsm(a.isa).step(k, ptr, u, false)
+	return true
 }
 
 // tailMask makes the mask of the CX lowest lanes.
@@ -213,58 +239,96 @@ func (a *asm) maskTable() {
 	a.consts["tailmask"] = d.String()
 }
 
-// step loads, computes and stores one vector.
-func (a *asm) step(k *kern, ptr map[string]string, tail bool) {
-	b, ins, outs := k.build()
+// copies builds a body u times over, interleaved node by node.
+func (k *kern) copies(u int) (b *body, ins, outs [][]*node) {
+	all := newBody()
+	bodies := make([]*body, u)
+	for i := range bodies {
+		var in, out []*node
+		bodies[i], in, out = k.build()
+		ins, outs = append(ins, in), append(outs, out)
+	}
+	for j := range bodies[0].nodes {
+		for _, b := range bodies {
+			all.nodes = append(all.nodes, b.nodes[j])
+		}
+	}
+	return all, ins, outs
+}
+
+// step loads, computes and stores u vectors.
+func (a *asm) step(k *kern, ptr map[string]string, u int, tail bool) {
+	b, ins, outs := k.copies(u)
 	scalars := 0
 	for _, p := range k.all {
 		if p.scalar {
 			scalars++
 		}
 	}
-	s := newAlloc(a, b, outs, scalars)
-	si := 0
-	for i, p := range k.ins {
-		n := ins[i]
-		if p.scalar {
-			s.reg[n] = []int{si}
-			s.left[n] = forever
-			si++
-			continue
-		}
-		s.reg[n] = s.newRegs(n)
-		a.load(s, n, p, ptr[p.name], tail)
+	var results []*node
+	for _, o := range outs {
+		results = append(results, o...)
 	}
-	s.emit(b, outs)
-	oi := 0
-	for _, p := range k.all {
-		if p.out {
-			a.store(s, outs[oi], p, ptr[p.name], tail)
-			oi++
+	s := newAlloc(a, b, results, scalars)
+	for c := range u {
+		si := 0
+		for i, p := range k.ins {
+			n := ins[c][i]
+			if p.scalar {
+				s.reg[n] = []int{si}
+				s.left[n] = forever
+				si++
+				continue
+			}
+			s.reg[n] = s.newRegs(n)
+			a.load(s, n, p, place{ptr[p.name], c * a.lanes * p.size()}, tail)
+		}
+	}
+	s.emit(b, results)
+	for c := range u {
+		oi := 0
+		for _, p := range k.all {
+			if p.out {
+				a.store(s, outs[c][oi], p, place{ptr[p.name], c * a.lanes * p.size()}, tail)
+				oi++
+			}
 		}
 	}
 }
 
-func (a *asm) load(s *alloc, n *node, p param, ptr string, tail bool) {
+// place is an address: a pointer register and an offset.
+type place struct {
+	reg string
+	off int
+}
+
+func (p place) String() string {
+	if p.off == 0 {
+		return "(" + p.reg + ")"
+	}
+	return fmt.Sprintf("%d(%s)", p.off, p.reg)
+}
+
+func (a *asm) load(s *alloc, n *node, p param, ptr place, tail bool) {
 	switch {
 	case p.typ == "bool":
 		a.loadBool(s, n, ptr, tail)
 	case !tail:
-		a.ins("VMOVUPS (%s), %s", ptr, s.v(s.reg[n][0]))
+		a.ins("VMOVUPS %v, %s", ptr, s.v(s.reg[n][0]))
 	case a.wide:
-		a.ins("VMOVUPS.Z (%s), K1, %s", ptr, s.v(s.reg[n][0]))
+		a.ins("VMOVUPS.Z %v, K1, %s", ptr, s.v(s.reg[n][0]))
 	default:
-		a.ins("VMASKMOVPS (%s), Y15, %s", ptr, s.v(s.reg[n][0]))
+		a.ins("VMASKMOVPS %v, Y15, %s", ptr, s.v(s.reg[n][0]))
 	}
 }
 
-func (a *asm) loadBool(s *alloc, n *node, ptr string, tail bool) {
+func (a *asm) loadBool(s *alloc, n *node, ptr place, tail bool) {
 	if a.wide {
 		t := s.take()
 		if tail {
-			a.ins("VMOVDQU8.Z (%s), K1, X%d", ptr, t)
+			a.ins("VMOVDQU8.Z %v, K1, X%d", ptr, t)
 		} else {
-			a.ins("VMOVDQU8 (%s), X%d", ptr, t)
+			a.ins("VMOVDQU8 %v, X%d", ptr, t)
 		}
 		a.ins("VPTESTMB X%d, X%d, %s", t, t, s.k(n))
 		s.free = append(s.free, t)
@@ -277,14 +341,14 @@ func (a *asm) loadBool(s *alloc, n *node, ptr string, tail bool) {
 		a.ins("MOVQ CX, BX")
 		a.label(l)
 		a.ins("SHLQ $8, AX")
-		a.ins("MOVBLZX -1(%s)(BX*1), R11", ptr)
+		a.ins("MOVBLZX -1(%s)(BX*1), R11", ptr.reg)
 		a.ins("ORQ R11, AX")
 		a.ins("DECQ BX")
 		a.ins("JNE %s", l)
 		a.ins("VMOVQ AX, X%d", r)
 		a.ins("VPMOVZXBD X%d, Y%d", r, r)
 	} else {
-		a.ins("VPMOVZXBD (%s), Y%d", ptr, r)
+		a.ins("VPMOVZXBD %v, Y%d", ptr, r)
 	}
 	a.ins("VPXOR Y%d, Y%d, Y%d", zero, zero, zero)
 	a.ins("VPCMPGTD Y%d, Y%d, Y%d", zero, r, r)
@@ -296,29 +360,29 @@ func (a *asm) fresh() string {
 	return fmt.Sprintf("l%d", a.labels)
 }
 
-func (a *asm) store(s *alloc, n *node, p param, ptr string, tail bool) {
+func (a *asm) store(s *alloc, n *node, p param, ptr place, tail bool) {
 	switch {
 	case p.typ == "bool":
 		a.storeBool(s, n, ptr, tail)
 	case !tail:
-		a.ins("VMOVUPS %s, (%s)", s.r(n, 0), ptr)
+		a.ins("VMOVUPS %s, %v", s.r(n, 0), ptr)
 	case a.wide:
-		a.ins("VMOVUPS %s, K1, (%s)", s.r(n, 0), ptr)
+		a.ins("VMOVUPS %s, K1, %v", s.r(n, 0), ptr)
 	default:
-		a.ins("VMASKMOVPS %s, Y15, (%s)", s.r(n, 0), ptr)
+		a.ins("VMASKMOVPS %s, Y15, %v", s.r(n, 0), ptr)
 	}
 }
 
-func (a *asm) storeBool(s *alloc, n *node, ptr string, tail bool) {
+func (a *asm) storeBool(s *alloc, n *node, ptr place, tail bool) {
 	ones := a.sym(i32, 0x01010101)
 	t := s.take()
 	switch {
 	case a.wide:
 		a.ins("VMOVDQU8.Z %s, %s, X%d", ones, s.k(n), t)
 		if tail {
-			a.ins("VMOVDQU8 X%d, K1, (%s)", t, ptr)
+			a.ins("VMOVDQU8 X%d, K1, %v", t, ptr)
 		} else {
-			a.ins("VMOVDQU8 X%d, (%s)", t, ptr)
+			a.ins("VMOVDQU8 X%d, %v", t, ptr)
 		}
 	case tail:
 		l := a.fresh()
@@ -326,9 +390,9 @@ func (a *asm) storeBool(s *alloc, n *node, ptr string, tail bool) {
 		a.label(l)
 		a.ins("MOVL AX, BX")
 		a.ins("ANDL $1, BX")
-		a.ins("MOVB BX, (%s)", ptr)
+		a.ins("MOVB BX, (%s)", ptr.reg)
 		a.ins("SHRL $1, AX")
-		a.ins("INCQ %s", ptr)
+		a.ins("INCQ %s", ptr.reg)
 		a.ins("DECQ CX")
 		a.ins("JNE %s", l)
 	default:
@@ -337,7 +401,7 @@ func (a *asm) storeBool(s *alloc, n *node, ptr string, tail bool) {
 		a.ins("VPACKSSDW X%d, X%d, X%d", t, r, t)
 		a.ins("VPACKSSWB X%d, X%d, X%d", t, t, t)
 		a.ins("VPAND %s, X%d, X%d", ones, t, t)
-		a.ins("VMOVQ X%d, (%s)", t, ptr)
+		a.ins("VMOVQ X%d, %v", t, ptr)
 	}
 	s.free = append(s.free, t)
 }
