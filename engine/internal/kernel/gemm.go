@@ -190,19 +190,24 @@ func (g *Gemm32) bt(k, j int) float32 {
 	return g.B[k*g.LDB+j]
 }
 
-// runGo is the twin: the definition of the product.
+// runGo is the twin. It goes along rows of C, so that the chains of a row advance side by side.
 func (g *Gemm32) runGo(r0, r1, c0, c1 int, scratch []float32) {
 	for i := r0; i < r1; i++ {
-		for j := c0; j < c1; j++ {
-			c := &g.C[i*g.LDC+j]
-			var s float32
-			if g.Acc {
-				s = *c
+		row := g.C[i*g.LDC+c0 : i*g.LDC+c1]
+		if !g.Acc {
+			clear(row)
+		}
+		for k := range g.K {
+			a := g.at(i, k)
+			if g.Packed != nil || g.TransB {
+				for j := range row {
+					row[j] = fma32(a, g.bt(k, c0+j), row[j])
+				}
+				continue
 			}
-			for k := range g.K {
-				s = fma32(g.at(i, k), g.bt(k, j), s)
+			for j, b := range g.B[k*g.LDB+c0 : k*g.LDB+c1] {
+				row[j] = fma32(a, b, row[j])
 			}
-			*c = s
 		}
 	}
 	g.epilogue(r0, r1, c0, c1, scratch)

@@ -42,7 +42,7 @@ func (g *Gemm32) run(r0, r1, c0, c1 int, scratch []float32) {
 	switch {
 	case g.K == 0:
 		g.runGo(r0, r1, c0, c1, epi)
-	case s.swaps(c1 - c0):
+	case s.swaps(r1-r0, c1-c0):
 		s.swapped(r0, r1, c0, c1)
 	default:
 		for j := c0; j < c1; j += nBlock {
@@ -166,8 +166,8 @@ func (s *gemmRun) narrow(t *tile, i, j, c1 int) int {
 }
 
 // swaps says whether to compute C^T instead: few columns, and A's rows already lie along M.
-func (s *gemmRun) swaps(n int) bool {
-	return s.TransA && n < PanelWidth && s.M >= PanelWidth && s.Packed == nil && s.wide
+func (s *gemmRun) swaps(m, n int) bool {
+	return s.TransA && n < PanelWidth && m >= PanelWidth && s.Packed == nil && (s.wide || m%PanelWidth == 0)
 }
 
 // swapped computes the transpose of rows [r0,r1) in temp, rowBlock columns at a time: op(B)^T takes A's place.
@@ -185,7 +185,12 @@ func (s *gemmRun) swapped(r0, r1, c0, c1 int) {
 		for j := i; j < e; {
 			t.a, t.rows = unsafe.Pointer(&s.B[c0*col]), n
 			t.b, t.c = unsafe.Pointer(&s.A[j]), unsafe.Pointer(&s.temp[j-i])
-			j += t.runWide(e - j)
+			if s.wide {
+				j += t.runWide(e - j)
+			} else {
+				gemm1AVX2(&t)
+				j += PanelWidth
+			}
 		}
 		Transpose32(s.C[i*s.LDC+c0:], s.LDC, s.temp, rowBlock, n, e-i)
 		s.epilogue(i, e, c0, c1, s.epi)

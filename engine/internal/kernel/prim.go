@@ -2,9 +2,20 @@ package kernel
 
 import "math"
 
-// fma32 is x*y + z rounded once. The product of two float32 is exact in float64; the sum there is rounded to odd,
-// which keeps enough of what was lost for the last rounding to go the right way.
+// fma32 is x*y + z rounded once. The product of two float32 is exact in float64, so the sum there is rounded once;
+// rounding it again to float32 can go wrong only where it lies exactly between two float32, or in the denormal range,
+// where float32 has fewer bits.
 func fma32(x, y, z float32) float32 {
+	s := float64(x)*float64(y) + float64(z)
+	if b := math.Float64bits(s); b&0x1fffffff != 1<<28 && b<<1 >= (1023-126)<<53 {
+		return float32(s)
+	}
+	return fmaOdd(x, y, z)
+}
+
+// fmaOdd rounds the float64 sum to odd, which keeps enough of what was lost for the last rounding to go the right
+// way.
+func fmaOdd(x, y, z float32) float32 {
 	p := float64(x) * float64(y)
 	c := float64(z)
 	s := p + c

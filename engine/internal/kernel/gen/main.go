@@ -21,6 +21,11 @@ func main() {
 	if len(os.Args) > 1 {
 		dir = os.Args[1]
 	}
+	generate(dir)
+}
+
+// generate writes every file into dir.
+func generate(dir string) {
 	ks := kernels()
 	write(filepath.Join(dir, "gen_twin.go"), twins(ks))
 	for _, i := range []*isa{avx2, avx512} {
