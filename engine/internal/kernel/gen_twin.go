@@ -291,18 +291,22 @@ func logisticLane(x float32) float32 {
 	v17 := int32(v15 - int32(1262485441))
 	v18 := v17 << 23
 	v19 := math.Float32frombits(uint32(v18))
-	v25 := fma32(float32(0.0013820746), v14, float32(0.008369248))
-	v26 := fma32(v25, v14, float32(0.04166828))
-	v27 := fma32(v26, v14, float32(0.16666517))
-	v28 := fma32(v27, v14, float32(0.49999994))
-	v29 := float32(v14 * v14)
-	v30 := fma32(v28, v29, v14)
-	v32 := float32(v19 + float32(5.421011e-20))
-	v33 := fma32(v19, v30, v32)
-	v34 := x != x
-	v35 := float32(float32(5.421011e-20) / v33)
-	v36 := sel(v34, x, v35)
-	return v36
+	v21 := v19 < float32(2.220446e-16)
+	v23 := sel(v21, v19, float32(0))
+	v29 := fma32(float32(0.0013820746), v14, float32(0.008369248))
+	v30 := fma32(v29, v14, float32(0.04166828))
+	v31 := fma32(v30, v14, float32(0.16666517))
+	v32 := fma32(v31, v14, float32(0.49999994))
+	v33 := float32(v14 * v14)
+	v34 := fma32(v32, v33, v14)
+	v36 := float32(v23 + float32(5.421011e-20))
+	v37 := fma32(v19, v34, v36)
+	v38 := float32(v19 - v23)
+	v39 := float32(v37 + v38)
+	v40 := x != x
+	v41 := float32(float32(5.421011e-20) / v39)
+	v42 := sel(v40, x, v41)
+	return v42
 }
 
 func logisticGo(dst []float32, x []float32) {

@@ -150,7 +150,10 @@ func logistic(b *body, x *node) *node {
 	c := b.MaxX(b.MinX(b.Xor(x, b.FB(0x80000000)), b.F(104.5)), b.F(-43))
 	r, _, bits := b.reduce2(c)
 	s := b.AsF(b.Shl(b.Sub(bits, b.I(shifter-127+64)), 23))
-	den := b.FMA(s, b.expTail(r), b.Add(s, b.F(0x1p-64)))
+	// 1 + s + s*p: 1 + s first where that is exact, else s last.
+	early := b.Sel(b.Cmp(opLT, s, b.F(0x1p-52)), s, b.F(0))
+	den := b.FMA(s, b.expTail(r), b.Add(early, b.F(0x1p-64)))
+	den = b.Add(den, b.Sub(s, early))
 	return b.Sel(b.Cmp(opNE, x, x), x, b.Div(b.F(0x1p-64), den))
 }
 
