@@ -2,9 +2,11 @@ package engine
 
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/gomlx/compute"
 
+	"github.com/weft-rl/weft/engine/internal/simplify"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
@@ -28,7 +30,34 @@ func (b *Backend) compile(m *ir.Module) (compute.Executable, error) {
 func optimise(m *ir.Module, s settings) (*ir.Func, error) {
 	f := m.Flatten()
 	legalise(f)
-	return f, nil
+	err := simplify.Run(f, simplify.Options{Fold: s.on("fold"), CSE: s.on("cse"), Identities: s.on("identities"),
+		DCE: s.on("dce"), Eval: evaluate})
+	return f, err
+}
+
+// evaluate computes a node of constants, by the very steps that would compute it at run time.
+func evaluate(n *ir.Node) ([][]byte, error) {
+	m := &ir.Module{Main: &ir.Func{Results: n.Outputs}}
+	seen := map[*ir.Node]bool{}
+	for _, v := range n.Inputs {
+		if !seen[v.Node] {
+			seen[v.Node] = true
+			m.Main.Nodes = append(m.Main.Nodes, v.Node)
+		}
+	}
+	m.Main.Nodes = append(m.Main.Nodes, n)
+	prog, err := lower(m.Flatten(), plainSettings, false)
+	if err != nil {
+		return nil, err
+	}
+	fr := prog.newFrame(newWorkers(1))
+	outs := make([][]byte, len(n.Outputs))
+	for i, v := range n.Outputs {
+		outs[i] = ir.AlignedBytes(v.Bytes())
+		fr.setOut(i, unsafe.Pointer(unsafe.SliceData(outs[i])))
+	}
+	fr.run()
+	return outs, nil
 }
 
 // lowering is the state of turning one function into a program.
@@ -124,6 +153,9 @@ var lowerings = map[compute.OpType]how{}
 
 // scratchBytes returns how much of the arena a cluster needs besides its values.
 func scratchBytes(c *cluster) int {
+	if c.dot != nil {
+		return dotScratch(c.dot)
+	}
 	if h := lowerings[c.nodes[0].Op]; h.scratch != nil && !c.region() {
 		return h.scratch(c.nodes[0])
 	}

@@ -130,7 +130,16 @@ func dotScratch(n *ir.Node) int {
 			bytes += m.size*size + alignment
 		}
 	}
+	if g.packs() && size == 4 {
+		bytes += kernel.PackedSize(g.k, g.n) * 4
+	}
 	return bytes
+}
+
+// packs reports whether the second operand should be packed once for all rows: if the kernel would pack it for each
+// piece of the rows it is given.
+func (g *gemm) packs() bool {
+	return g.batch == 1 && g.m >= 32 && g.k > 0 && g.n > 0 && (g.b.trans() || g.b.ld() > 64)
 }
 
 // offset is where matrix i of the batch starts, in elements.
@@ -146,7 +155,7 @@ func (m *matrix) offset(i int) (off int) {
 }
 
 // prepare returns where the matrices are read, and the step that copies those that need it.
-func (g *gemm) prepare(l *lowering, n *ir.Node) (a, b ref, before func(fr *frame)) {
+func (g *gemm) prepare(l *lowering, n *ir.Node) (a, b, rest ref, before func(fr *frame)) {
 	size, scratch := n.Inputs[0].DType().Size(), l.scratchRef()
 	from := l.refs(n.Inputs)
 	at := slices.Clone(from)
@@ -159,9 +168,9 @@ func (g *gemm) prepare(l *lowering, n *ir.Node) (a, b ref, before func(fr *frame
 		}
 	}
 	if copies[0] == nil && copies[1] == nil {
-		return at[0], at[1], nil
+		return at[0], at[1], scratch, nil
 	}
-	return at[0], at[1], func(fr *frame) {
+	return at[0], at[1], scratch, func(fr *frame) {
 		for i, w := range copies {
 			if w != nil {
 				w.gather(fr.at(at[i]), fr.at(from[i]), 0, counts[i], size)
@@ -175,18 +184,17 @@ func dotGeneral(l *lowering, n *ir.Node) (func(fr *frame), error) {
 	if n.Inputs[0].DType() == dtypes.Float32 {
 		run := g.float32s(l, n)
 		size, grain := g.jobs()
+		work := job(run.rows)
 		return func(fr *frame) {
-			if run.before != nil {
-				run.before(fr)
-			}
-			fr.workers.run(fr, run.rows, size, grain)
+			run.before(fr)
+			fr.workers.run(fr, work, size, grain)
 		}, nil
 	}
 	t, ok := loops.Of(n.Inputs[0].DType())
 	if !ok {
 		return nil, notImplemented(n)
 	}
-	a, b, before := g.prepare(l, n)
+	a, b, _, before := g.prepare(l, n)
 	c, size := l.at(n.Outputs[0]), n.Outputs[0].DType().Size()
 	return func(fr *frame) {
 		if before != nil {
@@ -210,13 +218,29 @@ func (g *gemm) jobs() (rows, grain int) {
 type product32 struct {
 	gemm
 	aRef, bRef, cRef ref
-	before           func(fr *frame)
+	packed           ref
+	copies           func(fr *frame)
 	scratch          int // values each worker needs
+	scratchOff       int // bytes of the worker's scratch that are not for the product
+}
+
+// before copies and packs what needs it.
+func (p *product32) before(fr *frame) {
+	if p.copies != nil {
+		p.copies(fr)
+	}
+	if p.packs() {
+		b := unsafe.Slice((*float32)(fr.at(p.bRef)), p.b.span())
+		if err := kernel.PackB32(view[float32](fr, p.packed, kernel.PackedSize(p.k, p.n)), b, p.b.ld(), p.k, p.n,
+			p.b.trans()); err != nil {
+			panic(fmt.Sprintf("engine: a planned product does not fit: %v", err))
+		}
+	}
 }
 
 func (g *gemm) float32s(l *lowering, n *ir.Node) *product32 {
 	p := &product32{gemm: *g, cRef: l.at(n.Outputs[0])}
-	p.aRef, p.bRef, p.before = g.prepare(l, n)
+	p.aRef, p.bRef, p.packed, p.copies = g.prepare(l, n)
 	k := kernel.Gemm32{M: g.m, N: g.n, K: g.k, LDA: g.a.ld(), TransA: g.a.trans(), LDB: g.b.ld(), TransB: g.b.trans(),
 		LDC: g.n}
 	p.scratch = k.Scratch()
@@ -244,7 +268,44 @@ func (p *product32) one(fr *frame, i, lo, hi, worker int) {
 		B: unsafe.Slice((*float32)(unsafe.Add(fr.at(p.bRef), p.b.offset(i)*4)), p.b.span()), LDB: p.b.ld(), TransB: p.b.trans(),
 		C: unsafe.Slice((*float32)(unsafe.Add(fr.at(p.cRef), i*p.m*p.n*4)), p.m*p.n), LDC: p.n,
 	}
-	if err := g.RunRange(lo, hi, 0, p.n, unsafe.Slice((*float32)(fr.scratch[worker]), p.scratch)); err != nil {
+	if p.packs() {
+		g.Packed = view[float32](fr, p.packed, kernel.PackedSize(p.k, p.n))
+	}
+	scratch := unsafe.Slice((*float32)(unsafe.Add(fr.scratch[worker], p.scratchOff)), p.scratch)
+	if err := g.RunRange(lo, hi, 0, p.n, scratch); err != nil {
 		panic(fmt.Sprintf("engine: a planned product does not fit: %v", err))
+	}
+}
+
+// headedRows is how many rows of a product are made before its region runs on them: as many as the kernel finishes at
+// a time anyhow.
+const headedRows = 96
+
+// headed is a step that computes a product and, while its rows are in the cache, the region that reads them.
+func (l *lowering) headed(n *ir.Node, r *region, used int) func(fr *frame) {
+	g := gemmOf(n)
+	p := g.float32s(l, n)
+	p.scratchOff = (used + alignment - 1) &^ (alignment - 1)
+	l.prog.scratch = max(l.prog.scratch, p.scratchOff+p.scratch*4)
+	perBlock := max(1, r.block/g.n) // rows of a block
+	tile := (headedRows + perBlock - 1) / perBlock * perBlock
+	rows, grain := g.jobs()
+	grain = (grain + tile - 1) / tile * tile
+	blockOf := func(row int) int { return (row + perBlock - 1) / perBlock }
+	if r.parts > 0 {
+		blockOf = func(row int) int { return row * r.parts }
+	}
+	work := job(func(fr *frame, lo, hi, worker int) {
+		var base [maxOperands]unsafe.Pointer
+		r.begin(fr, &base, fr.scratch[worker])
+		for i := lo; i < hi; i += tile {
+			end := min(i+tile, hi)
+			p.rows(fr, i, end, worker)
+			r.do(fr, &base, fr.scratch[worker], blockOf(i), blockOf(end))
+		}
+	})
+	return func(fr *frame) {
+		p.before(fr)
+		fr.workers.run(fr, work, rows, grain)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
 
 	"github.com/weft-rl/weft/engine/ir"
 )
@@ -12,11 +13,11 @@ import (
 // block by block, perhaps on the rows of a matrix product as they come.
 type cluster struct {
 	nodes []*ir.Node
-	dot   *ir.Node // the product at the head of a region, if any; also the first of nodes
+	dot   *ir.Node // the product at the head of a region, if any; it is among the nodes too
 }
 
 // region reports whether the cluster is run by the block interpreter.
-func (c *cluster) region() bool { return regional(c.nodes[len(c.nodes)-1]) }
+func (c *cluster) region() bool { return len(c.nodes) > 1 || regional(c.nodes[0]) }
 
 // regional reports whether a node can be part of a region. Broadcasts and transpositions count as copies with
 // strides, though only a region of their own.
@@ -86,42 +87,75 @@ func (fu *fuser) foldable(n *ir.Node) bool {
 	return !slices.ContainsFunc(fu.users[n.Outputs[0]], func(u *ir.Node) bool { return !ir.Elementwise(u.Op) })
 }
 
-// merge joins every elementwise node with the regions of its operands where that is possible.
+// merge joins every elementwise node with the regions that use it, last first: what is cheap to compute is computed
+// where it is needed rather than stored. A product then becomes the head of the region that uses it.
 func (fu *fuser) merge(s settings) {
-	for _, n := range fu.f.Nodes {
-		if !ir.Elementwise(n.Op) {
+	for _, n := range slices.Backward(fu.f.Nodes) {
+		if !ir.Elementwise(n.Op) && !(s.on("epilogue") && epilogued(n)) {
 			continue
 		}
-		for _, v := range n.Inputs {
-			p := v.Node
-			if fu.of[p] == nil || fu.of[p] == fu.of[n] || !v.Shape.EqualDimensions(n.Outputs[0].Shape) {
-				continue
-			}
-			if ir.Elementwise(p.Op) || s.on("epilogue") && epilogued(p) {
-				fu.join(fu.of[p], fu.of[n])
+		for _, u := range slices.Backward(fu.users[n.Outputs[0]]) {
+			if ir.Elementwise(u.Op) && fu.of[u] != fu.of[n] && sameDims(u.Outputs[0], n.Outputs[0]) {
+				fu.join(fu.of[n], fu.of[u])
 			}
 		}
 	}
 }
 
-// epilogued reports whether a node can be the head of a region.
-func epilogued(n *ir.Node) bool { return false }
+func sameDims(a, b *ir.Value) bool { return a.Shape.EqualDimensions(b.Shape) }
+
+// epilogued reports whether a node can be the head of a region: a product that is made row by row.
+func epilogued(n *ir.Node) bool {
+	return n.Op == compute.OpTypeDotGeneral && n.Outputs[0].DType() == dtypes.Float32 && n.Outputs[0].Size() > 0
+}
 
 func (fu *fuser) join(p, n *cluster) {
-	if len(p.nodes)+len(n.nodes) > maxRegionNodes || p.dot != nil && n.dot != nil {
+	if len(p.nodes)+len(n.nodes) > maxRegionNodes {
 		return
 	}
-	if fu.around(p, n) || fu.around(n, p) {
+	head := p.dot
+	for _, c := range []*cluster{p, n} {
+		if d := c.nodes[0]; len(c.nodes) == 1 && epilogued(d) {
+			head = d
+		} else if c.dot != nil {
+			head = c.dot
+		}
+	}
+	if countHeads(p)+countHeads(n) > 1 || head != nil && fu.feeds(p, n, head) || fu.around(p, n) || fu.around(n, p) {
 		return
 	}
 	p.nodes = append(p.nodes, n.nodes...)
 	slices.SortFunc(p.nodes, func(a, b *ir.Node) int { return a.ID - b.ID })
-	if p.dot == nil {
-		p.dot = n.dot
-	}
+	p.dot = head
 	for _, m := range n.nodes {
 		fu.of[m] = p
 	}
+}
+
+func countHeads(c *cluster) int {
+	if c.dot != nil || epilogued(c.nodes[0]) {
+		return 1
+	}
+	return 0
+}
+
+// feeds reports whether an operand of the product would come from the region it is to be the head of.
+func (fu *fuser) feeds(p, n *cluster, dot *ir.Node) bool {
+	for _, v := range dot.Inputs {
+		if q := fu.of[fu.producer(v)]; q != nil && (q == p || q == n) {
+			return true
+		}
+	}
+	return false
+}
+
+// producer is the node behind a value, views read through.
+func (fu *fuser) producer(v *ir.Value) *ir.Node {
+	n := v.Node
+	for fu.of[n] == nil && len(n.Inputs) > 0 {
+		n = n.Inputs[0].Node
+	}
+	return n
 }
 
 // around reports whether n depends on p by way of some other cluster; joining them would then make a cycle.
@@ -155,11 +189,7 @@ func (fu *fuser) reaches(q, p, n *cluster, first int) bool {
 func (fu *fuser) producers(c *cluster, fn func(*cluster)) {
 	for _, n := range c.nodes {
 		for _, v := range n.Inputs {
-			p := v.Node
-			for fu.of[p] == nil && len(p.Inputs) > 0 {
-				p = p.Inputs[0].Node
-			}
-			if q := fu.of[p]; q != nil && q != c {
+			if q := fu.of[fu.producer(v)]; q != nil && q != c {
 				fn(q)
 			}
 		}

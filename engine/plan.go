@@ -43,7 +43,7 @@ type storage struct {
 	bytes       int
 	first, last int
 	arena       bool
-	writer      int // the last step that put a value here
+	over        int // 1 + the step that wrote over what was here before
 }
 
 const forever = 1 << 30
@@ -236,20 +236,30 @@ func (p *planner) values() {
 
 // inMemory reports whether v is read outside its cluster, or is the output of a single node.
 func (p *planner) inMemory(c *cluster, v *ir.Value) bool {
-	return len(c.nodes) == 1 || p.died[v] > p.born[v]
+	return len(c.nodes) == 1 || p.died[v] > p.born[v] || v.Node == c.dot
 }
 
 func (p *planner) place(i int, c *cluster, v *ir.Value) {
-	if p.s.on("inplace") {
-		for _, in := range p.overwritable(c, v) {
-			if s := p.store[in]; p.died[in] == i && s != nil && s.arena && s.bytes == v.Bytes() && s.last == i && s.writer < i {
-				s.last, s.writer = p.died[v], i
+	if v.Node == c.dot && p.died[v] == i {
+		// The product goes where the region will put its own result, if that already has a place.
+		for _, n := range c.nodes {
+			w := n.Outputs[0]
+			if s := p.store[w]; s != nil && w != v && w.Bytes() == v.Bytes() && slices.Contains(p.overwritable(c, w), v) {
 				p.store[v] = s
 				return
 			}
 		}
 	}
-	p.store[v] = &storage{bytes: v.Bytes(), first: i, last: p.died[v], writer: i, arena: true}
+	if p.s.on("inplace") && v.Node != c.dot {
+		for _, in := range p.overwritable(c, v) {
+			if s := p.store[in]; p.died[in] == i && s != nil && s.arena && s.bytes == v.Bytes() && s.last == i && s.over <= i {
+				s.last, s.over = p.died[v], i+1
+				p.store[v] = s
+				return
+			}
+		}
+	}
+	p.store[v] = &storage{bytes: v.Bytes(), first: i, last: p.died[v], arena: true}
 }
 
 // allocate packs the arena: largest first, each at the lowest address that is free for its lifetime.

@@ -93,18 +93,25 @@ func (l *lowering) region(c *cluster) (step, error) {
 		}
 	}
 	for i, n := range c.nodes {
+		if n == c.dot {
+			continue
+		}
 		if err := b.node(i, n); err != nil {
 			return step{}, err
 		}
 	}
 	l.prog.scratch = max(l.prog.scratch, b.used)
 	r := b.r
-	grain := max(1, parallelCost*1000/max(r.cost*r.block, 1))
-	blocks := r.blocks()
 	if len(r.operands) > maxOperands {
 		return step{}, fmt.Errorf("a region of %d operands", len(r.operands))
 	}
-	return step{b.describe(), func(fr *frame) { fr.workers.run(fr, r.run, blocks, grain) }}, nil
+	if c.dot != nil {
+		return step{b.describe(), l.headed(c.dot, r, b.used)}, nil
+	}
+	grain := max(1, parallelCost*1000/max(r.cost*r.block, 1))
+	blocks := r.blocks()
+	work := job(r.run)
+	return step{b.describe(), func(fr *frame) { fr.workers.run(fr, work, blocks, grain) }}, nil
 }
 
 func (r *region) blocks() int {
@@ -119,7 +126,13 @@ func (b *regionBuilder) shape() {
 	r := b.r
 	r.cols, r.block = r.size, min(blockElements, max(r.size, 1))
 	rows := false
+	if d := b.c.dot; d != nil {
+		rows, r.cols = true, gemmOf(d).n
+	}
 	for _, n := range b.c.nodes {
+		if n == b.c.dot {
+			continue
+		}
 		for _, v := range n.Inputs {
 			if w := b.walk(v); w != nil && w.rows() && !rows {
 				rows, r.cols = true, w.dims[1]
@@ -160,12 +173,15 @@ func (b *regionBuilder) node(i int, n *ir.Node) error {
 	}
 	in := instr{fn: fn}
 	args := []*int{&in.a, &in.b, &in.c}
+	scalar := b.scalars(n, &in)
 	for j, v := range n.Inputs {
+		if j == scalar {
+			continue
+		}
 		if *args[j], err = b.read(v); err != nil {
 			return err
 		}
 	}
-	b.scalars(n, &in)
 	for _, v := range n.Inputs {
 		b.release(i, v)
 	}
@@ -177,7 +193,8 @@ func (b *regionBuilder) node(i int, n *ir.Node) error {
 }
 
 // scalars replaces the loop by one that takes a single element for an operand, if there is one and an operand is such.
-func (b *regionBuilder) scalars(n *ir.Node, in *instr) {
+// It returns which operand that is, or -1.
+func (b *regionBuilder) scalars(n *ir.Node, in *instr) int {
 	for j, v := range n.Inputs {
 		s, ok := b.scalarOperand(v)
 		if !ok {
@@ -186,9 +203,10 @@ func (b *regionBuilder) scalars(n *ir.Node, in *instr) {
 		if fn, ok := loops.Scalar(n.Op, n.Inputs[len(n.Inputs)-1].DType(), j); ok {
 			in.fn = fn
 			*[]*int{&in.a, &in.b, &in.c}[j] = s
-			return
+			return j
 		}
 	}
+	return -1
 }
 
 // scalarOperand returns the operand for a value that is one element broadcast.
@@ -272,7 +290,7 @@ func (b *regionBuilder) fresh(size int) int {
 // release frees the temporary of a member that node i was the last to read. Filled temporaries stay: they serve
 // every block.
 func (b *regionBuilder) release(i int, v *ir.Value) {
-	if !slices.Contains(b.c.nodes, v.Node) || b.lastRead[v] != i {
+	if v.Node == b.c.dot || !slices.Contains(b.c.nodes, v.Node) || b.lastRead[v] != i {
 		return
 	}
 	o := b.r.operands[b.operand[v]]
@@ -299,8 +317,13 @@ func (b *regionBuilder) write(v *ir.Value) int {
 
 func (b *regionBuilder) describe() string {
 	var outs, ins []string
+	if d := b.c.dot; d != nil {
+		b.text = append([]string{"DotGeneral"}, b.text...)
+		ins = append(ins, b.prog.name(b.at(d.Inputs[0]))+":"+ir.ShapeText(d.Inputs[0]),
+			b.prog.name(b.at(d.Inputs[1]))+":"+ir.ShapeText(d.Inputs[1]))
+	}
 	for _, n := range b.c.nodes {
-		if v := n.Outputs[0]; b.store[v] != nil {
+		if v := n.Outputs[0]; b.store[v] != nil && n != b.c.dot {
 			outs = append(outs, b.prog.name(b.at(v)))
 		}
 	}
@@ -350,12 +373,16 @@ func regionInPlace(c *cluster, v *ir.Value, folded map[*ir.Node]bool) []*ir.Valu
 	if !ir.Elementwise(v.Node.Op) {
 		return nil
 	}
+	if c.dot != nil && slices.Contains(c.dot.Inputs, v) {
+		return nil
+	}
 	at := slices.Index(c.nodes, v.Node)
 	last := map[*ir.Value]int{}
 	var ins []*ir.Value
 	for i, n := range c.nodes {
 		for _, in := range n.Inputs {
-			if folded[in.Node] || slices.Contains(c.nodes, in.Node) || in.DType().Size() != v.DType().Size() {
+			member := slices.Contains(c.nodes, in.Node) && in.Node != c.dot
+			if folded[in.Node] || member || n == c.dot || in.DType().Size() != v.DType().Size() {
 				continue
 			}
 			if _, ok := last[in]; !ok {
@@ -373,7 +400,12 @@ const maxOperands = 1 + 4*maxRegionNodes
 // run does blocks lo to hi.
 func (r *region) run(fr *frame, lo, hi, worker int) {
 	var base [maxOperands]unsafe.Pointer
-	scratch := fr.scratch[worker]
+	r.begin(fr, &base, fr.scratch[worker])
+	r.do(fr, &base, fr.scratch[worker], lo, hi)
+}
+
+// begin works out addresses and fills the temporaries that serve every block.
+func (r *region) begin(fr *frame, base *[maxOperands]unsafe.Pointer, scratch unsafe.Pointer) {
 	for i, o := range r.operands[1:] {
 		if o.temp {
 			base[i+1] = unsafe.Add(scratch, o.off)
@@ -384,6 +416,9 @@ func (r *region) run(fr *frame, lo, hi, worker int) {
 	for i := range r.fills {
 		r.fills[i].once(fr, scratch, min(r.block, r.size))
 	}
+}
+
+func (r *region) do(fr *frame, base *[maxOperands]unsafe.Pointer, scratch unsafe.Pointer, lo, hi int) {
 	for blk := lo; blk < hi; blk++ {
 		start, n, col := r.bounds(blk)
 		for i := range r.loads {
@@ -391,8 +426,8 @@ func (r *region) run(fr *frame, lo, hi, worker int) {
 		}
 		for i := range r.code {
 			in := &r.code[i]
-			in.fn(r.addr(&base, in.dst, start, col), r.addr(&base, in.a, start, col), r.addr(&base, in.b, start, col),
-				r.addr(&base, in.c, start, col), n)
+			in.fn(r.addr(base, in.dst, start, col), r.addr(base, in.a, start, col), r.addr(base, in.b, start, col),
+				r.addr(base, in.c, start, col), n)
 		}
 	}
 }

@@ -18,6 +18,12 @@ type settings struct {
 	off     map[string]bool
 }
 
+// plainSettings run nothing but what is needed.
+var plainSettings = func() settings {
+	s, _ := parseSettings("threads=1,off=all")
+	return s
+}()
+
 func (s settings) on(pass string) bool { return !s.off[pass] }
 
 func parseSettings(config string) (settings, error) {
