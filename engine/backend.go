@@ -27,7 +27,8 @@ type Backend struct {
 var _ compute.Backend = (*Backend)(nil)
 
 // New returns a backend. The configuration is a comma-separated list of: threads=N, how many goroutines share one
-// large operation (default: GOMAXPROCS); off=PASS, which turns off one pass of the compiler (see [Passes]).
+// large operation (default: GOMAXPROCS); off=PASS, which turns off one pass of the compiler (see [Passes]), or
+// all of them; check, which checks the graph and the memory plan after every pass.
 func New(config string) (compute.Backend, error) {
 	s, err := parseSettings(config)
 	if err != nil {

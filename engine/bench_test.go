@@ -6,9 +6,7 @@ import (
 	"testing"
 
 	"github.com/gomlx/compute"
-	"github.com/gomlx/compute/dtypes"
 	_ "github.com/gomlx/compute/gobackend"
-	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 )
@@ -174,6 +172,3 @@ func BenchmarkSAC(b *testing.B) {
 	relu := func(x *Node) *Node { return MaxScalar(x, 0) }
 	benchmarkCall(b, newBackend(b, ""), mlp{[]int{17, 256, 256, 6}, relu}, 256, true)
 }
-
-var _ = shapes.Make
-var _ = dtypes.Float32

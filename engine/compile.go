@@ -29,10 +29,30 @@ func (b *Backend) compile(m *ir.Module) (compute.Executable, error) {
 // optimise runs the passes that rewrite the graph.
 func optimise(m *ir.Module, s settings) (*ir.Func, error) {
 	f := m.Flatten()
+	if err := checked(s, "flatten", f); err != nil {
+		return nil, err
+	}
 	legalise(f)
+	if err := checked(s, "legalise", f); err != nil {
+		return nil, err
+	}
 	err := simplify.Run(f, simplify.Options{Fold: s.on("fold"), CSE: s.on("cse"), Identities: s.on("identities"),
 		DCE: s.on("dce"), Eval: evaluate})
-	return f, err
+	if err != nil {
+		return nil, err
+	}
+	return f, checked(s, "simplify", f)
+}
+
+// checked reports what is wrong with the graph after a pass, if asked to look.
+func checked(s settings, pass string, f *ir.Func) error {
+	if !s.check {
+		return nil
+	}
+	if err := f.Check(); err != nil {
+		return fmt.Errorf("after %s: %w", pass, err)
+	}
+	return nil
 }
 
 // evaluate computes a node of constants, by the very steps that would compute it at run time.
@@ -74,6 +94,11 @@ func lower(f *ir.Func, s settings, loop bool) (*program, error) {
 	clusters, folded := fuse(f, s)
 	p := &planner{f: f, clusters: clusters, folded: folded, s: s, loop: loop, prog: prog}
 	p.run()
+	if s.check {
+		if err := p.check(); err != nil {
+			return nil, fmt.Errorf("memory plan: %w", err)
+		}
+	}
 	prog.kept = p.kept
 	l := &lowering{planner: p, settings: s}
 	for i, c := range clusters {

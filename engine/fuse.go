@@ -121,7 +121,7 @@ func (fu *fuser) join(p, n *cluster) {
 			head = c.dot
 		}
 	}
-	if countHeads(p)+countHeads(n) > 1 || head != nil && fu.feeds(p, n, head) || fu.around(p, n) || fu.around(n, p) {
+	if countHeads(p)+countHeads(n) > 1 || head != nil && fu.feeds(p, n, head) || fu.viewed(p, n) || fu.around(p, n) || fu.around(n, p) {
 		return
 	}
 	p.nodes = append(p.nodes, n.nodes...)
@@ -144,6 +144,21 @@ func (fu *fuser) feeds(p, n *cluster, dot *ir.Node) bool {
 	for _, v := range dot.Inputs {
 		if q := fu.of[fu.producer(v)]; q != nil && (q == p || q == n) {
 			return true
+		}
+	}
+	return false
+}
+
+// viewed reports whether a node of one cluster reads a node of the other through a view or a broadcast: its elements
+// would not be there in the order in which the region makes them.
+func (fu *fuser) viewed(p, n *cluster) bool {
+	for _, c := range []*cluster{p, n} {
+		for _, m := range c.nodes {
+			for _, v := range m.Inputs {
+				if q := fu.of[fu.producer(v)]; fu.of[v.Node] == nil && (q == p || q == n) && q != nil {
+					return true
+				}
+			}
 		}
 	}
 	return false

@@ -16,6 +16,7 @@ var Passes = []string{"fold", "cse", "identities", "dce", "fuse", "epilogue", "i
 type settings struct {
 	threads int
 	off     map[string]bool
+	check   bool
 }
 
 // plainSettings run nothing but what is needed.
@@ -39,6 +40,8 @@ func parseSettings(config string) (settings, error) {
 				errs = append(errs, fmt.Errorf("threads=%s: want a positive number", value))
 			}
 			s.threads = n
+		case "check":
+			s.check = true
 		case "off":
 			if value != "all" && !slices.Contains(Passes, value) {
 				errs = append(errs, fmt.Errorf("off=%s: want all or one of %s", value, strings.Join(Passes, ", ")))
@@ -48,7 +51,7 @@ func parseSettings(config string) (settings, error) {
 				s.off[p] = s.off[p] || value == "all"
 			}
 		default:
-			errs = append(errs, fmt.Errorf("unknown setting %q: want threads or off", name))
+			errs = append(errs, fmt.Errorf("unknown setting %q: want threads, off or check", name))
 		}
 	}
 	return s, errors.Join(errs...)

@@ -19,7 +19,7 @@ func TestSuitePlain(t *testing.T) {
 
 func newBackend(t testing.TB, config string) *Backend {
 	t.Helper()
-	b, err := New(config)
+	b, err := New(config + ",check")
 	if err != nil {
 		t.Fatal(err)
 	}
