@@ -12,7 +12,10 @@ const rowTile = 256
 
 // Row32 writes op(x[i,j], row[j]) to dst[i,j], for an m x n matrix without gaps.
 func Row32(op BinaryOp, dst, x, row []float32, m, n int, scratch []float32) {
-	f := cur.binaryVV[op]
+	eachRow(cur.binaryVV[op], dst, x, row, m, n, scratch)
+}
+
+func eachRow(f func(dst, x, row []float32), dst, x, row []float32, m, n int, scratch []float32) {
 	total := max(0, min(m*n, len(dst), len(x)))
 	row = repeat(scratch, row, n, total)
 	for i := 0; i < total && len(row) > 0; i += len(row) {

@@ -159,15 +159,24 @@ func (g *Gemm32) epilogue(r0, r1, c0, c1 int, scratch []float32) {
 	}
 	for i := r0; i < r1; i += rows {
 		c := g.C[i*g.LDC+c0 : (i+rows-1)*g.LDC+c1]
-		if g.Bias != nil {
+		switch f := cur.addAct[g.Act]; {
+		case g.Bias == nil:
+			g.activate(c)
+		case f != nil:
+			eachRow(f, c, c, g.Bias[c0:c1], rows, n, scratch)
+		default:
 			Row32(Add, c, c, g.Bias[c0:c1], rows, n, scratch)
-		}
-		if g.Act != Identity {
-			Unary32(g.Act, c, c)
+			g.activate(c)
 		}
 		if g.Grad != NoGrad {
 			g.Grad.apply(c, c, g.Y[i*g.LDY+c0:(i+rows-1)*g.LDY+c1])
 		}
+	}
+}
+
+func (g *Gemm32) activate(c []float32) {
+	if g.Act != Identity {
+		Unary32(g.Act, c, c)
 	}
 }
 

@@ -86,6 +86,15 @@ func reluGradAVX2(dst []float32, g []float32, y []float32)
 func adamAVX2(w []float32, m []float32, v []float32, g []float32, b1 float32, c1 float32, b2 float32, c2 float32, d1 float32, d2 float32, lr float32, eps float32)
 
 //go:noescape
+func addTanhAVX2(dst []float32, x []float32, y []float32)
+
+//go:noescape
+func addReluAVX2(dst []float32, x []float32, y []float32)
+
+//go:noescape
+func addLogisticAVX2(dst []float32, x []float32, y []float32)
+
+//go:noescape
 func selectVVAVX2(dst []float32, cond []bool, x []float32, y []float32)
 
 //go:noescape
@@ -359,6 +368,9 @@ func fillAVX2(t *table) {
 	t.logisticGrad = logisticGradAVX2
 	t.reluGrad = reluGradAVX2
 	t.adam = adamAVX2
+	t.addAct[Tanh] = addTanhAVX2
+	t.addAct[Relu] = addReluAVX2
+	t.addAct[Logistic] = addLogisticAVX2
 	t.selectVV = selectVVAVX2
 	t.selectVS = selectVSAVX2
 	t.selectSV = selectSVAVX2
@@ -530,6 +542,15 @@ func reluGradAVX512(dst []float32, g []float32, y []float32)
 
 //go:noescape
 func adamAVX512(w []float32, m []float32, v []float32, g []float32, b1 float32, c1 float32, b2 float32, c2 float32, d1 float32, d2 float32, lr float32, eps float32)
+
+//go:noescape
+func addTanhAVX512(dst []float32, x []float32, y []float32)
+
+//go:noescape
+func addReluAVX512(dst []float32, x []float32, y []float32)
+
+//go:noescape
+func addLogisticAVX512(dst []float32, x []float32, y []float32)
 
 //go:noescape
 func selectVVAVX512(dst []float32, cond []bool, x []float32, y []float32)
@@ -811,6 +832,9 @@ func fillAVX512(t *table) {
 	t.logisticGrad = logisticGradAVX512
 	t.reluGrad = reluGradAVX512
 	t.adam = adamAVX512
+	t.addAct[Tanh] = addTanhAVX512
+	t.addAct[Relu] = addReluAVX512
+	t.addAct[Logistic] = addLogisticAVX512
 	t.selectVV = selectVVAVX512
 	t.selectVS = selectVSAVX512
 	t.selectSV = selectSVAVX512

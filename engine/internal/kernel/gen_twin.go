@@ -642,6 +642,105 @@ func adamGo(w []float32, m []float32, v []float32, g []float32, b1 float32, c1 f
 	}
 }
 
+func addTanhLane(x float32, y float32) float32 {
+	v2 := float32(x + y)
+	v4 := math.Float32frombits(math.Float32bits(v2) & math.Float32bits(math.Float32frombits(0x7fffffff)))
+	v5 := float32(v4 * v4)
+	v10 := fma32(float32(0.016460357), v5, float32(-0.052685183))
+	v11 := fma32(v10, v5, float32(0.13320963))
+	v12 := fma32(v11, v5, float32(-0.3333296))
+	v13 := float32(v12 * v5)
+	v14 := fma32(v13, v4, v4)
+	v16 := minX(float32(10), v4)
+	v18 := float32(v16 * float32(2.88539))
+	v20 := float32(v18 + float32(1.2582912e+07))
+	v21 := float32(v20 - float32(1.2582912e+07))
+	v22 := float32(v18 - v21)
+	v30 := fma32(float32(0.00015326781), v22, float32(0.0013391025))
+	v31 := fma32(v30, v22, float32(0.009618506))
+	v32 := fma32(v31, v22, float32(0.055503596))
+	v33 := fma32(v32, v22, float32(0.24022648))
+	v34 := fma32(v33, v22, float32(0.6931472))
+	v35 := fma32(v34, v22, float32(1))
+	v36 := int32(math.Float32bits(v20))
+	v37 := v36 << 23
+	v39 := int32(v37 + int32(1065353216))
+	v40 := math.Float32frombits(uint32(v39))
+	v42 := fma32(v35, v40, float32(1))
+	v43 := float32(float32(2) / v42)
+	v44 := float32(float32(1) - v43)
+	v46 := v4 < float32(0.55)
+	v47 := sel(v46, v14, v44)
+	v48 := withSign(v47, v2)
+	return v48
+}
+
+func addTanhGo(dst []float32, x []float32, y []float32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		dst[i] = addTanhLane(x[i], y[i])
+	}
+}
+
+func addReluLane(x float32, y float32) float32 {
+	v2 := float32(x + y)
+	v4 := maxX(v2, float32(0))
+	v5 := v2 == float32(0)
+	v6 := math.Float32frombits(math.Float32bits(v2) & math.Float32bits(float32(0)))
+	v7 := sel(v5, v6, v4)
+	v8 := v2 != v2
+	v9 := sel(v8, v2, v7)
+	return v9
+}
+
+func addReluGo(dst []float32, x []float32, y []float32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		dst[i] = addReluLane(x[i], y[i])
+	}
+}
+
+func addLogisticLane(x float32, y float32) float32 {
+	v2 := float32(x + y)
+	v4 := math.Float32frombits(math.Float32bits(v2) ^ math.Float32bits(math.Float32frombits(0x80000000)))
+	v6 := minX(v4, float32(104.5))
+	v8 := maxX(v6, float32(-43))
+	v11 := fma32(v8, float32(1.442695), float32(1.2582912e+07))
+	v12 := float32(v11 - float32(1.2582912e+07))
+	v14 := fma32(-v12, float32(0.69314575), v8)
+	v16 := fma32(-v12, float32(1.4286068e-06), v14)
+	v17 := int32(math.Float32bits(v11))
+	v19 := int32(v17 - int32(1262485441))
+	v20 := v19 << 23
+	v21 := math.Float32frombits(uint32(v20))
+	v23 := v21 < float32(2.220446e-16)
+	v25 := sel(v23, v21, float32(0))
+	v31 := fma32(float32(0.0013820746), v16, float32(0.008369248))
+	v32 := fma32(v31, v16, float32(0.04166828))
+	v33 := fma32(v32, v16, float32(0.16666517))
+	v34 := fma32(v33, v16, float32(0.49999994))
+	v35 := float32(v16 * v16)
+	v36 := fma32(v34, v35, v16)
+	v38 := float32(v25 + float32(5.421011e-20))
+	v39 := fma32(v21, v36, v38)
+	v40 := float32(v21 - v25)
+	v41 := float32(v39 + v40)
+	v42 := v2 != v2
+	v43 := float32(float32(5.421011e-20) / v41)
+	v44 := sel(v42, v2, v43)
+	return v44
+}
+
+func addLogisticGo(dst []float32, x []float32, y []float32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		dst[i] = addLogisticLane(x[i], y[i])
+	}
+}
+
 func selectLane(cond bool, x float32, y float32) float32 {
 	v3 := sel(cond, x, y)
 	return v3
@@ -1364,6 +1463,9 @@ func fillGo(t *table) {
 	t.logisticGrad = logisticGradGo
 	t.reluGrad = reluGradGo
 	t.adam = adamGo
+	t.addAct[Tanh] = addTanhGo
+	t.addAct[Relu] = addReluGo
+	t.addAct[Logistic] = addLogisticGo
 	t.selectVV = selectVVGo
 	t.selectVS = selectVSGo
 	t.selectSV = selectSVGo

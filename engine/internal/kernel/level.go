@@ -32,6 +32,7 @@ type table struct {
 	bitsSV                           [numBits]func(dst []uint32, x uint32, y []uint32)
 	compareVV                        [numCompare]func(dst []bool, x, y []float32)
 	compareVS                        [numCompare]func(dst []bool, x []float32, y float32)
+	addAct                           [numUnary]func(dst, x, y []float32) // act(x+y) in one pass, where there is one
 	selectVV                         func(dst []float32, cond []bool, x, y []float32)
 	selectVS                         func(dst []float32, cond []bool, x []float32, y float32)
 	selectSV                         func(dst []float32, cond []bool, x float32, y []float32)

@@ -106,6 +106,13 @@ func kernels() []*kern {
 			scl("b1", "float32"), scl("c1", "float32"), scl("b2", "float32"), scl("c2", "float32"),
 			scl("d1", "float32"), scl("d2", "float32"), scl("lr", "float32"), scl("eps", "float32")),
 	}
+	for _, o := range []struct {
+		name, index string
+		f           func(b *body, x *node) *node
+	}{{"addTanh", "Tanh", tanh}, {"addRelu", "Relu", relu}, {"addLogistic", "Logistic", logistic}} {
+		f := func(b *body, x, y *node) *node { return o.f(b, b.Add(x, y)) }
+		ks = append(ks, newKern(o.name, "addAct["+o.index+"]", two(f), out("dst", "float32"), vec("x", "float32"), vec("y", "float32")))
+	}
 	ks = append(ks, selects()...)
 	return append(ks, binaries()...)
 }
