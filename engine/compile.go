@@ -85,7 +85,6 @@ type lowering struct {
 	*planner
 	settings settings
 	index    int // of the cluster being lowered
-	err      error
 }
 
 // lower fuses, plans and flattens a function. The body of a loop may keep its state in place.

@@ -315,25 +315,34 @@ func (b *regionBuilder) write(v *ir.Value) int {
 	return b.operand[v]
 }
 
+// describe prints the region: what it writes, its operations, and what it reads; ... marks what is broadcast.
 func (b *regionBuilder) describe() string {
 	var outs, ins []string
-	if d := b.c.dot; d != nil {
-		b.text = append([]string{"DotGeneral"}, b.text...)
-		ins = append(ins, b.prog.name(b.at(d.Inputs[0]))+":"+ir.ShapeText(d.Inputs[0]),
-			b.prog.name(b.at(d.Inputs[1]))+":"+ir.ShapeText(d.Inputs[1]))
-	}
-	for _, n := range b.c.nodes {
-		if v := n.Outputs[0]; b.store[v] != nil && n != b.c.dot {
-			outs = append(outs, b.prog.name(b.at(v)))
+	written := map[int]bool{}
+	add := func(list *[]string, name string) {
+		if !slices.Contains(*list, name) {
+			*list = append(*list, name)
 		}
 	}
-	for _, o := range b.r.operands[1:] {
-		if !o.temp && !slices.Contains(outs, b.prog.name(o.ref)) {
-			ins = append(ins, b.prog.name(o.ref))
+	if d := b.c.dot; d != nil {
+		b.text = append([]string{"DotGeneral"}, b.text...)
+		written[b.operand[d.Outputs[0]]] = true
+		for _, v := range d.Inputs {
+			add(&ins, b.prog.name(b.at(v))+":"+ir.ShapeText(v))
+		}
+	}
+	for _, in := range b.r.code {
+		for _, o := range []int{in.a, in.b, in.c} {
+			if o != 0 && !written[o] && !b.r.operands[o].temp {
+				add(&ins, b.prog.name(b.r.operands[o].ref))
+			}
+		}
+		if written[in.dst] = true; !b.r.operands[in.dst].temp {
+			add(&outs, b.prog.name(b.r.operands[in.dst].ref))
 		}
 	}
 	for _, f := range slices.Concat(b.r.fills, b.r.loads) {
-		ins = append(ins, b.prog.name(f.src)+"...")
+		add(&ins, b.prog.name(f.src)+"...")
 	}
 	return fmt.Sprintf("%s = region[%d]{%s} %s", strings.Join(outs, ", "), b.r.size, strings.Join(b.text, " "),
 		strings.Join(ins, " "))
