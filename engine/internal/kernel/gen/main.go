@@ -76,6 +76,7 @@ func write(path, text string) {
 func twins(ks []*kern) string {
 	var w strings.Builder
 	w.WriteString(header + "package kernel\n\nimport \"math\"\n\n")
+	fmt.Fprintf(&w, "var exp2Bits = %#v\n\n", exp2Bits)
 	seen := map[string]bool{}
 	for _, k := range ks {
 		if n := k.scalarName(); !seen[n] {
