@@ -181,6 +181,15 @@ func TestSort(t *testing.T) {
 	out := run(t, b, func(xs []*Node) []*Node {
 		return []*Node{Sort(xs[0], 1, true), Sort(xs[0], 0, false)}
 	}, in)
+	top := run(t, b, func(xs []*Node) []*Node {
+		v, i := TopK(xs[0], 2, -1)
+		return []*Node{v, ConvertDType(i, dtypes.Float32)}
+	}, in)
+	for i, want := range [][]float32{{3, 2, 9, 8}, {0, 2, 0, 1}} {
+		if got := f32(t, top[i]); !slices.Equal(got, want) {
+			t.Errorf("top %d: got %v, want %v", i, got, want)
+		}
+	}
 	for i, want := range [][]float32{{1, 2, 3, 7, 8, 9}, {9, 8, 7, 3, 1, 2}} {
 		if got := f32(t, out[i]); !slices.Equal(got, want) {
 			t.Errorf("sort %d: got %v, want %v", i, got, want)

@@ -15,7 +15,7 @@ func init() {
 
 func sortScratch(n *ir.Node) int {
 	length := n.Outputs[0].Shape.Dimensions[n.Attr.(ir.Sort).Axis]
-	return 2*length*4 + alignment
+	return 2*length*4 + alignment + length*8
 }
 
 // sorting sorts lanes by an order of positions: a merge sort of indices, after which every operand is gathered. It is
@@ -29,7 +29,8 @@ type sorting struct {
 	cmp          captures
 	flag         ref
 	key          int // the operand that decides, if the comparator is a plain one
-	less         func(a, b unsafe.Pointer) bool
+	byKey        func(keys unsafe.Pointer, idx, tmp []int32, descending bool) []int32
+	keys         ref
 	descending   bool
 }
 
@@ -42,6 +43,8 @@ func sortAlong(l *lowering, n *ir.Node) (func(fr *frame), error) {
 	}
 	s.flag = s.scratch
 	s.flag.off += 2 * s.length * 4
+	s.keys = s.flag
+	s.keys.off = (s.flag.off + alignment - 1) &^ 7
 	var err error
 	if s.cmp, err = l.captures(n, 0, false); err != nil {
 		return nil, err
@@ -61,7 +64,6 @@ func sortAlong(l *lowering, n *ir.Node) (func(fr *frame), error) {
 // plain recognises comparators that compare one operand's elements and nothing else, which need no closure run.
 func (s *sorting) plain(f *ir.Func) {
 	r := f.Results[0].Node
-	n := len(f.Params) / 2
 	if r.Op != compute.OpTypeLessThan && r.Op != compute.OpTypeGreaterThan {
 		return
 	}
@@ -69,29 +71,22 @@ func (s *sorting) plain(f *ir.Func) {
 	if !ok {
 		return
 	}
-	for k := range n {
-		lhs, rhs := f.Params[k], f.Params[k+n]
+	for k := range len(f.Params) / 2 {
+		lhs, rhs := f.Params[2*k], f.Params[2*k+1]
 		forward := r.Inputs[0] == lhs && r.Inputs[1] == rhs
 		backward := r.Inputs[0] == rhs && r.Inputs[1] == lhs
 		if forward || backward {
-			s.key, s.less = k, t.Less
+			s.key, s.byKey = k, t.SortIndex
 			s.descending = forward != (r.Op == compute.OpTypeLessThan)
 		}
 	}
 }
 
-// before reports whether the element at offset a comes before that at b.
+// before reports whether the element at offset a comes before that at b, by the comparator.
 func (s *sorting) before(fr, cmp *frame, a, b int) bool {
-	if s.less != nil {
-		base, size := fr.at(s.inputs[s.key]), s.sizes[s.key]
-		if s.descending {
-			a, b = b, a
-		}
-		return s.less(unsafe.Add(base, a*size), unsafe.Add(base, b*size))
-	}
 	for i, r := range s.inputs {
-		cmp.setParam(i, unsafe.Add(fr.at(r), a*s.sizes[i]))
-		cmp.setParam(len(s.inputs)+i, unsafe.Add(fr.at(r), b*s.sizes[i]))
+		cmp.setParam(2*i, unsafe.Add(fr.at(r), a*s.sizes[i]))
+		cmp.setParam(2*i+1, unsafe.Add(fr.at(r), b*s.sizes[i]))
 	}
 	cmp.setOut(0, fr.at(s.flag))
 	cmp.run()
@@ -100,7 +95,24 @@ func (s *sorting) before(fr, cmp *frame, a, b int) bool {
 
 func (s *sorting) lane(fr *frame, start int) {
 	index := view[int32](fr, s.scratch, 2*s.length)
-	a, b := index[:s.length], index[s.length:]
+	var order []int32
+	if s.byKey != nil {
+		keys, size := fr.at(s.keys), s.sizes[s.key]
+		strided(keys, unsafe.Add(fr.at(s.inputs[s.key]), start*size), s.length, s.inner, size)
+		order = s.byKey(keys, index[:s.length], index[s.length:], s.descending)
+	} else {
+		order = s.compare(fr, index[:s.length], index[s.length:], start)
+	}
+	for i, r := range s.inputs {
+		src, dst, size := fr.at(r), fr.at(s.outs[i]), s.sizes[i]
+		for j, k := range order {
+			copyElement(unsafe.Add(dst, (start+j*s.inner)*size), unsafe.Add(src, (start+int(k)*s.inner)*size), size)
+		}
+	}
+}
+
+// compare sorts positions with the comparator.
+func (s *sorting) compare(fr *frame, a, b []int32, start int) []int32 {
 	for i := range a {
 		a[i] = int32(i)
 	}
@@ -113,12 +125,7 @@ func (s *sorting) lane(fr *frame, start int) {
 		a, b = b, a
 	}
 	cmp.release()
-	for i, r := range s.inputs {
-		src, dst, size := fr.at(r), fr.at(s.outs[i]), s.sizes[i]
-		for j, k := range a {
-			copyElement(unsafe.Add(dst, (start+j*s.inner)*size), unsafe.Add(src, (start+int(k)*s.inner)*size), size)
-		}
-	}
+	return a
 }
 
 // merge joins two sorted runs, taking from the first unless the second's element comes before.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/gomlx/compute"
@@ -23,6 +24,8 @@ type grower struct {
 	inputs []shapes.Shape
 	err    error
 	dims   [][]int
+
+	dynamic bool // use what upstream's backend lacks or does otherwise
 }
 
 // emptyShapes has zero-sized axes too, which upstream's backend does not survive.
@@ -91,7 +94,8 @@ func (g *grower) partner(v compute.Value) compute.Value {
 
 func (g *grower) grow(n int) {
 	moves := []func(){g.unary, g.binary, g.binary, g.compare, g.reduce, g.reshape, g.transpose, g.broadcast, g.dot,
-		g.slice, g.concatenate, g.pad, g.integers, g.constant, g.reverse, g.loop}
+		g.slice, g.concatenate, g.pad, g.integers, g.constant, g.reverse, g.loop, g.branch,
+		g.sort, g.gather, g.update, g.halves, g.random}
 	for len(g.values) < n && g.err == nil {
 		moves[g.r.IntN(len(moves))]()
 	}
@@ -102,8 +106,10 @@ func (g *grower) unary() {
 	if x == nil {
 		return
 	}
-	fns := []func(compute.Value) (compute.Value, error){g.f.Tanh, g.f.Logistic, g.f.Neg, g.f.Abs, g.f.Sin, g.f.Cos,
-		g.f.Sign, g.f.Identity, g.f.Erf}
+	fns := []func(compute.Value) (compute.Value, error){g.f.Tanh, g.f.Logistic, g.f.Neg, g.f.Abs, g.f.Identity, g.f.Erf}
+	if g.exact[x] || g.dynamic { // of large numbers these amplify the last bit
+		fns = append(fns, g.f.Sin, g.f.Cos, g.f.Sign)
+	}
 	g.keep(fns[g.r.IntN(len(fns))](x))
 }
 
@@ -319,11 +325,143 @@ func (g *grower) loop() {
 	g.keep(outs[1], nil)
 }
 
+// branch takes one of two values, both captured.
+func (g *grower) branch() {
+	x := g.float()
+	if x == nil {
+		return
+	}
+	y := g.pick(func(_ compute.Value, s shapes.Shape) bool { return s.Equal(g.shape[x]) })
+	flag := []bool{g.r.IntN(2) == 0}
+	if y == nil {
+		return
+	}
+	side := func(v compute.Value, op func(f compute.Function) func(compute.Value) (compute.Value, error)) compute.Function {
+		c, _ := g.f.Closure()
+		out, err := op(c)(v)
+		g.fail(err)
+		g.fail(c.Return([]compute.Value{out}, nil))
+		return c
+	}
+	pred, _ := g.f.Constant(flag)
+	neg := func(f compute.Function) func(compute.Value) (compute.Value, error) { return f.Neg }
+	abs := func(f compute.Function) func(compute.Value) (compute.Value, error) { return f.Abs }
+	outs, err := g.f.If(pred, side(x, neg), side(y, abs))
+	if err != nil {
+		g.fail(err)
+		return
+	}
+	g.keep(outs[0], nil)
+}
+
+func (g *grower) fail(err error) {
+	if g.err == nil {
+		g.err = err
+	}
+}
+
+// sort sorts what every backend agrees on, carrying along what it may not.
+func (g *grower) sort() {
+	x := g.pick(func(v compute.Value, s shapes.Shape) bool {
+		return g.exact[v] && s.DType == dtypes.Float32 && s.Rank() > 0 && s.Size() > 0
+	})
+	if x == nil {
+		return
+	}
+	y := g.pick(func(_ compute.Value, s shapes.Shape) bool { return s.Equal(g.shape[x]) })
+	if y == nil {
+		return
+	}
+	c, _ := g.f.Closure()
+	var ps [4]compute.Value
+	for i := range ps {
+		ps[i], _ = c.Parameter(fmt.Sprint("p", i), shapes.Make(dtypes.Float32), nil)
+	}
+	less, _ := c.LessThan(ps[0], ps[1])
+	g.fail(c.Return([]compute.Value{less}, nil))
+	outs, err := g.f.Sort(c, g.r.IntN(g.shape[x].Rank()), true, x, y)
+	if err != nil {
+		g.fail(err)
+		return
+	}
+	g.keep(outs[0], nil)
+	g.keep(outs[1], nil)
+}
+
+func (g *grower) gather() {
+	x := g.pick(func(_ compute.Value, s shapes.Shape) bool {
+		return s.DType == dtypes.Float32 && s.Rank() == 2 && s.Size() > 0
+	})
+	if x == nil {
+		return
+	}
+	d := g.shape[x].Dimensions
+	rows := make([]int32, 1+g.r.IntN(6))
+	for i := range rows {
+		rows[i] = int32(g.r.IntN(d[0]))
+	}
+	at, _ := g.f.Constant(rows, len(rows), 1)
+	g.keep(g.f.Gather(x, at, 1, []int{1}, []int{0}, []int{0}, []int{1, d[1]}, false))
+	if v := g.values[len(g.values)-1]; g.r.IntN(2) == 0 {
+		g.keep(g.f.ScatterSum(x, at, v, 1, []int{1}, []int{0}, []int{0}, false, false))
+	}
+}
+
+// update writes part of a value over another, on backends that can.
+func (g *grower) update() {
+	x := g.float()
+	if x == nil || !g.dynamic || g.shape[x].Rank() == 0 || g.shape[x].Size() == 0 {
+		return
+	}
+	var starts []compute.Value
+	sizes := slices.Clone(g.shape[x].Dimensions)
+	for i, d := range sizes {
+		s, _ := g.f.Constant([]int32{int32(g.r.IntN(2*d) - d/2)})
+		starts = append(starts, s)
+		sizes[i] = 1 + g.r.IntN(d)
+	}
+	part := g.keep(g.f.DynamicSlice(x, starts, sizes))
+	flipped := g.keep(g.f.Neg(part))
+	g.keep(g.f.DynamicUpdateSlice(x, flipped, starts))
+}
+
+// halves goes through a 16-bit type and float64, where backends may round differently: only for their own bits.
+func (g *grower) halves() {
+	x := g.float()
+	if x == nil || !g.dynamic || g.shape[x].Size() == 0 {
+		return
+	}
+	d := []dtypes.DType{dtypes.BFloat16, dtypes.Float16, dtypes.Float64, dtypes.Int8, dtypes.Uint64}[g.r.IntN(5)]
+	h, err := g.f.ConvertDType(x, d)
+	g.fail(err)
+	h2, err := g.f.Add(h, h)
+	g.fail(err)
+	if h2, err = g.f.ReduceSum(h2); err == nil {
+		g.keep(g.f.ConvertDType(h2, dtypes.Float32))
+	}
+	g.fail(err)
+	g.keep(g.f.ConvertDType(h, dtypes.Float32))
+}
+
+func (g *grower) random() {
+	if !g.dynamic {
+		return
+	}
+	state, _ := g.f.Constant([]uint64{g.r.Uint64(), 0, 1}, 3)
+	_, bits, err := g.f.RNGBitGenerator(state, shapes.Make(dtypes.Uint32, 5, 7))
+	g.fail(err)
+	low, _ := g.f.Constant([]uint32{0xffff})
+	masked, err := g.f.BitwiseAnd(bits, low)
+	g.fail(err)
+	g.keep(g.f.ConvertDType(masked, dtypes.Float32))
+}
+
 // grown is what a random graph gave on a backend.
 func grown(t testing.TB, b compute.Backend, seed uint64, size int, dims [][]int) [][]byte {
 	t.Helper()
 	builder := b.Builder("random")
 	g := newGrower(seed, builder.Main(), dims)
+	g.dynamic = len(dims) > len(growShapes)
 	g.grow(size)
 	if g.err != nil {
 		t.Fatalf("seed %d: %+v", seed, g.err)
@@ -401,6 +539,17 @@ func sameBits(a, b []float32) int {
 	return -1
 }
 
+// samePasses compares a random graph on two backends, bit by bit.
+func samePasses(t *testing.T, want, b *Backend, seed uint64, size int) {
+	t.Helper()
+	w, got := grown(t, want, seed, size, emptyShapes), grown(t, b, seed, size, emptyShapes)
+	for i := range w {
+		if at := sameBits(floats(w[i]), floats(got[i])); at >= 0 {
+			t.Fatalf("seed %d: result %d differs at %d: %v, want %v", seed, i, at, floats(got[i])[at], floats(w[i])[at])
+		}
+	}
+}
+
 // TestPasses: every graph has the same bits with each pass on or off and on any number of threads.
 func TestPasses(t *testing.T) {
 	configs := []string{"off=all,threads=1", "threads=1", "threads=3"}
@@ -409,15 +558,17 @@ func TestPasses(t *testing.T) {
 	}
 	want := newBackend(t, "")
 	for _, c := range configs {
-		b := newBackend(t, c)
-		for seed := range uint64(25) {
-			w, got := grown(t, want, seed, 40, emptyShapes), grown(t, b, seed, 40, emptyShapes)
-			for i := range w {
-				if at := sameBits(floats(w[i]), floats(got[i])); at >= 0 {
-					t.Fatalf("%s: seed %d: result %d differs at %d: %v, want %v", c, seed, i, at, floats(got[i])[at],
-						floats(w[i])[at])
-				}
+		t.Run(c, func(t *testing.T) {
+			b := newBackend(t, c)
+			for seed := range uint64(25) {
+				samePasses(t, want, b, seed, 40)
 			}
-		}
+		})
 	}
+}
+
+func FuzzPasses(f *testing.F) {
+	all, none := newBackend(f, ""), newBackend(f, "off=all")
+	f.Add(uint64(1), uint8(20))
+	f.Fuzz(func(t *testing.T, seed uint64, size uint8) { samePasses(t, none, all, seed, 12+int(size)) })
 }

@@ -143,14 +143,14 @@ func (f *Function) Sort(comparator compute.Function, axis int, stable bool, inpu
 	if axis < 0 || axis >= outs[0].Rank() {
 		return nil, fmt.Errorf("Sort: axis %d of %s", axis, outs[0])
 	}
+	// The comparator takes pairs, lhs and rhs of each operand in turn: what GoMLX passes and XLA wants, whatever
+	// the comment on the interface says.
 	var params []shapes.Shape
-	for range 2 {
-		for _, s := range outs {
-			if !s.EqualDimensions(outs[0]) {
-				return nil, fmt.Errorf("Sort: operands differ in shape: %s and %s", outs[0], s)
-			}
-			params = append(params, shapes.Make(s.DType))
+	for _, s := range outs {
+		if !s.EqualDimensions(outs[0]) {
+			return nil, fmt.Errorf("Sort: operands differ in shape: %s and %s", outs[0], s)
 		}
+		params = append(params, shapes.Make(s.DType), shapes.Make(s.DType))
 	}
 	if err := f.signature(compute.OpTypeSort, comparator, params, scalarBool); err != nil {
 		return nil, err

@@ -69,9 +69,25 @@ func (f *Function) binary(op compute.OpType, lhs, rhs compute.Value) (compute.Va
 	if op == compute.OpTypeAtan2 && !vs[0].DType().IsFloat() {
 		return nil, fmt.Errorf("%s of %s: %w", op, vs[0].DType(), compute.ErrNotImplemented)
 	}
-	shape = plain(shape)
+	shape = emptied(plain(shape), vs)
 	vs[0], vs[1] = f.spread(vs[0], shape), f.spread(vs[1], shape)
 	return result(f.add(ir.NewNode(op, nil, vs, shape)))
+}
+
+// emptied sets axes to zero where an operand is empty: upstream's inference broadcasts 0 with 1 to 1.
+func emptied(shape shapes.Shape, vs []*ir.Value) shapes.Shape {
+	shape = shape.Clone()
+	for _, v := range vs {
+		if v.Shape.Rank() != shape.Rank() {
+			continue
+		}
+		for i, d := range v.Shape.Dimensions {
+			if d == 0 {
+				shape.Dimensions[i] = 0
+			}
+		}
+	}
+	return shape
 }
 
 // Where implements compute.Function.

@@ -128,6 +128,8 @@ func at2[T any](p unsafe.Pointer, i int) *T {
 type Typed struct {
 	// Best returns which of n elements, stride apart, is largest, or smallest: the first of equals, the first NaN.
 	Best func(src unsafe.Pointer, n, stride int, least bool) int
+	// SortIndex returns the positions of n keys in order, in idx or tmp; see sortIndex.
+	SortIndex func(keys unsafe.Pointer, idx, tmp []int32, descending bool) []int32
 	// Less orders two elements.
 	Less func(a, b unsafe.Pointer) bool
 	// Product is C = op(A)*op(B) with C, dense in rows of ldc, m x n; strides say where elements of A and B are.
@@ -154,7 +156,7 @@ var typed = map[dtypes.DType]Typed{
 }
 
 func numberLoops[T number]() Typed {
-	return Typed{Best: best[T], Product: product[T], Count: count[T],
+	return Typed{Best: best[T], Product: product[T], Count: count[T], SortIndex: sortIndex[T],
 		Less: func(a, b unsafe.Pointer) bool { return *(*T)(a) < *(*T)(b) }}
 }
 
