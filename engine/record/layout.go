@@ -150,14 +150,17 @@ func (f *Function) Iota(shape shapes.Shape, axis int) (compute.Value, error) {
 	return result(f.add(ir.NewNode(compute.OpTypeIota, ir.Axis{Axis: axis}, nil, plain(shape))))
 }
 
-// starts brings the scalar start indices of a dynamic slice into scope.
+// starts brings the scalar start indices of a dynamic slice into scope; GoMLX also gives them as one vector.
 func (f *Function) starts(op compute.OpType, rank int, indices []compute.Value) ([]*ir.Value, error) {
-	if len(indices) != rank {
-		return nil, fmt.Errorf("%s: %d start indices for rank %d", op, len(indices), rank)
-	}
 	vs, err := f.values(op, indices...)
 	if err != nil {
 		return nil, err
+	}
+	if len(vs) == 1 && vs[0].Shape.Rank() == 1 {
+		vs = f.elements(vs[0])
+	}
+	if len(vs) != rank {
+		return nil, fmt.Errorf("%s: %d start indices for rank %d", op, len(vs), rank)
 	}
 	for _, v := range vs {
 		if !v.Shape.IsScalar() || !v.DType().IsInt() {
@@ -165,6 +168,16 @@ func (f *Function) starts(op compute.OpType, rank int, indices []compute.Value) 
 		}
 	}
 	return vs, nil
+}
+
+// elements takes a vector apart into scalars.
+func (f *Function) elements(v *ir.Value) (vs []*ir.Value) {
+	for i := range v.Size() {
+		attr := ir.Slice{Starts: []int{i}, Limits: []int{i + 1}, Strides: []int{1}}
+		one := f.fn.Add(ir.NewNode(compute.OpTypeSlice, attr, []*ir.Value{v}, shapes.Make(v.DType(), 1)))
+		vs = append(vs, f.fn.Add(ir.NewNode(compute.OpTypeReshape, nil, []*ir.Value{one}, shapes.Make(v.DType()))))
+	}
+	return vs
 }
 
 // DynamicSlice implements compute.Function.

@@ -57,8 +57,8 @@ func fromNumber[T integer](from dtypes.DType) {
 	conv(from, dtypes.Uint64, cast[T, uint64])
 	conv(from, dtypes.Float32, cast[T, float32])
 	conv(from, dtypes.Float64, cast[T, float64])
-	conv(from, dtypes.BFloat16, unary(func(x T) bfloat16.BFloat16 { return bfloat16.FromFloat32(float32(x)) }))
-	conv(from, dtypes.Float16, unary(func(x T) float16.Float16 { return float16.FromFloat32(float32(x)) }))
+	conv(from, dtypes.BFloat16, unary(func(x T) bfloat16.BFloat16 { return toBFloat16(float32(x)) }))
+	conv(from, dtypes.Float16, unary(func(x T) float16.Float16 { return toFloat16(float32(x)) }))
 	conv(from, dtypes.Bool, unary(func(x T) bool { return x != 0 }))
 }
 
@@ -73,8 +73,8 @@ func fromFloat[T any, F float](from dtypes.DType, widen func(T) F) {
 	conv(from, dtypes.Uint64, saturate[T, F, uint64](widen))
 	conv(from, dtypes.Float32, unary(func(x T) float32 { return float32(widen(x)) }))
 	conv(from, dtypes.Float64, unary(func(x T) float64 { return float64(widen(x)) }))
-	conv(from, dtypes.BFloat16, unary(func(x T) bfloat16.BFloat16 { return bfloat16.FromFloat32(float32(widen(x))) }))
-	conv(from, dtypes.Float16, unary(func(x T) float16.Float16 { return float16.FromFloat32(float32(widen(x))) }))
+	conv(from, dtypes.BFloat16, unary(func(x T) bfloat16.BFloat16 { return toBFloat16(float32(widen(x))) }))
+	conv(from, dtypes.Float16, unary(func(x T) float16.Float16 { return toFloat16(float32(widen(x))) }))
 	conv(from, dtypes.Bool, unary(func(x T) bool { return widen(x) != 0 }))
 }
 
@@ -115,8 +115,8 @@ func fromBool() {
 	conv(dtypes.Bool, dtypes.Uint64, pick[uint64](0, 1))
 	conv(dtypes.Bool, dtypes.Float32, pick[float32](0, 1))
 	conv(dtypes.Bool, dtypes.Float64, pick[float64](0, 1))
-	conv(dtypes.Bool, dtypes.BFloat16, pick(0, bfloat16.FromFloat32(1)))
-	conv(dtypes.Bool, dtypes.Float16, pick(0, float16.FromFloat32(1)))
+	conv(dtypes.Bool, dtypes.BFloat16, pick(0, toBFloat16(1)))
+	conv(dtypes.Bool, dtypes.Float16, pick(0, toFloat16(1)))
 }
 
 func pick[T any](no, yes T) Fn {

@@ -12,8 +12,8 @@ import (
 // halves derives the 16-bit floats' loops from float32's: widen, compute, round once.
 func halves() {
 	for op, fn := range floatOps() {
-		table[key{op, dtypes.BFloat16}] = half(op, fn, bfloat16.BFloat16.Float32, bfloat16.FromFloat32)
-		table[key{op, dtypes.Float16}] = half(op, fn, float16.Float16.Float32, float16.FromFloat32)
+		table[key{op, dtypes.BFloat16}] = half(op, fn, bfloat16.BFloat16.Float32, toBFloat16)
+		table[key{op, dtypes.Float16}] = half(op, fn, float16.Float16.Float32, toFloat16)
 	}
 	table[key{compute.OpTypeWhere, dtypes.BFloat16}] = where[uint16]
 	table[key{compute.OpTypeWhere, dtypes.Float16}] = where[uint16]
