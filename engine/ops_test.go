@@ -310,6 +310,12 @@ func TestMissing(t *testing.T) {
 		{"select and scatter", []any{[]float32{1, 5, 5, 2, 3}, []float32{10, 20}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
 			return f.SelectAndScatterMax(ps[0], ps[1], []int{3}, []int{2}, nil)
 		}, []float32{0, 10, 20, 0, 0}},
+		{"largest of bools", []any{[][]bool{{false, true}, {false, false}}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
+			return f.ReduceMax(ps[0], 1)
+		}, []bool{true, false}},
+		{"window of bools", []any{[]bool{false, true, false, false}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
+			return f.ReduceWindow(ps[0], compute.ReduceOpMax, []int{2}, []int{1}, nil, nil, nil)
+		}, []bool{true, true, false}},
 		{"divide by zero", []any{[]int32{7, -7}, []int32{0, 0}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
 			return f.Div(ps[0], ps[1])
 		}, []int32{-1, -1}},

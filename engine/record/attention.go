@@ -29,6 +29,12 @@ func (f *Function) FusedScaledDotProductAttention(query, key, value compute.Valu
 	if _, err := f.floats(op, query); err != nil {
 		return nil, nil, err
 	}
+	if options.Mask != nil && layout == compute.AttentionAxesLayoutBSHD {
+		// It is not said whether such a mask has the layout of the queries or that of the scores.
+		if m, err := f.Shape(options.Mask); err != nil || m.Rank() > 2 {
+			return nil, nil, fmt.Errorf("%s with a mask %s for layout %s: %w", op, m, layout, compute.ErrNotImplemented)
+		}
+	}
 	a := &attention{expr: &expr{f: f}}
 	for _, v := range []*compute.Value{&query, &key, &value} {
 		if a.shape(*v).Rank() != 4 {
@@ -51,6 +57,9 @@ func (a *attention) swap(v compute.Value) compute.Value {
 }
 
 func (a *attention) run(query, key, value compute.Value, o *compute.ScaledDotProductAttentionConfig) (compute.Value, error) {
+	if a.err != nil {
+		return nil, a.err
+	}
 	q, k := a.shape(query).Dimensions, a.shape(key).Dimensions
 	if k[1] == 0 || q[1]%k[1] != 0 {
 		return nil, fmt.Errorf("attention: %d query heads for %d key heads", q[1], k[1])
@@ -68,6 +77,9 @@ func (a *attention) run(query, key, value compute.Value, o *compute.ScaledDotPro
 	scores = a.masked(scores, o)
 	p := a.reshape(a.softmax(scores, 3), a.batch, a.heads, a.group*a.seq, a.keys)
 	out := a.dot(p, value, []int{3}, []int{2}, []int{0, 1}, []int{0, 1})
+	if a.err != nil {
+		return nil, a.err
+	}
 	return a.reshape(out, a.batch, q[1], a.seq, a.shape(value).Dimensions[3]), a.err
 }
 

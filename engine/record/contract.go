@@ -39,6 +39,8 @@ func (f *Function) reduce(op compute.OpType, x compute.Value, axes []int) (compu
 func reducible(op compute.OpType, d dtypes.DType) error {
 	ok := d.IsInt() || d.IsFloat()
 	switch op {
+	case compute.OpTypeReduceMax, compute.OpTypeReduceMin:
+		ok = true
 	case compute.OpTypeReduceLogicalAnd, compute.OpTypeReduceLogicalOr, compute.OpTypeReduceLogicalXor:
 		ok = d == dtypes.Bool
 	case compute.OpTypeReduceBitwiseAnd, compute.OpTypeReduceBitwiseOr, compute.OpTypeReduceBitwiseXor:
@@ -62,7 +64,8 @@ func (f *Function) ArgMinMax(x compute.Value, axis int, dtype dtypes.DType, isMi
 func (f *Function) ReduceWindow(x compute.Value, kind compute.ReduceOpType, dims, strides, inputDilations, dilations []int,
 	paddings [][2]int) (compute.Value, error) {
 	return f.one(compute.OpTypeReduceWindow, x, func(s shapes.Shape) (any, shapes.Shape, error) {
-		if !s.DType.IsInt() && !s.DType.IsFloat() {
+		ordered := kind == compute.ReduceOpMax || kind == compute.ReduceOpMin
+		if !s.DType.IsInt() && !s.DType.IsFloat() && !ordered {
 			return nil, s, fmt.Errorf("%s of %s: %w", compute.OpTypeReduceWindow, s.DType, compute.ErrNotImplemented)
 		}
 		out, err := shapeinference.ReduceWindow(s, dims, strides, inputDilations, dilations, paddings)

@@ -65,6 +65,9 @@ func (e *expr) reshape(x compute.Value, dims ...int) compute.Value {
 
 // keep reduces x over axes and keeps them with length one.
 func (e *expr) keep(fn func(x compute.Value, axes ...int) (compute.Value, error), x compute.Value, axes ...int) compute.Value {
+	if e.err != nil {
+		return nil
+	}
 	dims := slices.Clone(e.shape(x).Dimensions)
 	for _, a := range axes {
 		dims[a] = 1
@@ -229,6 +232,9 @@ func (f *Function) FusedAttentionQKVProjection(x, wQKV, biasQ, biasK, biasV comp
 	}
 	e := &expr{f: f}
 	all := e.dot(x, wQKV, []int{s.Rank() - 1}, []int{0}, nil, nil)
+	if e.err != nil {
+		return nil, nil, nil, e.err
+	}
 	rows := e.shape(all).Dimensions[0]
 	part := func(from, n int, bias compute.Value) compute.Value {
 		y := e.op1(func(v compute.Value) (compute.Value, error) {

@@ -61,6 +61,10 @@ func init() {
 	combineBits[uint64](dtypes.Int64, dtypes.Uint64)
 	combineBits[uint8](dtypes.Bool)
 	identities[combineKey{And, dtypes.Bool}] = 1
+	for kind, as := range map[Kind]Kind{Max: Or, Min: And} { // false is less than true
+		combines[combineKey{kind, dtypes.Bool}] = combines[combineKey{as, dtypes.Bool}]
+		identities[combineKey{kind, dtypes.Bool}] = identities[combineKey{as, dtypes.Bool}]
+	}
 }
 
 // bitsOf returns the bytes of an element as a word.

@@ -100,6 +100,8 @@ func bools() {
 		compute.OpTypeLogicalAnd: binary(func(a, b bool) bool { return a && b }),
 		compute.OpTypeLogicalOr:  binary(func(a, b bool) bool { return a || b }),
 		compute.OpTypeLogicalXor: binary(func(a, b bool) bool { return a != b }),
+		compute.OpTypeMax:        binary(func(a, b bool) bool { return a || b }),
+		compute.OpTypeMin:        binary(func(a, b bool) bool { return a && b }),
 		compute.OpTypeLogicalNot: unary(func(a bool) bool { return !a }),
 		compute.OpTypeEqual:      equal[bool],
 		compute.OpTypeNotEqual:   notEqual[bool],
