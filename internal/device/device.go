@@ -7,6 +7,7 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/gobackend"
 
+	"github.com/weft-rl/weft/engine"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -18,10 +19,11 @@ var kinds = []struct {
 	name string
 	open func() (compute.Backend, error)
 }{
-	// GoMLX's Go backend, one operation after another: at the sizes of reinforcement learning the
-	// backend's own parallelism costs more than it brings, and runs of several
-	// seeds use the other cores.
-	{"cpu", func() (compute.Backend, error) { return gobackend.New("ops_sequential") }},
+	{"cpu", func() (compute.Backend, error) { return engine.New("") }}, // Weft's own engine
+	// GoMLX's Go backend, for comparison; one operation after another, because at
+	// the sizes of reinforcement learning its own parallelism costs more than it
+	// brings.
+	{"go", func() (compute.Backend, error) { return gobackend.New("ops_sequential") }},
 }
 
 // Open makes the device of that name.
