@@ -13,9 +13,10 @@ import (
 
 	"github.com/weft-rl/weft"
 	"github.com/weft-rl/weft/app"
+	"github.com/weft-rl/weft/internal/device"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(device.Tests{M: m}) }
 
 // outcome is how a command ended.
 type outcome struct {

@@ -19,7 +19,7 @@ import (
 	"github.com/weft-rl/weft/internal/metrics"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(device.Tests{M: m}) }
 
 // small is a short run of PPO: iterations of 4 environments x 16 steps.
 func small(t *testing.T, e env.Entry, steps int64, set ...string) Job {
