@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
@@ -18,6 +19,7 @@ func (s *Session) Train(ctx context.Context) (Result, error) {
 	if err := s.open(); err != nil {
 		return Result{}, err
 	}
+	defer runtime.KeepAlive(ballast())
 	err := s.train()
 	return s.result, errors.Join(err, s.close())
 }
