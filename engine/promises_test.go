@@ -64,6 +64,14 @@ func TestThreads(t *testing.T) {
 	}
 }
 
+// TestConvolutions: their bits do not depend on passes or threads either.
+func TestConvolutions(t *testing.T) {
+	want := outputs(t, bind(t, newBackend(t, "off=all,threads=1"), convnet, convnetArgs()))
+	for _, config := range []string{"", "threads=3", "off=epilogue", "off=tail"} {
+		equalBits(t, config, outputs(t, bind(t, newBackend(t, config), convnet, convnetArgs())), want)
+	}
+}
+
 // TestLevels: the same bits from every level of the kernels.
 func TestLevels(t *testing.T) {
 	best := kernel.Active()
