@@ -131,6 +131,71 @@ func TestAllocs(t *testing.T) {
 	}
 }
 
+// TestSwap: a state carried from run to run.
+func TestSwap(t *testing.T) {
+	x := tensors.FromFlatDataAndDimensions([]float32{1, 2}, 2)
+	call := bind(t, newBackend(t, ""), func(xs []*Node) []*Node { return []*Node{MulScalar(xs[0], 3)} }, []any{x})
+	for range 4 {
+		if err := call.Run(); err != nil {
+			t.Fatal(err)
+		}
+		if err := call.Swap(0, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := outputs(t, call)[0]; !slices.Equal(got, []float32{243, 486}) {
+		t.Errorf("got %v", got)
+	}
+	if err := call.Swap(1, 0); err == nil {
+		t.Error("there is no input 1")
+	}
+	call.Close()
+	if err := call.Run(); err == nil {
+		t.Error("a closed call ran")
+	}
+}
+
+// TestBind: wrong buffers are refused.
+func TestBind(t *testing.T) {
+	b, other := newBackend(t, ""), newBackend(t, "")
+	x := tensors.FromFlatDataAndDimensions([]float32{1, 2}, 2)
+	call := bind(t, b, func(xs []*Node) []*Node { return []*Node{Neg(xs[0])} }, []any{x})
+	buffer := func(b *Backend, n int) compute.Buffer {
+		buf, err := b.BufferFromFlatData(0, make([]float32, n), shapes.Make(dtypes.Float32, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return buf
+	}
+	in, gone := buffer(b, 2), buffer(b, 2)
+	if err := gone.Finalize(); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name     string
+		ins, out []compute.Buffer
+	}{
+		{"no inputs", nil, nil},
+		{"another backend", []compute.Buffer{buffer(other, 2)}, nil},
+		{"another shape", []compute.Buffer{buffer(b, 3)}, nil},
+		{"finalised", []compute.Buffer{gone}, nil},
+		{"output is input", []compute.Buffer{in}, []compute.Buffer{in}},
+		{"output of another shape", []compute.Buffer{in}, []compute.Buffer{buffer(b, 3)}},
+		{"too many outputs", []compute.Buffer{in}, []compute.Buffer{buffer(b, 2), buffer(b, 2)}},
+	}
+	for _, tt := range tests {
+		if _, err := call.exec.Bind(tt.ins, tt.out); err == nil {
+			t.Errorf("%s: bound", tt.name)
+		}
+	}
+	if err := call.SetInput(0, call.Outputs()[0]); err == nil {
+		t.Error("the output could become the input")
+	}
+	if err := call.SetInput(0, in); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestConcurrent: one executable, many goroutines.
 func TestConcurrent(t *testing.T) {
 	b := newBackend(t, "threads=2")
