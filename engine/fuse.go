@@ -30,10 +30,11 @@ func (c *cluster) elementwise() *ir.Node {
 	return c.nodes[0]
 }
 
-// regional reports whether a node can be part of a region. Broadcasts and transpositions count as copies with
-// strides, though only a region of their own.
+// regional reports whether a node can be part of a region. Broadcasts, and transpositions that keep their rows, count
+// as copies with strides, though only a region of their own.
 func regional(n *ir.Node) bool {
-	return ir.Elementwise(n.Op) || n.Op == compute.OpTypeBroadcastInDim || n.Op == compute.OpTypeTranspose
+	return ir.Elementwise(n.Op) || n.Op == compute.OpTypeBroadcastInDim ||
+		n.Op == compute.OpTypeTranspose && transpositionOf(n) == nil
 }
 
 // The limits of a region: with more nodes or temporaries than this, blocks would no longer stay in the first-level
