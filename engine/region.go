@@ -66,7 +66,10 @@ const (
 const blockElements = 1024
 
 // parallelCost is the least work, in rough nanoseconds, worth handing to another goroutine.
-const parallelCost = 20_000
+const parallelCost = 8000
+
+// flopsPerNano is what one core does in products, roughly.
+const flopsPerNano = 80
 
 // regionBuilder assembles a region.
 type regionBuilder struct {

@@ -143,7 +143,7 @@ type head struct {
 	width  int // of a row
 	before func(fr *frame)
 	rows   job // rows lo to hi
-	grain  int // rows worth a goroutine
+	cost   int // rough nanoseconds per thousand elements
 }
 
 func headWidth(n *ir.Node) int {
@@ -166,29 +166,27 @@ func (l *lowering) head(n *ir.Node, used int) (head, error) {
 	if n.Op == compute.OpTypeConvGeneral {
 		c := convOf(n)
 		rows, err := c.rows(l, n, used)
-		return head{c.features, func(*frame) {}, rows, c.patchRows()}, err
+		return head{c.features, func(*frame) {}, rows, 2 * c.patch * 1000 / flopsPerNano}, err
 	}
 	g := gemmOf(n)
 	p := g.float32s(l, n)
 	p.scratchOff = used
 	l.prog.scratch = max(l.prog.scratch, used+p.scratch*4)
-	_, grain := g.jobs()
-	return head{g.n, p.before, p.rows, grain}, nil
+	return head{g.n, p.before, p.rows, 2 * g.k * 1000 / flopsPerNano}, nil
 }
 
 // tiles makes the step of a region that has a head or tails.
 func (b *regionBuilder) tiles() (func(fr *frame), error) {
 	r, scratch := b.r, b.scratchRef()
-	grain := max(1, parallelCost*1000/max(r.cost*r.tile, 1))
 	h := head{width: 1, before: func(*frame) {}, rows: func(*frame, int, int, int) {}}
 	if n := b.c.head; n != nil {
 		var err error
 		if h, err = b.lowering.head(n, b.used); err != nil {
 			return nil, err
 		}
-		grain = max(1, h.grain*h.width/r.tile)
 		scratch.off += headScratch(n)
 	}
+	grain := max(1, parallelCost*1000/max((h.cost+r.cost)*r.tile, 1))
 	tails := b.tails(scratch)
 	perTile := r.tile / r.block
 	if r.parts > 0 {
