@@ -129,6 +129,9 @@ func (fu *fuser) append(n *ir.Node) {
 	if len(c.nodes) >= maxRegionNodes || tileOf(with) == 0 || fu.depends(c, own) || fu.around(own, c) {
 		return
 	}
+	if n := c.head; n != nil && headCost(n) > 4*parallelCost && n.Outputs[0].Size() < 4*tileOf(with) {
+		return // the tail's tiles would leave the head's work to one goroutine
+	}
 	c.nodes, c.tails = append(c.nodes, n), with.tails
 	fu.of[n] = c
 }

@@ -161,8 +161,10 @@ func (b *regionBuilder) shape() {
 func (b *regionBuilder) tile(least int) {
 	r := b.r
 	aim := 4 * blockElements
-	if b.c.head != nil {
-		aim = max(aim, min(headRows*r.cols, maxTile))
+	if n := b.c.head; n != nil {
+		// Few rows if each is a lot of work, so that there are tiles to share out.
+		rows := parallelCost * flopsPerNano / max(2*headDepth(n)*r.cols, 1) &^ 15
+		aim = min(min(max(rows, 16), headRows)*r.cols, maxTile)
 	}
 	r.tile = least * max(1, aim/least)
 	if r.parts > 0 {

@@ -153,6 +153,17 @@ func headWidth(n *ir.Node) int {
 	return gemmOf(n).n
 }
 
+// headDepth is how many multiply-adds an element of a head takes.
+func headDepth(n *ir.Node) int {
+	if n.Op == compute.OpTypeConvGeneral {
+		return convOf(n).patch
+	}
+	return gemmOf(n).k
+}
+
+// headCost is roughly how many nanoseconds a head takes.
+func headCost(n *ir.Node) int { return 2 * headDepth(n) * n.Outputs[0].Size() / flopsPerNano }
+
 // headScratch returns how much of the arena a head needs.
 func headScratch(n *ir.Node) int {
 	if n.Op == compute.OpTypeConvGeneral {
