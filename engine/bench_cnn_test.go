@@ -22,9 +22,13 @@ func nature(xs []*Node) []*Node {
 }
 
 func natureArgs(batch int) []any {
+	return imageArgs(append([][]int{{batch, 84, 84, 4}}, natureDims...))
+}
+
+func imageArgs(dims [][]int) []any {
 	r := rand.New(rand.NewPCG(1, 2))
 	var args []any
-	for _, d := range append([][]int{{batch, 84, 84, 4}}, natureDims...) {
+	for _, d := range dims {
 		x := make([]float32, product(d))
 		for i := range x {
 			x[i] = float32(r.NormFloat64()) / 16
@@ -33,6 +37,16 @@ func natureArgs(batch int) []any {
 	}
 	return args
 }
+
+// convnet is a small network of convolutions, and its loss's gradients.
+func convnet(xs []*Node) []*Node {
+	h := MaxScalar(Convolve(xs[0], xs[1]).Strides(4).NoPadding().Done(), 0)
+	h = MaxScalar(Convolve(h, xs[2]).Strides(2).NoPadding().Done(), 0)
+	l := ReduceAllSum(Square(h))
+	return append([]*Node{l}, Gradient(l, xs...)...)
+}
+
+func convnetArgs() []any { return imageArgs([][]int{{3, 28, 28, 4}, {8, 8, 4, 16}, {4, 4, 16, 8}}) }
 
 // BenchmarkNature is the network forward and backward.
 func BenchmarkNature(b *testing.B) {

@@ -85,6 +85,24 @@ func (c *Call) SetInput(i int, in compute.Buffer) error {
 	return nil
 }
 
+// Swap exchanges the buffers of input i and output j, which must have the same shape: what the last run computed is
+// what the next one reads. A training loop carries its weights this way without copying them.
+func (c *Call) Swap(i, j int) error {
+	if i < 0 || i >= len(c.inputs) || j < 0 || j >= len(c.outputs) {
+		return fmt.Errorf("input %d and output %d of %d and %d", i, j, len(c.inputs), len(c.outputs))
+	}
+	if in, out := c.inputs[i].shape, c.outputs[j].shape; !in.Equal(out) {
+		return fmt.Errorf("input %d is %s, output %d is %s", i, in, j, out)
+	}
+	for k, b := range c.inputs {
+		if k != i && b == c.inputs[i] {
+			return fmt.Errorf("inputs %d and %d are the same buffer", i, k)
+		}
+	}
+	c.inputs[i], c.outputs[j] = c.outputs[j], c.inputs[i]
+	return nil
+}
+
 // Run executes the computation on what the inputs hold now and overwrites the outputs.
 func (c *Call) Run() error {
 	if c.fr == nil {

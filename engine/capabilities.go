@@ -22,7 +22,8 @@ var capabilities = sync.OnceValue(func() compute.Capabilities {
 		compute.OpTypeParameter, compute.OpTypeConstant, compute.OpTypeBroadcastInDim, compute.OpTypeTranspose,
 		compute.OpTypeCall, compute.OpTypeDot, compute.OpTypeFusedSoftmax, compute.OpTypeFusedGelu,
 		compute.OpTypeFusedLayerNorm, compute.OpTypeFusedDense, compute.OpTypeFusedScaledDotProductAttention,
-		compute.OpTypeFusedAttentionQKVProjection,
+		compute.OpTypeFusedAttentionQKVProjection, compute.OpTypeBatchNormForInference,
+		compute.OpTypeBatchNormForTraining, compute.OpTypeBatchNormGradient,
 	} {
 		c.Operations[op] = true
 	}

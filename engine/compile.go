@@ -177,8 +177,8 @@ var lowerings = map[compute.OpType]how{}
 
 // scratchBytes returns how much of the arena a cluster needs besides its values.
 func scratchBytes(c *cluster) int {
-	if c.dot != nil {
-		return (dotScratch(c.dot)+alignment-1)&^(alignment-1) + tailScratch(c.tails)
+	if c.head != nil {
+		return headScratch(c.head) + tailScratch(c.tails)
 	}
 	if len(c.tails) > 0 {
 		return tailScratch(c.tails)

@@ -7,13 +7,11 @@ package engine
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/gomlx/compute"
 	_ "github.com/gomlx/compute/gobackend"
 	. "github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/core/tensors"
 )
 
 // TestDifferential compares random graphs with GoMLX's own backend.
@@ -56,36 +54,19 @@ func FuzzDifferential(f *testing.F) {
 
 // TestGradients32 compares the float32 gradients, which take other kernels, with GoMLX's own backend.
 func TestGradients32(t *testing.T) {
-	conv := func(xs []*Node) []*Node {
-		h := MaxScalar(Convolve(xs[0], xs[1]).Strides(4).NoPadding().Done(), 0)
-		h = MaxScalar(Convolve(h, xs[2]).Strides(2).NoPadding().Done(), 0)
-		l := ReduceAllSum(Square(h))
-		return append([]*Node{l}, Gradient(l, xs...)...)
-	}
-	inputs := func() (args []any) {
-		r := rand.New(rand.NewPCG(8, 9))
-		for _, d := range [][]int{{3, 28, 28, 4}, {8, 8, 4, 16}, {4, 4, 16, 8}} {
-			x := make([]float32, product(d))
-			for i := range x {
-				x[i] = float32(r.NormFloat64()) / 8
-			}
-			args = append(args, tensors.FromFlatDataAndDimensions(x, d...))
-		}
-		return args
-	}
 	other, err := compute.NewWithConfig("go:ops_sequential")
 	if err != nil {
 		t.Fatal(err)
 	}
-	exec, err := NewExec(other, conv)
+	exec, err := NewExec(other, convnet)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := exec.Call(inputs()...)
+	want, err := exec.Call(convnetArgs()...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := run(t, newBackend(t, ""), conv, inputs()...)
+	got := run(t, newBackend(t, ""), convnet, convnetArgs()...)
 	for i := range want {
 		w, g := f32(t, want[i]), f32(t, got[i])
 		for j := range w {

@@ -39,6 +39,6 @@
 //
 // # What is not there
 //
-// Complex numbers, FFT, the quantised operations, batch normalisation as one operation, dynamic axes, sharding and
-// more than one device. They return upstream's not-implemented error.
+// Complex numbers, FFT, the quantised operations and sub-byte types, dynamic axes, sharding and more than one device.
+// They return upstream's not-implemented error.
 package engine

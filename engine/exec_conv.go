@@ -52,6 +52,17 @@ func (c *conv) patchRows() int {
 
 func convGeneral(l *lowering, n *ir.Node) (func(fr *frame), error) {
 	c := convOf(n)
+	work, err := c.rows(l, n, 0)
+	if err != nil {
+		return nil, err
+	}
+	total, grain := c.batch*c.positions, c.patchRows()
+	return func(fr *frame) { fr.workers.run(fr, work, total, grain) }, nil
+}
+
+// rows returns the job that computes output positions lo to hi, with what lies beyond the first used bytes of the
+// worker's scratch.
+func (c *conv) rows(l *lowering, n *ir.Node, used int) (job, error) {
 	t, ok := loops.Of(n.Inputs[0].DType())
 	if !ok {
 		return nil, notImplemented(n)
@@ -60,45 +71,45 @@ func convGeneral(l *lowering, n *ir.Node) (func(fr *frame), error) {
 	patches := (rows*c.patch*c.size + alignment - 1) &^ (alignment - 1)
 	in, k, out := l.at(n.Inputs[0]), l.at(n.Inputs[1]), l.at(n.Outputs[0])
 	perGroup := c.features / c.groups
-	multiply := func(fr *frame, p, b, cc unsafe.Pointer, m, worker int) {
+	multiply := func(_, p, b, cc unsafe.Pointer, m int) {
 		t.Product(m, perGroup, c.patch, p, c.patch, 1, b, c.features, 1, cc, c.features)
 	}
+	need := patches
 	if n.Inputs[0].DType() == dtypes.Float32 {
-		multiply = c.product32(l, rows, patches)
+		multiply, need = c.product32(rows, patches)
 	}
-	l.prog.scratch = max(l.prog.scratch, patches)
-	total := c.batch * c.positions
-	work := func(fr *frame, lo, hi, worker int) {
-		buf := fr.scratch[worker]
+	l.prog.scratch = max(l.prog.scratch, used+need)
+	return func(fr *frame, lo, hi, worker int) {
+		buf := unsafe.Add(fr.scratch[worker], used)
+		rest := unsafe.Add(buf, patches)
 		for g := range c.groups {
 			for r := lo; r < hi; r += rows {
 				m := min(rows, hi-r)
 				for i := range m {
 					c.row(unsafe.Add(buf, i*c.patch*c.size), fr.at(in), g, r+i)
 				}
-				multiply(fr, buf, unsafe.Add(fr.at(k), g*perGroup*c.size),
-					unsafe.Add(fr.at(out), (r*c.features+g*perGroup)*c.size), m, worker)
+				multiply(rest, buf, unsafe.Add(fr.at(k), g*perGroup*c.size),
+					unsafe.Add(fr.at(out), (r*c.features+g*perGroup)*c.size), m)
 			}
 		}
-	}
-	return func(fr *frame) { fr.workers.run(fr, work, total, rows) }, nil
+	}, nil
 }
 
-// product32 multiplies rows of patches with the kernel.
-func (c *conv) product32(l *lowering, rows, patches int) func(fr *frame, p, b, cc unsafe.Pointer, m, worker int) {
+// product32 returns the function that multiplies rows of patches with the kernel, and how much scratch it and the
+// patches before it take.
+func (c *conv) product32(rows, patches int) (func(rest, p, b, cc unsafe.Pointer, m int), int) {
 	n := c.features / c.groups
 	shape := kernel.Gemm32{M: rows, N: n, K: c.patch, LDA: c.patch, LDB: c.features, LDC: c.features}
 	need := shape.Scratch()
-	l.prog.scratch = max(l.prog.scratch, patches+need*4)
-	return func(fr *frame, p, b, cc unsafe.Pointer, m, worker int) {
+	return func(rest, p, b, cc unsafe.Pointer, m int) {
 		g := kernel.Gemm32{M: m, N: n, K: c.patch, LDA: c.patch, LDB: c.features, LDC: c.features,
 			A: unsafe.Slice((*float32)(p), m*c.patch),
 			B: unsafe.Slice((*float32)(b), max(0, (c.patch-1)*c.features+n)),
 			C: unsafe.Slice((*float32)(cc), max(0, (m-1)*c.features+n))}
-		if err := g.Run(unsafe.Slice((*float32)(unsafe.Add(fr.scratch[worker], patches)), need)); err != nil {
+		if err := g.Run(unsafe.Slice((*float32)(rest), need)); err != nil {
 			panic(fmt.Sprintf("engine: a planned convolution does not fit: %v", err))
 		}
-	}
+	}, patches + need*4
 }
 
 // row writes out the patch of output position r (batch, then spatial) for group g.

@@ -209,8 +209,7 @@ func dotGeneral(l *lowering, n *ir.Node) (func(fr *frame), error) {
 
 // jobs returns how many rows the products of the batch have together, and how many of them are worth a goroutine.
 func (g *gemm) jobs() (rows, grain int) {
-	const flops = 1 << 20
-	grain = max(16, flops/max(2*g.n*g.k, 1)) &^ 15
+	grain = (parallelCost*flopsPerNano/max(2*g.n*g.k, 1) + 15) &^ 15
 	return g.batch * g.m, max(grain, 16)
 }
 

@@ -78,6 +78,9 @@ func (w *walk) index(i int) (off int) {
 }
 
 func gather(l *lowering, n *ir.Node) (func(fr *frame), error) {
+	if r := rowGatherOf(n); r != nil {
+		return r.build(l, n), nil
+	}
 	g := n.Attr.(ir.Gather)
 	in, out := n.Inputs[0], n.Outputs[0]
 	operand, dims := in.Shape.Dimensions, out.Shape.Dimensions

@@ -199,6 +199,11 @@ func argMinMax(l *lowering, n *ir.Node) (func(fr *frame), error) {
 	if length == 0 {
 		count = 0
 	}
+	if in.DType() == dtypes.Float32 && out.DType() == dtypes.Int32 && inner == 1 {
+		return func(fr *frame) {
+			kernel.ArgRows32(view[int32](fr, to, count), view[float32](fr, from, count*length), count, length, a.IsMin)
+		}, nil
+	}
 	return func(fr *frame) {
 		dst, src := fr.at(to), fr.at(from)
 		for i := range count {

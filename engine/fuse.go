@@ -10,10 +10,10 @@ import (
 )
 
 // cluster is what becomes one step: a single node, or a region of elementwise nodes of the same dimensions that run
-// block by block, perhaps on the rows of a matrix product as they come, and perhaps handing them to reductions.
+// block by block, perhaps on the rows of a product or convolution as they come, and perhaps handing them to reductions.
 type cluster struct {
 	nodes []*ir.Node
-	dot   *ir.Node   // the product at the head of a region, if any; it is among the nodes too
+	head  *ir.Node   // the product or convolution whose rows the region finishes, if any; it is among the nodes too
 	tails []*ir.Node // the reductions of what the region computes; they are among the nodes too
 }
 
@@ -23,17 +23,18 @@ func (c *cluster) region() bool { return len(c.nodes) > 1 || regional(c.nodes[0]
 // elementwise returns a node whose output has the dimensions of the region.
 func (c *cluster) elementwise() *ir.Node {
 	for _, n := range c.nodes {
-		if n != c.dot && !slices.Contains(c.tails, n) {
+		if n != c.head && !slices.Contains(c.tails, n) {
 			return n
 		}
 	}
 	return c.nodes[0]
 }
 
-// regional reports whether a node can be part of a region. Broadcasts and transpositions count as copies with
-// strides, though only a region of their own.
+// regional reports whether a node can be part of a region. Broadcasts, and transpositions that keep their rows, count
+// as copies with strides, though only a region of their own.
 func regional(n *ir.Node) bool {
-	return ir.Elementwise(n.Op) || n.Op == compute.OpTypeBroadcastInDim || n.Op == compute.OpTypeTranspose
+	return ir.Elementwise(n.Op) || n.Op == compute.OpTypeBroadcastInDim ||
+		n.Op == compute.OpTypeTranspose && transpositionOf(n) == nil
 }
 
 // The limits of a region: with more nodes or temporaries than this, blocks would no longer stay in the first-level
@@ -99,7 +100,7 @@ func (fu *fuser) foldable(n *ir.Node) bool {
 }
 
 // merge joins every elementwise node with the regions that use it, last first: what is cheap to compute is computed
-// where it is needed rather than stored. A product then becomes the head of the region that uses it.
+// where it is needed rather than stored. A product or convolution becomes the head of the region that uses it.
 func (fu *fuser) merge(s settings) {
 	for _, n := range slices.Backward(fu.f.Nodes) {
 		if !ir.Elementwise(n.Op) && !(s.on("epilogue") && epilogued(n)) {
@@ -124,9 +125,12 @@ func (fu *fuser) append(n *ir.Node) {
 		return
 	}
 	c, own := fu.of[n.Inputs[0].Node], fu.of[n]
-	with := &cluster{dot: c.dot, tails: append(slices.Clone(c.tails), n)}
+	with := &cluster{head: c.head, tails: append(slices.Clone(c.tails), n)}
 	if len(c.nodes) >= maxRegionNodes || tileOf(with) == 0 || fu.depends(c, own) || fu.around(own, c) {
 		return
+	}
+	if n := c.head; n != nil && headCost(n) > 4*parallelCost && n.Outputs[0].Size() < 4*tileOf(with) {
+		return // the tail's tiles would leave the head's work to one goroutine
 	}
 	c.nodes, c.tails = append(c.nodes, n), with.tails
 	fu.of[n] = c
@@ -141,21 +145,22 @@ func (fu *fuser) depends(c, p *cluster) bool {
 
 func sameDims(a, b *ir.Value) bool { return a.Shape.EqualDimensions(b.Shape) }
 
-// epilogued reports whether a node can be the head of a region: a product that is made row by row.
+// epilogued reports whether a node can be the head of a region: it is made row by row.
 func epilogued(n *ir.Node) bool {
-	return n.Op == compute.OpTypeDotGeneral && n.Outputs[0].DType() == dtypes.Float32 && n.Outputs[0].Size() > 0
+	return (n.Op == compute.OpTypeDotGeneral || n.Op == compute.OpTypeConvGeneral) &&
+		n.Outputs[0].DType() == dtypes.Float32 && n.Outputs[0].Size() > 0
 }
 
 func (fu *fuser) join(p, n *cluster) {
 	if len(p.nodes)+len(n.nodes) > maxRegionNodes {
 		return
 	}
-	head := p.dot
+	head := p.head
 	for _, c := range []*cluster{p, n} {
 		if d := c.nodes[0]; len(c.nodes) == 1 && epilogued(d) {
 			head = d
-		} else if c.dot != nil {
-			head = c.dot
+		} else if c.head != nil {
+			head = c.head
 		}
 	}
 	if countHeads(p)+countHeads(n) > 1 || head != nil && fu.feeds(p, n, head) || fu.viewed(p, n) || fu.around(p, n) || fu.around(n, p) {
@@ -163,22 +168,22 @@ func (fu *fuser) join(p, n *cluster) {
 	}
 	p.nodes = append(p.nodes, n.nodes...)
 	slices.SortFunc(p.nodes, func(a, b *ir.Node) int { return a.ID - b.ID })
-	p.dot = head
+	p.head = head
 	for _, m := range n.nodes {
 		fu.of[m] = p
 	}
 }
 
 func countHeads(c *cluster) int {
-	if c.dot != nil || epilogued(c.nodes[0]) {
+	if c.head != nil || epilogued(c.nodes[0]) {
 		return 1
 	}
 	return 0
 }
 
-// feeds reports whether an operand of the product would come from the region it is to be the head of.
-func (fu *fuser) feeds(p, n *cluster, dot *ir.Node) bool {
-	for _, v := range dot.Inputs {
+// feeds reports whether an operand of the head would come from the region it is to be the head of.
+func (fu *fuser) feeds(p, n *cluster, head *ir.Node) bool {
+	for _, v := range head.Inputs {
 		if q := fu.of[fu.producer(v)]; q != nil && (q == p || q == n) {
 			return true
 		}

@@ -29,6 +29,10 @@ func TestGradients(t *testing.T) {
 			d := Sub(xs[0], mean)
 			return Mul(Div(d, Sqrt(AddScalar(ReduceAndKeep(Square(d), ReduceMean, -1), 1e-3))), ExpandAxes(xs[1], 0))
 		}},
+		{"batch norm", [][]int{{5, 3}, {3}, {3}}, func(xs []*Node) *Node {
+			y, _, _ := InternalBatchNormForTraining(xs[0], xs[1], xs[2], 1e-3, 1)
+			return Mul(y, Sin(xs[0]))
+		}},
 		{"log softmax", [][]int{{4, 5}}, func(xs []*Node) *Node {
 			return Mul(LogSoftmax(xs[0]), Sin(xs[0]))
 		}},

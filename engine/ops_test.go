@@ -135,6 +135,20 @@ func shapeCases() []opCase {
 			}
 			return f.Gather(ps[0], at, 1, []int{1, 2}, []int{0}, []int{0}, []int{1, 3, 2}, false)
 		}},
+		{"gather of single elements", allTypes, [][]int{{6}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
+			at, err := f.Constant([]int64{5, -3, 9, 2}, 2, 2, 1)
+			if err != nil {
+				return nil, err
+			}
+			return f.Gather(ps[0], at, 2, nil, []int{0}, []int{0}, []int{1}, false)
+		}},
+		{"gather of windows", allTypes, [][]int{{6, 4}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
+			at, err := f.Constant([]uint8{1, 2, 3, 0}, 2, 2)
+			if err != nil {
+				return nil, err
+			}
+			return f.Gather(ps[0], at, 0, []int{0, 2}, nil, []int{1, 0}, []int{2, 2}, false)
+		}},
 		{"scatter", floatTypes[:2], [][]int{{6, 3}, {3, 3}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
 			at, err := f.Constant([]int32{5, 0, 5}, 3, 1)
 			if err != nil {

@@ -236,11 +236,11 @@ func (p *planner) values() {
 
 // inMemory reports whether v is read outside its cluster, or is the output of a single node.
 func (p *planner) inMemory(c *cluster, v *ir.Value) bool {
-	return len(c.nodes) == 1 || p.died[v] > p.born[v] || v.Node == c.dot || slices.Contains(c.tails, v.Node)
+	return len(c.nodes) == 1 || p.died[v] > p.born[v] || v.Node == c.head || slices.Contains(c.tails, v.Node)
 }
 
 func (p *planner) place(i int, c *cluster, v *ir.Value) {
-	if v.Node == c.dot && p.died[v] == i {
+	if v.Node == c.head && p.died[v] == i {
 		// The product goes where the region will put its own result, if that already has a place.
 		for _, n := range c.nodes {
 			w := n.Outputs[0]
@@ -250,7 +250,7 @@ func (p *planner) place(i int, c *cluster, v *ir.Value) {
 			}
 		}
 	}
-	if p.s.on("inplace") && v.Node != c.dot {
+	if p.s.on("inplace") && v.Node != c.head {
 		for _, in := range p.overwritable(c, v) {
 			if s := p.store[in]; p.died[in] == i && s != nil && s.arena && s.bytes == v.Bytes() && s.last == i && s.over <= i {
 				s.last, s.over = p.died[v], i+1

@@ -16,12 +16,12 @@ func (p *planner) check() error {
 		if s := p.scratch[i]; s != nil {
 			c.write(nil, s.ref, s.bytes)
 		}
-		if cl.dot != nil {
-			c.write(cl.dot.Outputs[0], p.at(cl.dot.Outputs[0]), cl.dot.Outputs[0].Bytes())
+		if cl.head != nil {
+			c.write(cl.head.Outputs[0], p.at(cl.head.Outputs[0]), cl.head.Outputs[0].Bytes())
 		}
 		for _, n := range cl.nodes {
 			for _, v := range n.Outputs {
-				if s := p.store[v]; s != nil && n != cl.dot {
+				if s := p.store[v]; s != nil && n != cl.head {
 					c.write(v, p.at(v), v.Bytes())
 				}
 			}

@@ -64,6 +64,14 @@ func TestThreads(t *testing.T) {
 	}
 }
 
+// TestConvolutions: their bits do not depend on passes or threads either.
+func TestConvolutions(t *testing.T) {
+	want := outputs(t, bind(t, newBackend(t, "off=all,threads=1"), convnet, convnetArgs()))
+	for _, config := range []string{"", "threads=3", "off=epilogue", "off=tail"} {
+		equalBits(t, config, outputs(t, bind(t, newBackend(t, config), convnet, convnetArgs())), want)
+	}
+}
+
 // TestLevels: the same bits from every level of the kernels.
 func TestLevels(t *testing.T) {
 	best := kernel.Active()
@@ -120,6 +128,71 @@ func TestAllocs(t *testing.T) {
 	}, []any{tensors.FromFlatDataAndDimensions(make([]float32, 40), 10, 4)})
 	if n := testing.AllocsPerRun(10, func() { _ = loop.Run() }); n != 0 {
 		t.Errorf("loop: %v allocations", n)
+	}
+}
+
+// TestSwap: a state carried from run to run.
+func TestSwap(t *testing.T) {
+	x := tensors.FromFlatDataAndDimensions([]float32{1, 2}, 2)
+	call := bind(t, newBackend(t, ""), func(xs []*Node) []*Node { return []*Node{MulScalar(xs[0], 3)} }, []any{x})
+	for range 4 {
+		if err := call.Run(); err != nil {
+			t.Fatal(err)
+		}
+		if err := call.Swap(0, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := outputs(t, call)[0]; !slices.Equal(got, []float32{243, 486}) {
+		t.Errorf("got %v", got)
+	}
+	if err := call.Swap(1, 0); err == nil {
+		t.Error("there is no input 1")
+	}
+	call.Close()
+	if err := call.Run(); err == nil {
+		t.Error("a closed call ran")
+	}
+}
+
+// TestBind: wrong buffers are refused.
+func TestBind(t *testing.T) {
+	b, other := newBackend(t, ""), newBackend(t, "")
+	x := tensors.FromFlatDataAndDimensions([]float32{1, 2}, 2)
+	call := bind(t, b, func(xs []*Node) []*Node { return []*Node{Neg(xs[0])} }, []any{x})
+	buffer := func(b *Backend, n int) compute.Buffer {
+		buf, err := b.BufferFromFlatData(0, make([]float32, n), shapes.Make(dtypes.Float32, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return buf
+	}
+	in, gone := buffer(b, 2), buffer(b, 2)
+	if err := gone.Finalize(); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name     string
+		ins, out []compute.Buffer
+	}{
+		{"no inputs", nil, nil},
+		{"another backend", []compute.Buffer{buffer(other, 2)}, nil},
+		{"another shape", []compute.Buffer{buffer(b, 3)}, nil},
+		{"finalised", []compute.Buffer{gone}, nil},
+		{"output is input", []compute.Buffer{in}, []compute.Buffer{in}},
+		{"output of another shape", []compute.Buffer{in}, []compute.Buffer{buffer(b, 3)}},
+		{"too many outputs", []compute.Buffer{in}, []compute.Buffer{buffer(b, 2), buffer(b, 2)}},
+	}
+	for _, tt := range tests {
+		if _, err := call.exec.Bind(tt.ins, tt.out); err == nil {
+			t.Errorf("%s: bound", tt.name)
+		}
+	}
+	if err := call.SetInput(0, call.Outputs()[0]); err == nil {
+		t.Error("the output could become the input")
+	}
+	if err := call.SetInput(0, in); err != nil {
+		t.Error(err)
 	}
 }
 

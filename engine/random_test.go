@@ -28,6 +28,9 @@ type grower struct {
 	dynamic bool // use what upstream's backend lacks or does otherwise
 }
 
+var specials = []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 0,
+	float32(math.Copysign(0, -1)), 1e-40, -1e-45, math.MaxFloat32}
+
 // emptyShapes has zero-sized axes too, which upstream's backend does not survive.
 var emptyShapes = append([][]int{{0, 7}, {5, 0}, {0}}, growShapes...)
 
@@ -510,6 +513,9 @@ func (g *grower) arguments(t testing.TB, b compute.Backend) []compute.Buffer {
 			data := make([]float32, s.Size())
 			for i := range data {
 				data[i] = float32(r.NormFloat64())
+				if g.dynamic && r.IntN(20) == 0 {
+					data[i] = specials[r.IntN(len(specials))]
+				}
 			}
 			flat = data
 		}

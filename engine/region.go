@@ -66,7 +66,10 @@ const (
 const blockElements = 1024
 
 // parallelCost is the least work, in rough nanoseconds, worth handing to another goroutine.
-const parallelCost = 20_000
+const parallelCost = 8000
+
+// flopsPerNano is what one core does in products, roughly.
+const flopsPerNano = 80
 
 // regionBuilder assembles a region.
 type regionBuilder struct {
@@ -95,7 +98,7 @@ func (l *lowering) region(c *cluster) (step, error) {
 		}
 	}
 	for i, n := range c.nodes {
-		if n == c.dot || slices.Contains(c.tails, n) {
+		if n == c.head || slices.Contains(c.tails, n) {
 			continue
 		}
 		if err := b.node(i, n); err != nil {
@@ -108,7 +111,8 @@ func (l *lowering) region(c *cluster) (step, error) {
 		return step{}, fmt.Errorf("a region of %d operands", len(r.operands))
 	}
 	if r.tile > 0 {
-		return step{b.describe(), b.tiles()}, nil
+		run, err := b.tiles()
+		return step{b.describe(), run}, err
 	}
 	grain := max(1, parallelCost*1000/max(r.cost*r.block, 1))
 	blocks := r.blocks()
@@ -129,15 +133,15 @@ func (b *regionBuilder) shape() {
 	r := b.r
 	r.cols, r.block = r.size, min(blockElements, max(r.size, 1))
 	least := 1
-	if b.c.dot != nil || len(b.c.tails) > 0 {
+	if b.c.head != nil || len(b.c.tails) > 0 {
 		least = tileOf(b.c)
 	}
 	rows := b.repeating()
 	if rows > 0 && lcm(least, rows) > maxTile && least > 1 && least%rows != 0 {
 		rows = 0 // read such operands element by element instead
 	}
-	if b.c.dot != nil {
-		rows = gemmOf(b.c.dot).n
+	if b.c.head != nil {
+		rows = headWidth(b.c.head)
 	}
 	if rows > 0 && r.size > 0 {
 		r.cols = rows
@@ -148,7 +152,7 @@ func (b *regionBuilder) shape() {
 			r.block = min(blockElements/rows*rows, r.size)
 		}
 	}
-	if b.c.dot != nil || len(b.c.tails) > 0 {
+	if b.c.head != nil || len(b.c.tails) > 0 {
 		b.tile(lcm(least, max(rows, 1)))
 	}
 }
@@ -157,8 +161,10 @@ func (b *regionBuilder) shape() {
 func (b *regionBuilder) tile(least int) {
 	r := b.r
 	aim := 4 * blockElements
-	if b.c.dot != nil {
-		aim = max(aim, min(headRows*r.cols, maxTile))
+	if n := b.c.head; n != nil {
+		// Few rows if each is a lot of work, so that there are tiles to share out.
+		rows := parallelCost * flopsPerNano / max(2*headDepth(n)*r.cols, 1) &^ 15
+		aim = min(min(max(rows, 16), headRows)*r.cols, maxTile)
 	}
 	r.tile = least * max(1, aim/least)
 	if r.parts > 0 {
@@ -180,7 +186,7 @@ func (b *regionBuilder) tile(least int) {
 // repeating returns the length of the rows by which operands repeat, 0 if none does.
 func (b *regionBuilder) repeating() int {
 	for _, n := range b.c.nodes {
-		if n == b.c.dot || slices.Contains(b.c.tails, n) {
+		if n == b.c.head || slices.Contains(b.c.tails, n) {
 			continue
 		}
 		for _, v := range n.Inputs {
@@ -337,7 +343,7 @@ func (b *regionBuilder) reduced(v *ir.Value) bool {
 // release frees the temporary of a member that node i was the last to read. Filled temporaries stay: they serve
 // every block.
 func (b *regionBuilder) release(i int, v *ir.Value) {
-	if v.Node == b.c.dot || !slices.Contains(b.c.nodes, v.Node) || b.lastRead[v] != i {
+	if v.Node == b.c.head || !slices.Contains(b.c.nodes, v.Node) || b.lastRead[v] != i {
 		return
 	}
 	o := b.r.operands[b.operand[v]]
@@ -376,8 +382,8 @@ func (b *regionBuilder) describe() string {
 			*list = append(*list, name)
 		}
 	}
-	if d := b.c.dot; d != nil {
-		b.text = append([]string{"DotGeneral"}, b.text...)
+	if d := b.c.head; d != nil {
+		b.text = append([]string{d.Op.String()}, b.text...)
 		written[b.operand[d.Outputs[0]]] = true
 		for _, v := range d.Inputs {
 			add(&ins, b.prog.name(b.at(v))+":"+ir.ShapeText(v))
@@ -438,7 +444,7 @@ func regionInPlace(c *cluster, v *ir.Value, folded map[*ir.Node]bool) []*ir.Valu
 	if !ir.Elementwise(v.Node.Op) {
 		return nil
 	}
-	if c.dot != nil && slices.Contains(c.dot.Inputs, v) {
+	if c.head != nil && slices.Contains(c.head.Inputs, v) {
 		return nil
 	}
 	at := slices.Index(c.nodes, v.Node)
@@ -446,8 +452,8 @@ func regionInPlace(c *cluster, v *ir.Value, folded map[*ir.Node]bool) []*ir.Valu
 	var ins []*ir.Value
 	for i, n := range c.nodes {
 		for _, in := range n.Inputs {
-			member := slices.Contains(c.nodes, in.Node) && in.Node != c.dot
-			if folded[in.Node] || member || n == c.dot || slices.Contains(c.tails, n) || in.DType().Size() != v.DType().Size() {
+			member := slices.Contains(c.nodes, in.Node) && in.Node != c.head
+			if folded[in.Node] || member || n == c.head || slices.Contains(c.tails, n) || in.DType().Size() != v.DType().Size() {
 				continue
 			}
 			if _, ok := last[in]; !ok {

@@ -3,13 +3,14 @@ package engine
 import (
 	"unsafe"
 
+	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 
 	"github.com/weft-rl/weft/engine/internal/kernel"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// A region with a product at its head or reductions at its tail runs tile by tile: the product's rows of a tile, the
+// A region with a head or reductions at its tail runs tile by tile: the head's rows of a tile, the
 // region's blocks, then the reductions, which take the tile's elements while they are in the cache. Partial results
 // are joined at the end in the order that the reduction by itself has, so the bits are the same.
 
@@ -49,8 +50,8 @@ func lcm(a, b int) int {
 // tileOf returns the least tile of a cluster, 0 if its parts do not go together.
 func tileOf(c *cluster) int {
 	tile := 1
-	if c.dot != nil {
-		tile = gemmOf(c.dot).n
+	if c.head != nil {
+		tile = headWidth(c.head)
 	}
 	for _, n := range c.tails {
 		if tile = lcm(tile, tailUnit(n)); tile > maxTile {
@@ -137,23 +138,66 @@ func (t *tail) finish(fr *frame) {
 // finishes at a time anyhow.
 const headRows = 96
 
-// tiles makes the step of a region that has a head or tails.
-func (b *regionBuilder) tiles() func(fr *frame) {
-	r, l := b.r, b.lowering
-	scratch := l.scratchRef()
-	var p *product32
-	grain := max(1, parallelCost*1000/max(r.cost*r.tile, 1))
-	width := 1
-	if b.c.dot != nil {
-		g := gemmOf(b.c.dot)
-		p = g.float32s(l, b.c.dot)
-		p.scratchOff = b.used
-		l.prog.scratch = max(l.prog.scratch, p.scratchOff+p.scratch*4)
-		_, rows := g.jobs()
-		width = g.n
-		grain = max(1, rows*g.n/r.tile)
-		scratch.off += (dotScratch(b.c.dot) + alignment - 1) &^ (alignment - 1)
+// head makes the rows that a region finishes.
+type head struct {
+	width  int // of a row
+	before func(fr *frame)
+	rows   job // rows lo to hi
+	cost   int // rough nanoseconds per thousand elements
+}
+
+func headWidth(n *ir.Node) int {
+	if n.Op == compute.OpTypeConvGeneral {
+		return convOf(n).features
 	}
+	return gemmOf(n).n
+}
+
+// headDepth is how many multiply-adds an element of a head takes.
+func headDepth(n *ir.Node) int {
+	if n.Op == compute.OpTypeConvGeneral {
+		return convOf(n).patch
+	}
+	return gemmOf(n).k
+}
+
+// headCost is roughly how many nanoseconds a head takes.
+func headCost(n *ir.Node) int { return 2 * headDepth(n) * n.Outputs[0].Size() / flopsPerNano }
+
+// headScratch returns how much of the arena a head needs.
+func headScratch(n *ir.Node) int {
+	if n.Op == compute.OpTypeConvGeneral {
+		return 0
+	}
+	return (dotScratch(n) + alignment - 1) &^ (alignment - 1)
+}
+
+// head lowers the head of the region; used bytes of each worker's scratch are the region's.
+func (l *lowering) head(n *ir.Node, used int) (head, error) {
+	if n.Op == compute.OpTypeConvGeneral {
+		c := convOf(n)
+		rows, err := c.rows(l, n, used)
+		return head{c.features, func(*frame) {}, rows, 2 * c.patch * 1000 / flopsPerNano}, err
+	}
+	g := gemmOf(n)
+	p := g.float32s(l, n)
+	p.scratchOff = used
+	l.prog.scratch = max(l.prog.scratch, used+p.scratch*4)
+	return head{g.n, p.before, p.rows, 2 * g.k * 1000 / flopsPerNano}, nil
+}
+
+// tiles makes the step of a region that has a head or tails.
+func (b *regionBuilder) tiles() (func(fr *frame), error) {
+	r, scratch := b.r, b.scratchRef()
+	h := head{width: 1, before: func(*frame) {}, rows: func(*frame, int, int, int) {}}
+	if n := b.c.head; n != nil {
+		var err error
+		if h, err = b.lowering.head(n, b.used); err != nil {
+			return nil, err
+		}
+		scratch.off += headScratch(n)
+	}
+	grain := max(1, parallelCost*1000/max((h.cost+r.cost)*r.tile, 1))
 	tails := b.tails(scratch)
 	perTile := r.tile / r.block
 	if r.parts > 0 {
@@ -167,9 +211,7 @@ func (b *regionBuilder) tiles() func(fr *frame) {
 		for i := lo; i < hi; i++ {
 			start := i * r.tile
 			n := min(r.tile, r.size-start)
-			if p != nil {
-				p.rows(fr, start/width, (start+n)/width, worker)
-			}
+			h.rows(fr, start/h.width, (start+n)/h.width, worker)
 			r.do(fr, &base, mine, i*perTile, min((i+1)*perTile, blocks), start)
 			for j := range tails {
 				tails[j].take(fr, mine, start, n)
@@ -178,12 +220,10 @@ func (b *regionBuilder) tiles() func(fr *frame) {
 	})
 	count := (r.size + r.tile - 1) / r.tile
 	return func(fr *frame) {
-		if p != nil {
-			p.before(fr)
-		}
+		h.before(fr)
 		fr.workers.run(fr, work, count, grain)
 		for j := range tails {
 			tails[j].finish(fr)
 		}
-	}
+	}, nil
 }

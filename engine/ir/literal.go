@@ -35,7 +35,7 @@ func BytesOf(flat any) []byte {
 	return unsafe.Slice((*byte)(v.UnsafePointer()), v.Len()*int(v.Type().Elem().Size()))
 }
 
-// Slice returns data as a flat slice of the Go type of dtype, sharing its memory.
+// FlatSlice returns data as a flat slice of the Go type of dtype, sharing its memory.
 func FlatSlice(dtype dtypes.DType, data []byte) any {
 	n := len(data) / dtype.Size()
 	if n == 0 {

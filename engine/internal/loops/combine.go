@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"fmt"
 	"math"
 	"unsafe"
 
@@ -210,15 +211,21 @@ func product[T number](m, n, k int, a unsafe.Pointer, ai, ak int, b unsafe.Point
 
 // product64 is one chain of fused multiply-adds for each element, as the kernels' products are.
 func product64(m, n, k int, a unsafe.Pointer, ai, ak int, b unsafe.Pointer, bk, bj int, c unsafe.Pointer, ldc int) {
-	for i := range m {
-		row := of[float64](unsafe.Pointer(at2[float64](c, i*ldc)), n)
-		clear(row)
-		for p := range k {
-			x := *at2[float64](a, i*ai+p*ak)
-			for j := range row {
-				row[j] = math.FMA(x, *at2[float64](b, p*bk+j*bj), row[j])
-			}
+	span := func(p unsafe.Pointer, rows, cols, rs, cs int) ([]float64, int, bool) {
+		if rows == 0 || cols == 0 {
+			return nil, cols, false
 		}
+		x := of[float64](p, (rows-1)*rs+(cols-1)*cs+1)
+		if cs == 1 {
+			return x, max(rs, cols), false
+		}
+		return x, cs, true
+	}
+	x, lda, transA := span(a, m, k, ai, ak)
+	y, ldb, transB := span(b, k, n, bk, bj)
+	z, _, _ := span(c, m, n, ldc, 1)
+	if err := kernel.Gemm64(m, n, k, x, lda, transA, y, ldb, transB, z, ldc, false); err != nil {
+		panic(fmt.Sprintf("engine: a planned product does not fit: %v", err))
 	}
 }
 
