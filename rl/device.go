@@ -85,3 +85,11 @@ func (d *Device) compiled(name string, in []Tensor, build func(c *Ctx, in []Tens
 // Tensor copies flat, a slice of shape's dtype in row-major order, onto the
 // device.
 func (d *Device) Tensor(flat any, shape shapes.Shape) Tensor { return d.from(flat, shape) }
+
+// recycle gives the memory of tensors back to their device. Their owner must be
+// the only one to have them.
+func recycle(tensors []Tensor) {
+	for _, t := range tensors {
+		check(t.val.buf.Finalize())
+	}
+}

@@ -15,6 +15,7 @@ type codec struct {
 	read  func(at unsafe.Pointer, out []Tensor) []Tensor
 	write func(at unsafe.Pointer, in []Tensor) []Tensor // returns what is left
 	names func(at unsafe.Pointer, prefix string, out []string) []string
+	size  int // tensors to expect, a tree counting as one
 }
 
 var codecs sync.Map // reflect.Type -> codec or error
@@ -60,6 +61,7 @@ func makeCodec(t reflect.Type, inside []reflect.Type) (codec, error) {
 
 func tensorCodec() codec {
 	return codec{
+		size: 1,
 		read: func(at unsafe.Pointer, out []Tensor) []Tensor { return append(out, *(*Tensor)(at)) },
 		write: func(at unsafe.Pointer, in []Tensor) []Tensor {
 			head, rest := split(in, 1)
@@ -72,6 +74,7 @@ func tensorCodec() codec {
 
 func treeCodec() codec {
 	return codec{
+		size: 1,
 		read: func(at unsafe.Pointer, out []Tensor) []Tensor { return append(out, (*Tree)(at).leaves...) },
 		write: func(at unsafe.Pointer, in []Tensor) []Tensor {
 			t := (*Tree)(at)
@@ -148,7 +151,12 @@ func structCodec(t reflect.Type, inside []reflect.Type) (codec, error) {
 		}
 		fields = append(fields, field{c, name, f.Offset})
 	}
+	size := 0
+	for i := range fields {
+		size += fields[i].size
+	}
 	return codec{
+		size: size,
 		read: func(at unsafe.Pointer, out []Tensor) []Tensor {
 			for i := range fields {
 				out = fields[i].read(unsafe.Add(at, fields[i].offset), out)
@@ -189,7 +197,8 @@ func mustCodec[T any]() codec {
 // Leaves are the tensors of a struct of tensors, in declaration order, absent
 // ones included.
 func Leaves[T any](v T) []Tensor {
-	return mustCodec[T]().read(unsafe.Pointer(&v), nil)
+	c := mustCodec[T]()
+	return c.read(unsafe.Pointer(&v), make([]Tensor, 0, c.size))
 }
 
 // LeafNames are the paths of the tensors that Leaves gives.

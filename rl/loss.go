@@ -3,6 +3,7 @@ package rl
 import (
 	"math"
 
+	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
@@ -31,11 +32,13 @@ func NewLoss[I, A any](s *Scope, name string, f func(*Ctx, I) (loss, weight Tens
 }
 
 // Grads is the derivative of a loss: sums over the rows of one learner, and the
-// weight that they are to be divided by once all learners' are added up.
+// weight that they are to be divided by once all learners' are added up. They
+// are applied once: the optimiser takes them over, memory and all.
 type Grads struct {
 	of     []*Params
 	sums   []Tensor
 	weight Tensor
+	spent  *bool
 }
 
 // Grad differentiates the loss on a batch. aux is what else the loss function
@@ -55,7 +58,7 @@ func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
 	})
 	out := e.run(k, leaves)
 	rows, weight, sums := out[0], out[1], out[2:2+l.tensors()]
-	g = Grads{of: l.wrt, sums: sums, weight: weight}
+	g = Grads{of: l.wrt, sums: sums, weight: weight, spent: new(bool)}
 	l.guard(rows, weight, sums)
 	return g, Rebuild(e.like, out[2+len(sums):])
 }
@@ -115,16 +118,16 @@ func (l *Loss[I, A]) guard(loss, weight Tensor, sums []Tensor) {
 
 // notFinite finds the first NaN or infinity of a float tensor.
 func notFinite(t Tensor) (at int, x float64, bad bool) {
-	switch data := t.host().(type) {
-	case []float32:
-		for i, x := range data {
+	switch t.Shape().DType {
+	case dtypes.Float32:
+		for i, x := range Read[float32](t) {
 			if x-x != 0 { // true for NaN and both infinities, and cheap
 				return i, float64(x), true
 			}
 		}
-	case []float64:
-		for i, x := range data {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
+	case dtypes.Float64:
+		for i, x := range Read[float64](t) {
+			if x-x != 0 {
 				return i, x, true
 			}
 		}

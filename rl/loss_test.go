@@ -82,12 +82,23 @@ func TestMaskedRowsDoNotCount(t *testing.T) {
 	masked := data(s, 0, 9)
 	masked.W = floats(s, []float64{1, 1, 1, 1, 1, 1, 0, 0, 0}, 9)
 	long, _ := l.Grad(rl.Key{}, masked)
-	near(t, "gradient", gradient(s, p, long), gradient(s, p, short), 1e-6)
+	want := gradient(s, p, short)
+	near(t, "gradient", gradient(s, p, long), want, 1e-6)
 	// Equal weights are no weights.
 	doubled := data(s, 0, 6)
 	doubled.W = floats(s, []float64{2, 2, 2, 2, 2, 2}, 6)
 	twice, _ := l.Grad(rl.Key{}, doubled)
-	near(t, "gradient", gradient(s, p, twice), gradient(s, p, short), 1e-6)
+	near(t, "gradient", gradient(s, p, twice), want, 1e-6)
+}
+
+// Gradients are applied once: their memory is the optimiser's from then on.
+func TestGradsAreSpent(t *testing.T) {
+	s := scope(t)
+	p := params(s, "net", 2, 1)
+	o := rl.NewOpt(s, "opt", heavyBall{}, p)
+	g, _ := regression(s, p).Grad(rl.Key{}, data(s, 0, 6))
+	o.Apply(g, .1)
+	fails(t, func() { o.Apply(g, .1) }, "applied before")
 }
 
 func TestNoWeightNoStep(t *testing.T) {

@@ -3,6 +3,7 @@ package rl
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -174,15 +175,42 @@ func Gather(x Tensor, axes int, index []int) Tensor {
 	shape := shapes.Make(x.Shape().DType, append([]int{len(index)}, dims[axes:]...)...)
 	src := bytesOf(x)
 	size := len(src) / max(rows, 1)
+	for _, i := range index {
+		if i < 0 || i >= rows {
+			failf("gather: row %d of %d", i, rows)
+		}
+	}
 	return device([]Tensor{x}).fresh(shape, func(flat any) {
-		out := dtypes.UnsafeByteSliceFromAny(flat)
+		gather(dtypes.UnsafeByteSliceFromAny(flat), src, index, size)
+	})
+}
+
+// gather copies rows of size bytes. Rows of one number, and of an observation of
+// four, are most of what a minibatch is made of: there a call of copy would cost
+// more than the copying.
+func gather(out, src []byte, index []int, size int) {
+	switch size {
+	case 4:
+		gatherAs[uint32](out, src, index)
+	case 16:
+		gatherAs[[4]uint32](out, src, index)
+	default:
 		for j, i := range index {
-			if i < 0 || i >= rows {
-				failf("gather: row %d of %d", i, rows)
-			}
 			copy(out[j*size:(j+1)*size], src[i*size:(i+1)*size])
 		}
-	})
+	}
+}
+
+func gatherAs[T uint32 | [4]uint32](out, src []byte, index []int) {
+	if len(out) == 0 {
+		return
+	}
+	size := unsafe.Sizeof(*new(T))
+	to := unsafe.Slice((*T)(unsafe.Pointer(&out[0])), uintptr(len(out))/size)
+	from := unsafe.Slice((*T)(unsafe.Pointer(&src[0])), uintptr(len(src))/size)
+	for j, i := range index {
+		to[j] = from[i]
+	}
 }
 
 // Standardise is x with mean 0 and variance 1 over all rows, as far as weight
@@ -229,8 +257,6 @@ func blend(a, b []Tensor, tau float64) []Tensor {
 		return out
 	})
 }
-
-func bytesOf(t Tensor) []byte { return dtypes.UnsafeByteSliceFromAny(t.host()) }
 
 // Mean is the mean of all elements, a scalar. Like Standardise it crosses rows.
 func Mean(x Tensor) Tensor {

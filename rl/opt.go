@@ -54,6 +54,7 @@ func (o *Opt) Count() int64 { return o.count }
 // had any weight there is no step, not even by momentum.
 func (o *Opt) Apply(g Grads, lr float64) {
 	o.check(g)
+	*g.spent = true
 	if Floats(g.weight)[0] == 0 {
 		return
 	}
@@ -68,6 +69,9 @@ func (o *Opt) Apply(g Grads, lr float64) {
 		p.set(out[:n])
 		out = out[n:]
 	}
+	// Nobody else has these, and there are as many again with the next update.
+	recycle(g.sums)
+	recycle(o.slots)
 	o.slots = out
 	o.count++
 }
@@ -79,6 +83,9 @@ func (o *Opt) check(g Grads) {
 	}
 	if !same {
 		failf("optimiser %q is given gradients of other parameters than its own", o.name)
+	}
+	if *g.spent {
+		failf("optimiser %q is given gradients that were applied before", o.name)
 	}
 }
 

@@ -196,10 +196,9 @@ func (r *Run) means() []Logged {
 			index[l.name] = i
 			out = append(out, Logged{Name: l.name})
 		}
-		for _, x := range Floats(l.x) {
-			out[i].X += x
-			count[l.name]++
-		}
+		sum, n := total(l.x)
+		out[i].X += sum
+		count[l.name] += n
 	}
 	for i := range out {
 		out[i].X /= float64(count[out[i].Name])
