@@ -89,7 +89,7 @@ func (s *gemmRun) operand(k0, k1, c0, c1, rows int) (b []float32, bK, bV int) {
 	}
 	n, k := c1-c0, k1-k0
 	whole := s.wide || n%PanelWidth == 0
-	if whole && !s.TransB && (s.LDB <= 64 || rows < 32) {
+	if whole && !s.TransB && (s.LDB <= nBlock || rows < 32) {
 		return s.B[k0*s.LDB+c0:], s.LDB, PanelWidth
 	}
 	row, col := strides(s.LDB, s.TransB)

@@ -186,7 +186,11 @@ func (p *pass) key(n *ir.Node) (string, bool) {
 		}
 		return fmt.Sprintf("%v %v %x", n.Outputs[0].Shape, n.Op, l.Data), true
 	}
-	return fmt.Sprintf("%v %v %v %v", n.Outputs[0].Shape, n.Op, ins, n.Attr), true
+	key := fmt.Sprintf("%v %v %v", n.Op, ins, n.Attr)
+	for _, v := range n.Outputs {
+		key += fmt.Sprintf(" %v", v.Shape)
+	}
+	return key, true
 }
 
 // maxKeyBytes is the largest constant that is compared with others.
