@@ -86,7 +86,7 @@ func benchmarkExec(b *testing.B, backend compute.Backend, m mlp, batch int, back
 	args := m.args(batch)
 	b.ReportAllocs()
 	for b.Loop() {
-		outs, err := exec.Exec(args...)
+		outs, err := exec.Call(args...)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -85,7 +85,6 @@ type lowering struct {
 	*planner
 	settings settings
 	index    int // of the cluster being lowered
-	err      error
 }
 
 // lower fuses, plans and flattens a function. The body of a loop may keep its state in place.
@@ -179,7 +178,10 @@ var lowerings = map[compute.OpType]how{}
 // scratchBytes returns how much of the arena a cluster needs besides its values.
 func scratchBytes(c *cluster) int {
 	if c.dot != nil {
-		return dotScratch(c.dot)
+		return (dotScratch(c.dot)+alignment-1)&^(alignment-1) + tailScratch(c.tails)
+	}
+	if len(c.tails) > 0 {
+		return tailScratch(c.tails)
 	}
 	if h := lowerings[c.nodes[0].Op]; h.scratch != nil && !c.region() {
 		return h.scratch(c.nodes[0])

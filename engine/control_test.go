@@ -17,7 +17,7 @@ func run(t testing.TB, b *Backend, fn func(xs []*Node) []*Node, args ...any) []*
 	if err != nil {
 		t.Fatal(err)
 	}
-	outs, err := exec.Exec(args...)
+	outs, err := exec.Call(args...)
 	if err != nil {
 		t.Fatalf("%+v", err)
 	}

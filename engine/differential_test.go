@@ -81,7 +81,7 @@ func TestGradients32(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := exec.Exec(inputs()...)
+	want, err := exec.Call(inputs()...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -276,36 +276,3 @@ func (p *product32) one(fr *frame, i, lo, hi, worker int) {
 		panic(fmt.Sprintf("engine: a planned product does not fit: %v", err))
 	}
 }
-
-// headedRows is how many rows of a product are made before its region runs on them: as many as the kernel finishes at
-// a time anyhow.
-const headedRows = 96
-
-// headed is a step that computes a product and, while its rows are in the cache, the region that reads them.
-func (l *lowering) headed(n *ir.Node, r *region, used int) func(fr *frame) {
-	g := gemmOf(n)
-	p := g.float32s(l, n)
-	p.scratchOff = (used + alignment - 1) &^ (alignment - 1)
-	l.prog.scratch = max(l.prog.scratch, p.scratchOff+p.scratch*4)
-	perBlock := max(1, r.block/g.n) // rows of a block
-	tile := (headedRows + perBlock - 1) / perBlock * perBlock
-	rows, grain := g.jobs()
-	grain = (grain + tile - 1) / tile * tile
-	blockOf := func(row int) int { return (row + perBlock - 1) / perBlock }
-	if r.parts > 0 {
-		blockOf = func(row int) int { return row * r.parts }
-	}
-	work := job(func(fr *frame, lo, hi, worker int) {
-		var base [maxOperands]unsafe.Pointer
-		r.begin(fr, &base, fr.scratch[worker])
-		for i := lo; i < hi; i += tile {
-			end := min(i+tile, hi)
-			p.rows(fr, i, end, worker)
-			r.do(fr, &base, fr.scratch[worker], blockOf(i), blockOf(end))
-		}
-	})
-	return func(fr *frame) {
-		p.before(fr)
-		fr.workers.run(fr, work, rows, grain)
-	}
-}

@@ -10,14 +10,25 @@ import (
 )
 
 // cluster is what becomes one step: a single node, or a region of elementwise nodes of the same dimensions that run
-// block by block, perhaps on the rows of a matrix product as they come.
+// block by block, perhaps on the rows of a matrix product as they come, and perhaps handing them to reductions.
 type cluster struct {
 	nodes []*ir.Node
-	dot   *ir.Node // the product at the head of a region, if any; it is among the nodes too
+	dot   *ir.Node   // the product at the head of a region, if any; it is among the nodes too
+	tails []*ir.Node // the reductions of what the region computes; they are among the nodes too
 }
 
 // region reports whether the cluster is run by the block interpreter.
 func (c *cluster) region() bool { return len(c.nodes) > 1 || regional(c.nodes[0]) }
+
+// elementwise returns a node whose output has the dimensions of the region.
+func (c *cluster) elementwise() *ir.Node {
+	for _, n := range c.nodes {
+		if n != c.dot && !slices.Contains(c.tails, n) {
+			return n
+		}
+	}
+	return c.nodes[0]
+}
 
 // regional reports whether a node can be part of a region. Broadcasts and transpositions count as copies with
 // strides, though only a region of their own.
@@ -100,6 +111,32 @@ func (fu *fuser) merge(s settings) {
 			}
 		}
 	}
+	if s.on("tail") {
+		for _, n := range fu.f.Nodes {
+			fu.append(n)
+		}
+	}
+}
+
+// append makes a reduction the tail of the region that computes its operand.
+func (fu *fuser) append(n *ir.Node) {
+	if tailUnit(n) == 0 || !ir.Elementwise(n.Inputs[0].Node.Op) {
+		return
+	}
+	c, own := fu.of[n.Inputs[0].Node], fu.of[n]
+	with := &cluster{dot: c.dot, tails: append(slices.Clone(c.tails), n)}
+	if len(c.nodes) >= maxRegionNodes || tileOf(with) == 0 || fu.depends(c, own) || fu.around(own, c) {
+		return
+	}
+	c.nodes, c.tails = append(c.nodes, n), with.tails
+	fu.of[n] = c
+}
+
+// depends reports whether c reads p directly.
+func (fu *fuser) depends(c, p *cluster) bool {
+	found := false
+	fu.producers(c, func(q *cluster) { found = found || q == p })
+	return found
 }
 
 func sameDims(a, b *ir.Value) bool { return a.Shape.EqualDimensions(b.Shape) }

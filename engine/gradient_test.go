@@ -100,7 +100,7 @@ func checkGradient(t *testing.T, dims [][]int, loss func(xs []*Node) *Node) {
 		for i, x := range data {
 			args = append(args, tensors.FromFlatDataAndDimensions(slices.Clone(x), dims[i]...))
 		}
-		outs, err := exec.Exec(args...)
+		outs, err := exec.Call(args...)
 		if err != nil {
 			t.Fatalf("%+v", err)
 		}

@@ -236,7 +236,7 @@ func (p *planner) values() {
 
 // inMemory reports whether v is read outside its cluster, or is the output of a single node.
 func (p *planner) inMemory(c *cluster, v *ir.Value) bool {
-	return len(c.nodes) == 1 || p.died[v] > p.born[v] || v.Node == c.dot
+	return len(c.nodes) == 1 || p.died[v] > p.born[v] || v.Node == c.dot || slices.Contains(c.tails, v.Node)
 }
 
 func (p *planner) place(i int, c *cluster, v *ir.Value) {

@@ -20,6 +20,7 @@ type region struct {
 	cols     int // length of a row, if some operand repeats by rows
 	block    int // elements of a block
 	parts    int // blocks of a row if a row is longer than a block, else 0
+	tile     int // elements of a tile, whole blocks, if the region has a head or tails
 	operands []operand
 	fills    []fill // done once before the first block
 	loads    []fill // done before every block
@@ -34,6 +35,7 @@ type operand struct {
 	off   int  // in the scratch
 	step  int  // bytes from an element to the next; 0 if the same block or element serves everywhere
 	byRow bool // counts elements from the start of the row: the operand is one row, longer than a block
+	tiled bool // a temporary as long as a tile, for a reduction to take
 }
 
 type instr struct {
@@ -82,7 +84,7 @@ type regionBuilder struct {
 
 // region lowers a cluster of elementwise nodes.
 func (l *lowering) region(c *cluster) (step, error) {
-	out := c.nodes[len(c.nodes)-1].Outputs[0]
+	out := c.elementwise().Outputs[0]
 	b := &regionBuilder{lowering: l, c: c, dims: out.Shape.Dimensions, operand: map[*ir.Value]int{},
 		scalar: map[*ir.Value]int{}, lastRead: map[*ir.Value]int{}, free: map[int][]int{}}
 	b.r = &region{size: out.Size(), operands: make([]operand, 1)}
@@ -93,7 +95,7 @@ func (l *lowering) region(c *cluster) (step, error) {
 		}
 	}
 	for i, n := range c.nodes {
-		if n == c.dot {
+		if n == c.dot || slices.Contains(c.tails, n) {
 			continue
 		}
 		if err := b.node(i, n); err != nil {
@@ -105,8 +107,8 @@ func (l *lowering) region(c *cluster) (step, error) {
 	if len(r.operands) > maxOperands {
 		return step{}, fmt.Errorf("a region of %d operands", len(r.operands))
 	}
-	if c.dot != nil {
-		return step{b.describe(), l.headed(c.dot, r, b.used)}, nil
+	if r.tile > 0 {
+		return step{b.describe(), b.tiles()}, nil
 	}
 	grain := max(1, parallelCost*1000/max(r.cost*r.block, 1))
 	blocks := r.blocks()
@@ -121,33 +123,73 @@ func (r *region) blocks() int {
 	return (r.size + r.block - 1) / r.block
 }
 
-// shape decides how the elements are cut into blocks: whole rows if an operand repeats by rows and they fit.
+// shape decides how the elements are cut into blocks: whole rows if an operand repeats by rows and they fit. Tiles are
+// whole blocks.
 func (b *regionBuilder) shape() {
 	r := b.r
 	r.cols, r.block = r.size, min(blockElements, max(r.size, 1))
-	rows := false
-	if d := b.c.dot; d != nil {
-		rows, r.cols = true, gemmOf(d).n
+	least := 1
+	if b.c.dot != nil || len(b.c.tails) > 0 {
+		least = tileOf(b.c)
 	}
+	rows := b.repeating()
+	if rows > 0 && lcm(least, rows) > maxTile && least > 1 && least%rows != 0 {
+		rows = 0 // read such operands element by element instead
+	}
+	if b.c.dot != nil {
+		rows = gemmOf(b.c.dot).n
+	}
+	if rows > 0 && r.size > 0 {
+		r.cols = rows
+		if rows > blockElements {
+			r.parts = (rows + blockElements - 1) / blockElements
+			r.block = blockElements
+		} else {
+			r.block = min(blockElements/rows*rows, r.size)
+		}
+	}
+	if b.c.dot != nil || len(b.c.tails) > 0 {
+		b.tile(lcm(least, max(rows, 1)))
+	}
+}
+
+// tile sets the tile to a few of the least possible ones, and the block to a part of it.
+func (b *regionBuilder) tile(least int) {
+	r := b.r
+	aim := 4 * blockElements
+	if b.c.dot != nil {
+		aim = max(aim, min(headRows*r.cols, maxTile))
+	}
+	r.tile = least * max(1, aim/least)
+	if r.parts > 0 {
+		return
+	}
+	unit := 1
+	if r.cols < r.size {
+		unit = r.cols
+	}
+	// The largest part of a tile that is no larger than a block should be, in whole rows.
+	for parts := (r.tile + blockElements - 1) / blockElements; ; parts++ {
+		if r.tile%parts == 0 && r.tile/parts%unit == 0 {
+			r.block = r.tile / parts
+			return
+		}
+	}
+}
+
+// repeating returns the length of the rows by which operands repeat, 0 if none does.
+func (b *regionBuilder) repeating() int {
 	for _, n := range b.c.nodes {
-		if n == b.c.dot {
+		if n == b.c.dot || slices.Contains(b.c.tails, n) {
 			continue
 		}
 		for _, v := range n.Inputs {
-			if w := b.walk(v); w != nil && w.rows() && !rows {
-				rows, r.cols = true, w.dims[1]
+			if w := b.walk(v); w != nil && w.rows() {
+				return w.dims[1]
 			}
 		}
 	}
-	switch {
-	case !rows || r.size == 0:
-	case r.cols <= blockElements:
-		r.block = max(1, blockElements/r.cols) * r.cols
-		r.block = min(r.block, r.size)
-	default:
-		r.parts = (r.cols + blockElements - 1) / blockElements
-		r.block = blockElements
-	}
+	return 0
 }
 
 // walk returns how operand v is read if it is a broadcast or a transposition read through, or nil.
@@ -287,6 +329,11 @@ func (b *regionBuilder) fresh(size int) int {
 	return off
 }
 
+// reduced reports whether a tail of the region takes v.
+func (b *regionBuilder) reduced(v *ir.Value) bool {
+	return slices.ContainsFunc(b.c.tails, func(n *ir.Node) bool { return n.Inputs[0] == v })
+}
+
 // release frees the temporary of a member that node i was the last to read. Filled temporaries stay: they serve
 // every block.
 func (b *regionBuilder) release(i int, v *ir.Value) {
@@ -294,7 +341,7 @@ func (b *regionBuilder) release(i int, v *ir.Value) {
 		return
 	}
 	o := b.r.operands[b.operand[v]]
-	if o.temp {
+	if o.temp && !o.tiled {
 		size := v.DType().Size()
 		if !slices.Contains(b.free[size], o.off) {
 			b.free[size] = append(b.free[size], o.off)
@@ -304,36 +351,54 @@ func (b *regionBuilder) release(i int, v *ir.Value) {
 
 // write returns the operand that takes output v: its memory if it has any, else a temporary.
 func (b *regionBuilder) write(v *ir.Value) int {
-	o := operand{temp: true, step: 0}
-	if b.store[v] != nil {
-		o = operand{ref: b.at(v), step: v.DType().Size()}
-	} else {
-		o.off = b.temp(v.DType().Size())
+	size := v.DType().Size()
+	var o operand
+	switch {
+	case b.store[v] != nil:
+		o = operand{ref: b.at(v), step: size}
+	case b.reduced(v):
+		o = operand{temp: true, tiled: true, step: size, off: b.used}
+		b.used += (b.r.tile*size + alignment - 1) &^ (alignment - 1)
+	default:
+		o = operand{temp: true, off: b.temp(size)}
 	}
 	b.r.operands = append(b.r.operands, o)
 	b.operand[v] = len(b.r.operands) - 1
 	return b.operand[v]
 }
 
+// describe prints the region: what it writes, its operations, and what it reads; ... marks what is broadcast.
 func (b *regionBuilder) describe() string {
 	var outs, ins []string
-	if d := b.c.dot; d != nil {
-		b.text = append([]string{"DotGeneral"}, b.text...)
-		ins = append(ins, b.prog.name(b.at(d.Inputs[0]))+":"+ir.ShapeText(d.Inputs[0]),
-			b.prog.name(b.at(d.Inputs[1]))+":"+ir.ShapeText(d.Inputs[1]))
-	}
-	for _, n := range b.c.nodes {
-		if v := n.Outputs[0]; b.store[v] != nil && n != b.c.dot {
-			outs = append(outs, b.prog.name(b.at(v)))
+	written := map[int]bool{}
+	add := func(list *[]string, name string) {
+		if !slices.Contains(*list, name) {
+			*list = append(*list, name)
 		}
 	}
-	for _, o := range b.r.operands[1:] {
-		if !o.temp && !slices.Contains(outs, b.prog.name(o.ref)) {
-			ins = append(ins, b.prog.name(o.ref))
+	if d := b.c.dot; d != nil {
+		b.text = append([]string{"DotGeneral"}, b.text...)
+		written[b.operand[d.Outputs[0]]] = true
+		for _, v := range d.Inputs {
+			add(&ins, b.prog.name(b.at(v))+":"+ir.ShapeText(v))
+		}
+	}
+	for _, in := range b.r.code {
+		for _, o := range []int{in.a, in.b, in.c} {
+			if o != 0 && !written[o] && !b.r.operands[o].temp {
+				add(&ins, b.prog.name(b.r.operands[o].ref))
+			}
+		}
+		if written[in.dst] = true; !b.r.operands[in.dst].temp {
+			add(&outs, b.prog.name(b.r.operands[in.dst].ref))
 		}
 	}
 	for _, f := range slices.Concat(b.r.fills, b.r.loads) {
-		ins = append(ins, b.prog.name(f.src)+"...")
+		add(&ins, b.prog.name(f.src)+"...")
+	}
+	for _, n := range b.c.tails {
+		b.text = append(b.text, n.Op.String())
+		add(&outs, b.prog.name(b.at(n.Outputs[0])))
 	}
 	return fmt.Sprintf("%s = region[%d]{%s} %s", strings.Join(outs, ", "), b.r.size, strings.Join(b.text, " "),
 		strings.Join(ins, " "))
@@ -382,7 +447,7 @@ func regionInPlace(c *cluster, v *ir.Value, folded map[*ir.Node]bool) []*ir.Valu
 	for i, n := range c.nodes {
 		for _, in := range n.Inputs {
 			member := slices.Contains(c.nodes, in.Node) && in.Node != c.dot
-			if folded[in.Node] || member || n == c.dot || in.DType().Size() != v.DType().Size() {
+			if folded[in.Node] || member || n == c.dot || slices.Contains(c.tails, n) || in.DType().Size() != v.DType().Size() {
 				continue
 			}
 			if _, ok := last[in]; !ok {
@@ -401,7 +466,7 @@ const maxOperands = 1 + 4*maxRegionNodes
 func (r *region) run(fr *frame, lo, hi, worker int) {
 	var base [maxOperands]unsafe.Pointer
 	r.begin(fr, &base, fr.scratch[worker])
-	r.do(fr, &base, fr.scratch[worker], lo, hi)
+	r.do(fr, &base, fr.scratch[worker], lo, hi, 0)
 }
 
 // begin works out addresses and fills the temporaries that serve every block.
@@ -418,16 +483,18 @@ func (r *region) begin(fr *frame, base *[maxOperands]unsafe.Pointer, scratch uns
 	}
 }
 
-func (r *region) do(fr *frame, base *[maxOperands]unsafe.Pointer, scratch unsafe.Pointer, lo, hi int) {
+// do runs blocks lo to hi, which are of the tile that starts at origin.
+func (r *region) do(fr *frame, base *[maxOperands]unsafe.Pointer, scratch unsafe.Pointer, lo, hi, origin int) {
 	for blk := lo; blk < hi; blk++ {
 		start, n, col := r.bounds(blk)
+		inTile := start - origin
 		for i := range r.loads {
 			r.loads[i].each(fr, scratch, start, n)
 		}
 		for i := range r.code {
 			in := &r.code[i]
-			in.fn(r.addr(base, in.dst, start, col), r.addr(base, in.a, start, col), r.addr(base, in.b, start, col),
-				r.addr(base, in.c, start, col), n)
+			in.fn(r.addr(base, in.dst, start, col, inTile), r.addr(base, in.a, start, col, inTile),
+				r.addr(base, in.b, start, col, inTile), r.addr(base, in.c, start, col, inTile), n)
 		}
 	}
 }
@@ -442,10 +509,12 @@ func (r *region) bounds(blk int) (start, n, col int) {
 	return blk/r.parts*r.cols + col, min(r.block, r.cols-col), col
 }
 
-func (r *region) addr(base *[maxOperands]unsafe.Pointer, i, start, col int) unsafe.Pointer {
+func (r *region) addr(base *[maxOperands]unsafe.Pointer, i, start, col, inTile int) unsafe.Pointer {
 	o := &r.operands[i]
 	if o.byRow {
 		start = col
+	} else if o.tiled {
+		start = inTile
 	}
 	return unsafe.Add(base[i], start*o.step)
 }

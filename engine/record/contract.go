@@ -45,7 +45,7 @@ func reducible(op compute.OpType, d dtypes.DType) error {
 		ok = d.IsInt()
 	}
 	if !ok {
-		return fmt.Errorf("of %s: %w", d, compute.ErrNotImplemented)
+		return fmt.Errorf("%s of %s: %w", op, d, compute.ErrNotImplemented)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (f *Function) ReduceWindow(x compute.Value, kind compute.ReduceOpType, dims
 	paddings [][2]int) (compute.Value, error) {
 	return f.one(compute.OpTypeReduceWindow, x, func(s shapes.Shape) (any, shapes.Shape, error) {
 		if !s.DType.IsInt() && !s.DType.IsFloat() {
-			return nil, s, fmt.Errorf("of %s: %w", s.DType, compute.ErrNotImplemented)
+			return nil, s, fmt.Errorf("%s of %s: %w", compute.OpTypeReduceWindow, s.DType, compute.ErrNotImplemented)
 		}
 		out, err := shapeinference.ReduceWindow(s, dims, strides, inputDilations, dilations, paddings)
 		w := window(s.Rank(), dims, strides, paddings)

@@ -20,7 +20,10 @@ func (f *Function) one(op compute.OpType, x compute.Value, infer func(s shapes.S
 		return nil, err
 	}
 	attr, shape, err := infer(vs[0].Shape)
-	if err != nil {
+	switch {
+	case compute.IsNotImplemented(err):
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}
 	return result(f.add(ir.NewNode(op, attr, vs, plain(shape))))

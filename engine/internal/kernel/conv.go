@@ -116,54 +116,71 @@ func (c *Conv2D) InputGrad(dx, dy, w []float32, out int, scratch []float32) erro
 
 // Im2col writes the patches of output pixels [p0,p1) to dst, one row of Patch values each.
 func (c *Conv2D) Im2col(dst, x []float32, p0, p1 int) {
-	c.runs(p0, p1, func(patch, at, n int) {
-		if at < 0 {
-			clear(dst[patch : patch+n])
-		} else {
-			copy(dst[patch:patch+n], x[at:at+n])
+	k := c.Patch()
+	if p0 < 0 || p1 > c.Pixels() || len(x) < c.image() || len(dst) < (p1-p0)*k {
+		return
+	}
+	for p := p0; p < p1; p++ {
+		patch := dst[(p-p0)*k : (p-p0+1)*k]
+		if at, ok := c.inside(p); ok {
+			cur.copyRows(patch, c.KW*c.C, x[at:], c.W*c.C, c.KH, c.KW*c.C)
+			continue
 		}
-	})
+		c.edge(p, func(i, at int) {
+			if d := patch[i : i+c.C]; at < 0 {
+				clear(d)
+			} else {
+				copy(d, x[at:])
+			}
+		})
+	}
 }
 
 // Col2im adds the patches of output pixels [p0,p1) to the image dst, in order.
 func (c *Conv2D) Col2im(dst, cols []float32, p0, p1 int) {
-	add := cur.binaryVV[Add]
-	c.runs(p0, p1, func(patch, at, n int) {
-		if at >= 0 {
-			d := dst[at : at+n]
-			add(d, d, cols[patch:patch+n])
+	k := c.Patch()
+	if p0 < 0 || p1 > c.Pixels() || len(dst) < c.image() || len(cols) < (p1-p0)*k {
+		return
+	}
+	for p := p0; p < p1; p++ {
+		patch := cols[(p-p0)*k : (p-p0+1)*k]
+		if at, ok := c.inside(p); ok {
+			cur.addRows(dst[at:], c.W*c.C, patch, c.KW*c.C, c.KH, c.KW*c.C)
+			continue
 		}
-	})
+		c.edge(p, func(i, at int) {
+			if at >= 0 {
+				cur.addRows(dst[at:], c.C, patch[i:], c.C, 1, c.C)
+			}
+		})
+	}
 }
 
-// runs walks the contiguous stretches of the patches of pixels [p0,p1): patch is the stretch's place among the
-// patches, at its place in the image or -1 in the padding, n its length.
-func (c *Conv2D) runs(p0, p1 int, f func(patch, at, n int)) {
-	sh, sw, dh, dw := max(c.SH, 1), max(c.SW, 1), max(c.DH, 1), max(c.DW, 1)
-	patch := 0
-	for p := p0; p < p1; p++ {
-		i0, j0 := p/c.OW*sh-c.Top, p%c.OW*sw-c.Left
-		inside := dw == 1 && j0 >= 0 && j0+c.KW <= c.W
-		for a := range c.KH {
-			i := i0 + a*dh
-			if i < 0 || i >= c.H {
-				f(patch, -1, c.KW*c.C)
-				patch += c.KW * c.C
-				continue
+// corner is where in the image the patch of a pixel begins; it may lie in the padding.
+func (c *Conv2D) corner(p int) (i, j int) {
+	return p/c.OW*max(c.SH, 1) - c.Top, p%c.OW*max(c.SW, 1) - c.Left
+}
+
+// inside says whether a patch lies in the image without gaps, and where it begins.
+func (c *Conv2D) inside(p int) (at int, ok bool) {
+	i, j := c.corner(p)
+	ok = i >= 0 && j >= 0 && i+c.KH <= c.H && j+c.KW <= c.W && c.DH <= 1 && c.DW <= 1
+	return (i*c.W + j) * c.C, ok
+}
+
+// edge walks any patch filter place by filter place: i is the place in the patch, at that in the image or -1 in the
+// padding.
+func (c *Conv2D) edge(p int, f func(i, at int)) {
+	i0, j0 := c.corner(p)
+	n := 0
+	for a := range c.KH {
+		for b := range c.KW {
+			i, j, at := i0+a*max(c.DH, 1), j0+b*max(c.DW, 1), -1
+			if i >= 0 && i < c.H && j >= 0 && j < c.W {
+				at = (i*c.W + j) * c.C
 			}
-			if inside {
-				f(patch, (i*c.W+j0)*c.C, c.KW*c.C)
-				patch += c.KW * c.C
-				continue
-			}
-			for b := range c.KW {
-				at := -1
-				if j := j0 + b*dw; j >= 0 && j < c.W {
-					at = (i*c.W + j) * c.C
-				}
-				f(patch, at, c.C)
-				patch += c.C
-			}
+			f(n, at)
+			n += c.C
 		}
 	}
 }

@@ -296,6 +296,12 @@ func gemm1AVX2(t *tile)
 func transposeAVX2(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, cols int)
 
 //go:noescape
+func copyRowsAVX2(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, n int)
+
+//go:noescape
+func addRowsAVX2(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, n int)
+
+//go:noescape
 func philoxAVX2(dst *uint32, blocks int, c0, c1, c2, c3, k0, k1 uint32)
 
 //go:noescape
@@ -454,6 +460,12 @@ func fillReduceAVX2(t *table) {
 	t.lanes = 8
 	t.argShort = [2]func(dst []int32, x []float32, n int){argMaxShortAVX2, argMinShortAVX2}
 	t.philox = philoxAVX2
+	t.copyRows = func(dst []float32, ldd int, src []float32, lds, m, n int) {
+		copyRowsAVX2(&dst[0], uintptr(ldd)*4, &src[0], uintptr(lds)*4, m, n)
+	}
+	t.addRows = func(dst []float32, ldd int, src []float32, lds, m, n int) {
+		addRowsAVX2(&dst[0], uintptr(ldd)*4, &src[0], uintptr(lds)*4, m, n)
+	}
 	t.transpose = func(dst []float32, ldd int, x []float32, ldx, m, n int) {
 		const strip = 8
 		for i := 0; i < m; i += strip {
@@ -760,6 +772,12 @@ func gemmHalfAVX512(t *tile)
 func transposeAVX512(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, cols int)
 
 //go:noescape
+func copyRowsAVX512(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, n int)
+
+//go:noescape
+func addRowsAVX512(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, n int)
+
+//go:noescape
 func philoxAVX512(dst *uint32, blocks int, c0, c1, c2, c3, k0, k1 uint32)
 
 //go:noescape
@@ -918,6 +936,12 @@ func fillReduceAVX512(t *table) {
 	t.lanes = 16
 	t.argShort = [2]func(dst []int32, x []float32, n int){argMaxShortAVX512, argMinShortAVX512}
 	t.philox = philoxAVX512
+	t.copyRows = func(dst []float32, ldd int, src []float32, lds, m, n int) {
+		copyRowsAVX512(&dst[0], uintptr(ldd)*4, &src[0], uintptr(lds)*4, m, n)
+	}
+	t.addRows = func(dst []float32, ldd int, src []float32, lds, m, n int) {
+		addRowsAVX512(&dst[0], uintptr(ldd)*4, &src[0], uintptr(lds)*4, m, n)
+	}
 	t.transpose = func(dst []float32, ldd int, x []float32, ldx, m, n int) {
 		const strip = 16
 		for i := 0; i < m; i += strip {

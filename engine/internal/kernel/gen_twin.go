@@ -4,6 +4,8 @@ package kernel
 
 import "math"
 
+var exp2Bits = [8]uint32{0x3f800000, 0x3f8b95c2, 0x3f9837f0, 0x3fa5fed7, 0x3fb504f3, 0x3fc5672a, 0x3fd744fd, 0x3feac0c7}
+
 func negLane(x float32) float32 {
 	v2 := math.Float32frombits(math.Float32bits(x) ^ math.Float32bits(math.Float32frombits(0x80000000)))
 	return v2
@@ -85,20 +87,19 @@ func expLane(x float32) float32 {
 	v23 := float32(v12 * v12)
 	v24 := fma32(v22, v23, v12)
 	v26 := float32(v24 + float32(1))
-	v28 := int32(v13 - int32(1262485504))
-	v29 := v28 >> 1
-	v31 := int32(v29 + int32(127))
-	v32 := v31 << 23
-	v33 := math.Float32frombits(uint32(v32))
-	v34 := int32(v28 - v29)
-	v35 := int32(v34 + int32(127))
-	v36 := v35 << 23
-	v37 := math.Float32frombits(uint32(v36))
-	v38 := float32(v26 * v33)
-	v39 := float32(v38 * v37)
-	v40 := x != x
-	v41 := sel(v40, x, v39)
-	return v41
+	v27 := int32(uint32(v13) >> 1)
+	v28 := int32(math.Float32bits(v26))
+	v29 := v27 << 23
+	v30 := int32(v28 + v29)
+	v31 := math.Float32frombits(uint32(v30))
+	v32 := int32(v13 - v27)
+	v33 := v32 << 23
+	v35 := int32(v33 + int32(1065353216))
+	v36 := math.Float32frombits(uint32(v35))
+	v37 := float32(v31 * v36)
+	v38 := x != x
+	v39 := sel(v38, x, v37)
+	return v39
 }
 
 func expGo(dst []float32, x []float32) {
@@ -123,19 +124,18 @@ func expm1Lane(x float32) float32 {
 	v24 := fma32(v23, v12, float32(0.5))
 	v25 := float32(v12 * v12)
 	v26 := fma32(v24, v25, v12)
-	v28 := int32(v13 - int32(1262485504))
-	v30 := int32(v28 + int32(126))
-	v31 := v30 << 23
-	v32 := math.Float32frombits(uint32(v31))
-	v33 := float32(v32 - float32(0.5))
-	v34 := fma32(v32, v26, v33)
-	v35 := float32(v34 + v34)
-	v37 := math.Float32frombits(math.Float32bits(x) & math.Float32bits(math.Float32frombits(0x7fffffff)))
-	v39 := v37 < float32(2.9802322e-08)
-	v40 := sel(v39, x, v35)
-	v41 := x != x
-	v42 := sel(v41, x, v40)
-	return v42
+	v27 := v13 << 23
+	v29 := int32(v27 + int32(1056964608))
+	v30 := math.Float32frombits(uint32(v29))
+	v31 := float32(v30 - float32(0.5))
+	v32 := fma32(v30, v26, v31)
+	v33 := float32(v32 + v32)
+	v35 := math.Float32frombits(math.Float32bits(x) & math.Float32bits(math.Float32frombits(0x7fffffff)))
+	v37 := v35 < float32(2.9802322e-08)
+	v38 := sel(v37, x, v33)
+	v39 := x != x
+	v40 := sel(v39, x, v38)
+	return v40
 }
 
 func expm1Go(dst []float32, x []float32) {
@@ -250,26 +250,25 @@ func tanhLane(x float32) float32 {
 	v12 := fma32(v11, v2, v2)
 	v14 := minX(float32(10), v2)
 	v16 := float32(v14 * float32(2.88539))
-	v18 := float32(v16 + float32(1.2582912e+07))
-	v19 := float32(v18 - float32(1.2582912e+07))
+	v18 := float32(v16 + float32(1.572864e+06))
+	v19 := float32(v18 - float32(1.572864e+06))
 	v20 := float32(v16 - v19)
-	v28 := fma32(float32(0.00015326781), v20, float32(0.0013391025))
-	v29 := fma32(v28, v20, float32(0.009618506))
-	v30 := fma32(v29, v20, float32(0.055503596))
-	v31 := fma32(v30, v20, float32(0.24022648))
-	v32 := fma32(v31, v20, float32(0.6931472))
-	v33 := fma32(v32, v20, float32(1))
-	v34 := int32(math.Float32bits(v18))
-	v35 := v34 << 23
-	v37 := int32(v35 + int32(1065353216))
-	v38 := math.Float32frombits(uint32(v37))
-	v40 := fma32(v33, v38, float32(1))
-	v41 := float32(float32(2) / v40)
-	v42 := float32(float32(1) - v41)
-	v44 := v2 < float32(0.55)
-	v45 := sel(v44, v12, v42)
-	v46 := withSign(v45, x)
-	return v46
+	v25 := fma32(float32(0.055488955), v20, float32(0.24025762))
+	v26 := fma32(v25, v20, float32(0.69314724))
+	v27 := fma32(v26, v20, float32(1))
+	v28 := int32(math.Float32bits(v18))
+	v29 := v28 << 20
+	v30 := int32(math.Float32bits(v18))
+	v31 := exp2Table(v30)
+	v32 := int32(v29 + v31)
+	v33 := math.Float32frombits(uint32(v32))
+	v35 := fma32(v27, v33, float32(1))
+	v36 := float32(float32(2) / v35)
+	v37 := float32(float32(1) - v36)
+	v39 := v2 < float32(0.55)
+	v40 := sel(v39, v12, v37)
+	v41 := withSign(v40, x)
+	return v41
 }
 
 func tanhGo(dst []float32, x []float32) {
@@ -653,26 +652,25 @@ func addTanhLane(x float32, y float32) float32 {
 	v14 := fma32(v13, v4, v4)
 	v16 := minX(float32(10), v4)
 	v18 := float32(v16 * float32(2.88539))
-	v20 := float32(v18 + float32(1.2582912e+07))
-	v21 := float32(v20 - float32(1.2582912e+07))
+	v20 := float32(v18 + float32(1.572864e+06))
+	v21 := float32(v20 - float32(1.572864e+06))
 	v22 := float32(v18 - v21)
-	v30 := fma32(float32(0.00015326781), v22, float32(0.0013391025))
-	v31 := fma32(v30, v22, float32(0.009618506))
-	v32 := fma32(v31, v22, float32(0.055503596))
-	v33 := fma32(v32, v22, float32(0.24022648))
-	v34 := fma32(v33, v22, float32(0.6931472))
-	v35 := fma32(v34, v22, float32(1))
-	v36 := int32(math.Float32bits(v20))
-	v37 := v36 << 23
-	v39 := int32(v37 + int32(1065353216))
-	v40 := math.Float32frombits(uint32(v39))
-	v42 := fma32(v35, v40, float32(1))
-	v43 := float32(float32(2) / v42)
-	v44 := float32(float32(1) - v43)
-	v46 := v4 < float32(0.55)
-	v47 := sel(v46, v14, v44)
-	v48 := withSign(v47, v2)
-	return v48
+	v27 := fma32(float32(0.055488955), v22, float32(0.24025762))
+	v28 := fma32(v27, v22, float32(0.69314724))
+	v29 := fma32(v28, v22, float32(1))
+	v30 := int32(math.Float32bits(v20))
+	v31 := v30 << 20
+	v32 := int32(math.Float32bits(v20))
+	v33 := exp2Table(v32)
+	v34 := int32(v31 + v33)
+	v35 := math.Float32frombits(uint32(v34))
+	v37 := fma32(v29, v35, float32(1))
+	v38 := float32(float32(2) / v37)
+	v39 := float32(float32(1) - v38)
+	v41 := v4 < float32(0.55)
+	v42 := sel(v41, v14, v39)
+	v43 := withSign(v42, v2)
+	return v43
 }
 
 func addTanhGo(dst []float32, x []float32, y []float32) {

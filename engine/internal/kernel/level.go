@@ -51,6 +51,7 @@ type table struct {
 	argShort                         [2]func(dst []int32, x []float32, n int)
 	philox                           func(dst *uint32, blocks int, c0, c1, c2, c3, k0, k1 uint32)
 	argBest                          func(x []float32, least bool) int
+	copyRows, addRows                func(dst []float32, ldd int, src []float32, lds, m, n int)
 	transpose                        func(dst []float32, ldd int, x []float32, ldx, m, n int)
 	adam                             func(w, m, v, g []float32, b1, c1, b2, c2, d1, d2, lr, eps float32)
 }

@@ -38,6 +38,20 @@ func transposeGo[T any](dst []T, ldd int, x []T, ldx, m, n int) {
 	}
 }
 
+// CopyRows32 copies an m x n matrix from rows of lds to rows of ldd. Sizes that do not fit the slices do nothing.
+func CopyRows32(dst []float32, ldd int, src []float32, lds, m, n int) {
+	if m > 0 && n > 0 && checkMatrix("", len(dst), m, n, ldd, false) == nil && checkMatrix("", len(src), m, n, lds, false) == nil {
+		cur.copyRows(dst, ldd, src, lds, m, n)
+	}
+}
+
+// AddRows32 adds an m x n matrix in rows of lds to one in rows of ldd. Sizes that do not fit the slices do nothing.
+func AddRows32(dst []float32, ldd int, src []float32, lds, m, n int) {
+	if m > 0 && n > 0 && checkMatrix("", len(dst), m, n, ldd, false) == nil && checkMatrix("", len(src), m, n, lds, false) == nil {
+		cur.addRows(dst, ldd, src, lds, m, n)
+	}
+}
+
 // GatherRows copies row idx[i] of x to row i of dst, rows being n long. An index outside x is clamped into it, as
 // XLA does.
 func GatherRows[T any, I int32 | int64 | uint32](dst, x []T, idx []I, n int) {

@@ -33,6 +33,40 @@ func TestTranspose(t *testing.T) {
 	}
 }
 
+func TestRows(t *testing.T) {
+	r := rng(18)
+	for _, n := range []int{1, 3, 7, 8, 9, 15, 16, 17, 32, 33} {
+		for _, m := range []int{0, 1, 2, 5} {
+			for _, pad := range []int{0, 5} {
+				lds, ldd := n+pad, n+2*pad
+				src, dst := guarded[float32](t, max(0, (m-1)*lds+n), pad == 0), guarded[float32](t, max(0, (m-1)*ldd+n), pad == 0)
+				mixed(r, src)
+				start := make([]float32, len(dst))
+				mixed(r, start)
+				copied, added := slices.Clone(start), slices.Clone(start)
+				for i := range m {
+					for j := range n {
+						copied[i*ldd+j] = src[i*lds+j]
+						added[i*ldd+j] += src[i*lds+j]
+					}
+				}
+				levels(t, func(l Level) {
+					copy(dst, start)
+					CopyRows32(dst, ldd, src, lds, m, n)
+					if err := diff(copied, dst); err != nil {
+						t.Fatalf("%v copy %dx%d: %v", l, m, n, err)
+					}
+					copy(dst, start)
+					AddRows32(dst, ldd, src, lds, m, n)
+					if err := diff(added, dst); err != nil {
+						t.Fatalf("%v add %dx%d: %v", l, m, n, err)
+					}
+				})
+			}
+		}
+	}
+}
+
 func TestGatherScatter(t *testing.T) {
 	x := []int64{0, 1, 10, 11, 20, 21}
 	got := make([]int64, 8)

@@ -23,8 +23,17 @@ type asm struct {
 	*isa
 	w      strings.Builder
 	consts map[string]string // symbol to DATA lines
+	held   map[constant]int  // constants kept in registers by the function being written
 	labels int
 }
+
+// constant identifies a constant by its bits and their number.
+type constant struct {
+	wide bool
+	bits uint64
+}
+
+func constantOf(n *node) constant { return constant{n.kind == f64, n.imm} }
 
 func newAsm(i *isa) *asm { return &asm{isa: i, consts: map[string]string{}} }
 
@@ -163,7 +172,16 @@ func (s *alloc) r(n *node, part int) string {
 	if n.op != opConst {
 		return s.v(s.reg[n][part])
 	}
+	if r, ok := s.held[constantOf(n)]; ok {
+		return s.v(r)
+	}
 	t := s.v(s.temp())
+	s.fill(n, t)
+	return t
+}
+
+// fill loads a constant into a register.
+func (s *asm) fill(n *node, t string) {
 	switch {
 	case !s.wide:
 		s.ins("VMOVUPS %s, %s", s.sym(n.kind, n.imm), t)
@@ -172,13 +190,15 @@ func (s *alloc) r(n *node, part int) string {
 	default:
 		s.ins("VBROADCASTSS %s, %s", s.sym(n.kind, n.imm), t)
 	}
-	return t
 }
 
 // m names a source that may be a constant in memory, with the suffix the mnemonic then needs.
 func (s *alloc) m(n *node, part int) (suffix, operand string) {
 	if n.op != opConst {
 		return "", s.v(s.reg[n][part])
+	}
+	if r, ok := s.held[constantOf(n)]; ok {
+		return "", s.v(r)
 	}
 	if s.wide {
 		suffix = ".BCST"
@@ -219,6 +239,11 @@ func (s *alloc) node(n *node) {
 		s.sel(n)
 	case opSign:
 		s.sign(n)
+	case opExp2:
+		x := s.r(n.args[0], 0)
+		s.reg[n] = s.newRegs(n)
+		s.ins("VPERMPS %s, %s, %s", s.exp2Table(), x, s.v(s.reg[n][0]))
+		s.done(n, nil)
 	default:
 		s.plain(n)
 	}
@@ -472,4 +497,20 @@ func (s *alloc) sign(n *node) {
 		s.ins("VORPS %s, %s, %s", x, d, d)
 	}
 	s.done(n, nil)
+}
+
+// exp2Bits are the bits of 2**(j/8).
+var exp2Bits = [8]uint32{0x3f800000, 0x3f8b95c2, 0x3f9837f0, 0x3fa5fed7, 0x3fb504f3, 0x3fc5672a, 0x3fd744fd, 0x3feac0c7}
+
+// exp2Table is the table of opExp2, twice over: the wide permutation looks at four bits.
+func (a *asm) exp2Table() string {
+	if a.consts["exp2table"] == "" {
+		var d strings.Builder
+		for i := range 16 {
+			fmt.Fprintf(&d, "DATA exp2table<>+%d(SB)/4, $0x%08x\n", 4*i, exp2Bits[i%8]-uint32(i%8)<<20)
+		}
+		d.WriteString("GLOBL exp2table<>(SB), RODATA|NOPTR, $64\n")
+		a.consts["exp2table"] = d.String()
+	}
+	return "exp2table<>(SB)"
 }

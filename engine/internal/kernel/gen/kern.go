@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -160,7 +161,12 @@ func (a *asm) asmLoop(k *kern) {
 		}
 		ptr[p.name] = r
 	}
-	if u := a.unroll(k, ptr); u > 1 {
+	u, hold := a.plan(k, ptr)
+	a.hold(hold, scalars)
+	for _, n := range hold {
+		a.fill(n, a.v(a.held[constantOf(n)]))
+	}
+	if u > 1 {
 		a.vectors(k, ptr, u, "wide", "loop")
 	}
 	a.vectors(k, ptr, 1, "loop", "tail")
@@ -190,21 +196,72 @@ func (a *asm) vectors(k *kern, ptr map[string]string, u int, label, after string
 	a.ins("JMP %s", label)
 }
 
-// unroll is how many vectors to work on side by side: long chains of dependent operations would otherwise fill the
-// processor's window before the next vector's come into sight. It is as many as the registers allow.
-func (a *asm) unroll(k *kern, ptr map[string]string) int {
+// plan decides how many vectors to work on side by side, since long chains of dependent operations would otherwise
+// fill the processor's window before the next vector's come into sight, and which constants to keep in registers,
+// since a processor may do only one wide load a cycle. AVX2 has too few registers for the second.
+func (a *asm) plan(k *kern, ptr map[string]string) (u int, hold []*node) {
+	consts := k.constants()
+	if !a.wide {
+		consts = nil
+	}
 	for _, u := range []int{4, 3, 2} {
-		if a.fits(k, ptr, u) {
-			return u
+		if a.fits(k, ptr, u, consts) {
+			return u, consts
 		}
 	}
-	return 1
+	for u := 2; u > 0; u-- {
+		for n := len(consts); n >= 0; n-- {
+			if a.fits(k, ptr, u, consts[:n]) {
+				return u, consts[:n]
+			}
+		}
+	}
+	panic(k.name + " does not fit the registers")
 }
 
-func (a *asm) fits(k *kern, ptr map[string]string, u int) (ok bool) {
+// constants lists what a body uses of them, most used first.
+func (k *kern) constants() []*node {
+	b, _, outs := k.build()
+	live := liveNodes(b, outs)
+	var list []*node
+	for _, n := range b.nodes {
+		if n.op == opConst && live[n] {
+			list = append(list, n)
+		}
+	}
+	slices.SortStableFunc(list, func(x, y *node) int { return y.uses - x.uses })
+	seen := map[constant]bool{}
+	return slices.DeleteFunc(list, func(n *node) bool {
+		again := seen[constantOf(n)]
+		seen[constantOf(n)] = true
+		return again
+	})
+}
+
+// hold gives constants the registers after the scalars.
+func (a *asm) hold(consts []*node, scalars int) {
+	a.held = map[constant]int{}
+	for i, n := range consts {
+		a.held[constantOf(n)] = scalars + i
+	}
+}
+
+func (a *asm) fits(k *kern, ptr map[string]string, u int, consts []*node) (ok bool) {
 	defer func() { ok = recover() == nil }()
-	newAsm(a.isa).step(k, ptr, u, false)
+	t := newAsm(a.isa)
+	t.hold(consts, k.scalars())
+	t.step(k, ptr, u, false)
 	return true
+}
+
+func (k *kern) scalars() int {
+	n := 0
+	for _, p := range k.all {
+		if p.scalar {
+			n++
+		}
+	}
+	return n
 }
 
 // tailMask makes the mask of the CX lowest lanes.
@@ -259,17 +316,11 @@ func (k *kern) copies(u int) (b *body, ins, outs [][]*node) {
 // step loads, computes and stores u vectors.
 func (a *asm) step(k *kern, ptr map[string]string, u int, tail bool) {
 	b, ins, outs := k.copies(u)
-	scalars := 0
-	for _, p := range k.all {
-		if p.scalar {
-			scalars++
-		}
-	}
 	var results []*node
 	for _, o := range outs {
 		results = append(results, o...)
 	}
-	s := newAlloc(a, b, results, scalars)
+	s := newAlloc(a, b, results, k.scalars()+len(a.held))
 	for c := range u {
 		si := 0
 		for i, p := range k.ins {

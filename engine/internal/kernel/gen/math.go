@@ -7,6 +7,7 @@ import "math"
 
 const (
 	shifter = 0x4b400000 // 1.5 * 2**23: adding it rounds to an integer held in the low bits
+	eighths = 0x49c00000 // 1.5 * 2**20: the same for a multiple of 1/8
 	log2e   = 1.4426950408889634
 	infBits = 0x7f800000
 )
@@ -31,22 +32,15 @@ func (b *body) expTail(r *node) *node {
 	return b.FMA(q, b.Mul(r, r), r)
 }
 
-// scales are two factors whose product is 2**n, each a normal float for any n that matters: scaling in two steps
-// rounds a result below the normal range once.
-func (b *body) scales(bits *node) (s1, s2 *node) {
-	n := b.Sub(bits, b.I(shifter))
-	h := b.Sra(n, 1)
-	s1 = b.AsF(b.Shl(b.Add(h, b.I(127)), 23))
-	s2 = b.AsF(b.Shl(b.Add(b.Sub(n, h), b.I(127)), 23))
-	return s1, s2
-}
-
+// exp scales in two steps, h = n/2 into the exponent's bits and n-h by a product, so that a result below the normal
+// range rounds once. The shifter's own bits fall out at the top of the shifts.
 func exp(b *body, x *node) *node {
 	c := b.MaxX(b.MinX(x, b.F(89)), b.F(-104.5))
-	r, _, bits := b.reduce2(c)
+	r, _, n := b.reduce2(c)
 	p := b.Add(b.expTail(r), b.F(1))
-	s1, s2 := b.scales(bits)
-	y := b.Mul(b.Mul(p, s1), s2)
+	h := b.Shr(n, 1)
+	p = b.AsF(b.Add(b.AsI(p), b.Shl(h, 23)))
+	y := b.Mul(p, b.AsF(b.Add(b.Shl(b.Sub(n, h), 23), b.I(0x3f800000))))
 	return b.Sel(b.Cmp(opNE, x, x), x, y)
 }
 
@@ -63,7 +57,7 @@ func expm1(b *body, x *node) *node {
 	q := b.Poly(r, b.fcoefs(0x3f000000, 0x3e2aaaab, 0x3d2aaa79, 0x3c088802, 0x3ab6a149, 0x39512174)...)
 	p := b.FMA(q, b.Mul(r, r), r)
 	// Half of 2**n, so that n = 128 stays finite until the last doubling.
-	half := b.AsF(b.Shl(b.Add(b.Sub(bits, b.I(shifter)), b.I(126)), 23))
+	half := b.AsF(b.Add(b.Shl(bits, 23), b.I(0x3f000000)))
 	y := b.FMA(half, p, b.Sub(half, b.F(0.5)))
 	y = b.Add(y, y)
 	small := b.Cmp(opLT, b.Abs(x), b.FB(0x33000000)) // 2**-25
@@ -127,7 +121,7 @@ func log1p(b *body, x *node) *node {
 }
 
 // tanh is an odd polynomial up to 0.55, where it passes 1/2, and 1 - 2/(exp(2a)+1) beyond; past 9.1 it rounds to 1.
-// The exponential is taken in base 2: what that loses in the exponent, 2/(exp(2a)+1) damps. NaN goes through the
+// The exponential is taken in base 2, by a table of eighths: what that loses, 2/(exp(2a)+1) damps. NaN goes through the
 // second branch by the order of the operands of MinX.
 func tanh(b *body, x *node) *node {
 	a := b.Abs(x)
@@ -135,10 +129,10 @@ func tanh(b *body, x *node) *node {
 	small := b.Poly(z, b.fcoefs(0xbeaaaa2d, 0x3e08681b, 0xbd57cc6b, 0x3c86d7df)...)
 	small = b.FMA(b.Mul(small, z), a, a)
 	t := b.Mul(b.MinX(b.F(10), a), b.F(2*log2e))
-	s := b.Add(t, b.FB(shifter))
-	f := b.Sub(t, b.Sub(s, b.FB(shifter)))
-	p := b.Poly(f, b.fcoefs(0x3f800000, 0x3f317218, 0x3e75fdee, 0x3d6357bd, 0x3c1d96f0, 0x3aaf84d3, 0x3920b684)...)
-	scale := b.AsF(b.Add(b.Shl(b.AsI(s), 23), b.I(0x3f800000)))
+	s := b.Add(t, b.FB(eighths))
+	f := b.Sub(t, b.Sub(s, b.FB(eighths)))
+	p := b.Poly(f, b.fcoefs(0x3f800000, 0x3f317219, 0x3e760618, 0x3d634863)...)
+	scale := b.AsF(b.Add(b.Shl(b.AsI(s), 20), b.Exp2(b.AsI(s))))
 	big := b.Sub(b.F(1), b.Div(b.F(2), b.FMA(p, scale, b.F(1))))
 	return b.Sign(b.Sel(b.Cmp(opLT, a, b.F(0.55)), small, big), x)
 }
