@@ -7,6 +7,7 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/gobackend"
 
+	"github.com/weft-rl/weft/engine"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -18,10 +19,10 @@ var kinds = []struct {
 	name, doc string
 	open      func() (compute.Backend, error)
 }{
-	// One operation after another: at the sizes of reinforcement learning the
-	// backend's own parallelism costs more than it brings, and runs of several
-	// seeds use the other cores.
-	{"cpu", "the CPU, through GoMLX's Go backend", func() (compute.Backend, error) { return gobackend.New("ops_sequential") }},
+	{"cpu", "the CPU, through Weft's own engine", func() (compute.Backend, error) { return engine.New("") }},
+	// One operation after another: at the sizes of reinforcement learning this
+	// backend's own parallelism costs more than it brings.
+	{"go", "the CPU, through GoMLX's Go backend: slow, for comparison", func() (compute.Backend, error) { return gobackend.New("ops_sequential") }},
 }
 
 // Open makes the device of that name.
