@@ -3,6 +3,7 @@ package nn
 import (
 	"math"
 
+	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/layers/activation"
@@ -59,7 +60,21 @@ func (l Conv) apply(c *rl.Ctx, sc *model.Scope, x *Node, gain float64) *Node {
 	}
 	w := Param(c, sc, "weights", Orthogonal(gain), l.Kernel, l.Kernel, d[3], l.Channels)
 	b := Param(c, sc, "biases", Fill(0), l.Channels)
+	x, w = oddSized(x, w)
 	return Add(Convolve(x, w).Strides(l.Stride).NoPadding().Done(), ExpandLeftToRank(b, 4))
+}
+
+// oddSized is images and a kernel with a row and a column of zeros added at the
+// end where the kernel's size is even, which changes nothing of the result:
+// GoMLX v0.28.1 takes the gradient by the input of an even-sized convolution at
+// positions that are off by one.
+func oddSized(x, w *Node) (_, _ *Node) {
+	if w.Shape().Dimensions[0]%2 == 1 {
+		return x, w
+	}
+	none, one := compute.PadAxis{}, compute.PadAxis{End: 1}
+	zero := ScalarZero(x.Graph(), dtypes.Float32)
+	return Pad(x, zero, none, one, one, none), Pad(w, zero, one, one, none, none)
 }
 
 // pixels are numbers for the network: bytes from 0 to 1.

@@ -24,6 +24,7 @@ var may = map[string][]string{
 	"nn":                      {"rl"},
 	"algo":                    {"rl", "env", "replay", "nn", "algo"},
 	"engine":                  {"engine"},
+	"internal/bench":          {"engine"},
 	"internal/config":         {},
 	"internal/metrics":        {},
 	"internal/device":         {"rl", "engine"},
