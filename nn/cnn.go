@@ -3,7 +3,6 @@ package nn
 import (
 	"math"
 
-	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/layers/activation"
@@ -72,9 +71,8 @@ func oddSized(x, w *Node) (_, _ *Node) {
 	if w.Shape().Dimensions[0]%2 == 1 {
 		return x, w
 	}
-	none, one := compute.PadAxis{}, compute.PadAxis{End: 1}
-	zero := ScalarZero(x.Graph(), dtypes.Float32)
-	return Pad(x, zero, none, one, one, none), Pad(w, zero, one, one, none, none)
+	grow := func(x *Node, axis int) *Node { return GrowRight(GrowRight(x, axis, 1, 0), axis+1, 1, 0) }
+	return grow(x, 1), grow(w, 0)
 }
 
 // pixels are numbers for the network: bytes from 0 to 1.
