@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/shapes"
@@ -26,6 +27,9 @@ type program struct {
 	varAt  []int          // and their positions
 	out    []bool         // for each output, whether it is present
 	like   []shapes.Shape // of the present ones
+	small  int            // how many of them are
+
+	spare atomic.Pointer[[]compute.Buffer] // for the inputs of the next call
 }
 
 // compile traces build on inputs like in, and compiles the graph. Errors are
@@ -104,6 +108,11 @@ func tryCompile(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []T
 	p.exe = c.graph.Executable()
 	_, p.shapes = p.exe.Inputs()
 	p.like = p.exe.Outputs()
+	for _, s := range p.like {
+		if isSmall(s) {
+			p.small++
+		}
+	}
 	return p, nil
 }
 
@@ -150,7 +159,12 @@ func (p *program) bind(c *Ctx) error {
 
 // run executes the program on values.
 func (p *program) run(k Key, in []Tensor) []Tensor {
-	bufs := make([]compute.Buffer, len(p.shapes))
+	spare := p.spare.Swap(nil)
+	if spare == nil {
+		list := make([]compute.Buffer, len(p.shapes))
+		spare = &list
+	}
+	bufs := *spare
 	var mine []compute.Buffer // made for this call alone
 	for i, t := range in {
 		if at := p.slots[i]; at >= 0 {
@@ -176,22 +190,37 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 	for _, b := range mine {
 		check(b.Finalize())
 	}
+	clear(bufs)
+	p.spare.Store(spare)
 	return p.collect(results)
 }
 
+// smallSize is up to how many bytes a tensor counts as small. Small outputs of
+// one call are allocated together: there is one for every number an environment
+// or a policy reports. A large one stands alone, because a logged metric must not
+// keep the gradients beside it alive.
+const smallSize = 256
+
 func (p *program) collect(results []compute.Buffer) []Tensor {
 	out := make([]Tensor, len(p.out))
+	small := make([]value, 0, p.small)
 	j := 0
 	for i, present := range p.out {
 		if !present {
 			continue
 		}
-		// One by one: a logged metric must not keep the gradients beside it alive.
-		out[i] = Tensor{val: &value{shape: p.like[j], dev: p.dev, buf: results[j]}}
+		if isSmall(p.like[j]) {
+			small = append(small, value{shape: p.like[j], dev: p.dev, buf: results[j]})
+			out[i] = Tensor{val: &small[len(small)-1]}
+		} else {
+			out[i] = Tensor{val: &value{shape: p.like[j], dev: p.dev, buf: results[j]}}
+		}
 		j++
 	}
 	return out
 }
+
+func isSmall(s shapes.Shape) bool { return s.ByteSize() <= smallSize }
 
 // fits reports whether in has the shapes that the program was compiled for.
 func (p *program) fits(in []Tensor) bool {
