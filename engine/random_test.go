@@ -26,6 +26,7 @@ type grower struct {
 	dims   [][]int
 
 	dynamic bool // use what upstream's backend lacks or does otherwise
+	depth   int  // of closures around
 }
 
 var specials = []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 0,
@@ -224,9 +225,14 @@ func (g *grower) dot() {
 	if y == nil {
 		return
 	}
-	if v := g.keep(g.f.DotGeneral(x, []int{i}, nil, y, []int{j}, nil, compute.DotGeneralConfig{})); v != nil {
-		g.keep(g.f.Tanh(v))
+	v := g.keep(g.f.DotGeneral(x, []int{i}, nil, y, []int{j}, nil, compute.DotGeneralConfig{}))
+	if v == nil {
+		return
 	}
+	if z := g.partner(v); z != nil && g.r.IntN(2) == 0 { // often an operand of the product itself
+		v = g.keep(g.f.Add(v, z))
+	}
+	g.keep(g.f.Tanh(v))
 }
 
 func (g *grower) slice() {
@@ -302,18 +308,18 @@ func (g *grower) loop() {
 	}
 	s := g.shape[x]
 	zero, _ := g.f.Constant([]int32{0})
-	cond, _ := g.f.Closure()
+	cond := g.closure()
 	i, _ := cond.Parameter("i", shapes.Make(dtypes.Int32), nil)
 	_, _ = cond.Parameter("v", s, nil)
 	three, _ := cond.Constant([]int32{3})
 	less, _ := cond.LessThan(i, three)
 	_ = cond.Return([]compute.Value{less}, nil)
-	body, _ := g.f.Closure()
+	body := g.closure()
 	i, _ = body.Parameter("i", shapes.Make(dtypes.Int32), nil)
 	v, _ := body.Parameter("v", s, nil)
 	one, _ := body.Constant([]int32{1})
 	next, _ := body.Add(i, one)
-	sum, err := body.Add(v, x)
+	sum, err := body.Add(g.inside(body, v), x)
 	if err != nil {
 		g.keep(nil, err)
 		return
@@ -328,6 +334,33 @@ func (g *grower) loop() {
 	g.keep(outs[1], nil)
 }
 
+// inside grows a graph in the body of a loop, from its state and all that is around it, and returns a value like the
+// state. Closures in it are hung off main, as GoMLX does.
+func (g *grower) inside(body compute.Function, state compute.Value) compute.Value {
+	if !g.dynamic || g.depth == 2 {
+		return state
+	}
+	g.shape[state], _ = body.Shape(state)
+	sub := &grower{r: g.r, f: body, values: append(slices.Clone(g.values), state), shape: g.shape,
+		exact: map[compute.Value]bool{}, dims: g.dims, dynamic: true, depth: g.depth + 1}
+	outer := len(g.values)
+	sub.grow(outer + 2 + g.r.IntN(8))
+	g.fail(sub.err)
+	for _, v := range slices.Backward(sub.values[outer:]) {
+		if g.shape[v].Equal(g.shape[state]) {
+			return v
+		}
+	}
+	return state
+}
+
+// closure starts a closure the way GoMLX does: off main, wherever it is.
+func (g *grower) closure() compute.Function {
+	c, err := g.f.Builder().Main().Closure()
+	g.fail(err)
+	return c
+}
+
 // branch takes one of two values, both captured.
 func (g *grower) branch() {
 	x := g.float()
@@ -340,7 +373,7 @@ func (g *grower) branch() {
 		return
 	}
 	side := func(v compute.Value, op func(f compute.Function) func(compute.Value) (compute.Value, error)) compute.Function {
-		c, _ := g.f.Closure()
+		c := g.closure()
 		out, err := op(c)(v)
 		g.fail(err)
 		g.fail(c.Return([]compute.Value{out}, nil))
@@ -375,7 +408,7 @@ func (g *grower) sort() {
 	if y == nil {
 		return
 	}
-	c, _ := g.f.Closure()
+	c := g.closure()
 	var ps [4]compute.Value
 	for i := range ps {
 		ps[i], _ = c.Parameter(fmt.Sprint("p", i), shapes.Make(dtypes.Float32), nil)
