@@ -35,6 +35,9 @@ var specials = []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math
 // emptyShapes has zero-sized axes too, which upstream's backend does not survive.
 var emptyShapes = append([][]int{{0, 7}, {5, 0}, {0}}, growShapes...)
 
+// bigShapes take several blocks, tiles and goroutines.
+var bigShapes = [][]int{{300, 64}, {64, 64}, {300}, {64}, {300, 1}, {1, 64}, {5000, 3}, {2500, 2}, {3, 1500}, {1500}, {}}
+
 var growShapes = [][]int{{}, {1}, {7}, {5, 1}, {5, 7}, {1, 7}, {16, 16}, {3, 5, 7}, {64, 20}, {40, 33}}
 
 func newGrower(seed uint64, f compute.Function, dims [][]int) *grower {
@@ -219,8 +222,10 @@ func (g *grower) dot() {
 		return
 	}
 	i, j := g.r.IntN(2), g.r.IntN(2)
+	const most = 1 << 17 // elements, so that graphs do not outgrow a test
 	y := g.pick(func(v compute.Value, s shapes.Shape) bool {
-		return matrix(v, s) && s.Dimensions[j] == g.shape[x].Dimensions[i]
+		return matrix(v, s) && s.Dimensions[j] == g.shape[x].Dimensions[i] &&
+			s.Dimensions[1-j]*g.shape[x].Dimensions[1-i] <= most
 	})
 	if y == nil {
 		return
@@ -250,7 +255,9 @@ func (g *grower) slice() {
 }
 
 func (g *grower) concatenate() {
-	x := g.pick(func(_ compute.Value, s shapes.Shape) bool { return s.DType == dtypes.Float32 && s.Rank() > 0 })
+	x := g.pick(func(_ compute.Value, s shapes.Shape) bool {
+		return s.DType == dtypes.Float32 && s.Rank() > 0 && s.Size() < 1<<17
+	})
 	if x == nil {
 		return
 	}
@@ -497,7 +504,7 @@ func grown(t testing.TB, b compute.Backend, seed uint64, size int, dims [][]int)
 	t.Helper()
 	builder := b.Builder("random")
 	g := newGrower(seed, builder.Main(), dims)
-	g.dynamic = len(dims) > len(growShapes)
+	g.dynamic = &dims[0] != &growShapes[0]
 	g.grow(size)
 	if g.err != nil {
 		t.Fatalf("seed %d: %+v", seed, g.err)
@@ -579,9 +586,9 @@ func sameBits(a, b []float32) int {
 }
 
 // samePasses compares a random graph on two backends, bit by bit.
-func samePasses(t *testing.T, want, b *Backend, seed uint64, size int) {
+func samePasses(t *testing.T, want, b *Backend, seed uint64, size int, dims [][]int) {
 	t.Helper()
-	w, got := grown(t, want, seed, size, emptyShapes), grown(t, b, seed, size, emptyShapes)
+	w, got := grown(t, want, seed, size, dims), grown(t, b, seed, size, dims)
 	for i := range w {
 		if at := sameBits(floats(w[i]), floats(got[i])); at >= 0 {
 			t.Fatalf("seed %d: result %d differs at %d: %v, want %v", seed, i, at, floats(got[i])[at], floats(w[i])[at])
@@ -600,7 +607,10 @@ func TestPasses(t *testing.T) {
 		t.Run(c, func(t *testing.T) {
 			b := newBackend(t, c)
 			for seed := range uint64(25) {
-				samePasses(t, want, b, seed, 40)
+				samePasses(t, want, b, seed, 40, emptyShapes)
+			}
+			for seed := range uint64(5) {
+				samePasses(t, want, b, seed, 40, bigShapes)
 			}
 		})
 	}
@@ -609,5 +619,8 @@ func TestPasses(t *testing.T) {
 func FuzzPasses(f *testing.F) {
 	all, none := newBackend(f, ""), newBackend(f, "off=all")
 	f.Add(uint64(1), uint8(20))
-	f.Fuzz(func(t *testing.T, seed uint64, size uint8) { samePasses(t, none, all, seed, 12+int(size)) })
+	f.Fuzz(func(t *testing.T, seed uint64, size uint8) {
+		samePasses(t, none, all, seed, 12+int(size), emptyShapes)
+		samePasses(t, none, all, seed, 12+int(size)%40, bigShapes)
+	})
 }
