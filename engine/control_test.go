@@ -135,6 +135,12 @@ func TestControl(t *testing.T) {
 				return []*Node{DynamicUpdateSlice(s[0], v, []*Node{i})}
 			})
 		}, []float32{1, 2, 3, 4}},
+		{"state captured as well", []any{[]float32{1, 2}}, func(xs []*Node) []*Node {
+			g := xs[0].Graph()
+			return loop(g, 2, xs, func(_ *Node, s []*Node) []*Node {
+				return loop(g, 2, s, func(_ *Node, t []*Node) []*Node { return []*Node{Add(t[0], s[0])} })
+			})
+		}, []float32{9, 18}},
 		{"in place, but the old value is needed", []any{[]float32{1, 1}, []float32{0, 0}}, func(xs []*Node) []*Node {
 			g := xs[0].Graph()
 			s := loop(g, 2, xs, func(i *Node, s []*Node) []*Node {

@@ -31,7 +31,8 @@ type conv struct {
 	patch           int // length of a row of patches
 	positions       int // spatial positions of the output
 	inStride        []int
-	size            int // of an element
+	size            int  // of an element
+	planes          bool // the last two spatial axes can be copied as matrices where the window is inside the image
 }
 
 func convOf(n *ir.Node) *conv {
@@ -42,6 +43,10 @@ func convOf(n *ir.Node) *conv {
 		features: out[1+s], batch: out[0], groups: a.ChannelGroups * a.BatchGroups, size: n.Inputs[0].DType().Size()}
 	c.patch, c.positions = product(c.window)*c.perGroup, product(c.out)
 	c.inStride = rowMajor(in)
+	c.planes = s >= 2 && c.size == 4 && c.perGroup == c.channels && n.Inputs[0].Size() > 0
+	for i := max(0, s-2); i < s; i++ {
+		c.planes = c.planes && a.InputDilations[i] == 1 && a.KernelDilations[i] == 1
+	}
 	return c
 }
 
@@ -133,6 +138,9 @@ func (c *conv) axis(i int, dst, in unsafe.Pointer, pos, count, off, length int) 
 	}
 	count /= c.out[i]
 	at := pos/count*c.attr.Strides[i] - c.attr.Paddings[i][0]
+	if c.planes && i == len(c.window)-2 && c.plane(i, dst, in, at, pos%count, off, length) {
+		return
+	}
 	part := length / c.window[i]
 	dil := c.attr.InputDilations[i]
 	if i == len(c.window)-1 && dil == 1 && c.attr.KernelDilations[i] == 1 && c.perGroup == c.channels {
@@ -148,6 +156,18 @@ func (c *conv) axis(i int, dst, in unsafe.Pointer, pos, count, off, length int) 
 		}
 		c.axis(i+1, p, in, pos%count, count, off+x/dil*c.inStride[1+i], part)
 	}
+}
+
+// plane copies what lies under the window along the last two spatial axes, unless it sticks out of the image.
+func (c *conv) plane(i int, dst, in unsafe.Pointer, at, col, off, length int) bool {
+	left := col*c.attr.Strides[i+1] - c.attr.Paddings[i+1][0]
+	if at < 0 || at+c.window[i] > c.in[i] || left < 0 || left+c.window[i+1] > c.in[i+1] {
+		return false
+	}
+	m, n, row := c.window[i], c.window[i+1]*c.channels, c.in[i+1]*c.channels
+	src := unsafe.Add(in, (off+at*row+left*c.channels)*4)
+	kernel.CopyRows32(unsafe.Slice((*float32)(dst), length), n, unsafe.Slice((*float32)(src), (m-1)*row+n), row, m, n)
+	return true
 }
 
 // run copies a stretch of whole pixels along the last spatial axis in one go.

@@ -139,8 +139,11 @@ func dotScratch(n *ir.Node) int {
 // packs reports whether the second operand should be packed once for all rows: if the kernel would pack it for each
 // piece of the rows it is given.
 func (g *gemm) packs() bool {
-	return g.batch == 1 && g.m >= 32 && g.k > 0 && g.n > 0 && (g.b.trans() || g.b.ld() > 64)
+	return g.batch == 1 && g.m >= 32 && g.k > 0 && g.n > 0 && (g.b.trans() || g.b.ld() > longRow)
 }
+
+// longRow is from where on the kernel packs rows rather than read them in place.
+const longRow = 256
 
 // offset is where matrix i of the batch starts, in elements.
 func (m *matrix) offset(i int) (off int) {

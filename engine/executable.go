@@ -82,7 +82,7 @@ func (e *Executable) give(fr *frame) {
 // input checks that buf can be argument i.
 func (e *Executable) input(i int, buf compute.Buffer) (*Buffer, error) {
 	b, ok := buf.(*Buffer)
-	if !ok || b.backend != e.backend {
+	if !ok || b == nil || b.backend != e.backend {
 		return nil, fmt.Errorf("input %d (%s) is not a buffer of this backend", i, e.names[i])
 	}
 	if err := b.check(); err != nil {

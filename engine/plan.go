@@ -195,26 +195,32 @@ func (p *planner) overwritable(c *cluster, v *ir.Value) []*ir.Value {
 	var out []*ir.Value
 	for _, in := range ins {
 		own := p.owner[in]
-		if own.Bytes() == v.Bytes() && !slices.Contains(out, own) && !p.readTwice(c, own, in) {
+		if own.Bytes() == v.Bytes() && !slices.Contains(out, own) && !p.readElsewhere(c, own, in) {
 			out = append(out, own)
 		}
 	}
 	return out
 }
 
-// readTwice reports whether the cluster reads owner own through some value other than in.
-func (p *planner) readTwice(c *cluster, own, in *ir.Value) bool {
+// readElsewhere reports whether the cluster reads owner own other than as in. A region may read in as often as it
+// likes, element by element; a single step that is also given it as another operand, or captures it, may read it after
+// it has begun to write, and so may the head of a region, which reads rows of its operands for other tiles.
+func (p *planner) readElsewhere(c *cluster, own, in *ir.Value) bool {
+	count := 0
 	for _, n := range c.nodes {
 		for _, v := range n.Inputs {
 			if p.folded[v.Node] {
 				v = v.Node.Inputs[0]
 			}
-			if p.owner[v] == own && v != in {
+			if p.owner[v] == own && (v != in || n == c.head) {
 				return true
+			}
+			if v == in {
+				count++
 			}
 		}
 	}
-	return false
+	return count > 1 && !c.region()
 }
 
 // values gives storage to what is left: over a dying operand where possible, else in the arena.
@@ -241,10 +247,11 @@ func (p *planner) inMemory(c *cluster, v *ir.Value) bool {
 
 func (p *planner) place(i int, c *cluster, v *ir.Value) {
 	if v.Node == c.head && p.died[v] == i {
-		// The product goes where the region will put its own result, if that already has a place.
+		// The head goes where the region will put its own result, if that is a place of the caller's that holds
+		// nothing yet.
 		for _, n := range c.nodes {
 			w := n.Outputs[0]
-			if s := p.store[w]; s != nil && w != v && w.Bytes() == v.Bytes() && slices.Contains(p.overwritable(c, w), v) {
+			if s := p.store[w]; slices.Contains(p.outputs, s) && w != v && w.Bytes() == v.Bytes() && slices.Contains(p.overwritable(c, w), v) {
 				p.store[v] = s
 				return
 			}

@@ -16,15 +16,10 @@ func (p *planner) check() error {
 		if s := p.scratch[i]; s != nil {
 			c.write(nil, s.ref, s.bytes)
 		}
-		if cl.head != nil {
-			c.write(cl.head.Outputs[0], p.at(cl.head.Outputs[0]), cl.head.Outputs[0].Bytes())
-		}
-		for _, n := range cl.nodes {
-			for _, v := range n.Outputs {
-				if s := p.store[v]; s != nil && n != cl.head {
-					c.write(v, p.at(v), v.Bytes())
-				}
-			}
+		if cl.region() {
+			c.region(i, cl)
+		} else {
+			c.single(i, cl.nodes[0])
 		}
 	}
 	for _, f := range p.copies {
@@ -34,6 +29,60 @@ func (p *planner) check() error {
 		c.result(i, r)
 	}
 	return errors.Join(c.errs...)
+}
+
+// region replays the order inside a region: the head's rows, then the nodes one after the other; and the head again,
+// since it makes the rows of the next tile when those of this one have been finished.
+func (c *planChecker) region(i int, cl *cluster) {
+	if cl.head != nil {
+		c.output(cl.head.Outputs[0])
+	}
+	for _, n := range cl.nodes {
+		if n == cl.head {
+			continue
+		}
+		for _, v := range n.Inputs {
+			c.operand(i, v)
+		}
+		c.output(n.Outputs[0])
+	}
+	if cl.head != nil {
+		for _, v := range cl.head.Inputs {
+			c.operand(i, v)
+		}
+	}
+}
+
+// operand checks a read from memory.
+func (c *planChecker) operand(i int, v *ir.Value) {
+	if c.folded[v.Node] {
+		v = v.Node.Inputs[0]
+	}
+	if own := c.owner[v]; c.store[own] != nil {
+		c.read(i, own)
+	}
+}
+
+// single checks that what a step writes over is only one of its operands, and only once.
+func (c *planChecker) single(i int, n *ir.Node) {
+	for _, out := range n.Outputs {
+		over := 0
+		for _, in := range n.Inputs {
+			if in.Bytes() > 0 && c.at(c.owner[in]) == c.at(out) {
+				over++
+			}
+		}
+		if over > 1 {
+			c.failf("step %d (%s) writes over an operand that it is given %d times", i, n.Op, over)
+		}
+		c.output(out)
+	}
+}
+
+func (c *planChecker) output(v *ir.Value) {
+	if c.store[v] != nil {
+		c.write(v, c.at(v), v.Bytes())
+	}
 }
 
 type planChecker struct {

@@ -72,6 +72,42 @@ func TestConvolutions(t *testing.T) {
 	}
 }
 
+// TestResidual: a region that reads what the product at its head reads must not write over it.
+func TestResidual(t *testing.T) {
+	fn := func(xs []*Node) []*Node {
+		h := Tanh(xs[0])
+		for i := range 4 {
+			w := h
+			if i%2 == 0 {
+				w = xs[1]
+			}
+			square := Mul(h, h) // first, so that h is what the planner would rather write over
+			h = Tanh(Add(square, Dot(Transpose(h, 0, 1), w).Product()))
+		}
+		return []*Node{h}
+	}
+	args := imageArgs([][]int{{200, 200}, {200, 200}})
+	want := outputs(t, bind(t, newBackend(t, "off=all,threads=1"), fn, args))
+	for _, config := range []string{"", "threads=1", "threads=3"} {
+		equalBits(t, config, outputs(t, bind(t, newBackend(t, config), fn, args)), want)
+	}
+}
+
+// TestLoopHead: a product whose region updates the state of a loop in place must not be put over that state.
+func TestLoopHead(t *testing.T) {
+	fn := func(xs []*Node) []*Node {
+		return loop(xs[0].Graph(), 3, xs[:1], func(_ *Node, s []*Node) []*Node {
+			half := MulScalar(s[0], 0.5)
+			return []*Node{Tanh(Add(half, Dot(xs[1], xs[1]).Product()))}
+		})
+	}
+	args := imageArgs([][]int{{70, 70}, {70, 70}})
+	want := outputs(t, bind(t, newBackend(t, "off=all,threads=1"), fn, args))
+	for _, config := range []string{"", "threads=1", "off=tail"} {
+		equalBits(t, config, outputs(t, bind(t, newBackend(t, config), fn, args)), want)
+	}
+}
+
 // TestLevels: the same bits from every level of the kernels.
 func TestLevels(t *testing.T) {
 	best := kernel.Active()

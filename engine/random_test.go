@@ -26,6 +26,7 @@ type grower struct {
 	dims   [][]int
 
 	dynamic bool // use what upstream's backend lacks or does otherwise
+	depth   int  // of closures around
 }
 
 var specials = []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 0,
@@ -33,6 +34,9 @@ var specials = []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math
 
 // emptyShapes has zero-sized axes too, which upstream's backend does not survive.
 var emptyShapes = append([][]int{{0, 7}, {5, 0}, {0}}, growShapes...)
+
+// bigShapes take several blocks, tiles and goroutines.
+var bigShapes = [][]int{{300, 64}, {64, 64}, {300}, {64}, {300, 1}, {1, 64}, {5000, 3}, {2500, 2}, {3, 1500}, {1500}, {}}
 
 var growShapes = [][]int{{}, {1}, {7}, {5, 1}, {5, 7}, {1, 7}, {16, 16}, {3, 5, 7}, {64, 20}, {40, 33}}
 
@@ -218,15 +222,22 @@ func (g *grower) dot() {
 		return
 	}
 	i, j := g.r.IntN(2), g.r.IntN(2)
+	const most = 1 << 17 // elements, so that graphs do not outgrow a test
 	y := g.pick(func(v compute.Value, s shapes.Shape) bool {
-		return matrix(v, s) && s.Dimensions[j] == g.shape[x].Dimensions[i]
+		return matrix(v, s) && s.Dimensions[j] == g.shape[x].Dimensions[i] &&
+			s.Dimensions[1-j]*g.shape[x].Dimensions[1-i] <= most
 	})
 	if y == nil {
 		return
 	}
-	if v := g.keep(g.f.DotGeneral(x, []int{i}, nil, y, []int{j}, nil, compute.DotGeneralConfig{})); v != nil {
-		g.keep(g.f.Tanh(v))
+	v := g.keep(g.f.DotGeneral(x, []int{i}, nil, y, []int{j}, nil, compute.DotGeneralConfig{}))
+	if v == nil {
+		return
 	}
+	if z := g.partner(v); z != nil && g.r.IntN(2) == 0 { // often an operand of the product itself
+		v = g.keep(g.f.Add(v, z))
+	}
+	g.keep(g.f.Tanh(v))
 }
 
 func (g *grower) slice() {
@@ -244,7 +255,9 @@ func (g *grower) slice() {
 }
 
 func (g *grower) concatenate() {
-	x := g.pick(func(_ compute.Value, s shapes.Shape) bool { return s.DType == dtypes.Float32 && s.Rank() > 0 })
+	x := g.pick(func(_ compute.Value, s shapes.Shape) bool {
+		return s.DType == dtypes.Float32 && s.Rank() > 0 && s.Size() < 1<<17
+	})
 	if x == nil {
 		return
 	}
@@ -302,18 +315,18 @@ func (g *grower) loop() {
 	}
 	s := g.shape[x]
 	zero, _ := g.f.Constant([]int32{0})
-	cond, _ := g.f.Closure()
+	cond := g.closure()
 	i, _ := cond.Parameter("i", shapes.Make(dtypes.Int32), nil)
 	_, _ = cond.Parameter("v", s, nil)
 	three, _ := cond.Constant([]int32{3})
 	less, _ := cond.LessThan(i, three)
 	_ = cond.Return([]compute.Value{less}, nil)
-	body, _ := g.f.Closure()
+	body := g.closure()
 	i, _ = body.Parameter("i", shapes.Make(dtypes.Int32), nil)
 	v, _ := body.Parameter("v", s, nil)
 	one, _ := body.Constant([]int32{1})
 	next, _ := body.Add(i, one)
-	sum, err := body.Add(v, x)
+	sum, err := body.Add(g.inside(body, v), x)
 	if err != nil {
 		g.keep(nil, err)
 		return
@@ -328,6 +341,33 @@ func (g *grower) loop() {
 	g.keep(outs[1], nil)
 }
 
+// inside grows a graph in the body of a loop, from its state and all that is around it, and returns a value like the
+// state. Closures in it are hung off main, as GoMLX does.
+func (g *grower) inside(body compute.Function, state compute.Value) compute.Value {
+	if !g.dynamic || g.depth == 2 {
+		return state
+	}
+	g.shape[state], _ = body.Shape(state)
+	sub := &grower{r: g.r, f: body, values: append(slices.Clone(g.values), state), shape: g.shape,
+		exact: map[compute.Value]bool{}, dims: g.dims, dynamic: true, depth: g.depth + 1}
+	outer := len(g.values)
+	sub.grow(outer + 2 + g.r.IntN(8))
+	g.fail(sub.err)
+	for _, v := range slices.Backward(sub.values[outer:]) {
+		if g.shape[v].Equal(g.shape[state]) {
+			return v
+		}
+	}
+	return state
+}
+
+// closure starts a closure the way GoMLX does: off main, wherever it is.
+func (g *grower) closure() compute.Function {
+	c, err := g.f.Builder().Main().Closure()
+	g.fail(err)
+	return c
+}
+
 // branch takes one of two values, both captured.
 func (g *grower) branch() {
 	x := g.float()
@@ -340,7 +380,7 @@ func (g *grower) branch() {
 		return
 	}
 	side := func(v compute.Value, op func(f compute.Function) func(compute.Value) (compute.Value, error)) compute.Function {
-		c, _ := g.f.Closure()
+		c := g.closure()
 		out, err := op(c)(v)
 		g.fail(err)
 		g.fail(c.Return([]compute.Value{out}, nil))
@@ -375,7 +415,7 @@ func (g *grower) sort() {
 	if y == nil {
 		return
 	}
-	c, _ := g.f.Closure()
+	c := g.closure()
 	var ps [4]compute.Value
 	for i := range ps {
 		ps[i], _ = c.Parameter(fmt.Sprint("p", i), shapes.Make(dtypes.Float32), nil)
@@ -464,7 +504,7 @@ func grown(t testing.TB, b compute.Backend, seed uint64, size int, dims [][]int)
 	t.Helper()
 	builder := b.Builder("random")
 	g := newGrower(seed, builder.Main(), dims)
-	g.dynamic = len(dims) > len(growShapes)
+	g.dynamic = &dims[0] != &growShapes[0]
 	g.grow(size)
 	if g.err != nil {
 		t.Fatalf("seed %d: %+v", seed, g.err)
@@ -546,9 +586,9 @@ func sameBits(a, b []float32) int {
 }
 
 // samePasses compares a random graph on two backends, bit by bit.
-func samePasses(t *testing.T, want, b *Backend, seed uint64, size int) {
+func samePasses(t *testing.T, want, b *Backend, seed uint64, size int, dims [][]int) {
 	t.Helper()
-	w, got := grown(t, want, seed, size, emptyShapes), grown(t, b, seed, size, emptyShapes)
+	w, got := grown(t, want, seed, size, dims), grown(t, b, seed, size, dims)
 	for i := range w {
 		if at := sameBits(floats(w[i]), floats(got[i])); at >= 0 {
 			t.Fatalf("seed %d: result %d differs at %d: %v, want %v", seed, i, at, floats(got[i])[at], floats(w[i])[at])
@@ -567,7 +607,10 @@ func TestPasses(t *testing.T) {
 		t.Run(c, func(t *testing.T) {
 			b := newBackend(t, c)
 			for seed := range uint64(25) {
-				samePasses(t, want, b, seed, 40)
+				samePasses(t, want, b, seed, 40, emptyShapes)
+			}
+			for seed := range uint64(5) {
+				samePasses(t, want, b, seed, 40, bigShapes)
 			}
 		})
 	}
@@ -576,5 +619,8 @@ func TestPasses(t *testing.T) {
 func FuzzPasses(f *testing.F) {
 	all, none := newBackend(f, ""), newBackend(f, "off=all")
 	f.Add(uint64(1), uint8(20))
-	f.Fuzz(func(t *testing.T, seed uint64, size uint8) { samePasses(t, none, all, seed, 12+int(size)) })
+	f.Fuzz(func(t *testing.T, seed uint64, size uint8) {
+		samePasses(t, none, all, seed, 12+int(size), emptyShapes)
+		samePasses(t, none, all, seed, 12+int(size)%40, bigShapes)
+	})
 }
