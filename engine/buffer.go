@@ -20,7 +20,7 @@ type Buffer struct {
 	backend *Backend
 	shape   shapes.Shape
 	data    []byte // nil once finalised
-	raw     []byte // what data was cut from
+	raw     []byte // what data was cut from; nil for a part of a shared allocation
 }
 
 var _ compute.Buffer = (*Buffer)(nil)
@@ -108,7 +108,7 @@ func (b *Backend) BufferFromFlatData(device compute.DeviceNum, flat any, shape s
 	if err := b.checkNew(device, shape); err != nil {
 		return nil, err
 	}
-	buf := b.newBuffer(shape.Clone())
+	buf := b.newBuffer(shape)
 	if err := buf.checkFlat(flat); err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (b *Backend) NewSharedBuffer(device compute.DeviceNum, shape shapes.Shape) 
 	if err := b.checkNew(device, shape); err != nil {
 		return nil, nil, err
 	}
-	buf := b.newBuffer(shape.Clone())
+	buf := b.newBuffer(shape)
 	clear(buf.data)
 	flat, err := buf.Data()
 	return buf, flat, err
@@ -162,7 +162,7 @@ func (buf *Buffer) Finalize() error {
 	}
 	raw := buf.raw
 	buf.data, buf.raw = nil, nil
-	if !buf.backend.IsFinalized() {
+	if raw != nil && !buf.backend.IsFinalized() { // a part of a shared allocation has none of its own
 		buf.backend.buffers.put(raw)
 	}
 	return nil

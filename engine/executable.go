@@ -18,6 +18,7 @@ type Executable struct {
 	recorded  *ir.Module
 	names     []string
 	ins, outs []shapes.Shape
+	results   resultPlan
 	mu        sync.Mutex
 	frames    []*frame
 	finalized bool
@@ -34,6 +35,7 @@ func newExecutable(b *Backend, m *ir.Module, p *program) *Executable {
 	for _, v := range m.Main.Results {
 		e.outs = append(e.outs, v.Shape)
 	}
+	e.results = planResults(e.outs)
 	return e
 }
 
@@ -114,11 +116,9 @@ func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, _ compute.D
 		}
 		fr.setParam(i, buf.ptr())
 	}
-	outs := make([]compute.Buffer, len(e.outs))
-	for i, s := range e.outs {
-		buf := e.backend.newBuffer(s)
-		outs[i] = buf
-		fr.setOut(i, buf.ptr())
+	outs := e.results.make(e.backend)
+	for i, buf := range outs {
+		fr.setOut(i, buf.(*Buffer).ptr())
 	}
 	fr.run()
 	for i, d := range donate {
