@@ -66,7 +66,7 @@ const (
 const blockElements = 1024
 
 // parallelCost is the least work, in rough nanoseconds, worth handing to another goroutine.
-const parallelCost = 8000
+const parallelCost = 6000
 
 // flopsPerNano is what one core does in products, roughly.
 const flopsPerNano = 80

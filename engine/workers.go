@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // job is a piece of work that can be cut anywhere between 0 and its size: it does [lo, hi) with the scratch memory of
@@ -41,9 +42,37 @@ type helper struct {
 	wake   chan struct{}
 }
 
-// spins is how long a goroutine looks for news before it sleeps: the steps of one program follow each other within
-// microseconds, and waking a goroutine takes several.
-const spins = 4000
+// patience is how long a goroutine looks for news before it sleeps. The steps of a program follow each other within
+// microseconds, the programs of a training step within some tens of them, while waking a sleeping thread takes fifty or
+// more on a virtual machine: longer than most steps.
+const patience = 200 * time.Microsecond
+
+// courtesy is how often a goroutine that looks lets others run. Oftener costs more than it is worth: a goroutine that
+// yields is put at the end of a queue that all processors share.
+const courtesy = 50 * time.Microsecond
+
+// look calls ready until it is true or patience is at an end, and says which.
+func look(ready func() bool) bool {
+	var begun, yielded time.Time
+	for i := 1; ; i++ {
+		if ready() {
+			return true
+		}
+		if i%64 != 0 {
+			continue
+		}
+		now := time.Now()
+		switch {
+		case begun.IsZero():
+			begun, yielded = now, now
+		case now.Sub(begun) > patience:
+			return false
+		case now.Sub(yielded) > courtesy:
+			runtime.Gosched()
+			yielded = now
+		}
+	}
+}
 
 func newWorkers(threads int) *workers {
 	return &workers{threads: threads, finished: make(chan struct{}, 1)}
@@ -122,10 +151,8 @@ func (w *workers) work(id int) bool {
 }
 
 func (w *workers) wait() {
-	for range spins {
-		if w.pending.Load() == 0 {
-			return
-		}
+	if look(func() bool { return w.pending.Load() == 0 }) {
+		return
 	}
 	w.waiting.Store(true)
 	for w.pending.Load() != 0 {
@@ -140,17 +167,9 @@ func (w *workers) wait() {
 
 func (w *workers) help(h *helper) {
 	defer w.wg.Done()
-	for idle := 0; !w.stopped.Load(); idle++ {
-		if w.work(h.id) {
-			idle = 0
-			continue
-		}
-		if idle%64 == 63 {
-			runtime.Gosched()
-		}
-		if idle > spins {
+	for !w.stopped.Load() {
+		if !look(func() bool { return w.work(h.id) || w.stopped.Load() }) {
 			w.sleep(h)
-			idle = 0
 		}
 	}
 }

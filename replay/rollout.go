@@ -113,17 +113,16 @@ func Take[B any](b B, k rl.Key, by By, m, n int) B {
 // rowsOf is the number of rows that all tensors of b agree on.
 func rowsOf[B any](b B, axes int) int {
 	var rows []int // the axes that are to be one
-	names := rl.LeafNames(b)
 	for i, t := range rl.Leaves(b) {
 		if !t.Ok() || t.Shape().Rank() == 0 {
 			continue
 		}
 		if t.Shape().Rank() < axes {
-			rl.Failf("%s has shape %s: no environment and time axis to take steps from", named(names[i]), t.Shape())
+			rl.Failf("%s has shape %s: no environment and time axis to take steps from", nameOf(b, i), t.Shape())
 		}
 		d := t.Shape().Dimensions[:axes]
 		if rows != nil && !slices.Equal(d, rows) {
-			rl.Failf("%s has rows %v, others have %v", named(names[i]), d, rows)
+			rl.Failf("%s has rows %v, others have %v", nameOf(b, i), d, rows)
 		}
 		rows = d
 	}
@@ -137,10 +136,10 @@ func rowsOf[B any](b B, axes int) int {
 	return n
 }
 
-// named is what a message calls a leaf: a batch of one tensor has no name.
-func named(leaf string) string {
-	if leaf == "" {
-		return "the batch"
+// nameOf is what a message calls leaf i: a batch of one tensor has no name.
+func nameOf[B any](b B, i int) string {
+	if name := rl.LeafNames(b)[i]; name != "" {
+		return name
 	}
-	return leaf
+	return "the batch"
 }
