@@ -23,19 +23,17 @@ type Adam struct {
 func (Adam) Slots() []string { return []string{"mean", "square"} }
 
 // Update is one step.
-func (r Adam) Update(params, grads []*Node, slots [][]*Node, lr, count *Node) ([]*Node, [][]*Node) {
+func (r Adam) Update(p, g *Node, s []*Node, lr, count *Node) (*Node, []*Node) {
 	b1, b2, eps := or(r.Beta1, .9), or(r.Beta2, .999), or(r.Eps, 1e-8)
 	// The corrections are close to 1 or to 0: float32 would lose digits there.
 	rate := number(Div(ConvertDType(lr, dtypes.Float64), correction(b1, count)))
 	root := number(Sqrt(correction(b2, count)))
-	return each(params, grads, slots, func(p, g *Node, s []*Node) (*Node, []*Node) {
-		m, v := average(b1, s[0], g), average(b2, s[1], Square(g))
-		if r.Decay != 0 {
-			p = Mul(p, OneMinus(MulScalar(lr, r.Decay)))
-		}
-		denominator := AddScalar(Div(Sqrt(v), root), eps)
-		return Sub(p, Mul(rate, Div(m, denominator))), []*Node{m, v}
-	})
+	m, v := average(b1, s[0], g), average(b2, s[1], Square(g))
+	if r.Decay != 0 {
+		p = Mul(p, OneMinus(MulScalar(lr, r.Decay)))
+	}
+	denominator := AddScalar(Div(Sqrt(v), root), eps)
+	return Sub(p, Mul(rate, Div(m, denominator))), []*Node{m, v}
 }
 
 // correction is 1-beta^count: what a running average that began at 0 has seen.
@@ -46,15 +44,6 @@ func correction(beta float64, count *Node) *Node {
 // average is the running average of x.
 func average(beta float64, old, x *Node) *Node {
 	return Add(MulScalar(old, beta), MulScalar(x, 1-beta))
-}
-
-// each applies a rule parameter by parameter.
-func each(params, grads []*Node, slots [][]*Node, f func(p, g *Node, s []*Node) (*Node, []*Node)) ([]*Node, [][]*Node) {
-	newParams, newSlots := make([]*Node, len(params)), make([][]*Node, len(params))
-	for i, p := range params {
-		newParams[i], newSlots[i] = f(p, grads[i], slots[i])
-	}
-	return newParams, newSlots
 }
 
 // SGD is gradient descent. With Momentum it follows the decaying sum of
@@ -73,18 +62,16 @@ func (r SGD) Slots() []string {
 }
 
 // Update is one step.
-func (r SGD) Update(params, grads []*Node, slots [][]*Node, lr, _ *Node) ([]*Node, [][]*Node) {
-	return each(params, grads, slots, func(p, g *Node, s []*Node) (*Node, []*Node) {
-		if r.Momentum == 0 {
-			return Sub(p, Mul(lr, g)), s
-		}
-		sum := Add(MulScalar(s[0], r.Momentum), g)
-		step := sum
-		if r.Nesterov {
-			step = Add(g, MulScalar(sum, r.Momentum))
-		}
-		return Sub(p, Mul(lr, step)), []*Node{sum}
-	})
+func (r SGD) Update(p, g *Node, s []*Node, lr, _ *Node) (*Node, []*Node) {
+	if r.Momentum == 0 {
+		return Sub(p, Mul(lr, g)), s
+	}
+	sum := Add(MulScalar(s[0], r.Momentum), g)
+	step := sum
+	if r.Nesterov {
+		step = Add(g, MulScalar(sum, r.Momentum))
+	}
+	return Sub(p, Mul(lr, step)), []*Node{sum}
 }
 
 // RMSProp divides gradients by the root of their running mean square (Hinton,
@@ -110,24 +97,22 @@ func (r RMSProp) Slots() []string {
 }
 
 // Update is one step.
-func (r RMSProp) Update(params, grads []*Node, slots [][]*Node, lr, _ *Node) ([]*Node, [][]*Node) {
+func (r RMSProp) Update(p, g *Node, s []*Node, lr, _ *Node) (*Node, []*Node) {
 	alpha, eps := or(r.Alpha, .99), or(r.Eps, 1e-8)
-	return each(params, grads, slots, func(p, g *Node, s []*Node) (*Node, []*Node) {
-		square := average(alpha, s[0], Square(g))
-		next, spread := []*Node{square}, square
-		if r.Centered {
-			mean := average(alpha, s[1], g)
-			next = append(next, mean)
-			// Not below 0, where rounding takes a steady gradient's variance.
-			spread = MaxScalar(Sub(square, Square(mean)), 0.0)
-		}
-		step := Div(g, AddScalar(Sqrt(spread), eps))
-		if r.Momentum != 0 {
-			step = Add(MulScalar(s[len(s)-1], r.Momentum), step)
-			next = append(next, step)
-		}
-		return Sub(p, Mul(lr, step)), next
-	})
+	square := average(alpha, s[0], Square(g))
+	next, spread := []*Node{square}, square
+	if r.Centered {
+		mean := average(alpha, s[1], g)
+		next = append(next, mean)
+		// Not below 0, where rounding takes a steady gradient's variance.
+		spread = MaxScalar(Sub(square, Square(mean)), 0.0)
+	}
+	step := Div(g, AddScalar(Sqrt(spread), eps))
+	if r.Momentum != 0 {
+		step = Add(MulScalar(s[len(s)-1], r.Momentum), step)
+		next = append(next, step)
+	}
+	return Sub(p, Mul(lr, step)), next
 }
 
 // ClipNorm scales gradients down so that their norm, over all parameters
@@ -148,27 +133,11 @@ func (r ClipNorm) rule() rl.Rule {
 func (r ClipNorm) Slots() []string { return r.rule().Slots() }
 
 // Update is one step.
-func (r ClipNorm) Update(params, grads []*Node, slots [][]*Node, lr, count *Node) ([]*Node, [][]*Node) {
-	if r.Max > 0 && len(grads) > 0 {
+func (r ClipNorm) Update(p, g *Node, s []*Node, lr, count *Node) (*Node, []*Node) {
+	if r.Max > 0 {
 		// What is added keeps 0/0 away; it is PyTorch's.
-		norm := AddScalar(GlobalNorm(grads), 1e-6)
-		factor := MinScalar(Div(ConstAs(norm, r.Max), norm), 1.0)
-		scaled := make([]*Node, len(grads))
-		for i, g := range grads {
-			scaled[i] = Mul(g, factor)
-		}
-		grads = scaled
+		norm := AddScalar(Sqrt(ReduceAllSum(Square(g))), 1e-6)
+		g = Mul(g, MinScalar(Div(ConstAs(norm, r.Max), norm), 1.0))
 	}
-	return r.rule().Update(params, grads, slots, lr, count)
-}
-
-// GlobalNorm is the Euclidean norm of all tensors together. Each tensor's squares
-// are summed by themselves, then these sums in the order of the tensors, so that
-// the result does not depend on anything else.
-func GlobalNorm(x []*Node) *Node {
-	total := ReduceAllSum(Square(x[0]))
-	for _, t := range x[1:] {
-		total = Add(total, ReduceAllSum(Square(t)))
-	}
-	return Sqrt(total)
+	return r.rule().Update(p, g, s, lr, count)
 }

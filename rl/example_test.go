@@ -42,11 +42,8 @@ type plain struct{}
 
 func (plain) Slots() []string { return nil }
 
-func (plain) Update(params, grads []*graph.Node, slots [][]*graph.Node, lr, _ *graph.Node) ([]*graph.Node, [][]*graph.Node) {
-	for i := range params {
-		params[i] = graph.Sub(params[i], graph.Mul(lr, grads[i]))
-	}
-	return params, slots
+func (plain) Update(params, grads *graph.Node, slots []*graph.Node, lr, _ *graph.Node) (*graph.Node, []*graph.Node) {
+	return graph.Sub(params, graph.Mul(lr, grads)), slots
 }
 
 // A loss gives a number for every row; its gradient and the step that follows

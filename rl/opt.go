@@ -1,8 +1,6 @@
 package rl
 
 import (
-	"fmt"
-
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
@@ -10,12 +8,16 @@ import (
 
 // Rule is the arithmetic of an optimiser, as graph code: package nn has Adam,
 // RMSProp, SGD and clipping.
+//
+// A rule sees all parameters as one vector, tensor after tensor in the order of
+// the networks and of their paths: it treats every number alike, and what it
+// takes over all of them, such as a norm, is one reduction in a written order.
 type Rule interface {
-	// Slots are the names of the tensors kept for each parameter.
+	// Slots are the names of the vectors kept beside the parameters.
 	Slots() []string
 	// Update is one step. count is the number of this update, from 1, as a
-	// float64 scalar; lr a float32 scalar. slots[i][j] is slot j of parameter i.
-	Update(params, grads []*graph.Node, slots [][]*graph.Node, lr, count *graph.Node) (newParams []*graph.Node, newSlots [][]*graph.Node)
+	// float64 scalar; lr a float32 scalar.
+	Update(params, grads *graph.Node, slots []*graph.Node, lr, count *graph.Node) (newParams *graph.Node, newSlots []*graph.Node)
 }
 
 // Opt applies gradients to parameters by a rule, and keeps the rule's slots.
@@ -24,7 +26,7 @@ type Opt struct {
 	scope *Scope
 	rule  Rule
 	of    []*Params
-	slots []Tensor // parameter-major
+	slots []Tensor // one vector each
 	count int64
 	prog  *program
 }
@@ -36,12 +38,13 @@ func NewOpt(s *Scope, name string, rule Rule, of ...*Params) *Opt {
 	}
 	s.own(of)
 	o := &Opt{name: name, scope: s, rule: rule, of: of}
+	size := 0
 	for _, p := range of {
-		for _, c := range p.cells {
-			for range rule.Slots() {
-				o.slots = append(o.slots, s.dev.from(makeFlat(c.value.Shape()), c.value.Shape()))
-			}
-		}
+		size += p.Size()
+	}
+	vector := shapes.Make(dtypes.Float32, size)
+	for range rule.Slots() {
+		o.slots = append(o.slots, s.dev.from(makeFlat(vector), vector))
 	}
 	s.Register(name, o)
 	return o
@@ -93,32 +96,38 @@ func (o *Opt) check(g Grads) {
 func (o *Opt) trace(c *Ctx, in []Tensor) []Tensor {
 	weight, lr, count := in[0].Node(), in[1].Node(), in[2].Node()
 	in = in[3:]
-	var params, grads []*graph.Node
+	var params, sums []*graph.Node
 	for _, p := range o.of {
 		for _, v := range p.vars {
 			params = append(params, v.NodeValue(c.graph))
-			grads = append(grads, graph.Div(in[len(grads)].Node(), weight))
+			sums = append(sums, in[len(sums)].Node())
 		}
 	}
-	in = in[len(grads):]
-	k := len(o.rule.Slots())
-	slots := make([][]*graph.Node, len(params))
-	for i := range slots {
-		for j := range k {
-			slots[i] = append(slots[i], in[i*k+j].Node())
-		}
+	var slots []*graph.Node
+	for _, s := range in[len(sums):] {
+		slots = append(slots, s.Node())
 	}
-	params, slots = o.rule.Update(params, grads, slots, lr, count)
+	vector, slots := o.rule.Update(row(params), graph.Div(row(sums), weight), slots, lr, count)
 	var out []Tensor
-	for _, p := range params {
-		out = append(out, Wrap(p))
+	for at, p := 0, params; len(p) > 0; p = p[1:] {
+		end := at + p[0].Shape().Size()
+		part := graph.Slice(vector, graph.AxisRange(at, end))
+		out = append(out, Wrap(graph.Reshape(part, p[0].Shape().Dimensions...)))
+		at = end
 	}
 	for _, s := range slots {
-		for _, x := range s {
-			out = append(out, Wrap(x))
-		}
+		out = append(out, Wrap(s))
 	}
 	return out
+}
+
+// row is tensors one after another, as a vector.
+func row(x []*graph.Node) *graph.Node {
+	flat := make([]*graph.Node, len(x))
+	for i, n := range x {
+		flat[i] = graph.Reshape(n, n.Shape().Size())
+	}
+	return graph.Concatenate(flat, 0)
 }
 
 func scalar64(x float64) Tensor {
@@ -131,7 +140,7 @@ func (o *Opt) Axis() Axis { return None }
 // Save puts slots and count.
 func (o *Opt) Save(s *State) {
 	PutSlice(s, "count", []int64{o.count})
-	for i, name := range o.slotNames() {
+	for i, name := range o.rule.Slots() {
 		s.Put(name, o.slots[i])
 	}
 }
@@ -140,22 +149,11 @@ func (o *Opt) Save(s *State) {
 func (o *Opt) Load(s *State) error {
 	count := GetSliceN[int64](s, "count", 1)
 	slots := make([]Tensor, len(o.slots))
-	for i, name := range o.slotNames() {
+	for i, name := range o.rule.Slots() {
 		slots[i] = s.GetLike(name, o.slots[i])
 	}
 	if s.Err() == nil {
 		o.count, o.slots = count[0], slots
 	}
 	return s.Err()
-}
-
-func (o *Opt) slotNames() (out []string) {
-	for _, p := range o.of {
-		for _, c := range p.cells {
-			for _, slot := range o.rule.Slots() {
-				out = append(out, fmt.Sprintf("%s/%s/%s", p.name, c.path, slot))
-			}
-		}
-	}
-	return out
 }

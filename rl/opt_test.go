@@ -56,7 +56,7 @@ func TestOptSaveLoadContinues(t *testing.T) {
 	if o.Count() != 8 || p.Version() != 5 {
 		t.Errorf("count %d, version %d", o.Count(), p.Version())
 	}
-	says(t, o.Load(copied(s, st, "opt/net/w/velocity").At("opt")), `state "opt/net/w/velocity" is missing`)
+	says(t, o.Load(copied(s, st, "opt/velocity").At("opt")), `state "opt/velocity" is missing`)
 	says(t, o.Load(copied(s, st, "opt/count").At("opt")), `state "opt/count" is missing`)
 	if o.Count() != 8 {
 		t.Error("a failed load changed the count")

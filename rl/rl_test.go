@@ -126,12 +126,8 @@ type sgd struct{}
 
 func (sgd) Slots() []string { return nil }
 
-func (sgd) Update(p, g []*node, s [][]*node, lr, _ *node) ([]*node, [][]*node) {
-	var out []*node
-	for i := range p {
-		out = append(out, graph.Sub(p[i], graph.Mul(lr, g[i])))
-	}
-	return out, s
+func (sgd) Update(p, g *node, s []*node, lr, _ *node) (*node, []*node) {
+	return graph.Sub(p, graph.Mul(lr, g)), s
 }
 
 // heavyBall is a rule with a slot and a use for its count.
@@ -139,15 +135,10 @@ type heavyBall struct{}
 
 func (heavyBall) Slots() []string { return []string{"velocity"} }
 
-func (heavyBall) Update(p, g []*node, s [][]*node, lr, count *node) ([]*node, [][]*node) {
-	var out []*node
-	for i := range p {
-		v := graph.Add(graph.MulScalar(s[i][0], .9), g[i])
-		decay := graph.ConvertDType(graph.Sqrt(count), dtypes.Float32)
-		out = append(out, graph.Sub(p[i], graph.Div(graph.Mul(lr, v), decay)))
-		s[i] = []*node{v}
-	}
-	return out, s
+func (heavyBall) Update(p, g *node, s []*node, lr, count *node) (*node, []*node) {
+	v := graph.Add(graph.MulScalar(s[0], .9), g)
+	decay := graph.ConvertDType(graph.Sqrt(count), dtypes.Float32)
+	return graph.Sub(p, graph.Div(graph.Mul(lr, v), decay)), []*node{v}
 }
 
 // variable is the float32 parameter that graph code reads under a name.
