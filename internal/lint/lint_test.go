@@ -18,21 +18,23 @@ const module = "github.com/weft-rl/weft"
 // ARCHITECTURE.md. The longest matching folder counts, and a folder may always
 // import what lies below itself.
 var may = map[string][]string{
-	"rl":                      {},
-	"env":                     {"rl"},
-	"replay":                  {"rl"},
-	"nn":                      {"rl"},
-	"algo":                    {"rl", "env", "replay", "nn", "algo"},
-	"engine":                  {"engine"},
-	"internal/config":         {},
-	"internal/metrics":        {},
-	"internal/device":         {"rl", "engine"},
-	"internal/lint":           {},
-	"internal/run/checkpoint": {},
-	"internal/run/local":      {"rl", "env", "algo", "internal/metrics", "internal/run/checkpoint"},
-	"app":                     {"rl", "env", "algo", "internal"},
-	"cmd":                     {"", "app"},
-	"":                        {"algo", "app", "env"},
+	"rl":                       {},
+	"env":                      {"rl"},
+	"replay":                   {"rl"},
+	"nn":                       {"rl"},
+	"algo":                     {"rl", "env", "replay", "nn", "algo"},
+	"engine":                   {"engine"},
+	"fdg":                      {},
+	"internal/config":          {},
+	"internal/metrics":         {},
+	"internal/device":          {"rl", "engine"},
+	"internal/lint":            {},
+	"internal/compile/analyze": {"fdg", "internal/config"},
+	"internal/run/checkpoint":  {},
+	"internal/run/local":       {"rl", "env", "algo", "internal/metrics", "internal/run/checkpoint"},
+	"app":                      {"rl", "env", "algo", "fdg", "internal"},
+	"cmd":                      {"", "app"},
+	"":                         {"algo", "app", "env"},
 }
 
 // TestImports: algorithms never import the system, the system never imports
