@@ -1,0 +1,63 @@
+package analyze
+
+import (
+	"cmp"
+	"fmt"
+	"go/token"
+	"slices"
+)
+
+// Finding is something in the source that the analyser cannot see through, or
+// that would not mean the same when the loop is distributed.
+type Finding struct {
+	Pos     token.Position
+	Code    string // a short name of the kind of finding
+	Message string // what is wrong, and why
+	Instead string // what to write
+	// Calls are the calls that were read through to get here, outermost first.
+	Calls []token.Position
+	// Note is true for what is only worth knowing; the loop is accepted.
+	Note bool
+
+	at token.Pos
+}
+
+func (f Finding) String() string {
+	s := fmt.Sprintf("%s: %s", f.Pos, f.Message)
+	if f.Note {
+		s = fmt.Sprintf("%s: note: %s", f.Pos, f.Message)
+	}
+	if f.Instead != "" {
+		s += "; " + f.Instead
+	}
+	return s + " (" + f.Code + ")"
+}
+
+// findings collects problems; the same one met again, in another round of a
+// loop's analysis, counts once.
+type findings struct {
+	fset *token.FileSet
+	list []Finding
+}
+
+func (f *findings) add(n Finding) {
+	n.Pos = f.fset.Position(n.at)
+	for _, old := range f.list {
+		if old.Pos == n.Pos && old.Code == n.Code && old.Message == n.Message {
+			return
+		}
+	}
+	f.list = append(f.list, n)
+}
+
+func (f *findings) errors() bool {
+	return slices.ContainsFunc(f.list, func(n Finding) bool { return !n.Note })
+}
+
+func (f *findings) sorted() []Finding {
+	slices.SortFunc(f.list, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Pos.Filename, b.Pos.Filename), cmp.Compare(a.Pos.Line, b.Pos.Line),
+			cmp.Compare(a.Pos.Column, b.Pos.Column), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
+	})
+	return f.list
+}

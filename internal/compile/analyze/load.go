@@ -1,0 +1,151 @@
+package analyze
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// module is where the vocabulary lives.
+const module = "github.com/weft-rl/weft"
+
+// vocabulary are the packages whose operations the analyser knows; their bodies
+// are never read.
+var vocabulary = []string{"rl", "env", "replay", "nn", "algo"}
+
+// inVocabulary gives a package's path inside the module if it is part of the
+// vocabulary.
+func inVocabulary(p *types.Package) (string, bool) {
+	if p == nil {
+		return "", false
+	}
+	rel, ok := strings.CutPrefix(p.Path(), module+"/")
+	return rel, ok && (slices.Contains(vocabulary, rel) || strings.HasPrefix(rel, "env/"))
+}
+
+// unit is a package whose source can be read.
+type unit struct {
+	pkg   *types.Package
+	info  *types.Info
+	files []*ast.File
+	marks *marks
+}
+
+// source is a function with its body.
+type source struct {
+	unit *unit
+	decl *ast.FuncDecl
+}
+
+// program is an author's package and those of its imports that can be read.
+type program struct {
+	fset  *token.FileSet
+	main  *unit
+	units map[*types.Package]*unit
+	funcs map[*types.Func]source
+}
+
+func newProgram(fset *token.FileSet, main *unit, others []*unit) *program {
+	p := &program{fset: fset, main: main, units: map[*types.Package]*unit{}, funcs: map[*types.Func]source{}}
+	for _, u := range append([]*unit{main}, others...) {
+		p.units[u.pkg] = u
+		for _, f := range u.files {
+			for _, d := range f.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
+					if obj, ok := u.info.Defs[fn.Name].(*types.Func); ok {
+						p.funcs[obj] = source{u, fn}
+					}
+				}
+			}
+		}
+	}
+	return p
+}
+
+const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+	packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedModule
+
+// load type-checks the packages that patterns name, and from source also those
+// of their imports that are written in the vocabulary. overlay replaces files.
+func load(ctx context.Context, dir string, overlay map[string][]byte, patterns []string) ([]*packages.Package, []*packages.Package, error) {
+	roots, err := packages.Load(&packages.Config{Context: ctx, Mode: mode, Dir: dir, Overlay: overlay}, patterns...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("loading %s: %w", strings.Join(patterns, " "), err)
+	}
+	if err := broken(roots); err != nil {
+		return nil, nil, err
+	}
+	more := readable(roots)
+	if len(more) == 0 {
+		return roots, roots, nil
+	}
+	ids := make([]string, len(roots))
+	for i, r := range roots {
+		ids[i] = r.ID
+	}
+	all, err := packages.Load(&packages.Config{Context: ctx, Mode: mode, Dir: dir, Overlay: overlay}, append(slices.Clone(patterns), more...)...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("loading %s: %w", strings.Join(more, " "), err)
+	}
+	if err := broken(all); err != nil {
+		return nil, nil, err
+	}
+	roots = slices.DeleteFunc(slices.Clone(all), func(p *packages.Package) bool { return !slices.Contains(ids, p.ID) })
+	return roots, all, nil
+}
+
+// readable are imports of the packages that use the vocabulary themselves.
+func readable(roots []*packages.Package) (out []string) {
+	known := map[string]bool{}
+	for _, r := range roots {
+		known[r.PkgPath] = true
+	}
+	var visit func(p *types.Package)
+	visit = func(p *types.Package) {
+		for _, i := range p.Imports() {
+			if _, ours := inVocabulary(i); ours || known[i.Path()] {
+				continue
+			}
+			known[i.Path()] = true
+			if usesVocabulary(i) {
+				out = append(out, i.Path())
+				visit(i)
+			}
+		}
+	}
+	for _, r := range roots {
+		if r.Types != nil {
+			visit(r.Types)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func usesVocabulary(p *types.Package) bool {
+	return slices.ContainsFunc(p.Imports(), func(i *types.Package) bool {
+		rel, ok := inVocabulary(i)
+		return ok && rel == "rl"
+	})
+}
+
+// broken joins what the go command and the type checker said.
+func broken(pkgs []*packages.Package) error {
+	var errs []error
+	for _, p := range pkgs {
+		for _, e := range p.Errors {
+			errs = append(errs, e)
+		}
+	}
+	if len(pkgs) == 0 {
+		errs = append(errs, errors.New("no package matches"))
+	}
+	return errors.Join(errs...)
+}
