@@ -82,6 +82,39 @@ func (x *interp) search(fn *types.Func) bool {
 	return found
 }
 
+// looks reports whether a function looks at the numbers of a batch, or calls
+// something that cannot be read.
+func (x *interp) looks(fn *types.Func) bool {
+	if yes, known := x.looking[fn]; known {
+		return yes
+	}
+	x.looking[fn] = false
+	src, ok := x.p.funcs[fn]
+	if !ok {
+		name, ours := wordOf(fn)
+		return !ours || words[name].taint
+	}
+	found := false
+	ast.Inspect(src.decl.Body, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && !found {
+			f := calleeOf(src.unit.info, call)
+			found = f != nil && x.looks(f)
+		}
+		return !found
+	})
+	x.looking[fn] = found
+	return found
+}
+
+// moves reports whether batches go through a call: one that only puts them
+// together, or takes them apart, is read through.
+func (x *interp) moves(call *ast.CallExpr) bool {
+	if holdsBatch(x.typeOf(call)) {
+		return true
+	}
+	return slices.ContainsFunc(call.Args, func(a ast.Expr) bool { return isBatch(x.typeOf(a)) })
+}
+
 // dynamic reports whether a function is an interface's method.
 func dynamic(fn *types.Func) bool {
 	recv := fn.Signature().Recv()
@@ -146,7 +179,7 @@ func (x *interp) invoke(call *ast.CallExpr, fn *types.Func, recv *value, args []
 		return x.inline(call, fn, src, recv, args)
 	case m != nil && m.op != "":
 		return x.authorOp(call, fn, m, recv, args)
-	case m != nil && m.rows, !x.contains(fn):
+	case m != nil && m.rows, !x.contains(fn) && (x.looks(fn) || !x.moves(call)):
 		return x.helper(call, fn, src, m, recv, args)
 	}
 	return x.inline(call, fn, src, recv, args)

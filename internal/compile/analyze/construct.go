@@ -9,6 +9,11 @@ import (
 
 // made is what a constructor of the vocabulary returns.
 func (x *interp) made(call *ast.CallExpr, name string, args []*value) *value {
+	if name == "rl.Scope.Register" && len(args) == 2 && args[0] != nil {
+		for _, o := range objectsOf(args[1]) {
+			o.name = args[0].text
+		}
+	}
 	kind, ok := makers[name]
 	if !ok {
 		return joinAll(args) // a wrapper, at most

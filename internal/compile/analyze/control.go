@@ -53,7 +53,7 @@ func (x *interp) ways(cond *value, pos token.Pos, text string, arms []arm) {
 		x.st = before.clone()
 		if a.read != nil {
 			x.region = x.b.open(id, i, a.label)
-			a.read()
+			x.when(cond, a.read)
 		}
 		after = merge(after, x.st)
 	}
@@ -114,10 +114,11 @@ func (x *interp) forLoop(s *ast.ForStmt) {
 			x.bad(s.Cond.Pos(), "condition", "an operation in a loop's condition runs once more than its body", "call it in the body, and leave the loop with break")
 		}
 	}
-	x.rounds(s.Pos(), fdg.Node{Kind: fdg.Loop, Text: oneLine(text), Name: oneLine(name)}, func(id int) {
-		if s.Cond != nil {
-			x.consumeBound(id, x.eval(s.Cond))
+	x.rounds(s.Pos(), fdg.Node{Kind: fdg.Loop, Text: oneLine(text), Name: oneLine(name)}, func(id int) *value {
+		if s.Cond == nil {
+			return nil
 		}
+		return x.consumeBound(id, x.eval(s.Cond))
 	}, func() { x.block(s.Body.List) }, func() {
 		if s.Post != nil {
 			x.stmt(s.Post)
@@ -125,10 +126,9 @@ func (x *interp) forLoop(s *ast.ForStmt) {
 	})
 }
 
-func (x *interp) consumeBound(id int, v *value) {
-	if x.phase == training {
-		x.consume(id, fdg.OfControl, "", v)
-	}
+func (x *interp) consumeBound(id int, v *value) *value {
+	x.consume(id, fdg.OfControl, "", v)
+	return v
 }
 
 // isNext recognises the loop over iterations.
@@ -155,7 +155,10 @@ func (x *interp) nextLoop(s *ast.ForStmt) {
 	x.nexts++
 	n := fdg.Node{Kind: fdg.Next, Text: oneLine("for " + types.ExprString(s.Cond)), Name: "iteration"}
 	outer := x.next
-	x.rounds(s.Pos(), n, func(id int) { x.next = id }, func() { x.block(s.Body.List) }, func() {})
+	x.rounds(s.Pos(), n, func(id int) *value {
+		x.next = id
+		return nil
+	}, func() { x.block(s.Body.List) }, func() {})
 	x.next = outer
 }
 
@@ -175,10 +178,11 @@ func (x *interp) rangeLoop(s *ast.RangeStmt) {
 		}
 	}
 	name := types.ExprString(s.X)
-	x.rounds(s.Pos(), fdg.Node{Kind: fdg.Loop, Text: oneLine("for range " + name), Name: oneLine(name)}, func(id int) {
+	x.rounds(s.Pos(), fdg.Node{Kind: fdg.Loop, Text: oneLine("for range " + name), Name: oneLine(name)}, func(id int) *value {
 		if b, ok := t.Underlying().(*types.Basic); ok && b.Info()&types.IsInteger != 0 {
-			x.consumeBound(id, over)
+			return x.consumeBound(id, over)
 		}
+		return nil
 	}, func() {
 		x.bind(s.Key, nil)
 		x.bind(s.Value, over.element())
@@ -203,7 +207,7 @@ func (x *interp) bind(e ast.Expr, v *value) {
 }
 
 // rounds goes round a loop until its head knows all that can reach it.
-func (x *interp) rounds(pos token.Pos, n fdg.Node, bound func(id int), body, post func()) {
+func (x *interp) rounds(pos token.Pos, n fdg.Node, bound func(id int) *value, body, post func()) {
 	if x.phase != training {
 		x.depth++
 		for range 2 {
@@ -223,9 +227,9 @@ func (x *interp) rounds(pos token.Pos, n fdg.Node, bound func(id int), body, pos
 		l.breaks, l.continues = nil, nil
 		x.st = head.clone()
 		x.loops = append(x.loops, l)
-		bound(id)
+		cond := bound(id)
 		x.region = x.b.open(id, 0, "")
-		body()
+		x.when(cond, body)
 		x.st = merge(l.continues, x.st)
 		if !x.st.dead {
 			post()

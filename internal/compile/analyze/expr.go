@@ -235,7 +235,12 @@ func (x *interp) binary(e *ast.BinaryExpr) *value {
 	if (e.Op == token.LAND || e.Op == token.LOR) && x.phase == training && x.hasOps(e.Y) {
 		x.bad(e.Y.Pos(), "condition", fmt.Sprintf("an operation to the right of %s runs or not, depending on the left", e.Op), "write an if around it, or compute it before")
 	}
-	return computed(x.eval(e.X), x.eval(e.Y))
+	a, b := x.eval(e.X), x.eval(e.Y)
+	out := computed(a, b)
+	if e.Op == token.ADD && a != nil && b != nil && a.text != "" && b.text != "" {
+		out.text = a.text + b.text // the name of a component, put together
+	}
+	return out
 }
 
 func (x *interp) index(e *ast.IndexExpr) *value {

@@ -25,7 +25,7 @@ func (x *interp) inline(call *ast.CallExpr, fn *types.Func, src source, recv *va
 	}
 	f := &frame{
 		unit: src.unit, fn: fn, call: x.key(call.Pos(), ""), calls: append(x.f.calls[:len(x.f.calls):len(x.f.calls)], call.Pos()),
-		up: x.f, loops: len(x.loops), targs: x.instance(call, fn),
+		up: x.f, loops: len(x.loops), conds: len(x.conds), targs: x.instance(call, fn),
 	}
 	out := x.enter(f, src, recv, args)
 	return out

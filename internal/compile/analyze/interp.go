@@ -42,12 +42,14 @@ type interp struct {
 	f       *frame
 	region  int
 	pins    []string // fragments that directives name, innermost last
+	conds   []*value // what decides whether this point is reached, if operations do
 	loops   []*loop
 	next    int              // the run.Next loop around, or -1
 	nexts   int              // loops over run.Next that were found
 	decl    map[variable]int // the run.Next loop that a variable was declared in
 	ops     map[*types.Func]bool
 	scanned map[*types.Func]bool
+	looking map[*types.Func]bool
 }
 
 // frame is one call that is read through.
@@ -58,6 +60,7 @@ type frame struct {
 	calls []token.Pos // outermost first
 	up    *frame
 	loops int // loops of the interpreter when it was entered
+	conds int // conditions likewise
 	ret   *value
 	exit  *state // where it returned
 	named []*types.Var
@@ -75,7 +78,7 @@ type loop struct {
 func newInterp(p *program, out *findings) *interp {
 	x := &interp{
 		p: p, out: out, byKey: map[string]*object{}, b: newBuilder(p.fset), st: newState(), next: -1,
-		decl: map[variable]int{}, ops: map[*types.Func]bool{}, scanned: map[*types.Func]bool{},
+		decl: map[variable]int{}, ops: map[*types.Func]bool{}, scanned: map[*types.Func]bool{}, looking: map[*types.Func]bool{},
 	}
 	for _, i := range p.main.pkg.Imports() {
 		if rel, ok := inVocabulary(i); ok && rel == "rl" {
@@ -141,6 +144,28 @@ func (x *interp) under(m *mark, f func()) {
 	x.pins = append(x.pins, m.fragment)
 	f()
 	x.pins = x.pins[:len(x.pins)-1]
+}
+
+// when runs f where a condition holds.
+func (x *interp) when(cond *value, f func()) {
+	flat := cond.flat()
+	if len(flat.defs) == 0 {
+		f()
+		return
+	}
+	x.conds = append(x.conds, flat)
+	f()
+	x.conds = x.conds[:len(x.conds)-1]
+}
+
+// implied is a number or the like that is given to a variable here: whether it is
+// depends on the conditions around. A batch's own nodes stand inside the branch,
+// so that it needs no such mark.
+func (x *interp) implied(v *value, t types.Type) *value {
+	if x.phase != training || len(x.conds) == x.f.conds || isBatch(t) {
+		return v
+	}
+	return computed(append([]*value{v}, x.conds[x.f.conds:]...)...)
 }
 
 // node is the node of a place, made on the first visit.

@@ -11,8 +11,9 @@ import (
 	"github.com/weft-rl/weft/fdg"
 )
 
-// block reads statements in order. Where an if returns, what follows it is read
-// as its other arm, so that a function has its returns at its ends only.
+// block reads statements in order. Where an if returns, or leaves the round of a
+// loop, what follows it is read as its other arm: so a function has its returns at
+// its ends only, and what a guard can prevent stands inside a branch.
 func (x *interp) block(list []ast.Stmt) {
 	for i, s := range list {
 		if x.st.dead {
@@ -26,18 +27,18 @@ func (x *interp) block(list []ast.Stmt) {
 }
 
 // splits reads s with the statements after it inside its arms, if it has an arm
-// that returns.
+// that does not get to them.
 func (x *interp) splits(s ast.Stmt, rest []ast.Stmt) bool {
 	if n, ok := s.(*ast.SwitchStmt); ok && slices.ContainsFunc(n.Body.List, func(c ast.Stmt) bool { return returns(c.(*ast.CaseClause).Body) }) {
 		x.bad(n.Pos(), "return", "a switch that returns in some cases, with statements after it, cannot be taken apart", "return in all cases, or use if and else")
 	}
 	n, ok := s.(*ast.IfStmt)
-	if !ok || !returns(n.Body.List) && !returns(elseOf(n)) {
+	if !ok || !leaves(n.Body.List) && !leaves(elseOf(n)) {
 		return false
 	}
 	x.under(x.f.unit.marks.stmts[s], func() {
 		x.init(n.Init)
-		if returns(n.Body.List) {
+		if leaves(n.Body.List) {
 			x.branch(n.Cond, n.Body.List, append(append([]ast.Stmt{}, elseOf(n)...), rest...))
 		} else {
 			x.branch(n.Cond, append(append([]ast.Stmt{}, n.Body.List...), rest...), elseOf(n))
@@ -46,18 +47,31 @@ func (x *interp) splits(s ast.Stmt, rest []ast.Stmt) bool {
 	return true
 }
 
+// leaves reports whether what follows some statements is never reached.
+func leaves(list []ast.Stmt) bool {
+	return ends(list, func(s ast.Stmt) bool {
+		b, jump := s.(*ast.BranchStmt)
+		_, ret := s.(*ast.ReturnStmt)
+		return ret || jump && b.Label == nil && (b.Tok == token.BREAK || b.Tok == token.CONTINUE)
+	})
+}
+
 // returns reports whether statements end in a return, whatever happens.
 func returns(list []ast.Stmt) bool {
+	return ends(list, func(s ast.Stmt) bool { _, ok := s.(*ast.ReturnStmt); return ok })
+}
+
+func ends(list []ast.Stmt, with func(ast.Stmt) bool) bool {
 	if len(list) == 0 {
 		return false
 	}
 	switch s := list[len(list)-1].(type) {
-	case *ast.ReturnStmt:
-		return true
+	case *ast.ReturnStmt, *ast.BranchStmt:
+		return with(s)
 	case *ast.BlockStmt:
-		return returns(s.List)
+		return ends(s.List, with)
 	case *ast.IfStmt:
-		return returns(s.Body.List) && returns(elseOf(s))
+		return ends(s.Body.List, with) && ends(elseOf(s), with)
 	}
 	return false
 }
@@ -205,6 +219,9 @@ func (x *interp) assign(lhs ast.Expr, v *value, rhs ast.Expr, s ast.Stmt, text s
 		return
 	}
 	x.escapes(lhs, rhs)
+	if id, ok := lhs.(*ast.Ident); !ok || x.info().Defs[id] == nil {
+		v = x.implied(v, x.typeOf(lhs))
+	}
 	if v != nil && v.derived && x.phase == training {
 		id := x.node(x.key(lhs.Pos(), "="), s.Pos(), fdg.Node{Kind: fdg.Compute, Text: oneLine(text)})
 		x.b.extra[id].result = x.typeOf(lhs)
@@ -415,9 +432,12 @@ func (x *interp) returnStmt(s *ast.ReturnStmt) {
 		}
 	case len(s.Results) == 1:
 		out = x.eval(s.Results[0])
+		if out == nil || len(out.tuple) == 0 {
+			out = x.implied(out, x.typeOf(s.Results[0]))
+		}
 	default:
 		for _, r := range s.Results {
-			out.tuple = append(out.tuple, x.eval(r))
+			out.tuple = append(out.tuple, x.implied(x.eval(r), x.typeOf(r)))
 		}
 	}
 	if len(s.Results) == 0 && len(x.f.named) == 1 {
