@@ -9,9 +9,9 @@ import (
 
 // made is what a constructor of the vocabulary returns.
 func (x *interp) made(call *ast.CallExpr, name string, args []*value) *value {
-	if name == "rl.Scope.Register" && len(args) == 2 && args[0] != nil {
+	if name == "rl.Scope.Register" && len(args) == 2 {
 		for _, o := range objectsOf(args[1]) {
-			o.name = args[0].text
+			o.name = args[0].name()
 		}
 	}
 	kind, ok := makers[name]
@@ -27,8 +27,8 @@ func (x *interp) made(call *ast.CallExpr, name string, args []*value) *value {
 		t = p.Elem()
 	}
 	o := x.object(call.Pos(), kind, t)
-	if kind != envObject && len(args) > 1 && args[1] != nil {
-		o.name = args[1].text
+	if kind != envObject && len(args) > 1 {
+		o.name = args[1].name()
 	}
 	switch kind {
 	case funcObject, lossObject:

@@ -175,7 +175,7 @@ func (x *interp) resourceName(o *object, part string) string {
 	name := o.name
 	if name == "" {
 		name = kinds[o.kind].Kind
-		if f := x.fieldOf(o); f != "" && o.kind != envObject {
+		if f := x.fieldOf(o, nil); f != "" && o.kind != envObject {
 			name = f
 		}
 	}
@@ -190,11 +190,18 @@ func (x *interp) resourceName(o *object, part string) string {
 	}
 }
 
-// fieldOf is the first field in which the constructor put an object.
-func (x *interp) fieldOf(o *object) string {
+// fieldOf is the first way to an object through the fields of what the
+// constructor made.
+func (x *interp) fieldOf(o *object, seen []*object) string {
+	if slices.Contains(seen, o) {
+		return ""
+	}
 	for _, holder := range x.objects {
 		for _, name := range slices.Sorted(maps.Keys(holder.fields)) {
 			if f := holder.fields[name]; f != nil && slices.Contains(f.objs, o) {
+				if up := x.fieldOf(holder, append(seen, o)); up != "" {
+					return up + "." + name
+				}
 				return name
 			}
 		}

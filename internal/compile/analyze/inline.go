@@ -182,7 +182,7 @@ func holdsBatch(t types.Type) bool {
 
 // authorOp calls a method that its author declared to be an operation.
 func (x *interp) authorOp(call *ast.CallExpr, fn *types.Func, m *mark, recv *value, args []*value) *value {
-	n := fdg.Node{Kind: fdg.Op, Op: fn.Name(), Text: oneLine(types.ExprString(call)), Whole: m.axis != fdg.Environments}
+	n := fdg.Node{Kind: fdg.Op, Op: fn.Name(), Text: oneLine(types.ExprString(call))}
 	id := x.node(x.key(call.Pos(), "("), call.Pos(), n)
 	e := &x.b.extra[id]
 	e.axis = m.axis
@@ -196,6 +196,7 @@ func (x *interp) authorOp(call *ast.CallExpr, fn *types.Func, m *mark, recv *val
 			return nil
 		}
 		r := x.resource(o, "")
+		x.b.nodes[id].Whole = m.axis != fdg.Environments && x.b.resources[r].Axis != fdg.Environments
 		x.read(id, r)
 		if m.op == "writes" {
 			x.write(id, r, o)

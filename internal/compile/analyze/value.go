@@ -133,7 +133,7 @@ func join(a, b *value) *value {
 	out := &value{
 		defs: union(a.defs, b.defs, compareDefs), sites: union(a.sites, b.sites, cmp.Compare[int]),
 		objs: union(a.objs, b.objs, func(x, y *object) int { return cmp.Compare(x.id, y.id) }),
-		fn:   cmp.Or(a.fn, b.fn), text: cmp.Or(a.text, b.text), derived: a.derived || b.derived,
+		fn:   cmp.Or(a.fn, b.fn), text: agreed(a.text, b.text), derived: a.derived || b.derived,
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.fields)) {
 		out.set(name, join(a.fields[name], b.field(name)))
@@ -147,6 +147,25 @@ func join(a, b *value) *value {
 		out.tuple = append(out.tuple, join(a.result(i), b.result(i)))
 	}
 	return out
+}
+
+// unclear is a constant string that differs from way to way.
+const unclear = "\x00"
+
+// agreed is a constant that two ways give alike.
+func agreed(a, b string) string {
+	if a != "" && b != "" && a != b {
+		return unclear
+	}
+	return cmp.Or(a, b)
+}
+
+// name is a constant string as the name of something.
+func (v *value) name() string {
+	if v == nil || strings.Contains(v.text, unclear) {
+		return ""
+	}
+	return v.text
 }
 
 func (v *value) set(name string, x *value) {

@@ -15,21 +15,27 @@ type Trainer struct {
 	Horizon int
 	Env     env.Batch
 	Rollout *replay.Rollout[kit.Step]
-	act     *rl.Func[rl.Obs, kit.Act]
-	loss    *rl.Loss[kit.Sample, rl.Tensor]
-	opt     *rl.Opt
+	Act     *rl.Func[rl.Obs, kit.Act]
+	Loss    *rl.Loss[kit.Sample, rl.Tensor]
+	Opt     *rl.Opt
+	Net     *kit.Net
+	Memory  *rl.Slots[rl.Tensor]
+	Table   *kit.Table[kit.Step]
+	Count   int
 }
 
 // New makes one.
-func New(s *rl.Scope, make algo.MakeEnv, n int) (*Trainer, error) {
-	e, err := make(n)
+func New(s *rl.Scope, makeEnv algo.MakeEnv, n int) (*Trainer, error) {
+	e, err := makeEnv(n)
 	if err != nil {
 		return nil, err
 	}
 	net := kit.New(s, "base", e.Spec())
 	return &Trainer{
-		Horizon: 4, Env: e, Rollout: replay.NewRollout[kit.Step](s, "rollout"), act: rl.NewFunc(s, "act", net.Policy),
-		loss: rl.NewLoss(s, "loss", net.PolicyLoss, net.Params), opt: rl.NewOpt(s, "adam", nn.Adam{}, net.Params),
+		Horizon: 4, Env: e, Rollout: replay.NewRollout[kit.Step](s, "rollout"), Act: rl.NewFunc(s, "act", net.Policy),
+		Net: net, Memory: rl.NewSlots(s, "memory", rl.FromFlat(s, make([]float32, e.Spec().Rows), e.Spec().Rows)),
+		Table: kit.NewTable[kit.Step](s, "table", 10),
+		Loss:  rl.NewLoss(s, "loss", net.PolicyLoss, net.Params), Opt: rl.NewOpt(s, "adam", nn.Adam{}, net.Params),
 	}, nil
 }
 
@@ -37,7 +43,7 @@ func New(s *rl.Scope, make algo.MakeEnv, n int) (*Trainer, error) {
 func (t *Trainer) Collect(run *rl.Run) kit.Step {
 	obs := t.Env.Obs()
 	for i := range t.Horizon {
-		act := t.act.Call(run.Key("act", i), obs)
+		act := t.Act.Call(run.Key("act", i), obs)
 		out := t.Env.Step(act.Action)
 		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		obs = out.Obs
@@ -47,7 +53,7 @@ func (t *Trainer) Collect(run *rl.Run) kit.Step {
 
 // Learn makes one step.
 func (t *Trainer) Learn(run *rl.Run, b kit.Step) {
-	g, loss := t.loss.Grad(run.Key("loss"), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
-	t.opt.Apply(g, 1e-3)
+	g, loss := t.Loss.Grad(run.Key("loss"), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
+	t.Opt.Apply(g, 1e-3)
 	run.Log("loss", loss)
 }
