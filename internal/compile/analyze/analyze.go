@@ -48,7 +48,7 @@ func Overlay(ctx context.Context, dir string, files map[string][]byte, patterns 
 		main := unitOf(r)
 		var others []*unit
 		for _, p := range all {
-			if p != r {
+			if p != r && reaches(r.Types, p.Types, map[*types.Package]bool{}) {
 				others = append(others, unitOf(p))
 			}
 		}
@@ -56,6 +56,18 @@ func Overlay(ctx context.Context, dir string, files map[string][]byte, patterns 
 		out = append(out, Result{r.PkgPath, graph, found})
 	}
 	return out, nil
+}
+
+// reaches reports whether a package imports another, at any distance.
+func reaches(from, to *types.Package, seen map[*types.Package]bool) bool {
+	if seen[from] {
+		return false
+	}
+	seen[from] = true
+	return slices.ContainsFunc(from.Imports(), func(p *types.Package) bool {
+		_, ours := inVocabulary(p)
+		return p == to || !ours && reaches(p, to, seen)
+	})
 }
 
 func unitOf(p *packages.Package) *unit {

@@ -85,6 +85,8 @@ func (r *directiveReader) file(f *ast.File) {
 				r.nearly(c)
 				continue
 			}
+			d.Args, _, _ = strings.Cut(d.Args, "//") // a comment may follow
+			d.Args = strings.TrimSpace(d.Args)
 			r.directive(f, group, d, places)
 		}
 	}
@@ -94,7 +96,7 @@ func (r *directiveReader) file(f *ast.File) {
 func (r *directiveReader) nearly(c *ast.Comment) {
 	text := strings.TrimPrefix(c.Text, "//")
 	if trimmed := strings.TrimLeft(text, " \t"); trimmed != text && strings.HasPrefix(trimmed, tool+":") {
-		r.bad(c.Pos(), "directive", "a directive has no space after the slashes, so this is only a comment", "write //"+trimmed)
+		r.bad(c.Pos(), "directive", "a directive has no space after the slashes, so this is only a comment", "write //"+tool+": right after the slashes")
 	}
 }
 

@@ -204,7 +204,7 @@ func (x *interp) address(e *ast.UnaryExpr) *value {
 	t := x.typeOf(e.X)
 	if x.phase == training {
 		switch {
-		case isBatch(t):
+		case isBatch(t) && !x.isComponent(t):
 			x.bad(e.Pos(), "pointer", "a pointer to a batch lets it be changed after it was handed over", "pass the batch itself")
 		case !ok:
 			x.bad(e.Pos(), "pointer", "a pointer to a variable lets it be changed from elsewhere", "pass the value, and return what is new")

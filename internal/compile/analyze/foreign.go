@@ -83,7 +83,7 @@ func (x *interp) scan(fn *types.Func, src source) {
 		return
 	}
 	x.scanned[fn] = true
-	s := &scanner{x: x, info: src.unit.info, shared: map[types.Object]bool{}}
+	s := &purity{x: x, info: src.unit.info, shared: map[types.Object]bool{}}
 	sig := fn.Signature()
 	for i := range sig.Params().Len() {
 		s.shared[sig.Params().At(i)] = true
@@ -104,14 +104,14 @@ func (x *interp) scan(fn *types.Func, src source) {
 	ast.Inspect(src.decl.Body, s.visit)
 }
 
-type scanner struct {
+type purity struct {
 	x      *interp
 	info   *types.Info
 	shared map[types.Object]bool // what the caller can see through
 }
 
 // aliases finds the variables that refer to what the helper was given.
-func (s *scanner) aliases(body *ast.BlockStmt) {
+func (s *purity) aliases(body *ast.BlockStmt) {
 	for more := true; more; {
 		more = false
 		ast.Inspect(body, func(n ast.Node) bool {
@@ -152,7 +152,7 @@ func refers(t types.Type) bool {
 }
 
 // root is the variable that an expression reaches into.
-func (s *scanner) root(e ast.Expr) types.Object {
+func (s *purity) root(e ast.Expr) types.Object {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
 		return s.info.ObjectOf(e)
@@ -170,7 +170,7 @@ func (s *scanner) root(e ast.Expr) types.Object {
 	return nil
 }
 
-func (s *scanner) visit(n ast.Node) bool {
+func (s *purity) visit(n ast.Node) bool {
 	x := s.x
 	switch n := n.(type) {
 	case *ast.GoStmt, *ast.SelectStmt, *ast.SendStmt, *ast.DeferStmt:
@@ -198,7 +198,7 @@ func (s *scanner) visit(n ast.Node) bool {
 }
 
 // written reports a write that the caller could see.
-func (s *scanner) written(l ast.Expr) {
+func (s *purity) written(l ast.Expr) {
 	if _, plain := ast.Unparen(l).(*ast.Ident); plain {
 		return
 	}
@@ -209,7 +209,7 @@ func (s *scanner) written(l ast.Expr) {
 
 // through reports whether an assignment leaves the variable itself: by an index
 // into a slice, or a pointer.
-func (s *scanner) through(l ast.Expr) bool {
+func (s *purity) through(l ast.Expr) bool {
 	switch l := ast.Unparen(l).(type) {
 	case *ast.IndexExpr:
 		_, array := s.info.TypeOf(l.X).Underlying().(*types.Array)
@@ -222,7 +222,7 @@ func (s *scanner) through(l ast.Expr) bool {
 	return false
 }
 
-func (s *scanner) called(call *ast.CallExpr) {
+func (s *purity) called(call *ast.CallExpr) {
 	fn := calleeOf(s.info, call)
 	if fn == nil {
 		if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok {

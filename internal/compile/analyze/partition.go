@@ -407,8 +407,8 @@ func operators(e fdg.Edge) []fdg.Operator {
 func (p *partition) conditions() {
 	for _, e := range p.g.Edges {
 		owner := p.g.Nodes[e.From].Fragment
-		if e.Kind != fdg.OfControl || owner == "" {
-			continue
+		if e.Kind != fdg.OfControl || owner == "" || p.b.extra[e.From].taint {
+			continue // check reports a condition on a batch
 		}
 		readers := p.followers(e.To, owner)
 		if len(readers) == 0 || slices.ContainsFunc(p.g.Conditions, func(c fdg.Condition) bool { return c.Node == e.To && c.Owner == owner }) {
@@ -496,7 +496,7 @@ func (p *partition) checkNode(i int, n fdg.Node) {
 		p.x.note(i, "unwritten", "this is drained before anything was inserted in the iteration", "insert first", false)
 	case e.helper && (n.Fragment == environment || n.Fragment == actor):
 		p.x.note(i, "whole", "this function is given a batch of which a fragment may have only some rows, and may look at all of them", "mark it //weft:rows if each row of its result depends on the same row of its arguments alone, or compute in a graph function", false)
-	case n.Kind == fdg.Batch && n.Whole && n.Fragment == gradient && p.envSized(i):
+	case n.Kind == fdg.Batch && n.Whole && !e.taint && n.Fragment == gradient && p.envSized(i):
 		p.x.note(i, "whole", fmt.Sprintf("%s needs all rows, so what it uses is gathered each %s", n.Op, p.g.Often(n.Freq)), "", true)
 	case n.Kind == fdg.Get && !p.written(n.Reads):
 		p.x.note(i, "unwritten", "these slots are read, but never set", "set them at the end of the iteration, or leave them out", false)

@@ -19,6 +19,7 @@ type Trainer struct {
 	Loss    *rl.Loss[kit.Sample, rl.Tensor]
 	Opt     *rl.Opt
 	Net     *kit.Net
+	Other   *kit.Net
 	Memory  *rl.Slots[rl.Tensor]
 	Table   *kit.Table[kit.Step]
 	Count   int
@@ -33,7 +34,7 @@ func New(s *rl.Scope, makeEnv algo.MakeEnv, n int) (*Trainer, error) {
 	net := kit.New(s, "base", e.Spec())
 	return &Trainer{
 		Horizon: 4, Env: e, Rollout: replay.NewRollout[kit.Step](s, "rollout"), Act: rl.NewFunc(s, "act", net.Policy),
-		Net: net, Memory: rl.NewSlots(s, "memory", rl.FromFlat(s, make([]float32, e.Spec().Rows), e.Spec().Rows)),
+		Net: net, Other: kit.New(s, "other", e.Spec()), Memory: rl.NewSlots(s, "memory", rl.FromFlat(s, make([]float32, e.Spec().Rows), e.Spec().Rows)),
 		Table: kit.NewTable[kit.Step](s, "table", 10),
 		Loss:  rl.NewLoss(s, "loss", net.PolicyLoss, net.Params), Opt: rl.NewOpt(s, "adam", nn.Adam{}, net.Params),
 	}, nil

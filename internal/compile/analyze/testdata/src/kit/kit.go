@@ -93,3 +93,6 @@ type Step struct {
 
 // Float is a tensor as float32.
 func Float(t rl.Tensor) *Node { return ConvertDType(t.Node(), dtypes.Float32) }
+
+// Names are the parts of the network, in no order.
+func (n *Net) Names() map[string]int { return map[string]int{"policy": 1, "value": 1} }
