@@ -78,6 +78,6 @@ func (c *command) root() *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(c.train(), c.resume(), c.eval(), c.list())
+	root.AddCommand(c.train(), c.resume(), c.eval(), c.list(), c.check(), c.graph())
 	return root
 }

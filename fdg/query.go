@@ -83,8 +83,10 @@ func compareEdges(a, b Edge) int {
 	)
 }
 
-// Shape is the graph without names, texts and positions: what stays the same
-// when an author renames things or moves code into a helper.
+// Shape is the graph without names, texts and positions, its edges and ports in an
+// order that does not depend on them: what stays the same when an author renames
+// things or moves code into a helper. It is for comparing, not for use: equal
+// edges share a number.
 func (g *Graph) Shape() *Graph {
 	s := *g
 	s.Name, s.Train, s.Pos = "-", "-", Pos{}
@@ -92,11 +94,9 @@ func (g *Graph) Shape() *Graph {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		n.Name, n.Text, n.Pos, n.Calls = "", "", Pos{}, nil
-	}
-	s.Edges = slices.Clone(g.Edges)
-	for i := range s.Edges {
-		e := &s.Edges[i]
-		e.Part, e.Into, e.Type = strings.Repeat(".", strings.Count(e.Part, ".")), "", ""
+		if n.Kind == Op {
+			n.Op = "" // an author's name
+		}
 	}
 	s.Regions = slices.Clone(g.Regions)
 	for i := range s.Regions {
@@ -106,18 +106,48 @@ func (g *Graph) Shape() *Graph {
 	for i := range s.Resources {
 		s.Resources[i].Name, s.Resources[i].Type, s.Resources[i].Pos = "", "", Pos{}
 	}
+	class := s.shapeEdges()
 	s.Fragments = slices.Clone(g.Fragments)
 	for i := range s.Fragments {
 		f := &s.Fragments[i]
-		f.Entries, f.Exits = shapePorts(f.Entries), shapePorts(f.Exits)
+		f.Entries, f.Exits = shapePorts(f.Entries, class), shapePorts(f.Exits, class)
 	}
 	return &s
 }
 
-func shapePorts(ports []Port) []Port {
+// shapeEdges orders edges without names, and says which number each one had.
+func (g *Graph) shapeEdges() map[int]int {
+	edges := slices.Clone(g.Edges)
+	for i := range edges {
+		e := &edges[i]
+		e.Part, e.Into, e.Type = strings.Repeat(".", strings.Count(e.Part, ".")), "", ""
+	}
+	slices.SortStableFunc(edges, compareEdges)
+	class := map[int]int{}
+	for i := range edges {
+		now := i
+		if i > 0 && compareEdges(edges[i-1], edges[i]) == 0 {
+			now = edges[i-1].ID
+		}
+		class[edges[i].ID] = now
+		edges[i].ID = now
+	}
+	g.Edges = edges
+	return class
+}
+
+func shapePorts(ports []Port, class map[int]int) []Port {
 	out := slices.Clone(ports)
 	for i := range out {
-		out[i].Name, out[i].Type = "", ""
+		p := &out[i]
+		p.Name, p.Type, p.Edges = "", "", slices.Clone(p.Edges)
+		for j, e := range p.Edges {
+			p.Edges[j] = class[e]
+		}
+		slices.Sort(p.Edges)
 	}
+	slices.SortStableFunc(out, func(a, b Port) int {
+		return cmp.Or(strings.Compare(a.Peer, b.Peer), cmp.Compare(a.Kind, b.Kind), slices.Compare(a.Edges, b.Edges))
+	})
 	return out
 }

@@ -34,6 +34,7 @@ var may = map[string][]string{
 	"internal/run/local":       {"rl", "env", "algo", "internal/metrics", "internal/run/checkpoint"},
 	"app":                      {"rl", "env", "algo", "fdg", "internal"},
 	"cmd":                      {"", "app"},
+	"cmd/weft-vet":             {"internal/compile/analyze"},
 	"":                         {"algo", "app", "env"},
 }
 

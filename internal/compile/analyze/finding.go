@@ -22,10 +22,13 @@ type Finding struct {
 	at token.Pos
 }
 
-func (f Finding) String() string {
-	s := fmt.Sprintf("%s: %s", f.Pos, f.Message)
+func (f Finding) String() string { return fmt.Sprintf("%s: %s", f.Pos, f.text()) }
+
+// text is a finding without its position.
+func (f Finding) text() string {
+	s := f.Message
 	if f.Note {
-		s = fmt.Sprintf("%s: note: %s", f.Pos, f.Message)
+		s = "note: " + s
 	}
 	if f.Instead != "" {
 		s += "; " + f.Instead

@@ -82,7 +82,13 @@ func load(ctx context.Context, dir string, overlay map[string][]byte, patterns [
 	if err := broken(roots); err != nil {
 		return nil, nil, err
 	}
-	more := readable(roots)
+	var checked []*types.Package
+	for _, r := range roots {
+		if r.Types != nil {
+			checked = append(checked, r.Types)
+		}
+	}
+	more := readable(checked)
 	if len(more) == 0 {
 		return roots, roots, nil
 	}
@@ -102,10 +108,10 @@ func load(ctx context.Context, dir string, overlay map[string][]byte, patterns [
 }
 
 // readable are imports of the packages that use the vocabulary themselves.
-func readable(roots []*packages.Package) (out []string) {
+func readable(roots []*types.Package) (out []string) {
 	known := map[string]bool{}
 	for _, r := range roots {
-		known[r.PkgPath] = true
+		known[r.Path()] = true
 	}
 	var visit func(p *types.Package)
 	visit = func(p *types.Package) {
@@ -121,9 +127,7 @@ func readable(roots []*packages.Package) (out []string) {
 		}
 	}
 	for _, r := range roots {
-		if r.Types != nil {
-			visit(r.Types)
-		}
+		visit(r)
 	}
 	slices.Sort(out)
 	return out
