@@ -43,6 +43,9 @@ func (x *interp) enter(f *frame, src source, recv *value, args []*value) *value 
 	if len(f.named) > 0 && f.ret == nil && !x.st.dead {
 		f.ret = x.st.vars[x.variable(f.named[0])]
 	}
+	for _, k := range f.vars { // a call's variables end with it
+		delete(x.st.vars, k)
+	}
 	x.f = caller
 	return f.ret
 }
@@ -51,8 +54,7 @@ func (x *interp) enter(f *frame, src source, recv *value, args []*value) *value 
 func (x *interp) params(d *ast.FuncDecl, recv *value, args []*value) {
 	set := func(name *ast.Ident, v *value) {
 		if o := x.info().Defs[name]; o != nil {
-			x.st.vars[x.variable(o)] = v
-			x.decl[x.variable(o)] = x.next
+			x.declare(o, v)
 		}
 	}
 	if d.Recv != nil && len(d.Recv.List) == 1 && len(d.Recv.List[0].Names) == 1 {

@@ -64,6 +64,7 @@ type frame struct {
 	ret   *value
 	exit  *state // where it returned
 	named []*types.Var
+	vars  []variable
 	targs map[*types.TypeParam]types.Type
 }
 
@@ -126,6 +127,14 @@ func (x *interp) key(pos token.Pos, tag string) string {
 }
 
 func (x *interp) variable(o types.Object) variable { return variable{o, x.f.call} }
+
+// declare makes a variable of the call that is being read.
+func (x *interp) declare(o types.Object, v *value) {
+	k := x.variable(o)
+	x.st.vars[k] = v
+	x.decl[k] = x.next
+	x.f.vars = append(x.f.vars, k)
+}
 
 // pin is the fragment that the innermost directive names.
 func (x *interp) pin() string {

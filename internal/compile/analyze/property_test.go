@@ -81,10 +81,14 @@ func (a *author) check(files map[string][]byte) (*unit, error) {
 		}
 		u.files = append(u.files, f)
 	}
-	c := types.Config{Importer: a}
-	pkg, err := c.Check(a.pkg.PkgPath, a.pkg.Fset, u.files, u.info)
-	u.pkg = pkg
-	return u, err
+	var hard error
+	c := types.Config{Importer: a, Error: func(err error) {
+		if e, ok := err.(types.Error); hard == nil && !(ok && e.Soft) { // unused variables do no harm here
+			hard = err
+		}
+	}}
+	u.pkg, _ = c.Check(a.pkg.PkgPath, a.pkg.Fset, u.files, u.info)
+	return u, hard
 }
 
 // graph is that of the package with other files; with none, its own.
@@ -286,4 +290,45 @@ func TestExtract(t *testing.T) {
 		}
 		t.Run(c.loop, func(t *testing.T) { sameShape(t, a.graph(t, nil), a.graph(t, files)) })
 	}
+}
+
+// TestReorder: statements that do not depend on each other may change places; the
+// same nodes then have the same dependences.
+func TestReorder(t *testing.T) {
+	for _, c := range []struct{ loop, first, second string }{
+		{"delayed", "\tt.qOpt.Apply(g, t.Rate)\n", "\trun.Log(\"q\", q)\n"},
+		{"every", "\t\t\tt.opt.Apply(g, 1e-3)\n", "\t\t\trun.Log(\"loss\", loss)\n"},
+		{"dqn", "\t\tt.Replay.Prioritise(td)\n", "\t\trun.Log(\"td\", td)\n"},
+		{"recurrent", "\t\tt.Memory.Set(mem)\n", "\t\tb := t.Steps.Drain()\n"},
+	} {
+		a := open(t, filepath.Join("testdata/src/loops", c.loop))[0]
+		files := a.files(t)
+		for name, src := range files {
+			now := bytes.Replace(src, []byte(c.first+c.second), []byte(c.second+c.first), 1)
+			if bytes.Equal(now, src) {
+				t.Fatalf("%s has no %q", name, c.first+c.second)
+			}
+			files[name] = now
+		}
+		t.Run(c.loop, func(t *testing.T) {
+			if was, now := dependences(a.graph(t, nil)), dependences(a.graph(t, files)); !slices.Equal(was, now) {
+				t.Errorf("dependences were\n%s\nand are\n%s", strings.Join(was, "\n"), strings.Join(now, "\n"))
+			}
+		})
+	}
+}
+
+// dependences are a graph's edges in words, whatever the order of its nodes.
+func dependences(g *fdg.Graph) (out []string) {
+	text := func(n int) string {
+		if n < 0 {
+			return ""
+		}
+		return g.Nodes[n].Fragment + " " + g.Nodes[n].Text
+	}
+	for _, e := range g.Edges {
+		out = append(out, fmt.Sprintf("%s %s.%s -> %s.%s round %s: %s %s %s", e.Kind, text(e.From), e.Part, text(e.To), e.Into, text(e.Carried), e.Type, e.Axis, g.Often(e.Freq)))
+	}
+	slices.Sort(out)
+	return out
 }

@@ -251,7 +251,7 @@ func (x *interp) assignIdent(l *ast.Ident, v *value) {
 	}
 	k := x.variable(obj)
 	if x.info().Defs[l] != nil {
-		x.decl[k] = x.next
+		x.declare(obj, v)
 	} else if x.phase == training && x.next >= 0 && x.decl[k] != x.next {
 		x.bad(l.Pos(), "survives", fmt.Sprintf("%s is declared outside of the loop over run.Next, so it would survive an iteration without being saved", l.Name), x.keeper(obj.Type()))
 	}
