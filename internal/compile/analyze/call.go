@@ -245,6 +245,7 @@ func (x *interp) indirect(call *ast.CallExpr) *value {
 	case x.phase != training && v != nil && v.fn != nil:
 		return x.invoke(call, v.fn.fn.Origin(), v.fn.recv, args)
 	}
+	x.opaque(call)
 	x.bad(call.Pos(), "function", "a function value cannot be read through: what it does is not in the source", "call a declared function or method")
 	return nil
 }
@@ -253,6 +254,7 @@ func (x *interp) indirect(call *ast.CallExpr) *value {
 // there.
 func (x *interp) resolve(call *ast.CallExpr, fn *types.Func, recv *value, args []*value) *value {
 	if recv == nil || len(recv.objs) != 1 {
+		x.opaque(call)
 		x.bad(call.Pos(), "interface", fmt.Sprintf("which type is behind this interface is not known from the constructor, so %s cannot be read", fn.Name()), "use the concrete type, or put one in the field in the constructor")
 		return nil
 	}
@@ -276,7 +278,7 @@ func (x *interp) vocabulary(call *ast.CallExpr, name string, fn *types.Func, rec
 	case building:
 		return x.made(call, name, args)
 	case tracing:
-		x.trace(recv, args)
+		x.traceWord(call, name, recv, args)
 		return nil
 	}
 	w, known := words[name]

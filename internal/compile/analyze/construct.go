@@ -67,12 +67,34 @@ func (x *interp) graphFunction(call *ast.CallExpr, o *object, args []*value) {
 	o.graph = args[2].fn
 }
 
+// readers are the words by which a graph function reads state, with where it is
+// named: the receiver, or the first argument.
+var readers = map[string]bool{"rl.Ctx.Scope": false, "rl.Stats.Norm": true, "rl.Stats.Scale": true, "nn.Returns.Scale": true}
+
+// traceWord notes what a word in a graph function reads.
+func (x *interp) traceWord(call *ast.CallExpr, name string, recv *value, args []*value) {
+	if ofRecv, ok := readers[name]; ok {
+		v := recv
+		if !ofRecv && len(args) > 0 {
+			v = args[0]
+		}
+		if len(objectsOf(v)) == 0 {
+			x.report(call.Pos(), "unresolved", "which parameters or statistics are read here is not known from the constructor", "assign the field once, in the constructor, from the function that makes the component")
+		}
+	}
+	x.trace(recv, args)
+}
+
+// opaque reports a call in a graph function that builds graph out of sight.
+func (x *interp) opaque(call *ast.CallExpr) {
+	if x.phase == tracing && slices.ContainsFunc(call.Args, func(a ast.Expr) bool { return isNamed(x.typeOf(a), "rl", "Ctx") }) {
+		x.report(call.Pos(), "unresolved", "what this call reads is not known: the function behind it cannot be found from the constructor", "call a declared function or method")
+	}
+}
+
 // trace notes the parameters and statistics that something in a graph function
 // is given.
 func (x *interp) trace(recv *value, args []*value) {
-	if x.phase != tracing {
-		return
-	}
 	for _, v := range append(slices.Clone(args), recv) {
 		for _, o := range objectsOf(v) {
 			switch o.kind {

@@ -26,6 +26,9 @@ func (x *interp) effects(id int, call *ast.CallExpr, name string, recv *value, a
 	case "rl.Opt.Apply":
 		x.touch(id, call, recv, "", true)
 		if o := x.one(call, recv, name); o != nil {
+			if len(o.params) == 0 {
+				x.bad(call.Pos(), "unresolved", "which parameters this optimiser writes is not known from the constructor", "name them in the call of rl.NewOpt")
+			}
 			for _, p := range o.params {
 				x.both(id, x.resource(p, ""), p)
 			}
@@ -109,6 +112,11 @@ func (x *interp) write(id, r int, o *object) {
 
 // readGraph reads what a graph function reads.
 func (x *interp) readGraph(id int, o *object) {
+	if o.graph != nil {
+		if _, ok := x.p.funcs[o.graph.fn.Origin()]; !ok {
+			x.bad(x.b.extra[id].pos, "unresolved", fmt.Sprintf("the source of the graph function %s is not at hand, so what it reads is not known", o.graph.fn.FullName()), "declare a function that calls it, and name that in the constructor")
+		}
+	}
 	for _, p := range x.graphReads(o) {
 		part := ""
 		if p.kind == returnsObject {

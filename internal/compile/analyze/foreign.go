@@ -32,8 +32,11 @@ var hidden = map[string]string{
 
 // foreign calls a function whose source is not read.
 func (x *interp) foreign(call *ast.CallExpr, fn *types.Func, recv *value, args []*value) *value {
-	if x.phase != training {
+	if x.phase == tracing {
 		x.trace(recv, args)
+		x.opaque(call)
+	}
+	if x.phase != training {
 		return nil
 	}
 	if why, instead := impure(fn); why != "" {

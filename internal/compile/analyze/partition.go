@@ -20,10 +20,10 @@ const (
 	apply       = "apply"
 )
 
-// groups are the roles of the default fragments, in the order in which they are
-// listed.
+// order is that in which the default fragments are listed.
 var order = []string{environment, actor, replay, gradient, apply}
 
+// groupOf is the role of a default fragment.
 func groupOf(fragment string) string {
 	if fragment == gradient || fragment == apply {
 		return "learner"
@@ -330,16 +330,13 @@ func (p *partition) fragments() {
 }
 
 func (p *partition) fragment(name string) fdg.Fragment {
-	f := fdg.Fragment{Name: name, Group: groupOf(name), Nodes: []int{}, Impls: []fdg.Impl{fdg.Host}}
+	f := fdg.Fragment{Name: name, Group: p.group(name), Nodes: []int{}, Impls: []fdg.Impl{fdg.Host}}
 	lowers := true
 	for _, n := range p.g.Nodes {
 		if n.Fragment != name {
 			continue
 		}
 		f.Nodes = append(f.Nodes, n.ID)
-		if !slices.Contains(order, name) && f.Group == name {
-			f.Group = groupOf(cmp.Or(p.def[n.ID], p.defaultHome(n), name))
-		}
 		if n.Kind == fdg.Op || n.Kind == fdg.Compute && p.b.extra[n.ID].taint || p.b.extra[n.ID].taint {
 			lowers = false
 		}
@@ -355,11 +352,30 @@ func (p *partition) fragment(name string) fdg.Fragment {
 	return f
 }
 
-func (p *partition) defaultHome(n fdg.Node) string {
-	for _, r := range append(slices.Clone(n.Writes), n.Reads...) {
-		return kinds[p.b.owners[r].kind].Home
+// group is the role of a fragment. One that a directive names has the role of what
+// it took over, the learner's before any other.
+func (p *partition) group(name string) string {
+	if slices.Contains(order, name) {
+		return groupOf(name)
 	}
-	return ""
+	took := map[string]bool{}
+	for _, n := range p.g.Nodes {
+		if n.Fragment != name {
+			continue
+		}
+		took[groupOf(p.def[n.ID])] = true
+		for _, r := range append(slices.Clone(n.Writes), n.Reads...) {
+			if p.g.Resources[r].Home == name {
+				took[groupOf(kinds[p.b.owners[r].kind].Home)] = true
+			}
+		}
+	}
+	for _, role := range []string{"learner", environment, replay, actor} {
+		if took[role] {
+			return role
+		}
+	}
+	return "learner"
 }
 
 // port adds an edge to the port that carries the same thing to the same peer.
