@@ -35,8 +35,8 @@ func vet(pass *analysis.Pass) (any, error) {
 		if f.Note {
 			continue
 		}
-		at := f.at
-		if at = place(pass.Fset, pass.Files, f.Pos); !at.IsValid() {
+		at := place(pass.Fset, pass.Files, f.Pos)
+		if !at.IsValid() {
 			continue // in a package that is read through, and vetted by itself
 		}
 		pass.Report(analysis.Diagnostic{Pos: at, Category: f.Code, Message: f.text()})

@@ -74,37 +74,43 @@ const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFil
 
 // load type-checks the packages that patterns name, and from source also those
 // of their imports that are written in the vocabulary. overlay replaces files.
-func load(ctx context.Context, dir string, overlay map[string][]byte, patterns []string) ([]*packages.Package, []*packages.Package, error) {
-	roots, err := packages.Load(&packages.Config{Context: ctx, Mode: mode, Dir: dir, Overlay: overlay}, patterns...)
-	if err != nil {
-		return nil, nil, fmt.Errorf("loading %s: %w", strings.Join(patterns, " "), err)
-	}
-	if err := broken(roots); err != nil {
+func load(ctx context.Context, dir string, overlay map[string][]byte, patterns []string) (roots, all []*packages.Package, err error) {
+	config := func() *packages.Config { return &packages.Config{Context: ctx, Mode: mode, Dir: dir, Overlay: overlay} }
+	if roots, err = checked(config(), patterns); err != nil {
 		return nil, nil, err
 	}
-	var checked []*types.Package
+	ids := map[string]bool{}
 	for _, r := range roots {
-		if r.Types != nil {
-			checked = append(checked, r.Types)
+		ids[r.ID] = true
+	}
+	// What an imported package imports is known for certain only when it was read
+	// itself, so this goes on until nothing new is found.
+	all = roots
+	list := slices.Clone(patterns)
+	for more := readable(typesOf(all)); len(more) > 0; more = readable(typesOf(all)) {
+		list = append(list, more...)
+		if all, err = checked(config(), list); err != nil {
+			return nil, nil, err
 		}
 	}
-	more := readable(checked)
-	if len(more) == 0 {
-		return roots, roots, nil
-	}
-	ids := make([]string, len(roots))
-	for i, r := range roots {
-		ids[i] = r.ID
-	}
-	all, err := packages.Load(&packages.Config{Context: ctx, Mode: mode, Dir: dir, Overlay: overlay}, append(slices.Clone(patterns), more...)...)
-	if err != nil {
-		return nil, nil, fmt.Errorf("loading %s: %w", strings.Join(more, " "), err)
-	}
-	if err := broken(all); err != nil {
-		return nil, nil, err
-	}
-	roots = slices.DeleteFunc(slices.Clone(all), func(p *packages.Package) bool { return !slices.Contains(ids, p.ID) })
+	roots = slices.DeleteFunc(slices.Clone(all), func(p *packages.Package) bool { return !ids[p.ID] })
 	return roots, all, nil
+}
+
+// checked loads packages that have no errors.
+func checked(c *packages.Config, patterns []string) ([]*packages.Package, error) {
+	pkgs, err := packages.Load(c, patterns...)
+	if err != nil {
+		return nil, fmt.Errorf("loading %s: %w", strings.Join(patterns, " "), err)
+	}
+	return pkgs, broken(pkgs)
+}
+
+func typesOf(pkgs []*packages.Package) (out []*types.Package) {
+	for _, p := range pkgs {
+		out = append(out, p.Types)
+	}
+	return out
 }
 
 // readable are imports of the packages that use the vocabulary themselves.

@@ -165,10 +165,12 @@ func spread(t *testing.T, src []byte) []byte {
 		return true
 	})
 	var out bytes.Buffer
+	directive := false // it must stay right above its statement
 	for i, line := range strings.SplitAfter(string(src), "\n") {
-		if at[i+1] && !strings.Contains(line, "{ ") {
+		if at[i+1] && !strings.Contains(line, "{ ") && !directive {
 			out.WriteString("\n// a remark\n")
 		}
+		directive = strings.HasPrefix(strings.TrimSpace(line), "//weft:")
 		out.WriteString(line)
 	}
 	return out.Bytes()
