@@ -19,7 +19,7 @@ func TestDoc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, block := range regexp.MustCompile("(?s)```\n(.*?)```").FindAllStringSubmatch(doc, -1) {
+	for _, block := range regexp.MustCompile("(?s)```text\n(.*?)\n```").FindAllStringSubmatch(doc, -1) {
 		for _, line := range strings.Split(block[1], "\n") {
 			if line != "..." && !strings.Contains(string(graph), line+"\n") {
 				t.Errorf("the page shows a line that is not in PPO's graph: %s", line)
@@ -31,7 +31,7 @@ func TestDoc(t *testing.T) {
 			t.Errorf("the page does not know //weft:%s", name)
 		}
 	}
-	for _, file := range []string{"stmt.go", "control.go", "expr.go", "call.go", "inline.go", "foreign.go", "effects.go", "construct.go", "analyze.go", "partition.go", "directive.go"} {
+	for _, file := range []string{"stmt.go", "control.go", "expr.go", "call.go", "inline.go", "foreign.go", "effects.go", "construct.go", "analyze.go", "partition.go", "review.go", "directive.go"} {
 		src, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
