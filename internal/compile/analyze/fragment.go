@@ -147,4 +147,3 @@ func operators(e fdg.Edge) []fdg.Operator {
 	}
 	return []fdg.Operator{fdg.Send, fdg.Scatter, fdg.Gather, fdg.AllGather}
 }
-

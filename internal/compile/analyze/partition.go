@@ -277,4 +277,3 @@ func (p *partition) byInputs(i int) string {
 	}
 	return owner
 }
-

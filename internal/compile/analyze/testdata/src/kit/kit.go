@@ -96,3 +96,19 @@ func Float(t rl.Tensor) *Node { return ConvertDType(t.Node(), dtypes.Float32) }
 
 // Names are the parts of the network, in no order.
 func (n *Net) Names() map[string]int { return map[string]int{"policy": 1, "value": 1} }
+
+// Demo is a sample to learn from without acting.
+func Demo(s *rl.Scope, e env.Batch, n *Net) Sample {
+	obs := e.Obs()
+	act := rl.NewFunc(s, "demo", n.Policy).Call(s.Key("demo"), obs)
+	return Sample{Obs: obs, Action: act.Action, Adv: act.Value, Ret: act.Value}
+}
+
+// Plus is the sum of tensors.
+func Plus(list ...rl.Tensor) rl.Tensor {
+	sum := Float(list[0])
+	for _, t := range list[1:] {
+		sum = Add(sum, Float(t))
+	}
+	return rl.Wrap(MulScalar(sum, 1.5))
+}

@@ -37,7 +37,7 @@ func New(s *rl.Scope, make algo.MakeEnv, n int) (*Trainer, error) {
 	}, nil
 }
 
-func advantageGraph(_ *rl.Ctx, s Scored) rl.Tensor { return rl.Wrap(kit.Float(s.Reward)) }
+func advantageGraph(_ *rl.Ctx, s Scored) rl.Tensor { return kit.Plus(s.Reward, s.Expected) }
 
 //weft:train
 func (t *Trainer) Train(run *rl.Run) error {

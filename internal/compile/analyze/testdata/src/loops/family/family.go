@@ -49,14 +49,14 @@ func New(s *rl.Scope, makeEnv algo.MakeEnv, n int) (*Trainer, error) {
 }
 
 func newMember(s *rl.Scope, name string, spec env.Spec) *Member {
-	m := &Member{Net: kit.New(s, name, spec), Old: kit.New(s, name+"/old", spec)}
-	m.vote = rl.NewFunc(s, name+"/vote", m.Old.Value)
-	m.loss = rl.NewLoss(s, name+"/loss", m.Net.ValueLoss, m.Net.Params)
-	m.opt = rl.NewOpt(s, name+"/adam", nn.Adam{}, m.Net.Params)
+	m := &Member{Net: kit.New(s, name, spec), Old: kit.New(s, name+" old", spec)}
+	m.vote = rl.NewFunc(s, name+" vote", m.Old.Value)
+	m.loss = rl.NewLoss(s, name+" loss", m.Net.ValueLoss, m.Net.Params)
+	m.opt = rl.NewOpt(s, name+" adam", nn.Adam{}, m.Net.Params)
 	return m
 }
 
-func joinGraph(_ *rl.Ctx, v Votes) rl.Tensor { return v.All[0] }
+func joinGraph(_ *rl.Ctx, v Votes) rl.Tensor { return kit.Plus(v.All...) }
 
 //weft:train
 func (t *Trainer) Train(run *rl.Run) error {

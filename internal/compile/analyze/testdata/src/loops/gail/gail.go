@@ -26,7 +26,8 @@ func New(s *rl.Scope, make algo.MakeEnv, n int) (*Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Trainer{Updates: 2, Batch: 4, Base: b, Expert: kit.NewTable[kit.Sample](s, "expert", 10), D: kit.New(s, "discriminator", b.Env.Spec())}
+	t := &Trainer{Updates: 2, Batch: 8, Base: b, Expert: kit.NewTable[kit.Sample](s, "expert", 10), D: kit.New(s, "discriminator", b.Env.Spec())}
+	t.Expert.Insert(kit.Demo(s, b.Env, t.D))
 	t.reward, t.loss = rl.NewFunc(s, "reward", t.D.Value), rl.NewLoss(s, "d loss", t.D.ValueLoss, t.D.Params)
 	t.opt = rl.NewOpt(s, "d opt", nn.Adam{}, t.D.Params)
 	return t, nil

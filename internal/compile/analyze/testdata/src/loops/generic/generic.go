@@ -40,7 +40,7 @@ func New(s *rl.Scope, make algo.MakeEnv, n int) (*Trainer[kit.Step], error) {
 }
 
 func sampleGraph(_ *rl.Ctx, s kit.Step) kit.Sample {
-	return kit.Sample{Obs: s.Obs, Action: s.Act.Action, Adv: rl.Wrap(kit.Float(s.Reward)), Ret: rl.Wrap(kit.Float(s.Reward))}
+	return kit.Sample{Obs: s.Obs, Action: s.Act.Action, Adv: kit.Plus(s.Reward, s.Terminated, s.Over), Ret: kit.Plus(s.Reward, s.Act.LogProb, s.Act.Value)}
 }
 
 //weft:train
@@ -73,6 +73,5 @@ func store[E any](r *replay.Rollout[E], e E) { r.Insert(e) }
 //
 //weft:rows
 func convert[S any](s kit.Step) S {
-	var like S
-	return rl.Rebuild(like, rl.Leaves(s))
+	return any(s).(S)
 }

@@ -27,6 +27,7 @@ func New(s *rl.Scope, make algo.MakeEnv, n int) (*Trainer, error) {
 	}
 	t := &Trainer{Updates: 4, Batch: 4, Data: kit.NewTable[kit.Sample](s, "data", 100)}
 	t.Q, t.V, t.Old = kit.New(s, "q", e.Spec()), kit.New(s, "v", e.Spec()), kit.New(s, "old", e.Spec())
+	t.Data.Insert(kit.Demo(s, e, t.Q))
 	t.qLoss, t.vLoss = rl.NewLoss(s, "q loss", t.qGraph, t.Q.Params), rl.NewLoss(s, "v loss", t.vGraph, t.V.Params)
 	t.qOpt, t.vOpt = rl.NewOpt(s, "q opt", nn.Adam{}, t.Q.Params), rl.NewOpt(s, "v opt", nn.Adam{}, t.V.Params)
 	return t, nil

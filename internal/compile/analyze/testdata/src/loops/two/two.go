@@ -47,7 +47,7 @@ func New(s *rl.Scope, make algo.MakeEnv, n int) (*Trainer, error) {
 }
 
 func newLearner(s *rl.Scope, name string, updates int, loss *rl.Loss[kit.Sample, rl.Tensor], of *rl.Params) *Learner {
-	return &Learner{Updates: updates, rate: 1e-3, loss: loss, opt: rl.NewOpt(s, name+"/adam", nn.Adam{}, of)}
+	return &Learner{Updates: updates, rate: 1e-3, loss: loss, opt: rl.NewOpt(s, name+" adam", nn.Adam{}, of)}
 }
 
 //weft:train
