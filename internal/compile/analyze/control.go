@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/weft-rl/weft/fdg"
 )
@@ -44,6 +45,9 @@ func (x *interp) ways(cond *value, pos token.Pos, text string, arms []arm) {
 			}
 		}
 		return
+	}
+	if !slices.ContainsFunc(arms, func(a arm) bool { return a.read != nil }) {
+		return // a switch without cases decides nothing
 	}
 	id := x.node(x.key(pos, "?"), pos, fdg.Node{Kind: fdg.Branch, Text: oneLine(text)})
 	x.consume(id, fdg.OfControl, "", cond)
@@ -255,21 +259,12 @@ func (x *interp) rounds(pos token.Pos, n fdg.Node, bound func(id int) *value, bo
 // carry marks what a loop's round made as seen by the next one. What an outer
 // loop carries stays its own.
 func (x *interp) carry(d def, loop int) def {
-	if !contains(x.b.extra[d.node].loops, loop) && d.node != loop {
+	if !slices.Contains(x.b.extra[d.node].loops, loop) && d.node != loop {
 		return d
 	}
-	if d.carried >= 0 && contains(x.b.extra[loop].loops, d.carried) {
+	if d.carried >= 0 && slices.Contains(x.b.extra[loop].loops, d.carried) {
 		return d
 	}
 	d.carried = loop
 	return d
-}
-
-func contains(list []int, n int) bool {
-	for _, x := range list {
-		if x == n {
-			return true
-		}
-	}
-	return false
 }

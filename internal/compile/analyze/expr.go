@@ -62,6 +62,9 @@ func (x *interp) ident(e *ast.Ident) *value {
 }
 
 func (x *interp) global(pos token.Pos, o *types.Var) {
+	if types.Identical(o.Type(), types.Universe.Lookup("error").Type()) {
+		return // errors to compare with, as rl.ErrStop
+	}
 	x.bad(pos, "global", fmt.Sprintf("the package variable %s may be changed by anybody while the loop runs", o.Name()), "make it a constant, a setting or a field that the constructor sets")
 }
 

@@ -44,8 +44,12 @@ func (x *interp) foreign(call *ast.CallExpr, fn *types.Func, recv *value, args [
 		return nil
 	}
 	for _, a := range call.Args {
-		if isBatch(x.typeOf(a)) {
+		switch t := x.typeOf(a); {
+		case isBatch(t):
 			x.bad(a.Pos(), "foreign", fmt.Sprintf("a batch is given to %s, which cannot be followed", fn.FullName()), "compute in a graph function")
+			return nil
+		case x.isComponent(t):
+			x.bad(a.Pos(), "foreign", fmt.Sprintf("a component is given to %s, which cannot be followed", fn.FullName()), "use its operations")
 			return nil
 		}
 	}

@@ -418,8 +418,11 @@ func (x *interp) escapes(lhs, rhs ast.Expr) {
 	if to == nil || from == nil || !types.IsInterface(to) || types.IsInterface(from) {
 		return
 	}
-	if isBatch(from) {
+	switch i, _ := to.Underlying().(*types.Interface); {
+	case isBatch(from):
 		x.bad(rhs.Pos(), "interface", "a batch inside an interface cannot be followed", "use its own type")
+	case i != nil && i.Empty() && x.isComponent(from):
+		x.bad(rhs.Pos(), "interface", "a component inside an interface without methods cannot be followed", "use its own type")
 	}
 }
 
