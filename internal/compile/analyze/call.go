@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/types"
@@ -215,7 +216,11 @@ func (x *interp) builtin(call *ast.CallExpr, name string) *value {
 		for _, a := range args {
 			out = join(out, a)
 		}
-		return x.fresh(call.Pos(), out)
+		grown := x.fresh(call.Pos(), out)
+		if x.phase == training && len(args) > 0 && args[0] != nil {
+			grown.sites = union(grown.sites, args[0].sites, cmp.Compare[int]) // it may share memory with what it grew from
+		}
+		return grown
 	case "len", "cap":
 		if _, isBasic := x.typeOf(call.Args[0]).Underlying().(*types.Basic); !isBasic {
 			return nil // how many there are does not depend on what they hold

@@ -227,14 +227,18 @@ func (x *interp) rounds(pos token.Pos, n fdg.Node, bound func(id int) *value, bo
 	entry := x.st
 	head := entry
 	var exit *state
-	for {
+	for found := len(x.out.list); ; x.out.retract(found) {
 		l.breaks, l.continues = nil, nil
 		x.st = head.clone()
 		x.loops = append(x.loops, l)
 		cond := bound(id)
 		x.region = x.b.open(id, 0, "")
+		declared := len(x.f.vars)
 		x.when(cond, body)
 		x.st = merge(l.continues, x.st)
+		for _, k := range x.f.vars[declared:] { // a round's variables end with it
+			delete(x.st.vars, k)
+		}
 		if !x.st.dead {
 			post()
 		}

@@ -6,6 +6,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ast/astutil"
 )
@@ -170,13 +171,26 @@ func (x *interp) fresh(pos token.Pos, v *value) *value {
 		return v
 	}
 	site := x.b.site(x.key(pos, ""))
-	delete(x.st.handed, site)
+	if !x.held(site) {
+		delete(x.st.handed, site)
+	}
 	out := value{}
 	if v != nil {
 		out = *v
 	}
 	out.sites = []int{site}
 	return &out
+}
+
+// held reports whether a variable still has a slice that an earlier round made at
+// a place.
+func (x *interp) held(site int) bool {
+	for _, v := range x.st.vars {
+		if slices.Contains(v.allSites(), site) {
+			return true
+		}
+	}
+	return false
 }
 
 func (x *interp) unary(e *ast.UnaryExpr) *value {

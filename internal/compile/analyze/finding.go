@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"go/token"
+	"path/filepath"
 	"slices"
 )
 
@@ -19,10 +20,21 @@ type Finding struct {
 	// Note is true for what is only worth knowing; the loop is accepted.
 	Note bool
 
-	at token.Pos
+	at     token.Pos
+	sticky bool // found by a look that is taken once
 }
 
-func (f Finding) String() string { return fmt.Sprintf("%s: %s", f.Pos, f.text()) }
+func (f Finding) String() string {
+	s := fmt.Sprintf("%s: %s", f.Pos, f.text())
+	for i, c := range slices.Backward(f.Calls) {
+		by := ", by"
+		if i == len(f.Calls)-1 {
+			by = "; called by"
+		}
+		s += fmt.Sprintf("%s %s:%d", by, filepath.Base(c.Filename), c.Line)
+	}
+	return s
+}
 
 // text is a finding without its position.
 func (f Finding) text() string {
@@ -51,6 +63,13 @@ func (f *findings) add(n Finding) {
 		}
 	}
 	f.list = append(f.list, n)
+}
+
+// retract takes back what was found since there were n, because it is looked for
+// again with more knowledge.
+func (f *findings) retract(n int) {
+	later := slices.DeleteFunc(slices.Clone(f.list[n:]), func(x Finding) bool { return !x.sticky })
+	f.list = append(f.list[:n:n], later...)
 }
 
 func (f *findings) errors() bool {

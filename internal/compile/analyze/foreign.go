@@ -108,7 +108,10 @@ func (x *interp) scan(fn *types.Func, src source) {
 		}
 	}
 	s.aliases(src.decl.Body)
+	outer := x.once
+	x.once = true
 	ast.Inspect(src.decl.Body, s.visit)
+	x.once = outer
 }
 
 type purity struct {

@@ -50,6 +50,7 @@ type interp struct {
 	ops     map[*types.Func]bool
 	scanned map[*types.Func]bool
 	looking map[*types.Func]bool
+	once    bool // what is being looked at is not looked at again
 }
 
 // frame is one call that is read through.
@@ -100,7 +101,7 @@ func (x *interp) bad(pos token.Pos, code, message, instead string) {
 }
 
 func (x *interp) report(pos token.Pos, code, message, instead string) {
-	n := Finding{at: pos, Code: code, Message: message, Instead: instead}
+	n := Finding{at: pos, Code: code, Message: message, Instead: instead, sticky: x.once || x.phase != training}
 	if x.f != nil {
 		for _, c := range x.f.calls {
 			n.Calls = append(n.Calls, x.p.fset.Position(c))

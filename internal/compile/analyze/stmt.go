@@ -202,6 +202,7 @@ func (x *interp) assignment(s *ast.AssignStmt) {
 		x.assign(s.Lhs[0], v, s.Rhs[0], s, fmt.Sprintf("%s %s %s", types.ExprString(s.Lhs[0]), s.Tok, types.ExprString(s.Rhs[0])))
 		return
 	}
+	x.forget(s)
 	values := x.values(s.Rhs, len(s.Lhs))
 	for i, l := range s.Lhs {
 		rhs := s.Rhs[0]
@@ -209,6 +210,23 @@ func (x *interp) assignment(s *ast.AssignStmt) {
 			rhs = s.Rhs[i]
 		}
 		x.assign(l, values[i], rhs, s, types.ExprString(l)+" = "+types.ExprString(rhs))
+	}
+}
+
+// forget lets go of a slice that the statement replaces by a new one.
+func (x *interp) forget(s *ast.AssignStmt) {
+	if len(s.Lhs) != 1 || len(s.Rhs) != 1 {
+		return
+	}
+	id, ok := s.Lhs[0].(*ast.Ident)
+	call, isCall := s.Rhs[0].(*ast.CallExpr)
+	if !ok || !isCall {
+		return
+	}
+	if made, ok := call.Fun.(*ast.Ident); ok && made.Name == "make" {
+		if o := x.info().ObjectOf(id); o != nil {
+			delete(x.st.vars, x.variable(o))
+		}
 	}
 }
 
@@ -354,8 +372,8 @@ func (x *interp) assignElement(at *ast.IndexExpr, slice ast.Expr, v *value) {
 		x.bad(at.Pos(), "map", "a map has no order and cannot travel", "use a slice or a struct")
 		return
 	}
-	if x.phase != training {
-		x.assignBack(slice, join(base, v))
+	if _, isArray := x.typeOf(slice).Underlying().(*types.Array); isArray || x.phase != training {
+		x.assignBack(slice, join(base, v)) // an array is a value like a struct
 		return
 	}
 	if base == nil || len(base.sites) == 0 {
@@ -373,7 +391,7 @@ func (x *interp) assignElement(at *ast.IndexExpr, slice ast.Expr, v *value) {
 	}
 }
 
-// assignBack gives a slice a further element, in a constructor.
+// assignBack gives a slice or an array a further element.
 func (x *interp) assignBack(slice ast.Expr, v *value) {
 	switch s := ast.Unparen(slice).(type) {
 	case *ast.Ident:
