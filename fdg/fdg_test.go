@@ -80,6 +80,32 @@ func ExampleGraph_Print() {
 	//   3 is decided by learner and followed by environment, each iteration
 }
 
+func ExampleReadJSON() {
+	var file bytes.Buffer
+	if err := small().WriteJSON(&file); err != nil {
+		fmt.Println(err)
+	}
+	g, err := fdg.ReadJSON(&file)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, f := range g.Fragments {
+		for _, p := range f.Exits {
+			fmt.Println(f.Name, "to", p.Peer, "each", g.Often(p.Freq), "by", p.Operators)
+		}
+	}
+	// Output: environment to learner each iteration by [send gather]
+}
+
+func ExampleGraph_Check() {
+	g := small()
+	g.Nodes[1].Fragment = "learner"
+	fmt.Println(g.Check())
+	// Output: node 1 writes environments, whose home is environment, in "learner"
+	// node 1 reads environments, which is pinned at environment, in "learner"
+}
+
 func ExampleGraph_Often() {
 	g := small()
 	fmt.Println(g.Often(g.Nodes[4].Freq))

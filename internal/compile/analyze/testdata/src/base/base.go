@@ -27,16 +27,21 @@ type Trainer struct {
 
 // New makes one.
 func New(s *rl.Scope, makeEnv algo.MakeEnv, n int) (*Trainer, error) {
+	return Named(s, "base", makeEnv, n)
+}
+
+// Named makes one of several, whose components are told apart by name.
+func Named(s *rl.Scope, name string, makeEnv algo.MakeEnv, n int) (*Trainer, error) {
 	e, err := makeEnv(n)
 	if err != nil {
 		return nil, err
 	}
-	net := kit.New(s, "base", e.Spec())
+	net := kit.New(s, name, e.Spec())
 	return &Trainer{
-		Horizon: 4, Env: e, Rollout: replay.NewRollout[kit.Step](s, "rollout"), Act: rl.NewFunc(s, "act", net.Policy),
-		Net: net, Other: kit.New(s, "other", e.Spec()), Memory: rl.NewSlots(s, "memory", rl.FromFlat(s, make([]float32, e.Spec().Rows), e.Spec().Rows)),
-		Table: kit.NewTable[kit.Step](s, "table", 10),
-		Loss:  rl.NewLoss(s, "loss", net.PolicyLoss, net.Params), Opt: rl.NewOpt(s, "adam", nn.Adam{}, net.Params),
+		Horizon: 4, Env: e, Rollout: replay.NewRollout[kit.Step](s, name+" rollout"), Act: rl.NewFunc(s, name+" act", net.Policy),
+		Net: net, Other: kit.New(s, name+" other", e.Spec()), Memory: rl.NewSlots(s, name+" memory", rl.FromFlat(s, make([]float32, e.Spec().Rows), e.Spec().Rows)),
+		Table: kit.NewTable[kit.Step](s, name+" table", 10),
+		Loss:  rl.NewLoss(s, name+" loss", net.PolicyLoss, net.Params), Opt: rl.NewOpt(s, name+" adam", nn.Adam{}, net.Params),
 	}, nil
 }
 

@@ -22,8 +22,10 @@ import (
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/nested"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/offline"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/phases"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/population"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/recurrent"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/refined"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/sac"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/search"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/selfplay"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/two"
@@ -39,23 +41,25 @@ type trainer interface{ Train(*rl.Run) error }
 
 // loops make the trainers of the fixtures.
 var loops = map[string]func(*rl.Scope, algo.MakeEnv) (trainer, error){
-	"bandit":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return bandit.New(s, m, 4) },
-	"delayed":   func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return delayed.New(s, m, 4) },
-	"dqn":       func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return dqn.New(s, m, 4) },
-	"every":     func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return every.New(s, m, 4) },
-	"family":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return family.New(s, m, 4) },
-	"gail":      func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return gail.New(s, m, 4) },
-	"generic":   func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return generic.New(s, m, 4) },
-	"helpers":   func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return helpers.New(s, m, 4) },
-	"nested":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return nested.New(s, m, 4) },
-	"offline":   func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return offline.New(s, m, 4) },
-	"phases":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return phases.New(s, m, 4) },
-	"recurrent": func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return recurrent.New(s, m, 4) },
-	"refined":   func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return refined.New(s, m, 4) },
-	"search":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return search.New(s, m, 4) },
-	"selfplay":  func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return selfplay.New(s, m, 4) },
-	"two":       func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return two.New(s, m, 4) },
-	"world":     func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return world.New(s, m, 4) },
+	"bandit":     func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return bandit.New(s, m, 4) },
+	"delayed":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return delayed.New(s, m, 4) },
+	"dqn":        func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return dqn.New(s, m, 4) },
+	"every":      func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return every.New(s, m, 4) },
+	"family":     func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return family.New(s, m, 4) },
+	"gail":       func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return gail.New(s, m, 4) },
+	"generic":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return generic.New(s, m, 4) },
+	"helpers":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return helpers.New(s, m, 4) },
+	"nested":     func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return nested.New(s, m, 4) },
+	"offline":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return offline.New(s, m, 4) },
+	"population": func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return population.New(s, m, 4) },
+	"sac":        func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return sac.New(s, m, 4) },
+	"phases":     func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return phases.New(s, m, 4) },
+	"recurrent":  func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return recurrent.New(s, m, 4) },
+	"refined":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return refined.New(s, m, 4) },
+	"search":     func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return search.New(s, m, 4) },
+	"selfplay":   func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return selfplay.New(s, m, 4) },
+	"two":        func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return two.New(s, m, 4) },
+	"world":      func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return world.New(s, m, 4) },
 }
 
 // settings are those of PPO that take every way through its loop.
@@ -108,8 +112,14 @@ func run(name string, seed int, make func(*rl.Scope, algo.MakeEnv) (trainer, err
 	}
 	s := rl.NewScope(d, uint64(seed))
 	var t trainer
+	made := 0
 	err = rl.Catch(func() (err error) {
-		t, err = make(s, func(n int) (env.Batch, error) { return env.Open(s, debug.Identity, n, nil) })
+		t, err = make(s, func(n int) (env.Batch, error) {
+			if made++; made > 1 { // only one batch of a scope is counted and saved
+				return debug.Identity.New(s, n, debug.Identity.Options())
+			}
+			return env.Open(s, debug.Identity, n, nil)
+		})
 		return err
 	})
 	if err == nil {
