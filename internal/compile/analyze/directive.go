@@ -63,6 +63,7 @@ func readMarks(u *unit, out *findings) *marks {
 	for _, f := range u.files {
 		r.file(f)
 	}
+	r.idle()
 	if n := len(r.m.train); n > 1 {
 		for _, d := range r.m.train[1:] {
 			r.bad(d.Pos(), "directive", "the package has a second //weft:train, and the first one is "+r.m.train[0].Name.Name,
@@ -70,6 +71,19 @@ func readMarks(u *unit, out *findings) *marks {
 		}
 	}
 	return r.m
+}
+
+// idle reports axes of functions that are read through, where they are inferred.
+func (r *directiveReader) idle() {
+	for _, f := range r.unit.files {
+		for _, d := range f.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok {
+				if m := r.m.funcs[d]; m != nil && m.axis != "" && m.op == "" && !m.rows {
+					r.bad(d.Pos(), "directive", "//weft:axis says nothing about a function that is read through", "it belongs "+directives["axis"])
+				}
+			}
+		}
+	}
 }
 
 func (r *directiveReader) bad(pos token.Pos, code, message, instead string) {

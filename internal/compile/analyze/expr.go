@@ -137,7 +137,7 @@ func (x *interp) composite(e *ast.CompositeLit) *value {
 			} else {
 				name = u.Field(i).Name()
 			}
-			out.fields[name] = x.settled(x.eval(expr), expr)
+			out.fields[name] = settled(x.eval(expr))
 		}
 		return out
 	case *types.Map:
@@ -156,7 +156,7 @@ func (x *interp) composite(e *ast.CompositeLit) *value {
 
 // settled is a value as a part of a struct: what was computed for it stays a part
 // of what uses the struct.
-func (x *interp) settled(v *value, _ ast.Expr) *value {
+func settled(v *value) *value {
 	if v == nil || !v.derived {
 		return v
 	}

@@ -184,7 +184,9 @@ func (x *interp) values(list []ast.Expr, n int) []*value {
 	if len(list) == 1 && n > 1 {
 		v := x.eval(list[0])
 		for i := range out {
-			out[i] = v.result(i)
+			if out[i] = v; v != nil && len(v.tuple) > 0 { // else it is of the form v, ok := m[k]
+				out[i] = v.result(i)
+			}
 		}
 		return out
 	}
@@ -223,7 +225,7 @@ func (x *interp) forget(s *ast.AssignStmt) {
 	if !ok || !isCall {
 		return
 	}
-	if made, ok := call.Fun.(*ast.Ident); ok && made.Name == "make" {
+	if f, ok := call.Fun.(*ast.Ident); ok && x.info().ObjectOf(f) == types.Universe.Lookup("make") {
 		if o := x.info().ObjectOf(id); o != nil {
 			delete(x.st.vars, x.variable(o))
 		}

@@ -20,6 +20,9 @@ func same(x rl.Tensor) rl.Tensor { return x }
 //weft:axis sideways // want `//weft:axis sideways is not understood; the axes are`
 func side(x rl.Tensor) rl.Tensor { return x }
 
+//weft:axis rows
+func idle(x rl.Tensor) rl.Tensor { return x } // want `//weft:axis says nothing about a function that is read through`
+
 //weft:train
 func Train(t *base.Trainer, run *rl.Run) error {
 	for run.Next() {
