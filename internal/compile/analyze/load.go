@@ -103,7 +103,7 @@ func checked(c *packages.Config, patterns []string) ([]*packages.Package, error)
 	if err != nil {
 		return nil, fmt.Errorf("loading %s: %w", strings.Join(patterns, " "), err)
 	}
-	return pkgs, broken(pkgs)
+	return pkgs, broken(pkgs, patterns)
 }
 
 func typesOf(pkgs []*packages.Package) (out []*types.Package) {
@@ -147,15 +147,36 @@ func usesVocabulary(p *types.Package) bool {
 }
 
 // broken joins what the go command and the type checker said.
-func broken(pkgs []*packages.Package) error {
+func broken(pkgs []*packages.Package, patterns []string) error {
 	var errs []error
 	for _, p := range pkgs {
 		for _, e := range p.Errors {
+			if e.Pos == "" || e.Pos == "-" {
+				if typed(p) && strings.HasPrefix(e.Msg, "#") {
+					continue // the compiler says again what the type checker found
+				}
+				errs = append(errs, errors.New(explain(e.Msg)))
+				continue
+			}
 			errs = append(errs, e)
 		}
 	}
 	if len(pkgs) == 0 {
-		errs = append(errs, errors.New("no package matches"))
+		errs = append(errs, fmt.Errorf("no package matches %s", strings.Join(patterns, " ")))
 	}
 	return errors.Join(errs...)
+}
+
+// typed reports whether the type checker found something in a package.
+func typed(p *packages.Package) bool {
+	return slices.ContainsFunc(p.Errors, func(e packages.Error) bool { return e.Kind == packages.TypeError })
+}
+
+// explain says what to do about a package whose source the go command does not
+// have.
+func explain(message string) string {
+	if strings.Contains(message, "no required module provides package "+module) {
+		message += " (the source is read, so run this inside a module that requires " + module + ")"
+	}
+	return message
 }
