@@ -28,6 +28,7 @@ import (
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/sac"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/search"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/selfplay"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/tangled"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/two"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/world"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/trace"
@@ -60,6 +61,7 @@ var loops = map[string]func(*rl.Scope, algo.MakeEnv) (trainer, error){
 	"selfplay":   func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return selfplay.New(s, m, 4) },
 	"two":        func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return two.New(s, m, 4) },
 	"world":      func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return world.New(s, m, 4) },
+	"tangled":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return tangled.New(s, m, 4) },
 }
 
 // settings are those of PPO that take every way through its loop.
