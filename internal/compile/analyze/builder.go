@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/weft-rl/weft/fdg"
 )
@@ -95,6 +98,47 @@ func (b *builder) site(key string) int {
 		b.sites[key] = id
 	}
 	return id
+}
+
+// spread is a value's uses, field by field where some fields of a result were
+// replaced by others.
+func (b *builder) spread(v *value, into string) (out []use) {
+	if v == nil || len(v.fields) == 0 || len(v.tuple) > 0 {
+		return v.uses(into)
+	}
+	for _, d := range v.defs {
+		names := fieldsOf(b.partType(d))
+		if names == nil {
+			out = append(out, use{d, into})
+		}
+		for _, name := range names {
+			if _, replaced := v.fields[name]; !replaced {
+				out = append(out, use{def{d.node, under(d.part, name), d.carried}, under(into, name)})
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.fields)) {
+		out = append(out, b.spread(v.fields[name], under(into, name))...)
+	}
+	return out
+}
+
+// under is a field's name behind a path.
+func under(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
+
+// fieldsOf are the names of a struct's fields.
+func fieldsOf(t types.Type) (out []string) {
+	if t == nil {
+		return nil
+	}
+	s, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		return nil
+	}
+	for i := range s.NumFields() {
+		out = append(out, s.Field(i).Name())
+	}
+	return out
 }
 
 // uses adds a resource to what a node reads or writes.

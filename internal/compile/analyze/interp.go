@@ -199,7 +199,7 @@ func (x *interp) node(key string, pos token.Pos, n fdg.Node) int {
 
 // consume makes a node use a value.
 func (x *interp) consume(id int, kind fdg.Dependence, into string, v *value) {
-	for _, u := range v.uses(into) {
+	for _, u := range x.b.spread(v, into) {
 		x.b.edge(fdg.Edge{Kind: kind, From: u.def.node, Part: u.def.part, To: id, Into: u.into, Resource: -1, Carried: u.def.carried})
 	}
 }

@@ -92,7 +92,7 @@ func (v *value) field(name string) *value {
 	}
 	out := &value{derived: v.derived}
 	for _, d := range v.defs {
-		out.defs = append(out.defs, def{d.node, strings.TrimPrefix(d.part+"."+name, "."), d.carried})
+		out.defs = append(out.defs, def{d.node, under(d.part, name), d.carried})
 	}
 	return out
 }
@@ -219,7 +219,7 @@ func (v *value) uses(into string) (out []use) {
 		out = append(out, use{d, into})
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.fields)) {
-		out = append(out, v.fields[name].uses(strings.TrimPrefix(into+"."+name, "."))...)
+		out = append(out, v.fields[name].uses(under(into, name))...)
 	}
 	for i := range v.tuple {
 		out = append(out, v.tuple[i].uses(into)...)
