@@ -54,13 +54,3 @@ func Define[C any](name, doc string, presets []Preset, build func(*rl.Scope, Mak
 		},
 	}
 }
-
-// Preset is the preset of that name for an environment.
-func (a Algorithm) Preset(name, env string) (Preset, bool) {
-	for _, p := range a.Presets {
-		if p.Name == name && p.Env == env {
-			return p, true
-		}
-	}
-	return Preset{}, false
-}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"text/template"
+
+	"github.com/weft-rl/weft/internal/config"
 )
 
 // An author's package is named by its path. It becomes part of a binary that
@@ -19,24 +21,26 @@ import (
 
 // offered is a package named on the command line, with the variable it must
 // declare.
-type offered struct{ path, variable string }
+type offered struct{ Path, Variable string }
 
 // foreign are the packages that were named and are not part of this binary.
 func (c *command) foreign(l layers) (out []offered) {
-	add := func(name, variable string, known map[string]string) {
-		path, _, _ := strings.Cut(name, "?")
-		if _, ok := known[path]; ok || !isPath(path) {
-			return
-		}
-		out = append(out, offered{path: path, variable: variable})
+	if c.set.built {
+		return nil // or it would be built again and again
 	}
-	for _, a := range append(append(l.file[:len(l.file):len(l.file)], l.flags...), l.set...) {
-		switch a.Key {
-		case "algorithm":
-			add(a.Value, "Algorithm", c.set.algorithmAt)
-		case "env":
-			add(a.Value, "Environment", c.set.environmentAt)
+	named := map[string]string{}
+	for _, layer := range [][]config.Assignment{l.file, l.flags} {
+		for _, a := range layer {
+			named[a.Key] = a.Value
 		}
+	}
+	algorithm := named["algorithm"]
+	if isPath(algorithm) {
+		out = append(out, offered{algorithm, "Algorithm"})
+	}
+	environment, _, _ := strings.Cut(named["env"], "?")
+	if isPath(environment) {
+		out = append(out, offered{environment, "Environment"})
 	}
 	return out
 }
@@ -54,14 +58,24 @@ func (c *command) runBuilt(ctx context.Context, packages []offered) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	bin, err := build(ctx, tmp, packages)
+	all, err := inspect(ctx, packages)
 	if err != nil {
 		return err
+	}
+	fmt.Fprintf(c.err, "weft: compiling %s\n", paths(packages))
+	bin, err := build(ctx, tmp, all)
+	if err != nil {
+		return fmt.Errorf("%s: %w", paths(packages), err)
+	}
+	if c.become != nil {
+		if err := c.become(bin, c.args); !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
 	}
 	c.started = true
 	// Not CommandContext: the child gets the same Ctrl-C from the terminal, and is
 	// waited for while it saves.
-	cmd := exec.Command(bin, os.Args[1:]...)
+	cmd := exec.Command(bin, c.args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, c.out, c.err
 	err = cmd.Run()
 	var exit *exec.ExitError
@@ -71,101 +85,69 @@ func (c *command) runBuilt(ctx context.Context, packages []offered) error {
 	return err
 }
 
+func paths(packages []offered) string {
+	var out []string
+	for _, p := range packages {
+		out = append(out, p.Path)
+	}
+	return strings.Join(out, " and ")
+}
+
 // build makes the binary under tmp.
-func build(ctx context.Context, tmp string, packages []offered) (string, error) {
-	if _, err := exec.LookPath("go"); err != nil {
-		return "", errors.New("a package of your own is compiled with the go command, which was not found: install Go from go.dev")
-	}
-	var imports []imported
-	var module string
-	for i, p := range packages {
-		x, root, err := inspect(ctx, p)
-		if err != nil {
-			return "", err
-		}
-		if module != "" && root != module {
-			return "", fmt.Errorf("%s and %s are in different modules: put them into one", packages[0].path, p.path)
-		}
-		module = root
-		x.Alias = fmt.Sprintf("p%d", i)
-		imports = append(imports, x)
-	}
-	source := filepath.Join(tmp, "main.go")
-	if err := writeMain(source, imports); err != nil {
-		return "", err
-	}
-	folder := filepath.Join(module, "weft_overlay_main")
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(folder, "main.go"): source}})
+func build(ctx context.Context, tmp string, packages []*foreignPackage) (string, error) {
+	module := packages[0].Module
+	overlay, err := writeOverlay(tmp, module.Dir, packages)
 	if err != nil {
 		return "", err
 	}
-	list := filepath.Join(tmp, "overlay.json")
-	if err := os.WriteFile(list, overlay, 0o600); err != nil {
+	flags, err := moduleFlags(ctx, tmp, module)
+	if err != nil {
 		return "", err
 	}
 	bin := filepath.Join(tmp, "weft")
-	if _, err := goCommand(ctx, module, "build", "-overlay", list, "-o", bin, "./weft_overlay_main"); err != nil {
-		return "", fmt.Errorf("building %s: %w", packages[0].path, err)
-	}
-	return bin, nil
+	args := append([]string{"build", "-overlay", overlay, "-o", bin}, flags...)
+	_, err = goCommand(ctx, module.Dir, append(args, "./"+overlayMain)...)
+	return bin, err
 }
 
-// imported is a package of the generated main.
-type imported struct{ Alias, Import, Path, Variable string }
+// overlayMain is the folder, which never exists, of the generated main package.
+const overlayMain = "weft_overlay_main"
 
-// inspect finds a package's import path and its module's folder.
-func inspect(ctx context.Context, p offered) (imported, string, error) {
-	dir, err := filepath.Abs(p.path)
+// writeOverlay generates the main package, and the list that puts it into the
+// author's module.
+func writeOverlay(tmp, root string, packages []*foreignPackage) (string, error) {
+	var b bytes.Buffer
+	err := mainTemplate.Execute(&b, struct {
+		Folder   string
+		Packages []*foreignPackage
+	}{tmp, packages})
 	if err != nil {
-		return imported{}, "", err
+		return "", err
 	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return imported{}, "", fmt.Errorf("%s is no folder with a Go package", p.path)
-	}
-	out, err := goCommand(ctx, dir, "list", "-f", "{{.ImportPath}}\n{{.Name}}\n{{with .Module}}{{.Dir}}{{end}}", ".")
+	source, list := filepath.Join(tmp, "main.go"), filepath.Join(tmp, "overlay.json")
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, overlayMain, "main.go"): source}})
 	if err != nil {
-		return imported{}, "", fmt.Errorf("%s: %w", p.path, err)
+		return "", err
 	}
-	parts := strings.Split(strings.TrimSpace(out), "\n")
-	if len(parts) != 3 {
-		return imported{}, "", fmt.Errorf("%s is in no module: run go mod init there, and go get github.com/weft-rl/weft", p.path)
-	}
-	if parts[1] == "main" {
-		return imported{}, "", fmt.Errorf("%s is a main package: %s must be declared in one that can be imported", p.path, p.variable)
-	}
-	return imported{Import: parts[0], Path: p.path, Variable: p.variable}, parts[2], nil
+	return list, errors.Join(os.WriteFile(source, b.Bytes(), 0o600), os.WriteFile(list, text, 0o600))
 }
 
-func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
-	var out, problems bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &problems
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("go %s: %w\n%s", args[0], err, strings.TrimSpace(problems.String()))
-	}
-	return out.String(), nil
-}
-
+// The program's folder goes first of all, while it runs: nobody is left to
+// remove it afterwards where it has taken its parent's place.
 var mainTemplate = template.Must(template.New("main").Parse(`package main
 
 import (
+	"os"
+
 	"github.com/weft-rl/weft"
 	"github.com/weft-rl/weft/app"
-{{range .}}	{{.Alias}} "{{.Import}}"
+{{range $i, $p := .Packages}}	p{{$i}} "{{$p.ImportPath}}"
 {{end}})
 
 func main() {
+	_ = os.RemoveAll({{printf "%q" .Folder}})
 	set := weft.Builtin()
-{{range .}}	set.At({{printf "%q" .Path}}, {{.Alias}}.{{.Variable}})
+{{range $i, $p := .Packages}}	set.At({{printf "%q" $p.Path}}, p{{$i}}.{{$p.Variable}})
 {{end}}	app.Main(set)
 }
 `))
-
-func writeMain(path string, imports []imported) error {
-	var b bytes.Buffer
-	if err := mainTemplate.Execute(&b, imports); err != nil {
-		return err
-	}
-	return os.WriteFile(path, b.Bytes(), 0o600)
-}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -8,48 +9,60 @@ import (
 	"github.com/weft-rl/weft/internal/run/local"
 )
 
+// evalFlags are the flags of eval.
+type evalFlags struct {
+	episodes           int
+	best, sample, json bool
+}
+
 func (c *command) eval() *cobra.Command {
-	var episodes int
-	var best, sample, json bool
+	var f evalFlags
 	cmd := &cobra.Command{
 		Use:     "eval RUN",
 		Short:   "Evaluate a run's policy",
 		Long:    "Eval plays complete episodes with a run's newest policy, every one in an environment of its own.",
 		Example: "  weft eval runs/ppo-CartPole-v1-seed1 --episodes 100\n  weft eval runs/ppo-CartPole-v1-seed1 --best",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if episodes < 1 {
-				return fmt.Errorf("--episodes: %d is no number of episodes", episodes)
-			}
-			file, err := runConfig(args[0])
-			if err != nil {
-				return err
-			}
-			l := layers{file: file}
-			if paths := c.foreign(l); len(paths) > 0 {
-				return c.runBuilt(cmd.Context(), paths)
-			}
-			r, err := c.set.resolve(l)
-			if err != nil {
-				return err
-			}
-			job, err := r.job()
-			if err != nil {
-				return err
-			}
-			job.Dir = args[0]
-			c.started = true
-			e, err := local.EvaluateRun(cmd.Context(), job, best, !sample, episodes)
-			if err != nil {
-				return err
-			}
-			c.watcher(r, args[0], json).evaluated(e, !sample)
-			return nil
-		},
+		Args:    oneRun,
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.runEval(cmd.Context(), args[0], f) },
 	}
-	cmd.Flags().IntVar(&episodes, "episodes", 100, "complete episodes to play")
-	cmd.Flags().BoolVar(&best, "best", false, "the best policy by evaluation instead of the newest")
-	cmd.Flags().BoolVar(&sample, "sample", false, "act as in training instead of greedily")
-	cmd.Flags().BoolVar(&json, "json", false, "print one JSON object and nothing else")
+	cmd.Flags().IntVar(&f.episodes, "episodes", 100, "complete episodes to play")
+	cmd.Flags().BoolVar(&f.best, "best", false, "the best policy by evaluation instead of the newest")
+	cmd.Flags().BoolVar(&f.sample, "sample", false, "act as in training instead of greedily")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	return cmd
+}
+
+func (c *command) runEval(ctx context.Context, dir string, f evalFlags) error {
+	if f.episodes < 1 {
+		return fmt.Errorf("--episodes: %d is no number of episodes", f.episodes)
+	}
+	file, err := runConfig(dir)
+	if err != nil {
+		return err
+	}
+	l := layers{file: file}
+	if paths := c.foreign(l); len(paths) > 0 {
+		return c.runBuilt(ctx, paths)
+	}
+	r, err := c.set.resolve(l)
+	if err != nil {
+		return err
+	}
+	job, err := r.job()
+	if err != nil {
+		return err
+	}
+	w := c.watcher(r, dir, f.json)
+	job.Dir, job.Watch = dir, w
+	c.started = true
+	e, err := local.EvaluateRun(ctx, job, f.best, !f.sample, f.episodes)
+	if err != nil && ctx.Err() == nil {
+		w.fail(err)
+		return exitStatus(exitFailed)
+	}
+	if err != nil {
+		return err
+	}
+	w.evaluated(e, !f.sample)
+	return nil
 }

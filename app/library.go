@@ -2,7 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"strings"
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
@@ -20,8 +23,8 @@ type Job struct {
 	Set       []string // settings of the algorithm, key=value
 	Options   []string // settings of the environment, key=value
 	Steps     int64    // 0: as many as the preset says
-	Seed      uint64
-	Out       string // run folder; empty: nothing is kept on disk
+	Seed      uint64   // 0 is a seed like any other
+	Out       string   // run folder; empty: nothing is kept on disk
 
 	EvalEpisodes int // episodes of the greedy evaluation at the end; 0: none
 	// Watch is told after every iteration; it may be nil.
@@ -40,7 +43,7 @@ type Result struct {
 	Steps, Episodes            int64
 	Seconds                    float64
 	ReturnMean                 float64 // of the last 100 episodes; NaN without any
-	EvalReturn                 float64 // of the greedy evaluation, if there was one
+	EvalReturn                 float64 // of the greedy evaluation; NaN without one
 	WeightsSHA256, StateSHA256 string
 	Interrupted                bool // by ctx; with Out set, the run can be resumed
 	Agent                      rl.Agent
@@ -53,27 +56,21 @@ func Train(ctx context.Context, j Job) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	job, err := r.job()
+	var w local.Watcher
+	if j.Watch != nil {
+		w = observer{j.Watch}
+	}
+	s, release, err := prepare(r, j.Out, w)
 	if err != nil {
 		return Result{}, err
 	}
-	if j.Out != "" {
-		c := &command{}
-		var release func()
-		if job, release, err = c.prepare(r, j.Out); err != nil {
-			return Result{}, err
-		}
-		defer release()
-	}
-	if j.Watch != nil {
-		job.Watch = observer{j.Watch}
-	}
-	x, err := local.Train(ctx, job)
+	defer release()
+	x, err := s.Train(ctx)
 	if err != nil {
 		return Result{}, err
 	}
 	out := Result{
-		Steps: x.Steps, Episodes: x.Episodes, Seconds: x.Seconds, ReturnMean: x.ReturnMean,
+		Steps: x.Steps, Episodes: x.Episodes, Seconds: x.Seconds, ReturnMean: x.ReturnMean, EvalReturn: math.NaN(),
 		WeightsSHA256: x.WeightsSHA256, StateSHA256: x.StateSHA256, Interrupted: x.Interrupted, Agent: x.Agent,
 	}
 	if x.Evaluation != nil {
@@ -85,35 +82,28 @@ func Train(ctx context.Context, j Job) (Result, error) {
 // request resolves the job as the command line would.
 func (j Job) request() (*request, error) {
 	set := Set{Algorithms: []algo.Algorithm{j.Algorithm}, Environments: []env.Entry{j.Env}}
-	if taken(j.Out) {
-		return nil, fmt.Errorf("%s already holds a run", j.Out)
-	}
 	flag := func(key string, value any) config.Assignment {
 		return config.Assignment{Key: key, Value: fmt.Sprint(value), Source: "job"}
 	}
+	id := j.Env.ID
+	if len(j.Options) > 0 {
+		id += "?" + strings.Join(j.Options, "&")
+	}
 	l := layers{flags: []config.Assignment{
-		flag("algorithm", j.Algorithm.Name), flag("seed", j.Seed), flag("steps", j.Steps), flag("eval_episodes", j.EvalEpisodes),
+		flag("algorithm", j.Algorithm.Name), flag("env", id), flag("preset", j.Preset),
+		flag("seed", j.Seed), flag("steps", j.Steps), flag("eval_episodes", j.EvalEpisodes),
 	}}
-	name := j.Env.ID
-	for i, o := range j.Options {
-		sep := "&"
-		if i == 0 {
-			sep = "?"
-		}
-		name += sep + o
-	}
-	l.flags = append(l.flags, flag("env", name))
-	if j.Preset != "" {
-		l.flags = append(l.flags, flag("preset", j.Preset))
-	}
+	errs := []error{checkOut(j.Out)}
 	for _, text := range j.Set {
 		a, err := config.ParseSet(text, "job")
 		if err != nil {
-			return nil, err
+			errs = append(errs, err)
+			continue
 		}
 		l.set = append(l.set, a)
 	}
-	return set.resolve(l)
+	r, err := set.resolve(l)
+	return r, errors.Join(append(errs, err)...)
 }
 
 // observer passes on what a Go program wants to know of a run.
@@ -123,6 +113,7 @@ func (o observer) Begin(int64, int64)         {}
 func (o observer) Evaluated(local.Evaluation) {}
 func (o observer) Note(string)                {}
 func (o observer) End()                       {}
+
 func (o observer) Iteration(r local.Report) {
 	o.f(Progress{Steps: r.Steps, Episodes: r.Episodes, Return: r.Return, Metrics: r.Logs})
 }

@@ -24,29 +24,61 @@ func (c *command) list() *cobra.Command {
 		Long:      "List shows the algorithms, environments or policies that this binary knows; with a NAME, one of them in full.",
 		Example:   "  weft list algorithms\n  weft list algorithms ppo\n  weft list envs --json",
 		Args:      cobra.RangeArgs(1, 2),
-		ValidArgs: []string{"algorithms", "envs", "policies"},
-		RunE: func(_ *cobra.Command, args []string) error {
+		ValidArgs: kinds,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if paths := c.foreign(namedBy(args)); len(paths) > 0 {
+				return c.runBuilt(cmd.Context(), paths)
+			}
 			items, err := c.items(args)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return json.NewEncoder(c.out).Encode(items)
+				return encode(c.out, items)
 			}
 			return show(c.out, items, len(args) == 2)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array and nothing else")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line and nothing else")
 	return cmd
+}
+
+// namedBy is what is asked for by name, as train would have it.
+func namedBy(args []string) (l layers) {
+	if len(args) == 2 {
+		key := map[string]string{"algorithms": "algorithm", "envs": "env"}[args[0]]
+		l.flags = []config.Assignment{{Key: key, Value: args[1]}}
+	}
+	return l
 }
 
 // item is one thing that is listed.
 type item struct {
-	Name     string         `json:"name"`
-	Doc      string         `json:"doc"`
-	Settings []config.Field `json:"settings,omitempty"`
-	Presets  []algo.Preset  `json:"presets,omitempty"`
-	Spec     *envItem       `json:"spec,omitempty"`
+	Name     string        `json:"name"`
+	Doc      string        `json:"doc"`
+	Settings []settingItem `json:"settings,omitempty"`
+	Presets  []presetItem  `json:"presets,omitempty"`
+	Spec     *envItem      `json:"spec,omitempty"`
+
+	fields []config.Field
+}
+
+type settingItem struct {
+	Key     string   `json:"key"`
+	Kind    string   `json:"kind"`
+	Unit    string   `json:"unit,omitempty"`
+	Default string   `json:"default"`
+	Range   string   `json:"range,omitempty"`
+	OneOf   []string `json:"oneof,omitempty"`
+	Doc     string   `json:"doc"`
+}
+
+type presetItem struct {
+	Name  string   `json:"name"`
+	Env   string   `json:"env"`
+	Doc   string   `json:"doc"`
+	Steps int64    `json:"steps"`
+	Set   []string `json:"set,omitempty"`
 }
 
 type envItem struct {
@@ -58,40 +90,73 @@ type envItem struct {
 	Masked      bool   `json:"masked"`
 }
 
-func (c *command) items(args []string) (out []item, err error) {
-	var all []item
+func (c *command) items(args []string) (all []item, err error) {
+	name := ""
+	if len(args) == 2 {
+		name = args[1]
+	}
 	switch args[0] {
 	case "algorithms":
-		all, err = c.algorithms()
+		all, err = c.algorithms(name)
 	case "envs":
-		all, err = c.environments()
+		all, err = c.environments(name)
 	case "policies":
-		all = []item{{Name: "plain", Doc: "the loop as it stands: the reference for every other policy"}}
+		all, err = policies(name)
 	default:
-		return nil, unknown("list", args[0], []string{"algorithms", "envs", "policies"}, "weft list --help")
+		err = unknown("kind of thing", args[0], kinds, "weft list --help")
 	}
-	if err != nil || len(args) == 1 {
-		return all, err
-	}
-	var names []string
-	for _, x := range all {
-		if x.Name == args[1] {
-			return []item{x}, nil
-		}
-		names = append(names, x.Name)
-	}
-	return nil, unknown(strings.TrimSuffix(args[0], "s"), args[1], names, "weft list "+args[0])
+	return all, err
 }
 
-func (c *command) algorithms() (out []item, err error) {
-	for _, a := range c.set.Algorithms {
-		fields, err := fieldsOf(a.Config())
+// kinds are what can be listed.
+var kinds = []string{"algorithms", "envs", "policies"}
+
+func encode(w io.Writer, items []item) error {
+	enc := json.NewEncoder(w)
+	for _, x := range items {
+		if err := enc.Encode(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *command) algorithms(name string) (out []item, err error) {
+	all := c.set.Algorithms
+	if name != "" {
+		a, err := c.set.algorithm(name)
 		if err != nil {
+			return nil, err
+		}
+		all = []algo.Algorithm{a}
+	}
+	for _, a := range all {
+		x := item{Name: a.Name, Doc: a.Doc}
+		if err := x.describe(a.Config()); err != nil {
 			return nil, fmt.Errorf("algorithm %s: %w", a.Name, err)
 		}
-		out = append(out, item{Name: a.Name, Doc: a.Doc, Settings: fields, Presets: a.Presets})
+		for _, p := range a.Presets {
+			x.Presets = append(x.Presets, presetItem(p))
+		}
+		out = append(out, x)
 	}
 	return out, nil
+}
+
+func policies(name string) ([]item, error) {
+	if name != "" && name != "plain" {
+		return nil, unknown("policy", name, []string{"plain"}, "weft list policies")
+	}
+	return []item{{Name: "plain", Doc: "the loop as it stands: the reference for every other policy"}}, nil
+}
+
+// describe adds the settings of the struct that p points to.
+func (x *item) describe(p any) (err error) {
+	x.fields, err = fieldsOf(p)
+	for _, f := range x.fields {
+		x.Settings = append(x.Settings, settingItem{f.Key, f.Kind, f.Unit, f.Default, f.Range, f.OneOf, f.Doc})
+	}
+	return err
 }
 
 func fieldsOf(p any) ([]config.Field, error) {
@@ -101,29 +166,45 @@ func fieldsOf(p any) ([]config.Field, error) {
 	return config.Fields(p)
 }
 
-func (c *command) environments() (out []item, err error) {
+func (c *command) environments(name string) (out []item, err error) {
+	all := c.set.Environments
+	if name != "" {
+		e, err := c.set.environment(name)
+		if err != nil {
+			return nil, err
+		}
+		all = []env.Entry{e}
+	}
 	d, err := device.Open(device.Default)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range c.set.Environments {
-		x := item{Name: e.ID, Doc: e.Doc}
-		var options any
-		if e.Options != nil {
-			options = e.Options()
-			if x.Settings, err = fieldsOf(options); err != nil {
-				return nil, fmt.Errorf("environment %s: %w", e.ID, err)
-			}
-		}
-		b, err := env.Open(rl.NewScope(d, 0), e, 1, options)
+	for _, e := range all {
+		x, err := describeEnv(e, d)
 		if err != nil {
 			return nil, err
 		}
-		s := b.Spec()
-		x.Spec = &envItem{s.Obs.String(), s.Action.String(), s.Limit, s.Graph, s.Exact, s.Masked}
 		out = append(out, x)
 	}
 	return out, nil
+}
+
+func describeEnv(e env.Entry, d *rl.Device) (item, error) {
+	x := item{Name: e.ID, Doc: e.Doc}
+	var options any
+	if e.Options != nil {
+		options = e.Options()
+		if err := x.describe(options); err != nil {
+			return x, fmt.Errorf("environment %s: %w", e.ID, err)
+		}
+	}
+	b, err := env.Open(rl.NewScope(d, 0), e, 1, options)
+	if err != nil {
+		return x, err
+	}
+	s := b.Spec()
+	x.Spec = &envItem{s.Obs.String(), s.Action.String(), s.Limit, s.Graph, s.Exact, s.Masked}
+	return x, nil
 }
 
 func show(w io.Writer, items []item, full bool) error {
@@ -142,9 +223,9 @@ func show(w io.Writer, items []item, full bool) error {
 }
 
 func detail(w io.Writer, x item) error {
-	if len(x.Settings) > 0 {
+	if len(x.fields) > 0 {
 		fmt.Fprintln(w, "\nSettings:")
-		if err := config.Table(w, x.Settings); err != nil {
+		if err := config.Table(w, x.fields); err != nil {
 			return err
 		}
 	}

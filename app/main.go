@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,8 @@ func Main(set Set) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// Once asked to stop, a second request is the operating system's to answer.
 	context.AfterFunc(ctx, stop)
-	code := Run(ctx, set, os.Args[1:], os.Stdout, os.Stderr)
+	c := &command{set: set, out: os.Stdout, err: os.Stderr, become: become}
+	code := c.execute(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
@@ -34,10 +36,25 @@ func Main(set Set) {
 // line of their own. It returns the exit code.
 func Run(ctx context.Context, set Set, args []string, stdout, stderr io.Writer) int {
 	c := &command{set: set, out: stdout, err: stderr}
+	return c.execute(ctx, args)
+}
+
+// command is one invocation.
+type command struct {
+	set      Set
+	out, err io.Writer
+	args     []string
+	started  bool // past the point where an error is one of usage
+	// become replaces this process by another program; nil where it may not.
+	become func(program string, args []string) error
+}
+
+func (c *command) execute(ctx context.Context, args []string) int {
+	c.args = args
 	root := c.root()
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetOut(c.out)
+	root.SetErr(c.err)
 	err := root.ExecuteContext(ctx)
 	var status exitStatus
 	switch {
@@ -45,11 +62,14 @@ func Run(ctx context.Context, set Set, args []string, stdout, stderr io.Writer) 
 		return exitDone
 	case errors.As(err, &status):
 		return int(status)
+	case ctx.Err() != nil:
+		fmt.Fprintln(c.err, "weft: interrupted")
+		return exitInterrupted
 	case c.started:
-		fmt.Fprintf(stderr, "weft: %v\n", err)
+		fmt.Fprintf(c.err, "weft: %v\n", err)
 		return exitFailed
 	}
-	fmt.Fprintf(stderr, "weft: %v\n", err)
+	fmt.Fprint(c.err, complaint(err))
 	return exitUsage
 }
 
@@ -58,11 +78,34 @@ type exitStatus int
 
 func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// command is one invocation.
-type command struct {
-	set      Set
-	out, err io.Writer
-	started  bool // past the point where an error is one of usage
+// complaint is what is wrong, one line to each problem.
+func complaint(err error) string {
+	all := problems(err)
+	if len(all) == 1 {
+		return fmt.Sprintf("weft: %v\n", all[0])
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "weft: %d things are wrong:\n", len(all))
+	for _, e := range all {
+		fmt.Fprintf(&b, "  %v\n", e)
+	}
+	return b.String()
+}
+
+// problems takes apart what was joined: an error whose text is its parts' texts,
+// line by line.
+func problems(err error) (all []error) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	if again := errors.Join(joined.Unwrap()...); again == nil || again.Error() != err.Error() {
+		return []error{err}
+	}
+	for _, e := range joined.Unwrap() {
+		all = append(all, problems(e)...)
+	}
+	return all
 }
 
 func (c *command) root() *cobra.Command {
@@ -74,10 +117,11 @@ func (c *command) root() *cobra.Command {
 		Example:       "  weft train ppo                      # CartPole, in seconds\n  weft train ppo --env Pendulum-v1\n  weft list envs",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          noSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(c.train(), c.resume(), c.eval(), c.list(), c.check(), c.graph())
+	root.SetFlagErrorFunc(noSuchFlag)
+	root.AddCommand(c.train(), c.resume(), c.eval(), c.list(), c.bench(), c.check(), c.graph())
 	return root
 }

@@ -1,16 +1,16 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-rl/weft/internal/config"
-	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/internal/run/local"
 )
 
 func (c *command) resume() *cobra.Command {
@@ -22,32 +22,40 @@ func (c *command) resume() *cobra.Command {
 		Long: "Resume goes on from the newest good checkpoint of a run folder, and ends in the same bits\n" +
 			"as a run that was never interrupted.",
 		Example: "  weft resume runs/ppo-CartPole-v1-seed1\n  weft resume runs/ppo-CartPole-v1-seed1 --steps 1_000_000",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var more []config.Assignment
 			if cmd.Flags().Changed("steps") {
 				more = append(more, config.Assignment{Key: "steps", Value: steps, Source: "--steps"})
 			}
-			return c.runResume(cmd, args[0], more, json)
+			return c.runResume(cmd.Context(), args[0], more, json)
 		},
 	}
-	cmd.Flags().StringVar(&steps, "steps", "", "train to this many steps instead of those it was started with")
+	cmd.Flags().StringVar(&steps, "steps", "", "train to this many steps in all instead of those it was started with")
 	cmd.Flags().BoolVar(&json, "json", false, "print one JSON object a line and nothing else")
 	return cmd
 }
 
-func (c *command) runResume(cmd *cobra.Command, dir string, more []config.Assignment, json bool) error {
+// oneRun asks for a run folder.
+func oneRun(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("%s takes one run folder, not %d arguments", cmd.CommandPath(), len(args))
+	}
+	return nil
+}
+
+func (c *command) runResume(ctx context.Context, dir string, more []config.Assignment, json bool) error {
 	file, err := runConfig(dir)
 	if err != nil {
 		return err
 	}
 	l := layers{file: file, flags: more}
 	if paths := c.foreign(l); len(paths) > 0 {
-		return c.runBuilt(cmd.Context(), paths)
+		return c.runBuilt(ctx, paths)
 	}
 	before, err := c.set.resolve(layers{file: file})
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", filepath.Join(dir, configFile), err)
 	}
 	r, err := c.set.resolve(l)
 	if err != nil {
@@ -58,46 +66,68 @@ func (c *command) runResume(cmd *cobra.Command, dir string, more []config.Assign
 		return err
 	}
 	defer release()
+	return c.goOn(ctx, before, r, dir, c.watcher(r, dir, json))
+}
+
+// goOn resumes a run whose budget may have changed.
+func (c *command) goOn(ctx context.Context, before, r *request, dir string, w watcher) error {
 	job, err := r.job()
 	if err != nil {
 		return err
 	}
-	job.Dir, job.Resume = dir, true
-	if err := c.announce(before, r, dir, json); err != nil {
-		return err
-	}
-	return c.finish(cmd.Context(), r, job, json)
-}
-
-// announce says what a changed budget means, and records it.
-func (c *command) announce(before, r *request, dir string, json bool) error {
-	if r.Steps == before.Steps {
-		return nil
-	}
-	w := c.watcher(r, dir, json)
-	d, err := checkpoint.Open(filepath.Join(dir, "checkpoints"), 1)
+	job.Dir, job.Resume, job.Watch = dir, true, w
+	s, err := local.Prepare(job)
 	if err != nil {
 		return err
 	}
-	if _, done, _, err := d.Latest(); err == nil {
-		w.Note(fmt.Sprintf("the budget changes from %d to %d steps: at step %d schedules that follow progress, such as an annealed "+
-			"learning rate, go from %.0f %% to %.0f %% of their course; the run is no longer the one that %d steps alone would have been",
-			before.Steps, r.Steps, done, 100*part(done, before.Steps), 100*part(done, r.Steps), r.Steps))
+	if r.Steps != before.Steps {
+		if r.Steps < s.Done() {
+			return fmt.Errorf("--steps: %d is less than the %d steps that %s has done", r.Steps, s.Done(), dir)
+		}
+		w.Note(budgetChange(before.Steps, r.Steps, s.Done()))
+		if err := r.record(dir); err != nil {
+			return err
+		}
 	}
-	text, err := r.yaml()
+	if s.Finished() {
+		return finished(s, dir, w)
+	}
+	return c.finish(ctx, s, w)
+}
+
+// finished tells the result of a run that has nothing left to do.
+func finished(s *local.Session, dir string, w watcher) error {
+	result, err := s.Finish()
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, configFile), text, 0o644)
+	w.Note(fmt.Sprintf("%s is finished: nothing was left to do; weft resume %s --steps N trains it further", dir, dir))
+	w.done(result)
+	return nil
 }
 
-func part(done, of int64) float64 { return min(1, float64(done)/float64(max(1, of))) }
+// budgetChange says what another budget means for a run.
+func budgetChange(from, to, done int64) string {
+	return fmt.Sprintf("the budget changes from %d to %d steps: at step %d schedules that follow progress, such as an annealed "+
+		"learning rate, go from %.0f %% to %.0f %% of their course; the run is no longer the one that %d steps from the start would have been",
+		from, to, done, percent(done, from), percent(done, to), to)
+}
+
+func percent(done, of int64) float64 { return 100 * min(1, float64(done)/float64(max(1, of))) }
 
 // runConfig reads the configuration of a run's folder.
 func runConfig(dir string) ([]config.Assignment, error) {
 	file, err := readFile(filepath.Join(dir, configFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is no run folder: it has no %s", dir, configFile)
+		return nil, noRun(dir)
 	}
 	return file, err
+}
+
+// noRun says why a folder is not the one of a run.
+func noRun(dir string) error {
+	if seeds, _ := filepath.Glob(filepath.Join(dir, "seed*", configFile)); len(seeds) > 0 {
+		return fmt.Errorf("%s holds the runs of several seeds: name one of them, such as %s", dir, filepath.Dir(seeds[0]))
+	}
+	return fmt.Errorf("%s is no run folder: it has no %s", dir, configFile)
 }

@@ -19,37 +19,42 @@ type Set struct {
 	Algorithms   []algo.Algorithm
 	Environments []env.Entry
 
-	// paths are the entries that were built from packages named on the command
-	// line, by the path they were named with.
-	algorithmAt, environmentAt map[string]string
+	// at are the entries of packages that were named on the command line, by the
+	// path they were named with. They may have the names of built-in ones.
+	algorithmAt   map[string]algo.Algorithm
+	environmentAt map[string]env.Entry
+	built         bool    // this binary was built for packages that were named
+	wrong         []error // what they offer in vain
 }
 
-// At says that the algorithm or the environment last added is the one of the
-// package at a path, so that the path may be used for its name.
+// At adds the algorithm or the environment that the package at a path offers, to
+// be named by that path. Binaries that weft builds for such packages call it.
 func (s *Set) At(path string, entry any) {
+	s.built = true
 	switch e := entry.(type) {
 	case algo.Algorithm:
-		s.Algorithms = append(s.Algorithms, e)
-		put(&s.algorithmAt, path, e.Name)
+		put(&s.algorithmAt, path, e)
 	case env.Entry:
-		s.Environments = append(s.Environments, e)
-		put(&s.environmentAt, path, e.ID)
+		put(&s.environmentAt, path, e)
 	default:
-		panic(fmt.Sprintf("package %s offers a %T, neither an algo.Algorithm nor an env.Entry", path, entry))
+		s.wrong = append(s.wrong, fmt.Errorf("%s offers a %T: its Algorithm must be an algo.Algorithm, its Environment an env.Entry", path, entry))
 	}
 }
 
-func put(m *map[string]string, k, v string) {
+func put[T any](m *map[string]T, k string, v T) {
 	if *m == nil {
-		*m = map[string]string{}
+		*m = map[string]T{}
 	}
 	(*m)[k] = v
 }
 
 // algorithm finds an algorithm by name or path.
 func (s *Set) algorithm(name string) (algo.Algorithm, error) {
-	if n, ok := s.algorithmAt[name]; ok {
-		name = n
+	if a, ok := s.algorithmAt[name]; ok {
+		return a, nil
+	}
+	if name == "" {
+		return algo.Algorithm{}, errors.New("which algorithm? name one, as in weft train ppo (weft list algorithms shows all)")
 	}
 	var names []string
 	for _, a := range s.Algorithms {
@@ -61,15 +66,30 @@ func (s *Set) algorithm(name string) (algo.Algorithm, error) {
 	return algo.Algorithm{}, unknown("algorithm", name, names, "weft list algorithms")
 }
 
-// environment finds an environment by id or path; the id may be followed by
-// settings, as in Memory-v0?delay=10.
-func (s *Set) environment(name string) (e env.Entry, set []config.Assignment, err error) {
-	id, query, _ := strings.Cut(name, "?")
-	if n, ok := s.environmentAt[id]; ok {
-		id = n
+// environment finds an environment by id or path.
+func (s *Set) environment(id string) (env.Entry, error) {
+	if e, ok := s.environmentAt[id]; ok {
+		return e, nil
 	}
+	var ids []string
+	for _, e := range s.Environments {
+		if e.ID == id {
+			return e, nil
+		}
+		ids = append(ids, e.ID)
+	}
+	return env.Entry{}, unknown("environment", id, ids, "weft list envs")
+}
+
+// options divides an environment's name from the settings that may follow it, as
+// in Memory-v0?delay=10&cues=3.
+func options(name string) (id string, set []config.Assignment, err error) {
+	id, query, _ := strings.Cut(name, "?")
 	var errs []error
-	for _, part := range strings.FieldsFunc(query, func(r rune) bool { return r == '&' }) {
+	for part := range strings.SplitSeq(query, "&") {
+		if part == "" {
+			continue
+		}
 		a, err := config.ParseSet(part, "--env")
 		if err != nil {
 			errs = append(errs, err)
@@ -77,14 +97,7 @@ func (s *Set) environment(name string) (e env.Entry, set []config.Assignment, er
 		}
 		set = append(set, a)
 	}
-	var ids []string
-	for _, e := range s.Environments {
-		if e.ID == id {
-			return e, set, errors.Join(errs...)
-		}
-		ids = append(ids, e.ID)
-	}
-	return env.Entry{}, nil, unknown("environment", id, ids, "weft list envs")
+	return id, set, errors.Join(errs...)
 }
 
 // unknown says which name was probably meant.
@@ -92,6 +105,8 @@ func unknown(what, name string, names []string, list string) error {
 	if near, ok := config.Nearest(name, names); ok {
 		return fmt.Errorf("unknown %s %q, did you mean %q? (%s shows all)", what, name, near, list)
 	}
-	slices.Sort(names)
-	return fmt.Errorf("unknown %s %q: there are %s", what, name, strings.Join(names, ", "))
+	if len(names) == 1 {
+		return fmt.Errorf("unknown %s %q: there is only %s", what, name, names[0])
+	}
+	return fmt.Errorf("unknown %s %q: there are %s", what, name, strings.Join(slices.Sorted(slices.Values(names)), ", "))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ type settings struct {
 	Seed            uint64        `default:"1" doc:"seed of everything random"`
 	EvalEvery       int64         `default:"0" unit:"steps" range:"[0,)" doc:"steps between greedy evaluations; 0 is only at the end"`
 	EvalEpisodes    int           `default:"100" unit:"episodes" range:"[0,)" doc:"episodes of an evaluation; 0 is none at all"`
-	CheckpointEvery time.Duration `default:"15s" range:"[0s,)" doc:"time between checkpoints"`
+	CheckpointEvery time.Duration `default:"15s" range:"(0s,)" doc:"time between checkpoints"`
 	CheckpointSteps int64         `default:"0" unit:"steps" range:"[0,)" doc:"steps between checkpoints, beside the time; 0 is no bound"`
 	Keep            int           `default:"3" unit:"checkpoints" range:"[1,)" doc:"checkpoints kept, the best one apart"`
 	From            string        `doc:"run folder whose weights to start from"`
@@ -51,39 +52,65 @@ type layers struct {
 	set   []config.Assignment // --set, the algorithm's
 }
 
-// resolve turns what was asked for into a request, or reports everything that is
+// resolve turns what was asked for into a request, and reports everything that is
 // wrong with it.
 func (s *Set) resolve(l layers) (*request, error) {
 	r := &request{}
-	if err := config.Defaults(&r.settings); err != nil {
-		return nil, err
+	if len(s.wrong) > 0 {
+		return r, errors.Join(s.wrong...)
 	}
 	own, forAlgorithm := split(l.file)
-	errs := []error{config.Set(&r.settings, own, l.flags)}
+	errs := []error{r.own(own, l.flags)}
 
 	var err error
 	if r.algorithm, err = s.algorithm(r.Algorithm); err != nil {
 		errs = append(errs, err)
 	}
-	preset, err := r.choose()
+	envSet, err := r.environment(s)
 	errs = append(errs, err)
-	var envSet []config.Assignment
-	if r.entry, envSet, err = s.environment(r.Env); err != nil {
-		errs = append(errs, err)
+	preset, err := r.choose(s)
+	if err == nil && r.Steps == 0 && r.algorithm.Name != "" && r.entry.ID != "" {
+		err = fmt.Errorf("--steps is needed: %s has no preset for %s", r.algorithm.Name, r.entry.ID)
 	}
+	errs = append(errs, err)
 	if r.algorithm.Config != nil {
 		r.config = r.algorithm.Config()
 		errs = append(errs, config.Defaults(r.config), config.Set(r.config, preset, forAlgorithm, l.set))
 	}
 	errs = append(errs, r.setEnv(envSet), checkDevice(r.Device))
-	if r.Steps == 0 {
-		errs = append(errs, fmt.Errorf("--steps is needed: %s has no preset for %s", r.Algorithm, r.Env))
-	}
 	errs = append(errs, absolute(&r.Algorithm), absolute(&r.Env))
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
+	if r.From != "" {
+		r.From, err = filepath.Abs(r.From)
+		errs = append(errs, err)
 	}
-	return r, nil
+	return r, errors.Join(errs...)
+}
+
+// own sets what belongs to the run. What is right is set even where something
+// else is wrong, so that the rest can be judged as well.
+func (r *request) own(file, flags []config.Assignment) error {
+	if err := config.Defaults(&r.settings); err != nil {
+		return err
+	}
+	err := config.Set(&r.settings, file, flags)
+	if err != nil {
+		for _, a := range append(file[:len(file):len(file)], flags...) {
+			_ = config.Set(&r.settings, []config.Assignment{a})
+		}
+	}
+	return err
+}
+
+// environment finds the environment, if one was named, and the settings that
+// were named with it.
+func (r *request) environment(s *Set) ([]config.Assignment, error) {
+	if r.Env == "" {
+		return nil, nil
+	}
+	id, set, err := options(r.Env)
+	e, missing := s.environment(id)
+	r.entry = e
+	return set, errors.Join(err, missing)
 }
 
 // absolute makes the path of a package independent of where the command runs,
@@ -119,41 +146,53 @@ func split(file []config.Assignment) (own, forAlgorithm []config.Assignment) {
 
 // choose finds the preset, and fills in what it decides: the environment if none
 // was named, and the steps.
-func (r *request) choose() ([]config.Assignment, error) {
-	var p algo.Preset
-	switch {
-	case r.algorithm.Name == "":
-		return nil, nil
-	case r.Env == "" && r.Preset == "":
-		if len(r.algorithm.Presets) == 0 {
-			return nil, fmt.Errorf("--env is needed: %s has no preset", r.Algorithm)
-		}
-		p = r.algorithm.Presets[0]
-	case r.Env == "":
-		for _, x := range r.algorithm.Presets {
-			if x.Name == r.Preset && p.Name == "" {
-				p = x
-			}
-		}
-	default:
-		id, _, _ := strings.Cut(r.Env, "?")
-		name := r.Preset
-		if name == "" {
-			name = "default"
-		}
-		p, _ = r.algorithm.Preset(name, id)
+func (r *request) choose(s *Set) ([]config.Assignment, error) {
+	if r.algorithm.Name == "" || r.Env != "" && r.entry.ID == "" {
+		return nil, nil // which preset is meant depends on what is unknown
 	}
-	if p.Name == "" && r.Preset != "" {
-		return nil, fmt.Errorf("--preset: %s has no preset %q for %q (weft list algorithms %s shows them)", r.Algorithm, r.Preset, r.Env, r.Algorithm)
+	p, err := r.preset()
+	if err != nil {
+		return nil, err
 	}
 	if r.Env == "" {
 		r.Env = p.Env
+		if r.entry, err = s.environment(p.Env); err != nil {
+			return nil, fmt.Errorf("preset %s of %s: %w", p.Name, r.algorithm.Name, err)
+		}
 	}
 	r.Preset = p.Name
 	if r.Steps == 0 {
 		r.Steps = p.Steps
 	}
 	return assignments(p)
+}
+
+// preset is the one asked for: by default an environment's own, if it has one,
+// or, without an environment, the algorithm's first.
+func (r *request) preset() (algo.Preset, error) {
+	name := r.Preset
+	if name == "" && r.Env != "" {
+		name = "default"
+	}
+	var names []string
+	for _, p := range r.algorithm.Presets {
+		if r.Env != "" && p.Env != r.entry.ID {
+			continue
+		}
+		if p.Name == name || name == "" {
+			return p, nil
+		}
+		names = append(names, p.Name)
+	}
+	switch {
+	case r.Preset == "" && r.Env == "":
+		return algo.Preset{}, fmt.Errorf("--env is needed: %s has no preset", r.algorithm.Name)
+	case r.Preset == "":
+		return algo.Preset{}, nil
+	case len(names) == 0:
+		return algo.Preset{}, fmt.Errorf("--preset: %s has none for %s", r.algorithm.Name, r.entry.ID)
+	}
+	return algo.Preset{}, fmt.Errorf("--preset: %w", unknown("preset", r.Preset, slices.Compact(names), "weft list algorithms "+r.algorithm.Name))
 }
 
 func assignments(p algo.Preset) (out []config.Assignment, err error) {
@@ -179,12 +218,11 @@ func (r *request) setEnv(set []config.Assignment) error {
 }
 
 func checkDevice(name string) error {
-	for _, n := range device.Names() {
-		if n == name {
-			return nil
-		}
+	if slices.Contains(device.Names(), name) {
+		return nil
 	}
-	return fmt.Errorf("--device: no device %q, there is %s", name, strings.Join(device.Names(), ", "))
+	// The nearest name is no help: a "gpu" is not meant to be a "cpu".
+	return fmt.Errorf("--device: unknown device %q, there is %s", name, strings.Join(device.Names(), ", "))
 }
 
 // job is the request as the runner takes it.
@@ -197,7 +235,7 @@ func (r *request) job() (local.Job, error) {
 		Algorithm: r.algorithm, Config: r.config, Env: r.entry, EnvOptions: r.envOptions,
 		Device: d, Seed: r.Seed, Steps: r.Steps,
 		CheckpointEvery: r.CheckpointEvery, CheckpointSteps: r.CheckpointSteps, Keep: r.Keep,
-		EvalEvery: r.EvalEvery, EvalEpisodes: r.EvalEpisodes,
+		EvalEvery: r.EvalEvery, EvalEpisodes: r.EvalEpisodes, From: r.From,
 	}, nil
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,7 +23,7 @@ type trainFlags struct {
 	file   string
 	out    string
 	json   bool
-	seeds  int
+	seeds  string
 	values map[string]*string // flags that are settings, by key
 }
 
@@ -44,8 +46,9 @@ func (c *command) train() *cobra.Command {
 			"  weft train ppo --env Pendulum-v1 --set learning_rate=3e-4 --set hidden=128,128\n" +
 			"  weft train ppo --env CartPole-v1 --seeds 5 --json\n" +
 			"  weft train ppo --env ./my/env --steps 100000",
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.runTrain(cmd, f, args) },
+		Args:        cobra.MaximumNArgs(1),
+		RunE:        func(cmd *cobra.Command, args []string) error { return c.runTrain(cmd, f, args) },
+		Annotations: map[string]string{settingsHint: "a setting of the algorithm is given with --set key=value"},
 	}
 	c.settingFlags(cmd, f)
 	flags := cmd.Flags()
@@ -53,11 +56,15 @@ func (c *command) train() *cobra.Command {
 	flags.StringVar(&f.file, "config", "", "`file` of settings (YAML), as every run folder holds one; flags override it")
 	flags.StringVar(&f.out, "out", "", "run `folder`; default: a new one under runs/")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
-	flags.IntVar(&f.seeds, "seeds", 0, "train `N` seeds, from --seed on, and summarise them")
+	flags.StringVar(&f.seeds, "seeds", "", "train `N` seeds, from --seed on, and summarise them")
 	help := cmd.HelpFunc()
 	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		help(cmd, args)
-		c.helpSettings(cmd)
+		for _, name := range cmd.Flags().Args() {
+			if err := c.helpSettings(name); err != nil {
+				fmt.Fprintf(c.out, "\n%v\n", err)
+			}
+		}
 	})
 	return cmd
 }
@@ -83,7 +90,7 @@ func (c *command) settingFlags(cmd *cobra.Command, f *trainFlags) {
 	}
 }
 
-// layers are what the command line asks for.
+// layers are what the command line asks for, with what is wrong with its form.
 func (f *trainFlags) layers(cmd *cobra.Command, args []string) (l layers, err error) {
 	var errs []error
 	if f.file != "" {
@@ -93,8 +100,6 @@ func (f *trainFlags) layers(cmd *cobra.Command, args []string) (l layers, err er
 	}
 	if len(args) == 1 {
 		l.flags = append(l.flags, config.Assignment{Key: "algorithm", Value: args[0], Source: "command line"})
-	} else if f.file == "" {
-		errs = append(errs, errors.New("which algorithm? name one, as in weft train ppo (weft list algorithms shows all)"))
 	}
 	for _, s := range settingFlags {
 		if cmd.Flags().Changed(s.flag) {
@@ -109,50 +114,59 @@ func (f *trainFlags) layers(cmd *cobra.Command, args []string) (l layers, err er
 		}
 		l.set = append(l.set, a)
 	}
-	if f.seeds < 0 {
-		errs = append(errs, fmt.Errorf("--seeds: %d is no number of seeds", f.seeds))
-	}
 	return l, errors.Join(errs...)
 }
 
-func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) error {
-	l, err := f.layers(cmd, args)
-	if err != nil {
-		return err
+// count is the number of seeds asked for, 0 if none were.
+func (f *trainFlags) count() (int, error) {
+	if f.seeds == "" {
+		return 0, nil
 	}
+	n, err := strconv.Atoi(f.seeds)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("--seeds: %q is no number of seeds", f.seeds)
+	}
+	return n, nil
+}
+
+func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) error {
+	l, malformed := f.layers(cmd, args)
 	if paths := c.foreign(l); len(paths) > 0 {
+		if malformed != nil {
+			return malformed
+		}
 		return c.runBuilt(cmd.Context(), paths)
 	}
-	r, err := c.set.resolve(l)
-	if err != nil {
+	r, wrong := c.set.resolve(l)
+	seeds, wrongSeeds := f.count()
+	if err := errors.Join(malformed, wrong, wrongSeeds, checkFrom(r), checkOut(f.out)); err != nil {
 		return err
 	}
-	out, err := runFolder(f.out, r)
-	if err != nil {
-		return err
+	if seeds > 0 {
+		return c.trainSeeds(cmd.Context(), r, seeds, f)
 	}
-	if f.seeds > 1 {
-		return c.trainSeeds(cmd.Context(), r, out, f)
-	}
-	return c.trainOne(cmd.Context(), r, out, f.json)
+	return c.trainOne(cmd.Context(), r, f)
 }
 
 // trainOne trains one seed and reports it.
-func (c *command) trainOne(ctx context.Context, r *request, out string, json bool) error {
-	job, release, err := c.prepare(r, out)
+func (c *command) trainOne(ctx context.Context, r *request, f *trainFlags) error {
+	out := f.out
+	if out == "" {
+		out = newFolder(fmt.Sprintf("%s-seed%d", r.name(), r.Seed))
+	}
+	w := c.watcher(r, out, f.json)
+	s, release, err := prepare(r, out, w)
 	if err != nil {
 		return err
 	}
 	defer release()
-	return c.finish(ctx, r, job, json)
+	return c.finish(ctx, s, w)
 }
 
-// finish runs a prepared job, and says how it ended.
-func (c *command) finish(ctx context.Context, r *request, job local.Job, json bool) error {
-	w := c.watcher(r, job.Dir, json)
-	job.Watch = w
+// finish runs a prepared session, and says how it ended.
+func (c *command) finish(ctx context.Context, s *local.Session, w watcher) error {
 	c.started = true
-	result, err := local.Train(ctx, job)
+	result, err := s.Train(ctx)
 	if err != nil {
 		w.fail(err)
 		return exitStatus(exitFailed)
@@ -164,36 +178,44 @@ func (c *command) finish(ctx context.Context, r *request, job local.Job, json bo
 	return nil
 }
 
-// prepare makes the run's folder with its configuration, and the job.
-func (c *command) prepare(r *request, out string) (local.Job, func(), error) {
+// prepare makes the session of a new run, and once that is known to work its
+// folder with its configuration.
+func prepare(r *request, out string, w local.Watcher) (s *local.Session, release func(), err error) {
 	job, err := r.job()
 	if err != nil {
-		return job, nil, err
+		return nil, nil, err
 	}
-	job.Dir = out
-	if r.From != "" {
-		f, err := weightsOf(r.From)
-		if err != nil {
-			return job, nil, fmt.Errorf("--from: %w", err)
-		}
-		job.From = &f
+	job.Dir, job.Watch = out, w
+	if s, err = local.Prepare(job); err != nil || out == "" {
+		return s, func() {}, err
 	}
-	release, err := lock(out)
-	if err != nil {
-		return job, nil, err
+	if release, err = lock(out); err != nil {
+		return nil, nil, err
 	}
-	text, err := r.yaml()
-	if err == nil {
-		err = os.WriteFile(filepath.Join(out, configFile), text, 0o644)
+	if err = checkOut(out); err == nil { // again, now that nobody else can come between
+		err = r.record(out)
 	}
 	if err != nil {
 		release()
-		return job, nil, err
 	}
-	return job, release, nil
+	return s, release, err
 }
 
 const configFile = "config.yaml"
+
+// record writes the configuration into the run's folder, in one piece: without
+// it the run could not be resumed.
+func (r *request) record(dir string) error {
+	text, err := r.yaml()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, configFile)
+	if err := os.WriteFile(path+".new", text, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
 
 // lock keeps other processes out of a run's folder; a file system that knows no
 // locks is no reason not to train.
@@ -205,44 +227,48 @@ func lock(dir string) (release func(), err error) {
 	return release, err
 }
 
-// runFolder is where a run goes: the folder asked for, which must be new, or a
-// new one under runs/.
-func runFolder(out string, r *request) (string, error) {
-	if out != "" {
-		if taken(out) {
-			return "", fmt.Errorf("--out: %s already holds a run: weft resume %s goes on with it", out, out)
+// name is what the run's folder is called by default, without its seed.
+func (r *request) name() string {
+	return r.algorithm.Name + "-" + strings.ReplaceAll(r.entry.ID, "/", "_")
+}
+
+// newFolder is a folder under runs/ that does not exist yet.
+func newFolder(name string) string {
+	dir := filepath.Join("runs", name)
+	for i := 2; ; i++ {
+		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+			return dir
 		}
-		return out, nil
-	}
-	base := filepath.Join("runs", fmt.Sprintf("%s-%s-seed%d", r.algorithm.Name, strings.ReplaceAll(r.entry.ID, "/", "_"), r.Seed))
-	for i := 1; ; i++ {
-		dir := base
-		if i > 1 {
-			dir = fmt.Sprintf("%s-%d", base, i)
-		}
-		if !taken(dir) {
-			return dir, nil
-		}
+		dir = filepath.Join("runs", fmt.Sprintf("%s-%d", name, i))
 	}
 }
 
+// taken reports whether a folder holds a run.
 func taken(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, configFile))
 	return err == nil
 }
 
-// weightsOf is the newest good checkpoint of a run, its best one if it has one.
-func weightsOf(dir string) (checkpoint.File, error) {
-	d, err := checkpoint.Open(filepath.Join(dir, "checkpoints"), 1)
-	if err != nil {
-		return checkpoint.File{}, err
+// checkOut refuses a folder that holds something a run would overwrite.
+func checkOut(dir string) error {
+	if dir == "" {
+		return nil
 	}
-	if f, _, _, err := d.Best(); err == nil {
-		return f, nil
+	if taken(dir) {
+		return fmt.Errorf("--out: %s already holds a run: weft resume %s goes on with it", dir, dir)
 	}
-	f, _, _, err := d.Latest()
-	if err != nil {
-		return f, fmt.Errorf("run %s: %w", dir, err)
+	for _, name := range []string{"checkpoints", "metrics.jsonl"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return fmt.Errorf("--out: %s already holds %s, which would be overwritten", dir, name)
+		}
 	}
-	return f, nil
+	return nil
+}
+
+// checkFrom sees that weights come from a run.
+func checkFrom(r *request) error {
+	if r.From != "" && !taken(r.From) {
+		return fmt.Errorf("--from: %w", noRun(r.From))
+	}
+	return nil
 }

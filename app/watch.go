@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"time"
 
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/metrics/progress"
@@ -33,11 +32,12 @@ type screen struct {
 	r        *request
 	dir      string
 	bar      *progress.Progress
+	shown    bool // a bar, which ends with the run's numbers
 }
 
 func (s *screen) Begin(done, total int64) {
 	fmt.Fprintf(s.out, "%s on %s, seed %d: %s steps, in %s\n", s.r.algorithm.Name, s.r.entry.ID, s.r.Seed, metrics.Count(total), s.dir)
-	s.bar = progress.New(s.out, progress.Options{Total: total, Done: done})
+	s.bar, s.shown = progress.New(s.out, progress.Options{Total: total, Done: done}), true
 }
 
 func (s *screen) Iteration(r local.Report) {
@@ -86,11 +86,17 @@ func (s *screen) done(r local.Result) {
 		return
 	}
 	if r.Steps > s.r.Steps {
-		fmt.Fprintf(s.out, "the budget of %d steps was rounded up to a whole iteration: %d\n", s.r.Steps, r.Steps)
+		fmt.Fprintln(s.out, roundedUp(s.r.Steps, r.Steps))
 	}
-	fmt.Fprintf(s.out, "%d steps in %s (%s steps/s), %d episodes, mean return of the last 100: %s\n",
-		r.Steps, metrics.Duration(time.Duration(r.Seconds*float64(time.Second))), metrics.Count(r.StepsPerSecond), r.Episodes, metrics.Number(r.ReturnMean))
+	if !s.shown {
+		fmt.Fprintf(s.out, "%d steps, %d episodes, mean return of the last 100: %s\n", r.Steps, r.Episodes, metrics.Number(r.ReturnMean))
+	}
 	fmt.Fprintf(s.out, "weights %.16s  state %.16s  in %s\n", r.WeightsSHA256, r.StateSHA256, s.dir)
+}
+
+// roundedUp says why a run took more steps than it was asked to.
+func roundedUp(asked, done int64) string {
+	return fmt.Sprintf("the budget of %d steps was rounded up to a whole iteration: %d", asked, done)
 }
 
 func (s *screen) fail(err error) {
@@ -208,7 +214,7 @@ func (l *lines) done(x local.Result) {
 	if x.Interrupted {
 		event = "interrupted"
 	} else if x.Steps > l.r.Steps {
-		l.Note(fmt.Sprintf("the budget of %d steps was rounded up to a whole iteration: %d", l.r.Steps, x.Steps))
+		l.Note(roundedUp(l.r.Steps, x.Steps))
 	}
 	l.emit(newDone(event, l.r, l.dir, x))
 }

@@ -22,10 +22,11 @@ type guard struct {
 
 // leafCheck is what a leaf of a tree must be.
 type leafCheck struct {
-	name  string
-	space rl.Space // nil: no bounds
-	shape shapes.Shape
-	float bool
+	name   string
+	space  rl.Space // nil: no bounds
+	bounds rl.Bounds
+	shape  shapes.Shape
+	float  bool
 }
 
 // label names the leaf in a message.
@@ -54,7 +55,7 @@ func newGuard(s *rl.Scope, b Batch) (*guard, error) {
 
 func checks(spec Spec, s rl.Space) (out []leafCheck) {
 	for _, l := range s.Leaves() {
-		out = append(out, leafCheck{l.Name, l.Space, batched(spec, l.Space.Shape()), l.Space.Shape().DType.IsFloat()})
+		out = append(out, leafCheck{l.Name, l.Space, rl.NewBounds(l.Space), batched(spec, l.Space.Shape()), l.Space.Shape().DType.IsFloat()})
 	}
 	return out
 }
@@ -152,7 +153,7 @@ func (g *guard) checkRange(label string, x rl.Tensor, w leafCheck) {
 	if w.space == nil {
 		return
 	}
-	if row, at, v, bad := rl.Outside(w.space, x); bad {
+	if row, at, v, bad := w.bounds.Outside(x); bad {
 		if g.spec.Agents > 1 {
 			row /= g.spec.Agents
 		}

@@ -59,7 +59,20 @@ func (l Conv) apply(c *rl.Ctx, sc *model.Scope, x *Node, gain float64) *Node {
 	}
 	w := Param(c, sc, "weights", Orthogonal(gain), l.Kernel, l.Kernel, d[3], l.Channels)
 	b := Param(c, sc, "biases", Fill(0), l.Channels)
+	x, w = oddSized(x, w)
 	return Add(Convolve(x, w).Strides(l.Stride).NoPadding().Done(), ExpandLeftToRank(b, 4))
+}
+
+// oddSized is images and a kernel with a row and a column of zeros added at the
+// end where the kernel's size is even, which changes nothing of the result:
+// GoMLX v0.28.1 takes the gradient by the input of an even-sized convolution at
+// positions that are off by one.
+func oddSized(x, w *Node) (_, _ *Node) {
+	if w.Shape().Dimensions[0]%2 == 1 {
+		return x, w
+	}
+	grow := func(x *Node, axis int) *Node { return GrowRight(GrowRight(x, axis, 1, 0), axis+1, 1, 0) }
+	return grow(x, 1), grow(w, 0)
 }
 
 // pixels are numbers for the network: bytes from 0 to 1.

@@ -3,6 +3,7 @@ package replay
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-rl/weft/rl"
 )
@@ -27,10 +28,7 @@ func (r *Rollout[E]) Drain() E {
 	if len(r.steps) == 0 {
 		rl.Failf("a rollout is drained that nothing was inserted into")
 	}
-	columns := make([][]rl.Tensor, len(r.steps))
-	for t, e := range r.steps {
-		columns[t] = rl.Leaves(e)
-	}
+	columns := r.columns()
 	out := make([]rl.Tensor, len(columns[0]))
 	steps := make([]rl.Tensor, len(columns))
 	for i := range out {
@@ -46,6 +44,19 @@ func (r *Rollout[E]) Drain() E {
 	clear(r.steps) // or its tensors would live on
 	r.steps = r.steps[:0]
 	return rl.Rebuild(like, out)
+}
+
+// columns are the tensors of every step, which must be the same ones.
+func (r *Rollout[E]) columns() [][]rl.Tensor {
+	out := make([][]rl.Tensor, len(r.steps))
+	present := func(a, b rl.Tensor) bool { return a.Ok() == b.Ok() }
+	for t, e := range r.steps {
+		out[t] = rl.Leaves(e)
+		if !slices.EqualFunc(out[t], out[0], present) {
+			rl.Failf("step %d of a rollout has other tensors (%v) than its first (%v)", t, out[t], out[0])
+		}
+	}
+	return out
 }
 
 // Axis of a rollout: every row is one environment's.
@@ -101,26 +112,34 @@ func Take[B any](b B, k rl.Key, by By, m, n int) B {
 
 // rowsOf is the number of rows that all tensors of b agree on.
 func rowsOf[B any](b B, axes int) int {
-	rows := -1
-	names := rl.LeafNames(b)
+	var rows []int // the axes that are to be one
 	for i, t := range rl.Leaves(b) {
 		if !t.Ok() || t.Shape().Rank() == 0 {
 			continue
 		}
 		if t.Shape().Rank() < axes {
-			rl.Failf("%s has shape %s: no environment and time axis to take steps from", names[i], t.Shape())
+			rl.Failf("%s has shape %s: no environment and time axis to take steps from", nameOf(b, i), t.Shape())
 		}
-		n := 1
-		for _, d := range t.Shape().Dimensions[:axes] {
-			n *= d
+		d := t.Shape().Dimensions[:axes]
+		if rows != nil && !slices.Equal(d, rows) {
+			rl.Failf("%s has rows %v, others have %v", nameOf(b, i), d, rows)
 		}
-		if rows >= 0 && n != rows {
-			rl.Failf("%s has %d rows, others have %d", names[i], n, rows)
-		}
-		rows = n
+		rows = d
 	}
-	if rows < 0 {
+	if rows == nil {
 		rl.Fail(fmt.Errorf("%T has no tensor to take rows of", b))
 	}
-	return rows
+	n := 1
+	for _, d := range rows {
+		n *= d
+	}
+	return n
+}
+
+// nameOf is what a message calls leaf i: a batch of one tensor has no name.
+func nameOf[B any](b B, i int) string {
+	if name := rl.LeafNames(b)[i]; name != "" {
+		return name
+	}
+	return "the batch"
 }

@@ -80,7 +80,9 @@ func (s *State) Add(a Array) {
 // Put saves a tensor; an absent one is not saved.
 func (s *State) Put(name string, t Tensor) {
 	if t.Ok() {
-		s.Add(Array{name, t.Shape(), t.host()})
+		flat := makeFlat(t.Shape())
+		dtypes.CopyAnySlice(flat, t.host()) // the tensor's memory may be used again
+		s.Add(Array{name, t.Shape(), flat})
 	}
 }
 

@@ -1,6 +1,8 @@
 package rl
 
 import (
+	"math"
+
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
@@ -49,9 +51,10 @@ func (c *Ctx) Graph() *graph.Graph { return c.graph }
 // it. Asking twice gives the same parameters, so a network may be applied to
 // several inputs of one graph.
 func (c *Ctx) Scope(p *Params) *model.Scope {
-	if c.scope == nil || p.scope != c.scope {
+	if c.scope == nil {
 		failf("parameters %q belong to another scope", p.name)
 	}
+	c.scope.own([]*Params{p})
 	return c.scope.store.RootScope().At("%s", p.name)
 }
 
@@ -98,9 +101,9 @@ func (c *Ctx) constant(t Tensor) *graph.Node {
 // the batch sizes of a rollout that is much cheaper than the same integer
 // arithmetic as graph operations, and the bits are the same.
 type draw struct {
-	use     string
-	rows, n int
-	handle  graph.ParameterHandle
+	use    string
+	n      int // numbers in a row
+	handle graph.ParameterHandle
 }
 
 // Uniform draws numbers in (0,1), one block of dims[1:] for each of dims[0]
@@ -124,7 +127,7 @@ func (c *Ctx) Uniform(use string, dims ...int) *graph.Node {
 		}
 	}
 	p := graph.Parameter(c.graph, "draw:"+use, shapes.Make(dtypes.Float32, dims...))
-	c.draws = append(c.draws, draw{use, dims[0], n, p.GetParameterHandle()})
+	c.draws = append(c.draws, draw{use, n, p.GetParameterHandle()})
 	return p
 }
 
@@ -134,7 +137,7 @@ func (c *Ctx) Normal(use string, dims ...int) *graph.Node {
 	last := pair.Rank() - 1
 	u := graph.Split(pair, last, 2)
 	r := graph.Sqrt(graph.MulScalar(graph.Log(graph.Squeeze(u[0], last)), -2.0))
-	return graph.Mul(r, graph.Cos(graph.MulScalar(graph.Squeeze(u[1], last), 2*3.14159265358979323846)))
+	return graph.Mul(r, graph.Cos(graph.MulScalar(graph.Squeeze(u[1], last), 2*math.Pi)))
 }
 
 // Gumbel draws standard Gumbel numbers: the largest of logits plus these is a

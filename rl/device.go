@@ -1,8 +1,6 @@
 package rl
 
 import (
-	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/gomlx/compute"
@@ -16,12 +14,12 @@ type Device struct {
 	shared  bool // buffers are ordinary memory
 
 	mu  sync.Mutex
-	ops map[string]*program
+	ops map[string][]*program
 }
 
 // NewDevice makes a device of a GoMLX backend.
 func NewDevice(b compute.Backend) *Device {
-	return &Device{backend: b, shared: b.HasSharedBuffers(), ops: map[string]*program{}}
+	return &Device{backend: b, shared: b.HasSharedBuffers(), ops: map[string][]*program{}}
 }
 
 // Backend is the GoMLX backend that the device computes with.
@@ -67,37 +65,31 @@ func op(name string, in []Tensor, build func(c *Ctx, in []Tensor) []Tensor) []Te
 		return build(c, c.lift(in))
 	}
 	d := device(in)
-	return d.compiled(signature(name, in), func() *program {
-		return compile(&Ctx{dev: d}, name, in, build)
-	}).run(Key{}, in)
+	return d.compiled(name, in, build).run(Key{}, in)
 }
 
-// compiled is the program under key, made on first use.
-func (d *Device) compiled(key string, make func() *program) *program {
+// compiled is the program of that name for inputs like in, made on first use.
+func (d *Device) compiled(name string, in []Tensor, build func(c *Ctx, in []Tensor) []Tensor) *program {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p, ok := d.ops[key]
-	if !ok {
-		p = make()
-		d.ops[key] = p
-	}
-	return p
-}
-
-// signature is a name with the shapes of its arguments.
-func signature(name string, in []Tensor) string {
-	var b strings.Builder
-	b.WriteString(name)
-	for _, t := range in {
-		if t.Ok() {
-			fmt.Fprintf(&b, "|%s", t.Shape())
-		} else {
-			b.WriteString("|-")
+	for _, p := range d.ops[name] {
+		if p.fits(in) {
+			return p
 		}
 	}
-	return b.String()
+	p := compile(&Ctx{dev: d}, name, in, build)
+	d.ops[name] = append(d.ops[name], p)
+	return p
 }
 
 // Tensor copies flat, a slice of shape's dtype in row-major order, onto the
 // device.
 func (d *Device) Tensor(flat any, shape shapes.Shape) Tensor { return d.from(flat, shape) }
+
+// recycle gives the memory of tensors back to their device. Their owner must be
+// the only one to have them.
+func recycle(tensors []Tensor) {
+	for _, t := range tensors {
+		check(t.val.buf.Finalize())
+	}
+}

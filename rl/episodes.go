@@ -92,7 +92,8 @@ func (e *Episodes) Save(s *State) {
 
 // Load takes them back.
 func (e *Episodes) Load(s *State) error {
-	returns, lengths := GetSlice[float64](s, "returns"), GetSlice[int64](s, "lengths")
+	returns := GetSlice[float64](s, "returns")
+	lengths := GetSliceN[int64](s, "lengths", len(returns))
 	count := GetSliceN[int64](s, "count", 1)
 	ret := GetSlice[float64](s, "window/returns")
 	num := GetSliceN[int64](s, "window/numbers", 3*len(ret))

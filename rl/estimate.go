@@ -2,6 +2,7 @@ package rl
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
@@ -18,10 +19,10 @@ import (
 // returns that it implies: adv + value.
 func GAE(gamma, lambda float64, reward, value, next, term, done Tensor) (adv, ret Tensor) {
 	in := []Tensor{reward, value, next, term, done}
-	out := op(fmt.Sprintf("gae %v %v", gamma, lambda), in, func(_ *Ctx, in []Tensor) []Tensor {
+	out := estimate(fmt.Sprintf("gae %v %v", gamma, lambda), in, func(_ *Ctx, in []Tensor) []Tensor {
 		r, v := in[0].Node(), in[1].Node()
-		goesOn, sameEpisode := not(in[3].Node()), not(in[4].Node())
-		delta := graph.Sub(graph.Add(r, graph.MulScalar(graph.Mul(in[2].Node(), goesOn), gamma)), v)
+		sameEpisode := not(in[4].Node())
+		delta := graph.Sub(graph.Add(r, graph.MulScalar(beyond(in[2], in[3]), gamma)), v)
 		decay := graph.MulScalar(sameEpisode, gamma*lambda)
 		adv := backward(func(t int, carry *graph.Node) *graph.Node {
 			return graph.Add(at(delta, t), graph.Mul(at(decay, t), carry))
@@ -35,9 +36,9 @@ func GAE(gamma, lambda float64, reward, value, next, term, done Tensor) (adv, re
 // or less where the episode ends or the batch does.
 func NStep(gamma float64, n int, reward, next, term, done Tensor) Tensor {
 	in := []Tensor{reward, next, term, done}
-	return op(fmt.Sprintf("nstep %v %d", gamma, n), in, func(_ *Ctx, in []Tensor) []Tensor {
-		r, goesOn, sameEpisode := in[0].Node(), not(in[2].Node()), not(in[3].Node())
-		boot := graph.MulScalar(graph.Mul(in[1].Node(), goesOn), gamma)
+	return estimate(fmt.Sprintf("nstep %v %d", gamma, n), in, func(_ *Ctx, in []Tensor) []Tensor {
+		r, sameEpisode := in[0].Node(), not(in[3].Node())
+		boot := graph.MulScalar(beyond(in[1], in[2]), gamma)
 		one := graph.Add(r, boot) // the one-step return
 		ret := one
 		time := r.Shape().Dimensions[1]
@@ -57,13 +58,12 @@ func NStep(gamma float64, n int, reward, next, term, done Tensor) Tensor {
 // value by 1-lambda at every step.
 func Lambda(gamma, lambda float64, reward, next, term, done Tensor) Tensor {
 	in := []Tensor{reward, next, term, done}
-	return op(fmt.Sprintf("lambda %v %v", gamma, lambda), in, func(_ *Ctx, in []Tensor) []Tensor {
-		r, v := in[0].Node(), in[1].Node()
-		goesOn, sameEpisode := not(in[2].Node()), not(in[3].Node())
+	return estimate(fmt.Sprintf("lambda %v %v", gamma, lambda), in, func(_ *Ctx, in []Tensor) []Tensor {
+		r, v, sameEpisode := in[0].Node(), beyond(in[1], in[2]), not(in[3].Node())
 		last := lastColumn(r)
 		// At the end of an episode or of the batch all the weight is on the value.
 		carried := graph.MulScalar(graph.Mul(sameEpisode, graph.OneMinus(last)), lambda)
-		base := graph.Add(r, graph.MulScalar(graph.Mul(graph.Mul(v, goesOn), graph.OneMinus(carried)), gamma))
+		base := graph.Add(r, graph.MulScalar(graph.Mul(v, graph.OneMinus(carried)), gamma))
 		decay := graph.MulScalar(carried, gamma)
 		return []Tensor{Wrap(backward(func(t int, carry *graph.Node) *graph.Node {
 			return graph.Add(at(base, t), graph.Mul(at(decay, t), carry))
@@ -77,9 +77,9 @@ func Lambda(gamma, lambda float64, reward, next, term, done Tensor) Tensor {
 func VTrace(gamma, lambda, rho, c float64, logRatio, reward, value, next, term, done Tensor) (target, adv Tensor) {
 	in := []Tensor{logRatio, reward, value, next, term, done}
 	name := fmt.Sprintf("vtrace %v %v %v %v", gamma, lambda, rho, c)
-	out := op(name, in, func(_ *Ctx, in []Tensor) []Tensor {
+	out := estimate(name, in, func(_ *Ctx, in []Tensor) []Tensor {
 		ratio, r, v := graph.Exp(in[0].Node()), in[1].Node(), in[2].Node()
-		nextValue := graph.Mul(in[3].Node(), not(in[4].Node()))
+		nextValue := beyond(in[3], in[4])
 		sameEpisode := not(in[5].Node())
 		clipped := graph.MinScalar(ratio, rho)
 		delta := graph.Mul(clipped, graph.Sub(graph.Add(r, graph.MulScalar(nextValue, gamma)), v))
@@ -96,6 +96,23 @@ func VTrace(gamma, lambda, rho, c float64, logRatio, reward, value, next, term, 
 		return []Tensor{Wrap(target), Wrap(adv)}
 	})
 	return out[0], out[1]
+}
+
+// estimate is op for tensors that must all be [env, time] alike: a column would
+// be broadcast silently.
+func estimate(name string, in []Tensor, build func(c *Ctx, in []Tensor) []Tensor) []Tensor {
+	for i, t := range in {
+		if t.Shape().Rank() != 2 || !slices.Equal(t.Shape().Dimensions, in[0].Shape().Dimensions) {
+			failf("%s: tensor %d has shape %s, the first %s; all are [env, time]", name, i+1, t.Shape(), in[0].Shape())
+		}
+	}
+	return op(name, in, build)
+}
+
+// beyond is the value of the state reached, 0 where the episode terminated,
+// whatever next holds there.
+func beyond(next, term Tensor) *graph.Node {
+	return graph.Where(term.Node(), graph.ZerosLike(next.Node()), next.Node())
 }
 
 // backward is the recurrence x[t] = f(t, x[t+1]) from the last column of like to

@@ -42,22 +42,35 @@ func Failf(format string, args ...any) { Fail(fmt.Errorf(format, args...)) }
 
 func failf(format string, args ...any) { Fail(fmt.Errorf(format, args...)) }
 
+// failIn stops the run with err, and says what could not be done. The position
+// of a failure inside err stays: it is nearer to the cause.
+func failIn(what string, err error) {
+	var f *Failure
+	if errors.As(err, &f) {
+		panic(&Failure{Pos: f.Pos, Err: fmt.Errorf("%s: %w", what, f.Err)})
+	}
+	failf("%s: %w", what, err)
+}
+
 func check(err error) {
 	if err != nil {
 		Fail(err)
 	}
 }
 
-// Catch calls f and returns its error, or the failure that stopped it. Any
-// other panic becomes an error that carries its stack: no panic reaches a user.
+// Catch calls f and returns its error, or the failure that stopped it. GoMLX
+// panics with errors that explain themselves; any other panic becomes an error
+// that carries its stack. None reaches a user.
 func Catch(f func() error) (err error) {
 	defer func() {
 		switch x := recover().(type) {
 		case nil:
 		case *Failure:
 			err = x
-		case error:
+		case runtime.Error:
 			err = &Failure{Pos: authorPosition(), Err: fmt.Errorf("%w\n%s", x, debug.Stack())}
+		case error:
+			err = &Failure{Pos: authorPosition(), Err: x}
 		default:
 			err = &Failure{Pos: authorPosition(), Err: fmt.Errorf("%v\n%s", x, debug.Stack())}
 		}
@@ -70,8 +83,12 @@ func Catch(f func() error) (err error) {
 var vocabulary = []string{
 	"github.com/weft-rl/weft/rl.", "github.com/weft-rl/weft/env.", "github.com/weft-rl/weft/env/",
 	"github.com/weft-rl/weft/replay.", "github.com/weft-rl/weft/nn.", "github.com/weft-rl/weft/internal/",
-	"github.com/gomlx/", "runtime.", "runtime/", "reflect.", "sync.", "testing.", "main.",
+	"github.com/gomlx/", "runtime.", "runtime/", "reflect.", "sync.", "testing.",
 }
+
+// entry is where the command and the library begin: a failure with no author's
+// frame inside it is not the fault of a line of source.
+const entry = "github.com/weft-rl/weft/app."
 
 // authorPosition is the innermost caller outside the vocabulary.
 func authorPosition() string {
@@ -79,6 +96,9 @@ func authorPosition() string {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
 	for {
 		f, more := frames.Next()
+		if strings.HasPrefix(f.Function, entry) {
+			return ""
+		}
 		if f.Function != "" && !inVocabulary(f.Function) {
 			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
 		}

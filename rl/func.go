@@ -43,11 +43,9 @@ func (f *Func[I, O]) Call(k Key, in I) O {
 // Rows is Call for the rows where mask is true, and zero elsewhere. When mask is
 // false everywhere nothing is computed.
 func (f *Func[I, O]) Rows(mask Tensor, k Key, in I) O {
-	if mask.node != nil {
-		return Map(f.Call(k, in), func(x Tensor) Tensor { return Select(mask, x, Zero(x)) })
-	}
-	if !anyTrue(mask) {
-		if e := f.cache.any(Leaves(in)); e != nil {
+	leaves := Leaves(in)
+	if mask.node == nil && ctxOf(leaves) == nil && !anyTrue(mask) {
+		if e := f.cache.any(leaves); e != nil {
 			return Rebuild(e.like, e.zeros())
 		}
 	}
@@ -66,8 +64,9 @@ func anyTrue(mask Tensor) bool {
 // programs are a graph function's compilations, with the shape of what it
 // returns. There are few: a list beats a map.
 type programs[O any] struct {
-	mu   sync.Mutex
-	list []*compiled[O]
+	making sync.Mutex // held while a program is compiled: once for each shape
+	mu     sync.Mutex
+	list   []*compiled[O]
 }
 
 type compiled[O any] struct {
@@ -92,6 +91,11 @@ func (p *programs[O]) any(in []Tensor) *compiled[O] {
 func (p *programs[O]) find(in []Tensor, make func() (*program, O)) *compiled[O] {
 	if e := p.any(in); e != nil {
 		return e
+	}
+	p.making.Lock()
+	defer p.making.Unlock()
+	if e := p.any(in); e != nil {
+		return e // another goroutine was faster
 	}
 	prog, like := make()
 	e := &compiled[O]{program: prog, like: like}

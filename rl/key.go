@@ -83,16 +83,17 @@ const (
 	philoxRounds             = 10
 )
 
-// philox is Philox4x32-10: a bijection of the counter for every key.
+// philox is Philox4x32-10: a bijection of the counter for every key. It is
+// written on single words, which stay in registers.
 func philox(c [4]uint32, k [2]uint32) [4]uint32 {
+	c0, c1, c2, c3, k0, k1 := c[0], c[1], c[2], c[3], k[0], k[1]
 	for range philoxRounds {
-		hi0, lo0 := bits.Mul32(philoxMul0, c[0])
-		hi1, lo1 := bits.Mul32(philoxMul1, c[2])
-		c = [4]uint32{hi1 ^ c[1] ^ k[0], lo1, hi0 ^ c[3] ^ k[1], lo0}
-		k[0] += philoxWeyl0
-		k[1] += philoxWeyl1
+		p0, p1 := uint64(philoxMul0)*uint64(c0), uint64(philoxMul1)*uint64(c2)
+		c0, c1, c2, c3 = uint32(p1>>32)^c1^k0, uint32(p1), uint32(p0>>32)^c3^k1, uint32(p0)
+		k0 += philoxWeyl0
+		k1 += philoxWeyl1
 	}
-	return c
+	return [4]uint32{c0, c1, c2, c3}
 }
 
 // fillUniform writes rows x n draws of k.

@@ -3,6 +3,7 @@ package rl
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"unsafe"
 )
@@ -14,18 +15,23 @@ type codec struct {
 	read  func(at unsafe.Pointer, out []Tensor) []Tensor
 	write func(at unsafe.Pointer, in []Tensor) []Tensor // returns what is left
 	names func(at unsafe.Pointer, prefix string, out []string) []string
+	size  int // tensors to expect, a tree counting as one
 }
 
 var codecs sync.Map // reflect.Type -> codec or error
 
-func codecOf(t reflect.Type) (codec, error) {
+// codecOf is the codec of t, which is part of the types inside.
+func codecOf(t reflect.Type, inside ...reflect.Type) (codec, error) {
 	if c, ok := codecs.Load(t); ok {
 		if err, bad := c.(error); bad {
 			return codec{}, err
 		}
 		return c.(codec), nil
 	}
-	c, err := makeCodec(t)
+	if slices.Contains(inside, t) {
+		return codec{}, fmt.Errorf("%s contains itself: how many tensors it has would not be known", t)
+	}
+	c, err := makeCodec(t, append(inside, t))
 	if err != nil {
 		codecs.Store(t, err)
 		return codec{}, err
@@ -39,26 +45,28 @@ var (
 	treeType   = reflect.TypeFor[Tree]()
 )
 
-func makeCodec(t reflect.Type) (codec, error) {
+func makeCodec(t reflect.Type, inside []reflect.Type) (codec, error) {
 	switch {
 	case t == tensorType:
 		return tensorCodec(), nil
 	case t == treeType:
 		return treeCodec(), nil
 	case t.Kind() == reflect.Slice:
-		return sliceCodec(t)
+		return sliceCodec(t, inside)
 	case t.Kind() == reflect.Struct:
-		return structCodec(t)
+		return structCodec(t, inside)
 	}
 	return codec{}, fmt.Errorf("%s cannot cross an operation: only tensors, trees, and structs and slices of them can", t)
 }
 
 func tensorCodec() codec {
 	return codec{
+		size: 1,
 		read: func(at unsafe.Pointer, out []Tensor) []Tensor { return append(out, *(*Tensor)(at)) },
 		write: func(at unsafe.Pointer, in []Tensor) []Tensor {
-			*(*Tensor)(at) = in[0]
-			return in[1:]
+			head, rest := split(in, 1)
+			*(*Tensor)(at) = head[0]
+			return rest
 		},
 		names: func(_ unsafe.Pointer, prefix string, out []string) []string { return append(out, prefix) },
 	}
@@ -66,12 +74,13 @@ func tensorCodec() codec {
 
 func treeCodec() codec {
 	return codec{
+		size: 1,
 		read: func(at unsafe.Pointer, out []Tensor) []Tensor { return append(out, (*Tree)(at).leaves...) },
 		write: func(at unsafe.Pointer, in []Tensor) []Tensor {
 			t := (*Tree)(at)
-			n := len(t.leaves)
-			t.leaves = append([]Tensor(nil), in[:n]...) // the old slice is another tree's
-			return in[n:]
+			head, rest := split(in, len(t.leaves))
+			t.leaves = slices.Clone(head) // the old slice is another tree's
+			return rest
 		},
 		names: func(at unsafe.Pointer, prefix string, out []string) []string {
 			for _, name := range (*Tree)(at).names {
@@ -82,8 +91,16 @@ func treeCodec() codec {
 	}
 }
 
-func sliceCodec(t reflect.Type) (codec, error) {
-	elem, err := codecOf(t.Elem())
+// split takes the first n tensors off.
+func split(in []Tensor, n int) (head, rest []Tensor) {
+	if len(in) < n {
+		failf("too few tensors to rebuild a struct from")
+	}
+	return in[:n], in[n:]
+}
+
+func sliceCodec(t reflect.Type, inside []reflect.Type) (codec, error) {
+	elem, err := codecOf(t.Elem(), inside...)
 	if err != nil {
 		return codec{}, err
 	}
@@ -115,7 +132,7 @@ func sliceCodec(t reflect.Type) (codec, error) {
 	}, nil
 }
 
-func structCodec(t reflect.Type) (codec, error) {
+func structCodec(t reflect.Type, inside []reflect.Type) (codec, error) {
 	type field struct {
 		codec
 		name   string
@@ -124,7 +141,7 @@ func structCodec(t reflect.Type) (codec, error) {
 	var fields []field
 	for i := range t.NumField() {
 		f := t.Field(i)
-		c, err := codecOf(f.Type)
+		c, err := codecOf(f.Type, inside...)
 		if err != nil {
 			return codec{}, fmt.Errorf("field %s of %s: %w", f.Name, t, err)
 		}
@@ -134,7 +151,12 @@ func structCodec(t reflect.Type) (codec, error) {
 		}
 		fields = append(fields, field{c, name, f.Offset})
 	}
+	size := 0
+	for i := range fields {
+		size += fields[i].size
+	}
 	return codec{
+		size: size,
 		read: func(at unsafe.Pointer, out []Tensor) []Tensor {
 			for i := range fields {
 				out = fields[i].read(unsafe.Add(at, fields[i].offset), out)
@@ -175,7 +197,8 @@ func mustCodec[T any]() codec {
 // Leaves are the tensors of a struct of tensors, in declaration order, absent
 // ones included.
 func Leaves[T any](v T) []Tensor {
-	return mustCodec[T]().read(unsafe.Pointer(&v), nil)
+	c := mustCodec[T]()
+	return c.read(unsafe.Pointer(&v), make([]Tensor, 0, c.size))
 }
 
 // LeafNames are the paths of the tensors that Leaves gives.

@@ -3,6 +3,7 @@ package rl
 import (
 	"math"
 
+	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
@@ -26,21 +27,27 @@ func NewLoss[I, A any](s *Scope, name string, f func(*Ctx, I) (loss, weight Tens
 	if len(wrt) == 0 {
 		failf("loss %q is a loss of no parameters", name)
 	}
+	s.own(wrt)
 	return &Loss[I, A]{name: name, scope: s, build: f, wrt: wrt}
 }
 
 // Grads is the derivative of a loss: sums over the rows of one learner, and the
-// weight that they are to be divided by once all learners' are added up.
+// weight that they are to be divided by once all learners' are added up. They
+// are applied once: the optimiser takes them over, memory and all.
 type Grads struct {
 	of     []*Params
 	sums   []Tensor
 	weight Tensor
+	spent  *bool
 }
 
 // Grad differentiates the loss on a batch. aux is what else the loss function
 // returned.
 func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
 	leaves := Leaves(in)
+	if ctxOf(leaves) != nil {
+		failf("loss %q is differentiated in the loop, not inside a graph function", l.name)
+	}
 	e := l.cache.find(leaves, func() (*program, A) {
 		var like A
 		p := compile(&Ctx{dev: l.scope.dev, scope: l.scope}, l.name, leaves, func(c *Ctx, nodes []Tensor) (out []Tensor) {
@@ -51,8 +58,8 @@ func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
 	})
 	out := e.run(k, leaves)
 	rows, weight, sums := out[0], out[1], out[2:2+l.tensors()]
-	g = Grads{of: l.wrt, sums: sums, weight: weight}
-	l.guard(rows, sums)
+	g = Grads{of: l.wrt, sums: sums, weight: weight, spent: new(bool)}
+	l.guard(rows, weight, sums)
 	return g, Rebuild(e.like, out[2+len(sums):])
 }
 
@@ -63,6 +70,9 @@ func (l *Loss[I, A]) trace(c *Ctx, in I) ([]Tensor, A) {
 	w := graph.OnesLike(x)
 	if weight.Ok() {
 		w = weight.Node()
+		if !w.Shape().Equal(x.Shape()) {
+			failf("the weight has shape %s, the loss %s: there is one for each row", w.Shape(), x.Shape())
+		}
 	}
 	var wrt []*graph.Node
 	for _, p := range l.wrt {
@@ -87,9 +97,13 @@ func (l *Loss[I, A]) tensors() int {
 
 // guard stops the run when a loss or a gradient is not a number, before an
 // optimiser can spread it.
-func (l *Loss[I, A]) guard(rows Tensor, sums []Tensor) {
-	if i, x, bad := notFinite(rows); bad {
-		Failf("step %d: loss %q is %v in row %d", l.scope.steps, l.name, x, i)
+func (l *Loss[I, A]) guard(loss, weight Tensor, sums []Tensor) {
+	if i, x, bad := notFinite(loss); bad {
+		row := i / (loss.Shape().Size() / loss.Rows())
+		Failf("step %d: loss %q is %v in row %d", l.scope.steps, l.name, x, row)
+	}
+	if w := Floats(weight)[0]; !(w >= 0 && w <= math.MaxFloat64) {
+		Failf("step %d: the weights of loss %q add up to %v", l.scope.steps, l.name, w)
 	}
 	j := 0
 	for _, p := range l.wrt {
@@ -104,16 +118,16 @@ func (l *Loss[I, A]) guard(rows Tensor, sums []Tensor) {
 
 // notFinite finds the first NaN or infinity of a float tensor.
 func notFinite(t Tensor) (at int, x float64, bad bool) {
-	switch data := t.host().(type) {
-	case []float32:
-		for i, x := range data {
+	switch t.Shape().DType {
+	case dtypes.Float32:
+		for i, x := range Read[float32](t) {
 			if x-x != 0 { // true for NaN and both infinities, and cheap
 				return i, float64(x), true
 			}
 		}
-	case []float64:
-		for i, x := range data {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
+	case dtypes.Float64:
+		for i, x := range Read[float64](t) {
+			if x-x != 0 {
 				return i, x, true
 			}
 		}

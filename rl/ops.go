@@ -2,6 +2,8 @@ package rl
 
 import (
 	"fmt"
+	"slices"
+	"unsafe"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -25,12 +27,11 @@ func Select(mask, onTrue, onFalse Tensor) Tensor {
 		m = graph.BroadcastToDims(m, in[1].Shape().Dimensions...)
 		return Wrap(graph.Where(m, in[1].Node(), in[2].Node()))
 	}
-	rows := Read[bool](mask)
-	a, b := bytesOf(onTrue), bytesOf(onFalse)
-	if len(a) != len(b) || len(rows) == 0 || len(a)%len(rows) != 0 {
+	if !onTrue.Shape().Equal(onFalse.Shape()) || !leads(mask, onTrue) {
 		failf("select: mask %s does not lead %s and %s", mask.Shape(), onTrue.Shape(), onFalse.Shape())
 	}
-	size := len(a) / len(rows)
+	rows, a, b := Read[bool](mask), bytesOf(onTrue), bytesOf(onFalse)
+	size := len(a) / max(len(rows), 1)
 	return device(in).fresh(onTrue.Shape(), func(flat any) {
 		out := dtypes.UnsafeByteSliceFromAny(flat)
 		for i, yes := range rows {
@@ -41,6 +42,12 @@ func Select(mask, onTrue, onFalse Tensor) Tensor {
 			copy(out[i*size:(i+1)*size], src[i*size:(i+1)*size])
 		}
 	})
+}
+
+// leads reports whether mask's axes are the first of x's.
+func leads(mask, x Tensor) bool {
+	m, d := mask.Shape().Dimensions, x.Shape().Dimensions
+	return len(m) <= len(d) && slices.Equal(m, d[:len(m)])
 }
 
 // Keep is x with the rows zeroed where done: memory that must not outlive its
@@ -74,10 +81,10 @@ func Or(a, b Tensor) Tensor {
 		in = c.lift(in)
 		return Wrap(graph.LogicalOr(in[0].Node(), in[1].Node()))
 	}
-	x, y := Read[bool](a), Read[bool](b)
-	if len(x) != len(y) {
+	if !a.Shape().Equal(b.Shape()) {
 		failf("or: shapes %s and %s differ", a.Shape(), b.Shape())
 	}
+	x, y := Read[bool](a), Read[bool](b)
 	return device(in).fresh(a.Shape(), func(flat any) {
 		out := flat.([]bool)
 		for i := range out {
@@ -90,6 +97,9 @@ func Or(a, b Tensor) Tensor {
 // [env, ...] at the end: of values, the values of the next states.
 func Shift(x, last Tensor) Tensor {
 	in := []Tensor{x, last}
+	if !ends(last, x) {
+		failf("shift: %s does not end %s", last.Shape(), x.Shape())
+	}
 	if c := ctxOf(in); c != nil {
 		in = c.lift(in)
 		n, l := in[0].Node(), graph.ExpandAxes(in[1].Node(), 1)
@@ -101,11 +111,8 @@ func Shift(x, last Tensor) Tensor {
 	}
 	rows, time := x.Shape().Dimensions[0], x.Shape().Dimensions[1]
 	src, end := bytesOf(x), bytesOf(last)
-	row := len(src) / rows
-	step := row / time
-	if len(end) != rows*step {
-		failf("shift: %s does not end %s", last.Shape(), x.Shape())
-	}
+	row := len(src) / max(rows, 1)
+	step := row / max(time, 1)
 	return device(in).fresh(x.Shape(), func(flat any) {
 		out := dtypes.UnsafeByteSliceFromAny(flat)
 		for i := range rows {
@@ -115,8 +122,23 @@ func Shift(x, last Tensor) Tensor {
 	})
 }
 
+// ends reports whether last is one time step of x.
+func ends(last, x Tensor) bool {
+	d := x.Shape().Dimensions
+	return len(d) >= 2 && last.Shape().Equal(shapes.Make(x.Shape().DType, slices.Delete(slices.Clone(d), 1, 2)...))
+}
+
 // Stack joins tensors [env, ...], one for each time step, to [env, time, ...].
 func Stack(steps []Tensor) Tensor {
+	if len(steps) == 0 || steps[0].Shape().Rank() == 0 {
+		failf("stack: there must be steps, and each needs an environment axis")
+	}
+	shape := steps[0].Shape()
+	for t, x := range steps {
+		if !x.Shape().Equal(shape) {
+			failf("stack: shape %s at step %d, %s before", x.Shape(), t, shape)
+		}
+	}
 	if c := ctxOf(steps); c != nil {
 		in := c.lift(steps)
 		nodes := make([]*graph.Node, len(in))
@@ -125,7 +147,6 @@ func Stack(steps []Tensor) Tensor {
 		}
 		return Wrap(graph.Stack(nodes, 1))
 	}
-	shape := steps[0].Shape()
 	rows, time := shape.Dimensions[0], len(steps)
 	dims := append([]int{rows, time}, shape.Dimensions[1:]...)
 	size := int(shape.ByteSize()) / max(rows, 1)
@@ -133,9 +154,6 @@ func Stack(steps []Tensor) Tensor {
 		out := dtypes.UnsafeByteSliceFromAny(flat)
 		for t, x := range steps {
 			src := bytesOf(x)
-			if !x.Shape().Equal(shape) {
-				failf("stack: shape %s at step %d, %s before", x.Shape(), t, shape)
-			}
 			for i := range rows {
 				copy(out[(i*time+t)*size:], src[i*size:(i+1)*size])
 			}
@@ -147,6 +165,9 @@ func Stack(steps []Tensor) Tensor {
 // into one row axis.
 func Gather(x Tensor, axes int, index []int) Tensor {
 	dims := x.Shape().Dimensions
+	if axes > len(dims) {
+		failf("gather: %s has no %d axes to fold", x.Shape(), axes)
+	}
 	rows := 1
 	for _, d := range dims[:axes] {
 		rows *= d
@@ -154,12 +175,42 @@ func Gather(x Tensor, axes int, index []int) Tensor {
 	shape := shapes.Make(x.Shape().DType, append([]int{len(index)}, dims[axes:]...)...)
 	src := bytesOf(x)
 	size := len(src) / max(rows, 1)
+	for _, i := range index {
+		if i < 0 || i >= rows {
+			failf("gather: row %d of %d", i, rows)
+		}
+	}
 	return device([]Tensor{x}).fresh(shape, func(flat any) {
-		out := dtypes.UnsafeByteSliceFromAny(flat)
+		gather(dtypes.UnsafeByteSliceFromAny(flat), src, index, size)
+	})
+}
+
+// gather copies rows of size bytes. Rows of one number, and of an observation of
+// four, are most of what a minibatch is made of: there a call of copy would cost
+// more than the copying.
+func gather(out, src []byte, index []int, size int) {
+	switch size {
+	case 4:
+		gatherAs[uint32](out, src, index)
+	case 16:
+		gatherAs[[4]uint32](out, src, index)
+	default:
 		for j, i := range index {
 			copy(out[j*size:(j+1)*size], src[i*size:(i+1)*size])
 		}
-	})
+	}
+}
+
+func gatherAs[T uint32 | [4]uint32](out, src []byte, index []int) {
+	if len(out) == 0 {
+		return
+	}
+	size := unsafe.Sizeof(*new(T))
+	to := unsafe.Slice((*T)(unsafe.Pointer(&out[0])), uintptr(len(out))/size)
+	from := unsafe.Slice((*T)(unsafe.Pointer(&src[0])), uintptr(len(src))/size)
+	for j, i := range index {
+		to[j] = from[i]
+	}
 }
 
 // Standardise is x with mean 0 and variance 1 over all rows, as far as weight
@@ -168,6 +219,9 @@ func Gather(x Tensor, axes int, index []int) Tensor {
 func Standardise(x, weight Tensor) Tensor {
 	in := []Tensor{x}
 	if weight.Ok() {
+		if !weight.Shape().Equal(x.Shape()) {
+			failf("standardise: the weight has shape %s, what it weighs %s", weight.Shape(), x.Shape())
+		}
 		in = append(in, weight)
 	}
 	return op("standardise", in, func(_ *Ctx, in []Tensor) []Tensor {
@@ -177,12 +231,18 @@ func Standardise(x, weight Tensor) Tensor {
 			w = in[1].Node()
 		}
 		total := graph.ReduceAllSum(w)
-		mean := graph.Div(graph.ReduceAllSum(graph.Mul(x, w)), total)
+		mean := graph.Div(graph.ReduceAllSum(graph.Mul(x, w)), positive(total))
 		d := graph.Sub(x, mean)
 		// The sample variance, as PPO's common implementations take it.
-		variance := graph.Div(graph.ReduceAllSum(graph.Mul(graph.Square(d), w)), graph.SubScalar(total, 1))
+		variance := graph.Div(graph.ReduceAllSum(graph.Mul(graph.Square(d), w)), positive(graph.SubScalar(total, 1)))
 		return []Tensor{Wrap(graph.Div(d, graph.AddScalar(graph.Sqrt(variance), 1e-8)))}
 	})[0]
+}
+
+// positive is x, or 1 where that is no divisor: a sum over no rows, or the
+// variance of one row, is 0 and not 0/0.
+func positive(x *graph.Node) *graph.Node {
+	return graph.Where(graph.GreaterThan(x, graph.ZerosLike(x)), x, graph.OnesLike(x))
 }
 
 // blend is (1-tau) a + tau b, tensor by tensor.
@@ -197,8 +257,6 @@ func blend(a, b []Tensor, tau float64) []Tensor {
 		return out
 	})
 }
-
-func bytesOf(t Tensor) []byte { return dtypes.UnsafeByteSliceFromAny(t.host()) }
 
 // Mean is the mean of all elements, a scalar. Like Standardise it crosses rows.
 func Mean(x Tensor) Tensor {

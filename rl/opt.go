@@ -31,6 +31,10 @@ type Opt struct {
 
 // NewOpt is an optimiser of the given parameters.
 func NewOpt(s *Scope, name string, rule Rule, of ...*Params) *Opt {
+	if len(of) == 0 {
+		failf("optimiser %q has no parameters to optimise", name)
+	}
+	s.own(of)
 	o := &Opt{name: name, scope: s, rule: rule, of: of}
 	for _, p := range of {
 		for _, c := range p.cells {
@@ -46,9 +50,14 @@ func NewOpt(s *Scope, name string, rule Rule, of ...*Params) *Opt {
 // Count is the number of updates so far: the learner's own clock.
 func (o *Opt) Count() int64 { return o.count }
 
-// Apply makes one step against g with learning rate lr.
+// Apply makes one step against g with learning rate lr. If no row of the batch
+// had any weight there is no step, not even by momentum.
 func (o *Opt) Apply(g Grads, lr float64) {
 	o.check(g)
+	*g.spent = true
+	if Floats(g.weight)[0] == 0 {
+		return
+	}
 	in := append([]Tensor{g.weight, Scalar(lr), scalar64(float64(o.count + 1))}, g.sums...)
 	in = append(in, o.slots...)
 	if o.prog == nil {
@@ -60,6 +69,9 @@ func (o *Opt) Apply(g Grads, lr float64) {
 		p.set(out[:n])
 		out = out[n:]
 	}
+	// Nobody else has these, and there are as many again with the next update.
+	recycle(g.sums)
+	recycle(o.slots)
 	o.slots = out
 	o.count++
 }
@@ -72,6 +84,9 @@ func (o *Opt) check(g Grads) {
 	if !same {
 		failf("optimiser %q is given gradients of other parameters than its own", o.name)
 	}
+	if *g.spent {
+		failf("optimiser %q is given gradients that were applied before", o.name)
+	}
 }
 
 // trace builds the division by the summed weight, and the rule's step.
@@ -82,7 +97,7 @@ func (o *Opt) trace(c *Ctx, in []Tensor) []Tensor {
 	for _, p := range o.of {
 		for _, v := range p.vars {
 			params = append(params, v.NodeValue(c.graph))
-			grads = append(grads, overWeight(in[len(grads)].Node(), weight))
+			grads = append(grads, graph.Div(in[len(grads)].Node(), weight))
 		}
 	}
 	in = in[len(grads):]
@@ -104,13 +119,6 @@ func (o *Opt) trace(c *Ctx, in []Tensor) []Tensor {
 		}
 	}
 	return out
-}
-
-// overWeight divides a summed gradient by its weight; no rows at all is no
-// gradient, not 0/0.
-func overWeight(sum, weight *graph.Node) *graph.Node {
-	empty := graph.LessOrEqual(weight, graph.ZerosLike(weight))
-	return graph.Div(sum, graph.Where(empty, graph.OnesLike(weight), weight))
 }
 
 func scalar64(x float64) Tensor {

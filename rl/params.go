@@ -1,6 +1,7 @@
 package rl
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,16 +28,19 @@ type Params struct {
 // NewParams makes parameters by tracing init once: whatever variables it asks
 // of sc exist from then on, with the values their initialisers gave.
 func NewParams(s *Scope, name string, init func(c *Ctx, sc *model.Scope)) *Params {
+	if name == "" || strings.Contains(name, "/") {
+		failf("parameters %q: a name is not empty and has no /", name)
+	}
 	p := &Params{name: name, scope: s}
 	s.Register(name, p)
-	err := Catch(func() error {
+	err := trace(s, func() error {
 		c := &Ctx{dev: s.dev, scope: s}
 		c.newGraph("init " + name)
 		init(c, c.Scope(p))
 		return s.store.InitializeVariables(s.dev.backend, nil)
 	})
 	if err != nil {
-		failf("parameters %q: %w", name, err)
+		failIn(fmt.Sprintf("parameters %q", name), err)
 	}
 	p.adopt()
 	return p
@@ -99,7 +103,8 @@ func (p *Params) Size() int {
 // Blend moves the parameters towards src: p = (1-tau) p + tau src. With tau 1 it
 // is a copy.
 func (p *Params) Blend(src *Params, tau float64) {
-	if !slices.Equal(p.Paths(), src.Paths()) {
+	same := func(a, b *cell) bool { return a.path == b.path && a.value.Shape().Equal(b.value.Shape()) }
+	if !slices.EqualFunc(p.cells, src.cells, same) {
 		failf("parameters %q and %q differ in structure", p.name, src.name)
 	}
 	next := src.Tensors() // immutable, so a copy shares them

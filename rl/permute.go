@@ -22,9 +22,9 @@ const (
 )
 
 // NewPermutation is the order that k names, of n things.
-func NewPermutation(k Key, n int) Permutation {
+func NewPermutation(k Key, n int) *Permutation {
 	half := max(minPermutationHalf, (uint(bits.Len(uint(max(n-1, 1))))+1)/2)
-	p := Permutation{n: uint32(n), half: half}
+	p := &Permutation{n: uint32(n), half: half}
 	for b := range permutationRounds / 4 {
 		w := k.At(0).Bits(0, b)
 		copy(p.key[4*b:], w[:])
@@ -32,18 +32,19 @@ func NewPermutation(k Key, n int) Permutation {
 	return p
 }
 
-// At is where position j of the order points.
-func (p Permutation) At(j int) int {
-	x := uint32(j)
-	for {
-		x = p.once(x)
-		if x < p.n {
-			return int(x)
-		}
+// At is where position j of the order points, for j from 0 to n-1.
+func (p *Permutation) At(j int) int {
+	if j < 0 || j >= int(p.n) {
+		failf("position %d in an order of %d things", j, p.n) // a walk from there need not end
 	}
+	x := p.once(uint32(j))
+	for x >= p.n {
+		x = p.once(x)
+	}
+	return int(x)
 }
 
-func (p Permutation) once(x uint32) uint32 {
+func (p *Permutation) once(x uint32) uint32 {
 	mask := uint32(1)<<p.half - 1
 	l, r := x>>p.half, x&mask
 	for _, k := range p.key {

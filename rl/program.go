@@ -1,7 +1,10 @@
 package rl
 
 import (
+	"errors"
 	"fmt"
+	"runtime"
+	"sync/atomic"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/shapes"
@@ -23,30 +26,59 @@ type program struct {
 	vars   []*cell        // parameters read
 	varAt  []int          // and their positions
 	out    []bool         // for each output, whether it is present
+	like   []shapes.Shape // of the present ones
+	small  int            // how many of them are
+
+	spare atomic.Pointer[[]compute.Buffer] // for the inputs of the next call
 }
 
 // compile traces build on inputs like in, and compiles the graph. Errors are
 // failures that name the function.
 func compile(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []Tensor) *program {
-	p, err := tryCompile(c, name, in, build)
+	var p *program
+	err := trace(c.scope, func() (err error) {
+		p, err = tryCompile(c, name, in, build)
+		return err
+	})
 	if err != nil {
-		failf("graph function %q: %w", name, err)
+		failIn(fmt.Sprintf("graph function %q", name), err)
 	}
 	return p
 }
 
-func tryCompile(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []Tensor) (p *program, err error) {
-	defer func() {
-		switch x := recover().(type) {
-		case nil:
-		case error:
-			err = x
-		default:
-			err = fmt.Errorf("%v", x)
+// trace runs graph code of a scope, which is nil for the vocabulary's own. An
+// error has the line of it that was refused.
+func trace(s *Scope, f func() error) error {
+	if s == nil {
+		return Catch(f)
+	}
+	if nested() {
+		return errors.New("it is called on values inside another graph function, where they would stay what they are now: hand it nodes")
+	}
+	s.tracing.Lock() // GoMLX's store of variables has no lock of its own
+	defer s.tracing.Unlock()
+	return Catch(f)
+}
+
+// nested reports whether the caller of trace was itself called by graph code.
+func nested() bool {
+	const trace = "github.com/weft-rl/weft/rl.trace"
+	pcs := make([]uintptr, 256)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	for {
+		f, more := frames.Next()
+		if f.Function == trace {
+			return true
 		}
-	}()
+		if !more {
+			return false
+		}
+	}
+}
+
+func tryCompile(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []Tensor) (*program, error) {
 	c.newGraph(name)
-	p = &program{name: name, dev: c.dev, graph: c.graph, inputs: len(in), slots: make([]int, len(in))}
+	p := &program{name: name, dev: c.dev, graph: c.graph, inputs: len(in), slots: make([]int, len(in))}
 	nodes := make([]Tensor, len(in))
 	for i, t := range in {
 		p.slots[i] = -1
@@ -70,12 +102,34 @@ func tryCompile(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []T
 	if err := p.bind(c); err != nil {
 		return nil, err
 	}
-	if err := c.graph.Compile(results...); err != nil {
+	if err := c.graph.Compile(covering(c.graph, results)...); err != nil {
 		return nil, err
 	}
 	p.exe = c.graph.Executable()
 	_, p.shapes = p.exe.Inputs()
+	p.like = p.exe.Outputs()
+	for _, s := range p.like {
+		if isSmall(s) {
+			p.small++
+		}
+	}
 	return p, nil
+}
+
+// covering is the results, with a constant that nobody reads added where an input
+// came into the graph after all of them: GoMLX's Go backend sets up inputs by
+// their place in the graph and makes room only up to the last output.
+func covering(g *graph.Graph, results []*graph.Node) []*graph.Node {
+	last := graph.NodeId(0)
+	for _, n := range results {
+		last = max(last, n.Id())
+	}
+	for _, n := range g.Nodes() {
+		if n.Type() == graph.NodeTypeParameter && n.Id() > last {
+			return append(results, graph.Const(g, float32(0)))
+		}
+	}
+	return results
 }
 
 // bind notes which parameters the graph reads.
@@ -105,7 +159,12 @@ func (p *program) bind(c *Ctx) error {
 
 // run executes the program on values.
 func (p *program) run(k Key, in []Tensor) []Tensor {
-	bufs := make([]compute.Buffer, len(p.shapes))
+	spare := p.spare.Swap(nil)
+	if spare == nil {
+		list := make([]compute.Buffer, len(p.shapes))
+		spare = &list
+	}
+	bufs := *spare
 	var mine []compute.Buffer // made for this call alone
 	for i, t := range in {
 		if at := p.slots[i]; at >= 0 {
@@ -131,25 +190,37 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 	for _, b := range mine {
 		check(b.Finalize())
 	}
+	clear(bufs)
+	p.spare.Store(spare)
 	return p.collect(results)
 }
 
+// smallSize is up to how many bytes a tensor counts as small. Small outputs of
+// one call are allocated together: there is one for every number an environment
+// or a policy reports. A large one stands alone, because a logged metric must not
+// keep the gradients beside it alive.
+const smallSize = 256
+
 func (p *program) collect(results []compute.Buffer) []Tensor {
 	out := make([]Tensor, len(p.out))
-	vals := make([]value, len(results))
+	small := make([]value, 0, p.small)
 	j := 0
 	for i, present := range p.out {
 		if !present {
 			continue
 		}
-		shape, err := results[j].Shape()
-		check(err)
-		vals[j] = value{shape: shape, dev: p.dev, buf: results[j]}
-		out[i] = Tensor{val: &vals[j]}
+		if isSmall(p.like[j]) {
+			small = append(small, value{shape: p.like[j], dev: p.dev, buf: results[j]})
+			out[i] = Tensor{val: &small[len(small)-1]}
+		} else {
+			out[i] = Tensor{val: &value{shape: p.like[j], dev: p.dev, buf: results[j]}}
+		}
 		j++
 	}
 	return out
 }
+
+func isSmall(s shapes.Shape) bool { return s.ByteSize() <= smallSize }
 
 // fits reports whether in has the shapes that the program was compiled for.
 func (p *program) fits(in []Tensor) bool {

@@ -3,6 +3,7 @@ package rl
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 )
 
@@ -21,9 +22,11 @@ type Run struct {
 	key      Key
 	prefix   string // of log names
 	parent   *Run   // of a member's or agent's view
+	outer    *Run   // of a phase
 	phases   map[string]*Run
 	inPhase  bool // the budget is in iterations
 	started  bool
+	stopped  bool // for good: by a cut, its own or a phase's
 	loaded   bool // counters are a checkpoint's: the next Next is the one it was taken in
 	iter     int64
 	steps    int64
@@ -69,7 +72,10 @@ func NewRun(s *Scope, steps int64, cut func(Cut) error) *Run {
 // Train runs a trainer's loop to its end. Failures of operations come back as
 // errors.
 func Train(t Trainer, r *Run) error {
-	return Catch(func() error { return t.Train(r) })
+	if err := Catch(func() error { return t.Train(r) }); err != nil {
+		return err
+	}
+	return r.Err() // of a loop that forgot to return it
 }
 
 // Next ends an iteration and begins another, if there is to be one.
@@ -77,7 +83,7 @@ func (r *Run) Next() bool {
 	if r.parent != nil {
 		failf("Next belongs to the run itself, not to the part of a member")
 	}
-	if r.err != nil {
+	if r.whole().stopped {
 		return false
 	}
 	switch {
@@ -90,14 +96,27 @@ func (r *Run) Next() bool {
 	}
 	last := r.done() >= r.budget
 	if err := r.cut(r.take(last)); err != nil {
-		if !errors.Is(err, ErrStop) {
-			r.err = err
-		}
-		r.started = false
+		r.whole().stop(err)
 		return false
 	}
 	r.started, r.loaded = !last, false
 	return !last
+}
+
+// whole is the run that r is a phase or a view of: what stops one stops all.
+func (r *Run) whole() *Run {
+	r = r.root()
+	for r.outer != nil {
+		r = r.outer
+	}
+	return r
+}
+
+func (r *Run) stop(err error) {
+	r.stopped = true
+	if !errors.Is(err, ErrStop) {
+		r.err = err
+	}
 }
 
 // done is what the budget counts.
@@ -117,7 +136,7 @@ func (r *Run) take(last bool) Cut {
 }
 
 // Err is why the run ended early, or nil.
-func (r *Run) Err() error { return r.err }
+func (r *Run) Err() error { return r.whole().err }
 
 // Iter is the number of iterations done.
 func (r *Run) Iter() int64 { return r.root().iter }
@@ -154,6 +173,9 @@ func (r *Run) Key(use string, at ...int) Key {
 // Log records a tensor under a name; what is reported is the mean of all its
 // elements and of all that an iteration logs under the name.
 func (r *Run) Log(name string, x Tensor) {
+	if x.val == nil {
+		failf("log %q: a tensor that is %s", name, x.describe())
+	}
 	root := r.root()
 	root.mu.Lock()
 	defer root.mu.Unlock()
@@ -174,10 +196,9 @@ func (r *Run) means() []Logged {
 			index[l.name] = i
 			out = append(out, Logged{Name: l.name})
 		}
-		for _, x := range Floats(l.x) {
-			out[i].X += x
-			count[l.name]++
-		}
+		sum, n := total(l.x)
+		out[i].X += sum
+		count[l.name] += n
 	}
 	for i := range out {
 		out[i].X /= float64(count[out[i].Name])
@@ -199,12 +220,16 @@ func (r *Run) Value(x Tensor) float64 {
 // Phase is a part of the run with counters of its own and a budget of n
 // iterations: updates on a data set, say. It resumes where it was.
 func (r *Run) Phase(name string, n int64) *Run {
+	if r.parent != nil || strings.Contains(name, "/") {
+		failf("phase %q: phases belong to the run itself, and their names have no /", name)
+	}
 	p, ok := r.phases[name]
 	if !ok {
 		p = NewRun(r.scope, n, r.cut)
 		r.phases[name] = p
 	}
-	p.key, p.prefix, p.inPhase, p.budget = r.key.Use("phase").Use(name), name+"/", true, n
+	p.key, p.prefix, p.inPhase, p.budget = r.key.Use("phase").Use(name), r.prefix+name+"/", true, n
+	p.outer = r
 	return p
 }
 
@@ -256,7 +281,7 @@ func (r *Run) loadCounters(s *State) error {
 		return s.Err()
 	}
 	r.iter, r.steps, r.previous = c[0], c[1], c[2]
-	r.started, r.loaded = false, true
+	r.started, r.loaded, r.stopped, r.err = false, true, false, nil
 	for _, name := range s.At("phase").children() {
 		if err := r.Phase(name, 0).loadCounters(s.At("phase").At(name)); err != nil {
 			return err

@@ -1,7 +1,9 @@
 package rl
 
 import (
+	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/gomlx/gomlx/ml/model"
 )
@@ -14,6 +16,7 @@ type Scope struct {
 	dev        *Device
 	key        Key
 	store      *model.Store
+	tracing    sync.Mutex // held while graph code reads the store
 	vars       map[string]*cell
 	names      []string
 	components map[string]Component
@@ -87,6 +90,7 @@ func (s *Scope) Episodes() *Episodes { return s.episodes }
 // Save puts the state of every component.
 func (s *Scope) Save(st *State) {
 	PutSlice(st, "steps", []int64{s.steps})
+	PutSlice(st, "key", s.key.w[:])
 	for _, name := range s.names {
 		s.components[name].Save(st.At(name))
 	}
@@ -94,7 +98,10 @@ func (s *Scope) Save(st *State) {
 
 // Load gives every component its state back.
 func (s *Scope) Load(st *State) error {
-	steps := GetSliceN[int64](st, "steps", 1)
+	steps, key := GetSliceN[int64](st, "steps", 1), GetSliceN[uint32](st, "key", 4)
+	if st.Err() == nil && [4]uint32(key) != s.key.w {
+		return errors.New("the state is that of another seed")
+	}
 	for _, name := range s.names {
 		if err := s.components[name].Load(st.At(name)); err != nil {
 			return fmt.Errorf("component %s: %w", name, err)
@@ -116,6 +123,25 @@ func (s *Scope) Params() []*Params {
 		}
 	}
 	return out
+}
+
+// SaveWeights puts what LoadWeights takes over.
+func (s *Scope) SaveWeights(st *State) {
+	for _, name := range s.names {
+		switch c := s.components[name].(type) {
+		case *Params, *Stats:
+			c.Save(st.At(name))
+		}
+	}
+}
+
+// own checks that parameters were made in s: what computes on them reads s's.
+func (s *Scope) own(params []*Params) {
+	for _, p := range params {
+		if p.scope != s {
+			failf("parameters %q belong to another scope", p.name)
+		}
+	}
 }
 
 // LoadWeights takes over what an agent is made of, parameters and statistics,

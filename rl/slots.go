@@ -1,6 +1,9 @@
 package rl
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Slots is memory for each environment that survives from one iteration to the
 // next: recurrent state, an opponent's index. No local variable of a loop may.
@@ -17,8 +20,15 @@ func NewSlots[V any](s *Scope, name string, zero V) *Slots[V] {
 // Get is the memory.
 func (m *Slots[V]) Get() V { return m.v }
 
-// Set replaces the memory.
-func (m *Slots[V]) Set(v V) { m.v = v }
+// Set replaces the memory by another of the same shape: what a checkpoint holds
+// must fit what a fresh run starts with.
+func (m *Slots[V]) Set(v V) {
+	like := func(a, b Tensor) bool { return a.Ok() == b.Ok() && (!a.Ok() || a.Shape().Equal(b.Shape())) }
+	if old, next := Leaves(m.v), Leaves(v); !slices.EqualFunc(old, next, like) {
+		failf("slots of %v are set to %v", old, next)
+	}
+	m.v = v
+}
 
 // Axis of the memory: environments.
 func (m *Slots[V]) Axis() Axis { return Envs }

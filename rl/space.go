@@ -105,9 +105,16 @@ func (b Box) Bounds(i int) (lo, hi float64) {
 	return pick(b.Low, math.Inf(-1)), pick(b.High, math.Inf(1))
 }
 
+// String shows the bounds as written; those of single elements only where all
+// are alike.
 func (b Box) String() string {
 	lo, hi := b.Bounds(0)
-	return fmt.Sprintf("Box(%g..%g, %v)", lo, hi, b.Dims)
+	for i := range b.Shape().Size() {
+		if l, h := b.Bounds(i); l != lo || h != hi {
+			return fmt.Sprintf("Box(%v)", b.Dims)
+		}
+	}
+	return fmt.Sprintf("Box(%v..%v, %v)", float32(lo), float32(hi), b.Dims)
 }
 
 func (d Discrete) String() string {
@@ -145,39 +152,55 @@ func Choices(s Space) int {
 	return 0
 }
 
+// Bounds are the limits of a simple space, worked out once: every step of every
+// environment is held against them.
+type Bounds struct {
+	lo, hi []float64 // one for all numbers, or one for each
+	size   int
+}
+
+// NewBounds are the bounds of a simple space.
+func NewBounds(s Space) Bounds {
+	lo, hi := limits(s)
+	return Bounds{lo, hi, max(1, s.Shape().Size())}
+}
+
 // Outside finds the first element of a batch that is not in a simple space: row
 // is the environment, at the position in its value.
 func Outside(s Space, batch Tensor) (row, at int, x float64, bad bool) {
-	size := max(1, s.Shape().Size())
-	switch data := batch.host().(type) {
-	case []float32:
-		return outside(s, data, size)
-	case []float64:
-		return outside(s, data, size)
-	case []int32:
-		return outside(s, data, size)
-	case []int64:
-		return outside(s, data, size)
-	case []uint8:
-		return outside(s, data, size)
+	return NewBounds(s).Outside(batch)
+}
+
+// Outside is the function of that name for bounds that are known.
+func (b Bounds) Outside(batch Tensor) (row, at int, x float64, bad bool) {
+	switch batch.Shape().DType {
+	case dtypes.Float32:
+		return outside(b, Read[float32](batch))
+	case dtypes.Float64:
+		return outside(b, Read[float64](batch))
+	case dtypes.Int32:
+		return outside(b, Read[int32](batch))
+	case dtypes.Int64:
+		return outside(b, Read[int64](batch))
+	case dtypes.Uint8:
+		return outside(b, Read[uint8](batch))
 	}
 	return 0, 0, 0, false
 }
 
-func outside[T int32 | int64 | uint8 | float32 | float64](s Space, data []T, size int) (row, at int, x float64, bad bool) {
-	lo, hi := limits(s)
-	if len(lo) == 1 { // the same for all: the usual case, and the inner loop
-		l, h := lo[0], hi[0]
+func outside[T int32 | int64 | uint8 | float32 | float64](b Bounds, data []T) (row, at int, x float64, bad bool) {
+	if len(b.lo) == 1 { // the same for all: the usual case, and the inner loop
+		l, h := b.lo[0], b.hi[0]
 		for i, v := range data {
 			if x := float64(v); !(x >= l && x <= h) {
-				return i / size, i % size, x, true
+				return i / b.size, i % b.size, x, true
 			}
 		}
 		return 0, 0, 0, false
 	}
 	for i, v := range data {
-		if x := float64(v); !(x >= lo[i%size] && x <= hi[i%size]) {
-			return i / size, i % size, x, true
+		if x := float64(v); !(x >= b.lo[i%b.size] && x <= b.hi[i%b.size]) {
+			return i / b.size, i % b.size, x, true
 		}
 	}
 	return 0, 0, 0, false

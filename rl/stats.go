@@ -2,6 +2,7 @@ package rl
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -30,7 +31,10 @@ func NewStats(s *Scope, name string, clip float64, dims ...int) *Stats {
 
 // Update adds a batch [..., features]: all leading axes are rows.
 func (s *Stats) Update(x Tensor) {
-	features := s.mean.value.Shape().Rank()
+	want, features := s.mean.value.Shape().Dimensions, s.mean.value.Shape().Rank()
+	if got := x.Shape().Dimensions; len(got) < features || !slices.Equal(got[len(got)-features:], want) {
+		failf("statistics of features %v cannot count %s", want, x.Shape())
+	}
 	in := []Tensor{x, s.count.value, s.mean.value, s.m2.value}
 	out := op(fmt.Sprintf("stats %d", features), in, func(_ *Ctx, in []Tensor) []Tensor {
 		x := graph.ConvertDType(in[0].Node(), dtypes.Float64)
@@ -63,13 +67,13 @@ func merge(x, count, mean, m2 *graph.Node) (_, _, _ *graph.Node) {
 // Norm is x, [..., features], with the statistics' mean taken off and divided by
 // their deviation. Before the first update it is x.
 func (s *Stats) Norm(c *Ctx, x *graph.Node) *graph.Node {
-	mean, deviation := s.moments(c)
+	mean, deviation := s.moments(c, x.Rank())
 	return s.bound(graph.Div(graph.Sub(x, mean), deviation))
 }
 
 // Scale is x divided by the statistics' deviation: rewards, whose sign matters.
 func (s *Stats) Scale(c *Ctx, x *graph.Node) *graph.Node {
-	_, deviation := s.moments(c)
+	_, deviation := s.moments(c, x.Rank())
 	return s.bound(graph.Div(x, deviation))
 }
 
@@ -80,13 +84,21 @@ func (s *Stats) bound(x *graph.Node) *graph.Node {
 	return x
 }
 
-func (s *Stats) moments(c *Ctx) (mean, deviation *graph.Node) {
+// moments are mean and deviation as they stand against a tensor of the rank.
+func (s *Stats) moments(c *Ctx, rank int) (mean, deviation *graph.Node) {
 	count, m2 := c.read(s.count), c.read(s.m2)
 	variance := graph.Div(m2, graph.MaxScalar(count, 1.0))
 	fresh := graph.LessThan(count, graph.OnesLike(count))
 	deviation = graph.Sqrt(graph.AddScalar(variance, 1e-8))
 	deviation = graph.Where(fresh, graph.OnesLike(deviation), deviation)
-	return graph.ConvertDType(c.read(s.mean), dtypes.Float32), graph.ConvertDType(deviation, dtypes.Float32)
+	fit := func(x *graph.Node) *graph.Node {
+		x = graph.ConvertDType(x, dtypes.Float32)
+		if x.Rank() > 0 {
+			x = graph.ExpandLeftToRank(x, rank)
+		}
+		return x
+	}
+	return fit(c.read(s.mean)), fit(deviation)
 }
 
 // Axis of statistics: they are whole, and travel with the weights.

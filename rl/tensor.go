@@ -2,6 +2,8 @@ package rl
 
 import (
 	"fmt"
+	"slices"
+	"unsafe"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
@@ -93,20 +95,41 @@ func (t Tensor) describe() string {
 // Read is a tensor's data in row-major order. The slice may be the tensor's own
 // memory: it is for reading only.
 func Read[T gotype.Supported](t Tensor) []T {
-	flat := t.host()
-	data, ok := flat.([]T)
-	if !ok {
-		failf("tensor holds %s, not %s", t.Shape().DType, dtypes.FromGenericsType[T]())
+	t.mustBeValue()
+	if want := dtypes.FromGenericsType[T](); t.Shape().DType != want {
+		failf("tensor holds %s, not %s", t.Shape().DType, want)
 	}
-	return data
+	data := bytesOf(t)
+	if len(data) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&data[0])), t.val.shape.Size())
+}
+
+// memory is a buffer whose bytes can be had without an allocation. This is on
+// the way of every check of every step.
+type memory interface{ Bytes() []byte }
+
+// bytesOf is a tensor's data; for reading only, like that of Read.
+func bytesOf(t Tensor) []byte {
+	if t.val != nil && t.val.buf != nil {
+		if m, ok := t.val.buf.(memory); ok {
+			return m.Bytes()
+		}
+	}
+	return dtypes.UnsafeByteSliceFromAny(t.host())
+}
+
+func (t Tensor) mustBeValue() {
+	if t.val == nil {
+		failf("%s has no data to read: only a value of the loop has", t.describe())
+	}
 }
 
 // host is the tensor's data as a Go slice of its dtype.
 func (t Tensor) host() any {
+	t.mustBeValue()
 	v := t.val
-	if v == nil {
-		failf("%s has no data to read: only a value of the loop has", t.describe())
-	}
 	if v.buf == nil {
 		return v.flat
 	}
@@ -122,27 +145,22 @@ func (t Tensor) host() any {
 
 // Floats is a tensor's data as float64, whatever its dtype; bool counts as 0 and 1.
 func Floats(t Tensor) []float64 {
-	switch x := t.host().(type) {
-	case []float32:
-		return convert(x)
-	case []float64:
-		return append([]float64(nil), x...)
-	case []int32:
-		return convert(x)
-	case []int64:
-		return convert(x)
-	case []uint8:
-		return convert(x)
-	case []uint32:
-		return convert(x)
-	case []bool:
-		out := make([]float64, len(x))
-		for i, b := range x {
-			if b {
-				out[i] = 1
-			}
-		}
-		return out
+	t.mustBeValue()
+	switch t.Shape().DType {
+	case dtypes.Float32:
+		return convert(Read[float32](t))
+	case dtypes.Float64:
+		return slices.Clone(Read[float64](t))
+	case dtypes.Int32:
+		return convert(Read[int32](t))
+	case dtypes.Int64:
+		return convert(Read[int64](t))
+	case dtypes.Uint8:
+		return convert(Read[uint8](t))
+	case dtypes.Uint32:
+		return convert(Read[uint32](t))
+	case dtypes.Bool:
+		return convert(dtypes.UnsafeByteSlice(Read[bool](t)))
 	}
 	failf("cannot read %s as numbers", t.Shape())
 	return nil
@@ -154,6 +172,22 @@ func convert[T int32 | int64 | uint8 | uint32 | float32](x []T) []float64 {
 		out[i] = float64(v)
 	}
 	return out
+}
+
+// total is the sum of a tensor's elements and their number.
+func total(t Tensor) (sum float64, n int) {
+	if t.Shape().DType == dtypes.Float32 { // the usual case, of large batches too
+		x := Read[float32](t)
+		for _, v := range x {
+			sum += float64(v)
+		}
+		return sum, len(x)
+	}
+	x := Floats(t)
+	for _, v := range x {
+		sum += v
+	}
+	return sum, len(x)
 }
 
 // SameMemory reports whether two values share their memory, which only an

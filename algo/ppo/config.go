@@ -65,7 +65,7 @@ var presets = []algo.Preset{
 	{Name: "default", Env: "Acrobot-v1", Doc: "CleanRL's recipe", Steps: 500_000},
 	{
 		Name: "default", Env: "Pendulum-v1", Doc: "a short horizon of value suits a short swing", Steps: 300_000,
-		Set: []string{"envs=8", "horizon=256", "epochs=10", "minibatches=8", "learning_rate=1e-3", "gamma=0.9", "entropy_coef=0"},
+		Set: []string{"envs=8", "horizon=256", "epochs=10", "minibatches=8", "learning_rate=1e-3", "gamma=0.9", "entropy_coef=0", "clip_value=false"},
 	},
 	{
 		Name: "default", Env: "Identity-v0", Doc: "solved in a second", Steps: 10_000,

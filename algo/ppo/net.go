@@ -71,11 +71,22 @@ func (n *Net) image() bool {
 	return ok && len(box.Dims) == 3
 }
 
-// forward is the policy, the value and the next memory. The policy and the value
-// have networks of their own, unless they are to share all but their last layer;
-// recurrent ones always do.
+// forward is the policy, the value and the next memory.
 func (n *Net) forward(c *rl.Ctx, sc *model.Scope, in ActIn) (pi nn.Dist, value, memory *Node) {
-	var p, v *Node
+	p, v, memory := n.trunk(c, sc, in)
+	out := nn.Dense(c, sc.At("policy").At("out"), p, n.head.Units(), .01)
+	return n.head.Dist(c, sc.At("policy"), out, in.Obs.Legal), n.value(c, sc, v), memory
+}
+
+// value is the last layer of the value function.
+func (n *Net) value(c *rl.Ctx, sc *model.Scope, x *Node) *Node {
+	return Squeeze(nn.Dense(c, sc.At("value").At("out"), x, 1, 1), -1)
+}
+
+// trunk is what the last layers of policy and value see. Both have networks of
+// their own, unless they are to share all but their last layer; recurrent ones
+// always do.
+func (n *Net) trunk(c *rl.Ctx, sc *model.Scope, in ActIn) (p, v, memory *Node) {
 	switch {
 	case n.cell != nil:
 		var first *Node
@@ -83,16 +94,12 @@ func (n *Net) forward(c *rl.Ctx, sc *model.Scope, in ActIn) (pi nn.Dist, value, 
 			first = in.Obs.First.Node()
 		}
 		p, memory = nn.Unroll(c, sc.At("memory"), n.cell, n.torso(c, sc.At("torso"), in.Obs), n.start(in), first)
-		v = p
+		return p, p, memory
 	case n.Shared:
 		p = n.torso(c, sc.At("torso"), in.Obs)
-		v = p
-	default:
-		p, v = n.torso(c, sc.At("policy"), in.Obs), n.torso(c, sc.At("value"), in.Obs)
+		return p, p, nil
 	}
-	out := nn.Dense(c, sc.At("policy").At("out"), p, n.head.Units(), .01)
-	value = Squeeze(nn.Dense(c, sc.At("value").At("out"), v, 1, 1), -1)
-	return n.head.Dist(c, sc.At("policy"), out, in.Obs.Legal), value, memory
+	return n.torso(c, sc.At("policy"), in.Obs), n.torso(c, sc.At("value"), in.Obs), nil
 }
 
 // start is the memory at the beginning of what is unrolled: of a sequence
@@ -137,8 +144,9 @@ func (n *Net) out(raw rl.Tree, pi nn.Dist, v, memory *Node) ActOut {
 }
 
 func (n *Net) valueGraph(c *rl.Ctx, in ActIn) rl.Tensor {
-	_, v, _ := n.forward(c, c.Scope(n.params), in)
-	return rl.Wrap(v)
+	sc := c.Scope(n.params)
+	_, v, _ := n.trunk(c, sc, in)
+	return rl.Wrap(n.value(c, sc, v))
 }
 
 // lossGraph is the clipped surrogate, the clipped value loss and the entropy

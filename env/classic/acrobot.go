@@ -85,5 +85,5 @@ func acrobotTidy(s *Node) *Node {
 	turns := Round(Mul(s, constant(s, 1/turn, 1/turn, 0, 0)))
 	s = Sub(s, MulScalar(turns, turn))
 	limit := constant(s, 4, 4, acrobotSpeed1, acrobotSpeed2)
-	return Clip(s, Neg(limit), limit)
+	return Min(Max(s, Neg(limit)), limit)
 }

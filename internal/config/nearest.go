@@ -10,7 +10,8 @@ import (
 // fewest edits away, upper and lower case alike, the first of several. It returns
 // false if none is close enough for the suggestion to help. Close is about an edit
 // in every four letters; or one of the two is a whole word of the other, as
-// "lambda" is of "gae_lambda" and "cartpole" of "CartPole-v1".
+// "lambda" is of "gae_lambda" and "cartpole" of "CartPole-v1"; or word is how the
+// candidate begins.
 func Nearest(word string, candidates []string) (string, bool) {
 	folded := strings.ToLower(word)
 	nearest, best := "", -1
@@ -30,7 +31,8 @@ const minWord = 3
 func near(a, b string, distance int) bool {
 	length := max(utf8.RuneCountInString(a), utf8.RuneCountInString(b))
 	few := distance <= 1+(length-1)/4 && distance < length // something must be left of the word
-	return few || hasWord(a, b) || hasWord(b, a)
+	begun := utf8.RuneCountInString(a) >= minWord && strings.HasPrefix(b, a)
+	return few || begun || hasWord(a, b) || hasWord(b, a)
 }
 
 // hasWord reports whether word stands in text between characters that are no

@@ -16,6 +16,7 @@ func TestNearest(t *testing.T) {
 		{"num_envs", "envs"},
 		{"hidden", "net.hidden"},
 		{"cartpole", "CartPole-v1"},
+		{"CartPol", "CartPole-v1"},
 		{"pong", "ALE/Pong-v5"},
 		{"lr", "lr"},
 		{"rl", "lr"},

@@ -1,12 +1,18 @@
 // Package device opens what computations run on, by the names users give.
+//
+// A process has one device of a name, and everything in it shares that: its
+// threads are as many as the machine's cores, and runs side by side must not
+// each bring their own.
 package device
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/gobackend"
 
+	"github.com/weft-rl/weft/engine"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -15,27 +21,50 @@ const Default = "cpu"
 
 // kinds are the devices, in the order they are listed.
 var kinds = []struct {
-	name, doc string
-	open      func() (compute.Backend, error)
+	name string
+	open func() (compute.Backend, error)
 }{
-	// One operation after another: at the sizes of reinforcement learning the
-	// backend's own parallelism costs more than it brings, and runs of several
-	// seeds use the other cores.
-	{"cpu", "the CPU, through GoMLX's Go backend", func() (compute.Backend, error) { return gobackend.New("ops_sequential") }},
+	{"cpu", func() (compute.Backend, error) { return engine.New("") }}, // Weft's own engine
+	// GoMLX's Go backend, for comparison; one operation after another, because at
+	// the sizes of reinforcement learning its own parallelism costs more than it
+	// brings.
+	{"go", func() (compute.Backend, error) { return gobackend.New("ops_sequential") }},
 }
 
-// Open makes the device of that name.
+var (
+	mu   sync.Mutex
+	open = map[string]*rl.Device{}
+)
+
+// Open is the device of that name.
 func Open(name string) (*rl.Device, error) {
+	mu.Lock()
+	defer mu.Unlock()
+	if d, ok := open[name]; ok {
+		return d, nil
+	}
 	for _, k := range kinds {
 		if k.name == name {
 			b, err := k.open()
 			if err != nil {
 				return nil, fmt.Errorf("device %s: %w", name, err)
 			}
-			return rl.NewDevice(b), nil
+			open[name] = rl.NewDevice(b)
+			return open[name], nil
 		}
 	}
 	return nil, fmt.Errorf("no device %q: take one of %v", name, Names())
+}
+
+// Close ends all devices and waits for their threads. Nothing that lives on them
+// may be used any more.
+func Close() {
+	mu.Lock()
+	defer mu.Unlock()
+	for name, d := range open {
+		d.Backend().Finalize()
+		delete(open, name)
+	}
 }
 
 // Names of the devices that can be opened.

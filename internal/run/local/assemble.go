@@ -1,7 +1,6 @@
 package local
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/weft-rl/weft/env"
@@ -14,12 +13,11 @@ type assembly struct {
 	scope   *rl.Scope
 	trainer rl.Trainer
 	exact   bool // every environment can save its state
-	env     string
 }
 
 // assemble constructs the job's algorithm on its environments.
 func assemble(j Job) (*assembly, error) {
-	a := &assembly{scope: rl.NewScope(j.Device, j.Seed), exact: true, env: j.Env.ID}
+	a := &assembly{scope: rl.NewScope(j.Device, j.Seed), exact: true}
 	var err error
 	a.trainer, err = j.Algorithm.New(a.scope, func(n int) (env.Batch, error) {
 		b, err := env.Open(a.scope, j.Env, n, j.EnvOptions)
@@ -42,11 +40,7 @@ func (a *assembly) loadWeights(f checkpoint.File) error {
 		return err
 	}
 	if err := a.scope.LoadWeights(st); err != nil {
-		return fmt.Errorf("the weights do not fit this network: %w", err)
+		return fmt.Errorf("%w: those weights are of another network than this run's", err)
 	}
 	return nil
 }
-
-// errNotExact is why a run of such an environment cannot be resumed.
-var errNotExact = errors.New("its environment cannot save its state, so the run cannot be resumed exactly; " +
-	"start a new one from its weights with --from")

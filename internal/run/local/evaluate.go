@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -110,6 +111,7 @@ func mean(x []float64) float64 {
 
 // EvaluateRun evaluates the policy of a run's newest checkpoint, or its best.
 func EvaluateRun(ctx context.Context, j Job, best, greedy bool, episodes int) (Evaluation, error) {
+	j = j.withDefaults()
 	f, step, err := load(j, best)
 	if err != nil {
 		return Evaluation{}, err
@@ -127,17 +129,21 @@ func EvaluateRun(ctx context.Context, j Job, best, greedy bool, episodes int) (E
 }
 
 func load(j Job, best bool) (checkpoint.File, int64, error) {
-	dir, err := checkpoint.Open(checkpoints(j.Dir), j.withDefaults().Keep)
+	dir, err := checkpoint.Open(checkpoints(j.Dir), j.Keep)
 	if err != nil {
 		return checkpoint.File{}, 0, err
 	}
 	if best {
 		f, _, step, err := dir.Best()
+		if errors.Is(err, checkpoint.ErrNone) {
+			err = fmt.Errorf("run %s has no best policy: none was evaluated yet", j.Dir)
+		}
 		return f, step, err
 	}
 	f, step, skipped, err := dir.Latest()
-	for _, s := range skipped {
-		j.withDefaults().Watch.Note(fmt.Sprintf("skipped: %v", s))
+	noteSkipped(j.Watch, skipped)
+	if errors.Is(err, checkpoint.ErrNone) {
+		err = fmt.Errorf("run %s has no checkpoint yet", j.Dir)
 	}
 	return f, step, err
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
-	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -22,9 +21,9 @@ type Job struct {
 	Seed       uint64
 	Steps      int64
 
-	Dir    string           // run folder; empty: nothing is kept
-	Resume bool             // go on from Dir's newest good checkpoint
-	From   *checkpoint.File // start from these weights
+	Dir    string // run folder; empty: nothing is kept
+	Resume bool   // go on from Dir's newest good checkpoint
+	From   string // run folder whose weights to start from
 
 	CheckpointEvery time.Duration // at most this much work is done again after a crash
 	CheckpointSteps int64         // and at most this many steps; 0: no bound
@@ -55,7 +54,7 @@ type Watcher interface {
 type Report struct {
 	Steps, Iter, Episodes int64
 	Seconds               float64
-	Return, Length        float64 // mean over the last episodes; NaN before the first
+	Return                float64 // mean over the last episodes; NaN before the first
 	Logs                  []rl.Logged
 }
 
@@ -63,7 +62,7 @@ type Report struct {
 type Result struct {
 	Steps, Iter, Episodes      int64
 	Seconds                    float64
-	StepsPerSecond             float64 // of this process's own work
+	StepsPerSecond             float64 // of this process's own work, if it did any
 	ReturnMean                 float64 // of the last episodes; NaN without any
 	WeightsSHA256, StateSHA256 string
 	Interrupted                bool

@@ -58,10 +58,10 @@ func state(s *rl.Scope, f checkpoint.File) (*rl.State, error) {
 	return st, nil
 }
 
-// capture is the whole state of a run, to be written or hashed.
-func capture(r *rl.Run) ([]checkpoint.Array, error) {
-	st := rl.NewState(r.Scope())
-	if err := rl.Catch(func() error { r.Save(st); return nil }); err != nil {
+// capture is what save puts, to be written or hashed.
+func capture(s *rl.Scope, save func(*rl.State)) (out []checkpoint.Array, err error) {
+	st := rl.NewState(s)
+	if err := rl.Catch(func() error { save(st); return nil }); err != nil {
 		return nil, err
 	}
 	return arrays(st)
@@ -69,9 +69,9 @@ func capture(r *rl.Run) ([]checkpoint.Array, error) {
 
 // weights are the parameters alone.
 func weights(s *rl.Scope) ([]checkpoint.Array, error) {
-	st := rl.NewState(s)
-	for _, p := range s.Params() {
-		p.Save(st.At(p.Name()))
-	}
-	return arrays(st)
+	return capture(s, func(st *rl.State) {
+		for _, p := range s.Params() {
+			p.Save(st.At(p.Name()))
+		}
+	})
 }

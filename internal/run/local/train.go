@@ -5,152 +5,81 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
-	"strconv"
-	"time"
+	"runtime"
 
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/rl"
 )
 
-func checkpoints(dir string) string { return filepath.Join(dir, "checkpoints") }
-
-// Train runs a job to its end, to an interruption through ctx, or to a failure.
-// Whatever ends it, the last good checkpoint stays.
-func Train(ctx context.Context, j Job) (Result, error) {
-	j = j.withDefaults()
-	a, err := assemble(j)
-	if err != nil {
-		return Result{}, err
-	}
-	s := &session{Job: j, assembly: a, ctx: ctx}
-	s.run = rl.NewRun(a.scope, j.Steps, s.cut)
-	if j.From != nil {
-		if err := a.loadWeights(*j.From); err != nil {
-			return Result{}, err
-		}
-	}
+// Train runs the job to its end, to an interruption through ctx, or to a
+// failure. Whatever ends it, the last good checkpoint stays.
+func (s *Session) Train(ctx context.Context) (Result, error) {
+	s.ctx = ctx
 	if err := s.open(); err != nil {
 		return Result{}, err
 	}
-	err = s.train()
+	defer runtime.KeepAlive(ballast())
+	err := s.train()
 	return s.result, errors.Join(err, s.close())
 }
 
-// session is a job under way.
-type session struct {
-	Job
-	*assembly
-	ctx  context.Context
-	run  *rl.Run
-	dir  *checkpoint.Dir
-	sink metrics.Sink
-
-	begun     time.Time
-	before    float64 // seconds that earlier processes worked
-	beganAt   int64   // steps that they did
-	evaluated int64   // steps at the last evaluation's cut
-	saved     int64   // steps of the newest checkpoint; -1 without one
-	savedAt   time.Time
-	stopped   bool // by ctx
-
-	result Result
-}
-
-// open prepares the run's folder, and loads its state where it is to go on.
-func (s *session) open() error {
-	s.saved = -1
-	if s.Dir == "" {
-		return nil
-	}
-	var err error
-	if s.dir, err = checkpoint.Open(checkpoints(s.Dir), s.Keep); err != nil {
-		return err
-	}
-	resume := int64(-1)
-	if s.Resume {
-		if err := s.load(); err != nil {
-			return err
-		}
-		resume = s.run.Steps()
-	}
-	jsonl, err := metrics.OpenJSONL(filepath.Join(s.Dir, "metrics.jsonl"), resume)
-	if err != nil {
-		return err
-	}
-	board, err := metrics.OpenTensorBoard(s.Dir, resume)
-	if err != nil {
-		return errors.Join(err, jsonl.Close())
-	}
-	s.sink = metrics.Multi(jsonl, board)
-	return nil
-}
-
-func (s *session) load() error {
-	if !s.exact {
-		return errNotExact
-	}
-	f, step, skipped, err := s.dir.Latest()
-	for _, x := range skipped {
-		s.Watch.Note(fmt.Sprintf("skipped: %v", x))
-	}
-	if errors.Is(err, checkpoint.ErrNone) {
-		s.Watch.Note("the run had not written a checkpoint yet: it starts again from the beginning")
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	st, err := state(s.scope, f)
-	if err != nil {
-		return err
-	}
-	if err := s.run.Load(st); err != nil {
-		return fmt.Errorf("checkpoint of step %d: %w", step, err)
-	}
-	s.saved, s.beganAt, s.evaluated = step, s.run.Steps(), s.run.Steps()
-	s.before, _ = strconv.ParseFloat(f.Meta["seconds"], 64)
-	return nil
-}
-
 // train enters the loop, and ends with the last checkpoint and evaluation.
-func (s *session) train() error {
+func (s *Session) train() error {
 	s.begun = s.Now()
 	s.savedAt = s.begun
-	s.Watch.Begin(s.run.Steps(), s.Steps)
-	err := rl.Train(s.trainer, s.run)
-	if err != nil {
+	s.Watch.Begin(s.run.Steps(), s.Job.Steps)
+	if !s.exact && s.dir != nil {
+		s.Watch.Note(s.Env.ID + " cannot save its state: the run's weights are kept, but it cannot be resumed")
+	}
+	if err := rl.Train(s.trainer, s.run); err != nil {
 		return s.explain(err)
 	}
-	s.finish()
+	if err := s.conclude(); err != nil {
+		return err
+	}
 	s.Watch.End()
-	if s.stopped || s.EvalEpisodes == 0 {
+	if s.stopped || !s.owesEvaluation() {
 		return nil
 	}
-	return s.evaluate()
+	return s.lastEvaluation()
+}
+
+// owesEvaluation reports whether the final policy is still to be evaluated.
+func (s *Session) owesEvaluation() bool { return s.EvalEpisodes > 0 && s.evaluated != s.run.Steps() }
+
+// lastEvaluation evaluates the final policy, and saves that it was done, so that
+// to resume the run does not do it again.
+func (s *Session) lastEvaluation() error {
+	if err := s.evaluate(); err != nil {
+		return err
+	}
+	s.result.Interrupted = s.owesEvaluation()
+	if s.dir == nil || s.result.Interrupted {
+		return nil
+	}
+	return s.save()
 }
 
 // explain adds to a failure what is left of the run.
-func (s *session) explain(err error) error {
-	if s.dir == nil {
+func (s *Session) explain(err error) error {
+	switch {
+	case s.dir == nil:
 		return err
-	}
-	if s.saved < 0 {
+	case s.saved < 0:
 		return fmt.Errorf("%w (before the first checkpoint)", err)
 	}
 	return fmt.Errorf("%w (the checkpoint of step %d is good)", err, s.saved)
 }
 
 // cut is every consistent point of the run.
-func (s *session) cut(c rl.Cut) error {
+func (s *Session) cut(c rl.Cut) error {
 	if c.Iter > 0 && len(c.Logs)+len(c.Episodes) > 0 {
 		if err := s.report(c); err != nil {
 			return err
 		}
 	}
-	if s.EvalEvery > 0 && !c.Last && c.Steps/s.EvalEvery != s.evaluated/s.EvalEvery {
-		s.evaluated = c.Steps
+	if s.EvalEvery > 0 && s.EvalEpisodes > 0 && !c.Last && c.Steps/s.EvalEvery != max(0, s.evaluated)/s.EvalEvery {
 		if err := s.evaluate(); err != nil {
 			return err
 		}
@@ -168,7 +97,7 @@ func (s *session) cut(c rl.Cut) error {
 }
 
 // due says whether the run is to be saved at a cut.
-func (s *session) due(c rl.Cut) bool {
+func (s *Session) due(c rl.Cut) bool {
 	if s.dir == nil || c.Steps == s.saved || c.Steps == 0 && !s.stopped {
 		return false
 	}
@@ -177,97 +106,83 @@ func (s *session) due(c rl.Cut) bool {
 		s.Now().Sub(s.savedAt) >= s.CheckpointEvery
 }
 
-func (s *session) save() error {
-	all, err := s.content()
-	if err != nil {
-		return err
-	}
-	f := checkpoint.File{Meta: s.meta(), Arrays: all}
-	if err := s.dir.Save(s.run.Steps(), f); err != nil {
-		return err
-	}
-	s.saved, s.savedAt = s.run.Steps(), s.Now()
-	return nil
-}
-
-// content is what a checkpoint holds: everything, or, of an environment that
-// cannot be saved, the weights.
-func (s *session) content() ([]checkpoint.Array, error) {
-	if s.exact {
-		return capture(s.run)
-	}
-	return weights(s.scope)
-}
-
-func (s *session) meta() map[string]string {
-	return map[string]string{
-		"algorithm": s.Algorithm.Name, "env": s.Env.ID, "seed": fmt.Sprint(s.Seed),
-		"steps": fmt.Sprint(s.run.Steps()), "iterations": fmt.Sprint(s.run.Iter()),
-		"seconds": strconv.FormatFloat(s.seconds(), 'g', -1, 64), "exact": fmt.Sprint(s.exact),
-	}
-}
-
 // seconds of work on the run, earlier processes' included.
-func (s *session) seconds() float64 { return s.before + s.Now().Sub(s.begun).Seconds() }
+func (s *Session) seconds() float64 { return s.before + s.Now().Sub(s.begun).Seconds() }
 
-func (s *session) speed() float64 {
-	return float64(s.run.Steps()-s.beganAt) / max(1e-9, s.Now().Sub(s.begun).Seconds())
+// speed is that of this process's own work; of a run that it found finished, the
+// whole run's.
+func (s *Session) speed() float64 {
+	steps, seconds := s.run.Steps()-s.beganAt, s.Now().Sub(s.begun).Seconds()
+	if steps == 0 {
+		steps, seconds = s.run.Steps(), s.before
+	}
+	return float64(steps) / max(1e-9, seconds)
+}
+
+// returns is the mean return of the last episodes, NaN without any.
+func (s *Session) returns() float64 {
+	if ret, _, n := s.scope.Episodes().Mean(); n > 0 {
+		return ret
+	}
+	return math.NaN()
 }
 
 // report tells the watcher and the files about an iteration.
-func (s *session) report(c rl.Cut) error {
-	ret, length, n := s.scope.Episodes().Mean()
-	if n == 0 {
-		ret, length = math.NaN(), math.NaN()
-	}
+func (s *Session) report(c rl.Cut) error {
 	s.Watch.Iteration(Report{
 		Steps: c.Steps, Iter: c.Iter, Episodes: s.scope.Episodes().Count(), Seconds: s.seconds(),
-		Return: ret, Length: length, Logs: c.Logs,
+		Return: s.returns(), Logs: c.Logs,
 	})
 	if s.sink == nil {
 		return nil
 	}
+	return s.sink.Write(s.row(c))
+}
+
+// row is an iteration as the files hold it.
+func (s *Session) row(c rl.Cut) metrics.Row {
 	row := metrics.Row{Step: c.Steps, Iter: c.Iter, Seconds: s.seconds()}
 	add := func(name string, x float64) { row.Values = append(row.Values, metrics.Value{Name: name, X: x}) }
 	for _, l := range c.Logs {
 		add(l.Name, l.X)
 	}
-	if len(c.Episodes) > 0 {
+	if n := float64(len(c.Episodes)); n > 0 {
 		sum, steps := 0.0, 0.0
 		for _, e := range c.Episodes {
 			sum, steps = sum+e.Return, steps+float64(e.Length)
 		}
-		add("episode/return", sum/float64(len(c.Episodes)))
-		add("episode/length", steps/float64(len(c.Episodes)))
+		add("episode/return", sum/n)
+		add("episode/length", steps/n)
 	}
-	if n > 0 {
-		add("episode/return_mean", ret)
+	if x := s.returns(); !math.IsNaN(x) {
+		add("episode/return_mean", x)
 	}
 	add("episode/count", float64(s.scope.Episodes().Count()))
 	add("run/steps_per_second", s.speed())
-	return s.sink.Write(row)
+	return row
 }
 
 // evaluate plays greedily, keeps the policy if it is the best so far, and tells.
-func (s *session) evaluate() error {
+// One that ctx interrupts is left for the resumed run.
+func (s *Session) evaluate() error {
 	e, err := Evaluate(s.ctx, s.scope, s.Job, s.trainer.Agent(), s.EvalEpisodes, true)
 	if errors.Is(err, context.Canceled) {
-		return nil // the next cut, or the end, says so
+		return nil
 	}
 	if err != nil {
-		return err
+		return s.explain(err)
 	}
 	e.Steps = s.run.Steps()
-	s.result.Evaluation = &e
+	s.evaluated, s.result.Evaluation = e.Steps, &e
 	s.Watch.Evaluated(e)
 	if s.dir == nil {
 		return nil
 	}
-	all, err := s.content()
+	f, err := s.content()
 	if err != nil {
 		return err
 	}
-	if err := s.dir.SaveBest(e.Mean, e.Steps, checkpoint.File{Meta: s.meta(), Arrays: all}); err != nil {
+	if err := s.dir.SaveBest(e.Mean, e.Steps, f); err != nil {
 		return err
 	}
 	return s.sink.Write(metrics.Row{Step: e.Steps, Iter: s.run.Iter(), Seconds: s.seconds(), Values: []metrics.Value{
@@ -275,28 +190,21 @@ func (s *session) evaluate() error {
 	}})
 }
 
-// finish fills in the result.
-func (s *session) finish() {
-	ret, _, n := s.scope.Episodes().Mean()
-	if n == 0 {
-		ret = math.NaN()
+// conclude fills in the result.
+func (s *Session) conclude() error {
+	w, err := weights(s.scope)
+	if err != nil {
+		return err
+	}
+	f, err := s.content()
+	if err != nil {
+		return err
 	}
 	s.result = Result{
 		Steps: s.run.Steps(), Iter: s.run.Iter(), Episodes: s.scope.Episodes().Count(),
-		Seconds: s.seconds(), StepsPerSecond: s.speed(), ReturnMean: ret,
+		Seconds: s.seconds(), StepsPerSecond: s.speed(), ReturnMean: s.returns(),
+		WeightsSHA256: checkpoint.WeightsSHA256(w), StateSHA256: checkpoint.StateSHA256(f.Arrays),
 		Interrupted: s.stopped, Evaluation: s.result.Evaluation, Agent: s.trainer.Agent(),
 	}
-	if w, err := weights(s.scope); err == nil {
-		s.result.WeightsSHA256 = checkpoint.WeightsSHA256(w)
-	}
-	if all, err := s.content(); err == nil {
-		s.result.StateSHA256 = checkpoint.StateSHA256(all)
-	}
-}
-
-func (s *session) close() error {
-	if s.sink == nil {
-		return nil
-	}
-	return s.sink.Close()
+	return nil
 }

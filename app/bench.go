@@ -1,0 +1,125 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-rl/weft/internal/bench"
+)
+
+// benchFlags are the flags of bench.
+type benchFlags struct {
+	bench.Options
+	match string
+	json  bool
+}
+
+func (c *command) bench() *cobra.Command {
+	f := &benchFlags{Options: bench.Options{Train: c.trainRecipe}}
+	cmd := &cobra.Command{
+		Use:   "bench [NAME]",
+		Short: "Measure Weft beside its peers",
+		Long: "Bench runs one of the project's benchmarks, with peers beside Weft where they are installed;\n" +
+			"without a NAME it lists the benchmarks. Contenders take turns; times are medians over the rounds.",
+		Example: "  weft bench\n  weft bench engine --quick\n  weft bench engine --match mlp --only weft,jax --count 9\n" +
+			"  weft bench ppo --python peers/bin/python",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.listBenchmarks(f.json)
+			}
+			return c.runBench(cmd.Context(), args[0], f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
+	flags.StringVar(&f.Python, "python", "python3", "the `interpreter` whose packages are the peers")
+	flags.IntVar(&f.Count, "count", 0, "`rounds` in which contenders take turns (default 5, with --quick 3)")
+	flags.BoolVar(&f.Quick, "quick", false, "smaller cases, shorter turns")
+	flags.StringVar(&f.match, "match", "", "only cases whose name matches a regular `expression`")
+	flags.StringSliceVar(&f.Only, "only", nil, "only these `contenders`, by name")
+	return cmd
+}
+
+func (c *command) listBenchmarks(asJSON bool) error {
+	t := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	for _, b := range bench.All {
+		if !asJSON {
+			fmt.Fprintf(t, "%s\t%s\n", b.Name, b.Doc)
+			continue
+		}
+		line := struct {
+			Name  string   `json:"name"`
+			Doc   string   `json:"doc"`
+			Cases []string `json:"cases"`
+		}{b.Name, b.Doc, b.IDs(false)}
+		if err := json.NewEncoder(c.out).Encode(line); err != nil {
+			return err
+		}
+	}
+	return t.Flush()
+}
+
+func (c *command) runBench(ctx context.Context, name string, f *benchFlags) error {
+	b, err := benchmark(name)
+	errs := []error{err}
+	if f.Count < 0 {
+		errs = append(errs, fmt.Errorf("--count: %d is no number of rounds", f.Count))
+	}
+	if f.match != "" {
+		f.Match, err = regexp.Compile(f.match)
+		errs = append(errs, err)
+	}
+	if err := errors.Join(append(errs, b.Check(f.Options))...); err != nil {
+		return err
+	}
+	report := bench.Table(c.out)
+	if f.json {
+		report = bench.Lines(c.out)
+	}
+	c.started = true
+	err = bench.Run(ctx, b, f.Options, report)
+	if errors.Is(err, context.Canceled) {
+		return exitStatus(exitInterrupted)
+	}
+	return err
+}
+
+func benchmark(name string) (bench.Benchmark, error) {
+	var names []string
+	for _, b := range bench.All {
+		if b.Name == name {
+			return b, nil
+		}
+		names = append(names, b.Name)
+	}
+	return bench.Benchmark{}, unknown("benchmark", name, names, "weft bench")
+}
+
+// trainRecipe is PPO as weft train has it, but for annealing, which an endless
+// run has none of.
+func (c *command) trainRecipe(ctx context.Context, r bench.Recipe, after func()) error {
+	a, err := c.set.algorithm("ppo")
+	if err != nil {
+		return err
+	}
+	e, err := c.set.environment("CartPole-v1")
+	if err != nil {
+		return err
+	}
+	_, err = Train(ctx, Job{
+		Algorithm: a, Env: e, Preset: "default", Steps: 1 << 50,
+		Set: []string{
+			fmt.Sprint("envs=", r.Envs), fmt.Sprint("horizon=", r.Horizon), fmt.Sprint("epochs=", r.Epochs),
+			fmt.Sprint("minibatches=", r.Minibatches), "anneal=constant",
+		},
+		Watch: func(Progress) { after() },
+	})
+	return err
+}

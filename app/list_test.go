@@ -1,0 +1,70 @@
+package app_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/weft-rl/weft"
+	"github.com/weft-rl/weft/internal/config"
+)
+
+// Help and list show every setting of an algorithm, with its default.
+func TestEverySettingIsShown(t *testing.T) {
+	for _, a := range weft.Builtin().Algorithms {
+		fields, err := config.Fields(a.Config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"train", a.Name, "--help"}, {"list", "algorithms", a.Name}} {
+			o := do(t, 0, args...)
+			for _, f := range fields {
+				row := ""
+				for line := range strings.Lines(o.out) {
+					if strings.HasPrefix(line, f.Key+" ") {
+						row = line
+					}
+				}
+				contains(t, row, f.Key, f.Default, strings.Fields(f.Doc)[0])
+			}
+		}
+	}
+}
+
+func TestHelpOfUnknown(t *testing.T) {
+	contains(t, do(t, 0, "train", "ppoo", "--help").out, "--steps", `did you mean "ppo"?`)
+	contains(t, do(t, 0, "train", "./mine", "--help").out, "weft list algorithms ./mine shows its settings")
+}
+
+func TestListJSON(t *testing.T) {
+	set := weft.Builtin()
+	envs := events(t, do(t, 0, "list", "envs", "--json").out)
+	if len(envs) != len(set.Environments) {
+		t.Fatalf("%d environments, want %d", len(envs), len(set.Environments))
+	}
+	for i, e := range envs {
+		spec, ok := e["spec"].(map[string]any)
+		if e["name"] != set.Environments[i].ID || !ok || spec["observation"] == "" || spec["action"] == "" {
+			t.Errorf("%v", e)
+		}
+	}
+	ppo := events(t, do(t, 0, "list", "algorithms", "--json").out)[0]
+	settings := ppo["settings"].([]any)
+	if first := settings[0].(map[string]any); first["key"] != "envs" || first["default"] != "4" || first["unit"] != "environments" {
+		t.Errorf("%v", first)
+	}
+	if first := ppo["presets"].([]any)[0].(map[string]any); first["name"] != "quick" || first["steps"] != 64_000. {
+		t.Errorf("%v", first)
+	}
+	if all := events(t, do(t, 0, "list", "policies", "--json").out); len(all) != 1 || all[0]["name"] != "plain" {
+		t.Errorf("%v", all)
+	}
+	if one := events(t, do(t, 0, "list", "envs", "Memory-v0", "--json").out); len(one) != 1 || one[0]["name"] != "Memory-v0" {
+		t.Errorf("%v", one)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{}, {"--help"}, {"help"}} {
+		contains(t, do(t, 0, args...).out, "train", "resume", "eval", "list", "weft train ppo")
+	}
+}

@@ -1,0 +1,5 @@
+// Package broken does not compile.
+package broken
+
+// Environment is of no type.
+var Environment = undefined

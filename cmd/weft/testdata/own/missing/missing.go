@@ -1,0 +1,5 @@
+// Package missing offers nothing.
+package missing
+
+// Environment is a type, which is not what is asked for.
+type Environment struct{}

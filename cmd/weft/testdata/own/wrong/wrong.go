@@ -1,0 +1,5 @@
+// Package wrong offers something else.
+package wrong
+
+// Environment is no environment.
+var Environment = "an environment"

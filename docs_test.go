@@ -1,0 +1,82 @@
+package weft_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/weft-rl/weft"
+	"github.com/weft-rl/weft/app"
+)
+
+// TestDocs runs the commands of README.md and docs/, in order and in one folder
+// for each page, so that they stay true. Training is cut short; what is tested
+// is that the commands work, not what they learn.
+func TestDocs(t *testing.T) {
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(pages, "README.md") {
+		t.Run(page, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join(root, page))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Chdir(t.TempDir())
+			for _, line := range commands(string(text)) {
+				runLine(t, line)
+			}
+		})
+	}
+}
+
+var shell = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
+
+// commands are the lines of a page's shell blocks that call weft.
+func commands(page string) (out []string) {
+	for _, block := range shell.FindAllStringSubmatch(page, -1) {
+		for line := range strings.Lines(block[1]) {
+			line = strings.TrimSpace(line)
+			line = strings.Replace(line, "go run ./cmd/weft ", "weft ", 1)
+			if rest, ok := strings.CutPrefix(line, "weft "); ok {
+				out = append(out, rest)
+			}
+		}
+	}
+	return out
+}
+
+func runLine(t *testing.T, line string) {
+	t.Helper()
+	var args []string
+	for _, a := range strings.Fields(line) {
+		args = append(args, strings.Trim(a, `"`))
+	}
+	if args[0] == "train" {
+		args = append(args, "--steps", "2048", "--eval-episodes", "2")
+	}
+	var out, problems bytes.Buffer
+	if code := app.Run(context.Background(), weft.Builtin(), args, &out, &problems); code != 0 {
+		t.Errorf("weft %s: exit code %d\n%s%s", line, code, out.String(), problems.String())
+	}
+}
+
+// TestCommands: the pages have commands, or TestDocs would test nothing.
+func TestCommands(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := commands(string(text)); len(got) < 5 {
+		t.Errorf("only %d commands were found in README.md: %q", len(got), got)
+	}
+}

@@ -1,0 +1,48 @@
+// Package kernel holds the numeric kernels of the CPU engine: float32 vector loops, reductions, matrix products and
+// convolutions in AVX-512 and AVX2 assembly, each with a pure-Go twin. The level is chosen once, at start, by what the
+// processor has; [Use] overrides it. Other architectures, and builds with the tag noasm, run the twins.
+//
+// # Bit rules
+//
+// Every level gives the same bits, results do not depend on how a caller splits the work, and a row's result does
+// not depend on the rows beside it. NaN is one value: its sign and payload are not promised. The rules:
+//
+//   - Elementwise: each operation rounds on its own. A product followed by a sum is never contracted.
+//   - Matrix product: each element of C is one chain of fused multiply-adds over k, increasing, from +0 or from what
+//     C held. Tiles and cache blocks change the order in which chains advance, never a chain.
+//   - Bias, activation and derivative of a product are the separate elementwise kernels applied to its result.
+//   - Reduction of n contiguous elements: blocks of [ReduceBlock]; within one, lane j of 16 joins elements j, j+16,
+//     ... from the identity, and the lanes are joined 8 apart, then 4, 2, 1; blocks are joined by a pairwise tree:
+//     neighbours, then neighbours of those, and so on, one without a neighbour waiting.
+//   - Reduction over the rows of a matrix: blocks of [ColumnBlock] rows, in order from the identity; blocks are joined
+//     by a pairwise tree.
+//   - Max and Min, elementwise and reduced: a NaN wins, and -0 is below +0.
+//   - Elementary functions: a fixed sequence of correctly rounded primitives, shared by all levels. Each is written
+//     once, in package gen, which makes the assembly and the Go of it.
+//   - [Conv2D] and [Adam] say their own order.
+//
+// # Error bounds
+//
+// The worst errors found, in units of the last place of the true result, denormal results included; "all" is over
+// all 2**32 inputs, "1/5" over one in five of them and neighbourhoods of the hard places (go test -run Ulps -every 5
+// repeats it). Infinities, NaN, signed zeros and denormals are as the mathematics has them.
+//
+//	function  error   inputs      function  error   inputs
+//	sqrt      0.5     exact       tanh      1.88    all
+//	rsqrt     1.50    1/5         logistic  1.68    1/5
+//	exp       1.02    all         erf       1.06    1/5
+//	expm1     1.44    all         sin, cos  0.51    1/31
+//	log       0.81    1/5         pow       0.51    400,000 pairs
+//	log1p     0.51    1/31
+//
+// Arguments of sin and cos beyond 2**30 are reduced exactly, one at a time.
+//
+// # Safety
+//
+// Functions work on as many elements as all their slices have, allocate nothing and never touch memory outside the
+// slices; those that take sizes either return an error or do nothing where the sizes do not fit. A destination may be
+// the same slice as a source of an elementwise operation; other overlaps are not allowed. All functions but [Use] may
+// run at the same time on different memory.
+package kernel
+
+//go:generate go run ./gen .

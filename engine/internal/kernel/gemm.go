@@ -1,0 +1,264 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+)
+
+// Gemm32 is one matrix product C = op(A)*op(B), with an optional epilogue: C = grad(act(op(A)*op(B) + bias), Y).
+//
+// op(A) is M x K and op(B) is K x N. A is stored in rows of LDA elements, as M x K or, with TransA, as K x M; B in
+// rows of LDB as K x N or, with TransB, N x K; C in rows of LDC. With Acc every chain starts from what C holds.
+// A value may be kept and run again; it is not changed by Run.
+type Gemm32 struct {
+	M, N, K int
+	A       []float32
+	LDA     int
+	TransA  bool
+	B       []float32
+	LDB     int
+	TransB  bool
+	C       []float32
+	LDC     int
+	Acc     bool
+	Packed  []float32 // op(B) by PackB32, used instead of B when set
+	Bias    []float32 // one value per column, added after the product when set
+	Act     UnaryOp   // applied after the bias; Identity for none
+	Grad    GradOp    // applied last, with Y; NoGrad for none
+	Y       []float32 // M x N in rows of LDY: the outputs of the activation that Grad goes back through
+	LDY     int
+}
+
+// Check says whether the slices hold the matrices they are said to.
+func (g *Gemm32) Check() error {
+	if g.M < 0 || g.N < 0 || g.K < 0 {
+		return fmt.Errorf("product %dx%dx%d: negative size", g.M, g.K, g.N)
+	}
+	if g.M == 0 || g.N == 0 {
+		return nil
+	}
+	if err := checkMatrix("C", len(g.C), g.M, g.N, g.LDC, false); err != nil {
+		return err
+	}
+	if g.Bias != nil && len(g.Bias) < g.N {
+		return fmt.Errorf("bias has %d values for %d columns", len(g.Bias), g.N)
+	}
+	if g.Grad != NoGrad {
+		if err := checkMatrix("Y", len(g.Y), g.M, g.N, g.LDY, false); err != nil {
+			return err
+		}
+	}
+	if g.K == 0 {
+		return nil
+	}
+	if err := checkMatrix("A", len(g.A), g.M, g.K, g.LDA, g.TransA); err != nil {
+		return err
+	}
+	if g.Packed != nil {
+		if len(g.Packed) < PackedSize(g.K, g.N) {
+			return fmt.Errorf("packed B has %d values, needs %d", len(g.Packed), PackedSize(g.K, g.N))
+		}
+		return nil
+	}
+	return checkMatrix("B", len(g.B), g.K, g.N, g.LDB, g.TransB)
+}
+
+func checkMatrix(name string, have, rows, cols, ld int, trans bool) error {
+	if trans {
+		rows, cols = cols, rows
+	}
+	if need := (rows-1)*ld + cols; ld < cols || have < need {
+		return fmt.Errorf("matrix %s of %dx%d in rows of %d needs %d values, has %d", name, rows, cols, ld, need, have)
+	}
+	return nil
+}
+
+// Run computes the whole product. scratch holds at least Scratch values; its contents do not matter.
+func (g *Gemm32) Run(scratch []float32) error { return g.RunRange(0, g.M, 0, g.N, scratch) }
+
+// RunRange computes rows [r0,r1) and columns [c0,c1) of C, epilogue included: any split of C into ranges gives the
+// same bits as Run. c0 is a multiple of PanelWidth where Packed is set. Ranges running at the same time need
+// scratch of their own.
+func (g *Gemm32) RunRange(r0, r1, c0, c1 int, scratch []float32) error {
+	if err := g.Check(); err != nil {
+		return err
+	}
+	if r0 < 0 || r1 > g.M || c0 < 0 || c1 > g.N || g.Packed != nil && c0%PanelWidth != 0 {
+		return fmt.Errorf("range rows %d:%d, columns %d:%d does not fit a %dx%d product", r0, r1, c0, c1, g.M, g.N)
+	}
+	if need := g.Scratch(); len(scratch) < need {
+		return fmt.Errorf("scratch has %d values, needs %d", len(scratch), need)
+	}
+	if r0 >= r1 || c0 >= c1 {
+		return nil
+	}
+	g.run(r0, r1, c0, c1, scratch)
+	return nil
+}
+
+// PanelWidth is how many columns a panel of packed B holds.
+const PanelWidth = 16
+
+// PackedSize is how many values PackB32 writes for a K x N operand.
+func PackedSize(k, n int) int { return (n + PanelWidth - 1) / PanelWidth * PanelWidth * k }
+
+// PackB32 lays op(B), K x N, out in panels of PanelWidth columns, the last filled up with zeros: a weight matrix
+// used by many products is packed once. dst holds PackedSize(k, n) values.
+func PackB32(dst, b []float32, ldb, k, n int, trans bool) error {
+	if k <= 0 || n <= 0 {
+		return nil
+	}
+	if err := checkMatrix("B", len(b), k, n, ldb, trans); err != nil {
+		return err
+	}
+	if len(dst) < PackedSize(k, n) {
+		return fmt.Errorf("packed B has room for %d values, needs %d", len(dst), PackedSize(k, n))
+	}
+	for j := 0; j < n; j += PanelWidth {
+		cols := min(PanelWidth, n-j)
+		if trans {
+			packTrans(dst[j*k:], b[j*ldb:], ldb, k, cols)
+		} else {
+			packPanel(dst[j*k:], b[j:], ldb, k, cols)
+		}
+	}
+	return nil
+}
+
+// packPanel copies up to PanelWidth columns of k rows.
+func packPanel(dst, b []float32, ldb, k, cols int) {
+	for i := range k {
+		d := dst[i*PanelWidth : (i+1)*PanelWidth]
+		s := b[i*ldb : i*ldb+cols]
+		if cols == PanelWidth {
+			*(*[PanelWidth]float32)(d) = *(*[PanelWidth]float32)(s)
+			continue
+		}
+		clear(d[copy(d, s):])
+	}
+}
+
+// packTrans copies up to PanelWidth rows of B^T as columns.
+func packTrans(dst, b []float32, ldb, k, cols int) {
+	Transpose32(dst, PanelWidth, b, ldb, cols, k)
+	for i := 0; cols < PanelWidth && i < k; i++ {
+		clear(dst[i*PanelWidth+cols : (i+1)*PanelWidth])
+	}
+}
+
+// epilogue adds the bias, applies the activation and goes back through another, on a finished block of C. Rows that
+// follow one another without a gap are done in one go.
+func (g *Gemm32) epilogue(r0, r1, c0, c1 int, scratch []float32) {
+	if g.Bias == nil && g.Act == Identity && g.Grad == NoGrad {
+		return
+	}
+	n := c1 - c0
+	rows := 1
+	if n == g.LDC && (g.Grad == NoGrad || n == g.LDY) {
+		rows = r1 - r0
+	}
+	for i := r0; i < r1; i += rows {
+		c := g.C[i*g.LDC+c0 : (i+rows-1)*g.LDC+c1]
+		switch f := cur.addAct[g.Act]; {
+		case g.Bias == nil:
+			g.activate(c)
+		case f != nil:
+			eachRow(f, c, c, g.Bias[c0:c1], rows, n, scratch)
+		default:
+			Row32(Add, c, c, g.Bias[c0:c1], rows, n, scratch)
+			g.activate(c)
+		}
+		if g.Grad != NoGrad {
+			g.Grad.apply(c, c, g.Y[i*g.LDY+c0:(i+rows-1)*g.LDY+c1])
+		}
+	}
+}
+
+func (g *Gemm32) activate(c []float32) {
+	if g.Act != Identity {
+		Unary32(g.Act, c, c)
+	}
+}
+
+// at reads op(A) and op(B), for the twin.
+func (g *Gemm32) at(i, k int) float32 {
+	if g.TransA {
+		return g.A[k*g.LDA+i]
+	}
+	return g.A[i*g.LDA+k]
+}
+
+func (g *Gemm32) bt(k, j int) float32 {
+	switch {
+	case g.Packed != nil:
+		p := j / PanelWidth * PanelWidth
+		return g.Packed[p*g.K+k*PanelWidth+j-p]
+	case g.TransB:
+		return g.B[j*g.LDB+k]
+	}
+	return g.B[k*g.LDB+j]
+}
+
+// runGo is the twin. It goes along rows of C, so that the chains of a row advance side by side.
+func (g *Gemm32) runGo(r0, r1, c0, c1 int, scratch []float32) {
+	for i := r0; i < r1; i++ {
+		row := g.C[i*g.LDC+c0 : i*g.LDC+c1]
+		if !g.Acc {
+			clear(row)
+		}
+		for k := range g.K {
+			a := g.at(i, k)
+			if g.Packed != nil || g.TransB {
+				for j := range row {
+					row[j] = fma32(a, g.bt(k, c0+j), row[j])
+				}
+				continue
+			}
+			for j, b := range g.B[k*g.LDB+c0 : k*g.LDB+c1] {
+				row[j] = fma32(a, b, row[j])
+			}
+		}
+	}
+	g.epilogue(r0, r1, c0, c1, scratch)
+}
+
+// Gemm64 writes op(A)*op(B) to C, or adds it with acc; operands are laid out as in Gemm32. Every element is one
+// chain of fused multiply-adds, as there.
+func Gemm64(m, n, k int, a []float64, lda int, transA bool, b []float64, ldb int, transB bool, c []float64, ldc int, acc bool) error {
+	if m <= 0 || n <= 0 {
+		return nil
+	}
+	if err := checkMatrix("C", len(c), m, n, ldc, false); err != nil {
+		return err
+	}
+	if k > 0 {
+		if err := checkMatrix("A", len(a), m, k, lda, transA); err != nil {
+			return err
+		}
+		if err := checkMatrix("B", len(b), k, n, ldb, transB); err != nil {
+			return err
+		}
+	}
+	ai, ak := lda, 1
+	if transA {
+		ai, ak = 1, lda
+	}
+	bk, bj := ldb, 1
+	if transB {
+		bk, bj = 1, ldb
+	}
+	for i := range m {
+		row := c[i*ldc : i*ldc+n]
+		if !acc {
+			clear(row)
+		}
+		// Column by column within a row of B, so that independent chains overlap.
+		for p := range k {
+			x := a[i*ai+p*ak]
+			for j := range row {
+				row[j] = math.FMA(x, b[p*bk+j*bj], row[j])
+			}
+		}
+	}
+	return nil
+}

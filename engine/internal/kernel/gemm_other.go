@@ -1,0 +1,8 @@
+//go:build !amd64 || noasm
+
+package kernel
+
+// Scratch is how many float32 of scratch Run and RunRange need.
+func (g *Gemm32) Scratch() int { return RowScratch }
+
+func (g *Gemm32) run(r0, r1, c0, c1 int, scratch []float32) { g.runGo(r0, r1, c0, c1, scratch) }

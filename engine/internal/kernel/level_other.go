@@ -1,0 +1,7 @@
+//go:build !amd64 || noasm
+
+package kernel
+
+func numAsm() int { return 0 }
+
+func fillAsm([]table) {}

@@ -1,0 +1,97 @@
+// Package record is the compute.Builder that GoMLX builds into: it records what it is told as an ir.Module and hands
+// that to a compile function, which may run it on this machine or write it out for another.
+//
+// GoMLX hangs every closure off the main function, wherever it is written. The recorder therefore does not ask who a
+// closure's parent is. A value of another function that is still being built is captured; the node that runs the
+// closure (While, If, Sort) passes it, and if that node is itself in a closure that does not own the value, captures
+// it there as well. So control flow nests to any depth. A value of a function that has already returned, such as a
+// scalar GoMLX cached while it built a loop body, is recorded once more where it is used, which is possible as long as
+// it does not depend on that function's parameters.
+package record
+
+import (
+	"fmt"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/notimplemented"
+	"github.com/gomlx/compute/shapes"
+
+	"github.com/weft-rl/weft/engine/ir"
+)
+
+// Compile turns a finished module into something that runs.
+type Compile func(*ir.Module) (compute.Executable, error)
+
+// Builder records one computation.
+type Builder struct {
+	notimplemented.Builder
+	compile  Compile
+	module   *ir.Module
+	main     *Function
+	named    map[string]*Function
+	compiled bool
+}
+
+var _ compute.Builder = (*Builder)(nil)
+
+// New returns an empty builder; its Compile method calls compile.
+func New(name string, compile Compile) *Builder {
+	b := &Builder{compile: compile, module: &ir.Module{Name: name}, named: map[string]*Function{}}
+	b.main = b.newFunction(compute.MainName, nil)
+	b.module.Main = b.main.fn
+	return b
+}
+
+func (b *Builder) newFunction(name string, parent *Function) *Function {
+	f := &Function{b: b, parent: parent, fn: &ir.Func{Name: name}, imported: map[*ir.Value]*ir.Value{}}
+	f.ErrFn = func(op compute.OpType) error { return fmt.Errorf("%s: %w", op, compute.ErrNotImplemented) }
+	return f
+}
+
+// Name implements compute.Builder.
+func (b *Builder) Name() string { return b.module.Name }
+
+// Main implements compute.Builder.
+func (b *Builder) Main() compute.Function { return b.main }
+
+// NewFunction implements compute.Builder.
+func (b *Builder) NewFunction(name string) (compute.Function, error) {
+	if name == "" || name == compute.MainName || b.named[name] != nil {
+		return nil, fmt.Errorf("function name %q is empty or taken", name)
+	}
+	f := b.newFunction(name, nil)
+	b.named[name] = f
+	b.module.Funcs = append(b.module.Funcs, f.fn)
+	return f, nil
+}
+
+// OpShape implements compute.Builder.
+func (b *Builder) OpShape(op compute.Value) (shapes.Shape, error) { return b.main.Shape(op) }
+
+// DeviceAssignment accepts the one device there is.
+func (b *Builder) DeviceAssignment(devices ...compute.DeviceNum) error {
+	if len(devices) != 1 || devices[0] != 0 {
+		return fmt.Errorf("device assignment %v: there is one device, number 0: %w", devices, compute.ErrNotImplemented)
+	}
+	return nil
+}
+
+// Compile implements compute.Builder.
+func (b *Builder) Compile() (compute.Executable, error) {
+	if b.compiled {
+		return nil, fmt.Errorf("computation %q was compiled before", b.Name())
+	}
+	if !b.main.returned {
+		return nil, fmt.Errorf("computation %q: main has no Return", b.Name())
+	}
+	if len(b.main.sources) > 0 {
+		v := b.main.sources[0]
+		return nil, fmt.Errorf("computation %q: main uses the result of a %s of a closure, out of its scope", b.Name(),
+			v.Node.Op)
+	}
+	b.compiled = true
+	return b.compile(b.module)
+}
+
+// Module returns what has been recorded.
+func (b *Builder) Module() *ir.Module { return b.module }

@@ -1,0 +1,229 @@
+package engine
+
+import (
+	"unsafe"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+
+	"github.com/weft-rl/weft/engine/internal/kernel"
+	"github.com/weft-rl/weft/engine/ir"
+)
+
+// A region with a head or reductions at its tail runs tile by tile: the head's rows of a tile, the
+// region's blocks, then the reductions, which take the tile's elements while they are in the cache. Partial results
+// are joined at the end in the order that the reduction by itself has, so the bits are the same.
+
+// maxTile bounds a tile, in elements, to what the second-level cache holds several of.
+const maxTile = 1 << 14
+
+// tailUnit returns how many elements a reduction takes at a time when it is the tail of a region, or 0 if it cannot
+// be: the blocks of its own order must not be cut.
+func tailUnit(n *ir.Node) int {
+	kind, reduces := reduceKinds[n.Op]
+	if _, ok := reduceKernels[kind]; !reduces || !ok || n.Inputs[0].DType() != dtypes.Float32 || n.Inputs[0].Size() == 0 {
+		return 0
+	}
+	switch r := reductionOf(n); {
+	case r.walk != nil || r.inner > 1 && r.outer > 1:
+		return 0
+	case r.inner > 1:
+		return kernel.ColumnBlock * r.inner
+	case r.outer == 1 || r.length > kernel.ReduceBlock:
+		if r.outer > 1 {
+			return 0
+		}
+		return kernel.ReduceBlock
+	default:
+		return r.length
+	}
+}
+
+func lcm(a, b int) int {
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	return a / x * b
+}
+
+// tileOf returns the least tile of a cluster, 0 if its parts do not go together.
+func tileOf(c *cluster) int {
+	tile := 1
+	if c.head != nil {
+		tile = headWidth(c.head)
+	}
+	for _, n := range c.tails {
+		if tile = lcm(tile, tailUnit(n)); tile > maxTile {
+			return 0
+		}
+	}
+	return tile
+}
+
+// tail is a reduction of a region's elements.
+type tail struct {
+	reduction
+	op      kernel.ReduceOp
+	src     operand
+	out     ref
+	partial ref
+	parts   int // values of partial results
+}
+
+// tailParts returns how many partial results a reduction has.
+func tailParts(r reduction) int {
+	switch {
+	case r.inner > 1:
+		return kernel.ColumnScratch(r.length, r.inner)
+	case r.outer == 1:
+		return kernel.Blocks(r.length)
+	}
+	return 0
+}
+
+func tailScratch(tails []*ir.Node) (bytes int) {
+	for _, n := range tails {
+		bytes += (tailParts(reductionOf(n))*4 + alignment - 1) &^ (alignment - 1)
+	}
+	return bytes
+}
+
+// tails makes the reductions of the region; their partial results lie from scratch on.
+func (b *regionBuilder) tails(scratch ref) (tails []tail) {
+	for _, n := range b.c.tails {
+		t := tail{reduction: reductionOf(n), op: reduceKernels[reduceKinds[n.Op]], out: b.at(n.Outputs[0]),
+			src: b.r.operands[b.operand[n.Inputs[0]]], partial: scratch}
+		t.parts = tailParts(t.reduction)
+		scratch.off += (t.parts*4 + alignment - 1) &^ (alignment - 1)
+		tails = append(tails, t)
+	}
+	return tails
+}
+
+// take reduces the n elements from start on.
+func (t *tail) take(fr *frame, scratch unsafe.Pointer, start, n int) {
+	var p unsafe.Pointer
+	if t.src.temp {
+		p = unsafe.Add(scratch, t.src.off)
+	} else {
+		p = unsafe.Add(fr.at(t.src.ref), start*4)
+	}
+	x := unsafe.Slice((*float32)(p), n)
+	switch {
+	case t.inner > 1:
+		b := start / (kernel.ColumnBlock * t.inner)
+		rows := n / t.inner
+		kernel.ReduceColBlocks32(t.op, view[float32](fr, t.partial, t.parts)[b*t.inner:], x, rows, t.inner, 0,
+			kernel.ColumnBlocks(rows))
+	case t.outer == 1:
+		kernel.ReduceBlocks32(t.op, view[float32](fr, t.partial, t.parts)[start/kernel.ReduceBlock:], x, 0, kernel.Blocks(n))
+	default:
+		row := start / t.length
+		kernel.ReduceRows32(t.op, view[float32](fr, t.out, t.outer)[row:], x, n/t.length, t.length)
+	}
+}
+
+// finish joins the partial results.
+func (t *tail) finish(fr *frame) {
+	switch {
+	case t.inner > 1:
+		kernel.TreeCols32(t.op, view[float32](fr, t.out, t.inner), view[float32](fr, t.partial, t.parts), t.parts/t.inner, t.inner)
+	case t.outer == 1:
+		view[float32](fr, t.out, 1)[0] = kernel.Tree32(t.op, view[float32](fr, t.partial, t.parts))
+	}
+}
+
+// headRows is about how many rows of a product are made before its region runs on them: as many as the kernel
+// finishes at a time anyhow.
+const headRows = 96
+
+// head makes the rows that a region finishes.
+type head struct {
+	width  int // of a row
+	before func(fr *frame)
+	rows   job // rows lo to hi
+	cost   int // rough nanoseconds per thousand elements
+}
+
+func headWidth(n *ir.Node) int {
+	if n.Op == compute.OpTypeConvGeneral {
+		return convOf(n).features
+	}
+	return gemmOf(n).n
+}
+
+// headDepth is how many multiply-adds an element of a head takes.
+func headDepth(n *ir.Node) int {
+	if n.Op == compute.OpTypeConvGeneral {
+		return convOf(n).patch
+	}
+	return gemmOf(n).k
+}
+
+// headCost is roughly how many nanoseconds a head takes.
+func headCost(n *ir.Node) int { return 2 * headDepth(n) * n.Outputs[0].Size() / flopsPerNano }
+
+// headScratch returns how much of the arena a head needs.
+func headScratch(n *ir.Node) int {
+	if n.Op == compute.OpTypeConvGeneral {
+		return 0
+	}
+	return (dotScratch(n) + alignment - 1) &^ (alignment - 1)
+}
+
+// head lowers the head of the region; used bytes of each worker's scratch are the region's.
+func (l *lowering) head(n *ir.Node, used int) (head, error) {
+	if n.Op == compute.OpTypeConvGeneral {
+		c := convOf(n)
+		rows, err := c.rows(l, n, used)
+		return head{c.features, func(*frame) {}, rows, 2 * c.patch * 1000 / flopsPerNano}, err
+	}
+	g := gemmOf(n)
+	p := g.float32s(l, n)
+	p.scratchOff = used
+	l.prog.scratch = max(l.prog.scratch, used+p.scratch*4)
+	return head{g.n, p.before, p.rows, 2 * g.k * 1000 / flopsPerNano}, nil
+}
+
+// tiles makes the step of a region that has a head or tails.
+func (b *regionBuilder) tiles() (func(fr *frame), error) {
+	r, scratch := b.r, b.scratchRef()
+	h := head{width: 1, before: func(*frame) {}, rows: func(*frame, int, int, int) {}}
+	if n := b.c.head; n != nil {
+		var err error
+		if h, err = b.lowering.head(n, b.used); err != nil {
+			return nil, err
+		}
+		scratch.off += headScratch(n)
+	}
+	grain := max(1, parallelCost*1000/max((h.cost+r.cost)*r.tile, 1))
+	tails := b.tails(scratch)
+	perTile := r.tile / r.block
+	if r.parts > 0 {
+		perTile = r.tile / r.cols * r.parts
+	}
+	blocks := r.blocks()
+	work := job(func(fr *frame, lo, hi, worker int) {
+		var base [maxOperands]unsafe.Pointer
+		mine := fr.scratch[worker]
+		r.begin(fr, &base, mine)
+		for i := lo; i < hi; i++ {
+			start := i * r.tile
+			n := min(r.tile, r.size-start)
+			h.rows(fr, start/h.width, (start+n)/h.width, worker)
+			r.do(fr, &base, mine, i*perTile, min((i+1)*perTile, blocks), start)
+			for j := range tails {
+				tails[j].take(fr, mine, start, n)
+			}
+		}
+	})
+	count := (r.size + r.tile - 1) / r.tile
+	return func(fr *frame) {
+		h.before(fr)
+		fr.workers.run(fr, work, count, grain)
+		for j := range tails {
+			tails[j].finish(fr)
+		}
+	}, nil
+}

@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// job is a piece of work that can be cut anywhere between 0 and its size: it does [lo, hi) with the scratch memory of
+// the given worker. What it computes must not depend on where it is cut or on who does it.
+type job func(fr *frame, lo, hi, worker int)
+
+// workers is the fixed pool of goroutines that help with large jobs. One execution uses it at a time; others that run
+// meanwhile do their work alone, which is what they would want on a busy machine anyhow.
+//
+// The owner of a job works too, and waits only for chunks that somebody has begun: a helper that wakes late finds
+// nothing left and costs nothing.
+type workers struct {
+	threads int
+	busy    sync.Mutex
+	started bool
+	helpers []*helper
+	wg      sync.WaitGroup
+	stopped atomic.Bool
+
+	// state is the number of the job (upper half) and its chunks not yet begun (lower half), in one word so that
+	// nobody can begin a chunk of a job that is over.
+	state       atomic.Uint64
+	fn          job // these four belong to whoever has begun a chunk
+	fr          *frame
+	size, chunk int
+
+	pending  atomic.Int32  // chunks not yet done
+	waiting  atomic.Bool   // the owner has stopped spinning
+	finished chan struct{} // wakes the owner
+}
+
+type helper struct {
+	id     int
+	parked atomic.Bool
+	wake   chan struct{}
+}
+
+// patience is how long a goroutine looks for news before it sleeps. The steps of a program follow each other within
+// microseconds, the programs of a training step within some tens of them, while waking a sleeping thread takes fifty or
+// more on a virtual machine: longer than most steps.
+const patience = 200 * time.Microsecond
+
+// courtesy is how often a goroutine that looks lets others run. Oftener costs more than it is worth: a goroutine that
+// yields is put at the end of a queue that all processors share.
+const courtesy = 50 * time.Microsecond
+
+// look calls ready until it is true or patience is at an end, and says which.
+func look(ready func() bool) bool {
+	var begun, yielded time.Time
+	for i := 1; ; i++ {
+		if ready() {
+			return true
+		}
+		if i%64 != 0 {
+			continue
+		}
+		now := time.Now()
+		switch {
+		case begun.IsZero():
+			begun, yielded = now, now
+		case now.Sub(begun) > patience:
+			return false
+		case now.Sub(yielded) > courtesy:
+			runtime.Gosched()
+			yielded = now
+		}
+	}
+}
+
+func newWorkers(threads int) *workers {
+	return &workers{threads: threads, finished: make(chan struct{}, 1)}
+}
+
+// start runs on first use, so that a backend that never meets a large operation has no goroutines.
+func (w *workers) start() {
+	w.started = true
+	for id := 1; id < w.threads; id++ {
+		h := &helper{id: id, wake: make(chan struct{}, 1)}
+		w.helpers = append(w.helpers, h)
+		w.wg.Add(1)
+		go w.help(h)
+	}
+}
+
+// stop ends the helpers and waits for them.
+func (w *workers) stop() {
+	w.busy.Lock()
+	defer w.busy.Unlock()
+	w.stopped.Store(true)
+	w.rouse()
+	w.wg.Wait()
+}
+
+func (w *workers) rouse() {
+	for _, h := range w.helpers {
+		if h.parked.CompareAndSwap(true, false) {
+			h.wake <- struct{}{}
+		}
+	}
+}
+
+// run does the job, cut into chunks, alone if it is a single chunk.
+func (w *workers) run(fr *frame, fn job, size, chunk int) {
+	if size <= chunk || w.threads == 1 || !w.busy.TryLock() {
+		if size > 0 {
+			fn(fr, 0, size, 0)
+		}
+		return
+	}
+	defer w.busy.Unlock()
+	if !w.started {
+		w.start()
+	}
+	chunks := (size + chunk - 1) / chunk
+	w.fn, w.fr, w.size, w.chunk = fn, fr, size, chunk
+	w.pending.Store(int32(chunks))
+	w.state.Store((w.state.Load()>>32+1)<<32 | uint64(chunks))
+	w.rouse()
+	for w.work(0) {
+	}
+	w.wait()
+	w.fn, w.fr = nil, nil
+}
+
+// work begins and does one chunk; false means there was none.
+func (w *workers) work(id int) bool {
+	s := w.state.Load()
+	left := int(uint32(s))
+	if left == 0 {
+		return false
+	}
+	if !w.state.CompareAndSwap(s, s-1) {
+		return true
+	}
+	lo := (left - 1) * w.chunk
+	w.fn(w.fr, lo, min(lo+w.chunk, w.size), id)
+	if w.pending.Add(-1) == 0 && w.waiting.Load() {
+		select {
+		case w.finished <- struct{}{}:
+		default:
+		}
+	}
+	return true
+}
+
+func (w *workers) wait() {
+	if look(func() bool { return w.pending.Load() == 0 }) {
+		return
+	}
+	w.waiting.Store(true)
+	for w.pending.Load() != 0 {
+		<-w.finished
+	}
+	w.waiting.Store(false)
+	select {
+	case <-w.finished:
+	default:
+	}
+}
+
+func (w *workers) help(h *helper) {
+	defer w.wg.Done()
+	for !w.stopped.Load() {
+		if !look(func() bool { return w.work(h.id) || w.stopped.Load() }) {
+			w.sleep(h)
+		}
+	}
+}
+
+// sleep parks the helper until there is work. Parking is announced before the last look, so no signal is lost.
+func (w *workers) sleep(h *helper) {
+	h.parked.Store(true)
+	if uint32(w.state.Load()) == 0 && !w.stopped.Load() || !h.parked.CompareAndSwap(true, false) {
+		<-h.wake
+	}
+}

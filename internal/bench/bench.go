@@ -1,0 +1,154 @@
+// Package bench is the project's own benchmarks: the same work done by Weft and,
+// where they are installed, by what a user would pick instead. Machines are
+// noisy, so contenders take turns, round by round, and what counts is the ratio
+// of what was measured side by side.
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Benchmark is a list of cases and who runs them.
+type Benchmark struct {
+	Name string
+	Doc  string // one line
+
+	names      []string // of all contenders, present or not
+	cases      func(quick bool) []Case
+	contenders func(context.Context, Options) (field, error)
+	slice      func(quick bool) time.Duration // how long one turn is
+}
+
+// All are the benchmarks, in the order in which they are listed.
+var All = []Benchmark{Engine, PPO}
+
+// Case is one piece of work.
+type Case struct {
+	ID    string  // short, for patterns and benchmark names
+	Title string  // for people
+	Work  float64 // what one call of it does, in Unit's numerator
+	Unit  string  // of the rate: "GFLOP/s", "steps/s"
+	Spec  any     // what contenders are told; Python ones get it as JSON
+}
+
+// Options say how to run a benchmark.
+type Options struct {
+	Python string         // the interpreter whose packages are the peers
+	Count  int            // rounds; 0 is as many as the benchmark needs
+	Quick  bool           // smaller cases, shorter turns
+	Match  *regexp.Regexp // cases by ID; nil is all
+	Only   []string       // contenders by name; empty is all
+	Train  TrainFunc      // trains with Weft; PPO needs it
+}
+
+func (o Options) count() int {
+	switch {
+	case o.Count > 0:
+		return o.Count
+	case o.Quick:
+		return 3
+	}
+	return 5
+}
+
+// wants says whether a contender takes part.
+func (o Options) wants(name string) bool {
+	return len(o.Only) == 0 || slices.Contains(o.Only, name)
+}
+
+// Absence is a contender that is not there.
+type Absence struct {
+	Name    string `json:"contender"`
+	Why     string `json:"why"`
+	Install string `json:"install"` // what to do about it
+}
+
+// field is who takes part.
+type field struct {
+	present []Contender
+	absent  []Absence
+	close   func() error
+}
+
+// Reporter is told what a benchmark finds, as it finds it.
+type Reporter interface {
+	Begin(b Benchmark, present []Label, absent []Absence)
+	Case(c Case, results []Result)
+	End(all []CaseResults)
+}
+
+// CaseResults are the results of one case, in the contenders' order.
+type CaseResults struct {
+	Case    Case
+	Results []Result
+}
+
+// Check finds what is wrong with options before anything starts.
+func (b Benchmark) Check(o Options) error {
+	if b.Name == "" {
+		return nil
+	}
+	var errs []error
+	if len(b.chosen(o)) == 0 {
+		errs = append(errs, fmt.Errorf("no case of %s matches %s: there are %s", b.Name, o.Match, strings.Join(b.IDs(o.Quick), ", ")))
+	}
+	for _, name := range o.Only {
+		if !slices.Contains(b.names, name) {
+			errs = append(errs, fmt.Errorf("%s has no contender %q: there are %s", b.Name, name, strings.Join(b.names, ", ")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (b Benchmark) chosen(o Options) []Case {
+	return slices.DeleteFunc(b.cases(o.Quick), func(c Case) bool { return o.Match != nil && !o.Match.MatchString(c.ID) })
+}
+
+// Run runs a benchmark.
+func Run(ctx context.Context, b Benchmark, o Options, r Reporter) (err error) {
+	if err := b.Check(o); err != nil {
+		return err
+	}
+	f, err := b.contenders(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := f.close(); err == nil {
+			err = e
+		}
+	}()
+	r.Begin(b, labels(f.present), f.absent)
+	var all []CaseResults
+	for _, c := range b.chosen(o) {
+		results := measure(ctx, c, f.present, o.count(), b.slice(o.Quick))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r.Case(c, results)
+		all = append(all, CaseResults{c, results})
+	}
+	r.End(all)
+	return nil
+}
+
+// IDs are the cases' short names.
+func (b Benchmark) IDs(quick bool) (out []string) {
+	for _, c := range b.cases(quick) {
+		out = append(out, c.ID)
+	}
+	return out
+}
+
+func labels(cs []Contender) (out []Label) {
+	for _, c := range cs {
+		out = append(out, c.Label())
+	}
+	return out
+}

@@ -1,0 +1,97 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Label is what a contender is called.
+type Label struct {
+	Name    string `json:"contender"`
+	Path    string `json:"path"` // how the work reaches it
+	Version string `json:"version,omitempty"`
+}
+
+// Contender does the work of cases, one case at a time.
+type Contender interface {
+	Label() Label
+	// Prepare makes a case ready, compiled and run, and returns the time of one
+	// run. A contender that has no part in a case returns errNoPart.
+	Prepare(ctx context.Context, c Case) (Sample, error)
+	// Measure runs the prepared case again and again for about d, at least once.
+	Measure(ctx context.Context, d time.Duration) (Sample, error)
+	// Release drops the prepared case.
+	Release()
+}
+
+// errNoPart is returned by a contender that a case is not meant for.
+var errNoPart = errors.New("no part in this case")
+
+// Sample is a number of runs and the time they took.
+type Sample struct {
+	Calls   int     `json:"calls"`
+	Seconds float64 `json:"seconds"`
+}
+
+func (s Sample) perCall() float64 { return s.Seconds / float64(s.Calls) }
+
+// program is a case made ready in this process.
+type program interface {
+	Run() error
+	Close()
+}
+
+// inProcess is a contender that is Go code.
+type inProcess struct {
+	label Label
+	make  func(ctx context.Context, c Case) (program, error)
+	now   program
+}
+
+func (p *inProcess) Label() Label { return p.label }
+
+func (p *inProcess) Prepare(ctx context.Context, c Case) (Sample, error) {
+	made, err := p.make(ctx, c)
+	if err != nil {
+		return Sample{}, err
+	}
+	p.now = made
+	return repeat(ctx, p.now.Run, 0, 1)
+}
+
+// warmup is the part of a turn that is not timed: the contender before has
+// filled the caches with its own.
+const warmup = 10
+
+func (p *inProcess) Measure(ctx context.Context, d time.Duration) (Sample, error) {
+	s, err := repeat(ctx, p.now.Run, d/warmup, 1)
+	if err != nil || s.Seconds > d.Seconds() {
+		return s, err // a run that is longer than a turn needs no warming up
+	}
+	// Looking at the clock once in a few hundred microseconds disturbs no run.
+	return repeat(ctx, p.now.Run, d, 1+int(2e-4/s.perCall()))
+}
+
+func (p *inProcess) Release() {
+	if p.now != nil {
+		p.now.Close()
+		p.now = nil
+	}
+}
+
+// repeat runs until d is over, looking at the clock after every few runs.
+func repeat(ctx context.Context, run func() error, d time.Duration, few int) (s Sample, err error) {
+	for begin := time.Now(); s.Calls == 0 || s.Seconds < d.Seconds(); s.Seconds = time.Since(begin).Seconds() {
+		if err := ctx.Err(); err != nil {
+			return s, err
+		}
+		for range few {
+			if err := run(); err != nil {
+				return s, err
+			}
+		}
+		s.Calls += few
+	}
+	return s, nil
+}

@@ -1,0 +1,15 @@
+package bench
+
+// enginePeers run workloads, in the order in which they are listed.
+var enginePeers = []peer{
+	{"torch", "torch_engine.py", "pip install torch", []way{{"eager", 0}, {onThreads(1), 1}, {onThreads(2), 2}}},
+	{"jax", "jax_engine.py", "pip install jax", []way{{"jit", 0}}},
+}
+
+// ppoPeers train.
+var ppoPeers = []peer{
+	{"jax", "jax_ppo.py", "pip install jax", []way{{"jit", 0}}},
+	{"rlox", "rlox_ppo.py", "pip install rlox torch gymnasium", []way{{"train", 0}}},
+	{"torch", "torch_ppo.py", "pip install torch gymnasium", []way{{"eager", 0}}},
+	{"sb3", "sb3_ppo.py", "pip install stable-baselines3", []way{{"learn", 0}}},
+}

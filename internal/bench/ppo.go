@@ -1,0 +1,125 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// PPO compares whole training loops.
+var PPO = Benchmark{
+	Name:       "ppo",
+	Doc:        "PPO on CartPole-v1 end to end, Weft beside a jitted JAX program, SB3, a torch loop and rlox",
+	names:      []string{"weft", "jax", "rlox", "torch", "sb3"},
+	cases:      func(bool) []Case { return []Case{recipeCase(128), recipeCase(4)} },
+	contenders: ppoContenders,
+	slice: func(quick bool) time.Duration {
+		if quick {
+			return 500 * time.Millisecond
+		}
+		return 2 * time.Second
+	},
+}
+
+// Recipe is what everybody trains: two networks of 2x64 tanh units; the rest is
+// CleanRL's recipe, without annealing.
+type Recipe struct {
+	Envs        int `json:"envs"`
+	Horizon     int `json:"horizon"`
+	Epochs      int `json:"epochs"`
+	Minibatches int `json:"minibatches"`
+}
+
+// TrainFunc trains the recipe with Weft until ctx is done, and calls after every
+// iteration.
+type TrainFunc func(ctx context.Context, r Recipe, after func()) error
+
+func recipeCase(envs int) Case {
+	r := Recipe{Envs: envs, Horizon: 128, Epochs: 4, Minibatches: 4}
+	return Case{
+		ID:    fmt.Sprintf("envs=%d", envs),
+		Title: fmt.Sprintf("%d environments x %d steps, %d epochs x %d minibatches", r.Envs, r.Horizon, r.Epochs, r.Minibatches),
+		Work:  float64(r.Envs * r.Horizon),
+		Unit:  "steps/s",
+		Spec:  r,
+	}
+}
+
+func ppoContenders(ctx context.Context, o Options) (field, error) {
+	f, err := startPeers(ctx, o, ppoPeers)
+	if err != nil {
+		return f, err
+	}
+	if o.wants("weft") {
+		weft := &inProcess{label: Label{Name: "weft", Path: "train"}, make: func(ctx context.Context, c Case) (program, error) {
+			return begin(ctx, o.Train, c.Spec.(Recipe)), nil
+		}}
+		f.present = append([]Contender{weft}, f.present...)
+	}
+	return f, nil
+}
+
+// training is a run of Weft that goes on by one iteration at a time: between
+// them it waits inside of what watches it.
+type training struct {
+	stop          context.CancelFunc
+	turn, reached chan struct{}
+	ended         chan error
+}
+
+func begin(ctx context.Context, train TrainFunc, r Recipe) *training {
+	ctx, stop := context.WithCancel(ctx)
+	t := &training{stop: stop, turn: make(chan struct{}), reached: make(chan struct{}), ended: make(chan error, 1)}
+	go func() {
+		t.wait(ctx)
+		t.ended <- train(ctx, r, func() {
+			select {
+			case t.reached <- struct{}{}:
+				t.wait(ctx)
+			case <-ctx.Done():
+			}
+		})
+	}()
+	return t
+}
+
+// wait is until the next turn, or the end.
+func (t *training) wait(ctx context.Context) {
+	select {
+	case <-t.turn:
+	case <-ctx.Done():
+	}
+}
+
+// Run is one iteration.
+func (t *training) Run() error {
+	select {
+	case t.turn <- struct{}{}:
+	case err := <-t.ended:
+		return t.over(err)
+	}
+	select {
+	case <-t.reached:
+		return nil
+	case err := <-t.ended:
+		return t.over(err)
+	}
+}
+
+var errEnded = errors.New("the training has ended")
+
+// over keeps the end for Close, which waits for it.
+func (t *training) over(err error) error {
+	t.ended <- err
+	if err == nil {
+		return errEnded
+	}
+	return err
+}
+
+// Close stops the run and waits for it.
+func (t *training) Close() {
+	t.stop()
+	<-t.ended
+}

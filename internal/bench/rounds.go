@@ -1,0 +1,79 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+)
+
+// Result is what one contender did in one case.
+type Result struct {
+	Label
+	Seconds []float64 // of one call, by round
+	Err     error
+}
+
+// Median is the time of one call.
+func (r Result) Median() float64 {
+	s := slices.Sorted(slices.Values(r.Seconds))
+	if len(s) == 0 {
+		return 0
+	}
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// Spread is half of the distance from the fastest to the slowest round, as a
+// part of the median.
+func (r Result) Spread() float64 {
+	if len(r.Seconds) < 2 {
+		return 0
+	}
+	return (slices.Max(r.Seconds) - slices.Min(r.Seconds)) / 2 / r.Median()
+}
+
+// measure lets contenders take turns at a case: round by round, every second
+// round in the opposite order, so that whatever else the machine does meets all
+// of them alike.
+func measure(ctx context.Context, c Case, contenders []Contender, rounds int, turn time.Duration) []Result {
+	results, racing := prepare(ctx, c, contenders, time.Duration(rounds)*turn*patience)
+	for round := range rounds {
+		for i := range contenders {
+			if round%2 == 1 {
+				i = len(contenders) - 1 - i
+			}
+			if !racing[i] {
+				continue
+			}
+			r := &results[i]
+			s, err := contenders[i].Measure(ctx, turn)
+			if err != nil {
+				r.Err, racing[i] = err, false
+				continue
+			}
+			r.Seconds = append(r.Seconds, s.perCall())
+		}
+	}
+	for _, x := range contenders {
+		x.Release()
+	}
+	return slices.DeleteFunc(results, func(r Result) bool { return errors.Is(r.Err, errNoPart) })
+}
+
+// patience is how many times longer than its share a contender may take over a
+// case; one that a single run takes beyond that has made its point with it.
+const patience = 2
+
+// prepare makes a case ready everywhere, and says who takes turns at it.
+func prepare(ctx context.Context, c Case, contenders []Contender, limit time.Duration) ([]Result, []bool) {
+	results, racing := make([]Result, len(contenders)), make([]bool, len(contenders))
+	for i, x := range contenders {
+		once, err := x.Prepare(ctx, c)
+		results[i] = Result{Label: x.Label(), Err: err}
+		racing[i] = err == nil && once.Seconds <= limit.Seconds()
+		if err == nil && !racing[i] {
+			results[i].Seconds = []float64{once.perCall()}
+		}
+	}
+	return results, racing
+}

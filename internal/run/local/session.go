@@ -1,0 +1,214 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/weft-rl/weft/internal/metrics"
+	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/rl"
+)
+
+// ErrNotExact is why a run of such an environment cannot be resumed.
+var ErrNotExact = errors.New("its environment cannot save its state, so the run cannot be resumed exactly; " +
+	"start a new one from its weights with --from")
+
+// Session is a job that is ready to run: constructed, and loaded with the state
+// it goes on from. Nothing has been written yet.
+type Session struct {
+	Job
+	*assembly
+	run    *rl.Run
+	dir    *checkpoint.Dir // nil: nothing is kept
+	sink   metrics.Sink    // likewise
+	loaded bool            // from a checkpoint of the run itself
+
+	ctx       context.Context
+	begun     time.Time
+	before    float64 // seconds that earlier processes worked
+	beganAt   int64   // steps that they did
+	evaluated int64   // steps at the last evaluation; -1 without one
+	saved     int64   // steps of the newest checkpoint; -1 without one
+	savedAt   time.Time
+	stopped   bool // by ctx
+
+	result Result
+}
+
+// Train prepares a job and runs it.
+func Train(ctx context.Context, j Job) (Result, error) {
+	s, err := Prepare(j)
+	if err != nil {
+		return Result{}, err
+	}
+	return s.Train(ctx)
+}
+
+// Prepare constructs everything that a job needs and reads what it goes on from.
+// It writes nothing, so that a job that cannot run leaves no trace.
+func Prepare(j Job) (*Session, error) {
+	j = j.withDefaults()
+	a, err := assemble(j)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{Job: j, assembly: a, saved: -1, evaluated: -1}
+	s.run = rl.NewRun(a.scope, j.Steps, s.cut)
+	if j.Dir != "" {
+		if s.dir, err = checkpoint.Open(checkpoints(j.Dir), j.Keep); err != nil {
+			return nil, err
+		}
+	}
+	if j.Resume {
+		if err := s.load(); err != nil {
+			return nil, fmt.Errorf("run %s: %w", j.Dir, err)
+		}
+	}
+	if j.From != "" && !s.loaded {
+		if err := s.start(); err != nil {
+			return nil, fmt.Errorf("weights of run %s: %w", j.From, err)
+		}
+	}
+	return s, nil
+}
+
+func checkpoints(dir string) string { return filepath.Join(dir, "checkpoints") }
+
+// Done is how many steps are done.
+func (s *Session) Done() int64 { return s.run.Steps() }
+
+// Finished reports whether there is nothing left to do.
+func (s *Session) Finished() bool {
+	return s.loaded && s.run.Steps() >= s.Job.Steps && !s.owesEvaluation()
+}
+
+// Finish is the result of a finished run.
+func (s *Session) Finish() (Result, error) {
+	s.begun = s.Now()
+	err := s.conclude()
+	return s.result, err
+}
+
+// load takes the run's newest good state over. Without any, the run starts from
+// the beginning again, which gives the same bits.
+func (s *Session) load() error {
+	if !s.exact {
+		return ErrNotExact
+	}
+	f, step, skipped, err := s.dir.Latest()
+	noteSkipped(s.Watch, skipped)
+	if errors.Is(err, checkpoint.ErrNone) {
+		s.Watch.Note("there is no checkpoint to go on from: the run starts again from the beginning")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	st, err := state(s.scope, f)
+	if err == nil {
+		err = s.run.Load(st)
+	}
+	if err != nil {
+		return fmt.Errorf("checkpoint of step %d: %w", step, err)
+	}
+	s.loaded, s.saved, s.beganAt = true, step, s.run.Steps()
+	// A checkpoint without these is no worse for it: they decide no weights.
+	s.before, _ = strconv.ParseFloat(f.Meta["seconds"], 64)
+	s.evaluated, _ = strconv.ParseInt(f.Meta["evaluated"], 10, 64)
+	return nil
+}
+
+func noteSkipped(w Watcher, skipped []error) {
+	for _, x := range skipped {
+		w.Note(fmt.Sprintf("passed over: %v", x))
+	}
+}
+
+// start takes the weights of another run over.
+func (s *Session) start() error {
+	dir, err := checkpoint.Open(checkpoints(s.From), 1)
+	if err != nil {
+		return err
+	}
+	what := "best"
+	f, _, step, err := dir.Best()
+	if err != nil {
+		var skipped []error
+		what = "newest"
+		f, step, skipped, err = dir.Latest()
+		noteSkipped(s.Watch, skipped)
+	}
+	if err == nil {
+		err = s.loadWeights(f)
+	}
+	if err != nil {
+		return err
+	}
+	s.Watch.Note(fmt.Sprintf("it starts from the %s weights of %s, of its step %d", what, s.From, step))
+	return nil
+}
+
+// open begins the run's files.
+func (s *Session) open() error {
+	if s.dir == nil {
+		return nil
+	}
+	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+		return err
+	}
+	resume := int64(-1)
+	if s.loaded {
+		resume = s.run.Steps()
+	}
+	jsonl, err := metrics.OpenJSONL(filepath.Join(s.Dir, "metrics.jsonl"), resume)
+	if err != nil {
+		return err
+	}
+	board, err := metrics.OpenTensorBoard(s.Dir, resume)
+	if err != nil {
+		return errors.Join(err, jsonl.Close())
+	}
+	s.sink = metrics.Multi(jsonl, board)
+	return nil
+}
+
+func (s *Session) close() error {
+	if s.sink == nil {
+		return nil
+	}
+	return s.sink.Close()
+}
+
+// save writes a checkpoint of the present state.
+func (s *Session) save() error {
+	f, err := s.content()
+	if err != nil {
+		return err
+	}
+	if err := s.dir.Save(s.run.Steps(), f); err != nil {
+		return err
+	}
+	s.saved, s.savedAt = s.run.Steps(), s.Now()
+	return nil
+}
+
+// content is what a checkpoint holds: everything, or, of an environment that
+// cannot be saved, what an agent is made of.
+func (s *Session) content() (checkpoint.File, error) {
+	save := s.run.Save
+	if !s.exact {
+		save = s.scope.SaveWeights
+	}
+	all, err := capture(s.scope, save)
+	return checkpoint.File{Arrays: all, Meta: map[string]string{
+		"algorithm": s.Algorithm.Name, "env": s.Env.ID, "seed": fmt.Sprint(s.Seed),
+		"steps": fmt.Sprint(s.run.Steps()), "iterations": fmt.Sprint(s.run.Iter()),
+		"seconds": strconv.FormatFloat(s.seconds(), 'g', -1, 64), "exact": fmt.Sprint(s.exact),
+		"evaluated": fmt.Sprint(s.evaluated),
+	}}, err
+}
