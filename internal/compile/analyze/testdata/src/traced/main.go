@@ -66,7 +66,7 @@ var loops = map[string]func(*rl.Scope, algo.MakeEnv) (trainer, error){
 
 // settings are those of PPO that take every way through its loop.
 var settings = [][]string{
-	{}, {"normalize_reward=true", "normalize_advantage=false", "anneal=constant"},
+	{}, {"normalize_obs=true", "normalize_reward=true", "normalize_advantage=false", "anneal=constant"},
 	{"target_kl=1e-9", "memory=4"}, {"target_kl=10", "epochs=2", "shared=true"},
 }
 
