@@ -1,0 +1,52 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-rl/weft/fdg"
+)
+
+// formats are how a graph can be written.
+var formats = map[string]func(*fdg.Graph, io.Writer) error{
+	"text": (*fdg.Graph).Print,
+	"json": (*fdg.Graph).WriteJSON,
+	"dot":  (*fdg.Graph).WriteDOT,
+}
+
+func (c *command) graph() *cobra.Command {
+	names := slices.Sorted(maps.Keys(formats))
+	format := "text"
+	cmd := &cobra.Command{
+		Use:   "graph ALGO",
+		Short: "Show a training loop's dataflow graph",
+		Long: "Graph reads the training loop of an algorithm, built-in by name or any by the path of its package, and writes its\n" +
+			"fragmented dataflow graph: operations, loops, dependences, and what crosses between fragments, how often.",
+		Example: "  weft graph ppo\n  weft graph ./my/algo --format json\n  weft graph ppo --format dot | dot -Tpdf > ppo.pdf",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			write, ok := formats[format]
+			if !ok {
+				return unknown("format", format, names, "weft graph --help")
+			}
+			results, err := c.analyze(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			if len(results) != 1 || len(results[0].Findings) == 0 && results[0].Graph == nil {
+				return fmt.Errorf("%s is not one package with a function marked //weft:train", args[0])
+			}
+			if results[0].Graph == nil {
+				return report(c.err, results, true)
+			}
+			return write(results[0].Graph, c.out)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", format, "how to write it: "+strings.Join(names, ", "))
+	return cmd
+}

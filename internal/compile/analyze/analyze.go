@@ -1,0 +1,196 @@
+// Package analyze reads a training loop's Go source and makes its fragmented
+// dataflow graph.
+//
+// It loads the author's package, interprets the constructor to learn which field
+// holds which component, and then reads the function marked //weft:train as the
+// machine would run it: calls of the author's own functions are read through,
+// calls of the vocabulary become nodes, loops are gone round until nothing new is
+// learnt. Values and the state that operations share go through one analysis of
+// reaching definitions. Afterwards nodes are given to fragments. Whatever cannot
+// be read, or would not mean the same when the loop is taken apart, is a Finding;
+// all of them are reported at once, and nothing is guessed.
+package analyze
+
+import (
+	"context"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/weft-rl/weft/fdg"
+)
+
+// Result is what the analysis of one package found.
+type Result struct {
+	Package  string
+	Graph    *fdg.Graph // nil if there are findings that are no notes, or no loop
+	Findings []Finding
+}
+
+// Analyze reads the packages that patterns name, as the go command would from
+// dir. A package that cannot be loaded or type-checked is an error; everything
+// else is a finding.
+func Analyze(ctx context.Context, dir string, patterns ...string) ([]Result, error) {
+	return Overlay(ctx, dir, nil, patterns...)
+}
+
+// Overlay is Analyze with the contents of some files replaced, by absolute path.
+func Overlay(ctx context.Context, dir string, files map[string][]byte, patterns ...string) ([]Result, error) {
+	roots, all, err := load(ctx, dir, files, patterns)
+	if err != nil {
+		return nil, err
+	}
+	var out []Result
+	for _, r := range roots {
+		main := unitOf(r)
+		var others []*unit
+		for _, p := range all {
+			if p != r && reaches(r.Types, p.Types, map[*types.Package]bool{}) {
+				others = append(others, unitOf(p))
+			}
+		}
+		graph, found := examine(r.Fset, main, others)
+		out = append(out, Result{r.PkgPath, graph, found})
+	}
+	return out, nil
+}
+
+// reaches reports whether a package imports another, at any distance.
+func reaches(from, to *types.Package, seen map[*types.Package]bool) bool {
+	if seen[from] {
+		return false
+	}
+	seen[from] = true
+	return slices.ContainsFunc(from.Imports(), func(p *types.Package) bool {
+		_, ours := inVocabulary(p)
+		return p == to || !ours && reaches(p, to, seen)
+	})
+}
+
+func unitOf(p *packages.Package) *unit {
+	return &unit{pkg: p.Types, info: p.TypesInfo, files: p.Syntax}
+}
+
+// examine analyses one package.
+func examine(fset *token.FileSet, main *unit, others []*unit) (*fdg.Graph, []Finding) {
+	out := &findings{fset: fset}
+	main.marks = readMarks(main, out)
+	for _, u := range others {
+		u.marks = readMarks(u, &findings{fset: fset}) // reported where they are a root
+	}
+	if len(main.marks.train) == 0 {
+		return nil, out.sorted()
+	}
+	x := newInterp(newProgram(fset, main, others), out)
+	x.train(main.marks.train[0])
+	g := x.finish(main.marks.train[0])
+	if out.errors() {
+		g = nil
+	}
+	return g, out.sorted()
+}
+
+// train reads the constructor, then the loop.
+func (x *interp) train(d *ast.FuncDecl) {
+	fn, _ := x.p.main.info.Defs[d.Name].(*types.Func)
+	f := &frame{unit: x.p.main, fn: fn, call: "train", targs: map[*types.TypeParam]types.Type{}}
+	x.phase = training
+	x.f = f
+	run := &object{id: -1, kind: runObject}
+	args := make([]*value, fn.Signature().Params().Len())
+	var holder types.Type
+	if recv := fn.Signature().Recv(); recv != nil {
+		holder = recv.Type()
+	}
+	found, at := false, -1
+	for i := range args {
+		switch t := fn.Signature().Params().At(i).Type(); {
+		case isNamed(t, "rl", "Run"):
+			args[i], found = &value{objs: []*object{run}}, true
+		case holder == nil:
+			holder, at = t, i
+		}
+	}
+	if !found || d.Body == nil || holder == nil {
+		x.bad(d.Pos(), "directive", "//weft:train stands above a function that takes no *rl.Run and no trainer", "mark the method Train(run *rl.Run) error of the trainer")
+		return
+	}
+	trainer := x.trainer(d, holder)
+	if trainer == nil {
+		return
+	}
+	x.phase, x.st, x.f = training, newState(), f
+	if n := namedOf(trainer.objs[0].typ); n != nil {
+		for i, p := 0, fn.Signature().RecvTypeParams(); i < p.Len() && i < n.TypeArgs().Len(); i++ {
+			f.targs[p.At(i)] = n.TypeArgs().At(i)
+		}
+	}
+	if at >= 0 {
+		args[at] = trainer
+	}
+	x.enter(f, x.p.funcs[fn], trainer, args)
+	if x.f = f; x.nexts == 0 {
+		x.bad(d.Pos(), "next", "the training function has no loop over run.Next, so there is no point at which the run could be saved or stopped", "write for run.Next() { ... }")
+	}
+	x.f = nil
+}
+
+// trainer is what the constructor makes.
+func (x *interp) trainer(d *ast.FuncDecl, holder types.Type) *value {
+	made := x.constructors(holder)
+	if len(made) == 0 {
+		x.bad(d.Pos(), "constructor", "no function of the package makes the trainer, so what its fields hold is not known", "write a constructor and give it to algo.Define")
+		return nil
+	}
+	var out *value
+	for _, c := range made {
+		v := x.construct(c, holder)
+		if v != nil && len(v.objs) == 1 && out == nil {
+			out = v
+		} else if v != nil && len(v.objs) > 0 {
+			out = join(out, v)
+		}
+	}
+	x.phase = training
+	x.f = &frame{unit: x.p.main}
+	switch {
+	case out == nil || len(out.objs) == 0:
+		x.bad(d.Pos(), "constructor", "what the constructor returns cannot be followed to a trainer of this type", "return the trainer as a composite literal, &Trainer{...}, or a variable that holds it")
+		return nil
+	case len(out.objs) > 1:
+		x.bad(d.Pos(), "constructor", "the package makes its trainer in several places", "make it in one, and give that function to algo.Define")
+		return nil
+	}
+	return out
+}
+
+// finish gives nodes to fragments and checks what can only be seen then.
+func (x *interp) finish(d *ast.FuncDecl) *fdg.Graph {
+	g := &fdg.Graph{
+		Version: fdg.Version, Name: x.p.main.pkg.Path(), Train: funcName(d), Pos: x.b.pos(d.Pos()),
+		Regions: x.b.regions, Nodes: x.b.nodes, Resources: x.b.resources,
+	}
+	for _, e := range x.b.edges {
+		g.Edges = append(g.Edges, e)
+	}
+	g.SortEdges()
+	p := &partition{x: x, g: g, b: x.b}
+	p.run()
+	return g
+}
+
+// funcName is a function as Go writes it in a stack.
+func funcName(d *ast.FuncDecl) string {
+	if d.Recv == nil || len(d.Recv.List) == 0 {
+		return d.Name.Name
+	}
+	return "(" + types.ExprString(d.Recv.List[0].Type) + ")." + d.Name.Name
+}
+
+// Errors are the findings that stop a loop from being accepted.
+func (r Result) Errors() []Finding {
+	return slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool { return f.Note })
+}

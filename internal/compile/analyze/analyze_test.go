@@ -1,0 +1,66 @@
+package analyze
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// loops are the accepted ones: real algorithms, and fixtures.
+func loops(t testing.TB) []string {
+	dirs, err := filepath.Glob("testdata/src/loops/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]string{"../../../algo/ppo"}, dirs...)
+}
+
+// TestGraphs: every accepted loop has the graph that was looked at, and it keeps
+// the promises of package fdg.
+func TestGraphs(t *testing.T) {
+	var patterns []string
+	for _, dir := range loops(t) {
+		patterns = append(patterns, "./"+dir)
+	}
+	results, err := Analyze(context.Background(), ".", patterns...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		name := filepath.Base(r.Package)
+		t.Run(name, func(t *testing.T) {
+			for _, f := range r.Errors() {
+				t.Error(f)
+			}
+			if r.Graph == nil {
+				t.Fatal("no graph")
+			}
+			if err := r.Graph.Check(); err != nil {
+				t.Error(err)
+			}
+			golden(t, filepath.Join("testdata", "golden", name+".txt"), []byte(r.Graph.String()))
+		})
+	}
+}
+
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs; look at it and run go test -update:\n%s", file, got)
+	}
+}

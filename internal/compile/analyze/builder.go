@@ -1,0 +1,155 @@
+package analyze
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/weft-rl/weft/fdg"
+)
+
+// builder collects a graph while the loop is read.
+type builder struct {
+	fset      *token.FileSet
+	nodes     []fdg.Node
+	extra     []extra
+	regions   []fdg.Region
+	edges     map[edgeKey]fdg.Edge
+	keys      map[string]int
+	opened    map[string]int
+	resources []fdg.Resource
+	owners    []*object // of the resources
+	resource  map[string]int
+	sites     map[string]int
+}
+
+// extra is what is known of a node beyond what the graph says.
+type extra struct {
+	pos    token.Pos
+	calls  []token.Pos
+	pin    string // the fragment that a directive names
+	loops  []int
+	result types.Type // a tuple if there are several
+	names  []string   // of several results
+	taint  bool       // Go data out of a batch
+	helper bool       // an author's function whose rows are not known to be independent
+	shape  string     // declared, empty for that of its inputs
+	axis   fdg.Axis   // declared
+	filled bool       // something was inserted before this drain
+}
+
+type edgeKey struct {
+	kind         fdg.Dependence
+	from, to     int
+	part, into   string
+	resource, by int
+}
+
+func newBuilder(fset *token.FileSet) *builder {
+	return &builder{
+		fset: fset, edges: map[edgeKey]fdg.Edge{}, keys: map[string]int{}, opened: map[string]int{}, resource: map[string]int{},
+		sites: map[string]int{}, regions: []fdg.Region{{Node: -1, Nodes: []int{}}},
+	}
+}
+
+func (b *builder) pos(p token.Pos) fdg.Pos {
+	at := b.fset.Position(p)
+	return fdg.Pos{File: filepath.Base(at.Filename), Line: at.Line, Col: at.Column}
+}
+
+func (b *builder) node(key string, n fdg.Node, region int) (id int, isNew bool) {
+	if id, ok := b.keys[key]; ok {
+		return id, false
+	}
+	id = len(b.nodes)
+	n.ID, n.Region = id, region
+	b.keys[key] = id
+	b.nodes, b.extra = append(b.nodes, n), append(b.extra, extra{})
+	b.regions[region].Nodes = append(b.regions[region].Nodes, id)
+	return id, true
+}
+
+// open is region i of a node.
+func (b *builder) open(node, i int, label string) int {
+	key := fmt.Sprint(node, "/", i)
+	if id, ok := b.opened[key]; ok {
+		return id
+	}
+	id := len(b.regions)
+	b.opened[key] = id
+	b.regions = append(b.regions, fdg.Region{ID: id, Node: node, Label: label, Nodes: []int{}})
+	b.nodes[node].Opens = append(b.nodes[node].Opens, id)
+	return id
+}
+
+func (b *builder) edge(e fdg.Edge) {
+	b.edges[edgeKey{e.Kind, e.From, e.To, e.Part, e.Into, e.Resource, e.Carried}] = e
+}
+
+// site is the number of a place that makes slices.
+func (b *builder) site(key string) int {
+	id, ok := b.sites[key]
+	if !ok {
+		id = len(b.sites)
+		b.sites[key] = id
+	}
+	return id
+}
+
+// spread is a value's uses, field by field where some fields of a result were
+// replaced by others.
+func (b *builder) spread(v *value, into string) (out []use) {
+	if v == nil || len(v.fields) == 0 || len(v.tuple) > 0 {
+		return v.uses(into)
+	}
+	for _, d := range v.defs {
+		names := fieldsOf(b.partType(d))
+		if names == nil {
+			out = append(out, use{d, into})
+		}
+		for _, name := range names {
+			if _, replaced := v.fields[name]; !replaced {
+				out = append(out, use{def{d.node, under(d.part, name), d.carried}, under(into, name)})
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.fields)) {
+		out = append(out, b.spread(v.fields[name], under(into, name))...)
+	}
+	return out
+}
+
+// under is a field's name behind a path.
+func under(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
+
+// fieldsOf are the names of a struct's fields.
+func fieldsOf(t types.Type) (out []string) {
+	if t == nil {
+		return nil
+	}
+	s, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		return nil
+	}
+	for i := range s.NumFields() {
+		out = append(out, s.Field(i).Name())
+	}
+	return out
+}
+
+// uses adds a resource to what a node reads or writes.
+func uses(list []int, r int) []int {
+	for i, old := range list {
+		if old == r {
+			return list
+		}
+		if old > r {
+			return append(list[:i:i], append([]int{r}, list[i:]...)...)
+		}
+	}
+	return append(list, r)
+}

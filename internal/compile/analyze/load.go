@@ -1,0 +1,182 @@
+package analyze
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// module is where the vocabulary lives.
+const module = "github.com/weft-rl/weft"
+
+// vocabulary are the packages whose operations the analyser knows; their bodies
+// are never read.
+var vocabulary = []string{"rl", "env", "replay", "nn", "algo"}
+
+// inVocabulary gives a package's path inside the module if it is part of the
+// vocabulary.
+func inVocabulary(p *types.Package) (string, bool) {
+	if p == nil {
+		return "", false
+	}
+	rel, ok := strings.CutPrefix(p.Path(), module+"/")
+	return rel, ok && (slices.Contains(vocabulary, rel) || strings.HasPrefix(rel, "env/"))
+}
+
+// unit is a package whose source can be read.
+type unit struct {
+	pkg   *types.Package
+	info  *types.Info
+	files []*ast.File
+	marks *marks
+}
+
+// source is a function with its body.
+type source struct {
+	unit *unit
+	decl *ast.FuncDecl
+}
+
+// program is an author's package and those of its imports that can be read.
+type program struct {
+	fset  *token.FileSet
+	main  *unit
+	units map[*types.Package]*unit
+	funcs map[*types.Func]source
+}
+
+func newProgram(fset *token.FileSet, main *unit, others []*unit) *program {
+	p := &program{fset: fset, main: main, units: map[*types.Package]*unit{}, funcs: map[*types.Func]source{}}
+	for _, u := range append([]*unit{main}, others...) {
+		p.units[u.pkg] = u
+		for _, f := range u.files {
+			for _, d := range f.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
+					if obj, ok := u.info.Defs[fn.Name].(*types.Func); ok {
+						p.funcs[obj] = source{u, fn}
+					}
+				}
+			}
+		}
+	}
+	return p
+}
+
+const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+	packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedModule
+
+// load type-checks the packages that patterns name, and from source also those
+// of their imports that are written in the vocabulary. overlay replaces files.
+func load(ctx context.Context, dir string, overlay map[string][]byte, patterns []string) (roots, all []*packages.Package, err error) {
+	config := func() *packages.Config { return &packages.Config{Context: ctx, Mode: mode, Dir: dir, Overlay: overlay} }
+	if roots, err = checked(config(), patterns); err != nil {
+		return nil, nil, err
+	}
+	ids := map[string]bool{}
+	for _, r := range roots {
+		ids[r.ID] = true
+	}
+	// What an imported package imports is known for certain only when it was read
+	// itself, so this goes on until nothing new is found.
+	all = roots
+	list := slices.Clone(patterns)
+	for more := readable(typesOf(all)); len(more) > 0; more = readable(typesOf(all)) {
+		list = append(list, more...)
+		if all, err = checked(config(), list); err != nil {
+			return nil, nil, err
+		}
+	}
+	roots = slices.DeleteFunc(slices.Clone(all), func(p *packages.Package) bool { return !ids[p.ID] })
+	return roots, all, nil
+}
+
+// checked loads packages that have no errors.
+func checked(c *packages.Config, patterns []string) ([]*packages.Package, error) {
+	pkgs, err := packages.Load(c, patterns...)
+	if err != nil {
+		return nil, fmt.Errorf("loading %s: %w", strings.Join(patterns, " "), err)
+	}
+	return pkgs, broken(pkgs, patterns)
+}
+
+func typesOf(pkgs []*packages.Package) (out []*types.Package) {
+	for _, p := range pkgs {
+		out = append(out, p.Types)
+	}
+	return out
+}
+
+// readable are imports of the packages that use the vocabulary themselves.
+func readable(roots []*types.Package) (out []string) {
+	known := map[string]bool{}
+	for _, r := range roots {
+		known[r.Path()] = true
+	}
+	var visit func(p *types.Package)
+	visit = func(p *types.Package) {
+		for _, i := range p.Imports() {
+			if _, ours := inVocabulary(i); ours || known[i.Path()] {
+				continue
+			}
+			known[i.Path()] = true
+			if usesVocabulary(i) {
+				out = append(out, i.Path())
+				visit(i)
+			}
+		}
+	}
+	for _, r := range roots {
+		visit(r)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func usesVocabulary(p *types.Package) bool {
+	return slices.ContainsFunc(p.Imports(), func(i *types.Package) bool {
+		rel, ok := inVocabulary(i)
+		return ok && rel == "rl"
+	})
+}
+
+// broken joins what the go command and the type checker said.
+func broken(pkgs []*packages.Package, patterns []string) error {
+	var errs []error
+	for _, p := range pkgs {
+		for _, e := range p.Errors {
+			if e.Pos == "" || e.Pos == "-" {
+				if typed(p) && strings.HasPrefix(e.Msg, "#") {
+					continue // the compiler says again what the type checker found
+				}
+				errs = append(errs, errors.New(explain(e.Msg)))
+				continue
+			}
+			errs = append(errs, e)
+		}
+	}
+	if len(pkgs) == 0 {
+		errs = append(errs, fmt.Errorf("no package matches %s", strings.Join(patterns, " ")))
+	}
+	return errors.Join(errs...)
+}
+
+// typed reports whether the type checker found something in a package.
+func typed(p *packages.Package) bool {
+	return slices.ContainsFunc(p.Errors, func(e packages.Error) bool { return e.Kind == packages.TypeError })
+}
+
+// explain says what to do about a package whose source the go command does not
+// have.
+func explain(message string) string {
+	if strings.Contains(message, "no required module provides package "+module) {
+		message += " (the source is read, so run this inside a module that requires " + module + ")"
+	}
+	return message
+}

@@ -1,0 +1,25 @@
+// Package dice draws from a global generator.
+package dice
+
+import (
+	"math/rand/v2"
+
+	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/base"
+	"github.com/weft-rl/weft/rl"
+)
+
+func New(s *rl.Scope, m algo.MakeEnv) (*base.Trainer, error) { return base.New(s, m, 4) }
+
+//weft:train
+func Train(t *base.Trainer, run *rl.Run) error {
+	for run.Next() {
+		obs := t.Env.Obs()
+		act := t.Act.Call(run.Key("act"), obs)
+		out := t.Env.Step(act.Action)
+		if rand.Float64() < .5 { // want `math/rand/v2.Float64 is a hidden input or effect.*draw by a key`
+			run.Log("reward", out.Reward)
+		}
+	}
+	return run.Err()
+}

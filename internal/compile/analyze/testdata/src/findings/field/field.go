@@ -1,0 +1,24 @@
+// Package field writes a field that belongs to no component.
+package field
+
+import (
+	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/base"
+	"github.com/weft-rl/weft/rl"
+)
+
+func New(s *rl.Scope, m algo.MakeEnv) (*base.Trainer, error) { return base.New(s, m, 4) }
+
+//weft:train
+func Train(t *base.Trainer, run *rl.Run) error {
+	for run.Next() {
+		obs := t.Env.Obs()
+		act := t.Act.Call(run.Key("act"), obs)
+		out := t.Env.Step(act.Action)
+		t.Count++ // want `t.Count is written in the loop, but belongs to no component`
+		if t.Count > 3 {
+			run.Log("reward", out.Reward)
+		}
+	}
+	return run.Err()
+}

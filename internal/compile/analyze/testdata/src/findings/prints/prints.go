@@ -1,0 +1,25 @@
+// Package prints prints.
+package prints
+
+import (
+	"fmt"
+
+	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/base"
+	"github.com/weft-rl/weft/rl"
+)
+
+func New(s *rl.Scope, m algo.MakeEnv) (*base.Trainer, error) { return base.New(s, m, 4) }
+
+//weft:train
+func Train(t *base.Trainer, run *rl.Run) error {
+	for run.Next() {
+		obs := t.Env.Obs()
+		act := t.Act.Call(run.Key("act"), obs)
+		out := t.Env.Step(act.Action)
+		fmt.Println("reward") // want `fmt.Println has an effect beyond its result`
+		println("reward")     // want `println has an effect that no fragment owns`
+		run.Log(fmt.Sprint("reward"), out.Reward)
+	}
+	return run.Err()
+}

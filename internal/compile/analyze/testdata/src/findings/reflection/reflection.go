@@ -1,0 +1,26 @@
+// Package reflection looks at a batch by reflection.
+package reflection
+
+import (
+	"reflect"
+
+	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/base"
+	"github.com/weft-rl/weft/rl"
+)
+
+func New(s *rl.Scope, m algo.MakeEnv) (*base.Trainer, error) { return base.New(s, m, 4) }
+
+//weft:train
+func Train(t *base.Trainer, run *rl.Run) error {
+	for run.Next() {
+		obs := t.Env.Obs()
+		act := t.Act.Call(run.Key("act"), obs)
+		out := t.Env.Step(act.Action)
+		n := reflect.ValueOf(out).NumField() // want `reflect.ValueOf is a hidden input or effect` `reflect.NumField is a hidden input`
+		if n > 3 {
+			run.Log("reward", out.Reward)
+		}
+	}
+	return run.Err()
+}

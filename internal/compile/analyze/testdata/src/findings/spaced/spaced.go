@@ -1,0 +1,22 @@
+// Package spaced has a space in a directive.
+package spaced
+
+import (
+	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/base"
+	"github.com/weft-rl/weft/rl"
+)
+
+func New(s *rl.Scope, m algo.MakeEnv) (*base.Trainer, error) { return base.New(s, m, 4) }
+
+//weft:train
+func Train(t *base.Trainer, run *rl.Run) error {
+	for run.Next() {
+		obs := t.Env.Obs()
+		act := t.Act.Call(run.Key("act"), obs)
+		out := t.Env.Step(act.Action)
+		// weft:fragment critic // want `a directive has no space after the slashes`
+		run.Log("reward", out.Reward)
+	}
+	return run.Err()
+}

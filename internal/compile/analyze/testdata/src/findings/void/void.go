@@ -1,0 +1,24 @@
+// Package void calls a function that does nothing that can be seen.
+package void
+
+import (
+	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/base"
+	"github.com/weft-rl/weft/rl"
+)
+
+func New(s *rl.Scope, m algo.MakeEnv) (*base.Trainer, error) { return base.New(s, m, 4) }
+
+//weft:train
+func Train(t *base.Trainer, run *rl.Run) error {
+	for run.Next() {
+		obs := t.Env.Obs()
+		act := t.Act.Call(run.Key("act"), obs)
+		out := t.Env.Step(act.Action)
+		nothing(3) // want `nothing returns nothing and contains no operation`
+		_ = out
+	}
+	return run.Err()
+}
+
+func nothing(int) {}
