@@ -103,7 +103,7 @@ func (g *graphBatch) Step(action rl.Tree) rl.Step {
 	k := g.key.Fold(uint64(g.time))
 	out := g.advance.Call(k, advanceIn{g.last.State, g.last.Age, action})
 	g.last = out.Next
-	if anyTrue(out.Over) {
+	if rl.Any(out.Over) {
 		g.last = g.renew.Call(k, renewIn{out.Next, out.Over})
 	}
 	return rl.Step{
@@ -157,15 +157,6 @@ func (g *graphBatch) observe(c *rl.Ctx, state rl.Tree, age *graph.Node, first bo
 // everywhere is the flag for each row of like.
 func everywhere(like *graph.Node, flag bool) *graph.Node {
 	return graph.BroadcastToDims(graph.Const(like.Graph(), flag), like.Shape().Dimensions...)
-}
-
-func anyTrue(t rl.Tensor) bool {
-	for _, b := range rl.Read[bool](t) {
-		if b {
-			return true
-		}
-	}
-	return false
 }
 
 func (g *graphBatch) Axis() rl.Axis { return rl.Envs }

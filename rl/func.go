@@ -44,7 +44,7 @@ func (f *Func[I, O]) Call(k Key, in I) O {
 // false everywhere nothing is computed.
 func (f *Func[I, O]) Rows(mask Tensor, k Key, in I) O {
 	leaves := Leaves(in)
-	if mask.node == nil && ctxOf(leaves) == nil && !anyTrue(mask) {
+	if mask.node == nil && ctxOf(leaves) == nil && !Any(mask) {
 		if e := f.cache.any(leaves); e != nil {
 			return Rebuild(e.like, e.zeros())
 		}
@@ -52,7 +52,8 @@ func (f *Func[I, O]) Rows(mask Tensor, k Key, in I) O {
 	return Map(f.Call(k, in), func(x Tensor) Tensor { return Select(mask, x, Zero(x)) })
 }
 
-func anyTrue(mask Tensor) bool {
+// Any reports whether a bool tensor is true anywhere.
+func Any(mask Tensor) bool {
 	for _, b := range Read[bool](mask) {
 		if b {
 			return true

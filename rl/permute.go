@@ -6,25 +6,29 @@ import "math/bits"
 // computed from the key alone, so that a worker finds its own rows of a
 // minibatch without drawing the others'.
 //
-// It is a balanced Feistel network over the smallest even number of bits that
-// holds n, walked along its cycles until it lands below n.
+// It is a Feistel network over the fewest bits that hold n, its halves unequal
+// where their number is odd, walked along its cycles until it lands below n: on
+// average in fewer than two steps, and in one where n is a power of two.
 type Permutation struct {
-	n    uint32
-	half uint
-	key  [permutationRounds]uint32
+	n            uint32
+	right        uint // bits of the right half
+	maskL, maskR uint32
+	key          [permutationRounds]uint32
 }
 
 const (
 	permutationRounds = 8
 	// Below 2^6 points a network's halves are too narrow to mix; walking a few
 	// more cycles costs nothing there.
-	minPermutationHalf = 3
+	minPermutationBits = 6
 )
 
 // NewPermutation is the order that k names, of n things.
 func NewPermutation(k Key, n int) *Permutation {
-	half := max(minPermutationHalf, (uint(bits.Len(uint(max(n-1, 1))))+1)/2)
-	p := &Permutation{n: uint32(n), half: half}
+	width := max(minPermutationBits, uint(bits.Len(uint(max(n-1, 1)))))
+	p := &Permutation{n: uint32(n), right: width / 2}
+	p.maskR = 1<<p.right - 1
+	p.maskL = 1<<(width-p.right) - 1
 	for b := range permutationRounds / 4 {
 		w := k.At(0).Bits(0, b)
 		copy(p.key[4*b:], w[:])
@@ -45,12 +49,12 @@ func (p *Permutation) At(j int) int {
 }
 
 func (p *Permutation) once(x uint32) uint32 {
-	mask := uint32(1)<<p.half - 1
-	l, r := x>>p.half, x&mask
-	for _, k := range p.key {
-		l, r = r, l^(mix(r+k)&mask)
+	l, r := x>>p.right, x&p.maskR
+	for i := 0; i < permutationRounds; i += 2 {
+		l ^= mix(r+p.key[i]) & p.maskL
+		r ^= mix(l+p.key[i+1]) & p.maskR
 	}
-	return l<<p.half | r
+	return l<<p.right | r
 }
 
 // mix spreads every input bit over the word (the finaliser of MurmurHash3).
