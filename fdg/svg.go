@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -106,7 +107,7 @@ func (p *pen) boxes() {
 	for _, b := range p.d.boxes {
 		if b.node < 0 {
 			p.put(`<path d="M%s %sH%s" class="branch"/>`, num(b.x), num(b.y), num(b.x+b.w))
-			p.text(p.d.lanes[b.first].col, b.y+17, "h3", cut(b.caption, column, 12.5))
+			p.text(p.d.lanes[b.first].col, b.y+17, "h3", cut(b.caption, column, headSize))
 			continue
 		}
 		class := "loop"
@@ -140,6 +141,9 @@ func (p *pen) hint(n Node) string {
 	return strings.TrimSpace(s + " " + n.Shape)
 }
 
+// headSize is the size of bold text, as if it were not bold.
+const headSize = 13.6
+
 func (p *pen) heading(n Node, at place) {
 	caption := n.Text
 	for _, b := range p.d.boxes {
@@ -148,9 +152,16 @@ func (p *pen) heading(n Node, at place) {
 		}
 	}
 	pos := n.Pos.String()
-	room := at.w - measure(pos, 10.5) - 12
-	p.put(`<rect x="%s" y="%s" width="%s" height="%s" fill="none"/>`, num(at.x), num(at.y), num(at.w), num(at.h))
-	p.pair(at.x, at.y+14, "h3", cut(caption, room, 14), "#1c1f23", pos)
+	if measure(caption, headSize)+measure(pos, 10.5)+20 > at.w {
+		pos = fmt.Sprintf(":%d", n.Pos.Line)
+	}
+	room := at.w - measure(pos, 10.5) - 20
+	fill, indent := "none", 0.0
+	if slices.ContainsFunc(p.d.wires, func(w wire) bool { return slices.Contains(w.to, n.ID) }) {
+		fill, indent = "#ffffff", 8 // arrows end here
+	}
+	p.put(`<rect x="%s" y="%s" width="%s" height="%s" rx="6" fill="%s" fill-opacity=".7"/>`, num(at.x), num(at.y), num(at.w), num(at.h), fill)
+	p.pair(at.x+indent, at.y+14, "h3", cut(caption, room, headSize), "#1c1f23", pos)
 }
 
 // frame is the rounded rectangle of a node with its fragment's band.
@@ -251,7 +262,7 @@ func (p *pen) label(w wire) {
 	if w.side == 1 {
 		x += room - wide
 	}
-	p.put(`<g><title>%s</title><rect x="%s" y="%s" width="%s" height="16" rx="8" fill="#ffffff" stroke="%s" stroke-width=".8"/>`,
+	p.put(`<g class="note"><title>%s</title><rect x="%s" y="%s" width="%s" height="16" rx="8" fill="#ffffff" stroke="%s" stroke-width=".8"/>`,
 		esc(p.tell(w)), num(x), num(y-8), num(wide), ink)
 	p.badge(x+9, y, ink, w.number)
 	p.text(x+20, y+3.7, "label", s)

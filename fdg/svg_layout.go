@@ -229,6 +229,9 @@ func (d *drawing) measure() {
 	y := top
 	for i := range d.slots {
 		s := &d.slots[i]
+		if s.h == headH { // away from what is above
+			y += 4
+		}
 		s.y = y
 		y += s.h + gap/2 + float64(s.channels)*channelH
 		if s.h == nodeH && s.channels == 0 {

@@ -45,7 +45,7 @@ func (p *pen) entry(w wire, x, y float64) {
 	from, to := p.d.lanes[p.d.places[w.from].lane], p.d.lanes[w.lane]
 	p.put(`<g><title>%s</title>`, esc(p.tell(w)))
 	p.badge(x+8, y-4, from.ink, w.number)
-	p.text(x+24, y, "h3", cut(strings.Join(w.names, ", "), tableW-24, 14))
+	p.text(x+24, y, "h3", cut(strings.Join(w.names, ", "), tableW-24, headSize))
 	y += 15
 	s := fmt.Sprintf("%s → %s, each %s", from.name, to.name, often(w.often))
 	if w.carried {
@@ -81,8 +81,8 @@ func (p *pen) key(x, y float64) {
 		p.text(x+52, y, "small", k.what)
 		y += keyH
 	}
-	p.text(x, y, "small", "Solid boxes are loops, dashed ones branches; an arrow upwards is for a later round.")
-	p.text(x, y+15, "small", "A question mark: a branch may leave it out.")
+	p.text(x, y+4, "small", "Solid boxes are loops, dashed ones branches. An arrow up is for a later round.")
+	p.text(x, y+20, "small", "A question mark: a branch may leave it out.")
 }
 
 // measure is how wide text will be, about: fonts differ, so it is generous.
