@@ -161,7 +161,7 @@ func (p *pen) heading(n Node, at place) {
 		fill, indent = "#ffffff", 8 // arrows end here
 	}
 	p.put(`<rect x="%s" y="%s" width="%s" height="%s" rx="6" fill="%s" fill-opacity=".7"/>`, num(at.x), num(at.y), num(at.w), num(at.h), fill)
-	p.pair(at.x+indent, at.y+14, "h3", cut(caption, room, headSize), "#1c1f23", pos)
+	p.pair(at.x+indent, at.y+14, "h3", cut(caption, room-indent*1.5, headSize), "#1c1f23", pos)
 }
 
 // frame is the rounded rectangle of a node with its fragment's band.
@@ -176,13 +176,13 @@ func (p *pen) slim(n Node, at place) {
 		ink = "#5b6470"
 	}
 	p.frame(at, ink)
-	p.text(at.x+14, at.y+15, "label", cut(n.Text, at.w-30-measure(n.Pos.String(), 10.5), 10.5))
+	p.text(at.x+14, at.y+15, "label", cut(n.Text, at.w-36-measure(n.Pos.String(), 10.5), 10.5))
 	p.put(`<text x="%s" y="%s" class="small" style="text-anchor:end">%s</text>`, num(at.x+at.w-8), num(at.y+15), esc(n.Pos.String()))
 }
 
 func (p *pen) card(n Node, at place) {
 	p.frame(at, p.d.lanes[at.lane].ink)
-	p.text(at.x+14, at.y+15, "node", cut(n.Text, at.w-20, 12))
+	p.text(at.x+14, at.y+15, "node", cut(n.Text, at.w-22, 12.3))
 	low := fmt.Sprintf("%s · %s", n.Kind, n.Pos)
 	if len(n.Writes) > 0 {
 		names := make([]string, len(n.Writes))
@@ -191,7 +191,7 @@ func (p *pen) card(n Node, at place) {
 		}
 		low += " · writes " + strings.Join(names, ", ")
 	}
-	p.text(at.x+14, at.y+29, "small", cut(low, at.w-20, 10.5))
+	p.text(at.x+14, at.y+29, "small", cut(low, at.w-24, 10.7))
 }
 
 // wires draws the quiet ones first: they lie below those that cross.
