@@ -17,6 +17,7 @@ var formats = map[string]func(*fdg.Graph, io.Writer) error{
 	"text": (*fdg.Graph).Print,
 	"json": (*fdg.Graph).WriteJSON,
 	"dot":  (*fdg.Graph).WriteDOT,
+	"svg":  (*fdg.Graph).WriteSVG,
 }
 
 func (c *command) graph() *cobra.Command {
