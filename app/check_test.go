@@ -32,6 +32,7 @@ func TestCheckAndGraph(t *testing.T) {
 		{"check", 2, "", "requires at least 1 arg"},
 		{"graph ppo", 0, "1 observe [environment] t.Env.Obs()", ""},
 		{"graph ../algo/ppo --format dot", 0, "digraph", ""},
+		{"graph ppo --format svg", 0, "<svg", ""},
 		{"graph ppo --format json", 0, `"train": "(*Trainer).Train"`, ""},
 		{"graph ./" + fixtures + "module", 0, "graph example.com/author", ""},
 		{"graph ppo --format jsn", 2, "", `did you mean "json"`},
