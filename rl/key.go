@@ -83,31 +83,39 @@ const (
 	philoxRounds             = 10
 )
 
-// philox is Philox4x32-10: a bijection of the counter for every key. It is
-// written on single words, which stay in registers.
+// philox is Philox4x32-10: a bijection of the counter for every key.
 func philox(c [4]uint32, k [2]uint32) [4]uint32 {
-	c0, c1, c2, c3, k0, k1 := c[0], c[1], c[2], c[3], k[0], k[1]
+	w0, w1, w2, w3 := philoxWords(c[0], c[1], c[2], c[3], k[0], k[1])
+	return [4]uint32{w0, w1, w2, w3}
+}
+
+// philoxWords is philox on single words, which stay in registers.
+func philoxWords(c0, c1, c2, c3, k0, k1 uint32) (_, _, _, _ uint32) {
 	for range philoxRounds {
 		p0, p1 := uint64(philoxMul0)*uint64(c0), uint64(philoxMul1)*uint64(c2)
 		c0, c1, c2, c3 = uint32(p1>>32)^c1^k0, uint32(p1), uint32(p0>>32)^c3^k1, uint32(p0)
 		k0 += philoxWeyl0
 		k1 += philoxWeyl1
 	}
-	return [4]uint32{c0, c1, c2, c3}
+	return c0, c1, c2, c3
 }
 
-// fillUniform writes rows x n draws of k.
+// fillUniform writes rows x n draws of k: the numbers of Uniform.
 func (k Key) fillUniform(out []float32, n int) {
-	if n == 0 {
-		return
-	}
-	for i := range len(out) / n {
+	for i := range len(out) / max(n, 1) {
 		row := out[i*n : (i+1)*n]
-		for j := 0; j < n; j += 4 {
-			w := k.Bits(i, j/4)
-			for l := j; l < min(j+4, n); l++ {
-				row[l] = unit(w[l-j])
+		for b := uint32(0); len(row) > 0; b++ {
+			w0, w1, w2, w3 := philoxWords(k.row+uint32(i), b, k.w[2], k.w[3], k.w[0], k.w[1])
+			if len(row) >= 4 {
+				row[0], row[1], row[2], row[3] = unit(w0), unit(w1), unit(w2), unit(w3)
+				row = row[4:]
+				continue
 			}
+			last := [3]uint32{w0, w1, w2}
+			for j := range row {
+				row[j] = unit(last[j])
+			}
+			break
 		}
 	}
 }

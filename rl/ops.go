@@ -153,12 +153,25 @@ func Stack(steps []Tensor) Tensor {
 	return device(steps).fresh(shapes.Make(shape.DType, dims...), func(flat any) {
 		out := dtypes.UnsafeByteSliceFromAny(flat)
 		for t, x := range steps {
-			src := bytesOf(x)
-			for i := range rows {
-				copy(out[(i*time+t)*size:], src[i*size:(i+1)*size])
-			}
+			scatter(out[t*size:], bytesOf(x), rows, time*size, size)
 		}
 	})
+}
+
+// scatter copies rows of size bytes to places that are step bytes apart; by words
+// where a row is one, for the reason that gather gives.
+func scatter(out, src []byte, rows, step, size int) {
+	if size == 4 && rows > 0 {
+		to, from := unsafe.Pointer(&out[0]), unsafe.Slice((*uint32)(unsafe.Pointer(&src[0])), rows)
+		_ = out[(rows-1)*step+3]
+		for i, x := range from {
+			*(*uint32)(unsafe.Add(to, i*step)) = x
+		}
+		return
+	}
+	for i := range rows {
+		copy(out[i*step:i*step+size], src[i*size:])
+	}
 }
 
 // Gather picks rows of x by index, after the first axes axes have been folded
