@@ -118,7 +118,7 @@ func (w *workers) run(fr *frame, fn job, size, chunk int) {
 	if !w.started {
 		w.start()
 	}
-	chunks := (size + chunk - 1) / chunk
+	chunks, chunk := w.even(size, chunk)
 	w.fn, w.fr, w.size, w.chunk = fn, fr, size, chunk
 	w.pending.Store(int32(chunks))
 	w.state.Store((w.state.Load()>>32+1)<<32 | uint64(chunks))
@@ -127,6 +127,21 @@ func (w *workers) run(fr *frame, fn job, size, chunk int) {
 	}
 	w.wait()
 	w.fn, w.fr = nil, nil
+}
+
+// even makes the chunks of a job alike, and as many for every goroutine as for the others: with two of them, chunks of
+// 5, 5, 5 and 1 take as long as 10. Chunks in multiples of vectors stay so.
+func (w *workers) even(size, chunk int) (chunks, _ int) {
+	chunks = (size + chunk - 1) / chunk
+	if odd := chunks % w.threads; odd != 0 {
+		chunks += w.threads - odd
+	}
+	unit := 1
+	if chunk%16 == 0 {
+		unit = 16
+	}
+	chunk = ((size+chunks-1)/chunks + unit - 1) / unit * unit
+	return (size + chunk - 1) / chunk, chunk
 }
 
 // work begins and does one chunk; false means there was none.
