@@ -18,7 +18,6 @@ type Ctx struct {
 	graph *graph.Graph
 	draws []draw
 	part  string                // prefix of the names of draws
-	key   *graphKey             // set where the key itself is a graph value
 	cells map[*cell]*graph.Node // statistics read by the graph
 }
 
@@ -117,9 +116,6 @@ func (c *Ctx) Uniform(use string, dims ...int) *graph.Node {
 	n := 1
 	for _, d := range dims[1:] {
 		n *= d
-	}
-	if c.key != nil {
-		return graph.Reshape(c.key.use(use).uniform(dims[0], n), dims...)
 	}
 	for _, d := range c.draws {
 		if d.use == use {

@@ -8,22 +8,30 @@ import (
 
 // graphKey is Key inside a graph: the same integer arithmetic on uint32 nodes,
 // for loops that were lowered and whose iteration is itself a graph value.
-type graphKey struct{ w [4]*graph.Node }
+type graphKey struct {
+	w   [4]*graph.Node
+	row *graph.Node // global index of row 0
+}
 
 // GraphUniform draws as Key.Uniform does, rows x n numbers, with the key's words
-// as a graph value of shape [4]. It exists so that a whole loop can become one
+// as a graph value of shape [5]. It exists so that a whole loop can become one
 // device program and still draw the same numbers.
 func GraphUniform(key *graph.Node, use string, rows, n int) *graph.Node {
 	return newGraphKey(key).use(use).uniform(rows, n)
 }
 
-// Words are the key as the graph's functions take it.
-func (k Key) Words() [4]uint32 { return k.w }
+// Words are the key as the graph's functions take it: its own four, and the
+// global index of row 0.
+func (k Key) Words() [5]uint32 { return [5]uint32{k.w[0], k.w[1], k.w[2], k.w[3], k.row} }
 
 func newGraphKey(words *graph.Node) graphKey {
 	var k graphKey
-	for i, w := range graph.Split(words, 0, 4) {
-		k.w[i] = graph.Reshape(w)
+	for i, w := range graph.Split(words, 0, 5) {
+		if i < 4 {
+			k.w[i] = graph.Reshape(w)
+		} else {
+			k.row = graph.Reshape(w)
+		}
 	}
 	return k
 }
@@ -32,7 +40,7 @@ func word(g *graph.Graph, x uint32) *graph.Node { return graph.Const(g, x) }
 
 // fold is Key.Fold.
 func (k graphKey) fold(lo, hi *graph.Node) graphKey {
-	return graphKey{graphPhilox([4]*graph.Node{lo, hi, k.w[2], k.w[3]}, [2]*graph.Node{k.w[0], k.w[1]})}
+	return graphKey{graphPhilox([4]*graph.Node{lo, hi, k.w[2], k.w[3]}, [2]*graph.Node{k.w[0], k.w[1]}), k.row}
 }
 
 func (k graphKey) use(name string) graphKey {
@@ -47,7 +55,7 @@ func (k graphKey) uniform(rows, n int) *graph.Node {
 	blocks := (n + 3) / 4
 	shape := shapes.Make(dtypes.Uint32, rows, blocks)
 	spread := func(x *graph.Node) *graph.Node { return graph.BroadcastToShape(x, shape) }
-	row, block := graph.Iota(g, shape, 0), graph.Iota(g, shape, 1)
+	row, block := graph.Add(graph.Iota(g, shape, 0), spread(k.row)), graph.Iota(g, shape, 1)
 	w := graphPhilox([4]*graph.Node{row, block, spread(k.w[2]), spread(k.w[3])},
 		[2]*graph.Node{spread(k.w[0]), spread(k.w[1])})
 	all := graph.Reshape(graph.Stack(w[:], -1), rows, blocks*4)

@@ -12,7 +12,7 @@ import (
 
 func TestKeysDiffer(t *testing.T) {
 	k := rl.NewKey(7)
-	seen := map[[4]uint32]string{}
+	seen := map[[5]uint32]string{}
 	add := func(name string, k rl.Key) {
 		if other, twice := seen[k.Words()]; twice {
 			t.Errorf("keys %s and %s are the same", name, other)
@@ -148,11 +148,11 @@ func TestGraphUniformBits(t *testing.T) {
 	for seed := range uint64(3) {
 		for _, use := range []string{"", "act", "a much longer name of a use"} {
 			for _, dims := range [][2]int{{1, 1}, {1, 9}, {17, 4}, {5, 7}, {300, 2}} {
-				k := rl.NewKey(seed * 0x9e3779b97f4a7c15).Use("k")
+				k := rl.NewKey(seed * 0x9e3779b97f4a7c15).Use("k").At(int(seed) * 1000) // also of a shard's rows
 				words := k.Words()
 				got := compute(s, rl.Key{}, func(_ *rl.Ctx, x []*node) *node {
 					return rl.GraphUniform(x[0], use, dims[0], dims[1])
-				}, rl.FromFlat(s, words[:], 4))
+				}, rl.FromFlat(s, words[:], 5))
 				sameBits(t, fmt.Sprint(seed, use, dims), got, uniform(s, k, use, dims[0], dims[1]))
 			}
 		}

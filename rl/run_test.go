@@ -107,7 +107,7 @@ func TestEvery(t *testing.T) {
 
 func TestRunKeys(t *testing.T) {
 	s := scope(t)
-	seen := map[[4]uint32]string{}
+	seen := map[[5]uint32]string{}
 	train(t, stepping(s, 1, func(r *rl.Run) {
 		for _, use := range []string{"act", "loss"} {
 			for at, k := range map[string]rl.Key{
