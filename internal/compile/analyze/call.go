@@ -125,6 +125,11 @@ func dynamic(fn *types.Func) bool {
 // callExpr reads a call: a conversion, a builtin, an operation, a function of the
 // author's or a foreign one.
 func (x *interp) callExpr(call *ast.CallExpr) *value {
+	if x.unsafe(call) {
+		x.args(call)
+		x.bad(call.Pos(), "pointer", "package unsafe goes round what can be seen of a value", "use the value itself")
+		return nil
+	}
 	if tv, ok := x.info().Types[ast.Unparen(call.Fun)]; ok && tv.IsType() {
 		return x.conversion(call, tv.Type)
 	}
@@ -145,6 +150,17 @@ func (x *interp) callExpr(call *ast.CallExpr) *value {
 	}
 	args := x.args(call)
 	return x.invoke(call, fn, recv, args)
+}
+
+// unsafe reports whether a call is of package unsafe: a conversion to its Pointer,
+// or one of its functions that is no constant.
+func (x *interp) unsafe(call *ast.CallExpr) bool {
+	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if !ok || x.info().Types[call].Value != nil {
+		return false
+	}
+	o := x.info().Uses[sel.Sel]
+	return o != nil && o.Pkg() == types.Unsafe
 }
 
 func (x *interp) args(call *ast.CallExpr) []*value {
