@@ -22,9 +22,11 @@ var may = map[string][]string{
 	"env":                      {"rl"},
 	"replay":                   {"rl"},
 	"nn":                       {"rl"},
-	"algo":                     {"rl", "env", "replay", "nn", "algo"},
+	"algo":                     {"rl", "env", "replay", "nn", "algo", "edge", "plan"}, // the last two for generated code
 	"engine":                   {"engine"},
 	"fdg":                      {},
+	"plan":                     {"fdg"},
+	"edge":                     {"rl", "plan"},
 	"internal/bench":           {"engine"},
 	"internal/config":          {},
 	"internal/metrics":         {},

@@ -1,0 +1,97 @@
+// Package edge is what generated programs exchange values with.
+//
+// The projector takes a training loop apart into one program for every group of
+// fragments that a policy forms. A program is the loop's control flow with the
+// statements that its group owns, and calls of this package where a dependence
+// crosses: a Gather in one program has its Gathered at the same place of the
+// other, so that no two programs can wait for each other. Nothing in a program
+// says how many replicas there are, where they run or what carries the messages:
+// that is a Link's affair, which a runner provides.
+//
+// A group is either one replica, or replicated over an axis: then each replica
+// owns a range of it (environments, in multiples of their block, or members of a
+// family), its batches are its rows, and a draw is keyed by the global row.
+package edge
+
+import (
+	"reflect"
+	"sync"
+
+	"github.com/weft-rl/weft/plan"
+	"github.com/weft-rl/weft/rl"
+)
+
+// Main is a program: generated code for one group.
+type Main func(t rl.Trainer, run *rl.Run, x *X) error
+
+// Of makes a Main of a generated method.
+func Of[T rl.Trainer](f func(t T, run *rl.Run, x *X) error) Main {
+	return func(t rl.Trainer, run *rl.Run, x *X) error { return f(t.(T), run, x) }
+}
+
+// Set is all that was generated for one trainer.
+type Set struct {
+	Graph     []byte // the fdg.Graph as JSON: running needs no source
+	Groupings []Grouping
+}
+
+// Grouping is one way to take the loop apart.
+type Grouping struct {
+	plan.Grouping
+	Programs []Main // one for each group
+	Edges    []Edge
+}
+
+// Edge is a place where programs meet, in program order. Its number is its
+// position in the grouping's list.
+type Edge struct {
+	Name string // the variable or resource, made unique
+	Kind Kind
+	From string // group
+	To   string // group; the same as From for a collective
+	Type string // Go type of what is carried
+	// Node of the graph whose result or write it carries.
+	Node int
+	Pos  string // of that node, file:line
+	// Given is true when the sender does not use the value afterwards: its memory
+	// passes with the message.
+	Given bool
+	// Log is true when the value is only logged, so that nobody waits for it.
+	Log bool
+}
+
+// Kind is how an edge carries.
+type Kind string
+
+// The kinds. The first of each pair of functions is called by From's replicas,
+// the second by To's.
+const (
+	Gathers    Kind = "gather"     // Gather, Gathered: rows of all replicas, in the order of the axis
+	Scatters   Kind = "scatter"    // Scatter, Scattered: to every replica its rows
+	Sends      Kind = "send"       // Send, Sent: the same value to every replica of To, from the first of From
+	Copies     Kind = "copy"       // Publish, Fetch: a resource, if it has changed
+	Reduces    Kind = "reduce"     // Reduce, Reduced: gradients, summed in rank order
+	AllReduces Kind = "all-reduce" // AllReduce: the same, to all replicas of the group
+	AllGathers Kind = "all-gather" // AllGather: rows of all replicas, to all replicas of the group
+)
+
+var (
+	mu   sync.Mutex
+	sets = map[reflect.Type]Set{}
+)
+
+// Register makes a trainer's programs known; generated code calls it when the
+// program starts.
+func Register[T rl.Trainer](s Set) {
+	mu.Lock()
+	defer mu.Unlock()
+	sets[reflect.TypeFor[T]()] = s
+}
+
+// For finds the programs of a trainer; ok is false if none were generated.
+func For(t rl.Trainer) (s Set, ok bool) {
+	mu.Lock()
+	defer mu.Unlock()
+	s, ok = sets[reflect.TypeOf(t)]
+	return s, ok
+}
