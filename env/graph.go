@@ -56,8 +56,8 @@ type graphBatch struct {
 	dyn   Dynamics
 	scope *rl.Scope
 	key   rl.Key
-	time  int64     // steps taken: part of the key of every draw
-	count rl.Tensor // [env] zeros, the shape for reset
+	time  rl.Counter // steps taken: part of the key of every draw
+	count rl.Tensor  // [env] zeros, the shape for reset
 	last  live
 
 	reset   *rl.Func[rl.Tensor, live]
@@ -99,11 +99,11 @@ func (g *graphBatch) Obs() rl.Obs {
 
 func (g *graphBatch) Step(action rl.Tree) rl.Step {
 	g.Obs()
-	g.time++
-	k := g.key.Fold(uint64(g.time))
+	g.time.Add(1)
+	k := g.time.Fold(g.key)
 	out := g.advance.Call(k, advanceIn{g.last.State, g.last.Age, action})
 	g.last = out.Next
-	if rl.Any(out.Over) {
+	if g.scope.Lowering() != nil || rl.Any(out.Over) {
 		g.last = g.renew.Call(k, renewIn{out.Next, out.Over})
 	}
 	return rl.Step{
@@ -159,11 +159,17 @@ func everywhere(like *graph.Node, flag bool) *graph.Node {
 	return graph.BroadcastToDims(graph.Const(like.Graph(), flag), like.Shape().Dimensions...)
 }
 
+// Resident is the whole state: a device program can hold it.
+func (g *graphBatch) Resident() []rl.Carried {
+	g.Obs()
+	return []rl.Carried{rl.Carry(&g.last), g.time.Carried()}
+}
+
 func (g *graphBatch) Axis() rl.Axis { return rl.Envs }
 
 func (g *graphBatch) Save(s *rl.State) {
 	g.Obs()
-	rl.PutSlice(s, "time", []int64{g.time})
+	rl.PutSlice(s, "time", []int64{g.time.Int64()})
 	for i, t := range rl.Leaves(g.last) {
 		s.Put(fmt.Sprint(i), t)
 	}
@@ -181,6 +187,7 @@ func (g *graphBatch) Load(s *rl.State) error {
 	if s.Err() != nil {
 		return s.Err()
 	}
-	g.time, g.last = time[0], rl.Rebuild(g.last, leaves)
+	g.time.Set(time[0])
+	g.last = rl.Rebuild(g.last, leaves)
 	return nil
 }

@@ -71,6 +71,9 @@ func batched(spec Spec, one shapes.Shape) shapes.Shape {
 
 func (g *guard) Obs() rl.Obs {
 	obs := g.Batch.Obs()
+	if g.scope.Lowering() != nil {
+		return obs
+	}
 	if !g.last.First.Ok() {
 		g.checkObs("observation", obs)
 		g.checkActable(obs)
@@ -81,6 +84,9 @@ func (g *guard) Obs() rl.Obs {
 
 func (g *guard) Step(action rl.Tree) rl.Step {
 	g.Obs()
+	if l := g.scope.Lowering(); l != nil {
+		return g.lowered(l, action)
+	}
 	g.checkAction(action)
 	out := g.Batch.Step(action)
 	g.scope.AddSteps(g.spec.Envs)
@@ -92,6 +98,25 @@ func (g *guard) Step(action rl.Tree) rl.Step {
 	g.last = out.Obs
 	g.scope.Episodes().Record(g.spec.First, g.scope.Steps(), g.returns(out.Reward), rl.Read[bool](out.Over))
 	return out
+}
+
+// lowered is Step inside a device program, which looks at numbers only: shapes are
+// the graph's affair, and actions and observations lie in their spaces or the plain
+// loop would have said so.
+func (g *guard) lowered(l *rl.Lowering, action rl.Tree) rl.Step {
+	out := g.Batch.Step(action)
+	l.Stepped(g.spec.First, g.spec.Envs, out.Reward, out.Over)
+	l.Finite("what environment "+g.spec.ID+" returned", append(rl.Leaves(out.Final.X), out.Reward))
+	return out
+}
+
+// Resident is the environments' state, if a device program can hold it.
+func (g *guard) Resident() []rl.Carried {
+	r, ok := g.Batch.(rl.Resident)
+	if !ok {
+		rl.Failf("environment %s runs on the host: only an environment that is a graph function can be part of a device program", g.spec.ID)
+	}
+	return r.Resident()
 }
 
 // broken stops the run with what is wrong, where and when.

@@ -23,6 +23,7 @@ type Scope struct {
 	shard, of  int
 	steps      int64
 	episodes   *Episodes
+	lower      *Lowering // while the loop is being made a device program
 }
 
 // NewScope is a scope that owns everything: the plain loop's.
