@@ -33,8 +33,8 @@ type Lowering struct {
 	checks  []*Failure
 	steps   int // environment steps of an iteration
 
-	episodes    *Stream // rewards and ends of every step
-	first, envs int     // of the environments that they are of
+	moves *Stream // ends and rewards of every step
+	moved Moved   // what they are of
 	times       int     // rounds of the loops around
 }
 
@@ -191,15 +191,23 @@ func (l *Lowering) Check(ok Tensor, format string, args ...any) {
 	l.failed = Wrap(graph.Where(first, id, old))
 }
 
-// Stepped is one step of the environments first, first+1, ... of envs: the host
-// follows their episodes by the rewards and by which of them are over.
-func (l *Lowering) Stepped(first, envs int, reward, over Tensor) {
-	if l.envs != 0 && (l.first != first || l.envs != envs) {
-		failf("two kinds of environments in one device program")
+// Moved is one step of environments, as the host follows their episodes by it.
+type Moved struct {
+	Episodes    *Episodes
+	First, Envs int      // the global index of the first, and how many the run has
+	Kinds       []string // of agents, where there are several
+	Reward      []Tensor // by kind, [env] or [env, agent]
+	Over        Tensor
+}
+
+// Stepped tells the host of a step.
+func (l *Lowering) Stepped(m Moved) {
+	if l.moved.Episodes != nil && l.moved.Episodes != m.Episodes {
+		failf("two batches of environments in one device program")
 	}
-	l.first, l.envs = first, envs
-	l.steps += envs * l.times
-	l.episodes.Put([]Tensor{reward, over})
+	l.moved = m
+	l.steps += m.Envs * l.times
+	l.moves.Put(append([]Tensor{m.Over}, m.Reward...))
 }
 
 // logBook is what an iteration logged: sums and counts by name.

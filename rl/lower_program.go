@@ -38,8 +38,8 @@ type iteration struct {
 
 // move is one step of all environments, as the host follows episodes by.
 type move struct {
-	reward []float64
 	over   []bool
+	reward [][]float64 // by kind of agent
 }
 
 // Lower makes a device program of a loop whose one iteration is body, in chunks of
@@ -122,7 +122,7 @@ func (p *Program) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
 	before := p.place(c, nodes[tables:])
 	l.failed = Wrap(graph.Const(c.graph, int32(0)))
 	logs := l.NewStream()
-	l.episodes = l.NewStream()
+	l.moves = l.NewStream()
 	l.loop(p.chunk, limit, nil, func(i Int) Tensor {
 		l.at = i.node
 		l.iter = graph.Add(first, graph.ConvertDType(i.node, dtypes.Int64))
@@ -139,7 +139,7 @@ func (p *Program) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
 	_, sums := logs.Take()
 	out = append(out, sums...)
 	p.names, p.steps = l.logs.names, int64(l.steps)
-	if items, moves := l.episodes.Take(); items > 0 {
+	if items, moves := l.moves.Take(); items > 0 {
 		out = append(out, moves...)
 	}
 	p.moved = nil
@@ -246,16 +246,23 @@ func (p *Program) readLogs(sums []Tensor) {
 	}
 }
 
-// readMoves cuts rewards and ends of episodes, [iterations*steps, env], apart.
+// readMoves cuts ends and rewards of steps, [iterations*steps, env, ...], apart.
 func (p *Program) readMoves(out []Tensor) {
-	over := Read[bool](out[1])
-	rows := out[1].Shape().Dimensions[1]
-	reward := sumRows(Floats(out[0]), len(over))
-	per := out[1].Shape().Dimensions[0] / p.chunk
+	over := Read[bool](out[0])
+	rows := out[0].Shape().Dimensions[1]
+	per := out[0].Shape().Dimensions[0] / p.chunk
+	rewards := make([][]float64, len(out)-1)
+	for k, t := range out[1:] {
+		rewards[k] = sumRows(Floats(t), len(over))
+	}
 	for i := range p.pending {
 		for t := range per {
 			at := (i*per + t) * rows
-			p.pending[i].moves = append(p.pending[i].moves, move{reward[at : at+rows], slices.Clone(over[at : at+rows])})
+			m := move{over: slices.Clone(over[at : at+rows])}
+			for _, r := range rewards {
+				m.reward = append(m.reward, r[at:at+rows])
+			}
+			p.pending[i].moves = append(p.pending[i].moves, m)
 		}
 	}
 }
@@ -309,8 +316,9 @@ func (p *Program) pass() error {
 	r := p.run
 	for i, it := range p.pending {
 		for _, m := range it.moves {
-			p.scope.AddSteps(p.l.envs)
-			p.scope.Episodes().Record(p.l.first, p.scope.Steps(), m.reward, m.over)
+			of := p.l.moved
+			p.scope.AddSteps(of.Envs)
+			of.Episodes.RecordKinds(of.First, p.scope.Steps(), of.Kinds, m.reward, m.over)
 		}
 		r.ready = it.logs
 		if i == len(p.pending)-1 {

@@ -45,6 +45,14 @@ func (s *Scope) Child(name string) *Scope {
 	return c
 }
 
+// Beside is a scope for environments beside those of s: it owns the same part of
+// them and draws other numbers. Its components are not part of s's state.
+func (s *Scope) Beside(name string) *Scope {
+	c := s.Child(name)
+	c.shard, c.of = s.shard, s.of
+	return c
+}
+
 // Shard is a scope for replica r of k: it draws what s would, and owns the r-th
 // part of what s owns. Its components are not part of s's state.
 func (s *Scope) Shard(r, k int) *Scope {
@@ -85,8 +93,24 @@ func (s *Scope) AddSteps(n int) { s.steps += int64(n) }
 // Steps is the number of environment steps taken so far.
 func (s *Scope) Steps() int64 { return s.steps }
 
-// Episodes are the episodes of the scope's environments.
+// Episodes are the episodes of the scope's environments: of those called "env",
+// where there are several.
 func (s *Scope) Episodes() *Episodes { return s.episodes }
+
+// EpisodesOf are the episodes of the environments of a name. Asking for another
+// than "env" makes them part of the scope's state.
+func (s *Scope) EpisodesOf(env string) *Episodes {
+	if env == "env" {
+		return s.episodes
+	}
+	name := "episodes of " + env
+	if e, ok := s.components[name].(*Episodes); ok {
+		return e
+	}
+	e := newEpisodes()
+	s.Register(name, e)
+	return e
+}
 
 // Save puts the state of every component.
 func (s *Scope) Save(st *State) {

@@ -1,10 +1,11 @@
 package ppo
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
-	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
@@ -63,7 +64,7 @@ func trainer(t *testing.T, set ...string) (*Trainer, *rl.Scope) {
 		t.Fatal(err)
 	}
 	c.Envs, c.Horizon = 8, 16
-	made, err := build(s, func(n int) (env.Batch, error) { return env.Open(s, classic.All[0], n, nil) }, c)
+	made, err := build(s, algo.On(s, classic.All[0], nil, nil), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +119,7 @@ func TestLowered(t *testing.T) {
 	if !slices.EqualFunc(plain.logs, lowered.logs, slices.Equal[[]rl.Logged]) {
 		t.Errorf("logs\n%v\nwant\n%v", lowered.logs, plain.logs)
 	}
-	if !slices.Equal(plain.eps, lowered.eps) || len(plain.eps) == 0 {
+	if !reflect.DeepEqual(plain.eps, lowered.eps) || len(plain.eps) == 0 {
 		t.Errorf("episodes %v, want %v", lowered.eps, plain.eps)
 	}
 }

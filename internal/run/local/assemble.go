@@ -3,6 +3,7 @@ package local
 import (
 	"fmt"
 
+	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/rl"
@@ -19,13 +20,8 @@ type assembly struct {
 func assemble(j Job) (*assembly, error) {
 	a := &assembly{scope: rl.NewScope(j.Device, j.Seed), exact: true}
 	var err error
-	a.trainer, err = j.Algorithm.New(a.scope, func(n int) (env.Batch, error) {
-		b, err := env.Open(a.scope, j.Env, n, j.EnvOptions)
-		if err == nil {
-			a.exact = a.exact && b.Spec().Exact
-		}
-		return b, err
-	}, j.Config)
+	saw := func(specs []env.Spec) { a.exact = a.exact && specs[0].Exact }
+	a.trainer, err = j.Algorithm.New(a.scope, algo.On(a.scope, j.Env, j.EnvOptions, saw), j.Config)
 	if err != nil {
 		return nil, fmt.Errorf("%s on %s: %w", j.Algorithm.Name, j.Env.ID, err)
 	}
