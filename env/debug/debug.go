@@ -1,7 +1,8 @@
 // Package debug is tiny tasks that any correct learner solves within a second,
 // one for each thing a learner can get wrong: reading observations (Identity),
 // continuous actions (IdentityContinuous), memory (Memory), masks of legal
-// actions (Masked) and environments that are plain Go (Host).
+// actions (Masked), environments that are plain Go (Host) and the value of states
+// at a time limit (Endless).
 package debug
 
 import (
@@ -15,9 +16,9 @@ import (
 )
 
 // All are the environments of this package.
-var All = []env.Entry{Identity, IdentityContinuous, Memory, Masked, Host}
+var All = []env.Entry{Identity, IdentityContinuous, Memory, Masked, Host, Endless}
 
-// Length is the steps of an episode of every task but Memory.
+// Length is the steps of an episode of every task but Memory and Endless.
 const Length = 16
 
 // entry offers a task with options of type T. make returns its dynamics, or what

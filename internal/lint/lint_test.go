@@ -25,6 +25,7 @@ var may = map[string][]string{
 	"algo":                     {"rl", "env", "replay", "nn", "algo"},
 	"engine":                   {"engine"},
 	"fdg":                      {},
+	"internal/algotest":        {"rl", "env", "algo", "app", "internal/config", "internal/device"},
 	"internal/bench":           {"engine"},
 	"internal/config":          {},
 	"internal/metrics":         {},
