@@ -5,6 +5,7 @@ package weft
 import (
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/algo/a2c"
+	"github.com/weft-rl/weft/algo/dqn"
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/env/classic"
@@ -14,7 +15,7 @@ import (
 // Builtin is what the weft command knows.
 func Builtin() app.Set {
 	return app.Set{
-		Algorithms:   []algo.Algorithm{ppo.Algorithm, a2c.Algorithm},
+		Algorithms:   []algo.Algorithm{ppo.Algorithm, a2c.Algorithm, dqn.Algorithm},
 		Environments: append(append(classic.All[:0:0], classic.All...), debug.All...),
 	}
 }
