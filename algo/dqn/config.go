@@ -19,7 +19,8 @@ type Config struct {
 	Buffer         int   `default:"10000" unit:"rows" range:"[1,)" doc:"rows that are kept"`
 	LearningStarts int64 `default:"10000" unit:"steps" range:"[1,)" doc:"steps taken before the first update"`
 
-	LearningRate float64 `default:"2.5e-4" range:"(0,)" doc:"Adam's step size"`
+	LearningRate float64 `default:"2.5e-4" range:"(0,)" doc:"Adam's step size at the start"`
+	Anneal       string  `default:"constant" oneof:"linear constant" doc:"how the step size goes on: linearly to 0 at the end of the budget, or not"`
 	AdamEps      float64 `default:"1e-8" range:"(0,)" doc:"Adam's term for numerical stability"`
 	MaxGradNorm  float64 `default:"0" range:"[0,)" doc:"norm over all parameters to which gradients are clipped; 0 is no bound"`
 	Huber        float64 `default:"0" range:"[0,)" doc:"size of an error from which it counts linearly and no longer squared; 0 is always squared"`

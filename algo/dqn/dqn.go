@@ -108,10 +108,17 @@ type Learner struct {
 // Update makes update u of an iteration and returns the rows' priorities.
 func (l *Learner) Update(run *rl.Run, u int, b Batch) rl.Tensor {
 	g, m := l.loss.Grad(run.Key("loss", u), b)
-	l.opt.Apply(g, l.LearningRate)
+	l.opt.Apply(g, l.rate(run.Progress()))
 	run.Log("loss/td", m.Loss)
 	run.Log("q", m.Q)
 	return m.Priority
+}
+
+func (l *Learner) rate(progress float64) float64 {
+	if l.Anneal == "linear" {
+		return l.LearningRate * (1 - progress)
+	}
+	return l.LearningRate
 }
 
 // Epsilon is how often to act at random: from the start's value straight to the
