@@ -105,5 +105,6 @@ func newLearner(s *rl.Scope, net, target *Net) *Learner {
 	l := &Learner{Config: c, net: net, target: target}
 	l.opt = rl.NewOpt(s, "adam", nn.ClipNorm{Max: c.MaxGradNorm, Rule: nn.Adam{Eps: c.AdamEps}}, net.params)
 	l.loss = rl.NewLoss(s, "td", l.lossGraph, net.params)
+	l.values = rl.NewFunc(s, "values", net.valuesGraph)
 	return l
 }

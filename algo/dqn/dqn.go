@@ -103,7 +103,11 @@ type Learner struct {
 	net, target *Net
 	opt         *rl.Opt
 	loss        *rl.Loss[Batch, Metrics]
+	values      *rl.Func[rl.Obs, rl.Tensor]
 }
+
+// Values are those of all actions, [rows, actions].
+func (l *Learner) Values(obs rl.Obs) rl.Tensor { return l.values.Call(rl.Key{}, obs) }
 
 // Update makes update u of an iteration and returns the rows' priorities.
 func (l *Learner) Update(run *rl.Run, u int, b Batch) rl.Tensor {

@@ -58,6 +58,8 @@ func (n *Net) of(q *Node, action rl.Tree) *Node {
 	return ReduceSum(Mul(q, OneHot(a, n.actions.N, q.DType())), -1)
 }
 
+func (n *Net) valuesGraph(c *rl.Ctx, obs rl.Obs) rl.Tensor { return rl.Wrap(n.values(c, obs)) }
+
 func (n *Net) greedyGraph(c *rl.Ctx, obs rl.Obs) rl.Tree {
 	return n.among(n.values(c, obs), obs).Mode()
 }
