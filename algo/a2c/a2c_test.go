@@ -51,3 +51,8 @@ func TestBootstrap(t *testing.T) {
 		})
 	}
 }
+
+func TestResume(t *testing.T) {
+	t.Parallel()
+	algotest.Resumes(t, a2c.Algorithm, debug.Identity, 2000)
+}

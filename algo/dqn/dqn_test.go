@@ -128,3 +128,17 @@ func TestRefused(t *testing.T) {
 		t.Error("continuous actions were accepted")
 	}
 }
+
+// TestResume: the table is part of the state, while it fills and when it is full.
+func TestResume(t *testing.T) {
+	for name, set := range map[string][]string{
+		"uniform":     {"buffer=200"},
+		"prioritised": {"buffer=10000", "prioritised=true", "n_step=3", "double=true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			algotest.Resumes(t, dqn.Algorithm, debug.Identity, 1000,
+				append(set, "envs=3", "train_every=4", "batch=16", "hidden=8", "learning_starts=100", "target_every=50")...)
+		})
+	}
+}

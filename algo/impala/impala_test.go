@@ -75,3 +75,8 @@ func TestRatio(t *testing.T) {
 		t.Errorf("%d updates, error %v", seen, err)
 	}
 }
+
+func TestResume(t *testing.T) {
+	t.Parallel()
+	algotest.Resumes(t, impala.Algorithm, debug.Identity, 2000)
+}

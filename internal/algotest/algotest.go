@@ -51,6 +51,12 @@ func Solve(t *testing.T, a algo.Algorithm, tasks []Task) {
 // steps as it was made.
 func Trained(t testing.TB, a algo.Algorithm, e env.Entry, options any, steps int64, set ...string) rl.Trainer {
 	t.Helper()
+	return train(t, a, e, options, steps, set, nil, nil)
+}
+
+// train trains from a state, or from the beginning, and shows every cut to see.
+func train(t testing.TB, a algo.Algorithm, e env.Entry, options any, steps int64, set []string, from *rl.State, see func(rl.Cut) error) rl.Trainer {
+	t.Helper()
 	d, err := device.Open(device.Default)
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +66,13 @@ func Trained(t testing.TB, a algo.Algorithm, e env.Entry, options any, steps int
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := rl.Train(x, rl.NewRun(s, steps, nil)); err != nil {
+	run := rl.NewRun(s, steps, see)
+	if from != nil {
+		if err := run.Load(from); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := rl.Train(x, run); err != nil {
 		t.Fatal(err)
 	}
 	return x
