@@ -35,7 +35,7 @@ type Lowering struct {
 
 	moves *Stream // ends and rewards of every step
 	moved Moved   // what they are of
-	times       int     // rounds of the loops around
+	times int     // rounds of the loops around
 }
 
 // hostTable is a number that the host computes for every iteration.
