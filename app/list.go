@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/wrap"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/rl"
@@ -19,9 +20,9 @@ import (
 func (c *command) list() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:       "list algorithms|envs|policies [NAME]",
+		Use:       "list algorithms|envs|policies|wrappers [NAME]",
 		Short:     "Show what there is",
-		Long:      "List shows the algorithms, environments or policies that this binary knows; with a NAME, one of them in full.",
+		Long:      "List shows the algorithms, environments, policies or wrappers that this binary knows; with a NAME, one of them in full.",
 		Example:   "  weft list algorithms\n  weft list algorithms ppo\n  weft list envs --json",
 		Args:      cobra.RangeArgs(1, 2),
 		ValidArgs: kinds,
@@ -112,6 +113,8 @@ func (c *command) items(args []string) (all []item, err error) {
 		all, err = c.environments(name)
 	case "policies":
 		all, err = policies(name)
+	case "wrappers":
+		all, err = wrappers(name)
 	default:
 		err = unknown("kind of thing", args[0], kinds, "weft list --help")
 	}
@@ -119,7 +122,7 @@ func (c *command) items(args []string) (all []item, err error) {
 }
 
 // kinds are what can be listed.
-var kinds = []string{"algorithms", "envs", "policies"}
+var kinds = []string{"algorithms", "envs", "policies", "wrappers"}
 
 func encode(w io.Writer, items []item) error {
 	enc := json.NewEncoder(w)
@@ -158,6 +161,18 @@ func policies(name string) ([]item, error) {
 		return nil, unknown("policy", name, []string{"plain"}, "weft list policies")
 	}
 	return []item{{Name: "plain", Doc: "the loop as it stands: the reference for every other policy"}}, nil
+}
+
+func wrappers(name string) (out []item, err error) {
+	for _, w := range wrap.Kinds() {
+		if name == "" || name == w.Name {
+			out = append(out, item{Name: w.Usage, Doc: w.Doc})
+		}
+	}
+	if len(out) == 0 {
+		return nil, unknown("wrapper", name, wrap.Names(), "weft list wrappers")
+	}
+	return out, nil
 }
 
 // describe adds the settings of the struct that p points to.
@@ -208,12 +223,13 @@ func describeEnv(e env.Entry, d *rl.Device) (item, error) {
 			return x, fmt.Errorf("environment %s: %w", e.ID, err)
 		}
 	}
-	g, err := env.OpenGroups(rl.NewScope(d, 0), e, 1, options)
+	s := rl.NewScope(d, 0)
+	g, err := env.OpenGroups(s, e, 1, options)
 	if err != nil {
 		return x, err
 	}
 	x.Spec = itemOf(g.Spec())
-	return x, nil
+	return x, s.Close()
 }
 
 // itemOf describes the agents of an environment.

@@ -80,6 +80,7 @@ func (c *command) goOn(ctx context.Context, before, r *request, dir string, w wa
 	if err != nil {
 		return err
 	}
+	defer func() { _ = s.Close() }() // done already, with its error, if the session ran
 	if r.Steps != before.Steps {
 		if r.Steps < s.Done() {
 			return fmt.Errorf("--steps: %d is less than the %d steps that %s has done", r.Steps, s.Done(), dir)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/wrap"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/run/local"
@@ -22,6 +23,7 @@ import (
 type settings struct {
 	Algorithm       string        `doc:"algorithm, by name or by the path of its package"`
 	Env             string        `doc:"environment, by id or by the path of its package; settings may follow, as in Memory-v0?delay=10"`
+	Wrap            string        `doc:"wrappers around the environment, as in time-limit=200,frame-stack=4; weft list wrappers shows them"`
 	Preset          string        `doc:"settings to start from; weft list algorithms NAME shows them"`
 	Policy          string        `default:"plain" oneof:"plain" doc:"distribution policy"`
 	Workers         int           `default:"1" unit:"workers" range:"[1,1]" doc:"replicas that the policy makes; plain has one"`
@@ -43,6 +45,7 @@ type request struct {
 	config     any // the algorithm's settings
 	entry      env.Entry
 	envOptions any
+	wrap       wrap.List
 }
 
 // layers are where settings come from, the later ones overriding.
@@ -77,7 +80,7 @@ func (s *Set) resolve(l layers) (*request, error) {
 		r.config = r.algorithm.Config()
 		errs = append(errs, config.Defaults(r.config), config.Set(r.config, preset, forAlgorithm, l.set))
 	}
-	errs = append(errs, r.setEnv(envSet), checkDevice(r.Device))
+	errs = append(errs, r.setEnv(envSet), r.setWrap(), checkDevice(r.Device))
 	errs = append(errs, absolute(&r.Algorithm), absolute(&r.Env))
 	if r.From != "" {
 		r.From, err = filepath.Abs(r.From)
@@ -217,6 +220,14 @@ func (r *request) setEnv(set []config.Assignment) error {
 	return errors.Join(config.Defaults(r.envOptions), config.Set(r.envOptions, set))
 }
 
+func (r *request) setWrap() (err error) {
+	if r.wrap, err = wrap.Parse(r.Wrap); err != nil {
+		return fmt.Errorf("--wrap: %w", err)
+	}
+	r.Wrap = r.wrap.String()
+	return nil
+}
+
 func checkDevice(name string) error {
 	if slices.Contains(device.Names(), name) {
 		return nil
@@ -232,7 +243,7 @@ func (r *request) job() (local.Job, error) {
 		return local.Job{}, err
 	}
 	return local.Job{
-		Algorithm: r.algorithm, Config: r.config, Env: r.entry, EnvOptions: r.envOptions,
+		Algorithm: r.algorithm, Config: r.config, Env: r.entry, EnvOptions: r.envOptions, Wrap: r.wrap,
 		Device: d, Seed: r.Seed, Steps: r.Steps,
 		CheckpointEvery: r.CheckpointEvery, CheckpointSteps: r.CheckpointSteps, Keep: r.Keep,
 		EvalEvery: r.EvalEvery, EvalEpisodes: r.EvalEpisodes, From: r.From,

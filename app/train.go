@@ -29,7 +29,7 @@ type trainFlags struct {
 
 // settingFlags are the settings that have a flag of their own, with its name.
 var settingFlags = []struct{ flag, key string }{
-	{"env", "env"}, {"preset", "preset"}, {"policy", "policy"}, {"workers", "workers"}, {"device", "device"},
+	{"env", "env"}, {"wrap", "wrap"}, {"preset", "preset"}, {"policy", "policy"}, {"workers", "workers"}, {"device", "device"},
 	{"steps", "steps"}, {"seed", "seed"}, {"eval-every", "eval_every"}, {"eval-episodes", "eval_episodes"},
 	{"checkpoint-every", "checkpoint_every"}, {"checkpoint-steps", "checkpoint_steps"}, {"keep", "keep"}, {"from", "from"},
 }
@@ -186,10 +186,20 @@ func prepare(r *request, out string, w local.Watcher) (s *local.Session, release
 		return nil, nil, err
 	}
 	job.Dir, job.Watch = out, w
-	if s, err = local.Prepare(job); err != nil || out == "" {
-		return s, func() {}, err
+	if s, err = local.Prepare(job); err != nil {
+		return nil, nil, err
 	}
-	if release, err = lock(out); err != nil {
+	unlock := func() {}
+	release = func() {
+		_ = s.Close() // done already, with its error, if the session ran
+		unlock()
+	}
+	if out == "" {
+		return s, release, nil
+	}
+	if unlock, err = lock(out); err != nil {
+		unlock = func() {}
+		release()
 		return nil, nil, err
 	}
 	if err = checkOut(out); err == nil { // again, now that nobody else can come between

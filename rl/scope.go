@@ -3,6 +3,8 @@ package rl
 import (
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"sync"
 
 	"github.com/gomlx/gomlx/ml/model"
@@ -20,6 +22,7 @@ type Scope struct {
 	vars       map[string]*cell
 	names      []string
 	components map[string]Component
+	parent     *Scope // of a child's
 	shard, of  int
 	steps      int64
 	episodes   *Episodes
@@ -41,15 +44,25 @@ func NewScope(d *Device, seed uint64) *Scope {
 // evaluation, say. Its components are not part of s's state.
 func (s *Scope) Child(name string) *Scope {
 	c := NewScope(s.dev, 0)
-	c.key = s.key.Use("child").Use(name)
+	c.key, c.parent = s.key.Use("child").Use(name), s
 	return c
+}
+
+// Above is the component of a name in the scope that s is a child of, nil where
+// there is none: the environments of an evaluation find there what those of the
+// training know.
+func (s *Scope) Above(name string) Component {
+	if s.parent == nil {
+		return nil
+	}
+	return s.parent.components[name]
 }
 
 // Beside is a scope for environments beside those of s: it owns the same part of
 // them and draws other numbers. Its components are not part of s's state.
 func (s *Scope) Beside(name string) *Scope {
 	c := s.Child(name)
-	c.shard, c.of = s.shard, s.of
+	c.parent, c.shard, c.of = nil, s.shard, s.of
 	return c
 }
 
@@ -156,8 +169,29 @@ func (s *Scope) SaveWeights(st *State) {
 		switch c := s.components[name].(type) {
 		case *Params, *Stats:
 			c.Save(st.At(name))
+		case Weighted:
+			c.SaveWeights(st.At(name))
 		}
 	}
+}
+
+// Weighted is a component of which an agent needs a part, such as environments
+// that normalise what it sees. SaveWeights puts a part of what Save puts.
+type Weighted interface {
+	Component
+	SaveWeights(*State)
+	LoadWeights(*State) error
+}
+
+// Close closes the components that hold more than memory, the last made first.
+func (s *Scope) Close() error {
+	var errs []error
+	for _, name := range slices.Backward(s.names) {
+		if c, ok := s.components[name].(io.Closer); ok {
+			errs = append(errs, c.Close())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // own checks that parameters were made in s: what computes on them reads s's.
@@ -174,11 +208,15 @@ func (s *Scope) own(params []*Params) {
 // from another's weights.
 func (s *Scope) LoadWeights(st *State) error {
 	for _, name := range s.names {
+		var err error
 		switch c := s.components[name].(type) {
 		case *Params, *Stats:
-			if err := c.Load(st.At(name)); err != nil {
-				return err
-			}
+			err = c.Load(st.At(name))
+		case Weighted:
+			err = c.LoadWeights(st.At(name))
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -185,7 +185,7 @@ func (b Bounds) Outside(batch Tensor) (row, at int, x float64, bad bool) {
 	case dtypes.Uint8:
 		return outside(b, Read[uint8](batch))
 	}
-	return 0, 0, 0, false
+	return outside(b, Floats(batch)) // types that are seldom used
 }
 
 func outside[T int32 | int64 | uint8 | float32 | float64](b Bounds, data []T) (row, at int, x float64, bad bool) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/wrap"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/rl"
 )
@@ -20,9 +21,11 @@ type assembly struct {
 func assemble(j Job) (*assembly, error) {
 	a := &assembly{scope: rl.NewScope(j.Device, j.Seed), exact: true}
 	var err error
+	entry := wrap.Entry(j.Env, j.Wrap, j.Dir)
 	saw := func(specs []env.Spec) { a.exact = a.exact && specs[0].Exact }
-	a.trainer, err = j.Algorithm.New(a.scope, algo.On(a.scope, j.Env, j.EnvOptions, saw), j.Config)
+	a.trainer, err = j.Algorithm.New(a.scope, algo.On(a.scope, entry, j.EnvOptions, saw), j.Config)
 	if err != nil {
+		_ = a.scope.Close() // the error that counts is the other
 		return nil, fmt.Errorf("%s on %s: %w", j.Algorithm.Name, j.Env.ID, err)
 	}
 	return a, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/wrap"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -16,7 +17,9 @@ type Job struct {
 	Algorithm  algo.Algorithm
 	Config     any // settings of the algorithm, set
 	Env        env.Entry
-	EnvOptions any // settings of the environment, set
+	EnvOptions any       // settings of the environment, set
+	Wrap       wrap.List // around the environments, in training and evaluation
+	EvalWrap   wrap.List // in evaluation alone: recorders
 	Device     *rl.Device
 	Seed       uint64
 	Steps      int64

@@ -36,6 +36,7 @@ type Session struct {
 	saved     int64   // steps of the newest checkpoint; -1 without one
 	savedAt   time.Time
 	stopped   bool // by ctx
+	closed    bool
 
 	result Result
 }
@@ -59,22 +60,30 @@ func Prepare(j Job) (*Session, error) {
 	}
 	s := &Session{Job: j, assembly: a, saved: -1, evaluated: -1}
 	s.run = rl.NewRun(a.scope, j.Steps, s.cut)
-	if j.Dir != "" {
-		if s.dir, err = checkpoint.Open(checkpoints(j.Dir), j.Keep); err != nil {
-			return nil, err
-		}
-	}
-	if j.Resume {
-		if err := s.load(); err != nil {
-			return nil, fmt.Errorf("run %s: %w", j.Dir, err)
-		}
-	}
-	if j.From != "" && !s.loaded {
-		if err := s.start(); err != nil {
-			return nil, fmt.Errorf("weights of run %s: %w", j.From, err)
-		}
+	if err := s.prepare(); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// prepare reads what the session goes on from.
+func (s *Session) prepare() (err error) {
+	if s.Dir != "" {
+		if s.dir, err = checkpoint.Open(checkpoints(s.Dir), s.Keep); err != nil {
+			return err
+		}
+	}
+	if s.Resume {
+		if err := s.load(); err != nil {
+			return fmt.Errorf("run %s: %w", s.Dir, err)
+		}
+	}
+	if s.From != "" && !s.loaded {
+		if err := s.start(); err != nil {
+			return fmt.Errorf("weights of run %s: %w", s.From, err)
+		}
+	}
+	return nil
 }
 
 func checkpoints(dir string) string { return filepath.Join(dir, "checkpoints") }
@@ -91,7 +100,7 @@ func (s *Session) Finished() bool {
 func (s *Session) Finish() (Result, error) {
 	s.begun = s.Now()
 	err := s.conclude()
-	return s.result, err
+	return s.result, errors.Join(err, s.Close())
 }
 
 // load takes the run's newest good state over. Without any, the run starts from
@@ -177,11 +186,18 @@ func (s *Session) open() error {
 	return nil
 }
 
-func (s *Session) close() error {
-	if s.sink == nil {
+// Close gives back what a session holds besides memory: files, and what its
+// environments hold. Train and Finish do it at their end.
+func (s *Session) Close() error {
+	if s.closed {
 		return nil
 	}
-	return s.sink.Close()
+	s.closed = true
+	err := s.scope.Close()
+	if s.sink != nil {
+		err = errors.Join(err, s.sink.Close())
+	}
+	return err
 }
 
 // save writes a checkpoint of the present state.

@@ -17,11 +17,11 @@ import (
 func (s *Session) Train(ctx context.Context) (Result, error) {
 	s.ctx = ctx
 	if err := s.open(); err != nil {
-		return Result{}, err
+		return Result{}, errors.Join(err, s.Close())
 	}
 	defer runtime.KeepAlive(ballast())
 	err := s.train()
-	return s.result, errors.Join(err, s.close())
+	return s.result, errors.Join(err, s.Close())
 }
 
 // train enters the loop, and ends with the last checkpoint and evaluation.
