@@ -106,15 +106,31 @@ func (h *hostBatch) Spec() Spec { return h.spec }
 
 func (h *hostBatch) Obs() rl.Obs {
 	if !h.begun {
-		h.begun = true
-		b := newBoard(h.spec)
-		for i, e := range h.envs {
-			e.Reset(keyOf(h.key.Use("reset"), h.spec.First+i), b.row(i))
-			b.first[i] = true
-		}
-		h.last = b.obs(h.scope)
+		h.begin(h.key.Use("reset"))
 	}
 	return h.last
+}
+
+// begin begins an episode everywhere.
+func (h *hostBatch) begin(k rl.Key) {
+	h.begun = true
+	b := newBoard(h.spec)
+	for i, e := range h.envs {
+		e.Reset(keyOf(k, h.spec.First+i), b.row(i))
+		b.first[i] = true
+	}
+	h.last = b.obs(h.scope)
+}
+
+// restart goes on from a state without the episodes under way: with new ones.
+func (h *hostBatch) restart(s *rl.State) error {
+	time := rl.GetSliceN[int64](s, "time", 1)
+	if s.Err() != nil {
+		return s.Err()
+	}
+	h.time, h.age = time[0], make([]int32, h.spec.Rows)
+	h.begin(h.key.Use("restart").Fold(uint64(h.time)))
+	return nil
 }
 
 // keyOf is the key of one environment, by its global index.
@@ -276,6 +292,9 @@ func (h *hostBatch) Axis() rl.Axis { return rl.Envs }
 func (h *hostBatch) Save(s *rl.State) {
 	h.Obs()
 	rl.PutSlice(s, "time", []int64{h.time})
+	if s.Restarts() {
+		return
+	}
 	rl.PutSlice(s, "age", h.age)
 	for i, t := range rl.Leaves(h.last) {
 		s.Put(fmt.Sprint("obs", i), t)
@@ -294,6 +313,9 @@ func (h *hostBatch) Save(s *rl.State) {
 }
 
 func (h *hostBatch) Load(s *rl.State) error {
+	if s.Restarts() {
+		return h.restart(s)
+	}
 	h.Obs()
 	time, age := rl.GetSliceN[int64](s, "time", 1), rl.GetSliceN[int32](s, "age", len(h.age))
 	leaves := rl.Leaves(h.last)

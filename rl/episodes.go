@@ -100,6 +100,9 @@ func (e *Episodes) Load(s *State) error {
 	if s.Err() != nil {
 		return s.Err()
 	}
+	if s.Restarts() {
+		returns, lengths = nil, nil
+	}
 	*e = Episodes{returns: returns, lengths: lengths, count: count[0]}
 	for i, r := range ret {
 		e.window = append(e.window, Episode{int(num[3*i]), num[3*i+1], r, num[3*i+2]})

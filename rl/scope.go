@@ -23,6 +23,7 @@ type Scope struct {
 	shard, of  int
 	steps      int64
 	episodes   *Episodes
+	notices    notices
 }
 
 // NewScope is a scope that owns everything: the plain loop's.
