@@ -6,8 +6,10 @@ import (
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/app"
+	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/env/debug"
+	"github.com/weft-rl/weft/env/gym"
 )
 
 // Builtin is what the weft command knows.
@@ -15,5 +17,6 @@ func Builtin() app.Set {
 	return app.Set{
 		Algorithms:   []algo.Algorithm{ppo.Algorithm},
 		Environments: append(append(classic.All[:0:0], classic.All...), debug.All...),
+		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme},
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/run/local"
 )
 
@@ -17,22 +18,26 @@ type evalFlags struct {
 
 func (c *command) eval() *cobra.Command {
 	var f evalFlags
+	set := &trainFlags{values: map[string]*string{}}
 	cmd := &cobra.Command{
 		Use:     "eval RUN",
 		Short:   "Evaluate a run's policy",
 		Long:    "Eval plays complete episodes with a run's newest policy, every one in an environment of its own.",
 		Example: "  weft eval runs/ppo-CartPole-v1-seed1 --episodes 100\n  weft eval runs/ppo-CartPole-v1-seed1 --best",
 		Args:    oneRun,
-		RunE:    func(cmd *cobra.Command, args []string) error { return c.runEval(cmd.Context(), args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.runEval(cmd.Context(), args[0], set.changed(cmd), f)
+		},
 	}
 	cmd.Flags().IntVar(&f.episodes, "episodes", 100, "complete episodes to play")
 	cmd.Flags().BoolVar(&f.best, "best", false, "the best policy by evaluation instead of the newest")
 	cmd.Flags().BoolVar(&f.sample, "sample", false, "act as in training instead of greedily")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
+	c.settingFlags(cmd, set, []string{"python", "on-env-failure"})
 	return cmd
 }
 
-func (c *command) runEval(ctx context.Context, dir string, f evalFlags) error {
+func (c *command) runEval(ctx context.Context, dir string, flags []config.Assignment, f evalFlags) error {
 	if f.episodes < 1 {
 		return fmt.Errorf("--episodes: %d is no number of episodes", f.episodes)
 	}
@@ -40,7 +45,7 @@ func (c *command) runEval(ctx context.Context, dir string, f evalFlags) error {
 	if err != nil {
 		return err
 	}
-	l := layers{file: file}
+	l := layers{file: file, flags: flags}
 	if paths := c.foreign(l); len(paths) > 0 {
 		return c.runBuilt(ctx, paths)
 	}

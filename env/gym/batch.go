@@ -140,7 +140,7 @@ type makeMessage struct {
 // hire starts workers, all before it waits for the first: imports take seconds.
 func (b *batch) hire(workers []*worker) ([]description, error) {
 	ask := makeMessage{
-		Do: "make", Needs: [][2]string{{"numpy", "numpy"}, {"gymnasium", "gymnasium"}}, Adapter: "weft_gym:Gym",
+		Do: "make", Needs: [][2]string{{"gymnasium", "gymnasium"}}, Adapter: "weft_gym:Gym",
 		ID: b.request.id, Args: b.options.args, Wrappers: []wrapper{}, Atari: b.request.atari,
 	}
 	if b.options.args == nil {

@@ -72,7 +72,11 @@ func (w *worker) complaint(kind byte, deadline time.Time) error {
 	}
 	if c.Env != nil {
 		f.env = w.global + *c.Env
-		f.text = fmt.Sprintf("environment %d, at its step %d: %s", f.env, c.Step, f.text)
+		where := fmt.Sprintf("environment %d", f.env)
+		if c.Step > 0 {
+			where += fmt.Sprintf(", at its step %d", c.Step)
+		}
+		f.text = where + ": " + f.text
 	}
 	return f
 }

@@ -36,11 +36,22 @@ def construct(name, args):
     except ModuleNotFoundError as e:
         if e.name and e.name.split(".")[0] == module.split(".")[0] and module:
             raise Plain(f"Python has no module {e.name!r}: it must lie in this folder, on PYTHONPATH, or be installed") from None
-        raise Plain(f"Python's package {e.name} is missing: install it with {sys.executable} -m pip install {e.name}") from e
+        raise Plain(f"Python's package {e.name} is missing: run {sys.executable} -m pip install {extra(name) or e.name}") from None
     except gymnasium.error.DependencyNotInstalled as e:
         raise Plain(f"{e} (with {sys.executable} -m pip)") from None
     except gymnasium.error.Error as e:
         raise Plain(f"gymnasium.make: {e}") from None
+    except TypeError as e:
+        if "keyword argument" not in str(e):
+            raise
+        raise Plain(f"{str(e).split(' was raised from')[0]}: settings after ? that are none of the bridge's go to the constructor") from None
+
+
+def extra(name):
+    """The extra of Gymnasium's own package that an environment of its own needs."""
+    spec = gymnasium.registry.get(name)
+    parts = str(spec.entry_point).split(".") if spec else []
+    return f'"gymnasium[{parts[2]}]"' if parts[:2] == ["gymnasium", "envs"] and parts[2:] else ""
 
 
 def wrapper(name):

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weft-rl/weft/env"
@@ -12,7 +13,8 @@ import (
 type assembly struct {
 	scope   *rl.Scope
 	trainer rl.Trainer
-	exact   bool // every environment can save its state
+	exact   bool   // every environment can save its state
+	why     string // why not
 }
 
 // assemble constructs the job's algorithm on its environments.
@@ -23,11 +25,12 @@ func assemble(j Job) (*assembly, error) {
 		b, err := env.Open(a.scope, j.Env, n, j.EnvOptions)
 		if err == nil {
 			a.exact = a.exact && b.Spec().Exact
+			a.why = b.Spec().Why
 		}
 		return b, err
 	}, j.Config)
 	if err != nil {
-		return nil, fmt.Errorf("%s on %s: %w", j.Algorithm.Name, j.Env.ID, err)
+		return nil, errors.Join(fmt.Errorf("%s on %s: %w", j.Algorithm.Name, j.Env.ID, err), a.scope.Close())
 	}
 	return a, nil
 }

@@ -45,7 +45,10 @@ func Evaluate(ctx context.Context, s *rl.Scope, j Job, agent rl.Agent, episodes 
 			unfinished += left
 			return err
 		})
-		if err != nil {
+		for _, text := range child.TakeNotes() {
+			j.Watch.Note("evaluation: " + text)
+		}
+		if err = errors.Join(err, child.Close()); err != nil {
 			return Evaluation{}, fmt.Errorf("evaluation: %w", err)
 		}
 		seen := map[int]bool{}
@@ -120,12 +123,12 @@ func EvaluateRun(ctx context.Context, j Job, best, greedy bool, episodes int) (E
 	if err != nil {
 		return Evaluation{}, err
 	}
-	if err := a.loadWeights(f); err != nil {
-		return Evaluation{}, err
+	var e Evaluation
+	if err = a.loadWeights(f); err == nil {
+		e, err = Evaluate(ctx, a.scope, j, a.trainer.Agent(), episodes, greedy)
 	}
-	e, err := Evaluate(ctx, a.scope, j, a.trainer.Agent(), episodes, greedy)
 	e.Steps = step
-	return e, err
+	return e, errors.Join(err, a.scope.Close())
 }
 
 func load(j Job, best bool) (checkpoint.File, int64, error) {

@@ -16,7 +16,7 @@ import (
 
 // ErrNotExact is why a run of such an environment cannot be resumed.
 var ErrNotExact = errors.New("its environment cannot save its state, so the run cannot be resumed exactly; " +
-	"start a new one from its weights with --from")
+	"--resume=restart-episodes goes on with new episodes, --from starts a new run from its weights")
 
 // Session is a job that is ready to run: constructed, and loaded with the state
 // it goes on from. Nothing has been written yet.
@@ -50,7 +50,8 @@ func Train(ctx context.Context, j Job) (Result, error) {
 }
 
 // Prepare constructs everything that a job needs and reads what it goes on from.
-// It writes nothing, so that a job that cannot run leaves no trace.
+// It writes nothing, so that a job that cannot run leaves no trace. A session is
+// given back by Train, by Finish, or by Close.
 func Prepare(j Job) (*Session, error) {
 	j = j.withDefaults()
 	a, err := assemble(j)
@@ -59,23 +60,35 @@ func Prepare(j Job) (*Session, error) {
 	}
 	s := &Session{Job: j, assembly: a, saved: -1, evaluated: -1}
 	s.run = rl.NewRun(a.scope, j.Steps, s.cut)
+	if err := s.prepare(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// prepare reads what the job goes on from.
+func (s *Session) prepare() (err error) {
+	j := s.Job
 	if j.Dir != "" {
 		if s.dir, err = checkpoint.Open(checkpoints(j.Dir), j.Keep); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if j.Resume {
 		if err := s.load(); err != nil {
-			return nil, fmt.Errorf("run %s: %w", j.Dir, err)
+			return fmt.Errorf("run %s: %w", j.Dir, err)
 		}
 	}
 	if j.From != "" && !s.loaded {
 		if err := s.start(); err != nil {
-			return nil, fmt.Errorf("weights of run %s: %w", j.From, err)
+			return fmt.Errorf("weights of run %s: %w", j.From, err)
 		}
 	}
-	return s, nil
+	return nil
 }
+
+// Close gives back what the session's environments hold.
+func (s *Session) Close() error { return s.scope.Close() }
 
 func checkpoints(dir string) string { return filepath.Join(dir, "checkpoints") }
 
@@ -91,13 +104,13 @@ func (s *Session) Finished() bool {
 func (s *Session) Finish() (Result, error) {
 	s.begun = s.Now()
 	err := s.conclude()
-	return s.result, err
+	return s.result, errors.Join(err, s.Close())
 }
 
 // load takes the run's newest good state over. Without any, the run starts from
 // the beginning again, which gives the same bits.
 func (s *Session) load() error {
-	if !s.exact {
+	if !s.exact && !s.RestartEpisodes {
 		return ErrNotExact
 	}
 	f, step, skipped, err := s.dir.Latest()
@@ -110,8 +123,12 @@ func (s *Session) load() error {
 		return err
 	}
 	st, err := state(s.scope, f)
+	if err == nil && !s.exact {
+		st = st.Restarting()
+		s.Watch.Note(fmt.Sprintf("%s cannot save its state: its environments begin new episodes at step %d", s.Env.ID, step))
+	}
 	if err == nil {
-		err = s.run.Load(st)
+		err = rl.Catch(func() error { return s.run.Load(st) })
 	}
 	if err != nil {
 		return fmt.Errorf("checkpoint of step %d: %w", step, err)
@@ -197,12 +214,12 @@ func (s *Session) save() error {
 	return nil
 }
 
-// content is what a checkpoint holds: everything, or, of an environment that
-// cannot be saved, what an agent is made of.
+// content is what a checkpoint holds: everything, but, of an environment that
+// cannot be saved, the episodes under way.
 func (s *Session) content() (checkpoint.File, error) {
 	save := s.run.Save
 	if !s.exact {
-		save = s.scope.SaveWeights
+		save = func(st *rl.State) { s.run.Save(st.Restarting()) }
 	}
 	all, err := capture(s.scope, save)
 	return checkpoint.File{Arrays: all, Meta: map[string]string{
