@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/weft-rl/weft/env"
-	"github.com/weft-rl/weft/env/envtest"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -24,19 +23,33 @@ func TestAtariFrames(t *testing.T) {
 	}
 }
 
-// A game keeps the contract.
-func TestAtariConformance(t *testing.T) {
+// Processes change nothing; episodes are lives, rewards signs.
+func TestAtariWorkers(t *testing.T) {
 	needs(t, "ale_py")
 	e, err := Atari("Breakout")
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := e.Options().(*AtariOptions)
-	o.Workers, o.Size, o.Stack = 1, 42, 2
-	if testing.Short() {
-		t.Skip("fifty games are many for a race detector")
+	var want []string
+	for _, workers := range []int{1, 2} {
+		o := e.Options().(*AtariOptions)
+		o.Workers, o.Size, o.Stack, o.Exact = workers, 42, 2, false
+		s := newScope(t, 1)
+		b, err := env.Open(s, e, 3, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := play(s, b, 0, 150)
+		if want == nil {
+			want = got
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d workers show something else than one", workers)
+		}
+		if n := s.Episodes().Count(); n < 6 {
+			t.Errorf("%d lives were lost in 150 steps of 3 games", n)
+		}
 	}
-	envtest.Run(t, e, envtest.With(o), envtest.Steps(60))
 }
 
 // A game goes on where it was saved; without preprocessing it is Gymnasium's own.

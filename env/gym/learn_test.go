@@ -32,7 +32,7 @@ func learn(t *testing.T, id string, options []string, steps int64, set ...string
 	}
 	r, err := app.Train(context.Background(), app.Job{
 		Algorithm: ppo.Algorithm, Env: e, Options: options, Steps: steps, Seed: 1, EvalEpisodes: 20,
-		Set: append([]string{"envs=16", "horizon=32", "learning_rate=3e-3", "entropy=0.01"}, set...),
+		Set: append([]string{"envs=16", "horizon=32", "learning_rate=3e-3", "anneal=constant"}, set...),
 	})
 	if err != nil {
 		t.Fatal(err)
