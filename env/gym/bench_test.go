@@ -16,7 +16,7 @@ func BenchmarkBridge(b *testing.B) {
 		id            string
 		envs, workers int
 	}{
-		{ours + "Null", 1, 1}, {ours + "Null", 2, 2}, {ours + "Null", 64, 1}, {ours + "Null", 64, 2},
+		{"weft_null:Null", 1, 1}, {"weft_null:Null", 2, 2}, {"weft_null:Null", 64, 1}, {"weft_null:Null", 64, 2},
 		{"CartPole-v1", 64, 1}, {"CartPole-v1", 64, 2},
 	} {
 		b.Run(fmt.Sprintf("%s/envs=%d/workers=%d", c.id, c.envs, c.workers), func(b *testing.B) {

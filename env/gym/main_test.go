@@ -12,7 +12,9 @@ import (
 )
 
 // A device has its threads as long as the process.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/weft-rl/weft/engine.(*workers).help")) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/weft-rl/weft/engine.(*workers).help"))
+}
 
 // needs skips a test where Python, or a package of it, is absent. CI counts what
 // is skipped.

@@ -181,20 +181,6 @@ class Faulty(Base):
         return obs, reward, terminated, truncated, info
 
 
-class Null(gymnasium.Env):
-    """Does nothing, for what the bridge itself costs."""
-
-    observation_space = spaces.Box(-1, 1, (4,), np.float32)
-    action_space = spaces.Discrete(2)
-    here, none = np.zeros(4, np.float32), {}
-
-    def reset(self, *, seed=None, options=None):
-        return self.here, self.none
-
-    def step(self, action):
-        return self.here, 0.0, False, False, self.none
-
-
 class Double(gymnasium.RewardWrapper):
     """A wrapper with an argument."""
 
