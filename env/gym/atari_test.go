@@ -13,6 +13,7 @@ import (
 // The preprocessing shows what Gymnasium's wrappers show, frame by frame.
 func TestAtariFrames(t *testing.T) {
 	needs(t, "ale_py", "cv2")
+	t.Parallel()
 	python, err := interpreter("")
 	if err != nil {
 		t.Fatal(err)
@@ -26,6 +27,7 @@ func TestAtariFrames(t *testing.T) {
 // Processes change nothing; episodes are lives, rewards signs.
 func TestAtariWorkers(t *testing.T) {
 	needs(t, "ale_py")
+	t.Parallel()
 	e, err := Atari("Breakout")
 	if err != nil {
 		t.Fatal(err)
@@ -55,6 +57,7 @@ func TestAtariWorkers(t *testing.T) {
 // A game goes on where it was saved; without preprocessing it is Gymnasium's own.
 func TestAtariSnapshot(t *testing.T) {
 	needs(t, "ale_py")
+	t.Parallel()
 	for _, c := range []struct {
 		entry func(string) (env.Entry, error)
 		name  string

@@ -31,22 +31,21 @@ func with(change func(*Options)) *Options {
 // Environments of every kind of space keep the contract.
 func TestConformance(t *testing.T) {
 	needs(t)
+	t.Parallel()
 	for _, c := range []struct {
-		id      string
-		workers int
-		opts    []envtest.Option
+		id    string
+		steps int
 	}{
-		{"CartPole-v1", 2, []envtest.Option{envtest.Steps(100)}},
-		{"FrozenLake-v1", 1, []envtest.Option{envtest.Steps(120)}},
-		{"Taxi-v4", 1, []envtest.Option{envtest.Steps(205)}},
-		{ours + "Mixed", 1, []envtest.Option{envtest.Steps(40)}},
-		{ours + "Pair", 1, []envtest.Option{envtest.Steps(40)}},
-		{ours + "Own", 1, []envtest.Option{envtest.Steps(40)}},
-		{ours + "Locked", 1, []envtest.Option{envtest.Steps(40)}},
+		{"CartPole-v1", 100},
+		{"FrozenLake-v1", 120},
+		{"Taxi-v4", 205},
+		{ours + "Mixed", 40},
+		{ours + "Pair", 40},
 	} {
 		t.Run(c.id, func(t *testing.T) {
-			o := with(func(o *Options) { o.Workers = c.workers })
-			envtest.Run(t, entry(t, c.id), append(c.opts, envtest.With(o))...)
+			t.Parallel()
+			o := with(func(o *Options) { o.Workers = 1 }) // that more are the same is another test's
+			envtest.Run(t, entry(t, c.id), envtest.With(o), envtest.Steps(c.steps))
 		})
 	}
 }

@@ -31,6 +31,7 @@ func play(s *rl.Scope, b env.Batch, from, n int) (out []string) {
 // share the environments.
 func TestWorkersSameBits(t *testing.T) {
 	needs(t)
+	t.Parallel()
 	for _, id := range []string{"CartPole-v1", "FrozenLake-v1"} {
 		var want []string
 		for workers := 1; workers <= 3; workers++ {
@@ -49,6 +50,7 @@ func TestWorkersSameBits(t *testing.T) {
 // What can be saved is found out; what cannot says why.
 func TestExact(t *testing.T) {
 	needs(t)
+	t.Parallel()
 	for _, c := range []struct {
 		id, why string
 		modules []string
@@ -72,6 +74,7 @@ func TestExact(t *testing.T) {
 // MuJoCo's environments go on where they were saved.
 func TestSnapshotMuJoCo(t *testing.T) {
 	needs(t, "mujoco", "imageio")
+	t.Parallel()
 	for _, id := range []string{"HalfCheetah-v5", "Humanoid-v5"} {
 		o := with(func(o *Options) { o.Workers = 1 })
 		s, b := openTest(t, id, 2, o)
@@ -93,6 +96,7 @@ func TestSnapshotMuJoCo(t *testing.T) {
 // its first ones again.
 func TestRestartEpisodes(t *testing.T) {
 	needs(t)
+	t.Parallel()
 	s, b := openTest(t, ours+"Locked", 3, with(nil))
 	begin := rl.Floats(b.Obs().X.At(0))
 	play(s, b, 0, 4)

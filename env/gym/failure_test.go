@@ -50,6 +50,7 @@ func steps(s *rl.Scope, b env.Batch, n int) (out []rl.Step, err error) {
 // Whatever goes wrong in Python stops the run with what, where and when.
 func TestFailures(t *testing.T) {
 	needs(t)
+	t.Parallel()
 	for _, c := range []struct {
 		how  string
 		want []string
@@ -86,6 +87,7 @@ func TestFailures(t *testing.T) {
 // they were, and begin anew; the others notice nothing.
 func TestRestart(t *testing.T) {
 	needs(t)
+	t.Parallel()
 	s, b := openTest(t, ours+"Base", 4, with(func(o *Options) { o.Workers = 2 }))
 	plain, err := steps(s, b, 8)
 	if err != nil {
@@ -141,6 +143,7 @@ func count4(x []bool) (n int) {
 // An environment that fails whatever is done is not restarted for ever.
 func TestRestartInVain(t *testing.T) {
 	needs(t)
+	t.Parallel()
 	s, b := faulty(t, "raise", "", func(o *Options) {
 		o.OnFailure = "restart"
 		_ = o.SetExtra("at", "1")
@@ -153,6 +156,7 @@ func TestRestartInVain(t *testing.T) {
 // What is missing is said in a sentence, with what to do about it.
 func TestMissing(t *testing.T) {
 	needs(t)
+	t.Parallel()
 	python, err := interpreter("")
 	if err != nil {
 		t.Fatal(err)

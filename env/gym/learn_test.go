@@ -21,7 +21,6 @@ func needs(t *testing.T) {
 	if err := exec.Command(python, "-c", "import gymnasium").Run(); err != nil {
 		t.Skipf("bridge test skipped: %s has no gymnasium: %v", python, err)
 	}
-	t.Setenv("PYTHONPATH", "testdata"+string(os.PathListSeparator)+os.Getenv("PYTHONPATH"))
 }
 
 func learn(t *testing.T, id string, options []string, steps int64, set ...string) app.Result {

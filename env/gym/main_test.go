@@ -3,6 +3,7 @@ package gym
 import (
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 
 	"github.com/gomlx/compute/gobackend"
@@ -11,10 +12,17 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// A device has its threads as long as the process.
+// Workers find the tests' environments. A device has its threads as long as the
+// process.
 func TestMain(m *testing.M) {
+	if err := os.Setenv("PYTHONPATH", "testdata"+string(os.PathListSeparator)+os.Getenv("PYTHONPATH")); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/weft-rl/weft/engine.(*workers).help"))
 }
+
+// has says whether Python has a module, asked once.
+var has sync.Map
 
 // needs skips a test where Python, or a package of it, is absent. CI counts what
 // is skipped.
@@ -25,11 +33,12 @@ func needs(t testing.TB, modules ...string) {
 		t.Skipf("bridge test skipped: %v", err)
 	}
 	for _, m := range append([]string{"gymnasium"}, modules...) {
-		if err := exec.Command(python, "-c", "import "+m).Run(); err != nil {
+		ask := sync.OnceValue(func() error { return exec.Command(python, "-c", "import "+m).Run() })
+		known, _ := has.LoadOrStore(m, ask)
+		if err := known.(func() error)(); err != nil {
 			t.Skipf("bridge test skipped: %s has no module %s", python, m)
 		}
 	}
-	t.Setenv("PYTHONPATH", "testdata"+string(os.PathListSeparator)+os.Getenv("PYTHONPATH"))
 }
 
 var backend = func() *rl.Device {

@@ -59,6 +59,7 @@ func segments(t *testing.T) []string {
 // Closed environments leave nothing, and say so when they are used.
 func TestClose(t *testing.T) {
 	needs(t)
+	t.Parallel()
 	s := rl.NewScope(backend, 1)
 	b, err := open(s, 3, *with(func(o *Options) { o.Workers = 2 }), request{name: "gym:x", id: ours + "Base"})
 	if err != nil {
@@ -109,6 +110,7 @@ func init() {
 // are stuck.
 func TestParentKilled(t *testing.T) {
 	needs(t)
+	t.Parallel()
 	for _, how := range []string{"never", "hang"} {
 		t.Run(how, func(t *testing.T) {
 			cmd := exec.Command(os.Args[0])

@@ -25,6 +25,7 @@ func openTest(t testing.TB, id string, n int, o *Options) (*rl.Scope, env.Batch)
 // Gymnasium has them: the environment checks that they are in its space.
 func TestSpaces(t *testing.T) {
 	needs(t)
+	t.Parallel()
 	s, b := openTest(t, ours+"Mixed", 2, with(nil))
 	spec := b.Spec()
 	want := "Dict(half: Box(-1..1, [2]), image: Box(0..255, [2 3]), inner.digits: MultiDiscrete([3 5]), inner.which: Discrete(4 from -1), " +
@@ -66,6 +67,7 @@ func TestSpaces(t *testing.T) {
 // Spaces without a fixed size are refused by name.
 func TestRefused(t *testing.T) {
 	needs(t)
+	t.Parallel()
 	for _, space := range []string{"Text", "Graph", "Sequence", "OneOf", "nested"} {
 		o := with(func(o *Options) { o.Workers = 1 })
 		if err := o.SetExtra("space", space); err != nil {
@@ -86,6 +88,7 @@ func TestRefused(t *testing.T) {
 // lost.
 func TestAutoreset(t *testing.T) {
 	needs(t)
+	t.Parallel()
 	s, b := openTest(t, ours+"again", 3, with(func(o *Options) { o.Workers = 1 }))
 	if b.Spec().Limit != 8 {
 		t.Errorf("limit %d", b.Spec().Limit)
@@ -104,6 +107,7 @@ func TestAutoreset(t *testing.T) {
 // Wrappers go around in order, by name and with arguments; bounds can be opened.
 func TestWrappers(t *testing.T) {
 	needs(t)
+	t.Parallel()
 	s, b := openTest(t, ours+"Base", 1, with(func(o *Options) {
 		o.Bounds = "open"
 		o.Wrappers = []string{ours + "Double(by=3)", "ClipReward(min_reward=-1;max_reward=2)", ours + "Double"}

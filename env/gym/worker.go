@@ -235,10 +235,13 @@ func (w *worker) stop(patience time.Duration) {
 		return
 	}
 	w.hangUp()
-	quick := time.AfterFunc(patience, func() { killGroup(w.cmd.Process.Pid) })
+	// Its end of the pipe is closed when it ends. Until it has been waited for, its
+	// number is nobody else's, and what it started can be ended with it.
+	rest, deadline := make([]byte, kept), time.Now().Add(patience)
+	for readFull(w.from, rest, deadline) == nil {
+	}
+	killGroup(w.cmd.Process.Pid)
 	w.ended = w.cmd.Wait()
-	quick.Stop()
-	killGroup(w.cmd.Process.Pid) // what it started and left
 	_ = closeFD(w.from)
 	w.cmd = nil
 }

@@ -160,7 +160,7 @@ class Gym:
         self.terminated[i], self.truncated[i] = bool(terminated), bool(truncated)
         self.final.put(i, obs)
         if self.masked:
-            self.final_mask.put(i, info)
+            self.final_mask.put_last(i, info)
         return env.reset()
 
     def reset(self, seeds):

@@ -193,6 +193,10 @@ class Masks:
         for leaf, rows in zip(self.leaves, self.rows):
             rows[i] = mask(leaf, info["action_mask"])
 
+    def put_last(self, i, info):
+        """The mask of an episode's last observation, which nobody acts on and which may be missing."""
+        self.put(i, info if "action_mask" in info else {"action_mask": {}})
+
 
 def mask(leaf, value):
     """A mask as the contract has it: the options of each number, one after another."""

@@ -5,23 +5,41 @@ import gymnasium
 import numpy as np
 
 try:
-    from cloudpickle import Pickler as Base  # knows functions and classes of a script
+    import cloudpickle  # knows functions and classes of a script
 except ImportError:
-    from pickle import Pickler as Base
+    cloudpickle = None
 
 
-class Pickler(Base):
+class Pickler(pickle._Pickler):
     """Pickles an environment as it stands.
 
     Many environments pickle as their constructor's arguments (EzPickle), which
     is a new one and not this one: here they are their attributes. What holds
     its state outside Python, or has its own way of saving it, is a reference to
     its counterpart in the environment that is loaded into, with that state.
+
+    Environments that are alike give the same bytes, though pickle also writes
+    which equal objects are the same one, and that changes when they are loaded.
+    It is Python's pickler in Python because the one in C cannot be told so.
     """
+
+    dispatch = dict(pickle._Pickler.dispatch)
 
     def __init__(self, file):
         super().__init__(file, protocol=5)
         self.seen = {}  # kind -> the objects of it, in the order of their meeting
+        self.texts = {}
+        self.other = cloudpickle.Pickler(io.BytesIO()) if cloudpickle else None
+
+    def save_text(self, text):
+        text = self.texts.setdefault(text, text)
+        known = self.memo.get(id(text))
+        if known:
+            self.write(self.get(known[0]))
+        else:
+            self.save_str(text)
+
+    dispatch[str] = save_text
 
     def number(self, kind, obj):
         met = self.seen.setdefault(kind, [])
@@ -47,10 +65,14 @@ class Pickler(Base):
         if isinstance(obj, gymnasium.Env) and not isinstance(obj, type):
             return blank, (type(obj),), obj.__dict__, None, None, adopt
         if type(obj).__name__ == "MjData":
-            return data, (obj.model, pickle.dumps(obj))
+            for timer in obj.timer:
+                timer.duration = 0  # the clock is no state
+            return pickle.loads, (pickle.dumps(obj),)
+        if isinstance(obj, np.dtype) and obj.isbuiltin == 1:
+            return np.dtype, (obj.str,)  # the one there is; NumPy's own way makes another
         if isinstance(obj, gymnasium.spaces.Space):
             return blank, (type(obj),), obj.__dict__, None, None, adopt
-        return super().reducer_override(obj) if hasattr(Base, "reducer_override") else NotImplemented
+        return self.other.reducer_override(obj) if self.other else NotImplemented
 
 
 def own(obj):
@@ -67,10 +89,6 @@ def blank(cls):
 
 def adopt(obj, attributes):
     obj.__dict__.update(attributes)
-
-
-def data(model, pickled):
-    return pickle.loads(pickled)
 
 
 class Unpickler(pickle.Unpickler):
