@@ -11,8 +11,10 @@ import (
 	"github.com/weft-rl/weft/algo/impala"
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/app"
+	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/env/debug"
+	"github.com/weft-rl/weft/env/gym"
 	"github.com/weft-rl/weft/env/mpe"
 )
 
@@ -21,5 +23,6 @@ func Builtin() app.Set {
 	return app.Set{
 		Algorithms:   []algo.Algorithm{ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, impala.Algorithm},
 		Environments: slices.Concat(classic.All, mpe.All, debug.All),
+		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-rl/weft/env/wrap"
+	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/run/local"
 )
 
@@ -20,6 +21,7 @@ type evalFlags struct {
 
 func (c *command) eval() *cobra.Command {
 	var f evalFlags
+	set := &trainFlags{values: map[string]*string{}}
 	cmd := &cobra.Command{
 		Use:   "eval RUN",
 		Short: "Evaluate a run's policy",
@@ -27,7 +29,9 @@ func (c *command) eval() *cobra.Command {
 		Example: "  weft eval runs/ppo-CartPole-v1-seed1 --episodes 100\n  weft eval runs/ppo-CartPole-v1-seed1 --best\n" +
 			"  weft eval runs/ppo-CartPole-v1-seed1 --video cartpole.gif",
 		Args: oneRun,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.runEval(cmd.Context(), args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.runEval(cmd.Context(), args[0], set.changed(cmd), f)
+		},
 	}
 	cmd.Flags().IntVar(&f.episodes, "episodes", 100, "complete episodes to play")
 	cmd.Flags().BoolVar(&f.best, "best", false, "the best policy by evaluation instead of the newest")
@@ -35,10 +39,11 @@ func (c *command) eval() *cobra.Command {
 	cmd.Flags().StringVar(&f.video, "video", "", "draw the first episode into a GIF `file`")
 	cmd.Flags().StringVar(&f.record, "record", "", "write the episodes into a `file`, a line of JSON each")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
+	c.settingFlags(cmd, set, []string{"python", "on-env-failure"})
 	return cmd
 }
 
-func (c *command) runEval(ctx context.Context, dir string, f evalFlags) error {
+func (c *command) runEval(ctx context.Context, dir string, flags []config.Assignment, f evalFlags) error {
 	if f.episodes < 1 {
 		return fmt.Errorf("--episodes: %d is no number of episodes", f.episodes)
 	}
@@ -46,7 +51,7 @@ func (c *command) runEval(ctx context.Context, dir string, f evalFlags) error {
 	if err != nil {
 		return err
 	}
-	l := layers{file: file}
+	l := layers{file: file, flags: flags}
 	if paths := c.foreign(l); len(paths) > 0 {
 		return c.runBuilt(ctx, paths)
 	}

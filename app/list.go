@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -194,11 +195,12 @@ func fieldsOf(p any) ([]config.Field, error) {
 func (c *command) environments(name string) (out []item, err error) {
 	all := c.set.Environments
 	if name != "" {
-		e, err := c.set.environment(name)
-		if err != nil {
+		id, set, err := options(name)
+		e, missing := c.set.environment(id)
+		if err := errors.Join(err, missing); err != nil {
 			return nil, err
 		}
-		all = []env.Entry{e}
+		all = []env.Entry{configured(e, set)}
 	}
 	d, err := device.Open(device.Default)
 	if err != nil {
@@ -211,7 +213,35 @@ func (c *command) environments(name string) (out []item, err error) {
 		}
 		out = append(out, x)
 	}
+	if name != "" {
+		return out, nil
+	}
+	for _, s := range c.set.Schemes {
+		x := item{Name: s.Prefix + ":NAME", Doc: s.Doc + ", as in " + s.Example}
+		if s.Options != nil {
+			if err := x.describe(s.Options()); err != nil {
+				return nil, fmt.Errorf("environments %s: %w", s.Prefix, err)
+			}
+		}
+		out = append(out, x)
+	}
 	return out, nil
+}
+
+// configured is an entry whose options are set as its name says.
+func configured(e env.Entry, set []config.Assignment) env.Entry {
+	if e.Options == nil || len(set) == 0 {
+		return e
+	}
+	out := e
+	out.New = func(s *rl.Scope, n int, _ any) (env.Batch, error) {
+		r := request{entry: e}
+		if err := r.setEnv(set); err != nil {
+			return nil, err
+		}
+		return e.New(s, n, r.envOptions)
+	}
+	return out
 }
 
 func describeEnv(e env.Entry, d *rl.Device) (item, error) {
@@ -223,13 +253,13 @@ func describeEnv(e env.Entry, d *rl.Device) (item, error) {
 			return x, fmt.Errorf("environment %s: %w", e.ID, err)
 		}
 	}
-	s := rl.NewScope(d, 0)
-	g, err := env.OpenGroups(s, e, 1, options)
+	scope := rl.NewScope(d, 0)
+	g, err := env.OpenGroups(scope, e, 1, options)
 	if err != nil {
-		return x, err
+		return x, errors.Join(err, scope.Close())
 	}
 	x.Spec = itemOf(g.Spec())
-	return x, s.Close()
+	return x, scope.Close()
 }
 
 // itemOf describes the agents of an environment.

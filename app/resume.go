@@ -14,24 +14,22 @@ import (
 )
 
 func (c *command) resume() *cobra.Command {
-	var steps string
 	var json bool
+	f := &trainFlags{values: map[string]*string{}}
 	cmd := &cobra.Command{
 		Use:   "resume RUN",
 		Short: "Go on with a run exactly where it stopped",
 		Long: "Resume goes on from the newest good checkpoint of a run folder, and ends in the same bits\n" +
-			"as a run that was never interrupted.",
+			"as a run that was never interrupted. An environment that cannot save its state refuses that;\n" +
+			"with --resume=restart-episodes its run goes on with new episodes.",
 		Example: "  weft resume runs/ppo-CartPole-v1-seed1\n  weft resume runs/ppo-CartPole-v1-seed1 --steps 1_000_000",
 		Args:    oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var more []config.Assignment
-			if cmd.Flags().Changed("steps") {
-				more = append(more, config.Assignment{Key: "steps", Value: steps, Source: "--steps"})
-			}
-			return c.runResume(cmd.Context(), args[0], more, json)
+			return c.runResume(cmd.Context(), args[0], f.changed(cmd), json)
 		},
 	}
-	cmd.Flags().StringVar(&steps, "steps", "", "train to this many steps in all instead of those it was started with")
+	c.settingFlags(cmd, f, []string{"steps", "resume", "python", "on-env-failure"})
+	cmd.Flags().Lookup("steps").Usage = "train to this many steps in all instead of those it was started with"
 	cmd.Flags().BoolVar(&json, "json", false, "print one JSON object a line and nothing else")
 	return cmd
 }
@@ -81,19 +79,27 @@ func (c *command) goOn(ctx context.Context, before, r *request, dir string, w wa
 		return err
 	}
 	defer func() { _ = s.Close() }() // done already, with its error, if the session ran
-	if r.Steps != before.Steps {
-		if r.Steps < s.Done() {
-			return fmt.Errorf("--steps: %d is less than the %d steps that %s has done", r.Steps, s.Done(), dir)
-		}
-		w.Note(budgetChange(before.Steps, r.Steps, s.Done()))
-		if err := r.record(dir); err != nil {
-			return err
-		}
+	if err := change(s, before, r, dir, w); err != nil {
+		return err
 	}
 	if s.Finished() {
 		return finished(s, dir, w)
 	}
 	return c.finish(ctx, s, w)
+}
+
+// change records what is different about a run from now on.
+func change(s *local.Session, before, r *request, dir string, w watcher) error {
+	if before.settings == r.settings {
+		return nil
+	}
+	if r.Steps != before.Steps {
+		if r.Steps < s.Done() {
+			return fmt.Errorf("--steps: %d is less than the %d steps that %s has done", r.Steps, s.Done(), dir)
+		}
+		w.Note(budgetChange(before.Steps, r.Steps, s.Done()))
+	}
+	return r.record(dir)
 }
 
 // finished tells the result of a run that has nothing left to do.

@@ -36,6 +36,9 @@ type settings struct {
 	CheckpointSteps int64         `default:"0" unit:"steps" range:"[0,)" doc:"steps between checkpoints, beside the time; 0 is no bound"`
 	Keep            int           `default:"3" unit:"checkpoints" range:"[1,)" doc:"checkpoints kept, the best one apart"`
 	From            string        `doc:"run folder whose weights to start from"`
+	Resume          string        `default:"exact" oneof:"exact restart-episodes" doc:"how the run resumes if its environment cannot save its state: not at all, or with new episodes"`
+	Python          string        `doc:"Python interpreter of environments that need one"`
+	OnEnvFailure    string        `default:"stop" oneof:"stop restart" doc:"what the failure of an environment in Python does: stop the run, or restart it"`
 }
 
 // request is a training run as it was asked for.
@@ -217,7 +220,49 @@ func (r *request) setEnv(set []config.Assignment) error {
 		return nil
 	}
 	r.envOptions = r.entry.Options()
-	return errors.Join(config.Defaults(r.envOptions), config.Set(r.envOptions, set))
+	if err := config.Defaults(r.envOptions); err != nil {
+		return err
+	}
+	fields, err := config.Fields(r.envOptions)
+	if err != nil {
+		return err
+	}
+	known := func(key string) bool {
+		return slices.ContainsFunc(fields, func(f config.Field) bool { return f.Key == key })
+	}
+	set, err = extra(r.envOptions, set, known)
+	shared := slices.DeleteFunc(r.shared(), func(a config.Assignment) bool { return !known(a.Key) })
+	return errors.Join(err, config.Set(r.envOptions, shared, set))
+}
+
+// shared are the run's settings that environments have under another name, as
+// far as they were made.
+func (r *request) shared() (out []config.Assignment) {
+	if r.Python != "" {
+		out = append(out, config.Assignment{Key: "python", Value: r.Python, Source: "--python"})
+	}
+	if r.OnEnvFailure == "restart" {
+		out = append(out, config.Assignment{Key: "on_failure", Value: r.OnEnvFailure, Source: "--on-env-failure"})
+	}
+	return out
+}
+
+// extra gives options what is none of their settings, if they take that, and
+// returns the rest.
+func extra(options any, set []config.Assignment, known func(key string) bool) (rest []config.Assignment, err error) {
+	e, ok := options.(env.Extra)
+	if !ok {
+		return set, nil
+	}
+	var errs []error
+	for _, a := range set {
+		if known(a.Key) {
+			rest = append(rest, a)
+		} else if err := e.SetExtra(a.Key, a.Value); err != nil {
+			errs = append(errs, fmt.Errorf("--env: %w", err))
+		}
+	}
+	return rest, errors.Join(errs...)
 }
 
 func (r *request) setWrap() (err error) {
@@ -247,6 +292,7 @@ func (r *request) job() (local.Job, error) {
 		Device: d, Seed: r.Seed, Steps: r.Steps,
 		CheckpointEvery: r.CheckpointEvery, CheckpointSteps: r.CheckpointSteps, Keep: r.Keep,
 		EvalEvery: r.EvalEvery, EvalEpisodes: r.EvalEpisodes, From: r.From,
+		RestartEpisodes: r.Resume == "restart-episodes",
 	}, nil
 }
 

@@ -71,15 +71,31 @@ func (h *hostBatch) Spec() Spec { return h.spec }
 
 func (h *hostBatch) Obs() rl.Obs {
 	if !h.begun {
-		h.begun = true
-		t, first := newTable(h.spec), make([]bool, h.spec.Rows)
-		h.each(func(i int) {
-			h.envs[i].Reset(keyOf(h.key.Use("reset"), h.spec.First+i), Row{t, i})
-			first[i] = true
-		})
-		h.last = t.obs(h.scope, first)
+		h.begin(h.key.Use("reset"))
 	}
 	return h.last
+}
+
+// begin begins an episode everywhere.
+func (h *hostBatch) begin(k rl.Key) {
+	h.begun = true
+	t, first := newTable(h.spec), make([]bool, h.spec.Rows)
+	h.each(func(i int) {
+		h.envs[i].Reset(keyOf(k, h.spec.First+i), Row{t, i})
+		first[i] = true
+	})
+	h.last = t.obs(h.scope, first)
+}
+
+// restart goes on from a state without the episodes under way: with new ones.
+func (h *hostBatch) restart(s *rl.State) error {
+	time := rl.GetSliceN[int64](s, "time", 1)
+	if s.Err() != nil {
+		return s.Err()
+	}
+	h.time, h.age = time[0], make([]int32, h.spec.Rows)
+	h.begin(h.key.Use("restart").Fold(uint64(h.time)))
+	return nil
 }
 
 // keyOf is the key of one environment, by its global index.
@@ -167,6 +183,9 @@ func (h *hostBatch) Axis() rl.Axis { return rl.Envs }
 func (h *hostBatch) Save(s *rl.State) {
 	h.Obs()
 	rl.PutSlice(s, "time", []int64{h.time})
+	if s.Restarts() {
+		return
+	}
 	rl.PutSlice(s, "age", h.age)
 	for i, t := range rl.Leaves(h.last) {
 		s.Put(fmt.Sprint("obs", i), t)
@@ -185,6 +204,9 @@ func (h *hostBatch) Save(s *rl.State) {
 }
 
 func (h *hostBatch) Load(s *rl.State) error {
+	if s.Restarts() {
+		return h.restart(s)
+	}
 	h.Obs()
 	time, age := rl.GetSliceN[int64](s, "time", 1), rl.GetSliceN[int32](s, "age", len(h.age))
 	leaves := rl.Leaves(h.last)

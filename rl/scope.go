@@ -27,6 +27,8 @@ type Scope struct {
 	steps      int64
 	episodes   *Episodes
 	lower      *Lowering // while the loop is being made a device program
+	notices    notices
+	closed     bool
 }
 
 // NewScope is a scope that owns everything: the plain loop's.
@@ -185,6 +187,10 @@ type Weighted interface {
 
 // Close closes the components that hold more than memory, the last made first.
 func (s *Scope) Close() error {
+	if s.closed {
+		return nil
+	}
+	s.closed = true
 	var errs []error
 	for _, name := range slices.Backward(s.names) {
 		if c, ok := s.components[name].(io.Closer); ok {

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weft-rl/weft/algo"
@@ -14,7 +15,8 @@ import (
 type assembly struct {
 	scope   *rl.Scope
 	trainer rl.Trainer
-	exact   bool // every environment can save its state
+	exact   bool   // every environment can save its state
+	why     string // why not
 }
 
 // assemble constructs the job's algorithm on its environments.
@@ -22,11 +24,13 @@ func assemble(j Job) (*assembly, error) {
 	a := &assembly{scope: rl.NewScope(j.Device, j.Seed), exact: true}
 	var err error
 	entry := wrap.Entry(j.Env, j.Wrap, j.Dir)
-	saw := func(specs []env.Spec) { a.exact = a.exact && specs[0].Exact }
+	saw := func(specs []env.Spec) {
+		a.exact = a.exact && specs[0].Exact
+		a.why = specs[0].Why
+	}
 	a.trainer, err = j.Algorithm.New(a.scope, algo.On(a.scope, entry, j.EnvOptions, saw), j.Config)
 	if err != nil {
-		_ = a.scope.Close() // the error that counts is the other
-		return nil, fmt.Errorf("%s on %s: %w", j.Algorithm.Name, j.Env.ID, err)
+		return nil, errors.Join(fmt.Errorf("%s on %s: %w", j.Algorithm.Name, j.Env.ID, err), a.scope.Close())
 	}
 	return a, nil
 }

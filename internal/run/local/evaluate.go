@@ -39,6 +39,9 @@ func Evaluate(ctx context.Context, s *rl.Scope, j Job, agent rl.Agent, episodes 
 		child := s.Child(fmt.Sprintf("eval %d", at))
 		left, err := playAll(ctx, child, j, n, rl.TeamOf(agent), greedy)
 		unfinished += left
+		for _, text := range child.TakeNotes() {
+			j.Watch.Note("evaluation: " + text)
+		}
 		if err != nil {
 			return Evaluation{}, fmt.Errorf("evaluation: %w", err)
 		}

@@ -26,7 +26,10 @@ type Job struct {
 
 	Dir    string // run folder; empty: nothing is kept
 	Resume bool   // go on from Dir's newest good checkpoint
-	From   string // run folder whose weights to start from
+	// RestartEpisodes resumes with new episodes where an environment cannot save
+	// its state, instead of not at all.
+	RestartEpisodes bool
+	From            string // run folder whose weights to start from
 
 	CheckpointEvery time.Duration // at most this much work is done again after a crash
 	CheckpointSteps int64         // and at most this many steps; 0: no bound

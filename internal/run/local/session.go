@@ -16,7 +16,7 @@ import (
 
 // ErrNotExact is why a run of such an environment cannot be resumed.
 var ErrNotExact = errors.New("its environment cannot save its state, so the run cannot be resumed exactly; " +
-	"start a new one from its weights with --from")
+	"--resume=restart-episodes goes on with new episodes, --from starts a new run from its weights")
 
 // Session is a job that is ready to run: constructed, and loaded with the state
 // it goes on from. Nothing has been written yet.
@@ -51,7 +51,8 @@ func Train(ctx context.Context, j Job) (Result, error) {
 }
 
 // Prepare constructs everything that a job needs and reads what it goes on from.
-// It writes nothing, so that a job that cannot run leaves no trace.
+// It writes nothing, so that a job that cannot run leaves no trace. A session is
+// given back by Train, by Finish, or by Close.
 func Prepare(j Job) (*Session, error) {
 	j = j.withDefaults()
 	a, err := assemble(j)
@@ -66,21 +67,22 @@ func Prepare(j Job) (*Session, error) {
 	return s, nil
 }
 
-// prepare reads what the session goes on from.
+// prepare reads what the job goes on from.
 func (s *Session) prepare() (err error) {
-	if s.Dir != "" {
-		if s.dir, err = checkpoint.Open(checkpoints(s.Dir), s.Keep); err != nil {
+	j := s.Job
+	if j.Dir != "" {
+		if s.dir, err = checkpoint.Open(checkpoints(j.Dir), j.Keep); err != nil {
 			return err
 		}
 	}
-	if s.Resume {
+	if j.Resume {
 		if err := s.load(); err != nil {
-			return fmt.Errorf("run %s: %w", s.Dir, err)
+			return fmt.Errorf("run %s: %w", j.Dir, err)
 		}
 	}
-	if s.From != "" && !s.loaded {
+	if j.From != "" && !s.loaded {
 		if err := s.start(); err != nil {
-			return fmt.Errorf("weights of run %s: %w", s.From, err)
+			return fmt.Errorf("weights of run %s: %w", j.From, err)
 		}
 	}
 	return nil
@@ -106,7 +108,7 @@ func (s *Session) Finish() (Result, error) {
 // load takes the run's newest good state over. Without any, the run starts from
 // the beginning again, which gives the same bits.
 func (s *Session) load() error {
-	if !s.exact {
+	if !s.exact && !s.RestartEpisodes {
 		return ErrNotExact
 	}
 	f, step, skipped, err := s.dir.Latest()
@@ -119,8 +121,12 @@ func (s *Session) load() error {
 		return err
 	}
 	st, err := state(s.scope, f)
+	if err == nil && !s.exact {
+		st = st.Restarting()
+		s.Watch.Note(fmt.Sprintf("%s cannot save its state: its environments begin new episodes at step %d", s.Env.ID, step))
+	}
 	if err == nil {
-		err = s.run.Load(st)
+		err = rl.Catch(func() error { return s.run.Load(st) })
 	}
 	if err != nil {
 		return fmt.Errorf("checkpoint of step %d: %w", step, err)
@@ -213,12 +219,12 @@ func (s *Session) save() error {
 	return nil
 }
 
-// content is what a checkpoint holds: everything, or, of an environment that
-// cannot be saved, what an agent is made of.
+// content is what a checkpoint holds: everything, but, of an environment that
+// cannot be saved, the episodes under way.
 func (s *Session) content() (checkpoint.File, error) {
 	save := s.run.Save
 	if !s.exact {
-		save = s.scope.SaveWeights
+		save = func(st *rl.State) { s.run.Save(st.Restarting()) }
 	}
 	all, err := capture(s.scope, save)
 	return checkpoint.File{Arrays: all, Meta: map[string]string{

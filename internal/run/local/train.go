@@ -29,8 +29,8 @@ func (s *Session) train() error {
 	s.begun = s.Now()
 	s.savedAt = s.begun
 	s.Watch.Begin(s.run.Steps(), s.Job.Steps)
-	if !s.exact && s.dir != nil {
-		s.Watch.Note(s.Env.ID + " cannot save its state: the run's weights are kept, but it cannot be resumed")
+	if !s.exact && s.dir != nil && !s.loaded {
+		s.Watch.Note(s.inexact())
 	}
 	if err := rl.Train(s.trainer, s.run); err != nil {
 		return s.explain(err)
@@ -43,6 +43,18 @@ func (s *Session) train() error {
 		return nil
 	}
 	return s.lastEvaluation()
+}
+
+// inexact says what an environment that cannot be saved means for the run.
+func (s *Session) inexact() string {
+	text := s.Env.ID + " cannot save its state"
+	if s.why != "" {
+		text += " (" + s.why + ")"
+	}
+	if s.RestartEpisodes {
+		return text + ": if the run is resumed, its environments begin new episodes"
+	}
+	return text + ": the run cannot be resumed exactly, only with --resume=restart-episodes"
 }
 
 // owesEvaluation reports whether the final policy is still to be evaluated.
@@ -74,6 +86,9 @@ func (s *Session) explain(err error) error {
 
 // cut is every consistent point of the run.
 func (s *Session) cut(c rl.Cut) error {
+	for _, text := range s.scope.TakeNotes() {
+		s.Watch.Note(text)
+	}
 	if c.Iter > 0 && len(c.Logs)+len(c.Episodes) > 0 {
 		if err := s.report(c); err != nil {
 			return err
@@ -165,6 +180,9 @@ func (s *Session) row(c rl.Cut) metrics.Row {
 		add("episode/return_mean", x)
 	}
 	add("episode/count", float64(s.scope.Episodes().Count()))
+	for _, x := range s.scope.Counts() {
+		add(x.Name, x.X)
+	}
 	add("run/steps_per_second", s.speed())
 	return row
 }
