@@ -33,7 +33,7 @@ func TestDocs(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Chdir(t.TempDir())
-			writeFiles(t, string(text))
+			writeFiles(t, root, string(text))
 			for _, line := range commands(string(text)) {
 				if !strings.Contains(line, "gym:") && !strings.Contains(line, "atari:") {
 					runLine(t, line)
@@ -50,6 +50,46 @@ func TestDocs(t *testing.T) {
 
 var shell = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
 
+var goFile = regexp.MustCompile("(?ms)^```go\n// (\\S+\\.go)\n(.*?)^```")
+
+// writeFiles writes the files of a page: the Go blocks that begin with a path, into
+// a module that has this repository beside it and requires nothing else, and the
+// Python ones that do.
+func writeFiles(t *testing.T, root, page string) {
+	t.Helper()
+	for i, block := range goFile.FindAllStringSubmatch(page, -1) {
+		if i == 0 {
+			t.Setenv("GOPROXY", "off")
+			write(t, "go.mod", "module example.com/pages\n\n"+goVersion(t, root)+
+				"\nrequire github.com/weft-rl/weft v0.0.0\n\nreplace github.com/weft-rl/weft => "+root+"\n")
+		}
+		write(t, block[1], block[2])
+	}
+	for _, block := range script.FindAllStringSubmatch(page, -1) {
+		write(t, block[1], block[2])
+	}
+}
+
+// goVersion is the line of this module that says which Go it needs.
+func goVersion(t *testing.T, root string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(`(?m)^go .*\n`).FindString(string(text))
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // commands are the lines of a page's shell blocks that call weft.
 func commands(page string) (out []string) {
 	for _, block := range shell.FindAllStringSubmatch(page, -1) {
@@ -65,15 +105,6 @@ func commands(page string) (out []string) {
 }
 
 var script = regexp.MustCompile("(?ms)^```python\n# (\\S+\\.py)\n(.*?)^```")
-
-// writeFiles writes the Python files that a page shows.
-func writeFiles(t *testing.T, page string) {
-	for _, block := range script.FindAllStringSubmatch(page, -1) {
-		if err := os.WriteFile(block[1], []byte(block[2]), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 // needsPython skips what needs Gymnasium where that is absent; CI counts it.
 func needsPython(t *testing.T) {

@@ -59,7 +59,7 @@ func TestConformance(t *testing.T) {
 		entry env.Entry
 		list  string
 	}{
-		{classic.CartPole, "time-limit=40,frame-stack=3"},
+		{classic.CartPole, "time-limit=25,frame-stack=3"},
 		{classic.CartPole, "normalize-obs=5,frame-stack=2,normalize-reward"},
 		{classic.Pendulum, "rescale-action,normalize-obs,normalize-reward=0.9,time-limit=30"},
 		{classic.Pendulum, "clip-action,frame-stack=2,time-limit=30"},
@@ -68,7 +68,7 @@ func TestConformance(t *testing.T) {
 		{mpe.SimpleTag, "time-limit=11,normalize-obs,frame-stack=2,record"},
 	} {
 		t.Run(x.entry.ID+" "+x.list, func(t *testing.T) {
-			envtest.Run(t, wrap.Entry(x.entry, parse(t, x.list), t.TempDir()), envtest.Steps(60))
+			envtest.Run(t, wrap.Entry(x.entry, parse(t, x.list), t.TempDir()), envtest.Steps(40))
 		})
 	}
 }
