@@ -169,6 +169,9 @@ func (b *Batch) Obs() rl.Obs {
 
 // Step moves every environment by its row of action.
 func (b *Batch) Step(action rl.Tree) rl.Step {
+	if b.rows == nil {
+		rl.Failf("environment %s: it was closed", b.spec.ID)
+	}
 	b.Obs()
 	b.advance(rl.Read[float32](action.At(0)))
 	n := b.spec.Rows

@@ -100,6 +100,10 @@ var python = sync.OnceValue(func() packages {
 	if interpreter == "" {
 		interpreter = "python3"
 	}
+	return askPython(interpreter)
+})
+
+func askPython(interpreter string) packages {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, interpreter, "-c", ask, "mujoco", "gymnasium").Output()
@@ -108,4 +112,4 @@ var python = sync.OnceValue(func() packages {
 		return packages{} // no Python is no mistake: the library may be elsewhere
 	}
 	return packages{strings.TrimSpace(lines[0]), strings.TrimSpace(lines[1])}
-})
+}
