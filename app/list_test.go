@@ -43,6 +43,9 @@ func TestListJSON(t *testing.T) {
 	}
 	for i, e := range envs {
 		spec, ok := e["spec"].(map[string]any)
+		if missing, _ := e["missing"].(string); strings.Contains(missing, "pip install") {
+			ok, spec = true, nil
+		}
 		if e["name"] != set.Environments[i].ID || !ok || spec["observation"] == "" || spec["action"] == "" {
 			t.Errorf("%v", e)
 		}
