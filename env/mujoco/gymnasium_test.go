@@ -240,12 +240,22 @@ func TestLive(t *testing.T) {
 	if python == "" {
 		python = "python3"
 	}
-	if err := exec.Command(python, "-c", "import gymnasium, mujoco").Run(); err != nil {
-		t.Skipf("%s has no gymnasium and mujoco", python)
+	if err := exec.Command(python, "-c", "import gymnasium.envs.mujoco").Run(); err != nil {
+		t.Skipf("%s has no gymnasium[mujoco]", python)
 	}
-	file := filepath.Join(t.TempDir(), "live.json.gz")
-	cmd := exec.Command(python, filepath.Join("testdata", "record.py"), file, "150")
-	cmd.Dir, _ = os.Getwd()
+	script, err := filepath.Abs(filepath.Join("testdata", "record.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsRune(python, filepath.Separator) { // it is started from elsewhere
+		if python, err = filepath.Abs(python); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder := t.TempDir() // MuJoCo writes its warnings to a file where it runs
+	file := filepath.Join(folder, "live.json.gz")
+	cmd := exec.Command(python, script, file, "150")
+	cmd.Dir = folder
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

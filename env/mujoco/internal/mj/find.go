@@ -45,7 +45,7 @@ func Models(given string) (string, error) {
 		folder = python().gymnasium
 	}
 	if folder == "" {
-		return "", errors.New("Gymnasium's model files were not found: " + Install + ", or name their folder by option models")
+		return "", errors.New("the model files of Gymnasium were not found: " + Install + ", or name their folder by option models")
 	}
 	if given == "" {
 		folder = filepath.Join(folder, "envs", "mujoco", "assets")
