@@ -76,7 +76,7 @@ func (r interval) clip(x float64) float64 { return min(max(x, r.lo), r.hi) }
 // inside reports whether x is strictly between the bounds.
 func (r interval) inside(x float64) bool { return r.lo < x && x < r.hi }
 
-// intervals reads options that are bounds, given as name and value in turn.
+// intervals reads options that are bounds, and keeps what is wrong with them.
 type intervals struct{ errs []error }
 
 func (r *intervals) read(name string, x []float64) interval {
