@@ -61,6 +61,7 @@ type item struct {
 	Settings []settingItem `json:"settings,omitempty"`
 	Presets  []presetItem  `json:"presets,omitempty"`
 	Spec     *envItem      `json:"spec,omitempty"`
+	Missing  string        `json:"missing,omitempty"` // why it cannot be used here
 
 	fields []config.Field
 }
@@ -208,8 +209,11 @@ func (c *command) environments(name string) (out []item, err error) {
 	}
 	for _, e := range all {
 		x, err := describeEnv(e, d)
-		if err != nil {
+		if err != nil && name != "" {
 			return nil, err
+		}
+		if err != nil {
+			x.Missing = err.Error() // one that needs what is not installed hides no other
 		}
 		out = append(out, x)
 	}
@@ -294,9 +298,12 @@ func (k kindItem) label(space string) string {
 func show(w io.Writer, items []item, full bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, x := range items {
-		if x.Spec != nil {
+		switch {
+		case x.Spec != nil:
 			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", x.Name, x.Spec.Observation, x.Spec.Action, x.Doc)
-		} else {
+		case x.Missing != "":
+			fmt.Fprintf(t, "%s\t-\t-\t%s (not here: weft list envs %s says why)\n", x.Name, x.Doc, x.Name)
+		default:
 			fmt.Fprintf(t, "%s\t%s\n", x.Name, x.Doc)
 		}
 	}
