@@ -22,10 +22,11 @@ func while(w *writer, n *ir.Node) {
 			}
 		}
 	}
+	at := w.next
 	left, each := w.many(len(state))
 	args, pass := make([]string, len(state)), make([]string, len(state))
 	for i, v := range state {
-		args[i] = fmt.Sprintf("%%s%d_%d", w.next, i) // numbers alone would be results
+		args[i] = fmt.Sprintf("%%s%d_%d", at, i) // numbers alone would be results
 		pass[i] = args[i] + " = " + w.name(v)
 	}
 	enter := func(i int) *ir.Func {
@@ -81,9 +82,9 @@ func branch(w *writer, n *ir.Node) {
 }
 
 // sort gives its comparator what it captures as further operands, the same in every place: a comparator sees nothing
-// but the elements it compares.
+// but the elements it compares. Every sort is stable, as the CPU engine's are, so that what is carried along agrees.
 func sort(w *writer, n *ir.Node) {
-	a, f := n.Attr.(ir.Sort), n.Funcs[0]
+	axis, f := n.Attr.(ir.Sort).Axis, n.Funcs[0]
 	operands, dims := n.Operands(), n.Outputs[0].Shape.Dimensions
 	var names, types, args []string
 	for i, v := range operands {
@@ -105,8 +106,7 @@ func sort(w *writer, n *ir.Node) {
 		args = append(args, w.names[f.Captures[i]]+": "+typeOf(v), w.fresh()+": "+typeOf(v))
 	}
 	left, each := w.many(len(names))
-	w.line(`%s = "stablehlo.sort"(%s) <{dimension = %d : i64, is_stable = %t}> ({`, left, strings.Join(names, ", "), a.Axis,
-		a.Stable)
+	w.line(`%s = "stablehlo.sort"(%s) <{dimension = %d : i64, is_stable = true}> ({`, left, strings.Join(names, ", "), axis)
 	w.block(func() {
 		w.line("^bb0(%s):", strings.Join(args, ", "))
 		w.region(f, nil, nil)

@@ -192,46 +192,64 @@ func operandsOf(d dtypes.DType, dims [][]int) []any {
 	return args
 }
 
-// Evaluate runs the operation on a backend and returns its result as float64.
-func (c Op) Evaluate(t testing.TB, b compute.Backend, d dtypes.DType) []float64 {
+// Evaluate runs the operation on a backend with all of its types, as one computation, and returns the result of each
+// as float64.
+func (c Op) Evaluate(t testing.TB, b compute.Backend) [][]float64 {
 	t.Helper()
 	builder := b.Builder(c.Name)
 	f := builder.Main()
-	var ps []compute.Value
 	var bufs []compute.Buffer
-	for i, flat := range operandsOf(d, c.dims) {
-		s := shapes.Make(d, c.dims[i]...)
-		p, err := f.Parameter(fmt.Sprint("x", i), s, nil)
-		if err != nil {
-			t.Fatal(err)
+	var results []compute.Value
+	for _, d := range c.Types {
+		var ps []compute.Value
+		for i, flat := range operandsOf(d, c.dims) {
+			s := shapes.Make(d, c.dims[i]...)
+			p, err := f.Parameter(fmt.Sprint("x", len(bufs)), s, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			buf, err := b.BufferFromFlatData(0, flat, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ps, bufs = append(ps, p), append(bufs, buf)
 		}
-		buf, err := b.BufferFromFlatData(0, flat, s)
+		y, err := c.build(f, ps)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%s: %+v", d, err)
 		}
-		ps, bufs = append(ps, p), append(bufs, buf)
+		results = append(results, y)
 	}
-	y, err := c.build(f, ps)
-	if err != nil {
-		t.Fatalf("%+v", err)
-	}
-	if err := f.Return([]compute.Value{y}, nil); err != nil {
+	return execute(t, builder, results, bufs)
+}
+
+// execute compiles and runs a computation.
+func execute(t testing.TB, builder compute.Builder, results []compute.Value, bufs []compute.Buffer) (all [][]float64) {
+	t.Helper()
+	if err := builder.Main().Return(results, nil); err != nil {
 		t.Fatal(err)
 	}
 	exec, err := builder.Compile()
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer exec.Finalize()
 	outs, err := exec.Execute(bufs, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, _ := outs[0].Shape()
-	flat := dtypes.MakeAnySlice(s.DType, s.Size())
-	if err := outs[0].ToFlatData(flat); err != nil {
-		t.Fatal(err)
+	for _, o := range outs {
+		s, err := o.Shape()
+		if err != nil {
+			t.Fatal(err)
+		}
+		flat := dtypes.MakeAnySlice(s.DType, s.Size())
+		if err := o.ToFlatData(flat); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, asFloats(flat))
 	}
-	return asFloats(flat)
+	return all
 }
 
 func asFloats(flat any) []float64 {
@@ -250,19 +268,29 @@ func asFloats(flat any) []float64 {
 	return out
 }
 
-// Near fails the test unless two results of the operation are as near as results of that type are.
-func Near(t testing.TB, got, want []float64, d dtypes.DType) {
+// Compare fails the test unless two backends give results as near as results of their types are.
+func (c Op) Compare(t testing.TB, b, other compute.Backend) {
+	t.Helper()
+	got, want := c.Evaluate(t, b), c.Evaluate(t, other)
+	for i, d := range c.Types {
+		near(t, got[i], want[i], d)
+	}
+}
+
+func near(t testing.TB, got, want []float64, d dtypes.DType) {
 	t.Helper()
 	tolerance := map[int]float64{2: 2e-2, 4: 1e-5, 8: 1e-9, 1: 0}[d.Size()]
 	if d.IsInt() {
 		tolerance = 0
 	}
 	if len(got) != len(want) {
-		t.Fatalf("%d elements, want %d", len(got), len(want))
+		t.Errorf("%s: %d elements, want %d", d, len(got), len(want))
+		return
 	}
 	for i := range want {
 		if !(math.Abs(got[i]-want[i]) <= tolerance*(1+math.Abs(want[i]))) && got[i] != want[i] {
-			t.Fatalf("element %d: %v, want %v", i, got[i], want[i])
+			t.Errorf("%s: element %d: %v, want %v", d, i, got[i], want[i])
+			return
 		}
 	}
 }
