@@ -218,11 +218,10 @@ func (r *request) setEnv(set []config.Assignment) error {
 }
 
 func checkDevice(name string) error {
-	if slices.Contains(device.Names(), name) {
-		return nil
+	if err := device.Check(name); err != nil {
+		return fmt.Errorf("--device: %w", err)
 	}
-	// The nearest name is no help: a "gpu" is not meant to be a "cpu".
-	return fmt.Errorf("--device: unknown device %q, there is %s", name, strings.Join(device.Names(), ", "))
+	return nil
 }
 
 // job is the request as the runner takes it.

@@ -40,7 +40,6 @@ type Options struct {
 type Backend struct {
 	options   Options
 	client    *pjrt.Client
-	shared    bool // buffers are ordinary memory
 	finalized atomic.Bool
 	pressure  pressure
 }
@@ -67,7 +66,7 @@ func New(o Options) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", o.Plugin.Path, plain(err))
 	}
-	b := &Backend{options: o, client: client, shared: o.Plugin.Kind == plugin.CPU}
+	b := &Backend{options: o, client: client}
 	if client.NumDevices() == 0 {
 		b.Finalize()
 		return nil, fmt.Errorf("plugin %s: it finds no device", o.Plugin.Path)
@@ -123,6 +122,9 @@ func (b *Backend) Description() string {
 	}
 	return fmt.Sprintf("XLA by PJRT on %s (%s)", b.client.Platform(), b.options.Plugin.Path)
 }
+
+// Plugin is the path of the library that runs the devices.
+func (b *Backend) Plugin() string { return b.options.Plugin.Path }
 
 // NumDevices implements compute.Backend.
 func (b *Backend) NumDevices() int {

@@ -26,7 +26,6 @@ type Buffer struct {
 	num     compute.DeviceNum
 	mu      sync.Mutex
 	raw     *pjrt.Buffer // nil once finalised or donated
-	flat    any          // the memory of a shared buffer
 }
 
 var _ compute.Buffer = (*Buffer)(nil)
@@ -49,15 +48,14 @@ func (b *Backend) newBuffer(raw *pjrt.Buffer, shape shapes.Shape, num compute.De
 	return &Buffer{backend: b, shape: shape, num: num, raw: raw}
 }
 
-func (b *Backend) checkNew(device compute.DeviceNum, shape shapes.Shape) (*pjrt.Device, error) {
-	d, err := b.device(device)
-	if err != nil {
-		return nil, err
+func (b *Backend) checkNew(device compute.DeviceNum, shape shapes.Shape) error {
+	if _, err := b.device(device); err != nil {
+		return err
 	}
 	if shape.IsDynamic() {
-		return nil, fmt.Errorf("buffer of %s: dynamic axes: %w", shape, compute.ErrNotImplemented)
+		return fmt.Errorf("buffer of %s: dynamic axes: %w", shape, compute.ErrNotImplemented)
 	}
-	return d, record.CheckDType(compute.OpTypeParameter, shape.DType)
+	return record.CheckDType(compute.OpTypeParameter, shape.DType)
 }
 
 func checkFlat(flat any, shape shapes.Shape) error {
@@ -73,7 +71,7 @@ func checkFlat(flat any, shape shapes.Shape) error {
 
 // BufferFromFlatData implements compute.DataInterface.
 func (b *Backend) BufferFromFlatData(device compute.DeviceNum, flat any, shape shapes.Shape) (compute.Buffer, error) {
-	if _, err := b.checkNew(device, shape); err != nil {
+	if err := b.checkNew(device, shape); err != nil {
 		return nil, err
 	}
 	if err := checkFlat(flat, shape); err != nil {
@@ -94,31 +92,16 @@ func (b *Backend) upload(device compute.DeviceNum, data []byte, shape shapes.Sha
 	return b.newBuffer(raw, shape, device), nil
 }
 
-// HasSharedBuffers implements compute.DataInterface: buffers of CPUs are ordinary memory.
-func (b *Backend) HasSharedBuffers() bool { return b.shared }
+// HasSharedBuffers implements compute.DataInterface. The memory of a CPU could be shared, but it is the plugin's: a Go
+// slice of it would not keep it from being freed.
+func (b *Backend) HasSharedBuffers() bool { return false }
 
-// NewSharedBuffer implements compute.DataInterface. The contents are zero.
-func (b *Backend) NewSharedBuffer(device compute.DeviceNum, shape shapes.Shape) (compute.Buffer, any, error) {
-	d, err := b.checkNew(device, shape)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !b.shared {
-		return nil, nil, fmt.Errorf("the memory of %s cannot be shared", b.client.Platform())
-	}
-	if shape.Size() == 0 {
-		flat := dtypes.MakeAnySlice(shape.DType, 0)
-		buf, err := b.BufferFromFlatData(device, flat, shape)
-		return buf, flat, err
-	}
-	raw, flat, err := b.client.NewSharedBuffer(shape.DType, shape.Dimensions, d)
-	if err != nil {
-		return nil, nil, fmt.Errorf("shared buffer of %s: %w", shape, plain(err))
-	}
-	buf := b.newBuffer(raw, shape, device)
-	buf.flat = flat
-	return buf, flat, nil
+// NewSharedBuffer implements compute.DataInterface: there are none.
+func (b *Backend) NewSharedBuffer(compute.DeviceNum, shapes.Shape) (compute.Buffer, any, error) {
+	return nil, nil, errNotShared
 }
+
+var errNotShared = fmt.Errorf("the memory of a device cannot be shared: %w", compute.ErrNotImplemented)
 
 var errGone = errors.New("the buffer has been finalized or donated")
 
@@ -146,7 +129,7 @@ func (buf *Buffer) take() (*pjrt.Buffer, error) {
 	}
 	buf.mu.Lock()
 	defer buf.mu.Unlock()
-	buf.raw, buf.flat = nil, nil
+	buf.raw = nil
 	return raw, nil
 }
 
@@ -189,25 +172,8 @@ func (buf *Buffer) ToFlatData(flat any) error {
 	return nil
 }
 
-// Data implements compute.Buffer, where buffers are ordinary memory.
-func (buf *Buffer) Data() (any, error) {
-	raw, err := buf.held()
-	switch {
-	case err != nil:
-		return nil, err
-	case !buf.backend.shared:
-		return nil, fmt.Errorf("the memory of %s cannot be shared", buf.backend.client.Platform())
-	case buf.flat != nil:
-		return buf.flat, nil
-	case buf.shape.Size() == 0:
-		return dtypes.MakeAnySlice(buf.shape.DType, 0), nil
-	}
-	p, err := raw.UnsafePointer()
-	if err != nil {
-		return nil, plain(err)
-	}
-	return dtypes.UnsafeAnySliceFromBytes(p, buf.shape.DType, buf.shape.Size()), nil
-}
+// Data implements compute.Buffer: it needs memory that can be shared.
+func (buf *Buffer) Data() (any, error) { return nil, errNotShared }
 
 // CopyToDevice implements compute.Buffer.
 func (buf *Buffer) CopyToDevice(device compute.DeviceNum) (compute.Buffer, error) {

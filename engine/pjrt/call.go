@@ -70,24 +70,8 @@ func (c *Call) SetInput(i int, in compute.Buffer) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range c.carry {
-		if p.Input == i && buf.flat != nil {
-			if buf, err = c.own(buf); err != nil {
-				return err
-			}
-		}
-	}
 	c.inputs[i] = buf
 	return nil
-}
-
-// own is a copy of a shared buffer, whose memory cannot be given to a program.
-func (c *Call) own(buf *Buffer) (*Buffer, error) {
-	copied, err := c.exec.backend.BufferFromFlatData(buf.num, buf.flat, buf.shape)
-	if err != nil {
-		return nil, err
-	}
-	return copied.(*Buffer), nil
 }
 
 // Run executes the computation and waits for it. The outputs of the run before are freed, but for what is carried.

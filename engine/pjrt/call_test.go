@@ -140,40 +140,6 @@ func TestDonate(t *testing.T) {
 	}
 }
 
-// TestShared: where memory is shared, what the host writes is what a program reads, and it can be carried too.
-func TestShared(t *testing.T) {
-	b := backend(t)
-	buf, flat, err := b.NewSharedBuffer(0, vector)
-	if !b.HasSharedBuffers() {
-		if err == nil {
-			t.Error("a shared buffer where there are none")
-		}
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	copy(flat.([]float32), []float32{1, 2, 3, 4})
-	e := compiled(t, b, []shapes.Shape{vector, vector}, descent)
-	call, err := e.Bind([]compute.Buffer{buf, buf}, Carry{0, 0})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := call.Run(); err != nil {
-		t.Fatal(err)
-	}
-	data, err := call.Outputs()[0].Data()
-	if err != nil || !slices.Equal(data.([]float32), []float32{1, 2, 3, 4}) {
-		t.Errorf("got %v (%v)", data, err)
-	}
-	if err := call.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got := get(t, buf); got[3] != 4 {
-		t.Errorf("the shared buffer is %v", got)
-	}
-}
-
 func TestBadCalls(t *testing.T) {
 	b := backend(t)
 	e := compiled(t, b, []shapes.Shape{vector, vector}, descent)

@@ -143,12 +143,11 @@ func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, device comp
 	return results, nil
 }
 
-// match pairs every donated input with the first free output like it. A shared buffer's memory stays its own, and what
-// is passed twice is still needed.
+// match pairs every donated input with the first free output like it. What is passed twice is still needed.
 func (e *Executable) match(inputs []*Buffer, donate []bool) (pairs []Carry) {
 	taken := make([]bool, len(e.outs))
 	for i, d := range donate {
-		if !d || inputs[i].flat != nil || slices.Index(inputs, inputs[i]) != i || slices.Contains(inputs[i+1:], inputs[i]) {
+		if !d || slices.Index(inputs, inputs[i]) != i || slices.Contains(inputs[i+1:], inputs[i]) {
 			continue
 		}
 		for j, s := range e.outs {

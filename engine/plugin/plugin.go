@@ -150,7 +150,7 @@ func complete(kind Kind, path string, roots []string) Plugin {
 	beside := filepath.Dir(filepath.Dir(filepath.Dir(path))) // site-packages/jax_plugins/xla_cuda13/plugin.so
 	for _, root := range append([]string{beside, filepath.Dir(beside), filepath.Dir(path)}, roots...) {
 		nvidia := filepath.Join(root, "nvidia")
-		if p.Libraries = libraries(nvidia); len(p.Libraries) > 0 {
+		if p.Libraries = libraries(nvidia, filepath.Base(filepath.Dir(path))); len(p.Libraries) > 0 {
 			p.Data = toolkit(nvidia)
 			return p
 		}
@@ -162,14 +162,15 @@ func complete(kind Kind, path string, roots []string) Plugin {
 var wanted = []string{"libcudart", "libnvJitLink", "libcublasLt", "libcublas", "libcusparse", "libcusolver", "libcufft",
 	"libcupti", "libnvrtc", "libcudnn", "libnccl", "libnvshmem_host"}
 
-func libraries(nvidia string) (paths []string) {
-	for _, pattern := range []string{"*/lib/*.so*", "*/lib/x86_64-linux-gnu/*.so*"} {
-		files, _ := filepath.Glob(filepath.Join(nvidia, pattern))
-		for _, f := range files {
-			stem, _, _ := strings.Cut(filepath.Base(f), ".so")
-			if slices.Contains(wanted, stem) {
-				paths = append(paths, f)
-			}
+// libraries are those wanted. A folder of another version of CUDA than the plugin's (cu13 beside xla_cuda12) is not.
+func libraries(nvidia, folder string) (paths []string) {
+	files, _ := filepath.Glob(filepath.Join(nvidia, "*/lib/*.so*"))
+	for _, f := range files {
+		stem, _, _ := strings.Cut(filepath.Base(f), ".so")
+		version, versioned := strings.CutPrefix(filepath.Base(filepath.Dir(filepath.Dir(f))), "cu1")
+		other := versioned && strings.HasPrefix(folder, "xla_cuda") && folder != "xla_cuda1"+version
+		if slices.Contains(wanted, stem) && !other {
+			paths = append(paths, f)
 		}
 	}
 	return paths
