@@ -24,10 +24,10 @@ type Call struct {
 	closed  bool
 }
 
-// Bind prepares a call. The buffers of carried inputs become the call's own: each run consumes them.
+// Bind prepares a call; inputs, outputs and what is carried are those of every device, as Execute has them. The buffers of carried inputs become the call's own: each run consumes them.
 func (e *Executable) Bind(inputs []compute.Buffer, carry ...Carry) (*Call, error) {
-	if len(inputs) != len(e.ins) {
-		return nil, fmt.Errorf("%d inputs, want %d", len(inputs), len(e.ins))
+	if want := len(e.ins) * e.replicas(); len(inputs) != want {
+		return nil, fmt.Errorf("%d inputs, want %d", len(inputs), want)
 	}
 	if err := e.checkCarry(carry); err != nil {
 		return nil, err
@@ -120,7 +120,9 @@ func (c *Call) run() error {
 	}
 	c.outputs = outs
 	for _, p := range c.carry {
-		c.inputs[p.Input] = outs[p.Output]
+		for r := range c.exec.replicas() {
+			c.inputs[r*len(c.exec.ins)+p.Input] = outs[r*len(c.exec.outs)+p.Output]
+		}
 	}
 	return nil
 }

@@ -86,7 +86,8 @@ func (w *writer) better(d, index dtypes.DType, isMin bool) {
 	w.line("stablehlo.return %s, %s : %s, %s", value, at, tensor(d), tensor(index))
 }
 
-var windowStarts = map[compute.ReduceOpType]struct {
+// kinds are the reductions that windows and collectives choose from.
+var kinds = map[compute.ReduceOpType]struct {
 	op   string
 	from start
 }{
@@ -96,7 +97,7 @@ var windowStarts = map[compute.ReduceOpType]struct {
 
 func reduceWindow(w *writer, n *ir.Node) {
 	a, v := n.Attr.(ir.Window), n.Inputs[0]
-	kind, ok := windowStarts[a.Kind]
+	kind, ok := kinds[a.Kind]
 	if !ok {
 		w.failf("%s by %s: %w", n.Op, a.Kind, compute.ErrNotImplemented)
 		return
@@ -150,4 +151,34 @@ func selectAndScatter(how string) printer {
 		w.line("}) : (%s, %s) -> %s", typesOf(n.Inputs), tensor(d), typeOf(n.Outputs[0]))
 		w.names[n.Outputs[0]] = name
 	}
+}
+
+// allReduce joins the values that the replicas of a group have; each gets the result.
+func allReduce(w *writer, n *ir.Node) {
+	a, d := n.Attr.(ir.Collective), n.Inputs[0].DType()
+	kind, ok := kinds[a.Kind]
+	if !ok {
+		w.failf("%s by %s: %w", n.Op, a.Kind, compute.ErrNotImplemented)
+		return
+	}
+	groups := a.Groups
+	if len(groups) == 0 {
+		groups = [][]int{make([]int, w.replicas)}
+		for i := range groups[0] {
+			groups[0][i] = i
+		}
+	}
+	parts := make([]string, len(groups))
+	for i, g := range groups {
+		if len(g) != len(groups[0]) {
+			w.failf("%s of groups of different sizes %v: %w", n.Op, groups, compute.ErrNotImplemented)
+		}
+		parts[i] = "[" + ints(g) + "]"
+	}
+	name := w.fresh()
+	w.line(`%s = "stablehlo.all_reduce"(%s) <{replica_groups = dense<[%s]> : tensor<%dx%dxi64>}> ({`, name,
+		w.name(n.Inputs[0]), joined(parts...), len(groups), len(groups[0]))
+	w.block(func() { w.combine(kind.op, d) })
+	w.line("}) : %s", signature(n))
+	w.names[n.Outputs[0]] = name
 }

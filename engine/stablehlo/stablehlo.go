@@ -37,7 +37,7 @@ func Supports(op compute.OpType) bool { return printers[op] != nil }
 
 // Text writes the module as a StableHLO module with a function called main.
 func Text(m *ir.Module, o Options) (string, error) {
-	w := &writer{names: map[*ir.Value]string{}, helpers: map[string]bool{}, options: o}
+	w := &writer{names: map[*ir.Value]string{}, helpers: map[string]bool{}, options: o, replicas: max(m.Replicas, 1)}
 	for _, f := range m.Funcs {
 		w.function(f, "private", symbol(f.Name))
 	}
@@ -63,6 +63,8 @@ type writer struct {
 	next    int
 	options Options
 	errs    []error
+
+	replicas int
 }
 
 func (w *writer) failf(format string, args ...any) {

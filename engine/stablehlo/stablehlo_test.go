@@ -157,10 +157,10 @@ func TestUnsupported(t *testing.T) {
 	x := f.Add(ir.NewNode(compute.OpTypeParameter, ir.Param{Name: "x"}, nil, matrix(2, 2)))
 	f.Params = []*ir.Value{x}
 	y := f.Add(ir.NewNode(compute.OpTypeFFT, nil, []*ir.Value{x}, matrix(2, 2)))
-	z := f.Add(ir.NewNode(compute.OpTypeAllReduce, nil, []*ir.Value{y}, matrix(2, 2)))
+	z := f.Add(ir.NewNode(compute.OpTypeComplex, nil, []*ir.Value{y}, matrix(2, 2)))
 	f.Results = []*ir.Value{z}
 	_, err := stablehlo.Text(&ir.Module{Name: "m", Main: f}, stablehlo.Options{})
-	if !compute.IsNotImplemented(err) || !strings.Contains(err.Error(), "FFT") || !strings.Contains(err.Error(), "AllReduce") {
+	if !compute.IsNotImplemented(err) || !strings.Contains(err.Error(), "FFT") || !strings.Contains(err.Error(), "Complex") {
 		t.Errorf("error %v", err)
 	}
 	if stablehlo.Supports(compute.OpTypeFFT) || !stablehlo.Supports(compute.OpTypeWhile) {

@@ -64,6 +64,7 @@ func init() { // an initialiser would be a cycle: loops print what is in them
 		compute.OpTypeScatterMin: scatter("minimum"), compute.OpTypeRNGBitGenerator: randomBits,
 
 		compute.OpTypeWhile: while, compute.OpTypeIf: branch, compute.OpTypeSort: sort, compute.OpTypeCall: call,
+		compute.OpTypeAllReduce:           allReduce,
 		compute.OpTypeOptimizationBarrier: barrier, compute.OpTypeSchedulingBarrier: barrier,
 	}
 }
