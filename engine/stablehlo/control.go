@@ -120,7 +120,7 @@ func sort(w *writer, n *ir.Node) {
 
 func call(w *writer, n *ir.Node) {
 	left, each := w.many(len(n.Outputs))
-	w.line("%s = func.call @%s(%s) : %s", left, symbol(n.Funcs[0].Name), w.list(n.Inputs), signature(n))
+	w.line("%s = func.call @%s(%s) : %s", left, w.symbols[n.Funcs[0]], w.list(n.Inputs), signature(n))
 	for i, v := range n.Outputs {
 		w.names[v] = each[i]
 	}

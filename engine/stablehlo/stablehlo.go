@@ -37,9 +37,13 @@ func Supports(op compute.OpType) bool { return printers[op] != nil }
 
 // Text writes the module as a StableHLO module with a function called main.
 func Text(m *ir.Module, o Options) (string, error) {
-	w := &writer{names: map[*ir.Value]string{}, helpers: map[string]bool{}, options: o, replicas: max(m.Replicas, 1)}
+	w := &writer{names: map[*ir.Value]string{}, helpers: map[string]bool{}, symbols: map[*ir.Func]string{}, options: o,
+		replicas: max(m.Replicas, 1)}
+	for i, f := range m.Funcs {
+		w.symbols[f] = fmt.Sprintf("%s_%d", symbol(f.Name), i) // two names may become one symbol
+	}
 	for _, f := range m.Funcs {
-		w.function(f, "private", symbol(f.Name))
+		w.function(f, "private", w.symbols[f])
 	}
 	w.function(m.Main, "public", "main")
 	if len(w.errs) > 0 {
@@ -56,8 +60,9 @@ func symbol(name string) string { return "f_" + notSymbol.ReplaceAllString(name,
 // writer prints one module. Values are numbered through, so that no region hides a name of another.
 type writer struct {
 	b       strings.Builder
-	before  strings.Builder // helper functions
-	helpers map[string]bool // those written
+	before  strings.Builder     // helper functions
+	helpers map[string]bool     // those written
+	symbols map[*ir.Func]string // of named functions
 	indent  string
 	names   map[*ir.Value]string
 	next    int

@@ -151,6 +151,27 @@ func TestLiterals(t *testing.T) {
 	}
 }
 
+// TestFunctions: functions keep apart, whatever they are called.
+func TestFunctions(t *testing.T) {
+	text, err := stablehlo.Text(module(t, "a module/of two", []shapes.Shape{matrix(2, 2)}, func(xs []*Node) []*Node {
+		y := xs[0]
+		for _, name := range []string{"one more", "one/more"} {
+			f := NewFunction(xs[0].Graph(), name, func(g *Graph) []*Node { return []*Node{Neg(Parameter(g, "x", matrix(2, 2)))} })
+			y = f.Call(y)[0]
+		}
+		return []*Node{y}
+	}), stablehlo.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"module @f_a_module_of_two {", "private @f_one_more_0(", "private @f_one_more_1(",
+		"func.call @f_one_more_0(%arg0)", "func.call @f_one_more_1("} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
 // TestUnsupported: what cannot be written is named, all of it.
 func TestUnsupported(t *testing.T) {
 	f := &ir.Func{Name: "main"}
