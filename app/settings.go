@@ -27,7 +27,7 @@ type settings struct {
 	Preset          string        `doc:"settings to start from; weft list algorithms NAME shows them"`
 	Policy          string        `default:"plain" oneof:"plain" doc:"distribution policy"`
 	Workers         int           `default:"1" unit:"workers" range:"[1,1]" doc:"replicas that the policy makes; plain has one"`
-	Device          string        `default:"cpu" doc:"what computes"`
+	Device          string        `default:"cpu" doc:"what computes; weft devices shows what there is"`
 	Steps           int64         `default:"0" unit:"steps" range:"[0,)" doc:"environment steps to train, over all environments; 0 is what the preset says"`
 	Seed            uint64        `default:"1" doc:"seed of everything random"`
 	EvalEvery       int64         `default:"0" unit:"steps" range:"[0,)" doc:"steps between greedy evaluations; 0 is only at the end"`
@@ -274,11 +274,10 @@ func (r *request) setWrap() (err error) {
 }
 
 func checkDevice(name string) error {
-	if slices.Contains(device.Names(), name) {
-		return nil
+	if err := device.Check(name); err != nil {
+		return fmt.Errorf("--device: %w", err)
 	}
-	// The nearest name is no help: a "gpu" is not meant to be a "cpu".
-	return fmt.Errorf("--device: unknown device %q, there is %s", name, strings.Join(device.Names(), ", "))
+	return nil
 }
 
 // job is the request as the runner takes it.
