@@ -62,11 +62,26 @@ func (s *Scope) Device() *Device { return s.dev }
 // or an environment's resets.
 func (s *Scope) Key(use string) Key { return s.key.Use(use) }
 
+// Replica is which of how many replicas the scope is of.
+func (s *Scope) Replica() (r, k int) { return s.shard, s.of }
+
 // Own is the range [lo, hi) of n things that this replica owns, in multiples of
 // block.
 func (s *Scope) Own(n, block int) (lo, hi int) {
+	if block < 1 || n%block != 0 {
+		failf("%d environments are no multiple of their block of %d", n, block)
+	}
+	if n/block < s.of {
+		failf("%d replicas are too many for %d environments in blocks of %d: that makes only %d shard(s)", s.of, n, block, n/block)
+	}
+	return Shard(n, block, s.shard, s.of)
+}
+
+// Shard is the range [lo, hi) of n things, in multiples of block, that part r of
+// k owns.
+func Shard(n, block, r, k int) (lo, hi int) {
 	blocks := n / block
-	return s.shard * blocks / s.of * block, (s.shard + 1) * blocks / s.of * block
+	return r * blocks / k * block, (r + 1) * blocks / k * block
 }
 
 // Register makes c part of the scope's state, under a name of its own.
