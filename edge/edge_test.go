@@ -41,10 +41,19 @@ func newWorld(t *testing.T, k, n, queue int, async *edge.Async, edges ...edge.Ed
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancelCause(t.Context())
+	own := make([]rl.Span, k)
+	for r := range own {
+		lo, hi := rl.Shard(n, 1, r, k)
+		own[r] = rl.Span{Lo: lo, Hi: hi, Of: n}
+	}
 	w := &world{stop: stop, top: &edge.Topology{
-		Edges: edges, Async: async, Groups: []edge.Members{{many, k, n, 1}, {one, 1, 0, 0}},
+		Edges: edges, Async: async, Groups: []edge.Members{{many, own}, {one, make([]rl.Span, 1)}},
 	}}
-	w.link = edge.NewLocal(k+1, len(edges)+edge.Control, queue)
+	queues := make([]int, len(edges)+edge.Control)
+	for i := range queues {
+		queues[i] = queue
+	}
+	w.link = edge.NewLocal(k+1, queues)
 	root := rl.NewScope(dev, 1)
 	for i := range k + 1 {
 		group, r, s := 0, i, root

@@ -8,8 +8,8 @@ import (
 // Local is links between replicas of one process. Values pass as they are, their
 // memory with them: tensors are immutable.
 type Local struct {
-	queue int
-	boxes []*box
+	queues []int
+	boxes  []*box
 }
 
 // box is what waits for one replica. Every sender holds a place in it before it
@@ -28,21 +28,23 @@ type item struct {
 	post *atomic.Pointer[Message]
 }
 
-// NewLocal links so many replicas over so many edges. At most queue messages of
-// an edge wait between two replicas; with 0 a sender waits until its message is
-// taken.
-func NewLocal(replicas, edges, queue int) *Local {
-	l := &Local{queue: queue, boxes: make([]*box, replicas)}
+// NewLocal links so many replicas over edges: of each, at most as many messages
+// as queues says wait between two replicas; with 0 a sender waits until its
+// message is taken.
+func NewLocal(replicas int, queues []int) *Local {
+	l := &Local{queues: queues, boxes: make([]*box, replicas)}
 	for i := range l.boxes {
-		b := &box{in: make(chan item, edges*replicas*(max(1, queue)+1))}
-		for range edges {
+		b, room := &box{}, 0
+		for _, queue := range queues {
 			places := make([]chan struct{}, replicas)
 			for j := range places {
 				places[j] = make(chan struct{}, max(1, queue))
+				room += max(1, queue) + 1 // and one that was posted
 			}
 			b.places = append(b.places, places)
 			b.posted = append(b.posted, make([]atomic.Pointer[Message], replicas))
 		}
+		b.in = make(chan item, room)
 		l.boxes[i] = b
 	}
 	return l
@@ -64,7 +66,7 @@ func (l localLink) Send(ctx context.Context, to int, m Message) error {
 		return err
 	}
 	b.in <- item{m: m}
-	if l.all.queue > 0 {
+	if l.all.queues[m.Edge] > 0 {
 		return nil
 	}
 	if err := hold(ctx, places); err != nil { // until it was taken

@@ -31,12 +31,10 @@ func Scatter[T any](x *X, edge int, v T) {
 		return
 	}
 	to := x.ends[edge].to
-	group := x.top.Groups[to]
-	for r := range group.Replicas {
+	for r, own := range x.top.Groups[to].Own {
 		part := v
-		if group.Replicas > 1 {
-			lo, hi := group.Own(r)
-			part = rows(x, edge, v, lo, hi, group.Of)
+		if own.Len() < own.Of {
+			part = rows(x, edge, v, own.Lo, own.Hi, own.Of)
 		}
 		count(x, edge, part)
 		x.send(edge, x.top.Number(to, r), Message{Value: part})

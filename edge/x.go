@@ -20,19 +20,10 @@ type Topology struct {
 
 // Members are the replicas of a group.
 type Members struct {
-	Name     string
-	Replicas int
-	// Of things in blocks are shared out among them; 0 if the group is one replica
-	// that has everything.
-	Of, Block int
-}
-
-// Own is the range of the axis that replica r owns.
-func (m Members) Own(r int) (lo, hi int) {
-	if m.Of == 0 {
-		return 0, 0
-	}
-	return rl.Shard(m.Of, m.Block, r, m.Replicas)
+	Name string
+	// Own is what each replica has of the axis that they share out among them; one
+	// zero Span for a group that is one replica and has everything.
+	Own []rl.Span
 }
 
 // Async says how far the replicas of an asynchronous run may come apart.
@@ -48,7 +39,7 @@ type Async struct {
 func (t *Topology) Replicas() int {
 	n := 0
 	for _, g := range t.Groups {
-		n += g.Replicas
+		n += len(g.Own)
 	}
 	return n
 }
@@ -56,7 +47,7 @@ func (t *Topology) Replicas() int {
 // Number is that of replica r of a group among all.
 func (t *Topology) Number(group, r int) int {
 	for _, g := range t.Groups[:group] {
-		r += g.Replicas
+		r += len(g.Own)
 	}
 	return r
 }
@@ -115,9 +106,8 @@ const Control = 2
 // New is the end of replica r of a group. ctx stops whatever waits.
 func New(ctx context.Context, top *Topology, group, r int, s *rl.Scope, link Link) (*X, error) {
 	x := &X{ctx: ctx, link: link, scope: s, top: top, group: group, rank: r, counted: s.Steps()}
-	m := top.Groups[group]
-	x.Lo, x.Hi = m.Own(r)
-	x.Of = m.Of
+	own := top.Groups[group].Own[r]
+	x.Lo, x.Hi, x.Of = own.Lo, own.Hi, own.Of
 	n := len(top.Edges) + Control
 	x.ends, x.versions, x.stats = make([]end, n), make([]int64, n), make([]Stat, n)
 	for i := range x.ends {
@@ -161,7 +151,7 @@ func (x *X) Taken() int64 { return x.taken }
 // Me is the replica's number among all.
 func (x *X) Me() int { return x.top.Number(x.group, x.rank) }
 
-func (x *X) replicas(group int) int { return x.top.Groups[group].Replicas }
+func (x *X) replicas(group int) int { return len(x.top.Groups[group].Own) }
 
 // fail stops the program; the cause is elsewhere.
 func (x *X) fail(err error) { panic(&rl.Failure{Err: fmt.Errorf("%w: %w", ErrStopped, err)}) }

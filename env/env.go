@@ -95,6 +95,7 @@ func Open(s *rl.Scope, e Entry, n int, options any) (Batch, error) {
 			return err
 		}
 		s.Register("env", g)
+		s.SetEnvs(rl.Span{Lo: g.spec.First, Hi: g.spec.First + g.spec.Rows, Of: g.spec.Envs})
 		return nil
 	})
 	if err != nil {
@@ -107,7 +108,7 @@ func Open(s *rl.Scope, e Entry, n int, options any) (Batch, error) {
 func (s Spec) own(scope *rl.Scope, n int) Spec {
 	s.Block = max(1, s.Block)
 	s.Envs = n
-	if _, k := scope.Replica(); n%s.Block == 0 && n/s.Block >= k { // else Check will say so
+	if n%s.Block == 0 && n/s.Block >= scope.Parts() { // else Check will say so
 		lo, hi := scope.Own(n, s.Block)
 		s.First, s.Rows = lo, hi-lo
 	}
