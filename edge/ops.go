@@ -120,6 +120,15 @@ func OwnRows[T any](x *X, edge int, v T) T {
 	return rows(x, edge, v, own[0], own[1], -1)
 }
 
+// Part is this replica's even share of a batch that all replicas have.
+func Part[T any](x *X, v T) T {
+	n, k := length(v), x.replicas(x.group)
+	if k == 1 || x.top.Async != nil {
+		return v
+	}
+	return rows(x, 0, v, x.rank*n/k, (x.rank+1)*n/k, -1)
+}
+
 // toAll sends to every replica of the receiving group.
 func (x *X) toAll(edge int, m Message) {
 	to := x.ends[edge].to

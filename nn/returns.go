@@ -101,3 +101,6 @@ func (r *Returns) Load(s *rl.State) error {
 	}
 	return s.Err()
 }
+
+// Stats are the statistics, which remote readers have copies of.
+func (r *Returns) Stats() *rl.Stats { return r.stats }
