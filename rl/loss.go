@@ -51,12 +51,15 @@ func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
 	if ctxOf(leaves) != nil {
 		failf("loss %q is differentiated in the loop, not inside a graph function", l.name)
 	}
-	if own := l.scope.sharded(); own != nil {
-		if rows := leadOf(leaves); rows != own.Len() {
-			return l.gradPadded(k, in, leaves, rows)
-		}
+	if own := l.scope.sharded(); own != nil && leadOf(leaves) != own.Len() {
+		g, aux = l.gradPadded(k, in, leaves, leadOf(leaves))
+	} else {
+		g, aux = l.grad(k, in, leaves)
 	}
-	return l.grad(k, in, leaves)
+	if m := l.scope.dev.together; m != nil {
+		g.weight, g.sums = m.Sum(g.weight, g.sums)
+	}
+	return g, aux
 }
 
 func (l *Loss[I, A]) grad(k Key, in I, leaves []Tensor) (g Grads, aux A) {

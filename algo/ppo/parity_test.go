@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"slices"
@@ -12,6 +14,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
+
+	"github.com/gomlx/compute/dtypes"
 
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/env"
@@ -21,9 +26,12 @@ import (
 	"github.com/weft-rl/weft/internal/compile/analyze"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/reference"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/policy"
+	"github.com/weft-rl/weft/rl"
 )
 
 // register makes the programs known that were written by hand.
@@ -187,5 +195,101 @@ func TestTooMany(t *testing.T) {
 	j.Plan = by(plan.Deployment{Policy: "single-learner-coarse", Workers: 12, Queue: 2})
 	if _, err := local.Prepare(j); err == nil || !strings.Contains(err.Error(), "12 replicas for 11 environments") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// kept is the state that a run ends in, as its checkpoint has it.
+func kept(t *testing.T, j local.Job) map[string][]byte {
+	t.Helper()
+	j.Dir, j.EvalEpisodes = t.TempDir(), 0
+	trained(t, j)
+	dir, err := checkpoint.Open(filepath.Join(j.Dir, "checkpoints"), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, _, _, err := dir.Latest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]byte{}
+	for _, a := range f.Arrays {
+		out[a.Name] = a.Data
+	}
+	return out
+}
+
+// together is the state of several loops as one: rows put together. Who counts
+// finished episodes is no business of single loops.
+func together(scopes []*rl.Scope) map[string][]byte {
+	out := map[string][]byte{}
+	for _, s := range scopes {
+		st := rl.NewState(s)
+		s.Save(st)
+		for _, a := range st.Arrays() {
+			data := dtypes.UnsafeByteSliceFromAny(a.Flat)
+			switch {
+			case strings.HasPrefix(a.Name, "episodes/") && !a.Rows:
+			case a.Rows:
+				out[a.Name] = append(out[a.Name], data...)
+			case out[a.Name] == nil:
+				out[a.Name] = data
+			}
+		}
+	}
+	return out
+}
+
+// apart is the largest difference between two networks' weights.
+func apart(a, b map[string][]byte) (most float64) {
+	for name, data := range a {
+		if !strings.HasPrefix(name, "net/") {
+			continue
+		}
+		x, y := floats(data), floats(b[name])
+		for i := range x {
+			most = max(most, math.Abs(float64(x[i]-y[i])))
+		}
+	}
+	return most
+}
+
+func floats(b []byte) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
+}
+
+// TestLearners: replicated learners, with and without a server, compute what
+// plain loops do that meet at gradients; and nearly what one learner does.
+func TestLearners(t *testing.T) {
+	for _, c := range cases {
+		plain := kept(t, job(t, c.env, c.set...))
+		for _, k := range []int{2, 3, 5, 8} {
+			j := job(t, c.env, c.set...)
+			scopes, err := reference.Train(reference.Config{
+				Backend: j.Device.Backend(), Seed: j.Seed, Loops: k, Steps: j.Steps,
+				Whole: []string{"explained variance", "returns"},
+				Build: func(s *rl.Scope) (rl.Trainer, error) {
+					return Algorithm.New(s, func(n int) (env.Batch, error) { return env.Open(s, j.Env, n, j.EnvOptions) }, j.Config)
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := together(scopes)
+			if d := apart(want, plain); d > 1e-3 {
+				t.Errorf("%s: weights of %d learners are %v from one learner's", c.name, k, d)
+			}
+			for _, p := range []string{"multi-learner", "central"} {
+				t.Run(fmt.Sprintf("%s/%s/%d", c.name, p, k), func(t *testing.T) {
+					j := job(t, c.env, c.set...)
+					j.Plan = by(plan.Deployment{Policy: p, Workers: k, Queue: 2})
+					got := kept(t, j)
+					for name, w := range want {
+						if !bytes.Equal(got[name], w) {
+							t.Errorf("%s differs from the reference", name)
+						}
+					}
+				})
+			}
+		}
 	}
 }
