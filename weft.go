@@ -3,17 +3,20 @@
 package weft
 
 import (
+	"slices"
+
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/env/debug"
+	"github.com/weft-rl/weft/env/mpe"
 )
 
 // Builtin is what the weft command knows.
 func Builtin() app.Set {
 	return app.Set{
 		Algorithms:   []algo.Algorithm{ppo.Algorithm},
-		Environments: append(append(classic.All[:0:0], classic.All...), debug.All...),
+		Environments: slices.Concat(classic.All, mpe.All, debug.All),
 	}
 }

@@ -63,6 +63,19 @@ func TestListJSON(t *testing.T) {
 	}
 }
 
+// Agents are shown where there are several, with their kinds.
+func TestListAgents(t *testing.T) {
+	contains(t, do(t, 0, "list", "envs", "Agents-v0").out, "3 x Box(0..1, [4])")
+	contains(t, do(t, 0, "list", "envs", "Kinds-v0").out, "3 symbol: Box(0..1, [4]), 1 number: Box(-1..1, [1])")
+	spec := events(t, do(t, 0, "list", "envs", "Kinds-v0", "--json").out)[0]["spec"].(map[string]any)
+	kinds := spec["kinds"].([]any)
+	if spec["agents"] != 4. || len(kinds) != 2 || kinds[0].(map[string]any)["kind"] != "symbol" {
+		t.Errorf("%v", spec)
+	}
+	contains(t, do(t, 2, "train", "ppo", "--env", "Kinds-v0", "--steps", "10").errors, "2 kinds of agents (symbol, number)")
+	contains(t, do(t, 2, "train", "ppo", "--env", "Agents-v0", "--steps", "10").errors, "Agents-v0 has 3 agents")
+}
+
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{}, {"--help"}, {"help"}} {
 		contains(t, do(t, 0, args...).out, "train", "resume", "eval", "list", "weft train ppo")

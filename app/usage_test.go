@@ -66,7 +66,7 @@ func TestMistakes(t *testing.T) {
 		{"train zzz", []string{`unknown algorithm "zzz": there is only ppo`}},
 		{"train ppo dqn", []string{"accepts at most 1 arg"}},
 		{"train ppo --env cartpole", []string{`unknown environment "cartpole", did you mean "CartPole-v1"?`}},
-		{"train ppo --env Zork", []string{`unknown environment "Zork": there are `, "Acrobot-v1, CartPole-v1"}},
+		{"train ppo --env Zork", []string{`unknown environment "Zork": there are `, "Acrobot-v1, Agents-v0, CartPole-v1"}},
 		{"train ppo --preset quik", []string{`unknown preset "quik", did you mean "quick"?`}},
 		{"train ppo --env Host-v0 --preset quick", []string{"--preset: ppo has none for Host-v0"}},
 		{"train ppo --env Host-v0", []string{"--steps is needed: ppo has no preset for Host-v0"}},

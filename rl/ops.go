@@ -174,6 +174,23 @@ func scatter(out, src []byte, rows, step, size int) {
 	}
 }
 
+// Column is element j of the second axis of x, [env, agent, ...]: what belongs to
+// one agent.
+func Column(x Tensor, j int) Tensor {
+	dims := x.Shape().Dimensions
+	if len(dims) < 2 || j < 0 || j >= dims[1] {
+		failf("column %d: %s has none", j, x.Shape())
+	}
+	if x.node != nil {
+		return Wrap(graph.Squeeze(graph.SliceAxis(x.node, 1, graph.AxisElem(j)), 1))
+	}
+	index := make([]int, dims[0])
+	for i := range index {
+		index[i] = i*dims[1] + j
+	}
+	return Gather(x, 2, index)
+}
+
 // Gather picks rows of x by index, after the first axes axes have been folded
 // into one row axis.
 func Gather(x Tensor, axes int, index []int) Tensor {

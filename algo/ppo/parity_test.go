@@ -18,6 +18,7 @@ import (
 
 	"github.com/gomlx/compute/dtypes"
 
+	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/classic"
@@ -268,7 +269,7 @@ func TestLearners(t *testing.T) {
 				Backend: j.Device.Backend(), Seed: j.Seed, Loops: k, Steps: j.Steps,
 				Whole: []string{"explained variance", "returns"},
 				Build: func(s *rl.Scope) (rl.Trainer, error) {
-					return Algorithm.New(s, func(n int) (env.Batch, error) { return env.Open(s, j.Env, n, j.EnvOptions) }, j.Config)
+					return Algorithm.New(s, algo.On(s, j.Env, j.EnvOptions, nil), j.Config)
 				},
 			})
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gomlx/gomlx/core/graph"
 
+	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/internal/config"
@@ -62,7 +63,7 @@ func settled(t *testing.T, e endless) float64 {
 		t.Fatal(err)
 	}
 	c.Envs, c.Horizon, c.Gamma, c.LearningRate, c.ClipValue, c.Hidden = 8, 32, .9, 3e-2, false, []int{8}
-	x, err := ppo.Algorithm.New(s, func(n int) (env.Batch, error) { return env.Open(s, entry, n, nil) }, c)
+	x, err := ppo.Algorithm.New(s, algo.On(s, entry, nil, nil), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -114,14 +114,8 @@ func run(name string, seed int, make func(*rl.Scope, algo.MakeEnv) (trainer, err
 	}
 	s := rl.NewScope(d, uint64(seed))
 	var t trainer
-	made := 0
 	err = rl.Catch(func() (err error) {
-		t, err = make(s, func(n int) (env.Batch, error) {
-			if made++; made > 1 { // only one batch of a scope is counted and saved
-				return debug.Identity.New(s, n, debug.Identity.Options())
-			}
-			return env.Open(s, debug.Identity, n, nil)
-		})
+		t, err = make(s, &maker{scope: s})
 		return err
 	})
 	if err == nil {
@@ -140,3 +134,21 @@ func run(name string, seed int, make func(*rl.Scope, algo.MakeEnv) (trainer, err
 	}
 	return trace.Take()
 }
+
+// maker gives every batch a name of its own.
+type maker struct {
+	scope *rl.Scope
+	made  int
+}
+
+func (m *maker) next() algo.MakeEnv {
+	on := algo.On(m.scope, debug.Identity, nil, nil)
+	if m.made++; m.made > 1 {
+		on = on.As(fmt.Sprint("env ", m.made))
+	}
+	return on
+}
+
+func (m *maker) Batch(n int) (env.Batch, error)   { return m.next().Batch(n) }
+func (m *maker) Groups(n int) (env.Groups, error) { return m.next().Groups(n) }
+func (m *maker) As(string) algo.MakeEnv           { return m }
