@@ -6,6 +6,9 @@ import (
 	"slices"
 
 	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/algo/a2c"
+	"github.com/weft-rl/weft/algo/dqn"
+	"github.com/weft-rl/weft/algo/impala"
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/env/classic"
@@ -16,7 +19,7 @@ import (
 // Builtin is what the weft command knows.
 func Builtin() app.Set {
 	return app.Set{
-		Algorithms:   []algo.Algorithm{ppo.Algorithm},
+		Algorithms:   []algo.Algorithm{ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, impala.Algorithm},
 		Environments: slices.Concat(classic.All, mpe.All, debug.All),
 	}
 }

@@ -1,7 +1,6 @@
 package rl
 
 import (
-	"fmt"
 	"slices"
 	"unsafe"
 
@@ -140,12 +139,7 @@ func Stack(steps []Tensor) Tensor {
 		}
 	}
 	if c := ctxOf(steps); c != nil {
-		in := c.lift(steps)
-		nodes := make([]*graph.Node, len(in))
-		for i, t := range in {
-			nodes[i] = t.Node()
-		}
-		return Wrap(graph.Stack(nodes, 1))
+		return Wrap(graph.Stack(nodes(c.lift(steps)), 1))
 	}
 	rows, time := shape.Dimensions[0], len(steps)
 	dims := append([]int{rows, time}, shape.Dimensions[1:]...)
@@ -286,14 +280,16 @@ func positive(x *graph.Node) *graph.Node {
 	return graph.Where(graph.GreaterThan(x, graph.ZerosLike(x)), x, graph.OnesLike(x))
 }
 
-// blend is (1-tau) a + tau b, tensor by tensor.
+// blend is (1-tau) a + tau b, tensor by tensor. tau is an input of the program,
+// which is compiled once whatever a schedule makes of it.
 func blend(a, b []Tensor, tau float64) []Tensor {
 	n := len(a)
-	in := append(append([]Tensor(nil), a...), b...)
-	return op(fmt.Sprintf("blend %v", tau), in, func(_ *Ctx, in []Tensor) []Tensor {
+	in := append(append(slices.Clone(a), b...), Scalar(1-tau), Scalar(tau))
+	return op("blend", in, func(_ *Ctx, in []Tensor) []Tensor {
 		out := make([]Tensor, n)
+		keep, take := in[2*n].Node(), in[2*n+1].Node()
 		for i := range out {
-			out[i] = Wrap(graph.Add(graph.MulScalar(in[i].Node(), 1-tau), graph.MulScalar(in[n+i].Node(), tau)))
+			out[i] = Wrap(graph.Add(graph.Mul(in[i].Node(), keep), graph.Mul(in[n+i].Node(), take)))
 		}
 		return out
 	})

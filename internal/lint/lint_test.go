@@ -28,6 +28,7 @@ var may = map[string][]string{
 	"plan":                     {"fdg"},
 	"policy":                   {"fdg", "plan"},
 	"edge":                     {"rl", "plan"},
+	"internal/algotest":        {"rl", "env", "algo", "app", "internal/config", "internal/device"},
 	"internal/bench":           {"engine"},
 	"internal/config":          {},
 	"internal/metrics":         {},

@@ -80,6 +80,11 @@ var words = map[string]word{
 	"replay.Rollout.Drain":  {kind: fdg.Drain, shape: timeShape},
 	"replay.Take":           {kind: fdg.Batch, whole: true, shape: rowsShape},
 
+	"replay.Table.Insert":     {kind: fdg.Insert, whole: true},
+	"replay.Table.Sample":     {kind: fdg.Sample, whole: true, shape: rowsShape},
+	"replay.Table.Prioritise": {kind: fdg.Prioritise, whole: true},
+	"replay.Table.Ready":      {kind: fdg.Read, shape: oneShape},
+
 	"rl.Run.Next":     refused("use run.Next as the whole condition of the outermost loop: for run.Next() { ... }"),
 	"rl.Run.Log":      {kind: fdg.Log},
 	"rl.Run.Value":    {kind: fdg.Value, shape: oneShape},
@@ -167,7 +172,8 @@ func isNamed(t types.Type, rel, name string) bool {
 var makers = map[string]objectKind{
 	"rl.NewParams": paramsObject, "rl.NewOpt": optObject, "rl.NewStats": statsObject, "rl.NewSlots": slotsObject,
 	"rl.NewFunc": funcObject, "rl.NewLoss": lossObject, "replay.NewRollout": rolloutObject, "nn.NewReturns": returnsObject,
-	"env.Graph": envObject, "env.Hosts": envObject, "env.Open": envObject, "env.OpenAs": envObject,
+	"replay.NewTable": tableObject,
+	"env.Graph":       envObject, "env.Hosts": envObject, "env.Open": envObject, "env.OpenAs": envObject,
 	"env.OpenGroups": envObject, "env.OpenGroupsAs": envObject, "env.GraphGroups": envObject,
 	"algo.MakeEnv.Batch": envObject, "algo.MakeEnv.Groups": envObject,
 }
