@@ -111,7 +111,7 @@ func (c *command) items(args []string) (all []item, err error) {
 	case "envs":
 		all, err = c.environments(name)
 	case "policies":
-		all, err = policies(name)
+		all, err = c.policies(name)
 	default:
 		err = unknown("kind of thing", args[0], kinds, "weft list --help")
 	}
@@ -153,11 +153,18 @@ func (c *command) algorithms(name string) (out []item, err error) {
 	return out, nil
 }
 
-func policies(name string) ([]item, error) {
-	if name != "" && name != "plain" {
-		return nil, unknown("policy", name, []string{"plain"}, "weft list policies")
+func (c *command) policies(name string) (out []item, err error) {
+	if name != "" {
+		if _, err := c.set.policy(name); err != nil {
+			return nil, err
+		}
 	}
-	return []item{{Name: "plain", Doc: "the loop as it stands: the reference for every other policy"}}, nil
+	for _, p := range c.set.policies() {
+		if name == "" || name == p.Name {
+			out = append(out, item{Name: p.Name, Doc: p.Doc})
+		}
+	}
+	return out, nil
 }
 
 // describe adds the settings of the struct that p points to.
