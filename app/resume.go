@@ -23,7 +23,7 @@ func (c *command) resume() *cobra.Command {
 			"as a run that was never interrupted. It may go on under another policy, with other workers.",
 		Example: "  weft resume runs/ppo-CartPole-v1-seed1\n  weft resume runs/ppo-CartPole-v1-seed1 --steps 1_000_000\n" +
 			"  weft resume runs/ppo-CartPole-v1-seed1 --policy single-learner-coarse --workers 4",
-		Args:    oneRun,
+		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var more []config.Assignment
 			for name, value := range values {
