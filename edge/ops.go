@@ -53,6 +53,12 @@ func AllReduce(x *X, edge int, g rl.Grads) rl.Grads { return g }
 // AllGather is the rows of all replicas, for all of them.
 func AllGather[T any](x *X, edge int, v T) T { return v }
 
+// Part is this replica's even share of a batch that all replicas have.
+func Part[T any](x *X, v T) T { return v }
+
+// LogOnce records what is the same in all replicas, in the first of them alone.
+func LogOnce(x *X, run *rl.Run, name string, v rl.Tensor) {}
+
 // OwnRows is this replica's part of what was computed from an AllGather: the rows
 // that it gave to it.
 func OwnRows[T any](x *X, edge int, v T) T { return v }
