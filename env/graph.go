@@ -165,7 +165,7 @@ func (g *graphBatch) Save(s *rl.State) {
 	g.Obs()
 	rl.PutSlice(s, "time", []int64{g.time})
 	for i, t := range rl.Leaves(g.last) {
-		s.Put(fmt.Sprint(i), t)
+		s.PutRows(fmt.Sprint(i), t)
 	}
 }
 
@@ -175,7 +175,7 @@ func (g *graphBatch) Load(s *rl.State) error {
 	leaves := rl.Leaves(g.last)
 	for i, t := range leaves {
 		if t.Ok() {
-			leaves[i] = s.GetLike(fmt.Sprint(i), t)
+			leaves[i] = s.GetRows(fmt.Sprint(i), t)
 		}
 	}
 	if s.Err() != nil {

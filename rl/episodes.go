@@ -1,5 +1,11 @@
 package rl
 
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
 // Episode is one that ended: the sum of its rewards and its length.
 type Episode struct {
 	Env    int   // global index
@@ -19,6 +25,7 @@ type Episodes struct {
 	count   int64
 	window  []Episode // the last EpisodeWindow, oldest first
 	fresh   []Episode // since the last Take
+	shared  bool      // others have environments too: counting is for who has all
 }
 
 func newEpisodes() *Episodes { return &Episodes{} }
@@ -41,8 +48,15 @@ func (e *Episodes) Record(lo int, step int64, reward []float64, over []bool) {
 }
 
 func (e *Episodes) add(x Episode) {
-	e.count++
 	e.fresh = append(e.fresh, x)
+	if !e.shared {
+		e.keep(x)
+	}
+}
+
+// keep counts an episode.
+func (e *Episodes) keep(x Episode) {
+	e.count++
 	e.window = append(e.window, x)
 	if len(e.window) > EpisodeWindow {
 		e.window = append(e.window[:0], e.window[1:]...)
@@ -78,8 +92,8 @@ func (e *Episodes) Axis() Axis { return Envs }
 
 // Save puts the episodes under way and the window.
 func (e *Episodes) Save(s *State) {
-	PutSlice(s, "returns", e.returns)
-	PutSlice(s, "lengths", e.lengths)
+	PutRowSlice(s, "returns", e.returns)
+	PutRowSlice(s, "lengths", e.lengths)
 	PutSlice(s, "count", []int64{e.count})
 	ret, num := make([]float64, 0, len(e.window)), make([]int64, 0, 3*len(e.window))
 	for _, x := range e.window {
@@ -92,17 +106,30 @@ func (e *Episodes) Save(s *State) {
 
 // Load takes them back.
 func (e *Episodes) Load(s *State) error {
-	returns := GetSlice[float64](s, "returns")
-	lengths := GetSliceN[int64](s, "lengths", len(returns))
+	returns, lengths := GetRowSlice[float64](s, "returns"), GetRowSlice[int64](s, "lengths")
+	if s.Err() == nil && len(lengths) != len(returns) {
+		return fmt.Errorf("episodes under way have %d returns and %d lengths", len(returns), len(lengths))
+	}
 	count := GetSliceN[int64](s, "count", 1)
 	ret := GetSlice[float64](s, "window/returns")
 	num := GetSliceN[int64](s, "window/numbers", 3*len(ret))
 	if s.Err() != nil {
 		return s.Err()
 	}
-	*e = Episodes{returns: returns, lengths: lengths, count: count[0]}
+	*e = Episodes{returns: returns, lengths: lengths, count: count[0], shared: e.shared}
 	for i, r := range ret {
 		e.window = append(e.window, Episode{int(num[3*i]), num[3*i+1], r, num[3*i+2]})
 	}
 	return nil
+}
+
+// merge counts episodes of several replicas' environments, in the order of step
+// and environment.
+func (e *Episodes) merge(all []Episode) {
+	slices.SortStableFunc(all, func(a, b Episode) int {
+		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Env, b.Env))
+	})
+	for _, x := range all {
+		e.keep(x)
+	}
 }

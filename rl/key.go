@@ -14,6 +14,7 @@ import (
 type Key struct {
 	w   [4]uint32
 	row uint32 // global index of row 0, where a replica owns a shard
+	own *Span  // the environments of the replica whose run the key is of; nil: all
 }
 
 // NewKey is the root of all keys of a seed.
@@ -25,7 +26,7 @@ func NewKey(seed uint64) Key {
 // gives independent ones.
 func (k Key) Fold(x uint64) Key {
 	ctr := [4]uint32{uint32(x), uint32(x >> 32), k.w[2], k.w[3]}
-	return Key{w: philox(ctr, [2]uint32{k.w[0], k.w[1]}), row: k.row}
+	return Key{w: philox(ctr, [2]uint32{k.w[0], k.w[1]}), row: k.row, own: k.own}
 }
 
 // Use derives the key of a named use.
@@ -35,6 +36,26 @@ func (k Key) Use(name string) Key { return k.Fold(hash(name)) }
 func (k Key) At(row int) Key {
 	k.row = uint32(row)
 	return k
+}
+
+// Own is the environments of the replica whose run made the key, so that what is
+// drawn for a batch of theirs can be that part of what is drawn for all; ok is
+// false where the run has one replica, or the key is of no run.
+func (k Key) Own() (own Span, ok bool) {
+	if k.own == nil {
+		return Span{}, false
+	}
+	return *k.own, true
+}
+
+// forBatch is the key for draws of rows rows by a function of a batch of lead
+// rows: where that is the replica's environments, draws go by their global
+// indices. Control that draws a number of its own gets the same everywhere.
+func (k Key) forBatch(lead, rows int) Key {
+	if k.own == nil || lead != k.own.Len() || rows%lead != 0 {
+		return k
+	}
+	return k.At(k.own.Lo * (rows / lead))
 }
 
 // Bits are the four random words of block b of row i.

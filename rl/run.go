@@ -18,6 +18,7 @@ type Run struct {
 	scope  *Scope
 	budget int64
 	cut    func(Cut) error
+	peers  Peers // nil: the run has one replica
 
 	key      Key
 	prefix   string // of log names
@@ -33,13 +34,8 @@ type Run struct {
 	previous int64 // steps at the Next before
 
 	mu   sync.Mutex
-	logs []logged
+	logs []Record
 	err  error
-}
-
-type logged struct {
-	name string
-	x    Tensor
 }
 
 // Cut is a consistent point: what the iteration that just ended did. The
@@ -86,21 +82,42 @@ func (r *Run) Next() bool {
 	if r.whole().stopped {
 		return false
 	}
-	switch {
-	case r.started:
-		r.iter++
-		r.previous, r.steps = r.steps, r.scope.Steps()
-	case !r.loaded:
-		r.steps = r.scope.Steps()
-		r.previous = r.steps
+	if r.peers == nil {
+		return r.decide(r.report())
 	}
+	v, err := r.peers.Meet(r.report(), r.lead)
+	if err != nil {
+		Fail(err)
+	}
+	if !v.Decided {
+		r.follow(v)
+	}
+	return v.More
+}
+
+// decide is what the owner of Next does with what was done: it counts, hands the
+// cut to whoever runs the loop, and says whether there is another iteration.
+func (r *Run) decide(done Report) bool {
+	r.count(done.Steps)
 	last := r.done() >= r.budget
-	if err := r.cut(r.take(last)); err != nil {
+	if err := r.cut(r.take(done, last)); err != nil {
 		r.whole().stop(err)
 		return false
 	}
 	r.started, r.loaded = !last, false
 	return !last
+}
+
+// count moves the counters to the next iteration.
+func (r *Run) count(steps int64) {
+	switch {
+	case r.started:
+		r.iter++
+		r.previous, r.steps = r.steps, steps
+	case !r.loaded:
+		r.steps = steps
+		r.previous = r.steps
+	}
 }
 
 // whole is the run that r is a phase or a view of: what stops one stops all.
@@ -127,10 +144,10 @@ func (r *Run) done() int64 {
 	return r.steps
 }
 
-func (r *Run) take(last bool) Cut {
+func (r *Run) take(done Report, last bool) Cut {
 	c := Cut{Run: r, Iter: r.iter, Steps: r.steps, Last: last && !r.inPhase}
 	if r.started {
-		c.Logs, c.Episodes = r.means(), r.scope.Episodes().Take()
+		c.Logs, c.Episodes = means(done.Logs), done.Episodes
 	}
 	return c
 }
@@ -164,6 +181,7 @@ func (r *Run) Every(n int64) bool {
 // use: positions in the iteration's loops.
 func (r *Run) Key(use string, at ...int) Key {
 	k := r.key.Use(use).Fold(uint64(r.Iter()))
+	k.own = r.scope.sharded()
 	for _, i := range at {
 		k = k.Fold(uint64(i))
 	}
@@ -179,31 +197,32 @@ func (r *Run) Log(name string, x Tensor) {
 	root := r.root()
 	root.mu.Lock()
 	defer root.mu.Unlock()
-	root.logs = append(root.logs, logged{r.prefix + name, x})
+	root.logs = append(root.logs, Record{r.prefix + name, []Tensor{x}})
 }
 
 // means reduces the log of an iteration, names in order of first use.
-func (r *Run) means() []Logged {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func means(logs []Record) []Logged {
 	var out []Logged
 	count := map[string]int{}
 	index := map[string]int{}
-	for _, l := range r.logs {
-		i, ok := index[l.name]
+	for _, l := range logs {
+		i, ok := index[l.Name]
 		if !ok {
 			i = len(out)
-			index[l.name] = i
-			out = append(out, Logged{Name: l.name})
+			index[l.Name] = i
+			out = append(out, Logged{Name: l.Name})
 		}
-		sum, n := total(l.x)
+		sum := 0.0
+		for _, x := range l.X {
+			var n int
+			sum, n = total(sum, x)
+			count[l.Name] += n
+		}
 		out[i].X += sum
-		count[l.name] += n
 	}
 	for i := range out {
 		out[i].X /= float64(count[out[i].Name])
 	}
-	r.logs = nil
 	return out
 }
 
@@ -226,6 +245,7 @@ func (r *Run) Phase(name string, n int64) *Run {
 	p, ok := r.phases[name]
 	if !ok {
 		p = NewRun(r.scope, n, r.cut)
+		p.peers = r.peers
 		r.phases[name] = p
 	}
 	p.key, p.prefix, p.inPhase, p.budget = r.key.Use("phase").Use(name), r.prefix+name+"/", true, n
@@ -255,8 +275,14 @@ func (r *Run) Scope() *Scope { return r.scope }
 // Save puts the counters and every component of the run's scope. It may be
 // called at a cut only.
 func (r *Run) Save(s *State) {
+	r.SaveCounters(s)
+	r.scope.SaveSome(s, func(string) bool { return true })
+}
+
+// SaveCounters puts the counters alone, the run's and its scope's.
+func (r *Run) SaveCounters(s *State) {
 	r.counters(s.At("run"))
-	r.scope.Save(s)
+	r.scope.saveCounters(s)
 }
 
 func (r *Run) counters(s *State) {
@@ -268,8 +294,12 @@ func (r *Run) counters(s *State) {
 
 // Load gives the run the state that Save put, so that its loop goes on from
 // there when entered at its top.
-func (r *Run) Load(s *State) error {
-	if err := r.scope.Load(s); err != nil {
+func (r *Run) Load(s *State) error { return r.LoadSome(s, func(string) bool { return true }) }
+
+// LoadSome is Load for a replica that has use of the components for whose names
+// want is true.
+func (r *Run) LoadSome(s *State, want func(name string) bool) error {
+	if err := r.scope.LoadSome(s, want); err != nil {
 		return err
 	}
 	return r.loadCounters(s.At("run"))

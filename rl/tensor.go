@@ -174,8 +174,8 @@ func convert[T int32 | int64 | uint8 | uint32 | float32](x []T) []float64 {
 	return out
 }
 
-// total is the sum of a tensor's elements and their number.
-func total(t Tensor) (sum float64, n int) {
+// total adds a tensor's elements to a sum, one after another, and counts them.
+func total(sum float64, t Tensor) (_ float64, n int) {
 	if t.Shape().DType == dtypes.Float32 { // the usual case, of large batches too
 		x := Read[float32](t)
 		for _, v := range x {

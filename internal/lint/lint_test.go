@@ -26,6 +26,7 @@ var may = map[string][]string{
 	"engine":                   {"engine"},
 	"fdg":                      {},
 	"plan":                     {"fdg"},
+	"policy":                   {"fdg", "plan"},
 	"edge":                     {"rl", "plan"},
 	"internal/bench":           {"engine"},
 	"internal/config":          {},
@@ -34,11 +35,12 @@ var may = map[string][]string{
 	"internal/lint":            {},
 	"internal/compile/analyze": {"fdg", "internal/config"},
 	"internal/run/checkpoint":  {},
-	"internal/run/local":       {"rl", "env", "algo", "internal/metrics", "internal/run/checkpoint"},
-	"app":                      {"rl", "env", "algo", "fdg", "internal"},
+	"internal/run/dist":        {"rl", "fdg", "plan", "edge"},
+	"internal/run/local":       {"rl", "env", "algo", "fdg", "plan", "edge", "internal/metrics", "internal/run/checkpoint", "internal/run/dist"},
+	"app":                      {"rl", "env", "algo", "fdg", "plan", "policy", "edge", "internal"},
 	"cmd":                      {"", "app"},
 	"cmd/weft-vet":             {"internal/compile/analyze"},
-	"":                         {"algo", "app", "env"},
+	"":                         {"algo", "app", "env", "policy"},
 }
 
 // TestImports: algorithms never import the system, the system never imports

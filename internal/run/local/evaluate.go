@@ -116,14 +116,15 @@ func EvaluateRun(ctx context.Context, j Job, best, greedy bool, episodes int) (E
 	if err != nil {
 		return Evaluation{}, err
 	}
-	a, err := assemble(j)
+	j.Plan = nil // an agent is whole wherever it was trained
+	a, err := assemble(j, nil)
 	if err != nil {
 		return Evaluation{}, err
 	}
 	if err := a.loadWeights(f); err != nil {
 		return Evaluation{}, err
 	}
-	e, err := Evaluate(ctx, a.scope, j, a.trainer.Agent(), episodes, greedy)
+	e, err := Evaluate(ctx, a.world.Scope(), j, a.world.Trainer().Agent(), episodes, greedy)
 	e.Steps = step
 	return e, err
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -20,6 +22,8 @@ type Job struct {
 	Device     *rl.Device
 	Seed       uint64
 	Steps      int64
+	// Plan decides how the loop is distributed; nil is as it stands.
+	Plan func(*fdg.Graph, plan.Facts) (plan.Plan, error)
 
 	Dir    string // run folder; empty: nothing is kept
 	Resume bool   // go on from Dir's newest good checkpoint

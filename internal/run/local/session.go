@@ -23,7 +23,8 @@ var ErrNotExact = errors.New("its environment cannot save its state, so the run 
 type Session struct {
 	Job
 	*assembly
-	run    *rl.Run
+	scope  *rl.Scope       // of the replica that decides
+	run    *rl.Run         // likewise
 	dir    *checkpoint.Dir // nil: nothing is kept
 	sink   metrics.Sink    // likewise
 	loaded bool            // from a checkpoint of the run itself
@@ -53,12 +54,12 @@ func Train(ctx context.Context, j Job) (Result, error) {
 // It writes nothing, so that a job that cannot run leaves no trace.
 func Prepare(j Job) (*Session, error) {
 	j = j.withDefaults()
-	a, err := assemble(j)
-	if err != nil {
+	s := &Session{Job: j, saved: -1, evaluated: -1}
+	var err error
+	if s.assembly, err = assemble(j, s.cut); err != nil {
 		return nil, err
 	}
-	s := &Session{Job: j, assembly: a, saved: -1, evaluated: -1}
-	s.run = rl.NewRun(a.scope, j.Steps, s.cut)
+	s.scope, s.run = s.world.Scope(), s.world.Run()
 	if j.Dir != "" {
 		if s.dir, err = checkpoint.Open(checkpoints(j.Dir), j.Keep); err != nil {
 			return nil, err
@@ -109,11 +110,7 @@ func (s *Session) load() error {
 	if err != nil {
 		return err
 	}
-	st, err := state(s.scope, f)
-	if err == nil {
-		err = s.run.Load(st)
-	}
-	if err != nil {
+	if err := s.world.Load(func(scope *rl.Scope) (*rl.State, error) { return state(scope, f) }); err != nil {
 		return fmt.Errorf("checkpoint of step %d: %w", step, err)
 	}
 	s.loaded, s.saved, s.beganAt = true, step, s.run.Steps()
@@ -200,8 +197,11 @@ func (s *Session) save() error {
 // content is what a checkpoint holds: everything, or, of an environment that
 // cannot be saved, what an agent is made of.
 func (s *Session) content() (checkpoint.File, error) {
-	save := s.run.Save
+	save := s.world.Save
 	if !s.exact {
+		if err := s.world.Refresh(); err != nil {
+			return checkpoint.File{}, err
+		}
 		save = s.scope.SaveWeights
 	}
 	all, err := capture(s.scope, save)

@@ -32,7 +32,7 @@ func (s *Session) train() error {
 	if !s.exact && s.dir != nil {
 		s.Watch.Note(s.Env.ID + " cannot save its state: the run's weights are kept, but it cannot be resumed")
 	}
-	if err := rl.Train(s.trainer, s.run); err != nil {
+	if err := s.world.Train(s.ctx); err != nil {
 		return s.explain(err)
 	}
 	if err := s.conclude(); err != nil {
@@ -165,7 +165,10 @@ func (s *Session) row(c rl.Cut) metrics.Row {
 // evaluate plays greedily, keeps the policy if it is the best so far, and tells.
 // One that ctx interrupts is left for the resumed run.
 func (s *Session) evaluate() error {
-	e, err := Evaluate(s.ctx, s.scope, s.Job, s.trainer.Agent(), s.EvalEpisodes, true)
+	if err := s.world.Refresh(); err != nil {
+		return err
+	}
+	e, err := Evaluate(s.ctx, s.scope, s.Job, s.world.Trainer().Agent(), s.EvalEpisodes, true)
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
@@ -192,6 +195,9 @@ func (s *Session) evaluate() error {
 
 // conclude fills in the result.
 func (s *Session) conclude() error {
+	if err := s.world.Refresh(); err != nil {
+		return err
+	}
 	w, err := weights(s.scope)
 	if err != nil {
 		return err
@@ -204,7 +210,7 @@ func (s *Session) conclude() error {
 		Steps: s.run.Steps(), Iter: s.run.Iter(), Episodes: s.scope.Episodes().Count(),
 		Seconds: s.seconds(), StepsPerSecond: s.speed(), ReturnMean: s.returns(),
 		WeightsSHA256: checkpoint.WeightsSHA256(w), StateSHA256: checkpoint.StateSHA256(f.Arrays),
-		Interrupted: s.stopped, Evaluation: s.result.Evaluation, Agent: s.trainer.Agent(),
+		Interrupted: s.stopped, Evaluation: s.result.Evaluation, Agent: s.world.Trainer().Agent(),
 	}
 	return nil
 }

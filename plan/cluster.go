@@ -1,0 +1,55 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+)
+
+// Cluster is the machines that a plan may use.
+type Cluster struct {
+	Workers []Worker `json:"workers"`
+}
+
+// Worker is one process, or one lane of this process, that hosts replicas.
+type Worker struct {
+	Name    string   `json:"name"`
+	Host    string   `json:"host,omitempty"` // workers of one host share its memory
+	Cores   int      `json:"cores"`
+	Memory  int64    `json:"memory,omitempty"` // bytes; 0 is unknown
+	Devices []string `json:"devices"`          // what computes, the preferred one first
+}
+
+// Local is n lanes of this process, which compute on the given device.
+func Local(n int, device string) Cluster {
+	var c Cluster
+	for i := range n {
+		c.Workers = append(c.Workers, Worker{
+			Name: fmt.Sprintf("local/%d", i), Host: "local", Cores: max(1, runtime.NumCPU()/n), Devices: []string{device},
+		})
+	}
+	return c
+}
+
+// Check reports what is wrong with a cluster's description, all at once.
+func (c Cluster) Check() error {
+	var errs []error
+	if len(c.Workers) == 0 {
+		errs = append(errs, errors.New("the cluster has no worker"))
+	}
+	names := map[string]bool{}
+	for i, w := range c.Workers {
+		if w.Name == "" || names[w.Name] {
+			errs = append(errs, fmt.Errorf("worker %d: its name %q is empty or another's", i, w.Name))
+		}
+		names[w.Name] = true
+		if w.Cores < 1 || w.Memory < 0 {
+			errs = append(errs, fmt.Errorf("worker %s: %d cores and %d bytes of memory", w.Name, w.Cores, w.Memory))
+		}
+		if len(w.Devices) == 0 || slices.Contains(w.Devices, "") {
+			errs = append(errs, fmt.Errorf("worker %s has no device: name one, cpu for instance", w.Name))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,126 @@
+package plan
+
+import (
+	"github.com/weft-rl/weft/fdg"
+)
+
+// Version is that of the JSON form.
+const Version = 1
+
+// Plan is what a policy decided for one loop on one cluster.
+type Plan struct {
+	Version  int    `json:"version"`
+	Policy   string `json:"policy"`
+	Graph    string `json:"graph"` // name of the fdg.Graph
+	Grouping `json:"grouping"`
+	// Shards is how many parts the environments (or members) are split into, for
+	// the whole life of a run.
+	Shards   int       `json:"shards"`
+	Replicas []Replica `json:"replicas"` // by group, then by shard
+	Edges    []Edge    `json:"edges"`
+	// Owner is the group that decides about iterations: the one that applies
+	// gradients.
+	Owner string `json:"owner,omitempty"`
+	// Lowered is true when the whole loop is one device program.
+	Lowered bool `json:"lowered,omitempty"`
+	// Async and what follows say how edges wait. A synchronous plan gives the bits
+	// of the plain loop.
+	Async     bool `json:"async,omitempty"`
+	Staleness int  `json:"staleness,omitempty"` // versions that weights may be behind
+	Producers int  `json:"producers,omitempty"` // that a gather waits for; 0 is all
+	Queue     int  `json:"queue,omitempty"`     // items that an edge holds before its sender waits
+	// Notes are what the user should know: what became finer, what is repeated.
+	Notes []string `json:"notes,omitempty"`
+	// Fused are the steps that Fuse took, in order.
+	Fused []string `json:"fused,omitempty"`
+}
+
+// Replica is one running copy of a group's program. It owns the shards [First, Last)
+// of the plan's; a group that is not replicated owns all.
+type Replica struct {
+	Group  string `json:"group"`
+	Rank   int    `json:"rank"` // among the group's replicas
+	First  int    `json:"first"`
+	Last   int    `json:"last"`
+	Worker int    `json:"worker"` // index in the cluster
+	Device string `json:"device"`
+}
+
+// Edge is what crosses between groups, or between the replicas of one.
+type Edge struct {
+	From     string       `json:"from"`
+	To       string       `json:"to"`
+	Name     string       `json:"name"` // of the value or the resource
+	Operator fdg.Operator `json:"operator"`
+	Type     string       `json:"type,omitempty"`
+	Axis     fdg.Axis     `json:"axis"`
+	Often    string       `json:"often"` // in words: iteration x t.Horizon
+	Nodes    []int        `json:"nodes"` // of the graph, that make it
+	Blocking bool         `json:"blocking"`
+	// Local is true when no replica has to leave its worker for it.
+	Local bool `json:"local,omitempty"`
+	// Bytes and Calls are of one iteration, over all replicas, where they were
+	// measured.
+	Bytes int64 `json:"bytes,omitempty"`
+	Calls int64 `json:"calls,omitempty"`
+}
+
+// Deployment is what the user chose outside the algorithm.
+type Deployment struct {
+	Policy    string   `default:"plain" doc:"distribution policy; weft list policies shows them" json:"policy"`
+	Workers   int      `default:"1" unit:"workers" range:"[1,)" doc:"workers that share the work" json:"workers"`
+	Replicas  int      `default:"0" unit:"replicas" range:"[0,)" doc:"parts that the environments are split into; 0 is one for each worker" json:"replicas"`
+	Async     bool     `default:"false" doc:"let replicas run ahead of each other" json:"async"`
+	Staleness int      `default:"1" unit:"versions" range:"[1,)" doc:"versions that an asynchronous replica's weights may be behind" json:"staleness"`
+	Producers int      `default:"0" unit:"replicas" range:"[0,)" doc:"replicas that an asynchronous gather waits for; 0 is all" json:"producers"`
+	Queue     int      `default:"2" unit:"items" range:"[1,)" doc:"items that an edge holds before its sender waits" json:"queue"`
+	NoFuse    []string `doc:"fusions to leave out: replicas, groups, graphs or all" json:"no_fuse"`
+}
+
+// Facts are what a policy has to know of the run beside the graph.
+type Facts struct {
+	Envs   int  `json:"envs"`   // environments of the whole run
+	Block  int  `json:"block"`  // they are split in multiples of this many
+	Graph  bool `json:"graph"`  // the environment is a graph function
+	Agents int  `json:"agents"` // members of the family of agents; 0 and 1 are one
+}
+
+// Problem is all that a policy sees.
+type Problem struct {
+	Graph      *fdg.Graph
+	Cluster    Cluster
+	Deployment Deployment
+	Facts      Facts
+}
+
+// Group is the group of that name, or nil.
+func (g Grouping) Group(name string) *Group {
+	for i := range g.Groups {
+		if g.Groups[i].Name == name {
+			return &g.Groups[i]
+		}
+	}
+	return nil
+}
+
+// Of is the group that a fragment is in, or "".
+func (g Grouping) Of(fragment string) string {
+	for _, x := range g.Groups {
+		for _, f := range x.Fragments {
+			if f == fragment {
+				return x.Name
+			}
+		}
+	}
+	return ""
+}
+
+// Of are the replicas of a group, by rank.
+func (p *Plan) Of(group string) (out []Replica) {
+	for _, r := range p.Replicas {
+		if r.Group == group {
+			out = append(out, r)
+		}
+	}
+	return out
+}

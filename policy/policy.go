@@ -1,0 +1,193 @@
+// Package policy decides how a training loop is distributed: a policy is a pure
+// function from a problem (the loop's graph, a cluster, what the user chose) to a
+// plan. It never sees the algorithm, only its graph; an algorithm never sees a
+// policy.
+//
+// An author's own policy is a Policy value in their package: it is listed, planned
+// and run like those here.
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/plan"
+)
+
+// Policy is one way to distribute loops.
+type Policy struct {
+	Name string
+	Doc  string // one line
+	// Like names the systems whose way this is.
+	Like string
+	// Grouping takes a loop apart. An error says why this loop cannot be. A policy
+	// that runs the loop as it stands, or lowered, gives an empty grouping.
+	Grouping func(g *fdg.Graph) (plan.Grouping, error)
+	// Lowered is true when the loop becomes one device program.
+	Lowered bool
+	// Async says whether asynchronous edges make sense for it.
+	Async Asynchrony
+	// Place assigns replicas to workers; nil is Spread.
+	Place func(p *plan.Plan, on plan.Problem) error
+}
+
+// Asynchrony is whether a policy's edges may be asynchronous.
+type Asynchrony uint8
+
+// The choices.
+const (
+	Never   Asynchrony = iota // its edges are synchronous
+	Allowed                   // the user may ask for it
+	Natural                   // what it is meant for; it has a synchronous mode as well
+)
+
+// Builtin are the policies that come with Weft.
+func Builtin() []Policy {
+	return []Policy{Plain, SingleLearnerCoarse, SingleLearnerFine, MultiLearner, GPUOnly, Environments, Central}
+}
+
+// Find is the policy of that name.
+func Find(name string, in []Policy) (Policy, error) {
+	var names []string
+	for _, p := range in {
+		if p.Name == name {
+			return p, nil
+		}
+		names = append(names, p.Name)
+	}
+	return Policy{}, fmt.Errorf("there is no policy %q: there are %s", name, strings.Join(names, ", "))
+}
+
+// Groupings are the distinct ways in which policies take a graph apart; policies
+// that it cannot take are passed over.
+func Groupings(g *fdg.Graph, of []Policy) (out []plan.Grouping) {
+	for _, p := range of {
+		by, err := p.Grouping(g)
+		known := slices.ContainsFunc(out, func(x plan.Grouping) bool { return x.Name == by.Name })
+		if err == nil && len(by.Groups) > 0 && !known {
+			out = append(out, by)
+		}
+	}
+	return out
+}
+
+// Make is the plan of a policy for a problem, before any fusion. Whatever is
+// missing is reported at once, and nothing is planned then.
+func (p Policy) Make(on plan.Problem) (plan.Plan, error) {
+	d := on.Deployment
+	out := plan.Plan{Version: plan.Version, Policy: p.Name, Graph: on.Graph.Name, Lowered: p.Lowered, Queue: d.Queue}
+	errs := []error{on.Cluster.Check(), plan.CheckNoFuse(d.NoFuse)}
+	by, err := p.Grouping(on.Graph)
+	if err != nil {
+		return out, errors.Join(append(errs, fmt.Errorf("policy %s: %w", p.Name, err))...)
+	}
+	out.Grouping, out.Owner = by, owner(on.Graph, by)
+	errs = append(errs, p.asynchrony(&out, d), p.lowering(on))
+	out.Shards = 1
+	if replicated(by) != fdg.None {
+		out.Shards = d.Replicas
+		if out.Shards == 0 {
+			out.Shards = d.Workers
+		}
+		errs = append(errs, capacity(out.Shards, replicated(by), on))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return out, err
+	}
+	place := p.Place
+	if place == nil {
+		place = Spread
+	}
+	if err := place(&out, on); err != nil {
+		return out, fmt.Errorf("policy %s: %w", p.Name, err)
+	}
+	out.Edges = plan.Crossing(on.Graph, by)
+	return out, out.Check(on)
+}
+
+// owner is the group that applies gradients, or else the last one.
+func owner(g *fdg.Graph, by plan.Grouping) string {
+	for _, n := range g.Nodes {
+		if n.Kind == fdg.Apply {
+			return by.Of(n.Fragment)
+		}
+	}
+	if len(by.Groups) == 0 {
+		return ""
+	}
+	return by.Groups[len(by.Groups)-1].Name
+}
+
+// asynchrony sets how edges wait.
+func (p Policy) asynchrony(out *plan.Plan, d plan.Deployment) error {
+	out.Async = d.Async
+	if !d.Async {
+		return nil
+	}
+	if p.Async == Never {
+		return fmt.Errorf("policy %s has no asynchronous mode: its replicas move in step", p.Name)
+	}
+	out.Staleness, out.Producers = d.Staleness, d.Producers
+	return nil
+}
+
+// lowering sees that the loop can be one device program.
+func (p Policy) lowering(on plan.Problem) error {
+	if p.Lowered && !on.Facts.Graph {
+		return fmt.Errorf("policy %s needs an environment that is a graph function: this one runs on the host, so use single-learner-coarse or -fine", p.Name)
+	}
+	return nil
+}
+
+// replicated is the axis that a grouping replicates over.
+func replicated(by plan.Grouping) fdg.Axis {
+	for _, g := range by.Groups {
+		if g.Over != fdg.None {
+			return g.Over
+		}
+	}
+	return fdg.None
+}
+
+// capacity sees that there is something for every shard.
+func capacity(shards int, over fdg.Axis, on plan.Problem) error {
+	f := on.Facts
+	if over == fdg.Agents {
+		if shards > max(1, f.Agents) {
+			return fmt.Errorf("%d replicas for %d agents: give each at least one, with --workers %d or fewer", shards, max(1, f.Agents), max(1, f.Agents))
+		}
+		return nil
+	}
+	blocks := f.Envs / max(1, f.Block)
+	if shards > blocks {
+		return fmt.Errorf("%d replicas for %d environments in blocks of %d: give each at least one block, with --workers %d or fewer, or more environments", shards, f.Envs, max(1, f.Block), blocks)
+	}
+	return nil
+}
+
+// Spread puts the shards of every replicated group on the workers in turn, in
+// contiguous ranges, and every other group on the first worker.
+func Spread(p *plan.Plan, on plan.Problem) error {
+	workers := on.Cluster.Workers
+	if len(p.Groups) == 0 {
+		p.Replicas = []plan.Replica{{Group: "all", Last: p.Shards, Device: workers[0].Devices[0]}}
+		return nil
+	}
+	for _, g := range p.Groups {
+		if g.Over == fdg.None {
+			p.Replicas = append(p.Replicas, plan.Replica{Group: g.Name, Last: p.Shards, Device: workers[0].Devices[0]})
+			continue
+		}
+		for s := range p.Shards {
+			w := s * len(workers) / max(p.Shards, len(workers))
+			if p.Shards < len(workers) {
+				w = s
+			}
+			p.Replicas = append(p.Replicas, plan.Replica{Group: g.Name, Rank: s, First: s, Last: s + 1, Worker: w, Device: workers[w].Devices[0]})
+		}
+	}
+	return nil
+}

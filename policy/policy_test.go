@@ -1,0 +1,191 @@
+package policy_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/analyze"
+	"github.com/weft-rl/weft/plan"
+	"github.com/weft-rl/weft/policy"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// graphOf is the graph of a package of this module.
+func graphOf(t *testing.T, pattern string) *fdg.Graph {
+	t.Helper()
+	results, err := analyze.Analyze(context.Background(), "..", pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 1 || results[0].Graph == nil {
+		t.Fatalf("%s has no graph: %+v", pattern, results)
+	}
+	return results[0].Graph
+}
+
+func problem(g *fdg.Graph, workers int) plan.Problem {
+	return plan.Problem{
+		Graph: g, Cluster: plan.Local(workers, "cpu"), Deployment: plan.Deployment{Workers: workers, Staleness: 1, Queue: 2},
+		Facts: plan.Facts{Envs: 11, Block: 1, Graph: true},
+	}
+}
+
+// The plans of PPO for three workers, before and after fusion.
+func TestPlans(t *testing.T) {
+	g := graphOf(t, "./algo/ppo")
+	for _, p := range policy.Builtin() {
+		if p.Name == "environments" {
+			continue
+		}
+		t.Run(p.Name, func(t *testing.T) {
+			on := problem(g, 3)
+			on.Cluster = plan.Local(2, "cpu") // so that two replicas share a worker
+			made, err := p.Make(on)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fused := made.Fuse(g, nil)
+			if err := fused.Check(on); err != nil {
+				t.Errorf("after fusion: %v", err)
+			}
+			var b strings.Builder
+			for _, x := range []plan.Plan{made, fused} {
+				if err := x.Print(&b, on.Cluster); err != nil {
+					t.Fatal(err)
+				}
+				b.WriteString("\n----\n")
+			}
+			golden(t, p.Name+".txt", b.String())
+		})
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s is no longer what is printed (go test -update writes it):\n%s", file, got)
+	}
+}
+
+// What cannot be is refused with what is missing.
+func TestRefused(t *testing.T) {
+	g := graphOf(t, "./algo/ppo")
+	for _, x := range []struct {
+		policy policy.Policy
+		change func(*plan.Problem)
+		want   string
+	}{
+		{policy.Environments, func(*plan.Problem) {}, "no family of agents"},
+		{policy.GPUOnly, func(p *plan.Problem) { p.Facts.Graph = false }, "needs an environment that is a graph function"},
+		{policy.SingleLearnerCoarse, func(p *plan.Problem) { p.Deployment.Workers = 12 }, "12 replicas for 11 environments in blocks of 1"},
+		{policy.SingleLearnerFine, func(p *plan.Problem) { p.Facts.Block = 4 }, "3 replicas for 11 environments in blocks of 4"},
+		{policy.MultiLearner, func(p *plan.Problem) { p.Deployment.Async = true }, "has no asynchronous mode"},
+		{policy.Central, func(p *plan.Problem) { p.Cluster = plan.Cluster{} }, "the cluster has no worker"},
+		{policy.Plain, func(p *plan.Problem) { p.Deployment.NoFuse = []string{"everything"} }, `no fusion "everything"`},
+	} {
+		on := problem(g, 3)
+		x.change(&on)
+		if _, err := x.policy.Make(on); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: error %v, want ...%s...", x.policy.Name, err, x.want)
+		}
+	}
+}
+
+// A loop whose learner is not a gradient cannot have several.
+func TestSummable(t *testing.T) {
+	g := graphOf(t, "./algo/ppo")
+	odd := *g
+	odd.Nodes = slices.Clone(g.Nodes)
+	for i, n := range odd.Nodes {
+		if n.Kind == fdg.Apply {
+			odd.Nodes[i].Kind = fdg.Op
+		}
+	}
+	for _, p := range []policy.Policy{policy.MultiLearner, policy.Central} {
+		if _, err := p.Grouping(&odd); err == nil || !strings.Contains(err.Error(), "cannot be summed") {
+			t.Errorf("%s: error %v", p.Name, err)
+		}
+	}
+}
+
+// Every shard is owned once, whatever the numbers.
+func TestSpread(t *testing.T) {
+	g := graphOf(t, "./algo/ppo")
+	for workers := 1; workers <= 5; workers++ {
+		for shards := 1; shards <= 11; shards++ {
+			on := problem(g, workers)
+			on.Deployment.Replicas = shards
+			made, err := policy.SingleLearnerCoarse.Make(on)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fused := made.Fuse(g, nil)
+			if err := fused.Check(on); err != nil {
+				t.Errorf("%d shards on %d workers, fused: %v", shards, workers, err)
+			}
+			used := map[int]bool{}
+			for _, r := range made.Of("collector") {
+				used[r.Worker] = true
+			}
+			if len(used) != min(workers, shards) {
+				t.Errorf("%d shards on %d workers use %d of them", shards, workers, len(used))
+			}
+			if n := len(fused.Of("collector")); workers > 1 && shards > 1 && n != min(workers, shards) {
+				t.Errorf("%d shards on %d workers: %d collectors after fusion", shards, workers, n)
+			}
+		}
+	}
+}
+
+// Gradients stay one call a shard.
+func TestFuseKeepsLearners(t *testing.T) {
+	g := graphOf(t, "./algo/ppo")
+	on := problem(g, 4)
+	on.Cluster = plan.Local(1, "cpu")
+	for _, p := range []policy.Policy{policy.MultiLearner, policy.Central} {
+		made, err := p.Make(on)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fused := made.Fuse(g, nil); len(fused.Of(made.Groups[0].Name)) != 4 {
+			t.Errorf("%s: %d replicas are left of 4, and with them another sum", p.Name, len(fused.Of(made.Groups[0].Name)))
+		}
+	}
+}
+
+// Of two ways to take a loop apart with one name, one is generated.
+func TestGroupings(t *testing.T) {
+	g := graphOf(t, "./algo/ppo")
+	twin := policy.SingleLearnerCoarse
+	twin.Name = "twin"
+	var names []string
+	for _, x := range policy.Groupings(g, append(policy.Builtin(), twin)) {
+		names = append(names, x.Name)
+		if err := x.Check(g); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := strings.Join(names, " "); got != "coarse fine learners central" {
+		t.Errorf("groupings %s", got)
+	}
+}
