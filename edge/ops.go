@@ -110,12 +110,6 @@ func AllGather[T any](x *X, edge int, v T) T {
 	return concat(x, edge, parts)
 }
 
-// Part is this replica's even share of a batch that all replicas have.
-func Part[T any](x *X, v T) T { return v }
-
-// LogOnce records what is the same in all replicas, in the first of them alone.
-func LogOnce(x *X, run *rl.Run, name string, v rl.Tensor) {}
-
 // OwnRows is this replica's part of what was computed from an AllGather: the rows
 // that it gave to it.
 func OwnRows[T any](x *X, edge int, v T) T {
@@ -124,6 +118,15 @@ func OwnRows[T any](x *X, edge int, v T) T {
 		return v
 	}
 	return rows(x, edge, v, own[0], own[1], -1)
+}
+
+// Part is this replica's even share of a batch that all replicas have.
+func Part[T any](x *X, v T) T {
+	n, k := length(v), x.replicas(x.group)
+	if k == 1 || x.top.Async != nil {
+		return v
+	}
+	return rows(x, 0, v, x.rank*n/k, (x.rank+1)*n/k, -1)
 }
 
 // toAll sends to every replica of the receiving group.

@@ -2,6 +2,7 @@ package project
 
 import (
 	"fmt"
+	"go/ast"
 	"go/token"
 	"go/types"
 	"slices"
@@ -88,16 +89,63 @@ func (f *flow) crossing(s stmt) (out []*edgeRow) {
 				out = append(out, f.copied(s, v, from, g))
 				continue
 			}
-			if f.complete(s, g, v, l[v]) {
-				out = append(out, f.value(s, v, l[v], "", from, g))
-				continue
-			}
-			for _, path := range l[v].paths() {
-				out = append(out, f.value(s, v, whole, path, from, g))
+			for _, piece := range f.loads(s, v, l[v]) {
+				out = append(out, f.value(s, v, piece.part, piece.path, from, g))
 			}
 		}
 	}
 	return out
+}
+
+// load is a field of a variable that crosses as one value, and what of it does.
+type load struct {
+	path string
+	part *part
+}
+
+// loads are the values as which a part of a variable crosses. A variable that is
+// made here crosses as one, unless it holds fields that only its package sees.
+func (f *flow) loads(s stmt, v *variable, p *part) (out []load) {
+	if slices.Contains(f.defines(s, v), "") || p.all {
+		return f.exported(v.typ, "", p)
+	}
+	for _, path := range p.paths() {
+		out = append(out, f.exported(typeAt(v.typ, path), path, whole)...)
+	}
+	return out
+}
+
+// exported splits a value until no part of it hides a field.
+func (f *flow) exported(t types.Type, path string, p *part) (out []load) {
+	if f.carries(t) {
+		return []load{{path, p}}
+	}
+	for _, field := range fieldsOf(t) {
+		if sub := p.field(field.Name()); !sub.none() {
+			out = append(out, f.exported(field.Type(), strings.Trim(path+"."+field.Name(), "."), sub)...)
+		}
+	}
+	return out
+}
+
+// carries reports whether all of a value is seen from outside its package.
+func (f *flow) carries(t types.Type) bool {
+	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil && strings.HasPrefix(n.Obj().Pkg().Path(), module) && n.Obj().Pkg() != f.src.Pkg && f.open(t) == nil {
+		return true // a tensor, a tree, a gradient
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		for i := range u.NumFields() {
+			if !u.Field(i).Exported() || !f.carries(u.Field(i).Type()) {
+				return false
+			}
+		}
+	case *types.Slice:
+		return f.carries(u.Elem())
+	case *types.Array:
+		return f.carries(u.Elem())
+	}
+	return true
 }
 
 func (f *flow) sender(s stmt, v *variable) int {
@@ -105,17 +153,6 @@ func (f *flow) sender(s stmt, v *variable) int {
 		return a.owner
 	}
 	return f.from[s][v]
-}
-
-// complete reports whether what a group receives of a variable is all that it
-// has of it, so that it comes as one value.
-func (f *flow) complete(s stmt, g int, v *variable, p *part) bool {
-	for _, d := range f.defines(s, v) {
-		if d == "" {
-			return true
-		}
-	}
-	return p.all
 }
 
 // defines are the paths at which a statement gives a variable a value.
@@ -160,7 +197,7 @@ func (f *flow) value(s stmt, v *variable, p *part, path string, from, to int) *e
 	t := typeAt(v.typ, path)
 	r.Edge = edge.Edge{
 		Name: strings.TrimSuffix(v.name+"."+path, "."), From: f.groups[from].Name, To: f.groups[to].Name,
-		Type: types.TypeString(t, func(p *types.Package) string { return p.Name() }),
+		Type: types.TypeString(t, (*types.Package).Name),
 	}
 	origins := f.carried(s, v, p, path)
 	axis := fdg.None
@@ -250,38 +287,66 @@ func (f *flow) collectives(a *action) (out []*edgeRow) {
 	if a.owner == everywhere || a.fn == nil {
 		return nil
 	}
-	row := func(name string, kind edge.Kind, id int, axis fdg.Axis) {
-		g := f.groups[a.owner].Name
-		r := &edgeRow{from: a.owner, to: a.owner, point: a, path: name}
-		r.Edge = edge.Edge{Name: name, Kind: kind, From: g, To: g, Node: id, Pos: f.g.Nodes[id].Pos.String(), Axis: string(axis)}
-		out = append(out, r)
-	}
 	for _, id := range a.nodes {
-		n := f.g.Nodes[id]
-		if !f.special(id) {
+		if !f.special(id) || f.g.Nodes[id].Kind == fdg.Log {
 			continue
 		}
-		if _, ok := split[n.Op]; ok {
-			row("x", edge.AllGathers, id, fdg.Environments)
+		sig := a.fn.Signature()
+		if f.g.Nodes[id].Kind == fdg.Apply {
+			out = append(out, f.collective(a, id, sig.Params().At(0), 0, edge.AllReduces, fdg.None))
 			continue
 		}
-		switch n.Kind {
-		case fdg.Apply:
-			row("g", edge.AllReduces, id, fdg.None)
-		case fdg.Log:
-		default:
-			for i := range a.fn.Signature().Params().Len() {
-				name := a.fn.Signature().Params().At(i).Name()
-				if axis := f.sharded(id, name); axis != fdg.None {
-					row(name, edge.AllGathers, id, axis)
-				}
+		for i := range sig.Params().Len() {
+			if axis := f.sharded(id, sig.Params().At(i).Name()); axis != fdg.None {
+				out = append(out, f.collective(a, id, sig.Params().At(i), i, edge.AllGathers, axis))
 			}
-			if recv := a.fn.Signature().Recv(); recv != nil && f.src.IsBatch(recv.Type()) {
-				if axis := f.sharded(id, recv.Name()); axis != fdg.None {
-					row(recv.Name(), edge.AllGathers, id, axis)
-				}
+		}
+		if recv := sig.Recv(); recv != nil && f.src.IsBatch(recv.Type()) {
+			if axis := f.sharded(id, recv.Name()); axis != fdg.None {
+				out = append(out, f.collective(a, id, recv, -1, edge.AllGathers, axis))
 			}
 		}
 	}
 	return out
+}
+
+func (f *flow) collective(a *action, id int, param *types.Var, i int, kind edge.Kind, axis fdg.Axis) *edgeRow {
+	g := f.groups[a.owner].Name
+	r := &edgeRow{from: a.owner, to: a.owner, point: a, path: param.Name()}
+	t, name := param.Type(), a.fn.Name()
+	if call, ok := ast.Unparen(a.rhs[0]).(*ast.CallExpr); ok && i >= 0 && i < len(call.Args) {
+		if now := f.exprType(call.Args[i]); now != nil {
+			t = now
+		}
+		if v, path := f.pathOf(call.Args[i]); v != nil {
+			name = strings.Trim(v.name+"."+path, ".")
+		}
+	}
+	r.Edge = edge.Edge{Name: name, Kind: kind, From: g, To: g, Type: types.TypeString(t, (*types.Package).Name), Node: id, Pos: f.g.Nodes[id].Pos.String(), Axis: string(axis)}
+	return r
+}
+
+// pathOf is the variable and the field that an expression names, if it does.
+func (l *lowerer) pathOf(e ast.Expr) (*variable, string) {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		return l.of[e], ""
+	case *ast.SelectorExpr:
+		if path, field := l.paths[e]; field && path != "" {
+			v, up := l.pathOf(e.X)
+			return v, strings.Trim(up+"."+path, ".")
+		}
+	}
+	return nil, ""
+}
+
+// exprType is the type of an expression where it is known.
+func (l *lowerer) exprType(e ast.Expr) types.Type {
+	if id, ok := e.(*ast.Ident); ok {
+		if v := l.of[id]; v != nil {
+			return v.typ
+		}
+		return nil
+	}
+	return l.types[e]
 }

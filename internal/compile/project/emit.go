@@ -411,15 +411,3 @@ func (m *emitter) edgeAt(a *action, name string) *edgeRow {
 	return nil
 }
 
-// exprType is the type of an expression where it is known.
-func (m *emitter) exprType(e ast.Expr) types.Type {
-	switch e := e.(type) {
-	case *ast.Ident:
-		if v := m.of[e]; v != nil {
-			return v.typ
-		}
-	default:
-		return m.types[e]
-	}
-	return nil
-}

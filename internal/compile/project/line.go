@@ -104,9 +104,110 @@ func (m *emitter) tidy(list []*line) []*line {
 		now, changed := m.used2(list, read)
 		list = now
 		if !changed {
-			return list
+			break
 		}
 	}
+	count := map[*variable]int{}
+	each(list, func(n *line) {
+		read, write := n.exprs()
+		for _, e := range append(read, write...) {
+			m.mentions(e, func(v *variable) { count[v]++ })
+		}
+	})
+	return m.nest(list, count)
+}
+
+// nest puts temporaries back to where they were taken from, if the very next
+// statement is the only one that uses them and calls nothing before.
+func (m *emitter) nest(list []*line, count map[*variable]int) (out []*line) {
+	for _, n := range list {
+		for i := range n.arms {
+			n.arms[i].body = m.nest(n.arms[i].body, count)
+		}
+		for len(out) > 0 && m.nested(out[len(out)-1], n, count) {
+			out = out[:len(out)-1]
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// nested moves what a temporary holds into a line, if it may.
+func (m *emitter) nested(from, to *line, count map[*variable]int) bool {
+	s, ok := from.stmt.(*ast.AssignStmt)
+	if !ok || len(s.Lhs) != 1 || len(s.Rhs) != 1 || !isName(s.Lhs[0]) || s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
+		return false
+	}
+	v := m.of[s.Lhs[0].(*ast.Ident)]
+	if v == nil || !v.temp || count[v] != 2 || to.word != "" && to.word != "if" {
+		return false
+	}
+	at := m.firstUse(to, v)
+	if at == nil {
+		return false
+	}
+	*at = s.Rhs[0]
+	return true
+}
+
+// firstUse is where a line uses a variable, nil if it calls something before.
+func (m *emitter) firstUse(n *line, v *variable) (at *ast.Expr) {
+	blocked := false
+	var visit func(e *ast.Expr)
+	list := func(l []ast.Expr) {
+		for i := range l {
+			visit(&l[i])
+		}
+	}
+	visit = func(e *ast.Expr) {
+		if at != nil || blocked || *e == nil {
+			return
+		}
+		switch x := (*e).(type) {
+		case *ast.Ident:
+			if m.of[x] == v {
+				at = e
+			}
+		case *ast.SelectorExpr:
+			visit(&x.X)
+		case *ast.ParenExpr:
+			visit(&x.X)
+		case *ast.UnaryExpr:
+			visit(&x.X)
+		case *ast.BinaryExpr:
+			visit(&x.X)
+			if x.Op == token.LAND || x.Op == token.LOR {
+				blocked = at == nil
+			}
+			visit(&x.Y)
+		case *ast.IndexExpr:
+			visit(&x.X)
+			visit(&x.Index)
+		case *ast.CompositeLit:
+			list(x.Elts)
+		case *ast.KeyValueExpr:
+			visit(&x.Value)
+		case *ast.CallExpr:
+			visit(&x.Fun)
+			list(x.Args)
+			blocked = at == nil && !m.harmless(x)
+		}
+	}
+	switch s := n.stmt.(type) {
+	case *ast.AssignStmt:
+		list(s.Rhs)
+	case *ast.ExprStmt:
+		visit(&s.X)
+	case nil:
+		list(n.head)
+	}
+	return at
+}
+
+// harmless reports whether a call makes a key, which nothing can come between.
+func (m *emitter) harmless(call *ast.CallExpr) bool {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && sel.Sel.Name == "Key" && len(call.Args) > 0
 }
 
 func (m *emitter) used2(list []*line, read map[*variable]bool) (out []*line, changed bool) {

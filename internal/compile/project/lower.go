@@ -350,6 +350,7 @@ func (l *lowerer) scan(fr *frame, n ast.Node) (f found) {
 				add(id)
 			}
 			f.calls = f.calls || len(l.src.Within(place)) > 0
+			f.apart = f.apart || l.loose(place)
 		}
 		return true
 	})
@@ -369,4 +370,20 @@ func (l *lowerer) scan(fr *frame, n ast.Node) (f found) {
 	slices.Sort(f.nodes)
 	f.nodes = slices.Compact(f.nodes)
 	return f
+}
+
+// loose reports whether a call that holds operations also returns a number that
+// depends on none of them, which every group can compute for itself.
+func (l *lowerer) loose(place string) bool {
+	if len(l.groups) < 2 || len(l.src.Within(place)) == 0 {
+		return false
+	}
+	c, _ := l.src.Inlined(place)
+	res := c.Fn.Signature().Results()
+	for i := range res.Len() {
+		if !l.src.IsBatch(c.Subst(res.At(i).Type())) && len(l.src.Returned(place, i, "")) == 0 {
+			return true
+		}
+	}
+	return false
 }

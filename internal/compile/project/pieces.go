@@ -126,7 +126,7 @@ func (p *pieces) results(call *ast.CallExpr) (out []target) {
 	for i := range res.Len() {
 		name := res.At(i).Name()
 		if name == "" || name == "_" {
-			name = strings.ToLower(c.Fn.Name()[:1]) + c.Fn.Name()[1:]
+			name = lower(c.Fn.Name())
 		}
 		v := p.l.variable(name, c.Subst(res.At(i).Type()))
 		v.temp, v.origin = true, func(path string) []analyze.Origin { return p.l.src.Returned(place, i, path) }
@@ -258,6 +258,7 @@ func (p *pieces) inner(place string) (f found) {
 		f.add(p.l, id)
 	}
 	f.calls = len(f.nodes) > 0
+	f.apart = f.apart || p.l.loose(place)
 	return f
 }
 
@@ -397,11 +398,8 @@ func (p *pieces) temp(e ast.Expr, call *ast.CallExpr, f found, hint string) ast.
 		}
 		t = tuple.At(0).Type()
 	}
-	if hint == "" {
-		hint = "v"
-		if fn := p.fr.Callee(call); fn != nil {
-			hint = fn.Name()
-		}
+	if len(hint) < 2 {
+		hint = calleeName(call)
 	}
 	v := p.l.variable(lower(hint), t)
 	v.temp = true
@@ -413,6 +411,25 @@ func (p *pieces) temp(e ast.Expr, call *ast.CallExpr, f found, hint string) ast.
 	}
 	p.emit([]ast.Expr{p.l.ref(v)}, token.DEFINE, []ast.Expr{e}, f)
 	return p.l.ref(v)
+}
+
+// calleeName is what a call's result may be called: after the function, or, of a
+// graph function, after the field that holds it.
+func calleeName(call *ast.CallExpr) string {
+	fun := ast.Unparen(call.Fun)
+	if i, ok := fun.(*ast.IndexExpr); ok {
+		fun = i.X
+	}
+	switch f := fun.(type) {
+	case *ast.Ident:
+		return f.Name
+	case *ast.SelectorExpr:
+		if held, ok := ast.Unparen(f.X).(*ast.SelectorExpr); ok && (f.Sel.Name == "Call" || f.Sel.Name == "Rows" || f.Sel.Name == "Get") {
+			return held.Sel.Name
+		}
+		return f.Sel.Name
+	}
+	return "v"
 }
 
 func lower(s string) string {

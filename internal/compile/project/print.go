@@ -220,7 +220,7 @@ func (w *writer) line(n *line) {
 	case n.zero != nil:
 		fmt.Fprintf(&w.b, "var %s %s%s\n", w.names[n.zero], w.typeName(n.zero.typ), w.comment(n))
 	case n.stmt != nil:
-		fmt.Fprintf(&w.b, "%s%s\n", w.text(n.stmt), w.comment(n))
+		w.simple(n)
 	case n.word == "switch":
 		w.choice(n)
 	case n.word == "if":
@@ -228,6 +228,17 @@ func (w *writer) line(n *line) {
 	default:
 		w.loop(n)
 	}
+}
+
+// simple prints a simple statement. The comment of a long one stands above it,
+// so that it does not push those of its neighbours away.
+func (w *writer) simple(n *line) {
+	text, comment := w.text(n.stmt), w.comment(n)
+	if len(text) > 100 && comment != "" {
+		fmt.Fprintf(&w.b, "%s\n%s\n", strings.TrimSpace(comment), text)
+		return
+	}
+	fmt.Fprintf(&w.b, "%s%s\n", text, comment)
 }
 
 // comment is where a line comes from.

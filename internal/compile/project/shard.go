@@ -18,9 +18,9 @@ var shardwise = map[string]bool{"replay.Take": true}
 // share of them.
 var redrawn = map[string]bool{"rl.Gather": true}
 
-// split are words that have a part for each row and a part for all of them: the
-// methods that carry out the one and the other.
-var split = map[string][2]string{"nn.Returns.Update": {"Follow", "Count"}}
+// unsplit are words whose state every replica has all of, though there is a part
+// of it for each environment.
+var unsplit = map[string]bool{"nn.Returns.Update": true}
 
 // replicated reports whether a group's replicas share environments out among them.
 func (l *lowerer) replicated(group int) bool { return l.groups[group].Over == fdg.Environments }
@@ -49,7 +49,7 @@ func (l *lowerer) same(id int) bool {
 	})
 }
 
-// split reports whether an argument of a node is split over replicas.
+// sharded is the axis that an argument of a node is split along over replicas.
 func (l *lowerer) sharded(id int, param string) (axis fdg.Axis) {
 	for _, e := range l.g.Edges {
 		into, _, _ := strings.Cut(e.Into, ".")
@@ -105,19 +105,12 @@ func (m *emitter) allReduced(a *action, id int, call *ast.CallExpr) ast.Expr {
 // gathered gives an operation all rows, and cuts the replica's own out of its
 // result.
 func (m *emitter) gathered(a *action, id int, call *ast.CallExpr) (out adapted) {
-	n := m.g.Nodes[id]
-	if two, ok := split[n.Op]; ok {
-		sel := call.Fun.(*ast.SelectorExpr)
-		rows := &ast.CallExpr{Fun: &ast.SelectorExpr{X: sel.X, Sel: ast.NewIdent(two[0])}, Args: call.Args}
-		all := m.edgeCall("AllGather", m.edgeAt(a, "x"), rows)
-		return adapted{rhs: &ast.CallExpr{Fun: &ast.SelectorExpr{X: m.again(sel.X), Sel: ast.NewIdent(two[1])}, Args: []ast.Expr{all}}}
-	}
 	m.homes(a, id)
 	whole := &ast.CallExpr{Fun: call.Fun, Args: slices.Clone(call.Args), Ellipsis: call.Ellipsis}
 	by := map[fdg.Axis]*edgeRow{}
 	for i := range call.Args {
 		param := paramAt(a.fn, i)
-		if axis := m.sharded(id, param); axis != fdg.None && m.src.IsBatch(a.fn.Signature().Params().At(min(i, a.fn.Signature().Params().Len()-1)).Type()) || axis != fdg.None && m.batchArg(call.Args[i]) {
+		if axis := m.sharded(id, param); axis != fdg.None && m.batchArg(call.Args[i]) {
 			e := m.edgeAt(a, param)
 			if by[axis] == nil {
 				by[axis] = e
@@ -156,6 +149,9 @@ func paramAt(fn *types.Func, i int) string {
 // homes refuses what all replicas would have to write together into state of
 // which each has a part.
 func (m *emitter) homes(a *action, id int) {
+	if unsplit[m.g.Nodes[id].Op] {
+		return
+	}
 	for _, r := range m.g.Nodes[id].Writes {
 		if res := m.g.Resources[r]; res.Axis == fdg.Environments {
 			m.bad(a.pos, m.g.Nodes[id].Text+" needs all rows and writes "+res.Name+", of which every replica of "+m.groups[m.me].Name+" has the part of its own environments")

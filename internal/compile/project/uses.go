@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/weft-rl/weft/fdg"
@@ -97,7 +98,7 @@ func (l *lowerer) wants(a *action, out live) live {
 			l.uses(e, whole, in)
 		}
 		if a.call {
-			in = l.refined(a, in)
+			in = l.refined(a, in, out)
 		}
 	case len(a.rhs) == len(a.lhs):
 		for i, e := range a.rhs {
@@ -141,8 +142,17 @@ func (l *lowerer) lhsUses(e ast.Expr, out, in live) {
 }
 
 // refined: of what a function of the author's is given, only those fields are
-// wanted that its operations use, or that no operation made.
-func (l *lowerer) refined(a *action, in live) live {
+// wanted that its operations use, that it returns, or that no operation made.
+func (l *lowerer) refined(a *action, in, wanted live) live {
+	var back []analyze.Origin
+	for _, d := range a.defs {
+		if d.v == nil || d.v.resource >= 0 {
+			continue
+		}
+		for _, path := range wanted[d.v].and(at(d.path)).paths() {
+			back = append(back, l.origins(d.v, path, a.after)...)
+		}
+	}
 	out := live{}
 	for v, p := range in {
 		if v.resource >= 0 || !l.src.IsBatch(v.typ) {
@@ -150,20 +160,20 @@ func (l *lowerer) refined(a *action, in live) live {
 			continue
 		}
 		for _, path := range p.paths() {
-			out.add(v, l.touched(a, v, path).under(path))
+			out.add(v, l.touched(a, v, path, back).under(path))
 		}
 	}
 	return out
 }
 
 // touched is what an action's nodes use of a part of a variable.
-func (l *lowerer) touched(a *action, v *variable, path string) *part {
+func (l *lowerer) touched(a *action, v *variable, path string, back []analyze.Origin) *part {
 	t := typeAt(v.typ, path)
 	if fields := l.open(t); fields != nil {
 		out := &part{sub: map[string]*part{}}
 		all := true
 		for _, f := range fields {
-			p := l.touched(a, v, strings.TrimPrefix(path+"."+f.Name(), "."))
+			p := l.touched(a, v, strings.TrimPrefix(path+"."+f.Name(), "."), back)
 			if !p.none() {
 				out.sub[f.Name()] = p
 			}
@@ -179,6 +189,9 @@ func (l *lowerer) touched(a *action, v *variable, path string) *part {
 		return whole
 	}
 	for _, o := range origins {
+		if slices.ContainsFunc(back, func(b analyze.Origin) bool { return b.Node == o.Node && overlap(b.Part, o.Part) }) {
+			return whole
+		}
 		for _, e := range l.g.Edges {
 			if e.Kind == fdg.OfResource || e.From != o.Node || !overlap(e.Part, o.Part) {
 				continue
