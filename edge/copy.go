@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bytes"
+	"reflect"
 	"slices"
 
 	"github.com/gomlx/compute/dtypes"
@@ -29,7 +30,7 @@ type resource struct {
 // Publish sends a resource (parameters, statistics) if it has changed since it was
 // last published on this edge.
 func Publish(x *X, edge int, c rl.Component) {
-	if !x.First() {
+	if !x.First() || absent(c) {
 		return
 	}
 	r := x.changed(edge, c)
@@ -48,7 +49,7 @@ func Publish(x *X, edge int, c rl.Component) {
 
 // changed is what is new of a component.
 func (x *X) changed(edge int, c rl.Component) resource {
-	s := &x.ends[edge].copy
+	s := x.ends[edge].of(c)
 	if p, ok := c.(rl.Copied); ok {
 		if s.known && s.seen == p.Version() {
 			return resource{Version: s.versions}
@@ -71,6 +72,9 @@ func (x *X) changed(edge int, c rl.Component) resource {
 // Fetch brings a copy of the resource up to date. In an asynchronous run it takes
 // the newest version that there is, without waiting for another.
 func Fetch(x *X, edge int, c rl.Component) {
+	if absent(c) {
+		return
+	}
 	e := &x.ends[edge]
 	from := x.top.Number(e.from, 0)
 	if x.top.Async == nil {
@@ -81,6 +85,26 @@ func Fetch(x *X, edge int, c rl.Component) {
 	for len(e.waiting[from]) > 0 {
 		x.adopt(edge, c, valueOf[resource](x.pop(edge, from)))
 	}
+}
+
+// absent reports whether a trainer does without a component.
+func absent(c rl.Component) bool {
+	v := reflect.ValueOf(c)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// of is what is remembered of a component: an edge carries those of a family one
+// after another.
+func (e *end) of(c rl.Component) *copyState {
+	if e.copies == nil {
+		e.copies = map[rl.Component]*copyState{}
+	}
+	s, ok := e.copies[c]
+	if !ok {
+		s = &copyState{}
+		e.copies[c] = s
+	}
+	return s
 }
 
 func (x *X) adopt(edge int, c rl.Component, r resource) {

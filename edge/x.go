@@ -90,6 +90,7 @@ type end struct {
 	from, to int         // groups
 	waiting  [][]Message // that came early, by sender
 	copy     copyState
+	copies   map[rl.Component]*copyState
 	mine     [2]int // rows of the last AllGather that are the replica's own
 }
 
