@@ -10,7 +10,7 @@ import (
 )
 
 func TestDevParity(t *testing.T) {
-	rs, err := Package(context.Background(), ".", Standard, "../../../algo/ppo", "../analyze/testdata/src/loops/...")
+	rs, err := Package(context.Background(), ".", standard, "../../../algo/ppo", "../analyze/testdata/src/loops/...")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestDev(t *testing.T) {
 	pats := strings.Fields(os.Getenv("PKG"))
-	rs, err := Package(context.Background(), ".", Standard, pats...)
+	rs, err := Package(context.Background(), ".", standard, pats...)
 	if err != nil {
 		t.Fatal(err)
 	}
