@@ -3,17 +3,23 @@
 package weft
 
 import (
+	"slices"
+
 	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/algo/a2c"
+	"github.com/weft-rl/weft/algo/dqn"
+	"github.com/weft-rl/weft/algo/impala"
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/env/debug"
+	"github.com/weft-rl/weft/env/mpe"
 )
 
 // Builtin is what the weft command knows.
 func Builtin() app.Set {
 	return app.Set{
-		Algorithms:   []algo.Algorithm{ppo.Algorithm},
-		Environments: append(append(classic.All[:0:0], classic.All...), debug.All...),
+		Algorithms:   []algo.Algorithm{ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, impala.Algorithm},
+		Environments: slices.Concat(classic.All, mpe.All, debug.All),
 	}
 }

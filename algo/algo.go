@@ -24,8 +24,54 @@ type Algorithm struct {
 	New func(s *rl.Scope, make MakeEnv, config any) (rl.Trainer, error)
 }
 
-// MakeEnv gives an algorithm as many environments as it asks for.
-type MakeEnv func(n int) (env.Batch, error)
+// MakeEnv gives an algorithm as many environments as it asks for, in the form
+// that it can train on.
+type MakeEnv interface {
+	// Batch is environments with one kind of agent; an error where there are more.
+	Batch(n int) (env.Batch, error)
+	// Groups is environments with any number of kinds.
+	Groups(n int) (env.Groups, error)
+	// As gives environments beside the first ones, under a name of their own.
+	As(name string) MakeEnv
+}
+
+// On makes environments of an entry in a scope. saw, unless nil, is told the
+// specs of all that are made.
+func On(s *rl.Scope, e env.Entry, options any, saw func([]env.Spec)) MakeEnv {
+	if saw == nil {
+		saw = func([]env.Spec) {}
+	}
+	return maker{s, e, options, saw, env.Name}
+}
+
+type maker struct {
+	scope   *rl.Scope
+	entry   env.Entry
+	options any
+	saw     func([]env.Spec)
+	name    string
+}
+
+func (m maker) Batch(n int) (env.Batch, error) {
+	b, err := env.OpenAs(m.scope, m.name, m.entry, n, m.options)
+	if err == nil {
+		m.saw([]env.Spec{b.Spec()})
+	}
+	return b, err
+}
+
+func (m maker) Groups(n int) (env.Groups, error) {
+	g, err := env.OpenGroupsAs(m.scope, m.name, m.entry, n, m.options)
+	if err == nil {
+		m.saw(g.Spec())
+	}
+	return g, err
+}
+
+func (m maker) As(name string) MakeEnv {
+	m.name = name
+	return m
+}
 
 // Preset is settings for an environment, with the steps that they are meant for.
 type Preset struct {

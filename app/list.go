@@ -82,12 +82,22 @@ type presetItem struct {
 }
 
 type envItem struct {
+	Observation string     `json:"observation"`
+	Action      string     `json:"action"`
+	Limit       int        `json:"limit"`
+	Graph       bool       `json:"graph"`
+	Exact       bool       `json:"exact"`
+	Masked      bool       `json:"masked"`
+	Agents      int        `json:"agents"`
+	Kinds       []kindItem `json:"kinds,omitempty"` // where there are several
+}
+
+// kindItem is one of several kinds of agents.
+type kindItem struct {
+	Kind        string `json:"kind"`
+	Agents      int    `json:"agents"`
 	Observation string `json:"observation"`
 	Action      string `json:"action"`
-	Limit       int    `json:"limit"`
-	Graph       bool   `json:"graph"`
-	Exact       bool   `json:"exact"`
-	Masked      bool   `json:"masked"`
 }
 
 func (c *command) items(args []string) (all []item, err error) {
@@ -101,7 +111,7 @@ func (c *command) items(args []string) (all []item, err error) {
 	case "envs":
 		all, err = c.environments(name)
 	case "policies":
-		all, err = policies(name)
+		all, err = c.policies(name)
 	default:
 		err = unknown("kind of thing", args[0], kinds, "weft list --help")
 	}
@@ -143,11 +153,18 @@ func (c *command) algorithms(name string) (out []item, err error) {
 	return out, nil
 }
 
-func policies(name string) ([]item, error) {
-	if name != "" && name != "plain" {
-		return nil, unknown("policy", name, []string{"plain"}, "weft list policies")
+func (c *command) policies(name string) (out []item, err error) {
+	if name != "" {
+		if _, err := c.set.policy(name); err != nil {
+			return nil, err
+		}
 	}
-	return []item{{Name: "plain", Doc: "the loop as it stands: the reference for every other policy"}}, nil
+	for _, p := range c.set.policies() {
+		if name == "" || name == p.Name {
+			out = append(out, item{Name: p.Name, Doc: p.Doc})
+		}
+	}
+	return out, nil
 }
 
 // describe adds the settings of the struct that p points to.
@@ -198,13 +215,41 @@ func describeEnv(e env.Entry, d *rl.Device) (item, error) {
 			return x, fmt.Errorf("environment %s: %w", e.ID, err)
 		}
 	}
-	b, err := env.Open(rl.NewScope(d, 0), e, 1, options)
+	g, err := env.OpenGroups(rl.NewScope(d, 0), e, 1, options)
 	if err != nil {
 		return x, err
 	}
-	s := b.Spec()
-	x.Spec = &envItem{s.Obs.String(), s.Action.String(), s.Limit, s.Graph, s.Exact, s.Masked}
+	x.Spec = itemOf(g.Spec())
 	return x, nil
+}
+
+// itemOf describes the agents of an environment.
+func itemOf(specs []env.Spec) *envItem {
+	s := specs[0]
+	x := &envItem{Limit: s.Limit, Graph: s.Graph, Exact: s.Exact}
+	var observations, actions []string
+	for _, s := range specs {
+		k := kindItem{s.Kind, max(1, s.Agents), s.Obs.String(), s.Action.String()}
+		x.Masked, x.Agents, x.Kinds = x.Masked || s.Masked, x.Agents+k.Agents, append(x.Kinds, k)
+		observations, actions = append(observations, k.label(k.Observation)), append(actions, k.label(k.Action))
+	}
+	x.Observation, x.Action = strings.Join(observations, ", "), strings.Join(actions, ", ")
+	if len(specs) == 1 {
+		x.Kinds = nil
+	}
+	return x
+}
+
+// label says whose a space is: how many agents there are, if several, and of
+// which kind, if there are others.
+func (k kindItem) label(space string) string {
+	if k.Kind != "" {
+		return fmt.Sprintf("%d %s: %s", k.Agents, k.Kind, space)
+	}
+	if k.Agents > 1 {
+		return fmt.Sprintf("%d x %s", k.Agents, space)
+	}
+	return space
 }
 
 func show(w io.Writer, items []item, full bool) error {

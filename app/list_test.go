@@ -55,12 +55,25 @@ func TestListJSON(t *testing.T) {
 	if first := ppo["presets"].([]any)[0].(map[string]any); first["name"] != "quick" || first["steps"] != 64_000. {
 		t.Errorf("%v", first)
 	}
-	if all := events(t, do(t, 0, "list", "policies", "--json").out); len(all) != 1 || all[0]["name"] != "plain" {
+	if all := events(t, do(t, 0, "list", "policies", "--json").out); len(all) < 7 || all[0]["name"] != "plain" || all[1]["name"] != "single-learner-coarse" {
 		t.Errorf("%v", all)
 	}
 	if one := events(t, do(t, 0, "list", "envs", "Memory-v0", "--json").out); len(one) != 1 || one[0]["name"] != "Memory-v0" {
 		t.Errorf("%v", one)
 	}
+}
+
+// Agents are shown where there are several, with their kinds.
+func TestListAgents(t *testing.T) {
+	contains(t, do(t, 0, "list", "envs", "Agents-v0").out, "3 x Box(0..1, [4])")
+	contains(t, do(t, 0, "list", "envs", "Kinds-v0").out, "3 symbol: Box(0..1, [4]), 1 number: Box(-1..1, [1])")
+	spec := events(t, do(t, 0, "list", "envs", "Kinds-v0", "--json").out)[0]["spec"].(map[string]any)
+	kinds := spec["kinds"].([]any)
+	if spec["agents"] != 4. || len(kinds) != 2 || kinds[0].(map[string]any)["kind"] != "symbol" {
+		t.Errorf("%v", spec)
+	}
+	contains(t, do(t, 2, "train", "ppo", "--env", "Kinds-v0", "--steps", "10").errors, "2 kinds of agents (symbol, number)")
+	contains(t, do(t, 2, "train", "ppo", "--env", "Agents-v0", "--steps", "10").errors, "Agents-v0 has 3 agents")
 }
 
 func TestHelp(t *testing.T) {

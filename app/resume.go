@@ -14,24 +14,29 @@ import (
 )
 
 func (c *command) resume() *cobra.Command {
-	var steps string
 	var json bool
+	values := map[string]*string{}
 	cmd := &cobra.Command{
 		Use:   "resume RUN",
 		Short: "Go on with a run exactly where it stopped",
 		Long: "Resume goes on from the newest good checkpoint of a run folder, and ends in the same bits\n" +
-			"as a run that was never interrupted.",
-		Example: "  weft resume runs/ppo-CartPole-v1-seed1\n  weft resume runs/ppo-CartPole-v1-seed1 --steps 1_000_000",
-		Args:    oneRun,
+			"as a run that was never interrupted. It may go on under another policy, with other workers.",
+		Example: "  weft resume runs/ppo-CartPole-v1-seed1\n  weft resume runs/ppo-CartPole-v1-seed1 --steps 1_000_000\n" +
+			"  weft resume runs/ppo-CartPole-v1-seed1 --policy single-learner-coarse --workers 4",
+		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var more []config.Assignment
-			if cmd.Flags().Changed("steps") {
-				more = append(more, config.Assignment{Key: "steps", Value: steps, Source: "--steps"})
+			for name, value := range values {
+				if cmd.Flags().Changed(name) {
+					more = append(more, config.Assignment{Key: name, Value: *value, Source: "--" + name})
+				}
 			}
 			return c.runResume(cmd.Context(), args[0], more, json)
 		},
 	}
-	cmd.Flags().StringVar(&steps, "steps", "", "train to this many steps in all instead of those it was started with")
+	values["steps"] = cmd.Flags().String("steps", "", "train to this many steps in all instead of those it was started with")
+	values["policy"] = cmd.Flags().String("policy", "", "distribution policy to go on under")
+	values["workers"] = cmd.Flags().String("workers", "", "workers to go on with")
 	cmd.Flags().BoolVar(&json, "json", false, "print one JSON object a line and nothing else")
 	return cmd
 }
@@ -85,6 +90,8 @@ func (c *command) goOn(ctx context.Context, before, r *request, dir string, w wa
 			return fmt.Errorf("--steps: %d is less than the %d steps that %s has done", r.Steps, s.Done(), dir)
 		}
 		w.Note(budgetChange(before.Steps, r.Steps, s.Done()))
+	}
+	if r.Steps != before.Steps || r.Policy != before.Policy || r.Workers != before.Workers {
 		if err := r.record(dir); err != nil {
 			return err
 		}

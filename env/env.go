@@ -1,13 +1,24 @@
 // Package env is the contract between algorithms and environments.
 //
-// Algorithms see a Batch: all environments of a run, stepped together. Authors
-// of environments write one of two kinds. A graph environment (Dynamics) is
-// GoMLX graph code over a batch of states: it runs on any device, and inside one
-// device program with the rest of the loop. A host environment (Host) is one
-// environment in plain Go, with no thought of batches. Both become a Batch that
-// resets itself, delivers the final observation of every episode, counts steps
-// and episodes, and stops the run with a sentence when the environment breaks
-// its contract.
+// Algorithms see a Batch: all environments of a run, stepped together; or, where
+// an environment has several kinds of agents, Groups: one element for each kind.
+// Authors of environments write one of two kinds. A graph environment (Dynamics,
+// and Joint for several kinds of agents) is GoMLX graph code over a batch of
+// states: it runs on any device, and inside one device program with the rest of
+// the loop. A host environment (Host) is one environment in plain Go, with no
+// thought of batches. Both become a Batch that resets itself, delivers the final
+// observation of every episode, counts steps and episodes, and stops the run with
+// a sentence when the environment breaks its contract.
+//
+// # Agents
+//
+// Agents of one kind are an axis: with Spec.Agents of them, tensors are
+// [env, agent, ...]; with one there is no such axis. Whatever the number of
+// agents, a step is a step of an environment, an episode belongs to the
+// environment, and its return is the sum of the rewards of all agents of all
+// kinds. Over is when the episode ends for all. An agent may be out of play
+// before (Spec.Mortal): then Obs.Alive is false for it, what it does is ignored,
+// its reward is 0 and it stays Terminated.
 package env
 
 import (
@@ -18,13 +29,16 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Spec describes a batch of environments.
+// Spec describes a batch of environments, as agents of one kind see it.
 type Spec struct {
 	ID          string
+	Kind        string // of the agents, where there are several kinds
 	Obs, Action rl.Space
+	State       int  // numbers in Obs.State, for centralised critics; 0 is none
 	Masked      bool // observations carry masks of the legal actions
+	Mortal      bool // agents may be out of play before the episode is over: Obs.Alive says which
 	Limit       int  // steps after which an episode is truncated; 0 is never
-	Agents      int  // agents of one kind in each environment; 0 and 1 are one
+	Agents      int  // agents of this kind in each environment; 0 and 1 are one
 	Block       int  // shards are multiples of this many environments; 0 is 1
 	AutoReset   AutoReset
 	Graph       bool // dynamics are a graph function
@@ -47,8 +61,9 @@ const (
 
 func (a AutoReset) String() string { return "same-step" }
 
-// Batch is environments of one kind, stepped together. It remembers its last
-// observation, so that a loop needs no variable that survives an iteration.
+// Batch is environments with one kind of agent, stepped together. It remembers
+// its last observation, so that a loop needs no variable that survives an
+// iteration.
 type Batch interface {
 	rl.Component
 	Spec() Spec
@@ -56,6 +71,18 @@ type Batch interface {
 	Obs() rl.Obs
 	// Step moves every environment by its row of action.
 	Step(action rl.Tree) rl.Step
+}
+
+// Groups is environments with several kinds of agents, stepped together: a Batch
+// with one element for each kind, in the order of Spec.
+type Groups interface {
+	rl.Component
+	Spec() []Spec
+	// Obs is what each kind is to act on; the first call resets.
+	Obs() []rl.Obs
+	// Step moves every environment by its rows of all kinds' actions. Over and
+	// First are the same in every element.
+	Step(action []rl.Tree) []rl.Step
 }
 
 // Entry offers an environment under its id.
@@ -69,40 +96,12 @@ type Entry struct {
 	// New makes n environments, or this replica's shard of them. options is what
 	// Options made, set.
 	New func(s *rl.Scope, n int, options any) (Batch, error)
+	// NewGroups stands in New's place where there are several kinds of agents.
+	NewGroups func(s *rl.Scope, n int, options any) (Groups, error)
 }
 
 // ErrNoSnapshot is why an environment cannot resume exactly.
 var ErrNoSnapshot = errors.New("the environment cannot save its state")
-
-// Open makes n environments of an entry, registers them as the scope's "env",
-// and guards them: what they return is checked against their spec, and their
-// steps and episodes are counted. options is what e.Options made, set; nil stands
-// for its defaults.
-func Open(s *rl.Scope, e Entry, n int, options any) (Batch, error) {
-	if n < 1 {
-		return nil, fmt.Errorf("environment %s: %d environments asked for, at least 1 is needed", e.ID, n)
-	}
-	if options == nil && e.Options != nil {
-		options = e.Options()
-	}
-	var g *guard
-	err := rl.Catch(func() error {
-		b, err := e.New(s, n, options)
-		if err != nil {
-			return err
-		}
-		if g, err = newGuard(s, b); err != nil {
-			return err
-		}
-		s.Register("env", g)
-		s.SetEnvs(rl.Span{Lo: g.spec.First, Hi: g.spec.First + g.spec.Rows, Of: g.spec.Envs})
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("environment %s: %w", e.ID, err)
-	}
-	return g, nil
-}
 
 // own fills in which environments of n a batch in s has.
 func (s Spec) own(scope *rl.Scope, n int) Spec {
@@ -114,6 +113,9 @@ func (s Spec) own(scope *rl.Scope, n int) Spec {
 	}
 	return s
 }
+
+// agents is how many agents there are.
+func (s Spec) agents() int { return max(1, s.Agents) }
 
 // Check reports what is wrong with a spec, all at once.
 func (s Spec) Check() error {
@@ -135,8 +137,13 @@ func (s Spec) Check() error {
 			}
 		}
 	}
-	if s.Limit < 0 {
-		errs = append(errs, fmt.Errorf("its limit of %d steps is negative", s.Limit))
+	for _, x := range []struct {
+		what string
+		n    int
+	}{{"limit of %d steps", s.Limit}, {"number of agents, %d,", s.Agents}, {"size of state, %d,", s.State}} {
+		if x.n < 0 {
+			errs = append(errs, fmt.Errorf("its "+x.what+" is negative", x.n))
+		}
 	}
 	if s.Block > 1 && s.Envs%s.Block != 0 {
 		errs = append(errs, fmt.Errorf("%d environments are no multiple of its block of %d", s.Envs, s.Block))
@@ -145,6 +152,41 @@ func (s Spec) Check() error {
 		errs = append(errs, fmt.Errorf("%d environments in blocks of %d are too few to give every replica some", s.Envs, max(1, s.Block)))
 	}
 	return errors.Join(errs...)
+}
+
+// checkKinds reports what is wrong with the specs of all kinds of agents.
+func checkKinds(specs []Spec) error {
+	if len(specs) == 0 {
+		return errors.New("it has no agents")
+	}
+	var errs []error
+	for i, s := range specs {
+		if err := s.Check(); err != nil {
+			errs = append(errs, inKind(s, err))
+		}
+		shared, first := s, specs[0]
+		for _, x := range []*Spec{&shared, &first} { // what kinds may differ in
+			x.Kind, x.Obs, x.Action, x.State, x.Masked, x.Mortal, x.Agents = "", nil, nil, 0, false, false, 0
+		}
+		if shared != first {
+			errs = append(errs, fmt.Errorf("kinds of agents differ in what belongs to the environment: %+v and %+v", first, shared))
+		}
+		if len(specs) > 1 && s.Kind == "" {
+			errs = append(errs, fmt.Errorf("kind %d of its agents has no name: set Kind", i))
+		}
+		if slices.ContainsFunc(specs[:i], func(t Spec) bool { return t.Kind == s.Kind }) {
+			errs = append(errs, fmt.Errorf("two kinds of agents are called %q", s.Kind))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// inKind says which kind of agents an error is about, where there are several.
+func inKind(s Spec, err error) error {
+	if s.Kind == "" {
+		return err
+	}
+	return fmt.Errorf("kind %s: %w", s.Kind, err)
 }
 
 // checkSpace finds a simple space that holds nothing or has a wrong number of

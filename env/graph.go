@@ -9,10 +9,10 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Dynamics is an environment as graph code over a batch of states. State is a
-// tree of tensors [env, ...]; nothing else is remembered. Random numbers come
-// from the Ctx, by row, so that an environment behaves the same in a batch of
-// one and of a thousand.
+// Dynamics is an environment with one kind of agent as graph code over a batch of
+// states. State is a tree of tensors [env, ...]; nothing else is remembered.
+// Random numbers come from the Ctx, by row, so that an environment behaves the
+// same in a batch of one and of a thousand.
 type Dynamics interface {
 	// Spec says what the environment is; the fields that depend on the batch are
 	// filled in.
@@ -21,43 +21,86 @@ type Dynamics interface {
 	Reset(c *rl.Ctx, n int) rl.Tree
 	// Step moves each state by its action, without any reset or time limit.
 	Step(c *rl.Ctx, state, action rl.Tree) Move
-	// Observe is what agents see of the states: X, and Legal where masked.
+	// Observe is what agents see of the states: all of Obs but First.
 	Observe(c *rl.Ctx, state rl.Tree) rl.Obs
 }
 
-// Move is what one step of Dynamics gives, by row.
+// Move is what one step of Dynamics gives, by row; with several agents Reward and
+// Terminated are [env, agent].
 type Move struct {
 	State      rl.Tree
 	Reward     rl.Tensor // float32
 	Terminated rl.Tensor // bool
+	Over       rl.Tensor // [env] bool: the episode ended; absent, it does when all agents have terminated
+}
+
+// Joint is Dynamics with several kinds of agents: what belongs to agents has one
+// element for each kind, in the order of Spec.
+type Joint interface {
+	Spec() []Spec
+	Reset(c *rl.Ctx, n int) rl.Tree
+	Step(c *rl.Ctx, state rl.Tree, action []rl.Tree) Moves
+	Observe(c *rl.Ctx, state rl.Tree) []rl.Obs
+}
+
+// Moves is what one step of a Joint gives.
+type Moves struct {
+	State              rl.Tree
+	Reward, Terminated []rl.Tensor
+	Over               rl.Tensor // as in Move
 }
 
 // Graph makes n environments of the given dynamics.
 func Graph(s *rl.Scope, n int, d Dynamics) (Batch, error) {
-	spec := d.Spec()
-	spec.Graph, spec.Exact, spec.AutoReset = true, true, SameStep
-	spec = spec.own(s, n)
-	if err := spec.Check(); err != nil {
+	g, err := GraphGroups(s, n, lone{d})
+	if err != nil {
 		return nil, err
 	}
-	g := &graphBatch{spec: spec, dyn: d, scope: s, key: s.Key("env").At(spec.First)}
-	g.reset = rl.NewFunc(s, spec.ID+" reset", g.resetGraph)
-	g.advance = rl.NewFunc(s, spec.ID+" step", g.advanceGraph)
-	g.renew = rl.NewFunc(s, spec.ID+" renew", g.renewGraph)
-	g.count = rl.FromFlat(s, make([]int32, spec.Rows), spec.Rows)
+	return alone{g}, nil
+}
+
+// lone is dynamics as those of the only kind of agent.
+type lone struct{ d Dynamics }
+
+func (l lone) Spec() []Spec                              { return []Spec{l.d.Spec()} }
+func (l lone) Reset(c *rl.Ctx, n int) rl.Tree            { return l.d.Reset(c, n) }
+func (l lone) Observe(c *rl.Ctx, state rl.Tree) []rl.Obs { return []rl.Obs{l.d.Observe(c, state)} }
+
+func (l lone) Step(c *rl.Ctx, state rl.Tree, action []rl.Tree) Moves {
+	m := l.d.Step(c, state, action[0])
+	return Moves{m.State, []rl.Tensor{m.Reward}, []rl.Tensor{m.Terminated}, m.Over}
+}
+
+// GraphGroups makes n environments of the given dynamics with several kinds of
+// agents.
+func GraphGroups(s *rl.Scope, n int, d Joint) (Groups, error) {
+	specs := d.Spec()
+	for i := range specs {
+		specs[i].Graph, specs[i].Exact, specs[i].AutoReset = true, true, SameStep
+		specs[i] = specs[i].own(s, n)
+	}
+	if err := checkKinds(specs); err != nil {
+		return nil, err
+	}
+	one := specs[0]
+	g := &graphGroups{specs: specs, dyn: d, scope: s, key: s.Key("env").At(one.First)}
+	g.reset = rl.NewFunc(s, one.ID+" reset", g.resetGraph)
+	g.advance = rl.NewFunc(s, one.ID+" step", g.advanceGraph)
+	g.renew = rl.NewFunc(s, one.ID+" renew", g.renewGraph)
+	g.count = rl.FromFlat(s, make([]int32, one.Rows), one.Rows)
 	return g, nil
 }
 
-// graphBatch steps Dynamics. A step is two graph functions: advance moves, and
+// graphGroups steps a Joint. A step is two graph functions: advance moves, and
 // renew, only needed when an episode is over, begins the next ones. Inside a
 // device program they are one.
-type graphBatch struct {
-	spec  Spec
-	dyn   Dynamics
+type graphGroups struct {
+	specs []Spec
+	dyn   Joint
 	scope *rl.Scope
 	key   rl.Key
-	time  int64     // steps taken: part of the key of every draw
-	count rl.Tensor // [env] zeros, the shape for reset
+	time  rl.Counter // steps taken: part of the key of every draw
+	count rl.Tensor  // [env] zeros, the shape for reset
 	last  live
 
 	reset   *rl.Func[rl.Tensor, live]
@@ -69,18 +112,19 @@ type graphBatch struct {
 type live struct {
 	State rl.Tree
 	Age   rl.Tensor // [env] int32: steps of the episode
-	Obs   rl.Obs
+	Obs   []rl.Obs  // by kind
 }
 
 type advanceIn struct {
 	State  rl.Tree
 	Age    rl.Tensor
-	Action rl.Tree
+	Action []rl.Tree
 }
 
 type advanceOut struct {
-	Next                                live
-	Reward, Terminated, Truncated, Over rl.Tensor
+	Next                          live
+	Reward, Terminated, Truncated []rl.Tensor
+	Over                          rl.Tensor
 }
 
 type renewIn struct {
@@ -88,53 +132,86 @@ type renewIn struct {
 	Over rl.Tensor
 }
 
-func (g *graphBatch) Spec() Spec { return g.spec }
+func (g *graphGroups) Spec() []Spec { return g.specs }
 
-func (g *graphBatch) Obs() rl.Obs {
+func (g *graphGroups) Obs() []rl.Obs {
 	if !g.last.Age.Ok() {
 		g.last = g.reset.Call(g.key.Use("reset"), g.count)
 	}
 	return g.last.Obs
 }
 
-func (g *graphBatch) Step(action rl.Tree) rl.Step {
+func (g *graphGroups) Step(action []rl.Tree) []rl.Step {
 	g.Obs()
-	g.time++
-	k := g.key.Fold(uint64(g.time))
+	g.time.Add(1)
+	k := g.time.Fold(g.key)
 	out := g.advance.Call(k, advanceIn{g.last.State, g.last.Age, action})
 	g.last = out.Next
-	if rl.Any(out.Over) {
+	if g.scope.Lowering() != nil || rl.Any(out.Over) {
 		g.last = g.renew.Call(k, renewIn{out.Next, out.Over})
 	}
-	return rl.Step{
-		Obs: g.last.Obs, Final: out.Next.Obs, Reward: out.Reward,
-		Terminated: out.Terminated, Truncated: out.Truncated, Over: out.Over,
+	steps := make([]rl.Step, len(g.specs))
+	for i := range steps {
+		steps[i] = rl.Step{
+			Obs: g.last.Obs[i], Final: out.Next.Obs[i], Reward: out.Reward[i],
+			Terminated: out.Terminated[i], Truncated: out.Truncated[i], Over: out.Over,
+		}
 	}
+	return steps
 }
 
-func (g *graphBatch) resetGraph(c *rl.Ctx, like rl.Tensor) live {
+func (g *graphGroups) resetGraph(c *rl.Ctx, like rl.Tensor) live {
 	n := like.Rows()
 	return g.observe(c, g.dyn.Reset(c, n), graph.Zeros(c.Graph(), shapes.Make(dtypes.Int32, n)), true)
 }
 
-func (g *graphBatch) advanceGraph(c *rl.Ctx, in advanceIn) advanceOut {
+func (g *graphGroups) advanceGraph(c *rl.Ctx, in advanceIn) advanceOut {
 	m := g.dyn.Step(c, in.State, in.Action)
+	if n := len(g.specs); len(m.Reward) != n || len(m.Terminated) != n {
+		rl.Failf("a step gives %d rewards and %d terminations for %d kinds of agents", len(m.Reward), len(m.Terminated), n)
+	}
 	age := graph.AddScalar(in.Age.Node(), 1)
-	truncated := everywhere(age, false)
-	if g.spec.Limit > 0 {
+	late := everywhere(age, false)
+	if limit := g.specs[0].Limit; limit > 0 {
 		// As in Gymnasium, an episode that terminates at its limit is both.
-		truncated = graph.GreaterOrEqual(age, graph.ConstAs(age, g.spec.Limit))
+		late = graph.GreaterOrEqual(age, graph.ConstAs(age, limit))
 	}
-	return advanceOut{
-		Next:       g.observe(c, m.State, age, false),
-		Reward:     m.Reward,
-		Terminated: m.Terminated,
-		Truncated:  rl.Wrap(truncated),
-		Over:       rl.Wrap(graph.LogicalOr(m.Terminated.Node(), truncated)),
+	out := advanceOut{Next: g.observe(c, m.State, age, false), Reward: m.Reward, Terminated: m.Terminated}
+	for _, s := range g.specs {
+		out.Truncated = append(out.Truncated, rl.Wrap(perAgent(late, s)))
 	}
+	out.Over = rl.Wrap(graph.LogicalOr(ended(m), late))
+	return out
 }
 
-func (g *graphBatch) renewGraph(c *rl.Ctx, in renewIn) live {
+// perAgent is a flag of environments for each of their agents.
+func perAgent(flag *graph.Node, s Spec) *graph.Node {
+	if s.Agents <= 1 {
+		return flag
+	}
+	return graph.BroadcastToDims(graph.ExpandAxes(flag, 1), flag.Shape().Dimensions[0], s.Agents)
+}
+
+// ended is where an episode is over by itself, [env].
+func ended(m Moves) *graph.Node {
+	if m.Over.Ok() {
+		return m.Over.Node()
+	}
+	var all *graph.Node
+	for _, t := range m.Terminated {
+		x := t.Node()
+		if x.Rank() == 2 {
+			x = graph.ReduceLogicalAnd(x, 1)
+		}
+		if all != nil {
+			x = graph.LogicalAnd(all, x)
+		}
+		all = x
+	}
+	return all
+}
+
+func (g *graphGroups) renewGraph(c *rl.Ctx, in renewIn) live {
 	var fresh live
 	c.Within("renew", func() { fresh = g.resetGraph(c, in.Over) })
 	old := rl.Leaves(in.Next)
@@ -148,9 +225,11 @@ func (g *graphBatch) renewGraph(c *rl.Ctx, in renewIn) live {
 }
 
 // observe completes the live environments with what is seen of them.
-func (g *graphBatch) observe(c *rl.Ctx, state rl.Tree, age *graph.Node, first bool) live {
+func (g *graphGroups) observe(c *rl.Ctx, state rl.Tree, age *graph.Node, first bool) live {
 	obs := g.dyn.Observe(c, state)
-	obs.First = rl.Wrap(everywhere(age, first))
+	for i := range obs {
+		obs[i].First = rl.Wrap(everywhere(age, first))
+	}
 	return live{state, rl.Wrap(age), obs}
 }
 
@@ -159,17 +238,23 @@ func everywhere(like *graph.Node, flag bool) *graph.Node {
 	return graph.BroadcastToDims(graph.Const(like.Graph(), flag), like.Shape().Dimensions...)
 }
 
-func (g *graphBatch) Axis() rl.Axis { return rl.Envs }
-
-func (g *graphBatch) Save(s *rl.State) {
+// Resident is the whole state: a device program can hold it.
+func (g *graphGroups) Resident() []rl.Carried {
 	g.Obs()
-	rl.PutSlice(s, "time", []int64{g.time})
+	return []rl.Carried{rl.Carry(&g.last), g.time.Carried()}
+}
+
+func (g *graphGroups) Axis() rl.Axis { return rl.Envs }
+
+func (g *graphGroups) Save(s *rl.State) {
+	g.Obs()
+	rl.PutSlice(s, "time", []int64{g.time.Int64()})
 	for i, t := range rl.Leaves(g.last) {
 		s.PutRows(fmt.Sprint(i), t)
 	}
 }
 
-func (g *graphBatch) Load(s *rl.State) error {
+func (g *graphGroups) Load(s *rl.State) error {
 	g.Obs() // the structure of the state is known once it was made
 	time := rl.GetSliceN[int64](s, "time", 1)
 	leaves := rl.Leaves(g.last)
@@ -181,6 +266,7 @@ func (g *graphBatch) Load(s *rl.State) error {
 	if s.Err() != nil {
 		return s.Err()
 	}
-	g.time, g.last = time[0], rl.Rebuild(g.last, leaves)
+	g.time.Set(time[0])
+	g.last = rl.Rebuild(g.last, leaves)
 	return nil
 }

@@ -2,6 +2,7 @@ package env_test
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -219,7 +220,7 @@ func TestCounts(t *testing.T) {
 	}
 	got := s.Episodes().Take()
 	want := []rl.Episode{{Env: 11, Step: 20, Return: 2, Length: 1}, {Env: 11, Step: 40, Return: 2, Length: 1}}
-	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("episodes %+v, want %+v", got, want)
 	}
 }

@@ -7,11 +7,14 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Sample is a random legal action for every environment of a batch: uniform over
-// what is legal or bounded, normal or exponential where a bound is missing. What
-// an environment gets depends on the key and its global index alone.
+// Sample is a random legal action for every agent of a batch: uniform over what
+// is legal or bounded, normal or exponential where a bound is missing. What an
+// environment gets depends on the key, its global index and the kind of agent
+// alone.
 func Sample(s *rl.Scope, spec Spec, obs rl.Obs, k rl.Key) rl.Tree {
-	k = k.At(spec.First)
+	if k = k.At(spec.First); spec.Kind != "" {
+		k = k.Use(spec.Kind)
+	}
 	var names []string
 	var leaves []rl.Tensor
 	for _, l := range spec.Action.Leaves() {
@@ -21,10 +24,19 @@ func Sample(s *rl.Scope, spec Spec, obs rl.Obs, k rl.Key) rl.Tree {
 		}
 		shape := batched(spec, l.Space.Shape())
 		flat := dtypes.MakeAnySlice(shape.DType, shape.Size())
-		sampler{l.Space, k.Use(l.Name), size(l.Space), max(1, spec.Agents)}.fill(flat, legal)
+		sampler{l.Space, k.Use(l.Name), size(l.Space), spec.agents()}.fill(flat, legal)
 		names, leaves = append(names, l.Name), append(leaves, s.Device().Tensor(flat, shape))
 	}
 	return rl.NewTree(names, leaves)
+}
+
+// SampleGroups is Sample for every kind of agent.
+func SampleGroups(s *rl.Scope, specs []Spec, obs []rl.Obs, k rl.Key) []rl.Tree {
+	out := make([]rl.Tree, len(specs))
+	for i, spec := range specs {
+		out[i] = Sample(s, spec, obs[i], k)
+	}
+	return out
 }
 
 // sampler draws the values of a simple space.

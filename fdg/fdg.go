@@ -49,7 +49,7 @@ func (p Pos) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 // Kind is what a node does.
 type Kind string
 
-// The kinds. Those up to Op are operations on components.
+// The kinds. Those up to Prioritise are operations on components.
 const (
 	Observe  Kind = "observe"  // the environments' last observation
 	Step     Kind = "step"     // one step of every environment
@@ -65,6 +65,8 @@ const (
 	Update   Kind = "update"   // of running statistics
 	Read     Kind = "read"     // a number or a copy out of a component
 	Op       Kind = "op"       // an author's own operation
+
+	Prioritise Kind = "prioritise" // rows of a table, for later draws
 
 	Batch   Kind = "batch"   // arithmetic on batches: the vocabulary's functions
 	Value   Kind = "value"   // a tensor as a Go number that control may depend on
@@ -190,7 +192,7 @@ const (
 type Resource struct {
 	ID      int     `json:"id"`
 	Name    string  `json:"name"`
-	Kind    string  `json:"kind"` // weights, optimiser, environments, episodes, slots, rollout, statistics, component
+	Kind    string  `json:"kind"` // weights, optimiser, environments, episodes, slots, rollout, table, statistics, component
 	Type    string  `json:"type"`
 	Axis    Axis    `json:"axis"`
 	Sharing Sharing `json:"sharing"`

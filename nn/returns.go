@@ -87,6 +87,9 @@ func recur(decay, x *Node) *Node {
 // column1 is time t of [env, time], as [env, 1].
 func column1(x *Node, t int) *Node { return SliceAxis(x, 1, AxisElem(t)) }
 
+// Resident is the environments' returns.
+func (r *Returns) Resident() []rl.Carried { return []rl.Carried{rl.Carry(&r.running)} }
+
 // Axis of the environments' returns.
 func (r *Returns) Axis() rl.Axis { return rl.Envs }
 
@@ -101,3 +104,6 @@ func (r *Returns) Load(s *rl.State) error {
 	}
 	return s.Err()
 }
+
+// Stats are the statistics, which remote readers have copies of.
+func (r *Returns) Stats() *rl.Stats { return r.stats }

@@ -5,26 +5,80 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gomlx/compute/support/xslices"
+	"github.com/gomlx/gomlx/core/graph"
+
 	"github.com/weft-rl/weft/rl"
 )
 
 // Rollout collects one element a step and is emptied by its reader within the
 // same iteration, so it can live with its writers. E is a struct of tensors
 // [env, ...].
-type Rollout[E any] struct{ steps []E }
+type Rollout[E any] struct {
+	scope *rl.Scope
+	steps []E
+	in    inside[E] // a device program
+}
+
+// inside is a rollout while its loop is made a device program.
+type inside[E any] struct {
+	program *rl.Lowering
+	stream  *rl.Stream
+	like    E
+}
 
 // NewRollout is an empty rollout.
 func NewRollout[E any](s *rl.Scope, name string) *Rollout[E] {
-	r := &Rollout[E]{}
+	r := &Rollout[E]{scope: s}
 	s.Register(name, r)
 	return r
 }
 
 // Insert adds a step.
-func (r *Rollout[E]) Insert(e E) { r.steps = append(r.steps, e) }
+func (r *Rollout[E]) Insert(e E) {
+	if l := r.scope.Lowering(); l != nil {
+		r.put(l, e)
+		return
+	}
+	r.steps = append(r.steps, e)
+}
+
+// put is Insert inside a device program.
+func (r *Rollout[E]) put(l *rl.Lowering, e E) {
+	if r.in.program != l {
+		r.in = inside[E]{program: l, stream: l.NewStream()}
+	}
+	r.in.like = e
+	r.in.stream.Put(l.Lift(rl.Leaves(e)))
+}
+
+// taken is Drain inside a device program.
+func (r *Rollout[E]) taken() E {
+	n, leaves := 0, []rl.Tensor(nil)
+	if r.in.stream != nil {
+		n, leaves = r.in.stream.Take()
+	}
+	if n == 0 {
+		rl.Failf("a rollout is drained that nothing was inserted into")
+	}
+	for i, t := range leaves {
+		if t.Ok() {
+			axes := xslices.Iota(0, t.Shape().Rank())
+			axes[0], axes[1] = 1, 0
+			leaves[i] = rl.Wrap(graph.TransposeAllAxes(t.Node(), axes...))
+		}
+	}
+	return rl.Rebuild(r.in.like, leaves)
+}
+
+// Resident is nothing: between iterations a rollout is empty.
+func (r *Rollout[E]) Resident() []rl.Carried { return nil }
 
 // Drain is all steps since the last Drain, as tensors [env, time, ...].
 func (r *Rollout[E]) Drain() E {
+	if r.scope.Lowering() != nil {
+		return r.taken()
+	}
 	if len(r.steps) == 0 {
 		rl.Failf("a rollout is drained that nothing was inserted into")
 	}
@@ -91,6 +145,9 @@ const (
 // Of a replica's environments it is the rows that they have in the minibatch of
 // all: their number varies, and may be 0.
 func Take[B any](b B, k rl.Key, by By, m, n int) B {
+	if k.Inside() {
+		return TakeAt(b, k, by, rl.IntOf(m), n)
+	}
 	axes := 2
 	if by == ByEnv {
 		axes = 1
@@ -118,6 +175,36 @@ func Take[B any](b B, k rl.Key, by By, m, n int) B {
 			return t
 		}
 		return rl.Gather(t, axes, index)
+	})
+}
+
+// TakeAt is Take inside a device program, where which minibatch it is may be a
+// graph value.
+func TakeAt[B any](b B, k rl.Key, by By, m rl.Int, n int) B {
+	axes := 2
+	if by == ByEnv {
+		axes = 1
+	}
+	rows, _ := rowsOf(b, axes)
+	size := rows / n
+	known, ok := m.Known()
+	switch {
+	case ok:
+		lo := known * rows / n
+		size = (known+1)*rows/n - lo
+		m = rl.IntOf(lo)
+	case rows%n != 0:
+		rl.Unroll(fmt.Sprintf("%d rows make no %d equal minibatches", rows, n))
+	default:
+		m = m.Times(size)
+	}
+	index := rl.GraphPermutation(k, rows, m, size)
+	return rl.Map(b, func(t rl.Tensor) rl.Tensor {
+		if t.Shape().Rank() == 0 {
+			return t
+		}
+		x := graph.Reshape(t.Node(), append([]int{rows}, t.Shape().Dimensions[axes:]...)...)
+		return rl.Wrap(graph.Gather(x, graph.ExpandAxes(index, -1)))
 	})
 }
 

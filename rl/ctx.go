@@ -2,6 +2,7 @@ package rl
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -19,6 +20,10 @@ type Ctx struct {
 	draws []draw
 	part  string                // prefix of the names of draws
 	cells map[*cell]*graph.Node // statistics read by the graph
+
+	lower *Lowering // where the graph is a whole loop; nil elsewhere
+	key   Key       // there, of the call that is being built
+	used  []string  // and what it has drawn
 }
 
 type ctxLink struct{}
@@ -59,6 +64,9 @@ func (c *Ctx) Scope(p *Params) *model.Scope {
 
 // read is the graph value of a cell that is no GoMLX variable.
 func (c *Ctx) read(x *cell) *graph.Node {
+	if x.value.node != nil {
+		return x.value.node // inside a device program
+	}
 	if n, ok := c.cells[x]; ok {
 		return n
 	}
@@ -117,6 +125,9 @@ func (c *Ctx) Uniform(use string, dims ...int) *graph.Node {
 	for _, d := range dims[1:] {
 		n *= d
 	}
+	if c.lower != nil {
+		return c.drawn(use, n, dims)
+	}
 	for _, d := range c.draws {
 		if d.use == use {
 			failf("random use %q is drawn twice in one graph function: give each draw its own name", use)
@@ -125,6 +136,26 @@ func (c *Ctx) Uniform(use string, dims ...int) *graph.Node {
 	p := graph.Parameter(c.graph, "draw:"+use, shapes.Make(dtypes.Float32, dims...))
 	c.draws = append(c.draws, draw{use, n, p.GetParameterHandle()})
 	return p
+}
+
+// drawn is Uniform inside a device program: the same integer arithmetic as graph
+// code.
+func (c *Ctx) drawn(use string, n int, dims []int) *graph.Node {
+	if slices.Contains(c.used, use) {
+		failf("random use %q is drawn twice in one graph function: give each draw its own name", use)
+	}
+	c.used = append(c.used, use)
+	k := c.key.graph(c.graph).use(use)
+	return graph.Reshape(k.uniform(dims[0], max(n, 1)), dims...)
+}
+
+// calling builds a graph function that the loop of a device program calls: its
+// draws are keyed by the call.
+func (c *Ctx) calling(k Key, build func()) {
+	key, used, part := c.key, c.used, c.part
+	c.key, c.used, c.part = k, nil, ""
+	build()
+	c.key, c.used, c.part = key, used, part
 }
 
 // Normal draws standard normal numbers by the Box-Muller transform.

@@ -6,12 +6,14 @@ import (
 	"slices"
 )
 
-// Episode is one that ended: the sum of its rewards and its length.
+// Episode is one that ended: the sum of its rewards, over all agents of all
+// kinds, and its length.
 type Episode struct {
 	Env    int   // global index
 	Step   int64 // steps of all environments when it ended
 	Return float64
 	Length int64
+	Kinds  []float64 // the part of each kind of agent in Return, where there are several
 }
 
 // EpisodeWindow is how many of the last episodes the reported mean is over.
@@ -22,6 +24,8 @@ const EpisodeWindow = 100
 type Episodes struct {
 	returns []float64 // of the episodes under way, by environment
 	lengths []int64
+	names   []string    // of the kinds of agents, where there are several
+	kinds   [][]float64 // their parts of returns
 	count   int64
 	window  []Episode // the last EpisodeWindow, oldest first
 	fresh   []Episode // since the last Take
@@ -34,18 +38,51 @@ func newEpisodes() *Episodes { return &Episodes{} }
 // which of their episodes are over. Episodes are ordered by step, then
 // environment.
 func (e *Episodes) Record(lo int, step int64, reward []float64, over []bool) {
-	for len(e.returns) < len(over) {
-		e.returns, e.lengths = append(e.returns, 0), append(e.lengths, 0)
-	}
+	e.RecordKinds(lo, step, nil, [][]float64{reward}, over)
+}
+
+// RecordKinds is Record for the rewards of each kind of agent, summed over its
+// agents. kinds are their names, nil where there is only one.
+func (e *Episodes) RecordKinds(lo int, step int64, kinds []string, reward [][]float64, over []bool) {
+	e.grow(len(over), kinds)
 	for i := range over {
-		e.returns[i] += reward[i]
+		for k, r := range reward {
+			e.returns[i] += r[i]
+			if kinds != nil {
+				e.kinds[k][i] += r[i]
+			}
+		}
 		e.lengths[i]++
 		if over[i] {
-			e.add(Episode{Env: lo + i, Step: step, Return: e.returns[i], Length: e.lengths[i]})
+			e.add(Episode{Env: lo + i, Step: step, Return: e.returns[i], Length: e.lengths[i], Kinds: e.parts(i)})
 			e.returns[i], e.lengths[i] = 0, 0
 		}
 	}
 }
+
+// grow makes room for n environments.
+func (e *Episodes) grow(n int, kinds []string) {
+	for len(e.returns) < n {
+		e.returns, e.lengths = append(e.returns, 0), append(e.lengths, 0)
+	}
+	e.names = kinds
+	for len(e.kinds) < len(kinds) {
+		e.kinds = append(e.kinds, make([]float64, n))
+	}
+}
+
+// parts takes the kinds' parts of environment i's return.
+func (e *Episodes) parts(i int) (out []float64) {
+	for _, k := range e.kinds {
+		out = append(out, k[i])
+		k[i] = 0
+	}
+	return out
+}
+
+// KindNames are the kinds of agents that Episode.Kinds are of; nil where there is
+// one.
+func (e *Episodes) KindNames() []string { return e.names }
 
 func (e *Episodes) add(x Episode) {
 	e.fresh = append(e.fresh, x)
@@ -95,6 +132,9 @@ func (e *Episodes) Save(s *State) {
 	PutRowSlice(s, "returns", e.returns)
 	PutRowSlice(s, "lengths", e.lengths)
 	PutSlice(s, "count", []int64{e.count})
+	for i, k := range e.kinds {
+		PutRowSlice(s, fmt.Sprint("kinds/", i), k)
+	}
 	ret, num := make([]float64, 0, len(e.window)), make([]int64, 0, 3*len(e.window))
 	for _, x := range e.window {
 		ret = append(ret, x.Return)
@@ -113,12 +153,16 @@ func (e *Episodes) Load(s *State) error {
 	count := GetSliceN[int64](s, "count", 1)
 	ret := GetSlice[float64](s, "window/returns")
 	num := GetSliceN[int64](s, "window/numbers", 3*len(ret))
+	var kinds [][]float64
+	for i := 0; s.Has(fmt.Sprint("kinds/", i)); i++ {
+		kinds = append(kinds, GetRowSlice[float64](s, fmt.Sprint("kinds/", i)))
+	}
 	if s.Err() != nil {
 		return s.Err()
 	}
-	*e = Episodes{returns: returns, lengths: lengths, count: count[0], shared: e.shared}
+	*e = Episodes{returns: returns, lengths: lengths, count: count[0], kinds: kinds, shared: e.shared}
 	for i, r := range ret {
-		e.window = append(e.window, Episode{int(num[3*i]), num[3*i+1], r, num[3*i+2]})
+		e.window = append(e.window, Episode{Env: int(num[3*i]), Step: num[3*i+1], Return: r, Length: num[3*i+2]})
 	}
 	return nil
 }

@@ -19,15 +19,15 @@ import (
 // returns that it implies: adv + value.
 func GAE(gamma, lambda float64, reward, value, next, term, done Tensor) (adv, ret Tensor) {
 	in := []Tensor{reward, value, next, term, done}
-	out := estimate(fmt.Sprintf("gae %v %v", gamma, lambda), in, func(_ *Ctx, in []Tensor) []Tensor {
+	out := estimate("gae", []float64{gamma, gamma * lambda}, in, func(p []*graph.Node, in []Tensor) []*graph.Node {
 		r, v := in[0].Node(), in[1].Node()
 		sameEpisode := not(in[4].Node())
-		delta := graph.Sub(graph.Add(r, graph.MulScalar(beyond(in[2], in[3]), gamma)), v)
-		decay := graph.MulScalar(sameEpisode, gamma*lambda)
+		delta := graph.Sub(graph.Add(r, graph.Mul(beyond(in[2], in[3]), p[0])), v)
+		decay := graph.Mul(sameEpisode, p[1])
 		adv := backward(func(t int, carry *graph.Node) *graph.Node {
 			return graph.Add(at(delta, t), graph.Mul(at(decay, t), carry))
 		}, r)
-		return []Tensor{Wrap(adv), Wrap(graph.Add(adv, v))}
+		return []*graph.Node{adv, graph.Add(adv, v)}
 	})
 	return out[0], out[1]
 }
@@ -36,21 +36,21 @@ func GAE(gamma, lambda float64, reward, value, next, term, done Tensor) (adv, re
 // or less where the episode ends or the batch does.
 func NStep(gamma float64, n int, reward, next, term, done Tensor) Tensor {
 	in := []Tensor{reward, next, term, done}
-	return estimate(fmt.Sprintf("nstep %v %d", gamma, n), in, func(_ *Ctx, in []Tensor) []Tensor {
+	return estimate(fmt.Sprintf("nstep %d", n), []float64{gamma}, in, func(p []*graph.Node, in []Tensor) []*graph.Node {
 		r, sameEpisode := in[0].Node(), not(in[3].Node())
-		boot := graph.MulScalar(beyond(in[1], in[2]), gamma)
+		boot := graph.Mul(beyond(in[1], in[2]), p[0])
 		one := graph.Add(r, boot) // the one-step return
 		ret := one
 		time := r.Shape().Dimensions[1]
 		for range min(n, time) - 1 {
 			// One step more: the reward, then the shorter return from the next
 			// step, unless the episode or the batch ends here.
-			longer := graph.Add(r, graph.MulScalar(shiftLeft(ret), gamma))
+			longer := graph.Add(r, graph.Mul(shiftLeft(ret), p[0]))
 			last := graph.Sub(graph.OnesLike(r), lastColumn(r))
 			keep := graph.Mul(sameEpisode, last)
 			ret = graph.Add(graph.Mul(keep, longer), graph.Mul(graph.OneMinus(keep), one))
 		}
-		return []Tensor{Wrap(ret)}
+		return []*graph.Node{ret}
 	})[0]
 }
 
@@ -58,16 +58,16 @@ func NStep(gamma float64, n int, reward, next, term, done Tensor) Tensor {
 // value by 1-lambda at every step.
 func Lambda(gamma, lambda float64, reward, next, term, done Tensor) Tensor {
 	in := []Tensor{reward, next, term, done}
-	return estimate(fmt.Sprintf("lambda %v %v", gamma, lambda), in, func(_ *Ctx, in []Tensor) []Tensor {
+	return estimate("lambda", []float64{gamma, lambda}, in, func(p []*graph.Node, in []Tensor) []*graph.Node {
 		r, v, sameEpisode := in[0].Node(), beyond(in[1], in[2]), not(in[3].Node())
 		last := lastColumn(r)
 		// At the end of an episode or of the batch all the weight is on the value.
-		carried := graph.MulScalar(graph.Mul(sameEpisode, graph.OneMinus(last)), lambda)
-		base := graph.Add(r, graph.MulScalar(graph.Mul(v, graph.OneMinus(carried)), gamma))
-		decay := graph.MulScalar(carried, gamma)
-		return []Tensor{Wrap(backward(func(t int, carry *graph.Node) *graph.Node {
+		carried := graph.Mul(graph.Mul(sameEpisode, graph.OneMinus(last)), p[1])
+		base := graph.Add(r, graph.Mul(graph.Mul(v, graph.OneMinus(carried)), p[0]))
+		decay := graph.Mul(carried, p[0])
+		return []*graph.Node{backward(func(t int, carry *graph.Node) *graph.Node {
 			return graph.Add(at(base, t), graph.Mul(at(decay, t), carry))
-		}, r))}
+		}, r)}
 	})[0]
 }
 
@@ -76,14 +76,14 @@ func Lambda(gamma, lambda float64, reward, next, term, done Tensor) Tensor {
 // exp(logRatio) clipped at rho for the values and at c for the traces.
 func VTrace(gamma, lambda, rho, c float64, logRatio, reward, value, next, term, done Tensor) (target, adv Tensor) {
 	in := []Tensor{logRatio, reward, value, next, term, done}
-	name := fmt.Sprintf("vtrace %v %v %v %v", gamma, lambda, rho, c)
-	out := estimate(name, in, func(_ *Ctx, in []Tensor) []Tensor {
+	out := estimate("vtrace", []float64{gamma, gamma * lambda, rho, c}, in, func(p []*graph.Node, in []Tensor) []*graph.Node {
+		gamma, decay, rho, c := p[0], p[1], p[2], p[3]
 		ratio, r, v := graph.Exp(in[0].Node()), in[1].Node(), in[2].Node()
 		nextValue := beyond(in[3], in[4])
 		sameEpisode := not(in[5].Node())
-		clipped := graph.MinScalar(ratio, rho)
-		delta := graph.Mul(clipped, graph.Sub(graph.Add(r, graph.MulScalar(nextValue, gamma)), v))
-		trace := graph.Mul(graph.MulScalar(graph.MinScalar(ratio, c), gamma*lambda), sameEpisode)
+		clipped := graph.Min(ratio, rho)
+		delta := graph.Mul(clipped, graph.Sub(graph.Add(r, graph.Mul(nextValue, gamma)), v))
+		trace := graph.Mul(graph.Mul(graph.Min(ratio, c), decay), sameEpisode)
 		diff := backward(func(t int, carry *graph.Node) *graph.Node {
 			return graph.Add(at(delta, t), graph.Mul(at(trace, t), carry))
 		}, r)
@@ -92,21 +92,40 @@ func VTrace(gamma, lambda, rho, c float64, logRatio, reward, value, next, term, 
 		// where there is one in the batch.
 		inside := graph.Mul(sameEpisode, graph.OneMinus(lastColumn(r)))
 		boot := graph.Add(graph.Mul(inside, shiftLeft(target)), graph.Mul(graph.OneMinus(inside), nextValue))
-		adv := graph.Mul(clipped, graph.Sub(graph.Add(r, graph.MulScalar(boot, gamma)), v))
-		return []Tensor{Wrap(target), Wrap(adv)}
+		adv := graph.Mul(clipped, graph.Sub(graph.Add(r, graph.Mul(boot, gamma)), v))
+		return []*graph.Node{target, adv}
 	})
 	return out[0], out[1]
 }
 
 // estimate is op for tensors that must all be [env, time] alike: a column would
-// be broadcast silently.
-func estimate(name string, in []Tensor, build func(c *Ctx, in []Tensor) []Tensor) []Tensor {
+// be broadcast silently. Numbers that a schedule may change are inputs of the
+// program like any other, so that it is compiled once.
+func estimate(name string, numbers []float64, in []Tensor, build func(p []*graph.Node, in []Tensor) []*graph.Node) []Tensor {
 	for i, t := range in {
 		if t.Shape().Rank() != 2 || !slices.Equal(t.Shape().Dimensions, in[0].Shape().Dimensions) {
 			failf("%s: tensor %d has shape %s, the first %s; all are [env, time]", name, i+1, t.Shape(), in[0].Shape())
 		}
 	}
-	return op(name, in, build)
+	all := slices.Clone(in)
+	for _, x := range numbers {
+		all = append(all, Scalar(x))
+	}
+	return op(name, all, func(_ *Ctx, all []Tensor) []Tensor {
+		var out []Tensor
+		for _, n := range build(nodes(all[len(in):]), all[:len(in)]) {
+			out = append(out, Wrap(n))
+		}
+		return out
+	})
+}
+
+func nodes(in []Tensor) []*graph.Node {
+	out := make([]*graph.Node, len(in))
+	for i, t := range in {
+		out[i] = t.Node()
+	}
+	return out
 }
 
 // beyond is the value of the state reached, 0 where the episode terminated,

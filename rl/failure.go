@@ -34,8 +34,10 @@ func Fail(err error) {
 	if errors.As(err, &f) {
 		panic(f)
 	}
-	panic(&Failure{Pos: authorPosition(), Err: err})
+	panic(newFailure(err))
 }
+
+func newFailure(err error) *Failure { return &Failure{Pos: authorPosition(), Err: err} }
 
 // Failf is Fail with a formatted message.
 func Failf(format string, args ...any) { Fail(fmt.Errorf(format, args...)) }

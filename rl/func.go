@@ -26,8 +26,11 @@ func NewFunc[I, O any](s *Scope, name string, f func(*Ctx, I) O) *Func[I, O] {
 // draws; the zero key is for functions that draw none.
 func (f *Func[I, O]) Call(k Key, in I) O {
 	leaves := Leaves(in)
-	if c := ctxOf(leaves); c != nil {
-		return f.build(c, Rebuild(in, c.lift(leaves)))
+	if c := f.scope.under(leaves); c != nil {
+		return f.inline(c, k, Rebuild(in, c.lift(leaves)))
+	}
+	if m := f.scope.dev.together; m != nil && m.Whole(f.name) {
+		leaves = allRows(m, leaves)
 	}
 	e := f.cache.find(leaves, func() (*program, O) {
 		var out O
@@ -38,6 +41,16 @@ func (f *Func[I, O]) Call(k Key, in I) O {
 		return p, out
 	})
 	return Rebuild(e.like, e.run(k, leaves))
+}
+
+// inline builds the function into a graph. In a device program it is a call of the
+// loop, with a key of its own, unless another graph function makes it.
+func (f *Func[I, O]) inline(c *Ctx, k Key, in I) (out O) {
+	if c.lower == nil || c.lower.inCall {
+		return f.build(c, in)
+	}
+	c.lower.call(k, func() { out = f.build(c, in) })
+	return out
 }
 
 // Rows is Call for the rows where mask is true, and zero elsewhere. When mask is

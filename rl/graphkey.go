@@ -36,6 +36,31 @@ func newGraphKey(words *graph.Node) graphKey {
 	return k
 }
 
+// graphKey is the key as graph values.
+func (k Key) graph(g *graph.Graph) graphKey {
+	if k.in != nil {
+		return *k.in
+	}
+	return graphKey{[4]*graph.Node{word(g, k.w[0]), word(g, k.w[1]), word(g, k.w[2]), word(g, k.w[3])}, word(g, k.row)}
+}
+
+// foldNode is Key.Fold of an integer that is a graph value.
+func (k Key) foldNode(x *graph.Node) Key {
+	wide := graph.ConvertDType(x, dtypes.Uint64)
+	lo := graph.ConvertDType(wide, dtypes.Uint32)
+	hi := graph.ConvertDType(graph.BitwiseShiftRightLogicalScalar(wide, 32), dtypes.Uint32)
+	return k.inside(k.graph(x.Graph()).fold(lo, hi))
+}
+
+// bits are the four words of blocks of row 0, as vectors.
+func (k graphKey) bits(blocks int) [4]*graph.Node {
+	g := k.w[0].Graph()
+	shape := shapes.Make(dtypes.Uint32, blocks)
+	spread := func(x *graph.Node) *graph.Node { return graph.BroadcastToShape(x, shape) }
+	return graphPhilox([4]*graph.Node{spread(word(g, 0)), graph.Iota(g, shape, 0), spread(k.w[2]), spread(k.w[3])},
+		[2]*graph.Node{spread(k.w[0]), spread(k.w[1])})
+}
+
 func word(g *graph.Graph, x uint32) *graph.Node { return graph.Const(g, x) }
 
 // fold is Key.Fold.

@@ -15,6 +15,9 @@ type Key struct {
 	w   [4]uint32
 	row uint32 // global index of row 0, where a replica owns a shard
 	own *Span  // the environments of the replica whose run the key is of; nil: all
+	// in is the key inside a device program, where the iteration is itself a graph
+	// value; nil elsewhere.
+	in *graphKey
 }
 
 // NewKey is the root of all keys of a seed.
@@ -25,6 +28,10 @@ func NewKey(seed uint64) Key {
 // Fold derives a key: equal keys and numbers give equal keys, and anything else
 // gives independent ones.
 func (k Key) Fold(x uint64) Key {
+	if k.in != nil {
+		g := k.in.w[0].Graph()
+		return k.inside(k.in.fold(word(g, uint32(x)), word(g, uint32(x>>32))))
+	}
 	ctr := [4]uint32{uint32(x), uint32(x >> 32), k.w[2], k.w[3]}
 	return Key{w: philox(ctr, [2]uint32{k.w[0], k.w[1]}), row: k.row, own: k.own}
 }
@@ -35,6 +42,9 @@ func (k Key) Use(name string) Key { return k.Fold(hash(name)) }
 // At moves row 0 of the draws to global index row.
 func (k Key) At(row int) Key {
 	k.row = uint32(row)
+	if k.in != nil {
+		k = k.inside(graphKey{k.in.w, word(k.in.w[0].Graph(), uint32(row))})
+	}
 	return k
 }
 
@@ -57,9 +67,13 @@ func (k Key) forBatch(lead, rows int) Key {
 	}
 	return k.At(k.own.Lo * (rows / lead))
 }
+func (k Key) inside(g graphKey) Key { return Key{row: k.row, in: &g} }
 
 // Bits are the four random words of block b of row i.
 func (k Key) Bits(i, b int) [4]uint32 {
+	if k.in != nil {
+		failf("a key inside a device program has no bits to read: draw in a graph function")
+	}
 	ctr := [4]uint32{k.row + uint32(i), uint32(b), k.w[2], k.w[3]}
 	return philox(ctr, [2]uint32{k.w[0], k.w[1]})
 }

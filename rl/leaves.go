@@ -15,6 +15,7 @@ type codec struct {
 	read  func(at unsafe.Pointer, out []Tensor) []Tensor
 	write func(at unsafe.Pointer, in []Tensor) []Tensor // returns what is left
 	names func(at unsafe.Pointer, prefix string, out []string) []string
+	form  form
 	size  int // tensors to expect, a tree counting as one
 }
 
@@ -69,6 +70,7 @@ func tensorCodec() codec {
 			return rest
 		},
 		names: func(_ unsafe.Pointer, prefix string, out []string) []string { return append(out, prefix) },
+		form:  tensorForm,
 	}
 }
 
@@ -88,6 +90,7 @@ func treeCodec() codec {
 			}
 			return out
 		},
+		form: treeForm,
 	}
 }
 
@@ -129,6 +132,7 @@ func sliceCodec(t reflect.Type, inside []reflect.Type) (codec, error) {
 			each(at, func(i int, p unsafe.Pointer) { out = elem.names(p, join(prefix, fmt.Sprint(i)), out) })
 			return out
 		},
+		form: sliceForm(t, elem, each),
 	}, nil
 }
 
@@ -174,6 +178,19 @@ func structCodec(t reflect.Type, inside []reflect.Type) (codec, error) {
 				out = fields[i].names(unsafe.Add(at, fields[i].offset), join(prefix, fields[i].name), out)
 			}
 			return out
+		},
+		form: form{
+			put: func(at unsafe.Pointer, out []string) []string {
+				for i := range fields {
+					out = fields[i].form.put(unsafe.Add(at, fields[i].offset), out)
+				}
+				return out
+			},
+			take: func(at unsafe.Pointer, in *formReader) {
+				for i := range fields {
+					fields[i].form.take(unsafe.Add(at, fields[i].offset), in)
+				}
+			},
 		},
 	}, nil
 }

@@ -1,6 +1,7 @@
 package rl
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/gomlx/compute/dtypes"
@@ -48,15 +49,20 @@ type Grads struct {
 // returned.
 func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
 	leaves := Leaves(in)
-	if ctxOf(leaves) != nil {
+	if c := l.scope.under(leaves); c != nil && c.lower != nil && !c.lower.inCall {
+		return l.lowered(c, k, Rebuild(in, c.lift(leaves)))
+	} else if c != nil {
 		failf("loss %q is differentiated in the loop, not inside a graph function", l.name)
 	}
-	if own := l.scope.sharded(); own != nil {
-		if rows := leadOf(leaves); rows != own.Len() {
-			return l.gradPadded(k, in, leaves, rows)
-		}
+	if own := l.scope.sharded(); own != nil && leadOf(leaves) != own.Len() {
+		g, aux = l.gradPadded(k, in, leaves, leadOf(leaves))
+	} else {
+		g, aux = l.grad(k, in, leaves)
 	}
-	return l.grad(k, in, leaves)
+	if m := l.scope.dev.together; m != nil {
+		g.weight, g.sums = m.Sum(g.weight, g.sums)
+	}
+	return g, aux
 }
 
 func (l *Loss[I, A]) grad(k Key, in I, leaves []Tensor) (g Grads, aux A) {
@@ -77,6 +83,15 @@ func (l *Loss[I, A]) result(e *compiled[A], out []Tensor) (g Grads, aux A) {
 	g = Grads{of: l.wrt, sums: sums, weight: weight, spent: new(bool)}
 	l.guard(rows, weight, sums)
 	return g, Rebuild(e.like, out[2+len(sums):])
+}
+
+// lowered is Grad inside a device program.
+func (l *Loss[I, A]) lowered(c *Ctx, k Key, in I) (g Grads, aux A) {
+	var out []Tensor
+	c.lower.call(k, func() { out, aux = l.trace(c, in, nil) })
+	sums := out[2 : 2+l.tensors()]
+	c.lower.Finite(fmt.Sprintf("loss %q or its gradient", l.name), append([]Tensor{out[0], out[1]}, sums...))
+	return Grads{of: l.wrt, sums: sums, weight: out[1], spent: new(bool)}, aux
 }
 
 // trace builds the outputs: loss by row, weight, gradients, aux. mask is 0 for

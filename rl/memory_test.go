@@ -149,9 +149,37 @@ func TestEpisodes(t *testing.T) {
 	e.Record(10, 6, []float64{1, 2, 3}, []bool{true, false, true})
 	e.Record(10, 9, []float64{5, 5, 5}, []bool{false, true, false})
 	got := e.Take()
-	equal(t, "episodes", got, []rl.Episode{{11, 3, 2, 1}, {10, 6, 2, 2}, {12, 6, 6, 2}, {11, 9, 7, 2}})
+	equal(t, "episodes", got, []rl.Episode{
+		{Env: 11, Step: 3, Return: 2, Length: 1}, {Env: 10, Step: 6, Return: 2, Length: 2},
+		{Env: 12, Step: 6, Return: 6, Length: 2}, {Env: 11, Step: 9, Return: 7, Length: 2},
+	})
 	if ret, length, n := e.Mean(); n != 4 || ret != 17./4 || length != 7./4 || e.Count() != 4 || len(e.Take()) != 0 {
 		t.Errorf("mean return %v, length %v of %d; %d in all", ret, length, n, e.Count())
+	}
+}
+
+func TestEpisodesOfKinds(t *testing.T) {
+	s := scope(t)
+	e := s.EpisodesOf("arena")
+	if e == s.Episodes() || s.EpisodesOf("arena") != e || s.EpisodesOf("env") != s.Episodes() {
+		t.Error("a name does not have episodes of its own")
+	}
+	names := []string{"cat", "mouse"}
+	e.RecordKinds(0, 2, names, [][]float64{{1, 2}, {10, 20}}, []bool{false, false})
+	st := rl.NewState(s)
+	e.Save(st)
+	f := seeded(t, 1).EpisodesOf("arena")
+	if err := f.Load(copied(s, st)); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []*rl.Episodes{e, f} {
+		e.RecordKinds(0, 4, names, [][]float64{{1, 2}, {10, 20}}, []bool{false, true})
+		e.RecordKinds(0, 6, names, [][]float64{{1, 2}, {10, 20}}, []bool{false, true})
+		equal(t, "episodes", e.Take(), []rl.Episode{
+			{Env: 1, Step: 4, Return: 44, Length: 2, Kinds: []float64{4, 40}},
+			{Env: 1, Step: 6, Return: 22, Length: 1, Kinds: []float64{2, 20}},
+		})
+		equal(t, "names", e.KindNames(), names)
 	}
 }
 

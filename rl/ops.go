@@ -1,7 +1,6 @@
 package rl
 
 import (
-	"fmt"
 	"slices"
 	"unsafe"
 
@@ -140,12 +139,7 @@ func Stack(steps []Tensor) Tensor {
 		}
 	}
 	if c := ctxOf(steps); c != nil {
-		in := c.lift(steps)
-		nodes := make([]*graph.Node, len(in))
-		for i, t := range in {
-			nodes[i] = t.Node()
-		}
-		return Wrap(graph.Stack(nodes, 1))
+		return Wrap(graph.Stack(nodes(c.lift(steps)), 1))
 	}
 	rows, time := shape.Dimensions[0], len(steps)
 	dims := append([]int{rows, time}, shape.Dimensions[1:]...)
@@ -172,6 +166,23 @@ func scatter(out, src []byte, rows, step, size int) {
 	for i := range rows {
 		copy(out[i*step:i*step+size], src[i*size:])
 	}
+}
+
+// Column is element j of the second axis of x, [env, agent, ...]: what belongs to
+// one agent.
+func Column(x Tensor, j int) Tensor {
+	dims := x.Shape().Dimensions
+	if len(dims) < 2 || j < 0 || j >= dims[1] {
+		failf("column %d: %s has none", j, x.Shape())
+	}
+	if x.node != nil {
+		return Wrap(graph.Squeeze(graph.SliceAxis(x.node, 1, graph.AxisElem(j)), 1))
+	}
+	index := make([]int, dims[0])
+	for i := range index {
+		index[i] = i*dims[1] + j
+	}
+	return Gather(x, 2, index)
 }
 
 // Gather picks rows of x by index, after the first axes axes have been folded
@@ -237,6 +248,17 @@ func Standardise(x, weight Tensor) Tensor {
 		}
 		in = append(in, weight)
 	}
+	if m := meeting(in); m != nil {
+		lo, hi := 0, 0
+		for i, t := range in {
+			in[i], lo, hi = m.All(t)
+		}
+		return Part(standardise(in), lo, hi)
+	}
+	return standardise(in)
+}
+
+func standardise(in []Tensor) Tensor {
 	return op("standardise", in, func(_ *Ctx, in []Tensor) []Tensor {
 		x := in[0].Node()
 		w := graph.OnesLike(x)
@@ -258,14 +280,16 @@ func positive(x *graph.Node) *graph.Node {
 	return graph.Where(graph.GreaterThan(x, graph.ZerosLike(x)), x, graph.OnesLike(x))
 }
 
-// blend is (1-tau) a + tau b, tensor by tensor.
+// blend is (1-tau) a + tau b, tensor by tensor. tau is an input of the program,
+// which is compiled once whatever a schedule makes of it.
 func blend(a, b []Tensor, tau float64) []Tensor {
 	n := len(a)
-	in := append(append([]Tensor(nil), a...), b...)
-	return op(fmt.Sprintf("blend %v", tau), in, func(_ *Ctx, in []Tensor) []Tensor {
+	in := append(append(slices.Clone(a), b...), Scalar(1-tau), Scalar(tau))
+	return op("blend", in, func(_ *Ctx, in []Tensor) []Tensor {
 		out := make([]Tensor, n)
+		keep, take := in[2*n].Node(), in[2*n+1].Node()
 		for i := range out {
-			out[i] = Wrap(graph.Add(graph.MulScalar(in[i].Node(), 1-tau), graph.MulScalar(in[n+i].Node(), tau)))
+			out[i] = Wrap(graph.Add(graph.Mul(in[i].Node(), keep), graph.Mul(in[n+i].Node(), take)))
 		}
 		return out
 	})
@@ -273,6 +297,9 @@ func blend(a, b []Tensor, tau float64) []Tensor {
 
 // Mean is the mean of all elements, a scalar. Like Standardise it crosses rows.
 func Mean(x Tensor) Tensor {
+	if m := meeting([]Tensor{x}); m != nil {
+		x, _, _ = m.All(x)
+	}
 	return op("mean", []Tensor{x}, func(_ *Ctx, in []Tensor) []Tensor {
 		return []Tensor{Wrap(graph.ReduceAllMean(in[0].Node()))}
 	})[0]

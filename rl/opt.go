@@ -27,7 +27,7 @@ type Opt struct {
 	rule  Rule
 	of    []*Params
 	slots []Tensor // one vector each
-	count int64
+	count Counter
 	prog  *program
 }
 
@@ -51,17 +51,21 @@ func NewOpt(s *Scope, name string, rule Rule, of ...*Params) *Opt {
 }
 
 // Count is the number of updates so far: the learner's own clock.
-func (o *Opt) Count() int64 { return o.count }
+func (o *Opt) Count() int64 { return o.count.Int64() }
 
 // Apply makes one step against g with learning rate lr. If no row of the batch
 // had any weight there is no step, not even by momentum.
 func (o *Opt) Apply(g Grads, lr float64) {
+	if g.weight.node != nil {
+		o.ApplyAt(g, Scalar(lr))
+		return
+	}
 	o.check(g)
 	*g.spent = true
 	if Floats(g.weight)[0] == 0 {
 		return
 	}
-	in := append([]Tensor{g.weight, Scalar(lr), scalar64(float64(o.count + 1))}, g.sums...)
+	in := append([]Tensor{g.weight, Scalar(lr), scalar64(float64(o.count.n + 1))}, g.sums...)
 	in = append(in, o.slots...)
 	if o.prog == nil {
 		o.prog = compile(&Ctx{dev: o.scope.dev, scope: o.scope}, o.name, in, o.trace)
@@ -76,7 +80,41 @@ func (o *Opt) Apply(g Grads, lr float64) {
 	recycle(g.sums)
 	recycle(o.slots)
 	o.slots = out
-	o.count++
+	o.count.Add(1)
+}
+
+// ApplyAt is Apply inside a device program, with a learning rate that may be a
+// graph value.
+func (o *Opt) ApplyAt(g Grads, lr Tensor) {
+	c := ctxOf([]Tensor{g.weight})
+	if c == nil {
+		failf("optimiser %q: gradients of the loop itself are applied by Apply", o.name)
+	}
+	o.check(g)
+	*g.spent = true
+	count := graph.AddScalar(o.count.in.Node(), int64(1))
+	in := append([]Tensor{g.weight, lr, Wrap(graph.ConvertDType(count, dtypes.Float64))}, g.sums...)
+	out := o.trace(c, c.lift(append(in, o.slots...)))
+	// Without any weight there is no step.
+	step := graph.NotEqual(g.weight.node, graph.ZerosLike(g.weight.node))
+	for _, p := range o.of {
+		next := chosen(step, out[:len(p.cells)], p.Tensors())
+		carriedParams{p}.carry(next)
+		p.version++
+		out = out[len(p.cells):]
+	}
+	o.slots = chosen(step, out, o.slots)
+	o.count.in = Wrap(graph.Where(step, count, o.count.in.node))
+}
+
+// chosen are the first tensors where a scalar is true, and the others elsewhere.
+func chosen(yes *graph.Node, a, b []Tensor) []Tensor {
+	out := make([]Tensor, len(a))
+	for i := range a {
+		x := a[i].Node()
+		out[i] = Wrap(graph.Where(graph.BroadcastToShape(yes, shapes.Make(dtypes.Bool, x.Shape().Dimensions...)), x, b[i].Node()))
+	}
+	return out
 }
 
 func (o *Opt) check(g Grads) {
@@ -130,6 +168,10 @@ func row(x []*graph.Node) *graph.Node {
 	return graph.Concatenate(flat, 0)
 }
 
+func scalarInt(x int64) Tensor {
+	return Tensor{val: &value{shape: shapes.Make(dtypes.Int64), flat: []int64{x}}}
+}
+
 func scalar64(x float64) Tensor {
 	return Tensor{val: &value{shape: shapes.Make(dtypes.Float64), flat: []float64{x}}}
 }
@@ -139,7 +181,7 @@ func (o *Opt) Axis() Axis { return None }
 
 // Save puts slots and count.
 func (o *Opt) Save(s *State) {
-	PutSlice(s, "count", []int64{o.count})
+	PutSlice(s, "count", []int64{o.count.n})
 	for i, name := range o.rule.Slots() {
 		s.Put(name, o.slots[i])
 	}
@@ -153,7 +195,8 @@ func (o *Opt) Load(s *State) error {
 		slots[i] = s.GetLike(name, o.slots[i])
 	}
 	if s.Err() == nil {
-		o.count, o.slots = count[0], slots
+		o.count.Set(count[0])
+		o.slots = slots
 	}
 	return s.Err()
 }

@@ -111,6 +111,11 @@ func (p *Params) Blend(src *Params, tau float64) {
 	if tau != 1 {
 		next = blend(p.Tensors(), next, tau)
 	}
+	if len(next) > 0 && next[0].node != nil {
+		carriedParams{p}.carry(next)
+		p.version++
+		return
+	}
 	p.set(next)
 }
 

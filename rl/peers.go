@@ -9,6 +9,19 @@ type Record struct {
 	X    []Tensor
 }
 
+// total is the sum of what was logged, added up as if one replica had all rows,
+// and the number of its elements.
+func (r Record) total() (sum float64, n int) {
+	if r.X[0].Shape().Rank() > 0 {
+		return Total(Concat(r.X))
+	}
+	for _, x := range r.X {
+		one, _ := Total(x)
+		sum += one
+	}
+	return sum, len(r.X)
+}
+
 // Report is what a replica did in an iteration.
 type Report struct {
 	Steps    int64 // environment steps so far, over all environments

@@ -1,6 +1,12 @@
 package rl
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+)
 
 // Permutation is a random order of 0..n-1 that needs no table: At(j) is
 // computed from the key alone, so that a worker finds its own rows of a
@@ -25,14 +31,20 @@ const (
 
 // NewPermutation is the order that k names, of n things.
 func NewPermutation(k Key, n int) *Permutation {
-	width := max(minPermutationBits, uint(bits.Len(uint(max(n-1, 1)))))
-	p := &Permutation{n: uint32(n), right: width / 2}
-	p.maskR = 1<<p.right - 1
-	p.maskL = 1<<(width-p.right) - 1
+	p := newPermutationShape(n)
 	for b := range permutationRounds / 4 {
 		w := k.At(0).Bits(0, b)
 		copy(p.key[4*b:], w[:])
 	}
+	return p
+}
+
+// newPermutationShape is the network for n things, without a key.
+func newPermutationShape(n int) *Permutation {
+	width := max(minPermutationBits, uint(bits.Len(uint(max(n-1, 1)))))
+	p := &Permutation{n: uint32(n), right: width / 2}
+	p.maskR = 1<<p.right - 1
+	p.maskL = 1<<(width-p.right) - 1
 	return p
 }
 
@@ -55,6 +67,59 @@ func (p *Permutation) once(x uint32) uint32 {
 		r ^= mix(l+p.key[i+1]) & p.maskR
 	}
 	return l<<p.right | r
+}
+
+// GraphPermutation is size positions of the order that k names, of n things, from
+// position lo on, as graph code: the same numbers as Permutation's, as int32.
+func GraphPermutation(k Key, n int, lo Int, size int) *graph.Node {
+	g := k.in.w[0].Graph()
+	p := newPermutationShape(n)
+	w := k.At(0).in.bits(permutationRounds / 4)
+	var key [permutationRounds]*graph.Node
+	for b := range permutationRounds / 4 {
+		for j := range 4 {
+			key[4*b+j] = graph.Reshape(graph.Slice(w[j], graph.AxisRange(b, b+1)))
+		}
+	}
+	shape := shapes.Make(dtypes.Uint32, size)
+	x := graph.Add(graph.Iota(g, shape, 0), graph.BroadcastToShape(graph.ConvertDType(lo.Node(g), dtypes.Uint32), shape))
+	x = p.graphOnce(x, key)
+	if n&(n-1) == 0 && n >= 1<<minPermutationBits {
+		return graph.ConvertDType(x, dtypes.Int32) // it is below n at once
+	}
+	beyond := func(x *graph.Node) *graph.Node { return graph.GreaterOrEqual(x, graph.ConstAs(x, uint32(n))) }
+	cond := Closure(g, func(g *graph.Graph) []*graph.Node {
+		return []*graph.Node{graph.LogicalAny(beyond(graph.Parameter(g, "x", shape)))}
+	})
+	walk := Closure(g, func(g *graph.Graph) []*graph.Node {
+		x := graph.Parameter(g, "x", shape)
+		return []*graph.Node{graph.Where(beyond(x), p.graphOnce(x, key), x)}
+	})
+	return graph.ConvertDType(graph.While(cond, walk, x)[0], dtypes.Int32)
+}
+
+// graphOnce is once.
+func (p *Permutation) graphOnce(x *graph.Node, key [permutationRounds]*graph.Node) *graph.Node {
+	l := graph.BitwiseShiftRightLogicalScalar(x, uint32(p.right))
+	r := graph.BitwiseAnd(x, graph.ConstAs(x, p.maskR))
+	half := func(a, b *graph.Node, key *graph.Node, mask uint32) *graph.Node {
+		return graph.BitwiseXor(a, graph.BitwiseAnd(graphMix(graph.Add(b, key)), graph.ConstAs(b, mask)))
+	}
+	for i := 0; i < permutationRounds; i += 2 {
+		l = half(l, r, key[i], p.maskL)
+		r = half(r, l, key[i+1], p.maskR)
+	}
+	return graph.BitwiseOr(graph.BitwiseShiftLeftScalar(l, uint32(p.right)), r)
+}
+
+// graphMix is mix.
+func graphMix(x *graph.Node) *graph.Node {
+	down := func(x *graph.Node, n uint32) *graph.Node {
+		return graph.BitwiseXor(x, graph.BitwiseShiftRightLogicalScalar(x, n))
+	}
+	x = graph.Mul(down(x, 16), graph.ConstAs(x, uint32(0x85ebca6b)))
+	x = graph.Mul(down(x, 13), graph.ConstAs(x, uint32(0xc2b2ae35)))
+	return down(x, 16)
 }
 
 // mix spreads every input bit over the word (the finaliser of MurmurHash3).

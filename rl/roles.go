@@ -22,13 +22,43 @@ type Learner[B any] interface {
 	Learn(run *Run, batch B)
 }
 
-// Agent is what evaluation, export and serving need, and all they need.
+// Agent is what evaluation, export and serving need, and all they need. With
+// several agents of one kind it acts for all of them: observations, actions and
+// memory are [env, agent, ...].
 type Agent interface {
 	// Memory is fresh memory for n environments; empty for an agent without.
 	Memory(n int) Tree
 	// Act chooses actions, greedily or as in training, and the memory to act
 	// with next. Memory of episodes that end is cleared by the caller.
 	Act(k Key, obs Obs, mem Tree, greedy bool) (action, next Tree)
+}
+
+// Team is agents for environments with several kinds of them, one for each kind
+// and in their order: what a trainer on groups of environments returns as its
+// Agent. Agents act by themselves, whatever they shared in training.
+type Team []Agent
+
+// TeamOf is an agent as a team: of one, if it is not a Team already.
+func TeamOf(a Agent) Team {
+	if t, ok := a.(Team); ok {
+		return t
+	}
+	return Team{a}
+}
+
+// Memory is that of the only member; a team of several has one for each.
+func (t Team) Memory(n int) Tree { return t.only().Memory(n) }
+
+// Act is what the only member does; one of several is asked itself.
+func (t Team) Act(k Key, obs Obs, mem Tree, greedy bool) (action, next Tree) {
+	return t.only().Act(k, obs, mem, greedy)
+}
+
+func (t Team) only() Agent {
+	if len(t) != 1 {
+		failf("a team of %d kinds of agents has no single one to act: ask its members", len(t))
+	}
+	return t[0]
 }
 
 // Obs is what agents see of every environment. Leaves that an environment does

@@ -33,9 +33,13 @@ type Run struct {
 	steps    int64
 	previous int64 // steps at the Next before
 
+	lower *Lowering // while the loop is being made a device program
+
 	mu   sync.Mutex
 	logs []Record
-	err  error
+	// ready is the log of an iteration that a device program made.
+	ready []Logged
+	err   error
 }
 
 // Cut is a consistent point: what the iteration that just ended did. The
@@ -47,6 +51,9 @@ type Cut struct {
 	Logs     []Logged
 	Episodes []Episode // ended in this iteration
 	Last     bool      // the budget is spent
+	// Passed is true of a point that a device program went past: its state is not
+	// to be had any more.
+	Passed bool
 }
 
 // Logged is the mean of what was logged under a name in an iteration.
@@ -148,6 +155,9 @@ func (r *Run) take(done Report, last bool) Cut {
 	c := Cut{Run: r, Iter: r.iter, Steps: r.steps, Last: last && !r.inPhase}
 	if r.started {
 		c.Logs, c.Episodes = means(done.Logs), done.Episodes
+		if r.ready != nil {
+			c.Logs, r.ready = r.ready, nil
+		}
 	}
 	return c
 }
@@ -156,31 +166,36 @@ func (r *Run) take(done Report, last bool) Cut {
 func (r *Run) Err() error { return r.whole().err }
 
 // Iter is the number of iterations done.
-func (r *Run) Iter() int64 { return r.root().iter }
+func (r *Run) Iter() int64 { return r.root().counting().iter }
 
 // Steps is the number of environment steps done, over all environments.
-func (r *Run) Steps() int64 { return r.root().steps }
+func (r *Run) Steps() int64 { return r.root().counting().steps }
 
 // Budget is the number of steps asked for.
 func (r *Run) Budget() int64 { return r.root().budget }
 
 // Progress is the part of the budget that is done, from 0 to 1.
 func (r *Run) Progress() float64 {
-	r = r.root()
+	r = r.root().counting()
 	return min(1, float64(r.done())/float64(max(1, r.budget)))
 }
 
 // Every reports whether a multiple of n steps was crossed by the iteration
 // before.
 func (r *Run) Every(n int64) bool {
-	r = r.root()
+	r = r.root().counting()
 	return n > 0 && r.steps/n != r.previous/n
 }
 
 // Key names a random draw of this iteration. at tells apart the draws of one
 // use: positions in the iteration's loops.
 func (r *Run) Key(use string, at ...int) Key {
-	k := r.key.Use(use).Fold(uint64(r.Iter()))
+	k := r.key.Use(use)
+	if l := r.root().lower; l != nil {
+		k = k.foldNode(l.iter)
+	} else {
+		k = k.Fold(uint64(r.Iter()))
+	}
 	k.own = r.scope.sharded()
 	for _, i := range at {
 		k = k.Fold(uint64(i))
@@ -191,6 +206,10 @@ func (r *Run) Key(use string, at ...int) Key {
 // Log records a tensor under a name; what is reported is the mean of all its
 // elements and of all that an iteration logs under the name.
 func (r *Run) Log(name string, x Tensor) {
+	if l := r.root().lower; l != nil {
+		l.log(r.prefix+name, x)
+		return
+	}
 	if x.val == nil {
 		failf("log %q: a tensor that is %s", name, x.describe())
 	}
@@ -212,13 +231,9 @@ func means(logs []Record) []Logged {
 			index[l.Name] = i
 			out = append(out, Logged{Name: l.Name})
 		}
-		sum := 0.0
-		for _, x := range l.X {
-			var n int
-			sum, n = total(sum, x)
-			count[l.Name] += n
-		}
+		sum, n := l.total()
 		out[i].X += sum
+		count[l.Name] += n
 	}
 	for i := range out {
 		out[i].X /= float64(count[out[i].Name])

@@ -161,7 +161,7 @@ func TestCutEpisodes(t *testing.T) {
 	train(t, stepping(s, 2, func(*rl.Run) {
 		s.Episodes().Record(0, s.Steps(), []float64{1, 2}, []bool{true, false})
 	}), r)
-	equal(t, "episodes", got, []rl.Episode{{0, 2, 1, 1}, {0, 4, 1, 1}})
+	equal(t, "episodes", got, []rl.Episode{{Step: 2, Return: 1, Length: 1}, {Step: 4, Return: 1, Length: 1}})
 }
 
 func TestCutStops(t *testing.T) {

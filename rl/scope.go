@@ -25,6 +25,7 @@ type Scope struct {
 	envs       *Span // of the environments, once they are known
 	steps      int64
 	episodes   *Episodes
+	lower      *Lowering // while the loop is being made a device program
 }
 
 // NewScope is a scope that owns everything: the plain loop's.
@@ -43,6 +44,14 @@ func NewScope(d *Device, seed uint64) *Scope {
 func (s *Scope) Child(name string) *Scope {
 	c := NewScope(s.dev, 0)
 	c.key = s.key.Use("child").Use(name)
+	return c
+}
+
+// Beside is a scope for environments beside those of s: it owns the same part of
+// them and draws other numbers. Its components are not part of s's state.
+func (s *Scope) Beside(name string) *Scope {
+	c := s.Child(name)
+	c.first, c.last, c.of = s.first, s.last, s.of
 	return c
 }
 
@@ -135,8 +144,24 @@ func (s *Scope) AddSteps(n int) { s.steps += int64(n) }
 // Steps is the number of environment steps taken so far.
 func (s *Scope) Steps() int64 { return s.steps }
 
-// Episodes are the episodes of the scope's environments.
+// Episodes are the episodes of the scope's environments: of those called "env",
+// where there are several.
 func (s *Scope) Episodes() *Episodes { return s.episodes }
+
+// EpisodesOf are the episodes of the environments of a name. Asking for another
+// than "env" makes them part of the scope's state.
+func (s *Scope) EpisodesOf(env string) *Episodes {
+	if env == "env" {
+		return s.episodes
+	}
+	name := "episodes of " + env
+	if e, ok := s.components[name].(*Episodes); ok {
+		return e
+	}
+	e := newEpisodes()
+	s.Register(name, e)
+	return e
+}
 
 // Save puts the state of every component.
 func (s *Scope) Save(st *State) {

@@ -36,6 +36,9 @@ func (s *Stats) Update(x Tensor) {
 	if got := x.Shape().Dimensions; len(got) < features || !slices.Equal(got[len(got)-features:], want) {
 		failf("statistics of features %v cannot count %s", want, x.Shape())
 	}
+	if m := meeting([]Tensor{x}); m != nil {
+		x = allRows(m, []Tensor{x})[0]
+	}
 	in := []Tensor{x, s.count.value, s.mean.value, s.m2.value}
 	out := op(fmt.Sprintf("stats %d", features), in, func(_ *Ctx, in []Tensor) []Tensor {
 		x := graph.ConvertDType(in[0].Node(), dtypes.Float64)

@@ -2,6 +2,7 @@ package rl
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"unsafe"
 
@@ -174,20 +175,58 @@ func convert[T int32 | int64 | uint8 | uint32 | float32](x []T) []float64 {
 	return out
 }
 
-// total adds a tensor's elements to a sum, one after another, and counts them.
-func total(sum float64, t Tensor) (_ float64, n int) {
+// Total is the sum of a tensor's elements in float64, and their number. The order
+// of summation is written down, so that a device program adds up the same: halves
+// are added element by element until one is left.
+func Total(t Tensor) (sum float64, n int) {
+	var x []float64
 	if t.Shape().DType == dtypes.Float32 { // the usual case, of large batches too
-		x := Read[float32](t)
-		for _, v := range x {
-			sum += float64(v)
+		x = halved(Read[float32](t))
+	} else {
+		x = halved(Floats(t))
+	}
+	n = t.Shape().Size()
+	for half := len(x) / 2; half > 0; half /= 2 {
+		lo, hi := x[:half], x[half:2*half]
+		for i := range lo {
+			lo[i] += hi[i]
 		}
-		return sum, len(x)
 	}
-	x := Floats(t)
-	for _, v := range x {
-		sum += v
+	if n == 0 {
+		return 0, 0
 	}
-	return sum, len(x)
+	return x[0], n
+}
+
+// halved is the first addition of halves, of the next power of two elements.
+func halved[T float32 | float64](x []T) []float64 {
+	size := 1 << bits.Len(uint(max(len(x), 2)-1)) // at least 2
+	out := make([]float64, size/2)
+	for i := range out {
+		var a, b float64
+		if i < len(x) {
+			a = float64(x[i])
+		}
+		if i+size/2 < len(x) {
+			b = float64(x[i+size/2])
+		}
+		out[i] = a + b
+	}
+	return out
+}
+
+// graphTotal is Total as graph code.
+func graphTotal(x *graph.Node) *graph.Node {
+	n := x.Shape().Size()
+	size := 1 << bits.Len(uint(max(n, 2)-1))
+	x = graph.ConvertDType(graph.Reshape(x, n), dtypes.Float64)
+	if size > n {
+		x = graph.Concatenate([]*graph.Node{x, graph.Zeros(x.Graph(), shapes.Make(dtypes.Float64, size-n))}, 0)
+	}
+	for half := size / 2; half > 0; half /= 2 {
+		x = graph.Add(graph.Slice(x, graph.AxisRange(0, half)), graph.Slice(x, graph.AxisRange(half)))
+	}
+	return graph.Reshape(x)
 }
 
 // SameMemory reports whether two values share their memory, which only an

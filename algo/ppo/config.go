@@ -78,9 +78,12 @@ var presets = []algo.Preset{
 }
 
 func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
-	e, err := make(c.Envs)
+	e, err := make.Batch(c.Envs)
 	if err != nil {
 		return nil, err
+	}
+	if n := e.Spec().Agents; n > 1 {
+		return nil, fmt.Errorf("%s has %d agents, this algorithm trains one: use one for several", e.Spec().ID, n)
 	}
 	net, err := newNet(s, *c, e.Spec())
 	if err != nil {

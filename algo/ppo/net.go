@@ -36,13 +36,7 @@ func newNet(s *rl.Scope, c Config, spec env.Spec) (*Net, error) {
 		n.norm = rl.NewStats(s, "observations", c.ClipObs, n.width())
 	}
 	n.params = rl.NewParams(s, "net", func(c *rl.Ctx, sc *model.Scope) {
-		names, leaves := []string{}, []rl.Tensor{}
-		for _, l := range spec.Obs.Leaves() {
-			one := l.Space.Shape()
-			zero := Zeros(c.Graph(), shapes.Make(one.DType, append([]int{1}, one.Dimensions...)...))
-			names, leaves = append(names, l.Name), append(leaves, rl.Wrap(zero))
-		}
-		in := ActIn{Obs: rl.Obs{X: rl.NewTree(names, leaves)}}
+		in := ActIn{Obs: rl.Obs{X: nn.Blank(c, spec.Obs)}}
 		if n.cell != nil {
 			in.Memory = rl.Wrap(Zeros(c.Graph(), shapes.Make(dtypes.Float32, 1, n.cell.StateSize())))
 		}

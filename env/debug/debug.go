@@ -1,7 +1,9 @@
 // Package debug is tiny tasks that any correct learner solves within a second,
 // one for each thing a learner can get wrong: reading observations (Identity),
 // continuous actions (IdentityContinuous), memory (Memory), masks of legal
-// actions (Masked) and environments that are plain Go (Host).
+// actions (Masked), environments that are plain Go (Host), several agents
+// (Agents), several kinds of them (Kinds), and the value of states at a time
+// limit (Endless).
 package debug
 
 import (
@@ -15,9 +17,9 @@ import (
 )
 
 // All are the environments of this package.
-var All = []env.Entry{Identity, IdentityContinuous, Memory, Masked, Host}
+var All = []env.Entry{Identity, IdentityContinuous, Memory, Masked, Host, Agents, Kinds, Endless}
 
-// Length is the steps of an episode of every task but Memory.
+// Length is the steps of an episode of every task but Memory and Endless.
 const Length = 16
 
 // entry offers a task with options of type T. make returns its dynamics, or what
@@ -58,17 +60,17 @@ func atLeast(name string, x, least int) error {
 	return nil
 }
 
-// pick draws one of 0..n-1 for each row, [env] int32.
-func pick(c *rl.Ctx, use string, rows, n int) *graph.Node {
-	return graph.ConvertDType(graph.MulScalar(c.Uniform(use, rows), float32(n)), dtypes.Int32)
+// pick draws one of 0..n-1 for each row, or for each element of it, int32.
+func pick(c *rl.Ctx, use string, n int, dims ...int) *graph.Node {
+	return graph.ConvertDType(graph.MulScalar(c.Uniform(use, dims...), float32(n)), dtypes.Int32)
 }
 
 // float is x, bool, as 0 and 1.
 func float(x *graph.Node) rl.Tensor { return rl.Wrap(graph.ConvertDType(x, dtypes.Float32)) }
 
-// never is false for each of n rows.
-func never(g *graph.Graph, n int) rl.Tensor {
-	return rl.Wrap(graph.BroadcastToDims(graph.Const(g, false), n))
+// never is false for each row, or for each of its agents.
+func never(g *graph.Graph, dims ...int) rl.Tensor {
+	return rl.Wrap(graph.BroadcastToDims(graph.Const(g, false), dims...))
 }
 
 var errNoOptions = errors.New("it takes no options")

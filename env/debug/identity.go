@@ -35,7 +35,7 @@ type identity struct{ IdentityOptions }
 func (d identity) Spec() env.Spec { return d.spec("Identity-v0") }
 
 func (d identity) Reset(c *rl.Ctx, n int) rl.Tree {
-	return rl.One(rl.Wrap(pick(c, "symbol", n, d.Symbols)))
+	return rl.One(rl.Wrap(pick(c, "symbol", d.Symbols, n)))
 }
 
 func (d identity) Step(c *rl.Ctx, state, action rl.Tree) env.Move {

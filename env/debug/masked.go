@@ -32,7 +32,7 @@ func (d masked) Spec() env.Spec {
 
 func (d masked) Reset(c *rl.Ctx, n int) rl.Tree {
 	u := c.Uniform("legal", n, d.Actions)
-	sure := graph.OneHot(pick(c, "sure", n, d.Actions), d.Actions, dtypes.Bool)
+	sure := graph.OneHot(pick(c, "sure", d.Actions, n), d.Actions, dtypes.Bool)
 	return rl.One(rl.Wrap(graph.LogicalOr(graph.LessThan(u, graph.ConstAs(u, 0.5)), sure)))
 }
 

@@ -37,7 +37,7 @@ func (memory) state(cue, age *graph.Node) rl.Tree {
 }
 
 func (d memory) Reset(c *rl.Ctx, n int) rl.Tree {
-	cue := pick(c, "cue", n, 2)
+	cue := pick(c, "cue", 2, n)
 	return d.state(cue, graph.ZerosLike(cue))
 }
 

@@ -1,9 +1,11 @@
 package envtest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/rl"
@@ -24,6 +26,7 @@ var checks = []check{
 	{"first", checkFirst},
 	{"final", checkFinal},
 	{"ends", checkEnds},
+	{"agents", checkAgents},
 	{"limit", checkLimit},
 	{"masks", checkMasks},
 	{"deterministic", checkDeterministic},
@@ -40,7 +43,8 @@ func checkSpec(k *kit) error {
 	if err != nil {
 		return err
 	}
-	spec := b.Spec()
+	specs := b.Spec()
+	spec := specs[0]
 	if spec.ID != k.entry.ID {
 		return fmt.Errorf("entry %q makes environments called %q", k.entry.ID, spec.ID)
 	}
@@ -58,9 +62,10 @@ func checkSpec(k *kit) error {
 	if b.Axis() != rl.Envs {
 		return fmt.Errorf("its state is split along %s, want %s", b.Axis(), rl.Envs)
 	}
-	b.Step(env.Sample(s, spec, b.Obs(), actions))
-	if now := b.Spec(); !reflect.DeepEqual(now, spec) {
-		return fmt.Errorf("its spec changed from %+v to %+v", spec, now)
+	specs = slices.Clone(specs)
+	b.Step(env.SampleGroups(s, specs, b.Obs(), draws))
+	if now := b.Spec(); !reflect.DeepEqual(now, specs) {
+		return fmt.Errorf("its spec changed from %+v to %+v", specs, now)
 	}
 	return nil
 }
@@ -79,14 +84,18 @@ func checkMemory(k *kit) error {
 	if err != nil {
 		return err
 	}
-	var held []rl.Obs
+	var held [][]rl.Obs
 	var copies []table
-	keep := func(o rl.Obs) { held, copies = append(held, o), append(copies, tableOf(o)) }
+	keep := func(o []rl.Obs) { held, copies = append(held, o), append(copies, tableOf(o)) }
 	keep(b.Obs())
 	for t := range k.steps {
-		out := b.Step(env.Sample(s, b.Spec(), b.Obs(), actions.Fold(uint64(t))))
-		keep(out.Obs)
-		keep(out.Final)
+		out := b.Step(env.SampleGroups(s, b.Spec(), b.Obs(), draws.Fold(uint64(t))))
+		final := make([]rl.Obs, len(out))
+		for i, x := range out {
+			final[i] = x.Final
+		}
+		keep(next(out))
+		keep(final)
 	}
 	for i, o := range held {
 		if err := copies[i].same(tableOf(o)); err != nil {
@@ -111,7 +120,7 @@ func checkObs(k *kit) error {
 				return fmt.Errorf("after step %d, Obs is not what the step returned: %w", t, err)
 			}
 		}
-		last = tableOf(b.Step(env.Sample(s, b.Spec(), b.Obs(), actions.Fold(uint64(t)))).Obs)
+		last = tableOf(next(b.Step(env.SampleGroups(s, b.Spec(), b.Obs(), draws.Fold(uint64(t))))))
 	}
 	return nil
 }
@@ -151,7 +160,7 @@ func checkFinal(k *kit) error {
 		}
 		if m.over[i] {
 			ends++
-			if name == "" || name == "First" {
+			if m.final.seen(i, m.obs, i) {
 				alike++
 			}
 		}
@@ -179,12 +188,9 @@ func checkEnds(k *kit) error {
 		if m.over[i] && !m.terminated[i] && !m.truncated[i] {
 			return errors.New("it is Over without being Terminated or Truncated")
 		}
-		if k.single(t) && !m.over[i] && (m.terminated[i] || m.truncated[i]) {
-			return errors.New("it is Terminated or Truncated without being Over")
-		}
 		if m.over[i] {
 			ends++
-			if m.terminated[i] && m.truncated[i] {
+			if m.both(i) {
 				both++
 			}
 		}
@@ -201,15 +207,49 @@ func checkEnds(k *kit) error {
 	return nil
 }
 
-func (k *kit) single(t *trace) bool { return t.spec.Agents <= 1 }
+// checkAgents: an episode ends for all of its agents; before that, only those who
+// may be out of play can have ended theirs, and they are done as long as they are
+// out of it.
+func checkAgents(k *kit) error {
+	t, err := k.whole()
+	if err != nil {
+		return err
+	}
+	return t.each(func(_, i, _ int, m moment) error {
+		for j, spec := range t.specs {
+			n := max(1, spec.Agents)
+			for a := i * n; a < (i+1)*n; a++ {
+				if err := m.agents[j].check(a, m.over[i], spec.Mortal); err != nil {
+					return fmt.Errorf("%s %d: %w", cmp.Or(spec.Kind, "agent"), a%n, err)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// check is what is wrong with the flags of agent i of the batch.
+func (a agents) check(i int, over, mortal bool) error {
+	switch {
+	case over && !a.done(i):
+		return errors.New("the episode is Over, and the agent neither Terminated nor Truncated")
+	case over:
+		return nil
+	case a.done(i) && !mortal:
+		return errors.New("it is Terminated or Truncated without the episode being Over: if agents may be out of play before, set Mortal")
+	case mortal && !a.alive[i] && !a.done(i):
+		return errors.New("it is out of play, and neither Terminated nor Truncated")
+	}
+	return nil
+}
 
 // checkLimit: with a limit, an episode is truncated there and nowhere else.
 func checkLimit(k *kit) error {
 	t, err := k.whole()
-	if err != nil || t.spec.Limit == 0 {
+	if err != nil || t.spec().Limit == 0 {
 		return err
 	}
-	limit := t.spec.Limit
+	limit := t.spec().Limit
 	return t.each(func(_, i, age int, m moment) error {
 		switch {
 		case m.truncated[i] && age < limit:
@@ -231,11 +271,10 @@ func checkMasks(k *kit) error {
 	if err != nil {
 		return err
 	}
-	if has := b.Obs().Legal.Len() > 0; has != b.Spec().Masked {
-		return fmt.Errorf("its spec says Masked is %v, its observations have %d masks", b.Spec().Masked, b.Obs().Legal.Len())
-	}
-	if !b.Spec().Masked {
-		return nil
+	for i, obs := range b.Obs() {
+		if spec := b.Spec()[i]; obs.Legal.Len() > 0 != spec.Masked {
+			return fmt.Errorf("its spec says Masked is %v, its observations have %d masks", spec.Masked, obs.Legal.Len())
+		}
 	}
 	_, err = k.whole()
 	return err

@@ -93,7 +93,7 @@ type kit struct {
 // seed changes.
 const seed = 1
 
-var actions = rl.NewKey(2).Use("actions")
+var draws = rl.NewKey(2).Use("actions")
 
 // environments in the plain rollout, in blocks: enough for rare things to show.
 const environments = 50
@@ -136,7 +136,7 @@ func (k *kit) smallest() (env.Spec, error) {
 	for n := 1; n <= maxBlock; n++ {
 		b, err := k.open(k.scope(seed), n)
 		if err == nil {
-			return b.Spec(), nil
+			return b.Spec()[0], nil
 		}
 		if first == nil {
 			first = err
@@ -147,7 +147,11 @@ func (k *kit) smallest() (env.Spec, error) {
 
 func (k *kit) scope(seed uint64) *rl.Scope { return rl.NewScope(k.dev, seed) }
 
-func (k *kit) open(s *rl.Scope, n int) (env.Batch, error) { return env.Open(s, k.entry, n, k.options) }
+// open makes environments, as groups whether there are several kinds of agents or
+// not: one kind is a special case.
+func (k *kit) open(s *rl.Scope, n int) (env.Groups, error) {
+	return env.OpenGroups(s, k.entry, n, k.options)
+}
 
 // run is a check's error, or the failure that stopped it.
 func (k *kit) run(c check) error {

@@ -256,6 +256,55 @@ func TestFinds(t *testing.T) {
 	}
 }
 
+// joint is Kinds-v0 with its steps changed.
+type joint struct {
+	env.Groups
+	scope *rl.Scope
+	step  func(b joint, x []rl.Step)
+}
+
+func (b joint) Step(a []rl.Tree) []rl.Step {
+	x := b.Groups.Step(a)
+	b.step(b, x)
+	return x
+}
+
+// flags are false for every agent of a kind.
+func (b joint) flags(kind int) rl.Tensor {
+	spec := b.Spec()[kind]
+	if spec.Agents > 1 {
+		return rl.FromFlat(b.scope, make([]bool, spec.Rows*spec.Agents), spec.Rows, spec.Agents)
+	}
+	return rl.FromFlat(b.scope, make([]bool, spec.Rows), spec.Rows)
+}
+
+func TestFindsAgents(t *testing.T) {
+	for _, x := range []struct {
+		name, check, says string
+		step              func(b joint, x []rl.Step)
+	}{
+		{"good", "", "", func(joint, []rl.Step) {}},
+		{"left behind", "agents", "number 0: the episode is Over, and the agent neither", func(b joint, x []rl.Step) {
+			x[1].Truncated = b.flags(1)
+		}},
+		{"early", "agents", "number 0: it is Terminated or Truncated without the episode being Over", func(b joint, x []rl.Step) {
+			one := make([]bool, b.Spec()[1].Rows)
+			one[0] = true
+			x[1].Terminated = rl.FromFlat(b.scope, one, len(one))
+		}},
+		{"undead", "agents", "it is out of play, and neither", func(b joint, x []rl.Step) { x[0].Terminated = b.flags(0) }},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			e := debug.Kinds
+			e.NewGroups = func(s *rl.Scope, n int, options any) (env.Groups, error) {
+				g, err := debug.Kinds.NewGroups(s, n, options)
+				return joint{g, s, x.step}, err
+			}
+			expect(t, envtest.Check(e), x.check, x.says)
+		})
+	}
+}
+
 // expect compares the first problem found with the check that must find it.
 func expect(t *testing.T, got []envtest.Problem, check, says string) {
 	t.Helper()

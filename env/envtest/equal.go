@@ -116,10 +116,10 @@ func checkShard(k *kit) error {
 		if err != nil {
 			return err
 		}
-		if err := k.checkShare(part.spec, x.r, x.of); err != nil {
+		if err := k.checkShare(part.spec(), x.r, x.of); err != nil {
 			return err
 		}
-		if err := compare(all, part, part.spec.First); err != nil {
+		if err := compare(all, part, part.spec().First); err != nil {
 			return fmt.Errorf("shard %d of %d: %w", x.r, x.of, err)
 		}
 	}
@@ -148,7 +148,7 @@ func checkSnapshot(k *kit) error {
 	rollout(s, b, 0, steps)
 	state := rl.NewState(s)
 	saved := rl.Catch(func() error { s.Save(state); return nil })
-	if !b.Spec().Exact {
+	if !b.Spec()[0].Exact {
 		if !errors.Is(saved, env.ErrNoSnapshot) {
 			return fmt.Errorf("its spec says it is not Exact, yet saving it gave %v, want ErrNoSnapshot", saved)
 		}

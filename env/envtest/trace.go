@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
+	"strings"
 
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/rl"
@@ -63,6 +65,16 @@ func (t table) differ(a int, u table, b int) string {
 	return ""
 }
 
+// seen is differ but for First: whether agents see the same.
+func (t table) seen(a int, u table, b int) bool {
+	for i, name := range t.names {
+		if !strings.HasSuffix(name, "First") && t.sums[i][a] != u.sums[i][b] {
+			return false
+		}
+	}
+	return true
+}
+
 // same is differ over all environments of two equal batches.
 func (t table) same(u table) error {
 	if t.rows != u.rows {
@@ -76,23 +88,50 @@ func (t table) same(u table) error {
 	return nil
 }
 
-// moment is one step of a rollout.
+// moment is one step of a rollout. Flags are by environment: of agents', whether
+// any is set.
 type moment struct {
 	obs, final, act table
 	reward          table
 	first           []bool // of obs
-	terminated      []bool // any agent's
+	terminated      []bool
 	truncated       []bool
 	over            []bool
+	agents          []agents // by kind
+}
+
+// agents are the flags of all agents of a kind, in row-major order.
+type agents struct {
+	terminated, truncated []bool
+	alive                 []bool // in play afterwards; nil where they always are
+}
+
+func (a agents) done(i int) bool { return a.terminated[i] || a.truncated[i] }
+
+// both reports whether all agents of environment i are both terminated and
+// truncated.
+func (m moment) both(i int) bool {
+	for _, a := range m.agents {
+		n := len(a.terminated) / len(m.over)
+		for j := i * n; j < (i+1)*n; j++ {
+			if !a.terminated[j] || !a.truncated[j] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // trace is a rollout of random legal actions.
 type trace struct {
-	spec  env.Spec
+	specs []env.Spec
 	start table
 	first []bool // of start
 	steps []moment
 }
+
+// spec is what all kinds of agents share.
+func (t *trace) spec() env.Spec { return t.specs[0] }
 
 // roll opens n environments in s and makes a rollout of them.
 func (k *kit) roll(s *rl.Scope, n, steps int) (*trace, error) {
@@ -105,31 +144,55 @@ func (k *kit) roll(s *rl.Scope, n, steps int) (*trace, error) {
 
 // rollout is steps of a batch that has taken some already; their number is part
 // of the actions' keys.
-func rollout(s *rl.Scope, b env.Batch, taken, steps int) *trace {
-	spec, obs := b.Spec(), b.Obs()
-	out := &trace{spec: spec, start: tableOf(obs), first: flags(obs.First, spec)}
+func rollout(s *rl.Scope, g env.Groups, taken, steps int) *trace {
+	specs, obs := g.Spec(), g.Obs()
+	out := &trace{specs: specs, start: tableOf(obs), first: slices.Clone(rl.Read[bool](obs[0].First))}
 	for t := range steps {
-		act := env.Sample(s, spec, obs, actions.Fold(uint64(taken+t)))
-		x := b.Step(act)
-		obs = x.Obs
-		out.steps = append(out.steps, moment{
-			obs: tableOf(obs), final: tableOf(x.Final), act: tableOf(act), reward: tableOf(x.Reward),
-			first: flags(obs.First, spec), terminated: flags(x.Terminated, spec),
-			truncated: flags(x.Truncated, spec), over: flags(x.Over, spec),
-		})
+		act := env.SampleGroups(s, specs, obs, draws.Fold(uint64(taken+t)))
+		x := g.Step(act)
+		obs = next(x)
+		m := momentOf(specs, x)
+		m.act = tableOf(act)
+		out.steps = append(out.steps, m)
 	}
 	return out
 }
 
-// flags are one for each environment: of agents', whether any is set.
-func flags(t rl.Tensor, spec env.Spec) []bool {
-	all := rl.Read[bool](t)
-	out := make([]bool, spec.Rows)
-	for i, x := range all {
-		at := i * spec.Rows / len(all)
-		out[at] = out[at] || x
+// next is what all kinds of agents are to act on after a step.
+func next(x []rl.Step) []rl.Obs {
+	out := make([]rl.Obs, len(x))
+	for i := range x {
+		out[i] = x[i].Obs
 	}
 	return out
+}
+
+func momentOf(specs []env.Spec, x []rl.Step) moment {
+	rows := specs[0].Rows
+	final, reward := make([]rl.Obs, len(x)), make([]rl.Tensor, len(x))
+	m := moment{terminated: make([]bool, rows), truncated: make([]bool, rows)}
+	for i, s := range x {
+		final[i], reward[i] = s.Final, s.Reward
+		mark(m.terminated, s.Terminated)
+		mark(m.truncated, s.Truncated)
+		a := agents{terminated: slices.Clone(rl.Read[bool](s.Terminated)), truncated: slices.Clone(rl.Read[bool](s.Truncated))}
+		if s.Obs.Alive.Ok() {
+			a.alive = slices.Clone(rl.Read[bool](s.Obs.Alive))
+		}
+		m.agents = append(m.agents, a)
+	}
+	m.obs, m.final, m.reward = tableOf(next(x)), tableOf(final), tableOf(reward)
+	m.first, m.over = slices.Clone(rl.Read[bool](x[0].Obs.First)), slices.Clone(rl.Read[bool](x[0].Over))
+	return m
+}
+
+// mark sets the flag of every environment of which any agent's is set.
+func mark(out []bool, t rl.Tensor) {
+	all := rl.Read[bool](t)
+	for i, x := range all {
+		at := i * len(out) / len(all)
+		out[at] = out[at] || x
+	}
 }
 
 // whole is the plain rollout, made once.
@@ -182,7 +245,7 @@ var errNoEnd = errors.New("no episode ended: ask for more steps with envtest.Ste
 // each calls f for every environment at every step, with the steps of its
 // episode so far, this one included.
 func (t *trace) each(f func(step, env, age int, m moment) error) error {
-	age := make([]int, t.spec.Rows)
+	age := make([]int, t.spec().Rows)
 	for s, m := range t.steps {
 		for i := range age {
 			age[i]++

@@ -17,7 +17,16 @@ func loops(t testing.TB) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append([]string{"../../../algo/ppo"}, dirs...)
+	return append([]string{"../../../algo/ppo", "../../../algo/a2c", "../../../algo/dqn", "../../../algo/impala"}, dirs...)
+}
+
+// label names a loop's golden files: by its package, and by algo where a fixture
+// has the same name.
+func label(pkg string) string {
+	if pkg == module+"/algo/dqn" {
+		return "algo-dqn"
+	}
+	return filepath.Base(pkg)
 }
 
 // TestGraphs: every accepted loop has the graph that was looked at, and it keeps
@@ -32,7 +41,7 @@ func TestGraphs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range results {
-		name := filepath.Base(r.Package)
+		name := label(r.Package)
 		t.Run(name, func(t *testing.T) {
 			for _, f := range r.Errors() {
 				t.Error(f)

@@ -258,9 +258,6 @@ func (x *interp) indirect(call *ast.CallExpr) *value {
 	args := x.args(call)
 	t := x.typeOf(call.Fun)
 	switch {
-	case isNamed(t, "algo", "MakeEnv") && x.phase == building:
-		o := x.object(call.Pos(), envObject, x.typeOf(call).(*types.Tuple).At(0).Type())
-		return &value{tuple: []*value{{objs: []*object{o}}, nil}}
 	case isNamed(t, "nn", "Schedule"):
 		return computed(args...)
 	case x.phase != training && v != nil && v.fn != nil:

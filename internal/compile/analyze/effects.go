@@ -33,7 +33,7 @@ func (x *interp) effects(id int, call *ast.CallExpr, name string, recv *value, a
 				x.both(id, x.resource(p, ""), p)
 			}
 		}
-	case "rl.Opt.Count", "rl.Params.Version", "rl.Slots.Get":
+	case "rl.Opt.Count", "rl.Params.Version", "rl.Slots.Get", "replay.Table.Sample", "replay.Table.Ready":
 		x.touch(id, call, recv, "", false)
 	case "rl.Params.Blend":
 		if o := x.one(call, args[0], "the source of Blend"); o != nil {
@@ -44,7 +44,7 @@ func (x *interp) effects(id int, call *ast.CallExpr, name string, recv *value, a
 		if o := x.one(call, recv, name); o != nil {
 			x.write(id, x.resource(o, ""), o)
 		}
-	case "rl.Stats.Update", "replay.Rollout.Insert":
+	case "rl.Stats.Update", "replay.Rollout.Insert", "replay.Table.Insert", "replay.Table.Prioritise":
 		x.touch(id, call, recv, "", true)
 	case "replay.Rollout.Drain":
 		x.filled(id, call, recv)
@@ -169,6 +169,7 @@ var kinds = map[objectKind]fdg.Resource{
 	returnsObject:   {Kind: "returns", Axis: fdg.Environments, Sharing: fdg.Pinned, Home: apply},
 	slotsObject:     {Kind: "slots", Axis: fdg.Environments, Sharing: fdg.Pinned, Home: actor},
 	rolloutObject:   {Kind: "rollout", Axis: fdg.Environments, Sharing: fdg.Pinned, Home: replay},
+	tableObject:     {Kind: "table", Axis: fdg.None, Sharing: fdg.Pinned, Home: replay},
 	componentObject: {Kind: "component", Axis: fdg.None, Sharing: fdg.Pinned},
 }
 

@@ -57,7 +57,7 @@ func open(t testing.TB, dirs ...string) []*author {
 	return out
 }
 
-func (a *author) name() string { return filepath.Base(a.pkg.PkgPath) }
+func (a *author) name() string { return label(a.pkg.PkgPath) }
 
 // Import gives the type checker what was loaded.
 func (a *author) Import(path string) (*types.Package, error) {

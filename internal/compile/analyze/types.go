@@ -19,7 +19,7 @@ func holdsTensors(t types.Type, seen map[types.Type]bool) bool {
 		return true
 	}
 	if n := namedOf(t); n != nil {
-		if rel, ours := inVocabulary(n.Obj().Pkg()); ours && !(rel == "rl" && (n.Obj().Name() == "Obs" || n.Obj().Name() == "Step")) {
+		if rel, ours := inVocabulary(n.Obj().Pkg()); ours && !(rel == "rl" && (n.Obj().Name() == "Obs" || n.Obj().Name() == "Step") || rel == "replay" && n.Obj().Name() == "Sample") {
 			return false // a component holds tensors, but is none
 		}
 	}
@@ -53,7 +53,7 @@ func (x *interp) isComponent(t types.Type) bool {
 			return true
 		}
 	}
-	if isNamed(t, "env", "Batch") || isNamed(t, "replay", "Rollout") || isNamed(t, "nn", "Returns") {
+	if isNamed(t, "env", "Batch") || isNamed(t, "replay", "Rollout") || isNamed(t, "replay", "Table") || isNamed(t, "nn", "Returns") {
 		return true
 	}
 	return x.component != nil && (types.Implements(t, x.component) || types.Implements(types.NewPointer(t), x.component))

@@ -71,6 +71,7 @@ const (
 	statsObject
 	slotsObject
 	rolloutObject
+	tableObject
 	returnsObject
 	funcObject
 	lossObject

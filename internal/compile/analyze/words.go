@@ -39,11 +39,15 @@ func refused(instead string) word { return word{refuse: instead} }
 
 // words are the vocabulary, by package, receiver and name.
 var words = map[string]word{
-	"env.Batch.Obs":  {kind: fdg.Observe, shape: envShape},
-	"env.Batch.Step": {kind: fdg.Step, shape: envShape},
-	"env.Batch.Spec": plainWord,
-	"env.Spec.Check": plainWord,
-	"env.Sample":     refused("sample actions in a graph function, by the draws of its rl.Ctx"),
+	"env.Batch.Obs":    {kind: fdg.Observe, shape: envShape},
+	"env.Batch.Step":   {kind: fdg.Step, shape: envShape},
+	"env.Batch.Spec":   plainWord,
+	"env.Groups.Obs":   {kind: fdg.Observe, shape: envShape},
+	"env.Groups.Step":  {kind: fdg.Step, shape: envShape},
+	"env.Groups.Spec":  plainWord,
+	"env.Spec.Check":   plainWord,
+	"env.Sample":       refused("sample actions in a graph function, by the draws of its rl.Ctx"),
+	"env.SampleGroups": refused("sample actions in a graph function, by the draws of its rl.Ctx"),
 
 	"rl.Func.Call":          {kind: fdg.Call},
 	"rl.Func.Rows":          {kind: fdg.Call},
@@ -76,6 +80,11 @@ var words = map[string]word{
 	"replay.Rollout.Drain":  {kind: fdg.Drain, shape: timeShape},
 	"replay.Take":           {kind: fdg.Batch, whole: true, shape: rowsShape},
 
+	"replay.Table.Insert":     {kind: fdg.Insert, whole: true},
+	"replay.Table.Sample":     {kind: fdg.Sample, whole: true, shape: rowsShape},
+	"replay.Table.Prioritise": {kind: fdg.Prioritise, whole: true},
+	"replay.Table.Ready":      {kind: fdg.Read, shape: oneShape},
+
 	"rl.Run.Next":     refused("use run.Next as the whole condition of the outermost loop: for run.Next() { ... }"),
 	"rl.Run.Log":      {kind: fdg.Log},
 	"rl.Run.Value":    {kind: fdg.Value, shape: oneShape},
@@ -99,7 +108,7 @@ var words = map[string]word{
 	"rl.Key.Bits":     refused("draw in a graph function, by row, or use run.Key where a key is asked for"),
 	"rl.NewKey":       refused("use run.Key, which belongs to the iteration"),
 
-	"rl.Select": rowwise, "rl.Keep": rowwise, "rl.Or": rowwise, "rl.Zero": rowwise, "rl.Shift": rowwise, "rl.Stack": rowwise,
+	"rl.Select": rowwise, "rl.Keep": rowwise, "rl.Or": rowwise, "rl.Zero": rowwise, "rl.Shift": rowwise, "rl.Stack": rowwise, "rl.Column": rowwise,
 	"rl.GAE": rowwise, "rl.Lambda": rowwise, "rl.NStep": rowwise, "rl.VTrace": rowwise, "rl.Step.Done": rowwise,
 	"rl.Standardise": crossing,
 	"rl.Mean":        {kind: fdg.Batch, whole: true, shape: oneShape},
@@ -163,5 +172,8 @@ func isNamed(t types.Type, rel, name string) bool {
 var makers = map[string]objectKind{
 	"rl.NewParams": paramsObject, "rl.NewOpt": optObject, "rl.NewStats": statsObject, "rl.NewSlots": slotsObject,
 	"rl.NewFunc": funcObject, "rl.NewLoss": lossObject, "replay.NewRollout": rolloutObject, "nn.NewReturns": returnsObject,
-	"env.Graph": envObject, "env.Hosts": envObject, "env.Open": envObject,
+	"replay.NewTable": tableObject,
+	"env.Graph":       envObject, "env.Hosts": envObject, "env.Open": envObject, "env.OpenAs": envObject,
+	"env.OpenGroups": envObject, "env.OpenGroupsAs": envObject, "env.GraphGroups": envObject,
+	"algo.MakeEnv.Batch": envObject, "algo.MakeEnv.Groups": envObject,
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/fdg"
@@ -26,15 +27,12 @@ func assemble(j Job, cut func(rl.Cut) error) (*assembly, error) {
 	a := &assembly{exact: true}
 	root := rl.NewScope(j.Device, j.Seed)
 	var spec env.Spec
+	saw := func(specs []env.Spec) {
+		spec = specs[0]
+		a.exact = a.exact && spec.Exact
+	}
 	build := func(s *rl.Scope) (rl.Trainer, error) {
-		t, err := j.Algorithm.New(s, func(n int) (env.Batch, error) {
-			b, err := env.Open(s, j.Env, n, j.EnvOptions)
-			if err == nil {
-				spec = b.Spec()
-				a.exact = a.exact && spec.Exact
-			}
-			return b, err
-		}, j.Config)
+		t, err := j.Algorithm.New(s, algo.On(s, j.Env, j.EnvOptions, saw), j.Config)
 		if err != nil {
 			return nil, fmt.Errorf("%s on %s: %w", j.Algorithm.Name, j.Env.ID, err)
 		}

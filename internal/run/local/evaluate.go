@@ -37,11 +37,15 @@ func Evaluate(ctx context.Context, s *rl.Scope, j Job, agent rl.Agent, episodes 
 		n := min(evalRows, episodes-at)
 		child := s.Child(fmt.Sprintf("eval %d", at))
 		err := rl.Catch(func() error {
-			b, err := env.Open(child, j.Env, n, j.EnvOptions)
+			g, err := env.OpenGroups(child, j.Env, n, j.EnvOptions)
 			if err != nil {
 				return err
 			}
-			left, err := play(ctx, child, b, agent, greedy)
+			p, err := newPlayers(child, g, rl.TeamOf(agent), greedy)
+			if err != nil {
+				return err
+			}
+			left, err := p.play(ctx)
 			unfinished += left
 			return err
 		})
@@ -57,32 +61,6 @@ func Evaluate(ctx context.Context, s *rl.Scope, j Job, agent rl.Agent, episodes 
 		}
 	}
 	return summarise(returns, lengths, unfinished), nil
-}
-
-// play steps until the first episode of every environment is over; left is how
-// many were not.
-func play(ctx context.Context, s *rl.Scope, b env.Batch, agent rl.Agent, greedy bool) (left int, err error) {
-	n := b.Spec().Rows
-	mem := agent.Memory(n)
-	done := make([]bool, n)
-	left = n
-	obs := b.Obs()
-	for t := 0; left > 0 && t < maxEpisode; t++ {
-		if err := ctx.Err(); err != nil {
-			return left, err
-		}
-		action, next := agent.Act(s.Key("act").Fold(uint64(t)), obs, mem, greedy)
-		out := b.Step(action)
-		mem = next.Map(func(x rl.Tensor) rl.Tensor { return rl.Keep(x, out.Over) })
-		obs = out.Obs
-		for i, over := range rl.Read[bool](out.Over) {
-			if over && !done[i] {
-				done[i] = true
-				left--
-			}
-		}
-	}
-	return left, nil
 }
 
 func summarise(returns, lengths []float64, unfinished int) Evaluation {

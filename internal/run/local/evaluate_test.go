@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -195,5 +196,67 @@ func TestRunFolder(t *testing.T) {
 		if !names[want] {
 			t.Errorf("metrics lack %s", want)
 		}
+	}
+}
+
+// repeater does what it sees: the symbol of each agent, or a number. What it
+// remembers is how often it acted since its environment's last reset.
+type repeater struct{ scope *rl.Scope }
+
+func (r repeater) Memory(n int) rl.Tree { return rl.One(rl.FromFlat(r.scope, make([]float32, n), n)) }
+
+func (r repeater) Act(_ rl.Key, obs rl.Obs, mem rl.Tree, _ bool) (action, next rl.Tree) {
+	count := slices.Clone(rl.Read[float32](mem.At(0)))
+	for i, first := range rl.Read[bool](obs.First) {
+		if count[i]++; first && count[i] != 1 {
+			rl.Failf("memory of environment %d outlived its episode", i)
+		}
+	}
+	next = rl.One(rl.FromFlat(r.scope, count, len(count)))
+	x := obs.X.At(0)
+	dims := x.Shape().Dimensions
+	last := dims[len(dims)-1]
+	if last == 1 {
+		return obs.X, next
+	}
+	hot := rl.Read[float32](x)
+	out := make([]int32, len(hot)/last)
+	for i := range out {
+		out[i] = int32(slices.Index(hot[i*last:(i+1)*last], 1))
+	}
+	return rl.One(rl.FromFlat(r.scope, out, dims[:len(dims)-1]...)), next
+}
+
+// A team plays with one member for each kind of agent, or for each agent.
+func TestEvaluateTeam(t *testing.T) {
+	j := identity(t).withDefaults()
+	s := rl.NewScope(j.Device, 1)
+	r := repeater{s}
+	for _, x := range []struct {
+		name  string
+		env   env.Entry
+		agent rl.Agent
+		want  float64 // return; 0: an error
+	}{
+		{"agents", debug.Agents, r, 3 * debug.Length},
+		{"agents apart", debug.Agents, rl.Team{r, r, r}, 3 * debug.Length},
+		{"kinds", debug.Kinds, rl.Team{r, r}, 4 * debug.Length},
+		{"kinds apart", debug.Kinds, rl.Team{r, r, r, r}, 4 * debug.Length},
+		{"one of two", debug.Kinds, r, 0},
+		{"one agent", debug.Identity, rl.Team{r}, debug.Length},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			j.Env, j.EnvOptions = x.env, nil
+			e, err := Evaluate(t.Context(), s, j, x.agent, 3, true)
+			if x.want == 0 {
+				if err == nil || !strings.Contains(err.Error(), "a team of 1 cannot play: there are 2 kinds of agents, 4 agents in all") {
+					t.Errorf("error %v", err)
+				}
+				return
+			}
+			if err != nil || e.Mean != x.want || e.Episodes != 3 {
+				t.Errorf("evaluation %+v, %v; want a return of %v", e, err, x.want)
+			}
+		})
 	}
 }

@@ -147,12 +147,19 @@ func (s *Session) row(c rl.Cut) metrics.Row {
 		add(l.Name, l.X)
 	}
 	if n := float64(len(c.Episodes)); n > 0 {
-		sum, steps := 0.0, 0.0
+		kinds := s.scope.Episodes().KindNames()
+		sum, steps, parts := 0.0, 0.0, make([]float64, len(kinds))
 		for _, e := range c.Episodes {
 			sum, steps = sum+e.Return, steps+float64(e.Length)
+			for i, x := range e.Kinds {
+				parts[i] += x
+			}
 		}
 		add("episode/return", sum/n)
 		add("episode/length", steps/n)
+		for i, name := range kinds {
+			add("episode/return/"+name, parts[i]/n)
+		}
 	}
 	if x := s.returns(); !math.IsNaN(x) {
 		add("episode/return_mean", x)

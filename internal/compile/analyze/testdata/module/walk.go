@@ -22,7 +22,7 @@ type Trainer struct {
 }
 
 func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
-	e, err := make(c.Envs)
+	e, err := make.Batch(c.Envs)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func New(s *rl.Scope, makeEnv algo.MakeEnv, n int) (*Trainer, error) {
 
 // Named makes one of several, whose components are told apart by name.
 func Named(s *rl.Scope, name string, makeEnv algo.MakeEnv, n int) (*Trainer, error) {
-	e, err := makeEnv(n)
+	e, err := makeEnv.Batch(n)
 	if err != nil {
 		return nil, err
 	}

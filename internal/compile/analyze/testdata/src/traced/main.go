@@ -8,6 +8,9 @@ import (
 	"os"
 
 	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/algo/a2c"
+	algodqn "github.com/weft-rl/weft/algo/dqn"
+	"github.com/weft-rl/weft/algo/impala"
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/debug"
@@ -64,10 +67,47 @@ var loops = map[string]func(*rl.Scope, algo.MakeEnv) (trainer, error){
 	"tangled":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return tangled.New(s, m, 4) },
 }
 
-// settings are those of PPO that take every way through its loop.
-var settings = [][]string{
-	{}, {"normalize_obs=true", "normalize_reward=true", "normalize_advantage=false", "anneal=constant"},
-	{"target_kl=1e-9", "memory=4"}, {"target_kl=10", "epochs=2", "shared=true"},
+// algorithm is one of the built-in ones, with settings that together take every
+// way through its loop.
+type algorithm struct {
+	name string
+	algo.Algorithm
+	common   []string
+	settings [][]string
+}
+
+var algorithms = []algorithm{
+	{"ppo", ppo.Algorithm, []string{"envs=4", "horizon=8", "hidden=8"}, [][]string{
+		{}, {"normalize_obs=true", "normalize_reward=true", "normalize_advantage=false", "anneal=constant"},
+		{"target_kl=1e-9", "memory=4"}, {"target_kl=10", "epochs=2", "shared=true"},
+	}},
+	{"a2c", a2c.Algorithm, []string{"envs=4", "hidden=8"}, [][]string{{}, {"normalize_advantage=true", "anneal=constant"}}},
+	{"impala", impala.Algorithm, []string{"envs=4", "horizon=5", "hidden=8"}, [][]string{{}, {"anneal=constant"}}},
+	{"algo-dqn", algodqn.Algorithm, []string{"envs=4", "train_every=2", "updates=2", "batch=8", "hidden=8", "learning_starts=12"}, [][]string{
+		{"target_every=16"}, {"target_every=16", "double=true", "prioritised=true", "n_step=2", "anneal=linear"},
+	}},
+}
+
+// make constructs the algorithm with one of its settings.
+func (a algorithm) make(set []string) func(*rl.Scope, algo.MakeEnv) (trainer, error) {
+	return func(s *rl.Scope, m algo.MakeEnv) (trainer, error) {
+		c := a.Config()
+		var list []config.Assignment
+		for _, x := range append(a.common, set...) {
+			one, err := config.ParseSet(x, "trace")
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, one)
+		}
+		if err := config.Defaults(c); err != nil {
+			return nil, err
+		}
+		if err := config.Set(c, list); err != nil {
+			return nil, err
+		}
+		return a.New(s, m, c)
+	}
 }
 
 func main() {
@@ -75,25 +115,10 @@ func main() {
 	for name, make := range loops {
 		out[name] = append(out[name], run(name, 0, make))
 	}
-	for i, set := range settings {
-		out["ppo"] = append(out["ppo"], run("ppo", i, func(s *rl.Scope, m algo.MakeEnv) (trainer, error) {
-			c := ppo.Algorithm.Config()
-			var list []config.Assignment
-			for _, x := range append([]string{"envs=4", "horizon=8", "hidden=8"}, set...) {
-				a, err := config.ParseSet(x, "trace")
-				if err != nil {
-					return nil, err
-				}
-				list = append(list, a)
-			}
-			if err := config.Defaults(c); err != nil {
-				return nil, err
-			}
-			if err := config.Set(c, list); err != nil {
-				return nil, err
-			}
-			return ppo.Algorithm.New(s, m, c)
-		}))
+	for _, a := range algorithms {
+		for i, set := range a.settings {
+			out[a.name] = append(out[a.name], run(a.name, i, a.make(set)))
+		}
 	}
 	if failed {
 		os.Exit(1)
@@ -114,14 +139,8 @@ func run(name string, seed int, make func(*rl.Scope, algo.MakeEnv) (trainer, err
 	}
 	s := rl.NewScope(d, uint64(seed))
 	var t trainer
-	made := 0
 	err = rl.Catch(func() (err error) {
-		t, err = make(s, func(n int) (env.Batch, error) {
-			if made++; made > 1 { // only one batch of a scope is counted and saved
-				return debug.Identity.New(s, n, debug.Identity.Options())
-			}
-			return env.Open(s, debug.Identity, n, nil)
-		})
+		t, err = make(s, &maker{scope: s})
 		return err
 	})
 	if err == nil {
@@ -140,3 +159,21 @@ func run(name string, seed int, make func(*rl.Scope, algo.MakeEnv) (trainer, err
 	}
 	return trace.Take()
 }
+
+// maker gives every batch a name of its own.
+type maker struct {
+	scope *rl.Scope
+	made  int
+}
+
+func (m *maker) next() algo.MakeEnv {
+	on := algo.On(m.scope, debug.Identity, nil, nil)
+	if m.made++; m.made > 1 {
+		on = on.As(fmt.Sprint("env ", m.made))
+	}
+	return on
+}
+
+func (m *maker) Batch(n int) (env.Batch, error)   { return m.next().Batch(n) }
+func (m *maker) Groups(n int) (env.Groups, error) { return m.next().Groups(n) }
+func (m *maker) As(string) algo.MakeEnv           { return m }

@@ -13,7 +13,7 @@ type Trainer struct {
 }
 
 func New(s *rl.Scope, m algo.MakeEnv) (*Trainer, error) {
-	e, err := m(4)
+	e, err := m.Batch(4)
 	return &Trainer{Env: e}, err
 }
 

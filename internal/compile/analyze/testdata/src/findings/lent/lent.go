@@ -50,7 +50,7 @@ type Delayed struct {
 func (j *Judge) Wait(d Delayed) { j.n++ }
 
 func New(s *rl.Scope, m algo.MakeEnv) (*Trainer, error) {
-	e, err := m(4)
+	e, err := m.Batch(4)
 	return &Trainer{Env: e, Judge: &Judge{}}, err
 }
 

@@ -13,7 +13,7 @@ type Trainer struct {
 }
 
 func New(s *rl.Scope, m algo.MakeEnv) (*Trainer, error) {
-	e, err := m(4)
+	e, err := m.Batch(4)
 	act := rl.NewFunc(s, "act", func(_ *rl.Ctx, o rl.Obs) rl.Tree { return o.X }) // want `a graph function must be a declared function or method`
 	return &Trainer{Env: e, act: act}, err
 }

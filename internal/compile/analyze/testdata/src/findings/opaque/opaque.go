@@ -22,7 +22,7 @@ type Trainer struct {
 }
 
 func New(s *rl.Scope, m algo.MakeEnv) (*Trainer, error) {
-	e, err := m(4)
+	e, err := m.Batch(4)
 	t := &Trainer{Env: e}
 	t.params = rl.NewParams(s, "net", nil)
 	t.act = rl.NewFunc(s, "act", t.actGraph)

@@ -10,12 +10,12 @@ import (
 type Trainer struct{ Env env.Batch }
 
 func New(s *rl.Scope, m algo.MakeEnv) (*Trainer, error) {
-	e, err := m(4)
+	e, err := m.Batch(4)
 	return &Trainer{Env: e}, err
 }
 
 func NewLarge(s *rl.Scope, m algo.MakeEnv) (*Trainer, error) {
-	e, err := m(400)
+	e, err := m.Batch(400)
 	return &Trainer{Env: e}, err
 }
 

@@ -18,7 +18,7 @@ type Extra struct{ n int }
 func (e *Extra) Bump(x rl.Tensor) { e.n++ }
 
 func New(s *rl.Scope, m algo.MakeEnv) (*Trainer, error) {
-	e, err := m(4)
+	e, err := m.Batch(4)
 	return &Trainer{Env: e, Extra: &Extra{}}, err
 }
 

@@ -24,7 +24,7 @@ type Trainer struct {
 type Scored struct{ Reward, Expected rl.Tensor }
 
 func New(s *rl.Scope, make algo.MakeEnv, n int) (*Trainer, error) {
-	e, err := make(n)
+	e, err := make.Batch(n)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ type Member struct {
 type Votes struct{ All []rl.Tensor }
 
 func New(s *rl.Scope, makeEnv algo.MakeEnv, n int) (*Trainer, error) {
-	e, err := makeEnv(n)
+	e, err := makeEnv.Batch(n)
 	if err != nil {
 		return nil, err
 	}

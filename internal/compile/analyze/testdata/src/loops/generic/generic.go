@@ -26,7 +26,7 @@ type Trainer[S any] struct {
 }
 
 func New(s *rl.Scope, make algo.MakeEnv, n int) (*Trainer[kit.Step], error) {
-	e, err := make(n)
+	e, err := make.Batch(n)
 	if err != nil {
 		return nil, err
 	}

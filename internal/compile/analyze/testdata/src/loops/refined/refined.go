@@ -46,7 +46,7 @@ func (j *Judge) Weigh(reward rl.Tensor) rl.Tensor {
 }
 
 func New(s *rl.Scope, make algo.MakeEnv, n int) (*Trainer, error) {
-	e, err := make(n)
+	e, err := make.Batch(n)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func (a *Arena) Play(k rl.Key, one, two *rl.Params) rl.Tensor {
 }
 
 func New(s *rl.Scope, make algo.MakeEnv, n int) (*Trainer, error) {
-	e, err := make(n)
+	e, err := make.Batch(n)
 	if err != nil {
 		return nil, err
 	}

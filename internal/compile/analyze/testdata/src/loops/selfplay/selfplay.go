@@ -51,7 +51,7 @@ func (p *Pool) Call(f *rl.Func[rl.Obs, kit.Act], rival rl.Tensor, k rl.Key, obs 
 func (p *Pool) Pick(k rl.Key, like rl.Tensor) rl.Tensor { return like }
 
 func New(s *rl.Scope, makeEnv algo.MakeEnv, n int) (*Trainer, error) {
-	e, err := makeEnv(n)
+	e, err := makeEnv.Batch(n)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ type (
 )
 
 func New(s *rl.Scope, makeEnv algo.MakeEnv, n int) (*Trainer, error) {
-	e, err := makeEnv(n)
+	e, err := makeEnv.Batch(n)
 	if err != nil {
 		return nil, err
 	}

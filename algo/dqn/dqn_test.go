@@ -1,0 +1,144 @@
+package dqn_test
+
+import (
+	"testing"
+
+	"github.com/weft-rl/weft/algo/dqn"
+	"github.com/weft-rl/weft/app"
+	"github.com/weft-rl/weft/env/classic"
+	"github.com/weft-rl/weft/env/debug"
+	"github.com/weft-rl/weft/internal/algotest"
+	"github.com/weft-rl/weft/rl"
+)
+
+func TestSmallTasks(t *testing.T) {
+	alike := func(more ...string) []string {
+		return append([]string{"batch=64", "hidden=32", "learning_starts=1000", "learning_rate=3e-3", "gamma=0.5", "anneal=linear"}, more...)
+	}
+	fast := func(more ...string) []string {
+		return append(alike("envs=8", "train_every=4", "target_every=256"), more...)
+	}
+	const steps = 16_000
+	algotest.Solve(t, dqn.Algorithm, []algotest.Task{
+		{Name: "plain", Env: debug.Identity, Set: fast(), Steps: steps, Want: 15.9},
+		{Name: "double", Env: debug.Identity, Set: fast("double=true"), Steps: steps, Want: 15.9},
+		{Name: "dueling", Env: debug.Identity, Set: fast("dueling=true"), Steps: steps, Want: 15.9},
+		{Name: "prioritised", Env: debug.Identity, Set: fast("prioritised=true"), Steps: steps, Want: 15.9},
+		{Name: "three steps", Env: debug.Identity, Set: fast("n_step=3"), Steps: steps, Want: 15.9},
+		{Name: "soft target", Env: debug.Identity, Set: alike("envs=8", "train_every=4", "target_every=1", "tau=0.05"), Steps: steps, Want: 15.9},
+		{Name: "Huber", Env: debug.Identity, Set: fast("huber=1", "max_grad_norm=10"), Steps: steps, Want: 15.9},
+		{Name: "all of it", Env: debug.Identity, Set: fast("double=true", "dueling=true", "prioritised=true", "n_step=3"), Steps: steps, Want: 15.9},
+		{Name: "one environment", Env: debug.Identity, Set: alike("envs=1", "train_every=10", "target_every=500"), Steps: steps, Want: 15.9},
+		{Name: "masked", Env: debug.Masked, Set: fast("double=true"), Steps: steps, Want: 15.5},
+		{Name: "host", Env: debug.Host, Set: fast(), Steps: steps, Want: 15.9},
+	})
+}
+
+// TestCartPole: some tens of thousands of steps are far above chance, which is 22.
+func TestCartPole(t *testing.T) {
+	t.Parallel()
+	got := algotest.Greedy(t, app.Job{Algorithm: dqn.Algorithm, Env: classic.CartPole, Preset: "double", Steps: 60_000})
+	if got < 150 {
+		t.Errorf("greedy return %.1f, want 150", got)
+	}
+}
+
+// TestBootstrap: a reward of 1 for ever is worth 1/(1-gamma) under a time limit.
+// Where episodes terminate, n steps before the end it is worth (1-gamma^n)/
+// (1-gamma); nothing tells n, and a network that predicts its own mean settles at
+// 1/(1-7/8 gamma).
+func TestBootstrap(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		terminates bool
+		set        string
+		want       float64
+	}{
+		{"limit", false, "n_step=1", 10},
+		{"end", true, "n_step=1", 1 / (1 - .9*7/8)},
+		{"limit, three steps", false, "n_step=3", 10},
+		{"limit, prioritised", false, "prioritised=true", 10},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			x := algotest.Trained(t, dqn.Algorithm, debug.Endless, &debug.EndlessOptions{Terminates: c.terminates}, 24_000,
+				"gamma=0.9", "learning_rate=1e-2", "anneal=linear", "hidden=8", "envs=8", "train_every=4", "batch=64", "learning_starts=200", "target_every=64", c.set).(*dqn.Trainer)
+			algotest.Near(t, "value", value(x), c.want, .3)
+		})
+	}
+}
+
+// value is what the best action is worth.
+func value(x *dqn.Trainer) float64 {
+	q := rl.Read[float32](x.Learner.Values(x.Env.Obs()))
+	return float64(max(q[0], q[1]))
+}
+
+// TestEpsilon: of what an actor does, the right part is random, and never illegal:
+// the environment would stop the run.
+func TestEpsilon(t *testing.T) {
+	x := algotest.Trained(t, dqn.Algorithm, debug.Masked, &debug.MaskedOptions{Actions: 4}, 0, "envs=512").(*dqn.Trainer)
+	for _, epsilon := range []float64{0, .25, 1} {
+		different, legal := 0, 0.0
+		obs := x.Env.Obs()
+		for i := range 20 {
+			greedy, _ := x.Agent().Act(rl.Key{}, obs, rl.Tree{}, true)
+			act := x.Actor.Act(rl.NewKey(uint64(i)), dqn.ActIn{Obs: obs, Epsilon: rl.Scalar(epsilon)})
+			a, b := rl.Read[int32](greedy.Leaf("")), rl.Read[int32](act.Leaf(""))
+			mask := rl.Read[bool](obs.Legal.Leaf(""))
+			for e := range a {
+				open := 0
+				for _, ok := range mask[4*e : 4*e+4] {
+					if ok {
+						open++
+					}
+				}
+				legal += 1 - 1/float64(open) // chance that a random action is another one
+				if a[e] != b[e] {
+					different++
+				}
+			}
+			obs = x.Env.Step(act).Obs
+		}
+		algotest.Near(t, "part of other actions", float64(different)/(20*512), epsilon*legal/(20*512), .02)
+	}
+}
+
+// TestSchedules: exploration ends when it should, corrections are full at the end.
+func TestSchedules(t *testing.T) {
+	c := dqn.Config{EpsilonStart: 1, EpsilonEnd: .1, Exploration: .5, Beta: .4}
+	for _, x := range []struct{ progress, epsilon, beta float64 }{{0, 1, .4}, {.25, .55, .55}, {.5, .1, .7}, {.75, .1, .85}, {1, .1, 1}} {
+		algotest.Near(t, "epsilon", c.Epsilon(x.progress), x.epsilon, 1e-12)
+		algotest.Near(t, "beta", c.BetaAt(x.progress), x.beta, 1e-12)
+	}
+}
+
+// TestRefused: settings that do not go together, and actions that are no choices.
+func TestRefused(t *testing.T) {
+	c := dqn.Config{Envs: 4, NStep: 3, Buffer: 11, LearningStarts: 100}
+	if c.Validate() == nil {
+		t.Error("a buffer that is too small was accepted")
+	}
+	c = dqn.Config{Envs: 4, NStep: 3, Buffer: 100, LearningStarts: 11}
+	if c.Validate() == nil {
+		t.Error("learning before there is a row was accepted")
+	}
+	_, err := app.Train(t.Context(), app.Job{Algorithm: dqn.Algorithm, Env: classic.Pendulum, Steps: 100})
+	if err == nil {
+		t.Error("continuous actions were accepted")
+	}
+}
+
+// TestResume: the table is part of the state, while it fills and when it is full.
+func TestResume(t *testing.T) {
+	for name, set := range map[string][]string{
+		"uniform":     {"buffer=200"},
+		"prioritised": {"buffer=10000", "prioritised=true", "n_step=3", "double=true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			algotest.Resumes(t, dqn.Algorithm, debug.Identity, 1000,
+				append(set, "envs=3", "train_every=4", "batch=16", "hidden=8", "learning_starts=100", "target_every=50")...)
+		})
+	}
+}

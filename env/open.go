@@ -1,0 +1,136 @@
+package env
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/weft-rl/weft/rl"
+)
+
+// Name is what Open calls the environments in their scope.
+const Name = "env"
+
+// Open makes n environments of an entry with one kind of agent, registers them
+// as the scope's "env", and guards them: what they return is checked against
+// their spec, and their steps and episodes are counted. options is what e.Options
+// made, set; nil stands for its defaults.
+func Open(s *rl.Scope, e Entry, n int, options any) (Batch, error) {
+	return OpenAs(s, Name, e, n, options)
+}
+
+// OpenAs is Open under another name, for a scope with several environments. Their
+// steps count together; their draws and their episodes are their own.
+func OpenAs(s *rl.Scope, name string, e Entry, n int, options any) (Batch, error) {
+	g, err := open(s, name, e, n, options, true)
+	if err != nil {
+		return nil, err
+	}
+	return alone{g}, nil
+}
+
+// OpenGroups is Open for an entry with any number of kinds of agents: one whose
+// environments are a Batch has one kind.
+func OpenGroups(s *rl.Scope, e Entry, n int, options any) (Groups, error) {
+	return OpenGroupsAs(s, Name, e, n, options)
+}
+
+// OpenGroupsAs is OpenGroups under another name.
+func OpenGroupsAs(s *rl.Scope, name string, e Entry, n int, options any) (Groups, error) {
+	return open(s, name, e, n, options, false)
+}
+
+// open makes, guards and registers the environments of an entry; one says that
+// they must have one kind of agent.
+func open(s *rl.Scope, name string, e Entry, n int, options any, one bool) (g Groups, err error) {
+	if n < 1 {
+		return nil, fmt.Errorf("environment %s: %d environments asked for, at least 1 is needed", e.ID, n)
+	}
+	if options == nil && e.Options != nil {
+		options = e.Options()
+	}
+	err = rl.Catch(func() error {
+		own := s
+		if name != Name {
+			own = s.Beside(name)
+		}
+		made, err := e.groups(own, n, options)
+		if err != nil {
+			return err
+		}
+		guarded, err := newGuard(s, name, made)
+		if err == nil && one && len(guarded.kinds) > 1 {
+			err = severalKinds(made.Spec())
+		}
+		if err != nil {
+			return errors.Join(err, closeOf(made))
+		}
+		s.Register(name, guarded)
+		if spec := guarded.Spec()[0]; name == Name {
+			s.SetEnvs(rl.Span{Lo: spec.First, Hi: spec.First + spec.Rows, Of: spec.Envs})
+		}
+		g = guarded
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("environment %s: %w", e.ID, err)
+	}
+	return g, nil
+}
+
+// groups makes the entry's environments.
+func (e Entry) groups(s *rl.Scope, n int, options any) (Groups, error) {
+	if e.NewGroups != nil {
+		return e.NewGroups(s, n, options)
+	}
+	if e.New == nil {
+		return nil, errors.New("its entry has neither New nor NewGroups")
+	}
+	b, err := e.New(s, n, options)
+	if err != nil {
+		return nil, err
+	}
+	return AsGroups(b), nil
+}
+
+func severalKinds(specs []Spec) error {
+	names := make([]string, len(specs))
+	for i, s := range specs {
+		names[i] = s.Kind
+	}
+	return fmt.Errorf("it has %d kinds of agents (%s): use an algorithm for several kinds, one that asks for groups of environments and not for a batch",
+		len(specs), strings.Join(names, ", "))
+}
+
+// AsGroups is a batch as the only kind of agent.
+func AsGroups(b Batch) Groups {
+	if a, ok := b.(alone); ok {
+		return a.Groups
+	}
+	return single{b}
+}
+
+// single is a batch as the only one of its groups.
+type single struct{ Batch }
+
+func (g single) Spec() []Spec                    { return []Spec{g.Batch.Spec()} }
+func (g single) Obs() []rl.Obs                   { return []rl.Obs{g.Batch.Obs()} }
+func (g single) Step(action []rl.Tree) []rl.Step { return []rl.Step{g.Batch.Step(action[0])} }
+func (g single) Close() error                    { return closeOf(g.Batch) }
+
+// alone is groups of one kind as a batch.
+type alone struct{ Groups }
+
+func (b alone) Spec() Spec                  { return b.Groups.Spec()[0] }
+func (b alone) Obs() rl.Obs                 { return b.Groups.Obs()[0] }
+func (b alone) Step(action rl.Tree) rl.Step { return b.Groups.Step([]rl.Tree{action})[0] }
+func (b alone) Close() error                { return closeOf(b.Groups) }
+
+// closeOf closes environments that hold something to be given back.
+func closeOf(x any) error {
+	if c, ok := x.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}

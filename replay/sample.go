@@ -1,0 +1,141 @@
+package replay
+
+import (
+	"slices"
+
+	"github.com/weft-rl/weft/rl"
+)
+
+// Sample is rows that were drawn from a store.
+type Sample[E any] struct {
+	Data E // [rows, ...]; of sequences [rows, time, ...]
+	// Index is the rows' numbers, int64. They are never used again, so that an
+	// update of a row that was overwritten can be told from one of its successor.
+	Index rl.Tensor
+	Prob  rl.Tensor // of being drawn, float32
+	// Discount is what a value at the end of a row is worth at its beginning: the
+	// table's discount to the power of the row's steps. Sequences have none.
+	Discount rl.Tensor
+	// Valid is, of sequences, [rows, time] bool: false beyond the end of the
+	// episode.
+	Valid rl.Tensor
+}
+
+// Sample draws n rows, with replacement.
+func (t *Table[E]) Sample(k rl.Key, n int) Sample[E] {
+	if !t.Ready(1) {
+		rl.Failf("a table is sampled that has no row yet: ask whether it is Ready, or begin to learn later")
+	}
+	prob := t.draw(k, n)
+	s := Sample[E]{Index: rl.FromFlat(t.scope, t.rows, n), Prob: rl.FromFlat(t.scope, prob, n)}
+	steps := t.follow()
+	if t.Sequence > 0 {
+		valid := make([]bool, n*t.Sequence)
+		for i, m := range steps {
+			for j := range m {
+				valid[i*t.Sequence+j] = true
+			}
+		}
+		s.Valid = rl.FromFlat(t.scope, valid, n, t.Sequence)
+	} else {
+		discount := prob // of which there is a copy
+		for i, m := range steps {
+			discount[i] = t.powers[m]
+		}
+		s.Discount = rl.FromFlat(t.scope, discount, n)
+	}
+	s.Data = rl.Rebuild(t.like, t.gather(n, steps))
+	return s
+}
+
+// draw chooses rows and returns their probabilities.
+func (t *Table[E]) draw(k rl.Key, n int) []float32 {
+	lo, held := t.held()
+	t.rows = slices.Grow(t.rows[:0], n)[:n]
+	prob := make([]float32, n)
+	for i := range t.rows {
+		if t.priority == nil {
+			t.rows[i], prob[i] = lo+int64(k.IntN(i, 0, held)), float32(1/float64(held))
+			continue
+		}
+		// One draw from each of n equal parts of the total.
+		u := (float64(k.Bits(i, 0)[0]) + .5) / (1 << 32)
+		slot := t.priority.find(float64((float64(i) + u) / float64(n) * t.priority.total())) // converted: never fused with what follows
+		t.rows[i], prob[i] = t.rowIn(slot), float32(t.priority.of(slot)/t.priority.total())
+	}
+	return prob
+}
+
+// rowIn is the newest row that was put into a slot.
+func (t *Table[E]) rowIn(slot int) int64 {
+	last := t.count - 1
+	return last - int64((t.slot(last)-slot+t.capacity)%t.capacity)
+}
+
+// follow finds where the rows that were drawn begin and end, and how many steps
+// there are until the end of the episode, at most as many as rows span.
+func (t *Table[E]) follow() (steps []int) {
+	n := len(t.rows)
+	t.first, t.last = slices.Grow(t.first[:0], n)[:n], slices.Grow(t.last[:0], n)[:n]
+	steps = make([]int, n)
+	done := t.done.Bools()
+	for i, r := range t.rows {
+		at := t.slot(r)
+		t.first[i] = at
+		m := 1
+		for ; m < t.span() && !done[at]; m++ {
+			at = (at + t.envs) % t.capacity
+		}
+		t.last[i], steps[i] = at, m
+	}
+	return steps
+}
+
+// gather is the tensors of a sample.
+func (t *Table[E]) gather(n int, steps []int) []rl.Tensor {
+	out := make([]rl.Tensor, len(t.rings))
+	if t.span() > 1 {
+		t.windows()
+	}
+	for i, r := range t.rings {
+		switch {
+		case r == nil:
+		case t.Sequence > 0:
+			out[i] = r.Gather(t.scope, t.window, n, t.Sequence)
+		case t.roles[i] == ofLast:
+			out[i] = r.Gather(t.scope, t.last)
+		case t.roles[i] == ofAll && t.span() > 1:
+			out[i] = t.sum(r.Gather(t.scope, t.window, n, t.span()), steps)
+		default:
+			out[i] = r.Gather(t.scope, t.first)
+		}
+	}
+	return out
+}
+
+// windows are the slots of all steps that the rows span, beyond the end of an
+// episode too.
+func (t *Table[E]) windows() {
+	t.window = t.window[:0]
+	for _, at := range t.first {
+		for range t.span() {
+			t.window = append(t.window, at)
+			at = (at + t.envs) % t.capacity
+		}
+	}
+}
+
+// sum is the discounted sum of rewards [rows, time] over the steps of each row. It
+// is the estimator of package rl, so that there is one definition of what rounds.
+func (t *Table[E]) sum(reward rl.Tensor, steps []int) rl.Tensor {
+	n, span := len(steps), t.span()
+	end := make([]bool, n*span)
+	first := make([]int, n)
+	for i, m := range steps {
+		end[i*span+m-1] = true
+		first[i] = i * span
+	}
+	no := rl.FromFlat(t.scope, make([]bool, n*span), n, span)
+	ret := rl.NStep(t.Discount, span, reward, rl.Zero(reward), no, rl.FromFlat(t.scope, end, n, span))
+	return rl.Gather(ret, 2, first)
+}

@@ -1,0 +1,249 @@
+package rl
+
+import (
+	"fmt"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// Lowering is a training loop under construction as one device program. Generated
+// code runs the author's statements once, on nodes: components hold nodes for
+// state, For and If make the program's loops and branches of Go's, and what only
+// the host knows (schedules, counters) comes in as a table with one row for each
+// iteration of a chunk.
+type Lowering struct {
+	c     *Ctx
+	scope *Scope
+	run   *Run
+
+	state  []Carried // of all components, then the log's and the failure
+	iter   *graph.Node
+	at     *graph.Node // iteration of the chunk
+	chunk  int         // the most iterations that a call makes
+	inCall bool        // a graph function is being built
+
+	hosts   []hostTable
+	tables  []*graph.Node
+	logs    logBook
+	streams []*Stream
+	rounds  Tensor // of the last loop
+	failed  Tensor // 0, or the number of the first check that failed, from 1
+	checks  []*Failure
+	steps   int // environment steps of an iteration
+
+	moves *Stream // ends and rewards of every step
+	moved Moved   // what they are of
+	times int     // rounds of the loops around
+}
+
+// hostTable is a number that the host computes for every iteration.
+type hostTable struct {
+	dtype dtypes.DType
+	of    func(*Run) float64
+}
+
+// under is the construction that leaves belong to; one that has no node among them
+// may still stand in the loop of a device program.
+func (s *Scope) under(leaves []Tensor) *Ctx {
+	if c := ctxOf(leaves); c != nil {
+		return c
+	}
+	if s.lower != nil {
+		return s.lower.c
+	}
+	return nil
+}
+
+// Lowering is the device program that is being built of the scope's loop, or nil.
+func (s *Scope) Lowering() *Lowering {
+	if s == nil {
+		return nil
+	}
+	return s.lower
+}
+
+// Lowering is the device program that the run's loop is being made, or nil.
+func (r *Run) Lowering() *Lowering { return r.root().lower }
+
+// counting sees that counters are asked for where they are numbers.
+func (r *Run) counting() *Run {
+	if r.lower != nil {
+		failf("a counter is read inside a device program, where only the host knows it: generated code asks through HostFloat or HostBool")
+	}
+	return r
+}
+
+// call builds a graph function that the loop calls.
+func (l *Lowering) call(k Key, build func()) {
+	l.inCall = true
+	l.c.calling(k, build)
+	l.inCall = false
+}
+
+// Int is an integer of a lowered loop: its index.
+type Int struct {
+	n    int
+	node *graph.Node // int32 scalar
+}
+
+// IntOf is an integer that is known.
+func IntOf(n int) Int { return Int{n: n} }
+
+// Known is the integer, where the loop was not made one of the program's.
+func (i Int) Known() (n int, ok bool) { return i.n, i.node == nil }
+
+// Node is the integer as an int32 scalar of graph g.
+func (i Int) Node(g *graph.Graph) *graph.Node {
+	if i.node == nil {
+		return graph.Const(g, int32(i.n))
+	}
+	return i.node
+}
+
+// Times is the integer n times.
+func (i Int) Times(n int) Int {
+	if i.node == nil {
+		return IntOf(i.n * n)
+	}
+	return Int{node: graph.MulScalar(i.node, n)}
+}
+
+// Inside reports whether the key is one of a device program.
+func (k Key) Inside() bool { return k.in != nil }
+
+// Lift turns values among tensors into constants of the program.
+func (l *Lowering) Lift(tensors []Tensor) []Tensor { return l.c.lift(tensors) }
+
+// KeyAt is Key with positions that may be graph values.
+func (r *Run) KeyAt(use string, at ...Int) Key {
+	k := r.Key(use)
+	for _, i := range at {
+		if i.node == nil {
+			k = k.Fold(uint64(i.n))
+		} else {
+			k = k.foldNode(i.node)
+		}
+	}
+	return k
+}
+
+// HostFloat is a number that f computes from the counters of every iteration: a
+// schedule, say. It is a float32 scalar.
+func (r *Run) HostFloat(f func(*Run) float64) Tensor {
+	return r.host(dtypes.Float32, f)
+}
+
+// HostBool is a condition that f computes from the counters of every iteration.
+func (r *Run) HostBool(f func(*Run) bool) Tensor {
+	x := r.host(dtypes.Int32, func(r *Run) float64 {
+		if f(r) {
+			return 1
+		}
+		return 0
+	})
+	return Wrap(graph.NotEqual(x.node, graph.ZerosLike(x.node)))
+}
+
+func (r *Run) host(d dtypes.DType, f func(*Run) float64) Tensor {
+	l := r.root().lower
+	if l == nil {
+		failf("the host's numbers are asked for outside of a device program")
+	}
+	view := func(host *Run) float64 { return f(r.as(host)) }
+	i := len(l.hosts)
+	l.hosts = append(l.hosts, hostTable{d, view})
+	for len(l.tables) <= i { // tables are inputs: known from the second trace on
+		l.tables = append(l.tables, nil)
+	}
+	if l.tables[i] == nil {
+		return Wrap(graph.Zeros(l.c.graph, shapes.Make(d)))
+	}
+	return Wrap(graph.Reshape(graph.DynamicSlice(l.tables[i], []*graph.Node{l.at}, []int{1})))
+}
+
+// as is the same view of another run: a member's, say.
+func (r *Run) as(root *Run) *Run {
+	if r.parent == nil {
+		return root
+	}
+	return &Run{scope: r.scope, parent: root, prefix: r.prefix, key: r.key}
+}
+
+// Finite stops the run when floats among tensors are not numbers.
+func (l *Lowering) Finite(what string, tensors []Tensor) {
+	ok := graph.Const(l.c.graph, true)
+	for _, t := range tensors {
+		if x := t.Node(); x.DType().IsFloat() {
+			ok = graph.LogicalAnd(ok, graph.LogicalAll(graph.IsFinite(x)))
+		}
+	}
+	l.Check(Wrap(ok), "%s is not a number", what)
+}
+
+// Check stops the run when a bool scalar is false in any iteration.
+func (l *Lowering) Check(ok Tensor, format string, args ...any) {
+	l.checks = append(l.checks, newFailure(fmt.Errorf(format, args...)))
+	id := graph.Const(l.c.graph, int32(len(l.checks)))
+	old := l.failed.Node()
+	first := graph.LogicalAnd(graph.LogicalNot(ok.Node()), graph.Equal(old, graph.ZerosLike(old)))
+	l.failed = Wrap(graph.Where(first, id, old))
+}
+
+// Moved is one step of environments, as the host follows their episodes by it.
+type Moved struct {
+	Episodes    *Episodes
+	First, Envs int      // the global index of the first, and how many the run has
+	Kinds       []string // of agents, where there are several
+	Reward      []Tensor // by kind, [env] or [env, agent]
+	Over        Tensor
+}
+
+// Stepped tells the host of a step.
+func (l *Lowering) Stepped(m Moved) {
+	if l.moved.Episodes != nil && l.moved.Episodes != m.Episodes {
+		failf("two batches of environments in one device program")
+	}
+	l.moved = m
+	l.steps += m.Envs * l.times
+	l.moves.Put(append([]Tensor{m.Over}, m.Reward...))
+}
+
+// logBook is what an iteration logged: sums and counts by name.
+type logBook struct {
+	names  []string
+	values []logSum
+}
+
+type logSum struct{ Sum, Count Tensor } // float64 scalars
+
+// log adds a tensor to the sum of its name.
+func (l *Lowering) log(name string, x Tensor) {
+	node := l.c.lift([]Tensor{x})[0].Node()
+	var sum *graph.Node
+	if l.c.dev.shared {
+		sum = graphTotal(node)
+	} else { // a tree of halves would be many small kernels
+		sum = graph.ConvertDType(graph.ReduceAllSum(graph.ConvertDType(node, dtypes.Float32)), dtypes.Float64)
+	}
+	s := l.logs.of(name, l.c.graph)
+	s.Sum = Wrap(graph.Add(s.Sum.node, sum))
+	s.Count = Wrap(graph.AddScalar(s.Count.node, float64(node.Shape().Size())))
+}
+
+func (b *logBook) of(name string, g *graph.Graph) *logSum {
+	for i, n := range b.names {
+		if n == name {
+			if !b.values[i].Sum.Ok() {
+				b.values[i] = logSum{zero64(g), zero64(g)}
+			}
+			return &b.values[i]
+		}
+	}
+	b.names = append(b.names, name)
+	b.values = append(b.values, logSum{zero64(g), zero64(g)})
+	return &b.values[len(b.values)-1]
+}
+
+func zero64(g *graph.Graph) Tensor { return Wrap(graph.Const(g, float64(0))) }

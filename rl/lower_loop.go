@@ -1,0 +1,341 @@
+package rl
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// errUnroll is why a loop cannot be one of the program's: it is written out, round
+// after round.
+var errUnroll = errors.New("the loop's index must be known")
+
+// Unroll is for operations that cannot take an index that is a graph value: the
+// loops around them are written out, from the innermost one, until it is known.
+func Unroll(why string) { Fail(fmt.Errorf("%w: %s", errUnroll, why)) }
+
+// For is a loop of a device program: body n times, with the variables that it
+// changes and that live on.
+func (r *Run) For(n int, vars []Carried, body func(i Int)) {
+	r.root().lower.loop(n, nil, vars, func(i Int) Tensor {
+		body(i)
+		return Tensor{}
+	})
+}
+
+// Until is For that ends early, after the round in which body gives true, a bool
+// scalar.
+func (r *Run) Until(n int, vars []Carried, body func(i Int) (stop Tensor)) {
+	r.root().lower.loop(n, nil, vars, body)
+}
+
+// carriers are everything that may change in a loop.
+func (l *Lowering) carriers(vars []Carried) []Carried {
+	return slices.Concat(l.state, []Carried{&l.logs, Carry(&l.failed)}, vars)
+}
+
+func (b *logBook) carried() []Tensor { return Leaves(b.values) }
+func (b *logBook) carry(t []Tensor)  { b.values = Rebuild(b.values, t) }
+
+// held is what carriers hold at a point.
+func held(carriers []Carried) (out []Tensor) {
+	for _, c := range carriers {
+		out = append(out, c.carried()...)
+	}
+	return out
+}
+
+// hold gives carriers their tensors.
+func hold(carriers []Carried, t []Tensor) {
+	for _, c := range carriers {
+		n := len(c.carried())
+		c.carry(t[:n:n])
+		t = t[n:]
+	}
+}
+
+// loop makes a While of n rounds, or of limit if that is less.
+func (l *Lowering) loop(n int, limit *graph.Node, vars []Carried, body func(Int) Tensor) {
+	if n < 1 {
+		return
+	}
+	carriers := l.carriers(vars)
+	before, outer := l.mark(), l.takeStreams()
+	seen, err := l.rehearse(carriers, func(g *graph.Graph) Tensor {
+		return body(Int{node: graph.Parameter(g, "i", shapes.Make(dtypes.Int32))})
+	})
+	l.reset(before)
+	if errors.Is(err, errUnroll) && limit == nil {
+		l.putStreams(outer)
+		l.unroll(n, body)
+		return
+	}
+	check(err)
+	w := &while{l: l, n: n, limit: limit, carriers: carriers, seen: seen, stops: seen.stop.Ok()}
+	w.build(body)
+	l.mergeStreams(outer, w.blocks)
+}
+
+// unroll writes a loop out.
+func (l *Lowering) unroll(n int, body func(Int) Tensor) {
+	for i := range n {
+		if stop := body(IntOf(i)); stop.Ok() {
+			failf("a loop that may end early cannot be written out")
+		}
+	}
+}
+
+// mark is how far lists have come, so that a rehearsal leaves no trace.
+type mark struct{ hosts, checks, steps, times int }
+
+func (l *Lowering) mark() mark { return mark{len(l.hosts), len(l.checks), l.steps, l.times} }
+
+func (l *Lowering) reset(m mark) {
+	l.hosts, l.checks, l.steps, l.times = l.hosts[:m.hosts], l.checks[:m.checks], m.steps, m.times
+}
+
+// rehearsal is what building a body once, in vain, shows of it.
+type rehearsal struct {
+	entry   []Tensor // nodes; what was absent before and is there after starts as zero
+	changed []int    // positions of what changes
+	blocks  []streamBlocks
+	stop    Tensor
+}
+
+// rehearse builds body in a closure that nobody calls.
+func (l *Lowering) rehearse(carriers []Carried, body func(*graph.Graph) Tensor) (seen rehearsal, err error) {
+	g := l.c.graph
+	start := l.c.lift(held(carriers))
+	hold(carriers, start)
+	known := len(l.logs.names)
+	var exit []Tensor
+	err = Catch(func() error {
+		Closure(g, func(g *graph.Graph) []*graph.Node {
+			seen.stop = body(g)
+			exit = held(carriers)
+			seen.blocks = l.takeStreams()
+			return []*graph.Node{graph.Const(g, int32(0))}
+		})
+		return nil
+	})
+	if err != nil {
+		l.takeStreams()
+		l.forget(carriers, start, known)
+		return seen, err
+	}
+	l.forget(carriers, start, known)
+	seen.entry = held(carriers) // logs may have more names now
+	for i, t := range exit {
+		switch old := seen.entry[i]; {
+		case !t.Ok():
+		case !old.Ok():
+			seen.entry[i] = Wrap(graph.Zeros(g, t.Shape()))
+			seen.changed = append(seen.changed, i)
+		case t.node != old.node:
+			if !t.Shape().Equal(old.Shape()) {
+				failf("a variable that a loop carries has shape %s before a round and %s after it", old.Shape(), t.Shape())
+			}
+			seen.changed = append(seen.changed, i)
+		}
+	}
+	hold(carriers, seen.entry)
+	return seen, nil
+}
+
+// forget undoes a rehearsal. What it logged for the first time is there, but
+// absent.
+func (l *Lowering) forget(carriers []Carried, start []Tensor, names int) {
+	old := start
+	for _, c := range carriers {
+		n := len(c.carried())
+		if b, ok := c.(*logBook); ok {
+			known := 2 * names
+			b.carry(append(slices.Clone(old[:known]), make([]Tensor, n-known)...))
+			old = old[known:]
+			continue
+		}
+		c.carry(old[:n:n])
+		old = old[n:]
+	}
+}
+
+// while is a loop of the program under construction.
+type while struct {
+	l        *Lowering
+	n        int
+	limit    *graph.Node
+	carriers []Carried
+	seen     rehearsal
+	stops    bool
+	blocks   []streamBlocks
+}
+
+// build makes the While and leaves its results with the carriers.
+func (w *while) build(body func(Int) Tensor) {
+	g := w.l.c.graph
+	initial := []*graph.Node{graph.Const(g, int32(0))}
+	if w.stops {
+		initial = append(initial, graph.Const(g, false))
+	}
+	for _, i := range w.seen.changed {
+		initial = append(initial, w.seen.entry[i].node)
+	}
+	for _, s := range w.seen.blocks {
+		for _, x := range s.leaves() {
+			initial = append(initial, graph.Zeros(g, grown(w.n, x.Shape())))
+		}
+	}
+	cond := Closure(g, func(g *graph.Graph) []*graph.Node { return []*graph.Node{w.goesOn(params(g, initial))} })
+	step := Closure(g, func(g *graph.Graph) []*graph.Node { return w.round(g, params(g, initial), body) })
+	w.results(graph.While(cond, step, initial...))
+}
+
+// params are a closure's parameters for the loop's state.
+func params(g *graph.Graph, like []*graph.Node) []*graph.Node {
+	out := make([]*graph.Node, len(like))
+	for i, x := range like {
+		out[i] = graph.Parameter(g, fmt.Sprintf("state%d", i), x.Shape())
+	}
+	return out
+}
+
+// goesOn is the loop's condition.
+func (w *while) goesOn(state []*graph.Node) *graph.Node {
+	i := state[0]
+	more := graph.LessThan(i, graph.ConstAs(i, w.n))
+	if w.limit != nil {
+		more = graph.LogicalAnd(more, graph.LessThan(i, w.limit))
+	}
+	if w.stops {
+		more = graph.LogicalAnd(more, graph.LogicalNot(state[1]))
+	}
+	return more
+}
+
+// round is one round of the loop.
+func (w *while) round(g *graph.Graph, state []*graph.Node, body func(Int) Tensor) []*graph.Node {
+	l, i := w.l, state[0]
+	now := slices.Clone(w.seen.entry)
+	rest := state[1:]
+	if w.stops {
+		rest = rest[1:]
+	}
+	for _, at := range w.seen.changed {
+		now[at], rest = Wrap(rest[0]), rest[1:]
+	}
+	hold(w.carriers, now)
+	times := l.times
+	if w.limit == nil { // else it is the loop over iterations itself
+		l.times *= w.n
+	}
+	stop := body(Int{node: i})
+	l.times = times
+	exit := held(w.carriers)
+	out := []*graph.Node{graph.AddScalar(i, int32(1))}
+	if w.stops {
+		out = append(out, stop.Node())
+	}
+	for _, at := range w.seen.changed {
+		out = append(out, exit[at].node)
+	}
+	w.blocks = l.takeStreams()
+	for _, s := range w.blocks {
+		for _, x := range s.leaves() {
+			start := []*graph.Node{i}
+			for range x.Shape().Rank() {
+				start = append(start, graph.Const(g, int32(0)))
+			}
+			out = append(out, graph.DynamicUpdateSlice(rest[0], graph.ExpandAxes(x.Node(), 0), start))
+			rest = rest[1:]
+		}
+	}
+	return out
+}
+
+// results gives what the loop left to the carriers and streams.
+func (w *while) results(out []*graph.Node) {
+	now := slices.Clone(w.seen.entry)
+	rest := out[1:]
+	if w.stops {
+		rest = rest[1:]
+	}
+	for _, at := range w.seen.changed {
+		now[at], rest = Wrap(rest[0]), rest[1:]
+	}
+	hold(w.carriers, now)
+	w.l.rounds = Wrap(out[0])
+	for i := range w.blocks {
+		rest = w.blocks[i].gathered(w.n, rest)
+	}
+}
+
+// If is a branch of a device program: one of two bodies, with the variables that
+// they change and that live on.
+func (r *Run) If(yes Tensor, vars []Carried, then, otherwise func()) {
+	l := r.root().lower
+	carriers := l.carriers(vars)
+	before := l.mark()
+	arms := []func(){then, otherwise}
+	var seen [2]rehearsal
+	for i, arm := range arms {
+		var err error
+		seen[i], err = l.rehearse(carriers, func(*graph.Graph) Tensor {
+			if arm != nil {
+				arm()
+			}
+			return Tensor{}
+		})
+		check(err)
+		if len(seen[i].blocks) > 0 {
+			failf("what a branch inserts or steps cannot be part of a device program: how much there is would depend on the branch")
+		}
+		if l.steps != before.steps {
+			failf("an environment is stepped inside a branch: how many steps an iteration makes would depend on it")
+		}
+		l.reset(before)
+	}
+	entry := held(carriers) // the second rehearsal knows what the first logged
+	for i, t := range entry {
+		if !t.Ok() && seen[1].entry[i].Ok() {
+			entry[i] = seen[1].entry[i]
+		}
+	}
+	changed := slices.Concat(seen[0].changed, seen[1].changed)
+	slices.Sort(changed)
+	changed = slices.Compact(changed)
+	if len(changed) == 0 {
+		return
+	}
+	hold(carriers, entry)
+	l.branch(yes, carriers, entry, changed, arms)
+}
+
+func (l *Lowering) branch(yes Tensor, carriers []Carried, entry []Tensor, changed []int, arms []func()) {
+	var closures [2]*graph.Function
+	for i, arm := range arms {
+		closures[i] = Closure(l.c.graph, func(*graph.Graph) []*graph.Node {
+			hold(carriers, entry)
+			if arm != nil {
+				arm()
+			}
+			exit := held(carriers)
+			out := make([]*graph.Node, len(changed))
+			for j, at := range changed {
+				out[j] = exit[at].node
+				if out[j] == entry[at].node {
+					out[j] = graph.Identity(out[j])
+				}
+			}
+			return out
+		})
+	}
+	now := slices.Clone(entry)
+	for j, x := range graph.If(yes.Node(), closures[0], closures[1]) {
+		now[changed[j]] = Wrap(x)
+	}
+	hold(carriers, now)
+}

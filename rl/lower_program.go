@@ -1,0 +1,336 @@
+package rl
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// Program is a whole training loop as one device program, which runs a chunk of
+// iterations a call. Nothing crosses to the host inside a chunk; between chunks it
+// reads metrics and may save.
+type Program struct {
+	run   *Run
+	scope *Scope
+	chunk int
+	body  func(*Run)
+
+	state []Carried
+	prog  *program
+	l     *Lowering
+	moved []int // of the state's tensors, those that the program changes
+	names []string
+	steps int64 // environment steps of an iteration
+	// pending is what the iterations of the last call logged and which of their
+	// episodes ended, in order.
+	pending []iteration
+}
+
+type iteration struct {
+	logs  []Logged
+	moves []move
+}
+
+// move is one step of all environments, as the host follows episodes by.
+type move struct {
+	over   []bool
+	reward [][]float64 // by kind of agent
+}
+
+// Lower makes a device program of a loop whose one iteration is body, in chunks of
+// up to chunk iterations.
+func Lower(r *Run, chunk int, body func(*Run)) (p *Program, err error) {
+	p = &Program{run: r, scope: r.scope, chunk: chunk, body: body}
+	err = Catch(func() error {
+		if err := p.residents(); err != nil {
+			return err
+		}
+		p.compile(nil)       // how many tables there are is known after this
+		p.compile(p.l.hosts) // and here they are inputs
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the loop as one device program: %w", err)
+	}
+	return p, nil
+}
+
+// residents collects the state of all components.
+func (p *Program) residents() error {
+	var errs []error
+	for _, name := range p.scope.names {
+		switch c := p.scope.components[name].(type) {
+		case *Episodes: // the host follows them
+		case Resident:
+			p.state = append(p.state, c.Resident()...)
+		default:
+			errs = append(errs, fmt.Errorf("component %s (%T) cannot live on a device: it does not implement rl.Resident", name, c))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// inputs are what the program is given: two counters, tables, the state.
+func (p *Program) inputs(first int64, n int, tables []Tensor) []Tensor {
+	in := []Tensor{scalarInt(first), scalarInt32(int32(n))}
+	in = append(in, tables...)
+	for _, c := range p.state {
+		if _, own := c.(carriedParams); !own { // GoMLX's variables bring themselves
+			in = append(in, c.carried()...)
+		}
+	}
+	return in
+}
+
+func scalarInt32(x int32) Tensor {
+	return Tensor{val: &value{shape: shapes.Make(dtypes.Int32), flat: []int32{x}}}
+}
+
+// compile traces the loop and, with its tables known, compiles it.
+func (p *Program) compile(hosts []hostTable) {
+	tables := make([]Tensor, len(hosts))
+	for i, h := range hosts {
+		shape := shapes.Make(h.dtype, p.chunk)
+		tables[i] = Tensor{val: &value{shape: shape, flat: makeFlat(shape)}}
+	}
+	values := held(p.state)
+	c := &Ctx{dev: p.scope.dev, scope: p.scope}
+	p.l = &Lowering{c: c, scope: p.scope, run: p.run, state: p.state, chunk: p.chunk, times: 1}
+	c.lower, p.scope.lower, p.run.lower = p.l, p.l, p.l
+	defer func() {
+		p.scope.lower, p.run.lower = nil, nil
+		hold(p.state, values)
+	}()
+	in := p.inputs(0, 1, tables)
+	p.prog = compile(c, "loop", in, func(c *Ctx, nodes []Tensor) []Tensor { return p.trace(c, nodes, len(hosts)) })
+}
+
+// trace builds the program: its outputs are the rounds made, the failure, the logs,
+// the rewards and ends of every step, and what of the state changed.
+func (p *Program) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
+	l := p.l
+	first, limit := nodes[0].Node(), nodes[1].Node()
+	nodes = nodes[2:]
+	for _, t := range nodes[:tables] {
+		l.tables = append(l.tables, t.Node())
+	}
+	before := p.place(c, nodes[tables:])
+	l.failed = Wrap(graph.Const(c.graph, int32(0)))
+	logs := l.NewStream()
+	l.moves = l.NewStream()
+	l.loop(p.chunk, limit, nil, func(i Int) Tensor {
+		l.at = i.node
+		l.iter = graph.Add(first, graph.ConvertDType(i.node, dtypes.Int64))
+		for j := range l.logs.values {
+			l.logs.values[j] = logSum{zero64(c.graph), zero64(c.graph)}
+		}
+		p.body(p.run)
+		if len(l.logs.values) > 0 {
+			logs.Put(Leaves(l.logs.values))
+		}
+		return Wrap(graph.NotEqual(l.failed.node, graph.ZerosLike(l.failed.node)))
+	})
+	out := []Tensor{l.rounds, l.failed}
+	_, sums := logs.Take()
+	out = append(out, sums...)
+	p.names, p.steps = l.logs.names, int64(l.steps)
+	if items, moves := l.moves.Take(); items > 0 {
+		out = append(out, moves...)
+	}
+	p.moved = nil
+	for i, t := range held(p.state) {
+		if t.node != before[i].node {
+			p.moved = append(p.moved, i)
+			out = append(out, t)
+		}
+	}
+	hold(p.state, before) // or GoMLX would take its variables for changed
+	return out
+}
+
+// place gives the state its nodes: inputs, or GoMLX's variables.
+func (p *Program) place(c *Ctx, nodes []Tensor) []Tensor {
+	for _, s := range p.state {
+		if params, own := s.(carriedParams); own {
+			mine := make([]Tensor, len(params.vars))
+			for i, v := range params.vars {
+				mine[i] = Wrap(v.NodeValue(c.graph))
+			}
+			s.carry(mine)
+			continue
+		}
+		n := len(s.carried())
+		s.carry(nodes[:n:n])
+		nodes = nodes[n:]
+	}
+	return held(p.state)
+}
+
+// call runs n iterations.
+func (p *Program) call(n int) error {
+	r := p.run
+	out := p.prog.run(Key{}, p.inputs(r.iter, n, p.tables(n)))
+	rounds, failed := int(Read[int32](out[0])[0]), int(Read[int32](out[1])[0])
+	out = out[2:]
+	sums := out[:2*len(p.names)]
+	out = out[len(sums):]
+	p.pending = make([]iteration, rounds)
+	p.readLogs(sums)
+	if len(out) > len(p.moved) {
+		p.readMoves(out[:len(out)-len(p.moved)])
+		out = out[len(out)-len(p.moved):]
+	}
+	now := held(p.state)
+	for i, at := range p.moved {
+		now[at] = out[i]
+	}
+	hold(p.state, now)
+	if failed > 0 {
+		f := p.l.checks[failed-1]
+		return &Failure{Pos: f.Pos, Err: fmt.Errorf("iteration %d: %w", r.iter+int64(rounds), f.Err)}
+	}
+	return nil
+}
+
+// tables are the host's numbers for the next n iterations.
+func (p *Program) tables(n int) []Tensor {
+	r := p.run
+	iter, steps, previous := r.iter, r.steps, r.previous
+	defer func() { r.iter, r.steps, r.previous = iter, steps, previous }()
+	floats := make([][]float64, len(p.l.hosts))
+	for range n {
+		for i, h := range p.l.hosts {
+			floats[i] = append(floats[i], h.of(r))
+		}
+		r.iter++
+		r.previous, r.steps = r.steps, r.steps+p.steps
+	}
+	out := make([]Tensor, len(floats))
+	for i, x := range floats {
+		out[i] = hostColumn(p.l.hosts[i].dtype, x, p.chunk)
+	}
+	return out
+}
+
+// hostColumn is a table's numbers, and zeros for the rest of the chunk.
+func hostColumn(d dtypes.DType, x []float64, size int) Tensor {
+	shape := shapes.Make(d, size)
+	if d == dtypes.Int32 {
+		flat := make([]int32, size)
+		for i, v := range x {
+			flat[i] = int32(v)
+		}
+		return Tensor{val: &value{shape: shape, flat: flat}}
+	}
+	flat := make([]float32, size)
+	for i, v := range x {
+		flat[i] = float32(v)
+	}
+	return Tensor{val: &value{shape: shape, flat: flat}}
+}
+
+// readLogs divides the sums of every iteration.
+func (p *Program) readLogs(sums []Tensor) {
+	for j, name := range p.names {
+		sum, count := Floats(sums[2*j]), Floats(sums[2*j+1])
+		for i := range p.pending {
+			if count[i] > 0 {
+				p.pending[i].logs = append(p.pending[i].logs, Logged{name, sum[i] / count[i]})
+			}
+		}
+	}
+}
+
+// readMoves cuts ends and rewards of steps, [iterations*steps, env, ...], apart.
+func (p *Program) readMoves(out []Tensor) {
+	over := Read[bool](out[0])
+	rows := out[0].Shape().Dimensions[1]
+	per := out[0].Shape().Dimensions[0] / p.chunk
+	rewards := make([][]float64, len(out)-1)
+	for k, t := range out[1:] {
+		rewards[k] = sumRows(Floats(t), len(over))
+	}
+	for i := range p.pending {
+		for t := range per {
+			at := (i*per + t) * rows
+			m := move{over: slices.Clone(over[at : at+rows])}
+			for _, r := range rewards {
+				m.reward = append(m.reward, r[at:at+rows])
+			}
+			p.pending[i].moves = append(p.pending[i].moves, m)
+		}
+	}
+}
+
+// sumRows adds neighbours up until n sums are left: the rewards of agents.
+func sumRows(x []float64, n int) []float64 {
+	each := len(x) / max(n, 1)
+	if each <= 1 {
+		return x
+	}
+	out := make([]float64, n)
+	for i, v := range x {
+		out[i/each] += v
+	}
+	return out
+}
+
+// pace is how long a call should take: long enough to be worth it, short enough
+// for the host to be asked now and then.
+const pace = 200 * time.Millisecond
+
+// Train runs the program to the end of its run. until gives, for a number of
+// steps, the next one at which the host wants to see the state itself: to save it,
+// or to evaluate it.
+func (p *Program) Train(until func(steps int64) int64) error {
+	r := p.run
+	n := 1
+	for r.Next() {
+		if p.steps == 0 {
+			return errors.New("the loop steps no environment, so its budget of steps would never end")
+		}
+		left := min(r.budget, until(r.steps)) - r.steps
+		now := max(1, min(n, p.chunk, int((left+p.steps-1)/p.steps)))
+		begun := time.Now()
+		err := Catch(func() error { return p.call(now) })
+		if err := errors.Join(err, p.pass()); err != nil {
+			return err
+		}
+		if took := time.Since(begun); took < pace/2 {
+			n = min(2*n, p.chunk)
+		} else if took > 2*pace {
+			n = max(1, n/2)
+		}
+	}
+	return r.Err()
+}
+
+// pass tells the run about the iterations of a call, but for the last, which Next
+// tells of.
+func (p *Program) pass() error {
+	r := p.run
+	for i, it := range p.pending {
+		for _, m := range it.moves {
+			of := p.l.moved
+			p.scope.AddSteps(of.Envs)
+			of.Episodes.RecordKinds(of.First, p.scope.Steps(), of.Kinds, m.reward, m.over)
+		}
+		r.ready = it.logs
+		if i == len(p.pending)-1 {
+			return nil
+		}
+		r.iter++
+		r.previous, r.steps = r.steps, p.scope.Steps()
+		c := r.take(r.report(), false)
+		c.Passed = true
+		if err := r.cut(c); err != nil && !errors.Is(err, ErrStop) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package rl
+
+import "github.com/gomlx/gomlx/core/graph"
+
+// Carried is tensors that a device program carries from one round of a loop to the
+// next: a local variable of the loop, or the state of a component.
+type Carried interface {
+	carried() []Tensor
+	carry([]Tensor)
+}
+
+// Resident is a component whose state can live inside a device program. Its
+// tensors are nodes while the program is built, and its operations must be written
+// so that they work on nodes.
+type Resident interface {
+	Component
+	Resident() []Carried
+}
+
+// Carry is a variable, a struct of tensors, that a loop changes.
+func Carry[V any](p *V) Carried { return carriedVar[V]{p} }
+
+type carriedVar[V any] struct{ p *V }
+
+func (c carriedVar[V]) carried() []Tensor { return Leaves(*c.p) }
+func (c carriedVar[V]) carry(t []Tensor)  { *c.p = Rebuild(*c.p, t) }
+
+// carriedCell is a parameter or a statistic.
+type carriedCell struct{ *cell }
+
+func (c carriedCell) carried() []Tensor { return []Tensor{c.value} }
+func (c carriedCell) carry(t []Tensor)  { c.value = t[0] }
+
+// Resident are the parameters. Their nodes are also what GoMLX's layers see.
+func (p *Params) Resident() []Carried { return []Carried{carriedParams{p}} }
+
+type carriedParams struct{ *Params }
+
+func (c carriedParams) carried() []Tensor { return c.Tensors() }
+
+func (c carriedParams) carry(t []Tensor) {
+	for i, x := range c.cells {
+		x.value = t[i]
+		if t[i].node != nil {
+			c.vars[i].SetNodeValue(t[i].node)
+		}
+	}
+}
+
+// Resident are the rule's vectors and the count.
+func (o *Opt) Resident() []Carried { return []Carried{Carry(&o.slots), o.count.Carried()} }
+
+// Resident are the three numbers of every feature.
+func (s *Stats) Resident() []Carried {
+	return []Carried{carriedCell{s.count}, carriedCell{s.mean}, carriedCell{s.m2}}
+}
+
+// Resident is the memory.
+func (m *Slots[V]) Resident() []Carried { return []Carried{Carry(&m.v)} }
+
+// Counter is a number that a component counts, inside a device program or outside
+// of it.
+type Counter struct {
+	n  int64
+	in Tensor
+}
+
+// Set makes it n.
+func (c *Counter) Set(n int64) { c.n, c.in = n, Tensor{} }
+
+// Add counts n more.
+func (c *Counter) Add(n int64) {
+	if c.in.node != nil {
+		c.in = Wrap(graph.AddScalar(c.in.node, n))
+		return
+	}
+	c.n += n
+}
+
+// Int64 is the number, outside of a device program.
+func (c *Counter) Int64() int64 { return c.n }
+
+// Fold is k folded with the number.
+func (c *Counter) Fold(k Key) Key {
+	if c.in.node != nil {
+		return k.foldNode(c.in.node)
+	}
+	return k.Fold(uint64(c.n))
+}
+
+// Carried is the counter as part of a component's state.
+func (c *Counter) Carried() Carried { return carriedCounter{c} }
+
+type carriedCounter struct{ *Counter }
+
+func (c carriedCounter) carried() []Tensor {
+	if c.in.node != nil {
+		return []Tensor{c.in}
+	}
+	return []Tensor{scalarInt(c.n)}
+}
+
+func (c carriedCounter) carry(t []Tensor) {
+	if t[0].node != nil {
+		c.in = t[0]
+		return
+	}
+	c.Set(Read[int64](t[0])[0])
+}
