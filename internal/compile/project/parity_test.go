@@ -124,21 +124,20 @@ func TestParity(t *testing.T) {
 	results := generated(t)
 	got := ran(t, overlaid(t, results, nil))
 	runs := 0
-	for _, r := range results {
-		if len(r.Files) == 0 {
-			continue
-		}
-		list := got[filepath.Base(r.Package)]
-		if len(list) < 4 {
-			t.Errorf("%s: only %d runs", r.Package, len(list))
-		}
-	}
+	seen := map[string]bool{}
 	for name, list := range got {
+		base, _, _ := strings.Cut(name, "/")
+		seen[base] = len(list) > 3
 		for _, o := range list[1:] {
 			runs++
 			if why := wrong(list[0], o); why != "" && o.Err != "nothing was generated" {
 				t.Errorf("%s under %s with %d replicas: %s", name, o.Grouping, o.Replicas, why)
 			}
+		}
+	}
+	for _, r := range results {
+		if len(r.Files) > 0 && !seen[label(r)] {
+			t.Errorf("%s was not run", r.Package)
 		}
 	}
 	t.Logf("%d runs of %d loops", runs, len(got))

@@ -2,16 +2,19 @@ package project
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/plan"
+	"github.com/weft-rl/weft/policy"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -19,9 +22,23 @@ var update = flag.Bool("update", false, "write the golden files")
 // loops are the accepted ones: real algorithms, and the analyser's fixtures.
 var loops = []string{"../../../algo/...", "../analyze/testdata/src/loops/..."}
 
+// wanted are the groupings of the built-in policies, and for fixtures also those
+// that the policies would not form.
+func wanted(g *fdg.Graph) []plan.Grouping {
+	if strings.Contains(g.Name, "/testdata/") {
+		return standard(g)
+	}
+	return policy.Groupings(g, policy.Builtin())
+}
+
+func take() ([]Result, error) { return Package(context.Background(), ".", wanted, loops...) }
+
+// once takes every loop apart for all tests.
+var once = sync.OnceValues(take)
+
 func generated(t testing.TB) (out []Result) {
 	t.Helper()
-	results, err := Package(t.Context(), ".", standard, loops...)
+	results, err := once()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +47,7 @@ func generated(t testing.TB) (out []Result) {
 			out = append(out, r)
 		}
 	}
-	if len(out) < 21 {
+	if len(out) < 24 {
 		t.Fatalf("only %d loops", len(out))
 	}
 	return out
@@ -51,6 +68,17 @@ func TestPrograms(t *testing.T) {
 	for _, r := range generated(t) {
 		t.Run(label(r), func(t *testing.T) {
 			t.Parallel()
+			for name, text := range r.Files {
+				if strings.HasSuffix(name, ".go") && name != "gen_weft.go" {
+					meets(t, name, text)
+				}
+			}
+			if stale, err := r.Stale(); !strings.Contains(r.Package, "/testdata/") {
+				if len(stale) > 0 || err != nil {
+					t.Errorf("not up to date: %v %v; run weft generate ./algo/...", stale, err)
+				}
+				return
+			}
 			dir := filepath.Join("testdata", "golden", label(r))
 			files := maps.Clone(r.Files)
 			delete(files, graphFile) // the analyser's golden files have it
@@ -65,11 +93,6 @@ func TestPrograms(t *testing.T) {
 				files["refused.txt"] = []byte(why.String())
 			}
 			golden(t, dir, files)
-			for name, text := range r.Files {
-				if strings.HasSuffix(name, ".go") && name != "gen_weft.go" {
-					meets(t, name, text)
-				}
-			}
 		})
 	}
 }
@@ -111,7 +134,14 @@ func golden(t *testing.T, dir string, files map[string][]byte) {
 
 // TestAgain: two runs give the same bytes.
 func TestAgain(t *testing.T) {
-	a, b := generated(t), generated(t)
+	a, err := once()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := take()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range a {
 		if !maps.EqualFunc(a[i].Files, b[i].Files, bytes.Equal) {
 			t.Errorf("%s: two runs differ", a[i].Package)

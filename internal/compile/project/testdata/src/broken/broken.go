@@ -21,7 +21,7 @@ type Trainer struct {
 }
 
 func New(s *rl.Scope, make algo.MakeEnv, n int) (*Trainer, error) {
-	e, err := make(n)
+	e, err := make.Batch(n)
 	if err != nil {
 		return nil, err
 	}
