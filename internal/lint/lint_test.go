@@ -35,6 +35,7 @@ var may = map[string][]string{
 	"internal/device":          {"rl", "engine"},
 	"internal/lint":            {},
 	"internal/compile/analyze": {"fdg", "internal/config"},
+	"internal/compile/project": {"fdg", "plan", "edge", "internal/compile/analyze"},
 	"internal/run/checkpoint":  {},
 	"internal/run/dist":        {"rl", "fdg", "plan", "edge"},
 	"internal/run/reference":   {"rl"},

@@ -410,4 +410,3 @@ func (m *emitter) edgeAt(a *action, name string) *edgeRow {
 	}
 	return nil
 }
-

@@ -202,13 +202,16 @@ func assemble(pkg string, body []byte, imports map[string]string) ([]byte, error
 	return append([]byte(header), out...), nil
 }
 
+// graphFile is the graph beside the programs.
+const graphFile = "gen_weft.json"
+
 // registry is the file that makes all programs of a package known.
 func (r *Result) registry(src *analyze.Source, made []string) error {
 	var graph bytes.Buffer
 	if err := r.Graph.WriteJSON(&graph); err != nil {
 		return err
 	}
-	r.Files["gen_weft.json"] = graph.Bytes()
+	r.Files[graphFile] = graph.Bytes()
 	l := newLowerer(src, r.Graph, plan.Grouping{}, &findings{})
 	edge := l.edgePackage()
 	var b bytes.Buffer

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -81,4 +83,62 @@ func ran(t testing.TB, overlay string, names ...string) map[string][]outcome {
 		by[o.Loop] = append(by[o.Loop], o)
 	}
 	return by
+}
+
+// exact are the groupings with one learner, which give the plain loop's bits.
+var exact = map[string]bool{"coarse": true, "fine": true}
+
+// near is how far weights of several learners, whose gradients are summed in parts,
+// may be from those of one.
+const near = 1e-5
+
+// wrong says how a run differs from the plain one, or nothing.
+func wrong(plain, o outcome) string {
+	switch {
+	case plain.Err != "" || o.Err != "":
+		return "failed: " + plain.Err + o.Err
+	case !plain.Moved:
+		return "the weights never moved"
+	case exact[o.Grouping] || o.Replicas == 1:
+		switch {
+		case o.Weights != plain.Weights:
+			return "other weights"
+		case o.State != plain.State:
+			return "another state"
+		case !slices.Equal(o.Logs, plain.Logs):
+			return "other logs"
+		}
+		return ""
+	}
+	for i, x := range o.Values {
+		if math.Abs(x-plain.Values[i]) > near {
+			return fmt.Sprintf("weight %d is %g, not %g", i, x, plain.Values[i])
+		}
+	}
+	return ""
+}
+
+// TestParity: every loop that is taken apart, with 1, 2 and 3 replicas of which one
+// has fewer environments, does what the plain loop does.
+func TestParity(t *testing.T) {
+	results := generated(t)
+	got := ran(t, overlaid(t, results, nil))
+	runs := 0
+	seen := map[string]bool{}
+	for name, list := range got {
+		base, _, _ := strings.Cut(name, "/")
+		seen[base] = len(list) > 3
+		for _, o := range list[1:] {
+			runs++
+			if why := wrong(list[0], o); why != "" && o.Err != "nothing was generated" {
+				t.Errorf("%s under %s with %d replicas: %s", name, o.Grouping, o.Replicas, why)
+			}
+		}
+	}
+	for _, r := range results {
+		if len(r.Files) > 0 && !seen[label(r)] {
+			t.Errorf("%s was not run", r.Package)
+		}
+	}
+	t.Logf("%d runs of %d loops", runs, len(got))
 }

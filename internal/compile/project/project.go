@@ -13,11 +13,13 @@
 package project
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/analyze"
@@ -100,6 +102,7 @@ func grouped(src *analyze.Source, g *fdg.Graph, gr plan.Grouping) ([]byte, []Pro
 		}
 	}
 	l := newLowerer(src, g, gr, out)
+	l.mixed()
 	f := newFlow(l, l.train())
 	if err := f.solve(); err != nil {
 		return nil, nil, err
@@ -114,28 +117,32 @@ func grouped(src *analyze.Source, g *fdg.Graph, gr plan.Grouping) ([]byte, []Pro
 	return text, nil, err
 }
 
-// Stale are the generated files of a result that differ from those in its folder,
+// Stale are the files of a result that are not in its folder as they should be,
 // and those there that nothing generates any more, by base name.
-func (r Result) Stale(read func(string) ([]byte, error), list func(string) ([]string, error)) (out []string, err error) {
+func (r Result) Stale() (out []string, err error) {
 	for name, want := range r.Files {
-		have, err := read(filepath.Join(r.Dir, name))
-		if err != nil || string(have) != string(want) {
+		have, err := os.ReadFile(filepath.Join(r.Dir, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if !bytes.Equal(have, want) {
 			out = append(out, name)
 		}
 	}
-	old, err := list(r.Dir)
+	old, err := filepath.Glob(filepath.Join(r.Dir, "gen_*"))
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range old {
-		if _, now := r.Files[name]; now || !strings.HasPrefix(name, "gen_") {
+	for _, file := range old {
+		name := filepath.Base(file)
+		if _, now := r.Files[name]; now {
 			continue
 		}
-		text, err := read(filepath.Join(r.Dir, name))
+		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
-		if analyze.Generated(text) {
+		if analyze.Generated(text) || name == graphFile {
 			out = append(out, name)
 		}
 	}

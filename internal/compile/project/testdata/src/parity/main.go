@@ -14,6 +14,9 @@ import (
 	"github.com/gomlx/compute/dtypes"
 
 	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/algo/a2c"
+	algodqn "github.com/weft-rl/weft/algo/dqn"
+	"github.com/weft-rl/weft/algo/impala"
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/env"
@@ -73,27 +76,44 @@ var loops = map[string]func(*rl.Scope, algo.MakeEnv) (rl.Trainer, error){
 	"world":      func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return world.New(s, m, envs) },
 }
 
-// settings are those of PPO that take every way through its loop.
-var settings = map[string][]string{
-	"ppo": {}, "ppo-normal": {"normalize_obs=true", "normalize_reward=true", "normalize_advantage=false", "anneal=constant"},
-	"ppo-recurrent": {"target_kl=1e-9", "memory=4"}, "ppo-kl": {"target_kl=10", "epochs=2", "shared=true"},
+// algorithm is a built-in one, with settings that together take every way through
+// its loop.
+type algorithm struct {
+	algo.Algorithm
+	common   []string
+	settings [][]string
+}
+
+var algorithms = map[string]algorithm{
+	"algo-ppo": {ppo.Algorithm, []string{"horizon=8", "hidden=8"}, [][]string{
+		{}, {"normalize_obs=true", "normalize_reward=true", "normalize_advantage=false", "anneal=constant"},
+		{"target_kl=1e-9", "memory=4"}, {"target_kl=10", "epochs=2", "shared=true"},
+	}},
+	"algo-a2c":    {a2c.Algorithm, []string{"hidden=8"}, [][]string{{}, {"normalize_advantage=true", "anneal=constant"}}},
+	"algo-impala": {impala.Algorithm, []string{"horizon=5", "hidden=8"}, [][]string{{}, {"anneal=constant"}}},
+	"algo-dqn": {algodqn.Algorithm, []string{"train_every=2", "updates=2", "batch=8", "hidden=8", "learning_starts=12"}, [][]string{
+		{"target_every=16"}, {"target_every=16", "double=true", "prioritised=true", "n_step=2", "anneal=linear"},
+	}},
 }
 
 func init() {
-	for name, set := range settings {
-		loops[name] = func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return newPPO(s, m, set) }
+	for name, a := range algorithms {
+		for i, set := range a.settings {
+			loops[fmt.Sprintf("%s/%d", name, i)] = func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return a.make(s, m, set) }
+		}
 	}
 }
 
-func newPPO(s *rl.Scope, m algo.MakeEnv, set []string) (rl.Trainer, error) {
-	c := ppo.Algorithm.Config()
+// make constructs the algorithm with some settings.
+func (a algorithm) make(s *rl.Scope, m algo.MakeEnv, set []string) (rl.Trainer, error) {
+	c := a.Config()
 	var list []config.Assignment
-	for _, x := range append([]string{fmt.Sprint("envs=", envs), "horizon=8", "hidden=8"}, set...) {
-		a, err := config.ParseSet(x, "parity")
+	for _, x := range append(append([]string{fmt.Sprint("envs=", envs)}, a.common...), set...) {
+		one, err := config.ParseSet(x, "parity")
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, a)
+		list = append(list, one)
 	}
 	if err := config.Defaults(c); err != nil {
 		return nil, err
@@ -101,7 +121,7 @@ func newPPO(s *rl.Scope, m algo.MakeEnv, set []string) (rl.Trainer, error) {
 	if err := config.Set(c, list); err != nil {
 		return nil, err
 	}
-	return ppo.Algorithm.New(s, m, c)
+	return a.New(s, m, c)
 }
 
 // Outcome is what a run left.
@@ -119,7 +139,7 @@ type Outcome struct {
 func main() {
 	var names []string
 	for name := range loops {
-		if len(os.Args) < 2 || slices.Contains(os.Args[1:], name) {
+		if len(os.Args) < 2 || slices.ContainsFunc(os.Args[1:], func(a string) bool { return name == a || strings.HasPrefix(name, a+"/") }) {
 			names = append(names, name)
 		}
 	}
@@ -164,18 +184,30 @@ func root() *rl.Scope {
 }
 
 func build(name string, s *rl.Scope) (t rl.Trainer, err error) {
-	made := 0
 	err = rl.Catch(func() (err error) {
-		t, err = loops[name](s, func(n int) (env.Batch, error) {
-			if made++; made > 1 { // only one batch of a scope is counted and saved
-				return debug.Identity.New(s, n, debug.Identity.Options())
-			}
-			return env.Open(s, debug.Identity, n, nil)
-		})
+		t, err = loops[name](s, &maker{scope: s})
 		return err
 	})
 	return t, err
 }
+
+// maker gives every batch a name of its own.
+type maker struct {
+	scope *rl.Scope
+	made  int
+}
+
+func (m *maker) next() algo.MakeEnv {
+	on := algo.On(m.scope, debug.Identity, nil, nil)
+	if m.made++; m.made > 1 {
+		return on.As(fmt.Sprint("env", m.made))
+	}
+	return on
+}
+
+func (m *maker) Batch(n int) (env.Batch, error)   { return m.next().Batch(n) }
+func (m *maker) Groups(n int) (env.Groups, error) { return m.next().Groups(n) }
+func (m *maker) As(string) algo.MakeEnv           { return m }
 
 // iterations are enough for every way through the loops.
 const iterations = 8

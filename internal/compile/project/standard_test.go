@@ -7,9 +7,9 @@ import (
 	"github.com/weft-rl/weft/plan"
 )
 
-// Standard are the groupings that the built-in policies form of a graph, as far
+// standard are the groupings that the built-in policies form of a graph, as far
 // as it has what they keep apart.
-func Standard(g *fdg.Graph) (out []plan.Grouping) {
+func standard(g *fdg.Graph) (out []plan.Grouping) {
 	var environment, collector, learner, apply, rest []string
 	for _, f := range g.Fragments {
 		switch {
