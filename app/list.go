@@ -114,7 +114,7 @@ func (c *command) items(args []string) (all []item, err error) {
 	case "envs":
 		all, err = c.environments(name)
 	case "policies":
-		all, err = policies(name)
+		all, err = c.policies(name)
 	case "wrappers":
 		all, err = wrappers(name)
 	default:
@@ -158,11 +158,18 @@ func (c *command) algorithms(name string) (out []item, err error) {
 	return out, nil
 }
 
-func policies(name string) ([]item, error) {
-	if name != "" && name != "plain" {
-		return nil, unknown("policy", name, []string{"plain"}, "weft list policies")
+func (c *command) policies(name string) (out []item, err error) {
+	if name != "" {
+		if _, err := c.set.policy(name); err != nil {
+			return nil, err
+		}
 	}
-	return []item{{Name: "plain", Doc: "the loop as it stands: the reference for every other policy"}}, nil
+	for _, p := range c.set.policies() {
+		if name == "" || name == p.Name {
+			out = append(out, item{Name: p.Name, Doc: p.Doc})
+		}
+	}
+	return out, nil
 }
 
 func wrappers(name string) (out []item, err error) {

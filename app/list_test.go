@@ -63,7 +63,7 @@ func TestListJSON(t *testing.T) {
 	if first := ppo["presets"].([]any)[0].(map[string]any); first["name"] != "quick" || first["steps"] != 64_000. {
 		t.Errorf("%v", first)
 	}
-	if all := events(t, do(t, 0, "list", "policies", "--json").out); len(all) != 1 || all[0]["name"] != "plain" {
+	if all := events(t, do(t, 0, "list", "policies", "--json").out); len(all) < 7 || all[0]["name"] != "plain" || all[1]["name"] != "single-learner-coarse" {
 		t.Errorf("%v", all)
 	}
 	if one := events(t, do(t, 0, "list", "envs", "Memory-v0", "--json").out); len(one) != 1 || one[0]["name"] != "Memory-v0" {

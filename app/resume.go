@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"reflect"
 
 	"github.com/spf13/cobra"
 
@@ -20,15 +21,17 @@ func (c *command) resume() *cobra.Command {
 		Use:   "resume RUN",
 		Short: "Go on with a run exactly where it stopped",
 		Long: "Resume goes on from the newest good checkpoint of a run folder, and ends in the same bits\n" +
-			"as a run that was never interrupted. An environment that cannot save its state refuses that;\n" +
-			"with --resume=restart-episodes its run goes on with new episodes.",
-		Example: "  weft resume runs/ppo-CartPole-v1-seed1\n  weft resume runs/ppo-CartPole-v1-seed1 --steps 1_000_000",
-		Args:    oneRun,
+			"as a run that was never interrupted. It may go on under another policy, with other workers. An\n" +
+			"environment that cannot save its state refuses that; with --resume=restart-episodes its run goes\n" +
+			"on with new episodes.",
+		Example: "  weft resume runs/ppo-CartPole-v1-seed1\n  weft resume runs/ppo-CartPole-v1-seed1 --steps 1_000_000\n" +
+			"  weft resume runs/ppo-CartPole-v1-seed1 --policy single-learner-coarse --workers 4",
+		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.runResume(cmd.Context(), args[0], f.changed(cmd), json)
 		},
 	}
-	c.settingFlags(cmd, f, []string{"steps", "resume", "python", "on-env-failure"})
+	c.settingFlags(cmd, f, []string{"steps", "policy", "workers", "resume", "python", "on-env-failure"})
 	cmd.Flags().Lookup("steps").Usage = "train to this many steps in all instead of those it was started with"
 	cmd.Flags().BoolVar(&json, "json", false, "print one JSON object a line and nothing else")
 	return cmd
@@ -90,7 +93,7 @@ func (c *command) goOn(ctx context.Context, before, r *request, dir string, w wa
 
 // change records what is different about a run from now on.
 func change(s *local.Session, before, r *request, dir string, w watcher) error {
-	if before.settings == r.settings {
+	if reflect.DeepEqual(before.settings, r.settings) {
 		return nil
 	}
 	if r.Steps != before.Steps {

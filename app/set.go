@@ -12,13 +12,15 @@ import (
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/policy"
 )
 
 // Set is what a binary knows.
 type Set struct {
 	Algorithms   []algo.Algorithm
 	Environments []env.Entry
-	Schemes      []env.Scheme // environments by prefix, as in gym:CartPole-v1
+	Schemes      []env.Scheme    // environments by prefix, as in gym:CartPole-v1
+	Policies     []policy.Policy // beside the built-in ones
 
 	// at are the entries of packages that were named on the command line, by the
 	// path they were named with. They may have the names of built-in ones.
@@ -40,6 +42,23 @@ func (s *Set) At(path string, entry any) {
 	default:
 		s.wrong = append(s.wrong, fmt.Errorf("%s offers a %T: its Algorithm must be an algo.Algorithm, its Environment an env.Entry", path, entry))
 	}
+}
+
+// policies are all that there are.
+func (s *Set) policies() []policy.Policy {
+	return slices.Concat(policy.Builtin(), s.Policies)
+}
+
+// policy finds a policy by name.
+func (s *Set) policy(name string) (policy.Policy, error) {
+	var names []string
+	for _, p := range s.policies() {
+		if p.Name == name {
+			return p, nil
+		}
+		names = append(names, p.Name)
+	}
+	return policy.Policy{}, unknown("policy", name, names, "weft list policies")
 }
 
 func put[T any](m *map[string]T, k string, v T) {

@@ -12,9 +12,12 @@ import (
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/wrap"
+	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/plan"
+	"github.com/weft-rl/weft/policy"
 )
 
 // settings are what belongs to a run and not to its algorithm. They stand in the
@@ -25,8 +28,14 @@ type settings struct {
 	Env             string        `doc:"environment, by id or by the path of its package; settings may follow, as in Memory-v0?delay=10"`
 	Wrap            string        `doc:"wrappers around the environment, as in time-limit=200,frame-stack=4; weft list wrappers shows them"`
 	Preset          string        `doc:"settings to start from; weft list algorithms NAME shows them"`
-	Policy          string        `default:"plain" oneof:"plain" doc:"distribution policy"`
-	Workers         int           `default:"1" unit:"workers" range:"[1,1]" doc:"replicas that the policy makes; plain has one"`
+	Policy          string        `default:"plain" doc:"distribution policy; weft list policies shows them"`
+	Workers         int           `default:"1" unit:"workers" range:"[1,)" doc:"workers that share the work; plain has one"`
+	Replicas        int           `default:"0" unit:"replicas" range:"[0,)" doc:"parts that the environments are split into; 0 is one for each worker"`
+	Async           bool          `default:"false" doc:"let replicas run ahead of each other: faster, and no longer repeatable"`
+	Staleness       int           `default:"1" unit:"versions" range:"[1,)" doc:"versions that an asynchronous replica's weights may be behind"`
+	Producers       int           `default:"0" unit:"replicas" range:"[0,)" doc:"replicas that an asynchronous gather waits for; 0 is all"`
+	Queue           int           `default:"2" unit:"items" range:"[1,)" doc:"items that an asynchronous edge holds before its sender waits"`
+	NoFuse          []string      `doc:"fusions to leave out: replicas, groups, graphs or all"`
 	Device          string        `default:"cpu" doc:"what computes; weft devices shows what there is"`
 	Steps           int64         `default:"0" unit:"steps" range:"[0,)" doc:"environment steps to train, over all environments; 0 is what the preset says"`
 	Seed            uint64        `default:"1" doc:"seed of everything random"`
@@ -44,6 +53,7 @@ type settings struct {
 // request is a training run as it was asked for.
 type request struct {
 	settings
+	policy     policy.Policy
 	algorithm  algo.Algorithm
 	config     any // the algorithm's settings
 	entry      env.Entry
@@ -69,6 +79,13 @@ func (s *Set) resolve(l layers) (*request, error) {
 	errs := []error{r.own(own, l.flags)}
 
 	var err error
+	if r.policy, err = s.policy(r.Policy); err != nil {
+		errs = append(errs, fmt.Errorf("--policy: %w", err))
+	}
+	errs = append(errs, plan.CheckNoFuse(r.NoFuse))
+	if r.Policy == policy.Plain.Name && (r.Workers > 1 || r.Async) {
+		errs = append(errs, errors.New("--policy: plain is one worker, in step with itself: name the policy that is to share the work out (weft list policies shows them)"))
+	}
 	if r.algorithm, err = s.algorithm(r.Algorithm); err != nil {
 		errs = append(errs, err)
 	}
@@ -287,12 +304,30 @@ func (r *request) job() (local.Job, error) {
 		return local.Job{}, err
 	}
 	return local.Job{
-		Algorithm: r.algorithm, Config: r.config, Env: r.entry, EnvOptions: r.envOptions, Wrap: r.wrap,
+		Plan: r.plan(), Algorithm: r.algorithm, Config: r.config, Env: r.entry, EnvOptions: r.envOptions, Wrap: r.wrap,
 		Device: d, Seed: r.Seed, Steps: r.Steps,
 		CheckpointEvery: r.CheckpointEvery, CheckpointSteps: r.CheckpointSteps, Keep: r.Keep,
 		EvalEvery: r.EvalEvery, EvalEpisodes: r.EvalEpisodes, From: r.From,
 		RestartEpisodes: r.Resume == "restart-episodes",
 	}, nil
+}
+
+// plan is what decides how the loop is distributed; nil for the plain loop.
+func (r *request) plan() func(*fdg.Graph, plan.Facts) (plan.Plan, error) {
+	if r.Policy == policy.Plain.Name {
+		return nil
+	}
+	return func(g *fdg.Graph, f plan.Facts) (plan.Plan, error) {
+		d := plan.Deployment{
+			Policy: r.Policy, Workers: r.Workers, Replicas: r.Replicas, Async: r.Async,
+			Staleness: r.Staleness, Producers: r.Producers, Queue: r.Queue, NoFuse: r.NoFuse,
+		}
+		p, err := r.policy.Make(plan.Problem{Graph: g, Cluster: plan.Local(r.Workers, r.Device), Deployment: d, Facts: f})
+		if err != nil {
+			return p, err
+		}
+		return p.Fuse(g, r.NoFuse), nil
+	}
 }
 
 // readFile reads a file of settings.

@@ -31,6 +31,7 @@ type trainFlags struct {
 // settingFlags are the settings that have a flag of their own, with its name.
 var settingFlags = []struct{ flag, key string }{
 	{"env", "env"}, {"wrap", "wrap"}, {"preset", "preset"}, {"policy", "policy"}, {"workers", "workers"}, {"device", "device"},
+	{"replicas", "replicas"}, {"async", "async"}, {"staleness", "staleness"}, {"producers", "producers"}, {"queue", "queue"}, {"no-fuse", "no_fuse"},
 	{"steps", "steps"}, {"seed", "seed"}, {"eval-every", "eval_every"}, {"eval-episodes", "eval_episodes"},
 	{"checkpoint-every", "checkpoint_every"}, {"checkpoint-steps", "checkpoint_steps"}, {"keep", "keep"}, {"from", "from"},
 	{"resume", "resume"}, {"python", "python"}, {"on-env-failure", "on_env_failure"},
@@ -47,6 +48,7 @@ func (c *command) train() *cobra.Command {
 			"  weft train ppo --env Acrobot-v1 --seed 7\n" +
 			"  weft train ppo --env Pendulum-v1 --set learning_rate=3e-4 --set hidden=128,128\n" +
 			"  weft train ppo --env CartPole-v1 --seeds 5 --json\n" +
+			"  weft train ppo --policy single-learner-coarse --workers 4\n" +
 			"  weft train ppo --env ./my/env --steps 100000",
 		Args:        cobra.MaximumNArgs(1),
 		RunE:        func(cmd *cobra.Command, args []string) error { return c.runTrain(cmd, f, args) },
@@ -92,7 +94,11 @@ func (c *command) settingFlags(cmd *cobra.Command, f *trainFlags, only []string)
 			usage += " (default " + x.Default + ")"
 		}
 		f.values[s.key] = cmd.Flags().String(s.flag, "", usage)
-		cmd.Flags().Lookup(s.flag).Value = &kindValue{cmd.Flags().Lookup(s.flag).Value, x.Kind}
+		flag := cmd.Flags().Lookup(s.flag)
+		flag.Value = &kindValue{flag.Value, x.Kind}
+		if x.Kind == "bool" {
+			flag.NoOptDefVal = "true"
+		}
 	}
 }
 

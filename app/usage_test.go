@@ -72,7 +72,7 @@ func TestMistakes(t *testing.T) {
 		{"train ppo --env Host-v0", []string{"--steps is needed: ppo has no preset for Host-v0"}},
 		{"train ppo --steps -3", []string{"--steps: steps: -3 is outside [0,)"}},
 		{"train ppo --seed -3", []string{"--seed: seed: "}},
-		{"train ppo --workers 2", []string{"--workers: workers: 2 is outside [1,1]"}},
+		{"train ppo --workers 2", []string{"--policy: plain is one worker"}},
 		{"train ppo --device gpu", []string{`unknown device "gpu", there is cpu`}},
 		{"train ppo --checkpoint-every 0s", []string{"checkpoint_every: 0s is outside (0s,)"}},
 		{"train ppo --env CartPole-v1?x=1", []string{"--env: CartPole-v1 has no settings"}},

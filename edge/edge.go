@@ -50,6 +50,7 @@ type Edge struct {
 	From string // group
 	To   string // group; the same as From for a collective
 	Type string // Go type of what is carried
+	Axis string // that its rows are split along: environments, rows, none
 	// Node of the graph whose result or write it carries.
 	Node int
 	Pos  string // of that node, file:line

@@ -1,58 +1,159 @@
 package edge
 
-import "github.com/weft-rl/weft/rl"
-
-// X is a replica's end of all its edges.
-type X struct {
-	Link
-	// Own is the range of the group's axis that the replica owns, of Of things.
-	Lo, Hi, Of int
-}
-
-// Link carries messages for one replica. A runner provides it. Errors do not
-// return to a program: what fails stops it through rl.Fail.
-type Link interface{}
+import (
+	"github.com/weft-rl/weft/rl"
+)
 
 // Gather sends this replica's rows; the other end is Gathered.
-func Gather[T any](x *X, edge int, v T) {}
+func Gather[T any](x *X, edge int, v T) {
+	count(x, edge, v)
+	x.toAll(edge, x.stamp(Message{Value: hand(x, edge, v)}))
+}
 
-// Gathered is the rows of all replicas.
-func Gathered[T any](x *X, edge int) (v T) { return v }
+// Gathered is the rows of all replicas. Of what has no rows, such as scalars and
+// Go numbers, it is the first replica's.
+func Gathered[T any](x *X, edge int) T {
+	from := x.ends[edge].from
+	if x.top.Async != nil {
+		return concat(x, edge, values[T](x.gatherAny(edge, from)))
+	}
+	parts := make([]T, x.replicas(from))
+	for r := range parts {
+		parts[r] = valueOf[T](x.receive(edge, x.top.Number(from, r)))
+	}
+	return concat(x, edge, parts)
+}
 
 // Scatter sends every replica of the other group its rows; the other end is
 // Scattered.
-func Scatter[T any](x *X, edge int, v T) {}
+func Scatter[T any](x *X, edge int, v T) {
+	if !x.First() {
+		return
+	}
+	to := x.ends[edge].to
+	for r, own := range x.top.Groups[to].Own {
+		part := v
+		if own.Len() < own.Of {
+			part = rows(x, edge, v, own.Lo, own.Hi, own.Of)
+		}
+		count(x, edge, part)
+		x.send(edge, x.top.Number(to, r), Message{Value: part})
+	}
+}
 
 // Scattered is this replica's rows.
-func Scattered[T any](x *X, edge int) (v T) { return v }
+func Scattered[T any](x *X, edge int) T { return first[T](x, edge) }
 
 // Send sends a value, a batch or a Go number, to every replica of the other group;
 // of several senders the first one's counts, all having the same.
-func Send[T any](x *X, edge int, v T) {}
+func Send[T any](x *X, edge int, v T) {
+	if !x.First() {
+		return
+	}
+	if x.top.Async == nil {
+		count(x, edge, v)
+		x.toAll(edge, Message{Value: v})
+		return
+	}
+	// Nobody may wait for who is at another point of the loop.
+	to := x.ends[edge].to
+	for r := range x.replicas(to) {
+		x.link.Post(x.top.Number(to, r), Message{Edge: edge, Value: v})
+	}
+	x.stats[edge].Messages += int64(x.replicas(to))
+}
 
-// Sent is what Send sent.
-func Sent[T any](x *X, edge int) (v T) { return v }
+// Sent is what Send sent. In an asynchronous run it is the newest value, which
+// may be one that was used before.
+func Sent[T any](x *X, edge int) T {
+	if x.top.Async == nil {
+		return first[T](x, edge)
+	}
+	e := &x.ends[edge]
+	from := x.top.Number(e.from, 0)
+	x.poll()
+	if e.copy.last == nil || len(e.waiting[from]) > 0 {
+		m := x.receive(edge, from)
+		for len(e.waiting[from]) > 0 {
+			m = x.pop(edge, from)
+		}
+		e.copy.last = m.Value
+	}
+	return e.copy.last.(T)
+}
 
-// Publish sends a resource (parameters, statistics) if it has changed since it was
-// last published on this edge.
-func Publish(x *X, edge int, c rl.Component) {}
-
-// Fetch brings a copy of the resource up to date.
-func Fetch(x *X, edge int, c rl.Component) {}
-
-// Reduce sends this replica's part of a gradient; the other end is Reduced.
-func Reduce(x *X, edge int, g rl.Grads) {}
-
-// Reduced is the sum of all replicas' gradients, in rank order, for the receiver's
-// own parameters.
-func Reduced(x *X, edge int) (g rl.Grads) { return g }
-
-// AllReduce is the sum of all replicas' gradients, in rank order.
-func AllReduce(x *X, edge int, g rl.Grads) rl.Grads { return g }
-
-// AllGather is the rows of all replicas, for all of them.
-func AllGather[T any](x *X, edge int, v T) T { return v }
+// AllGather is the rows of all replicas, for all of them. In an asynchronous run
+// every replica is on its own.
+func AllGather[T any](x *X, edge int, v T) T {
+	k := x.replicas(x.group)
+	if k == 1 || x.top.Async != nil {
+		x.ends[edge].mine = [2]int{0, -1}
+		return v
+	}
+	count(x, edge, v)
+	parts := make([]T, k)
+	for r := range k {
+		if r != x.rank {
+			x.send(edge, x.top.Number(x.group, r), Message{Value: v})
+		}
+	}
+	for r := range k {
+		if parts[r] = v; r != x.rank {
+			parts[r] = valueOf[T](x.receive(edge, x.top.Number(x.group, r)))
+		}
+	}
+	lo := 0
+	for _, p := range parts[:x.rank] {
+		lo += length(p)
+	}
+	x.ends[edge].mine = [2]int{lo, lo + length(v)}
+	return concat(x, edge, parts)
+}
 
 // OwnRows is this replica's part of what was computed from an AllGather: the rows
 // that it gave to it.
-func OwnRows[T any](x *X, edge int, v T) T { return v }
+func OwnRows[T any](x *X, edge int, v T) T {
+	own := x.ends[edge].mine
+	if own[1] < 0 {
+		return v
+	}
+	return rows(x, edge, v, own[0], own[1], -1)
+}
+
+// Part is this replica's even share of a batch that all replicas have.
+func Part[T any](x *X, v T) T {
+	n, k := length(v), x.replicas(x.group)
+	if k == 1 || x.top.Async != nil {
+		return v
+	}
+	return rows(x, 0, v, x.rank*n/k, (x.rank+1)*n/k, -1)
+}
+
+// toAll sends to every replica of the receiving group.
+func (x *X) toAll(edge int, m Message) {
+	to := x.ends[edge].to
+	for r := range x.replicas(to) {
+		x.send(edge, x.top.Number(to, r), m)
+	}
+}
+
+// first is what the first replica of the sending group sent.
+func first[T any](x *X, edge int) T {
+	return valueOf[T](x.receive(edge, x.top.Number(x.ends[edge].from, 0)))
+}
+
+func valueOf[T any](m Message) T {
+	v, ok := m.Value.(T)
+	if !ok && m.Value != nil {
+		rl.Failf("an edge of %T carried %T: the generated programs do not fit each other", v, m.Value)
+	}
+	return v
+}
+
+func values[T any](m []Message) []T {
+	out := make([]T, len(m))
+	for i := range m {
+		out[i] = valueOf[T](m[i])
+	}
+	return out
+}

@@ -107,8 +107,11 @@ var ErrNoSnapshot = errors.New("the environment cannot save its state")
 // own fills in which environments of n a batch in s has.
 func (s Spec) own(scope *rl.Scope, n int) Spec {
 	s.Block = max(1, s.Block)
-	lo, hi := scope.Own(n, s.Block)
-	s.Envs, s.First, s.Rows = n, lo, hi-lo
+	s.Envs = n
+	if n%s.Block == 0 && n/s.Block >= scope.Parts() { // else Check will say so
+		lo, hi := scope.Own(n, s.Block)
+		s.First, s.Rows = lo, hi-lo
+	}
 	return s
 }
 
@@ -146,7 +149,7 @@ func (s Spec) Check() error {
 	if s.Block > 1 && s.Envs%s.Block != 0 {
 		errs = append(errs, fmt.Errorf("%d environments are no multiple of its block of %d", s.Envs, s.Block))
 	}
-	if s.Envs > 0 && s.Rows == 0 {
+	if s.Envs > 0 && s.Rows == 0 && s.Envs%max(1, s.Block) == 0 {
 		errs = append(errs, fmt.Errorf("%d environments in blocks of %d are too few to give every replica some", s.Envs, max(1, s.Block)))
 	}
 	return errors.Join(errs...)

@@ -250,7 +250,7 @@ func (g *graphGroups) Save(s *rl.State) {
 	g.Obs()
 	rl.PutSlice(s, "time", []int64{g.time.Int64()})
 	for i, t := range rl.Leaves(g.last) {
-		s.Put(fmt.Sprint(i), t)
+		s.PutRows(fmt.Sprint(i), t)
 	}
 }
 
@@ -260,7 +260,7 @@ func (g *graphGroups) Load(s *rl.State) error {
 	leaves := rl.Leaves(g.last)
 	for i, t := range leaves {
 		if t.Ok() {
-			leaves[i] = s.GetLike(fmt.Sprint(i), t)
+			leaves[i] = s.GetRows(fmt.Sprint(i), t)
 		}
 	}
 	if s.Err() != nil {

@@ -186,9 +186,9 @@ func (h *hostBatch) Save(s *rl.State) {
 	if s.Restarts() {
 		return
 	}
-	rl.PutSlice(s, "age", h.age)
+	rl.PutRowSlice(s, "age", h.age)
 	for i, t := range rl.Leaves(h.last) {
-		s.Put(fmt.Sprint("obs", i), t)
+		s.PutRows(fmt.Sprint("obs", i), t)
 	}
 	for i, e := range h.envs {
 		m, ok := e.(encoding.BinaryMarshaler)
@@ -199,7 +199,7 @@ func (h *hostBatch) Save(s *rl.State) {
 		if err != nil {
 			rl.Failf("environment %d: %w", h.spec.First+i, err)
 		}
-		rl.PutSlice(s, fmt.Sprint("host", i), data)
+		rl.PutSlice(s, fmt.Sprint("host", h.spec.First+i), data)
 	}
 }
 
@@ -208,15 +208,18 @@ func (h *hostBatch) Load(s *rl.State) error {
 		return h.restart(s)
 	}
 	h.Obs()
-	time, age := rl.GetSliceN[int64](s, "time", 1), rl.GetSliceN[int32](s, "age", len(h.age))
+	time, age := rl.GetSliceN[int64](s, "time", 1), rl.GetRowSlice[int32](s, "age")
+	if s.Err() == nil && len(age) != len(h.age) {
+		return fmt.Errorf("%d environments were saved, there are %d", len(age), len(h.age))
+	}
 	leaves := rl.Leaves(h.last)
 	for i, t := range leaves {
 		if t.Ok() {
-			leaves[i] = s.GetLike(fmt.Sprint("obs", i), t)
+			leaves[i] = s.GetRows(fmt.Sprint("obs", i), t)
 		}
 	}
 	for i, e := range h.envs {
-		data := rl.GetSlice[byte](s, fmt.Sprint("host", i))
+		data := rl.GetSlice[byte](s, fmt.Sprint("host", h.spec.First+i))
 		if s.Err() != nil {
 			return s.Err()
 		}

@@ -66,6 +66,9 @@ func open(s *rl.Scope, name string, e Entry, n int, options any, one bool) (g Gr
 			return errors.Join(err, Close(made))
 		}
 		s.Register(name, guarded)
+		if spec := guarded.Spec()[0]; name == Name {
+			s.SetEnvs(rl.Span{Lo: spec.First, Hi: spec.First + spec.Rows, Of: spec.Envs})
+		}
 		g = guarded
 		return nil
 	})

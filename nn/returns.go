@@ -30,8 +30,12 @@ type followIn struct{ Running, Reward, Done rl.Tensor }
 type followOut struct{ Running, Returns rl.Tensor }
 
 // NewReturns are returns of the given number of environments, those that this
-// replica owns. clip bounds scaled rewards, 0 is no bound; 10 is usual.
+// replica owns; several replicas all follow all environments, because every one
+// sees the rewards of all. clip bounds scaled rewards, 0 is no bound; 10 is usual.
 func NewReturns(s *rl.Scope, name string, envs int, gamma, clip float64) *Returns {
+	if own := s.Envs(); envs == own.Len() {
+		envs = max(envs, own.Of)
+	}
 	r := &Returns{gamma: gamma, running: rl.FromFlat(s, make([]float32, envs), envs)}
 	s.Register(name, r)
 	r.stats = rl.NewStats(s, name+"/stats", clip)
@@ -100,3 +104,6 @@ func (r *Returns) Load(s *rl.State) error {
 	}
 	return s.Err()
 }
+
+// Stats are the statistics, which remote readers have copies of.
+func (r *Returns) Stats() *rl.Stats { return r.stats }

@@ -141,6 +141,9 @@ const (
 // Take is minibatch m of n of a batch of tensors [env, time, ...], shuffled by
 // k: the n minibatches of one key share no row and leave none out. Scalars are
 // the same in every minibatch.
+//
+// Of a replica's environments it is the rows that they have in the minibatch of
+// all: their number varies, and may be 0.
 func Take[B any](b B, k rl.Key, by By, m, n int) B {
 	if k.Inside() {
 		return TakeAt(b, k, by, rl.IntOf(m), n)
@@ -149,15 +152,23 @@ func Take[B any](b B, k rl.Key, by By, m, n int) B {
 	if by == ByEnv {
 		axes = 1
 	}
-	rows := rowsOf(b, axes)
+	rows, envs := rowsOf(b, axes)
+	own, sharded := k.Own()
+	if !sharded || envs != own.Len() {
+		own = rl.Span{Lo: 0, Hi: envs, Of: envs}
+	}
+	each := rows / max(1, envs)
+	rows = own.Of * each // of all replicas
 	if m < 0 || m >= n || n > rows {
 		rl.Failf("minibatch %d of %d from %d rows", m, n, rows)
 	}
 	order := rl.NewPermutation(k, rows)
 	lo, hi := m*rows/n, (m+1)*rows/n
-	index := make([]int, hi-lo)
-	for j := range index {
-		index[j] = order.At(lo + j)
+	index := make([]int, 0, hi-lo)
+	for j := lo; j < hi; j++ {
+		if i := order.At(j) - own.Lo*each; i >= 0 && i < own.Len()*each {
+			index = append(index, i)
+		}
 	}
 	return rl.Map(b, func(t rl.Tensor) rl.Tensor {
 		if t.Shape().Rank() == 0 {
@@ -174,7 +185,7 @@ func TakeAt[B any](b B, k rl.Key, by By, m rl.Int, n int) B {
 	if by == ByEnv {
 		axes = 1
 	}
-	rows := rowsOf(b, axes)
+	rows, _ := rowsOf(b, axes)
 	size := rows / n
 	known, ok := m.Known()
 	switch {
@@ -197,8 +208,9 @@ func TakeAt[B any](b B, k rl.Key, by By, m rl.Int, n int) B {
 	})
 }
 
-// rowsOf is the number of rows that all tensors of b agree on.
-func rowsOf[B any](b B, axes int) int {
+// rowsOf is the number of rows that all tensors of b agree on, and of
+// environments that they are of.
+func rowsOf[B any](b B, axes int) (n, envs int) {
 	var rows []int // the axes that are to be one
 	for i, t := range rl.Leaves(b) {
 		if !t.Ok() || t.Shape().Rank() == 0 {
@@ -216,11 +228,11 @@ func rowsOf[B any](b B, axes int) int {
 	if rows == nil {
 		rl.Fail(fmt.Errorf("%T has no tensor to take rows of", b))
 	}
-	n := 1
+	n = 1
 	for _, d := range rows {
 		n *= d
 	}
-	return n
+	return n, rows[0]
 }
 
 // nameOf is what a message calls leaf i: a batch of one tensor has no name.

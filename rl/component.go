@@ -46,6 +46,9 @@ type Array struct {
 	Name  string
 	Shape shapes.Shape
 	Flat  any // a slice of the shape's dtype
+	// Rows is true when the first axis is the environments that the component's
+	// replica owns: the whole is all replicas' rows, one after another.
+	Rows bool
 }
 
 // State is the named arrays that components save and load.
@@ -56,6 +59,7 @@ type State struct {
 
 type stateSet struct {
 	dev      *Device
+	envs     Span // that whoever loads the state owns
 	arrays   map[string]Array
 	err      error
 	restarts bool
@@ -63,7 +67,7 @@ type stateSet struct {
 
 // NewState is an empty state whose tensors live on s's device.
 func NewState(s *Scope) *State {
-	return &State{set: &stateSet{dev: s.dev, arrays: map[string]Array{}}}
+	return &State{set: &stateSet{dev: s.dev, envs: s.Envs(), arrays: map[string]Array{}}}
 }
 
 // Restarting makes s a state without the episodes under way, and returns it: what
@@ -94,8 +98,62 @@ func (s *State) Put(name string, t Tensor) {
 	if t.Ok() {
 		flat := makeFlat(t.Shape())
 		dtypes.CopyAnySlice(flat, t.host()) // the tensor's memory may be used again
-		s.Add(Array{name, t.Shape(), flat})
+		s.Add(Array{Name: name, Shape: t.Shape(), Flat: flat})
 	}
+}
+
+// PutRows saves a tensor whose first axis is the environments that the replica
+// owns. Whoever has other environments, or all, takes its own back with GetRows.
+func (s *State) PutRows(name string, t Tensor) {
+	s.Put(name, t)
+	s.mark(name)
+}
+
+// mark notes that what was put is rows.
+func (s *State) mark(name string) {
+	if a, ok := s.set.arrays[s.prefix+name]; ok {
+		a.Rows = true
+		s.set.arrays[a.Name] = a
+	}
+}
+
+// GetRows is GetLike for what PutRows saved: the rows of the replica's own
+// environments.
+func (s *State) GetRows(name string, like Tensor) Tensor {
+	a, ok := s.array(name)
+	if !ok {
+		return Tensor{}
+	}
+	a, err := s.own(a)
+	if err == nil && !a.Shape.Equal(like.Shape()) {
+		err = fmt.Errorf("state %q has rows %s, want %s", a.Name, a.Shape, like.Shape())
+	}
+	if err != nil {
+		s.fail(err)
+		return Tensor{}
+	}
+	return s.set.dev.from(a.Flat, a.Shape)
+}
+
+// own is the part of an array of all environments' rows that belongs to whoever
+// loads it. An array that has not the rows of all stays as it is: it may be a
+// replica's own, or hold nothing yet.
+func (s *State) own(a Array) (Array, error) {
+	e := s.set.envs
+	if a.Shape.Rank() == 0 {
+		return a, fmt.Errorf("state %q has no rows", a.Name)
+	}
+	if a.Shape.Dimensions[0] != e.Of || e.Len() == e.Of {
+		return a, nil
+	}
+	dims := slices.Clone(a.Shape.Dimensions)
+	size := a.Shape.Size() / e.Of
+	dims[0] = e.Len()
+	part := Array{Name: a.Name, Shape: shapes.Make(a.Shape.DType, dims...), Rows: true}
+	part.Flat = makeFlat(part.Shape)
+	width := int(a.Shape.DType.Memory())
+	copy(dtypes.UnsafeByteSliceFromAny(part.Flat), dtypes.UnsafeByteSliceFromAny(a.Flat)[e.Lo*size*width:e.Hi*size*width])
+	return part, nil
 }
 
 // Get is the tensor saved under name.
@@ -169,7 +227,31 @@ func (s *State) Arrays() []Array {
 
 // PutSlice saves Go numbers.
 func PutSlice[T gotype.Supported](s *State, name string, x []T) {
-	s.Add(Array{name, shapes.Make(dtypes.FromGenericsType[T](), len(x)), slices.Clone(x)})
+	s.Add(Array{Name: name, Shape: shapes.Make(dtypes.FromGenericsType[T](), len(x)), Flat: slices.Clone(x)})
+}
+
+// PutRowSlice saves Go numbers, one for each environment that the replica owns.
+func PutRowSlice[T gotype.Supported](s *State, name string, x []T) {
+	PutSlice(s, name, x)
+	s.mark(name)
+}
+
+// GetRowSlice is what PutRowSlice saved, for the replica's own environments.
+func GetRowSlice[T gotype.Supported](s *State, name string) []T {
+	a, ok := s.array(name)
+	if !ok {
+		return nil
+	}
+	a, err := s.own(a)
+	if err != nil {
+		s.fail(err)
+		return nil
+	}
+	x, ok := a.Flat.([]T)
+	if !ok {
+		s.fail(fmt.Errorf("state %q holds %s", a.Name, a.Shape.DType))
+	}
+	return slices.Clone(x)
 }
 
 // GetSlice is what PutSlice saved.

@@ -13,6 +13,8 @@ type Device struct {
 	backend compute.Backend
 	shared  bool // buffers are ordinary memory
 
+	together Together // nil but for loops that are compared with programs
+
 	mu  sync.Mutex
 	ops map[string][]*program
 }

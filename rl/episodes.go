@@ -1,6 +1,10 @@
 package rl
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // Episode is one that ended: the sum of its rewards, over all agents of all
 // kinds, and its length.
@@ -25,6 +29,7 @@ type Episodes struct {
 	count   int64
 	window  []Episode // the last EpisodeWindow, oldest first
 	fresh   []Episode // since the last Take
+	shared  bool      // others have environments too: counting is for who has all
 }
 
 func newEpisodes() *Episodes { return &Episodes{} }
@@ -80,8 +85,15 @@ func (e *Episodes) parts(i int) (out []float64) {
 func (e *Episodes) KindNames() []string { return e.names }
 
 func (e *Episodes) add(x Episode) {
-	e.count++
 	e.fresh = append(e.fresh, x)
+	if !e.shared {
+		e.keep(x)
+	}
+}
+
+// keep counts an episode.
+func (e *Episodes) keep(x Episode) {
+	e.count++
 	e.window = append(e.window, x)
 	if len(e.window) > EpisodeWindow {
 		e.window = append(e.window[:0], e.window[1:]...)
@@ -117,11 +129,11 @@ func (e *Episodes) Axis() Axis { return Envs }
 
 // Save puts the episodes under way and the window.
 func (e *Episodes) Save(s *State) {
-	PutSlice(s, "returns", e.returns)
-	PutSlice(s, "lengths", e.lengths)
+	PutRowSlice(s, "returns", e.returns)
+	PutRowSlice(s, "lengths", e.lengths)
 	PutSlice(s, "count", []int64{e.count})
 	for i, k := range e.kinds {
-		PutSlice(s, fmt.Sprint("kinds/", i), k)
+		PutRowSlice(s, fmt.Sprint("kinds/", i), k)
 	}
 	ret, num := make([]float64, 0, len(e.window)), make([]int64, 0, 3*len(e.window))
 	for _, x := range e.window {
@@ -134,14 +146,16 @@ func (e *Episodes) Save(s *State) {
 
 // Load takes them back.
 func (e *Episodes) Load(s *State) error {
-	returns := GetSlice[float64](s, "returns")
-	lengths := GetSliceN[int64](s, "lengths", len(returns))
+	returns, lengths := GetRowSlice[float64](s, "returns"), GetRowSlice[int64](s, "lengths")
+	if s.Err() == nil && len(lengths) != len(returns) {
+		return fmt.Errorf("episodes under way have %d returns and %d lengths", len(returns), len(lengths))
+	}
 	count := GetSliceN[int64](s, "count", 1)
 	ret := GetSlice[float64](s, "window/returns")
 	num := GetSliceN[int64](s, "window/numbers", 3*len(ret))
 	var kinds [][]float64
 	for i := 0; s.Has(fmt.Sprint("kinds/", i)); i++ {
-		kinds = append(kinds, GetSliceN[float64](s, fmt.Sprint("kinds/", i), len(returns)))
+		kinds = append(kinds, GetRowSlice[float64](s, fmt.Sprint("kinds/", i)))
 	}
 	if s.Err() != nil {
 		return s.Err()
@@ -149,9 +163,20 @@ func (e *Episodes) Load(s *State) error {
 	if s.Restarts() {
 		returns, lengths, kinds = nil, nil, nil
 	}
-	*e = Episodes{returns: returns, lengths: lengths, count: count[0], kinds: kinds}
+	*e = Episodes{returns: returns, lengths: lengths, count: count[0], kinds: kinds, shared: e.shared}
 	for i, r := range ret {
 		e.window = append(e.window, Episode{Env: int(num[3*i]), Step: num[3*i+1], Return: r, Length: num[3*i+2]})
 	}
 	return nil
+}
+
+// merge counts episodes of several replicas' environments, in the order of step
+// and environment.
+func (e *Episodes) merge(all []Episode) {
+	slices.SortStableFunc(all, func(a, b Episode) int {
+		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Env, b.Env))
+	})
+	for _, x := range all {
+		e.keep(x)
+	}
 }

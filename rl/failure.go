@@ -84,7 +84,7 @@ func Catch(f func() error) (err error) {
 // reported where the loop called into them.
 var vocabulary = []string{
 	"github.com/weft-rl/weft/rl.", "github.com/weft-rl/weft/env.", "github.com/weft-rl/weft/env/",
-	"github.com/weft-rl/weft/replay.", "github.com/weft-rl/weft/nn.", "github.com/weft-rl/weft/internal/",
+	"github.com/weft-rl/weft/replay.", "github.com/weft-rl/weft/nn.", "github.com/weft-rl/weft/edge.", "github.com/weft-rl/weft/internal/",
 	"github.com/gomlx/", "runtime.", "runtime/", "reflect.", "sync.", "testing.",
 }
 

@@ -29,6 +29,9 @@ func (f *Func[I, O]) Call(k Key, in I) O {
 	if c := f.scope.under(leaves); c != nil {
 		return f.inline(c, k, Rebuild(in, c.lift(leaves)))
 	}
+	if m := f.scope.dev.together; m != nil && m.Whole(f.name) {
+		leaves = allRows(m, leaves)
+	}
 	e := f.cache.find(leaves, func() (*program, O) {
 		var out O
 		p := compile(&Ctx{dev: f.scope.dev, scope: f.scope}, f.name, leaves, func(c *Ctx, nodes []Tensor) []Tensor {

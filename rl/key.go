@@ -14,6 +14,7 @@ import (
 type Key struct {
 	w   [4]uint32
 	row uint32 // global index of row 0, where a replica owns a shard
+	own *Span  // the environments of the replica whose run the key is of; nil: all
 	// in is the key inside a device program, where the iteration is itself a graph
 	// value; nil elsewhere.
 	in *graphKey
@@ -32,7 +33,7 @@ func (k Key) Fold(x uint64) Key {
 		return k.inside(k.in.fold(word(g, uint32(x)), word(g, uint32(x>>32))))
 	}
 	ctr := [4]uint32{uint32(x), uint32(x >> 32), k.w[2], k.w[3]}
-	return Key{w: philox(ctr, [2]uint32{k.w[0], k.w[1]}), row: k.row}
+	return Key{w: philox(ctr, [2]uint32{k.w[0], k.w[1]}), row: k.row, own: k.own}
 }
 
 // Use derives the key of a named use.
@@ -47,6 +48,25 @@ func (k Key) At(row int) Key {
 	return k
 }
 
+// Own is the environments of the replica whose run made the key, so that what is
+// drawn for a batch of theirs can be that part of what is drawn for all; ok is
+// false where the run has one replica, or the key is of no run.
+func (k Key) Own() (own Span, ok bool) {
+	if k.own == nil {
+		return Span{}, false
+	}
+	return *k.own, true
+}
+
+// forBatch is the key for draws of rows rows by a function of a batch of lead
+// rows: where that is the replica's environments, draws go by their global
+// indices. Control that draws a number of its own gets the same everywhere.
+func (k Key) forBatch(lead, rows int) Key {
+	if k.own == nil || lead != k.own.Len() || rows%lead != 0 {
+		return k
+	}
+	return k.At(k.own.Lo * (rows / lead))
+}
 func (k Key) inside(g graphKey) Key { return Key{row: k.row, in: &g} }
 
 // Bits are the four random words of block b of row i.

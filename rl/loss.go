@@ -18,6 +18,9 @@ type Loss[I, A any] struct {
 	build func(*Ctx, I) (loss, weight Tensor, aux A)
 	wrt   []*Params
 	cache programs[A]
+
+	padded programs[A]
+	noPad  bool // what else it returns is not by row, so that rows cannot be told apart
 }
 
 // NewLoss declares a loss of the parameters wrt. What f reads of other
@@ -51,15 +54,31 @@ func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
 	} else if c != nil {
 		failf("loss %q is differentiated in the loop, not inside a graph function", l.name)
 	}
+	if own := l.scope.sharded(); own != nil && leadOf(leaves) != own.Len() {
+		g, aux = l.gradPadded(k, in, leaves, leadOf(leaves))
+	} else {
+		g, aux = l.grad(k, in, leaves)
+	}
+	if m := l.scope.dev.together; m != nil {
+		g.weight, g.sums = m.Sum(g.weight, g.sums)
+	}
+	return g, aux
+}
+
+func (l *Loss[I, A]) grad(k Key, in I, leaves []Tensor) (g Grads, aux A) {
 	e := l.cache.find(leaves, func() (*program, A) {
 		var like A
 		p := compile(&Ctx{dev: l.scope.dev, scope: l.scope}, l.name, leaves, func(c *Ctx, nodes []Tensor) (out []Tensor) {
-			out, like = l.trace(c, Rebuild(in, nodes))
+			out, like = l.trace(c, Rebuild(in, nodes), nil)
 			return out
 		})
 		return p, like
 	})
-	out := e.run(k, leaves)
+	return l.result(e, e.run(k, leaves))
+}
+
+// result makes gradients of a program's outputs.
+func (l *Loss[I, A]) result(e *compiled[A], out []Tensor) (g Grads, aux A) {
 	rows, weight, sums := out[0], out[1], out[2:2+l.tensors()]
 	g = Grads{of: l.wrt, sums: sums, weight: weight, spent: new(bool)}
 	l.guard(rows, weight, sums)
@@ -69,14 +88,15 @@ func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
 // lowered is Grad inside a device program.
 func (l *Loss[I, A]) lowered(c *Ctx, k Key, in I) (g Grads, aux A) {
 	var out []Tensor
-	c.lower.call(k, func() { out, aux = l.trace(c, in) })
+	c.lower.call(k, func() { out, aux = l.trace(c, in, nil) })
 	sums := out[2 : 2+l.tensors()]
 	c.lower.Finite(fmt.Sprintf("loss %q or its gradient", l.name), append([]Tensor{out[0], out[1]}, sums...))
 	return Grads{of: l.wrt, sums: sums, weight: out[1], spent: new(bool)}, aux
 }
 
-// trace builds the outputs: loss by row, weight, gradients, aux.
-func (l *Loss[I, A]) trace(c *Ctx, in I) ([]Tensor, A) {
+// trace builds the outputs: loss by row, weight, gradients, aux. mask is 0 for
+// rows that are not to count, and may be nil.
+func (l *Loss[I, A]) trace(c *Ctx, in I, mask *graph.Node) ([]Tensor, A) {
 	loss, weight, aux := l.build(c, in)
 	x := loss.Node()
 	w := graph.OnesLike(x)
@@ -85,6 +105,12 @@ func (l *Loss[I, A]) trace(c *Ctx, in I) ([]Tensor, A) {
 		if !w.Shape().Equal(x.Shape()) {
 			failf("the weight has shape %s, the loss %s: there is one for each row", w.Shape(), x.Shape())
 		}
+	}
+	if mask != nil {
+		for mask.Rank() < w.Rank() {
+			mask = graph.ExpandAxes(mask, -1)
+		}
+		w = graph.Mul(w, graph.ConvertDType(graph.BroadcastToDims(mask, w.Shape().Dimensions...), w.DType()))
 	}
 	var wrt []*graph.Node
 	for _, p := range l.wrt {

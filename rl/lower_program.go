@@ -326,7 +326,7 @@ func (p *Program) pass() error {
 		}
 		r.iter++
 		r.previous, r.steps = r.steps, p.scope.Steps()
-		c := r.take(false)
+		c := r.take(r.report(), false)
 		c.Passed = true
 		if err := r.cut(c); err != nil && !errors.Is(err, ErrStop) {
 			return err

@@ -215,5 +215,5 @@ func TestEpisodesWindow(t *testing.T) {
 	says(t, f.Load(copied(s, st, "window/numbers")), `state "window/numbers" is missing`)
 	torn := copied(s, st, "lengths")
 	rl.PutSlice(torn, "lengths", []int64{1})
-	says(t, f.Load(torn), `state "lengths" has 1 elements, want 2`)
+	says(t, f.Load(torn), `2 returns and 1 lengths`)
 }

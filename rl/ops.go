@@ -248,6 +248,17 @@ func Standardise(x, weight Tensor) Tensor {
 		}
 		in = append(in, weight)
 	}
+	if m := meeting(in); m != nil {
+		lo, hi := 0, 0
+		for i, t := range in {
+			in[i], lo, hi = m.All(t)
+		}
+		return Part(standardise(in), lo, hi)
+	}
+	return standardise(in)
+}
+
+func standardise(in []Tensor) Tensor {
 	return op("standardise", in, func(_ *Ctx, in []Tensor) []Tensor {
 		x := in[0].Node()
 		w := graph.OnesLike(x)
@@ -286,6 +297,9 @@ func blend(a, b []Tensor, tau float64) []Tensor {
 
 // Mean is the mean of all elements, a scalar. Like Standardise it crosses rows.
 func Mean(x Tensor) Tensor {
+	if m := meeting([]Tensor{x}); m != nil {
+		x, _, _ = m.All(x)
+	}
 	return op("mean", []Tensor{x}, func(_ *Ctx, in []Tensor) []Tensor {
 		return []Tensor{Wrap(graph.ReduceAllMean(in[0].Node()))}
 	})[0]

@@ -28,6 +28,7 @@ type program struct {
 	out    []bool         // for each output, whether it is present
 	like   []shapes.Shape // of the present ones
 	small  int            // how many of them are
+	lead   int            // rows of the batch that it was compiled for
 
 	spare atomic.Pointer[[]compute.Buffer] // for the inputs of the next call
 }
@@ -85,6 +86,9 @@ func tryCompile(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []T
 		if t.Ok() {
 			n := graph.Parameter(c.graph, fmt.Sprintf("in%d", i), t.Shape())
 			nodes[i], p.slots[i] = Wrap(n), int(n.GetParameterHandle())
+			if p.lead == 0 && t.Shape().Rank() > 0 {
+				p.lead = t.Rows()
+			}
 		}
 	}
 	outs := c.lift(build(c, nodes))
@@ -176,7 +180,7 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 		}
 	}
 	for _, d := range p.draws {
-		t := d.fill(p.dev, k, p.shapes[d.handle])
+		t := d.fill(p.dev, k.forBatch(p.lead, p.shapes[d.handle].Dimensions[0]), p.shapes[d.handle])
 		bufs[d.handle] = t.val.buf
 		mine = append(mine, t.val.buf)
 	}

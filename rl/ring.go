@@ -74,7 +74,7 @@ func (r *Ring) Save(s *State, name string, rows int) {
 	shape := r.batch(rows)
 	flat := makeFlat(shape)
 	copy(dtypes.UnsafeByteSliceFromAny(flat), r.bytes)
-	s.Add(Array{name, shape, flat})
+	s.Add(Array{Name: name, Shape: shape, Flat: flat})
 }
 
 // LoadRing is a ring whose first slots are what Save put.

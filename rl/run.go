@@ -18,6 +18,7 @@ type Run struct {
 	scope  *Scope
 	budget int64
 	cut    func(Cut) error
+	peers  Peers // nil: the run has one replica
 
 	key      Key
 	prefix   string // of log names
@@ -35,15 +36,10 @@ type Run struct {
 	lower *Lowering // while the loop is being made a device program
 
 	mu   sync.Mutex
-	logs []logged
+	logs []Record
 	// ready is the log of an iteration that a device program made.
 	ready []Logged
 	err   error
-}
-
-type logged struct {
-	name string
-	x    Tensor
 }
 
 // Cut is a consistent point: what the iteration that just ended did. The
@@ -93,21 +89,42 @@ func (r *Run) Next() bool {
 	if r.whole().stopped {
 		return false
 	}
-	switch {
-	case r.started:
-		r.iter++
-		r.previous, r.steps = r.steps, r.scope.Steps()
-	case !r.loaded:
-		r.steps = r.scope.Steps()
-		r.previous = r.steps
+	if r.peers == nil {
+		return r.decide(r.report())
 	}
+	v, err := r.peers.Meet(r.report(), r.lead)
+	if err != nil {
+		Fail(err)
+	}
+	if !v.Decided {
+		r.follow(v)
+	}
+	return v.More
+}
+
+// decide is what the owner of Next does with what was done: it counts, hands the
+// cut to whoever runs the loop, and says whether there is another iteration.
+func (r *Run) decide(done Report) bool {
+	r.count(done.Steps)
 	last := r.done() >= r.budget
-	if err := r.cut(r.take(last)); err != nil {
+	if err := r.cut(r.take(done, last)); err != nil {
 		r.whole().stop(err)
 		return false
 	}
 	r.started, r.loaded = !last, false
 	return !last
+}
+
+// count moves the counters to the next iteration.
+func (r *Run) count(steps int64) {
+	switch {
+	case r.started:
+		r.iter++
+		r.previous, r.steps = r.steps, steps
+	case !r.loaded:
+		r.steps = steps
+		r.previous = r.steps
+	}
 }
 
 // whole is the run that r is a phase or a view of: what stops one stops all.
@@ -134,10 +151,13 @@ func (r *Run) done() int64 {
 	return r.steps
 }
 
-func (r *Run) take(last bool) Cut {
+func (r *Run) take(done Report, last bool) Cut {
 	c := Cut{Run: r, Iter: r.iter, Steps: r.steps, Last: last && !r.inPhase}
 	if r.started {
-		c.Logs, c.Episodes = r.means(), r.scope.Episodes().Take()
+		c.Logs, c.Episodes = means(done.Logs), done.Episodes
+		if r.ready != nil {
+			c.Logs, r.ready = r.ready, nil
+		}
 	}
 	return c
 }
@@ -176,6 +196,7 @@ func (r *Run) Key(use string, at ...int) Key {
 	} else {
 		k = k.Fold(uint64(r.Iter()))
 	}
+	k.own = r.scope.sharded()
 	for _, i := range at {
 		k = k.Fold(uint64(i))
 	}
@@ -195,35 +216,28 @@ func (r *Run) Log(name string, x Tensor) {
 	root := r.root()
 	root.mu.Lock()
 	defer root.mu.Unlock()
-	root.logs = append(root.logs, logged{r.prefix + name, x})
+	root.logs = append(root.logs, Record{r.prefix + name, []Tensor{x}})
 }
 
 // means reduces the log of an iteration, names in order of first use.
-func (r *Run) means() []Logged {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if out := r.ready; out != nil {
-		r.ready = nil
-		return out
-	}
+func means(logs []Record) []Logged {
 	var out []Logged
 	count := map[string]int{}
 	index := map[string]int{}
-	for _, l := range r.logs {
-		i, ok := index[l.name]
+	for _, l := range logs {
+		i, ok := index[l.Name]
 		if !ok {
 			i = len(out)
-			index[l.name] = i
-			out = append(out, Logged{Name: l.name})
+			index[l.Name] = i
+			out = append(out, Logged{Name: l.Name})
 		}
-		sum, n := Total(l.x)
+		sum, n := l.total()
 		out[i].X += sum
-		count[l.name] += n
+		count[l.Name] += n
 	}
 	for i := range out {
 		out[i].X /= float64(count[out[i].Name])
 	}
-	r.logs = nil
 	return out
 }
 
@@ -246,6 +260,7 @@ func (r *Run) Phase(name string, n int64) *Run {
 	p, ok := r.phases[name]
 	if !ok {
 		p = NewRun(r.scope, n, r.cut)
+		p.peers = r.peers
 		r.phases[name] = p
 	}
 	p.key, p.prefix, p.inPhase, p.budget = r.key.Use("phase").Use(name), r.prefix+name+"/", true, n
@@ -275,8 +290,14 @@ func (r *Run) Scope() *Scope { return r.scope }
 // Save puts the counters and every component of the run's scope. It may be
 // called at a cut only.
 func (r *Run) Save(s *State) {
+	r.SaveCounters(s)
+	r.scope.SaveSome(s, func(string) bool { return true })
+}
+
+// SaveCounters puts the counters alone, the run's and its scope's.
+func (r *Run) SaveCounters(s *State) {
 	r.counters(s.At("run"))
-	r.scope.Save(s)
+	r.scope.saveCounters(s)
 }
 
 func (r *Run) counters(s *State) {
@@ -288,8 +309,12 @@ func (r *Run) counters(s *State) {
 
 // Load gives the run the state that Save put, so that its loop goes on from
 // there when entered at its top.
-func (r *Run) Load(s *State) error {
-	if err := r.scope.Load(s); err != nil {
+func (r *Run) Load(s *State) error { return r.LoadSome(s, func(string) bool { return true }) }
+
+// LoadSome is Load for a replica that has use of the components for whose names
+// want is true.
+func (r *Run) LoadSome(s *State, want func(name string) bool) error {
+	if err := r.scope.LoadSome(s, want); err != nil {
 		return err
 	}
 	return r.loadCounters(s.At("run"))

@@ -23,7 +23,9 @@ type Scope struct {
 	names      []string
 	components map[string]Component
 	parent     *Scope // of a child's
-	shard, of  int
+	first      int    // the scope is of shards [first, last) of so many
+	last, of   int
+	envs       *Span // of the environments, once they are known
 	steps      int64
 	episodes   *Episodes
 	lower      *Lowering // while the loop is being made a device program
@@ -35,7 +37,7 @@ type Scope struct {
 func NewScope(d *Device, seed uint64) *Scope {
 	s := &Scope{
 		dev: d, key: NewKey(seed), store: model.NewStore(), vars: map[string]*cell{},
-		components: map[string]Component{}, of: 1,
+		components: map[string]Component{}, last: 1, of: 1,
 	}
 	s.episodes = newEpisodes()
 	s.Register("episodes", s.episodes)
@@ -64,19 +66,51 @@ func (s *Scope) Above(name string) Component {
 // them and draws other numbers. Its components are not part of s's state.
 func (s *Scope) Beside(name string) *Scope {
 	c := s.Child(name)
-	c.parent, c.shard, c.of = nil, s.shard, s.of
+	c.parent, c.first, c.last, c.of = nil, s.first, s.last, s.of
 	return c
 }
 
 // Shard is a scope for replica r of k: it draws what s would, and owns the r-th
 // part of what s owns. Its components are not part of s's state.
-func (s *Scope) Shard(r, k int) *Scope {
-	if k < 1 || r < 0 || r >= k || s.of != 1 {
-		failf("shard %d of %d of a scope that is itself %d of %d", r, k, s.shard, s.of)
+func (s *Scope) Shard(r, k int) *Scope { return s.Shards(r, r+1, k) }
+
+// Shards is a scope for a replica that has shards [first, last) of k. It shares
+// its run with other replicas even where it has all of them: episodes are counted
+// by whoever puts them together.
+func (s *Scope) Shards(first, last, k int) *Scope {
+	if k < 1 || first < 0 || first >= last || last > k || s.of != 1 {
+		failf("shard %d of %d of a scope that is itself %d of %d", first, k, s.first, s.of)
 	}
 	c := NewScope(s.dev, 0)
-	c.key, c.shard, c.of = s.key, r, k
+	c.key, c.first, c.last, c.of = s.key, first, last, k
+	c.episodes.shared = true
 	return c
+}
+
+// Span is the part [Lo, Hi) of Of things.
+type Span struct{ Lo, Hi, Of int }
+
+// Len is how many things are in the part.
+func (s Span) Len() int { return s.Hi - s.Lo }
+
+// SetEnvs tells which environments the scope has. Whoever opens them calls it.
+func (s *Scope) SetEnvs(own Span) { s.envs = &own }
+
+// Envs is which environments the scope has, of how many; the zero Span before
+// they are known.
+func (s *Scope) Envs() Span {
+	if s.envs == nil {
+		return Span{}
+	}
+	return *s.envs
+}
+
+// sharded is the scope's part of the environments, or nil if it has all.
+func (s *Scope) sharded() *Span {
+	if s.envs == nil || s.envs.Len() == s.envs.Of {
+		return nil
+	}
+	return s.envs
 }
 
 // Device is where the scope's tensors live.
@@ -86,11 +120,28 @@ func (s *Scope) Device() *Device { return s.dev }
 // or an environment's resets.
 func (s *Scope) Key(use string) Key { return s.key.Use(use) }
 
+// Parts is how many shards there are.
+func (s *Scope) Parts() int { return s.of }
+
 // Own is the range [lo, hi) of n things that this replica owns, in multiples of
 // block.
 func (s *Scope) Own(n, block int) (lo, hi int) {
+	if block < 1 || n%block != 0 {
+		failf("%d environments are no multiple of their block of %d", n, block)
+	}
+	if n/block < s.of {
+		failf("%d replicas are too many for %d environments in blocks of %d: that makes only %d shard(s)", s.of, n, block, n/block)
+	}
+	lo, _ = Shard(n, block, s.first, s.of)
+	_, hi = Shard(n, block, s.last-1, s.of)
+	return lo, hi
+}
+
+// Shard is the range [lo, hi) of n things, in multiples of block, that part r of
+// k owns.
+func Shard(n, block, r, k int) (lo, hi int) {
 	blocks := n / block
-	return s.shard * blocks / s.of * block, (s.shard + 1) * blocks / s.of * block
+	return r * blocks / k * block, (r + 1) * blocks / k * block
 }
 
 // Register makes c part of the scope's state, under a name of its own.
@@ -129,20 +180,44 @@ func (s *Scope) EpisodesOf(env string) *Episodes {
 
 // Save puts the state of every component.
 func (s *Scope) Save(st *State) {
+	s.saveCounters(st)
+	s.SaveSome(st, func(string) bool { return true })
+}
+
+func (s *Scope) saveCounters(st *State) {
 	PutSlice(st, "steps", []int64{s.steps})
 	PutSlice(st, "key", s.key.w[:])
+}
+
+// SaveSome puts the state of the components for whose names want is true.
+func (s *Scope) SaveSome(st *State, want func(name string) bool) {
 	for _, name := range s.names {
-		s.components[name].Save(st.At(name))
+		if want(name) {
+			s.components[name].Save(st.At(name))
+		}
 	}
 }
 
 // Load gives every component its state back.
-func (s *Scope) Load(st *State) error {
+func (s *Scope) Load(st *State) error { return s.LoadSome(st, func(string) bool { return true }) }
+
+// Component is the component of a name, or nil.
+func (s *Scope) Component(name string) Component { return s.components[name] }
+
+// Components are the names of all, in the order they were made.
+func (s *Scope) Components() []string { return s.names }
+
+// LoadSome gives the components for whose names want is true their state back,
+// and the scope its counters.
+func (s *Scope) LoadSome(st *State, want func(name string) bool) error {
 	steps, key := GetSliceN[int64](st, "steps", 1), GetSliceN[uint32](st, "key", 4)
 	if st.Err() == nil && [4]uint32(key) != s.key.w {
 		return errors.New("the state is that of another seed")
 	}
 	for _, name := range s.names {
+		if !want(name) {
+			continue
+		}
 		if err := s.components[name].Load(st.At(name)); err != nil {
 			return fmt.Errorf("component %s: %w", name, err)
 		}

@@ -36,7 +36,7 @@ func (m *Slots[V]) Axis() Axis { return Envs }
 // Save puts the tensors by number, since a plain tensor has no name.
 func (m *Slots[V]) Save(s *State) {
 	for i, t := range Leaves(m.v) {
-		s.Put(fmt.Sprint(i), t)
+		s.PutRows(fmt.Sprint(i), t)
 	}
 }
 
@@ -45,7 +45,7 @@ func (m *Slots[V]) Load(s *State) error {
 	leaves := Leaves(m.v)
 	for i, t := range leaves {
 		if t.Ok() {
-			leaves[i] = s.GetLike(fmt.Sprint(i), t)
+			leaves[i] = s.GetRows(fmt.Sprint(i), t)
 		}
 	}
 	if s.Err() == nil {

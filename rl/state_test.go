@@ -78,7 +78,7 @@ func TestScopeOwn(t *testing.T) {
 		{8, 1, 1, []int{0, 8}},
 		{8, 1, 3, []int{0, 2, 5, 8}},
 		{12, 4, 2, []int{0, 4, 12}},
-		{4, 4, 2, []int{0, 0, 4}},
+		{8, 4, 2, []int{0, 4, 8}},
 	} {
 		got := []int{0}
 		for r := range x.of {
@@ -90,6 +90,8 @@ func TestScopeOwn(t *testing.T) {
 		}
 		equal(t, "shards", got, x.want)
 	}
+	fails(t, func() { s.Shard(0, 2).Own(4, 4) }, "2 replicas are too many for 4 environments in blocks of 4", "only 1 shard")
+	fails(t, func() { s.Own(6, 4) }, "6 environments are no multiple of their block of 4")
 	fails(t, func() { s.Shard(2, 2) }, "shard 2 of 2")
 	fails(t, func() { s.Shard(0, 2).Shard(0, 2) }, "itself 0 of 2")
 }

@@ -15,6 +15,7 @@ import (
 type Stats struct {
 	count, mean, m2 *cell
 	clip            float64
+	version         int64
 }
 
 // NewStats are statistics of features with the given dimensions; clip bounds
@@ -24,7 +25,7 @@ func NewStats(s *Scope, name string, clip float64, dims ...int) *Stats {
 		shape := shapes.Make(dtypes.Float64, dims...)
 		return &cell{path: name + "/" + what, value: s.dev.from(makeFlat(shape), shape)}
 	}
-	st := &Stats{zero("count"), zero("mean", dims...), zero("m2", dims...), clip}
+	st := &Stats{count: zero("count"), mean: zero("mean", dims...), m2: zero("m2", dims...), clip: clip}
 	s.Register(name, st)
 	return st
 }
@@ -34,6 +35,9 @@ func (s *Stats) Update(x Tensor) {
 	want, features := s.mean.value.Shape().Dimensions, s.mean.value.Shape().Rank()
 	if got := x.Shape().Dimensions; len(got) < features || !slices.Equal(got[len(got)-features:], want) {
 		failf("statistics of features %v cannot count %s", want, x.Shape())
+	}
+	if m := meeting([]Tensor{x}); m != nil {
+		x = allRows(m, []Tensor{x})[0]
 	}
 	in := []Tensor{x, s.count.value, s.mean.value, s.m2.value}
 	out := op(fmt.Sprintf("stats %d", features), in, func(_ *Ctx, in []Tensor) []Tensor {
@@ -48,7 +52,7 @@ func (s *Stats) Update(x Tensor) {
 		count, mean, m2 := merge(x, in[1].Node(), in[2].Node(), in[3].Node())
 		return []Tensor{Wrap(count), Wrap(mean), Wrap(m2)}
 	})
-	s.count.value, s.mean.value, s.m2.value = out[0], out[1], out[2]
+	s.set(out)
 }
 
 // merge adds the rows of x to a count, mean and sum of squared deviations
@@ -116,7 +120,7 @@ func (s *Stats) Load(st *State) error {
 	count := st.GetLike("count", s.count.value)
 	mean, m2 := st.GetLike("mean", s.mean.value), st.GetLike("m2", s.m2.value)
 	if st.Err() == nil {
-		s.count.value, s.mean.value, s.m2.value = count, mean, m2
+		s.set([]Tensor{count, mean, m2})
 	}
 	return st.Err()
 }

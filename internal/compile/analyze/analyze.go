@@ -45,17 +45,20 @@ func Overlay(ctx context.Context, dir string, files map[string][]byte, patterns 
 	}
 	var out []Result
 	for _, r := range roots {
-		main := unitOf(r)
-		var others []*unit
-		for _, p := range all {
-			if p != r && reaches(r.Types, p.Types, map[*types.Package]bool{}) {
-				others = append(others, unitOf(p))
-			}
-		}
-		graph, found := examine(r.Fset, main, others)
+		graph, found := examine(r.Fset, unitOf(r), unitsBelow(r, all))
 		out = append(out, Result{r.PkgPath, graph, found})
 	}
 	return out, nil
+}
+
+// unitsBelow are the packages that a package builds on and that can be read.
+func unitsBelow(r *packages.Package, all []*packages.Package) (out []*unit) {
+	for _, p := range all {
+		if p != r && reaches(r.Types, p.Types, map[*types.Package]bool{}) {
+			out = append(out, unitOf(p))
+		}
+	}
+	return out
 }
 
 // reaches reports whether a package imports another, at any distance.
@@ -76,27 +79,37 @@ func unitOf(p *packages.Package) *unit {
 
 // examine analyses one package.
 func examine(fset *token.FileSet, main *unit, others []*unit) (*fdg.Graph, []Finding) {
+	_, g, found := explore(fset, main, others, false)
+	return g, found
+}
+
+// explore is examine that gives the interpreter as well, and if asked to with
+// what was known at every point.
+func explore(fset *token.FileSet, main *unit, others []*unit, points bool) (*interp, *fdg.Graph, []Finding) {
 	out := &findings{fset: fset}
 	main.marks = readMarks(main, out)
 	for _, u := range others {
 		u.marks = readMarks(u, &findings{fset: fset}) // reported where they are a root
 	}
 	if len(main.marks.train) == 0 {
-		return nil, out.sorted()
+		return nil, nil, out.sorted()
 	}
 	x := newInterp(newProgram(fset, main, others), out)
+	if points {
+		x.states = map[string]*state{}
+	}
 	x.train(main.marks.train[0])
 	g := x.finish(main.marks.train[0])
 	if out.errors() {
 		g = nil
 	}
-	return g, out.sorted()
+	return x, g, out.sorted()
 }
 
 // train reads the constructor, then the loop.
 func (x *interp) train(d *ast.FuncDecl) {
 	fn, _ := x.p.main.info.Defs[d.Name].(*types.Func)
-	f := &frame{unit: x.p.main, fn: fn, call: "train", targs: map[*types.TypeParam]types.Type{}}
+	f := &frame{unit: x.p.main, fn: fn, call: Root, targs: map[*types.TypeParam]types.Type{}}
 	x.phase = training
 	x.f = f
 	run := &object{id: -1, kind: runObject}
@@ -122,6 +135,7 @@ func (x *interp) train(d *ast.FuncDecl) {
 	if trainer == nil {
 		return
 	}
+	x.self, x.frames[Root] = trainer, f
 	x.phase, x.st, x.f = training, newState(), f
 	if n := namedOf(trainer.objs[0].typ); n != nil {
 		for i, p := 0, fn.Signature().RecvTypeParams(); i < p.Len() && i < n.TypeArgs().Len(); i++ {
@@ -178,6 +192,7 @@ func (x *interp) finish(d *ast.FuncDecl) *fdg.Graph {
 	}
 	g.SortEdges()
 	p := &partition{x: x, g: g, b: x.b}
+	x.parts = p
 	p.run()
 	return g
 }

@@ -27,8 +27,10 @@ func (x *interp) inline(call *ast.CallExpr, fn *types.Func, src source, recv *va
 		unit: src.unit, fn: fn, call: x.key(call.Pos(), ""), calls: append(x.f.calls[:len(x.f.calls):len(x.f.calls)], call.Pos()),
 		up: x.f, loops: len(x.loops), conds: len(x.conds), targs: x.instance(call, fn),
 	}
-	out := x.enter(f, src, recv, args)
-	return out
+	if x.phase == training {
+		x.frames[f.call] = f
+	}
+	return x.enter(f, src, recv, args)
 }
 
 // enter reads a function's body in its own frame.

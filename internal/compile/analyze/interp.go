@@ -51,6 +51,11 @@ type interp struct {
 	scanned map[*types.Func]bool
 	looking map[*types.Func]bool
 	once    bool // what is being looked at is not looked at again
+
+	self   *value            // the trainer
+	frames map[string]*frame // the calls that were read through in the loop
+	states map[string]*state // what was known before and behind statements, if asked for
+	parts  *partition
 }
 
 // frame is one call that is read through.
@@ -81,6 +86,7 @@ func newInterp(p *program, out *findings) *interp {
 	x := &interp{
 		p: p, out: out, byKey: map[string]*object{}, b: newBuilder(p.fset), st: newState(), next: -1,
 		decl: map[variable]int{}, ops: map[*types.Func]bool{}, scanned: map[*types.Func]bool{}, looking: map[*types.Func]bool{},
+		frames: map[string]*frame{},
 	}
 	for _, i := range p.main.pkg.Imports() {
 		if rel, ok := inVocabulary(i); ok && rel == "rl" {

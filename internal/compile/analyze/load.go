@@ -7,6 +7,9 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -99,11 +102,41 @@ func load(ctx context.Context, dir string, overlay map[string][]byte, patterns [
 
 // checked loads packages that have no errors.
 func checked(c *packages.Config, patterns []string) ([]*packages.Package, error) {
+	if err := hideGenerated(c, patterns); err != nil {
+		return nil, err
+	}
 	pkgs, err := packages.Load(c, patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("loading %s: %w", strings.Join(patterns, " "), err)
 	}
 	return pkgs, broken(pkgs, patterns)
+}
+
+// hideGenerated overlays the files that were generated from a loop as empty, so
+// that a broken one never stands in the way of writing it anew.
+func hideGenerated(c *packages.Config, patterns []string) error {
+	list := *c
+	list.Mode = packages.NeedName | packages.NeedFiles
+	pkgs, err := packages.Load(&list, patterns...)
+	if err != nil {
+		return fmt.Errorf("loading %s: %w", strings.Join(patterns, " "), err)
+	}
+	overlay := maps.Clone(c.Overlay)
+	for _, p := range pkgs {
+		for _, name := range p.GoFiles {
+			if _, given := overlay[name]; given || !strings.HasPrefix(filepath.Base(name), "gen_") {
+				continue
+			}
+			if text, err := os.ReadFile(name); err == nil && Generated(text) {
+				if overlay == nil {
+					overlay = map[string][]byte{}
+				}
+				overlay[name] = []byte("package " + p.Name + "\n")
+			}
+		}
+	}
+	c.Overlay = overlay
+	return nil
 }
 
 func typesOf(pkgs []*packages.Package) (out []*types.Package) {

@@ -36,6 +36,7 @@ func (x *interp) splits(s ast.Stmt, rest []ast.Stmt) bool {
 	if !ok || !leaves(n.Body.List) && !leaves(elseOf(n)) {
 		return false
 	}
+	x.point(s, Before)
 	x.under(x.f.unit.marks.stmts[s], func() {
 		x.init(n.Init)
 		if leaves(n.Body.List) {
@@ -94,7 +95,9 @@ func (x *interp) init(s ast.Stmt) {
 }
 
 func (x *interp) stmt(s ast.Stmt) {
+	x.point(s, Before)
 	x.under(x.f.unit.marks.stmts[s], func() { x.bare(s) })
+	x.point(s, After)
 }
 
 // bare reads a statement, its directives being in force.

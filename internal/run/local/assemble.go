@@ -1,48 +1,106 @@
 package local
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
 	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/wrap"
+	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/internal/run/dist"
+	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
 
-// assembly is a trainer with the scope it was made in.
+// assembly is a job's trainers, as its plan has them.
 type assembly struct {
-	scope   *rl.Scope
-	trainer rl.Trainer
-	exact   bool   // every environment can save its state
-	why     string // why not
+	world *dist.World
+	exact bool   // every environment can save its state
+	why   string // why not
 }
 
-// assemble constructs the job's algorithm on its environments.
-func assemble(j Job) (*assembly, error) {
-	a := &assembly{scope: rl.NewScope(j.Device, j.Seed), exact: true}
-	var err error
+// assemble constructs the job's algorithm on its environments: first as the plain
+// loop has it, which shows what there is to plan for.
+func assemble(j Job, cut func(rl.Cut) error) (_ *assembly, err error) {
+	a := &assembly{exact: true}
+	root := rl.NewScope(j.Device, j.Seed)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, root.Close())
+		}
+	}()
 	entry := wrap.Entry(j.Env, j.Wrap, j.Dir)
+	var spec env.Spec
 	saw := func(specs []env.Spec) {
-		a.exact = a.exact && specs[0].Exact
-		a.why = specs[0].Why
+		spec = specs[0]
+		a.exact = a.exact && spec.Exact
+		a.why = spec.Why
 	}
-	a.trainer, err = j.Algorithm.New(a.scope, algo.On(a.scope, entry, j.EnvOptions, saw), j.Config)
+	build := func(s *rl.Scope) (rl.Trainer, error) {
+		t, err := j.Algorithm.New(s, algo.On(s, entry, j.EnvOptions, saw), j.Config)
+		if err != nil {
+			return nil, fmt.Errorf("%s on %s: %w", j.Algorithm.Name, j.Env.ID, err)
+		}
+		return t, nil
+	}
+	whole, err := build(root)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s on %s: %w", j.Algorithm.Name, j.Env.ID, err), a.scope.Close())
+		return nil, err
 	}
-	return a, nil
+	c := dist.Config{Root: root, Build: build, Budget: j.Steps, Cut: cut, Restarting: !a.exact}
+	if j.Plan != nil {
+		if err := arrange(&c, j, whole, spec); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.Plan.Groups) == 0 {
+		c.Build = func(*rl.Scope) (rl.Trainer, error) { return whole, nil }
+	}
+	a.world, err = dist.New(c)
+	return a, err
+}
+
+// arrange plans the run of a trainer, and finds the programs that were generated
+// for the plan.
+func arrange(c *dist.Config, j Job, t rl.Trainer, spec env.Spec) error {
+	set, ok := edge.For(t)
+	if !ok {
+		return fmt.Errorf("algorithm %s has no generated programs, so it can run as the plain loop only: weft generate makes them", j.Algorithm.Name)
+	}
+	g, err := fdg.ReadJSON(bytes.NewReader(set.Graph))
+	if err != nil {
+		return fmt.Errorf("the graph of algorithm %s: %w", j.Algorithm.Name, err)
+	}
+	facts := plan.Facts{Envs: spec.Envs, Block: spec.Block, Graph: spec.Graph, Agents: spec.Agents}
+	if c.Plan, err = j.Plan(g, facts); err != nil {
+		return err
+	}
+	if c.Plan.Lowered {
+		return errors.New("a lowered loop is not run by this runner")
+	}
+	c.Graph, c.Members = g, spec.Agents
+	for _, p := range set.Groupings {
+		if p.Name == c.Plan.Grouping.Name {
+			c.Programs = p
+			return nil
+		}
+	}
+	if len(c.Plan.Groups) == 0 {
+		return nil
+	}
+	return fmt.Errorf("algorithm %s has no programs for policy %s (grouping %s): weft generate makes them",
+		j.Algorithm.Name, c.Plan.Policy, c.Plan.Grouping.Name)
 }
 
 // loadWeights takes parameters and statistics over from a checkpoint of the
 // same algorithm, whatever run it belongs to.
 func (a *assembly) loadWeights(f checkpoint.File) error {
-	st, err := state(a.scope, f)
+	err := a.world.LoadWeights(func(s *rl.Scope) (*rl.State, error) { return state(s, f) })
 	if err != nil {
-		return err
-	}
-	if err := a.scope.LoadWeights(st); err != nil {
 		return fmt.Errorf("%w: those weights are of another network than this run's", err)
 	}
 	return nil

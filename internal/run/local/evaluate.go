@@ -107,15 +107,16 @@ func EvaluateRun(ctx context.Context, j Job, best, greedy bool, episodes int) (e
 	if err != nil {
 		return Evaluation{}, err
 	}
-	a, err := assemble(j)
+	j.Plan = nil // an agent is whole wherever it was trained
+	a, err := assemble(j, nil)
 	if err != nil {
 		return Evaluation{}, err
 	}
-	defer func() { err = errors.Join(err, a.scope.Close()) }()
+	defer func() { err = errors.Join(err, a.world.Close()) }()
 	if err := a.loadWeights(f); err != nil {
 		return Evaluation{}, err
 	}
-	e, err = Evaluate(ctx, a.scope, j, a.trainer.Agent(), episodes, greedy)
+	e, err = Evaluate(ctx, a.world.Scope(), j, a.world.Trainer().Agent(), episodes, greedy)
 	e.Steps = step
 	return e, err
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/wrap"
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/run/dist"
+	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -23,6 +26,8 @@ type Job struct {
 	Device     *rl.Device
 	Seed       uint64
 	Steps      int64
+	// Plan decides how the loop is distributed; nil is as it stands.
+	Plan func(*fdg.Graph, plan.Facts) (plan.Plan, error)
 
 	Dir    string // run folder; empty: nothing is kept
 	Resume bool   // go on from Dir's newest good checkpoint
@@ -72,7 +77,10 @@ type Result struct {
 	ReturnMean                 float64 // of the last episodes; NaN without any
 	WeightsSHA256, StateSHA256 string
 	Interrupted                bool
-	Evaluation                 *Evaluation // the last one
+	Exact                      bool           // synchronous, so that it can be repeated to the bit
+	Figures                    []dist.Figures // of replicas; none of the plain loop
+	Dropped                    int            // items in flight that saving an asynchronous run cost
+	Evaluation                 *Evaluation    // the last one
 	Agent                      rl.Agent
 }
 

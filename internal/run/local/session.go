@@ -23,7 +23,8 @@ var ErrNotExact = errors.New("its environment cannot save its state, so the run 
 type Session struct {
 	Job
 	*assembly
-	run    *rl.Run
+	scope  *rl.Scope       // of the replica that decides
+	run    *rl.Run         // likewise
 	dir    *checkpoint.Dir // nil: nothing is kept
 	sink   metrics.Sink    // likewise
 	loaded bool            // from a checkpoint of the run itself
@@ -55,12 +56,12 @@ func Train(ctx context.Context, j Job) (Result, error) {
 // given back by Train, by Finish, or by Close.
 func Prepare(j Job) (*Session, error) {
 	j = j.withDefaults()
-	a, err := assemble(j)
-	if err != nil {
+	s := &Session{Job: j, saved: -1, evaluated: -1}
+	var err error
+	if s.assembly, err = assemble(j, s.cut); err != nil {
 		return nil, err
 	}
-	s := &Session{Job: j, assembly: a, saved: -1, evaluated: -1}
-	s.run = rl.NewRun(a.scope, j.Steps, s.cut)
+	s.scope, s.run = s.world.Scope(), s.world.Run()
 	if err := s.prepare(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -120,15 +121,17 @@ func (s *Session) load() error {
 	if err != nil {
 		return err
 	}
-	st, err := state(s.scope, f)
-	if err == nil && !s.exact {
-		st = st.Restarting()
+	if !s.exact {
 		s.Watch.Note(fmt.Sprintf("%s cannot save its state: its environments begin new episodes at step %d", s.Env.ID, step))
 	}
-	if err == nil {
-		err = rl.Catch(func() error { return s.run.Load(st) })
+	fill := func(scope *rl.Scope) (*rl.State, error) {
+		st, err := state(scope, f)
+		if err == nil && !s.exact {
+			st = st.Restarting()
+		}
+		return st, err
 	}
-	if err != nil {
+	if err := rl.Catch(func() error { return s.world.Load(fill) }); err != nil {
 		return fmt.Errorf("checkpoint of step %d: %w", step, err)
 	}
 	s.loaded, s.saved, s.beganAt = true, step, s.run.Steps()
@@ -199,7 +202,7 @@ func (s *Session) Close() error {
 		return nil
 	}
 	s.closed = true
-	err := s.scope.Close()
+	err := s.world.Close()
 	if s.sink != nil {
 		err = errors.Join(err, s.sink.Close())
 	}
@@ -222,11 +225,7 @@ func (s *Session) save() error {
 // content is what a checkpoint holds: everything, but, of an environment that
 // cannot be saved, the episodes under way.
 func (s *Session) content() (checkpoint.File, error) {
-	save := s.run.Save
-	if !s.exact {
-		save = func(st *rl.State) { s.run.Save(st.Restarting()) }
-	}
-	all, err := capture(s.scope, save)
+	all, err := capture(s.scope, s.world.Save)
 	return checkpoint.File{Arrays: all, Meta: map[string]string{
 		"algorithm": s.Algorithm.Name, "env": s.Env.ID, "seed": fmt.Sprint(s.Seed),
 		"steps": fmt.Sprint(s.run.Steps()), "iterations": fmt.Sprint(s.run.Iter()),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
@@ -29,10 +30,16 @@ func (s *Session) train() error {
 	s.begun = s.Now()
 	s.savedAt = s.begun
 	s.Watch.Begin(s.run.Steps(), s.Job.Steps)
+	for _, text := range s.world.Plan.Notes {
+		s.Watch.Note(text)
+	}
+	if !s.world.Exact() {
+		s.Watch.Note("the run is asynchronous: what it computes depends on who is faster, and to resume it is not exact")
+	}
 	if !s.exact && s.dir != nil && !s.loaded {
 		s.Watch.Note(s.inexact())
 	}
-	if err := rl.Train(s.trainer, s.run); err != nil {
+	if err := s.world.Train(s.ctx); err != nil {
 		return s.explain(err)
 	}
 	if err := s.conclude(); err != nil {
@@ -180,7 +187,7 @@ func (s *Session) row(c rl.Cut) metrics.Row {
 		add("episode/return_mean", x)
 	}
 	add("episode/count", float64(s.scope.Episodes().Count()))
-	for _, x := range s.scope.Counts() {
+	for _, x := range slices.Concat(s.world.Counts(), s.world.Iteration()) {
 		add(x.Name, x.X)
 	}
 	add("run/steps_per_second", s.speed())
@@ -190,7 +197,10 @@ func (s *Session) row(c rl.Cut) metrics.Row {
 // evaluate plays greedily, keeps the policy if it is the best so far, and tells.
 // One that ctx interrupts is left for the resumed run.
 func (s *Session) evaluate() error {
-	e, err := Evaluate(s.ctx, s.scope, s.Job, s.trainer.Agent(), s.EvalEpisodes, true)
+	if err := s.world.Refresh(); err != nil {
+		return err
+	}
+	e, err := Evaluate(s.ctx, s.scope, s.Job, s.world.Trainer().Agent(), s.EvalEpisodes, true)
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
@@ -217,6 +227,9 @@ func (s *Session) evaluate() error {
 
 // conclude fills in the result.
 func (s *Session) conclude() error {
+	if err := s.world.Refresh(); err != nil {
+		return err
+	}
 	w, err := weights(s.scope)
 	if err != nil {
 		return err
@@ -229,7 +242,8 @@ func (s *Session) conclude() error {
 		Steps: s.run.Steps(), Iter: s.run.Iter(), Episodes: s.scope.Episodes().Count(),
 		Seconds: s.seconds(), StepsPerSecond: s.speed(), ReturnMean: s.returns(),
 		WeightsSHA256: checkpoint.WeightsSHA256(w), StateSHA256: checkpoint.StateSHA256(f.Arrays),
-		Interrupted: s.stopped, Evaluation: s.result.Evaluation, Agent: s.trainer.Agent(),
+		Figures: s.world.Figures(), Dropped: s.world.Dropped(), Exact: s.world.Exact(),
+		Interrupted: s.stopped, Evaluation: s.result.Evaluation, Agent: s.world.Trainer().Agent(),
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package kit
 
 import (
+	"strconv"
+
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -24,9 +26,9 @@ func (t *Table[E]) Axis() rl.Axis { return rl.None }
 
 // Save puts every step.
 func (t *Table[E]) Save(s *rl.State) {
-	for _, e := range t.steps {
+	for j, e := range t.steps {
 		for i, l := range rl.Leaves(e) {
-			s.Put(rl.LeafNames(e)[i], l)
+			s.At(strconv.Itoa(j)).Put(rl.LeafNames(e)[i], l)
 		}
 	}
 }

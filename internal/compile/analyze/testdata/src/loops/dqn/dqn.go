@@ -17,7 +17,7 @@ type Trainer struct {
 	Q, Target *kit.Net
 	opt       *rl.Opt
 	act       *rl.Func[ActIn, kit.Act]
-	next      *rl.Func[rl.Obs, rl.Tensor]
+	next      *rl.Func[Next, rl.Tensor]
 	loss      *rl.Loss[kit.Sample, rl.Tensor]
 }
 
@@ -34,6 +34,12 @@ type ActIn struct {
 	Epsilon rl.Tensor
 }
 
+// Next is where a step led, with what it brought.
+type Next struct {
+	Obs    rl.Obs
+	Reward rl.Tensor
+}
+
 func New(s *rl.Scope, make algo.MakeEnv, n int) (*Trainer, error) {
 	e, err := make.Batch(n)
 	if err != nil {
@@ -44,12 +50,16 @@ func New(s *rl.Scope, make algo.MakeEnv, n int) (*Trainer, error) {
 		Env:    e, Replay: kit.NewTable[kit.Step](s, "replay", 100), Q: kit.New(s, "q", e.Spec()), Target: kit.New(s, "target", e.Spec()),
 	}
 	t.Target.Params.Blend(t.Q.Params, 1)
-	t.act, t.next = rl.NewFunc(s, "act", t.actGraph), rl.NewFunc(s, "next", t.Target.Value)
+	t.act, t.next = rl.NewFunc(s, "act", t.actGraph), rl.NewFunc(s, "next", t.nextGraph)
 	t.loss, t.opt = rl.NewLoss(s, "td", t.Q.ValueLoss, t.Q.Params), rl.NewOpt(s, "adam", nn.Adam{}, t.Q.Params)
 	return t, nil
 }
 
 func (t *Trainer) actGraph(c *rl.Ctx, in ActIn) kit.Act { return t.Q.Policy(c, in.Obs) }
+
+func (t *Trainer) nextGraph(c *rl.Ctx, n Next) rl.Tensor {
+	return kit.Plus(n.Reward, t.Target.Value(c, n.Obs))
+}
 
 //weft:train
 func (t *Trainer) Train(run *rl.Run) error {
@@ -74,7 +84,7 @@ func (t *Trainer) Train(run *rl.Run) error {
 func (t *Trainer) learn(run *rl.Run) {
 	for u := range t.Updates {
 		s := t.Replay.Sample(run.Key("sample", u), t.Batch)
-		g, td := t.loss.Grad(run.Key("loss", u), kit.Sample{Obs: s.Obs, Action: s.Act.Action, Adv: s.Reward, Ret: t.next.Call(rl.Key{}, s.Obs)})
+		g, td := t.loss.Grad(run.Key("loss", u), kit.Sample{Obs: s.Obs, Action: s.Act.Action, Adv: s.Reward, Ret: t.next.Call(rl.Key{}, Next{s.Obs, s.Reward})})
 		t.opt.Apply(g, t.Rate)
 		t.Replay.Prioritise(td)
 		run.Log("td", td)

@@ -16,7 +16,7 @@ type Trainer struct {
 	Rate             float64
 	Env              env.Batch
 	Rollout          *replay.Rollout[kit.Step]
-	Agent            Player
+	Actor            Player
 	loss             *rl.Loss[kit.Sample, rl.Tensor]
 	opt              *rl.Opt
 }
@@ -43,7 +43,7 @@ func New(s *rl.Scope, make algo.MakeEnv, n int) (*Trainer, error) {
 	net := kit.New(s, "net", e.Spec())
 	return &Trainer{
 		Horizon: 4, Updates: 2, Rate: 1e-3, Env: e, Rollout: replay.NewRollout[kit.Step](s, "rollout"),
-		Agent: &player{rl.NewFunc(s, "act", net.Policy)},
+		Actor: &player{rl.NewFunc(s, "act", net.Policy)},
 		loss:  rl.NewLoss(s, "loss", net.PolicyLoss, net.Params), opt: rl.NewOpt(s, "adam", nn.Adam{}, net.Params),
 	}, nil
 }
@@ -70,7 +70,7 @@ func (t *Trainer) collect(run *rl.Run) (b batch) {
 }
 
 func (t *Trainer) step(k rl.Key, obs rl.Obs) rl.Obs {
-	act := t.Agent.Play(k, obs)
+	act := t.Actor.Play(k, obs)
 	out := t.Env.Step(act.Action)
 	t.Rollout.Insert(record(obs, act, out))
 	return out.Obs

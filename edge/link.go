@@ -1,0 +1,49 @@
+package edge
+
+import (
+	"context"
+	"errors"
+)
+
+// Link carries messages for one replica: the only thing that knows whether the
+// others are goroutines of this process or lie beyond a network. A runner
+// provides it. Nothing sent may be changed afterwards by either side.
+//
+// Queues are bounded: for every edge there is one between each two replicas that
+// it connects, with room for so many messages as the runner chose, and a sender
+// waits while it is full. So the consumer sets the pace.
+type Link interface {
+	// Send queues m for replica to, waiting for room.
+	Send(ctx context.Context, to int, m Message) error
+	// Post queues m in place of what replica to has not taken yet of this edge: of
+	// several versions only the newest matters. It never waits.
+	Post(to int, m Message)
+	// Next is the next message for this replica, of whatever edge and sender.
+	// Messages of one sender on one edge come in order.
+	Next(ctx context.Context) (Message, error)
+	// Poll is Next if there is a message already.
+	Poll() (m Message, ok bool)
+	// Took gives the sender of m room for another one.
+	Took(m Message)
+}
+
+// Message is what crosses an edge. It is data: a link across processes writes
+// Value, whose type the receiver knows, as bytes.
+type Message struct {
+	Edge int
+	From int // replica, by number
+
+	Value any
+
+	// Versions are those of the copies that the value was made with, by edge; only
+	// asynchronous runs need them, and the rest of the fields.
+	Versions []int64
+	Iter     int64 // of the sender
+	Steps    int64 // taken for it by the sender's own environments
+
+	arrived int64 // in which order, at the receiver
+}
+
+// ErrStopped is what an operation fails with when the run was stopped from
+// elsewhere: the cause is not here.
+var ErrStopped = errors.New("the run was stopped")

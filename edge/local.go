@@ -1,0 +1,137 @@
+package edge
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// Local is links between replicas of one process. Values pass as they are, their
+// memory with them: tensors are immutable.
+type Local struct {
+	queues []int
+	boxes  []*box
+}
+
+// box is what waits for one replica. Every sender holds a place in it before it
+// puts anything in, so that putting never waits.
+type box struct {
+	in chan item
+	// places are by edge and sender: a channel with room for as many messages as
+	// may wait.
+	places [][]chan struct{}
+	posted [][]atomic.Pointer[Message]
+}
+
+// item is a message, or the news that one was posted.
+type item struct {
+	m    Message
+	post *atomic.Pointer[Message]
+}
+
+// NewLocal links so many replicas over edges: of each, at most as many messages
+// as queues says wait between two replicas; with 0 a sender waits until its
+// message is taken.
+func NewLocal(replicas int, queues []int) *Local {
+	l := &Local{queues: queues, boxes: make([]*box, replicas)}
+	for i := range l.boxes {
+		b, room := &box{}, 0
+		for _, queue := range queues {
+			places := make([]chan struct{}, replicas)
+			for j := range places {
+				places[j] = make(chan struct{}, max(1, queue))
+				room += max(1, queue) + 1 // and one that was posted
+			}
+			b.places = append(b.places, places)
+			b.posted = append(b.posted, make([]atomic.Pointer[Message], replicas))
+		}
+		b.in = make(chan item, room)
+		l.boxes[i] = b
+	}
+	return l
+}
+
+// Link is replica i's.
+func (l *Local) Link(i int) Link { return localLink{l, i} }
+
+type localLink struct {
+	all *Local
+	me  int
+}
+
+func (l localLink) Send(ctx context.Context, to int, m Message) error {
+	m.From = l.me
+	b := l.all.boxes[to]
+	places := b.places[m.Edge][l.me]
+	if err := hold(ctx, places); err != nil {
+		return err
+	}
+	b.in <- item{m: m}
+	if l.all.queues[m.Edge] > 0 {
+		return nil
+	}
+	if err := hold(ctx, places); err != nil { // until it was taken
+		return err
+	}
+	<-places
+	return nil
+}
+
+// hold takes a place.
+func hold(ctx context.Context, places chan struct{}) error {
+	select {
+	case places <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case places <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (l localLink) Post(to int, m Message) {
+	m.From = l.me
+	b := l.all.boxes[to]
+	cell := &b.posted[m.Edge][l.me]
+	if cell.Swap(&m) == nil {
+		b.in <- item{post: cell}
+	}
+}
+
+func (l localLink) Next(ctx context.Context) (Message, error) {
+	if m, ok := l.Poll(); ok {
+		return m, nil
+	}
+	select {
+	case i := <-l.all.boxes[l.me].in:
+		return i.take(), nil
+	case <-ctx.Done():
+		return Message{}, context.Cause(ctx)
+	}
+}
+
+func (l localLink) Poll() (Message, bool) {
+	select {
+	case i := <-l.all.boxes[l.me].in:
+		return i.take(), true
+	default:
+		return Message{}, false
+	}
+}
+
+// take is the item's message: of a posted one, the newest.
+func (i item) take() Message {
+	if i.post == nil {
+		return i.m
+	}
+	return *i.post.Swap(nil)
+}
+
+func (l localLink) Took(m Message) {
+	select {
+	case <-l.all.boxes[l.me].places[m.Edge][m.From]:
+	default: // a posted message holds no place
+	}
+}

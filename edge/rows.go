@@ -1,0 +1,73 @@
+package edge
+
+import "github.com/weft-rl/weft/rl"
+
+// concat puts the rows of all parts together, in their order. What has no rows
+// is the first part's.
+func concat[T any](x *X, edge int, parts []T) T {
+	if len(parts) == 1 || !rl.HasLeaves[T]() {
+		return parts[0]
+	}
+	leaves := make([][]rl.Tensor, len(parts))
+	for i, p := range parts {
+		if leaves[i] = rl.Leaves(p); len(leaves[i]) != len(leaves[0]) {
+			rl.Failf("%s: replica %d gave %d tensors, the first one %d", x.top.Edges[edge].Name, i, len(leaves[i]), len(leaves[0]))
+		}
+	}
+	out := make([]rl.Tensor, len(leaves[0]))
+	column := make([]rl.Tensor, len(parts))
+	for j, t := range leaves[0] {
+		if out[j] = t; !t.Ok() || t.Shape().Rank() == 0 {
+			continue
+		}
+		for i := range parts {
+			column[i] = leaves[i][j]
+		}
+		out[j] = rl.Concat(column)
+	}
+	return rl.Rebuild(parts[0], out)
+}
+
+// rows is rows lo to hi of a batch; of is how many it must have, -1 any number.
+func rows[T any](x *X, edge int, v T, lo, hi, of int) T {
+	if !rl.HasLeaves[T]() {
+		return v
+	}
+	return rl.Map(v, func(t rl.Tensor) rl.Tensor {
+		if t.Shape().Rank() == 0 {
+			return t
+		}
+		if of >= 0 && t.Rows() != of {
+			rl.Failf("%s has %d rows where the replicas share out %d", x.top.Edges[edge].Name, t.Rows(), of)
+		}
+		return rl.Part(t, lo, hi)
+	})
+}
+
+// length is the number of rows of a batch.
+func length[T any](v T) int {
+	if rl.HasLeaves[T]() {
+		for _, t := range rl.Leaves(v) {
+			if t.Ok() && t.Shape().Rank() > 0 {
+				return t.Rows()
+			}
+		}
+	}
+	return 0
+}
+
+// count notes the size of what is sent.
+func count[T any](x *X, edge int, v T) {
+	if !rl.HasLeaves[T]() {
+		return
+	}
+	x.weigh(edge, rl.Leaves(v))
+}
+
+func (x *X) weigh(edge int, tensors []rl.Tensor) {
+	for _, t := range tensors {
+		if t.Ok() {
+			x.stats[edge].Bytes += int64(t.Shape().ByteSize())
+		}
+	}
+}

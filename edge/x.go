@@ -1,0 +1,300 @@
+package edge
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/weft-rl/weft/rl"
+)
+
+// Topology is who takes part in a run: the edges of a grouping, and for each of
+// its groups how many replicas it has and what they share out.
+type Topology struct {
+	Edges  []Edge
+	Groups []Members
+	// Async is how an asynchronous run meets; nil for a synchronous one, which is
+	// exact.
+	Async *Async
+}
+
+// Members are the replicas of a group.
+type Members struct {
+	Name string
+	// Own is what each replica has of the axis that they share out among them; one
+	// zero Span for a group that is one replica and has everything.
+	Own []rl.Span
+}
+
+// Async says how far the replicas of an asynchronous run may come apart.
+type Async struct {
+	// Staleness is how many versions the weights that a batch or a gradient was
+	// made with may be behind when it is used. What is older is dropped.
+	Staleness int
+	// Producers is how many of a group's replicas a gather waits for; 0 is all.
+	Producers int
+}
+
+// Replicas is how many there are in all groups.
+func (t *Topology) Replicas() int {
+	n := 0
+	for _, g := range t.Groups {
+		n += len(g.Own)
+	}
+	return n
+}
+
+// Number is that of replica r of a group among all.
+func (t *Topology) Number(group, r int) int {
+	for _, g := range t.Groups[:group] {
+		r += len(g.Own)
+	}
+	return r
+}
+
+// Group finds a group by name.
+func (t *Topology) Group(name string) (int, error) {
+	for i, g := range t.Groups {
+		if g.Name == name {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("an edge names group %q, which does not exist", name)
+}
+
+// X is a replica's end of all its edges. It belongs to the goroutine that runs
+// the replica's program.
+type X struct {
+	// Lo to Hi is the range of the group's axis that the replica owns, of Of things.
+	Lo, Hi, Of int
+
+	ctx   context.Context
+	link  Link
+	scope *rl.Scope
+	top   *Topology
+	group int
+	rank  int
+	ends  []end
+
+	iter   int64
+	chosen []chosen // producers whose items this iteration uses
+	counted,
+	taken int64 // steps told to others, and steps of what was taken from them
+	arrivals int64
+	versions []int64 // of the copies at hand, by edge
+	stats    []Stat
+}
+
+// end is what a replica knows of one edge.
+type end struct {
+	from, to int         // groups
+	waiting  [][]Message // that came early, by sender
+	copy     copyState
+	copies   map[rl.Component]*copyState
+	mine     [2]int // rows of the last AllGather that are the replica's own
+}
+
+type chosen struct {
+	rank int
+	iter int64
+}
+
+// Control is how many edges a runner has for itself, numbered after the
+// topology's own. Their messages never keep a sender waiting for long: they count
+// as taken when they arrive.
+const Control = 2
+
+// New is the end of replica r of a group. ctx stops whatever waits.
+func New(ctx context.Context, top *Topology, group, r int, s *rl.Scope, link Link) (*X, error) {
+	x := &X{ctx: ctx, link: link, scope: s, top: top, group: group, rank: r, counted: s.Steps()}
+	own := top.Groups[group].Own[r]
+	x.Lo, x.Hi, x.Of = own.Lo, own.Hi, own.Of
+	n := len(top.Edges) + Control
+	x.ends, x.versions, x.stats = make([]end, n), make([]int64, n), make([]Stat, n)
+	for i := range x.ends {
+		e := &x.ends[i]
+		e.waiting = make([][]Message, top.Replicas())
+		if i >= len(top.Edges) {
+			continue
+		}
+		var err error
+		if e.from, err = top.Group(top.Edges[i].From); err != nil {
+			return nil, err
+		}
+		if e.to, err = top.Group(top.Edges[i].To); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+// First reports whether this is the first replica of its group: the one whose
+// values count where all have the same.
+func (x *X) First() bool { return x.rank == 0 }
+
+// LogOnce logs what is the same in every replica of the group.
+func LogOnce(x *X, run *rl.Run, name string, v rl.Tensor) {
+	if x.First() {
+		run.Log(name, v)
+	}
+}
+
+// Turn begins another iteration.
+func (x *X) Turn() {
+	x.iter++
+	x.chosen = x.chosen[:0]
+}
+
+// Taken is the environment steps behind all that was taken from other replicas:
+// what an asynchronous run counts.
+func (x *X) Taken() int64 { return x.taken }
+
+// Me is the replica's number among all.
+func (x *X) Me() int { return x.top.Number(x.group, x.rank) }
+
+func (x *X) replicas(group int) int { return len(x.top.Groups[group].Own) }
+
+// fail stops the program; the cause is elsewhere.
+func (x *X) fail(err error) { panic(&rl.Failure{Err: fmt.Errorf("%w: %w", ErrStopped, err)}) }
+
+// Put sends a runner's own message.
+func (x *X) Put(edge, to int, v any) { x.send(edge, to, Message{Value: v}) }
+
+// PostTo sends one of which only the newest matters.
+func (x *X) PostTo(edge, to int, v any) { x.link.Post(to, Message{Edge: edge, Value: v}) }
+
+// Take is the next message of a sender on an edge.
+func (x *X) Take(edge, from int) any { return x.receive(edge, from).Value }
+
+// Poll is the next message on an edge that has arrived already.
+func (x *X) Poll(edge int) (from int, v any, ok bool) {
+	x.poll()
+	return x.arrived(edge)
+}
+
+// arrived is the next message on an edge that was filed.
+func (x *X) arrived(edge int) (from int, v any, ok bool) {
+	for from, q := range x.ends[edge].waiting {
+		if len(q) > 0 {
+			return from, x.pop(edge, from).Value, true
+		}
+	}
+	return 0, nil, false
+}
+
+// Drop waits for a message on an edge and drops what arrives on the topology's
+// own edges meanwhile; dropped is how many there were.
+func (x *X) Drop(edge int) (from int, v any, dropped int) {
+	for {
+		for e := range x.top.Edges {
+			dropped += x.discard(e)
+		}
+		if from, v, ok := x.arrived(edge); ok {
+			return from, v, dropped
+		}
+		x.wait(edge)
+	}
+}
+
+// discard forgets what waits on an edge, copies excepted.
+func (x *X) discard(edge int) (n int) {
+	if x.top.Edges[edge].Kind == Copies {
+		return 0
+	}
+	for from := range x.ends[edge].waiting {
+		for len(x.ends[edge].waiting[from]) > 0 {
+			x.pop(edge, from)
+			n++
+		}
+	}
+	x.stats[edge].Dropped += int64(n)
+	return n
+}
+
+func (x *X) send(edge, to int, m Message) {
+	m.Edge = edge
+	begin := time.Now()
+	if err := x.link.Send(x.ctx, to, m); err != nil {
+		x.fail(err)
+	}
+	s := &x.stats[edge]
+	s.Wait += time.Since(begin)
+	s.Messages++
+}
+
+// receive is the next message of one sender.
+func (x *X) receive(edge, from int) Message {
+	for len(x.ends[edge].waiting[from]) == 0 {
+		x.wait(edge)
+	}
+	return x.pop(edge, from)
+}
+
+// any is the next message on an edge of a sender for whom ok is true, in the
+// order of arrival.
+func (x *X) any(edge int, ok func(from int) bool) Message {
+	for {
+		best, at := -1, int64(0)
+		for from, q := range x.ends[edge].waiting {
+			if len(q) > 0 && ok(from) && (best < 0 || q[0].arrived < at) {
+				best, at = from, q[0].arrived
+			}
+		}
+		if best >= 0 {
+			return x.pop(edge, best)
+		}
+		x.wait(edge)
+	}
+}
+
+// wait files the next message, whatever it is; edge is what the wait is for.
+func (x *X) wait(edge int) {
+	if m, ok := x.link.Poll(); ok {
+		x.file(m)
+		return
+	}
+	begin := time.Now()
+	m, err := x.link.Next(x.ctx)
+	if err != nil {
+		x.fail(err)
+	}
+	x.stats[edge].Wait += time.Since(begin)
+	x.file(m)
+}
+
+// poll files all that has arrived.
+func (x *X) poll() {
+	for {
+		m, ok := x.link.Poll()
+		if !ok {
+			return
+		}
+		x.file(m)
+	}
+}
+
+func (x *X) file(m Message) {
+	x.arrivals++
+	m.arrived = x.arrivals
+	q := &x.ends[m.Edge].waiting[m.From]
+	*q = append(*q, m)
+	s := &x.stats[m.Edge]
+	s.Depth = max(s.Depth, len(*q))
+	if m.Edge >= len(x.top.Edges) {
+		x.link.Took(m)
+	}
+}
+
+// pop takes the oldest message of a sender.
+func (x *X) pop(edge, from int) Message {
+	q := x.ends[edge].waiting[from]
+	m := q[0]
+	copy(q, q[1:])
+	q[len(q)-1] = Message{}
+	x.ends[edge].waiting[from] = q[:len(q)-1]
+	if edge < len(x.top.Edges) {
+		x.link.Took(m)
+	}
+	x.stats[edge].Received++
+	return m
+}

@@ -1,0 +1,233 @@
+package project
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/analyze"
+	"github.com/weft-rl/weft/plan"
+)
+
+// header is the first line of every generated file.
+const header = analyze.Header + "\n\n"
+
+const module = "github.com/weft-rl/weft/"
+
+// The packages that every program uses.
+func (l *lowerer) edgePackage() string { return l.named("edge") }
+func (l *lowerer) planPackage() string { return l.named("plan") }
+func (l *lowerer) rlPackage() string   { return l.named("rl") }
+
+func (l *lowerer) named(name string) string {
+	return l.importName(types.NewPackage(module+name, name))
+}
+
+// trainerType is what programs are given: a pointer to the trainer.
+func (l *lowerer) trainerType() types.Type {
+	if _, ok := l.src.Trainer.Underlying().(*types.Pointer); ok {
+		return l.src.Trainer
+	}
+	return types.NewPointer(l.src.Trainer)
+}
+
+// file is the source of all programs of a grouping.
+func (f *flow) file(gr plan.Grouping) ([]byte, error) {
+	for _, p := range []string{f.edgePackage(), f.planPackage(), f.rlPackage()} {
+		f.used[p] = true
+	}
+	rows := f.edges(gr.Name)
+	var programs bytes.Buffer
+	var names []string
+	for i, group := range gr.Groups {
+		name := f.free2("train" + title(gr.Name) + title(group.Name))
+		names = append(names, name)
+		m := newEmitter(f, i, rows)
+		fmt.Fprintf(&programs, "\n%s%s", f.doc(name, group), m.print(name, m.program()))
+	}
+	var b bytes.Buffer
+	f.constants(&b, gr, rows)
+	f.table(&b, gr, rows, names)
+	b.Write(programs.Bytes())
+	return assemble(f.src.Pkg.Name(), b.Bytes(), f.imports)
+}
+
+func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+func (l *lowerer) free2(name string) string {
+	id := name
+	for n := 2; l.src.Pkg.Scope().Lookup(id) != nil || l.used[id]; n++ {
+		id = fmt.Sprint(name, n)
+	}
+	l.used[id] = true
+	return id
+}
+
+// doc says what a program is for.
+func (f *flow) doc(name string, group plan.Group) string {
+	text := fmt.Sprintf("%s is %s (%s) for the fragments %s", name, f.g.Train, f.g.Pos, and(group.Fragments))
+	if len(group.Fragments) == 1 {
+		text = strings.Replace(text, "fragments", "fragment", 1)
+	}
+	if group.Over != fdg.None && group.Over != "" {
+		text += fmt.Sprintf(", replicated over %s", group.Over)
+	}
+	return wrap(text + ".")
+}
+
+func and(list []string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+}
+
+// wrap breaks a comment into lines.
+func wrap(text string) string {
+	var b strings.Builder
+	line := "//"
+	for word := range strings.FieldsSeq(text) {
+		if len(line)+1+len(word) > 80 {
+			b.WriteString(line + "\n")
+			line = "//"
+		}
+		line += " " + word
+	}
+	return b.String() + line + "\n"
+}
+
+func (f *flow) constants(b *bytes.Buffer, gr plan.Grouping, rows []*edgeRow) {
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "// The edges of grouping %s.\nconst (\n", gr.Name)
+	for i, r := range rows {
+		iota := ""
+		if i == 0 {
+			iota = " = iota"
+		}
+		fmt.Fprintf(b, "%s%s\n", r.ident, iota)
+	}
+	b.WriteString(")\n\n")
+}
+
+// tableName is the variable that holds a grouping.
+func tableName(grouping string) string { return "gen" + title(grouping) }
+
+func (f *flow) table(b *bytes.Buffer, gr plan.Grouping, rows []*edgeRow, programs []string) {
+	edge, plan := f.edgePackage(), f.planPackage()
+	fmt.Fprintf(b, "var %s = %s.Grouping{\nGrouping: %s.Grouping{Name: %q, Groups: []%s.Group{\n", tableName(gr.Name), edge, plan, gr.Name, plan)
+	for _, g := range gr.Groups {
+		var list []string
+		for _, s := range g.Fragments {
+			list = append(list, strconv.Quote(s))
+		}
+		over := g.Over
+		if over == "" {
+			over = fdg.None
+		}
+		fmt.Fprintf(b, "{Name: %q, Fragments: []string{%s}, Over: %q},\n", g.Name, strings.Join(list, ", "), over)
+	}
+	fmt.Fprintf(b, "}},\nPrograms: []%s.Main{", edge)
+	for i, p := range programs {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(b, "%s.Of(%s)", edge, p)
+	}
+	fmt.Fprintf(b, "},\n")
+	if len(rows) > 0 {
+		fmt.Fprintf(b, "Edges: []%s.Edge{\n", edge)
+		for _, r := range rows {
+			fmt.Fprintf(b, "%s: {Name: %q, Kind: %q, From: %q, To: %q, Type: %q, Axis: %q, Node: %d, Pos: %q", r.ident, r.Name, r.Kind, r.From, r.To, r.Type, r.Axis, r.Node, r.Pos)
+			if r.Given {
+				b.WriteString(", Given: true")
+			}
+			if r.Log {
+				b.WriteString(", Log: true")
+			}
+			b.WriteString("},\n")
+		}
+		b.WriteString("},\n")
+	}
+	b.WriteString("}\n")
+}
+
+// assemble puts a file together, with those imports that it uses.
+func assemble(pkg string, body []byte, imports map[string]string) ([]byte, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "package %s\n\n", pkg)
+	used := map[string]bool{}
+	parsed, err := parser.ParseFile(token.NewFileSet(), "", append([]byte("package x\n"), body...), parser.SkipObjectResolution)
+	if err != nil {
+		return nil, fmt.Errorf("generated code: %w\n%s", err, body)
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			if id, ok := sel.X.(*ast.Ident); ok {
+				used[id.Name] = true
+			}
+		}
+		return true
+	})
+	b.WriteString("import (\n")
+	for _, group := range []bool{false, true} {
+		for _, p := range slices.Sorted(maps.Keys(imports)) {
+			name := imports[p]
+			if used[name] && strings.Contains(strings.SplitN(p, "/", 2)[0], ".") == group {
+				if name == path.Base(p) {
+					name = ""
+				}
+				fmt.Fprintf(&b, "%s %q\n", name, p)
+			}
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString(")\n\n")
+	b.Write(body)
+	out, err := format.Source(b.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("generated code: %w\n%s", err, b.Bytes())
+	}
+	return append([]byte(header), out...), nil
+}
+
+// graphFile is the graph beside the programs.
+const graphFile = "gen_weft.json"
+
+// registry is the file that makes all programs of a package known.
+func (r *Result) registry(src *analyze.Source, made []string) error {
+	var graph bytes.Buffer
+	if err := r.Graph.WriteJSON(&graph); err != nil {
+		return err
+	}
+	r.Files[graphFile] = graph.Bytes()
+	l := newLowerer(src, r.Graph, plan.Grouping{}, &findings{})
+	edge := l.edgePackage()
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "//go:embed gen_weft.json\nvar genGraph []byte\n\nfunc init() {\n%s.Register[%s](%s.Set{Graph: genGraph, Groupings: []%s.Grouping{", edge, l.typeName(l.trainerType()), edge, edge)
+	for i, name := range made {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(tableName(name))
+	}
+	b.WriteString("}})\n}\n")
+	text, err := assemble(src.Pkg.Name(), b.Bytes(), l.imports)
+	if err != nil {
+		return err
+	}
+	text = bytes.Replace(text, []byte("import (\n"), []byte("import (\n\t_ \"embed\" // of the graph\n\n"), 1)
+	r.Files["gen_weft.go"], err = format.Source(text)
+	return err
+}

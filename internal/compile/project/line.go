@@ -1,0 +1,277 @@
+package project
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+)
+
+// line is a statement of a generated program: a simple one, or a loop or branch
+// with lines inside.
+type line struct {
+	pos  token.Pos
+	stmt ast.Stmt  // simple
+	zero *variable // declared without a value
+
+	word   string // if, switch or for
+	head   []ast.Expr
+	init   *line
+	post   *line
+	key    *variable // of a range
+	value  *variable
+	ranged bool
+	define bool
+	arms   []lineArm
+
+	pure bool // may be left out if nobody uses what it makes
+}
+
+type lineArm struct {
+	list []ast.Expr // of a case
+	body []*line
+}
+
+// each visits lines, the outer ones first.
+func each(list []*line, f func(*line)) {
+	for _, n := range list {
+		f(n)
+		if n.init != nil {
+			f(n.init)
+		}
+		if n.post != nil {
+			f(n.post)
+		}
+		for _, a := range n.arms {
+			each(a.body, f)
+		}
+	}
+}
+
+// exprs are the expressions of a line itself: those that are read, and those that
+// are assigned to.
+func (n *line) exprs() (read, write []ast.Expr) {
+	read = slices.Clone(n.head)
+	for _, a := range n.arms {
+		read = append(read, a.list...)
+	}
+	switch s := n.stmt.(type) {
+	case *ast.AssignStmt:
+		read = append(read, s.Rhs...)
+		write = s.Lhs
+	case *ast.ExprStmt:
+		read = append(read, s.X)
+	case *ast.IncDecStmt:
+		write = append(write, s.X)
+	case *ast.ReturnStmt:
+		read = append(read, s.Results...)
+	}
+	return read, write
+}
+
+// mentions are the variables in an expression.
+func (m *emitter) mentions(e ast.Expr, f func(*variable)) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if v := m.of[id]; v != nil {
+				f(v)
+			}
+		}
+		return true
+	})
+}
+
+// reads are the variables whose values a program looks at.
+func (m *emitter) reads(list []*line) map[*variable]bool {
+	out := map[*variable]bool{}
+	each(list, func(n *line) {
+		read, write := n.exprs()
+		for _, e := range read {
+			m.mentions(e, func(v *variable) { out[v] = true })
+		}
+		for _, e := range write {
+			if !isName(e) { // an element or a field counts as a use of the rest
+				m.mentions(e, func(v *variable) { out[v] = true })
+			}
+		}
+	})
+	return out
+}
+
+// tidy leaves out what a program does not use.
+func (m *emitter) tidy(list []*line) []*line {
+	for {
+		read := m.reads(list)
+		now, changed := m.used2(list, read)
+		list = now
+		if !changed {
+			break
+		}
+	}
+	count := map[*variable]int{}
+	each(list, func(n *line) {
+		read, write := n.exprs()
+		for _, e := range append(read, write...) {
+			m.mentions(e, func(v *variable) { count[v]++ })
+		}
+	})
+	return m.nest(list, count)
+}
+
+// nest puts temporaries back to where they were taken from, if the very next
+// statement is the only one that uses them and calls nothing before.
+func (m *emitter) nest(list []*line, count map[*variable]int) (out []*line) {
+	for _, n := range list {
+		for i := range n.arms {
+			n.arms[i].body = m.nest(n.arms[i].body, count)
+		}
+		for len(out) > 0 && m.nested(out[len(out)-1], n, count) {
+			out = out[:len(out)-1]
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// nested moves what a temporary holds into a line, if it may.
+func (m *emitter) nested(from, to *line, count map[*variable]int) bool {
+	s, ok := from.stmt.(*ast.AssignStmt)
+	if !ok || len(s.Lhs) != 1 || len(s.Rhs) != 1 || !isName(s.Lhs[0]) || s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
+		return false
+	}
+	v := m.of[s.Lhs[0].(*ast.Ident)]
+	if v == nil || !v.temp || count[v] != 2 || to.word != "" && to.word != "if" {
+		return false
+	}
+	at := m.firstUse(to, v)
+	if at == nil {
+		return false
+	}
+	*at = s.Rhs[0]
+	return true
+}
+
+// firstUse is where a line uses a variable, nil if it calls something before.
+func (m *emitter) firstUse(n *line, v *variable) (at *ast.Expr) {
+	blocked := false
+	var visit func(e *ast.Expr)
+	list := func(l []ast.Expr) {
+		for i := range l {
+			visit(&l[i])
+		}
+	}
+	visit = func(e *ast.Expr) {
+		if at != nil || blocked || *e == nil {
+			return
+		}
+		switch x := (*e).(type) {
+		case *ast.Ident:
+			if m.of[x] == v {
+				at = e
+			}
+		case *ast.SelectorExpr:
+			visit(&x.X)
+		case *ast.ParenExpr:
+			visit(&x.X)
+		case *ast.UnaryExpr:
+			visit(&x.X)
+		case *ast.BinaryExpr:
+			visit(&x.X)
+			if x.Op == token.LAND || x.Op == token.LOR {
+				blocked = at == nil
+			}
+			visit(&x.Y)
+		case *ast.IndexExpr:
+			visit(&x.X)
+			visit(&x.Index)
+		case *ast.CompositeLit:
+			list(x.Elts)
+		case *ast.KeyValueExpr:
+			visit(&x.Value)
+		case *ast.CallExpr:
+			visit(&x.Fun)
+			list(x.Args)
+			blocked = at == nil && !m.harmless(x)
+		}
+	}
+	switch s := n.stmt.(type) {
+	case *ast.AssignStmt:
+		list(s.Rhs)
+	case *ast.ExprStmt:
+		visit(&s.X)
+	case nil:
+		list(n.head)
+	}
+	return at
+}
+
+// harmless reports whether a call makes a key, which nothing can come between.
+func (m *emitter) harmless(call *ast.CallExpr) bool {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && sel.Sel.Name == "Key" && len(call.Args) > 0
+}
+
+func (m *emitter) used2(list []*line, read map[*variable]bool) (out []*line, changed bool) {
+	for _, n := range list {
+		for i := range n.arms {
+			var c bool
+			n.arms[i].body, c = m.used2(n.arms[i].body, read)
+			changed = changed || c
+		}
+		switch {
+		case n.word != "" && n.empty():
+			changed = true
+			continue
+		case n.zero != nil && !read[n.zero]:
+			changed = true
+			continue
+		}
+		if n.key != nil && !read[n.key] {
+			n.key, changed = nil, true
+		}
+		if n.value != nil && !read[n.value] {
+			n.value, changed = nil, true
+		}
+		if s, ok := n.stmt.(*ast.AssignStmt); ok {
+			gone, c := m.blanked(s, read)
+			changed = changed || c
+			if gone && n.pure {
+				continue
+			}
+			if gone && len(s.Rhs) == 1 {
+				n.stmt = &ast.ExprStmt{X: s.Rhs[0]}
+			}
+		}
+		out = append(out, n)
+	}
+	return out, changed
+}
+
+// empty reports whether a loop or branch does nothing; an if that would be left
+// with an else alone is kept.
+func (n *line) empty() bool {
+	if n.word == "next" {
+		return false
+	}
+	return !slices.ContainsFunc(n.arms, func(a lineArm) bool { return len(a.body) > 0 })
+}
+
+// blanked replaces variables that nobody reads by blanks; gone is true if none is
+// left.
+func (m *emitter) blanked(s *ast.AssignStmt, read map[*variable]bool) (gone, changed bool) {
+	if s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
+		return false, false
+	}
+	gone = true
+	for i, e := range s.Lhs {
+		id, ok := e.(*ast.Ident)
+		if ok && id.Name == "_" && m.of[id] == nil {
+			continue
+		}
+		if v := m.of[id]; ok && v != nil && !read[v] {
+			s.Lhs[i], changed = ast.NewIdent("_"), true
+			continue
+		}
+		gone = false
+	}
+	return gone, changed || gone
+}

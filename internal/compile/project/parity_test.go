@@ -1,0 +1,144 @@
+package project
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// outcome is what testdata/src/parity says of a run.
+type outcome struct {
+	Loop, Grouping string
+	Replicas       int
+	Weights, State string
+	Logs           []string
+	Values         []float64
+	Moved          bool
+	Err            string
+}
+
+// overlaid are the generated files as the go command sees them beside the loops,
+// which get what a runner wants of a trainer.
+func overlaid(t testing.TB, results []Result, change func(pkg, name string, text []byte) []byte) string {
+	dir := t.TempDir()
+	replace := map[string]string{}
+	put := func(name string, text []byte) {
+		file := filepath.Join(dir, fmt.Sprintf("%d%s", len(replace), filepath.Ext(name)))
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		replace[name] = file
+	}
+	for _, r := range results {
+		for name, text := range r.Files {
+			if change != nil {
+				text = change(filepath.Base(r.Package), name, text)
+			}
+			put(filepath.Join(r.Dir, name), text)
+		}
+		if strings.Contains(r.Package, "/testdata/") {
+			recv := "*Trainer"
+			if strings.Contains(string(r.Files["gen_weft.go"]), "Trainer[") {
+				recv = "*Trainer[S]"
+			}
+			put(filepath.Join(r.Dir, "zz_agent.go"), fmt.Appendf(nil, "package %s\n\nimport \"%s/rl\"\n\nfunc (t %s) Agent() rl.Agent { return nil }\n", filepath.Base(r.Package), strings.TrimSuffix(module, "/"), recv))
+		}
+	}
+	list, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(overlay, list, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return overlay
+}
+
+// ran runs loops plain and taken apart.
+func ran(t testing.TB, overlay string, names ...string) map[string][]outcome {
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, problems bytes.Buffer
+	cmd := exec.Command(goTool, append([]string{"run", "-overlay", overlay, "./testdata/src/parity"}, names...)...)
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, &problems)
+	}
+	var list []outcome
+	if err := json.Unmarshal(out.Bytes(), &list); err != nil {
+		t.Fatal(err)
+	}
+	by := map[string][]outcome{}
+	for _, o := range list {
+		by[o.Loop] = append(by[o.Loop], o)
+	}
+	return by
+}
+
+// exact are the groupings with one learner, which give the plain loop's bits.
+var exact = map[string]bool{"coarse": true, "fine": true}
+
+// near is how far weights of several learners, whose gradients are summed in parts,
+// may be from those of one.
+const near = 1e-5
+
+// wrong says how a run differs from the plain one, or nothing.
+func wrong(plain, o outcome) string {
+	switch {
+	case plain.Err != "" || o.Err != "":
+		return "failed: " + plain.Err + o.Err
+	case !plain.Moved:
+		return "the weights never moved"
+	case exact[o.Grouping] || o.Replicas == 1:
+		switch {
+		case o.Weights != plain.Weights:
+			return "other weights"
+		case o.State != plain.State:
+			return "another state"
+		case !slices.Equal(o.Logs, plain.Logs):
+			return "other logs"
+		}
+		return ""
+	}
+	for i, x := range o.Values {
+		if math.Abs(x-plain.Values[i]) > near {
+			return fmt.Sprintf("weight %d is %g, not %g", i, x, plain.Values[i])
+		}
+	}
+	return ""
+}
+
+// TestParity: every loop that is taken apart, with 1, 2 and 3 replicas of which one
+// has fewer environments, does what the plain loop does.
+func TestParity(t *testing.T) {
+	results := generated(t)
+	got := ran(t, overlaid(t, results, nil))
+	runs := 0
+	seen := map[string]bool{}
+	for name, list := range got {
+		base, _, _ := strings.Cut(name, "/")
+		seen[base] = len(list) > 3
+		for _, o := range list[1:] {
+			runs++
+			if why := wrong(list[0], o); why != "" && o.Err != "nothing was generated" {
+				t.Errorf("%s under %s with %d replicas: %s", name, o.Grouping, o.Replicas, why)
+			}
+		}
+	}
+	for _, r := range results {
+		if len(r.Files) > 0 && !seen[label(r)] {
+			t.Errorf("%s was not run", r.Package)
+		}
+	}
+	t.Logf("%d runs of %d loops", runs, len(got))
+}

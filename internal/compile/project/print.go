@@ -1,0 +1,390 @@
+package project
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/printer"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// writer prints a program's lines. Variables are declared in the innermost block
+// that holds all that mentions them, under names that mean nothing else there.
+type writer struct {
+	*emitter
+	b      bytes.Buffer
+	names  map[*variable]string
+	scopes []map[string]bool
+	where  map[*variable]int // the depth of the scope that declares it
+}
+
+func (m *emitter) print(name string, lines []*line) string {
+	w := &writer{emitter: m, names: map[*variable]string{}, where: map[*variable]int{}}
+	w.open()
+	for _, v := range []*variable{m.t, m.run, m.x} {
+		w.declare(v)
+	}
+	fmt.Fprintf(&w.b, "func %s(%s %s, %s *%s.Run, %s *%s.X) error {\n", name, w.names[m.t], m.typeName(m.trainerType()),
+		w.names[m.run], m.rlPackage(), w.names[m.x], m.edgePackage())
+	w.block(lines)
+	w.b.WriteString("}\n")
+	return w.b.String()
+}
+
+func (w *writer) open()  { w.scopes = append(w.scopes, map[string]bool{}) }
+func (w *writer) close() { w.scopes = w.scopes[:len(w.scopes)-1] }
+
+// declare gives a variable a name that is not in use.
+func (w *writer) declare(v *variable) string {
+	base := v.name
+	if !token.IsIdentifier(base) {
+		base = "v"
+	}
+	name := base
+	for n := 2; w.taken(name); n++ {
+		name = fmt.Sprint(base, n)
+	}
+	w.names[v] = name
+	w.where[v] = len(w.scopes) - 1
+	w.scopes[len(w.scopes)-1][name] = true
+	return name
+}
+
+func (w *writer) taken(name string) bool {
+	return w.used[name] || types.Universe.Lookup(name) != nil || w.src.Pkg.Scope().Lookup(name) != nil ||
+		slices.ContainsFunc(w.scopes, func(s map[string]bool) bool { return s[name] })
+}
+
+// spread is how often the lines of a block mention variables: 1 for one that a
+// single inner block mentions, more for one that belongs to this block.
+func (w *writer) spread(list []*line) map[*variable]int {
+	out := map[*variable]int{}
+	for _, n := range list {
+		for v, k := range w.weight(n) {
+			out[v] += k
+		}
+	}
+	return out
+}
+
+// weight is spread of one line: 2 for what it mentions itself.
+func (w *writer) weight(n *line) map[*variable]int {
+	out := map[*variable]int{}
+	for _, x := range []*line{n, n.init, n.post} {
+		if x == nil {
+			continue
+		}
+		read, write := x.exprs()
+		for _, e := range append(read, write...) {
+			w.mentions(e, func(v *variable) { out[v] = 2 })
+		}
+		if x.zero != nil {
+			out[x.zero] = 2
+		}
+	}
+	for _, a := range n.arms {
+		for v, k := range w.spread(a.body) {
+			out[v] += min(k, 1)
+		}
+	}
+	for _, v := range n.declared(w.emitter) { // its own, for what is inside
+		delete(out, v)
+	}
+	return out
+}
+
+// declared are the variables that a loop's head declares.
+func (n *line) declared(m *emitter) (out []*variable) {
+	if n.ranged && n.define {
+		for _, v := range []*variable{n.key, n.value} {
+			if v != nil {
+				out = append(out, v)
+			}
+		}
+	}
+	if n.init != nil {
+		if s, ok := n.init.stmt.(*ast.AssignStmt); ok && s.Tok == token.DEFINE {
+			for _, e := range s.Lhs {
+				if v := m.of[e.(*ast.Ident)]; v != nil {
+					out = append(out, v)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (w *writer) block(list []*line) {
+	w.open()
+	defer w.close()
+	here := w.spread(list)
+	for _, n := range list {
+		w.needs(n, here)
+		w.line(n)
+	}
+}
+
+// needs declares what a line is the first to mention, unless it does so itself.
+func (w *writer) needs(n *line, here map[*variable]int) {
+	var news []*variable
+	weight := w.weight(n)
+	for v := range weight {
+		if _, known := w.names[v]; !known && here[v] > 1 && !v.fixed {
+			news = append(news, v)
+		}
+	}
+	slices.SortFunc(news, func(a, b *variable) int { return a.id - b.id })
+	s, isAssign := n.stmt.(*ast.AssignStmt)
+	if isAssign && (s.Tok == token.ASSIGN || s.Tok == token.DEFINE) {
+		w.define(n, s, news)
+		return
+	}
+	for _, v := range news {
+		if n.zero == v {
+			w.declare(v)
+			continue
+		}
+		w.variableLine(v)
+	}
+}
+
+func (w *writer) variableLine(v *variable) {
+	fmt.Fprintf(&w.b, "var %s %s\n", w.declare(v), w.typeName(v.typ))
+}
+
+// define turns an assignment into a definition where it is the first to mention
+// all the variables on its left.
+func (w *writer) define(n *line, s *ast.AssignStmt, news []*variable) {
+	fresh, ok := 0, true
+	for _, e := range s.Lhs {
+		id, isIdent := e.(*ast.Ident)
+		v := w.of[id]
+		switch {
+		case !isIdent:
+			ok = false
+		case v == nil: // a blank
+		case slices.Contains(news, v):
+			fresh++
+		case w.where[v] != len(w.scopes)-1:
+			ok = false
+		}
+	}
+	rhsReads := map[*variable]bool{}
+	for _, e := range s.Rhs {
+		w.mentions(e, func(v *variable) { rhsReads[v] = true })
+	}
+	ok = ok && fresh > 0 && !slices.ContainsFunc(news, func(v *variable) bool { return rhsReads[v] })
+	typed := s.Tok == token.DEFINE || !slices.ContainsFunc(s.Rhs, w.untyped)
+	s.Tok = token.ASSIGN
+	switch {
+	case !ok || !typed && len(s.Lhs) > 1:
+		for _, v := range news {
+			w.variableLine(v)
+		}
+	case typed:
+		s.Tok = token.DEFINE
+		for _, v := range news {
+			w.declare(v)
+		}
+	default:
+		v := news[0]
+		n.stmt = &ast.DeclStmt{Decl: &ast.GenDecl{Tok: token.VAR, Specs: []ast.Spec{&ast.ValueSpec{
+			Names: []*ast.Ident{s.Lhs[0].(*ast.Ident)}, Type: w.typeExpr(v.typ), Values: s.Rhs,
+		}}}}
+		w.declare(v)
+	}
+}
+
+// untyped reports whether an expression may have another type than what it is
+// assigned to.
+func (w *writer) untyped(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.CallExpr, *ast.CompositeLit:
+		return false
+	case *ast.Ident:
+		v := w.of[e]
+		return v == nil || types.IsInterface(v.typ)
+	case *ast.SelectorExpr:
+		t := w.types[e]
+		return t == nil || types.IsInterface(t)
+	}
+	return true
+}
+
+func (w *writer) line(n *line) {
+	switch {
+	case n.zero != nil:
+		fmt.Fprintf(&w.b, "var %s %s%s\n", w.names[n.zero], w.typeName(n.zero.typ), w.comment(n))
+	case n.stmt != nil:
+		w.simple(n)
+	case n.word == "switch":
+		w.choice(n)
+	case n.word == "if":
+		w.branch(n)
+	default:
+		w.loop(n)
+	}
+}
+
+// simple prints a simple statement. The comment of a long one stands above it,
+// so that it does not push those of its neighbours away.
+func (w *writer) simple(n *line) {
+	text, comment := w.text(n.stmt), w.comment(n)
+	if len(text) > 100 && comment != "" {
+		fmt.Fprintf(&w.b, "%s\n%s\n", strings.TrimSpace(comment), text)
+		return
+	}
+	fmt.Fprintf(&w.b, "%s%s\n", text, comment)
+}
+
+// comment is where a line comes from.
+func (w *writer) comment(n *line) string {
+	switch n.stmt.(type) {
+	case *ast.BranchStmt, *ast.ReturnStmt:
+		return ""
+	}
+	at := w.src.Fset.Position(n.pos)
+	return fmt.Sprintf(" // %s:%d", filepath.Base(at.Filename), at.Line)
+}
+
+func (w *writer) branch(n *line) {
+	then, other := n.arms[0].body, []*line(nil)
+	if len(n.arms) > 1 {
+		other = n.arms[1].body
+	}
+	cond := n.head[0]
+	if len(then) == 0 { // what is left is the else
+		then, other = other, nil
+		cond = not(cond)
+	}
+	fmt.Fprintf(&w.b, "if %s {%s\n", w.text(cond), w.comment(n))
+	w.block(then)
+	for len(other) > 0 {
+		if len(other) == 1 && other[0].word == "if" && len(other[0].arms[0].body) > 0 {
+			next := other[0]
+			fmt.Fprintf(&w.b, "} else if %s {\n", w.text(next.head[0]))
+			w.block(next.arms[0].body)
+			other = nil
+			if len(next.arms) > 1 {
+				other = next.arms[1].body
+			}
+			continue
+		}
+		w.b.WriteString("} else {\n")
+		w.block(other)
+		other = nil
+	}
+	w.b.WriteString("}\n")
+}
+
+func not(e ast.Expr) ast.Expr {
+	switch e := e.(type) {
+	case *ast.UnaryExpr:
+		if e.Op == token.NOT {
+			return e.X
+		}
+	case *ast.BinaryExpr:
+		opposite := map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.EQL}
+		if op, ok := opposite[e.Op]; ok {
+			return &ast.BinaryExpr{X: e.X, Op: op, Y: e.Y}
+		}
+	case *ast.Ident, *ast.SelectorExpr, *ast.CallExpr:
+		return &ast.UnaryExpr{Op: token.NOT, X: e}
+	}
+	return &ast.UnaryExpr{Op: token.NOT, X: &ast.ParenExpr{X: e}}
+}
+
+func (w *writer) choice(n *line) {
+	head := ""
+	if len(n.head) > 0 {
+		head = w.text(n.head[0]) + " "
+	}
+	fmt.Fprintf(&w.b, "switch %s{%s\n", head, w.comment(n))
+	for _, a := range n.arms {
+		if a.list == nil {
+			w.b.WriteString("default:\n")
+		} else {
+			var list []string
+			for _, e := range a.list {
+				list = append(list, w.text(e))
+			}
+			fmt.Fprintf(&w.b, "case %s:\n", strings.Join(list, ", "))
+		}
+		w.block(a.body)
+	}
+	w.b.WriteString("}\n")
+}
+
+func (w *writer) loop(n *line) {
+	w.open()
+	defer w.close()
+	for _, v := range n.declared(w.emitter) {
+		if _, known := w.names[v]; !known {
+			w.declare(v)
+		}
+	}
+	switch {
+	case n.ranged:
+		w.b.WriteString("for " + w.vars(n) + "range " + w.text(n.head[0]))
+	case n.init == nil && n.post == nil && len(n.head) == 0:
+		w.b.WriteString("for")
+	case n.init == nil && n.post == nil:
+		w.b.WriteString("for " + w.text(n.head[0]))
+	default:
+		w.b.WriteString("for ")
+		if n.init != nil {
+			w.b.WriteString(w.text(n.init.stmt))
+		}
+		w.b.WriteString("; ")
+		if len(n.head) > 0 {
+			w.b.WriteString(w.text(n.head[0]))
+		}
+		w.b.WriteString("; ")
+		if n.post != nil {
+			w.b.WriteString(w.text(n.post.stmt))
+		}
+	}
+	fmt.Fprintf(&w.b, " {%s\n", w.comment(n))
+	w.block(n.arms[0].body)
+	w.b.WriteString("}\n")
+}
+
+// vars are the variables of a range.
+func (w *writer) vars(n *line) string {
+	op := " = "
+	if n.define {
+		op = " := "
+	}
+	switch {
+	case n.value != nil && n.key != nil:
+		return w.names[n.key] + ", " + w.names[n.value] + op
+	case n.value != nil:
+		return "_, " + w.names[n.value] + op
+	case n.key != nil:
+		return w.names[n.key] + op
+	}
+	return ""
+}
+
+// text prints an expression or a simple statement.
+func (w *writer) text(n ast.Node) string {
+	ast.Inspect(n, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if v := w.of[id]; v != nil {
+				if name, ok := w.names[v]; ok {
+					id.Name = name
+				}
+			}
+		}
+		return true
+	})
+	var b bytes.Buffer
+	if err := printer.Fprint(&b, token.NewFileSet(), n); err != nil {
+		w.bad(w.src.Train.Pos(), "cannot print: "+err.Error())
+	}
+	return b.String()
+}

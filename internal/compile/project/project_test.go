@@ -1,0 +1,181 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/plan"
+	"github.com/weft-rl/weft/policy"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// loops are the accepted ones: real algorithms, and the analyser's fixtures.
+var loops = []string{"../../../algo/...", "../analyze/testdata/src/loops/..."}
+
+// wanted are the groupings of the built-in policies, and for fixtures also those
+// that the policies would not form.
+func wanted(g *fdg.Graph) []plan.Grouping {
+	if strings.Contains(g.Name, "/testdata/") {
+		return standard(g)
+	}
+	return policy.Groupings(g, policy.Builtin())
+}
+
+func take() ([]Result, error) { return Package(context.Background(), ".", wanted, loops...) }
+
+// once takes every loop apart for all tests.
+var once = sync.OnceValues(take)
+
+func generated(t testing.TB) (out []Result) {
+	t.Helper()
+	results, err := once()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		if r.Graph != nil {
+			out = append(out, r)
+		}
+	}
+	if len(out) < 24 {
+		t.Fatalf("only %d loops", len(out))
+	}
+	return out
+}
+
+// label names a loop's golden files.
+func label(r Result) string {
+	if name := filepath.Base(r.Package); strings.Contains(r.Package, "/algo/") {
+		return "algo-" + name
+	} else {
+		return name
+	}
+}
+
+// TestPrograms: every loop's programs are those that were looked at, the two ends
+// of every edge meet, and what a loop cannot be taken apart by says why.
+func TestPrograms(t *testing.T) {
+	for _, r := range generated(t) {
+		t.Run(label(r), func(t *testing.T) {
+			t.Parallel()
+			for name, text := range r.Files {
+				if strings.HasSuffix(name, ".go") && name != "gen_weft.go" {
+					meets(t, name, text)
+				}
+			}
+			if stale, err := r.Stale(); !strings.Contains(r.Package, "/testdata/") {
+				if len(stale) > 0 || err != nil {
+					t.Errorf("not up to date: %v %v; run weft generate ./algo/...", stale, err)
+				}
+				return
+			}
+			dir := filepath.Join("testdata", "golden", label(r))
+			files := maps.Clone(r.Files)
+			delete(files, graphFile) // the analyser's golden files have it
+			var why strings.Builder
+			for _, x := range r.Refused {
+				for _, p := range x.Problems {
+					p.Pos.Filename = filepath.Base(p.Pos.Filename)
+					why.WriteString(x.Grouping + ": " + p.Error() + "\n")
+				}
+			}
+			if why.Len() > 0 {
+				files["refused.txt"] = []byte(why.String())
+			}
+			golden(t, dir, files)
+		})
+	}
+}
+
+// golden compares files with those of a folder.
+func golden(t *testing.T, dir string, files map[string][]byte) {
+	t.Helper()
+	if *update {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range files {
+			if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return
+	}
+	var have []string
+	entries, err := os.ReadDir(dir)
+	if err != nil && len(files) > 0 {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		have = append(have, e.Name())
+	}
+	if want := slices.Sorted(maps.Keys(files)); !slices.Equal(have, want) {
+		t.Errorf("%s holds %v, generated were %v; look and run go test -update", dir, have, want)
+	}
+	for name, text := range files {
+		if want, _ := os.ReadFile(filepath.Join(dir, name)); !bytes.Equal(text, want) {
+			t.Errorf("%s differs; look at it and run go test -update:\n%s", filepath.Join(dir, name), text)
+		}
+	}
+}
+
+// TestAgain: two runs give the same bytes.
+func TestAgain(t *testing.T) {
+	a, err := once()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := take()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range a {
+		if !maps.EqualFunc(a[i].Files, b[i].Files, bytes.Equal) {
+			t.Errorf("%s: two runs differ", a[i].Package)
+		}
+	}
+}
+
+// TestBroken: generated files that do not compile are not in the way of new ones,
+// and are known to be stale.
+func TestBroken(t *testing.T) {
+	dir := filepath.Join("testdata", "src", "broken")
+	results, err := Package(t.Context(), ".", standard, "./"+dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale, err := results[0].Stale()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"gen_coarse.go", "gen_fine.go", "gen_learners.go", "gen_old.go", "gen_weft.go", "gen_weft.json"}
+	if !slices.Contains(stale, "gen_old.go") || !slices.Contains(stale, "gen_coarse.go") || slices.Contains(stale, "gen_mine.go") {
+		t.Errorf("stale: %v, want %v", stale, want)
+	}
+}
+
+// TestGroupings: a fragment that no group has is said.
+func TestGroupings(t *testing.T) {
+	results, err := Package(t.Context(), ".", func(*fdg.Graph) []plan.Grouping {
+		return []plan.Grouping{{Name: "half", Groups: []plan.Group{{Name: "one", Fragments: []string{"environment", "actor", "replay"}}}}}
+	}, "../analyze/testdata/src/loops/every")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results[0].Refused) != 1 || !strings.Contains(results[0].Refused[0].Err().Error(), "fragment apply is in no group of half") {
+		t.Errorf("refused: %v", results[0].Refused)
+	}
+}

@@ -1,0 +1,2 @@
+// Package broken has a file of the author's own.
+package broken

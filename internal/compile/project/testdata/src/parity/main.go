@@ -1,0 +1,300 @@
+// Command parity runs loops as plain Go and as generated programs, and prints
+// what came out of each: the state at the end, and what was logged.
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/gomlx/compute/dtypes"
+
+	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/algo/a2c"
+	algodqn "github.com/weft-rl/weft/algo/dqn"
+	"github.com/weft-rl/weft/algo/impala"
+	"github.com/weft-rl/weft/algo/ppo"
+	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/debug"
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/bandit"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/delayed"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/dqn"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/every"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/family"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/gail"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/generic"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/helpers"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/nested"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/offline"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/phases"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/population"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/recurrent"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/refined"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/sac"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/search"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/selfplay"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/tangled"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/two"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/world"
+	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/internal/run/dist"
+	"github.com/weft-rl/weft/plan"
+	"github.com/weft-rl/weft/rl"
+)
+
+// envs do not divide evenly.
+const envs = 5
+
+// loops make the trainers of the fixtures.
+var loops = map[string]func(*rl.Scope, algo.MakeEnv) (rl.Trainer, error){
+	"bandit":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return bandit.New(s, m, envs) },
+	"delayed":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return delayed.New(s, m, envs) },
+	"dqn":        func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return dqn.New(s, m, envs) },
+	"every":      func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return every.New(s, m, envs) },
+	"family":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return family.New(s, m, envs) },
+	"gail":       func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return gail.New(s, m, 4) },
+	"generic":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return generic.New(s, m, envs) },
+	"helpers":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return helpers.New(s, m, envs) },
+	"nested":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return nested.New(s, m, envs) },
+	"offline":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return offline.New(s, m, envs) },
+	"phases":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return phases.New(s, m, envs) },
+	"population": func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return population.New(s, m, envs) },
+	"recurrent":  func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return recurrent.New(s, m, envs) },
+	"refined":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return refined.New(s, m, envs) },
+	"sac":        func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return sac.New(s, m, envs) },
+	"search":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return search.New(s, m, envs) },
+	"selfplay":   func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return selfplay.New(s, m, envs) },
+	"tangled":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return tangled.New(s, m, envs) },
+	"two":        func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return two.New(s, m, envs) },
+	"world":      func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return world.New(s, m, envs) },
+}
+
+// algorithm is a built-in one, with settings that together take every way through
+// its loop.
+type algorithm struct {
+	algo.Algorithm
+	common   []string
+	settings [][]string
+}
+
+var algorithms = map[string]algorithm{
+	"algo-ppo": {ppo.Algorithm, []string{"horizon=8", "hidden=8"}, [][]string{
+		{}, {"normalize_obs=true", "normalize_reward=true", "normalize_advantage=false", "anneal=constant"},
+		{"target_kl=1e-9", "memory=4"}, {"target_kl=10", "epochs=2", "shared=true"},
+	}},
+	"algo-a2c":    {a2c.Algorithm, []string{"hidden=8"}, [][]string{{}, {"normalize_advantage=true", "anneal=constant"}}},
+	"algo-impala": {impala.Algorithm, []string{"horizon=5", "hidden=8"}, [][]string{{}, {"anneal=constant"}}},
+	"algo-dqn": {algodqn.Algorithm, []string{"train_every=2", "updates=2", "batch=8", "hidden=8", "learning_starts=12"}, [][]string{
+		{"target_every=16"}, {"target_every=16", "double=true", "prioritised=true", "n_step=2", "anneal=linear"},
+	}},
+}
+
+func init() {
+	for name, a := range algorithms {
+		for i, set := range a.settings {
+			loops[fmt.Sprintf("%s/%d", name, i)] = func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return a.make(s, m, set) }
+		}
+	}
+}
+
+// make constructs the algorithm with some settings.
+func (a algorithm) make(s *rl.Scope, m algo.MakeEnv, set []string) (rl.Trainer, error) {
+	c := a.Config()
+	var list []config.Assignment
+	for _, x := range append(append([]string{fmt.Sprint("envs=", envs)}, a.common...), set...) {
+		one, err := config.ParseSet(x, "parity")
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	if err := config.Defaults(c); err != nil {
+		return nil, err
+	}
+	if err := config.Set(c, list); err != nil {
+		return nil, err
+	}
+	return a.New(s, m, c)
+}
+
+// Outcome is what a run left.
+type Outcome struct {
+	Loop, Grouping string
+	Replicas       int
+	Weights, State string // digests
+	Logs           []string
+	Values         []float64 // of all parameters
+	Moved          bool      // the weights are not those of the start
+	Err            string
+}
+
+// main runs the loops that its arguments name, all without any.
+func main() {
+	var names []string
+	for name := range loops {
+		if len(os.Args) < 2 || slices.ContainsFunc(os.Args[1:], func(a string) bool { return name == a || strings.HasPrefix(name, a+"/") }) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var out []Outcome
+	for _, name := range names {
+		out = append(out, outcomes(name)...)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(out); err != nil {
+		panic(err)
+	}
+}
+
+func outcomes(name string) (out []Outcome) {
+	out = append(out, run(name, plan.Grouping{}, nil, edge.Grouping{}, 1))
+	t, err := build(name, root())
+	if err != nil {
+		return out
+	}
+	set, ok := edge.For(t)
+	if !ok {
+		return append(out, Outcome{Loop: name, Err: "nothing was generated"})
+	}
+	g, err := fdg.ReadJSON(strings.NewReader(string(set.Graph)))
+	if err != nil {
+		return append(out, Outcome{Loop: name, Err: err.Error()})
+	}
+	for _, gr := range set.Groupings {
+		for k := 1; k <= 3; k++ {
+			out = append(out, run(name, gr.Grouping, g, gr, k))
+		}
+	}
+	return out
+}
+
+func root() *rl.Scope {
+	d, err := device.Open(device.Default)
+	if err != nil {
+		panic(err)
+	}
+	return rl.NewScope(d, 7)
+}
+
+func build(name string, s *rl.Scope) (t rl.Trainer, err error) {
+	err = rl.Catch(func() (err error) {
+		t, err = loops[name](s, &maker{scope: s})
+		return err
+	})
+	return t, err
+}
+
+// maker gives every batch a name of its own.
+type maker struct {
+	scope *rl.Scope
+	made  int
+}
+
+func (m *maker) next() algo.MakeEnv {
+	on := algo.On(m.scope, debug.Identity, nil, nil)
+	if m.made++; m.made > 1 {
+		return on.As(fmt.Sprint("env", m.made))
+	}
+	return on
+}
+
+func (m *maker) Batch(n int) (env.Batch, error)   { return m.next().Batch(n) }
+func (m *maker) Groups(n int) (env.Groups, error) { return m.next().Groups(n) }
+func (m *maker) As(string) algo.MakeEnv           { return m }
+
+// iterations are enough for every way through the loops.
+const iterations = 8
+
+func run(name string, by plan.Grouping, g *fdg.Graph, programs edge.Grouping, k int) (out Outcome) {
+	out = Outcome{Loop: name, Grouping: by.Name, Replicas: k}
+	fail := func(err error) Outcome {
+		out.Err = err.Error()
+		return out
+	}
+	var w *dist.World
+	done, start := 0, ""
+	cut := func(c rl.Cut) error {
+		if done == 0 {
+			start = digest(weights(w), nil)
+		}
+		for _, l := range c.Logs {
+			out.Logs = append(out.Logs, fmt.Sprintf("%d %s %v", c.Iter, l.Name, l.X))
+		}
+		for _, e := range c.Episodes {
+			out.Logs = append(out.Logs, fmt.Sprintf("%d episode %v", c.Iter, e))
+		}
+		if done++; done <= iterations {
+			return nil
+		}
+		st := rl.NewState(w.Scope())
+		w.Save(st)
+		out.State = digest(st, nil)
+		out.Weights = digest(weights(w), &out.Values)
+		out.Moved = out.Weights != start
+		return rl.ErrStop
+	}
+	made, err := dist.New(dist.Config{
+		Root: root(), Build: func(s *rl.Scope) (rl.Trainer, error) { return build(name, s) },
+		Plan: planned(by, g, k), Graph: g, Programs: programs, Budget: 1 << 40, Cut: cut,
+	})
+	if err != nil {
+		return fail(err)
+	}
+	w = made
+	if err := w.Train(context.Background()); err != nil {
+		return fail(err)
+	}
+	slices.Sort(out.Logs)
+	return out
+}
+
+// planned is a grouping with k replicas of what is replicated.
+func planned(by plan.Grouping, g *fdg.Graph, k int) plan.Plan {
+	p := plan.Plan{Version: plan.Version, Policy: by.Name, Grouping: by, Shards: k}
+	if g == nil {
+		return p
+	}
+	for _, group := range by.Groups {
+		if group.Over == fdg.None {
+			p.Replicas = append(p.Replicas, plan.Replica{Group: group.Name, Last: k})
+			continue
+		}
+		for r := range k {
+			p.Replicas = append(p.Replicas, plan.Replica{Group: group.Name, Rank: r, First: r, Last: r + 1})
+		}
+	}
+	for _, n := range g.Nodes {
+		if n.Kind == fdg.Apply {
+			p.Owner = by.Of(n.Fragment)
+		}
+	}
+	return p
+}
+
+func weights(w *dist.World) *rl.State {
+	st := rl.NewState(w.Scope())
+	w.Scope().SaveWeights(st)
+	return st
+}
+
+// digest is that of all arrays of a state, whose numbers it may collect.
+func digest(st *rl.State, values *[]float64) string {
+	h := sha256.New()
+	for _, a := range st.Arrays() {
+		fmt.Fprintln(h, a.Name, a.Shape)
+		h.Write(dtypes.UnsafeByteSliceFromAny(a.Flat))
+		if flat, ok := a.Flat.([]float32); ok && values != nil {
+			for _, x := range flat {
+				*values = append(*values, float64(x))
+			}
+		}
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}

@@ -1,0 +1,153 @@
+package dist
+
+import (
+	"github.com/weft-rl/weft/rl"
+)
+
+// reports is how many of a replica's reports may wait at the owner of an
+// asynchronous run: more than iterations that a replica can be ahead.
+const reports = 64
+
+// told is a message to the owner: what a replica did, or its state.
+type told struct {
+	From   int
+	Report rl.Report
+	Seen   Figures
+	State  []rl.Array
+	Save   int  // number of the save that the state is for
+	Final  bool // the program has ended
+}
+
+// command is a message from the owner. In a synchronous run it is a verdict, or
+// asks for the state; in an asynchronous one the newest says all.
+type command struct {
+	Verdict rl.Verdict
+	Save    int // number of the save that is asked for; 0 is none
+}
+
+func (r *replica) up() int   { return len(r.world.top.Edges) }
+func (r *replica) down() int { return len(r.world.top.Edges) + 1 }
+
+// Meet is rl.Peers.
+func (r *replica) Meet(mine rl.Report, lead func(rl.Report) rl.Verdict) (rl.Verdict, error) {
+	r.x.Turn()
+	switch {
+	case r == r.world.owner && r.world.Plan.Async:
+		return r.leadAsync(mine, lead), nil
+	case r == r.world.owner:
+		return r.lead(mine, lead), nil
+	}
+	r.x.Put(r.up(), r.world.owner.number, told{From: r.number, Report: mine, Seen: r.figures()})
+	if r.world.Plan.Async {
+		return r.followAsync(), nil
+	}
+	for {
+		c := r.x.Take(r.down(), r.world.owner.number).(command)
+		if c.Save == 0 {
+			return c.Verdict, nil
+		}
+		r.send(c.Save, false)
+	}
+}
+
+// lead waits for all replicas, decides, and tells them.
+func (r *replica) lead(mine rl.Report, decide func(rl.Report) rl.Verdict) rl.Verdict {
+	w := r.world
+	groups := make([][]rl.Report, len(w.top.Groups))
+	for _, o := range w.replicas {
+		report := mine
+		if o != r {
+			t := r.x.Take(r.up(), o.number).(told)
+			report, w.figures[o.number] = t.Report, t.Seen
+		}
+		groups[o.group] = append(groups[o.group], report)
+	}
+	w.figures[r.number] = r.figures()
+	v := decide(rl.Merge(groups))
+	tell := v
+	tell.Decided = false
+	for _, o := range w.others() {
+		r.x.Put(r.down(), o.number, command{Verdict: tell})
+	}
+	return v
+}
+
+// leadAsync takes what has been reported, waits for nobody, and counts the steps
+// of what was used.
+func (r *replica) leadAsync(mine rl.Report, decide func(rl.Report) rl.Verdict) rl.Verdict {
+	groups := [][]rl.Report{{mine}}
+	r.receive()
+	for _, t := range r.pending {
+		groups = append(groups, []rl.Report{t.Report})
+		r.world.figures[t.From] = t.Seen
+	}
+	r.pending = nil
+	r.world.figures[r.number] = r.figures()
+	all := rl.Merge(groups)
+	all.Steps = r.world.from + r.x.Taken()
+	v := decide(all)
+	r.command.Verdict = v
+	r.command.Verdict.Decided = false
+	r.post()
+	return v
+}
+
+// receive files the reports that have arrived.
+func (r *replica) receive() {
+	for {
+		_, v, ok := r.x.Poll(r.up())
+		if !ok {
+			return
+		}
+		r.pending = append(r.pending, v.(told))
+	}
+}
+
+// post tells all others the newest command.
+func (r *replica) post() {
+	for _, o := range r.world.others() {
+		r.x.PostTo(r.down(), o.number, r.command)
+	}
+}
+
+// followAsync does what the newest command says, without waiting for one.
+func (r *replica) followAsync() rl.Verdict {
+	for {
+		_, v, ok := r.x.Poll(r.down())
+		if !ok {
+			break
+		}
+		r.command = v.(command)
+	}
+	if r.command.Save > r.saved {
+		r.saved = r.command.Save
+		r.send(r.saved, false)
+	}
+	return r.command.Verdict
+}
+
+// send gives the owner the state of what is at home here.
+func (r *replica) send(save int, final bool) {
+	r.x.Put(r.up(), r.world.owner.number, told{From: r.number, State: r.state(), Save: save, Final: final, Seen: r.figures()})
+}
+
+// farewell is the last thing a replica does: others give their state, the owner
+// keeps it, since their scopes may be gone when it is asked for.
+func (r *replica) farewell() error {
+	if r != r.world.owner {
+		r.send(0, true)
+		return nil
+	}
+	r.world.final = rl.NewState(r.scope)
+	r.world.collect(r.world.final, func(t told) bool { return t.Final })
+	return nil
+}
+
+func (w *World) others() (out []*replica) {
+	for _, r := range w.replicas {
+		if r != w.owner {
+			out = append(out, r)
+		}
+	}
+	return out
+}

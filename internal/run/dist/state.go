@@ -1,0 +1,221 @@
+package dist
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+
+	"github.com/weft-rl/weft/rl"
+)
+
+// Save puts the state of the whole run, which is that of the plain loop: every
+// component from where it is at home, rows put together. It may be called at a
+// cut, or when Train has returned.
+func (w *World) Save(st *rl.State) {
+	if w.Restarting {
+		st.Restarting()
+	}
+	if w.top == nil {
+		w.owner.run.Save(st)
+		return
+	}
+	if w.final != nil {
+		for _, a := range w.final.Arrays() {
+			st.Add(a)
+		}
+		return
+	}
+	if !w.live { // nobody has taken a step yet
+		w.merge(st, w.states())
+		return
+	}
+	w.saves++
+	w.ask()
+	w.collect(st, func(t told) bool { return t.Save == w.saves })
+}
+
+// ask tells all others to give their state.
+func (w *World) ask() {
+	o := w.owner
+	if w.Plan.Async {
+		o.command.Save = w.saves
+		o.post()
+		return
+	}
+	for _, r := range w.others() {
+		o.x.Put(o.down(), r.number, command{Save: w.saves})
+	}
+}
+
+// collect waits for the states of all others and merges them.
+func (w *World) collect(st *rl.State, wanted func(told) bool) {
+	o := w.owner
+	parts := make([][]rl.Array, len(w.replicas))
+	parts[o.number] = o.state()
+	if w.Plan.Async {
+		w.drain(parts, wanted)
+	} else {
+		for _, r := range w.others() {
+			t := o.x.Take(o.up(), r.number).(told)
+			parts[r.number], w.figures[r.number] = t.State, t.Seen
+		}
+	}
+	w.merge(st, parts)
+}
+
+// drain waits for the states that are wanted in an asynchronous run. What is in
+// flight meanwhile is dropped, or its senders would wait for an owner that waits
+// for them.
+func (w *World) drain(parts [][]rl.Array, wanted func(told) bool) {
+	o := w.owner
+	for left := len(w.others()); left > 0; {
+		from, v, dropped := o.x.Drop(o.up())
+		t := v.(told)
+		w.drops += dropped
+		switch {
+		case wanted(t):
+			parts[from], w.figures[from] = t.State, t.Seen
+			left--
+		case t.State == nil:
+			o.pending = append(o.pending, t)
+		}
+	}
+}
+
+// states are those of replicas that are not running.
+func (w *World) states() [][]rl.Array {
+	parts := make([][]rl.Array, len(w.replicas))
+	for i, r := range w.replicas {
+		parts[i] = r.state()
+	}
+	return parts
+}
+
+// state is what a replica contributes: what is at home with it, the first of a
+// group for all where all have the same.
+func (r *replica) state() []rl.Array {
+	st := rl.NewState(r.scope)
+	if r.world.Restarting {
+		st.Restarting()
+	}
+	r.scope.SaveSome(st, func(name string) bool {
+		return r.home(name) && (r.rank == 0 || r.scope.Component(name).Axis() != rl.None)
+	})
+	return st.Arrays()
+}
+
+// merge puts the replicas' states together. Counters and finished episodes are
+// the owner's.
+func (w *World) merge(st *rl.State, parts [][]rl.Array) {
+	w.owner.run.SaveCounters(st)
+	counted := rl.NewState(w.owner.scope)
+	w.owner.scope.SaveSome(counted, func(name string) bool { return name == "episodes" })
+	for _, a := range counted.Arrays() {
+		if !a.Rows {
+			st.Add(a)
+		}
+	}
+	var names []string
+	byName := map[string][]rl.Array{}
+	for _, part := range parts {
+		for _, a := range part {
+			if strings.HasPrefix(a.Name, "episodes/") && !a.Rows {
+				continue
+			}
+			if byName[a.Name] == nil {
+				names = append(names, a.Name)
+			}
+			byName[a.Name] = append(byName[a.Name], a)
+		}
+	}
+	for _, name := range names {
+		if list := byName[name]; list[0].Rows {
+			st.Add(join(list))
+		} else {
+			st.Add(list[0])
+		}
+	}
+}
+
+// join is all rows, one replica's after another's.
+func join(parts []rl.Array) rl.Array {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	out := rl.Array{Name: parts[0].Name, Rows: true}
+	dims := slices.Clone(parts[0].Shape.Dimensions)
+	var data []byte
+	dims[0] = 0
+	for _, p := range parts {
+		dims[0] += p.Shape.Dimensions[0]
+		data = append(data, dtypes.UnsafeByteSliceFromAny(p.Flat)...)
+	}
+	out.Shape = shapes.Make(parts[0].Shape.DType, dims...)
+	out.Flat = dtypes.MakeAnySlice(out.Shape.DType, out.Shape.Size())
+	copy(dtypes.UnsafeByteSliceFromAny(out.Flat), data)
+	return out
+}
+
+// Load gives every replica its part of a whole run's state, whatever policy and
+// number of workers it was saved by. fill makes a State for a scope.
+func (w *World) Load(fill func(*rl.Scope) (*rl.State, error)) error {
+	for _, r := range w.replicas {
+		st, err := fill(r.scope)
+		if err != nil {
+			return err
+		}
+		want := func(name string) bool {
+			return w.top == nil || name == "episodes" || r.home(name) || r.scope.Component(name).Axis() == rl.None
+		}
+		if err := r.run.LoadSome(st, want); err != nil {
+			return err
+		}
+	}
+	w.from = w.owner.run.Steps()
+	return nil
+}
+
+// Refresh brings the owner's copies of parameters and statistics that are at home
+// elsewhere up to date: what is evaluated is the whole agent.
+func (w *World) Refresh() error {
+	away := func(name string) bool {
+		switch w.owner.scope.Component(name).(type) {
+		case *rl.Params, *rl.Stats:
+			return !w.owner.home(name)
+		}
+		return false
+	}
+	if w.top == nil || !slices.ContainsFunc(w.owner.scope.Components(), away) {
+		return nil
+	}
+	st := rl.NewState(w.owner.scope)
+	if err := rl.Catch(func() error { w.Save(st); return nil }); err != nil {
+		return err
+	}
+	return w.owner.scope.LoadWeights(st)
+}
+
+// LoadWeights gives every replica the parameters and statistics of a state.
+func (w *World) LoadWeights(fill func(*rl.Scope) (*rl.State, error)) error {
+	for _, r := range w.replicas {
+		st, err := fill(r.scope)
+		if err == nil {
+			err = r.scope.LoadWeights(st)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// String names a replica in messages.
+func (r *replica) String() string {
+	if r.world.top == nil {
+		return "the loop"
+	}
+	return fmt.Sprintf("%s %d", r.world.Plan.Groups[r.group].Name, r.rank)
+}

@@ -1,0 +1,324 @@
+// Package dist runs a training loop as a plan says: a trainer for every replica
+// in a scope of its own, the generated program of its group as a goroutine, edges
+// between them. The plain loop is the special case of one replica that has
+// everything, so that whoever keeps a run's folder need not know the difference.
+//
+// One replica is the owner of Next. At every consistent point the others tell it
+// what they did, it decides, and it may ask them for the state of what is at home
+// with them.
+package dist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/plan"
+	"github.com/weft-rl/weft/rl"
+)
+
+// Config is what a world is made of.
+type Config struct {
+	// Root is the scope that the replicas' are shards of; the plain loop's own.
+	Root *rl.Scope
+	// Build constructs the trainer in a scope.
+	Build func(*rl.Scope) (rl.Trainer, error)
+	// Plan says which replicas there are. Without groups it is the loop as it stands.
+	Plan plan.Plan
+	// Graph says where resources are at home; nil for the plain loop.
+	Graph *fdg.Graph
+	// Programs are the generated ones of the plan's grouping.
+	Programs edge.Grouping
+	// Members is how many agents there are to share out, in a plan over agents.
+	Members int
+	// Restarting is true when environments cannot save their state: what is saved is
+	// without the episodes under way.
+	Restarting bool
+	Budget     int64              // steps
+	Cut        func(rl.Cut) error // what the owner does at consistent points
+}
+
+// World is all replicas of a run.
+type World struct {
+	Config
+	top      *edge.Topology
+	link     *edge.Local
+	replicas []*replica
+	owner    *replica
+	homes    map[string]int // group of each component, by name
+
+	from  int64 // steps that the run had when it was loaded
+	saves int   // asked for so far
+	live  bool  // programs are running
+	final *rl.State
+	drops int // items in flight that checkpoints cost
+
+	figures []Figures // by replica
+	before  totals    // when they were last written
+}
+
+// replica is one running copy of a group's program.
+type replica struct {
+	world       *World
+	group, rank int
+	number      int
+	scope       *rl.Scope
+	trainer     rl.Trainer
+	run         *rl.Run
+	x           *edge.X // nil in the plain loop
+
+	begun   time.Time
+	command command // the newest, in an asynchronous run
+	saved   int     // the last save that was answered
+	pending []told  // at the owner: what came while it waited for something else
+}
+
+// New constructs a world. Nothing runs yet.
+func New(c Config) (*World, error) {
+	w := &World{Config: c}
+	if len(c.Plan.Groups) == 0 {
+		return w, w.plain()
+	}
+	if len(c.Programs.Programs) != len(c.Plan.Groups) {
+		return nil, fmt.Errorf("policy %s makes %d groups, but programs were generated for %d: run weft generate",
+			c.Plan.Policy, len(c.Plan.Groups), len(c.Programs.Programs))
+	}
+	for g, group := range c.Plan.Groups {
+		for _, r := range c.Plan.Of(group.Name) {
+			if err := w.add(g, r); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if w.owner == nil {
+		return nil, fmt.Errorf("policy %s names %q as the group that decides, which has no replica", c.Plan.Policy, c.Plan.Owner)
+	}
+	w.homes = homes(c.Graph, c.Plan.Grouping, w.owner)
+	w.top = w.topology()
+	w.figures = make([]Figures, len(w.replicas))
+	w.before = w.totals()
+	return w, nil
+}
+
+// plain makes the one replica of the loop as it stands.
+func (w *World) plain() error {
+	t, err := w.Build(w.Root)
+	if err != nil {
+		return err
+	}
+	w.owner = &replica{world: w, scope: w.Root, trainer: t, run: rl.NewRun(w.Root, w.Budget, w.Cut)}
+	w.replicas = []*replica{w.owner}
+	return nil
+}
+
+// add makes a replica of a group.
+func (w *World) add(g int, at plan.Replica) error {
+	r := &replica{world: w, group: g, rank: at.Rank, number: len(w.replicas), scope: w.Root.Shards(0, 1, 1)}
+	if w.Plan.Groups[g].Over == fdg.Environments {
+		r.scope = w.Root.Shards(at.First, at.Last, w.Plan.Shards)
+	}
+	var err error
+	if r.trainer, err = w.Build(r.scope); err != nil {
+		return err
+	}
+	cut := w.Cut
+	if w.owner == nil && w.Plan.Groups[g].Name == w.Plan.Owner {
+		w.owner = r
+	} else {
+		cut = nil
+	}
+	r.run = rl.NewRun(r.scope, w.Budget, cut)
+	r.run.Join(r)
+	w.replicas = append(w.replicas, r)
+	return nil
+}
+
+// topology is who has what.
+func (w *World) topology() *edge.Topology {
+	top := &edge.Topology{Edges: w.Programs.Edges}
+	if w.Plan.Async {
+		top.Async = &edge.Async{Staleness: w.Plan.Staleness, Producers: w.Plan.Producers}
+	}
+	for g, group := range w.Plan.Groups {
+		m := edge.Members{Name: group.Name}
+		for _, r := range w.of(g) {
+			own := rl.Span{}
+			switch group.Over {
+			case fdg.Environments:
+				own = r.scope.Envs()
+			case fdg.Agents, fdg.Members:
+				at := w.Plan.Of(group.Name)[r.rank]
+				own.Lo, _ = rl.Shard(w.Members, 1, at.First, w.Plan.Shards)
+				_, own.Hi = rl.Shard(w.Members, 1, at.Last-1, w.Plan.Shards)
+				own.Of = w.Members
+			}
+			m.Own = append(m.Own, own)
+		}
+		top.Groups = append(top.Groups, m)
+	}
+	return top
+}
+
+// of are the replicas of a group.
+func (w *World) of(group int) (out []*replica) {
+	for _, r := range w.replicas {
+		if r.group == group {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Close gives back what the replicas' environments hold.
+func (w *World) Close() error {
+	errs := []error{w.Root.Close()}
+	for _, r := range w.replicas {
+		errs = append(errs, r.scope.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Counts are how often things happened, over all replicas, by name.
+func (w *World) Counts() (out []rl.Logged) {
+	for _, r := range w.replicas {
+		for _, c := range r.scope.Counts() {
+			i, found := slices.BinarySearchFunc(out, c.Name, func(l rl.Logged, name string) int { return strings.Compare(l.Name, name) })
+			if !found {
+				out = slices.Insert(out, i, rl.Logged{Name: c.Name})
+			}
+			out[i].X += c.X
+		}
+	}
+	return out
+}
+
+// Scope is the owner's: its parameters are the run's, its episodes are all
+// replicas'.
+func (w *World) Scope() *rl.Scope { return w.owner.scope }
+
+// Trainer is the owner's.
+func (w *World) Trainer() rl.Trainer { return w.owner.trainer }
+
+// Run is the owner's: its counters are the run's.
+func (w *World) Run() *rl.Run { return w.owner.run }
+
+// Exact reports whether the run gives the bits of the plain loop: asynchronous
+// ones do not.
+func (w *World) Exact() bool { return !w.Plan.Async }
+
+// Train runs all programs to their end, or to the first failure, which stops the
+// others. It returns when none is left.
+func (w *World) Train(ctx context.Context) error {
+	if w.top == nil {
+		return rl.Train(w.owner.trainer, w.owner.run)
+	}
+	// An interruption acts at the next cut, where the run can be saved; this context
+	// ends when a program fails.
+	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	if err := w.connect(ctx); err != nil {
+		return err
+	}
+	w.live = true
+	var all sync.WaitGroup
+	for _, r := range w.replicas {
+		if r != w.owner {
+			all.Go(func() { w.settle(r.train(), stop) })
+		}
+	}
+	w.settle(w.owner.train(), stop)
+	all.Wait()
+	w.live = false
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return w.owner.run.Err()
+}
+
+// settle stops everything if a program failed. The first cause counts: who was
+// stopped by it fails as well, and is not heard.
+func (w *World) settle(err error, stop context.CancelCauseFunc) {
+	if err != nil && !errors.Is(err, edge.ErrStopped) {
+		stop(err)
+	}
+}
+
+// connect makes the ends of all edges.
+func (w *World) connect(ctx context.Context) error {
+	n := len(w.top.Edges)
+	queues := make([]int, n+edge.Control)
+	for i := range queues {
+		queues[i] = 1
+		switch {
+		case i >= n && w.Plan.Async:
+			queues[i] = reports
+		case i < n && w.Plan.Async:
+			// What waits in a queue of c items is at most c+1 versions behind when it
+			// is used.
+			queues[i] = min(w.Plan.Queue, w.Plan.Staleness-1)
+		}
+	}
+	w.link = edge.NewLocal(len(w.replicas), queues)
+	for _, r := range w.replicas {
+		var err error
+		if r.x, err = edge.New(ctx, w.top, r.group, r.rank, r.scope, w.link.Link(r.number)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// train runs a replica's program and, when it has ended, gives the owner what is
+// at home with it.
+func (r *replica) train() error {
+	r.begun = time.Now()
+	r.command.Verdict = rl.Verdict{Steps: r.world.from, More: true}
+	return rl.Catch(func() error {
+		if err := r.world.Programs.Programs[r.group](r.trainer, r.run, r.x); err != nil {
+			return err
+		}
+		return r.farewell()
+	})
+}
+
+// home reports whether a component is at home with the replica's group.
+func (r *replica) home(name string) bool { return r.world.homes[name] == r.group }
+
+// homes are the groups where components are at home, by their names. What the
+// graph does not name is the owner's, or, by environment, that of the environments.
+func homes(g *fdg.Graph, by plan.Grouping, owner *replica) map[string]int {
+	group := func(fragment string) int {
+		name := by.Of(fragment)
+		return slices.IndexFunc(by.Groups, func(x plan.Group) bool { return x.Name == name })
+	}
+	envs := owner.group
+	named := map[string]int{}
+	for _, r := range g.Resources {
+		at := group(r.Home)
+		if at < 0 {
+			continue
+		}
+		named[r.Name] = at
+		if r.Kind == "environments" {
+			envs = at
+		}
+	}
+	out := map[string]int{}
+	for _, name := range owner.scope.Components() {
+		at, ok := named[name]
+		if !ok {
+			if at = owner.group; owner.scope.Component(name).Axis() == rl.Envs {
+				at = envs
+			}
+		}
+		out[name] = at
+	}
+	out["env"], out["episodes"] = envs, envs
+	return out
+}

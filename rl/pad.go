@@ -1,0 +1,141 @@
+package rl
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+)
+
+// A replica's part of a minibatch has another number of rows every time, and a
+// program is compiled for each. So in a replica rows are filled up to one of few
+// numbers, with rows that have no weight.
+
+// quantum is what n rows are filled up to: a multiple of an eighth of their order
+// of magnitude, so that little is computed in vain and few numbers occur.
+func quantum(n int) int {
+	step := max(8, 1<<bits.Len(uint(n))/8)
+	return max(step, (n+step-1)/step*step)
+}
+
+// leadOf is the rows of a batch: of its first tensor that has any.
+func leadOf(leaves []Tensor) int {
+	for _, t := range leaves {
+		if t.Ok() && t.Shape().Rank() > 0 {
+			return t.Rows()
+		}
+	}
+	failf("a batch without rows has no gradient")
+	return 0
+}
+
+// gradPadded is Grad for a replica's part of a batch. No rows at all are sums and
+// a weight of zero.
+func (l *Loss[I, A]) gradPadded(k Key, in I, leaves []Tensor, rows int) (g Grads, aux A) {
+	full := quantum(rows)
+	if rows > 0 && l.noPad {
+		return l.grad(k, in, leaves)
+	}
+	filled := make([]Tensor, len(leaves), len(leaves)+1)
+	for i, t := range leaves {
+		filled[i] = pad(t, rows, full)
+	}
+	filled = append(filled, maskOf(device(leaves), rows, full))
+	e := l.compilePadded(in, filled)
+	if rows == 0 {
+		return l.nothing(e, full)
+	}
+	if !byRow(e.like, full) {
+		l.noPad = true
+		return l.grad(k, in, leaves)
+	}
+	g, aux = l.result(e, e.run(k, filled))
+	return g, Map(aux, func(t Tensor) Tensor { return Part(t, 0, rows) })
+}
+
+func (l *Loss[I, A]) compilePadded(in I, filled []Tensor) *compiled[A] {
+	return l.padded.find(filled, func() (*program, A) {
+		var like A
+		p := compile(&Ctx{dev: l.scope.dev, scope: l.scope}, l.name, filled, func(c *Ctx, nodes []Tensor) (out []Tensor) {
+			last := len(nodes) - 1
+			out, like = l.trace(c, Rebuild(in, nodes[:last]), nodes[last].Node())
+			return out
+		})
+		return p, like
+	})
+}
+
+// byRow reports whether everything that a loss returns beside itself has rows.
+func byRow[A any](like A, rows int) bool {
+	return !slices.ContainsFunc(Leaves(like), func(t Tensor) bool {
+		return t.Ok() && (t.Shape().Rank() == 0 || t.Rows() != rows)
+	})
+}
+
+// pad fills a tensor's rows up with its first one, which is as good an input as
+// any; a batch of none is filled with zeros, and never computed on.
+func pad(t Tensor, rows, full int) Tensor {
+	if !t.Ok() || t.Shape().Rank() == 0 || t.Rows() != rows || rows == full {
+		return t
+	}
+	dims := slices.Clone(t.Shape().Dimensions)
+	dims[0] = full
+	src := bytesOf(t)
+	return device([]Tensor{t}).fresh(shapes.Make(t.Shape().DType, dims...), func(flat any) {
+		out := dtypes.UnsafeByteSliceFromAny(flat)
+		n := copy(out, src)
+		if rows == 0 {
+			clear(out)
+			return
+		}
+		for size := len(src) / rows; n < len(out); n += size {
+			copy(out[n:], src[:size])
+		}
+	})
+}
+
+func maskOf(d *Device, rows, full int) Tensor {
+	return d.fresh(shapes.Make(dtypes.Float32, full), func(flat any) {
+		out := flat.([]float32)
+		for i := range out {
+			out[i] = 0
+			if i < rows {
+				out[i] = 1
+			}
+		}
+	})
+}
+
+// nothing is the gradient of no rows: zeros, in memory of their own because an
+// optimiser takes it over, and what else the loss returns without any rows.
+func (l *Loss[I, A]) nothing(e *compiled[A], full int) (g Grads, aux A) {
+	out := make([]Tensor, len(e.out))
+	like := e.outputs()
+	for i := range out {
+		if s := like[i]; s.Ok() {
+			if i >= 2+l.tensors() && s.Rank() > 0 && s.Dimensions[0] == full {
+				s = s.Clone()
+				s.Dimensions[0] = 0
+			}
+			out[i] = l.scope.dev.from(makeFlat(s), s)
+		}
+	}
+	sums := out[2 : 2+l.tensors()]
+	return Grads{of: l.wrt, sums: sums, weight: out[1], spent: new(bool)}, Rebuild(e.like, out[2+len(sums):])
+}
+
+// outputs are the shapes of a program's outputs, invalid ones for those that are
+// absent.
+func (p *program) outputs() []shapes.Shape {
+	out := make([]shapes.Shape, len(p.out))
+	j := 0
+	for i, present := range p.out {
+		out[i] = shapes.Invalid()
+		if present {
+			out[i] = p.like[j]
+			j++
+		}
+	}
+	return out
+}

@@ -1,0 +1,205 @@
+package rl
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+)
+
+// Concat is the rows of several tensors, one tensor after another: the parts of a
+// batch, put together.
+func Concat(parts []Tensor) Tensor {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	shape, rows := parts[0].Shape(), 0
+	for i, p := range parts {
+		if !sameRows(p, parts[0]) {
+			failf("concat: part %d is %s, the first %s", i, p.describe(), parts[0].describe())
+		}
+		rows += p.Rows()
+	}
+	dims := slices.Clone(shape.Dimensions)
+	dims[0] = rows
+	return device(parts).fresh(shapes.Make(shape.DType, dims...), func(flat any) {
+		out := dtypes.UnsafeByteSliceFromAny(flat)
+		for _, p := range parts {
+			out = out[copy(out, bytesOf(p)):]
+		}
+	})
+}
+
+// sameRows reports whether two values have rows of one shape.
+func sameRows(a, b Tensor) bool {
+	x, y := a.Shape(), b.Shape()
+	return a.val != nil && b.val != nil && x.DType == y.DType && x.Rank() == y.Rank() && x.Rank() > 0 &&
+		slices.Equal(x.Dimensions[1:], y.Dimensions[1:])
+}
+
+// Part is rows lo to hi of a tensor.
+func Part(t Tensor, lo, hi int) Tensor {
+	if t.Shape().Rank() == 0 || lo < 0 || hi < lo || hi > t.Rows() {
+		failf("rows %d to %d of %s", lo, hi, t.describe())
+	}
+	if lo == 0 && hi == t.Rows() {
+		return t
+	}
+	src := bytesOf(t)
+	size := len(src) / max(1, t.Rows())
+	dims := slices.Clone(t.Shape().Dimensions)
+	dims[0] = hi - lo
+	return device([]Tensor{t}).fresh(shapes.Make(t.Shape().DType, dims...), func(flat any) {
+		copy(dtypes.UnsafeByteSliceFromAny(flat), src[lo*size:hi*size])
+	})
+}
+
+// Clone is a tensor of the same content in memory of its own. A constant has
+// none, and is its own clone.
+func Clone(t Tensor) Tensor {
+	if t.val == nil || t.val.buf == nil {
+		return t
+	}
+	return t.val.dev.fresh(t.Shape(), func(flat any) {
+		copy(dtypes.UnsafeByteSliceFromAny(flat), bytesOf(t))
+	})
+}
+
+// HasLeaves reports whether values of type T are made of tensors alone, so that
+// Leaves takes them.
+func HasLeaves[T any]() bool {
+	_, err := codecOf(reflect.TypeFor[T]())
+	return err == nil
+}
+
+// Of are the names of the parameters that the gradients belong to.
+func (g Grads) Of() []string {
+	names := make([]string, len(g.of))
+	for i, p := range g.of {
+		names[i] = p.name
+	}
+	return names
+}
+
+// Hand gives the gradients away: the weight, and the sums in the order of the
+// parameters' paths. They cannot be applied afterwards.
+func (g Grads) Hand() (weight Tensor, sums []Tensor) {
+	if g.spent == nil || *g.spent {
+		failf("gradients are handed on that do not exist any more")
+	}
+	*g.spent = true
+	return g.weight, g.sums
+}
+
+// Parts are the weight and the sums, which stay the gradients' own.
+func (g Grads) Parts() (weight Tensor, sums []Tensor) { return g.weight, g.sums }
+
+// Grads makes gradients of parts that other replicas handed on, for this scope's
+// own parameters of the given names: sums and weights added in the order of the
+// parts, whose memory is taken over.
+func (s *Scope) Grads(of []string, weights []Tensor, sums [][]Tensor) Grads {
+	g := Grads{spent: new(bool), weight: add(weights)}
+	for _, name := range of {
+		p, ok := s.components[name].(*Params)
+		if !ok {
+			failf("gradients arrived for parameters %q, which do not exist here", name)
+		}
+		g.of = append(g.of, p)
+		for _, c := range p.cells {
+			j := len(g.sums)
+			parts := make([]Tensor, len(sums))
+			for r := range sums {
+				if len(sums[r]) <= j || !sums[r][j].Shape().Equal(c.value.Shape()) {
+					failf("gradients of %s/%s arrived that do not fit it", name, c.path)
+				}
+				parts[r] = sums[r][j]
+			}
+			g.sums = append(g.sums, add(parts))
+			if len(parts) > 1 {
+				recycle(parts)
+			}
+		}
+	}
+	return g
+}
+
+// add is the sum of tensors of one shape, from the first to the last. Of one it
+// is that one.
+func add(parts []Tensor) Tensor {
+	like := parts[0]
+	if len(parts) == 1 {
+		return like
+	}
+	if like.val == nil {
+		failf("a sum of %s", like.describe())
+	}
+	return device(parts).fresh(like.Shape(), func(flat any) {
+		switch out := flat.(type) {
+		case []float32:
+			addTo(out, parts)
+		case []float64:
+			addTo(out, parts)
+		default:
+			failf("gradients of %s cannot be added", like.Shape())
+		}
+	})
+}
+
+func addTo[T float32 | float64](out []T, parts []Tensor) {
+	copy(out, Read[T](parts[0]))
+	for _, p := range parts[1:] {
+		for i, x := range Read[T](p) {
+			out[i] += x
+		}
+	}
+}
+
+// Copied is a component that remote readers have copies of: parameters,
+// statistics. Its tensors are immutable, so that a copy may share them.
+type Copied interface {
+	Component
+	// Version counts the writes.
+	Version() int64
+	// Tensors are the values.
+	Tensors() []Tensor
+	// Adopt replaces the values by those of another's Tensors.
+	Adopt([]Tensor) error
+}
+
+// Adopt replaces the values by those of a component of the same structure.
+func (p *Params) Adopt(values []Tensor) error {
+	if err := fit(p.Tensors(), values); err != nil {
+		return fmt.Errorf("parameters %q: %w", p.name, err)
+	}
+	p.set(values)
+	return nil
+}
+
+// Version counts the writes, so that a copy knows whether it is current.
+func (s *Stats) Version() int64 { return s.version }
+
+// Tensors are count, mean and squared deviations.
+func (s *Stats) Tensors() []Tensor { return []Tensor{s.count.value, s.mean.value, s.m2.value} }
+
+// Adopt replaces the values by those of statistics of the same features.
+func (s *Stats) Adopt(values []Tensor) error {
+	if err := fit(s.Tensors(), values); err != nil {
+		return fmt.Errorf("statistics %s: %w", s.mean.path, err)
+	}
+	s.set(values)
+	return nil
+}
+
+func (s *Stats) set(values []Tensor) {
+	s.count.value, s.mean.value, s.m2.value = values[0], values[1], values[2]
+	s.version++
+}
+
+func fit(have, values []Tensor) error {
+	if !slices.EqualFunc(have, values, func(a, b Tensor) bool { return a.Shape().Equal(b.Shape()) }) {
+		return fmt.Errorf("a copy of another structure arrived: %v instead of %v", values, have)
+	}
+	return nil
+}
