@@ -235,7 +235,7 @@ func run(name string, by plan.Grouping, g *fdg.Graph, programs edge.Grouping, k 
 		}
 		st := rl.NewState(w.Scope())
 		w.Save(st)
-		out.State = digest(st, nil)
+		out.State = digest(whole(w, st), nil)
 		out.Weights = digest(weights(w), &out.Values)
 		out.Moved = out.Weights != start
 		return rl.ErrStop
@@ -276,6 +276,18 @@ func planned(by plan.Grouping, g *fdg.Graph, k int) plan.Plan {
 		}
 	}
 	return p
+}
+
+// whole is a state without the statistics of episodes of further environments,
+// which are not part of a run's report.
+func whole(w *dist.World, st *rl.State) *rl.State {
+	out := rl.NewState(w.Scope())
+	for _, a := range st.Arrays() {
+		if !strings.HasPrefix(a.Name, "episodes of ") {
+			out.Add(a)
+		}
+	}
+	return out
 }
 
 func weights(w *dist.World) *rl.State {
