@@ -169,6 +169,11 @@ func (x *X) Take(edge, from int) any { return x.receive(edge, from).Value }
 // Poll is the next message on an edge that has arrived already.
 func (x *X) Poll(edge int) (from int, v any, ok bool) {
 	x.poll()
+	return x.arrived(edge)
+}
+
+// arrived is the next message on an edge that was filed.
+func (x *X) arrived(edge int) (from int, v any, ok bool) {
 	for from, q := range x.ends[edge].waiting {
 		if len(q) > 0 {
 			return from, x.pop(edge, from).Value, true
@@ -184,7 +189,7 @@ func (x *X) Drop(edge int) (from int, v any, dropped int) {
 		for e := range x.top.Edges {
 			dropped += x.discard(e)
 		}
-		if from, v, ok := x.Poll(edge); ok {
+		if from, v, ok := x.arrived(edge); ok {
 			return from, v, dropped
 		}
 		x.wait(edge)

@@ -1,7 +1,6 @@
 package dist
 
 import (
-	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -13,7 +12,7 @@ const reports = 64
 type told struct {
 	From   int
 	Report rl.Report
-	Edges  []edge.Stat
+	Seen   Figures
 	State  []rl.Array
 	Save   int  // number of the save that the state is for
 	Final  bool // the program has ended
@@ -38,7 +37,7 @@ func (r *replica) Meet(mine rl.Report, lead func(rl.Report) rl.Verdict) (rl.Verd
 	case r == r.world.owner:
 		return r.lead(mine, lead), nil
 	}
-	r.x.Put(r.up(), r.world.owner.number, told{Report: mine, Edges: r.x.Stats()})
+	r.x.Put(r.up(), r.world.owner.number, told{From: r.number, Report: mine, Seen: r.figures()})
 	if r.world.Plan.Async {
 		return r.followAsync(), nil
 	}
@@ -58,10 +57,12 @@ func (r *replica) lead(mine rl.Report, decide func(rl.Report) rl.Verdict) rl.Ver
 	for _, o := range w.replicas {
 		report := mine
 		if o != r {
-			report = r.x.Take(r.up(), o.number).(told).Report
+			t := r.x.Take(r.up(), o.number).(told)
+			report, w.figures[o.number] = t.Report, t.Seen
 		}
 		groups[o.group] = append(groups[o.group], report)
 	}
+	w.figures[r.number] = r.figures()
 	v := decide(rl.Merge(groups))
 	tell := v
 	tell.Decided = false
@@ -78,8 +79,10 @@ func (r *replica) leadAsync(mine rl.Report, decide func(rl.Report) rl.Verdict) r
 	r.receive()
 	for _, t := range r.pending {
 		groups = append(groups, []rl.Report{t.Report})
+		r.world.figures[t.From] = t.Seen
 	}
 	r.pending = nil
+	r.world.figures[r.number] = r.figures()
 	all := rl.Merge(groups)
 	all.Steps = r.world.from + r.x.Taken()
 	v := decide(all)
@@ -125,7 +128,7 @@ func (r *replica) followAsync() rl.Verdict {
 
 // send gives the owner the state of what is at home here.
 func (r *replica) send(save int, final bool) {
-	r.x.Put(r.up(), r.world.owner.number, told{State: r.state(), Save: save, Final: final})
+	r.x.Put(r.up(), r.world.owner.number, told{From: r.number, State: r.state(), Save: save, Final: final, Seen: r.figures()})
 }
 
 // farewell is the last thing a replica does: others give their state, the owner

@@ -56,7 +56,8 @@ func (w *World) collect(st *rl.State, wanted func(told) bool) {
 		w.drain(parts, wanted)
 	} else {
 		for _, r := range w.others() {
-			parts[r.number] = o.x.Take(o.up(), r.number).(told).State
+			t := o.x.Take(o.up(), r.number).(told)
+			parts[r.number], w.figures[r.number] = t.State, t.Seen
 		}
 	}
 	w.merge(st, parts)
@@ -73,7 +74,7 @@ func (w *World) drain(parts [][]rl.Array, wanted func(told) bool) {
 		w.drops += dropped
 		switch {
 		case wanted(t):
-			parts[from] = t.State
+			parts[from], w.figures[from] = t.State, t.Seen
 			left--
 		case t.State == nil:
 			o.pending = append(o.pending, t)

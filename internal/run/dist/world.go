@@ -54,6 +54,9 @@ type World struct {
 	live  bool  // programs are running
 	final *rl.State
 	drops int // items in flight that checkpoints cost
+
+	figures []Figures // by replica
+	before  totals    // when they were last written
 }
 
 // replica is one running copy of a group's program.
@@ -94,6 +97,8 @@ func New(c Config) (*World, error) {
 	}
 	w.homes = homes(c.Graph, c.Plan.Grouping, w.owner)
 	w.top = w.topology()
+	w.figures = make([]Figures, len(w.replicas))
+	w.before = w.totals()
 	return w, nil
 }
 

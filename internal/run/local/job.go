@@ -9,6 +9,7 @@ import (
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/run/dist"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
@@ -70,7 +71,10 @@ type Result struct {
 	ReturnMean                 float64 // of the last episodes; NaN without any
 	WeightsSHA256, StateSHA256 string
 	Interrupted                bool
-	Evaluation                 *Evaluation // the last one
+	Exact                      bool           // synchronous, so that it can be repeated to the bit
+	Figures                    []dist.Figures // of replicas; none of the plain loop
+	Dropped                    int            // items in flight that saving an asynchronous run cost
+	Evaluation                 *Evaluation    // the last one
 	Agent                      rl.Agent
 }
 

@@ -29,6 +29,12 @@ func (s *Session) train() error {
 	s.begun = s.Now()
 	s.savedAt = s.begun
 	s.Watch.Begin(s.run.Steps(), s.Job.Steps)
+	for _, text := range s.world.Plan.Notes {
+		s.Watch.Note(text)
+	}
+	if !s.world.Exact() {
+		s.Watch.Note("the run is asynchronous: what it computes depends on who is faster, and to resume it is not exact")
+	}
 	if !s.exact && s.dir != nil {
 		s.Watch.Note(s.Env.ID + " cannot save its state: the run's weights are kept, but it cannot be resumed")
 	}
@@ -165,6 +171,9 @@ func (s *Session) row(c rl.Cut) metrics.Row {
 		add("episode/return_mean", x)
 	}
 	add("episode/count", float64(s.scope.Episodes().Count()))
+	for _, l := range s.world.Iteration() {
+		add(l.Name, l.X)
+	}
 	add("run/steps_per_second", s.speed())
 	return row
 }
@@ -217,6 +226,7 @@ func (s *Session) conclude() error {
 		Steps: s.run.Steps(), Iter: s.run.Iter(), Episodes: s.scope.Episodes().Count(),
 		Seconds: s.seconds(), StepsPerSecond: s.speed(), ReturnMean: s.returns(),
 		WeightsSHA256: checkpoint.WeightsSHA256(w), StateSHA256: checkpoint.StateSHA256(f.Arrays),
+		Figures: s.world.Figures(), Dropped: s.world.Dropped(), Exact: s.world.Exact(),
 		Interrupted: s.stopped, Evaluation: s.result.Evaluation, Agent: s.world.Trainer().Agent(),
 	}
 	return nil

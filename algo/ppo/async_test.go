@@ -1,0 +1,69 @@
+package ppo
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/weft-rl/weft/env/debug"
+	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/plan"
+)
+
+// TestAsync: replicas that run ahead of each other learn as well, never from
+// anything older than they may, and a run can be stopped and go on.
+func TestAsync(t *testing.T) {
+	for _, d := range []plan.Deployment{
+		{Policy: "single-learner-coarse", Workers: 1, Staleness: 1, Queue: 2},
+		{Policy: "single-learner-coarse", Workers: 3, Staleness: 1, Queue: 2},
+		{Policy: "single-learner-coarse", Workers: 3, Staleness: 3, Queue: 4},
+		{Policy: "single-learner-coarse", Workers: 4, Staleness: 4, Queue: 2, Producers: 2},
+		{Policy: "central", Workers: 1, Staleness: 4, Queue: 2},
+		{Policy: "central", Workers: 4, Staleness: 16, Queue: 2},
+	} {
+		t.Run(fmt.Sprintf("%s/%d/%d", d.Policy, d.Workers, d.Staleness), func(t *testing.T) {
+			d.Async = true
+			j := job(t, debug.Identity, "envs=16", "horizon=32", "minibatches=4", "epochs=4", "hidden=64,64")
+			j.Steps, j.EvalEvery, j.EvalEpisodes, j.Dir = 24_576, 0, 200, t.TempDir()
+			j.Plan = by(d)
+			stopAt2(t, j, 6)
+			j.Resume = true
+			r, err := local.Train(context.Background(), j)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Exact || r.Steps < j.Steps || len(r.Figures) != d.Workers+1 {
+				t.Errorf("exact %v, %d steps, %d replicas", r.Exact, r.Steps, len(r.Figures))
+			}
+			if r.Evaluation.Mean < 15.5 {
+				t.Errorf("return %.2f of 16", r.Evaluation.Mean)
+			}
+			for _, f := range r.Figures {
+				for _, e := range f.Edges {
+					if e.MaxStale > int64(d.Staleness) {
+						t.Errorf("%s %d took %s %d versions late, at most %d are allowed", f.Group, f.Rank, e.Edge, e.MaxStale, d.Staleness)
+					}
+				}
+			}
+		})
+	}
+}
+
+// stopAt2 interrupts an asynchronous run after an iteration, give or take one.
+func stopAt2(t *testing.T, j local.Job, iter int64) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	j.Watch = &seen{stop: func(r local.Report) {
+		if r.Iter >= iter {
+			stop()
+		}
+	}}
+	r, err := local.Train(ctx, j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Interrupted {
+		t.Fatal("it was not interrupted")
+	}
+}

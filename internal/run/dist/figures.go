@@ -1,0 +1,91 @@
+package dist
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/rl"
+)
+
+// Figures are what one replica has seen of its edges since the run began.
+type Figures struct {
+	Group string
+	Rank  int
+	Busy  time.Duration // not waiting
+	Wait  time.Duration // for others
+	Edges []edge.Stat
+}
+
+// figures are the replica's own, up to now.
+func (r *replica) figures() Figures {
+	wait := r.x.Wait()
+	return Figures{
+		Group: r.world.Plan.Groups[r.group].Name, Rank: r.rank,
+		Wait: wait, Busy: time.Since(r.begun) - wait, Edges: r.x.Stats(),
+	}
+}
+
+// Figures are those of all replicas, as they last reported them; none of the
+// plain loop.
+func (w *World) Figures() []Figures { return w.figures }
+
+// Dropped is how many items in flight were dropped when the run was saved.
+func (w *World) Dropped() int { return w.drops }
+
+// Iteration is what the edges and replicas did since it was last called, to be
+// written with an iteration's metrics. A staleness is in versions, and only of
+// asynchronous runs.
+func (w *World) Iteration() (out []rl.Logged) {
+	if w.top == nil {
+		return nil
+	}
+	add := func(x float64, format string, args ...any) {
+		out = append(out, rl.Logged{Name: fmt.Sprintf(format, args...), X: x})
+	}
+	now := w.totals()
+	for i, e := range w.top.Edges {
+		a, b := w.before.edges[i], now.edges[i]
+		add(float64(b.Messages-a.Messages), "edge/%s/messages", e.Name)
+		add(float64(b.Bytes-a.Bytes), "edge/%s/bytes", e.Name)
+		add((b.Wait - a.Wait).Seconds(), "edge/%s/wait", e.Name)
+		add(float64(b.Depth), "edge/%s/depth", e.Name)
+		if n := b.Received - a.Received; w.Plan.Async && n > 0 {
+			add(float64(b.Stale-a.Stale)/float64(n), "edge/%s/staleness", e.Name)
+			add(float64(b.MaxStale), "edge/%s/staleness_max", e.Name)
+			add(float64(b.Dropped), "edge/%s/dropped", e.Name)
+		}
+	}
+	for i, g := range w.top.Groups {
+		n := float64(len(g.Own))
+		add((now.busy[i]-w.before.busy[i]).Seconds()/n, "group/%s/busy", g.Name)
+		add((now.wait[i]-w.before.wait[i]).Seconds()/n, "group/%s/wait", g.Name)
+	}
+	w.before = now
+	return out
+}
+
+// totals are figures added up over replicas.
+type totals struct {
+	edges      []edge.Stat
+	busy, wait []time.Duration // by group
+}
+
+func (w *World) totals() totals {
+	t := totals{
+		edges: make([]edge.Stat, len(w.top.Edges)),
+		busy:  make([]time.Duration, len(w.top.Groups)), wait: make([]time.Duration, len(w.top.Groups)),
+	}
+	for i, f := range w.figures {
+		group := w.replicas[i].group
+		t.busy[group] += f.Busy
+		t.wait[group] += f.Wait
+		for j, s := range f.Edges {
+			e := &t.edges[j]
+			e.Messages, e.Received, e.Bytes = e.Messages+s.Messages, e.Received+s.Received, e.Bytes+s.Bytes
+			e.Wait, e.Dropped, e.Stale = e.Wait+s.Wait, e.Dropped+s.Dropped, e.Stale+s.Stale
+			e.Depth, e.MaxStale = max(e.Depth, s.Depth), max(e.MaxStale, s.MaxStale)
+		}
+	}
+	return t
+}
