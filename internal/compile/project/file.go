@@ -160,6 +160,7 @@ func (f *flow) table(b *bytes.Buffer, gr plan.Grouping, rows []*edgeRow, program
 		}
 		b.WriteString("},\n")
 	}
+	f.memberFunc(b)
 	b.WriteString("}\n")
 }
 

@@ -29,6 +29,7 @@ type lowerer struct {
 	used      map[string]bool   // names that mean something of a package
 	count     int               // of variables
 	sites     int
+	every     bool // no element of a slice is a member's own
 	out       *findings
 }
 
@@ -248,6 +249,12 @@ func (l *lowerer) rangeLoop(fr *frame, s *ast.RangeStmt) (out block) {
 		return l.local(fr, fr.Info.ObjectOf(id))
 	}
 	n.key, n.value = take(s.Key), take(s.Value)
+	if n.family = l.agents() >= 0 && l.src.Family(n.node); n.family {
+		if n.key == nil {
+			n.key = l.variable("j", types.Typ[types.Int])
+		}
+		n.key.member = true
+	}
 	n.body = l.block(fr, s.Body.List)
 	return append(out, n)
 }

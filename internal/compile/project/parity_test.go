@@ -86,7 +86,7 @@ func ran(t testing.TB, overlay string, names ...string) map[string][]outcome {
 }
 
 // exact are the groupings with one learner, which give the plain loop's bits.
-var exact = map[string]bool{"coarse": true, "fine": true}
+var exact = map[string]bool{"coarse": true, "fine": true, "agents": true}
 
 // near is how far weights of several learners, whose gradients are summed in parts,
 // may be from those of one.

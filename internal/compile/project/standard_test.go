@@ -47,6 +47,12 @@ func standard(g *fdg.Graph) (out []plan.Grouping) {
 			{Name: "server", Fragments: apply, Over: fdg.None},
 		}})
 	}
+	if slices.ContainsFunc(g.Resources, func(r fdg.Resource) bool { return r.Family }) {
+		out = append(out, plan.Grouping{Name: "agents", Groups: []plan.Group{
+			{Name: "environment", Fragments: environment, Over: fdg.None},
+			{Name: "agent", Fragments: slices.Concat(collector, learner), Over: fdg.Agents},
+		}})
+	}
 	return out
 }
 
