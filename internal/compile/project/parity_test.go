@@ -86,7 +86,7 @@ func ran(t testing.TB, overlay string, names ...string) map[string][]outcome {
 }
 
 // exact are the groupings with one learner, which give the plain loop's bits.
-var exact = map[string]bool{"coarse": true, "fine": true, "agents": true}
+var exact = map[string]bool{"coarse": true, "fine": true, "agents": true, "apart": true}
 
 // near is how far weights of several learners, whose gradients are summed in parts,
 // may be from those of one.
@@ -131,7 +131,7 @@ func TestParity(t *testing.T) {
 	seen := map[string]bool{}
 	for name, list := range got {
 		base, _, _ := strings.Cut(name, "/")
-		seen[base] = len(list) > 3
+		seen[base] = len(list) > 1
 		for _, o := range list[1:] {
 			runs++
 			if why := wrong(list[0], o); why != "" && o.Err != "nothing was generated" {

@@ -26,22 +26,11 @@ func standard(g *fdg.Graph) (out []plan.Grouping) {
 			rest = append(rest, f.Name)
 		}
 	}
-	if len(environment) == 0 || len(learner) == 0 {
-		return nil
-	}
 	all := slices.Concat(environment, collector, learner)
-	out = []plan.Grouping{
-		{Name: "coarse", Groups: []plan.Group{
-			{Name: "collector", Fragments: slices.Concat(environment, collector), Over: fdg.Environments},
-			{Name: "learner", Fragments: learner, Over: fdg.None},
-		}},
-		{Name: "fine", Groups: []plan.Group{
-			{Name: "environment", Fragments: environment, Over: fdg.Environments},
-			{Name: "learner", Fragments: slices.Concat(collector, learner), Over: fdg.None},
-		}},
-		{Name: "learners", Groups: []plan.Group{{Name: "learner", Fragments: all, Over: fdg.Environments}}},
+	if len(environment) > 0 {
+		out = append(out, replicas(environment, collector, learner, all)...)
 	}
-	if len(apply) > 0 && len(rest) > 0 {
+	if len(environment) > 0 && len(apply) > 0 && len(rest) > 0 {
 		out = append(out, plan.Grouping{Name: "central", Groups: []plan.Group{
 			{Name: "worker", Fragments: rest, Over: fdg.Environments},
 			{Name: "server", Fragments: apply, Over: fdg.None},
@@ -53,7 +42,26 @@ func standard(g *fdg.Graph) (out []plan.Grouping) {
 			{Name: "agent", Fragments: slices.Concat(collector, learner), Over: fdg.Agents},
 		}})
 	}
-	return out
+	apart := plan.Grouping{Name: "apart"} // everything by itself
+	for _, f := range g.Fragments {
+		apart.Groups = append(apart.Groups, plan.Group{Name: f.Name, Fragments: []string{f.Name}, Over: fdg.None})
+	}
+	return append(out, apart)
+}
+
+// replicas are the groupings that share out environments.
+func replicas(environment, collector, learner, all []string) []plan.Grouping {
+	return []plan.Grouping{
+		{Name: "coarse", Groups: []plan.Group{
+			{Name: "collector", Fragments: slices.Concat(environment, collector), Over: fdg.Environments},
+			{Name: "learner", Fragments: learner, Over: fdg.None},
+		}},
+		{Name: "fine", Groups: []plan.Group{
+			{Name: "environment", Fragments: environment, Over: fdg.Environments},
+			{Name: "learner", Fragments: slices.Concat(collector, learner), Over: fdg.None},
+		}},
+		{Name: "learners", Groups: []plan.Group{{Name: "learner", Fragments: all, Over: fdg.Environments}}},
+	}
 }
 
 // retains reports whether a fragment keeps what is drawn from again and again,
