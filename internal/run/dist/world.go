@@ -248,14 +248,14 @@ func (w *World) connect(ctx context.Context) error {
 	queues := make([]int, n+edge.Control)
 	for i := range queues {
 		queues[i] = 1
-		switch {
-		case i >= n && w.Plan.Async:
+		if w.Plan.Async {
 			queues[i] = reports
-		case i < n && w.Plan.Async:
-			// What waits in a queue of c items is at most c+1 versions behind when it
-			// is used.
-			queues[i] = min(w.Plan.Queue, w.Plan.Staleness-1)
 		}
+	}
+	if w.Plan.Async {
+		// A producer that is c iterations ahead uses weights that are at most c+1
+		// versions behind when its work is used.
+		queues[n+edge.Control-1] = min(w.Plan.Queue, w.Plan.Staleness-1)
 	}
 	w.link = edge.NewLocal(len(w.replicas), queues)
 	for _, r := range w.replicas {
