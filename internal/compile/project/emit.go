@@ -266,7 +266,7 @@ func (m *emitter) transfers(s stmt) (out []*line) {
 		case r.from:
 			out = append(out, m.send(r)...)
 		case r.to:
-			out = append(out, m.receive2(r)...)
+			out = append(out, m.take(r)...)
 		}
 	}
 	return out
@@ -290,7 +290,7 @@ func (m *emitter) send(r *edgeRow) []*line {
 	return []*line{{pos: pos, stmt: &ast.ExprStmt{X: m.edgeCall(ends[r.Kind][0], r, v)}}}
 }
 
-func (m *emitter) receive2(r *edgeRow) []*line {
+func (m *emitter) take(r *edgeRow) []*line {
 	pos := m.src.Pos(r.Node)
 	if r.Kind == edge.Copies {
 		return m.resourceLines(r, ends[r.Kind][1], pos)
