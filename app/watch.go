@@ -205,7 +205,7 @@ type doneEvent struct {
 
 func newDone(event string, r *request, dir string, x local.Result) doneEvent {
 	return doneEvent{
-		event, r.algorithm.Name, r.entry.ID, r.Policy, r.Workers, !x.Exact, r.Seed, x.Steps, x.Seconds, x.StepsPerSecond,
+		event, r.algorithm.Name, r.entry.ID, r.Policy, r.Workers, r.Async, r.Seed, x.Steps, x.Seconds, x.StepsPerSecond,
 		x.Episodes, number(x.ReturnMean), x.WeightsSHA256, x.StateSHA256, dir,
 	}
 }

@@ -1,11 +1,41 @@
 package edge
 
-import "slices"
+import (
+	"slices"
 
-// stamp notes what an asynchronous receiver must know of a message.
-func (x *X) stamp(m Message) Message {
+	"github.com/weft-rl/weft/rl"
+)
+
+// An asynchronous consumer serves sessions. In an iteration of its own it takes
+// what a producer sent in one of its iterations, from first to last, so that the
+// two go through their programs in step and neither can wait for the other in
+// vain. Which producers these are is decided by who was first. A producer says
+// that it has begun to send with a token, of which only so many may wait: that
+// bounds how far it can be ahead.
+
+// token announces what a producer sends in one of its iterations.
+type token struct{}
+
+func (x *X) tokens() int { return len(x.top.Edges) + 2 }
+
+// session is a producer whose iteration is being taken.
+type session struct {
+	from int // replica
+	iter int64
+}
+
+// stamp notes what an asynchronous receiver must know of a message, and waits for
+// leave to send at all.
+func (x *X) stamp(edge int, m Message) Message {
 	if x.top.Async == nil {
 		return m
+	}
+	if x.announced < x.iter {
+		x.announced = x.iter
+		to := x.ends[edge].to
+		for r := range x.replicas(to) {
+			x.send(x.tokens(), x.top.Number(to, r), Message{Value: token{}, Iter: x.iter})
+		}
 	}
 	m.Versions, m.Iter, m.Steps = slices.Clone(x.versions), x.iter, x.uncounted()
 	return m
@@ -32,68 +62,94 @@ func (x *X) age(m Message) (behind int64) {
 	return behind
 }
 
-// fresh notes the age of a message, and whether it may be used.
-func (x *X) fresh(m Message) bool {
-	s := &x.stats[m.Edge]
-	behind := x.age(m)
-	if behind > int64(x.top.Async.Staleness) {
-		s.Dropped++
-		return false
+// serve is the next message on an edge of every producer that this iteration is
+// for. The first edge that is asked chooses them.
+func (x *X) serve(edge int) []Message {
+	if len(x.sessions) == 0 {
+		return x.choose(edge)
 	}
-	s.stale(behind)
-	x.taken += m.Steps
-	return true
-}
-
-// reduceAny is the next gradient of any replica.
-func (x *X) reduceAny(edge, group int) Message {
-	for {
-		if m := x.any(edge, func(int) bool { return true }); x.fresh(m) {
-			return m
-		}
-	}
-}
-
-// gatherAny is one item of each of the producers that were first, in rank order.
-// All gathers of an iteration are of the same producers, and of one iteration of
-// each.
-func (x *X) gatherAny(edge, group int) []Message {
-	if len(x.chosen) == 0 {
-		return x.choose(edge, group)
-	}
-	out := make([]Message, len(x.chosen))
-	for i, c := range x.chosen {
-		out[i] = x.receive(edge, x.top.Number(group, c.rank))
-		for out[i].Iter < c.iter { // its companion was dropped
-			x.stats[edge].Dropped++
-			out[i] = x.receive(edge, x.top.Number(group, c.rank))
+	out := make([]Message, len(x.sessions))
+	for i, s := range x.sessions {
+		out[i] = x.receive(edge, s.from)
+		for out[i].Iter < s.iter {
+			out[i] = x.receive(edge, s.from)
 		}
 		x.taken += out[i].Steps
 	}
 	return out
 }
 
-func (x *X) choose(edge, group int) []Message {
-	k := x.replicas(group)
-	need := x.top.Async.Producers
-	if need <= 0 || need > k {
-		need = k
-	}
-	got := make([]*Message, k)
-	base := x.top.Number(group, 0)
-	for n := 0; n < need; {
-		m := x.any(edge, func(from int) bool { return got[from-base] == nil })
-		if x.fresh(m) {
-			got[m.From-base] = &m
-			n++
-		}
-	}
+// choose begins sessions with as many producers as the iteration is for, the
+// first to send something that is not too old. What comes back is in rank order.
+func (x *X) choose(edge int) []Message {
 	var out []Message
-	for r, m := range got {
-		if m != nil {
-			out = append(out, *m)
-			x.chosen = append(x.chosen, chosen{r, m.Iter})
+	open := func(from int) bool { return !slices.ContainsFunc(out, func(m Message) bool { return m.From == from }) }
+	for need := x.producers(edge); len(out) < need; {
+		m := x.receive(edge, x.any(x.tokens(), open).From)
+		if x.tooOld(m) {
+			x.stats[edge].Dropped++
+			x.skip(m.From, m.Iter)
+			continue
 		}
+		x.taken += m.Steps
+		out = append(out, m)
+	}
+	slices.SortFunc(out, func(a, b Message) int { return a.From - b.From })
+	for _, m := range out {
+		x.sessions = append(x.sessions, session{m.From, m.Iter})
 	}
 	return out
+}
+
+// producers is how many of an edge's senders an iteration takes from: one where
+// gradients are applied as they arrive.
+func (x *X) producers(edge int) int {
+	k := x.replicas(x.ends[edge].from)
+	for i, e := range x.top.Edges {
+		if e.Kind == Reduces && x.ends[i].to == x.group {
+			return 1
+		}
+	}
+	if m := x.top.Async.Producers; m > 0 {
+		return min(m, k)
+	}
+	return k
+}
+
+// tooOld reports whether something may not be used any more, and notes its age if
+// it may.
+func (x *X) tooOld(m Message) bool {
+	behind := x.age(m)
+	if behind > int64(x.top.Async.Staleness) {
+		return true
+	}
+	x.stats[m.Edge].stale(behind)
+	return false
+}
+
+// skip drops all that a producer sent, and will send, up to an iteration.
+func (x *X) skip(from int, iter int64) {
+	x.skipped[from] = max(x.skipped[from], iter)
+	for e := range x.ends {
+		for q := x.ends[e].waiting[from]; len(q) > 0 && x.drops(q[0]); q = x.ends[e].waiting[from] {
+			x.pop(e, from)
+			x.stats[e].Dropped++
+		}
+	}
+}
+
+// drops reports whether a message is of an iteration that is skipped.
+func (x *X) drops(m Message) bool { return m.Iter > 0 && m.Iter <= x.skipped[m.From] }
+
+// gradient is the next one of the session. One that has become too old weighs
+// nothing, so that applying it does nothing.
+func (x *X) gradient(edge int) rl.Grads {
+	began := len(x.sessions) > 0
+	m := x.serve(edge)[0]
+	g := valueOf[gradient](m)
+	if began && x.tooOld(m) {
+		x.stats[edge].Dropped++
+		g.Weight = rl.Scalar(0)
+	}
+	return x.sum([]gradient{g})
 }

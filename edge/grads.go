@@ -18,7 +18,7 @@ func (x *X) handOver(edge int, g rl.Grads) gradient {
 
 // Reduce sends this replica's part of a gradient; the other end is Reduced.
 func Reduce(x *X, edge int, g rl.Grads) {
-	x.toAll(edge, x.stamp(Message{Value: x.handOver(edge, g)}))
+	x.toAll(edge, x.stamp(edge, Message{Value: x.handOver(edge, g)}))
 }
 
 // Reduced is the sum of all replicas' gradients, in rank order, for the receiver's
@@ -27,7 +27,7 @@ func Reduce(x *X, edge int, g rl.Grads) {
 func Reduced(x *X, edge int) rl.Grads {
 	from := x.ends[edge].from
 	if x.top.Async != nil {
-		return x.sum([]gradient{valueOf[gradient](x.reduceAny(edge, from))})
+		return x.gradient(edge)
 	}
 	parts := make([]gradient, x.replicas(from))
 	for r := range parts {

@@ -7,7 +7,7 @@ import (
 // Gather sends this replica's rows; the other end is Gathered.
 func Gather[T any](x *X, edge int, v T) {
 	count(x, edge, v)
-	x.toAll(edge, x.stamp(Message{Value: hand(x, edge, v)}))
+	x.toAll(edge, x.stamp(edge, Message{Value: hand(x, edge, v)}))
 }
 
 // Gathered is the rows of all replicas. Of what has no rows, such as scalars and
@@ -15,7 +15,7 @@ func Gather[T any](x *X, edge int, v T) {
 func Gathered[T any](x *X, edge int) T {
 	from := x.ends[edge].from
 	if x.top.Async != nil {
-		return concat(x, edge, values[T](x.gatherAny(edge, from)))
+		return concat(x, edge, values[T](x.serve(edge)))
 	}
 	parts := make([]T, x.replicas(from))
 	for r := range parts {
@@ -47,29 +47,36 @@ func Scattered[T any](x *X, edge int) T { return first[T](x, edge) }
 // Send sends a value, a batch or a Go number, to every replica of the other group;
 // of several senders the first one's counts, all having the same.
 func Send[T any](x *X, edge int, v T) {
-	if !x.First() {
+	to := x.ends[edge].to
+	switch {
+	case x.top.Async != nil && x.Of > 0: // every producer's own session has it
+		count(x, edge, v)
+		x.toAll(edge, x.stamp(edge, Message{Value: v}))
 		return
-	}
-	if x.top.Async == nil {
+	case !x.First():
+		return
+	case x.top.Async == nil:
 		count(x, edge, v)
 		x.toAll(edge, Message{Value: v})
 		return
 	}
-	// Nobody may wait for who is at another point of the loop.
-	to := x.ends[edge].to
+	// Nobody may wait for a consumer that is at another point of the loop.
 	for r := range x.replicas(to) {
 		x.link.Post(x.top.Number(to, r), Message{Edge: edge, Value: v})
 	}
 	x.stats[edge].Messages += int64(x.replicas(to))
 }
 
-// Sent is what Send sent. In an asynchronous run it is the newest value, which
-// may be one that was used before.
+// Sent is what Send sent. In an asynchronous run a producer gets the newest value,
+// which may be one that it used before.
 func Sent[T any](x *X, edge int) T {
-	if x.top.Async == nil {
-		return first[T](x, edge)
-	}
 	e := &x.ends[edge]
+	switch {
+	case x.top.Async == nil:
+		return first[T](x, edge)
+	case x.top.Groups[e.from].Own[0].Of > 0:
+		return valueOf[T](x.serve(edge)[0])
+	}
 	from := x.top.Number(e.from, 0)
 	x.poll()
 	if e.copy.last == nil || len(e.waiting[from]) > 0 {

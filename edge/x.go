@@ -76,10 +76,12 @@ type X struct {
 	rank  int
 	ends  []end
 
-	iter   int64
-	chosen []chosen // producers whose items this iteration uses
-	counted,
-	taken int64 // steps told to others, and steps of what was taken from them
+	iter      int64
+	announced int64     // the last iteration that others were told of
+	sessions  []session // with producers, in this iteration
+	skipped   []int64   // by replica, iterations whose messages are dropped
+	counted   int64     // steps that others were told of
+	taken     int64     // steps of what was taken from others
 	arrivals int64
 	versions []int64 // of the copies at hand, by edge
 	stats    []Stat
@@ -94,15 +96,10 @@ type end struct {
 	mine     [2]int // rows of the last AllGather that are the replica's own
 }
 
-type chosen struct {
-	rank int
-	iter int64
-}
-
-// Control is how many edges a runner has for itself, numbered after the
-// topology's own. Their messages never keep a sender waiting for long: they count
-// as taken when they arrive.
-const Control = 2
+// Control is how many edges there are beside the topology's own, numbered after
+// them: a runner's two, whose messages count as taken when they arrive so that
+// they keep nobody waiting, and that of asynchronous producers' tokens.
+const Control = 3
 
 // New is the end of replica r of a group. ctx stops whatever waits.
 func New(ctx context.Context, top *Topology, group, r int, s *rl.Scope, link Link) (*X, error) {
@@ -111,6 +108,7 @@ func New(ctx context.Context, top *Topology, group, r int, s *rl.Scope, link Lin
 	x.Lo, x.Hi, x.Of = own.Lo, own.Hi, own.Of
 	n := len(top.Edges) + Control
 	x.ends, x.versions, x.stats = make([]end, n), make([]int64, n), make([]Stat, n)
+	x.skipped = make([]int64, top.Replicas())
 	for i := range x.ends {
 		e := &x.ends[i]
 		e.waiting = make([][]Message, top.Replicas())
@@ -142,7 +140,7 @@ func LogOnce(x *X, run *rl.Run, name string, v rl.Tensor) {
 // Turn begins another iteration.
 func (x *X) Turn() {
 	x.iter++
-	x.chosen = x.chosen[:0]
+	x.sessions = x.sessions[:0]
 }
 
 // Taken is the environment steps behind all that was taken from other replicas:
@@ -186,9 +184,7 @@ func (x *X) arrived(edge int) (from int, v any, ok bool) {
 // own edges meanwhile; dropped is how many there were.
 func (x *X) Drop(edge int) (from int, v any, dropped int) {
 	for {
-		for e := range x.top.Edges {
-			dropped += x.discard(e)
-		}
+		dropped += x.discard()
 		if from, v, ok := x.arrived(edge); ok {
 			return from, v, dropped
 		}
@@ -196,18 +192,15 @@ func (x *X) Drop(edge int) (from int, v any, dropped int) {
 	}
 }
 
-// discard forgets what waits on an edge, copies excepted.
-func (x *X) discard(edge int) (n int) {
-	if x.top.Edges[edge].Kind == Copies {
-		return 0
-	}
-	for from := range x.ends[edge].waiting {
-		for len(x.ends[edge].waiting[from]) > 0 {
-			x.pop(edge, from)
-			n++
+// discard drops what producers sent, with all that is to come of the iterations
+// that it belongs to; n is how many iterations that is.
+func (x *X) discard() (n int) {
+	for from, q := range x.ends[x.tokens()].waiting {
+		if len(q) > 0 {
+			n += len(q)
+			x.skip(from, q[len(q)-1].Iter)
 		}
 	}
-	x.stats[edge].Dropped += int64(n)
 	return n
 }
 
@@ -274,16 +267,24 @@ func (x *X) poll() {
 }
 
 func (x *X) file(m Message) {
+	if x.drops(m) {
+		x.link.Took(m)
+		x.stats[m.Edge].Dropped++
+		return
+	}
 	x.arrivals++
 	m.arrived = x.arrivals
 	q := &x.ends[m.Edge].waiting[m.From]
 	*q = append(*q, m)
 	s := &x.stats[m.Edge]
 	s.Depth = max(s.Depth, len(*q))
-	if m.Edge >= len(x.top.Edges) {
+	if x.ours(m.Edge) {
 		x.link.Took(m)
 	}
 }
+
+// ours reports whether an edge is the runner's own.
+func (x *X) ours(edge int) bool { return edge >= len(x.top.Edges) && edge != x.tokens() }
 
 // pop takes the oldest message of a sender.
 func (x *X) pop(edge, from int) Message {
@@ -292,7 +293,7 @@ func (x *X) pop(edge, from int) Message {
 	copy(q, q[1:])
 	q[len(q)-1] = Message{}
 	x.ends[edge].waiting[from] = q[:len(q)-1]
-	if edge < len(x.top.Edges) {
+	if !x.ours(edge) {
 		x.link.Took(m)
 	}
 	x.stats[edge].Received++

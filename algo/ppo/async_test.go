@@ -19,7 +19,7 @@ func TestAsync(t *testing.T) {
 		{Policy: "single-learner-coarse", Workers: 3, Staleness: 3, Queue: 4},
 		{Policy: "single-learner-coarse", Workers: 4, Staleness: 4, Queue: 2, Producers: 2},
 		{Policy: "central", Workers: 1, Staleness: 4, Queue: 2},
-		{Policy: "central", Workers: 4, Staleness: 16, Queue: 2},
+		{Policy: "central", Workers: 4, Staleness: 64, Queue: 2},
 	} {
 		t.Run(fmt.Sprintf("%s/%d/%d", d.Policy, d.Workers, d.Staleness), func(t *testing.T) {
 			d.Async = true

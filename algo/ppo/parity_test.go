@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unsafe"
@@ -19,12 +18,10 @@ import (
 	"github.com/gomlx/compute/dtypes"
 
 	"github.com/weft-rl/weft/algo"
-	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/env/debug"
 	"github.com/weft-rl/weft/fdg"
-	"github.com/weft-rl/weft/internal/compile/analyze"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
@@ -34,20 +31,6 @@ import (
 	"github.com/weft-rl/weft/policy"
 	"github.com/weft-rl/weft/rl"
 )
-
-// register makes the programs known that were written by hand.
-var register = sync.OnceValue(func() error {
-	results, err := analyze.Analyze(context.Background(), ".", ".")
-	if err != nil {
-		return err
-	}
-	var b bytes.Buffer
-	if err := results[0].Graph.WriteJSON(&b); err != nil {
-		return err
-	}
-	edge.Register[*Trainer](edge.Set{Graph: b.Bytes(), Groupings: byHand})
-	return nil
-})
 
 // by plans with a policy of that name.
 func by(d plan.Deployment) func(*fdg.Graph, plan.Facts) (plan.Plan, error) {
@@ -63,9 +46,6 @@ func by(d plan.Deployment) func(*fdg.Graph, plan.Facts) (plan.Plan, error) {
 // job is a short run with 11 environments, so that shards are unequal.
 func job(t testing.TB, e env.Entry, set ...string) local.Job {
 	t.Helper()
-	if err := register(); err != nil {
-		t.Fatal(err)
-	}
 	d, err := device.Open(device.Default)
 	if err != nil {
 		t.Fatal(err)

@@ -4,8 +4,8 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// reports is how many of a replica's reports may wait at the owner of an
-// asynchronous run: more than iterations that a replica can be ahead.
+// reports is how many messages of an edge may wait in an asynchronous run, where
+// it is tokens that set the pace, and how many of a replica's reports.
 const reports = 64
 
 // told is a message to the owner: what a replica did, or its state.

@@ -52,6 +52,7 @@ type World struct {
 	replicas []*replica
 	owner    *replica
 	homes    map[string]int // group of each component, by name
+	members  map[string]int // that a component belongs to, in a plan over agents
 
 	from  int64 // steps that the run had when it was loaded
 	saves int   // asked for so far
@@ -101,6 +102,7 @@ func New(c Config) (*World, error) {
 	}
 	w.homes = homes(c.Graph, c.Plan.Grouping, w.owner)
 	w.top = w.topology()
+	w.findMembers()
 	w.figures = make([]Figures, len(w.replicas))
 	w.before = w.totals()
 	return w, nil
@@ -163,6 +165,24 @@ func (w *World) topology() *edge.Topology {
 		top.Groups = append(top.Groups, m)
 	}
 	return top
+}
+
+// findMembers learns which component belongs to which member of a family.
+func (w *World) findMembers() {
+	w.members = map[string]int{}
+	g := slices.IndexFunc(w.Plan.Groups, func(x plan.Group) bool { return x.Over == fdg.Agents })
+	if g < 0 || w.Programs.Member == nil {
+		return
+	}
+	for j := range w.Members {
+		for _, c := range w.Programs.Member(w.owner.trainer, j) {
+			for _, name := range w.owner.scope.Components() {
+				if w.owner.scope.Component(name) == c {
+					w.members[name], w.homes[name] = j, g
+				}
+			}
+		}
+	}
 }
 
 // of are the replicas of a group.
@@ -255,14 +275,14 @@ func (w *World) connect(ctx context.Context) error {
 	queues := make([]int, n+edge.Control)
 	for i := range queues {
 		queues[i] = 1
-		switch {
-		case i >= n && w.Plan.Async:
+		if w.Plan.Async {
 			queues[i] = reports
-		case i < n && w.Plan.Async:
-			// What waits in a queue of c items is at most c+1 versions behind when it
-			// is used.
-			queues[i] = min(w.Plan.Queue, w.Plan.Staleness-1)
 		}
+	}
+	if w.Plan.Async {
+		// A producer that is c iterations ahead uses weights that are at most c+1
+		// versions behind when its work is used.
+		queues[n+edge.Control-1] = min(w.Plan.Queue, w.Plan.Staleness-1)
 	}
 	w.link = edge.NewLocal(len(w.replicas), queues)
 	for _, r := range w.replicas {
