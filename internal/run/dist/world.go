@@ -50,6 +50,7 @@ type World struct {
 	homes    map[string]int // group of each component, by name
 
 	from  int64 // steps that the run had when it was loaded
+	idle  int64 // steps of an asynchronous run that nothing was sent for
 	saves int   // asked for so far
 	live  bool  // programs are running
 	final *rl.State
