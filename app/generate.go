@@ -97,7 +97,7 @@ func (c *command) project(ctx context.Context, args []string) (out []project.Res
 			c.started = false
 			return nil, err
 		}
-		results, err := project.Package(ctx, dir, groupings, pattern)
+		results, err := project.Package(ctx, dir, c.groupings, pattern)
 		if err != nil {
 			return nil, err
 		}
@@ -107,4 +107,6 @@ func (c *command) project(ctx context.Context, args []string) (out []project.Res
 }
 
 // groupings are the ways in which policies take a graph apart.
-func groupings(g *fdg.Graph) []plan.Grouping { return policy.Groupings(g, policy.Builtin()) }
+func (c *command) groupings(g *fdg.Graph) []plan.Grouping {
+	return policy.Groupings(g, c.set.policies())
+}

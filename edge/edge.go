@@ -29,6 +29,11 @@ func Of[T rl.Trainer](f func(t T, run *rl.Run, x *X) error) Main {
 	return func(t rl.Trainer, run *rl.Run, x *X) error { return f(t.(T), run, x) }
 }
 
+// MemberOf makes a Grouping's Member of a function of the trainer's own type.
+func MemberOf[T rl.Trainer](f func(t T, member int) []rl.Component) func(rl.Trainer, int) []rl.Component {
+	return func(t rl.Trainer, member int) []rl.Component { return f(t.(T), member) }
+}
+
 // Set is all that was generated for one trainer.
 type Set struct {
 	Graph     []byte // the fdg.Graph as JSON: running needs no source
@@ -40,6 +45,9 @@ type Grouping struct {
 	plan.Grouping
 	Programs []Main // one for each group
 	Edges    []Edge
+	// Member are the components of one member of the family that a group is
+	// replicated over, nil where none is.
+	Member func(t rl.Trainer, member int) []rl.Component
 }
 
 // Edge is a place where programs meet, in program order. Its number is its
@@ -50,7 +58,9 @@ type Edge struct {
 	From string // group
 	To   string // group; the same as From for a collective
 	Type string // Go type of what is carried
-	Axis string // that its rows are split along: environments, rows, none
+	// Axis that its rows are split along: environments, rows, none; or agents, of a
+	// slice with an element for every member.
+	Axis string
 	// Node of the graph whose result or write it carries.
 	Node int
 	Pos  string // of that node, file:line

@@ -1,12 +1,20 @@
 package edge
 
-import "github.com/weft-rl/weft/rl"
+import (
+	"reflect"
+
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/rl"
+)
 
 // concat puts the rows of all parts together, in their order. What has no rows
 // is the first part's.
 func concat[T any](x *X, edge int, parts []T) T {
 	if len(parts) == 1 || !rl.HasLeaves[T]() {
 		return parts[0]
+	}
+	if x.byMember(edge) {
+		return members(x, edge, parts)
 	}
 	leaves := make([][]rl.Tensor, len(parts))
 	for i, p := range parts {
@@ -33,6 +41,9 @@ func rows[T any](x *X, edge int, v T, lo, hi, of int) T {
 	if !rl.HasLeaves[T]() {
 		return v
 	}
+	if x.byMember(edge) {
+		return memberRange(v, lo, hi)
+	}
 	return rl.Map(v, func(t rl.Tensor) rl.Tensor {
 		if t.Shape().Rank() == 0 {
 			return t
@@ -42,6 +53,30 @@ func rows[T any](x *X, edge int, v T, lo, hi, of int) T {
 		}
 		return rl.Part(t, lo, hi)
 	})
+}
+
+// byMember reports whether an edge carries slices with an element for every
+// member.
+func (x *X) byMember(edge int) bool {
+	return edge < len(x.top.Edges) && x.top.Edges[edge].Axis == string(fdg.Agents)
+}
+
+// members is a slice with every member's element from the replica that owns it.
+func members[T any](x *X, edge int, parts []T) T {
+	first := reflect.ValueOf(parts[0])
+	out := reflect.MakeSlice(first.Type(), first.Len(), first.Len())
+	for r, own := range x.top.Groups[x.ends[edge].from].Own {
+		reflect.Copy(out.Slice(own.Lo, own.Hi), reflect.ValueOf(parts[r]).Slice(own.Lo, own.Hi))
+	}
+	return out.Interface().(T)
+}
+
+// memberRange is a slice with the elements of members lo to hi alone.
+func memberRange[T any](v T, lo, hi int) T {
+	all := reflect.ValueOf(v)
+	out := reflect.MakeSlice(all.Type(), all.Len(), all.Len())
+	reflect.Copy(out.Slice(lo, hi), all.Slice(lo, hi))
+	return out.Interface().(T)
 }
 
 // length is the number of rows of a batch.

@@ -27,7 +27,7 @@ var may = map[string][]string{
 	"fdg":                      {},
 	"plan":                     {"fdg"},
 	"policy":                   {"fdg", "plan"},
-	"edge":                     {"rl", "plan"},
+	"edge":                     {"rl", "plan", "fdg"},
 	"internal/algotest":        {"rl", "env", "algo", "app", "internal/config", "internal/device"},
 	"internal/bench":           {"engine"},
 	"internal/config":          {},

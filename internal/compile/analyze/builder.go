@@ -40,6 +40,7 @@ type extra struct {
 	shape  string     // declared, empty for that of its inputs
 	axis   fdg.Axis   // declared
 	filled bool       // something was inserted before this drain
+	family bool       // a loop over the members of a family
 }
 
 type edgeKey struct {

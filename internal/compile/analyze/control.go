@@ -183,6 +183,7 @@ func (x *interp) rangeLoop(s *ast.RangeStmt) {
 	}
 	name := types.ExprString(s.X)
 	x.rounds(s.Pos(), fdg.Node{Kind: fdg.Loop, Text: oneLine("for range " + name), Name: oneLine(name)}, func(id int) *value {
+		x.b.extra[id].family = slices.ContainsFunc(objectsOf(over), func(o *object) bool { return o.many })
 		if b, ok := t.Underlying().(*types.Basic); ok && b.Info()&types.IsInteger != 0 {
 			return x.consumeBound(id, over)
 		}

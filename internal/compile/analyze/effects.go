@@ -14,9 +14,9 @@ import (
 // share.
 func (x *interp) effects(id int, call *ast.CallExpr, name string, recv *value, args []*value) {
 	switch name {
-	case "env.Batch.Obs":
+	case "env.Batch.Obs", "env.Groups.Obs":
 		x.touch(id, call, recv, "", false)
-	case "env.Batch.Step":
+	case "env.Batch.Step", "env.Groups.Step":
 		x.touch(id, call, recv, "", true)
 		x.touch(id, call, recv, "episodes", true)
 	case "rl.Func.Call", "rl.Func.Rows", "rl.Loss.Grad":

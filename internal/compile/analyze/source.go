@@ -184,6 +184,16 @@ func (s *Source) Results(node int) []string { return s.x.b.extra[node].names }
 // Pos is where a node stands.
 func (s *Source) Pos(node int) token.Pos { return s.x.b.extra[node].pos }
 
+// Family reports whether a loop goes through the members of a family.
+func (s *Source) Family(loop int) bool { return s.x.b.extra[loop].family }
+
+// Shared reports whether the trainer has another way to a member's component than
+// through its family, so that whoever uses it may mean any member's.
+func (s *Source) Shared(resource int) bool {
+	_, yes := s.x.wayBy(s.x.self.objs[0], s.x.b.owners[resource], s.Pkg, false)
+	return yes
+}
+
 // IsBatch reports whether values of a type hold tensors.
 func (s *Source) IsBatch(t types.Type) bool { return isBatch(t) }
 
@@ -197,12 +207,12 @@ type Step struct {
 // Way is how the trainer's fields lead to the component of a resource; ok is
 // false where none do.
 func (s *Source) Way(resource int) (way []Step, ok bool) {
-	return s.x.way(s.x.self.objs[0], s.x.b.owners[resource], s.Pkg)
+	return s.x.wayBy(s.x.self.objs[0], s.x.b.owners[resource], s.Pkg, true)
 }
 
-// way searches the fields of what the constructor made, breadth before depth so
-// that the shortest is found.
-func (x *interp) way(from, to *object, home *types.Package) ([]Step, bool) {
+// wayBy searches the fields of what the constructor made, breadth before depth so
+// that the shortest is found; not through several at once unless each is true.
+func (x *interp) wayBy(from, to *object, home *types.Package, each bool) ([]Step, bool) {
 	type at struct {
 		o   *object
 		way []Step
@@ -217,11 +227,14 @@ func (x *interp) way(from, to *object, home *types.Package) ([]Step, bool) {
 			if !f.Exported() && f.Pkg() != home {
 				continue
 			}
-			_, each := f.Type().Underlying().(*types.Slice)
+			_, several := f.Type().Underlying().(*types.Slice)
+			if several && !each {
+				continue
+			}
 			for _, o := range objectsOf(now.o.fields[f.Name()]) {
 				if !seen[o] {
 					seen[o] = true
-					queue = append(queue, at{o, append(slices.Clone(now.way), Step{f.Name(), each})})
+					queue = append(queue, at{o, append(slices.Clone(now.way), Step{f.Name(), several})})
 				}
 			}
 		}

@@ -25,6 +25,8 @@ type edgeRow struct {
 	to    int
 	from  int
 	point stmt
+
+	origins []analyze.Origin
 }
 
 // edges lists what crosses, in program order; every program refers to this list.
@@ -33,6 +35,13 @@ func (f *flow) edges(prefix string) (rows []*edgeRow) {
 	taken := map[string]bool{}
 	for i, r := range rows {
 		r.id, r.ident = i, f.edgeName(prefix, r.Name, taken)
+		for _, other := range rows[:i] { // what crosses twice stays with its maker
+			if slices.ContainsFunc(r.origins, func(o analyze.Origin) bool {
+				return slices.ContainsFunc(other.origins, func(p analyze.Origin) bool { return p.Node == o.Node && overlap(p.Part, o.Part) })
+			}) {
+				r.Given, other.Given = false, false
+			}
+		}
 	}
 	return rows
 }
@@ -49,8 +58,19 @@ func (f *flow) listEdges(b block, rows *[]*edgeRow) {
 		case *loop:
 			f.listEdges(s.body, rows)
 		}
+		*rows = append(*rows, f.joined(s)...)
 		*rows = append(*rows, f.crossing(s)...)
 	}
+}
+
+// joined are the slices that members gather from each other behind a statement.
+func (f *flow) joined(s stmt) (out []*edgeRow) {
+	for _, v := range f.all[s].sorted() {
+		r := f.value(s, v, whole, "", f.agents(), f.agents())
+		r.Kind, r.Axis = edge.AllGathers, string(fdg.Agents)
+		out = append(out, r)
+	}
+	return out
 }
 
 // edgeName is an identifier for a constant.
@@ -89,8 +109,11 @@ func (f *flow) crossing(s stmt) (out []*edgeRow) {
 				out = append(out, f.copied(s, v, from, g))
 				continue
 			}
-			for _, piece := range f.loads(s, v, l[v]) {
-				out = append(out, f.value(s, v, piece.part, piece.path, from, g))
+			own := l[v].elementwise()
+			for _, piece := range f.loads(s, v, l[v].merged()) {
+				r := f.value(s, v, piece.part, piece.path, from, g)
+				f.byMember(r, s, own)
+				out = append(out, r)
 			}
 		}
 	}
@@ -146,6 +169,29 @@ func (f *flow) carries(t types.Type) bool {
 		return f.carries(u.Elem())
 	}
 	return true
+}
+
+// byMember makes an edge of a slice with an element for every member carry to and
+// from whoever has the member.
+func (f *flow) byMember(r *edgeRow, s stmt, own bool) {
+	switch {
+	case r.from == f.agents() && f.made(s, r.v):
+		r.Kind, r.Axis = edge.Gathers, string(fdg.Agents)
+	case r.to == f.agents() && own:
+		r.Kind, r.Axis = edge.Scatters, string(fdg.Agents)
+	}
+}
+
+// merged is a part with elements of slices taken for all of them.
+func (p *part) merged() *part {
+	if p == nil || p.all || p.sub[element] != nil {
+		return at("")
+	}
+	out := &part{sub: map[string]*part{}}
+	for name, s := range p.sub {
+		out.sub[name] = s.merged()
+	}
+	return out
 }
 
 func (f *flow) sender(s stmt, v *variable) int {
@@ -210,7 +256,8 @@ func (f *flow) value(s stmt, v *variable, p *part, path string, from, to int) *e
 	r.Axis = string(axis)
 	r.Pos = f.g.Nodes[r.Node].Pos.String()
 	r.Kind = f.kind(s.at().pos, t, axis, from, to)
-	r.Log, r.Given = f.logged(origins, to), f.given(origins, from, to)
+	_, once := s.(*action) // behind a loop it may be the value of a round before
+	r.Log, r.Given, r.origins = f.logged(origins, to), once && f.given(origins, to), origins
 	return r
 }
 
@@ -231,6 +278,8 @@ func (f *flow) kind(pos token.Pos, t types.Type, axis fdg.Axis, from, to int) ed
 	switch {
 	case isGrads(t) && !f.replicated(to):
 		return edge.Reduces
+	case from == to: // among members
+		return edge.AllGathers
 	case f.replicated(from) && f.replicated(to):
 		f.bad(pos, fmt.Sprintf("%s and %s are both replicated, and a value goes between them: let one of them be one, or make them one group", f.groups[from].Name, f.groups[to].Name))
 		return edge.Sends
@@ -264,7 +313,7 @@ func (f *flow) logged(origins []analyze.Origin, to int) bool {
 
 // given reports whether nobody holds what crosses behind its sending: fresh memory
 // of which no other operation of the sender, and no other group, gets a part.
-func (f *flow) given(origins []analyze.Origin, from, to int) bool {
+func (f *flow) given(origins []analyze.Origin, to int) bool {
 	for _, o := range origins {
 		if k := f.g.Nodes[o.Node].Kind; k != fdg.Drain && k != fdg.Gradient {
 			return false

@@ -34,6 +34,10 @@ func newEmitter(f *flow, me int, rows []*edgeRow) *emitter {
 			}
 		}
 	}
+	if m.t == nil { // the author's function has no name for it
+		m.t = f.variable("t", nil)
+		m.t.fixed = true
+	}
 	return m
 }
 
@@ -103,6 +107,9 @@ func (m *emitter) loop(s *loop) []*line {
 		n.head = []ast.Expr{m.copy(s.cond)}
 	}
 	n.arms = []lineArm{{body: m.block(s.body)}}
+	if m.shared(s, m.me) {
+		m.memberLoop(s, n)
+	}
 	return []*line{n}
 }
 
@@ -130,7 +137,7 @@ func (m *emitter) action(a *action) []*line {
 		m.restrict(a, n.stmt, out)
 		return []*line{n}
 	}
-	if m.replicated(m.me) {
+	if m.replicated(m.me) || m.me == m.agents() {
 		if now, ok := m.adapt(a); ok {
 			if len(a.lhs) == 0 {
 				n.stmt = &ast.ExprStmt{X: now.rhs}
@@ -250,14 +257,20 @@ func (m *emitter) deep(e ast.Expr) ast.Expr {
 // transfers are what the group sends and receives behind a statement.
 func (m *emitter) transfers(s stmt) (out []*line) {
 	for _, r := range m.rows {
-		if r.point != s || r.v == nil || r.from == r.to {
+		if r.point != s || r.v == nil {
+			continue
+		}
+		if r.from == r.to {
+			if m.me == r.to {
+				out = append(out, m.assign(m.src.Pos(r.Node), m.ref(r.v), m.edgeCall("AllGather", r, m.ref(r.v))))
+			}
 			continue
 		}
 		switch m.me {
 		case r.from:
 			out = append(out, m.send(r)...)
 		case r.to:
-			out = append(out, m.receive2(r)...)
+			out = append(out, m.take(r)...)
 		}
 	}
 	return out
@@ -281,7 +294,7 @@ func (m *emitter) send(r *edgeRow) []*line {
 	return []*line{{pos: pos, stmt: &ast.ExprStmt{X: m.edgeCall(ends[r.Kind][0], r, v)}}}
 }
 
-func (m *emitter) receive2(r *edgeRow) []*line {
+func (m *emitter) take(r *edgeRow) []*line {
 	pos := m.src.Pos(r.Node)
 	if r.Kind == edge.Copies {
 		return m.resourceLines(r, ends[r.Kind][1], pos)

@@ -50,7 +50,7 @@ func (f *flow) file(gr plan.Grouping) ([]byte, error) {
 	var programs bytes.Buffer
 	var names []string
 	for i, group := range gr.Groups {
-		name := f.free2("train" + title(gr.Name) + title(group.Name))
+		name := f.unused("train" + title(gr.Name) + title(group.Name))
 		names = append(names, name)
 		m := newEmitter(f, i, rows)
 		fmt.Fprintf(&programs, "\n%s%s", f.doc(name, group), m.print(name, m.program()))
@@ -64,7 +64,8 @@ func (f *flow) file(gr plan.Grouping) ([]byte, error) {
 
 func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-func (l *lowerer) free2(name string) string {
+// unused is a name that means nothing in the package yet.
+func (l *lowerer) unused(name string) string {
 	id := name
 	for n := 2; l.src.Pkg.Scope().Lookup(id) != nil || l.used[id]; n++ {
 		id = fmt.Sprint(name, n)
@@ -160,6 +161,7 @@ func (f *flow) table(b *bytes.Buffer, gr plan.Grouping, rows []*edgeRow, program
 		}
 		b.WriteString("},\n")
 	}
+	f.memberFunc(b)
 	b.WriteString("}\n")
 }
 

@@ -19,12 +19,18 @@ type flow struct {
 	keep map[stmt]map[int]bool      // loops and branches that a group must follow
 	has  map[stmt]map[int]live      // what is wanted behind an action that a group carries out
 	mods map[stmt]live
+
+	// all is what members of one group gather from each other behind a loop.
+	all map[stmt]live
+	// lasting is what is wanted behind a loop, or carried round it.
+	lasting map[stmt]map[*variable]bool
 }
 
 func newFlow(l *lowerer, tree block) *flow {
 	return &flow{
 		lowerer: l, tree: tree, sent: map[stmt]map[int]live{}, from: map[stmt]map[*variable]int{},
 		keep: map[stmt]map[int]bool{}, has: map[stmt]map[int]live{}, mods: map[stmt]live{},
+		all: map[stmt]live{}, lasting: map[stmt]map[*variable]bool{},
 	}
 }
 
@@ -36,7 +42,7 @@ func (f *flow) solve() error {
 	for range rounds {
 		before := f.sent
 		kept := f.kept()
-		f.sent, f.has = map[stmt]map[int]live{}, map[stmt]map[int]live{}
+		f.sent, f.has, f.all = map[stmt]map[int]live{}, map[stmt]map[int]live{}, map[stmt]live{}
 		for g := range f.groups {
 			w := &walker{flow: f, g: g, asked: before}
 			w.block(f.tree, live{})
@@ -188,9 +194,13 @@ func (w *walker) owed(s stmt, out live) live {
 	out = out.clone()
 	for g, l := range w.asked[s] {
 		for v, p := range l {
-			if g != w.g && w.from[s][v] == w.g {
-				out.add(v, p)
+			if g == w.g || w.from[s][v] != w.g {
+				continue
 			}
+			if w.g == w.agents() && w.made(s, v) { // each replica gives its members' elements
+				p = at(element)
+			}
+			out.add(v, p)
 		}
 	}
 	return out
@@ -315,12 +325,19 @@ func (w *walker) loop(s *loop, out live) live {
 		}
 	}
 	w.follow(s, w.g)
+	if w.shared(s, w.g) {
+		out = w.together(s, out)
+	}
 	inner := w.round(s, live{})
 	through := out.clone() // what passes the loop by
 	if !s.next {
 		through = w.after(s, out, inner)
 	}
-	in := w.head(s, w.round(s, through))
+	head := w.round(s, through)
+	if w.shared(s, w.g) {
+		w.keeps(s, head)
+	}
+	in := w.head(s, head)
 	if s.init != nil {
 		in = w.action(s.init, in)
 	}
@@ -337,8 +354,8 @@ func (w *walker) after(s *loop, out, inner live) live {
 			continue
 		}
 		from := w.makers(s, v, p)
-		if len(from) != 1 || from[0] == w.g {
-			continue
+		if len(from) != 1 || from[0] == w.g || v.resource < 0 && !owned(s, from[0]) {
+			continue // or it is only moved there, which the group can do itself
 		}
 		w.receive(s, w.g, v, p)
 		if w.from[s] == nil {
@@ -389,4 +406,30 @@ func (w *walker) head(s *loop, in live) live {
 		}
 	}
 	return in
+}
+
+// together gathers, behind a loop over members, the elements of those slices that
+// are wanted whole.
+func (w *walker) together(s *loop, out live) live {
+	out = out.clone()
+	for _, v := range out.sorted() {
+		if p := out[v]; v.resource < 0 && !p.elementwise() && w.made(s, v) {
+			if w.all[s] == nil {
+				w.all[s] = live{}
+			}
+			w.all[s].add(v, whole)
+			out[v] = at(element)
+		}
+	}
+	w.keeps(s, out)
+	return out
+}
+
+func (w *walker) keeps(s *loop, l live) {
+	if w.lasting[s] == nil {
+		w.lasting[s] = map[*variable]bool{}
+	}
+	for v := range l {
+		w.lasting[s][v] = true
+	}
 }

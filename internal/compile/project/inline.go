@@ -26,7 +26,7 @@ func (p *pieces) inline(call *ast.CallExpr, targets []target, after string) {
 	if c.Decl.Type.Results != nil {
 		for _, f := range c.Decl.Type.Results.List {
 			for _, name := range f.Names {
-				if o := c.Info.Defs[name]; o != nil && name.Name != "_" && mentioned(c.Decl.Body, c.Info, o) {
+				if o := c.Info.Defs[name]; o != nil && name.Name != "_" && (mentioned(c.Decl.Body, c.Info, o) || bare(c.Decl.Body)) {
 					p.out = append(p.out, l.zero(fr, c.Decl.Body.List[0], l.local(fr, o)))
 				}
 			}
@@ -46,14 +46,21 @@ func count(b *ast.BlockStmt) (n int) {
 	return n
 }
 
+// mentioned reports whether a function uses a parameter or a result by its name.
 func mentioned(b *ast.BlockStmt, info *types.Info, o types.Object) (yes bool) {
 	ast.Inspect(b, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && info.ObjectOf(id) == o {
-			yes = true
-		}
-		if r, ok := n.(*ast.ReturnStmt); ok && len(r.Results) == 0 {
-			yes = true
-		}
+		id, ok := n.(*ast.Ident)
+		yes = yes || ok && info.ObjectOf(id) == o
+		return !yes
+	})
+	return yes
+}
+
+// bare reports whether a function returns what its named results hold.
+func bare(b *ast.BlockStmt) (yes bool) {
+	ast.Inspect(b, func(n ast.Node) bool {
+		r, ok := n.(*ast.ReturnStmt)
+		yes = yes || ok && len(r.Results) == 0
 		return !yes
 	})
 	return yes
@@ -147,7 +154,7 @@ func (p *pieces) bind(fr *frame, o types.Object, e ast.Expr) {
 		fr.subst[o] = e
 		return
 	}
-	if !mentioned2(fr, o) {
+	if !mentioned(fr.Decl.Body, fr.Info, o) {
 		return
 	}
 	v := p.l.local(fr, o)
@@ -157,16 +164,6 @@ func (p *pieces) bind(fr *frame, o types.Object, e ast.Expr) {
 		v.origin = nil
 	}
 	p.emit([]ast.Expr{p.l.ref(v)}, token.ASSIGN, []ast.Expr{e}, found{})
-}
-
-func mentioned2(fr *frame, o types.Object) (yes bool) {
-	ast.Inspect(fr.Decl.Body, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && fr.Info.ObjectOf(id) == o {
-			yes = true
-		}
-		return !yes
-	})
-	return yes
 }
 
 // stable reports whether an expression names the same thing as long as a call

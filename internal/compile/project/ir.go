@@ -41,6 +41,7 @@ type variable struct {
 	temp     bool                               // made here, for what stood inside an expression
 	origin   func(path string) []analyze.Origin // of what the analyser does not know
 	resource int                                // or -1
+	member   bool                               // the number of a member, in a loop over a family
 }
 
 // def is a variable, or a field of one, that a statement gives a value.
@@ -93,6 +94,7 @@ type loop struct {
 	define     bool
 	body       block
 	node       int
+	family     bool // over the members of a family
 }
 
 // jump is a break or a continue.

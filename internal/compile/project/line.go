@@ -101,7 +101,7 @@ func (m *emitter) reads(list []*line) map[*variable]bool {
 func (m *emitter) tidy(list []*line) []*line {
 	for {
 		read := m.reads(list)
-		now, changed := m.used2(list, read)
+		now, changed := m.without(list, read)
 		list = now
 		if !changed {
 			break
@@ -210,11 +210,12 @@ func (m *emitter) harmless(call *ast.CallExpr) bool {
 	return ok && sel.Sel.Name == "Key" && len(call.Args) > 0
 }
 
-func (m *emitter) used2(list []*line, read map[*variable]bool) (out []*line, changed bool) {
+// without leaves out what is not read, and loops and branches that do nothing then.
+func (m *emitter) without(list []*line, read map[*variable]bool) (out []*line, changed bool) {
 	for _, n := range list {
 		for i := range n.arms {
 			var c bool
-			n.arms[i].body, c = m.used2(n.arms[i].body, read)
+			n.arms[i].body, c = m.without(n.arms[i].body, read)
 			changed = changed || c
 		}
 		switch {

@@ -29,6 +29,7 @@ type lowerer struct {
 	used      map[string]bool   // names that mean something of a package
 	count     int               // of variables
 	sites     int
+	every     bool // no element of a slice is a member's own
 	out       *findings
 }
 
@@ -165,11 +166,11 @@ func (l *lowerer) branch(fr *frame, s ast.Stmt, cond ast.Expr, then, other []ast
 	if b, ok := cond.(*ast.BinaryExpr); ok && b.Op == token.LAND && len(other) == 0 && len(l.scan(fr, b.Y).nodes) > 0 {
 		outer := &branch{site: l.site(fr, s)}
 		outer.cond, out = l.condition(fr, s, b.X)
-		outer.free = l.free(fr, b.X)
+		outer.free = l.free(fr, b.X.Pos())
 		outer.arms = []arm{{block: l.branch(fr, s, b.Y, then, nil)}}
 		return append(out, outer)
 	}
-	n := &branch{site: l.site(fr, s), free: l.free(fr, cond)}
+	n := &branch{site: l.site(fr, s), free: l.free(fr, cond.Pos())}
 	n.cond, out = l.condition(fr, s, cond)
 	n.arms = []arm{{block: l.block(fr, then)}}
 	if len(other) > 0 {
@@ -178,9 +179,10 @@ func (l *lowerer) branch(fr *frame, s ast.Stmt, cond ast.Expr, then, other []ast
 	return append(out, n)
 }
 
-// free reports whether a branch depends on nothing that a fragment owns.
-func (l *lowerer) free(fr *frame, cond ast.Expr) bool {
-	id, ok := l.src.Node(analyze.Place(fr.Place, cond.Pos()), analyze.OfBranch)
+// free reports whether the branch at a position depends on nothing that a fragment
+// owns.
+func (l *lowerer) free(fr *frame, pos token.Pos) bool {
+	id, ok := l.src.Node(analyze.Place(fr.Place, pos), analyze.OfBranch)
 	return ok && !slices.ContainsFunc(l.g.Edges, func(e fdg.Edge) bool {
 		return e.Kind == fdg.OfControl && e.To == id && l.g.Nodes[e.From].Fragment != ""
 	})
@@ -198,11 +200,7 @@ func (l *lowerer) condition(fr *frame, s ast.Stmt, cond ast.Expr) (ast.Expr, blo
 
 func (l *lowerer) choice(fr *frame, s *ast.SwitchStmt) block {
 	out := l.stmts(fr, s.Init)
-	n := &branch{site: l.site(fr, s), choice: true}
-	id, ok := l.src.Node(analyze.Place(fr.Place, s.Pos()), analyze.OfBranch)
-	n.free = ok && !slices.ContainsFunc(l.g.Edges, func(e fdg.Edge) bool {
-		return e.Kind == fdg.OfControl && e.To == id && l.g.Nodes[e.From].Fragment != ""
-	})
+	n := &branch{site: l.site(fr, s), choice: true, free: l.free(fr, s.Pos())}
 	if s.Tag != nil {
 		var before block
 		n.cond, before = l.condition(fr, s, s.Tag)
@@ -248,6 +246,12 @@ func (l *lowerer) rangeLoop(fr *frame, s *ast.RangeStmt) (out block) {
 		return l.local(fr, fr.Info.ObjectOf(id))
 	}
 	n.key, n.value = take(s.Key), take(s.Value)
+	if n.family = l.agents() >= 0 && l.src.Family(n.node); n.family {
+		if n.key == nil {
+			n.key = l.variable("j", types.Typ[types.Int])
+		}
+		n.key.member = true
+	}
 	n.body = l.block(fr, s.Body.List)
 	return append(out, n)
 }
@@ -326,50 +330,55 @@ func (f found) single() bool { return len(f.owners) <= 1 && !f.apart }
 
 // scan finds the nodes in a statement or an expression.
 func (l *lowerer) scan(fr *frame, n ast.Node) (f found) {
-	add := func(id int) {
-		node := l.g.Nodes[id]
-		f.nodes = append(f.nodes, id)
-		if g, ok := l.group[node.Fragment]; ok {
-			if !slices.Contains(f.owners, g) {
-				f.owners = append(f.owners, g)
-			}
-			f.apart = f.apart || l.special(id)
-		}
-	}
 	ast.Inspect(n, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok {
-			return true
-		}
-		place := analyze.Place(fr.Place, call.Pos())
-		if id, ok := l.src.Node(place, analyze.OfCall); ok {
-			add(id)
-		}
-		if _, ok := l.src.Inlined(place); ok {
-			for _, id := range l.src.Within(place) {
-				add(id)
-			}
-			f.calls = f.calls || len(l.src.Within(place)) > 0
-			f.apart = f.apart || l.loose(place)
+		if call, ok := n.(*ast.CallExpr); ok {
+			l.scanCall(analyze.Place(fr.Place, call.Pos()), &f)
 		}
 		return true
 	})
-	lhs := func(e ast.Expr) {
-		if id, ok := l.src.Node(analyze.Place(fr.Place, ast.Unparen(e).Pos()), analyze.OfAssign); ok {
-			add(id)
-		}
-	}
 	switch s := n.(type) {
 	case *ast.AssignStmt:
-		for _, e := range s.Lhs {
-			lhs(e)
-		}
+		l.computed(fr, s.Lhs, &f)
 	case *ast.IncDecStmt:
-		lhs(s.X)
+		l.computed(fr, []ast.Expr{s.X}, &f)
 	}
 	slices.Sort(f.nodes)
 	f.nodes = slices.Compact(f.nodes)
 	return f
+}
+
+// scanCall adds the nodes of a call, and of all that it is read through to.
+func (l *lowerer) scanCall(place string, f *found) {
+	if id, ok := l.src.Node(place, analyze.OfCall); ok {
+		f.add(l, id)
+	}
+	if _, ok := l.src.Inlined(place); !ok {
+		return
+	}
+	for _, id := range l.src.Within(place) {
+		f.add(l, id)
+	}
+	f.calls = f.calls || len(l.src.Within(place)) > 0
+	f.apart = f.apart || l.loose(place)
+}
+
+// computed adds the nodes of values that are computed by being assigned.
+func (l *lowerer) computed(fr *frame, lhs []ast.Expr, f *found) {
+	for _, e := range lhs {
+		if id, ok := l.src.Node(analyze.Place(fr.Place, ast.Unparen(e).Pos()), analyze.OfAssign); ok {
+			f.add(l, id)
+		}
+	}
+}
+
+func (f *found) add(l *lowerer, id int) {
+	f.nodes = append(f.nodes, id)
+	if g, ok := l.group[l.g.Nodes[id].Fragment]; ok {
+		if !slices.Contains(f.owners, g) {
+			f.owners = append(f.owners, g)
+		}
+		f.apart = f.apart || l.special(id)
+	}
 }
 
 // loose reports whether a call that holds operations also returns a number that

@@ -1,14 +1,11 @@
 package project
 
 import (
-	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
 	"strings"
 
-	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/analyze"
 )
 
@@ -52,7 +49,7 @@ func (p *pieces) assignment(s *ast.AssignStmt) {
 		e := p.flat(s.Rhs[0], f.single(), "x")
 		if !f.single() {
 			f = found{}
-			p.computed(s.Lhs, &f)
+			l.computed(fr, s.Lhs, &f)
 		}
 		p.emit(l.clones(fr, s.Lhs), s.Tok, []ast.Expr{e}, f)
 	case len(s.Lhs) > 1 && len(s.Lhs) == len(s.Rhs):
@@ -85,17 +82,8 @@ func (p *pieces) single(s *ast.AssignStmt) {
 	}
 	e := p.flat(s.Rhs[0], true, "")
 	f := p.left(s.Rhs[0])
-	p.computed(s.Lhs, &f)
+	l.computed(fr, s.Lhs, &f)
 	p.emit(l.clones(fr, s.Lhs), s.Tok, []ast.Expr{e}, f)
-}
-
-// computed adds the nodes of values that are computed by being assigned.
-func (p *pieces) computed(lhs []ast.Expr, f *found) {
-	for _, x := range lhs {
-		if id, ok := p.l.src.Node(analyze.Place(p.fr.Place, ast.Unparen(x).Pos()), analyze.OfAssign); ok {
-			f.add(p.l, id)
-		}
-	}
 }
 
 // targets are the variables that an assignment gives the results of a call to, if
@@ -254,22 +242,8 @@ func (p *pieces) reads(call *ast.CallExpr) bool {
 
 // inner is what stands in a call that can be read through, without its arguments.
 func (p *pieces) inner(place string) (f found) {
-	for _, id := range p.l.src.Within(place) {
-		f.add(p.l, id)
-	}
-	f.calls = len(f.nodes) > 0
-	f.apart = f.apart || p.l.loose(place)
+	p.l.scanCall(place, &f)
 	return f
-}
-
-func (f *found) add(l *lowerer, id int) {
-	f.nodes = append(f.nodes, id)
-	if g, ok := l.group[l.g.Nodes[id].Fragment]; ok {
-		if !slices.Contains(f.owners, g) {
-			f.owners = append(f.owners, g)
-		}
-		f.apart = f.apart || l.special(id)
-	}
 }
 
 // left is what remains in an expression whose parts were pulled out: the
@@ -437,66 +411,4 @@ func lower(s string) string {
 		return strings.ToLower(s)
 	}
 	return strings.ToLower(s[:1]) + s[1:]
-}
-
-// emit adds an action.
-func (p *pieces) emit(lhs []ast.Expr, tok token.Token, rhs []ast.Expr, f found) {
-	l := p.l
-	a := &action{site: p.site(), lhs: lhs, tok: tok, rhs: rhs, nodes: f.nodes, owner: everywhere, call: f.calls, fn: f.fn}
-	for _, o := range f.owners {
-		a.owner = o
-	}
-	for _, e := range lhs {
-		a.defs = append(a.defs, l.defOf(e))
-	}
-	for _, id := range f.nodes {
-		n := l.g.Nodes[id]
-		for _, r := range n.Reads {
-			if v := l.resource(r); v != nil && !slices.Contains(a.reads, v) {
-				a.reads = append(a.reads, v)
-			}
-		}
-		for _, r := range n.Writes {
-			if v := l.resource(r); v != nil {
-				a.defs = append(a.defs, def{v: v, weak: l.g.Resources[r].Family})
-			}
-		}
-	}
-	if len(f.owners) > 1 {
-		l.bad(p.s.Pos(), fmt.Sprintf("%s stands where %s and %s have a part, and cannot be taken apart", l.g.Nodes[f.nodes[0]].Text, l.groups[f.owners[0]].Name, l.groups[f.owners[1]].Name))
-	}
-	p.out = append(p.out, a)
-}
-
-// resource is the variable of a copyable component's state, or nil.
-func (l *lowerer) resource(r int) *variable {
-	if l.g.Resources[r].Sharing != fdg.Copyable {
-		return nil
-	}
-	v, ok := l.resources[r]
-	if !ok {
-		v = l.variable(l.g.Resources[r].Name, nil)
-		v.resource = r
-		l.resources[r] = v
-	}
-	return v
-}
-
-// defOf is what an assignment to an expression gives a value.
-func (l *lowerer) defOf(e ast.Expr) def {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		return def{v: l.of[e]}
-	case *ast.SelectorExpr:
-		d := l.defOf(e.X)
-		if d.v != nil && !d.weak {
-			d.path = strings.TrimPrefix(d.path+"."+l.paths[e], ".")
-		}
-		return d
-	case *ast.IndexExpr:
-		d := l.defOf(e.X)
-		d.weak = true
-		return d
-	}
-	return def{}
 }

@@ -107,6 +107,7 @@ func grouped(src *analyze.Source, g *fdg.Graph, gr plan.Grouping) ([]byte, []Pro
 	if err := f.solve(); err != nil {
 		return nil, nil, err
 	}
+	f.checkMembers()
 	if out.any() {
 		return nil, out.list, nil
 	}

@@ -30,6 +30,9 @@ func (l *lowerer) replicated(group int) bool { return l.groups[group].Over == fd
 func (l *lowerer) special(id int) bool {
 	n := l.g.Nodes[id]
 	g, ok := l.group[n.Fragment]
+	if ok && g == l.agents() { // a record of a member's is its own
+		return n.Kind == fdg.Log && !slices.ContainsFunc(n.Freq.Loops, l.src.Family)
+	}
 	if !ok || !l.replicated(g) {
 		return false
 	}

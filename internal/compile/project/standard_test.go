@@ -26,11 +26,32 @@ func standard(g *fdg.Graph) (out []plan.Grouping) {
 			rest = append(rest, f.Name)
 		}
 	}
-	if len(environment) == 0 || len(learner) == 0 {
-		return nil
-	}
 	all := slices.Concat(environment, collector, learner)
-	out = []plan.Grouping{
+	if len(environment) > 0 {
+		out = append(out, replicas(environment, collector, learner, all)...)
+	}
+	if len(environment) > 0 && len(apply) > 0 && len(rest) > 0 {
+		out = append(out, plan.Grouping{Name: "central", Groups: []plan.Group{
+			{Name: "worker", Fragments: rest, Over: fdg.Environments},
+			{Name: "server", Fragments: apply, Over: fdg.None},
+		}})
+	}
+	if slices.ContainsFunc(g.Resources, func(r fdg.Resource) bool { return r.Family }) {
+		out = append(out, plan.Grouping{Name: "agents", Groups: []plan.Group{
+			{Name: "environment", Fragments: environment, Over: fdg.None},
+			{Name: "agent", Fragments: slices.Concat(collector, learner), Over: fdg.Agents},
+		}})
+	}
+	apart := plan.Grouping{Name: "apart"} // everything by itself
+	for _, f := range g.Fragments {
+		apart.Groups = append(apart.Groups, plan.Group{Name: f.Name, Fragments: []string{f.Name}, Over: fdg.None})
+	}
+	return append(out, apart)
+}
+
+// replicas are the groupings that share out environments.
+func replicas(environment, collector, learner, all []string) []plan.Grouping {
+	return []plan.Grouping{
 		{Name: "coarse", Groups: []plan.Group{
 			{Name: "collector", Fragments: slices.Concat(environment, collector), Over: fdg.Environments},
 			{Name: "learner", Fragments: learner, Over: fdg.None},
@@ -41,13 +62,6 @@ func standard(g *fdg.Graph) (out []plan.Grouping) {
 		}},
 		{Name: "learners", Groups: []plan.Group{{Name: "learner", Fragments: all, Over: fdg.Environments}}},
 	}
-	if len(apply) > 0 && len(rest) > 0 {
-		out = append(out, plan.Grouping{Name: "central", Groups: []plan.Group{
-			{Name: "worker", Fragments: rest, Over: fdg.Environments},
-			{Name: "server", Fragments: apply, Over: fdg.None},
-		}})
-	}
-	return out
 }
 
 // retains reports whether a fragment keeps what is drawn from again and again,

@@ -40,7 +40,11 @@ func (l *lowerer) uses(e ast.Expr, p *part, to live) {
 		l.uses(e.X, whole, to)
 		l.uses(e.Y, whole, to)
 	case *ast.IndexExpr:
-		l.uses(e.X, whole, to)
+		if l.own(e) {
+			l.uses(e.X, p.under(element), to)
+		} else {
+			l.uses(e.X, whole, to)
+		}
 		l.uses(e.Index, whole, to)
 	case *ast.SliceExpr:
 		for _, x := range []ast.Expr{e.X, e.Low, e.High, e.Max} {
@@ -109,9 +113,11 @@ func (l *lowerer) wants(a *action, out live) live {
 					p = out[d.v]
 				}
 				if d.weak && !p.none() {
+					l.every = p.all // all elements are wanted, not a member's alone
 					p = whole
 				}
 				l.uses(e, p, in)
+				l.every = false
 			}
 		}
 	default:
@@ -134,7 +140,11 @@ func (l *lowerer) wants(a *action, out live) live {
 func (l *lowerer) lhsUses(e ast.Expr, out, in live) {
 	switch e := e.(type) {
 	case *ast.IndexExpr:
-		l.uses(e.X, whole, in)
+		if l.own(e) {
+			l.uses(e.X, at(element), in)
+		} else {
+			l.uses(e.X, whole, in)
+		}
 		l.uses(e.Index, whole, in)
 	case *ast.SelectorExpr:
 		l.lhsUses(e.X, out, in)
@@ -229,6 +239,9 @@ func typeAt(t types.Type, path string) types.Type {
 		return t
 	}
 	head, rest, _ := strings.Cut(path, ".")
+	if s, ok := t.Underlying().(*types.Slice); ok && head == element {
+		return typeAt(s.Elem(), rest)
+	}
 	for _, f := range fieldsOf(t) {
 		if f.Name() == head {
 			return typeAt(f.Type(), rest)
@@ -239,6 +252,7 @@ func typeAt(t types.Type, path string) types.Type {
 
 // origins are what a part of a variable may hold at a point.
 func (l *lowerer) origins(v *variable, path, point string) []analyze.Origin {
+	path = strings.Trim(strings.ReplaceAll("."+path+".", "."+element, ""), ".")
 	if v.origin != nil {
 		return v.origin(path)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 
+	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -95,10 +96,20 @@ func (w *World) states() [][]rl.Array {
 // group for all where all have the same.
 func (r *replica) state() []rl.Array {
 	st := rl.NewState(r.scope)
-	r.scope.SaveSome(st, func(name string) bool {
-		return r.home(name) && (r.rank == 0 || r.scope.Component(name).Axis() != rl.None)
-	})
+	r.scope.SaveSome(st, r.gives)
 	return st.Arrays()
+}
+
+// gives reports whether a replica's state of a component is part of the run's.
+func (r *replica) gives(name string) bool {
+	switch member, ok := r.world.members[name]; {
+	case ok:
+		own := r.world.top.Groups[r.group].Own[r.rank]
+		return r.home(name) && member >= own.Lo && member < own.Hi
+	case r.world.Plan.Groups[r.group].Over == fdg.Environments && r.scope.Component(name).Axis() != rl.None:
+		return r.home(name)
+	}
+	return r.home(name) && r.rank == 0
 }
 
 // merge puts the replicas' states together. Counters and finished episodes are
@@ -178,7 +189,7 @@ func (w *World) Refresh() error {
 	away := func(name string) bool {
 		switch w.owner.scope.Component(name).(type) {
 		case *rl.Params, *rl.Stats:
-			return !w.owner.home(name)
+			return !w.owner.gives(name)
 		}
 		return false
 	}

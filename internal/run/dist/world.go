@@ -48,6 +48,7 @@ type World struct {
 	replicas []*replica
 	owner    *replica
 	homes    map[string]int // group of each component, by name
+	members  map[string]int // that a component belongs to, in a plan over agents
 
 	from  int64 // steps that the run had when it was loaded
 	idle  int64 // steps of an asynchronous run that nothing was sent for
@@ -98,6 +99,7 @@ func New(c Config) (*World, error) {
 	}
 	w.homes = homes(c.Graph, c.Plan.Grouping, w.owner)
 	w.top = w.topology()
+	w.findMembers()
 	w.figures = make([]Figures, len(w.replicas))
 	w.before = w.totals()
 	return w, nil
@@ -160,6 +162,24 @@ func (w *World) topology() *edge.Topology {
 		top.Groups = append(top.Groups, m)
 	}
 	return top
+}
+
+// findMembers learns which component belongs to which member of a family.
+func (w *World) findMembers() {
+	w.members = map[string]int{}
+	g := slices.IndexFunc(w.Plan.Groups, func(x plan.Group) bool { return x.Over == fdg.Agents })
+	if g < 0 || w.Programs.Member == nil {
+		return
+	}
+	for j := range w.Members {
+		for _, c := range w.Programs.Member(w.owner.trainer, j) {
+			for _, name := range w.owner.scope.Components() {
+				if w.owner.scope.Component(name) == c {
+					w.members[name], w.homes[name] = j, g
+				}
+			}
+		}
+	}
 }
 
 // of are the replicas of a group.
