@@ -58,16 +58,28 @@ type State struct {
 }
 
 type stateSet struct {
-	dev    *Device
-	envs   Span // that whoever loads the state owns
-	arrays map[string]Array
-	err    error
+	dev      *Device
+	envs     Span // that whoever loads the state owns
+	arrays   map[string]Array
+	err      error
+	restarts bool
 }
 
 // NewState is an empty state whose tensors live on s's device.
 func NewState(s *Scope) *State {
 	return &State{set: &stateSet{dev: s.dev, envs: s.Envs(), arrays: map[string]Array{}}}
 }
+
+// Restarting makes s a state without the episodes under way, and returns it: what
+// is left to a run whose environments cannot be saved. Environments save and load
+// what outlives an episode, and begin new ones when they are loaded.
+func (s *State) Restarting() *State {
+	s.set.restarts = true
+	return s
+}
+
+// Restarts reports whether s is without the episodes under way.
+func (s *State) Restarts() bool { return s.set.restarts }
 
 // At is the part of the state under a name.
 func (s *State) At(name string) *State { return &State{s.prefix + name + "/", s.set} }
