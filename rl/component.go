@@ -151,7 +151,7 @@ func (s *State) own(a Array) (Array, error) {
 	dims[0] = e.Len()
 	part := Array{Name: a.Name, Shape: shapes.Make(a.Shape.DType, dims...), Rows: true}
 	part.Flat = makeFlat(part.Shape)
-	width := int(a.Shape.DType.Memory())
+	width := a.Shape.DType.Size()
 	copy(dtypes.UnsafeByteSliceFromAny(part.Flat), dtypes.UnsafeByteSliceFromAny(a.Flat)[e.Lo*size*width:e.Hi*size*width])
 	return part, nil
 }

@@ -25,6 +25,8 @@ type edgeRow struct {
 	to    int
 	from  int
 	point stmt
+
+	origins []analyze.Origin
 }
 
 // edges lists what crosses, in program order; every program refers to this list.
@@ -33,6 +35,13 @@ func (f *flow) edges(prefix string) (rows []*edgeRow) {
 	taken := map[string]bool{}
 	for i, r := range rows {
 		r.id, r.ident = i, f.edgeName(prefix, r.Name, taken)
+		for _, other := range rows[:i] { // what crosses twice stays with its maker
+			if slices.ContainsFunc(r.origins, func(o analyze.Origin) bool {
+				return slices.ContainsFunc(other.origins, func(p analyze.Origin) bool { return p.Node == o.Node && overlap(p.Part, o.Part) })
+			}) {
+				r.Given, other.Given = false, false
+			}
+		}
 	}
 	return rows
 }
@@ -247,7 +256,8 @@ func (f *flow) value(s stmt, v *variable, p *part, path string, from, to int) *e
 	r.Axis = string(axis)
 	r.Pos = f.g.Nodes[r.Node].Pos.String()
 	r.Kind = f.kind(s.at().pos, t, axis, from, to)
-	r.Log, r.Given = f.logged(origins, to), f.given(origins, from, to)
+	_, once := s.(*action) // behind a loop it may be the value of a round before
+	r.Log, r.Given, r.origins = f.logged(origins, to), once && f.given(origins, to), origins
 	return r
 }
 
@@ -303,7 +313,7 @@ func (f *flow) logged(origins []analyze.Origin, to int) bool {
 
 // given reports whether nobody holds what crosses behind its sending: fresh memory
 // of which no other operation of the sender, and no other group, gets a part.
-func (f *flow) given(origins []analyze.Origin, from, to int) bool {
+func (f *flow) given(origins []analyze.Origin, to int) bool {
 	for _, o := range origins {
 		if k := f.g.Nodes[o.Node].Kind; k != fdg.Drain && k != fdg.Gradient {
 			return false

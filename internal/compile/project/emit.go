@@ -34,6 +34,10 @@ func newEmitter(f *flow, me int, rows []*edgeRow) *emitter {
 			}
 		}
 	}
+	if m.t == nil { // the author's function has no name for it
+		m.t = f.variable("t", nil)
+		m.t.fixed = true
+	}
 	return m
 }
 

@@ -55,6 +55,7 @@ type World struct {
 	members  map[string]int // that a component belongs to, in a plan over agents
 
 	from  int64 // steps that the run had when it was loaded
+	idle  int64 // steps of an asynchronous run that nothing was sent for
 	saves int   // asked for so far
 	live  bool  // programs are running
 	final *rl.State

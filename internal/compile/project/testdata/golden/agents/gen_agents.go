@@ -27,7 +27,7 @@ var genAgents = edge.Grouping{
 		agentsObs:     {Name: "obs", Kind: "scatter", From: "environment", To: "agent", Type: "[]rl.Obs", Axis: "agents", Node: 1, Pos: "agents.go:61"},
 		agentsActions: {Name: "actions", Kind: "gather", From: "agent", To: "environment", Type: "[]rl.Tree", Axis: "agents", Node: 4, Pos: "agents.go:66"},
 		agentsOut:     {Name: "out", Kind: "scatter", From: "environment", To: "agent", Type: "[]rl.Step", Axis: "agents", Node: 5, Pos: "agents.go:69"},
-		agentsRewards: {Name: "rewards", Kind: "all-gather", From: "agent", To: "agent", Type: "[]rl.Tensor", Axis: "agents", Node: 9, Pos: "agents.go:80", Given: true},
+		agentsRewards: {Name: "rewards", Kind: "all-gather", From: "agent", To: "agent", Type: "[]rl.Tensor", Axis: "agents", Node: 9, Pos: "agents.go:80"},
 	},
 	Member: edge.MemberOf(func(t *Trainer, member int) []rl.Component {
 		return []rl.Component{t.Agents[member].Net.Params, t.Agents[member].Rollout, t.Agents[member].opt}

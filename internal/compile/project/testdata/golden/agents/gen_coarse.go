@@ -23,8 +23,8 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
-		coarseSteps:           {Name: "steps", Kind: "gather", From: "collector", To: "learner", Type: "[]kit.Step", Axis: "environments", Node: 9, Pos: "agents.go:80", Given: true},
-		coarseRewards:         {Name: "rewards", Kind: "gather", From: "collector", To: "learner", Type: "[]rl.Tensor", Axis: "environments", Node: 9, Pos: "agents.go:80", Given: true},
+		coarseSteps:           {Name: "steps", Kind: "gather", From: "collector", To: "learner", Type: "[]kit.Step", Axis: "environments", Node: 9, Pos: "agents.go:80"},
+		coarseRewards:         {Name: "rewards", Kind: "gather", From: "collector", To: "learner", Type: "[]rl.Tensor", Axis: "environments", Node: 9, Pos: "agents.go:80"},
 		coarseAgentsNetParams: {Name: "Agents.Net.Params", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 13, Pos: "agents.go:94"},
 	},
 }

@@ -43,6 +43,7 @@ import (
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/two"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/world"
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/agents"
+	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/awkward"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/run/dist"
@@ -56,6 +57,7 @@ const envs = 5
 // loops make the trainers of the fixtures.
 var loops = map[string]func(*rl.Scope, algo.MakeEnv) (rl.Trainer, error){
 	"agents":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return agents.New(s, m, envs) },
+	"awkward":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return awkward.New(s, m, envs) },
 	"bandit":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return bandit.New(s, m, envs) },
 	"delayed":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return delayed.New(s, m, envs) },
 	"dqn":        func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return dqn.New(s, m, envs) },
