@@ -81,6 +81,8 @@ type regionBuilder struct {
 	scalar   map[*ir.Value]int // one-element operands, where the loop can take them as they are
 	lastRead map[*ir.Value]int // position in the cluster of the last node that reads a member
 	free     map[int][]int     // free temporaries by size of element
+	idioms   map[*ir.Node]*idiom
+	absorbed map[*ir.Node]bool // nodes that an idiom does
 	used     int               // bytes of scratch
 	text     []string
 }
@@ -92,13 +94,16 @@ func (l *lowering) region(c *cluster) (step, error) {
 		scalar: map[*ir.Value]int{}, lastRead: map[*ir.Value]int{}, free: map[int][]int{}}
 	b.r = &region{size: out.Size(), operands: make([]operand, 1)}
 	b.shape()
+	b.findIdioms()
 	for i, n := range c.nodes {
-		for _, v := range n.Inputs {
-			b.lastRead[v] = i
+		for _, v := range b.inputs(n) {
+			if !b.absorbed[n] {
+				b.lastRead[v] = i
+			}
 		}
 	}
 	for i, n := range c.nodes {
-		if n == c.head || slices.Contains(c.tails, n) {
+		if n == c.head || b.absorbed[n] || slices.Contains(c.tails, n) {
 			continue
 		}
 		if err := b.node(i, n); err != nil {
@@ -219,10 +224,17 @@ func (b *regionBuilder) node(i int, n *ir.Node) error {
 	if err != nil {
 		return err
 	}
-	in := instr{fn: fn}
+	in, text, scalar := instr{fn: fn}, n.Op.String(), -1
 	args := []*int{&in.a, &in.b, &in.c}
-	scalar := b.scalars(n, &in)
-	for j, v := range n.Inputs {
+	if d := b.idioms[n]; d != nil {
+		in.fn, cost = d.fn, d.cost
+		for _, m := range slices.Backward(d.over) {
+			text = m.Op.String() + "+" + text
+		}
+	} else {
+		scalar = b.scalars(n, &in)
+	}
+	for j, v := range b.inputs(n) {
 		if j == scalar {
 			continue
 		}
@@ -230,13 +242,13 @@ func (b *regionBuilder) node(i int, n *ir.Node) error {
 			return err
 		}
 	}
-	for _, v := range n.Inputs {
+	for _, v := range b.inputs(n) {
 		b.release(i, v)
 	}
 	in.dst = b.write(n.Outputs[0])
 	b.r.code = append(b.r.code, in)
 	b.r.cost += cost
-	b.text = append(b.text, n.Op.String())
+	b.text = append(b.text, text)
 	return nil
 }
 
@@ -259,7 +271,7 @@ func (b *regionBuilder) scalars(n *ir.Node, in *instr) int {
 
 // scalarOperand returns the operand for a value that is one element broadcast.
 func (b *regionBuilder) scalarOperand(v *ir.Value) (int, bool) {
-	if !b.folded[v.Node] || v.Node.Inputs[0].Size() != 1 || v.Size() == 0 {
+	if !b.single(v) {
 		return 0, false
 	}
 	if s, ok := b.scalar[v]; ok {
