@@ -38,6 +38,9 @@ var emptyShapes = append([][]int{{0, 7}, {5, 0}, {0}}, growShapes...)
 // bigShapes take several blocks, tiles and goroutines.
 var bigShapes = [][]int{{300, 64}, {64, 64}, {300}, {64}, {300, 1}, {1, 64}, {5000, 3}, {2500, 2}, {3, 1500}, {1500}, {}}
 
+// batchShapes are those of a network over one batch.
+var batchShapes = [][]int{{600, 64}, {600, 64}, {600, 64}, {600}, {600, 2}, {600, 1}, {64, 64}, {2, 64}, {64}, {1, 64}, {}}
+
 var growShapes = [][]int{{}, {1}, {7}, {5, 1}, {5, 7}, {1, 7}, {16, 16}, {3, 5, 7}, {64, 20}, {40, 33}}
 
 func newGrower(seed uint64, f compute.Function, dims [][]int) *grower {
@@ -612,6 +615,9 @@ func TestPasses(t *testing.T) {
 			for seed := range uint64(5) {
 				samePasses(t, want, b, seed, 40, bigShapes)
 			}
+			for seed := range uint64(8) {
+				samePasses(t, want, b, seed, 60, batchShapes)
+			}
 		})
 	}
 }
@@ -622,5 +628,6 @@ func FuzzPasses(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, size uint8) {
 		samePasses(t, none, all, seed, 12+int(size), emptyShapes)
 		samePasses(t, none, all, seed, 12+int(size)%40, bigShapes)
+		samePasses(t, none, all, seed, 12+int(size)%60, batchShapes)
 	})
 }

@@ -87,8 +87,30 @@ type regionBuilder struct {
 	text     []string
 }
 
-// region lowers a cluster of elementwise nodes.
+// region lowers a cluster of elementwise nodes to a step of its own.
 func (l *lowering) region(c *cluster) (step, error) {
+	s, text, err := l.regionStep(c)
+	if err != nil {
+		return step{}, err
+	}
+	r := s.region
+	size, unit, work := r.blocks(), r.block, job(func(fr *frame, lo, hi, worker int) {
+		s.span(fr, r.start(lo), r.start(hi), worker)
+	})
+	if r.tile > 0 {
+		size, unit = (r.size+r.tile-1)/r.tile, r.tile
+		work = func(fr *frame, lo, hi, worker int) { s.span(fr, lo*r.tile, min(hi*r.tile, r.size), worker) }
+	}
+	grain := max(1, parallelCost*1000/max((s.head.cost+r.cost)*unit, 1))
+	return step{text, func(fr *frame) {
+		s.before(fr)
+		fr.workers.run(fr, work, size, grain)
+		s.finish(fr)
+	}}, nil
+}
+
+// regionStep builds a region with its head and tails.
+func (l *lowering) regionStep(c *cluster) (*regionStep, string, error) {
 	out := c.elementwise().Outputs[0]
 	b := &regionBuilder{lowering: l, c: c, dims: out.Shape.Dimensions, operand: map[*ir.Value]int{},
 		scalar: map[*ir.Value]int{}, lastRead: map[*ir.Value]int{}, free: map[int][]int{}}
@@ -107,22 +129,15 @@ func (l *lowering) region(c *cluster) (step, error) {
 			continue
 		}
 		if err := b.node(i, n); err != nil {
-			return step{}, err
+			return nil, "", err
 		}
 	}
 	l.prog.scratch = max(l.prog.scratch, b.used)
-	r := b.r
-	if len(r.operands) > maxOperands {
-		return step{}, fmt.Errorf("a region of %d operands", len(r.operands))
+	if len(b.r.operands) > maxOperands {
+		return nil, "", fmt.Errorf("a region of %d operands", len(b.r.operands))
 	}
-	if r.tile > 0 {
-		run, err := b.tiles()
-		return step{b.describe(), run}, err
-	}
-	grain := max(1, parallelCost*1000/max(r.cost*r.block, 1))
-	blocks := r.blocks()
-	work := job(r.run)
-	return step{b.describe(), func(fr *frame) { fr.workers.run(fr, work, blocks, grain) }}, nil
+	s, err := b.ends()
+	return s, b.describe(), err
 }
 
 func (r *region) blocks() int {
@@ -480,13 +495,6 @@ func regionInPlace(c *cluster, v *ir.Value, folded map[*ir.Node]bool) []*ir.Valu
 // maxOperands bounds the addresses a region keeps on the stack.
 const maxOperands = 1 + 4*maxRegionNodes
 
-// run does blocks lo to hi.
-func (r *region) run(fr *frame, lo, hi, worker int) {
-	var base [maxOperands]unsafe.Pointer
-	r.begin(fr, &base, fr.scratch[worker])
-	r.do(fr, &base, fr.scratch[worker], lo, hi, 0)
-}
-
 // begin works out addresses and fills the temporaries that serve every block.
 func (r *region) begin(fr *frame, base *[maxOperands]unsafe.Pointer, scratch unsafe.Pointer) {
 	for i, o := range r.operands[1:] {
@@ -501,10 +509,14 @@ func (r *region) begin(fr *frame, base *[maxOperands]unsafe.Pointer, scratch uns
 	}
 }
 
-// do runs blocks lo to hi, which are of the tile that starts at origin.
-func (r *region) do(fr *frame, base *[maxOperands]unsafe.Pointer, scratch unsafe.Pointer, lo, hi, origin int) {
-	for blk := lo; blk < hi; blk++ {
-		start, n, col := r.bounds(blk)
+// do runs elements from to to, which are of the tile that starts at origin. Where rows count, whole rows.
+func (r *region) do(fr *frame, base *[maxOperands]unsafe.Pointer, scratch unsafe.Pointer, from, to, origin int) {
+	for start := from; start < to; {
+		n, col := min(r.block, to-start), 0
+		if r.parts > 0 {
+			col = start % r.cols
+			n = min(n, r.cols-col)
+		}
 		inTile := start - origin
 		for i := range r.loads {
 			r.loads[i].each(fr, scratch, start, n)
@@ -514,17 +526,16 @@ func (r *region) do(fr *frame, base *[maxOperands]unsafe.Pointer, scratch unsafe
 			in.fn(r.addr(base, in.dst, start, col, inTile), r.addr(base, in.a, start, col, inTile),
 				r.addr(base, in.b, start, col, inTile), r.addr(base, in.c, start, col, inTile), n)
 		}
+		start += n
 	}
 }
 
-// bounds returns the first element of a block, how many it has, and where in its row it starts.
-func (r *region) bounds(blk int) (start, n, col int) {
+// start is the first element of a block.
+func (r *region) start(blk int) int {
 	if r.parts == 0 {
-		start = blk * r.block
-		return start, min(r.block, r.size-start), 0
+		return min(blk*r.block, r.size)
 	}
-	col = blk % r.parts * r.block
-	return blk/r.parts*r.cols + col, min(r.block, r.cols-col), col
+	return blk/r.parts*r.cols + blk%r.parts*r.block
 }
 
 func (r *region) addr(base *[maxOperands]unsafe.Pointer, i, start, col, inTile int) unsafe.Pointer {
