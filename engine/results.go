@@ -44,8 +44,8 @@ func (o *resultPlan) make(b *Backend) []compute.Buffer {
 		slab = raw[-int(uintptr(unsafe.Pointer(&raw[0])))&(alignment-1):]
 		small = make([]Buffer, 0, o.small)
 	}
-	for i, s := range o.shapes {
-		at := o.offset[i]
+	for i := range o.shapes {
+		s, at := &o.shapes[i], o.offset[i]
 		if at < 0 {
 			out[i] = b.newBuffer(s)
 			continue

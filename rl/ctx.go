@@ -90,7 +90,7 @@ func (c *Ctx) lift(in []Tensor) []Tensor {
 }
 
 func (c *Ctx) constant(t Tensor) *graph.Node {
-	x := tensors.FromShape(t.val.shape)
+	x := tensors.FromShape(*t.val.shape)
 	check(x.MutableFlatData(func(flat any) { dtypes.CopyAnySlice(flat, t.host()) }))
 	return graph.ConstTensor(c.graph, x)
 }

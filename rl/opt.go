@@ -69,7 +69,7 @@ func (o *Opt) Apply(g Grads, lr float64) {
 	out := o.prog.run(Key{}, in)
 	for _, p := range o.of {
 		n := len(p.cells)
-		p.set(out[:n])
+		p.update(out[:n])
 		out = out[n:]
 	}
 	// Nobody else has these, and there are as many again with the next update.
@@ -131,7 +131,7 @@ func row(x []*graph.Node) *graph.Node {
 }
 
 func scalar64(x float64) Tensor {
-	return Tensor{val: &value{shape: shapes.Make(dtypes.Float64), flat: []float64{x}}}
+	return Tensor{val: &value{shape: &scalarDouble, flat: []float64{x}}}
 }
 
 // Axis of an optimiser.

@@ -169,7 +169,7 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 	for i, t := range in {
 		if at := p.slots[i]; at >= 0 {
 			if t.val.buf == nil {
-				t = p.dev.from(t.val.flat, t.val.shape)
+				t = p.dev.from(t.val.flat, *t.val.shape)
 				mine = append(mine, t.val.buf)
 			}
 			bufs[at] = t.val.buf
@@ -210,10 +210,10 @@ func (p *program) collect(results []compute.Buffer) []Tensor {
 			continue
 		}
 		if isSmall(p.like[j]) {
-			small = append(small, value{shape: p.like[j], dev: p.dev, buf: results[j]})
+			small = append(small, value{shape: &p.like[j], dev: p.dev, buf: results[j]})
 			out[i] = Tensor{val: &small[len(small)-1]}
 		} else {
-			out[i] = Tensor{val: &value{shape: p.like[j], dev: p.dev, buf: results[j]}}
+			out[i] = Tensor{val: &value{shape: &p.like[j], dev: p.dev, buf: results[j]}}
 		}
 		j++
 	}
