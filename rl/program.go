@@ -29,7 +29,26 @@ type program struct {
 	like   []shapes.Shape // of the present ones
 	small  int            // how many of them are
 
-	spare atomic.Pointer[[]compute.Buffer] // for the inputs of the next call
+	spare atomic.Pointer[arguments] // for the next call
+}
+
+// arguments are what the executable is called with. They are kept from call to
+// call, with the buffers that draws are written to where these are memory.
+type arguments struct {
+	bufs  []compute.Buffer
+	draws []Tensor
+}
+
+func (p *program) newArguments() *arguments {
+	a := &arguments{bufs: make([]compute.Buffer, len(p.shapes))}
+	for _, d := range p.draws {
+		t := p.dev.fresh(p.shapes[d.handle], func(any) {})
+		if _, ok := t.val.buf.(memory); !ok {
+			return a
+		}
+		a.draws = append(a.draws, t)
+	}
+	return a
 }
 
 // compile traces build on inputs like in, and compiles the graph. Errors are
@@ -159,12 +178,11 @@ func (p *program) bind(c *Ctx) error {
 
 // run executes the program on values.
 func (p *program) run(k Key, in []Tensor) []Tensor {
-	spare := p.spare.Swap(nil)
-	if spare == nil {
-		list := make([]compute.Buffer, len(p.shapes))
-		spare = &list
+	args := p.spare.Swap(nil)
+	if args == nil {
+		args = p.newArguments()
 	}
-	bufs := *spare
+	bufs := args.bufs
 	var mine []compute.Buffer // made for this call alone
 	for i, t := range in {
 		if at := p.slots[i]; at >= 0 {
@@ -175,7 +193,12 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 			bufs[at] = t.val.buf
 		}
 	}
-	for _, d := range p.draws {
+	for i, d := range p.draws {
+		if args.draws != nil {
+			d.write(k, Read[float32](args.draws[i]))
+			bufs[d.handle] = args.draws[i].val.buf
+			continue
+		}
 		t := d.fill(p.dev, k, p.shapes[d.handle])
 		bufs[d.handle] = t.val.buf
 		mine = append(mine, t.val.buf)
@@ -191,7 +214,7 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 		check(b.Finalize())
 	}
 	clear(bufs)
-	p.spare.Store(spare)
+	p.spare.Store(args)
 	return p.collect(results)
 }
 
