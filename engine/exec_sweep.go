@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -21,11 +22,14 @@ type rowStep struct {
 // sweep lowers a group of clusters, the first of which is the one being lowered, to one step.
 func (l *lowering) sweep(s *sweep) (step, error) {
 	var members []rowStep
-	first := l.index
+	first, early := l.index, len(s.members)-s.late
 	text := fmt.Sprintf("sweep %d rows by %d", s.rows, s.tile)
 	for i, c := range s.members {
 		l.index = first + i
-		m, line, err := l.member(c)
+		if i == early {
+			text += "\nthen"
+		}
+		m, line, err := l.member(c, i >= early)
 		if err != nil {
 			return step{}, err
 		}
@@ -35,29 +39,73 @@ func (l *lowering) sweep(s *sweep) (step, error) {
 	tiles := (s.rows + s.tile - 1) / s.tile
 	work := job(func(fr *frame, lo, hi, worker int) {
 		for t := lo; t < hi; t++ {
-			for i := range members {
+			for i := range members[:early] {
 				members[i].rows(fr, t*s.tile, min((t+1)*s.tile, s.rows), worker)
 			}
 		}
 	})
+	pieces := l.pieces(s.members[early:])
+	rest := job(func(fr *frame, lo, hi, worker int) {
+		for _, p := range pieces[lo:hi] {
+			members[early+p.member].rows(fr, p.lo, p.hi, worker)
+		}
+	})
 	return step{strings.ReplaceAll(text, "\n", "\n    "), func(fr *frame) {
-		each(members, func(m *rowStep) func(*frame) { return m.before }, fr)
+		begin(fr, members[:early])
 		fr.workers.run(fr, work, tiles, 1)
-		each(members, func(m *rowStep) func(*frame) { return m.finish }, fr)
+		begin(fr, members[early:])
+		fr.workers.run(fr, rest, len(pieces), 1)
+		for i := range members {
+			if f := members[i].finish; f != nil {
+				f(fr)
+			}
+		}
 	}}, nil
 }
 
-// each runs a part of every member that has it.
-func each(members []rowStep, part func(m *rowStep) func(*frame), fr *frame) {
+// begin does what comes before the rows.
+func begin(fr *frame, members []rowStep) {
 	for i := range members {
-		if f := part(&members[i]); f != nil {
+		if f := members[i].before; f != nil {
 			f(fr)
 		}
 	}
 }
 
-// member lowers one cluster of a sweep.
-func (l *lowering) member(c *cluster) (rowStep, string, error) {
+// piece is rows of the result of a late member.
+type piece struct {
+	member, lo, hi int
+	cost           int
+}
+
+// pieces cuts the late members so that all goroutines have as much to do, the largest pieces last, which are begun
+// first.
+func (l *lowering) pieces(late []*cluster) (list []piece) {
+	total := 0
+	for _, c := range late {
+		total += clusterCost(c)
+	}
+	for i, c := range late {
+		rows, cost := 1, clusterCost(c)
+		if n := c.nodes[0]; n.Op == compute.OpTypeDotGeneral {
+			rows = gemmOf(n).m
+		}
+		each := max(1, rows*total/max(1, cost*l.settings.threads))
+		each = (each + 5) / 6 * 6 // rows that the product kernel does at a time
+		if total < parallelCost {
+			each = rows
+		}
+		for lo := 0; lo < rows; lo += each {
+			hi := min(lo+each, rows)
+			list = append(list, piece{i, lo, hi, cost * (hi - lo) / rows})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b piece) int { return a.cost - b.cost })
+	return list
+}
+
+// member lowers one cluster of a sweep. The rows of a late one are those of its result.
+func (l *lowering) member(c *cluster, late bool) (rowStep, string, error) {
 	n := c.nodes[0]
 	if c.region() {
 		s, text, err := l.regionStep(c)
@@ -71,11 +119,17 @@ func (l *lowering) member(c *cluster) (rowStep, string, error) {
 	switch {
 	case n.Op == compute.OpTypeArgMinMax:
 		m.rows = l.argRows(n, c.sweep.rows)
+	case n.Op != compute.OpTypeDotGeneral && overRows(n) && late:
+		sum := l.columnSum(n)
+		m.rows = func(fr *frame, _, _, worker int) {
+			sum.rows(fr, 0, c.sweep.rows, worker)
+			sum.finish(fr)
+		}
 	case n.Op != compute.OpTypeDotGeneral && overRows(n):
 		m = l.columnSum(n)
 	case n.Op != compute.OpTypeDotGeneral:
 		m.rows = l.reduceRows(n, c.sweep.rows)
-	case overRows(n):
+	case overRows(n) && !late:
 		m = l.weightGradient(n)
 	default:
 		g := gemmOf(n)
@@ -162,11 +216,9 @@ func productBlocks(k int) int { return (k + kernel.ProductBlock - 1) / kernel.Pr
 // memberScratch is how much of the arena a member of a sweep needs that is not a region.
 func memberScratch(n *ir.Node) int {
 	switch {
-	case n.Op == compute.OpTypeDotGeneral && overRows(n):
-		g := gemmOf(n)
-		return (productBlocks(g.k) - 1) * g.m * g.n * 4
 	case n.Op == compute.OpTypeDotGeneral:
-		return dotScratch(n)
+		g := gemmOf(n)
+		return dotScratch(n) + (productBlocks(g.k)-1)*g.m*g.n*4
 	case n.Op == compute.OpTypeArgMinMax:
 		return 0
 	}

@@ -18,7 +18,7 @@ import (
 type sweep struct {
 	rows, tile int
 	members    []*cluster
-	sums       bool // whether gradients of weights, which sum over the rows, are members
+	late       int // how many members, the last, wait for all rows
 }
 
 // sweepTile is how many rows of a large batch are taken through a sweep at a time: the block in which products are
@@ -26,10 +26,10 @@ type sweep struct {
 const sweepTile = kernel.ProductBlock
 
 // newSweep decides how a batch of rows is cut. Few rows are shared out evenly, in blocks that no reduction over the
-// rows cuts, and leave the sums over them to steps of their own.
+// rows cuts; sums over them wait until all are there.
 func newSweep(rows, threads int) *sweep {
 	if rows >= sweepTile*max(2, threads) {
-		return &sweep{rows: rows, tile: sweepTile, sums: true}
+		return &sweep{rows: rows, tile: sweepTile}
 	}
 	each := (rows + threads - 1) / threads
 	return &sweep{rows: rows, tile: (each + kernel.ColumnBlock - 1) / kernel.ColumnBlock * kernel.ColumnBlock}
@@ -60,7 +60,7 @@ func (fu *fuser) sweeps(order []*cluster, s settings) []*cluster {
 		case sw.joins(c):
 			sw.cur.members = append(sw.cur.members, c)
 			sw.cost += clusterCost(c)
-		case sw.candidate(c):
+		case sw.rowwise(c):
 			order = append(order, sw.end()...)
 			sw.begin(rows)
 			if sw.joins(c) {
@@ -121,6 +121,12 @@ func (sw *sweeper) end() (loose []*cluster) {
 	if len(s.members) < 2 || s.tile >= s.rows || sw.cost < 2*parallelCost {
 		return nil
 	}
+	if s.tile%sweepTile != 0 {
+		sums := func(c *cluster) bool { return !sw.sums(c) }
+		early := slices.DeleteFunc(slices.Clone(s.members), sw.sums)
+		s.late = len(s.members) - len(early)
+		s.members = append(early, slices.DeleteFunc(s.members, sums)...)
+	}
 	for _, c := range s.members {
 		c.sweep = s
 		for _, n := range slices.Clone(c.tails) {
@@ -151,7 +157,7 @@ func sumUnit(n *ir.Node) int {
 
 // joins reports whether c can be a member of the current sweep.
 func (sw *sweeper) joins(c *cluster) bool {
-	ok := sw.candidate(c)
+	ok := sw.rowwise(c) || sw.sums(c)
 	sw.producers(c, func(q *cluster) { ok = ok && !sw.after[q] })
 	for _, n := range c.nodes {
 		for i, v := range n.Inputs {
@@ -160,9 +166,6 @@ func (sw *sweeper) joins(c *cluster) bool {
 	}
 	return ok
 }
-
-// candidate reports whether c is of a kind that sweeps are made of.
-func (sw *sweeper) candidate(c *cluster) bool { return sw.rowwise(c) || sw.cur.sums && sw.sums(c) }
 
 // dependent reports whether c depends on the current sweep.
 func (sw *sweeper) dependent(c *cluster) bool {
