@@ -116,7 +116,7 @@ func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, _ compute.D
 		}
 		fr.setParam(i, buf.ptr())
 	}
-	outs := e.results.make(e.backend)
+	outs := e.results.make(e.backend, &fr.stock)
 	for i, buf := range outs {
 		fr.setOut(i, buf.(*Buffer).ptr())
 	}

@@ -20,6 +20,7 @@ type frame struct {
 	scratch  []unsafe.Pointer // one area for each worker, shared with the children
 	scrap    []byte           // what scratch points into
 	workers  *workers
+	stock    stock // for the results of the next executions
 }
 
 func (fr *frame) at(r ref) unsafe.Pointer { return unsafe.Add(fr.mem[r.slot], r.off) }

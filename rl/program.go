@@ -37,6 +37,18 @@ type program struct {
 type arguments struct {
 	bufs  []compute.Buffer
 	draws []Tensor
+	stock []value // for the small results of the next calls
+}
+
+// take cuts n values off the stock.
+func (a *arguments) take(n int) []value {
+	const together = 32
+	if len(a.stock) < n {
+		a.stock = make([]value, max(n, together))
+	}
+	out := a.stock[:n:n]
+	a.stock = a.stock[n:]
+	return out
 }
 
 func (p *program) newArguments() *arguments {
@@ -214,27 +226,27 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 		check(b.Finalize())
 	}
 	clear(bufs)
+	small := args.take(p.small)
 	p.spare.Store(args)
-	return p.collect(results)
+	return p.collect(results, small)
 }
 
 // smallSize is up to how many bytes a tensor counts as small. Small outputs of
-// one call are allocated together: there is one for every number an environment
+// a few calls are allocated together: there is one for every number an environment
 // or a policy reports. A large one stands alone, because a logged metric must not
 // keep the gradients beside it alive.
 const smallSize = 256
 
-func (p *program) collect(results []compute.Buffer) []Tensor {
+func (p *program) collect(results []compute.Buffer, small []value) []Tensor {
 	out := make([]Tensor, len(p.out))
-	small := make([]value, 0, p.small)
 	j := 0
 	for i, present := range p.out {
 		if !present {
 			continue
 		}
 		if isSmall(p.like[j]) {
-			small = append(small, value{shape: &p.like[j], dev: p.dev, buf: results[j]})
-			out[i] = Tensor{val: &small[len(small)-1]}
+			small[0] = value{shape: &p.like[j], dev: p.dev, buf: results[j]}
+			out[i], small = Tensor{val: &small[0]}, small[1:]
 		} else {
 			out[i] = Tensor{val: &value{shape: &p.like[j], dev: p.dev, buf: results[j]}}
 		}
