@@ -492,11 +492,11 @@ func regionInPlace(c *cluster, v *ir.Value, folded map[*ir.Node]bool) []*ir.Valu
 	return slices.DeleteFunc(ins, func(in *ir.Value) bool { return last[in] > at })
 }
 
-// maxOperands bounds the addresses a region keeps on the stack.
-const maxOperands = 1 + 4*maxRegionNodes
+// maxOperands bounds the addresses a region keeps on the stack, fewOperands are what most have.
+const maxOperands, fewOperands = 1 + 4*maxRegionNodes, 16
 
 // begin works out addresses and fills the temporaries that serve every block.
-func (r *region) begin(fr *frame, base *[maxOperands]unsafe.Pointer, scratch unsafe.Pointer) {
+func (r *region) begin(fr *frame, base []unsafe.Pointer, scratch unsafe.Pointer) {
 	for i, o := range r.operands[1:] {
 		if o.temp {
 			base[i+1] = unsafe.Add(scratch, o.off)
@@ -510,7 +510,7 @@ func (r *region) begin(fr *frame, base *[maxOperands]unsafe.Pointer, scratch uns
 }
 
 // do runs elements from to to, which are of the tile that starts at origin. Where rows count, whole rows.
-func (r *region) do(fr *frame, base *[maxOperands]unsafe.Pointer, scratch unsafe.Pointer, from, to, origin int) {
+func (r *region) do(fr *frame, base []unsafe.Pointer, scratch unsafe.Pointer, from, to, origin int) {
 	for start := from; start < to; {
 		n, col := min(r.block, to-start), 0
 		if r.parts > 0 {
@@ -538,7 +538,7 @@ func (r *region) start(blk int) int {
 	return blk/r.parts*r.cols + blk%r.parts*r.block
 }
 
-func (r *region) addr(base *[maxOperands]unsafe.Pointer, i, start, col, inTile int) unsafe.Pointer {
+func (r *region) addr(base []unsafe.Pointer, i, start, col, inTile int) unsafe.Pointer {
 	o := &r.operands[i]
 	if o.byRow {
 		start = col

@@ -216,11 +216,16 @@ func (s *regionStep) before(fr *frame) {
 
 // span does elements from to to, tile by tile.
 func (s *regionStep) span(fr *frame, from, to, worker int) {
-	var base [maxOperands]unsafe.Pointer
+	var few [fewOperands]unsafe.Pointer // most regions have no more, and clearing many takes longer than a small one
+	base := few[:]
+	if len(s.operands) > fewOperands {
+		var many [maxOperands]unsafe.Pointer
+		base = many[:]
+	}
 	mine := fr.scratch[worker]
-	s.begin(fr, &base, mine)
+	s.begin(fr, base, mine)
 	if s.tile == 0 {
-		s.do(fr, &base, mine, from, to, 0)
+		s.do(fr, base, mine, from, to, 0)
 		return
 	}
 	for start := from; start < to; start += s.tile {
@@ -228,7 +233,7 @@ func (s *regionStep) span(fr *frame, from, to, worker int) {
 		if s.head.rows != nil {
 			s.head.rows(fr, start/s.head.width, end/s.head.width, worker)
 		}
-		s.do(fr, &base, mine, start, end, start)
+		s.do(fr, base, mine, start, end, start)
 		for j := range s.tails {
 			s.tails[j].take(fr, mine, start, end-start)
 		}

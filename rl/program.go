@@ -27,7 +27,8 @@ type program struct {
 	varAt  []int          // and their positions
 	out    []bool         // for each output, whether it is present
 	like   []shapes.Shape // of the present ones
-	small  int            // how many of them are
+	tiny   []bool         // which of them are small
+	small  int            // and how many
 
 	spare atomic.Pointer[arguments] // for the next call
 }
@@ -140,6 +141,7 @@ func tryCompile(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []T
 	_, p.shapes = p.exe.Inputs()
 	p.like = p.exe.Outputs()
 	for _, s := range p.like {
+		p.tiny = append(p.tiny, isSmall(s))
 		if isSmall(s) {
 			p.small++
 		}
@@ -244,7 +246,7 @@ func (p *program) collect(results []compute.Buffer, small []value) []Tensor {
 		if !present {
 			continue
 		}
-		if isSmall(p.like[j]) {
+		if p.tiny[j] {
 			small[0] = value{shape: &p.like[j], dev: p.dev, buf: results[j]}
 			out[i], small = Tensor{val: &small[0]}, small[1:]
 		} else {
