@@ -99,9 +99,7 @@ func Take[B any](b B, k rl.Key, by By, m, n int) B {
 	order := rl.NewPermutation(k, rows)
 	lo, hi := m*rows/n, (m+1)*rows/n
 	index := make([]int, hi-lo)
-	for j := range index {
-		index[j] = order.At(lo + j)
-	}
+	order.Fill(index, lo)
 	return rl.Map(b, func(t rl.Tensor) rl.Tensor {
 		if t.Shape().Rank() == 0 {
 			return t
