@@ -29,7 +29,7 @@
 // repeats it). Infinities, NaN, signed zeros and denormals are as the mathematics has them.
 //
 //	function  error   inputs      function  error   inputs
-//	sqrt      0.5     exact       tanh      1.88    all
+//	sqrt      0.5     exact       tanh      1.61    all
 //	rsqrt     1.50    1/5         logistic  1.68    1/5
 //	exp       1.02    all         erf       1.06    1/5
 //	expm1     1.44    all         sin, cos  0.51    1/31
