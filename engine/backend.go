@@ -22,6 +22,7 @@ type Backend struct {
 	buffers   bufferPool
 	workers   *workers
 	finalized atomic.Bool
+	floor     []byte
 }
 
 var _ compute.Backend = (*Backend)(nil)
@@ -34,7 +35,7 @@ func New(config string) (compute.Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine configuration %q: %w", config, err)
 	}
-	return &Backend{settings: s, workers: newWorkers(s.threads)}, nil
+	return &Backend{settings: s, workers: newWorkers(s.threads), floor: floor()}, nil
 }
 
 // Name implements compute.Backend.

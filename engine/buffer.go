@@ -18,9 +18,9 @@ import (
 // Buffer is a tensor in memory that the engine owns. Its address never changes.
 type Buffer struct {
 	backend *Backend
-	shape   shapes.Shape
-	data    []byte // nil once finalised
-	raw     []byte // what data was cut from; nil for a part of a shared allocation
+	shape   *shapes.Shape // shared: there are many buffers of few shapes
+	data    []byte        // nil once finalised
+	raw     []byte        // what data was cut from; nil for a part of a shared allocation
 }
 
 var _ compute.Buffer = (*Buffer)(nil)
@@ -84,7 +84,7 @@ func (p *bufferPool) drop() {
 }
 
 // newBuffer returns a buffer with arbitrary contents.
-func (b *Backend) newBuffer(shape shapes.Shape) *Buffer {
+func (b *Backend) newBuffer(shape *shapes.Shape) *Buffer {
 	data, raw := b.buffers.get(shape.Size() * shape.DType.Size())
 	return &Buffer{backend: b, shape: shape, data: data, raw: raw}
 }
@@ -108,7 +108,7 @@ func (b *Backend) BufferFromFlatData(device compute.DeviceNum, flat any, shape s
 	if err := b.checkNew(device, shape); err != nil {
 		return nil, err
 	}
-	buf := b.newBuffer(shape)
+	buf := b.newBuffer(&shape)
 	if err := buf.checkFlat(flat); err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (b *Backend) NewSharedBuffer(device compute.DeviceNum, shape shapes.Shape) 
 	if err := b.checkNew(device, shape); err != nil {
 		return nil, nil, err
 	}
-	buf := b.newBuffer(shape)
+	buf := b.newBuffer(&shape)
 	clear(buf.data)
 	flat, err := buf.Data()
 	return buf, flat, err
@@ -169,7 +169,7 @@ func (buf *Buffer) Finalize() error {
 }
 
 // Shape implements compute.Buffer.
-func (buf *Buffer) Shape() (shapes.Shape, error) { return buf.shape, buf.check() }
+func (buf *Buffer) Shape() (shapes.Shape, error) { return *buf.shape, buf.check() }
 
 // DeviceNum implements compute.Buffer.
 func (buf *Buffer) DeviceNum() (compute.DeviceNum, error) { return 0, buf.check() }

@@ -35,8 +35,8 @@ func (e *Executable) Bind(inputs, outputs []compute.Buffer) (*Call, error) {
 		used[buf.ptr()] = fmt.Sprintf("input %d", i)
 	}
 	if outputs == nil {
-		for _, s := range e.outs {
-			outputs = append(outputs, e.backend.newBuffer(s))
+		for i := range e.outs {
+			outputs = append(outputs, e.backend.newBuffer(&e.outs[i]))
 		}
 	}
 	if len(outputs) != len(e.outs) {
@@ -91,7 +91,7 @@ func (c *Call) Swap(i, j int) error {
 	if i < 0 || i >= len(c.inputs) || j < 0 || j >= len(c.outputs) {
 		return fmt.Errorf("input %d and output %d of %d and %d", i, j, len(c.inputs), len(c.outputs))
 	}
-	if in, out := c.inputs[i].shape, c.outputs[j].shape; !in.Equal(out) {
+	if in, out := c.inputs[i].shape, c.outputs[j].shape; !in.Equal(*out) {
 		return fmt.Errorf("input %d is %s, output %d is %s", i, in, j, out)
 	}
 	for k, b := range c.inputs {

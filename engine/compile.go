@@ -105,6 +105,9 @@ func lower(f *ir.Func, s settings, loop bool) (*program, error) {
 	prog.kept = p.kept
 	l := &lowering{planner: p, settings: s}
 	for i, c := range clusters {
+		if c.sweep != nil && c != c.sweep.members[0] {
+			continue // part of the step of the first
+		}
 		l.index = i
 		st, err := l.step(c)
 		if err != nil {
@@ -119,6 +122,9 @@ func lower(f *ir.Func, s settings, loop bool) (*program, error) {
 }
 
 func (l *lowering) step(c *cluster) (step, error) {
+	if c.sweep != nil {
+		return l.sweep(c.sweep)
+	}
 	if c.region() {
 		return l.region(c)
 	}
@@ -186,6 +192,9 @@ func scratchBytes(c *cluster) int {
 	}
 	if len(c.tails) > 0 {
 		return tailScratch(c.tails)
+	}
+	if c.sweep != nil && !c.region() {
+		return memberScratch(c.nodes[0])
 	}
 	if h := lowerings[c.nodes[0].Op]; h.scratch != nil && !c.region() {
 		return h.scratch(c.nodes[0])

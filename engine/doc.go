@@ -17,6 +17,8 @@
 //	           through broadcasts, perhaps with a matrix product at their head (pass epilogue) whose rows they finish
 //	           while these are in the cache, and with reductions at their tail (pass tail) that take the elements as
 //	           they are made. What is cheap is put with its users rather than with its operands.
+//	sweep      Clusters that treat the rows of one batch separately, or sum over them, become one step that takes a tile of
+//	           rows through all of them: a network forward and backward.
 //	plan       Where every value lies: parameters and results in the caller's memory, the rest in one arena, by
 //	           lifetimes, over a dying operand where possible (pass inplace). The state of a loop is double-buffered,
 //	           unless its body updates it in place or leaves it alone.

@@ -75,5 +75,5 @@ func ExampleNew() {
 	fmt.Println(err)
 	// Output:
 	// engine configuration "threads=0,off=magic": threads=0: want a positive number
-	// off=magic: want all or one of fold, cse, identities, dce, fuse, epilogue, tail, inplace
+	// off=magic: want all or one of fold, cse, identities, dce, fuse, epilogue, tail, sweep, inplace
 }

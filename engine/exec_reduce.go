@@ -186,6 +186,13 @@ func reduce32(r reduction, op kernel.ReduceOp, to, from, scratch ref) func(fr *f
 	}
 }
 
+// fastArg reports whether the kernel package has what an ArgMinMax does.
+func fastArg(n *ir.Node) bool {
+	in := n.Inputs[0]
+	return in.DType() == dtypes.Float32 && n.Outputs[0].DType() == dtypes.Int32 && in.Size() > 0 &&
+		rowMajor(in.Shape.Dimensions)[n.Attr.(ir.ArgMinMax).Axis] == 1
+}
+
 func argMinMax(l *lowering, n *ir.Node) (func(fr *frame), error) {
 	a, in, out := n.Attr.(ir.ArgMinMax), n.Inputs[0], n.Outputs[0]
 	dims := in.Shape.Dimensions
@@ -199,7 +206,7 @@ func argMinMax(l *lowering, n *ir.Node) (func(fr *frame), error) {
 	if length == 0 {
 		count = 0
 	}
-	if in.DType() == dtypes.Float32 && out.DType() == dtypes.Int32 && inner == 1 {
+	if fastArg(n) {
 		return func(fr *frame) {
 			kernel.ArgRows32(view[int32](fr, to, count), view[float32](fr, from, count*length), count, length, a.IsMin)
 		}, nil

@@ -96,6 +96,21 @@ func (e *Executable) input(i int, buf compute.Buffer) (*Buffer, error) {
 	return b, nil
 }
 
+// bind makes buf argument i of an execution. Buffers of one kind share their shape, so what was found to fit once is
+// known by its address.
+func (e *Executable) bind(fr *frame, i int, buf compute.Buffer) error {
+	b, ok := buf.(*Buffer)
+	if !ok || b == nil || b.shape != fr.fits[i] || b.data == nil || b.backend != e.backend {
+		var err error
+		if b, err = e.input(i, buf); err != nil {
+			return err
+		}
+		fr.fits[i] = b.shape
+	}
+	fr.setParam(i, b.ptr())
+	return nil
+}
+
 // Execute implements compute.Executable.
 func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, _ compute.DeviceNum) ([]compute.Buffer, error) {
 	if len(inputs) != len(e.ins) {
@@ -110,13 +125,11 @@ func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, _ compute.D
 	}
 	defer e.give(fr)
 	for i, in := range inputs {
-		buf, err := e.input(i, in)
-		if err != nil {
+		if err := e.bind(fr, i, in); err != nil {
 			return nil, err
 		}
-		fr.setParam(i, buf.ptr())
 	}
-	outs := e.results.make(e.backend)
+	outs := e.results.make(e.backend, &fr.stock)
 	for i, buf := range outs {
 		fr.setOut(i, buf.(*Buffer).ptr())
 	}

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"unsafe"
+
+	"github.com/gomlx/compute/shapes"
 )
 
 // ref says where a value lies: which of the frame's memories, and how far into it.
@@ -20,6 +22,8 @@ type frame struct {
 	scratch  []unsafe.Pointer // one area for each worker, shared with the children
 	scrap    []byte           // what scratch points into
 	workers  *workers
+	stock    stock           // for the results of the next executions
+	fits     []*shapes.Shape // those of the last arguments
 }
 
 func (fr *frame) at(r ref) unsafe.Pointer { return unsafe.Add(fr.mem[r.slot], r.off) }
@@ -41,7 +45,8 @@ func (p *program) newFrame(w *workers) *frame {
 }
 
 func (p *program) nestedFrame(w *workers, scratch []unsafe.Pointer) *frame {
-	fr := &frame{prog: p, workers: w, scratch: scratch, mem: make([]unsafe.Pointer, p.slots())}
+	fr := &frame{prog: p, workers: w, scratch: scratch, mem: make([]unsafe.Pointer, p.slots()),
+		fits: make([]*shapes.Shape, p.params)}
 	fr.arena, _ = aligned(max(p.arena, alignment))
 	fr.mem[0] = unsafe.Pointer(unsafe.SliceData(fr.arena))
 	for i, data := range p.consts {

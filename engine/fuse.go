@@ -15,6 +15,7 @@ type cluster struct {
 	nodes []*ir.Node
 	head  *ir.Node   // the product or convolution whose rows the region finishes, if any; it is among the nodes too
 	tails []*ir.Node // the reductions of what the region computes; they are among the nodes too
+	sweep *sweep     // the group that the cluster is a member of, if any
 }
 
 // region reports whether the cluster is run by the block interpreter.
@@ -76,7 +77,11 @@ func fuse(f *ir.Func, s settings) ([]*cluster, map[*ir.Node]bool) {
 	if s.on("fuse") {
 		fu.merge(s)
 	}
-	return fu.order(), fu.folded
+	order := fu.order()
+	if s.on("sweep") {
+		order = fu.sweeps(order, s)
+	}
+	return order, fu.folded
 }
 
 // stepped reports whether a node does something at run time.
@@ -253,27 +258,15 @@ func (fu *fuser) producers(c *cluster, fn func(*cluster)) {
 	}
 }
 
+// order puts every cluster after what it reads.
 func (fu *fuser) order() []*cluster {
-	var all, out []*cluster
+	var all []*cluster
 	for _, n := range fu.f.Nodes {
 		if c := fu.of[n]; c != nil && c.nodes[len(c.nodes)-1] == n {
 			all = append(all, c)
 		}
 	}
-	done := map[*cluster]bool{}
-	var emit func(c *cluster)
-	emit = func(c *cluster) {
-		if done[c] {
-			return
-		}
-		done[c] = true
-		fu.producers(c, emit)
-		out = append(out, c)
-	}
-	for _, c := range all {
-		emit(c)
-	}
-	return out
+	return fu.reorder(all)
 }
 
 // contiguous returns the byte offset of a slice that lies in one piece in its operand.

@@ -48,6 +48,32 @@ type storage struct {
 
 const forever = 1 << 30
 
+// since is when the step begins that cluster i is part of. The members of a sweep take turns: what one of them uses
+// must stay as long as the sweep.
+func (p *planner) since(i int) int {
+	for ; i > 0 && p.clusters[i].sweep != nil && p.clusters[i-1].sweep == p.clusters[i].sweep; i-- {
+	}
+	return i
+}
+
+// until is when the step ends.
+func (p *planner) until(i int) int {
+	if i == forever {
+		return i
+	}
+	for ; i+1 < len(p.clusters) && p.clusters[i].sweep != nil && p.clusters[i+1].sweep == p.clusters[i].sweep; i++ {
+	}
+	return i
+}
+
+// aligned reports whether v, of cluster i, may lie over value in: in a sweep, if a row of one is where that row of the
+// other is, and other members read it by rows too, having been given it by a member.
+func (p *planner) aligned(i int, v, in *ir.Value) bool {
+	s := p.clusters[i].sweep
+	return s == nil || p.born[in] >= p.since(i) && !overRows(v.Node) && !overRows(in.Node) &&
+		firstAxis(v) == s.rows && firstAxis(in) == s.rows
+}
+
 func (p *planner) run() {
 	p.alias()
 	p.lifetimes()
@@ -167,6 +193,9 @@ func (p *planner) chain(i int, v *ir.Value) []*ir.Value {
 		}
 		chain = append(chain, v)
 		c := p.clusters[p.born[v]]
+		if c.sweep != nil {
+			return nil // other tiles still read what it would write over
+		}
 		next := (*ir.Value)(nil)
 		for _, in := range p.overwritable(c, v) {
 			if p.died[in] == p.born[v] && (next == nil || in == p.f.Params[i]) {
@@ -228,7 +257,7 @@ func (p *planner) values() {
 	p.scratch = make([]*storage, len(p.clusters))
 	for i, c := range p.clusters {
 		if n := scratchBytes(c); n > 0 {
-			p.scratch[i] = &storage{bytes: n, first: i, last: i, arena: true}
+			p.scratch[i] = &storage{bytes: n, first: p.since(i), last: p.until(i), arena: true}
 		}
 		for _, n := range c.nodes {
 			for _, v := range n.Outputs {
@@ -259,14 +288,15 @@ func (p *planner) place(i int, c *cluster, v *ir.Value) {
 	}
 	if p.s.on("inplace") && v.Node != c.head {
 		for _, in := range p.overwritable(c, v) {
-			if s := p.store[in]; p.died[in] == i && s != nil && s.arena && s.bytes == v.Bytes() && s.last == i && s.over <= i {
-				s.last, s.over = p.died[v], i+1
+			if s := p.store[in]; p.died[in] == i && s != nil && s.arena && s.bytes == v.Bytes() && s.last == p.until(i) &&
+				s.over <= i && p.aligned(i, v, in) {
+				s.last, s.over = p.until(p.died[v]), i+1
 				p.store[v] = s
 				return
 			}
 		}
 	}
-	p.store[v] = &storage{bytes: v.Bytes(), first: i, last: p.died[v], arena: true}
+	p.store[v] = &storage{bytes: v.Bytes(), first: p.since(i), last: p.until(p.died[v]), arena: true}
 }
 
 // allocate packs the arena: largest first, each at the lowest address that is free for its lifetime.

@@ -21,6 +21,9 @@ func (p *planner) check() error {
 		} else {
 			c.single(i, cl.nodes[0])
 		}
+		if cl.sweep != nil && i == p.until(i) {
+			c.sweep(cl.sweep, i)
+		}
 	}
 	for _, f := range p.copies {
 		c.read(forever, p.owner[f.from])
@@ -49,6 +52,30 @@ func (c *planChecker) region(i int, cl *cluster) {
 	if cl.head != nil {
 		for _, v := range cl.head.Inputs {
 			c.operand(i, v)
+		}
+	}
+}
+
+// sweep checks that the members can begin again with the next tile: what they read of others is still there, and what
+// shares memory is laid out by the same rows.
+func (c *planChecker) sweep(s *sweep, last int) {
+	first := map[*storage]*ir.Value{}
+	for _, m := range s.members {
+		c.reads(m, func(v *ir.Value) {
+			if born, made := c.born[v]; !made || born < c.since(last) {
+				c.read(last, v)
+			}
+		})
+		for _, n := range m.nodes {
+			v := n.Outputs[0]
+			st := c.store[v]
+			if st == nil || !st.arena {
+				continue
+			}
+			if u := first[st]; u != nil && (v.Bytes() != u.Bytes() || firstAxis(v) != s.rows || firstAxis(u) != s.rows) {
+				c.failf("%s and %s of a sweep share memory, but not by rows", u.Node.Op, n.Op)
+			}
+			first[st] = v
 		}
 	}
 }

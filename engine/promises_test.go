@@ -65,6 +65,33 @@ func TestThreads(t *testing.T) {
 	}
 }
 
+// TestSweeps: rows taken through many steps together have the bits of steps done one after the other, whether weights'
+// gradients are summed tile by tile or not.
+func TestSweeps(t *testing.T) {
+	relu := func(x *Node) *Node { return MaxScalar(x, 0) }
+	wide := mlp{[]int{17, 96, 300, 1}, relu}
+	softmax := func(xs []*Node) []*Node { // a loss with sums over rows, and a policy's sample
+		logits := cartpole.forward(xs)
+		loss := ReduceAllSum(Square(Sub(LogSoftmax(logits), ReduceMax(Tanh(logits)))))
+		sample := ConvertDType(ArgMax(logits, -1), dtypes.Float32)
+		return append([]*Node{loss, sample}, Gradient(loss, xs[1:]...)...)
+	}
+	for _, tt := range []struct {
+		name string
+		net  mlp
+		fn   func(xs []*Node) []*Node
+	}{{"tanh", cartpole, cartpole.gradients}, {"wide", wide, wide.gradients}, {"softmax", cartpole, softmax}} {
+		for _, batch := range []int{64, 128, 129, 300, 511, 512, 777, 1024, 2050} {
+			args := tt.net.args(batch)
+			want := outputs(t, bind(t, newBackend(t, "off=all,threads=1"), tt.fn, args))
+			for _, config := range []string{"check,threads=1", "check,threads=2", "check,threads=3", "check,threads=8", "off=inplace", "off=tail", "off=epilogue", "off=fuse"} {
+				what := fmt.Sprintf("%s, batch %d, %s", tt.name, batch, config)
+				equalBits(t, what, outputs(t, bind(t, newBackend(t, config), tt.fn, args)), want)
+			}
+		}
+	}
+}
+
 // TestConvolutions: their bits do not depend on passes or threads either.
 func TestConvolutions(t *testing.T) {
 	want := outputs(t, bind(t, newBackend(t, "off=all,threads=1"), convnet, convnetArgs()))

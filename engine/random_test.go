@@ -43,6 +43,7 @@ func TestPasses(t *testing.T) {
 			}
 			for seed := range uint64(5) {
 				samePasses(t, want, b, seed, 40, enginetest.Big)
+				samePasses(t, want, b, seed, 60, enginetest.Batch)
 			}
 		})
 	}
@@ -54,5 +55,6 @@ func FuzzPasses(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, size uint8) {
 		samePasses(t, none, all, seed, 12+int(size), enginetest.Empty)
 		samePasses(t, none, all, seed, 12+int(size)%40, enginetest.Big)
+		samePasses(t, none, all, seed, 12+int(size)%60, enginetest.Batch)
 	})
 }

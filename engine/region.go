@@ -81,43 +81,63 @@ type regionBuilder struct {
 	scalar   map[*ir.Value]int // one-element operands, where the loop can take them as they are
 	lastRead map[*ir.Value]int // position in the cluster of the last node that reads a member
 	free     map[int][]int     // free temporaries by size of element
+	idioms   map[*ir.Node]*idiom
+	absorbed map[*ir.Node]bool // nodes that an idiom does
 	used     int               // bytes of scratch
 	text     []string
 }
 
-// region lowers a cluster of elementwise nodes.
+// region lowers a cluster of elementwise nodes to a step of its own.
 func (l *lowering) region(c *cluster) (step, error) {
+	s, text, err := l.regionStep(c)
+	if err != nil {
+		return step{}, err
+	}
+	r := s.region
+	size, unit, work := r.blocks(), r.block, job(func(fr *frame, lo, hi, worker int) {
+		s.span(fr, r.start(lo), r.start(hi), worker)
+	})
+	if r.tile > 0 {
+		size, unit = (r.size+r.tile-1)/r.tile, r.tile
+		work = func(fr *frame, lo, hi, worker int) { s.span(fr, lo*r.tile, min(hi*r.tile, r.size), worker) }
+	}
+	grain := max(1, parallelCost*1000/max((s.head.cost+r.cost)*unit, 1))
+	return step{text, func(fr *frame) {
+		s.before(fr)
+		fr.workers.run(fr, work, size, grain)
+		s.finish(fr)
+	}}, nil
+}
+
+// regionStep builds a region with its head and tails.
+func (l *lowering) regionStep(c *cluster) (*regionStep, string, error) {
 	out := c.elementwise().Outputs[0]
 	b := &regionBuilder{lowering: l, c: c, dims: out.Shape.Dimensions, operand: map[*ir.Value]int{},
 		scalar: map[*ir.Value]int{}, lastRead: map[*ir.Value]int{}, free: map[int][]int{}}
 	b.r = &region{size: out.Size(), operands: make([]operand, 1)}
 	b.shape()
+	b.findIdioms()
 	for i, n := range c.nodes {
-		for _, v := range n.Inputs {
-			b.lastRead[v] = i
+		for _, v := range b.inputs(n) {
+			if !b.absorbed[n] {
+				b.lastRead[v] = i
+			}
 		}
 	}
 	for i, n := range c.nodes {
-		if n == c.head || slices.Contains(c.tails, n) {
+		if n == c.head || b.absorbed[n] || slices.Contains(c.tails, n) {
 			continue
 		}
 		if err := b.node(i, n); err != nil {
-			return step{}, err
+			return nil, "", err
 		}
 	}
 	l.prog.scratch = max(l.prog.scratch, b.used)
-	r := b.r
-	if len(r.operands) > maxOperands {
-		return step{}, fmt.Errorf("a region of %d operands", len(r.operands))
+	if len(b.r.operands) > maxOperands {
+		return nil, "", fmt.Errorf("a region of %d operands", len(b.r.operands))
 	}
-	if r.tile > 0 {
-		run, err := b.tiles()
-		return step{b.describe(), run}, err
-	}
-	grain := max(1, parallelCost*1000/max(r.cost*r.block, 1))
-	blocks := r.blocks()
-	work := job(r.run)
-	return step{b.describe(), func(fr *frame) { fr.workers.run(fr, work, blocks, grain) }}, nil
+	s, err := b.ends()
+	return s, b.describe(), err
 }
 
 func (r *region) blocks() int {
@@ -219,10 +239,17 @@ func (b *regionBuilder) node(i int, n *ir.Node) error {
 	if err != nil {
 		return err
 	}
-	in := instr{fn: fn}
+	in, text, scalar := instr{fn: fn}, n.Op.String(), -1
 	args := []*int{&in.a, &in.b, &in.c}
-	scalar := b.scalars(n, &in)
-	for j, v := range n.Inputs {
+	if d := b.idioms[n]; d != nil {
+		in.fn, cost = d.fn, d.cost
+		for _, m := range slices.Backward(d.over) {
+			text = m.Op.String() + "+" + text
+		}
+	} else {
+		scalar = b.scalars(n, &in)
+	}
+	for j, v := range b.inputs(n) {
 		if j == scalar {
 			continue
 		}
@@ -230,13 +257,13 @@ func (b *regionBuilder) node(i int, n *ir.Node) error {
 			return err
 		}
 	}
-	for _, v := range n.Inputs {
+	for _, v := range b.inputs(n) {
 		b.release(i, v)
 	}
 	in.dst = b.write(n.Outputs[0])
 	b.r.code = append(b.r.code, in)
 	b.r.cost += cost
-	b.text = append(b.text, n.Op.String())
+	b.text = append(b.text, text)
 	return nil
 }
 
@@ -259,7 +286,7 @@ func (b *regionBuilder) scalars(n *ir.Node, in *instr) int {
 
 // scalarOperand returns the operand for a value that is one element broadcast.
 func (b *regionBuilder) scalarOperand(v *ir.Value) (int, bool) {
-	if !b.folded[v.Node] || v.Node.Inputs[0].Size() != 1 || v.Size() == 0 {
+	if !b.single(v) {
 		return 0, false
 	}
 	if s, ok := b.scalar[v]; ok {
@@ -465,18 +492,11 @@ func regionInPlace(c *cluster, v *ir.Value, folded map[*ir.Node]bool) []*ir.Valu
 	return slices.DeleteFunc(ins, func(in *ir.Value) bool { return last[in] > at })
 }
 
-// maxOperands bounds the addresses a region keeps on the stack.
-const maxOperands = 1 + 4*maxRegionNodes
-
-// run does blocks lo to hi.
-func (r *region) run(fr *frame, lo, hi, worker int) {
-	var base [maxOperands]unsafe.Pointer
-	r.begin(fr, &base, fr.scratch[worker])
-	r.do(fr, &base, fr.scratch[worker], lo, hi, 0)
-}
+// maxOperands bounds the addresses a region keeps on the stack, fewOperands are what most have.
+const maxOperands, fewOperands = 1 + 4*maxRegionNodes, 16
 
 // begin works out addresses and fills the temporaries that serve every block.
-func (r *region) begin(fr *frame, base *[maxOperands]unsafe.Pointer, scratch unsafe.Pointer) {
+func (r *region) begin(fr *frame, base []unsafe.Pointer, scratch unsafe.Pointer) {
 	for i, o := range r.operands[1:] {
 		if o.temp {
 			base[i+1] = unsafe.Add(scratch, o.off)
@@ -489,10 +509,14 @@ func (r *region) begin(fr *frame, base *[maxOperands]unsafe.Pointer, scratch uns
 	}
 }
 
-// do runs blocks lo to hi, which are of the tile that starts at origin.
-func (r *region) do(fr *frame, base *[maxOperands]unsafe.Pointer, scratch unsafe.Pointer, lo, hi, origin int) {
-	for blk := lo; blk < hi; blk++ {
-		start, n, col := r.bounds(blk)
+// do runs elements from to to, which are of the tile that starts at origin. Where rows count, whole rows.
+func (r *region) do(fr *frame, base []unsafe.Pointer, scratch unsafe.Pointer, from, to, origin int) {
+	for start := from; start < to; {
+		n, col := min(r.block, to-start), 0
+		if r.parts > 0 {
+			col = start % r.cols
+			n = min(n, r.cols-col)
+		}
 		inTile := start - origin
 		for i := range r.loads {
 			r.loads[i].each(fr, scratch, start, n)
@@ -502,20 +526,19 @@ func (r *region) do(fr *frame, base *[maxOperands]unsafe.Pointer, scratch unsafe
 			in.fn(r.addr(base, in.dst, start, col, inTile), r.addr(base, in.a, start, col, inTile),
 				r.addr(base, in.b, start, col, inTile), r.addr(base, in.c, start, col, inTile), n)
 		}
+		start += n
 	}
 }
 
-// bounds returns the first element of a block, how many it has, and where in its row it starts.
-func (r *region) bounds(blk int) (start, n, col int) {
+// start is the first element of a block.
+func (r *region) start(blk int) int {
 	if r.parts == 0 {
-		start = blk * r.block
-		return start, min(r.block, r.size-start), 0
+		return min(blk*r.block, r.size)
 	}
-	col = blk % r.parts * r.block
-	return blk/r.parts*r.cols + col, min(r.block, r.cols-col), col
+	return blk/r.parts*r.cols + blk%r.parts*r.block
 }
 
-func (r *region) addr(base *[maxOperands]unsafe.Pointer, i, start, col, inTile int) unsafe.Pointer {
+func (r *region) addr(base []unsafe.Pointer, i, start, col, inTile int) unsafe.Pointer {
 	o := &r.operands[i]
 	if o.byRow {
 		start = col

@@ -11,7 +11,7 @@ import (
 
 // Passes are the names of the compiler's optional passes, in the order in which they run. None changes a bit of any
 // result; each can be turned off with off=NAME in the configuration.
-var Passes = []string{"fold", "cse", "identities", "dce", "fuse", "epilogue", "tail", "inplace"}
+var Passes = []string{"fold", "cse", "identities", "dce", "fuse", "epilogue", "tail", "sweep", "inplace"}
 
 type settings struct {
 	threads int

@@ -26,6 +26,7 @@ func TestStages(t *testing.T) {
 		args []any
 	}{
 		{"mlp", cartpole.gradients, cartpole.args(64)},
+		{"sweep", cartpole.gradients, cartpole.args(512)},
 		{"forward1", cartpole.fn(false), cartpole.args(1)},
 		{"softmax", func(xs []*Node) []*Node { return []*Node{LogSoftmax(cartpole.forward(xs))} }, cartpole.args(8)},
 		{"loop", func(xs []*Node) []*Node {

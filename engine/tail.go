@@ -140,10 +140,10 @@ const headRows = 96
 
 // head makes the rows that a region finishes.
 type head struct {
-	width  int // of a row
-	before func(fr *frame)
-	rows   job // rows lo to hi
-	cost   int // rough nanoseconds per thousand elements
+	width  int             // of a row
+	before func(fr *frame) // nil if there is nothing to do
+	rows   job             // rows lo to hi
+	cost   int             // rough nanoseconds per thousand elements
 }
 
 func headWidth(n *ir.Node) int {
@@ -177,7 +177,7 @@ func (l *lowering) head(n *ir.Node, used int) (head, error) {
 	if n.Op == compute.OpTypeConvGeneral {
 		c := convOf(n)
 		rows, err := c.rows(l, n, used)
-		return head{c.features, func(*frame) {}, rows, 2 * c.patch * 1000 / flopsPerNano}, err
+		return head{c.features, nil, rows, 2 * c.patch * 1000 / flopsPerNano}, err
 	}
 	g := gemmOf(n)
 	p := g.float32s(l, n)
@@ -186,44 +186,62 @@ func (l *lowering) head(n *ir.Node, used int) (head, error) {
 	return head{g.n, p.before, p.rows, 2 * g.k * 1000 / flopsPerNano}, nil
 }
 
-// tiles makes the step of a region that has a head or tails.
-func (b *regionBuilder) tiles() (func(fr *frame), error) {
-	r, scratch := b.r, b.scratchRef()
-	h := head{width: 1, before: func(*frame) {}, rows: func(*frame, int, int, int) {}}
+// regionStep is a region with what stands before and after it.
+type regionStep struct {
+	*region
+	head  head
+	tails []tail
+}
+
+// ends adds the head and the tails of the cluster to the region.
+func (b *regionBuilder) ends() (*regionStep, error) {
+	scratch := b.scratchRef()
+	s := &regionStep{region: b.r}
 	if n := b.c.head; n != nil {
 		var err error
-		if h, err = b.lowering.head(n, b.used); err != nil {
+		if s.head, err = b.lowering.head(n, b.used); err != nil {
 			return nil, err
 		}
 		scratch.off += headScratch(n)
 	}
-	grain := max(1, parallelCost*1000/max((h.cost+r.cost)*r.tile, 1))
-	tails := b.tails(scratch)
-	perTile := r.tile / r.block
-	if r.parts > 0 {
-		perTile = r.tile / r.cols * r.parts
+	s.tails = b.tails(scratch)
+	return s, nil
+}
+
+func (s *regionStep) before(fr *frame) {
+	if s.head.before != nil {
+		s.head.before(fr)
 	}
-	blocks := r.blocks()
-	work := job(func(fr *frame, lo, hi, worker int) {
-		var base [maxOperands]unsafe.Pointer
-		mine := fr.scratch[worker]
-		r.begin(fr, &base, mine)
-		for i := lo; i < hi; i++ {
-			start := i * r.tile
-			n := min(r.tile, r.size-start)
-			h.rows(fr, start/h.width, (start+n)/h.width, worker)
-			r.do(fr, &base, mine, i*perTile, min((i+1)*perTile, blocks), start)
-			for j := range tails {
-				tails[j].take(fr, mine, start, n)
-			}
+}
+
+// span does elements from to to, tile by tile.
+func (s *regionStep) span(fr *frame, from, to, worker int) {
+	var few [fewOperands]unsafe.Pointer // most regions have no more, and clearing many takes longer than a small one
+	base := few[:]
+	if len(s.operands) > fewOperands {
+		var many [maxOperands]unsafe.Pointer
+		base = many[:]
+	}
+	mine := fr.scratch[worker]
+	s.begin(fr, base, mine)
+	if s.tile == 0 {
+		s.do(fr, base, mine, from, to, 0)
+		return
+	}
+	for start := from; start < to; start += s.tile {
+		end := min(start+s.tile, to)
+		if s.head.rows != nil {
+			s.head.rows(fr, start/s.head.width, end/s.head.width, worker)
 		}
-	})
-	count := (r.size + r.tile - 1) / r.tile
-	return func(fr *frame) {
-		h.before(fr)
-		fr.workers.run(fr, work, count, grain)
-		for j := range tails {
-			tails[j].finish(fr)
+		s.do(fr, base, mine, start, end, start)
+		for j := range s.tails {
+			s.tails[j].take(fr, mine, start, end-start)
 		}
-	}, nil
+	}
+}
+
+func (s *regionStep) finish(fr *frame) {
+	for j := range s.tails {
+		s.tails[j].finish(fr)
+	}
 }

@@ -75,11 +75,10 @@ func (f *fill) once(fr *frame, scratch unsafe.Pointer, n int) {
 		repeat(dst, src, n, f.size)
 		return
 	}
-	row := f.walk.dims[1] * f.size
-	from := unsafe.Slice((*byte)(src), row)
 	to := unsafe.Slice((*byte)(dst), n*f.size)
-	for len(to) > 0 {
-		to = to[copy(to, from):]
+	done := copy(to, unsafe.Slice((*byte)(src), f.walk.dims[1]*f.size))
+	for done < len(to) {
+		done += copy(to[done:], to[:done])
 	}
 }
 
@@ -91,11 +90,32 @@ func (f *fill) each(fr *frame, scratch unsafe.Pointer, start, n int) {
 		return
 	}
 	cols := f.walk.dims[1]
+	if f.size == 4 && start%cols == 0 && n%cols == 0 {
+		spread(unsafe.Slice((*uint32)(dst), n), unsafe.Slice((*uint32)(unsafe.Add(src, start/cols*4)), n/cols), cols)
+		return
+	}
 	for n > 0 {
 		row := start / cols
 		m := min(n, (row+1)*cols-start)
 		repeat(dst, unsafe.Add(src, row*f.size), m, f.size)
 		dst, start, n = unsafe.Add(dst, m*f.size), start+m, n-m
+	}
+}
+
+// spread writes each element of src cols times; two are what a policy of two actions has.
+func spread(dst, src []uint32, cols int) {
+	if cols == 2 {
+		for i, x := range src {
+			d := dst[2*i : 2*i+2]
+			d[0], d[1] = x, x
+		}
+		return
+	}
+	for _, x := range src {
+		for j := range dst[:cols] {
+			dst[j] = x
+		}
+		dst = dst[cols:]
 	}
 }
 

@@ -164,11 +164,10 @@ func Take[B any](b B, k rl.Key, by By, m, n int) B {
 	}
 	order := rl.NewPermutation(k, rows)
 	lo, hi := m*rows/n, (m+1)*rows/n
-	index := make([]int, 0, hi-lo)
-	for j := lo; j < hi; j++ {
-		if i := order.At(j) - own.Lo*each; i >= 0 && i < own.Len()*each {
-			index = append(index, i)
-		}
+	index := make([]int, hi-lo)
+	order.Fill(index, lo)
+	if own.Len() < own.Of {
+		index = ours(index, own.Lo*each, own.Hi*each)
 	}
 	return rl.Map(b, func(t rl.Tensor) rl.Tensor {
 		if t.Shape().Rank() == 0 {
@@ -176,6 +175,18 @@ func Take[B any](b B, k rl.Key, by By, m, n int) B {
 		}
 		return rl.Gather(t, axes, index)
 	})
+}
+
+// ours are the rows of a shard, counted from its first, in the order they have among
+// all.
+func ours(index []int, lo, hi int) []int {
+	out := index[:0]
+	for _, i := range index {
+		if i >= lo && i < hi {
+			out = append(out, i-lo)
+		}
+	}
+	return out
 }
 
 // TakeAt is Take inside a device program, where which minibatch it is may be a

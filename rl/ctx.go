@@ -98,7 +98,7 @@ func (c *Ctx) lift(in []Tensor) []Tensor {
 }
 
 func (c *Ctx) constant(t Tensor) *graph.Node {
-	x := tensors.FromShape(t.val.shape)
+	x := tensors.FromShape(*t.val.shape)
 	check(x.MutableFlatData(func(flat any) { dtypes.CopyAnySlice(flat, t.host()) }))
 	return graph.ConstTensor(c.graph, x)
 }
@@ -184,7 +184,9 @@ func (c *Ctx) Within(part string, f func()) {
 
 // fill makes the input tensor of a draw.
 func (d draw) fill(dev *Device, k Key, shape shapes.Shape) Tensor {
-	return dev.fresh(shape, func(flat any) { k.Use(d.use).fillUniform(flat.([]float32), d.n) })
+	return dev.fresh(shape, func(flat any) { d.write(k, flat.([]float32)) })
 }
+
+func (d draw) write(k Key, out []float32) { k.Use(d.use).fillUniform(out, d.n) }
 
 func makeFlat(s shapes.Shape) any { return dtypes.MakeAnySlice(s.DType, s.Size()) }

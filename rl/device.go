@@ -31,7 +31,7 @@ func (d *Device) Backend() compute.Backend { return d.backend }
 func (d *Device) from(flat any, shape shapes.Shape) Tensor {
 	buf, err := d.backend.BufferFromFlatData(0, flat, shape)
 	check(err)
-	return Tensor{val: &value{shape: shape, dev: d, buf: buf}}
+	return Tensor{val: &value{shape: &shape, dev: d, buf: buf}}
 }
 
 // fresh is a tensor of the shape whose memory fill writes before anyone else
@@ -45,7 +45,7 @@ func (d *Device) fresh(shape shapes.Shape, fill func(flat any)) Tensor {
 	buf, flat, err := d.backend.NewSharedBuffer(0, shape)
 	check(err)
 	fill(flat)
-	return Tensor{val: &value{shape: shape, dev: d, buf: buf}}
+	return Tensor{val: &value{shape: &shape, dev: d, buf: buf}}
 }
 
 // device is the first device found among tensors; constants have none.

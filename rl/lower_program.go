@@ -87,8 +87,13 @@ func (p *Program) inputs(first int64, n int, tables []Tensor) []Tensor {
 	return in
 }
 
+// constantOf is a host constant.
+func constantOf(shape shapes.Shape, flat any) Tensor {
+	return Tensor{val: &value{shape: &shape, flat: flat}}
+}
+
 func scalarInt32(x int32) Tensor {
-	return Tensor{val: &value{shape: shapes.Make(dtypes.Int32), flat: []int32{x}}}
+	return constantOf(shapes.Make(dtypes.Int32), []int32{x})
 }
 
 // compile traces the loop and, with its tables known, compiles it.
@@ -96,7 +101,7 @@ func (p *Program) compile(hosts []hostTable) {
 	tables := make([]Tensor, len(hosts))
 	for i, h := range hosts {
 		shape := shapes.Make(h.dtype, p.chunk)
-		tables[i] = Tensor{val: &value{shape: shape, flat: makeFlat(shape)}}
+		tables[i] = constantOf(shape, makeFlat(shape))
 	}
 	values := held(p.state)
 	c := &Ctx{dev: p.scope.dev, scope: p.scope}
@@ -225,13 +230,13 @@ func hostColumn(d dtypes.DType, x []float64, size int) Tensor {
 		for i, v := range x {
 			flat[i] = int32(v)
 		}
-		return Tensor{val: &value{shape: shape, flat: flat}}
+		return constantOf(shape, flat)
 	}
 	flat := make([]float32, size)
 	for i, v := range x {
 		flat[i] = float32(v)
 	}
-	return Tensor{val: &value{shape: shape, flat: flat}}
+	return constantOf(shape, flat)
 }
 
 // readLogs divides the sums of every iteration.

@@ -73,7 +73,7 @@ func (o *Opt) Apply(g Grads, lr float64) {
 	out := o.prog.run(Key{}, in)
 	for _, p := range o.of {
 		n := len(p.cells)
-		p.set(out[:n])
+		p.update(out[:n])
 		out = out[n:]
 	}
 	// Nobody else has these, and there are as many again with the next update.
@@ -169,11 +169,11 @@ func row(x []*graph.Node) *graph.Node {
 }
 
 func scalarInt(x int64) Tensor {
-	return Tensor{val: &value{shape: shapes.Make(dtypes.Int64), flat: []int64{x}}}
+	return constantOf(shapes.Make(dtypes.Int64), []int64{x})
 }
 
 func scalar64(x float64) Tensor {
-	return Tensor{val: &value{shape: shapes.Make(dtypes.Float64), flat: []float64{x}}}
+	return Tensor{val: &value{shape: &scalarDouble, flat: []float64{x}}}
 }
 
 // Axis of an optimiser.

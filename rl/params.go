@@ -23,6 +23,7 @@ type Params struct {
 	cells   []*cell // in path order
 	vars    []*model.Variable
 	version int64
+	lent    bool // others may hold the tensors
 }
 
 // NewParams makes parameters by tracing init once: whatever variables it asks
@@ -84,6 +85,7 @@ func (p *Params) Paths() []string {
 
 // Tensors are the values, in the order of Paths.
 func (p *Params) Tensors() []Tensor {
+	p.lent = true
 	out := make([]Tensor, len(p.cells))
 	for i, c := range p.cells {
 		out[i] = c.value
@@ -119,11 +121,27 @@ func (p *Params) Blend(src *Params, tau float64) {
 	p.set(next)
 }
 
+// set replaces the values by some that others may hold too.
 func (p *Params) set(values []Tensor) {
 	for i, c := range p.cells {
 		c.value = values[i]
 	}
 	p.version++
+	p.lent = true
+}
+
+// update replaces the values by some that nobody else has. An optimiser makes new
+// ones with every minibatch: the memory of the old is used again, unless somebody
+// may still read it.
+func (p *Params) update(values []Tensor) {
+	old, lent := make([]Tensor, len(p.cells)), p.lent
+	for i, c := range p.cells {
+		old[i] = c.value
+	}
+	p.set(values)
+	if p.lent = false; !lent {
+		recycle(old)
+	}
 }
 
 // Axis of parameters: they are whole wherever they are.
@@ -131,6 +149,7 @@ func (p *Params) Axis() Axis { return None }
 
 // Save puts every tensor under its path.
 func (p *Params) Save(s *State) {
+	p.lent = true
 	for _, c := range p.cells {
 		s.Put(c.path, c.value)
 	}

@@ -128,3 +128,42 @@ func mix(x uint32) uint32 {
 	x = (x ^ x>>13) * 0xc2b2ae35
 	return x ^ x>>16
 }
+
+// Fill writes positions from, from+1, ... of the order to out: At for many, four
+// side by side, because each is one long chain of dependent operations.
+func (p *Permutation) Fill(out []int, from int) {
+	if from < 0 || from+len(out) > int(p.n) {
+		failf("positions %d to %d in an order of %d things", from, from+len(out), p.n)
+	}
+	for ; len(out) >= 4; out, from = out[4:], from+4 {
+		x := p.four(uint32(from))
+		for i, y := range x {
+			if out[i] = int(y); y >= p.n {
+				out[i] = p.At(from + i)
+			}
+		}
+	}
+	for i := range out {
+		out[i] = p.At(from + i)
+	}
+}
+
+// four is once for x and the three after it.
+func (p *Permutation) four(x uint32) [4]uint32 {
+	right, maskL, maskR := p.right&31, p.maskL, p.maskR
+	l0, l1, l2, l3 := x>>right, (x+1)>>right, (x+2)>>right, (x+3)>>right
+	r0, r1, r2, r3 := x&maskR, (x+1)&maskR, (x+2)&maskR, (x+3)&maskR
+	for i := 0; i < permutationRounds; i += 2 {
+		k := p.key[i]
+		l0 ^= mix(r0+k) & maskL
+		l1 ^= mix(r1+k) & maskL
+		l2 ^= mix(r2+k) & maskL
+		l3 ^= mix(r3+k) & maskL
+		k = p.key[i+1]
+		r0 ^= mix(l0+k) & maskR
+		r1 ^= mix(l1+k) & maskR
+		r2 ^= mix(l2+k) & maskR
+		r3 ^= mix(l3+k) & maskR
+	}
+	return [4]uint32{l0<<right | r0, l1<<right | r1, l2<<right | r2, l3<<right | r3}
+}

@@ -24,6 +24,24 @@ func TestPermutationIsBijection(t *testing.T) {
 	}
 }
 
+// TestPermutationFill: many positions are those asked for one by one.
+func TestPermutationFill(t *testing.T) {
+	for _, n := range []int{1, 5, 64, 100, 1000, 4096} {
+		p := rl.NewPermutation(rl.NewKey(7), n)
+		for _, from := range []int{0, 1, n / 2} {
+			out := make([]int, n-from)
+			p.Fill(out, from)
+			for i, x := range out {
+				if want := p.At(from + i); x != want {
+					t.Fatalf("position %d of %d is %d, want %d", from+i, n, x, want)
+				}
+			}
+		}
+		fails(t, func() { p.Fill(make([]int, 2), n-1) }, "in an order of")
+		fails(t, func() { p.Fill(nil, -1) }, "in an order of")
+	}
+}
+
 func TestPermutationOutside(t *testing.T) {
 	for _, x := range []struct{ n, j int }{{0, 0}, {3, 3}, {3, -1}} {
 		fails(t, func() { rl.NewPermutation(rl.NewKey(1), x.n).At(x.j) }, "position", "things")

@@ -27,10 +27,42 @@ type program struct {
 	varAt  []int          // and their positions
 	out    []bool         // for each output, whether it is present
 	like   []shapes.Shape // of the present ones
-	small  int            // how many of them are
+	tiny   []bool         // which of them are small
+	small  int            // and how many
 	lead   int            // rows of the batch that it was compiled for
 
-	spare atomic.Pointer[[]compute.Buffer] // for the inputs of the next call
+	spare atomic.Pointer[arguments] // for the next call
+}
+
+// arguments are what the executable is called with. They are kept from call to
+// call, with the buffers that draws are written to where these are memory.
+type arguments struct {
+	bufs  []compute.Buffer
+	draws []Tensor
+	stock []value // for the small results of the next calls
+}
+
+// take cuts n values off the stock.
+func (a *arguments) take(n int) []value {
+	const together = 32
+	if len(a.stock) < n {
+		a.stock = make([]value, max(n, together))
+	}
+	out := a.stock[:n:n]
+	a.stock = a.stock[n:]
+	return out
+}
+
+func (p *program) newArguments() *arguments {
+	a := &arguments{bufs: make([]compute.Buffer, len(p.shapes))}
+	for _, d := range p.draws {
+		t := p.dev.fresh(p.shapes[d.handle], func(any) {})
+		if _, ok := t.val.buf.(memory); !ok {
+			return a
+		}
+		a.draws = append(a.draws, t)
+	}
+	return a
 }
 
 // compile traces build on inputs like in, and compiles the graph. Errors are
@@ -113,6 +145,7 @@ func tryCompile(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []T
 	_, p.shapes = p.exe.Inputs()
 	p.like = p.exe.Outputs()
 	for _, s := range p.like {
+		p.tiny = append(p.tiny, isSmall(s))
 		if isSmall(s) {
 			p.small++
 		}
@@ -163,24 +196,29 @@ func (p *program) bind(c *Ctx) error {
 
 // run executes the program on values.
 func (p *program) run(k Key, in []Tensor) []Tensor {
-	spare := p.spare.Swap(nil)
-	if spare == nil {
-		list := make([]compute.Buffer, len(p.shapes))
-		spare = &list
+	args := p.spare.Swap(nil)
+	if args == nil {
+		args = p.newArguments()
 	}
-	bufs := *spare
+	bufs := args.bufs
 	var mine []compute.Buffer // made for this call alone
 	for i, t := range in {
 		if at := p.slots[i]; at >= 0 {
 			if t.val.buf == nil {
-				t = p.dev.from(t.val.flat, t.val.shape)
+				t = p.dev.from(t.val.flat, *t.val.shape)
 				mine = append(mine, t.val.buf)
 			}
 			bufs[at] = t.val.buf
 		}
 	}
-	for _, d := range p.draws {
-		t := d.fill(p.dev, k.forBatch(p.lead, p.shapes[d.handle].Dimensions[0]), p.shapes[d.handle])
+	for i, d := range p.draws {
+		of := k.forBatch(p.lead, p.shapes[d.handle].Dimensions[0])
+		if args.draws != nil {
+			d.write(of, Read[float32](args.draws[i]))
+			bufs[d.handle] = args.draws[i].val.buf
+			continue
+		}
+		t := d.fill(p.dev, of, p.shapes[d.handle])
 		bufs[d.handle] = t.val.buf
 		mine = append(mine, t.val.buf)
 	}
@@ -195,29 +233,29 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 		check(b.Finalize())
 	}
 	clear(bufs)
-	p.spare.Store(spare)
-	return p.collect(results)
+	small := args.take(p.small)
+	p.spare.Store(args)
+	return p.collect(results, small)
 }
 
 // smallSize is up to how many bytes a tensor counts as small. Small outputs of
-// one call are allocated together: there is one for every number an environment
+// a few calls are allocated together: there is one for every number an environment
 // or a policy reports. A large one stands alone, because a logged metric must not
 // keep the gradients beside it alive.
 const smallSize = 256
 
-func (p *program) collect(results []compute.Buffer) []Tensor {
+func (p *program) collect(results []compute.Buffer, small []value) []Tensor {
 	out := make([]Tensor, len(p.out))
-	small := make([]value, 0, p.small)
 	j := 0
 	for i, present := range p.out {
 		if !present {
 			continue
 		}
-		if isSmall(p.like[j]) {
-			small = append(small, value{shape: p.like[j], dev: p.dev, buf: results[j]})
-			out[i] = Tensor{val: &small[len(small)-1]}
+		if p.tiny[j] {
+			small[0] = value{shape: &p.like[j], dev: p.dev, buf: results[j]}
+			out[i], small = Tensor{val: &small[0]}, small[1:]
 		} else {
-			out[i] = Tensor{val: &value{shape: p.like[j], dev: p.dev, buf: results[j]}}
+			out[i] = Tensor{val: &value{shape: &p.like[j], dev: p.dev, buf: results[j]}}
 		}
 		j++
 	}

@@ -26,7 +26,7 @@ type Tensor struct {
 // marks a small host constant that goes to a device only with the call that
 // uses it, so that a value never changes once made and needs no lock.
 type value struct {
-	shape shapes.Shape
+	shape *shapes.Shape // shared: there are many tensors of few shapes
 	dev   *Device
 	buf   compute.Buffer
 	flat  any
@@ -35,9 +35,11 @@ type value struct {
 // Wrap makes a graph node a Tensor, to be returned from a graph function.
 func Wrap(n *graph.Node) Tensor { return Tensor{node: n} }
 
+var scalar32, scalarDouble = shapes.Make(dtypes.Float32), shapes.Make(dtypes.Float64)
+
 // Scalar is the float32 constant x.
 func Scalar(x float64) Tensor {
-	return Tensor{val: &value{shape: shapes.Make(dtypes.Float32), flat: []float32{float32(x)}}}
+	return Tensor{val: &value{shape: &scalar32, flat: []float32{float32(x)}}}
 }
 
 // FromFlat copies data, in row-major order, into a tensor of the given
@@ -67,7 +69,7 @@ func (t Tensor) Shape() shapes.Shape {
 	case t.node != nil:
 		return t.node.Shape()
 	case t.val != nil:
-		return t.val.shape
+		return *t.val.shape
 	}
 	return shapes.Invalid()
 }

@@ -47,11 +47,14 @@ var (
 	Tame  = Kind{Shapes: growShapes}
 	Rich  = Kind{Shapes: emptyShapes, Rich: true}
 	Empty = Kind{Shapes: emptyShapes, Rich: true, Wild: true}
-	Big   = Kind{Shapes: bigShapes, Rich: true, Wild: true} // several blocks, tiles and goroutines
+	Big   = Kind{Shapes: bigShapes, Rich: true, Wild: true}   // several blocks, tiles and goroutines
+	Batch = Kind{Shapes: batchShapes, Rich: true, Wild: true} // a network over one batch
 )
 
 // emptyShapes has zero-sized axes too, which upstream's backend does not survive.
 var emptyShapes = append([][]int{{0, 7}, {5, 0}, {0}}, growShapes...)
+
+var batchShapes = [][]int{{600, 64}, {600, 64}, {600, 64}, {600}, {600, 2}, {600, 1}, {64, 64}, {2, 64}, {64}, {1, 64}, {}}
 
 var bigShapes = [][]int{{300, 64}, {64, 64}, {300}, {64}, {300, 1}, {1, 64}, {5000, 3}, {2500, 2}, {3, 1500}, {1500}, {}}
 

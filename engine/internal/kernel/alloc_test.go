@@ -9,7 +9,6 @@ func TestAllocs(t *testing.T) {
 	u, b := make([]uint32, n*n), make([]bool, n*n)
 	normals(rng(1), x)
 	scratch := make([]float32, 1<<17)
-	conv := Conv2D{H: 9, W: 9, C: 4, KH: 3, KW: 3, OH: 7, OW: 7}
 	a := Adam{Beta1: 0.9, Beta2: 0.999, LR: 1, Debias1: 1, Debias2: 1, Eps: 1}
 	for name, f := range map[string]func(){
 		"product": func() {
@@ -27,9 +26,6 @@ func TestAllocs(t *testing.T) {
 		"log":       func() { LogSoftmaxRows32(z, x, n*n/2, 2, scratch) },
 		"philox":    func() { Philox32(u, [4]uint32{}, [2]uint32{}) },
 		"adam":      func() { a.Step(z, y, y, x) },
-		"conv":      func() { _ = conv.Forward(z, x, y, nil, Relu, 8, scratch) },
-		"conv in":   func() { _ = conv.InputGrad(z, x, y, 8, scratch) },
-		"conv w":    func() { _ = conv.FilterGrad(z, x, y, 8, 0, 36, false, scratch) },
 		"transpose": func() { Transpose32(z, n, x, n, n, n) },
 		"strided":   func() { CopyStrided(z, []int{n, 1}, x, []int{1, n}, []int{n, n}) },
 	} {

@@ -1,5 +1,5 @@
-// Package kernel holds the numeric kernels of the CPU engine: float32 vector loops, reductions, matrix products and
-// convolutions in AVX-512 and AVX2 assembly, each with a pure-Go twin. The level is chosen once, at start, by what the
+// Package kernel holds the numeric kernels of the CPU engine: float32 vector loops, reductions and matrix products in
+// AVX-512 and AVX2 assembly, each with a pure-Go twin. The level is chosen once, at start, by what the
 // processor has; [Use] overrides it. Other architectures, and builds with the tag noasm, run the twins.
 //
 // # Bit rules
@@ -8,8 +8,9 @@
 // not depend on the rows beside it. NaN is one value: its sign and payload are not promised. The rules:
 //
 //   - Elementwise: each operation rounds on its own. A product followed by a sum is never contracted.
-//   - Matrix product: each element of C is one chain of fused multiply-adds over k, increasing, from +0 or from what
-//     C held. Tiles and cache blocks change the order in which chains advance, never a chain.
+//   - Matrix product: k is cut into blocks of [ProductBlock]. Over a block, each element of C is one chain of fused
+//     multiply-adds, k increasing, from +0; the first block's may start from what C held. The blocks are added in order.
+//     Tiles change the order in which chains advance, never a chain.
 //   - Bias, activation and derivative of a product are the separate elementwise kernels applied to its result.
 //   - Reduction of n contiguous elements: blocks of [ReduceBlock]; within one, lane j of 16 joins elements j, j+16,
 //     ... from the identity, and the lanes are joined 8 apart, then 4, 2, 1; blocks are joined by a pairwise tree:
@@ -19,7 +20,7 @@
 //   - Max and Min, elementwise and reduced: a NaN wins, and -0 is below +0.
 //   - Elementary functions: a fixed sequence of correctly rounded primitives, shared by all levels. Each is written
 //     once, in package gen, which makes the assembly and the Go of it.
-//   - [Conv2D] and [Adam] say their own order.
+//   - [Adam] says its own order.
 //
 // # Error bounds
 //
@@ -28,7 +29,7 @@
 // repeats it). Infinities, NaN, signed zeros and denormals are as the mathematics has them.
 //
 //	function  error   inputs      function  error   inputs
-//	sqrt      0.5     exact       tanh      1.88    all
+//	sqrt      0.5     exact       tanh      1.61    all
 //	rsqrt     1.50    1/5         logistic  1.68    1/5
 //	exp       1.02    all         erf       1.06    1/5
 //	expm1     1.44    all         sin, cos  0.51    1/31

@@ -8,7 +8,7 @@ import (
 // Gemm32 is one matrix product C = op(A)*op(B), with an optional epilogue: C = grad(act(op(A)*op(B) + bias), Y).
 //
 // op(A) is M x K and op(B) is K x N. A is stored in rows of LDA elements, as M x K or, with TransA, as K x M; B in
-// rows of LDB as K x N or, with TransB, N x K; C in rows of LDC. With Acc every chain starts from what C holds.
+// rows of LDB as K x N or, with TransB, N x K; C in rows of LDC. With Acc the first chains start from what C holds.
 // A value may be kept and run again; it is not changed by Run.
 type Gemm32 struct {
 	M, N, K int
@@ -72,6 +72,9 @@ func checkMatrix(name string, have, rows, cols, ld int, trans bool) error {
 	}
 	return nil
 }
+
+// ProductBlock is how many terms a chain has at most: the products of a longer sum are added block by block.
+const ProductBlock = 256
 
 // Run computes the whole product. scratch holds at least Scratch values; its contents do not matter.
 func (g *Gemm32) Run(scratch []float32) error { return g.RunRange(0, g.M, 0, g.N, scratch) }
@@ -201,25 +204,40 @@ func (g *Gemm32) bt(k, j int) float32 {
 
 // runGo is the twin. It goes along rows of C, so that the chains of a row advance side by side.
 func (g *Gemm32) runGo(r0, r1, c0, c1 int, scratch []float32) {
+	var chains [PanelWidth]float32
 	for i := r0; i < r1; i++ {
-		row := g.C[i*g.LDC+c0 : i*g.LDC+c1]
-		if !g.Acc {
-			clear(row)
-		}
-		for k := range g.K {
-			a := g.at(i, k)
-			if g.Packed != nil || g.TransB {
-				for j := range row {
-					row[j] = fma32(a, g.bt(k, c0+j), row[j])
-				}
-				continue
+		for j := c0; j < c1; j += PanelWidth {
+			row := g.C[i*g.LDC+j : i*g.LDC+min(j+PanelWidth, c1)]
+			if !g.Acc {
+				clear(row)
 			}
-			for j, b := range g.B[k*g.LDB+c0 : k*g.LDB+c1] {
-				row[j] = fma32(a, b, row[j])
+			g.chains(row, i, j, 0)
+			for k0 := ProductBlock; k0 < g.K; k0 += ProductBlock {
+				clear(chains[:])
+				g.chains(chains[:len(row)], i, j, k0)
+				for l, x := range chains[:len(row)] {
+					row[l] += x
+				}
 			}
 		}
 	}
 	g.epilogue(r0, r1, c0, c1, scratch)
+}
+
+// chains goes on with the chains of row i from column c on, over the block of k that starts at k0.
+func (g *Gemm32) chains(row []float32, i, c, k0 int) {
+	for k := k0; k < min(k0+ProductBlock, g.K); k++ {
+		a := g.at(i, k)
+		if g.Packed != nil || g.TransB {
+			for j := range row {
+				row[j] = fma32(a, g.bt(k, c+j), row[j])
+			}
+			continue
+		}
+		for j, b := range g.B[k*g.LDB+c : k*g.LDB+c+len(row)] {
+			row[j] = fma32(a, b, row[j])
+		}
+	}
 }
 
 // Gemm64 writes op(A)*op(B) to C, or adds it with acc; operands are laid out as in Gemm32. Every element is one

@@ -15,20 +15,22 @@ type tile struct {
 	ldc      uintptr
 	k, rows  int
 	mask     uint32 // columns of the last panel
-	acc      uint32
+	acc      uint32 // what becomes of what C holds
 }
 
-// Cache blocks: kBlock x nBlock of B and rowBlock x kBlock of A share the second cache, rowBlock x nBlock of C is
-// finished while it is there.
+// Values of tile.acc: C is overwritten, the chain starts from it, or the chain is added to it when it ends.
+const accNone, accFrom, accOnto = 0, 1, 2
+
+// Cache blocks: ProductBlock x nBlock of B and rowBlock x ProductBlock of A share the second cache, rowBlock x nBlock
+// of C is finished while it is there.
 const (
-	kBlock   = 256
 	nBlock   = 256
 	rowBlock = 96
 )
 
 // Scratch is how many float32 of scratch Run and RunRange need.
 func (g *Gemm32) Scratch() int {
-	return RowScratch + rowBlock*PanelWidth + PackedSize(min(g.K, kBlock), min(g.N, nBlock))
+	return RowScratch + rowBlock*PanelWidth + PackedSize(min(g.K, ProductBlock), min(g.N, nBlock))
 }
 
 func (g *Gemm32) run(r0, r1, c0, c1 int, scratch []float32) {
@@ -66,10 +68,10 @@ func strides(ld int, trans bool) (row, col int) {
 	return ld, 1
 }
 
-// columns computes columns [c0,c1), at most nBlock, block of k by block of k: chains go on through C.
+// columns computes columns [c0,c1), at most nBlock, block of k by block of k.
 func (s *gemmRun) columns(r0, r1, c0, c1 int) {
-	for k0 := 0; k0 < s.K; k0 += kBlock {
-		k1 := min(k0+kBlock, s.K)
+	for k0 := 0; k0 < s.K; k0 += ProductBlock {
+		k1 := min(k0+ProductBlock, s.K)
 		b, bK, bV := s.operand(k0, k1, c0, c1, r1-r0)
 		for i := r0; i < r1; i += rowBlock {
 			e := min(i+rowBlock, r1)
@@ -97,14 +99,22 @@ func (s *gemmRun) operand(k0, k1, c0, c1, rows int) (b []float32, bK, bV int) {
 	return s.pack, PanelWidth, k * PanelWidth
 }
 
-// block advances the chains of rows [i,e), at most rowBlock, over [k0,k1).
+// acc is what a block of k that starts at k0 does with what C holds.
+func (s *gemmRun) acc(k0 int) uint32 {
+	switch {
+	case k0 > 0:
+		return accOnto
+	case s.Acc:
+		return accFrom
+	}
+	return accNone
+}
+
+// block computes the chains of rows [i,e), at most rowBlock, over [k0,k1).
 func (s *gemmRun) block(i, e, c0, c1, k0, k1 int, b []float32, bK, bV int) {
 	row, col := strides(s.LDA, s.TransA)
 	t := tile{aRow: uintptr(row) * 4, aK: uintptr(col) * 4, bK: uintptr(bK) * 4, bV: uintptr(bV) * 4,
-		ldc: uintptr(s.LDC) * 4, k: k1 - k0}
-	if s.Acc || k0 > 0 {
-		t.acc = 1
-	}
+		ldc: uintptr(s.LDC) * 4, k: k1 - k0, acc: s.acc(k0)}
 	a := &s.A[i*row+k0*col]
 	for j := c0; j < c1; {
 		t.a, t.rows = unsafe.Pointer(a), e-i
@@ -173,26 +183,32 @@ func (s *gemmRun) swaps(m, n int) bool {
 // swapped computes the transpose of rows [r0,r1) in temp, rowBlock columns at a time: op(B)^T takes A's place.
 func (s *gemmRun) swapped(r0, r1, c0, c1 int) {
 	n := c1 - c0
-	row, col := strides(s.LDB, s.TransB)
-	t := tile{aRow: uintptr(col) * 4, aK: uintptr(row) * 4, bK: uintptr(s.LDA) * 4, bV: PanelWidth * 4,
-		ldc: rowBlock * 4, k: s.K}
 	for i := r0; i < r1; i += rowBlock {
 		e := min(i+rowBlock, r1)
 		if s.Acc {
-			t.acc = 1
 			Transpose32(s.temp, rowBlock, s.C[i*s.LDC+c0:], s.LDC, e-i, n)
 		}
-		for j := i; j < e; {
-			t.a, t.rows = unsafe.Pointer(&s.B[c0*col]), n
-			t.b, t.c = unsafe.Pointer(&s.A[j]), unsafe.Pointer(&s.temp[j-i])
-			if s.wide {
-				j += t.runWide(e - j)
-			} else {
-				gemm1AVX2(&t)
-				j += PanelWidth
-			}
+		for k0 := 0; k0 < s.K; k0 += ProductBlock {
+			s.swappedBlock(i, e, c0, n, k0)
 		}
 		Transpose32(s.C[i*s.LDC+c0:], s.LDC, s.temp, rowBlock, n, e-i)
 		s.epilogue(i, e, c0, c1, s.epi)
+	}
+}
+
+// swappedBlock computes the chains of rows [i,e) and n columns over the block of k that starts at k0.
+func (s *gemmRun) swappedBlock(i, e, c0, n, k0 int) {
+	row, col := strides(s.LDB, s.TransB)
+	t := tile{aRow: uintptr(col) * 4, aK: uintptr(row) * 4, bK: uintptr(s.LDA) * 4, bV: PanelWidth * 4,
+		ldc: rowBlock * 4, k: min(ProductBlock, s.K-k0), acc: s.acc(k0)}
+	for j := i; j < e; {
+		t.a, t.rows = unsafe.Pointer(&s.B[k0*row+c0*col]), n
+		t.b, t.c = unsafe.Pointer(&s.A[k0*s.LDA+j]), unsafe.Pointer(&s.temp[j-i])
+		if s.wide {
+			j += t.runWide(e - j)
+		} else {
+			gemm1AVX2(&t)
+			j += PanelWidth
+		}
 	}
 }

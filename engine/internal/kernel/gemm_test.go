@@ -141,14 +141,19 @@ func naive(g *Gemm32) []float32 {
 	for i := range g.M {
 		row := c[i*g.LDC : i*g.LDC+g.N]
 		for j := range row {
-			s := float32(0)
-			if g.Acc {
-				s = row[j]
+			if !g.Acc {
+				row[j] = 0
 			}
-			for k := range g.K {
-				s = fma32(g.at(i, k), g.bt(k, j), s)
+			for k := range min(g.K, ProductBlock) {
+				row[j] = fma32(g.at(i, k), g.bt(k, j), row[j])
 			}
-			row[j] = s
+			for k := ProductBlock; k < g.K; {
+				s := float32(0)
+				for end := min(k+ProductBlock, g.K); k < end; k++ {
+					s = fma32(g.at(i, k), g.bt(k, j), s)
+				}
+				row[j] += s
+			}
 		}
 		if g.Bias != nil {
 			Binary32(Add, row, row, g.Bias)
@@ -195,7 +200,7 @@ func TestGemmEdges(t *testing.T) {
 		{}, {m: 3, n: 4}, {m: 3, n: 4, bias: true, acc: true, act: Tanh}, {m: 0, n: 4, k: 3}, {m: 4, n: 0, k: 3},
 		{m: 1, n: 1, k: 600}, {m: 2, n: 300, k: 300}, {m: 100, n: 17, k: 260}, {m: 100, n: 2, k: 513, ta: true},
 		{m: 100, n: 2, k: 513, ta: true, acc: true, bias: true, tb: true}, {m: 40, n: 270, k: 10, tb: true, act: Relu},
-		{m: 40, n: 270, k: 260, packed: true, act: Relu}, {m: 12, n: 260, k: 257, ta: true, tb: true, acc: true},
+		{m: 40, n: 270, k: 260, packed: true, act: Relu}, {m: 13, n: 2, k: 1030, acc: true}, {m: 7, n: 70, k: 770, tb: true}, {m: 12, n: 260, k: 257, ta: true, tb: true, acc: true},
 	} {
 		checkGemm(t, c, false)
 		checkGemm(t, c, true)

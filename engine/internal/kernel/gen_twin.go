@@ -4,7 +4,7 @@ package kernel
 
 import "math"
 
-var exp2Bits = [8]uint32{0x3f800000, 0x3f8b95c2, 0x3f9837f0, 0x3fa5fed7, 0x3fb504f3, 0x3fc5672a, 0x3fd744fd, 0x3feac0c7}
+var tanhTable = [8][16]uint32{[16]uint32{0x3fc002f0, 0x3fffffb7, 0x401ffd03, 0x403ffe83, 0x406ffd37, 0x4097fc93, 0x40b800ce, 0x40d80448, 0x4103f762, 0x4103f762, 0x3d7ffe1d, 0x3e4001cd, 0x3ec00197, 0x3f200646, 0x3f5ffd66, 0x3f900af3}, [16]uint32{0x3f1a78e0, 0x3ef6cabf, 0x3eca1286, 0x3ea9d3e2, 0x3e886376, 0x3e5790cd, 0x3e32148f, 0x3e17b109, 0x3df84e43, 0x3df84e43, 0x3f7faace, 0x3f7d0a98, 0x3f74a351, 0x3f63280a, 0x3f4df237, 0x3f3821eb}, [16]uint32{0xbe904878, 0xbe529e7a, 0xbe16c5d5, 0xbddbb505, 0xbd9047c3, 0xbd35495c, 0xbcf7b3b4, 0xbcb3c313, 0xbc70d79e, 0xbc70d79e, 0xbd2a2136, 0xbdf8f59d, 0xbe657d8a, 0xbe9fb4dc, 0xbeaf82d5, 0xbeaa5a69}, [16]uint32{0x3da1747f, 0x3d8cdfe6, 0x3d46400a, 0x3d0511b8, 0x3c9514f4, 0x3c17a475, 0x3bac14a3, 0x3b54fb4a, 0x3ae99967, 0x3ae99967, 0xbea912b4, 0xbe9cc3c0, 0xbe70ec95, 0xbdec3371, 0xbc6733c6, 0x3d4315d6}, [16]uint32{0x3bc406f8, 0xbc5a91be, 0xbc4da455, 0xbc0e095c, 0xbb923178, 0xbaf9e5fd, 0xba6e2c1b, 0xb9fc1c6c, 0xb96282bc, 0xb96282bc, 0x3d077500, 0x3dbecb7a, 0x3e1ac876, 0x3e1fcdb0, 0x3de07e34, 0x3d669367}, [16]uint32{0xbca90a52, 0xbb1535b4, 0x3aebfc23, 0x3aeffff5, 0x3a826764, 0x39c77508, 0x3923385f, 0x3894d17f, 0x37db9b86, 0x37db9b86, 0x3e05500a, 0x3dda8136, 0x3d392e8e, 0xbcee68d0, 0xbd647f10, 0xbd413475}, [16]uint32{0x3c437764, 0x3b6b76f0, 0x39eb2f90, 0xb95075e2, 0xb944d991, 0xb897fe67, 0xb7dd9004, 0xb7306514, 0xb65a4fa3, 0xb65a4fa3, 0xbca3e963, 0xbd57ab9c, 0xbd8f87cf, 0xbd29b5ef, 0xbb7127d0, 0x3c5d93cf}, [16]uint32{0xbb4d5370, 0xbaf1fe2f, 0xb9f3a81b, 0xb87333dd, 0x37c8ef57, 0x374f44cd, 0x368f5f74, 0x35cc7565, 0x34d306f6, 0x34d306f6, 0xbd4ed768, 0xbd1169ed, 0x3b3f63e2, 0x3ce62c93, 0x3c9c68ce, 0x3b937ab3}}
 
 func negLane(x float32) float32 {
 	v2 := math.Float32frombits(math.Float32bits(x) ^ math.Float32bits(math.Float32frombits(0x80000000)))
@@ -241,34 +241,29 @@ func log1pGo(dst []float32, x []float32) {
 }
 
 func tanhLane(x float32) float32 {
-	v2 := math.Float32frombits(math.Float32bits(x) & math.Float32bits(math.Float32frombits(0x7fffffff)))
-	v3 := float32(v2 * v2)
-	v8 := fma32(float32(0.016460357), v3, float32(-0.052685183))
-	v9 := fma32(v8, v3, float32(0.13320963))
-	v10 := fma32(v9, v3, float32(-0.3333296))
-	v11 := float32(v10 * v3)
-	v12 := fma32(v11, v2, v2)
-	v14 := minX(float32(10), v2)
-	v16 := float32(v14 * float32(2.88539))
-	v18 := float32(v16 + float32(1.572864e+06))
-	v19 := float32(v18 - float32(1.572864e+06))
-	v20 := float32(v16 - v19)
-	v25 := fma32(float32(0.055488955), v20, float32(0.24025762))
-	v26 := fma32(v25, v20, float32(0.69314724))
-	v27 := fma32(v26, v20, float32(1))
-	v28 := int32(math.Float32bits(v18))
-	v29 := v28 << 20
-	v30 := int32(math.Float32bits(v18))
-	v31 := exp2Table(v30)
-	v32 := int32(v29 + v31)
-	v33 := math.Float32frombits(uint32(v32))
-	v35 := fma32(v27, v33, float32(1))
-	v36 := float32(float32(2) / v35)
-	v37 := float32(float32(1) - v36)
-	v39 := v2 < float32(0.55)
-	v40 := sel(v39, v12, v37)
-	v41 := withSign(v40, x)
-	return v41
+	v3 := minX(float32(9.02), x)
+	v4 := maxX(float32(-9.02), v3)
+	v6 := math.Float32frombits(math.Float32bits(v4) & math.Float32bits(math.Float32frombits(0x7fffffff)))
+	v8 := float32(v6 + float32(0.75))
+	v9 := int32(math.Float32bits(v8))
+	v10 := int32(uint32(v9) >> 21)
+	v12 := math.Float32frombits(tanhTable[0][v10&15])
+	v13 := float32(v6 - v12)
+	v14 := math.Float32frombits(tanhTable[7][v10&15])
+	v15 := math.Float32frombits(tanhTable[6][v10&15])
+	v16 := fma32(v14, v13, v15)
+	v17 := math.Float32frombits(tanhTable[5][v10&15])
+	v18 := fma32(v16, v13, v17)
+	v19 := math.Float32frombits(tanhTable[4][v10&15])
+	v20 := fma32(v18, v13, v19)
+	v21 := math.Float32frombits(tanhTable[3][v10&15])
+	v22 := fma32(v20, v13, v21)
+	v23 := math.Float32frombits(tanhTable[2][v10&15])
+	v24 := fma32(v22, v13, v23)
+	v25 := math.Float32frombits(tanhTable[1][v10&15])
+	v26 := fma32(v24, v13, v25)
+	v27 := float32(v26 * v4)
+	return v27
 }
 
 func tanhGo(dst []float32, x []float32) {
@@ -643,34 +638,29 @@ func adamGo(w []float32, m []float32, v []float32, g []float32, b1 float32, c1 f
 
 func addTanhLane(x float32, y float32) float32 {
 	v2 := float32(x + y)
-	v4 := math.Float32frombits(math.Float32bits(v2) & math.Float32bits(math.Float32frombits(0x7fffffff)))
-	v5 := float32(v4 * v4)
-	v10 := fma32(float32(0.016460357), v5, float32(-0.052685183))
-	v11 := fma32(v10, v5, float32(0.13320963))
-	v12 := fma32(v11, v5, float32(-0.3333296))
-	v13 := float32(v12 * v5)
-	v14 := fma32(v13, v4, v4)
-	v16 := minX(float32(10), v4)
-	v18 := float32(v16 * float32(2.88539))
-	v20 := float32(v18 + float32(1.572864e+06))
-	v21 := float32(v20 - float32(1.572864e+06))
-	v22 := float32(v18 - v21)
-	v27 := fma32(float32(0.055488955), v22, float32(0.24025762))
-	v28 := fma32(v27, v22, float32(0.69314724))
-	v29 := fma32(v28, v22, float32(1))
-	v30 := int32(math.Float32bits(v20))
-	v31 := v30 << 20
-	v32 := int32(math.Float32bits(v20))
-	v33 := exp2Table(v32)
-	v34 := int32(v31 + v33)
-	v35 := math.Float32frombits(uint32(v34))
-	v37 := fma32(v29, v35, float32(1))
-	v38 := float32(float32(2) / v37)
-	v39 := float32(float32(1) - v38)
-	v41 := v4 < float32(0.55)
-	v42 := sel(v41, v14, v39)
-	v43 := withSign(v42, v2)
-	return v43
+	v5 := minX(float32(9.02), v2)
+	v6 := maxX(float32(-9.02), v5)
+	v8 := math.Float32frombits(math.Float32bits(v6) & math.Float32bits(math.Float32frombits(0x7fffffff)))
+	v10 := float32(v8 + float32(0.75))
+	v11 := int32(math.Float32bits(v10))
+	v12 := int32(uint32(v11) >> 21)
+	v14 := math.Float32frombits(tanhTable[0][v12&15])
+	v15 := float32(v8 - v14)
+	v16 := math.Float32frombits(tanhTable[7][v12&15])
+	v17 := math.Float32frombits(tanhTable[6][v12&15])
+	v18 := fma32(v16, v15, v17)
+	v19 := math.Float32frombits(tanhTable[5][v12&15])
+	v20 := fma32(v18, v15, v19)
+	v21 := math.Float32frombits(tanhTable[4][v12&15])
+	v22 := fma32(v20, v15, v21)
+	v23 := math.Float32frombits(tanhTable[3][v12&15])
+	v24 := fma32(v22, v15, v23)
+	v25 := math.Float32frombits(tanhTable[2][v12&15])
+	v26 := fma32(v24, v15, v25)
+	v27 := math.Float32frombits(tanhTable[1][v12&15])
+	v28 := fma32(v26, v15, v27)
+	v29 := float32(v28 * v6)
+	return v29
 }
 
 func addTanhGo(dst []float32, x []float32, y []float32) {

@@ -70,9 +70,3 @@ func sraV(x, n int32) int32 { return x >> uint32(n) }
 
 // pow2D is 2**n for n in float64's normal range.
 func pow2D(n int32) float64 { return math.Float64frombits(uint64(int64(n)+1023) << 52) }
-
-// exp2Table gives the bits of 2**(j/8), less j<<20, for j in the low three bits of x.
-func exp2Table(x int32) int32 {
-	j := uint32(x) & 7
-	return int32(exp2Bits[j] - j<<20)
-}

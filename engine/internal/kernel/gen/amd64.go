@@ -239,11 +239,14 @@ func (s *alloc) node(n *node) {
 		s.sel(n)
 	case opSign:
 		s.sign(n)
-	case opExp2:
-		x := s.r(n.args[0], 0)
-		s.reg[n] = s.newRegs(n)
-		s.ins("VPERMPS %s, %s, %s", s.exp2Table(), x, s.v(s.reg[n][0]))
-		s.done(n, nil)
+	case opLookup:
+		s.lookup(n)
+	case opFourth:
+		if s.wide {
+			s.done(n, nil)
+		} else {
+			s.plain(n)
+		}
 	default:
 		s.plain(n)
 	}
@@ -266,7 +269,7 @@ func (s *alloc) move(n *node) {
 var floatOp = map[op]string{opAdd: "VADD", opSub: "VSUB", opMul: "VMUL", opDiv: "VDIV", opMinX: "VMIN", opMaxX: "VMAX",
 	opSqrt: "VSQRT"}
 
-var intOp = map[op]string{opAdd: "VPADDD", opSub: "VPSUBD", opMul: "VPMULLD", opShl: "VPSLLD", opShr: "VPSRLD",
+var intOp = map[op]string{opAdd: "VPADDD", opSub: "VPSUBD", opMul: "VPMULLD", opShl: "VPSLLD", opFourth: "VPSLLD", opShr: "VPSRLD",
 	opSra: "VPSRAD", opShlV: "VPSLLVD", opShrV: "VPSRLVD", opSraV: "VPSRAVD", opTrunc: "VCVTTPS2DQ", opFloat: "VCVTDQ2PS"}
 
 func (s *alloc) mnemonic(n *node) string {
@@ -300,7 +303,7 @@ func (s *alloc) plain(n *node) {
 	for p := range parts(n) {
 		d := s.v(dst[p])
 		switch {
-		case n.op == opShl || n.op == opShr || n.op == opSra || n.op == opRound:
+		case n.op == opShl || n.op == opFourth || n.op == opShr || n.op == opSra || n.op == opRound:
 			s.ins("%s $%d, %s, %s", mn, n.imm, s.r(args[0], p), d)
 		case len(args) == 1:
 			s.ins("%s %s, %s", mn, s.r(args[0], p), d)
@@ -499,18 +502,31 @@ func (s *alloc) sign(n *node) {
 	s.done(n, nil)
 }
 
-// exp2Bits are the bits of 2**(j/8).
-var exp2Bits = [8]uint32{0x3f800000, 0x3f8b95c2, 0x3f9837f0, 0x3fa5fed7, 0x3fb504f3, 0x3fc5672a, 0x3fd744fd, 0x3feac0c7}
-
-// exp2Table is the table of opExp2, twice over: the wide permutation looks at four bits.
-func (a *asm) exp2Table() string {
-	if a.consts["exp2table"] == "" {
-		var d strings.Builder
-		for i := range 16 {
-			fmt.Fprintf(&d, "DATA exp2table<>+%d(SB)/4, $0x%08x\n", 4*i, exp2Bits[i%8]-uint32(i%8)<<20)
-		}
-		d.WriteString("GLOBL exp2table<>(SB), RODATA|NOPTR, $64\n")
-		a.consts["exp2table"] = d.String()
+// lookup picks one of sixteen numbers: one permutation, or two of which the fourth bit picks.
+func (s *alloc) lookup(n *node) {
+	x, row := s.r(n.args[0], 0), s.tableRow(int(n.imm))
+	s.reg[n] = s.newRegs(n)
+	d := s.v(s.reg[n][0])
+	s.ins("VPERMPS %s+0(SB), %s, %s", row, x, d)
+	if !s.wide {
+		high := s.take()
+		s.ins("VPERMPS %s+32(SB), %s, %s", row, x, s.v(high))
+		s.ins("VBLENDVPS %s, %s, %s, %s", s.r(n.args[1], 0), s.v(high), d, d)
+		s.free = append(s.free, high)
 	}
-	return "exp2table<>(SB)"
+	s.done(n, nil)
+}
+
+// tableRow names a row of the table in memory.
+func (a *asm) tableRow(row int) string {
+	name := fmt.Sprintf("lookup%d", row)
+	if a.consts[name] == "" {
+		var d strings.Builder
+		for i, v := range tanhTable[row] {
+			fmt.Fprintf(&d, "DATA %s<>+%d(SB)/4, $0x%08x\n", name, 4*i, v)
+		}
+		fmt.Fprintf(&d, "GLOBL %s<>(SB), RODATA|NOPTR, $64\n", name)
+		a.consts[name] = d.String()
+	}
+	return name + "<>"
 }

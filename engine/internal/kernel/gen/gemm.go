@@ -11,6 +11,9 @@ const (
 	tileMask, tileAcc       = 80, 84
 )
 
+// Values of tile.acc, as in gemm_amd64.go: a chain starts from what C holds, or is added to it when it ends.
+const accFrom, accOnto = 1, 2
+
 // gemmKernel is a family of register tiles over the same columns, for every number of rows up to rows.
 type gemmKernel struct {
 	name   string
@@ -105,8 +108,8 @@ func (g *gemm) tile(r int) {
 	g.ins("MOVQ %d(DX), R10", tileB)
 	g.ins("MOVQ %d(DX), DI", tileC)
 	g.ins("MOVQ %d(DX), CX", tileK)
-	g.ins("CMPL %d(DX), $0", tileAcc)
-	g.ins("JEQ zero%d", r)
+	g.ins("CMPL %d(DX), $%d", tileAcc, accFrom)
+	g.ins("JNE zero%d", r)
 	g.eachC(r, func(at, reg string, last bool) {
 		if last && g.wide {
 			g.ins("VMOVUPS.Z %s, K1, %s", at, reg)
@@ -133,6 +136,17 @@ func (g *gemm) tile(r int) {
 	g.ins("DECQ CX")
 	g.ins("JNE k%d", r)
 	g.label(fmt.Sprintf("store%d", r))
+	g.ins("CMPL %d(DX), $%d", tileAcc, accOnto)
+	g.ins("JNE put%d", r)
+	g.eachC(r, func(at, reg string, last bool) {
+		if last && g.wide {
+			g.ins("VADDPS %s, %s, K1, %s", at, reg, reg)
+		} else {
+			g.ins("VADDPS %s, %s, %s", at, reg, reg)
+		}
+	})
+	g.ins("MOVQ %d(DX), DI", tileC)
+	g.label(fmt.Sprintf("put%d", r))
 	g.eachC(r, func(at, reg string, last bool) {
 		if last && g.wide {
 			g.ins("VMOVUPS %s, K1, %s", reg, at)

@@ -31,6 +31,9 @@ func goFunc(name string, k *kern) string {
 			names[n] = goConst(n)
 			continue
 		}
+		if n.op == opFourth {
+			continue
+		}
 		names[n] = "v" + strconv.Itoa(n.id)
 		fmt.Fprintf(&w, "\t%s := %s\n", names[n], goExpr(n, names))
 	}
@@ -76,7 +79,7 @@ var goInfix = map[op]string{opAdd: "+", opSub: "-", opMul: "*", opDiv: "/", opAn
 	opEQ: "==", opNE: "!=", opLT: "<", opLE: "<=", opGT: ">", opGE: ">=", opMaskAnd: "&&", opMaskOr: "||"}
 
 var goCall = map[op]string{opMinX: "minX", opMaxX: "maxX", opShlV: "shlV", opShrV: "shrV", opSraV: "sraV",
-	opTrunc: "int32", opFloat: "float32", opWide: "float64", opNarrow: "float32", opInt: "int32", opPow2D: "pow2D", opSign: "withSign", opExp2: "exp2Table"}
+	opTrunc: "int32", opFloat: "float32", opWide: "float64", opNarrow: "float32", opInt: "int32", opPow2D: "pow2D", opSign: "withSign"}
 
 // goExpr writes one primitive. Explicit conversions keep the compiler from fusing a product with a sum.
 func goExpr(n *node, names map[*node]string) string {
@@ -116,6 +119,8 @@ func goExpr(n *node, names map[*node]string) string {
 			return fmt.Sprintf("int32(math.Float32bits(%s))", a[0])
 		}
 		return fmt.Sprintf("math.Float32frombits(uint32(%s))", a[0])
+	case opLookup:
+		return fmt.Sprintf("math.Float32frombits(tanhTable[%d][%s&15])", n.imm, a[0])
 	case opSel:
 		return fmt.Sprintf("sel(%s, %s, %s)", a[0], a[1], a[2])
 	}

@@ -33,7 +33,8 @@ const (
 	opOr
 	opXor
 	opAndNot // ^x & y
-	opExp2   // bits of 2**(j/8), less j<<20, for j in the low three bits
+	opLookup // a row of the table, by the low four bits
+	opFourth // the fourth bit as a sign, which only narrow lookups need
 	opSign   // x, whose sign bit is clear, with the sign of y
 	opShl    // by a constant
 	opShr
@@ -140,9 +141,13 @@ func (b *body) MOr(x, y *node) *node             { return b.add(opMaskOr, mask, 
 func (b *body) MNot(x *node) *node               { return b.add(opMaskNot, mask, 0, x) }
 func (b *body) Sel(m, x, y *node) *node          { return b.add(opSel, x.kind, 0, m, x, y) }
 
-// Exp2 looks the low three bits of x up in a table of bits of 2**(j/8) from which j<<20 has been taken: adding x<<20,
-// for an x that counts eighths, gives the bits of 2**(x/8).
-func (b *body) Exp2(x *node) *node { return b.add(opExp2, i32, 0, x) }
+// Lookup is one of sixteen numbers of a row of the table, by the low four bits of x; fourth is Fourth(x).
+func (b *body) Lookup(row int, x, fourth *node) *node {
+	return b.add(opLookup, f32, uint64(row), x, fourth)
+}
+
+// Fourth prepares the fourth bit of x for lookups.
+func (b *body) Fourth(x *node) *node { return b.add(opFourth, i32, 28, x) }
 
 // Sign gives x, which must not be negative, the sign of y.
 func (b *body) Sign(x, y *node) *node { return b.add(opSign, f32, 0, x, y) }

@@ -78,7 +78,7 @@ func write(path, text string) {
 func twins(ks []*kern) string {
 	var w strings.Builder
 	w.WriteString(header + "package kernel\n\nimport \"math\"\n\n")
-	fmt.Fprintf(&w, "var exp2Bits = %#v\n\n", exp2Bits)
+	fmt.Fprintf(&w, "var tanhTable = %#v\n\n", tanhTable)
 	seen := map[string]bool{}
 	for _, k := range ks {
 		if n := k.scalarName(); !seen[n] {

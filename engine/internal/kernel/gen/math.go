@@ -7,7 +7,6 @@ import "math"
 
 const (
 	shifter = 0x4b400000 // 1.5 * 2**23: adding it rounds to an integer held in the low bits
-	eighths = 0x49c00000 // 1.5 * 2**20: the same for a multiple of 1/8
 	log2e   = 1.4426950408889634
 	infBits = 0x7f800000
 )
@@ -120,21 +119,42 @@ func log1p(b *body, x *node) *node {
 	return b.logEnds(x, y, b.F(-1))
 }
 
-// tanh is an odd polynomial up to 0.55, where it passes 1/2, and 1 - 2/(exp(2a)+1) beyond; past 9.1 it rounds to 1.
-// The exponential is taken in base 2, by a table of eighths: what that loses, 2/(exp(2a)+1) damps. NaN goes through the
-// second branch by the order of the operands of MinX.
+// tanhTable has, for each of sixteen intervals, where |x| is developed and the coefficients of tanh(x)/x there, lowest
+// first. Intervals grow with |x|: they are the quarters of the binary orders of |x| + 3/4, by whose bits they are found.
+// Each is developed near its middle, at a point where the quotient is very nearly a float32.
+var tanhTable = [...][16]uint32{
+	{0x3fc002f0, 0x3fffffb7, 0x401ffd03, 0x403ffe83, 0x406ffd37, 0x4097fc93, 0x40b800ce, 0x40d80448,
+		0x4103f762, 0x4103f762, 0x3d7ffe1d, 0x3e4001cd, 0x3ec00197, 0x3f200646, 0x3f5ffd66, 0x3f900af3},
+	{0x3f1a78e0, 0x3ef6cabf, 0x3eca1286, 0x3ea9d3e2, 0x3e886376, 0x3e5790cd, 0x3e32148f, 0x3e17b109,
+		0x3df84e43, 0x3df84e43, 0x3f7faace, 0x3f7d0a98, 0x3f74a351, 0x3f63280a, 0x3f4df237, 0x3f3821eb},
+	{0xbe904878, 0xbe529e7a, 0xbe16c5d5, 0xbddbb505, 0xbd9047c3, 0xbd35495c, 0xbcf7b3b4, 0xbcb3c313,
+		0xbc70d79e, 0xbc70d79e, 0xbd2a2136, 0xbdf8f59d, 0xbe657d8a, 0xbe9fb4dc, 0xbeaf82d5, 0xbeaa5a69},
+	{0x3da1747f, 0x3d8cdfe6, 0x3d46400a, 0x3d0511b8, 0x3c9514f4, 0x3c17a475, 0x3bac14a3, 0x3b54fb4a,
+		0x3ae99967, 0x3ae99967, 0xbea912b4, 0xbe9cc3c0, 0xbe70ec95, 0xbdec3371, 0xbc6733c6, 0x3d4315d6},
+	{0x3bc406f8, 0xbc5a91be, 0xbc4da455, 0xbc0e095c, 0xbb923178, 0xbaf9e5fd, 0xba6e2c1b, 0xb9fc1c6c,
+		0xb96282bc, 0xb96282bc, 0x3d077500, 0x3dbecb7a, 0x3e1ac876, 0x3e1fcdb0, 0x3de07e34, 0x3d669367},
+	{0xbca90a52, 0xbb1535b4, 0x3aebfc23, 0x3aeffff5, 0x3a826764, 0x39c77508, 0x3923385f, 0x3894d17f,
+		0x37db9b86, 0x37db9b86, 0x3e05500a, 0x3dda8136, 0x3d392e8e, 0xbcee68d0, 0xbd647f10, 0xbd413475},
+	{0x3c437764, 0x3b6b76f0, 0x39eb2f90, 0xb95075e2, 0xb944d991, 0xb897fe67, 0xb7dd9004, 0xb7306514,
+		0xb65a4fa3, 0xb65a4fa3, 0xbca3e963, 0xbd57ab9c, 0xbd8f87cf, 0xbd29b5ef, 0xbb7127d0, 0x3c5d93cf},
+	{0xbb4d5370, 0xbaf1fe2f, 0xb9f3a81b, 0xb87333dd, 0x37c8ef57, 0x374f44cd, 0x368f5f74, 0x35cc7565,
+		0x34d306f6, 0x34d306f6, 0xbd4ed768, 0xbd1169ed, 0x3b3f63e2, 0x3ce62c93, 0x3c9c68ce, 0x3b937ab3},
+}
+
+// tanh is x times a polynomial for tanh(x)/x. Beyond 9.02, where it rounds to 1, it stays what it is there. NaN passes
+// by the order of the operands of MinX and MaxX.
 func tanh(b *body, x *node) *node {
+	x = b.MaxX(b.F(-9.02), b.MinX(b.F(9.02), x))
 	a := b.Abs(x)
-	z := b.Mul(a, a)
-	small := b.Poly(z, b.fcoefs(0xbeaaaa2d, 0x3e08681b, 0xbd57cc6b, 0x3c86d7df)...)
-	small = b.FMA(b.Mul(small, z), a, a)
-	t := b.Mul(b.MinX(b.F(10), a), b.F(2*log2e))
-	s := b.Add(t, b.FB(eighths))
-	f := b.Sub(t, b.Sub(s, b.FB(eighths)))
-	p := b.Poly(f, b.fcoefs(0x3f800000, 0x3f317219, 0x3e760618, 0x3d634863)...)
-	scale := b.AsF(b.Add(b.Shl(b.AsI(s), 20), b.Exp2(b.AsI(s))))
-	big := b.Sub(b.F(1), b.Div(b.F(2), b.FMA(p, scale, b.F(1))))
-	return b.Sign(b.Sel(b.Cmp(opLT, a, b.F(0.55)), small, big), x)
+	i := b.Shr(b.AsI(b.Add(a, b.F(0.75))), 21)
+	fourth := b.Fourth(i)
+	f := b.Sub(a, b.Lookup(0, i, fourth))
+	last := len(tanhTable) - 1
+	q := b.Lookup(last, i, fourth)
+	for j := last - 1; j > 0; j-- {
+		q = b.FMA(q, f, b.Lookup(j, i, fourth))
+	}
+	return b.Mul(q, x)
 }
 
 // logistic is 1/(1+exp(-x)) with both terms of the quotient scaled by 2**-64, so that nothing overflows and results
