@@ -286,6 +286,9 @@ func (f *flow) kind(pos token.Pos, t types.Type, axis fdg.Axis, from, to int) ed
 		return edge.Reduces
 	case from == to: // among members
 		return edge.AllGathers
+	case isGrads(t) && !f.replicated(from):
+		f.bad(pos, fmt.Sprintf("a gradient of %s would be applied by every replica of %s, and its memory is used up by the first: let one group have both", f.groups[from].Name, f.groups[to].Name))
+		return edge.Sends
 	case f.replicated(from) && f.replicated(to):
 		f.bad(pos, fmt.Sprintf("%s and %s are both replicated, and a value goes between them: let one of them be one, or make them one group", f.groups[from].Name, f.groups[to].Name))
 		return edge.Sends
