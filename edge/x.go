@@ -82,9 +82,9 @@ type X struct {
 	skipped   []int64   // by replica, iterations whose messages are dropped
 	counted   int64     // steps that others were told of
 	taken     int64     // steps of what was taken from others
-	arrivals int64
-	versions []int64 // of the copies at hand, by edge
-	stats    []Stat
+	arrivals  int64
+	versions  []int64 // of the copies at hand, by edge
+	stats     []Stat
 }
 
 // end is what a replica knows of one edge.
