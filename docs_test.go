@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -32,14 +33,62 @@ func TestDocs(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Chdir(t.TempDir())
+			writeFiles(t, root, string(text))
 			for _, line := range commands(string(text)) {
-				runLine(t, line)
+				if !strings.Contains(line, "gym:") && !strings.Contains(line, "atari:") {
+					runLine(t, line)
+					continue
+				}
+				t.Run(line, func(t *testing.T) {
+					needsPython(t)
+					runLine(t, line)
+				})
 			}
 		})
 	}
 }
 
 var shell = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
+
+var goFile = regexp.MustCompile("(?ms)^```go\n// (\\S+\\.go)\n(.*?)^```")
+
+// writeFiles writes the files of a page: the Go blocks that begin with a path, into
+// a module that has this repository beside it and requires nothing else, and the
+// Python ones that do.
+func writeFiles(t *testing.T, root, page string) {
+	t.Helper()
+	for i, block := range goFile.FindAllStringSubmatch(page, -1) {
+		if i == 0 {
+			t.Setenv("GOPROXY", "off")
+			write(t, "go.mod", "module example.com/pages\n\n"+goVersion(t, root)+
+				"\nrequire github.com/weft-rl/weft v0.0.0\n\nreplace github.com/weft-rl/weft => "+root+"\n")
+		}
+		write(t, block[1], block[2])
+	}
+	for _, block := range script.FindAllStringSubmatch(page, -1) {
+		write(t, block[1], block[2])
+	}
+}
+
+// goVersion is the line of this module that says which Go it needs.
+func goVersion(t *testing.T, root string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(`(?m)^go .*\n`).FindString(string(text))
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // commands are the lines of a page's shell blocks that call weft.
 func commands(page string) (out []string) {
@@ -53,6 +102,19 @@ func commands(page string) (out []string) {
 		}
 	}
 	return out
+}
+
+var script = regexp.MustCompile("(?ms)^```python\n# (\\S+\\.py)\n(.*?)^```")
+
+// needsPython skips what needs Gymnasium where that is absent; CI counts it.
+func needsPython(t *testing.T) {
+	python := os.Getenv("WEFT_PYTHON")
+	if python == "" {
+		python = "python3"
+	}
+	if err := exec.Command(python, "-c", "import gymnasium, ale_py").Run(); err != nil {
+		t.Skipf("bridge test skipped: %s has no gymnasium or no ale-py: %v", python, err)
+	}
 }
 
 func runLine(t *testing.T, line string) {

@@ -3,6 +3,7 @@ module github.com/weft-rl/weft
 go 1.26.5
 
 require (
+	github.com/ebitengine/purego v0.11.2
 	github.com/gomlx/compute v0.1.0
 	github.com/gomlx/go-xla v0.4.0
 	github.com/gomlx/gomlx v0.28.1

@@ -11,15 +11,19 @@ import (
 	"github.com/weft-rl/weft/algo/impala"
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/app"
+	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/env/debug"
+	"github.com/weft-rl/weft/env/gym"
 	"github.com/weft-rl/weft/env/mpe"
+	"github.com/weft-rl/weft/env/mujoco"
 )
 
 // Builtin is what the weft command knows.
 func Builtin() app.Set {
 	return app.Set{
 		Algorithms:   []algo.Algorithm{ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, impala.Algorithm},
-		Environments: slices.Concat(classic.All, mpe.All, debug.All),
+		Environments: slices.Concat(classic.All, mpe.All, debug.All, mujoco.All),
+		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme},
 	}
 }

@@ -22,13 +22,14 @@ type benchFlags struct {
 
 func (c *command) bench() *cobra.Command {
 	f := &benchFlags{Options: bench.Options{Train: c.trainRecipe}}
+	f.Env = func(id string, n int) (bench.Stepper, error) { return c.stepper(id, n, f.Python) }
 	cmd := &cobra.Command{
 		Use:   "bench [NAME]",
 		Short: "Measure Weft beside its peers",
 		Long: "Bench runs one of the project's benchmarks, with peers beside Weft where they are installed;\n" +
 			"without a NAME it lists the benchmarks. Contenders take turns; times are medians over the rounds.",
 		Example: "  weft bench\n  weft bench engine --quick\n  weft bench engine --match mlp --only weft,jax --count 9\n" +
-			"  weft bench ppo --python peers/bin/python",
+			"  weft bench ppo --python peers/bin/python\n  weft bench env --python peers/bin/python",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -13,6 +13,7 @@ import (
 	"text/template"
 
 	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/device"
 )
 
 // An author's package is named by its path. It becomes part of a binary that
@@ -106,6 +107,9 @@ func build(ctx context.Context, tmp string, packages []*foreignPackage) (string,
 	}
 	bin := filepath.Join(tmp, "weft")
 	args := append([]string{"build", "-overlay", overlay, "-o", bin}, flags...)
+	if device.HasXLA { // it has the devices of this one
+		args = append(args, "-tags", "xla")
+	}
 	_, err = goCommand(ctx, module.Dir, append(args, "./"+overlayMain)...)
 	return bin, err
 }

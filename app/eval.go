@@ -3,9 +3,12 @@ package app
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-rl/weft/env/wrap"
+	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/run/local"
 )
 
@@ -13,26 +16,34 @@ import (
 type evalFlags struct {
 	episodes           int
 	best, sample, json bool
+	video, record      string
 }
 
 func (c *command) eval() *cobra.Command {
 	var f evalFlags
+	set := &trainFlags{values: map[string]*string{}}
 	cmd := &cobra.Command{
-		Use:     "eval RUN",
-		Short:   "Evaluate a run's policy",
-		Long:    "Eval plays complete episodes with a run's newest policy, every one in an environment of its own.",
-		Example: "  weft eval runs/ppo-CartPole-v1-seed1 --episodes 100\n  weft eval runs/ppo-CartPole-v1-seed1 --best",
-		Args:    oneRun,
-		RunE:    func(cmd *cobra.Command, args []string) error { return c.runEval(cmd.Context(), args[0], f) },
+		Use:   "eval RUN",
+		Short: "Evaluate a run's policy",
+		Long:  "Eval plays complete episodes with a run's newest policy, every one in an environment of its own.",
+		Example: "  weft eval runs/ppo-CartPole-v1-seed1 --episodes 100\n  weft eval runs/ppo-CartPole-v1-seed1 --best\n" +
+			"  weft eval runs/ppo-CartPole-v1-seed1 --video cartpole.gif",
+		Args: oneRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.runEval(cmd.Context(), args[0], set.changed(cmd), f)
+		},
 	}
 	cmd.Flags().IntVar(&f.episodes, "episodes", 100, "complete episodes to play")
 	cmd.Flags().BoolVar(&f.best, "best", false, "the best policy by evaluation instead of the newest")
 	cmd.Flags().BoolVar(&f.sample, "sample", false, "act as in training instead of greedily")
+	cmd.Flags().StringVar(&f.video, "video", "", "draw the first episode into a GIF `file`")
+	cmd.Flags().StringVar(&f.record, "record", "", "write the episodes into a `file`, a line of JSON each")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
+	c.settingFlags(cmd, set, []string{"python", "on-env-failure"})
 	return cmd
 }
 
-func (c *command) runEval(ctx context.Context, dir string, f evalFlags) error {
+func (c *command) runEval(ctx context.Context, dir string, flags []config.Assignment, f evalFlags) error {
 	if f.episodes < 1 {
 		return fmt.Errorf("--episodes: %d is no number of episodes", f.episodes)
 	}
@@ -40,7 +51,7 @@ func (c *command) runEval(ctx context.Context, dir string, f evalFlags) error {
 	if err != nil {
 		return err
 	}
-	l := layers{file: file}
+	l := layers{file: file, flags: flags}
 	if paths := c.foreign(l); len(paths) > 0 {
 		return c.runBuilt(ctx, paths)
 	}
@@ -54,6 +65,9 @@ func (c *command) runEval(ctx context.Context, dir string, f evalFlags) error {
 	}
 	w := c.watcher(r, dir, f.json)
 	job.Dir, job.Watch = dir, w
+	if job.EvalWrap, err = f.recorders(); err != nil {
+		return err
+	}
 	c.started = true
 	e, err := local.EvaluateRun(ctx, job, f.best, !f.sample, f.episodes)
 	if err != nil && ctx.Err() == nil {
@@ -65,4 +79,23 @@ func (c *command) runEval(ctx context.Context, dir string, f evalFlags) error {
 	}
 	w.evaluated(e, !f.sample)
 	return nil
+}
+
+// recorders are the wrappers of an evaluation. Their files are not the run's: they
+// are named as from here.
+func (f evalFlags) recorders() (list wrap.List, err error) {
+	for _, x := range []struct {
+		file string
+		make func(string) wrap.Wrapper
+	}{{f.video, wrap.Video}, {f.record, wrap.Record}} {
+		if x.file == "" {
+			continue
+		}
+		path, err := filepath.Abs(x.file)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, x.make(path))
+	}
+	return list, nil
 }

@@ -22,6 +22,7 @@ type Job struct {
 	Preset    string
 	Set       []string // settings of the algorithm, key=value
 	Options   []string // settings of the environment, key=value
+	Wrap      string   // wrappers around it, as in time-limit=200,frame-stack=4
 	Steps     int64    // 0: as many as the preset says
 	Seed      uint64   // 0 is a seed like any other
 	Out       string   // run folder; empty: nothing is kept on disk
@@ -90,7 +91,7 @@ func (j Job) request() (*request, error) {
 		id += "?" + strings.Join(j.Options, "&")
 	}
 	l := layers{flags: []config.Assignment{
-		flag("algorithm", j.Algorithm.Name), flag("env", id), flag("preset", j.Preset),
+		flag("algorithm", j.Algorithm.Name), flag("env", id), flag("wrap", j.Wrap), flag("preset", j.Preset),
 		flag("seed", j.Seed), flag("steps", j.Steps), flag("eval_episodes", j.EvalEpisodes),
 	}}
 	errs := []error{checkOut(j.Out)}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/wrap"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/rl"
@@ -19,9 +21,9 @@ import (
 func (c *command) list() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:       "list algorithms|envs|policies [NAME]",
+		Use:       "list algorithms|envs|policies|wrappers [NAME]",
 		Short:     "Show what there is",
-		Long:      "List shows the algorithms, environments or policies that this binary knows; with a NAME, one of them in full.",
+		Long:      "List shows the algorithms, environments, policies or wrappers that this binary knows; with a NAME, one of them in full.",
 		Example:   "  weft list algorithms\n  weft list algorithms ppo\n  weft list envs --json",
 		Args:      cobra.RangeArgs(1, 2),
 		ValidArgs: kinds,
@@ -59,6 +61,7 @@ type item struct {
 	Settings []settingItem `json:"settings,omitempty"`
 	Presets  []presetItem  `json:"presets,omitempty"`
 	Spec     *envItem      `json:"spec,omitempty"`
+	Missing  string        `json:"missing,omitempty"` // why it cannot be used here
 
 	fields []config.Field
 }
@@ -112,6 +115,8 @@ func (c *command) items(args []string) (all []item, err error) {
 		all, err = c.environments(name)
 	case "policies":
 		all, err = c.policies(name)
+	case "wrappers":
+		all, err = wrappers(name)
 	default:
 		err = unknown("kind of thing", args[0], kinds, "weft list --help")
 	}
@@ -119,7 +124,7 @@ func (c *command) items(args []string) (all []item, err error) {
 }
 
 // kinds are what can be listed.
-var kinds = []string{"algorithms", "envs", "policies"}
+var kinds = []string{"algorithms", "envs", "policies", "wrappers"}
 
 func encode(w io.Writer, items []item) error {
 	enc := json.NewEncoder(w)
@@ -167,6 +172,18 @@ func (c *command) policies(name string) (out []item, err error) {
 	return out, nil
 }
 
+func wrappers(name string) (out []item, err error) {
+	for _, w := range wrap.Kinds() {
+		if name == "" || name == w.Name {
+			out = append(out, item{Name: w.Usage, Doc: w.Doc})
+		}
+	}
+	if len(out) == 0 {
+		return nil, unknown("wrapper", name, wrap.Names(), "weft list wrappers")
+	}
+	return out, nil
+}
+
 // describe adds the settings of the struct that p points to.
 func (x *item) describe(p any) (err error) {
 	x.fields, err = fieldsOf(p)
@@ -186,11 +203,12 @@ func fieldsOf(p any) ([]config.Field, error) {
 func (c *command) environments(name string) (out []item, err error) {
 	all := c.set.Environments
 	if name != "" {
-		e, err := c.set.environment(name)
-		if err != nil {
+		id, set, err := options(name)
+		e, missing := c.set.environment(id)
+		if err := errors.Join(err, missing); err != nil {
 			return nil, err
 		}
-		all = []env.Entry{e}
+		all = []env.Entry{configured(e, set)}
 	}
 	d, err := device.Open(device.Default)
 	if err != nil {
@@ -198,12 +216,43 @@ func (c *command) environments(name string) (out []item, err error) {
 	}
 	for _, e := range all {
 		x, err := describeEnv(e, d)
-		if err != nil {
+		if err != nil && name != "" {
 			return nil, err
+		}
+		if err != nil {
+			x.Missing = err.Error() // one that needs what is not installed hides no other
+		}
+		out = append(out, x)
+	}
+	if name != "" {
+		return out, nil
+	}
+	for _, s := range c.set.Schemes {
+		x := item{Name: s.Prefix + ":NAME", Doc: s.Doc + ", as in " + s.Example}
+		if s.Options != nil {
+			if err := x.describe(s.Options()); err != nil {
+				return nil, fmt.Errorf("environments %s: %w", s.Prefix, err)
+			}
 		}
 		out = append(out, x)
 	}
 	return out, nil
+}
+
+// configured is an entry whose options are set as its name says.
+func configured(e env.Entry, set []config.Assignment) env.Entry {
+	if e.Options == nil || len(set) == 0 {
+		return e
+	}
+	out := e
+	out.New = func(s *rl.Scope, n int, _ any) (env.Batch, error) {
+		r := request{entry: e}
+		if err := r.setEnv(set); err != nil {
+			return nil, err
+		}
+		return e.New(s, n, r.envOptions)
+	}
+	return out
 }
 
 func describeEnv(e env.Entry, d *rl.Device) (item, error) {
@@ -215,12 +264,13 @@ func describeEnv(e env.Entry, d *rl.Device) (item, error) {
 			return x, fmt.Errorf("environment %s: %w", e.ID, err)
 		}
 	}
-	g, err := env.OpenGroups(rl.NewScope(d, 0), e, 1, options)
+	scope := rl.NewScope(d, 0)
+	g, err := env.OpenGroups(scope, e, 1, options)
 	if err != nil {
-		return x, err
+		return x, errors.Join(err, scope.Close())
 	}
 	x.Spec = itemOf(g.Spec())
-	return x, nil
+	return x, scope.Close()
 }
 
 // itemOf describes the agents of an environment.
@@ -255,9 +305,12 @@ func (k kindItem) label(space string) string {
 func show(w io.Writer, items []item, full bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, x := range items {
-		if x.Spec != nil {
+		switch {
+		case x.Spec != nil:
 			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", x.Name, x.Spec.Observation, x.Spec.Action, x.Doc)
-		} else {
+		case x.Missing != "":
+			fmt.Fprintf(t, "%s\t-\t-\t%s (not here: weft list envs %s says why)\n", x.Name, x.Doc, x.Name)
+		default:
 			fmt.Fprintf(t, "%s\t%s\n", x.Name, x.Doc)
 		}
 	}

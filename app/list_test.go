@@ -38,11 +38,19 @@ func TestHelpOfUnknown(t *testing.T) {
 func TestListJSON(t *testing.T) {
 	set := weft.Builtin()
 	envs := events(t, do(t, 0, "list", "envs", "--json").out)
-	if len(envs) != len(set.Environments) {
-		t.Fatalf("%d environments, want %d", len(envs), len(set.Environments))
+	if len(envs) != len(set.Environments)+len(set.Schemes) {
+		t.Fatalf("%d environments, want %d and %d kinds", len(envs), len(set.Environments), len(set.Schemes))
 	}
-	for i, e := range envs {
+	for i, e := range envs[len(set.Environments):] {
+		if e["name"] != set.Schemes[i].Prefix+":NAME" || e["settings"] == nil {
+			t.Errorf("%v", e)
+		}
+	}
+	for i, e := range envs[:len(set.Environments)] {
 		spec, ok := e["spec"].(map[string]any)
+		if missing, _ := e["missing"].(string); strings.Contains(missing, "pip install") {
+			ok, spec = true, nil
+		}
 		if e["name"] != set.Environments[i].ID || !ok || spec["observation"] == "" || spec["action"] == "" {
 			t.Errorf("%v", e)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"reflect"
 
 	"github.com/spf13/cobra"
 
@@ -15,28 +16,23 @@ import (
 
 func (c *command) resume() *cobra.Command {
 	var json bool
-	values := map[string]*string{}
+	f := &trainFlags{values: map[string]*string{}}
 	cmd := &cobra.Command{
 		Use:   "resume RUN",
 		Short: "Go on with a run exactly where it stopped",
 		Long: "Resume goes on from the newest good checkpoint of a run folder, and ends in the same bits\n" +
-			"as a run that was never interrupted. It may go on under another policy, with other workers.",
+			"as a run that was never interrupted. It may go on under another policy, with other workers. An\n" +
+			"environment that cannot save its state refuses that; with --resume=restart-episodes its run goes\n" +
+			"on with new episodes.",
 		Example: "  weft resume runs/ppo-CartPole-v1-seed1\n  weft resume runs/ppo-CartPole-v1-seed1 --steps 1_000_000\n" +
 			"  weft resume runs/ppo-CartPole-v1-seed1 --policy single-learner-coarse --workers 4",
 		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var more []config.Assignment
-			for name, value := range values {
-				if cmd.Flags().Changed(name) {
-					more = append(more, config.Assignment{Key: name, Value: *value, Source: "--" + name})
-				}
-			}
-			return c.runResume(cmd.Context(), args[0], more, json)
+			return c.runResume(cmd.Context(), args[0], f.changed(cmd), json)
 		},
 	}
-	values["steps"] = cmd.Flags().String("steps", "", "train to this many steps in all instead of those it was started with")
-	values["policy"] = cmd.Flags().String("policy", "", "distribution policy to go on under")
-	values["workers"] = cmd.Flags().String("workers", "", "workers to go on with")
+	c.settingFlags(cmd, f, []string{"steps", "policy", "workers", "resume", "python", "on-env-failure"})
+	cmd.Flags().Lookup("steps").Usage = "train to this many steps in all instead of those it was started with"
 	cmd.Flags().BoolVar(&json, "json", false, "print one JSON object a line and nothing else")
 	return cmd
 }
@@ -85,21 +81,28 @@ func (c *command) goOn(ctx context.Context, before, r *request, dir string, w wa
 	if err != nil {
 		return err
 	}
+	defer func() { _ = s.Close() }() // done already, with its error, if the session ran
+	if err := change(s, before, r, dir, w); err != nil {
+		return err
+	}
+	if s.Finished() {
+		return finished(s, dir, w)
+	}
+	return c.finish(ctx, s, w)
+}
+
+// change records what is different about a run from now on.
+func change(s *local.Session, before, r *request, dir string, w watcher) error {
+	if reflect.DeepEqual(before.settings, r.settings) {
+		return nil
+	}
 	if r.Steps != before.Steps {
 		if r.Steps < s.Done() {
 			return fmt.Errorf("--steps: %d is less than the %d steps that %s has done", r.Steps, s.Done(), dir)
 		}
 		w.Note(budgetChange(before.Steps, r.Steps, s.Done()))
 	}
-	if r.Steps != before.Steps || r.Policy != before.Policy || r.Workers != before.Workers {
-		if err := r.record(dir); err != nil {
-			return err
-		}
-	}
-	if s.Finished() {
-		return finished(s, dir, w)
-	}
-	return c.finish(ctx, s, w)
+	return r.record(dir)
 }
 
 // finished tells the result of a run that has nothing left to do.

@@ -65,9 +65,10 @@ func seedRuns(r *request, n int, out string) ([]*seedRun, error) {
 			return nil, err
 		}
 	}
-	_, release, err := prepare(r, "", nil)
+	s, release, err := prepare(r, "", nil)
 	if err == nil {
 		release()
+		err = s.Close()
 	}
 	return runs, err
 }

@@ -19,6 +19,7 @@ import (
 type Set struct {
 	Algorithms   []algo.Algorithm
 	Environments []env.Entry
+	Schemes      []env.Scheme    // environments by prefix, as in gym:CartPole-v1
 	Policies     []policy.Policy // beside the built-in ones
 
 	// at are the entries of packages that were named on the command line, by the
@@ -97,7 +98,26 @@ func (s *Set) environment(id string) (env.Entry, error) {
 		}
 		ids = append(ids, e.ID)
 	}
+	if prefix, name, ok := strings.Cut(id, ":"); ok {
+		return s.foreignTo(prefix, name)
+	}
 	return env.Entry{}, unknown("environment", id, ids, "weft list envs")
+}
+
+// foreignTo finds an environment that a scheme offers.
+func (s *Set) foreignTo(prefix, name string) (env.Entry, error) {
+	var prefixes []string
+	for _, x := range s.Schemes {
+		if x.Prefix == prefix {
+			e, err := x.Open(name)
+			if err != nil {
+				err = fmt.Errorf("--env: %w", err)
+			}
+			return e, err
+		}
+		prefixes = append(prefixes, x.Prefix)
+	}
+	return env.Entry{}, unknown("kind of environment", prefix, prefixes, "weft list envs")
 }
 
 // options divides an environment's name from the settings that may follow it, as

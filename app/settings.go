@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/wrap"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
@@ -25,6 +26,7 @@ import (
 type settings struct {
 	Algorithm       string        `doc:"algorithm, by name or by the path of its package"`
 	Env             string        `doc:"environment, by id or by the path of its package; settings may follow, as in Memory-v0?delay=10"`
+	Wrap            string        `doc:"wrappers around the environment, as in time-limit=200,frame-stack=4; weft list wrappers shows them"`
 	Preset          string        `doc:"settings to start from; weft list algorithms NAME shows them"`
 	Policy          string        `default:"plain" doc:"distribution policy; weft list policies shows them"`
 	Workers         int           `default:"1" unit:"workers" range:"[1,)" doc:"workers that share the work; plain has one"`
@@ -34,7 +36,7 @@ type settings struct {
 	Producers       int           `default:"0" unit:"replicas" range:"[0,)" doc:"replicas that an asynchronous gather waits for; 0 is all"`
 	Queue           int           `default:"2" unit:"items" range:"[1,)" doc:"items that an asynchronous edge holds before its sender waits"`
 	NoFuse          []string      `doc:"fusions to leave out: replicas, groups, graphs or all"`
-	Device          string        `default:"cpu" doc:"what computes"`
+	Device          string        `default:"cpu" doc:"what computes; weft devices shows what there is"`
 	Steps           int64         `default:"0" unit:"steps" range:"[0,)" doc:"environment steps to train, over all environments; 0 is what the preset says"`
 	Seed            uint64        `default:"1" doc:"seed of everything random"`
 	EvalEvery       int64         `default:"0" unit:"steps" range:"[0,)" doc:"steps between greedy evaluations; 0 is only at the end"`
@@ -43,6 +45,9 @@ type settings struct {
 	CheckpointSteps int64         `default:"0" unit:"steps" range:"[0,)" doc:"steps between checkpoints, beside the time; 0 is no bound"`
 	Keep            int           `default:"3" unit:"checkpoints" range:"[1,)" doc:"checkpoints kept, the best one apart"`
 	From            string        `doc:"run folder whose weights to start from"`
+	Resume          string        `default:"exact" oneof:"exact restart-episodes" doc:"how the run resumes if its environment cannot save its state: not at all, or with new episodes"`
+	Python          string        `doc:"Python interpreter of environments that need one"`
+	OnEnvFailure    string        `default:"stop" oneof:"stop restart" doc:"what the failure of an environment in Python does: stop the run, or restart it"`
 }
 
 // request is a training run as it was asked for.
@@ -53,6 +58,7 @@ type request struct {
 	config     any // the algorithm's settings
 	entry      env.Entry
 	envOptions any
+	wrap       wrap.List
 }
 
 // layers are where settings come from, the later ones overriding.
@@ -94,7 +100,7 @@ func (s *Set) resolve(l layers) (*request, error) {
 		r.config = r.algorithm.Config()
 		errs = append(errs, config.Defaults(r.config), config.Set(r.config, preset, forAlgorithm, l.set))
 	}
-	errs = append(errs, r.setEnv(envSet), checkDevice(r.Device))
+	errs = append(errs, r.setEnv(envSet), r.setWrap(), checkDevice(r.Device))
 	errs = append(errs, absolute(&r.Algorithm), absolute(&r.Env))
 	if r.From != "" {
 		r.From, err = filepath.Abs(r.From)
@@ -231,15 +237,64 @@ func (r *request) setEnv(set []config.Assignment) error {
 		return nil
 	}
 	r.envOptions = r.entry.Options()
-	return errors.Join(config.Defaults(r.envOptions), config.Set(r.envOptions, set))
+	if err := config.Defaults(r.envOptions); err != nil {
+		return err
+	}
+	fields, err := config.Fields(r.envOptions)
+	if err != nil {
+		return err
+	}
+	known := func(key string) bool {
+		return slices.ContainsFunc(fields, func(f config.Field) bool { return f.Key == key })
+	}
+	set, err = extra(r.envOptions, set, known)
+	shared := slices.DeleteFunc(r.shared(), func(a config.Assignment) bool { return !known(a.Key) })
+	return errors.Join(err, config.Set(r.envOptions, shared, set))
+}
+
+// shared are the run's settings that environments have under another name, as
+// far as they were made.
+func (r *request) shared() (out []config.Assignment) {
+	if r.Python != "" {
+		out = append(out, config.Assignment{Key: "python", Value: r.Python, Source: "--python"})
+	}
+	if r.OnEnvFailure == "restart" {
+		out = append(out, config.Assignment{Key: "on_failure", Value: r.OnEnvFailure, Source: "--on-env-failure"})
+	}
+	return out
+}
+
+// extra gives options what is none of their settings, if they take that, and
+// returns the rest.
+func extra(options any, set []config.Assignment, known func(key string) bool) (rest []config.Assignment, err error) {
+	e, ok := options.(env.Extra)
+	if !ok {
+		return set, nil
+	}
+	var errs []error
+	for _, a := range set {
+		if known(a.Key) {
+			rest = append(rest, a)
+		} else if err := e.SetExtra(a.Key, a.Value); err != nil {
+			errs = append(errs, fmt.Errorf("--env: %w", err))
+		}
+	}
+	return rest, errors.Join(errs...)
+}
+
+func (r *request) setWrap() (err error) {
+	if r.wrap, err = wrap.Parse(r.Wrap); err != nil {
+		return fmt.Errorf("--wrap: %w", err)
+	}
+	r.Wrap = r.wrap.String()
+	return nil
 }
 
 func checkDevice(name string) error {
-	if slices.Contains(device.Names(), name) {
-		return nil
+	if err := device.Check(name); err != nil {
+		return fmt.Errorf("--device: %w", err)
 	}
-	// The nearest name is no help: a "gpu" is not meant to be a "cpu".
-	return fmt.Errorf("--device: unknown device %q, there is %s", name, strings.Join(device.Names(), ", "))
+	return nil
 }
 
 // job is the request as the runner takes it.
@@ -249,10 +304,11 @@ func (r *request) job() (local.Job, error) {
 		return local.Job{}, err
 	}
 	return local.Job{
-		Plan: r.plan(), Algorithm: r.algorithm, Config: r.config, Env: r.entry, EnvOptions: r.envOptions,
+		Plan: r.plan(), Algorithm: r.algorithm, Config: r.config, Env: r.entry, EnvOptions: r.envOptions, Wrap: r.wrap,
 		Device: d, Seed: r.Seed, Steps: r.Steps,
 		CheckpointEvery: r.CheckpointEvery, CheckpointSteps: r.CheckpointSteps, Keep: r.Keep,
 		EvalEvery: r.EvalEvery, EvalEpisodes: r.EvalEpisodes, From: r.From,
+		RestartEpisodes: r.Resume == "restart-episodes",
 	}, nil
 }
 

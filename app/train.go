@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,10 +30,11 @@ type trainFlags struct {
 
 // settingFlags are the settings that have a flag of their own, with its name.
 var settingFlags = []struct{ flag, key string }{
-	{"env", "env"}, {"preset", "preset"}, {"policy", "policy"}, {"workers", "workers"}, {"device", "device"},
+	{"env", "env"}, {"wrap", "wrap"}, {"preset", "preset"}, {"policy", "policy"}, {"workers", "workers"}, {"device", "device"},
 	{"replicas", "replicas"}, {"async", "async"}, {"staleness", "staleness"}, {"producers", "producers"}, {"queue", "queue"}, {"no-fuse", "no_fuse"},
 	{"steps", "steps"}, {"seed", "seed"}, {"eval-every", "eval_every"}, {"eval-episodes", "eval_episodes"},
 	{"checkpoint-every", "checkpoint_every"}, {"checkpoint-steps", "checkpoint_steps"}, {"keep", "keep"}, {"from", "from"},
+	{"resume", "resume"}, {"python", "python"}, {"on-env-failure", "on_env_failure"},
 }
 
 func (c *command) train() *cobra.Command {
@@ -52,7 +54,7 @@ func (c *command) train() *cobra.Command {
 		RunE:        func(cmd *cobra.Command, args []string) error { return c.runTrain(cmd, f, args) },
 		Annotations: map[string]string{settingsHint: "a setting of the algorithm is given with --set key=value"},
 	}
-	c.settingFlags(cmd, f)
+	c.settingFlags(cmd, f, nil)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.set, "set", nil, "a setting of the algorithm, `key=value`; may be repeated")
 	flags.StringVar(&f.file, "config", "", "`file` of settings (YAML), as every run folder holds one; flags override it")
@@ -71,8 +73,9 @@ func (c *command) train() *cobra.Command {
 	return cmd
 }
 
-// settingFlags makes flags of the run's settings, documented by their tags.
-func (c *command) settingFlags(cmd *cobra.Command, f *trainFlags) {
+// settingFlags makes flags of the run's settings, documented by their tags; of
+// those that are named, if any are.
+func (c *command) settingFlags(cmd *cobra.Command, f *trainFlags, only []string) {
 	fields, err := config.Fields(&settings{})
 	if err != nil {
 		panic(err) // the tags are wrong, which a test would have found
@@ -82,6 +85,9 @@ func (c *command) settingFlags(cmd *cobra.Command, f *trainFlags) {
 		doc[x.Key] = x
 	}
 	for _, s := range settingFlags {
+		if only != nil && !slices.Contains(only, s.flag) {
+			continue
+		}
 		x := doc[s.key]
 		usage := x.Doc
 		if x.Default != "" && x.Default != "0" {
@@ -107,11 +113,7 @@ func (f *trainFlags) layers(cmd *cobra.Command, args []string) (l layers, err er
 	if len(args) == 1 {
 		l.flags = append(l.flags, config.Assignment{Key: "algorithm", Value: args[0], Source: "command line"})
 	}
-	for _, s := range settingFlags {
-		if cmd.Flags().Changed(s.flag) {
-			l.flags = append(l.flags, config.Assignment{Key: s.key, Value: *f.values[s.key], Source: "--" + s.flag})
-		}
-	}
+	l.flags = append(l.flags, f.changed(cmd)...)
 	for _, text := range f.set {
 		a, err := config.ParseSet(text, "--set")
 		if err != nil {
@@ -121,6 +123,16 @@ func (f *trainFlags) layers(cmd *cobra.Command, args []string) (l layers, err er
 		l.set = append(l.set, a)
 	}
 	return l, errors.Join(errs...)
+}
+
+// changed are the settings that were given by flags.
+func (f *trainFlags) changed(cmd *cobra.Command) (out []config.Assignment) {
+	for _, s := range settingFlags {
+		if f.values[s.key] != nil && cmd.Flags().Changed(s.flag) {
+			out = append(out, config.Assignment{Key: s.key, Value: *f.values[s.key], Source: "--" + s.flag})
+		}
+	}
+	return out
 }
 
 // count is the number of seeds asked for, 0 if none were.
@@ -192,10 +204,20 @@ func prepare(r *request, out string, w local.Watcher) (s *local.Session, release
 		return nil, nil, err
 	}
 	job.Dir, job.Watch = out, w
-	if s, err = local.Prepare(job); err != nil || out == "" {
-		return s, func() {}, err
+	if s, err = local.Prepare(job); err != nil {
+		return nil, nil, err
 	}
-	if release, err = lock(out); err != nil {
+	unlock := func() {}
+	release = func() {
+		_ = s.Close() // done already, with its error, if the session ran
+		unlock()
+	}
+	if out == "" {
+		return s, release, nil
+	}
+	if unlock, err = lock(out); err != nil {
+		unlock = func() {}
+		release()
 		return nil, nil, err
 	}
 	if err = checkOut(out); err == nil { // again, now that nobody else can come between
@@ -203,6 +225,7 @@ func prepare(r *request, out string, w local.Watcher) (s *local.Session, release
 	}
 	if err != nil {
 		release()
+		err = errors.Join(err, s.Close())
 	}
 	return s, release, err
 }
@@ -235,7 +258,7 @@ func lock(dir string) (release func(), err error) {
 
 // name is what the run's folder is called by default, without its seed.
 func (r *request) name() string {
-	return r.algorithm.Name + "-" + strings.ReplaceAll(r.entry.ID, "/", "_")
+	return r.algorithm.Name + "-" + strings.NewReplacer("/", "_", ":", "_").Replace(r.entry.ID)
 }
 
 // newFolder is a folder under runs/ that does not exist yet.

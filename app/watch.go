@@ -191,7 +191,7 @@ type doneEvent struct {
 	Env            string  `json:"env"`
 	Policy         string  `json:"policy"`
 	Workers        int     `json:"workers"`
-	Exact          bool    `json:"exact"` // synchronous, so repeatable to the bit
+	Async          bool    `json:"async,omitempty"` // asynchronous, so not repeatable to the bit
 	Seed           uint64  `json:"seed"`
 	Steps          int64   `json:"steps"`
 	Seconds        float64 `json:"seconds"`
@@ -205,7 +205,7 @@ type doneEvent struct {
 
 func newDone(event string, r *request, dir string, x local.Result) doneEvent {
 	return doneEvent{
-		event, r.algorithm.Name, r.entry.ID, r.Policy, r.Workers, x.Exact, r.Seed, x.Steps, x.Seconds, x.StepsPerSecond,
+		event, r.algorithm.Name, r.entry.ID, r.Policy, r.Workers, !x.Exact, r.Seed, x.Steps, x.Seconds, x.StepsPerSecond,
 		x.Episodes, number(x.ReturnMean), x.WeightsSHA256, x.StateSHA256, dir,
 	}
 }

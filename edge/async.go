@@ -37,13 +37,29 @@ func (x *X) stamp(edge int, m Message) Message {
 			x.send(x.tokens(), x.top.Number(to, r), Message{Value: token{}, Iter: x.iter})
 		}
 	}
-	m.Versions, m.Iter, m.Steps = slices.Clone(x.versions), x.iter, x.uncounted()
+	m.Versions, m.Iter, m.Steps = slices.Clone(x.versions), x.iter, x.Uncounted()
 	return m
 }
 
-// uncounted is the steps that the replica's own environments took and nobody was
+// Await waits, if the iteration that ends took nothing from anybody, until a
+// message on an edge of the runner's has arrived, or some producer has something:
+// a consumer that has nothing to do yet does not go round in vain.
+func (x *X) Await(edge int) {
+	if len(x.sessions) > 0 || x.iter == 0 {
+		return
+	}
+	for x.poll(); !x.has(edge) && !x.has(x.tokens()); {
+		x.wait(edge)
+	}
+}
+
+func (x *X) has(edge int) bool {
+	return slices.ContainsFunc(x.ends[edge].waiting, func(q []Message) bool { return len(q) > 0 })
+}
+
+// Uncounted is the steps that the replica's own environments took and nobody was
 // told of.
-func (x *X) uncounted() int64 {
+func (x *X) Uncounted() int64 {
 	n := x.scope.Steps() - x.counted
 	x.counted += n
 	if x.Of > 0 {

@@ -36,6 +36,17 @@ type world struct {
 
 func newWorld(t *testing.T, k, n, queue int, async *edge.Async, edges ...edge.Edge) *world {
 	t.Helper()
+	queues := make([]int, len(edges)+edge.Control)
+	for i := range queues {
+		queues[i] = queue
+	}
+	return newQueues(t, k, n, queues, async, edges...)
+}
+
+var errDone = errors.New("done")
+
+func newQueues(t *testing.T, k, n int, queues []int, async *edge.Async, edges ...edge.Edge) *world {
+	t.Helper()
 	dev, err := device.Open("cpu")
 	if err != nil {
 		t.Fatal(err)
@@ -49,10 +60,6 @@ func newWorld(t *testing.T, k, n, queue int, async *edge.Async, edges ...edge.Ed
 	w := &world{stop: stop, top: &edge.Topology{
 		Edges: edges, Async: async, Groups: []edge.Members{{many, own}, {one, make([]rl.Span, 1)}},
 	}}
-	queues := make([]int, len(edges)+edge.Control)
-	for i := range queues {
-		queues[i] = queue
-	}
 	w.link = edge.NewLocal(k+1, queues)
 	root := rl.NewScope(dev, 1)
 	for i := range k + 1 {

@@ -12,6 +12,9 @@ type gradient struct {
 func (x *X) handOver(edge int, g rl.Grads) gradient {
 	out := gradient{Of: g.Of()}
 	out.Weight, out.Sums = g.Hand()
+	if scribble {
+		out.Sums = moved(out.Sums)
+	}
 	x.weigh(edge, out.Sums)
 	return out
 }

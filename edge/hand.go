@@ -1,4 +1,31 @@
 package edge
 
-// hand is what passes on: the value itself, its memory with it.
-func hand[T any](x *X, edge int, v T) T { return v }
+import "github.com/weft-rl/weft/rl"
+
+// hand is what passes on. Its memory passes with it where the sender has no more
+// use for it; elsewhere both read it. With the build tag weftscribble memory that
+// has passed is overwritten, and the receiver has a copy, so that a sender that
+// uses it after all is found out.
+func hand[T any](x *X, edge int, v T) T {
+	if !scribble || !x.top.Edges[edge].Given || !rl.HasLeaves[T]() {
+		return v
+	}
+	leaves := rl.Leaves(v)
+	return rl.Rebuild(v, moved(leaves))
+}
+
+// moved are copies of tensors whose own memory is overwritten.
+func moved(tensors []rl.Tensor) []rl.Tensor {
+	out := make([]rl.Tensor, len(tensors))
+	for i, t := range tensors {
+		if out[i] = t; t.Ok() {
+			out[i] = rl.Clone(t)
+		}
+	}
+	for _, t := range tensors {
+		if t.Ok() {
+			rl.Scribble(t)
+		}
+	}
+	return out
+}

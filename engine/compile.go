@@ -15,6 +15,10 @@ func (b *Backend) compile(m *ir.Module) (compute.Executable, error) {
 	if b.IsFinalized() {
 		return nil, errFinalized
 	}
+	if m.Replicas > 1 || len(m.Devices) > 0 && m.Devices[0] != 0 {
+		return nil, fmt.Errorf("computation %q on devices %v: there is one device, number 0: %w", m.Name, m.Devices,
+			compute.ErrNotImplemented)
+	}
 	f, err := optimise(m, b.settings)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,8 @@ import (
 	"github.com/gomlx/compute"
 	_ "github.com/gomlx/compute/gobackend"
 	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/weft-rl/weft/engine/internal/enginetest"
 )
 
 // TestDifferential compares random graphs with GoMLX's own backend.
@@ -28,9 +30,9 @@ func TestDifferential(t *testing.T) {
 
 func differ(t *testing.T, b, other compute.Backend, seed uint64, size int) {
 	t.Helper()
-	got, want := grown(t, b, seed, size, growShapes), grown(t, other, seed, size, growShapes)
+	got, want := enginetest.Grown(t, b, seed, size, enginetest.Tame), enginetest.Grown(t, other, seed, size, enginetest.Tame)
 	for i := range want {
-		x, y := floats(got[i]), floats(want[i])
+		x, y := enginetest.Floats(got[i]), enginetest.Floats(want[i])
 		for j := range y {
 			if d := math.Abs(float64(x[j]) - float64(y[j])); d > 5e-3*(1+math.Abs(float64(y[j]))) {
 				t.Fatalf("seed %d: result %d, element %d: got %v, want %v", seed, i, j, x[j], y[j])

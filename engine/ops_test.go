@@ -3,253 +3,15 @@
 package engine
 
 import (
-	"fmt"
-	"math"
-	"math/rand/v2"
-	"reflect"
-	"slices"
 	"testing"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/compute/support/testutil"
+
+	"github.com/weft-rl/weft/engine/internal/enginetest"
 )
-
-var (
-	floatTypes = []dtypes.DType{dtypes.Float32, dtypes.Float64, dtypes.BFloat16, dtypes.Float16}
-	intTypes   = []dtypes.DType{dtypes.Int8, dtypes.Int16, dtypes.Int32, dtypes.Int64, dtypes.Uint8, dtypes.Uint16,
-		dtypes.Uint32, dtypes.Uint64}
-	allTypes = slices.Concat(floatTypes, intTypes)
-)
-
-type build func(f compute.Function, ps []compute.Value) (compute.Value, error)
-
-// opCase is an operation on operands of the given dimensions, all of one type.
-type opCase struct {
-	name  string
-	types []dtypes.DType
-	dims  [][]int
-	build build
-}
-
-func unaryCase(name string, types []dtypes.DType, fn func(f compute.Function) func(compute.Value) (compute.Value, error)) opCase {
-	return opCase{name, types, [][]int{{3, 37}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-		return fn(f)(ps[0])
-	}}
-}
-
-func binaryCase(name string, types []dtypes.DType, fn func(f compute.Function) func(a, b compute.Value) (compute.Value, error)) opCase {
-	return opCase{name, types, [][]int{{5, 19}, {1, 19}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-		return fn(f)(ps[0], ps[1])
-	}}
-}
-
-func reduceCase(name string, types []dtypes.DType, axes []int, fn func(f compute.Function) func(x compute.Value, axes ...int) (compute.Value, error)) opCase {
-	return opCase{fmt.Sprint(name, axes), types, [][]int{{3, 70, 4}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-		return fn(f)(ps[0], axes...)
-	}}
-}
-
-func opCases() []opCase {
-	type F = compute.Function
-	cases := []opCase{
-		unaryCase("exp", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Exp }),
-		unaryCase("expm1", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Expm1 }),
-		unaryCase("log", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Log }),
-		unaryCase("log1p", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Log1p }),
-		unaryCase("tanh", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Tanh }),
-		unaryCase("logistic", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Logistic }),
-		unaryCase("erf", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Erf }),
-		unaryCase("sqrt", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Sqrt }),
-		unaryCase("rsqrt", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Rsqrt }),
-		unaryCase("sin", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Sin }),
-		unaryCase("cos", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Cos }),
-		unaryCase("floor", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Floor }),
-		unaryCase("ceil", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Ceil }),
-		unaryCase("round", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Round }),
-		unaryCase("abs", allTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Abs }),
-		unaryCase("sign", allTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Sign }),
-		unaryCase("not", intTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.BitwiseNot }),
-		unaryCase("popcount", intTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.BitCount }),
-		unaryCase("clz", intTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Clz }),
-		unaryCase("isfinite", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.IsFinite }),
-		unaryCase("isnan", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.IsNaN }),
-		binaryCase("add", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.Add }),
-		binaryCase("sub", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.Sub }),
-		binaryCase("mul", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.Mul }),
-		binaryCase("div", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.Div }),
-		binaryCase("rem", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.Rem }),
-		binaryCase("max", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.Max }),
-		binaryCase("min", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.Min }),
-		binaryCase("less", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.LessThan }),
-		binaryCase("greater or equal", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.GreaterOrEqual }),
-		binaryCase("equal", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.Equal }),
-		binaryCase("and", intTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.BitwiseAnd }),
-		binaryCase("shift left", intTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.ShiftLeft }),
-		binaryCase("shift right", intTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.ShiftRightLogical }),
-		binaryCase("shift right, signed", intTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.ShiftRightArithmetic }),
-	}
-	for _, axes := range [][]int{{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}, {0, 1, 2}} {
-		cases = append(cases,
-			reduceCase("sum", allTypes, axes, func(f F) func(x compute.Value, axes ...int) (compute.Value, error) { return f.ReduceSum }),
-			reduceCase("max", allTypes, axes, func(f F) func(x compute.Value, axes ...int) (compute.Value, error) { return f.ReduceMax }),
-			reduceCase("min", allTypes, axes, func(f F) func(x compute.Value, axes ...int) (compute.Value, error) { return f.ReduceMin }),
-			reduceCase("and", intTypes, axes, func(f F) func(x compute.Value, axes ...int) (compute.Value, error) { return f.ReduceBitwiseAnd }),
-			reduceCase("xor", intTypes, axes, func(f F) func(x compute.Value, axes ...int) (compute.Value, error) { return f.ReduceBitwiseXor }),
-		)
-	}
-	return slices.Concat(cases, shapeCases(), windowCases())
-}
-
-func shapeCases() []opCase {
-	axes := compute.ConvolveAxesConfig{InputBatch: 0, InputSpatial: []int{1, 2}, InputChannels: 3, KernelSpatial: []int{0, 1},
-		KernelInputChannels: 2, KernelOutputChannels: 3, OutputBatch: 0, OutputSpatial: []int{1, 2}, OutputChannels: 3}
-	first := compute.ConvolveAxesConfig{InputBatch: 1, InputSpatial: []int{2, 3}, InputChannels: 0, KernelSpatial: []int{2, 3},
-		KernelInputChannels: 1, KernelOutputChannels: 0, OutputBatch: 0, OutputSpatial: []int{2, 3}, OutputChannels: 1}
-	conv := func(name string, a compute.ConvolveAxesConfig, in, k []int, strides []int, pads [][2]int, id, kd []int, cg, bg int) opCase {
-		return opCase{name, floatTypes[:2], [][]int{in, k}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			return f.ConvGeneral(ps[0], ps[1], a, strides, pads, id, kd, cg, bg)
-		}}
-	}
-	return []opCase{
-		{"dot", allTypes, [][]int{{4, 6}, {6, 5}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			return f.DotGeneral(ps[0], []int{1}, nil, ps[1], []int{0}, nil, compute.DotGeneralConfig{})
-		}},
-		{"dot, batch and two contracted axes", allTypes, [][]int{{2, 3, 4, 5}, {5, 2, 6, 4}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			return f.DotGeneral(ps[0], []int{2, 3}, []int{0}, ps[1], []int{3, 0}, []int{1}, compute.DotGeneralConfig{})
-		}},
-		{"transpose", allTypes, [][]int{{3, 4, 5}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			return f.Transpose(ps[0], 2, 0, 1)
-		}},
-		{"argmax", allTypes, [][]int{{3, 4, 5}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			return f.ArgMinMax(ps[0], 1, dtypes.Int32, false)
-		}},
-		{"argmin", allTypes, [][]int{{3, 40}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			return f.ArgMinMax(ps[0], 1, dtypes.Int64, true)
-		}},
-		{"gather", allTypes, [][]int{{6, 3, 2}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			at, err := f.Constant([]int32{5, 0, 3, 2}, 4, 1)
-			if err != nil {
-				return nil, err
-			}
-			return f.Gather(ps[0], at, 1, []int{1, 2}, []int{0}, []int{0}, []int{1, 3, 2}, false)
-		}},
-		{"gather of single elements", allTypes, [][]int{{6}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			at, err := f.Constant([]int64{5, -3, 9, 2}, 2, 2, 1)
-			if err != nil {
-				return nil, err
-			}
-			return f.Gather(ps[0], at, 2, nil, []int{0}, []int{0}, []int{1}, false)
-		}},
-		{"gather of windows", allTypes, [][]int{{6, 4}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			at, err := f.Constant([]uint8{1, 2, 3, 0}, 2, 2)
-			if err != nil {
-				return nil, err
-			}
-			return f.Gather(ps[0], at, 0, []int{0, 2}, nil, []int{1, 0}, []int{2, 2}, false)
-		}},
-		{"scatter", floatTypes[:2], [][]int{{6, 3}, {3, 3}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			at, err := f.Constant([]int32{5, 0, 5}, 3, 1)
-			if err != nil {
-				return nil, err
-			}
-			return f.ScatterSum(ps[0], at, ps[1], 1, []int{1}, []int{0}, []int{0}, false, false)
-		}},
-		conv("conv", axes, []int{2, 7, 6, 3}, []int{3, 2, 3, 4}, []int{2, 1}, [][2]int{{1, 1}, {0, 2}}, nil, nil, 1, 1),
-		conv("conv, dilated", axes, []int{2, 7, 6, 3}, []int{2, 2, 3, 4}, nil, [][2]int{{2, 1}, {1, 2}}, []int{2, 1}, []int{1, 2}, 1, 1),
-		conv("conv, grouped channels", axes, []int{2, 5, 5, 4}, []int{2, 2, 2, 6}, nil, nil, nil, nil, 2, 1),
-		conv("conv, grouped batch", axes, []int{4, 5, 5, 3}, []int{2, 2, 3, 6}, nil, nil, nil, nil, 1, 2),
-		conv("conv, channels first", first, []int{3, 2, 6, 5}, []int{4, 3, 2, 3}, nil, nil, nil, nil, 1, 1),
-	}
-}
-
-func windowCases() (cases []opCase) {
-	for _, kind := range []compute.ReduceOpType{compute.ReduceOpSum, compute.ReduceOpMax, compute.ReduceOpMin} {
-		cases = append(cases, opCase{"window " + kind.String(), floatTypes, [][]int{{2, 7, 6, 3}},
-			func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-				return f.ReduceWindow(ps[0], kind, []int{1, 3, 2, 1}, []int{1, 2, 2, 1}, nil, nil,
-					[][2]int{{0, 0}, {1, 1}, {0, 1}, {0, 0}})
-			}})
-	}
-	return cases
-}
-
-// operandsOf makes positive numbers that every type can hold and whose sums it can.
-func operandsOf(d dtypes.DType, dims [][]int) []any {
-	r := rand.New(rand.NewPCG(11, 12))
-	var args []any
-	for _, dd := range dims {
-		flat := reflect.ValueOf(dtypes.MakeAnySlice(d, product(dd)))
-		for i := range flat.Len() {
-			v := float64(1 + r.IntN(5))
-			if d.IsFloat() {
-				v = float64(1+r.IntN(60)) / 16
-			}
-			flat.Index(i).Set(reflect.ValueOf(shapes.CastAsDType(v, d)))
-		}
-		args = append(args, flat.Interface())
-	}
-	return args
-}
-
-// evaluateOn runs an operation on a backend and returns its result as float64.
-func evaluateOn(t *testing.T, b compute.Backend, c opCase, d dtypes.DType) []float64 {
-	t.Helper()
-	builder := b.Builder(c.name)
-	f := builder.Main()
-	var ps []compute.Value
-	var bufs []compute.Buffer
-	for i, flat := range operandsOf(d, c.dims) {
-		s := shapes.Make(d, c.dims[i]...)
-		p, err := f.Parameter(fmt.Sprint("x", i), s, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		buf, err := b.BufferFromFlatData(0, flat, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ps, bufs = append(ps, p), append(bufs, buf)
-	}
-	y, err := c.build(f, ps)
-	if err != nil {
-		t.Fatalf("%+v", err)
-	}
-	if err := f.Return([]compute.Value{y}, nil); err != nil {
-		t.Fatal(err)
-	}
-	exec, err := builder.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	outs, err := exec.Execute(bufs, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, _ := outs[0].Shape()
-	flat := dtypes.MakeAnySlice(s.DType, s.Size())
-	if err := outs[0].ToFlatData(flat); err != nil {
-		t.Fatal(err)
-	}
-	return asFloats(flat)
-}
-
-func asFloats(flat any) []float64 {
-	v := reflect.ValueOf(flat)
-	out := make([]float64, v.Len())
-	for i := range out {
-		switch x := v.Index(i).Interface().(type) {
-		case bool:
-			if x {
-				out[i] = 1
-			}
-		default:
-			out[i] = shapes.ConvertTo[float64](x)
-		}
-	}
-	return out
-}
 
 // TestOps compares every operation and type with GoMLX's own backend.
 func TestOps(t *testing.T) {
@@ -258,105 +20,23 @@ func TestOps(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newBackend(t, "")
-	for _, c := range opCases() {
-		for _, d := range c.types {
-			t.Run(fmt.Sprintf("%s/%s", c.name, d), func(t *testing.T) {
-				got, want := evaluateOn(t, b, c, d), evaluateOn(t, other, c, d)
-				tolerance := map[int]float64{2: 2e-2, 4: 1e-5, 8: 1e-9, 1: 0}[d.Size()]
-				if d.IsInt() {
-					tolerance = 0
-				}
-				if len(got) != len(want) {
-					t.Fatalf("%d elements, want %d", len(got), len(want))
-				}
-				for i := range want {
-					if !(math.Abs(got[i]-want[i]) <= tolerance*(1+math.Abs(want[i]))) && got[i] != want[i] {
-						t.Fatalf("element %d: %v, want %v", i, got[i], want[i])
-					}
-				}
-			})
-		}
+	for _, c := range enginetest.Ops() {
+		t.Run(c.Name, func(t *testing.T) { c.Compare(t, b, other) })
 	}
 }
 
-// TestMissing checks operations that upstream's backend does not have against results worked out by hand.
-func TestMissing(t *testing.T) {
-	nan, inf := float32(math.NaN()), float32(math.Inf(1))
-	index := func(f compute.Function, i int32) compute.Value {
-		v, err := f.Constant([]int32{i})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-	tests := []struct {
-		name  string
-		args  []any
-		build build
-		want  any
-	}{
-		{"dynamic slice", []any{[][]float32{{1, 2, 3}, {4, 5, 6}}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			return f.DynamicSlice(ps[0], []compute.Value{index(f, 1), index(f, 1)}, []int{1, 2})
-		}, [][]float32{{5, 6}}},
-		{"dynamic slice, clamped", []any{[]float32{1, 2, 3}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			return f.DynamicSlice(ps[0], []compute.Value{index(f, 9)}, []int{2})
-		}, []float32{2, 3}},
-		{"dynamic update", []any{[]int8{1, 2, 3, 4}, []int8{9, 8}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			return f.DynamicUpdateSlice(ps[0], ps[1], []compute.Value{index(f, -3)})
-		}, []int8{9, 8, 3, 4}},
-		{"clamp", []any{[]float32{-2, 0.5, 7, nan}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			lo, _ := f.Constant([]float32{-1})
-			hi, _ := f.Constant([]float32{1})
-			c, err := f.Clamp(lo, ps[0], hi)
-			if err != nil {
-				return nil, err
-			}
-			return f.Slice(c, []int{0}, []int{3}, nil)
-		}, []float32{-1, 0.5, 1}},
-		{"atan2", []any{[]float64{1, -1}, []float64{0, -1}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			return f.Atan2(ps[0], ps[1])
-		}, []float64{math.Pi / 2, -3 * math.Pi / 4}},
-		{"total order", []any{[]float32{-inf, float32(math.Copysign(0, -1)), 1, nan}, []float32{1, 0, 1, inf}},
-			func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-				return f.LessThanTotalOrder(ps[0], ps[1])
-			},
-			[]bool{true, true, false, false}},
-		{"select and scatter", []any{[]float32{1, 5, 5, 2, 3}, []float32{10, 20}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			return f.SelectAndScatterMax(ps[0], ps[1], []int{3}, []int{2}, nil)
-		}, []float32{0, 10, 20, 0, 0}},
-		{"largest of bools", []any{[][]bool{{false, true}, {false, false}}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			return f.ReduceMax(ps[0], 1)
-		}, []bool{true, false}},
-		{"window of bools", []any{[]bool{false, true, false, false}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			return f.ReduceWindow(ps[0], compute.ReduceOpMax, []int{2}, []int{1}, nil, nil, nil)
-		}, []bool{true, true, false}},
-		{"divide by zero", []any{[]int32{7, -7}, []int32{0, 0}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			return f.Div(ps[0], ps[1])
-		}, []int32{-1, -1}},
-		{"remainder by zero", []any{[]uint8{7}, []uint8{0}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			return f.Rem(ps[0], ps[1])
-		}, []uint8{7}},
-		{"saturate", []any{[]float32{300, -300, nan, inf, 1.9}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			return f.ConvertDType(ps[0], dtypes.Int8)
-		}, []int8{127, -128, 0, 127, 1}},
-		{"saturate unsigned", []any{[]float64{-1, 1e30, 2.5}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			return f.ConvertDType(ps[0], dtypes.Uint64)
-		}, []uint64{0, math.MaxUint64, 2}},
-		{"negative padding", []any{[]float32{1, 2, 3, 4}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-			zero, _ := f.Constant([]float32{0})
-			return f.Pad(ps[0], zero, compute.PadAxis{Start: 1, End: 2, Interior: 1})
-		}, []float32{0, 1, 0, 2, 0, 3, 0, 4, 0, 0}},
-	}
+// TestKnown checks operations against results worked out by hand.
+func TestKnown(t *testing.T) {
 	for _, config := range []string{"", "off=all"} {
 		b := newBackend(t, config)
-		for _, tt := range tests {
-			t.Run(config+"/"+tt.name, func(t *testing.T) {
-				got, err := testutil.Exec1(b, tt.args, tt.build)
+		for _, tt := range enginetest.Knowns() {
+			t.Run(config+"/"+tt.Name, func(t *testing.T) {
+				got, err := testutil.Exec1(b, tt.Args, tt.Build)
 				if err != nil {
 					t.Fatalf("%+v", err)
 				}
-				if ok, diff := testutil.IsInDelta(tt.want, got, 1e-6); !ok {
-					t.Errorf("got %v, want %v\n%s", got, tt.want, diff)
+				if ok, diff := testutil.IsInDelta(tt.Want, got, 1e-6); !ok {
+					t.Errorf("got %v, want %v\n%s", got, tt.Want, diff)
 				}
 			})
 		}

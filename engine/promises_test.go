@@ -16,6 +16,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"go.uber.org/goleak"
 
+	"github.com/weft-rl/weft/engine/internal/enginetest"
 	"github.com/weft-rl/weft/engine/internal/kernel"
 )
 
@@ -96,7 +97,7 @@ func TestResidual(t *testing.T) {
 // TestLoopHead: a product whose region updates the state of a loop in place must not be put over that state.
 func TestLoopHead(t *testing.T) {
 	fn := func(xs []*Node) []*Node {
-		return loop(xs[0].Graph(), 3, xs[:1], func(_ *Node, s []*Node) []*Node {
+		return enginetest.Loop(xs[0].Graph(), 3, xs[:1], func(_ *Node, s []*Node) []*Node {
 			half := MulScalar(s[0], 0.5)
 			return []*Node{Tanh(Add(half, Dot(xs[1], xs[1]).Product()))}
 		})
@@ -157,7 +158,7 @@ func TestAllocs(t *testing.T) {
 	}
 	loop := bind(t, newBackend(t, ""), func(xs []*Node) []*Node {
 		g := xs[0].Graph()
-		return loop(g, 10, xs, func(i *Node, s []*Node) []*Node {
+		return enginetest.Loop(g, 10, xs, func(i *Node, s []*Node) []*Node {
 			row := Reshape(Tanh(ReduceSum(s[0], 0)), 1, 4)
 			return []*Node{DynamicUpdateSlice(s[0], row, []*Node{i, ScalarZero(g, dtypes.Int32)})}
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 
+	"github.com/weft-rl/weft/engine/internal/enginetest"
 	"github.com/weft-rl/weft/engine/ir"
 	"github.com/weft-rl/weft/engine/record"
 )
@@ -29,7 +30,7 @@ func TestStages(t *testing.T) {
 		{"softmax", func(xs []*Node) []*Node { return []*Node{LogSoftmax(cartpole.forward(xs))} }, cartpole.args(8)},
 		{"loop", func(xs []*Node) []*Node {
 			g := xs[0].Graph()
-			return loop(g, 8, xs[:1], func(i *Node, s []*Node) []*Node {
+			return enginetest.Loop(g, 8, xs[:1], func(i *Node, s []*Node) []*Node {
 				row := Reshape(Tanh(ReduceSum(s[0], 0)), 1, 4)
 				return []*Node{DynamicUpdateSlice(s[0], row, []*Node{i, ScalarZero(g, dtypes.Int32)})}
 			})

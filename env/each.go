@@ -108,5 +108,3 @@ func (p place) column(t rl.Tensor) rl.Tensor {
 	}
 	return rl.Column(t, p.agent)
 }
-
-func (e each) Close() error { return closeOf(e.Groups) }

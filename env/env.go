@@ -41,8 +41,9 @@ type Spec struct {
 	Agents      int  // agents of this kind in each environment; 0 and 1 are one
 	Block       int  // shards are multiples of this many environments; 0 is 1
 	AutoReset   AutoReset
-	Graph       bool // dynamics are a graph function
-	Exact       bool // state can be saved and loaded, so that a run can resume exactly
+	Graph       bool   // dynamics are a graph function
+	Exact       bool   // state can be saved and loaded, so that a run can resume exactly
+	Why         string // why it is not Exact; may be empty
 
 	Envs  int // environments of the whole run
 	First int // global index of the first one of this batch

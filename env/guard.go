@@ -13,6 +13,7 @@ type guard struct {
 	episodes *rl.Episodes
 	kinds    []*kindGuard
 	names    []string // of the kinds, where there are several
+	raw      Rewarder // nil where rewards are the task's
 }
 
 func newGuard(s *rl.Scope, name string, inner Groups) (*guard, error) {
@@ -27,6 +28,7 @@ func newGuard(s *rl.Scope, name string, inner Groups) (*guard, error) {
 			g.names = append(g.names, spec.Kind)
 		}
 	}
+	g.raw, _ = Find[Rewarder](inner)
 	return g, nil
 }
 
@@ -101,7 +103,11 @@ func (g *guard) each(n int, what string, f func(i int, k *kindGuard)) {
 func (g *guard) record(out []rl.Step, over []bool) {
 	rewards := make([][]float64, len(out))
 	for i, k := range g.kinds {
-		rewards[i] = k.rewards(out[i].Reward)
+		r := out[i].Reward
+		if g.raw != nil {
+			r = g.raw.Rewards()[i]
+		}
+		rewards[i] = k.rewards(r)
 	}
 	g.episodes.RecordKinds(g.kinds[0].spec.First, g.scope.Steps(), g.names, rewards, over)
 }
@@ -116,4 +122,20 @@ func (g *guard) Load(s *rl.State) error {
 	return nil
 }
 
-func (g *guard) Close() error { return closeOf(g.Groups) }
+// Close lets the scope close what stands behind the guard.
+func (g *guard) Close() error { return Close(g.Groups) }
+
+// SaveWeights puts what an agent needs of the environments it was trained in.
+func (g *guard) SaveWeights(s *rl.State) {
+	if w, ok := Find[rl.Weighted](g.Groups); ok {
+		w.SaveWeights(s)
+	}
+}
+
+// LoadWeights takes it over.
+func (g *guard) LoadWeights(s *rl.State) error {
+	if w, ok := Find[rl.Weighted](g.Groups); ok {
+		return w.LoadWeights(s)
+	}
+	return nil
+}

@@ -3,7 +3,6 @@ package env
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/weft-rl/weft/rl"
@@ -55,7 +54,7 @@ func open(s *rl.Scope, name string, e Entry, n int, options any, one bool) (g Gr
 		if name != Name {
 			own = s.Beside(name)
 		}
-		made, err := e.groups(own, n, options)
+		made, err := e.Make(own, n, options)
 		if err != nil {
 			return err
 		}
@@ -64,7 +63,7 @@ func open(s *rl.Scope, name string, e Entry, n int, options any, one bool) (g Gr
 			err = severalKinds(made.Spec())
 		}
 		if err != nil {
-			return errors.Join(err, closeOf(made))
+			return errors.Join(err, Close(made))
 		}
 		s.Register(name, guarded)
 		if spec := guarded.Spec()[0]; name == Name {
@@ -79,8 +78,9 @@ func open(s *rl.Scope, name string, e Entry, n int, options any, one bool) (g Gr
 	return g, nil
 }
 
-// groups makes the entry's environments.
-func (e Entry) groups(s *rl.Scope, n int, options any) (Groups, error) {
+// Make makes the entry's environments as they are, unguarded: for whoever puts
+// something around them.
+func (e Entry) Make(s *rl.Scope, n int, options any) (Groups, error) {
 	if e.NewGroups != nil {
 		return e.NewGroups(s, n, options)
 	}
@@ -117,7 +117,6 @@ type single struct{ Batch }
 func (g single) Spec() []Spec                    { return []Spec{g.Batch.Spec()} }
 func (g single) Obs() []rl.Obs                   { return []rl.Obs{g.Batch.Obs()} }
 func (g single) Step(action []rl.Tree) []rl.Step { return []rl.Step{g.Batch.Step(action[0])} }
-func (g single) Close() error                    { return closeOf(g.Batch) }
 
 // alone is groups of one kind as a batch.
 type alone struct{ Groups }
@@ -125,12 +124,3 @@ type alone struct{ Groups }
 func (b alone) Spec() Spec                  { return b.Groups.Spec()[0] }
 func (b alone) Obs() rl.Obs                 { return b.Groups.Obs()[0] }
 func (b alone) Step(action rl.Tree) rl.Step { return b.Groups.Step([]rl.Tree{action})[0] }
-func (b alone) Close() error                { return closeOf(b.Groups) }
-
-// closeOf closes environments that hold something to be given back.
-func closeOf(x any) error {
-	if c, ok := x.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
-}

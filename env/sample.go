@@ -24,7 +24,7 @@ func Sample(s *rl.Scope, spec Spec, obs rl.Obs, k rl.Key) rl.Tree {
 		}
 		shape := batched(spec, l.Space.Shape())
 		flat := dtypes.MakeAnySlice(shape.DType, shape.Size())
-		sampler{l.Space, k.Use(l.Name), size(l.Space), spec.agents()}.fill(flat, legal)
+		sampler{l.Space, k.Use(l.Name), l.Space.Shape().Size(), spec.agents()}.fill(flat, legal)
 		names, leaves = append(names, l.Name), append(leaves, s.Device().Tensor(flat, shape))
 	}
 	return rl.NewTree(names, leaves)
@@ -55,6 +55,18 @@ func (p sampler) fill(flat any, legal []bool) {
 		fill(x, func(i int) int64 { return int64(p.whole(i, legal)) })
 	case []uint8:
 		fill(x, func(i int) uint8 { return uint8(p.whole(i, legal)) })
+	case []int8:
+		fill(x, func(i int) int8 { return int8(p.whole(i, legal)) })
+	case []int16:
+		fill(x, func(i int) int16 { return int16(p.whole(i, legal)) })
+	case []uint16:
+		fill(x, func(i int) uint16 { return uint16(p.whole(i, legal)) })
+	case []uint32:
+		fill(x, func(i int) uint32 { return uint32(p.whole(i, legal)) })
+	case []uint64:
+		fill(x, func(i int) uint64 { return uint64(p.whole(i, legal)) })
+	case []bool:
+		fill(x, func(i int) bool { return p.key.IntN(i/(p.size*p.agents), i%(p.size*p.agents), 2) == 1 })
 	case []float32:
 		fill(x, func(i int) float32 { return float32(p.real(i)) })
 	case []float64:
@@ -78,7 +90,10 @@ func (p sampler) whole(i int, legal []bool) int {
 	row, draw := p.at(i)
 	if b, ok := p.space.(rl.Box); ok {
 		lo, hi := b.Bounds(i % p.size)
-		return int(lo) + p.key.IntN(row, draw, int(hi-lo)+1)
+		if math.IsInf(lo, -1) {
+			lo = min(0, hi)
+		}
+		return int(lo) + p.key.IntN(row, draw, int(min(hi-lo, 1<<20))+1)
 	}
 	groups, start := options(p.space)
 	g := i % len(groups)

@@ -40,3 +40,32 @@ func Example() {
 	// (Float32)[3]
 	// [0 1 2 10 11 12]
 }
+
+// A table keeps the last steps and lends out samples of them, here as returns of
+// two steps.
+func ExampleTable() {
+	type transition struct {
+		State    rl.Tensor
+		Reward   rl.Tensor `replay:"sum"`
+		Next     rl.Tensor `replay:"last"`
+		Terminal rl.Tensor `replay:"last"`
+	}
+	backend, err := gobackend.New("ops_sequential")
+	if err != nil {
+		panic(err)
+	}
+	s := rl.NewScope(rl.NewDevice(backend), 1)
+	table := replay.NewTable[transition](s, "table", 100, replay.Options{NStep: 2, Discount: .5})
+	number := func(x int) rl.Tensor { return rl.FromFlat(s, []float32{float32(x)}, 1) }
+	for t := range 3 { // one environment, whose episode ends with the third step
+		end := rl.FromFlat(s, []bool{t == 2}, 1)
+		table.Insert(transition{number(t), number(10), number(t + 1), end}, end)
+	}
+	sample := table.Sample(s.Key("sample"), 1)
+	state, row := rl.Read[float32](sample.Data.State)[0], rl.Read[int64](sample.Index)[0]
+	fmt.Println(table.Ready(2), table.Ready(3), state == float32(row))
+	fmt.Println(rl.Read[float32](sample.Data.Reward), rl.Read[float32](sample.Discount))
+	// Output:
+	// true false true
+	// [15] [0.25]
+}

@@ -148,6 +148,20 @@ func TestTableErrors(t *testing.T) {
 	}
 }
 
+// TestAllocations: those of a sample do not grow with its rows.
+func TestAllocations(t *testing.T) {
+	h := newHistory(t, 4, 100, replay.Options{Priority: true, NStep: 3, Discount: .9})
+	for range 50 {
+		h.add()
+	}
+	of := func(n int) float64 {
+		return testing.AllocsPerRun(50, func() { h.table.Sample(h.s.Key("sample"), n) })
+	}
+	if few, many := of(8), of(512); many > few+4 { // a few by chance
+		t.Errorf("%v allocations for 8 rows, %v for 512", few, many)
+	}
+}
+
 // BenchmarkSample is a batch of 128 from a table of 100,000 small rows.
 func BenchmarkSample(b *testing.B) {
 	for _, priority := range []bool{false, true} {

@@ -58,16 +58,28 @@ type State struct {
 }
 
 type stateSet struct {
-	dev    *Device
-	envs   Span // that whoever loads the state owns
-	arrays map[string]Array
-	err    error
+	dev      *Device
+	envs     Span // that whoever loads the state owns
+	arrays   map[string]Array
+	err      error
+	restarts bool
 }
 
 // NewState is an empty state whose tensors live on s's device.
 func NewState(s *Scope) *State {
 	return &State{set: &stateSet{dev: s.dev, envs: s.Envs(), arrays: map[string]Array{}}}
 }
+
+// Restarting makes s a state without the episodes under way, and returns it: what
+// is left to a run whose environments cannot be saved. Environments save and load
+// what outlives an episode, and begin new ones when they are loaded.
+func (s *State) Restarting() *State {
+	s.set.restarts = true
+	return s
+}
+
+// Restarts reports whether s is without the episodes under way.
+func (s *State) Restarts() bool { return s.set.restarts }
 
 // At is the part of the state under a name.
 func (s *State) At(name string) *State { return &State{s.prefix + name + "/", s.set} }
@@ -139,7 +151,7 @@ func (s *State) own(a Array) (Array, error) {
 	dims[0] = e.Len()
 	part := Array{Name: a.Name, Shape: shapes.Make(a.Shape.DType, dims...), Rows: true}
 	part.Flat = makeFlat(part.Shape)
-	width := int(a.Shape.DType.Memory())
+	width := a.Shape.DType.Size()
 	copy(dtypes.UnsafeByteSliceFromAny(part.Flat), dtypes.UnsafeByteSliceFromAny(a.Flat)[e.Lo*size*width:e.Hi*size*width])
 	return part, nil
 }
@@ -224,7 +236,25 @@ func PutRowSlice[T gotype.Supported](s *State, name string, x []T) {
 	s.mark(name)
 }
 
-// GetRowSlice is what PutRowSlice saved, for the replica's own environments.
+// PutRowTable saves Go numbers, equally many for each of the rows environments
+// that the replica owns.
+func PutRowTable[T gotype.Supported](s *State, name string, rows int, x []T) {
+	shape := shapes.Make(dtypes.FromGenericsType[T](), rows, len(x)/max(1, rows))
+	s.Add(Array{Name: name, Shape: shape, Flat: slices.Clone(x), Rows: true})
+}
+
+// GetRowSliceN is GetRowSlice of exactly n numbers.
+func GetRowSliceN[T gotype.Supported](s *State, name string, n int) []T {
+	x := GetRowSlice[T](s, name)
+	if s.Err() == nil && len(x) != n {
+		s.fail(fmt.Errorf("state %q has %d elements, want %d", s.prefix+name, len(x), n))
+		return make([]T, n)
+	}
+	return x
+}
+
+// GetRowSlice is what PutRowSlice or PutRowTable saved, for the replica's own
+// environments.
 func GetRowSlice[T gotype.Supported](s *State, name string) []T {
 	a, ok := s.array(name)
 	if !ok {

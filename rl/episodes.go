@@ -160,6 +160,9 @@ func (e *Episodes) Load(s *State) error {
 	if s.Err() != nil {
 		return s.Err()
 	}
+	if s.Restarts() {
+		returns, lengths, kinds = nil, nil, nil
+	}
 	*e = Episodes{returns: returns, lengths: lengths, count: count[0], kinds: kinds, shared: e.shared}
 	for i, r := range ret {
 		e.window = append(e.window, Episode{Env: int(num[3*i]), Step: num[3*i+1], Return: r, Length: num[3*i+2]})

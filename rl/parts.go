@@ -67,6 +67,18 @@ func Clone(t Tensor) Tensor {
 	})
 }
 
+// Scribble overwrites a value's memory: for tests that look for uses of what was
+// handed over.
+func Scribble(t Tensor) {
+	if t.val == nil || t.val.buf == nil || !t.val.dev.shared {
+		return
+	}
+	data := bytesOf(t)
+	for i := range data {
+		data[i] = 0xA5
+	}
+}
+
 // HasLeaves reports whether values of type T are made of tensors alone, so that
 // Leaves takes them.
 func HasLeaves[T any]() bool {

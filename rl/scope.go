@@ -3,6 +3,8 @@ package rl
 import (
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"sync"
 
 	"github.com/gomlx/gomlx/ml/model"
@@ -20,12 +22,15 @@ type Scope struct {
 	vars       map[string]*cell
 	names      []string
 	components map[string]Component
-	first      int // the scope is of shards [first, last) of so many
+	parent     *Scope // of a child's
+	first      int    // the scope is of shards [first, last) of so many
 	last, of   int
 	envs       *Span // of the environments, once they are known
 	steps      int64
 	episodes   *Episodes
 	lower      *Lowering // while the loop is being made a device program
+	notices    notices
+	closed     bool
 }
 
 // NewScope is a scope that owns everything: the plain loop's.
@@ -43,15 +48,25 @@ func NewScope(d *Device, seed uint64) *Scope {
 // evaluation, say. Its components are not part of s's state.
 func (s *Scope) Child(name string) *Scope {
 	c := NewScope(s.dev, 0)
-	c.key = s.key.Use("child").Use(name)
+	c.key, c.parent = s.key.Use("child").Use(name), s
 	return c
+}
+
+// Above is the component of a name in the scope that s is a child of, nil where
+// there is none: the environments of an evaluation find there what those of the
+// training know.
+func (s *Scope) Above(name string) Component {
+	if s.parent == nil {
+		return nil
+	}
+	return s.parent.components[name]
 }
 
 // Beside is a scope for environments beside those of s: it owns the same part of
 // them and draws other numbers. Its components are not part of s's state.
 func (s *Scope) Beside(name string) *Scope {
 	c := s.Child(name)
-	c.first, c.last, c.of = s.first, s.last, s.of
+	c.parent, c.first, c.last, c.of = nil, s.first, s.last, s.of
 	return c
 }
 
@@ -231,8 +246,33 @@ func (s *Scope) SaveWeights(st *State) {
 		switch c := s.components[name].(type) {
 		case *Params, *Stats:
 			c.Save(st.At(name))
+		case Weighted:
+			c.SaveWeights(st.At(name))
 		}
 	}
+}
+
+// Weighted is a component of which an agent needs a part, such as environments
+// that normalise what it sees. SaveWeights puts a part of what Save puts.
+type Weighted interface {
+	Component
+	SaveWeights(*State)
+	LoadWeights(*State) error
+}
+
+// Close closes the components that hold more than memory, the last made first.
+func (s *Scope) Close() error {
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	var errs []error
+	for _, name := range slices.Backward(s.names) {
+		if c, ok := s.components[name].(io.Closer); ok {
+			errs = append(errs, c.Close())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // own checks that parameters were made in s: what computes on them reads s's.
@@ -249,11 +289,15 @@ func (s *Scope) own(params []*Params) {
 // from another's weights.
 func (s *Scope) LoadWeights(st *State) error {
 	for _, name := range s.names {
+		var err error
 		switch c := s.components[name].(type) {
 		case *Params, *Stats:
-			if err := c.Load(st.At(name)); err != nil {
-				return err
-			}
+			err = c.Load(st.At(name))
+		case Weighted:
+			err = c.LoadWeights(st.At(name))
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

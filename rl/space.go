@@ -183,9 +183,12 @@ func (b Bounds) Outside(batch Tensor) (row, at int, x float64, bad bool) {
 	case dtypes.Int64:
 		return outside(b, Read[int64](batch))
 	case dtypes.Uint8:
+		if len(b.lo) == 1 && b.lo[0] <= 0 && b.hi[0] >= math.MaxUint8 {
+			return 0, 0, 0, false // images are large, and no byte lies outside
+		}
 		return outside(b, Read[uint8](batch))
 	}
-	return 0, 0, 0, false
+	return outside(b, Floats(batch)) // types that are seldom used
 }
 
 func outside[T int32 | int64 | uint8 | float32 | float64](b Bounds, data []T) (row, at int, x float64, bad bool) {

@@ -107,6 +107,10 @@ func Read[T gotype.Supported](t Tensor) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&data[0])), t.val.shape.Size())
 }
 
+// Flat is Read for a dtype that is known only at run time: a slice of the tensor's
+// dtype, for reading only.
+func Flat(t Tensor) any { return t.host() }
+
 // memory is a buffer whose bytes can be had without an allocation. This is on
 // the way of every check of every step.
 type memory interface{ Bytes() []byte }
@@ -160,6 +164,14 @@ func Floats(t Tensor) []float64 {
 		return convert(Read[uint8](t))
 	case dtypes.Uint32:
 		return convert(Read[uint32](t))
+	case dtypes.Uint64:
+		return convert(Read[uint64](t))
+	case dtypes.Int8:
+		return convert(Read[int8](t))
+	case dtypes.Int16:
+		return convert(Read[int16](t))
+	case dtypes.Uint16:
+		return convert(Read[uint16](t))
 	case dtypes.Bool:
 		return convert(dtypes.UnsafeByteSlice(Read[bool](t)))
 	}
@@ -167,7 +179,7 @@ func Floats(t Tensor) []float64 {
 	return nil
 }
 
-func convert[T int32 | int64 | uint8 | uint32 | float32](x []T) []float64 {
+func convert[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32](x []T) []float64 {
 	out := make([]float64, len(x))
 	for i, v := range x {
 		out[i] = float64(v)

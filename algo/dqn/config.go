@@ -62,7 +62,13 @@ var Algorithm = algo.Define("dqn", "deep Q-learning: double, dueling, prioritise
 
 var presets = []algo.Preset{
 	{Name: "default", Env: "CartPole-v1", Doc: "CleanRL's recipe", Steps: 500_000},
-	{Name: "double", Env: "CartPole-v1", Doc: "stays where it gets", Steps: 500_000, Set: []string{"double=true"}},
+	{
+		Name: "double", Env: "CartPole-v1", Doc: "Double DQN that stays where it gets: a long memory, a step size that ends at 0", Steps: 500_000,
+		Set: []string{
+			"double=true", "envs=8", "train_every=8", "updates=8", "buffer=100000", "learning_starts=2000",
+			"learning_rate=1e-3", "anneal=linear", "target_every=1024", "exploration=0.2",
+		},
+	},
 	{
 		Name: "default", Env: "Identity-v0", Doc: "solved in a second", Steps: 20_000,
 		Set: []string{"envs=8", "train_every=4", "batch=64", "learning_starts=1000", "target_every=500", "learning_rate=1e-3", "gamma=0.9"},

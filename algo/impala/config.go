@@ -12,10 +12,10 @@ type Config struct {
 	Envs    int `default:"8" unit:"environments" range:"[1,)" doc:"environments stepped together"`
 	Horizon int `default:"20" unit:"steps" range:"[1,)" doc:"steps that every environment takes in an iteration, all of them one gradient"`
 
-	LearningRate float64 `default:"1e-3" range:"(0,)" doc:"RMSProp's step size at the start"`
+	LearningRate float64 `default:"3e-3" range:"(0,)" doc:"RMSProp's step size at the start"`
 	Anneal       string  `default:"linear" oneof:"linear constant" doc:"how the step size goes on: linearly to 0 at the end of the budget, or not"`
 	RMSDecay     float64 `default:"0.99" range:"[0,1)" doc:"of RMSProp's mean square"`
-	RMSEps       float64 `default:"1e-5" range:"(0,)" doc:"RMSProp's term for numerical stability"`
+	RMSEps       float64 `default:"1e-2" range:"(0,)" doc:"added to the root of RMSProp's mean square; so large, small gradients make small steps"`
 	MaxGradNorm  float64 `default:"0.5" range:"(0,)" doc:"norm over all parameters to which gradients are clipped"`
 
 	Gamma       float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`

@@ -26,7 +26,7 @@ func TestAsync(t *testing.T) {
 			j := job(t, debug.Identity, "envs=16", "horizon=32", "minibatches=4", "epochs=4", "hidden=64,64")
 			j.Steps, j.EvalEvery, j.EvalEpisodes, j.Dir = 24_576, 0, 200, t.TempDir()
 			j.Plan = by(d)
-			stopAt2(t, j, 6)
+			stopNear(t, j, 6)
 			j.Resume = true
 			r, err := local.Train(context.Background(), j)
 			if err != nil {
@@ -35,8 +35,12 @@ func TestAsync(t *testing.T) {
 			if r.Exact || r.Steps < j.Steps || len(r.Figures) != d.Workers+1 {
 				t.Errorf("exact %v, %d steps, %d replicas", r.Exact, r.Steps, len(r.Figures))
 			}
-			if r.Evaluation.Mean < 15.5 {
-				t.Errorf("return %.2f of 16", r.Evaluation.Mean)
+			least := 15.5
+			if d.Policy == "central" {
+				least = 7 // a few environments' batch, sixteen updates each: far from PPO's best use
+			}
+			if r.Evaluation.Mean < least {
+				t.Errorf("return %.2f of 16, want %v", r.Evaluation.Mean, least)
 			}
 			for _, f := range r.Figures {
 				for _, e := range f.Edges {
@@ -49,8 +53,8 @@ func TestAsync(t *testing.T) {
 	}
 }
 
-// stopAt2 interrupts an asynchronous run after an iteration, give or take one.
-func stopAt2(t *testing.T, j local.Job, iter int64) {
+// stopNear interrupts an asynchronous run after an iteration, give or take one.
+func stopNear(t *testing.T, j local.Job, iter int64) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

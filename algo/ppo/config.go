@@ -68,6 +68,10 @@ var presets = []algo.Preset{
 		Set: []string{"envs=8", "horizon=256", "epochs=10", "minibatches=8", "learning_rate=1e-3", "gamma=0.9", "entropy_coef=0", "clip_value=false"},
 	},
 	{
+		Name: "default", Env: "HalfCheetah-v5", Doc: "CleanRL's recipe for MuJoCo", Steps: 1_000_000,
+		Set: []string{"envs=1", "horizon=2048", "epochs=10", "minibatches=32", "learning_rate=3e-4", "entropy_coef=0", "normalize_obs=true", "normalize_reward=true"},
+	},
+	{
 		Name: "default", Env: "Identity-v0", Doc: "solved in a second", Steps: 10_000,
 		Set: []string{"envs=16", "horizon=32", "learning_rate=3e-3"},
 	},

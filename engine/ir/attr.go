@@ -63,6 +63,13 @@ type (
 		IsMin bool
 	}
 
+	// Collective is how replicas join in an AllReduce: by which reduction, and which of them with which. No groups is
+	// all with all.
+	Collective struct {
+		Kind   compute.ReduceOpType
+		Groups [][]int
+	}
+
 	// Sort is the axis sorted along.
 	Sort struct {
 		Axis   int

@@ -17,6 +17,12 @@ type Module struct {
 	Name  string
 	Main  *Func
 	Funcs []*Func
+
+	// Replicas is on how many devices the module runs at once, each with inputs of its own; 0 is one device. Collective
+	// nodes (AllReduce) join them.
+	Replicas int
+	// Devices are those of the replicas, if they were chosen.
+	Devices []int
 }
 
 // Func is one function: its parameters, the values it captures from the function around it, and its nodes in an order

@@ -11,7 +11,11 @@ import (
 // String prints the module: every named function, then main.
 func (m *Module) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "module %s\n", m.Name)
+	fmt.Fprintf(&b, "module %s", m.Name)
+	if m.Replicas > 0 {
+		fmt.Fprintf(&b, ", %d replicas", m.Replicas)
+	}
+	b.WriteString("\n")
 	for _, f := range m.Funcs {
 		b.WriteString(f.String())
 	}

@@ -68,10 +68,23 @@ func (b *Builder) NewFunction(name string) (compute.Function, error) {
 // OpShape implements compute.Builder.
 func (b *Builder) OpShape(op compute.Value) (shapes.Shape, error) { return b.main.Shape(op) }
 
-// DeviceAssignment accepts the one device there is.
+// DistributedSPMD implements compute.Builder: the computation runs on so many devices at once.
+func (b *Builder) DistributedSPMD(devices int) error {
+	if devices < 1 {
+		return fmt.Errorf("a computation on %d devices", devices)
+	}
+	b.module.Replicas = devices
+	return nil
+}
+
+// DeviceAssignment implements compute.Builder. The backend sees whether it has these devices.
 func (b *Builder) DeviceAssignment(devices ...compute.DeviceNum) error {
-	if len(devices) != 1 || devices[0] != 0 {
-		return fmt.Errorf("device assignment %v: there is one device, number 0: %w", devices, compute.ErrNotImplemented)
+	if len(devices) != max(b.module.Replicas, 1) {
+		return fmt.Errorf("device assignment %v: want %d devices", devices, max(b.module.Replicas, 1))
+	}
+	b.module.Devices = nil
+	for _, d := range devices {
+		b.module.Devices = append(b.module.Devices, int(d))
 	}
 	return nil
 }

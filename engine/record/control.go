@@ -204,3 +204,31 @@ func (f *Function) SchedulingBarrier(operand compute.Value, deps ...compute.Valu
 	}
 	return result(f.add(ir.NewNode(compute.OpTypeSchedulingBarrier, nil, vs, vs[0].Shape)))
 }
+
+// AllReduce implements compute.Function: a node for each operand.
+func (f *Function) AllReduce(operands []compute.Value, kind compute.ReduceOpType, groups [][]int) ([]compute.Value, error) {
+	op := compute.OpTypeAllReduce
+	replicas := f.b.module.Replicas
+	for _, g := range groups {
+		for _, r := range g {
+			if r < 0 || r >= replicas {
+				return nil, fmt.Errorf("%s: replica %d of %d", op, r, replicas)
+			}
+		}
+	}
+	if replicas == 0 {
+		return nil, fmt.Errorf("%s: the computation is not on several devices", op)
+	}
+	vs, err := f.values(op, operands...)
+	if err != nil {
+		return nil, err
+	}
+	outs := make([]compute.Value, len(vs))
+	for i, v := range vs {
+		attr := ir.Collective{Kind: kind, Groups: groups}
+		if outs[i], err = result(f.add(ir.NewNode(op, attr, []*ir.Value{v}, v.Shape))); err != nil {
+			return nil, err
+		}
+	}
+	return outs, nil
+}

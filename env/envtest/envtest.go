@@ -6,6 +6,7 @@
 package envtest
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -86,7 +87,8 @@ type kit struct {
 	fixed   bool
 
 	envs, block int
-	plain       *trace // the rollout that most checks look at
+	plain       *trace      // the rollout that most checks look at
+	scopes      []*rl.Scope // to be closed
 }
 
 // seed of the environments, and the key of the actions, which stays when the
@@ -110,7 +112,8 @@ func newKit(e env.Entry, opts []Option) (*kit, error) {
 		}
 		k.dev = rl.NewDevice(b)
 	}
-	return k, k.measure()
+	err := k.measure()
+	return k, errors.Join(err, k.close())
 }
 
 // measure finds the block of environments and the length of a rollout.
@@ -145,7 +148,22 @@ func (k *kit) smallest() (env.Spec, error) {
 	return env.Spec{}, first
 }
 
-func (k *kit) scope(seed uint64) *rl.Scope { return rl.NewScope(k.dev, seed) }
+func (k *kit) scope(seed uint64) *rl.Scope { return k.owned(rl.NewScope(k.dev, seed)) }
+
+// owned is a scope that is closed when its check is over.
+func (k *kit) owned(s *rl.Scope) *rl.Scope {
+	k.scopes = append(k.scopes, s)
+	return s
+}
+
+func (k *kit) close() error {
+	var errs []error
+	for _, s := range k.scopes {
+		errs = append(errs, s.Close())
+	}
+	k.scopes = nil
+	return errors.Join(errs...)
+}
 
 // open makes environments, as groups whether there are several kinds of agents or
 // not: one kind is a special case.
@@ -155,5 +173,6 @@ func (k *kit) open(s *rl.Scope, n int) (env.Groups, error) {
 
 // run is a check's error, or the failure that stopped it.
 func (k *kit) run(c check) error {
-	return rl.Catch(func() error { return c.run(k) })
+	err := rl.Catch(func() error { return c.run(k) })
+	return errors.Join(err, k.close())
 }

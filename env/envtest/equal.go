@@ -112,7 +112,7 @@ func checkShard(k *kit) error {
 	}
 	_, steps := k.few()
 	for _, x := range []struct{ r, of int }{{1, 2}, {0, 7}, {6, 7}, {8, 16}, {49, 50}} {
-		part, err := k.roll(k.scope(seed).Shard(x.r, x.of), k.envs, steps)
+		part, err := k.roll(k.owned(k.scope(seed).Shard(x.r, x.of)), k.envs, steps)
 		if err != nil {
 			return err
 		}

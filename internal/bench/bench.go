@@ -26,7 +26,7 @@ type Benchmark struct {
 }
 
 // All are the benchmarks, in the order in which they are listed.
-var All = []Benchmark{Engine, PPO}
+var All = []Benchmark{Engine, PPO, Env}
 
 // Case is one piece of work.
 type Case struct {
@@ -45,6 +45,7 @@ type Options struct {
 	Match  *regexp.Regexp // cases by ID; nil is all
 	Only   []string       // contenders by name; empty is all
 	Train  TrainFunc      // trains with Weft; PPO needs it
+	Env    EnvFunc        // makes environments of Weft; Env needs it
 }
 
 func (o Options) count() int {

@@ -6,6 +6,12 @@ var enginePeers = []peer{
 	{"jax", "jax_engine.py", "pip install jax", []way{{"jit", 0}}},
 }
 
+// envPeers step environments.
+var envPeers = []peer{
+	{"gymnasium", "gymnasium_env.py", "pip install gymnasium", []way{{"sync", 0}, {"async", 0}}},
+	{"envpool", "envpool_env.py", "pip install envpool", []way{{"sync", 0}}},
+}
+
 // ppoPeers train.
 var ppoPeers = []peer{
 	{"jax", "jax_ppo.py", "pip install jax", []way{{"jit", 0}}},

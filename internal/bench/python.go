@@ -227,6 +227,11 @@ func (p *python) Label() Label { return Label{p.peer.name, p.path, p.version} }
 
 func (p *python) Prepare(ctx context.Context, c Case) (Sample, error) {
 	spec := c.Spec
+	if e, ok := spec.(EnvSpec); ok {
+		if spec, ok = e.by(p.peer.name, p.path); !ok {
+			return Sample{}, errNoPart
+		}
+	}
 	if w, ok := spec.(Workload); ok {
 		var err error
 		if spec, err = w.on(p.threads); err != nil {

@@ -7,6 +7,8 @@ package device
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/gomlx/compute"
@@ -19,16 +21,23 @@ import (
 // Default is the device used when none is named.
 const Default = "cpu"
 
+// kind is a kind of device.
+type kind struct {
+	name, doc string
+	many      bool // of which there may be several, numbered: name:0
+	open      func(number int) (compute.Backend, error)
+	list      func() ([]Info, error) // of what needs a look at the machine
+}
+
 // kinds are the devices, in the order they are listed.
-var kinds = []struct {
-	name string
-	open func() (compute.Backend, error)
-}{
-	{"cpu", func() (compute.Backend, error) { return engine.New("") }}, // Weft's own engine
-	// GoMLX's Go backend, for comparison; one operation after another, because at
-	// the sizes of reinforcement learning its own parallelism costs more than it
-	// brings.
-	{"go", func() (compute.Backend, error) { return gobackend.New("ops_sequential") }},
+var kinds = []kind{
+	{name: "cpu", doc: "Weft's own engine", open: func(int) (compute.Backend, error) { return engine.New("") }},
+	{name: "xla:cpu", doc: "XLA on this machine's CPUs", open: openXLA, list: listXLA},
+	{name: "cuda", doc: "XLA on NVIDIA GPUs", many: true, open: openCUDA, list: listCUDA},
+	// One operation after another, because at the sizes of reinforcement learning
+	// its own parallelism costs more than it brings.
+	{name: "go", doc: "GoMLX's Go backend, for comparison",
+		open: func(int) (compute.Backend, error) { return gobackend.New("ops_sequential") }},
 }
 
 var (
@@ -38,22 +47,49 @@ var (
 
 // Open is the device of that name.
 func Open(name string) (*rl.Device, error) {
+	k, number, err := parse(name)
+	if err != nil {
+		return nil, err
+	}
+	name = k.name
+	if k.many {
+		name = fmt.Sprintf("%s:%d", k.name, number)
+	}
 	mu.Lock()
 	defer mu.Unlock()
 	if d, ok := open[name]; ok {
 		return d, nil
 	}
+	b, err := k.open(number)
+	if err != nil {
+		return nil, fmt.Errorf("device %s: %w", name, err)
+	}
+	open[name] = rl.NewDevice(b)
+	return open[name], nil
+}
+
+// Check reports whether the name is one of a device. Whether that device can be
+// opened is seen when it is.
+func Check(name string) error {
+	_, _, err := parse(name)
+	return err
+}
+
+func parse(name string) (kind, int, error) {
 	for _, k := range kinds {
 		if k.name == name {
-			b, err := k.open()
-			if err != nil {
-				return nil, fmt.Errorf("device %s: %w", name, err)
-			}
-			open[name] = rl.NewDevice(b)
-			return open[name], nil
+			return k, 0, nil
+		}
+		rest, ok := strings.CutPrefix(name, k.name+":")
+		if !ok || !k.many {
+			continue
+		}
+		if n, err := strconv.Atoi(rest); err == nil && n >= 0 {
+			return k, n, nil
 		}
 	}
-	return nil, fmt.Errorf("no device %q: take one of %v", name, Names())
+	// The nearest name is no help: a "gpu" is not meant to be a "cpu".
+	return kind{}, 0, fmt.Errorf("unknown device %q, there is %s", name, strings.Join(Names(), ", "))
 }
 
 // Close ends all devices and waits for their threads. Nothing that lives on them
@@ -67,11 +103,14 @@ func Close() {
 	}
 }
 
-// Names of the devices that can be opened.
+// Names of the devices, as users may write them.
 func Names() []string {
 	var out []string
 	for _, k := range kinds {
 		out = append(out, k.name)
+		if k.many {
+			out = append(out, k.name+":N")
+		}
 	}
 	return out
 }

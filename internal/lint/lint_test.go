@@ -20,6 +20,7 @@ const module = "github.com/weft-rl/weft"
 var may = map[string][]string{
 	"rl":                       {},
 	"env":                      {"rl"},
+	"env/mujoco":               {"rl", "env", "internal/config"},
 	"replay":                   {"rl"},
 	"nn":                       {"rl"},
 	"algo":                     {"rl", "env", "replay", "nn", "algo", "edge", "plan"}, // the last two for generated code

@@ -53,7 +53,7 @@ func (x *interp) isComponent(t types.Type) bool {
 			return true
 		}
 	}
-	if isNamed(t, "env", "Batch") || isNamed(t, "replay", "Rollout") || isNamed(t, "replay", "Table") || isNamed(t, "nn", "Returns") {
+	if isNamed(t, "env", "Batch") || isNamed(t, "env", "Groups") || isNamed(t, "replay", "Rollout") || isNamed(t, "replay", "Table") || isNamed(t, "nn", "Returns") {
 		return true
 	}
 	return x.component != nil && (types.Implements(t, x.component) || types.Implements(types.NewPointer(t), x.component))

@@ -30,12 +30,17 @@ func (r *replica) down() int { return len(r.world.top.Edges) + 1 }
 
 // Meet is rl.Peers.
 func (r *replica) Meet(mine rl.Report, lead func(rl.Report) rl.Verdict) (rl.Verdict, error) {
-	r.x.Turn()
-	switch {
-	case r == r.world.owner && r.world.Plan.Async:
+	if r == r.world.owner && r.world.Plan.Async {
+		r.x.Await(r.up())
+		r.x.Turn()
 		return r.leadAsync(mine, lead), nil
-	case r == r.world.owner:
+	}
+	r.x.Turn()
+	if r == r.world.owner {
 		return r.lead(mine, lead), nil
+	}
+	if r.world.Plan.Async { // what messages did not tell
+		mine.Steps = r.x.Uncounted()
 	}
 	r.x.Put(r.up(), r.world.owner.number, told{From: r.number, Report: mine, Seen: r.figures()})
 	if r.world.Plan.Async {
@@ -83,8 +88,11 @@ func (r *replica) leadAsync(mine rl.Report, decide func(rl.Report) rl.Verdict) r
 	}
 	r.pending = nil
 	r.world.figures[r.number] = r.figures()
+	for _, g := range groups[1:] {
+		r.world.idle += g[0].Steps
+	}
 	all := rl.Merge(groups)
-	all.Steps = r.world.from + r.x.Taken()
+	all.Steps = r.world.from + r.world.idle + r.x.Taken()
 	v := decide(all)
 	r.command.Verdict = v
 	r.command.Verdict.Decided = false

@@ -16,6 +16,9 @@ import (
 // component from where it is at home, rows put together. It may be called at a
 // cut, or when Train has returned.
 func (w *World) Save(st *rl.State) {
+	if w.Restarting {
+		st.Restarting()
+	}
 	if w.top == nil {
 		w.owner.run.Save(st)
 		return
@@ -96,6 +99,9 @@ func (w *World) states() [][]rl.Array {
 // group for all where all have the same.
 func (r *replica) state() []rl.Array {
 	st := rl.NewState(r.scope)
+	if r.world.Restarting {
+		st.Restarting()
+	}
 	r.scope.SaveSome(st, r.gives)
 	return st.Arrays()
 }

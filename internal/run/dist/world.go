@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,8 +37,11 @@ type Config struct {
 	Programs edge.Grouping
 	// Members is how many agents there are to share out, in a plan over agents.
 	Members int
-	Budget  int64              // steps
-	Cut     func(rl.Cut) error // what the owner does at consistent points
+	// Restarting is true when environments cannot save their state: what is saved is
+	// without the episodes under way.
+	Restarting bool
+	Budget     int64              // steps
+	Cut        func(rl.Cut) error // what the owner does at consistent points
 }
 
 // World is all replicas of a run.
@@ -51,6 +55,7 @@ type World struct {
 	members  map[string]int // that a component belongs to, in a plan over agents
 
 	from  int64 // steps that the run had when it was loaded
+	idle  int64 // steps of an asynchronous run that nothing was sent for
 	saves int   // asked for so far
 	live  bool  // programs are running
 	final *rl.State
@@ -186,6 +191,29 @@ func (w *World) of(group int) (out []*replica) {
 	for _, r := range w.replicas {
 		if r.group == group {
 			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Close gives back what the replicas' environments hold.
+func (w *World) Close() error {
+	errs := []error{w.Root.Close()}
+	for _, r := range w.replicas {
+		errs = append(errs, r.scope.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Counts are how often things happened, over all replicas, by name.
+func (w *World) Counts() (out []rl.Logged) {
+	for _, r := range w.replicas {
+		for _, c := range r.scope.Counts() {
+			i, found := slices.BinarySearchFunc(out, c.Name, func(l rl.Logged, name string) int { return strings.Compare(l.Name, name) })
+			if !found {
+				out = slices.Insert(out, i, rl.Logged{Name: c.Name})
+			}
+			out[i].X += c.X
 		}
 	}
 	return out

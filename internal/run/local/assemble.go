@@ -8,6 +8,7 @@ import (
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/wrap"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/internal/run/dist"
@@ -18,21 +19,29 @@ import (
 // assembly is a job's trainers, as its plan has them.
 type assembly struct {
 	world *dist.World
-	exact bool // every environment can save its state
+	exact bool   // every environment can save its state
+	why   string // why not
 }
 
 // assemble constructs the job's algorithm on its environments: first as the plain
 // loop has it, which shows what there is to plan for.
-func assemble(j Job, cut func(rl.Cut) error) (*assembly, error) {
+func assemble(j Job, cut func(rl.Cut) error) (_ *assembly, err error) {
 	a := &assembly{exact: true}
 	root := rl.NewScope(j.Device, j.Seed)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, root.Close())
+		}
+	}()
+	entry := wrap.Entry(j.Env, j.Wrap, j.Dir)
 	var spec env.Spec
 	saw := func(specs []env.Spec) {
 		spec = specs[0]
 		a.exact = a.exact && spec.Exact
+		a.why = spec.Why
 	}
 	build := func(s *rl.Scope) (rl.Trainer, error) {
-		t, err := j.Algorithm.New(s, algo.On(s, j.Env, j.EnvOptions, saw), j.Config)
+		t, err := j.Algorithm.New(s, algo.On(s, entry, j.EnvOptions, saw), j.Config)
 		if err != nil {
 			return nil, fmt.Errorf("%s on %s: %w", j.Algorithm.Name, j.Env.ID, err)
 		}
@@ -42,7 +51,7 @@ func assemble(j Job, cut func(rl.Cut) error) (*assembly, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := dist.Config{Root: root, Build: build, Budget: j.Steps, Cut: cut}
+	c := dist.Config{Root: root, Build: build, Budget: j.Steps, Cut: cut, Restarting: !a.exact}
 	if j.Plan != nil {
 		if err := arrange(&c, j, whole, spec); err != nil {
 			return nil, err

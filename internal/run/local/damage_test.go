@@ -130,6 +130,33 @@ func TestNotExact(t *testing.T) {
 	}
 }
 
+// Such a run goes on with new episodes if it is allowed to, counters and all, and
+// says so.
+func TestRestartEpisodes(t *testing.T) {
+	whole := small(t, forgetful, 256)
+	want := train(t, whole)
+	j := small(t, forgetful, 256)
+	trainUntil(t, j, func(r Report) bool { return r.Iter == 2 })
+	j = again(j)
+	j.RestartEpisodes = true
+	w := &spy{}
+	j.Watch = w
+	s, err := Prepare(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Done() != 128 || len(w.notes) != 1 || !strings.Contains(w.notes[0], "begin new episodes at step 128") {
+		t.Errorf("from step %d, notes %q", s.Done(), w.notes)
+	}
+	got, err := s.Train(t.Context())
+	if err != nil || got.Steps != 256 || got.Iter != want.Iter {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got.WeightsSHA256 == want.WeightsSHA256 {
+		t.Error("new episodes gave the same weights: they were not new")
+	}
+}
+
 // From takes weights and statistics over and nothing else.
 func TestFrom(t *testing.T) {
 	first := identity(t, "normalize_obs=true")

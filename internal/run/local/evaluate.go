@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/wrap"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/rl"
 )
@@ -36,19 +37,11 @@ func Evaluate(ctx context.Context, s *rl.Scope, j Job, agent rl.Agent, episodes 
 	for at := 0; at < episodes; at += evalRows {
 		n := min(evalRows, episodes-at)
 		child := s.Child(fmt.Sprintf("eval %d", at))
-		err := rl.Catch(func() error {
-			g, err := env.OpenGroups(child, j.Env, n, j.EnvOptions)
-			if err != nil {
-				return err
-			}
-			p, err := newPlayers(child, g, rl.TeamOf(agent), greedy)
-			if err != nil {
-				return err
-			}
-			left, err := p.play(ctx)
-			unfinished += left
-			return err
-		})
+		left, err := playAll(ctx, child, j, n, rl.TeamOf(agent), greedy)
+		unfinished += left
+		for _, text := range child.TakeNotes() {
+			j.Watch.Note("evaluation: " + text)
+		}
 		if err != nil {
 			return Evaluation{}, fmt.Errorf("evaluation: %w", err)
 		}
@@ -61,6 +54,26 @@ func Evaluate(ctx context.Context, s *rl.Scope, j Job, agent rl.Agent, episodes 
 		}
 	}
 	return summarise(returns, lengths, unfinished), nil
+}
+
+// playAll plays the first episodes of n environments in a scope of their own.
+func playAll(ctx context.Context, s *rl.Scope, j Job, n int, team rl.Team, greedy bool) (left int, err error) {
+	defer func() { err = errors.Join(err, s.Close()) }()
+	// What only records is for those who asked: the evaluation's own recorders.
+	entry := wrap.Entry(j.Env, append(j.Wrap.Silent(), j.EvalWrap...), j.Dir)
+	err = rl.Catch(func() error {
+		g, err := env.OpenGroups(s, entry, n, j.EnvOptions)
+		if err != nil {
+			return err
+		}
+		p, err := newPlayers(s, g, team, greedy)
+		if err != nil {
+			return err
+		}
+		left, err = p.play(ctx)
+		return err
+	})
+	return left, err
 }
 
 func summarise(returns, lengths []float64, unfinished int) Evaluation {
@@ -88,7 +101,7 @@ func mean(x []float64) float64 {
 }
 
 // EvaluateRun evaluates the policy of a run's newest checkpoint, or its best.
-func EvaluateRun(ctx context.Context, j Job, best, greedy bool, episodes int) (Evaluation, error) {
+func EvaluateRun(ctx context.Context, j Job, best, greedy bool, episodes int) (e Evaluation, err error) {
 	j = j.withDefaults()
 	f, step, err := load(j, best)
 	if err != nil {
@@ -99,10 +112,11 @@ func EvaluateRun(ctx context.Context, j Job, best, greedy bool, episodes int) (E
 	if err != nil {
 		return Evaluation{}, err
 	}
+	defer func() { err = errors.Join(err, a.world.Close()) }()
 	if err := a.loadWeights(f); err != nil {
 		return Evaluation{}, err
 	}
-	e, err := Evaluate(ctx, a.world.Scope(), j, a.world.Trainer().Agent(), episodes, greedy)
+	e, err = Evaluate(ctx, a.world.Scope(), j, a.world.Trainer().Agent(), episodes, greedy)
 	e.Steps = step
 	return e, err
 }

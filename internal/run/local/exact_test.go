@@ -9,6 +9,7 @@ import (
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/env/debug"
+	"github.com/weft-rl/weft/env/wrap"
 )
 
 // kinds are runs that keep every kind of state there is.
@@ -24,6 +25,9 @@ var kinds = []struct {
 	{"normalised", classic.Pendulum, 1024, []string{"normalize_obs=true", "normalize_reward=true"}},
 	{"masked", debug.Masked, 512, []string{"shared=true"}},
 	{"host", debug.Host, 512, nil},
+	{"wrapped", wrap.Entry(classic.Pendulum, wrap.List{
+		wrap.RescaleAction(), wrap.NormalizeObs(10), wrap.NormalizeReward(.99), wrap.FrameStack(2), wrap.TimeLimit(30),
+	}, ""), 512, nil},
 }
 
 // A run that is interrupted, and resumed, several times ends in the same bits and

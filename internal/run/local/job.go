@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/wrap"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/run/dist"
 	"github.com/weft-rl/weft/plan"
@@ -19,7 +20,9 @@ type Job struct {
 	Algorithm  algo.Algorithm
 	Config     any // settings of the algorithm, set
 	Env        env.Entry
-	EnvOptions any // settings of the environment, set
+	EnvOptions any       // settings of the environment, set
+	Wrap       wrap.List // around the environments, in training and evaluation
+	EvalWrap   wrap.List // in evaluation alone: recorders
 	Device     *rl.Device
 	Seed       uint64
 	Steps      int64
@@ -28,7 +31,10 @@ type Job struct {
 
 	Dir    string // run folder; empty: nothing is kept
 	Resume bool   // go on from Dir's newest good checkpoint
-	From   string // run folder whose weights to start from
+	// RestartEpisodes resumes with new episodes where an environment cannot save
+	// its state, instead of not at all.
+	RestartEpisodes bool
+	From            string // run folder whose weights to start from
 
 	CheckpointEvery time.Duration // at most this much work is done again after a crash
 	CheckpointSteps int64         // and at most this many steps; 0: no bound

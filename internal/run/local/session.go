@@ -16,7 +16,7 @@ import (
 
 // ErrNotExact is why a run of such an environment cannot be resumed.
 var ErrNotExact = errors.New("its environment cannot save its state, so the run cannot be resumed exactly; " +
-	"start a new one from its weights with --from")
+	"--resume=restart-episodes goes on with new episodes, --from starts a new run from its weights")
 
 // Session is a job that is ready to run: constructed, and loaded with the state
 // it goes on from. Nothing has been written yet.
@@ -37,6 +37,7 @@ type Session struct {
 	saved     int64   // steps of the newest checkpoint; -1 without one
 	savedAt   time.Time
 	stopped   bool // by ctx
+	closed    bool
 
 	result Result
 }
@@ -51,7 +52,8 @@ func Train(ctx context.Context, j Job) (Result, error) {
 }
 
 // Prepare constructs everything that a job needs and reads what it goes on from.
-// It writes nothing, so that a job that cannot run leaves no trace.
+// It writes nothing, so that a job that cannot run leaves no trace. A session is
+// given back by Train, by Finish, or by Close.
 func Prepare(j Job) (*Session, error) {
 	j = j.withDefaults()
 	s := &Session{Job: j, saved: -1, evaluated: -1}
@@ -60,22 +62,31 @@ func Prepare(j Job) (*Session, error) {
 		return nil, err
 	}
 	s.scope, s.run = s.world.Scope(), s.world.Run()
+	if err := s.prepare(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// prepare reads what the job goes on from.
+func (s *Session) prepare() (err error) {
+	j := s.Job
 	if j.Dir != "" {
 		if s.dir, err = checkpoint.Open(checkpoints(j.Dir), j.Keep); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if j.Resume {
 		if err := s.load(); err != nil {
-			return nil, fmt.Errorf("run %s: %w", j.Dir, err)
+			return fmt.Errorf("run %s: %w", j.Dir, err)
 		}
 	}
 	if j.From != "" && !s.loaded {
 		if err := s.start(); err != nil {
-			return nil, fmt.Errorf("weights of run %s: %w", j.From, err)
+			return fmt.Errorf("weights of run %s: %w", j.From, err)
 		}
 	}
-	return s, nil
+	return nil
 }
 
 func checkpoints(dir string) string { return filepath.Join(dir, "checkpoints") }
@@ -92,13 +103,13 @@ func (s *Session) Finished() bool {
 func (s *Session) Finish() (Result, error) {
 	s.begun = s.Now()
 	err := s.conclude()
-	return s.result, err
+	return s.result, errors.Join(err, s.Close())
 }
 
 // load takes the run's newest good state over. Without any, the run starts from
 // the beginning again, which gives the same bits.
 func (s *Session) load() error {
-	if !s.exact {
+	if !s.exact && !s.RestartEpisodes {
 		return ErrNotExact
 	}
 	f, step, skipped, err := s.dir.Latest()
@@ -110,7 +121,17 @@ func (s *Session) load() error {
 	if err != nil {
 		return err
 	}
-	if err := s.world.Load(func(scope *rl.Scope) (*rl.State, error) { return state(scope, f) }); err != nil {
+	if !s.exact {
+		s.Watch.Note(fmt.Sprintf("%s cannot save its state: its environments begin new episodes at step %d", s.Env.ID, step))
+	}
+	fill := func(scope *rl.Scope) (*rl.State, error) {
+		st, err := state(scope, f)
+		if err == nil && !s.exact {
+			st = st.Restarting()
+		}
+		return st, err
+	}
+	if err := rl.Catch(func() error { return s.world.Load(fill) }); err != nil {
 		return fmt.Errorf("checkpoint of step %d: %w", step, err)
 	}
 	s.loaded, s.saved, s.beganAt = true, step, s.run.Steps()
@@ -174,11 +195,18 @@ func (s *Session) open() error {
 	return nil
 }
 
-func (s *Session) close() error {
-	if s.sink == nil {
+// Close gives back what a session holds besides memory: files, and what its
+// environments hold. Train and Finish do it at their end.
+func (s *Session) Close() error {
+	if s.closed {
 		return nil
 	}
-	return s.sink.Close()
+	s.closed = true
+	err := s.world.Close()
+	if s.sink != nil {
+		err = errors.Join(err, s.sink.Close())
+	}
+	return err
 }
 
 // save writes a checkpoint of the present state.
@@ -194,17 +222,10 @@ func (s *Session) save() error {
 	return nil
 }
 
-// content is what a checkpoint holds: everything, or, of an environment that
-// cannot be saved, what an agent is made of.
+// content is what a checkpoint holds: everything, but, of an environment that
+// cannot be saved, the episodes under way.
 func (s *Session) content() (checkpoint.File, error) {
-	save := s.world.Save
-	if !s.exact {
-		if err := s.world.Refresh(); err != nil {
-			return checkpoint.File{}, err
-		}
-		save = s.scope.SaveWeights
-	}
-	all, err := capture(s.scope, save)
+	all, err := capture(s.scope, s.world.Save)
 	return checkpoint.File{Arrays: all, Meta: map[string]string{
 		"algorithm": s.Algorithm.Name, "env": s.Env.ID, "seed": fmt.Sprint(s.Seed),
 		"steps": fmt.Sprint(s.run.Steps()), "iterations": fmt.Sprint(s.run.Iter()),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
@@ -17,11 +18,11 @@ import (
 func (s *Session) Train(ctx context.Context) (Result, error) {
 	s.ctx = ctx
 	if err := s.open(); err != nil {
-		return Result{}, err
+		return Result{}, errors.Join(err, s.Close())
 	}
 	defer runtime.KeepAlive(ballast())
 	err := s.train()
-	return s.result, errors.Join(err, s.close())
+	return s.result, errors.Join(err, s.Close())
 }
 
 // train enters the loop, and ends with the last checkpoint and evaluation.
@@ -35,8 +36,8 @@ func (s *Session) train() error {
 	if !s.world.Exact() {
 		s.Watch.Note("the run is asynchronous: what it computes depends on who is faster, and to resume it is not exact")
 	}
-	if !s.exact && s.dir != nil {
-		s.Watch.Note(s.Env.ID + " cannot save its state: the run's weights are kept, but it cannot be resumed")
+	if !s.exact && s.dir != nil && !s.loaded {
+		s.Watch.Note(s.inexact())
 	}
 	if err := s.world.Train(s.ctx); err != nil {
 		return s.explain(err)
@@ -49,6 +50,18 @@ func (s *Session) train() error {
 		return nil
 	}
 	return s.lastEvaluation()
+}
+
+// inexact says what an environment that cannot be saved means for the run.
+func (s *Session) inexact() string {
+	text := s.Env.ID + " cannot save its state"
+	if s.why != "" {
+		text += " (" + s.why + ")"
+	}
+	if s.RestartEpisodes {
+		return text + ": if the run is resumed, its environments begin new episodes"
+	}
+	return text + ": the run cannot be resumed exactly, only with --resume=restart-episodes"
 }
 
 // owesEvaluation reports whether the final policy is still to be evaluated.
@@ -80,6 +93,9 @@ func (s *Session) explain(err error) error {
 
 // cut is every consistent point of the run.
 func (s *Session) cut(c rl.Cut) error {
+	for _, text := range s.scope.TakeNotes() {
+		s.Watch.Note(text)
+	}
 	if c.Iter > 0 && len(c.Logs)+len(c.Episodes) > 0 {
 		if err := s.report(c); err != nil {
 			return err
@@ -171,8 +187,8 @@ func (s *Session) row(c rl.Cut) metrics.Row {
 		add("episode/return_mean", x)
 	}
 	add("episode/count", float64(s.scope.Episodes().Count()))
-	for _, l := range s.world.Iteration() {
-		add(l.Name, l.X)
+	for _, x := range slices.Concat(s.world.Counts(), s.world.Iteration()) {
+		add(x.Name, x.X)
 	}
 	add("run/steps_per_second", s.speed())
 	return row

@@ -206,7 +206,7 @@ func Read[T any](c T) T {
 
 // modes are what operations do to their own component.
 var modes = map[string]string{
-	"env.Batch.Obs": "r", "env.Batch.Step": "rw", "rl.Opt.Apply": "rw", "rl.Opt.Count": "r", "rl.Slots.Get": "r", "rl.Slots.Set": "w",
+	"env.Batch.Obs": "r", "env.Batch.Step": "rw", "env.Groups.Obs": "r", "env.Groups.Step": "rw", "rl.Opt.Apply": "rw", "rl.Opt.Count": "r", "rl.Slots.Get": "r", "rl.Slots.Set": "w",
 	"rl.Stats.Update": "rw", "nn.Returns.Update": "rw", "replay.Rollout.Insert": "rw", "replay.Rollout.Drain": "rw",
 	"replay.Table.Insert": "rw", "replay.Table.Sample": "r", "replay.Table.Ready": "r", "replay.Table.Prioritise": "rw",
 	"reads": "r", "writes": "rw",

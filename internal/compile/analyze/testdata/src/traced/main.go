@@ -21,6 +21,7 @@ import (
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/family"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/gail"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/generic"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/groups"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/helpers"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/nested"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/offline"
@@ -52,6 +53,7 @@ var loops = map[string]func(*rl.Scope, algo.MakeEnv) (trainer, error){
 	"family":     func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return family.New(s, m, 4) },
 	"gail":       func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return gail.New(s, m, 4) },
 	"generic":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return generic.New(s, m, 4) },
+	"groups":     func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return groups.New(s, m, 4) },
 	"helpers":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return helpers.New(s, m, 4) },
 	"nested":     func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return nested.New(s, m, 4) },
 	"offline":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return offline.New(s, m, 4) },

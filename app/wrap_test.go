@@ -1,0 +1,66 @@
+package app_test
+
+import (
+	"image/gif"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Wrappers are part of the run: they are recorded, resumed and evaluated with.
+func TestWrap(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const list = "time-limit=50,normalize-obs=10,frame-stack=2,record=episodes.jsonl"
+	train := []string{"train", "ppo", "--env", "CartPole-v1", "--wrap", "time-limit=50,normalize-obs,frame-stack=2,record",
+		"--set", "hidden=8", "--eval-episodes", "3", "--steps"}
+	do(t, 0, append(train, "2048", "--out", "whole")...)
+	do(t, 0, append(train, "1024", "--out", "broken")...)
+	text, err := os.ReadFile("broken/config.yaml")
+	if err != nil || !strings.Contains(string(text), list) {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	do(t, 0, "resume", "broken", "--steps", "2048")
+	a, err := os.ReadFile("whole/episodes.jsonl")
+	if err != nil || len(a) == 0 {
+		t.Fatal(len(a), err)
+	}
+	b, err := os.ReadFile("broken/episodes.jsonl")
+	if err != nil || strings.Count(string(a), "\n") < 10 || len(b) == 0 {
+		t.Errorf("%d bytes and %d: %v", len(a), len(b), err)
+	}
+
+	before := len(a)
+	got := do(t, 0, "eval", "whole", "--episodes", "4", "--video", "film.gif", "--record", "played.jsonl", "--json")
+	if e := events(t, got.out); e[len(e)-1]["length_mean"].(float64) > 50 {
+		t.Errorf("the time limit does not hold in evaluation: %v", e)
+	}
+	if a, _ = os.ReadFile("whole/episodes.jsonl"); len(a) != before {
+		t.Error("an evaluation was recorded as training")
+	}
+	if played, err := os.ReadFile("played.jsonl"); err != nil || strings.Count(string(played), "\n") < 4 {
+		t.Errorf("%d bytes of episodes, %v", len(played), err)
+	}
+	f, err := os.Open("film.gif")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if film, err := gif.DecodeAll(f); err != nil || len(film.Image) < 5 || len(film.Image) > 50 {
+		t.Errorf("video: %v", err)
+	}
+}
+
+func TestWrapMistakes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	o := do(t, 2, "train", "ppo", "--env", "CartPole-v1", "--wrap", "frames=3,time-limit", "--out", dir)
+	contains(t, o.errors, "--wrap: wrapper frames=3: there is none of that name", "wrapper time-limit: how many steps?")
+	o = do(t, 2, "train", "ppo", "--env", "CartPole-v1", "--wrap", "rescale-action", "--out", dir)
+	contains(t, o.errors, "rescale-action: there are no continuous actions")
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("a run that cannot start left a folder")
+	}
+	contains(t, do(t, 0, "list", "wrappers").out, "frame-stack=FRAMES", "normalize-obs[=10]")
+	contains(t, do(t, 0, "list", "wrappers", "video").out, "video[=episode.gif]")
+	contains(t, do(t, 2, "list", "wrappers", "vide").errors, `did you mean "video"?`)
+}

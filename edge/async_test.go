@@ -1,0 +1,109 @@
+package edge_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/rl"
+)
+
+// TestAhead: a producer is never further ahead than its tokens let it, and what
+// is too old is dropped with all that belongs to it.
+func TestAhead(t *testing.T) {
+	for _, c := range []struct{ queue, staleness, producers int }{{0, 1, 0}, {1, 2, 0}, {3, 4, 0}, {3, 2, 1}} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			const k, n, rounds = 3, 6, 40
+			queues := []int{64, 64, 64, 64, 64, c.queue}
+			w := newQueues(t, k, n, queues, &edge.Async{Staleness: c.staleness, Producers: c.producers},
+				edge.Edge{Name: "a", Kind: edge.Gathers, From: many, To: one},
+				edge.Edge{Name: "b", Kind: edge.Gathers, From: many, To: one},
+				edge.Edge{Name: "net", Kind: edge.Copies, From: one, To: many})
+			errs := w.run(func(i int, x *edge.X, s *rl.Scope) {
+				l := newLearner(s)
+				if i < k {
+					for round := 0; ; round++ { // until it is stopped
+						x.Turn()
+						mine := rl.FromFlat(s, fill(round, x.Hi-x.Lo), x.Hi-x.Lo)
+						edge.Gather(x, 0, mine)
+						edge.Gather(x, 1, mine)
+						edge.Fetch(x, 2, l.p)
+					}
+				}
+				for range rounds {
+					x.Turn()
+					a, b := rl.Floats(edge.Gathered[rl.Tensor](x, 0)), rl.Floats(edge.Gathered[rl.Tensor](x, 1))
+					for j := range a {
+						if a[j] != b[j] {
+							t.Errorf("row %d is of iteration %v on one edge and %v on the other", j, a[j], b[j])
+						}
+					}
+					l.p.Blend(l.p, 1) // another version
+					edge.Publish(x, 2, l.p)
+				}
+				w.stop(errDone)
+			})
+			for i, err := range errs[:k] {
+				if err == nil {
+					t.Errorf("replica %d ended by itself", i)
+				}
+			}
+			if errs[k] != nil {
+				t.Fatal(errs[k])
+			}
+			s := w.x[k].Stats()[0]
+			if s.MaxStale > int64(c.staleness) {
+				t.Errorf("something was %d versions behind", s.MaxStale)
+			}
+			if c.producers == 0 && s.Dropped > 0 {
+				t.Errorf("%d items were dropped, though all producers are waited for", s.Dropped)
+			}
+		})
+	}
+}
+
+func fill(x, n int) []float32 {
+	out := make([]float32, n)
+	for i := range out {
+		out[i] = float32(x)
+	}
+	return out
+}
+
+// TestAsArrived: gradients are applied one replica at a time, those of one
+// iteration in a row.
+func TestAsArrived(t *testing.T) {
+	const k = 3
+	w := newQueues(t, k, 3, []int{64, 64, 64, 64, 64, 1}, &edge.Async{Staleness: 100},
+		edge.Edge{Name: "g", Kind: edge.Reduces, From: many, To: one},
+		edge.Edge{Name: "from", Kind: edge.Sends, From: many, To: one},
+		edge.Edge{Name: "net", Kind: edge.Copies, From: one, To: many})
+	seen := map[int]int{}
+	w.run(func(i int, x *edge.X, s *rl.Scope) {
+		l := newLearner(s)
+		for round := 0; round < 10*k || i < k; round++ {
+			x.Turn()
+			if i == k {
+				l.opt.Apply(edge.Reduced(x, 0), .1)
+				l.opt.Apply(edge.Reduced(x, 0), .1)
+				edge.Publish(x, 2, l.p)
+				seen[edge.Sent[int](x, 1)]++
+				continue
+			}
+			for range 2 {
+				g, _ := l.loss.Grad(rl.Key{}, rowsOf(s, x.Lo, x.Hi).X)
+				edge.Reduce(x, 0, g)
+			}
+			edge.Send(x, 1, i)
+			edge.Fetch(x, 2, l.p)
+		}
+		w.stop(errDone)
+	})
+	total := 0
+	for _, n := range seen {
+		total += n
+	}
+	if total != 10*k {
+		t.Errorf("sessions by replica: %v", seen)
+	}
+}

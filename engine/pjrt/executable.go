@@ -1,0 +1,242 @@
+//go:build xla
+
+package pjrt
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/go-xla/pjrt"
+
+	"github.com/weft-rl/weft/engine/ir"
+	"github.com/weft-rl/weft/engine/stablehlo"
+)
+
+// Executable is a compiled computation. Any number of goroutines may execute it at the same time.
+type Executable struct {
+	backend   *Backend
+	recorded  *ir.Module
+	names     []string
+	ins, outs []shapes.Shape
+	devices   []int // of the replicas; nil if the caller chooses one device
+
+	mu       sync.Mutex
+	variants map[string]*pjrt.LoadedExecutable // by what is donated; nil once finalised
+}
+
+var _ compute.Executable = (*Executable)(nil)
+
+func (b *Backend) compile(m *ir.Module) (*Executable, error) {
+	if b.IsFinalized() {
+		return nil, errFinalized
+	}
+	e := &Executable{backend: b, recorded: m, variants: map[string]*pjrt.LoadedExecutable{}}
+	for _, v := range m.Main.Params {
+		e.names = append(e.names, v.Node.Attr.(ir.Param).Name)
+		e.ins = append(e.ins, v.Shape)
+	}
+	for _, v := range m.Main.Results {
+		e.outs = append(e.outs, v.Shape)
+	}
+	if err := e.assign(); err != nil {
+		return nil, err
+	}
+	_, err := e.variant(nil)
+	return e, err
+}
+
+// assign finds the devices of the replicas: those chosen, or the first ones.
+func (e *Executable) assign() error {
+	m := e.recorded
+	if m.Replicas == 0 {
+		if len(m.Devices) > 0 && m.Devices[0] != 0 {
+			return fmt.Errorf("computation %q: the device is chosen when it runs: %w", m.Name, compute.ErrNotImplemented)
+		}
+		return nil
+	}
+	e.devices = m.Devices
+	for d := len(e.devices); d < m.Replicas; d++ {
+		e.devices = append(e.devices, d)
+	}
+	for _, d := range e.devices {
+		if _, err := e.backend.device(compute.DeviceNum(d)); err != nil {
+			return fmt.Errorf("computation %q on %d devices: %w", m.Name, m.Replicas, err)
+		}
+	}
+	return nil
+}
+
+// replicas is how many times the inputs are given, device after device.
+func (e *Executable) replicas() int { return max(e.recorded.Replicas, 1) }
+
+// Module returns the computation as it was recorded.
+func (e *Executable) Module() *ir.Module { return e.recorded }
+
+// Program returns the StableHLO of the computation.
+func (e *Executable) Program() (string, error) { return e.text(nil) }
+
+func (e *Executable) text(donate []Carry) (string, error) {
+	o := stablehlo.Options{Fast: e.backend.options.Fast, Donate: map[int]int{}}
+	for _, c := range donate {
+		o.Donate[c.Input] = c.Output
+	}
+	return stablehlo.Text(e.recorded, o)
+}
+
+// variant is the program for what is donated, compiled on first use: XLA wants to know it beforehand.
+func (e *Executable) variant(donate []Carry) (*pjrt.LoadedExecutable, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.variants == nil || e.backend.IsFinalized() {
+		return nil, fmt.Errorf("the executable or its backend has been finalized")
+	}
+	key := fmt.Sprint(donate)
+	if x := e.variants[key]; x != nil {
+		return x, nil
+	}
+	text, err := e.text(donate)
+	if err != nil {
+		return nil, err
+	}
+	x, err := e.compiler().WithStableHLO([]byte(text)).Done()
+	if err != nil {
+		return nil, fmt.Errorf("computation %q: %w", e.recorded.Name, plain(err))
+	}
+	e.variants[key] = x
+	return x, nil
+}
+
+// compiler is set up for the devices that the computation is for: one that is chosen when it runs, or fixed ones.
+func (e *Executable) compiler() *pjrt.CompileConfig {
+	c := e.backend.client.Compile()
+	if e.recorded.Replicas == 0 {
+		return c
+	}
+	return c.WithSPMD(e.recorded.Replicas).WithDeviceAssignment(e.devices)
+}
+
+// Finalize implements compute.Executable.
+func (e *Executable) Finalize() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, x := range e.variants {
+		_ = x.Destroy() // its only failure is to have been destroyed before
+	}
+	e.variants = nil
+}
+
+// Inputs implements compute.Executable.
+func (e *Executable) Inputs() ([]string, []shapes.Shape) { return e.names, e.ins }
+
+// Outputs implements compute.Executable.
+func (e *Executable) Outputs() []shapes.Shape { return e.outs }
+
+// input checks that buf can be argument i.
+func (e *Executable) input(i int, buf compute.Buffer) (*Buffer, error) {
+	i %= max(len(e.ins), 1)
+	b, ok := buf.(*Buffer)
+	if !ok || b == nil || b.backend != e.backend {
+		return nil, fmt.Errorf("input %d (%s) is not a buffer of this backend", i, e.names[i])
+	}
+	if !b.shape.Equal(e.ins[i]) {
+		return nil, fmt.Errorf("input %d (%s) is %s, want %s", i, e.names[i], b.shape, e.ins[i])
+	}
+	return b, nil
+}
+
+// Execute implements compute.Executable. Inputs that are donated give their memory to outputs of the same shape; the
+// first execution that donates in a new way compiles the program once more. A computation on several devices takes the
+// inputs of one after those of the other, and gives the outputs likewise.
+func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, device compute.DeviceNum) ([]compute.Buffer, error) {
+	if want := len(e.ins) * e.replicas(); len(inputs) != want {
+		return nil, fmt.Errorf("%d inputs, want %d", len(inputs), want)
+	}
+	if donate != nil && len(donate) != len(inputs) {
+		return nil, fmt.Errorf("%d donations for %d inputs", len(donate), len(inputs))
+	}
+	bufs := make([]*Buffer, len(inputs))
+	for i, in := range inputs {
+		var err error
+		if bufs[i], err = e.input(i, in); err != nil {
+			return nil, err
+		}
+	}
+	outs, err := e.run(bufs, e.match(bufs, donate), device)
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range donate {
+		if d {
+			if err := bufs[i].Finalize(); err != nil {
+				return nil, fmt.Errorf("donated input %d: %w", i, err)
+			}
+		}
+	}
+	results := make([]compute.Buffer, len(outs))
+	for i, o := range outs {
+		results[i] = o
+	}
+	return results, nil
+}
+
+// match pairs every donated input with the first free output like it. What is passed twice is still needed.
+func (e *Executable) match(inputs []*Buffer, donate []bool) (pairs []Carry) {
+	if e.replicas() > 1 {
+		return nil // each device's could be given away or not; a Call carries all of them
+	}
+	taken := make([]bool, len(e.outs))
+	for i, d := range donate {
+		if !d || slices.Index(inputs, inputs[i]) != i || slices.Contains(inputs[i+1:], inputs[i]) {
+			continue
+		}
+		for j, s := range e.outs {
+			if !taken[j] && s.Equal(e.ins[i]) {
+				taken[j] = true
+				pairs = append(pairs, Carry{i, j})
+				break
+			}
+		}
+	}
+	return pairs
+}
+
+// run executes the program; the inputs of pairs are consumed, those of every replica.
+func (e *Executable) run(inputs []*Buffer, pairs []Carry, device compute.DeviceNum) ([]*Buffer, error) {
+	x, err := e.variant(pairs)
+	if err != nil {
+		return nil, err
+	}
+	raw := make([]*pjrt.Buffer, len(inputs))
+	for i, b := range inputs {
+		if raw[i], err = b.held(); err != nil {
+			return nil, fmt.Errorf("input %d (%s): %w", i, e.names[i%len(e.ins)], err)
+		}
+	}
+	call := x.Execute(raw...)
+	if e.devices == nil {
+		call = call.OnDeviceByNum(int(device))
+	}
+	for _, p := range pairs {
+		for i := p.Input; i < len(inputs); i += len(e.ins) {
+			call = call.Donate(i)
+			if _, err := inputs[i].take(); err != nil {
+				return nil, fmt.Errorf("input %d (%s): %w", i, e.names[p.Input], err)
+			}
+		}
+	}
+	outs, err := call.Done()
+	if err != nil {
+		return nil, fmt.Errorf("computation %q: %w", e.recorded.Name, plain(err))
+	}
+	results := make([]*Buffer, len(outs))
+	for i, o := range outs {
+		if e.devices != nil {
+			device = compute.DeviceNum(e.devices[i/len(e.outs)])
+		}
+		results[i] = e.backend.newBuffer(o, e.outs[i%len(e.outs)], device)
+	}
+	return results, nil
+}

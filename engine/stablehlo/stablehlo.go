@@ -1,0 +1,203 @@
+// Package stablehlo writes recorded computations as StableHLO, the language that XLA compiles for CPUs, GPUs and TPUs.
+// It is text in, text out: nothing here needs XLA or C.
+//
+// Every operation of package ir has one printer in a table. Closures become regions: what the body of a loop captures
+// is carried along as state that does not change, what a branch captures it simply names. Dead nodes are left out. The
+// text depends on the module alone, so that programs can be compared and cached by it.
+//
+// Where StableHLO leaves a choice, or XLA's own way would give other numbers than the CPU engine, the engine's meaning
+// is written out: sums of 16-bit floats are done in float32, the first of several equal elements wins, and random bits
+// are Philox in plain integer arithmetic rather than the operation XLA has for it, so that they are the same bits.
+package stablehlo
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/gomlx/compute"
+
+	"github.com/weft-rl/weft/engine/ir"
+)
+
+// Options are what a program depends on besides the module.
+type Options struct {
+	// Donate says, for inputs that the caller gives away, in which output's memory they may be used again. Shape and
+	// element type of the two must be the same.
+	Donate map[int]int
+
+	// Fast lets products of float32 round their operands to fewer bits where the device is faster that way (TF32 on
+	// NVIDIA GPUs). By default they do not.
+	Fast bool
+}
+
+// Supports reports whether the operation can be written.
+func Supports(op compute.OpType) bool { return printers[op] != nil }
+
+// Text writes the module as a StableHLO module with a function called main.
+func Text(m *ir.Module, o Options) (string, error) {
+	w := &writer{names: map[*ir.Value]string{}, helpers: map[string]bool{}, symbols: map[*ir.Func]string{}, options: o,
+		replicas: max(m.Replicas, 1)}
+	for i, f := range m.Funcs {
+		w.symbols[f] = fmt.Sprintf("%s_%d", symbol(f.Name), i) // two names may become one symbol
+	}
+	for _, f := range m.Funcs {
+		w.function(f, "private", w.symbols[f])
+	}
+	w.function(m.Main, "public", "main")
+	if len(w.errs) > 0 {
+		return "", fmt.Errorf("computation %q as StableHLO: %w", m.Name, errors.Join(w.errs...))
+	}
+	return "module @" + symbol(m.Name) + " {\n" + w.before.String() + w.b.String() + "}\n", nil
+}
+
+var notSymbol = regexp.MustCompile(`[^A-Za-z0-9_]`)
+
+// symbol makes a name one that needs no quotes; the prefix keeps it apart from main and from helpers.
+func symbol(name string) string { return "f_" + notSymbol.ReplaceAllString(name, "_") }
+
+// writer prints one module. Values are numbered through, so that no region hides a name of another.
+type writer struct {
+	b       strings.Builder
+	before  strings.Builder     // helper functions
+	helpers map[string]bool     // those written
+	symbols map[*ir.Func]string // of named functions
+	indent  string
+	names   map[*ir.Value]string
+	next    int
+	options Options
+	errs    []error
+
+	replicas int
+}
+
+func (w *writer) failf(format string, args ...any) {
+	w.errs = append(w.errs, fmt.Errorf(format, args...))
+}
+
+// line writes one line at the current depth.
+func (w *writer) line(format string, args ...any) {
+	w.b.WriteString(w.indent)
+	fmt.Fprintf(&w.b, format, args...)
+	w.b.WriteByte('\n')
+}
+
+// block writes what body does one level deeper.
+func (w *writer) block(body func()) {
+	outer := w.indent
+	w.indent += "  "
+	body()
+	w.indent = outer
+}
+
+func (w *writer) fresh() string {
+	w.next++
+	return fmt.Sprintf("%%%d", w.next-1)
+}
+
+// let writes an operation with one result and returns the name of that.
+func (w *writer) let(format string, args ...any) string {
+	name := w.fresh()
+	w.line("%s = %s", name, fmt.Sprintf(format, args...))
+	return name
+}
+
+// set writes the operation that makes the node's one output.
+func (w *writer) set(n *ir.Node, format string, args ...any) {
+	w.names[n.Outputs[0]] = w.let(format, args...)
+}
+
+// many names the results of an operation that has any number of them: the text before its equals sign, and each.
+func (w *writer) many(count int) (left string, each []string) {
+	name := w.fresh()
+	if count == 1 {
+		return name, []string{name}
+	}
+	for i := range count {
+		each = append(each, fmt.Sprintf("%s#%d", name, i))
+	}
+	return fmt.Sprintf("%s:%d", name, count), each
+}
+
+func (w *writer) name(v *ir.Value) string {
+	if name := w.names[v]; name != "" {
+		return name
+	}
+	w.failf("a %s is used before it is written", v.Node.Op)
+	return "%undefined"
+}
+
+func (w *writer) list(vs []*ir.Value) string {
+	parts := make([]string, len(vs))
+	for i, v := range vs {
+		parts[i] = w.name(v)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (w *writer) function(f *ir.Func, visibility, name string) {
+	if len(f.Results) == 0 {
+		w.failf("function %s returns nothing", name)
+		return
+	}
+	args := make([]string, len(f.Params))
+	for i, v := range f.Params {
+		w.names[v] = fmt.Sprintf("%%arg%d", i)
+		args[i] = w.names[v] + ": " + typeOf(v)
+		if out, ok := w.options.Donate[i]; ok && visibility == "public" {
+			args[i] += fmt.Sprintf(" {tf.aliasing_output = %d : i32}", out)
+		}
+	}
+	w.indent = "  "
+	w.line("func.func %s @%s(%s) -> (%s) {", visibility, name, strings.Join(args, ", "), typesOf(f.Results))
+	w.block(func() {
+		w.body(f)
+		w.line("return %s : %s", w.list(f.Results), typesOf(f.Results))
+	})
+	w.line("}")
+}
+
+// body writes the nodes of a function that its results need.
+func (w *writer) body(f *ir.Func) {
+	live := needed(f)
+	for _, n := range f.Nodes {
+		if live[n] {
+			w.node(n)
+		}
+	}
+}
+
+func (w *writer) node(n *ir.Node) {
+	if n.Op == compute.OpTypeParameter || n.Op == compute.OpTypeCapturedValue {
+		return // named by whoever passes it
+	}
+	p := printers[n.Op]
+	switch {
+	case p == nil:
+		w.errs = append(w.errs, fmt.Errorf("%s: %w", n.Op, compute.ErrNotImplemented))
+		for _, v := range n.Outputs { // so that it is reported once
+			w.names[v] = "%undefined"
+		}
+	case n.Outputs[0].DType().IsHalfPrecision() && accumulates(n):
+		w.widened(n, p)
+	default:
+		p(w, n)
+	}
+}
+
+// needed are the nodes that the results of a function depend on.
+func needed(f *ir.Func) map[*ir.Node]bool {
+	live := map[*ir.Node]bool{}
+	for _, r := range f.Results {
+		live[r.Node] = true
+	}
+	for i := len(f.Nodes) - 1; i >= 0; i-- {
+		if n := f.Nodes[i]; live[n] {
+			for _, v := range n.Inputs {
+				live[v.Node] = true
+			}
+		}
+	}
+	return live
+}

@@ -1,0 +1,54 @@
+package gym
+
+import (
+	"testing"
+
+	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/envtest"
+)
+
+// entry is an environment of Gymnasium; a name alone is one of testdata's.
+func entry(t testing.TB, id string) env.Entry {
+	t.Helper()
+	e, err := Entry(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+const ours = "weft_test_envs:"
+
+// with are the default options, changed.
+func with(change func(*Options)) *Options {
+	o := defaults()
+	if change != nil {
+		change(&o)
+	}
+	return &o
+}
+
+// Environments of every kind of space keep the contract.
+func TestConformance(t *testing.T) {
+	needs(t)
+	t.Parallel()
+	for _, c := range []struct {
+		id    string
+		steps int
+	}{
+		{"CartPole-v1", 100},
+		{"FrozenLake-v1", 120},
+		{"Taxi-v4", 205},
+		{ours + "Mixed", 40},
+		{ours + "Pair", 40},
+	} {
+		if testing.Short() && c.steps > 100 {
+			continue // a race detector has seen all there is to see
+		}
+		t.Run(c.id, func(t *testing.T) {
+			t.Parallel()
+			o := with(func(o *Options) { o.Workers = 1 }) // that more are the same is another test's
+			envtest.Run(t, entry(t, c.id), envtest.With(o), envtest.Steps(c.steps))
+		})
+	}
+}

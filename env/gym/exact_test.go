@@ -1,0 +1,117 @@
+package gym
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/rl"
+)
+
+// play is everything that environments show in some steps of random actions.
+func play(s *rl.Scope, b env.Batch, from, n int) (out []string) {
+	obs := b.Obs()
+	for i := range n {
+		x := b.Step(env.Sample(s, b.Spec(), obs, rl.NewKey(9).Fold(uint64(from+i))))
+		text := ""
+		for _, t := range rl.Leaves(x) {
+			if t.Ok() {
+				text += fmt.Sprint(rl.Floats(t))
+			}
+		}
+		out, obs = append(out, text), x.Obs
+	}
+	return out
+}
+
+// The number of processes changes nothing, nor does the number of replicas that
+// share the environments.
+func TestWorkersSameBits(t *testing.T) {
+	needs(t)
+	t.Parallel()
+	for _, id := range []string{"CartPole-v1", "FrozenLake-v1"} {
+		var want []string
+		for workers := 1; workers <= 3; workers++ {
+			s, b := openTest(t, id, 5, with(func(o *Options) { o.Workers = workers }))
+			got := play(s, b, 0, 80)
+			if want == nil {
+				want = got
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %d workers see something else than one", id, workers)
+			}
+		}
+	}
+}
+
+// What can be saved is found out; what cannot says why.
+func TestExact(t *testing.T) {
+	needs(t)
+	t.Parallel()
+	for _, c := range []struct {
+		id, why string
+		modules []string
+	}{
+		{"CartPole-v1", "", nil},
+		{ours + "Own", "", nil},
+		{ours + "Locked", "cannot pickle '_thread.lock' object", nil},
+		{ours + "Forgetful", "does not go on as the original does", nil},
+		{"HalfCheetah-v5", "", []string{"mujoco", "imageio"}},
+	} {
+		t.Run(c.id, func(t *testing.T) {
+			needs(t, c.modules...)
+			_, b := openTest(t, c.id, 1, with(nil))
+			if spec := b.Spec(); spec.Exact != (c.why == "") || !strings.Contains(spec.Why, c.why) {
+				t.Errorf("exact %v, because %q; want %q", spec.Exact, spec.Why, c.why)
+			}
+		})
+	}
+}
+
+// MuJoCo's environments go on where they were saved.
+func TestSnapshotMuJoCo(t *testing.T) {
+	needs(t, "mujoco", "imageio")
+	t.Parallel()
+	for _, id := range []string{"HalfCheetah-v5", "Humanoid-v5"} {
+		o := with(func(o *Options) { o.Workers = 1 })
+		s, b := openTest(t, id, 2, o)
+		play(s, b, 0, 30)
+		st := rl.NewState(s)
+		s.Save(st)
+		want := play(s, b, 30, 40)
+		again, c := openTest(t, id, 2, o)
+		if err := again.Load(st); err != nil {
+			t.Fatal(err)
+		}
+		if got := play(again, c, 30, 40); !slices.Equal(got, want) {
+			t.Errorf("%s: loaded and gone on it shows something else", id)
+		}
+	}
+}
+
+// An environment that cannot be saved goes on with new episodes, which are not
+// its first ones again.
+func TestRestartEpisodes(t *testing.T) {
+	needs(t)
+	t.Parallel()
+	s, b := openTest(t, ours+"Locked", 3, with(nil))
+	begin := rl.Floats(b.Obs().X.At(0))
+	play(s, b, 0, 4)
+	if err := rl.Catch(func() error { b.Save(rl.NewState(s)); return nil }); !errors.Is(err, env.ErrNoSnapshot) {
+		t.Errorf("saving gave %v", err)
+	}
+	st := rl.NewState(s).Restarting()
+	s.Save(st)
+	again, c := openTest(t, ours+"Locked", 3, with(nil))
+	if err := again.Load(st); err != nil {
+		t.Fatal(err)
+	}
+	next := rl.Floats(c.Obs().X.At(0))
+	if next[0] != 0 || slices.Equal(next, begin) || !rl.Read[bool](c.Obs().First)[2] {
+		t.Errorf("began with %v, then with %v", begin, next)
+	}
+	play(again, c, 4, 12)
+}

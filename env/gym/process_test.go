@@ -1,0 +1,146 @@
+//go:build linux
+
+package gym
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/rl"
+)
+
+// pids are those of a batch's workers.
+func pids(b *batch) (out []int) {
+	for _, w := range b.workers {
+		out = append(out, w.cmd.Process.Pid)
+	}
+	return out
+}
+
+// gone waits until a process is, which must not take long.
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return // it is already
+	}
+	defer unix.Close(fd)
+	for {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 20_000)
+		if err == unix.EINTR {
+			continue
+		}
+		if n != 1 || err != nil {
+			t.Errorf("process %d is still there (%v)", pid, err)
+		}
+		return
+	}
+}
+
+// segments are the names of shared memory that there are.
+func segments(t *testing.T) []string {
+	all, err := filepath.Glob("/dev/shm/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(all, func(name string) bool { return !strings.Contains(name, "weft") })
+}
+
+// Closed environments leave nothing, and say so when they are used.
+func TestClose(t *testing.T) {
+	needs(t)
+	t.Parallel()
+	s := rl.NewScope(backend, 1)
+	b, err := open(s, 3, *with(func(o *Options) { o.Workers = 2 }), request{name: "gym:x", id: ours + "Base"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Register("env", b)
+	all := pids(b.(*batch))
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, pid := range all {
+		gone(t, pid)
+	}
+	if len(all) != 2 || len(segments(t)) > 0 {
+		t.Errorf("%d workers, shared memory %q", len(all), segments(t))
+	}
+	if _, err := steps(s, b, 1); err == nil || !strings.Contains(err.Error(), "it was closed") {
+		t.Errorf("error %v", err)
+	}
+}
+
+const victim = "WEFT_GYM_VICTIM"
+
+// A process that is to be killed runs no tests: it opens environments, tells
+// their workers, and waits for its end.
+func init() {
+	how := os.Getenv(victim)
+	if how == "" {
+		return
+	}
+	e, err := Entry(ours + "Faulty")
+	o := with(func(o *Options) { o.Workers, o.Exact = 2, false })
+	_ = o.SetExtra("how", how)
+	s := rl.NewScope(backend, 1)
+	var b env.Batch
+	if err == nil {
+		b, err = e.New(s, 4, o)
+	}
+	if err != nil {
+		fmt.Println("failed", err)
+		os.Exit(1)
+	}
+	fmt.Println("pids", pids(b.(*batch)))
+	_, _ = steps(s, b, 1000) // hangs at the third step, or goes on for a while
+	select {}
+}
+
+// However a parent ends, its workers end with it: while they wait, and while they
+// are stuck.
+func TestParentKilled(t *testing.T) {
+	needs(t)
+	t.Parallel()
+	for _, how := range []string{"never", "hang"} {
+		t.Run(how, func(t *testing.T) {
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), victim+"="+how)
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			line, err := bufio.NewReader(out).ReadString('\n')
+			if err != nil || !strings.HasPrefix(line, "pids [") {
+				t.Errorf("it said %q, %v", line, err)
+			}
+			if err := cmd.Process.Kill(); err != nil {
+				t.Error(err)
+			}
+			_ = cmd.Wait() // that it was killed is no news
+			for _, text := range strings.Fields(strings.Trim(strings.TrimPrefix(line, "pids"), " []\n")) {
+				pid, err := strconv.Atoi(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				gone(t, pid)
+			}
+			if s := segments(t); len(s) > 0 {
+				t.Errorf("shared memory %q", s)
+			}
+		})
+	}
+}

@@ -1,0 +1,101 @@
+package gym
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gomlx/compute/dtypes"
+
+	"github.com/weft-rl/weft/rl"
+)
+
+// description is what workers say of their environments. Kinds of agents stand
+// beside each other; Gymnasium has one of one agent.
+type description struct {
+	Kinds []kind `json:"kinds"`
+	Limit int    `json:"limit"`
+	Exact bool   `json:"exact"`
+	Why   string `json:"why"`
+}
+
+type kind struct {
+	Name   string `json:"name"`
+	Agents int    `json:"agents"`
+	Masked bool   `json:"masked"`
+	Obs    []leaf `json:"obs"`
+	Action []leaf `json:"action"`
+}
+
+// leaf is a simple space.
+type leaf struct {
+	Name  string     `json:"name"`
+	Type  string     `json:"type"`
+	DType string     `json:"dtype"`
+	Dims  []int      `json:"dims"`
+	Low   []*float64 `json:"low"` // nil is none
+	High  []*float64 `json:"high"`
+	Start int        `json:"start"`
+	N     any        `json:"n"` // a number or several
+}
+
+var dtypeOf = map[string]dtypes.DType{"float32": dtypes.Float32, "uint8": dtypes.Uint8, "int32": dtypes.Int32, "int64": dtypes.Int64}
+
+// spaceOf is leaves as a space; a single one without a name is itself.
+func spaceOf(leaves []leaf, open bool) (rl.Space, error) {
+	var out rl.Dict
+	for _, l := range leaves {
+		s, err := l.space(open)
+		if err != nil {
+			return nil, err
+		}
+		if l.Name == "" && len(leaves) == 1 {
+			return s, nil
+		}
+		out = append(out, rl.SpaceLeaf{Name: l.Name, Space: s})
+	}
+	return out, nil
+}
+
+func (l leaf) space(open bool) (rl.Space, error) {
+	switch l.Type {
+	case "box":
+		d, ok := dtypeOf[l.DType]
+		if !ok {
+			return nil, fmt.Errorf("space %q: numbers of type %s are not known", l.Name, l.DType)
+		}
+		b := rl.Box{Low: bounds(l.Low, math.Inf(-1)), High: bounds(l.High, math.Inf(1)), Dims: l.Dims, DType: d}
+		if open && d == dtypes.Float32 {
+			b.Low, b.High = nil, nil
+		}
+		return b, nil
+	case "discrete":
+		return rl.Discrete{N: count(l.N), Start: l.Start}, nil
+	case "multi_binary":
+		return rl.MultiBinary{N: count(l.N)}, nil
+	case "multi_discrete":
+		var d rl.MultiDiscrete
+		all, _ := l.N.([]any)
+		for _, n := range all {
+			d.N = append(d.N, count(n))
+		}
+		return d, nil
+	}
+	return nil, fmt.Errorf("space %q: kind %s is not known", l.Name, l.Type)
+}
+
+// count is a number that came as JSON.
+func count(x any) int {
+	f, _ := x.(float64)
+	return int(f)
+}
+
+func bounds(x []*float64, none float64) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = none
+		if v != nil {
+			out[i] = *v
+		}
+	}
+	return out
+}

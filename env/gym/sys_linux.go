@@ -1,0 +1,24 @@
+package gym
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// memory is a file without a name: it is gone with the last process that has it.
+func memory() (*os.File, error) {
+	fd, err := unix.MemfdCreate("weft", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("shared memory: %w", err)
+	}
+	return os.NewFile(uintptr(fd), "weft"), nil
+}
+
+// attributes put a worker into a group of its own, out of reach of an interrupt
+// that is meant for us, and have it killed when we are.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}

@@ -1,0 +1,175 @@
+"""The state of an environment as bytes, and whether that can be trusted."""
+import io, pickle, zlib
+
+import gymnasium
+import numpy as np
+
+try:
+    import cloudpickle  # knows functions and classes of a script
+except ImportError:
+    cloudpickle = None
+
+
+class Pickler(pickle._Pickler):
+    """Pickles an environment as it stands.
+
+    Many environments pickle as their constructor's arguments (EzPickle), which
+    is a new one and not this one: here they are their attributes. What holds
+    its state outside Python, or has its own way of saving it, is a reference to
+    its counterpart in the environment that is loaded into, with that state.
+
+    Environments that are alike give the same bytes, though pickle also writes
+    which equal objects are the same one, and that changes when they are loaded.
+    It is Python's pickler in Python because the one in C cannot be told so.
+    """
+
+    dispatch = dict(pickle._Pickler.dispatch)
+
+    def __init__(self, file):
+        super().__init__(file, protocol=5)
+        self.seen = {}  # kind -> the objects of it, in the order of their meeting
+        self.texts = {}
+        self.other = cloudpickle.Pickler(io.BytesIO()) if cloudpickle else None
+
+    def save_text(self, text):
+        text = self.texts.setdefault(text, text)
+        known = self.memo.get(id(text))
+        if known:
+            self.write(self.get(known[0]))
+        else:
+            self.save_str(text)
+
+    dispatch[str] = save_text
+
+    def number(self, kind, obj):
+        met = self.seen.setdefault(kind, [])
+        for i, other in enumerate(met):
+            if other is obj:
+                return i, False
+        met.append(obj)
+        return len(met) - 1, True
+
+    def persistent_id(self, obj):
+        kind = type(obj).__name__
+        if kind == "ALEInterface":
+            n, new = self.number(kind, obj)
+            return kind, n, pickle.dumps(obj.cloneState(include_rng=True)) if new else None
+        if kind == "MjModel":
+            return kind, self.number(kind, obj)[0], None
+        if own(obj):
+            n, new = self.number("own", obj)
+            return "own", n, pickle.dumps((obj.get_state(), obj._np_random)) if new else None
+        return None
+
+    def reducer_override(self, obj):
+        if isinstance(obj, gymnasium.Env) and not isinstance(obj, type):
+            return blank, (type(obj),), obj.__dict__, None, None, adopt
+        if type(obj).__name__ == "MjData":
+            for timer in obj.timer:
+                timer.duration = 0  # the clock is no state
+            return pickle.loads, (pickle.dumps(obj),)
+        if isinstance(obj, np.dtype) and obj.isbuiltin == 1:
+            return np.dtype, (obj.str,)  # the one there is; NumPy's own way makes another
+        if isinstance(obj, gymnasium.spaces.Space):
+            return blank, (type(obj),), obj.__dict__, None, None, adopt
+        return self.other.reducer_override(obj) if self.other else NotImplemented
+
+
+def own(obj):
+    """Whether an environment's author saves it."""
+    return (
+        isinstance(obj, gymnasium.Env) and not isinstance(obj, gymnasium.Wrapper)
+        and callable(getattr(type(obj), "get_state", None)) and callable(getattr(type(obj), "set_state", None))
+    )
+
+
+def blank(cls):
+    return cls.__new__(cls)
+
+
+def adopt(obj, attributes):
+    obj.__dict__.update(attributes)
+
+
+class Unpickler(pickle.Unpickler):
+    """Reads what Pickler wrote, beside the environment that it replaces."""
+
+    def __init__(self, file, env):
+        super().__init__(file)
+        finder = Pickler(io.BytesIO())
+        finder.dump(env)
+        self.here = finder.seen
+
+    def persistent_load(self, ref):
+        kind, n, state = ref
+        obj = self.here[kind][n]
+        if kind == "ALEInterface" and state is not None:
+            obj.restoreState(pickle.loads(state))
+        if kind == "own" and state is not None:
+            inner, obj._np_random = pickle.loads(state)
+            obj.set_state(inner)
+        return obj
+
+
+def save(env):
+    file = io.BytesIO()
+    Pickler(file).dump(env)
+    return zlib.compress(file.getvalue(), 1)
+
+
+def load(env, data):
+    """The environment that was saved; env is used up."""
+    return Unpickler(io.BytesIO(zlib.decompress(data)), env).load()
+
+
+def probe(ask, make):
+    """Whether a saved environment goes on as the original does, and if not, why.
+
+    One environment is played, saved, loaded into another one that did something
+    else, and both are played on, over the end of an episode if one comes soon.
+    """
+    one, other = make(ask), make(ask)
+    try:
+        one.reset(seed=ask["seeds"][0])
+        other.reset(seed=ask["seeds"][0] + 1)
+        one.action_space.seed(1), other.action_space.seed(2)
+        play(one, 12), play(other, 5)
+        one.action_space.seed(3)
+        saved = save(one)
+        other = load(other, saved)
+        other.action_space.seed(3)
+        if play(one, 60) != play(other, 60):
+            return False, "a saved and loaded one does not go on as the original does"
+    except Exception as e:
+        return False, f"saving it fails: {type(e).__name__}: {e}"
+    finally:
+        one.close()
+    return True, ""
+
+
+def play(env, steps):
+    """What an environment shows in some steps of random actions, as bytes."""
+    out, info = [], {}
+    for _ in range(steps):
+        action = draw(env.action_space, info.get("action_mask"))
+        obs, reward, terminated, truncated, info = env.step(action)
+        out.append(pickle.dumps((flat(obs), float(reward), bool(terminated), bool(truncated))))
+        if terminated or truncated:
+            obs, info = env.reset()
+            out.append(pickle.dumps(flat(obs)))
+    return out
+
+
+def draw(space, mask):
+    try:
+        return space.sample(mask) if mask is not None else space.sample()
+    except (AssertionError, TypeError, ValueError):
+        return space.sample()
+
+
+def flat(x):
+    if isinstance(x, dict):
+        return [(k, flat(v)) for k, v in x.items()]
+    if isinstance(x, (tuple, list)):
+        return [flat(v) for v in x]
+    return np.asarray(x).tobytes()

@@ -1,0 +1,115 @@
+package mj
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Install is what a user without the library is told to do.
+const Install = "pip install mujoco==4.0.0 gymnasium==1.3.0"
+
+// Library is the file to load: the given one, WEFT_MUJOCO's, that of the Python
+// package mujoco, or the system's, in this order. A folder stands for the
+// library in it.
+func Library(given string) (string, error) {
+	for _, x := range []struct{ from, path string }{{"option library", given}, {"WEFT_MUJOCO", os.Getenv("WEFT_MUJOCO")}} {
+		if x.path == "" {
+			continue
+		}
+		if file := libraryIn(x.path); file != "" {
+			return file, nil
+		}
+		return "", fmt.Errorf("%s names %s, which is no libmujoco and holds none", x.from, x.path)
+	}
+	for _, folder := range append([]string{python().mujoco}, system()...) {
+		if file := libraryIn(folder); file != "" {
+			return file, nil
+		}
+	}
+	return "", errors.New("libmujoco was not found: " + Install + ", or name the file by option library or by WEFT_MUJOCO")
+}
+
+// Models is the folder of model files: the given one, or that of the Python
+// package gymnasium.
+func Models(given string) (string, error) {
+	folder := given
+	if folder == "" {
+		folder = python().gymnasium
+	}
+	if folder == "" {
+		return "", errors.New("the model files of Gymnasium were not found: " + Install + ", or name their folder by option models")
+	}
+	if given == "" {
+		folder = filepath.Join(folder, "envs", "mujoco", "assets")
+	}
+	return folder, nil
+}
+
+// libraryIn is path if it is a file, and otherwise the library in that folder,
+// the last by name if there are several.
+func libraryIn(path string) string {
+	info, err := os.Stat(path)
+	if path == "" || err != nil {
+		return ""
+	}
+	if !info.IsDir() {
+		return path
+	}
+	var found []string
+	for _, pattern := range []string{"libmujoco.so*", "libmujoco*.dylib", "lib/libmujoco.so*", "lib/libmujoco*.dylib"} {
+		files, _ := filepath.Glob(filepath.Join(path, pattern)) // the only error is a bad pattern
+		found = append(found, files...)
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return slices.Max(found)
+}
+
+// system is where distributions and people put libraries.
+func system() []string {
+	folders, _ := filepath.Glob("/usr/lib/*-linux-gnu")
+	return append(folders, "/usr/local/lib", "/usr/lib64", "/usr/lib")
+}
+
+// packages are the folders of two Python packages, "" where there is none.
+type packages struct{ mujoco, gymnasium string }
+
+// ask prints the folders of the packages named, without importing them.
+const ask = `
+import importlib.util, sys
+for name in sys.argv[1:]:
+    spec = importlib.util.find_spec(name)
+    print(spec.submodule_search_locations[0] if spec and spec.submodule_search_locations else "")
+`
+
+// patience bounds how long an interpreter may take to start.
+const patience = 30 * time.Second
+
+// python asks the interpreter once: WEFT_PYTHON's if that is set, or python3.
+var python = sync.OnceValue(func() packages {
+	interpreter := os.Getenv("WEFT_PYTHON")
+	if interpreter == "" {
+		interpreter = "python3"
+	}
+	return askPython(interpreter)
+})
+
+func askPython(interpreter string) packages {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, interpreter, "-c", ask, "mujoco", "gymnasium").Output()
+	lines := strings.Split(string(out), "\n")
+	if err != nil || len(lines) < 2 {
+		return packages{} // no Python is no mistake: the library may be elsewhere
+	}
+	return packages{strings.TrimSpace(lines[0]), strings.TrimSpace(lines[1])}
+}

@@ -1,0 +1,112 @@
+package mj
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestVersion(t *testing.T) {
+	for version, ok := range map[string]bool{"4.0.0": true, "4.12.1": true, "2.2.2": false, "3.3.7": false, "5.0.0": false, "40.0": false, "": false} {
+		err := checkVersion("lib.so", version)
+		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "version 4 is needed: "+Install) {
+			t.Errorf("version %q: %v", version, err)
+		}
+	}
+}
+
+// TestResolve: a library is refused by name of what it lacks.
+func TestResolve(t *testing.T) {
+	l := &Lib{Path: "lib.so"}
+	if err := l.resolve(func(string) uintptr { return 0 }); err == nil || !strings.Contains(err.Error(), "is no libmujoco") {
+		t.Errorf("nothing in it: %v", err)
+	}
+	real := library(t)
+	handle, err := dlopen(real.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range real.fn.table() {
+		lacking := func(name string) uintptr {
+			if name == s.name {
+				return 0
+			}
+			return dlsym(handle, name)
+		}
+		if err := l.resolve(lacking); err == nil || !strings.Contains(err.Error(), "without "+s.name+":") {
+			t.Errorf("without %s: %v", s.name, err)
+		}
+	}
+}
+
+func library(t testing.TB) *Lib {
+	t.Helper()
+	path, err := Library("")
+	if err != nil {
+		t.Skip(err)
+	}
+	l, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// cart is a model that needs no file of anyone's: a mass on a rail, pushed.
+const cart = `<mujoco>
+  <option timestep="0.01" gravity="0 0 0"/>
+  <worldbody>
+    <body name="cart"><joint name="rail" type="slide" axis="1 0 0"/><geom size="0.1" mass="2"/></body>
+  </worldbody>
+  <actuator><motor joint="rail" ctrlrange="-3 5"/></actuator>
+</mujoco>`
+
+func TestSims(t *testing.T) {
+	l := library(t)
+	s, err := l.New(write(t, cart), 3, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if s.Timestep != .01 || !slices.Equal(s.CtrlRange, []float64{-3, 5}) || !slices.Equal(s.BodyMass, []float64{0, 2}) || s.Threads != 2 {
+		t.Errorf("model is %+v", s)
+	}
+	if s.Body("cart") != 1 || s.Body("none") != -1 {
+		t.Errorf("bodies %d, %d", s.Body("cart"), s.Body("none"))
+	}
+	if s.Output("nonsense") != nil {
+		t.Error("an output of no name")
+	}
+	acc := s.Output("qacc")
+	s.Component(Ctrl, 1)[0] = 4
+	for range 10 {
+		if err := s.Step(10); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A force of 4 on a mass of 2 for a second; the others stay.
+	for i, want := range []float64{0, 2, 0} {
+		if v, a := s.Component(Qvel, i)[0], acc[i]; math.Abs(v-want) > 1e-9 || math.Abs(a-want) > 1e-9 || math.Abs(s.Component(Time, i)[0]-1) > 1e-9 {
+			t.Errorf("simulation %d after a second: velocity %v, acceleration %v, want %v", i, v, a, want)
+		}
+	}
+	if err := s.Reset([]int32{1}); err != nil {
+		t.Fatal(err)
+	}
+	if s.Component(Qvel, 1)[0] != 0 || s.Component(Time, 0)[0] == 0 {
+		t.Error("a reset of one was none, or one of all")
+	}
+}
+
+func TestBadModel(t *testing.T) {
+	l := library(t)
+	for text, want := range map[string]string{
+		"<mujoco>": "XML",
+		`<mujoco><worldbody><geom size="-1"/></worldbody></mujoco>`: "size",
+	} {
+		if _, err := l.New(write(t, text), 1, 1); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

@@ -1,0 +1,20 @@
+package env
+
+// Scheme offers environments that are not known by name: those of a library, say.
+// They are named by its prefix, a colon, and a name that the library knows.
+type Scheme struct {
+	Prefix  string
+	Doc     string // one line
+	Example string // a full name
+	// Options is that of the entries it opens, for those who list it.
+	Options func() any
+	// Open makes an entry of what follows the prefix and the colon. Whether there
+	// is such an environment need not show before it is made.
+	Open func(name string) (Entry, error)
+}
+
+// Extra is implemented by options that take settings beside their own fields,
+// such as the arguments of a constructor that they know nothing about.
+type Extra interface {
+	SetExtra(key, value string) error
+}

@@ -1,0 +1,200 @@
+package wrap_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"image/gif"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/classic"
+	"github.com/weft-rl/weft/env/debug"
+	"github.com/weft-rl/weft/env/mpe"
+	"github.com/weft-rl/weft/env/wrap"
+	"github.com/weft-rl/weft/rl"
+)
+
+func openIn(t *testing.T, s *rl.Scope, e env.Entry, n int, list, dir string) env.Groups {
+	t.Helper()
+	g, err := env.OpenGroups(s, wrap.Entry(e, parse(t, list), dir), n, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func episodes(t *testing.T, path string) (out []wrap.Episode) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var e wrap.Episode
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// Episodes are written as they were, whatever stands outside.
+func TestRecord(t *testing.T) {
+	dir := t.TempDir()
+	s := newScope(t)
+	g := openIn(t, s, debug.Kinds, 2, "normalize-obs,normalize-reward,record=e.jsonl", dir)
+	for i := range 2*debug.Length + 3 {
+		g.Step(act(s, g, i))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, want := episodes(t, filepath.Join(dir, "e.jsonl")), s.Episodes().Take()
+	if len(got) != 4 || len(want) != 4 {
+		t.Fatalf("%d episodes recorded, %d counted", len(got), len(want))
+	}
+	for i, e := range got {
+		symbol, number := e.Agents[0], e.Agents[1]
+		if e.Env != want[i].Env || e.Length != debug.Length || symbol.Return != want[i].Kinds[0] || number.Return != want[i].Kinds[1] {
+			t.Errorf("episode %d of environment %d: length %d, returns %v and %v; counted %+v",
+				i, e.Env, e.Length, symbol.Return, number.Return, want[i])
+		}
+		if len(symbol.Obs) != e.Length+1 || len(symbol.Obs[0][""]) != 12 || len(symbol.Action) != e.Length || len(symbol.Reward[0]) != 3 {
+			t.Errorf("sizes %d %d %d", len(symbol.Obs), len(symbol.Action), len(symbol.Reward))
+		}
+		if symbol.Kind != "symbol" || !number.Truncated[0] || number.Terminated[0] {
+			t.Errorf("kind %q, truncated %v, terminated %v", symbol.Kind, number.Truncated, number.Terminated)
+		}
+	}
+}
+
+// A run that goes on from a checkpoint writes the file that one without a break
+// would have.
+func TestRecordResumes(t *testing.T) {
+	whole, broken := t.TempDir(), t.TempDir()
+	run := func(s *rl.Scope, g env.Groups, from, to int) {
+		for i := from; i < to; i++ {
+			g.Step(act(s, g, i))
+		}
+	}
+	s := newScope(t)
+	run(s, openIn(t, s, debug.Host, 3, "record", whole), 0, 90)
+	u := newScope(t)
+	g := openIn(t, u, debug.Host, 3, "record", broken)
+	run(u, g, 0, 40)
+	state := rl.NewState(u)
+	u.Save(state)
+	run(u, g, 40, 70) // lost
+	again := newScope(t)
+	g = openIn(t, again, debug.Host, 3, "record", broken)
+	if err := again.Load(state); err != nil {
+		t.Fatal(err)
+	}
+	run(again, g, 40, 90)
+	for _, s := range []*rl.Scope{s, u, again} {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := os.ReadFile(filepath.Join(whole, "episodes.jsonl"))
+	if err != nil || len(a) == 0 {
+		t.Fatal(len(a), err)
+	}
+	if b, err := os.ReadFile(filepath.Join(broken, "episodes.jsonl")); err != nil || !bytes.Equal(a, b) {
+		t.Errorf("%d bytes, want %d: %v", len(b), len(a), err)
+	}
+}
+
+// Replicas write files of their own.
+func TestRecordShard(t *testing.T) {
+	dir := t.TempDir()
+	s := newScope(t).Shard(1, 2)
+	g := openIn(t, s, debug.Identity, 4, "record", dir)
+	for i := range debug.Length {
+		g.Step(act(s, g, i))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := episodes(t, filepath.Join(dir, "episodes.2.jsonl")); len(got) != 2 || got[0].Env != 2 {
+		t.Errorf("%v", got)
+	}
+}
+
+// A video plays: pictures that differ, at the environment's own rate.
+func TestVideo(t *testing.T) {
+	for _, x := range []struct {
+		entry        env.Entry
+		list         string
+		frames, rate int
+	}{
+		{classic.Pendulum, "video=v.gif,time-limit=12", 12, 5},
+		{classic.CartPole, "video=v.gif,frame-stack=2,time-limit=6", 6, 2},
+		{mpe.SimpleSpread, "video=v.gif", 25, 10},
+		{mpe.SimpleTag, "video=v.gif,time-limit=9", 9, 10},
+	} {
+		t.Run(x.entry.ID, func(t *testing.T) {
+			dir := t.TempDir()
+			s := newScope(t)
+			g := openIn(t, s, x.entry, 2, x.list, dir)
+			for i := range x.frames + 3 {
+				g.Step(act(s, g, i))
+			}
+			film := decode(t, filepath.Join(dir, "v.gif"))
+			if len(film.Image) != x.frames || film.Delay[0] != x.rate || film.Delay[x.frames-1] != 100 {
+				t.Errorf("%d pictures with delays %v", len(film.Image), film.Delay)
+			}
+			first, last := film.Image[0], film.Image[x.frames-1]
+			painted := 0
+			for _, p := range first.Pix {
+				if p != 0 {
+					painted++
+				}
+			}
+			if bytes.Equal(first.Pix, last.Pix) || painted < 100 || painted > len(first.Pix)/2 {
+				t.Errorf("nothing moves, or %d of %d pixels are painted", painted, len(first.Pix))
+			}
+		})
+	}
+}
+
+func decode(t *testing.T, path string) *gif.GIF {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	film, err := gif.DecodeAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return film
+}
+
+// One list records one video; an episode that is broken off is written as well.
+func TestVideoOnce(t *testing.T) {
+	dir := t.TempDir()
+	list := parse(t, "video")
+	for i, steps := range []int{3, 9} {
+		s := newScope(t)
+		g, err := env.OpenGroups(s, wrap.Entry(classic.Pendulum, list, dir), 1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range steps {
+			g.Step(act(s, g, i))
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if film := decode(t, filepath.Join(dir, "episode.gif")); len(film.Image) != 4 {
+			t.Errorf("run %d: %d pictures", i, len(film.Image))
+		}
+	}
+}

@@ -1,0 +1,112 @@
+// Package wrap puts things around environments of any sort: a time limit,
+// normalised observations and rewards, stacked frames, rescaled and clipped
+// actions, recordings of episodes and of pictures.
+//
+//	entry := wrap.Entry(classic.Pendulum, wrap.List{wrap.TimeLimit(100), wrap.NormalizeObs(10)}, "")
+//
+// The first of a list stands next to the environment. Time limits and recorders
+// always do, wherever they are named: what is recorded is the environment's own
+// observations, actions and rewards.
+//
+// What is remembered is remembered by environment, so that an environment does the
+// same in every batch and on every replica: a stack of frames, and running
+// statistics as well, which are those of the environment's own past and no other's.
+// Gymnasium's wrappers around single environments do likewise. Where statistics
+// over all environments are wanted, an algorithm's own (rl.Stats, updated once an
+// iteration) are the better choice. Evaluations normalise by the statistics of all
+// environments of the training together, and do not change them.
+package wrap
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/rl"
+)
+
+// Wrapper is one thing to put around environments.
+type Wrapper struct {
+	text  string                                                          // as Parse reads it
+	limit *int                                                            // of TimeLimit
+	rule  func(spec env.Spec) (rule, error)                               // of wrappers that are graph code
+	watch func(s *rl.Scope, g env.Groups, dir string) (env.Groups, error) // of recorders
+}
+
+func (w Wrapper) String() string { return w.text }
+
+// List is wrappers, the innermost first.
+type List []Wrapper
+
+// String is the list as Parse reads it.
+func (l List) String() string {
+	text := ""
+	for i, w := range l {
+		if i > 0 {
+			text += ","
+		}
+		text += w.text
+	}
+	return text
+}
+
+// Silent is the list without those that only record.
+func (l List) Silent() List {
+	return slices.DeleteFunc(slices.Clone(l), func(w Wrapper) bool { return w.watch != nil })
+}
+
+// TimeLimit truncates episodes after n steps.
+func TimeLimit(n int) Wrapper { return Wrapper{text: fmt.Sprintf("time-limit=%d", n), limit: &n} }
+
+// Entry is an entry whose environments are wrapped. Files of recorders are in dir,
+// unless they are named with a full path.
+func Entry(e env.Entry, list List, dir string) env.Entry {
+	if len(list) == 0 {
+		return e
+	}
+	out := env.Entry{ID: e.ID, Doc: e.Doc, Options: e.Options}
+	out.NewGroups = func(s *rl.Scope, n int, options any) (env.Groups, error) {
+		g, err := e.Make(s, n, options)
+		if err != nil {
+			return nil, err
+		}
+		wrapped, err := around(s, g, list, dir)
+		if err != nil {
+			_ = env.Close(g) // the error that counts is the other
+			return nil, err
+		}
+		return wrapped, nil
+	}
+	return out
+}
+
+// around puts a list of wrappers around environments.
+func around(s *rl.Scope, g env.Groups, list List, dir string) (_ env.Groups, err error) {
+	for _, w := range list {
+		switch {
+		case w.limit != nil:
+			err = limit(g, *w.limit)
+		case w.watch != nil:
+			g, err = w.watch(s, g, dir)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", w, err)
+		}
+	}
+	return layered(s, g, list)
+}
+
+func limit(g env.Groups, n int) error {
+	if n < 1 {
+		return fmt.Errorf("%d is no number of steps", n)
+	}
+	if now := g.Spec()[0].Limit; now > 0 && n >= now {
+		return fmt.Errorf("episodes end after %d steps already", now)
+	}
+	l, ok := env.Find[env.Limiter](g)
+	if !ok {
+		return fmt.Errorf("%s cannot be given a time limit from here: it has to have one of its own", g.Spec()[0].ID)
+	}
+	l.SetLimit(n)
+	return nil
+}

@@ -1,0 +1,113 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Env compares batches of environments.
+var Env = Benchmark{
+	Name:       "env",
+	Doc:        "environments stepped with random actions: Weft's own and through its bridge, Gymnasium's vector environments, EnvPool",
+	names:      []string{"weft", "gymnasium", "envpool"},
+	cases:      envCases,
+	contenders: envContenders,
+	slice: func(quick bool) time.Duration {
+		if quick {
+			return 200 * time.Millisecond
+		}
+		return time.Second
+	},
+}
+
+// EnvSpec is what a case's environments are called by each contender; one that
+// has no name for them has no part in the case.
+type EnvSpec struct {
+	Envs      int    `json:"envs"`
+	Bridge    string `json:"-"` // through Weft's bridge
+	Native    string `json:"-"` // Weft's own
+	Gymnasium string `json:"-"`
+	EnvPool   string `json:"-"`
+
+	ID  string `json:"id"` // as a peer is told
+	Way string `json:"way"`
+}
+
+func envCases(bool) []Case {
+	return []Case{
+		envCase(EnvSpec{Envs: 2, Bridge: "gym:weft_null:Null"}),
+		envCase(everywhere("CartPole-v1")),
+		envCase(everywhere("Pendulum-v1")),
+	}
+}
+
+// everywhere is an environment that all have under one name, 64 times.
+func everywhere(id string) EnvSpec {
+	return EnvSpec{Envs: 64, Bridge: "gym:" + id, Native: id, Gymnasium: id, EnvPool: id}
+}
+
+func envCase(e EnvSpec) Case {
+	id, title := e.Gymnasium, fmt.Sprintf("%s, %d environments", e.Gymnasium, e.Envs)
+	if id == "" {
+		id, title = "nothing", fmt.Sprintf("an environment that does nothing, %d times: what the bridge costs", e.Envs)
+	}
+	return Case{ID: id, Title: title, Work: float64(e.Envs), Unit: "steps/s", Spec: e}
+}
+
+// by is the case as a peer is told of it.
+func (e EnvSpec) by(peer, way string) (EnvSpec, bool) {
+	e.ID, e.Way = map[string]string{"gymnasium": e.Gymnasium, "envpool": e.EnvPool}[peer], way
+	return e, e.ID != ""
+}
+
+// Stepper is environments of Weft, ready to be stepped.
+type Stepper interface {
+	Step() error // all of them, once
+	Close() error
+}
+
+// EnvFunc makes n environments of Weft by their id, which may be one that there
+// is not: ErrNoEnv.
+type EnvFunc func(id string, n int) (Stepper, error)
+
+// ErrNoEnv is that a binary does not know an environment.
+var ErrNoEnv = errors.New("no such environment")
+
+func envContenders(ctx context.Context, o Options) (field, error) {
+	f, err := startPeers(ctx, o, envPeers)
+	if err != nil || !o.wants("weft") {
+		return f, err
+	}
+	weft := func(path string, id func(EnvSpec) string) Contender {
+		return &inProcess{label: Label{Name: "weft", Path: path}, make: func(_ context.Context, c Case) (program, error) {
+			e := c.Spec.(EnvSpec)
+			if id(e) == "" {
+				return nil, errNoPart
+			}
+			s, err := o.Env(id(e), e.Envs)
+			if errors.Is(err, ErrNoEnv) {
+				return nil, errNoPart
+			}
+			if err != nil {
+				return nil, err
+			}
+			return stepping{s}, nil
+		}}
+	}
+	f.present = append([]Contender{
+		weft("bridge", func(e EnvSpec) string { return e.Bridge }),
+		weft("native", func(e EnvSpec) string { return e.Native }),
+	}, f.present...)
+	return f, nil
+}
+
+// stepping is a stepper as a program.
+type stepping struct{ Stepper }
+
+func (s stepping) Run() error { return s.Step() }
+
+// Close gives the environments back; one that cannot be is of no consequence to
+// what was measured.
+func (s stepping) Close() { _ = s.Stepper.Close() }

@@ -1,0 +1,156 @@
+package rl_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"github.com/weft-rl/weft/rl"
+)
+
+// shards are scopes that share out n environments.
+func shards(root *rl.Scope, n, k int) (out []*rl.Scope) {
+	for r := range k {
+		s := root.Shard(r, k)
+		lo, hi := s.Own(n, 1)
+		s.SetEnvs(rl.Span{Lo: lo, Hi: hi, Of: n})
+		out = append(out, s)
+	}
+	return out
+}
+
+func noise(c *rl.Ctx, x rl.Tensor) rl.Tensor {
+	n := x.Rows()
+	each := graph.Reshape(c.Uniform("agents", 2*n, 3), n, 6) // two rows of draws for each environment
+	return rl.Wrap(graph.Add(graph.ReduceSum(each, 1), graph.Add(x.Node(), graph.Squeeze(c.Uniform("one", n, 1), 1))))
+}
+
+// TestShardDraws: what is drawn for a replica's environments is what is drawn for
+// them when one has all; what is drawn for all is the same everywhere.
+func TestShardDraws(t *testing.T) {
+	const n = 11
+	root := scope(t)
+	x := rl.FromFlat(root, make([]float32, n), n)
+	want := rl.Read[float32](rl.NewFunc(root, "noise", noise).Call(rl.NewRun(root, 1, nil).Key("act", 1), x))
+	for _, k := range []int{2, 5, 11} {
+		for _, s := range shards(root, n, k) {
+			f, key, own := rl.NewFunc(s, "noise", noise), rl.NewRun(s, 1, nil).Key("act", 1), s.Envs()
+			equal(t, "part", rl.Read[float32](f.Call(key, rl.Part(x, own.Lo, own.Hi))), want[own.Lo:own.Hi])
+			equal(t, "all", rl.Read[float32](f.Call(key, x)), want)
+			if key.Uniform(0, 0) != rl.NewRun(root, 1, nil).Key("act", 1).Uniform(0, 0) {
+				t.Error("a number that belongs to no row differs between replicas")
+			}
+		}
+	}
+}
+
+// bowl is a loss with a vector of weights, by row.
+func bowl(s *rl.Scope) (*rl.Params, *rl.Loss[rl.Tensor, rl.Tensor]) {
+	p := rl.NewParams(s, "net", func(c *rl.Ctx, sc *model.Scope) { sc.VariableWithValue("w", []float32{1, -2}) })
+	return p, rl.NewLoss(s, "loss", func(c *rl.Ctx, x rl.Tensor) (loss, weight, aux rl.Tensor) {
+		w := c.Scope(p).VariableWithValue("w", []float32{1, -2}).NodeValue(c.Graph())
+		y := graph.ReduceSum(graph.Mul(x.Node(), graph.ExpandLeftToRank(w, 2)), 1)
+		return rl.Wrap(graph.Log(graph.AddScalar(graph.Square(y), 1))), rl.Tensor{}, rl.Wrap(y)
+	}, p)
+}
+
+// TestShardGrad: parts of a gradient with any number of rows, none included, add
+// up to the whole, and what else a loss returns has the rows it was given.
+func TestShardGrad(t *testing.T) {
+	root := scope(t)
+	rows := func(s *rl.Scope, lo, hi int) rl.Tensor {
+		var x []float32
+		for i := lo; i < hi; i++ {
+			x = append(x, float32(i)/7, float32(i*i%5))
+		}
+		return rl.FromFlat(s, x, hi-lo, 2)
+	}
+	_, loss := bowl(root)
+	g, _ := loss.Grad(rl.Key{}, rows(root, 0, 40))
+	weight, sums := g.Parts()
+	want, total := rl.Floats(sums[0]), rl.Floats(weight)[0]
+
+	var weights []rl.Tensor
+	var parts [][]rl.Tensor
+	all := shards(root, 3, 3)
+	for r, cut := range [][2]int{{0, 29}, {29, 29}, {29, 40}} {
+		_, loss := bowl(all[r])
+		g, aux := loss.Grad(rl.Key{}, rows(all[r], cut[0], cut[1]))
+		if aux.Rows() != cut[1]-cut[0] || aux.Shape().Rank() != 1 {
+			t.Errorf("replica %d: %s for %v", r, aux.Shape(), cut)
+		}
+		w, s := g.Hand()
+		weights, parts = append(weights, w), append(parts, s)
+	}
+	sum := all[0].Grads([]string{"net"}, weights, parts)
+	weight, sums = sum.Parts()
+	near(t, "gradient", rl.Floats(sums[0]), want, 1e-4)
+	near(t, "weight", rl.Floats(weight), []float64{total}, 0)
+	fails(t, func() { g.Hand(); g.Hand() }, "handed on")
+}
+
+// TestShardState: rows that replicas saved are found again by whoever has them.
+func TestShardState(t *testing.T) {
+	const n = 5
+	root := scope(t)
+	root.SetEnvs(rl.Span{Lo: 0, Hi: n, Of: n})
+	st := rl.NewState(root)
+	x := rl.FromFlat(root, []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, n, 2)
+	st.PutRows("x", x)
+	rl.PutRowSlice(st, "y", []int64{0, 1, 2, 3, 4})
+	for _, s := range shards(root, n, 2) {
+		mine := rl.NewState(s)
+		for _, a := range st.Arrays() {
+			mine.Add(a)
+		}
+		own := s.Envs()
+		part := rl.Part(x, own.Lo, own.Hi)
+		equal(t, "x", rl.Floats(mine.GetRows("x", part)), rl.Floats(part))
+		equal(t, "y", rl.GetRowSlice[int64](mine, "y"), []int64{0, 1, 2, 3, 4}[own.Lo:own.Hi])
+		mine.GetRows("x", rl.FromFlat(s, []float32{1}, 1))
+		says(t, mine.Err(), `state "x" has rows`)
+	}
+}
+
+// TestMerge: reports of replicas make the one that a single loop would.
+func TestMerge(t *testing.T) {
+	s := scope(t)
+	log := func(name string, x ...float32) rl.Record {
+		return rl.Record{Name: name, X: []rl.Tensor{rl.FromFlat(s, x, len(x))}}
+	}
+	all := rl.Merge([][]rl.Report{
+		{
+			{Steps: 10, Logs: []rl.Record{log("a", 1), log("a", 2)}, Episodes: []rl.Episode{{Env: 1, Step: 10}}},
+			{Steps: 10, Logs: []rl.Record{log("a", 3), log("a", 4), log("b")}, Episodes: []rl.Episode{{Env: 2, Step: 5}}},
+		},
+		{{Steps: 0, Logs: []rl.Record{log("c", 5)}}},
+	})
+	var got []string
+	for _, l := range all.Logs {
+		text := l.Name
+		for _, x := range l.X {
+			text += fmt.Sprint(rl.Floats(x))
+		}
+		got = append(got, text)
+	}
+	equal(t, "logs", got, []string{"a[1][3]", "a[2][4]", "b[]", "c[5]"})
+	if all.Steps != 10 || len(all.Episodes) != 2 {
+		t.Errorf("%d steps, %v", all.Steps, all.Episodes)
+	}
+}
+
+// TestParts: rows come apart and together again.
+func TestParts(t *testing.T) {
+	s := scope(t)
+	x := rl.FromFlat(s, []int32{1, 2, 3, 4, 5, 6}, 3, 2)
+	got := rl.Concat([]rl.Tensor{rl.Part(x, 0, 1), rl.Part(x, 1, 1), rl.Part(x, 1, 3)})
+	equal(t, "whole", rl.Read[int32](got), rl.Read[int32](x))
+	if c := rl.Clone(x); rl.SameMemory(c, x) || !slices.Equal(rl.Read[int32](c), rl.Read[int32](x)) {
+		t.Error("a clone shares its memory, or has other numbers")
+	}
+	fails(t, func() { rl.Part(x, 1, 4) }, "rows 1 to 4")
+	fails(t, func() { rl.Concat([]rl.Tensor{x, rl.FromFlat(s, []float32{1}, 1)}) }, "part 1")
+}
