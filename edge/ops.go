@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -24,8 +25,8 @@ func Gathered[T any](x *X, edge int) T {
 	return concat(x, edge, parts)
 }
 
-// Scatter sends every replica of the other group its rows; the other end is
-// Scattered.
+// Scatter sends every replica of the other group its rows: those of its
+// environments, or an even share of a learner's batch. The other end is Scattered.
 func Scatter[T any](x *X, edge int, v T) {
 	if !x.First() {
 		return
@@ -33,7 +34,11 @@ func Scatter[T any](x *X, edge int, v T) {
 	to := x.ends[edge].to
 	for r, own := range x.top.Groups[to].Own {
 		part := v
-		if own.Len() < own.Of {
+		switch k := x.replicas(to); {
+		case k > 1 && x.top.Edges[edge].Axis == string(fdg.Rows): // of a learner's batch: an even share
+			n := length(v)
+			part = rows(x, edge, v, r*n/k, (r+1)*n/k, -1)
+		case own.Len() < own.Of:
 			part = rows(x, edge, v, own.Lo, own.Hi, own.Of)
 		}
 		count(x, edge, part)

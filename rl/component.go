@@ -236,7 +236,25 @@ func PutRowSlice[T gotype.Supported](s *State, name string, x []T) {
 	s.mark(name)
 }
 
-// GetRowSlice is what PutRowSlice saved, for the replica's own environments.
+// PutRowTable saves Go numbers, equally many for each of the rows environments
+// that the replica owns.
+func PutRowTable[T gotype.Supported](s *State, name string, rows int, x []T) {
+	shape := shapes.Make(dtypes.FromGenericsType[T](), rows, len(x)/max(1, rows))
+	s.Add(Array{Name: name, Shape: shape, Flat: slices.Clone(x), Rows: true})
+}
+
+// GetRowSliceN is GetRowSlice of exactly n numbers.
+func GetRowSliceN[T gotype.Supported](s *State, name string, n int) []T {
+	x := GetRowSlice[T](s, name)
+	if s.Err() == nil && len(x) != n {
+		s.fail(fmt.Errorf("state %q has %d elements, want %d", s.prefix+name, len(x), n))
+		return make([]T, n)
+	}
+	return x
+}
+
+// GetRowSlice is what PutRowSlice or PutRowTable saved, for the replica's own
+// environments.
 func GetRowSlice[T gotype.Supported](s *State, name string) []T {
 	a, ok := s.array(name)
 	if !ok {

@@ -24,7 +24,7 @@ var genCentral = edge.Grouping{
 	Edges: []edge.Edge{
 		centralAdv: {Name: "adv", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 13, Pos: "a2c.go:52"},
 		centralG:   {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "a2c.go:54", Given: true},
-		centralNet: {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 16, Pos: "a2c.go:56"},
+		centralNet: {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 16, Pos: "a2c.go:56"},
 	},
 }
 

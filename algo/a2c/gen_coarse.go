@@ -22,7 +22,7 @@ var genCoarse = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
 		coarseBatch: {Name: "batch", Kind: "gather", From: "collector", To: "learner", Type: "a2c.Batch", Axis: "environments", Node: 7, Pos: "a2c.go:43"},
-		coarseNet:   {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 16, Pos: "a2c.go:56"},
+		coarseNet:   {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 16, Pos: "a2c.go:56"},
 	},
 }
 

@@ -29,10 +29,10 @@ var genCentral = edge.Grouping{
 		centralInsert:   {Name: "Insert", Kind: "all-gather", From: "worker", To: "worker", Type: "dqn.Transition", Axis: "environments", Node: 6, Pos: "dqn.go:45"},
 		centralOutOver:  {Name: "out.Over", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 6, Pos: "dqn.go:45"},
 		centralG:        {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "dqn.go:114", Given: true},
-		centralQ:        {Name: "q", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 13, Pos: "dqn.go:115"},
+		centralQ:        {Name: "q", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 13, Pos: "dqn.go:115"},
 		centralSIndex:   {Name: "s.Index", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 17, Pos: "dqn.go:58"},
 		centralPriority: {Name: "priority", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 17, Pos: "dqn.go:58"},
-		centralTarget:   {Name: "target", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 19, Pos: "dqn.go:62"},
+		centralTarget:   {Name: "target", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 19, Pos: "dqn.go:62"},
 	},
 }
 

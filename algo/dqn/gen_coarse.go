@@ -26,7 +26,7 @@ var genCoarse = edge.Grouping{
 		coarseObs:    {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "dqn.go:40"},
 		coarseAction: {Name: "action", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Node: 4, Pos: "dqn.go:98"},
 		coarseOut:    {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "dqn.go:44"},
-		coarseQ:      {Name: "q", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 13, Pos: "dqn.go:115"},
+		coarseQ:      {Name: "q", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 13, Pos: "dqn.go:115"},
 	},
 }
 

@@ -30,14 +30,14 @@ var genCentral = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []edge.Edge{
 		centralBatch:        {Name: "batch", Kind: "gather", From: "worker", To: "server", Type: "ppo.Batch", Axis: "environments", Node: 10, Pos: "ppo.go:49"},
-		centralReturnsStats: {Name: "returns/stats", Kind: "copy", From: "server", To: "worker", Type: "nn.Returns", Axis: "", Node: 13, Pos: "ppo.go:163"},
+		centralReturnsStats: {Name: "returns/stats", Kind: "copy", From: "server", To: "worker", Type: "nn.Returns", Axis: "none", Node: 13, Pos: "ppo.go:163"},
 		centralMiniAdv:      {Name: "mini.Adv", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 23, Pos: "ppo.go:65"},
 		centralG:            {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 24, Pos: "ppo.go:67", Given: true},
-		centralNet:          {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 25, Pos: "ppo.go:68"},
+		centralNet:          {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 25, Pos: "ppo.go:68"},
 		centralMKL:          {Name: "m.KL", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 32, Pos: "ppo.go:72"},
 		centralValue:        {Name: "value", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 33, Pos: "ppo.go:72"},
 		centralFeatures:     {Name: "features", Kind: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Node: 41, Pos: "ppo.go:171"},
-		centralObservations: {Name: "observations", Kind: "copy", From: "server", To: "worker", Type: "rl.Stats", Axis: "", Node: 42, Pos: "ppo.go:171"},
+		centralObservations: {Name: "observations", Kind: "copy", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Node: 42, Pos: "ppo.go:171"},
 	},
 }
 

@@ -23,8 +23,8 @@ var genCoarse = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
 		coarseBatch:        {Name: "batch", Kind: "gather", From: "collector", To: "learner", Type: "ppo.Batch", Axis: "environments", Node: 10, Pos: "ppo.go:49"},
-		coarseObservations: {Name: "observations", Kind: "copy", From: "learner", To: "collector", Type: "rl.Stats", Axis: "", Node: 42, Pos: "ppo.go:171"},
-		coarseNet:          {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 25, Pos: "ppo.go:68"},
+		coarseObservations: {Name: "observations", Kind: "copy", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Node: 42, Pos: "ppo.go:171"},
+		coarseNet:          {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 25, Pos: "ppo.go:68"},
 	},
 }
 

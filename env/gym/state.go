@@ -11,7 +11,7 @@ import (
 // Save puts the state of every environment, as Python pickles it, or, of a state
 // without the episodes under way, how often they were begun.
 func (b *batch) Save(s *rl.State) {
-	rl.PutSlice(s, "lives", b.lives)
+	rl.PutRowSlice(s, "lives", b.lives)
 	rl.PutSlice(s, "restarts", []int64{b.restarts})
 	if s.Restarts() {
 		return
@@ -20,10 +20,10 @@ func (b *batch) Save(s *rl.State) {
 		rl.Fail(fmt.Errorf("environment %s: %w: %s", b.spec.ID, env.ErrNoSnapshot, b.spec.Why))
 	}
 	for i, t := range rl.Leaves(b.last) {
-		s.Put(fmt.Sprint("obs", i), t)
+		s.PutRows(fmt.Sprint("obs", i), t)
 	}
 	for i, data := range b.save() {
-		rl.PutSlice(s, fmt.Sprint("env", i), data)
+		rl.PutSlice(s, fmt.Sprint("env", b.spec.First+i), data)
 	}
 }
 
@@ -53,7 +53,7 @@ func (b *batch) save() (out [][]byte) {
 
 // Load takes the state back; without the episodes under way, new ones begin.
 func (b *batch) Load(s *rl.State) error {
-	lives, restarts := rl.GetSliceN[int64](s, "lives", b.spec.Rows), rl.GetSliceN[int64](s, "restarts", 1)
+	lives, restarts := rl.GetRowSliceN[int64](s, "lives", b.spec.Rows), rl.GetSliceN[int64](s, "restarts", 1)
 	if s.Err() != nil {
 		return s.Err()
 	}
@@ -70,12 +70,12 @@ func (b *batch) Load(s *rl.State) error {
 	leaves := rl.Leaves(b.last)
 	for i, t := range leaves {
 		if t.Ok() {
-			leaves[i] = s.GetLike(fmt.Sprint("obs", i), t)
+			leaves[i] = s.GetRows(fmt.Sprint("obs", i), t)
 		}
 	}
 	parts := make([][]byte, b.spec.Rows)
 	for i := range parts {
-		parts[i] = rl.GetSlice[byte](s, fmt.Sprint("env", i))
+		parts[i] = rl.GetSlice[byte](s, fmt.Sprint("env", b.spec.First+i))
 	}
 	if s.Err() != nil {
 		return s.Err()

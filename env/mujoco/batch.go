@@ -300,23 +300,23 @@ func (b *Batch) Axis() rl.Axis { return rl.Envs }
 func (b *Batch) Save(s *rl.State) {
 	b.Obs()
 	rl.PutSlice(s, "time", []int64{b.time})
-	rl.PutSlice(s, "age", b.age)
-	rl.PutSlice(s, "state", b.state)
+	rl.PutRowSlice(s, "age", b.age)
+	rl.PutRowTable(s, "state", len(b.rows), b.state)
 	x := make([]float64, len(b.rows))
 	for i := range x {
 		x[i] = b.rows[i].x
 	}
-	rl.PutSlice(s, "place", x)
-	s.Put("obs", b.last.X.At(0))
-	s.Put("first", b.last.First)
+	rl.PutRowSlice(s, "place", x)
+	s.PutRows("obs", b.last.X.At(0))
+	s.PutRows("first", b.last.First)
 }
 
 // Load takes a saved state over.
 func (b *Batch) Load(s *rl.State) error {
 	b.Obs()
-	time, age := rl.GetSliceN[int64](s, "time", 1), rl.GetSliceN[int32](s, "age", len(b.age))
-	state, x := rl.GetSliceN[float64](s, "state", len(b.state)), rl.GetSliceN[float64](s, "place", len(b.rows))
-	obs, first := s.GetLike("obs", b.last.X.At(0)), s.GetLike("first", b.last.First)
+	time, age := rl.GetSliceN[int64](s, "time", 1), rl.GetRowSliceN[int32](s, "age", len(b.age))
+	state, x := rl.GetRowSliceN[float64](s, "state", len(b.state)), rl.GetRowSliceN[float64](s, "place", len(b.rows))
+	obs, first := s.GetRows("obs", b.last.X.At(0)), s.GetRows("first", b.last.First)
 	if s.Err() != nil {
 		return s.Err()
 	}

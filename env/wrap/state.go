@@ -6,10 +6,10 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// put saves the tensors of a struct by number.
+// put saves the tensors of a struct by number: rows, one for each environment.
 func put[T any](s *rl.State, v T) {
 	for i, t := range rl.Leaves(v) {
-		s.Put(fmt.Sprint(i), t)
+		s.PutRows(fmt.Sprint(i), t)
 	}
 }
 
@@ -18,7 +18,7 @@ func get[T any](s *rl.State, like T) T {
 	leaves := rl.Leaves(like)
 	for i, t := range leaves {
 		if t.Ok() {
-			leaves[i] = s.GetLike(fmt.Sprint(i), t)
+			leaves[i] = s.GetRows(fmt.Sprint(i), t)
 		}
 	}
 	if s.Err() != nil {

@@ -128,7 +128,9 @@ func (a *author) files(t testing.TB) map[string][]byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out[name] = src
+		if !Generated(src) {
+			out[name] = src
+		}
 	}
 	return out
 }

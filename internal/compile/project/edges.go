@@ -129,8 +129,14 @@ type load struct {
 // loads are the values as which a part of a variable crosses. A variable that is
 // made here crosses as one, unless it holds fields that only its package sees.
 func (f *flow) loads(s stmt, v *variable, p *part) (out []load) {
-	if slices.Contains(f.defines(s, v), "") || p.all {
+	if p.all {
 		return f.exported(v.typ, "", p)
+	}
+	if made := f.defines(s, v); len(made) > 0 {
+		for _, path := range made {
+			out = append(out, f.exported(typeAt(v.typ, path), path, p.get(path))...)
+		}
+		return out
 	}
 	for _, path := range p.paths() {
 		out = append(out, f.exported(typeAt(v.typ, path), path, whole)...)
@@ -218,7 +224,7 @@ func (f *flow) defines(s stmt, v *variable) (out []string) {
 func (f *flow) copied(s stmt, v *variable, from, to int) *edgeRow {
 	res := f.g.Resources[v.resource]
 	r := &edgeRow{v: v, from: from, to: to, point: s}
-	r.Edge = edge.Edge{Name: res.Name, Kind: edge.Copies, From: f.groups[from].Name, To: f.groups[to].Name, Type: res.Type, Node: f.writer(s, v.resource)}
+	r.Edge = edge.Edge{Name: res.Name, Kind: edge.Copies, From: f.groups[from].Name, To: f.groups[to].Name, Type: res.Type, Axis: string(res.Axis), Node: f.writer(s, v.resource)}
 	r.Pos = f.g.Nodes[r.Node].Pos.String()
 	return r
 }
@@ -280,6 +286,9 @@ func (f *flow) kind(pos token.Pos, t types.Type, axis fdg.Axis, from, to int) ed
 		return edge.Reduces
 	case from == to: // among members
 		return edge.AllGathers
+	case isGrads(t) && !f.replicated(from):
+		f.bad(pos, fmt.Sprintf("a gradient of %s would be applied by every replica of %s, and its memory is used up by the first: let one group have both", f.groups[from].Name, f.groups[to].Name))
+		return edge.Sends
 	case f.replicated(from) && f.replicated(to):
 		f.bad(pos, fmt.Sprintf("%s and %s are both replicated, and a value goes between them: let one of them be one, or make them one group", f.groups[from].Name, f.groups[to].Name))
 		return edge.Sends

@@ -287,10 +287,11 @@ func (m *emitter) send(r *edgeRow) []*line {
 	if r.Kind == edge.Copies {
 		return m.resourceLines(r, ends[r.Kind][0], pos)
 	}
-	v := m.partOf(m.ref(r.v), r.v.typ, r.part)
+	var v ast.Expr = m.ref(r.v)
 	if r.path != "" {
-		v = m.fieldOf(m.ref(r.v), r.path)
+		v = m.fieldOf(v, r.path)
 	}
+	v = m.partOf(v, typeAt(r.v.typ, r.path), r.part)
 	return []*line{{pos: pos, stmt: &ast.ExprStmt{X: m.edgeCall(ends[r.Kind][0], r, v)}}}
 }
 
@@ -342,7 +343,7 @@ func (m *emitter) partOf(e ast.Expr, t types.Type, p *part) ast.Expr {
 	m.types[lit] = t
 	for _, f := range fields {
 		if s := p.field(f.Name()); !s.none() {
-			x := m.fieldOf(m.again(e), f.Name())
+			x := m.fieldOf(m.copy(e), f.Name())
 			lit.Elts = append(lit.Elts, &ast.KeyValueExpr{Key: ast.NewIdent(f.Name()), Value: m.partOf(x, f.Type(), s)})
 		}
 	}

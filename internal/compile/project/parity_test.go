@@ -93,13 +93,16 @@ var exact = map[string]bool{"coarse": true, "fine": true, "agents": true, "apart
 const near = 1e-5
 
 // wrong says how a run differs from the plain one, or nothing.
-func wrong(plain, o outcome) string {
+func wrong(plain, o outcome) string { return differs(plain, o, exact[o.Grouping]) }
+
+// differs compares bits, or, of several learners, weights within rounding.
+func differs(plain, o outcome, bits bool) string {
 	switch {
 	case plain.Err != "" || o.Err != "":
 		return "failed: " + plain.Err + o.Err
 	case !plain.Moved:
 		return "the weights never moved"
-	case exact[o.Grouping] || o.Replicas == 1:
+	case bits || o.Replicas == 1:
 		switch {
 		case o.Weights != plain.Weights:
 			return "other weights"

@@ -167,15 +167,36 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestGroupings: a fragment that no group has is said.
-func TestGroupings(t *testing.T) {
-	results, err := Package(t.Context(), ".", func(*fdg.Graph) []plan.Grouping {
-		return []plan.Grouping{{Name: "half", Groups: []plan.Group{{Name: "one", Fragments: []string{"environment", "actor", "replay"}}}}}
-	}, "../analyze/testdata/src/loops/every")
-	if err != nil {
-		t.Fatal(err)
+// TestRefused: what a grouping cannot express is said, with position and reason.
+// What fixtures are refused for is in their golden files.
+func TestRefused(t *testing.T) {
+	group := func(over fdg.Axis, fragments ...string) plan.Group {
+		return plan.Group{Name: fragments[0], Fragments: fragments, Over: over}
 	}
-	if len(results[0].Refused) != 1 || !strings.Contains(results[0].Refused[0].Err().Error(), "fragment apply is in no group of half") {
-		t.Errorf("refused: %v", results[0].Refused)
+	for _, c := range []struct {
+		name   string
+		groups []plan.Group
+		want   string
+	}{
+		{"left out", []plan.Group{group(fdg.None, "environment", "actor", "replay", "gradient")},
+			"every.go:38:1: fragment apply is in no group of it"},
+		{"one agent", []plan.Group{group(fdg.None, "environment"), group(fdg.Agents, "actor", "replay", "gradient", "apply")},
+			"every.go:38:1: the loop has no family of agents"},
+		{"both replicated", []plan.Group{group(fdg.Environments, "environment"), group(fdg.Environments, "actor", "replay"), group(fdg.None, "gradient", "apply")},
+			"every.go:40:3: environment and actor are both replicated"},
+		{"gradients to replicas", []plan.Group{group(fdg.Environments, "environment", "actor", "replay", "gradient"), group(fdg.Environments, "apply")},
+			"environment and apply are both replicated"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			results, err := Package(t.Context(), ".", func(*fdg.Graph) []plan.Grouping {
+				return []plan.Grouping{{Name: "it", Groups: c.groups}}
+			}, "../analyze/testdata/src/loops/every")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(results[0].Refused) != 1 || len(results[0].Files) > 0 || !strings.Contains(results[0].Refused[0].Err().Error(), c.want) {
+				t.Errorf("refused: %v, want %s", results[0].Refused, c.want)
+			}
+		})
 	}
 }

@@ -43,8 +43,8 @@ var genApart = edge.Grouping{
 		apartSteps:            {Name: "steps", Kind: "send", From: "replay", To: "gradient", Type: "[]kit.Step", Axis: "environments", Node: 9, Pos: "agents.go:80"},
 		apartRewards:          {Name: "rewards", Kind: "send", From: "replay", To: "gradient", Type: "[]rl.Tensor", Axis: "environments", Node: 9, Pos: "agents.go:80"},
 		apartG:                {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "agents.go:93", Given: true},
-		apartAgentsNetParams:  {Name: "Agents.Net.Params", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 13, Pos: "agents.go:94"},
-		apartAgentsNetParams2: {Name: "Agents.Net.Params", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 13, Pos: "agents.go:94"},
+		apartAgentsNetParams:  {Name: "Agents.Net.Params", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 13, Pos: "agents.go:94"},
+		apartAgentsNetParams2: {Name: "Agents.Net.Params", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 13, Pos: "agents.go:94"},
 	},
 }
 

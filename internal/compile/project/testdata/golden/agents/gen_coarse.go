@@ -25,7 +25,7 @@ var genCoarse = edge.Grouping{
 	Edges: []edge.Edge{
 		coarseSteps:           {Name: "steps", Kind: "gather", From: "collector", To: "learner", Type: "[]kit.Step", Axis: "environments", Node: 9, Pos: "agents.go:80"},
 		coarseRewards:         {Name: "rewards", Kind: "gather", From: "collector", To: "learner", Type: "[]rl.Tensor", Axis: "environments", Node: 9, Pos: "agents.go:80"},
-		coarseAgentsNetParams: {Name: "Agents.Net.Params", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 13, Pos: "agents.go:94"},
+		coarseAgentsNetParams: {Name: "Agents.Net.Params", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 13, Pos: "agents.go:94"},
 	},
 }
 

@@ -20,11 +20,8 @@ const (
 	apartOut2
 	apartOld2
 	apartSeen
-	apartMBatchActAction
-	apartMBatchActValue
-	apartMBatchObs
-	apartMBatchReward
-	apartMBatchReward2
+	apartMBatch
+	apartMBatch2
 	apartTotal
 	apartMMean
 	apartRounds
@@ -49,32 +46,29 @@ var genApart = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
 	Edges: []edge.Edge{
-		apartMLast:           {Name: "m.last", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "awkward.go:97"},
-		apartMLast2:          {Name: "m.last", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "awkward.go:97"},
-		apartOld:             {Name: "old", Kind: "send", From: "actor", To: "replay", Type: "rl.Tensor", Axis: "environments", Node: 2, Pos: "awkward.go:98"},
-		apartAct:             {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "awkward.go:102"},
-		apartAct2:            {Name: "act", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "awkward.go:102"},
-		apartOut:             {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "awkward.go:103"},
-		apartOut2:            {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "awkward.go:103"},
-		apartOld2:            {Name: "old", Kind: "send", From: "actor", To: "replay", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "awkward.go:106"},
-		apartSeen:            {Name: "seen", Kind: "send", From: "environment", To: "actor", Type: "[]rl.Tensor", Axis: "environments", Node: 5, Pos: "awkward.go:103"},
-		apartMBatchActAction: {Name: "m.batch.Act.Action", Kind: "send", From: "replay", To: "gradient", Type: "rl.Tree", Axis: "environments", Node: 11, Pos: "awkward.go:112", Given: true},
-		apartMBatchActValue:  {Name: "m.batch.Act.Value", Kind: "send", From: "replay", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 11, Pos: "awkward.go:112", Given: true},
-		apartMBatchObs:       {Name: "m.batch.Obs", Kind: "send", From: "replay", To: "gradient", Type: "rl.Obs", Axis: "environments", Node: 11, Pos: "awkward.go:112", Given: true},
-		apartMBatchReward:    {Name: "m.batch.Reward", Kind: "send", From: "replay", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 11, Pos: "awkward.go:112"},
-		apartMBatchReward2:   {Name: "m.batch.Reward", Kind: "send", From: "replay", To: "apply", Type: "rl.Tensor", Axis: "environments", Node: 11, Pos: "awkward.go:112"},
-		apartTotal:           {Name: "total", Kind: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "awkward.go:114"},
-		apartMMean:           {Name: "m.mean", Kind: "send", From: "gradient", To: "apply", Type: "float64", Axis: "none", Node: 14, Pos: "awkward.go:115"},
-		apartRounds:          {Name: "rounds", Kind: "send", From: "gradient", To: "apply", Type: "int", Axis: "none", Node: 16, Pos: "awkward.go:63"},
-		apartG:               {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 22, Pos: "awkward.go:129", Given: true},
-		apartNet:             {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 23, Pos: "awkward.go:130"},
-		apartTotal2:          {Name: "total", Kind: "send", From: "gradient", To: "apply", Type: "float64", Axis: "none", Node: 30, Pos: "awkward.go:71"},
-		apartNet2:            {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 23, Pos: "awkward.go:130"},
-		apartExtra:           {Name: "extra", Kind: "send", From: "gradient", To: "environment", Type: "int", Axis: "none", Node: 34, Pos: "awkward.go:78"},
-		apartExtra2:          {Name: "extra", Kind: "send", From: "gradient", To: "actor", Type: "int", Axis: "none", Node: 34, Pos: "awkward.go:78"},
-		apartA:               {Name: "a", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 36, Pos: "awkward.go:82"},
-		apartOut3:            {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 37, Pos: "awkward.go:83"},
-		apartSlow:            {Name: "slow", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 42, Pos: "awkward.go:89"},
+		apartMLast:   {Name: "m.last", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "awkward.go:97"},
+		apartMLast2:  {Name: "m.last", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "awkward.go:97"},
+		apartOld:     {Name: "old", Kind: "send", From: "actor", To: "replay", Type: "rl.Tensor", Axis: "environments", Node: 2, Pos: "awkward.go:98"},
+		apartAct:     {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "awkward.go:102"},
+		apartAct2:    {Name: "act", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "awkward.go:102"},
+		apartOut:     {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "awkward.go:103"},
+		apartOut2:    {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "awkward.go:103"},
+		apartOld2:    {Name: "old", Kind: "send", From: "actor", To: "replay", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "awkward.go:106"},
+		apartSeen:    {Name: "seen", Kind: "send", From: "environment", To: "actor", Type: "[]rl.Tensor", Axis: "environments", Node: 5, Pos: "awkward.go:103"},
+		apartMBatch:  {Name: "m.batch", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "awkward.go:112"},
+		apartMBatch2: {Name: "m.batch", Kind: "send", From: "replay", To: "apply", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "awkward.go:112"},
+		apartTotal:   {Name: "total", Kind: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "awkward.go:114"},
+		apartMMean:   {Name: "m.mean", Kind: "send", From: "gradient", To: "apply", Type: "float64", Axis: "none", Node: 14, Pos: "awkward.go:115"},
+		apartRounds:  {Name: "rounds", Kind: "send", From: "gradient", To: "apply", Type: "int", Axis: "none", Node: 16, Pos: "awkward.go:63"},
+		apartG:       {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 22, Pos: "awkward.go:129", Given: true},
+		apartNet:     {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 23, Pos: "awkward.go:130"},
+		apartTotal2:  {Name: "total", Kind: "send", From: "gradient", To: "apply", Type: "float64", Axis: "none", Node: 30, Pos: "awkward.go:71"},
+		apartNet2:    {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 23, Pos: "awkward.go:130"},
+		apartExtra:   {Name: "extra", Kind: "send", From: "gradient", To: "environment", Type: "int", Axis: "none", Node: 34, Pos: "awkward.go:78"},
+		apartExtra2:  {Name: "extra", Kind: "send", From: "gradient", To: "actor", Type: "int", Axis: "none", Node: 34, Pos: "awkward.go:78"},
+		apartA:       {Name: "a", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 36, Pos: "awkward.go:82"},
+		apartOut3:    {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 37, Pos: "awkward.go:83"},
+		apartSlow:    {Name: "slow", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 42, Pos: "awkward.go:89"},
 	},
 }
 
@@ -166,12 +160,10 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(kit.Step{Obs: m.last, Act: act, Reward: old, Terminated: out.Terminated, Over: out.Over})
 			m.last = out.Obs // awkward.go:109
 		}
-		m.batch = t.Rollout.Drain()                            // awkward.go:112
-		edge.Send(x, apartMBatchActAction, m.batch.Act.Action) // awkward.go:112
-		edge.Send(x, apartMBatchActValue, m.batch.Act.Value)   // awkward.go:112
-		edge.Send(x, apartMBatchObs, m.batch.Obs)              // awkward.go:112
-		edge.Send(x, apartMBatchReward, m.batch.Reward)        // awkward.go:112
-		edge.Send(x, apartMBatchReward2, m.batch.Reward)       // awkward.go:112
+		m.batch = t.Rollout.Drain() // awkward.go:112
+		// awkward.go:112
+		edge.Send(x, apartMBatch, kit.Step{Obs: m.batch.Obs, Act: kit.Act{Action: m.batch.Act.Action, Value: m.batch.Act.Value}, Reward: m.batch.Reward})
+		edge.Send(x, apartMBatch2, kit.Step{Reward: m.batch.Reward}) // awkward.go:112
 	}
 	return run.Err()
 }
@@ -181,18 +173,15 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // awkward.go:59
 		var m mixed
-		m.batch.Act.Action = edge.Sent[rl.Tree](x, apartMBatchActAction) // awkward.go:112
-		m.batch.Act.Value = edge.Sent[rl.Tensor](x, apartMBatchActValue) // awkward.go:112
-		m.batch.Obs = edge.Sent[rl.Obs](x, apartMBatchObs)               // awkward.go:112
-		m.batch.Reward = edge.Sent[rl.Tensor](x, apartMBatchReward)      // awkward.go:112
-		m.weight = m.batch.Reward                                        // awkward.go:113
-		total := edge.Sent[rl.Tensor](x, apartTotal)                     // awkward.go:114
-		m.mean = run.Value(rl.Mean(total))                               // awkward.go:115
-		edge.Send(x, apartMMean, m.mean)                                 // awkward.go:115
-		m2 := m                                                          // awkward.go:116
-		rounds := t.Rounds                                               // awkward.go:61
-		total2 := 0.                                                     // awkward.go:61
-		if m2.mean > .25 {                                               // awkward.go:62
+		m.batch = edge.Sent[kit.Step](x, apartMBatch) // awkward.go:112
+		m.weight = m.batch.Reward                     // awkward.go:113
+		total := edge.Sent[rl.Tensor](x, apartTotal)  // awkward.go:114
+		m.mean = run.Value(rl.Mean(total))            // awkward.go:115
+		edge.Send(x, apartMMean, m.mean)              // awkward.go:115
+		m2 := m                                       // awkward.go:116
+		rounds := t.Rounds                            // awkward.go:61
+		total2 := 0.                                  // awkward.go:61
+		if m2.mean > .25 {                            // awkward.go:62
 			rounds--                       // awkward.go:63
 			m2.weight = m2.batch.Act.Value // awkward.go:64
 		}
@@ -245,11 +234,11 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 		for range t.Horizon { // awkward.go:101
 			m.steps++ // awkward.go:104
 		}
-		m.batch.Reward = edge.Sent[rl.Tensor](x, apartMBatchReward2) // awkward.go:112
-		m.mean = edge.Sent[float64](x, apartMMean)                   // awkward.go:115
-		m2 := m                                                      // awkward.go:116
-		rounds := edge.Sent[int](x, apartRounds)                     // awkward.go:63
-		for r := range rounds {                                      // awkward.go:66
+		m.batch = edge.Sent[kit.Step](x, apartMBatch2) // awkward.go:112
+		m.mean = edge.Sent[float64](x, apartMMean)     // awkward.go:115
+		m2 := m                                        // awkward.go:116
+		rounds := edge.Sent[int](x, apartRounds)       // awkward.go:63
+		for r := range rounds {                        // awkward.go:66
 			var update bool
 			if r == 1 && m2.mean > .3 { // awkward.go:121
 				update = true // awkward.go:122

@@ -11,7 +11,7 @@ import (
 
 // The edges of grouping central.
 const (
-	centralMBatchReward = iota
+	centralMBatch = iota
 	centralTotal
 	centralMMean
 	centralRounds
@@ -30,16 +30,16 @@ var genCentral = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []edge.Edge{
-		centralMBatchReward: {Name: "m.batch.Reward", Kind: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Node: 11, Pos: "awkward.go:112"},
-		centralTotal:        {Name: "total", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 13, Pos: "awkward.go:115"},
-		centralMMean:        {Name: "m.mean", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 14, Pos: "awkward.go:115"},
-		centralRounds:       {Name: "rounds", Kind: "send", From: "worker", To: "server", Type: "int", Axis: "none", Node: 16, Pos: "awkward.go:63"},
-		centralSAdv:         {Name: "s.Adv", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 21, Pos: "awkward.go:127"},
-		centralG:            {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 22, Pos: "awkward.go:129", Given: true},
-		centralNet:          {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 23, Pos: "awkward.go:130"},
-		centralLoss:         {Name: "loss", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 28, Pos: "awkward.go:71"},
-		centralTotal2:       {Name: "total", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 30, Pos: "awkward.go:71"},
-		centralSlow:         {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 42, Pos: "awkward.go:89"},
+		centralMBatch: {Name: "m.batch", Kind: "gather", From: "worker", To: "server", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "awkward.go:112"},
+		centralTotal:  {Name: "total", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 13, Pos: "awkward.go:115"},
+		centralMMean:  {Name: "m.mean", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 14, Pos: "awkward.go:115"},
+		centralRounds: {Name: "rounds", Kind: "send", From: "worker", To: "server", Type: "int", Axis: "none", Node: 16, Pos: "awkward.go:63"},
+		centralSAdv:   {Name: "s.Adv", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 21, Pos: "awkward.go:127"},
+		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 22, Pos: "awkward.go:129", Given: true},
+		centralNet:    {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 23, Pos: "awkward.go:130"},
+		centralLoss:   {Name: "loss", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 28, Pos: "awkward.go:71"},
+		centralTotal2: {Name: "total", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 30, Pos: "awkward.go:71"},
+		centralSlow:   {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 42, Pos: "awkward.go:89"},
 	},
 }
 
@@ -66,7 +66,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		t.Old.Set(old)                                                      // awkward.go:111
 		m.batch = t.Rollout.Drain()                                         // awkward.go:112
-		edge.Gather(x, centralMBatchReward, m.batch.Reward)                 // awkward.go:112
+		edge.Gather(x, centralMBatch, kit.Step{Reward: m.batch.Reward})     // awkward.go:112
 		m.weight = m.batch.Reward                                           // awkward.go:113
 		total := t.sum.Call(rl.Key{}, many{append(seen, act.Value)})        // awkward.go:114
 		m.mean = run.Value(rl.Mean(edge.AllGather(x, centralTotal, total))) // awkward.go:115
@@ -138,11 +138,11 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 		for range t.Horizon { // awkward.go:101
 			m.steps++ // awkward.go:104
 		}
-		m.batch.Reward = edge.Gathered[rl.Tensor](x, centralMBatchReward) // awkward.go:112
-		m.mean = edge.Sent[float64](x, centralMMean)                      // awkward.go:115
-		m2 := m                                                           // awkward.go:116
-		rounds := edge.Sent[int](x, centralRounds)                        // awkward.go:63
-		for r := range rounds {                                           // awkward.go:66
+		m.batch = edge.Gathered[kit.Step](x, centralMBatch) // awkward.go:112
+		m.mean = edge.Sent[float64](x, centralMMean)        // awkward.go:115
+		m2 := m                                             // awkward.go:116
+		rounds := edge.Sent[int](x, centralRounds)          // awkward.go:63
+		for r := range rounds {                             // awkward.go:66
 			var update bool
 			if r == 1 && m2.mean > .3 { // awkward.go:121
 				update = true // awkward.go:122

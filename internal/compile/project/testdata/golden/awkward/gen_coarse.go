@@ -11,10 +11,7 @@ import (
 
 // The edges of grouping coarse.
 const (
-	coarseMBatchActAction = iota
-	coarseMBatchActValue
-	coarseMBatchObs
-	coarseMBatchReward
+	coarseMBatch = iota
 	coarseTotal
 	coarseNet
 	coarseExtra
@@ -28,14 +25,11 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
-		coarseMBatchActAction: {Name: "m.batch.Act.Action", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Node: 11, Pos: "awkward.go:112", Given: true},
-		coarseMBatchActValue:  {Name: "m.batch.Act.Value", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 11, Pos: "awkward.go:112", Given: true},
-		coarseMBatchObs:       {Name: "m.batch.Obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 11, Pos: "awkward.go:112", Given: true},
-		coarseMBatchReward:    {Name: "m.batch.Reward", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 11, Pos: "awkward.go:112", Given: true},
-		coarseTotal:           {Name: "total", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "awkward.go:114"},
-		coarseNet:             {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 23, Pos: "awkward.go:130"},
-		coarseExtra:           {Name: "extra", Kind: "send", From: "learner", To: "collector", Type: "int", Axis: "none", Node: 34, Pos: "awkward.go:78"},
-		coarseSlow:            {Name: "slow", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 42, Pos: "awkward.go:89"},
+		coarseMBatch: {Name: "m.batch", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "awkward.go:112", Given: true},
+		coarseTotal:  {Name: "total", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "awkward.go:114"},
+		coarseNet:    {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 23, Pos: "awkward.go:130"},
+		coarseExtra:  {Name: "extra", Kind: "send", From: "learner", To: "collector", Type: "int", Axis: "none", Node: 34, Pos: "awkward.go:78"},
+		coarseSlow:   {Name: "slow", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 42, Pos: "awkward.go:89"},
 	},
 }
 
@@ -60,12 +54,10 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(kit.Step{Obs: m.last, Act: act, Reward: old, Terminated: out.Terminated, Over: out.Over})
 			m.last = out.Obs // awkward.go:109
 		}
-		t.Old.Set(old)                                               // awkward.go:111
-		m.batch = t.Rollout.Drain()                                  // awkward.go:112
-		edge.Gather(x, coarseMBatchActAction, m.batch.Act.Action)    // awkward.go:112
-		edge.Gather(x, coarseMBatchActValue, m.batch.Act.Value)      // awkward.go:112
-		edge.Gather(x, coarseMBatchObs, m.batch.Obs)                 // awkward.go:112
-		edge.Gather(x, coarseMBatchReward, m.batch.Reward)           // awkward.go:112
+		t.Old.Set(old)              // awkward.go:111
+		m.batch = t.Rollout.Drain() // awkward.go:112
+		// awkward.go:112
+		edge.Gather(x, coarseMBatch, kit.Step{Obs: m.batch.Obs, Act: kit.Act{Action: m.batch.Act.Action, Value: m.batch.Act.Value}, Reward: m.batch.Reward})
 		total := t.sum.Call(rl.Key{}, many{append(seen, act.Value)}) // awkward.go:114
 		edge.Gather(x, coarseTotal, total)                           // awkward.go:114
 		m2 := m                                                      // awkward.go:116
@@ -94,17 +86,14 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		for range t.Horizon { // awkward.go:101
 			m.steps++ // awkward.go:104
 		}
-		m.batch.Act.Action = edge.Gathered[rl.Tree](x, coarseMBatchActAction) // awkward.go:112
-		m.batch.Act.Value = edge.Gathered[rl.Tensor](x, coarseMBatchActValue) // awkward.go:112
-		m.batch.Obs = edge.Gathered[rl.Obs](x, coarseMBatchObs)               // awkward.go:112
-		m.batch.Reward = edge.Gathered[rl.Tensor](x, coarseMBatchReward)      // awkward.go:112
-		m.weight = m.batch.Reward                                             // awkward.go:113
-		total := edge.Gathered[rl.Tensor](x, coarseTotal)                     // awkward.go:114
-		m.mean = run.Value(rl.Mean(total))                                    // awkward.go:115
-		m2 := m                                                               // awkward.go:116
-		rounds := t.Rounds                                                    // awkward.go:61
-		total2 := 0.                                                          // awkward.go:61
-		if m2.mean > .25 {                                                    // awkward.go:62
+		m.batch = edge.Gathered[kit.Step](x, coarseMBatch) // awkward.go:112
+		m.weight = m.batch.Reward                          // awkward.go:113
+		total := edge.Gathered[rl.Tensor](x, coarseTotal)  // awkward.go:114
+		m.mean = run.Value(rl.Mean(total))                 // awkward.go:115
+		m2 := m                                            // awkward.go:116
+		rounds := t.Rounds                                 // awkward.go:61
+		total2 := 0.                                       // awkward.go:61
+		if m2.mean > .25 {                                 // awkward.go:62
 			rounds--                       // awkward.go:63
 			m2.weight = m2.batch.Act.Value // awkward.go:64
 		}

@@ -41,8 +41,8 @@ var genApart = edge.Grouping{
 		apartOut2:  {Name: "out", Kind: "send", From: "environment", To: "gradient", Type: "rl.Step", Axis: "environments", Node: 3, Pos: "bandit.go:47"},
 		apartAdv:   {Name: "adv", Kind: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 5, Pos: "bandit.go:48"},
 		apartG:     {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "bandit.go:52", Given: true},
-		apartLm:    {Name: "lm", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 10, Pos: "bandit.go:53"},
-		apartLm2:   {Name: "lm", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 10, Pos: "bandit.go:53"},
+		apartLm:    {Name: "lm", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 10, Pos: "bandit.go:53"},
+		apartLm2:   {Name: "lm", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 10, Pos: "bandit.go:53"},
 	},
 }
 

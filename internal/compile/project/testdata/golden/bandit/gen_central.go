@@ -24,7 +24,7 @@ var genCentral = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []edge.Edge{
 		centralG:  {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "bandit.go:52", Given: true},
-		centralLm: {Name: "lm", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 10, Pos: "bandit.go:53"},
+		centralLm: {Name: "lm", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 10, Pos: "bandit.go:53"},
 	},
 }
 

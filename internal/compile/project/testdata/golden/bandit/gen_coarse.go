@@ -30,7 +30,7 @@ var genCoarse = edge.Grouping{
 		coarseText: {Name: "text", Kind: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Node: 2, Pos: "bandit.go:46"},
 		coarseOut:  {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 3, Pos: "bandit.go:47"},
 		coarseAdv:  {Name: "adv", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 5, Pos: "bandit.go:48"},
-		coarseLm:   {Name: "lm", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 10, Pos: "bandit.go:53"},
+		coarseLm:   {Name: "lm", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 10, Pos: "bandit.go:53"},
 	},
 }
 

@@ -43,12 +43,12 @@ var genApart = edge.Grouping{
 		apartOut:   {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 3, Pos: "delayed.go:50"},
 		apartB:     {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "rows", Node: 7, Pos: "delayed.go:62"},
 		apartG:     {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "delayed.go:64", Given: true},
-		apartQ:     {Name: "q", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 10, Pos: "delayed.go:65"},
+		apartQ:     {Name: "q", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 10, Pos: "delayed.go:65"},
 		apartValue: {Name: "value", Kind: "send", From: "apply", To: "gradient", Type: "int64", Axis: "none", Node: 12, Pos: "delayed.go:67"},
 		apartG2:    {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "delayed.go:68", Given: true},
-		apartPi:    {Name: "pi", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 15, Pos: "delayed.go:69"},
-		apartQSlow: {Name: "q slow", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 18, Pos: "delayed.go:73"},
-		apartPi2:   {Name: "pi", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 15, Pos: "delayed.go:69"},
+		apartPi:    {Name: "pi", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 15, Pos: "delayed.go:69"},
+		apartQSlow: {Name: "q slow", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 18, Pos: "delayed.go:73"},
+		apartPi2:   {Name: "pi", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 15, Pos: "delayed.go:69"},
 	},
 }
 

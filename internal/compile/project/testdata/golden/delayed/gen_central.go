@@ -29,11 +29,11 @@ var genCentral = edge.Grouping{
 	Edges: []edge.Edge{
 		centralInsert: {Name: "Insert", Kind: "all-gather", From: "worker", To: "worker", Type: "kit.Step", Axis: "environments", Node: 4, Pos: "delayed.go:51"},
 		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "delayed.go:64", Given: true},
-		centralQ:      {Name: "q", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 10, Pos: "delayed.go:65"},
+		centralQ:      {Name: "q", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 10, Pos: "delayed.go:65"},
 		centralValue:  {Name: "value", Kind: "send", From: "server", To: "worker", Type: "int64", Axis: "none", Node: 12, Pos: "delayed.go:67"},
 		centralG2:     {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "delayed.go:68", Given: true},
-		centralPi:     {Name: "pi", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 15, Pos: "delayed.go:69"},
-		centralQSlow:  {Name: "q slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 18, Pos: "delayed.go:73"},
+		centralPi:     {Name: "pi", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 15, Pos: "delayed.go:69"},
+		centralQSlow:  {Name: "q slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 18, Pos: "delayed.go:73"},
 	},
 }
 

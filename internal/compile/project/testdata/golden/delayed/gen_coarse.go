@@ -27,7 +27,7 @@ var genCoarse = edge.Grouping{
 		coarseObs: {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "delayed.go:48"},
 		coarseAct: {Name: "act", Kind: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Node: 2, Pos: "delayed.go:49"},
 		coarseOut: {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 3, Pos: "delayed.go:50"},
-		coarsePi:  {Name: "pi", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 15, Pos: "delayed.go:69"},
+		coarsePi:  {Name: "pi", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 15, Pos: "delayed.go:69"},
 	},
 }
 

@@ -44,9 +44,9 @@ var genApart = edge.Grouping{
 		apartS:      {Name: "s", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "rows", Node: 9, Pos: "dqn.go:86"},
 		apartTd:     {Name: "td", Kind: "send", From: "gradient", To: "replay", Type: "rl.Tensor", Axis: "rows", Node: 11, Pos: "dqn.go:87"},
 		apartG:      {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 11, Pos: "dqn.go:87", Given: true},
-		apartQ:      {Name: "q", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 12, Pos: "dqn.go:88"},
-		apartQ2:     {Name: "q", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 12, Pos: "dqn.go:88"},
-		apartTarget: {Name: "target", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 16, Pos: "dqn.go:78"},
+		apartQ:      {Name: "q", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 12, Pos: "dqn.go:88"},
+		apartQ2:     {Name: "q", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 12, Pos: "dqn.go:88"},
+		apartTarget: {Name: "target", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 16, Pos: "dqn.go:78"},
 	},
 }
 

@@ -27,9 +27,9 @@ var genCentral = edge.Grouping{
 	Edges: []edge.Edge{
 		centralInsert: {Name: "Insert", Kind: "all-gather", From: "worker", To: "worker", Type: "kit.Step", Axis: "environments", Node: 6, Pos: "dqn.go:71"},
 		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 11, Pos: "dqn.go:87", Given: true},
-		centralQ:      {Name: "q", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 12, Pos: "dqn.go:88"},
+		centralQ:      {Name: "q", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 12, Pos: "dqn.go:88"},
 		centralTd:     {Name: "td", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 13, Pos: "dqn.go:89"},
-		centralTarget: {Name: "target", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 16, Pos: "dqn.go:78"},
+		centralTarget: {Name: "target", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 16, Pos: "dqn.go:78"},
 	},
 }
 

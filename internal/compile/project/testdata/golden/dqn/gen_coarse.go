@@ -27,7 +27,7 @@ var genCoarse = edge.Grouping{
 		coarseObs: {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "dqn.go:67"},
 		coarseAct: {Name: "act", Kind: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "dqn.go:69"},
 		coarseOut: {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "dqn.go:70"},
-		coarseQ:   {Name: "q", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 12, Pos: "dqn.go:88"},
+		coarseQ:   {Name: "q", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 12, Pos: "dqn.go:88"},
 	},
 }
 

@@ -41,8 +41,8 @@ var genApart = edge.Grouping{
 		apartOut2: {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "every.go:43"},
 		apartB:    {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 8, Pos: "every.go:49", Given: true},
 		apartG:    {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 10, Pos: "every.go:51", Given: true},
-		apartNet:  {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 11, Pos: "every.go:52"},
-		apartNet2: {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 11, Pos: "every.go:52"},
+		apartNet:  {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 11, Pos: "every.go:52"},
+		apartNet2: {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 11, Pos: "every.go:52"},
 	},
 }
 

@@ -41,8 +41,8 @@ var genApart = edge.Grouping{
 		apartOut2:             {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "family.go:67"},
 		apartB:                {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 6, Pos: "family.go:71", Given: true},
 		apartG:                {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 11, Pos: "family.go:78", Given: true},
-		apartMembersNetParams: {Name: "Members.Net.Params", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 12, Pos: "family.go:79"},
-		apartMembersOldParams: {Name: "Members.Old.Params", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 15, Pos: "family.go:83"},
+		apartMembersNetParams: {Name: "Members.Net.Params", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 12, Pos: "family.go:79"},
+		apartMembersOldParams: {Name: "Members.Old.Params", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 15, Pos: "family.go:83"},
 	},
 }
 

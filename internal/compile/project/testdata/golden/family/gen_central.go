@@ -24,8 +24,8 @@ var genCentral = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []edge.Edge{
 		centralG:                {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 11, Pos: "family.go:78", Given: true},
-		centralMembersNetParams: {Name: "Members.Net.Params", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 12, Pos: "family.go:79"},
-		centralMembersOldParams: {Name: "Members.Old.Params", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 15, Pos: "family.go:83"},
+		centralMembersNetParams: {Name: "Members.Net.Params", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 12, Pos: "family.go:79"},
+		centralMembersOldParams: {Name: "Members.Old.Params", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 15, Pos: "family.go:83"},
 	},
 }
 

@@ -46,10 +46,10 @@ var genApart = edge.Grouping{
 		apartRoll:          {Name: "roll", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 6, Pos: "base.go:57", Given: true},
 		apartExpert:        {Name: "expert", Kind: "send", From: "replay", To: "gradient", Type: "kit.Sample", Axis: "rows", Node: 9, Pos: "gail.go:42"},
 		apartG:             {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 10, Pos: "gail.go:44", Given: true},
-		apartDiscriminator: {Name: "discriminator", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 11, Pos: "gail.go:45"},
+		apartDiscriminator: {Name: "discriminator", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 11, Pos: "gail.go:45"},
 		apartG2:            {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "base.go:62", Given: true},
-		apartBase:          {Name: "base", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 15, Pos: "base.go:63"},
-		apartBase2:         {Name: "base", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 15, Pos: "base.go:63"},
+		apartBase:          {Name: "base", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 15, Pos: "base.go:63"},
+		apartBase2:         {Name: "base", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 15, Pos: "base.go:63"},
 	},
 }
 

@@ -28,7 +28,7 @@ var genCoarse = edge.Grouping{
 		coarseObs:  {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "base.go:50"},
 		coarseAct:  {Name: "act", Kind: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "base.go:52"},
 		coarseOut:  {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "base.go:53"},
-		coarseBase: {Name: "base", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 15, Pos: "base.go:63"},
+		coarseBase: {Name: "base", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 15, Pos: "base.go:63"},
 	},
 }
 

@@ -37,8 +37,8 @@ var genApart = edge.Grouping{
 		apartConvert:  {Name: "convert", Kind: "send", From: "environment", To: "replay", Type: "kit.Step", Axis: "environments", Node: 5, Pos: "generic.go:53"},
 		apartIn:       {Name: "in", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "generic.go:55", Given: true},
 		apartG:        {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "generic.go:55", Given: true},
-		apartNet:      {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 10, Pos: "generic.go:56"},
-		apartNet2:     {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 10, Pos: "generic.go:56"},
+		apartNet:      {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 10, Pos: "generic.go:56"},
+		apartNet2:     {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 10, Pos: "generic.go:56"},
 	},
 }
 

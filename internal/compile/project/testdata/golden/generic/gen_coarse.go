@@ -23,7 +23,7 @@ var genCoarse = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
 		coarseIn:  {Name: "in", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "generic.go:55", Given: true},
-		coarseNet: {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 10, Pos: "generic.go:56"},
+		coarseNet: {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 10, Pos: "generic.go:56"},
 	},
 }
 

@@ -15,9 +15,7 @@ const (
 	apartAct
 	apartOut
 	apartRecord
-	apartBStepsActAction
-	apartBStepsObs
-	apartBStepsReward
+	apartBSteps
 	apartG
 	apartNet
 	apartNet2
@@ -33,16 +31,14 @@ var genApart = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
 	Edges: []edge.Edge{
-		apartObs:             {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "helpers.go:63"},
-		apartAct:             {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "helpers.go:31"},
-		apartOut:             {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "helpers.go:74"},
-		apartRecord:          {Name: "record", Kind: "send", From: "environment", To: "replay", Type: "kit.Step", Axis: "environments", Node: 5, Pos: "helpers.go:80"},
-		apartBStepsActAction: {Name: "b.steps.Act.Action", Kind: "send", From: "replay", To: "gradient", Type: "rl.Tree", Axis: "environments", Node: 7, Pos: "helpers.go:68", Given: true},
-		apartBStepsObs:       {Name: "b.steps.Obs", Kind: "send", From: "replay", To: "gradient", Type: "rl.Obs", Axis: "environments", Node: 7, Pos: "helpers.go:68", Given: true},
-		apartBStepsReward:    {Name: "b.steps.Reward", Kind: "send", From: "replay", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 7, Pos: "helpers.go:68", Given: true},
-		apartG:               {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "helpers.go:94", Given: true},
-		apartNet:             {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 13, Pos: "helpers.go:95"},
-		apartNet2:            {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 13, Pos: "helpers.go:95"},
+		apartObs:    {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "helpers.go:63"},
+		apartAct:    {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "helpers.go:31"},
+		apartOut:    {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "helpers.go:74"},
+		apartRecord: {Name: "record", Kind: "send", From: "environment", To: "replay", Type: "kit.Step", Axis: "environments", Node: 5, Pos: "helpers.go:80"},
+		apartBSteps: {Name: "b.steps", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "helpers.go:68", Given: true},
+		apartG:      {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "helpers.go:94", Given: true},
+		apartNet:    {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 13, Pos: "helpers.go:95"},
+		apartNet2:   {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 13, Pos: "helpers.go:95"},
 	},
 }
 
@@ -94,10 +90,9 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(edge.Sent[kit.Step](x, apartRecord)) // helpers.go:75
 		}
 		var b batch
-		b.steps = t.Rollout.Drain()                            // helpers.go:68
-		edge.Send(x, apartBStepsActAction, b.steps.Act.Action) // helpers.go:68
-		edge.Send(x, apartBStepsObs, b.steps.Obs)              // helpers.go:68
-		edge.Send(x, apartBStepsReward, b.steps.Reward)        // helpers.go:68
+		b.steps = t.Rollout.Drain() // helpers.go:68
+		// helpers.go:68
+		edge.Send(x, apartBSteps, kit.Step{Obs: b.steps.Obs, Act: kit.Act{Action: b.steps.Act.Action}, Reward: b.steps.Reward})
 	}
 	return run.Err()
 }
@@ -107,10 +102,8 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // helpers.go:53
 		var b batch
-		b.steps.Act.Action = edge.Sent[rl.Tree](x, apartBStepsActAction) // helpers.go:68
-		b.steps.Obs = edge.Sent[rl.Obs](x, apartBStepsObs)               // helpers.go:68
-		b.steps.Reward = edge.Sent[rl.Tensor](x, apartBStepsReward)      // helpers.go:68
-		b2 := b                                                          // helpers.go:69
+		b.steps = edge.Sent[kit.Step](x, apartBSteps) // helpers.go:68
+		b2 := b                                       // helpers.go:69
 		var s kit.Sample
 		var ok bool
 		if run.Iter() < 1 { // helpers.go:84

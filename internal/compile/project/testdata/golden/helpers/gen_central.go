@@ -26,7 +26,7 @@ var genCentral = edge.Grouping{
 	Edges: []edge.Edge{
 		centralBStepsReward: {Name: "b.steps.Reward", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "helpers.go:87"},
 		centralG:            {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "helpers.go:94", Given: true},
-		centralNet:          {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 13, Pos: "helpers.go:95"},
+		centralNet:          {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 13, Pos: "helpers.go:95"},
 		centralLoss:         {Name: "loss", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 14, Pos: "helpers.go:96"},
 	},
 }

@@ -23,7 +23,7 @@ var genCoarse = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
 		coarseBSteps: {Name: "b.steps", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "helpers.go:68", Given: true},
-		coarseNet:    {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 13, Pos: "helpers.go:95"},
+		coarseNet:    {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 13, Pos: "helpers.go:95"},
 	},
 }
 
@@ -31,8 +31,9 @@ var genCoarse = edge.Grouping{
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // helpers.go:53
-		b := t.collect(run)                   // helpers.go:54
-		edge.Gather(x, coarseBSteps, b.steps) // helpers.go:68
+		b := t.collect(run) // helpers.go:54
+		// helpers.go:68
+		edge.Gather(x, coarseBSteps, kit.Step{Obs: b.steps.Obs, Act: kit.Act{Action: b.steps.Act.Action}, Reward: b.steps.Reward})
 		var ok bool
 		if run.Iter() < 1 { // helpers.go:84
 			ok = false // helpers.go:85

@@ -44,8 +44,8 @@ var genApart = edge.Grouping{
 		apartSteps: {Name: "steps", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "nested.go:52", Given: true},
 		apartLast:  {Name: "last", Kind: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "nested.go:52"},
 		apartG:     {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "nested.go:58", Given: true},
-		apartNet:   {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 15, Pos: "nested.go:59"},
-		apartNet2:  {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 15, Pos: "nested.go:59"},
+		apartNet:   {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 15, Pos: "nested.go:59"},
+		apartNet2:  {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 15, Pos: "nested.go:59"},
 	},
 }
 

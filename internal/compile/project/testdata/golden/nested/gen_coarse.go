@@ -26,7 +26,7 @@ var genCoarse = edge.Grouping{
 	Edges: []edge.Edge{
 		coarseSteps: {Name: "steps", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "nested.go:52", Given: true},
 		coarseLast:  {Name: "last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "nested.go:52"},
-		coarseNet:   {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 15, Pos: "nested.go:59"},
+		coarseNet:   {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 15, Pos: "nested.go:59"},
 	},
 }
 

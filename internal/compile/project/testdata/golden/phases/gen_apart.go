@@ -42,8 +42,8 @@ var genApart = edge.Grouping{
 		apartValue2: {Name: "value", Kind: "send", From: "replay", To: "apply", Type: "bool", Axis: "none", Node: 1, Pos: "phases.go:39"},
 		apartB:      {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "rows", Node: 3, Pos: "phases.go:54"},
 		apartG:      {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 4, Pos: "phases.go:55", Given: true},
-		apartNet:    {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 5, Pos: "phases.go:56"},
-		apartNet2:   {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 5, Pos: "phases.go:56"},
+		apartNet:    {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 5, Pos: "phases.go:56"},
+		apartNet2:   {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 5, Pos: "phases.go:56"},
 		apartObs:    {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 8, Pos: "phases.go:44"},
 		apartObs2:   {Name: "obs", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 8, Pos: "phases.go:44"},
 		apartAct:    {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 9, Pos: "phases.go:45"},
@@ -51,8 +51,8 @@ var genApart = edge.Grouping{
 		apartOut:    {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 10, Pos: "phases.go:46"},
 		apartB2:     {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "rows", Node: 12, Pos: "phases.go:54"},
 		apartG2:     {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 13, Pos: "phases.go:55", Given: true},
-		apartNet3:   {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 14, Pos: "phases.go:56"},
-		apartNet4:   {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 14, Pos: "phases.go:56"},
+		apartNet3:   {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 14, Pos: "phases.go:56"},
+		apartNet4:   {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 14, Pos: "phases.go:56"},
 	},
 }
 

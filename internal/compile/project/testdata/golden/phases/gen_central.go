@@ -28,10 +28,10 @@ var genCentral = edge.Grouping{
 	Edges: []edge.Edge{
 		centralValue:  {Name: "value", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 1, Pos: "phases.go:39"},
 		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 4, Pos: "phases.go:55", Given: true},
-		centralNet:    {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 5, Pos: "phases.go:56"},
+		centralNet:    {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 5, Pos: "phases.go:56"},
 		centralInsert: {Name: "Insert", Kind: "all-gather", From: "worker", To: "worker", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "phases.go:47"},
 		centralG2:     {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 13, Pos: "phases.go:55", Given: true},
-		centralNet2:   {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 14, Pos: "phases.go:56"},
+		centralNet2:   {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 14, Pos: "phases.go:56"},
 	},
 }
 

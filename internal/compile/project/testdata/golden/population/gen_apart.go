@@ -45,10 +45,10 @@ var genApart = edge.Grouping{
 		apartRoll:                     {Name: "roll", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "base.go:57"},
 		apartRoll2:                    {Name: "roll", Kind: "send", From: "replay", To: "apply", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "base.go:57"},
 		apartG:                        {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 8, Pos: "base.go:62", Given: true},
-		apartMembersTrainerNetParams:  {Name: "Members.Trainer.Net.Params", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 9, Pos: "base.go:63"},
-		apartMembersTrainerNetParams2: {Name: "Members.Trainer.Net.Params", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 9, Pos: "base.go:63"},
-		apartMembersTrainerNetParams3: {Name: "Members.Trainer.Net.Params", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 14, Pos: "population.go:55"},
-		apartMembersTrainerNetParams4: {Name: "Members.Trainer.Net.Params", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 14, Pos: "population.go:55"},
+		apartMembersTrainerNetParams:  {Name: "Members.Trainer.Net.Params", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 9, Pos: "base.go:63"},
+		apartMembersTrainerNetParams2: {Name: "Members.Trainer.Net.Params", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 9, Pos: "base.go:63"},
+		apartMembersTrainerNetParams3: {Name: "Members.Trainer.Net.Params", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 14, Pos: "population.go:55"},
+		apartMembersTrainerNetParams4: {Name: "Members.Trainer.Net.Params", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 14, Pos: "population.go:55"},
 	},
 }
 

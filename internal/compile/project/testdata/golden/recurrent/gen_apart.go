@@ -48,9 +48,9 @@ var genApart = edge.Grouping{
 		apartB:     {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "recurrent.Step", Axis: "environments", Node: 10, Pos: "recurrent.go:75"},
 		apartB2:    {Name: "b", Kind: "send", From: "replay", To: "apply", Type: "recurrent.Step", Axis: "environments", Node: 10, Pos: "recurrent.go:75"},
 		apartG:     {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 11, Pos: "recurrent.go:76", Given: true},
-		apartNet:   {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 12, Pos: "recurrent.go:77"},
-		apartNet2:  {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 12, Pos: "recurrent.go:77"},
-		apartSeen:  {Name: "seen", Kind: "copy", From: "apply", To: "actor", Type: "rl.Stats", Axis: "", Node: 13, Pos: "recurrent.go:78"},
+		apartNet:   {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 12, Pos: "recurrent.go:77"},
+		apartNet2:  {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 12, Pos: "recurrent.go:77"},
+		apartSeen:  {Name: "seen", Kind: "copy", From: "apply", To: "actor", Type: "rl.Stats", Axis: "none", Node: 13, Pos: "recurrent.go:78"},
 	},
 }
 

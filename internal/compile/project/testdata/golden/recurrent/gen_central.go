@@ -26,8 +26,8 @@ var genCentral = edge.Grouping{
 	Edges: []edge.Edge{
 		centralB:    {Name: "b", Kind: "gather", From: "worker", To: "server", Type: "recurrent.Step", Axis: "environments", Node: 10, Pos: "recurrent.go:75"},
 		centralG:    {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 11, Pos: "recurrent.go:76", Given: true},
-		centralNet:  {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 12, Pos: "recurrent.go:77"},
-		centralSeen: {Name: "seen", Kind: "copy", From: "server", To: "worker", Type: "rl.Stats", Axis: "", Node: 13, Pos: "recurrent.go:78"},
+		centralNet:  {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 12, Pos: "recurrent.go:77"},
+		centralSeen: {Name: "seen", Kind: "copy", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Node: 13, Pos: "recurrent.go:78"},
 	},
 }
 

@@ -24,8 +24,8 @@ var genCoarse = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
 		coarseB:    {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "recurrent.Step", Axis: "environments", Node: 10, Pos: "recurrent.go:75", Given: true},
-		coarseNet:  {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 12, Pos: "recurrent.go:77"},
-		coarseSeen: {Name: "seen", Kind: "copy", From: "learner", To: "collector", Type: "rl.Stats", Axis: "", Node: 13, Pos: "recurrent.go:78"},
+		coarseNet:  {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 12, Pos: "recurrent.go:77"},
+		coarseSeen: {Name: "seen", Kind: "copy", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Node: 13, Pos: "recurrent.go:78"},
 	},
 }
 

@@ -55,8 +55,8 @@ var genApart = edge.Grouping{
 		apartB:        {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 8, Pos: "refined.go:73"},
 		apartB2:       {Name: "b", Kind: "send", From: "replay", To: "critic", Type: "kit.Step", Axis: "environments", Node: 8, Pos: "refined.go:73"},
 		apartG:        {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "refined.go:83", Given: true},
-		apartPolicy:   {Name: "policy", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 10, Pos: "refined.go:84"},
-		apartPolicy2:  {Name: "policy", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 10, Pos: "refined.go:84"},
+		apartPolicy:   {Name: "policy", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 10, Pos: "refined.go:84"},
+		apartPolicy2:  {Name: "policy", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 10, Pos: "refined.go:84"},
 	},
 }
 

@@ -31,7 +31,7 @@ var genCentral = edge.Grouping{
 		centralOut:      {Name: "out", Kind: "gather", From: "worker", To: "server", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "refined.go:69"},
 		centralB:        {Name: "b", Kind: "gather", From: "worker", To: "server", Type: "kit.Step", Axis: "environments", Node: 8, Pos: "refined.go:73"},
 		centralG:        {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "refined.go:83", Given: true},
-		centralPolicy:   {Name: "policy", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 10, Pos: "refined.go:84"},
+		centralPolicy:   {Name: "policy", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 10, Pos: "refined.go:84"},
 	},
 }
 

@@ -31,7 +31,7 @@ var genCoarse = edge.Grouping{
 		coarseOut:      {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "refined.go:69"},
 		coarseReward:   {Name: "reward", Kind: "scatter", From: "learner", To: "collector", Type: "rl.Tensor", Axis: "environments", Node: 6, Pos: "refined.go:70"},
 		coarseB:        {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 8, Pos: "refined.go:73", Given: true},
-		coarsePolicy:   {Name: "policy", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 10, Pos: "refined.go:84"},
+		coarsePolicy:   {Name: "policy", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 10, Pos: "refined.go:84"},
 	},
 }
 

@@ -48,13 +48,13 @@ var genApart = edge.Grouping{
 		apartOut:   {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "sac.go:64"},
 		apartB:     {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "rows", Node: 10, Pos: "sac.go:77"},
 		apartG:     {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 11, Pos: "sac.go:79", Given: true},
-		apartQ:     {Name: "q", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 12, Pos: "sac.go:80"},
+		apartQ:     {Name: "q", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 12, Pos: "sac.go:80"},
 		apartG2:    {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 15, Pos: "sac.go:83", Given: true},
-		apartPi:    {Name: "pi", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 16, Pos: "sac.go:84"},
+		apartPi:    {Name: "pi", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 16, Pos: "sac.go:84"},
 		apartG3:    {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 17, Pos: "sac.go:85", Given: true},
-		apartAlpha: {Name: "alpha", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 18, Pos: "sac.go:86"},
-		apartSlow:  {Name: "slow", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 20, Pos: "sac.go:90"},
-		apartPi2:   {Name: "pi", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 16, Pos: "sac.go:84"},
+		apartAlpha: {Name: "alpha", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 18, Pos: "sac.go:86"},
+		apartSlow:  {Name: "slow", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 20, Pos: "sac.go:90"},
+		apartPi2:   {Name: "pi", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 16, Pos: "sac.go:84"},
 	},
 }
 

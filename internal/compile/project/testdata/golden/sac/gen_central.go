@@ -30,12 +30,12 @@ var genCentral = edge.Grouping{
 	Edges: []edge.Edge{
 		centralInsert: {Name: "Insert", Kind: "all-gather", From: "worker", To: "worker", Type: "kit.Step", Axis: "environments", Node: 6, Pos: "sac.go:65"},
 		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 11, Pos: "sac.go:79", Given: true},
-		centralQ:      {Name: "q", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 12, Pos: "sac.go:80"},
+		centralQ:      {Name: "q", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 12, Pos: "sac.go:80"},
 		centralG2:     {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 15, Pos: "sac.go:83", Given: true},
-		centralPi:     {Name: "pi", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 16, Pos: "sac.go:84"},
+		centralPi:     {Name: "pi", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 16, Pos: "sac.go:84"},
 		centralG3:     {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 17, Pos: "sac.go:85", Given: true},
-		centralAlpha:  {Name: "alpha", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 18, Pos: "sac.go:86"},
-		centralSlow:   {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 20, Pos: "sac.go:90"},
+		centralAlpha:  {Name: "alpha", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 18, Pos: "sac.go:86"},
+		centralSlow:   {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 20, Pos: "sac.go:90"},
 	},
 }
 

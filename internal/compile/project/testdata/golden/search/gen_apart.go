@@ -47,8 +47,8 @@ var genApart = edge.Grouping{
 		apartValue2: {Name: "value", Kind: "send", From: "replay", To: "apply", Type: "bool", Axis: "none", Node: 11, Pos: "search.go:103"},
 		apartIn:     {Name: "in", Kind: "send", From: "replay", To: "gradient", Type: "kit.Sample", Axis: "rows", Node: 14, Pos: "search.go:117"},
 		apartG:      {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 15, Pos: "search.go:117", Given: true},
-		apartNet:    {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 16, Pos: "search.go:118"},
-		apartBest:   {Name: "best", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 22, Pos: "search.go:108"},
+		apartNet:    {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 16, Pos: "search.go:118"},
+		apartBest:   {Name: "best", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 22, Pos: "search.go:108"},
 	},
 }
 

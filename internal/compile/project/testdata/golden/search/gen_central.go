@@ -28,8 +28,8 @@ var genCentral = edge.Grouping{
 		centralInsert: {Name: "Insert", Kind: "all-gather", From: "worker", To: "worker", Type: "kit.Sample", Axis: "environments", Node: 10, Pos: "search.go:100"},
 		centralValue:  {Name: "value", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 11, Pos: "search.go:103"},
 		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 15, Pos: "search.go:117", Given: true},
-		centralNet:    {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 16, Pos: "search.go:118"},
-		centralBest:   {Name: "best", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 22, Pos: "search.go:108"},
+		centralNet:    {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 16, Pos: "search.go:118"},
+		centralBest:   {Name: "best", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 22, Pos: "search.go:108"},
 	},
 }
 

@@ -29,7 +29,7 @@ var genCoarse = edge.Grouping{
 		coarseAct:    {Name: "act", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Node: 8, Pos: "search.go:98"},
 		coarseVisits: {Name: "visits", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "search.go:98"},
 		coarseOut:    {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 9, Pos: "search.go:99"},
-		coarseBest:   {Name: "best", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 22, Pos: "search.go:108"},
+		coarseBest:   {Name: "best", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 22, Pos: "search.go:108"},
 	},
 }
 

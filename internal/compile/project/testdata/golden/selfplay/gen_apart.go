@@ -53,8 +53,8 @@ var genApart = edge.Grouping{
 		apartRival2: {Name: "rival", Kind: "send", From: "actor", To: "apply", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "selfplay.go:76"},
 		apartB:      {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "selfplay.go:80", Given: true},
 		apartG:      {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "selfplay.go:81", Given: true},
-		apartNet:    {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 13, Pos: "selfplay.go:82"},
-		apartNet2:   {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 13, Pos: "selfplay.go:82"},
+		apartNet:    {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 13, Pos: "selfplay.go:82"},
+		apartNet2:   {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 13, Pos: "selfplay.go:82"},
 	},
 }
 

@@ -35,7 +35,7 @@ var genCentral = edge.Grouping{
 		centralOnTrue: {Name: "onTrue", Kind: "scatter", From: "server", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "selfplay.go:76"},
 		centralRival2: {Name: "rival", Kind: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "selfplay.go:76"},
 		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "selfplay.go:81", Given: true},
-		centralNet:    {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 13, Pos: "selfplay.go:82"},
+		centralNet:    {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 13, Pos: "selfplay.go:82"},
 	},
 }
 

@@ -35,7 +35,7 @@ var genCoarse = edge.Grouping{
 		coarseOnTrue: {Name: "onTrue", Kind: "scatter", From: "learner", To: "collector", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "selfplay.go:76"},
 		coarseRival2: {Name: "rival", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "selfplay.go:76"},
 		coarseB:      {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "selfplay.go:80", Given: true},
-		coarseNet:    {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 13, Pos: "selfplay.go:82"},
+		coarseNet:    {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 13, Pos: "selfplay.go:82"},
 	},
 }
 

@@ -56,9 +56,9 @@ var genApart = edge.Grouping{
 		apartFirst:    {Name: "first", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 6, Pos: "tangled.go:108"},
 		apartB:        {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 17, Pos: "tangled.go:82", Given: true},
 		apartG:        {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 26, Pos: "tangled.go:119", Given: true},
-		apartNet:      {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 27, Pos: "tangled.go:120"},
-		apartNet2:     {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 27, Pos: "tangled.go:120"},
-		apartSlow:     {Name: "slow", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 29, Pos: "tangled.go:99"},
+		apartNet:      {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 27, Pos: "tangled.go:120"},
+		apartNet2:     {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 27, Pos: "tangled.go:120"},
+		apartSlow:     {Name: "slow", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 29, Pos: "tangled.go:99"},
 	},
 }
 

@@ -28,8 +28,8 @@ var genCentral = edge.Grouping{
 		centralOutReward: {Name: "out.Reward", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 10, Pos: "tangled.go:75"},
 		centralBReward:   {Name: "b.Reward", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 21, Pos: "tangled.go:89"},
 		centralG:         {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 26, Pos: "tangled.go:119", Given: true},
-		centralNet:       {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 27, Pos: "tangled.go:120"},
-		centralSlow:      {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 29, Pos: "tangled.go:99"},
+		centralNet:       {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 27, Pos: "tangled.go:120"},
+		centralSlow:      {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 29, Pos: "tangled.go:99"},
 	},
 }
 

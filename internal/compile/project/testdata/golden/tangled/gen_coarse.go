@@ -28,8 +28,8 @@ var genCoarse = edge.Grouping{
 		coarseOut:   {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 6, Pos: "tangled.go:108"},
 		coarseValue: {Name: "value", Kind: "send", From: "learner", To: "collector", Type: "float64", Axis: "none", Node: 11, Pos: "tangled.go:75"},
 		coarseB:     {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 17, Pos: "tangled.go:82", Given: true},
-		coarseNet:   {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 27, Pos: "tangled.go:120"},
-		coarseSlow:  {Name: "slow", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 29, Pos: "tangled.go:99"},
+		coarseNet:   {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 27, Pos: "tangled.go:120"},
+		coarseSlow:  {Name: "slow", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 29, Pos: "tangled.go:99"},
 	},
 }
 

@@ -48,11 +48,11 @@ var genApart = edge.Grouping{
 		apartB:        {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "two.go:72", Given: true},
 		apartLast:     {Name: "last", Kind: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "two.go:73"},
 		apartG:        {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "two.go:80", Given: true},
-		apartValues:   {Name: "values", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 13, Pos: "two.go:81"},
-		apartValues2:  {Name: "values", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 13, Pos: "two.go:81"},
+		apartValues:   {Name: "values", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 13, Pos: "two.go:81"},
+		apartValues2:  {Name: "values", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 13, Pos: "two.go:81"},
 		apartG2:       {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 16, Pos: "two.go:80", Given: true},
-		apartPolicy:   {Name: "policy", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 17, Pos: "two.go:81"},
-		apartPolicy2:  {Name: "policy", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 17, Pos: "two.go:81"},
+		apartPolicy:   {Name: "policy", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 17, Pos: "two.go:81"},
+		apartPolicy2:  {Name: "policy", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 17, Pos: "two.go:81"},
 	},
 }
 

@@ -26,8 +26,8 @@ var genCoarse = edge.Grouping{
 	Edges: []edge.Edge{
 		coarseB:      {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "two.go:72", Given: true},
 		coarseLast:   {Name: "last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "two.go:73"},
-		coarseValues: {Name: "values", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 13, Pos: "two.go:81"},
-		coarsePolicy: {Name: "policy", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 17, Pos: "two.go:81"},
+		coarseValues: {Name: "values", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 13, Pos: "two.go:81"},
+		coarsePolicy: {Name: "policy", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 17, Pos: "two.go:81"},
 	},
 }
 

@@ -27,7 +27,7 @@ var genCoarse = edge.Grouping{
 		coarseObs: {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 2, Pos: "world.go:60"},
 		coarseAct: {Name: "act", Kind: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "world.go:61"},
 		coarseOut: {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "world.go:62"},
-		coarsePi:  {Name: "pi", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 20, Pos: "world.go:84"},
+		coarsePi:  {Name: "pi", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 20, Pos: "world.go:84"},
 	},
 }
 
