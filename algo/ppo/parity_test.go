@@ -39,7 +39,11 @@ func by(d plan.Deployment) func(*fdg.Graph, plan.Facts) (plan.Plan, error) {
 		if err != nil {
 			return plan.Plan{}, err
 		}
-		return p.Make(plan.Problem{Graph: g, Cluster: plan.Local(d.Workers, "cpu"), Deployment: d, Facts: f})
+		made, err := p.Make(plan.Problem{Graph: g, Cluster: plan.Local(d.Workers, "cpu"), Deployment: d, Facts: f})
+		if err != nil {
+			return made, err
+		}
+		return made.Fuse(g, d.NoFuse), nil
 	}
 }
 
@@ -162,11 +166,16 @@ func TestOneLearner(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/%d", c.name, p, k), func(t *testing.T) {
 					runtime.GOMAXPROCS(1 + i%2)
 					j := job(t, c.env, c.set...)
-					j.Plan = by(plan.Deployment{Policy: p, Workers: k, Queue: 2})
+					j.Plan = by(plan.Deployment{Policy: p, Workers: k, Queue: 2, NoFuse: []string{"all"}})
 					equal(t, trained(t, j), plain)
 				})
 			}
 		}
+		t.Run(c.name+"/fused", func(t *testing.T) { // 8 shards on 3 workers
+			j := job(t, c.env, c.set...)
+			j.Plan = by(plan.Deployment{Policy: "single-learner-coarse", Workers: 3, Replicas: 8, Queue: 2})
+			equal(t, trained(t, j), plain)
+		})
 	}
 }
 

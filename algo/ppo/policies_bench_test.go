@@ -48,10 +48,10 @@ func BenchmarkPolicies(b *testing.B) {
 			plan plan.Deployment
 		}{
 			{"plain", plan.Deployment{}},
-			{"coarse-1", plan.Deployment{Policy: "single-learner-coarse", Workers: 1}},
+			{"coarse-1", plan.Deployment{Policy: "single-learner-coarse", Workers: 1, NoFuse: []string{"all"}}},
 			{"coarse-2", plan.Deployment{Policy: "single-learner-coarse", Workers: 2}},
 			{"coarse-async-2", plan.Deployment{Policy: "single-learner-coarse", Workers: 2, Async: true, Staleness: 2}},
-			{"fine-1", plan.Deployment{Policy: "single-learner-fine", Workers: 1}},
+			{"fine-1", plan.Deployment{Policy: "single-learner-fine", Workers: 1, NoFuse: []string{"all"}}},
 			{"fine-2", plan.Deployment{Policy: "single-learner-fine", Workers: 2}},
 			{"learners-2", plan.Deployment{Policy: "multi-learner", Workers: 2}},
 			{"central-2", plan.Deployment{Policy: "central", Workers: 2}},

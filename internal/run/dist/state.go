@@ -109,6 +109,8 @@ func (r *replica) state() []rl.Array {
 // gives reports whether a replica's state of a component is part of the run's.
 func (r *replica) gives(name string) bool {
 	switch member, ok := r.world.members[name]; {
+	case r.private(name):
+		return false
 	case ok:
 		own := r.world.top.Groups[r.group].Own[r.rank]
 		return r.home(name) && member >= own.Lo && member < own.Hi
@@ -116,6 +118,16 @@ func (r *replica) gives(name string) bool {
 		return r.home(name)
 	}
 	return r.home(name) && r.rank == 0
+}
+
+// private reports whether a component is whole in every replica and yet another's
+// nowhere: a table of an asynchronous worker, which holds what that worker saw. It
+// is not kept.
+func (r *replica) private(name string) bool {
+	c := r.scope.Component(name)
+	_, copied := c.(rl.Copied)
+	return r.world.Plan.Async && !copied && c.Axis() == rl.None &&
+		r.world.Plan.Groups[r.world.homes[name]].Over == fdg.Environments
 }
 
 // merge puts the replicas' states together. Counters and finished episodes are
@@ -179,6 +191,9 @@ func (w *World) Load(fill func(*rl.Scope) (*rl.State, error)) error {
 			return err
 		}
 		want := func(name string) bool {
+			if w.top != nil && r.private(name) {
+				return false
+			}
 			return w.top == nil || name == "episodes" || r.home(name) || r.scope.Component(name).Axis() == rl.None
 		}
 		if err := r.run.LoadSome(st, want); err != nil {

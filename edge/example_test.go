@@ -1,0 +1,37 @@
+package edge_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/rl"
+)
+
+// Two replicas own three rows between them; a third one gathers them.
+func Example() {
+	dev, _ := device.Open(device.Default)
+	root := rl.NewScope(dev, 1)
+	top := &edge.Topology{
+		Edges: []edge.Edge{{Name: "rows", Kind: edge.Gathers, From: "collector", To: "learner"}},
+		Groups: []edge.Members{
+			{Name: "collector", Own: []rl.Span{{Lo: 0, Hi: 1, Of: 3}, {Lo: 1, Hi: 3, Of: 3}}},
+			{Name: "learner", Own: make([]rl.Span, 1)},
+		},
+	}
+	links := edge.NewLocal(top.Replicas(), []int{1, 1, 1, 1}) // a queue of one for each edge, the runner's included
+	var all sync.WaitGroup
+	for r := range 2 {
+		all.Go(func() {
+			x, _ := edge.New(context.Background(), top, 0, r, root.Shard(r, 2), links.Link(r))
+			rows := []float32{10, 20, 30}[x.Lo:x.Hi]
+			edge.Gather(x, 0, rl.FromFlat(root, rows, len(rows)))
+		})
+	}
+	x, _ := edge.New(context.Background(), top, 1, 0, root, links.Link(2))
+	fmt.Println(rl.Floats(edge.Gathered[rl.Tensor](x, 0)))
+	all.Wait()
+	// Output: [10 20 30]
+}
