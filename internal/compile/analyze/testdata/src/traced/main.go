@@ -11,6 +11,7 @@ import (
 	"github.com/weft-rl/weft/algo/a2c"
 	algodqn "github.com/weft-rl/weft/algo/dqn"
 	"github.com/weft-rl/weft/algo/impala"
+	"github.com/weft-rl/weft/algo/mappo"
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/debug"
@@ -85,6 +86,9 @@ var algorithms = []algorithm{
 	}},
 	{"a2c", a2c.Algorithm, []string{"envs=4", "hidden=8"}, [][]string{{}, {"normalize_advantage=true", "anneal=constant"}}},
 	{"impala", impala.Algorithm, []string{"envs=4", "horizon=5", "hidden=8"}, [][]string{{}, {"anneal=constant"}}},
+	{"mappo", mappo.Algorithm, []string{"envs=4", "horizon=5", "hidden=8", "epochs=2", "minibatches=2"}, [][]string{
+		{}, {"normalize_value=false", "normalize_advantage=false", "anneal=linear"},
+	}},
 	{"algo-dqn", algodqn.Algorithm, []string{"envs=4", "train_every=2", "updates=2", "batch=8", "hidden=8", "learning_starts=12"}, [][]string{
 		{"target_every=16"}, {"target_every=16", "double=true", "prioritised=true", "n_step=2", "anneal=linear"},
 	}},
