@@ -97,10 +97,10 @@ func newRole(s *rl.Scope, name string, c Config, spec env.Spec) (*Role, error) {
 		},
 		Learner: &Learner{
 			Config:    c,
+			net:       net,
 			opt:       rl.NewOpt(s, name+" adam", nn.ClipNorm{Max: c.MaxGradNorm, Rule: nn.Adam{Eps: c.AdamEps}}, net.params),
 			loss:      rl.NewLoss(s, name+" loss", net.lossGraph, net.params),
 			worth:     rl.NewFunc(s, name+" worth", net.worthGraph),
-			returns:   net.returns,
 			explained: rl.NewFunc(s, name+" explained variance", explainedGraph),
 		},
 	}, nil

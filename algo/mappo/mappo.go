@@ -81,7 +81,7 @@ func (l *Learner) Learn(run *rl.Run, b Batch) {
 	over := rl.Or(s.Terminated, s.Truncated) // by agent: one may be out of play before the others
 	adv, ret := rl.GAE(l.Gamma, l.Lambda, s.Reward, v.State, v.Next, s.Terminated, over)
 	if l.NormalizeValue {
-		l.returns.Update(ret)
+		l.net.returns.Update(ret)
 	}
 	if l.NormalizeAdvantage {
 		adv = rl.Standardise(adv, s.Act.Weight) // crosses rows, so it is no part of the loss
@@ -164,10 +164,10 @@ func (a *Actor) Last(obs rl.Obs) rl.Tensor { return a.value.Call(rl.Key{}, obs) 
 // Learner improves the weights of a role.
 type Learner struct {
 	Config
+	net       *Net
 	opt       *rl.Opt
 	loss      *rl.Loss[Sample, Metrics]
 	worth     *rl.Func[Values, Values] // the critic's outputs in the unit of rewards
-	returns   *rl.Stats
 	explained *rl.Func[Explained, rl.Tensor]
 }
 
