@@ -9,6 +9,7 @@ import (
 	"github.com/weft-rl/weft/algo/a2c"
 	"github.com/weft-rl/weft/algo/dqn"
 	"github.com/weft-rl/weft/algo/impala"
+	"github.com/weft-rl/weft/algo/mappo"
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/env"
@@ -22,7 +23,7 @@ import (
 // Builtin is what the weft command knows.
 func Builtin() app.Set {
 	return app.Set{
-		Algorithms:   []algo.Algorithm{ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, impala.Algorithm},
+		Algorithms:   []algo.Algorithm{ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, impala.Algorithm, mappo.Algorithm},
 		Environments: slices.Concat(classic.All, mpe.All, debug.All, mujoco.All),
 		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme},
 	}

@@ -11,7 +11,7 @@ import (
 // kind is called by the kind's name, if it has one, and j. It is a view: the
 // environments stay what they were, and are part of the state once.
 func Each(g Groups) Groups {
-	e := each{Groups: g}
+	e := &each{Groups: g}
 	several := false
 	for i, s := range g.Spec() {
 		several = several || s.Agents > 1
@@ -47,9 +47,9 @@ type each struct {
 // there are.
 type place struct{ kind, agent, of int }
 
-func (e each) Spec() []Spec { return e.specs }
+func (e *each) Spec() []Spec { return e.specs }
 
-func (e each) Obs() []rl.Obs {
+func (e *each) Obs() []rl.Obs {
 	all := e.Groups.Obs()
 	out := make([]rl.Obs, len(e.at))
 	for i, p := range e.at {
@@ -58,7 +58,7 @@ func (e each) Obs() []rl.Obs {
 	return out
 }
 
-func (e each) Step(action []rl.Tree) []rl.Step {
+func (e *each) Step(action []rl.Tree) []rl.Step {
 	if len(action) != len(e.at) {
 		rl.Failf("%d actions for %d agents", len(action), len(e.at))
 	}

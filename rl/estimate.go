@@ -8,7 +8,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// The estimators take tensors [env, time]: rewards; values of the states acted
+// The estimators take tensors [env, time], or [env, time, agent]: rewards; values of the states acted
 // in; next, values of the states reached, *before any reset* (at a truncation
 // the value of the final observation, at a termination anything); term, where
 // an episode terminated; done, where it terminated or was truncated. A
@@ -98,13 +98,13 @@ func VTrace(gamma, lambda, rho, c float64, logRatio, reward, value, next, term, 
 	return out[0], out[1]
 }
 
-// estimate is op for tensors that must all be [env, time] alike: a column would
-// be broadcast silently. Numbers that a schedule may change are inputs of the
+// estimate is op for tensors that must all be [env, time, ...] alike: a column
+// would be broadcast silently. Numbers that a schedule may change are inputs of the
 // program like any other, so that it is compiled once.
 func estimate(name string, numbers []float64, in []Tensor, build func(p []*graph.Node, in []Tensor) []*graph.Node) []Tensor {
 	for i, t := range in {
-		if t.Shape().Rank() != 2 || !slices.Equal(t.Shape().Dimensions, in[0].Shape().Dimensions) {
-			failf("%s: tensor %d has shape %s, the first %s; all are [env, time]", name, i+1, t.Shape(), in[0].Shape())
+		if t.Shape().Rank() < 2 || !slices.Equal(t.Shape().Dimensions, in[0].Shape().Dimensions) {
+			failf("%s: tensor %d has shape %s, the first %s; all are [env, time] or [env, time, agent]", name, i+1, t.Shape(), in[0].Shape())
 		}
 	}
 	all := slices.Clone(in)

@@ -75,6 +75,13 @@ func (s *Stats) Norm(c *Ctx, x *graph.Node) *graph.Node {
 	return s.bound(graph.Div(graph.Sub(x, mean), deviation))
 }
 
+// Restore undoes Norm, but for its bound: outputs of a network that learns
+// standardised targets, in the targets' own unit.
+func (s *Stats) Restore(c *Ctx, x *graph.Node) *graph.Node {
+	mean, deviation := s.moments(c, x.Rank())
+	return graph.Add(graph.Mul(x, deviation), mean)
+}
+
 // Scale is x divided by the statistics' deviation: rewards, whose sign matters.
 func (s *Stats) Scale(c *Ctx, x *graph.Node) *graph.Node {
 	_, deviation := s.moments(c, x.Rank())

@@ -17,7 +17,7 @@ func loops(t testing.TB) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append([]string{"../../../algo/ppo", "../../../algo/a2c", "../../../algo/dqn", "../../../algo/impala"}, dirs...)
+	return append([]string{"../../../algo/ppo", "../../../algo/a2c", "../../../algo/dqn", "../../../algo/impala", "../../../algo/mappo"}, dirs...)
 }
 
 // label names a loop's golden files: by its package, and by algo where a fixture

@@ -69,7 +69,7 @@ func (x *interp) graphFunction(call *ast.CallExpr, o *object, args []*value) {
 
 // readers are the words by which a graph function reads state, with where it is
 // named: the receiver, or the first argument.
-var readers = map[string]bool{"rl.Ctx.Scope": false, "rl.Stats.Norm": true, "rl.Stats.Scale": true, "nn.Returns.Scale": true}
+var readers = map[string]bool{"rl.Ctx.Scope": false, "rl.Stats.Norm": true, "rl.Stats.Restore": true, "rl.Stats.Scale": true, "nn.Returns.Scale": true}
 
 // traceWord notes what a word in a graph function reads.
 func (x *interp) traceWord(call *ast.CallExpr, name string, recv *value, args []*value) {

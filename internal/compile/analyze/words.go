@@ -65,6 +65,7 @@ var words = map[string]word{
 	"rl.Stats.Update":       {kind: fdg.Update, whole: true},
 	"nn.Returns.Update":     {kind: fdg.Update, whole: true},
 	"rl.Stats.Norm":         refused("normalise in a graph function"),
+	"rl.Stats.Restore":      refused("restore in a graph function"),
 	"rl.Stats.Scale":        refused("scale in a graph function"),
 	"nn.Returns.Scale":      refused("scale in a graph function"),
 	"rl.Component.Axis":     plainWord,

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-rl/weft/algo/a2c"
 	algodqn "github.com/weft-rl/weft/algo/dqn"
 	"github.com/weft-rl/weft/algo/impala"
+	"github.com/weft-rl/weft/algo/mappo"
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/debug"
@@ -85,10 +86,17 @@ var algorithms = []algorithm{
 	}},
 	{"a2c", a2c.Algorithm, []string{"envs=4", "hidden=8"}, [][]string{{}, {"normalize_advantage=true", "anneal=constant"}}},
 	{"impala", impala.Algorithm, []string{"envs=4", "horizon=5", "hidden=8"}, [][]string{{}, {"anneal=constant"}}},
+	{"mappo", mappo.Algorithm, []string{"envs=4", "horizon=5", "hidden=8", "epochs=2", "minibatches=2"}, [][]string{
+		{}, {"normalize_value=false", "normalize_advantage=false", "anneal=linear"}, {"separate=true"},
+	}},
 	{"algo-dqn", algodqn.Algorithm, []string{"envs=4", "train_every=2", "updates=2", "batch=8", "hidden=8", "learning_starts=12"}, [][]string{
 		{"target_every=16"}, {"target_every=16", "double=true", "prioritised=true", "n_step=2", "anneal=linear"},
 	}},
 }
+
+// worlds are the environments of loops that need another than debug.Identity to
+// show all that they do.
+var worlds = map[string]env.Entry{"mappo": debug.Kinds}
 
 // make constructs the algorithm with one of its settings.
 func (a algorithm) make(set []string) func(*rl.Scope, algo.MakeEnv) (trainer, error) {
@@ -142,7 +150,7 @@ func run(name string, seed int, make func(*rl.Scope, algo.MakeEnv) (trainer, err
 	s := rl.NewScope(d, uint64(seed))
 	var t trainer
 	err = rl.Catch(func() (err error) {
-		t, err = make(s, &maker{scope: s})
+		t, err = make(s, &maker{scope: s, entry: entryOf(name)})
 		return err
 	})
 	if err == nil {
@@ -162,14 +170,22 @@ func run(name string, seed int, make func(*rl.Scope, algo.MakeEnv) (trainer, err
 	return trace.Take()
 }
 
+func entryOf(name string) env.Entry {
+	if e, ok := worlds[name]; ok {
+		return e
+	}
+	return debug.Identity
+}
+
 // maker gives every batch a name of its own.
 type maker struct {
 	scope *rl.Scope
+	entry env.Entry
 	made  int
 }
 
 func (m *maker) next() algo.MakeEnv {
-	on := algo.On(m.scope, debug.Identity, nil, nil)
+	on := algo.On(m.scope, m.entry, nil, nil)
 	if m.made++; m.made > 1 {
 		on = on.As(fmt.Sprint("env ", m.made))
 	}
