@@ -33,7 +33,11 @@ var errTimeout = errors.New("no answer in time")
 
 // await waits until fd can be read (or written), or the deadline has passed. It
 // blocks its thread: going through Go's poller costs a second wake-up, and a
-// step's answer is what everything else waits for.
+// step's answer is what everything else waits for. Of the ways to wake a worker
+// and be woken by it, a pipe (7.7 us there and back, 17 us for two workers on two
+// cores) is level with an eventfd (7.1, 16) and a futex (7.6, 15), and is the one
+// that tells when the other side is gone; spinning before a futex (32, 85) takes
+// the core that somebody else needs.
 func await(fd int, events int16, deadline time.Time) error {
 	for {
 		left := time.Until(deadline)
