@@ -238,12 +238,12 @@ func configured(e env.Entry, set []config.Assignment) env.Entry {
 		return e
 	}
 	out := e
-	out.New = func(s *rl.Scope, n int, _ any) (env.Batch, error) {
+	out.NewGroups = func(s *rl.Scope, n int, _ any) (env.Groups, error) {
 		r := request{entry: e}
 		if err := r.setEnv(set); err != nil {
 			return nil, err
 		}
-		return e.New(s, n, r.envOptions)
+		return e.Make(s, n, r.envOptions)
 	}
 	return out
 }

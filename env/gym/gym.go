@@ -71,7 +71,7 @@ func Entry(id string) (env.Entry, error) {
 			if !ok {
 				return nil, fmt.Errorf("its options are a %T, want *gym.Options", options)
 			}
-			return open(s, n, *o, request{name: full, id: id})
+			return openAlone(s, n, *o, request{name: full, id: id})
 		},
 	}, nil
 }
@@ -81,4 +81,5 @@ type request struct {
 	name  string // full, for messages
 	id    string
 	atari *atariArgs
+	zoo   *zooArgs
 }
