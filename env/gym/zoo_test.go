@@ -2,12 +2,14 @@ package gym
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/envtest"
+	"github.com/weft-rl/weft/env/mpe"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -70,21 +72,21 @@ func TestZooConformance(t *testing.T) {
 	needs(t, "pettingzoo", "mpe2")
 	t.Parallel()
 	for _, c := range []struct {
-		id   string
-		opts []envtest.Option
+		id, mortal string
+		opts       []envtest.Option
 	}{
-		{"mpe2.simple_spread_v3", []envtest.Option{envtest.Steps(40)}},
-		{"mpe2.simple_tag_v3", []envtest.Option{envtest.Steps(40)}},
-		{"pettingzoo.classic.connect_four_v3", []envtest.Option{envtest.Steps(60), envtest.Deterministic()}},
-		{herd, []envtest.Option{envtest.Steps(60)}},
-		{rounds, []envtest.Option{envtest.Steps(60)}},
+		{"mpe2.simple_spread_v3", "no", []envtest.Option{envtest.Steps(30)}},
+		{"mpe2.simple_tag_v3", "no", []envtest.Option{envtest.Steps(30)}},
+		{"pettingzoo.classic.connect_four_v3", "no", []envtest.Option{envtest.Steps(45), envtest.Deterministic()}},
+		{herd, "auto", []envtest.Option{envtest.Steps(40)}},
+		{rounds, "auto", []envtest.Option{envtest.Steps(40)}},
 	} {
 		if testing.Short() && !strings.HasPrefix(c.id, herd) {
 			continue // a race detector has seen all there is to see
 		}
 		t.Run(c.id, func(t *testing.T) {
 			t.Parallel()
-			o := withZoo(t, func(o *ZooOptions) { o.Workers = 1 })
+			o := withZoo(t, func(o *ZooOptions) { o.Workers, o.Mortal = 1, c.mortal })
 			envtest.Run(t, zoo(t, c.id), append(c.opts, envtest.With(o))...)
 		})
 	}
@@ -195,6 +197,65 @@ func TestZooLeaving(t *testing.T) {
 		return
 	}
 	t.Error("no episode ended")
+}
+
+// From the same first positions, mpe2 through the bridge and the graph environment
+// with its dynamics do the same.
+func TestZooSpreadIsGraph(t *testing.T) {
+	needs(t, "pettingzoo", "mpe2")
+	t.Parallel()
+	const rows, agents, width = 2, 3, 18
+	s, g := openZoo(t, "mpe2.simple_spread_v3", rows, withZoo(t, nil))
+	own := newScope(t, 1)
+	graph, err := env.OpenGroups(own, mpe.SimpleSpread, rows, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, st := rl.NewState(own), rl.NewState(own)
+	graph.Save(was)
+	for _, a := range was.Arrays() {
+		if a.Name == "0" { // positions, of agents and then of landmarks
+			a.Flat = positions(rl.Read[float32](g.Obs()[0].X.At(0)), agents, width)
+		}
+		st.Add(a)
+	}
+	if err := graph.Load(st); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 25 {
+		act := env.SampleGroups(s, g.Spec(), g.Obs(), rl.NewKey(4).Fold(uint64(i)))
+		a, b := g.Step(act)[0], graph.Step(act)[0]
+		near(t, i, "observation", a.Final.X.At(0), b.Final.X.At(0))
+		near(t, i, "state", a.Final.State, b.Final.State)
+		near(t, i, "reward", a.Reward, b.Reward)
+		if !slices.Equal(rl.Read[bool](a.Truncated), rl.Read[bool](b.Truncated)) {
+			t.Errorf("step %d: truncated %v and %v", i, rl.Read[bool](a.Truncated), rl.Read[bool](b.Truncated))
+		}
+	}
+}
+
+// positions are those that agents see: their own, and the landmarks' from theirs.
+func positions(obs []float32, agents, width int) (out []float32) {
+	for env := range slices.Chunk(obs, agents*width) {
+		for j := range agents {
+			out = append(out, env[j*width+2:j*width+4]...)
+		}
+		for k := range agents {
+			out = append(out, env[2]+env[4+2*k], env[3]+env[5+2*k])
+		}
+	}
+	return out
+}
+
+// near compares what one computes in 64 bits and the other in 32.
+func near(t *testing.T, step int, what string, a, b rl.Tensor) {
+	t.Helper()
+	x, y := rl.Floats(a), rl.Floats(b)
+	for i := range x {
+		if math.Abs(x[i]-y[i]) > 1e-4*(1+math.Abs(x[i])) {
+			t.Fatalf("step %d: %s %d is %v through the bridge, %v as a graph", step, what, i, x[i], y[i])
+		}
+	}
 }
 
 // A game by turns: one moves, the others have one choice, and all are rewarded.
