@@ -293,6 +293,25 @@ func TestZooTurns(t *testing.T) {
 	}
 }
 
+// Without masks, whose turn it is may do everything, and the others one thing.
+func TestZooTurnsWithoutMasks(t *testing.T) {
+	needs(t, "pettingzoo")
+	t.Parallel()
+	s, g := openZoo(t, "weft_test_zoo:Free", 3, withZoo(t, nil))
+	for i := range 40 {
+		playZoo(s, g, i, 1)
+		turn, legal := rl.Read[bool](g.Obs()[0].Turn), rl.Read[bool](g.Obs()[0].Legal.At(0))
+		for j, acts := range turn {
+			if want := []bool{true, acts, acts, acts}; !slices.Equal(legal[4*j:4*j+4], want) {
+				t.Fatalf("step %d: turn %v, legal %v", i, turn, legal)
+			}
+		}
+	}
+	if n := s.Episodes().Count(); n < 3 {
+		t.Errorf("%d episodes in 40 steps", n)
+	}
+}
+
 // What goes wrong is said in a sentence, or with its traceback.
 func TestZooFailures(t *testing.T) {
 	needs(t, "pettingzoo", "mpe2")

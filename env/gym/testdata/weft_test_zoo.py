@@ -101,12 +101,15 @@ class Rounds(AECEnv):
         legal = np.array([1, 1, 1, 0], np.int8)
         self.infos = {a: {"action_mask": legal if a == agent else np.zeros(4, np.int8)} for a in self.agents}
 
+    def guess(self, action):
+        assert action in (0, 1, 2), action
+
     def step(self, action):
         me = self.agent_selection
         if self.terminations[me] or self.truncations[me]:
             self._was_dead_step(action)
             return
-        assert action in (0, 1, 2), action
+        self.guess(action)
         self.t += 1
         self._cumulative_rewards[me] = 0
         self._clear_rewards()
@@ -120,3 +123,14 @@ class Rounds(AECEnv):
         self.pose(order[0])
         self._accumulate_rewards()
         self._deads_step_first()
+
+
+class Free(Rounds):
+    """Rounds without masks."""
+
+    def pose(self, agent):
+        super().pose(agent)
+        self.infos = {a: {} for a in self.agents}
+
+    def guess(self, action):
+        assert action in (0, 1, 2, 3), action

@@ -205,7 +205,7 @@ class Masks:
 
     def put_last(self, i, info):
         """The mask of an episode's last observation, which nobody acts on and which may be missing."""
-        self.set(i, info.get("action_mask", {}))
+        self.set(i, info.get("action_mask"))
 
     def set(self, i, value):
         for leaf, rows in zip(self.leaves, self.rows):
@@ -228,7 +228,9 @@ def first(leaf):
 
 
 def mask(leaf, value):
-    """A mask as the contract has it: the options of each number, one after another."""
+    """A mask as the contract has it: the options of each number, one after another; without a mask, all of them."""
+    if value is None:
+        return True
     try:
         for key in leaf.path:
             value = value[key]

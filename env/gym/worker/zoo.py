@@ -164,8 +164,7 @@ class Sight:
             self.obs.put(at, x)
         if self.kind.masked:
             if acts:
-                value = mask_of(obs, info)
-                self.mask.set(at, {} if value is None else value)
+                self.mask.set(at, mask_of(obs, info))
             else:
                 self.mask.bar(at)
         if self.alive is not None:
