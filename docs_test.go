@@ -35,7 +35,7 @@ func TestDocs(t *testing.T) {
 			t.Chdir(t.TempDir())
 			writeFiles(t, root, string(text))
 			for _, line := range commands(string(text)) {
-				if !strings.Contains(line, "gym:") && !strings.Contains(line, "atari:") {
+				if !python.MatchString(line) {
 					runLine(t, line)
 					continue
 				}
@@ -47,6 +47,9 @@ func TestDocs(t *testing.T) {
 		})
 	}
 }
+
+// python finds commands that need Python.
+var python = regexp.MustCompile(`\b(gym|atari|zoo):`)
 
 var shell = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
 
@@ -112,8 +115,8 @@ func needsPython(t *testing.T) {
 	if python == "" {
 		python = "python3"
 	}
-	if err := exec.Command(python, "-c", "import gymnasium, ale_py").Run(); err != nil {
-		t.Skipf("bridge test skipped: %s has no gymnasium or no ale-py: %v", python, err)
+	if err := exec.Command(python, "-c", "import gymnasium, ale_py, pettingzoo, mpe2").Run(); err != nil {
+		t.Skipf("bridge test skipped: %s has not all of gymnasium, ale-py, pettingzoo and mpe2: %v", python, err)
 	}
 }
 

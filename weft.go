@@ -25,6 +25,6 @@ func Builtin() app.Set {
 	return app.Set{
 		Algorithms:   []algo.Algorithm{ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, impala.Algorithm, mappo.Algorithm},
 		Environments: slices.Concat(classic.All, mpe.All, debug.All, mujoco.All),
-		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme},
+		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme, gym.ZooScheme},
 	}
 }

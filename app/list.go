@@ -91,6 +91,8 @@ type envItem struct {
 	Graph       bool       `json:"graph"`
 	Exact       bool       `json:"exact"`
 	Masked      bool       `json:"masked"`
+	Mortal      bool       `json:"mortal,omitempty"` // agents may be out of play before the others
+	Turns       bool       `json:"turns,omitempty"`  // agents act one after another
 	Agents      int        `json:"agents"`
 	Kinds       []kindItem `json:"kinds,omitempty"` // where there are several
 }
@@ -245,12 +247,12 @@ func configured(e env.Entry, set []config.Assignment) env.Entry {
 		return e
 	}
 	out := e
-	out.New = func(s *rl.Scope, n int, _ any) (env.Batch, error) {
+	out.NewGroups = func(s *rl.Scope, n int, _ any) (env.Groups, error) {
 		r := request{entry: e}
 		if err := r.setEnv(set); err != nil {
 			return nil, err
 		}
-		return e.New(s, n, r.envOptions)
+		return e.Make(s, n, r.envOptions)
 	}
 	return out
 }
@@ -276,11 +278,12 @@ func describeEnv(e env.Entry, d *rl.Device) (item, error) {
 // itemOf describes the agents of an environment.
 func itemOf(specs []env.Spec) *envItem {
 	s := specs[0]
-	x := &envItem{Limit: s.Limit, Graph: s.Graph, Exact: s.Exact}
+	x := &envItem{Limit: s.Limit, Graph: s.Graph, Exact: s.Exact, Turns: s.Turns}
 	var observations, actions []string
 	for _, s := range specs {
 		k := kindItem{s.Kind, max(1, s.Agents), s.Obs.String(), s.Action.String()}
-		x.Masked, x.Agents, x.Kinds = x.Masked || s.Masked, x.Agents+k.Agents, append(x.Kinds, k)
+		x.Masked, x.Mortal = x.Masked || s.Masked, x.Mortal || s.Mortal
+		x.Agents, x.Kinds = x.Agents+k.Agents, append(x.Kinds, k)
 		observations, actions = append(observations, k.label(k.Observation)), append(actions, k.label(k.Action))
 	}
 	x.Observation, x.Action = strings.Join(observations, ", "), strings.Join(actions, ", ")

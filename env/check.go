@@ -98,6 +98,7 @@ func (g *kindGuard) checkObs(what string, o rl.Obs) {
 		g.checkTree("mask of legal actions", o.Legal, g.masks)
 	}
 	g.checkShape("alive", what, o.Alive, g.spec.Mortal, batched(g.spec, shapes.Make(dtypes.Bool)))
+	g.checkShape("turn", what, o.Turn, g.spec.Turns, batched(g.spec, shapes.Make(dtypes.Bool)))
 	g.checkShape("state", what, o.State, g.spec.State > 0, shapes.Make(dtypes.Float32, g.spec.Rows, g.spec.State))
 	if o.State.Ok() {
 		if i, v, bad := rl.NotFinite(o.State); bad {

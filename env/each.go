@@ -97,7 +97,7 @@ func together(agents []rl.Tree) rl.Tree {
 // obs is what the agent sees.
 func (p place) obs(o rl.Obs) rl.Obs {
 	o.X, o.Legal = o.X.Map(p.column), o.Legal.Map(p.column)
-	o.Alive = p.column(o.Alive)
+	o.Alive, o.Turn = p.column(o.Alive), p.column(o.Turn)
 	return o
 }
 

@@ -19,6 +19,12 @@
 // kinds. Over is when the episode ends for all. An agent may be out of play
 // before (Spec.Mortal): then Obs.Alive is false for it, what it does is ignored,
 // its reward is 0 and it stays Terminated.
+//
+// In turn-based games (Spec.Turns) a step is one move: Obs.Turn says whose it is,
+// and what the others do is ignored. They stay in play, may be rewarded for what
+// another one did, and have a single legal choice, the first: so their policy's
+// log-probability and entropy are 0 whatever its parameters are, and nothing is
+// learned from moves that nobody made.
 package env
 
 import (
@@ -37,6 +43,7 @@ type Spec struct {
 	State       int  // numbers in Obs.State, for centralised critics; 0 is none
 	Masked      bool // observations carry masks of the legal actions
 	Mortal      bool // agents may be out of play before the episode is over: Obs.Alive says which
+	Turns       bool // agents act one after another: Obs.Turn says whose turn it is
 	Limit       int  // steps after which an episode is truncated; 0 is never
 	Agents      int  // agents of this kind in each environment; 0 and 1 are one
 	Block       int  // shards are multiples of this many environments; 0 is 1

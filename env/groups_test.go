@@ -210,6 +210,10 @@ func TestGuardGroups(t *testing.T) {
 		{"secret state", func(s *rl.Scope, g fakes) { g.fake.first.State = numbers(s, 0, 1, rows, 2) },
 			"state of the observation has shape (Float32)[3, 2], its spec says that there is none"},
 		{"alive", func(_ *rl.Scope, g fakes) { g.fake.spec.Mortal = true }, "alive of the observation has shape"},
+		{"turn", func(_ *rl.Scope, g fakes) { g.fake.spec.Turns, g.other.spec.Turns = true, true }, "kind a: turn of the observation has shape"},
+		{"secret turn", func(s *rl.Scope, g fakes) { g.fake.first.Turn = rl.FromFlat(s, []bool{true, false, true}, rows) },
+			"turn of the observation has shape (Bool)[3], its spec says that there is none"},
+		{"turns of one kind", func(_ *rl.Scope, g fakes) { g.other.spec.Turns = true }, "differ in what belongs to the environment"},
 		{"rewarded dead", func(s *rl.Scope, g fakes) {
 			g.fake.spec.Mortal = true
 			for _, o := range []*rl.Obs{&g.fake.first, &g.fake.step.Obs, &g.fake.step.Final} {

@@ -67,7 +67,7 @@ type Obs struct {
 	X     Tree   // [env, ...] or [env, agent, ...]
 	Legal Tree   // masks of legal actions, by leaf of the action
 	State Tensor // global state, for centralised critics
-	Turn  Tensor // who is to move, in turn-based games
+	Turn  Tensor // [env, agent]: to move, in turn-based games
 	Alive Tensor // [env, agent]: still in play
 	First Tensor // [env] bool: first observation of an episode
 }

@@ -71,9 +71,9 @@ func atariEntry(full, id string, preprocess bool) env.Entry {
 				return nil, fmt.Errorf("its options are a %T, want *gym.AtariOptions", options)
 			}
 			if o.Preprocess == "off" || o.Preprocess == "auto" && !preprocess {
-				return open(s, n, o.Options, request{name: full, id: id})
+				return openAlone(s, n, o.Options, request{name: full, id: id})
 			}
-			return open(s, n, o.constructor(), request{name: full, id: id, atari: o.ask()})
+			return openAlone(s, n, o.constructor(), request{name: full, id: id, atari: o.ask()})
 		},
 	}
 }

@@ -14,7 +14,9 @@ import (
 
 // batch is environments in workers.
 type batch struct {
-	spec    env.Spec
+	spec    env.Spec // what all kinds of agents share
+	specs   []env.Spec
+	kinds   []kind
 	scope   *rl.Scope
 	options Options
 	request request
@@ -30,12 +32,12 @@ type batch struct {
 
 	lives    []int64 // by environment: how often it was begun anew
 	restarts int64
-	last     rl.Obs
+	last     []rl.Obs
 	over     []bool
 }
 
 // open makes the environments, or this replica's shard of them.
-func open(s *rl.Scope, n int, o Options, r request) (env.Batch, error) {
+func open(s *rl.Scope, n int, o Options, r request) (*batch, error) {
 	python, err := interpreter(o.Python)
 	if err != nil {
 		return nil, err
@@ -82,11 +84,11 @@ func (b *batch) start() (err error) {
 	if err := b.describe(descriptions[0]); err != nil {
 		return err
 	}
-	b.layout = layoutOf(b.spec)
+	b.layout = layoutOf(b.specs)
 	if b.memory, err = share(b.file, b.layout.size); err != nil {
 		return err
 	}
-	b.views = viewsOf(b.spec, b.layout, b.memory)
+	b.views = viewsOf(b.specs, b.layout, b.memory)
 	if err := b.attach(b.workers); err != nil {
 		return err
 	}
@@ -97,30 +99,40 @@ func (b *batch) start() (err error) {
 	return nil
 }
 
-// describe makes a spec of what workers say.
+// describe makes specs of what workers say.
 func (b *batch) describe(d description) error {
-	if len(d.Kinds) != 1 {
-		return fmt.Errorf("it has %d kinds of agents, one is supported", len(d.Kinds))
-	}
-	k := d.Kinds[0]
-	open := b.options.Bounds == "open"
-	obs, err := spaceOf(k.Obs, open)
-	if err != nil {
-		return err
-	}
-	action, err := spaceOf(k.Action, false)
-	if err != nil {
-		return err
-	}
-	b.spec.Obs, b.spec.Action, b.spec.Masked, b.spec.Limit = obs, action, k.Masked, d.Limit
-	if k.Agents > 1 {
-		b.spec.Agents = k.Agents
-	}
+	b.kinds = d.Kinds
+	b.spec.Limit, b.spec.Turns, b.spec.State = d.Limit, d.Turns, d.State
 	b.spec.Exact, b.spec.Why = d.Exact, d.Why
 	if !b.options.Exact {
 		b.spec.Why = "its option exact is false"
 	}
-	return b.spec.Check()
+	for i, k := range d.Kinds {
+		spec, err := b.specOf(k)
+		if err != nil {
+			return err
+		}
+		spec.Mortal = len(d.Mortal) > i && d.Mortal[i]
+		b.specs = append(b.specs, spec)
+		if err := spec.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// specOf is the spec of a kind of agents.
+func (b *batch) specOf(k kind) (spec env.Spec, err error) {
+	spec = b.spec
+	spec.Kind, spec.Masked = k.Name, k.Masked
+	if n := len(k.Agents); n > 1 {
+		spec.Agents = n
+	}
+	if spec.Obs, err = spaceOf(k.Obs, b.options.Bounds == "open"); err != nil {
+		return spec, err
+	}
+	spec.Action, err = spaceOf(k.Action, false)
+	return spec, err
 }
 
 // makeMessage is what a worker is asked first.
@@ -132,7 +144,9 @@ type makeMessage struct {
 	Args     any         `json:"args"`
 	Wrappers []wrapper   `json:"wrappers"`
 	Atari    *atariArgs  `json:"atari,omitempty"`
+	Zoo      *zooArgs    `json:"zoo,omitempty"`
 	Seeds    []int       `json:"seeds"`
+	Lead     bool        `json:"lead"`  // find out what holds for all workers
 	Probe    bool        `json:"probe"` // find out whether state can be saved
 }
 
@@ -140,7 +154,10 @@ type makeMessage struct {
 func (b *batch) hire(workers []*worker) ([]description, error) {
 	ask := makeMessage{
 		Do: "make", Needs: [][2]string{{"gymnasium", "gymnasium"}}, Adapter: "weft_gym:Gym",
-		ID: b.request.id, Args: b.options.args, Wrappers: []wrapper{}, Atari: b.request.atari,
+		ID: b.request.id, Args: b.options.args, Wrappers: []wrapper{}, Atari: b.request.atari, Zoo: b.request.zoo,
+	}
+	if ask.Zoo != nil {
+		ask.Needs, ask.Adapter = append(ask.Needs, [2]string{"pettingzoo", "pettingzoo"}), "weft_zoo:Zoo"
 	}
 	if b.options.args == nil {
 		ask.Args = struct{}{}
@@ -157,7 +174,8 @@ func (b *batch) hire(workers []*worker) ([]description, error) {
 			return nil, err
 		}
 		ask.Seeds = b.seeds(w)
-		ask.Probe = b.options.Exact && w.index == 0 && b.layout == nil
+		ask.Lead = w.index == 0 && b.layout == nil
+		ask.Probe = b.options.Exact && ask.Lead
 		if err := w.send(ask); err != nil {
 			return nil, err
 		}
@@ -210,17 +228,17 @@ func (b *batch) each(workers []*worker, send func(*worker) error) error {
 	return nil
 }
 
-// Spec of the batch.
-func (b *batch) Spec() env.Spec { return b.spec }
+// Spec of each kind of agents.
+func (b *batch) Spec() []env.Spec { return b.specs }
 
 // Axis of its state: environments.
 func (b *batch) Axis() rl.Axis { return rl.Envs }
 
 // Obs is the last observation.
-func (b *batch) Obs() rl.Obs { return b.last }
+func (b *batch) Obs() []rl.Obs { return b.last }
 
 // Step moves every environment.
-func (b *batch) Step(action rl.Tree) rl.Step {
+func (b *batch) Step(action []rl.Tree) []rl.Step {
 	if b.memory == nil {
 		b.fail(errors.New("it was closed"))
 	}
@@ -230,9 +248,27 @@ func (b *batch) Step(action rl.Tree) rl.Step {
 	if b.options.OnFailure == "restart" {
 		out = b.inspect(out)
 	}
-	b.last = out.Obs
+	b.last = make([]rl.Obs, len(out))
+	for k := range out {
+		b.last[k] = out[k].Obs
+	}
 	return out
 }
+
+// alone is a batch with one kind of agent.
+type alone struct{ *batch }
+
+func openAlone(s *rl.Scope, n int, o Options, r request) (env.Batch, error) {
+	b, err := open(s, n, o, r)
+	if err != nil {
+		return nil, err
+	}
+	return alone{b}, nil
+}
+
+func (b alone) Spec() env.Spec              { return b.specs[0] }
+func (b alone) Obs() rl.Obs                 { return b.last[0] }
+func (b alone) Step(action rl.Tree) rl.Step { return b.batch.Step([]rl.Tree{action})[0] }
 
 // run has all workers do a step, and returns those that failed and why.
 func (b *batch) run() (failed map[int]error) {

@@ -1,5 +1,5 @@
-// Package gym runs environments of Gymnasium, and everything that follows its
-// interface, as batches of this project's contract.
+// Package gym runs environments of Gymnasium and of PettingZoo, and everything that
+// follows their interfaces, as environments of this project's contract.
 //
 // Environments live in Python worker processes, several to each. Actions,
 // observations, rewards and flags lie in shared memory that has no name: nothing
@@ -27,7 +27,7 @@ type Options struct {
 	Workers   int           `default:"0" unit:"processes" range:"[0,)" doc:"Python processes; 0 is one for each core"`
 	Timeout   time.Duration `default:"60s" range:"(0s,)" doc:"how long a step, or the start, may take before a process counts as hanging"`
 	OnFailure string        `default:"stop" oneof:"stop restart" doc:"what an environment's failure does: stop the run, or restart the environments of its process"`
-	Wrappers  []string      `doc:"wrappers, innermost first: Name of gymnasium.wrappers or module:Name, with keyword arguments as in ClipReward(min_reward=-1;max_reward=1)"`
+	Wrappers  []string      `doc:"wrappers, innermost first: Name of gymnasium.wrappers (pettingzoo.utils.wrappers) or module:Name, with keyword arguments as in ClipReward(min_reward=-1;max_reward=1)"`
 	Bounds    string        `default:"strict" oneof:"strict open" doc:"strict stops at an observation outside its space; open takes the bounds of numbers for infinite"`
 	Exact     bool          `default:"true" doc:"save the environments' own state, if that proves to work, so that a run resumes exactly"`
 	Show      bool          `default:"false" doc:"pass on what environments print"`
@@ -71,7 +71,7 @@ func Entry(id string) (env.Entry, error) {
 			if !ok {
 				return nil, fmt.Errorf("its options are a %T, want *gym.Options", options)
 			}
-			return open(s, n, *o, request{name: full, id: id})
+			return openAlone(s, n, *o, request{name: full, id: id})
 		},
 	}, nil
 }
@@ -81,4 +81,5 @@ type request struct {
 	name  string // full, for messages
 	id    string
 	atari *atariArgs
+	zoo   *zooArgs
 }

@@ -1,6 +1,7 @@
 package gym
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/gomlx/compute/dtypes"
@@ -44,35 +45,55 @@ func (l *layout) place(rows int) {
 	}
 }
 
-// layoutOf is the arrays of a batch: actions, observations as they are to be
-// acted on and as they were before a reset, masks likewise, rewards and flags.
-func layoutOf(spec env.Spec) *layout {
+// The two times at which an environment is looked at: when it is to be acted on,
+// and before a reset.
+var times = []string{"obs", "final"}
+
+// layoutOf is the arrays of a batch. Those of agents begin with the number of
+// their kind: actions, what they see, rewards and flags.
+func layoutOf(specs []env.Spec) *layout {
 	l := &layout{}
-	agents := func(shape []int) []int {
-		if spec.Agents > 1 {
-			return append([]int{spec.Agents}, shape...)
+	for k, spec := range specs {
+		l.addKind(fmt.Sprint(k, "/"), spec)
+	}
+	if n := specs[0].State; n > 0 {
+		for _, when := range times {
+			l.add(when+"/state", dtypes.Float32, []int{n})
 		}
-		return shape
+	}
+	l.add("over", dtypes.Bool, nil)
+	l.place(specs[0].Rows)
+	return l
+}
+
+func (l *layout) addKind(prefix string, spec env.Spec) {
+	add := func(name string, d dtypes.DType, shape []int) {
+		if spec.Agents > 1 {
+			shape = append([]int{spec.Agents}, shape...)
+		}
+		l.add(prefix+name, d, shape)
 	}
 	leaves := func(prefix string, s rl.Space) {
 		for _, x := range s.Leaves() {
-			shape := x.Space.Shape()
-			l.add(prefix+x.Name, shape.DType, agents(shape.Dimensions))
+			add(prefix+x.Name, x.Space.Shape().DType, x.Space.Shape().Dimensions)
 		}
 	}
 	leaves("action/", spec.Action)
-	leaves("obs/", spec.Obs)
-	leaves("final/", spec.Obs)
-	for _, x := range masks(spec) {
-		shape := agents([]int{rl.Choices(x.Space)})
-		l.add("mask/"+x.Name, dtypes.Bool, shape)
-		l.add("final_mask/"+x.Name, dtypes.Bool, shape)
+	for _, when := range times {
+		leaves(when+"/x/", spec.Obs)
+		for _, x := range masks(spec) {
+			add(when+"/legal/"+x.Name, dtypes.Bool, []int{rl.Choices(x.Space)})
+		}
+		if spec.Mortal {
+			add(when+"/alive", dtypes.Bool, nil)
+		}
+		if spec.Turns {
+			add(when+"/turn", dtypes.Bool, nil)
+		}
 	}
-	l.add("reward", dtypes.Float32, agents(nil))
-	l.add("terminated", dtypes.Bool, agents(nil))
-	l.add("truncated", dtypes.Bool, agents(nil))
-	l.place(spec.Rows)
-	return l
+	add("reward", dtypes.Float32, nil)
+	add("terminated", dtypes.Bool, nil)
+	add("truncated", dtypes.Bool, nil)
 }
 
 // masks are the leaves of the action that have masks.

@@ -9,7 +9,7 @@ import (
 
 // The defaults that Go code gets are those of the tags.
 func TestDefaults(t *testing.T) {
-	for _, made := range []any{newOptions(), atariDefaults()} {
+	for _, made := range []any{newOptions(), atariDefaults(), zooDefaults()} {
 		tagged := reflect.New(reflect.TypeOf(made).Elem()).Interface()
 		if err := config.Defaults(tagged); err != nil {
 			t.Fatal(err)

@@ -61,12 +61,12 @@ func TestClose(t *testing.T) {
 	needs(t)
 	t.Parallel()
 	s := rl.NewScope(backend, 1)
-	b, err := open(s, 3, *with(func(o *Options) { o.Workers = 2 }), request{name: "gym:x", id: ours + "Base"})
+	b, err := openAlone(s, 3, *with(func(o *Options) { o.Workers = 2 }), request{name: "gym:x", id: ours + "Base"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Register("env", b)
-	all := pids(b.(*batch))
+	all := pids(b.(alone).batch)
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
@@ -102,7 +102,7 @@ func init() {
 		fmt.Println("failed", err)
 		os.Exit(1)
 	}
-	fmt.Println("pids", pids(b.(*batch)))
+	fmt.Println("pids", pids(b.(alone).batch))
 	_, _ = steps(s, b, 1000) // hangs at the third step, or goes on for a while
 	select {}
 }

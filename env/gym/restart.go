@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/weft-rl/weft/rl"
@@ -41,7 +42,7 @@ func (b *batch) restart(w *worker) error {
 	}
 	one := []*worker{w}
 	d, err := b.hire(one)
-	if err == nil && d[0].Kinds[0].Masked != b.spec.Masked {
+	if err == nil && !reflect.DeepEqual(d[0].Kinds, b.kinds) {
 		err = errors.New("it has other spaces now")
 	}
 	if err == nil {
@@ -59,35 +60,45 @@ func (b *batch) restart(w *worker) error {
 
 // cutOff ends environment i's episode where it last was seen.
 func (b *batch) cutOff(i int) {
-	v := &b.views
-	for j := range v.final {
-		copy(v.final[j].at(i), bytesOf(b.last.X.At(j))[i*v.final[j].row:])
+	for k, v := range b.views.kinds {
+		for j, t := range parts(b.last[k]) {
+			copy(v.last[j].at(i), bytesOf(t)[i*v.last[j].row:])
+		}
+		clear(v.reward.at(i))
+		clear(v.terminated.at(i))
+		set(v.truncated.at(i))
 	}
-	for j := range v.finalMask {
-		copy(v.finalMask[j].at(i), bytesOf(b.last.Legal.At(j))[i*v.finalMask[j].row:])
-	}
-	clear(v.reward.at(i))
-	clear(v.terminated.at(i))
-	for k := range v.truncated.at(i) {
-		v.truncated.at(i)[k] = 1
+	set(b.views.over.at(i))
+}
+
+// set makes flags true.
+func set(flags []byte) {
+	for i := range flags {
+		flags[i] = 1
 	}
 }
 
 // inspect finds numbers that the guard would stop the run for, and restarts their
 // environments instead.
-func (b *batch) inspect(out rl.Step) rl.Step {
+func (b *batch) inspect(out []rl.Step) []rl.Step {
 	failed := map[int]error{}
-	look := func(what string, space rl.Space, x rl.Tensor) {
-		if row, at, v, bad := outside(space, x); bad {
-			w := b.worker(row)
-			failed[w.index] = &failure{b.spec.First + row, fmt.Sprintf("environment %d: %s is %v (element %d)", b.spec.First+row, what, v, at)}
+	for k, spec := range b.specs {
+		look := func(what string, space rl.Space, x rl.Tensor) {
+			if row, at, v, bad := outside(space, x); bad {
+				w := b.worker(row)
+				failed[w.index] = &failure{b.spec.First + row, fmt.Sprintf("environment %d: %s is %v (element %d)", b.spec.First+row, what, v, at)}
+			}
+		}
+		for j, l := range spec.Obs.Leaves() {
+			look("observation "+l.Name, l.Space, out[k].Obs.X.At(j))
+			look("final observation "+l.Name, l.Space, out[k].Final.X.At(j))
+		}
+		look("reward", rl.Box{}, out[k].Reward)
+		if spec.State > 0 {
+			look("state", rl.Box{Dims: []int{spec.State}}, out[k].Obs.State)
+			look("final state", rl.Box{Dims: []int{spec.State}}, out[k].Final.State)
 		}
 	}
-	for j, l := range b.spec.Obs.Leaves() {
-		look("observation "+l.Name, l.Space, out.Obs.X.At(j))
-		look("final observation "+l.Name, l.Space, out.Final.X.At(j))
-	}
-	look("reward", rl.Box{}, out.Reward)
 	if len(failed) == 0 {
 		return out
 	}
@@ -95,7 +106,8 @@ func (b *batch) inspect(out rl.Step) rl.Step {
 	return b.result()
 }
 
-// outside finds what is no finite number, or none of the space's.
+// outside finds what is no finite number, or none of the space's: the environment,
+// and the place in it.
 func outside(space rl.Space, x rl.Tensor) (row, at int, v float64, bad bool) {
 	size := max(1, x.Shape().Size()/x.Rows())
 	if x.Shape().DType.IsFloat() {
@@ -103,7 +115,9 @@ func outside(space rl.Space, x rl.Tensor) (row, at int, v float64, bad bool) {
 			return i / size, i % size, v, true
 		}
 	}
-	return rl.Outside(space, x)
+	one := max(1, space.Shape().Size()) // of an agent
+	row, at, v, bad = rl.Outside(space, x)
+	return row * one / size, (row*one + at) % size, v, bad
 }
 
 // worker is the one that has a row.

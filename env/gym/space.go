@@ -12,18 +12,21 @@ import (
 // description is what workers say of their environments. Kinds of agents stand
 // beside each other; Gymnasium has one of one agent.
 type description struct {
-	Kinds []kind `json:"kinds"`
-	Limit int    `json:"limit"`
-	Exact bool   `json:"exact"`
-	Why   string `json:"why"`
+	Kinds  []kind `json:"kinds"`
+	Limit  int    `json:"limit"`
+	Turns  bool   `json:"turns"`  // one agent after another acts
+	State  int    `json:"state"`  // numbers of the global state
+	Mortal []bool `json:"mortal"` // by kind; only the leading worker knows
+	Exact  bool   `json:"exact"`
+	Why    string `json:"why"`
 }
 
 type kind struct {
-	Name   string `json:"name"`
-	Agents int    `json:"agents"`
-	Masked bool   `json:"masked"`
-	Obs    []leaf `json:"obs"`
-	Action []leaf `json:"action"`
+	Name   string   `json:"name"`
+	Agents []string `json:"agents"`
+	Masked bool     `json:"masked"`
+	Obs    []leaf   `json:"obs"`
+	Action []leaf   `json:"action"`
 }
 
 // leaf is a simple space.

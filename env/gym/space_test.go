@@ -104,6 +104,17 @@ func TestAutoreset(t *testing.T) {
 	}
 }
 
+// The mask of an observation that nobody acts on may be missing.
+func TestNoLastMask(t *testing.T) {
+	needs(t)
+	t.Parallel()
+	s, b := openTest(t, ours+"Unmasked", 2, with(func(o *Options) { o.Workers = 1 }))
+	play(s, b, 0, 30)
+	if n := s.Episodes().Count(); n < 4 {
+		t.Errorf("%d episodes in 30 steps of 2 environments", n)
+	}
+}
+
 // Wrappers go around in order, by name and with arguments; bounds can be opened.
 func TestWrappers(t *testing.T) {
 	needs(t)

@@ -1,6 +1,8 @@
 package gym
 
 import (
+	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/gomlx/compute/dtypes"
@@ -19,32 +21,73 @@ type view struct {
 	row   int // bytes of one environment
 }
 
-// views are all of them.
-type views struct {
-	action, obs, final, mask, finalMask []view
-	reward, terminated, truncated       view
+// sight is what agents of a kind see at one of the times; what they do not have
+// is an empty view.
+type sight struct {
+	x, legal           []view
+	alive, turn, state view
 }
 
-func viewsOf(spec env.Spec, l *layout, memory []byte) views {
-	all := map[string]view{}
+// all are the views that are there, in the order of parts.
+func (s sight) all() []view {
+	out := slices.Concat(s.x, s.legal, []view{s.alive, s.turn, s.state})
+	return slices.DeleteFunc(out, func(v view) bool { return v.flat == nil })
+}
+
+// parts are the tensors of an observation that are there.
+func parts(o rl.Obs) []rl.Tensor {
+	out := slices.Concat(rl.Leaves(o.X), rl.Leaves(o.Legal), []rl.Tensor{o.Alive, o.Turn, o.State})
+	return slices.DeleteFunc(out, func(t rl.Tensor) bool { return !t.Ok() })
+}
+
+// kindViews are the arrays of one kind of agents.
+type kindViews struct {
+	action                        []view
+	obs, final                    sight
+	now, last                     []view // all of obs and of final
+	reward, terminated, truncated view
+}
+
+// views are all of them.
+type views struct {
+	kinds []kindViews
+	over  view
+}
+
+func viewsOf(specs []env.Spec, l *layout, memory []byte) views {
+	all, rows := map[string]view{}, specs[0].Rows
 	for _, a := range l.arrays {
-		v := view{bytes: memory[a.Offset : a.Offset+a.size*spec.Rows], row: a.size}
-		v.shape = shapes.Make(a.dtype, append([]int{spec.Rows}, a.Shape...)...)
+		v := view{bytes: memory[a.Offset : a.Offset+a.size*rows], row: a.size}
+		v.shape = shapes.Make(a.dtype, append([]int{rows}, a.Shape...)...)
 		v.flat = typed(v.bytes, a.dtype)
 		all[a.Name] = v
 	}
-	pick := func(prefix string, leaves []rl.SpaceLeaf) (out []view) {
+	out := views{over: all["over"]}
+	for k, spec := range specs {
+		out.kinds = append(out.kinds, kindViewsOf(spec, fmt.Sprint(k, "/"), all))
+	}
+	return out
+}
+
+func kindViewsOf(spec env.Spec, prefix string, all map[string]view) kindViews {
+	pick := func(name string, leaves []rl.SpaceLeaf) (out []view) {
 		for _, l := range leaves {
-			v := all[prefix+l.Name]
+			v := all[prefix+name+l.Name]
 			v.name = l.Name
 			out = append(out, v)
 		}
 		return out
 	}
-	return views{
-		action: pick("action/", spec.Action.Leaves()), obs: pick("obs/", spec.Obs.Leaves()), final: pick("final/", spec.Obs.Leaves()),
-		mask: pick("mask/", masks(spec)), finalMask: pick("final_mask/", masks(spec)),
-		reward: all["reward"], terminated: all["terminated"], truncated: all["truncated"],
+	see := func(when string) sight {
+		return sight{
+			x: pick(when+"/x/", spec.Obs.Leaves()), legal: pick(when+"/legal/", masks(spec)),
+			alive: all[prefix+when+"/alive"], turn: all[prefix+when+"/turn"], state: all[when+"/state"],
+		}
+	}
+	obs, final := see("obs"), see("final")
+	return kindViews{
+		action: pick("action/", spec.Action.Leaves()), obs: obs, final: final, now: obs.all(), last: final.all(),
+		reward: all[prefix+"reward"], terminated: all[prefix+"terminated"], truncated: all[prefix+"truncated"],
 	}
 }
 
@@ -82,14 +125,22 @@ func bytesOf(t rl.Tensor) []byte {
 	return dtypes.UnsafeByteSlice(rl.Read[uint8](t))
 }
 
-// tensor is a copy of the array on the device.
-func (v view) tensor(s *rl.Scope) rl.Tensor { return s.Device().Tensor(v.flat, v.shape) }
+// tensor is a copy of the array on the device; none of an empty view.
+func (v view) tensor(s *rl.Scope) rl.Tensor {
+	if v.flat == nil {
+		return rl.Tensor{}
+	}
+	return s.Device().Tensor(v.flat, v.shape)
+}
 
 // at is environment i's part.
 func (v view) at(i int) []byte { return v.bytes[i*v.row : (i+1)*v.row] }
 
 // tree is views as a tree of tensors.
 func tree(s *rl.Scope, all []view) rl.Tree {
+	if len(all) == 0 {
+		return rl.Tree{}
+	}
 	names, leaves := make([]string, len(all)), make([]rl.Tensor, len(all))
 	for i, v := range all {
 		names[i], leaves[i] = v.name, v.tensor(s)
@@ -97,63 +148,78 @@ func tree(s *rl.Scope, all []view) rl.Tree {
 	return rl.NewTree(names, leaves)
 }
 
+// obs is a copy of what is seen.
+func (s sight) obs(scope *rl.Scope, first rl.Tensor) rl.Obs {
+	return rl.Obs{
+		X: tree(scope, s.x), Legal: tree(scope, s.legal),
+		State: s.state.tensor(scope), Turn: s.turn.tensor(scope), Alive: s.alive.tensor(scope), First: first,
+	}
+}
+
 // write puts actions where workers read them.
-func (v *views) write(action rl.Tree) {
-	for i, a := range v.action {
-		copy(a.bytes, bytesOf(action.At(i)))
+func (v *views) write(action []rl.Tree) {
+	for k := range v.kinds {
+		for i, a := range v.kinds[k].action {
+			copy(a.bytes, bytesOf(action[k].At(i)))
+		}
 	}
 }
 
 // fill makes the final observation of environment i the one that is to be acted
 // on, where no episode ended.
 func (v *views) fill(i int) {
-	for j := range v.final {
-		copy(v.final[j].at(i), v.obs[j].at(i))
-	}
-	for j := range v.finalMask {
-		copy(v.finalMask[j].at(i), v.mask[j].at(i))
+	for _, kind := range v.kinds {
+		for j, last := range kind.last {
+			copy(last.at(i), kind.now[j].at(i))
+		}
 	}
 }
 
 // observation is what shared memory shows as tensors; over says where an episode
 // begins.
-func (b *batch) observation() rl.Obs {
-	o := rl.Obs{X: tree(b.scope, b.views.obs), First: rl.FromFlat(b.scope, b.over, len(b.over))}
-	if b.spec.Masked {
-		o.Legal = tree(b.scope, b.views.mask)
+func (b *batch) observation() []rl.Obs {
+	first := rl.FromFlat(b.scope, b.over, len(b.over))
+	out := make([]rl.Obs, len(b.specs))
+	for k := range out {
+		out[k] = b.views.kinds[k].obs.obs(b.scope, first)
 	}
-	return o
+	return out
 }
 
 // result is a step as shared memory has it.
-func (b *batch) result() rl.Step {
-	v, any := &b.views, false
-	te, tr := v.terminated.bytes, v.truncated.bytes
-	for i := range b.over {
-		b.over[i] = te[i]|tr[i] != 0
+func (b *batch) result() []rl.Step {
+	any := false
+	for i, x := range b.views.over.bytes {
+		b.over[i] = x != 0
 		any = any || b.over[i]
 	}
-	out := rl.Step{
-		Obs: b.observation(), Reward: v.reward.tensor(b.scope),
-		Terminated: v.terminated.tensor(b.scope), Truncated: v.truncated.tensor(b.scope),
-	}
-	out.Over, out.Final = out.Obs.First, out.Obs
+	obs := b.observation()
+	final := obs
 	if any {
-		out.Final = b.final()
+		final = b.final()
+	}
+	out := make([]rl.Step, len(obs))
+	for k := range out {
+		v := &b.views.kinds[k]
+		out[k] = rl.Step{
+			Obs: obs[k], Final: final[k], Reward: v.reward.tensor(b.scope),
+			Terminated: v.terminated.tensor(b.scope), Truncated: v.truncated.tensor(b.scope), Over: obs[k].First,
+		}
 	}
 	return out
 }
 
 // final is the observations as they were before any reset.
-func (b *batch) final() rl.Obs {
+func (b *batch) final() []rl.Obs {
 	for i, over := range b.over {
 		if !over {
 			b.views.fill(i)
 		}
 	}
-	o := rl.Obs{X: tree(b.scope, b.views.final), First: rl.FromFlat(b.scope, make([]bool, len(b.over)), len(b.over))}
-	if b.spec.Masked {
-		o.Legal = tree(b.scope, b.views.finalMask)
+	first := rl.FromFlat(b.scope, make([]bool, len(b.over)), len(b.over))
+	out := make([]rl.Obs, len(b.specs))
+	for k := range out {
+		out[k] = b.views.kinds[k].final.obs(b.scope, first)
 	}
-	return o
+	return out
 }

@@ -2,9 +2,10 @@
 import importlib, sys
 
 import gymnasium
+import weft_envs
 import weft_spaces
 import weft_state
-from weft_failure import Plain, installed
+from weft_failure import Plain, installed, making, wrapper
 
 
 def make(ask):
@@ -19,32 +20,25 @@ def make(ask):
 
         env = weft_atari.Atari(env, **ask["atari"])
     for w in ask["wrappers"]:
-        env = wrapper(w["name"])(env, **w["args"])
+        env = wrapper(w["name"], "gymnasium.wrappers")(env, **w["args"])
     return strip(env)
 
 
 def construct(name, args):
     module, _, attribute = name.rpartition(":")
     try:
-        if module:
-            found = getattr(importlib.import_module(module), attribute, None)
-            if callable(found):
-                return found(**args)
-        elif name.startswith("ALE/"):
-            gymnasium.register_envs(installed("ale-py", "ale_py"))
-        return gymnasium.make(name, disable_env_checker=True, **args)
-    except ModuleNotFoundError as e:
-        if e.name and e.name.split(".")[0] == module.split(".")[0] and module:
-            raise Plain(f"Python has no module {e.name!r}: it must lie in this folder, on PYTHONPATH, or be installed") from None
-        raise Plain(f"Python's package {e.name} is missing: run {sys.executable} -m pip install {extra(name) or e.name}") from None
+        with making(module, extra(name)):
+            if module:
+                found = getattr(importlib.import_module(module), attribute, None)
+                if callable(found):
+                    return found(**args)
+            elif name.startswith("ALE/"):
+                gymnasium.register_envs(installed("ale-py", "ale_py"))
+            return gymnasium.make(name, disable_env_checker=True, **args)
     except gymnasium.error.DependencyNotInstalled as e:
         raise Plain(f"{e} (with {sys.executable} -m pip)") from None
     except gymnasium.error.Error as e:
         raise Plain(f"gymnasium.make: {e}") from None
-    except TypeError as e:
-        if "keyword argument" not in str(e):
-            raise
-        raise Plain(f"{str(e).split(' was raised from')[0]}: settings after ? that are none of the bridge's go to the constructor") from None
 
 
 def extra(name):
@@ -52,17 +46,6 @@ def extra(name):
     spec = gymnasium.registry.get(name)
     parts = str(spec.entry_point).split(".") if spec else []
     return f'"gymnasium[{parts[2]}]"' if parts[:2] == ["gymnasium", "envs"] and parts[2:] else ""
-
-
-def wrapper(name):
-    module, _, attribute = name.rpartition(":")
-    try:
-        found = getattr(importlib.import_module(module or "gymnasium.wrappers"), attribute, None)
-    except ModuleNotFoundError as e:
-        raise Plain(f"wrapper {name}: Python has no module {e.name!r}") from None
-    if found is None:
-        raise Plain(f"{module or 'gymnasium.wrappers'} has no wrapper {attribute!r}")
-    return found
 
 
 def layers(env):
@@ -91,33 +74,27 @@ def limit(env):
     return min(all, default=0)
 
 
-class Gym:
+class Gym(weft_envs.Envs):
     """The environments of one worker."""
 
-    at = None  # the environment that is at work
-    steps = 0  # of each environment
+    make = staticmethod(make)
 
     def __init__(self, ask):
-        self.ask, self.envs, self.first = ask, [], []
-        for i, seed in enumerate(ask["seeds"]):
-            self.at = i
-            self.envs.append(make(ask))
-            self.first.append(self.envs[i].reset(seed=seed))
-        self.at = None
+        super().__init__(ask)
         a = self.envs[0]
-        for i, b in enumerate(self.envs):
-            if b.observation_space != a.observation_space or b.action_space != a.action_space:
-                raise Plain(f"environment {i} of this worker has other spaces than environment 0")
         self.masked = any("action_mask" in info for _, info in self.first)
-        self.obs, self.final = (weft_spaces.Values(a.observation_space, "observation", p) for p in ("obs/", "final/"))
-        self.actions = weft_spaces.Values(a.action_space, "action", "action/")
-        self.mask, self.final_mask = (weft_spaces.Masks(a.action_space, p) for p in ("mask/", "final_mask/"))
+        self.obs, self.final = (weft_spaces.Values(a.observation_space, "observation", f"0/{p}/x/") for p in ("obs", "final"))
+        self.actions = weft_spaces.Values(a.action_space, "action", "0/action/")
+        self.mask, self.final_mask = (weft_spaces.Masks(a.action_space, f"0/{p}/legal/") for p in ("obs", "final"))
+
+    def spaces(self, env):
+        return env.observation_space, env.action_space
 
     def describe(self):
-        exact, why = weft_state.probe(self.ask, make) if self.ask["probe"] else (False, "")
+        exact, why = weft_state.probe(self.ask, make, play) if self.ask["probe"] else (False, "")
         return {
             "kinds": [{
-                "name": "", "agents": 1, "masked": self.masked,
+                "name": "", "agents": ["agent"], "masked": self.masked,
                 "obs": self.obs.describe(), "action": self.actions.describe(),
             }],
             "limit": limit(self.envs[0]), "exact": exact, "why": why,
@@ -128,13 +105,12 @@ class Gym:
             values.attach(arrays)
         if self.masked:
             self.mask.attach(arrays), self.final_mask.attach(arrays)
-        self.reward = memoryview(arrays["reward"])
-        self.terminated, self.truncated = (memoryview(arrays[x].view("uint8")) for x in ("terminated", "truncated"))
+        self.reward = memoryview(arrays["0/reward"])
+        self.terminated, self.truncated, self.over = (
+            memoryview(arrays[x].view("uint8")) for x in ("0/terminated", "0/truncated", "over")
+        )
         self.none = bytes(len(self.envs))
-        for i, (obs, info) in enumerate(self.first):
-            self.at = i
-            self.show(i, obs, info)
-        self.at, self.first = None, None
+        self.show_first()
 
     def show(self, i, obs, info):
         self.obs.put(i, obs)
@@ -144,7 +120,7 @@ class Gym:
     def step(self):
         self.steps += 1
         actions, reward, put, masked = self.actions.actions(), self.reward, self.obs.put, self.masked
-        self.terminated[:] = self.truncated[:] = self.none
+        self.terminated[:] = self.truncated[:] = self.over[:] = self.none
         for i, env in enumerate(self.envs):
             self.at = i
             obs, reward[i], terminated, truncated, info = env.step(actions[i])
@@ -157,33 +133,21 @@ class Gym:
 
     def end(self, i, env, obs, terminated, truncated, info):
         """Ends an episode and begins the next one."""
-        self.terminated[i], self.truncated[i] = bool(terminated), bool(truncated)
+        self.terminated[i], self.truncated[i], self.over[i] = bool(terminated), bool(truncated), True
         self.final.put(i, obs)
         if self.masked:
             self.final_mask.put_last(i, info)
         return env.reset()
 
-    def reset(self, seeds):
-        """Begins new episodes, wherever the old ones are."""
-        for self.at, seed in enumerate(seeds):
-            self.show(self.at, *self.envs[self.at].reset(seed=seed))
-        self.at = None
 
-    def save(self):
-        out = []
-        for self.at, env in enumerate(self.envs):
-            out.append(weft_state.save(env))
-        self.at = None
-        return out
-
-    def load(self, parts):
-        for self.at, data in enumerate(parts):
-            self.envs[self.at] = weft_state.load(self.envs[self.at], data)
-        self.at = None
-
-    def close(self):
-        for env in self.envs:
-            try:
-                env.close()
-            except Exception:
-                pass  # nobody can be told any more
+def play(env, steps, seed, seen):
+    """What an environment shows in some steps of random actions, and what the last of them showed."""
+    out, info = [], seen[1]
+    env.action_space.seed(seed)
+    for _ in range(steps):
+        obs, reward, terminated, truncated, info = env.step(weft_state.draw(env.action_space, info.get("action_mask")))
+        out.append((weft_state.flat(obs), float(reward), bool(terminated), bool(truncated)))
+        if terminated or truncated:
+            obs, info = env.reset()
+            out.append(weft_state.flat(obs))
+    return out, (obs, info)

@@ -105,6 +105,13 @@ class Leaf:
         if self.narrow and not np.array_equal(row, x):
             raise Plain(f"{self.label} holds {x}, which {self.dtype} does not")
 
+    def blank(self, i):
+        """Writes a value of the space that says nothing, for who has no observation: 0, or what is nearest to it."""
+        if isinstance(self.space, spaces.Box):
+            self.rows[i][...] = np.clip(0, self.space.low, self.space.high)
+        else:
+            self.array[i] = self.about.get("start", 0)
+
     def check(self, x):
         """Finds values that another type of numbers would change."""
         if x.dtype.kind not in "fiub":
@@ -163,6 +170,10 @@ class Values:
                 raise Plain(f"{leaf.label} is missing in {value!r:.200}") from None
             leaf.put(i, x)
 
+    def blank(self, i):
+        for leaf in self.leaves:
+            leaf.blank(i)
+
     def actions(self):
         columns = [iter(leaf.actions()) for leaf in self.leaves]
         return [nested(self.space, iter(columns)) for _ in range(len(self.leaves[0].array))]
@@ -190,16 +201,36 @@ class Masks:
     def put(self, i, info):
         if "action_mask" not in info:
             raise Plain('info has no "action_mask", though an earlier one had')
-        for leaf, rows in zip(self.leaves, self.rows):
-            rows[i] = mask(leaf, info["action_mask"])
+        self.set(i, info["action_mask"])
 
     def put_last(self, i, info):
         """The mask of an episode's last observation, which nobody acts on and which may be missing."""
-        self.put(i, info if "action_mask" in info else {"action_mask": {}})
+        self.set(i, info.get("action_mask"))
+
+    def set(self, i, value):
+        for leaf, rows in zip(self.leaves, self.rows):
+            rows[i] = mask(leaf, value)
+
+    def bar(self, i):
+        """Leaves the first choice of every number, for who is not to act."""
+        for leaf, rows in zip(self.leaves, self.rows):
+            rows[i] = first(leaf)
+
+
+def first(leaf):
+    """The mask of the first choice of every number."""
+    n = leaf.about["n"] if isinstance(leaf.about["n"], list) else [leaf.about["n"]]
+    if isinstance(leaf.space, spaces.MultiBinary):
+        n = [2] * n[0]
+    out = np.zeros(leaf.choices, bool)
+    out[np.cumsum([0] + n[:-1])] = True
+    return out
 
 
 def mask(leaf, value):
-    """A mask as the contract has it: the options of each number, one after another."""
+    """A mask as the contract has it: the options of each number, one after another; without a mask, all of them."""
+    if value is None:
+        return True
     try:
         for key in leaf.path:
             value = value[key]

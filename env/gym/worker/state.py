@@ -10,6 +10,18 @@ except ImportError:
     cloudpickle = None
 
 
+# What pickles as its attributes, for it has no way of its own that keeps them. Adapters add to it.
+ENVIRONMENTS = [gymnasium.Env]
+
+
+# What pygame draws with: no state of a game, and nothing that pickles.
+PICTURES = ("Surface", "Font", "Clock")
+
+
+def is_environment(obj):
+    return isinstance(obj, tuple(ENVIRONMENTS)) and not isinstance(obj, type)
+
+
 class Pickler(pickle._Pickler):
     """Pickles an environment as it stands.
 
@@ -54,15 +66,15 @@ class Pickler(pickle._Pickler):
         if kind == "ALEInterface":
             n, new = self.number(kind, obj)
             return kind, n, pickle.dumps(obj.cloneState(include_rng=True)) if new else None
-        if kind == "MjModel":
+        if kind == "MjModel" or kind in PICTURES and type(obj).__module__.startswith("pygame"):
             return kind, self.number(kind, obj)[0], None
         if own(obj):
             n, new = self.number("own", obj)
-            return "own", n, pickle.dumps((obj.get_state(), obj._np_random)) if new else None
+            return "own", n, pickle.dumps((obj.get_state(), getattr(obj, "_np_random", None))) if new else None
         return None
 
     def reducer_override(self, obj):
-        if isinstance(obj, gymnasium.Env) and not isinstance(obj, type):
+        if is_environment(obj):
             return blank, (type(obj),), obj.__dict__, None, None, adopt
         if type(obj).__name__ == "MjData":
             for timer in obj.timer:
@@ -78,7 +90,7 @@ class Pickler(pickle._Pickler):
 def own(obj):
     """Whether an environment's author saves it."""
     return (
-        isinstance(obj, gymnasium.Env) and not isinstance(obj, gymnasium.Wrapper)
+        is_environment(obj) and not isinstance(obj, gymnasium.Wrapper)
         and callable(getattr(type(obj), "get_state", None)) and callable(getattr(type(obj), "set_state", None))
     )
 
@@ -106,7 +118,9 @@ class Unpickler(pickle.Unpickler):
         if kind == "ALEInterface" and state is not None:
             obj.restoreState(pickle.loads(state))
         if kind == "own" and state is not None:
-            inner, obj._np_random = pickle.loads(state)
+            inner, generator = pickle.loads(state)
+            if generator is not None:
+                obj._np_random = generator
             obj.set_state(inner)
         return obj
 
@@ -122,46 +136,34 @@ def load(env, data):
     return Unpickler(io.BytesIO(zlib.decompress(data)), env).load()
 
 
-def probe(ask, make):
+def probe(ask, make, play):
     """Whether a saved environment goes on as the original does, and if not, why.
 
     One environment is played, saved, loaded into another one that did something
     else, and both are played on, over the end of an episode if one comes soon.
+    play(env, steps, seed, seen) is what the environment showed, and what the next
+    play needs of it: at first, what its reset returned.
     """
     one, other = make(ask), make(ask)
     try:
-        one.reset(seed=ask["seeds"][0])
-        other.reset(seed=ask["seeds"][0] + 1)
-        one.action_space.seed(1), other.action_space.seed(2)
-        play(one, 12), play(other, 5)
-        one.action_space.seed(3)
-        saved = save(one)
-        other = load(other, saved)
-        other.action_space.seed(3)
-        if play(one, 60) != play(other, 60):
+        _, seen = play(one, 12, 1, one.reset(seed=ask["seeds"][0]))
+        play(other, 5, 2, other.reset(seed=ask["seeds"][0] + 1))
+        other = load(other, save(one))
+        if play(one, 60, 3, seen)[0] != play(other, 60, 3, seen)[0]:
             return False, "a saved and loaded one does not go on as the original does"
     except Exception as e:
         return False, f"saving it fails: {type(e).__name__}: {e}"
     finally:
-        one.close()
+        if isinstance(one, gymnasium.Env):  # one of PettingZoo's would quit pygame for its neighbours
+            one.close()
     return True, ""
 
 
-def play(env, steps):
-    """What an environment shows in some steps of random actions, as bytes."""
-    out, info = [], {}
-    for _ in range(steps):
-        action = draw(env.action_space, info.get("action_mask"))
-        obs, reward, terminated, truncated, info = env.step(action)
-        out.append(pickle.dumps((flat(obs), float(reward), bool(terminated), bool(truncated))))
-        if terminated or truncated:
-            obs, info = env.reset()
-            out.append(pickle.dumps(flat(obs)))
-    return out
-
-
 def draw(space, mask):
+    """A random action that is legal, as far as a mask can be understood."""
     try:
+        if mask is not None and isinstance(space, gymnasium.spaces.Discrete):
+            mask = np.asarray(mask).astype(np.int8)
         return space.sample(mask) if mask is not None else space.sample()
     except (AssertionError, TypeError, ValueError):
         return space.sample()

@@ -1,0 +1,63 @@
+package gym
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/rl"
+)
+
+// ZooOptions are the settings of an environment of PettingZoo.
+type ZooOptions struct {
+	Options
+	Kinds  string `default:"names" oneof:"names spaces" doc:"which agents are of one kind: those with equal spaces whose names differ in their number, or all those with equal spaces"`
+	Mortal string `default:"auto" oneof:"auto yes no" doc:"whether agents may be out of play before the episode is over: auto finds out by playing a little"`
+	State  bool   `default:"true" doc:"pass on the environment's state(), where there is one, for centralised critics"`
+}
+
+// zooArgs is the same as workers are told.
+type zooArgs struct {
+	Kinds  string `json:"kinds"`
+	Mortal string `json:"mortal"`
+	State  bool   `json:"state"`
+}
+
+func zooDefaults() any {
+	return &ZooOptions{Options: defaults(), Kinds: "names", Mortal: "auto", State: true}
+}
+
+// ZooScheme offers environments with several agents that follow PettingZoo's
+// interface, as zoo:mpe2.simple_spread_v3.
+var ZooScheme = env.Scheme{
+	Prefix:  "zoo",
+	Doc:     "an environment of PettingZoo by its module, or a class by module:Class",
+	Example: "zoo:mpe2.simple_spread_v3?N=3",
+	Options: zooDefaults,
+	Open:    Zoo,
+}
+
+// Zoo offers an environment of PettingZoo: the module that has its parallel_env or
+// env, or a class or function of a module (module:Class). Agents that act one
+// after another, and not all at once, make it an environment by turns (env.Spec's
+// Turns).
+func Zoo(id string) (env.Entry, error) {
+	if id == "" {
+		return env.Entry{}, errors.New("which environment? name its module, as in zoo:mpe2.simple_spread_v3")
+	}
+	full := "zoo:" + id
+	return env.Entry{
+		ID: full, Doc: id + " through PettingZoo", Options: zooDefaults,
+		NewGroups: func(s *rl.Scope, n int, options any) (env.Groups, error) {
+			o, ok := options.(*ZooOptions)
+			if !ok {
+				return nil, fmt.Errorf("its options are a %T, want *gym.ZooOptions", options)
+			}
+			b, err := open(s, n, o.Options, request{name: full, id: id, zoo: &zooArgs{o.Kinds, o.Mortal, o.State}})
+			if err != nil {
+				return nil, err
+			}
+			return b, nil
+		},
+	}, nil
+}
