@@ -29,6 +29,7 @@ import (
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/family"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/gail"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/generic"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/groups"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/helpers"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/nested"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/offline"
@@ -65,6 +66,7 @@ var loops = map[string]func(*rl.Scope, algo.MakeEnv) (rl.Trainer, error){
 	"family":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return family.New(s, m, envs) },
 	"gail":       func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return gail.New(s, m, 4) },
 	"generic":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return generic.New(s, m, envs) },
+	"groups":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return groups.New(s, m, envs) },
 	"helpers":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return helpers.New(s, m, envs) },
 	"nested":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return nested.New(s, m, envs) },
 	"offline":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return offline.New(s, m, envs) },
@@ -81,7 +83,7 @@ var loops = map[string]func(*rl.Scope, algo.MakeEnv) (rl.Trainer, error){
 }
 
 // members are how many a family has.
-var members = map[string]int{"agents": 4, "family": 3}
+var members = map[string]int{"agents": 4, "family": 3, "groups": 4}
 
 // algorithm is a built-in one, with settings that together take every way through
 // its loop.
@@ -196,7 +198,7 @@ func root() *rl.Scope {
 
 func build(name string, s *rl.Scope) (t rl.Trainer, err error) {
 	err = rl.Catch(func() (err error) {
-		t, err = loops[name](s, &maker{scope: s, several: name == "agents"})
+		t, err = loops[name](s, &maker{scope: s, several: name == "agents" || name == "groups"})
 		return err
 	})
 	return t, err
