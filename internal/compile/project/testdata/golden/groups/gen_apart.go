@@ -41,8 +41,8 @@ var genApart = edge.Grouping{
 		apartOut2:             {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "[]rl.Step", Axis: "environments", Node: 5, Pos: "groups.go:60"},
 		apartB:                {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 10, Pos: "groups.go:67", Given: true},
 		apartG:                {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 11, Pos: "groups.go:68", Given: true},
-		apartAgentsNetParams:  {Name: "Agents.Net.Params", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 12, Pos: "groups.go:69"},
-		apartAgentsNetParams2: {Name: "Agents.Net.Params", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 12, Pos: "groups.go:69"},
+		apartAgentsNetParams:  {Name: "Agents.Net.Params", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 12, Pos: "groups.go:69"},
+		apartAgentsNetParams2: {Name: "Agents.Net.Params", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 12, Pos: "groups.go:69"},
 	},
 }
 

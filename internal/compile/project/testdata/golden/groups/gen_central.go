@@ -23,7 +23,7 @@ var genCentral = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []edge.Edge{
 		centralG:               {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 11, Pos: "groups.go:68", Given: true},
-		centralAgentsNetParams: {Name: "Agents.Net.Params", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 12, Pos: "groups.go:69"},
+		centralAgentsNetParams: {Name: "Agents.Net.Params", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 12, Pos: "groups.go:69"},
 	},
 }
 

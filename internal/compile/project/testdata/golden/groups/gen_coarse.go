@@ -23,7 +23,7 @@ var genCoarse = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
 		coarseB:               {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 10, Pos: "groups.go:67", Given: true},
-		coarseAgentsNetParams: {Name: "Agents.Net.Params", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "", Node: 12, Pos: "groups.go:69"},
+		coarseAgentsNetParams: {Name: "Agents.Net.Params", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 12, Pos: "groups.go:69"},
 	},
 }
 

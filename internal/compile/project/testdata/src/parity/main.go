@@ -67,6 +67,7 @@ var loops = map[string]func(*rl.Scope, algo.MakeEnv) (rl.Trainer, error){
 	"gail":       func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return gail.New(s, m, 4) },
 	"groups":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return groups.New(s, m, envs) },
 	"generic":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return generic.New(s, m, envs) },
+	"groups":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return groups.New(s, m, envs) },
 	"helpers":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return helpers.New(s, m, envs) },
 	"nested":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return nested.New(s, m, envs) },
 	"offline":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return offline.New(s, m, envs) },
