@@ -17,6 +17,7 @@ import (
 	"github.com/weft-rl/weft/algo/a2c"
 	algodqn "github.com/weft-rl/weft/algo/dqn"
 	"github.com/weft-rl/weft/algo/impala"
+	"github.com/weft-rl/weft/algo/mappo"
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/env"
@@ -67,7 +68,6 @@ var loops = map[string]func(*rl.Scope, algo.MakeEnv) (rl.Trainer, error){
 	"gail":       func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return gail.New(s, m, 4) },
 	"groups":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return groups.New(s, m, envs) },
 	"generic":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return generic.New(s, m, envs) },
-	"groups":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return groups.New(s, m, envs) },
 	"helpers":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return helpers.New(s, m, envs) },
 	"nested":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return nested.New(s, m, envs) },
 	"offline":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return offline.New(s, m, envs) },
@@ -84,7 +84,7 @@ var loops = map[string]func(*rl.Scope, algo.MakeEnv) (rl.Trainer, error){
 }
 
 // members are how many a family has.
-var members = map[string]int{"agents": 4, "family": 3, "groups": 4}
+var members = map[string]int{"agents": 4, "family": 3, "groups": 4, "algo-mappo/0": 2, "algo-mappo/1": 4, "algo-mappo/2": 2}
 
 // algorithm is a built-in one, with settings that together take every way through
 // its loop.
@@ -98,6 +98,9 @@ var algorithms = map[string]algorithm{
 	"algo-ppo": {ppo.Algorithm, []string{"horizon=8", "hidden=8"}, [][]string{
 		{}, {"normalize_obs=true", "normalize_reward=true", "normalize_advantage=false", "anneal=constant"},
 		{"target_kl=1e-9", "memory=4"}, {"target_kl=10", "epochs=2", "shared=true"},
+	}},
+	"algo-mappo": {mappo.Algorithm, []string{"horizon=5", "hidden=8", "epochs=2"}, [][]string{
+		{}, {"separate=true", "minibatches=2"}, {"normalize_value=false", "normalize_advantage=false", "anneal=linear"},
 	}},
 	"algo-a2c":    {a2c.Algorithm, []string{"hidden=8"}, [][]string{{}, {"normalize_advantage=true", "anneal=constant"}}},
 	"algo-impala": {impala.Algorithm, []string{"horizon=5", "hidden=8"}, [][]string{{}, {"anneal=constant"}}},
@@ -199,7 +202,7 @@ func root() *rl.Scope {
 
 func build(name string, s *rl.Scope) (t rl.Trainer, err error) {
 	err = rl.Catch(func() (err error) {
-		t, err = loops[name](s, &maker{scope: s, several: name == "agents" || name == "groups"})
+		t, err = loops[name](s, &maker{scope: s, several: name == "agents" || name == "groups" || strings.HasPrefix(name, "algo-mappo")})
 		return err
 	})
 	return t, err
