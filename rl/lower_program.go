@@ -50,8 +50,12 @@ func Lower(r *Run, chunk int, body func(*Run)) (p *Program, err error) {
 		if err := p.residents(); err != nil {
 			return err
 		}
-		p.compile(nil)       // how many tables there are is known after this
-		p.compile(p.l.hosts) // and here they are inputs
+		// How many tables there are is known once the loop was traced.
+		err := Catch(func() error { p.compile(nil, true); return nil })
+		if !errors.Is(err, errRehearsed) {
+			return err
+		}
+		p.compile(p.l.hosts, false)
 		return nil
 	})
 	if err != nil {
@@ -96,8 +100,10 @@ func scalarInt32(x int32) Tensor {
 	return constantOf(shapes.Make(dtypes.Int32), []int32{x})
 }
 
+var errRehearsed = errors.New("the loop was traced and not compiled")
+
 // compile traces the loop and, with its tables known, compiles it.
-func (p *Program) compile(hosts []hostTable) {
+func (p *Program) compile(hosts []hostTable, rehearse bool) {
 	tables := make([]Tensor, len(hosts))
 	for i, h := range hosts {
 		shape := shapes.Make(h.dtype, p.chunk)
@@ -112,7 +118,13 @@ func (p *Program) compile(hosts []hostTable) {
 		hold(p.state, values)
 	}()
 	in := p.inputs(0, 1, tables)
-	p.prog = compile(c, "loop", in, func(c *Ctx, nodes []Tensor) []Tensor { return p.trace(c, nodes, len(hosts)) })
+	p.prog = compile(c, "loop", in, func(c *Ctx, nodes []Tensor) []Tensor {
+		out := p.trace(c, nodes, len(hosts))
+		if rehearse {
+			Fail(errRehearsed)
+		}
+		return out
+	})
 }
 
 // trace builds the program: its outputs are the rounds made, the failure, the logs,
