@@ -18,12 +18,16 @@ func TestAsync(t *testing.T) {
 		{Policy: "single-learner-coarse", Workers: 3, Staleness: 1, Queue: 2},
 		{Policy: "single-learner-coarse", Workers: 3, Staleness: 3, Queue: 4},
 		{Policy: "single-learner-coarse", Workers: 4, Staleness: 4, Queue: 2, Producers: 2},
-		{Policy: "central", Workers: 1, Staleness: 4, Queue: 2},
-		{Policy: "central", Workers: 4, Staleness: 64, Queue: 2},
+		{Policy: "central", Workers: 1, Staleness: 2, Queue: 2},
+		{Policy: "central", Workers: 4, Staleness: 8, Queue: 2},
 	} {
 		t.Run(fmt.Sprintf("%s/%d/%d", d.Policy, d.Workers, d.Staleness), func(t *testing.T) {
 			d.Async = true
-			j := job(t, debug.Identity, "envs=16", "horizon=32", "minibatches=4", "epochs=4", "hidden=64,64")
+			updates := []string{"minibatches=4", "epochs=4"}
+			if d.Policy == "central" { // as A3C has it: a gradient of each batch
+				updates = []string{"minibatches=1", "epochs=1"}
+			}
+			j := job(t, debug.Identity, append(updates, "envs=16", "horizon=32", "hidden=64,64")...)
 			j.Steps, j.EvalEvery, j.EvalEpisodes, j.Dir = 24_576, 0, 200, t.TempDir()
 			j.Plan = by(d)
 			stopNear(t, j, 6)
@@ -35,12 +39,8 @@ func TestAsync(t *testing.T) {
 			if r.Exact || r.Steps < j.Steps || len(r.Figures) != d.Workers+1 {
 				t.Errorf("exact %v, %d steps, %d replicas", r.Exact, r.Steps, len(r.Figures))
 			}
-			least := 15.5
-			if d.Policy == "central" {
-				least = 7 // a few environments' batch, sixteen updates each: far from PPO's best use
-			}
-			if r.Evaluation.Mean < least {
-				t.Errorf("return %.2f of 16, want %v", r.Evaluation.Mean, least)
+			if r.Evaluation.Mean < 15 {
+				t.Errorf("return %.2f of 16", r.Evaluation.Mean)
 			}
 			for _, f := range r.Figures {
 				for _, e := range f.Edges {
