@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gomlx/compute/dtypes"
+
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -235,6 +237,35 @@ func TestEstimatorsAgainstDefinition(t *testing.T) {
 			near(t, fmt.Sprint("nstep ", n, size), rl.Floats(rl.NStep(.9, n, e.reward, e.next, e.term, e.done)), want, 1e-5)
 		}
 	}
+}
+
+// Agents are estimated each by itself: [env, time, agent] gives what [env, time]
+// does for every agent as an environment.
+func TestEstimatorAgents(t *testing.T) {
+	s := scope(t)
+	const envs, agents, time = 3, 2, 7
+	e, _ := randomEpisodes(s, envs*agents, time)
+	joint := func(x rl.Tensor) rl.Tensor {
+		index := make([]int, 0, envs*time*agents)
+		for i := range envs * time * agents {
+			env, at, agent := i/(time*agents), i/agents%time, i%agents
+			index = append(index, (env*agents+agent)*time+at)
+		}
+		return rl.Gather(x, 2, index)
+	}
+	fold := func(x rl.Tensor) rl.Tensor {
+		if x = joint(x); x.Shape().DType == dtypes.Bool {
+			return rl.FromFlat(s, rl.Read[bool](x), envs, time, agents)
+		}
+		return rl.FromFlat(s, rl.Read[float32](x), envs, time, agents)
+	}
+	reward, value, next, term, done := fold(e.reward), fold(e.value), fold(e.next), fold(e.term), fold(e.done)
+	adv, ret := rl.GAE(.9, .8, e.reward, e.value, e.next, e.term, e.done)
+	gotAdv, gotRet := rl.GAE(.9, .8, reward, value, next, term, done)
+	equal(t, "gae", rl.Floats(gotAdv), rl.Floats(fold(adv)))
+	equal(t, "gae return", rl.Floats(gotRet), rl.Floats(fold(ret)))
+	equal(t, "nstep", rl.Floats(rl.NStep(.9, 3, reward, next, term, done)), rl.Floats(fold(rl.NStep(.9, 3, e.reward, e.next, e.term, e.done))))
+	equal(t, "lambda", rl.Floats(rl.Lambda(.9, .8, reward, next, term, done)), rl.Floats(fold(rl.Lambda(.9, .8, e.reward, e.next, e.term, e.done))))
 }
 
 func TestEstimatorIdentities(t *testing.T) {

@@ -119,6 +119,8 @@ func TestStatsFreezeUntilUpdate(t *testing.T) {
 	for range 2 {                                     // reading changes nothing
 		near(t, "after", rl.Floats(f.Call(rl.Key{}, x)), []float64{-.5, -1.25, 1.5, -1}, 1e-6)
 	}
+	restored := compute(s, rl.Key{}, func(c *rl.Ctx, x []*node) *node { return st.Restore(c, x[0]) }, x)
+	near(t, "restored", rl.Floats(restored), []float64{4, 0, 20, 4}, 1e-5)
 	// Norm as a part of something bigger, read twice.
 	both := compute(s, rl.Key{}, func(c *rl.Ctx, x []*node) *node { return graph.Add(st.Norm(c, x[0]), st.Norm(c, x[0])) }, x)
 	near(t, "twice", rl.Floats(both), []float64{-1, -2.5, 3, -2}, 1e-6)

@@ -126,8 +126,8 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestUnits: with normalised values the critic's outputs are near standard while
-// returns are not, and predict them all the same.
+// TestUnits: a critic that learns standardised returns gives numbers near 0,
+// though the returns are near 10.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	x := algotest.Trained(t, mappo.Algorithm, debug.Endless, &debug.EndlessOptions{}, 40_000,
