@@ -278,7 +278,7 @@ func (w *while) results(out []*graph.Node) {
 func (r *Run) If(yes Tensor, vars []Carried, then, otherwise func()) {
 	l := r.root().lower
 	carriers := l.carriers(vars)
-	before := l.mark()
+	before, outer := l.mark(), l.takeStreams()
 	arms := []func(){then, otherwise}
 	var seen [2]rehearsal
 	for i, arm := range arms {
@@ -298,6 +298,7 @@ func (r *Run) If(yes Tensor, vars []Carried, then, otherwise func()) {
 		}
 		l.reset(before)
 	}
+	l.putStreams(outer)
 	entry := held(carriers) // the second rehearsal knows what the first logged
 	for i, t := range entry {
 		if !t.Ok() && seen[1].entry[i].Ok() {
