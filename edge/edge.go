@@ -38,6 +38,14 @@ func MemberOf[T rl.Trainer](f func(t T, member int) []rl.Component) func(rl.Trai
 type Set struct {
 	Graph     []byte // the fdg.Graph as JSON: running needs no source
 	Groupings []Grouping
+	// Lowered is one iteration of the loop as a device program has it, for rl.Lower;
+	// nil where the loop cannot be one.
+	Lowered func(t rl.Trainer, run *rl.Run)
+}
+
+// Iteration makes a Set's Lowered of a generated function.
+func Iteration[T rl.Trainer](f func(t T, run *rl.Run)) func(rl.Trainer, *rl.Run) {
+	return func(t rl.Trainer, run *rl.Run) { f(t.(T), run) }
 }
 
 // Grouping is one way to take the loop apart.

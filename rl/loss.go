@@ -88,10 +88,26 @@ func (l *Loss[I, A]) result(e *compiled[A], out []Tensor) (g Grads, aux A) {
 // lowered is Grad inside a device program.
 func (l *Loss[I, A]) lowered(c *Ctx, k Key, in I) (g Grads, aux A) {
 	var out []Tensor
-	c.lower.call(k, func() { out, aux = l.trace(c, in, nil) })
+	l.apart(func() { c.lower.call(k, func() { out, aux = l.trace(c, in, nil) }) })
 	sums := out[2 : 2+l.tensors()]
 	c.lower.Finite(fmt.Sprintf("loss %q or its gradient", l.name), append([]Tensor{out[0], out[1]}, sums...))
 	return Grads{of: l.wrt, sums: sums, weight: out[1], spent: new(bool)}, aux
+}
+
+// apart gives the parameters nodes of their own while a loss is built. What the
+// loop computed from them before, the loss's input for one, does not depend on
+// these, so that it is held fixed as it is outside of a device program.
+func (l *Loss[I, A]) apart(build func()) {
+	for _, p := range l.wrt {
+		old := p.Tensors()
+		own := make([]Tensor, len(old))
+		for i, t := range old {
+			own[i] = Wrap(graph.Identity(t.Node()))
+		}
+		carriedParams{Params: p}.carry(own)
+		defer carriedParams{Params: p}.carry(old)
+	}
+	build()
 }
 
 // trace builds the outputs: loss by row, weight, gradients, aux. mask is 0 for

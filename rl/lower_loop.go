@@ -40,6 +40,14 @@ func (l *Lowering) carriers(vars []Carried) []Carried {
 
 func (b *logBook) carried() []Tensor { return Leaves(b.values) }
 func (b *logBook) carry(t []Tensor)  { b.values = Rebuild(b.values, t) }
+func (b *logBook) form() func()      { return func() {} }
+
+// meet: what was logged for the first time is there from now on, but absent.
+func (b *logBook) meet(before, after picture) []Tensor {
+	b.values = make([]logSum, len(b.names))
+	b.carry(append(slices.Clone(before.leaves), make([]Tensor, 2*len(b.names)-len(before.leaves))...))
+	return append(slices.Clone(after.leaves), make([]Tensor, 2*len(b.names)-len(after.leaves))...)
+}
 
 // held is what carriers hold at a point.
 func held(carriers []Carried) (out []Tensor) {
@@ -68,6 +76,7 @@ func (l *Lowering) loop(n int, limit *graph.Node, vars []Carried, body func(Int)
 	seen, err := l.rehearse(carriers, func(g *graph.Graph) Tensor {
 		return body(Int{node: graph.Parameter(g, "i", shapes.Make(dtypes.Int32))})
 	})
+	steps := l.steps != before.steps
 	l.reset(before)
 	if errors.Is(err, errUnroll) && limit == nil {
 		l.putStreams(outer)
@@ -76,6 +85,9 @@ func (l *Lowering) loop(n int, limit *graph.Node, vars []Carried, body func(Int)
 	}
 	check(err)
 	w := &while{l: l, n: n, limit: limit, carriers: carriers, seen: seen, stops: seen.stop.Ok()}
+	if w.stops && limit == nil && (steps || len(seen.blocks) > 0) {
+		failf("an environment is stepped, or a rollout filled, in a loop that may end early: how many steps an iteration makes would depend on it")
+	}
 	w.build(body)
 	l.mergeStreams(outer, w.blocks)
 }
@@ -108,15 +120,13 @@ type rehearsal struct {
 
 // rehearse builds body in a closure that nobody calls.
 func (l *Lowering) rehearse(carriers []Carried, body func(*graph.Graph) Tensor) (seen rehearsal, err error) {
-	g := l.c.graph
-	start := l.c.lift(held(carriers))
-	hold(carriers, start)
-	known := len(l.logs.names)
-	var exit []Tensor
+	hold(carriers, l.c.lift(held(carriers)))
+	before := pictures(carriers)
+	var after []picture
 	err = Catch(func() error {
-		Closure(g, func(g *graph.Graph) []*graph.Node {
+		Closure(l.c.graph, func(g *graph.Graph) []*graph.Node {
 			seen.stop = body(g)
-			exit = held(carriers)
+			after = pictures(carriers)
 			seen.blocks = l.takeStreams()
 			return []*graph.Node{graph.Const(g, int32(0))}
 		})
@@ -124,43 +134,105 @@ func (l *Lowering) rehearse(carriers []Carried, body func(*graph.Graph) Tensor) 
 	})
 	if err != nil {
 		l.takeStreams()
-		l.forget(carriers, start, known)
-		return seen, err
+		after = before
 	}
-	l.forget(carriers, start, known)
-	seen.entry = held(carriers) // logs may have more names now
-	for i, t := range exit {
-		switch old := seen.entry[i]; {
-		case !t.Ok():
-		case !old.Ok():
-			seen.entry[i] = Wrap(graph.Zeros(g, t.Shape()))
-			seen.changed = append(seen.changed, i)
-		case t.node != old.node:
-			if !t.Shape().Equal(old.Shape()) {
-				failf("a variable that a loop carries has shape %s before a round and %s after it", old.Shape(), t.Shape())
-			}
-			seen.changed = append(seen.changed, i)
-		}
+	var exit []Tensor
+	for i, c := range carriers {
+		exit = append(exit, c.meet(before[i], after[i])...)
 	}
+	seen.compare(l.c.graph, held(carriers), exit)
 	hold(carriers, seen.entry)
-	return seen, nil
+	return seen, err
 }
 
-// forget undoes a rehearsal. What it logged for the first time is there, but
-// absent.
-func (l *Lowering) forget(carriers []Carried, start []Tensor, names int) {
-	old := start
-	for _, c := range carriers {
-		n := len(c.carried())
-		if b, ok := c.(*logBook); ok {
-			known := 2 * names
-			b.carry(append(slices.Clone(old[:known]), make([]Tensor, n-known)...))
-			old = old[known:]
-			continue
+// compare finds what changes between the beginning of a body and its end.
+func (s *rehearsal) compare(g *graph.Graph, entry, exit []Tensor) {
+	s.entry = entry
+	for i, t := range exit {
+		switch old := entry[i]; {
+		case !t.Ok() && !old.Ok():
+		case !old.Ok():
+			s.entry[i] = Wrap(graph.Zeros(g, t.Shape()))
+			s.changed = append(s.changed, i)
+		case t.node != old.node:
+			if t.Ok() && !t.Shape().Equal(old.Shape()) {
+				failf("a variable that a loop carries has shape %s before a round and %s after it", old.Shape(), t.Shape())
+			}
+			s.changed = append(s.changed, i)
 		}
-		c.carry(old[:n:n])
-		old = old[n:]
 	}
+}
+
+// picture is what a carrier holds at a point: its tensors, and how to give it the
+// form that it has there.
+type picture struct {
+	leaves []Tensor
+	form   func()
+}
+
+func pictures(carriers []Carried) []picture {
+	out := make([]picture, len(carriers))
+	for i, c := range carriers {
+		out[i] = picture{c.carried(), c.form()}
+	}
+	return out
+}
+
+// reconciled takes a carrier back to where it was, and returns what it held in the
+// end. What had no tensors at one of the two points, such as a tree that is filled
+// in a body, has the form of the other, and is absent.
+func reconciled(c Carried, before, after picture) (exit []Tensor) {
+	a, b := before.leaves, after.leaves
+	switch {
+	case len(a) == len(b) || absent(b):
+		before.form()
+		c.carry(a)
+		return fitted(b, len(a))
+	case absent(a):
+		after.form()
+		c.carry(make([]Tensor, len(b)))
+		return b
+	}
+	failf("a variable that a loop or branch of a device program changes has %d tensors before it and %d after", len(a), len(b))
+	return nil
+}
+
+func absent(t []Tensor) bool {
+	return !slices.ContainsFunc(t, Tensor.Ok)
+}
+
+// fitted are n tensors, all absent where there were none at all.
+func fitted(t []Tensor, n int) []Tensor {
+	if len(t) != n && absent(t) {
+		return make([]Tensor, n)
+	}
+	return t
+}
+
+// leaving are the nodes of what changed, at the end of a body.
+func leaving(g *graph.Graph, carriers []Carried, sizes []int, entry []Tensor, changed []int) []*graph.Node {
+	var exit []Tensor
+	for i, c := range carriers {
+		exit = append(exit, fitted(c.carried(), sizes[i])...)
+	}
+	out := make([]*graph.Node, len(changed))
+	for j, at := range changed {
+		if t := exit[at]; t.Ok() {
+			out[j] = t.Node()
+		} else {
+			out[j] = graph.Zeros(g, entry[at].Shape())
+		}
+	}
+	return out
+}
+
+// sizes are how many tensors carriers hold.
+func sizes(carriers []Carried) []int {
+	out := make([]int, len(carriers))
+	for i, c := range carriers {
+		out[i] = len(c.carried())
+	}
+	return out
 }
 
 // while is a loop of the program under construction.
@@ -176,7 +248,7 @@ type while struct {
 
 // build makes the While and leaves its results with the carriers.
 func (w *while) build(body func(Int) Tensor) {
-	g := w.l.c.graph
+	g, form := w.l.c.graph, formed(w.carriers)
 	initial := []*graph.Node{graph.Const(g, int32(0))}
 	if w.stops {
 		initial = append(initial, graph.Const(g, false))
@@ -191,6 +263,7 @@ func (w *while) build(body func(Int) Tensor) {
 	}
 	cond := Closure(g, func(g *graph.Graph) []*graph.Node { return []*graph.Node{w.goesOn(params(g, initial))} })
 	step := Closure(g, func(g *graph.Graph) []*graph.Node { return w.round(g, params(g, initial), body) })
+	form()
 	w.results(graph.While(cond, step, initial...))
 }
 
@@ -228,20 +301,18 @@ func (w *while) round(g *graph.Graph, state []*graph.Node, body func(Int) Tensor
 		now[at], rest = Wrap(rest[0]), rest[1:]
 	}
 	hold(w.carriers, now)
+	sizes := sizes(w.carriers)
 	times := l.times
 	if w.limit == nil { // else it is the loop over iterations itself
 		l.times *= w.n
 	}
 	stop := body(Int{node: i})
 	l.times = times
-	exit := held(w.carriers)
 	out := []*graph.Node{graph.AddScalar(i, int32(1))}
 	if w.stops {
 		out = append(out, stop.Node())
 	}
-	for _, at := range w.seen.changed {
-		out = append(out, exit[at].node)
-	}
+	out = append(out, leaving(g, w.carriers, sizes, w.seen.entry, w.seen.changed)...)
 	w.blocks = l.takeStreams()
 	for _, s := range w.blocks {
 		for _, x := range s.leaves() {
@@ -254,6 +325,16 @@ func (w *while) round(g *graph.Graph, state []*graph.Node, body func(Int) Tensor
 		}
 	}
 	return out
+}
+
+// formed gives carriers back the form that they have now.
+func formed(carriers []Carried) func() {
+	now := pictures(carriers)
+	return func() {
+		for _, p := range now {
+			p.form()
+		}
+	}
 }
 
 // results gives what the loop left to the carriers and streams.
@@ -278,54 +359,59 @@ func (w *while) results(out []*graph.Node) {
 func (r *Run) If(yes Tensor, vars []Carried, then, otherwise func()) {
 	l := r.root().lower
 	carriers := l.carriers(vars)
-	before := l.mark()
+	before, outer := l.mark(), l.takeStreams()
 	arms := []func(){then, otherwise}
 	var seen [2]rehearsal
-	for i, arm := range arms {
-		var err error
-		seen[i], err = l.rehearse(carriers, func(*graph.Graph) Tensor {
-			if arm != nil {
-				arm()
-			}
-			return Tensor{}
-		})
-		check(err)
-		if len(seen[i].blocks) > 0 {
-			failf("what a branch inserts or steps cannot be part of a device program: how much there is would depend on the branch")
+	for again := true; again; { // what one arm logs or fills the other has as well
+		size := sizes(carriers)
+		for i, arm := range arms {
+			seen[i] = l.rehearseArm(carriers, before, arm)
 		}
-		if l.steps != before.steps {
-			failf("an environment is stepped inside a branch: how many steps an iteration makes would depend on it")
-		}
-		l.reset(before)
+		again = !slices.Equal(size, sizes(carriers))
 	}
-	entry := held(carriers) // the second rehearsal knows what the first logged
-	for i, t := range entry {
-		if !t.Ok() && seen[1].entry[i].Ok() {
-			entry[i] = seen[1].entry[i]
-		}
-	}
+	l.putStreams(outer)
+	entry := held(carriers)
 	changed := slices.Concat(seen[0].changed, seen[1].changed)
 	slices.Sort(changed)
 	changed = slices.Compact(changed)
 	if len(changed) == 0 {
 		return
 	}
-	hold(carriers, entry)
 	l.branch(yes, carriers, entry, changed, arms)
+}
+
+// rehearseArm is rehearse for an arm of a branch, in which nothing may happen whose
+// number has to be known.
+func (l *Lowering) rehearseArm(carriers []Carried, before mark, arm func()) rehearsal {
+	seen, err := l.rehearse(carriers, func(*graph.Graph) Tensor {
+		if arm != nil {
+			arm()
+		}
+		return Tensor{}
+	})
+	check(err)
+	if len(seen.blocks) > 0 {
+		failf("what a branch inserts or steps cannot be part of a device program: how much there is would depend on the branch")
+	}
+	if l.steps != before.steps {
+		failf("an environment is stepped inside a branch: how many steps an iteration makes would depend on it")
+	}
+	l.reset(before)
+	return seen
 }
 
 func (l *Lowering) branch(yes Tensor, carriers []Carried, entry []Tensor, changed []int, arms []func()) {
 	var closures [2]*graph.Function
+	sizes, form := sizes(carriers), formed(carriers)
 	for i, arm := range arms {
 		closures[i] = Closure(l.c.graph, func(*graph.Graph) []*graph.Node {
+			form()
 			hold(carriers, entry)
 			if arm != nil {
 				arm()
 			}
-			exit := held(carriers)
-			out := make([]*graph.Node, len(changed))
+			out := leaving(l.c.graph, carriers, sizes, entry, changed)
 			for j, at := range changed {
-				out[j] = exit[at].node
 				if out[j] == entry[at].node {
 					out[j] = graph.Identity(out[j])
 				}
@@ -333,6 +419,7 @@ func (l *Lowering) branch(yes Tensor, carriers []Carried, entry []Tensor, change
 			return out
 		})
 	}
+	form()
 	now := slices.Clone(entry)
 	for j, x := range graph.If(yes.Node(), closures[0], closures[1]) {
 		now[changed[j]] = Wrap(x)

@@ -234,23 +234,6 @@ func (p *Program) tables(n int) []Tensor {
 	return out
 }
 
-// hostColumn is a table's numbers, and zeros for the rest of the chunk.
-func hostColumn(d dtypes.DType, x []float64, size int) Tensor {
-	shape := shapes.Make(d, size)
-	if d == dtypes.Int32 {
-		flat := make([]int32, size)
-		for i, v := range x {
-			flat[i] = int32(v)
-		}
-		return constantOf(shape, flat)
-	}
-	flat := make([]float32, size)
-	for i, v := range x {
-		flat[i] = float32(v)
-	}
-	return constantOf(shape, flat)
-}
-
 // readLogs divides the sums of every iteration.
 func (p *Program) readLogs(sums []Tensor) {
 	for j, name := range p.names {

@@ -99,7 +99,7 @@ func (o *Opt) ApplyAt(g Grads, lr Tensor) {
 	step := graph.NotEqual(g.weight.node, graph.ZerosLike(g.weight.node))
 	for _, p := range o.of {
 		next := chosen(step, out[:len(p.cells)], p.Tensors())
-		carriedParams{p}.carry(next)
+		carriedParams{Params: p}.carry(next)
 		p.version++
 		out = out[len(p.cells):]
 	}

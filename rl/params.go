@@ -114,7 +114,7 @@ func (p *Params) Blend(src *Params, tau float64) {
 		next = blend(p.Tensors(), next, tau)
 	}
 	if len(next) > 0 && next[0].node != nil {
-		carriedParams{p}.carry(next)
+		carriedParams{Params: p}.carry(next)
 		p.version++
 		return
 	}

@@ -7,6 +7,9 @@ import "github.com/gomlx/gomlx/core/graph"
 type Carried interface {
 	carried() []Tensor
 	carry([]Tensor)
+	// form gives back the form, apart from the tensors, that it has now.
+	form() func()
+	meet(before, after picture) (exit []Tensor)
 }
 
 // Resident is a component whose state can live inside a device program. Its
@@ -25,16 +28,38 @@ type carriedVar[V any] struct{ p *V }
 func (c carriedVar[V]) carried() []Tensor { return Leaves(*c.p) }
 func (c carriedVar[V]) carry(t []Tensor)  { *c.p = Rebuild(*c.p, t) }
 
+func (c carriedVar[V]) form() func() {
+	now := *c.p
+	return func() { *c.p = now }
+}
+
+func (c carriedVar[V]) meet(before, after picture) []Tensor { return reconciled(c, before, after) }
+
+// fixed is of carriers that always have the same tensors.
+type fixed struct{}
+
+func (fixed) form() func() { return func() {} }
+
 // carriedCell is a parameter or a statistic.
-type carriedCell struct{ *cell }
+type carriedCell struct {
+	fixed
+	*cell
+}
 
 func (c carriedCell) carried() []Tensor { return []Tensor{c.value} }
 func (c carriedCell) carry(t []Tensor)  { c.value = t[0] }
 
-// Resident are the parameters. Their nodes are also what GoMLX's layers see.
-func (p *Params) Resident() []Carried { return []Carried{carriedParams{p}} }
+func (c carriedCell) meet(before, after picture) []Tensor { return reconciled(c, before, after) }
 
-type carriedParams struct{ *Params }
+// Resident are the parameters. Their nodes are also what GoMLX's layers see.
+func (p *Params) Resident() []Carried { return []Carried{carriedParams{Params: p}} }
+
+type carriedParams struct {
+	fixed
+	*Params
+}
+
+func (c carriedParams) meet(before, after picture) []Tensor { return reconciled(c, before, after) }
 
 func (c carriedParams) carried() []Tensor { return c.Tensors() }
 
@@ -52,7 +77,7 @@ func (o *Opt) Resident() []Carried { return []Carried{Carry(&o.slots), o.count.C
 
 // Resident are the three numbers of every feature.
 func (s *Stats) Resident() []Carried {
-	return []Carried{carriedCell{s.count}, carriedCell{s.mean}, carriedCell{s.m2}}
+	return []Carried{carriedCell{cell: s.count}, carriedCell{cell: s.mean}, carriedCell{cell: s.m2}}
 }
 
 // Resident is the memory.
@@ -89,9 +114,14 @@ func (c *Counter) Fold(k Key) Key {
 }
 
 // Carried is the counter as part of a component's state.
-func (c *Counter) Carried() Carried { return carriedCounter{c} }
+func (c *Counter) Carried() Carried { return carriedCounter{Counter: c} }
 
-type carriedCounter struct{ *Counter }
+type carriedCounter struct {
+	fixed
+	*Counter
+}
+
+func (c carriedCounter) meet(before, after picture) []Tensor { return reconciled(c, before, after) }
 
 func (c carriedCounter) carried() []Tensor {
 	if c.in.node != nil {

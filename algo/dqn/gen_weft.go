@@ -12,5 +12,5 @@ import (
 var genGraph []byte
 
 func init() {
-	edge.Register[*Trainer](edge.Set{Graph: genGraph, Groupings: []edge.Grouping{genCoarse, genFine, genLearners, genCentral}})
+	edge.Register[*Trainer](edge.Set{Graph: genGraph, Groupings: []edge.Grouping{genCoarse, genFine, genLearners, genCentral}, Lowered: edge.Iteration(trainLowered)})
 }

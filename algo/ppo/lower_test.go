@@ -9,49 +9,8 @@ import (
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
-	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
-
-// iteration is one iteration of Train, as the generator writes it for a device
-// program.
-func (t *Trainer) iteration(run *rl.Run) {
-	obs, memory := t.Env.Obs(), t.Memory.Get()
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) {
-		in := ActIn{obs, memory}
-		act := t.Actor.Act(run.KeyAt("act", i), in)
-		out := t.Env.Step(act.Action)
-		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})
-		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut})
-		obs, memory = out.Obs, rl.Keep(act.Memory, out.Over)
-	})
-	t.Memory.Set(memory)
-	b := Batch{t.Rollout.Drain(), t.Actor.Last(ActIn{obs, memory})}
-	l := t.Learner
-	steps := b.Steps
-	reward := l.scaled(steps.Out)
-	next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(steps.Act.Value, b.Last))
-	adv, ret := rl.GAE(l.Gamma, l.Lambda, reward, steps.Act.Value, next, steps.Out.Terminated, steps.Out.Over)
-	sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, steps.Act.Value, adv, ret}
-	lr := run.HostFloat(func(run *rl.Run) float64 { return l.rate(run.Progress()) })
-	run.Until(l.Epochs, nil, func(e rl.Int) rl.Tensor {
-		var m Metrics
-		run.For(l.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) {
-			mini := replay.TakeAt(sample, run.KeyAt("shuffle", e), l.rows(), i, l.Minibatches)
-			if l.NormalizeAdvantage {
-				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{})
-			}
-			g, aux := l.loss.Grad(run.KeyAt("loss", e, i), mini)
-			l.opt.ApplyAt(g, lr)
-			m = aux
-			m.log(run)
-		})
-		return rl.Tensor{}
-	})
-	run.Log("learning_rate", lr)
-	run.Log("explained_variance", l.explained.Call(rl.Key{}, Explained{steps.Act.Value, ret}))
-	l.observe(steps.In.Obs)
-}
 
 func trainer(t *testing.T, set ...string) (*Trainer, *rl.Scope) {
 	d, err := device.Open("cpu")
@@ -100,7 +59,7 @@ func TestLowered(t *testing.T) {
 	}
 	b, sb := trainer(t)
 	rb := rl.NewRun(sb, steps, watch(&lowered))
-	p, err := rl.Lower(rb, 4, b.iteration)
+	p, err := rl.Lower(rb, 4, func(run *rl.Run) { trainLowered(b, run) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -194,6 +194,9 @@ func (s *Source) Shared(resource int) bool {
 	return yes
 }
 
+// Component is the type of a resource's component.
+func (s *Source) Component(resource int) types.Type { return s.x.b.owners[resource].typ }
+
 // IsBatch reports whether values of a type hold tensors.
 func (s *Source) IsBatch(t types.Type) bool { return isBatch(t) }
 

@@ -150,6 +150,16 @@ func wordOf(f *types.Func) (string, bool) {
 	return rel + "." + f.Name(), true
 }
 
+// Word is the name of a function or method of the vocabulary, as in rl.Run.Key;
+// empty for any other.
+func Word(f *types.Func) string {
+	if f == nil {
+		return ""
+	}
+	name, _ := wordOf(f)
+	return name
+}
+
 // namedOf is the declared type behind a pointer, or nil.
 func namedOf(t types.Type) *types.Named {
 	if p, ok := types.Unalias(t).(*types.Pointer); ok {

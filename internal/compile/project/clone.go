@@ -64,9 +64,21 @@ func (l *lowerer) ref(v *variable) *ast.Ident {
 // clone copies an expression of a frame, with parameters replaced, and names of
 // other packages as the generated file has them.
 func (l *lowerer) clone(fr *frame, e ast.Expr) ast.Expr {
-	switch e := e.(type) {
-	case nil:
+	if e == nil {
 		return nil
+	}
+	out := l.cloned(fr, e)
+	if _, known := l.types[out]; !known {
+		l.types[out] = fr.Subst(fr.Info.TypeOf(e))
+	}
+	if call, ok := e.(*ast.CallExpr); ok {
+		l.callee[out.(*ast.CallExpr)] = fr.Callee(call)
+	}
+	return out
+}
+
+func (l *lowerer) cloned(fr *frame, e ast.Expr) ast.Expr {
+	switch e := e.(type) {
 	case *ast.Ident:
 		return l.ident(fr, e)
 	case *ast.SelectorExpr:

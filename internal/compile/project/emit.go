@@ -14,11 +14,12 @@ import (
 // emitter writes the program of one group.
 type emitter struct {
 	*flow
-	me   int
-	rows []*edgeRow
-	x    *variable // the end of the edges
-	run  *variable
-	t    *variable
+	me     int
+	rows   []*edgeRow
+	x      *variable // the end of the edges
+	run    *variable
+	t      *variable
+	entire bool // the program is the whole loop
 }
 
 func newEmitter(f *flow, me int, rows []*edgeRow) *emitter {
@@ -70,7 +71,7 @@ func (m *emitter) stmt(s stmt) []*line {
 }
 
 func (m *emitter) branch(s *branch) []*line {
-	if !m.keep[s][m.me] {
+	if !m.entire && !m.keep[s][m.me] {
 		return nil
 	}
 	n := &line{pos: s.pos, word: "if"}
@@ -87,10 +88,10 @@ func (m *emitter) branch(s *branch) []*line {
 }
 
 func (m *emitter) loop(s *loop) []*line {
-	if !m.keep[s][m.me] {
+	if !m.entire && !m.keep[s][m.me] {
 		return nil
 	}
-	n := &line{pos: s.pos, word: "for", ranged: s.isRange, define: s.define, key: s.key, value: s.value}
+	n := &line{pos: s.pos, word: "for", ranged: s.isRange, counts: s.counts, define: s.define, key: s.key, value: s.value}
 	if s.next {
 		n.word = "next"
 	}
@@ -126,13 +127,16 @@ func (m *emitter) whole(a *action) ast.Stmt {
 
 func (m *emitter) action(a *action) []*line {
 	out, mine := m.has[a][m.me]
-	if !mine {
+	if !mine && !m.entire {
 		return nil
 	}
 	if len(a.rhs) == 0 && a.tok == token.DEFINE {
 		return []*line{{pos: a.pos, zero: a.defs[0].v, pure: true}}
 	}
-	n := &line{pos: a.pos, stmt: m.whole(a), pure: a.owner == everywhere}
+	n := &line{pos: a.pos, stmt: m.whole(a), pure: a.owner == everywhere, nodes: a.nodes}
+	if m.entire {
+		return []*line{n}
+	}
 	if a.owner == everywhere {
 		m.restrict(a, n.stmt, out)
 		return []*line{n}
@@ -202,9 +206,21 @@ func (m *emitter) only(e ast.Expr, p *part) ast.Expr {
 
 // copy copies an expression, so that one program's names are not another's.
 func (m *emitter) copy(e ast.Expr) ast.Expr {
-	switch e := e.(type) {
-	case nil:
+	if e == nil {
 		return nil
+	}
+	out := m.copied(e)
+	if t, known := m.types[e]; known {
+		m.types[out] = t
+	}
+	if call, ok := e.(*ast.CallExpr); ok {
+		m.callee[out.(*ast.CallExpr)] = m.callee[call]
+	}
+	return out
+}
+
+func (m *emitter) copied(e ast.Expr) ast.Expr {
+	switch e := e.(type) {
 	case *ast.Ident, *ast.SelectorExpr:
 		return m.deep(e)
 	case *ast.ParenExpr:

@@ -224,7 +224,11 @@ func (r *Result) registry(src *analyze.Source, made []string) error {
 		}
 		b.WriteString(tableName(name))
 	}
-	b.WriteString("}})\n}\n")
+	b.WriteString("}")
+	if _, ok := r.Files["gen_"+Lowered+".go"]; ok {
+		fmt.Fprintf(&b, ", Lowered: %s.Iteration(%s)", edge, l.unused(deviceFunc))
+	}
+	b.WriteString("})\n}\n")
 	text, err := assemble(src.Pkg.Name(), b.Bytes(), l.imports)
 	if err != nil {
 		return err

@@ -95,6 +95,7 @@ type loop struct {
 	body       block
 	node       int
 	family     bool // over the members of a family
+	counts     bool // a range over an integer
 }
 
 // jump is a break or a continue.

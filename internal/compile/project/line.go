@@ -23,7 +23,12 @@ type line struct {
 	define bool
 	arms   []lineArm
 
-	pure bool // may be left out if nobody uses what it makes
+	pure  bool // may be left out if nobody uses what it makes
+	nodes []int
+
+	// Of a loop: over an integer. Of a device program's: what ends it early.
+	counts bool
+	stop   *variable
 }
 
 type lineArm struct {
@@ -147,6 +152,7 @@ func (m *emitter) nested(from, to *line, count map[*variable]int) bool {
 		return false
 	}
 	*at = s.Rhs[0]
+	to.nodes, to.pure = append(to.nodes, from.nodes...), to.pure && from.pure
 	return true
 }
 

@@ -25,11 +25,13 @@ type lowerer struct {
 	of        map[*ast.Ident]*variable
 	paths     map[*ast.SelectorExpr]string
 	types     map[ast.Expr]types.Type
+	callee    map[*ast.CallExpr]*types.Func
 	imports   map[string]string // path to name
 	used      map[string]bool   // names that mean something of a package
 	count     int               // of variables
 	sites     int
 	every     bool // no element of a slice is a member's own
+	device    bool // the loop becomes a device program
 	out       *findings
 }
 
@@ -37,7 +39,7 @@ func newLowerer(src *analyze.Source, g *fdg.Graph, grouping plan.Grouping, out *
 	l := &lowerer{
 		src: src, g: g, groups: grouping.Groups, group: map[string]int{}, vars: map[variableKey]*variable{},
 		resources: map[int]*variable{}, of: map[*ast.Ident]*variable{}, paths: map[*ast.SelectorExpr]string{},
-		types: map[ast.Expr]types.Type{}, imports: map[string]string{}, used: map[string]bool{}, out: out,
+		types: map[ast.Expr]types.Type{}, callee: map[*ast.CallExpr]*types.Func{}, imports: map[string]string{}, used: map[string]bool{}, out: out,
 	}
 	for i, gr := range grouping.Groups {
 		for _, f := range gr.Fragments {
@@ -235,7 +237,7 @@ func (l *lowerer) forLoop(fr *frame, s *ast.ForStmt) block {
 }
 
 func (l *lowerer) rangeLoop(fr *frame, s *ast.RangeStmt) (out block) {
-	n := &loop{site: l.site(fr, s), isRange: true, define: s.Tok == token.DEFINE}
+	n := &loop{site: l.site(fr, s), isRange: true, define: s.Tok == token.DEFINE, counts: isInteger(fr.Info.TypeOf(s.X))}
 	n.node, _ = l.src.Node(analyze.Place(fr.Place, s.Pos()), analyze.OfLoop)
 	n.over, out = l.condition(fr, s, s.X)
 	take := func(e ast.Expr) *variable {
@@ -332,7 +334,7 @@ func (f found) single() bool { return len(f.owners) <= 1 && !f.apart }
 func (l *lowerer) scan(fr *frame, n ast.Node) (f found) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
-			l.scanCall(analyze.Place(fr.Place, call.Pos()), &f)
+			l.scanCall(fr, call, &f)
 		}
 		return true
 	})
@@ -348,7 +350,8 @@ func (l *lowerer) scan(fr *frame, n ast.Node) (f found) {
 }
 
 // scanCall adds the nodes of a call, and of all that it is read through to.
-func (l *lowerer) scanCall(place string, f *found) {
+func (l *lowerer) scanCall(fr *frame, call *ast.CallExpr, f *found) {
+	place := analyze.Place(fr.Place, call.Pos())
 	if id, ok := l.src.Node(place, analyze.OfCall); ok {
 		f.add(l, id)
 	}
@@ -359,7 +362,7 @@ func (l *lowerer) scanCall(place string, f *found) {
 		f.add(l, id)
 	}
 	f.calls = f.calls || len(l.src.Within(place)) > 0
-	f.apart = f.apart || l.loose(place)
+	f.apart = f.apart || l.loose(place) || l.device && len(l.src.Within(place)) > 0 && (l.hands(fr, call) || l.opens(place))
 }
 
 // computed adds the nodes of values that are computed by being assigned.

@@ -237,12 +237,12 @@ func (p *pieces) reads(call *ast.CallExpr) bool {
 	if _, ok := p.l.src.Inlined(place); !ok {
 		return false
 	}
-	return !p.inner(place).single()
+	return !p.inner(call).single()
 }
 
 // inner is what stands in a call that can be read through, without its arguments.
-func (p *pieces) inner(place string) (f found) {
-	p.l.scanCall(place, &f)
+func (p *pieces) inner(call *ast.CallExpr) (f found) {
+	p.l.scanCall(p.fr, call, &f)
 	return f
 }
 
@@ -259,7 +259,7 @@ func (p *pieces) left(e ast.Expr) (f found) {
 		f.fn = p.fr.Callee(call)
 	}
 	if _, ok := p.l.src.Inlined(place); ok && !p.reads(call) {
-		return p.inner(place)
+		return p.inner(call)
 	}
 	return f
 }
@@ -330,6 +330,7 @@ func (p *pieces) call(e *ast.CallExpr, f found, top bool, hint string) ast.Expr 
 		return p.temp(l.clone(fr, e), e, f, hint)
 	}
 	out := &ast.CallExpr{Fun: p.fun(e.Fun), Ellipsis: e.Ellipsis}
+	l.callee[out], l.types[out] = fr.Callee(e), fr.Subst(fr.Info.TypeOf(e))
 	names := params(fr.Callee(e))
 	for i, a := range e.Args {
 		h := hint

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -105,6 +106,9 @@ func (n *line) declared(m *emitter) (out []*variable) {
 				out = append(out, v)
 			}
 		}
+	}
+	if n.stop != nil {
+		out = append(out, n.stop)
 	}
 	if n.init != nil {
 		if s, ok := n.init.stmt.(*ast.AssignStmt); ok && s.Tok == token.DEFINE {
@@ -225,6 +229,10 @@ func (w *writer) line(n *line) {
 		w.choice(n)
 	case n.word == "if":
 		w.branch(n)
+	case n.word == "If":
+		w.deviceBranch(n)
+	case n.word == "For":
+		w.deviceLoop(n)
 	default:
 		w.loop(n)
 	}
@@ -386,5 +394,63 @@ func (w *writer) text(n ast.Node) string {
 	if err := printer.Fprint(&b, token.NewFileSet(), n); err != nil {
 		w.bad(w.src.Train.Pos(), "cannot print: "+err.Error())
 	}
-	return b.String()
+	return oneLine.ReplaceAllString(b.String(), "{ return $1 }")
+}
+
+// oneLine are functions that only return something, which the printer spreads over
+// lines if they have no positions.
+var oneLine = regexp.MustCompile(`\{\n\s*return ([^\n]*)\n\s*\}`)
+
+// deviceBranch prints a branch of a device program.
+func (w *writer) deviceBranch(n *line) {
+	fmt.Fprintf(&w.b, "%s.If(%s, %s, ", w.names[w.run], w.text(n.head[0]), w.carried(n))
+	for i, a := range n.arms {
+		switch {
+		case len(a.body) == 0:
+			w.b.WriteString("nil")
+		case i == 0:
+			fmt.Fprintf(&w.b, "func() {%s\n", w.comment(n))
+		default:
+			w.b.WriteString("func() {\n")
+		}
+		if len(a.body) > 0 {
+			w.block(a.body)
+			w.b.WriteString("}")
+		}
+		if i == 0 {
+			w.b.WriteString(", ")
+		}
+	}
+	w.b.WriteString(")\n")
+}
+
+// deviceLoop prints a loop of a device program.
+func (w *writer) deviceLoop(n *line) {
+	w.open()
+	defer w.close()
+	for _, v := range n.declared(w.emitter) {
+		w.declare(v)
+	}
+	word, index, result := "For", "_", ""
+	if n.key != nil {
+		index = w.names[n.key]
+	}
+	if n.stop != nil {
+		word, result = "Until", fmt.Sprintf("(%s %s.Tensor) ", w.names[n.stop], w.rlPackage())
+	}
+	fmt.Fprintf(&w.b, "%s.%s(%s, %s, func(%s %s.Int) %s{%s\n", w.names[w.run], word, w.text(n.head[0]), w.carried(n), index, w.rlPackage(), result, w.comment(n))
+	w.block(n.arms[0].body)
+	w.b.WriteString("})\n")
+}
+
+// carried is the list of what a loop or branch of a device program changes.
+func (w *writer) carried(n *line) string {
+	if len(n.head) < 2 {
+		return "nil"
+	}
+	var list []string
+	for _, e := range n.head[1:] {
+		list = append(list, w.text(e))
+	}
+	return fmt.Sprintf("[]%s.Carried{%s}", w.rlPackage(), strings.Join(list, ", "))
 }

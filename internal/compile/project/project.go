@@ -86,7 +86,16 @@ func (r *Result) generate(src *analyze.Source, list []plan.Grouping) error {
 		r.Files["gen_"+gr.Name+".go"] = text
 		made = append(made, gr.Name)
 	}
-	if len(made) == 0 {
+	text, problems, err := lowered(src, r.Graph)
+	if err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		r.Refused = append(r.Refused, Refusal{Lowered, problems})
+	} else {
+		r.Files["gen_"+Lowered+".go"] = text
+	}
+	if len(r.Files) == 0 {
 		r.Files = nil
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -40,8 +41,14 @@ type Config struct {
 	// Restarting is true when environments cannot save their state: what is saved is
 	// without the episodes under way.
 	Restarting bool
-	Budget     int64              // steps
-	Cut        func(rl.Cut) error // what the owner does at consistent points
+	// Lowered is one iteration of the loop, where it is to be one device program; nil
+	// elsewhere.
+	Lowered func(rl.Trainer, *rl.Run)
+	// Until is, for such a program, the number of steps at which Cut wants to see the
+	// state next; nil if it never needs to before the end.
+	Until  func(steps int64) int64
+	Budget int64              // steps
+	Cut    func(rl.Cut) error // what the owner does at consistent points
 }
 
 // World is all replicas of a run.
@@ -236,6 +243,9 @@ func (w *World) Exact() bool { return !w.Plan.Async }
 // Train runs all programs to their end, or to the first failure, which stops the
 // others. It returns when none is left.
 func (w *World) Train(ctx context.Context) error {
+	if w.Lowered != nil {
+		return w.trainLowered()
+	}
 	if w.top == nil {
 		return rl.Train(w.owner.trainer, w.owner.run)
 	}
@@ -260,6 +270,23 @@ func (w *World) Train(ctx context.Context) error {
 		return err
 	}
 	return w.owner.run.Err()
+}
+
+// chunk is the most iterations that a device program makes before the host is asked
+// again: how long that may take is the program's affair.
+const chunk = 256
+
+// trainLowered runs the loop as one device program.
+func (w *World) trainLowered() error {
+	p, err := rl.Lower(w.owner.run, chunk, func(run *rl.Run) { w.Lowered(w.owner.trainer, run) })
+	if err != nil {
+		return err
+	}
+	until := w.Until
+	if until == nil {
+		until = func(int64) int64 { return math.MaxInt64 }
+	}
+	return p.Train(until)
 }
 
 // settle stops everything if a program failed. The first cause counts: who was

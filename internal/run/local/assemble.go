@@ -25,7 +25,7 @@ type assembly struct {
 
 // assemble constructs the job's algorithm on its environments: first as the plain
 // loop has it, which shows what there is to plan for.
-func assemble(j Job, cut func(rl.Cut) error) (_ *assembly, err error) {
+func assemble(j Job, cut func(rl.Cut) error, until func(int64) int64) (_ *assembly, err error) {
 	a := &assembly{exact: true}
 	root := rl.NewScope(j.Device, j.Seed)
 	defer func() {
@@ -51,7 +51,7 @@ func assemble(j Job, cut func(rl.Cut) error) (_ *assembly, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c := dist.Config{Root: root, Build: build, Budget: j.Steps, Cut: cut, Restarting: !a.exact}
+	c := dist.Config{Root: root, Build: build, Budget: j.Steps, Cut: cut, Until: until, Restarting: !a.exact}
 	if j.Plan != nil {
 		if err := arrange(&c, j, whole, spec); err != nil {
 			return nil, err
@@ -79,10 +79,13 @@ func arrange(c *dist.Config, j Job, t rl.Trainer, spec env.Spec) error {
 	if c.Plan, err = j.Plan(g, facts); err != nil {
 		return err
 	}
-	if c.Plan.Lowered {
-		return errors.New("a lowered loop is not run by this runner")
-	}
 	c.Graph, c.Members = g, spec.Agents
+	if c.Plan.Lowered {
+		if set.Lowered == nil {
+			return fmt.Errorf("the loop of algorithm %s cannot be one device program, which policy %s makes of it: weft generate says why", j.Algorithm.Name, c.Plan.Policy)
+		}
+		c.Lowered = set.Lowered
+	}
 	for _, p := range set.Groupings {
 		if p.Name == c.Plan.Grouping.Name {
 			c.Programs = p

@@ -108,7 +108,7 @@ func EvaluateRun(ctx context.Context, j Job, best, greedy bool, episodes int) (e
 		return Evaluation{}, err
 	}
 	j.Plan = nil // an agent is whole wherever it was trained
-	a, err := assemble(j, nil)
+	a, err := assemble(j, nil, nil)
 	if err != nil {
 		return Evaluation{}, err
 	}

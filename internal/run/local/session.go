@@ -58,7 +58,7 @@ func Prepare(j Job) (*Session, error) {
 	j = j.withDefaults()
 	s := &Session{Job: j, saved: -1, evaluated: -1}
 	var err error
-	if s.assembly, err = assemble(j, s.cut); err != nil {
+	if s.assembly, err = assemble(j, s.cut, s.until); err != nil {
 		return nil, err
 	}
 	s.scope, s.run = s.world.Scope(), s.world.Run()

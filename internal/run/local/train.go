@@ -101,6 +101,9 @@ func (s *Session) cut(c rl.Cut) error {
 			return err
 		}
 	}
+	if c.Passed { // its state is not to be had any more
+		return nil
+	}
 	if s.EvalEvery > 0 && s.EvalEpisodes > 0 && !c.Last && c.Steps/s.EvalEvery != max(0, s.evaluated)/s.EvalEvery {
 		if err := s.evaluate(); err != nil {
 			return err
@@ -116,6 +119,18 @@ func (s *Session) cut(c rl.Cut) error {
 		return rl.ErrStop
 	}
 	return nil
+}
+
+// until is the next number of steps at which there is something to do with the
+// state: a device program must not go past it.
+func (s *Session) until(steps int64) int64 {
+	next := int64(math.MaxInt64)
+	for _, every := range []int64{s.EvalEvery, s.CheckpointSteps} {
+		if every > 0 {
+			next = min(next, (steps/every+1)*every)
+		}
+	}
+	return next
 }
 
 // due says whether the run is to be saved at a cut.

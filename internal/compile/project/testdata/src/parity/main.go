@@ -141,6 +141,7 @@ func (a algorithm) make(s *rl.Scope, m algo.MakeEnv, set []string) (rl.Trainer, 
 type Outcome struct {
 	Loop, Grouping string
 	Replicas       int
+	Steps          int64  // at the end
 	Weights, State string // digests
 	Logs           []string
 	Values         []float64 // of all parameters
@@ -167,7 +168,7 @@ func main() {
 }
 
 func outcomes(name string) (out []Outcome) {
-	out = append(out, run(name, plan.Grouping{}, nil, edge.Grouping{}, 1))
+	out = append(out, run(name, plan.Grouping{}, nil, edge.Grouping{}, nil, 0, 1))
 	t, err := build(name, root())
 	if err != nil {
 		return out
@@ -180,13 +181,19 @@ func outcomes(name string) (out []Outcome) {
 	if err != nil {
 		return append(out, Outcome{Loop: name, Err: err.Error()})
 	}
+	if set.Lowered != nil {
+		out = append(out, run(name, plan.Grouping{Name: "lowered"}, nil, edge.Grouping{}, set.Lowered, out[0].Steps, 1))
+	}
+	if os.Getenv("PARITY") == "lowered" {
+		return out
+	}
 	for _, gr := range set.Groupings {
 		for k := 1; k <= 3; k++ {
 			one := !slices.ContainsFunc(gr.Groups, func(g plan.Group) bool { return g.Over != fdg.None })
 			if gr.Member != nil && k > members[name] || one && k > 1 {
 				continue
 			}
-			out = append(out, run(name, gr.Grouping, g, gr, k))
+			out = append(out, run(name, gr.Grouping, g, gr, nil, 0, k))
 		}
 	}
 	return out
@@ -234,7 +241,7 @@ func (m *maker) As(string) algo.MakeEnv           { return m }
 // iterations are enough for every way through the loops.
 const iterations = 8
 
-func run(name string, by plan.Grouping, g *fdg.Graph, programs edge.Grouping, k int) (out Outcome) {
+func run(name string, by plan.Grouping, g *fdg.Graph, programs edge.Grouping, lowered func(rl.Trainer, *rl.Run), until int64, k int) (out Outcome) {
 	out = Outcome{Loop: name, Grouping: by.Name, Replicas: k}
 	fail := func(err error) Outcome {
 		out.Err = err.Error()
@@ -261,12 +268,13 @@ func run(name string, by plan.Grouping, g *fdg.Graph, programs edge.Grouping, k 
 		w.Save(st)
 		out.State = digest(whole(w, st), nil)
 		out.Weights = digest(only(w, st), &out.Values)
-		out.Moved = out.Weights != start
+		out.Moved, out.Steps = out.Weights != start, c.Steps
 		return rl.ErrStop
 	}
 	made, err := dist.New(dist.Config{
 		Root: root(), Build: func(s *rl.Scope) (rl.Trainer, error) { return build(name, s) },
 		Plan: planned(by, g, k), Graph: g, Programs: programs, Members: members[name], Budget: 1 << 40, Cut: cut,
+		Lowered: lowered, Until: func(int64) int64 { return until },
 	})
 	if err != nil {
 		return fail(err)

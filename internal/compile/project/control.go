@@ -1,0 +1,370 @@
+package project
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/weft-rl/weft/fdg"
+)
+
+// inside is what a statement of the program stands in.
+type inside struct {
+	loop   *line     // the innermost, nil at the top
+	device bool      // that is the program's, or the iteration itself
+	branch bool      // in a branch of the program, inside that loop
+	stop   *variable // set when the loop is to end
+}
+
+// translate makes the program's lines of Go's.
+func (d *device) translate(list []*line) []*line {
+	d.survey(list)
+	lines := d.lines(list, inside{device: true})
+	for v, c := range d.numbers {
+		if c != known {
+			v.typ = d.rlType("Tensor")
+		}
+	}
+	for v := range d.index {
+		v.typ = d.rlType("Int")
+	}
+	for {
+		now, changed := d.without(lines, d.reads(lines))
+		lines = now
+		if !changed {
+			return lines
+		}
+	}
+}
+
+func (d *device) lines(list []*line, at inside) (out []*line) {
+	for i, n := range list {
+		d.pos = n.pos
+		rest := list[i+1:]
+		switch {
+		case n.word == "if" || n.word == "switch":
+			more, whole := d.branchLine(n, rest, at)
+			out = append(out, more...)
+			if whole {
+				return out
+			}
+		case n.word != "":
+			out = append(out, d.loopLine(n, at))
+		case isJump(n):
+			return append(out, d.jump(n, at)...)
+		default:
+			out = append(out, d.simple(n)...)
+		}
+	}
+	return out
+}
+
+func isJump(n *line) bool {
+	_, ok := n.stmt.(*ast.BranchStmt)
+	return ok
+}
+
+// jump leaves a round, or the loop.
+func (d *device) jump(n *line, at inside) []*line {
+	tok := n.stmt.(*ast.BranchStmt).Tok
+	back := &line{pos: n.pos, stmt: &ast.ReturnStmt{}}
+	switch {
+	case !at.device && !at.branch:
+		return []*line{n}
+	case tok == token.CONTINUE:
+		return []*line{back}
+	case at.stop == nil:
+		d.bad(n.pos, "a loop that is written out cannot end by what is known only when the device program runs; use its index in keys and for minibatches alone")
+		return nil
+	}
+	set := &ast.AssignStmt{Lhs: []ast.Expr{d.ref(at.stop)}, Tok: token.ASSIGN, Rhs: []ast.Expr{d.runCall("Number", ast.NewIdent("true"))}}
+	return []*line{{pos: n.pos, stmt: set}, back}
+}
+
+// leaves reports whether lines leave a round of the loop that they stand in; breaks
+// whether they end it.
+func leaves(list []*line, toks ...token.Token) bool {
+	return slices.ContainsFunc(list, func(n *line) bool {
+		if s, ok := n.stmt.(*ast.BranchStmt); ok {
+			return slices.Contains(toks, s.Tok)
+		}
+		return (n.word == "if" || n.word == "switch") && slices.ContainsFunc(n.arms, func(a lineArm) bool { return leaves(a.body, toks...) })
+	})
+}
+
+// branchLine is a branch, of Go's or of the program's; whole is true where it has
+// taken in all that follows it.
+func (d *device) branchLine(n *line, rest []*line, at inside) (out []*line, whole bool) {
+	if d.decided(n) == known {
+		return d.goBranch(n, rest, at), false
+	}
+	if n.word == "switch" {
+		n = d.chain(n)
+		if n == nil {
+			return nil, false
+		}
+	}
+	if len(n.arms) < 2 {
+		n.arms = append(n.arms, lineArm{})
+	}
+	if whole = leaves([]*line{n}, token.BREAK, token.CONTINUE); whole && len(rest) > 0 {
+		open := 0
+		for i, a := range n.arms {
+			if len(a.body) == 0 || !isJump(a.body[len(a.body)-1]) {
+				n.arms[i].body = append(slices.Clip(a.body), rest...)
+				open++
+			}
+		}
+		if open > 1 {
+			d.bad(n.pos, "what follows would be done in two branches of the device program; leave the round in one of them")
+			return nil, true
+		}
+	}
+	return d.deviceBranch(n, at), whole
+}
+
+// goBranch is gone through while the program is built.
+func (d *device) goBranch(n *line, rest []*line, at inside) []*line {
+	if len(rest) > 0 && d.hides(n) {
+		d.bad(n.pos, "a round is left by what is known only when the device program runs, inside a branch of the configuration: write the two conditions as one, or what follows as its else")
+	}
+	d.rewriteAll(n.head)
+	for i, a := range n.arms {
+		d.rewriteAll(a.list)
+		n.arms[i].body = d.lines(a.body, at)
+	}
+	return []*line{n}
+}
+
+// hides reports whether there are jumps in branches of the program inside.
+func (d *device) hides(n *line) bool {
+	return slices.ContainsFunc(n.arms, func(a lineArm) bool {
+		return slices.ContainsFunc(a.body, func(x *line) bool {
+			if x.word != "if" && x.word != "switch" {
+				return false
+			}
+			return d.decided(x) != known && leaves([]*line{x}, token.BREAK, token.CONTINUE) || d.decided(x) == known && d.hides(x)
+		})
+	})
+}
+
+// chain makes a switch an if with elses.
+func (d *device) chain(n *line) *line {
+	var first, last *line
+	var other []*line
+	for _, a := range n.arms {
+		if a.list == nil {
+			other = a.body
+			continue
+		}
+		var cond ast.Expr
+		for _, e := range a.list {
+			if len(n.head) > 0 {
+				e = d.typed(&ast.BinaryExpr{X: d.copy(n.head[0]), Op: token.EQL, Y: e})
+			}
+			if cond != nil {
+				e = d.typed(&ast.BinaryExpr{X: cond, Op: token.LOR, Y: e})
+			}
+			cond = e
+		}
+		x := &line{pos: n.pos, word: "if", head: []ast.Expr{cond}, arms: []lineArm{{body: a.body}}}
+		if last == nil {
+			first = x
+		} else {
+			last.arms = append(last.arms, lineArm{body: []*line{x}})
+		}
+		last = x
+	}
+	if last == nil {
+		d.bad(n.pos, "a switch without a case cannot be part of a device program")
+		return nil
+	}
+	last.arms = append(last.arms, lineArm{body: other})
+	return first
+}
+
+func (d *device) typed(e ast.Expr) ast.Expr {
+	d.types[e] = types.Typ[types.Bool]
+	return e
+}
+
+// deviceBranch is a branch of the program.
+func (d *device) deviceBranch(n *line, at inside) []*line {
+	d.pos = n.pos
+	for _, a := range n.arms {
+		d.steady(a.body, "a branch of the device program")
+	}
+	cond := d.tensor(n.head[0])
+	then, other := n.arms[0].body, n.arms[1].body
+	if s := at.stop; s != nil && len(then) == 1 && isJump(then[0]) && len(other) == 0 && then[0].stmt.(*ast.BranchStmt).Tok == token.BREAK {
+		return []*line{{pos: n.pos, stmt: &ast.AssignStmt{Lhs: []ast.Expr{d.ref(s)}, Tok: token.ASSIGN, Rhs: []ast.Expr{cond}}}}
+	}
+	lasting := d.lasting(slices.Concat(then, other))
+	if at.stop != nil && (leaves(then, token.BREAK) || leaves(other, token.BREAK)) {
+		lasting = append(lasting, at.stop)
+	}
+	out := &line{pos: n.pos, word: "If", head: append([]ast.Expr{cond}, d.carry(lasting)...), nodes: n.nodes}
+	at.branch = true
+	for _, a := range n.arms {
+		out.arms = append(out.arms, lineArm{body: trimmed(d.lines(a.body, at))})
+	}
+	return []*line{out}
+}
+
+// trimmed leaves a return at the end out.
+func trimmed(list []*line) []*line {
+	if n := len(list); n > 0 {
+		if _, ok := list[n-1].stmt.(*ast.ReturnStmt); ok {
+			return list[:n-1]
+		}
+	}
+	return list
+}
+
+// steady refuses what has to be done equally often in every iteration.
+func (d *device) steady(list []*line, where string) {
+	each(list, func(n *line) {
+		for _, id := range n.nodes {
+			x := d.g.Nodes[id]
+			rollout := slices.ContainsFunc(x.Writes, func(r int) bool { return d.g.Resources[r].Kind == "rollout" })
+			if x.Kind == fdg.Step || rollout {
+				d.bad(d.src.Pos(id), fmt.Sprintf("%s stands in %s, so that how many steps an iteration has would not be known beforehand", x.Text, where))
+			}
+		}
+	})
+}
+
+// carry are the variables that a loop or branch of the program changes.
+func (d *device) carry(list []*variable) (out []ast.Expr) {
+	for _, v := range list {
+		if v.typ != nil && !d.src.IsBatch(v.typ) && d.numbers[v]&traced == 0 {
+			d.bad(d.pos, fmt.Sprintf("%s is changed in a loop or branch of the device program, and is neither a tensor nor a number", v.name))
+			continue
+		}
+		out = append(out, d.rlCall("Carry", &ast.UnaryExpr{Op: token.AND, X: d.ref(v)}))
+	}
+	return out
+}
+
+// loopLine is a loop, of Go's or of the program's.
+func (d *device) loopLine(n *line, at inside) *line {
+	if !d.loops[n] {
+		for _, e := range n.head {
+			if d.class(e) != known {
+				d.bad(n.pos, "how many rounds the loop has is not the configuration's, so that it cannot be part of a device program")
+				return n
+			}
+		}
+		d.rewriteAll(n.head)
+		n.arms[0].body = d.lines(n.arms[0].body, inside{loop: n})
+		return n
+	}
+	if d.class(n.head[0]) != known {
+		d.bad(n.pos, "how many rounds the loop has is not the configuration's, so that it cannot be part of a device program")
+		return n
+	}
+	body := n.arms[0].body
+	out := &line{pos: n.pos, word: "For", ranged: true, define: true, key: n.key, nodes: n.nodes}
+	in := inside{loop: n, device: true}
+	out.head = append([]ast.Expr{d.rewrite(n.head[0])}, d.carry(d.lasting(body))...)
+	if leaves(body, token.BREAK) {
+		d.steady(body, "a loop that may end early")
+		in.stop = d.variable("stop", nil)
+		in.stop.typ = d.rlType("Tensor")
+		out.stop = in.stop
+	}
+	lines := trimmed(d.lines(body, in))
+	if out.stop != nil {
+		lines = append(lines, &line{pos: n.pos, stmt: &ast.ReturnStmt{Results: []ast.Expr{d.ref(out.stop)}}})
+	}
+	out.arms = []lineArm{{body: lines}}
+	return out
+}
+
+// simple is an assignment or a call.
+func (d *device) simple(n *line) []*line {
+	if v := n.zero; v != nil {
+		if d.numbers[v] == known {
+			return []*line{n}
+		}
+		return []*line{d.assignLine(n, d.ref(v), d.runCall("Number", zeroOf(v.typ)))}
+	}
+	switch s := n.stmt.(type) {
+	case *ast.ExprStmt:
+		s.X = d.rewrite(s.X)
+	case *ast.IncDecStmt:
+		if v := d.variableOf(s.X); v != nil && d.numbers[v] != known {
+			op := strings.TrimSuffix(s.Tok.String(), s.Tok.String()[1:])
+			return []*line{d.assignLine(n, s.X, d.runCall("Calc", s.X, text(op), &ast.BasicLit{Kind: token.INT, Value: "1"}))}
+		}
+		s.X = d.rewrite(s.X)
+	case *ast.AssignStmt:
+		return d.assigned(n, s)
+	}
+	return []*line{n}
+}
+
+func (d *device) assignLine(n *line, lhs, rhs ast.Expr) *line {
+	return &line{pos: n.pos, stmt: &ast.AssignStmt{Lhs: []ast.Expr{lhs}, Tok: token.ASSIGN, Rhs: []ast.Expr{rhs}}, pure: n.pure, nodes: n.nodes}
+}
+
+func (d *device) assigned(n *line, s *ast.AssignStmt) []*line {
+	if len(s.Lhs) != len(s.Rhs) {
+		d.rewriteAll(s.Rhs)
+		d.targets(s)
+		return []*line{n}
+	}
+	var lhs, rhs []ast.Expr
+	for i, e := range s.Lhs {
+		v := d.variableOf(e)
+		value := s.Rhs[i]
+		switch {
+		case v == nil || d.numbers[v] == known:
+			value = d.rewrite(value)
+			if v == nil {
+				e = d.target(e)
+			}
+		case d.alone(v):
+			b := v.typ.Underlying().(*types.Basic)
+			if b.Info()&types.IsFloat == 0 {
+				continue // it stands for what it was given
+			}
+			n.pure = true
+			value = d.runCall("HostFloat", d.closure(value, v.typ))
+		case s.Tok != token.ASSIGN && s.Tok != token.DEFINE:
+			op := strings.TrimSuffix(s.Tok.String(), "=")
+			value = d.runCall("Calc", d.ref(v), text(op), d.operand(value))
+			s.Tok = token.ASSIGN
+		default:
+			value = d.tensor(value)
+		}
+		lhs, rhs = append(lhs, e), append(rhs, value)
+	}
+	if len(lhs) == 0 {
+		return nil
+	}
+	s.Lhs, s.Rhs = lhs, rhs
+	return []*line{n}
+}
+
+// targets sees that a call's results go to what can hold them.
+func (d *device) targets(s *ast.AssignStmt) {
+	for i, e := range s.Lhs {
+		if v := d.variableOf(e); v != nil && d.numbers[v] != known {
+			d.bad(d.pos, fmt.Sprintf("%s is one of several results, and a number that is not known while the device program is built; return it alone", v.name))
+		} else if v == nil {
+			s.Lhs[i] = d.target(e)
+		}
+	}
+}
+
+// target is what is assigned to, where it is not a variable.
+func (d *device) target(e ast.Expr) ast.Expr {
+	if id, ok := e.(*ast.Ident); ok && id.Name == "_" {
+		return e
+	}
+	return d.rewrite(e)
+}

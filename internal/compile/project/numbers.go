@@ -1,0 +1,324 @@
+package project
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/weft-rl/weft/internal/compile/analyze"
+)
+
+// number is who knows one of Go's numbers, or bools, of a loop that becomes a
+// device program.
+type number uint8
+
+const (
+	known   number = 0         // Go, while the program is built
+	counted number = 1 << iota // the host, from counters, for every iteration
+	traced                     // the device alone
+)
+
+// device makes one iteration of the loop a part of a device program.
+type device struct {
+	*emitter
+	numbers map[*variable]number
+	given   map[*variable][]ast.Expr // all that a variable is given; nil for what is no plain value
+	total   map[*variable]int        // mentions
+	loops   map[*line]bool           // that are the program's
+	index   map[*variable]bool       // of these
+	pos     token.Pos                // of the statement that is being written
+}
+
+// class is who knows an expression.
+func (d *device) class(e ast.Expr) (n number) {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return d.numbers[d.of[e]]
+	case *ast.ParenExpr:
+		return d.class(e.X)
+	case *ast.UnaryExpr:
+		return d.class(e.X)
+	case *ast.BinaryExpr:
+		return d.class(e.X) | d.class(e.Y)
+	case *ast.IndexExpr:
+		return d.class(e.X) | d.class(e.Index)
+	case *ast.StarExpr:
+		return d.class(e.X)
+	case *ast.SelectorExpr:
+		return d.class(e.X)
+	case *ast.CallExpr:
+		return d.classCall(e)
+	}
+	return known
+}
+
+func (d *device) classCall(e *ast.CallExpr) (n number) {
+	word := analyze.Word(d.callee[e])
+	switch word {
+	case "rl.Run.Iter", "rl.Run.Steps", "rl.Run.Progress", "rl.Run.Every":
+		return counted
+	case "rl.Run.Value", "rl.Opt.Count", "replay.Table.Ready":
+		return traced
+	}
+	if !isNumber(d.types[e]) {
+		return known
+	}
+	n = d.class(e.Fun)
+	for _, a := range e.Args {
+		n |= d.class(a)
+		if id, ok := a.(*ast.Ident); ok && word == "" && d.of[id] == d.run {
+			n |= counted // it can ask for nothing else: an operation would have been read through
+		}
+	}
+	return n
+}
+
+// alone reports whether a variable is given one value that the host knows: it
+// stands for that.
+func (d *device) alone(v *variable) bool {
+	return d.numbers[v] == counted && len(d.given[v]) == 1
+}
+
+// rewrite is an expression as the program has it, where Go wants a value.
+func (d *device) rewrite(e ast.Expr) ast.Expr {
+	if e == nil {
+		return nil
+	}
+	if d.class(e) != known {
+		d.refuse(e)
+		return e
+	}
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		e.X = d.rewrite(e.X)
+	case *ast.UnaryExpr:
+		e.X = d.rewrite(e.X)
+	case *ast.BinaryExpr:
+		e.X, e.Y = d.rewrite(e.X), d.rewrite(e.Y)
+	case *ast.SelectorExpr:
+		e.X = d.rewrite(e.X)
+	case *ast.IndexExpr:
+		e.X, e.Index = d.rewrite(e.X), d.rewrite(e.Index)
+	case *ast.SliceExpr:
+		e.X, e.Low, e.High, e.Max = d.rewrite(e.X), d.rewrite(e.Low), d.rewrite(e.High), d.rewrite(e.Max)
+	case *ast.CompositeLit:
+		d.rewriteAll(e.Elts)
+	case *ast.KeyValueExpr:
+		e.Value = d.rewrite(e.Value)
+	case *ast.CallExpr:
+		return d.call(e)
+	}
+	return e
+}
+
+func (d *device) rewriteAll(list []ast.Expr) {
+	for i := range list {
+		list[i] = d.rewrite(list[i])
+	}
+}
+
+// refuse says that Go wants a number that it does not have.
+func (d *device) refuse(e ast.Expr) {
+	who := "the host knows only at each iteration"
+	if d.class(e)&traced != 0 {
+		who = "only the device knows"
+	}
+	d.bad(d.pos, fmt.Sprintf("%s is a number that %s, and a device program is built before that; conditions, rl.Scalar and Apply can take it", d.short(e), who))
+}
+
+// call is a call as the program has it.
+func (d *device) call(e *ast.CallExpr) ast.Expr {
+	switch analyze.Word(d.callee[e]) {
+	case "rl.Run.Key":
+		d.key(e)
+	case "replay.Take":
+		if len(e.Args) == 5 && d.isIndex(e.Args[3]) {
+			renamed(e, "TakeAt")
+		}
+	case "rl.Scalar":
+		if d.class(e.Args[0]) != known {
+			return d.single(e.Args[0])
+		}
+	case "rl.Opt.Apply":
+		if d.class(e.Args[1]) != known {
+			renamed(e, "ApplyAt")
+			e.Fun, e.Args[0], e.Args[1] = d.rewrite(e.Fun), d.rewrite(e.Args[0]), d.single(e.Args[1])
+			return e
+		}
+	}
+	e.Fun = d.rewrite(e.Fun)
+	d.rewriteAll(e.Args)
+	return e
+}
+
+// key gives a key the positions of the program's loops.
+func (d *device) key(e *ast.CallExpr) {
+	inside := false
+	for _, a := range e.Args[1:] {
+		inside = inside || d.isIndex(a)
+	}
+	if !inside {
+		return
+	}
+	renamed(e, "KeyAt")
+	for i, a := range e.Args {
+		if i > 0 && !d.isIndex(a) {
+			e.Args[i] = d.rlCall("IntOf", a)
+		}
+	}
+}
+
+func (d *device) isIndex(e ast.Expr) bool {
+	id, ok := ast.Unparen(e).(*ast.Ident)
+	return ok && d.index[d.of[id]]
+}
+
+// renamed calls another function of the same package or receiver.
+func renamed(e *ast.CallExpr, name string) {
+	fun := e.Fun
+	if i, ok := fun.(*ast.IndexExpr); ok {
+		fun = i.X
+	}
+	fun.(*ast.SelectorExpr).Sel = ast.NewIdent(name)
+}
+
+// single is a number as a float32 scalar.
+func (d *device) single(e ast.Expr) ast.Expr {
+	if id, ok := ast.Unparen(e).(*ast.Ident); ok && d.alone(d.of[id]) {
+		return id
+	}
+	if d.class(e) == counted {
+		return d.runCall("HostFloat", d.closure(e, types.Typ[types.Float64]))
+	}
+	return d.runCall("Single", d.tensor(e))
+}
+
+// closure is what the host computes for every iteration.
+func (d *device) closure(e ast.Expr, t types.Type) ast.Expr {
+	run := &ast.Field{Names: []*ast.Ident{d.ref(d.run)}, Type: &ast.StarExpr{X: &ast.SelectorExpr{X: ast.NewIdent(d.rlPackage()), Sel: ast.NewIdent("Run")}}}
+	return &ast.FuncLit{
+		Type: &ast.FuncType{Params: &ast.FieldList{List: []*ast.Field{run}}, Results: &ast.FieldList{List: []*ast.Field{{Type: d.typeExpr(t)}}}},
+		Body: &ast.BlockStmt{List: []ast.Stmt{&ast.ReturnStmt{Results: []ast.Expr{d.host(d.copy(e))}}}},
+	}
+}
+
+// host puts what variables stand for into an expression of the host's.
+func (d *device) host(e ast.Expr) ast.Expr {
+	switch x := e.(type) {
+	case *ast.Ident:
+		v := d.of[x]
+		if v == nil || v.fixed {
+			return e
+		}
+		if d.alone(v) {
+			in := d.host(d.copy(d.given[v][0]))
+			if _, ok := in.(*ast.BinaryExpr); ok {
+				in = &ast.ParenExpr{X: in}
+			}
+			return in
+		}
+		if len(d.given[v]) > 1 {
+			d.bad(d.pos, fmt.Sprintf("%s changes while the device program is built, and the host would see only what it is at the end; give it another name at each change", v.name))
+		}
+	case *ast.ParenExpr:
+		x.X = d.host(x.X)
+	case *ast.UnaryExpr:
+		x.X = d.host(x.X)
+	case *ast.BinaryExpr:
+		x.X, x.Y = d.host(x.X), d.host(x.Y)
+	case *ast.SelectorExpr:
+		x.X = d.host(x.X)
+	case *ast.IndexExpr:
+		x.X, x.Index = d.host(x.X), d.host(x.Index)
+	case *ast.CallExpr:
+		x.Fun = d.host(x.Fun)
+		for i := range x.Args {
+			x.Args[i] = d.host(x.Args[i])
+		}
+	}
+	return e
+}
+
+// tensor is a number as a scalar of the program, in Go's own precision.
+func (d *device) tensor(e ast.Expr) ast.Expr {
+	switch d.class(e) {
+	case known:
+		return d.runCall("Number", d.rewrite(e))
+	case counted:
+		t := types.Default(d.types[e])
+		if b, ok := t.Underlying().(*types.Basic); ok && b.Kind() == types.Bool {
+			return d.runCall("HostBool", d.closure(e, t))
+		}
+		return d.rlCall("Host", d.ref(d.run), d.closure(e, t))
+	}
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e
+	case *ast.ParenExpr:
+		return d.tensor(e.X)
+	case *ast.BinaryExpr:
+		return d.runCall("Calc", d.operand(e.X), text(e.Op.String()), d.operand(e.Y))
+	case *ast.UnaryExpr:
+		switch e.Op {
+		case token.NOT:
+			return d.runCall("Calc", d.tensor(e.X), text("=="), ast.NewIdent("false"))
+		case token.SUB:
+			return d.runCall("Calc", d.tensor(e.X), text("*"), &ast.BasicLit{Kind: token.INT, Value: "-1"})
+		}
+	case *ast.CallExpr:
+		return d.tracedCall(e)
+	}
+	d.refuse(e)
+	return e
+}
+
+// operand is a number beside one of the program's.
+func (d *device) operand(e ast.Expr) ast.Expr {
+	if d.class(e) == known {
+		return d.rewrite(e)
+	}
+	return d.tensor(e)
+}
+
+func (d *device) tracedCall(e *ast.CallExpr) ast.Expr {
+	switch analyze.Word(d.callee[e]) {
+	case "rl.Run.Value":
+		return d.runCall("Number", d.rewrite(e.Args[0]))
+	case "rl.Opt.Count":
+		renamed(e, "CountAt")
+		return e
+	case "replay.Table.Ready":
+		renamed(e, "ReadyAt")
+		d.rewriteAll(e.Args)
+		return e
+	}
+	if id, ok := ast.Unparen(e.Fun).(*ast.Ident); ok && len(e.Args) == 1 && d.callee[e] == nil {
+		switch id.Name {
+		case "float64":
+			return d.runCall("Float", d.tensor(e.Args[0]))
+		case "int", "int64":
+			return d.runCall("Int", d.tensor(e.Args[0]))
+		}
+	}
+	d.refuse(e)
+	return e
+}
+
+// zeroOf is a number's zero as Go writes it.
+func zeroOf(t types.Type) ast.Expr {
+	b := t.Underlying().(*types.Basic)
+	switch {
+	case b.Info()&types.IsBoolean != 0:
+		return ast.NewIdent("false")
+	case b.Info()&types.IsFloat != 0:
+		return &ast.BasicLit{Kind: token.FLOAT, Value: "0."}
+	}
+	return &ast.BasicLit{Kind: token.INT, Value: "0"}
+}
+
+// isRun reports whether a variable is a view of the run.
+func isRun(t types.Type) bool {
+	return t != nil && strings.HasSuffix(types.TypeString(t, nil), "weft/rl.Run")
+}
