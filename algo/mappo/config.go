@@ -55,7 +55,7 @@ func (c *Config) Validate() error {
 var Algorithm = algo.Define("mappo", "PPO for several agents, with centralised critics", presets, build)
 
 var presets = []algo.Preset{
-	{Name: "default", Env: "mpe/simple_spread-v3", Doc: "the paper's recipe, with fewer environments", Steps: 500_000},
+	{Name: "default", Env: "mpe/simple_spread-v3", Doc: "the paper's recipe, with fewer environments", Steps: 2_000_000},
 	{Name: "default", Env: "mpe/simple_tag-v3", Doc: "two kinds of agents against each other", Steps: 500_000},
 	{
 		Name: "default", Env: "Agents-v0", Doc: "solved in a second", Steps: 20_000,
