@@ -29,7 +29,7 @@ func (c *command) list() *cobra.Command {
 		ValidArgs: kinds,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if paths := c.foreign(namedBy(args)); len(paths) > 0 {
-				return c.runBuilt(cmd.Context(), paths)
+				return c.runBuilt(cmd.Context(), paths, "")
 			}
 			items, err := c.items(args)
 			if err != nil {
@@ -48,7 +48,7 @@ func (c *command) list() *cobra.Command {
 // namedBy is what is asked for by name, as train would have it.
 func namedBy(args []string) (l layers) {
 	if len(args) == 2 {
-		key := map[string]string{"algorithms": "algorithm", "envs": "env"}[args[0]]
+		key := map[string]string{"algorithms": "algorithm", "envs": "env", "policies": "policies"}[args[0]]
 		l.flags = []config.Assignment{{Key: key, Value: args[1]}}
 	}
 	return l
