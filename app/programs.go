@@ -27,14 +27,17 @@ import (
 func (c *command) programs(ctx context.Context, tmp string, packages []*foreignPackage, name string) (overlay, error) {
 	out := overlay{}
 	i := slices.IndexFunc(packages, func(x *foreignPackage) bool { return x.Variable == "Algorithm" })
-	if i < 0 {
+	plain := name == policy.Plain.Name
+	if i < 0 || !packages[i].hasLoop() {
 		return out, nil
 	}
 	results, err := c.taken(ctx, packages[i].Dir, ".")
+	if err != nil && plain {
+		return out, nil // what keeps it from being read keeps it from being compiled, or does not matter
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", packages[i].Path, err)
 	}
-	plain := name == policy.Plain.Name
 	for _, r := range results {
 		if r.Graph == nil {
 			bad := report(c.err, []analyze.Result{{Package: r.Package, Findings: r.Findings}}, true)
@@ -79,12 +82,37 @@ func (o overlay) add(tmp string, r project.Result) error {
 // built-in ones, this binary's own, and those that a package offers.
 func (c *command) taken(ctx context.Context, dir, pattern string) ([]project.Result, error) {
 	var errs []error
-	results, err := project.Package(ctx, dir, func(g *fdg.Graph) []plan.Grouping {
+	flags, forget, err := readingFlags(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer forget()
+	results, err := project.Package(analyze.WithBuildFlags(ctx, flags), dir, func(g *fdg.Graph) []plan.Grouping {
 		list, err := c.groupings(ctx, dir, g)
 		errs = append(errs, err)
 		return list
 	}, pattern)
 	return results, errors.Join(append(errs, err)...)
+}
+
+// readingFlags let a package be read whose module requires less than it takes to
+// build it, as when it is compiled on the fly.
+func readingFlags(ctx context.Context, dir string) (flags []string, forget func(), err error) {
+	forget = func() {}
+	mod, err := goCommand(ctx, dir, "env", "GOMOD")
+	if mod = strings.TrimSpace(mod); err != nil || mod == "" || mod == os.DevNull {
+		return nil, forget, err
+	}
+	text, err := os.ReadFile(mod)
+	if err != nil || !bytes.Contains(text, []byte(weftModule+" v")) {
+		return nil, forget, err // ours, or one that has nothing to do with us
+	}
+	tmp, err := os.MkdirTemp("", "weft-module-")
+	if err != nil {
+		return nil, forget, err
+	}
+	flags, err = moduleFlags(ctx, tmp, &foreignModule{Dir: filepath.Dir(mod), GoMod: mod})
+	return flags, func() { os.RemoveAll(tmp) }, err
 }
 
 // groupings are the ways in which policies take a graph apart. What a policy does
@@ -138,6 +166,14 @@ func find(ctx context.Context, dir, path string) (*foreignPackage, error) {
 		}
 	}
 	return x, nil
+}
+
+// hasLoop reports whether a training loop is marked in the package's own source.
+func (x *foreignPackage) hasLoop() bool {
+	return slices.ContainsFunc(append(x.GoFiles, x.CgoFiles...), func(name string) bool {
+		text, err := os.ReadFile(filepath.Join(x.Dir, name))
+		return err == nil && bytes.Contains(text, []byte("//weft:train"))
+	})
 }
 
 // withoutPrograms hides what was generated before, which may fit no longer.

@@ -44,6 +44,11 @@ const (
 	Natural                   // what it is meant for; it has a synchronous mode as well
 )
 
+// String says it in words.
+func (a Asynchrony) String() string {
+	return [...]string{"synchronous", "synchronous or asynchronous", "asynchronous or synchronous"}[a]
+}
+
 // Builtin are the policies that come with Weft.
 func Builtin() []Policy {
 	return []Policy{Plain, SingleLearnerCoarse, SingleLearnerFine, MultiLearner, GPUOnly, Environments, Central}
