@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,7 +31,7 @@ func (c *command) foreign(l layers) (out []offered) {
 		return nil // or it would be built again and again
 	}
 	named := map[string]string{}
-	for _, layer := range [][]config.Assignment{l.file, l.flags} {
+	for _, layer := range [][]config.Assignment{l.file, l.deploy, l.flags} {
 		for _, a := range layer {
 			named[a.Key] = a.Value
 		}
@@ -43,6 +44,9 @@ func (c *command) foreign(l layers) (out []offered) {
 	if isPath(environment) {
 		out = append(out, offered{environment, "Environment"})
 	}
+	if isPath(named["policies"]) {
+		out = append(out, offered{named["policies"], "Policy"})
+	}
 	return out
 }
 
@@ -52,8 +56,9 @@ func isPath(name string) bool {
 }
 
 // runBuilt builds a binary that knows the packages, and runs this very command
-// with it.
-func (c *command) runBuilt(ctx context.Context, packages []offered) error {
+// with it. If that is to run a training loop under a policy, programs are
+// generated for it.
+func (c *command) runBuilt(ctx context.Context, packages []offered, policy string) error {
 	tmp, err := os.MkdirTemp("", "weft-build-")
 	if err != nil {
 		return err
@@ -64,7 +69,13 @@ func (c *command) runBuilt(ctx context.Context, packages []offered) error {
 		return err
 	}
 	fmt.Fprintf(c.err, "weft: compiling %s\n", paths(packages))
-	bin, err := build(ctx, tmp, all)
+	programs := overlay{}
+	if policy != "" {
+		if programs, err = c.programs(ctx, tmp, all, policy); err != nil {
+			return err
+		}
+	}
+	bin, err := build(ctx, tmp, all, programs)
 	if err != nil {
 		return fmt.Errorf("%s: %w", paths(packages), err)
 	}
@@ -95,9 +106,9 @@ func paths(packages []offered) string {
 }
 
 // build makes the binary under tmp.
-func build(ctx context.Context, tmp string, packages []*foreignPackage) (string, error) {
+func build(ctx context.Context, tmp string, packages []*foreignPackage, files overlay) (string, error) {
 	module := packages[0].Module
-	overlay, err := writeOverlay(tmp, module.Dir, packages)
+	list, err := files.write(tmp, module.Dir, packages)
 	if err != nil {
 		return "", err
 	}
@@ -106,7 +117,7 @@ func build(ctx context.Context, tmp string, packages []*foreignPackage) (string,
 		return "", err
 	}
 	bin := filepath.Join(tmp, "weft")
-	args := append([]string{"build", "-overlay", overlay, "-o", bin}, flags...)
+	args := append([]string{"build", "-overlay", list, "-o", bin}, flags...)
 	if device.HasXLA { // it has the devices of this one
 		args = append(args, "-tags", "xla")
 	}
@@ -117,9 +128,13 @@ func build(ctx context.Context, tmp string, packages []*foreignPackage) (string,
 // overlayMain is the folder, which never exists, of the generated main package.
 const overlayMain = "weft_overlay_main"
 
-// writeOverlay generates the main package, and the list that puts it into the
-// author's module.
-func writeOverlay(tmp, root string, packages []*foreignPackage) (string, error) {
+// overlay is files that a build takes for others, by path; an empty one is not
+// there.
+type overlay map[string]string
+
+// write generates the main package, and the list that puts it into the author's
+// module together with other files.
+func (o overlay) write(tmp, root string, packages []*foreignPackage) (string, error) {
 	var b bytes.Buffer
 	err := mainTemplate.Execute(&b, struct {
 		Folder   string
@@ -129,7 +144,9 @@ func writeOverlay(tmp, root string, packages []*foreignPackage) (string, error) 
 		return "", err
 	}
 	source, list := filepath.Join(tmp, "main.go"), filepath.Join(tmp, "overlay.json")
-	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, overlayMain, "main.go"): source}})
+	all := overlay{filepath.Join(root, overlayMain, "main.go"): source}
+	maps.Copy(all, o)
+	text, err := json.Marshal(map[string]any{"Replace": all})
 	if err != nil {
 		return "", err
 	}
@@ -151,7 +168,7 @@ import (
 func main() {
 	_ = os.RemoveAll({{printf "%q" .Folder}})
 	set := weft.Builtin()
-{{range $i, $p := .Packages}}	set.At({{printf "%q" $p.Path}}, p{{$i}}.{{$p.Variable}})
-{{end}}	app.Main(set)
+{{range $i, $p := .Packages}}{{range $p.Offers}}	set.At({{printf "%q" $p.Path}}, p{{$i}}.{{.}})
+{{end}}{{end}}	app.Main(set)
 }
 `))

@@ -53,7 +53,7 @@ func (c *command) runEval(ctx context.Context, dir string, flags []config.Assign
 	}
 	l := layers{file: file, flags: flags}
 	if paths := c.foreign(l); len(paths) > 0 {
-		return c.runBuilt(ctx, paths)
+		return c.runBuilt(ctx, paths, "")
 	}
 	r, err := c.set.resolve(l)
 	if err != nil {

@@ -9,11 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/analyze"
 	"github.com/weft-rl/weft/internal/compile/project"
-	"github.com/weft-rl/weft/plan"
-	"github.com/weft-rl/weft/policy"
 )
 
 func (c *command) generate() *cobra.Command {
@@ -51,12 +48,7 @@ func (c *command) runGenerate(ctx context.Context, args []string, check bool) er
 			}
 			continue
 		}
-		for _, x := range r.Refused {
-			for _, p := range x.Problems {
-				p.Pos.Filename = nearby(p.Pos.Filename)
-				fmt.Fprintf(c.err, "note: no programs for %s: %v\n", x.Grouping, p)
-			}
-		}
+		c.refused(r)
 		stale, err := r.Stale()
 		if err != nil {
 			return err
@@ -80,6 +72,16 @@ func (c *command) runGenerate(ctx context.Context, args []string, check bool) er
 	return nil
 }
 
+// refused says why there are no programs for some groupings.
+func (c *command) refused(r project.Result) {
+	for _, x := range r.Refused {
+		for _, p := range x.Problems {
+			p.Pos.Filename = nearby(p.Pos.Filename)
+			fmt.Fprintf(c.err, "note: no programs for %s: %v\n", x.Grouping, p)
+		}
+	}
+}
+
 // replace writes a generated file, or removes one that is no longer generated.
 func replace(file string, text []byte) error {
 	if text == nil {
@@ -97,16 +99,11 @@ func (c *command) project(ctx context.Context, args []string) (out []project.Res
 			c.started = false
 			return nil, err
 		}
-		results, err := project.Package(ctx, dir, c.groupings, pattern)
+		results, err := c.taken(ctx, dir, pattern)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, results...)
 	}
 	return slices.Clip(out), nil
-}
-
-// groupings are the ways in which policies take a graph apart.
-func (c *command) groupings(g *fdg.Graph) []plan.Grouping {
-	return policy.Groupings(g, c.set.policies())
 }

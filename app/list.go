@@ -15,6 +15,7 @@ import (
 	"github.com/weft-rl/weft/env/wrap"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -24,12 +25,12 @@ func (c *command) list() *cobra.Command {
 		Use:       "list algorithms|envs|policies|wrappers [NAME]",
 		Short:     "Show what there is",
 		Long:      "List shows the algorithms, environments, policies or wrappers that this binary knows; with a NAME, one of them in full.",
-		Example:   "  weft list algorithms\n  weft list algorithms ppo\n  weft list envs --json",
+		Example:   "  weft list algorithms\n  weft list algorithms ppo\n  weft list envs --json\n  weft list policies central",
 		Args:      cobra.RangeArgs(1, 2),
 		ValidArgs: kinds,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if paths := c.foreign(namedBy(args)); len(paths) > 0 {
-				return c.runBuilt(cmd.Context(), paths)
+				return c.runBuilt(cmd.Context(), paths, "")
 			}
 			items, err := c.items(args)
 			if err != nil {
@@ -38,7 +39,7 @@ func (c *command) list() *cobra.Command {
 			if asJSON {
 				return encode(c.out, items)
 			}
-			return show(c.out, items, len(args) == 2)
+			return show(c.out, items, len(args) == 2 && len(items) == 1)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line and nothing else")
@@ -48,7 +49,7 @@ func (c *command) list() *cobra.Command {
 // namedBy is what is asked for by name, as train would have it.
 func namedBy(args []string) (l layers) {
 	if len(args) == 2 {
-		key := map[string]string{"algorithms": "algorithm", "envs": "env"}[args[0]]
+		key := map[string]string{"algorithms": "algorithm", "envs": "env", "policies": "policies"}[args[0]]
 		l.flags = []config.Assignment{{Key: key, Value: args[1]}}
 	}
 	return l
@@ -62,6 +63,8 @@ type item struct {
 	Presets  []presetItem  `json:"presets,omitempty"`
 	Spec     *envItem      `json:"spec,omitempty"`
 	Missing  string        `json:"missing,omitempty"` // why it cannot be used here
+	Like     string        `json:"like,omitempty"`    // systems whose way a policy is
+	Async    string        `json:"async,omitempty"`   // whether a policy's edges may be asynchronous
 
 	fields []config.Field
 }
@@ -161,15 +164,25 @@ func (c *command) algorithms(name string) (out []item, err error) {
 }
 
 func (c *command) policies(name string) (out []item, err error) {
+	if isPath(name) {
+		name = "" // its policies are among all
+	}
 	if name != "" {
 		if _, err := c.set.policy(name); err != nil {
 			return nil, err
 		}
 	}
 	for _, p := range c.set.policies() {
-		if name == "" || name == p.Name {
-			out = append(out, item{Name: p.Name, Doc: p.Doc})
+		if name != "" && name != p.Name {
+			continue
 		}
+		x := item{Name: p.Name, Doc: p.Doc, Like: p.Like, Async: p.Async.String()}
+		if name != "" {
+			if err := x.describe(&plan.Deployment{}); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, x)
 	}
 	return out, nil
 }
@@ -313,6 +326,8 @@ func show(w io.Writer, items []item, full bool) error {
 			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", x.Name, x.Spec.Observation, x.Spec.Action, x.Doc)
 		case x.Missing != "":
 			fmt.Fprintf(t, "%s\t-\t-\t%s (not here: weft list envs %s says why)\n", x.Name, x.Doc, x.Name)
+		case x.Async != "":
+			fmt.Fprintf(t, "%s\t%s\t%s\n", x.Name, x.Async, like(x))
 		default:
 			fmt.Fprintf(t, "%s\t%s\n", x.Name, x.Doc)
 		}
@@ -321,6 +336,14 @@ func show(w io.Writer, items []item, full bool) error {
 		return err
 	}
 	return detail(w, items[0])
+}
+
+// like is what a policy is, and where it is known from.
+func like(x item) string {
+	if x.Like == "" {
+		return x.Doc
+	}
+	return fmt.Sprintf("%s (as %s)", x.Doc, x.Like)
 }
 
 func detail(w io.Writer, x item) error {

@@ -122,6 +122,6 @@ func (c *command) root() *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(noSuchFlag)
-	root.AddCommand(c.train(), c.resume(), c.eval(), c.list(), c.bench(), c.check(), c.devices(), c.graph(), c.generate())
+	root.AddCommand(c.train(), c.resume(), c.eval(), c.list(), c.bench(), c.check(), c.devices(), c.graph(), c.plan(), c.generate(), c.groupingsOf())
 	return root
 }

@@ -29,6 +29,7 @@ type foreignPackage struct {
 	CgoFiles   []string
 	Module     *foreignModule
 	Error      *struct{ Err string }
+	Offers     []string `json:"-"` // variables that it is imported for
 }
 
 // foreignModule is the module that it is in.
@@ -77,43 +78,63 @@ func (p offered) inspect(ctx context.Context) (*foreignPackage, error) {
 
 // check says what keeps the package from being imported.
 func (x *foreignPackage) check() error {
-	switch files := append(x.GoFiles, x.CgoFiles...); {
-	case len(files) == 0:
+	switch {
+	case len(x.GoFiles)+len(x.CgoFiles) == 0:
 		return fmt.Errorf("%s holds no Go package", x.Path)
 	case x.Error != nil:
 		return fmt.Errorf("%s: %s", x.Path, x.Error.Err)
 	case x.Name == "main":
 		return fmt.Errorf("%s is a main package: %s must be declared in one that can be imported", x.Path, x.Variable)
-	case !declares(x.Dir, files, x.Variable):
-		return fmt.Errorf("%s declares no variable %s: an author's package offers what it has as var %s", x.Path, x.Variable, x.example())
+	}
+	has := declared(x.Dir, append(x.GoFiles, x.CgoFiles...))
+	switch {
+	case x.Variable != "Policy":
+		x.Offers = []string{x.Variable}
+	case !has("Policy") && !has("Policies"):
+		x.Offers = []string{"Policy"}
+	}
+	for _, name := range x.Offers {
+		if !has(name) {
+			return fmt.Errorf("%s declares no variable %s: an author's package offers what it has as var %s", x.Path, name, x.example())
+		}
+	}
+	for _, name := range policyVariables {
+		if has(name) && x.Variable != "Environment" {
+			x.Offers = append(x.Offers, name)
+		}
 	}
 	return nil
 }
 
+// policyVariables are what a package may offer policies as.
+var policyVariables = []string{"Policy", "Policies"}
+
 func (x *foreignPackage) example() string {
-	if x.Variable == "Algorithm" {
-		return "Algorithm = algo.Define(...)"
-	}
-	return "Environment = env.Entry{...}"
+	return map[string]string{
+		"Algorithm": "Algorithm = algo.Define(...)", "Environment": "Environment = env.Entry{...}", "Policy": "Policy = policy.Policy{...}",
+	}[x.Variable]
 }
 
-// declares reports whether a variable of that name stands at the top of one of
-// the files. Files that do not parse are the compiler's to complain about.
-func declares(dir string, files []string, name string) bool {
+// declared says which variables stand at the top of some files. Files that do not
+// parse are the compiler's to complain about.
+func declared(dir string, files []string) func(name string) bool {
+	var names []string
 	for _, file := range files {
 		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, file), nil, parser.SkipObjectResolution)
 		if err != nil {
-			return true
+			return func(name string) bool { return !slices.Contains(policyVariables, name) }
 		}
 		for _, d := range f.Decls {
-			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR && slices.ContainsFunc(g.Specs, func(s ast.Spec) bool {
-				return slices.ContainsFunc(s.(*ast.ValueSpec).Names, func(id *ast.Ident) bool { return id.Name == name })
-			}) {
-				return true
+			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR {
+				for _, s := range g.Specs {
+					for _, id := range s.(*ast.ValueSpec).Names {
+						names = append(names, id.Name)
+					}
+				}
 			}
 		}
 	}
-	return false
+	return func(name string) bool { return slices.Contains(names, name) }
 }
 
 // moduleFlags let the author's module build the whole of Weft, of which it may

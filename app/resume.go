@@ -52,7 +52,7 @@ func (c *command) runResume(ctx context.Context, dir string, more []config.Assig
 	}
 	l := layers{file: file, flags: more}
 	if paths := c.foreign(l); len(paths) > 0 {
-		return c.runBuilt(ctx, paths)
+		return c.runBuilt(ctx, paths, l.policy())
 	}
 	before, err := c.set.resolve(layers{file: file})
 	if err != nil {

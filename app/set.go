@@ -31,7 +31,8 @@ type Set struct {
 }
 
 // At adds the algorithm or the environment that the package at a path offers, to
-// be named by that path. Binaries that weft builds for such packages call it.
+// be named by that path, or its policies, which are named like others. Binaries
+// that weft builds for such packages call it.
 func (s *Set) At(path string, entry any) {
 	s.built = true
 	switch e := entry.(type) {
@@ -39,8 +40,29 @@ func (s *Set) At(path string, entry any) {
 		put(&s.algorithmAt, path, e)
 	case env.Entry:
 		put(&s.environmentAt, path, e)
+	case policy.Policy:
+		s.addPolicy(path, e)
+	case []policy.Policy:
+		for _, p := range e {
+			s.addPolicy(path, p)
+		}
 	default:
-		s.wrong = append(s.wrong, fmt.Errorf("%s offers a %T: its Algorithm must be an algo.Algorithm, its Environment an env.Entry", path, entry))
+		s.wrong = append(s.wrong, fmt.Errorf("%s offers a %T: its Algorithm must be an algo.Algorithm, its Environment an env.Entry, "+
+			"its Policy a policy.Policy, its Policies several of these", path, entry))
+	}
+}
+
+// addPolicy adds a policy that a package offers, unless it is none or another's
+// name is taken in vain.
+func (s *Set) addPolicy(path string, p policy.Policy) {
+	_, err := policy.Find(p.Name, s.policies())
+	switch {
+	case p.Name == "" || p.Grouping == nil:
+		s.wrong = append(s.wrong, fmt.Errorf("%s offers a policy without a name or without a grouping", path))
+	case err == nil:
+		s.wrong = append(s.wrong, fmt.Errorf("%s offers a policy %s, but there is one of that name: give it another", path, p.Name))
+	default:
+		s.Policies = append(s.Policies, p)
 	}
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -24,18 +25,12 @@ import (
 // file that --config reads and in the one that every run folder holds, together
 // with the algorithm's own under "set".
 type settings struct {
-	Algorithm       string        `doc:"algorithm, by name or by the path of its package"`
-	Env             string        `doc:"environment, by id or by the path of its package; settings may follow, as in Memory-v0?delay=10"`
-	Wrap            string        `doc:"wrappers around the environment, as in time-limit=200,frame-stack=4; weft list wrappers shows them"`
-	Preset          string        `doc:"settings to start from; weft list algorithms NAME shows them"`
-	Policy          string        `default:"plain" doc:"distribution policy; weft list policies shows them"`
-	Workers         int           `default:"1" unit:"workers" range:"[1,)" doc:"workers that share the work; plain has one"`
-	Replicas        int           `default:"0" unit:"replicas" range:"[0,)" doc:"parts that the environments are split into; 0 is one for each worker"`
-	Async           bool          `default:"false" doc:"let replicas run ahead of each other: faster, and no longer repeatable"`
-	Staleness       int           `default:"1" unit:"versions" range:"[1,)" doc:"versions that an asynchronous replica's weights may be behind"`
-	Producers       int           `default:"0" unit:"replicas" range:"[0,)" doc:"replicas that an asynchronous gather waits for; 0 is all"`
-	Queue           int           `default:"2" unit:"items" range:"[1,)" doc:"items that an asynchronous edge holds before its sender waits"`
-	NoFuse          []string      `doc:"fusions to leave out: replicas, groups, graphs or all"`
+	Algorithm       string `doc:"algorithm, by name or by the path of its package"`
+	Env             string `doc:"environment, by id or by the path of its package; settings may follow, as in Memory-v0?delay=10"`
+	Wrap            string `doc:"wrappers around the environment, as in time-limit=200,frame-stack=4; weft list wrappers shows them"`
+	Preset          string `doc:"settings to start from; weft list algorithms NAME shows them"`
+	plan.Deployment        // how the loop is distributed
+
 	Device          string        `default:"cpu" doc:"what computes; weft devices shows what there is"`
 	Steps           int64         `default:"0" unit:"steps" range:"[0,)" doc:"environment steps to train, over all environments; 0 is what the preset says"`
 	Seed            uint64        `default:"1" doc:"seed of everything random"`
@@ -59,14 +54,32 @@ type request struct {
 	entry      env.Entry
 	envOptions any
 	wrap       wrap.List
+	cluster    *plan.Cluster // nil is lanes of this process
 }
 
 // layers are where settings come from, the later ones overriding.
 type layers struct {
-	file  []config.Assignment // --config
-	flags []config.Assignment // single flags
-	set   []config.Assignment // --set, the algorithm's
+	file   []config.Assignment // --config
+	deploy []config.Assignment // --deployment
+	flags  []config.Assignment // single flags
+	set    []config.Assignment // --set, the algorithm's
 }
+
+// sets reports whether a setting of the run was made anywhere.
+func (l layers) sets(key string) bool { return l.value(key) != "" }
+
+// value is what a setting of the run was given, the last one counting.
+func (l layers) value(key string) (out string) {
+	for _, a := range slices.Concat(l.file, l.deploy, l.flags) {
+		if a.Key == key {
+			out = a.Value
+		}
+	}
+	return out
+}
+
+// policy is the one that was asked for.
+func (l layers) policy() string { return cmp.Or(l.value("policy"), policy.Plain.Name) }
 
 // resolve turns what was asked for into a request, and reports everything that is
 // wrong with it.
@@ -76,7 +89,7 @@ func (s *Set) resolve(l layers) (*request, error) {
 		return r, errors.Join(s.wrong...)
 	}
 	own, forAlgorithm := split(l.file)
-	errs := []error{r.own(own, l.flags)}
+	errs := []error{r.own(gathered(own), l.deploy, l.flags)}
 
 	var err error
 	if r.policy, err = s.policy(r.Policy); err != nil {
@@ -111,13 +124,13 @@ func (s *Set) resolve(l layers) (*request, error) {
 
 // own sets what belongs to the run. What is right is set even where something
 // else is wrong, so that the rest can be judged as well.
-func (r *request) own(file, flags []config.Assignment) error {
+func (r *request) own(layers ...[]config.Assignment) error {
 	if err := config.Defaults(&r.settings); err != nil {
 		return err
 	}
-	err := config.Set(&r.settings, file, flags)
+	err := config.Set(&r.settings, layers...)
 	if err != nil {
-		for _, a := range append(file[:len(file):len(file)], flags...) {
+		for _, a := range slices.Concat(layers...) {
 			_ = config.Set(&r.settings, []config.Assignment{a})
 		}
 	}
@@ -318,16 +331,21 @@ func (r *request) plan() func(*fdg.Graph, plan.Facts) (plan.Plan, error) {
 		return nil
 	}
 	return func(g *fdg.Graph, f plan.Facts) (plan.Plan, error) {
-		d := plan.Deployment{
-			Policy: r.Policy, Workers: r.Workers, Replicas: r.Replicas, Async: r.Async,
-			Staleness: r.Staleness, Producers: r.Producers, Queue: r.Queue, NoFuse: r.NoFuse,
-		}
-		p, err := r.policy.Make(plan.Problem{Graph: g, Cluster: plan.Local(r.Workers, r.Device), Deployment: d, Facts: f})
+		p, err := r.policy.Make(r.problem(g, f))
 		if err != nil {
 			return p, err
 		}
 		return p.Fuse(g, r.NoFuse), nil
 	}
+}
+
+// problem is what a policy has to solve.
+func (r *request) problem(g *fdg.Graph, f plan.Facts) plan.Problem {
+	on := plan.Problem{Graph: g, Cluster: plan.Local(r.Workers, r.Device), Deployment: r.Deployment, Facts: f}
+	if r.cluster != nil {
+		on.Cluster = *r.cluster
+	}
+	return on
 }
 
 // readFile reads a file of settings.

@@ -22,6 +22,7 @@ import (
 type trainFlags struct {
 	set    []string
 	file   string
+	deploy string
 	out    string
 	json   bool
 	seeds  string
@@ -31,7 +32,7 @@ type trainFlags struct {
 // settingFlags are the settings that have a flag of their own, with its name.
 var settingFlags = []struct{ flag, key string }{
 	{"env", "env"}, {"wrap", "wrap"}, {"preset", "preset"}, {"policy", "policy"}, {"workers", "workers"}, {"device", "device"},
-	{"replicas", "replicas"}, {"async", "async"}, {"staleness", "staleness"}, {"producers", "producers"}, {"queue", "queue"}, {"no-fuse", "no_fuse"},
+	{"replicas", "replicas"}, {"async", "async"}, {"staleness", "staleness"}, {"producers", "producers"}, {"queue", "queue"}, {"no-fuse", "no_fuse"}, {"placement", "placement"},
 	{"steps", "steps"}, {"seed", "seed"}, {"eval-every", "eval_every"}, {"eval-episodes", "eval_episodes"},
 	{"checkpoint-every", "checkpoint_every"}, {"checkpoint-steps", "checkpoint_steps"}, {"keep", "keep"}, {"from", "from"},
 	{"resume", "resume"}, {"python", "python"}, {"on-env-failure", "on_env_failure"},
@@ -49,6 +50,7 @@ func (c *command) train() *cobra.Command {
 			"  weft train ppo --env Pendulum-v1 --set learning_rate=3e-4 --set hidden=128,128\n" +
 			"  weft train ppo --env CartPole-v1 --seeds 5 --json\n" +
 			"  weft train ppo --policy single-learner-coarse --workers 4\n" +
+			"  weft train ppo --deployment four-workers.yaml\n" +
 			"  weft train ppo --env ./my/env --steps 100000",
 		Args:        cobra.MaximumNArgs(1),
 		RunE:        func(cmd *cobra.Command, args []string) error { return c.runTrain(cmd, f, args) },
@@ -58,6 +60,7 @@ func (c *command) train() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.set, "set", nil, "a setting of the algorithm, `key=value`; may be repeated")
 	flags.StringVar(&f.file, "config", "", "`file` of settings (YAML), as every run folder holds one; flags override it")
+	flags.StringVar(&f.deploy, "deployment", "", deploymentUsage)
 	flags.StringVar(&f.out, "out", "", "run `folder`; default: a new one under runs/")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	flags.StringVar(&f.seeds, "seeds", "", "train `N` seeds, from --seed on, and summarise them")
@@ -110,6 +113,11 @@ func (f *trainFlags) layers(cmd *cobra.Command, args []string) (l layers, err er
 			errs = append(errs, err)
 		}
 	}
+	if f.deploy != "" {
+		if l.deploy, err = readDeployment(f.deploy); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	if len(args) == 1 {
 		l.flags = append(l.flags, config.Assignment{Key: "algorithm", Value: args[0], Source: "command line"})
 	}
@@ -153,7 +161,7 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 		if malformed != nil {
 			return malformed
 		}
-		return c.runBuilt(cmd.Context(), paths)
+		return c.runBuilt(cmd.Context(), paths, l.policy())
 	}
 	r, wrong := c.set.resolve(l)
 	seeds, wrongSeeds := f.count()

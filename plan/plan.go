@@ -68,13 +68,14 @@ type Edge struct {
 // Deployment is what the user chose outside the algorithm.
 type Deployment struct {
 	Policy    string   `default:"plain" doc:"distribution policy; weft list policies shows them" json:"policy"`
-	Workers   int      `default:"1" unit:"workers" range:"[1,)" doc:"workers that share the work" json:"workers"`
+	Workers   int      `default:"1" unit:"workers" range:"[1,)" doc:"workers that share the work; plain has one" json:"workers"`
 	Replicas  int      `default:"0" unit:"replicas" range:"[0,)" doc:"parts that the environments are split into; 0 is one for each worker" json:"replicas"`
-	Async     bool     `default:"false" doc:"let replicas run ahead of each other" json:"async"`
+	Async     bool     `default:"false" doc:"let replicas run ahead of each other: faster, and no longer repeatable" json:"async"`
 	Staleness int      `default:"1" unit:"versions" range:"[1,)" doc:"versions that an asynchronous replica's weights may be behind" json:"staleness"`
 	Producers int      `default:"0" unit:"replicas" range:"[0,)" doc:"replicas that an asynchronous gather waits for; 0 is all" json:"producers"`
-	Queue     int      `default:"2" unit:"items" range:"[1,)" doc:"items that an edge holds before its sender waits" json:"queue"`
+	Queue     int      `default:"2" unit:"items" range:"[1,)" doc:"items that an asynchronous edge holds before its sender waits" json:"queue"`
 	NoFuse    []string `doc:"fusions to leave out: replicas, groups, graphs or all" json:"no_fuse"`
+	Placement []string `doc:"workers of groups, group:worker; a group that is named several times is shared out among its workers" json:"placement"`
 }
 
 // Facts are what a policy has to know of the run beside the graph.

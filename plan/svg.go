@@ -4,48 +4,162 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"slices"
 	"strings"
 )
 
 // Sizes of the drawing, in pixels.
 const (
-	laneWidth   = 260
-	boxHeight   = 64
-	gap         = 24
-	rowHeight   = 22
-	headHeight  = 48
-	tableColumn = 6.6 // pixels of a character of the table
+	margin     = 24
+	gap        = 16
+	laneWidth  = 190
+	laneHead   = 40
+	boxHeight  = 50
+	boxGap     = 8
+	rowHeight  = 24
+	lineHeight = 18
+	letter     = 7 // about the width of a character
+	lanesInRow = 8
 )
 
-// WriteSVG draws the plan: workers side by side with their replicas in them, and below
-// what crosses.
+// Colours of the drawing. Groups have theirs by their place in the grouping.
+const (
+	ink   = "#1f2430"
+	faint = "#6b7280"
+	line  = "#d5d9e0"
+	paper = "#f6f7f9"
+)
+
+var groupColours = []string{"#dcebfa", "#fde8cf", "#dff3e0", "#efe3f7"}
+
+// WriteSVG draws the plan alone.
 func (p *Plan) WriteSVG(w io.Writer, c Cluster) error {
-	deepest := 0
-	for i := range c.Workers {
-		deepest = max(deepest, len(p.at(i)))
-	}
-	rows := p.table()
-	lanes := headHeight + deepest*(boxHeight+gap) + gap
-	width := max(len(c.Workers)*(laneWidth+gap)+gap, tableWidth(rows)+2*gap)
-	height := headHeight + lanes + gap + (len(rows)+1)*rowHeight + gap
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="13">`+"\n", width, height, width, height)
-	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#ffffff"/>`+"\n", width, height)
-	text(&b, gap, 30, "16", "#1a1a1a", "plan "+p.Policy+" of "+p.Graph)
-	for i := range c.Workers {
-		p.drawWorker(&b, c.Workers[i], i, headHeight, lanes)
-	}
-	for i, row := range rows {
-		y := headHeight + lanes + gap + (i+1)*rowHeight
-		colour := "#333333"
-		if i == 0 {
-			colour = "#888888"
+	return (&Sheet{Cluster: c, After: *p}).WriteSVG(w)
+}
+
+// WriteSVG draws the sheet: for each plan its workers side by side with their
+// replicas in them, and below them what crosses.
+func (s *Sheet) WriteSVG(w io.Writer) error {
+	d := &drawing{y: margin}
+	d.text(margin, d.down(28)+6, 18, ink, "bold", fmt.Sprintf("%s of %s", s.After.Policy, s.After.Graph))
+	d.text(margin, d.down(lineHeight)+4, 13, faint, "", s.After.kind())
+	for _, p := range s.parts() {
+		d.y += gap
+		d.text(margin, d.down(26)+10, 15, ink, "bold", p.title)
+		d.workers(p.Plan, s.Cluster)
+		d.edges(p.Plan)
+		for i, f := range slices.Concat(p.Notes, p.Fused) {
+			if i == 0 {
+				d.y += gap
+			}
+			d.text(margin, d.down(lineHeight)+6, 12, faint, "", f)
 		}
-		fmt.Fprintf(&b, `<text x="%d" y="%d" fill="%s" font-family="monospace" font-size="12" xml:space="preserve">%s</text>`+"\n", gap, y, colour, html.EscapeString(row))
 	}
-	b.WriteString("</svg>\n")
-	_, err := io.WriteString(w, b.String())
+	if s.Measured != "" {
+		d.y += gap
+		d.text(margin, d.down(lineHeight)+gap, 12, faint, "", s.Measured)
+	}
+	_, err := io.WriteString(w, d.page())
 	return err
+}
+
+// drawing is a page that grows downwards.
+type drawing struct {
+	b     strings.Builder
+	y     int // what is above is done
+	width int
+}
+
+// down takes so much room, and is where it begins.
+func (d *drawing) down(height int) int {
+	y := d.y
+	d.y += height
+	return y
+}
+
+func (d *drawing) page() string {
+	width, height := d.width+margin, d.y+margin
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="Helvetica, Arial, sans-serif">`+
+		"\n"+`<rect width="%d" height="%d" fill="#ffffff"/>`+"\n%s</svg>\n", width, height, width, height, width, height, d.b.String())
+}
+
+func (d *drawing) text(x, y, size int, colour, weight, s string) {
+	if weight != "" {
+		weight = fmt.Sprintf(` font-weight="%s"`, weight)
+	}
+	fmt.Fprintf(&d.b, `<text x="%d" y="%d" font-size="%d" fill="%s"%s>%s</text>`+"\n", x, y, size, colour, weight, html.EscapeString(s))
+	d.width = max(d.width, x+len(s)*letter*size/13)
+}
+
+func (d *drawing) box(x, y, width, height int, fill, stroke string) {
+	fmt.Fprintf(&d.b, `<rect x="%d" y="%d" width="%d" height="%d" rx="6" fill="%s" stroke="%s"/>`+"\n", x, y, width, height, fill, stroke)
+	d.width = max(d.width, x+width)
+}
+
+// workers draws lanes, a few beside each other.
+func (d *drawing) workers(p *Plan, c Cluster) {
+	for first := 0; first < len(c.Workers); first += lanesInRow {
+		row := c.Workers[first:min(first+lanesInRow, len(c.Workers))]
+		deepest := 1
+		for i := range row {
+			deepest = max(deepest, len(p.at(first+i)))
+		}
+		height := laneHead + deepest*(boxHeight+boxGap) + boxGap
+		top := d.down(height + gap)
+		for i, w := range row {
+			d.lane(p, w, first+i, margin+i*(laneWidth+gap), top, height)
+		}
+	}
+}
+
+func (d *drawing) lane(p *Plan, w Worker, worker, x, top, height int) {
+	d.box(x, top, laneWidth, height, paper, line)
+	d.text(x+12, top+25, 13, ink, "bold", w.Name)
+	d.text(x+24+len(w.Name)*8, top+25, 12, faint, "", strings.Join(w.Devices, ", "))
+	for j, r := range p.at(worker) {
+		y := top + laneHead + j*(boxHeight+boxGap)
+		d.box(x+10, y, laneWidth-20, boxHeight, p.colour(r.Group), "none")
+		d.text(x+22, y+21, 13, ink, "", fmt.Sprintf("%s %d", r.Group, r.Rank))
+		d.text(x+22, y+39, 12, faint, "", r.noun()+p.shards(r))
+	}
+}
+
+// edges draws the table of what crosses.
+func (d *drawing) edges(p *Plan) {
+	rows := p.rows()
+	if len(rows) == 0 {
+		d.text(margin, d.down(rowHeight)+16, 13, faint, "", "nothing crosses")
+		return
+	}
+	rows = slices.Insert(rows, 0, edgeHead)
+	x := margin
+	top := d.y
+	for column := range edgeHead {
+		widest := 0
+		for _, r := range rows {
+			widest = max(widest, len(r[column]))
+		}
+		for i, r := range rows {
+			d.cell(p, x, top+i*rowHeight, column, r[column], i == 0)
+		}
+		x += widest*letter + 28
+	}
+	d.y += len(rows) * rowHeight
+	d.width = max(d.width, x)
+	fmt.Fprintf(&d.b, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="%s"/>`+"\n", margin, top+rowHeight-2, x-28, top+rowHeight-2, line)
+}
+
+// cell draws one of the table; the names of groups have their colours.
+func (d *drawing) cell(p *Plan, x, y, column int, s string, head bool) {
+	switch name := edgeHead[column]; {
+	case head:
+		d.text(x, y+16, 12, faint, "", s)
+	case name == "from" || name == "to":
+		d.box(x-6, y+2, len(s)*letter+14, rowHeight-5, p.colour(s), "none")
+		d.text(x, y+16, 12, ink, "", s)
+	default:
+		d.text(x, y+16, 12, ink, "", s)
+	}
 }
 
 func (p *Plan) at(worker int) (out []Replica) {
@@ -57,43 +171,15 @@ func (p *Plan) at(worker int) (out []Replica) {
 	return out
 }
 
-func (p *Plan) drawWorker(b *strings.Builder, w Worker, i, top, height int) {
-	x := gap + i*(laneWidth+gap)
-	fmt.Fprintf(b, `<rect x="%d" y="%d" width="%d" height="%d" rx="8" fill="#f5f6f8" stroke="#c8ccd4"/>`+"\n", x, top, laneWidth, height)
-	text(b, x+14, top+26, "14", "#555555", fmt.Sprintf("%s (%s)", w.Name, strings.Join(w.Devices, ", ")))
-	for j, r := range p.at(i) {
-		y := top + headHeight + j*(boxHeight+gap)
-		fmt.Fprintf(b, `<rect x="%d" y="%d" width="%d" height="%d" rx="6" fill="%s" stroke="#5b6472"/>`+"\n", x+14, y, laneWidth-28, boxHeight, p.colour(r.Group))
-		text(b, x+26, y+26, "14", "#1a1a1a", fmt.Sprintf("%s %d", r.Group, r.Rank))
-		text(b, x+26, y+48, "12", "#444444", "shards "+p.shards(r))
+func (r Replica) noun() string {
+	if r.Last == r.First+1 {
+		return "shard "
 	}
+	return "shards "
 }
 
 // colour of a group, by its place in the grouping.
 func (p *Plan) colour(group string) string {
-	for i, g := range p.Groups {
-		if g.Name == group {
-			return []string{"#dcebfa", "#fbe6cf", "#e0f2df", "#efe2f5"}[i%4]
-		}
-	}
-	return "#dcebfa"
-}
-
-func text(b *strings.Builder, x, y int, size, colour, s string) {
-	fmt.Fprintf(b, `<text x="%d" y="%d" font-size="%s" fill="%s">%s</text>`+"\n", x, y, size, colour, html.EscapeString(s))
-}
-
-// table is what crosses, in columns.
-func (p *Plan) table() []string {
-	var t strings.Builder
-	p.printColumns(&t)
-	return strings.Split(strings.TrimRight(t.String(), "\n"), "\n")
-}
-
-func tableWidth(rows []string) int {
-	n := 0
-	for _, r := range rows {
-		n = max(n, len(r))
-	}
-	return int(float64(n)*tableColumn) + gap
+	i := slices.IndexFunc(p.Groups, func(g Group) bool { return g.Name == group })
+	return groupColours[max(0, i)%len(groupColours)]
 }

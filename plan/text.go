@@ -4,10 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
-
-	"github.com/weft-rl/weft/fdg"
 )
 
 // Print writes the plan as text: who runs what where, and what crosses.
@@ -40,9 +39,8 @@ func (p *Plan) Print(w io.Writer, c Cluster) error {
 }
 
 func (p *Plan) kind() string {
-	owner := p.Group(p.Owner)
 	switch {
-	case !p.Async && owner != nil && owner.Over != fdg.None:
+	case !p.Async && p.sumsGradients():
 		return "synchronous, gradients summed in rank order"
 	case !p.Async:
 		return "synchronous, the bits of the plain loop"
@@ -51,7 +49,18 @@ func (p *Plan) kind() string {
 	if p.Producers > 0 {
 		producers = fmt.Sprintf("any %d producers", p.Producers)
 	}
-	return fmt.Sprintf("asynchronous, weights at most %d versions behind, batches from %s", p.Staleness, producers)
+	versions := fmt.Sprintf("%d versions", p.Staleness)
+	if p.Staleness == 1 {
+		versions = "1 version"
+	}
+	return fmt.Sprintf("asynchronous, weights at most %s behind, batches from %s", versions, producers)
+}
+
+// sumsGradients reports whether several replicas make parts of one gradient.
+func (p *Plan) sumsGradients() bool {
+	return slices.ContainsFunc(p.Edges, func(e Edge) bool {
+		return strings.HasSuffix(e.Type, "rl.Grads") && len(p.Of(e.From)) > 1
+	})
 }
 
 func (p *Plan) shards(r Replica) string {
@@ -68,34 +77,43 @@ func worker(c Cluster, i int) string {
 	return fmt.Sprint(i)
 }
 
-func (p *Plan) printEdges(w io.Writer) {
-	if len(p.Edges) == 0 {
-		fmt.Fprint(w, "nothing crosses\n")
-		return
-	}
-	fmt.Fprint(w, "edge\tcarried by\tfrom\tto\tonce per\tcalls\tbytes\n")
+// edgeHead are the columns of the table of what crosses.
+var edgeHead = []string{"edge", "carried by", "from", "to", "once per", "calls", "bytes"}
+
+// rows are the table of what crosses.
+func (p *Plan) rows() (out [][]string) {
 	for _, e := range p.Edges {
 		often := e.Often
 		if !e.Blocking {
 			often += ", nobody waits"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, e.Operator, e.From, e.To, often, number(e.Calls), number(e.Bytes))
+		calls, bytes := "-", "-"
+		if e.Calls > 0 {
+			calls, bytes = number(e.Calls), number(e.Bytes)
+		}
+		out = append(out, []string{e.Name, string(e.Operator), e.From, e.To, often, calls, bytes})
+	}
+	return out
+}
+
+func (p *Plan) printEdges(w io.Writer) {
+	if len(p.Edges) == 0 {
+		fmt.Fprint(w, "nothing crosses\n")
+		return
+	}
+	fmt.Fprintln(w, strings.Join(edgeHead, "\t"))
+	for _, row := range p.rows() {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 }
 
-// printColumns writes the edges as a table of its own.
-func (p *Plan) printColumns(w io.Writer) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	p.printEdges(t)
-	_ = t.Flush() // into memory: it does not fail
-}
-
-// number is a measurement, where there is one.
+// number is one with its thousands apart.
 func number(n int64) string {
-	if n == 0 {
-		return "-"
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
 	}
-	return fmt.Sprint(n)
+	return s
 }
 
 // WriteJSON writes the plan as JSON.
@@ -107,29 +125,27 @@ func (p *Plan) WriteJSON(w io.Writer) error {
 
 // WriteDOT writes the plan for Graphviz: a box for every worker, replicas in it.
 func (p *Plan) WriteDOT(w io.Writer, c Cluster) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "digraph plan {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n")
+	return (&Sheet{Cluster: c, After: *p}).WriteDOT(w)
+}
+
+// dot writes the boxes and arrows, with a prefix to their names.
+func (p *Plan) dot(b *strings.Builder, c Cluster, prefix string) {
 	for i := range c.Workers {
-		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=%q;\n", i, c.Workers[i].Name)
-		for _, r := range p.Replicas {
-			if r.Worker == i {
-				fmt.Fprintf(&b, "    %q [label=%q];\n", id(r), fmt.Sprintf("%s %d\nshards %s", r.Group, r.Rank, p.shards(r)))
-			}
+		fmt.Fprintf(b, "    subgraph \"cluster_%sworker%d\" {\n      label=%q;\n", prefix, i, c.Workers[i].Name)
+		for _, r := range p.at(i) {
+			fmt.Fprintf(b, "      %q [label=%q];\n", prefix+id(r), fmt.Sprintf("%s %d\n%s%s", r.Group, r.Rank, r.noun(), p.shards(r)))
 		}
-		b.WriteString("  }\n")
+		b.WriteString("    }\n")
 	}
 	for _, e := range p.Edges {
 		for _, from := range p.Of(e.From) {
 			for _, to := range p.Of(e.To) {
 				if from != to {
-					fmt.Fprintf(&b, "  %q -> %q [label=%q];\n", id(from), id(to), e.Name+": "+string(e.Operator))
+					fmt.Fprintf(b, "    %q -> %q [label=%q];\n", prefix+id(from), prefix+id(to), e.Name+": "+string(e.Operator))
 				}
 			}
 		}
 	}
-	b.WriteString("}\n")
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 func id(r Replica) string { return fmt.Sprintf("%s/%d", r.Group, r.Rank) }

@@ -44,6 +44,11 @@ const (
 	Natural                   // what it is meant for; it has a synchronous mode as well
 )
 
+// String says it in words.
+func (a Asynchrony) String() string {
+	return [...]string{"synchronous", "synchronous or asynchronous", "asynchronous or synchronous"}[a]
+}
+
 // Builtin are the policies that come with Weft.
 func Builtin() []Policy {
 	return []Policy{Plain, SingleLearnerCoarse, SingleLearnerFine, MultiLearner, GPUOnly, Environments, Central}
@@ -94,6 +99,7 @@ func (p Policy) Make(on plan.Problem) (plan.Plan, error) {
 		}
 		errs = append(errs, capacity(out.Shards, replicated(by), on))
 	}
+	errs = append(errs, workers(on), d.CheckPlacement(by, on.Cluster))
 	if err := errors.Join(errs...); err != nil {
 		return out, err
 	}
@@ -101,8 +107,13 @@ func (p Policy) Make(on plan.Problem) (plan.Plan, error) {
 	if place == nil {
 		place = Spread
 	}
-	if err := place(&out, on); err != nil {
+	few := on
+	few.Cluster.Workers = on.Cluster.Workers[:max(1, min(d.Workers, len(on.Cluster.Workers)))]
+	if err := place(&out, few); err != nil {
 		return out, fmt.Errorf("policy %s: %w", p.Name, err)
+	}
+	if err := out.Place(d, on.Cluster); err != nil {
+		return out, err
 	}
 	out.Edges = plan.Crossing(on.Graph, by)
 	return out, out.Check(on)
@@ -150,6 +161,14 @@ func replicated(by plan.Grouping) fdg.Axis {
 		}
 	}
 	return fdg.None
+}
+
+// workers sees that the cluster has as many as are asked for.
+func workers(on plan.Problem) error {
+	if n := len(on.Cluster.Workers); n > 0 && on.Deployment.Workers > n {
+		return fmt.Errorf("%d workers are asked for, but the cluster has %d: add %d, or ask for fewer with --workers", on.Deployment.Workers, n, on.Deployment.Workers-n)
+	}
+	return nil
 }
 
 // capacity sees that there is something for every shard.

@@ -45,8 +45,8 @@ func TestPlans(t *testing.T) {
 			continue
 		}
 		t.Run(p.Name, func(t *testing.T) {
-			on := problem(g, 3)
-			on.Cluster = plan.Local(2, "cpu") // so that two replicas share a worker
+			on := problem(g, 2)
+			on.Deployment.Replicas = 3 // so that two replicas share a worker
 			made, err := p.Make(on)
 			if err != nil {
 				t.Fatal(err)
@@ -160,8 +160,8 @@ func TestSpread(t *testing.T) {
 // Gradients stay one call a shard.
 func TestFuseKeepsLearners(t *testing.T) {
 	g := graphOf(t, "./algo/ppo")
-	on := problem(g, 4)
-	on.Cluster = plan.Local(1, "cpu")
+	on := problem(g, 1)
+	on.Deployment.Replicas = 4
 	for _, p := range []policy.Policy{policy.MultiLearner, policy.Central} {
 		made, err := p.Make(on)
 		if err != nil {

@@ -43,6 +43,7 @@ var may = map[string][]string{
 	"internal/run/local":       {"rl", "env", "algo", "fdg", "plan", "edge", "internal/metrics", "internal/run/checkpoint", "internal/run/dist"},
 	"app":                      {"rl", "env", "algo", "fdg", "plan", "policy", "edge", "internal"},
 	"cmd":                      {"", "app"},
+	"examples":                 {"rl", "env", "replay", "nn", "algo", "fdg", "plan", "policy", "edge"}, // what an author has
 	"cmd/weft-vet":             {"internal/compile/analyze"},
 	"":                         {"algo", "app", "env", "policy"},
 }

@@ -75,10 +75,25 @@ func newProgram(fset *token.FileSet, main *unit, others []*unit) *program {
 const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 	packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedModule
 
+type flagsKey struct{}
+
+// WithBuildFlags is a context in which packages are read with flags of the go
+// command: those that their module is built with, where its go.mod alone does not do.
+func WithBuildFlags(ctx context.Context, flags []string) context.Context {
+	return context.WithValue(ctx, flagsKey{}, flags)
+}
+
+func buildFlags(ctx context.Context) []string {
+	flags, _ := ctx.Value(flagsKey{}).([]string)
+	return flags
+}
+
 // load type-checks the packages that patterns name, and from source also those
 // of their imports that are written in the vocabulary. overlay replaces files.
 func load(ctx context.Context, dir string, overlay map[string][]byte, patterns []string) (roots, all []*packages.Package, err error) {
-	config := func() *packages.Config { return &packages.Config{Context: ctx, Mode: mode, Dir: dir, Overlay: overlay} }
+	config := func() *packages.Config {
+		return &packages.Config{Context: ctx, Mode: mode, Dir: dir, Overlay: overlay, BuildFlags: buildFlags(ctx)}
+	}
 	if roots, err = checked(config(), patterns); err != nil {
 		return nil, nil, err
 	}

@@ -67,6 +67,7 @@ type Report struct {
 	Seconds               float64
 	Return                float64 // mean over the last episodes; NaN before the first
 	Logs                  []rl.Logged
+	Figures               []dist.Figures // of replicas, since the run began; to be read while it is told
 }
 
 // Result is how a run ended.

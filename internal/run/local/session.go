@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/rl"
@@ -90,6 +91,10 @@ func (s *Session) prepare() (err error) {
 }
 
 func checkpoints(dir string) string { return filepath.Join(dir, "checkpoints") }
+
+// Edges are those of the generated programs that the session runs; none of the
+// plain loop.
+func (s *Session) Edges() []edge.Edge { return s.world.Programs.Edges }
 
 // Done is how many steps are done.
 func (s *Session) Done() int64 { return s.run.Steps() }

@@ -168,7 +168,7 @@ func (s *Session) returns() float64 {
 func (s *Session) report(c rl.Cut) error {
 	s.Watch.Iteration(Report{
 		Steps: c.Steps, Iter: c.Iter, Episodes: s.scope.Episodes().Count(), Seconds: s.seconds(),
-		Return: s.returns(), Logs: c.Logs,
+		Return: s.returns(), Logs: c.Logs, Figures: s.world.Figures(),
 	})
 	if s.sink == nil {
 		return nil
