@@ -18,7 +18,11 @@ func (g *grower) strew(sc *scope, n int) {
 
 func (g *grower) statement(sc *scope) {
 	axis := g.axis(sc)
-	switch g.r.IntN(18) {
+	what := g.r.IntN(18)
+	if obs, _ := g.observed(sc, "env"); obs == "" && what >= 8 && what <= 10 {
+		what = 0 // these are of environments
+	}
+	switch what {
 	case 0, 1:
 		v := g.fresh("v")
 		g.line("%s := %s", v, g.tensor(sc, axis, 2))

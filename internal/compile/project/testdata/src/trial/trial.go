@@ -27,6 +27,7 @@ type Outcome struct {
 	Logs           []string
 	Values         []float64 // of all parameters
 	Moved          bool      // the weights are not those of the start
+	Steps          int64
 	Err            string
 }
 
@@ -41,13 +42,16 @@ type Config struct {
 	Around     func(int, edge.Link) edge.Link
 }
 
+// Seed is that of every run.
+const Seed = 7
+
 // Root is the scope of every run.
 func Root() *rl.Scope {
 	d, err := device.Open(device.Default)
 	if err != nil {
 		panic(err)
 	}
-	return rl.NewScope(d, 7)
+	return rl.NewScope(d, Seed)
 }
 
 // Run runs to the end.
@@ -73,7 +77,7 @@ func Run(c Config) (out Outcome) {
 		w.Save(st)
 		out.State = digest(whole(w, st), nil)
 		out.Weights, out.Values = Weights(w.Scope(), st)
-		out.Moved = out.Weights != start
+		out.Moved, out.Steps = out.Weights != start, cut.Steps
 		return rl.ErrStop
 	}
 	var err error
