@@ -12,5 +12,5 @@ import (
 var genGraph []byte
 
 func init() {
-	edge.Register[*Trainer](edge.Set{Graph: genGraph, Groupings: []edge.Grouping{genCoarse, genFine, genLearners, genAgents, genCentral}})
+	edge.Register[*Trainer](edge.Set{Graph: genGraph, Groupings: []edge.Grouping{genCoarse, genFine, genLearners, genAgents, genCentral}, Lowered: edge.Iteration(trainLowered)})
 }

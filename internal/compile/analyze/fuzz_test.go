@@ -64,7 +64,7 @@ func try(t *testing.T, a *author, program []byte) bool {
 	for name, src := range files {
 		files[name] = mutate(src, program)
 	}
-	u, err := a.check(files)
+	u, _, err := a.check(files)
 	if err != nil {
 		return false
 	}

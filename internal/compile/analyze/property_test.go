@@ -22,74 +22,27 @@ import (
 	"github.com/weft-rl/weft/fdg"
 )
 
-// author is a package that was loaded once and can be analysed again with other
-// files, without the go command.
-type author struct {
-	pkg     *packages.Package
-	others  []*unit
-	imports map[string]*types.Package
-}
+// author is a fixture that can be analysed again with other files.
+type author struct{ *Frame }
 
 // open loads packages for analysing them again.
-func open(t testing.TB, dirs ...string) []*author {
+func open(t testing.TB, dirs ...string) (out []*author) {
 	t.Helper()
 	var patterns []string
 	for _, d := range dirs {
 		patterns = append(patterns, "./"+d)
 	}
-	roots, all, err := load(context.Background(), ".", nil, patterns)
+	frames, err := Frames(context.Background(), ".", patterns...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []*author
-	for _, r := range roots {
-		a := &author{pkg: r, imports: map[string]*types.Package{}}
-		for _, i := range r.Types.Imports() {
-			a.imports[i.Path()] = i
-		}
-		for _, p := range all {
-			if p != r && reaches(r.Types, p.Types, map[*types.Package]bool{}) {
-				a.others = append(a.others, unitOf(p))
-			}
-		}
-		out = append(out, a)
+	for _, f := range frames {
+		out = append(out, &author{f})
 	}
 	return out
 }
 
 func (a *author) name() string { return label(a.pkg.PkgPath) }
-
-// Import gives the type checker what was loaded.
-func (a *author) Import(path string) (*types.Package, error) {
-	if p, ok := a.imports[path]; ok {
-		return p, nil
-	}
-	return nil, fmt.Errorf("%s is not among the imports of %s", path, a.pkg.PkgPath)
-}
-
-// check type-checks other files in the place of the package's own.
-func (a *author) check(files map[string][]byte) (*unit, error) {
-	u := &unit{info: &types.Info{
-		Types: map[ast.Expr]types.TypeAndValue{}, Instances: map[*ast.Ident]types.Instance{}, Defs: map[*ast.Ident]types.Object{},
-		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
-		Scopes: map[ast.Node]*types.Scope{},
-	}}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		f, err := parser.ParseFile(a.pkg.Fset, name, files[name], parser.ParseComments)
-		if err != nil {
-			return nil, err
-		}
-		u.files = append(u.files, f)
-	}
-	var hard error
-	c := types.Config{Importer: a, Error: func(err error) {
-		if e, ok := err.(types.Error); hard == nil && !(ok && e.Soft) { // unused variables do no harm here
-			hard = err
-		}
-	}}
-	u.pkg, _ = c.Check(a.pkg.PkgPath, a.pkg.Fset, u.files, u.info)
-	return u, hard
-}
 
 // graph is that of the package with other files; with none, its own.
 func (a *author) graph(t testing.TB, files map[string][]byte) *fdg.Graph {
@@ -97,7 +50,7 @@ func (a *author) graph(t testing.TB, files map[string][]byte) *fdg.Graph {
 	u := unitOf(a.pkg)
 	if files != nil {
 		var err error
-		if u, err = a.check(files); err != nil {
+		if u, _, err = a.check(files); err != nil {
 			t.Fatal(err)
 		}
 	}

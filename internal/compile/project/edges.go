@@ -134,7 +134,9 @@ func (f *flow) loads(s stmt, v *variable, p *part) (out []load) {
 	}
 	if made := f.defines(s, v); len(made) > 0 {
 		for _, path := range made {
-			out = append(out, f.exported(typeAt(v.typ, path), path, p.get(path))...)
+			if sub := p.get(path); !sub.none() { // of several fields not all need cross
+				out = append(out, f.exported(typeAt(v.typ, path), path, sub)...)
+			}
 		}
 		return out
 	}

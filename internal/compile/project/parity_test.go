@@ -21,6 +21,7 @@ type outcome struct {
 	Logs           []string
 	Values         []float64
 	Moved          bool
+	Steps          int64
 	Err            string
 }
 

@@ -13,12 +13,16 @@ import (
 	"github.com/weft-rl/weft/plan"
 )
 
-var seed = flag.Uint64("seed", 1, "of the random groupings")
+var seed = flag.Uint64("seed", 1, "of the random groupings and loops")
 
-// random groups fragments at random. Of the groups the one with the environments
+// random groups fragments at random.
+func random(g *fdg.Graph) []plan.Grouping {
+	return shuffled(rand.New(rand.NewPCG(*seed, uint64(len(g.Nodes)))), g)
+}
+
+// shuffled groups fragments at random. Of the groups the one with the environments
 // may be replicated.
-func random(g *fdg.Graph) (out []plan.Grouping) {
-	r := rand.New(rand.NewPCG(*seed, uint64(len(g.Nodes))))
+func shuffled(r *rand.Rand, g *fdg.Graph) (out []plan.Grouping) {
 	for i := range 4 {
 		gr := plan.Grouping{Name: fmt.Sprint("r", i)}
 		of := map[int][]string{}

@@ -49,6 +49,9 @@ type Config struct {
 	Until  func(steps int64) int64
 	Budget int64              // steps
 	Cut    func(rl.Cut) error // what the owner does at consistent points
+	// Around, unless nil, puts something around the link of every replica, by its
+	// number: a network's delays, say.
+	Around func(replica int, l edge.Link) edge.Link
 }
 
 // World is all replicas of a run.
@@ -314,8 +317,12 @@ func (w *World) connect(ctx context.Context) error {
 	}
 	w.link = edge.NewLocal(len(w.replicas), queues)
 	for _, r := range w.replicas {
+		link := w.link.Link(r.number)
+		if w.Around != nil {
+			link = w.Around(r.number, link)
+		}
 		var err error
-		if r.x, err = edge.New(ctx, w.top, r.group, r.rank, r.scope, w.link.Link(r.number)); err != nil {
+		if r.x, err = edge.New(ctx, w.top, r.group, r.rank, r.scope, link); err != nil {
 			return err
 		}
 	}

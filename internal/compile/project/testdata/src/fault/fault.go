@@ -10,6 +10,7 @@ import (
 	"github.com/gomlx/compute/dtypes"
 
 	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -61,4 +62,71 @@ func Reused[T any](x *edge.X, edge int, v T) T {
 		}
 	}
 	return old
+}
+
+// Gathered is edge.Gathered in the wrong order.
+func Gathered[T any](x *edge.X, e int) T { return Turn(edge.Gathered[T](x, e)) }
+
+// Key is a draw that knows nothing of other replicas.
+func Key(run *rl.Run, use string, at ...int) rl.Key { return Local(run.Key(use, at...)) }
+
+// Publish and Fetch leave a copy out.
+func Publish(*edge.X, int, rl.Component) {}
+
+// Fetch is the other end.
+func Fetch(*edge.X, int, rl.Component) {}
+
+// AllReduce leaves a replica with its own gradients.
+func AllReduce(_ *edge.X, _ int, g rl.Grads) rl.Grads { return g }
+
+type copies struct {
+	place
+	of rl.Component
+}
+
+var turns = map[copies]int{}
+
+// late is true every other time, at both ends.
+func late(x *edge.X, e int, c rl.Component) bool {
+	mu.Lock()
+	defer mu.Unlock()
+	k := copies{place{x, e}, c}
+	turns[k]++
+	return turns[k]%2 == 1
+}
+
+// PublishLate and FetchLate leave out every other copy.
+func PublishLate(x *edge.X, e int, c rl.Component) {
+	if !late(x, e, c) {
+		edge.Publish(x, e, c)
+	}
+}
+
+// FetchLate is the other end.
+func FetchLate(x *edge.X, e int, c rl.Component) {
+	if !late(x, e, c) {
+		edge.Fetch(x, e, c)
+	}
+}
+
+var buffers = map[env.Batch]rl.Obs{}
+
+// Step puts all observations of an environment into the memory of the first one.
+func Step(e env.Batch, action rl.Tree) rl.Step {
+	out := e.Step(action)
+	mu.Lock()
+	defer mu.Unlock()
+	first, ok := buffers[e]
+	if !ok {
+		buffers[e] = out.Obs
+		return out
+	}
+	into := rl.Leaves(first)
+	for i, t := range rl.Leaves(out.Obs) {
+		if t.Ok() && t.Shape().DType == dtypes.Float32 {
+			copy(rl.Read[float32](into[i]), rl.Read[float32](t))
+		}
+	}
+	out.Obs = first
+	return out
 }

@@ -3,15 +3,11 @@
 package main
 
 import (
-	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
-
-	"github.com/gomlx/compute/dtypes"
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/algo/a2c"
@@ -46,9 +42,8 @@ import (
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/world"
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/agents"
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/awkward"
+	"github.com/weft-rl/weft/internal/compile/project/testdata/src/trial"
 	"github.com/weft-rl/weft/internal/config"
-	"github.com/weft-rl/weft/internal/device"
-	"github.com/weft-rl/weft/internal/run/dist"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
@@ -137,18 +132,6 @@ func (a algorithm) make(s *rl.Scope, m algo.MakeEnv, set []string) (rl.Trainer, 
 	return a.New(s, m, c)
 }
 
-// Outcome is what a run left.
-type Outcome struct {
-	Loop, Grouping string
-	Replicas       int
-	Steps          int64  // at the end
-	Weights, State string // digests
-	Logs           []string
-	Values         []float64 // of all parameters
-	Moved          bool      // the weights are not those of the start
-	Err            string
-}
-
 // main runs the loops that its arguments name, all without any.
 func main() {
 	var names []string
@@ -158,7 +141,7 @@ func main() {
 		}
 	}
 	slices.Sort(names)
-	var out []Outcome
+	var out []trial.Outcome
 	for _, name := range names {
 		out = append(out, outcomes(name)...)
 	}
@@ -167,19 +150,19 @@ func main() {
 	}
 }
 
-func outcomes(name string) (out []Outcome) {
+func outcomes(name string) (out []trial.Outcome) {
 	out = append(out, run(name, plan.Grouping{}, nil, edge.Grouping{}, nil, 0, 1))
-	t, err := build(name, root())
+	t, err := build(name, trial.Root())
 	if err != nil {
 		return out
 	}
 	set, ok := edge.For(t)
 	if !ok {
-		return append(out, Outcome{Loop: name, Err: "nothing was generated"})
+		return append(out, trial.Outcome{Loop: name, Err: "nothing was generated"})
 	}
 	g, err := fdg.ReadJSON(strings.NewReader(string(set.Graph)))
 	if err != nil {
-		return append(out, Outcome{Loop: name, Err: err.Error()})
+		return append(out, trial.Outcome{Loop: name, Err: err.Error()})
 	}
 	if set.Lowered != nil {
 		out = append(out, run(name, plan.Grouping{Name: "lowered"}, nil, edge.Grouping{}, set.Lowered, out[0].Steps, 1))
@@ -197,14 +180,6 @@ func outcomes(name string) (out []Outcome) {
 		}
 	}
 	return out
-}
-
-func root() *rl.Scope {
-	d, err := device.Open(device.Default)
-	if err != nil {
-		panic(err)
-	}
-	return rl.NewScope(d, 7)
 }
 
 func build(name string, s *rl.Scope) (t rl.Trainer, err error) {
@@ -241,114 +216,16 @@ func (m *maker) As(string) algo.MakeEnv           { return m }
 // iterations are enough for every way through the loops.
 const iterations = 8
 
-func run(name string, by plan.Grouping, g *fdg.Graph, programs edge.Grouping, lowered func(rl.Trainer, *rl.Run), until int64, k int) (out Outcome) {
-	out = Outcome{Loop: name, Grouping: by.Name, Replicas: k}
-	fail := func(err error) Outcome {
-		out.Err = err.Error()
-		return out
+func run(name string, by plan.Grouping, g *fdg.Graph, programs edge.Grouping, lowered func(rl.Trainer, *rl.Run), until int64, k int) trial.Outcome {
+	rounds := iterations
+	if name == "offline" { // which ends by itself
+		rounds = 3
 	}
-	var w *dist.World
-	done, start := 0, ""
-	cut := func(c rl.Cut) error {
-		if done == 0 {
-			all := rl.NewState(w.Scope())
-			w.Scope().Save(all)
-			start = digest(only(w, all), nil)
-		}
-		for _, l := range c.Logs {
-			out.Logs = append(out.Logs, fmt.Sprintf("%d %s %v", c.Iter, l.Name, l.X))
-		}
-		for _, e := range c.Episodes {
-			out.Logs = append(out.Logs, fmt.Sprintf("%d episode %v", c.Iter, e))
-		}
-		if done++; done <= iterations && !(name == "offline" && done > 3) { // which ends by itself
-			return nil
-		}
-		st := rl.NewState(w.Scope())
-		w.Save(st)
-		out.State = digest(whole(w, st), nil)
-		out.Weights = digest(only(w, st), &out.Values)
-		out.Moved, out.Steps = out.Weights != start, c.Steps
-		return rl.ErrStop
-	}
-	made, err := dist.New(dist.Config{
-		Root: root(), Build: func(s *rl.Scope) (rl.Trainer, error) { return build(name, s) },
-		Plan: planned(by, g, k), Graph: g, Programs: programs, Members: members[name], Budget: 1 << 40, Cut: cut,
-		Lowered: lowered, Until: func(int64) int64 { return until },
+	out := trial.Run(trial.Config{
+		Build: func(s *rl.Scope) (rl.Trainer, error) { return build(name, s) },
+		Plan:  trial.Planned(by, g, k), Graph: g, Programs: programs, Members: members[name], Iterations: rounds,
+		Lowered: lowered, Until: until,
 	})
-	if err != nil {
-		return fail(err)
-	}
-	w = made
-	if err := w.Train(context.Background()); err != nil {
-		return fail(err)
-	}
-	slices.Sort(out.Logs)
+	out.Loop, out.Grouping, out.Replicas = name, by.Name, k
 	return out
-}
-
-// planned is a grouping with k replicas of what is replicated.
-func planned(by plan.Grouping, g *fdg.Graph, k int) plan.Plan {
-	p := plan.Plan{Version: plan.Version, Policy: by.Name, Grouping: by, Shards: k}
-	if g == nil {
-		return p
-	}
-	for _, group := range by.Groups {
-		if group.Over == fdg.None {
-			p.Replicas = append(p.Replicas, plan.Replica{Group: group.Name, Last: k})
-			continue
-		}
-		for r := range k {
-			p.Replicas = append(p.Replicas, plan.Replica{Group: group.Name, Rank: r, First: r, Last: r + 1})
-		}
-	}
-	for _, n := range g.Nodes {
-		if n.Kind == fdg.Apply {
-			p.Owner = by.Of(n.Fragment)
-		}
-	}
-	return p
-}
-
-// whole is a state without the statistics of episodes of further environments,
-// which are not part of a run's report.
-func whole(w *dist.World, st *rl.State) *rl.State {
-	out := rl.NewState(w.Scope())
-	for _, a := range st.Arrays() {
-		if !strings.HasPrefix(a.Name, "episodes of ") {
-			out.Add(a)
-		}
-	}
-	return out
-}
-
-// only is the parameters and statistics of a state.
-func only(w *dist.World, st *rl.State) *rl.State {
-	out := rl.NewState(w.Scope())
-	for _, name := range w.Scope().Components() {
-		switch w.Scope().Component(name).(type) {
-		case *rl.Params, *rl.Stats:
-			for _, a := range st.Arrays() {
-				if strings.HasPrefix(a.Name, name+"/") {
-					out.Add(a)
-				}
-			}
-		}
-	}
-	return out
-}
-
-// digest is that of all arrays of a state, whose numbers it may collect.
-func digest(st *rl.State, values *[]float64) string {
-	h := sha256.New()
-	for _, a := range st.Arrays() {
-		fmt.Fprintln(h, a.Name, a.Shape)
-		h.Write(dtypes.UnsafeByteSliceFromAny(a.Flat))
-		if flat, ok := a.Flat.([]float32); ok && values != nil {
-			for _, x := range flat {
-				*values = append(*values, float64(x))
-			}
-		}
-	}
-	return fmt.Sprintf("%x", h.Sum(nil))
 }

@@ -1,0 +1,3 @@
+package main
+
+// In place of this file a test puts one that imports the packages of loops.
