@@ -102,6 +102,7 @@ type graphGroups struct {
 	time  rl.Counter // steps taken: part of the key of every draw
 	count rl.Tensor  // [env] zeros, the shape for reset
 	last  live
+	film  film
 
 	reset   *rl.Func[rl.Tensor, live]
 	advance *rl.Func[advanceIn, advanceOut]
@@ -137,6 +138,7 @@ func (g *graphGroups) Spec() []Spec { return g.specs }
 func (g *graphGroups) Obs() []rl.Obs {
 	if !g.last.Age.Ok() {
 		g.last = g.reset.Call(g.key.Use("reset"), g.count)
+		g.shoot(g.last.State)
 	}
 	return g.last.Obs
 }
@@ -147,6 +149,7 @@ func (g *graphGroups) Step(action []rl.Tree) []rl.Step {
 	k := g.time.Fold(g.key)
 	out := g.advance.Call(k, advanceIn{g.last.State, g.last.Age, action})
 	g.last = out.Next
+	g.shoot(out.Next.State)
 	if g.scope.Lowering() != nil || rl.Any(out.Over) {
 		g.last = g.renew.Call(k, renewIn{out.Next, out.Over})
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
-	"image"
 	"io"
 
 	"github.com/weft-rl/weft/rl"
@@ -65,6 +64,7 @@ type hostBatch struct {
 	last  rl.Obs
 	begun bool
 	crew  crew
+	film  film
 }
 
 func (h *hostBatch) Spec() Spec { return h.spec }
@@ -82,6 +82,7 @@ func (h *hostBatch) begin(k rl.Key) {
 	t, first := newTable(h.spec), make([]bool, h.spec.Rows)
 	h.each(func(i int) {
 		h.envs[i].Reset(keyOf(k, h.spec.First+i), Row{t, i})
+		h.film.shoot(i, rl.Tree{})
 		first[i] = true
 	})
 	h.last = t.obs(h.scope, first)
@@ -132,6 +133,7 @@ func (h *hostBatch) Step(action rl.Tree) rl.Step {
 	h.each(func(i int) {
 		mine := keyOf(k, h.spec.First+i)
 		r, te, tr := h.envs[i].Step(mine, Row{acts, i}, Row{final, i})
+		h.film.shoot(i, rl.Tree{})
 		h.age[i]++
 		tr = tr || h.spec.Limit > 0 && int(h.age[i]) >= h.spec.Limit
 		reward[i], term[i], trunc[i], over[i] = float32(r), te, tr, te || tr
@@ -152,18 +154,6 @@ func (h *hostBatch) Step(action rl.Tree) rl.Step {
 
 // SetLimit is that of a Limiter.
 func (h *hostBatch) SetLimit(n int) { h.spec.Limit = n }
-
-// Render is that of a Renderer, where hosts are Drawers.
-func (h *hostBatch) Render(i int) image.Image {
-	if d, ok := h.envs[i].(Drawer); ok {
-		h.Obs()
-		return d.Draw(rl.Tree{})
-	}
-	return nil
-}
-
-// Rate is that of the hosts.
-func (h *hostBatch) Rate() float64 { return rateOf(h.envs[0]) }
 
 // Close closes the hosts that can be.
 func (h *hostBatch) Close() error {

@@ -1,6 +1,7 @@
 package env
 
 import (
+	"errors"
 	"image"
 	"io"
 
@@ -42,19 +43,22 @@ type Limiter interface {
 
 // Renderer is environments that can be looked at.
 type Renderer interface {
-	// Render is a picture of environment i of the batch as it stands, nil if there
-	// is none.
-	Render(i int) image.Image
-	// Rate is the pictures a second at which time runs as it does in the task.
-	Rate() float64
+	// Film has environment i of the batch drawn from now on: take is given a
+	// picture of its first observation, and one after every step, before any reset.
+	// No take ends it. rate is the pictures a second at which time runs as it does
+	// in the task; the error is why there can be none.
+	Film(i int, take func(image.Image)) (rate float64, err error)
 }
+
+// ErrNoPicture is why most environments cannot be filmed.
+var ErrNoPicture = errors.New("it cannot be drawn")
 
 // Drawer is dynamics, or a host environment, that can draw themselves.
 type Drawer interface {
 	// Draw is a picture of one environment. Of dynamics, state has its row alone:
 	// [1, ...]; of a host environment it is empty.
 	Draw(state rl.Tree) image.Image
-	// Rate is that of a Renderer.
+	// Rate is the pictures a second at which time runs as it does in the task.
 	Rate() float64
 }
 
@@ -80,23 +84,43 @@ func (g *graphGroups) SetLimit(n int) {
 	}
 }
 
-// Render is that of a Renderer, where the dynamics are a Drawer.
-func (g *graphGroups) Render(i int) image.Image {
-	d, ok := Find[Drawer](g.dyn)
-	if !ok {
-		return nil
-	}
-	g.Obs()
-	row := func(t rl.Tensor) rl.Tensor { return rl.Gather(t, 1, []int{i}) }
-	return d.Draw(g.last.State.Map(row))
+// Film is that of a Renderer, where the dynamics are a Drawer.
+func (g *graphGroups) Film(i int, take func(image.Image)) (rate float64, err error) {
+	return g.film.begin(g.dyn, i, take)
 }
 
-// Rate is that of the dynamics.
-func (g *graphGroups) Rate() float64 { return rateOf(g.dyn) }
-
-func rateOf(x any) float64 {
-	if d, ok := Find[Drawer](x); ok {
-		return d.Rate()
+// shoot draws the states, if that is asked for.
+func (g *graphGroups) shoot(state rl.Tree) {
+	if g.film.take == nil {
+		return
 	}
-	return 0
+	g.film.shoot(g.film.env, state.Map(func(t rl.Tensor) rl.Tensor { return rl.Gather(t, 1, []int{g.film.env}) }))
+}
+
+// Film is that of a Renderer, where hosts are Drawers.
+func (h *hostBatch) Film(i int, take func(image.Image)) (rate float64, err error) {
+	return h.film.begin(h.envs[i], i, take)
+}
+
+// film is who wants to see pictures of which environment.
+type film struct {
+	drawer Drawer
+	env    int
+	take   func(image.Image)
+}
+
+func (f *film) begin(of any, i int, take func(image.Image)) (rate float64, err error) {
+	d, ok := Find[Drawer](of)
+	if !ok {
+		return 0, ErrNoPicture
+	}
+	f.drawer, f.env, f.take = d, i, take
+	return d.Rate(), nil
+}
+
+// shoot draws environment i if it is the one.
+func (f *film) shoot(i int, state rl.Tree) {
+	if f.take != nil && f.env == i {
+		f.take(f.drawer.Draw(state))
+	}
 }

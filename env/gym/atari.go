@@ -62,6 +62,7 @@ func Atari(game string) (env.Entry, error) {
 }
 
 func atariEntry(full, id string, preprocess bool) env.Entry {
+	seen := new(catalogue)
 	return env.Entry{
 		ID: full, Doc: id + " through the Arcade Learning Environment",
 		Options: atariDefaults,
@@ -71,9 +72,9 @@ func atariEntry(full, id string, preprocess bool) env.Entry {
 				return nil, fmt.Errorf("its options are a %T, want *gym.AtariOptions", options)
 			}
 			if o.Preprocess == "off" || o.Preprocess == "auto" && !preprocess {
-				return openAlone(s, n, o.Options, request{name: full, id: id})
+				return openAlone(s, n, o.Options, request{name: full, id: id, seen: seen})
 			}
-			return openAlone(s, n, o.constructor(), request{name: full, id: id, atari: o.ask()})
+			return openAlone(s, n, o.constructor(), request{name: full, id: id, atari: o.ask(), seen: seen})
 		},
 	}
 }

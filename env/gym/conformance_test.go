@@ -1,20 +1,27 @@
 package gym
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/envtest"
 )
 
-// entry is an environment of Gymnasium; a name alone is one of testdata's.
-func entry(t testing.TB, id string) env.Entry {
+// entry is an environment of Gymnasium. Tests share it, and what is known of it.
+func entry(t testing.TB, id string) env.Entry { return shared(t, "gym:"+id, id, Entry) }
+
+var entries sync.Map
+
+// shared is the entry that open makes, the same whenever it is asked for.
+func shared(t testing.TB, name, id string, open func(string) (env.Entry, error)) env.Entry {
 	t.Helper()
-	e, err := Entry(id)
+	e, err := open(id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e
+	one, _ := entries.LoadOrStore(name, e)
+	return one.(env.Entry)
 }
 
 const ours = "weft_test_envs:"

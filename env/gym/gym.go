@@ -63,7 +63,7 @@ func Entry(id string) (env.Entry, error) {
 	if strings.HasPrefix(id, "ALE/") {
 		return atariEntry("gym:"+id, id, false), nil
 	}
-	full := "gym:" + id
+	full, seen := "gym:"+id, new(catalogue)
 	return env.Entry{
 		ID: full, Doc: id + " through Gymnasium", Options: newOptions,
 		New: func(s *rl.Scope, n int, options any) (env.Batch, error) {
@@ -71,7 +71,7 @@ func Entry(id string) (env.Entry, error) {
 			if !ok {
 				return nil, fmt.Errorf("its options are a %T, want *gym.Options", options)
 			}
-			return openAlone(s, n, *o, request{name: full, id: id})
+			return openAlone(s, n, *o, request{name: full, id: id, seen: seen})
 		},
 	}, nil
 }
@@ -82,4 +82,5 @@ type request struct {
 	id    string
 	atari *atariArgs
 	zoo   *zooArgs
+	seen  *catalogue
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +23,9 @@ import (
 // pids are those of a batch's workers.
 func pids(b *batch) (out []int) {
 	for _, w := range b.workers {
-		out = append(out, w.cmd.Process.Pid)
+		if w.cmd != nil {
+			out = append(out, w.cmd.Process.Pid)
+		}
 	}
 	return out
 }
@@ -61,11 +64,12 @@ func TestClose(t *testing.T) {
 	needs(t)
 	t.Parallel()
 	s := rl.NewScope(backend, 1)
-	b, err := openAlone(s, 3, *with(func(o *Options) { o.Workers = 2 }), request{name: "gym:x", id: ours + "Base"})
+	b, err := entry(t, ours+"Base").New(s, 3, with(func(o *Options) { o.Workers = 2 }))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Register("env", b)
+	b.Obs()
 	all := pids(b.(alone).batch)
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -78,6 +82,42 @@ func TestClose(t *testing.T) {
 	}
 	if _, err := steps(s, b, 1); err == nil || !strings.Contains(err.Error(), "it was closed") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// What environments are is found out once for an entry, by a worker that then has
+// work to do; who is not asked for anything has no process.
+func TestLazy(t *testing.T) {
+	needs(t)
+	t.Parallel()
+	e, err := Entry(ours + "Base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(s *rl.Scope) *batch {
+		b, err := e.New(s, 4, with(func(o *Options) { o.Workers = 2 }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Register("env", b)
+		return b.(alone).batch
+	}
+	root := newScope(t, 1)
+	first := open(root)
+	scout := pids(first)
+	next, part := open(newScope(t, 1)), open(root.Shard(1, 2))
+	if len(scout) != 1 || len(pids(next))+len(pids(part)) > 0 || !reflect.DeepEqual(next.Spec(), first.Spec()) || part.Spec()[0].Rows != 2 {
+		t.Errorf("processes %v, then %v and %v", scout, pids(next), pids(part))
+	}
+	first.Obs()
+	part.Obs()
+	if all := pids(first); len(all) != 2 || all[0] != scout[0] || len(pids(part)) != 2 {
+		t.Errorf("processes %v of whom %v began, and %v", all, scout, pids(part))
+	}
+	t.Cleanup(func() { _ = part.Close() })
+	mine, whole := rl.Floats(part.Obs()[0].X.At(0)), rl.Floats(first.Obs()[0].X.At(0))
+	if !slices.Equal(mine, whole[len(whole)/2:]) {
+		t.Errorf("a shard begins with %v, all with %v", mine, whole)
 	}
 }
 
@@ -102,6 +142,7 @@ func init() {
 		fmt.Println("failed", err)
 		os.Exit(1)
 	}
+	b.Obs()
 	fmt.Println("pids", pids(b.(alone).batch))
 	_, _ = steps(s, b, 1000) // hangs at the third step, or goes on for a while
 	select {}

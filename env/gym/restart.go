@@ -26,9 +26,19 @@ func (b *batch) recover(failed map[int]error) {
 		if again := b.restart(w); again != nil {
 			b.fail(fmt.Errorf("%w\nand restarting it failed: %w", err, again))
 		}
-		b.restarts += int64(w.rows)
-		b.scope.Count("env/restarts", b.restarts)
+		b.tally()
 		b.scope.Note(fmt.Sprintf("step %d: %s was restarted with new episodes: %v", b.scope.Steps()+int64(b.spec.Envs), w.span(), err))
+	}
+}
+
+// tally counts restarts.
+func (b *batch) tally() {
+	all := int64(0)
+	for _, n := range b.restarts {
+		all += n
+	}
+	if all > 0 {
+		b.scope.Count("env/restarts", all)
 	}
 }
 
@@ -39,14 +49,18 @@ func (b *batch) restart(w *worker) error {
 	w.stop(0)
 	for i := w.first; i < w.first+w.rows; i++ {
 		b.lives[i]++
+		b.restarts[i]++
 	}
 	one := []*worker{w}
-	d, err := b.hire(one)
+	d, err := b.hire(one, false)
 	if err == nil && !reflect.DeepEqual(d[0].Kinds, b.kinds) {
 		err = errors.New("it has other spaces now")
 	}
 	if err == nil {
 		err = b.attach(one)
+	}
+	if err == nil {
+		err = b.film.turn(w)
 	}
 	w.failures = failures
 	if err != nil {

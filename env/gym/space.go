@@ -12,13 +12,14 @@ import (
 // description is what workers say of their environments. Kinds of agents stand
 // beside each other; Gymnasium has one of one agent.
 type description struct {
-	Kinds  []kind `json:"kinds"`
-	Limit  int    `json:"limit"`
-	Turns  bool   `json:"turns"`  // one agent after another acts
-	State  int    `json:"state"`  // numbers of the global state
-	Mortal []bool `json:"mortal"` // by kind; only the leading worker knows
-	Exact  bool   `json:"exact"`
-	Why    string `json:"why"`
+	Kinds  []kind  `json:"kinds"`
+	Limit  int     `json:"limit"`
+	Turns  bool    `json:"turns"`  // one agent after another acts
+	State  int     `json:"state"`  // numbers of the global state
+	Mortal []bool  `json:"mortal"` // by kind; only the leading worker knows
+	Exact  bool    `json:"exact"`
+	Why    string  `json:"why"`
+	Rate   float64 `json:"rate"` // pictures a second; 0 where there are none
 }
 
 type kind struct {

@@ -11,8 +11,9 @@ import (
 // Save puts the state of every environment, as Python pickles it, or, of a state
 // without the episodes under way, how often they were begun.
 func (b *batch) Save(s *rl.State) {
+	b.begin()
 	rl.PutRowSlice(s, "lives", b.lives)
-	rl.PutSlice(s, "restarts", []int64{b.restarts})
+	rl.PutRowSlice(s, "restarts", b.restarts)
 	if s.Restarts() {
 		return
 	}
@@ -53,14 +54,13 @@ func (b *batch) save() (out [][]byte) {
 
 // Load takes the state back; without the episodes under way, new ones begin.
 func (b *batch) Load(s *rl.State) error {
-	lives, restarts := rl.GetRowSliceN[int64](s, "lives", b.spec.Rows), rl.GetSliceN[int64](s, "restarts", 1)
+	b.begin()
+	lives, restarts := rl.GetRowSliceN[int64](s, "lives", b.spec.Rows), rl.GetRowSliceN[int64](s, "restarts", b.spec.Rows)
 	if s.Err() != nil {
 		return s.Err()
 	}
-	b.lives, b.restarts = lives, restarts[0]
-	if b.restarts > 0 {
-		b.scope.Count("env/restarts", b.restarts)
-	}
+	b.lives, b.restarts = lives, restarts
+	b.tally()
 	if s.Restarts() {
 		return b.renew()
 	}

@@ -45,7 +45,7 @@ func Zoo(id string) (env.Entry, error) {
 	if id == "" {
 		return env.Entry{}, errors.New("which environment? name its module, as in zoo:mpe2.simple_spread_v3")
 	}
-	full := "zoo:" + id
+	full, seen := "zoo:"+id, new(catalogue)
 	return env.Entry{
 		ID: full, Doc: id + " through PettingZoo", Options: zooDefaults,
 		NewGroups: func(s *rl.Scope, n int, options any) (env.Groups, error) {
@@ -53,7 +53,7 @@ func Zoo(id string) (env.Entry, error) {
 			if !ok {
 				return nil, fmt.Errorf("its options are a %T, want *gym.ZooOptions", options)
 			}
-			b, err := open(s, n, o.Options, request{name: full, id: id, zoo: &zooArgs{o.Kinds, o.Mortal, o.State}})
+			b, err := open(s, n, o.Options, request{name: full, id: id, zoo: &zooArgs{o.Kinds, o.Mortal, o.State}, seen: seen})
 			if err != nil {
 				return nil, err
 			}

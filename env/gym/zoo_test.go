@@ -16,14 +16,7 @@ import (
 const herd, rounds = "weft_test_zoo", "weft_test_zoo:Rounds"
 
 // zoo is an environment of PettingZoo.
-func zoo(t testing.TB, id string) env.Entry {
-	t.Helper()
-	e, err := Zoo(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
+func zoo(t testing.TB, id string) env.Entry { return shared(t, "zoo:"+id, id, Zoo) }
 
 // withZoo are the default options, changed; args are keyword arguments.
 func withZoo(t testing.TB, change func(*ZooOptions), args ...string) *ZooOptions {

@@ -3,6 +3,7 @@ package mujoco
 import (
 	"errors"
 	"fmt"
+	"image"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -273,6 +274,14 @@ func (b *Batch) must(err error) {
 	if err != nil {
 		rl.Failf("environment %s: %w", b.spec.ID, err)
 	}
+}
+
+// SetLimit is that of env.Limiter.
+func (b *Batch) SetLimit(n int) { b.spec.Limit = n }
+
+// Film is that of env.Renderer, and says who has pictures.
+func (b *Batch) Film(int, func(image.Image)) (rate float64, err error) {
+	return 0, fmt.Errorf("pictures of it are drawn in Python: gym:%s?render_mode=rgb_array has them", b.spec.ID)
 }
 
 // Qpos is a copy of an environment's generalised positions, which are enough to

@@ -226,7 +226,6 @@ func (l *layer) Load(s *rl.State) error {
 
 // SaveWeights puts what is remembered.
 func (l *layer) SaveWeights(s *rl.State) {
-	l.Obs()
 	put(s.At("memory"), l.now.Memory)
 }
 

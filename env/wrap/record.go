@@ -1,10 +1,10 @@
 package wrap
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,7 +19,7 @@ import (
 func Record(file string) Wrapper {
 	return Wrapper{text: "record=" + file, watch: func(_ *rl.Scope, g env.Groups, dir string) (env.Groups, error) {
 		spec := g.Spec()[0]
-		return &recorder{Groups: g, path: in(dir, file, spec), under: make([]*Episode, spec.Rows)}, nil
+		return &recorder{Groups: g, whole: in(dir, file, env.Spec{}), path: in(dir, file, spec), under: make([]*Episode, spec.Rows)}, nil
 	}}
 }
 
@@ -37,7 +37,8 @@ func in(dir, file string, spec env.Spec) string {
 
 // Episode is what Record writes of one.
 type Episode struct {
-	Env    int      `json:"env"` // global index
+	Env    int      `json:"env"`   // global index
+	Steps  int64    `json:"steps"` // of all environments, when it ended
 	Length int      `json:"length"`
 	Agents []Played `json:"agents"` // by kind
 }
@@ -58,10 +59,12 @@ type Played struct {
 // recorder writes episodes.
 type recorder struct {
 	env.Groups
-	path    string
-	file    *os.File
-	written int64
-	under   []*Episode // under way, by environment
+	whole  string // path of the file of all environments
+	path   string
+	file   *os.File
+	loaded bool
+	steps  int64      // of all environments
+	under  []*Episode // under way, by environment
 }
 
 func (r *recorder) Unwrap() any { return r.Groups }
@@ -100,6 +103,7 @@ func numbers(t rl.Tensor, i int) []float64 { return rl.Floats(rl.Gather(t, 1, []
 func (r *recorder) Step(action []rl.Tree) []rl.Step {
 	r.Obs()
 	out := r.Groups.Step(action)
+	r.steps += int64(r.Spec()[0].Envs)
 	for i, over := range rl.Read[bool](out[0].Over) {
 		r.add(i, action, out)
 		if over {
@@ -134,7 +138,7 @@ func (r *recorder) end(i int, out []rl.Step) {
 	for k, x := range out {
 		e.Agents[k].Terminated, e.Agents[k].Truncated = flags(x.Terminated, i), flags(x.Truncated, i)
 	}
-	r.under[i] = nil
+	e.Steps, r.under[i] = r.steps, nil
 	line, err := json.Marshal(e)
 	if err == nil {
 		err = r.write(append(line, '\n'))
@@ -146,54 +150,89 @@ func (r *recorder) end(i int, out []rl.Step) {
 
 func flags(t rl.Tensor, i int) []bool { return rl.Read[bool](rl.Gather(t, 1, []int{i})) }
 
-// write appends to the file, of which it cuts off what was written after the
-// checkpoint that the run goes on from.
-func (r *recorder) write(line []byte) error {
+// write appends to the file. What a run that is not resumed finds there is another's.
+func (r *recorder) write(line []byte) (err error) {
 	if r.file == nil {
-		f, err := os.OpenFile(r.path, os.O_CREATE|os.O_WRONLY, 0o644)
-		if err != nil {
-			return err
+		how := os.O_TRUNC
+		if r.loaded {
+			how = os.O_APPEND
 		}
-		r.file = f
-		if err := f.Truncate(r.written); err != nil {
-			return err
-		}
-		if _, err := f.Seek(r.written, io.SeekStart); err != nil {
+		if r.file, err = os.OpenFile(r.path, os.O_CREATE|os.O_WRONLY|how, 0o644); err != nil {
 			return err
 		}
 	}
-	n, err := r.file.Write(line)
-	r.written += int64(n)
+	_, err = r.file.Write(line)
 	return err
 }
 
-// Save puts the episodes under way and how much is written.
+// Save puts how far the environments are, and their episodes under way.
 func (r *recorder) Save(s *rl.State) {
+	r.Obs()
 	r.Groups.Save(s.At("inner"))
-	data, err := json.Marshal(r.under)
-	if err != nil {
-		rl.Failf("recording episodes: %w", err)
+	rl.PutSlice(s, "steps", []int64{r.steps})
+	if s.Restarts() {
+		return
 	}
-	rl.PutSlice(s, "written", []int64{r.written})
-	rl.PutSlice(s, "episodes", data)
+	for _, e := range r.under {
+		data, err := json.Marshal(e)
+		if err != nil {
+			rl.Failf("recording episodes: %w", err)
+		}
+		rl.PutSlice(s, fmt.Sprint("episode", e.Env), data)
+	}
 }
 
-// Load takes them back.
+// Load takes them back, and cuts off what was written later.
 func (r *recorder) Load(s *rl.State) error {
 	if err := r.Groups.Load(s.At("inner")); err != nil {
 		return err
 	}
-	written, data := rl.GetSliceN[int64](s, "written", 1), rl.GetSlice[byte](s, "episodes")
+	steps := rl.GetSliceN[int64](s, "steps", 1)
+	clear(r.under)
+	for i := range r.under {
+		if s.Restarts() {
+			break
+		}
+		data := rl.GetSlice[byte](s, fmt.Sprint("episode", r.Spec()[0].First+i))
+		if s.Err() != nil {
+			break
+		}
+		if err := json.Unmarshal(data, &r.under[i]); err != nil {
+			return fmt.Errorf("recorded episodes: %w", err)
+		}
+	}
 	if s.Err() != nil {
 		return s.Err()
 	}
-	under := make([]*Episode, 0, len(r.under))
-	if err := json.Unmarshal(data, &under); err != nil {
-		return fmt.Errorf("recorded episodes: %w", err)
+	r.steps, r.loaded = steps[0], true
+	return errors.Join(r.close(), r.cut())
+}
+
+// cut takes episodes out of the files of all replicas that there may have been
+// which ended after what was loaded: the run does them again.
+func (r *recorder) cut() error {
+	ext := filepath.Ext(r.whole)
+	files, err := filepath.Glob(strings.TrimSuffix(r.whole, ext) + "*" + ext)
+	for _, file := range files {
+		err = errors.Join(err, cutFile(file, r.steps))
 	}
-	err := r.close()
-	r.under, r.written = under, written[0]
 	return err
+}
+
+func cutFile(path string, steps int64) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	size := 0
+	for line := range bytes.Lines(data) {
+		var e struct{ Steps int64 }
+		if json.Unmarshal(line, &e) != nil || e.Steps > steps {
+			return os.Truncate(path, int64(size))
+		}
+		size += len(line)
+	}
+	return nil
 }
 
 func (r *recorder) close() (err error) {

@@ -4,9 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"image"
+	"image/color/palette"
 	"image/gif"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/weft-rl/weft/env"
@@ -146,6 +149,7 @@ func TestVideo(t *testing.T) {
 				g.Step(act(s, g, i))
 			}
 			film := decode(t, filepath.Join(dir, "v.gif"))
+			x.frames++ // the first observation
 			if len(film.Image) != x.frames || film.Delay[0] != x.rate || film.Delay[x.frames-1] != 100 {
 				t.Errorf("%d pictures with delays %v", len(film.Image), film.Delay)
 			}
@@ -160,6 +164,42 @@ func TestVideo(t *testing.T) {
 				t.Errorf("nothing moves, or %d of %d pixels are painted", painted, len(first.Pix))
 			}
 		})
+	}
+}
+
+// clock is a host environment that shows how often it was stepped, as a colour.
+type clock struct{ at uint8 }
+
+func (c *clock) Reset(rl.Key, env.Row) { c.at = 0 }
+
+func (c *clock) Step(rl.Key, env.Row, env.Row) (reward float64, terminated, truncated bool) {
+	c.at++
+	return 0, c.at == 3, false
+}
+
+func (c *clock) Draw(rl.Tree) image.Image {
+	return &image.Paletted{Pix: []uint8{c.at}, Stride: 1, Rect: image.Rect(0, 0, 1, 1), Palette: palette.WebSafe}
+}
+
+func (c *clock) Rate() float64 { return 10 }
+
+// A video goes from the first observation to the last, whatever comes then.
+func TestVideoComplete(t *testing.T) {
+	dir, s := t.TempDir(), newScope(t)
+	clocks := env.Entry{ID: "clock", New: func(s *rl.Scope, n int, _ any) (env.Batch, error) {
+		spec := env.Spec{ID: "clock", Obs: rl.Box{}, Action: rl.Discrete{N: 2}}
+		return env.Hosts(s, n, spec, func(int) (env.Host, error) { return &clock{}, nil })
+	}}
+	g := openIn(t, s, clocks, 2, "video", dir)
+	for i := range 4 {
+		g.Step(act(s, g, i))
+	}
+	var got []uint8
+	for _, x := range decode(t, filepath.Join(dir, "episode.gif")).Image {
+		got = append(got, x.Pix[0])
+	}
+	if !slices.Equal(got, []uint8{0, 1, 2, 3}) {
+		t.Errorf("pictures %v", got)
 	}
 }
 

@@ -19,77 +19,84 @@ import (
 func Video(file string) Wrapper {
 	once := new(bool)
 	return Wrapper{text: "video=" + file, watch: func(_ *rl.Scope, g env.Groups, dir string) (env.Groups, error) {
-		if g.Spec()[0].First > 0 || *once {
-			return g, nil
+		v := &video{Groups: g, path: in(dir, file, env.Spec{}), done: once}
+		if g.Spec()[0].First > 0 {
+			v.done = new(bool) // another replica has the first environment
+			return v, nil
 		}
-		r, ok := env.Find[env.Renderer](g)
-		if !ok || r.Rate() == 0 {
-			return nil, fmt.Errorf("%s cannot be drawn", g.Spec()[0].ID)
+		if *once {
+			return v, nil
 		}
-		return &video{Groups: g, from: r, path: in(dir, file, env.Spec{}), done: once}, nil
+		err := env.ErrNoPicture
+		if r, ok := env.Find[env.Renderer](g); ok {
+			v.from = r
+			v.rate, err = r.Film(0, v.add)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", g.Spec()[0].ID, err)
+		}
+		return v, nil
 	}}
 }
 
-// maxFrames is the most pictures of a video: memory has an end, episodes may not.
-const maxFrames = 5000
+// The most pictures of a video, and their bytes: memory has an end, episodes may
+// not.
+const (
+	maxFrames = 5000
+	maxBytes  = 1 << 28
+)
 
 // video draws environment 0 until its episode is over.
 type video struct {
 	env.Groups
-	from  env.Renderer
-	path  string
-	film  gif.GIF
-	begun bool
-	done  *bool
+	from env.Renderer // nil: nothing is drawn
+	rate float64
+	path string
+	film gif.GIF
+	done *bool
 }
 
 func (v *video) Unwrap() any { return v.Groups }
 
-func (v *video) Obs() []rl.Obs {
-	obs := v.Groups.Obs()
-	if !v.begun {
-		v.begun = true
-		v.draw()
-	}
-	return obs
-}
-
 func (v *video) Step(action []rl.Tree) []rl.Step {
-	v.Obs()
 	out := v.Groups.Step(action)
-	switch over := rl.Read[bool](out[0].Over)[0]; {
-	case *v.done:
-	case over || len(v.film.Image) == maxFrames:
+	if v.from != nil && !*v.done && (rl.Read[bool](out[0].Over)[0] || v.full()) {
 		if err := v.finish(); err != nil {
 			rl.Failf("video: %w", err)
 		}
-	default:
-		v.draw()
 	}
 	return out
 }
 
-// draw adds a picture.
-func (v *video) draw() {
-	x := v.from.Render(0)
+func (v *video) full() bool {
+	n := len(v.film.Image)
+	return n >= maxFrames || n > 0 && n*len(v.film.Image[0].Pix) >= maxBytes
+}
+
+// add takes a picture.
+func (v *video) add(x image.Image) {
+	if *v.done {
+		return
+	}
 	p, ok := x.(*image.Paletted)
 	if !ok {
 		p = image.NewPaletted(x.Bounds(), palette.WebSafe)
 		draw.Draw(p, p.Rect, x, x.Bounds().Min, draw.Src)
 	}
 	v.film.Image = append(v.film.Image, p)
-	v.film.Delay = append(v.film.Delay, max(2, int(math.Round(100/v.from.Rate())))) // browsers slow down what is faster
+	v.film.Delay = append(v.film.Delay, max(2, int(math.Round(100/v.rate)))) // browsers slow down what is faster
 }
 
 // finish writes what was drawn; the last picture stays for a second.
 func (v *video) finish() error {
 	*v.done = true
+	_, filming := v.from.Film(0, nil)
 	v.film.Delay[len(v.film.Delay)-1] = 100
 	f, err := os.Create(v.path)
 	if err != nil {
 		return err
 	}
-	err = errors.Join(gif.EncodeAll(f, &v.film), f.Close())
+	err = errors.Join(gif.EncodeAll(f, &v.film), f.Close(), filming)
 	v.film = gif.GIF{}
 	return err
 }
@@ -116,7 +123,7 @@ func (v *video) Load(s *rl.State) error {
 		return err
 	}
 	if done := rl.GetSliceN[bool](s, "done", 1); s.Err() == nil {
-		*v.done = done[0]
+		*v.done, v.film = done[0], gif.GIF{} // with the picture of an episode that is no more
 	}
 	return s.Err()
 }

@@ -344,7 +344,7 @@ func TestRefuses(t *testing.T) {
 		{classic.Pendulum, "frame-stack=1", "frame-stack=1: 1 frames are no stack"},
 		{classic.Pendulum, "normalize-obs=-1", "-1 is no bound"},
 		{classic.Pendulum, "normalize-reward=2", "a discount of 2 is not between 0 and 1"},
-		{classic.Acrobot, "video", "video=episode.gif: Acrobot-v1 cannot be drawn"},
+		{classic.Acrobot, "video", "video=episode.gif: Acrobot-v1: it cannot be drawn"},
 		{env.Entry{ID: "Stub", New: stub}, "time-limit=5", "Stub cannot be given a time limit from here"},
 	} {
 		_, err := env.OpenGroups(newScope(t), wrap.Entry(x.entry, parse(t, x.list), ""), 2, nil)

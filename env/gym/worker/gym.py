@@ -97,7 +97,7 @@ class Gym(weft_envs.Envs):
                 "name": "", "agents": ["agent"], "masked": self.masked,
                 "obs": self.obs.describe(), "action": self.actions.describe(),
             }],
-            "limit": limit(self.envs[0]), "exact": exact, "why": why,
+            "limit": limit(self.envs[0]), "exact": exact, "why": why, "rate": self.rate(),
         }
 
     def attach(self, arrays):
@@ -112,6 +112,12 @@ class Gym(weft_envs.Envs):
         self.none = bytes(len(self.envs))
         self.show_first()
 
+    def limit(self, n):
+        """Cuts episodes off after n steps; a wrapper, so that it is saved with its environment."""
+        for i, env in enumerate(self.envs):
+            self.envs[i] = gymnasium.wrappers.TimeLimit(env, n)
+            self.envs[i]._elapsed_steps = 0  # its episode has begun
+
     def show(self, i, obs, info):
         self.obs.put(i, obs)
         if self.masked:
@@ -119,11 +125,13 @@ class Gym(weft_envs.Envs):
 
     def step(self):
         self.steps += 1
-        actions, reward, put, masked = self.actions.actions(), self.reward, self.obs.put, self.masked
+        actions, reward, put, masked, film = self.actions.actions(), self.reward, self.obs.put, self.masked, self.film
         self.terminated[:] = self.truncated[:] = self.over[:] = self.none
         for i, env in enumerate(self.envs):
             self.at = i
             obs, reward[i], terminated, truncated, info = env.step(actions[i])
+            if i == film:
+                self.shoot()
             if terminated or truncated:
                 obs, info = self.end(i, env, obs, terminated, truncated, info)
             put(i, obs)

@@ -74,10 +74,18 @@ class Worker:
             self.adapter.__init__(ask)
             return self.adapter.describe(), None
         if what == "attach":
+            if ask["limit"]:
+                self.adapter.limit(ask["limit"])
             self.adapter.attach(Arrays(ask))
             gc.collect()
             gc.freeze()  # what lives as long as the worker need not be looked at again
             return {}, None
+        if what == "film":
+            self.adapter.turn(ask["env"])
+            return {}, None
+        if what == "picture":
+            x = self.adapter.picture
+            return {"shape": list(x.shape)}, x.tobytes()
         if what == "reset":
             self.adapter.reset(ask["seeds"])
             return {}, None

@@ -47,7 +47,8 @@ class Turns(ParallelEnv):
         self.env, self.metadata = env, env.metadata
         self.possible_agents = list(env.possible_agents)
         self.observation_space, self.action_space = env.observation_space, env.action_space
-        self.state, self.close = env.state, env.close
+        self.state, self.close, self.render = env.state, env.close, env.render
+        self.render_mode = getattr(env.unwrapped, "render_mode", None)
 
     @property
     def agents(self):
@@ -220,7 +221,7 @@ class Zoo(weft_envs.Envs):
         return {
             "kinds": [k.describe() for k in self.kinds],
             "mortal": [mortal == "yes" or not gone.isdisjoint(k.agents) for k in self.kinds],
-            "turns": isinstance(self.envs[0], Turns), "state": self.state_size, "exact": exact, "why": why,
+            "turns": isinstance(self.envs[0], Turns), "state": self.state_size, "exact": exact, "why": why, "rate": self.rate(),
         }
 
     def attach(self, arrays):
@@ -274,6 +275,8 @@ class Zoo(weft_envs.Envs):
     def move(self, i, env, actions):
         before = set(env.agents)
         obs, rewards, terminations, truncations, infos = env.step(actions)
+        if i == self.film:
+            self.shoot()
         live = in_play(env, terminations, truncations)
         for kind in self.kinds:
             n = len(kind.agents)

@@ -208,9 +208,11 @@ func (w *World) Load(fill func(*rl.Scope) (*rl.State, error)) error {
 // elsewhere up to date: what is evaluated is the whole agent.
 func (w *World) Refresh() error {
 	away := func(name string) bool {
-		switch w.owner.scope.Component(name).(type) {
+		switch c := w.owner.scope.Component(name).(type) {
 		case *rl.Params, *rl.Stats:
 			return !w.owner.gives(name)
+		case rl.Weighted: // what wrappers know
+			return !w.owner.gives(name) && w.keeps(c)
 		}
 		return false
 	}
@@ -222,6 +224,13 @@ func (w *World) Refresh() error {
 		return err
 	}
 	return w.owner.scope.LoadWeights(st)
+}
+
+// keeps reports whether there is anything in a component that an agent needs.
+func (w *World) keeps(c rl.Weighted) bool {
+	st := rl.NewState(w.owner.scope)
+	c.SaveWeights(st)
+	return len(st.Arrays()) > 0
 }
 
 // LoadWeights gives every replica the parameters and statistics of a state.

@@ -104,7 +104,7 @@ func New(c Config) (*World, error) {
 	for g, group := range c.Plan.Groups {
 		for _, r := range c.Plan.Of(group.Name) {
 			if err := w.add(g, r); err != nil {
-				return nil, err
+				return nil, errors.Join(err, w.Close())
 			}
 		}
 	}
@@ -136,6 +136,7 @@ func (w *World) add(g int, at plan.Replica) error {
 	if w.Plan.Groups[g].Over == fdg.Environments {
 		r.scope = w.Root.Shards(at.First, at.Last, w.Plan.Shards)
 	}
+	w.replicas = append(w.replicas, r)
 	var err error
 	if r.trainer, err = w.Build(r.scope); err != nil {
 		return err
@@ -148,7 +149,6 @@ func (w *World) add(g int, at plan.Replica) error {
 	}
 	r.run = rl.NewRun(r.scope, w.Budget, cut)
 	r.run.Join(r)
-	w.replicas = append(w.replicas, r)
 	return nil
 }
 
@@ -213,6 +213,14 @@ func (w *World) Close() error {
 		errs = append(errs, r.scope.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// Notes are what all replicas have to tell since the last time.
+func (w *World) Notes() (out []string) {
+	for _, r := range w.replicas {
+		out = append(out, r.scope.TakeNotes()...)
+	}
+	return out
 }
 
 // Counts are how often things happened, over all replicas, by name.

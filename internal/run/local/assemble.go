@@ -59,6 +59,8 @@ func assemble(j Job, cut func(rl.Cut) error, until func(int64) int64) (_ *assemb
 	}
 	if len(c.Plan.Groups) == 0 {
 		c.Build = func(*rl.Scope) (rl.Trainer, error) { return whole, nil }
+	} else if err = root.Close(); err != nil { // it was for the plan: replicas have environments of their own
+		return nil, err
 	}
 	a.world, err = dist.New(c)
 	return a, err

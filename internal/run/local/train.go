@@ -93,7 +93,7 @@ func (s *Session) explain(err error) error {
 
 // cut is every consistent point of the run.
 func (s *Session) cut(c rl.Cut) error {
-	for _, text := range s.scope.TakeNotes() {
+	for _, text := range s.world.Notes() {
 		s.Watch.Note(text)
 	}
 	if c.Iter > 0 && len(c.Logs)+len(c.Episodes) > 0 {

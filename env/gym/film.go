@@ -1,0 +1,81 @@
+package gym
+
+import (
+	"fmt"
+	"image"
+)
+
+// film is who wants to see pictures of which environment.
+type film struct {
+	worker *worker // nil without a film
+	row    int     // of the worker
+	take   func(image.Image)
+}
+
+// Film is that of env.Renderer.
+func (b *batch) Film(i int, take func(image.Image)) (rate float64, err error) {
+	if b.rate == 0 {
+		return 0, fmt.Errorf("it draws no pictures: say %s?render_mode=rgb_array, if it can", b.spec.ID)
+	}
+	w := b.worker(i)
+	if take == nil {
+		was := b.film
+		b.film = film{}
+		if was.worker == nil || !b.begun || b.closed || w.cmd == nil {
+			return b.rate, nil
+		}
+		return b.rate, film{row: -1}.turn(w)
+	}
+	b.film = film{w, i - w.first, take}
+	if b.begun {
+		err = b.film.turn(w)
+	}
+	return b.rate, err
+}
+
+// turn points the camera of a worker, if it is the one.
+func (f film) turn(w *worker) error {
+	if w == nil || f.worker != w && f.row >= 0 {
+		return nil
+	}
+	if err := w.send(map[string]any{"do": "film", "env": f.row}); err != nil {
+		return err
+	}
+	return w.receive(&struct{}{})
+}
+
+// shoot takes the picture of the last step, before any reset.
+func (b *batch) shoot() {
+	if b.film.take == nil {
+		return
+	}
+	x, err := b.film.worker.picture()
+	if err != nil {
+		b.fail(fmt.Errorf("a picture: %w", err))
+	}
+	b.film.take(x)
+}
+
+// picture is what the worker drew last.
+func (w *worker) picture() (image.Image, error) {
+	if err := w.send(map[string]string{"do": "picture"}); err != nil {
+		return nil, err
+	}
+	var reply struct {
+		Shape []int `json:"shape"`
+	}
+	if err := w.receive(&reply); err != nil {
+		return nil, err
+	}
+	data, err := w.bytes()
+	if err != nil {
+		return nil, err
+	}
+	height, width := reply.Shape[0], reply.Shape[1]
+	out := image.NewRGBA(image.Rect(0, 0, width, height))
+	for i := range height * width {
+		copy(out.Pix[4*i:], data[3*i:3*i+3])
+		out.Pix[4*i+3] = 255
+	}
+	return out, nil
+}
