@@ -12,5 +12,5 @@ import (
 var genGraph []byte
 
 func init() {
-	edge.Register[*Trainer](edge.Set{Graph: genGraph, Groupings: []edge.Grouping{genCoarse, genFine, genLearners, genCentral, genAgents, genApart}})
+	edge.Register[*Trainer](edge.Set{Graph: genGraph, Groupings: []edge.Grouping{genCoarse, genFine, genLearners, genCentral, genAgents, genApart}, Lowered: edge.Iteration(trainLowered)})
 }

@@ -13,5 +13,5 @@ import (
 var genGraph []byte
 
 func init() {
-	edge.Register[*Trainer[kit.Step]](edge.Set{Graph: genGraph, Groupings: []edge.Grouping{genCoarse, genFine, genLearners, genCentral, genApart}})
+	edge.Register[*Trainer[kit.Step]](edge.Set{Graph: genGraph, Groupings: []edge.Grouping{genCoarse, genFine, genLearners, genCentral, genApart}, Lowered: edge.Iteration(trainLowered)})
 }
