@@ -23,6 +23,10 @@ type Sample[E any] struct {
 
 // Sample draws n rows, with replacement.
 func (t *Table[E]) Sample(k rl.Key, n int) Sample[E] {
+	if l := t.scope.Lowering(); l != nil {
+		return t.traced(l).sample(k, n)
+	}
+	t.land()
 	if !t.Ready(1) {
 		rl.Failf("a table is sampled that has no row yet: ask whether it is Ready, or begin to learn later")
 	}
@@ -68,7 +72,7 @@ func (t *Table[E]) draw(k rl.Key, n int) []float32 {
 
 // rowIn is the newest row that was put into a slot.
 func (t *Table[E]) rowIn(slot int) int64 {
-	last := t.count - 1
+	last := t.count.Int64() - 1
 	return last - int64((t.slot(last)-slot+t.capacity)%t.capacity)
 }
 

@@ -34,10 +34,11 @@ type Table[E any] struct {
 	rings    []*rl.Ring // one for each tensor; nil where it is absent
 	done     *rl.Ring
 	roles    []role
-	count    int64 // rows inserted, ever
-	envs     int   // rows of a step
-	priority *sums // nil if sampling is uniform
+	count    rl.Counter // rows inserted, ever
+	envs     int        // rows of a step
+	priority *sums      // nil if sampling is uniform
 	top      float32
+	on       stored    // the same on a device, where a program has it
 	powers   []float32 // of the discount
 
 	rows        []int64 // scratch of Sample
@@ -124,14 +125,16 @@ func (t *Table[E]) rolesOf(names []string) []role {
 // ended with this step, in either way.
 func (t *Table[E]) Insert(e E, done rl.Tensor) {
 	leaves := rl.Leaves(e)
+	if l := t.scope.Lowering(); l != nil {
+		t.traced(l).insert(e, leaves, done)
+		return
+	}
+	t.leave()
 	if t.rings == nil {
 		t.begin(e, leaves, done)
 	}
-	present := func(x rl.Tensor, r *rl.Ring) bool { return x.Ok() == (r != nil) }
-	if !slices.EqualFunc(leaves, t.rings, present) || done.Rows() != t.envs {
-		rl.Failf("a table is given other tensors (%v, done %v) than before", leaves, done)
-	}
-	at := t.slot(t.count)
+	t.check(leaves, done)
+	at := t.slot(t.count.Int64())
 	for i, x := range leaves {
 		if x.Ok() {
 			t.rings[i].Put(at, x)
@@ -141,7 +144,15 @@ func (t *Table[E]) Insert(e E, done rl.Tensor) {
 	if t.priority != nil {
 		t.enter()
 	}
-	t.count += int64(t.envs)
+	t.count.Add(int64(t.envs))
+}
+
+// check sees that rows are like those before.
+func (t *Table[E]) check(leaves []rl.Tensor, done rl.Tensor) {
+	present := func(x rl.Tensor, r *rl.Ring) bool { return x.Ok() == (r != nil) }
+	if !slices.EqualFunc(leaves, t.rings, present) || done.Rows() != t.envs {
+		rl.Failf("a table is given other tensors (%v, done %v) than before", leaves, done)
+	}
 }
 
 // begin makes the rings for rows like the first ones.
@@ -168,9 +179,9 @@ func (t *Table[E]) begin(e E, leaves []rl.Tensor, done rl.Tensor) {
 // enter gives the rows that have just been overwritten no priority, and those
 // whose last step has just come the largest.
 func (t *Table[E]) enter() {
-	ready := t.count - int64(t.span()-1)*int64(t.envs)
+	ready := t.count.Int64() - int64(t.span()-1)*int64(t.envs)
 	for i := range t.envs {
-		t.priority.set(t.slot(t.count+int64(i)), 0)
+		t.priority.set(t.slot(t.count.Int64()+int64(i)), 0)
 	}
 	for i := range t.envs {
 		if r := ready + int64(i); r >= 0 {
@@ -184,8 +195,8 @@ func (t *Table[E]) slot(row int64) int { return int(row % int64(t.capacity)) }
 // held are the rows that may be drawn: n from row lo on. The newest are held back
 // until all their steps are there.
 func (t *Table[E]) held() (lo int64, n int) {
-	lo = max(0, t.count-int64(t.capacity))
-	return lo, int(max(0, t.count-int64(t.span()-1)*int64(t.envs)-lo))
+	lo = max(0, t.count.Int64()-int64(t.capacity))
+	return lo, int(max(0, t.count.Int64()-int64(t.span()-1)*int64(t.envs)-lo))
 }
 
 // Ready reports whether there are n rows to draw from.
@@ -202,6 +213,11 @@ func (t *Table[E]) Prioritise(index, priority rl.Tensor) {
 	if t.priority == nil {
 		rl.Failf("a table that draws uniformly is given priorities: make it with Options.Priority")
 	}
+	if l := t.scope.Lowering(); l != nil {
+		t.traced(l).prioritise(index, priority)
+		return
+	}
+	t.leave()
 	rows, p := rl.Read[int64](index), rl.Read[float32](priority)
 	if len(rows) != len(p) {
 		rl.Failf("%d priorities for %d rows", len(p), len(rows))
@@ -225,12 +241,14 @@ func (t *Table[E]) Axis() rl.Axis { return rl.None }
 
 // Save puts the rows that are there, their priorities and the count of them all.
 func (t *Table[E]) Save(s *rl.State) {
-	rl.PutSlice(s, "counters", []int64{t.count, int64(t.envs), int64(t.capacity), int64(t.span())})
-	if t.rings == nil {
+	if t.count.Int64() == 0 { // a device program may know the rows' form before there are any
+		rl.PutSlice(s, "counters", []int64{0, 0, int64(t.capacity), int64(t.span())})
 		return
 	}
+	t.land()
+	rl.PutSlice(s, "counters", []int64{t.count.Int64(), int64(t.envs), int64(t.capacity), int64(t.span())})
 	rl.PutSlice(s, "form", []byte(rl.FormOf(t.like)))
-	rows := int(min(t.count, int64(t.capacity)))
+	rows := int(min(t.count.Int64(), int64(t.capacity)))
 	for i, r := range t.rings {
 		if r != nil {
 			r.Save(s.At("rows"), fmt.Sprint(i), rows)
@@ -252,14 +270,15 @@ func (t *Table[E]) Load(s *rl.State) error {
 	if c, n := int(counters[2]), int(counters[3]); c != t.capacity || n != t.span() {
 		return fmt.Errorf("the state is of a table of %d rows of %d steps, this one has %d of %d", c, n, t.capacity, t.span())
 	}
-	t.count, t.envs, t.rings, t.done, t.top = counters[0], int(counters[1]), nil, nil, 1
+	t.count.Set(counters[0])
+	t.envs, t.rings, t.done, t.top, t.on = int(counters[1]), nil, nil, 1, stored{}
 	if t.priority != nil {
 		t.priority = newSums(t.capacity)
 	}
-	if t.count == 0 {
+	if t.count.Int64() == 0 {
 		return nil
 	}
-	return t.loadRows(s, int(min(t.count, int64(t.capacity))))
+	return t.loadRows(s, int(min(t.count.Int64(), int64(t.capacity))))
 }
 
 func (t *Table[E]) loadRows(s *rl.State, rows int) (err error) {

@@ -52,6 +52,20 @@ func (k Key) foldNode(x *graph.Node) Key {
 	return k.inside(k.graph(x.Graph()).fold(lo, hi))
 }
 
+// GraphBits are the first words of Bits of rows 0, 1, ..., as a uint32 vector of the
+// device program that the key is of.
+func GraphBits(k Key, rows int) *graph.Node {
+	if k.in == nil {
+		failf("a key outside of a device program has no words in its graph")
+	}
+	g := k.in.w[0].Graph()
+	shape := shapes.Make(dtypes.Uint32, rows)
+	spread := func(x *graph.Node) *graph.Node { return graph.BroadcastToShape(x, shape) }
+	row := graph.Add(graph.Iota(g, shape, 0), spread(k.in.row))
+	return graphPhilox([4]*graph.Node{row, spread(word(g, 0)), spread(k.in.w[2]), spread(k.in.w[3])},
+		[2]*graph.Node{spread(k.in.w[0]), spread(k.in.w[1])})[0]
+}
+
 // bits are the four words of blocks of row 0, as vectors.
 func (k graphKey) bits(blocks int) [4]*graph.Node {
 	g := k.w[0].Graph()

@@ -113,6 +113,9 @@ func (i Int) Times(n int) Int {
 // Inside reports whether the key is one of a device program.
 func (k Key) Inside() bool { return k.in != nil }
 
+// Graph is the program's graph.
+func (l *Lowering) Graph() *graph.Graph { return l.c.graph }
+
 // Lift turns values among tensors into constants of the program.
 func (l *Lowering) Lift(tensors []Tensor) []Tensor { return l.c.lift(tensors) }
 

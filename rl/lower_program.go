@@ -50,12 +50,14 @@ func Lower(r *Run, chunk int, body func(*Run)) (p *Program, err error) {
 		if err := p.residents(); err != nil {
 			return err
 		}
-		// How many tables there are is known once the loop was traced.
-		err := Catch(func() error { p.compile(nil, true); return nil })
-		if !errors.Is(err, errRehearsed) {
+		p.build(nil, p.rehearse) // how many tables there are, and what stores hold, is known after this
+		p.state = nil
+		if err := p.residents(); err != nil {
 			return err
 		}
-		p.compile(p.l.hosts, false)
+		p.build(p.l.hosts, func(c *Ctx, in []Tensor, trace func(*Ctx, []Tensor) []Tensor) {
+			p.prog = compile(c, "loop", in, trace)
+		})
 		return nil
 	})
 	if err != nil {
@@ -100,31 +102,42 @@ func scalarInt32(x int32) Tensor {
 	return constantOf(shapes.Make(dtypes.Int32), []int32{x})
 }
 
-var errRehearsed = errors.New("the loop was traced and not compiled")
+// rehearse traces the loop into a graph that nobody compiles.
+func (p *Program) rehearse(c *Ctx, in []Tensor, build func(*Ctx, []Tensor) []Tensor) {
+	err := trace(c.scope, func() error {
+		c.newGraph("loop")
+		nodes := make([]Tensor, len(in))
+		for i, t := range in {
+			if t.Ok() {
+				nodes[i] = Wrap(graph.Parameter(c.graph, fmt.Sprintf("in%d", i), t.Shape()))
+			}
+		}
+		build(c, nodes)
+		return nil
+	})
+	if err != nil {
+		failIn("graph function \"loop\"", err)
+	}
+}
 
-// compile traces the loop and, with its tables known, compiles it.
-func (p *Program) compile(hosts []hostTable, rehearse bool) {
+// build prepares tracing the loop, with as many tables as are known, and lets use
+// do it.
+func (p *Program) build(hosts []hostTable, use func(c *Ctx, in []Tensor, trace func(*Ctx, []Tensor) []Tensor)) {
 	tables := make([]Tensor, len(hosts))
 	for i, h := range hosts {
 		shape := shapes.Make(h.dtype, p.chunk)
 		tables[i] = constantOf(shape, makeFlat(shape))
 	}
-	values := held(p.state)
+	values, form := held(p.state), formed(p.state)
 	c := &Ctx{dev: p.scope.dev, scope: p.scope}
 	p.l = &Lowering{c: c, scope: p.scope, run: p.run, state: p.state, chunk: p.chunk, times: 1}
 	c.lower, p.scope.lower, p.run.lower = p.l, p.l, p.l
 	defer func() {
 		p.scope.lower, p.run.lower = nil, nil
+		form()
 		hold(p.state, values)
 	}()
-	in := p.inputs(0, 1, tables)
-	p.prog = compile(c, "loop", in, func(c *Ctx, nodes []Tensor) []Tensor {
-		out := p.trace(c, nodes, len(hosts))
-		if rehearse {
-			Fail(errRehearsed)
-		}
-		return out
-	})
+	use(c, p.inputs(0, 1, tables), func(c *Ctx, nodes []Tensor) []Tensor { return p.trace(c, nodes, len(hosts)) })
 }
 
 // trace builds the program: its outputs are the rounds made, the failure, the logs,
@@ -137,6 +150,7 @@ func (p *Program) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
 		l.tables = append(l.tables, t.Node())
 	}
 	before := p.place(c, nodes[tables:])
+	form := formed(p.state)
 	l.failed = Wrap(graph.Const(c.graph, int32(0)))
 	logs := l.NewStream()
 	l.moves = l.NewStream()
@@ -160,12 +174,17 @@ func (p *Program) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
 		out = append(out, moves...)
 	}
 	p.moved = nil
-	for i, t := range held(p.state) {
+	after := held(p.state)
+	if len(after) != len(before) { // a store has begun to be filled: the next trace knows
+		after = nil
+	}
+	for i, t := range after {
 		if t.node != before[i].node {
 			p.moved = append(p.moved, i)
 			out = append(out, t)
 		}
 	}
+	form()
 	hold(p.state, before) // or GoMLX would take its variables for changed
 	return out
 }

@@ -105,6 +105,14 @@ func (c *Counter) Add(n int64) {
 // Int64 is the number, outside of a device program.
 func (c *Counter) Int64() int64 { return c.n }
 
+// Node is the number as an int64 scalar of graph g.
+func (c *Counter) Node(g *graph.Graph) *graph.Node {
+	if c.in.node != nil {
+		return c.in.node
+	}
+	return graph.Const(g, c.n)
+}
+
 // Fold is k folded with the number.
 func (c *Counter) Fold(k Key) Key {
 	if c.in.node != nil {

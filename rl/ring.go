@@ -45,6 +45,12 @@ func (r *Ring) Put(at int, x Tensor) {
 	copy(r.bytes, src[first:])
 }
 
+// Tensor is all slots as a tensor.
+func (r *Ring) Tensor(s *Scope) Tensor { return s.dev.from(r.flat, r.batch(r.slots)) }
+
+// Take takes all slots over from a tensor.
+func (r *Ring) Take(x Tensor) { copy(r.bytes, bytesOf(x)) }
+
 // Gather is the rows of slots, as a tensor [lead..., ...]; lead is len(slots) if
 // it is not given.
 func (r *Ring) Gather(s *Scope, slots []int, lead ...int) Tensor {

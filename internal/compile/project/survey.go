@@ -221,11 +221,15 @@ func (d *device) grows(n *line) bool {
 }
 
 // learn goes through lines once and reports whether it found more than was known.
-// around are the branches of the program that they stand in.
+// around are the branches of the program that they stand in, and its loops that may
+// end early.
 func (d *device) learn(list []*line, around []*line) (changed bool) {
 	for _, n := range list {
 		inner := around
 		if (n.word == "if" || n.word == "switch") && d.decided(n) != known {
+			inner = append(around[:len(around):len(around)], n)
+		}
+		if d.loops[n] && leaves(n.arms[0].body, token.BREAK) { // how many rounds there are decides
 			inner = append(around[:len(around):len(around)], n)
 		}
 		for _, a := range n.arms {

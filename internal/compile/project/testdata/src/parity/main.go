@@ -42,6 +42,7 @@ import (
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/world"
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/agents"
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/awkward"
+	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/control"
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/trial"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/plan"
@@ -56,6 +57,7 @@ var loops = map[string]func(*rl.Scope, algo.MakeEnv) (rl.Trainer, error){
 	"agents":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return agents.New(s, m, envs) },
 	"awkward":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return awkward.New(s, m, envs) },
 	"bandit":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return bandit.New(s, m, envs) },
+	"control":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return control.New(s, m, envs) },
 	"delayed":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return delayed.New(s, m, envs) },
 	"dqn":        func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return dqn.New(s, m, envs) },
 	"every":      func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return every.New(s, m, envs) },
@@ -101,6 +103,7 @@ var algorithms = map[string]algorithm{
 	"algo-impala": {impala.Algorithm, []string{"horizon=5", "hidden=8"}, [][]string{{}, {"anneal=constant"}}},
 	"algo-dqn": {algodqn.Algorithm, []string{"train_every=2", "updates=2", "batch=8", "hidden=8", "learning_starts=12"}, [][]string{
 		{"target_every=16"}, {"target_every=16", "double=true", "prioritised=true", "n_step=2", "anneal=linear"},
+		{"target_every=16", "dueling=true", "prioritised=true", "n_step=3", "buffer=23", "learning_starts=15", "tau=.5"},
 	}},
 }
 
@@ -166,9 +169,6 @@ func outcomes(name string) (out []trial.Outcome) {
 	}
 	if set.Lowered != nil {
 		out = append(out, run(name, plan.Grouping{Name: "lowered"}, nil, edge.Grouping{}, set.Lowered, out[0].Steps, 1))
-	}
-	if os.Getenv("PARITY") == "lowered" {
-		return out
 	}
 	for _, gr := range set.Groupings {
 		for k := 1; k <= 3; k++ {

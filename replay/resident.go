@@ -1,0 +1,252 @@
+package replay
+
+import (
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/weft-rl/weft/rl"
+)
+
+// A table inside a device program is the same arrays as tensors, and the same
+// arithmetic on them as graph code, bit for bit. Where its program has run, the
+// tensors are what counts, until the host wants to see or change them.
+
+// stored is what a table holds, on a device.
+type stored struct {
+	Rings []rl.Tensor // [capacity, ...], absent where the tensor is
+	Done  rl.Tensor
+	Nodes rl.Tensor // of the tree of sums, float64; absent if sampling is uniform
+	Top   rl.Tensor
+}
+
+// Resident are the rings, the priorities and the count.
+func (t *Table[E]) Resident() []rl.Carried {
+	if t.rings != nil && !t.on.Done.Ok() {
+		t.on.Rings = make([]rl.Tensor, len(t.rings))
+		for i, r := range t.rings {
+			if r != nil {
+				t.on.Rings[i] = r.Tensor(t.scope)
+			}
+		}
+		t.on.Done = t.done.Tensor(t.scope)
+		if t.priority != nil {
+			t.on.Nodes = rl.FromFlat(t.scope, t.priority.node, len(t.priority.node))
+			t.on.Top = rl.FromFlat(t.scope, []float32{t.top})
+		}
+	}
+	return []rl.Carried{rl.Carry(&t.on), t.count.Carried()}
+}
+
+// land gives the host what a device program left.
+func (t *Table[E]) land() {
+	if !t.on.Done.Ok() {
+		return
+	}
+	for i, x := range t.on.Rings {
+		if x.Ok() {
+			t.rings[i].Take(x)
+		}
+	}
+	t.done.Take(t.on.Done)
+	if t.priority != nil {
+		copy(t.priority.node, rl.Read[float64](t.on.Nodes))
+		t.top = rl.Read[float32](t.on.Top)[0]
+	}
+}
+
+// leave is land for a host that is about to change something.
+func (t *Table[E]) leave() {
+	t.land()
+	t.on = stored{}
+}
+
+// inside is a table in a device program that is being built.
+type traced[E any] struct {
+	*Table[E]
+	l *rl.Lowering
+	g *graph.Graph
+}
+
+func (t *Table[E]) traced(l *rl.Lowering) traced[E] { return traced[E]{t, l, l.Graph()} }
+
+// ReadyAt is Ready inside a device program: a bool scalar.
+func (t *Table[E]) ReadyAt(n int) rl.Tensor {
+	in := t.traced(t.scope.Lowering())
+	_, held := in.held()
+	return rl.Wrap(graph.GreaterOrEqual(held, graph.ConstAs(held, n)))
+}
+
+// rows is the number of rows inserted, ever, as an int64 scalar.
+func (t traced[E]) rows() *graph.Node { return t.count.Node(t.g) }
+
+// slotOf is slot of int64 rows, as int32.
+func (t traced[E]) slotOf(row *graph.Node) *graph.Node {
+	return graph.ConvertDType(graph.Mod(row, graph.ConstAs(row, t.capacity)), dtypes.Int32)
+}
+
+// held is Table.held: int64 scalars.
+func (t traced[E]) held() (lo, n *graph.Node) {
+	count := t.rows()
+	zero := graph.ZerosLike(count)
+	lo = graph.Max(zero, graph.AddScalar(count, -t.capacity))
+	return lo, graph.Max(zero, graph.Sub(graph.AddScalar(count, -(t.span()-1)*t.envs), lo))
+}
+
+// insert is Insert.
+func (t traced[E]) insert(e E, leaves []rl.Tensor, done rl.Tensor) {
+	leaves, done = t.l.Lift(leaves), t.l.Lift([]rl.Tensor{done})[0]
+	if t.rings == nil {
+		t.begin(e, leaves, done)
+	}
+	t.check(leaves, done)
+	if !t.on.Done.Ok() { // before the program's own tensors are there
+		t.blank(leaves, done)
+	}
+	at := t.slotOf(t.rows())
+	for i, x := range leaves {
+		if x.Ok() {
+			t.on.Rings[i] = rl.Wrap(t.put(t.on.Rings[i].Node(), at, x.Node()))
+		}
+	}
+	t.on.Done = rl.Wrap(t.put(t.on.Done.Node(), at, done.Node()))
+	if t.priority != nil {
+		t.enter()
+	}
+	t.count.Add(int64(t.envs))
+}
+
+// blank are empty tensors.
+func (t traced[E]) blank(leaves []rl.Tensor, done rl.Tensor) {
+	ring := func(x rl.Tensor) rl.Tensor {
+		dims := append([]int{t.capacity}, x.Shape().Dimensions[1:]...)
+		return rl.Wrap(graph.Zeros(t.g, shapes.Make(x.Shape().DType, dims...)))
+	}
+	t.on.Rings = make([]rl.Tensor, len(leaves))
+	for i, x := range leaves {
+		if x.Ok() {
+			t.on.Rings[i] = ring(x)
+		}
+	}
+	t.on.Done = ring(done)
+	if t.priority != nil {
+		t.on.Nodes = rl.Wrap(graph.Zeros(t.g, shapes.Make(dtypes.Float64, len(t.priority.node))))
+		t.on.Top = rl.Wrap(graph.Const(t.g, float32(1)))
+	}
+}
+
+// put writes rows into a ring from slot at on.
+func (t traced[E]) put(ring, at, x *graph.Node) *graph.Node {
+	if t.capacity%t.envs == 0 {
+		return graph.DynamicUpdateSlice(ring, x, t.start(ring, at))
+	}
+	// The rows may go on at slot 0: two windows of the ring, in each of which those
+	// slots are new that the rows fall on.
+	last := graph.ConstAs(at, t.capacity-t.envs)
+	first := graph.Min(at, last)
+	ring = t.window(ring, first, x, graph.Sub(first, at))
+	zero := graph.ZerosLike(at)
+	return t.window(ring, zero, x, graph.Sub(graph.ConstAs(at, t.capacity), at))
+}
+
+// window puts row j+shift of x into slot j of a window of the ring, where there is
+// one.
+func (t traced[E]) window(ring, from, x, shift *graph.Node) *graph.Node {
+	n := t.envs
+	row := graph.Add(graph.Iota(t.g, shapes.Make(dtypes.Int32, n), 0), graph.BroadcastToDims(shift, n))
+	fits := graph.LogicalAnd(graph.GreaterOrEqual(row, graph.ZerosLike(row)), graph.LessThan(row, t.full(row, n)))
+	old := graph.DynamicSlice(ring, t.start(ring, from), x.Shape().Dimensions)
+	now := graph.Gather(x, graph.ExpandAxes(graph.Where(fits, row, graph.ZerosLike(row)), -1))
+	for fits.Rank() < x.Rank() {
+		fits = graph.ExpandAxes(fits, -1)
+	}
+	fits = graph.BroadcastToDims(fits, x.Shape().Dimensions...)
+	return graph.DynamicUpdateSlice(ring, graph.Where(fits, now, old), t.start(ring, from))
+}
+
+// start is the position of a slot in a ring.
+func (t traced[E]) start(ring, slot *graph.Node) []*graph.Node {
+	out := []*graph.Node{slot}
+	for range ring.Rank() - 1 {
+		out = append(out, graph.Const(t.g, int32(0)))
+	}
+	return out
+}
+
+// full is a constant in the shape of x.
+func (t traced[E]) full(x *graph.Node, n int) *graph.Node {
+	return graph.BroadcastToDims(graph.ConstAs(x, n), x.Shape().Dimensions...)
+}
+
+// enter is Table.enter.
+func (t traced[E]) enter() {
+	i := graph.Iota(t.g, shapes.Make(dtypes.Int64, t.envs), 0)
+	over := graph.Add(i, graph.BroadcastToDims(t.rows(), t.envs))
+	t.set(t.leaf(t.slotOf64(over)), graph.Zeros(t.g, shapes.Make(dtypes.Float64, t.envs)))
+	ready := graph.AddScalar(over, -(t.span()-1)*t.envs)
+	there := graph.GreaterOrEqual(ready, graph.ZerosLike(ready))
+	at := t.leaf(t.slotOf64(graph.Max(ready, graph.ZerosLike(ready))))
+	top := graph.ConvertDType(t.on.Top.Node(), dtypes.Float64)
+	t.set(graph.Where(there, at, graph.ZerosLike(at)), graph.BroadcastToDims(top, t.envs))
+}
+
+// slotOf64 is slotOf of a vector.
+func (t traced[E]) slotOf64(row *graph.Node) *graph.Node {
+	return graph.ConvertDType(graph.Mod(row, t.full(row, t.capacity)), dtypes.Int32)
+}
+
+// leaf is the node of a slot.
+func (t traced[E]) leaf(slot *graph.Node) *graph.Node { return graph.AddScalar(slot, t.priority.size) }
+
+// set gives nodes of the tree values, and then all above them. Node 0, which is no
+// part of the tree, takes what is not to be set. Nothing is negative, so the least
+// of a node and 0 and then the largest of that and a value is the value: that
+// several rows have the same node above them does no harm.
+func (t traced[E]) set(at, value *graph.Node) {
+	nodes := t.on.Nodes.Node()
+	write := func(at, value *graph.Node) {
+		index := graph.ExpandAxes(at, -1)
+		nodes = graph.ScatterMin(nodes, index, graph.ZerosLike(value), false, false)
+		nodes = graph.ScatterMax(nodes, index, value, false, false)
+	}
+	write(at, value)
+	two := t.full(at, 2)
+	for size := t.priority.size; size > 1; size /= 2 {
+		at = graph.Div(at, two)
+		left := graph.Mul(at, two)
+		write(at, graph.Add(take(nodes, left), take(nodes, graph.AddScalar(left, 1))))
+	}
+	t.on.Nodes = rl.Wrap(nodes)
+}
+
+// take are elements of a vector.
+func take(x, index *graph.Node) *graph.Node { return graph.Gather(x, graph.ExpandAxes(index, -1)) }
+
+// prioritise is Prioritise.
+func (t traced[E]) prioritise(index, priority rl.Tensor) {
+	both := t.l.Lift([]rl.Tensor{index, priority})
+	row, p := both[0].Node(), both[1].Node()
+	n := row.Shape().Size()
+	if p.Shape().Size() != n {
+		rl.Failf("%d priorities for %d rows", p.Shape().Size(), n)
+	}
+	good := graph.LogicalAnd(graph.GreaterThan(p, graph.ZerosLike(p)), graph.IsFinite(p))
+	t.l.Check(rl.Wrap(graph.LogicalAll(good)), "a priority is not a positive number")
+	lo, held := t.held()
+	end := graph.BroadcastToDims(graph.Add(lo, held), n)
+	t.l.Check(rl.Wrap(graph.LogicalAll(graph.LessThan(row, end))), "priorities are of rows that are none of a sample")
+	at := t.leaf(t.slotOf64(row))
+	counts := graph.LogicalAnd(graph.GreaterOrEqual(row, graph.BroadcastToDims(lo, n)), latest(row))
+	t.set(graph.Where(counts, at, graph.ZerosLike(at)), graph.ConvertDType(p, dtypes.Float64))
+	t.on.Top = rl.Wrap(graph.Max(t.on.Top.Node(), graph.ReduceAllMax(p)))
+}
+
+// latest is false for elements that come again later.
+func latest(x *graph.Node) *graph.Node {
+	n := x.Shape().Size()
+	square := []int{n, n}
+	same := graph.Equal(graph.BroadcastToDims(graph.ExpandAxes(x, 1), square...), graph.BroadcastToDims(graph.ExpandAxes(x, 0), square...))
+	number := shapes.Make(dtypes.Int32, square...)
+	later := graph.GreaterThan(graph.Iota(x.Graph(), number, 1), graph.Iota(x.Graph(), number, 0))
+	return graph.LogicalNot(graph.ReduceLogicalOr(graph.LogicalAnd(same, later), 1))
+}
