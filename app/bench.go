@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-rl/weft/internal/bench"
+	"github.com/weft-rl/weft/plan"
 )
 
 // benchFlags are the flags of bench.
@@ -21,7 +22,7 @@ type benchFlags struct {
 }
 
 func (c *command) bench() *cobra.Command {
-	f := &benchFlags{Options: bench.Options{Train: c.trainRecipe}}
+	f := &benchFlags{Options: bench.Options{Train: c.trainRecipe, Policy: c.trainPolicy}}
 	f.Env = func(id string, n int) (bench.Stepper, error) { return c.stepper(id, n, f.Python) }
 	cmd := &cobra.Command{
 		Use:   "bench [NAME]",
@@ -29,7 +30,8 @@ func (c *command) bench() *cobra.Command {
 		Long: "Bench runs one of the project's benchmarks, with peers beside Weft where they are installed;\n" +
 			"without a NAME it lists the benchmarks. Contenders take turns; times are medians over the rounds.",
 		Example: "  weft bench\n  weft bench engine --quick\n  weft bench engine --match mlp --only weft,jax --count 9\n" +
-			"  weft bench ppo --python peers/bin/python\n  weft bench env --python peers/bin/python",
+			"  weft bench ppo --python peers/bin/python\n  weft bench env --python peers/bin/python\n" +
+			"  weft bench policies --match 'workers|fusion'",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -115,11 +117,43 @@ func (c *command) trainRecipe(ctx context.Context, r bench.Recipe, after func())
 		return err
 	}
 	_, err = Train(ctx, Job{
-		Algorithm: a, Env: e, Preset: "default", Steps: 1 << 50,
-		Set: []string{
-			fmt.Sprint("envs=", r.Envs), fmt.Sprint("horizon=", r.Horizon), fmt.Sprint("epochs=", r.Epochs),
-			fmt.Sprint("minibatches=", r.Minibatches), "anneal=constant",
-		},
+		Algorithm: a, Env: e, Preset: "default", Steps: endless, Set: recipe(r),
+		Watch: func(Progress) { after() },
+	})
+	return err
+}
+
+func recipe(r bench.Recipe) []string {
+	return []string{
+		fmt.Sprint("envs=", r.Envs), fmt.Sprint("horizon=", r.Horizon), fmt.Sprint("epochs=", r.Epochs),
+		fmt.Sprint("minibatches=", r.Minibatches), "anneal=constant",
+	}
+}
+
+// trainPolicy is the same under a policy, on CartPole or on an environment that
+// computes.
+func (c *command) trainPolicy(ctx context.Context, p bench.PolicySpec, w bench.Way, after func()) error {
+	a, err := c.set.algorithm("ppo")
+	if err != nil {
+		return err
+	}
+	e, err := c.set.environment("CartPole-v1")
+	if p.Burn > 0 {
+		e, err = burner(p.Burn), nil
+	}
+	if err != nil {
+		return err
+	}
+	d := plan.Deployment{Policy: w.Policy, Workers: w.Workers, Replicas: w.Replicas, Async: w.Async}
+	if w.Async {
+		d.Staleness = 2
+	}
+	if w.NoFuse != "" {
+		d.NoFuse = []string{w.NoFuse}
+	}
+	_, err = Train(ctx, Job{
+		Algorithm: a, Env: e, Steps: endless, Deployment: d,
+		Set:   append(recipe(p.Recipe), "hidden="+p.Hidden),
 		Watch: func(Progress) { after() },
 	})
 	return err

@@ -11,6 +11,8 @@ import (
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/plan"
+	"github.com/weft-rl/weft/policy"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -26,6 +28,11 @@ type Job struct {
 	Steps     int64    // 0: as many as the preset says
 	Seed      uint64   // 0 is a seed like any other
 	Out       string   // run folder; empty: nothing is kept on disk
+
+	// Deployment says how the loop is distributed; what is zero is as the command
+	// line has it. Policies may be named in it beside the built-in ones.
+	Deployment plan.Deployment
+	Policies   []policy.Policy
 
 	EvalEpisodes int // episodes of the greedy evaluation at the end; 0: none
 	// Watch is told after every iteration; it may be nil.
@@ -82,7 +89,7 @@ func Train(ctx context.Context, j Job) (Result, error) {
 
 // request resolves the job as the command line would.
 func (j Job) request() (*request, error) {
-	set := Set{Algorithms: []algo.Algorithm{j.Algorithm}, Environments: []env.Entry{j.Env}}
+	set := Set{Algorithms: []algo.Algorithm{j.Algorithm}, Environments: []env.Entry{j.Env}, Policies: j.Policies}
 	flag := func(key string, value any) config.Assignment {
 		return config.Assignment{Key: key, Value: fmt.Sprint(value), Source: "job"}
 	}
@@ -94,7 +101,9 @@ func (j Job) request() (*request, error) {
 		flag("algorithm", j.Algorithm.Name), flag("env", id), flag("wrap", j.Wrap), flag("preset", j.Preset),
 		flag("seed", j.Seed), flag("steps", j.Steps), flag("eval_episodes", j.EvalEpisodes),
 	}}
-	errs := []error{checkOut(j.Out)}
+	deploy, err := deployed(j.Deployment)
+	l.deploy = deploy
+	errs := []error{checkOut(j.Out), err}
 	for _, text := range j.Set {
 		a, err := config.ParseSet(text, "job")
 		if err != nil {
@@ -105,6 +114,17 @@ func (j Job) request() (*request, error) {
 	}
 	r, err := set.resolve(l)
 	return r, errors.Join(append(errs, err)...)
+}
+
+// deployed are the settings of a deployment that are not zero.
+func deployed(d plan.Deployment) (out []config.Assignment, err error) {
+	fields, err := config.Fields(&d)
+	for _, f := range fields {
+		if f.Value != "" && f.Value != "0" && f.Value != "false" {
+			out = append(out, config.Assignment{Key: f.Key, Value: f.Value, Source: "job"})
+		}
+	}
+	return out, err
 }
 
 // observer passes on what a Go program wants to know of a run.

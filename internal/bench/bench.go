@@ -23,10 +23,12 @@ type Benchmark struct {
 	cases      func(quick bool) []Case
 	contenders func(context.Context, Options) (field, error)
 	slice      func(quick bool) time.Duration // how long one turn is
+	heading    string                         // of its summary, if it has one of its own
+	summary    func([]Result) string          // of a case
 }
 
 // All are the benchmarks, in the order in which they are listed.
-var All = []Benchmark{Engine, PPO, Env}
+var All = []Benchmark{Engine, PPO, Env, Policies}
 
 // Case is one piece of work.
 type Case struct {
@@ -46,6 +48,7 @@ type Options struct {
 	Only   []string       // contenders by name; empty is all
 	Train  TrainFunc      // trains with Weft; PPO needs it
 	Env    EnvFunc        // makes environments of Weft; Env needs it
+	Policy PolicyFunc     // trains with Weft under a policy; Policies needs it
 }
 
 func (o Options) count() int {

@@ -19,3 +19,9 @@ var ppoPeers = []peer{
 	{"torch", "torch_ppo.py", "pip install torch gymnasium", []way{{"eager", 0}}},
 	{"sb3", "sb3_ppo.py", "pip install stable-baselines3", []way{{"learn", 0}}},
 }
+
+// policyPeers train with workers of their own.
+var policyPeers = []peer{
+	{"sb3", "sb3_ppo.py", "pip install stable-baselines3", []way{{"learn", 0}}},
+	{"rllib", "rllib_ppo.py", "pip install 'ray[rllib]' torch", []way{{"train", 0}}},
+}

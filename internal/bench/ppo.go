@@ -53,7 +53,8 @@ func ppoContenders(ctx context.Context, o Options) (field, error) {
 	}
 	if o.wants("weft") {
 		weft := &inProcess{label: Label{Name: "weft", Path: "train"}, make: func(ctx context.Context, c Case) (program, error) {
-			return begin(ctx, o.Train, c.Spec.(Recipe)), nil
+			train := func(ctx context.Context, after func()) error { return o.Train(ctx, c.Spec.(Recipe), after) }
+			return begin(ctx, train), nil
 		}}
 		f.present = append([]Contender{weft}, f.present...)
 	}
@@ -68,12 +69,12 @@ type training struct {
 	ended         chan error
 }
 
-func begin(ctx context.Context, train TrainFunc, r Recipe) *training {
+func begin(ctx context.Context, train func(ctx context.Context, after func()) error) *training {
 	ctx, stop := context.WithCancel(ctx)
 	t := &training{stop: stop, turn: make(chan struct{}), reached: make(chan struct{}), ended: make(chan error, 1)}
 	go func() {
 		t.wait(ctx)
-		t.ended <- train(ctx, r, func() {
+		t.ended <- train(ctx, func() {
 			select {
 			case t.reached <- struct{}{}:
 				t.wait(ctx)

@@ -12,13 +12,13 @@ import (
 func TestTraining(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	iterations := 0
-	tr := begin(t.Context(), func(ctx context.Context, _ Recipe, after func()) error {
+	tr := begin(t.Context(), func(ctx context.Context, after func()) error {
 		for ctx.Err() == nil {
 			iterations++
 			after()
 		}
 		return ctx.Err()
-	}, Recipe{})
+	})
 	for want := 1; want <= 3; want++ {
 		if err := tr.Run(); err != nil || iterations != want {
 			t.Fatalf("%d iterations, want %d; %v", iterations, want, err)
@@ -34,10 +34,10 @@ func TestTrainingFails(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	broken := errors.New("broken")
 	for _, c := range []struct{ end, want error }{{broken, broken}, {nil, errEnded}} {
-		tr := begin(t.Context(), func(_ context.Context, _ Recipe, after func()) error {
+		tr := begin(t.Context(), func(_ context.Context, after func()) error {
 			after()
 			return c.end
-		}, Recipe{})
+		})
 		if err := tr.Run(); err != nil {
 			t.Fatal(err)
 		}

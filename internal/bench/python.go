@@ -232,6 +232,9 @@ func (p *python) Prepare(ctx context.Context, c Case) (Sample, error) {
 			return Sample{}, errNoPart
 		}
 	}
+	if x, ok := spec.(PolicySpec); ok && !x.Peers {
+		return Sample{}, errNoPart
+	}
 	if w, ok := spec.(Workload); ok {
 		var err error
 		if spec, err = w.on(p.threads); err != nil {

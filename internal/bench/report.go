@@ -34,13 +34,21 @@ func best(results []Result) (x Result, ok bool) {
 }
 
 // Table reports to people.
-func Table(w io.Writer) Reporter { return table{w} }
+func Table(w io.Writer) Reporter { return &table{w: w, sum: versus} }
 
-type table struct{ w io.Writer }
+type table struct {
+	w       io.Writer
+	heading string // of the summary
+	sum     func([]Result) string
+}
 
 const row = "  %-16s %-9s %10s %6s %18s %11s\n"
 
-func (t table) Begin(b Benchmark, present []Label, absent []Absence) {
+func (t *table) Begin(b Benchmark, present []Label, absent []Absence) {
+	t.heading = "How many times as fast as the best other; with threads, two as one:"
+	if b.summary != nil {
+		t.heading, t.sum = b.heading, b.summary
+	}
 	fmt.Fprintf(t.w, "%s: %s\n%s/%s, %d cores, %s\n", b.Name, b.Doc, runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), runtime.Version())
 	for _, a := range absent {
 		fmt.Fprintf(t.w, "absent: %s (%s): %s\n", a.Name, a.Why, a.Install)
@@ -49,7 +57,7 @@ func (t table) Begin(b Benchmark, present []Label, absent []Absence) {
 	fmt.Fprintf(t.w, row, "", "through", "time", "spread", "rate", "time ratio")
 }
 
-func (t table) Case(c Case, results []Result) {
+func (t *table) Case(c Case, results []Result) {
 	fmt.Fprintln(t.w, c.Title)
 	for i, r := range results {
 		name := strings.TrimSpace(r.Name + " " + r.Version)
@@ -65,17 +73,23 @@ func (t table) Case(c Case, results []Result) {
 	}
 }
 
-func (t table) End(all []CaseResults) {
-	fmt.Fprintln(t.w, "\nHow many times as fast as the best other; with threads, two as one:")
+func (t *table) End(all []CaseResults) {
+	fmt.Fprintf(t.w, "\n%s\n", t.heading)
 	for _, x := range all {
-		text := scaling(x.Results)
-		if other, ok := best(x.Results); ok && text == "" && !failed(x.Results[0]) {
-			text = fmt.Sprintf("%s %sx (%s)", x.Results[0].Name, digits(other.Median()/x.Results[0].Median()), other.Name)
-		}
-		if text != "" {
+		if text := t.sum(x.Results); text != "" {
 			fmt.Fprintf(t.w, "  %-72s %s\n", x.Case.Title, text)
 		}
 	}
+}
+
+// versus is the first contender beside the best of another name, or what threads
+// bring.
+func versus(results []Result) string {
+	text := scaling(results)
+	if other, ok := best(results); ok && text == "" && !failed(results[0]) {
+		text = fmt.Sprintf("%s %sx (%s)", results[0].Name, digits(other.Median()/results[0].Median()), other.Name)
+	}
+	return text
 }
 
 func spread(r Result) string {
