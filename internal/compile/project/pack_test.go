@@ -34,6 +34,7 @@ type job struct {
 	Delay               uint64
 	Procs               int
 	Reference           int64
+	Patience            int
 }
 
 // perPackage is how many loops are put into one package, so that what they use is
@@ -47,14 +48,13 @@ type batch struct {
 	replace map[string]string
 	graphs  map[string]string
 	binary  string
-	owner   map[string]string // loops, by the file that holds them
 }
 
 const runner = "testdata/src/metamorph"
 
 // built compiles programs into one command.
-func built(t testing.TB, programs []program) (*batch, error) {
-	b := &batch{t: t, dir: t.TempDir(), replace: map[string]string{}, graphs: map[string]string{}, owner: map[string]string{}}
+func built(t testing.TB, programs []program) *batch {
+	b := &batch{t: t, dir: t.TempDir(), replace: map[string]string{}, graphs: map[string]string{}}
 	var all bytes.Buffer
 	all.WriteString("package main\n\nimport (\n")
 	for n, list := range slices.Collect(slices.Chunk(programs, perPackage)) {
@@ -69,26 +69,9 @@ func built(t testing.TB, programs []program) (*batch, error) {
 	b.binary = filepath.Join(b.dir, "metamorph")
 	cmd := exec.Command("go", "build", "-tags", "weftscribble", "-overlay", overlay, "-ldflags", "-s -w", "-o", b.binary, "./"+runner)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return b, b.blame(string(out), err)
+		t.Fatalf("%v\n%s", err, out)
 	}
-	return b, nil
-}
-
-// unbuilt is why a loop's programs do not compile.
-type unbuilt struct{ loop, why string }
-
-func (u unbuilt) Error() string { return u.loop + ": " + u.why }
-
-// blame finds the first loop that does not compile.
-func (b *batch) blame(out string, err error) error {
-	for line := range strings.Lines(out) {
-		file, _, _ := strings.Cut(line, ":")
-		if loop, ok := b.owner[file]; ok {
-			text, _ := os.ReadFile(file)
-			return unbuilt{loop, line + string(text)}
-		}
-	}
-	return fmt.Errorf("%w\n%s", err, out)
+	return b
 }
 
 // pack puts programs side by side into a package.
@@ -99,7 +82,7 @@ func (b *batch) pack(name string, list []program) {
 		b.graphs[p.name] = p.graph
 		names := declaredNames(b.t, p.files)
 		for file, text := range p.files {
-			b.owner[b.put(filepath.Join(runner, name, p.name+file), prefixed(b.t, text, name, p.name, names))] = p.name
+			b.put(filepath.Join(runner, name, p.name+file), prefixed(b.t, text, name, p.name, names))
 		}
 		fmt.Fprintf(&adds, "registry.Add(%q, %sNew", p.name, p.name)
 		for _, g := range p.made {
@@ -111,7 +94,7 @@ func (b *batch) pack(name string, list []program) {
 	b.put(filepath.Join(runner, name, "add.go"), adds.Bytes())
 }
 
-func (b *batch) put(name string, text []byte) string {
+func (b *batch) put(name string, text []byte) {
 	at, err := filepath.Abs(name)
 	if err != nil {
 		b.t.Fatal(err)
@@ -121,7 +104,6 @@ func (b *batch) put(name string, text []byte) string {
 		b.t.Fatal(err)
 	}
 	b.replace[at] = file
-	return file
 }
 
 func (b *batch) write(file string, v any) {
