@@ -32,7 +32,15 @@ func (f *Func[I, O]) Call(k Key, in I) O {
 	if m := f.scope.dev.together; m != nil && m.Whole(f.name) {
 		leaves = allRows(m, leaves)
 	}
-	e := f.cache.find(leaves, func() (*program, O) {
+	if noRows(leaves) {
+		return f.none(in, leaves)
+	}
+	e := f.compiled(in, leaves)
+	return Rebuild(e.like, e.run(k, leaves))
+}
+
+func (f *Func[I, O]) compiled(in I, leaves []Tensor) *compiled[O] {
+	return f.cache.find(leaves, func() (*program, O) {
 		var out O
 		p := compile(&Ctx{dev: f.scope.dev, scope: f.scope}, f.name, leaves, func(c *Ctx, nodes []Tensor) []Tensor {
 			out = f.build(c, Rebuild(in, nodes))
@@ -40,7 +48,6 @@ func (f *Func[I, O]) Call(k Key, in I) O {
 		})
 		return p, out
 	})
-	return Rebuild(e.like, e.run(k, leaves))
 }
 
 // inline builds the function into a graph. In a device program it is a call of the

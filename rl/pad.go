@@ -107,20 +107,50 @@ func maskOf(d *Device, rows, full int) Tensor {
 	})
 }
 
+// noRows reports whether a batch is empty: a replica may have no row of a
+// minibatch.
+func noRows(leaves []Tensor) bool {
+	for _, t := range leaves {
+		if t.Ok() && t.Shape().Rank() > 0 {
+			return t.Rows() == 0
+		}
+	}
+	return false
+}
+
+// none is what a function makes of no rows. It is compiled for some, to know what
+// that would be, because arithmetic on shapes need not bear a 0.
+func (f *Func[I, O]) none(in I, leaves []Tensor) O {
+	full := quantum(0)
+	filled := make([]Tensor, len(leaves))
+	for i, t := range leaves {
+		filled[i] = pad(t, 0, full)
+	}
+	e := f.compiled(in, filled)
+	return Rebuild(e.like, e.emptied(f.scope.dev, 0, full))
+}
+
+// emptied are a program's outputs, all zero, from one on without the rows that it
+// was compiled for.
+func (p *program) emptied(d *Device, from, full int) []Tensor {
+	out := make([]Tensor, len(p.out))
+	for i, s := range p.outputs() {
+		if !s.Ok() {
+			continue
+		}
+		if i >= from && s.Rank() > 0 && s.Dimensions[0] == full {
+			s = s.Clone()
+			s.Dimensions[0] = 0
+		}
+		out[i] = d.from(makeFlat(s), s)
+	}
+	return out
+}
+
 // nothing is the gradient of no rows: zeros, in memory of their own because an
 // optimiser takes it over, and what else the loss returns without any rows.
 func (l *Loss[I, A]) nothing(e *compiled[A], full int) (g Grads, aux A) {
-	out := make([]Tensor, len(e.out))
-	like := e.outputs()
-	for i := range out {
-		if s := like[i]; s.Ok() {
-			if i >= 2+l.tensors() && s.Rank() > 0 && s.Dimensions[0] == full {
-				s = s.Clone()
-				s.Dimensions[0] = 0
-			}
-			out[i] = l.scope.dev.from(makeFlat(s), s)
-		}
-	}
+	out := e.emptied(l.scope.dev, 2+l.tensors(), full)
 	sums := out[2 : 2+l.tensors()]
 	return Grads{of: l.wrt, sums: sums, weight: out[1], spent: new(bool)}, Rebuild(e.like, out[2+len(sums):])
 }

@@ -214,7 +214,10 @@ func (g *grower) round(sc *scope, obs string) {
 		g.collect(sc, obs, false)
 		var b *val
 		if g.style.rollout {
+			was := sc.loop
+			sc.loop = false // what was stored is drained
 			g.strew(sc, 1)
+			sc.loop = was
 			b = g.drain(sc)
 		}
 		g.learn(sc, b)

@@ -1,10 +1,8 @@
 package project
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -16,18 +14,21 @@ import (
 )
 
 var (
-	howMany = flag.Int("loops", 200, "how many loops TestMetamorphic writes; the first by -seed")
-	tries   = 2 // ways to run each of them
+	howMany = flag.Int("loops", 200, "loops that TestMetamorphic writes, from -seed on")
+	only    = flag.Uint64("loop", 0, "the one loop that TestMetamorphic writes, by the number that it printed")
 )
+
+// patience is how many seconds a run may take that normally takes milliseconds.
+const patience = 120
 
 // specimen is a loop that was written at random, with what is to be done with it.
 type specimen struct {
-	seed    uint64
-	source  []byte
-	program program
-	summed  map[string]bool // groupings in which replicas have parts of a gradient
-	table   bool
-	jobs    []job // plain first
+	seed      uint64
+	source    []byte
+	program   program
+	groupings []plan.Grouping // of the jobs behind the first
+	summed    []bool          // whether replicas have parts of a gradient there
+	jobs      []job           // plain first
 }
 
 // randomFrame is what random loops are analysed in.
@@ -40,177 +41,304 @@ func randomFrame(t testing.TB) *analyze.Frame {
 	return frames[0]
 }
 
-// bred is the specimen of a seed. An error says what the analyser or the
-// projector could not do with it.
-func bred(f *analyze.Frame, seed uint64, source []byte) (s specimen, refused int, err error) {
+// bred is the specimen of a loop, under groupings that want makes of its graph,
+// until so many were taken. An error says what the analyser or the projector could
+// not do with it.
+func bred(f *analyze.Frame, s specimen, want func(*fdg.Graph) []plan.Grouping, n int) (_ specimen, refused int, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	s = specimen{seed: seed, source: source, summed: map[string]bool{}, table: strings.Contains(string(source), "t.Replay")}
-	files := map[string][]byte{"random.go": source}
-	if at, err := f.Unused(files); err != nil || len(at) > 0 {
-		return s, 0, fmt.Errorf("it is no Go: %w, unused %v", err, at)
+	if err := compiles(f, map[string][]byte{"_.go": s.source}); err != nil {
+		return s, 0, err
 	}
-	src, err := f.Source(files)
+	src, err := f.Source(map[string][]byte{"random.go": s.source})
 	if err != nil {
 		return s, 0, err
 	}
 	if src.Graph == nil {
-		return s, 0, fmt.Errorf("it was not accepted: %v", src.Findings)
+		return s, 0, fmt.Errorf("the analyser does not accept it: %v", src.Findings)
 	}
-	r := rand.New(rand.NewPCG(seed, 2))
-	list := groupingsFor(r, src.Graph)
-	var result Result
-	for i := 0; i < len(list) && len(s.program.made) < tries; i++ {
-		result = Result{Graph: src.Graph}
-		if err := result.generate(src.Source, list[i:i+1]); err != nil {
+	s.program.files = map[string][]byte{"_.go": s.source}
+	for _, by := range want(src.Graph) {
+		if len(s.groupings) == n {
+			break
+		}
+		made := Result{Graph: src.Graph}
+		if err := made.generate(src.Source, []plan.Grouping{by}); err != nil {
 			return s, refused, err
 		}
-		refused += len(result.Refused)
-		if len(result.Refused) == 0 {
-			s.take(r, list[i], result)
+		if len(made.Refused) > 0 {
+			refused++
+			continue
 		}
+		s.take(by, made)
 	}
-	s.program.name = fmt.Sprint("L", seed)
-	if len(s.program.made) == 0 {
-		return s, refused, fmt.Errorf("no grouping could be taken: %v", result.Refused)
+	if len(s.groupings) == 0 {
+		return s, refused, fmt.Errorf("all groupings were refused")
 	}
-	s.program.files["_.go"] = source
-	plain := job{Loop: s.program.name, Shards: 1, Procs: 2}
-	plain.Env, plain.Envs = s.jobs[0].Env, s.jobs[0].Envs
-	s.jobs = slices.Insert(s.jobs, 0, plain)
-	return s, refused, nil
+	return s, refused, compiles(f, s.program.files)
 }
 
-// groupingsFor are ways to take a loop apart, in a random order.
-func groupingsFor(r *rand.Rand, g *fdg.Graph) (out []plan.Grouping) {
-	some := standard(g)
-	r.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
-	out = append(shuffled(r, g)[:2], some...)
-	if r.IntN(2) == 0 {
-		out[0], out[2] = out[2], out[0]
+func compiles(f *analyze.Frame, files map[string][]byte) error {
+	unused, err := f.Unused(files)
+	if err == nil && len(unused) > 0 {
+		err = fmt.Errorf("not used: %v", unused)
 	}
-	return out
+	if err != nil {
+		return fmt.Errorf("it does not compile: %w", err)
+	}
+	return nil
 }
 
-// take adds a grouping's programs and a way to run them.
-func (s *specimen) take(r *rand.Rand, by plan.Grouping, made Result) {
-	if s.program.files == nil {
-		s.program.files = map[string][]byte{}
-	}
-	text := made.Files["gen_"+by.Name+".go"]
-	s.program.files["_"+by.Name+".go"] = text
-	s.program.made = append(s.program.made, by.Name)
+// take adds a grouping's programs.
+func (s *specimen) take(by plan.Grouping, made Result) {
+	s.program.files["_"+by.Name+".go"] = made.Files["gen_"+by.Name+".go"]
 	s.program.graph = string(made.Files[graphFile])
-	s.summed[by.Name] = strings.Contains(string(text), "edge.AllReduce(") || strings.Contains(string(text), "edge.Reduce(")
-	j := job{
-		Loop: fmt.Sprint("L", s.seed), Grouping: by.Name, Shards: 1, Fuse: r.IntN(2) == 0, Members: 3, Delay: r.Uint64()%3*r.Uint64() | r.Uint64()%2, Procs: 1 + r.IntN(2),
-		Env: []string{"Identity", "Continuous", "Memory", "Memory", "Endless"}[s.seed%5], Envs: 3 + int(s.seed/5%4),
-	}
-	if slices.ContainsFunc(by.Groups, func(g plan.Group) bool { return g.Over != fdg.None }) {
-		j.Shards = 1 + r.IntN(min(4, j.Envs))
-	}
-	if slices.ContainsFunc(by.Groups, func(g plan.Group) bool { return g.Over == fdg.Agents }) {
-		j.Shards = 1 + r.IntN(j.Members)
-	}
-	for i := range j.Shards {
-		j.Workers = append(j.Workers, i/(1+r.IntN(2)))
-	}
-	s.jobs = append(s.jobs, j)
+	s.program.made = append(s.program.made, by.Name)
+	s.groupings = append(s.groupings, by)
+	s.summed = append(s.summed, slices.ContainsFunc(made.Graph.Nodes, func(n fdg.Node) bool {
+		g := by.Group(by.Of(n.Fragment))
+		return n.Kind == fdg.Gradient && g != nil && g.Over == fdg.Environments
+	}))
 }
 
-// verdict compares what came out of a specimen's jobs: what is wrong, by job.
-func (s *specimen) verdict(got []outcome, reference map[int]outcome) map[int]string {
-	wrong := map[int]string{}
-	for i, o := range got[1:] {
-		bits := !s.summed[o.Grouping]
-		why := differs(got[0], o, bits)
-		if ref, ok := reference[i+1]; ok && why == "" {
-			switch {
-			case ref.Err != "":
-				why = "the reference failed: " + ref.Err
-			case ref.Weights != o.Weights:
-				why = "other weights than the reference's"
+// randomSpecimen is that of a seed.
+func randomSpecimen(f *analyze.Frame, seed uint64) (specimen, int, error) {
+	r := rand.New(rand.NewPCG(seed, 2))
+	s := specimen{seed: seed, source: grown(seed)}
+	s.program.name = fmt.Sprint("L", seed)
+	s, refused, err := bred(f, s, func(g *fdg.Graph) []plan.Grouping { return mixture(r, g) }, 2)
+	plain := job{
+		Loop: s.program.name, Shards: 1, Procs: 2, Members: 3, Patience: patience,
+		Env: []string{"Identity", "Continuous", "Memory", "Endless"}[r.IntN(4)], Envs: 3 + r.IntN(4),
+	}
+	s.jobs = []job{plain}
+	for _, by := range s.groupings {
+		j := plain
+		j.Grouping, j.Fuse, j.Procs = by.Name, r.IntN(2) == 0, 1+r.IntN(2)
+		if r.IntN(3) > 0 {
+			j.Delay = r.Uint64()
+		}
+		for _, g := range by.Groups {
+			switch g.Over {
+			case fdg.Environments:
+				j.Shards = 1 + r.IntN(min(4, j.Envs))
+			case fdg.Agents:
+				j.Shards = 1 + r.IntN(j.Members)
 			}
 		}
-		if why != "" {
-			wrong[i+1] = why
+		for i := range j.Shards {
+			j.Workers = append(j.Workers, i/(1+r.IntN(2)))
 		}
+		s.jobs = append(s.jobs, j)
 	}
-	return wrong
+	return s, refused, err
 }
 
-// learners are the jobs to compare with loops that meet at gradients.
-func (s *specimen) learners() (out []int) {
-	for i, j := range s.jobs {
-		if s.summed[j.Grouping] && j.Shards > 1 && !s.table {
-			out = append(out, i)
-		}
-	}
-	return out
+// mixture are ways to take a loop apart, those of policies and random ones.
+func mixture(r *rand.Rand, g *fdg.Graph) []plan.Grouping {
+	of, more := standard(g), shuffled(r, g)
+	r.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+	return slices.Concat(of[:1], more[:2], of[1:])
 }
 
-// TestMetamorphic: random loops under random groupings, replicas, fusions and
-// delays do what the plain loop does, bit for bit where there is one learner.
-func TestMetamorphic(t *testing.T) {
-	f := randomFrame(t)
-	var seeds []uint64
-	for i := range *howMany {
-		seeds = append(seeds, *seed*1_000_000+uint64(i))
-	}
-	sums := map[string]int{}
-	for list := range slices.Chunk(seeds, 250) {
-		var all []specimen
-		for _, seed := range list {
-			s, refused, err := bred(f, seed, grown(seed))
-			sums["groupings refused"] += refused
-			if err != nil {
-				t.Errorf("loop %d: %v\n%s", seed, err, grown(seed))
-				continue
-			}
-			all = append(all, s)
-		}
-		examine(t, all, sums)
-	}
-	t.Logf("%v", sums)
+// learners reports whether a job is to be compared with loops that meet at gradients.
+func (s *specimen) learners(i int) bool {
+	return i > 0 && s.summed[i-1] && s.jobs[i].Shards > 1 && !strings.Contains(string(s.source), "t.Replay")
 }
 
-// examine builds and runs specimens.
-func examine(t *testing.T, all []specimen, sums map[string]int) {
-	var programs []program
-	var jobs []job
+// wrong says what is wrong with the outcome of a job, or nothing. Where replicas sum
+// gradients the reference has the bits; the plain loop's weights are near unless
+// rounding grows on the way.
+func (s *specimen) wrong(i int, plain, o, reference outcome) string {
+	why := differs(plain, o, !s.summed[i-1])
+	if strings.HasPrefix(why, "weight ") && strings.Contains(string(s.source), "rl.Standardise(") {
+		why = ""
+	}
+	switch {
+	case why != "" || !s.learners(i):
+		return why
+	case reference.Err != "":
+		return "the reference failed: " + reference.Err
+	case reference.Weights != o.Weights:
+		return "other weights than those of the reference"
+	}
+	return ""
+}
+
+// results are what came out of specimens: of every job, and of its reference.
+type results struct {
+	specimen
+	got, reference []outcome
+}
+
+// carriedOut builds and runs specimens, with others that share what is known of
+// them.
+func carriedOut(t testing.TB, all []specimen, others []program, otherJobs []job) (out []results, of []outcome) {
+	programs, jobs := slices.Clone(others), []job{}
 	for _, s := range all {
 		programs, jobs = append(programs, s.program), append(jobs, s.jobs...)
 	}
 	b := built(t, programs)
-	got := b.run(jobs)
+	got := b.run(slices.Concat(jobs, otherJobs))
 	var refs []job
-	at := 0
 	for _, s := range all {
-		for _, i := range s.learners() {
-			j := s.jobs[i]
-			j.Reference = cmp.Or(got[at].Steps, 1)
-			refs = append(refs, j)
+		out = append(out, results{s, got[:len(s.jobs)], make([]outcome, len(s.jobs))})
+		for i, j := range s.jobs {
+			if j.Reference = max(1, got[0].Steps); s.learners(i) {
+				refs = append(refs, j)
+			}
 		}
-		at += len(s.jobs)
+		got = got[len(s.jobs):]
 	}
-	reference := b.run(refs)
-	for _, s := range all {
-		n := len(s.jobs)
-		of := map[int]outcome{}
-		for _, i := range s.learners() {
-			of[i], reference = reference[0], reference[1:]
+	met := b.run(refs)
+	for _, r := range out {
+		for i := range r.jobs {
+			if r.learners(i) {
+				r.reference[i], met = met[0], met[1:]
+			}
 		}
-		sums["loops"]++
-		sums["runs"] += n
-		sums["references"] += len(of)
-		wrong := s.verdict(got[:n], of)
-		for _, i := range slices.Sorted(maps.Keys(wrong)) {
-			sums["wrong"]++
-			t.Errorf("loop %d under %+v: %s\n%s\n%s", s.seed, s.jobs[i], wrong[i], s.source, s.program.files["_"+s.jobs[i].Grouping+".go"])
-		}
-		got = got[n:]
 	}
+	return out, got
+}
+
+// wrongs are the jobs that went wrong, with why.
+func (r results) wrongs() map[int]string {
+	out := map[int]string{}
+	for i := 1; i < len(r.jobs); i++ {
+		if why := r.wrong(i, r.got[0], r.got[i], r.reference[i]); why != "" {
+			out[i] = why
+		}
+	}
+	return out
+}
+
+// still reports whether a loop's weights never move: it does not count.
+func (r results) still() bool { return r.got[0].Err == "" && !r.got[0].Moved }
+
+// TestMetamorphic: random loops under random groupings, replicas, fusions and
+// delays do what the plain loop does, bit for bit where there is one learner. And
+// it has teeth: faults that are put into their programs are seen.
+func TestMetamorphic(t *testing.T) {
+	f := randomFrame(t)
+	tally, next, faulty := map[string]int{}, *seed*1_000_000, *only == 0
+	for tally["loops"] < *howMany {
+		n := min(250, (*howMany-tally["loops"])*11/10+1)
+		if *only > 0 {
+			next, n = *only, 1
+		}
+		var all []specimen
+		for range n {
+			s, refused, err := randomSpecimen(f, next)
+			next++
+			tally["groupings refused"] += refused
+			if err != nil {
+				t.Errorf("%s\n%s", s.again(err.Error()), s.smaller(t, f, 0))
+				continue
+			}
+			all = append(all, s)
+		}
+		if len(all) > 0 {
+			examined(t, f, all, faulty, tally)
+		}
+		if faulty = false; *only > 0 || len(all) == 0 {
+			break
+		}
+	}
+	t.Logf("%v", tally)
+}
+
+// examined runs specimens and says what is wrong with them.
+func examined(t *testing.T, f *analyze.Frame, all []specimen, faulty bool, tally map[string]int) {
+	var list []sabotage
+	if faulty {
+		list = sabotaged(all)
+	}
+	programs, jobs := carry(list)
+	ran, of := carriedOut(t, all, programs, jobs)
+	shown := false
+	for _, r := range ran {
+		if r.still() {
+			tally["loops that do not move"]++
+			continue
+		}
+		tally["loops"]++
+		tally["runs"] += len(r.jobs)
+		for i, why := range r.wrongs() {
+			tally["wrong"]++
+			if shown {
+				t.Error(r.again(fmt.Sprintf("%+v: %s", r.jobs[i], why)))
+				continue
+			}
+			shown = true
+			t.Errorf("%s\nIt is wrong without most of it, too:\n%s", r.again(fmt.Sprintf("%+v: %s", r.jobs[i], why)), r.smaller(t, f, i))
+		}
+	}
+	if faulty {
+		noticed(t, list, ran, of)
+	}
+}
+
+// again is what went wrong, and how to see it again.
+func (s specimen) again(why string) string {
+	return fmt.Sprintf("loop %d: %s\nAgain: go test ./internal/compile/project -run TestMetamorphic -loop %d", s.seed, why, s.seed)
+}
+
+// smaller is the source of a small loop that fails as the specimen does: in job i, or
+// with 0 before anything runs.
+func (s specimen) smaller(t testing.TB, f *analyze.Frame, i int) []byte {
+	if i == 0 {
+		return minimised(f, s.source, func(list [][]byte) []bool {
+			out := make([]bool, len(list))
+			for j, source := range list {
+				_, _, err := bred(f, specimen{source: source}, standard, 99)
+				out[j] = err != nil && !strings.Contains(err.Error(), "not accept") && !strings.Contains(err.Error(), "refused")
+			}
+			return out
+		})
+	}
+	return minimised(f, s.source, func(list [][]byte) []bool {
+		out := make([]bool, len(list))
+		var all []specimen
+		var from []int
+		for j, source := range list {
+			if c, ok := s.variant(f, source, i, j); ok {
+				all, from = append(all, c), append(from, j)
+			}
+		}
+		if len(all) == 0 {
+			return out
+		}
+		ran, _ := carriedOut(t, all, nil, nil)
+		for k, r := range ran {
+			out[from[k]] = r.got[0].Err == "" && !r.still() && len(r.wrongs()) > 0
+		}
+		return out
+	})
+}
+
+// variant is a specimen with another source and one job of its own.
+func (s specimen) variant(f *analyze.Frame, source []byte, i, n int) (specimen, bool) {
+	v := specimen{seed: s.seed, source: source}
+	v.program.name = fmt.Sprintf("%sv%d", s.program.name, n)
+	v, _, err := bred(f, v, func(g *fdg.Graph) []plan.Grouping { return []plan.Grouping{left(s.groupings[i-1], g)} }, 1)
+	v.jobs = []job{s.jobs[0], s.jobs[i]}
+	for j := range v.jobs {
+		v.jobs[j].Loop = v.program.name
+	}
+	return v, err == nil
+}
+
+// left is a grouping of the fragments that a graph still has.
+func left(by plan.Grouping, g *fdg.Graph) plan.Grouping {
+	out := plan.Grouping{Name: by.Name}
+	for _, x := range by.Groups {
+		x.Fragments = slices.DeleteFunc(slices.Clone(x.Fragments), func(name string) bool { return g.Fragment(name) == nil })
+		if len(x.Fragments) > 0 {
+			out.Groups = append(out.Groups, x)
+		}
+	}
+	return out
 }

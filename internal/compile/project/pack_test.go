@@ -34,6 +34,7 @@ type job struct {
 	Delay               uint64
 	Procs               int
 	Reference           int64
+	Patience            int
 }
 
 // perPackage is how many loops are put into one package, so that what they use is

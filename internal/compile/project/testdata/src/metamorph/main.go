@@ -36,6 +36,7 @@ type Job struct {
 	Delay     uint64 // seed of what edges wait, 0 for none
 	Procs     int
 	Reference int64 // steps of as many plain loops as there are shards
+	Patience  int   // seconds after which a run stands still
 }
 
 // Jobs are all runs, with the graphs of their loops.
@@ -46,9 +47,6 @@ type Jobs struct {
 
 // iterations are few, because there are many loops.
 const iterations = 4
-
-// patience is how long a run may take that normally takes milliseconds.
-const patience = 2 * time.Minute
 
 func main() {
 	text, err := os.ReadFile(os.Args[1])
@@ -61,7 +59,7 @@ func main() {
 	}
 	out := json.NewEncoder(os.Stdout)
 	for _, j := range all.Jobs {
-		stuck := time.AfterFunc(patience, func() {
+		stuck := time.AfterFunc(time.Duration(j.Patience)*time.Second, func() {
 			fmt.Fprintf(os.Stderr, "%+v stands still\n", j)
 			_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
 			os.Exit(3)
