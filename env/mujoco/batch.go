@@ -99,7 +99,7 @@ func (b *Batch) begin() {
 
 // open makes simulations of a task.
 func open(t task, n, threads int) (*mj.Sims, error) {
-	path, err := mj.Library(t.setup.Library)
+	path, err := mj.Library(t.setup.Library, t.setup.Python)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func open(t task, n, threads int) (*mj.Sims, error) {
 	}
 	file := t.xml
 	if !filepath.IsAbs(file) && !strings.HasPrefix(file, ".") {
-		folder, err := mj.Models(t.setup.Models)
+		folder, err := mj.Models(t.setup.Models, t.setup.Python)
 		if err != nil {
 			return nil, err
 		}
