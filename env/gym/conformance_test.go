@@ -43,11 +43,9 @@ func TestConformance(t *testing.T) {
 		id    string
 		steps int
 	}{
-		{"CartPole-v1", 100},
-		{"FrozenLake-v1", 120},
+		{"CartPole-v1", 60},
 		{"Taxi-v4", 205},
 		{ours + "Mixed", 40},
-		{ours + "Pair", 40},
 	} {
 		if testing.Short() && c.steps > 100 {
 			continue // a race detector has seen all there is to see

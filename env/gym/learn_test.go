@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/weft-rl/weft/algo/ppo"
@@ -12,14 +13,15 @@ import (
 )
 
 // needs skips a test where Python or Gymnasium is absent; CI counts these.
-func needs(t *testing.T) {
+func needs(t *testing.T, modules ...string) {
 	t.Helper()
 	python := os.Getenv("WEFT_PYTHON")
 	if python == "" {
 		python = "python3"
 	}
-	if err := exec.Command(python, "-c", "import gymnasium").Run(); err != nil {
-		t.Skipf("bridge test skipped: %s has no gymnasium: %v", python, err)
+	all := strings.Join(append([]string{"gymnasium"}, modules...), ", ")
+	if err := exec.Command(python, "-c", "import "+all).Run(); err != nil {
+		t.Skipf("bridge test skipped: %s has not all of %s: %v", python, all, err)
 	}
 }
 

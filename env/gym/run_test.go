@@ -3,8 +3,10 @@ package gym_test
 import (
 	"bytes"
 	"encoding/json"
+	"image/gif"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,13 +24,15 @@ func run(t *testing.T, code int, args ...string) string {
 	return out.String() + problems.String()
 }
 
-// last is the last event of a run that was told in JSON.
-func last(t *testing.T, out string) (x struct {
+type ended struct {
 	Event   string
 	Steps   int64
 	Weights string `json:"weights_sha256"`
 	State   string `json:"state_sha256"`
-}) {
+}
+
+// last is the last event of a run that was told in JSON.
+func last(t *testing.T, out string) (x ended) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &x); err != nil {
@@ -43,19 +47,90 @@ func trainArgs(dir, env, steps string, more ...string) []string {
 	return append(append([]string{"train", "ppo", "--env", env, "--steps", steps, "--out", dir}, short...), more...)
 }
 
-// Whatever the number of processes, a run ends in the same bits; and so does one
-// that was ended half-way and resumed.
+// Whatever the number of processes, the policy and the number of its workers, a
+// run ends in the same bits; and so does one that was ended half-way and resumed by
+// another number of workers.
 func TestRunsSameBits(t *testing.T) {
-	needs(t)
+	for _, env := range []string{"gym:CartPole-v1", "HalfCheetah-v5"} {
+		t.Run(env, func(t *testing.T) {
+			needs(t, "mujoco")
+			t.Parallel()
+			dir := t.TempDir()
+			train := func(name, env, steps string, more ...string) ended {
+				more = append(more, "--wrap", "time-limit=40,normalize-obs,record", "--eval-episodes", "0")
+				return last(t, run(t, 0, trainArgs(filepath.Join(dir, name), env, steps, more...)...))
+			}
+			want := train("plain", env, "576")
+			if strings.HasPrefix(env, "gym:") {
+				if got := train("processes", env+"?workers=3", "576"); got != want {
+					t.Errorf("three processes: %+v\nwant %+v", got, want)
+				}
+			}
+			for _, how := range [][]string{{"single-learner-coarse", "1"}, {"single-learner-coarse", "3"}, {"single-learner-fine", "2"}} {
+				name := strings.Join(how, " ")
+				if got := train(name, env, "576", "--policy", how[0], "--workers", how[1]); got != want || got.Event != "done" {
+					t.Errorf("%s: %+v\nwant %+v", name, got, want)
+				}
+			}
+			train("half", env, "384", "--policy", "single-learner-coarse", "--workers", "3")
+			if got := last(t, run(t, 0, "resume", filepath.Join(dir, "half"), "--steps", "576", "--workers", "2", "--json")); got != want {
+				t.Errorf("resumed by two: %+v\nwant %+v", got, want)
+			}
+			if a, b := recorded(t, dir, "plain"), recorded(t, dir, "half"); len(a) == 0 || !slices.Equal(a, b) {
+				t.Errorf("%d episodes recorded, by several in turn %d, or others", len(a), len(b))
+			}
+		})
+	}
+}
+
+// recorded are the episodes of a run, whoever wrote them, in some order.
+func recorded(t *testing.T, dir, name string) (out []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, name, "episodes*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, strings.Split(strings.TrimSpace(string(text)), "\n")...)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Agents of PettingZoo's environments learn together.
+func TestRunAgents(t *testing.T) {
+	needs(t, "pettingzoo", "mpe2")
+	t.Parallel()
+	args := []string{"train", "mappo", "--env", "zoo:mpe2.simple_spread_v3?workers=1&mortal=no", "--steps", "600", "--set", "envs=4", "--eval-episodes", "2", "--json"}
+	plain := last(t, run(t, 0, append(args, "--out", filepath.Join(t.TempDir(), "run"))...))
+	if plain.Event != "done" || plain.Steps != 600 {
+		t.Errorf("it ended with %+v", plain)
+	}
+}
+
+// A bridged environment is filmed from its first observation to its last.
+func TestRunVideo(t *testing.T) {
+	needs(t, "pygame")
 	t.Parallel()
 	dir := t.TempDir()
-	want := last(t, run(t, 0, trainArgs(filepath.Join(dir, "1"), "gym:CartPole-v1?workers=1", "1152")...))
-	three := last(t, run(t, 0, trainArgs(filepath.Join(dir, "3"), "gym:CartPole-v1?workers=3", "1152")...))
-	half := filepath.Join(dir, "half")
-	run(t, 0, trainArgs(half, "gym:CartPole-v1?workers=2", "576")...)
-	resumed := last(t, run(t, 0, "resume", half, "--steps", "1152", "--json"))
-	if want.Event != "done" || three != want || resumed != want {
-		t.Errorf("one process %+v\nthree %+v\nresumed %+v", want, three, resumed)
+	out := run(t, 2, trainArgs(filepath.Join(dir, "none"), "gym:CartPole-v1", "192", "--wrap", "video")...)
+	if !strings.Contains(out, "say gym:CartPole-v1?render_mode=rgb_array") {
+		t.Error(out)
+	}
+	film := filepath.Join(dir, "film")
+	run(t, 0, trainArgs(film, "gym:CartPole-v1?render_mode=rgb_array&workers=1", "384", "--wrap", "time-limit=9,video", "--eval-episodes", "0")...)
+	f, err := os.Open(filepath.Join(film, "episode.gif"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	g, err := gif.DecodeAll(f)
+	if err != nil || len(g.Image) != 10 || g.Config.Width != 600 || bytes.Equal(g.Image[0].Pix, g.Image[9].Pix) {
+		t.Errorf("%d pictures, %v", len(g.Image), err)
 	}
 }
 

@@ -46,7 +46,7 @@ func (b *batch) learn() error {
 	}
 	n := b.options.Workers
 	if n == 0 {
-		n = runtime.NumCPU()
+		n = max(1, runtime.NumCPU()/b.scope.Parts())
 	}
 	n = min(n, b.spec.Rows)
 	for i := range n {

@@ -48,13 +48,7 @@ func openZoo(t testing.TB, id string, n int, o *ZooOptions) (*rl.Scope, env.Grou
 func playZoo(s *rl.Scope, g env.Groups, from, n int) (out []string) {
 	for i := range n {
 		x := g.Step(env.SampleGroups(s, g.Spec(), g.Obs(), rl.NewKey(9).Fold(uint64(from+i))))
-		text := ""
-		for _, t := range rl.Leaves(x) {
-			if t.Ok() {
-				text += fmt.Sprint(rl.Floats(t))
-			}
-		}
-		out = append(out, text)
+		out = append(out, sum(rl.Leaves(x)))
 	}
 	return out
 }
@@ -68,11 +62,9 @@ func TestZooConformance(t *testing.T) {
 		id, mortal string
 		opts       []envtest.Option
 	}{
-		{"mpe2.simple_spread_v3", "no", []envtest.Option{envtest.Steps(30)}},
 		{"mpe2.simple_tag_v3", "no", []envtest.Option{envtest.Steps(30)}},
 		{"pettingzoo.classic.connect_four_v3", "no", []envtest.Option{envtest.Steps(45), envtest.Deterministic()}},
 		{herd, "auto", []envtest.Option{envtest.Steps(40)}},
-		{rounds, "auto", []envtest.Option{envtest.Steps(40)}},
 	} {
 		if testing.Short() && !strings.HasPrefix(c.id, herd) {
 			continue // a race detector has seen all there is to see
@@ -131,9 +123,9 @@ func TestZooSpecs(t *testing.T) {
 func TestZooWorkersSameBits(t *testing.T) {
 	needs(t, "pettingzoo", "mpe2")
 	t.Parallel()
-	for _, id := range []string{"mpe2.simple_tag_v3", herd, rounds} {
+	for _, id := range []string{"mpe2.simple_tag_v3", rounds} {
 		var want []string
-		for workers := 1; workers <= 3; workers++ {
+		for _, workers := range []int{1, 3} {
 			s, g := openZoo(t, id, 5, withZoo(t, func(o *ZooOptions) { o.Workers = workers }))
 			got := playZoo(s, g, 0, 60)
 			if want == nil {

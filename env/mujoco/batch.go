@@ -50,25 +50,56 @@ var _ env.Batch = (*Batch)(nil)
 func newBatch(s *rl.Scope, n int, spec env.Spec, t task) (*Batch, error) {
 	lo, hi := s.Own(n, 1)
 	spec.Block, spec.Exact, spec.Envs, spec.First, spec.Rows = 1, true, n, lo, hi-lo
-	sims, err := open(t, max(1, spec.Rows))
-	if err != nil {
+	b := &Batch{task: t, spec: spec, scope: s, key: s.Key("env").At(lo)}
+	// One simulation shows what they are like. The others are made when they are
+	// first looked at: a replica that only learns never does.
+	if err := b.open(1, 1); err != nil {
 		return nil, err
 	}
-	sims.First = lo
-	b := &Batch{task: t, spec: spec, scope: s, key: s.Key("env").At(lo), sims: sims, state: sims.State()}
-	if err := b.bind(); err != nil {
-		return nil, errors.Join(err, sims.Close())
-	}
-	b.spec.Obs, b.spec.Action = rl.Box{Dims: []int{b.width}}, actionSpace(sims.CtrlRange)
+	b.spec.Obs, b.spec.Action = rl.Box{Dims: []int{b.width}}, actionSpace(b.sims.CtrlRange)
 	if err := b.spec.Check(); err != nil {
-		return nil, errors.Join(err, sims.Close())
+		return nil, errors.Join(err, b.sims.Close())
 	}
 	return b, nil
 }
 
-// open makes the simulations of a task.
-func open(t task, n int) (*mj.Sims, error) {
-	path, err := mj.Library(t.setup.Library)
+// open makes n simulations in place of those that there are.
+func (b *Batch) open(n, threads int) (err error) {
+	if b.sims != nil {
+		err = b.sims.Close()
+	}
+	if err == nil {
+		b.sims, err = open(b.task, n, threads)
+	}
+	if err != nil {
+		return err
+	}
+	b.sims.First, b.state = b.spec.First, b.sims.State()
+	if err := b.bind(); err != nil {
+		return errors.Join(err, b.sims.Close())
+	}
+	return nil
+}
+
+// begin makes the simulations, and their first states.
+func (b *Batch) begin() {
+	threads := b.task.setup.Threads
+	if threads == 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	b.must(b.open(b.spec.Rows, threads))
+	b.begun = true
+	for i := range b.rows {
+		b.ended = append(b.ended, int32(i))
+		b.first[i] = true
+	}
+	b.renew(b.key.Use("reset"))
+	b.last = b.tensors(b.next)
+}
+
+// open makes simulations of a task.
+func open(t task, n, threads int) (*mj.Sims, error) {
+	path, err := mj.Library(t.setup.Library, t.setup.Python)
 	if err != nil {
 		return nil, err
 	}
@@ -78,15 +109,11 @@ func open(t task, n int) (*mj.Sims, error) {
 	}
 	file := t.xml
 	if !filepath.IsAbs(file) && !strings.HasPrefix(file, ".") {
-		folder, err := mj.Models(t.setup.Models)
+		folder, err := mj.Models(t.setup.Models, t.setup.Python)
 		if err != nil {
 			return nil, err
 		}
 		file = filepath.Join(folder, file)
-	}
-	threads := t.setup.Threads
-	if threads == 0 {
-		threads = runtime.GOMAXPROCS(0)
 	}
 	return lib.New(file, n, threads)
 }
@@ -156,23 +183,17 @@ func (b *Batch) Spec() env.Spec { return b.spec }
 
 // Obs is the observation to act on.
 func (b *Batch) Obs() rl.Obs {
+	if b.rows == nil {
+		rl.Failf("environment %s: it was closed", b.spec.ID)
+	}
 	if !b.begun {
-		b.begun = true
-		for i := range b.rows {
-			b.ended = append(b.ended, int32(i))
-			b.first[i] = true
-		}
-		b.renew(b.key.Use("reset"))
-		b.last = b.tensors(b.next)
+		b.begin()
 	}
 	return b.last
 }
 
 // Step moves every environment by its row of action.
 func (b *Batch) Step(action rl.Tree) rl.Step {
-	if b.rows == nil {
-		rl.Failf("environment %s: it was closed", b.spec.ID)
-	}
 	b.Obs()
 	b.advance(rl.Read[float32](action.At(0)))
 	n := b.spec.Rows
@@ -288,6 +309,7 @@ func (b *Batch) Film(int, func(image.Image)) (rate float64, err error) {
 // draw it; row counts within the batch.
 func (b *Batch) Qpos(row int) []float64 {
 	defer runtime.KeepAlive(b)
+	b.Obs()
 	return slices.Clone(b.rows[row].qpos)
 }
 

@@ -57,11 +57,11 @@ func readRecording(t *testing.T, path string) (r recording) {
 // needLibrary skips a test where there is no MuJoCo at all.
 func needLibrary(t testing.TB) *mj.Lib {
 	t.Helper()
-	path, err := mj.Library("")
+	path, err := mj.Library("", "")
 	if err != nil {
 		t.Skip(err)
 	}
-	if _, err := mj.Models(""); err != nil {
+	if _, err := mj.Models("", ""); err != nil {
 		t.Skip(err)
 	}
 	lib, err := mj.Open(path)

@@ -10,7 +10,7 @@ import (
 // Env compares batches of environments.
 var Env = Benchmark{
 	Name:       "env",
-	Doc:        "environments stepped with random actions: Weft's own and through its bridge, Gymnasium's vector environments, EnvPool",
+	Doc:        "environments stepped with random actions: Weft's own and through its bridge, Gymnasium's, EnvPool's",
 	names:      []string{"weft", "gymnasium", "envpool"},
 	cases:      envCases,
 	contenders: envContenders,
@@ -40,6 +40,8 @@ func envCases(bool) []Case {
 		envCase(EnvSpec{Envs: 2, Bridge: "gym:weft_null:Null"}),
 		envCase(everywhere("CartPole-v1")),
 		envCase(everywhere("Pendulum-v1")),
+		envCase(everywhere("HalfCheetah-v5")),
+		envCase(everywhere("Ant-v5")),
 	}
 }
 

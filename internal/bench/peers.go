@@ -8,7 +8,7 @@ var enginePeers = []peer{
 
 // envPeers step environments.
 var envPeers = []peer{
-	{"gymnasium", "gymnasium_env.py", "pip install gymnasium", []way{{"sync", 0}, {"async", 0}}},
+	{"gymnasium", "gymnasium_env.py", "pip install gymnasium", []way{{"single", 0}, {"sync", 0}, {"async", 0}}},
 	{"envpool", "envpool_env.py", "pip install envpool", []way{{"sync", 0}}},
 }
 

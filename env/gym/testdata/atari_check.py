@@ -30,7 +30,7 @@ for game, grey in (("Breakout", True), ("Pong", True), ("Seaquest", False)):
     same(a, b, "reset")
     actions = np.random.default_rng(3)
     ends = 0
-    for t in range(800 if grey else 150):
+    for t in range(400 if grey else 60):
         action = actions.integers(ours.action_space.n)
         (a, r, te, tr, _), (b, q, ue, ur, _) = theirs.step(action), ours.step(action)
         assert (r, te, tr) == (q, ue, ur), (game, t)

@@ -16,10 +16,10 @@ import (
 // Install is what a user without the library is told to do.
 const Install = "pip install mujoco==4.0.0 gymnasium==1.3.0"
 
-// Library is the file to load: the given one, WEFT_MUJOCO's, that of the Python
-// package mujoco, or the system's, in this order. A folder stands for the
+// Library is the file to load: the given one, WEFT_MUJOCO's, that of the package
+// mujoco of an interpreter, or the system's, in this order. A folder stands for the
 // library in it.
-func Library(given string) (string, error) {
+func Library(given, interpreter string) (string, error) {
 	for _, x := range []struct{ from, path string }{{"option library", given}, {"WEFT_MUJOCO", os.Getenv("WEFT_MUJOCO")}} {
 		if x.path == "" {
 			continue
@@ -29,7 +29,7 @@ func Library(given string) (string, error) {
 		}
 		return "", fmt.Errorf("%s names %s, which is no libmujoco and holds none", x.from, x.path)
 	}
-	for _, folder := range append([]string{python().mujoco}, system()...) {
+	for _, folder := range append([]string{python(interpreter).mujoco}, system()...) {
 		if file := libraryIn(folder); file != "" {
 			return file, nil
 		}
@@ -37,12 +37,12 @@ func Library(given string) (string, error) {
 	return "", errors.New("libmujoco was not found: " + Install + ", or name the file by option library or by WEFT_MUJOCO")
 }
 
-// Models is the folder of model files: the given one, or that of the Python
-// package gymnasium.
-func Models(given string) (string, error) {
+// Models is the folder of model files: the given one, or that of the package
+// gymnasium of an interpreter.
+func Models(given, interpreter string) (string, error) {
 	folder := given
 	if folder == "" {
-		folder = python().gymnasium
+		folder = python(interpreter).gymnasium
 	}
 	if folder == "" {
 		return "", errors.New("the model files of Gymnasium were not found: " + Install + ", or name their folder by option models")
@@ -94,14 +94,28 @@ for name in sys.argv[1:]:
 // patience bounds how long an interpreter may take to start.
 const patience = 30 * time.Second
 
-// python asks the interpreter once: WEFT_PYTHON's if that is set, or python3.
-var python = sync.OnceValue(func() packages {
-	interpreter := os.Getenv("WEFT_PYTHON")
-	if interpreter == "" {
-		interpreter = "python3"
+var asked = struct {
+	sync.Mutex
+	known map[string]packages
+}{known: map[string]packages{}}
+
+// python asks an interpreter once; without a name it is WEFT_PYTHON's if that is
+// set, or python3.
+func python(interpreter string) packages {
+	for _, name := range []string{os.Getenv("WEFT_PYTHON"), "python3"} {
+		if interpreter == "" {
+			interpreter = name
+		}
 	}
-	return askPython(interpreter)
-})
+	asked.Lock()
+	defer asked.Unlock()
+	found, ok := asked.known[interpreter]
+	if !ok {
+		found = askPython(interpreter)
+		asked.known[interpreter] = found
+	}
+	return found
+}
 
 func askPython(interpreter string) packages {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -35,7 +35,7 @@ func TestLibrary(t *testing.T) {
 		{env: filepath.Join(root, "nowhere"), err: "WEFT_MUJOCO names"},
 	} {
 		t.Setenv("WEFT_MUJOCO", x.env)
-		got, err := Library(x.given)
+		got, err := Library(x.given, "")
 		if got != x.want || (err == nil) != (x.err == "") || err != nil && !strings.Contains(err.Error(), x.err) {
 			t.Errorf("library %q, variable %q: %q, %v; want %q, %q", x.given, x.env, got, err, x.want, x.err)
 		}
@@ -69,7 +69,7 @@ func TestPython(t *testing.T) {
 }
 
 func TestModels(t *testing.T) {
-	if got, err := Models("mine"); got != "mine" || err != nil {
+	if got, err := Models("mine", ""); got != "mine" || err != nil {
 		t.Errorf("given folder: %q, %v", got, err)
 	}
 }

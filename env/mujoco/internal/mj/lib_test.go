@@ -42,7 +42,7 @@ func TestResolve(t *testing.T) {
 
 func library(t testing.TB) *Lib {
 	t.Helper()
-	path, err := Library("")
+	path, err := Library("", "")
 	if err != nil {
 		t.Skip(err)
 	}
