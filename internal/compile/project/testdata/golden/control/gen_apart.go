@@ -52,14 +52,14 @@ var genApart = edge.Grouping{
 		apartValue2: {Name: "value", Kind: "send", From: "replay", To: "apply", Type: "bool", Axis: "none", Node: 11, Pos: "control.go:58"},
 		apartS:      {Name: "s", Kind: "send", From: "replay", To: "gradient", Type: "replay.Sample[kit.Step]", Axis: "rows", Node: 14, Pos: "control.go:74"},
 		apartG:      {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 15, Pos: "control.go:75", Given: true},
-		apartNet:    {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 16, Pos: "control.go:76"},
+		apartNet:    {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 16, Pos: "control.go:76"},
 		apartWorst:  {Name: "worst", Kind: "send", From: "gradient", To: "replay", Type: "float64", Axis: "none", Node: 21, Pos: "control.go:79"},
 		apartWorst2: {Name: "worst", Kind: "send", From: "gradient", To: "apply", Type: "float64", Axis: "none", Node: 21, Pos: "control.go:79"},
 		apartValue3: {Name: "value", Kind: "send", From: "apply", To: "replay", Type: "int64", Axis: "none", Node: 22, Pos: "control.go:81"},
 		apartValue4: {Name: "value", Kind: "send", From: "apply", To: "gradient", Type: "int64", Axis: "none", Node: 22, Pos: "control.go:81"},
-		apartSlow:   {Name: "slow", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 24, Pos: "control.go:82"},
-		apartNet2:   {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "", Node: 16, Pos: "control.go:76"},
-		apartSlow2:  {Name: "slow", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "", Node: 37, Pos: "control.go:65"},
+		apartSlow:   {Name: "slow", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 24, Pos: "control.go:82"},
+		apartNet2:   {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 16, Pos: "control.go:76"},
+		apartSlow2:  {Name: "slow", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 37, Pos: "control.go:65"},
 	},
 }
 

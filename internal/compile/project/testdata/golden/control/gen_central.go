@@ -34,12 +34,12 @@ var genCentral = edge.Grouping{
 		centralOutOver: {Name: "out.Over", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 5, Pos: "control.go:48"},
 		centralValue:   {Name: "value", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 11, Pos: "control.go:58"},
 		centralG:       {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 15, Pos: "control.go:75", Given: true},
-		centralNet:     {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 16, Pos: "control.go:76"},
+		centralNet:     {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 16, Pos: "control.go:76"},
 		centralLoss:    {Name: "loss", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 18, Pos: "control.go:78"},
 		centralWorst:   {Name: "worst", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 21, Pos: "control.go:79"},
 		centralValue2:  {Name: "value", Kind: "send", From: "server", To: "worker", Type: "int64", Axis: "none", Node: 22, Pos: "control.go:81"},
-		centralSlow:    {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 24, Pos: "control.go:82"},
-		centralSlow2:   {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "", Node: 37, Pos: "control.go:65"},
+		centralSlow:    {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 24, Pos: "control.go:82"},
+		centralSlow2:   {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 37, Pos: "control.go:65"},
 	},
 }
 
