@@ -12,6 +12,7 @@ import (
 type Device struct {
 	backend compute.Backend
 	shared  bool // buffers are ordinary memory
+	unroll  int  // rounds of an innermost loop that are best written out as one
 
 	together Together // nil but for loops that are compared with programs
 
@@ -21,7 +22,11 @@ type Device struct {
 
 // NewDevice makes a device of a GoMLX backend.
 func NewDevice(b compute.Backend) *Device {
-	return &Device{backend: b, shared: b.HasSharedBuffers(), ops: map[string][]*program{}}
+	d := &Device{backend: b, shared: b.HasSharedBuffers(), unroll: 1, ops: map[string][]*program{}}
+	if u, ok := b.(interface{ Unroll() int }); ok {
+		d.unroll = u.Unroll()
+	}
+	return d
 }
 
 // Backend is the GoMLX backend that the device computes with.

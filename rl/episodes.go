@@ -29,6 +29,7 @@ type Episodes struct {
 	count   int64
 	window  []Episode // the last EpisodeWindow, oldest first
 	fresh   []Episode // since the last Take
+	on      underway  // the episodes under way, where a device program follows them
 	shared  bool      // others have environments too: counting is for who has all
 }
 
@@ -44,6 +45,7 @@ func (e *Episodes) Record(lo int, step int64, reward []float64, over []bool) {
 // RecordKinds is Record for the rewards of each kind of agent, summed over its
 // agents. kinds are their names, nil where there is only one.
 func (e *Episodes) RecordKinds(lo int, step int64, kinds []string, reward [][]float64, over []bool) {
+	e.leave()
 	e.grow(len(over), kinds)
 	for i := range over {
 		for k, r := range reward {
@@ -129,6 +131,7 @@ func (e *Episodes) Axis() Axis { return Envs }
 
 // Save puts the episodes under way and the window.
 func (e *Episodes) Save(s *State) {
+	e.land()
 	PutRowSlice(s, "returns", e.returns)
 	PutRowSlice(s, "lengths", e.lengths)
 	PutSlice(s, "count", []int64{e.count})

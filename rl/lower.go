@@ -23,6 +23,8 @@ type Lowering struct {
 	at     *graph.Node // iteration of the chunk
 	chunk  int         // the most iterations that a call makes
 	inCall bool        // a graph function is being built
+	unroll int         // rounds of an innermost loop that one trip makes
+	inner  bool        // there has been no loop since this was set
 
 	hosts   []hostTable
 	tables  []*graph.Node
@@ -35,6 +37,8 @@ type Lowering struct {
 
 	moves *Stream // ends and rewards of every step
 	moved Moved   // what they are of
+	sums  bool    // episodes are added up on the device, and moves is empty
+	tally tally   // then, of this iteration
 	times int     // rounds of the loops around
 }
 
@@ -108,6 +112,16 @@ func (i Int) Times(n int) Int {
 		return IntOf(i.n * n)
 	}
 	return Int{node: graph.MulScalar(i.node, n)}
+}
+
+func (i Int) plus(n int) Int {
+	switch {
+	case i.node == nil:
+		return IntOf(i.n + n)
+	case n == 0:
+		return i
+	}
+	return Int{node: graph.AddScalar(i.node, n)}
 }
 
 // Inside reports whether the key is one of a device program.
@@ -210,6 +224,10 @@ func (l *Lowering) Stepped(m Moved) {
 	}
 	l.moved = m
 	l.steps += m.Envs * l.times
+	if l.sums {
+		l.count(m)
+		return
+	}
 	l.moves.Put(append([]Tensor{m.Over}, m.Reward...))
 }
 

@@ -35,7 +35,7 @@ func (r *Run) Until(n int, vars []Carried, body func(i Int) (stop Tensor)) {
 
 // carriers are everything that may change in a loop.
 func (l *Lowering) carriers(vars []Carried) []Carried {
-	return slices.Concat(l.state, []Carried{&l.logs, Carry(&l.failed)}, vars)
+	return slices.Concat(l.state, []Carried{&l.logs, Carry(&l.failed), Carry(&l.tally)}, vars)
 }
 
 func (b *logBook) carried() []Tensor { return Leaves(b.values) }
@@ -73,17 +73,29 @@ func (l *Lowering) loop(n int, limit *graph.Node, vars []Carried, body func(Int)
 	}
 	carriers := l.carriers(vars)
 	before, outer := l.mark(), l.takeStreams()
+	l.inner = true
 	seen, err := l.rehearse(carriers, func(g *graph.Graph) Tensor {
 		return body(Int{node: graph.Parameter(g, "i", shapes.Make(dtypes.Int32))})
 	})
+	inner := l.inner
+	l.inner = false // what is around has a loop in it
 	steps := l.steps != before.steps
 	l.reset(before)
 	if errors.Is(err, errUnroll) && limit == nil {
 		l.putStreams(outer)
-		l.unroll(n, body)
+		l.written(n, body)
 		return
 	}
 	check(err)
+	if k := divisor(n, l.unroll); k > 1 && inner && limit == nil && !seen.stop.Ok() {
+		n, body = n/k, several(k, body)
+		seen, err = l.rehearse(carriers, func(g *graph.Graph) Tensor {
+			return body(Int{node: graph.Parameter(g, "i", shapes.Make(dtypes.Int32))})
+		})
+		l.reset(before)
+		l.inner = false
+		check(err)
+	}
 	w := &while{l: l, n: n, limit: limit, carriers: carriers, seen: seen, stops: seen.stop.Ok()}
 	if w.stops && limit == nil && (steps || len(seen.blocks) > 0) {
 		failf("an environment is stepped, or a rollout filled, in a loop that may end early: how many steps an iteration makes would depend on it")
@@ -92,8 +104,29 @@ func (l *Lowering) loop(n int, limit *graph.Node, vars []Carried, body func(Int)
 	l.mergeStreams(outer, w.blocks)
 }
 
-// unroll writes a loop out.
-func (l *Lowering) unroll(n int, body func(Int) Tensor) {
+// divisor is the largest number up to most that divides n.
+func divisor(n, most int) int {
+	for k := min(n, most); k > 1; k-- {
+		if n%k == 0 {
+			return k
+		}
+	}
+	return 1
+}
+
+// several is k rounds as one.
+func several(k int, body func(Int) Tensor) func(Int) Tensor {
+	return func(i Int) Tensor {
+		first := i.Times(k)
+		for j := range k {
+			body(first.plus(j))
+		}
+		return Tensor{}
+	}
+}
+
+// written writes a loop out.
+func (l *Lowering) written(n int, body func(Int) Tensor) {
 	for i := range n {
 		if stop := body(IntOf(i)); stop.Ok() {
 			failf("a loop that may end early cannot be written out")

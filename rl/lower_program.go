@@ -17,8 +17,11 @@ import (
 type Program struct {
 	run   *Run
 	scope *Scope
-	chunk int
+	how   Chunks
+	chunk int // the most iterations of a call
 	body  func(*Run)
+	sums  bool  // episodes are added up on the device
+	of    Moved // what is stepped
 
 	state []Carried
 	prog  *program
@@ -32,8 +35,9 @@ type Program struct {
 }
 
 type iteration struct {
-	logs  []Logged
-	moves []move
+	logs   []Logged
+	moves  []move
+	ending ending
 }
 
 // move is one step of all environments, as the host follows episodes by.
@@ -42,15 +46,28 @@ type move struct {
 	reward [][]float64 // by kind of agent
 }
 
-// Lower makes a device program of a loop whose one iteration is body, in chunks of
-// up to chunk iterations.
-func Lower(r *Run, chunk int, body func(*Run)) (p *Program, err error) {
-	p = &Program{run: r, scope: r.scope, chunk: chunk, body: body}
+// Chunks is how a device program is cut up. The zero value leaves all of it to the
+// device.
+type Chunks struct {
+	// Most is how many iterations a call makes at most, between which the host sees
+	// nothing.
+	Most int
+	// Unroll is how many rounds of an innermost loop are written out as one, at most:
+	// as many as divide its rounds. It changes no result.
+	Unroll int
+	// Sums adds episodes up on the device, however few there are.
+	Sums bool
+}
+
+// Lower makes a device program of a loop whose one iteration is body.
+func Lower(r *Run, how Chunks, body func(*Run)) (p *Program, err error) {
+	p = &Program{run: r, scope: r.scope, how: how, chunk: 1, body: body}
 	err = Catch(func() error {
 		if err := p.residents(); err != nil {
 			return err
 		}
 		p.build(nil, p.rehearse) // how many tables there are, and what stores hold, is known after this
+		p.fit()
 		p.state = nil
 		if err := p.residents(); err != nil {
 			return err
@@ -66,6 +83,23 @@ func Lower(r *Run, chunk int, body func(*Run)) (p *Program, err error) {
 	return p, nil
 }
 
+// fit chooses how much a call does, once it is known what an iteration has. Where
+// memory is shared the host is not far, and follows every step if it can be.
+func (p *Program) fit() {
+	dev := p.scope.dev
+	p.of = p.l.moved
+	p.chunk = p.how.Most
+	if p.chunk == 0 {
+		p.chunk = 256
+		least := 16
+		if dev.shared {
+			least = 1
+		}
+		p.chunk = min(p.chunk, max(least, movesMost/max(1, int(p.steps))))
+	}
+	p.sums = p.of.Episodes != nil && (p.how.Sums || p.chunk*int(p.steps) > movesMost)
+}
+
 // residents collects the state of all components.
 func (p *Program) residents() error {
 	var errs []error
@@ -77,6 +111,9 @@ func (p *Program) residents() error {
 		default:
 			errs = append(errs, fmt.Errorf("component %s (%T) cannot live on a device: it does not implement rl.Resident", name, c))
 		}
+	}
+	if p.sums {
+		p.state = append(p.state, p.of.Episodes.board(p.scope, p.of))
 	}
 	return errors.Join(errs...)
 }
@@ -130,7 +167,10 @@ func (p *Program) build(hosts []hostTable, use func(c *Ctx, in []Tensor, trace f
 	}
 	values, form := held(p.state), formed(p.state)
 	c := &Ctx{dev: p.scope.dev, scope: p.scope}
-	p.l = &Lowering{c: c, scope: p.scope, run: p.run, state: p.state, chunk: p.chunk, times: 1}
+	p.l = &Lowering{c: c, scope: p.scope, run: p.run, state: p.state, chunk: p.chunk, times: 1, sums: p.sums}
+	if p.l.unroll = p.how.Unroll; p.l.unroll == 0 {
+		p.l.unroll = p.scope.dev.unroll
+	}
 	c.lower, p.scope.lower, p.run.lower = p.l, p.l, p.l
 	defer func() {
 		p.scope.lower, p.run.lower = nil, nil
@@ -160,9 +200,15 @@ func (p *Program) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
 		for j := range l.logs.values {
 			l.logs.values[j] = logSum{zero64(c.graph), zero64(c.graph)}
 		}
+		if l.sums {
+			l.clear(len(p.of.Kinds))
+		}
 		p.body(p.run)
 		if len(l.logs.values) > 0 {
 			logs.Put(Leaves(l.logs.values))
+		}
+		if l.sums {
+			l.moves.Put(Leaves(l.tally))
 		}
 		return Wrap(graph.NotEqual(l.failed.node, graph.ZerosLike(l.failed.node)))
 	})
@@ -218,7 +264,11 @@ func (p *Program) call(n int) error {
 	p.pending = make([]iteration, rounds)
 	p.readLogs(sums)
 	if len(out) > len(p.moved) {
-		p.readMoves(out[:len(out)-len(p.moved)])
+		if p.sums {
+			p.readEndings(out[:len(out)-len(p.moved)])
+		} else {
+			p.readMoves(out[:len(out)-len(p.moved)])
+		}
 		out = out[len(out)-len(p.moved):]
 	}
 	now := held(p.state)
@@ -334,8 +384,13 @@ func (p *Program) Train(until func(steps int64) int64) error {
 func (p *Program) pass() error {
 	r := p.run
 	for i, it := range p.pending {
+		if p.sums {
+			e := it.ending
+			p.scope.AddSteps(int(p.steps))
+			p.of.Episodes.Sum(p.scope.Steps(), e.count, e.ret, e.length, e.kinds)
+		}
 		for _, m := range it.moves {
-			of := p.l.moved
+			of := p.of
 			p.scope.AddSteps(of.Envs)
 			of.Episodes.RecordKinds(of.First, p.scope.Steps(), of.Kinds, m.reward, m.over)
 		}

@@ -1,8 +1,10 @@
 package ppo
 
 import (
+	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-rl/weft/algo"
@@ -30,56 +32,66 @@ func trainer(t *testing.T, set ...string) (*Trainer, *rl.Scope) {
 	return made.(*Trainer), s
 }
 
-// A device program of the loop gives the bits of the loop.
+// told is what a run said, and its state at the end.
+type told struct {
+	logs  [][]rl.Logged
+	eps   []rl.Episode
+	state []rl.Array
+}
+
+// watched trains with train and collects what it told.
+func watched(t *testing.T, train func(*Trainer, *rl.Run) error) (s told) {
+	t.Helper()
+	made, scope := trainer(t)
+	run := rl.NewRun(scope, 8*16*7, func(c rl.Cut) error {
+		if c.Iter > 0 {
+			s.logs = append(s.logs, c.Logs)
+		}
+		s.eps = append(s.eps, c.Episodes...)
+		return nil
+	})
+	if err := train(made, run); err != nil {
+		t.Fatal(err)
+	}
+	st := rl.NewState(scope)
+	run.Save(st)
+	s.state = st.Arrays()
+	return s
+}
+
+// lower is training as a device program.
+func lower(how rl.Chunks) func(*Trainer, *rl.Run) error {
+	return func(t *Trainer, run *rl.Run) error {
+		p, err := rl.Lower(run, how, func(run *rl.Run) { trainLowered(t, run) })
+		if err != nil {
+			return err
+		}
+		return p.Train(func(int64) int64 { return math.MaxInt64 })
+	}
+}
+
+// A device program of the loop gives the bits of the loop, however it is cut up.
 func TestLowered(t *testing.T) {
-	type seen struct {
-		logs [][]rl.Logged
-		eps  []rl.Episode
-	}
-	watch := func(s *seen) func(rl.Cut) error {
-		return func(c rl.Cut) error {
-			if c.Iter > 0 {
-				s.logs = append(s.logs, c.Logs)
+	want := watched(t, func(t *Trainer, run *rl.Run) error { return rl.Train(t, run) })
+	for _, how := range []rl.Chunks{{}, {Most: 4}, {Most: 3, Unroll: 4}, {Most: 4, Sums: true}} {
+		got := watched(t, lower(how))
+		if !slices.EqualFunc(want.logs, got.logs, slices.Equal[[]rl.Logged]) {
+			t.Errorf("%+v: logs\n%v\nwant\n%v", how, got.logs, want.logs)
+		}
+		if !how.Sums && !reflect.DeepEqual(want.eps, got.eps) || len(want.eps) == 0 {
+			t.Errorf("%+v: episodes %v, want %v", how, got.eps, want.eps)
+		}
+		if len(want.state) != len(got.state) {
+			t.Fatalf("%+v: %d arrays, want %d", how, len(got.state), len(want.state))
+		}
+		for i, a := range want.state {
+			if how.Sums && strings.HasPrefix(a.Name, "episodes/window/") {
+				continue // one stands for those of an iteration
 			}
-			s.eps = append(s.eps, c.Episodes...)
-			return nil
+			if a.Name != got.state[i].Name || !equalFlat(a.Flat, got.state[i].Flat) {
+				t.Errorf("%+v: %s differs", how, a.Name)
+			}
 		}
-	}
-	state := func(r *rl.Run, s *rl.Scope) []rl.Array {
-		st := rl.NewState(s)
-		r.Save(st)
-		return st.Arrays()
-	}
-	const steps = 8 * 16 * 7
-	var plain, lowered seen
-	a, sa := trainer(t)
-	ra := rl.NewRun(sa, steps, watch(&plain))
-	if err := rl.Train(a, ra); err != nil {
-		t.Fatal(err)
-	}
-	b, sb := trainer(t)
-	rb := rl.NewRun(sb, steps, watch(&lowered))
-	p, err := rl.Lower(rb, 4, func(run *rl.Run) { trainLowered(b, run) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Train(func(int64) int64 { return 1 << 62 }); err != nil {
-		t.Fatal(err)
-	}
-	want, got := state(ra, sa), state(rb, sb)
-	if len(want) != len(got) {
-		t.Fatalf("%d arrays, want %d", len(got), len(want))
-	}
-	for i := range want {
-		if want[i].Name != got[i].Name || !equalFlat(want[i].Flat, got[i].Flat) {
-			t.Errorf("%s differs", want[i].Name)
-		}
-	}
-	if !slices.EqualFunc(plain.logs, lowered.logs, slices.Equal[[]rl.Logged]) {
-		t.Errorf("logs\n%v\nwant\n%v", lowered.logs, plain.logs)
-	}
-	if !reflect.DeepEqual(plain.eps, lowered.eps) || len(plain.eps) == 0 {
-		t.Errorf("episodes %v, want %v", lowered.eps, plain.eps)
 	}
 }
 

@@ -126,6 +126,15 @@ func (b *Backend) Description() string {
 // Plugin is the path of the library that runs the devices.
 func (b *Backend) Plugin() string { return b.options.Plugin.Path }
 
+// Unroll is how many rounds of a small loop are best written out as one: on a GPU
+// each trip of a loop waits for the host of the plugin.
+func (b *Backend) Unroll() int {
+	if b.options.Plugin.Kind == plugin.CUDA {
+		return 8
+	}
+	return 1
+}
+
 // NumDevices implements compute.Backend.
 func (b *Backend) NumDevices() int {
 	if b.IsFinalized() {

@@ -283,13 +283,9 @@ func (w *World) Train(ctx context.Context) error {
 	return w.owner.run.Err()
 }
 
-// chunk is the most iterations that a device program makes before the host is asked
-// again: how long that may take is the program's affair.
-const chunk = 256
-
 // trainLowered runs the loop as one device program.
 func (w *World) trainLowered() error {
-	p, err := rl.Lower(w.owner.run, chunk, func(run *rl.Run) { w.Lowered(w.owner.trainer, run) })
+	p, err := rl.Lower(w.owner.run, rl.Chunks{}, func(run *rl.Run) { w.Lowered(w.owner.trainer, run) })
 	if err != nil {
 		return err
 	}
