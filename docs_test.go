@@ -57,7 +57,7 @@ var goFile = regexp.MustCompile("(?ms)^```go\n// (\\S+\\.go)\n(.*?)^```")
 
 // writeFiles writes the files of a page: the Go blocks that begin with a path, into
 // a module that has this repository beside it and requires nothing else, and the
-// Python ones that do.
+// Python and YAML ones that do.
 func writeFiles(t *testing.T, root, page string) {
 	t.Helper()
 	for i, block := range goFile.FindAllStringSubmatch(page, -1) {
@@ -68,8 +68,10 @@ func writeFiles(t *testing.T, root, page string) {
 		}
 		write(t, block[1], block[2])
 	}
-	for _, block := range script.FindAllStringSubmatch(page, -1) {
-		write(t, block[1], block[2])
+	for _, kind := range []*regexp.Regexp{script, settingsFile} {
+		for _, block := range kind.FindAllStringSubmatch(page, -1) {
+			write(t, block[1], block[2])
+		}
 	}
 }
 
@@ -108,6 +110,8 @@ func commands(page string) (out []string) {
 }
 
 var script = regexp.MustCompile("(?ms)^```python\n# (\\S+\\.py)\n(.*?)^```")
+
+var settingsFile = regexp.MustCompile("(?ms)^```yaml\n# (\\S+\\.yaml)\n(.*?)^```")
 
 // needsPython skips what needs Gymnasium where that is absent; CI counts it.
 func needsPython(t *testing.T) {

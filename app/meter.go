@@ -82,18 +82,14 @@ func perIteration(total, n int64) int64 { return (total + n - 1) / n }
 
 // Iteration reads what has crossed, and stops when that is enough.
 func (m *meter) Iteration(r local.Report) {
-	now := reading{iter: r.Iter}
-	for _, f := range r.Figures {
-		if now.bytes == nil {
-			now.messages, now.bytes = make([]int64, len(f.Edges)), make([]int64, len(f.Edges))
-		}
+	now := reading{iter: r.Iter, messages: make([]int64, len(m.edges)), bytes: make([]int64, len(m.edges))}
+	for _, f := range r.Figures { // one that has not reported yet has no edges
 		for i, e := range f.Edges {
 			now.messages[i] += e.Messages
 			now.bytes[i] += e.Bytes
 		}
 	}
 	switch {
-	case now.bytes == nil:
 	case !m.warm:
 		m.warm = r.Steps >= warmSteps || !slices.Contains(now.bytes, 0) || m.learns(now)
 		m.from = now
