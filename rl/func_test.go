@@ -57,6 +57,21 @@ func TestFuncInputs(t *testing.T) {
 	equal(t, "no input", rl.Floats(none.Call(rl.Key{}, struct{}{})), []float64{3})
 }
 
+// TestFuncNoRows: a replica may have no row of a minibatch, and what is made of none
+// has none, whatever the arithmetic does with shapes.
+func TestFuncNoRows(t *testing.T) {
+	s := scope(t)
+	f := rl.NewFunc(s, "flat", func(_ *rl.Ctx, in pair) pair {
+		return pair{rl.Wrap(graph.Reshape(in.X.Node(), -1, 6)), rl.Wrap(graph.ReduceAllSum(in.Y.Node()))}
+	})
+	none := f.Call(rl.Key{}, pair{rl.FromFlat(s, []float32{}, 0, 2, 3), rl.FromFlat(s, []float32{}, 0)})
+	if got := none.X.Shape().Dimensions; len(got) != 2 || got[0] != 0 || got[1] != 6 {
+		t.Errorf("no rows became %v, want [0 6]", got)
+	}
+	some := f.Call(rl.Key{}, pair{floats(s, []float64{1, 2, 3, 4, 5, 6}, 1, 2, 3), floats(s, []float64{1}, 1)})
+	equal(t, "one row", rl.Floats(some.X), []float64{1, 2, 3, 4, 5, 6})
+}
+
 // What a function returns may be an input, a draw, a parameter, a value of the
 // loop or twice the same: each is a tensor of its own.
 func TestFuncOutputs(t *testing.T) {

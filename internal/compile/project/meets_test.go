@@ -150,12 +150,19 @@ func (c *checker) shape(n ast.Stmt, both func(string) bool, inLoop bool) string 
 	return c.named(n, both)
 }
 
-// named are the edges in a simple statement or a condition.
+// named are the edges in a simple statement or a condition, in the order in which
+// they are used: a call's arguments come before it.
 func (c *checker) named(n ast.Node, both func(string) bool) (out string) {
+	var open []ast.Node
 	ast.Inspect(n, func(n ast.Node) bool {
-		if e := edgeOf(n); e != "" && both(e) {
+		if n != nil {
+			open = append(open, n)
+			return true
+		}
+		if e := edgeOf(open[len(open)-1]); e != "" && both(e) {
 			out += e + ";"
 		}
+		open = open[:len(open)-1]
 		return true
 	})
 	return out

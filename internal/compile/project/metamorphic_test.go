@@ -144,9 +144,12 @@ func mixture(r *rand.Rand, g *fdg.Graph) []plan.Grouping {
 	return slices.Concat(of[:1], more[:2], of[1:])
 }
 
-// learners reports whether a job is to be compared with loops that meet at gradients.
+// learners reports whether a job is to be compared with loops that meet at
+// gradients. These have no tables, and know all rows of environments, not of
+// minibatches, when statistics are updated.
 func (s *specimen) learners(i int) bool {
-	return i > 0 && s.summed[i-1] && s.jobs[i].Shards > 1 && !strings.Contains(string(s.source), "t.Replay")
+	has := func(text string) bool { return strings.Contains(string(s.source), text) }
+	return i > 0 && s.summed[i-1] && s.jobs[i].Shards > 1 && !has("t.Replay") && !(has("replay.Take(") && has("t.Seen.Update("))
 }
 
 // wrong says what is wrong with the outcome of a job, or nothing. Where replicas sum
@@ -266,6 +269,11 @@ func examined(t *testing.T, f *analyze.Frame, all []specimen, faulty bool, tally
 		}
 		tally["loops"]++
 		tally["runs"] += len(r.jobs)
+		for i := range r.jobs {
+			if r.learners(i) {
+				tally["references"]++
+			}
+		}
 		for i, why := range r.wrongs() {
 			tally["wrong"]++
 			if shown {

@@ -43,6 +43,7 @@ import (
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/agents"
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/awkward"
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/control"
+	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/partial"
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/trial"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/plan"
@@ -68,6 +69,7 @@ var loops = map[string]func(*rl.Scope, algo.MakeEnv) (rl.Trainer, error){
 	"helpers":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return helpers.New(s, m, envs) },
 	"nested":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return nested.New(s, m, envs) },
 	"offline":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return offline.New(s, m, envs) },
+	"partial":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return partial.New(s, m, envs) },
 	"phases":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return phases.New(s, m, envs) },
 	"population": func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return population.New(s, m, envs) },
 	"recurrent":  func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return recurrent.New(s, m, envs) },
