@@ -48,8 +48,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// python finds commands that need Python.
-var python = regexp.MustCompile(`\b(gym|atari|zoo):`)
+// python finds commands that need Python, or what its packages have.
+var python = regexp.MustCompile(`\b(gym|atari|zoo):|runs/gym|\b(HalfCheetah|Ant)-v5`)
 
 var shell = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
 
@@ -111,16 +111,20 @@ func commands(page string) (out []string) {
 
 var script = regexp.MustCompile("(?ms)^```python\n# (\\S+\\.py)\n(.*?)^```")
 
+<<<<<<< HEAD
 var settingsFile = regexp.MustCompile("(?ms)^```yaml\n# (\\S+\\.yaml)\n(.*?)^```")
 
 // needsPython skips what needs Gymnasium where that is absent; CI counts it.
+=======
+// needsPython skips what needs Python's packages where they are absent; CI counts it.
+>>>>>>> envs
 func needsPython(t *testing.T) {
 	python := os.Getenv("WEFT_PYTHON")
 	if python == "" {
 		python = "python3"
 	}
-	if err := exec.Command(python, "-c", "import gymnasium, ale_py, pettingzoo, mpe2").Run(); err != nil {
-		t.Skipf("bridge test skipped: %s has not all of gymnasium, ale-py, pettingzoo and mpe2: %v", python, err)
+	if err := exec.Command(python, "-c", "import gymnasium, ale_py, pettingzoo, mpe2, mujoco").Run(); err != nil {
+		t.Skipf("bridge test skipped: %s has not all of gymnasium, ale-py, pettingzoo, mpe2 and mujoco: %v", python, err)
 	}
 }
 

@@ -13,6 +13,13 @@ type Scheme struct {
 	Open func(name string) (Entry, error)
 }
 
+// Pictured is implemented by options of environments that can be drawn only if
+// they were made for it.
+type Pictured interface {
+	// WithPictures is a copy for environments that can be drawn.
+	WithPictures() any
+}
+
 // Extra is implemented by options that take settings beside their own fields,
 // such as the arguments of a constructor that they know nothing about.
 type Extra interface {

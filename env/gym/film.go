@@ -1,6 +1,7 @@
 package gym
 
 import (
+	"errors"
 	"fmt"
 	"image"
 )
@@ -12,10 +13,36 @@ type film struct {
 	take   func(image.Image)
 }
 
+// WithPictures is that of env.Pictured.
+func (o *Options) WithPictures() any { return new(o.drawn()) }
+
+// WithPictures is that of env.Pictured.
+func (o *ZooOptions) WithPictures() any {
+	out := *o
+	out.Options = o.drawn()
+	return &out
+}
+
+// WithPictures is that of env.Pictured.
+func (o *AtariOptions) WithPictures() any {
+	out := *o
+	out.Options = o.drawn()
+	return &out
+}
+
+// drawn is the options with the way in which Python's environments are told to
+// return pictures, unless they are told another.
+func (o Options) drawn() Options {
+	if _, given := o.args["render_mode"]; !given {
+		_ = setArg(&o.args, "render_mode", "rgb_array") // nothing is wrong with it
+	}
+	return o
+}
+
 // Film is that of env.Renderer.
 func (b *batch) Film(i int, take func(image.Image)) (rate float64, err error) {
 	if b.rate == 0 {
-		return 0, fmt.Errorf("it draws no pictures: say %s?render_mode=rgb_array, if it can", b.spec.ID)
+		return 0, errors.New("it draws no pictures: its render_mode is not rgb_array")
 	}
 	w := b.worker(i)
 	if take == nil {

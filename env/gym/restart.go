@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/weft-rl/weft/rl"
 )
@@ -100,7 +101,7 @@ func (b *batch) inspect(out []rl.Step) []rl.Step {
 		look := func(what string, space rl.Space, x rl.Tensor) {
 			if row, at, v, bad := outside(space, x); bad {
 				w := b.worker(row)
-				failed[w.index] = &failure{b.spec.First + row, fmt.Sprintf("environment %d: %s is %v (element %d)", b.spec.First+row, what, v, at)}
+				failed[w.index] = &failure{b.spec.First + row, fmt.Sprintf("environment %d: %s is %v (element %d)", b.spec.First+row, strings.TrimSpace(what), v, at)}
 			}
 		}
 		for j, l := range spec.Obs.Leaves() {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -114,6 +115,9 @@ func open(t task, n, threads int) (*mj.Sims, error) {
 			return nil, err
 		}
 		file = filepath.Join(folder, file)
+	}
+	if _, err := os.Stat(file); err != nil {
+		return nil, fmt.Errorf("there is no model %s: %s, or name the folder of the models with option models", file, mj.Install)
 	}
 	return lib.New(file, n, threads)
 }
@@ -302,7 +306,7 @@ func (b *Batch) SetLimit(n int) { b.spec.Limit = n }
 
 // Film is that of env.Renderer, and says who has pictures.
 func (b *Batch) Film(int, func(image.Image)) (rate float64, err error) {
-	return 0, fmt.Errorf("pictures of it are drawn in Python: gym:%s?render_mode=rgb_array has them", b.spec.ID)
+	return 0, fmt.Errorf("pictures of it are drawn in Python: gym:%s has them", b.spec.ID)
 }
 
 // Qpos is a copy of an environment's generalised positions, which are enough to

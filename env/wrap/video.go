@@ -18,7 +18,7 @@ import (
 // however many environments it is put around one after another.
 func Video(file string) Wrapper {
 	once := new(bool)
-	return Wrapper{text: "video=" + file, watch: func(_ *rl.Scope, g env.Groups, dir string) (env.Groups, error) {
+	return Wrapper{text: "video=" + file, draws: true, watch: func(_ *rl.Scope, g env.Groups, dir string) (env.Groups, error) {
 		v := &video{Groups: g, path: in(dir, file, env.Spec{}), done: once}
 		if g.Spec()[0].First > 0 {
 			v.done = new(bool) // another replica has the first environment
@@ -80,11 +80,29 @@ func (v *video) add(x image.Image) {
 	}
 	p, ok := x.(*image.Paletted)
 	if !ok {
-		p = image.NewPaletted(x.Bounds(), palette.WebSafe)
-		draw.Draw(p, p.Rect, x, x.Bounds().Min, draw.Src)
+		p = websafe(x)
 	}
 	v.film.Image = append(v.film.Image, p)
 	v.film.Delay = append(v.film.Delay, max(2, int(math.Round(100/v.rate)))) // browsers slow down what is faster
+}
+
+// websafe is a picture in six levels each of red, green and blue, in the order of
+// the palette: to look for the nearest colour would take a hundred times as long.
+func websafe(x image.Image) *image.Paletted {
+	full, ok := x.(*image.RGBA)
+	if !ok {
+		full = image.NewRGBA(x.Bounds())
+		draw.Draw(full, full.Rect, x, full.Rect.Min, draw.Src)
+	}
+	p := image.NewPaletted(full.Rect, palette.WebSafe)
+	level := func(v uint8) int { return (int(v) + 25) / 51 }
+	for y := range full.Rect.Dy() {
+		from, to := full.Pix[y*full.Stride:], p.Pix[y*p.Stride:]
+		for x := range full.Rect.Dx() {
+			to[x] = uint8(36*level(from[4*x]) + 6*level(from[4*x+1]) + level(from[4*x+2]))
+		}
+	}
+	return p
 }
 
 // finish writes what was drawn; the last picture stays for a second.

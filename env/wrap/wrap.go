@@ -31,6 +31,7 @@ type Wrapper struct {
 	limit *int                                                            // of TimeLimit
 	rule  func(spec env.Spec) (rule, error)                               // of wrappers that are graph code
 	watch func(s *rl.Scope, g env.Groups, dir string) (env.Groups, error) // of recorders
+	draws bool                                                            // of those that need pictures
 }
 
 func (w Wrapper) String() string { return w.text }
@@ -66,6 +67,10 @@ func Entry(e env.Entry, list List, dir string) env.Entry {
 	}
 	out := env.Entry{ID: e.ID, Doc: e.Doc, Options: e.Options}
 	out.NewGroups = func(s *rl.Scope, n int, options any) (env.Groups, error) {
+		draws := slices.ContainsFunc(list, func(w Wrapper) bool { return w.draws })
+		if p, ok := options.(env.Pictured); ok && draws {
+			options = p.WithPictures()
+		}
 		g, err := e.Make(s, n, options)
 		if err != nil {
 			return nil, err

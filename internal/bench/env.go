@@ -99,8 +99,8 @@ func envContenders(ctx context.Context, o Options) (field, error) {
 		}}
 	}
 	f.present = append([]Contender{
-		weft("bridge", func(e EnvSpec) string { return e.Bridge }),
 		weft("native", func(e EnvSpec) string { return e.Native }),
+		weft("bridge", func(e EnvSpec) string { return e.Bridge }),
 	}, f.present...)
 	return f, nil
 }

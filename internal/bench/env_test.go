@@ -27,7 +27,7 @@ func TestEnvContenders(t *testing.T) {
 	if err != nil || len(f.present) != 2 {
 		t.Fatalf("%d contenders, %v", len(f.present), err)
 	}
-	for i, want := range []error{nil, errNoPart} {
+	for i, want := range []error{errNoPart, nil} {
 		if _, err := f.present[i].Prepare(context.Background(), envCase(everywhere("X-v0"))); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", f.present[i].Label().Path, err, want)
 		}

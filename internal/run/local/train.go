@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
@@ -82,13 +83,17 @@ func (s *Session) lastEvaluation() error {
 
 // explain adds to a failure what is left of the run.
 func (s *Session) explain(err error) error {
+	between := " "
+	if strings.Contains(err.Error(), "\n") { // a traceback has its own lines
+		between = "\n"
+	}
 	switch {
 	case s.dir == nil:
 		return err
 	case s.saved < 0:
-		return fmt.Errorf("%w (before the first checkpoint)", err)
+		return fmt.Errorf("%w%s(before the first checkpoint)", err, between)
 	}
-	return fmt.Errorf("%w (the checkpoint of step %d is good)", err, s.saved)
+	return fmt.Errorf("%w%s(the checkpoint of step %d is good)", err, between, s.saved)
 }
 
 // cut is every consistent point of the run.

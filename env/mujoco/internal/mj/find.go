@@ -34,7 +34,7 @@ func Library(given, interpreter string) (string, error) {
 			return file, nil
 		}
 	}
-	return "", errors.New("libmujoco was not found: " + Install + ", or name the file by option library or by WEFT_MUJOCO")
+	return "", errors.New("libmujoco was not found: " + Install + ", or name a Python that has it with --python, or the file with option library or WEFT_MUJOCO")
 }
 
 // Models is the folder of model files: the given one, or that of the package
@@ -45,7 +45,7 @@ func Models(given, interpreter string) (string, error) {
 		folder = python(interpreter).gymnasium
 	}
 	if folder == "" {
-		return "", errors.New("the model files of Gymnasium were not found: " + Install + ", or name their folder by option models")
+		return "", errors.New("the model files of Gymnasium were not found: " + Install + ", or name a Python that has them with --python, or their folder with option models")
 	}
 	if given == "" {
 		folder = filepath.Join(folder, "envs", "mujoco", "assets")

@@ -12,5 +12,5 @@ import (
 var genGraph []byte
 
 func init() {
-	edge.Register[*Trainer](edge.Set{Graph: genGraph, Groupings: []edge.Grouping{genCoarse, genFine, genLearners, genCentral, genApart}})
+	edge.Register[*Trainer](edge.Set{Graph: genGraph, Groupings: []edge.Grouping{genCoarse, genFine, genLearners, genCentral, genApart}, Lowered: edge.Iteration(trainLowered)})
 }
