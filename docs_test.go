@@ -111,13 +111,9 @@ func commands(page string) (out []string) {
 
 var script = regexp.MustCompile("(?ms)^```python\n# (\\S+\\.py)\n(.*?)^```")
 
-<<<<<<< HEAD
 var settingsFile = regexp.MustCompile("(?ms)^```yaml\n# (\\S+\\.yaml)\n(.*?)^```")
 
-// needsPython skips what needs Gymnasium where that is absent; CI counts it.
-=======
 // needsPython skips what needs Python's packages where they are absent; CI counts it.
->>>>>>> envs
 func needsPython(t *testing.T) {
 	python := os.Getenv("WEFT_PYTHON")
 	if python == "" {
