@@ -11,20 +11,26 @@ import (
 
 // burner is an environment for measurements that computes for so many microseconds
 // at every step. It counts rounds and not time: two that share a core are to take
-// twice as long. The environments of one replica compute one after another, as those
-// of a simulator with one thread do: Weft would otherwise spread them over all cores,
-// and workers would have nothing to add.
+// twice as long. The first environment of a replica computes for all of them, as a
+// simulator with one thread does: Weft would otherwise spread them over all cores, and
+// workers would have nothing to add.
 func burner(us int) env.Entry {
 	spec := env.Spec{ID: "Burner", Obs: rl.Box{Low: []float64{-1}, High: []float64{1}, Dims: []int{4}}, Action: rl.Discrete{N: 2}, Limit: 500}
 	rounds := int(float64(us) * 1e-6 / secondsPerRound())
 	return env.Entry{ID: spec.ID, New: func(s *rl.Scope, n int, _ any) (env.Batch, error) {
-		turn := new(sync.Mutex)
-		return env.Hosts(s, n, spec, func(int) (env.Host, error) { return &burning{turn: turn, rounds: rounds, x: 1}, nil })
+		var first *burning
+		return env.Hosts(s, n, spec, func(int) (env.Host, error) {
+			b := &burning{x: 1}
+			if first == nil {
+				first = b
+			}
+			first.rounds += rounds
+			return b, nil
+		})
 	}}
 }
 
 type burning struct {
-	turn   *sync.Mutex
 	rounds int
 	x      uint64
 }
@@ -32,8 +38,6 @@ type burning struct {
 func (b *burning) Reset(_ rl.Key, obs env.Row) { clear(obs.Float32("")) }
 
 func (b *burning) Step(_ rl.Key, action, obs env.Row) (reward float64, terminated, truncated bool) {
-	b.turn.Lock()
-	defer b.turn.Unlock()
 	b.x = burn(b.x+uint64(action.Int32("")[0]), b.rounds)
 	for i := range obs.Float32("") {
 		obs.Float32("")[i] = float32(b.x>>(8*i)&255) / 256

@@ -57,7 +57,9 @@ func (s *Sheet) WriteSVG(w io.Writer) error {
 	}
 	if s.Measured != "" {
 		d.y += gap
-		d.text(margin, d.down(lineHeight)+gap, 12, faint, "", s.Measured)
+		for text := range strings.SplitSeq(s.Measured, "; ") {
+			d.text(margin, d.down(lineHeight)+gap, 12, faint, "", text)
+		}
 	}
 	_, err := io.WriteString(w, d.page())
 	return err

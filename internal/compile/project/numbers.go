@@ -317,8 +317,3 @@ func zeroOf(t types.Type) ast.Expr {
 	}
 	return &ast.BasicLit{Kind: token.INT, Value: "0"}
 }
-
-// isRun reports whether a variable is a view of the run.
-func isRun(t types.Type) bool {
-	return t != nil && strings.HasSuffix(types.TypeString(t, nil), "weft/rl.Run")
-}

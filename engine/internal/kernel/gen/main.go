@@ -78,7 +78,8 @@ func write(path, text string) {
 func twins(ks []*kern) string {
 	var w strings.Builder
 	w.WriteString(header + "package kernel\n\nimport \"math\"\n\n")
-	fmt.Fprintf(&w, "var tanhTable = %#v\n\n", tanhTable)
+	// Without the inner type, as gofmt -s has it.
+	fmt.Fprintf(&w, "var tanhTable = %s\n\n", strings.ReplaceAll(strings.Replace(fmt.Sprintf("%#v", tanhTable), "][16]uint32{[16]uint32{", "][16]uint32{{", 1), " [16]uint32{", " {"))
 	seen := map[string]bool{}
 	for _, k := range ks {
 		if n := k.scalarName(); !seen[n] {
