@@ -87,7 +87,7 @@ func (sc *scope) add(name, kind, axis string) *val {
 	return v
 }
 
-// of are the values of a kind, of any if none is named.
+// of are the values of a kind.
 func (sc *scope) of(kind string) (out []*val) {
 	for _, v := range sc.vals {
 		if v.kind == kind {

@@ -96,41 +96,10 @@ func (g *grower) update(sc *scope, sample, axis string) string {
 	if g.chance(5) && len(sc.index) > 0 {
 		rate = fmt.Sprintf("1e-2/float64(%s+1)", sc.index[len(sc.index)-1])
 	}
-	l := g.fresh("loss")
 	if g.chance(3) {
-		name, run := g.fresh("update"), g.runAt(sc)
-		ok := g.fresh("ok")
-		guard := g.chance(2)
-		g.method(func() {
-			in := &scope{}
-			in.add("s", "sample", axis).used = true
-			if !guard {
-				g.line("func (t *Trainer) %s(run *rl.Run, s kit.Sample) rl.Tensor {", name)
-			} else {
-				g.line("func (t *Trainer) %s(run *rl.Run, s kit.Sample) (rl.Tensor, bool) {", name)
-				g.line("if %s {\nreturn rl.Tensor{}, false\n}", g.one("run.Iter() == 1", "run.Steps() < 6", g.cond(in)))
-			}
-			g.line("g, loss := %s.Grad(run.Key(\"loss\"), s)", g.t(loss))
-			g.line("%s.Apply(g, %s)", g.t(opt), g.one("1e-2", "2e-2"))
-			in.add("loss", "x", axis).used = true
-			g.strew(in, 1)
-			g.settle(in, 0)
-			if guard {
-				g.line("return loss, true\n}")
-			} else {
-				g.line("return loss\n}")
-			}
-		})
-		if !guard {
-			g.line("%s := t.%s(%s, %s)", l, name, run, sample)
-			sc.add(l, "x", axis)
-			return g.read(sc, l)
-		}
-		g.line("%s, %s := t.%s(%s, %s)", l, ok, name, run, sample)
-		g.line("if !%s {\n%s = %s\n}", ok, l, g.tensor(sc, axis, 1))
-		sc.add(l, "x", axis)
-		return g.read(sc, l)
+		return g.updateApart(sc, sample, axis, loss, opt)
 	}
+	l := g.fresh("loss")
 	grad := g.fresh("g")
 	g.line("%s, %s := %s.Grad(%s, %s)", grad, l, g.t(loss), g.key(sc, "loss"), sample)
 	if g.chance(4) {
@@ -138,11 +107,43 @@ func (g *grower) update(sc *scope, sample, axis string) string {
 	}
 	g.line("%s.Apply(%s, %s)", g.t(opt), grad, rate)
 	sc.add(l, "x", axis)
-	return g.read(sc, l)
+	return g.shown(sc, l)
 }
 
-// read marks a variable as used where its name is written.
-func (g *grower) read(sc *scope, name string) string {
+// updateApart is update as a method, with or without a guard.
+func (g *grower) updateApart(sc *scope, sample, axis, loss, opt string) string {
+	name, run, guard := g.fresh("update"), g.runAt(sc), g.chance(2)
+	returns, end := "rl.Tensor", "return loss\n}"
+	if guard {
+		returns, end = "(rl.Tensor, bool)", "return loss, true\n}"
+	}
+	g.method(func() {
+		in := &scope{}
+		in.add("s", "sample", axis).used = true
+		g.line("func (t *Trainer) %s(run *rl.Run, s kit.Sample) %s {", name, returns)
+		if guard {
+			g.line("if %s {\nreturn rl.Tensor{}, false\n}", g.one("run.Iter() == 1", "run.Steps() < 6", g.cond(in)))
+		}
+		g.line("g, loss := %s.Grad(run.Key(\"loss\"), s)", g.t(loss))
+		g.line("%s.Apply(g, %s)", g.t(opt), g.one("1e-2", "2e-2"))
+		in.add("loss", "x", axis).used = true
+		g.strew(in, 1)
+		g.settle(in, 0)
+		g.line("%s", end)
+	})
+	l, ok := g.fresh("loss"), g.fresh("ok")
+	if guard {
+		g.line("%s, %s := t.%s(%s, %s)", l, ok, name, run, sample)
+		g.line("if !%s {\n%s = %s\n}", ok, l, g.tensor(sc, axis, 1))
+	} else {
+		g.line("%s := t.%s(%s, %s)", l, name, run, sample)
+	}
+	sc.add(l, "x", axis)
+	return g.shown(sc, l)
+}
+
+// shown logs a variable, or not.
+func (g *grower) shown(sc *scope, name string) string {
 	for _, v := range sc.vals {
 		if v.name == name && g.chance(2) {
 			g.log(v)

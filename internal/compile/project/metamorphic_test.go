@@ -226,9 +226,12 @@ func (r results) still() bool { return r.got[0].Err == "" && !r.got[0].Moved }
 // it has teeth: faults that are put into their programs are seen.
 func TestMetamorphic(t *testing.T) {
 	f := randomFrame(t)
-	tally, next, faulty := map[string]int{}, *seed*1_000_000, *only == 0
-	for tally["loops"] < *howMany {
-		n := min(250, (*howMany-tally["loops"])*11/10+1)
+	tally, next, faulty, want := map[string]int{}, *seed*1_000_000, *only == 0, *howMany
+	if testing.Short() {
+		want = min(want, 30)
+	}
+	for tally["loops"] < want {
+		n := min(250, (want-tally["loops"])*11/10+1)
 		if *only > 0 {
 			next, n = *only, 1
 		}
