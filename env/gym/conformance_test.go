@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/envtest"
+	"github.com/weft-rl/weft/env/wrap"
 )
 
 // entry is an environment of Gymnasium. Tests share it, and what is known of it.
@@ -40,12 +41,12 @@ func TestConformance(t *testing.T) {
 	needs(t)
 	t.Parallel()
 	for _, c := range []struct {
-		id    string
-		steps int
+		id, wrap string
+		steps    int
 	}{
-		{"CartPole-v1", 60},
-		{"Taxi-v4", 205},
-		{ours + "Mixed", 40},
+		{"CartPole-v1", "time-limit=25,normalize-obs,frame-stack=2", 60},
+		{"Taxi-v4", "", 205},
+		{ours + "Mixed", "", 40},
 	} {
 		if testing.Short() && c.steps > 100 {
 			continue // a race detector has seen all there is to see
@@ -53,7 +54,11 @@ func TestConformance(t *testing.T) {
 		t.Run(c.id, func(t *testing.T) {
 			t.Parallel()
 			o := with(func(o *Options) { o.Workers = 1 }) // that more are the same is another test's
-			envtest.Run(t, entry(t, c.id), envtest.With(o), envtest.Steps(c.steps))
+			list, err := wrap.Parse(c.wrap)
+			if err != nil {
+				t.Fatal(err)
+			}
+			envtest.Run(t, wrap.Entry(entry(t, c.id), list, ""), envtest.With(o), envtest.Steps(c.steps))
 		})
 	}
 }

@@ -22,7 +22,12 @@ func lockFile(path string) (*os.File, func(), error) {
 		}
 	}
 	if err == nil {
-		return file, func() { file.Close() }, nil
+		return file, func() {
+			// Closing alone leaves it to a program that is just being started, for as long as that has copies of
+			// all files.
+			syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
+			file.Close()
+		}, nil
 	}
 	file.Close()
 	if errors.Is(err, syscall.EWOULDBLOCK) {
