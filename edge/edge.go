@@ -34,6 +34,15 @@ func MemberOf[T rl.Trainer](f func(t T, member int) []rl.Component) func(rl.Trai
 	return func(t rl.Trainer, member int) []rl.Component { return f(t.(T), member) }
 }
 
+// Members is how many members the trainer's family has, where the grouping is by
+// member; 0 elsewhere.
+func (g Grouping) Members(t rl.Trainer) (n int) {
+	for g.Member != nil && g.Member(t, n) != nil {
+		n++
+	}
+	return n
+}
+
 // Set is all that was generated for one trainer.
 type Set struct {
 	Graph     []byte // the fdg.Graph as JSON: running needs no source

@@ -27,6 +27,9 @@ var genAgents = edge.Grouping{
 		agentsOut:   {Name: "out", Kind: "send", From: "environment", To: "agent", Type: "[]rl.Step", Axis: "environments", Node: 5, Pos: "mappo.go:57"},
 	},
 	Member: edge.MemberOf(func(t *Trainer, member int) []rl.Component {
+		if member >= len(t.Roles) {
+			return nil
+		}
 		return []rl.Component{t.Roles[member].Learner.net.params, t.Roles[member].Rollout, t.Roles[member].Learner.net.returns, t.Roles[member].Learner.opt}
 	}),
 }

@@ -196,6 +196,15 @@ func (f *flow) memberFunc(b *bytes.Buffer) {
 		}
 	}
 	edge, rl := f.edgePackage(), f.rlPackage()
-	fmt.Fprintf(b, "Member: %s.MemberOf(func(t %s, member int) []%s.Component {\nreturn []%s.Component{%s}\n}),\n",
-		edge, f.typeName(f.trainerType()), rl, rl, strings.Join(list, ", "))
+	fmt.Fprintf(b, "Member: %s.MemberOf(func(t %s, member int) []%s.Component {\nif member >= len(%s) {\nreturn nil\n}\nreturn []%s.Component{%s}\n}),\n",
+		edge, f.typeName(f.trainerType()), rl, familyOf(list), rl, strings.Join(list, ", "))
+}
+
+// familyOf is the slice that members' components are found through.
+func familyOf(components []string) string {
+	if len(components) == 0 {
+		return "[]int{}"
+	}
+	family, _, _ := strings.Cut(components[0], "[member]")
+	return family
 }

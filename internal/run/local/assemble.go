@@ -77,11 +77,14 @@ func arrange(c *dist.Config, j Job, t rl.Trainer, spec env.Spec) error {
 	if err != nil {
 		return fmt.Errorf("the graph of algorithm %s: %w", j.Algorithm.Name, err)
 	}
-	facts := plan.Facts{Envs: spec.Envs, Block: spec.Block, Graph: spec.Graph, Agents: spec.Agents}
+	for _, p := range set.Groupings {
+		c.Members = max(c.Members, p.Members(t))
+	}
+	facts := plan.Facts{Envs: spec.Envs, Block: spec.Block, Graph: spec.Graph, Agents: c.Members}
 	if c.Plan, err = j.Plan(g, facts); err != nil {
 		return err
 	}
-	c.Graph, c.Members = g, spec.Agents
+	c.Graph = g
 	if c.Plan.Lowered {
 		if set.Lowered == nil {
 			return fmt.Errorf("the loop of algorithm %s cannot be one device program, which policy %s makes of it: weft generate says why", j.Algorithm.Name, c.Plan.Policy)

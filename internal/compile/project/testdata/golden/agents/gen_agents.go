@@ -30,6 +30,9 @@ var genAgents = edge.Grouping{
 		agentsRewards: {Name: "rewards", Kind: "all-gather", From: "agent", To: "agent", Type: "[]rl.Tensor", Axis: "agents", Node: 9, Pos: "agents.go:80"},
 	},
 	Member: edge.MemberOf(func(t *Trainer, member int) []rl.Component {
+		if member >= len(t.Agents) {
+			return nil
+		}
 		return []rl.Component{t.Agents[member].Net.Params, t.Agents[member].Rollout, t.Agents[member].opt}
 	}),
 }

@@ -30,6 +30,9 @@ var genAgents = edge.Grouping{
 		agentsVotes: {Name: "votes", Kind: "all-gather", From: "agent", To: "agent", Type: "[]rl.Tensor", Axis: "agents", Node: 8, Pos: "family.go:74"},
 	},
 	Member: edge.MemberOf(func(t *Trainer, member int) []rl.Component {
+		if member >= len(t.Members) {
+			return nil
+		}
 		return []rl.Component{t.Members[member].Old.Params, t.Members[member].Net.Params, t.Members[member].opt}
 	}),
 }

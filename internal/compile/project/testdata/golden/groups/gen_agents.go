@@ -28,6 +28,9 @@ var genAgents = edge.Grouping{
 		agentsOut:   {Name: "out", Kind: "send", From: "environment", To: "agent", Type: "[]rl.Step", Axis: "environments", Node: 5, Pos: "groups.go:60"},
 	},
 	Member: edge.MemberOf(func(t *Trainer, member int) []rl.Component {
+		if member >= len(t.Agents) {
+			return nil
+		}
 		return []rl.Component{t.Agents[member].Net.Params, t.Agents[member].Rollout, t.Agents[member].opt}
 	}),
 }
