@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"strings"
 
 	"github.com/weft-rl/weft/internal/compile/analyze"
 )
@@ -316,9 +315,4 @@ func zeroOf(t types.Type) ast.Expr {
 		return &ast.BasicLit{Kind: token.FLOAT, Value: "0."}
 	}
 	return &ast.BasicLit{Kind: token.INT, Value: "0"}
-}
-
-// isRun reports whether a variable is a view of the run.
-func isRun(t types.Type) bool {
-	return t != nil && strings.HasSuffix(types.TypeString(t, nil), "weft/rl.Run")
 }
