@@ -14,7 +14,11 @@
 package edge
 
 import (
+	"bytes"
 	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/weft-rl/weft/plan"
@@ -50,7 +54,32 @@ type Set struct {
 	// Lowered is one iteration of the loop as a device program has it, for rl.Lower;
 	// nil where the loop cannot be one.
 	Lowered func(t rl.Trainer, run *rl.Run)
+	// Text is the generated file that Lowered is in, whose comments say where its
+	// lines come from.
+	Text []byte
 }
+
+// Origin is the place in the author's source that a place in the text of Lowered,
+// file:line, comes from; any other stays what it is.
+func (s Set) Origin(pos string) string {
+	name, number, ok := strings.Cut(pos, ":")
+	at, err := strconv.Atoi(number)
+	lines := bytes.Split(s.Text, []byte("\n"))
+	if !ok || err != nil || name != LoweredFile || at < 1 || at > len(lines) {
+		return pos
+	}
+	for i := at - 1; i >= 0; i-- { // a statement's place stands behind it, or above it
+		if m := origin.FindSubmatch(lines[i]); m != nil {
+			return string(m[1])
+		}
+	}
+	return pos
+}
+
+// LoweredFile is the name of the generated file with a Set's Lowered.
+const LoweredFile = "gen_lowered.go"
+
+var origin = regexp.MustCompile(`// ([\w.-]+\.go:\d+)$`)
 
 // Iteration makes a Set's Lowered of a generated function.
 func Iteration[T rl.Trainer](f func(t T, run *rl.Run)) func(rl.Trainer, *rl.Run) {

@@ -90,12 +90,11 @@ func (p *Program) fit() {
 	p.of = p.l.moved
 	p.chunk = p.how.Most
 	if p.chunk == 0 {
-		p.chunk = 256
-		least := 16
-		if dev.shared {
-			least = 1
+		least, most := 16, movesMost
+		if dev.shared { // whose loops copy what they carry
+			least, most = 1, movesMost/16
 		}
-		p.chunk = min(p.chunk, max(least, movesMost/max(1, int(p.steps))))
+		p.chunk = min(256, max(least, most/max(1, int(p.steps))))
 	}
 	p.sums = p.of.Episodes != nil && (p.how.Sums || p.chunk*int(p.steps) > movesMost)
 }

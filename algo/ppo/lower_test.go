@@ -14,8 +14,8 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-func trainer(t *testing.T, set ...string) (*Trainer, *rl.Scope) {
-	d, err := device.Open("cpu")
+func trainer(t *testing.T, on string) (*Trainer, *rl.Scope) {
+	d, err := device.Open(on)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,8 +42,13 @@ type told struct {
 // watched trains with train and collects what it told.
 func watched(t *testing.T, train func(*Trainer, *rl.Run) error) (s told) {
 	t.Helper()
-	made, scope := trainer(t)
-	run := rl.NewRun(scope, 8*16*7, func(c rl.Cut) error {
+	return watchedOn(t, device.Default, 7, train)
+}
+
+func watchedOn(t *testing.T, on string, iterations int64, train func(*Trainer, *rl.Run) error) (s told) {
+	t.Helper()
+	made, scope := trainer(t, on)
+	run := rl.NewRun(scope, 8*16*iterations, func(c rl.Cut) error {
 		if c.Iter > 0 {
 			s.logs = append(s.logs, c.Logs)
 		}

@@ -158,9 +158,9 @@ func TestOneLearner(t *testing.T) {
 		if trained(t, untrained).weights == plain.weights {
 			t.Fatalf("%s: the weights never moved", c.name)
 		}
-		for _, p := range []string{"single-learner-coarse", "single-learner-fine", "multi-learner", "central"} {
+		for _, p := range []string{"single-learner-coarse", "single-learner-fine", "multi-learner", "central", "gpu-only"} {
 			for i, k := range []int{1, 2, 3, 5, 8, 11} {
-				if (p == "multi-learner" || p == "central") && k > 1 {
+				if (p == "multi-learner" || p == "central" || p == "gpu-only") && k > 1 || p == "gpu-only" && c.name == "host" {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/%s/%d", c.name, p, k), func(t *testing.T) {
@@ -184,6 +184,15 @@ func TestTooMany(t *testing.T) {
 	j := job(t, classic.CartPole)
 	j.Plan = by(plan.Deployment{Policy: "single-learner-coarse", Workers: 12, Queue: 2})
 	if _, err := local.Prepare(j); err == nil || !strings.Contains(err.Error(), "12 replicas for 11 environments") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestOnHost: an environment that is no graph cannot be part of a device program.
+func TestOnHost(t *testing.T) {
+	j := job(t, debug.Host)
+	j.Plan = by(plan.Deployment{Policy: "gpu-only", Workers: 1})
+	if _, err := local.Prepare(j); err == nil || !strings.Contains(err.Error(), "needs an environment that is a graph function") {
 		t.Errorf("got %v", err)
 	}
 }

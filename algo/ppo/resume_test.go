@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/plan"
@@ -46,9 +47,13 @@ func TestResumeElsewhere(t *testing.T) {
 			j.EvalEpisodes = 0
 			plain := trained(t, j)
 
+			device := "gpu-only"
+			if c.name == "host" {
+				device = "plain"
+			}
 			j.Dir = t.TempDir()
 			for i, d := range []plan.Deployment{
-				{Policy: "single-learner-coarse", Workers: 3}, {Policy: "plain", Workers: 1},
+				{Policy: "single-learner-coarse", Workers: 3}, {Policy: device, Workers: 1},
 				{Policy: "single-learner-fine", Workers: 5}, {Policy: "single-learner-coarse", Workers: 8},
 			} {
 				d.Queue = 2
@@ -111,5 +116,19 @@ func TestFailure(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// TestNotANumber: a device program stops when a loss is no number, and the last
+// checkpoint before it is good.
+func TestNotANumber(t *testing.T) {
+	for _, p := range []string{"plain", "gpu-only"} {
+		j := job(t, classic.CartPole, "learning_rate=1e38")
+		j.Dir, j.CheckpointSteps = t.TempDir(), 88
+		j.Plan = by(plan.Deployment{Policy: p, Workers: 1})
+		_, err := local.Train(context.Background(), j)
+		if err == nil || !strings.HasPrefix(err.Error(), "ppo.go:67: ") || !strings.Contains(err.Error(), `loss "loss"`) {
+			t.Errorf("%s: got %v", p, err)
+		}
 	}
 }

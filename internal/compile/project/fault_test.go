@@ -16,6 +16,8 @@ var faults = []struct{ name, loop, grouping, find, replace string }{
 	{"local random index", "every", "coarse", `(run\.Key\("act", i\))`, "fault.Local($1)"},
 	{"local random index", "nested", "learners", `(run\.Key\("shuffle", r, e\))`, "fault.Local($1)"},
 	{"buffer reused", "recurrent", "fine", `edge\.Gather\(x, (fineStep), (.*)\)( //|\n)`, "edge.Gather(x, $1, fault.Reused(x, $1, $2))$3"},
+	{"positions of draws exchanged", "nested", "lowered", `run\.KeyAt\("shuffle", r, e\)`, `run.KeyAt("shuffle", e, r)`},
+	{"variable not carried", "recurrent", "lowered", `, rl\.Carry\(&mem\)`, ""},
 	{"gradients not summed", "family", "learners", `edge\.AllReduce\(x, \w+, (g)\)`, "$1"},
 	{"all rows not gathered", "tangled", "learners", `edge\.AllGather\(x, learnersOutReward, (out.Reward)\)`, "$1"},
 }

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/analyze"
 	"github.com/weft-rl/weft/plan"
@@ -215,9 +216,13 @@ func (r *Result) registry(src *analyze.Source, made []string) error {
 	}
 	r.Files[graphFile] = graph.Bytes()
 	l := newLowerer(src, r.Graph, plan.Grouping{}, &findings{})
-	edge := l.edgePackage()
+	pkg := l.edgePackage()
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "//go:embed gen_weft.json\nvar genGraph []byte\n\nfunc init() {\n%s.Register[%s](%s.Set{Graph: genGraph, Groupings: []%s.Grouping{", edge, l.typeName(l.trainerType()), edge, edge)
+	_, whole := r.Files[edge.LoweredFile]
+	if whole {
+		fmt.Fprintf(&b, "//go:embed %s\nvar genText []byte\n\n", edge.LoweredFile)
+	}
+	fmt.Fprintf(&b, "//go:embed gen_weft.json\nvar genGraph []byte\n\nfunc init() {\n%s.Register[%s](%s.Set{Graph: genGraph, Groupings: []%s.Grouping{", pkg, l.typeName(l.trainerType()), pkg, pkg)
 	for i, name := range made {
 		if i > 0 {
 			b.WriteString(", ")
@@ -225,8 +230,8 @@ func (r *Result) registry(src *analyze.Source, made []string) error {
 		b.WriteString(tableName(name))
 	}
 	b.WriteString("}")
-	if _, ok := r.Files["gen_"+Lowered+".go"]; ok {
-		fmt.Fprintf(&b, ", Lowered: %s.Iteration(%s)", edge, l.unused(deviceFunc))
+	if whole {
+		fmt.Fprintf(&b, ", Lowered: %s.Iteration(%s), Text: genText", pkg, l.unused(deviceFunc))
 	}
 	b.WriteString("})\n}\n")
 	text, err := assemble(src.Pkg.Name(), b.Bytes(), l.imports)

@@ -140,6 +140,9 @@ func TestParity(t *testing.T) {
 	for name, list := range got {
 		base, _, _ := strings.Cut(name, "/")
 		seen[base] = len(list) > 1
+		if len(list) == 1 {
+			t.Errorf("%s was run as the plain loop alone: %s", name, list[0].Err)
+		}
 		for _, o := range list[1:] {
 			runs++
 			if why, refused := unlowered[name]; refused && o.Grouping == Lowered {

@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/analyze"
 	"github.com/weft-rl/weft/plan"
@@ -93,7 +94,7 @@ func (r *Result) generate(src *analyze.Source, list []plan.Grouping) error {
 	if len(problems) > 0 {
 		r.Refused = append(r.Refused, Refusal{Lowered, problems})
 	} else {
-		r.Files["gen_"+Lowered+".go"] = text
+		r.Files[edge.LoweredFile] = text
 	}
 	if len(r.Files) == 0 {
 		r.Files = nil

@@ -44,6 +44,9 @@ type Config struct {
 	// Lowered is one iteration of the loop, where it is to be one device program; nil
 	// elsewhere.
 	Lowered func(rl.Trainer, *rl.Run)
+	// Origin is where in the author's source a place in generated code comes from;
+	// nil leaves places alone.
+	Origin func(pos string) string
 	// Until is, for such a program, the number of steps at which Cut wants to see the
 	// state next; nil if it never needs to before the end.
 	Until  func(steps int64) int64
@@ -287,13 +290,22 @@ func (w *World) Train(ctx context.Context) error {
 func (w *World) trainLowered() error {
 	p, err := rl.Lower(w.owner.run, rl.Chunks{}, func(run *rl.Run) { w.Lowered(w.owner.trainer, run) })
 	if err != nil {
-		return err
+		return w.traced(err)
 	}
 	until := w.Until
 	if until == nil {
 		until = func(int64) int64 { return math.MaxInt64 }
 	}
-	return p.Train(until)
+	return w.traced(p.Train(until))
+}
+
+// traced gives a failure in generated code its place in the author's.
+func (w *World) traced(err error) error {
+	var f *rl.Failure
+	if errors.As(err, &f) && w.Origin != nil {
+		f.Pos = w.Origin(f.Pos)
+	}
+	return err
 }
 
 // settle stops everything if a program failed. The first cause counts: who was

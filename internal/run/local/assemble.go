@@ -89,7 +89,7 @@ func arrange(c *dist.Config, j Job, t rl.Trainer, spec env.Spec) error {
 		if set.Lowered == nil {
 			return fmt.Errorf("the loop of algorithm %s cannot be one device program, which policy %s makes of it: weft generate says why", j.Algorithm.Name, c.Plan.Policy)
 		}
-		c.Lowered = set.Lowered
+		c.Lowered, c.Origin = set.Lowered, set.Origin
 	}
 	for _, p := range set.Groupings {
 		if p.Name == c.Plan.Grouping.Name {

@@ -9,9 +9,12 @@ import (
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/kit"
 )
 
+//go:embed gen_lowered.go
+var genText []byte
+
 //go:embed gen_weft.json
 var genGraph []byte
 
 func init() {
-	edge.Register[*Trainer[kit.Step]](edge.Set{Graph: genGraph, Groupings: []edge.Grouping{genCoarse, genFine, genLearners, genCentral, genApart}, Lowered: edge.Iteration(trainLowered)})
+	edge.Register[*Trainer[kit.Step]](edge.Set{Graph: genGraph, Groupings: []edge.Grouping{genCoarse, genFine, genLearners, genCentral, genApart}, Lowered: edge.Iteration(trainLowered), Text: genText})
 }

@@ -103,8 +103,9 @@ var algorithms = map[string]algorithm{
 	}},
 	"algo-a2c":    {a2c.Algorithm, []string{"hidden=8"}, [][]string{{}, {"normalize_advantage=true", "anneal=constant"}}},
 	"algo-impala": {impala.Algorithm, []string{"horizon=5", "hidden=8"}, [][]string{{}, {"anneal=constant"}}},
-	"algo-dqn": {algodqn.Algorithm, []string{"train_every=2", "updates=2", "batch=8", "hidden=8", "learning_starts=12"}, [][]string{
-		{"target_every=16"}, {"target_every=16", "double=true", "prioritised=true", "n_step=2", "anneal=linear"},
+	"algo-dqn": {algodqn.Algorithm, []string{"train_every=2", "updates=2", "batch=8", "hidden=8"}, [][]string{
+		{"target_every=16", "learning_starts=12"},
+		{"target_every=16", "learning_starts=12", "double=true", "prioritised=true", "n_step=2", "anneal=linear"},
 		{"target_every=16", "dueling=true", "prioritised=true", "n_step=3", "buffer=23", "learning_starts=15", "tau=.5"},
 	}},
 }

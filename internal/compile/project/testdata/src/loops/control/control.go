@@ -29,7 +29,7 @@ func New(s *rl.Scope, makeEnv algo.MakeEnv, n int) (*Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Trainer{Steps: 2, Updates: 3, Batch: 4, Delay: 2, Rate: 1e-2, Limit: .9, Env: e}
+	t := &Trainer{Steps: 2, Updates: 3, Batch: 4, Delay: 2, Rate: 1e-2, Limit: .2, Env: e}
 	t.Replay = replay.NewTable[kit.Step](s, "replay", 23, replay.Options{Sequence: 2}) // no multiple of the environments
 	t.Net, t.Slow = kit.New(s, "net", e.Spec()), kit.New(s, "slow", e.Spec())
 	t.act, t.slow = rl.NewFunc(s, "act", t.Net.Policy), rl.NewFunc(s, "value", t.Slow.Value)

@@ -1,0 +1,42 @@
+//go:build xla
+
+package ppo
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/rl"
+)
+
+// TestLoweredOnXLA: the program on XLA computes what the CPU engine does, up to
+// rounding.
+func TestLoweredOnXLA(t *testing.T) {
+	if _, err := device.Open("xla:cpu"); err != nil {
+		if strings.Contains(err.Error(), "no plugin") {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	for _, how := range []rl.Chunks{{Most: 2}, {Most: 2, Unroll: 4, Sums: true}} {
+		want, got := watchedOn(t, "cpu", 3, lower(how)), watchedOn(t, "xla:cpu", 3, lower(how))
+		moved := 0.0
+		for i, a := range want.state {
+			x, ok := a.Flat.([]float32)
+			if !ok || !strings.HasPrefix(a.Name, "net/") {
+				continue
+			}
+			for j, v := range got.state[i].Flat.([]float32) {
+				moved = max(moved, math.Abs(float64(v)))
+				if d := math.Abs(float64(v - x[j])); d > 1e-3 {
+					t.Fatalf("%+v: %s is %v in place %d, on the CPU engine %v", how, a.Name, v, j, x[j])
+				}
+			}
+		}
+		if moved == 0 || len(got.logs) != len(want.logs) {
+			t.Errorf("%+v: %d rows of metrics, want %d; the largest weight is %v", how, len(got.logs), len(want.logs), moved)
+		}
+	}
+}
