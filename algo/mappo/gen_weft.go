@@ -8,9 +8,12 @@ import (
 	"github.com/weft-rl/weft/edge"
 )
 
+//go:embed gen_lowered.go
+var genText []byte
+
 //go:embed gen_weft.json
 var genGraph []byte
 
 func init() {
-	edge.Register[*Trainer](edge.Set{Graph: genGraph, Groupings: []edge.Grouping{genCoarse, genFine, genLearners, genAgents, genCentral}, Lowered: edge.Iteration(trainLowered)})
+	edge.Register[*Trainer](edge.Set{Graph: genGraph, Groupings: []edge.Grouping{genCoarse, genFine, genLearners, genAgents, genCentral}, Lowered: edge.Iteration(trainLowered), Text: genText})
 }

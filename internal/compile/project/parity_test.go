@@ -91,7 +91,10 @@ var exact = map[string]bool{"coarse": true, "fine": true, "agents": true, "apart
 
 // unlowered are the loops that turn out not to fit on a device when they are to run
 // there, with what is said.
-var unlowered = map[string]string{"population": "cannot live on a device: it does not implement rl.Resident"}
+var unlowered = map[string]string{
+	"population": "cannot live on a device: it does not implement rl.Resident",
+	"partial":    "tensors before it and",
+}
 
 // near is how far weights of several learners, whose gradients are summed in parts,
 // may be from those of one.
