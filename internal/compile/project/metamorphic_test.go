@@ -69,7 +69,7 @@ func bred(f *analyze.Frame, s specimen, want func(*fdg.Graph) []plan.Grouping, n
 		if err := made.generate(src.Source, []plan.Grouping{by}); err != nil {
 			return s, refused, err
 		}
-		if len(made.Refused) > 0 {
+		if slices.ContainsFunc(made.Refused, func(x Refusal) bool { return x.Grouping == by.Name }) {
 			refused++
 			continue
 		}
