@@ -12,11 +12,10 @@ import (
 const (
 	FuseReplicas = "replicas" // those of a group that share a device become one batched call
 	FuseGroups   = "groups"   // groups on one worker become one program, their edges variables
-	FuseGraphs   = "graphs"   // adjacent graph fragments become one compiled graph
 )
 
 // Fusions are all of them.
-var Fusions = []string{FuseReplicas, FuseGroups, FuseGraphs}
+var Fusions = []string{FuseReplicas, FuseGroups}
 
 // CheckNoFuse finds names that are no fusions.
 func CheckNoFuse(names []string) error {
