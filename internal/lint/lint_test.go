@@ -40,6 +40,7 @@ var may = map[string][]string{
 	"internal/run/checkpoint":  {},
 	"internal/run/dist":        {"rl", "fdg", "plan", "edge"},
 	"internal/run/reference":   {"rl"},
+	"internal/run/part":        {"plan"},
 	"internal/run/local":       {"rl", "env", "algo", "fdg", "plan", "edge", "internal/metrics", "internal/run/checkpoint", "internal/run/dist"},
 	"app":                      {"rl", "env", "algo", "fdg", "plan", "policy", "edge", "internal"},
 	"cmd":                      {"", "app"},

@@ -1,0 +1,96 @@
+// Package part is the contract between the two halves of a cluster: what a
+// coordinator asks of a worker process, and what the process that carries it out
+// has to say. It is data, so that neither half knows the other.
+package part
+
+import (
+	"context"
+
+	"github.com/weft-rl/weft/plan"
+)
+
+// Assignment is a process's share of a run.
+type Assignment struct {
+	Run string `json:"run"`
+	// Epoch grows whenever the run is started anew. What belongs to another epoch is
+	// refused: a process that was thought dead can do no harm.
+	Epoch int64 `json:"epoch"`
+	// Config is what to train: the text of the run folder's config.yaml.
+	Config string `json:"config"`
+	// Plan is the same in every process of the epoch.
+	Plan plan.Plan `json:"plan"`
+	// Workers are the processes by their number in the plan.
+	Workers []Worker `json:"workers"`
+	Me      int      `json:"me"` // this process's number
+	// From is the checkpoint to begin with; nil at the beginning of the run.
+	From *Manifest `json:"from,omitempty"`
+}
+
+// Worker is a process that takes part.
+type Worker struct {
+	Name string `json:"name"`
+	Data string `json:"data"` // address of its data plane
+	Host string `json:"host"` // processes of one host may share more than a network
+}
+
+// Manifest is what makes a checkpoint valid once it is committed.
+type Manifest struct {
+	Epoch  int64  `json:"epoch"` // that wrote it
+	Step   int64  `json:"step"`
+	Object string `json:"object"` // its name in the run's store
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// Owner reports whether this process has the replica that decides: it keeps the
+// run's checkpoints and tells how it gets on.
+func (a Assignment) Owner() bool {
+	for _, r := range a.Plan.Replicas {
+		if r.Group == a.Plan.Owner {
+			return r.Worker == a.Me
+		}
+	}
+	return a.Me == 0 // the loop as it stands
+}
+
+// Runner carries assignments out. Run returns when the process's part is over; nil
+// means that it was done to the end. When ctx is done it stops at once: an epoch
+// that is given up leaves nothing but what was committed.
+type Runner interface {
+	Run(ctx context.Context, a Assignment, r Reporter) error
+}
+
+// Reporter is how a running part speaks with the coordinator. Its methods may be
+// called by any goroutine.
+type Reporter interface {
+	// Ready tells that the part is built, and waits until all parts of the epoch are.
+	Ready(ctx context.Context) error
+	// Commit makes a checkpoint valid. It fails if the epoch was given up meanwhile.
+	Commit(ctx context.Context, m Manifest) error
+	// Progress tells where the run stands; only the newest matters. It never waits.
+	Progress(p Progress)
+	// Record hands over lines of the run's record, whole ones of its metrics file, in order.
+	Record(ctx context.Context, lines []byte) error
+	// Note tells what a user should know.
+	Note(text string)
+}
+
+// Progress is where a run stands.
+type Progress struct {
+	Steps          int64   `json:"steps"`
+	Iter           int64   `json:"iter"`
+	Episodes       int64   `json:"episodes"`
+	Return         float64 `json:"return"` // mean over the last episodes; 0 before the first
+	StepsPerSecond float64 `json:"steps_per_second"`
+	Staleness      float64 `json:"staleness"` // mean of what was used, in versions
+	Slowest        string  `json:"slowest"`   // fragment that others wait for
+	// Result is how it ended, once it has.
+	Result *Result `json:"result,omitempty"`
+}
+
+// Result is how a run ended.
+type Result struct {
+	Steps         int64  `json:"steps"`
+	WeightsSHA256 string `json:"weights_sha256"`
+	StateSHA256   string `json:"state_sha256"`
+}
