@@ -3,6 +3,7 @@ package gym
 import (
 	"errors"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/weft-rl/weft/env"
@@ -102,7 +103,9 @@ func (b *batch) run() (failed map[int]error) {
 		note(w, w.begin())
 	}
 	deadline := time.Now().Add(b.options.Timeout)
-	for _, w := range b.workers {
+	// Who began last is waited for first: the others are done by then, and nobody is
+	// woken up to go to sleep again.
+	for _, w := range slices.Backward(b.workers) {
 		if failed[w.index] == nil {
 			note(w, w.finish(deadline))
 		}

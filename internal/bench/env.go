@@ -37,6 +37,7 @@ type EnvSpec struct {
 
 func envCases(bool) []Case {
 	return []Case{
+		envCase(EnvSpec{Envs: 1, Bridge: "gym:weft_null:Null"}),
 		envCase(EnvSpec{Envs: 2, Bridge: "gym:weft_null:Null"}),
 		envCase(everywhere("CartPole-v1")),
 		envCase(everywhere("Pendulum-v1")),
@@ -53,7 +54,12 @@ func everywhere(id string) EnvSpec {
 func envCase(e EnvSpec) Case {
 	id, title := e.Gymnasium, fmt.Sprintf("%s, %d environments", e.Gymnasium, e.Envs)
 	if id == "" {
-		id, title = "nothing", fmt.Sprintf("an environment that does nothing, %d times: what the bridge costs", e.Envs)
+		id = fmt.Sprint("nothing=", e.Envs)
+		title = fmt.Sprintf("nothing done in %d worker process", e.Envs)
+		if e.Envs > 1 {
+			title += "es"
+		}
+		title += ": what the bridge costs"
 	}
 	return Case{ID: id, Title: title, Work: float64(e.Envs), Unit: "steps/s", Spec: e}
 }
