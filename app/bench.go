@@ -17,12 +17,23 @@ import (
 // benchFlags are the flags of bench.
 type benchFlags struct {
 	bench.Options
-	match string
-	json  bool
+	match  string
+	json   bool
+	device string
 }
 
 func (c *command) bench() *cobra.Command {
-	f := &benchFlags{Options: bench.Options{Train: c.trainRecipe, Policy: c.trainPolicy}}
+	f := &benchFlags{Options: bench.Options{Policy: c.trainPolicy}}
+	f.Train = func(ctx context.Context, r bench.Recipe, after func()) error {
+		return c.trainRecipe(ctx, r, Job{}, after)
+	}
+	f.Device = func(ctx context.Context, r bench.Recipe, fast bool, after func()) error {
+		device := f.device
+		if fast {
+			device += "+tf32"
+		}
+		return c.trainRecipe(ctx, r, Job{Device: device, Deployment: plan.Deployment{Policy: "gpu-only"}}, after)
+	}
 	f.Env = func(id string, n int) (bench.Stepper, error) { return c.stepper(id, n, f.Python) }
 	cmd := &cobra.Command{
 		Use:   "bench [NAME]",
@@ -31,7 +42,7 @@ func (c *command) bench() *cobra.Command {
 			"without a NAME it lists the benchmarks. Contenders take turns; times are medians over the rounds.",
 		Example: "  weft bench\n  weft bench engine --quick\n  weft bench engine --match mlp --only weft,jax --count 9\n" +
 			"  weft bench ppo --python peers/bin/python\n  weft bench env --python peers/bin/python\n" +
-			"  weft bench policies --match 'workers|fusion'",
+			"  weft bench policies --match 'workers|fusion'\n  weft bench gpu --device cuda",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -46,6 +57,7 @@ func (c *command) bench() *cobra.Command {
 	flags.IntVar(&f.Count, "count", 0, "`rounds` in which contenders take turns (default 5, with --quick 3)")
 	flags.BoolVar(&f.Quick, "quick", false, "smaller cases, shorter turns")
 	flags.StringVar(&f.match, "match", "", "only cases whose name matches a regular `expression`")
+	flags.StringVar(&f.device, "device", "cuda", "the `device` of Weft's in benchmark gpu")
 	flags.StringSliceVar(&f.Only, "only", nil, "only these `contenders`, by name")
 	return cmd
 }
@@ -106,8 +118,8 @@ func benchmark(name string) (bench.Benchmark, error) {
 }
 
 // trainRecipe is PPO as weft train has it, but for annealing, which an endless
-// run has none of.
-func (c *command) trainRecipe(ctx context.Context, r bench.Recipe, after func()) error {
+// run has none of, on a job's device and under its policy.
+func (c *command) trainRecipe(ctx context.Context, r bench.Recipe, j Job, after func()) error {
 	a, err := c.set.algorithm("ppo")
 	if err != nil {
 		return err
@@ -116,10 +128,9 @@ func (c *command) trainRecipe(ctx context.Context, r bench.Recipe, after func())
 	if err != nil {
 		return err
 	}
-	_, err = Train(ctx, Job{
-		Algorithm: a, Env: e, Preset: "default", Steps: endless, Set: recipe(r),
-		Watch: func(Progress) { after() },
-	})
+	j.Algorithm, j.Env, j.Preset, j.Steps, j.Set = a, e, "default", endless, recipe(r)
+	j.Watch = func(Progress) { after() }
+	_, err = Train(ctx, j)
 	return err
 }
 

@@ -27,6 +27,7 @@ type Job struct {
 	Wrap      string   // wrappers around it, as in time-limit=200,frame-stack=4
 	Steps     int64    // 0: as many as the preset says
 	Seed      uint64   // 0 is a seed like any other
+	Device    string   // what computes; empty is the CPU
 	Out       string   // run folder; empty: nothing is kept on disk
 
 	// Deployment says how the loop is distributed; what is zero is as the command
@@ -101,6 +102,9 @@ func (j Job) request() (*request, error) {
 		flag("algorithm", j.Algorithm.Name), flag("env", id), flag("wrap", j.Wrap), flag("preset", j.Preset),
 		flag("seed", j.Seed), flag("steps", j.Steps), flag("eval_episodes", j.EvalEpisodes),
 	}}
+	if j.Device != "" {
+		l.flags = append(l.flags, flag("device", j.Device))
+	}
 	deploy, err := deployed(j.Deployment)
 	l.deploy = deploy
 	errs := []error{checkOut(j.Out), err}

@@ -76,7 +76,7 @@ func (g *guard) lowered(l *rl.Lowering, action []rl.Tree) []rl.Step {
 		numbers = append(append(numbers, x.Reward), rl.Leaves(x.Final.X)...)
 	}
 	l.Stepped(move)
-	l.Finite("what environment "+spec.ID+" returned", numbers)
+	l.FiniteStep("what environment "+spec.ID+" returned", numbers)
 	return out
 }
 

@@ -146,7 +146,7 @@ func (c *Ctx) drawn(use string, n int, dims []int) *graph.Node {
 	}
 	c.used = append(c.used, use)
 	k := c.key.graph(c.graph).use(use)
-	return graph.Reshape(k.uniform(dims[0], max(n, 1)), dims...)
+	return graph.Reshape(c.lower.uniform(k, dims[0], max(n, 1)), dims...)
 }
 
 // calling builds a graph function that the loop of a device program calls: its

@@ -1,6 +1,8 @@
 package rl
 
 import (
+	"slices"
+
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
@@ -9,8 +11,9 @@ import (
 // graphKey is Key inside a graph: the same integer arithmetic on uint32 nodes,
 // for loops that were lowered and whose iteration is itself a graph value.
 type graphKey struct {
-	w   [4]*graph.Node
-	row *graph.Node // global index of row 0
+	w    [4]*graph.Node
+	row  *graph.Node // global index of row 0
+	path *keyPath    // of a loop's draws, where they may be made ahead
 }
 
 // GraphUniform draws as Key.Uniform does, rows x n numbers, with the key's words
@@ -41,15 +44,25 @@ func (k Key) graph(g *graph.Graph) graphKey {
 	if k.in != nil {
 		return *k.in
 	}
-	return graphKey{[4]*graph.Node{word(g, k.w[0]), word(g, k.w[1]), word(g, k.w[2]), word(g, k.w[3])}, word(g, k.row)}
+	return graphKey{[4]*graph.Node{word(g, k.w[0]), word(g, k.w[1]), word(g, k.w[2]), word(g, k.w[3])}, word(g, k.row), pathOf(k)}
 }
 
-// foldNode is Key.Fold of an integer that is a graph value.
-func (k Key) foldNode(x *graph.Node) Key {
+// foldNode is Key.Fold of an integer that is a graph value; how says what is known
+// of it beside, if anything is.
+func (k Key) foldNode(x *graph.Node, how *keyFold) Key {
+	lo, hi := twoWords(x)
+	out := k.graph(x.Graph()).fold(lo, hi)
+	if how != nil {
+		out.path = pathOf(k).fold(*how)
+	}
+	return k.inside(out)
+}
+
+// twoWords are the halves of integers.
+func twoWords(x *graph.Node) (lo, hi *graph.Node) {
 	wide := graph.ConvertDType(x, dtypes.Uint64)
-	lo := graph.ConvertDType(wide, dtypes.Uint32)
-	hi := graph.ConvertDType(graph.BitwiseShiftRightLogicalScalar(wide, 32), dtypes.Uint32)
-	return k.inside(k.graph(x.Graph()).fold(lo, hi))
+	lo = graph.ConvertDType(wide, dtypes.Uint32)
+	return lo, graph.ConvertDType(graph.BitwiseShiftRightLogicalScalar(wide, 32), dtypes.Uint32)
 }
 
 // GraphBits are the first words of Bits of rows 0, 1, ..., as a uint32 vector of the
@@ -66,39 +79,56 @@ func GraphBits(k Key, rows int) *graph.Node {
 		[2]*graph.Node{spread(k.in.w[0]), spread(k.in.w[1])})[0]
 }
 
-// bits are the four words of blocks of row 0, as vectors.
+// bits are the four words of blocks of row 0, as vectors; of many keys, as
+// [key, block].
 func (k graphKey) bits(blocks int) [4]*graph.Node {
 	g := k.w[0].Graph()
-	shape := shapes.Make(dtypes.Uint32, blocks)
-	spread := func(x *graph.Node) *graph.Node { return graph.BroadcastToShape(x, shape) }
-	return graphPhilox([4]*graph.Node{spread(word(g, 0)), graph.Iota(g, shape, 0), spread(k.w[2]), spread(k.w[3])},
+	shape, spread := k.over(blocks)
+	return graphPhilox([4]*graph.Node{spread(word(g, 0)), graph.Iota(g, shape, -1), spread(k.w[2]), spread(k.w[3])},
 		[2]*graph.Node{spread(k.w[0]), spread(k.w[1])})
+}
+
+// over is the shape of what is drawn with dims for every key, one or [key], and how
+// the words of keys spread over it.
+func (k graphKey) over(dims ...int) (shapes.Shape, func(*graph.Node) *graph.Node) {
+	lead := k.w[0].Shape().Dimensions
+	shape := shapes.Make(dtypes.Uint32, slices.Concat(lead, dims)...)
+	return shape, func(x *graph.Node) *graph.Node {
+		if x.Rank() > 0 {
+			for range dims {
+				x = graph.ExpandAxes(x, -1)
+			}
+		}
+		return graph.BroadcastToShape(x, shape)
+	}
 }
 
 func word(g *graph.Graph, x uint32) *graph.Node { return graph.Const(g, x) }
 
 // fold is Key.Fold.
 func (k graphKey) fold(lo, hi *graph.Node) graphKey {
-	return graphKey{graphPhilox([4]*graph.Node{lo, hi, k.w[2], k.w[3]}, [2]*graph.Node{k.w[0], k.w[1]}), k.row}
+	return graphKey{w: graphPhilox([4]*graph.Node{lo, hi, k.w[2], k.w[3]}, [2]*graph.Node{k.w[0], k.w[1]}), row: k.row}
 }
 
 func (k graphKey) use(name string) graphKey {
 	h := hash(name)
 	g := k.w[0].Graph()
-	return k.fold(word(g, uint32(h)), word(g, uint32(h>>32)))
+	out := k.fold(word(g, uint32(h)), word(g, uint32(h>>32)))
+	out.path = k.path.fold(keyFold{lo: uint32(h), hi: uint32(h >> 32)})
+	return out
 }
 
-// uniform is [rows, n] of Key.Uniform.
+// uniform is [rows, n] of Key.Uniform; of many keys, [key, rows, n].
 func (k graphKey) uniform(rows, n int) *graph.Node {
 	g := k.w[0].Graph()
 	blocks := (n + 3) / 4
-	shape := shapes.Make(dtypes.Uint32, rows, blocks)
-	spread := func(x *graph.Node) *graph.Node { return graph.BroadcastToShape(x, shape) }
-	row, block := graph.Add(graph.Iota(g, shape, 0), spread(k.row)), graph.Iota(g, shape, 1)
+	shape, spread := k.over(rows, blocks)
+	row, block := graph.Add(graph.Iota(g, shape, -2), spread(k.row)), graph.Iota(g, shape, -1)
 	w := graphPhilox([4]*graph.Node{row, block, spread(k.w[2]), spread(k.w[3])},
 		[2]*graph.Node{spread(k.w[0]), spread(k.w[1])})
-	all := graph.Reshape(graph.Stack(w[:], -1), rows, blocks*4)
-	return graphUnit(graph.Slice(all, graph.AxisRange(), graph.AxisRange(0, n)))
+	lead := shape.Dimensions[:shape.Rank()-1]
+	all := graph.Reshape(graph.Stack(w[:], -1), slices.Concat(lead, []int{blocks * 4})...)
+	return graphUnit(graph.SliceAxis(all, -1, graph.AxisRange(0, n)))
 }
 
 // graphUnit is unit.

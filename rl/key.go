@@ -30,7 +30,9 @@ func NewKey(seed uint64) Key {
 func (k Key) Fold(x uint64) Key {
 	if k.in != nil {
 		g := k.in.w[0].Graph()
-		return k.inside(k.in.fold(word(g, uint32(x)), word(g, uint32(x>>32))))
+		out := k.in.fold(word(g, uint32(x)), word(g, uint32(x>>32)))
+		out.path = k.in.path.fold(keyFold{lo: uint32(x), hi: uint32(x >> 32)})
+		return k.inside(out)
 	}
 	ctr := [4]uint32{uint32(x), uint32(x >> 32), k.w[2], k.w[3]}
 	return Key{w: philox(ctr, [2]uint32{k.w[0], k.w[1]}), row: k.row, own: k.own}
@@ -43,7 +45,7 @@ func (k Key) Use(name string) Key { return k.Fold(hash(name)) }
 func (k Key) At(row int) Key {
 	k.row = uint32(row)
 	if k.in != nil {
-		k = k.inside(graphKey{k.in.w, word(k.in.w[0].Graph(), uint32(row))})
+		k = k.inside(graphKey{k.in.w, word(k.in.w[0].Graph(), uint32(row)), k.in.path.at(uint32(row))})
 	}
 	return k
 }

@@ -24,6 +24,8 @@ type Lowering struct {
 	chunk  int         // the most iterations that a call makes
 	inCall bool        // a graph function is being built
 	unroll int         // rounds of an innermost loop that one trip makes
+	far    bool        // kernels are launched one by one: few of them count
+	frame  *frame      // the loop that is being built
 	inner  bool        // there has been no loop since this was set
 
 	hosts   []hostTable
@@ -33,6 +35,7 @@ type Lowering struct {
 	rounds  Tensor // of the last loop
 	failed  Tensor // 0, or the number of the first check that failed, from 1
 	checks  []*Failure
+	health  []*Stream // what FiniteStep put aside, by check
 	steps   int // environment steps of an iteration
 
 	moves *Stream // ends and rewards of every step
@@ -90,6 +93,7 @@ func (l *Lowering) call(k Key, build func()) {
 type Int struct {
 	n    int
 	node *graph.Node // int32 scalar
+	of   *frame      // of which it is the index; nil where it is calculated
 }
 
 // IntOf is an integer that is known.
@@ -133,6 +137,17 @@ func (l *Lowering) Graph() *graph.Graph { return l.c.graph }
 // Lift turns values among tensors into constants of the program.
 func (l *Lowering) Lift(tensors []Tensor) []Tensor { return l.c.lift(tensors) }
 
+// known is what is known of an index that a key is folded with.
+func (l *Lowering) known(i Int) *keyFold {
+	switch {
+	case i.of == nil:
+		return nil
+	case i.of == l.frame:
+		return &keyFold{round: true}
+	}
+	return &keyFold{node: i.node} // of a loop around
+}
+
 // KeyAt is Key with positions that may be graph values.
 func (r *Run) KeyAt(use string, at ...Int) Key {
 	k := r.Key(use)
@@ -140,7 +155,7 @@ func (r *Run) KeyAt(use string, at ...Int) Key {
 		if i.node == nil {
 			k = k.Fold(uint64(i.n))
 		} else {
-			k = k.foldNode(i.node)
+			k = k.foldNode(i.node, r.root().lower.known(i))
 		}
 	}
 	return k
@@ -190,6 +205,9 @@ func (r *Run) as(root *Run) *Run {
 
 // Finite stops the run when floats among tensors are not numbers.
 func (l *Lowering) Finite(what string, tensors []Tensor) {
+	if l.far {
+		tensors = flattened(tensors)
+	}
 	ok := graph.Const(l.c.graph, true)
 	for _, t := range tensors {
 		if x := t.Node(); x.DType().IsFloat() {
@@ -199,12 +217,87 @@ func (l *Lowering) Finite(what string, tensors []Tensor) {
 	l.Check(Wrap(ok), "%s is not a number", what)
 }
 
+// flattened are floats as one vector, so that they are looked at in one go.
+func flattened(tensors []Tensor) []Tensor {
+	parts := map[dtypes.DType][]*graph.Node{}
+	var kinds []dtypes.DType
+	for _, t := range tensors {
+		x := t.Node()
+		d := x.DType()
+		if !d.IsFloat() {
+			continue
+		}
+		if parts[d] == nil {
+			kinds = append(kinds, d)
+		}
+		parts[d] = append(parts[d], graph.Reshape(x, -1))
+	}
+	var out []Tensor
+	for _, d := range kinds {
+		out = append(out, Wrap(graph.Concatenate(parts[d], 0)))
+	}
+	return out
+}
+
+// FiniteStep is Finite of what a step of environments returned, tensors that all
+// have a row for each of them. Steps are many and small: on a device that is far
+// rows are only put aside, and looked at when the iteration is over.
+func (l *Lowering) FiniteStep(what string, tensors []Tensor) {
+	if !l.far {
+		l.Finite(what, tensors)
+		return
+	}
+	var sick *graph.Node // 0 or not a number, by row
+	for _, t := range tensors {
+		x := t.Node()
+		if !x.DType().IsFloat() {
+			continue
+		}
+		if x = graph.ConvertDType(graph.Sub(x, x), dtypes.Float32); x.Rank() > 1 {
+			x = graph.ReduceSum(graph.Reshape(x, x.Shape().Dimensions[0], -1), -1)
+		}
+		if sick != nil {
+			x = graph.Add(x, sick)
+		}
+		sick = x
+	}
+	if sick == nil {
+		return
+	}
+	l.checks = append(l.checks, newFailure(fmt.Errorf("%s is not a number", what)))
+	for len(l.health) < len(l.checks) {
+		l.health = append(l.health, nil)
+	}
+	at := &l.health[len(l.checks)-1]
+	if *at == nil {
+		*at = l.NewStream()
+	}
+	(*at).Put([]Tensor{Wrap(sick)})
+}
+
+// examine looks at what FiniteStep put aside in an iteration.
+func (l *Lowering) examine() {
+	for i, s := range l.health {
+		if s == nil {
+			continue
+		}
+		if items, sick := s.Take(); items > 0 {
+			l.fail(i+1, graph.LogicalAll(graph.IsFinite(sick[0].Node())))
+		}
+	}
+}
+
 // Check stops the run when a bool scalar is false in any iteration.
 func (l *Lowering) Check(ok Tensor, format string, args ...any) {
 	l.checks = append(l.checks, newFailure(fmt.Errorf(format, args...)))
-	id := graph.Const(l.c.graph, int32(len(l.checks)))
+	l.fail(len(l.checks), ok.Node())
+}
+
+// fail notes that check number n failed, unless ok is true or another did before.
+func (l *Lowering) fail(n int, ok *graph.Node) {
+	id := graph.Const(l.c.graph, int32(n))
 	old := l.failed.Node()
-	first := graph.LogicalAnd(graph.LogicalNot(ok.Node()), graph.Equal(old, graph.ZerosLike(old)))
+	first := graph.LogicalAnd(graph.LogicalNot(ok), graph.Equal(old, graph.ZerosLike(old)))
 	l.failed = Wrap(graph.Where(first, id, old))
 }
 

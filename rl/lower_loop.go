@@ -71,31 +71,36 @@ func (l *Lowering) loop(n int, limit *graph.Node, vars []Carried, body func(Int)
 	if n < 1 {
 		return
 	}
+	around := l.frame
+	defer func() { l.frame = around }()
+	l.frame = &frame{n: n}
+	if l.far && limit == nil {
+		l.frame.state = asking
+	}
 	carriers := l.carriers(vars)
 	before, outer := l.mark(), l.takeStreams()
 	l.inner = true
-	seen, err := l.rehearse(carriers, func(g *graph.Graph) Tensor {
-		return body(Int{node: graph.Parameter(g, "i", shapes.Make(dtypes.Int32))})
-	})
+	seen, err := l.rehearse(carriers, body)
 	inner := l.inner
 	l.inner = false // what is around has a loop in it
 	steps := l.steps != before.steps
 	l.reset(before)
 	if errors.Is(err, errUnroll) && limit == nil {
+		l.frame = around
 		l.putStreams(outer)
 		l.written(n, body)
 		return
 	}
 	check(err)
+	l.frame.state = framed
 	if k := divisor(n, l.unroll); k > 1 && inner && limit == nil && !seen.stop.Ok() {
-		n, body = n/k, several(k, body)
-		seen, err = l.rehearse(carriers, func(g *graph.Graph) Tensor {
-			return body(Int{node: graph.Parameter(g, "i", shapes.Make(dtypes.Int32))})
-		})
+		n, body = n/k, l.frame.several(k, body)
+		seen, err = l.rehearse(carriers, body)
 		l.reset(before)
 		l.inner = false
 		check(err)
 	}
+	l.frame.make(l.c.graph)
 	w := &while{l: l, n: n, limit: limit, carriers: carriers, seen: seen, stops: seen.stop.Ok()}
 	if w.stops && limit == nil && (steps || len(seen.blocks) > 0) {
 		failf("an environment is stepped, or a rollout filled, in a loop that may end early: how many steps an iteration makes would depend on it")
@@ -115,11 +120,13 @@ func divisor(n, most int) int {
 }
 
 // several is k rounds as one.
-func several(k int, body func(Int) Tensor) func(Int) Tensor {
+func (f *frame) several(k int, body func(Int) Tensor) func(Int) Tensor {
 	return func(i Int) Tensor {
 		first := i.Times(k)
 		for j := range k {
-			body(first.plus(j))
+			f.round = first.plus(j)
+			f.round.of = f
+			body(f.round)
 		}
 		return Tensor{}
 	}
@@ -152,13 +159,15 @@ type rehearsal struct {
 }
 
 // rehearse builds body in a closure that nobody calls.
-func (l *Lowering) rehearse(carriers []Carried, body func(*graph.Graph) Tensor) (seen rehearsal, err error) {
+func (l *Lowering) rehearse(carriers []Carried, body func(Int) Tensor) (seen rehearsal, err error) {
 	hold(carriers, l.c.lift(held(carriers)))
 	before := pictures(carriers)
+	l.frame.begin(carriers)
 	var after []picture
 	err = Catch(func() error {
 		Closure(l.c.graph, func(g *graph.Graph) []*graph.Node {
-			seen.stop = body(g)
+			seen.stop = body(l.frame.index(graph.Parameter(g, "i", shapes.Make(dtypes.Int32))))
+			l.frame.rehearsed()
 			after = pictures(carriers)
 			seen.blocks = l.takeStreams()
 			return []*graph.Node{graph.Const(g, int32(0))}
@@ -339,7 +348,7 @@ func (w *while) round(g *graph.Graph, state []*graph.Node, body func(Int) Tensor
 	if w.limit == nil { // else it is the loop over iterations itself
 		l.times *= w.n
 	}
-	stop := body(Int{node: i})
+	stop := body(l.frame.index(i))
 	l.times = times
 	out := []*graph.Node{graph.AddScalar(i, int32(1))}
 	if w.stops {
@@ -391,6 +400,9 @@ func (w *while) results(out []*graph.Node) {
 // they change and that live on.
 func (r *Run) If(yes Tensor, vars []Carried, then, otherwise func()) {
 	l := r.root().lower
+	around := l.frame
+	l.frame = &frame{} // arms are built several times, and draw for themselves
+	defer func() { l.frame = around }()
 	carriers := l.carriers(vars)
 	before, outer := l.mark(), l.takeStreams()
 	arms := []func(){then, otherwise}
@@ -416,7 +428,7 @@ func (r *Run) If(yes Tensor, vars []Carried, then, otherwise func()) {
 // rehearseArm is rehearse for an arm of a branch, in which nothing may happen whose
 // number has to be known.
 func (l *Lowering) rehearseArm(carriers []Carried, before mark, arm func()) rehearsal {
-	seen, err := l.rehearse(carriers, func(*graph.Graph) Tensor {
+	seen, err := l.rehearse(carriers, func(Int) Tensor {
 		if arm != nil {
 			arm()
 		}

@@ -57,6 +57,9 @@ type Chunks struct {
 	Unroll int
 	// Sums adds episodes up on the device, however few there are.
 	Sums bool
+	// Far makes the program as for a device whose kernels are launched one by one,
+	// whatever it is: draws are made before loops, checks after them.
+	Far bool
 }
 
 // Lower makes a device program of a loop whose one iteration is body.
@@ -167,6 +170,7 @@ func (p *Program) build(hosts []hostTable, use func(c *Ctx, in []Tensor, trace f
 	values, form := held(p.state), formed(p.state)
 	c := &Ctx{dev: p.scope.dev, scope: p.scope}
 	p.l = &Lowering{c: c, scope: p.scope, run: p.run, state: p.state, chunk: p.chunk, times: 1, sums: p.sums}
+	p.l.far = p.how.Far || !p.scope.dev.shared
 	if p.l.unroll = p.how.Unroll; p.l.unroll == 0 {
 		p.l.unroll = p.scope.dev.unroll
 	}
@@ -203,6 +207,7 @@ func (p *Program) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
 			l.clear(len(p.of.Kinds))
 		}
 		p.body(p.run)
+		l.examine()
 		if len(l.logs.values) > 0 {
 			logs.Put(Leaves(l.logs.values))
 		}

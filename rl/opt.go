@@ -104,7 +104,7 @@ func (o *Opt) ApplyAt(g Grads, lr Tensor) {
 		out = out[len(p.cells):]
 	}
 	o.slots = chosen(step, out, o.slots)
-	o.count.in = Wrap(graph.Where(step, count, o.count.in.node))
+	o.count.put(Wrap(graph.Where(step, count, o.count.in.node)))
 }
 
 // chosen are the first tensors where a scalar is true, and the others elsewhere.

@@ -74,12 +74,10 @@ func (p *Permutation) once(x uint32) uint32 {
 func GraphPermutation(k Key, n int, lo Int, size int) *graph.Node {
 	g := k.in.w[0].Graph()
 	p := newPermutationShape(n)
-	w := k.At(0).in.bits(permutationRounds / 4)
+	words := k.At(0).permutationWords()
 	var key [permutationRounds]*graph.Node
-	for b := range permutationRounds / 4 {
-		for j := range 4 {
-			key[4*b+j] = graph.Reshape(graph.Slice(w[j], graph.AxisRange(b, b+1)))
-		}
+	for i := range key {
+		key[i] = graph.Reshape(graph.Slice(words, graph.AxisRange(i, i+1)))
 	}
 	shape := shapes.Make(dtypes.Uint32, size)
 	x := graph.Add(graph.Iota(g, shape, 0), graph.BroadcastToShape(graph.ConvertDType(lo.Node(g), dtypes.Uint32), shape))

@@ -88,15 +88,22 @@ func (m *Slots[V]) Resident() []Carried { return []Carried{Carry(&m.v)} }
 type Counter struct {
 	n  int64
 	in Tensor
+	// from is what it was when it was last given a value inside a program, and more
+	// what was added since.
+	from *graph.Node
+	more int64
 }
 
 // Set makes it n.
-func (c *Counter) Set(n int64) { c.n, c.in = n, Tensor{} }
+func (c *Counter) Set(n int64) { *c = Counter{n: n} }
+
+// put gives it a value inside a program.
+func (c *Counter) put(t Tensor) { c.in, c.from, c.more = t, t.node, 0 }
 
 // Add counts n more.
 func (c *Counter) Add(n int64) {
 	if c.in.node != nil {
-		c.in = Wrap(graph.AddScalar(c.in.node, n))
+		c.in, c.more = Wrap(graph.AddScalar(c.in.node, n)), c.more+n
 		return
 	}
 	c.n += n
@@ -116,7 +123,7 @@ func (c *Counter) Node(g *graph.Graph) *graph.Node {
 // Fold is k folded with the number.
 func (c *Counter) Fold(k Key) Key {
 	if c.in.node != nil {
-		return k.foldNode(c.in.node)
+		return k.foldNode(c.in.node, &keyFold{count: c, from: c.from, more: c.more})
 	}
 	return k.Fold(uint64(c.n))
 }
@@ -140,7 +147,7 @@ func (c carriedCounter) carried() []Tensor {
 
 func (c carriedCounter) carry(t []Tensor) {
 	if t[0].node != nil {
-		c.in = t[0]
+		c.put(t[0])
 		return
 	}
 	c.Set(Read[int64](t[0])[0])

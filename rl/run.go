@@ -192,7 +192,8 @@ func (r *Run) Every(n int64) bool {
 func (r *Run) Key(use string, at ...int) Key {
 	k := r.key.Use(use)
 	if l := r.root().lower; l != nil {
-		k = k.foldNode(l.iter)
+		k = k.foldNode(l.iter, &keyFold{node: l.iter})
+		k.in.path.l = l
 	} else {
 		k = k.Fold(uint64(r.Iter()))
 	}

@@ -78,7 +78,7 @@ func lower(how rl.Chunks) func(*Trainer, *rl.Run) error {
 // A device program of the loop gives the bits of the loop, however it is cut up.
 func TestLowered(t *testing.T) {
 	want := watched(t, func(t *Trainer, run *rl.Run) error { return rl.Train(t, run) })
-	for _, how := range []rl.Chunks{{}, {Most: 4}, {Most: 3, Unroll: 4}, {Most: 4, Sums: true}} {
+	for _, how := range []rl.Chunks{{}, {Most: 4}, {Most: 3, Unroll: 4}, {Most: 4, Sums: true}, {Most: 4, Far: true}, {Most: 3, Unroll: 4, Far: true}} {
 		got := watched(t, lower(how))
 		if !slices.EqualFunc(want.logs, got.logs, slices.Equal[[]rl.Logged]) {
 			t.Errorf("%+v: logs\n%v\nwant\n%v", how, got.logs, want.logs)

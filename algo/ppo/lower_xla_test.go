@@ -20,7 +20,7 @@ func TestLoweredOnXLA(t *testing.T) {
 		}
 		t.Fatal(err)
 	}
-	for _, how := range []rl.Chunks{{Most: 2}, {Most: 2, Unroll: 4, Sums: true}} {
+	for _, how := range []rl.Chunks{{Most: 2}, {Most: 2, Unroll: 4, Sums: true, Far: true}} {
 		want, got := watchedOn(t, "cpu", 3, lower(how)), watchedOn(t, "xla:cpu", 3, lower(how))
 		moved := 0.0
 		for i, a := range want.state {

@@ -32,6 +32,9 @@ type Options struct {
 	// Fast lets float32 products round their operands (TF32). By default they are float32 throughout.
 	Fast bool
 
+	// Spread makes thin products part of the kernels around them, as it is on GPUs.
+	Spread bool
+
 	// Preallocate takes three quarters of a GPU's memory at once, instead of as it is needed.
 	Preallocate bool
 }
@@ -105,6 +108,9 @@ func clientOptions(o Options) pjrt.NamedValuesMap {
 	}
 	return m
 }
+
+// spread reports whether thin products are to be part of the kernels around them.
+func (o Options) spread() bool { return o.Plugin.Kind == plugin.CUDA || o.Spread }
 
 // plain drops the stack trace that go-xla's errors print with %+v.
 func plain(err error) error { return errors.New(err.Error()) }

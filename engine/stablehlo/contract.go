@@ -18,6 +18,10 @@ func (w *writer) precision() string {
 
 func dot(w *writer, n *ir.Node) {
 	a := n.Attr.(ir.Dot)
+	if w.options.Spread && thin(n, a) {
+		spread(w, n, a)
+		return
+	}
 	batch := ""
 	if len(a.LhsBatch) > 0 {
 		batch = fmt.Sprintf("batching_dims = [%s] x [%s]", ints(a.LhsBatch), ints(a.RhsBatch))

@@ -30,6 +30,10 @@ type Options struct {
 	// Fast lets products of float32 round their operands to fewer bits where the device is faster that way (TF32 on
 	// NVIDIA GPUs). By default they do not.
 	Fast bool
+
+	// Spread writes thin products, of few columns or over a short axis, as sums of elementwise ones, which a device
+	// that launches kernels one by one makes part of the kernels around them. Their sums are taken in another order.
+	Spread bool
 }
 
 // Supports reports whether the operation can be written.

@@ -28,7 +28,7 @@ type Benchmark struct {
 }
 
 // All are the benchmarks, in the order in which they are listed.
-var All = []Benchmark{Engine, PPO, Env, Policies}
+var All = []Benchmark{Engine, PPO, Env, Policies, GPU}
 
 // Case is one piece of work.
 type Case struct {
@@ -49,6 +49,7 @@ type Options struct {
 	Train  TrainFunc      // trains with Weft; PPO needs it
 	Env    EnvFunc        // makes environments of Weft; Env needs it
 	Policy PolicyFunc     // trains with Weft under a policy; Policies needs it
+	Device DeviceFunc     // trains with Weft as one device program; GPU needs it
 }
 
 func (o Options) count() int {

@@ -65,7 +65,7 @@ func envCase(e EnvSpec) Case {
 }
 
 // by is the case as a peer is told of it.
-func (e EnvSpec) by(peer, way string) (EnvSpec, bool) {
+func (e EnvSpec) by(peer, way string) (any, bool) {
 	e.ID, e.Way = map[string]string{"gymnasium": e.Gymnasium, "envpool": e.EnvPool}[peer], way
 	return e, e.ID != ""
 }

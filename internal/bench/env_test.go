@@ -41,7 +41,7 @@ func TestEnvContenders(t *testing.T) {
 // A peer hears the name that it has for a case's environments.
 func TestEnvSpecBy(t *testing.T) {
 	e := EnvSpec{Envs: 3, Gymnasium: "X-v0"}
-	if x, ok := e.by("gymnasium", "async"); !ok || x.ID != "X-v0" || x.Way != "async" {
+	if x, ok := e.by("gymnasium", "async"); !ok || x.(EnvSpec).ID != "X-v0" || x.(EnvSpec).Way != "async" {
 		t.Errorf("%+v, %v", x, ok)
 	}
 	if _, ok := e.by("envpool", "sync"); ok {

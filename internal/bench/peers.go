@@ -25,3 +25,8 @@ var policyPeers = []peer{
 	{"sb3", "sb3_ppo.py", "pip install stable-baselines3", []way{{"learn", 0}}},
 	{"rllib", "rllib_ppo.py", "pip install 'ray[rllib]' torch", []way{{"train", 0}}},
 }
+
+// gpuPeers train on a device.
+var gpuPeers = []peer{
+	{"jax", "jax_ppo.py", "pip install 'jax[cuda13]'", []way{{"jit", 0}, {"unrolled", 0}, {"strided", 0}, {"merged", 0}}},
+}

@@ -223,11 +223,17 @@ type python struct {
 	version string
 }
 
+// told is a case that each way of a peer is told of differently; ok is false for
+// one that has no part in it.
+type told interface {
+	by(peer, way string) (spec any, ok bool)
+}
+
 func (p *python) Label() Label { return Label{p.peer.name, p.path, p.version} }
 
 func (p *python) Prepare(ctx context.Context, c Case) (Sample, error) {
 	spec := c.Spec
-	if e, ok := spec.(EnvSpec); ok {
+	if e, ok := spec.(told); ok {
 		if spec, ok = e.by(p.peer.name, p.path); !ok {
 			return Sample{}, errNoPart
 		}

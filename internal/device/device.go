@@ -25,19 +25,25 @@ const Default = "cpu"
 type kind struct {
 	name, doc string
 	many      bool // of which there may be several, numbered: name:0
-	open      func(number int) (compute.Backend, error)
+	open      func(place) (compute.Backend, error)
 	list      func() ([]Info, error) // of what needs a look at the machine
+}
+
+// place is a device among those of its kind.
+type place struct {
+	number int
+	fast   bool // products of float32 may round their operands: name+tf32
 }
 
 // kinds are the devices, in the order they are listed.
 var kinds = []kind{
-	{name: "cpu", doc: "Weft's own engine", open: func(int) (compute.Backend, error) { return engine.New("") }},
+	{name: "cpu", doc: "Weft's own engine", open: func(place) (compute.Backend, error) { return engine.New("") }},
 	{name: "xla:cpu", doc: "XLA on this machine's CPUs", open: openXLA, list: listXLA},
-	{name: "cuda", doc: "XLA on NVIDIA GPUs", many: true, open: openCUDA, list: listCUDA},
+	{name: "cuda", doc: "XLA on NVIDIA GPUs; +tf32 lets products round to TF32", many: true, open: openCUDA, list: listCUDA},
 	// One operation after another, because at the sizes of reinforcement learning
 	// its own parallelism costs more than it brings.
 	{name: "go", doc: "GoMLX's Go backend, for comparison",
-		open: func(int) (compute.Backend, error) { return gobackend.New("ops_sequential") }},
+		open: func(place) (compute.Backend, error) { return gobackend.New("ops_sequential") }},
 }
 
 var (
@@ -47,20 +53,23 @@ var (
 
 // Open is the device of that name.
 func Open(name string) (*rl.Device, error) {
-	k, number, err := parse(name)
+	k, at, err := parse(name)
 	if err != nil {
 		return nil, err
 	}
 	name = k.name
 	if k.many {
-		name = fmt.Sprintf("%s:%d", k.name, number)
+		name = fmt.Sprintf("%s:%d", k.name, at.number)
+	}
+	if at.fast {
+		name += tf32
 	}
 	mu.Lock()
 	defer mu.Unlock()
 	if d, ok := open[name]; ok {
 		return d, nil
 	}
-	b, err := k.open(number)
+	b, err := k.open(at)
 	if err != nil {
 		return nil, fmt.Errorf("device %s: %w", name, err)
 	}
@@ -75,21 +84,24 @@ func Check(name string) error {
 	return err
 }
 
-func parse(name string) (kind, int, error) {
+const tf32 = "+tf32"
+
+func parse(name string) (kind, place, error) {
+	plain, fast := strings.CutSuffix(name, tf32)
 	for _, k := range kinds {
-		if k.name == name {
-			return k, 0, nil
+		if k.name == plain && (k.many || !fast) {
+			return k, place{0, fast}, nil
 		}
-		rest, ok := strings.CutPrefix(name, k.name+":")
+		rest, ok := strings.CutPrefix(plain, k.name+":")
 		if !ok || !k.many {
 			continue
 		}
 		if n, err := strconv.Atoi(rest); err == nil && n >= 0 {
-			return k, n, nil
+			return k, place{n, fast}, nil
 		}
 	}
 	// The nearest name is no help: a "gpu" is not meant to be a "cpu".
-	return kind{}, 0, fmt.Errorf("unknown device %q, there is %s", name, strings.Join(Names(), ", "))
+	return kind{}, place{}, fmt.Errorf("unknown device %q, there is %s", name, strings.Join(Names(), ", "))
 }
 
 // Close ends all devices and waits for their threads. Nothing that lives on them

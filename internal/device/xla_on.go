@@ -16,12 +16,12 @@ import (
 // HasXLA reports whether this binary was built with XLA.
 const HasXLA = true
 
-func openXLA(int) (compute.Backend, error) { return find(plugin.CPU, nil) }
+func openXLA(place) (compute.Backend, error) { return find(plugin.CPU, nil, false) }
 
-func openCUDA(number int) (compute.Backend, error) { return find(plugin.CUDA, []int{number}) }
+func openCUDA(at place) (compute.Backend, error) { return find(plugin.CUDA, []int{at.number}, at.fast) }
 
 // find opens the devices with these numbers of the first plugin for their kind.
-func find(kind plugin.Kind, numbers []int) (*pjrt.Backend, error) {
+func find(kind plugin.Kind, numbers []int, fast bool) (*pjrt.Backend, error) {
 	if kind == plugin.CUDA && !hasDriver() {
 		return nil, errors.New("there is no NVIDIA GPU here, or its driver is not installed: /dev/nvidia* is missing")
 	}
@@ -29,7 +29,7 @@ func find(kind plugin.Kind, numbers []int) (*pjrt.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pjrt.New(pjrt.Options{Plugin: p, Devices: numbers})
+	return pjrt.New(pjrt.Options{Plugin: p, Devices: numbers, Fast: fast})
 }
 
 // hasDriver looks for the files through which CUDA reaches its driver, on Linux
@@ -57,7 +57,7 @@ func listCUDA() ([]Info, error) {
 
 // list opens all devices of a kind, to see what they are.
 func list(kind plugin.Kind, name func(i int) string) (all []Info, err error) {
-	b, err := find(kind, nil)
+	b, err := find(kind, nil, false)
 	if err != nil {
 		return nil, err
 	}
