@@ -22,20 +22,28 @@ type player struct {
 	tagger, in                 bool
 }
 
-// plainOf is row i of a batch of states.
-func plainOf(o Options, state rl.Tree, i int) *plain {
-	g := &plain{Options: o}
+// plainOf is row i of a batch of states, by their leaves' names.
+func plainOf(o Options, state map[string][]float64, i int) *plain {
+	g := &plain{Options: o, time: int(state["time"][i])}
 	n := o.Taggers + o.Runners
-	at := func(name string, j int) float64 { return rl.Floats(state.Leaf(name))[i*n+j] }
+	at := func(name string, j int) float64 { return state[name][i*n+j] }
 	for j := range n {
 		p := player{at("x", j), at("y", j), at("speed", j), at("heading", j), at("push", j), j < o.Taggers, true}
 		if o.Leave && !p.tagger {
-			p.in = rl.Read[bool](state.Leaf("playing"))[i*o.Runners+j-o.Taggers]
+			p.in = state["playing"][i*o.Runners+j-o.Taggers] == 1
 		}
 		g.players = append(g.players, p)
 	}
-	g.time = int(rl.Read[int32](state.Leaf("time"))[i])
 	return g
+}
+
+// numbers are a tree's, by the names of its leaves.
+func numbers(t rl.Tree) map[string][]float64 {
+	out := map[string][]float64{}
+	for i, name := range t.Names() {
+		out[name] = rl.Floats(t.At(i))
+	}
+	return out
 }
 
 func levelOf(choice, levels int, most float64) float64 {
@@ -236,8 +244,9 @@ func compareGames(t *testing.T, s *rl.Scope, d game) {
 			}
 		}
 		out := f.Call(rl.Key{}, stepIn{at, d.actions(s, moves)})
+		before, after := numbers(at), outcomeOf(out)
 		for e := range envs {
-			g := plainOf(d.Options, at, e)
+			g := plainOf(d.Options, before, e)
 			want := g.step(moves[e])
 			steps++
 			if want.doubt {
@@ -248,13 +257,13 @@ func compareGames(t *testing.T, s *rl.Scope, d game) {
 			if want.over {
 				ends++
 			}
-			d.compareStep(t, out, e, want)
+			d.compareStep(t, after, e, want)
 			for i := range d.agents() {
-				if i >= d.Taggers && len(out.Obs) == 1 {
+				if i >= d.Taggers && len(after.obs) == 1 {
 					break
 				}
 				agents++
-				if !d.compareSight(t, out, e, i, g) {
+				if !d.compareSight(t, after, e, i, g) {
 					unsure++
 				}
 			}
@@ -270,6 +279,22 @@ func compareGames(t *testing.T, s *rl.Scope, d game) {
 	}
 }
 
+// outcome is what a step of the environments gives, by kind.
+type outcome struct {
+	reward, ended, obs [][]float64
+	over               []float64
+}
+
+func outcomeOf(out stepOut) outcome {
+	o := outcome{over: rl.Floats(out.Over)}
+	for i := range out.Reward {
+		o.reward = append(o.reward, rl.Floats(out.Reward[i]))
+		o.ended = append(o.ended, rl.Floats(out.Terminated[i]))
+		o.obs = append(o.obs, rl.Floats(out.Obs[i].X.At(0)))
+	}
+	return o
+}
+
 // kindOf is which kind of agent i is, its number there, and how many there are.
 func (d game) kindOf(i int) (kind, number, of int) {
 	if i < d.Taggers {
@@ -278,26 +303,26 @@ func (d game) kindOf(i int) (kind, number, of int) {
 	return 1, i - d.Taggers, d.Runners
 }
 
-func (d game) compareStep(t *testing.T, out stepOut, e int, want result) {
+func (d game) compareStep(t *testing.T, out outcome, e int, want result) {
 	t.Helper()
 	for i := range d.agents() {
 		kind, number, of := d.kindOf(i)
-		if kind == len(out.Reward) {
+		if kind == len(out.reward) {
 			break
 		}
-		if got := rl.Floats(out.Reward[kind])[e*of+number]; math.Abs(got-want.reward[i]) > 1e-5 {
+		if got := out.reward[kind][e*of+number]; math.Abs(got-want.reward[i]) > 1e-5 {
 			t.Errorf("reward of agent %d is %v, want %v", i, got, want.reward[i])
 		}
-		if got := rl.Read[bool](out.Terminated[kind])[e*of+number]; got != want.ended[i] {
+		if got := out.ended[kind][e*of+number] == 1; got != want.ended[i] {
 			t.Errorf("end of agent %d is %v, want %v", i, got, want.ended[i])
 		}
 	}
-	if got := rl.Read[bool](out.Over)[e]; got != want.over {
+	if got := out.over[e] == 1; got != want.over {
 		t.Errorf("over is %v, want %v", got, want.over)
 	}
 }
 
-func (d game) compareSight(t *testing.T, out stepOut, e, i int, g *plain) (sure bool) {
+func (d game) compareSight(t *testing.T, out outcome, e, i int, g *plain) (sure bool) {
 	t.Helper()
 	want, sure := g.observe(i)
 	if !sure {
@@ -305,7 +330,7 @@ func (d game) compareSight(t *testing.T, out stepOut, e, i int, g *plain) (sure 
 	}
 	kind, number, of := d.kindOf(i)
 	w := d.width(kind)
-	got := rl.Floats(out.Obs[kind].X.At(0))[(e*of+number)*w:][:w]
+	got := out.obs[kind][(e*of+number)*w:][:w]
 	if len(want) != w {
 		t.Fatalf("%d numbers, want %d", w, len(want))
 	}
