@@ -31,7 +31,7 @@ func with(change func(o *Options)) *Options {
 
 // small is a game that is soon over.
 func small(o *Options) {
-	o.Taggers, o.Runners, o.Size, o.Length, o.Reach = 2, 5, 6, 30, .1
+	o.Taggers, o.Runners, o.Size, o.Length, o.Reach = 2, 5, 6, 16, .15
 	o.AccelerationLevels, o.TurnLevels = 4, 5
 }
 
@@ -54,21 +54,18 @@ var variants = []struct {
 }
 
 func TestConformance(t *testing.T) {
-	for _, x := range variants[:6] {
-		t.Run(x.name, func(t *testing.T) {
-			t.Parallel()
-			envtest.Run(t, Tag, envtest.With(x.options), envtest.Steps(65))
-		})
-	}
-}
-
-// The engine, on which agents train, computes what GoMLX's backend does.
-func TestEngine(t *testing.T) {
 	d, err := device.Open(device.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
-	envtest.Run(t, Tag, envtest.With(variants[0].options), envtest.Steps(65), envtest.On(d))
+	for _, x := range variants[:6] {
+		t.Run(x.name, func(t *testing.T) {
+			envtest.Run(t, Tag, envtest.With(x.options), envtest.Steps(35), envtest.On(d))
+		})
+	}
+	t.Run("in GoMLX's backend", func(t *testing.T) {
+		envtest.Run(t, Tag, envtest.With(variants[0].options), envtest.Steps(20))
+	})
 }
 
 func TestOptions(t *testing.T) {
