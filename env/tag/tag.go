@@ -11,8 +11,8 @@
 // rewarded, and leaves the game, unless it is to stay. The game ends after a number
 // of steps, of which agents know the part that is over, or when no runner is left.
 //
-// Three things differ. There runners stand still and do not learn; here they do
-// both, half as fast as taggers and at a loss when tagged, unless option runner_policy
+// Three things differ. There runners stand still and do not learn; here they run and
+// learn, half as fast as taggers and at a loss when tagged, unless option runner_policy
 // says otherwise. There an agent sees the nearest agents of both kinds and nothing of
 // itself; here it sees itself and the nearest of the other kind, in directions
 // relative to its own, and of its own kind if option mates says so. Every episode
