@@ -18,13 +18,14 @@ import (
 	"github.com/weft-rl/weft/env/gym"
 	"github.com/weft-rl/weft/env/mpe"
 	"github.com/weft-rl/weft/env/mujoco"
+	"github.com/weft-rl/weft/env/tag"
 )
 
 // Builtin is what the weft command knows.
 func Builtin() app.Set {
 	return app.Set{
 		Algorithms:   []algo.Algorithm{ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, impala.Algorithm, mappo.Algorithm},
-		Environments: slices.Concat(classic.All, mpe.All, debug.All, mujoco.All),
+		Environments: slices.Concat(classic.All, mpe.All, tag.All, debug.All, mujoco.All),
 		Schemes:      []env.Scheme{gym.Scheme, gym.AtariScheme, gym.ZooScheme},
 	}
 }

@@ -58,6 +58,10 @@ var presets = []algo.Preset{
 	{Name: "default", Env: "mpe/simple_spread-v3", Doc: "the paper's recipe, with fewer environments", Steps: 2_000_000},
 	{Name: "default", Env: "mpe/simple_tag-v3", Doc: "two kinds of agents against each other", Steps: 500_000},
 	{
+		Name: "default", Env: "Tag-v0", Doc: "taggers and runners, a policy for each kind; critics see what their agent sees", Steps: 500_000,
+		Set: []string{"horizon=50", "epochs=4", "minibatches=4", "agent_id=false", "learning_rate=1e-3", "gamma=0.98"},
+	},
+	{
 		Name: "default", Env: "Agents-v0", Doc: "solved in a second", Steps: 20_000,
 		Set: []string{"envs=16", "horizon=32", "learning_rate=3e-3"},
 	},

@@ -47,6 +47,16 @@ func Solve(t *testing.T, a algo.Algorithm, tasks []Task) {
 	}
 }
 
+// Device is the default one.
+func Device(t testing.TB) *rl.Device {
+	t.Helper()
+	d, err := device.Open(device.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // Trained is an algorithm's trainer after some steps in an environment; with 0
 // steps as it was made.
 func Trained(t testing.TB, a algo.Algorithm, e env.Entry, options any, steps int64, set ...string) rl.Trainer {
@@ -57,11 +67,7 @@ func Trained(t testing.TB, a algo.Algorithm, e env.Entry, options any, steps int
 // train trains from a state, or from the beginning, and shows every cut to see.
 func train(t testing.TB, a algo.Algorithm, e env.Entry, options any, steps int64, set []string, from *rl.State, see func(rl.Cut) error) rl.Trainer {
 	t.Helper()
-	d, err := device.Open(device.Default)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := rl.NewScope(d, 1)
+	s := rl.NewScope(Device(t), 1)
 	x, err := a.New(s, algo.On(s, e, options, nil), settings(t, a, set))
 	if err != nil {
 		t.Fatal(err)
