@@ -50,3 +50,13 @@ func backend(t testing.TB) *Backend {
 
 // TestSuite is upstream's conformance suite, whole.
 func TestSuite(t *testing.T) { backendtest.RunAll(t, backend(t), nil) }
+
+// TestSuiteSpread is the same with all that is small written out, as on a GPU.
+func TestSuiteSpread(t *testing.T) { backendtest.RunAll(t, spread(backend(t)), nil) }
+
+// spread is the backend with thin products and small reductions written out.
+func spread(b *Backend) *Backend {
+	out := &Backend{options: b.options, client: b.client}
+	out.options.Spread = true
+	return out
+}

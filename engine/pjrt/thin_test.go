@@ -15,8 +15,6 @@ import (
 // TestThin: thin products as sums and as columns are the products that they stand for, whichever axes are contracted.
 func TestThin(t *testing.T) {
 	b := backend(t)
-	spread := &Backend{options: b.options, client: b.client}
-	spread.options.Spread = true
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct{ m, k, n, x, y int }{
 		{5, 4, 3, 1, 0}, {5, 1, 3, 1, 0}, {7, 8, 9, 0, 0}, {7, 8, 9, 1, 1}, {6, 2, 64, 0, 1}, // over a short axis
@@ -26,7 +24,7 @@ func TestThin(t *testing.T) {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			x, y := random(r, c.m, c.k, c.x), random(r, c.k, c.n, 1-c.y)
 			product := func(x, y *graph.Node) *graph.Node { return graph.DotGeneral(x, []int{c.x}, nil, y, []int{c.y}, nil) }
-			want, got := call(t, b, product, x, y), call(t, spread, product, x, y)
+			want, got := call(t, b, product, x, y), call(t, spread(b), product, x, y)
 			for i := range want {
 				if math.Abs(float64(want[i]-got[i])) > 1e-4 {
 					t.Fatalf("element %d is %v, not %v", i, got[i], want[i])

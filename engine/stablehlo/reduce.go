@@ -33,6 +33,10 @@ func reduce(op string, from start) printer {
 			identity(w, n)
 			return
 		}
+		if w.options.Spread && few(v, axes) {
+			reduceFew(w, n, op, axes)
+			return
+		}
 		init := from(w, v.DType())
 		w.set(n, "stablehlo.reduce(%s init: %s) applies stablehlo.%s across dimensions = [%s] : (%s, %s) -> %s",
 			w.name(v), init, op, ints(axes), typeOf(v), tensor(v.DType()), typeOf(n.Outputs[0]))
@@ -47,6 +51,10 @@ func argMinMax(w *writer, n *ir.Node) {
 	if d == dtypes.Bool {
 		d = dtypes.Uint8
 		x = w.let("stablehlo.convert %s : (%s) -> %s", x, typeOf(v), tensor(d, dims...))
+	}
+	if w.options.Spread && few(v, []int{a.Axis}) {
+		w.set(n, "stablehlo.convert %s : (%s) -> %s", w.bestOfFew(x, d, dims, a), tensor(dtypes.Int32, without(dims, []int{a.Axis})...), typeOf(out))
+		return
 	}
 	index := dtypes.Int32
 	if dims[a.Axis] > math.MaxInt32 {
