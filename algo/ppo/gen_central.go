@@ -30,14 +30,14 @@ var genCentral = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []edge.Edge{
 		centralBatch:        {Name: "batch", Kind: "gather", From: "worker", To: "server", Type: "ppo.Batch", Axis: "environments", Node: 10, Pos: "ppo.go:49"},
-		centralReturnsStats: {Name: "returns/stats", Kind: "copy", From: "server", To: "worker", Type: "nn.Returns", Axis: "none", Node: 13, Pos: "ppo.go:163"},
-		centralMiniAdv:      {Name: "mini.Adv", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 23, Pos: "ppo.go:65"},
-		centralG:            {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 24, Pos: "ppo.go:67", Given: true},
-		centralNet:          {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 25, Pos: "ppo.go:68"},
-		centralMKL:          {Name: "m.KL", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 32, Pos: "ppo.go:72"},
-		centralValue:        {Name: "value", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 33, Pos: "ppo.go:72"},
-		centralFeatures:     {Name: "features", Kind: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Node: 41, Pos: "ppo.go:171"},
-		centralObservations: {Name: "observations", Kind: "copy", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Node: 42, Pos: "ppo.go:171"},
+		centralReturnsStats: {Name: "returns/stats", Kind: "copy", From: "server", To: "worker", Type: "nn.Returns", Axis: "none", Node: 14, Pos: "ppo.go:167"},
+		centralMiniAdv:      {Name: "mini.Adv", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 24, Pos: "ppo.go:66"},
+		centralG:            {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 25, Pos: "ppo.go:68", Given: true},
+		centralNet:          {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 26, Pos: "ppo.go:69"},
+		centralMKL:          {Name: "m.KL", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 33, Pos: "ppo.go:73"},
+		centralValue:        {Name: "value", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 34, Pos: "ppo.go:73"},
+		centralFeatures:     {Name: "features", Kind: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Node: 42, Pos: "ppo.go:175"},
+		centralObservations: {Name: "observations", Kind: "copy", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Node: 43, Pos: "ppo.go:175"},
 	},
 }
 
@@ -48,44 +48,44 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		batch := t.Collect(run) // ppo.go:31
 		// ppo.go:49
 		edge.Gather(x, centralBatch, Batch{Steps: Step{Out: Outcome{Reward: batch.Steps.Out.Reward, Over: batch.Steps.Out.Over}}})
-		steps := batch.Steps // ppo.go:54
+		steps := batch.Steps // ppo.go:55
 		var reward rl.Tensor
-		if !t.Learner.NormalizeReward { // ppo.go:160
-			reward = steps.Out.Reward // ppo.go:161
+		if !t.Learner.NormalizeReward { // ppo.go:164
+			reward = steps.Out.Reward // ppo.go:165
 		} else {
-			edge.Fetch(x, centralReturnsStats, run.Scope().Component("returns/stats")) // ppo.go:163
-			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward)                  // ppo.go:164
+			edge.Fetch(x, centralReturnsStats, run.Scope().Component("returns/stats")) // ppo.go:167
+			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward)                  // ppo.go:168
 		}
-		next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(steps.Act.Value, batch.Last)) // ppo.go:56
-		// ppo.go:57
-		adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, steps.Act.Value, next, steps.Out.Terminated, steps.Out.Over)
-		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, steps.Act.Value, adv, ret} // ppo.go:58
-		for e := range t.Learner.Epochs {                                                       // ppo.go:60
-			var m Metrics                          // ppo.go:61
-			for i := range t.Learner.Minibatches { // ppo.go:62
-				mini := replay.Take(sample, run.Key("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:63
-				if t.Learner.NormalizeAdvantage {                                                              // ppo.go:64
-					// ppo.go:65
+		next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:57
+		// ppo.go:58
+		adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps.Out.Terminated, steps.Out.Over)
+		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret} // ppo.go:59
+		for e := range t.Learner.Epochs {                                                    // ppo.go:61
+			var m Metrics                          // ppo.go:62
+			for i := range t.Learner.Minibatches { // ppo.go:63
+				mini := replay.Take(sample, run.Key("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:64
+				if t.Learner.NormalizeAdvantage {                                                              // ppo.go:65
+					// ppo.go:66
 					mini.Adv = edge.OwnRows(x, centralMiniAdv, rl.Standardise(edge.AllGather(x, centralMiniAdv, mini.Adv), rl.Tensor{}))
 				}
-				g, aux := t.Learner.loss.Grad(run.Key("loss", e, i), mini) // ppo.go:67
-				edge.Reduce(x, centralG, g)                                // ppo.go:67
-				edge.Fetch(x, centralNet, t.Actor.net.params)              // ppo.go:68
-				m = aux                                                    // ppo.go:69
-				m.log(run)                                                 // ppo.go:70
+				g, aux := t.Learner.loss.Grad(run.Key("loss", e, i), mini) // ppo.go:68
+				edge.Reduce(x, centralG, g)                                // ppo.go:68
+				edge.Fetch(x, centralNet, t.Actor.net.params)              // ppo.go:69
+				m = aux                                                    // ppo.go:70
+				m.log(run)                                                 // ppo.go:71
 			}
-			if t.Learner.TargetKL > 0 { // ppo.go:72
-				value := run.Value(rl.Mean(edge.AllGather(x, centralMKL, m.KL))) // ppo.go:72
-				edge.Send(x, centralValue, value)                                // ppo.go:72
-				if value > t.Learner.TargetKL {                                  // ppo.go:72
+			if t.Learner.TargetKL > 0 { // ppo.go:73
+				value := run.Value(rl.Mean(edge.AllGather(x, centralMKL, m.KL))) // ppo.go:73
+				edge.Send(x, centralValue, value)                                // ppo.go:73
+				if value > t.Learner.TargetKL {                                  // ppo.go:73
 					break
 				}
 			}
 		}
-		run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{steps.Act.Value, ret})) // ppo.go:77
-		if t.Learner.NormalizeObs {                                                                        // ppo.go:170
-			edge.Gather(x, centralFeatures, t.Learner.features.Call(rl.Key{}, steps.In.Obs.X)) // ppo.go:171
-			edge.Fetch(x, centralObservations, t.Actor.net.norm)                               // ppo.go:171
+		run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:78
+		if t.Learner.NormalizeObs {                                                                     // ppo.go:174
+			edge.Gather(x, centralFeatures, t.Learner.features.Call(rl.Key{}, steps.In.Obs.X)) // ppo.go:175
+			edge.Fetch(x, centralObservations, t.Actor.net.norm)                               // ppo.go:175
 		}
 	}
 	return run.Err()
@@ -95,28 +95,28 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // ppo.go:30
 		batch := edge.Gathered[Batch](x, centralBatch) // ppo.go:49
-		steps := batch.Steps                           // ppo.go:54
-		if t.Learner.NormalizeReward {                 // ppo.go:160
-			t.Learner.returns.Update(steps.Out.Reward, steps.Out.Over)                   // ppo.go:163
-			edge.Publish(x, centralReturnsStats, run.Scope().Component("returns/stats")) // ppo.go:163
+		steps := batch.Steps                           // ppo.go:55
+		if t.Learner.NormalizeReward {                 // ppo.go:164
+			t.Learner.returns.Update(steps.Out.Reward, steps.Out.Over)                   // ppo.go:167
+			edge.Publish(x, centralReturnsStats, run.Scope().Component("returns/stats")) // ppo.go:167
 		}
-		lr := t.Learner.rate(run.Progress()) // ppo.go:59
-		for range t.Learner.Epochs {         // ppo.go:60
-			for range t.Learner.Minibatches { // ppo.go:62
-				g := edge.Reduced(x, centralG)                  // ppo.go:67
-				t.Learner.opt.Apply(g, lr)                      // ppo.go:68
-				edge.Publish(x, centralNet, t.Actor.net.params) // ppo.go:68
+		lr := t.Learner.rate(run.Progress()) // ppo.go:60
+		for range t.Learner.Epochs {         // ppo.go:61
+			for range t.Learner.Minibatches { // ppo.go:63
+				g := edge.Reduced(x, centralG)                  // ppo.go:68
+				t.Learner.opt.Apply(g, lr)                      // ppo.go:69
+				edge.Publish(x, centralNet, t.Actor.net.params) // ppo.go:69
 			}
-			if t.Learner.TargetKL > 0 { // ppo.go:72
-				if edge.Sent[float64](x, centralValue) > t.Learner.TargetKL { // ppo.go:72
+			if t.Learner.TargetKL > 0 { // ppo.go:73
+				if edge.Sent[float64](x, centralValue) > t.Learner.TargetKL { // ppo.go:73
 					break
 				}
 			}
 		}
-		run.Log("learning_rate", rl.Scalar(lr)) // ppo.go:76
-		if t.Learner.NormalizeObs {             // ppo.go:170
-			t.Learner.net.norm.Update(edge.Gathered[rl.Tensor](x, centralFeatures)) // ppo.go:171
-			edge.Publish(x, centralObservations, t.Actor.net.norm)                  // ppo.go:171
+		run.Log("learning_rate", rl.Scalar(lr)) // ppo.go:77
+		if t.Learner.NormalizeObs {             // ppo.go:174
+			t.Learner.net.norm.Update(edge.Gathered[rl.Tensor](x, centralFeatures)) // ppo.go:175
+			edge.Publish(x, centralObservations, t.Actor.net.norm)                  // ppo.go:175
 		}
 	}
 	return run.Err()

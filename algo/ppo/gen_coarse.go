@@ -10,7 +10,8 @@ import (
 
 // The edges of grouping coarse.
 const (
-	coarseBatch = iota
+	coarseSteps = iota
+	coarseLast
 	coarseObservations
 	coarseNet
 )
@@ -22,9 +23,10 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
-		coarseBatch:        {Name: "batch", Kind: "gather", From: "collector", To: "learner", Type: "ppo.Batch", Axis: "environments", Node: 10, Pos: "ppo.go:49"},
-		coarseObservations: {Name: "observations", Kind: "copy", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Node: 42, Pos: "ppo.go:171"},
-		coarseNet:          {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 25, Pos: "ppo.go:68"},
+		coarseSteps:        {Name: "steps", Kind: "gather", From: "collector", To: "learner", Type: "ppo.Step", Axis: "environments", Node: 10, Pos: "ppo.go:49", Given: true},
+		coarseLast:         {Name: "last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "ppo.go:148"},
+		coarseObservations: {Name: "observations", Kind: "copy", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Node: 43, Pos: "ppo.go:175"},
+		coarseNet:          {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 26, Pos: "ppo.go:69"},
 	},
 }
 
@@ -32,11 +34,24 @@ var genCoarse = edge.Grouping{
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // ppo.go:30
-		batch := t.Collect(run) // ppo.go:31
+		obs := t.Env.Obs()         // ppo.go:39
+		memory := t.Memory.Get()   // ppo.go:39
+		for i := range t.Horizon { // ppo.go:40
+			in := ActIn{obs, memory}                                                                           // ppo.go:41
+			act := t.Actor.Act(run.Key("act", i), in)                                                          // ppo.go:42
+			out := t.Env.Step(act.Action)                                                                      // ppo.go:43
+			cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:44
+			t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:45
+			obs = out.Obs                                                                                      // ppo.go:46
+			memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:46
+		}
+		t.Memory.Set(memory)       // ppo.go:48
+		steps := t.Rollout.Drain() // ppo.go:49
 		// ppo.go:49
-		edge.Gather(x, coarseBatch, Batch{Steps: Step{In: batch.Steps.In, Act: ActOut{Raw: batch.Steps.Act.Raw, LogProb: batch.Steps.Act.LogProb, Value: batch.Steps.Act.Value}, Out: batch.Steps.Out, Cut: batch.Steps.Cut}, Last: batch.Last})
-		edge.Fetch(x, coarseObservations, t.Actor.net.norm) // ppo.go:171
-		edge.Fetch(x, coarseNet, t.Actor.net.params)        // ppo.go:68
+		edge.Gather(x, coarseSteps, Step{In: steps.In, Act: ActOut{Raw: steps.Act.Raw, LogProb: steps.Act.LogProb}, Out: steps.Out, Cut: steps.Cut})
+		edge.Gather(x, coarseLast, t.Actor.Values(ActIn{obs, memory})) // ppo.go:148
+		edge.Fetch(x, coarseObservations, t.Actor.net.norm)            // ppo.go:175
+		edge.Fetch(x, coarseNet, t.Actor.net.params)                   // ppo.go:69
 	}
 	return run.Err()
 }
@@ -45,10 +60,12 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 // and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // ppo.go:30
-		batch := edge.Gathered[Batch](x, coarseBatch)         // ppo.go:49
+		steps := edge.Gathered[Step](x, coarseSteps) // ppo.go:49
+		// ppo.go:50
+		batch := Batch{Steps: steps, Values: t.Actor.Values(steps.In), Last: edge.Gathered[rl.Tensor](x, coarseLast)}
 		t.Learner.Learn(run, batch)                           // ppo.go:32
-		edge.Publish(x, coarseObservations, t.Actor.net.norm) // ppo.go:171
-		edge.Publish(x, coarseNet, t.Actor.net.params)        // ppo.go:68
+		edge.Publish(x, coarseObservations, t.Actor.net.norm) // ppo.go:175
+		edge.Publish(x, coarseNet, t.Actor.net.params)        // ppo.go:69
 	}
 	return run.Err()
 }

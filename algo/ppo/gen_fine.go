@@ -23,7 +23,7 @@ var genFine = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []edge.Edge{
 		fineObs: {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "ppo.go:39"},
-		fineAct: {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "ppo.ActOut", Axis: "environments", Node: 4, Pos: "ppo.go:138"},
+		fineAct: {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "ppo.ActOut", Axis: "environments", Node: 4, Pos: "ppo.go:142"},
 		fineOut: {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "ppo.go:43"},
 	},
 }
@@ -35,7 +35,7 @@ func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 		obs := t.Env.Obs()           // ppo.go:39
 		edge.Gather(x, fineObs, obs) // ppo.go:39
 		for range t.Horizon {        // ppo.go:40
-			act := edge.Scattered[ActOut](x, fineAct) // ppo.go:138
+			act := edge.Scattered[ActOut](x, fineAct) // ppo.go:142
 			out := t.Env.Step(act.Action)             // ppo.go:43
 			edge.Gather(x, fineOut, out)              // ppo.go:43
 		}
@@ -52,16 +52,17 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		for i := range t.Horizon {               // ppo.go:40
 			in := ActIn{obs, memory}                                                                           // ppo.go:41
 			act := t.Actor.Act(run.Key("act", i), in)                                                          // ppo.go:42
-			edge.Scatter(x, fineAct, ActOut{Action: act.Action})                                               // ppo.go:138
+			edge.Scatter(x, fineAct, ActOut{Action: act.Action})                                               // ppo.go:142
 			out := edge.Gathered[rl.Step](x, fineOut)                                                          // ppo.go:43
 			cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:44
 			t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:45
 			obs = out.Obs                                                                                      // ppo.go:46
 			memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:46
 		}
-		t.Memory.Set(memory)                                                // ppo.go:48
-		batch := Batch{t.Rollout.Drain(), t.Actor.Last(ActIn{obs, memory})} // ppo.go:49
-		t.Learner.Learn(run, batch)                                         // ppo.go:32
+		t.Memory.Set(memory)                                                                // ppo.go:48
+		steps := t.Rollout.Drain()                                                          // ppo.go:49
+		batch := Batch{steps, t.Actor.Values(steps.In), t.Actor.Values(ActIn{obs, memory})} // ppo.go:50
+		t.Learner.Learn(run, batch)                                                         // ppo.go:32
 	}
 	return run.Err()
 }

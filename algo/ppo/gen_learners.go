@@ -25,12 +25,12 @@ var genLearners = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []edge.Edge{
-		learnersStepsOutReward: {Name: "steps.Out.Reward", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 13, Pos: "ppo.go:163"},
-		learnersStepsOutOver:   {Name: "steps.Out.Over", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 13, Pos: "ppo.go:163"},
-		learnersMiniAdv:        {Name: "mini.Adv", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 23, Pos: "ppo.go:65"},
-		learnersG:              {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 25, Pos: "ppo.go:68"},
-		learnersMKL:            {Name: "m.KL", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 32, Pos: "ppo.go:72"},
-		learnersFeatures:       {Name: "features", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 42, Pos: "ppo.go:171"},
+		learnersStepsOutReward: {Name: "steps.Out.Reward", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 14, Pos: "ppo.go:167"},
+		learnersStepsOutOver:   {Name: "steps.Out.Over", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 14, Pos: "ppo.go:167"},
+		learnersMiniAdv:        {Name: "mini.Adv", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 24, Pos: "ppo.go:66"},
+		learnersG:              {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 26, Pos: "ppo.go:69"},
+		learnersMKL:            {Name: "m.KL", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 33, Pos: "ppo.go:73"},
+		learnersFeatures:       {Name: "features", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 43, Pos: "ppo.go:175"},
 	},
 }
 
@@ -39,43 +39,43 @@ var genLearners = edge.Grouping{
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // ppo.go:30
 		batch := t.Collect(run) // ppo.go:31
-		steps := batch.Steps    // ppo.go:54
+		steps := batch.Steps    // ppo.go:55
 		var reward rl.Tensor
-		if !t.Learner.NormalizeReward { // ppo.go:160
-			reward = steps.Out.Reward // ppo.go:161
+		if !t.Learner.NormalizeReward { // ppo.go:164
+			reward = steps.Out.Reward // ppo.go:165
 		} else {
-			// ppo.go:163
+			// ppo.go:167
 			t.Learner.returns.Update(edge.AllGather(x, learnersStepsOutReward, steps.Out.Reward), edge.AllGather(x, learnersStepsOutOver, steps.Out.Over))
-			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward) // ppo.go:164
+			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward) // ppo.go:168
 		}
-		next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(steps.Act.Value, batch.Last)) // ppo.go:56
-		// ppo.go:57
-		adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, steps.Act.Value, next, steps.Out.Terminated, steps.Out.Over)
-		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, steps.Act.Value, adv, ret} // ppo.go:58
-		lr := t.Learner.rate(run.Progress())                                                    // ppo.go:59
-		for e := range t.Learner.Epochs {                                                       // ppo.go:60
-			var m Metrics                          // ppo.go:61
-			for i := range t.Learner.Minibatches { // ppo.go:62
-				mini := replay.Take(sample, run.Key("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:63
-				if t.Learner.NormalizeAdvantage {                                                              // ppo.go:64
-					// ppo.go:65
+		next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:57
+		// ppo.go:58
+		adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps.Out.Terminated, steps.Out.Over)
+		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret} // ppo.go:59
+		lr := t.Learner.rate(run.Progress())                                                 // ppo.go:60
+		for e := range t.Learner.Epochs {                                                    // ppo.go:61
+			var m Metrics                          // ppo.go:62
+			for i := range t.Learner.Minibatches { // ppo.go:63
+				mini := replay.Take(sample, run.Key("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:64
+				if t.Learner.NormalizeAdvantage {                                                              // ppo.go:65
+					// ppo.go:66
 					mini.Adv = edge.OwnRows(x, learnersMiniAdv, rl.Standardise(edge.AllGather(x, learnersMiniAdv, mini.Adv), rl.Tensor{}))
 				}
-				g, aux := t.Learner.loss.Grad(run.Key("loss", e, i), mini) // ppo.go:67
-				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), lr)   // ppo.go:68
-				m = aux                                                    // ppo.go:69
-				m.log(run)                                                 // ppo.go:70
+				g, aux := t.Learner.loss.Grad(run.Key("loss", e, i), mini) // ppo.go:68
+				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), lr)   // ppo.go:69
+				m = aux                                                    // ppo.go:70
+				m.log(run)                                                 // ppo.go:71
 			}
-			if t.Learner.TargetKL > 0 { // ppo.go:72
-				if run.Value(rl.Mean(edge.AllGather(x, learnersMKL, m.KL))) > t.Learner.TargetKL { // ppo.go:72
+			if t.Learner.TargetKL > 0 { // ppo.go:73
+				if run.Value(rl.Mean(edge.AllGather(x, learnersMKL, m.KL))) > t.Learner.TargetKL { // ppo.go:73
 					break
 				}
 			}
 		}
-		edge.LogOnce(x, run, "learning_rate", rl.Scalar(lr))                                               // ppo.go:76
-		run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{steps.Act.Value, ret})) // ppo.go:77
-		if t.Learner.NormalizeObs {                                                                        // ppo.go:170
-			// ppo.go:171
+		edge.LogOnce(x, run, "learning_rate", rl.Scalar(lr))                                            // ppo.go:77
+		run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:78
+		if t.Learner.NormalizeObs {                                                                     // ppo.go:174
+			// ppo.go:175
 			t.Learner.net.norm.Update(edge.AllGather(x, learnersFeatures, t.Learner.features.Call(rl.Key{}, steps.In.Obs.X)))
 		}
 	}

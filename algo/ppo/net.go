@@ -119,18 +119,23 @@ func (n *Net) torso(c *rl.Ctx, sc *model.Scope, obs rl.Obs) *Node {
 }
 
 func (n *Net) actGraph(c *rl.Ctx, in ActIn) ActOut {
-	pi, v, memory := n.forward(c, c.Scope(n.params), in)
-	raw := pi.Sample(c, "action")
-	return n.out(raw, pi, v, memory)
+	pi, memory := n.policy(c, in)
+	return n.out(pi.Sample(c, "action"), pi, memory)
 }
 
 func (n *Net) greedyGraph(c *rl.Ctx, in ActIn) ActOut {
-	pi, v, memory := n.forward(c, c.Scope(n.params), in)
-	return n.out(pi.Mode(), pi, v, memory)
+	pi, memory := n.policy(c, in)
+	return n.out(pi.Mode(), pi, memory)
 }
 
-func (n *Net) out(raw rl.Tree, pi nn.Dist, v, memory *Node) ActOut {
-	out := ActOut{Action: n.head.Clip(raw), Raw: raw, LogProb: rl.Wrap(pi.LogProb(raw)), Value: rl.Wrap(v)}
+// policy is forward where no value is asked for.
+func (n *Net) policy(c *rl.Ctx, in ActIn) (pi nn.Dist, memory *Node) {
+	pi, _, memory = n.forward(c, c.Scope(n.params), in)
+	return pi, memory
+}
+
+func (n *Net) out(raw rl.Tree, pi nn.Dist, memory *Node) ActOut {
+	out := ActOut{Action: n.head.Clip(raw), Raw: raw, LogProb: rl.Wrap(pi.LogProb(raw))}
 	if memory != nil {
 		out.Memory = rl.Wrap(memory)
 	}

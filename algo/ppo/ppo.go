@@ -46,16 +46,17 @@ func (t *Trainer) Collect(run *rl.Run) Batch {
 		obs, memory = out.Obs, rl.Keep(act.Memory, out.Over)
 	}
 	t.Memory.Set(memory)
-	return Batch{t.Rollout.Drain(), t.Actor.Last(ActIn{obs, memory})}
+	steps := t.Rollout.Drain()
+	return Batch{steps, t.Actor.Values(steps.In), t.Actor.Values(ActIn{obs, memory})}
 }
 
 // Learn makes Epochs passes over the batch in minibatches.
 func (l *Learner) Learn(run *rl.Run, b Batch) {
 	steps := b.Steps
 	reward := l.scaled(steps.Out)
-	next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(steps.Act.Value, b.Last))
-	adv, ret := rl.GAE(l.Gamma, l.Lambda, reward, steps.Act.Value, next, steps.Out.Terminated, steps.Out.Over)
-	sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, steps.Act.Value, adv, ret}
+	next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(b.Values, b.Last))
+	adv, ret := rl.GAE(l.Gamma, l.Lambda, reward, b.Values, next, steps.Out.Terminated, steps.Out.Over)
+	sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, b.Values, adv, ret}
 	lr := l.rate(run.Progress())
 	for e := range l.Epochs {
 		var m Metrics
@@ -74,7 +75,7 @@ func (l *Learner) Learn(run *rl.Run, b Batch) {
 		}
 	}
 	run.Log("learning_rate", rl.Scalar(lr))
-	run.Log("explained_variance", l.explained.Call(rl.Key{}, Explained{steps.Act.Value, ret}))
+	run.Log("explained_variance", l.explained.Call(rl.Key{}, Explained{b.Values, ret}))
 	l.observe(steps.In.Obs)
 }
 
@@ -87,9 +88,9 @@ type (
 	// ActOut is what it decides. Raw is the sample, Action the same within the
 	// bounds of the action space.
 	ActOut struct {
-		Action, Raw    rl.Tree
-		LogProb, Value rl.Tensor
-		Memory         rl.Tensor
+		Action, Raw rl.Tree
+		LogProb     rl.Tensor
+		Memory      rl.Tensor
 	}
 	// Outcome is what an environment made of it.
 	Outcome struct{ Reward, Terminated, Truncated, Over rl.Tensor }
@@ -101,10 +102,13 @@ type (
 		Out Outcome
 		Cut rl.Tensor
 	}
-	// Batch is what one iteration collected, and the value of where it ended.
+	// Batch is what one iteration collected, the values of its states, and that of
+	// where it ended. Acting needs no values, so they are computed for all steps at
+	// once.
 	Batch struct {
-		Steps Step // [env, time, ...]
-		Last  rl.Tensor
+		Steps  Step      // [env, time, ...]
+		Values rl.Tensor // [env, time]
+		Last   rl.Tensor
 	}
 	// Sample is what the loss needs of a step.
 	Sample struct {
@@ -140,8 +144,8 @@ func (a *Actor) Act(k rl.Key, in ActIn) ActOut { return a.act.Call(k, in) }
 // Value is the value of the states where mask is true, and 0 elsewhere.
 func (a *Actor) Value(mask rl.Tensor, in ActIn) rl.Tensor { return a.value.Rows(mask, rl.Key{}, in) }
 
-// Last is the value of every state.
-func (a *Actor) Last(in ActIn) rl.Tensor { return a.value.Call(rl.Key{}, in) }
+// Values are those of all states.
+func (a *Actor) Values(in ActIn) rl.Tensor { return a.value.Call(rl.Key{}, in) }
 
 // Learner improves the weights.
 type Learner struct {

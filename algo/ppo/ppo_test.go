@@ -16,7 +16,7 @@ func settled(t *testing.T, terminates bool) float64 {
 	t.Helper()
 	x := algotest.Trained(t, ppo.Algorithm, debug.Endless, &debug.EndlessOptions{Terminates: terminates}, 40_000,
 		"envs=8", "horizon=32", "gamma=0.9", "learning_rate=3e-2", "clip_value=false", "hidden=8").(*ppo.Trainer)
-	return float64(rl.Read[float32](x.Actor.Last(ppo.ActIn{Obs: x.Env.Obs()}))[0])
+	return float64(rl.Read[float32](x.Actor.Values(ppo.ActIn{Obs: x.Env.Obs()}))[0])
 }
 
 // TestBootstrap: where an episode is cut off the value goes on, where it
