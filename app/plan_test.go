@@ -25,11 +25,11 @@ func TestPlan(t *testing.T) {
 	}
 	batch := func(p plan.Plan) plan.Edge {
 		for _, e := range p.Edges {
-			if e.Name == "batch" {
+			if e.Name == "steps" {
 				return e
 			}
 		}
-		t.Fatalf("nothing is called batch in %+v", p.Edges)
+		t.Fatalf("nothing is called steps in %+v", p.Edges)
 		return plan.Edge{}
 	}
 	a, b := batch(s.Before), batch(s.After)
@@ -44,7 +44,7 @@ func TestPlanForms(t *testing.T) {
 		want []string
 	}{
 		{"--policy single-learner-coarse --workers 2", []string{"== nothing is fused ==", "collector 1  1 of 2", "synchronous, the bits", "measured by running"}},
-		{"--policy single-learner-coarse --replicas 2", []string{"== before fusion ==", "== after fusion ==", "2 replicas of collector became 1", "3 edges became variables", "nothing crosses"}},
+		{"--policy single-learner-coarse --replicas 2", []string{"== before fusion ==", "== after fusion ==", "2 replicas of collector became 1", "4 edges became variables", "nothing crosses"}},
 		{"--policy single-learner-coarse --replicas 2 --no-fuse groups", []string{"2 replicas of collector became 1", "learner 0    0-1 of 2"}},
 		{"--policy single-learner-coarse --replicas 2 --no-fuse all", []string{"nothing is fused"}},
 		{"--policy central --workers 2 --async --staleness 3", []string{"asynchronous, weights at most 3 versions behind", "reduce"}},
