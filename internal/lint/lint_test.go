@@ -44,7 +44,7 @@ var may = map[string][]string{
 	"internal/run/wire":        {"rl", "edge"},
 	"internal/run/mesh":        {"rl", "edge", "internal/run/part", "internal/run/wire"},
 	"internal/run/store":       {},
-	"internal/run/process":     {"rl", "plan", "edge", "internal/metrics", "internal/run/checkpoint", "internal/run/dist", "internal/run/local", "internal/run/mesh", "internal/run/part", "internal/run/store"},
+	"internal/run/process":     {"fdg", "plan", "edge", "internal/metrics", "internal/run/checkpoint", "internal/run/dist", "internal/run/local", "internal/run/mesh", "internal/run/part", "internal/run/store"},
 	"internal/run/local":       {"rl", "env", "algo", "fdg", "plan", "edge", "internal/metrics", "internal/run/checkpoint", "internal/run/dist"},
 	"app":                      {"rl", "env", "algo", "fdg", "plan", "policy", "edge", "internal"},
 	"cmd":                      {"", "app"},
