@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
 
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/run/part"
@@ -41,9 +43,11 @@ type peer struct {
 	spoke atomic.Int64 // when something was last sent, and heard
 	heard atomic.Int64
 
-	left  atomic.Bool   // it said bye
-	gone  chan struct{} // closed then
-	acked chan struct{} // closed when it has all that was sent
+	heardAck sync.Once
+	left     atomic.Bool   // it said bye
+	gone     chan struct{} // closed then
+	acked    chan struct{} // closed when it has all that was sent
+	ended    chan struct{} // closed when nothing more is read
 
 	posting sync.Mutex
 	posts   []posted // that are not on their way yet, each of another edge and sender
@@ -59,7 +63,7 @@ type posted struct {
 func newPeer(number int, w part.Worker, host string) *peer {
 	return &peer{
 		number: number, name: w.Name, address: w.Data, sameHost: w.Host == host && host != "",
-		open: make(chan struct{}), gone: make(chan struct{}), acked: make(chan struct{}), wake: make(chan struct{}, 1),
+		open: make(chan struct{}), gone: make(chan struct{}), acked: make(chan struct{}), ended: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
 }
 
@@ -96,10 +100,15 @@ func (p *peer) send(frames ...*frame) error {
 	return nil
 }
 
-// cause is why a stream broke: gRPC tells who sends only that it did.
+// cause is why a stream broke, in words: a process that is gone, and gRPC's many ways
+// to say so.
 func (p *peer) cause(err error) error {
+	switch status.Code(err) {
+	case codes.Canceled, codes.Unavailable:
+		err = io.EOF
+	}
 	if errors.Is(err, io.EOF) {
-		return errors.New("the connection was closed")
+		return errors.New("its connection was closed")
 	}
 	return err
 }
@@ -243,13 +252,9 @@ func (s *Session) handle(p *peer, in *inbox, f frame) error {
 		}
 		_ = p.send(&frame{kind: ack}) // who has gone already needs none
 	case ack:
-		select {
-		case <-p.acked:
-			return errors.New("it acknowledged twice")
-		default:
-			close(p.acked)
-		}
+		p.heardAck.Do(func() { close(p.acked) })
 	case fail, lost:
+		_ = p.send(&frame{kind: ack}) // or it is gone
 		s.fail(s.reason(f, string(text)))
 	}
 	return nil

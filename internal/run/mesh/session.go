@@ -123,33 +123,33 @@ func (s *Session) admit(h hello) (*peer, error) {
 
 // host serves a stream that a peer opened, until the session or the stream ends.
 func (s *Session) host(p *peer, stream grpc.ServerStream) error {
-	ended := s.begin(p, stream)
+	if !s.begin(p, stream) {
+		return nil
+	}
 	select {
 	case <-s.ctx.Done():
-	case <-ended:
+	case <-p.ended:
 	}
 	return nil
 }
 
 // begin makes a stream the one to its peer. Its tasks are the session's, which waits
-// for them; ended is closed when nothing more is read.
-func (s *Session) begin(p *peer, stream stream) (ended chan struct{}) {
-	ended = make(chan struct{})
+// for them; one that is over has none.
+func (s *Session) begin(p *peer, stream stream) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over {
-		close(ended)
-		return ended
+		return false
 	}
 	p.stream = stream
 	p.heard.Store(time.Now().UnixNano())
 	s.tasks.Go(func() {
-		defer close(ended)
+		defer close(p.ended)
 		s.read(p)
 	})
 	s.tasks.Go(func() { s.tend(p) })
 	close(p.open)
-	return ended
+	return true
 }
 
 // watch notices peers that have fallen silent.
@@ -202,11 +202,23 @@ func (s *Session) tell(err error) {
 	word := s.blame(err)
 	var all sync.WaitGroup
 	for _, p := range s.others() {
-		if p.isOpen() && !p.left.Load() {
-			all.Go(func() { _ = p.send(&frame{kind: word.kind, from: word.from, body: word.body}) }) // it will see the stream end
+		if p.isOpen() && !p.left.Load() && p.number != word.from {
+			all.Go(func() { s.warn(p, word) })
 		}
 	}
 	all.Wait()
+}
+
+// warn tells one of the others, and waits until it has heard.
+func (s *Session) warn(p *peer, word frame) {
+	if p.send(&frame{kind: word.kind, from: word.from, body: word.body}) != nil {
+		return // its stream has ended, which says enough
+	}
+	select {
+	case <-p.acked:
+	case <-p.ended:
+	case <-s.ctx.Done():
+	}
 }
 
 // Close leaves in peace: it tells the others that nothing more will come, and waits
