@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"github.com/weft-rl/weft"
+	"github.com/weft-rl/weft/algo/mappo"
 	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/mpe"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
@@ -40,7 +42,8 @@ func others() (out []subject) {
 		i := slices.IndexFunc(set.Environments, func(e env.Entry) bool { return e.ID == a.Presets[0].Env })
 		out = append(out, subject{Algorithm: a, env: set.Environments[i], steps: 200, set: []string{"envs=4"}})
 	}
-	return out
+	// One whose agents can be shared out.
+	return append(out, subject{Algorithm: mappo.Algorithm, env: mpe.SimpleTag, steps: 200, set: []string{"envs=4"}})
 }
 
 // share is one run of it: a cell's algorithm and policy, on so many processes.
