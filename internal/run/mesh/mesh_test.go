@@ -222,6 +222,21 @@ func TestLate(t *testing.T) {
 	leave(t, p[1:])
 }
 
+// TestLeave: however the processes leave, none takes another for lost.
+func TestLeave(t *testing.T) {
+	for range 30 {
+		p := join(t, 3, Options{}, "here", 1)
+		leave(t, p)
+		for i, x := range p {
+			select {
+			case err := <-x.failed:
+				t.Errorf("process %d: %v", i, err)
+			default:
+			}
+		}
+	}
+}
+
 func await(t *testing.T, p *process) error {
 	t.Helper()
 	select {

@@ -45,7 +45,6 @@ type peer struct {
 
 	heardAck sync.Once
 	left     atomic.Bool   // it said bye
-	gone     chan struct{} // closed then
 	acked    chan struct{} // closed when it has all that was sent
 	ended    chan struct{} // closed when nothing more is read
 
@@ -63,7 +62,7 @@ type posted struct {
 func newPeer(number int, w part.Worker, host string) *peer {
 	return &peer{
 		number: number, name: w.Name, address: w.Data, sameHost: w.Host == host && host != "",
-		open: make(chan struct{}), gone: make(chan struct{}), acked: make(chan struct{}), ended: make(chan struct{}), wake: make(chan struct{}, 1),
+		open: make(chan struct{}), acked: make(chan struct{}), ended: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
 }
 
@@ -247,9 +246,7 @@ func (s *Session) handle(p *peer, in *inbox, f frame) error {
 		}
 		return s.g.Links.Room(f.to, f.from, f.edge)
 	case bye:
-		if !p.left.Swap(true) {
-			close(p.gone)
-		}
+		p.left.Store(true)
 		_ = p.send(&frame{kind: ack}) // who has gone already needs none
 	case ack:
 		p.heardAck.Do(func() { close(p.acked) })

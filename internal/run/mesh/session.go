@@ -222,19 +222,17 @@ func (s *Session) warn(p *peer, word frame) {
 }
 
 // Close leaves in peace: it tells the others that nothing more will come, and waits
-// until all have all that was sent.
+// until all know. So nobody sees a stream end whose other end has not said bye.
 func (s *Session) Close() error {
 	for _, p := range s.others() {
-		if !p.left.Load() {
-			if err := p.send(&frame{kind: bye}); err != nil {
-				s.lose(p, err)
-			}
+		if err := p.send(&frame{kind: bye}); err != nil {
+			s.lose(p, err) // unless it has left itself
 		}
 	}
 	for _, p := range s.others() {
 		select {
 		case <-p.acked:
-		case <-p.gone:
+		case <-p.ended:
 		case <-s.ctx.Done():
 		}
 	}
