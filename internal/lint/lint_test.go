@@ -30,7 +30,7 @@ var may = map[string][]string{
 	"policy":                   {"fdg", "plan"},
 	"edge":                     {"rl", "plan", "fdg"},
 	"internal/algotest":        {"rl", "env", "algo", "app", "internal/config", "internal/device"},
-	"internal/bench":           {"engine"},
+	"internal/bench":           {"engine", "rl", "edge", "internal/device", "internal/run/mesh", "internal/run/part"},
 	"internal/config":          {},
 	"internal/metrics":         {},
 	"internal/device":          {"rl", "engine"},
