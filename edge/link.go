@@ -44,6 +44,25 @@ type Message struct {
 	arrived int64 // in which order, at the receiver
 }
 
+// Encoded is a Value that came from another process: what it is is known when it is
+// asked for.
+type Encoded interface {
+	// Decode writes the value to where into, a pointer, points. It may be called once.
+	Decode(into any) error
+}
+
+// Beyond is the way to the replicas of other processes. What is given to it for one
+// replica on one edge arrives in that order.
+type Beyond interface {
+	// Carry takes a message to replica to, which has room for it.
+	Carry(to int, m Message) error
+	// Newest takes a posted message, in place of one of the same edge and sender that
+	// is not on its way yet. It never waits.
+	Newest(to int, m Message)
+	// Credit tells replica to that by took a message of its on an edge.
+	Credit(to, by, edge int)
+}
+
 // ErrStopped is what an operation fails with when the run was stopped from
 // elsewhere: the cause is not here.
 var ErrStopped = errors.New("the run was stopped")

@@ -6,10 +6,12 @@ import (
 )
 
 // Local is links between replicas of one process. Values pass as they are, their
-// memory with them: tensors are immutable.
+// memory with them: tensors are immutable. Join adds replicas of other processes.
 type Local struct {
 	queues []int
 	boxes  []*box
+	away   []bool // replicas of other processes; nil where there are none
+	beyond Beyond
 }
 
 // box is what waits for one replica. Every sender holds a place in it before it
@@ -65,7 +67,13 @@ func (l localLink) Send(ctx context.Context, to int, m Message) error {
 	if err := hold(ctx, places); err != nil {
 		return err
 	}
-	b.in <- item{m: m}
+	if l.all.isAway(to) {
+		if err := l.all.beyond.Carry(to, m); err != nil {
+			return err
+		}
+	} else {
+		b.in <- item{m: m}
+	}
 	if l.all.queues[m.Edge] > 0 {
 		return nil
 	}
@@ -93,8 +101,17 @@ func hold(ctx context.Context, places chan struct{}) error {
 
 func (l localLink) Post(to int, m Message) {
 	m.From = l.me
-	b := l.all.boxes[to]
-	cell := &b.posted[m.Edge][l.me]
+	if l.all.isAway(to) {
+		l.all.beyond.Newest(to, m)
+		return
+	}
+	l.all.post(to, m)
+}
+
+// post replaces what replica to has not taken yet.
+func (l *Local) post(to int, m Message) {
+	b := l.boxes[to]
+	cell := &b.posted[m.Edge][m.From]
 	if cell.Swap(&m) == nil {
 		b.in <- item{post: cell}
 	}
@@ -132,6 +149,9 @@ func (i item) take() Message {
 func (l localLink) Took(m Message) {
 	select {
 	case <-l.all.boxes[l.me].places[m.Edge][m.From]:
+		if l.all.isAway(m.From) {
+			l.all.beyond.Credit(m.From, l.me, m.Edge)
+		}
 	default: // a posted message holds no place
 	}
 }

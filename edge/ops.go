@@ -89,7 +89,7 @@ func Sent[T any](x *X, edge int) T {
 		for len(e.waiting[from]) > 0 {
 			m = x.pop(edge, from)
 		}
-		e.copy.last = m.Value
+		e.copy.last = valueOf[T](m)
 	}
 	return e.copy.last.(T)
 }
@@ -154,10 +154,21 @@ func first[T any](x *X, edge int) T {
 	return valueOf[T](x.receive(edge, x.top.Number(x.ends[edge].from, 0)))
 }
 
-func valueOf[T any](m Message) T {
-	v, ok := m.Value.(T)
-	if !ok && m.Value != nil {
-		rl.Failf("an edge of %T carried %T: the generated programs do not fit each other", v, m.Value)
+func valueOf[T any](m Message) T { return As[T](m.Value) }
+
+// As is a message's value, whether it is here as it was sent or still in the form
+// that it crossed processes in; the zero T if there was none.
+func As[T any](value any) T {
+	v, ok := value.(T)
+	if ok || value == nil {
+		return v
+	}
+	e, ok := value.(Encoded)
+	if !ok {
+		rl.Failf("an edge of %T carried %T: the generated programs do not fit each other", v, value)
+	}
+	if err := e.Decode(&v); err != nil {
+		rl.Failf("an edge of %T: %w", v, err)
 	}
 	return v
 }

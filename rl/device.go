@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 )
 
@@ -92,6 +93,12 @@ func (d *Device) compiled(name string, in []Tensor, build func(c *Ctx, in []Tens
 // Tensor copies flat, a slice of shape's dtype in row-major order, onto the
 // device.
 func (d *Device) Tensor(flat any, shape shapes.Shape) Tensor { return d.from(flat, shape) }
+
+// Fill is a tensor of the shape whose bytes, in row-major order, fill writes before
+// anyone else sees them.
+func (d *Device) Fill(shape shapes.Shape, fill func(to []byte)) Tensor {
+	return d.fresh(shape, func(flat any) { fill(dtypes.UnsafeByteSliceFromAny(flat)) })
+}
 
 // recycle gives the memory of tensors back to their device. Their owner must be
 // the only one to have them.

@@ -27,6 +27,7 @@ type Report struct {
 	Steps    int64 // environment steps so far, over all environments
 	Logs     []Record
 	Episodes []Episode
+	Kinds    []string // of agents, where there are several; only who has environments knows
 }
 
 // Verdict is what the owner of Next decided. Counters follow it everywhere.
@@ -57,6 +58,7 @@ func (r *Run) report() Report {
 	out := Report{Steps: r.scope.Steps()}
 	if r.started { // before the first iteration there is nothing to tell
 		out.Logs, out.Episodes = r.logs, r.scope.Episodes().Take()
+		out.Kinds = r.scope.Episodes().KindNames()
 		r.logs = nil
 	}
 	return out
@@ -66,6 +68,9 @@ func (r *Run) report() Report {
 func (r *Run) lead(all Report) Verdict {
 	r.scope.steps = all.Steps
 	r.scope.episodes.merge(all.Episodes)
+	if all.Kinds != nil {
+		r.scope.episodes.names = all.Kinds
+	}
 	more := r.decide(all)
 	return Verdict{Steps: r.steps, More: more, Stopped: r.whole().stopped, Decided: true}
 }
@@ -89,6 +94,9 @@ func Merge(groups [][]Report) Report {
 		for _, r := range g {
 			out.Steps = max(out.Steps, r.Steps)
 			out.Episodes = append(out.Episodes, r.Episodes...)
+			if out.Kinds == nil {
+				out.Kinds = r.Kinds
+			}
 		}
 	}
 	return out

@@ -113,6 +113,13 @@ func Read[T gotype.Supported](t Tensor) []T {
 // dtype, for reading only.
 func Flat(t Tensor) any { return t.host() }
 
+// Bytes is a tensor's data as it lies in memory, for reading only. It stays what it
+// is for as long as the tensor is held.
+func Bytes(t Tensor) []byte {
+	t.mustBeValue()
+	return bytesOf(t)
+}
+
 // memory is a buffer whose bytes can be had without an allocation. This is on
 // the way of every check of every step.
 type memory interface{ Bytes() []byte }

@@ -28,7 +28,7 @@ type Benchmark struct {
 }
 
 // All are the benchmarks, in the order in which they are listed.
-var All = []Benchmark{Engine, PPO, Env, Policies, GPU}
+var All = []Benchmark{Engine, PPO, Env, Policies, GPU, Edges}
 
 // Case is one piece of work.
 type Case struct {

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -98,7 +97,7 @@ func winner(results []Result) string {
 		if failed(r) {
 			continue
 		}
-		t := slices.Min(r.Seconds)
+		t := fastest(r)
 		if i == 0 {
 			first = t
 		}

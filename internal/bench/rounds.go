@@ -23,6 +23,9 @@ func (r Result) Median() float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
+// fastest is the time of one call in the round in which it was least.
+func fastest(r Result) float64 { return slices.Min(r.Seconds) }
+
 // Spread is half of the distance from the fastest to the slowest round, as a
 // part of the median.
 func (r Result) Spread() float64 {

@@ -38,15 +38,23 @@ func OpenJSONL(path string, resumeStep int64) (*JSONL, error) {
 
 // Write appends the row as one line.
 func (j *JSONL) Write(r Row) error {
-	err := r.check()
+	line, err := r.AppendJSON(j.line[:0])
 	if err == nil {
-		j.line = appendRow(j.line[:0], r)
-		err = j.out.append(j.line)
+		j.line = line
+		err = j.out.append(line)
 	}
 	if err != nil {
 		return fmt.Errorf("write metrics: %w", err)
 	}
 	return nil
+}
+
+// AppendJSON appends the row to b as a line of a JSONL file.
+func (r Row) AppendJSON(b []byte) ([]byte, error) {
+	if err := r.check(); err != nil {
+		return b, err
+	}
+	return appendRow(b, r), nil
 }
 
 // Close makes the file durable and closes it.

@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -10,12 +11,14 @@ const reports = 64
 
 // told is a message to the owner: what a replica did, or its state.
 type told struct {
-	From   int
 	Report rl.Report
 	Seen   Figures
 	State  []rl.Array
 	Save   int  // number of the save that the state is for
 	Final  bool // the program has ended
+	// Notes and Counts are those of another process's replica.
+	Notes  []string
+	Counts []rl.Logged
 }
 
 // command is a message from the owner. In a synchronous run it is a verdict, or
@@ -42,12 +45,12 @@ func (r *replica) Meet(mine rl.Report, lead func(rl.Report) rl.Verdict) (rl.Verd
 	if r.world.Plan.Async { // what messages did not tell
 		mine.Steps = r.x.Uncounted()
 	}
-	r.x.Put(r.up(), r.world.owner.number, told{From: r.number, Report: mine, Seen: r.figures()})
+	r.x.Put(r.up(), r.world.owner.number, r.tells(told{Report: mine}))
 	if r.world.Plan.Async {
 		return r.followAsync(), nil
 	}
 	for {
-		c := r.x.Take(r.down(), r.world.owner.number).(command)
+		c := edge.As[command](r.x.Take(r.down(), r.world.owner.number))
 		if c.Save == 0 {
 			return c.Verdict, nil
 		}
@@ -62,8 +65,7 @@ func (r *replica) lead(mine rl.Report, decide func(rl.Report) rl.Verdict) rl.Ver
 	for _, o := range w.replicas {
 		report := mine
 		if o != r {
-			t := r.x.Take(r.up(), o.number).(told)
-			report, w.figures[o.number] = t.Report, t.Seen
+			report = w.hear(o.number, r.x.Take(r.up(), o.number)).Report
 		}
 		groups[o.group] = append(groups[o.group], report)
 	}
@@ -84,7 +86,6 @@ func (r *replica) leadAsync(mine rl.Report, decide func(rl.Report) rl.Verdict) r
 	r.receive()
 	for _, t := range r.pending {
 		groups = append(groups, []rl.Report{t.Report})
-		r.world.figures[t.From] = t.Seen
 	}
 	r.pending = nil
 	r.world.figures[r.number] = r.figures()
@@ -103,11 +104,11 @@ func (r *replica) leadAsync(mine rl.Report, decide func(rl.Report) rl.Verdict) r
 // receive files the reports that have arrived.
 func (r *replica) receive() {
 	for {
-		_, v, ok := r.x.Poll(r.up())
+		from, v, ok := r.x.Poll(r.up())
 		if !ok {
 			return
 		}
-		r.pending = append(r.pending, v.(told))
+		r.pending = append(r.pending, r.world.hear(from, v))
 	}
 }
 
@@ -125,7 +126,7 @@ func (r *replica) followAsync() rl.Verdict {
 		if !ok {
 			break
 		}
-		r.command = v.(command)
+		r.command = edge.As[command](v)
 	}
 	if r.command.Save > r.saved {
 		r.saved = r.command.Save
@@ -136,7 +137,26 @@ func (r *replica) followAsync() rl.Verdict {
 
 // send gives the owner the state of what is at home here.
 func (r *replica) send(save int, final bool) {
-	r.x.Put(r.up(), r.world.owner.number, told{From: r.number, State: r.state(), Save: save, Final: final, Seen: r.figures()})
+	r.x.Put(r.up(), r.world.owner.number, r.tells(told{State: r.state(), Save: save, Final: final}))
+}
+
+// tells adds to a message what the owner cannot see for itself.
+func (r *replica) tells(t told) told {
+	t.Seen = r.figures()
+	if !r.world.Leads() {
+		t.Notes, t.Counts = r.scope.TakeNotes(), r.scope.Counts()
+	}
+	return t
+}
+
+// hear is what a replica told, whose figures are kept.
+func (w *World) hear(from int, v any) told {
+	t := edge.As[told](v)
+	w.figures[from] = t.Seen
+	if w.replicas[from].scope == nil {
+		w.notes, w.counts[from] = append(w.notes, t.Notes...), t.Counts
+	}
+	return t
 }
 
 // farewell is the last thing a replica does: others give their state, the owner

@@ -60,8 +60,7 @@ func (w *World) collect(st *rl.State, wanted func(told) bool) {
 		w.drain(parts, wanted)
 	} else {
 		for _, r := range w.others() {
-			t := o.x.Take(o.up(), r.number).(told)
-			parts[r.number], w.figures[r.number] = t.State, t.Seen
+			parts[r.number] = w.hear(r.number, o.x.Take(o.up(), r.number)).State
 		}
 	}
 	w.merge(st, parts)
@@ -74,11 +73,11 @@ func (w *World) drain(parts [][]rl.Array, wanted func(told) bool) {
 	o := w.owner
 	for left := len(w.others()); left > 0; {
 		from, v, dropped := o.x.Drop(o.up())
-		t := v.(told)
+		t := w.hear(from, v)
 		w.drops += dropped
 		switch {
 		case wanted(t):
-			parts[from], w.figures[from] = t.State, t.Seen
+			parts[from] = t.State
 			left--
 		case t.State == nil:
 			o.pending = append(o.pending, t)
@@ -90,6 +89,9 @@ func (w *World) drain(parts [][]rl.Array, wanted func(told) bool) {
 func (w *World) states() [][]rl.Array {
 	parts := make([][]rl.Array, len(w.replicas))
 	for i, r := range w.replicas {
+		if r.scope == nil {
+			rl.Failf("%s is another process's: its state is known while it runs", r)
+		}
 		parts[i] = r.state()
 	}
 	return parts
@@ -185,7 +187,7 @@ func join(parts []rl.Array) rl.Array {
 // Load gives every replica its part of a whole run's state, whatever policy and
 // number of workers it was saved by. fill makes a State for a scope.
 func (w *World) Load(fill func(*rl.Scope) (*rl.State, error)) error {
-	for _, r := range w.replicas {
+	for _, r := range w.here() {
 		st, err := fill(r.scope)
 		if err != nil {
 			return err
@@ -200,7 +202,7 @@ func (w *World) Load(fill func(*rl.Scope) (*rl.State, error)) error {
 			return err
 		}
 	}
-	w.from = w.owner.run.Steps()
+	w.from = w.here()[0].run.Steps()
 	return nil
 }
 
@@ -235,7 +237,7 @@ func (w *World) keeps(c rl.Weighted) bool {
 
 // LoadWeights gives every replica the parameters and statistics of a state.
 func (w *World) LoadWeights(fill func(*rl.Scope) (*rl.State, error)) error {
-	for _, r := range w.replicas {
+	for _, r := range w.here() {
 		st, err := fill(r.scope)
 		if err == nil {
 			err = r.scope.LoadWeights(st)

@@ -55,6 +55,13 @@ type Config struct {
 	// Around, unless nil, puts something around the link of every replica, by its
 	// number: a network's delays, say.
 	Around func(replica int, l edge.Link) edge.Link
+	// Here, unless nil, says which replicas are this process's. Links' Join connects
+	// them with the others', which are not built. Facts then say how many environments
+	// these have.
+	Here  func(plan.Replica) bool
+	Facts plan.Facts
+	// Abort, unless nil, ends all programs at once.
+	Abort context.Context
 }
 
 // World is all replicas of a run.
@@ -74,6 +81,9 @@ type World struct {
 	final *rl.State
 	drops int // items in flight that checkpoints cost
 
+	notes  []string      // of other processes' replicas
+	counts [][]rl.Logged // likewise, by replica
+
 	figures []Figures // by replica
 	before  totals    // when they were last written
 }
@@ -85,7 +95,7 @@ type replica struct {
 	number      int
 	scope       *rl.Scope
 	trainer     rl.Trainer
-	run         *rl.Run
+	run         *rl.Run // nil, like scope and trainer, if it is another process's
 	x           *edge.X // nil in the plain loop
 
 	begun   time.Time
@@ -114,9 +124,14 @@ func New(c Config) (*World, error) {
 	if w.owner == nil {
 		return nil, fmt.Errorf("policy %s names %q as the group that decides, which has no replica", c.Plan.Policy, c.Plan.Owner)
 	}
-	w.homes = homes(c.Graph, c.Plan.Grouping, w.owner)
+	if len(w.here()) == 0 {
+		return nil, fmt.Errorf("policy %s gives this process no replica", c.Plan.Policy)
+	}
+	w.homes = homes(c.Graph, c.Plan.Grouping, w.owner.group, w.here()[0].scope)
 	w.top = w.topology()
 	w.findMembers()
+	w.link = edge.NewLocal(len(w.replicas), w.queues())
+	w.counts = make([][]rl.Logged, len(w.replicas))
 	w.figures = make([]Figures, len(w.replicas))
 	w.before = w.totals()
 	return w, nil
@@ -133,27 +148,46 @@ func (w *World) plain() error {
 	return nil
 }
 
-// add makes a replica of a group.
+// add makes a replica of a group; of one that is another process's, only its name.
 func (w *World) add(g int, at plan.Replica) error {
-	r := &replica{world: w, group: g, rank: at.Rank, number: len(w.replicas), scope: w.Root.Shards(0, 1, 1)}
+	r := &replica{world: w, group: g, rank: at.Rank, number: len(w.replicas)}
+	w.replicas = append(w.replicas, r)
+	if w.owner == nil && w.Plan.Groups[g].Name == w.Plan.Owner {
+		w.owner = r
+	}
+	if w.Here != nil && !w.Here(at) {
+		return nil
+	}
+	r.scope = w.Root.Shards(0, 1, 1)
 	if w.Plan.Groups[g].Over == fdg.Environments {
 		r.scope = w.Root.Shards(at.First, at.Last, w.Plan.Shards)
 	}
-	w.replicas = append(w.replicas, r)
 	var err error
 	if r.trainer, err = w.Build(r.scope); err != nil {
 		return err
 	}
 	cut := w.Cut
-	if w.owner == nil && w.Plan.Groups[g].Name == w.Plan.Owner {
-		w.owner = r
-	} else {
+	if r != w.owner {
 		cut = nil
 	}
 	r.run = rl.NewRun(r.scope, w.Budget, cut)
 	r.run.Join(r)
 	return nil
 }
+
+// here are the replicas of this process.
+func (w *World) here() (out []*replica) {
+	for _, r := range w.replicas {
+		if r.scope != nil {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Links are those of this process's replicas, to be joined with other processes';
+// nil in the plain loop.
+func (w *World) Links() *edge.Local { return w.link }
 
 // topology is who has what.
 func (w *World) topology() *edge.Topology {
@@ -167,7 +201,7 @@ func (w *World) topology() *edge.Topology {
 			own := rl.Span{}
 			switch group.Over {
 			case fdg.Environments:
-				own = r.scope.Envs()
+				own = w.envs(r)
 			case fdg.Agents, fdg.Members:
 				at := w.Plan.Of(group.Name)[r.rank]
 				own.Lo, _ = rl.Shard(w.Members, 1, at.First, w.Plan.Shards)
@@ -181,6 +215,17 @@ func (w *World) topology() *edge.Topology {
 	return top
 }
 
+// envs are the environments of a replica, also of another process's.
+func (w *World) envs(r *replica) rl.Span {
+	if r.scope != nil {
+		return r.scope.Envs()
+	}
+	at := w.Plan.Of(w.Plan.Groups[r.group].Name)[r.rank]
+	lo, _ := rl.Shard(w.Facts.Envs, w.Facts.Block, at.First, w.Plan.Shards)
+	_, hi := rl.Shard(w.Facts.Envs, w.Facts.Block, at.Last-1, w.Plan.Shards)
+	return rl.Span{Lo: lo, Hi: hi, Of: w.Facts.Envs}
+}
+
 // findMembers learns which component belongs to which member of a family.
 func (w *World) findMembers() {
 	w.members = map[string]int{}
@@ -188,10 +233,11 @@ func (w *World) findMembers() {
 	if g < 0 || w.Programs.Member == nil {
 		return
 	}
+	any := w.here()[0]
 	for j := range w.Members {
-		for _, c := range w.Programs.Member(w.owner.trainer, j) {
-			for _, name := range w.owner.scope.Components() {
-				if w.owner.scope.Component(name) == c {
+		for _, c := range w.Programs.Member(any.trainer, j) {
+			for _, name := range any.scope.Components() {
+				if any.scope.Component(name) == c {
 					w.members[name], w.homes[name] = j, g
 				}
 			}
@@ -212,7 +258,7 @@ func (w *World) of(group int) (out []*replica) {
 // Close gives back what the replicas' environments hold.
 func (w *World) Close() error {
 	errs := []error{w.Root.Close()}
-	for _, r := range w.replicas {
+	for _, r := range w.here() {
 		errs = append(errs, r.scope.Close())
 	}
 	return errors.Join(errs...)
@@ -220,16 +266,22 @@ func (w *World) Close() error {
 
 // Notes are what all replicas have to tell since the last time.
 func (w *World) Notes() (out []string) {
-	for _, r := range w.replicas {
+	for _, r := range w.here() {
 		out = append(out, r.scope.TakeNotes()...)
 	}
+	out = append(out, w.notes...)
+	w.notes = nil
 	return out
 }
 
 // Counts are how often things happened, over all replicas, by name.
 func (w *World) Counts() (out []rl.Logged) {
 	for _, r := range w.replicas {
-		for _, c := range r.scope.Counts() {
+		list := r.countsHere()
+		if r.scope == nil {
+			list = w.counts[r.number]
+		}
+		for _, c := range list {
 			i, found := slices.BinarySearchFunc(out, c.Name, func(l rl.Logged, name string) int { return strings.Compare(l.Name, name) })
 			if !found {
 				out = slices.Insert(out, i, rl.Logged{Name: c.Name})
@@ -239,6 +291,18 @@ func (w *World) Counts() (out []rl.Logged) {
 	}
 	return out
 }
+
+// countsHere are a replica's own.
+func (r *replica) countsHere() []rl.Logged {
+	if r.scope == nil {
+		return nil
+	}
+	return r.scope.Counts()
+}
+
+// Leads reports whether the replica that decides is this process's. If it is not,
+// there is nothing to be had of the run but Train.
+func (w *World) Leads() bool { return w.owner.scope != nil }
 
 // Scope is the owner's: its parameters are the run's, its episodes are all
 // replicas'.
@@ -264,23 +328,29 @@ func (w *World) Train(ctx context.Context) error {
 		return rl.Train(w.owner.trainer, w.owner.run)
 	}
 	// An interruption acts at the next cut, where the run can be saved; this context
-	// ends when a program fails.
-	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	// ends when a program fails, or the run is given up.
+	ctx = context.WithoutCancel(ctx)
+	if w.Abort != nil {
+		ctx = w.Abort
+	}
+	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	if err := w.connect(ctx); err != nil {
 		return err
 	}
 	w.live = true
 	var all sync.WaitGroup
-	for _, r := range w.replicas {
+	for _, r := range w.here() {
 		if r != w.owner {
 			all.Go(func() { w.settle(r.train(), stop) })
 		}
 	}
-	w.settle(w.owner.train(), stop)
+	if w.Leads() {
+		w.settle(w.owner.train(), stop)
+	}
 	all.Wait()
 	w.live = false
-	if err := context.Cause(ctx); err != nil {
+	if err := context.Cause(ctx); err != nil || !w.Leads() {
 		return err
 	}
 	return w.owner.run.Err()
@@ -316,8 +386,8 @@ func (w *World) settle(err error, stop context.CancelCauseFunc) {
 	}
 }
 
-// connect makes the ends of all edges.
-func (w *World) connect(ctx context.Context) error {
+// queues are how many messages of each edge may wait.
+func (w *World) queues() []int {
 	n := len(w.top.Edges)
 	queues := make([]int, n+edge.Control)
 	for i := range queues {
@@ -331,8 +401,12 @@ func (w *World) connect(ctx context.Context) error {
 		// versions behind when its work is used.
 		queues[n+edge.Control-1] = min(w.Plan.Queue, w.Plan.Staleness-1)
 	}
-	w.link = edge.NewLocal(len(w.replicas), queues)
-	for _, r := range w.replicas {
+	return queues
+}
+
+// connect makes the ends of all edges.
+func (w *World) connect(ctx context.Context) error {
+	for _, r := range w.here() {
 		link := w.link.Link(r.number)
 		if w.Around != nil {
 			link = w.Around(r.number, link)
@@ -361,14 +435,15 @@ func (r *replica) train() error {
 // home reports whether a component is at home with the replica's group.
 func (r *replica) home(name string) bool { return r.world.homes[name] == r.group }
 
-// homes are the groups where components are at home, by their names. What the
+// homes are the groups where components are at home, by their names, which are those
+// of any replica; owner is the group that decides. What the
 // graph does not name is the owner's, or, by environment, that of the environments.
-func homes(g *fdg.Graph, by plan.Grouping, owner *replica) map[string]int {
+func homes(g *fdg.Graph, by plan.Grouping, owner int, any *rl.Scope) map[string]int {
 	group := func(fragment string) int {
 		name := by.Of(fragment)
 		return slices.IndexFunc(by.Groups, func(x plan.Group) bool { return x.Name == name })
 	}
-	envs := owner.group
+	envs := owner
 	named := map[string]int{}
 	for _, r := range g.Resources {
 		at := group(r.Home)
@@ -381,10 +456,10 @@ func homes(g *fdg.Graph, by plan.Grouping, owner *replica) map[string]int {
 		}
 	}
 	out := map[string]int{}
-	for _, name := range owner.scope.Components() {
+	for _, name := range any.Components() {
 		at, ok := named[name]
 		if !ok {
-			if at = owner.group; owner.scope.Component(name).Axis() == rl.Envs {
+			if at = owner; any.Component(name).Axis() == rl.Envs {
 				at = envs
 			}
 		}

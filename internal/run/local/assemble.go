@@ -52,6 +52,9 @@ func assemble(j Job, cut func(rl.Cut) error, until func(int64) int64) (_ *assemb
 		return nil, err
 	}
 	c := dist.Config{Root: root, Build: build, Budget: j.Steps, Cut: cut, Until: until, Restarting: !a.exact}
+	if j.Part != nil {
+		c.Here, c.Abort = j.Part.Here, j.Part.Abort
+	}
 	if j.Plan != nil {
 		if err := arrange(&c, j, whole, spec); err != nil {
 			return nil, err
@@ -80,8 +83,8 @@ func arrange(c *dist.Config, j Job, t rl.Trainer, spec env.Spec) error {
 	for _, p := range set.Groupings {
 		c.Members = max(c.Members, p.Members(t))
 	}
-	facts := plan.Facts{Envs: spec.Envs, Block: spec.Block, Graph: spec.Graph, Agents: c.Members}
-	if c.Plan, err = j.Plan(g, facts); err != nil {
+	c.Facts = plan.Facts{Envs: spec.Envs, Block: spec.Block, Graph: spec.Graph, Agents: c.Members}
+	if c.Plan, err = j.Plan(g, c.Facts); err != nil {
 		return err
 	}
 	c.Graph = g
@@ -112,4 +115,33 @@ func (a *assembly) loadWeights(f checkpoint.File) error {
 		return fmt.Errorf("%w: those weights are of another network than this run's", err)
 	}
 	return nil
+}
+
+// start takes the weights of another run over.
+func (a *assembly) start(j Job) error {
+	what, step, err := a.weightsOf(j)
+	if err != nil {
+		return fmt.Errorf("weights of run %s: %w", j.From, err)
+	}
+	j.Watch.Note(fmt.Sprintf("it starts from the %s weights of %s, of its step %d", what, j.From, step))
+	return nil
+}
+
+func (a *assembly) weightsOf(j Job) (what string, step int64, err error) {
+	dir, err := checkpoint.Open(checkpoints(j.From), 1)
+	if err != nil {
+		return "", 0, err
+	}
+	what = "best"
+	f, _, step, err := dir.Best()
+	if err != nil {
+		var skipped []error
+		what = "newest"
+		f, step, skipped, err = dir.Latest()
+		noteSkipped(j.Watch, skipped)
+	}
+	if err == nil {
+		err = a.loadWeights(f)
+	}
+	return what, step, err
 }

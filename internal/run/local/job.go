@@ -43,6 +43,8 @@ type Job struct {
 	EvalEvery    int64 // steps between evaluations; 0: none
 	EvalEpisodes int   // episodes of one; 0: none at the end either
 
+	Part *Part // of a run that other processes take part in; nil is the whole run
+
 	Watch Watcher
 	Now   func() time.Time // the clock that paces checkpoints; it never enters a result
 }

@@ -24,11 +24,11 @@ var ErrNotExact = errors.New("its environment cannot save its state, so the run 
 type Session struct {
 	Job
 	*assembly
-	scope  *rl.Scope       // of the replica that decides
-	run    *rl.Run         // likewise
-	dir    *checkpoint.Dir // nil: nothing is kept
-	sink   metrics.Sink    // likewise
-	loaded bool            // from a checkpoint of the run itself
+	scope  *rl.Scope    // of the replica that decides
+	run    *rl.Run      // likewise
+	vault  Vault        // nil: nothing is kept
+	sink   metrics.Sink // likewise
+	loaded bool         // from a checkpoint of the run itself
 
 	ctx       context.Context
 	begun     time.Time
@@ -36,8 +36,10 @@ type Session struct {
 	beganAt   int64   // steps that they did
 	evaluated int64   // steps at the last evaluation; -1 without one
 	saved     int64   // steps of the newest checkpoint; -1 without one
+	taken     int64   // steps of the newest that was begun; likewise
 	savedAt   time.Time
-	stopped   bool // by ctx
+	writing   chan error // gives how that ended; nil once it was heard
+	stopped   bool       // by ctx
 	closed    bool
 
 	result Result
@@ -57,7 +59,7 @@ func Train(ctx context.Context, j Job) (Result, error) {
 // given back by Train, by Finish, or by Close.
 func Prepare(j Job) (*Session, error) {
 	j = j.withDefaults()
-	s := &Session{Job: j, saved: -1, evaluated: -1}
+	s := &Session{Job: j, saved: -1, taken: -1, evaluated: -1}
 	var err error
 	if s.assembly, err = assemble(j, s.cut, s.until); err != nil {
 		return nil, err
@@ -72,8 +74,11 @@ func Prepare(j Job) (*Session, error) {
 // prepare reads what the job goes on from.
 func (s *Session) prepare() (err error) {
 	j := s.Job
-	if j.Dir != "" {
-		if s.dir, err = checkpoint.Open(checkpoints(j.Dir), j.Keep); err != nil {
+	switch {
+	case j.Part != nil:
+		s.vault = j.Part.Vault
+	case j.Dir != "":
+		if s.vault, err = checkpoint.Open(checkpoints(j.Dir), j.Keep); err != nil {
 			return err
 		}
 	}
@@ -83,9 +88,7 @@ func (s *Session) prepare() (err error) {
 		}
 	}
 	if j.From != "" && !s.loaded {
-		if err := s.start(); err != nil {
-			return fmt.Errorf("weights of run %s: %w", j.From, err)
-		}
+		return s.start(j)
 	}
 	return nil
 }
@@ -117,7 +120,7 @@ func (s *Session) load() error {
 	if !s.exact && !s.RestartEpisodes {
 		return ErrNotExact
 	}
-	f, step, skipped, err := s.dir.Latest()
+	f, step, skipped, err := s.vault.Latest()
 	noteSkipped(s.Watch, skipped)
 	if errors.Is(err, checkpoint.ErrNone) {
 		s.Watch.Note("there is no checkpoint to go on from: the run starts again from the beginning")
@@ -129,17 +132,10 @@ func (s *Session) load() error {
 	if !s.exact {
 		s.Watch.Note(fmt.Sprintf("%s cannot save its state: its environments begin new episodes at step %d", s.Env.ID, step))
 	}
-	fill := func(scope *rl.Scope) (*rl.State, error) {
-		st, err := state(scope, f)
-		if err == nil && !s.exact {
-			st = st.Restarting()
-		}
-		return st, err
+	if err := s.restore(f, step); err != nil {
+		return err
 	}
-	if err := rl.Catch(func() error { return s.world.Load(fill) }); err != nil {
-		return fmt.Errorf("checkpoint of step %d: %w", step, err)
-	}
-	s.loaded, s.saved, s.beganAt = true, step, s.run.Steps()
+	s.loaded, s.saved, s.taken, s.beganAt = true, step, step, s.run.Steps()
 	// A checkpoint without these is no worse for it: they decide no weights.
 	s.before, _ = strconv.ParseFloat(f.Meta["seconds"], 64)
 	s.evaluated, _ = strconv.ParseInt(f.Meta["evaluated"], 10, 64)
@@ -152,33 +148,13 @@ func noteSkipped(w Watcher, skipped []error) {
 	}
 }
 
-// start takes the weights of another run over.
-func (s *Session) start() error {
-	dir, err := checkpoint.Open(checkpoints(s.From), 1)
-	if err != nil {
-		return err
-	}
-	what := "best"
-	f, _, step, err := dir.Best()
-	if err != nil {
-		var skipped []error
-		what = "newest"
-		f, step, skipped, err = dir.Latest()
-		noteSkipped(s.Watch, skipped)
-	}
-	if err == nil {
-		err = s.loadWeights(f)
-	}
-	if err != nil {
-		return err
-	}
-	s.Watch.Note(fmt.Sprintf("it starts from the %s weights of %s, of its step %d", what, s.From, step))
-	return nil
-}
-
 // open begins the run's files.
 func (s *Session) open() error {
-	if s.dir == nil {
+	if s.Part != nil {
+		s.sink = s.Part.Sink
+		return nil
+	}
+	if s.vault == nil {
 		return nil
 	}
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
@@ -207,24 +183,11 @@ func (s *Session) Close() error {
 		return nil
 	}
 	s.closed = true
-	err := s.world.Close()
+	err := errors.Join(s.settle(), s.world.Close())
 	if s.sink != nil {
 		err = errors.Join(err, s.sink.Close())
 	}
 	return err
-}
-
-// save writes a checkpoint of the present state.
-func (s *Session) save() error {
-	f, err := s.content()
-	if err != nil {
-		return err
-	}
-	if err := s.dir.Save(s.run.Steps(), f); err != nil {
-		return err
-	}
-	s.saved, s.savedAt = s.run.Steps(), s.Now()
-	return nil
 }
 
 // content is what a checkpoint holds: everything, but, of an environment that

@@ -18,6 +18,9 @@ import (
 // failure. Whatever ends it, the last good checkpoint stays.
 func (s *Session) Train(ctx context.Context) (Result, error) {
 	s.ctx = ctx
+	if s.Part != nil {
+		s.ctx = s.Part.Abort
+	}
 	if err := s.open(); err != nil {
 		return Result{}, errors.Join(err, s.Close())
 	}
@@ -37,10 +40,11 @@ func (s *Session) train() error {
 	if !s.world.Exact() {
 		s.Watch.Note("the run is asynchronous: what it computes depends on who is faster, and to resume it is not exact")
 	}
-	if !s.exact && s.dir != nil && !s.loaded {
+	if !s.exact && s.vault != nil && !s.loaded {
 		s.Watch.Note(s.inexact())
 	}
-	if err := s.world.Train(s.ctx); err != nil {
+	err := s.world.Train(s.ctx)
+	if err = errors.Join(err, s.settle()); err != nil {
 		return s.explain(err)
 	}
 	if err := s.conclude(); err != nil {
@@ -75,10 +79,13 @@ func (s *Session) lastEvaluation() error {
 		return err
 	}
 	s.result.Interrupted = s.owesEvaluation()
-	if s.dir == nil || s.result.Interrupted {
+	if s.vault == nil || s.result.Interrupted {
 		return nil
 	}
-	return s.save()
+	if err := s.save(); err != nil {
+		return err
+	}
+	return s.settle()
 }
 
 // explain adds to a failure what is left of the run.
@@ -88,7 +95,7 @@ func (s *Session) explain(err error) error {
 		between = "\n"
 	}
 	switch {
-	case s.dir == nil:
+	case s.vault == nil:
 		return err
 	case s.saved < 0:
 		return fmt.Errorf("%w%s(before the first checkpoint)", err, between)
@@ -98,6 +105,9 @@ func (s *Session) explain(err error) error {
 
 // cut is every consistent point of the run.
 func (s *Session) cut(c rl.Cut) error {
+	if err := s.aborted(); err != nil {
+		return err
+	}
 	for _, text := range s.world.Notes() {
 		s.Watch.Note(text)
 	}
@@ -114,6 +124,9 @@ func (s *Session) cut(c rl.Cut) error {
 			return err
 		}
 	}
+	if err := s.aborted(); err != nil {
+		return err
+	}
 	s.stopped = s.ctx.Err() != nil
 	if s.due(c) {
 		if err := s.save(); err != nil {
@@ -124,6 +137,14 @@ func (s *Session) cut(c rl.Cut) error {
 		return rl.ErrStop
 	}
 	return nil
+}
+
+// aborted is why a part of a run was given up, nil if it was not.
+func (s *Session) aborted() error {
+	if s.Part == nil {
+		return nil
+	}
+	return context.Cause(s.Part.Abort)
 }
 
 // until is the next number of steps at which there is something to do with the
@@ -140,11 +161,11 @@ func (s *Session) until(steps int64) int64 {
 
 // due says whether the run is to be saved at a cut.
 func (s *Session) due(c rl.Cut) bool {
-	if s.dir == nil || c.Steps == s.saved || c.Steps == 0 && !s.stopped {
+	if s.vault == nil || c.Steps == s.taken || c.Steps == 0 && !s.stopped {
 		return false
 	}
 	return c.Last || s.stopped ||
-		s.CheckpointSteps > 0 && c.Steps/s.CheckpointSteps != max(0, s.saved)/s.CheckpointSteps ||
+		s.CheckpointSteps > 0 && c.Steps/s.CheckpointSteps != max(0, s.taken)/s.CheckpointSteps ||
 		s.Now().Sub(s.savedAt) >= s.CheckpointEvery
 }
 
@@ -230,14 +251,14 @@ func (s *Session) evaluate() error {
 	e.Steps = s.run.Steps()
 	s.evaluated, s.result.Evaluation = e.Steps, &e
 	s.Watch.Evaluated(e)
-	if s.dir == nil {
+	if s.vault == nil {
 		return nil
 	}
 	f, err := s.content()
 	if err != nil {
 		return err
 	}
-	if err := s.dir.SaveBest(e.Mean, e.Steps, f); err != nil {
+	if err := s.vault.SaveBest(e.Mean, e.Steps, f); err != nil {
 		return err
 	}
 	return s.sink.Write(metrics.Row{Step: e.Steps, Iter: s.run.Iter(), Seconds: s.seconds(), Values: []metrics.Value{

@@ -1,0 +1,60 @@
+package edge
+
+import "fmt"
+
+// Join makes the replicas for which away is true those of other processes: what is
+// for them goes to b, and what comes from them is given to Deliver and Room. It is
+// called before any link is used.
+func (l *Local) Join(away []bool, b Beyond) {
+	l.away, l.beyond = away, b
+	for i, box := range l.boxes {
+		if away[i] {
+			box.in = nil // its places alone are needed: they are the room that it has
+		}
+	}
+}
+
+func (l *Local) isAway(replica int) bool { return l.away != nil && l.away[replica] }
+
+// Deliver files a message from another process's replica for one of this process's.
+// It never waits: a sender that has no room is an error.
+func (l *Local) Deliver(to int, m Message, posted bool) error {
+	if err := l.check(m.From, to, m.Edge); err != nil {
+		return err
+	}
+	if posted {
+		l.post(to, m)
+		return nil
+	}
+	b := l.boxes[to]
+	select {
+	case b.places[m.Edge][m.From] <- struct{}{}:
+		b.in <- item{m: m}
+		return nil
+	default:
+		return fmt.Errorf("replica %d sent more on edge %d than replica %d has room for", m.From, m.Edge, to)
+	}
+}
+
+// Room notes that replica by of another process took a message of replica from.
+func (l *Local) Room(from, by, edge int) error {
+	if err := l.check(by, from, edge); err != nil {
+		return err
+	}
+	select {
+	case <-l.boxes[by].places[edge][from]:
+		return nil
+	default:
+		return fmt.Errorf("replica %d took more on edge %d than replica %d sent", by, edge, from)
+	}
+}
+
+// check sees that a message from away for here names replicas and an edge that
+// there are.
+func (l *Local) check(away, here, edge int) error {
+	n := len(l.boxes)
+	if away < 0 || away >= n || here < 0 || here >= n || edge < 0 || edge >= len(l.queues) || !l.isAway(away) || l.isAway(here) {
+		return fmt.Errorf("a message on edge %d from replica %d for replica %d is nobody's here", edge, away, here)
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package bench
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/mem"
+)
+
+// bare is a stream of gRPC with nothing around it: bytes are copied once, out of
+// gRPC's buffers into memory that is used again.
+type bare struct {
+	spec   EdgeSpec
+	server *grpc.Server
+	conn   *grpc.ClientConn
+	stream grpc.ClientStream
+	stop   context.CancelFunc
+	serve  sync.WaitGroup
+	folder string
+	out    []byte
+	in     []byte
+}
+
+// raw is a codec of bytes: []byte to send, *[]byte to receive into.
+type raw struct{}
+
+func (raw) Name() string { return "raw" }
+func (raw) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
+}
+
+func (raw) Unmarshal(data mem.BufferSlice, v any) error {
+	to := v.(*[]byte)
+	if n := data.Len(); cap(*to) < n {
+		*to = make([]byte, n)
+	} else {
+		*to = (*to)[:n]
+	}
+	data.CopyTo(*to)
+	return nil
+}
+
+const (
+	bareWindow = 16 << 20
+	bareBuffer = 128 << 10
+	bareMethod = "/bench.Bare/Join"
+)
+
+// openBare opens a stream on a way.
+func openBare(way string, s EdgeSpec) (program, error) {
+	b := &bare{spec: s, out: make([]byte, s.Bytes), stop: func() {}}
+	if err := b.open(way); err != nil {
+		b.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *bare) open(way string) (err error) {
+	there, here := insecure.NewCredentials(), insecure.NewCredentials()
+	if way == "tls" {
+		config, err := selfSigned()
+		if err != nil {
+			return err
+		}
+		there, here = credentials.NewTLS(config), credentials.NewTLS(config)
+	}
+	network, at := "tcp", "127.0.0.1:0"
+	if way == "unix" {
+		if b.folder, err = os.MkdirTemp("", "weft-bench-"); err != nil {
+			return err
+		}
+		network, at = "unix", filepath.Join(b.folder, "socket")
+	}
+	l, err := net.Listen(network, at)
+	if err != nil {
+		return err
+	}
+	b.server = grpc.NewServer(grpc.Creds(there), grpc.ForceServerCodecV2(raw{}), grpc.InitialWindowSize(bareWindow),
+		grpc.InitialConnWindowSize(bareWindow), grpc.ReadBufferSize(bareBuffer), grpc.WriteBufferSize(bareBuffer))
+	b.server.RegisterService(&grpc.ServiceDesc{
+		ServiceName: "bench.Bare", HandlerType: (*any)(nil),
+		Streams: []grpc.StreamDesc{{StreamName: "Join", ClientStreams: true, ServerStreams: true, Handler: b.reply}},
+	}, b)
+	b.serve.Go(func() { _ = b.server.Serve(l) }) // it ends when it is stopped
+	b.conn, err = grpc.NewClient("passthrough:///"+l.Addr().String(), grpc.WithTransportCredentials(here), grpc.WithNoProxy(),
+		grpc.WithContextDialer(func(ctx context.Context, at string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, at)
+		}),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(raw{})), grpc.WithInitialWindowSize(bareWindow),
+		grpc.WithInitialConnWindowSize(bareWindow), grpc.WithReadBufferSize(bareBuffer), grpc.WithWriteBufferSize(bareBuffer))
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	b.stop = stop
+	b.stream, err = b.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, bareMethod)
+	return err
+}
+
+// reply takes what comes, and answers every burst.
+func (b *bare) reply(_ any, stream grpc.ServerStream) error {
+	back := make([]byte, b.spec.Bytes)
+	if b.spec.Burst > 1 {
+		back = back[:4]
+	}
+	var in []byte
+	for n := 1; ; n++ {
+		if err := stream.RecvMsg(&in); err != nil {
+			return err
+		}
+		if n%b.spec.Burst == 0 {
+			if err := stream.SendMsg(back); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Run sends a burst and waits for the answer.
+func (b *bare) Run() error {
+	for range b.spec.Burst {
+		if err := b.stream.SendMsg(b.out); err != nil {
+			return err
+		}
+	}
+	return b.stream.RecvMsg(&b.in)
+}
+
+func (b *bare) Close() {
+	b.stop()
+	if b.conn != nil {
+		_ = b.conn.Close() // nothing is left on it
+	}
+	if b.server != nil {
+		b.server.Stop()
+	}
+	b.serve.Wait()
+	if b.folder != "" {
+		_ = os.RemoveAll(b.folder) // it was a temporary one
+	}
+}
+
+const certName = "bench"
+
+// certificate is one for this run, and the pool that trusts it.
+func certificate() (tls.Certificate, *x509.CertPool, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, nil, err
+	}
+	t := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{certName}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, IsCA: true, BasicConstraintsValid: true,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, t, t, &key.PublicKey, key)
+	if err != nil {
+		return tls.Certificate{}, nil, err
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		return tls.Certificate{}, nil, err
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(parsed)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool, nil
+}

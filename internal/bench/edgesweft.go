@@ -1,0 +1,144 @@
+package bench
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/internal/run/mesh"
+	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/rl"
+)
+
+// carried is two replicas with an edge in each direction.
+type carried struct {
+	spec   EdgeSpec
+	links  [2]edge.Link
+	x      rl.Tensor
+	ctx    context.Context
+	stop   context.CancelFunc
+	answer sync.WaitGroup
+	leave  []func()
+}
+
+// openEdge opens an edge of Weft on a way.
+func openEdge(way string, s EdgeSpec) (program, error) {
+	d, err := device.Open(device.Default)
+	if err != nil {
+		return nil, err
+	}
+	c := &carried{spec: s}
+	c.ctx, c.stop = context.WithCancel(context.Background())
+	c.x = rl.FromFlat(rl.NewScope(d, 1), make([]float32, s.Bytes/4), s.Bytes/4)
+	if way == "channel" {
+		l := newLinks()
+		c.links = [2]edge.Link{l.Link(0), l.Link(1)}
+	} else if err := c.join(way, d); err != nil {
+		c.Close()
+		return nil, err
+	}
+	c.answer.Go(c.reply)
+	return c, nil
+}
+
+func newLinks() *edge.Local { return edge.NewLocal(2, []int{edgeQueue, edgeQueue}) }
+
+// join connects two nodes, as two processes would have them.
+func (c *carried) join(way string, d *rl.Device) error {
+	o := mesh.Options{NoSocket: way != "unix"}
+	if way == "tls" {
+		var err error
+		if o.TLS, err = selfSigned(); err != nil {
+			return err
+		}
+	}
+	g := mesh.Group{Run: "bench", Homes: []int{0, 1}, Device: d}
+	var nodes [2]*mesh.Node
+	for i := range nodes {
+		n, err := mesh.Listen("127.0.0.1:0", o)
+		if err != nil {
+			return err
+		}
+		c.leave = append(c.leave, func() { _ = n.Close() }) // nothing is kept there
+		nodes[i] = n
+		g.Workers = append(g.Workers, part.Worker{Name: fmt.Sprint(i), Data: n.Address(), Host: "here"})
+	}
+	var errs [2]error
+	var all sync.WaitGroup
+	for i, n := range nodes {
+		l := newLinks()
+		mine := g
+		mine.Me, mine.Links = i, l
+		c.links[i] = l.Link(i)
+		all.Go(func() { _, errs[i] = n.Join(c.ctx, mine) }) // Close ends its session
+	}
+	all.Wait()
+	return errors.Join(errs[:]...)
+}
+
+// reply takes what comes, and answers what asks for it.
+func (c *carried) reply() {
+	back := c.x
+	if c.spec.Burst > 1 {
+		back = rl.Scalar(1)
+	}
+	for {
+		last, err := take(c.ctx, c.links[1])
+		if err == nil && last {
+			err = c.links[1].Send(c.ctx, 0, edge.Message{Edge: 1, Value: back})
+		}
+		if err != nil {
+			return // it is closed
+		}
+	}
+}
+
+// take takes a message as a program does, and reports whether it wants an answer.
+func take(ctx context.Context, l edge.Link) (last bool, err error) {
+	m, err := l.Next(ctx)
+	if err != nil {
+		return false, err
+	}
+	edge.As[rl.Tensor](m.Value)
+	l.Took(m)
+	return m.Iter == 1, nil
+}
+
+// Run sends a burst and waits for the answer.
+func (c *carried) Run() error {
+	for i := range c.spec.Burst {
+		m := edge.Message{Value: c.x}
+		if i == c.spec.Burst-1 {
+			m.Iter = 1
+		}
+		if err := c.links[0].Send(c.ctx, 1, m); err != nil {
+			return err
+		}
+	}
+	_, err := take(c.ctx, c.links[0])
+	return err
+}
+
+func (c *carried) Close() {
+	c.stop()
+	c.answer.Wait()
+	for _, f := range c.leave {
+		f()
+	}
+}
+
+// selfSigned is a configuration of both sides that trusts itself.
+func selfSigned() (*tls.Config, error) {
+	cert, pool, err := certificate()
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{
+		Certificates: []tls.Certificate{cert}, RootCAs: pool, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert,
+		ServerName: certName, MinVersion: tls.VersionTLS13,
+	}, nil
+}

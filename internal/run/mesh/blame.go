@@ -1,0 +1,58 @@
+package mesh
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc/mem"
+)
+
+// Lost is the error of an epoch that a process left without a word.
+type Lost struct {
+	Worker string // its name
+	Err    error
+
+	number int
+}
+
+func (l *Lost) Error() string { return fmt.Sprintf("worker %s was lost: %v", l.Worker, l.Err) }
+func (l *Lost) Unwrap() error { return l.Err }
+
+// GaveUp is the error of an epoch that another process gave up.
+type GaveUp struct {
+	Worker string
+	Text   string
+
+	number int
+}
+
+func (g *GaveUp) Error() string { return fmt.Sprintf("worker %s gave up: %s", g.Worker, g.Text) }
+
+// blame is a failure as others are told of it.
+func (s *Session) blame(err error) frame {
+	f, text := frame{kind: fail, from: s.g.Me}, err.Error()
+	var l *Lost
+	var g *GaveUp
+	switch {
+	case errors.As(err, &l):
+		f.kind, f.from, text = lost, l.number, l.Err.Error()
+	case errors.As(err, &g):
+		f.from, text = g.number, g.Text
+	}
+	f.body = mem.BufferSlice{mem.SliceBuffer(text[:min(len(text), mostText)])}
+	return f
+}
+
+// reason is the failure that somebody told of.
+func (s *Session) reason(f frame, text string) error {
+	text = text[:min(len(text), mostText)]
+	switch {
+	case f.from >= len(s.g.Workers):
+		return fmt.Errorf("worker %d of %d failed", f.from, len(s.g.Workers))
+	case f.kind == lost:
+		return &Lost{s.g.Workers[f.from].Name, errors.New(text), f.from}
+	}
+	return &GaveUp{s.g.Workers[f.from].Name, text, f.from}
+}
+
+const mostText = 8 << 10

@@ -1,0 +1,170 @@
+package mesh
+
+import (
+	"context"
+	"crypto/subtle"
+	"crypto/tls"
+	"fmt"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// hello is what the two ends of a stream tell each other in its headers.
+type hello struct {
+	run      string
+	epoch    int64
+	from, to int // processes, by number
+	secret   string
+}
+
+const protocol = "1"
+
+func (h hello) metadata() metadata.MD {
+	return metadata.Pairs("weft-protocol", protocol, "weft-run-bin", h.run, "weft-epoch", strconv.FormatInt(h.epoch, 10),
+		"weft-from", strconv.Itoa(h.from), "weft-to", strconv.Itoa(h.to), "weft-secret-bin", h.secret)
+}
+
+// readHello reads one that somebody sent, whoever that is.
+func readHello(md metadata.MD) (h hello, err error) {
+	one := func(name string) string {
+		if v := md.Get(name); len(v) == 1 {
+			return v[0]
+		}
+		return ""
+	}
+	if p := one("weft-protocol"); p != protocol {
+		return h, fmt.Errorf("protocol %q, this is %s: the processes must be of the same version", p, protocol)
+	}
+	h.run, h.secret = one("weft-run-bin"), one("weft-secret-bin")
+	if h.epoch, err = strconv.ParseInt(one("weft-epoch"), 10, 64); err == nil {
+		if h.from, err = strconv.Atoi(one("weft-from")); err == nil {
+			h.to, err = strconv.Atoi(one("weft-to"))
+		}
+	}
+	if err != nil {
+		return h, fmt.Errorf("it does not say who it is: %w", err)
+	}
+	return h, nil
+}
+
+// knows reports whether a peer knows the secret, in a time that tells nothing.
+func (h hello) knows(secret string) bool {
+	return subtle.ConstantTimeCompare([]byte(h.secret), []byte(secret)) == 1
+}
+
+// accept is a stream that somebody opened. It lasts as long as the session.
+func (n *Node) accept(stream grpc.ServerStream) error {
+	md, _ := metadata.FromIncomingContext(stream.Context())
+	h, err := readHello(md)
+	if err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	if !h.knows(n.o.Secret) {
+		return status.Error(codes.PermissionDenied, "the secret is wrong")
+	}
+	n.mu.Lock()
+	s := n.sessions[key{h.run, h.epoch}]
+	n.mu.Unlock()
+	if s == nil {
+		return status.Errorf(codes.Unavailable, "run %q has no epoch %d here", h.run, h.epoch)
+	}
+	p, err := s.admit(h)
+	if err != nil {
+		return status.Error(codes.FailedPrecondition, err.Error())
+	}
+	back := hello{run: h.run, epoch: h.epoch, from: h.to, to: h.from, secret: n.o.Secret}
+	if err := stream.SendHeader(back.metadata()); err != nil {
+		s.lose(p, err)
+		return err
+	}
+	return s.host(p, stream)
+}
+
+// connect opens the stream to a peer, trying again while it is not there yet.
+func (s *Session) connect(p *peer) error {
+	conn, err := s.node.dial(p.address, p.sameHost)
+	if err != nil {
+		return fmt.Errorf("worker %s at %s: %w", p.name, p.address, err)
+	}
+	p.conn = conn
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	for {
+		stream, err := s.open(conn, p)
+		if err == nil {
+			s.begin(p, stream)
+			return nil
+		}
+		if status.Code(err) != codes.Unavailable || s.joining.Err() != nil {
+			return fmt.Errorf("worker %s at %s: %w", p.name, p.address, err)
+		}
+		pause.Reset(20 * time.Millisecond)
+		select {
+		case <-pause.C:
+		case <-s.joining.Done():
+			return fmt.Errorf("worker %s at %s did not come: %w", p.name, p.address, err)
+		}
+	}
+}
+
+// open tries once.
+func (s *Session) open(conn *grpc.ClientConn, p *peer) (grpc.ClientStream, error) {
+	h := hello{run: s.g.Run, epoch: s.g.Epoch, from: s.g.Me, to: p.number, secret: s.node.o.Secret}
+	ctx, cancel := context.WithCancel(metadata.NewOutgoingContext(s.ctx, h.metadata()))
+	release := context.AfterFunc(s.joining, cancel)
+	stream, err := conn.NewStream(ctx, &service.Streams[0], method)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	md, err := stream.Header()
+	if err == nil && len(md.Get("weft-protocol")) == 0 { // refused: the status says why
+		err = stream.RecvMsg(&frame{})
+	}
+	if err == nil {
+		err = s.verify(md, h)
+	}
+	if release() && err == nil {
+		p.cancel = cancel
+		return stream, nil
+	}
+	cancel()
+	if err == nil {
+		err = context.Cause(s.joining)
+	}
+	return nil, err
+}
+
+// verify sees that who answered is who was asked for.
+func (s *Session) verify(md metadata.MD, asked hello) error {
+	h, err := readHello(md)
+	if err == nil && (!h.knows(s.node.o.Secret) || h.run != asked.run || h.epoch != asked.epoch || h.from != asked.to || h.to != asked.from) {
+		err = fmt.Errorf("somebody else answered there")
+	}
+	return err
+}
+
+func clientOptions(config *tls.Config, network string) []grpc.DialOption {
+	creds := insecure.NewCredentials()
+	if config != nil && network != "unix" {
+		creds = credentials.NewTLS(config)
+	}
+	return []grpc.DialOption{
+		grpc.WithTransportCredentials(creds), grpc.WithContextDialer(dialTo(network)), grpc.WithNoProxy(),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(headerSize+mostBody)),
+		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
+		grpc.WithReadBufferSize(buffer), grpc.WithWriteBufferSize(buffer), grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.5, MaxDelay: 200 * time.Millisecond},
+			MinConnectTimeout: 2 * time.Second,
+		}),
+	}
+}

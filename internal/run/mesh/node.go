@@ -1,0 +1,232 @@
+// Package mesh is the data plane: it carries the messages of edges between the
+// processes of a run.
+//
+// A process has one Node, which listens. For every epoch of a run that it takes part
+// in it has a Session, with one gRPC stream to each of the other processes. A stream
+// carries frames: messages as package wire writes them, credits for those that were
+// taken, and heartbeats. Queues are those of edge.Local: a place for each edge and
+// sender, so that a consumer sets the pace across processes as it does within one.
+//
+// Who connects says in the stream's headers which run, epoch and process it is, and
+// what it knows to prove it; headers are small, so nobody can make a node wait or
+// take memory before that was checked. A peer that breaks the protocol, leaves or
+// falls silent ends the epoch with an error that names it, and nothing else.
+package mesh
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/net/netutil"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+)
+
+// Options are how a node meets others. All nodes of a run have the same.
+type Options struct {
+	// TLS is for both directions, with certificates of both sides; nil, without, is
+	// for loopback alone.
+	TLS *tls.Config
+	// Secret is what peers must know, beside any certificate.
+	Secret string
+	// Advertise is the address that others reach this node by; empty is the one that
+	// it listens on.
+	Advertise string
+	// NoSocket leaves the Unix socket for processes of one host away.
+	NoSocket bool
+
+	Silence time.Duration // after which a peer counts as lost; 1 s
+	Connect time.Duration // that peers have to come; 60 s
+	Largest int64         // message, in bytes; 4 GiB
+}
+
+func (o Options) withDefaults() Options {
+	if o.Silence == 0 {
+		o.Silence = time.Second
+	}
+	if o.Connect == 0 {
+		o.Connect = time.Minute
+	}
+	if o.Largest == 0 {
+		o.Largest = 4 << 30
+	}
+	return o
+}
+
+// Node is a process's end of the data plane.
+type Node struct {
+	o       Options
+	address string
+	socket  string // of processes of this host; empty is none
+	folder  string // that it is in
+	servers []*grpc.Server
+	serving sync.WaitGroup
+
+	mu       sync.Mutex
+	sessions map[key]*Session
+}
+
+// key is what tells sessions apart.
+type key struct {
+	run   string
+	epoch int64
+}
+
+// most is how many connections may be open at once.
+const most = 4096
+
+// Listen opens a node at an address, such as 127.0.0.1:0.
+func Listen(address string, o Options) (*Node, error) {
+	n := &Node{o: o.withDefaults(), sessions: map[key]*Session{}}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("data plane: %w", err)
+	}
+	if at := l.Addr().(*net.TCPAddr); o.TLS == nil && !at.IP.IsLoopback() {
+		return nil, errors.Join(fmt.Errorf("data plane: %s can be reached from elsewhere, so it needs certificates (weft certs init makes them)", at), l.Close())
+	}
+	n.address = l.Addr().String()
+	if o.Advertise != "" {
+		n.address = o.Advertise
+	}
+	var creds credentials.TransportCredentials
+	if o.TLS != nil {
+		creds = credentials.NewTLS(o.TLS)
+	}
+	n.serve(l, creds)
+	if !o.NoSocket {
+		n.listenSocket()
+	}
+	return n, nil
+}
+
+// listenSocket adds a Unix socket in a folder that is this user's alone, which takes
+// the place of certificates. Where there can be none, TCP does.
+func (n *Node) listenSocket() {
+	folder, err := os.MkdirTemp("", "weft-data-")
+	if err != nil {
+		return
+	}
+	l, err := net.Listen("unix", filepath.Join(folder, "socket"))
+	if err != nil {
+		_ = os.RemoveAll(folder)
+		return
+	}
+	n.folder, n.socket = folder, l.Addr().String()
+	n.serve(l, nil)
+}
+
+// window is how much may be on its way: a large message should not wait for its own
+// first half to be acknowledged.
+const window = 16 << 20
+
+func (n *Node) serve(l net.Listener, creds credentials.TransportCredentials) {
+	options := []grpc.ServerOption{
+		grpc.ForceServerCodecV2(codec{}), grpc.MaxRecvMsgSize(headerSize + mostBody), grpc.MaxHeaderListSize(16 << 10),
+		grpc.ConnectionTimeout(5 * time.Second), grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window),
+		grpc.ReadBufferSize(buffer), grpc.WriteBufferSize(buffer), grpc.MaxConcurrentStreams(64),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 10 * time.Second}),
+	}
+	if creds != nil {
+		options = append(options, grpc.Creds(creds))
+	}
+	s := grpc.NewServer(options...)
+	s.RegisterService(&service, n)
+	n.servers = append(n.servers, s)
+	n.serving.Go(func() { _ = s.Serve(netutil.LimitListener(l, most)) }) // it ends when the node is closed
+}
+
+// buffer is that of a connection, in bytes: a few of HTTP/2's frames.
+const buffer = 128 << 10
+
+// between stands between the two addresses of a node.
+const between = "+unix:"
+
+// Address is how others reach the node: what part.Worker's Data is.
+func (n *Node) Address() string {
+	if n.socket == "" {
+		return n.address
+	}
+	return n.address + between + n.socket
+}
+
+// reach is the network and the address by which a peer is reached.
+func reach(address string, sameHost bool) (network, at string) {
+	tcp, socket, found := strings.Cut(address, between)
+	if found && sameHost {
+		return "unix", socket
+	}
+	return "tcp", tcp
+}
+
+// Close ends all sessions and stops to listen.
+func (n *Node) Close() error {
+	n.mu.Lock()
+	var open []*Session
+	for _, s := range n.sessions {
+		open = append(open, s)
+	}
+	n.mu.Unlock()
+	for _, s := range open {
+		s.Abort(errors.New("the process ends"))
+	}
+	for _, s := range n.servers {
+		s.Stop()
+	}
+	n.serving.Wait()
+	if n.folder == "" {
+		return nil
+	}
+	return os.RemoveAll(n.folder)
+}
+
+// service is the only one of a node: a stream to join a session by.
+var service = grpc.ServiceDesc{
+	ServiceName: "weft.Mesh",
+	HandlerType: (*any)(nil),
+	Streams: []grpc.StreamDesc{{
+		StreamName: "Join", ClientStreams: true, ServerStreams: true,
+		Handler: func(node any, stream grpc.ServerStream) error { return node.(*Node).accept(stream) },
+	}},
+}
+
+const method = "/weft.Mesh/Join"
+
+// register makes a session known to those who connect.
+func (n *Node) register(s *Session) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	k := key{s.g.Run, s.g.Epoch}
+	if n.sessions[k] != nil {
+		return fmt.Errorf("this process takes part in epoch %d of run %s already", k.epoch, k.run)
+	}
+	n.sessions[k] = s
+	return nil
+}
+
+func (n *Node) forget(s *Session) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.sessions, key{s.g.Run, s.g.Epoch})
+}
+
+// dial connects to a peer's node; the connection is made when it is used.
+func (n *Node) dial(address string, sameHost bool) (*grpc.ClientConn, error) {
+	network, at := reach(address, sameHost)
+	return grpc.NewClient("passthrough:///"+at, clientOptions(n.o.TLS, network)...)
+}
+
+var dialer net.Dialer
+
+func dialTo(network string) func(context.Context, string) (net.Conn, error) {
+	return func(ctx context.Context, at string) (net.Conn, error) { return dialer.DialContext(ctx, network, at) }
+}

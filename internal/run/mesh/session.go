@@ -1,0 +1,263 @@
+package mesh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/rl"
+)
+
+// Group is an epoch of a run as one of its processes sees it.
+type Group struct {
+	Run     string
+	Epoch   int64
+	Workers []part.Worker
+	Me      int   // number among them
+	Homes   []int // worker of each replica
+	// Links are the replicas' of this process: what comes from others is delivered
+	// there.
+	Links  *edge.Local
+	Device *rl.Device // that tensors arrive on
+	// Failed is called once, when the epoch cannot go on.
+	Failed func(error)
+}
+
+// Session is an epoch in which this process takes part.
+type Session struct {
+	node    *Node
+	g       Group
+	ctx     context.Context // of all streams
+	end     context.CancelCauseFunc
+	joining context.Context
+	peers   []*peer // by worker; nil for this one and for those without replicas
+	tasks   sync.WaitGroup
+	mu      sync.Mutex // between beginning tasks and waiting for them
+	over    bool
+	told    chan struct{} // closed when the others know of a failure
+	failing sync.Once
+}
+
+var errEnded = errors.New("the session has ended")
+
+// Join connects to all processes that have replicas, and returns when every stream
+// is open. Until it is closed the session answers heartbeats and delivers.
+func (n *Node) Join(ctx context.Context, g Group) (*Session, error) {
+	s := &Session{node: n, g: g, peers: make([]*peer, len(g.Workers)), told: make(chan struct{})}
+	s.ctx, s.end = context.WithCancelCause(ctx)
+	away := make([]bool, len(g.Homes))
+	for i, at := range g.Homes {
+		if at < 0 || at >= len(g.Workers) {
+			s.end(errEnded)
+			return nil, fmt.Errorf("replica %d is on worker %d of %d", i, at, len(g.Workers))
+		}
+		if away[i] = at != g.Me; away[i] && s.peers[at] == nil {
+			s.peers[at] = newPeer(at, g.Workers[at], g.Workers[g.Me].Host)
+		}
+	}
+	g.Links.Join(away, s)
+	if err := n.register(s); err != nil {
+		s.end(errEnded)
+		return nil, err
+	}
+	if err := s.meet(ctx); err != nil {
+		s.Abort(err)
+		return nil, fmt.Errorf("data plane: %w", err)
+	}
+	s.tasks.Go(s.watch)
+	return s, nil
+}
+
+// others are the processes that this one has streams to.
+func (s *Session) others() []*peer {
+	return slices.DeleteFunc(slices.Clone(s.peers), func(p *peer) bool { return p == nil })
+}
+
+// meet opens streams to the processes after this one, and waits for those before it.
+func (s *Session) meet(ctx context.Context) error {
+	joining, stop := context.WithTimeoutCause(ctx, s.node.o.Connect, fmt.Errorf("not all workers were there within %v", s.node.o.Connect))
+	defer stop()
+	joining, fail := context.WithCancelCause(joining)
+	defer fail(nil)
+	defer context.AfterFunc(s.ctx, func() { fail(context.Cause(s.ctx)) })()
+	s.joining = joining
+	var dials sync.WaitGroup
+	for _, p := range s.others() {
+		if p.number > s.g.Me {
+			dials.Go(func() {
+				if err := s.connect(p); err != nil {
+					fail(err)
+				}
+			})
+		}
+	}
+	dials.Wait()
+	for _, p := range s.others() {
+		select {
+		case <-p.open:
+		case <-joining.Done():
+			return fmt.Errorf("worker %s is not connected: %w", p.name, context.Cause(joining))
+		}
+	}
+	return nil
+}
+
+// admit finds the peer that somebody says it is. Each may come once.
+func (s *Session) admit(h hello) (*peer, error) {
+	if h.to != s.g.Me || h.from < 0 || h.from >= s.g.Me || s.peers[h.from] == nil {
+		return nil, fmt.Errorf("worker %d has nothing to say to worker %d, which is %d", h.from, h.to, s.g.Me)
+	}
+	p := s.peers[h.from]
+	if !p.admitted.CompareAndSwap(false, true) {
+		return nil, fmt.Errorf("worker %s is connected already", p.name)
+	}
+	return p, nil
+}
+
+// host serves a stream that a peer opened, until the session or the stream ends.
+func (s *Session) host(p *peer, stream grpc.ServerStream) error {
+	if !s.begin(p, stream) {
+		return nil
+	}
+	select {
+	case <-s.ctx.Done():
+	case <-p.ended:
+	}
+	return nil
+}
+
+// begin makes a stream the one to its peer. Its tasks are the session's, which waits
+// for them; one that is over has none.
+func (s *Session) begin(p *peer, stream stream) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return false
+	}
+	p.stream = stream
+	p.heard.Store(time.Now().UnixNano())
+	s.tasks.Go(func() {
+		defer close(p.ended)
+		s.read(p)
+	})
+	s.tasks.Go(func() { s.tend(p) })
+	close(p.open)
+	return true
+}
+
+// watch notices peers that have fallen silent.
+func (s *Session) watch() {
+	tick := time.NewTicker(s.node.o.Silence / 8)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case now := <-tick.C:
+			for _, p := range s.others() {
+				if quiet := now.Sub(time.Unix(0, p.heard.Load())); quiet > s.node.o.Silence && !p.left.Load() {
+					s.lose(p, fmt.Errorf("it has been silent for %v", quiet.Round(time.Millisecond)))
+				}
+			}
+		}
+	}
+}
+
+// lose ends the session because of a peer, unless that was to leave.
+func (s *Session) lose(p *peer, err error) {
+	if p.left.Load() || s.ctx.Err() != nil {
+		return
+	}
+	s.fail(&Lost{p.name, err, p.number})
+}
+
+// fail ends the session, once the others were told why. The first cause counts.
+func (s *Session) fail(err error) {
+	s.failing.Do(func() {
+		if s.g.Failed != nil {
+			s.g.Failed(err)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !s.over {
+			s.tasks.Go(func() { s.tell(err) })
+		}
+	})
+}
+
+// tell lets the others know whose fault the end is, as far as they can be reached at
+// once: whoever hears of it from whomever gives the same reason.
+func (s *Session) tell(err error) {
+	defer close(s.told)
+	defer s.end(err)
+	late := time.AfterFunc(s.node.o.Silence/4, func() { s.end(err) })
+	defer late.Stop()
+	word := s.blame(err)
+	var all sync.WaitGroup
+	for _, p := range s.others() {
+		if p.isOpen() && !p.left.Load() && p.number != word.from {
+			all.Go(func() { s.warn(p, word) })
+		}
+	}
+	all.Wait()
+}
+
+// warn tells one of the others, and waits until it has heard.
+func (s *Session) warn(p *peer, word frame) {
+	if p.send(&frame{kind: word.kind, from: word.from, body: word.body}) != nil {
+		return // its stream has ended, which says enough
+	}
+	select {
+	case <-p.acked:
+	case <-p.ended:
+	case <-s.ctx.Done():
+	}
+}
+
+// Close leaves in peace: it tells the others that nothing more will come, and waits
+// until all know. So nobody sees a stream end whose other end has not said bye.
+func (s *Session) Close() error {
+	for _, p := range s.others() {
+		if err := p.send(&frame{kind: bye}); err != nil {
+			s.lose(p, err) // unless it has left itself
+		}
+	}
+	for _, p := range s.others() {
+		select {
+		case <-p.acked:
+		case <-p.ended:
+		case <-s.ctx.Done():
+		}
+	}
+	err := context.Cause(s.ctx)
+	s.stop(errEnded)
+	return err
+}
+
+// Abort gives the epoch up, and tells the others why.
+func (s *Session) Abort(err error) {
+	s.failing.Do(func() { s.tell(err) })
+	<-s.told
+	s.stop(errEnded)
+}
+
+// stop ends all streams and waits for the session's tasks.
+func (s *Session) stop(why error) {
+	s.failing.Do(func() { close(s.told) })
+	s.end(why)
+	s.node.forget(s)
+	s.mu.Lock()
+	s.over = true
+	s.mu.Unlock()
+	for _, p := range s.others() {
+		p.close()
+	}
+	s.tasks.Wait()
+}

@@ -1,0 +1,188 @@
+package process_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/weft-rl/weft/algo/ppo"
+	"github.com/weft-rl/weft/env/classic"
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/internal/metrics"
+	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/mesh"
+	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/part/parttest"
+	"github.com/weft-rl/weft/internal/run/process"
+	"github.com/weft-rl/weft/internal/run/store"
+	"github.com/weft-rl/weft/plan"
+	"github.com/weft-rl/weft/policy"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childStore) != "" {
+		os.Exit(child())
+	}
+	goleak.VerifyTestMain(device.Tests{M: m})
+}
+
+// job is a small run of PPO on 8 environments; config is further settings of PPO,
+// separated by spaces, and steps=N.
+func job(text string) (local.Job, error) {
+	d, err := device.Open(device.Default)
+	if err != nil {
+		return local.Job{}, err
+	}
+	j := local.Job{
+		Algorithm: ppo.Algorithm, Config: ppo.Algorithm.Config(), Env: classic.CartPole, Device: d, Seed: 3, Steps: 10 * 64,
+		CheckpointEvery: time.Hour, CheckpointSteps: 64, Keep: 2,
+	}
+	var set []config.Assignment
+	for _, s := range strings.Fields("envs=8 horizon=8 epochs=2 minibatches=2 hidden=16 " + text) {
+		a, err := config.ParseSet(s, "test")
+		if err != nil {
+			return j, err
+		}
+		if a.Key != "steps" {
+			set = append(set, a)
+		} else if _, err := fmt.Sscan(a.Value, &j.Steps); err != nil {
+			return j, err
+		}
+	}
+	return j, errors.Join(config.Defaults(j.Config), config.Set(j.Config, set))
+}
+
+// plain is the result of the loop as it stands.
+func plain(t *testing.T, text string) local.Result {
+	t.Helper()
+	j, err := job(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := local.Train(t.Context(), j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// planned is the plan of a deployment on so many workers.
+func planned(t *testing.T, text string, d plan.Deployment) plan.Plan {
+	t.Helper()
+	j, err := job(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out plan.Plan
+	j.Plan = func(g *fdg.Graph, f plan.Facts) (plan.Plan, error) {
+		p, err := policy.Find(d.Policy, policy.Builtin())
+		if err == nil {
+			out, err = p.Make(plan.Problem{Graph: g, Cluster: plan.Local(d.Workers, "cpu"), Deployment: d, Facts: f})
+		}
+		out = out.Fuse(g, nil)
+		return out, err
+	}
+	s, err := local.Prepare(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// team is processes, each with a node of its own.
+type team struct {
+	nodes   []*mesh.Node
+	runners []*process.Runner
+	workers []part.Worker
+	folder  string
+}
+
+func newTeam(t *testing.T, n int) *team {
+	t.Helper()
+	x := &team{folder: filepath.Join(t.TempDir(), "store")}
+	for i := range n {
+		node, err := mesh.Listen("127.0.0.1:0", mesh.Options{Secret: "secret"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := node.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		x.nodes = append(x.nodes, node)
+		x.runners = append(x.runners, process.New(process.Config{Job: job, Node: node, Store: inFolder(x.folder)}))
+		x.workers = append(x.workers, part.Worker{Name: fmt.Sprint("w", i), Data: node.Address(), Host: "here"})
+	}
+	return x
+}
+
+func inFolder(folder string) func(string) (store.Store, error) {
+	return func(run string) (store.Store, error) { return store.Folder(folder).Under(run), nil }
+}
+
+// run carries an assignment out by all processes.
+func (x *team) run(ctx context.Context, a part.Assignment, d *parttest.Desk) []error {
+	errs := make([]error, len(x.runners))
+	a.Workers = x.workers
+	var all sync.WaitGroup
+	for i, r := range x.runners {
+		all.Go(func() {
+			mine := a
+			mine.Me = i
+			errs[i] = r.Run(ctx, mine, d)
+		})
+	}
+	all.Wait()
+	return errs
+}
+
+// same compares the result of an epoch with that of the plain loop.
+func same(t *testing.T, d *parttest.Desk, want local.Result) {
+	t.Helper()
+	got := d.Last().Result
+	if got == nil {
+		t.Fatal("there is no result")
+	}
+	if got.WeightsSHA256 != want.WeightsSHA256 || got.StateSHA256 != want.StateSHA256 || got.Steps != want.Steps {
+		t.Errorf("%d steps, weights %.8s state %.8s, want %d, %.8s and %.8s", got.Steps, got.WeightsSHA256, got.StateSHA256,
+			want.Steps, want.WeightsSHA256, want.StateSHA256)
+	}
+}
+
+// steps are those that a record has rows of.
+func steps(t *testing.T, lines []byte) (out []int64) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "lines")
+	if err := os.WriteFile(file, lines, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := metrics.ReadJSONL(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		out = append(out, r.Step)
+		if math.IsNaN(r.Seconds) || len(r.Values) == 0 {
+			t.Errorf("a row without values: %v", r)
+		}
+	}
+	return out
+}
+
+func count(b []byte) int { return bytes.Count(b, []byte("\n")) }

@@ -1,0 +1,204 @@
+// Package process carries out a process's part of a run: it builds the replicas that
+// the plan gives it, connects them with those of the other processes, and runs them.
+// The process that has the replica which decides also keeps the run's checkpoints and
+// tells the coordinator how it gets on.
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/mesh"
+	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/store"
+	"github.com/weft-rl/weft/plan"
+)
+
+// Config is what a Runner needs of its process.
+type Config struct {
+	// Job makes the job of a configuration, the text of a run's config.yaml. How it is
+	// distributed, where it is kept and what it goes on from is the assignment's affair.
+	Job func(config string) (local.Job, error)
+	// Node is the process's end of the data plane.
+	Node *mesh.Node
+	// Store is where a run's checkpoints are kept; all processes see the same.
+	Store func(run string) (store.Store, error)
+}
+
+// Runner is a part.Runner.
+type Runner struct{ c Config }
+
+// New is a runner for this process.
+func New(c Config) *Runner { return &Runner{c} }
+
+var _ part.Runner = (*Runner)(nil)
+
+// Run implements part.Runner.
+func (r *Runner) Run(ctx context.Context, a part.Assignment, to part.Reporter) error {
+	if err := check(a); err != nil {
+		return err
+	}
+	j, err := r.c.Job(a.Config)
+	if err != nil {
+		return err
+	}
+	kept, err := r.c.Store(a.Run)
+	if err != nil {
+		return err
+	}
+	x := &run{Runner: r, a: a, to: to, outer: ctx, job: j}
+	x.ctx, x.stop = context.WithCancelCause(ctx)
+	defer x.stop(nil)
+	x.vault = &vault{ctx: x.ctx, store: kept, a: a, keep: max(1, j.Keep), to: to}
+	return x.run()
+}
+
+// check sees that an assignment makes sense.
+func check(a part.Assignment) error {
+	var errs []error
+	if a.Me < 0 || a.Me >= len(a.Workers) {
+		errs = append(errs, fmt.Errorf("it is worker %d of %d", a.Me, len(a.Workers)))
+	}
+	for i, r := range a.Plan.Replicas {
+		if r.Worker < 0 || r.Worker >= len(a.Workers) {
+			errs = append(errs, fmt.Errorf("replica %d is on worker %d of %d", i, r.Worker, len(a.Workers)))
+		}
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("the assignment of run %s makes no sense: %w", a.Run, errors.Join(errs...))
+	}
+	return nil
+}
+
+// run is an assignment that is being carried out.
+type run struct {
+	*Runner
+	a     part.Assignment
+	to    part.Reporter
+	outer context.Context // the coordinator's
+	ctx   context.Context // ends with outer, or when the data plane fails
+	stop  context.CancelCauseFunc
+	job   local.Job
+	vault *vault
+}
+
+func (x *run) run() error {
+	j := x.arrange()
+	switch {
+	case x.alone() && !x.a.Owner(), !x.alone() && !x.has():
+		return x.to.Ready(x.ctx)
+	case x.alone():
+		return x.lead(j)
+	case x.a.Owner():
+		return x.lead(j)
+	}
+	return x.follow(j)
+}
+
+// alone reports whether one process has all there is to do: the loop is not split,
+// or only its end is left.
+func (x *run) alone() bool { return len(x.a.Plan.Groups) == 0 || x.finished() }
+
+// finished reports whether the checkpoint to begin with is the last one.
+func (x *run) finished() bool { return x.a.From != nil && x.a.From.Step >= x.job.Steps }
+
+// has reports whether any replica is this process's.
+func (x *run) has() bool {
+	for _, r := range x.a.Plan.Replicas {
+		if x.here(r) {
+			return true
+		}
+	}
+	return false
+}
+
+func (x *run) here(r plan.Replica) bool { return r.Worker == x.a.Me }
+
+// arrange is the job as the assignment has it.
+func (x *run) arrange() local.Job {
+	j := x.job
+	j.Resume, j.Dir = x.a.From != nil, ""
+	j.Plan = func(*fdg.Graph, plan.Facts) (plan.Plan, error) { return x.a.Plan, nil }
+	if x.finished() || len(x.a.Plan.Groups) == 0 && !x.a.Plan.Lowered {
+		j.Plan = nil
+	}
+	j.Part = &local.Part{Here: x.here, Abort: x.ctx, Vault: x.vault}
+	return j
+}
+
+// lead runs the part that decides.
+func (x *run) lead(j local.Job) error {
+	lines := newRecord(x.ctx, x.to)
+	x.vault.lines, j.Part.Sink = lines, lines
+	w := newWatch(x.to)
+	j.Watch = w
+	s, err := local.Prepare(j)
+	if err != nil {
+		return errors.Join(err, lines.Close())
+	}
+	err = x.among(s.Links(), func() error {
+		train := func() (local.Result, error) { return s.Train(x.ctx) }
+		if s.Finished() {
+			train = s.Finish
+		}
+		result, err := train()
+		if err == nil && result.Interrupted {
+			err = context.Cause(x.ctx)
+		}
+		if err == nil {
+			w.done(result)
+		}
+		return err
+	})
+	return errors.Join(err, s.Close(), lines.Close())
+}
+
+// follow runs a part that does not.
+func (x *run) follow(j local.Job) error {
+	j.Watch = newWatch(x.to)
+	f, err := local.Follow(j)
+	if err != nil {
+		return err
+	}
+	err = x.among(f.Links(), func() error { return f.Train(x.ctx) })
+	return errors.Join(err, f.Close())
+}
+
+// among does something while this process's replicas are connected with the others'.
+func (x *run) among(links *edge.Local, do func() error) error {
+	if x.alone() {
+		if err := x.to.Ready(x.ctx); err != nil {
+			return err
+		}
+		return do()
+	}
+	s, err := x.c.Node.Join(x.outer, mesh.Group{
+		Run: x.a.Run, Epoch: x.a.Epoch, Workers: x.a.Workers, Me: x.a.Me, Homes: x.homes(), Links: links,
+		Device: x.job.Device, Failed: x.stop,
+	})
+	if err != nil {
+		return err
+	}
+	if err = x.to.Ready(x.ctx); err == nil {
+		err = do()
+	}
+	if err != nil {
+		s.Abort(err)
+		return err
+	}
+	return s.Close()
+}
+
+// homes are the workers of replicas, by the replicas' numbers.
+func (x *run) homes() (out []int) {
+	for _, g := range x.a.Plan.Groups {
+		for _, r := range x.a.Plan.Of(g.Name) {
+			out = append(out, r.Worker)
+		}
+	}
+	return out
+}

@@ -1,0 +1,201 @@
+package process_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/part/parttest"
+	"github.com/weft-rl/weft/plan"
+)
+
+// TestRun: processes come to what the loop comes to, and tell of it.
+func TestRun(t *testing.T) {
+	want := plain(t, "")
+	for _, c := range []struct {
+		plan.Deployment
+		processes int
+	}{
+		{plan.Deployment{Policy: "single-learner-coarse", Workers: 2}, 2},
+		{plan.Deployment{Policy: "single-learner-fine", Workers: 3, Replicas: 5}, 3},
+		{plan.Deployment{Policy: "single-learner-coarse", Workers: 1}, 2}, // one has nothing to do
+		{plan.Deployment{Policy: "plain", Workers: 1}, 2},
+	} {
+		t.Run(fmt.Sprint(c.Policy, c.Workers), func(t *testing.T) {
+			x, d := newTeam(t, c.processes), parttest.NewDesk(c.processes)
+			a := part.Assignment{Run: "r", Epoch: 1, Plan: planned(t, "", c.Deployment)}
+			if err := errors.Join(x.run(t.Context(), a, d)...); err != nil {
+				t.Fatal(err)
+			}
+			same(t, d, want)
+			var wanted []int64
+			for s := int64(64); s <= 640; s += 64 {
+				wanted = append(wanted, s)
+			}
+			if got := steps(t, d.Lines()); !slices.Equal(got, wanted) {
+				t.Errorf("rows of %v", got)
+			}
+			if n := len(d.Commits()); n != 10 {
+				t.Errorf("%d commits", n)
+			}
+			files, err := os.ReadDir(filepath.Join(x.folder, "r"))
+			if err != nil || len(files) != 2 {
+				t.Errorf("%v are kept, %v", files, err)
+			}
+		})
+	}
+}
+
+var coarse = plan.Deployment{Policy: "single-learner-coarse", Workers: 2}
+
+// TestResume: an epoch goes on from any checkpoint, with another policy and other
+// processes, to the same end; from the last one too, where nothing is left to do.
+func TestResume(t *testing.T) {
+	want := plain(t, "")
+	for _, from := range []int64{192, 640} {
+		x, d := newTeam(t, 2), parttest.NewDesk(2)
+		ctx, stop := context.WithCancelCause(t.Context())
+		enough := errors.New("enough")
+		d.Committed = func(m part.Manifest) error {
+			if m.Step == from && from < 640 {
+				stop(enough)
+			}
+			return nil
+		}
+		a := part.Assignment{Run: "r", Epoch: 1, Plan: planned(t, "", coarse)}
+		err := errors.Join(x.run(ctx, a, d)...)
+		if stopped := errors.Is(err, enough); stopped != (from < 640) {
+			t.Fatal(err)
+		}
+		stop(nil)
+		commits := d.Commits()
+		m := commits[slices.IndexFunc(commits, func(m part.Manifest) bool { return m.Step == from })]
+		again := parttest.NewDesk(2)
+		a.Epoch, a.From, a.Plan = 2, &m, planned(t, "", plan.Deployment{Policy: "single-learner-fine", Workers: 2, Replicas: 3})
+		if err := errors.Join(x.run(t.Context(), a, again)...); err != nil {
+			t.Fatal(err)
+		}
+		same(t, again, want)
+		if n := len(steps(t, again.Lines())); n != int(640-from)/64 {
+			t.Errorf("%d rows after step %d", n, from)
+		}
+	}
+}
+
+// TestDamaged: a checkpoint that is not what was committed is refused.
+func TestDamaged(t *testing.T) {
+	x, d := newTeam(t, 2), parttest.NewDesk(2)
+	a := part.Assignment{Run: "r", Epoch: 1, Config: "steps=192", Plan: planned(t, "", coarse)}
+	if err := errors.Join(x.run(t.Context(), a, d)...); err != nil {
+		t.Fatal(err)
+	}
+	last := d.Commits()[2]
+	path := filepath.Join(x.folder, "r", last.Object)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flipped := slices.Clone(good)
+	flipped[len(flipped)-1] ^= 1
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{"short": {good[:100], "has 100 bytes"}, "altered": {flipped, "checksum"}, "none": {nil, "no such object"}} {
+		if err := os.WriteFile(path, c.data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if c.data == nil {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.Epoch, a.From, a.Config = a.Epoch+1, &last, "steps=640"
+		for i, err := range x.run(t.Context(), a, parttest.NewDesk(2)) {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: process %d: %v", name, i, err)
+			}
+		}
+	}
+}
+
+// TestFails: what fails in one process ends the part of every one, with its reason;
+// a commit that is refused is such a failure.
+func TestFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		config string
+		refuse error
+		want   string
+	}{
+		"commit": {"", errors.New("the epoch was given up"), "the epoch was given up"},
+		"number": {"learning_rate=1e30 steps=64000", nil, "loss"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x, d := newTeam(t, 3), parttest.NewDesk(3)
+			d.Committed = func(part.Manifest) error { return c.refuse }
+			p := planned(t, "", plan.Deployment{Policy: "multi-learner", Workers: 3})
+			for i, err := range x.run(t.Context(), part.Assignment{Run: "r", Epoch: 1, Config: c.config, Plan: p}, d) {
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("process %d: %v", i, err)
+				}
+			}
+		})
+	}
+}
+
+// TestAborted: an epoch that is given up ends everywhere, wherever it is.
+func TestAborted(t *testing.T) {
+	given := errors.New("given up")
+	for _, at := range []int64{0, 64, 320} {
+		x, d := newTeam(t, 2), parttest.NewDesk(2)
+		ctx, stop := context.WithCancelCause(t.Context())
+		d.Progressed = func(p part.Progress) {
+			if p.Steps >= at {
+				stop(given)
+			}
+		}
+		if at == 0 {
+			stop(given)
+		}
+		a := part.Assignment{Run: "r", Epoch: 1, Config: "steps=1000000", Plan: planned(t, "", coarse)}
+		for i, err := range x.run(ctx, a, d) {
+			if err == nil {
+				t.Errorf("at %d: process %d came to an end", at, i)
+			}
+		}
+		stop(nil)
+	}
+}
+
+// TestAsync: asynchronous runs come to their end, and are saved meanwhile.
+func TestAsync(t *testing.T) {
+	for _, p := range []string{"single-learner-coarse", "central"} {
+		x, d := newTeam(t, 3), parttest.NewDesk(3)
+		dep := plan.Deployment{Policy: p, Workers: 3, Async: true, Staleness: 2, Queue: 1}
+		a := part.Assignment{Run: "r", Epoch: 1, Plan: planned(t, "", dep)}
+		if err := errors.Join(x.run(t.Context(), a, d)...); err != nil {
+			t.Fatal(p, err)
+		}
+		last := d.Last()
+		if last.Result == nil || last.Result.Steps < 640 || len(d.Commits()) == 0 || count(d.Lines()) == 0 {
+			t.Errorf("%s: %+v, %d commits", p, last, len(d.Commits()))
+		}
+	}
+}
+
+func TestNonsense(t *testing.T) {
+	x := newTeam(t, 1)
+	p := planned(t, "", coarse) // for two
+	for _, a := range []part.Assignment{
+		{Run: "r", Plan: p, Workers: x.workers}, {Run: "r", Workers: x.workers, Me: 1}, {Run: "r", Workers: x.workers, Config: "hidden=x"},
+	} {
+		if err := x.runners[0].Run(t.Context(), a, parttest.NewDesk(1)); err == nil {
+			t.Errorf("%+v was carried out", a)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package process
+
+import (
+	"context"
+	"sync"
+
+	"github.com/weft-rl/weft/internal/metrics"
+	"github.com/weft-rl/weft/internal/run/part"
+)
+
+// record is a sink that hands rows to the coordinator, behind the run's back: who
+// writes waits only when many rows are on their way.
+type record struct {
+	ctx context.Context
+	to  part.Reporter
+	in  chan entry
+	end sync.WaitGroup
+	off sync.Once
+
+	mu  sync.Mutex
+	err error // the first
+}
+
+// entry is a line, or the wish to hear when all before it are handed over.
+type entry struct {
+	line []byte
+	done chan struct{}
+}
+
+const (
+	mostLines = 1024     // on their way
+	mostBatch = 64 << 10 // bytes handed over at once
+)
+
+func newRecord(ctx context.Context, to part.Reporter) *record {
+	r := &record{ctx: ctx, to: to, in: make(chan entry, mostLines)}
+	r.end.Go(r.hand)
+	return r
+}
+
+// Write implements metrics.Sink.
+func (r *record) Write(row metrics.Row) error {
+	line, err := row.AppendJSON(nil)
+	if err != nil {
+		return err
+	}
+	if err := r.put(entry{line: line}); err != nil {
+		return err
+	}
+	return r.failure()
+}
+
+func (r *record) put(e entry) error {
+	select {
+	case r.in <- e:
+		return nil
+	case <-r.ctx.Done():
+		return context.Cause(r.ctx)
+	}
+}
+
+// flush waits until all that was written is handed over.
+func (r *record) flush() error {
+	done := make(chan struct{})
+	if err := r.put(entry{done: done}); err != nil {
+		return err
+	}
+	select {
+	case <-done:
+		return r.failure()
+	case <-r.ctx.Done():
+		return context.Cause(r.ctx)
+	}
+}
+
+// hand hands lines over, as many at once as there are.
+func (r *record) hand() {
+	var batch []byte
+	var waiting []chan struct{}
+	for e := range r.in {
+		for more := true; more; {
+			batch = append(batch, e.line...)
+			if e.done != nil {
+				waiting = append(waiting, e.done)
+			}
+			if more = len(batch) < mostBatch; more {
+				select {
+				case e, more = <-r.in:
+				default:
+					more = false
+				}
+			}
+		}
+		if len(batch) > 0 && r.failure() == nil {
+			r.fail(r.to.Record(r.ctx, batch))
+		}
+		batch = nil // it may be kept by who has it now
+		for _, c := range waiting {
+			close(c)
+		}
+		waiting = nil
+	}
+}
+
+func (r *record) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+func (r *record) failure() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// Close implements metrics.Sink: it hands over what is left.
+func (r *record) Close() error {
+	r.off.Do(func() { close(r.in) })
+	r.end.Wait()
+	return r.failure()
+}

@@ -1,0 +1,149 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/store"
+)
+
+// vault keeps checkpoints in the run's store, and has the coordinator commit them.
+// An object's name says its epoch, so that no process of an epoch that was given up
+// can write over what counts.
+type vault struct {
+	ctx   context.Context
+	store store.Store
+	a     part.Assignment
+	keep  int
+	to    part.Reporter
+	lines *record
+
+	mu   sync.Mutex
+	good []string // objects of this epoch's commits, and the one it began with; oldest first
+	best *float64 // score of the best one, once known
+}
+
+const (
+	suffix   = ".safetensors"
+	bestName = "best" + suffix
+)
+
+func objectName(epoch, step int64) string {
+	return fmt.Sprintf("step-%012d.epoch-%d%s", step, epoch, suffix)
+}
+
+// epochOf is the epoch that wrote an object.
+func epochOf(name string) (epoch int64, ok bool) {
+	var step int64
+	if _, err := fmt.Sscanf(name, "step-%d.epoch-%d"+suffix, &step, &epoch); err != nil {
+		return 0, false
+	}
+	return epoch, name == objectName(epoch, step)
+}
+
+// Latest is the checkpoint that the assignment begins with, and no other.
+func (v *vault) Latest() (f checkpoint.File, step int64, skipped []error, err error) {
+	m := v.a.From
+	if m == nil {
+		return f, 0, nil, checkpoint.ErrNone
+	}
+	r, size, err := v.store.Get(v.ctx, m.Object)
+	if err != nil {
+		return f, 0, nil, err
+	}
+	defer r.Close()
+	if size != m.Size {
+		return f, 0, nil, fmt.Errorf("checkpoint %s has %d bytes, not %d as when it was committed", m.Object, size, m.Size)
+	}
+	if f, step, err = checkpoint.Decode(r, size, m.SHA256); err == nil && step != m.Step {
+		err = fmt.Errorf("it is of step %d, not %d", step, m.Step)
+	}
+	if err != nil {
+		return checkpoint.File{}, 0, nil, fmt.Errorf("checkpoint %s: %w", m.Object, err)
+	}
+	return f, step, nil, nil
+}
+
+// Save writes an object, and commits it once all rows of metrics up to its step are
+// with the coordinator.
+func (v *vault) Save(step int64, f checkpoint.File) error {
+	o, err := checkpoint.Encode(step, f)
+	if err != nil {
+		return err
+	}
+	m := part.Manifest{Epoch: v.a.Epoch, Step: step, Object: objectName(v.a.Epoch, step), Size: o.Size(), SHA256: o.SHA256()}
+	if err := v.store.Put(v.ctx, m.Object, o.Reader(), o.Size()); err != nil {
+		return fmt.Errorf("checkpoint of step %d: %w", step, err)
+	}
+	if err := v.lines.flush(); err != nil {
+		return err
+	}
+	if err := v.to.Commit(v.ctx, m); err != nil {
+		return fmt.Errorf("checkpoint of step %d was not committed: %w", step, err)
+	}
+	v.prune(m.Object)
+	return nil
+}
+
+// prune removes what is not needed any more. What cannot be removed only takes room.
+func (v *vault) prune(committed string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.good) == 0 && v.a.From != nil {
+		v.good = append(v.good, v.a.From.Object)
+	}
+	v.good = append(slices.DeleteFunc(v.good, func(n string) bool { return n == committed }), committed)
+	v.good = v.good[max(0, len(v.good)-v.keep):]
+	names, err := v.store.List(v.ctx)
+	for _, name := range names {
+		if epoch, ok := epochOf(name); ok && epoch <= v.a.Epoch && !slices.Contains(v.good, name) {
+			err = errors.Join(err, v.store.Delete(v.ctx, name))
+		}
+	}
+	if err != nil && v.ctx.Err() == nil {
+		v.to.Note("old checkpoints could not be removed: " + strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+}
+
+// SaveBest replaces the best checkpoint if there is none with a score as high.
+func (v *vault) SaveBest(score float64, step int64, f checkpoint.File) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.best == nil {
+		known := v.knownBest()
+		v.best = &known
+	}
+	if math.IsNaN(score) || score <= *v.best {
+		return nil
+	}
+	o, err := checkpoint.EncodeBest(score, step, f)
+	if err == nil {
+		err = v.store.Put(v.ctx, bestName, o.Reader(), o.Size())
+	}
+	if err != nil {
+		return fmt.Errorf("best checkpoint: %w", err)
+	}
+	v.best = &score
+	return nil
+}
+
+// knownBest is the score of the one that is there; one that cannot be read is none.
+func (v *vault) knownBest() float64 {
+	r, size, err := v.store.Get(v.ctx, bestName)
+	if err != nil {
+		return math.Inf(-1)
+	}
+	defer r.Close()
+	score, err := checkpoint.DecodeBest(r, size)
+	if err != nil {
+		return math.Inf(-1)
+	}
+	return score
+}

@@ -1,0 +1,69 @@
+package process
+
+import (
+	"math"
+	"time"
+
+	"github.com/weft-rl/weft/internal/run/dist"
+	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/part"
+)
+
+// watch tells the coordinator how a run gets on.
+type watch struct {
+	to    part.Reporter
+	begun time.Time
+	from  int64 // steps done before
+	last  part.Progress
+}
+
+func newWatch(to part.Reporter) *watch { return &watch{to: to} }
+
+func (w *watch) Begin(done, _ int64) { w.begun, w.from = time.Now(), done }
+
+func (w *watch) Iteration(r local.Report) {
+	w.last = part.Progress{
+		Steps: r.Steps, Iter: r.Iter, Episodes: r.Episodes,
+		StepsPerSecond: float64(r.Steps-w.from) / max(1e-9, time.Since(w.begun).Seconds()),
+		Staleness:      staleness(r.Figures), Slowest: slowest(r.Figures),
+	}
+	if !math.IsNaN(r.Return) {
+		w.last.Return = r.Return
+	}
+	w.to.Progress(w.last)
+}
+
+func (w *watch) Evaluated(local.Evaluation) {}
+func (w *watch) Note(text string)           { w.to.Note(text) }
+func (w *watch) End()                       {}
+
+// done tells how it ended.
+func (w *watch) done(r local.Result) {
+	w.last.Steps, w.last.Iter, w.last.Episodes = r.Steps, r.Iter, r.Episodes
+	w.last.Result = &part.Result{Steps: r.Steps, WeightsSHA256: r.WeightsSHA256, StateSHA256: r.StateSHA256}
+	w.to.Progress(w.last)
+}
+
+// staleness is how old what was used was on average, in versions.
+func staleness(all []dist.Figures) float64 {
+	var sum, n int64
+	for _, f := range all {
+		for _, e := range f.Edges {
+			if e.Stale > 0 || e.MaxStale > 0 {
+				sum, n = sum+e.Stale, n+e.Received
+			}
+		}
+	}
+	return float64(sum) / float64(max(1, n))
+}
+
+// slowest is the group whose replicas wait least: the others wait for it.
+func slowest(all []dist.Figures) (name string) {
+	least := math.Inf(1)
+	for _, f := range all {
+		if share := float64(f.Wait) / float64(max(1, f.Wait+f.Busy)); share < least {
+			name, least = f.Group, share
+		}
+	}
+	return name
+}

@@ -1,0 +1,59 @@
+// Package store is where the checkpoints of a run on many processes are kept: a
+// folder that all of them see, or a bucket of an S3-compatible object store. An
+// object is there as a whole or not at all, and is replaced in one step.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// ErrNone means that there is no object of that name.
+var ErrNone = errors.New("no such object")
+
+// Store keeps objects by name. Names are relative paths with slashes.
+type Store interface {
+	// Put keeps size bytes of r under a name, in place of what was there. When it
+	// returns without an error they are safe; if it fails nothing has changed.
+	Put(ctx context.Context, name string, r io.Reader, size int64) error
+	// Get reads an object, and tells its size. Without one the error is ErrNone.
+	Get(ctx context.Context, name string) (r io.ReadCloser, size int64, err error)
+	// List are the names of all objects, sorted.
+	List(ctx context.Context) ([]string, error)
+	// Delete removes an object if it is there.
+	Delete(ctx context.Context, name string) error
+	// Under is the part of the store whose names begin with a folder's.
+	Under(folder string) Store
+}
+
+// Open is the store at a place: a folder's path, or, of an object store,
+// s3://HOST[:PORT]/BUCKET[/FOLDER], whose keys the environment has
+// (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_REGION). With ?insecure=true it
+// is spoken to without TLS.
+func Open(place string) (Store, error) {
+	if !strings.HasPrefix(place, "s3://") {
+		return Folder(place), nil
+	}
+	u, err := url.Parse(place)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	bucket, folder, _ := strings.Cut(strings.Trim(u.Path, "/"), "/")
+	if u.Host == "" || bucket == "" {
+		return nil, fmt.Errorf("store %s: it names no host and bucket; s3://HOST/BUCKET/FOLDER does", place)
+	}
+	return openS3(u.Host, bucket, folder, u.Query().Get("insecure") != "true")
+}
+
+// check refuses names that could lead elsewhere.
+func check(name string) error {
+	if name == "" || name != path.Clean(name) || path.IsAbs(name) || name == "." || strings.HasPrefix(name, "..") || strings.Contains(name, "\\") {
+		return fmt.Errorf("store: %q is no name of an object", name)
+	}
+	return nil
+}

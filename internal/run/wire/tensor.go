@@ -1,0 +1,172 @@
+package wire
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+
+	"github.com/weft-rl/weft/rl"
+)
+
+// known are the dtypes that cross, by their number there; 0 is an absent tensor.
+var known = []dtypes.DType{
+	dtypes.InvalidDType, dtypes.Bool, dtypes.Uint8, dtypes.Int8, dtypes.Uint16, dtypes.Int16, dtypes.Uint32, dtypes.Int32,
+	dtypes.Uint64, dtypes.Int64, dtypes.Float16, dtypes.BFloat16, dtypes.Float32, dtypes.Float64,
+}
+
+const (
+	mostAxes = 32
+	mostRows = math.MaxInt32 // of an axis of a tensor without elements
+)
+
+// bulk writes a shape, and puts bytes behind the head.
+func (e *encoder) bulk(s shapes.Shape, bytes []byte, owner any) {
+	code := 0
+	for i, d := range known {
+		if d == s.DType && i > 0 {
+			code = i
+		}
+	}
+	if code == 0 || s.Rank() > mostAxes {
+		e.err = fmt.Errorf("a tensor %s cannot cross processes", s)
+		return
+	}
+	e.head = append(e.head, byte(code), byte(s.Rank()))
+	for _, n := range s.Dimensions {
+		e.uint(uint64(n))
+	}
+	if len(bytes) > 0 {
+		e.data = append(e.data, piece{bytes, owner})
+	}
+}
+
+// shape reads one, and sees that its data are there; ok is false if it is absent.
+func (d *decoder) shape() (s shapes.Shape, size int, ok bool) {
+	code := d.byte()
+	if d.err != nil || code == 0 {
+		return s, 0, false
+	}
+	rank := int(d.byte())
+	if int(code) >= len(known) || rank > mostAxes {
+		d.fail("a tensor of unknown kind")
+		return s, 0, false
+	}
+	dims, empty := make([]int, rank), false
+	for i := range dims {
+		n := d.uint()
+		if n > mostRows {
+			d.fail("an axis of %d", n)
+			return s, 0, false
+		}
+		dims[i], empty = int(n), empty || n == 0
+	}
+	if size = known[code].Size(); empty {
+		size = 0
+	}
+	for _, n := range dims {
+		if size > 0 && n > d.left/size {
+			d.fail("a tensor of more than the %d bytes that there are", d.left)
+			return s, 0, false
+		}
+		size *= n
+	}
+	if size > d.left {
+		d.fail("a tensor of %d bytes where there are %d", size, d.left)
+	}
+	return shapes.Make(known[code], dims...), size, d.err == nil
+}
+
+// fill reads a tensor's data.
+func (d *decoder) fill(to []byte, size int) {
+	if len(to) != size {
+		d.fail("a tensor takes %d bytes, not %d", len(to), size)
+		return
+	}
+	d.from.copy(to)
+	d.left -= size
+}
+
+func tensorCodec() *codec {
+	return &codec{
+		form: "T", least: 1,
+		put:  func(e *encoder, p unsafe.Pointer) { e.tensor(*(*rl.Tensor)(p)) },
+		take: func(d *decoder, p unsafe.Pointer) { *(*rl.Tensor)(p) = d.tensor() },
+	}
+}
+
+func (e *encoder) tensor(t rl.Tensor) {
+	if !t.Ok() {
+		e.head = append(e.head, 0)
+		return
+	}
+	e.bulk(t.Shape(), rl.Bytes(t), t)
+}
+
+func (d *decoder) tensor() rl.Tensor {
+	s, size, ok := d.shape()
+	if !ok {
+		return rl.Tensor{}
+	}
+	return d.dev.Fill(s, func(to []byte) { d.fill(to, size) })
+}
+
+func treeCodec() *codec {
+	return &codec{
+		form: "tree", least: 1,
+		put: func(e *encoder, p unsafe.Pointer) {
+			t := (*rl.Tree)(p)
+			e.uint(uint64(t.Len()))
+			for i, name := range t.Names() {
+				e.text(name)
+				e.tensor(t.At(i))
+			}
+		},
+		take: func(d *decoder, p unsafe.Pointer) {
+			n := d.count(2)
+			if n == 0 {
+				return
+			}
+			names, leaves := make([]string, n), make([]rl.Tensor, n)
+			for i := 0; i < n && d.err == nil; i++ {
+				names[i], leaves[i] = d.text(), d.tensor()
+			}
+			*(*rl.Tree)(p) = rl.NewTree(names, leaves)
+		},
+	}
+}
+
+func arrayCodec() *codec {
+	return &codec{
+		form: "array", least: 4,
+		put: func(e *encoder, p unsafe.Pointer) {
+			a := (*rl.Array)(p)
+			e.text(a.Name)
+			rows := byte(0)
+			if a.Rows {
+				rows = 1
+			}
+			e.head = append(e.head, rows)
+			var bytes []byte
+			if a.Shape.Size() > 0 {
+				bytes = dtypes.UnsafeByteSliceFromAny(a.Flat)
+			}
+			e.bulk(a.Shape, bytes, a.Flat)
+		},
+		take: func(d *decoder, p unsafe.Pointer) {
+			a := rl.Array{Name: d.text(), Rows: d.byte() == 1}
+			s, size, ok := d.shape()
+			if !ok {
+				d.fail("an array without data")
+				return
+			}
+			a.Shape, a.Flat = s, dtypes.MakeAnySlice(s.DType, s.Size())
+			if size > 0 {
+				d.fill(dtypes.UnsafeByteSliceFromAny(a.Flat), size)
+			}
+			*(*rl.Array)(p) = a
+		},
+	}
+}

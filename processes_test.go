@@ -1,0 +1,202 @@
+package weft_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/weft-rl/weft"
+	"github.com/weft-rl/weft/algo/mappo"
+	"github.com/weft-rl/weft/app"
+	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/mpe"
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/mesh"
+	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/part/parttest"
+	"github.com/weft-rl/weft/internal/run/process"
+	"github.com/weft-rl/weft/internal/run/store"
+	"github.com/weft-rl/weft/plan"
+	"github.com/weft-rl/weft/policy"
+)
+
+// The parity matrix over processes: what crosses a network gives the bits of what
+// crosses a channel, and so those of the plain loop.
+
+// everything is the matrix's subjects, and behind them all other algorithms.
+var everything = slices.Concat(subjects, others())
+
+func others() (out []subject) {
+	set := weft.Builtin()
+	for _, a := range set.Algorithms {
+		if slices.ContainsFunc(subjects, func(s subject) bool { return s.Name == a.Name }) {
+			continue
+		}
+		i := slices.IndexFunc(set.Environments, func(e env.Entry) bool { return e.ID == a.Presets[0].Env })
+		out = append(out, subject{Algorithm: a, env: set.Environments[i], steps: 200, set: []string{"envs=4"}})
+	}
+	// One whose agents can be shared out.
+	return append(out, subject{Algorithm: mappo.Algorithm, env: mpe.SimpleTag, steps: 200, set: []string{"envs=4"}})
+}
+
+// share is one run of it: a cell's algorithm and policy, on so many processes.
+type share struct {
+	Algorithm int
+	plan.Deployment
+}
+
+func (s share) String() string {
+	return fmt.Sprintf("%s/%s/%d processes/%d replicas", everything[s.Algorithm].Name, s.Policy, s.Workers, s.Replicas)
+}
+
+// shares are those to run: all, or a few in which every two values meet.
+func shares() (out []share) {
+	met := map[string]bool{}
+	for a := range subjects {
+		for i, p := range append([]string{"single-learner-coarse", "single-learner-fine"}, several...) {
+			for j, n := range []int{2, 4} {
+				for _, k := range []int{n, 5, 8} {
+					c := cell{a, p, n, fmt.Sprint(k), (a + i + j) % 2}
+					if *fullMatrix || c.news(met) {
+						out = append(out, share{a, plan.Deployment{Policy: p, Workers: n, Replicas: k}})
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// jobOf is a share's, from its JSON form; every process makes its own.
+func jobOf(text string) (local.Job, error) {
+	var s share
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return local.Job{}, err
+	}
+	x := everything[s.Algorithm]
+	d, err := device.Open(device.Default)
+	if err != nil {
+		return local.Job{}, err
+	}
+	c := x.Config()
+	var set []config.Assignment
+	for _, text := range x.set {
+		a, err := config.ParseSet(text, "test")
+		if err != nil {
+			return local.Job{}, err
+		}
+		set = append(set, a)
+	}
+	return local.Job{
+		Algorithm: x.Algorithm, Config: c, Env: x.env, Device: d, Seed: 1, Steps: x.steps,
+	}, errors.Join(config.Defaults(c), config.Set(c, set))
+}
+
+// assignment is a share's, for its processes at their addresses.
+func (s share) assignment(t *testing.T) part.Assignment {
+	t.Helper()
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := part.Assignment{Run: "run", Epoch: 1, Config: string(text)}
+	j, err := jobOf(a.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.Plan = func(g *fdg.Graph, f plan.Facts) (plan.Plan, error) {
+		p, err := policy.Find(s.Policy, policy.Builtin())
+		if err == nil {
+			a.Plan, err = p.Make(plan.Problem{Graph: g, Cluster: plan.Local(s.Workers, "cpu"), Deployment: s.Deployment, Facts: f})
+		}
+		a.Plan = a.Plan.Fuse(g, nil)
+		return a.Plan, err
+	}
+	x, err := local.Prepare(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// run carries the share out on nodes of their own.
+func (s share) run(t *testing.T) *part.Result {
+	t.Helper()
+	a, d, folder := s.assignment(t), parttest.NewDesk(s.Workers), filepath.Join(t.TempDir(), "store")
+	var runners []*process.Runner
+	for i := range s.Workers {
+		n, err := mesh.Listen("127.0.0.1:0", mesh.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer n.Close()
+		runners = append(runners, process.New(process.Config{
+			Job: jobOf, Node: n, Store: func(run string) (store.Store, error) { return store.Folder(folder), nil },
+		}))
+		a.Workers = append(a.Workers, part.Worker{Name: fmt.Sprint(i), Data: n.Address(), Host: fmt.Sprint(i / 2)}) // both networks
+	}
+	errs := make([]error, s.Workers)
+	var all sync.WaitGroup
+	for i, r := range runners {
+		all.Go(func() {
+			mine := a
+			mine.Me = i
+			errs[i] = r.Run(t.Context(), mine, d)
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	return d.Last().Result
+}
+
+func TestProcessMatrix(t *testing.T) {
+	all := shares()
+	for _, s := range all {
+		t.Run(s.String(), func(t *testing.T) {
+			x, d := subjects[s.Algorithm], plan.Deployment{}
+			if slices.Contains(several, s.Policy) {
+				d = s.Deployment
+			}
+			want, got := x.train(t, d, x.steps, ""), s.run(t)
+			if got == nil || got.WeightsSHA256 != want.weights || got.StateSHA256 != want.state {
+				t.Errorf("%+v, want weights %.8s state %.8s", got, want.weights, want.state)
+			}
+		})
+	}
+	t.Logf("%d runs", len(all))
+}
+
+// TestProcessOthers: the algorithms that the matrix leaves out, under every policy
+// that they have.
+func TestProcessOthers(t *testing.T) {
+	for i := len(subjects); i < len(everything); i++ {
+		for _, p := range policy.Builtin() {
+			x, s := everything[i], share{i, plan.Deployment{Policy: p.Name, Workers: 2}}
+			if p.Lowered || p.Name == policy.Plain.Name {
+				continue
+			}
+			job := app.Job{Algorithm: x.Algorithm, Env: x.env, Set: x.set, Steps: x.steps, Seed: 1, Deployment: s.Deployment}
+			want, err := app.Train(t.Context(), job)
+			if err != nil {
+				continue // the page of policies says why
+			}
+			t.Run(s.String(), func(t *testing.T) {
+				if got := s.run(t); got == nil || got.WeightsSHA256 != want.WeightsSHA256 || got.StateSHA256 != want.StateSHA256 {
+					t.Errorf("%+v, want weights %.8s state %.8s", got, want.WeightsSHA256, want.StateSHA256)
+				}
+			})
+		}
+	}
+}
