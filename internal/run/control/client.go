@@ -71,7 +71,7 @@ func (c *Client) Each(ctx context.Context, do func(*grpc.ClientConn) error) erro
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return fmt.Errorf("no coordinator acts at %s: %w", strings.Join(c.Addresses, ", "), plain(last))
+			return fmt.Errorf("coordinator %s: %w (tried for %v)", strings.Join(c.Addresses, ", "), plain(last), patience)
 		case <-time.After(pause):
 		}
 	}
@@ -93,10 +93,13 @@ func passing(err error) bool {
 }
 
 // Final is an error that trying again does not help against.
-type Final struct{ error }
+type Final struct{ Err error }
+
+// Error is the error's own text.
+func (f Final) Error() string { return f.Err.Error() }
 
 // Unwrap is the error itself.
-func (f Final) Unwrap() error { return f.error }
+func (f Final) Unwrap() error { return f.Err }
 
 // plain is an error without gRPC's words.
 func plain(err error) error {

@@ -5,21 +5,27 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/weft-rl/weft/internal/run/control"
 )
 
+// post is what all mail of a worker goes through.
+type post struct {
+	news chan struct{} // has something when there may be something to send
+	seq  atomic.Int64  // of messages, so that no two parts' have the same
+}
+
 // mail is what a part has said and nobody has acknowledged: in order, and sent again
 // by the next connection.
 type mail struct {
+	*post
 	mu     sync.Mutex
 	queue  []*control.Up
 	sent   int // of the queue, by this connection
 	bytes  int
-	seq    int64
 	closed bool
 	waits  map[int64]chan error
-	news   chan struct{} // has something when there may be something to send
 	space  chan struct{} // closed, and made anew, when something was acknowledged
 }
 
@@ -28,16 +34,15 @@ const (
 	maxMessages = 1024
 )
 
-func newMail() *mail {
-	return &mail{waits: map[int64]chan error{}, news: make(chan struct{}, 1), space: make(chan struct{})}
+func newMail(p *post) *mail {
+	return &mail{post: p, waits: map[int64]chan error{}, space: make(chan struct{})}
 }
 
 // put queues a message and gives it a number.
 func (m *mail) put(u *control.Up) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.seq++
-	u.Seq = m.seq
+	u.Seq = m.seq.Add(1)
 	if u.Kind == control.KindCommit {
 		m.waits[u.Seq] = make(chan error, 1)
 	}

@@ -64,6 +64,7 @@ type worker struct {
 	instance string
 	ctx      context.Context
 	parts    sync.WaitGroup
+	post     post
 
 	mu   sync.Mutex
 	part *running // the one it is at, or was at last; nil: none
@@ -76,7 +77,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	w := &worker{Options: o.withDefaults(), instance: hex.EncodeToString(id), ctx: ctx}
+	w := &worker{Options: o.withDefaults(), instance: hex.EncodeToString(id), ctx: ctx, post: post{news: make(chan struct{}, 1)}}
 	defer w.parts.Wait()
 	defer cancel()
 	for {
@@ -98,7 +99,10 @@ func (w *worker) serve(ctx context.Context) error {
 	c := control.Client{Addresses: w.Coordinators, TLS: w.TLS, Patience: w.Patience}
 	joined := false
 	err := c.Each(ctx, func(conn *grpc.ClientConn) error {
-		err := w.session(ctx, conn, func() { joined = lease.Stop() || true })
+		err := w.session(ctx, conn, func() {
+			lease.Stop()
+			joined = true
+		})
 		if joined {
 			return nil // it is looked for anew, with new patience
 		}
@@ -133,7 +137,7 @@ func (w *worker) session(ctx context.Context, conn *grpc.ClientConn, joined func
 	case m.Kind == control.KindRefused && m.Again:
 		return errors.New(m.Text)
 	case m.Kind != control.KindWelcome:
-		return control.Final{error: fmt.Errorf("the coordinator says %q instead of a welcome", m.Kind)}
+		return control.Final{Err: fmt.Errorf("the coordinator says %q instead of a welcome", m.Kind)}
 	}
 	joined()
 	w.Log("it has joined")
@@ -182,9 +186,7 @@ func (w *worker) send(ctx context.Context, link control.Link) {
 	defer beat.Stop()
 	for {
 		p := w.current()
-		var news <-chan struct{}
 		if p != nil {
-			news = p.mail.news
 			for m := p.mail.next(); m != nil; m = p.mail.next() {
 				if link.Send(m) != nil {
 					return
@@ -194,7 +196,7 @@ func (w *worker) send(ctx context.Context, link control.Link) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-news:
+		case <-w.post.news:
 		case <-beat.C:
 			m := &control.Up{Kind: control.KindBeat}
 			if p != nil {
@@ -241,7 +243,7 @@ func (w *worker) obey(m *control.Down) error {
 func (w *worker) begin(a part.Assignment) {
 	w.Log(fmt.Sprintf("run %s, epoch %d: part %d of %d", a.Run, a.Epoch, a.Me, len(a.Workers)))
 	ctx, cancel := context.WithCancel(w.ctx)
-	p := &running{Assignment: a, ctx: ctx, cancel: cancel, started: make(chan struct{}), over: make(chan struct{}), mail: newMail()}
+	p := &running{Assignment: a, ctx: ctx, cancel: cancel, started: make(chan struct{}), over: make(chan struct{}), mail: newMail(&w.post)}
 	w.mu.Lock()
 	before := w.part
 	w.part = p
