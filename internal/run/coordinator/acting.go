@@ -33,6 +33,7 @@ type acting struct {
 	tickets  map[int64]chan string
 	ticket   int64
 	ticked   time.Time
+	stale    bool // others do not know the present state
 	helpers  sync.WaitGroup // goroutines that this term owns
 	ids      atomic.Int64   // of sessions
 	records  records
@@ -157,18 +158,20 @@ func (a *acting) step(e event) error {
 		e.Event = x
 	}
 	var shared assignment
-	kept := false
 	for _, d := range a.core.Step(e.Event) {
 		if err := a.do(d, &shared); err != nil {
 			return err
 		}
-		_, keeps := d.(core.Persist)
-		kept = kept || keeps
+		switch d.(type) {
+		case core.Persist, core.Welcome:
+			a.stale = true
+		}
 	}
 	if x, ok := e.Event.(core.Lost); ok {
 		delete(a.sessions, x.Session)
+		a.stale = true
 	}
-	if kept {
+	if a.stale && len(a.events) == 0 { // else it would be old at once
 		a.publish()
 	}
 	if a.Took != nil {

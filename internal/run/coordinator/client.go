@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
+	"slices"
 
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
@@ -28,7 +29,7 @@ func (c *coordinator) Submit(ctx context.Context, q *control.Submit) (*control.O
 		return nil, err
 	}
 	if !names.MatchString(q.Name) {
-		return nil, control.Refusal(fmt.Sprintf("%q is no name for a run: letters, digits, dots, dashes, at most 100", q.Name))
+		return nil, control.Refusal(fmt.Sprintf("%q is no name for a run: letters, digits, dots, dashes, underscores, at most 100", q.Name))
 	}
 	if len(q.Config) > maxConfig {
 		return nil, control.Refusal(fmt.Sprintf("a configuration of %d bytes: at most %d are taken", len(q.Config), maxConfig))
@@ -96,6 +97,7 @@ func (c *coordinator) Status(ctx context.Context, q *control.Named) (*control.St
 		s.Runs = []core.Run{r}
 		return &s, nil
 	}
+	s.Runs = slices.Clone(s.Runs)
 	for i := range s.Runs { // all at once are for an overview
 		s.Runs[i].Config, s.Runs[i].Plan, s.Runs[i].History = "", nil, nil
 	}

@@ -18,6 +18,7 @@ type news struct {
 
 // publish makes the present state known.
 func (a *acting) publish() {
+	a.stale = false
 	s := control.Status{Coordinator: a.Address, Workers: slices.Clone(a.core.Workers), Runs: slices.Clone(a.core.Runs)}
 	for i := range s.Runs {
 		s.Runs[i].Members = slices.Clone(s.Runs[i].Members)

@@ -26,11 +26,11 @@ func TestRefused(t *testing.T) {
 	letGo := c.disk.hold("r")
 	c.submit("r", 1, 65, "")
 	for want, change := range map[string]func(*worker.Options){
-		"is not the coordinator's":      func(o *worker.Options) { o.Binary = "another" },
-		"is no name for a worker":       func(o *worker.Options) { o.Name = "../b" },
-		"has 0 cores":                   func(o *worker.Options) { o.Cores = 0 },
-		"there is a worker a already":   func(o *worker.Options) { o.Name = "a" },
-		"tls: first record does not":    func(o *worker.Options) { o.TLS = authority(t).tls },
+		"is not the coordinator's":        func(o *worker.Options) { o.Binary = "another" },
+		"is no name for a worker":         func(o *worker.Options) { o.Name = "../b" },
+		"has 0 cores":                     func(o *worker.Options) { o.Cores = 0 },
+		"there is a worker a already":     func(o *worker.Options) { o.Name = "a" },
+		"tls: first record does not":      func(o *worker.Options) { o.TLS = authority(t).tls },
 		"connection refused\" (tried for": func(o *worker.Options) { o.Coordinators = []string{"127.0.0.1:1"} },
 	} {
 		o := c.options("b")

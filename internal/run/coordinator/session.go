@@ -83,7 +83,7 @@ func (c *coordinator) Join(stream control.Session) error {
 }
 
 // names are those of workers and runs; they become parts of paths.
-var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 
 // check refuses a worker that does not belong here.
 func (c *coordinator) check(m *control.Up) error {
@@ -96,7 +96,7 @@ func (c *coordinator) check(m *control.Up) error {
 	case h.Binary != c.Binary:
 		return control.Refusal(fmt.Sprintf("the worker's program (%.12s) is not the coordinator's (%.12s): start both with the same binary", h.Binary, c.Binary))
 	case !names.MatchString(h.Name):
-		return control.Refusal(fmt.Sprintf("%q is no name for a worker: letters, digits, dots, dashes", h.Name))
+		return control.Refusal(fmt.Sprintf("%q is no name for a worker: letters, digits, dots, dashes, underscores", h.Name))
 	case h.Cores < 1 || h.Memory < 0 || len(h.Devices) == 0:
 		return control.Refusal(fmt.Sprintf("worker %s has %d cores, %d bytes of memory and the devices %q", h.Name, h.Cores, h.Memory, h.Devices))
 	}

@@ -77,12 +77,12 @@ type conn struct {
 
 type job struct {
 	part.Assignment
-	built, ready, started, done bool
-	step                        int64
-	lines                       int
-	pending                     *part.Manifest // not yet answered
-	alone                       int            // rounds in which the others did not keep up
-	failed                      string
+	ready, started, done bool
+	step                 int64
+	lines                int
+	pending              *part.Manifest // not yet answered
+	alone                int            // rounds in which the others did not keep up
+	failed               string
 }
 
 const (

@@ -70,7 +70,8 @@ type Run struct {
 	Members  []Member       `json:"members,omitempty"`
 	Last     *part.Manifest `json:"last,omitempty"` // checkpoint that counts
 	Progress part.Progress  `json:"progress"`
-	History  []string       `json:"history,omitempty"`
+	History  []string       `json:"history,omitempty"` // what was told, the newest last
+	Told     int64          `json:"told"`              // how much that was in all
 
 	// What follows is of this coordinator alone.
 	Until  int64    `json:"until,omitempty"`  // tick at which patience ends
@@ -105,6 +106,7 @@ type Asking struct {
 const history = 64
 
 func (r *Run) remember(text string) {
+	r.Told++
 	r.History = append(slices.Clip(r.History), text)
 	if len(r.History) > history {
 		r.History = r.History[len(r.History)-history:]
