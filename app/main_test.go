@@ -16,7 +16,13 @@ import (
 	"github.com/weft-rl/weft/internal/device"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(device.Tests{M: m}) }
+func TestMain(m *testing.M) {
+	app.SetRunner(newCounter)
+	if os.Getenv(asCommand) != "" { // a process of a cluster that a test has started
+		app.Main(weft.Builtin())
+	}
+	goleak.VerifyTestMain(device.Tests{M: m})
+}
 
 // outcome is how a command ended.
 type outcome struct {

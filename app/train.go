@@ -27,6 +27,7 @@ type trainFlags struct {
 	json   bool
 	seeds  string
 	values map[string]*string // flags that are settings, by key
+	elsewhere
 }
 
 // settingFlags are the settings that have a flag of their own, with its name.
@@ -51,6 +52,8 @@ func (c *command) train() *cobra.Command {
 			"  weft train ppo --env CartPole-v1 --seeds 5 --json\n" +
 			"  weft train ppo --policy single-learner-coarse --workers 4\n" +
 			"  weft train ppo --deployment four-workers.yaml\n" +
+			"  weft train ppo --policy single-learner-coarse --processes 2\n" +
+			"  weft train ppo --policy single-learner-coarse --cluster 10.0.0.1:7700 --certs certs\n" +
 			"  weft train ppo --env ./my/env --steps 100000",
 		Args:        cobra.MaximumNArgs(1),
 		RunE:        func(cmd *cobra.Command, args []string) error { return c.runTrain(cmd, f, args) },
@@ -63,6 +66,7 @@ func (c *command) train() *cobra.Command {
 	flags.StringVar(&f.deploy, "deployment", "", deploymentUsage)
 	flags.StringVar(&f.out, "out", "", "run `folder`; default: a new one under runs/")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
+	f.elsewhere.flags(cmd)
 	flags.StringVar(&f.seeds, "seeds", "", "train `N` seeds, from --seed on, and summarise them")
 	help := cmd.HelpFunc()
 	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
@@ -165,8 +169,11 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 	}
 	r, wrong := c.set.resolve(l)
 	seeds, wrongSeeds := f.count()
-	if err := errors.Join(malformed, wrong, wrongSeeds, checkFrom(r), checkOut(f.out)); err != nil {
+	if err := errors.Join(malformed, wrong, wrongSeeds, checkFrom(r), checkOut(f.out), f.elsewhere.check(cmd, seeds)); err != nil {
 		return err
+	}
+	if f.elsewhere.asked() {
+		return c.trainElsewhere(cmd.Context(), r, f, l.sets("workers"))
 	}
 	if seeds > 0 {
 		return c.trainSeeds(cmd.Context(), r, seeds, f)

@@ -1,0 +1,180 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-rl/weft/internal/run/certs"
+	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/policy"
+)
+
+// elsewhere are the flags of train that have other processes do it.
+type elsewhere struct {
+	credentials
+	addresses []string
+	processes int
+}
+
+func (f *elsewhere) flags(cmd *cobra.Command) {
+	f.credentials.flags(cmd)
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.addresses, "cluster", nil, "`address` of the coordinator whose workers are to train; without --workers, all that there are")
+	flags.IntVar(&f.processes, "processes", 0, "train in `N` processes of this machine, which are started and taken down again")
+}
+
+func (f *elsewhere) asked() bool { return len(f.addresses) > 0 || f.processes > 0 }
+
+// check reports what does not go together.
+func (f *elsewhere) check(cmd *cobra.Command, seeds int) error {
+	var errs []error
+	if len(f.addresses) > 0 && f.processes > 0 {
+		errs = append(errs, errors.New("--cluster and --processes: a run is in one or the other"))
+	}
+	if cmd.Flags().Changed("processes") && f.processes < 1 {
+		errs = append(errs, fmt.Errorf("--processes: %d is no number of processes", f.processes))
+	}
+	if f.asked() && seeds > 0 {
+		errs = append(errs, errors.New("--seeds: in a cluster each seed is a run of its own, with --seed"))
+	}
+	config, err := f.load()
+	if errs = append(errs, err); err == nil {
+		for _, a := range f.addresses {
+			errs = append(errs, certs.Required(a, config))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// trainElsewhere has a run trained by a cluster.
+func (c *command) trainElsewhere(ctx context.Context, r *request, f *trainFlags, workers bool) error {
+	if f.processes > 0 {
+		return c.trainProcesses(ctx, r, f, workers)
+	}
+	config, err := f.load()
+	if err != nil {
+		return err
+	}
+	client := &control.Client{Addresses: f.addresses, TLS: config}
+	c.started = true
+	s, err := client.Status(ctx, "")
+	if err != nil {
+		return err
+	}
+	if !workers && r.Policy != policy.Plain.Name {
+		r.Workers = max(1, len(s.Workers))
+	}
+	name := filepath.Base(f.out)
+	if f.out == "" {
+		name = unused(s, fmt.Sprintf("%s-seed%d", r.name(), r.Seed))
+	}
+	return c.follow(ctx, client, r, name, c.watcher(r, name, f.json))
+}
+
+// unused is a name that no run has.
+func unused(s *control.Status, name string) string {
+	taken := func(name string) bool {
+		return slices.ContainsFunc(s.Runs, func(r core.Run) bool { return r.Name == name })
+	}
+	out := name
+	for i := 2; taken(out); i++ {
+		out = fmt.Sprintf("%s-%d", name, i)
+	}
+	return out
+}
+
+// follow submits a run and shows it until it is over. If it is interrupted the run
+// is stopped.
+func (c *command) follow(ctx context.Context, client *control.Client, r *request, name string, w watcher) error {
+	text, err := r.yaml()
+	if err != nil {
+		return err
+	}
+	if err := client.Submit(ctx, name, string(text)); err != nil {
+		return err
+	}
+	v := &viewer{w: w, total: r.Steps, async: r.Async, begun: time.Now()}
+	last, err := client.Watch(ctx, name, v.show)
+	if ctx.Err() != nil {
+		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		if err = client.Stop(stopping, name); err == nil {
+			last, err = client.Watch(stopping, name, v.show)
+		}
+	}
+	if err != nil {
+		w.fail(err)
+		return exitStatus(exitFailed)
+	}
+	return v.end(last)
+}
+
+// viewer shows a run of a cluster as if it were here.
+type viewer struct {
+	w     watcher
+	total int64
+	async bool
+	begun time.Time
+	bar   bool
+	told  int64
+	at    int64 // iteration that was shown last
+}
+
+func (v *viewer) show(r core.Run) {
+	for _, text := range r.History[max(0, len(r.History)-int(r.Told-v.told)):] {
+		v.w.Note(text)
+	}
+	v.told = r.Told
+	if r.Phase == core.Running && !v.bar {
+		v.bar = true
+		v.w.Begin(r.Progress.Steps, v.total)
+	}
+	if p := r.Progress; v.bar && p.Iter != v.at && p.Iter > 0 {
+		v.at = p.Iter
+		v.w.Iteration(local.Report{Steps: p.Steps, Iter: p.Iter, Episodes: p.Episodes, Seconds: time.Since(v.begun).Seconds(), Return: mean(p.Episodes, p.Return)})
+	}
+}
+
+// mean is a mean over episodes, of which there may be none.
+func mean(episodes int64, x float64) float64 {
+	if episodes == 0 {
+		return math.NaN()
+	}
+	return x
+}
+
+// end says how a run ended.
+func (v *viewer) end(r core.Run) error {
+	if v.bar {
+		v.w.End()
+	}
+	if r.Phase == core.Failed {
+		v.w.fail(errors.New(r.Why))
+		return exitStatus(exitFailed)
+	}
+	p := r.Progress
+	x := local.Result{
+		Steps: p.Steps, Iter: p.Iter, Episodes: p.Episodes, Seconds: time.Since(v.begun).Seconds(),
+		StepsPerSecond: p.StepsPerSecond, ReturnMean: mean(p.Episodes, p.Return), Exact: !v.async, Interrupted: r.Phase != core.Done,
+	}
+	if p.Result != nil {
+		x.Steps, x.WeightsSHA256, x.StateSHA256 = p.Result.Steps, p.Result.WeightsSHA256, p.Result.StateSHA256
+	}
+	if x.Interrupted && r.Last != nil {
+		x.Steps = r.Last.Step
+	}
+	v.w.done(x)
+	if x.Interrupted {
+		return exitStatus(exitInterrupted)
+	}
+	return nil
+}

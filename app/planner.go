@@ -1,0 +1,114 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/internal/run/coordinator"
+	"github.com/weft-rl/weft/plan"
+)
+
+// planner plans runs for a coordinator. What there is to plan for is found out by
+// constructing the run's trainer; it is remembered, so that to plan again is quick.
+type planner struct {
+	set   *Set
+	mu    sync.Mutex
+	known []remembered // the newest last
+}
+
+type remembered struct {
+	config string
+	r      *request
+	on     plan.Problem
+}
+
+const maxRemembered = 16
+
+// plan is a coordinator.Planner.
+func (p *planner) plan(text string, c plan.Cluster, shards int) (plan.Plan, error) {
+	k, err := p.problem(text)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	on := k.on
+	var at []int // in the cluster that was given
+	on.Cluster, at = having(c, k.r.Device)
+	if len(on.Cluster.Workers) == 0 {
+		return plan.Plan{}, fmt.Errorf("%w: none of %d has the device %s", coordinator.ErrShort, len(c.Workers), k.r.Device)
+	}
+	want := on.Deployment.Workers
+	if shards > 0 { // it has begun: it goes on with what there is
+		on.Deployment.Workers, on.Deployment.Replicas = min(want, len(on.Cluster.Workers)), shards
+	}
+	if on.Deployment.Workers > len(on.Cluster.Workers) {
+		return plan.Plan{}, fmt.Errorf("%w: %d are asked for, and %d are free", coordinator.ErrShort, want, len(on.Cluster.Workers))
+	}
+	out, err := k.r.policy.Make(on)
+	if err != nil {
+		return out, err
+	}
+	out = out.Fuse(on.Graph, k.r.NoFuse)
+	out.Replicas = slices.Clone(out.Replicas)
+	for i := range out.Replicas {
+		out.Replicas[i].Worker = at[out.Replicas[i].Worker]
+	}
+	return out, nil
+}
+
+// having are the workers that have a device, with that as the preferred one.
+func having(c plan.Cluster, device string) (out plan.Cluster, at []int) {
+	for i, w := range c.Workers {
+		one := plan.Cluster{Workers: []plan.Worker{w}}
+		if prefer(&one, device) == nil {
+			out.Workers, at = append(out.Workers, one.Workers...), append(at, i)
+		}
+	}
+	return out, at
+}
+
+// problem is what there is to plan for a configuration.
+func (p *planner) problem(text string) (remembered, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, k := range p.known {
+		if k.config == text {
+			return k, nil
+		}
+	}
+	r, err := p.set.requested(text)
+	if err != nil {
+		return remembered{}, err
+	}
+	here := *r
+	here.Device = device.Default // the coordinator need not have what workers have
+	job, err := here.job()
+	if err != nil {
+		return remembered{}, err
+	}
+	job.EvalEpisodes = 0
+	on, err := here.facts(job)
+	if err != nil {
+		return remembered{}, err
+	}
+	k := remembered{text, r, on}
+	p.known = append(p.known, k)
+	p.known = p.known[max(0, len(p.known)-maxRemembered):]
+	return k, nil
+}
+
+// requested is the request that the text of a run folder's config.yaml is.
+func (s *Set) requested(text string) (*request, error) {
+	file, err := config.ParseYAML([]byte(text), configFile)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.resolve(layers{file: file})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", configFile, errors.Join(problems(err)...))
+	}
+	return r, nil
+}

@@ -1,0 +1,243 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/policy"
+)
+
+// trainProcesses trains in processes of this machine: a coordinator and workers, all
+// this very program.
+func (c *command) trainProcesses(ctx context.Context, r *request, f *trainFlags, workers bool) (err error) {
+	if !workers && r.Policy != policy.Plain.Name {
+		r.Workers = f.processes
+	}
+	out := f.out
+	if out == "" {
+		out = newFolder(fmt.Sprintf("%s-seed%d", r.name(), r.Seed))
+	}
+	if out, err = filepath.Abs(out); err != nil {
+		return err
+	}
+	w := c.watcher(r, out, f.json)
+	h, err := newHousehold(f, filepath.Dir(out), r.Device)
+	if err != nil {
+		return err
+	}
+	c.started = true
+	defer func() {
+		if e := h.close(); err == nil {
+			err = e
+		}
+	}()
+	client, err := h.start(ctx)
+	if err != nil {
+		return err
+	}
+	watched, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	h.all.Go(func() { h.watch(watched, cancel) })
+	err = c.follow(watched, client, r, filepath.Base(out), w)
+	if why := context.Cause(watched); why != nil && ctx.Err() == nil {
+		return why
+	}
+	return err
+}
+
+// household is a cluster of this machine's, whose processes are started again when
+// they die, and die with this one.
+type household struct {
+	program string
+	data    string // of the embedded etcd
+	runs    string
+	device  string
+	workers int
+	stop    context.CancelFunc
+	all     sync.WaitGroup
+	failed  chan error // of a process that does not stay alive
+}
+
+func newHousehold(f *trainFlags, runs, device string) (*household, error) {
+	program, err := self()
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.MkdirTemp("", "weft-cluster-")
+	return &household{program: program, data: data, runs: runs, device: device, workers: f.processes, failed: make(chan error, f.processes+1)}, err
+}
+
+// start starts all processes, and waits until the workers have joined.
+func (h *household) start(ctx context.Context) (*control.Client, error) {
+	// They outlive an interruption of the run, which they are told of in another way.
+	living, stop := context.WithCancel(context.WithoutCancel(ctx))
+	h.stop = stop
+	address := make(chan string, 1)
+	h.all.Go(func() { h.coordinator(living, address) })
+	var at string
+	select {
+	case at = <-address:
+	case err := <-h.failed:
+		return nil, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	for i := range h.workers {
+		h.all.Go(func() {
+			h.keep(living, fmt.Sprintf("worker w%d", i), func() []string {
+				return []string{
+					"worker", "--join", at, "--name", fmt.Sprintf("w%d", i), "--store", h.runs, "--devices", h.device,
+					"--cores", fmt.Sprint(max(1, runtime.NumCPU()/h.workers)), "--json", "--" + parentFlag,
+				}
+			}, func(string) {})
+		})
+	}
+	client := &control.Client{Addresses: []string{at}, Patience: 30 * time.Second}
+	return client, h.complete(ctx, client)
+}
+
+// coordinator keeps a coordinator alive, always at the address of the first.
+func (h *household) coordinator(ctx context.Context, address chan<- string) {
+	at := "127.0.0.1:0"
+	h.keep(ctx, "coordinator", func() []string {
+		return []string{"coordinator", "--listen", at, "--data", h.data, "--runs", h.runs, "--json", "--" + parentFlag}
+	}, func(line string) {
+		var e listeningEvent
+		if json.Unmarshal([]byte(line), &e) == nil && e.Event == "listening" {
+			at = e.Address
+			select {
+			case address <- at:
+			default:
+			}
+		}
+	})
+}
+
+// complete waits until all workers have joined.
+func (h *household) complete(ctx context.Context, client *control.Client) error {
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		s, err := client.Status(ctx, "")
+		if err != nil || len(s.Workers) == h.workers {
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case err := <-h.failed:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// watch ends a run whose processes do not stay alive.
+func (h *household) watch(ctx context.Context, end context.CancelCauseFunc) {
+	select {
+	case err := <-h.failed:
+		end(err)
+	case <-ctx.Done():
+	}
+}
+
+// close ends all processes and waits for them.
+func (h *household) close() error {
+	if h.stop != nil {
+		h.stop()
+	}
+	h.all.Wait()
+	return os.RemoveAll(h.data)
+}
+
+// A process that dies is started again; one that never lives for a moment is given up.
+const (
+	alive    = 5 * time.Second
+	attempts = 5
+	goodbye  = 5 * time.Second // for a process to end when it is asked to
+)
+
+// keep keeps a process alive until ctx is done, and reads what it prints.
+func (h *household) keep(ctx context.Context, what string, args func() []string, read func(line string)) {
+	for short := 0; ctx.Err() == nil; {
+		began := time.Now()
+		err := h.process(ctx, args(), read)
+		if short++; time.Since(began) > alive {
+			short = 0
+		}
+		if ctx.Err() == nil && short >= attempts {
+			h.failed <- fmt.Errorf("the %s does not stay alive: %w", what, err)
+			return
+		}
+	}
+}
+
+// process runs this program to its end. The thread that starts it stays, because the
+// kernel ends a process with the thread that started it.
+func (h *household) process(ctx context.Context, args []string, read func(line string)) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd := exec.Command(h.program, args...)
+	var problems tail
+	cmd.Stderr = &problems
+	bind(cmd)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { in.Close() })
+	defer stop()
+	kill := context.AfterFunc(ctx, func() { time.AfterFunc(goodbye, func() { _ = cmd.Process.Kill() }) })
+	defer kill()
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		read(lines.Text())
+	}
+	_, _ = io.Copy(io.Discard, out) // of a line that is too long
+	err = cmd.Wait()
+	in.Close()
+	if text := strings.TrimSpace(problems.String()); text != "" {
+		return fmt.Errorf("%w: %s", errOr(err), text)
+	}
+	return errOr(err)
+}
+
+// errOr is why a process ended.
+func errOr(err error) error {
+	if err == nil {
+		return errors.New("it ended")
+	}
+	return err
+}
+
+// tail keeps the last of what is written to it.
+type tail struct{ kept []byte }
+
+const tailSize = 4 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.kept = append(t.kept, p...)
+	t.kept = t.kept[max(0, len(t.kept)-tailSize):]
+	return len(p), nil
+}
+
+func (t *tail) String() string { return string(t.kept) }

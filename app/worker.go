@@ -1,0 +1,133 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/internal/run/certs"
+	"github.com/weft-rl/weft/internal/run/worker"
+)
+
+// workerFlags are the flags of worker.
+type workerFlags struct {
+	credentials
+	join             []string
+	name, listen     string
+	cores            int
+	memory           float64
+	devices          []string
+	store            string
+	json, withParent bool
+}
+
+func (c *command) worker() *cobra.Command {
+	f := &workerFlags{}
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Work for a coordinator",
+		Long: "Worker joins a cluster and carries out what its coordinator assigns to it. It must be the very program that the\n" +
+			"coordinator is. When the coordinator is lost it looks for it, or for the one that takes over, and goes on.",
+		Example: "  weft worker --join 127.0.0.1:7700\n" +
+			"  weft worker --join 10.0.0.1:7700 --listen 10.0.0.2:0 --certs certs --store /shared/runs",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := withParent(cmd.Context(), f.withParent)
+			defer stop()
+			return c.runWorker(ctx, f)
+		},
+	}
+	f.credentials.flags(cmd)
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.join, "join", nil, "`address` of the coordinator, or of several of which one acts")
+	flags.StringVar(&f.name, "name", "", "`name` in the cluster; by default the host's and the process's number")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "`address` at which other workers reach it")
+	flags.IntVar(&f.cores, "cores", 0, "`cores` that it may use; 0 is all")
+	flags.Float64Var(&f.memory, "memory", 0, "memory that it may use, in `GiB`; 0 is unknown")
+	flags.StringSliceVar(&f.devices, "devices", nil, "`devices` that it offers, the preferred one first; by default those that weft devices shows")
+	flags.StringVar(&f.store, "store", "runs", "`folder` of checkpoints, which all workers share")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
+	flags.BoolVar(&f.withParent, parentFlag, false, "end when standard input does")
+	_ = flags.MarkHidden(parentFlag)
+	return cmd
+}
+
+func (c *command) runWorker(ctx context.Context, f *workerFlags) error {
+	config, err := f.load()
+	errs := []error{err, c.set.fit()}
+	if len(f.join) == 0 {
+		errs = append(errs, errors.New("--join is needed: the address of a coordinator, such as "+defaultCluster))
+	}
+	for _, a := range append([]string{f.listen}, f.join...) {
+		if err == nil {
+			errs = append(errs, certs.Required(a, config))
+		}
+	}
+	for _, d := range f.devices {
+		errs = append(errs, device.Check(d))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	o := worker.Options{Coordinators: f.join, TLS: config, Name: f.name, Memory: int64(f.memory * (1 << 30)), Devices: f.devices, Log: c.teller(f.json, "worker")}
+	if err := fill(&o, f.cores); err != nil {
+		return err
+	}
+	c.started = true
+	m, err := newMachine(machineOptions{Set: &c.set, Listen: f.listen, TLS: config, Store: f.store})
+	if err != nil {
+		return err
+	}
+	o.Runner, o.Data = m.Runner, m.Data
+	err = worker.Run(ctx, o)
+	return errors.Join(err, m.Close())
+}
+
+// fill fills in what this machine and program are.
+func fill(o *worker.Options, cores int) (err error) {
+	if o.Host, err = os.Hostname(); err != nil {
+		return err
+	}
+	if o.Name == "" {
+		o.Name = fmt.Sprintf("%s-%d", o.Host, os.Getpid())
+	}
+	if o.Cores = cores; o.Cores <= 0 {
+		o.Cores = runtime.NumCPU()
+	}
+	if len(o.Devices) == 0 {
+		o.Devices = usable()
+	}
+	o.Binary, err = binary()
+	return err
+}
+
+// usable are the devices that there are, the default one first.
+func usable() (out []string) {
+	for _, d := range device.List() {
+		if d.Usable {
+			out = append(out, d.Name)
+		}
+	}
+	return out
+}
+
+const parentFlag = "with-parent"
+
+// withParent ends with standard input, which a parent holds open for as long as it
+// lives, however that ends.
+func withParent(ctx context.Context, with bool) (context.Context, func()) {
+	if !with {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	go func() { // to its end, or to that of the process: nothing interrupts it before
+		defer cancel()
+		_, _ = os.Stdin.Read(make([]byte, 1))
+	}()
+	return ctx, cancel
+}

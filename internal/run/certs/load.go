@@ -1,0 +1,81 @@
+package certs
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Files are where a process has its certificate. They may come from elsewhere than
+// from this package.
+type Files struct{ CA, Cert, Key string }
+
+// In finds the certificate in a folder that holds one beside the authority's.
+func In(dir string) (Files, error) {
+	all, err := filepath.Glob(filepath.Join(dir, "*.key"))
+	if err != nil {
+		return Files{}, err
+	}
+	var found []string
+	for _, key := range all {
+		if name := strings.TrimSuffix(filepath.Base(key), ".key"); name != authority {
+			found = append(found, name)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return Files{}, fmt.Errorf("%s holds no certificate: weft certs issue makes one", dir)
+	case 1:
+		at := filepath.Join(dir, found[0])
+		return Files{filepath.Join(dir, authority+".crt"), at + ".crt", at + ".key"}, nil
+	}
+	return Files{}, fmt.Errorf("%s holds certificates of %s: name one with --cert and --key", dir, strings.Join(found, ", "))
+}
+
+// Load reads them: a configuration for servers and clients alike, in which both sides
+// must show a certificate of the authority.
+func (f Files) Load() (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(f.CA)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s holds no certificate", f.CA)
+	}
+	return &tls.Config{
+		Certificates: []tls.Certificate{pair}, RootCAs: pool,
+		ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13,
+	}, nil
+}
+
+// Required refuses an address that others than this machine reach, unless there are
+// certificates.
+func Required(address string, c *tls.Config) error {
+	if c != nil || strings.HasPrefix(address, "unix:") {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%s is no address, such as 127.0.0.1:7700: %w", address, err)
+	}
+	if host == "localhost" {
+		return nil
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", address, errRequired)
+}
+
+var errRequired = errors.New("on any address but loopback both sides must have certificates: " +
+	"weft certs init and weft certs issue make them, --certs DIR names them")

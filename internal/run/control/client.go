@@ -1,0 +1,227 @@
+package control
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"github.com/weft-rl/weft/internal/run/core"
+)
+
+// Client speaks with the coordinator that acts, wherever that is.
+type Client struct {
+	Addresses []string      // coordinators; one that does not act knows who does
+	TLS       *tls.Config   // nil is for loopback alone
+	Patience  time.Duration // for a coordinator to act; 0 is 10 s
+}
+
+// dial prepares a connection.
+func (c *Client) dial(address string) (*grpc.ClientConn, error) {
+	creds := insecure.NewCredentials()
+	if c.TLS != nil {
+		creds = credentials.NewTLS(c.TLS)
+	}
+	return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(creds), grpc.WithDefaultCallOptions(
+		grpc.ForceCodec(codec{}), grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, MaxDelay: time.Second}, MinConnectTimeout: 2 * time.Second}))
+}
+
+// Each calls do with a connection to each coordinator in turn, following what they say
+// about who acts, until one of them answers. It gives up when ctx is done or patience
+// is at its end.
+func (c *Client) Each(ctx context.Context, do func(*grpc.ClientConn) error) error {
+	patience := c.Patience
+	if patience == 0 {
+		patience = 10 * time.Second
+	}
+	limit, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var last error
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
+		queue := slices.Clone(c.Addresses)
+		for i := 0; i < len(queue) && i < 2*len(c.Addresses)+2; i++ {
+			err := c.once(queue[i], do)
+			at, hint := leader(err)
+			switch {
+			case err == nil:
+				return nil
+			case hint && at != "" && !slices.Contains(queue[i+1:], at):
+				queue = slices.Insert(queue, i+1, at)
+			case !hint && !passing(err):
+				return plain(err)
+			}
+			last = err
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+		select {
+		case <-limit.Done():
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return fmt.Errorf("coordinator %s: %w (tried for %v)", strings.Join(c.Addresses, ", "), plain(last), patience)
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (c *Client) once(address string, do func(*grpc.ClientConn) error) error {
+	conn, err := c.dial(address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return do(conn)
+}
+
+// passing reports whether an error may be another one soon.
+func passing(err error) bool {
+	_, ok := refused(err)
+	return !ok && !errors.Is(err, context.Canceled) && !errors.As(err, new(Final))
+}
+
+// Final is an error that trying again does not help against.
+type Final struct{ Err error }
+
+// Error is the error's own text.
+func (f Final) Error() string { return f.Err.Error() }
+
+// Unwrap is the error itself.
+func (f Final) Unwrap() error { return f.Err }
+
+// plain is an error without gRPC's words.
+func plain(err error) error {
+	if s, ok := status.FromError(err); ok && s.Message() != "" {
+		return errors.New(s.Message())
+	}
+	return err
+}
+
+func invoke[A any](ctx context.Context, c *Client, method string, q any) (*A, error) {
+	var answer *A
+	err := c.Each(ctx, func(conn *grpc.ClientConn) error {
+		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+		defer cancel()
+		answer = new(A)
+		return conn.Invoke(ctx, "/"+service+"/"+method, q, answer)
+	})
+	return answer, err
+}
+
+// Submit asks for a run. The same again is no other run.
+func (c *Client) Submit(ctx context.Context, name, config string) error {
+	_, err := invoke[OK](ctx, c, "Submit", &Submit{Version, name, config})
+	return err
+}
+
+// Status is what the coordinator knows of a run, or of all.
+func (c *Client) Status(ctx context.Context, run string) (*Status, error) {
+	return invoke[Status](ctx, c, "Status", &Named{Version: Version, Run: run})
+}
+
+// Stop ends a run.
+func (c *Client) Stop(ctx context.Context, run string) error {
+	_, err := invoke[OK](ctx, c, "Stop", &Named{Version: Version, Run: run})
+	return err
+}
+
+// Watch tells of a run whenever it has changed, until it is over, and returns it as
+// it ended. It goes on with another coordinator where one takes over.
+func (c *Client) Watch(ctx context.Context, run string, tell func(core.Run)) (last core.Run, err error) {
+	err = c.follow(ctx, watchStream, Named{Version: Version, Run: run}, func(s grpc.ClientStream) error {
+		var r core.Run
+		if err := s.RecvMsg(&r); err != nil {
+			return err
+		}
+		last = r
+		tell(r)
+		return nil
+	}, func() bool { return last.Phase.Over() })
+	return last, err
+}
+
+// Logs writes what a run told; with follow, until it is over.
+func (c *Client) Logs(ctx context.Context, run string, follow bool, w io.Writer) error {
+	var m Chunk
+	return c.Each(ctx, func(conn *grpc.ClientConn) error {
+		return stream(ctx, conn, logsStream, Named{Version, run, follow}, func(s grpc.ClientStream) error {
+			if err := s.RecvMsg(&m); err != nil {
+				return err
+			}
+			if _, err := w.Write(m.Tail); err != nil {
+				return Final{err}
+			}
+			return nil
+		})
+	})
+}
+
+// follow receives a stream to its end, and anew where it breaks off before that.
+func (c *Client) follow(ctx context.Context, of grpc.StreamDesc, q Named, recv func(grpc.ClientStream) error, over func() bool) error {
+	for {
+		got := false
+		err := c.Each(ctx, func(conn *grpc.ClientConn) error {
+			err := stream(ctx, conn, of, q, func(s grpc.ClientStream) error {
+				err := recv(s)
+				got = got || err == nil
+				return err
+			})
+			if got { // patience begins anew
+				return nil
+			}
+			return err
+		})
+		if err != nil || over() {
+			return err
+		}
+	}
+}
+
+func stream(ctx context.Context, conn *grpc.ClientConn, of grpc.StreamDesc, q Named, recv func(grpc.ClientStream) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := conn.NewStream(ctx, &of, "/"+service+"/"+of.StreamName)
+	if err == nil {
+		err = errors.Join(s.SendMsg(&q), s.CloseSend())
+	}
+	if errors.Is(err, io.EOF) { // what it is about is said to who receives
+		err = nil
+	}
+	for err == nil {
+		err = recv(s)
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// Link is a worker's end of its connection.
+type Link struct{ stream grpc.ClientStream }
+
+// Join opens a worker's connection; it lasts as long as ctx and conn do.
+func Join(ctx context.Context, conn *grpc.ClientConn) (Link, error) {
+	s, err := conn.NewStream(ctx, &joinStream, "/"+service+"/"+joinStream.StreamName)
+	return Link{s}, err
+}
+
+// Send sends a message. One goroutine may send while another receives.
+func (l Link) Send(u *Up) error { return l.stream.SendMsg(u) }
+
+// Recv waits for a message.
+func (l Link) Recv() (*Down, error) {
+	m := new(Down)
+	return m, l.stream.RecvMsg(m)
+}

@@ -1,0 +1,112 @@
+// Package control is what coordinators, workers and clients say to each other: the
+// messages, how they become bytes, and the gRPC service that carries them. A message
+// is a JSON object, which may have a tail of raw bytes.
+package control
+
+import (
+	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/part"
+)
+
+// Version is that of the protocol. Who speaks another one is refused.
+const Version = 1
+
+// MaxMessage bounds a message, before anything is allocated for it.
+const MaxMessage = 16 << 20
+
+// Hello is how a worker introduces itself.
+type Hello struct {
+	Version  int         `json:"version"`
+	Binary   string      `json:"binary"` // hash of the program, which must be the coordinator's own
+	Name     string      `json:"name"`
+	Instance string      `json:"instance"` // tells processes of the same name apart
+	Host     string      `json:"host"`
+	Data     string      `json:"data"` // address of its data plane
+	Cores    int         `json:"cores"`
+	Memory   int64       `json:"memory"`
+	Devices  []string    `json:"devices"`
+	Doing    *core.Doing `json:"doing,omitempty"` // what it is still at
+}
+
+// Kind is what a message is.
+type Kind string
+
+// What a worker says.
+const (
+	KindHello  Kind = "hello"
+	KindBeat   Kind = "beat" // it is alive; with where its run stands, if it knows
+	KindReady  Kind = "ready"
+	KindCommit Kind = "commit"
+	KindRecord Kind = "record" // its tail are lines of the run's record
+	KindNote   Kind = "note"
+	KindDone   Kind = "done"
+	KindFailed Kind = "failed"
+)
+
+// What a coordinator says; it beats as well.
+const (
+	KindWelcome Kind = "welcome"
+	KindRefused Kind = "refused"
+	KindAssign  Kind = "assign" // its tail is the assignment
+	KindStart   Kind = "start"
+	KindAbort   Kind = "abort"
+	KindAck     Kind = "ack" // of what a sequence number was given to
+)
+
+// Up is a message of a worker.
+type Up struct {
+	Kind     Kind           `json:"kind"`
+	Seq      int64          `json:"seq,omitempty"` // of what is to be acknowledged
+	Run      string         `json:"run,omitempty"`
+	Epoch    int64          `json:"epoch,omitempty"`
+	Hello    *Hello         `json:"hello,omitempty"`
+	Manifest *part.Manifest `json:"manifest,omitempty"`
+	Progress *part.Progress `json:"progress,omitempty"`
+	Offset   int64          `json:"offset,omitempty"` // of a record's tail among the epoch's lines
+	Text     string         `json:"text,omitempty"`   // note or error
+	User     bool           `json:"user,omitempty"`   // of an error: core.PartFailed has its meaning
+	Peer     bool           `json:"peer,omitempty"`
+	Tail     []byte         `json:"-"`
+}
+
+// Down is a message of a coordinator.
+type Down struct {
+	Kind  Kind   `json:"kind"`
+	Seq   int64  `json:"seq,omitempty"`
+	Run   string `json:"run,omitempty"`
+	Epoch int64  `json:"epoch,omitempty"`
+	Me    int    `json:"me,omitempty"`    // of an assignment
+	Text  string `json:"text,omitempty"`  // why; of an ack: why not
+	Again bool   `json:"again,omitempty"` // of a refusal: it may be different soon
+	Tail  []byte `json:"-"`
+}
+
+// Submit asks for a run.
+type Submit struct {
+	Version int    `json:"version"`
+	Name    string `json:"name"`
+	Config  string `json:"config"`
+}
+
+// Named asks about a run, or for something to be done with it. An empty name is all
+// runs, where that makes sense.
+type Named struct {
+	Version int    `json:"version"`
+	Run     string `json:"run"`
+	Follow  bool   `json:"follow,omitempty"` // of logs: until the run is over
+}
+
+// OK answers what was done.
+type OK struct{}
+
+// Status is what a coordinator knows.
+type Status struct {
+	Coordinator string        `json:"coordinator"` // its address
+	Workers     []core.Worker `json:"workers"`
+	Runs        []core.Run    `json:"runs"`
+}
+
+// Chunk is a piece of a log.
+type Chunk struct {
+	Tail []byte `json:"-"`
+}

@@ -1,0 +1,304 @@
+package coordinator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/plan"
+)
+
+const (
+	storeTimeout = 5 * time.Second
+	queued       = 1024 // events that wait to be decided upon
+)
+
+// acting is a coordinator's term. One goroutine, in loop, has the core, the sessions
+// and the tickets; others send it events.
+type acting struct {
+	*coordinator
+	term     Term
+	core     *core.Core
+	events   chan event
+	done     chan struct{} // it acts no more
+	sessions map[int64]*session
+	tickets  map[int64]chan string
+	ticket   int64
+	ticked   time.Time
+	stale    bool // others do not know the present state
+	helpers  sync.WaitGroup // goroutines that this term owns
+	ids      atomic.Int64   // of sessions
+	records  records
+	news     news
+}
+
+// event is something that happened, with who wants to know what comes of it.
+type event struct {
+	core.Event
+	joins *session    // of a worker that joined
+	reply chan string // of a client's wish
+}
+
+func newActing(c *coordinator, term Term) *acting {
+	return &acting{
+		coordinator: c, term: term, core: core.New(c.Core), events: make(chan event, queued), done: make(chan struct{}),
+		sessions: map[int64]*session{}, tickets: map[int64]chan string{}, records: records{dir: c.Runs}, news: news{changed: make(chan struct{})},
+	}
+}
+
+// put tells the loop that something happened; false if it is over.
+func (a *acting) put(e event) bool {
+	select {
+	case a.events <- e:
+		return true
+	case <-a.done:
+		return false
+	}
+}
+
+// loop decides until the term is over.
+func (a *acting) loop(ctx context.Context) error {
+	ticker := time.NewTicker(a.Tick)
+	defer ticker.Stop()
+	renewing, stop := context.WithCancel(ctx)
+	defer stop()
+	a.helpers.Go(func() { a.renew(renewing) })
+	a.ticked = time.Now()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-a.term.Lost():
+			return ErrDeposed
+		case e := <-a.events:
+			err = a.step(e)
+		case now := <-ticker.C:
+			err = a.tick(now)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// close ends the term: its sessions, and everything that it began.
+func (a *acting) close() {
+	close(a.done)
+	for _, reply := range a.tickets {
+		close(reply)
+	}
+	a.helpers.Wait()
+	a.records.close()
+}
+
+func (a *acting) resign() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return a.term.Resign(ctx)
+}
+
+// tick lets time pass, and looks who is silent. When it was this process that stood
+// still, nobody is blamed for it.
+func (a *acting) tick(now time.Time) error {
+	late := now.Sub(a.ticked) - a.Tick
+	a.ticked = now
+	for _, id := range a.ordered() {
+		s := a.sessions[id]
+		if late > a.Silence/2 {
+			s.heard.Store(now.UnixNano())
+		}
+		silent := now.UnixNano()-s.heard.Load() > int64(a.Silence)
+		var err error
+		switch {
+		case silent && !s.silent:
+			err = a.step(event{Event: core.Silent{Name: s.name, Session: id}})
+		case !silent && s.silent:
+			err = a.step(event{Event: core.Heard{Name: s.name, Session: id}})
+		}
+		s.silent = silent
+		if err != nil {
+			return err
+		}
+	}
+	err := a.step(event{Event: core.Tick{}})
+	a.publish()
+	return err
+}
+
+// ordered are the sessions' numbers: their order is that of their beginnings.
+func (a *acting) ordered() []int64 {
+	out := make([]int64, 0, len(a.sessions))
+	for id := range a.sessions {
+		out = append(out, id)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// step tells the core what happened and does what it decides. An error ends the term.
+func (a *acting) step(e event) error {
+	began := time.Now()
+	switch x := e.Event.(type) {
+	case core.Joined:
+		a.sessions[x.Worker.Session] = e.joins
+	case core.Submitted:
+		x.Ticket = a.expect(e.reply)
+		e.Event = x
+	case core.StopAsked:
+		x.Ticket = a.expect(e.reply)
+		e.Event = x
+	}
+	var shared assignment
+	for _, d := range a.core.Step(e.Event) {
+		if err := a.do(d, &shared); err != nil {
+			return err
+		}
+		switch d.(type) {
+		case core.Persist, core.Welcome:
+			a.stale = true
+		}
+	}
+	if x, ok := e.Event.(core.Lost); ok {
+		delete(a.sessions, x.Session)
+		a.stale = true
+	}
+	if a.stale && len(a.events) == 0 { // else it would be old at once
+		a.publish()
+	}
+	if a.Took != nil {
+		a.Took(e.Event, time.Since(began))
+	}
+	return nil
+}
+
+// expect is the ticket of an answer that somebody waits for.
+func (a *acting) expect(reply chan string) int64 {
+	a.ticket++
+	a.tickets[a.ticket] = reply
+	return a.ticket
+}
+
+func (a *acting) do(d core.Decision, shared *assignment) error {
+	switch d := d.(type) {
+	case core.Persist:
+		return a.keep(func(ctx context.Context) error { return a.term.Save(ctx, d.Run) })
+	case core.Forget:
+		return a.keep(func(ctx context.Context) error { return a.term.Forget(ctx, d.Run) })
+	case core.MakePlan:
+		a.plan(d)
+	case core.Rewind:
+		return a.records.of(d.Run).rewind(d.Epoch, d.Step)
+	case core.Tell:
+		a.Log("run " + d.Run + ": " + d.Text)
+		if err := a.records.of(d.Run).say(d.Text); err != nil {
+			a.Log(fmt.Sprintf("run %s: its log cannot be written: %v", d.Run, err))
+		}
+	case core.Reply:
+		a.tickets[d.Ticket] <- d.Err // has room for it
+		delete(a.tickets, d.Ticket)
+	case core.Assign:
+		return a.assign(d, shared)
+	case core.Welcome:
+		a.send(d.Session, &control.Down{Kind: control.KindWelcome})
+	case core.Refuse:
+		a.send(d.Session, &control.Down{Kind: control.KindRefused, Text: d.Why, Again: true})
+		delete(a.sessions, d.Session)
+	case core.Start:
+		a.send(d.Session, &control.Down{Kind: control.KindStart, Run: d.Run, Epoch: d.Epoch})
+	case core.Abort:
+		a.send(d.Session, &control.Down{Kind: control.KindAbort, Run: d.Run, Epoch: d.Epoch, Text: d.Why})
+	case core.Answer:
+		a.send(d.Session, &control.Down{Kind: control.KindAck, Seq: d.Ticket, Text: d.Err})
+	}
+	return nil
+}
+
+// keep does something to the store, which must not take long.
+func (a *acting) keep(do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	err := do(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("the store did not answer for %v: %w", storeTimeout, err)
+	}
+	return err
+}
+
+// assignment is what the assignments of an epoch have in common, as bytes.
+type assignment struct {
+	run   string
+	epoch int64
+	text  []byte
+}
+
+func (a *acting) assign(d core.Assign, shared *assignment) error {
+	x := d.Assignment
+	if shared.text == nil || shared.run != x.Run || shared.epoch != x.Epoch {
+		x.Me = 0
+		text, err := json.Marshal(x)
+		if err != nil {
+			return err
+		}
+		*shared = assignment{x.Run, x.Epoch, text}
+	}
+	a.send(d.Session, &control.Down{Kind: control.KindAssign, Run: x.Run, Epoch: x.Epoch, Me: d.Assignment.Me, Tail: shared.text})
+	return nil
+}
+
+// send hands a message to a session. One whose queue is full is given up.
+func (a *acting) send(id int64, m *control.Down) {
+	if s := a.sessions[id]; s != nil && !s.offer(m) {
+		s.end()
+	}
+}
+
+// plan asks the planner, aside: it may take a while.
+func (a *acting) plan(d core.MakePlan) {
+	cluster := plan.Cluster{}
+	for _, w := range d.Workers {
+		cluster.Workers = append(cluster.Workers, plan.Worker{Name: w.Name, Host: w.Host, Cores: w.Cores, Memory: w.Memory, Devices: slices.Clone(w.Devices)})
+	}
+	a.helpers.Go(func() {
+		p, err := a.Planner(d.Config, cluster, d.Shards)
+		if err != nil {
+			a.put(event{Event: core.PlanFailed{Asked: d.Asked, Why: err.Error(), Short: errors.Is(err, ErrShort)}})
+			return
+		}
+		a.put(event{Event: core.PlanMade{Asked: d.Asked, Plan: p}})
+	})
+}
+
+// from is where a worker's message comes from.
+func (s *session) from(m *control.Up) core.From {
+	return core.From{Worker: s.name, Session: s.id, Run: m.Run, Epoch: m.Epoch}
+}
+
+// told is the event that a worker's message is, if it is one.
+func (s *session) told(m *control.Up) core.Event {
+	progress := part.Progress{}
+	if m.Progress != nil {
+		progress = *m.Progress
+	}
+	switch m.Kind {
+	case control.KindReady:
+		return core.PartReady{From: s.from(m)}
+	case control.KindDone:
+		return core.PartDone{From: s.from(m), Progress: progress}
+	case control.KindFailed:
+		return core.PartFailed{From: s.from(m), Error: m.Text, User: m.User, Peer: m.Peer}
+	case control.KindCommit:
+		if m.Manifest != nil {
+			return core.Committing{From: s.from(m), Manifest: *m.Manifest, Ticket: m.Seq}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"reflect"
+	"slices"
+
+	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/core"
+)
+
+const maxConfig = 1 << 20
+
+func sameVersion(v int) error {
+	if v != control.Version {
+		return control.Refusal(fmt.Sprintf("the client speaks version %d of the protocol, the coordinator version %d: use the same weft", v, control.Version))
+	}
+	return nil
+}
+
+// Submit takes a run on.
+func (c *coordinator) Submit(ctx context.Context, q *control.Submit) (*control.OK, error) {
+	if err := sameVersion(q.Version); err != nil {
+		return nil, err
+	}
+	if !names.MatchString(q.Name) {
+		return nil, control.Refusal(fmt.Sprintf("%q is no name for a run: letters, digits, dots, dashes, underscores, at most 100", q.Name))
+	}
+	if len(q.Config) > maxConfig {
+		return nil, control.Refusal(fmt.Sprintf("a configuration of %d bytes: at most %d are taken", len(q.Config), maxConfig))
+	}
+	a, err := c.acting(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.records.begin(q.Name, q.Config); err != nil {
+		return nil, control.Refusal(err.Error())
+	}
+	return a.ask(ctx, func() core.Event { return core.Submitted{Name: q.Name, Config: q.Config} })
+}
+
+// Stop ends a run.
+func (c *coordinator) Stop(ctx context.Context, q *control.Named) (*control.OK, error) {
+	if err := sameVersion(q.Version); err != nil {
+		return nil, err
+	}
+	a, err := c.acting(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return a.ask(ctx, func() core.Event { return core.StopAsked{Run: q.Run} })
+}
+
+// ask tells the loop of a wish, and waits for what becomes of it.
+func (a *acting) ask(ctx context.Context, wish func() core.Event) (*control.OK, error) {
+	reply := make(chan string, 1)
+	gone := control.Idle("it has just stopped acting")
+	if !a.put(event{Event: wish(), reply: reply}) {
+		return nil, gone
+	}
+	select {
+	case text, ok := <-reply:
+		switch {
+		case !ok:
+			return nil, gone
+		case text != "":
+			return nil, control.Refusal(text)
+		}
+		return &control.OK{}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-a.done:
+		return nil, gone
+	}
+}
+
+// Status tells what is known.
+func (c *coordinator) Status(ctx context.Context, q *control.Named) (*control.Status, error) {
+	if err := sameVersion(q.Version); err != nil {
+		return nil, err
+	}
+	a, err := c.acting(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, _ := a.news.latest()
+	if q.Run != "" {
+		r, ok := find(s, q.Run)
+		if !ok {
+			return nil, unknownRun(q.Run)
+		}
+		s.Runs = []core.Run{r}
+		return &s, nil
+	}
+	s.Runs = slices.Clone(s.Runs)
+	for i := range s.Runs { // all at once are for an overview
+		s.Runs[i].Config, s.Runs[i].Plan, s.Runs[i].History = "", nil, nil
+	}
+	return &s, nil
+}
+
+func unknownRun(name string) error {
+	return control.Refusal(fmt.Sprintf("there is no run %s: weft status shows them", name))
+}
+
+// Watch sends a run whenever it has changed, until it is over.
+func (c *coordinator) Watch(q *control.Named, to control.Sender[core.Run]) error {
+	if err := sameVersion(q.Version); err != nil {
+		return err
+	}
+	a, err := c.acting(to.Context())
+	if err != nil {
+		return err
+	}
+	var last core.Run
+	for first := true; ; first = false {
+		s, changed := a.news.latest()
+		r, ok := find(s, q.Run)
+		if !ok {
+			return unknownRun(q.Run)
+		}
+		r.Config, r.Plan = "", nil
+		if first || !reflect.DeepEqual(r, last) {
+			if err := to.Send(&r); err != nil {
+				return err
+			}
+		}
+		if last = r; r.Phase.Over() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-to.Context().Done():
+			return to.Context().Err()
+		case <-a.done:
+			return control.Idle("it has just stopped acting")
+		}
+	}
+}
+
+// Logs sends a run's log, to its end or to the run's.
+func (c *coordinator) Logs(q *control.Named, to control.Sender[control.Chunk]) error {
+	if err := sameVersion(q.Version); err != nil {
+		return err
+	}
+	a, err := c.acting(to.Context())
+	if err != nil {
+		return err
+	}
+	s, _ := a.news.latest()
+	if _, ok := find(s, q.Run); !ok {
+		return unknownRun(q.Run)
+	}
+	file, err := os.Open(a.records.log(q.Run))
+	if errors.Is(err, fs.ErrNotExist) {
+		return control.Refusal(fmt.Sprintf("the log of run %s is not here: it is where the coordinator was that ran it", q.Run))
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return a.tail(file, q, to)
+}
+
+// tail sends what a file holds, and what is added to it for as long as is asked for.
+func (a *acting) tail(file io.Reader, q *control.Named, to control.Sender[control.Chunk]) error {
+	buffer := make([]byte, 64<<10)
+	for {
+		s, changed := a.news.latest() // before reading: what is told at the end is there then
+		for {
+			n, err := file.Read(buffer)
+			if n > 0 {
+				if err := to.Send(&control.Chunk{Tail: buffer[:n]}); err != nil {
+					return err
+				}
+			}
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if r, ok := find(s, q.Run); !q.Follow || !ok || r.Phase.Over() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-to.Context().Done():
+			return to.Context().Err()
+		case <-a.done:
+			return control.Idle("it has just stopped acting")
+		}
+	}
+}

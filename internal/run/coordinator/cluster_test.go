@@ -1,0 +1,273 @@
+package coordinator_test
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/weft-rl/weft/internal/metrics"
+	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/coordinator"
+	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/etcd"
+	"github.com/weft-rl/weft/internal/run/worker"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// cluster is coordinators on an etcd, and workers that train by counting.
+type cluster struct {
+	*testing.T
+	disk    *disk
+	store   coordinator.Store
+	runs    string
+	tls     *tls.Config
+	planner coordinator.Planner
+	address []string // of all coordinators there were
+	client  *control.Client
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	store, err := etcd.Embed(filepath.Join(t.TempDir(), "etcd"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c := &cluster{T: t, disk: newDisk(), store: store, runs: t.TempDir(), planner: planner}
+	c.client = &control.Client{Patience: 20 * time.Second}
+	return c
+}
+
+// quick is little patience.
+func quick() core.Settings {
+	s := core.Defaults()
+	s.Grace, s.Settle = 40, 4
+	return s
+}
+
+// coordinate starts a coordinator at an address, and returns what stops it.
+func (c *cluster) coordinate(address string) (at string, stop func()) {
+	c.Helper()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		c.Fatal(err)
+	}
+	at = l.Addr().String()
+	stop = c.background(func(ctx context.Context) error {
+		return coordinator.Serve(ctx, coordinator.Options{
+			Listener: l, TLS: c.tls, Store: c.store, Planner: c.planner, Runs: c.runs, Binary: "b1",
+			Core: quick(), Tick: 50 * time.Millisecond, Silence: 400 * time.Millisecond, Log: c.say("coordinator " + at),
+		})
+	})
+	c.address = append(c.address, at)
+	c.client.Addresses = c.address
+	return at, stop
+}
+
+func (c *cluster) say(who string) func(string) {
+	return func(text string) { c.Logf("%s %s: %s", time.Now().Format("05.000"), who, text) }
+}
+
+// background runs something that must end well until it is stopped.
+func (c *cluster) background(run func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			c.Errorf("it ended with %v", err)
+		}
+	})
+	c.Cleanup(stop)
+	return stop
+}
+
+func (c *cluster) options(name string) worker.Options {
+	return worker.Options{
+		Coordinators: c.address, TLS: c.tls, Name: name, Host: "h", Data: name + ":1", Cores: 1, Devices: []string{"cpu"}, Binary: "b1",
+		Runner: fake{c.disk}, Beat: 50 * time.Millisecond, Silence: 400 * time.Millisecond, Patience: 20 * time.Second, Log: c.say("worker " + name),
+	}
+}
+
+// work starts a worker; change, if there is one, changes what it is.
+func (c *cluster) work(name string, change ...func(*worker.Options)) (stop func()) {
+	o := c.options(name)
+	for _, f := range change {
+		f(&o)
+	}
+	return c.background(func(ctx context.Context) error { return worker.Run(ctx, o) })
+}
+
+// wait waits until something is true of what the coordinator knows.
+func (c *cluster) wait(what string, is func(*control.Status) bool) *control.Status {
+	c.Helper()
+	ctx, cancel := context.WithTimeout(c.Context(), 30*time.Second)
+	defer cancel()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		s, err := c.client.Status(ctx, "")
+		if err == nil && is(s) {
+			return s
+		}
+		select {
+		case <-ctx.Done():
+			c.Fatalf("%s does not come true: %+v, %v", what, s, err)
+		case <-ticker.C:
+		}
+	}
+}
+
+func (c *cluster) members(n int) {
+	c.Helper()
+	c.wait(fmt.Sprintf("%d workers", n), func(s *control.Status) bool { return len(s.Workers) == n })
+}
+
+// at waits until a run has come to a step.
+func (c *cluster) at(run string, step int64) {
+	c.Helper()
+	c.wait(fmt.Sprintf("%s at step %d", run, step), func(s *control.Status) bool {
+		for _, r := range s.Runs {
+			if r.Name == run {
+				return r.Progress.Steps >= step
+			}
+		}
+		return false
+	})
+}
+
+func (c *cluster) submit(run string, workers, steps int, fails string) {
+	c.Helper()
+	if err := c.client.Submit(c.Context(), run, fmt.Sprintf(configuration, workers, steps, fails)); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// ends waits for a run's end.
+func (c *cluster) ends(run string, as core.Phase) core.Run {
+	c.Helper()
+	ctx, cancel := context.WithTimeout(c.Context(), 60*time.Second)
+	defer cancel()
+	r, err := c.client.Watch(ctx, run, func(core.Run) {})
+	if err != nil || r.Phase != as {
+		c.Fatalf("run %s is %s: %s, %v, want it %s", run, r.Phase, r.Why, err, as)
+	}
+	return r
+}
+
+// whole sees that a run has done all its steps, and recorded each once.
+func (c *cluster) whole(run string, steps int) core.Run {
+	c.Helper()
+	r := c.ends(run, core.Done)
+	if r.Progress.Steps != int64(steps) || r.Progress.Result == nil || r.Last == nil || r.Last.Step != int64(steps) {
+		c.Errorf("it ended as %+v, %+v", r.Progress, r.Last)
+	}
+	rows, err := metrics.ReadJSONL(filepath.Join(c.runs, run, "metrics.jsonl"))
+	if err != nil || len(rows) != steps {
+		c.Fatalf("%d lines are recorded, want %d: %v", len(rows), steps, err)
+	}
+	for i, row := range rows {
+		if row.Step != int64(i+1) {
+			c.Fatalf("line %d is of step %d", i, row.Step)
+		}
+	}
+	return r
+}
+
+// proxy is a network in between, which can be cut or stand still.
+type proxy struct {
+	net.Listener
+	mu     sync.Mutex
+	still  bool
+	moves  *sync.Cond
+	conns  []net.Conn
+	copies sync.WaitGroup
+}
+
+func newProxy(t *testing.T, to string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{Listener: l}
+	p.moves = sync.NewCond(&p.mu)
+	p.copies.Go(func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				in.Close()
+				continue
+			}
+			p.mu.Lock()
+			p.conns = append(p.conns, in, out)
+			p.mu.Unlock()
+			p.copies.Go(func() { p.copy(in, out) })
+			p.copies.Go(func() { p.copy(out, in) })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		p.freeze(false)
+		p.cut()
+		p.copies.Wait()
+	})
+	return p
+}
+
+func (p *proxy) copy(to, from net.Conn) {
+	defer to.Close()
+	defer from.Close()
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		p.mu.Lock()
+		for p.still {
+			p.moves.Wait()
+		}
+		p.mu.Unlock()
+		if n > 0 {
+			if _, err := to.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// freeze lets nothing through, or everything again.
+func (p *proxy) freeze(still bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.still = still
+	p.moves.Broadcast()
+}
+
+// cut breaks all connections.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		c.Close()
+	}
+	p.conns = nil
+}

@@ -1,0 +1,154 @@
+// Package coordinator is the shell around core: it listens for workers and clients,
+// keeps what core wants kept, and has one goroutine that tells core what happened and
+// does what it decides. Only the coordinator speaks with the store; it holds the leases
+// of workers for as long as it hears of them.
+package coordinator
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/plan"
+)
+
+// Planner makes the plan of a configuration on a cluster. Once a run was planned its
+// number of shards is fixed; 0 leaves it to the planner. An error that wraps ErrShort
+// says that more workers might help.
+type Planner func(config string, c plan.Cluster, shards int) (plan.Plan, error)
+
+// ErrShort is why a plan cannot be made on the workers there are.
+var ErrShort = errors.New("too few workers")
+
+// Options are what a coordinator works with.
+type Options struct {
+	Listener net.Listener
+	Address  string      // where others reach it; the listener's by default
+	TLS      *tls.Config // nil is for loopback alone
+	Store    Store
+	Planner  Planner
+	Runs     string // folder of the runs' records and logs
+	Binary   string // hash that workers must have
+
+	Core    core.Settings
+	Tick    time.Duration // 250 ms by default
+	Silence time.Duration // after which a worker is suspected; 1 s by default
+
+	Log func(text string)
+	// Took, if there is one, is told how long an event took to be decided and acted upon.
+	Took func(core.Event, time.Duration)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Address == "" {
+		o.Address = o.Listener.Addr().String()
+	}
+	if o.Core == (core.Settings{}) {
+		o.Core = core.Defaults()
+	}
+	if o.Tick == 0 {
+		o.Tick = 250 * time.Millisecond
+	}
+	if o.Silence == 0 {
+		o.Silence = time.Second
+	}
+	if o.Log == nil {
+		o.Log = func(string) {}
+	}
+	return o
+}
+
+// coordinator is one process's: it acts, or stands by.
+type coordinator struct {
+	Options
+	mu      sync.Mutex
+	acts    *acting // nil: it stands by
+	idle    string  // why, if nobody is known to act
+	readers sync.WaitGroup
+}
+
+// Serve is a coordinator until ctx is done: it waits to be the one that acts, and acts.
+// While another does, it tells who that is.
+func Serve(ctx context.Context, o Options) error {
+	c := &coordinator{Options: o.withDefaults(), idle: "it has just started"}
+	server := control.NewServer(c, c.TLS)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(c.Listener) }()
+	err := c.campaign(ctx)
+	server.Stop()
+	c.readers.Wait()
+	return errors.Join(err, <-served)
+}
+
+// campaign acts whenever it may. A store that does not answer is no reason to give up.
+func (c *coordinator) campaign(ctx context.Context) error {
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		term, err := c.Store.Campaign(ctx, c.Address)
+		if err == nil {
+			pause = 100 * time.Millisecond
+			err = c.act(ctx, term)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			c.standBy(err.Error())
+			c.Log(fmt.Sprintf("it does not act: %v", err))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// act is a term, from taking over to its end.
+func (c *coordinator) act(ctx context.Context, term Term) (err error) {
+	a := newActing(c, term)
+	loading, cancel := context.WithTimeout(ctx, storeTimeout)
+	runs, alive, err := term.Load(loading)
+	cancel()
+	if err != nil {
+		return errors.Join(err, a.resign())
+	}
+	c.Log(fmt.Sprintf("it acts, with %d runs", len(runs)))
+	if err = a.step(event{Event: core.Loaded{Runs: runs, Alive: alive}}); err == nil {
+		a.publish()
+		c.mu.Lock()
+		c.acts = a
+		c.mu.Unlock()
+		err = a.loop(ctx)
+	}
+	c.standBy("it has just stopped acting")
+	a.close()
+	return errors.Join(err, a.resign())
+}
+
+func (c *coordinator) standBy(why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.acts, c.idle = nil, why
+}
+
+// acting is the term under way, or an error that says who acts instead.
+func (c *coordinator) acting(ctx context.Context) (*acting, error) {
+	c.mu.Lock()
+	a, idle := c.acts, c.idle
+	c.mu.Unlock()
+	if a != nil {
+		return a, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if at, err := c.Store.Leader(ctx); err == nil && at != "" && at != c.Address {
+		return nil, control.Elsewhere(at)
+	}
+	return nil, control.Idle(idle)
+}

@@ -1,0 +1,62 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// renewal is how often leases are renewed, and renewers by how many at a time.
+const (
+	renewal  = time.Second
+	renewers = 8
+)
+
+// renew keeps the leases of workers that are heard of. A worker whose lease is over
+// is hung up on: it may have been taken for dead.
+func (a *acting) renew(ctx context.Context) {
+	ticker := time.NewTicker(renewal)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.done:
+			return
+		case <-ticker.C:
+			a.renewAll(ctx, a.news.live())
+		}
+	}
+}
+
+func (a *acting) renewAll(ctx context.Context, all []*session) {
+	work := make(chan *session)
+	var group sync.WaitGroup
+	for range renewers {
+		group.Go(func() {
+			for s := range work {
+				a.renewOne(ctx, s)
+			}
+		})
+	}
+	now := time.Now().UnixNano()
+	for _, s := range all {
+		if now-s.heard.Load() < int64(a.Silence) {
+			work <- s
+		}
+	}
+	close(work)
+	group.Wait()
+}
+
+func (a *acting) renewOne(ctx context.Context, s *session) {
+	ctx, cancel := context.WithTimeout(ctx, renewal)
+	defer cancel()
+	err := s.lease.Renew(ctx)
+	if errors.Is(err, ErrExpired) {
+		a.Log(fmt.Sprintf("worker %s: %v", s.name, err))
+		s.end()
+	}
+}

@@ -1,0 +1,58 @@
+package coordinator
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/core"
+)
+
+// news is what the loop last made known to others.
+type news struct {
+	mu       sync.Mutex
+	status   control.Status
+	sessions []*session
+	changed  chan struct{} // closed when there is something newer
+}
+
+// publish makes the present state known.
+func (a *acting) publish() {
+	a.stale = false
+	s := control.Status{Coordinator: a.Address, Workers: slices.Clone(a.core.Workers), Runs: slices.Clone(a.core.Runs)}
+	for i := range s.Runs {
+		s.Runs[i].Members = slices.Clone(s.Runs[i].Members)
+	}
+	sessions := make([]*session, 0, len(a.sessions))
+	for _, id := range a.ordered() {
+		sessions = append(sessions, a.sessions[id])
+	}
+	n := &a.news
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.status, n.sessions = s, sessions
+	close(n.changed)
+	n.changed = make(chan struct{})
+}
+
+// latest is what is known, and what is closed when that is old.
+func (n *news) latest() (control.Status, <-chan struct{}) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.status, n.changed
+}
+
+func (n *news) live() []*session {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.sessions
+}
+
+// run is a run among those that are known.
+func find(s control.Status, name string) (core.Run, bool) {
+	i := slices.IndexFunc(s.Runs, func(r core.Run) bool { return r.Name == name })
+	if i < 0 {
+		return core.Run{}, false
+	}
+	return s.Runs[i], true
+}

@@ -1,0 +1,164 @@
+package coordinator_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/worker"
+)
+
+func TestRun(t *testing.T) {
+	c := newCluster(t)
+	c.coordinate("127.0.0.1:0")
+	c.submit("r", 2, 95, "") // before there is anybody
+	c.work("a")
+	c.work("b")
+	c.work("c")
+	r := c.whole("r", 95)
+	if r.Epoch != 1 {
+		t.Errorf("it took %d epochs", r.Epoch)
+	}
+	var log bytes.Buffer
+	if err := c.client.Logs(t.Context(), "r", true, &log); err != nil || !strings.Contains(log.String(), ": it is over") {
+		t.Errorf("%v, %s", err, log.String())
+	}
+	c.submit("s", 3, 20, "")
+	c.whole("s", 20)
+}
+
+// A worker that is lost, cut off or frozen costs what was done since the last
+// checkpoint, and comes back.
+func TestLoss(t *testing.T) {
+	for name, harm := range map[string]func(p *proxy, stop func()){
+		"killed": func(_ *proxy, stop func()) { stop() },
+		"cut":    func(p *proxy, _ func()) { p.cut() },
+		"frozen": func(p *proxy, _ func()) { p.freeze(true) },
+	} {
+		for _, who := range []string{"a", "b"} {
+			t.Run(name+" "+who, func(t *testing.T) {
+				c := newCluster(t)
+				at, _ := c.coordinate("127.0.0.1:0")
+				letGo := c.disk.hold("r")
+				p := newProxy(t, at)
+				through := func(o *worker.Options) { o.Coordinators = []string{p.Addr().String()} }
+				stops := map[string]func(){}
+				for _, w := range []string{"a", "b"} {
+					if w == who {
+						stops[w] = c.work(w, through)
+					} else {
+						stops[w] = c.work(w)
+					}
+				}
+				c.members(2)
+				c.submit("r", 2, 65, "")
+				c.at("r", 15)
+				harm(p, stops[who])
+				c.wait("another epoch", func(s *control.Status) bool { return s.Runs[0].Epoch > 1 && s.Runs[0].Phase == core.Running })
+				p.freeze(false)
+				letGo()
+				c.whole("r", 65)
+			})
+		}
+	}
+}
+
+// Workers that join take part from the next checkpoint on.
+func TestGrow(t *testing.T) {
+	c := newCluster(t)
+	c.coordinate("127.0.0.1:0")
+	letGo := c.disk.hold("r")
+	c.work("a")
+	stop := c.work("b")
+	c.members(2)
+	c.submit("r", 2, 300, "")
+	c.at("r", 15)
+	stop()
+	c.wait("one worker", func(s *control.Status) bool { return len(s.Runs[0].Members) == 1 })
+	c.work("c")
+	c.wait("two workers", func(s *control.Status) bool { return len(s.Runs[0].Members) == 2 })
+	letGo()
+	c.whole("r", 300)
+}
+
+// A coordinator that is started again on the same data goes on with the very epoch.
+func TestRestart(t *testing.T) {
+	c := newCluster(t)
+	at, stop := c.coordinate("127.0.0.1:0")
+	letGo := c.disk.hold("r")
+	c.work("a")
+	c.work("b")
+	c.members(2)
+	c.submit("r", 2, 65, "")
+	c.at("r", 15)
+	stop()
+	c.coordinate(at)
+	c.at("r", 64)
+	letGo()
+	if r := c.whole("r", 65); r.Epoch != 1 {
+		t.Errorf("it took %d epochs", r.Epoch)
+	}
+}
+
+// Of two coordinators one acts; the other knows which, and takes over.
+func TestStandby(t *testing.T) {
+	c := newCluster(t)
+	_, stop := c.coordinate("127.0.0.1:0")
+	c.wait("one acts", func(*control.Status) bool { return true })
+	second, _ := c.coordinate("127.0.0.1:0")
+	letGo := c.disk.hold("r")
+	ask := &control.Client{Addresses: []string{second}, Patience: c.client.Patience}
+	only := func(o *worker.Options) { o.Coordinators = c.address[1:] }
+	c.work("a", only)
+	c.work("b")
+	c.members(2)
+	if s, err := ask.Status(t.Context(), ""); err != nil || s.Coordinator != c.address[0] {
+		t.Errorf("%+v, %v", s, err)
+	}
+	c.submit("r", 2, 65, "")
+	c.at("r", 15)
+	stop()
+	c.client = ask
+	c.at("r", 64)
+	letGo()
+	if r := c.whole("r", 65); r.Epoch != 1 {
+		t.Errorf("it took %d epochs", r.Epoch)
+	}
+}
+
+// What cannot work ends with a sentence.
+func TestFailures(t *testing.T) {
+	c := newCluster(t)
+	c.coordinate("127.0.0.1:0")
+	c.work("a")
+	c.members(1)
+	c.submit("bad", 1, 20, "NaN in the loss at step 11")
+	if r := c.ends("bad", core.Failed); r.Why != "worker a: NaN in the loss at step 11" {
+		t.Error(r.Why)
+	}
+	if err := c.client.Submit(t.Context(), "odd", "nonsense"); err != nil {
+		t.Fatal(err)
+	}
+	if r := c.ends("odd", core.Failed); !strings.Contains(r.Why, "the configuration makes no sense") {
+		t.Error(r.Why)
+	}
+	c.submit("large", 3, 20, "")
+	c.wait("a reason", func(s *control.Status) bool {
+		return s.Runs[2].Phase == core.Waiting && strings.Contains(s.Runs[2].Why, "3 are asked for, there are 1")
+	})
+	if err := c.client.Stop(t.Context(), "large"); err != nil {
+		t.Fatal(err)
+	}
+	c.ends("large", core.Stopped)
+	for name, err := range map[string]error{
+		"there is a run large already": c.client.Submit(t.Context(), "large", "workers=1 steps=1"),
+		"is no name for a run":         c.client.Submit(t.Context(), "../x", "workers=1 steps=1"),
+		"there is no run x":            c.client.Stop(t.Context(), "x"),
+	} {
+		if err == nil || !strings.Contains(err.Error(), name) && !strings.Contains(err.Error(), "holds another run") {
+			t.Errorf("%v, want %q", err, name)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-rl/weft/internal/run/part"
+)
+
+func (e Submitted) happen(c *Core) {
+	if old := c.Run(e.Name); old != nil {
+		why := ""
+		if old.Config != e.Config { // the same again had not heard the answer
+			why = fmt.Sprintf("there is a run %s already, which is %s: choose another name with --out", e.Name, old.Phase)
+		}
+		c.decide(Reply{e.Ticket, why})
+		return
+	}
+	c.forget()
+	c.Runs = append(c.Runs, Run{Name: e.Name, Config: e.Config, Phase: Waiting, Why: "waits for a plan", Until: c.Now + c.Patience})
+	r := c.Run(e.Name)
+	c.tell(r, "submitted")
+	c.decide(Reply{e.Ticket, ""})
+}
+
+// forget gives up the oldest runs that are over, where there are too many.
+func (c *Core) forget() {
+	over := 0
+	for i := range c.Runs {
+		if c.Runs[i].Phase.Over() {
+			over++
+		}
+	}
+	c.Runs = slices.DeleteFunc(c.Runs, func(r Run) bool {
+		if !r.Phase.Over() || over <= c.Keep {
+			return false
+		}
+		over--
+		c.decide(Forget{r.Name})
+		return true
+	})
+}
+
+func (e StopAsked) happen(c *Core) {
+	r := c.Run(e.Run)
+	switch {
+	case r == nil:
+		c.decide(Reply{e.Ticket, fmt.Sprintf("there is no run %s: weft status shows them", e.Run)})
+		return
+	case !r.Phase.Over():
+		c.end(r, Stopped, fmt.Sprintf("as was asked for; the checkpoint of step %d is good", r.step()))
+	}
+	c.decide(Reply{e.Ticket, ""})
+}
+
+func (Tick) happen(c *Core) {
+	c.Now++
+	for i := range c.Runs {
+		if r := &c.Runs[i]; !r.Phase.Over() {
+			c.overdue(r)
+		}
+	}
+}
+
+// overdue ends the patience with a run.
+func (c *Core) overdue(r *Run) {
+	if r.Phase == Waiting && c.Now >= r.After {
+		r.Former = nil
+	}
+	if r.Until == 0 || c.Now < r.Until {
+		return
+	}
+	if r.Phase == Waiting {
+		c.fail(r, "given up after waiting: "+r.Why)
+		return
+	}
+	for _, m := range r.Members {
+		switch {
+		case m.Session == 0 && !m.Done:
+			c.restart(r, fmt.Sprintf("worker %s did not come back", m.Name))
+			return
+		case r.Phase == Starting && !m.Ready:
+			c.restart(r, fmt.Sprintf("worker %s was not ready in time", m.Name))
+			return
+		}
+	}
+	c.restart(r, "nothing was heard of its progress for too long")
+}
+
+func (e Loaded) happen(c *Core) {
+	c.Runs = slices.Clone(e.Runs)
+	for i := range c.Runs {
+		r := &c.Runs[i]
+		r.Until, r.After, r.Tried, r.Former, r.Next = 0, 0, 0, nil, nil
+		if r.Phase.Over() {
+			continue
+		}
+		r.Progress = part.Progress{Steps: r.step()}
+		c.await(r, e.Alive)
+	}
+}
+
+// await gives workers time to come to this coordinator: those of an epoch that may
+// still be under way, and those that a new one is to be planned on.
+func (c *Core) await(r *Run, alive []string) {
+	grace := c.Now + c.Grace
+	if r.Phase == Waiting {
+		r.After, r.Until = grace, c.Now+c.Patience
+		return
+	}
+	r.Members = slices.Clone(r.Members)
+	for i := range r.Members {
+		r.Members[i].Session = 0
+	}
+	r.Until = grace
+	for _, m := range r.Members {
+		if !m.Done && !slices.Contains(alive, m.Name) {
+			c.restart(r, fmt.Sprintf("worker %s was lost while no coordinator acted", m.Name))
+			r.After = grace
+			return
+		}
+	}
+}

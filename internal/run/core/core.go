@@ -1,0 +1,71 @@
+// Package core is what a coordinator decides: a deterministic state machine that is
+// told what happened and says what to do about it. It has no goroutine, clock or
+// socket; time is a count of ticks. Whoever drives it does what it says in the order
+// it says it, and does nothing further when something cannot be kept (Persist):
+// then another coordinator acts.
+//
+// A run goes on in epochs. An epoch is one plan on one set of workers, from one
+// checkpoint; whatever goes wrong in it, and whatever is to change about it, ends it,
+// and the next one begins from the last checkpoint that was committed. What belongs to
+// an epoch that is over is refused, so that a worker that was thought dead does no harm.
+package core
+
+import "slices"
+
+// Settings are the bounds of a coordinator's patience, in ticks.
+type Settings struct {
+	Grace    int64 `json:"grace"`    // for workers to come back to a new coordinator
+	Settle   int64 `json:"settle"`   // after a failure, to see whether a lost worker was its reason
+	Start    int64 `json:"start"`    // for all parts of an epoch to be ready
+	Stall    int64 `json:"stall"`    // without a sign of progress
+	Patience int64 `json:"patience"` // of a run that waits for workers
+	Restarts int   `json:"restarts"` // without a new checkpoint in between
+	Keep     int   `json:"keep"`     // runs that are over and still known
+}
+
+// Defaults are the settings for a tick of 250 ms.
+func Defaults() Settings {
+	return Settings{Grace: 12, Settle: 5, Start: 4 * 600, Stall: 4 * 3600, Patience: 4 * 600, Restarts: 20, Keep: 100}
+}
+
+// Core is the machine. It is not safe for use by several goroutines.
+type Core struct {
+	Settings
+	State
+	out   []Decision
+	dirty []string // runs that are to be kept before anything else is done
+}
+
+// New is a machine that knows of no run and no worker.
+func New(s Settings) *Core { return &Core{Settings: s} }
+
+// Step tells what happened and returns what to do, in order. Decisions refer to the
+// state's memory: they are to be used, or copied, before the next step.
+func (c *Core) Step(e Event) []Decision {
+	c.out, c.dirty = nil, nil
+	e.happen(c)
+	c.schedule()
+	var keep []Decision
+	for i := range c.Runs {
+		if slices.Contains(c.dirty, c.Runs[i].Name) {
+			keep = append(keep, Persist{c.Runs[i]})
+		}
+	}
+	return append(keep, c.out...)
+}
+
+func (c *Core) decide(d Decision) { c.out = append(c.out, d) }
+
+// changed has a run kept.
+func (c *Core) changed(r *Run) {
+	if !slices.Contains(c.dirty, r.Name) {
+		c.dirty = append(c.dirty, r.Name)
+	}
+}
+
+// tell has the user told, and remembered with the run.
+func (c *Core) tell(r *Run, text string) {
+	r.remember(text)
+	c.changed(r)
+	c.decide(Tell{r.Name, text})
+}

@@ -1,0 +1,182 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/weft-rl/weft/internal/run/part"
+)
+
+// part is the run and the part that something comes from; nil if the epoch is
+// over, which the worker is then told.
+func (c *Core) part(from From) (*Run, *Member) {
+	w := c.here(from.Worker, from.Session)
+	if w == nil {
+		return nil, nil // its connection is over: it hears nothing
+	}
+	r := c.Run(from.Run)
+	if r != nil && r.Phase.Active() && r.Epoch == from.Epoch {
+		if m := r.member(from.Worker); m != nil && m.Session == from.Session {
+			return r, m
+		}
+	}
+	c.decide(Abort{from.Worker, from.Session, from.Run, from.Epoch, "it is over"})
+	return nil, nil
+}
+
+func (e PartReady) happen(c *Core) {
+	r, m := c.part(e.From)
+	if r == nil {
+		return
+	}
+	m.Ready = true
+	if r.Phase == Running {
+		c.decide(Start{e.Worker, e.Session, r.Name, r.Epoch}) // it had not heard
+		return
+	}
+	for _, m := range r.Members {
+		if !m.Ready || m.Session == 0 {
+			return
+		}
+	}
+	r.Phase, r.Until = Running, c.Now+c.Stall
+	c.changed(r)
+	for _, m := range r.Members {
+		c.decide(Start{m.Name, m.Session, r.Name, r.Epoch})
+	}
+}
+
+func (e Progressed) happen(c *Core) {
+	r, m := c.part(e.From)
+	if r == nil || r.Phase != Running || m != &r.Members[r.owner()] {
+		return
+	}
+	r.Progress, r.Until = e.Progress, c.Now+c.Stall
+}
+
+func (e Committing) happen(c *Core) {
+	r, m := c.part(e.From)
+	refuse := func(why string) { c.decide(Answer{e.Worker, e.Session, e.Ticket, why}) }
+	switch {
+	case r == nil:
+		if c.here(e.Worker, e.Session) != nil {
+			refuse(fmt.Sprintf("epoch %d of run %s is over", e.Epoch, e.From.Run))
+		}
+		return
+	case m != &r.Members[r.owner()]:
+		refuse("only the part that decides commits checkpoints")
+		return
+	case r.Last != nil && *r.Last == e.Manifest: // it had not heard
+		refuse("")
+		return
+	case e.Manifest.Epoch != r.Epoch:
+		refuse(fmt.Sprintf("the checkpoint is of epoch %d, and this is epoch %d", e.Manifest.Epoch, r.Epoch))
+		return
+	case r.Last != nil && e.Manifest.Step <= r.Last.Step:
+		refuse(fmt.Sprintf("the checkpoint of step %d is not newer than that of step %d", e.Manifest.Step, r.Last.Step))
+		return
+	}
+	last := e.Manifest
+	r.Last, r.Fault, r.Restarts, r.Until = &last, "", 0, c.Now+c.Stall
+	c.changed(r)
+	refuse("")
+	c.grow(r)
+}
+
+// grow changes to a better plan, now that nothing is lost by it.
+func (c *Core) grow(r *Run) {
+	next := r.Next
+	if next == nil || r.Phase != Running {
+		return
+	}
+	r.Next = nil
+	var members []Member
+	for _, name := range next.Workers {
+		w := c.Worker(name)
+		if w == nil {
+			return // it is planned again, since somebody has left
+		}
+		members = append(members, Member{Name: name, Session: w.Session})
+	}
+	if !c.free(r, members) {
+		return
+	}
+	c.release(r, "it goes on with more workers")
+	c.assign(r, next.Plan, members)
+}
+
+func (e PartDone) happen(c *Core) {
+	r, m := c.part(e.From)
+	if r == nil || r.Phase != Running {
+		return
+	}
+	m.Done = true
+	if m != &r.Members[r.owner()] {
+		return
+	}
+	// Who decides is done when all have done what there was to do.
+	r.Progress = e.Progress
+	c.end(r, Done, fmt.Sprintf("done after %d steps", r.Progress.Steps))
+}
+
+func (e PartFailed) happen(c *Core) {
+	r, m := c.part(e.From)
+	if r == nil || m.Done {
+		return
+	}
+	why := fmt.Sprintf("worker %s: %s", e.Worker, e.Error)
+	if e.User || !e.Peer && r.Fault == e.Error {
+		c.fail(r, why)
+		return
+	}
+	var former []string
+	for _, m := range r.Members {
+		former = append(former, m.Name)
+	}
+	if !e.Peer {
+		r.Fault = e.Error
+	}
+	c.restart(r, why)
+	if r.Phase == Waiting { // it may turn out to be somebody's loss
+		r.After, r.Former = c.Now+c.Settle, former
+	}
+}
+
+// restart ends an epoch: the run is to go on from its last checkpoint, unless that has
+// been tried too often.
+func (c *Core) restart(r *Run, why string) {
+	r.Restarts++
+	if r.Restarts > c.Restarts {
+		c.fail(r, fmt.Sprintf("given up after %d attempts without a new checkpoint, the last of which ended because %s", r.Restarts, why))
+		return
+	}
+	c.release(r, why)
+	r.Phase, r.Why, r.Until, r.After, r.Tried = Waiting, why, c.Now+c.Patience, c.Now, 0
+	r.Progress = part.Progress{Steps: r.step()}
+	c.tell(r, fmt.Sprintf("epoch %d is over, %s: it goes on from step %d", r.Epoch, why, r.step()))
+}
+
+// release takes a run's workers back.
+func (c *Core) release(r *Run, why string) {
+	for _, m := range r.Members {
+		w := c.Worker(m.Name)
+		if w == nil || w.Run != r.Name {
+			continue
+		}
+		w.Run = ""
+		if !m.Done && m.Session != 0 {
+			c.decide(Abort{m.Name, m.Session, r.Name, r.Epoch, why})
+		}
+	}
+	r.Members, r.Plan, r.Next, r.Former = nil, nil, nil, nil
+	c.Members++
+}
+
+func (c *Core) fail(r *Run, why string) { c.end(r, Failed, why) }
+
+// end is the end of a run.
+func (c *Core) end(r *Run, as Phase, why string) {
+	c.release(r, "the run is "+string(as))
+	r.Phase, r.Why = as, why
+	r.Until, r.After, r.Tried = 0, 0, 0
+	c.tell(r, fmt.Sprintf("%s: %s", as, why))
+}

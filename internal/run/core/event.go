@@ -1,0 +1,107 @@
+package core
+
+import (
+	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/plan"
+)
+
+// Event is something that happened.
+type Event interface{ happen(*Core) }
+
+type (
+	// Joined is a worker that has connected, for the first time or again.
+	Joined struct {
+		Worker Worker
+		Doing  *Doing // what it is at; nil is nothing
+	}
+	// Lost is a connection that is over.
+	Lost struct {
+		Name    string
+		Session int64
+		Why     string
+	}
+	// Silent is a worker that nothing was heard of for too long.
+	Silent struct {
+		Name    string
+		Session int64
+	}
+	// Heard is a silent worker that speaks again.
+	Heard struct {
+		Name    string
+		Session int64
+	}
+	// Tick is time that has passed.
+	Tick struct{}
+	// Submitted is a new run. The answer bears its ticket.
+	Submitted struct {
+		Name, Config string
+		Ticket       int64
+	}
+	// StopAsked is a run that is no longer wanted.
+	StopAsked struct {
+		Run    string
+		Ticket int64
+	}
+	// PlanMade is the planner's answer: replicas are on the workers in the order in
+	// which it was given them.
+	PlanMade struct {
+		Asked int64
+		Plan  plan.Plan
+	}
+	// PlanFailed is the planner's other answer. Short says that more workers might help.
+	PlanFailed struct {
+		Asked int64
+		Why   string
+		Short bool
+	}
+	// PartReady is a part that is built.
+	PartReady struct{ From }
+	// PartFailed is a part that failed.
+	PartFailed struct {
+		From
+		Error string
+		User  bool // another attempt would end the same way
+		Peer  bool // it is another part's failure, seen from here
+	}
+	// PartDone is a part that was done to its end.
+	PartDone struct {
+		From
+		Progress part.Progress
+	}
+	// Committing is a checkpoint that is complete and is to count.
+	Committing struct {
+		From
+		Manifest part.Manifest
+		Ticket   int64
+	}
+	// Progressed is where a run stands.
+	Progressed struct {
+		From
+		Progress part.Progress
+	}
+	// Loaded is what an earlier coordinator left, and which workers are still thought alive.
+	Loaded struct {
+		Runs  []Run
+		Alive []string
+	}
+)
+
+// From is the part that something comes from.
+type From struct {
+	Worker  string
+	Session int64
+	Run     string
+	Epoch   int64
+}
+
+// Doing is what a worker says that it is at.
+type Doing struct {
+	Run      string        `json:"run"`
+	Epoch    int64         `json:"epoch"`
+	Ready    bool          `json:"ready,omitempty"`
+	Done     bool          `json:"done,omitempty"`
+	Error    string        `json:"error,omitempty"`
+	User     bool          `json:"user,omitempty"`
+	Peer     bool          `json:"peer,omitempty"`
+	Progress part.Progress `json:"progress"`
+}

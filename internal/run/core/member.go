@@ -1,0 +1,141 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+)
+
+func (e Joined) happen(c *Core) {
+	w := e.Worker
+	if old := c.Worker(w.Name); old != nil {
+		if old.Instance != w.Instance && !old.Silent {
+			c.decide(Refuse{w.Name, w.Session, fmt.Sprintf("there is a worker %s already, on %s: give this one another name with --name", w.Name, old.Host)})
+			return
+		}
+		if m := c.at(e.Doing, w.Name); m != nil && old.Run == e.Doing.Run {
+			m.Session = 0 // it is the same part, by another connection
+		} else {
+			c.leave(old, "connected anew")
+		}
+		i, _ := c.find(w.Name)
+		c.Workers = slices.Delete(c.Workers, i, i+1)
+	}
+	i, _ := c.find(w.Name)
+	w.Run, w.Silent = "", false
+	c.Workers = slices.Insert(c.Workers, i, w)
+	c.Members++
+	c.decide(Welcome{w.Name, w.Session})
+	c.takeUp(&c.Workers[i], e.Doing)
+}
+
+// at is the part that a worker says it is at, if there is one.
+func (c *Core) at(d *Doing, name string) *Member {
+	if d == nil {
+		return nil
+	}
+	r := c.Run(d.Run)
+	if r == nil || !r.Phase.Active() || r.Epoch != d.Epoch {
+		return nil
+	}
+	return r.member(name)
+}
+
+// takeUp lets a worker go on with a part that is still its own.
+func (c *Core) takeUp(w *Worker, d *Doing) {
+	if m := c.at(d, w.Name); m != nil && m.Session == 0 {
+		m.Session, w.Run = w.Session, d.Run
+		c.complete(c.Run(d.Run))
+		c.reported(From{w.Name, w.Session, d.Run, d.Epoch}, *d)
+		return
+	}
+	if d != nil {
+		c.decide(Abort{w.Name, w.Session, d.Run, d.Epoch, "it is over"})
+	}
+	// A member that came back without its part has lost it.
+	for i := range c.Runs {
+		r := &c.Runs[i]
+		if m := r.member(w.Name); m != nil && r.Phase.Active() && m.Session == 0 && !m.Done {
+			c.restart(r, fmt.Sprintf("worker %s came back without its part", w.Name))
+		}
+	}
+}
+
+// complete ends the wait for workers of an epoch that is under way, when all are back.
+func (c *Core) complete(r *Run) {
+	for _, m := range r.Members {
+		if m.Session == 0 && !m.Done {
+			return
+		}
+	}
+	r.Until = c.Now + c.Start
+	if r.Phase == Running {
+		r.Until = c.Now + c.Stall
+	}
+}
+
+// reported does what a worker's own account of its part asks for.
+func (c *Core) reported(from From, d Doing) {
+	switch {
+	case d.Done:
+		PartDone{from, d.Progress}.happen(c)
+	case d.Error != "":
+		PartFailed{from, d.Error, d.User, d.Peer}.happen(c)
+	case d.Ready:
+		PartReady{from}.happen(c)
+	}
+}
+
+func (e Lost) happen(c *Core) {
+	w := c.here(e.Name, e.Session)
+	if w == nil {
+		return
+	}
+	why := e.Why
+	if why == "" {
+		why = "lost"
+	}
+	c.leave(w, why)
+	i, _ := c.find(e.Name)
+	c.Workers = slices.Delete(c.Workers, i, i+1)
+}
+
+func (e Silent) happen(c *Core) {
+	if w := c.here(e.Name, e.Session); w != nil && !w.Silent {
+		w.Silent = true
+		c.leave(w, "silent")
+	}
+}
+
+func (e Heard) happen(c *Core) {
+	if w := c.here(e.Name, e.Session); w != nil && w.Silent {
+		w.Silent = false
+		c.Members++
+	}
+}
+
+// leave is what the loss of a worker means for its run.
+func (c *Core) leave(w *Worker, why string) {
+	c.Members++
+	c.blame(w.Name)
+	r := c.Run(w.Run)
+	if r == nil {
+		return
+	}
+	if m := r.member(w.Name); m.Done && r.Phase.Active() {
+		w.Run = ""
+		return // it has nothing more to do
+	}
+	c.restart(r, fmt.Sprintf("worker %s is %s", w.Name, why))
+}
+
+// blame lets the loss of a worker explain the failure of its peers, which may have
+// been heard of before it.
+func (c *Core) blame(name string) {
+	for i := range c.Runs {
+		r := &c.Runs[i]
+		if r.Phase == Waiting && slices.Contains(r.Former, name) {
+			r.Fault, r.After, r.Former = "", c.Now, nil
+			c.tell(r, fmt.Sprintf("it was because worker %s is lost", name))
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package core
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/plan"
+)
+
+// schedule asks for a plan where one is wanted: for one run at a time, in the order
+// of their submission, so that no two are given the same workers.
+func (c *Core) schedule() {
+	for i := range c.Runs {
+		r := &c.Runs[i]
+		switch {
+		case c.Asking != nil:
+			return
+		case r.Phase == Waiting && c.Now >= r.After && r.Tried != c.Members:
+			c.ask(r, false)
+		case r.Phase == Running && r.Next == nil && r.Tried != c.Members && c.waiting() == 0:
+			c.ask(r, true)
+		}
+	}
+}
+
+// waiting is how many runs would take workers that are free.
+func (c *Core) waiting() (n int) {
+	for i := range c.Runs {
+		if c.Runs[i].Phase == Waiting {
+			n++
+		}
+	}
+	return n
+}
+
+// ask asks the planner about a run on the workers that it could have.
+func (c *Core) ask(r *Run, grow bool) {
+	var free []Worker
+	more := false
+	for _, w := range c.Workers {
+		if mine := grow && w.Run == r.Name; !w.Silent && (w.Run == "" || mine) {
+			free = append(free, w)
+			more = more || !mine
+		}
+	}
+	r.Tried = c.Members
+	if grow && !more {
+		return
+	}
+	if len(free) == 0 {
+		c.wait(r, c.lack())
+		return
+	}
+	c.Asked++
+	c.Asking = &Asking{Number: c.Asked, Run: r.Name, Grow: grow}
+	for _, w := range free {
+		c.Asking.Workers = append(c.Asking.Workers, Member{Name: w.Name, Session: w.Session})
+	}
+	c.decide(MakePlan{c.Asked, r.Name, r.Config, free, r.Shards})
+}
+
+// lack says why no worker is free.
+func (c *Core) lack() string {
+	busy, silent := 0, 0
+	for _, w := range c.Workers {
+		switch {
+		case w.Silent:
+			silent++
+		case w.Run != "":
+			busy++
+		}
+	}
+	switch {
+	case busy > 0:
+		return fmt.Sprintf("waits for a worker: all %d are at other runs", busy)
+	case silent > 0:
+		return fmt.Sprintf("waits for a worker: of %d nothing is heard", silent)
+	}
+	return "waits for a worker: there is none (weft worker --join starts one)"
+}
+
+// wait has a run wait for workers, and says why.
+func (c *Core) wait(r *Run, why string) {
+	if r.Until == 0 {
+		r.Until = c.Now + c.Patience
+	}
+	if r.Why != why {
+		r.Why = why
+		c.tell(r, why)
+	}
+}
+
+// answered is the run that the planner was asked about; nil if that is no longer
+// of interest.
+func (c *Core) answered(number int64) (r *Run, q Asking) {
+	if c.Asking == nil || c.Asking.Number != number {
+		return nil, q
+	}
+	q, c.Asking = *c.Asking, nil
+	r = c.Run(q.Run)
+	if r == nil || q.Grow && r.Phase != Running || !q.Grow && r.Phase != Waiting {
+		return nil, q
+	}
+	return r, q
+}
+
+func (e PlanFailed) happen(c *Core) {
+	r, q := c.answered(e.Asked)
+	switch {
+	case r == nil || q.Grow:
+	case e.Short || r.Epoch > 0:
+		c.wait(r, "waits for more workers: "+e.Why)
+	default:
+		c.fail(r, e.Why)
+	}
+}
+
+func (e PlanMade) happen(c *Core) {
+	r, q := c.answered(e.Asked)
+	if r == nil {
+		return
+	}
+	p, used := compact(e.Plan, q.Workers)
+	if !c.free(r, used) {
+		r.Tried = 0 // somebody has gone meanwhile
+		return
+	}
+	if !q.Grow {
+		c.assign(r, p, used)
+		return
+	}
+	if len(used) > len(r.Members) {
+		r.Next = &Next{Plan: p}
+		for _, m := range used {
+			r.Next.Workers = append(r.Next.Workers, m.Name)
+		}
+		c.tell(r, fmt.Sprintf("goes on with %d workers instead of %d from its next checkpoint on", len(used), len(r.Members)))
+	}
+}
+
+// compact leaves the workers out that a plan does not use.
+func compact(p plan.Plan, workers []Member) (plan.Plan, []Member) {
+	var used []int
+	for _, r := range p.Replicas {
+		if !slices.Contains(used, r.Worker) && r.Worker >= 0 && r.Worker < len(workers) {
+			used = append(used, r.Worker)
+		}
+	}
+	if len(used) == 0 {
+		used = []int{0} // the loop as it stands
+	}
+	slices.Sort(used)
+	p.Replicas = slices.Clone(p.Replicas)
+	for i := range p.Replicas {
+		p.Replicas[i].Worker = max(0, slices.Index(used, p.Replicas[i].Worker))
+	}
+	var members []Member
+	for _, i := range used {
+		members = append(members, workers[i])
+	}
+	return p, members
+}
+
+// free reports whether a run can have these workers: nobody else has them, and they
+// are still the same.
+func (c *Core) free(r *Run, all []Member) bool {
+	for _, m := range all {
+		w := c.Worker(m.Name)
+		if w == nil || w.Silent || w.Run != "" && w.Run != r.Name || m.Session != 0 && w.Session != m.Session {
+			return false
+		}
+	}
+	return true
+}
+
+// assign begins an epoch.
+func (c *Core) assign(r *Run, p plan.Plan, members []Member) {
+	r.Epoch++
+	r.Phase, r.Why, r.Plan, r.Members, r.Next, r.Former = Starting, "", &p, members, nil, nil
+	r.Shards = cmp.Or(r.Shards, p.Shards)
+	r.Until, r.Tried = c.Now+c.Start, c.Members
+	a := part.Assignment{Run: r.Name, Epoch: r.Epoch, Config: r.Config, Plan: p, From: r.Last}
+	for _, m := range members {
+		w := c.Worker(m.Name)
+		a.Workers = append(a.Workers, part.Worker{Name: w.Name, Data: w.Data, Host: w.Host})
+		w.Run = r.Name
+	}
+	step := int64(-1)
+	if r.Last != nil {
+		step = r.Last.Step
+	}
+	c.decide(Rewind{r.Name, r.Epoch, step})
+	for i, m := range members {
+		a.Me = i
+		c.decide(Assign{m.Session, a})
+	}
+	c.tell(r, fmt.Sprintf("epoch %d begins at step %d on %s", r.Epoch, r.step(), names(members)))
+}
+
+// names are those of workers, shortened where there are many.
+func names(all []Member) string {
+	if len(all) > 8 {
+		return fmt.Sprintf("%d workers", len(all))
+	}
+	text := ""
+	for i, m := range all {
+		if i > 0 {
+			text += ", "
+		}
+		text += m.Name
+	}
+	return text
+}

@@ -1,0 +1,243 @@
+package core
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/plan"
+)
+
+var update = flag.Bool("update", false, "write what scripts do into their files")
+
+// TestScripts runs the scripts in testdata: paragraphs of commands, a line ----, and
+// what comes of them. Lines that begin with # are remarks.
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := play(t, string(text))
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if got != string(text) {
+				t.Errorf("%s is now (-update writes it):\n%s", file, got)
+			}
+		})
+	}
+}
+
+// play is a script with its outcomes put in.
+func play(t *testing.T, text string) string {
+	s := newScript(t)
+	var out strings.Builder
+	for i, block := range strings.Split(strings.TrimSpace(text), "\n\n") {
+		if i > 0 {
+			out.WriteString("\n")
+		}
+		commands, _, found := strings.Cut(block, "\n----")
+		out.WriteString(commands + "\n")
+		if onlyRemarks(commands) && !found {
+			continue
+		}
+		out.WriteString("----\n")
+		for line := range strings.Lines(commands) {
+			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+				s.command(&out, line)
+			}
+		}
+	}
+	return out.String()
+}
+
+func onlyRemarks(text string) bool {
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "#") {
+			return false
+		}
+	}
+	return true
+}
+
+// script is a coordinator, what it kept, and what it was told last.
+type script struct {
+	t        *testing.T
+	core     *Core
+	kept     map[string][]byte
+	order    []string
+	sessions int64
+	asked    MakePlan
+}
+
+func newScript(t *testing.T) *script {
+	return &script{t: t, core: New(small), kept: map[string][]byte{}}
+}
+
+// small is little patience.
+var small = Settings{Grace: 4, Settle: 2, Start: 20, Stall: 40, Patience: 30, Restarts: 4, Keep: 3}
+
+// fields are the words of a command, what is in quotes being one of them.
+func fields(line string) (out []string) {
+	for i, piece := range strings.Split(line, `"`) {
+		if i%2 == 1 {
+			out = append(out, piece)
+			continue
+		}
+		out = append(out, strings.Fields(piece)...)
+	}
+	return out
+}
+
+func (s *script) command(out *strings.Builder, line string) {
+	f := fields(line)
+	arg := func(i int) string {
+		if i >= len(f) {
+			s.t.Fatalf("%q lacks something", line)
+		}
+		return f[i]
+	}
+	number := func(i int) int64 {
+		n, err := strconv.ParseInt(arg(i), 10, 64)
+		if err != nil {
+			s.t.Fatalf("%q: %v", line, err)
+		}
+		return n
+	}
+	has := func(word string) bool { return strings.Contains(" "+line+" ", " "+word+" ") }
+	switch f[0] {
+	case "state":
+		s.core.Print(out)
+	case "tick":
+		for range number(1) {
+			s.step(out, Tick{})
+		}
+	case "join":
+		s.join(out, f[1:])
+	case "lost":
+		s.step(out, Lost{arg(1), s.session(arg(1)), ""})
+	case "silent":
+		s.step(out, Silent{arg(1), s.session(arg(1))})
+	case "heard":
+		s.step(out, Heard{arg(1), s.session(arg(1))})
+	case "submit":
+		s.step(out, Submitted{arg(1), "config of " + arg(1), 1})
+	case "stop":
+		s.step(out, StopAsked{arg(1), 2})
+	case "plan":
+		s.step(out, PlanMade{s.asked.Asked, spread(len(s.asked.Workers), number(1), s.asked.Shards)})
+	case "plan-fails":
+		s.step(out, PlanFailed{s.asked.Asked, arg(1), has("short")})
+	case "ready":
+		for _, w := range f[3:] {
+			s.step(out, PartReady{s.from(w, arg(1), number(2))})
+		}
+	case "failed":
+		s.step(out, PartFailed{s.from(arg(3), arg(1), number(2)), arg(4), has("user"), has("peer")})
+	case "done":
+		s.step(out, PartDone{s.from(arg(3), arg(1), number(2)), part.Progress{Steps: number(4)}})
+	case "progress":
+		s.step(out, Progressed{s.from(arg(3), arg(1), number(2)), part.Progress{Steps: number(4)}})
+	case "commit":
+		s.step(out, Committing{s.from(arg(3), arg(1), number(2)), part.Manifest{Epoch: number(2), Step: number(4)}, 7})
+	case "replace":
+		s.replace(out, f[1:])
+	default:
+		s.t.Fatalf("unknown command %q", line)
+	}
+}
+
+// join is a worker that joins: its name, then perhaps run, epoch and how far it is.
+func (s *script) join(out *strings.Builder, f []string) {
+	s.sessions++
+	e := Joined{Worker: Worker{Name: f[0], Session: s.sessions, Instance: "process of " + f[0], Host: "h", Data: f[0] + ":1", Cores: 2, Devices: []string{"cpu"}}}
+	if len(f) == 2 {
+		e.Worker.Instance = f[1]
+	}
+	if len(f) > 3 {
+		epoch, _ := strconv.ParseInt(f[2], 10, 64)
+		e.Doing = &Doing{Run: f[1], Epoch: epoch, Ready: f[3] == "ready", Done: f[3] == "done"}
+	}
+	s.step(out, e)
+}
+
+func (s *script) session(name string) int64 {
+	if w := s.core.Worker(name); w != nil {
+		return w.Session
+	}
+	return 0
+}
+
+func (s *script) from(worker, run string, epoch int64) From {
+	return From{worker, s.session(worker), run, epoch}
+}
+
+// replace is a new coordinator, which knows what was kept and thinks the workers
+// alive that are named.
+func (s *script) replace(out *strings.Builder, alive []string) {
+	s.core = New(small)
+	var runs []Run
+	for _, name := range s.order {
+		var r Run
+		if err := json.Unmarshal(s.kept[name], &r); err != nil {
+			s.t.Fatal(err)
+		}
+		runs = append(runs, r)
+	}
+	s.step(out, Loaded{runs, alive})
+}
+
+func (s *script) step(out *strings.Builder, e Event) {
+	for _, d := range s.core.Step(e) {
+		fmt.Fprintln(out, d)
+		switch d := d.(type) {
+		case Persist:
+			text, err := json.Marshal(d.Run)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			if s.kept[d.Run.Name] == nil {
+				s.order = append(s.order, d.Run.Name)
+			}
+			s.kept[d.Run.Name] = text
+		case MakePlan:
+			s.asked = d
+		}
+	}
+	if err := s.core.Check(); err != nil {
+		s.t.Errorf("%T: %v\n%s", e, err, printed(s.core))
+	}
+}
+
+func printed(c *Core) string {
+	var b bytes.Buffer
+	c.Print(&b)
+	return b.String()
+}
+
+// spread is a plan of one learner and shards, on the first few of n workers.
+func spread(n int, few int64, shards int) plan.Plan {
+	n = min(n, int(few))
+	if shards == 0 {
+		shards = n
+	}
+	p := plan.Plan{Policy: "test", Owner: "learner", Shards: shards, Replicas: []plan.Replica{{Group: "learner", Last: shards}}}
+	for i := range shards {
+		p.Replicas = append(p.Replicas, plan.Replica{Group: "actor", Rank: i, First: i, Last: i + 1, Worker: i * n / max(n, shards)})
+	}
+	return p
+}

@@ -1,0 +1,348 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-rl/weft/internal/run/part"
+)
+
+// happen is one round of a simulation.
+func (s *sim) happen(faults bool) {
+	s.round++
+	if faults {
+		s.misfortune()
+	}
+	s.clients(faults)
+	for _, c := range s.coords {
+		if c.frozen > 0 {
+			c.frozen--
+		} else if !c.dead {
+			s.coordinate(c)
+		}
+	}
+	for _, w := range s.workers {
+		if w.frozen > 0 {
+			w.frozen--
+			continue
+		}
+		if !w.dead {
+			s.work(w)
+		}
+	}
+}
+
+// misfortune is what goes wrong in a round.
+func (s *sim) misfortune() {
+	w := s.workers[s.rng.IntN(len(s.workers))]
+	switch n := s.rng.IntN(200); {
+	case n < 4:
+		w.dead, w.job = true, nil
+		s.cut(w)
+	case n < 8:
+		w.frozen = 1 + s.rng.IntN(20)
+	case n < 12:
+		s.cut(w)
+	case n < 13:
+		s.acting().dead = true
+	case n < 14:
+		s.acting().frozen = 1 + s.rng.IntN(20)
+	case n < 15:
+		s.elect() // the old one does not know yet
+	}
+}
+
+// clients submit runs, ask again until they are answered, and stop some.
+func (s *sim) clients(faults bool) {
+	if len(s.want) < 3 && s.chance(5) {
+		name := fmt.Sprint("r", len(s.want)+1)
+		s.want[name] = 1 + s.rng.IntN(3)
+		s.unheard = append(s.unheard, name)
+	}
+	c := s.acting()
+	if c.dead || c.frozen > 0 {
+		return
+	}
+	for _, name := range slices.Clone(s.unheard) {
+		s.tell(c, Submitted{name, "config", int64(name[1] - '0')})
+	}
+	if faults && s.rng.IntN(1000) == 0 {
+		s.tell(c, StopAsked{"r2", 0})
+	}
+}
+
+// coordinate is a coordinator's round: it hears some of what was sent to it.
+func (s *sim) coordinate(c *coord) {
+	for _, w := range s.workers {
+		if w.conn == nil || w.conn.to != c {
+			continue
+		}
+		s.hear(c, w)
+	}
+	if len(c.plans) > 0 && s.chance(50) && !c.dead {
+		p := c.plans[0]
+		c.plans = c.plans[1:]
+		s.tell(c, s.planned(p))
+	}
+	if !c.dead {
+		s.tell(c, Tick{})
+	}
+}
+
+func (s *sim) planned(p MakePlan) Event {
+	if s.chance(5) {
+		return PlanFailed{p.Asked, "not now", true}
+	}
+	return PlanMade{p.Asked, spread(len(p.Workers), int64(s.want[p.Run]), p.Shards)}
+}
+
+// hear handles what came of a worker, as the shell does.
+func (s *sim) hear(c *coord, w *simWorker) {
+	conn := w.conn
+	for len(conn.up) > 0 && s.chance(70) && !c.dead {
+		e := conn.up[0]
+		conn.up = conn.up[1:]
+		if l, ok := e.(line); ok {
+			s.write(l)
+			continue
+		}
+		s.tell(c, e)
+		if s.chance(5) && !c.dead {
+			s.tell(c, e) // once more
+		}
+	}
+	switch {
+	case c.dead:
+	case conn.broken && len(conn.up) == 0:
+		s.tell(c, Lost{w.name, conn.session, ""})
+		w.conn = nil
+	case w.frozen > 0 || w.dead:
+		if conn.quiet++; conn.quiet == 4 {
+			s.tell(c, Silent{w.name, conn.session})
+		}
+	default:
+		if conn.quiet >= 4 {
+			s.tell(c, Heard{w.name, conn.session})
+		}
+		conn.quiet = 0
+	}
+}
+
+// cut breaks a worker's connection; what was under way may be lost.
+func (s *sim) cut(w *simWorker) {
+	if w.conn == nil {
+		return
+	}
+	w.conn.broken = true
+	w.conn.down = nil
+	w.conn.up = w.conn.up[:s.rng.IntN(len(w.conn.up)+1)]
+}
+
+// work is a worker's round.
+func (s *sim) work(w *simWorker) {
+	if w.conn != nil && !w.conn.broken && (w.conn.to.dead || w.conn.to.frozen > 0 || w.conn.to != s.acting()) {
+		w.alone++ // nothing is heard of the coordinator
+		if w.alone > 3 {
+			s.cut(w)
+		}
+	}
+	if w.conn == nil || w.conn.broken {
+		if w.alone++; w.alone > 8 {
+			w.job = nil // its lease is over
+		}
+		s.join(w)
+		return
+	}
+	for len(w.conn.down) > 0 && s.chance(80) {
+		d := w.conn.down[0]
+		w.conn.down = w.conn.down[1:]
+		s.obey(w, d)
+	}
+	if w.job != nil && w.conn != nil {
+		s.train(w)
+	}
+}
+
+// join connects a worker to the coordinator that acts.
+func (s *sim) join(w *simWorker) {
+	c := s.acting()
+	if c.dead || c.frozen > 0 || s.chance(50) {
+		return
+	}
+	if w.conn != nil && w.conn.to == c && len(w.conn.up) > 0 {
+		return // the end of the old connection has not been seen
+	}
+	if w.conn != nil && w.conn.to == c {
+		s.tell(c, Lost{w.name, w.conn.session, ""})
+	}
+	s.session++
+	w.conn, w.alone = &conn{to: c, session: s.session}, 0
+	e := Joined{Worker: Worker{Name: w.name, Instance: w.instance, Session: s.session, Cores: 1, Devices: []string{"cpu"}}}
+	if j := w.job; j != nil {
+		e.Doing = &Doing{Run: j.Run, Epoch: j.Epoch, Ready: j.ready, Done: j.done, Error: j.failed, Peer: j.failed != "", Progress: part.Progress{Steps: j.step}}
+	}
+	w.conn.up = append(w.conn.up, e)
+	if j := w.job; j != nil { // what was not answered is sent again
+		for at := range j.lines {
+			w.conn.up = append(w.conn.up, line{run: j.Run, epoch: j.Epoch, at: at, step: start(j) + int64(at+1)*stride})
+		}
+		if j.pending != nil {
+			w.conn.up = append(w.conn.up, Committing{s.from(w), *j.pending, j.pending.Step})
+		}
+	}
+}
+
+func start(j *job) int64 {
+	if j.From == nil {
+		return 0
+	}
+	return j.From.Step
+}
+
+func (s *sim) from(w *simWorker) From { return From{w.name, w.conn.session, w.job.Run, w.job.Epoch} }
+
+// obey is what a worker does with what it is told.
+func (s *sim) obey(w *simWorker, d Decision) {
+	switch d := d.(type) {
+	case Assign:
+		w.job = &job{Assignment: d.Assignment, step: 0}
+		w.job.step = start(w.job)
+	case Start:
+		if w.job != nil && w.job.Run == d.Run && w.job.Epoch == d.Epoch {
+			w.job.started = true
+		}
+	case Abort:
+		if w.job != nil && w.job.Run == d.Run && w.job.Epoch == d.Epoch {
+			w.job = nil
+		}
+	case Answer:
+		s.committed(w, d)
+	}
+}
+
+// committed sees that what was answered is true.
+func (s *sim) committed(w *simWorker, d Answer) {
+	j := w.job
+	if j == nil || j.pending == nil || j.pending.Step != d.Ticket {
+		return
+	}
+	if d.Err != "" {
+		w.job = nil
+		return
+	}
+	if kept := s.kept(j.Run); kept.step() < j.pending.Step {
+		s.complain("%s: the checkpoint of step %d was answered and not kept", j.Run, j.pending.Step)
+	}
+	j.pending = nil
+}
+
+// train is a part's round.
+func (s *sim) train(w *simWorker) {
+	j := w.job
+	send := func(e Event) { w.conn.up = append(w.conn.up, e) }
+	switch {
+	case j.failed != "" || j.done:
+	case !j.ready:
+		if s.chance(40) {
+			j.ready = true
+			send(PartReady{s.from(w)})
+		}
+	case !j.started:
+	case !j.Owner():
+		if o := s.owner(j); o != nil && o.step == total && o.pending == nil {
+			j.done = true
+			send(PartDone{s.from(w), part.Progress{}})
+		}
+	case j.step < total:
+		s.advance(w)
+	case j.pending == nil:
+		j.done = true
+		send(PartDone{s.from(w), part.Progress{Steps: j.step}})
+	}
+}
+
+// owner is the part that decides about a job's epoch.
+func (s *sim) owner(j *job) *job {
+	for _, w := range s.workers {
+		if w.job != nil && w.job.Run == j.Run && w.job.Epoch == j.Epoch && w.job.Owner() {
+			return w.job
+		}
+	}
+	return nil
+}
+
+// advance is an iteration of a synchronous run: all take part in it or none.
+func (s *sim) advance(w *simWorker) {
+	j := w.job
+	n := 0
+	for _, o := range s.workers {
+		if o.job != nil && o.job.Run == j.Run && o.job.Epoch == j.Epoch && o.job.started && o.frozen == 0 && !o.dead {
+			n++
+		}
+	}
+	if n < len(j.Workers) {
+		if j.alone++; j.alone > 10 {
+			j.failed = "somebody is missing"
+			w.conn.up = append(w.conn.up, PartFailed{s.from(w), j.failed, false, true})
+		}
+		return
+	}
+	j.alone = 0
+	if j.pending != nil && s.chance(50) {
+		return
+	}
+	j.step += stride
+	w.conn.up = append(w.conn.up, line{run: j.Run, epoch: j.Epoch, at: j.lines, step: j.step}, Progressed{s.from(w), part.Progress{Steps: j.step}})
+	j.lines++
+	if j.step%every == 0 && j.pending == nil || j.step == total {
+		j.pending = &part.Manifest{Epoch: j.Epoch, Step: j.step}
+		w.conn.up = append(w.conn.up, Committing{s.from(w), *j.pending, j.step})
+	}
+}
+
+// recover replaces what is dead, as whoever runs the cluster does.
+func (s *sim) recover(percent int) {
+	if c := s.acting(); (c.dead || c.frozen > 4) && s.chance(percent) {
+		s.elect()
+	}
+	for _, w := range s.workers {
+		if w.dead && s.chance(percent) && (w.conn == nil || w.conn.to.dead) {
+			s.session++
+			w.dead, w.instance, w.conn, w.alone = false, fmt.Sprint("process ", s.session), nil, 0
+		}
+	}
+}
+
+// play runs faults for a while, then lets everything heal and come to an end.
+func (s *sim) play() {
+	for range 300 {
+		s.recover(10)
+		s.happen(true)
+	}
+	for range 1500 {
+		s.recover(100)
+		s.happen(false)
+		if len(s.wrong) > 0 || s.over() {
+			break
+		}
+	}
+	s.end()
+}
+
+// over reports whether nothing is left to do.
+func (s *sim) over() bool {
+	if len(s.want) < 3 || len(s.unheard) > 0 || s.acting().dead || len(s.acting().core.Runs) < 3 {
+		return false
+	}
+	for _, r := range s.acting().core.Runs {
+		if !r.Phase.Over() {
+			return false
+		}
+	}
+	for _, w := range s.workers {
+		if w.job != nil && !w.job.done || w.conn != nil && len(w.conn.up)+len(w.conn.down) > 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,172 @@
+package core
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/plan"
+)
+
+// State is all that a coordinator knows. It is plain data.
+type State struct {
+	Now     int64    `json:"now"`     // ticks
+	Workers []Worker `json:"workers"` // by name
+	Runs    []Run    `json:"runs"`    // in the order they were submitted
+	Asking  *Asking  `json:"asking,omitempty"`
+	Asked   int64    `json:"asked"` // number of the last question to the planner
+	// Members counts changes of who is free, so that the planner is not asked the same
+	// again and again.
+	Members int64 `json:"members"`
+}
+
+// Worker is a process that has joined.
+type Worker struct {
+	Name     string   `json:"name"`
+	Session  int64    `json:"session"`  // its connection
+	Instance string   `json:"instance"` // tells processes of the same name apart
+	Host     string   `json:"host"`
+	Data     string   `json:"data"` // address of its data plane
+	Cores    int      `json:"cores"`
+	Memory   int64    `json:"memory,omitempty"`
+	Devices  []string `json:"devices"`
+	Silent   bool     `json:"silent,omitempty"` // connected, but nothing is heard of it
+	Run      string   `json:"run,omitempty"`    // that it has a part in
+}
+
+// Phase is where a run's life stands.
+type Phase string
+
+// The phases of a run.
+const (
+	Waiting  Phase = "waiting"  // for workers or a plan
+	Starting Phase = "starting" // its parts are being built
+	Running  Phase = "running"
+	Done     Phase = "done"
+	Failed   Phase = "failed"
+	Stopped  Phase = "stopped"
+)
+
+// Active reports whether workers are at it.
+func (p Phase) Active() bool { return p == Starting || p == Running }
+
+// Over reports whether nothing more will happen.
+func (p Phase) Over() bool { return p == Done || p == Failed || p == Stopped }
+
+// Run is a training run: what is kept of it.
+type Run struct {
+	Name   string `json:"name"`
+	Config string `json:"config"`
+	Phase  Phase  `json:"phase"`
+	// Why says, in a sentence, what it waits for or why it is over.
+	Why string `json:"why,omitempty"`
+	// Fault is the last failure of a part since a checkpoint was committed. The same one
+	// again is the algorithm's own.
+	Fault    string         `json:"fault,omitempty"`
+	Restarts int            `json:"restarts,omitempty"` // since a checkpoint was committed
+	Epoch    int64          `json:"epoch"`
+	Shards   int            `json:"shards,omitempty"` // for the run's whole life, once it is planned
+	Plan     *plan.Plan     `json:"plan,omitempty"`   // of the epoch
+	Members  []Member       `json:"members,omitempty"`
+	Last     *part.Manifest `json:"last,omitempty"` // checkpoint that counts
+	Progress part.Progress  `json:"progress"`
+	History  []string       `json:"history,omitempty"` // what was told, the newest last
+	Told     int64          `json:"told"`              // how much that was in all
+
+	// What follows is of this coordinator alone.
+	Until  int64    `json:"until,omitempty"`  // tick at which patience ends
+	After  int64    `json:"after,omitempty"`  // tick before which it is not planned
+	Tried  int64    `json:"tried,omitempty"`  // state of the workers that was planned for in vain
+	Former []string `json:"former,omitempty"` // workers of the last epoch, while it is being found out why it ended
+	Next   *Next    `json:"next,omitempty"`   // plan to change to at the next checkpoint
+}
+
+// Member is a worker's part in an epoch.
+type Member struct {
+	Name    string `json:"name"`
+	Session int64  `json:"session"` // 0: a new coordinator has not heard of it yet
+	Ready   bool   `json:"ready,omitempty"`
+	Done    bool   `json:"done,omitempty"`
+}
+
+// Next is a better plan than the present one.
+type Next struct {
+	Plan    plan.Plan `json:"plan"`
+	Workers []string  `json:"workers"`
+}
+
+// Asking is a question that the planner has not answered yet.
+type Asking struct {
+	Number  int64    `json:"number"`
+	Run     string   `json:"run"`
+	Workers []Member `json:"workers"`
+	Grow    bool     `json:"grow,omitempty"` // the run goes on meanwhile
+}
+
+const history = 64
+
+func (r *Run) remember(text string) {
+	r.Told++
+	r.History = append(slices.Clip(r.History), text)
+	if len(r.History) > history {
+		r.History = r.History[len(r.History)-history:]
+	}
+}
+
+// owner is the number of the member that has the replica that decides.
+func (r *Run) owner() int {
+	for i := range r.Members {
+		if (part.Assignment{Plan: *r.Plan, Me: i}).Owner() {
+			return i
+		}
+	}
+	return 0
+}
+
+// member is the part of a worker, or nil.
+func (r *Run) member(name string) *Member {
+	for i := range r.Members {
+		if r.Members[i].Name == name {
+			return &r.Members[i]
+		}
+	}
+	return nil
+}
+
+// step is that of the checkpoint that counts.
+func (r *Run) step() int64 {
+	if r.Last == nil {
+		return 0
+	}
+	return r.Last.Step
+}
+
+// Run is the run of that name, or nil.
+func (s *State) Run(name string) *Run {
+	for i := range s.Runs {
+		if s.Runs[i].Name == name {
+			return &s.Runs[i]
+		}
+	}
+	return nil
+}
+
+// Worker is the worker of that name, or nil.
+func (s *State) Worker(name string) *Worker {
+	if i, ok := s.find(name); ok {
+		return &s.Workers[i]
+	}
+	return nil
+}
+
+func (s *State) find(name string) (int, bool) {
+	return slices.BinarySearchFunc(s.Workers, name, func(w Worker, name string) int { return strings.Compare(w.Name, name) })
+}
+
+// here is the worker of a session, or nil if that is over.
+func (s *State) here(name string, session int64) *Worker {
+	if w := s.Worker(name); w != nil && w.Session == session {
+		return w
+	}
+	return nil
+}

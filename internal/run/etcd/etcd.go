@@ -1,0 +1,269 @@
+// Package etcd keeps a coordinator's state in etcd: leadership by election, runs by
+// compare-and-set transactions that hold only while the leadership does, workers by
+// leases. The etcd is an embedded one, which listens nowhere, or an existing one.
+package etcd
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+	"go.uber.org/zap"
+
+	"github.com/weft-rl/weft/internal/run/coordinator"
+	"github.com/weft-rl/weft/internal/run/core"
+)
+
+// How long, in seconds, a coordinator that is not heard of still has the leadership,
+// and a worker still counts as alive when no coordinator hears it. The second is to be
+// longer, so that the next coordinator knows whom to wait for.
+const (
+	leaderTTL = 2
+	workerTTL = 10
+)
+
+const prefix = "/weft/"
+
+// Store is an etcd.
+type Store struct {
+	client *clientv3.Client
+	close  func()
+}
+
+// Remote is an existing etcd.
+type Remote struct {
+	Endpoints      []string
+	TLS            *tls.Config
+	User, Password string
+}
+
+// Dial uses an existing etcd. What is not on this machine must be reached by TLS.
+func Dial(r Remote) (*Store, error) {
+	for _, e := range r.Endpoints {
+		if err := secure(e, r.TLS); err != nil {
+			return nil, err
+		}
+	}
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: r.Endpoints, TLS: r.TLS, Username: r.User, Password: r.Password,
+		DialTimeout: 3 * time.Second, DialKeepAliveTime: 2 * time.Second, DialKeepAliveTimeout: time.Second, Logger: zap.NewNop(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("etcd at %s: %w", strings.Join(r.Endpoints, ", "), err)
+	}
+	return &Store{client: client, close: func() {}}, nil
+}
+
+// secure refuses an endpoint that would be spoken to in the clear over a network.
+func secure(endpoint string, c *tls.Config) error {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" && u.Scheme != "unix" {
+		return fmt.Errorf("%q is no endpoint of an etcd, such as https://10.0.0.1:2379", endpoint)
+	}
+	local := u.Scheme == "unix" || u.Hostname() == "localhost" || u.Hostname() == "127.0.0.1" || u.Hostname() == "::1"
+	switch {
+	case local || u.Scheme == "https" && c != nil:
+		return nil
+	case u.Scheme == "https":
+		return fmt.Errorf("%s needs certificates: --certs DIR names them", endpoint)
+	}
+	return fmt.Errorf("%s is not on this machine, and is not https: an etcd that is reached over a network must have TLS, and users", endpoint)
+}
+
+// Close gives up the connection, and the etcd itself if it is embedded.
+func (s *Store) Close() error {
+	err := s.client.Close()
+	s.close()
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// Leader is the address of the coordinator that acts.
+func (s *Store) Leader(ctx context.Context) (string, error) {
+	got, err := s.client.Get(ctx, prefix+"leader/", clientv3.WithFirstCreate()...)
+	if err != nil || len(got.Kvs) == 0 {
+		return "", err
+	}
+	return string(got.Kvs[0].Value), nil
+}
+
+// Campaign waits for the leadership.
+func (s *Store) Campaign(ctx context.Context, address string) (coordinator.Term, error) {
+	granting, cancel := context.WithTimeout(ctx, 5*time.Second)
+	lease, err := s.client.Grant(granting, leaderTTL)
+	cancel()
+	if err != nil {
+		return nil, fmt.Errorf("etcd does not answer: %w", err)
+	}
+	session, err := concurrency.NewSession(s.client, concurrency.WithLease(lease.ID))
+	if err != nil {
+		return nil, err
+	}
+	election := concurrency.NewElection(session, strings.TrimSuffix(prefix+"leader/", "/"))
+	campaign, stop := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer stop()
+	watch.Go(func() { // a lease that is lost while it waits would let it wait forever
+		select {
+		case <-session.Done():
+			stop()
+		case <-campaign.Done():
+		}
+	})
+	if err := election.Campaign(campaign, address); err != nil {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		session.Orphan()
+		_, _ = s.client.Revoke(closing, lease.ID) // else it ends by itself
+		return nil, fmt.Errorf("etcd does not answer: %w", err)
+	}
+	return &term{store: s, session: session, election: election, seen: map[string]int64{}}, nil
+}
+
+// term is a leadership.
+type term struct {
+	store    *Store
+	session  *concurrency.Session
+	election *concurrency.Election
+	mu       sync.Mutex
+	seen     map[string]int64 // revisions of runs
+}
+
+// Lost is closed when the leadership is.
+func (t *term) Lost() <-chan struct{} { return t.session.Done() }
+
+// leads holds while this is the one that acts.
+func (t *term) leads() clientv3.Cmp {
+	return clientv3.Compare(clientv3.CreateRevision(t.election.Key()), "=", t.election.Rev())
+}
+
+func runKey(name string) string { return prefix + "runs/" + name }
+
+// Load reads what was kept.
+func (t *term) Load(ctx context.Context) (runs []core.Run, alive []string, err error) {
+	got, err := t.store.client.Get(ctx, prefix+"runs/", clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
+	if err != nil {
+		return nil, nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, kv := range got.Kvs {
+		r, err := decode(kv.Value)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s in etcd: %w", kv.Key, err)
+		}
+		t.seen[r.Name] = kv.ModRevision
+		runs = append(runs, r)
+	}
+	members, err := t.store.client.Get(ctx, prefix+"workers/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, kv := range members.Kvs {
+		alive = append(alive, strings.TrimPrefix(string(kv.Key), prefix+"workers/"))
+	}
+	return runs, alive, nil
+}
+
+// decode is a run as it was kept.
+func decode(text []byte) (r core.Run, err error) {
+	if err := json.Unmarshal(text, &r); err != nil {
+		return r, err
+	}
+	if r.Name == "" || r.Phase.Active() && (r.Plan == nil || len(r.Members) == 0) {
+		return r, fmt.Errorf("run %q is %s and incomplete", r.Name, r.Phase)
+	}
+	return r, nil
+}
+
+// Save keeps a run.
+func (t *term) Save(ctx context.Context, r core.Run) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	same := clientv3.Compare(clientv3.ModRevision(runKey(r.Name)), "=", t.seen[r.Name])
+	done, err := t.store.client.Txn(ctx).If(t.leads(), same).Then(clientv3.OpPut(runKey(r.Name), string(text))).Commit()
+	if err != nil {
+		return fmt.Errorf("etcd: %w", err)
+	}
+	if !done.Succeeded {
+		return coordinator.ErrDeposed
+	}
+	t.seen[r.Name] = done.Header.Revision
+	return nil
+}
+
+// Forget gives up a run.
+func (t *term) Forget(ctx context.Context, run string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	done, err := t.store.client.Txn(ctx).If(t.leads()).Then(clientv3.OpDelete(runKey(run))).Commit()
+	if err != nil {
+		return fmt.Errorf("etcd: %w", err)
+	}
+	if !done.Succeeded {
+		return coordinator.ErrDeposed
+	}
+	delete(t.seen, run)
+	return nil
+}
+
+// Resign gives the leadership up.
+func (t *term) Resign(ctx context.Context) error {
+	t.session.Orphan() // it is not to be renewed, whatever becomes of the next
+	_, err := t.store.client.Revoke(ctx, t.session.Lease())
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Member records a worker.
+func (t *term) Member(ctx context.Context, name string) (coordinator.Lease, error) {
+	c := t.store.client
+	granted, err := c.Grant(ctx, workerTTL)
+	if err != nil {
+		return nil, fmt.Errorf("etcd: %w", err)
+	}
+	if _, err := c.Put(ctx, prefix+"workers/"+name, "", clientv3.WithLease(granted.ID)); err != nil {
+		return nil, fmt.Errorf("etcd: %w", err)
+	}
+	return lease{c, granted.ID}, nil
+}
+
+type lease struct {
+	client *clientv3.Client
+	id     clientv3.LeaseID
+}
+
+// Renew keeps the lease.
+func (l lease) Renew(ctx context.Context) error {
+	return expired(second(l.client.KeepAliveOnce(ctx, l.id)))
+}
+
+// Release ends it.
+func (l lease) Release(ctx context.Context) error { return expired(second(l.client.Revoke(ctx, l.id))) }
+
+func second[T any](_ T, err error) error { return err }
+
+func expired(err error) error {
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		return coordinator.ErrExpired
+	}
+	return err
+}

@@ -1,0 +1,190 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/part"
+)
+
+// running is a part that is being carried out. It is its runner's reporter.
+type running struct {
+	part.Assignment
+	ctx     context.Context
+	cancel  context.CancelFunc
+	started chan struct{} // closed when all parts are ready
+	over    chan struct{} // closed when the runner has returned
+	mail    *mail
+
+	mu       sync.Mutex
+	aborted  bool
+	begun    bool // started is closed
+	ready    bool
+	ended    bool
+	err      error
+	progress *part.Progress
+	offset   int64 // of the next line of the record
+}
+
+// errAborted is what a part is told that goes on after its epoch has ended.
+var errAborted = errors.New("the epoch is over")
+
+// carryOut runs the part to its end, and says how it ended, unless nobody wants to know.
+func (p *running) carryOut(r part.Runner) {
+	defer p.cancel()
+	err := p.run(r)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.aborted {
+		return
+	}
+	p.ended, p.err = true, err
+	if p.ctx.Err() != nil { // the process is ending: its connection says so
+		p.aborted = true
+		return
+	}
+	m := &control.Up{Kind: control.KindDone, Progress: p.progress}
+	if err != nil {
+		m = &control.Up{Kind: control.KindFailed, Text: err.Error(), User: permanent(err), Peer: peer(err)}
+	}
+	p.say(m)
+}
+
+// run runs the part. No panic of it ends the process, which may be wanted for others.
+func (p *running) run(r part.Runner) (err error) {
+	if p.ctx.Err() != nil {
+		return errAborted
+	}
+	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("panic: %v\n%s", x, debug.Stack())
+		}
+	}()
+	return r.Run(p.ctx, p.Assignment, p)
+}
+
+// permanent reports whether an error says of itself that another attempt is no use.
+func permanent(err error) bool {
+	var e interface{ Permanent() bool }
+	return errors.As(err, &e) && e.Permanent()
+}
+
+// peer reports whether an error says of itself that it is about another process.
+func peer(err error) bool {
+	var e interface{ Peer() bool }
+	return errors.As(err, &e) && e.Peer()
+}
+
+// say queues a message.
+func (p *running) say(m *control.Up) int64 {
+	m.Run, m.Epoch = p.Run, p.Epoch
+	return p.mail.put(m)
+}
+
+// abort gives the part up; false if that is no news.
+func (p *running) abort() bool {
+	p.mu.Lock()
+	news := !p.aborted && !p.ended
+	p.aborted = true
+	p.mu.Unlock()
+	p.cancel()
+	p.mail.close()
+	return news
+}
+
+// start lets a part that is ready begin.
+func (p *running) start() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.begun {
+		p.begun = true
+		close(p.started)
+	}
+}
+
+// doing is what a new coordinator is told; nil if there is nothing to go on with.
+func (p *running) doing() *core.Doing {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.aborted {
+		return nil
+	}
+	d := &core.Doing{Run: p.Run, Epoch: p.Epoch, Ready: p.ready, Done: p.ended && p.err == nil}
+	if p.progress != nil {
+		d.Progress = *p.progress
+	}
+	if p.err != nil {
+		d.Error, d.User, d.Peer = p.err.Error(), permanent(p.err), peer(p.err)
+	}
+	return d
+}
+
+// stands adds to a sign of life where the run stands.
+func (p *running) stands(m *control.Up) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.aborted && !p.ended {
+		m.Run, m.Epoch, m.Progress = p.Run, p.Epoch, p.progress
+	}
+}
+
+// Ready implements part.Reporter.
+func (p *running) Ready(ctx context.Context) error {
+	p.mu.Lock()
+	p.ready = true
+	p.say(&control.Up{Kind: control.KindReady})
+	p.mu.Unlock()
+	select {
+	case <-p.started:
+		return nil
+	case <-p.ctx.Done():
+		return errAborted
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Commit implements part.Reporter.
+func (p *running) Commit(ctx context.Context, m part.Manifest) error {
+	seq := p.say(&control.Up{Kind: control.KindCommit, Manifest: &m})
+	return p.mail.wait(ctx, p.ctx, seq)
+}
+
+// Progress implements part.Reporter.
+func (p *running) Progress(x part.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.progress = &x
+}
+
+// piece bounds a message of lines.
+const piece = 256 << 10
+
+// Record implements part.Reporter.
+func (p *running) Record(ctx context.Context, lines []byte) error {
+	for len(lines) > 0 {
+		n := min(len(lines), piece)
+		if err := p.mail.room(ctx, p.ctx); err != nil {
+			return err
+		}
+		p.mu.Lock()
+		p.say(&control.Up{Kind: control.KindRecord, Offset: p.offset, Tail: append([]byte(nil), lines[:n]...)})
+		p.offset += int64(n)
+		p.mu.Unlock()
+		lines = lines[n:]
+	}
+	return nil
+}
+
+// Note implements part.Reporter.
+func (p *running) Note(text string) {
+	if p.mail.full() { // a note is not worth waiting for
+		return
+	}
+	p.say(&control.Up{Kind: control.KindNote, Text: text})
+}

@@ -1,0 +1,272 @@
+// Package worker is a process of a cluster that carries out parts of runs: it finds the
+// coordinator that acts, says what it has and what it is at, and does what it is told.
+// A part goes on while the connection is down, for as long as a lease would last: a
+// new coordinator may take it up. What it has to say waits until it can be said.
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/part"
+)
+
+// Options are what a worker is and has.
+type Options struct {
+	Coordinators []string // addresses; one is enough
+	TLS          *tls.Config
+	Name, Host   string
+	Data         string // address of its data plane
+	Cores        int
+	Memory       int64
+	Devices      []string
+	Binary       string // hash of the program
+	Runner       part.Runner
+
+	Beat    time.Duration // between signs of life; 250 ms by default
+	Silence time.Duration // after which a coordinator is taken for lost; 1 s by default
+	Lease   time.Duration // for which a part goes on without one; 5 s by default
+	// Patience is how long it looks for a coordinator before it gives up; 1 min by default.
+	Patience time.Duration
+
+	Log func(text string)
+}
+
+func (o Options) withDefaults() Options {
+	def := func(d *time.Duration, to time.Duration) {
+		if *d == 0 {
+			*d = to
+		}
+	}
+	def(&o.Beat, 250*time.Millisecond)
+	def(&o.Silence, time.Second)
+	def(&o.Lease, 5*time.Second)
+	def(&o.Patience, time.Minute)
+	if o.Log == nil {
+		o.Log = func(string) {}
+	}
+	return o
+}
+
+// worker is the process.
+type worker struct {
+	Options
+	instance string
+	ctx      context.Context
+	parts    sync.WaitGroup
+	post     post
+
+	mu   sync.Mutex
+	part *running // the one it is at, or was at last; nil: none
+}
+
+// Run is a worker until ctx is done, it is refused, or no coordinator is found.
+func Run(ctx context.Context, o Options) error {
+	id := make([]byte, 8)
+	if _, err := rand.Read(id); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	w := &worker{Options: o.withDefaults(), instance: hex.EncodeToString(id), ctx: ctx, post: post{news: make(chan struct{}, 1)}}
+	defer w.parts.Wait()
+	defer cancel()
+	for {
+		err := w.serve(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// serve finds a coordinator and stays with it until the connection is over. Without
+// one, a part ends when its lease would.
+func (w *worker) serve(ctx context.Context) error {
+	lease := time.AfterFunc(w.Lease, func() { w.abort("no coordinator is heard of") })
+	defer lease.Stop()
+	c := control.Client{Addresses: w.Coordinators, TLS: w.TLS, Patience: w.Patience}
+	joined := false
+	err := c.Each(ctx, func(conn *grpc.ClientConn) error {
+		err := w.session(ctx, conn, func() {
+			lease.Stop()
+			joined = true
+		})
+		if joined {
+			return nil // it is looked for anew, with new patience
+		}
+		return err
+	})
+	if joined && ctx.Err() == nil {
+		w.Log("the connection to the coordinator is lost")
+	}
+	return err
+}
+
+// session is a connection: one goroutine sends, this one receives.
+func (w *worker) session(ctx context.Context, conn *grpc.ClientConn, joined func()) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	quiet := time.AfterFunc(w.Silence+2*time.Second, cancel) // until it is welcome
+	defer quiet.Stop()
+	link, err := control.Join(ctx, conn)
+	if err != nil {
+		return err
+	}
+	p := w.current()
+	if err := link.Send(&control.Up{Kind: control.KindHello, Hello: w.hello(p)}); err != nil {
+		_, err = link.Recv()
+		return err
+	}
+	m, err := link.Recv()
+	if err != nil {
+		return err
+	}
+	switch {
+	case m.Kind == control.KindRefused && m.Again:
+		return errors.New(m.Text)
+	case m.Kind != control.KindWelcome:
+		return control.Final{Err: fmt.Errorf("the coordinator says %q instead of a welcome", m.Kind)}
+	}
+	joined()
+	w.Log("it has joined")
+	if p != nil {
+		p.mail.again()
+	}
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	defer cancel()
+	sending.Go(func() {
+		defer cancel()
+		w.send(ctx, link)
+	})
+	for {
+		quiet.Reset(w.Silence)
+		m, err := link.Recv()
+		if err != nil {
+			return err
+		}
+		if err := w.obey(m); err != nil {
+			return err
+		}
+	}
+}
+
+func (w *worker) hello(p *running) *control.Hello {
+	h := &control.Hello{
+		Version: control.Version, Binary: w.Binary, Name: w.Name, Instance: w.instance, Host: w.Host, Data: w.Data,
+		Cores: w.Cores, Memory: w.Memory, Devices: w.Devices,
+	}
+	if p != nil {
+		h.Doing = p.doing()
+	}
+	return h
+}
+
+func (w *worker) current() *running {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.part
+}
+
+// send sends what the part has to say, and signs of life.
+func (w *worker) send(ctx context.Context, link control.Link) {
+	beat := time.NewTicker(w.Beat)
+	defer beat.Stop()
+	for {
+		p := w.current()
+		if p != nil {
+			for m := p.mail.next(); m != nil; m = p.mail.next() {
+				if link.Send(m) != nil {
+					return
+				}
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.post.news:
+		case <-beat.C:
+			m := &control.Up{Kind: control.KindBeat}
+			if p != nil {
+				p.stands(m)
+			}
+			if link.Send(m) != nil {
+				return
+			}
+		}
+	}
+}
+
+// obey does what the coordinator says.
+func (w *worker) obey(m *control.Down) error {
+	p := w.current()
+	mine := p != nil && p.Run == m.Run && p.Epoch == m.Epoch
+	switch m.Kind {
+	case control.KindAssign:
+		var a part.Assignment
+		if err := json.Unmarshal(m.Tail, &a); err != nil {
+			return fmt.Errorf("an assignment that is none: %w", err)
+		}
+		if a.Me = m.Me; a.Me < 0 || a.Me >= len(a.Workers) || mine {
+			return fmt.Errorf("an assignment of part %d of %d of %s/%d", a.Me, len(a.Workers), a.Run, a.Epoch)
+		}
+		w.begin(a)
+	case control.KindStart:
+		if mine {
+			p.start()
+		}
+	case control.KindAbort:
+		if mine {
+			w.abort(m.Text)
+		}
+	case control.KindAck:
+		if p != nil {
+			p.mail.acknowledge(m.Seq, m.Text)
+		}
+	}
+	return nil
+}
+
+// begin carries an assignment out, once the part before it has ended.
+func (w *worker) begin(a part.Assignment) {
+	w.Log(fmt.Sprintf("run %s, epoch %d: part %d of %d", a.Run, a.Epoch, a.Me, len(a.Workers)))
+	ctx, cancel := context.WithCancel(w.ctx)
+	p := &running{Assignment: a, ctx: ctx, cancel: cancel, started: make(chan struct{}), over: make(chan struct{}), mail: newMail(&w.post)}
+	w.mu.Lock()
+	before := w.part
+	w.part = p
+	w.mu.Unlock()
+	if before != nil {
+		before.abort()
+	}
+	w.parts.Go(func() {
+		defer close(p.over)
+		if before != nil {
+			<-before.over
+		}
+		p.carryOut(w.Runner)
+	})
+}
+
+// abort gives the present part up.
+func (w *worker) abort(why string) {
+	w.mu.Lock()
+	p := w.part
+	w.mu.Unlock()
+	if p == nil || !p.abort() {
+		return
+	}
+	w.Log(fmt.Sprintf("run %s, epoch %d is given up: %s", p.Run, p.Epoch, why))
+}
