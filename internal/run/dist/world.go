@@ -79,7 +79,9 @@ type World struct {
 	saves int   // asked for so far
 	live  bool  // programs are running
 	final *rl.State
-	drops int // items in flight that checkpoints cost
+
+	program *rl.Program // of a loop that is one device program
+	drops   int         // items in flight that checkpoints cost
 
 	notes  []string      // of other processes' replicas
 	counts [][]rl.Logged // likewise, by replica
@@ -356,17 +358,26 @@ func (w *World) Train(ctx context.Context) error {
 	return w.owner.run.Err()
 }
 
+// Compile makes the device program of a loop that is to be one, and does nothing
+// elsewhere. Train does it where it was not done before.
+func (w *World) Compile() (err error) {
+	if w.Lowered == nil || w.program != nil {
+		return nil
+	}
+	w.program, err = rl.Lower(w.owner.run, rl.Chunks{}, func(run *rl.Run) { w.Lowered(w.owner.trainer, run) })
+	return w.traced(err)
+}
+
 // trainLowered runs the loop as one device program.
 func (w *World) trainLowered() error {
-	p, err := rl.Lower(w.owner.run, rl.Chunks{}, func(run *rl.Run) { w.Lowered(w.owner.trainer, run) })
-	if err != nil {
-		return w.traced(err)
+	if err := w.Compile(); err != nil {
+		return err
 	}
 	until := w.Until
 	if until == nil {
 		until = func(int64) int64 { return math.MaxInt64 }
 	}
-	return w.traced(p.Train(until))
+	return w.traced(w.program.Train(until))
 }
 
 // traced gives a failure in generated code its place in the author's.

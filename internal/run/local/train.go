@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
@@ -31,6 +32,9 @@ func (s *Session) Train(ctx context.Context) (Result, error) {
 
 // train enters the loop, and ends with the last checkpoint and evaluation.
 func (s *Session) train() error {
+	if err := s.compile(); err != nil {
+		return s.explain(err)
+	}
 	s.begun = s.Now()
 	s.savedAt = s.begun
 	s.Watch.Begin(s.run.Steps(), s.Job.Steps)
@@ -55,6 +59,16 @@ func (s *Session) train() error {
 		return nil
 	}
 	return s.lastEvaluation()
+}
+
+// compile makes the device program, if there is to be one, before the clock starts.
+func (s *Session) compile() error {
+	begun := s.Now()
+	err := s.world.Compile()
+	if took := s.Now().Sub(begun); took > time.Second {
+		s.Watch.Note(fmt.Sprintf("the loop was compiled in %.1f s", took.Seconds()))
+	}
+	return err
 }
 
 // inexact says what an environment that cannot be saved means for the run.
