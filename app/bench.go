@@ -17,9 +17,8 @@ import (
 // benchFlags are the flags of bench.
 type benchFlags struct {
 	bench.Options
-	match  string
-	json   bool
-	device string
+	match string
+	json  bool
 }
 
 func (c *command) bench() *cobra.Command {
@@ -27,11 +26,7 @@ func (c *command) bench() *cobra.Command {
 	f.Train = func(ctx context.Context, r bench.Recipe, after func()) error {
 		return c.trainRecipe(ctx, r, Job{}, after)
 	}
-	f.Device = func(ctx context.Context, r bench.Recipe, fast bool, after func()) error {
-		device := f.device
-		if fast {
-			device += "+tf32"
-		}
+	f.Device = func(ctx context.Context, r bench.Recipe, device string, after func()) error {
 		return c.trainRecipe(ctx, r, Job{Device: device, Deployment: plan.Deployment{Policy: "gpu-only"}}, after)
 	}
 	f.Env = func(id string, n int) (bench.Stepper, error) { return c.stepper(id, n, f.Python) }
@@ -57,7 +52,7 @@ func (c *command) bench() *cobra.Command {
 	flags.IntVar(&f.Count, "count", 0, "`rounds` in which contenders take turns (default 5, with --quick 3)")
 	flags.BoolVar(&f.Quick, "quick", false, "smaller cases, shorter turns")
 	flags.StringVar(&f.match, "match", "", "only cases whose name matches a regular `expression`")
-	flags.StringVar(&f.device, "device", "cuda", "the `device` of Weft's in benchmark gpu")
+	flags.StringVar(&f.On, "device", "cuda", "the `device` of Weft's in benchmark gpu")
 	flags.StringSliceVar(&f.Only, "only", nil, "only these `contenders`, by name")
 	return cmd
 }

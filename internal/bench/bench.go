@@ -50,6 +50,7 @@ type Options struct {
 	Env    EnvFunc        // makes environments of Weft; Env needs it
 	Policy PolicyFunc     // trains with Weft under a policy; Policies needs it
 	Device DeviceFunc     // trains with Weft as one device program; GPU needs it
+	On     string         // that device's name
 }
 
 func (o Options) count() int {

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -33,9 +34,8 @@ func (g GPUSpec) by(_, way string) (any, bool) {
 }
 
 // DeviceFunc trains the recipe with Weft as one program of the device until ctx is
-// done, and calls after every iteration. With fast, products may round to TF32, as
-// JAX's do.
-type DeviceFunc func(ctx context.Context, r Recipe, fast bool, after func()) error
+// done, and calls after every iteration.
+type DeviceFunc func(ctx context.Context, r Recipe, device string, after func()) error
 
 func gpuCases(quick bool) []Case {
 	sizes := []Recipe{{Envs: 128, Horizon: 128}, {Envs: 2048, Horizon: 128}, {Envs: 65536, Horizon: 32}}
@@ -62,15 +62,19 @@ func gpuContenders(ctx context.Context, o Options) (field, error) {
 		return f, err
 	}
 	if o.wants("weft") {
-		f.present = append([]Contender{onDevice(o, "tf32", true), onDevice(o, "float32", false)}, f.present...)
+		ours := []Contender{onDevice(o, "float32", o.On)}
+		if strings.HasPrefix(o.On, "cuda") { // where products may round to TF32, as JAX's do
+			ours = append([]Contender{onDevice(o, "tf32", o.On+"+tf32")}, ours...)
+		}
+		f.present = append(ours, f.present...)
 	}
 	return f, nil
 }
 
-func onDevice(o Options, path string, fast bool) Contender {
+func onDevice(o Options, path, device string) Contender {
 	return &inProcess{label: Label{Name: "weft", Path: path}, make: func(ctx context.Context, c Case) (program, error) {
 		p := begin(ctx, func(ctx context.Context, after func()) error {
-			return o.Device(ctx, c.Spec.(GPUSpec).Recipe, fast, after)
+			return o.Device(ctx, c.Spec.(GPUSpec).Recipe, device, after)
 		})
 		if err := p.Run(); err != nil { // it compiles, which is not what is measured
 			p.Close()
