@@ -94,9 +94,19 @@ func (d *Device) compiled(name string, in []Tensor, build func(c *Ctx, in []Tens
 // device.
 func (d *Device) Tensor(flat any, shape shapes.Shape) Tensor { return d.from(flat, shape) }
 
+// filler is a backend that need not clear what is written at once.
+type filler interface {
+	NewFilled(shape shapes.Shape, fill func(data []byte)) (compute.Buffer, error)
+}
+
 // Fill is a tensor of the shape whose bytes, in row-major order, fill writes before
 // anyone else sees them.
 func (d *Device) Fill(shape shapes.Shape, fill func(to []byte)) Tensor {
+	if b, ok := d.backend.(filler); ok {
+		buf, err := b.NewFilled(shape, fill)
+		check(err)
+		return Tensor{val: &value{shape: &shape, dev: d, buf: buf}}
+	}
 	return d.fresh(shape, func(flat any) { fill(dtypes.UnsafeByteSliceFromAny(flat)) })
 }
 

@@ -38,15 +38,17 @@ type peer struct {
 	conn     *grpc.ClientConn // of a stream that this process opened
 	cancel   context.CancelFunc
 
-	mu    sync.Mutex // of sending
-	sent  uint64
-	spoke atomic.Int64 // when something was last sent, and heard
-	heard atomic.Int64
+	sending sync.Mutex
+	sent    uint64
+	spoke   atomic.Int64 // when something was last sent, and heard
+	heard   atomic.Int64
 
 	heardAck sync.Once
 	left     atomic.Bool   // it said bye
 	acked    chan struct{} // closed when it has all that was sent
 	ended    chan struct{} // closed when nothing more is read
+
+	credits
 
 	posting sync.Mutex
 	posts   []posted // that are not on their way yet, each of another edge and sender
@@ -86,11 +88,12 @@ func (p *peer) close() {
 
 // send sends the frames of one message, one after another.
 func (p *peer) send(frames ...*frame) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.sending.Lock()
+	defer p.sending.Unlock()
 	for _, f := range frames {
 		f.seq = p.sent
 		p.sent++
+		f.credits = p.take()
 		if err := p.stream.SendMsg(f); err != nil {
 			return p.cause(err)
 		}
@@ -157,11 +160,6 @@ func (s *Session) Newest(to int, m edge.Message) {
 	case p.wake <- struct{}{}:
 	default:
 	}
-}
-
-// Credit implements edge.Beyond. A stream that is broken says so to who reads it.
-func (s *Session) Credit(to, by, edge int) {
-	_ = s.peers[s.g.Homes[to]].send(&frame{kind: credit, edge: edge, from: by, to: to})
 }
 
 // tend sends what was posted, and heartbeats while there is nothing else to send.
@@ -233,6 +231,11 @@ type inbox struct {
 
 // handle does what a frame says.
 func (s *Session) handle(p *peer, in *inbox, f frame) error {
+	for _, r := range f.credits {
+		if err := s.credited(p, r); err != nil {
+			return err
+		}
+	}
 	switch f.kind {
 	case data, post, more:
 		return s.collect(p, in, f)
@@ -240,11 +243,8 @@ func (s *Session) handle(p *peer, in *inbox, f frame) error {
 	text := f.body.Materialize()
 	f.body.Free()
 	switch f.kind {
-	case credit:
-		if !s.speaks(p, f.from) {
-			return fmt.Errorf("it speaks for replica %d, which is not its", f.from)
-		}
-		return s.g.Links.Room(f.to, f.from, f.edge)
+	case want:
+		return s.wants(p, f)
 	case bye:
 		p.left.Store(true)
 		_ = p.send(&frame{kind: ack}) // who has gone already needs none
