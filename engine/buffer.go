@@ -31,7 +31,8 @@ const alignment = 64
 // aligned returns n bytes that start on a cache line, and the allocation they lie in.
 func aligned(n int) (data, raw []byte) {
 	raw = make([]byte, max(n, 1)+alignment)
-	return cut(raw, n), raw
+	skip := -int(uintptr(unsafe.Pointer(&raw[0]))) & (alignment - 1)
+	return raw[skip : skip+n : skip+max(n, 1)], raw
 }
 
 // bufferPool keeps the memory of finalised buffers for the next ones, by size class, up to a limit.
@@ -51,28 +52,18 @@ func classOf(n int) int { return bits.Len(uint(max(n, alignment) - 1)) }
 
 func (p *bufferPool) get(n int) (data, raw []byte) {
 	class := classOf(n)
-	if raw = p.take(class); raw == nil {
-		_, raw = aligned(1 << class)
-	}
-	return cut(raw, n), raw
-}
-
-// cut is n bytes of an allocation, from a cache line on.
-func cut(raw []byte, n int) []byte {
-	skip := -int(uintptr(unsafe.Pointer(&raw[0]))) & (alignment - 1)
-	return raw[skip : skip+n : skip+max(n, 1)]
-}
-
-// take is memory of a class that was given back; nil if there is none.
-func (p *bufferPool) take(class int) (raw []byte) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	if list := p.free[class]; len(list) > 0 {
 		raw = list[len(list)-1]
 		p.free[class] = list[:len(list)-1]
 		p.held -= len(raw)
 	}
-	return raw
+	p.mu.Unlock()
+	if raw == nil {
+		_, raw = aligned(1 << class)
+	}
+	skip := -int(uintptr(unsafe.Pointer(&raw[0]))) & (alignment - 1)
+	return raw[skip : skip+n : skip+max(n, 1)], raw
 }
 
 func (p *bufferPool) put(raw []byte) {

@@ -16,7 +16,7 @@ import (
 )
 
 // bare is a stream of gRPC with nothing around it: bytes are copied once, out of
-// gRPC's buffers into memory that is used again.
+// gRPC's buffers into memory of their own, as they must be by whoever keeps them.
 type bare struct {
 	spec   EdgeSpec
 	server *grpc.Server
@@ -38,13 +38,7 @@ func (raw) Marshal(v any) (mem.BufferSlice, error) {
 }
 
 func (raw) Unmarshal(data mem.BufferSlice, v any) error {
-	to := v.(*[]byte)
-	if n := data.Len(); cap(*to) < n {
-		*to = make([]byte, n)
-	} else {
-		*to = (*to)[:n]
-	}
-	data.CopyTo(*to)
+	*v.(*[]byte) = data.Materialize()
 	return nil
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 
 	"github.com/weft-rl/weft/edge"
@@ -225,8 +224,8 @@ func (s *Session) read(p *peer) {
 // inbox is a message of which a part has come.
 type inbox struct {
 	first frame
-	body  mem.BufferSlice
-	have  uint64
+	body  []byte // nil between messages
+	have  int
 }
 
 // handle does what a frame says.
@@ -257,25 +256,25 @@ func (s *Session) handle(p *peer, in *inbox, f frame) error {
 	return nil
 }
 
-// collect puts a message's parts together, and delivers it.
+// collect puts a message's parts together, and delivers it. Where gRPC put them is
+// free again at once, which keeps that memory in the cache.
 func (s *Session) collect(p *peer, in *inbox, f frame) error {
+	defer f.body.Free()
 	if (f.kind == more) != (in.body != nil) {
-		f.body.Free()
 		return errors.New("a part of a message came alone")
 	}
 	if f.kind != more {
 		if f.total > uint64(s.node.o.Largest) {
-			f.body.Free()
 			return fmt.Errorf("a message of %d bytes is more than %d", f.total, s.node.o.Largest)
 		}
-		in.first, in.have = f, 0
+		in.first, in.body, in.have = f, wire.Memory(int(f.total)), 0
 	}
-	in.body = append(in.body, f.body...)
-	in.have += uint64(f.body.Len())
-	if in.have > in.first.total || in.have < in.first.total && f.body.Len() < mostBody {
+	n := f.body.Len()
+	if left := len(in.body) - in.have; n > left || n < min(left, mostBody) {
 		return errors.New("a message has not the length that it said")
 	}
-	if in.have < in.first.total {
+	f.body.CopyTo(in.body[in.have:])
+	if in.have += n; in.have < len(in.body) {
 		return nil
 	}
 	body := in.body
@@ -283,7 +282,7 @@ func (s *Session) collect(p *peer, in *inbox, f frame) error {
 	return s.deliver(p, in.first, body)
 }
 
-func (s *Session) deliver(p *peer, f frame, body mem.BufferSlice) error {
+func (s *Session) deliver(p *peer, f frame, body []byte) error {
 	m, err := wire.Decode(body, s.g.Device)
 	if err != nil {
 		return err
