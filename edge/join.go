@@ -1,6 +1,9 @@
 package edge
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // Join makes the replicas for which away is true those of other processes: what is
 // for them goes to b, and what comes from them is given to Deliver and Room. It is
@@ -15,6 +18,35 @@ func (l *Local) Join(away []bool, b Beyond) {
 }
 
 func (l *Local) isAway(replica int) bool { return l.away != nil && l.away[replica] }
+
+// carry is Send to a replica of another process.
+func (l *Local) carry(ctx context.Context, to int, places chan struct{}, m Message) error {
+	select {
+	case places <- struct{}{}:
+	default:
+		l.beyond.Want(to, m.From, m.Edge)
+		if err := hold(ctx, places); err != nil {
+			return err
+		}
+	}
+	if err := l.beyond.Carry(to, m); err != nil {
+		return err
+	}
+	if l.queues[m.Edge] > 0 {
+		return nil
+	}
+	if err := hold(ctx, places); err != nil { // until it was taken
+		return err
+	}
+	<-places
+	return nil
+}
+
+// Queue is how many messages of an edge may wait between two replicas.
+func (l *Local) Queue(edge int) int { return l.queues[edge] }
+
+// Edges is how many there are, those of the runner included.
+func (l *Local) Edges() int { return len(l.queues) }
 
 // Deliver files a message from another process's replica for one of this process's.
 // It never waits: a sender that has no room is an error.

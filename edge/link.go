@@ -59,8 +59,11 @@ type Beyond interface {
 	// Newest takes a posted message, in place of one of the same edge and sender that
 	// is not on its way yet. It never waits.
 	Newest(to int, m Message)
-	// Credit tells replica to that by took a message of its on an edge.
+	// Credit tells replica to that by took a message of its on an edge. That may wait for
+	// company until somebody wants it.
 	Credit(to, by, edge int)
+	// Want tells replica to that from waits for it to take a message on an edge.
+	Want(to, from, edge int)
 }
 
 // ErrStopped is what an operation fails with when the run was stopped from

@@ -64,16 +64,13 @@ func (l localLink) Send(ctx context.Context, to int, m Message) error {
 	m.From = l.me
 	b := l.all.boxes[to]
 	places := b.places[m.Edge][l.me]
+	if l.all.isAway(to) {
+		return l.all.carry(ctx, to, places, m)
+	}
 	if err := hold(ctx, places); err != nil {
 		return err
 	}
-	if l.all.isAway(to) {
-		if err := l.all.beyond.Carry(to, m); err != nil {
-			return err
-		}
-	} else {
-		b.in <- item{m: m}
-	}
+	b.in <- item{m: m}
 	if l.all.queues[m.Edge] > 0 {
 		return nil
 	}

@@ -94,10 +94,24 @@ func (d *Device) compiled(name string, in []Tensor, build func(c *Ctx, in []Tens
 // device.
 func (d *Device) Tensor(flat any, shape shapes.Shape) Tensor { return d.from(flat, shape) }
 
-// Fill is a tensor of the shape whose bytes, in row-major order, fill writes before
-// anyone else sees them.
-func (d *Device) Fill(shape shapes.Shape, fill func(to []byte)) Tensor {
-	return d.fresh(shape, func(flat any) { fill(dtypes.UnsafeByteSliceFromAny(flat)) })
+// over is a backend that takes memory as it is.
+type over interface {
+	NewOver(shape shapes.Shape, data []byte) (compute.Buffer, error)
+}
+
+// Adopt is a tensor of the shape whose data, in row-major order, are given away to
+// it: they become the tensor's own memory where the device can use it.
+func (d *Device) Adopt(shape shapes.Shape, data []byte) Tensor {
+	if b, ok := d.backend.(over); ok {
+		buf, err := b.NewOver(shape, data)
+		check(err)
+		return Tensor{val: &value{shape: &shape, dev: d, buf: buf}}
+	}
+	return d.fresh(shape, func(flat any) {
+		if shape.Size() > 0 {
+			copy(dtypes.UnsafeByteSliceFromAny(flat), data)
+		}
+	})
 }
 
 // recycle gives the memory of tensors back to their device. Their owner must be

@@ -2,26 +2,21 @@ package bench
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
+
+	"github.com/weft-rl/weft/internal/run/mesh/selfsigned"
 )
 
 // bare is a stream of gRPC with nothing around it: bytes are copied once, out of
-// gRPC's buffers into memory that is used again.
+// gRPC's buffers into memory of their own, as they must be by whoever keeps them.
 type bare struct {
 	spec   EdgeSpec
 	server *grpc.Server
@@ -43,13 +38,7 @@ func (raw) Marshal(v any) (mem.BufferSlice, error) {
 }
 
 func (raw) Unmarshal(data mem.BufferSlice, v any) error {
-	to := v.(*[]byte)
-	if n := data.Len(); cap(*to) < n {
-		*to = make([]byte, n)
-	} else {
-		*to = (*to)[:n]
-	}
-	data.CopyTo(*to)
+	*v.(*[]byte) = data.Materialize()
 	return nil
 }
 
@@ -72,7 +61,7 @@ func openBare(way string, s EdgeSpec) (program, error) {
 func (b *bare) open(way string) (err error) {
 	there, here := insecure.NewCredentials(), insecure.NewCredentials()
 	if way == "tls" {
-		config, err := selfSigned()
+		config, err := selfsigned.Config()
 		if err != nil {
 			return err
 		}
@@ -152,30 +141,4 @@ func (b *bare) Close() {
 	if b.folder != "" {
 		_ = os.RemoveAll(b.folder) // it was a temporary one
 	}
-}
-
-const certName = "bench"
-
-// certificate is one for this run, and the pool that trusts it.
-func certificate() (tls.Certificate, *x509.CertPool, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, nil, err
-	}
-	t := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{certName}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, IsCA: true, BasicConstraintsValid: true,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, t, t, &key.PublicKey, key)
-	if err != nil {
-		return tls.Certificate{}, nil, err
-	}
-	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		return tls.Certificate{}, nil, err
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(parsed)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool, nil
 }

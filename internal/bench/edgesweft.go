@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"sync"
@@ -10,6 +9,7 @@ import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/run/mesh"
+	"github.com/weft-rl/weft/internal/run/mesh/selfsigned"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/rl"
 )
@@ -52,7 +52,7 @@ func (c *carried) join(way string, d *rl.Device) error {
 	o := mesh.Options{NoSocket: way != "unix"}
 	if way == "tls" {
 		var err error
-		if o.TLS, err = selfSigned(); err != nil {
+		if o.TLS, err = selfsigned.Config(); err != nil {
 			return err
 		}
 	}
@@ -129,16 +129,4 @@ func (c *carried) Close() {
 	for _, f := range c.leave {
 		f()
 	}
-}
-
-// selfSigned is a configuration of both sides that trusts itself.
-func selfSigned() (*tls.Config, error) {
-	cert, pool, err := certificate()
-	if err != nil {
-		return nil, err
-	}
-	return &tls.Config{
-		Certificates: []tls.Certificate{cert}, RootCAs: pool, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert,
-		ServerName: certName, MinVersion: tls.VersionTLS13,
-	}, nil
 }

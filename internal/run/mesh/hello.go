@@ -159,7 +159,7 @@ func clientOptions(config *tls.Config, network string) []grpc.DialOption {
 	}
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(creds), grpc.WithContextDialer(dialTo(network)), grpc.WithNoProxy(),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(headerSize+mostBody)),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(mostFrame)),
 		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
 		grpc.WithReadBufferSize(buffer), grpc.WithWriteBufferSize(buffer), grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
 		grpc.WithConnectParams(grpc.ConnectParams{

@@ -285,12 +285,12 @@ func TestKilled(t *testing.T) {
 func TestSilent(t *testing.T) {
 	for _, frozen := range []int{0, 1} {
 		p := join(t, 2, Options{Silence: 80 * time.Millisecond}, "", 1<<20)
-		p[frozen].others()[0].mu.Lock() // nothing leaves it any more
+		p[frozen].others()[0].sending.Lock() // nothing leaves it any more
 		err := await(t, p[1-frozen])
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("worker w%d was lost: it has been silent", frozen)) {
 			t.Errorf("%v", err)
 		}
-		p[frozen].others()[0].mu.Unlock()
+		p[frozen].others()[0].sending.Unlock()
 		p[0].Abort(errEnded)
 		p[1].Abort(errEnded)
 	}

@@ -131,7 +131,7 @@ const window = 16 << 20
 
 func (n *Node) serve(l net.Listener, creds credentials.TransportCredentials) {
 	options := []grpc.ServerOption{
-		grpc.ForceServerCodecV2(codec{}), grpc.MaxRecvMsgSize(headerSize + mostBody), grpc.MaxHeaderListSize(16 << 10),
+		grpc.ForceServerCodecV2(codec{}), grpc.MaxRecvMsgSize(mostFrame), grpc.MaxHeaderListSize(16 << 10),
 		grpc.ConnectionTimeout(5 * time.Second), grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window),
 		grpc.ReadBufferSize(buffer), grpc.WriteBufferSize(buffer), grpc.MaxConcurrentStreams(64),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 10 * time.Second}),

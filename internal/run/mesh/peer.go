@@ -11,7 +11,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 
 	"github.com/weft-rl/weft/edge"
@@ -38,15 +37,17 @@ type peer struct {
 	conn     *grpc.ClientConn // of a stream that this process opened
 	cancel   context.CancelFunc
 
-	mu    sync.Mutex // of sending
-	sent  uint64
-	spoke atomic.Int64 // when something was last sent, and heard
-	heard atomic.Int64
+	sending sync.Mutex
+	sent    uint64
+	spoke   atomic.Int64 // when something was last sent, and heard
+	heard   atomic.Int64
 
 	heardAck sync.Once
 	left     atomic.Bool   // it said bye
 	acked    chan struct{} // closed when it has all that was sent
 	ended    chan struct{} // closed when nothing more is read
+
+	credits
 
 	posting sync.Mutex
 	posts   []posted // that are not on their way yet, each of another edge and sender
@@ -86,11 +87,12 @@ func (p *peer) close() {
 
 // send sends the frames of one message, one after another.
 func (p *peer) send(frames ...*frame) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.sending.Lock()
+	defer p.sending.Unlock()
 	for _, f := range frames {
 		f.seq = p.sent
 		p.sent++
+		f.credits = p.take()
 		if err := p.stream.SendMsg(f); err != nil {
 			return p.cause(err)
 		}
@@ -159,11 +161,6 @@ func (s *Session) Newest(to int, m edge.Message) {
 	}
 }
 
-// Credit implements edge.Beyond. A stream that is broken says so to who reads it.
-func (s *Session) Credit(to, by, edge int) {
-	_ = s.peers[s.g.Homes[to]].send(&frame{kind: credit, edge: edge, from: by, to: to})
-}
-
 // tend sends what was posted, and heartbeats while there is nothing else to send.
 func (s *Session) tend(p *peer) {
 	every := s.node.o.Silence / 4
@@ -227,12 +224,17 @@ func (s *Session) read(p *peer) {
 // inbox is a message of which a part has come.
 type inbox struct {
 	first frame
-	body  mem.BufferSlice
-	have  uint64
+	body  []byte // nil between messages
+	have  int
 }
 
 // handle does what a frame says.
 func (s *Session) handle(p *peer, in *inbox, f frame) error {
+	for _, r := range f.credits {
+		if err := s.credited(p, r); err != nil {
+			return err
+		}
+	}
 	switch f.kind {
 	case data, post, more:
 		return s.collect(p, in, f)
@@ -240,11 +242,8 @@ func (s *Session) handle(p *peer, in *inbox, f frame) error {
 	text := f.body.Materialize()
 	f.body.Free()
 	switch f.kind {
-	case credit:
-		if !s.speaks(p, f.from) {
-			return fmt.Errorf("it speaks for replica %d, which is not its", f.from)
-		}
-		return s.g.Links.Room(f.to, f.from, f.edge)
+	case want:
+		return s.wants(p, f)
 	case bye:
 		p.left.Store(true)
 		_ = p.send(&frame{kind: ack}) // who has gone already needs none
@@ -257,25 +256,25 @@ func (s *Session) handle(p *peer, in *inbox, f frame) error {
 	return nil
 }
 
-// collect puts a message's parts together, and delivers it.
+// collect puts a message's parts together, and delivers it. Where gRPC put them is
+// free again at once, which keeps that memory in the cache.
 func (s *Session) collect(p *peer, in *inbox, f frame) error {
+	defer f.body.Free()
 	if (f.kind == more) != (in.body != nil) {
-		f.body.Free()
 		return errors.New("a part of a message came alone")
 	}
 	if f.kind != more {
 		if f.total > uint64(s.node.o.Largest) {
-			f.body.Free()
 			return fmt.Errorf("a message of %d bytes is more than %d", f.total, s.node.o.Largest)
 		}
-		in.first, in.have = f, 0
+		in.first, in.body, in.have = f, wire.Memory(int(f.total)), 0
 	}
-	in.body = append(in.body, f.body...)
-	in.have += uint64(f.body.Len())
-	if in.have > in.first.total || in.have < in.first.total && f.body.Len() < mostBody {
+	n := f.body.Len()
+	if left := len(in.body) - in.have; n > left || n < min(left, mostBody) {
 		return errors.New("a message has not the length that it said")
 	}
-	if in.have < in.first.total {
+	f.body.CopyTo(in.body[in.have:])
+	if in.have += n; in.have < len(in.body) {
 		return nil
 	}
 	body := in.body
@@ -283,7 +282,7 @@ func (s *Session) collect(p *peer, in *inbox, f frame) error {
 	return s.deliver(p, in.first, body)
 }
 
-func (s *Session) deliver(p *peer, f frame, body mem.BufferSlice) error {
+func (s *Session) deliver(p *peer, f frame, body []byte) error {
 	m, err := wire.Decode(body, s.g.Device)
 	if err != nil {
 		return err

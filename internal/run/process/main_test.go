@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,8 +39,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(device.Tests{M: m})
 }
 
-// job is a small run of PPO on 8 environments; config is further settings of PPO,
-// separated by spaces, and steps=N.
+// job is a small run of PPO on 8 environments; text is further settings of PPO,
+// separated by spaces, and steps=N, and every=N between checkpoints.
 func job(text string) (local.Job, error) {
 	d, err := device.Open(device.Default)
 	if err != nil {
@@ -55,9 +56,15 @@ func job(text string) (local.Job, error) {
 		if err != nil {
 			return j, err
 		}
-		if a.Key != "steps" {
-			set = append(set, a)
-		} else if _, err := fmt.Sscan(a.Value, &j.Steps); err != nil {
+		switch a.Key {
+		case "steps":
+			_, err = fmt.Sscan(a.Value, &j.Steps)
+		case "every":
+			_, err = fmt.Sscan(a.Value, &j.CheckpointSteps)
+		default:
+			set = append(slices.DeleteFunc(set, func(x config.Assignment) bool { return x.Key == a.Key }), a)
+		}
+		if err != nil {
 			return j, err
 		}
 	}
@@ -79,7 +86,7 @@ func plain(t *testing.T, text string) local.Result {
 }
 
 // planned is the plan of a deployment on so many workers.
-func planned(t *testing.T, text string, d plan.Deployment) plan.Plan {
+func planned(t testing.TB, text string, d plan.Deployment) plan.Plan {
 	t.Helper()
 	j, err := job(text)
 	if err != nil {

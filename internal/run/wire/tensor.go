@@ -67,26 +67,16 @@ func (d *decoder) shape() (s shapes.Shape, size int, ok bool) {
 		size = 0
 	}
 	for _, n := range dims {
-		if size > 0 && n > d.left/size {
-			d.fail("a tensor of more than the %d bytes that there are", d.left)
+		if size > 0 && n > d.left()/size {
+			d.fail("a tensor of more than the %d bytes that there are", d.left())
 			return s, 0, false
 		}
 		size *= n
 	}
-	if size > d.left {
-		d.fail("a tensor of %d bytes where there are %d", size, d.left)
+	if size > d.left() {
+		d.fail("a tensor of %d bytes where there are %d", size, d.left())
 	}
 	return shapes.Make(known[code], dims...), size, d.err == nil
-}
-
-// fill reads a tensor's data.
-func (d *decoder) fill(to []byte, size int) {
-	if len(to) != size {
-		d.fail("a tensor takes %d bytes, not %d", len(to), size)
-		return
-	}
-	d.from.copy(to)
-	d.left -= size
 }
 
 func tensorCodec() *codec {
@@ -110,7 +100,7 @@ func (d *decoder) tensor() rl.Tensor {
 	if !ok {
 		return rl.Tensor{}
 	}
-	return d.dev.Fill(s, func(to []byte) { d.fill(to, size) })
+	return d.dev.Adopt(s, d.data(size))
 }
 
 func treeCodec() *codec {
@@ -164,7 +154,7 @@ func arrayCodec() *codec {
 			}
 			a.Shape, a.Flat = s, dtypes.MakeAnySlice(s.DType, s.Size())
 			if size > 0 {
-				d.fill(dtypes.UnsafeByteSliceFromAny(a.Flat), size)
+				copy(dtypes.UnsafeByteSliceFromAny(a.Flat), d.data(size))
 			}
 			*(*rl.Array)(p) = a
 		},

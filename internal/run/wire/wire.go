@@ -1,9 +1,9 @@
 // Package wire writes messages of edges as bytes and reads them again.
 //
 // A message is a head, which holds everything small, followed by the data of its
-// tensors one after another. What is sent is not one slice but a list: large tensors
+// tensors, each on a cache line. What is sent is not one slice but a list: large tensors
 // are in it as they lie in memory, so that the kernel's copy is the first. What is
-// received is copied once, from where the network put it to the tensor's own memory.
+// received becomes the tensors' memory.
 //
 // The types at both ends are the same, because the programs are; a head begins with
 // a fingerprint of the type, so that a mistake is an error. No size is believed that
@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"unsafe"
 
 	"google.golang.org/grpc/mem"
@@ -35,6 +36,8 @@ const (
 	// small tensors are copied behind the head: a list of many pieces costs more than
 	// they do.
 	small = 4 << 10
+	// line is what tensors begin at a multiple of.
+	line = 64
 )
 
 // Encode is a message as bytes. Its tensors' memory is part of the result, and must
@@ -89,8 +92,10 @@ func (e *encoder) text(s string) {
 // pieces are the head, with small data behind it, and the large data.
 func (e *encoder) pieces() (out mem.BufferSlice) {
 	binary.LittleEndian.PutUint32(e.head, uint32(len(e.head)-prefix))
-	run := e.head // that is being filled
+	run, at := e.head, len(e.head) // what is being filled, and bytes so far
 	for _, p := range e.data {
+		run, at = append(run, blank[:gap(at)]...), at+gap(at)
+		at += len(p.bytes)
 		if len(p.bytes) < small {
 			run = append(run, p.bytes...)
 			continue
@@ -106,6 +111,11 @@ func (e *encoder) pieces() (out mem.BufferSlice) {
 	return out
 }
 
+var blank [line]byte
+
+// gap is how many bytes are missing to the next line.
+func gap(at int) int { return -at & (line - 1) }
+
 // held is a buffer that keeps the owner of its bytes alive until it is freed.
 func held(p piece) mem.Buffer { return mem.NewBuffer(&p.bytes, &holder{p.owner}) }
 
@@ -115,51 +125,44 @@ type holder struct{ owner any }
 func (h *holder) Get(n int) *[]byte { b := make([]byte, n); return &b }
 func (h *holder) Put(*[]byte)       { h.owner = nil }
 
-// Decode reads a message that came as data, of which it becomes the owner. Its
-// Value is an edge.Encoded, whose tensors go to dev when somebody asks for it.
-func Decode(data mem.BufferSlice, dev *rl.Device) (edge.Message, error) {
-	m, rest, err := open(data, dev)
-	if err != nil {
-		data.Free()
-		return edge.Message{}, err
-	}
-	if rest != nil {
-		m.Value = rest
-	} else {
-		data.Free()
-	}
-	return m, nil
+// Memory is n bytes, of arbitrary contents, for a message to arrive in.
+func Memory(n int) []byte {
+	var b strings.Builder // the only memory that Go does not clear
+	b.Grow(n + line)
+	b.WriteByte(0) // so that there is a first byte to point to
+	all := unsafe.Slice(unsafe.StringData(b.String()), n+line)
+	skip := gap(int(uintptr(unsafe.Pointer(&all[0]))))
+	return all[skip : skip+n : skip+n]
 }
 
-// open reads up to the value.
-func open(data mem.BufferSlice, dev *rl.Device) (m edge.Message, rest *value, err error) {
-	d := decoder{from: source{list: data}, dev: dev}
-	total := data.Len()
-	var length [prefix]byte
-	if total < prefix {
-		return m, nil, malformed("%d bytes", total)
+// Decode reads a message that came as data, best in what Memory gave; they become the
+// memory of its tensors. Its Value is an edge.Encoded, whose tensors are on dev once
+// somebody asks for it.
+func Decode(data []byte, dev *rl.Device) (m edge.Message, err error) {
+	if len(data) < prefix {
+		return m, malformed("%d bytes", len(data))
 	}
-	d.from.copy(length[:])
-	n := int(binary.LittleEndian.Uint32(length[:]))
-	if n > total-prefix {
-		return m, nil, malformed("a head of %d bytes in %d", n, total)
+	n := uint64(binary.LittleEndian.Uint32(data))
+	if n > uint64(len(data)-prefix) {
+		return m, malformed("a head of %d bytes in %d", n, len(data))
 	}
-	d.head, d.left = d.from.take(n), total-prefix-n
+	d := decoder{head: data[prefix : prefix+n], all: data, at: prefix + int(n), dev: dev}
 	for range d.count(1) {
 		m.Versions = append(m.Versions, d.int())
 	}
 	m.Iter, m.Steps = d.int(), d.int()
 	switch d.byte() {
 	case 0:
-		return m, nil, d.finish()
+		return m, d.finish()
 	case 1:
 		mark := d.bytes(4)
-		if d.err != nil {
-			return m, nil, d.err
+		if d.err == nil {
+			m.Value = &value{d: d, mark: binary.LittleEndian.Uint32(mark)}
 		}
-		return m, &value{d: d, mark: binary.LittleEndian.Uint32(mark)}, nil
+		return m, d.err
 	}
-	return m, nil, malformed("no value nor its absence")
+	d.fail("no value nor its absence")
+	return m, d.err
 }
 
 // value is one that nobody has asked for yet.
@@ -179,7 +182,6 @@ func (v *value) Decode(into any) error {
 		return errors.New("a value was asked for twice")
 	}
 	v.done = true
-	defer v.d.from.list.Free()
 	c, err := codecOf(p.Type().Elem())
 	if err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
-	"google.golang.org/grpc/mem"
 
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/device"
@@ -55,25 +54,20 @@ type batch struct {
 	Rows   []rl.Tensor
 }
 
-// cross sends a message through bytes, cut up as a network might.
-func cross(t *testing.T, m edge.Message, cut int) edge.Message {
+// cross sends a message through bytes, which begin so many off a line.
+func cross(t *testing.T, m edge.Message, off int) edge.Message {
 	t.Helper()
 	sent, err := Encode(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Decode(cutUp(sent.Materialize(), cut), cpu(t))
+	to := Memory(sent.Len() + off)[off:]
+	sent.CopyTo(to)
+	got, err := Decode(to, cpu(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return got
-}
-
-func cutUp(b []byte, n int) (out mem.BufferSlice) {
-	for part := range slices.Chunk(b, n) {
-		out = append(out, mem.SliceBuffer(part))
-	}
-	return out
 }
 
 func TestValues(t *testing.T) {
@@ -85,13 +79,13 @@ func TestValues(t *testing.T) {
 			{Name: "none", Shape: shapes.Make(dtypes.Float32, 0, 4), Flat: []float32{}},
 		},
 	}
-	for _, cut := range []int{1, 7, 1 << 20} {
-		m := cross(t, edge.Message{Value: v, Versions: []int64{1, -2}, Iter: 9, Steps: 1 << 40}, cut)
+	for _, off := range []int{0, 1, 7} {
+		m := cross(t, edge.Message{Value: v, Versions: []int64{1, -2}, Iter: 9, Steps: 1 << 40}, off)
 		if !slices.Equal(m.Versions, []int64{1, -2}) || m.Iter != 9 || m.Steps != 1<<40 {
 			t.Errorf("%+v", m)
 		}
 		if got := edge.As[all](m.Value); !reflect.DeepEqual(got, v) {
-			t.Errorf("cut %d:\n got %+v\nwant %+v", cut, got, v)
+			t.Errorf("%d off:\n got %+v\nwant %+v", off, got, v)
 		}
 	}
 	if m := cross(t, edge.Message{Iter: 3}, 5); m.Value != nil || m.Iter != 3 {
@@ -110,8 +104,8 @@ func TestTensors(t *testing.T) {
 		Reward: rl.Scalar(2),
 		Rows:   []rl.Tensor{rl.FromFlat(s, []bool{true, false}, 2), rl.FromFlat(s, []float64{}, 0, 2), rl.FromFlat(s, large, 3000)},
 	}
-	for _, cut := range []int{13, 16 << 10} {
-		got := edge.As[batch](cross(t, edge.Message{Value: v}, cut).Value)
+	for _, off := range []int{0, 13} {
+		got := edge.As[batch](cross(t, edge.Message{Value: v}, off).Value)
 		a, b := rl.Leaves(got), rl.Leaves(v)
 		if !slices.Equal(got.Obs.Names(), v.Obs.Names()) || len(a) != len(b) {
 			t.Fatalf("%v, want %v", got, v)
@@ -127,7 +121,7 @@ func TestTensors(t *testing.T) {
 	}
 }
 
-// TestNotCopied: what is large is sent from where it lies.
+// TestNotCopied: what is large is sent from where it lies, and stays where it arrived.
 func TestNotCopied(t *testing.T) {
 	s := rl.NewScope(cpu(t), 1)
 	x := rl.FromFlat(s, make([]float32, 1<<16), 1<<16)
@@ -137,6 +131,15 @@ func TestNotCopied(t *testing.T) {
 	}
 	if len(sent) != 2 || &sent[1].ReadOnlyData()[0] != &rl.Bytes(x)[0] {
 		t.Error("a large tensor was copied")
+	}
+	to := Memory(sent.Len())
+	sent.CopyTo(to)
+	m, err := Decode(to, cpu(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rl.Bytes(edge.As[rl.Tensor](m.Value)); &got[len(got)-1] != &to[len(to)-1] {
+		t.Error("a tensor that arrived was copied")
 	}
 }
 
@@ -182,7 +185,7 @@ func TestWrong(t *testing.T) {
 
 // read decodes all of a message.
 func read(b []byte, d *rl.Device) error {
-	m, err := Decode(cutUp(b, 64), d)
+	m, err := Decode(slices.Clone(b), d)
 	if err != nil || m.Value == nil {
 		return err
 	}
@@ -207,13 +210,13 @@ func FuzzDecode(f *testing.F) {
 		f.Add(sent.Materialize())
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if m, err := Decode(cutUp(b, 16), d); err == nil && m.Value != nil {
+		if m, err := Decode(slices.Clone(b), d); err == nil && m.Value != nil {
 			var v all
 			if m.Value.(edge.Encoded).Decode(&v) == nil {
 				again(t, edge.Message{Value: v})
 			}
 		}
-		if m, err := Decode(cutUp(b, 16), d); err == nil && m.Value != nil {
+		if m, err := Decode(slices.Clone(b), d); err == nil && m.Value != nil {
 			var v batch
 			if m.Value.(edge.Encoded).Decode(&v) == nil {
 				again(t, edge.Message{Value: v})

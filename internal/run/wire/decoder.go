@@ -3,52 +3,15 @@ package wire
 import (
 	"encoding/binary"
 
-	"google.golang.org/grpc/mem"
-
 	"github.com/weft-rl/weft/rl"
 )
-
-// source reads through a list of buffers.
-type source struct {
-	list mem.BufferSlice
-	next int // buffer
-	off  int // in it
-}
-
-// copy fills to, which must not be larger than what is left.
-func (s *source) copy(to []byte) {
-	for len(to) > 0 {
-		b := s.list[s.next].ReadOnlyData()
-		n := copy(to, b[s.off:])
-		to = to[n:]
-		if s.off += n; s.off == len(b) {
-			s.next, s.off = s.next+1, 0
-		}
-	}
-}
-
-// take is the next n bytes: where they lie in one buffer, these themselves.
-func (s *source) take(n int) []byte {
-	if s.next < len(s.list) {
-		if b := s.list[s.next].ReadOnlyData(); len(b)-s.off >= n {
-			out := b[s.off : s.off+n : s.off+n]
-			if s.off += n; s.off == len(b) {
-				s.next, s.off = s.next+1, 0
-			}
-			return out
-		}
-	}
-	out := make([]byte, n)
-	s.copy(out)
-	return out
-}
 
 // decoder reads a message's head, and its data as the head asks for them. After an
 // error it gives zeros.
 type decoder struct {
-	head []byte
-	from source // of data
-	left int    // bytes of data
+	head []byte // what is left of it
+	all  []byte // the message
+	at   int    // where data follow
 	dev  *rl.Device
 	err  error
 }
@@ -62,10 +25,23 @@ func (d *decoder) fail(format string, args ...any) {
 
 // finish sees that nothing is left over.
 func (d *decoder) finish() error {
-	if d.err == nil && len(d.head)+d.left > 0 {
-		d.fail("%d bytes too many", len(d.head)+d.left)
+	if left := len(d.head) + len(d.all) - d.at; d.err == nil && left > 0 {
+		d.fail("%d bytes too many", left)
 	}
 	return d.err
+}
+
+// left is how many bytes of data there are still, once the next line is reached.
+func (d *decoder) left() int { return max(0, len(d.all)-d.at-gap(d.at)) }
+
+// data are the next size bytes of data, which there are.
+func (d *decoder) data(size int) []byte {
+	if size == 0 {
+		return nil
+	}
+	from := d.at + gap(d.at)
+	d.at = from + size
+	return d.all[from:d.at:d.at]
 }
 
 func (d *decoder) bytes(n int) []byte {
