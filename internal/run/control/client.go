@@ -23,7 +23,7 @@ import (
 type Client struct {
 	Addresses []string      // coordinators; one that does not act knows who does
 	TLS       *tls.Config   // nil is for loopback alone
-	Patience  time.Duration // for a coordinator to act; 0 is 10 s
+	Patience  time.Duration // for a coordinator to act; 0 is 5 s
 }
 
 // dial prepares a connection.
@@ -43,7 +43,7 @@ func (c *Client) dial(address string) (*grpc.ClientConn, error) {
 func (c *Client) Each(ctx context.Context, do func(*grpc.ClientConn) error) error {
 	patience := c.Patience
 	if patience == 0 {
-		patience = 10 * time.Second
+		patience = 5 * time.Second
 	}
 	limit, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

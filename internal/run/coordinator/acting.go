@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,7 +32,7 @@ type acting struct {
 	tickets  map[int64]chan string
 	ticket   int64
 	ticked   time.Time
-	stale    bool // others do not know the present state
+	stale    bool           // others do not know the present state
 	helpers  sync.WaitGroup // goroutines that this term owns
 	ids      atomic.Int64   // of sessions
 	records  records
@@ -244,7 +243,7 @@ func (a *acting) assign(d core.Assign, shared *assignment) error {
 	x := d.Assignment
 	if shared.text == nil || shared.run != x.Run || shared.epoch != x.Epoch {
 		x.Me = 0
-		text, err := json.Marshal(x)
+		text, err := control.Pack(x)
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,6 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -215,12 +214,12 @@ func (w *worker) obey(m *control.Down) error {
 	mine := p != nil && p.Run == m.Run && p.Epoch == m.Epoch
 	switch m.Kind {
 	case control.KindAssign:
-		var a part.Assignment
-		if err := json.Unmarshal(m.Tail, &a); err != nil {
-			return fmt.Errorf("an assignment that is none: %w", err)
+		a, err := control.Unpack(m.Tail, m.Me)
+		if err != nil {
+			return err
 		}
-		if a.Me = m.Me; a.Me < 0 || a.Me >= len(a.Workers) || mine {
-			return fmt.Errorf("an assignment of part %d of %d of %s/%d", a.Me, len(a.Workers), a.Run, a.Epoch)
+		if mine {
+			return fmt.Errorf("epoch %d of run %s is assigned twice", a.Epoch, a.Run)
 		}
 		w.begin(a)
 	case control.KindStart:
