@@ -32,7 +32,8 @@ type acting struct {
 	tickets  map[int64]chan string
 	ticket   int64
 	ticked   time.Time
-	stale    bool           // others do not know the present state
+	stale    bool // others do not know the present state
+	lost     []core.RecordLost
 	helpers  sync.WaitGroup // goroutines that this term owns
 	ids      atomic.Int64   // of sessions
 	records  records
@@ -176,6 +177,18 @@ func (a *acting) step(e event) error {
 	if a.Took != nil {
 		a.Took(e.Event, time.Since(began))
 	}
+	return a.giveUp()
+}
+
+// giveUp ends the runs whose record could not be taken back to where they begin.
+func (a *acting) giveUp() error {
+	lost := a.lost
+	a.lost = nil
+	for _, e := range lost {
+		if err := a.step(event{Event: e}); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -195,7 +208,9 @@ func (a *acting) do(d core.Decision, shared *assignment) error {
 	case core.MakePlan:
 		a.plan(d)
 	case core.Rewind:
-		return a.records.of(d.Run).rewind(d.Epoch, d.Step)
+		if err := a.records.of(d.Run).rewind(d.Epoch, d.Step); err != nil {
+			a.lost = append(a.lost, core.RecordLost{Run: d.Run, Why: err.Error()})
+		}
 	case core.Tell:
 		a.Log("run " + d.Run + ": " + d.Text)
 		if err := a.records.of(d.Run).say(d.Text); err != nil {

@@ -48,9 +48,15 @@ func (e StopAsked) happen(c *Core) {
 		c.decide(Reply{e.Ticket, fmt.Sprintf("there is no run %s: weft status shows them", e.Run)})
 		return
 	case !r.Phase.Over():
-		c.end(r, Stopped, fmt.Sprintf("as was asked for; the checkpoint of step %d is good", r.step()))
+		c.end(r, Stopped, "as was asked for; "+r.rest())
 	}
 	c.decide(Reply{e.Ticket, ""})
+}
+
+func (e RecordLost) happen(c *Core) {
+	if r := c.Run(e.Run); r != nil && !r.Phase.Over() {
+		c.fail(r, fmt.Sprintf("its record cannot be kept: %s; %s", e.Why, r.rest()))
+	}
 }
 
 func (Tick) happen(c *Core) {

@@ -79,6 +79,8 @@ type (
 		From
 		Progress part.Progress
 	}
+	// RecordLost is a record that the coordinator cannot keep, such as on a full disk.
+	RecordLost struct{ Run, Why string }
 	// Loaded is what an earlier coordinator left, and which workers are still thought alive.
 	Loaded struct {
 		Runs  []Run

@@ -138,6 +138,8 @@ func (s *script) command(out *strings.Builder, line string) {
 		s.step(out, Submitted{arg(1), "config of " + arg(1), 1})
 	case "stop":
 		s.step(out, StopAsked{arg(1), 2})
+	case "record-lost":
+		s.step(out, RecordLost{arg(1), arg(2)})
 	case "plan":
 		s.step(out, PlanMade{s.asked.Asked, spread(len(s.asked.Workers), number(1), s.asked.Shards)})
 	case "plan-fails":

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -139,6 +140,14 @@ func (r *Run) step() int64 {
 		return 0
 	}
 	return r.Last.Step
+}
+
+// rest says what is left of a run.
+func (r *Run) rest() string {
+	if r.Last == nil {
+		return "there is no checkpoint of it"
+	}
+	return fmt.Sprintf("the checkpoint of step %d is good", r.Last.Step)
 }
 
 // Run is the run of that name, or nil.
