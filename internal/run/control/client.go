@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -120,9 +121,9 @@ func invoke[A any](ctx context.Context, c *Client, method string, q any) (*A, er
 	return answer, err
 }
 
-// Submit asks for a run. The same again is no other run.
+// Submit asks for a run.
 func (c *Client) Submit(ctx context.Context, name, config string) error {
-	_, err := invoke[OK](ctx, c, "Submit", &Submit{Version, name, config})
+	_, err := invoke[OK](ctx, c, "Submit", &Submit{Version, name, rand.Text(), config})
 	return err
 }
 

@@ -282,13 +282,23 @@ func (a *acting) plan(d core.MakePlan) {
 		cluster.Workers = append(cluster.Workers, plan.Worker{Name: w.Name, Host: w.Host, Cores: w.Cores, Memory: w.Memory, Devices: slices.Clone(w.Devices)})
 	}
 	a.helpers.Go(func() {
-		p, err := a.Planner(d.Config, cluster, d.Shards)
+		p, err := a.planned(d, cluster)
 		if err != nil {
 			a.put(event{Event: core.PlanFailed{Asked: d.Asked, Why: err.Error(), Short: errors.Is(err, ErrShort)}})
 			return
 		}
 		a.put(event{Event: core.PlanMade{Asked: d.Asked, Plan: p}})
 	})
+}
+
+// planned asks the planner, whose panics are errors as well.
+func (a *acting) planned(d core.MakePlan, on plan.Cluster) (p plan.Plan, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("the planner panicked: %v", x)
+		}
+	}()
+	return a.Planner(d.Config, on, d.Shards)
 }
 
 // from is where a worker's message comes from.

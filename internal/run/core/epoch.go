@@ -50,7 +50,10 @@ func (e Progressed) happen(c *Core) {
 	if r == nil || r.Phase != Running || m != &r.Members[r.owner()] {
 		return
 	}
-	r.Progress, r.Until = e.Progress, c.Now+c.Stall
+	if e.Progress.Iter != r.Progress.Iter || e.Progress.Steps != r.Progress.Steps {
+		r.Until = c.Now + c.Stall // else it is said again
+	}
+	r.Progress = e.Progress
 }
 
 func (e Committing) happen(c *Core) {

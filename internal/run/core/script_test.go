@@ -135,7 +135,7 @@ func (s *script) command(out *strings.Builder, line string) {
 	case "heard":
 		s.step(out, Heard{arg(1), s.session(arg(1))})
 	case "submit":
-		s.step(out, Submitted{arg(1), "config of " + arg(1), 1})
+		s.step(out, Submitted{arg(1), strings.Join(f[1:], " "), "config of " + arg(1), 1})
 	case "stop":
 		s.step(out, StopAsked{arg(1), 2})
 	case "record-lost":

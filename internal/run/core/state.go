@@ -57,6 +57,7 @@ func (p Phase) Over() bool { return p == Done || p == Failed || p == Stopped }
 // Run is a training run: what is kept of it.
 type Run struct {
 	Name   string `json:"name"`
+	ID     string `json:"id"` // of its submission
 	Config string `json:"config"`
 	Phase  Phase  `json:"phase"`
 	// Why says, in a sentence, what it waits for or why it is over.

@@ -80,12 +80,20 @@ func Run(ctx context.Context, o Options) error {
 	defer w.parts.Wait()
 	defer cancel()
 	for {
+		began := time.Now()
 		err := w.serve(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {
 			return err
+		}
+		if time.Since(began) > w.Beat {
+			continue
+		}
+		select { // it was let in and hung up on: not again and again without a pause
+		case <-ctx.Done():
+		case <-time.After(w.Beat):
 		}
 	}
 }
