@@ -65,6 +65,7 @@ type Run struct {
 	// Fault is the last failure of a part since a checkpoint was committed. The same one
 	// again is the algorithm's own.
 	Fault    string         `json:"fault,omitempty"`
+	Faulty   int64          `json:"faulty,omitempty"`   // epoch that it was in
 	Restarts int            `json:"restarts,omitempty"` // since a checkpoint was committed
 	Epoch    int64          `json:"epoch"`
 	Shards   int            `json:"shards,omitempty"` // for the run's whole life, once it is planned
