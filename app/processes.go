@@ -164,7 +164,7 @@ func (h *household) close() error {
 
 // A process that dies is started again; one that never lives for a moment is given up.
 const (
-	alive    = 5 * time.Second
+	alive    = time.Second
 	attempts = 5
 	goodbye  = 5 * time.Second // for a process to end when it is asked to
 )

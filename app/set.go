@@ -6,6 +6,7 @@ package app
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -37,9 +38,9 @@ func (s *Set) At(path string, entry any) {
 	s.built = true
 	switch e := entry.(type) {
 	case algo.Algorithm:
-		put(&s.algorithmAt, path, e)
+		putAt(&s.algorithmAt, path, e)
 	case env.Entry:
-		put(&s.environmentAt, path, e)
+		putAt(&s.environmentAt, path, e)
 	case policy.Policy:
 		s.addPolicy(path, e)
 	case []policy.Policy:
@@ -81,6 +82,14 @@ func (s *Set) policy(name string) (policy.Policy, error) {
 		names = append(names, p.Name)
 	}
 	return policy.Policy{}, unknown("policy", name, names, "weft list policies")
+}
+
+// putAt has an entry found by its path as it was named and as configurations have it.
+func putAt[T any](m *map[string]T, path string, entry T) {
+	put(m, path, entry)
+	if abs, err := filepath.Abs(path); err == nil {
+		put(m, abs, entry)
+	}
 }
 
 func put[T any](m *map[string]T, k string, v T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,7 @@ type workerFlags struct {
 	memory           float64
 	devices          []string
 	store            string
+	patience         time.Duration
 	json, withParent bool
 }
 
@@ -51,6 +53,7 @@ func (c *command) worker() *cobra.Command {
 	flags.Float64Var(&f.memory, "memory", 0, "memory that it may use, in `GiB`; 0 is unknown")
 	flags.StringSliceVar(&f.devices, "devices", nil, "`devices` that it offers, the preferred one first; by default those that weft devices shows")
 	flags.StringVar(&f.store, "store", "runs", "`folder` of checkpoints, which all workers share")
+	flags.DurationVar(&f.patience, "patience", time.Minute, "`time` that it looks for a coordinator before it gives up")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	flags.BoolVar(&f.withParent, parentFlag, false, "end when standard input does")
 	_ = flags.MarkHidden(parentFlag)
@@ -74,7 +77,10 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	o := worker.Options{Coordinators: f.join, TLS: config, Name: f.name, Memory: int64(f.memory * (1 << 30)), Devices: f.devices, Log: c.teller(f.json, "worker")}
+	o := worker.Options{
+		Coordinators: f.join, TLS: config, Name: f.name, Memory: int64(f.memory * (1 << 30)), Devices: f.devices,
+		Patience: f.patience, Log: c.teller(f.json, "worker"),
+	}
 	if err := fill(&o, f.cores); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ import (
 type Client struct {
 	Addresses []string      // coordinators; one that does not act knows who does
 	TLS       *tls.Config   // nil is for loopback alone
-	Patience  time.Duration // for a coordinator to act; 0 is 10 s
+	Patience  time.Duration // for a coordinator to act; 0 is 5 s
 }
 
 // dial prepares a connection.
@@ -43,7 +44,7 @@ func (c *Client) dial(address string) (*grpc.ClientConn, error) {
 func (c *Client) Each(ctx context.Context, do func(*grpc.ClientConn) error) error {
 	patience := c.Patience
 	if patience == 0 {
-		patience = 10 * time.Second
+		patience = 5 * time.Second
 	}
 	limit, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -120,9 +121,9 @@ func invoke[A any](ctx context.Context, c *Client, method string, q any) (*A, er
 	return answer, err
 }
 
-// Submit asks for a run. The same again is no other run.
+// Submit asks for a run.
 func (c *Client) Submit(ctx context.Context, name, config string) error {
-	_, err := invoke[OK](ctx, c, "Submit", &Submit{Version, name, config})
+	_, err := invoke[OK](ctx, c, "Submit", &Submit{Version, name, rand.Text(), config})
 	return err
 }
 

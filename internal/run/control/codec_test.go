@@ -17,7 +17,7 @@ func TestCodec(t *testing.T) {
 		&Up{Kind: KindCommit, Seq: 3, Run: "r", Epoch: 2, Manifest: &part.Manifest{Epoch: 2, Step: 7}},
 		&Up{Kind: KindRecord, Offset: 9, Tail: []byte("{\"step\":1}\n\xff\x00")},
 		&Down{Kind: KindAssign, Me: 4, Tail: bytes.Repeat([]byte("x"), 1<<20)},
-		&Submit{Version, "r", "config"}, &OK{}, &Status{Coordinator: "a"},
+		&Submit{Version, "r", "1", "config"}, &OK{}, &Status{Coordinator: "a"},
 	} {
 		data, err := codec{}.Marshal(m)
 		if err != nil {
@@ -55,6 +55,38 @@ func FuzzUnmarshal(f *testing.F) {
 			if err := (codec{}).Unmarshal(again, m); err != nil {
 				t.Fatal(err)
 			}
+		}
+	})
+}
+
+func TestPack(t *testing.T) {
+	a := part.Assignment{Run: "r", Epoch: 3, Config: "x", Workers: []part.Worker{{Name: "a"}, {Name: "b"}}}
+	data, err := Pack(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for me, ok := range map[int]bool{0: true, 1: true, 2: false, -1: false} {
+		a.Me = me
+		if got, err := Unpack(data, me); (err == nil) != ok || ok && !reflect.DeepEqual(got, a) {
+			t.Errorf("part %d: %+v, %v", me, got, err)
+		}
+	}
+	if _, err := Unpack(data[:len(data)/2], 0); err == nil {
+		t.Error("half of an assignment is taken for one")
+	}
+}
+
+// Whatever comes as an assignment is one or an error, of a bounded size.
+func FuzzUnpack(f *testing.F) {
+	data, err := Pack(part.Assignment{Run: "r", Workers: []part.Worker{{Name: "a"}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data, 0)
+	f.Add([]byte("garbage"), 1)
+	f.Fuzz(func(t *testing.T, data []byte, me int) {
+		if a, err := Unpack(data, me); err == nil && (a.Me < 0 || a.Me >= len(a.Workers)) {
+			t.Errorf("part %d of %d", a.Me, len(a.Workers))
 		}
 	})
 }

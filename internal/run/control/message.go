@@ -85,6 +85,7 @@ type Down struct {
 type Submit struct {
 	Version int    `json:"version"`
 	Name    string `json:"name"`
+	ID      string `json:"id"` // of this wish, which may be sent again
 	Config  string `json:"config"`
 }
 

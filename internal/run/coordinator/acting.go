@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,6 +33,7 @@ type acting struct {
 	ticket   int64
 	ticked   time.Time
 	stale    bool // others do not know the present state
+	lost     []core.RecordLost
 	helpers  sync.WaitGroup // goroutines that this term owns
 	ids      atomic.Int64   // of sessions
 	records  records
@@ -177,6 +177,18 @@ func (a *acting) step(e event) error {
 	if a.Took != nil {
 		a.Took(e.Event, time.Since(began))
 	}
+	return a.giveUp()
+}
+
+// giveUp ends the runs whose record could not be taken back to where they begin.
+func (a *acting) giveUp() error {
+	lost := a.lost
+	a.lost = nil
+	for _, e := range lost {
+		if err := a.step(event{Event: e}); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -196,7 +208,9 @@ func (a *acting) do(d core.Decision, shared *assignment) error {
 	case core.MakePlan:
 		a.plan(d)
 	case core.Rewind:
-		return a.records.of(d.Run).rewind(d.Epoch, d.Step)
+		if err := a.records.of(d.Run).rewind(d.Epoch, d.Step); err != nil {
+			a.lost = append(a.lost, core.RecordLost{Run: d.Run, Why: err.Error()})
+		}
 	case core.Tell:
 		a.Log("run " + d.Run + ": " + d.Text)
 		if err := a.records.of(d.Run).say(d.Text); err != nil {
@@ -244,7 +258,7 @@ func (a *acting) assign(d core.Assign, shared *assignment) error {
 	x := d.Assignment
 	if shared.text == nil || shared.run != x.Run || shared.epoch != x.Epoch {
 		x.Me = 0
-		text, err := json.Marshal(x)
+		text, err := control.Pack(x)
 		if err != nil {
 			return err
 		}
@@ -268,13 +282,23 @@ func (a *acting) plan(d core.MakePlan) {
 		cluster.Workers = append(cluster.Workers, plan.Worker{Name: w.Name, Host: w.Host, Cores: w.Cores, Memory: w.Memory, Devices: slices.Clone(w.Devices)})
 	}
 	a.helpers.Go(func() {
-		p, err := a.Planner(d.Config, cluster, d.Shards)
+		p, err := a.planned(d, cluster)
 		if err != nil {
 			a.put(event{Event: core.PlanFailed{Asked: d.Asked, Why: err.Error(), Short: errors.Is(err, ErrShort)}})
 			return
 		}
 		a.put(event{Event: core.PlanMade{Asked: d.Asked, Plan: p}})
 	})
+}
+
+// planned asks the planner, whose panics are errors as well.
+func (a *acting) planned(d core.MakePlan, on plan.Cluster) (p plan.Plan, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("the planner panicked: %v", x)
+		}
+	}()
+	return a.Planner(d.Config, on, d.Shards)
 }
 
 // from is where a worker's message comes from.

@@ -38,10 +38,13 @@ func (c *coordinator) Submit(ctx context.Context, q *control.Submit) (*control.O
 	if err != nil {
 		return nil, err
 	}
-	if err := a.records.begin(q.Name, q.Config); err != nil {
-		return nil, control.Refusal(err.Error())
+	s, _ := a.news.latest()
+	if _, known := find(s, q.Name); !known {
+		if err := a.records.begin(q.Name, q.ID, q.Config); err != nil {
+			return nil, control.Refusal(err.Error())
+		}
 	}
-	return a.ask(ctx, func() core.Event { return core.Submitted{Name: q.Name, Config: q.Config} })
+	return a.ask(ctx, func() core.Event { return core.Submitted{Name: q.Name, ID: q.ID, Config: q.Config} })
 }
 
 // Stop ends a run.

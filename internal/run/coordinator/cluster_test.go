@@ -30,7 +30,8 @@ type cluster struct {
 	runs    string
 	tls     *tls.Config
 	planner coordinator.Planner
-	address []string // of all coordinators there were
+	silence time.Duration // long, where nothing is to be taken for lost because this machine is busy
+	address []string      // of all coordinators there were
 	client  *control.Client
 }
 
@@ -45,15 +46,15 @@ func newCluster(t *testing.T) *cluster {
 			t.Error(err)
 		}
 	})
-	c := &cluster{T: t, disk: newDisk(), store: store, runs: t.TempDir(), planner: planner}
-	c.client = &control.Client{Patience: 20 * time.Second}
+	c := &cluster{T: t, disk: newDisk(), store: store, runs: t.TempDir(), planner: planner, silence: 20 * time.Second}
+	c.client = &control.Client{Patience: 30 * time.Second}
 	return c
 }
 
-// quick is little patience.
+// quick is for ticks of 50 ms.
 func quick() core.Settings {
 	s := core.Defaults()
-	s.Grace, s.Settle = 40, 4
+	s.Grace, s.Settle = 600, 4
 	return s
 }
 
@@ -68,7 +69,7 @@ func (c *cluster) coordinate(address string) (at string, stop func()) {
 	stop = c.background(func(ctx context.Context) error {
 		return coordinator.Serve(ctx, coordinator.Options{
 			Listener: l, TLS: c.tls, Store: c.store, Planner: c.planner, Runs: c.runs, Binary: "b1",
-			Core: quick(), Tick: 50 * time.Millisecond, Silence: 400 * time.Millisecond, Log: c.say("coordinator " + at),
+			Core: quick(), Tick: 50 * time.Millisecond, Silence: c.silence, Log: c.say("coordinator " + at),
 		})
 	})
 	c.address = append(c.address, at)
@@ -98,7 +99,7 @@ func (c *cluster) background(run func(context.Context) error) (stop func()) {
 func (c *cluster) options(name string) worker.Options {
 	return worker.Options{
 		Coordinators: c.address, TLS: c.tls, Name: name, Host: "h", Data: name + ":1", Cores: 1, Devices: []string{"cpu"}, Binary: "b1",
-		Runner: fake{c.disk}, Beat: 50 * time.Millisecond, Silence: 400 * time.Millisecond, Patience: 20 * time.Second, Log: c.say("worker " + name),
+		Runner: fake{c.disk}, Beat: 50 * time.Millisecond, Silence: c.silence, Lease: 30 * time.Second, Patience: 30 * time.Second, Log: c.say("worker " + name),
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 // so that a coordinator that no longer acts writes into one that nobody reads.
 const (
 	configFile = "config.yaml"
+	idFile     = ".submission" // whose folder it is
 	recordFile = "metrics.jsonl"
 	epochFile  = "epoch.json" // which epoch the record is at, and where that begins in it
 	logFile    = "log.txt"
@@ -65,15 +66,19 @@ func (r *records) known(run string) *record {
 func (r *records) log(run string) string { return filepath.Join(r.dir, run, logFile) }
 
 // begin makes the folder of a new run.
-func (r *records) begin(run, config string) error {
+func (r *records) begin(run, id, config string) error {
 	dir := filepath.Join(r.dir, run)
-	if old, err := os.ReadFile(filepath.Join(dir, configFile)); err == nil && string(old) != config {
+	old, err := os.ReadFile(filepath.Join(dir, idFile))
+	if err == nil && string(old) == id {
+		return nil
+	}
+	if _, err := os.Lstat(filepath.Join(dir, configFile)); err == nil {
 		return fmt.Errorf("%s holds another run: choose another name with --out", dir)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return replace(filepath.Join(dir, configFile), []byte(config))
+	return errors.Join(replace(filepath.Join(dir, idFile), []byte(id)), replace(filepath.Join(dir, configFile), []byte(config)))
 }
 
 func (r *records) close() {

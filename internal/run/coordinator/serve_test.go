@@ -2,10 +2,16 @@ package coordinator_test
 
 import (
 	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/coordinator"
 	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/internal/run/worker"
 )
@@ -40,6 +46,9 @@ func TestLoss(t *testing.T) {
 		for _, who := range []string{"a", "b"} {
 			t.Run(name+" "+who, func(t *testing.T) {
 				c := newCluster(t)
+				if name == "frozen" {
+					c.silence = 400 * time.Millisecond
+				}
 				at, _ := c.coordinate("127.0.0.1:0")
 				letGo := c.disk.hold("r")
 				p := newProxy(t, at)
@@ -153,12 +162,73 @@ func TestFailures(t *testing.T) {
 	}
 	c.ends("large", core.Stopped)
 	for name, err := range map[string]error{
-		"there is a run large already": c.client.Submit(t.Context(), "large", "workers=1 steps=1"),
+		"there is a run large already": c.client.Submit(t.Context(), "large", fmt.Sprintf(configuration, 3, 20, "")),
 		"is no name for a run":         c.client.Submit(t.Context(), "../x", "workers=1 steps=1"),
 		"there is no run x":            c.client.Stop(t.Context(), "x"),
 	} {
-		if err == nil || !strings.Contains(err.Error(), name) && !strings.Contains(err.Error(), "holds another run") {
+		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v, want %q", err, name)
 		}
 	}
+}
+
+// usurped is a store whose leadership can be lost without its holder being told.
+type usurped struct {
+	coordinator.Store
+	terms chan coordinator.Term // that were given to who is not told
+}
+
+type unaware struct{ coordinator.Term }
+
+func (unaware) Lost() <-chan struct{} { return nil }
+
+func (u usurped) Campaign(ctx context.Context, address string) (coordinator.Term, error) {
+	term, err := u.Store.Campaign(ctx, address)
+	if err == nil {
+		select {
+		case u.terms <- term:
+			term = unaware{term}
+		default:
+		}
+	}
+	return term, err
+}
+
+// A coordinator that does not know that another one acts finds out before it does harm.
+func TestUsurped(t *testing.T) {
+	c := newCluster(t)
+	terms := make(chan coordinator.Term, 1)
+	c.store = usurped{c.store, terms}
+	c.coordinate("127.0.0.1:0")
+	letGo := c.disk.hold("r")
+	c.work("a")
+	c.work("b")
+	c.members(2)
+	c.submit("r", 2, 200, "")
+	c.at("r", 15)
+	second, _ := c.coordinate("127.0.0.1:0")
+	if err := (<-terms).Resign(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	letGo()
+	c.whole("r", 200)
+	if s, err := c.client.Status(t.Context(), ""); err != nil || s.Coordinator != second {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// A record that cannot be kept ends its run, and no other.
+func TestRecordLost(t *testing.T) {
+	c := newCluster(t)
+	c.coordinate("127.0.0.1:0")
+	if err := os.MkdirAll(filepath.Join(c.runs, "bad", "metrics.jsonl", "in the way"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c.work("a")
+	c.submit("bad", 1, 20, "")
+	if r := c.ends("bad", core.Failed); !strings.Contains(r.Why, "its record cannot be kept") {
+		t.Error(r.Why)
+	}
+	c.submit("good", 1, 20, "")
+	c.whole("good", 20)
 }

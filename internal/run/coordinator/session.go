@@ -190,15 +190,14 @@ func (a *acting) take(s *session, m *control.Up) error {
 		return nil
 	case control.KindRecord, control.KindNote:
 		s.offer(&control.Down{Kind: control.KindAck, Seq: m.Seq})
-		if err := a.written(s, m); err != nil && !a.put(event{Event: core.PartFailed{
-			From: s.from(m), User: true, Error: fmt.Sprintf("the coordinator cannot keep the run's record: %v", err)}}) {
+		if err := a.written(s, m); err != nil && !a.put(event{Event: core.RecordLost{Run: m.Run, Why: err.Error()}}) {
 			return ErrDeposed
 		}
 		return nil
 	case control.KindCommit:
 		if r := a.records.known(m.Run); r != nil {
-			if err := r.sync(); err != nil {
-				return err
+			if err := r.sync(); err != nil && !a.put(event{Event: core.RecordLost{Run: m.Run, Why: err.Error()}}) {
+				return ErrDeposed
 			}
 		}
 	}

@@ -10,14 +10,14 @@ import (
 func (e Submitted) happen(c *Core) {
 	if old := c.Run(e.Name); old != nil {
 		why := ""
-		if old.Config != e.Config { // the same again had not heard the answer
+		if old.ID != e.ID { // else the answer was not heard
 			why = fmt.Sprintf("there is a run %s already, which is %s: choose another name with --out", e.Name, old.Phase)
 		}
 		c.decide(Reply{e.Ticket, why})
 		return
 	}
 	c.forget()
-	c.Runs = append(c.Runs, Run{Name: e.Name, Config: e.Config, Phase: Waiting, Why: "waits for a plan", Until: c.Now + c.Patience})
+	c.Runs = append(c.Runs, Run{Name: e.Name, ID: e.ID, Config: e.Config, Phase: Waiting, Why: "waits for a plan", Until: c.Now + c.Patience})
 	r := c.Run(e.Name)
 	c.tell(r, "submitted")
 	c.decide(Reply{e.Ticket, ""})
@@ -48,9 +48,15 @@ func (e StopAsked) happen(c *Core) {
 		c.decide(Reply{e.Ticket, fmt.Sprintf("there is no run %s: weft status shows them", e.Run)})
 		return
 	case !r.Phase.Over():
-		c.end(r, Stopped, fmt.Sprintf("as was asked for; the checkpoint of step %d is good", r.step()))
+		c.end(r, Stopped, "as was asked for; "+r.rest())
 	}
 	c.decide(Reply{e.Ticket, ""})
+}
+
+func (e RecordLost) happen(c *Core) {
+	if r := c.Run(e.Run); r != nil && !r.Phase.Over() {
+		c.fail(r, fmt.Sprintf("its record cannot be kept: %s; %s", e.Why, r.rest()))
+	}
 }
 
 func (Tick) happen(c *Core) {

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-rl/weft/internal/run/part"
 )
@@ -50,7 +51,10 @@ func (e Progressed) happen(c *Core) {
 	if r == nil || r.Phase != Running || m != &r.Members[r.owner()] {
 		return
 	}
-	r.Progress, r.Until = e.Progress, c.Now+c.Stall
+	if e.Progress.Iter != r.Progress.Iter || e.Progress.Steps != r.Progress.Steps {
+		r.Until = c.Now + c.Stall // else it is said again
+	}
+	r.Progress = e.Progress
 }
 
 func (e Committing) happen(c *Core) {
@@ -119,26 +123,51 @@ func (e PartDone) happen(c *Core) {
 }
 
 func (e PartFailed) happen(c *Core) {
-	r, m := c.part(e.From)
-	if r == nil || m.Done {
+	if r := c.cause(e.From); r != nil {
+		if !c.hopeless(r, e) && !e.Peer {
+			c.tell(r, "it was because of "+e.String())
+		}
 		return
 	}
-	why := fmt.Sprintf("worker %s: %s", e.Worker, e.Error)
-	if e.User || !e.Peer && r.Fault == e.Error {
-		c.fail(r, why)
+	r, m := c.part(e.From)
+	if r == nil || m.Done || c.hopeless(r, e) {
 		return
 	}
 	var former []string
 	for _, m := range r.Members {
 		former = append(former, m.Name)
 	}
-	if !e.Peer {
-		r.Fault = e.Error
-	}
-	c.restart(r, why)
-	if r.Phase == Waiting { // it may turn out to be somebody's loss
+	c.restart(r, e.String())
+	if r.Phase == Waiting { // it may turn out to be somebody's loss, or another's failure
 		r.After, r.Former = c.Now+c.Settle, former
 	}
+}
+
+// String is the failure, with who failed.
+func (e PartFailed) String() string { return fmt.Sprintf("worker %s: %s", e.Worker, e.Error) }
+
+// cause is the run whose epoch has just ended, if this may be the reason: peers of a
+// part that fails may be heard of before it.
+func (c *Core) cause(from From) *Run {
+	r := c.Run(from.Run)
+	if r != nil && r.Phase == Waiting && r.Epoch == from.Epoch && slices.Contains(r.Former, from.Worker) && c.here(from.Worker, from.Session) != nil {
+		return r
+	}
+	return nil
+}
+
+// hopeless ends a run if to try again would end the same way: it says so itself, or
+// an earlier epoch has shown it.
+func (c *Core) hopeless(r *Run, e PartFailed) bool {
+	if e.User || !e.Peer && r.Fault == e.Error && r.Faulty < r.Epoch {
+		c.fail(r, e.String())
+		return true
+	}
+	if !e.Peer {
+		r.Fault, r.Faulty = e.Error, r.Epoch
+		c.changed(r)
+	}
+	return false
 }
 
 // restart ends an epoch: the run is to go on from its last checkpoint, unless that has

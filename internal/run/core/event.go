@@ -32,10 +32,11 @@ type (
 	}
 	// Tick is time that has passed.
 	Tick struct{}
-	// Submitted is a new run. The answer bears its ticket.
+	// Submitted is a new run. The answer bears its ticket. The same submission, by its ID,
+	// may come again.
 	Submitted struct {
-		Name, Config string
-		Ticket       int64
+		Name, ID, Config string
+		Ticket           int64
 	}
 	// StopAsked is a run that is no longer wanted.
 	StopAsked struct {
@@ -79,6 +80,8 @@ type (
 		From
 		Progress part.Progress
 	}
+	// RecordLost is a record that the coordinator cannot keep, such as on a full disk.
+	RecordLost struct{ Run, Why string }
 	// Loaded is what an earlier coordinator left, and which workers are still thought alive.
 	Loaded struct {
 		Runs  []Run

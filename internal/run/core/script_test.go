@@ -135,9 +135,11 @@ func (s *script) command(out *strings.Builder, line string) {
 	case "heard":
 		s.step(out, Heard{arg(1), s.session(arg(1))})
 	case "submit":
-		s.step(out, Submitted{arg(1), "config of " + arg(1), 1})
+		s.step(out, Submitted{arg(1), strings.Join(f[1:], " "), "config of " + arg(1), 1})
 	case "stop":
 		s.step(out, StopAsked{arg(1), 2})
+	case "record-lost":
+		s.step(out, RecordLost{arg(1), arg(2)})
 	case "plan":
 		s.step(out, PlanMade{s.asked.Asked, spread(len(s.asked.Workers), number(1), s.asked.Shards)})
 	case "plan-fails":

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -56,6 +57,7 @@ func (p Phase) Over() bool { return p == Done || p == Failed || p == Stopped }
 // Run is a training run: what is kept of it.
 type Run struct {
 	Name   string `json:"name"`
+	ID     string `json:"id"` // of its submission
 	Config string `json:"config"`
 	Phase  Phase  `json:"phase"`
 	// Why says, in a sentence, what it waits for or why it is over.
@@ -63,6 +65,7 @@ type Run struct {
 	// Fault is the last failure of a part since a checkpoint was committed. The same one
 	// again is the algorithm's own.
 	Fault    string         `json:"fault,omitempty"`
+	Faulty   int64          `json:"faulty,omitempty"`   // epoch that it was in
 	Restarts int            `json:"restarts,omitempty"` // since a checkpoint was committed
 	Epoch    int64          `json:"epoch"`
 	Shards   int            `json:"shards,omitempty"` // for the run's whole life, once it is planned
@@ -139,6 +142,14 @@ func (r *Run) step() int64 {
 		return 0
 	}
 	return r.Last.Step
+}
+
+// rest says what is left of a run.
+func (r *Run) rest() string {
+	if r.Last == nil {
+		return "there is no checkpoint of it"
+	}
+	return fmt.Sprintf("the checkpoint of step %d is good", r.Last.Step)
 }
 
 // Run is the run of that name, or nil.

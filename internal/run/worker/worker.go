@@ -9,7 +9,6 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -81,12 +80,20 @@ func Run(ctx context.Context, o Options) error {
 	defer w.parts.Wait()
 	defer cancel()
 	for {
+		began := time.Now()
 		err := w.serve(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {
 			return err
+		}
+		if time.Since(began) > w.Beat {
+			continue
+		}
+		select { // it was let in and hung up on: not again and again without a pause
+		case <-ctx.Done():
+		case <-time.After(w.Beat):
 		}
 	}
 }
@@ -215,12 +222,12 @@ func (w *worker) obey(m *control.Down) error {
 	mine := p != nil && p.Run == m.Run && p.Epoch == m.Epoch
 	switch m.Kind {
 	case control.KindAssign:
-		var a part.Assignment
-		if err := json.Unmarshal(m.Tail, &a); err != nil {
-			return fmt.Errorf("an assignment that is none: %w", err)
+		a, err := control.Unpack(m.Tail, m.Me)
+		if err != nil {
+			return err
 		}
-		if a.Me = m.Me; a.Me < 0 || a.Me >= len(a.Workers) || mine {
-			return fmt.Errorf("an assignment of part %d of %d of %s/%d", a.Me, len(a.Workers), a.Run, a.Epoch)
+		if mine {
+			return fmt.Errorf("epoch %d of run %s is assigned twice", a.Epoch, a.Run)
 		}
 		w.begin(a)
 	case control.KindStart:
