@@ -71,7 +71,7 @@ type Deployment struct {
 	Workers   int      `default:"1" unit:"workers" range:"[1,)" doc:"workers that share the work; plain has one" json:"workers"`
 	Replicas  int      `default:"0" unit:"replicas" range:"[0,)" doc:"parts that the environments are split into; 0 is one for each worker" json:"replicas"`
 	Async     bool     `default:"false" doc:"let replicas run ahead of each other: faster, and no longer repeatable" json:"async"`
-	Staleness int      `default:"1" unit:"versions" range:"[1,)" doc:"versions that an asynchronous replica's weights may be behind" json:"staleness"`
+	Staleness int      `default:"0" unit:"versions" range:"[0,)" doc:"versions that an asynchronous replica's weights may be behind; 0 is one, or where replicas send gradients two for each" json:"staleness"`
 	Producers int      `default:"0" unit:"replicas" range:"[0,)" doc:"replicas that an asynchronous gather waits for; 0 is all" json:"producers"`
 	Queue     int      `default:"2" unit:"items" range:"[1,)" doc:"items that an asynchronous edge holds before its sender waits" json:"queue"`
 	NoFuse    []string `doc:"fusions to leave out: replicas, groups or all" json:"no_fuse"`

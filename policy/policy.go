@@ -90,7 +90,7 @@ func (p Policy) Make(on plan.Problem) (plan.Plan, error) {
 		return out, errors.Join(append(errs, fmt.Errorf("policy %s: %w", p.Name, err))...)
 	}
 	out.Grouping, out.Owner = by, owner(on.Graph, by)
-	errs = append(errs, p.asynchrony(&out, d), p.lowering(on))
+	errs = append(errs, p.lowering(on))
 	out.Shards = 1
 	if replicated(by) != fdg.None {
 		out.Shards = d.Replicas
@@ -99,6 +99,7 @@ func (p Policy) Make(on plan.Problem) (plan.Plan, error) {
 		}
 		errs = append(errs, capacity(out.Shards, replicated(by), on))
 	}
+	errs = append(errs, p.asynchrony(&out, on))
 	errs = append(errs, workers(on), d.CheckPlacement(by, on.Cluster))
 	if err := errors.Join(errs...); err != nil {
 		return out, err
@@ -133,7 +134,8 @@ func owner(g *fdg.Graph, by plan.Grouping) string {
 }
 
 // asynchrony sets how edges wait.
-func (p Policy) asynchrony(out *plan.Plan, d plan.Deployment) error {
+func (p Policy) asynchrony(out *plan.Plan, on plan.Problem) error {
+	d := on.Deployment
 	out.Async = d.Async
 	if !d.Async {
 		return nil
@@ -142,7 +144,22 @@ func (p Policy) asynchrony(out *plan.Plan, d plan.Deployment) error {
 		return fmt.Errorf("policy %s has no asynchronous mode: its replicas move in step", p.Name)
 	}
 	out.Staleness, out.Producers = d.Staleness, d.Producers
+	if out.Staleness == 0 {
+		out.Staleness = patience(on.Graph, out)
+	}
 	return nil
+}
+
+// patience is how many versions weights may be behind unless the deployment says
+// it. Where replicas send gradients each of them makes a version, so that most are
+// as many behind as there are others; a lower bound would throw them away.
+func patience(g *fdg.Graph, out *plan.Plan) int {
+	for _, n := range g.Nodes {
+		if n.Kind == fdg.Gradient && out.Grouping.Of(n.Fragment) != out.Owner {
+			return 2 * out.Shards
+		}
+	}
+	return 1
 }
 
 // lowering sees that the loop can be one device program.

@@ -189,3 +189,24 @@ func TestGroupings(t *testing.T) {
 		t.Errorf("groupings %s", got)
 	}
 }
+
+// TestPatience: unless it is told, a policy lets weights be as old as its replicas
+// make them: one version where they send batches, more where each makes a version.
+func TestPatience(t *testing.T) {
+	g := graphOf(t, "./algo/a2c")
+	for _, c := range []struct {
+		policy policy.Policy
+		asked  int
+		want   int
+	}{{policy.SingleLearnerCoarse, 0, 1}, {policy.Central, 0, 6}, {policy.Central, 1, 1}, {policy.SingleLearnerCoarse, 4, 4}} {
+		on := problem(g, 3)
+		on.Deployment.Async, on.Deployment.Staleness = true, c.asked
+		made, err := c.policy.Make(on)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if made.Staleness != c.want {
+			t.Errorf("%s, asked for %d: %d versions, want %d", c.policy.Name, c.asked, made.Staleness, c.want)
+		}
+	}
+}
