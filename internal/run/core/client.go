@@ -72,6 +72,9 @@ func (Tick) happen(c *Core) {
 func (c *Core) overdue(r *Run) {
 	if r.Phase == Waiting && c.Now >= r.After {
 		r.Former = nil
+		if c.Retry > 0 && c.Now%c.Retry == 0 {
+			r.Tried = 0
+		}
 	}
 	if r.Until == 0 || c.Now < r.Until {
 		return
@@ -94,7 +97,7 @@ func (c *Core) overdue(r *Run) {
 }
 
 func (e Loaded) happen(c *Core) {
-	c.Runs = slices.Clone(e.Runs)
+	c.Runs, c.Awaited = slices.Clone(e.Runs), slices.Clone(e.Alive)
 	for i := range c.Runs {
 		r := &c.Runs[i]
 		r.Until, r.After, r.Tried, r.Former, r.Next = 0, 0, 0, nil, nil

@@ -19,13 +19,14 @@ type Settings struct {
 	Start    int64 `json:"start"`    // for all parts of an epoch to be ready
 	Stall    int64 `json:"stall"`    // without a sign of progress
 	Patience int64 `json:"patience"` // of a run that waits for workers
+	Retry    int64 `json:"retry"`    // between attempts to plan a run that waits for workers
 	Restarts int   `json:"restarts"` // without a new checkpoint in between
 	Keep     int   `json:"keep"`     // runs that are over and still known
 }
 
 // Defaults are the settings for a tick of 250 ms.
 func Defaults() Settings {
-	return Settings{Grace: 12, Settle: 5, Start: 4 * 600, Stall: 4 * 3600, Patience: 4 * 600, Restarts: 20, Keep: 100}
+	return Settings{Grace: 8, Settle: 5, Start: 4 * 600, Stall: 4 * 3600, Patience: 4 * 600, Retry: 4 * 10, Restarts: 20, Keep: 100}
 }
 
 // Core is the machine. It is not safe for use by several goroutines.

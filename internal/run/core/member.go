@@ -26,6 +26,22 @@ func (e Joined) happen(c *Core) {
 	c.Members++
 	c.decide(Welcome{w.Name, w.Session})
 	c.takeUp(&c.Workers[i], e.Doing)
+	c.arrived(w.Name)
+}
+
+// arrived ends the time that a new coordinator gives workers to come, when all that
+// are known to be alive are there.
+func (c *Core) arrived(name string) {
+	i := slices.Index(c.Awaited, name)
+	if i < 0 {
+		return
+	}
+	c.Awaited = slices.Delete(slices.Clone(c.Awaited), i, i+1)
+	for i := range c.Runs {
+		if r := &c.Runs[i]; len(c.Awaited) == 0 && r.Phase == Waiting && len(r.Former) == 0 {
+			r.After = min(r.After, c.Now)
+		}
+	}
 }
 
 // at is the part that a worker says it is at, if there is one.

@@ -58,8 +58,8 @@ type coord struct {
 
 type simWorker struct {
 	name, instance string
-	dead           bool
-	frozen         int // rounds
+	dead, gone     bool // for a while, or for good
+	frozen         int  // rounds
 	conn           *conn
 	alone          int // rounds without a connection
 	job            *job
@@ -86,7 +86,7 @@ type job struct {
 }
 
 const (
-	total  = 120 // steps of a run
+	total  = 240 // steps of a run
 	stride = 5
 	every  = 20 // steps between checkpoints
 )
@@ -113,14 +113,14 @@ func (s *sim) acting() *coord { return s.coords[len(s.coords)-1] }
 // elect has a new coordinator take over.
 func (s *sim) elect() {
 	s.store.term++
-	c := &coord{term: s.store.term, core: New(Settings{Grace: 6, Settle: 3, Start: 60, Stall: 80, Patience: 5000, Restarts: 1000, Keep: 9})}
+	c := &coord{term: s.store.term, core: New(Settings{Grace: 6, Settle: 3, Start: 60, Stall: 80, Patience: 5000, Retry: 20, Restarts: 1000, Keep: 9})}
 	s.coords = append(s.coords, c)
 	var e Loaded
 	for _, name := range s.store.order {
 		e.Runs = append(e.Runs, s.kept(name))
 	}
 	for _, w := range s.workers {
-		if !w.dead && !s.chance(10) { // leases are not always what is true
+		if w.dead && s.chance(50) || !w.dead && !s.chance(10) { // leases are not always what is true
 			e.Alive = append(e.Alive, w.name)
 		}
 	}

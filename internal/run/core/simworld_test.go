@@ -306,7 +306,7 @@ func (s *sim) recover(percent int) {
 		s.elect()
 	}
 	for _, w := range s.workers {
-		if w.dead && s.chance(percent) && (w.conn == nil || w.conn.to.dead) {
+		if w.dead && !w.gone && s.chance(percent) && (w.conn == nil || w.conn.to.dead) {
 			s.session++
 			w.dead, w.instance, w.conn, w.alone = false, fmt.Sprint("process ", s.session), nil, 0
 		}
@@ -315,9 +315,15 @@ func (s *sim) recover(percent int) {
 
 // play runs faults for a while, then lets everything heal and come to an end.
 func (s *sim) play() {
-	for range 300 {
+	for range 200 {
 		s.recover(10)
 		s.happen(true)
+	}
+	for _, w := range s.workers[1:] {
+		w.gone = w.dead && s.chance(50)
+	}
+	if s.chance(30) {
+		s.elect() // when somebody is gone for good
 	}
 	for range 1500 {
 		s.recover(100)

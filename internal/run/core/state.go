@@ -19,6 +19,9 @@ type State struct {
 	// Members counts changes of who is free, so that the planner is not asked the same
 	// again and again.
 	Members int64 `json:"members"`
+	// Awaited are workers that were alive when this coordinator took over and have not
+	// come to it yet.
+	Awaited []string `json:"awaited,omitempty"`
 }
 
 // Worker is a process that has joined.
