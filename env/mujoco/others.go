@@ -89,7 +89,7 @@ func (o *PusherOptions) task() (task, error) {
 	const hand, object, goal = 0, 1, 2
 	return task{
 		setup: o.Setup, xml: o.XMLFile, skip: o.FrameSkip,
-		camera: above(solid.Vec{.2, -.4}, 2.1, true),
+		camera: above(solid.Vec{.2, -.3}, 2.1, true),
 		reads:  []field{xpos}, bodies: []string{"tips_arm", "object", "goal"},
 		obs: []piece{
 			{from: positions(0, 7)},
