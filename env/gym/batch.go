@@ -70,6 +70,14 @@ func (b *batch) Step(action []rl.Tree) []rl.Step {
 	return out
 }
 
+// SetLimit is that of env.Limiter. Limits of the environments' own stay.
+func (b *batch) SetLimit(n int) {
+	b.limit = n
+	for k := range b.specs {
+		b.specs[k].Limit = n
+	}
+}
+
 // alone is a batch with one kind of agent.
 type alone struct{ *batch }
 
@@ -80,10 +88,6 @@ func openAlone(s *rl.Scope, n int, o Options, r request) (env.Batch, error) {
 	}
 	return alone{b}, nil
 }
-
-// SetLimit is that of env.Limiter. Environments of PettingZoo have none: what an
-// episode's end is to each of their agents is their own affair.
-func (b alone) SetLimit(n int) { b.limit, b.specs[0].Limit = n, n }
 
 func (b alone) Spec() env.Spec              { return b.specs[0] }
 func (b alone) Obs() rl.Obs                 { return b.batch.Obs()[0] }

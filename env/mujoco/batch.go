@@ -3,7 +3,6 @@ package mujoco
 import (
 	"errors"
 	"fmt"
-	"image"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -44,6 +43,7 @@ type Batch struct {
 	term, trunc []bool
 	over, first []bool
 	ended       []int32 // whose episodes are over
+	film        *film   // nil without one
 }
 
 var _ env.Batch = (*Batch)(nil)
@@ -95,6 +95,7 @@ func (b *Batch) begin() {
 		b.first[i] = true
 	}
 	b.renew(b.key.Use("reset"))
+	b.shoot()
 	b.last = b.tensors(b.next)
 }
 
@@ -238,6 +239,7 @@ func (b *Batch) advance(action []float32) {
 	for i := range b.rows {
 		b.judge(i)
 	}
+	b.shoot()
 	copy(b.next, b.shown)
 	b.renew(b.key.Fold(uint64(b.time)).Use("renew"))
 }
@@ -304,11 +306,6 @@ func (b *Batch) must(err error) {
 // SetLimit is that of env.Limiter.
 func (b *Batch) SetLimit(n int) { b.spec.Limit = n }
 
-// Film is that of env.Renderer, and says who has pictures.
-func (b *Batch) Film(int, func(image.Image)) (rate float64, err error) {
-	return 0, fmt.Errorf("pictures of it are drawn in Python: gym:%s has them", b.spec.ID)
-}
-
 // Qpos is a copy of an environment's generalised positions, which are enough to
 // draw it; row counts within the batch.
 func (b *Batch) Qpos(row int) []float64 {
@@ -324,6 +321,9 @@ func (b *Batch) Parts() (names []string, values []float64) { return b.task.parts
 // Close ends the threads and frees the simulations.
 func (b *Batch) Close() error {
 	b.rows, b.state = nil, nil
+	if b.film != nil {
+		return errors.Join(b.film.sims.Close(), b.sims.Close())
+	}
 	return b.sims.Close()
 }
 

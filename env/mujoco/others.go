@@ -1,13 +1,18 @@
 package mujoco
 
-import "math"
+import (
+	"math"
+
+	"github.com/weft-rl/weft/env/sketch/solid"
+)
 
 func (o *InvertedPendulumOptions) task() (task, error) {
 	return task{
 		setup: o.Setup, xml: o.XMLFile, skip: o.FrameSkip,
-		obs:   motion(0, false, nil),
-		start: shaken(o.ResetNoiseScale, (*draws).uniform),
-		parts: []string{"reward_survive"},
+		camera: rail(.15, 2.3),
+		obs:    motion(0, false, nil),
+		start:  shaken(o.ResetNoiseScale, (*draws).uniform),
+		parts:  []string{"reward_survive"},
 		score: func(s *sim, parts []float64) (float64, bool) {
 			fallen := !finite(s.qpos) || !finite(s.qvel) || math.Abs(s.qpos[1]) > .2
 			parts[0] = 1
@@ -22,7 +27,8 @@ func (o *InvertedPendulumOptions) task() (task, error) {
 func (o *InvertedDoublePendulumOptions) task() (task, error) {
 	return task{
 		setup: o.Setup, xml: o.XMLFile, skip: o.FrameSkip,
-		reads: []field{siteXpos, qfrcConstraint},
+		camera: rail(.5, 3.5),
+		reads:  []field{siteXpos, qfrcConstraint},
 		obs: []piece{
 			{from: positions(0, 1)},
 			{positions(1, end), math.Sin},
@@ -51,7 +57,8 @@ func (o *ReacherOptions) task() (task, error) {
 	const fingertip, target = 0, 1
 	return task{
 		setup: o.Setup, xml: o.XMLFile, skip: o.FrameSkip,
-		reads: []field{xpos}, bodies: []string{"fingertip", "target"},
+		camera: above(solid.Vec{}, .9, true),
+		reads:  []field{xpos}, bodies: []string{"fingertip", "target"},
 		obs: []piece{
 			{positions(0, 2), math.Cos},
 			{positions(0, 2), math.Sin},
@@ -82,7 +89,8 @@ func (o *PusherOptions) task() (task, error) {
 	const hand, object, goal = 0, 1, 2
 	return task{
 		setup: o.Setup, xml: o.XMLFile, skip: o.FrameSkip,
-		reads: []field{xpos}, bodies: []string{"tips_arm", "object", "goal"},
+		camera: above(solid.Vec{.2, -.3}, 2.1, true),
+		reads:  []field{xpos}, bodies: []string{"tips_arm", "object", "goal"},
 		obs: []piece{
 			{from: positions(0, 7)},
 			{from: velocities(0, 7)},

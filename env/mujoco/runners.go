@@ -1,6 +1,10 @@
 package mujoco
 
-import "math"
+import (
+	"math"
+
+	"github.com/weft-rl/weft/env/sketch/solid"
+)
 
 // runner is the reward of everything that is to get ahead: speed and good health
 // less the costs of action and contact.
@@ -52,22 +56,24 @@ var clip10 = interval{-10, 10}.clip
 func (o *HalfCheetahOptions) task() (task, error) {
 	return task{
 		setup: o.Setup, xml: o.XMLFile, skip: o.FrameSkip,
-		obs:   motion(1, o.ExcludePositions, nil),
-		start: shaken(o.ResetNoiseScale, (*draws).normal),
-		place: firstPosition,
-		parts: running,
-		score: runner{forward: o.ForwardRewardWeight, ctrl: o.CtrlCostWeight}.score,
+		camera: along(.5, 3),
+		obs:    motion(1, o.ExcludePositions, nil),
+		start:  shaken(o.ResetNoiseScale, (*draws).normal),
+		place:  firstPosition,
+		parts:  running,
+		score:  runner{forward: o.ForwardRewardWeight, ctrl: o.CtrlCostWeight}.score,
 	}, nil
 }
 
 func (o *SwimmerOptions) task() (task, error) {
 	return task{
 		setup: o.Setup, xml: o.XMLFile, skip: o.FrameSkip,
-		obs:   motion(2, o.ExcludePositions, nil),
-		start: shaken(o.ResetNoiseScale, (*draws).uniform),
-		place: firstPosition,
-		parts: running,
-		score: runner{forward: o.ForwardRewardWeight, ctrl: o.CtrlCostWeight}.score,
+		camera: above(solid.Vec{}, 7, false),
+		obs:    motion(2, o.ExcludePositions, nil),
+		start:  shaken(o.ResetNoiseScale, (*draws).uniform),
+		place:  firstPosition,
+		parts:  running,
+		score:  runner{forward: o.ForwardRewardWeight, ctrl: o.CtrlCostWeight}.score,
 	}, nil
 }
 
@@ -80,10 +86,11 @@ func (o *HopperOptions) task() (task, error) {
 	}
 	return task{
 		setup: o.Setup, xml: o.XMLFile, skip: o.FrameSkip,
-		obs:   motion(1, o.ExcludePositions, clip10),
-		start: shaken(o.ResetNoiseScale, (*draws).uniform),
-		place: firstPosition,
-		parts: living,
+		camera: along(.75, 2.8),
+		obs:    motion(1, o.ExcludePositions, clip10),
+		start:  shaken(o.ResetNoiseScale, (*draws).uniform),
+		place:  firstPosition,
+		parts:  living,
 		score: runner{
 			forward: o.ForwardRewardWeight, ctrl: o.CtrlCostWeight,
 			health: o.HealthyReward, healthy: healthy, terminate: o.TerminateWhenUnhealthy,
@@ -105,10 +112,11 @@ func (o *Walker2dOptions) task() (task, error) {
 	z, angle := r.read("healthy_z_range", o.HealthyZRange), r.read("healthy_angle_range", o.HealthyAngleRange)
 	return task{
 		setup: o.Setup, xml: o.XMLFile, skip: o.FrameSkip,
-		obs:   motion(1, o.ExcludePositions, clip10),
-		start: shaken(o.ResetNoiseScale, (*draws).uniform),
-		place: firstPosition,
-		parts: living,
+		camera: along(.75, 2.8),
+		obs:    motion(1, o.ExcludePositions, clip10),
+		start:  shaken(o.ResetNoiseScale, (*draws).uniform),
+		place:  firstPosition,
+		parts:  living,
 		score: runner{
 			forward: o.ForwardRewardWeight, ctrl: o.CtrlCostWeight, health: o.HealthyReward,
 			healthy:   func(s *sim) bool { return z.inside(s.qpos[1]) && angle.inside(s.qpos[2]) },
@@ -126,7 +134,8 @@ func (o *AntOptions) task() (task, error) {
 	}
 	return task{
 		setup: o.Setup, xml: o.XMLFile, skip: o.FrameSkip,
-		reads: []field{xpos, cfrcExt}, bodies: []string{o.MainBody}, forces: true,
+		camera: aslant(.4, 3.8),
+		reads:  []field{xpos, cfrcExt}, bodies: []string{o.MainBody}, forces: true,
 		obs:   obs,
 		start: shaken(o.ResetNoiseScale, (*draws).normal),
 		place: func(s *sim) float64 { return s.bodies[0][0] },
@@ -165,6 +174,7 @@ func (o *HumanoidOptions) task() (task, error) {
 	}
 	return task{
 		setup: o.Setup, xml: o.XMLFile, skip: o.FrameSkip,
+		camera: aslant(.9, 3.2),
 		reads:  []field{xipos, cinert, cvel, qfrcActuator, cfrcExt},
 		forces: true,
 		obs:    obs,

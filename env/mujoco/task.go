@@ -8,9 +8,10 @@ import (
 
 // task is one environment as data.
 type task struct {
-	setup Setup
-	xml   string
-	skip  int // substeps in a step
+	setup  Setup
+	xml    string
+	skip   int // substeps in a step
+	camera camera
 
 	reads  []field  // derived fields that it looks at
 	bodies []string // bodies whose places it looks at, by name or number

@@ -8,6 +8,7 @@ import weft_state
 from gymnasium import spaces
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils.conversions import aec_to_parallel
+from pettingzoo.utils.wrappers import BaseParallelWrapper
 from weft_failure import Plain, making, wrapper
 
 weft_state.ENVIRONMENTS += [AECEnv, ParallelEnv]
@@ -85,9 +86,35 @@ def in_play(env, terminations=(), truncations=()):
     return {a for a in env.agents if not (a in terminations and terminations[a]) and not (a in truncations and truncations[a])}
 
 
+class Limit(BaseParallelWrapper):
+    """Cuts episodes off after n steps; a wrapper, so that its count is saved with its environment."""
+
+    def __init__(self, env, n):
+        super().__init__(env)
+        self.n, self.age = n, 0
+
+    def reset(self, seed=None, options=None):
+        self.age = 0
+        return self.env.reset(seed=seed, options=options)
+
+    def step(self, actions):
+        obs, rewards, terminations, truncations, infos = self.env.step(actions)
+        self.age += 1
+        if self.age >= self.n:
+            # Who is out of play, or ends in this very step, is not cut off.
+            truncations = {**truncations, **dict.fromkeys(in_play(self.env, terminations, truncations), True)}
+        return obs, rewards, terminations, truncations, infos
+
+
+def turns(env):
+    """The environment, if its agents act one after another."""
+    env = env.env if isinstance(env, Limit) else env
+    return env if isinstance(env, Turns) else None
+
+
 def movers(env):
     """The agents whose actions count, in the environment's order."""
-    return [env.turn] if isinstance(env, Turns) else list(env.agents)
+    return [turns(env).turn] if turns(env) else list(env.agents)
 
 
 def mask_of(obs, info):
@@ -232,6 +259,9 @@ class Zoo(weft_envs.Envs):
             self.state, self.last_state = arrays["obs/state"], arrays["final/state"]
         self.show_first()
 
+    def limit(self, n):
+        self.envs = [Limit(env, n) for env in self.envs]
+
     def show(self, i, obs, infos):
         """Writes what agents see of environment i as it stands."""
         env = self.envs[i]
@@ -290,9 +320,9 @@ class Zoo(weft_envs.Envs):
         if live:
             self.see(i, obs, infos, live, set(movers(env)), False)
             return
-        # An agent that was cut off is still there to be valued.
-        still = {a for a in before if not terminations.get(a)}
-        acting = still & {env.turn} if isinstance(env, Turns) else still
+        # An agent that was cut off is still there to be valued, one that has just come as well.
+        still = {a for a in before | set(env.agents) if not terminations.get(a)}
+        acting = still & {turns(env).turn} if turns(env) else still
         self.see(i, obs, infos, still, acting & obs.keys(), True)
         self.show(i, *env.reset())
 

@@ -99,6 +99,34 @@ func TestSims(t *testing.T) {
 	}
 }
 
+// TestGeoms: what is seen has its kind, its size, and its own colour or that of its
+// material.
+func TestGeoms(t *testing.T) {
+	l := library(t)
+	s, err := l.New(write(t, `<mujoco>
+  <asset><material name="red" rgba="1 0 0 1"/></asset>
+  <worldbody>
+    <geom type="plane" size="4 5 1" rgba="0 1 0 1"/>
+    <geom type="box" size="1 2 3" group="4"/>
+    <geom type="sphere" size="1" rgba="0 0 0 0"/>
+    <body><freejoint/><geom type="capsule" size="0.1 0.2" material="red"/><geom type="box" size="1 2 3" material="red" rgba="0 0 1 1"/></body>
+  </worldbody>
+</mujoco>`), 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	got, err := s.Geoms()
+	want := []Geom{
+		{0, Plane, [3]float64{4, 5, 1}, [4]float32{0, 1, 0, 1}},
+		{3, Capsule, [3]float64{.1, .2}, [4]float32{1, 0, 0, 1}},
+		{4, Box, [3]float64{1, 2, 3}, [4]float32{0, 0, 1, 1}},
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v\nwant %v", got, err, want)
+	}
+}
+
 func TestBadModel(t *testing.T) {
 	l := library(t)
 	for text, want := range map[string]string{

@@ -139,18 +139,19 @@ func (s *Sims) State() []float64 {
 
 // Output is the memory of a derived field of mjData, simulation by simulation,
 // filled by every call from now on; nil if there is no such field of numbers.
-func (s *Sims) Output(name string) []float64 { return s.field(s.lib.fn.output, name) }
+func (s *Sims) Output(name string) []float64 { return field[float64](s, s.lib.fn.output, name) }
 
 // model is a field of mjModel, simulation by simulation.
-func (s *Sims) model(name string) []float64 { return s.field(s.lib.fn.expand, name) }
+func (s *Sims) model(name string) []float64 { return field[float64](s, s.lib.fn.expand, name) }
 
-func (s *Sims) field(fn uintptr, name string) []float64 {
+// field is the memory of a field whose elements are of type T.
+func field[T float64 | float32 | int32](s *Sims, fn uintptr, name string) []T {
 	sizes := new([2]int32)
 	at := call(fn, s.handle, uintptr(cstring(name)), uintptr(unsafe.Pointer(&sizes[0])), uintptr(unsafe.Pointer(&sizes[1])))
-	if at == 0 || sizes[0] == 0 || sizes[1] != 8 {
+	if at == 0 || sizes[0] == 0 || uintptr(sizes[1]) != unsafe.Sizeof(*new(T)) {
 		return nil
 	}
-	return unsafe.Slice((*float64)(pointer(at)), s.N*int(sizes[0]))
+	return unsafe.Slice((*T)(pointer(at)), s.N*int(sizes[0]))
 }
 
 // Body is the index of a body, -1 if there is none of that name.
