@@ -22,9 +22,19 @@ type Benchmark struct {
 	names      []string // of all contenders, present or not
 	cases      func(quick bool) []Case
 	contenders func(context.Context, Options) (field, error)
-	slice      func(quick bool) time.Duration // how long one turn is
-	heading    string                         // of its summary, if it has one of its own
-	summary    func([]Result) string          // of a case
+	turn       turn
+	heading    string                // of its summary, if it has one of its own
+	summary    func([]Result) string // of a case
+}
+
+// turn is how long one is.
+type turn struct{ full, quick time.Duration }
+
+func (t turn) of(o Options) time.Duration {
+	if o.Quick {
+		return t.quick
+	}
+	return t.full
 }
 
 // All are the benchmarks, in the order in which they are listed.
@@ -133,7 +143,7 @@ func Run(ctx context.Context, b Benchmark, o Options, r Reporter) (err error) {
 	r.Begin(b, labels(f.present), f.absent)
 	var all []CaseResults
 	for _, c := range b.chosen(o) {
-		results := measure(ctx, c, f.present, o.count(), b.slice(o.Quick))
+		results := measure(ctx, c, f.present, o.count(), b.turn.of(o))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -114,7 +114,7 @@ func sham(log *[]string) Benchmark {
 			f.absent = []Absence{{"c", "not found", "pip install c"}}
 			return f, nil
 		},
-		slice: func(bool) time.Duration { return time.Second },
+		turn: turn{time.Second, time.Second},
 	}
 }
 

@@ -16,12 +16,7 @@ var Edges = Benchmark{
 	contenders: edgeContenders,
 	heading:    "How fast an edge is, as a part of bare gRPC on the same way:",
 	summary:    besideBare,
-	slice: func(quick bool) time.Duration {
-		if quick {
-			return 200 * time.Millisecond
-		}
-		return time.Second
-	},
+	turn:       turn{time.Second, 200 * time.Millisecond},
 }
 
 // EdgeSpec is a message, and how often it is sent.

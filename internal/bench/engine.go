@@ -18,12 +18,7 @@ var Engine = Benchmark{
 	names:      []string{"weft", "go", "xla", "torch", "jax"},
 	cases:      engineCases,
 	contenders: engineContenders,
-	slice: func(quick bool) time.Duration {
-		if quick {
-			return 100 * time.Millisecond
-		}
-		return 300 * time.Millisecond
-	},
+	turn:       turn{300 * time.Millisecond, 100 * time.Millisecond},
 }
 
 func engineCases(quick bool) []Case {

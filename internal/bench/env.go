@@ -14,12 +14,7 @@ var Env = Benchmark{
 	names:      []string{"weft", "gymnasium", "envpool"},
 	cases:      envCases,
 	contenders: envContenders,
-	slice: func(quick bool) time.Duration {
-		if quick {
-			return 200 * time.Millisecond
-		}
-		return time.Second
-	},
+	turn:       turn{time.Second, 200 * time.Millisecond},
 }
 
 // EnvSpec is what a case's environments are called by each contender; one that

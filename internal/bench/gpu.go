@@ -14,12 +14,7 @@ var GPU = Benchmark{
 	names:      []string{"weft", "jax"},
 	cases:      gpuCases,
 	contenders: gpuContenders,
-	slice: func(quick bool) time.Duration {
-		if quick {
-			return 500 * time.Millisecond
-		}
-		return 2 * time.Second
-	},
+	turn:       turn{2 * time.Second, 500 * time.Millisecond},
 }
 
 // GPUSpec is a recipe and, for a peer, how it is to go about it.

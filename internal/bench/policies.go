@@ -16,12 +16,7 @@ var Policies = Benchmark{
 	contenders: policyContenders,
 	heading:    "The fastest, and how many times as fast as the first the others are, by their fastest rounds:",
 	summary:    winner,
-	slice: func(quick bool) time.Duration {
-		if quick {
-			return 500 * time.Millisecond
-		}
-		return 2 * time.Second
-	},
+	turn:       turn{2 * time.Second, 500 * time.Millisecond},
 }
 
 // PolicySpec is a loop, and who takes part in its case.

@@ -14,12 +14,7 @@ var PPO = Benchmark{
 	names:      []string{"weft", "jax", "rlox", "torch", "sb3"},
 	cases:      func(bool) []Case { return []Case{recipeCase(128), recipeCase(4)} },
 	contenders: ppoContenders,
-	slice: func(quick bool) time.Duration {
-		if quick {
-			return 500 * time.Millisecond
-		}
-		return 2 * time.Second
-	},
+	turn:       turn{2 * time.Second, 500 * time.Millisecond},
 }
 
 // Recipe is what everybody trains: two networks of 2x64 tanh units; the rest is
