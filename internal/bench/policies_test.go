@@ -5,7 +5,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestPolicies: every way takes part in the cases that name it, and the summary says
@@ -20,7 +19,7 @@ func TestPolicies(t *testing.T) {
 		return ctx.Err()
 	}}
 	b := Policies
-	b.slice = func(bool) time.Duration { return 1 }
+	b.turn = turn{1, 1}
 	var out bytes.Buffer
 	if err := Run(t.Context(), b, o, Table(&out)); err != nil {
 		t.Fatal(err)
