@@ -13,6 +13,7 @@ type Device struct {
 	backend compute.Backend
 	shared  bool // buffers are ordinary memory
 	unroll  int  // rounds of an innermost loop that are best written out as one
+	philox  bool // random bits are Philox blocks of the state's counter
 
 	together Together // nil but for loops that are compared with programs
 
@@ -25,6 +26,9 @@ func NewDevice(b compute.Backend) *Device {
 	d := &Device{backend: b, shared: b.HasSharedBuffers(), unroll: 1, ops: map[string][]*program{}}
 	if u, ok := b.(interface{ Unroll() int }); ok {
 		d.unroll = u.Unroll()
+	}
+	if p, ok := b.(interface{ Philox() bool }); ok {
+		d.philox = p.Philox()
 	}
 	return d
 }
