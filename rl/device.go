@@ -2,6 +2,7 @@ package rl
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/shapes"
@@ -16,6 +17,8 @@ type Device struct {
 	philox  bool // random bits are Philox blocks of the state's counter
 
 	together Together // nil but for loops that are compared with programs
+
+	calls atomic.Int64 // of compiled graphs
 
 	mu  sync.Mutex
 	ops map[string][]*program
@@ -32,6 +35,9 @@ func NewDevice(b compute.Backend) *Device {
 	}
 	return d
 }
+
+// Calls is how many times a compiled graph has been called.
+func (d *Device) Calls() int64 { return d.calls.Load() }
 
 // Backend is the GoMLX backend that the device computes with.
 func (d *Device) Backend() compute.Backend { return d.backend }

@@ -60,7 +60,7 @@ func (f *Func[I, O]) inline(c *Ctx, k Key, in I) (out O) {
 	if c.lower == nil || c.lower.inCall {
 		return f.build(c, in)
 	}
-	c.lower.call(k, func() { out = f.build(c, in) })
+	c.lower.call(k, rowsOf(Leaves(in)), func() { out = f.build(c, in) })
 	return out
 }
 

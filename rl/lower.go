@@ -29,6 +29,9 @@ type Lowering struct {
 	hosts   []hostTable
 	tables  []*graph.Node
 	logs    logBook
+	raw     bool // what is logged is put aside as it is
+	rawLogs []spanLog
+	logged  Tensor // then, how often something was
 	streams []*Stream
 	rounds  Tensor // of the last loop
 	failed  Tensor // 0, or the number of the first check that failed, from 1
@@ -79,10 +82,10 @@ func (r *Run) counting() *Run {
 	return r
 }
 
-// call builds a graph function that the loop calls.
-func (l *Lowering) call(k Key, build func()) {
+// call builds a graph function that the loop calls on a batch of lead rows.
+func (l *Lowering) call(k Key, lead int, build func()) {
 	l.inCall = true
-	l.c.calling(k, build)
+	l.c.calling(k, lead, build)
 	l.inCall = false
 }
 
@@ -243,6 +246,10 @@ type logSum struct{ Sum, Count Tensor } // float64 scalars
 
 // log adds a tensor to the sum of its name.
 func (l *Lowering) log(name string, x Tensor) {
+	if l.raw {
+		l.logRaw(name, x)
+		return
+	}
 	node := l.c.lift([]Tensor{x})[0].Node()
 	var sum *graph.Node
 	if l.c.dev.shared {
