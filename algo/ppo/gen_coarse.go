@@ -5,6 +5,7 @@ package ppo
 import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/plan"
+	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -32,7 +33,11 @@ var genCoarse = edge.Grouping{
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // ppo.go:30
-		batch := t.Collect(run) // ppo.go:31
+		var batch Batch
+		// ppo.go:31
+		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCoarseCollector1(t, run) }) {
+			batch = t.Collect(run) // ppo.go:31
+		}
 		// ppo.go:49
 		edge.Gather(x, coarseBatch, Batch{Steps: Step{In: batch.Steps.In, Act: ActOut{Raw: batch.Steps.Act.Raw, LogProb: batch.Steps.Act.LogProb, Value: batch.Steps.Act.Value}, Out: batch.Steps.Out, Cut: batch.Steps.Cut}, Last: batch.Last})
 		edge.Fetch(x, coarseObservations, t.Actor.net.norm) // ppo.go:171
@@ -41,14 +46,66 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	return run.Err()
 }
 
+// graphCoarseCollector1 is ppo.go:31 as one graph.
+func graphCoarseCollector1(t *Trainer, run *rl.Run) Batch {
+	obs := t.Env.Obs()                                                                   // ppo.go:39
+	memory := t.Memory.Get()                                                             // ppo.go:39
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:40
+		in := ActIn{obs, memory}                                                                           // ppo.go:41
+		act := t.Actor.Act(run.KeyAt("act", i), in)                                                        // ppo.go:42
+		out := t.Env.Step(act.Action)                                                                      // ppo.go:43
+		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:44
+		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:45
+		obs = out.Obs                                                                                      // ppo.go:46
+		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:46
+	})
+	t.Memory.Set(memory)                                                // ppo.go:48
+	batch := Batch{t.Rollout.Drain(), t.Actor.Last(ActIn{obs, memory})} // ppo.go:49
+	return batch
+}
+
 // trainCoarseLearner is (*Trainer).Train (ppo.go:29) for the fragments gradient
 // and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // ppo.go:30
-		batch := edge.Gathered[Batch](x, coarseBatch)         // ppo.go:49
-		t.Learner.Learn(run, batch)                           // ppo.go:32
+		batch := edge.Gathered[Batch](x, coarseBatch) // ppo.go:49
+		// ppo.go:32
+		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, batch) }) {
+			t.Learner.Learn(run, batch) // ppo.go:32
+		}
 		edge.Publish(x, coarseObservations, t.Actor.net.norm) // ppo.go:171
 		edge.Publish(x, coarseNet, t.Actor.net.params)        // ppo.go:68
 	}
 	return run.Err()
+}
+
+// graphCoarseLearner1 is ppo.go:32 as one graph.
+func graphCoarseLearner1(t *Trainer, run *rl.Run, batch Batch) {
+	steps := batch.Steps                                                                     // ppo.go:54
+	reward := t.Learner.scaled(steps.Out)                                                    // ppo.go:55
+	next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(steps.Act.Value, batch.Last)) // ppo.go:56
+	// ppo.go:57
+	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, steps.Act.Value, next, steps.Out.Terminated, steps.Out.Over)
+	sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, steps.Act.Value, adv, ret}  // ppo.go:58
+	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // ppo.go:59
+	run.Until(t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                       // ppo.go:60
+		var m Metrics                                                               // ppo.go:61
+		run.For(t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:62
+			mini := replay.TakeAt(sample, run.KeyAt("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:63
+			if t.Learner.NormalizeAdvantage {                                                                  // ppo.go:64
+				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:65
+			}
+			g, aux := t.Learner.loss.Grad(run.KeyAt("loss", e, i), mini) // ppo.go:67
+			t.Learner.opt.ApplyAt(g, lr)                                 // ppo.go:68
+			m = aux                                                      // ppo.go:69
+			m.log(run)                                                   // ppo.go:70
+		})
+		if t.Learner.TargetKL > 0 { // ppo.go:72
+			stop = run.Calc(run.Number(rl.Mean(m.KL)), ">", t.Learner.TargetKL) // ppo.go:72
+		}
+		return stop
+	})
+	run.Log("learning_rate", lr)                                                                       // ppo.go:76
+	run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{steps.Act.Value, ret})) // ppo.go:77
+	t.Learner.observe(steps.In.Obs)                                                                    // ppo.go:78
 }

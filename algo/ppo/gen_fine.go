@@ -5,6 +5,7 @@ package ppo
 import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/plan"
+	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -61,7 +62,41 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		t.Memory.Set(memory)                                                // ppo.go:48
 		batch := Batch{t.Rollout.Drain(), t.Actor.Last(ActIn{obs, memory})} // ppo.go:49
-		t.Learner.Learn(run, batch)                                         // ppo.go:32
+		// ppo.go:32
+		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphFineLearner1(t, run, batch) }) {
+			t.Learner.Learn(run, batch) // ppo.go:32
+		}
 	}
 	return run.Err()
+}
+
+// graphFineLearner1 is ppo.go:32 as one graph.
+func graphFineLearner1(t *Trainer, run *rl.Run, batch Batch) {
+	steps := batch.Steps                                                                     // ppo.go:54
+	reward := t.Learner.scaled(steps.Out)                                                    // ppo.go:55
+	next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(steps.Act.Value, batch.Last)) // ppo.go:56
+	// ppo.go:57
+	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, steps.Act.Value, next, steps.Out.Terminated, steps.Out.Over)
+	sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, steps.Act.Value, adv, ret}  // ppo.go:58
+	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // ppo.go:59
+	run.Until(t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                       // ppo.go:60
+		var m Metrics                                                               // ppo.go:61
+		run.For(t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:62
+			mini := replay.TakeAt(sample, run.KeyAt("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:63
+			if t.Learner.NormalizeAdvantage {                                                                  // ppo.go:64
+				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:65
+			}
+			g, aux := t.Learner.loss.Grad(run.KeyAt("loss", e, i), mini) // ppo.go:67
+			t.Learner.opt.ApplyAt(g, lr)                                 // ppo.go:68
+			m = aux                                                      // ppo.go:69
+			m.log(run)                                                   // ppo.go:70
+		})
+		if t.Learner.TargetKL > 0 { // ppo.go:72
+			stop = run.Calc(run.Number(rl.Mean(m.KL)), ">", t.Learner.TargetKL) // ppo.go:72
+		}
+		return stop
+	})
+	run.Log("learning_rate", lr)                                                                       // ppo.go:76
+	run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{steps.Act.Value, ret})) // ppo.go:77
+	t.Learner.observe(steps.In.Obs)                                                                    // ppo.go:78
 }
