@@ -19,10 +19,12 @@ import (
 	"github.com/weft-rl/weft/algo/a2c"
 	"github.com/weft-rl/weft/algo/dqn"
 	"github.com/weft-rl/weft/algo/impala"
+	"github.com/weft-rl/weft/algo/mappo"
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/classic"
+	"github.com/weft-rl/weft/env/mpe"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
@@ -67,6 +69,11 @@ var subjects = []subject{
 		[]string{"envs=11", "train_every=2", "batch=32", "learning_starts=110", "buffer=500", "n_step=2", "prioritised=true", "double=true", "target_every=88", "hidden=16", "learning_rate=1e-3"},
 		nil, 1e-3, true,
 	},
+	{
+		mappo.Algorithm, mpe.SimpleSpread, 5 * 88,
+		[]string{"envs=11", "horizon=8", "epochs=2", "minibatches=3", "hidden=16", "learning_rate=3e-3"},
+		[]string{"agent explained variance"}, 1e-3, false,
+	},
 }
 
 // several are the policies with as many learners as workers.
@@ -77,7 +84,7 @@ type cell struct {
 	algorithm int
 	policy    string
 	workers   int
-	fusion    string // "apart": a lane each; "fused", "unfused": two share a lane
+	fusion    string // "apart": a lane each; "fused", "statements", "unfused": two share a lane
 	procs     int
 }
 
@@ -91,7 +98,10 @@ func (c cell) deployment() plan.Deployment {
 	if c.fusion != "apart" {
 		d.Workers, d.Replicas = (c.workers+1)/2, c.workers
 	}
-	if c.fusion == "unfused" {
+	switch c.fusion {
+	case "statements":
+		d.NoFuse = []string{plan.FuseGraphs}
+	case "unfused":
 		d.NoFuse = []string{"all"}
 	}
 	return d
@@ -104,7 +114,7 @@ func cells() (out []cell) {
 	for a := range subjects {
 		for _, p := range append([]string{"single-learner-coarse", "single-learner-fine"}, several...) {
 			for _, k := range []int{1, 2, 3, 5, 8} {
-				for i, fusion := range []string{"apart", "fused", "unfused"} {
+				for i, fusion := range []string{"apart", "fused", "statements", "unfused"} {
 					for _, procs := range []int{1, 2} {
 						c := cell{a, p, k, fusion, 1 + (procs+i)%2}
 						if *fullMatrix || c.news(met) {
@@ -305,7 +315,7 @@ func kept(t *testing.T, run string) map[string][]byte {
 func apart(a, b map[string][]byte) (most float64) {
 	compared := 0
 	for name, data := range a {
-		if !strings.HasPrefix(name, "net/") && !strings.HasPrefix(name, "q/") {
+		if !strings.HasPrefix(name, "net/") && !strings.HasPrefix(name, "agent net/") && !strings.HasPrefix(name, "q/") {
 			continue
 		}
 		x, y := floats(data), floats(b[name])

@@ -28,6 +28,7 @@ type meter struct {
 // reading is what had crossed at a point of a run.
 type reading struct {
 	iter            int64
+	calls           int64   // of graphs
 	messages, bytes []int64 // by edge
 }
 
@@ -69,6 +70,7 @@ func (m *meter) measure(ctx context.Context, p *plan.Plan) error {
 	if n == 0 {
 		return fmt.Errorf("%s: the run ended before it could be measured", p.Policy)
 	}
+	p.Calls = perIteration(m.last.calls-m.from.calls, n)
 	p.Edges = described(m.graph, p, m.edges)
 	for i := range p.Edges {
 		p.Edges[i].Calls = perIteration(m.last.messages[i]-m.from.messages[i], n)
@@ -82,7 +84,7 @@ func perIteration(total, n int64) int64 { return (total + n - 1) / n }
 
 // Iteration reads what has crossed, and stops when that is enough.
 func (m *meter) Iteration(r local.Report) {
-	now := reading{iter: r.Iter, messages: make([]int64, len(m.edges)), bytes: make([]int64, len(m.edges))}
+	now := reading{iter: r.Iter, calls: m.job.Device.Calls(), messages: make([]int64, len(m.edges)), bytes: make([]int64, len(m.edges))}
 	for _, f := range r.Figures { // one that has not reported yet has no edges
 		for i, e := range f.Edges {
 			now.messages[i] += e.Messages

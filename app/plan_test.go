@@ -43,7 +43,8 @@ func TestPlanForms(t *testing.T) {
 		args string
 		want []string
 	}{
-		{"--policy single-learner-coarse --workers 2", []string{"== nothing is fused ==", "collector 1  1 of 2", "synchronous, the bits", "measured by running"}},
+		{"--policy single-learner-coarse --workers 2 --no-fuse graphs", []string{"== nothing is fused ==", "collector 1  1 of 2", "synchronous, the bits", "measured by running"}},
+		{"--policy single-learner-coarse --workers 2", []string{"== before fusion ==", "== after fusion ==", "6 compiled graphs are called in an iteration", "adjacent graph work in collector and learner became one call"}},
 		{"--policy single-learner-coarse --replicas 2", []string{"== before fusion ==", "== after fusion ==", "2 replicas of collector became 1", "4 edges became variables", "nothing crosses"}},
 		{"--policy single-learner-coarse --replicas 2 --no-fuse groups", []string{"2 replicas of collector became 1", "learner 0    0-1 of 2"}},
 		{"--policy single-learner-coarse --replicas 2 --no-fuse all", []string{"nothing is fused"}},

@@ -49,6 +49,10 @@ func (b *Backend) Description() string {
 	return fmt.Sprintf("Weft CPU engine (%s, %d threads)", runtime.GOARCH, b.settings.threads)
 }
 
+// Philox reports that RNGBitGenerator gives the blocks of Philox4x32-10 one after another: of the state's three words the
+// first is the key, the others are the counter.
+func (b *Backend) Philox() bool { return true }
+
 // NumDevices implements compute.Backend.
 func (b *Backend) NumDevices() int { return 1 }
 

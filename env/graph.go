@@ -148,11 +148,8 @@ func (g *graphGroups) Step(action []rl.Tree) []rl.Step {
 	g.time.Add(1)
 	k := g.time.Fold(g.key)
 	out := g.advance.Call(k, advanceIn{g.last.State, g.last.Age, action})
-	g.last = out.Next
 	g.shoot(out.Next.State)
-	if g.scope.Lowering() != nil || rl.Any(out.Over) {
-		g.last = g.renew.Call(k, renewIn{out.Next, out.Over})
-	}
+	g.last = g.renew.Where(out.Over, k, renewIn{out.Next, out.Over}, out.Next)
 	steps := make([]rl.Step, len(g.specs))
 	for i := range steps {
 		steps[i] = rl.Step{

@@ -14,6 +14,7 @@ type guard struct {
 	kinds    []*kindGuard
 	names    []string // of the kinds, where there are several
 	raw      Rewarder // nil where rewards are the task's
+	fused    bool     // a compiled part of the loop may have stepped them since
 }
 
 func newGuard(s *rl.Scope, name string, inner Groups) (*guard, error) {
@@ -36,6 +37,11 @@ func (g *guard) Obs() []rl.Obs {
 	obs := g.Groups.Obs()
 	if g.scope.Lowering() != nil {
 		return obs
+	}
+	if g.fused {
+		for i, k := range g.kinds {
+			k.last = obs[i]
+		}
 	}
 	if !g.kinds[0].last.First.Ok() {
 		g.each(len(obs), "observations", func(i int, k *kindGuard) { k.begin(obs[i]) })
@@ -67,6 +73,10 @@ func (g *guard) Step(action []rl.Tree) []rl.Step {
 // the graph's affair, and actions and observations lie in their spaces or the plain
 // loop would have said so.
 func (g *guard) lowered(l *rl.Lowering, action []rl.Tree) []rl.Step {
+	if _, ok := g.Groups.(rl.Resident); !ok {
+		g.Resident() // says why not, before anything is stepped
+	}
+	g.fused = true
 	out := g.Groups.Step(action)
 	spec := g.kinds[0].spec
 	move := rl.Moved{Episodes: g.episodes, First: spec.First, Envs: spec.Envs, Kinds: g.names, Over: out[0].Over}

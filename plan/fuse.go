@@ -12,10 +12,11 @@ import (
 const (
 	FuseReplicas = "replicas" // those of a group that share a device become one batched call
 	FuseGroups   = "groups"   // groups on one worker become one program, their edges variables
+	FuseGraphs   = "graphs"   // adjacent graph work of a program becomes one compiled graph
 )
 
 // Fusions are all of them.
-var Fusions = []string{FuseReplicas, FuseGroups}
+var Fusions = []string{FuseReplicas, FuseGroups, FuseGraphs}
 
 // CheckNoFuse finds names that are no fusions.
 func CheckNoFuse(names []string) error {
@@ -33,12 +34,15 @@ func CheckNoFuse(names []string) error {
 // batched, and gradients stay one call a shard.
 func (p Plan) Fuse(g *fdg.Graph, without []string) Plan {
 	on := func(name string) bool { return !slices.Contains(without, name) && !slices.Contains(without, "all") }
-	p.Replicas, p.Edges, p.Fused = slices.Clone(p.Replicas), slices.Clone(p.Edges), nil
+	p.Replicas, p.Edges, p.Fused, p.Graphs = slices.Clone(p.Replicas), slices.Clone(p.Edges), nil, false
 	if on(FuseReplicas) {
 		p.fuseReplicas(g)
 	}
 	if on(FuseGroups) {
 		p.fuseGroups()
+	}
+	if on(FuseGraphs) {
+		p.fuseGraphs()
 	}
 	p.locality()
 	return p
@@ -96,6 +100,17 @@ func (p *Plan) fuseGroups() {
 	first := p.Replicas[0]
 	first.Group, first.Rank, first.First, first.Last = "all", 0, 0, p.Shards
 	p.Grouping, p.Edges, p.Replicas = Grouping{Name: ""}, nil, []Replica{first}
+}
+
+// fuseGraphs lets programs call one graph where they would call several in a row.
+// Which these are is in the programs; whether they can be one, as an environment of
+// the host's cannot, is seen when they run.
+func (p *Plan) fuseGraphs() {
+	if len(p.Groups) == 0 || p.Lowered {
+		return
+	}
+	p.Graphs = true
+	p.Fused = append(p.Fused, fmt.Sprintf("%s: adjacent graph work in %s became one call, unless something in it is the host's", FuseGraphs, names(p.Groups)))
 }
 
 func names(groups []Group) string {

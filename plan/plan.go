@@ -23,6 +23,11 @@ type Plan struct {
 	Owner string `json:"owner,omitempty"`
 	// Lowered is true when the whole loop is one device program.
 	Lowered bool `json:"lowered,omitempty"`
+	// Graphs is true when programs call one graph for adjacent graph work.
+	Graphs bool `json:"graphs,omitempty"`
+	// Calls is how many graphs are called in an iteration, over all replicas, where
+	// that was measured.
+	Calls int64 `json:"calls,omitempty"`
 	// Async and what follows say how edges wait. A synchronous plan gives the bits
 	// of the plain loop.
 	Async     bool `json:"async,omitempty"`
@@ -74,7 +79,7 @@ type Deployment struct {
 	Staleness int      `default:"0" unit:"versions" range:"[0,)" doc:"versions that an asynchronous replica's weights may be behind; 0 is one, or where replicas send gradients two for each" json:"staleness"`
 	Producers int      `default:"0" unit:"replicas" range:"[0,)" doc:"replicas that an asynchronous gather waits for; 0 is all" json:"producers"`
 	Queue     int      `default:"2" unit:"items" range:"[1,)" doc:"items that an asynchronous edge holds before its sender waits" json:"queue"`
-	NoFuse    []string `doc:"fusions to leave out: replicas, groups or all" json:"no_fuse"`
+	NoFuse    []string `doc:"fusions to leave out: replicas, groups, graphs or all" json:"no_fuse"`
 	Placement []string `doc:"workers of groups, group:worker; a group that is named several times is shared out among its workers" json:"placement"`
 }
 

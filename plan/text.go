@@ -29,6 +29,9 @@ func (p *Plan) Print(w io.Writer, c Cluster) error {
 	}
 	fmt.Fprintln(t)
 	p.printEdges(t)
+	if p.Calls > 0 {
+		fmt.Fprintf(t, "\n%s compiled graphs are called in an iteration\n", number(p.Calls))
+	}
 	for _, n := range p.Notes {
 		fmt.Fprintf(t, "\nnote: %s\n", n)
 	}

@@ -38,6 +38,9 @@ func (t *Table[E]) Resident() []rl.Carried {
 	return []rl.Carried{rl.Carry(&t.on), t.count.Carried()}
 }
 
+// Stays is rl.Stays: a table is large.
+func (t *Table[E]) Stays() {}
+
 // land gives the host what a device program left.
 func (t *Table[E]) land() {
 	if !t.on.Done.Ok() {

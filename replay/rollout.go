@@ -17,7 +17,7 @@ import (
 type Rollout[E any] struct {
 	scope *rl.Scope
 	steps []E
-	in    inside[E] // a device program
+	in    *inside[E] // a device program
 }
 
 // inside is a rollout while its loop is made a device program.
@@ -45,8 +45,10 @@ func (r *Rollout[E]) Insert(e E) {
 
 // put is Insert inside a device program.
 func (r *Rollout[E]) put(l *rl.Lowering, e E) {
-	if r.in.program != l {
-		r.in = inside[E]{program: l, stream: l.NewStream()}
+	if r.in == nil || r.in.program != l {
+		in := &inside[E]{program: l, stream: l.NewStream()}
+		in.stream.Land(func(item []rl.Tensor) { r.steps = append(r.steps, rl.Rebuild(in.like, item)) })
+		r.in = in
 	}
 	r.in.like = e
 	r.in.stream.Put(l.Lift(rl.Leaves(e)))
@@ -55,7 +57,7 @@ func (r *Rollout[E]) put(l *rl.Lowering, e E) {
 // taken is Drain inside a device program.
 func (r *Rollout[E]) taken() E {
 	n, leaves := 0, []rl.Tensor(nil)
-	if r.in.stream != nil {
+	if r.in != nil {
 		n, leaves = r.in.stream.Take()
 	}
 	if n == 0 {
@@ -196,7 +198,10 @@ func TakeAt[B any](b B, k rl.Key, by By, m rl.Int, n int) B {
 	if by == ByEnv {
 		axes = 1
 	}
-	rows, _ := rowsOf(b, axes)
+	rows, envs := rowsOf(b, axes)
+	if own, sharded := k.Own(); sharded && envs == own.Len() {
+		rl.Failf("a minibatch of a part of the environments has another number of rows each time")
+	}
 	size := rows / n
 	known, ok := m.Known()
 	switch {

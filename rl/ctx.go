@@ -23,6 +23,7 @@ type Ctx struct {
 
 	lower *Lowering // where the graph is a whole loop; nil elsewhere
 	key   Key       // there, of the call that is being built
+	lead  int       // and the rows of its batch
 	used  []string  // and what it has drawn
 }
 
@@ -145,17 +146,17 @@ func (c *Ctx) drawn(use string, n int, dims []int) *graph.Node {
 		failf("random use %q is drawn twice in one graph function: give each draw its own name", use)
 	}
 	c.used = append(c.used, use)
-	k := c.key.graph(c.graph).use(use)
+	k := c.key.forBatch(c.lead, dims[0]).graph(c.graph).use(use)
 	return graph.Reshape(c.lower.uniform(k, dims[0], max(n, 1)), dims...)
 }
 
 // calling builds a graph function that the loop of a device program calls: its
 // draws are keyed by the call.
-func (c *Ctx) calling(k Key, build func()) {
-	key, used, part := c.key, c.used, c.part
-	c.key, c.used, c.part = k, nil, ""
+func (c *Ctx) calling(k Key, lead int, build func()) {
+	key, used, part, rows := c.key, c.used, c.part, c.lead
+	c.key, c.used, c.part, c.lead = k, nil, "", lead
 	build()
-	c.key, c.used, c.part = key, used, part
+	c.key, c.used, c.part, c.lead = key, used, part, rows
 }
 
 // Normal draws standard normal numbers by the Box-Muller transform.

@@ -2,6 +2,7 @@ package rl
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
@@ -14,8 +15,11 @@ type Device struct {
 	backend compute.Backend
 	shared  bool // buffers are ordinary memory
 	unroll  int  // rounds of an innermost loop that are best written out as one
+	philox  bool // random bits are Philox blocks of the state's counter
 
 	together Together // nil but for loops that are compared with programs
+
+	calls atomic.Int64 // of compiled graphs
 
 	mu  sync.Mutex
 	ops map[string][]*program
@@ -27,8 +31,14 @@ func NewDevice(b compute.Backend) *Device {
 	if u, ok := b.(interface{ Unroll() int }); ok {
 		d.unroll = u.Unroll()
 	}
+	if p, ok := b.(interface{ Philox() bool }); ok {
+		d.philox = p.Philox()
+	}
 	return d
 }
+
+// Calls is how many times a compiled graph has been called.
+func (d *Device) Calls() int64 { return d.calls.Load() }
 
 // Backend is the GoMLX backend that the device computes with.
 func (d *Device) Backend() compute.Backend { return d.backend }

@@ -1,6 +1,10 @@
 package rl
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/gomlx/gomlx/core/graph"
+)
 
 // Func is a graph function: arithmetic on a batch, written with GoMLX and
 // compiled once for each combination of input shapes. I and O are structs of
@@ -56,7 +60,7 @@ func (f *Func[I, O]) inline(c *Ctx, k Key, in I) (out O) {
 	if c.lower == nil || c.lower.inCall {
 		return f.build(c, in)
 	}
-	c.lower.call(k, func() { out = f.build(c, in) })
+	c.lower.call(k, rowsOf(Leaves(in)), func() { out = f.build(c, in) })
 	return out
 }
 
@@ -69,7 +73,66 @@ func (f *Func[I, O]) Rows(mask Tensor, k Key, in I) O {
 			return Rebuild(e.like, e.zeros())
 		}
 	}
+	if c := f.scope.under([]Tensor{mask}); c != nil && c.branches() {
+		return unless(c, mask, func() O { return f.masked(mask, k, in) }, nil)
+	}
+	return f.masked(mask, k, in)
+}
+
+func (f *Func[I, O]) masked(mask Tensor, k Key, in I) O {
 	return Map(f.Call(k, in), func(x Tensor) Tensor { return Select(mask, x, Zero(x)) })
+}
+
+// Where is Call if mask is true anywhere, and otherwise is what stands for it if
+// not; the function must give just that where no row is to be computed.
+func (f *Func[I, O]) Where(mask Tensor, k Key, in I, otherwise O) O {
+	c := f.scope.under([]Tensor{mask})
+	switch {
+	case c == nil && !Any(mask):
+		return otherwise
+	case c != nil && c.branches():
+		return unless(c, mask, func() O { return f.Call(k, in) }, Leaves(otherwise))
+	}
+	return f.Call(k, in)
+}
+
+// branches reports whether c is a device program in which a branch costs less than
+// a call in vain.
+func (c *Ctx) branches() bool { return c.lower != nil && !c.lower.inCall && c.dev.shared }
+
+// unless is build under a branch of a device program that is taken if mask is true
+// anywhere. What is there if not is otherwise, or zeros.
+func unless[O any](c *Ctx, mask Tensor, build func() O, otherwise []Tensor) (out O) {
+	var leaves []Tensor
+	then := Closure(c.graph, func(*graph.Graph) (nodes []*graph.Node) {
+		out = build()
+		leaves = Leaves(out)
+		for _, t := range leaves {
+			if t.Ok() {
+				nodes = append(nodes, graph.Identity(c.lift([]Tensor{t})[0].node))
+			}
+		}
+		return nodes
+	})
+	without := Closure(c.graph, func(g *graph.Graph) (nodes []*graph.Node) {
+		for i, t := range leaves {
+			switch {
+			case !t.Ok():
+			case otherwise == nil:
+				nodes = append(nodes, graph.Zeros(g, t.Shape()))
+			default:
+				nodes = append(nodes, graph.Identity(c.lift(otherwise[i : i+1])[0].node))
+			}
+		}
+		return nodes
+	})
+	made := graph.If(graph.LogicalAny(c.lift([]Tensor{mask})[0].node), then, without)
+	for i, t := range leaves {
+		if t.Ok() {
+			leaves[i], made = Wrap(made[0]), made[1:]
+		}
+	}
+	return Rebuild(out, leaves)
 }
 
 // Any reports whether a bool tensor is true anywhere.

@@ -74,6 +74,10 @@ func GraphBits(k Key, rows int) *graph.Node {
 	g := k.in.w[0].Graph()
 	shape := shapes.Make(dtypes.Uint32, rows)
 	spread := func(x *graph.Node) *graph.Node { return graph.BroadcastToShape(x, shape) }
+	if k.in.counts() {
+		all := k.in.generate(k.in.row, word(g, 0), rows)
+		return graph.Reshape(graph.Slice(all, graph.AxisRange(), graph.AxisRange(0, 1)), rows)
+	}
 	row := graph.Add(graph.Iota(g, shape, 0), spread(k.in.row))
 	return graphPhilox([4]*graph.Node{row, spread(word(g, 0)), spread(k.in.w[2]), spread(k.in.w[3])},
 		[2]*graph.Node{spread(k.in.w[0]), spread(k.in.w[1])})[0]
@@ -84,6 +88,13 @@ func GraphBits(k Key, rows int) *graph.Node {
 func (k graphKey) bits(blocks int) [4]*graph.Node {
 	g := k.w[0].Graph()
 	shape, spread := k.over(blocks)
+	if k.counts() {
+		var all []*graph.Node
+		for b := range blocks {
+			all = append(all, k.generate(word(g, 0), word(g, uint32(b)), 1))
+		}
+		return [4]*graph.Node(columns(graph.Concatenate(all, 0), blocks))
+	}
 	return graphPhilox([4]*graph.Node{spread(word(g, 0)), graph.Iota(g, shape, -1), spread(k.w[2]), spread(k.w[3])},
 		[2]*graph.Node{spread(k.w[0]), spread(k.w[1])})
 }
@@ -107,6 +118,9 @@ func word(g *graph.Graph, x uint32) *graph.Node { return graph.Const(g, x) }
 
 // fold is Key.Fold.
 func (k graphKey) fold(lo, hi *graph.Node) graphKey {
+	if k.counts() {
+		return graphKey{w: [4]*graph.Node(columns(k.generate(lo, hi, 1))), row: k.row}
+	}
 	return graphKey{w: graphPhilox([4]*graph.Node{lo, hi, k.w[2], k.w[3]}, [2]*graph.Node{k.w[0], k.w[1]}), row: k.row}
 }
 
@@ -122,6 +136,9 @@ func (k graphKey) use(name string) graphKey {
 func (k graphKey) uniform(rows, n int) *graph.Node {
 	g := k.w[0].Graph()
 	blocks := (n + 3) / 4
+	if k.counts() && blocks <= manyBlocks {
+		return graphUnit(k.words(rows, n))
+	}
 	shape, spread := k.over(rows, blocks)
 	row, block := graph.Add(graph.Iota(g, shape, -2), spread(k.row)), graph.Iota(g, shape, -1)
 	w := graphPhilox([4]*graph.Node{row, block, spread(k.w[2]), spread(k.w[3])},
@@ -129,6 +146,57 @@ func (k graphKey) uniform(rows, n int) *graph.Node {
 	lead := shape.Dimensions[:shape.Rank()-1]
 	all := graph.Reshape(graph.Stack(w[:], -1), slices.Concat(lead, []int{blocks * 4})...)
 	return graphUnit(graph.SliceAxis(all, -1, graph.AxisRange(0, n)))
+}
+
+// counts reports whether the device of the key's graph generates Philox blocks of a
+// counter itself, which is then one operation in place of a hundred. It does so for
+// one key at a time.
+func (k graphKey) counts() bool {
+	c, ok := k.w[0].Graph().State(ctxLink{}).(*Ctx)
+	return ok && c.dev.philox && k.w[0].Rank() == 0
+}
+
+// manyBlocks is how many numbers a row may draw, in blocks, to have them generated: a
+// row's blocks are apart in the generator's order, so each is a call.
+const manyBlocks = 16
+
+// words are the first n words of rows, [rows, n], by the device's generator.
+func (k graphKey) words(rows, n int) *graph.Node {
+	var all []*graph.Node
+	for b := 0; n > 0; b++ {
+		some := min(n, 4)
+		w := k.generate(k.row, word(k.row.Graph(), uint32(b)), rows)
+		all = append(all, graph.Slice(w, graph.AxisRange(), graph.AxisRange(0, some)))
+		n -= some
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return graph.Concatenate(all, 1)
+}
+
+// generate is [rows, 4] words of the blocks of counters (lo, hi), (lo+1, hi), ...
+func (k graphKey) generate(lo, hi *graph.Node, rows int) *graph.Node {
+	parts := make([]*graph.Node, 0, 6)
+	for _, w := range []*graph.Node{k.w[0], k.w[1], lo, hi, k.w[2], k.w[3]} {
+		parts = append(parts, graph.Reshape(w, 1))
+	}
+	state := graph.Bitcast(graph.Reshape(graph.Concatenate(parts, 0), 3, 2), dtypes.Uint64)
+	// GoMLX makes floats of what the generator gives; what is wanted is the latter.
+	_, bits := graph.RandomUniform(state, shapes.Make(dtypes.Float32, rows, 4))
+	for bits.DType() != dtypes.Uint32 {
+		bits = bits.Inputs()[0]
+	}
+	return bits
+}
+
+// columns are the four columns of words, of so many rows; of one row, scalars.
+func columns(words *graph.Node, rows ...int) []*graph.Node {
+	out := make([]*graph.Node, 4)
+	for i := range out {
+		out[i] = graph.Reshape(graph.Slice(words, graph.AxisRange(), graph.AxisRange(i, i+1)), rows...)
+	}
+	return out
 }
 
 // graphUnit is unit.

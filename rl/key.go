@@ -69,7 +69,9 @@ func (k Key) forBatch(lead, rows int) Key {
 	}
 	return k.At(k.own.Lo * (rows / lead))
 }
-func (k Key) inside(g graphKey) Key { return Key{row: k.row, in: &g} }
+
+// inside is the key k as graph values.
+func (k Key) inside(g graphKey) Key { return Key{row: k.row, own: k.own, in: &g} }
 
 // Bits are the four random words of block b of row i.
 func (k Key) Bits(i, b int) [4]uint32 {

@@ -215,12 +215,19 @@ func mustCodec[T any]() codec {
 // ones included.
 func Leaves[T any](v T) []Tensor {
 	c := mustCodec[T]()
-	return c.read(borrowed(unsafe.Pointer(&v)), make([]Tensor, 0, c.size))
+	out := make([]Tensor, 0, c.size)
+	return c.read(borrowed(unsafe.Pointer(&v)), out)
 }
 
 // borrowed is p for a callee that keeps no pointer to what p points to: a codec.
 // The compiler cannot see that through a function value, and would put every
-// struct that crosses an operation on the heap.
+// struct that crosses an operation on the heap. While the pointer is a number the
+// stack must not move, so nothing may be called before it is handed on, by what
+// checks races and pointers neither.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
 func borrowed(p unsafe.Pointer) unsafe.Pointer {
 	x := uintptr(p)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&x))

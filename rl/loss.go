@@ -87,8 +87,11 @@ func (l *Loss[I, A]) result(e *compiled[A], out []Tensor) (g Grads, aux A) {
 
 // lowered is Grad inside a device program.
 func (l *Loss[I, A]) lowered(c *Ctx, k Key, in I) (g Grads, aux A) {
+	if l.scope.sharded() != nil {
+		failf("loss %q is of a part of the rows: their number may be another in every batch", l.name)
+	}
 	var out []Tensor
-	l.apart(func() { c.lower.call(k, func() { out, aux = l.trace(c, in, nil) }) })
+	l.apart(func() { c.lower.call(k, rowsOf(Leaves(in)), func() { out, aux = l.trace(c, in, nil) }) })
 	sums := out[2 : 2+l.tensors()]
 	c.lower.Finite(fmt.Sprintf("loss %q or its gradient", l.name), append([]Tensor{out[0], out[1]}, sums...))
 	return Grads{of: l.wrt, sums: sums, weight: out[1], spent: new(bool)}, aux

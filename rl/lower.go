@@ -31,6 +31,9 @@ type Lowering struct {
 	hosts   []hostTable
 	tables  []*graph.Node
 	logs    logBook
+	raw     bool // what is logged is put aside as it is
+	rawLogs []spanLog
+	logged  Tensor // then, how often something was
 	streams []*Stream
 	rounds  Tensor // of the last loop
 	failed  Tensor // 0, or the number of the first check that failed, from 1
@@ -82,10 +85,10 @@ func (r *Run) counting() *Run {
 	return r
 }
 
-// call builds a graph function that the loop calls.
-func (l *Lowering) call(k Key, build func()) {
+// call builds a graph function that the loop calls on a batch of lead rows.
+func (l *Lowering) call(k Key, lead int, build func()) {
 	l.inCall = true
-	l.c.calling(k, build)
+	l.c.calling(k, lead, build)
 	l.inCall = false
 }
 
@@ -208,13 +211,15 @@ func (l *Lowering) Finite(what string, tensors []Tensor) {
 	if l.far {
 		tensors = flattened(tensors)
 	}
-	ok := graph.Const(l.c.graph, true)
+	sum := graph.Const(l.c.graph, float32(0))
 	for _, t := range tensors {
 		if x := t.Node(); x.DType().IsFloat() {
-			ok = graph.LogicalAnd(ok, graph.LogicalAll(graph.IsFinite(x)))
+			// 0, or no number for infinities and what is none: a sum costs less than a test of
+			// every element.
+			sum = graph.Add(sum, graph.ConvertDType(graph.ReduceAllSum(graph.Sub(x, x)), dtypes.Float32))
 		}
 	}
-	l.Check(Wrap(ok), "%s is not a number", what)
+	l.Check(Wrap(graph.Equal(sum, graph.ZerosLike(sum))), "%s is not a number", what)
 }
 
 // flattened are floats as one vector, so that they are looked at in one go.
@@ -334,6 +339,10 @@ type logSum struct{ Sum, Count Tensor } // float64 scalars
 
 // log adds a tensor to the sum of its name.
 func (l *Lowering) log(name string, x Tensor) {
+	if l.raw {
+		l.logRaw(name, x)
+		return
+	}
 	node := l.c.lift([]Tensor{x})[0].Node()
 	var sum *graph.Node
 	if l.c.dev.shared {

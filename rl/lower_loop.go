@@ -35,7 +35,7 @@ func (r *Run) Until(n int, vars []Carried, body func(i Int) (stop Tensor)) {
 
 // carriers are everything that may change in a loop.
 func (l *Lowering) carriers(vars []Carried) []Carried {
-	return slices.Concat(l.state, []Carried{&l.logs, Carry(&l.failed), Carry(&l.tally)}, vars)
+	return slices.Concat(l.state, []Carried{&l.logs, Carry(&l.failed), Carry(&l.tally), Carry(&l.logged)}, vars)
 }
 
 func (b *logBook) carried() []Tensor { return Leaves(b.values) }
@@ -102,7 +102,8 @@ func (l *Lowering) loop(n int, limit *graph.Node, vars []Carried, body func(Int)
 	}
 	l.frame.make(l.c.graph)
 	w := &while{l: l, n: n, limit: limit, carriers: carriers, seen: seen, stops: seen.stop.Ok()}
-	if w.stops && limit == nil && (steps || len(seen.blocks) > 0) {
+	whole := func(s streamBlocks) bool { return !s.of.partial }
+	if w.stops && limit == nil && (steps || slices.ContainsFunc(seen.blocks, whole)) {
 		failf("an environment is stepped, or a rollout filled, in a loop that may end early: how many steps an iteration makes would depend on it")
 	}
 	w.build(body)

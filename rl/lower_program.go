@@ -143,8 +143,13 @@ func scalarInt32(x int32) Tensor {
 
 // rehearse traces the loop into a graph that nobody compiles.
 func (p *Program) rehearse(c *Ctx, in []Tensor, build func(*Ctx, []Tensor) []Tensor) {
+	rehearsed(c, "loop", in, build)
+}
+
+// rehearsed traces what is to be compiled, in vain.
+func rehearsed(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []Tensor) {
 	err := trace(c.scope, func() error {
-		c.newGraph("loop")
+		c.newGraph(name)
 		nodes := make([]Tensor, len(in))
 		for i, t := range in {
 			if t.Ok() {
@@ -155,7 +160,7 @@ func (p *Program) rehearse(c *Ctx, in []Tensor, build func(*Ctx, []Tensor) []Ten
 		return nil
 	})
 	if err != nil {
-		failIn("graph function \"loop\"", err)
+		failIn(fmt.Sprintf("graph function %q", name), err)
 	}
 }
 
@@ -241,7 +246,13 @@ func (p *Program) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
 
 // place gives the state its nodes: inputs, or GoMLX's variables.
 func (p *Program) place(c *Ctx, nodes []Tensor) []Tensor {
-	for _, s := range p.state {
+	before, _ := placed(c, p.state, nodes)
+	return before
+}
+
+// placed gives carriers their nodes; rest are those that are left.
+func placed(c *Ctx, state []Carried, nodes []Tensor) (before, rest []Tensor) {
+	for _, s := range state {
 		if params, own := s.(carriedParams); own {
 			mine := make([]Tensor, len(params.vars))
 			for i, v := range params.vars {
@@ -254,7 +265,7 @@ func (p *Program) place(c *Ctx, nodes []Tensor) []Tensor {
 		s.carry(nodes[:n:n])
 		nodes = nodes[n:]
 	}
-	return held(p.state)
+	return held(state), nodes
 }
 
 // call runs n iterations.
@@ -321,23 +332,30 @@ func (p *Program) readLogs(sums []Tensor) {
 
 // readMoves cuts ends and rewards of steps, [iterations*steps, env, ...], apart.
 func (p *Program) readMoves(out []Tensor) {
+	per := out[0].Shape().Dimensions[0] / p.chunk
+	for i, m := range movesOf(out, len(p.pending)*per) {
+		it := &p.pending[i/per]
+		it.moves = append(it.moves, m)
+	}
+}
+
+// movesOf are the first n of steps whose ends and rewards are [step, env, ...].
+func movesOf(out []Tensor, n int) []move {
 	over := Read[bool](out[0])
 	rows := out[0].Shape().Dimensions[1]
-	per := out[0].Shape().Dimensions[0] / p.chunk
 	rewards := make([][]float64, len(out)-1)
 	for k, t := range out[1:] {
 		rewards[k] = sumRows(Floats(t), len(over))
 	}
-	for i := range p.pending {
-		for t := range per {
-			at := (i*per + t) * rows
-			m := move{over: slices.Clone(over[at : at+rows])}
-			for _, r := range rewards {
-				m.reward = append(m.reward, r[at:at+rows])
-			}
-			p.pending[i].moves = append(p.pending[i].moves, m)
+	moves := make([]move, n)
+	for i := range moves {
+		at := i * rows
+		moves[i].over = slices.Clone(over[at : at+rows])
+		for _, r := range rewards {
+			moves[i].reward = append(moves[i].reward, r[at:at+rows])
 		}
 	}
+	return moves
 }
 
 // sumRows adds neighbours up until n sums are left: the rewards of agents.

@@ -10,7 +10,11 @@ import (
 // Stream is what a device program puts aside, item after item: the steps of a
 // rollout, the rewards that the host follows episodes by. A loop's rounds put
 // theirs one after another.
-type Stream struct{ blocks []streamBlock }
+type Stream struct {
+	blocks  []streamBlock
+	land    func(item []Tensor) // takes what a part of an iteration leaves in it
+	partial bool                // items say themselves whether they are there: their loop may end early
+}
 
 // streamBlock is items in order, as tensors [items, ...].
 type streamBlock struct {
@@ -24,6 +28,10 @@ func (l *Lowering) NewStream() *Stream {
 	l.streams = append(l.streams, s)
 	return s
 }
+
+// Land lets f have what is left in the stream where a part of an iteration ends,
+// item after item, as values.
+func (s *Stream) Land(f func(item []Tensor)) { s.land = f }
 
 // Put adds an item; absent tensors stay absent.
 func (s *Stream) Put(item []Tensor) {

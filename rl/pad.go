@@ -30,6 +30,15 @@ func leadOf(leaves []Tensor) int {
 	return 0
 }
 
+// rowsOf is leadOf for batches that may have none.
+func rowsOf(leaves []Tensor) int {
+	i := slices.IndexFunc(leaves, func(t Tensor) bool { return t.Ok() && t.Shape().Rank() > 0 })
+	if i < 0 {
+		return 0
+	}
+	return leaves[i].Rows()
+}
+
 // gradPadded is Grad for a replica's part of a batch. No rows at all are sums and
 // a weight of zero.
 func (l *Loss[I, A]) gradPadded(k Key, in I, leaves []Tensor, rows int) (g Grads, aux A) {

@@ -225,6 +225,7 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 	for i, v := range p.vars {
 		bufs[p.varAt[i]] = v.value.val.buf
 	}
+	p.dev.calls.Add(1)
 	results, err := p.exe.Execute(bufs, nil, 0)
 	if err != nil {
 		failf("graph function %q: %w", p.name, err)

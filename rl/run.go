@@ -33,7 +33,8 @@ type Run struct {
 	steps    int64
 	previous int64 // steps at the Next before
 
-	lower *Lowering // while the loop is being made a device program
+	lower  *Lowering // while the loop is being made a device program
+	fusing *fusion   // nil: statement by statement
 
 	mu   sync.Mutex
 	logs []Record

@@ -32,11 +32,17 @@ var genCentral = edge.Grouping{
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // a2c.go:26
-		batch := t.Collect(run)                                                  // a2c.go:27
-		s := batch.Steps                                                         // a2c.go:48
-		next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:49
-		// a2c.go:50
-		adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
+		var s Step
+		var adv rl.Tensor
+		var ret rl.Tensor
+		// a2c.go:27
+		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&s), rl.Carry(&adv), rl.Carry(&ret)}, func() { s, adv, ret = graphCentralWorker1(t, run) }) {
+			batch := t.Collect(run)                                                  // a2c.go:27
+			s = batch.Steps                                                          // a2c.go:48
+			next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:49
+			// a2c.go:50
+			adv, ret = rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
+		}
 		if t.Learner.NormalizeAdvantage { // a2c.go:51
 			adv = edge.OwnRows(x, centralAdv, rl.Standardise(edge.AllGather(x, centralAdv, adv), rl.Tensor{})) // a2c.go:52
 		}
@@ -48,6 +54,24 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		run.Log("loss/entropy", m.Entropy)                                               // a2c.go:59
 	}
 	return run.Err()
+}
+
+// graphCentralWorker1 is a2c.go:27 to a2c.go:50 as one graph.
+func graphCentralWorker1(t *Trainer, run *rl.Run) (Step, rl.Tensor, rl.Tensor) {
+	obs := t.Env.Obs()                                                // a2c.go:35
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // a2c.go:36
+		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // a2c.go:37
+		out := t.Env.Step(act.Action)                                                              // a2c.go:38
+		cut := t.Actor.Value(out.Truncated, out.Final)                                             // a2c.go:39
+		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:40
+		obs = out.Obs                                                                              // a2c.go:41
+	})
+	batch := Batch{t.Rollout.Drain(), t.Actor.Last(obs)}                     // a2c.go:43
+	s := batch.Steps                                                         // a2c.go:48
+	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:49
+	// a2c.go:50
+	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
+	return s, adv, ret
 }
 
 // trainCentralServer is (*Trainer).Train (a2c.go:25) for the fragment apply.

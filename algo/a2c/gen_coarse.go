@@ -30,7 +30,11 @@ var genCoarse = edge.Grouping{
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // a2c.go:26
-		batch := t.Collect(run) // a2c.go:27
+		var batch Batch
+		// a2c.go:27
+		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCoarseCollector1(t, run) }) {
+			batch = t.Collect(run) // a2c.go:27
+		}
 		// a2c.go:43
 		edge.Gather(x, coarseBatch, Batch{Steps: Step{Obs: batch.Steps.Obs, Act: ActOut{Raw: batch.Steps.Act.Raw, Value: batch.Steps.Act.Value}, Reward: batch.Steps.Reward, Terminated: batch.Steps.Terminated, Truncated: batch.Steps.Truncated, Over: batch.Steps.Over, Cut: batch.Steps.Cut}, Last: batch.Last})
 		edge.Fetch(x, coarseNet, run.Scope().Component("net")) // a2c.go:56
@@ -38,13 +42,48 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	return run.Err()
 }
 
+// graphCoarseCollector1 is a2c.go:27 as one graph.
+func graphCoarseCollector1(t *Trainer, run *rl.Run) Batch {
+	obs := t.Env.Obs()                                                // a2c.go:35
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // a2c.go:36
+		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // a2c.go:37
+		out := t.Env.Step(act.Action)                                                              // a2c.go:38
+		cut := t.Actor.Value(out.Truncated, out.Final)                                             // a2c.go:39
+		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:40
+		obs = out.Obs                                                                              // a2c.go:41
+	})
+	batch := Batch{t.Rollout.Drain(), t.Actor.Last(obs)} // a2c.go:43
+	return batch
+}
+
 // trainCoarseLearner is (*Trainer).Train (a2c.go:25) for the fragments gradient
 // and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // a2c.go:26
-		batch := edge.Gathered[Batch](x, coarseBatch)            // a2c.go:43
-		t.Learner.Learn(run, batch)                              // a2c.go:28
+		batch := edge.Gathered[Batch](x, coarseBatch) // a2c.go:43
+		// a2c.go:28
+		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, batch) }) {
+			t.Learner.Learn(run, batch) // a2c.go:28
+		}
 		edge.Publish(x, coarseNet, run.Scope().Component("net")) // a2c.go:56
 	}
 	return run.Err()
+}
+
+// graphCoarseLearner1 is a2c.go:28 as one graph.
+func graphCoarseLearner1(t *Trainer, run *rl.Run, batch Batch) {
+	s := batch.Steps                                                         // a2c.go:48
+	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:49
+	// a2c.go:50
+	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
+	if t.Learner.NormalizeAdvantage { // a2c.go:51
+		adv = rl.Standardise(adv, rl.Tensor{}) // a2c.go:52
+	}
+	g, m := t.Learner.loss.Grad(run.Key("loss"), Sample{s.Obs, s.Act.Raw, adv, ret})         // a2c.go:54
+	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // a2c.go:55
+	t.Learner.opt.ApplyAt(g, lr)                                                             // a2c.go:56
+	run.Log("loss/policy", m.Policy)                                                         // a2c.go:57
+	run.Log("loss/value", m.Value)                                                           // a2c.go:58
+	run.Log("loss/entropy", m.Entropy)                                                       // a2c.go:59
+	run.Log("learning_rate", lr)                                                             // a2c.go:60
 }

@@ -57,7 +57,28 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			obs = out.Obs                                                                              // a2c.go:41
 		}
 		batch := Batch{t.Rollout.Drain(), t.Actor.Last(obs)} // a2c.go:43
-		t.Learner.Learn(run, batch)                          // a2c.go:28
+		// a2c.go:28
+		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphFineLearner1(t, run, batch) }) {
+			t.Learner.Learn(run, batch) // a2c.go:28
+		}
 	}
 	return run.Err()
+}
+
+// graphFineLearner1 is a2c.go:28 as one graph.
+func graphFineLearner1(t *Trainer, run *rl.Run, batch Batch) {
+	s := batch.Steps                                                         // a2c.go:48
+	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:49
+	// a2c.go:50
+	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
+	if t.Learner.NormalizeAdvantage { // a2c.go:51
+		adv = rl.Standardise(adv, rl.Tensor{}) // a2c.go:52
+	}
+	g, m := t.Learner.loss.Grad(run.Key("loss"), Sample{s.Obs, s.Act.Raw, adv, ret})         // a2c.go:54
+	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // a2c.go:55
+	t.Learner.opt.ApplyAt(g, lr)                                                             // a2c.go:56
+	run.Log("loss/policy", m.Policy)                                                         // a2c.go:57
+	run.Log("loss/value", m.Value)                                                           // a2c.go:58
+	run.Log("loss/entropy", m.Entropy)                                                       // a2c.go:59
+	run.Log("learning_rate", lr)                                                             // a2c.go:60
 }

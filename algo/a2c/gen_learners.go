@@ -29,11 +29,17 @@ var genLearners = edge.Grouping{
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // a2c.go:26
-		batch := t.Collect(run)                                                  // a2c.go:27
-		s := batch.Steps                                                         // a2c.go:48
-		next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:49
-		// a2c.go:50
-		adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
+		var s Step
+		var adv rl.Tensor
+		var ret rl.Tensor
+		// a2c.go:27
+		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&s), rl.Carry(&adv), rl.Carry(&ret)}, func() { s, adv, ret = graphLearnersLearner1(t, run) }) {
+			batch := t.Collect(run)                                                  // a2c.go:27
+			s = batch.Steps                                                          // a2c.go:48
+			next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:49
+			// a2c.go:50
+			adv, ret = rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
+		}
 		if t.Learner.NormalizeAdvantage { // a2c.go:51
 			adv = edge.OwnRows(x, learnersAdv, rl.Standardise(edge.AllGather(x, learnersAdv, adv), rl.Tensor{})) // a2c.go:52
 		}
@@ -46,4 +52,22 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		edge.LogOnce(x, run, "learning_rate", rl.Scalar(lr))                             // a2c.go:60
 	}
 	return run.Err()
+}
+
+// graphLearnersLearner1 is a2c.go:27 to a2c.go:50 as one graph.
+func graphLearnersLearner1(t *Trainer, run *rl.Run) (Step, rl.Tensor, rl.Tensor) {
+	obs := t.Env.Obs()                                                // a2c.go:35
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // a2c.go:36
+		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // a2c.go:37
+		out := t.Env.Step(act.Action)                                                              // a2c.go:38
+		cut := t.Actor.Value(out.Truncated, out.Final)                                             // a2c.go:39
+		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:40
+		obs = out.Obs                                                                              // a2c.go:41
+	})
+	batch := Batch{t.Rollout.Drain(), t.Actor.Last(obs)}                     // a2c.go:43
+	s := batch.Steps                                                         // a2c.go:48
+	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:49
+	// a2c.go:50
+	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
+	return s, adv, ret
 }

@@ -30,7 +30,11 @@ var genCentral = edge.Grouping{
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // impala.go:26
-		batch := t.Collect(run)                                 // impala.go:27
+		var batch Batch
+		// impala.go:27
+		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCentralWorker1(t, run) }) {
+			batch = t.Collect(run) // impala.go:27
+		}
 		g, m := t.Learner.loss.Grad(run.Key("loss"), batch)     // impala.go:49
 		edge.Reduce(x, centralG, g)                             // impala.go:49
 		edge.Fetch(x, centralNet, run.Scope().Component("net")) // impala.go:51
@@ -40,6 +44,20 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		run.Log("ratio", m.Ratio)                               // impala.go:55
 	}
 	return run.Err()
+}
+
+// graphCentralWorker1 is impala.go:27 as one graph.
+func graphCentralWorker1(t *Trainer, run *rl.Run) Batch {
+	obs := t.Env.Obs()                                                // impala.go:35
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // impala.go:36
+		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // impala.go:37
+		out := t.Env.Step(act.Action)                                                              // impala.go:38
+		cut := t.Actor.Value(out.Truncated, out.Final)                                             // impala.go:39
+		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:40
+		obs = out.Obs                                                                              // impala.go:41
+	})
+	batch := Batch{t.Rollout.Drain(), obs} // impala.go:43
+	return batch
 }
 
 // trainCentralServer is (*Trainer).Train (impala.go:25) for the fragment apply.

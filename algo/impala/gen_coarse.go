@@ -30,20 +30,53 @@ var genCoarse = edge.Grouping{
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // impala.go:26
-		batch := t.Collect(run)                                // impala.go:27
+		var batch Batch
+		// impala.go:27
+		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCoarseCollector1(t, run) }) {
+			batch = t.Collect(run) // impala.go:27
+		}
 		edge.Gather(x, coarseBatch, batch)                     // impala.go:43
 		edge.Fetch(x, coarseNet, run.Scope().Component("net")) // impala.go:51
 	}
 	return run.Err()
 }
 
+// graphCoarseCollector1 is impala.go:27 as one graph.
+func graphCoarseCollector1(t *Trainer, run *rl.Run) Batch {
+	obs := t.Env.Obs()                                                // impala.go:35
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // impala.go:36
+		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // impala.go:37
+		out := t.Env.Step(act.Action)                                                              // impala.go:38
+		cut := t.Actor.Value(out.Truncated, out.Final)                                             // impala.go:39
+		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:40
+		obs = out.Obs                                                                              // impala.go:41
+	})
+	batch := Batch{t.Rollout.Drain(), obs} // impala.go:43
+	return batch
+}
+
 // trainCoarseLearner is (*Trainer).Train (impala.go:25) for the fragments
 // gradient and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // impala.go:26
-		batch := edge.Gathered[Batch](x, coarseBatch)            // impala.go:43
-		t.Learner.Learn(run, batch)                              // impala.go:28
+		batch := edge.Gathered[Batch](x, coarseBatch) // impala.go:43
+		// impala.go:28
+		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, batch) }) {
+			t.Learner.Learn(run, batch) // impala.go:28
+		}
 		edge.Publish(x, coarseNet, run.Scope().Component("net")) // impala.go:51
 	}
 	return run.Err()
+}
+
+// graphCoarseLearner1 is impala.go:28 as one graph.
+func graphCoarseLearner1(t *Trainer, run *rl.Run, batch Batch) {
+	g, m := t.Learner.loss.Grad(run.Key("loss"), batch)                                      // impala.go:49
+	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // impala.go:50
+	t.Learner.opt.ApplyAt(g, lr)                                                             // impala.go:51
+	run.Log("loss/policy", m.Policy)                                                         // impala.go:52
+	run.Log("loss/value", m.Value)                                                           // impala.go:53
+	run.Log("loss/entropy", m.Entropy)                                                       // impala.go:54
+	run.Log("ratio", m.Ratio)                                                                // impala.go:55
+	run.Log("learning_rate", lr)                                                             // impala.go:56
 }

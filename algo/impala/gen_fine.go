@@ -57,7 +57,22 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			obs = out.Obs                                                                              // impala.go:41
 		}
 		batch := Batch{t.Rollout.Drain(), obs} // impala.go:43
-		t.Learner.Learn(run, batch)            // impala.go:28
+		// impala.go:28
+		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphFineLearner1(t, run, batch) }) {
+			t.Learner.Learn(run, batch) // impala.go:28
+		}
 	}
 	return run.Err()
+}
+
+// graphFineLearner1 is impala.go:28 as one graph.
+func graphFineLearner1(t *Trainer, run *rl.Run, batch Batch) {
+	g, m := t.Learner.loss.Grad(run.Key("loss"), batch)                                      // impala.go:49
+	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // impala.go:50
+	t.Learner.opt.ApplyAt(g, lr)                                                             // impala.go:51
+	run.Log("loss/policy", m.Policy)                                                         // impala.go:52
+	run.Log("loss/value", m.Value)                                                           // impala.go:53
+	run.Log("loss/entropy", m.Entropy)                                                       // impala.go:54
+	run.Log("ratio", m.Ratio)                                                                // impala.go:55
+	run.Log("learning_rate", lr)                                                             // impala.go:56
 }

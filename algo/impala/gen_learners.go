@@ -27,7 +27,11 @@ var genLearners = edge.Grouping{
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // impala.go:26
-		batch := t.Collect(run)                                  // impala.go:27
+		var batch Batch
+		// impala.go:27
+		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphLearnersLearner1(t, run) }) {
+			batch = t.Collect(run) // impala.go:27
+		}
 		g, m := t.Learner.loss.Grad(run.Key("loss"), batch)      // impala.go:49
 		lr := t.Learner.rate(run.Progress())                     // impala.go:50
 		t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), lr) // impala.go:51
@@ -38,4 +42,18 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		edge.LogOnce(x, run, "learning_rate", rl.Scalar(lr))     // impala.go:56
 	}
 	return run.Err()
+}
+
+// graphLearnersLearner1 is impala.go:27 as one graph.
+func graphLearnersLearner1(t *Trainer, run *rl.Run) Batch {
+	obs := t.Env.Obs()                                                // impala.go:35
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // impala.go:36
+		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // impala.go:37
+		out := t.Env.Step(act.Action)                                                              // impala.go:38
+		cut := t.Actor.Value(out.Truncated, out.Final)                                             // impala.go:39
+		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:40
+		obs = out.Obs                                                                              // impala.go:41
+	})
+	batch := Batch{t.Rollout.Drain(), obs} // impala.go:43
+	return batch
 }

@@ -5,6 +5,7 @@ package mappo
 import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/plan"
+	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -66,8 +67,39 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		obs2 := obs                 // mappo.go:64
 		for j, r := range t.Roles { // mappo.go:38
 			batch := Batch{r.Rollout.Drain(), r.Actor.Last(obs2[j])} // mappo.go:39
-			r.Learner.Learn(run.At("role", j), batch)                // mappo.go:40
+			// mappo.go:40
+			if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphFineLearner1(t, run, j, r, batch) }, j) {
+				r.Learner.Learn(run.At("role", j), batch) // mappo.go:40
+			}
 		}
 	}
 	return run.Err()
+}
+
+// graphFineLearner1 is mappo.go:40 as one graph.
+func graphFineLearner1(t *Trainer, run *rl.Run, j int, r *Role, batch Batch) {
+	run2 := run.At("role", j)                                                                            // mappo.go:40
+	s := batch.Steps                                                                                     // mappo.go:78
+	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last))                             // mappo.go:79
+	v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:80
+	over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:81
+	adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:82
+	if r.Learner.NormalizeValue {                                                                        // mappo.go:83
+		r.Learner.net.returns.Update(ret) // mappo.go:84
+	}
+	if r.Learner.NormalizeAdvantage { // mappo.go:86
+		adv = rl.Standardise(adv, s.Act.Weight) // mappo.go:87
+	}
+	sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret}    // mappo.go:89
+	lr := run.HostFloat(func(run *rl.Run) float64 { return r.Learner.rate(run2.Progress()) }) // mappo.go:90
+	run.For(r.Learner.Epochs, nil, func(e rl.Int) {                                           // mappo.go:91
+		run.For(r.Learner.Minibatches, nil, func(i rl.Int) { // mappo.go:92
+			mini := replay.TakeAt(sample, run2.KeyAt("shuffle", e), replay.ByStep, i, r.Learner.Minibatches) // mappo.go:93
+			g, m := r.Learner.loss.Grad(run2.KeyAt("loss", e, i), mini)                                      // mappo.go:94
+			r.Learner.opt.ApplyAt(g, lr)                                                                     // mappo.go:95
+			m.log(run2)                                                                                      // mappo.go:96
+		})
+	})
+	run2.Log("learning_rate", lr)                                                               // mappo.go:99
+	run2.Log("explained_variance", r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret})) // mappo.go:100
 }

@@ -34,7 +34,11 @@ var genLearners = edge.Grouping{
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // mappo.go:36
-		obs := t.Collect(run)       // mappo.go:37
+		var obs []rl.Obs
+		// mappo.go:37
+		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&obs)}, func() { obs = graphLearnersLearner1(t, run) }) {
+			obs = t.Collect(run) // mappo.go:37
+		}
 		for j, r := range t.Roles { // mappo.go:38
 			batch := Batch{r.Rollout.Drain(), r.Actor.Last(obs[j])}                                              // mappo.go:39
 			run2 := run.At("role", j)                                                                            // mappo.go:40
@@ -65,4 +69,29 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 	}
 	return run.Err()
+}
+
+// graphLearnersLearner1 is mappo.go:37 as one graph.
+func graphLearnersLearner1(t *Trainer, run *rl.Run) []rl.Obs {
+	obs := t.Env.Obs()                                                // mappo.go:49
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // mappo.go:50
+		acts := make([]ActOut, len(t.Roles))   // mappo.go:51
+		moves := make([]rl.Tree, len(t.Roles)) // mappo.go:52
+		for j, r := range t.Roles {            // mappo.go:53
+			acts[j] = r.Actor.Act(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // mappo.go:54
+			moves[j] = acts[j].Action                                       // mappo.go:55
+		}
+		out := t.Env.Step(moves)    // mappo.go:57
+		for j, r := range t.Roles { // mappo.go:58
+			cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:59
+			r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:60
+		}
+		obs2 := make([]rl.Obs, len(out)) // mappo.go:69
+		for j, x := range out {          // mappo.go:70
+			obs2[j] = x.Obs // mappo.go:71
+		}
+		obs = obs2 // mappo.go:73
+	})
+	obs2 := obs // mappo.go:64
+	return obs2
 }

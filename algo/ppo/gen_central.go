@@ -45,7 +45,11 @@ var genCentral = edge.Grouping{
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // ppo.go:30
-		batch := t.Collect(run) // ppo.go:31
+		var batch Batch
+		// ppo.go:31
+		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCentralWorker1(t, run) }) {
+			batch = t.Collect(run) // ppo.go:31
+		}
 		// ppo.go:49
 		edge.Gather(x, centralBatch, Batch{Steps: Step{Out: Outcome{Reward: batch.Steps.Out.Reward, Over: batch.Steps.Out.Over}}})
 		steps := batch.Steps // ppo.go:55
@@ -89,6 +93,25 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 	}
 	return run.Err()
+}
+
+// graphCentralWorker1 is ppo.go:31 as one graph.
+func graphCentralWorker1(t *Trainer, run *rl.Run) Batch {
+	obs := t.Env.Obs()                                                                   // ppo.go:39
+	memory := t.Memory.Get()                                                             // ppo.go:39
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:40
+		in := ActIn{obs, memory}                                                                           // ppo.go:41
+		act := t.Actor.Act(run.KeyAt("act", i), in)                                                        // ppo.go:42
+		out := t.Env.Step(act.Action)                                                                      // ppo.go:43
+		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:44
+		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:45
+		obs = out.Obs                                                                                      // ppo.go:46
+		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:46
+	})
+	t.Memory.Set(memory)                                                                // ppo.go:48
+	steps := t.Rollout.Drain()                                                          // ppo.go:49
+	batch := Batch{steps, t.Actor.Values(steps.In), t.Actor.Values(ActIn{obs, memory})} // ppo.go:50
+	return batch
 }
 
 // trainCentralServer is (*Trainer).Train (ppo.go:29) for the fragment apply.

@@ -5,6 +5,7 @@ package ppo
 import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/plan"
+	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -34,19 +35,25 @@ var genCoarse = edge.Grouping{
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // ppo.go:30
-		obs := t.Env.Obs()         // ppo.go:39
-		memory := t.Memory.Get()   // ppo.go:39
-		for i := range t.Horizon { // ppo.go:40
-			in := ActIn{obs, memory}                                                                           // ppo.go:41
-			act := t.Actor.Act(run.Key("act", i), in)                                                          // ppo.go:42
-			out := t.Env.Step(act.Action)                                                                      // ppo.go:43
-			cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:44
-			t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:45
-			obs = out.Obs                                                                                      // ppo.go:46
-			memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:46
+		var obs rl.Obs
+		var memory rl.Tensor
+		var steps Step
+		// ppo.go:39
+		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&memory), rl.Carry(&steps)}, func() { obs, memory, steps = graphCoarseCollector1(t, run) }) {
+			obs = t.Env.Obs()          // ppo.go:39
+			memory = t.Memory.Get()    // ppo.go:39
+			for i := range t.Horizon { // ppo.go:40
+				in := ActIn{obs, memory}                                                                           // ppo.go:41
+				act := t.Actor.Act(run.Key("act", i), in)                                                          // ppo.go:42
+				out := t.Env.Step(act.Action)                                                                      // ppo.go:43
+				cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:44
+				t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:45
+				obs = out.Obs                                                                                      // ppo.go:46
+				memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:46
+			}
+			t.Memory.Set(memory)      // ppo.go:48
+			steps = t.Rollout.Drain() // ppo.go:49
 		}
-		t.Memory.Set(memory)       // ppo.go:48
-		steps := t.Rollout.Drain() // ppo.go:49
 		// ppo.go:49
 		edge.Gather(x, coarseSteps, Step{In: steps.In, Act: ActOut{Raw: steps.Act.Raw, LogProb: steps.Act.LogProb}, Out: steps.Out, Cut: steps.Cut})
 		edge.Gather(x, coarseLast, t.Actor.Values(ActIn{obs, memory})) // ppo.go:148
@@ -56,6 +63,24 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	return run.Err()
 }
 
+// graphCoarseCollector1 is ppo.go:39 to ppo.go:49 as one graph.
+func graphCoarseCollector1(t *Trainer, run *rl.Run) (rl.Obs, rl.Tensor, Step) {
+	obs := t.Env.Obs()                                                                   // ppo.go:39
+	memory := t.Memory.Get()                                                             // ppo.go:39
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:40
+		in := ActIn{obs, memory}                                                                           // ppo.go:41
+		act := t.Actor.Act(run.KeyAt("act", i), in)                                                        // ppo.go:42
+		out := t.Env.Step(act.Action)                                                                      // ppo.go:43
+		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:44
+		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:45
+		obs = out.Obs                                                                                      // ppo.go:46
+		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:46
+	})
+	t.Memory.Set(memory)       // ppo.go:48
+	steps := t.Rollout.Drain() // ppo.go:49
+	return obs, memory, steps
+}
+
 // trainCoarseLearner is (*Trainer).Train (ppo.go:29) for the fragments gradient
 // and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
@@ -63,9 +88,43 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		steps := edge.Gathered[Step](x, coarseSteps) // ppo.go:49
 		// ppo.go:50
 		batch := Batch{Steps: steps, Values: t.Actor.Values(steps.In), Last: edge.Gathered[rl.Tensor](x, coarseLast)}
-		t.Learner.Learn(run, batch)                           // ppo.go:32
+		// ppo.go:32
+		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, batch) }) {
+			t.Learner.Learn(run, batch) // ppo.go:32
+		}
 		edge.Publish(x, coarseObservations, t.Actor.net.norm) // ppo.go:175
 		edge.Publish(x, coarseNet, t.Actor.net.params)        // ppo.go:69
 	}
 	return run.Err()
+}
+
+// graphCoarseLearner1 is ppo.go:32 as one graph.
+func graphCoarseLearner1(t *Trainer, run *rl.Run, batch Batch) {
+	steps := batch.Steps                                                                  // ppo.go:55
+	reward := t.Learner.scaled(steps.Out)                                                 // ppo.go:56
+	next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:57
+	// ppo.go:58
+	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps.Out.Terminated, steps.Out.Over)
+	sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret}     // ppo.go:59
+	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // ppo.go:60
+	run.Until(t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                       // ppo.go:61
+		var m Metrics                                                               // ppo.go:62
+		run.For(t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:63
+			mini := replay.TakeAt(sample, run.KeyAt("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:64
+			if t.Learner.NormalizeAdvantage {                                                                  // ppo.go:65
+				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:66
+			}
+			g, aux := t.Learner.loss.Grad(run.KeyAt("loss", e, i), mini) // ppo.go:68
+			t.Learner.opt.ApplyAt(g, lr)                                 // ppo.go:69
+			m = aux                                                      // ppo.go:70
+			m.log(run)                                                   // ppo.go:71
+		})
+		if t.Learner.TargetKL > 0 { // ppo.go:73
+			stop = run.Calc(run.Number(rl.Mean(m.KL)), ">", t.Learner.TargetKL) // ppo.go:73
+		}
+		return stop
+	})
+	run.Log("learning_rate", lr)                                                                    // ppo.go:77
+	run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:78
+	t.Learner.observe(steps.In.Obs)                                                                 // ppo.go:79
 }

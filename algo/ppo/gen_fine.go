@@ -5,6 +5,7 @@ package ppo
 import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/plan"
+	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -59,10 +60,45 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			obs = out.Obs                                                                                      // ppo.go:46
 			memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:46
 		}
-		t.Memory.Set(memory)                                                                // ppo.go:48
-		steps := t.Rollout.Drain()                                                          // ppo.go:49
-		batch := Batch{steps, t.Actor.Values(steps.In), t.Actor.Values(ActIn{obs, memory})} // ppo.go:50
-		t.Learner.Learn(run, batch)                                                         // ppo.go:32
+		t.Memory.Set(memory)       // ppo.go:48
+		steps := t.Rollout.Drain() // ppo.go:49
+		// ppo.go:50
+		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&memory), rl.Carry(&steps)}, func() { graphFineLearner1(t, run, obs, memory, steps) }) {
+			batch := Batch{steps, t.Actor.Values(steps.In), t.Actor.Values(ActIn{obs, memory})} // ppo.go:50
+			t.Learner.Learn(run, batch)                                                         // ppo.go:32
+		}
 	}
 	return run.Err()
+}
+
+// graphFineLearner1 is ppo.go:50 to ppo.go:32 as one graph.
+func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs, memory rl.Tensor, steps Step) {
+	batch := Batch{steps, t.Actor.Values(steps.In), t.Actor.Values(ActIn{obs, memory})}     // ppo.go:50
+	steps2 := batch.Steps                                                                   // ppo.go:55
+	reward := t.Learner.scaled(steps2.Out)                                                  // ppo.go:56
+	next := rl.Select(steps2.Out.Truncated, steps2.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:57
+	// ppo.go:58
+	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps2.Out.Terminated, steps2.Out.Over)
+	sample := Sample{steps2.In, steps2.Act.Raw, steps2.Act.LogProb, batch.Values, adv, ret}  // ppo.go:59
+	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // ppo.go:60
+	run.Until(t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                       // ppo.go:61
+		var m Metrics                                                               // ppo.go:62
+		run.For(t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:63
+			mini := replay.TakeAt(sample, run.KeyAt("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:64
+			if t.Learner.NormalizeAdvantage {                                                                  // ppo.go:65
+				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:66
+			}
+			g, aux := t.Learner.loss.Grad(run.KeyAt("loss", e, i), mini) // ppo.go:68
+			t.Learner.opt.ApplyAt(g, lr)                                 // ppo.go:69
+			m = aux                                                      // ppo.go:70
+			m.log(run)                                                   // ppo.go:71
+		})
+		if t.Learner.TargetKL > 0 { // ppo.go:73
+			stop = run.Calc(run.Number(rl.Mean(m.KL)), ">", t.Learner.TargetKL) // ppo.go:73
+		}
+		return stop
+	})
+	run.Log("learning_rate", lr)                                                                    // ppo.go:77
+	run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:78
+	t.Learner.observe(steps2.In.Obs)                                                                // ppo.go:79
 }

@@ -38,8 +38,12 @@ var genLearners = edge.Grouping{
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // ppo.go:30
-		batch := t.Collect(run) // ppo.go:31
-		steps := batch.Steps    // ppo.go:55
+		var batch Batch
+		// ppo.go:31
+		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphLearnersLearner1(t, run) }) {
+			batch = t.Collect(run) // ppo.go:31
+		}
+		steps := batch.Steps // ppo.go:55
 		var reward rl.Tensor
 		if !t.Learner.NormalizeReward { // ppo.go:164
 			reward = steps.Out.Reward // ppo.go:165
@@ -80,4 +84,23 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 	}
 	return run.Err()
+}
+
+// graphLearnersLearner1 is ppo.go:31 as one graph.
+func graphLearnersLearner1(t *Trainer, run *rl.Run) Batch {
+	obs := t.Env.Obs()                                                                   // ppo.go:39
+	memory := t.Memory.Get()                                                             // ppo.go:39
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:40
+		in := ActIn{obs, memory}                                                                           // ppo.go:41
+		act := t.Actor.Act(run.KeyAt("act", i), in)                                                        // ppo.go:42
+		out := t.Env.Step(act.Action)                                                                      // ppo.go:43
+		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:44
+		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:45
+		obs = out.Obs                                                                                      // ppo.go:46
+		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:46
+	})
+	t.Memory.Set(memory)                                                                // ppo.go:48
+	steps := t.Rollout.Drain()                                                          // ppo.go:49
+	batch := Batch{steps, t.Actor.Values(steps.In), t.Actor.Values(ActIn{obs, memory})} // ppo.go:50
+	return batch
 }

@@ -29,16 +29,9 @@ const deviceFunc = "trainLowered"
 // control.go).
 func lowered(src *analyze.Source, g *fdg.Graph) ([]byte, []Problem, error) {
 	out := &findings{}
-	all := plan.Group{Name: Lowered, Over: fdg.None}
-	for _, f := range g.Fragments {
-		all.Fragments = append(all.Fragments, f.Name)
-	}
-	l := newLowerer(src, g, plan.Grouping{Name: Lowered, Groups: []plan.Group{all}}, out)
-	l.device = true
+	l := deviceLowerer(src, g, out)
 	l.residents()
-	tree := l.train()
-	d := &device{emitter: newEmitter(newFlow(l, tree), 0, nil), numbers: map[*variable]number{}}
-	d.entire = true
+	d, tree := l.whole()
 	body := d.iteration(tree)
 	if out.any() {
 		return nil, out.list, nil
@@ -55,6 +48,25 @@ func lowered(src *analyze.Source, g *fdg.Graph) ([]byte, []Problem, error) {
 	}
 	file, err := assemble(src.Pkg.Name(), []byte(text), l.imports)
 	return file, nil, err
+}
+
+// deviceLowerer reads the loop for one group that has everything.
+func deviceLowerer(src *analyze.Source, g *fdg.Graph, out *findings) *lowerer {
+	all := plan.Group{Name: Lowered, Over: fdg.None}
+	for _, f := range g.Fragments {
+		all.Fragments = append(all.Fragments, f.Name)
+	}
+	l := newLowerer(src, g, plan.Grouping{Name: Lowered, Groups: []plan.Group{all}}, out)
+	l.device = true
+	return l
+}
+
+// whole is the loop's tree, and what makes it a device program.
+func (l *lowerer) whole() (*device, block) {
+	tree := l.train()
+	d := &device{emitter: newEmitter(newFlow(l, tree), 0, nil), numbers: map[*variable]number{}}
+	d.entire = true
+	return d, tree
 }
 
 // residents refuses components that cannot live inside a program.

@@ -18,6 +18,8 @@ var faults = []struct{ name, loop, grouping, find, replace string }{
 	{"buffer reused", "recurrent", "fine", `edge\.Gather\(x, (fineStep), (.*)\)( //|\n)`, "edge.Gather(x, $1, fault.Reused(x, $1, $2))$3"},
 	{"positions of draws exchanged", "nested", "lowered", `run\.KeyAt\("shuffle", r, e\)`, `run.KeyAt("shuffle", e, r)`},
 	{"variable not carried", "recurrent", "lowered", `, rl\.Carry\(&mem\)`, ""},
+	{"a graph's draws of another position", "recurrent", "coarse", `run\.KeyAt\("act", i\)`, `run.KeyAt("act", i, i)`},
+	{"graph of another member", "groups", "coarse", `(\) \}), j\)`, "$1)"},
 	{"gradients not summed", "family", "learners", `edge\.AllReduce\(x, \w+, (g)\)`, "$1"},
 	{"all rows not gathered", "tangled", "learners", `edge\.AllGather\(x, learnersOutReward, (out.Reward)\)`, "$1"},
 }

@@ -54,7 +54,8 @@ func (f *flow) file(gr plan.Grouping) ([]byte, error) {
 		name := f.unused("train" + title(gr.Name) + title(group.Name))
 		names = append(names, name)
 		m := newEmitter(f, i, rows)
-		fmt.Fprintf(&programs, "\n%s%s", f.doc(name, group), m.print(name, m.program()))
+		lines, graphs := m.spans(name, gr.Name+"/"+group.Name, m.program())
+		fmt.Fprintf(&programs, "\n%s%s%s", f.doc(name, group), m.print(name, lines), graphs)
 	}
 	var b bytes.Buffer
 	f.constants(&b, gr, rows)

@@ -273,6 +273,7 @@ func examined(t *testing.T, f *analyze.Frame, all []specimen, faulty bool, tally
 		tally["loops"]++
 		tally["runs"] += len(r.jobs)
 		for i := range r.jobs {
+			tally["calls of graphs"] += int(r.got[i].Fused)
 			if r.learners(i) {
 				tally["references"]++
 			}

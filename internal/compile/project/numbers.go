@@ -25,6 +25,7 @@ type device struct {
 	numbers map[*variable]number
 	given   map[*variable][]ast.Expr // all that a variable is given; nil for what is no plain value
 	total   map[*variable]int        // mentions
+	params  []*variable              // that are given from outside
 	loops   map[*line]bool           // that are the program's
 	index   map[*variable]bool       // of these
 	pos     token.Pos                // of the statement that is being written

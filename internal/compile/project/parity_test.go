@@ -23,6 +23,8 @@ type outcome struct {
 	Moved          bool
 	Steps          int64
 	Err            string
+	Fused          int64
+	Apart          []string
 }
 
 // overlaid are the generated files as the go command sees them beside the loops,
@@ -96,6 +98,9 @@ var unlowered = map[string]string{
 	"partial":    "tensors before it and",
 }
 
+// unfused are the loops of which a part turns out to be no graph, with what is said.
+var unfused = map[string]string{"tangled": "what a branch inserts or steps cannot be part"}
+
 // near is how far weights of several learners, whose gradients are summed in parts,
 // may be from those of one.
 const near = 1e-5
@@ -139,7 +144,7 @@ func TestParity(t *testing.T) {
 	}
 	got := ran(t, overlaid(t, results, nil), names...)
 	runs := 0
-	seen := map[string]bool{}
+	seen, fused := map[string]bool{}, map[string]int64{}
 	for name, list := range got {
 		base, _, _ := strings.Cut(name, "/")
 		seen[base] = len(list) > 1
@@ -148,6 +153,12 @@ func TestParity(t *testing.T) {
 		}
 		for _, o := range list[1:] {
 			runs++
+			fused[base] += o.Fused
+			for _, why := range o.Apart {
+				if known := unfused[base]; known == "" || !strings.Contains(why, known) {
+					t.Errorf("%s under %s with %d replicas: a part is no graph: %s", name, o.Grouping, o.Replicas, why)
+				}
+			}
 			if why, refused := unlowered[name]; refused && o.Grouping == Lowered {
 				if !strings.Contains(o.Err, why) {
 					t.Errorf("%s lowered: %q, want %q", name, o.Err, why)
@@ -162,6 +173,11 @@ func TestParity(t *testing.T) {
 	for _, r := range results {
 		if len(r.Files) > 0 && !seen[label(r)] && (names == nil || slices.Contains(names, label(r))) {
 			t.Errorf("%s was not run", r.Package)
+		}
+	}
+	for _, name := range []string{"algo-a2c", "algo-impala", "algo-mappo", "algo-ppo", "bandit", "groups", "recurrent", "refined", "tangled", "two"} {
+		if seen[name] && fused[name] == 0 {
+			t.Errorf("%s: no part of a program was one graph", name)
 		}
 	}
 	t.Logf("%d runs of %d loops", runs, len(got))

@@ -269,7 +269,12 @@ func (w *writer) branch(n *line) {
 		then, other = other, nil
 		cond = not(cond)
 	}
-	fmt.Fprintf(&w.b, "if %s {%s\n", w.text(cond), w.comment(n))
+	head, comment := w.text(cond), w.comment(n)
+	if len(head) > 100 {
+		fmt.Fprintf(&w.b, "%s\n", strings.TrimSpace(comment))
+		comment = ""
+	}
+	fmt.Fprintf(&w.b, "if %s {%s\n", head, comment)
 	w.block(then)
 	for len(other) > 0 {
 		if len(other) == 1 && other[0].word == "if" && len(other[0].arms[0].body) > 0 {
@@ -394,12 +399,12 @@ func (w *writer) text(n ast.Node) string {
 	if err := printer.Fprint(&b, token.NewFileSet(), n); err != nil {
 		w.bad(w.src.Train.Pos(), "cannot print: "+err.Error())
 	}
-	return oneLine.ReplaceAllString(b.String(), "{ return $1 }")
+	return oneLine.ReplaceAllString(b.String(), "{ $1 }")
 }
 
-// oneLine are functions that only return something, which the printer spreads over
-// lines if they have no positions.
-var oneLine = regexp.MustCompile(`\{\n\s*return ([^\n]*)\n\s*\}`)
+// oneLine are functions of one statement, which the printer spreads over lines if
+// they have no positions.
+var oneLine = regexp.MustCompile(`\{\n\s*([^\n]*)\n\s*\}`)
 
 // deviceBranch prints a branch of a device program.
 func (w *writer) deviceBranch(n *line) {

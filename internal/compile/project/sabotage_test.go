@@ -8,17 +8,19 @@ import (
 )
 
 // sabotages are faults as changes of any program. One that only tells replicas
-// apart needs several.
+// apart needs several, one of graphs needs them fused.
 var sabotages = []struct {
 	name, find, replace string
-	several             bool
+	several, fused      bool
 }{
-	{"copy left out", "edge.Publish( edge.Fetch(", "fault.Publish( fault.Fetch(", false},
-	{"stale fetch", "edge.Publish( edge.Fetch(", "fault.PublishLate( fault.FetchLate(", false},
-	{"gather reversed", "edge.Gathered[", "fault.Gathered[", false},
-	{"local random index", "run.Key(", "fault.Key(run,", true},
-	{"observation buffer reused", "t.Env.Step(", "fault.Step(t.Env,", false},
-	{"gradients not summed", "edge.AllReduce(", "fault.AllReduce(", true},
+	{"copy left out", "edge.Publish( edge.Fetch(", "fault.Publish( fault.Fetch(", false, false},
+	{"stale fetch", "edge.Publish( edge.Fetch(", "fault.PublishLate( fault.FetchLate(", false, false},
+	{"gather reversed", "edge.Gathered[", "fault.Gathered[", false, false},
+	{"local random index", "run.Key(", "fault.Key(run,", true, false},
+	{"observation buffer reused", "t.Env.Step(", "fault.Step(t.Env,", false, false},
+	{"gradients not summed", "edge.AllReduce(", "fault.AllReduce(", true, false},
+	{"result of a graph dropped", "run.Fused(", "fault.Fused(run,", false, true},
+	{"position of a graph's draws", "run.KeyAt(", "fault.KeyAt(run,", false, true},
 }
 
 // perFault is how many programs each of them is put into.
@@ -40,7 +42,7 @@ func sabotaged(all []specimen) (out []sabotage) {
 				file := "_" + s.jobs[i].Grouping + ".go"
 				text := s.program.files[file]
 				words, now := strings.Fields(f.find), strings.Fields(f.replace)
-				if !bytes.Contains(text, []byte(words[0])) || f.several && s.jobs[i].Shards == 1 {
+				if !bytes.Contains(text, []byte(words[0])) || f.several && s.jobs[i].Shards == 1 || f.fused && !s.jobs[i].Fuse {
 					continue
 				}
 				for w := range words {

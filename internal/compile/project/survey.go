@@ -12,6 +12,9 @@ import (
 // survey finds out which loops become the program's, and who knows each number.
 func (d *device) survey(list []*line) {
 	d.given, d.total = map[*variable][]ast.Expr{}, d.mentioned(list)
+	for _, v := range d.params {
+		d.total[v]++
+	}
 	d.loops, d.index = map[*line]bool{}, map[*variable]bool{}
 	each(list, func(n *line) {
 		d.counting(n)
@@ -29,12 +32,12 @@ func (d *device) survey(list []*line) {
 }
 
 // mentioned counts how often lines mention variables.
-func (d *device) mentioned(list []*line) map[*variable]int {
+func (m *emitter) mentioned(list []*line) map[*variable]int {
 	out := map[*variable]int{}
 	each(list, func(n *line) {
 		read, write := n.exprs()
 		for _, e := range append(read, write...) {
-			d.mentions(e, func(v *variable) { out[v]++ })
+			m.mentions(e, func(v *variable) { out[v]++ })
 		}
 		if n.zero != nil {
 			out[n.zero]++

@@ -2,6 +2,8 @@ package dist
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/weft-rl/weft/edge"
@@ -29,6 +31,19 @@ func (r *replica) figures() Figures {
 // Figures are those of all replicas, as they last reported them; none of the
 // plain loop.
 func (w *World) Figures() []Figures { return w.figures }
+
+// Fused is how many times replicas called a graph in place of statements, and why
+// other parts of their programs could not be one.
+func (w *World) Fused() (calls int64, apart []string) {
+	for _, r := range w.replicas {
+		n, why := r.run.Fusing()
+		calls += n
+		for _, name := range slices.Sorted(maps.Keys(why)) {
+			apart = append(apart, fmt.Sprintf("%s: %v", name, why[name]))
+		}
+	}
+	return calls, slices.Compact(apart)
+}
 
 // Dropped is how many items in flight were dropped when the run was saved.
 func (w *World) Dropped() int { return w.drops }

@@ -174,6 +174,9 @@ func (w *World) add(g int, at plan.Replica) error {
 	}
 	r.run = rl.NewRun(r.scope, w.Budget, cut)
 	r.run.Join(r)
+	if w.Plan.Graphs {
+		r.run.Fuse()
+	}
 	return nil
 }
 

@@ -33,28 +33,33 @@ var genCoarse = edge.Grouping{
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // agents.go:60
-		obs := t.Env.Obs()         // agents.go:61
-		for i := range t.Horizon { // agents.go:62
-			acts := make([]kit.Act, len(t.Agents))    // agents.go:63
-			actions := make([]rl.Tree, len(t.Agents)) // agents.go:64
-			for j, a := range t.Agents {              // agents.go:65
-				acts[j] = a.act.Call(run.At("agent", j).Key("act", i), obs[j]) // agents.go:66
-				actions[j] = acts[j].Action                                    // agents.go:67
+		var steps []kit.Step
+		var rewards []rl.Tensor
+		// agents.go:61
+		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&steps), rl.Carry(&rewards)}, func() { steps, rewards = graphCoarseCollector1(t, run) }) {
+			obs := t.Env.Obs()         // agents.go:61
+			for i := range t.Horizon { // agents.go:62
+				acts := make([]kit.Act, len(t.Agents))    // agents.go:63
+				actions := make([]rl.Tree, len(t.Agents)) // agents.go:64
+				for j, a := range t.Agents {              // agents.go:65
+					acts[j] = a.act.Call(run.At("agent", j).Key("act", i), obs[j]) // agents.go:66
+					actions[j] = acts[j].Action                                    // agents.go:67
+				}
+				out := t.Env.Step(actions)            // agents.go:69
+				next := make([]rl.Obs, len(t.Agents)) // agents.go:70
+				for j, a := range t.Agents {          // agents.go:71
+					// agents.go:72
+					a.Rollout.Insert(kit.Step{Obs: obs[j], Act: acts[j], Reward: out[j].Reward, Terminated: out[j].Terminated, Over: out[j].Over})
+					next[j] = out[j].Obs // agents.go:73
+				}
+				obs = next // agents.go:75
 			}
-			out := t.Env.Step(actions)            // agents.go:69
-			next := make([]rl.Obs, len(t.Agents)) // agents.go:70
-			for j, a := range t.Agents {          // agents.go:71
-				// agents.go:72
-				a.Rollout.Insert(kit.Step{Obs: obs[j], Act: acts[j], Reward: out[j].Reward, Terminated: out[j].Terminated, Over: out[j].Over})
-				next[j] = out[j].Obs // agents.go:73
+			steps = make([]kit.Step, len(t.Agents))    // agents.go:77
+			rewards = make([]rl.Tensor, len(t.Agents)) // agents.go:78
+			for j, a := range t.Agents {               // agents.go:79
+				steps[j] = a.Rollout.Drain() // agents.go:80
+				rewards[j] = steps[j].Reward // agents.go:81
 			}
-			obs = next // agents.go:75
-		}
-		steps := make([]kit.Step, len(t.Agents))    // agents.go:77
-		rewards := make([]rl.Tensor, len(t.Agents)) // agents.go:78
-		for j, a := range t.Agents {                // agents.go:79
-			steps[j] = a.Rollout.Drain() // agents.go:80
-			rewards[j] = steps[j].Reward // agents.go:81
 		}
 		edge.Gather(x, coarseSteps, steps)     // agents.go:80
 		edge.Gather(x, coarseRewards, rewards) // agents.go:80
@@ -65,15 +70,47 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	return run.Err()
 }
 
+// graphCoarseCollector1 is agents.go:61 to agents.go:79 as one graph.
+func graphCoarseCollector1(t *Trainer, run *rl.Run) ([]kit.Step, []rl.Tensor) {
+	obs := t.Env.Obs()                                                // agents.go:61
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // agents.go:62
+		acts := make([]kit.Act, len(t.Agents))    // agents.go:63
+		actions := make([]rl.Tree, len(t.Agents)) // agents.go:64
+		for j, a := range t.Agents {              // agents.go:65
+			acts[j] = a.act.Call(run.At("agent", j).KeyAt("act", i), obs[j]) // agents.go:66
+			actions[j] = acts[j].Action                                      // agents.go:67
+		}
+		out := t.Env.Step(actions)            // agents.go:69
+		next := make([]rl.Obs, len(t.Agents)) // agents.go:70
+		for j, a := range t.Agents {          // agents.go:71
+			// agents.go:72
+			a.Rollout.Insert(kit.Step{Obs: obs[j], Act: acts[j], Reward: out[j].Reward, Terminated: out[j].Terminated, Over: out[j].Over})
+			next[j] = out[j].Obs // agents.go:73
+		}
+		obs = next // agents.go:75
+	})
+	steps := make([]kit.Step, len(t.Agents))    // agents.go:77
+	rewards := make([]rl.Tensor, len(t.Agents)) // agents.go:78
+	for j, a := range t.Agents {                // agents.go:79
+		steps[j] = a.Rollout.Drain() // agents.go:80
+		rewards[j] = steps[j].Reward // agents.go:81
+	}
+	return steps, rewards
+}
+
 // trainCoarseLearner is (*Trainer).Train (agents.go:59) for the fragments
 // gradient and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // agents.go:60
 		steps := edge.Gathered[[]kit.Step](x, coarseSteps)      // agents.go:80
 		rewards := edge.Gathered[[]rl.Tensor](x, coarseRewards) // agents.go:80
-		total := t.judge.Call(rl.Key{}, Rewards{rewards})       // agents.go:83
-		for j, a := range t.Agents {                            // agents.go:84
-			a.learn(run.At("agent", j), steps[j], total) // agents.go:85
+		var total rl.Tensor
+		// agents.go:83
+		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&steps), rl.Carry(&rewards), rl.Carry(&total)}, func() { total = graphCoarseLearner1(t, run, steps, rewards) }) {
+			total = t.judge.Call(rl.Key{}, Rewards{rewards}) // agents.go:83
+			for j, a := range t.Agents {                     // agents.go:84
+				a.learn(run.At("agent", j), steps[j], total) // agents.go:85
+			}
 		}
 		for _, m := range t.Agents { // agents.go:94
 			edge.Publish(x, coarseAgentsNetParams, m.Net.Params) // agents.go:94
@@ -81,4 +118,13 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		run.Log("total", total) // agents.go:87
 	}
 	return run.Err()
+}
+
+// graphCoarseLearner1 is agents.go:83 to agents.go:84 as one graph.
+func graphCoarseLearner1(t *Trainer, run *rl.Run, steps []kit.Step, rewards []rl.Tensor) rl.Tensor {
+	total := t.judge.Call(rl.Key{}, Rewards{rewards}) // agents.go:83
+	for j, a := range t.Agents {                      // agents.go:84
+		a.learn(run.At("agent", j), steps[j], total) // agents.go:85
+	}
+	return total
 }

@@ -72,11 +72,23 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			steps[j] = a.Rollout.Drain() // agents.go:80
 			rewards[j] = steps[j].Reward // agents.go:81
 		}
-		total := t.judge.Call(rl.Key{}, Rewards{rewards}) // agents.go:83
-		for j, a := range t.Agents {                      // agents.go:84
-			a.learn(run.At("agent", j), steps[j], total) // agents.go:85
+		// agents.go:83
+		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&steps), rl.Carry(&rewards)}, func() { graphFineLearner1(t, run, steps, rewards) }) {
+			total := t.judge.Call(rl.Key{}, Rewards{rewards}) // agents.go:83
+			for j, a := range t.Agents {                      // agents.go:84
+				a.learn(run.At("agent", j), steps[j], total) // agents.go:85
+			}
+			run.Log("total", total) // agents.go:87
 		}
-		run.Log("total", total) // agents.go:87
 	}
 	return run.Err()
+}
+
+// graphFineLearner1 is agents.go:83 to agents.go:87 as one graph.
+func graphFineLearner1(t *Trainer, run *rl.Run, steps []kit.Step, rewards []rl.Tensor) {
+	total := t.judge.Call(rl.Key{}, Rewards{rewards}) // agents.go:83
+	for j, a := range t.Agents {                      // agents.go:84
+		a.learn(run.At("agent", j), steps[j], total) // agents.go:85
+	}
+	run.Log("total", total) // agents.go:87
 }

@@ -28,31 +28,36 @@ var genLearners = edge.Grouping{
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // agents.go:60
-		obs := t.Env.Obs()         // agents.go:61
-		for i := range t.Horizon { // agents.go:62
-			acts := make([]kit.Act, len(t.Agents))    // agents.go:63
-			actions := make([]rl.Tree, len(t.Agents)) // agents.go:64
-			for j, a := range t.Agents {              // agents.go:65
-				acts[j] = a.act.Call(run.At("agent", j).Key("act", i), obs[j]) // agents.go:66
-				actions[j] = acts[j].Action                                    // agents.go:67
+		var steps []kit.Step
+		var total rl.Tensor
+		// agents.go:61
+		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&steps), rl.Carry(&total)}, func() { steps, total = graphLearnersLearner1(t, run) }) {
+			obs := t.Env.Obs()         // agents.go:61
+			for i := range t.Horizon { // agents.go:62
+				acts := make([]kit.Act, len(t.Agents))    // agents.go:63
+				actions := make([]rl.Tree, len(t.Agents)) // agents.go:64
+				for j, a := range t.Agents {              // agents.go:65
+					acts[j] = a.act.Call(run.At("agent", j).Key("act", i), obs[j]) // agents.go:66
+					actions[j] = acts[j].Action                                    // agents.go:67
+				}
+				out := t.Env.Step(actions)            // agents.go:69
+				next := make([]rl.Obs, len(t.Agents)) // agents.go:70
+				for j, a := range t.Agents {          // agents.go:71
+					// agents.go:72
+					a.Rollout.Insert(kit.Step{Obs: obs[j], Act: acts[j], Reward: out[j].Reward, Terminated: out[j].Terminated, Over: out[j].Over})
+					next[j] = out[j].Obs // agents.go:73
+				}
+				obs = next // agents.go:75
 			}
-			out := t.Env.Step(actions)            // agents.go:69
-			next := make([]rl.Obs, len(t.Agents)) // agents.go:70
-			for j, a := range t.Agents {          // agents.go:71
-				// agents.go:72
-				a.Rollout.Insert(kit.Step{Obs: obs[j], Act: acts[j], Reward: out[j].Reward, Terminated: out[j].Terminated, Over: out[j].Over})
-				next[j] = out[j].Obs // agents.go:73
+			steps = make([]kit.Step, len(t.Agents))     // agents.go:77
+			rewards := make([]rl.Tensor, len(t.Agents)) // agents.go:78
+			for j, a := range t.Agents {                // agents.go:79
+				steps[j] = a.Rollout.Drain() // agents.go:80
+				rewards[j] = steps[j].Reward // agents.go:81
 			}
-			obs = next // agents.go:75
+			total = t.judge.Call(rl.Key{}, Rewards{rewards}) // agents.go:83
 		}
-		steps := make([]kit.Step, len(t.Agents))    // agents.go:77
-		rewards := make([]rl.Tensor, len(t.Agents)) // agents.go:78
-		for j, a := range t.Agents {                // agents.go:79
-			steps[j] = a.Rollout.Drain() // agents.go:80
-			rewards[j] = steps[j].Reward // agents.go:81
-		}
-		total := t.judge.Call(rl.Key{}, Rewards{rewards}) // agents.go:83
-		for j, a := range t.Agents {                      // agents.go:84
+		for j, a := range t.Agents { // agents.go:84
 			run2 := run.At("agent", j) // agents.go:85
 			var s kit.Step = steps[j]  // agents.go:85
 			// agents.go:93
@@ -63,4 +68,33 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		run.Log("total", total) // agents.go:87
 	}
 	return run.Err()
+}
+
+// graphLearnersLearner1 is agents.go:61 to agents.go:83 as one graph.
+func graphLearnersLearner1(t *Trainer, run *rl.Run) ([]kit.Step, rl.Tensor) {
+	obs := t.Env.Obs()                                                // agents.go:61
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // agents.go:62
+		acts := make([]kit.Act, len(t.Agents))    // agents.go:63
+		actions := make([]rl.Tree, len(t.Agents)) // agents.go:64
+		for j, a := range t.Agents {              // agents.go:65
+			acts[j] = a.act.Call(run.At("agent", j).KeyAt("act", i), obs[j]) // agents.go:66
+			actions[j] = acts[j].Action                                      // agents.go:67
+		}
+		out := t.Env.Step(actions)            // agents.go:69
+		next := make([]rl.Obs, len(t.Agents)) // agents.go:70
+		for j, a := range t.Agents {          // agents.go:71
+			// agents.go:72
+			a.Rollout.Insert(kit.Step{Obs: obs[j], Act: acts[j], Reward: out[j].Reward, Terminated: out[j].Terminated, Over: out[j].Over})
+			next[j] = out[j].Obs // agents.go:73
+		}
+		obs = next // agents.go:75
+	})
+	steps := make([]kit.Step, len(t.Agents))    // agents.go:77
+	rewards := make([]rl.Tensor, len(t.Agents)) // agents.go:78
+	for j, a := range t.Agents {                // agents.go:79
+		steps[j] = a.Rollout.Drain() // agents.go:80
+		rewards[j] = steps[j].Reward // agents.go:81
+	}
+	total := t.judge.Call(rl.Key{}, Rewards{rewards}) // agents.go:83
+	return steps, total
 }

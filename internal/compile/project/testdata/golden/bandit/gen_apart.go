@@ -64,16 +64,26 @@ func trainApartEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 // trainApartActor is (*Trainer).Train (bandit.go:43) for the fragment actor.
 func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // bandit.go:44
-		obs := edge.Sent[rl.Obs](x, apartObs)                                                        // bandit.go:45
-		text := t.generate.Call(run.Key("tokens"), obs)                                              // bandit.go:46
-		edge.Send(x, apartText, kit.Act{Action: text.Action})                                        // bandit.go:46
-		edge.Send(x, apartText2, kit.Act{Action: text.Action})                                       // bandit.go:46
-		out := edge.Sent[rl.Step](x, apartOut)                                                       // bandit.go:47
-		adv := t.advantage.Call(rl.Key{}, Scored{out.Reward, t.ref.Call(run.Key("ref"), obs).Value}) // bandit.go:48
-		edge.Send(x, apartAdv, adv)                                                                  // bandit.go:48
-		edge.Fetch(x, apartLm2, run.Scope().Component("lm"))                                         // bandit.go:53
+		obs := edge.Sent[rl.Obs](x, apartObs)                  // bandit.go:45
+		text := t.generate.Call(run.Key("tokens"), obs)        // bandit.go:46
+		edge.Send(x, apartText, kit.Act{Action: text.Action})  // bandit.go:46
+		edge.Send(x, apartText2, kit.Act{Action: text.Action}) // bandit.go:46
+		out := edge.Sent[rl.Step](x, apartOut)                 // bandit.go:47
+		var adv rl.Tensor
+		// bandit.go:48
+		if !run.Fused("apart/actor 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&out), rl.Carry(&adv)}, func() { adv = graphApartActor1(t, run, obs, out) }) {
+			adv = t.advantage.Call(rl.Key{}, Scored{out.Reward, t.ref.Call(run.Key("ref"), obs).Value}) // bandit.go:48
+		}
+		edge.Send(x, apartAdv, adv)                          // bandit.go:48
+		edge.Fetch(x, apartLm2, run.Scope().Component("lm")) // bandit.go:53
 	}
 	return run.Err()
+}
+
+// graphApartActor1 is bandit.go:48 as one graph.
+func graphApartActor1(t *Trainer, run *rl.Run, obs rl.Obs, out rl.Step) rl.Tensor {
+	adv := t.advantage.Call(rl.Key{}, Scored{out.Reward, t.ref.Call(run.Key("ref"), obs).Value}) // bandit.go:48
+	return adv
 }
 
 // trainApartGradient is (*Trainer).Train (bandit.go:43) for the fragment

@@ -38,17 +38,27 @@ var genCoarse = edge.Grouping{
 // environment and actor, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // bandit.go:44
-		obs := t.Env.Obs()                                                                           // bandit.go:45
-		edge.Gather(x, coarseObs, obs)                                                               // bandit.go:45
-		text := t.generate.Call(run.Key("tokens"), obs)                                              // bandit.go:46
-		edge.Gather(x, coarseText, kit.Act{Action: text.Action})                                     // bandit.go:46
-		out := t.Env.Step(text.Action)                                                               // bandit.go:47
-		edge.Gather(x, coarseOut, rl.Step{Reward: out.Reward})                                       // bandit.go:47
-		adv := t.advantage.Call(rl.Key{}, Scored{out.Reward, t.ref.Call(run.Key("ref"), obs).Value}) // bandit.go:48
-		edge.Gather(x, coarseAdv, adv)                                                               // bandit.go:48
-		edge.Fetch(x, coarseLm, run.Scope().Component("lm"))                                         // bandit.go:53
+		obs := t.Env.Obs()                                       // bandit.go:45
+		edge.Gather(x, coarseObs, obs)                           // bandit.go:45
+		text := t.generate.Call(run.Key("tokens"), obs)          // bandit.go:46
+		edge.Gather(x, coarseText, kit.Act{Action: text.Action}) // bandit.go:46
+		out := t.Env.Step(text.Action)                           // bandit.go:47
+		edge.Gather(x, coarseOut, rl.Step{Reward: out.Reward})   // bandit.go:47
+		var adv rl.Tensor
+		// bandit.go:48
+		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&out), rl.Carry(&adv)}, func() { adv = graphCoarseCollector1(t, run, obs, out) }) {
+			adv = t.advantage.Call(rl.Key{}, Scored{out.Reward, t.ref.Call(run.Key("ref"), obs).Value}) // bandit.go:48
+		}
+		edge.Gather(x, coarseAdv, adv)                       // bandit.go:48
+		edge.Fetch(x, coarseLm, run.Scope().Component("lm")) // bandit.go:53
 	}
 	return run.Err()
+}
+
+// graphCoarseCollector1 is bandit.go:48 as one graph.
+func graphCoarseCollector1(t *Trainer, run *rl.Run, obs rl.Obs, out rl.Step) rl.Tensor {
+	adv := t.advantage.Call(rl.Key{}, Scored{out.Reward, t.ref.Call(run.Key("ref"), obs).Value}) // bandit.go:48
+	return adv
 }
 
 // trainCoarseLearner is (*Trainer).Train (bandit.go:43) for the fragments
@@ -60,15 +70,30 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		out := edge.Gathered[rl.Step](x, coarseOut)                               // bandit.go:47
 		adv := edge.Gathered[rl.Tensor](x, coarseAdv)                             // bandit.go:48
 		b := kit.Sample{Obs: obs, Action: text.Action, Adv: adv, Ret: out.Reward} // bandit.go:49
-		for e := range t.Epochs {                                                 // bandit.go:50
-			for i := range t.Minibatches { // bandit.go:51
-				// bandit.go:52
-				g, kl := t.loss.Grad(run.Key("loss", e, i), replay.Take(b, run.Key("shuffle", e), replay.ByEnv, i, t.Minibatches))
-				t.opt.Apply(g, 1e-6) // bandit.go:53
-				run.Log("kl", kl)    // bandit.go:54
+		// bandit.go:50
+		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphCoarseLearner1(t, run, b) }) {
+			for e := range t.Epochs { // bandit.go:50
+				for i := range t.Minibatches { // bandit.go:51
+					// bandit.go:52
+					g, kl := t.loss.Grad(run.Key("loss", e, i), replay.Take(b, run.Key("shuffle", e), replay.ByEnv, i, t.Minibatches))
+					t.opt.Apply(g, 1e-6) // bandit.go:53
+					run.Log("kl", kl)    // bandit.go:54
+				}
 			}
 		}
 		edge.Publish(x, coarseLm, run.Scope().Component("lm")) // bandit.go:53
 	}
 	return run.Err()
+}
+
+// graphCoarseLearner1 is bandit.go:50 as one graph.
+func graphCoarseLearner1(t *Trainer, run *rl.Run, b kit.Sample) {
+	run.For(t.Epochs, nil, func(e rl.Int) { // bandit.go:50
+		run.For(t.Minibatches, nil, func(i rl.Int) { // bandit.go:51
+			// bandit.go:52
+			g, kl := t.loss.Grad(run.KeyAt("loss", e, i), replay.TakeAt(b, run.KeyAt("shuffle", e), replay.ByEnv, i, t.Minibatches))
+			t.opt.Apply(g, 1e-6) // bandit.go:53
+			run.Log("kl", kl)    // bandit.go:54
+		})
+	})
 }

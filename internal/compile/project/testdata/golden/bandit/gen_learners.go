@@ -29,12 +29,19 @@ var genLearners = edge.Grouping{
 // environment, actor, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // bandit.go:44
-		obs := t.Env.Obs()                                                                           // bandit.go:45
-		text := t.generate.Call(run.Key("tokens"), obs)                                              // bandit.go:46
-		out := t.Env.Step(text.Action)                                                               // bandit.go:47
-		adv := t.advantage.Call(rl.Key{}, Scored{out.Reward, t.ref.Call(run.Key("ref"), obs).Value}) // bandit.go:48
-		b := kit.Sample{Obs: obs, Action: text.Action, Adv: adv, Ret: out.Reward}                    // bandit.go:49
-		for e := range t.Epochs {                                                                    // bandit.go:50
+		var obs rl.Obs
+		var text kit.Act
+		var out rl.Step
+		var adv rl.Tensor
+		// bandit.go:45
+		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&text), rl.Carry(&out), rl.Carry(&adv)}, func() { obs, text, out, adv = graphLearnersLearner1(t, run) }) {
+			obs = t.Env.Obs()                                                                           // bandit.go:45
+			text = t.generate.Call(run.Key("tokens"), obs)                                              // bandit.go:46
+			out = t.Env.Step(text.Action)                                                               // bandit.go:47
+			adv = t.advantage.Call(rl.Key{}, Scored{out.Reward, t.ref.Call(run.Key("ref"), obs).Value}) // bandit.go:48
+		}
+		b := kit.Sample{Obs: obs, Action: text.Action, Adv: adv, Ret: out.Reward} // bandit.go:49
+		for e := range t.Epochs {                                                 // bandit.go:50
 			for i := range t.Minibatches { // bandit.go:51
 				// bandit.go:52
 				g, kl := t.loss.Grad(run.Key("loss", e, i), replay.Take(b, run.Key("shuffle", e), replay.ByEnv, i, t.Minibatches))
@@ -44,4 +51,13 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 	}
 	return run.Err()
+}
+
+// graphLearnersLearner1 is bandit.go:45 to bandit.go:48 as one graph.
+func graphLearnersLearner1(t *Trainer, run *rl.Run) (rl.Obs, kit.Act, rl.Step, rl.Tensor) {
+	obs := t.Env.Obs()                                                                           // bandit.go:45
+	text := t.generate.Call(run.Key("tokens"), obs)                                              // bandit.go:46
+	out := t.Env.Step(text.Action)                                                               // bandit.go:47
+	adv := t.advantage.Call(rl.Key{}, Scored{out.Reward, t.ref.Call(run.Key("ref"), obs).Value}) // bandit.go:48
+	return obs, text, out, adv
 }

@@ -32,9 +32,15 @@ var genLearners = edge.Grouping{
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // delayed.go:47
-		obs := t.Env.Obs()                     // delayed.go:48
-		act := t.act.Call(run.Key("act"), obs) // delayed.go:49
-		out := t.Env.Step(act.Action)          // delayed.go:50
+		var obs rl.Obs
+		var act kit.Act
+		var out rl.Step
+		// delayed.go:48
+		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&act), rl.Carry(&out)}, func() { obs, act, out = graphLearnersLearner1(t, run) }) {
+			obs = t.Env.Obs()                     // delayed.go:48
+			act = t.act.Call(run.Key("act"), obs) // delayed.go:49
+			out = t.Env.Step(act.Action)          // delayed.go:50
+		}
 		// delayed.go:51
 		t.Replay.Insert(edge.AllGather(x, learnersInsert, kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
 		if run.Steps() >= t.Warmup { // delayed.go:52
@@ -56,4 +62,12 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 	}
 	return run.Err()
+}
+
+// graphLearnersLearner1 is delayed.go:48 to delayed.go:50 as one graph.
+func graphLearnersLearner1(t *Trainer, run *rl.Run) (rl.Obs, kit.Act, rl.Step) {
+	obs := t.Env.Obs()                     // delayed.go:48
+	act := t.act.Call(run.Key("act"), obs) // delayed.go:49
+	out := t.Env.Step(act.Action)          // delayed.go:50
+	return obs, act, out
 }

@@ -102,11 +102,15 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // family.go:63
 		b := edge.Sent[kit.Step](x, apartB)        // family.go:71
 		votes := make([]rl.Tensor, len(t.Members)) // family.go:72
-		for j, m := range t.Members {              // family.go:73
-			votes[j] = m.vote.Call(rl.Key{}, b.Obs) // family.go:74
+		var target rl.Tensor
+		// family.go:73
+		if !run.Fused("apart/gradient 1", []rl.Carried{rl.Carry(&b), rl.Carry(&votes), rl.Carry(&target)}, func() { votes, target = graphApartGradient1(t, run, b, votes) }) {
+			for j, m := range t.Members { // family.go:73
+				votes[j] = m.vote.Call(rl.Key{}, b.Obs) // family.go:74
+			}
+			target = t.join.Call(rl.Key{}, Votes{votes}) // family.go:76
 		}
-		target := t.join.Call(rl.Key{}, Votes{votes}) // family.go:76
-		for j, m := range t.Members {                 // family.go:77
+		for j, m := range t.Members { // family.go:77
 			// family.go:78
 			g, loss := m.loss.Grad(run.Key("loss", j), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: target, Ret: target})
 			edge.Reduce(x, apartG, g)      // family.go:78
@@ -120,6 +124,15 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 	}
 	return run.Err()
+}
+
+// graphApartGradient1 is family.go:73 to family.go:76 as one graph.
+func graphApartGradient1(t *Trainer, run *rl.Run, b kit.Step, votes []rl.Tensor) ([]rl.Tensor, rl.Tensor) {
+	for j, m := range t.Members { // family.go:73
+		votes[j] = m.vote.Call(rl.Key{}, b.Obs) // family.go:74
+	}
+	target := t.join.Call(rl.Key{}, Votes{votes}) // family.go:76
+	return votes, target
 }
 
 // trainApartApply is (*Trainer).Train (family.go:62) for the fragment apply.

@@ -33,21 +33,26 @@ var genCentral = edge.Grouping{
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // family.go:63
-		obs := t.Env.Obs()         // family.go:64
-		for i := range t.Horizon { // family.go:65
-			act := t.act.Call(run.Key("act", i), obs) // family.go:66
-			out := t.Env.Step(act.Action)             // family.go:67
-			// family.go:68
-			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			obs = out.Obs // family.go:69
+		var b kit.Step
+		var target rl.Tensor
+		// family.go:64
+		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&b), rl.Carry(&target)}, func() { b, target = graphCentralWorker1(t, run) }) {
+			obs := t.Env.Obs()         // family.go:64
+			for i := range t.Horizon { // family.go:65
+				act := t.act.Call(run.Key("act", i), obs) // family.go:66
+				out := t.Env.Step(act.Action)             // family.go:67
+				// family.go:68
+				t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
+				obs = out.Obs // family.go:69
+			}
+			b = t.Rollout.Drain()                      // family.go:71
+			votes := make([]rl.Tensor, len(t.Members)) // family.go:72
+			for j, m := range t.Members {              // family.go:73
+				votes[j] = m.vote.Call(rl.Key{}, b.Obs) // family.go:74
+			}
+			target = t.join.Call(rl.Key{}, Votes{votes}) // family.go:76
 		}
-		b := t.Rollout.Drain()                     // family.go:71
-		votes := make([]rl.Tensor, len(t.Members)) // family.go:72
-		for j, m := range t.Members {              // family.go:73
-			votes[j] = m.vote.Call(rl.Key{}, b.Obs) // family.go:74
-		}
-		target := t.join.Call(rl.Key{}, Votes{votes}) // family.go:76
-		for j, m := range t.Members {                 // family.go:77
+		for j, m := range t.Members { // family.go:77
 			// family.go:78
 			g, loss := m.loss.Grad(run.Key("loss", j), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: target, Ret: target})
 			edge.Reduce(x, centralG, g)    // family.go:78
@@ -61,6 +66,25 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 	}
 	return run.Err()
+}
+
+// graphCentralWorker1 is family.go:64 to family.go:76 as one graph.
+func graphCentralWorker1(t *Trainer, run *rl.Run) (kit.Step, rl.Tensor) {
+	obs := t.Env.Obs()                                                // family.go:64
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // family.go:65
+		act := t.act.Call(run.KeyAt("act", i), obs) // family.go:66
+		out := t.Env.Step(act.Action)               // family.go:67
+		// family.go:68
+		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
+		obs = out.Obs // family.go:69
+	})
+	b := t.Rollout.Drain()                     // family.go:71
+	votes := make([]rl.Tensor, len(t.Members)) // family.go:72
+	for j, m := range t.Members {              // family.go:73
+		votes[j] = m.vote.Call(rl.Key{}, b.Obs) // family.go:74
+	}
+	target := t.join.Call(rl.Key{}, Votes{votes}) // family.go:76
+	return b, target
 }
 
 // trainCentralServer is (*Trainer).Train (family.go:62) for the fragment apply.

@@ -29,18 +29,36 @@ var genCoarse = edge.Grouping{
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // family.go:63
-		obs := t.Env.Obs()         // family.go:64
-		for i := range t.Horizon { // family.go:65
-			act := t.act.Call(run.Key("act", i), obs) // family.go:66
-			out := t.Env.Step(act.Action)             // family.go:67
-			// family.go:68
-			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			obs = out.Obs // family.go:69
+		var b kit.Step
+		// family.go:64
+		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&b)}, func() { b = graphCoarseCollector1(t, run) }) {
+			obs := t.Env.Obs()         // family.go:64
+			for i := range t.Horizon { // family.go:65
+				act := t.act.Call(run.Key("act", i), obs) // family.go:66
+				out := t.Env.Step(act.Action)             // family.go:67
+				// family.go:68
+				t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
+				obs = out.Obs // family.go:69
+			}
+			b = t.Rollout.Drain() // family.go:71
 		}
-		b := t.Rollout.Drain()                                                            // family.go:71
 		edge.Gather(x, coarseB, kit.Step{Obs: b.Obs, Act: kit.Act{Action: b.Act.Action}}) // family.go:71
 	}
 	return run.Err()
+}
+
+// graphCoarseCollector1 is family.go:64 to family.go:71 as one graph.
+func graphCoarseCollector1(t *Trainer, run *rl.Run) kit.Step {
+	obs := t.Env.Obs()                                                // family.go:64
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // family.go:65
+		act := t.act.Call(run.KeyAt("act", i), obs) // family.go:66
+		out := t.Env.Step(act.Action)               // family.go:67
+		// family.go:68
+		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
+		obs = out.Obs // family.go:69
+	})
+	b := t.Rollout.Drain() // family.go:71
+	return b
 }
 
 // trainCoarseLearner is (*Trainer).Train (family.go:62) for the fragments
@@ -49,19 +67,40 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // family.go:63
 		b := edge.Gathered[kit.Step](x, coarseB)   // family.go:71
 		votes := make([]rl.Tensor, len(t.Members)) // family.go:72
-		for j, m := range t.Members {              // family.go:73
-			votes[j] = m.vote.Call(rl.Key{}, b.Obs) // family.go:74
-		}
-		target := t.join.Call(rl.Key{}, Votes{votes}) // family.go:76
-		for j, m := range t.Members {                 // family.go:77
-			// family.go:78
-			g, loss := m.loss.Grad(run.Key("loss", j), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: target, Ret: target})
-			m.opt.Apply(g, 1e-3)                  // family.go:79
-			run.At("member", j).Log("loss", loss) // family.go:80
-		}
-		for _, m := range t.Members { // family.go:82
-			m.Old.Params.Blend(m.Net.Params, .1) // family.go:83
+		// family.go:73
+		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&votes)}, func() { votes = graphCoarseLearner1(t, run, b, votes) }) {
+			for j, m := range t.Members { // family.go:73
+				votes[j] = m.vote.Call(rl.Key{}, b.Obs) // family.go:74
+			}
+			target := t.join.Call(rl.Key{}, Votes{votes}) // family.go:76
+			for j, m := range t.Members {                 // family.go:77
+				// family.go:78
+				g, loss := m.loss.Grad(run.Key("loss", j), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: target, Ret: target})
+				m.opt.Apply(g, 1e-3)                  // family.go:79
+				run.At("member", j).Log("loss", loss) // family.go:80
+			}
+			for _, m := range t.Members { // family.go:82
+				m.Old.Params.Blend(m.Net.Params, .1) // family.go:83
+			}
 		}
 	}
 	return run.Err()
+}
+
+// graphCoarseLearner1 is family.go:73 to family.go:82 as one graph.
+func graphCoarseLearner1(t *Trainer, run *rl.Run, b kit.Step, votes []rl.Tensor) []rl.Tensor {
+	for j, m := range t.Members { // family.go:73
+		votes[j] = m.vote.Call(rl.Key{}, b.Obs) // family.go:74
+	}
+	target := t.join.Call(rl.Key{}, Votes{votes}) // family.go:76
+	for j, m := range t.Members {                 // family.go:77
+		// family.go:78
+		g, loss := m.loss.Grad(run.Key("loss", j), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: target, Ret: target})
+		m.opt.Apply(g, 1e-3)                  // family.go:79
+		run.At("member", j).Log("loss", loss) // family.go:80
+	}
+	for _, m := range t.Members { // family.go:82
+		m.Old.Params.Blend(m.Net.Params, .1) // family.go:83
+	}
+	return votes
 }

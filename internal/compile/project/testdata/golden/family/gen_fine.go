@@ -60,19 +60,40 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		b := t.Rollout.Drain()                     // family.go:71
 		votes := make([]rl.Tensor, len(t.Members)) // family.go:72
-		for j, m := range t.Members {              // family.go:73
-			votes[j] = m.vote.Call(rl.Key{}, b.Obs) // family.go:74
-		}
-		target := t.join.Call(rl.Key{}, Votes{votes}) // family.go:76
-		for j, m := range t.Members {                 // family.go:77
-			// family.go:78
-			g, loss := m.loss.Grad(run.Key("loss", j), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: target, Ret: target})
-			m.opt.Apply(g, 1e-3)                  // family.go:79
-			run.At("member", j).Log("loss", loss) // family.go:80
-		}
-		for _, m := range t.Members { // family.go:82
-			m.Old.Params.Blend(m.Net.Params, .1) // family.go:83
+		// family.go:73
+		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&votes)}, func() { votes = graphFineLearner1(t, run, b, votes) }) {
+			for j, m := range t.Members { // family.go:73
+				votes[j] = m.vote.Call(rl.Key{}, b.Obs) // family.go:74
+			}
+			target := t.join.Call(rl.Key{}, Votes{votes}) // family.go:76
+			for j, m := range t.Members {                 // family.go:77
+				// family.go:78
+				g, loss := m.loss.Grad(run.Key("loss", j), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: target, Ret: target})
+				m.opt.Apply(g, 1e-3)                  // family.go:79
+				run.At("member", j).Log("loss", loss) // family.go:80
+			}
+			for _, m := range t.Members { // family.go:82
+				m.Old.Params.Blend(m.Net.Params, .1) // family.go:83
+			}
 		}
 	}
 	return run.Err()
+}
+
+// graphFineLearner1 is family.go:73 to family.go:82 as one graph.
+func graphFineLearner1(t *Trainer, run *rl.Run, b kit.Step, votes []rl.Tensor) []rl.Tensor {
+	for j, m := range t.Members { // family.go:73
+		votes[j] = m.vote.Call(rl.Key{}, b.Obs) // family.go:74
+	}
+	target := t.join.Call(rl.Key{}, Votes{votes}) // family.go:76
+	for j, m := range t.Members {                 // family.go:77
+		// family.go:78
+		g, loss := m.loss.Grad(run.Key("loss", j), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: target, Ret: target})
+		m.opt.Apply(g, 1e-3)                  // family.go:79
+		run.At("member", j).Log("loss", loss) // family.go:80
+	}
+	for _, m := range t.Members { // family.go:82
+		m.Old.Params.Blend(m.Net.Params, .1) // family.go:83
+	}
+	return votes
 }

@@ -72,9 +72,19 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.opt.Apply(g, 1e-3)                                                       // gail.go:45
 			run.Log("accuracy", acc)                                                   // gail.go:46
 		}
-		roll.Reward = t.reward.Call(rl.Key{}, roll.Obs) // gail.go:48
-		t.Base.Learn(run, roll)                         // gail.go:49
-		edge.Publish(x, coarseBase, t.Base.Net.Params)  // base.go:63
+		// gail.go:48
+		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&roll)}, func() { roll = graphCoarseLearner1(t, run, roll) }) {
+			roll.Reward = t.reward.Call(rl.Key{}, roll.Obs) // gail.go:48
+			t.Base.Learn(run, roll)                         // gail.go:49
+		}
+		edge.Publish(x, coarseBase, t.Base.Net.Params) // base.go:63
 	}
 	return run.Err()
+}
+
+// graphCoarseLearner1 is gail.go:48 to gail.go:49 as one graph.
+func graphCoarseLearner1(t *Trainer, run *rl.Run, roll kit.Step) kit.Step {
+	roll.Reward = t.reward.Call(rl.Key{}, roll.Obs) // gail.go:48
+	t.Base.Learn(run, roll)                         // gail.go:49
+	return roll
 }

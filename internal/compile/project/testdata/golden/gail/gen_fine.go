@@ -68,8 +68,18 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.opt.Apply(g, 1e-3)                                                       // gail.go:45
 			run.Log("accuracy", acc)                                                   // gail.go:46
 		}
-		roll.Reward = t.reward.Call(rl.Key{}, roll.Obs) // gail.go:48
-		t.Base.Learn(run, roll)                         // gail.go:49
+		// gail.go:48
+		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&roll)}, func() { roll = graphFineLearner1(t, run, roll) }) {
+			roll.Reward = t.reward.Call(rl.Key{}, roll.Obs) // gail.go:48
+			t.Base.Learn(run, roll)                         // gail.go:49
+		}
 	}
 	return run.Err()
+}
+
+// graphFineLearner1 is gail.go:48 to gail.go:49 as one graph.
+func graphFineLearner1(t *Trainer, run *rl.Run, roll kit.Step) kit.Step {
+	roll.Reward = t.reward.Call(rl.Key{}, roll.Obs) // gail.go:48
+	t.Base.Learn(run, roll)                         // gail.go:49
+	return roll
 }

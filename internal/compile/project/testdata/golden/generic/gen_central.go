@@ -31,12 +31,14 @@ var genCentral = edge.Grouping{
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
-		for i := range t.Horizon { // generic.go:49
-			in := pair(t.Env.Obs(), i)                               // generic.go:50
-			act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
-			out := t.Env.Step(act.Action)                            // generic.go:52
-			// generic.go:53
-			store(t.Rollout, convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
+		if !run.Fused("central/worker 1", nil, func() { graphCentralWorker1(t, run) }) { // generic.go:49
+			for i := range t.Horizon { // generic.go:49
+				in := pair(t.Env.Obs(), i)                               // generic.go:50
+				act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
+				out := t.Env.Step(act.Action)                            // generic.go:52
+				// generic.go:53
+				store(t.Rollout, convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
+			}
 		}
 		g, loss := t.loss.Grad(run.Key("loss"), t.make.Call(rl.Key{}, t.Rollout.Drain())) // generic.go:55
 		edge.Reduce(x, centralG, g)                                                       // generic.go:55
@@ -44,6 +46,17 @@ func trainCentralWorker(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 		run.Log("loss", loss)                                                             // generic.go:57
 	}
 	return run.Err()
+}
+
+// graphCentralWorker1 is generic.go:49 as one graph.
+func graphCentralWorker1(t *Trainer[kit.Step], run *rl.Run) {
+	for i := range t.Horizon { // generic.go:49
+		in := pair(t.Env.Obs(), i)                               // generic.go:50
+		act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
+		out := t.Env.Step(act.Action)                            // generic.go:52
+		// generic.go:53
+		store(t.Rollout, convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
+	}
 }
 
 // trainCentralServer is (*Trainer[S]).Train (generic.go:47) for the fragment

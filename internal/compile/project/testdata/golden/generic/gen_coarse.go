@@ -31,17 +31,30 @@ var genCoarse = edge.Grouping{
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
-		for i := range t.Horizon { // generic.go:49
-			in := pair(t.Env.Obs(), i)                               // generic.go:50
-			act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
-			out := t.Env.Step(act.Action)                            // generic.go:52
-			// generic.go:53
-			store(t.Rollout, convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
+		if !run.Fused("coarse/collector 1", nil, func() { graphCoarseCollector1(t, run) }) { // generic.go:49
+			for i := range t.Horizon { // generic.go:49
+				in := pair(t.Env.Obs(), i)                               // generic.go:50
+				act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
+				out := t.Env.Step(act.Action)                            // generic.go:52
+				// generic.go:53
+				store(t.Rollout, convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
+			}
 		}
 		edge.Gather(x, coarseIn, t.Rollout.Drain())            // generic.go:55
 		edge.Fetch(x, coarseNet, run.Scope().Component("net")) // generic.go:56
 	}
 	return run.Err()
+}
+
+// graphCoarseCollector1 is generic.go:49 as one graph.
+func graphCoarseCollector1(t *Trainer[kit.Step], run *rl.Run) {
+	for i := range t.Horizon { // generic.go:49
+		in := pair(t.Env.Obs(), i)                               // generic.go:50
+		act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
+		out := t.Env.Step(act.Action)                            // generic.go:52
+		// generic.go:53
+		store(t.Rollout, convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
+	}
 }
 
 // trainCoarseLearner is (*Trainer[S]).Train (generic.go:47) for the fragments

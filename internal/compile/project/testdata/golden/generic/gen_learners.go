@@ -28,16 +28,29 @@ var genLearners = edge.Grouping{
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
-		for i := range t.Horizon { // generic.go:49
-			in := pair(t.Env.Obs(), i)                               // generic.go:50
-			act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
-			out := t.Env.Step(act.Action)                            // generic.go:52
-			// generic.go:53
-			store(t.Rollout, convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
+		if !run.Fused("learners/learner 1", nil, func() { graphLearnersLearner1(t, run) }) { // generic.go:49
+			for i := range t.Horizon { // generic.go:49
+				in := pair(t.Env.Obs(), i)                               // generic.go:50
+				act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
+				out := t.Env.Step(act.Action)                            // generic.go:52
+				// generic.go:53
+				store(t.Rollout, convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
+			}
 		}
 		g, loss := t.loss.Grad(run.Key("loss"), t.make.Call(rl.Key{}, t.Rollout.Drain())) // generic.go:55
 		t.opt.Apply(edge.AllReduce(x, learnersG, g), 1e-3)                                // generic.go:56
 		run.Log("loss", loss)                                                             // generic.go:57
 	}
 	return run.Err()
+}
+
+// graphLearnersLearner1 is generic.go:49 as one graph.
+func graphLearnersLearner1(t *Trainer[kit.Step], run *rl.Run) {
+	for i := range t.Horizon { // generic.go:49
+		in := pair(t.Env.Obs(), i)                               // generic.go:50
+		act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
+		out := t.Env.Step(act.Action)                            // generic.go:52
+		// generic.go:53
+		store(t.Rollout, convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
+	}
 }

@@ -31,20 +31,22 @@ var genCoarse = edge.Grouping{
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // groups.go:51
-		obs := t.Env.Obs()         // groups.go:52
-		for i := range t.Horizon { // groups.go:53
-			acts := make([]kit.Act, len(t.Agents))  // groups.go:54
-			moves := make([]rl.Tree, len(t.Agents)) // groups.go:55
-			for j, a := range t.Agents {            // groups.go:56
-				acts[j] = a.act.Call(run.Key("act", i, j), obs[j]) // groups.go:57
-				moves[j] = acts[j].Action                          // groups.go:58
+		if !run.Fused("coarse/collector 1", nil, func() { graphCoarseCollector1(t, run) }) { // groups.go:52
+			obs := t.Env.Obs()         // groups.go:52
+			for i := range t.Horizon { // groups.go:53
+				acts := make([]kit.Act, len(t.Agents))  // groups.go:54
+				moves := make([]rl.Tree, len(t.Agents)) // groups.go:55
+				for j, a := range t.Agents {            // groups.go:56
+					acts[j] = a.act.Call(run.Key("act", i, j), obs[j]) // groups.go:57
+					moves[j] = acts[j].Action                          // groups.go:58
+				}
+				out := t.Env.Step(moves)     // groups.go:60
+				for j, a := range t.Agents { // groups.go:61
+					// groups.go:62
+					a.Rollout.Insert(kit.Step{Obs: obs[j], Act: acts[j], Reward: out[j].Reward, Terminated: out[j].Terminated, Over: out[j].Over})
+				}
+				obs = next(out) // groups.go:64
 			}
-			out := t.Env.Step(moves)     // groups.go:60
-			for j, a := range t.Agents { // groups.go:61
-				// groups.go:62
-				a.Rollout.Insert(kit.Step{Obs: obs[j], Act: acts[j], Reward: out[j].Reward, Terminated: out[j].Terminated, Over: out[j].Over})
-			}
-			obs = next(out) // groups.go:64
 		}
 		for _, a := range t.Agents { // groups.go:66
 			b := a.Rollout.Drain()                                                                              // groups.go:67
@@ -57,6 +59,29 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	return run.Err()
 }
 
+// graphCoarseCollector1 is groups.go:52 to groups.go:53 as one graph.
+func graphCoarseCollector1(t *Trainer, run *rl.Run) {
+	obs := t.Env.Obs()                                                // groups.go:52
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // groups.go:53
+		acts := make([]kit.Act, len(t.Agents))  // groups.go:54
+		moves := make([]rl.Tree, len(t.Agents)) // groups.go:55
+		for j, a := range t.Agents {            // groups.go:56
+			acts[j] = a.act.Call(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // groups.go:57
+			moves[j] = acts[j].Action                                      // groups.go:58
+		}
+		out := t.Env.Step(moves)     // groups.go:60
+		for j, a := range t.Agents { // groups.go:61
+			// groups.go:62
+			a.Rollout.Insert(kit.Step{Obs: obs[j], Act: acts[j], Reward: out[j].Reward, Terminated: out[j].Terminated, Over: out[j].Over})
+		}
+		obs2 := make([]rl.Obs, len(out)) // groups.go:78
+		for i2, x := range out {         // groups.go:79
+			obs2[i2] = x.Obs // groups.go:80
+		}
+		obs = obs2 // groups.go:82
+	})
+}
+
 // trainCoarseLearner is (*Trainer).Train (groups.go:50) for the fragments
 // gradient and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
@@ -64,13 +89,24 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		for j, a := range t.Agents { // groups.go:66
 			b := edge.Gathered[kit.Step](x, coarseB) // groups.go:67
 			// groups.go:68
-			g, loss := a.loss.Grad(run.Key("loss", j), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
-			a.opt.Apply(g, 1e-3)                 // groups.go:69
-			run.At("agent", j).Log("loss", loss) // groups.go:70
+			if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphCoarseLearner1(t, run, j, a, b) }, j) {
+				// groups.go:68
+				g, loss := a.loss.Grad(run.Key("loss", j), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
+				a.opt.Apply(g, 1e-3)                 // groups.go:69
+				run.At("agent", j).Log("loss", loss) // groups.go:70
+			}
 		}
 		for _, m := range t.Agents { // groups.go:69
 			edge.Publish(x, coarseAgentsNetParams, m.Net.Params) // groups.go:69
 		}
 	}
 	return run.Err()
+}
+
+// graphCoarseLearner1 is groups.go:68 to groups.go:70 as one graph.
+func graphCoarseLearner1(t *Trainer, run *rl.Run, j int, a *Agent, b kit.Step) {
+	// groups.go:68
+	g, loss := a.loss.Grad(run.Key("loss", j), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
+	a.opt.Apply(g, 1e-3)                 // groups.go:69
+	run.At("agent", j).Log("loss", loss) // groups.go:70
 }

@@ -67,10 +67,21 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		for j, a := range t.Agents { // groups.go:66
 			b := a.Rollout.Drain() // groups.go:67
 			// groups.go:68
-			g, loss := a.loss.Grad(run.Key("loss", j), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
-			a.opt.Apply(g, 1e-3)                 // groups.go:69
-			run.At("agent", j).Log("loss", loss) // groups.go:70
+			if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphFineLearner1(t, run, j, a, b) }, j) {
+				// groups.go:68
+				g, loss := a.loss.Grad(run.Key("loss", j), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
+				a.opt.Apply(g, 1e-3)                 // groups.go:69
+				run.At("agent", j).Log("loss", loss) // groups.go:70
+			}
 		}
 	}
 	return run.Err()
+}
+
+// graphFineLearner1 is groups.go:68 to groups.go:70 as one graph.
+func graphFineLearner1(t *Trainer, run *rl.Run, j int, a *Agent, b kit.Step) {
+	// groups.go:68
+	g, loss := a.loss.Grad(run.Key("loss", j), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
+	a.opt.Apply(g, 1e-3)                 // groups.go:69
+	run.At("agent", j).Log("loss", loss) // groups.go:70
 }

@@ -28,20 +28,22 @@ var genLearners = edge.Grouping{
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // groups.go:51
-		obs := t.Env.Obs()         // groups.go:52
-		for i := range t.Horizon { // groups.go:53
-			acts := make([]kit.Act, len(t.Agents))  // groups.go:54
-			moves := make([]rl.Tree, len(t.Agents)) // groups.go:55
-			for j, a := range t.Agents {            // groups.go:56
-				acts[j] = a.act.Call(run.Key("act", i, j), obs[j]) // groups.go:57
-				moves[j] = acts[j].Action                          // groups.go:58
+		if !run.Fused("learners/learner 1", nil, func() { graphLearnersLearner1(t, run) }) { // groups.go:52
+			obs := t.Env.Obs()         // groups.go:52
+			for i := range t.Horizon { // groups.go:53
+				acts := make([]kit.Act, len(t.Agents))  // groups.go:54
+				moves := make([]rl.Tree, len(t.Agents)) // groups.go:55
+				for j, a := range t.Agents {            // groups.go:56
+					acts[j] = a.act.Call(run.Key("act", i, j), obs[j]) // groups.go:57
+					moves[j] = acts[j].Action                          // groups.go:58
+				}
+				out := t.Env.Step(moves)     // groups.go:60
+				for j, a := range t.Agents { // groups.go:61
+					// groups.go:62
+					a.Rollout.Insert(kit.Step{Obs: obs[j], Act: acts[j], Reward: out[j].Reward, Terminated: out[j].Terminated, Over: out[j].Over})
+				}
+				obs = next(out) // groups.go:64
 			}
-			out := t.Env.Step(moves)     // groups.go:60
-			for j, a := range t.Agents { // groups.go:61
-				// groups.go:62
-				a.Rollout.Insert(kit.Step{Obs: obs[j], Act: acts[j], Reward: out[j].Reward, Terminated: out[j].Terminated, Over: out[j].Over})
-			}
-			obs = next(out) // groups.go:64
 		}
 		for j, a := range t.Agents { // groups.go:66
 			b := a.Rollout.Drain() // groups.go:67
@@ -52,4 +54,27 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 	}
 	return run.Err()
+}
+
+// graphLearnersLearner1 is groups.go:52 to groups.go:53 as one graph.
+func graphLearnersLearner1(t *Trainer, run *rl.Run) {
+	obs := t.Env.Obs()                                                // groups.go:52
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // groups.go:53
+		acts := make([]kit.Act, len(t.Agents))  // groups.go:54
+		moves := make([]rl.Tree, len(t.Agents)) // groups.go:55
+		for j, a := range t.Agents {            // groups.go:56
+			acts[j] = a.act.Call(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // groups.go:57
+			moves[j] = acts[j].Action                                      // groups.go:58
+		}
+		out := t.Env.Step(moves)     // groups.go:60
+		for j, a := range t.Agents { // groups.go:61
+			// groups.go:62
+			a.Rollout.Insert(kit.Step{Obs: obs[j], Act: acts[j], Reward: out[j].Reward, Terminated: out[j].Terminated, Over: out[j].Over})
+		}
+		obs2 := make([]rl.Obs, len(out)) // groups.go:78
+		for i2, x := range out {         // groups.go:79
+			obs2[i2] = x.Obs // groups.go:80
+		}
+		obs = obs2 // groups.go:82
+	})
 }

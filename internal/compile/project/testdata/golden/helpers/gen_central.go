@@ -35,7 +35,11 @@ var genCentral = edge.Grouping{
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // helpers.go:53
-		b := t.collect(run) // helpers.go:54
+		var b batch
+		// helpers.go:54
+		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&b)}, func() { b = graphCentralWorker1(t, run) }) {
+			b = t.collect(run) // helpers.go:54
+		}
 		var s kit.Sample
 		var ok bool
 		if run.Iter() < 1 { // helpers.go:84
@@ -59,6 +63,19 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 	}
 	return run.Err()
+}
+
+// graphCentralWorker1 is helpers.go:54 as one graph.
+func graphCentralWorker1(t *Trainer, run *rl.Run) batch {
+	var b batch                                                       // helpers.go:63
+	obs := t.Env.Obs()                                                // helpers.go:63
+	b.from = obs                                                      // helpers.go:64
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // helpers.go:65
+		obs = t.step(run.KeyAt("act", i), obs) // helpers.go:66
+	})
+	b.steps = t.Rollout.Drain() // helpers.go:68
+	b2 := b                     // helpers.go:69
+	return b2
 }
 
 // trainCentralServer is (*Trainer).Train (helpers.go:52) for the fragment

@@ -31,7 +31,11 @@ var genCoarse = edge.Grouping{
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // helpers.go:53
-		b := t.collect(run) // helpers.go:54
+		var b batch
+		// helpers.go:54
+		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&b)}, func() { b = graphCoarseCollector1(t, run) }) {
+			b = t.collect(run) // helpers.go:54
+		}
 		// helpers.go:68
 		edge.Gather(x, coarseBSteps, kit.Step{Obs: b.steps.Obs, Act: kit.Act{Action: b.steps.Act.Action}, Reward: b.steps.Reward})
 		var ok bool
@@ -45,6 +49,19 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 	}
 	return run.Err()
+}
+
+// graphCoarseCollector1 is helpers.go:54 as one graph.
+func graphCoarseCollector1(t *Trainer, run *rl.Run) batch {
+	var b batch                                                       // helpers.go:63
+	obs := t.Env.Obs()                                                // helpers.go:63
+	b.from = obs                                                      // helpers.go:64
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // helpers.go:65
+		obs = t.step(run.KeyAt("act", i), obs) // helpers.go:66
+	})
+	b.steps = t.Rollout.Drain() // helpers.go:68
+	b2 := b                     // helpers.go:69
+	return b2
 }
 
 // trainCoarseLearner is (*Trainer).Train (helpers.go:52) for the fragments

@@ -32,7 +32,11 @@ var genLearners = edge.Grouping{
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // helpers.go:53
-		b := t.collect(run) // helpers.go:54
+		var b batch
+		// helpers.go:54
+		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&b)}, func() { b = graphLearnersLearner1(t, run) }) {
+			b = t.collect(run) // helpers.go:54
+		}
 		var s kit.Sample
 		var ok bool
 		if run.Iter() < 1 { // helpers.go:84
@@ -56,4 +60,17 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 	}
 	return run.Err()
+}
+
+// graphLearnersLearner1 is helpers.go:54 as one graph.
+func graphLearnersLearner1(t *Trainer, run *rl.Run) batch {
+	var b batch                                                       // helpers.go:63
+	obs := t.Env.Obs()                                                // helpers.go:63
+	b.from = obs                                                      // helpers.go:64
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // helpers.go:65
+		obs = t.step(run.KeyAt("act", i), obs) // helpers.go:66
+	})
+	b.steps = t.Rollout.Drain() // helpers.go:68
+	b2 := b                     // helpers.go:69
+	return b2
 }

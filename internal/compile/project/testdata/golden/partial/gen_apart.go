@@ -84,13 +84,23 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			obs = out.Obs                                       // partial.go:50
 		}
 		var s seen
-		s.First, s.Last = t.both(obs)                                                 // partial.go:53
+		// partial.go:53
+		if !run.Fused("apart/actor 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&s)}, func() { s = graphApartActor1(t, run, obs) }) {
+			s.First, s.Last = t.both(obs) // partial.go:53
+		}
 		edge.Send(x, apartSLast, s.Last)                                              // partial.go:72
 		edge.Send(x, apartNext, rl.Shift(edge.Sent[rl.Tensor](x, apartSlow), s.Last)) // partial.go:55
 		edge.Fetch(x, apartNet2, t.Net.Params)                                        // partial.go:59
 		run.Log("first", s.First)                                                     // partial.go:65
 	}
 	return run.Err()
+}
+
+// graphApartActor1 is partial.go:53 as one graph.
+func graphApartActor1(t *Trainer, run *rl.Run, obs rl.Obs) seen {
+	var s seen                    // partial.go:52
+	s.First, s.Last = t.both(obs) // partial.go:53
+	return s
 }
 
 // trainApartReplay is (*Trainer).Train (partial.go:42) for the fragment replay.

@@ -38,17 +38,20 @@ var genCoarse = edge.Grouping{
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // partial.go:43
-		obs := t.Env.Obs()                           // partial.go:44
-		_ = []rl.Tensor{t.value.Call(rl.Key{}, obs)} // partial.go:45
-		for i := range t.Horizon {                   // partial.go:46
-			act := t.act.Call(run.Key("act", i), obs) // partial.go:47
-			out := t.Env.Step(act.Action)             // partial.go:48
-			// partial.go:49
-			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			obs = out.Obs // partial.go:50
-		}
 		var s seen
-		s.First, s.Last = t.both(obs)       // partial.go:53
+		// partial.go:44
+		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&s)}, func() { s = graphCoarseCollector1(t, run) }) {
+			obs := t.Env.Obs()                           // partial.go:44
+			_ = []rl.Tensor{t.value.Call(rl.Key{}, obs)} // partial.go:45
+			for i := range t.Horizon {                   // partial.go:46
+				act := t.act.Call(run.Key("act", i), obs) // partial.go:47
+				out := t.Env.Step(act.Action)             // partial.go:48
+				// partial.go:49
+				t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
+				obs = out.Obs // partial.go:50
+			}
+			s.First, s.Last = t.both(obs) // partial.go:53
+		}
 		edge.Gather(x, coarseSLast, s.Last) // partial.go:72
 		b := t.Rollout.Drain()              // partial.go:54
 		// partial.go:54
@@ -60,6 +63,22 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	return run.Err()
 }
 
+// graphCoarseCollector1 is partial.go:44 to partial.go:53 as one graph.
+func graphCoarseCollector1(t *Trainer, run *rl.Run) seen {
+	obs := t.Env.Obs()                                                // partial.go:44
+	_ = []rl.Tensor{t.value.Call(rl.Key{}, obs)}                      // partial.go:45
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // partial.go:46
+		act := t.act.Call(run.KeyAt("act", i), obs) // partial.go:47
+		out := t.Env.Step(act.Action)               // partial.go:48
+		// partial.go:49
+		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
+		obs = out.Obs // partial.go:50
+	})
+	var s seen                    // partial.go:52
+	s.First, s.Last = t.both(obs) // partial.go:53
+	return s
+}
+
 // trainCoarseLearner is (*Trainer).Train (partial.go:42) for the fragments
 // gradient and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
@@ -69,16 +88,31 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		b := edge.Gathered[kit.Step](x, coarseB)                                                         // partial.go:54
 		edge.Scatter(x, coarseSlow, t.slow.Call(rl.Key{}, b.Obs))                                        // partial.go:55
 		ret := rl.NStep(.99, 2, b.Reward, edge.Gathered[rl.Tensor](x, coarseNext), b.Terminated, b.Over) // partial.go:55
-		for m := range t.Parts {                                                                         // partial.go:56
-			// partial.go:57
-			mini := replay.Take(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
-			// partial.go:58
-			g, loss := t.loss.Grad(run.Key("loss", m), kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: t.slow.Call(rl.Key{}, mini.Obs)})
-			t.opt.Apply(g, 1e-3)  // partial.go:59
-			run.Log("loss", loss) // partial.go:60
+		// partial.go:56
+		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&ret)}, func() { graphCoarseLearner1(t, run, b, ret) }) {
+			for m := range t.Parts { // partial.go:56
+				// partial.go:57
+				mini := replay.Take(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
+				// partial.go:58
+				g, loss := t.loss.Grad(run.Key("loss", m), kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: t.slow.Call(rl.Key{}, mini.Obs)})
+				t.opt.Apply(g, 1e-3)  // partial.go:59
+				run.Log("loss", loss) // partial.go:60
+			}
 		}
 		edge.Publish(x, coarseNet, t.Net.Params)             // partial.go:59
 		run.Log("last", rl.Standardise(s.Last, rl.Tensor{})) // partial.go:66
 	}
 	return run.Err()
+}
+
+// graphCoarseLearner1 is partial.go:56 as one graph.
+func graphCoarseLearner1(t *Trainer, run *rl.Run, b kit.Step, ret rl.Tensor) {
+	run.For(t.Parts, nil, func(m rl.Int) { // partial.go:56
+		// partial.go:57
+		mini := replay.TakeAt(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
+		// partial.go:58
+		g, loss := t.loss.Grad(run.KeyAt("loss", m), kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: t.slow.Call(rl.Key{}, mini.Obs)})
+		t.opt.Apply(g, 1e-3)  // partial.go:59
+		run.Log("loss", loss) // partial.go:60
+	})
 }

@@ -61,20 +61,47 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			obs = out.Obs // partial.go:50
 		}
 		var s seen
-		s.First, s.Last = t.both(obs) // partial.go:53
-		b := t.Rollout.Drain()        // partial.go:54
+		// partial.go:53
+		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&s)}, func() { s = graphFineLearner1(t, run, obs) }) {
+			s.First, s.Last = t.both(obs) // partial.go:53
+		}
+		b := t.Rollout.Drain() // partial.go:54
 		// partial.go:55
-		ret := rl.NStep(.99, 2, b.Reward, rl.Shift(t.slow.Call(rl.Key{}, b.Obs), s.Last), b.Terminated, b.Over)
-		for m := range t.Parts { // partial.go:56
-			// partial.go:57
-			mini := replay.Take(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
-			// partial.go:58
-			g, loss := t.loss.Grad(run.Key("loss", m), kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: t.slow.Call(rl.Key{}, mini.Obs)})
-			t.opt.Apply(g, 1e-3)  // partial.go:59
-			run.Log("loss", loss) // partial.go:60
+		if !run.Fused("fine/learner 2", []rl.Carried{rl.Carry(&s), rl.Carry(&b)}, func() { graphFineLearner2(t, run, s, b) }) {
+			// partial.go:55
+			ret := rl.NStep(.99, 2, b.Reward, rl.Shift(t.slow.Call(rl.Key{}, b.Obs), s.Last), b.Terminated, b.Over)
+			for m := range t.Parts { // partial.go:56
+				// partial.go:57
+				mini := replay.Take(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
+				// partial.go:58
+				g, loss := t.loss.Grad(run.Key("loss", m), kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: t.slow.Call(rl.Key{}, mini.Obs)})
+				t.opt.Apply(g, 1e-3)  // partial.go:59
+				run.Log("loss", loss) // partial.go:60
+			}
 		}
 		run.Log("first", s.First)                            // partial.go:65
 		run.Log("last", rl.Standardise(s.Last, rl.Tensor{})) // partial.go:66
 	}
 	return run.Err()
+}
+
+// graphFineLearner1 is partial.go:53 as one graph.
+func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs) seen {
+	var s seen                    // partial.go:52
+	s.First, s.Last = t.both(obs) // partial.go:53
+	return s
+}
+
+// graphFineLearner2 is partial.go:55 to partial.go:56 as one graph.
+func graphFineLearner2(t *Trainer, run *rl.Run, s seen, b kit.Step) {
+	// partial.go:55
+	ret := rl.NStep(.99, 2, b.Reward, rl.Shift(t.slow.Call(rl.Key{}, b.Obs), s.Last), b.Terminated, b.Over)
+	run.For(t.Parts, nil, func(m rl.Int) { // partial.go:56
+		// partial.go:57
+		mini := replay.TakeAt(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
+		// partial.go:58
+		g, loss := t.loss.Grad(run.KeyAt("loss", m), kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: t.slow.Call(rl.Key{}, mini.Obs)})
+		t.opt.Apply(g, 1e-3)  // partial.go:59
+		run.Log("loss", loss) // partial.go:60
+	})
 }

@@ -31,20 +31,25 @@ var genLearners = edge.Grouping{
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // partial.go:43
-		obs := t.Env.Obs()                           // partial.go:44
-		_ = []rl.Tensor{t.value.Call(rl.Key{}, obs)} // partial.go:45
-		for i := range t.Horizon {                   // partial.go:46
-			act := t.act.Call(run.Key("act", i), obs) // partial.go:47
-			out := t.Env.Step(act.Action)             // partial.go:48
-			// partial.go:49
-			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			obs = out.Obs // partial.go:50
-		}
 		var s seen
-		s.First, s.Last = t.both(obs) // partial.go:53
-		b := t.Rollout.Drain()        // partial.go:54
-		// partial.go:55
-		ret := rl.NStep(.99, 2, b.Reward, rl.Shift(t.slow.Call(rl.Key{}, b.Obs), s.Last), b.Terminated, b.Over)
+		var b kit.Step
+		var ret rl.Tensor
+		// partial.go:44
+		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&s), rl.Carry(&b), rl.Carry(&ret)}, func() { s, b, ret = graphLearnersLearner1(t, run) }) {
+			obs := t.Env.Obs()                           // partial.go:44
+			_ = []rl.Tensor{t.value.Call(rl.Key{}, obs)} // partial.go:45
+			for i := range t.Horizon {                   // partial.go:46
+				act := t.act.Call(run.Key("act", i), obs) // partial.go:47
+				out := t.Env.Step(act.Action)             // partial.go:48
+				// partial.go:49
+				t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
+				obs = out.Obs // partial.go:50
+			}
+			s.First, s.Last = t.both(obs) // partial.go:53
+			b = t.Rollout.Drain()         // partial.go:54
+			// partial.go:55
+			ret = rl.NStep(.99, 2, b.Reward, rl.Shift(t.slow.Call(rl.Key{}, b.Obs), s.Last), b.Terminated, b.Over)
+		}
 		for m := range t.Parts { // partial.go:56
 			// partial.go:57
 			mini := replay.Take(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
@@ -58,4 +63,23 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		run.Log("last", edge.OwnRows(x, learnersSLast, rl.Standardise(edge.AllGather(x, learnersSLast, s.Last), rl.Tensor{})))
 	}
 	return run.Err()
+}
+
+// graphLearnersLearner1 is partial.go:44 to partial.go:55 as one graph.
+func graphLearnersLearner1(t *Trainer, run *rl.Run) (seen, kit.Step, rl.Tensor) {
+	obs := t.Env.Obs()                                                // partial.go:44
+	_ = []rl.Tensor{t.value.Call(rl.Key{}, obs)}                      // partial.go:45
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // partial.go:46
+		act := t.act.Call(run.KeyAt("act", i), obs) // partial.go:47
+		out := t.Env.Step(act.Action)               // partial.go:48
+		// partial.go:49
+		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
+		obs = out.Obs // partial.go:50
+	})
+	var s seen                    // partial.go:52
+	s.First, s.Last = t.both(obs) // partial.go:53
+	b := t.Rollout.Drain()        // partial.go:54
+	// partial.go:55
+	ret := rl.NStep(.99, 2, b.Reward, rl.Shift(t.slow.Call(rl.Key{}, b.Obs), s.Last), b.Terminated, b.Over)
+	return s, b, ret
 }

@@ -52,9 +52,15 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 	}
 	for run.Next() { // phases.go:43
-		obs := t.Env.Obs()                     // phases.go:44
-		act := t.act.Call(run.Key("act"), obs) // phases.go:45
-		out := t.Env.Step(act.Action)          // phases.go:46
+		var obs rl.Obs
+		var act kit.Act
+		var out rl.Step
+		// phases.go:44
+		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&act), rl.Carry(&out)}, func() { obs, act, out = graphCentralWorker1(t, run) }) {
+			obs = t.Env.Obs()                     // phases.go:44
+			act = t.act.Call(run.Key("act"), obs) // phases.go:45
+			out = t.Env.Step(act.Action)          // phases.go:46
+		}
 		// phases.go:47
 		t.Replay.Insert(edge.AllGather(x, centralInsert, kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
 		b := edge.Part(x, t.Replay.Sample(run.Key("sample"), t.Batch)) // phases.go:54
@@ -65,6 +71,14 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		run.Log("loss", loss)                    // phases.go:57
 	}
 	return run.Err()
+}
+
+// graphCentralWorker1 is phases.go:44 to phases.go:46 as one graph.
+func graphCentralWorker1(t *Trainer, run *rl.Run) (rl.Obs, kit.Act, rl.Step) {
+	obs := t.Env.Obs()                     // phases.go:44
+	act := t.act.Call(run.Key("act"), obs) // phases.go:45
+	out := t.Env.Step(act.Action)          // phases.go:46
+	return obs, act, out
 }
 
 // trainCentralServer is (*Trainer).Train (phases.go:36) for the fragment apply.

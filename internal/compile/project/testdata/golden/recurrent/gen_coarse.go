@@ -33,18 +33,22 @@ var genCoarse = edge.Grouping{
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // recurrent.go:65
-		obs := t.Env.Obs()       // recurrent.go:66
-		mem := t.Memory.Get()    // recurrent.go:66
-		for i := range t.Chunk { // recurrent.go:67
-			in := In{obs, mem}                             // recurrent.go:68
-			out := t.act.Call(run.Key("act", i), in)       // recurrent.go:69
-			step := t.Env.Step(out.Act.Action)             // recurrent.go:70
-			t.Steps.Insert(Step{in, out.Act, step.Reward}) // recurrent.go:71
-			obs = step.Obs                                 // recurrent.go:72
-			mem = forget(out.Mem, step.Over)               // recurrent.go:72
+		var b Step
+		// recurrent.go:66
+		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&b)}, func() { b = graphCoarseCollector1(t, run) }) {
+			obs := t.Env.Obs()       // recurrent.go:66
+			mem := t.Memory.Get()    // recurrent.go:66
+			for i := range t.Chunk { // recurrent.go:67
+				in := In{obs, mem}                             // recurrent.go:68
+				out := t.act.Call(run.Key("act", i), in)       // recurrent.go:69
+				step := t.Env.Step(out.Act.Action)             // recurrent.go:70
+				t.Steps.Insert(Step{in, out.Act, step.Reward}) // recurrent.go:71
+				obs = step.Obs                                 // recurrent.go:72
+				mem = forget(out.Mem, step.Over)               // recurrent.go:72
+			}
+			t.Memory.Set(mem)   // recurrent.go:74
+			b = t.Steps.Drain() // recurrent.go:75
 		}
-		t.Memory.Set(mem)    // recurrent.go:74
-		b := t.Steps.Drain() // recurrent.go:75
 		// recurrent.go:75
 		edge.Gather(x, coarseB, Step{In: In{Obs: b.In.Obs}, Act: kit.Act{Action: b.Act.Action}, Reward: b.Reward})
 		edge.Fetch(x, coarseNet, t.net.Params) // recurrent.go:77
@@ -53,18 +57,48 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	return run.Err()
 }
 
+// graphCoarseCollector1 is recurrent.go:66 to recurrent.go:75 as one graph.
+func graphCoarseCollector1(t *Trainer, run *rl.Run) Step {
+	obs := t.Env.Obs()                                                              // recurrent.go:66
+	mem := t.Memory.Get()                                                           // recurrent.go:66
+	run.For(t.Chunk, []rl.Carried{rl.Carry(&obs), rl.Carry(&mem)}, func(i rl.Int) { // recurrent.go:67
+		in := In{obs, mem}                             // recurrent.go:68
+		out := t.act.Call(run.KeyAt("act", i), in)     // recurrent.go:69
+		step := t.Env.Step(out.Act.Action)             // recurrent.go:70
+		t.Steps.Insert(Step{in, out.Act, step.Reward}) // recurrent.go:71
+		obs = step.Obs                                 // recurrent.go:72
+		mem = forget(out.Mem, step.Over)               // recurrent.go:72
+	})
+	t.Memory.Set(mem)    // recurrent.go:74
+	b := t.Steps.Drain() // recurrent.go:75
+	return b
+}
+
 // trainCoarseLearner is (*Trainer).Train (recurrent.go:64) for the fragments
 // gradient and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // recurrent.go:65
 		b := edge.Gathered[Step](x, coarseB) // recurrent.go:75
+		var loss rl.Tensor
 		// recurrent.go:76
-		g, loss := t.loss.Grad(run.Key("loss"), kit.Sample{Obs: b.In.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
-		t.opt.Apply(g, 1e-3)                     // recurrent.go:77
+		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&loss)}, func() { loss = graphCoarseLearner1(t, run, b) }) {
+			var g rl.Grads
+			// recurrent.go:76
+			g, loss = t.loss.Grad(run.Key("loss"), kit.Sample{Obs: b.In.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
+			t.opt.Apply(g, 1e-3) // recurrent.go:77
+		}
 		edge.Publish(x, coarseNet, t.net.Params) // recurrent.go:77
 		t.seen.Update(b.Reward)                  // recurrent.go:78
 		edge.Publish(x, coarseSeen, t.seen)      // recurrent.go:78
 		run.Log("loss", loss)                    // recurrent.go:79
 	}
 	return run.Err()
+}
+
+// graphCoarseLearner1 is recurrent.go:76 to recurrent.go:77 as one graph.
+func graphCoarseLearner1(t *Trainer, run *rl.Run, b Step) rl.Tensor {
+	// recurrent.go:76
+	g, loss := t.loss.Grad(run.Key("loss"), kit.Sample{Obs: b.In.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
+	t.opt.Apply(g, 1e-3) // recurrent.go:77
+	return loss
 }

@@ -59,13 +59,24 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			obs = step.Obs                                                      // recurrent.go:72
 			mem = forget(out.Mem, step.Over)                                    // recurrent.go:72
 		}
-		t.Memory.Set(mem)    // recurrent.go:74
-		b := t.Steps.Drain() // recurrent.go:75
-		// recurrent.go:76
-		g, loss := t.loss.Grad(run.Key("loss"), kit.Sample{Obs: b.In.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
-		t.opt.Apply(g, 1e-3)    // recurrent.go:77
-		t.seen.Update(b.Reward) // recurrent.go:78
-		run.Log("loss", loss)   // recurrent.go:79
+		t.Memory.Set(mem)                                                                                      // recurrent.go:74
+		b := t.Steps.Drain()                                                                                   // recurrent.go:75
+		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphFineLearner1(t, run, b) }) { // recurrent.go:76
+			// recurrent.go:76
+			g, loss := t.loss.Grad(run.Key("loss"), kit.Sample{Obs: b.In.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
+			t.opt.Apply(g, 1e-3)    // recurrent.go:77
+			t.seen.Update(b.Reward) // recurrent.go:78
+			run.Log("loss", loss)   // recurrent.go:79
+		}
 	}
 	return run.Err()
+}
+
+// graphFineLearner1 is recurrent.go:76 to recurrent.go:79 as one graph.
+func graphFineLearner1(t *Trainer, run *rl.Run, b Step) {
+	// recurrent.go:76
+	g, loss := t.loss.Grad(run.Key("loss"), kit.Sample{Obs: b.In.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
+	t.opt.Apply(g, 1e-3)    // recurrent.go:77
+	t.seen.Update(b.Reward) // recurrent.go:78
+	run.Log("loss", loss)   // recurrent.go:79
 }

@@ -30,18 +30,22 @@ var genLearners = edge.Grouping{
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // recurrent.go:65
-		obs := t.Env.Obs()       // recurrent.go:66
-		mem := t.Memory.Get()    // recurrent.go:66
-		for i := range t.Chunk { // recurrent.go:67
-			in := In{obs, mem}                             // recurrent.go:68
-			out := t.act.Call(run.Key("act", i), in)       // recurrent.go:69
-			step := t.Env.Step(out.Act.Action)             // recurrent.go:70
-			t.Steps.Insert(Step{in, out.Act, step.Reward}) // recurrent.go:71
-			obs = step.Obs                                 // recurrent.go:72
-			mem = forget(out.Mem, step.Over)               // recurrent.go:72
+		var b Step
+		// recurrent.go:66
+		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&b)}, func() { b = graphLearnersLearner1(t, run) }) {
+			obs := t.Env.Obs()       // recurrent.go:66
+			mem := t.Memory.Get()    // recurrent.go:66
+			for i := range t.Chunk { // recurrent.go:67
+				in := In{obs, mem}                             // recurrent.go:68
+				out := t.act.Call(run.Key("act", i), in)       // recurrent.go:69
+				step := t.Env.Step(out.Act.Action)             // recurrent.go:70
+				t.Steps.Insert(Step{in, out.Act, step.Reward}) // recurrent.go:71
+				obs = step.Obs                                 // recurrent.go:72
+				mem = forget(out.Mem, step.Over)               // recurrent.go:72
+			}
+			t.Memory.Set(mem)   // recurrent.go:74
+			b = t.Steps.Drain() // recurrent.go:75
 		}
-		t.Memory.Set(mem)    // recurrent.go:74
-		b := t.Steps.Drain() // recurrent.go:75
 		// recurrent.go:76
 		g, loss := t.loss.Grad(run.Key("loss"), kit.Sample{Obs: b.In.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
 		t.opt.Apply(edge.AllReduce(x, learnersG, g), 1e-3)          // recurrent.go:77
@@ -49,4 +53,21 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		run.Log("loss", loss)                                       // recurrent.go:79
 	}
 	return run.Err()
+}
+
+// graphLearnersLearner1 is recurrent.go:66 to recurrent.go:75 as one graph.
+func graphLearnersLearner1(t *Trainer, run *rl.Run) Step {
+	obs := t.Env.Obs()                                                              // recurrent.go:66
+	mem := t.Memory.Get()                                                           // recurrent.go:66
+	run.For(t.Chunk, []rl.Carried{rl.Carry(&obs), rl.Carry(&mem)}, func(i rl.Int) { // recurrent.go:67
+		in := In{obs, mem}                             // recurrent.go:68
+		out := t.act.Call(run.KeyAt("act", i), in)     // recurrent.go:69
+		step := t.Env.Step(out.Act.Action)             // recurrent.go:70
+		t.Steps.Insert(Step{in, out.Act, step.Reward}) // recurrent.go:71
+		obs = step.Obs                                 // recurrent.go:72
+		mem = forget(out.Mem, step.Over)               // recurrent.go:72
+	})
+	t.Memory.Set(mem)    // recurrent.go:74
+	b := t.Steps.Drain() // recurrent.go:75
+	return b
 }

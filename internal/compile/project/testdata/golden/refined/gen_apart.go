@@ -151,11 +151,18 @@ func trainApartCritic(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := edge.Sent[rl.Step](x, apartOut3) // refined.go:69
 			obs = out.Obs                           // refined.go:71
 		}
-		b := edge.Sent[kit.Step](x, apartB2)                                            // refined.go:73
-		s := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward} // refined.go:74
-		t.Critic.learn(run, s)                                                          // refined.go:77
+		b := edge.Sent[kit.Step](x, apartB2)                                                                   // refined.go:73
+		s := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward}                        // refined.go:74
+		if !run.Fused("apart/critic 1", []rl.Carried{rl.Carry(&s)}, func() { graphApartCritic1(t, run, s) }) { // refined.go:77
+			t.Critic.learn(run, s) // refined.go:77
+		}
 	}
 	return run.Err()
+}
+
+// graphApartCritic1 is refined.go:77 as one graph.
+func graphApartCritic1(t *Trainer, run *rl.Run, s kit.Sample) {
+	t.Critic.learn(run, s) // refined.go:77
 }
 
 // trainApartJudge is (*Trainer).Train (refined.go:63) for the fragment judge.

@@ -78,7 +78,15 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 		g := edge.Reduced(x, centralG)                                                  // refined.go:83
 		t.Policy.opt.Apply(g, 1e-3)                                                     // refined.go:84
 		edge.Publish(x, centralPolicy, run.Scope().Component("policy"))                 // refined.go:84
-		t.Critic.learn(run, s)                                                          // refined.go:77
+		// refined.go:77
+		if !run.Fused("central/server 1", []rl.Carried{rl.Carry(&s)}, func() { graphCentralServer1(t, run, s) }) {
+			t.Critic.learn(run, s) // refined.go:77
+		}
 	}
 	return run.Err()
+}
+
+// graphCentralServer1 is refined.go:77 as one graph.
+func graphCentralServer1(t *Trainer, run *rl.Run, s kit.Sample) {
+	t.Critic.learn(run, s) // refined.go:77
 }

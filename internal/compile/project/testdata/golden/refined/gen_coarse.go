@@ -72,9 +72,25 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		b := edge.Gathered[kit.Step](x, coarseB)                                        // refined.go:73
 		s := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward} // refined.go:74
-		t.Policy.learn(run, s)                                                          // refined.go:75
-		edge.Publish(x, coarsePolicy, run.Scope().Component("policy"))                  // refined.go:84
-		t.Critic.learn(run, s)                                                          // refined.go:77
+		// refined.go:75
+		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&s)}, func() { graphCoarseLearner1(t, run, s) }) {
+			t.Policy.learn(run, s) // refined.go:75
+		}
+		edge.Publish(x, coarsePolicy, run.Scope().Component("policy")) // refined.go:84
+		// refined.go:77
+		if !run.Fused("coarse/learner 2", []rl.Carried{rl.Carry(&s)}, func() { graphCoarseLearner2(t, run, s) }) {
+			t.Critic.learn(run, s) // refined.go:77
+		}
 	}
 	return run.Err()
+}
+
+// graphCoarseLearner1 is refined.go:75 as one graph.
+func graphCoarseLearner1(t *Trainer, run *rl.Run, s kit.Sample) {
+	t.Policy.learn(run, s) // refined.go:75
+}
+
+// graphCoarseLearner2 is refined.go:77 as one graph.
+func graphCoarseLearner2(t *Trainer, run *rl.Run, s kit.Sample) {
+	t.Critic.learn(run, s) // refined.go:77
 }

@@ -59,10 +59,18 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: t.Judge.Weigh(out.Reward), Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // refined.go:71
 		}
-		b := t.Rollout.Drain()                                                          // refined.go:73
-		s := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward} // refined.go:74
-		t.Policy.learn(run, s)                                                          // refined.go:75
-		t.Critic.learn(run, s)                                                          // refined.go:77
+		b := t.Rollout.Drain()                                                                                 // refined.go:73
+		s := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward}                        // refined.go:74
+		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&s)}, func() { graphFineLearner1(t, run, s) }) { // refined.go:75
+			t.Policy.learn(run, s) // refined.go:75
+			t.Critic.learn(run, s) // refined.go:77
+		}
 	}
 	return run.Err()
+}
+
+// graphFineLearner1 is refined.go:75 to refined.go:77 as one graph.
+func graphFineLearner1(t *Trainer, run *rl.Run, s kit.Sample) {
+	t.Policy.learn(run, s) // refined.go:75
+	t.Critic.learn(run, s) // refined.go:77
 }

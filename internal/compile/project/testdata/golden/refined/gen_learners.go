@@ -34,8 +34,12 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		obs := t.Env.Obs()         // refined.go:65
 		for i := range t.Horizon { // refined.go:66
 			act := t.act.Call(run.Key("act", i), obs) // refined.go:67
-			act.Value = t.value.Call(rl.Key{}, obs)   // refined.go:68
-			out := t.Env.Step(act.Action)             // refined.go:69
+			var out rl.Step
+			// refined.go:68
+			if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&act), rl.Carry(&out)}, func() { act, out = graphLearnersLearner1(t, run, obs, act) }) {
+				act.Value = t.value.Call(rl.Key{}, obs) // refined.go:68
+				out = t.Env.Step(act.Action)            // refined.go:69
+			}
 			// refined.go:70
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: t.Judge.Weigh(out.Reward), Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // refined.go:71
@@ -50,4 +54,11 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		run.Log("loss", loss2)                                                          // refined.go:85
 	}
 	return run.Err()
+}
+
+// graphLearnersLearner1 is refined.go:68 to refined.go:69 as one graph.
+func graphLearnersLearner1(t *Trainer, run *rl.Run, obs rl.Obs, act kit.Act) (kit.Act, rl.Step) {
+	act.Value = t.value.Call(rl.Key{}, obs) // refined.go:68
+	out := t.Env.Step(act.Action)           // refined.go:69
+	return act, out
 }

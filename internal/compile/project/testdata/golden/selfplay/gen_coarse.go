@@ -82,9 +82,14 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			obs = out.Obs                                                          // selfplay.go:77
 		}
 		b := edge.Gathered[kit.Step](x, coarseB) // selfplay.go:80
+		var loss rl.Tensor
 		// selfplay.go:81
-		g, loss := t.loss.Grad(run.Key("loss"), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
-		t.opt.Apply(g, 3e-4)                     // selfplay.go:82
+		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&loss)}, func() { loss = graphCoarseLearner1(t, run, b) }) {
+			var g rl.Grads
+			// selfplay.go:81
+			g, loss = t.loss.Grad(run.Key("loss"), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
+			t.opt.Apply(g, 3e-4) // selfplay.go:82
+		}
 		edge.Publish(x, coarseNet, t.Net.Params) // selfplay.go:82
 		run.Log("loss", loss)                    // selfplay.go:83
 		if run.Every(t.AddEvery) {               // selfplay.go:84
@@ -92,4 +97,12 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 	}
 	return run.Err()
+}
+
+// graphCoarseLearner1 is selfplay.go:81 to selfplay.go:82 as one graph.
+func graphCoarseLearner1(t *Trainer, run *rl.Run, b kit.Step) rl.Tensor {
+	// selfplay.go:81
+	g, loss := t.loss.Grad(run.Key("loss"), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
+	t.opt.Apply(g, 3e-4) // selfplay.go:82
+	return loss
 }

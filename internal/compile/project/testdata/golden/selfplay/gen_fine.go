@@ -62,15 +62,25 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			rival = rl.Select(out.Over, t.Pool.Pick(run.Key("rival", i), rival), rival) // selfplay.go:76
 			obs = out.Obs                                                               // selfplay.go:77
 		}
-		t.Rival.Set(rival)     // selfplay.go:79
-		b := t.Rollout.Drain() // selfplay.go:80
-		// selfplay.go:81
-		g, loss := t.loss.Grad(run.Key("loss"), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
-		t.opt.Apply(g, 3e-4)       // selfplay.go:82
-		run.Log("loss", loss)      // selfplay.go:83
+		t.Rival.Set(rival)                                                                                     // selfplay.go:79
+		b := t.Rollout.Drain()                                                                                 // selfplay.go:80
+		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphFineLearner1(t, run, b) }) { // selfplay.go:81
+			// selfplay.go:81
+			g, loss := t.loss.Grad(run.Key("loss"), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
+			t.opt.Apply(g, 3e-4)  // selfplay.go:82
+			run.Log("loss", loss) // selfplay.go:83
+		}
 		if run.Every(t.AddEvery) { // selfplay.go:84
 			t.Pool.Add(t.Net.Params) // selfplay.go:85
 		}
 	}
 	return run.Err()
+}
+
+// graphFineLearner1 is selfplay.go:81 to selfplay.go:83 as one graph.
+func graphFineLearner1(t *Trainer, run *rl.Run, b kit.Step) {
+	// selfplay.go:81
+	g, loss := t.loss.Grad(run.Key("loss"), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
+	t.opt.Apply(g, 3e-4)  // selfplay.go:82
+	run.Log("loss", loss) // selfplay.go:83
 }

@@ -77,9 +77,19 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.parts.learn.opt.Apply(edge.AllReduce(x, learnersG, g), 1e-3)              // tangled.go:120
 			run2.Log("loss", loss)                                                      // tangled.go:121
 		}
-		t.Slow.Params.Blend(t.Net.Params, .5)             // tangled.go:99
-		run.Log("target", target)                         // tangled.go:100
-		run.Log("end", t.parts.slow.Call(rl.Key{}, last)) // tangled.go:101
+		// tangled.go:99
+		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&last), rl.Carry(&target)}, func() { graphLearnersLearner1(t, run, last, target) }) {
+			t.Slow.Params.Blend(t.Net.Params, .5)             // tangled.go:99
+			run.Log("target", target)                         // tangled.go:100
+			run.Log("end", t.parts.slow.Call(rl.Key{}, last)) // tangled.go:101
+		}
 	}
 	return run.Err()
+}
+
+// graphLearnersLearner1 is tangled.go:99 to tangled.go:101 as one graph.
+func graphLearnersLearner1(t *Trainer, run *rl.Run, last rl.Obs, target rl.Tensor) {
+	t.Slow.Params.Blend(t.Net.Params, .5)             // tangled.go:99
+	run.Log("target", target)                         // tangled.go:100
+	run.Log("end", t.parts.slow.Call(rl.Key{}, last)) // tangled.go:101
 }

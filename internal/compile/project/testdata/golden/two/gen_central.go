@@ -4,6 +4,7 @@ package two
 
 import (
 	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/kit"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
@@ -34,7 +35,11 @@ var genCentral = edge.Grouping{
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // two.go:55
-		batch := t.collect(run)           // two.go:56
+		var batch kit.Sample
+		// two.go:56
+		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCentralWorker1(t, run) }) {
+			batch = t.collect(run) // two.go:56
+		}
 		run2 := run.At("critic", 0)       // two.go:57
 		for u := range t.Critic.Updates { // two.go:79
 			g, loss := t.Critic.loss.Grad(run2.Key("loss", u), batch)     // two.go:80
@@ -51,6 +56,24 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 	}
 	return run.Err()
+}
+
+// graphCentralWorker1 is two.go:56 as one graph.
+func graphCentralWorker1(t *Trainer, run *rl.Run) kit.Sample {
+	obs := t.Env.Obs()                                                // two.go:64
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // two.go:65
+		act := t.Actor.act.Call(run.KeyAt("act", i), obs) // two.go:66
+		out := t.Env.Step(act.Action)                     // two.go:67
+		act.Value = t.Actor.value.Call(rl.Key{}, obs)     // two.go:68
+		// two.go:69
+		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
+		obs = out.Obs // two.go:70
+	})
+	b := t.Rollout.Drain()                                                          // two.go:72
+	next := rl.Shift(b.Act.Value, t.Actor.value.Call(rl.Key{}, obs))                // two.go:73
+	adv, ret := rl.GAE(.99, .95, b.Reward, b.Act.Value, next, b.Terminated, b.Over) // two.go:74
+	batch := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: adv, Ret: ret}       // two.go:75
+	return batch
 }
 
 // trainCentralServer is (*Trainer).Train (two.go:54) for the fragment apply.

@@ -59,12 +59,34 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // two.go:70
 		}
-		b := t.Rollout.Drain()                                                          // two.go:72
-		next := rl.Shift(b.Act.Value, t.Actor.value.Call(rl.Key{}, obs))                // two.go:73
-		adv, ret := rl.GAE(.99, .95, b.Reward, b.Act.Value, next, b.Terminated, b.Over) // two.go:74
-		batch := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: adv, Ret: ret}       // two.go:75
-		t.Critic.learn(run.At("critic", 0), batch)                                      // two.go:57
-		t.Policy.learn(run.At("policy", 0), batch)                                      // two.go:58
+		b := t.Rollout.Drain() // two.go:72
+		// two.go:73
+		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&b)}, func() { graphFineLearner1(t, run, obs, b) }) {
+			next := rl.Shift(b.Act.Value, t.Actor.value.Call(rl.Key{}, obs))                // two.go:73
+			adv, ret := rl.GAE(.99, .95, b.Reward, b.Act.Value, next, b.Terminated, b.Over) // two.go:74
+			batch := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: adv, Ret: ret}       // two.go:75
+			t.Critic.learn(run.At("critic", 0), batch)                                      // two.go:57
+			t.Policy.learn(run.At("policy", 0), batch)                                      // two.go:58
+		}
 	}
 	return run.Err()
+}
+
+// graphFineLearner1 is two.go:73 to two.go:58 as one graph.
+func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs, b kit.Step) {
+	next := rl.Shift(b.Act.Value, t.Actor.value.Call(rl.Key{}, obs))                // two.go:73
+	adv, ret := rl.GAE(.99, .95, b.Reward, b.Act.Value, next, b.Terminated, b.Over) // two.go:74
+	batch := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: adv, Ret: ret}       // two.go:75
+	run2 := run.At("critic", 0)                                                     // two.go:57
+	run.For(t.Critic.Updates, nil, func(u rl.Int) {                                 // two.go:79
+		g, loss := t.Critic.loss.Grad(run2.KeyAt("loss", u), batch) // two.go:80
+		t.Critic.opt.Apply(g, t.Critic.rate)                        // two.go:81
+		run2.Log("loss", loss)                                      // two.go:82
+	})
+	run3 := run.At("policy", 0)                     // two.go:58
+	run.For(t.Policy.Updates, nil, func(u rl.Int) { // two.go:79
+		g, loss := t.Policy.loss.Grad(run3.KeyAt("loss", u), batch) // two.go:80
+		t.Policy.opt.Apply(g, t.Policy.rate)                        // two.go:81
+		run3.Log("loss", loss)                                      // two.go:82
+	})
 }

@@ -224,9 +224,11 @@ func run(name string, by plan.Grouping, g *fdg.Graph, programs edge.Grouping, lo
 	if name == "offline" { // which ends by itself
 		rounds = 3
 	}
+	planned := trial.Planned(by, g, k)
+	planned.Graphs = k != 2 // with two replicas, statement by statement
 	out := trial.Run(trial.Config{
 		Build: func(s *rl.Scope) (rl.Trainer, error) { return build(name, s) },
-		Plan:  trial.Planned(by, g, k), Graph: g, Programs: programs, Members: members[name], Iterations: rounds,
+		Plan:  planned, Graph: g, Programs: programs, Members: members[name], Iterations: rounds,
 		Lowered: lowered, Until: until,
 	})
 	out.Loop, out.Grouping, out.Replicas = name, by.Name, k

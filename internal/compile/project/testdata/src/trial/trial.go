@@ -29,6 +29,8 @@ type Outcome struct {
 	Moved          bool      // the weights are not those of the start
 	Steps          int64
 	Err            string
+	Fused          int64    // calls of graphs in place of statements
+	Apart          []string // why others were not
 }
 
 // Config is one run.
@@ -96,6 +98,9 @@ func Run(c Config) (out Outcome) {
 		out.Err = err.Error()
 	}
 	slices.Sort(out.Logs)
+	if w != nil {
+		out.Fused, out.Apart = w.Fused()
+	}
 	return out
 }
 

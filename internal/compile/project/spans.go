@@ -1,0 +1,247 @@
+package project
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/weft-rl/weft/fdg"
+)
+
+// Parts of a group's program that are graph work alone can be one compiled graph.
+// Which statements these are is seen in the program; what the graph does is cut out
+// of the loop as a device program has it (device.go), by the nodes of both.
+
+// fuser looks for such parts.
+type fuser struct {
+	*emitter
+	prefix string // of names
+	label  string
+	total  map[*variable]int // mentions in the whole program
+	writes map[*variable]int // and assignments
+	funcs  bytes.Buffer
+	made   int
+	around []*line // loops
+}
+
+// spans gives a program, besides statements that one graph can do, that graph.
+func (m *emitter) spans(name, label string, lines []*line) ([]*line, string) {
+	u := &fuser{emitter: m, prefix: "graph" + strings.TrimPrefix(name, "train"), label: label, total: m.everywhere(lines), writes: m.assigns(lines)}
+	lines = u.list(lines)
+	return lines, u.funcs.String()
+}
+
+// list goes through statements in order and takes as many as it can for a graph.
+func (u *fuser) list(list []*line) (out []*line) {
+	for i := 0; i < len(list); {
+		if n, s := u.longest(list[i:]); s != nil {
+			out = append(out, u.choice(s, list[i:i+n])...)
+			i += n
+			continue
+		}
+		u.around = append(u.around, list[i])
+		for k, a := range list[i].arms {
+			list[i].arms[k].body = u.list(a.body)
+		}
+		u.around = u.around[:len(u.around)-1]
+		out = append(out, list[i])
+		i++
+	}
+	return out
+}
+
+// longest is the longest part, from the first line on, that a graph can do.
+func (u *fuser) longest(list []*line) (int, *stretch) {
+	n := 0
+	for n < len(list) && u.eligible(list[n]) {
+		n++
+	}
+	if n == 0 || len(u.nodes(list[:1])) == 0 {
+		return 0, nil
+	}
+	for ; n > 0; n-- {
+		if len(u.nodes(list[n-1:n])) == 0 || u.work(list[:n]) == 0 {
+			continue
+		}
+		if s := u.try(list[:n]); s != nil {
+			return n, s
+		}
+	}
+	return 0, nil
+}
+
+// nodes are the operations of the group in lines.
+func (u *fuser) nodes(list []*line) (out []int) {
+	each(list, func(n *line) {
+		for _, id := range n.nodes {
+			if _, mine := u.group[u.g.Nodes[id].Fragment]; mine && !slices.Contains(out, id) {
+				out = append(out, id)
+			}
+		}
+	})
+	return out
+}
+
+// heavy are the kinds of operations that are graphs by themselves: two of them in
+// one save a call.
+var heavy = []fdg.Kind{fdg.Step, fdg.Call, fdg.Gradient, fdg.Apply, fdg.Blend, fdg.Update}
+
+func (u *fuser) work(list []*line) (n int) {
+	for _, id := range u.nodes(list) {
+		if slices.Contains(heavy, u.g.Nodes[id].Kind) {
+			n++
+		}
+	}
+	return n
+}
+
+// eligible reports whether nothing in a line crosses to another group, needs the
+// host, or goes on elsewhere. A branch is the host's, unless the configuration
+// decides it.
+func (u *fuser) eligible(n *line) bool {
+	if n.word == "next" || leaves([]*line{n}, token.BREAK, token.CONTINUE) {
+		return false
+	}
+	if n.word == "if" || n.word == "switch" {
+		if others := u.mentioned([]*line{{head: n.head, arms: armLists(n)}}); len(others) > 1 || len(others) == 1 && others[u.t] == 0 {
+			return false
+		}
+	}
+	ok := u.mentioned([]*line{n})[u.x] == 0
+	each([]*line{n}, func(n *line) {
+		if _, returns := n.stmt.(*ast.ReturnStmt); returns || n.word == "next" {
+			ok = false
+		}
+		for _, id := range n.nodes {
+			ok = ok && u.fits(u.g.Nodes[id])
+		}
+	})
+	return ok
+}
+
+// armLists are a branch's cases without what they do.
+func armLists(n *line) (out []lineArm) {
+	for _, a := range n.arms {
+		out = append(out, lineArm{list: a.list})
+	}
+	return out
+}
+
+// fits reports whether an operation's components can be part of a graph that is
+// called now and then: a table would be copied each time.
+func (u *fuser) fits(n fdg.Node) bool {
+	return !slices.ContainsFunc(slices.Concat(n.Reads, n.Writes), func(r int) bool {
+		return u.g.Resources[r].Kind == "table" || n.Kind == fdg.Op && !resident(u.src.Component(r))
+	})
+}
+
+// stretch is a part of a program that a graph can do.
+type stretch struct {
+	name    string
+	in, out []*variable // of the program
+}
+
+// try makes a function of lines; nil if it cannot be.
+func (u *fuser) try(list []*line) *stretch {
+	in, out, ok := u.boundary(list)
+	if !ok || !u.begins(u.nodes(list)) {
+		return nil
+	}
+	d, all := u.opened()
+	if d == nil {
+		return nil
+	}
+	c := &cutting{device: d, all: all, nodes: u.nodes(list)}
+	if !c.locate(all) {
+		return nil
+	}
+	takes, gives, ok := c.bounds(in, out)
+	if !ok {
+		return nil
+	}
+	body, ok := c.body(takes, gives)
+	if !ok || u.work(list) < 2 && !slices.ContainsFunc(body, func(n *line) bool { return n.word == "For" }) {
+		return nil
+	}
+	s := &stretch{name: fmt.Sprint(u.prefix, u.made+1)}
+	text := d.spanFunc(s.name, u.where(list), takes, gives, body)
+	if d.out.any() {
+		return nil
+	}
+	u.made++
+	u.used[s.name] = true
+	u.funcs.WriteString("\n" + text)
+	s.in, s.out = u.same(d, takes, in), u.same(d, gives, out)
+	return s
+}
+
+// where is the source of lines.
+func (u *fuser) where(list []*line) string {
+	w := &writer{emitter: u.emitter}
+	first := strings.TrimPrefix(w.comment(list[0]), " // ")
+	last := strings.TrimPrefix(w.comment(list[len(list)-1]), " // ")
+	if first == last {
+		return first
+	}
+	return first + " to " + last
+}
+
+// choice is a part of the program, done by its graph or else by its statements.
+// Variables that both give are declared before it.
+func (u *fuser) choice(s *stretch, list []*line) (out []*line) {
+	var plain []*line
+	for _, n := range list {
+		if n.zero != nil && slices.Contains(s.out, n.zero) {
+			out = append(out, n)
+		} else {
+			plain = append(plain, n)
+		}
+	}
+	var args, carried, results []ast.Expr
+	args = append(args, u.ref(u.t), u.ref(u.run))
+	var all []*variable
+	var members []ast.Expr
+	for _, v := range s.in {
+		args = append(args, u.ref(v))
+		n := u.member(v)
+		if n == nil {
+			all = append(all, v)
+			continue
+		}
+		if n.key == nil {
+			n.key = u.variable("j", types.Typ[types.Int])
+		}
+		if !slices.ContainsFunc(members, func(e ast.Expr) bool { return u.of[e.(*ast.Ident)] == n.key }) {
+			members = append(members, u.ref(n.key))
+		}
+	}
+	for _, v := range s.out {
+		results = append(results, u.ref(v))
+		if !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	rl := func(name string) ast.Expr {
+		return &ast.SelectorExpr{X: ast.NewIdent(u.rlPackage()), Sel: ast.NewIdent(name)}
+	}
+	for _, v := range all {
+		carried = append(carried, &ast.CallExpr{Fun: rl("Carry"), Args: []ast.Expr{&ast.UnaryExpr{Op: token.AND, X: u.ref(v)}}})
+	}
+	vars := ast.Expr(ast.NewIdent("nil"))
+	if len(all) > 0 {
+		vars = &ast.CompositeLit{Type: &ast.ArrayType{Elt: rl("Carried")}, Elts: carried}
+	}
+	call := &ast.CallExpr{Fun: ast.NewIdent(s.name), Args: args}
+	var body ast.Stmt = &ast.ExprStmt{X: call}
+	if len(results) > 0 {
+		body = &ast.AssignStmt{Lhs: results, Tok: token.ASSIGN, Rhs: []ast.Expr{call}}
+	}
+	build := &ast.FuncLit{Type: &ast.FuncType{Params: &ast.FieldList{}}, Body: &ast.BlockStmt{List: []ast.Stmt{body}}}
+	name := text(fmt.Sprintf("%s %d", u.label, u.made))
+	fused := &ast.CallExpr{Fun: &ast.SelectorExpr{X: u.ref(u.run), Sel: ast.NewIdent("Fused")}, Args: append([]ast.Expr{name, vars, build}, members...)}
+	return append(out, &line{pos: list[0].pos, word: "if", head: []ast.Expr{&ast.UnaryExpr{Op: token.NOT, X: fused}}, arms: []lineArm{{body: plain}}})
+}
