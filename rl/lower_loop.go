@@ -102,7 +102,6 @@ func (l *Lowering) loop(n int, limit *graph.Node, vars []Carried, body func(Int)
 	}
 	l.frame.make(l.c.graph)
 	w := &while{l: l, n: n, limit: limit, carriers: carriers, seen: seen, stops: seen.stop.Ok()}
-	whole := func(s streamBlocks) bool { return !s.of.partial }
 	if w.stops && limit == nil && (steps || slices.ContainsFunc(seen.blocks, whole)) {
 		failf("an environment is stepped, or a rollout filled, in a loop that may end early: how many steps an iteration makes would depend on it")
 	}
@@ -423,7 +422,7 @@ func (r *Run) If(yes Tensor, vars []Carried, then, otherwise func()) {
 	if len(changed) == 0 {
 		return
 	}
-	l.branch(yes, carriers, entry, changed, arms)
+	l.branch(yes, carriers, entry, changed, arms, sidesOf(seen[0].blocks, seen[1].blocks))
 }
 
 // rehearseArm is rehearse for an arm of a branch, in which nothing may happen whose
@@ -436,7 +435,7 @@ func (l *Lowering) rehearseArm(carriers []Carried, before mark, arm func()) rehe
 		return Tensor{}
 	})
 	check(err)
-	if len(seen.blocks) > 0 {
+	if slices.ContainsFunc(seen.blocks, whole) {
 		failf("what a branch inserts or steps cannot be part of a device program: how much there is would depend on the branch")
 	}
 	if l.steps != before.steps {
@@ -446,9 +445,10 @@ func (l *Lowering) rehearseArm(carriers []Carried, before mark, arm func()) rehe
 	return seen
 }
 
-func (l *Lowering) branch(yes Tensor, carriers []Carried, entry []Tensor, changed []int, arms []func()) {
+func (l *Lowering) branch(yes Tensor, carriers []Carried, entry []Tensor, changed []int, arms []func(), logs []sides) {
 	var closures [2]*graph.Function
 	sizes, form := sizes(carriers), formed(carriers)
+	outer := l.takeStreams()
 	for i, arm := range arms {
 		closures[i] = Closure(l.c.graph, func(*graph.Graph) []*graph.Node {
 			form()
@@ -462,13 +462,15 @@ func (l *Lowering) branch(yes Tensor, carriers []Carried, entry []Tensor, change
 					out[j] = graph.Identity(out[j])
 				}
 			}
-			return out
+			return append(out, padded(l.takeStreams(), logs, i)...)
 		})
 	}
 	form()
 	now := slices.Clone(entry)
-	for j, x := range graph.If(yes.Node(), closures[0], closures[1]) {
-		now[changed[j]] = Wrap(x)
+	made := graph.If(yes.Node(), closures[0], closures[1])
+	for j, at := range changed {
+		now[at] = Wrap(made[j])
 	}
 	hold(carriers, now)
+	l.mergeStreams(outer, unpadded(made[len(changed):], logs))
 }

@@ -135,3 +135,64 @@ func (l *Lowering) mergeStreams(before, after []streamBlocks) {
 		t.of.blocks = append(t.of.blocks, t.streamBlock)
 	}
 }
+
+// whole is of a stream of which all items have to be there.
+func whole(s streamBlocks) bool { return !s.of.partial }
+
+// sides is what the two arms of a branch put into a stream whose items say
+// themselves whether they are there.
+type sides struct {
+	of    *Stream
+	items [2]int
+	like  []Tensor // of one of them
+}
+
+func sidesOf(a, b []streamBlocks) (out []sides) {
+	for arm, blocks := range [][]streamBlocks{a, b} {
+		for _, s := range blocks {
+			i := slices.IndexFunc(out, func(o sides) bool { return o.of == s.of })
+			if i < 0 {
+				i = len(out)
+				out = append(out, sides{of: s.of, like: s.streamBlock.leaves})
+			}
+			out[i].items[arm] = s.items
+		}
+	}
+	return out
+}
+
+// padded are the nodes of what an arm put, with room for what the other would have.
+func padded(blocks []streamBlocks, logs []sides, arm int) (out []*graph.Node) {
+	for _, s := range logs {
+		i := slices.IndexFunc(blocks, func(b streamBlocks) bool { return b.of == s.of })
+		for j, like := range s.like {
+			g := like.Node().Graph()
+			var parts []*graph.Node
+			for side, n := range s.items {
+				switch {
+				case n == 0:
+				case side == arm:
+					parts = append(parts, blocks[i].streamBlock.leaves[j].Node())
+				default:
+					dims := append([]int{n}, like.Shape().Dimensions[1:]...)
+					parts = append(parts, graph.Zeros(g, shapes.Make(like.Shape().DType, dims...)))
+				}
+			}
+			out = append(out, graph.Identity(graph.Concatenate(parts, 0)))
+		}
+	}
+	return out
+}
+
+// unpadded are the same behind the branch.
+func unpadded(nodes []*graph.Node, logs []sides) (out []streamBlocks) {
+	for _, s := range logs {
+		b := streamBlock{items: s.items[0] + s.items[1]}
+		for range s.like {
+			b.leaves = append(b.leaves, Wrap(nodes[0]))
+			nodes = nodes[1:]
+		}
+		out = append(out, streamBlocks{s.of, b})
+	}
+	return out
+}
