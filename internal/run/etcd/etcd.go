@@ -29,6 +29,7 @@ import (
 const (
 	leaderTTL = 2
 	workerTTL = 10
+	aloneTTL  = 60 // of a coordinator with an etcd of its own: nobody else can act
 )
 
 const prefix = "/weft/"
@@ -37,6 +38,7 @@ const prefix = "/weft/"
 type Store struct {
 	client *clientv3.Client
 	close  func()
+	ttl    int64 // of the leadership
 }
 
 // Remote is an existing etcd.
@@ -60,7 +62,7 @@ func Dial(r Remote) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd at %s: %w", strings.Join(r.Endpoints, ", "), err)
 	}
-	return &Store{client: client, close: func() {}}, nil
+	return &Store{client: client, close: func() {}, ttl: leaderTTL}, nil
 }
 
 // secure refuses an endpoint that would be spoken to in the clear over a network.
@@ -101,7 +103,7 @@ func (s *Store) Leader(ctx context.Context) (string, error) {
 // Campaign waits for the leadership.
 func (s *Store) Campaign(ctx context.Context, address string) (coordinator.Term, error) {
 	granting, cancel := context.WithTimeout(ctx, 5*time.Second)
-	lease, err := s.client.Grant(granting, leaderTTL)
+	lease, err := s.client.Grant(granting, s.ttl)
 	cancel()
 	if err != nil {
 		return nil, fmt.Errorf("etcd does not answer: %w", err)
