@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -174,9 +175,11 @@ func (t *term) Load(ctx context.Context) (runs []core.Run, alive []string, err e
 		return nil, nil, err
 	}
 	for _, kv := range members.Kvs {
-		alive = append(alive, strings.TrimPrefix(string(kv.Key), prefix+"workers/"))
+		name, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), prefix+"workers/"), "/")
+		alive = append(alive, name)
 	}
-	return runs, alive, nil
+	slices.Sort(alive)
+	return runs, slices.Compact(alive), nil
 }
 
 // decode is a run as it was kept.
@@ -242,7 +245,9 @@ func (t *term) Member(ctx context.Context, name string) (coordinator.Lease, erro
 	if err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
-	if _, err := c.Put(ctx, prefix+"workers/"+name, "", clientv3.WithLease(granted.ID)); err != nil {
+	// Several processes may try to be of one name: the end of one is not that of another.
+	key := fmt.Sprintf("%sworkers/%s/%x", prefix, name, int64(granted.ID))
+	if _, err := c.Put(ctx, key, "", clientv3.WithLease(granted.ID)); err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
 	return lease{c, granted.ID}, nil
