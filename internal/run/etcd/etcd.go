@@ -163,7 +163,7 @@ func (t *term) Load(ctx context.Context) (runs []core.Run, alive []string, err e
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, kv := range got.Kvs {
-		r, err := decode(kv.Value)
+		r, err := core.ParseRun(kv.Value)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s in etcd: %w", kv.Key, err)
 		}
@@ -180,17 +180,6 @@ func (t *term) Load(ctx context.Context) (runs []core.Run, alive []string, err e
 	}
 	slices.Sort(alive)
 	return runs, slices.Compact(alive), nil
-}
-
-// decode is a run as it was kept.
-func decode(text []byte) (r core.Run, err error) {
-	if err := json.Unmarshal(text, &r); err != nil {
-		return r, err
-	}
-	if r.Name == "" || r.Phase.Active() && (r.Plan == nil || len(r.Members) == 0) {
-		return r, fmt.Errorf("run %q is %s and incomplete", r.Name, r.Phase)
-	}
-	return r, nil
 }
 
 // Save keeps a run.

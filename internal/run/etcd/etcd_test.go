@@ -159,14 +159,3 @@ func TestSecure(t *testing.T) {
 		}
 	}
 }
-
-// Whatever is found in etcd, reading it gives a run or an error.
-func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"name":"r","phase":"running","epoch":3}`))
-	f.Add([]byte(`{"name":"r","phase":"waiting","members":[{"name":"a"}]}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		if r, err := decode(text); err == nil {
-			core.New(core.Defaults()).Step(core.Loaded{Runs: []core.Run{r}})
-		}
-	})
-}
