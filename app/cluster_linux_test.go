@@ -109,40 +109,46 @@ func TestProcessesOrphaned(t *testing.T) {
 // Whichever process is killed or frozen, the run goes on to its end, and no step is
 // recorded twice or lost.
 func TestProcessesKilled(t *testing.T) {
-	for _, victim := range []string{"coordinator", "w0", "w1"} {
-		for _, with := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
-			t.Run(victim+" "+with.String(), func(t *testing.T) {
-				t.Chdir(t.TempDir())
-				const n = 8 * 1600
-				cmd, out := parent(t, tiny("--processes", "2", "--policy", "single-learner-coarse", "--steps", fmt.Sprint(n), "--json", "--out", "mine")...)
-				scanTo(t, out, `"iteration"`)
-				scanTo(t, out, `"iteration"`)
-				hit := 0
-				for pid, line := range children(t, cmd.Process.Pid) {
-					if slices.Contains(strings.Fields(line), victim) {
-						if err := syscall.Kill(pid, with); err != nil {
-							t.Fatal(err)
-						}
-						hit = pid
-					}
-				}
-				if hit == 0 {
-					t.Fatal("it is not there")
-				}
-				if with == syscall.SIGSTOP && victim == "coordinator" {
-					time.AfterFunc(1500*time.Millisecond, func() { _ = syscall.Kill(hit, syscall.SIGCONT) })
-				} else if with == syscall.SIGSTOP {
-					time.AfterFunc(3*time.Second, func() { _ = syscall.Kill(hit, syscall.SIGCONT) })
-				}
-				line := scanTo(t, out, `"done"`)
-				if !strings.Contains(line, fmt.Sprintf(`"steps":%d`, n)) {
-					t.Error(line)
-				}
-				if err := cmd.Wait(); err != nil {
-					t.Error(err)
-				}
-				steps(t, "mine", n)
-			})
+	for _, c := range []struct {
+		victim string
+		with   syscall.Signal
+	}{{"coordinator", syscall.SIGKILL}, {"coordinator", syscall.SIGSTOP}, {"w0", syscall.SIGKILL}, {"w1", syscall.SIGSTOP}} {
+		t.Run(c.victim+" "+c.with.String(), func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			const n = 8 * 1600
+			cmd, out := parent(t, tiny("--processes", "2", "--policy", "single-learner-coarse", "--steps", fmt.Sprint(n), "--json", "--out", "mine")...)
+			scanTo(t, out, `"iteration"`)
+			scanTo(t, out, `"iteration"`)
+			hit := strike(t, cmd.Process.Pid, c.victim, c.with)
+			if c.with == syscall.SIGSTOP {
+				wake := time.AfterFunc(1500*time.Millisecond, func() { _ = syscall.Kill(hit, syscall.SIGCONT) })
+				defer wake.Stop()
+			}
+			line := scanTo(t, out, `"done"`)
+			if !strings.Contains(line, fmt.Sprintf(`"steps":%d`, n)) {
+				t.Error(line)
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+			steps(t, "mine", n)
+		})
+	}
+}
+
+// strike sends a signal to a process of a parent's, by what it is called.
+func strike(t *testing.T, parent int, victim string, with syscall.Signal) (hit int) {
+	t.Helper()
+	for pid, line := range children(t, parent) {
+		if slices.Contains(strings.Fields(line), victim) {
+			if err := syscall.Kill(pid, with); err != nil {
+				t.Fatal(err)
+			}
+			hit = pid
 		}
 	}
+	if hit == 0 {
+		t.Fatalf("%s is not there", victim)
+	}
+	return hit
 }

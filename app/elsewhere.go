@@ -130,7 +130,8 @@ type viewer struct {
 }
 
 func (v *viewer) show(r core.Run) {
-	for _, text := range r.History[max(0, len(r.History)-int(r.Told-v.told)):] {
+	news := min(int64(len(r.History)), max(0, r.Told-v.told))
+	for _, text := range r.History[int64(len(r.History))-news:] {
 		v.w.Note(text)
 	}
 	v.told = r.Told

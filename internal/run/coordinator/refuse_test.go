@@ -95,6 +95,26 @@ func strange(t *testing.T, at string) {
 	}
 }
 
+// Who says nothing is hung up on.
+func TestSlow(t *testing.T) {
+	c := newCluster(t)
+	at, _ := c.coordinate("127.0.0.1:0")
+	conn, err := grpc.NewClient("passthrough:///"+at, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	s, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/weft.Control/Join")
+	if err == nil {
+		err = s.RecvMsg(nil)
+	}
+	if err == nil || !strings.Contains(err.Error(), "it did not say who it is") {
+		t.Error(err)
+	}
+}
+
 func frame(head string) string { return string([]byte{0, 0, 0, byte(len(head))}) + head }
 
 // bytesCodec sends bytes as they are.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,6 +108,18 @@ type Asking struct {
 	Run     string   `json:"run"`
 	Workers []Member `json:"workers"`
 	Grow    bool     `json:"grow,omitempty"` // the run goes on meanwhile
+}
+
+// ParseRun is a run as it was kept, in JSON.
+func ParseRun(text []byte) (r Run, err error) {
+	if err := json.Unmarshal(text, &r); err != nil {
+		return r, err
+	}
+	phases := []Phase{Waiting, Starting, Running, Done, Failed, Stopped}
+	if r.Name == "" || !slices.Contains(phases, r.Phase) || r.Phase.Active() != (r.Plan != nil && len(r.Members) > 0) {
+		return r, fmt.Errorf("run %q, which is %q, is incomplete", r.Name, r.Phase)
+	}
+	return r, nil
 }
 
 const history = 64

@@ -44,7 +44,7 @@ func Embed(dir string) (*Store, error) {
 		e.Close()
 		return nil, fmt.Errorf("etcd on %s did not start within 30 s", dir)
 	}
-	s := &Store{client: v3client.New(e.Server), close: e.Close}
+	s := &Store{client: v3client.New(e.Server), close: e.Close, ttl: aloneTTL}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if _, err := s.client.Delete(ctx, prefix+"leader/", clientv3.WithPrefix()); err != nil {

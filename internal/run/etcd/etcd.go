@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +30,7 @@ import (
 const (
 	leaderTTL = 2
 	workerTTL = 10
+	aloneTTL  = 60 // of a coordinator with an etcd of its own: nobody else can act
 )
 
 const prefix = "/weft/"
@@ -37,6 +39,7 @@ const prefix = "/weft/"
 type Store struct {
 	client *clientv3.Client
 	close  func()
+	ttl    int64 // of the leadership
 }
 
 // Remote is an existing etcd.
@@ -60,7 +63,7 @@ func Dial(r Remote) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd at %s: %w", strings.Join(r.Endpoints, ", "), err)
 	}
-	return &Store{client: client, close: func() {}}, nil
+	return &Store{client: client, close: func() {}, ttl: leaderTTL}, nil
 }
 
 // secure refuses an endpoint that would be spoken to in the clear over a network.
@@ -101,7 +104,7 @@ func (s *Store) Leader(ctx context.Context) (string, error) {
 // Campaign waits for the leadership.
 func (s *Store) Campaign(ctx context.Context, address string) (coordinator.Term, error) {
 	granting, cancel := context.WithTimeout(ctx, 5*time.Second)
-	lease, err := s.client.Grant(granting, leaderTTL)
+	lease, err := s.client.Grant(granting, s.ttl)
 	cancel()
 	if err != nil {
 		return nil, fmt.Errorf("etcd does not answer: %w", err)
@@ -160,7 +163,7 @@ func (t *term) Load(ctx context.Context) (runs []core.Run, alive []string, err e
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, kv := range got.Kvs {
-		r, err := decode(kv.Value)
+		r, err := core.ParseRun(kv.Value)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s in etcd: %w", kv.Key, err)
 		}
@@ -172,20 +175,11 @@ func (t *term) Load(ctx context.Context) (runs []core.Run, alive []string, err e
 		return nil, nil, err
 	}
 	for _, kv := range members.Kvs {
-		alive = append(alive, strings.TrimPrefix(string(kv.Key), prefix+"workers/"))
+		name, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), prefix+"workers/"), "/")
+		alive = append(alive, name)
 	}
-	return runs, alive, nil
-}
-
-// decode is a run as it was kept.
-func decode(text []byte) (r core.Run, err error) {
-	if err := json.Unmarshal(text, &r); err != nil {
-		return r, err
-	}
-	if r.Name == "" || r.Phase.Active() && (r.Plan == nil || len(r.Members) == 0) {
-		return r, fmt.Errorf("run %q is %s and incomplete", r.Name, r.Phase)
-	}
-	return r, nil
+	slices.Sort(alive)
+	return runs, slices.Compact(alive), nil
 }
 
 // Save keeps a run.
@@ -240,7 +234,9 @@ func (t *term) Member(ctx context.Context, name string) (coordinator.Lease, erro
 	if err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
-	if _, err := c.Put(ctx, prefix+"workers/"+name, "", clientv3.WithLease(granted.ID)); err != nil {
+	// Several processes may try to be of one name: the end of one is not that of another.
+	key := fmt.Sprintf("%sworkers/%s/%x", prefix, name, int64(granted.ID))
+	if _, err := c.Put(ctx, key, "", clientv3.WithLease(granted.ID)); err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
 	return lease{c, granted.ID}, nil

@@ -128,15 +128,24 @@ func TestLease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(one.Renew(t.Context()), one.Release(t.Context()), two.Renew(t.Context())); err != nil {
+	alive := func(want ...string) {
+		t.Helper()
+		if _, got, err := term.Load(t.Context()); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q are alive, want %q: %v", got, want, err)
+		}
+	}
+	alive("w")
+	if err := errors.Join(two.Renew(t.Context()), two.Release(t.Context()), one.Renew(t.Context())); err != nil {
 		t.Error(err)
 	}
-	if err := one.Renew(t.Context()); !errors.Is(err, coordinator.ErrExpired) {
+	if err := two.Renew(t.Context()); !errors.Is(err, coordinator.ErrExpired) {
 		t.Error(err)
 	}
-	if _, alive, _ := term.Load(t.Context()); !slices.Equal(alive, []string{"w"}) {
-		t.Errorf("%q are alive", alive)
+	alive("w")
+	if err := one.Release(t.Context()); err != nil {
+		t.Error(err)
 	}
+	alive()
 }
 
 func TestSecure(t *testing.T) {
@@ -149,15 +158,4 @@ func TestSecure(t *testing.T) {
 			t.Errorf("%q: %v, want %q", endpoint, err, want)
 		}
 	}
-}
-
-// Whatever is found in etcd, reading it gives a run or an error.
-func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"name":"r","phase":"running","epoch":3}`))
-	f.Add([]byte(`{"name":"r","phase":"waiting","members":[{"name":"a"}]}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		if r, err := decode(text); err == nil {
-			core.New(core.Defaults()).Step(core.Loaded{Runs: []core.Run{r}})
-		}
-	})
 }
