@@ -1,6 +1,8 @@
 package app
 
 import (
+	"crypto/tls"
+
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/mesh"
@@ -9,12 +11,21 @@ import (
 	"github.com/weft-rl/weft/internal/run/store"
 )
 
-// partRunner carries out this process's parts of runs, whose checkpoints are under
-// folders of their own in a store.
-func (s *Set) partRunner(node *mesh.Node, in store.Store) part.Runner {
+// dataPlane opens this process's end of the data plane, and makes what carries out
+// its parts of runs: their checkpoints are kept at a place that store.Open knows, each
+// run's in a folder of its own. Without certificates it is for loopback alone.
+func (s *Set) dataPlane(listen string, config *tls.Config, place string) (part.Runner, *mesh.Node, error) {
+	kept, err := store.Open(place)
+	if err != nil {
+		return nil, nil, err
+	}
+	node, err := mesh.Listen(listen, mesh.Options{TLS: config})
+	if err != nil {
+		return nil, nil, err
+	}
 	return process.New(process.Config{
-		Job: s.jobOf, Node: node, Store: func(run string) (store.Store, error) { return in.Under(run), nil },
-	})
+		Job: s.jobOf, Node: node, Store: func(run string) (store.Store, error) { return kept.Under(run), nil },
+	}), node, nil
 }
 
 // jobOf is the job of a configuration: the text of a run folder's config.yaml.

@@ -10,10 +10,8 @@ import (
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/debug"
-	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/part/parttest"
-	"github.com/weft-rl/weft/internal/run/store"
 )
 
 // A run folder's configuration is all that a worker needs to do the same again.
@@ -30,13 +28,13 @@ func TestPart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	node, err := mesh.Listen("127.0.0.1:0", mesh.Options{})
+	set := Set{Algorithms: []algo.Algorithm{ppo.Algorithm}, Environments: []env.Entry{debug.Identity}}
+	run, node, err := set.dataPlane("127.0.0.1:0", nil, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer node.Close()
-	set := Set{Algorithms: []algo.Algorithm{ppo.Algorithm}, Environments: []env.Entry{debug.Identity}}
-	run, d := set.partRunner(node, store.Folder(t.TempDir())), parttest.NewDesk(1)
+	d := parttest.NewDesk(1)
 	a := part.Assignment{Run: "r", Epoch: 1, Config: string(config), Workers: []part.Worker{{Name: "w", Data: node.Address()}}}
 	if err := run.Run(t.Context(), a, d); err != nil {
 		t.Fatal(err)

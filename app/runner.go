@@ -3,9 +3,7 @@ package app
 import (
 	"crypto/tls"
 
-	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
-	"github.com/weft-rl/weft/internal/run/store"
 )
 
 // machine is what a worker process carries out parts of runs with.
@@ -25,13 +23,9 @@ type machineOptions struct {
 
 // newMachine makes the machine of a worker process; tests have others.
 var newMachine = func(o machineOptions) (machine, error) {
-	kept, err := store.Open(o.Store)
+	r, node, err := o.Set.dataPlane(o.Listen, o.TLS, o.Store)
 	if err != nil {
 		return machine{}, err
 	}
-	node, err := mesh.Listen(o.Listen, mesh.Options{TLS: o.TLS})
-	if err != nil {
-		return machine{}, err
-	}
-	return machine{Runner: o.Set.partRunner(node, kept), Data: node.Address(), Close: node.Close}, nil
+	return machine{Runner: r, Data: node.Address(), Close: node.Close}, nil
 }

@@ -166,6 +166,10 @@ func (r *Run) take(done Report, last bool) Cut {
 // Err is why the run ended early, or nil.
 func (r *Run) Err() error { return r.whole().err }
 
+// Stopped reports whether the run ended early, by a cut's decision, wherever that was
+// made.
+func (r *Run) Stopped() bool { return r.whole().stopped }
+
 // Iter is the number of iterations done.
 func (r *Run) Iter() int64 { return r.root().counting().iter }
 

@@ -355,8 +355,14 @@ func (w *World) Train(ctx context.Context) error {
 	}
 	all.Wait()
 	w.live = false
-	if err := context.Cause(ctx); err != nil || !w.Leads() {
+	if err := context.Cause(ctx); err != nil {
 		return err
+	}
+	if !w.Leads() {
+		if w.here()[0].run.Stopped() {
+			return ErrEnded
+		}
+		return nil
 	}
 	return w.owner.run.Err()
 }
@@ -370,6 +376,10 @@ func (w *World) Compile() (err error) {
 	w.program, err = rl.Lower(w.owner.run, rl.Chunks{}, func(run *rl.Run) { w.Lowered(w.owner.trainer, run) })
 	return w.traced(err)
 }
+
+// ErrEnded is why a process's replicas stopped when another one's, which decides,
+// ended the run early. That one knows the reason.
+var ErrEnded = errors.New("the run was ended where it is decided about")
 
 // trainLowered runs the loop as one device program.
 func (w *World) trainLowered() error {

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 }
 
 // job is a small run of PPO on 8 environments; text is further settings of PPO,
-// separated by spaces, and steps=N, and every=N between checkpoints.
+// separated by spaces, and steps=N, every=N between checkpoints, eval=N episodes.
 func job(text string) (local.Job, error) {
 	d, err := device.Open(device.Default)
 	if err != nil {
@@ -59,6 +59,8 @@ func job(text string) (local.Job, error) {
 		switch a.Key {
 		case "steps":
 			_, err = fmt.Sscan(a.Value, &j.Steps)
+		case "eval":
+			_, err = fmt.Sscan(a.Value, &j.EvalEpisodes)
 		case "every":
 			_, err = fmt.Sscan(a.Value, &j.CheckpointSteps)
 		default:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/run/dist"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
@@ -157,14 +158,21 @@ func (x *run) lead(j local.Job) error {
 	return errors.Join(err, s.Close(), lines.Close())
 }
 
-// follow runs a part that does not.
+// follow runs a part that does not. What its replicas have to say they tell the one
+// that does.
 func (x *run) follow(j local.Job) error {
-	j.Watch = newWatch(x.to)
 	f, err := local.Follow(j)
 	if err != nil {
 		return err
 	}
-	err = x.among(f.Links(), func() error { return f.Train(x.ctx) })
+	err = x.among(f.Links(), func() error {
+		err := f.Train(x.ctx)
+		if errors.Is(err, dist.ErrEnded) { // who ended it tells why, or is lost
+			<-x.ctx.Done()
+			err = context.Cause(x.ctx)
+		}
+		return err
+	})
 	return errors.Join(err, f.Close())
 }
 

@@ -1,6 +1,7 @@
 package process_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -85,6 +86,37 @@ func TestResume(t *testing.T) {
 		if n := len(steps(t, again.Lines())); n != int(640-from)/64 {
 			t.Errorf("%d rows after step %d", n, from)
 		}
+	}
+}
+
+// TestEvaluated: the policy is evaluated at the end, once: an epoch that begins with
+// the last checkpoint before that does only this, one that begins after it nothing.
+func TestEvaluated(t *testing.T) {
+	const config = "steps=192 eval=5"
+	want := plain(t, "steps=192")
+	x, d := newTeam(t, 2), parttest.NewDesk(2)
+	a := part.Assignment{Run: "r", Epoch: 1, Config: config, Plan: planned(t, config, coarse)}
+	if err := errors.Join(x.run(t.Context(), a, d)...); err != nil {
+		t.Fatal(err)
+	}
+	same(t, d, want)
+	commits := d.Commits() // of three steps, and of the last once more
+	if len(commits) != 4 || commits[2].Step != commits[3].Step || commits[2].Object == commits[3].Object {
+		t.Fatalf("%+v", commits)
+	}
+	for i, rows := range []int{0, 1} {
+		again := parttest.NewDesk(2)
+		a.Epoch, a.From = a.Epoch+1, &commits[3-i]
+		if err := errors.Join(x.run(t.Context(), a, again)...); err != nil {
+			t.Fatal(err)
+		}
+		same(t, again, want)
+		if n := bytes.Count(again.Lines(), []byte("eval/return")); n != rows {
+			t.Errorf("from commit %d: %d evaluations", 3-i, n)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(x.folder, "r", "best.safetensors")); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -15,8 +16,8 @@ import (
 )
 
 // vault keeps checkpoints in the run's store, and has the coordinator commit them.
-// An object's name says its epoch, so that no process of an epoch that was given up
-// can write over what counts.
+// An object's name says its epoch and what is in it, so that nothing is ever written
+// over what counts.
 type vault struct {
 	ctx   context.Context
 	store store.Store
@@ -35,17 +36,20 @@ const (
 	bestName = "best" + suffix
 )
 
-func objectName(epoch, step int64) string {
-	return fmt.Sprintf("step-%012d.epoch-%d%s", step, epoch, suffix)
+// objectName is that of a step's checkpoint. It has a part of the sum, because a step
+// may be saved twice: when it was reached, and when it was evaluated.
+func objectName(epoch, step int64, sha256 string) string {
+	return fmt.Sprintf("step-%012d.epoch-%d.%.16s%s", step, epoch, sha256, suffix)
 }
 
 // epochOf is the epoch that wrote an object.
 func epochOf(name string) (epoch int64, ok bool) {
-	var step int64
-	if _, err := fmt.Sscanf(name, "step-%d.epoch-%d"+suffix, &step, &epoch); err != nil {
+	parts := strings.Split(name, ".")
+	if len(parts) != 4 || !strings.HasPrefix(parts[0], "step-") || !strings.HasPrefix(parts[1], "epoch-") {
 		return 0, false
 	}
-	return epoch, name == objectName(epoch, step)
+	epoch, err := strconv.ParseInt(strings.TrimPrefix(parts[1], "epoch-"), 10, 64)
+	return epoch, err == nil
 }
 
 // Latest is the checkpoint that the assignment begins with, and no other.
@@ -78,7 +82,7 @@ func (v *vault) Save(step int64, f checkpoint.File) error {
 	if err != nil {
 		return err
 	}
-	m := part.Manifest{Epoch: v.a.Epoch, Step: step, Object: objectName(v.a.Epoch, step), Size: o.Size(), SHA256: o.SHA256()}
+	m := part.Manifest{Epoch: v.a.Epoch, Step: step, Object: objectName(v.a.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256()}
 	if err := v.store.Put(v.ctx, m.Object, o.Reader(), o.Size()); err != nil {
 		return fmt.Errorf("checkpoint of step %d: %w", step, err)
 	}
