@@ -57,11 +57,9 @@ type Body struct {
 	Colour Vec
 }
 
-// radius is that of a ball around the body.
-func (b *Body) radius() float64 {
+// extent is the radius of a ball around the body, which is no plane.
+func (b *Body) extent() float64 {
 	switch b.Shape {
-	case Plane:
-		return math.Inf(1)
 	case Ellipsoid:
 		return max(b.Size[0], b.Size[1], b.Size[2])
 	case Capsule:

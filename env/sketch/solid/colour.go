@@ -30,29 +30,34 @@ func (v *view) surface(b *Body, normal, ray Vec) Vec {
 	return c
 }
 
+// blurred is how thick the haze is behind which tiles are no longer seen.
+const blurred = 6
+
 // floor is the colour of a plane at a place: tiles, shadows, and haze. look tells
 // apart what has an edge between.
 func (v *view) floor(b *Body, at Vec, far float64) (c Vec, look int) {
-	p := b.Turn.from(at.sub(b.At))
+	p, haze := b.Turn.from(at.sub(b.At)), far*far/(v.haze*v.haze)
 	c = b.Colour
-	if int(math.Floor(p[0]/v.tile)+math.Floor(p[1]/v.tile))%2 != 0 {
+	switch {
+	case haze > blurred:
+		c = c.times((1 + dark) / 2)
+	case int(math.Floor(p[0]/v.tile)+math.Floor(p[1]/v.tile))%2 != 0:
 		c, look = c.times(dark), 1
 	}
 	if v.shaded(at) {
 		c, look = c.times(shadow), look+2
 	}
-	far *= far / (v.haze * v.haze)
-	return c.mix(horizon, far/(1+far)), look
+	return c.mix(horizon, haze/(1+haze)), look
 }
 
 // shaded reports whether something is between a place and the sun.
 func (v *view) shaded(at Vec) bool {
-	if !v.near(at, v.middle, v.radius) {
+	if !v.all.shades(at, v.sun) {
 		return false
 	}
 	for i := range v.bodies {
 		b := &v.bodies[i]
-		if b.Shape == Plane || !v.near(at, b.At, b.radius) {
+		if !b.shades(at, v.sun) {
 			continue
 		}
 		if far, _ := b.hit(at, v.sun); far < none {
@@ -60,13 +65,6 @@ func (v *view) shaded(at Vec) bool {
 		}
 	}
 	return false
-}
-
-// near reports whether the way from a place to the sun passes through a ball.
-func (v *view) near(at, middle Vec, radius float64) bool {
-	away := middle.sub(at)
-	along := away.dot(v.sun)
-	return along > -radius && away.dot(away)-along*along <= radius*radius
 }
 
 // The palette's limits: GIF's, and what a colour needs to look smooth.
@@ -93,7 +91,7 @@ func (p *Painter) mix(colours []Vec) {
 		p.ramp(c.times(ambient*dark), c.times(1.1), each-each/4)
 		p.ramp(c.times(dark), horizon, each/4)
 	}
-	p.near = slices.Repeat([]int16{-1}, 1<<15)
+	p.index()
 }
 
 // ramp adds colours between two.
@@ -109,13 +107,25 @@ func rgb(c Vec) (r, g, b uint8) {
 	return part(c[0]), part(c[1]), part(c[2])
 }
 
-// nearest is the palette's entry for a colour. To look for it takes long, and most
-// colours are asked for again.
-func (p *Painter) nearest(c Vec) uint8 {
+// cell is a colour in five bits each.
+func cell(c Vec) int {
 	r, g, b := rgb(c)
-	cell := &p.near[int(r>>3)<<10|int(g>>3)<<5|int(b>>3)]
-	if *cell < 0 {
-		*cell = int16(p.palette.Index(color.RGBA{r&^7 | 4, g&^7 | 4, b&^7 | 4, 255}))
+	return int(r>>3)<<10 | int(g>>3)<<5 | int(b>>3)
+}
+
+// index finds the palette's entry for every cell: to look for it pixel by pixel
+// takes longer than to draw them.
+func (p *Painter) index() {
+	p.near = make([]uint8, 1<<15)
+	for i := range p.near {
+		r, g, b := i>>10<<3|4, i>>5&31<<3|4, i&31<<3|4
+		least := math.MaxInt
+		for j, x := range p.palette {
+			c := x.(color.RGBA)
+			dr, dg, db := int(c.R)-r, int(c.G)-g, int(c.B)-b
+			if d := dr*dr + dg*dg + db*db; d < least {
+				least, p.near[i] = d, uint8(j)
+			}
+		}
 	}
-	return uint8(*cell)
 }

@@ -7,6 +7,8 @@ import (
 	"image"
 	"image/color"
 	"math"
+	"runtime"
+	"sync"
 )
 
 // Camera looks at a place from a distance. An azimuth of 0 looks along x, one of 90
@@ -21,7 +23,7 @@ type Camera struct {
 type Painter struct {
 	width, height int
 	palette       color.Palette
-	near          []int16 // entry of the palette by colour, -1 where nobody has asked
+	near          []uint8 // entry of the palette by colour, in five bits each of red, green and blue
 	seen          []seen  // by pixel
 }
 
@@ -44,22 +46,44 @@ type view struct {
 	sun                   Vec // where light comes from
 	tile                  float64
 	haze                  float64 // how far one sees
-	bodies                []target
-	middle                Vec // of a ball around all that throws a shadow
-	radius                float64
+	floors, bodies        []target
+	all                   ball // around all bodies
 }
 
 // target is a body and the ball around it.
 type target struct {
 	*Body
-	away   Vec // from the eye
-	radius float64
-	miss   float64 // the least square of what a ray that meets the ball has in common with away
+	ball
+}
+
+// ball is what is looked at first: most rays miss it.
+type ball struct {
+	middle, away Vec // away is from the eye
+	radius       float64
+	least        float64 // square of how far along a ray comes by that touches it
+}
+
+func (v *view) ball(middle Vec, radius float64) ball {
+	away := middle.sub(v.eye)
+	return ball{middle, away, radius, away.dot(away) - radius*radius}
+}
+
+// seen reports whether a ray from the eye meets it.
+func (b *ball) seen(ray Vec) bool {
+	along := b.away.dot(ray)
+	return along*along >= b.least
+}
+
+// shades reports whether it is between a place and the sun.
+func (b *ball) shades(at, sun Vec) bool {
+	away := b.middle.sub(at)
+	along := away.dot(sun)
+	return along > -b.radius && away.dot(away)-along*along <= b.radius*b.radius
 }
 
 func (p *Painter) view(c Camera, bodies []Body) *view {
 	az, el := c.Azimuth*math.Pi/180, c.Elevation*math.Pi/180
-	v := &view{tile: math.Exp2(math.Floor(math.Log2(c.Distance / 4))), haze: 5 * c.Distance}
+	v := &view{tile: math.Exp2(math.Floor(math.Log2(c.Distance / 4))), haze: 3 * c.Distance}
 	v.ahead = Vec{math.Cos(el) * math.Cos(az), math.Cos(el) * math.Sin(az), math.Sin(el)}
 	v.right = Vec{math.Sin(az), -math.Cos(az)}
 	v.up = v.right.cross(v.ahead)
@@ -68,47 +92,60 @@ func (p *Painter) view(c Camera, bodies []Body) *view {
 	v.ahead = v.ahead.times(float64(p.height) / 2 / math.Tan(math.Pi/8))
 	for i := range bodies {
 		b := &bodies[i]
-		away, r := b.At.sub(v.eye), b.radius()
-		v.bodies = append(v.bodies, target{b, away, r, away.dot(away) - r*r})
+		if b.Shape == Plane {
+			v.floors = append(v.floors, target{Body: b})
+		} else {
+			v.bodies = append(v.bodies, target{b, v.ball(b.At, b.extent())})
+		}
 	}
 	v.surround()
 	return v
 }
 
-// surround finds the ball around all bodies but planes.
+// surround finds the ball around all bodies.
 func (v *view) surround() {
-	n := 0.
+	var middle Vec
 	for _, b := range v.bodies {
-		if b.Shape != Plane {
-			v.middle, n = v.middle.add(b.At), n+1
-		}
+		middle = middle.add(b.At.times(1 / float64(len(v.bodies))))
 	}
-	v.middle = v.middle.times(1 / max(1, n))
+	radius := 0.
 	for _, b := range v.bodies {
-		if b.Shape != Plane {
-			away := b.At.sub(v.middle)
-			v.radius = max(v.radius, math.Sqrt(away.dot(away))+b.radius)
-		}
+		away := b.At.sub(middle)
+		radius = max(radius, math.Sqrt(away.dot(away))+b.radius)
 	}
+	v.all = v.ball(middle, radius)
 }
 
 // Draw is a picture. The same camera and bodies give the same one.
 func (p *Painter) Draw(c Camera, bodies []Body) *image.Paletted {
 	v := p.view(c, bodies)
-	for i := range p.seen {
-		p.seen[i] = v.trace(p.ray(v, i, .5, .5))
-	}
+	each(len(p.seen), func(i int) { p.seen[i] = v.trace(p.ray(v, i, .5, .5)) })
 	out := image.NewPaletted(image.Rect(0, 0, p.width, p.height), p.palette)
-	for i, s := range p.seen {
+	each(len(p.seen), func(i int) {
+		colour := p.seen[i].colour
 		if p.edge(i) {
-			s.colour = Vec{}
-			for _, at := range [][2]float64{{.25, .25}, {.75, .25}, {.25, .75}, {.75, .75}} {
-				s.colour = s.colour.add(v.trace(p.ray(v, i, at[0], at[1])).colour.times(.25))
+			colour = Vec{}
+			for _, at := range [...][2]float64{{.25, .25}, {.75, .25}, {.25, .75}, {.75, .75}} {
+				colour = colour.add(v.trace(p.ray(v, i, at[0], at[1])).colour.times(.25))
 			}
 		}
-		out.Pix[i] = p.nearest(s.colour)
-	}
+		out.Pix[i] = p.near[cell(colour)]
+	})
 	return out
+}
+
+// each does something for all of n pixels, on all processors.
+func each(n int, do func(i int)) {
+	var all sync.WaitGroup
+	parts := runtime.GOMAXPROCS(0)
+	for k := range parts {
+		all.Go(func() {
+			for i := n * k / parts; i < n*(k+1)/parts; i++ {
+				do(i)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // ray is the direction of a place in pixel i.
@@ -127,22 +164,29 @@ func (p *Painter) edge(i int) bool {
 // trace is what a ray from the eye meets first.
 func (v *view) trace(ray Vec) seen {
 	far, at, normal := none, -1, Vec{}
-	for i := range v.bodies {
-		b := &v.bodies[i]
-		if along := b.away.dot(ray); along*along < b.miss {
-			continue
+	if v.all.seen(ray) {
+		for i := range v.bodies {
+			b := &v.bodies[i]
+			if !b.seen(ray) {
+				continue
+			}
+			if x, n := b.hit(v.eye, ray); x < far {
+				far, at, normal = x, i, n
+			}
 		}
-		if x, n := b.hit(v.eye, ray); x < far {
-			far, at, normal = x, i, n
+	}
+	floor := -1
+	for i := range v.floors {
+		if x, _ := v.floors[i].hit(v.eye, ray); x < far {
+			far, floor = x, i
 		}
 	}
-	if at < 0 {
-		return seen{colour: sky(ray)}
+	switch {
+	case floor >= 0:
+		colour, look := v.floor(v.floors[floor].Body, v.eye.add(ray.times(far)), far)
+		return seen{colour, -1 - 4*floor - look}
+	case at >= 0:
+		return seen{v.surface(v.bodies[at].Body, normal, ray), 1 + at}
 	}
-	b := v.bodies[at].Body
-	if b.Shape != Plane {
-		return seen{v.surface(b, normal, ray), 4 * (at + 1)}
-	}
-	colour, look := v.floor(b, v.eye.add(ray.times(far)), far)
-	return seen{colour, 4*(at+1) + look}
+	return seen{colour: sky(ray)}
 }
