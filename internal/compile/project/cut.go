@@ -59,14 +59,16 @@ func (c *cutting) has(n *line) (mine, others int) {
 	return mine, others
 }
 
-// locate finds the lines that have all the nodes and no others.
-func (c *cutting) locate(list []*line) bool {
+// locate finds the lines that have all the nodes and no others, in the same loops and
+// branches that are around the program's.
+func (c *cutting) locate(list, around []*line) bool {
 	c.list, c.a, c.b = list, -1, -1
 	found := map[int]bool{}
 	for i, n := range list {
 		mine, others := c.has(n)
-		if mine > 0 && others > 0 { // it may be all inside
-			return slices.ContainsFunc(n.arms, func(a lineArm) bool { return c.locate(a.body) })
+		if mine > 0 && (others > 0 || len(around) > 0) { // it may be all inside
+			return len(around) > 0 && n.pos == around[0].pos &&
+				slices.ContainsFunc(n.arms, func(a lineArm) bool { return c.locate(a.body, around[1:]) })
 		}
 		if mine > 0 && c.a < 0 {
 			c.a = i
@@ -80,7 +82,7 @@ func (c *cutting) locate(list []*line) bool {
 			})
 		}
 	}
-	if c.a < 0 || slices.ContainsFunc(c.nodes, func(id int) bool { return !found[id] }) {
+	if c.a < 0 || len(around) > 0 || slices.ContainsFunc(c.nodes, func(id int) bool { return !found[id] }) {
 		return false
 	}
 	return !slices.ContainsFunc(list[c.a:c.b], func(n *line) bool {

@@ -156,7 +156,7 @@ func (u *fuser) try(list []*line) *stretch {
 		return nil
 	}
 	c := &cutting{device: d, all: all, nodes: u.nodes(list)}
-	if !c.locate(all) {
+	if !c.locate(all, u.around) {
 		return nil
 	}
 	takes, gives, ok := c.bounds(in, out)

@@ -75,8 +75,22 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			ok = true                                                                          // helpers.go:88
 		}
 		if ok { // helpers.go:55
-			t.learn(run, s, decay(t.Rate, run.Progress())) // helpers.go:56
+			if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&s)}, func() { graphFineLearner1(t, run, s) }) { // helpers.go:56
+				t.learn(run, s, decay(t.Rate, run.Progress())) // helpers.go:56
+			}
 		}
 	}
 	return run.Err()
+}
+
+// graphFineLearner1 is helpers.go:56 as one graph.
+func graphFineLearner1(t *Trainer, run *rl.Run, s kit.Sample) {
+	rate := run.HostFloat(func(run *rl.Run) float64 { return decay(t.Rate, run.Progress()) }) // helpers.go:56
+	sum := run.Number(0.)                                                                     // helpers.go:92
+	run.For(t.Updates, []rl.Carried{rl.Carry(&sum)}, func(u rl.Int) {                         // helpers.go:93
+		g, loss := t.loss.Grad(run.KeyAt("loss", u), s)     // helpers.go:94
+		t.opt.ApplyAt(g, rate)                              // helpers.go:95
+		sum = run.Calc(sum, "+", run.Number(rl.Mean(loss))) // helpers.go:96
+	})
+	run.Log("loss", run.Single(run.Calc(sum, "/", float64(t.Updates)))) // helpers.go:98
 }
