@@ -217,6 +217,7 @@ func (a *acting) do(d core.Decision, shared *assignment) error {
 			a.Log(fmt.Sprintf("run %s: its log cannot be written: %v", d.Run, err))
 		}
 	case core.Reply:
+		a.publish()                  // whoever is answered finds what was answered for
 		a.tickets[d.Ticket] <- d.Err // has room for it
 		delete(a.tickets, d.Ticket)
 	case core.Assign:

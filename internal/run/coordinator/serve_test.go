@@ -232,3 +232,16 @@ func TestRecordLost(t *testing.T) {
 	c.submit("good", 1, 20, "")
 	c.whole("good", 20)
 }
+
+// Whoever has submitted a run finds it.
+func TestSubmitted(t *testing.T) {
+	c := newCluster(t)
+	c.coordinate("127.0.0.1:0")
+	for i := range 50 {
+		name := fmt.Sprint("r", i)
+		c.submit(name, 1, 1, "")
+		if _, err := c.client.Status(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
