@@ -5,7 +5,7 @@ go 1.26.5
 require github.com/weft-rl/weft v0.0.0
 
 require (
-	github.com/go-logr/logr v1.4.3 // indirect
+	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/gomlx/compute v0.1.0 // indirect
 	github.com/gomlx/gomlx v0.28.1 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
