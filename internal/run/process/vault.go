@@ -25,6 +25,9 @@ type vault struct {
 	to    part.Reporter
 	lines *record
 
+	step  int64 // of the last object
+	again int   // times that this step was saved before
+
 	mu   sync.Mutex
 	good []string // objects of this epoch's commits, and the one it began with; oldest first
 	best *float64 // score of the best one, once known
@@ -35,17 +38,26 @@ const (
 	bestName = "best" + suffix
 )
 
-func objectName(epoch, step int64) string {
+// objectName is that of a checkpoint. A step may be saved again when it was evaluated,
+// and what was committed is never written over.
+func objectName(epoch, step int64, again int) string {
+	if again > 0 {
+		return fmt.Sprintf("step-%012d.epoch-%d.%d%s", step, epoch, again, suffix)
+	}
 	return fmt.Sprintf("step-%012d.epoch-%d%s", step, epoch, suffix)
 }
 
 // epochOf is the epoch that wrote an object.
 func epochOf(name string) (epoch int64, ok bool) {
 	var step int64
-	if _, err := fmt.Sscanf(name, "step-%d.epoch-%d"+suffix, &step, &epoch); err != nil {
-		return 0, false
+	var again int
+	if _, err := fmt.Sscanf(name, "step-%d.epoch-%d.%d"+suffix, &step, &epoch, &again); err != nil {
+		again = 0
+		if _, err := fmt.Sscanf(name, "step-%d.epoch-%d"+suffix, &step, &epoch); err != nil {
+			return 0, false
+		}
 	}
-	return epoch, name == objectName(epoch, step)
+	return epoch, name == objectName(epoch, step, again)
 }
 
 // Latest is the checkpoint that the assignment begins with, and no other.
@@ -78,7 +90,10 @@ func (v *vault) Save(step int64, f checkpoint.File) error {
 	if err != nil {
 		return err
 	}
-	m := part.Manifest{Epoch: v.a.Epoch, Step: step, Object: objectName(v.a.Epoch, step), Size: o.Size(), SHA256: o.SHA256()}
+	if v.again++; step != v.step {
+		v.step, v.again = step, 0
+	}
+	m := part.Manifest{Epoch: v.a.Epoch, Step: step, Object: objectName(v.a.Epoch, step, v.again), Size: o.Size(), SHA256: o.SHA256()}
 	if err := v.store.Put(v.ctx, m.Object, o.Reader(), o.Size()); err != nil {
 		return fmt.Errorf("checkpoint of step %d: %w", step, err)
 	}
