@@ -18,9 +18,12 @@ type machine struct {
 // machineOptions are what a machine is made of.
 type machineOptions struct {
 	Set    *Set
-	Listen string      // address for the data plane
-	TLS    *tls.Config // for the data plane; nil is for loopback alone
-	Store  string      // where checkpoints are kept
+	Listen string // address for the data plane
+	// Advertise is the address that others find it at, and then the only one: no socket
+	// is a way around it. Empty is the one it listens on.
+	Advertise string
+	TLS       *tls.Config // for the data plane; nil is for loopback alone
+	Store     string      // where checkpoints are kept
 }
 
 // newMachine makes the machine of a worker process; tests have others.
@@ -29,7 +32,7 @@ var newMachine = func(o machineOptions) (machine, error) {
 	if err != nil {
 		return machine{}, err
 	}
-	node, err := mesh.Listen(o.Listen, mesh.Options{TLS: o.TLS})
+	node, err := mesh.Listen(o.Listen, mesh.Options{TLS: o.TLS, Advertise: o.Advertise, NoSocket: o.Advertise != ""})
 	if err != nil {
 		return machine{}, err
 	}

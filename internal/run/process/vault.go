@@ -122,6 +122,12 @@ func (v *vault) prune(committed string) {
 			err = errors.Join(err, v.store.Delete(v.ctx, name))
 		}
 	}
+	if s, ok := v.store.(store.Sweeper); ok { // this process writes nothing now, and earlier epochs are over
+		err = errors.Join(err, s.Sweep(func(name string) bool {
+			epoch, step := epochOf(name)
+			return step && epoch <= v.a.Epoch || name == bestName
+		}))
+	}
 	if err != nil && v.ctx.Err() == nil {
 		v.to.Note("old checkpoints could not be removed: " + strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
