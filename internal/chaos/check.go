@@ -36,11 +36,13 @@ func (t *trial) check(end ended) (errs []error) {
 	return append(errs, tidy(folder))
 }
 
-// inOrder sees that every iteration is recorded once, in order, up to the last step.
+// inOrder sees that every iteration is recorded once, in order, up to the last step, and
+// evaluated at most once.
 func inOrder(rows []metrics.Row, steps int64) error {
-	iter, step := int64(0), int64(0)
+	iter, step, evaluated := int64(0), int64(0), int64(-1)
 	for i, r := range rows {
-		if evaluation(r) && r.Iter == iter && r.Step == step {
+		if evaluation(r) && r.Iter == iter && r.Step == step && evaluated < step {
+			evaluated = step
 			continue
 		}
 		if r.Iter != iter+1 || r.Step <= step {

@@ -196,13 +196,14 @@ func (a *acting) do(d core.Decision, shared *assignment) error {
 	case core.MakePlan:
 		a.plan(d)
 	case core.Rewind:
-		return a.records.of(d.Run).rewind(d.Epoch, d.Step)
+		return a.records.of(d.Run).rewind(d.Epoch, d.Step, d.Evaluated)
 	case core.Tell:
 		a.Log("run " + d.Run + ": " + d.Text)
 		if err := a.records.of(d.Run).say(d.Text); err != nil {
 			a.Log(fmt.Sprintf("run %s: its log cannot be written: %v", d.Run, err))
 		}
 	case core.Reply:
+		a.publish() // whoever is answered may ask about it at once
 		a.tickets[d.Ticket] <- d.Err // has room for it
 		delete(a.tickets, d.Ticket)
 	case core.Assign:

@@ -93,7 +93,7 @@ func (v *vault) Save(step int64, f checkpoint.File) error {
 	if v.again++; step != v.step {
 		v.step, v.again = step, 0
 	}
-	m := part.Manifest{Epoch: v.a.Epoch, Step: step, Object: objectName(v.a.Epoch, step, v.again), Size: o.Size(), SHA256: o.SHA256()}
+	m := part.Manifest{Epoch: v.a.Epoch, Step: step, Object: objectName(v.a.Epoch, step, v.again), Size: o.Size(), SHA256: o.SHA256(), Evaluated: f.Meta["evaluated"] == fmt.Sprint(step)}
 	if err := v.store.Put(v.ctx, m.Object, o.Reader(), o.Size()); err != nil {
 		return fmt.Errorf("checkpoint of step %d: %w", step, err)
 	}
