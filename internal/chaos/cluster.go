@@ -25,9 +25,9 @@ type cluster struct {
 	all         sync.WaitGroup
 	bad         func(error)
 
-	mu     sync.Mutex
-	listen chan struct{} // closed, and made anew, when the coordinator says that it listens
-	heard  int           // times that it did
+	hearing sync.Mutex
+	listen  chan struct{} // closed, and made anew, when the coordinator says that it listens
+	heard   int           // times that it did
 }
 
 // goodbye is how long a process may take to end.
@@ -79,8 +79,8 @@ func (c *cluster) listens(line string) {
 	if json.Unmarshal([]byte(line), &e) != nil || e.Event != "listening" {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.hearing.Lock()
+	defer c.hearing.Unlock()
 	if c.heard++; c.heard == 1 {
 		c.network.listens(e.Address)
 	}
@@ -90,8 +90,8 @@ func (c *cluster) listens(line string) {
 
 // listening is closed when the coordinator says the next time that it listens.
 func (c *cluster) listening() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.hearing.Lock()
+	defer c.hearing.Unlock()
 	return c.listen
 }
 

@@ -21,18 +21,18 @@ func (t *trial) inject(ctx context.Context, f Fault) (mark, error) {
 	victim := t.cluster.workers[f.Pick%len(t.cluster.workers)]
 	switch f.Kind {
 	case KillWorker:
-		return t.kill(r, victim), nil
+		return kill(r, victim), nil
 	case KillOwner:
-		return t.kill(r, owner), nil
+		return kill(r, owner), nil
 	case KillAll:
-		return t.kill(r, t.cluster.workers...), nil
+		return kill(r, t.cluster.workers...), nil
 	case KillWriting:
-		t.writes(ctx, r)
-		return t.kill(r, owner), nil
+		t.writes(ctx)
+		return kill(r, owner), nil
 	case KillCoordinator:
 		return t.killCoordinator(ctx, r)
 	case KillBoth:
-		m := t.kill(r, victim)
+		m := kill(r, victim)
 		after, err := t.killCoordinator(ctx, r)
 		m.after = after.after
 		return m, err
@@ -47,7 +47,7 @@ func (t *trial) inject(ctx context.Context, f Fault) (mark, error) {
 	case Slow:
 		return t.slow(ctx, victim, f.For), nil
 	case Leave:
-		m := t.lost(r, victim)
+		m := lost(r, victim)
 		victim.leave()
 		t.lasting.Go(func() {
 			rest(ctx, f.For)
@@ -92,20 +92,20 @@ func member(r core.Run, all ...*slot) bool {
 }
 
 // going is the mark of a run that should go on as it is.
-func (t *trial) going(r core.Run) mark {
+func going(r core.Run) mark {
 	now := time.Now()
 	return mark{from: now, after: now, epoch: r.Epoch, anew: r.Phase == core.Waiting, iter: r.Progress.Iter}
 }
 
 // lost is the mark of a run that loses workers.
-func (t *trial) lost(r core.Run, all ...*slot) mark {
-	m := t.going(r)
+func lost(r core.Run, all ...*slot) mark {
+	m := going(r)
 	m.anew = m.anew || member(r, all...)
 	return m
 }
 
-func (t *trial) kill(r core.Run, all ...*slot) mark {
-	m := t.lost(r, all...)
+func kill(r core.Run, all ...*slot) mark {
+	m := lost(r, all...)
 	for _, s := range all {
 		s.signal(sigKill)
 	}
@@ -114,7 +114,7 @@ func (t *trial) kill(r core.Run, all ...*slot) mark {
 
 // killCoordinator returns when there is another one: what the old one said does not count.
 func (t *trial) killCoordinator(ctx context.Context, r core.Run) (mark, error) {
-	m, listening := t.going(r), t.cluster.listening()
+	m, listening := going(r), t.cluster.listening()
 	t.cluster.coordinator.signal(sigKill)
 	ctx, cancel := context.WithTimeoutCause(ctx, t.Patience, fmt.Errorf("no coordinator is there again within %v", t.Patience))
 	defer cancel()
@@ -128,7 +128,7 @@ func (t *trial) killCoordinator(ctx context.Context, r core.Run) (mark, error) {
 }
 
 func (t *trial) freeze(ctx context.Context, r core.Run, s *slot, d time.Duration) mark {
-	m := t.lost(r, s)
+	m := lost(r, s)
 	s.signal(sigFreeze)
 	t.lasting.Go(func() {
 		rest(ctx, d)
@@ -142,7 +142,7 @@ func (t *trial) pause(ctx context.Context, s *slot, d time.Duration) mark {
 	rest(ctx, d)
 	r, _, _ := t.view.latest()
 	s.signal(sigThaw)
-	return t.going(r)
+	return going(r)
 }
 
 // slow has a worker stand still two thirds of the time.
@@ -154,7 +154,7 @@ func (t *trial) slow(ctx context.Context, s *slot, d time.Duration) mark {
 		rest(ctx, 20*time.Millisecond)
 	}
 	r, _, _ := t.view.latest()
-	return t.going(r)
+	return going(r)
 }
 
 // disturb disturbs a worker's connections. Of data connections there are those that
@@ -164,9 +164,9 @@ func (t *trial) disturb(ctx context.Context, r core.Run, f Fault) (mark, error) 
 	if n := len(r.Members); f.Kind == CutData && n > 1 {
 		i = slices.Index(t.cluster.workers, t.slot(r.Members[1+f.Pick%(n-1)].Name))
 	}
-	m := t.going(r)
+	m := going(r)
 	if f.Kind == Drop || f.Kind == CutData && t.network.severs() {
-		m = t.lost(r, t.cluster.workers[i])
+		m = lost(r, t.cluster.workers[i])
 	}
 	if err := t.network.disturb(i, f.Kind); err != nil {
 		return m, err
@@ -184,13 +184,13 @@ func (t *trial) disturb(ctx context.Context, r core.Run, f Fault) (mark, error) 
 	mend()
 	if !m.anew {
 		r, _, _ = t.view.latest()
-		m = t.going(r)
+		m = going(r)
 	}
 	return m, nil
 }
 
 // writes waits until a checkpoint is being written, or it takes too long.
-func (t *trial) writes(ctx context.Context, r core.Run) {
+func (t *trial) writes(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	ticker := time.NewTicker(200 * time.Microsecond)

@@ -112,7 +112,9 @@ func (t *trial) train(ctx context.Context, faults []Fault) {
 		err = t.finish(ctx, over)
 	}
 	if err != nil {
-		t.bad(err)
+		if ctx.Err() == nil { // else it was told to stop
+			t.bad(err)
+		}
 		t.cluster.dump()
 		if p := <-started; p != nil {
 			p.signal(sigKill)
