@@ -113,11 +113,11 @@ func Test(ctx context.Context, o Options) (report Report, err error) {
 		if t.network, err = open(o, filepath.Join(dir, t.name), o.Namespaces || i%2 == 1); err != nil {
 			return report, err
 		}
-		t.result.Run, t.result.Network = t.run.Name, t.network.name()
+		t.result.Run, t.result.Network, t.result.Async = t.run.Name, t.network.name(), t.run.Async
 		faults := schedule.Next(min(o.PerRun, o.Faults-report.Faults()), t.network.name() != "sockets")
 		report.Trials = append(report.Trials, t.do(ctx, &starter{program: o.Program, env: o.Env, dir: filepath.Join(dir, t.name)}, faults))
 		if now := &report.Trials[i]; len(now.Violations) == 0 {
-			o.Log(fmt.Sprintf("%s: %d faults, %d epochs, as undisturbed", t.name, len(now.Injected), now.Epochs))
+			o.Log(fmt.Sprintf("%s: %d faults, %d epochs, %s", t.name, len(now.Injected), now.Epochs, now.ended()))
 			err = os.RemoveAll(filepath.Join(dir, t.name))
 		}
 		if err != nil {

@@ -268,7 +268,7 @@ func TestProxy(t *testing.T) {
 func TestHang(t *testing.T) {
 	x := &trial{Options: Options{Patience: 10 * time.Millisecond}, view: newView(), cluster: &cluster{}}
 	x.view.tell(core.Run{Phase: core.Waiting, Epoch: 2, Why: "waits for a worker"})
-	_, err := x.await(t.Context(), mark{epoch: 2, anew: true})
+	_, _, err := x.await(t.Context(), mark{epoch: 2, anew: true})
 	if err == nil || !strings.Contains(err.Error(), "it hangs") || !strings.Contains(err.Error(), "waits for a worker") {
 		t.Error(err)
 	}

@@ -32,6 +32,17 @@ func (r Report) Violations() (out []string) {
 	return out
 }
 
+// ended says how a run ended.
+func (t Trial) ended() string {
+	switch {
+	case len(t.Violations) > 0:
+		return fmt.Sprintf("with %d violations", len(t.Violations))
+	case t.Async:
+		return "with every step"
+	}
+	return "in the undisturbed bits"
+}
+
 // Row is what faults of a kind have come to.
 type Row struct {
 	Kind      Kind    `json:"kind"`
@@ -80,11 +91,7 @@ func (r Report) Write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "RUN\tNETWORK\tFAULTS\tEPOCHS\tSECONDS\tRETURN\tENDED\n")
 	for _, x := range r.Trials {
-		how := "as undisturbed"
-		if len(x.Violations) > 0 {
-			how = fmt.Sprintf("with %d violations", len(x.Violations))
-		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%.1f\t%.1f\t%s\n", x.Run, x.Network, len(x.Injected), x.Epochs, x.Seconds, x.Return, how)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%.1f\t%.1f\t%s\n", x.Run, x.Network, len(x.Injected), x.Epochs, x.Seconds, x.Return, x.ended())
 	}
 	fmt.Fprint(t, "\nFAULT\tINJECTED\tRECOVERED\tRESTARTED\tMEAN\tWORST\n")
 	for _, x := range r.Rows() {

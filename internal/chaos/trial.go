@@ -30,6 +30,7 @@ type trial struct {
 type Trial struct {
 	Run        string     `json:"run"`
 	Network    string     `json:"network"`
+	Async      bool       `json:"async,omitempty"`
 	Seconds    float64    `json:"seconds"`
 	Injected   []Injected `json:"faults"`
 	Epochs     int64      `json:"epochs"`
@@ -130,7 +131,7 @@ func (t *trial) train(ctx context.Context, faults []Fault) {
 
 // attack injects faults until there are no more, or the run is over.
 func (t *trial) attack(ctx context.Context, faults []Fault) error {
-	if _, err := t.await(ctx, mark{}); err != nil {
+	if _, _, err := t.await(ctx, mark{}); err != nil {
 		return fmt.Errorf("it does not begin: %w", err)
 	}
 	for _, f := range faults {
@@ -143,12 +144,12 @@ func (t *trial) attack(ctx context.Context, faults []Fault) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", f, err)
 		}
-		took, err := t.await(ctx, m)
+		r, took, err := t.await(ctx, m)
 		if err != nil {
 			return fmt.Errorf("after %s: %w", f, err)
 		}
+		t.result.Injected = append(t.result.Injected, t.judge(f, m, r, took))
 		t.lasting.Wait()
-		t.result.Injected = append(t.result.Injected, t.judge(f, m, took))
 	}
 	return nil
 }
@@ -157,8 +158,7 @@ func (t *trial) attack(ctx context.Context, faults []Fault) error {
 func (t *trial) late() bool { return !t.until.IsZero() && time.Now().After(t.until) }
 
 // judge is what a fault has come to.
-func (t *trial) judge(f Fault, m mark, took time.Duration) Injected {
-	r, _, _ := t.view.latest()
+func (t *trial) judge(f Fault, m mark, r core.Run, took time.Duration) Injected {
 	i := Injected{Fault: f.String(), Kind: f.Kind, Recovery: took.Seconds(), Restart: r.Epoch > m.epoch}
 	if r.Phase.Over() {
 		i.Recovery = -1
@@ -174,16 +174,15 @@ func last(all []string, n int) []string { return all[max(0, len(all)-n):] }
 
 // await waits until the run trains again. Nothing may hang: if it takes too long, the run
 // says why it waits.
-func (t *trial) await(ctx context.Context, m mark) (time.Duration, error) {
+func (t *trial) await(ctx context.Context, m mark) (core.Run, time.Duration, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.Patience, fmt.Errorf("it hangs, for %v", t.Patience))
 	defer cancel()
-	at, err := t.view.until(ctx, m.passed)
+	r, at, err := t.view.until(ctx, m.passed)
 	if err != nil {
-		r, _, _ := t.view.latest()
-		return 0, fmt.Errorf("%w: the run is %s in epoch %d (%s), iteration %d; last: %q; %s has what processes were at",
+		return r, 0, fmt.Errorf("%w: the run is %s in epoch %d (%s), iteration %d; last: %q; %s has what processes were at",
 			err, r.Phase, r.Epoch, r.Why, r.Progress.Iter, last(r.History, 5), t.cluster.dir)
 	}
-	return at.Sub(m.from), nil
+	return r, at.Sub(m.from), nil
 }
 
 // finish waits for the end of the run, which must get on all the while.

@@ -63,17 +63,17 @@ func (v *view) quiet() time.Duration {
 	return time.Since(v.moved)
 }
 
-// until waits until something holds, and returns when that was told.
-func (v *view) until(ctx context.Context, holds func(r core.Run, at time.Time) bool) (time.Time, error) {
+// until waits until something holds, and returns of what, and when that was told.
+func (v *view) until(ctx context.Context, holds func(r core.Run, at time.Time) bool) (core.Run, time.Time, error) {
 	for {
 		r, at, changed := v.latest()
 		if holds(r, at) {
-			return at, nil
+			return r, at, nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return at, context.Cause(ctx)
+			return r, at, context.Cause(ctx)
 		}
 	}
 }
