@@ -1,8 +1,6 @@
 package app
 
 import (
-	"crypto/tls"
-
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/mesh"
@@ -14,12 +12,12 @@ import (
 // dataPlane opens this process's end of the data plane, and makes what carries out
 // its parts of runs: their checkpoints are kept at a place that store.Open knows, each
 // run's in a folder of its own. Without certificates it is for loopback alone.
-func (s *Set) dataPlane(listen string, config *tls.Config, place string) (part.Runner, *mesh.Node, error) {
+func (s *Set) dataPlane(listen string, o mesh.Options, place string) (part.Runner, *mesh.Node, error) {
 	kept, err := store.Open(place)
 	if err != nil {
 		return nil, nil, err
 	}
-	node, err := mesh.Listen(listen, mesh.Options{TLS: config})
+	node, err := mesh.Listen(listen, o)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/debug"
+	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/part/parttest"
 )
@@ -29,7 +30,7 @@ func TestPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := Set{Algorithms: []algo.Algorithm{ppo.Algorithm}, Environments: []env.Entry{debug.Identity}}
-	run, node, err := set.dataPlane("127.0.0.1:0", nil, t.TempDir())
+	run, node, err := set.dataPlane("127.0.0.1:0", mesh.Options{}, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -192,6 +192,7 @@ func (h *household) process(ctx context.Context, args []string, read func(line s
 	cmd := exec.Command(h.program, args...)
 	var problems tail
 	cmd.Stderr = &problems
+	cmd.Env = append(os.Environ(), "TMPDIR="+h.data) // what a process that is killed leaves goes with the rest
 	bind(cmd)
 	in, err := cmd.StdinPipe()
 	if err != nil {

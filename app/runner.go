@@ -3,6 +3,7 @@ package app
 import (
 	"crypto/tls"
 
+	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
@@ -16,14 +17,18 @@ type machine struct {
 // machineOptions are what a machine is made of.
 type machineOptions struct {
 	Set    *Set
-	Listen string      // address for the data plane
-	TLS    *tls.Config // for the data plane; nil is for loopback alone
-	Store  string      // where checkpoints are kept
+	Listen string // address for the data plane
+	// Advertise is the address that others find it at, and then the only one: no socket
+	// is a way around it. Empty is the one it listens on.
+	Advertise string
+	TLS       *tls.Config // for the data plane; nil is for loopback alone
+	Store     string      // where checkpoints are kept
 }
 
 // newMachine makes the machine of a worker process; tests have others.
 var newMachine = func(o machineOptions) (machine, error) {
-	r, node, err := o.Set.dataPlane(o.Listen, o.TLS, o.Store)
+	how := mesh.Options{TLS: o.TLS, Advertise: o.Advertise, NoSocket: o.Advertise != ""}
+	r, node, err := o.Set.dataPlane(o.Listen, how, o.Store)
 	if err != nil {
 		return machine{}, err
 	}

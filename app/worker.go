@@ -20,6 +20,7 @@ type workerFlags struct {
 	credentials
 	join             []string
 	name, listen     string
+	advertise        string
 	cores            int
 	memory           float64
 	devices          []string
@@ -49,6 +50,7 @@ func (c *command) worker() *cobra.Command {
 	flags.StringSliceVar(&f.join, "join", nil, "`address` of the coordinator, or of several of which one acts")
 	flags.StringVar(&f.name, "name", "", "`name` in the cluster; by default the host's and the process's number")
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "`address` at which other workers reach it")
+	flags.StringVar(&f.advertise, "advertise", "", "`address` at which they find it, where that is another one; it is then the only one")
 	flags.IntVar(&f.cores, "cores", 0, "`cores` that it may use; 0 is all")
 	flags.Float64Var(&f.memory, "memory", 0, "memory that it may use, in `GiB`; 0 is unknown")
 	flags.StringSliceVar(&f.devices, "devices", nil, "`devices` that it offers, the preferred one first; by default those that weft devices shows")
@@ -85,7 +87,7 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags) error {
 		return err
 	}
 	c.started = true
-	m, err := newMachine(machineOptions{Set: &c.set, Listen: f.listen, TLS: config, Store: f.store})
+	m, err := newMachine(machineOptions{Set: &c.set, Listen: f.listen, Advertise: f.advertise, TLS: config, Store: f.store})
 	if err != nil {
 		return err
 	}

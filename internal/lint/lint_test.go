@@ -31,6 +31,7 @@ var may = map[string][]string{
 	"edge":                     {"rl", "plan", "fdg"},
 	"internal/algotest":        {"rl", "env", "algo", "app", "internal/config", "internal/device"},
 	"internal/bench":           {"engine", "rl", "edge", "internal/device", "internal/run/mesh", "internal/run/part"},
+	"internal/chaos":           {"internal/metrics", "internal/run/certs", "internal/run/control", "internal/run/core", "internal/run/part"},
 	"internal/config":          {},
 	"internal/metrics":         {},
 	"internal/device":          {"rl", "engine"},

@@ -26,14 +26,24 @@ type JSONL struct {
 // a crash leaves the old one or the new one. A resumeStep below zero starts
 // anew, dropping whatever the file held.
 func OpenJSONL(path string, resumeStep int64) (*JSONL, error) {
-	if err := rewind(path, resumeStep); err != nil {
-		return nil, fmt.Errorf("open metrics: %w", err)
+	if err := RewindJSONL(path, resumeStep, true); err != nil {
+		return nil, err
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open metrics: %w", err)
 	}
 	return &JSONL{out: journal{file: f}}, nil
+}
+
+// RewindJSONL does to a file what OpenJSONL does before it opens it. Unless all lines of
+// the step itself are to stay, the first of them does alone: what came after it in the
+// same step, such as an evaluation, will be done again.
+func RewindJSONL(path string, step int64, all bool) error {
+	if err := rewind(path, step, all); err != nil {
+		return fmt.Errorf("open metrics: %w", err)
+	}
+	return nil
 }
 
 // Write appends the row as one line.

@@ -197,3 +197,24 @@ func FuzzParseRow(f *testing.F) {
 		}
 	})
 }
+
+// What came after the first line of a step stays only where it is not done again.
+func TestRewind(t *testing.T) {
+	for _, c := range []struct {
+		step int64
+		all  bool
+		want int
+	}{{8, true, 2}, {8, false, 1}, {16, true, 3}, {16, false, 3}, {0, false, 0}, {-1, true, 0}} {
+		path := filepath.Join(t.TempDir(), "metrics.jsonl")
+		text := `{"step":8,"iter":1,"seconds":0}` + "\n" + `{"step":8,"iter":1,"seconds":0,"eval/return":1}` + "\n" + `{"step":16,"iter":2,"seconds":0}` + "\n"
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := RewindJSONL(path, c.step, c.all); err != nil {
+			t.Fatal(err)
+		}
+		if rows, err := ReadJSONL(path); err != nil || len(rows) != c.want {
+			t.Errorf("%+v: %d lines, %v", c, len(rows), err)
+		}
+	}
+}

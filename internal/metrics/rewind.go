@@ -10,10 +10,11 @@ import (
 	"path/filepath"
 )
 
-// rewind replaces the file at path by its lines up to and including step.
-func rewind(path string, step int64) error {
+// rewind replaces the file at path by its lines up to and including step, of which it may
+// be the first alone.
+func rewind(path string, step int64, all bool) error {
 	temp := path + ".tmp"
-	if err := writeSynced(temp, func(w io.Writer) error { return copyUpTo(w, path, step) }); err != nil {
+	if err := writeSynced(temp, func(w io.Writer) error { return copyUpTo(w, path, step, all) }); err != nil {
 		return err
 	}
 	if err := os.Rename(temp, path); err != nil {
@@ -24,7 +25,7 @@ func rewind(path string, step int64) error {
 }
 
 // copyUpTo writes to w the lines of the file at path up to and including step.
-func copyUpTo(w io.Writer, path string, step int64) error {
+func copyUpTo(w io.Writer, path string, step int64, all bool) error {
 	if step < 0 {
 		return nil
 	}
@@ -37,9 +38,11 @@ func copyUpTo(w io.Writer, path string, step int64) error {
 	}
 	defer f.Close()
 	out := bufio.NewWriter(w)
+	reached := false
 	err = eachLine(f, func(line []byte) error {
 		at, err := parseStep(line)
-		if err == nil && at <= step {
+		if err == nil && at <= step && (all || !reached) {
+			reached = at == step
 			out.Write(line) // an error stays with out until Flush
 			out.WriteByte('\n')
 		}

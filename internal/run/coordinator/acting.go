@@ -208,7 +208,7 @@ func (a *acting) do(d core.Decision, shared *assignment) error {
 	case core.MakePlan:
 		a.plan(d)
 	case core.Rewind:
-		if err := a.records.of(d.Run).rewind(d.Epoch, d.Step); err != nil {
+		if err := a.records.of(d.Run).rewind(d.Epoch, d.Step, d.Evaluated); err != nil {
 			a.lost = append(a.lost, core.RecordLost{Run: d.Run, Why: err.Error()})
 		}
 	case core.Tell:

@@ -103,8 +103,9 @@ type epoch struct {
 	Base  int64 `json:"base"`
 }
 
-// rewind begins an epoch: what was recorded after a step is taken back.
-func (r *record) rewind(number, step int64) error {
+// rewind begins an epoch: what was recorded after a step is taken back, and so is the
+// evaluation of the step itself if that is to be done again.
+func (r *record) rewind(number, step int64, evaluated bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.shut()
@@ -112,11 +113,7 @@ func (r *record) rewind(number, step int64) error {
 		return err
 	}
 	path := filepath.Join(r.dir, recordFile)
-	lines, err := metrics.OpenJSONL(path, step)
-	if err != nil {
-		return err
-	}
-	if err := lines.Close(); err != nil {
+	if err := metrics.RewindJSONL(path, step, evaluated); err != nil {
 		return err
 	}
 	info, err := os.Stat(path)

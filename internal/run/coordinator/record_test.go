@@ -34,7 +34,7 @@ func TestRecord(t *testing.T) {
 		}
 	}
 	put(1, 0, rows("1")) // nobody has begun it
-	if err := r.rewind(1, -1); err != nil {
+	if err := r.rewind(1, -1, false); err != nil {
 		t.Fatal(err)
 	}
 	put(1, 0, rows("1", "2"))
@@ -48,7 +48,7 @@ func TestRecord(t *testing.T) {
 	if err := old.open(); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.rewind(2, 2); err != nil {
+	if err := r.rewind(2, 2, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := old.write(1, 0, []byte(rows("9", "9"))); err != nil { // by one that no longer acts

@@ -39,6 +39,8 @@ type (
 		Run   string
 		Epoch int64
 		Step  int64 // -1: the run begins
+		// Evaluated says that the evaluation of the step itself stays.
+		Evaluated bool
 	}
 	// Assign hands a worker its part.
 	Assign struct {

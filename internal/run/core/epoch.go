@@ -75,8 +75,8 @@ func (e Committing) happen(c *Core) {
 	case e.Manifest.Epoch != r.Epoch:
 		refuse(fmt.Sprintf("the checkpoint is of epoch %d, and this is epoch %d", e.Manifest.Epoch, r.Epoch))
 		return
-	case r.Last != nil && e.Manifest.Step <= r.Last.Step:
-		refuse(fmt.Sprintf("the checkpoint of step %d is not newer than that of step %d", e.Manifest.Step, r.Last.Step))
+	case r.Last != nil && e.Manifest.Step < r.Last.Step: // the last step may be saved anew, with its evaluation
+		refuse(fmt.Sprintf("the checkpoint of step %d is older than that of step %d", e.Manifest.Step, r.Last.Step))
 		return
 	}
 	last := e.Manifest

@@ -187,11 +187,11 @@ func (c *Core) assign(r *Run, p plan.Plan, members []Member) {
 		a.Workers = append(a.Workers, part.Worker{Name: w.Name, Data: w.Data, Host: w.Host})
 		w.Run = r.Name
 	}
-	step := int64(-1)
+	step, evaluated := int64(-1), false
 	if r.Last != nil {
-		step = r.Last.Step
+		step, evaluated = r.Last.Step, r.Last.Evaluated
 	}
-	c.decide(Rewind{r.Name, r.Epoch, step})
+	c.decide(Rewind{r.Name, r.Epoch, step, evaluated})
 	for i, m := range members {
 		a.Me = i
 		c.decide(Assign{m.Session, a})

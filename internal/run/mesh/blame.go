@@ -18,6 +18,9 @@ type Lost struct {
 func (l *Lost) Error() string { return fmt.Sprintf("worker %s was lost: %v", l.Worker, l.Err) }
 func (l *Lost) Unwrap() error { return l.Err }
 
+// Peer says that the failure is another process's.
+func (l *Lost) Peer() bool { return true }
+
 // GaveUp is the error of an epoch that another process gave up.
 type GaveUp struct {
 	Worker string
@@ -27,6 +30,9 @@ type GaveUp struct {
 }
 
 func (g *GaveUp) Error() string { return fmt.Sprintf("worker %s gave up: %s", g.Worker, g.Text) }
+
+// Peer says that the failure is another process's.
+func (g *GaveUp) Peer() bool { return true }
 
 // blame is a failure as others are told of it.
 func (s *Session) blame(err error) frame {

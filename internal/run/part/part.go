@@ -40,6 +40,8 @@ type Manifest struct {
 	Object string `json:"object"` // its name in the run's store
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
+	// Evaluated says that the step was evaluated before: the record of it ends with that.
+	Evaluated bool `json:"evaluated,omitempty"`
 }
 
 // Owner reports whether this process has the replica that decides: it keeps the

@@ -11,8 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/part/parttest"
+	"github.com/weft-rl/weft/internal/run/process"
 	"github.com/weft-rl/weft/plan"
 )
 
@@ -50,6 +52,37 @@ func TestRun(t *testing.T) {
 				t.Errorf("%v are kept, %v", files, err)
 			}
 		})
+	}
+}
+
+// TestSavedAgain: the last step is saved again when it was evaluated, and nothing that was
+// committed is written over.
+func TestSavedAgain(t *testing.T) {
+	x, d := newTeam(t, 1), parttest.NewDesk(1)
+	x.runners[0] = process.New(process.Config{Node: x.nodes[0], Store: inFolder(x.folder), Job: func(text string) (local.Job, error) {
+		j, err := job(text)
+		j.EvalEpisodes = 2
+		return j, err
+	}})
+	d.Committed = func(m part.Manifest) error {
+		info, err := os.Stat(filepath.Join(x.folder, "r", m.Object))
+		if err == nil && info.Size() != m.Size {
+			err = fmt.Errorf("%d bytes, want %d", info.Size(), m.Size)
+		}
+		return err
+	}
+	if err := errors.Join(x.run(t.Context(), part.Assignment{Run: "r", Epoch: 1, Plan: planned(t, "", plan.Deployment{Policy: "plain", Workers: 1})}, d)...); err != nil {
+		t.Fatal(err)
+	}
+	all := d.Commits()
+	before, last := all[len(all)-2], all[len(all)-1]
+	if before.Step != 640 || last.Step != 640 || before.Evaluated || !last.Evaluated || before.Object == last.Object {
+		t.Errorf("%+v and then %+v", before, last)
+	}
+	for _, m := range []part.Manifest{before, last} {
+		if _, err := os.Stat(filepath.Join(x.folder, "r", m.Object)); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

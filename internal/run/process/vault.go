@@ -82,7 +82,10 @@ func (v *vault) Save(step int64, f checkpoint.File) error {
 	if err != nil {
 		return err
 	}
-	m := part.Manifest{Epoch: v.a.Epoch, Step: step, Object: objectName(v.a.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256()}
+	m := part.Manifest{
+		Epoch: v.a.Epoch, Step: step, Object: objectName(v.a.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256(),
+		Evaluated: f.Meta["evaluated"] == fmt.Sprint(step),
+	}
 	if err := v.store.Put(v.ctx, m.Object, o.Reader(), o.Size()); err != nil {
 		return fmt.Errorf("checkpoint of step %d: %w", step, err)
 	}
@@ -110,6 +113,12 @@ func (v *vault) prune(committed string) {
 		if epoch, ok := epochOf(name); ok && epoch <= v.a.Epoch && !slices.Contains(v.good, name) {
 			err = errors.Join(err, v.store.Delete(v.ctx, name))
 		}
+	}
+	if s, ok := v.store.(store.Sweeper); ok { // this process writes nothing now, and earlier epochs are over
+		err = errors.Join(err, s.Sweep(func(name string) bool {
+			epoch, step := epochOf(name)
+			return step && epoch <= v.a.Epoch || name == bestName
+		}))
 	}
 	if err != nil && v.ctx.Err() == nil {
 		v.to.Note("old checkpoints could not be removed: " + strings.ReplaceAll(err.Error(), "\n", "; "))

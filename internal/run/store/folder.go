@@ -116,6 +116,19 @@ func (f folder) List(context.Context) (names []string, err error) {
 	return names, nil
 }
 
+// Sweep removes what processes that died had begun to write of objects that of names.
+func (f folder) Sweep(of func(object string) bool) error {
+	all, err := os.ReadDir(string(f))
+	errs := []error{err}
+	for _, x := range all {
+		name, part := strings.CutSuffix(x.Name(), unfinished)
+		if part && of(strings.TrimSuffix(name, filepath.Ext(name))) {
+			errs = append(errs, removeAny(f.path(x.Name())))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 func (f folder) Delete(_ context.Context, name string) error {
 	if err := check(name); err != nil {
 		return err

@@ -57,3 +57,10 @@ func check(name string) error {
 	}
 	return nil
 }
+
+// Sweeper is a store in which a process that dies can leave something half-written.
+type Sweeper interface {
+	// Sweep removes what was begun of objects that of names. Nobody may be writing them
+	// whose object is still wanted.
+	Sweep(of func(object string) bool) error
+}

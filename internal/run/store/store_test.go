@@ -136,3 +136,22 @@ func TestRefused(t *testing.T) {
 		t.Error("a file was a folder")
 	}
 }
+
+// What a process that died had begun to write goes, and nothing else.
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	s := Folder(dir)
+	put(t, s, "step-1", []byte("x"))
+	for _, name := range []string{"step-2.0000abcd.part", "step-3.0000abcd.part"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.(Sweeper).Sweep(func(name string) bool { return name == "step-1" || name == "step-2" }); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 2 || left[0].Name() != "step-1" || left[1].Name() != "step-3.0000abcd.part" {
+		t.Errorf("%v are left, %v", left, err)
+	}
+}

@@ -1,0 +1,53 @@
+package chaos_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/weft-rl/weft"
+	"github.com/weft-rl/weft/app"
+	"github.com/weft-rl/weft/internal/chaos"
+)
+
+const asCommand = "WEFT_TEST_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" { // a process of a cluster
+		app.Main(weft.Builtin())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// A synchronous run and an asynchronous one live through faults, the first with Unix
+// sockets and the second over TCP. weft chaos is the long version.
+func TestFaults(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	faults := 8
+	if testing.Short() {
+		faults = 4
+	}
+	all := chaos.Runs(8)
+	report, err := chaos.Test(t.Context(), chaos.Options{
+		Program: program, Env: []string{asCommand + "=1"}, Seed: 11, Faults: faults, PerRun: faults / 2, Workers: 3,
+		Runs: []chaos.Run{all[0], all[2]}, Patience: 3 * time.Minute, Log: func(text string) { t.Log(text) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Faults() < faults {
+		t.Errorf("%d faults, want %d", report.Faults(), faults)
+	}
+	for _, v := range report.Violations() {
+		t.Error(v)
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || !t.Failed() && len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}

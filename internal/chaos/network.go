@@ -1,0 +1,139 @@
+package chaos
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// network is what the processes of a cluster reach each other by.
+type network interface {
+	// coordinator is how the coordinator is started.
+	coordinator() place
+	// listens says where it was found to listen.
+	listens(at string)
+	// worker is how a worker is started.
+	worker(i int) place
+	// reach is where this process, and clients that it starts, find the coordinator.
+	reach() (address string, flags []string, config *tls.Config)
+	// disturb does something of a kind that needs a network to a worker's connections;
+	// mend ends it.
+	disturb(i int, k Kind) error
+	mend(i int) error
+	// severs says whether cut connections are gone, rather than silent for a moment.
+	severs() bool
+	name() string
+	close() error
+}
+
+// place is where a process is: what its command begins with, and flags.
+type place struct{ prefix, flags []string }
+
+// sockets is no network: data goes through Unix sockets, and nothing can be disturbed.
+type sockets struct{ at string }
+
+func (s *sockets) coordinator() place { return place{flags: []string{"--listen", s.at}} }
+func (s *sockets) listens(at string)  { s.at = at }
+func (s *sockets) worker(int) place   { return place{flags: []string{"--join", s.at}} }
+func (s *sockets) reach() (string, []string, *tls.Config) {
+	return s.at, nil, nil
+}
+func (s *sockets) disturb(int, Kind) error { return errors.New("there is no network to disturb") }
+func (s *sockets) mend(int) error          { return nil }
+func (s *sockets) severs() bool            { return false }
+func (s *sockets) name() string            { return "sockets" }
+func (s *sockets) close() error            { return nil }
+
+// proxies is TCP with a proxy before each worker, and one between it and the coordinator.
+type proxies struct {
+	sockets
+	control, data []*proxy
+	ports         []string // that workers listen at
+}
+
+func newProxies(workers int) (_ *proxies, err error) {
+	p := &proxies{sockets: sockets{at: "127.0.0.1:0"}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close())
+		}
+	}()
+	for range workers {
+		for _, list := range []*[]*proxy{&p.control, &p.data} {
+			x, err := newProxy()
+			if err != nil {
+				return nil, err
+			}
+			*list = append(*list, x)
+		}
+		port, err := unused()
+		if err != nil {
+			return nil, err
+		}
+		p.ports = append(p.ports, port)
+		p.data[len(p.data)-1].lead(port)
+	}
+	return p, nil
+}
+
+// unused is an address that nobody listens at.
+func unused() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+func (p *proxies) listens(at string) {
+	p.at = at
+	for _, x := range p.control {
+		x.lead(at)
+	}
+}
+
+func (p *proxies) worker(i int) place {
+	return place{flags: []string{"--join", p.control[i].address(), "--listen", p.ports[i], "--advertise", p.data[i].address()}}
+}
+
+func (p *proxies) disturb(i int, k Kind) error {
+	switch k {
+	case CutControl:
+		p.control[i].cut()
+	case CutData:
+		p.data[i].cut()
+	case Drop:
+		p.control[i].drop()
+		p.data[i].drop()
+	case Delay:
+		p.control[i].delay(lateness)
+		p.data[i].delay(lateness)
+	default:
+		return fmt.Errorf("%s is nothing that a network does", k)
+	}
+	return nil
+}
+
+// lateness is by how much packets are late.
+const lateness = 20 * time.Millisecond
+
+func (p *proxies) mend(i int) error {
+	p.control[i].heal()
+	p.data[i].heal()
+	return nil
+}
+
+func (p *proxies) severs() bool { return true }
+func (p *proxies) name() string { return "TCP" }
+
+func (p *proxies) close() error {
+	var errs []error
+	for _, list := range [][]*proxy{p.control, p.data} {
+		for _, x := range list {
+			errs = append(errs, x.close())
+		}
+	}
+	return errors.Join(errs...)
+}

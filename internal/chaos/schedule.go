@@ -1,0 +1,110 @@
+package chaos
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Kind is what is done to a cluster.
+type Kind string
+
+// The kinds of faults.
+const (
+	KillWorker        Kind = "kill worker"
+	KillOwner         Kind = "kill owner" // the worker whose replica decides
+	KillCoordinator   Kind = "kill coordinator"
+	KillBoth          Kind = "kill worker and coordinator"
+	KillAll           Kind = "kill all workers"
+	KillWriting       Kind = "kill owner while it saves"
+	FreezeWorker      Kind = "freeze worker" // for longer than it takes to be given up
+	FreezeOwner       Kind = "freeze owner"
+	FreezeCoordinator Kind = "freeze coordinator"
+	Pause             Kind = "pause worker" // for less than that
+	PauseCoordinator  Kind = "pause coordinator"
+	Slow              Kind = "slow worker" // it stands still most of the time
+	Leave             Kind = "leave and rejoin"
+	CutControl        Kind = "cut control connection"
+	CutData           Kind = "cut data connections"
+	Drop              Kind = "drop packets" // of both planes, for longer than it takes to be given up
+	Delay             Kind = "delay packets"
+)
+
+// trait is what there is to know about a kind.
+type trait struct {
+	kind        Kind
+	least, most time.Duration // how long it lasts
+	network     bool          // it needs connections that can be disturbed
+}
+
+var traits = []trait{
+	{kind: KillWorker}, {kind: KillOwner}, {kind: KillCoordinator}, {kind: KillBoth}, {kind: KillAll}, {kind: KillWriting},
+	{kind: FreezeWorker, least: 2 * time.Second, most: 4 * time.Second},
+	{kind: FreezeOwner, least: 2 * time.Second, most: 4 * time.Second},
+	{kind: FreezeCoordinator, least: 1500 * time.Millisecond, most: 4 * time.Second},
+	{kind: Pause, least: 50 * time.Millisecond, most: 500 * time.Millisecond},
+	{kind: PauseCoordinator, least: 50 * time.Millisecond, most: 500 * time.Millisecond},
+	{kind: Slow, least: time.Second, most: 2 * time.Second},
+	{kind: Leave, least: time.Second, most: 3 * time.Second},
+	{kind: CutControl, network: true}, {kind: CutData, network: true},
+	{kind: Drop, network: true, least: 2 * time.Second, most: 4 * time.Second},
+	{kind: Delay, network: true, least: time.Second, most: 2 * time.Second},
+}
+
+// Kinds are all kinds, in the order of reports.
+func Kinds() (out []Kind) {
+	for _, t := range traits {
+		out = append(out, t.kind)
+	}
+	return out
+}
+
+// Fault is something that is done to a cluster.
+type Fault struct {
+	Kind  Kind
+	Pick  int           // decides whom it befalls
+	After time.Duration // that the cluster is left alone before
+	For   time.Duration // that it lasts
+}
+
+func (f Fault) String() string {
+	if f.For == 0 {
+		return fmt.Sprintf("%s (%d), after %v", f.Kind, f.Pick, f.After)
+	}
+	return fmt.Sprintf("%s (%d) for %v, after %v", f.Kind, f.Pick, f.For, f.After)
+}
+
+// Schedule is a sequence of faults that a seed determines.
+type Schedule struct {
+	rng   *rand.Rand
+	decks map[bool][]trait // kinds that are still to be dealt, by whether there is a network
+}
+
+// NewSchedule is the schedule of a seed.
+func NewSchedule(seed uint64) *Schedule {
+	return &Schedule{rng: rand.New(rand.NewPCG(seed, 0)), decks: map[bool][]trait{}}
+}
+
+// Next are the next faults; without a network, of the kinds that need none. Kinds are
+// dealt like cards, so that all occur equally often.
+func (s *Schedule) Next(n int, network bool) (out []Fault) {
+	for range n {
+		deck := s.decks[network]
+		if len(deck) == 0 {
+			deck = slices.DeleteFunc(slices.Clone(traits), func(t trait) bool { return t.network && !network })
+			s.rng.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
+		}
+		t := deck[0]
+		s.decks[network] = deck[1:]
+		out = append(out, Fault{
+			Kind: t.kind, Pick: s.rng.IntN(1 << 16), After: s.between(100*time.Millisecond, 1200*time.Millisecond), For: s.between(t.least, t.most),
+		})
+	}
+	return out
+}
+
+// between is a time from least to most, in whole milliseconds.
+func (s *Schedule) between(least, most time.Duration) time.Duration {
+	return least + time.Duration(s.rng.Int64N(int64((most-least)/time.Millisecond)+1))*time.Millisecond
+}

@@ -1,0 +1,24 @@
+//go:build !linux
+
+package chaos
+
+import (
+	"errors"
+	"os/exec"
+	"syscall"
+)
+
+const (
+	sigKill   = syscall.SIGKILL
+	sigFreeze = syscall.SIGKILL
+	sigThaw   = syscall.SIGKILL
+	sigDump   = syscall.SIGKILL
+)
+
+func possible() error { return errors.New("processes can be frozen and watched on Linux alone") }
+
+func bind(*exec.Cmd) {}
+
+func signal(cmd *exec.Cmd, s syscall.Signal) bool { return cmd.Process.Signal(s) == nil }
+
+func survived(*exec.Cmd) bool { return false }

@@ -1,0 +1,99 @@
+package chaos
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/core"
+)
+
+// view is what is known of a run, as its coordinator tells.
+type view struct {
+	mu      sync.Mutex
+	run     core.Run
+	at      time.Time     // when it was told
+	moved   time.Time     // when the run last got on
+	changed chan struct{} // closed, and made anew, with all news
+}
+
+func newView() *view { return &view{changed: make(chan struct{}), moved: time.Now()} }
+
+// follow keeps the view up to date until the run is over.
+func (v *view) follow(ctx context.Context, c *control.Client, name string) {
+	pause := time.NewTicker(20 * time.Millisecond)
+	defer pause.Stop()
+	for {
+		last, err := c.Watch(ctx, name, v.tell)
+		if ctx.Err() != nil || err == nil && last.Phase.Over() {
+			return
+		}
+		select { // it is not submitted yet, or nobody acts
+		case <-pause.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (v *view) tell(r core.Run) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.at = time.Now()
+	if r.Epoch != v.run.Epoch || r.Phase != v.run.Phase || r.Progress.Iter != v.run.Progress.Iter {
+		v.moved = v.at
+	}
+	v.run = r
+	close(v.changed)
+	v.changed = make(chan struct{})
+}
+
+// latest is what is known, and when it was told; changed is closed when there is more.
+func (v *view) latest() (r core.Run, at time.Time, changed <-chan struct{}) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.run, v.at, v.changed
+}
+
+// quiet is for how long the run has not got on.
+func (v *view) quiet() time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return time.Since(v.moved)
+}
+
+// until waits until something holds, and returns of what, and when that was told.
+func (v *view) until(ctx context.Context, holds func(r core.Run, at time.Time) bool) (core.Run, time.Time, error) {
+	for {
+		r, at, changed := v.latest()
+		if holds(r, at) {
+			return r, at, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return r, at, context.Cause(ctx)
+		}
+	}
+}
+
+// mark is what shows that a run trains again.
+type mark struct {
+	from  time.Time // that is counted from
+	after time.Time // news before this do not count
+	epoch int64     // the run was in
+	anew  bool      // that epoch is lost
+	iter  int64     // it had done
+}
+
+// passed reports whether the run trains again: in a new epoch, or in the one it was in.
+func (m mark) passed(r core.Run, at time.Time) bool {
+	if r.Phase.Over() {
+		return true
+	}
+	if r.Phase != core.Running || !at.After(m.after) {
+		return false
+	}
+	return r.Epoch > m.epoch || !m.anew && r.Progress.Iter > 0 && r.Progress.Iter != m.iter
+}
