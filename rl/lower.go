@@ -39,7 +39,7 @@ type Lowering struct {
 	failed  Tensor // 0, or the number of the first check that failed, from 1
 	checks  []*Failure
 	health  []*Stream // what FiniteStep put aside, by check
-	steps   int // environment steps of an iteration
+	steps   int       // environment steps of an iteration
 
 	moves *Stream // ends and rewards of every step
 	moved Moved   // what they are of
