@@ -31,6 +31,9 @@ func (t *trial) check(end ended) (errs []error) {
 			errs = append(errs, fmt.Errorf("it ends with weights %.12s and state %.12s after %d steps; undisturbed with %.12s and %.12s after %d",
 				end.WeightsSHA256, end.StateSHA256, end.Steps, w.WeightsSHA256, w.StateSHA256, w.Steps))
 		}
+		if end.ReturnMean != w.ReturnMean {
+			errs = append(errs, fmt.Errorf("it ends with a mean return of %v, undisturbed with %v", end.ReturnMean, w.ReturnMean))
+		}
 		errs = append(errs, same(rows, w.rows))
 	}
 	return append(errs, tidy(folder))

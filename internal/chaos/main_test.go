@@ -29,11 +29,11 @@ func TestFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("TMPDIR", t.TempDir())
-	faults := 8
+	faults := 6
 	if testing.Short() {
-		faults = 4
+		faults = 2
 	}
-	all := chaos.Runs(8)
+	all := chaos.Runs(6)
 	report, err := chaos.Test(t.Context(), chaos.Options{
 		Program: program, Env: []string{asCommand + "=1"}, Seed: 11, Faults: faults, PerRun: faults / 2, Workers: 3,
 		Runs: []chaos.Run{all[0], all[2]}, Patience: 3 * time.Minute, Log: func(text string) { t.Log(text) },
