@@ -30,14 +30,14 @@ var genCentral = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []edge.Edge{
 		centralBatch:        {Name: "batch", Kind: "gather", From: "worker", To: "server", Type: "ppo.Batch", Axis: "environments", Node: 10, Pos: "ppo.go:49"},
-		centralReturnsStats: {Name: "returns/stats", Kind: "copy", From: "server", To: "worker", Type: "nn.Returns", Axis: "none", Node: 14, Pos: "ppo.go:167"},
-		centralMiniAdv:      {Name: "mini.Adv", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 24, Pos: "ppo.go:66"},
-		centralG:            {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 25, Pos: "ppo.go:68", Given: true},
-		centralNet:          {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 26, Pos: "ppo.go:69"},
-		centralMKL:          {Name: "m.KL", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 33, Pos: "ppo.go:73"},
-		centralValue:        {Name: "value", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 34, Pos: "ppo.go:73"},
-		centralFeatures:     {Name: "features", Kind: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Node: 42, Pos: "ppo.go:175"},
-		centralObservations: {Name: "observations", Kind: "copy", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Node: 43, Pos: "ppo.go:175"},
+		centralReturnsStats: {Name: "returns/stats", Kind: "copy", From: "server", To: "worker", Type: "nn.Returns", Axis: "none", Node: 14, Pos: "ppo.go:169"},
+		centralMiniAdv:      {Name: "mini.Adv", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 24, Pos: "ppo.go:68"},
+		centralG:            {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 25, Pos: "ppo.go:70", Given: true},
+		centralNet:          {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 26, Pos: "ppo.go:71"},
+		centralMKL:          {Name: "m.KL", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 33, Pos: "ppo.go:75"},
+		centralValue:        {Name: "value", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 34, Pos: "ppo.go:75"},
+		centralFeatures:     {Name: "features", Kind: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Node: 42, Pos: "ppo.go:177"},
+		centralObservations: {Name: "observations", Kind: "copy", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Node: 43, Pos: "ppo.go:177"},
 	},
 }
 
@@ -52,44 +52,44 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		// ppo.go:49
 		edge.Gather(x, centralBatch, Batch{Steps: Step{Out: Outcome{Reward: batch.Steps.Out.Reward, Over: batch.Steps.Out.Over}}})
-		steps := batch.Steps // ppo.go:55
+		steps := batch.Steps // ppo.go:57
 		var reward rl.Tensor
-		if !t.Learner.NormalizeReward { // ppo.go:164
-			reward = steps.Out.Reward // ppo.go:165
+		if !t.Learner.NormalizeReward { // ppo.go:166
+			reward = steps.Out.Reward // ppo.go:167
 		} else {
-			edge.Fetch(x, centralReturnsStats, run.Scope().Component("returns/stats")) // ppo.go:167
-			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward)                  // ppo.go:168
+			edge.Fetch(x, centralReturnsStats, run.Scope().Component("returns/stats")) // ppo.go:169
+			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward)                  // ppo.go:170
 		}
-		next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:57
-		// ppo.go:58
+		next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:59
+		// ppo.go:60
 		adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps.Out.Terminated, steps.Out.Over)
-		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret} // ppo.go:59
-		for e := range t.Learner.Epochs {                                                    // ppo.go:61
-			var m Metrics                          // ppo.go:62
-			for i := range t.Learner.Minibatches { // ppo.go:63
-				mini := replay.Take(sample, run.Key("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:64
-				if t.Learner.NormalizeAdvantage {                                                              // ppo.go:65
-					// ppo.go:66
+		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret} // ppo.go:61
+		for e := range t.Learner.Epochs {                                                    // ppo.go:63
+			var m Metrics                          // ppo.go:64
+			for i := range t.Learner.Minibatches { // ppo.go:65
+				mini := replay.Take(sample, run.Key("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:66
+				if t.Learner.NormalizeAdvantage {                                                              // ppo.go:67
+					// ppo.go:68
 					mini.Adv = edge.OwnRows(x, centralMiniAdv, rl.Standardise(edge.AllGather(x, centralMiniAdv, mini.Adv), rl.Tensor{}))
 				}
-				g, aux := t.Learner.loss.Grad(run.Key("loss", e, i), mini) // ppo.go:68
-				edge.Reduce(x, centralG, g)                                // ppo.go:68
-				edge.Fetch(x, centralNet, t.Actor.net.params)              // ppo.go:69
-				m = aux                                                    // ppo.go:70
-				m.log(run)                                                 // ppo.go:71
+				g, aux := t.Learner.loss.Grad(run.Key("loss", e, i), mini) // ppo.go:70
+				edge.Reduce(x, centralG, g)                                // ppo.go:70
+				edge.Fetch(x, centralNet, t.Actor.net.params)              // ppo.go:71
+				m = aux                                                    // ppo.go:72
+				m.log(run)                                                 // ppo.go:73
 			}
-			if t.Learner.TargetKL > 0 { // ppo.go:73
-				value := run.Value(rl.Mean(edge.AllGather(x, centralMKL, m.KL))) // ppo.go:73
-				edge.Send(x, centralValue, value)                                // ppo.go:73
-				if value > t.Learner.TargetKL {                                  // ppo.go:73
+			if t.Learner.TargetKL > 0 { // ppo.go:75
+				value := run.Value(rl.Mean(edge.AllGather(x, centralMKL, m.KL))) // ppo.go:75
+				edge.Send(x, centralValue, value)                                // ppo.go:75
+				if value > t.Learner.TargetKL {                                  // ppo.go:75
 					break
 				}
 			}
 		}
-		run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:78
-		if t.Learner.NormalizeObs {                                                                     // ppo.go:174
-			edge.Gather(x, centralFeatures, t.Learner.features.Call(rl.Key{}, steps.In.Obs.X)) // ppo.go:175
-			edge.Fetch(x, centralObservations, t.Actor.net.norm)                               // ppo.go:175
+		run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:80
+		if t.Learner.NormalizeObs {                                                                     // ppo.go:176
+			edge.Gather(x, centralFeatures, t.Learner.features.Call(rl.Key{}, steps.In.Obs.X)) // ppo.go:177
+			edge.Fetch(x, centralObservations, t.Actor.net.norm)                               // ppo.go:177
 		}
 	}
 	return run.Err()
@@ -108,9 +108,11 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) Batch {
 		obs = out.Obs                                                                                      // ppo.go:46
 		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:46
 	})
-	t.Memory.Set(memory)                                                                // ppo.go:48
-	steps := t.Rollout.Drain()                                                          // ppo.go:49
-	batch := Batch{steps, t.Actor.Values(steps.In), t.Actor.Values(ActIn{obs, memory})} // ppo.go:50
+	t.Memory.Set(memory)                       // ppo.go:48
+	steps := t.Rollout.Drain()                 // ppo.go:49
+	values := t.Actor.Values(steps.In)         // ppo.go:50
+	last := t.Actor.Values(ActIn{obs, memory}) // ppo.go:51
+	batch := Batch{steps, values, last}        // ppo.go:52
 	return batch
 }
 
@@ -118,28 +120,28 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) Batch {
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // ppo.go:30
 		batch := edge.Gathered[Batch](x, centralBatch) // ppo.go:49
-		steps := batch.Steps                           // ppo.go:55
-		if t.Learner.NormalizeReward {                 // ppo.go:164
-			t.Learner.returns.Update(steps.Out.Reward, steps.Out.Over)                   // ppo.go:167
-			edge.Publish(x, centralReturnsStats, run.Scope().Component("returns/stats")) // ppo.go:167
+		steps := batch.Steps                           // ppo.go:57
+		if t.Learner.NormalizeReward {                 // ppo.go:166
+			t.Learner.returns.Update(steps.Out.Reward, steps.Out.Over)                   // ppo.go:169
+			edge.Publish(x, centralReturnsStats, run.Scope().Component("returns/stats")) // ppo.go:169
 		}
-		lr := t.Learner.rate(run.Progress()) // ppo.go:60
-		for range t.Learner.Epochs {         // ppo.go:61
-			for range t.Learner.Minibatches { // ppo.go:63
-				g := edge.Reduced(x, centralG)                  // ppo.go:68
-				t.Learner.opt.Apply(g, lr)                      // ppo.go:69
-				edge.Publish(x, centralNet, t.Actor.net.params) // ppo.go:69
+		lr := t.Learner.rate(run.Progress()) // ppo.go:62
+		for range t.Learner.Epochs {         // ppo.go:63
+			for range t.Learner.Minibatches { // ppo.go:65
+				g := edge.Reduced(x, centralG)                  // ppo.go:70
+				t.Learner.opt.Apply(g, lr)                      // ppo.go:71
+				edge.Publish(x, centralNet, t.Actor.net.params) // ppo.go:71
 			}
-			if t.Learner.TargetKL > 0 { // ppo.go:73
-				if edge.Sent[float64](x, centralValue) > t.Learner.TargetKL { // ppo.go:73
+			if t.Learner.TargetKL > 0 { // ppo.go:75
+				if edge.Sent[float64](x, centralValue) > t.Learner.TargetKL { // ppo.go:75
 					break
 				}
 			}
 		}
-		run.Log("learning_rate", rl.Scalar(lr)) // ppo.go:77
-		if t.Learner.NormalizeObs {             // ppo.go:174
-			t.Learner.net.norm.Update(edge.Gathered[rl.Tensor](x, centralFeatures)) // ppo.go:175
-			edge.Publish(x, centralObservations, t.Actor.net.norm)                  // ppo.go:175
+		run.Log("learning_rate", rl.Scalar(lr)) // ppo.go:79
+		if t.Learner.NormalizeObs {             // ppo.go:176
+			t.Learner.net.norm.Update(edge.Gathered[rl.Tensor](x, centralFeatures)) // ppo.go:177
+			edge.Publish(x, centralObservations, t.Actor.net.norm)                  // ppo.go:177
 		}
 	}
 	return run.Err()

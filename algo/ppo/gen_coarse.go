@@ -25,9 +25,9 @@ var genCoarse = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
 		coarseSteps:        {Name: "steps", Kind: "gather", From: "collector", To: "learner", Type: "ppo.Step", Axis: "environments", Node: 10, Pos: "ppo.go:49", Given: true},
-		coarseLast:         {Name: "last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "ppo.go:148"},
-		coarseObservations: {Name: "observations", Kind: "copy", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Node: 43, Pos: "ppo.go:175"},
-		coarseNet:          {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 26, Pos: "ppo.go:69"},
+		coarseLast:         {Name: "last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "ppo.go:150"},
+		coarseObservations: {Name: "observations", Kind: "copy", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Node: 43, Pos: "ppo.go:177"},
+		coarseNet:          {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 26, Pos: "ppo.go:71"},
 	},
 }
 
@@ -56,9 +56,10 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		// ppo.go:49
 		edge.Gather(x, coarseSteps, Step{In: steps.In, Act: ActOut{Raw: steps.Act.Raw, LogProb: steps.Act.LogProb}, Out: steps.Out, Cut: steps.Cut})
-		edge.Gather(x, coarseLast, t.Actor.Values(ActIn{obs, memory})) // ppo.go:148
-		edge.Fetch(x, coarseObservations, t.Actor.net.norm)            // ppo.go:175
-		edge.Fetch(x, coarseNet, t.Actor.net.params)                   // ppo.go:69
+		last := t.Actor.Values(ActIn{obs, memory})          // ppo.go:51
+		edge.Gather(x, coarseLast, last)                    // ppo.go:150
+		edge.Fetch(x, coarseObservations, t.Actor.net.norm) // ppo.go:177
+		edge.Fetch(x, coarseNet, t.Actor.net.params)        // ppo.go:71
 	}
 	return run.Err()
 }
@@ -85,46 +86,47 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) (rl.Obs, rl.Tensor, Step) {
 // and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // ppo.go:30
-		steps := edge.Gathered[Step](x, coarseSteps) // ppo.go:49
-		// ppo.go:50
-		batch := Batch{Steps: steps, Values: t.Actor.Values(steps.In), Last: edge.Gathered[rl.Tensor](x, coarseLast)}
+		steps := edge.Gathered[Step](x, coarseSteps)             // ppo.go:49
+		values := t.Actor.Values(steps.In)                       // ppo.go:50
+		last := edge.Gathered[rl.Tensor](x, coarseLast)          // ppo.go:150
+		batch := Batch{Steps: steps, Values: values, Last: last} // ppo.go:52
 		// ppo.go:32
 		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, batch) }) {
 			t.Learner.Learn(run, batch) // ppo.go:32
 		}
-		edge.Publish(x, coarseObservations, t.Actor.net.norm) // ppo.go:175
-		edge.Publish(x, coarseNet, t.Actor.net.params)        // ppo.go:69
+		edge.Publish(x, coarseObservations, t.Actor.net.norm) // ppo.go:177
+		edge.Publish(x, coarseNet, t.Actor.net.params)        // ppo.go:71
 	}
 	return run.Err()
 }
 
 // graphCoarseLearner1 is ppo.go:32 as one graph.
 func graphCoarseLearner1(t *Trainer, run *rl.Run, batch Batch) {
-	steps := batch.Steps                                                                  // ppo.go:55
-	reward := t.Learner.scaled(steps.Out)                                                 // ppo.go:56
-	next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:57
-	// ppo.go:58
+	steps := batch.Steps                                                                  // ppo.go:57
+	reward := t.Learner.scaled(steps.Out)                                                 // ppo.go:58
+	next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:59
+	// ppo.go:60
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps.Out.Terminated, steps.Out.Over)
-	sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret}     // ppo.go:59
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // ppo.go:60
-	run.Until(t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                       // ppo.go:61
-		var m Metrics                                                               // ppo.go:62
-		run.For(t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:63
-			mini := replay.TakeAt(sample, run.KeyAt("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:64
-			if t.Learner.NormalizeAdvantage {                                                                  // ppo.go:65
-				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:66
+	sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret}     // ppo.go:61
+	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // ppo.go:62
+	run.Until(t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                       // ppo.go:63
+		var m Metrics                                                               // ppo.go:64
+		run.For(t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:65
+			mini := replay.TakeAt(sample, run.KeyAt("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:66
+			if t.Learner.NormalizeAdvantage {                                                                  // ppo.go:67
+				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:68
 			}
-			g, aux := t.Learner.loss.Grad(run.KeyAt("loss", e, i), mini) // ppo.go:68
-			t.Learner.opt.ApplyAt(g, lr)                                 // ppo.go:69
-			m = aux                                                      // ppo.go:70
-			m.log(run)                                                   // ppo.go:71
+			g, aux := t.Learner.loss.Grad(run.KeyAt("loss", e, i), mini) // ppo.go:70
+			t.Learner.opt.ApplyAt(g, lr)                                 // ppo.go:71
+			m = aux                                                      // ppo.go:72
+			m.log(run)                                                   // ppo.go:73
 		})
-		if t.Learner.TargetKL > 0 { // ppo.go:73
-			stop = run.Calc(run.Number(rl.Mean(m.KL)), ">", t.Learner.TargetKL) // ppo.go:73
+		if t.Learner.TargetKL > 0 { // ppo.go:75
+			stop = run.Calc(run.Number(rl.Mean(m.KL)), ">", t.Learner.TargetKL) // ppo.go:75
 		}
 		return stop
 	})
-	run.Log("learning_rate", lr)                                                                    // ppo.go:77
-	run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:78
-	t.Learner.observe(steps.In.Obs)                                                                 // ppo.go:79
+	run.Log("learning_rate", lr)                                                                    // ppo.go:79
+	run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:80
+	t.Learner.observe(steps.In.Obs)                                                                 // ppo.go:81
 }

@@ -24,7 +24,7 @@ var genFine = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []edge.Edge{
 		fineObs: {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "ppo.go:39"},
-		fineAct: {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "ppo.ActOut", Axis: "environments", Node: 4, Pos: "ppo.go:142"},
+		fineAct: {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "ppo.ActOut", Axis: "environments", Node: 4, Pos: "ppo.go:144"},
 		fineOut: {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "ppo.go:43"},
 	},
 }
@@ -36,7 +36,7 @@ func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 		obs := t.Env.Obs()           // ppo.go:39
 		edge.Gather(x, fineObs, obs) // ppo.go:39
 		for range t.Horizon {        // ppo.go:40
-			act := edge.Scattered[ActOut](x, fineAct) // ppo.go:142
+			act := edge.Scattered[ActOut](x, fineAct) // ppo.go:144
 			out := t.Env.Step(act.Action)             // ppo.go:43
 			edge.Gather(x, fineOut, out)              // ppo.go:43
 		}
@@ -53,7 +53,7 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		for i := range t.Horizon {               // ppo.go:40
 			in := ActIn{obs, memory}                                                                           // ppo.go:41
 			act := t.Actor.Act(run.Key("act", i), in)                                                          // ppo.go:42
-			edge.Scatter(x, fineAct, ActOut{Action: act.Action})                                               // ppo.go:142
+			edge.Scatter(x, fineAct, ActOut{Action: act.Action})                                               // ppo.go:144
 			out := edge.Gathered[rl.Step](x, fineOut)                                                          // ppo.go:43
 			cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:44
 			t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:45
@@ -64,8 +64,10 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		steps := t.Rollout.Drain() // ppo.go:49
 		// ppo.go:50
 		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&memory), rl.Carry(&steps)}, func() { graphFineLearner1(t, run, obs, memory, steps) }) {
-			batch := Batch{steps, t.Actor.Values(steps.In), t.Actor.Values(ActIn{obs, memory})} // ppo.go:50
-			t.Learner.Learn(run, batch)                                                         // ppo.go:32
+			values := t.Actor.Values(steps.In)                       // ppo.go:50
+			last := t.Actor.Values(ActIn{obs, memory})               // ppo.go:51
+			batch := Batch{Steps: steps, Values: values, Last: last} // ppo.go:52
+			t.Learner.Learn(run, batch)                              // ppo.go:32
 		}
 	}
 	return run.Err()
@@ -73,32 +75,34 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphFineLearner1 is ppo.go:50 to ppo.go:32 as one graph.
 func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs, memory rl.Tensor, steps Step) {
-	batch := Batch{steps, t.Actor.Values(steps.In), t.Actor.Values(ActIn{obs, memory})}     // ppo.go:50
-	steps2 := batch.Steps                                                                   // ppo.go:55
-	reward := t.Learner.scaled(steps2.Out)                                                  // ppo.go:56
-	next := rl.Select(steps2.Out.Truncated, steps2.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:57
-	// ppo.go:58
+	values := t.Actor.Values(steps.In)                                                      // ppo.go:50
+	last := t.Actor.Values(ActIn{obs, memory})                                              // ppo.go:51
+	batch := Batch{steps, values, last}                                                     // ppo.go:52
+	steps2 := batch.Steps                                                                   // ppo.go:57
+	reward := t.Learner.scaled(steps2.Out)                                                  // ppo.go:58
+	next := rl.Select(steps2.Out.Truncated, steps2.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:59
+	// ppo.go:60
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps2.Out.Terminated, steps2.Out.Over)
-	sample := Sample{steps2.In, steps2.Act.Raw, steps2.Act.LogProb, batch.Values, adv, ret}  // ppo.go:59
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // ppo.go:60
-	run.Until(t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                       // ppo.go:61
-		var m Metrics                                                               // ppo.go:62
-		run.For(t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:63
-			mini := replay.TakeAt(sample, run.KeyAt("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:64
-			if t.Learner.NormalizeAdvantage {                                                                  // ppo.go:65
-				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:66
+	sample := Sample{steps2.In, steps2.Act.Raw, steps2.Act.LogProb, batch.Values, adv, ret}  // ppo.go:61
+	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // ppo.go:62
+	run.Until(t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                       // ppo.go:63
+		var m Metrics                                                               // ppo.go:64
+		run.For(t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:65
+			mini := replay.TakeAt(sample, run.KeyAt("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:66
+			if t.Learner.NormalizeAdvantage {                                                                  // ppo.go:67
+				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:68
 			}
-			g, aux := t.Learner.loss.Grad(run.KeyAt("loss", e, i), mini) // ppo.go:68
-			t.Learner.opt.ApplyAt(g, lr)                                 // ppo.go:69
-			m = aux                                                      // ppo.go:70
-			m.log(run)                                                   // ppo.go:71
+			g, aux := t.Learner.loss.Grad(run.KeyAt("loss", e, i), mini) // ppo.go:70
+			t.Learner.opt.ApplyAt(g, lr)                                 // ppo.go:71
+			m = aux                                                      // ppo.go:72
+			m.log(run)                                                   // ppo.go:73
 		})
-		if t.Learner.TargetKL > 0 { // ppo.go:73
-			stop = run.Calc(run.Number(rl.Mean(m.KL)), ">", t.Learner.TargetKL) // ppo.go:73
+		if t.Learner.TargetKL > 0 { // ppo.go:75
+			stop = run.Calc(run.Number(rl.Mean(m.KL)), ">", t.Learner.TargetKL) // ppo.go:75
 		}
 		return stop
 	})
-	run.Log("learning_rate", lr)                                                                    // ppo.go:77
-	run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:78
-	t.Learner.observe(steps2.In.Obs)                                                                // ppo.go:79
+	run.Log("learning_rate", lr)                                                                    // ppo.go:79
+	run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:80
+	t.Learner.observe(steps2.In.Obs)                                                                // ppo.go:81
 }

@@ -25,12 +25,12 @@ var genLearners = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []edge.Edge{
-		learnersStepsOutReward: {Name: "steps.Out.Reward", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 14, Pos: "ppo.go:167"},
-		learnersStepsOutOver:   {Name: "steps.Out.Over", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 14, Pos: "ppo.go:167"},
-		learnersMiniAdv:        {Name: "mini.Adv", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 24, Pos: "ppo.go:66"},
-		learnersG:              {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 26, Pos: "ppo.go:69"},
-		learnersMKL:            {Name: "m.KL", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 33, Pos: "ppo.go:73"},
-		learnersFeatures:       {Name: "features", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 43, Pos: "ppo.go:175"},
+		learnersStepsOutReward: {Name: "steps.Out.Reward", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 14, Pos: "ppo.go:169"},
+		learnersStepsOutOver:   {Name: "steps.Out.Over", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 14, Pos: "ppo.go:169"},
+		learnersMiniAdv:        {Name: "mini.Adv", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 24, Pos: "ppo.go:68"},
+		learnersG:              {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 26, Pos: "ppo.go:71"},
+		learnersMKL:            {Name: "m.KL", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 33, Pos: "ppo.go:75"},
+		learnersFeatures:       {Name: "features", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 43, Pos: "ppo.go:177"},
 	},
 }
 
@@ -43,43 +43,43 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphLearnersLearner1(t, run) }) {
 			batch = t.Collect(run) // ppo.go:31
 		}
-		steps := batch.Steps // ppo.go:55
+		steps := batch.Steps // ppo.go:57
 		var reward rl.Tensor
-		if !t.Learner.NormalizeReward { // ppo.go:164
-			reward = steps.Out.Reward // ppo.go:165
+		if !t.Learner.NormalizeReward { // ppo.go:166
+			reward = steps.Out.Reward // ppo.go:167
 		} else {
-			// ppo.go:167
+			// ppo.go:169
 			t.Learner.returns.Update(edge.AllGather(x, learnersStepsOutReward, steps.Out.Reward), edge.AllGather(x, learnersStepsOutOver, steps.Out.Over))
-			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward) // ppo.go:168
+			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward) // ppo.go:170
 		}
-		next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:57
-		// ppo.go:58
+		next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:59
+		// ppo.go:60
 		adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps.Out.Terminated, steps.Out.Over)
-		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret} // ppo.go:59
-		lr := t.Learner.rate(run.Progress())                                                 // ppo.go:60
-		for e := range t.Learner.Epochs {                                                    // ppo.go:61
-			var m Metrics                          // ppo.go:62
-			for i := range t.Learner.Minibatches { // ppo.go:63
-				mini := replay.Take(sample, run.Key("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:64
-				if t.Learner.NormalizeAdvantage {                                                              // ppo.go:65
-					// ppo.go:66
+		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret} // ppo.go:61
+		lr := t.Learner.rate(run.Progress())                                                 // ppo.go:62
+		for e := range t.Learner.Epochs {                                                    // ppo.go:63
+			var m Metrics                          // ppo.go:64
+			for i := range t.Learner.Minibatches { // ppo.go:65
+				mini := replay.Take(sample, run.Key("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:66
+				if t.Learner.NormalizeAdvantage {                                                              // ppo.go:67
+					// ppo.go:68
 					mini.Adv = edge.OwnRows(x, learnersMiniAdv, rl.Standardise(edge.AllGather(x, learnersMiniAdv, mini.Adv), rl.Tensor{}))
 				}
-				g, aux := t.Learner.loss.Grad(run.Key("loss", e, i), mini) // ppo.go:68
-				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), lr)   // ppo.go:69
-				m = aux                                                    // ppo.go:70
-				m.log(run)                                                 // ppo.go:71
+				g, aux := t.Learner.loss.Grad(run.Key("loss", e, i), mini) // ppo.go:70
+				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), lr)   // ppo.go:71
+				m = aux                                                    // ppo.go:72
+				m.log(run)                                                 // ppo.go:73
 			}
-			if t.Learner.TargetKL > 0 { // ppo.go:73
-				if run.Value(rl.Mean(edge.AllGather(x, learnersMKL, m.KL))) > t.Learner.TargetKL { // ppo.go:73
+			if t.Learner.TargetKL > 0 { // ppo.go:75
+				if run.Value(rl.Mean(edge.AllGather(x, learnersMKL, m.KL))) > t.Learner.TargetKL { // ppo.go:75
 					break
 				}
 			}
 		}
-		edge.LogOnce(x, run, "learning_rate", rl.Scalar(lr))                                            // ppo.go:77
-		run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:78
-		if t.Learner.NormalizeObs {                                                                     // ppo.go:174
-			// ppo.go:175
+		edge.LogOnce(x, run, "learning_rate", rl.Scalar(lr))                                            // ppo.go:79
+		run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:80
+		if t.Learner.NormalizeObs {                                                                     // ppo.go:176
+			// ppo.go:177
 			t.Learner.net.norm.Update(edge.AllGather(x, learnersFeatures, t.Learner.features.Call(rl.Key{}, steps.In.Obs.X)))
 		}
 	}
@@ -99,8 +99,10 @@ func graphLearnersLearner1(t *Trainer, run *rl.Run) Batch {
 		obs = out.Obs                                                                                      // ppo.go:46
 		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:46
 	})
-	t.Memory.Set(memory)                                                                // ppo.go:48
-	steps := t.Rollout.Drain()                                                          // ppo.go:49
-	batch := Batch{steps, t.Actor.Values(steps.In), t.Actor.Values(ActIn{obs, memory})} // ppo.go:50
+	t.Memory.Set(memory)                       // ppo.go:48
+	steps := t.Rollout.Drain()                 // ppo.go:49
+	values := t.Actor.Values(steps.In)         // ppo.go:50
+	last := t.Actor.Values(ActIn{obs, memory}) // ppo.go:51
+	batch := Batch{steps, values, last}        // ppo.go:52
 	return batch
 }

@@ -47,7 +47,9 @@ func (t *Trainer) Collect(run *rl.Run) Batch {
 	}
 	t.Memory.Set(memory)
 	steps := t.Rollout.Drain()
-	return Batch{steps, t.Actor.Values(steps.In), t.Actor.Values(ActIn{obs, memory})}
+	values := t.Actor.Values(steps.In)
+	last := t.Actor.Values(ActIn{obs, memory})
+	return Batch{steps, values, last}
 }
 
 // Learn makes Epochs passes over the batch in minibatches.

@@ -127,7 +127,7 @@ func TestNotANumber(t *testing.T) {
 		j.Dir, j.CheckpointSteps = t.TempDir(), 88
 		j.Plan = by(plan.Deployment{Policy: p, Workers: 1})
 		_, err := local.Train(context.Background(), j)
-		if err == nil || !strings.HasPrefix(err.Error(), "ppo.go:68: ") || !strings.Contains(err.Error(), `loss "loss"`) {
+		if err == nil || !strings.HasPrefix(err.Error(), "ppo.go:70: ") || !strings.Contains(err.Error(), `loss "loss"`) {
 			t.Errorf("%s: got %v", p, err)
 		}
 	}
