@@ -53,5 +53,5 @@ func call(t *testing.T, b *Backend, f func(x, y *graph.Node) *graph.Node, x, y [
 	t.Helper()
 	exec := graph.MustNewExec(b, f)
 	defer exec.Finalize()
-	return tensors.MustCopyFlatData[float32](exec.MustExec1(x, y))
+	return tensors.MustCopyFlatData[float32](exec.MustCall1(x, y))
 }
