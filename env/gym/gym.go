@@ -24,7 +24,7 @@ import (
 // of these are keyword arguments of its constructor.
 type Options struct {
 	Python    string        `doc:"Python interpreter; empty is that of WEFT_PYTHON, or python3"`
-	Workers   int           `default:"0" unit:"processes" range:"[0,)" doc:"Python processes of a replica; 0 is one for each core, over all replicas"`
+	Workers   int           `default:"0" unit:"processes" range:"[0,)" doc:"Python processes of a replica; 0 is one for each core, over all replicas, and one alone where a step is too short to share"`
 	Timeout   time.Duration `default:"60s" range:"(0s,)" doc:"how long a step, or the start, may take before a process counts as hanging"`
 	OnFailure string        `default:"stop" oneof:"stop restart" doc:"what an environment's failure does: stop the run, or restart the environments of its process"`
 	Wrappers  []string      `doc:"wrappers, innermost first: Name of gymnasium.wrappers (pettingzoo.utils.wrappers) or module:Name, with keyword arguments as in ClipReward(min_reward=-1;max_reward=1)"`

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/rl"
@@ -76,7 +77,20 @@ func (b *batch) learn() error {
 		}
 		c.known[string(text)] = d
 	}
+	if b.options.Workers == 0 && d.Cost > 0 && d.Cost*float64(b.spec.Rows) < together.Seconds() {
+		b.gather()
+	}
 	return b.describe(d)
+}
+
+// together is how long a step of all environments may take to be one process's. To
+// wake a second core costs about 45 us, three times as much as the rest of the bridge.
+const together = 100 * time.Microsecond
+
+// gather leaves all environments to one process.
+func (b *batch) gather() {
+	b.workers[0].stop(goodbye)
+	b.workers = []*worker{{rows: b.spec.Rows, global: b.spec.First, timeout: b.options.Timeout}}
 }
 
 // describe makes specs of what a worker says.

@@ -34,6 +34,7 @@ func envCases(bool) []Case {
 	return []Case{
 		envCase(EnvSpec{Envs: 1, Bridge: "gym:weft_null:Null"}),
 		envCase(EnvSpec{Envs: 2, Bridge: "gym:weft_null:Null"}),
+		envCase(EnvSpec{Envs: 64, Bridge: "gym:weft_null:Null"}),
 		envCase(everywhere("CartPole-v1")),
 		envCase(everywhere("Pendulum-v1")),
 		envCase(everywhere("HalfCheetah-v5")),
@@ -50,11 +51,7 @@ func envCase(e EnvSpec) Case {
 	id, title := e.Gymnasium, fmt.Sprintf("%s, %d environments", e.Gymnasium, e.Envs)
 	if id == "" {
 		id = fmt.Sprint("nothing=", e.Envs)
-		title = fmt.Sprintf("nothing done in %d worker process", e.Envs)
-		if e.Envs > 1 {
-			title += "es"
-		}
-		title += ": what the bridge costs"
+		title = fmt.Sprintf("what the bridge costs: environments that do nothing, %d", e.Envs)
 	}
 	return Case{ID: id, Title: title, Work: float64(e.Envs), Unit: "steps/s", Spec: e}
 }

@@ -91,13 +91,13 @@ class Gym(weft_envs.Envs):
         return env.observation_space, env.action_space
 
     def describe(self):
-        exact, why = weft_state.probe(self.ask, make, play) if self.ask["probe"] else (False, "")
+        exact, why, cost = weft_state.probe(self.ask, make, play) if self.ask["probe"] else (False, "", 0.0)
         return {
             "kinds": [{
                 "name": "", "agents": ["agent"], "masked": self.masked,
                 "obs": self.obs.describe(), "action": self.actions.describe(),
             }],
-            "limit": limit(self.envs[0]), "exact": exact, "why": why, "rate": self.rate(),
+            "limit": limit(self.envs[0]), "exact": exact, "why": why, "cost": cost, "rate": self.rate(),
         }
 
     def attach(self, arrays):

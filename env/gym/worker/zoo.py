@@ -243,12 +243,12 @@ class Zoo(weft_envs.Envs):
 
     def describe(self):
         lead, mortal = self.ask["lead"], self.ask["zoo"]["mortal"]
-        exact, why = weft_state.probe(self.ask, make, play) if self.ask["probe"] else (False, "")
+        exact, why, cost = weft_state.probe(self.ask, make, play) if self.ask["probe"] else (False, "", 0.0)
         gone = leavers(make(self.ask)) if lead and mortal == "auto" else set()
         return {
             "kinds": [k.describe() for k in self.kinds],
             "mortal": [mortal == "yes" or not gone.isdisjoint(k.agents) for k in self.kinds],
-            "turns": isinstance(self.envs[0], Turns), "state": self.state_size, "exact": exact, "why": why, "rate": self.rate(),
+            "turns": isinstance(self.envs[0], Turns), "state": self.state_size, "exact": exact, "why": why, "cost": cost, "rate": self.rate(),
         }
 
     def attach(self, arrays):
