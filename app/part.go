@@ -1,7 +1,6 @@
 package app
 
 import (
-	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
@@ -28,11 +27,7 @@ func (s *Set) dataPlane(listen string, o mesh.Options, place string) (part.Runne
 
 // jobOf is the job of a configuration: the text of a run folder's config.yaml.
 func (s *Set) jobOf(text string) (local.Job, error) {
-	file, err := config.ParseYAML([]byte(text), configFile)
-	if err != nil {
-		return local.Job{}, err
-	}
-	r, err := s.resolve(layers{file: file})
+	r, err := s.requested(text)
 	if err != nil {
 		return local.Job{}, err
 	}
