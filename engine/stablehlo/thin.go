@@ -31,7 +31,7 @@ func spread(w *writer, n *ir.Node, a ir.Dot) {
 		bySums(w, n, a, k)
 		return
 	}
-	byColumns(w, n, a, k)
+	byColumns(w, n, a)
 }
 
 // bySums adds up outer products, one for each element of the short axis.
@@ -39,8 +39,8 @@ func bySums(w *writer, n *ir.Node, a ir.Dot, k int) {
 	out := typeOf(n.Outputs[0])
 	sum := ""
 	for i := range k {
-		x := w.line1(n.Inputs[0], a.LhsContract[0], i, 0, out)
-		y := w.line1(n.Inputs[1], a.RhsContract[0], i, 1, out)
+		x := w.stretched(n.Inputs[0], a.LhsContract[0], i, 0, out)
+		y := w.stretched(n.Inputs[1], a.RhsContract[0], i, 1, out)
 		if x = w.let("stablehlo.multiply %s, %s : %s", x, y, out); sum != "" {
 			x = w.let("stablehlo.add %s, %s : %s", sum, x, out)
 		}
@@ -49,31 +49,20 @@ func bySums(w *writer, n *ir.Node, a ir.Dot, k int) {
 	w.names[n.Outputs[0]] = sum
 }
 
-// line1 is row or column i of a matrix, along axis, spread over a matrix of another type, whose axis to it lies on.
-func (w *writer) line1(v *ir.Value, axis, i, to int, out string) string {
+// stretched is row or column i of a matrix, along axis, repeated over a matrix of another type, whose axis to it lies on.
+func (w *writer) stretched(v *ir.Value, axis, i, to int, out string) string {
 	length := v.Shape.Dimensions[1-axis]
 	return w.let("stablehlo.broadcast_in_dim %s, dims = [%d] : (%s) -> %s",
-		w.vector(v, axis, i), to, tensor(v.DType(), length), out)
-}
-
-// vector is row or column i of a matrix, along axis.
-func (w *writer) vector(v *ir.Value, axis, i int) string {
-	d := v.Shape.Dimensions
-	from, to, dims := [2]int{}, [2]int{d[0], d[1]}, [2]int{d[0], d[1]}
-	from[axis], to[axis], dims[axis] = i, i+1, 1
-	cut := tensor(v.DType(), dims[:]...)
-	x := w.let("stablehlo.slice %s [%d:%d, %d:%d] : (%s) -> %s", w.name(v), from[0], to[0], from[1], to[1], typeOf(v), cut)
-	return w.let("stablehlo.reshape %s : (%s) -> %s", x, cut, tensor(v.DType(), d[1-axis]))
+		w.element(w.name(v), v.DType(), v.Shape.Dimensions, []int{axis}, []int{i}), to, tensor(v.DType(), length), out)
 }
 
 // byColumns sums over the rows of the first operand, once for each column of the second.
-func byColumns(w *writer, n *ir.Node, a ir.Dot, k int) {
+func byColumns(w *writer, n *ir.Node, a ir.Dot) {
 	x, y, d := n.Inputs[0], n.Inputs[1], n.Inputs[0].DType()
 	rows, columns := x.Shape.Dimensions[0], y.Shape.Dimensions[1-a.RhsContract[0]]
 	column, list, types := tensor(d, rows, 1), "", ""
 	for j := range columns {
-		weights := w.let("stablehlo.broadcast_in_dim %s, dims = [1] : (%s) -> %s",
-			w.vector(y, 1-a.RhsContract[0], j), tensor(d, k), typeOf(x))
+		weights := w.stretched(y, 1-a.RhsContract[0], j, 1, typeOf(x))
 		product := w.let("stablehlo.multiply %s, %s : %s", w.name(x), weights, typeOf(x))
 		sum := w.let("stablehlo.reduce(%s init: %s) applies stablehlo.add across dimensions = [1] : (%s, %s) -> %s",
 			product, w.scalar(d, 0), typeOf(x), tensor(d), tensor(d, rows))
