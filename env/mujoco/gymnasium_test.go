@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,15 +96,7 @@ func make1(t testing.TB, s *rl.Scope, id string, n int, set ...string) *Batch {
 func makeOf(t testing.TB, s *rl.Scope, e env.Entry, n int, set []string) *Batch {
 	t.Helper()
 	o := e.Options()
-	var pairs []config.Assignment
-	for _, text := range set {
-		a, err := config.ParseSet(text, "test")
-		if err != nil {
-			t.Fatal(err)
-		}
-		pairs = append(pairs, a)
-	}
-	if err := config.Set(o, pairs); err != nil {
+	if err := setAll(o, set); err != nil {
 		t.Fatal(err)
 	}
 	b, err := e.New(s, n, o)
@@ -112,6 +105,19 @@ func makeOf(t testing.TB, s *rl.Scope, e env.Entry, n int, set []string) *Batch 
 	}
 	t.Cleanup(func() { b.(*Batch).Close() })
 	return b.(*Batch)
+}
+
+// setAll sets options as texts say.
+func setAll(o any, set []string) error {
+	var pairs []config.Assignment
+	for _, text := range set {
+		a, err := config.ParseSet(text, "test")
+		if err != nil {
+			return err
+		}
+		pairs = append(pairs, a)
+	}
+	return config.Set(o, pairs)
 }
 
 // text is an option of Python's as a setting.
@@ -197,10 +203,10 @@ func (c *comparison) replay(b *Batch, x trajectory) {
 	}
 }
 
-func compare(t *testing.T, r recording, tolerance func(id string) float64) {
+func compare(t *testing.T, r recording, tolerance func(id string) float64, also ...string) {
 	ends := 0
 	for i, x := range r.Trajectories {
-		var set []string
+		set := slices.Clone(also)
 		for k, v := range x.Options {
 			set = append(set, k+"="+text(v))
 		}
@@ -218,15 +224,23 @@ func compare(t *testing.T, r recording, tolerance func(id string) float64) {
 	}
 }
 
-// TestRecorded: what Gymnasium did on another machine. Its libm may round
-// differently there, and a simulation magnifies that.
-func TestRecorded(t *testing.T) {
-	lib := needLibrary(t)
-	r := readRecording(t, filepath.Join("testdata", "trajectories.json.gz"))
-	if lib.Version != r.Mujoco {
-		t.Skipf("MuJoCo is %s, the recording is of %s", lib.Version, r.Mujoco)
+// recorded is what Gymnasium did with a version on another machine.
+func recorded(t *testing.T, version string) recording {
+	t.Helper()
+	file := filepath.Join("testdata", "trajectories-"+version+".json.gz")
+	if _, err := os.Stat(file); err != nil {
+		t.Skipf("there is no recording of MuJoCo %s", version)
 	}
-	compare(t, r, func(string) float64 { return 1e-9 })
+	return readRecording(t, file)
+}
+
+// elsewhere is the tolerance for a recording: libm may round differently there, and
+// a simulation magnifies that.
+func elsewhere(string) float64 { return 1e-9 }
+
+// TestRecorded: what Gymnasium did on another machine.
+func TestRecorded(t *testing.T) {
+	compare(t, recorded(t, needLibrary(t).Version), elsewhere)
 }
 
 // lastBit are the tasks with sines, cosines and norms in what they show, where
@@ -235,7 +249,7 @@ var lastBit = map[string]bool{"InvertedDoublePendulum-v5": true, "Reacher-v5": t
 
 // TestLive: what Gymnasium does here and now, to the last bit.
 func TestLive(t *testing.T) {
-	needLibrary(t)
+	lib := needLibrary(t)
 	python := os.Getenv("WEFT_PYTHON")
 	if python == "" {
 		python = "python3"
@@ -259,7 +273,11 @@ func TestLive(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	compare(t, readRecording(t, file), func(id string) float64 {
+	live := readRecording(t, file)
+	if live.Mujoco != lib.Version {
+		t.Skipf("MuJoCo is %s, and Gymnasium uses %s", lib.Version, live.Mujoco)
+	}
+	compare(t, live, func(id string) float64 {
 		if lastBit[id] {
 			return 1e-15
 		}

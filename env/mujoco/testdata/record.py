@@ -47,11 +47,15 @@ def floats(x):
 
 def trajectory(name, options, seed, steps):
     env = gymnasium.make(name, **options)
+    # Old versions of MuJoCo normalise quaternions in place: the state is taken as it is given to them.
+    task, given = env.unwrapped, []
+    set_state = task.set_state
+    task.set_state = lambda qpos, qvel: (given.append((floats(qpos), floats(qvel))), set_state(qpos, qvel))
     obs, _ = env.reset(seed=seed)
-    data = env.unwrapped.data
+    qpos, qvel = given[-1]
     rng = np.random.default_rng(seed)
     space = env.action_space
-    out = {"env": name, "options": options, "qpos": floats(data.qpos), "qvel": floats(data.qvel), "first": floats(obs), "steps": []}
+    out = {"env": name, "options": options, "qpos": qpos, "qvel": qvel, "first": floats(obs), "steps": []}
     if obs.size > 100:
         steps = steps // 4
     for t in range(steps):

@@ -29,10 +29,11 @@ func Library(given, interpreter string) (string, error) {
 		}
 		return "", fmt.Errorf("%s names %s, which is no libmujoco and holds none", x.from, x.path)
 	}
-	for _, folder := range append([]string{python(interpreter).mujoco}, system()...) {
-		if file := libraryIn(folder); file != "" {
-			return file, nil
-		}
+	if file := libraryIn(python(interpreter).mujoco); file != "" {
+		return file, nil
+	}
+	if file := System(); file != "" {
+		return file, nil
 	}
 	return "", errors.New("libmujoco was not found: " + Install + ", or name a Python that has it with --python, or the file with option library or WEFT_MUJOCO")
 }
@@ -74,10 +75,17 @@ func libraryIn(path string) string {
 	return slices.Max(found)
 }
 
-// system is where distributions and people put libraries.
-func system() []string {
-	folders, _ := filepath.Glob("/usr/lib/*-linux-gnu")
-	return append(folders, "/usr/local/lib", "/usr/lib64", "/usr/lib")
+// System is the library where the loader of the system looks for libraries, such as
+// that of Debian's package; "" if there is none.
+func System() string {
+	folders := slices.Concat(filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")), filepath.SplitList(os.Getenv("DYLD_LIBRARY_PATH")))
+	shared, _ := filepath.Glob("/usr/lib/*-linux-gnu") // the only error is a bad pattern
+	for _, folder := range slices.Concat(folders, shared, []string{"/usr/local/lib", "/usr/lib64", "/usr/lib"}) {
+		if file := libraryIn(folder); file != "" {
+			return file
+		}
+	}
+	return ""
 }
 
 // packages are the folders of two Python packages, "" where there is none.

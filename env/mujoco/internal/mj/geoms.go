@@ -33,18 +33,19 @@ const shown = 3
 // grey is the colour of a geom that is given none, for which its material's stands.
 var grey = []float32{.5, .5, .5, 1}
 
-// Geoms are what one sees of the model, but for height fields. To ask for them gives every simulation
-// fields of its own: it is for simulations that are not stepped.
+// Geoms are what one sees of the model, but for height fields. To ask for them may
+// give every simulation fields of its own: it is for simulations that are not
+// stepped.
 func (s *Sims) Geoms() ([]Geom, error) {
-	model := s.lib.fn.expand
-	kinds, groups, materials := field[int32](s, model, "geom_type"), field[int32](s, model, "geom_group"), field[int32](s, model, "geom_matid")
-	sizes, rgba, paint := s.model("geom_size"), field[float32](s, model, "geom_rgba"), field[float32](s, model, "mat_rgba")
+	e := s.engine
+	kinds, groups, materials := numbers[int32](e, "geom_type"), numbers[int32](e, "geom_group"), numbers[int32](e, "geom_matid")
+	sizes, rgba, paint := numbers[float64](e, "geom_size"), numbers[float32](e, "geom_rgba"), numbers[float32](e, "mat_rgba")
 	n := len(kinds)
 	if n == 0 || len(groups) != n || len(materials) != n || len(sizes) != 3*n || len(rgba) != 4*n {
 		return nil, errors.New("its model has nothing to be seen")
 	}
 	var out []Geom
-	for i := range n / s.N {
+	for i := range n {
 		colour := rgba[4*i : 4*i+4]
 		if m := int(materials[i]); m >= 0 && slices.Equal(colour, grey) && len(paint) >= 4*m+4 {
 			colour = paint[4*m : 4*m+4]

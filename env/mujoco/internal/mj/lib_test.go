@@ -8,10 +8,23 @@ import (
 )
 
 func TestVersion(t *testing.T) {
-	for version, ok := range map[string]bool{"4.0.0": true, "4.12.1": true, "2.2.2": false, "3.3.7": false, "5.0.0": false, "40.0": false, "": false} {
-		err := checkVersion("lib.so", version)
-		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "version 4 is needed: "+Install) {
-			t.Errorf("version %q: %v", version, err)
+	for version, want := range map[string]string{
+		"4.0.0": "batch", "4.12.1": "batch", "3.17.0": "batch", "2.2.2": "layout", "3.3.7": "layout",
+		"2.1.0": "", "3.0.1": "", "3.18.0": "", "5.0.0": "", "40.0": "", "": "",
+	} {
+		l, err := layoutOf("lib.so", version)
+		got := "batch"
+		switch {
+		case err != nil:
+			got = ""
+			if !strings.Contains(err.Error(), "which is none of the versions known here, 2.2.2, ") || !strings.HasSuffix(err.Error(), " and all of 3.17.x and 4.x: "+Install) {
+				t.Errorf("version %q: %v", version, err)
+			}
+		case l != nil:
+			got = "layout"
+		}
+		if got != want {
+			t.Errorf("version %q: %q, want %q", version, got, want)
 		}
 	}
 }
@@ -27,7 +40,7 @@ func TestResolve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range real.fn.table() {
+	for _, s := range real.table() {
 		lacking := func(name string) uintptr {
 			if name == s.name {
 				return 0
@@ -59,7 +72,7 @@ const cart = `<mujoco>
   <worldbody>
     <body name="cart"><joint name="rail" type="slide" axis="1 0 0"/><geom size="0.1" mass="2"/></body>
   </worldbody>
-  <actuator><motor joint="rail" ctrlrange="-3 5"/></actuator>
+  <actuator><motor joint="rail" ctrllimited="true" ctrlrange="-3 5"/></actuator>
 </mujoco>`
 
 func TestSims(t *testing.T) {
