@@ -62,6 +62,7 @@ type item struct {
 	Settings []settingItem `json:"settings,omitempty"`
 	Presets  []presetItem  `json:"presets,omitempty"`
 	Spec     *envItem      `json:"spec,omitempty"`
+	Source   string        `json:"source,omitempty"`  // what computes an environment
 	Missing  string        `json:"missing,omitempty"` // why it cannot be used here
 	Like     string        `json:"like,omitempty"`    // systems whose way a policy is
 	Async    string        `json:"async,omitempty"`   // whether a policy's edges may be asynchronous
@@ -285,6 +286,9 @@ func describeEnv(e env.Entry, d *rl.Device) (item, error) {
 		return x, errors.Join(err, scope.Close())
 	}
 	x.Spec = itemOf(g.Spec())
+	if s, ok := env.Find[env.Sourced](g); ok {
+		x.Source = s.Source()
+	}
 	return x, scope.Close()
 }
 
@@ -347,6 +351,9 @@ func like(x item) string {
 }
 
 func detail(w io.Writer, x item) error {
+	if x.Source != "" {
+		fmt.Fprintln(w, "\nComputed by "+x.Source)
+	}
 	if len(x.fields) > 0 {
 		fmt.Fprintln(w, "\nSettings:")
 		if err := config.Table(w, x.fields); err != nil {

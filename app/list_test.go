@@ -54,6 +54,9 @@ func TestListJSON(t *testing.T) {
 		if e["name"] != set.Environments[i].ID || !ok || spec["observation"] == "" || spec["action"] == "" {
 			t.Errorf("%v", e)
 		}
+		if source, _ := e["source"].(string); e["name"] == "Ant-v5" && spec != nil && !strings.HasPrefix(source, "MuJoCo ") {
+			t.Errorf("%v is computed by %q", e["name"], source)
+		}
 	}
 	ppo := events(t, do(t, 0, "list", "algorithms", "--json").out)[0]
 	settings := ppo["settings"].([]any)

@@ -69,6 +69,12 @@ type Rewarder interface {
 	Rewards() []rl.Tensor
 }
 
+// Sourced is environments that are computed by something installed on the machine.
+type Sourced interface {
+	// Source says what that is, of which version, and where it lies.
+	Source() string
+}
+
 func (g single) Unwrap() any { return g.Batch }
 func (b alone) Unwrap() any  { return b.Groups }
 func (e each) Unwrap() any   { return e.Groups }

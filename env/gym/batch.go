@@ -44,6 +44,9 @@ type batch struct {
 // Spec of each kind of agents.
 func (b *batch) Spec() []env.Spec { return b.specs }
 
+// Source is that of env.Sourced.
+func (b *batch) Source() string { return "Python, " + b.python }
+
 // Axis of its state: environments.
 func (b *batch) Axis() rl.Axis { return rl.Envs }
 

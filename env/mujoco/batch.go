@@ -306,6 +306,11 @@ func (b *Batch) must(err error) {
 // SetLimit is that of env.Limiter.
 func (b *Batch) SetLimit(n int) { b.spec.Limit = n }
 
+// Source is that of env.Sourced.
+func (b *Batch) Source() string {
+	return fmt.Sprintf("MuJoCo %s, %s", b.sims.Lib.Version, b.sims.Lib.Path)
+}
+
 // Qpos is a copy of an environment's generalised positions, which are enough to
 // draw it; row counts within the batch.
 func (b *Batch) Qpos(row int) []float64 {
@@ -334,6 +339,7 @@ func (b *Batch) Axis() rl.Axis { return rl.Envs }
 // some tasks take it from fields that lag a substep behind their state.
 func (b *Batch) Save(s *rl.State) {
 	b.Obs()
+	rl.PutSlice(s, "library", []byte(b.sims.Lib.Version))
 	rl.PutSlice(s, "time", []int64{b.time})
 	rl.PutRowSlice(s, "age", b.age)
 	rl.PutRowTable(s, "state", len(b.rows), b.state)
@@ -349,6 +355,9 @@ func (b *Batch) Save(s *rl.State) {
 // Load takes a saved state over.
 func (b *Batch) Load(s *rl.State) error {
 	b.Obs()
+	if saved := rl.GetSlice[byte](s, "library"); s.Err() == nil && string(saved) != b.sims.Lib.Version {
+		return fmt.Errorf("its state is of MuJoCo %s, and this is %s: name a library of that version with WEFT_MUJOCO", saved, b.Source())
+	}
 	time, age := rl.GetSliceN[int64](s, "time", 1), rl.GetRowSliceN[int32](s, "age", len(b.age))
 	state, x := rl.GetRowSliceN[float64](s, "state", len(b.state)), rl.GetRowSliceN[float64](s, "place", len(b.rows))
 	obs, first := s.GetRows("obs", b.last.X.At(0)), s.GetRows("first", b.last.First)

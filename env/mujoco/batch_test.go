@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/env/mujoco/internal/mj"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -81,6 +82,18 @@ func TestRestoreOther(t *testing.T) {
 	make1(t, s, "Hopper-v5", 2).Save(state)
 	if err := make1(t, s, "Hopper-v5", 3).Load(state); err == nil {
 		t.Error("a state of 2 environments was loaded into 3")
+	}
+}
+
+// TestRestoreVersion: a state of another version is not gone on from.
+func TestRestoreVersion(t *testing.T) {
+	needLibrary(t)
+	s := newScope(t, 1)
+	state, b := rl.NewState(s), make1(t, s, "Hopper-v5", 2)
+	b.Save(state)
+	b.sims.Lib = &mj.Lib{Path: "lib.so", Version: "9.9.9"}
+	if err := b.Load(state); err == nil || !strings.Contains(err.Error(), "and this is MuJoCo 9.9.9, lib.so: ") {
+		t.Errorf("it says %v", err)
 	}
 }
 

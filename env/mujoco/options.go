@@ -7,7 +7,7 @@ package mujoco
 // Setup is where the library and the models are, and how many threads step.
 type Setup struct {
 	Python  string `doc:"Python interpreter whose packages have the library and the models; empty is that of WEFT_PYTHON, or python3"`
-	Library string `doc:"libmujoco's file or folder; empty looks at WEFT_MUJOCO, the Python package mujoco and the system"`
+	Library string `doc:"libmujoco's file or folder; empty looks at WEFT_MUJOCO, the Python package mujoco and the system, in this order"`
 	Models  string `doc:"folder of the model files; empty is that of the Python package gymnasium"`
 	Threads int    `default:"0" unit:"threads" range:"[0,)" doc:"threads that step the environments; 0 is one for each processor"`
 }

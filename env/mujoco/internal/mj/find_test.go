@@ -42,6 +42,27 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
+// TestOrder: Python's package comes before the system's library, which is found
+// where the loader looks.
+func TestOrder(t *testing.T) {
+	root := t.TempDir()
+	system, own := touch(t, root, "system", "libmujoco.so.2.2.2"), touch(t, root, "package", "libmujoco.so.4.0.0")
+	t.Setenv("LD_LIBRARY_PATH", filepath.Join(root, "none")+string(filepath.ListSeparator)+filepath.Dir(system))
+	t.Setenv("WEFT_MUJOCO", "")
+	for script, want := range map[string]string{"echo " + filepath.Dir(own) + "; echo": own, "echo; echo": system} {
+		fake := touch(t, root, "bin", filepath.Base(want), "python")
+		if err := os.WriteFile(fake, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(fake, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Library("", fake); got != want || err != nil {
+			t.Errorf("%q: %q, %v; want %q", script, got, err, want)
+		}
+	}
+}
+
 // TestPython: where the packages are is asked for once, by whatever interpreter
 // is named.
 func TestPython(t *testing.T) {

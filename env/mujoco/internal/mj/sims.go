@@ -11,6 +11,7 @@ import (
 // Sims are simulations of one model, stepped together. They are for one
 // goroutine at a time.
 type Sims struct {
+	Lib     *Lib
 	N       int // simulations
 	First   int // what messages call the first one
 	Threads int // that step them
@@ -54,7 +55,7 @@ const (
 
 // New makes n simulations of a model file on up to threads threads.
 func (l *Lib) New(file string, n, threads int) (s *Sims, err error) {
-	s = &Sims{N: n, Threads: min(n, threads)}
+	s = &Sims{Lib: l, N: n, Threads: min(n, threads)}
 	if l.layout == nil {
 		err = l.newBatch(s, file)
 	} else {
