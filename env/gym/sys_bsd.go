@@ -17,6 +17,11 @@ func memory() (*os.File, error) {
 	return f, os.Remove(f.Name())
 }
 
+// eager is none: systems other than Linux have no call to yield without libc.
+const eager = 0
+
+func yield() {}
+
 // attributes put a worker into a group of its own, out of reach of an interrupt
 // that is meant for us. It ends when its pipe does.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -55,6 +55,22 @@ func await(fd int, events int16, deadline time.Time) error {
 	}
 }
 
+// peek looks for a byte until it is there or the time has passed, and leaves the
+// core to whoever wants it in between, the worker above all. It is for answers that
+// come sooner than going to sleep and being woken up takes. What is wrong with the
+// pipe is for readFull to say.
+func peek(fd int, b []byte, until time.Time) bool {
+	for {
+		if n, err := unix.Read(fd, b[:1]); n == 1 || err == nil {
+			return n == 1
+		}
+		if !time.Now().Before(until) {
+			return false
+		}
+		yield()
+	}
+}
+
 // readFull fills b from a pipe.
 func readFull(fd int, b []byte, deadline time.Time) error {
 	for len(b) > 0 {

@@ -46,6 +46,7 @@ type worker struct {
 	to, from int // descriptors
 	said     tail
 	fresh    bool  // it has not done a step yet
+	brisk    bool  // its last answer was not waited for long
 	failures int   // one after another, without a step between them
 	ended    error // why it is not running
 }
@@ -148,9 +149,13 @@ var stepMessage = []byte("s")
 
 func (w *worker) finish(deadline time.Time) error {
 	var b [1]byte
-	if err := readFull(w.from, b[:], deadline); err != nil {
-		return w.broken(err)
+	begin := time.Now()
+	if !w.brisk || !peek(w.from, b[:], begin.Add(eager)) {
+		if err := readFull(w.from, b[:], deadline); err != nil {
+			return w.broken(err)
+		}
 	}
+	w.brisk = time.Since(begin) < eager
 	if b[0] == 'k' {
 		w.fresh, w.failures = false, 0
 		return nil
