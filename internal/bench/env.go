@@ -21,6 +21,7 @@ var Env = Benchmark{
 // has no name for them has no part in the case.
 type EnvSpec struct {
 	Envs      int    `json:"envs"`
+	Processes int    `json:"-"` // of the bridge; 0 leaves it to that
 	Bridge    string `json:"-"` // through Weft's bridge
 	Native    string `json:"-"` // Weft's own
 	Gymnasium string `json:"-"`
@@ -35,6 +36,7 @@ func envCases(bool) []Case {
 		envCase(EnvSpec{Envs: 1, Bridge: "gym:weft_null:Null"}),
 		envCase(EnvSpec{Envs: 2, Bridge: "gym:weft_null:Null"}),
 		envCase(EnvSpec{Envs: 64, Bridge: "gym:weft_null:Null"}),
+		envCase(EnvSpec{Envs: 2, Bridge: "gym:weft_null:Null?workers=2", Processes: 2}),
 		envCase(everywhere("CartPole-v1")),
 		envCase(everywhere("Pendulum-v1")),
 		envCase(everywhere("HalfCheetah-v5")),
@@ -52,6 +54,10 @@ func envCase(e EnvSpec) Case {
 	if id == "" {
 		id = fmt.Sprint("nothing=", e.Envs)
 		title = fmt.Sprintf("what the bridge costs: environments that do nothing, %d", e.Envs)
+		if e.Processes > 0 {
+			id += fmt.Sprint(",processes=", e.Processes)
+			title += fmt.Sprintf(" in %d processes", e.Processes)
+		}
 	}
 	return Case{ID: id, Title: title, Work: float64(e.Envs), Unit: "steps/s", Spec: e}
 }
