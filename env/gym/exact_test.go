@@ -37,7 +37,10 @@ func sum(all []rl.Tensor) string {
 func TestWorkersSameBits(t *testing.T) {
 	needs(t)
 	t.Parallel()
-	for _, id := range []string{"CartPole-v1", ours + "Mixed"} {
+	for _, id := range []string{"CartPole-v1", ours + "Mixed", "HalfCheetah-v5"} {
+		if id == "HalfCheetah-v5" {
+			needs(t, "mujoco", "imageio")
+		}
 		var want []string
 		for _, workers := range []int{1, 3} {
 			s, b := openTest(t, id, 5, with(func(o *Options) { o.Workers = workers }))

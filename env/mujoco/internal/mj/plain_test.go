@@ -194,10 +194,13 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
+// pretended is memory that stays where it is, as C's does.
+var pretended [32]uintptr
+
 // TestCheck: arrays that are elsewhere than in the object's buffer, or in each
 // other, are those of another layout.
 func TestCheck(t *testing.T) {
-	var memory [32]uintptr
+	memory := pretended[:]
 	at := uintptr(unsafe.Pointer(&memory[0]))
 	o := object{"mjData", at, layout{"mjData.buffer": 0, "mjData.nbuffer": 8, "mjData.n": 16, "mjData.a": 24, "mjData.b": 32}}
 	arrays := map[string]array{"a": {"n", 1, 8}, "b": {"n", 2, 8}}
@@ -215,7 +218,7 @@ func TestCheck(t *testing.T) {
 		{1 << 20, buffer, buffer, "n of mjModel is 1048576"},
 		{1<<32 - 1, buffer, buffer, "n of mjModel is -1"},
 	} {
-		copy(memory[:], []uintptr{buffer, 64, x.n, x.a, x.b})
+		copy(memory, []uintptr{buffer, 64, x.n, x.a, x.b})
 		err := o.check(arrays, o)
 		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%+v: %v", x, err)
@@ -225,7 +228,8 @@ func TestCheck(t *testing.T) {
 
 // TestUnkept: a state that would be kept in part is refused.
 func TestUnkept(t *testing.T) {
-	var memory [4]uint64
+	memory := pretended[:]
+	clear(memory)
 	o := object{"mjModel", uintptr(unsafe.Pointer(&memory[0])), layout{"mjModel.nhistory": 8}}
 	if err := o.checkState(); err != nil {
 		t.Error(err)
