@@ -37,7 +37,7 @@ var errTimeout = errors.New("no answer in time")
 // and be woken by it, a pipe (7.7 us there and back, 17 us for two workers on two
 // cores) is level with an eventfd (7.1, 16) and a futex (7.6, 15), and is the one
 // that tells when the other side is gone; spinning before a futex (32, 85) takes
-// the core that somebody else needs.
+// the core that somebody else needs, which peek therefore offers to others.
 func await(fd int, events int16, deadline time.Time) error {
 	for {
 		left := time.Until(deadline)
