@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/scratch"
 	"github.com/weft-rl/weft/policy"
 )
 
@@ -61,7 +62,7 @@ func (c *command) trainProcesses(ctx context.Context, r *request, f *trainFlags,
 // they die, and die with this one.
 type household struct {
 	program string
-	data    string // of the embedded etcd
+	data    *scratch.Folder // of the embedded etcd
 	runs    string
 	device  string
 	workers int
@@ -75,7 +76,7 @@ func newHousehold(f *trainFlags, runs, device string) (*household, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := os.MkdirTemp("", "weft-cluster-")
+	data, err := scratch.New("weft-cluster-")
 	return &household{program: program, data: data, runs: runs, device: device, workers: f.processes, failed: make(chan error, f.processes+1)}, err
 }
 
@@ -112,7 +113,7 @@ func (h *household) start(ctx context.Context) (*control.Client, error) {
 func (h *household) coordinator(ctx context.Context, address chan<- string) {
 	at := "127.0.0.1:0"
 	h.keep(ctx, "coordinator", func() []string {
-		return []string{"coordinator", "--listen", at, "--data", h.data, "--runs", h.runs, "--json", "--" + parentFlag}
+		return []string{"coordinator", "--listen", at, "--data", h.data.Path, "--runs", h.runs, "--json", "--" + parentFlag}
 	}, func(line string) {
 		var e listeningEvent
 		if json.Unmarshal([]byte(line), &e) == nil && e.Event == "listening" {
@@ -159,7 +160,7 @@ func (h *household) close() error {
 		h.stop()
 	}
 	h.all.Wait()
-	return os.RemoveAll(h.data)
+	return h.data.Remove()
 }
 
 // A process that dies is started again; one that never lives for a moment is given up.
@@ -192,7 +193,7 @@ func (h *household) process(ctx context.Context, args []string, read func(line s
 	cmd := exec.Command(h.program, args...)
 	var problems tail
 	cmd.Stderr = &problems
-	cmd.Env = append(os.Environ(), "TMPDIR="+h.data) // what a process that is killed leaves goes with the rest
+	cmd.Env = append(os.Environ(), "TMPDIR="+h.data.Path) // what a process that is killed leaves goes with the rest
 	bind(cmd)
 	in, err := cmd.StdinPipe()
 	if err != nil {
