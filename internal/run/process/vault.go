@@ -115,7 +115,7 @@ func (v *vault) prune(committed string) {
 		}
 	}
 	if s, ok := v.store.(store.Sweeper); ok { // this process writes nothing now, and earlier epochs are over
-		err = errors.Join(err, s.Sweep(func(name string) bool {
+		err = errors.Join(err, s.Sweep(v.ctx, func(name string) bool {
 			epoch, step := epochOf(name)
 			return step && epoch <= v.a.Epoch || name == bestName
 		}))

@@ -117,7 +117,7 @@ func (f folder) List(context.Context) (names []string, err error) {
 }
 
 // Sweep removes what processes that died had begun to write of objects that of names.
-func (f folder) Sweep(of func(object string) bool) error {
+func (f folder) Sweep(_ context.Context, of func(object string) bool) error {
 	all, err := os.ReadDir(string(f))
 	errs := []error{err}
 	for _, x := range all {

@@ -62,5 +62,5 @@ func check(name string) error {
 type Sweeper interface {
 	// Sweep removes what was begun of objects that of names. Nobody may be writing them
 	// whose object is still wanted.
-	Sweep(of func(object string) bool) error
+	Sweep(ctx context.Context, of func(object string) bool) error
 }
