@@ -2,6 +2,7 @@ package app
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,7 +34,11 @@ func (c *command) trainProcesses(ctx context.Context, r *request, f *trainFlags,
 	if out, err = filepath.Abs(out); err != nil {
 		return err
 	}
-	w := c.watcher(r, out, f.json)
+	return c.inProcesses(ctx, r, f, out, (*control.Client).Submit)
+}
+
+// inProcesses has a run begin or go on in processes of its own.
+func (c *command) inProcesses(ctx context.Context, r *request, f *trainFlags, out string, begin func(*control.Client, context.Context, string, string) error) (err error) {
 	h, err := newHousehold(f, filepath.Dir(out), r.Device)
 	if err != nil {
 		return err
@@ -51,7 +56,8 @@ func (c *command) trainProcesses(ctx context.Context, r *request, f *trainFlags,
 	watched, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	h.all.Go(func() { h.watch(watched, cancel) })
-	err = c.follow(watched, client, r, filepath.Base(out), w)
+	submit := func(ctx context.Context, name, config string) error { return begin(client, ctx, name, config) }
+	err = c.follow(watched, client, r, filepath.Base(out), submit, &viewer{w: c.watcher(r, out, f.json)})
 	if why := context.Cause(watched); why != nil && ctx.Err() == nil {
 		return why
 	}
@@ -64,6 +70,7 @@ type household struct {
 	program string
 	data    *scratch.Folder // of the embedded etcd
 	runs    string
+	store   string // of checkpoints
 	device  string
 	workers int
 	stop    context.CancelFunc
@@ -77,7 +84,7 @@ func newHousehold(f *trainFlags, runs, device string) (*household, error) {
 		return nil, err
 	}
 	data, err := scratch.New("weft-cluster-")
-	return &household{program: program, data: data, runs: runs, device: device, workers: f.processes, failed: make(chan error, f.processes+1)}, err
+	return &household{program: program, data: data, runs: runs, store: cmp.Or(f.store, runs), device: device, workers: f.processes, failed: make(chan error, f.processes+1)}, err
 }
 
 // start starts all processes, and waits until the workers have joined.
@@ -99,7 +106,7 @@ func (h *household) start(ctx context.Context) (*control.Client, error) {
 		h.all.Go(func() {
 			h.keep(living, fmt.Sprintf("worker w%d", i), func() []string {
 				return []string{
-					"worker", "--join", at, "--name", fmt.Sprintf("w%d", i), "--store", h.runs, "--devices", h.device,
+					"worker", "--join", at, "--name", fmt.Sprintf("w%d", i), "--store", h.store, "--devices", h.device,
 					"--cores", fmt.Sprint(max(1, runtime.NumCPU()/h.workers)), "--json", "--" + parentFlag,
 				}
 			}, func(string) {})

@@ -28,6 +28,7 @@ type Config struct {
 	Node *mesh.Node
 	// Store is where a run's checkpoints are kept; all processes see the same.
 	Store func(run string) (store.Store, error)
+	Place string // that they are kept at, for who resumes a run elsewhere
 }
 
 // Runner is a part.Runner.
@@ -54,7 +55,7 @@ func (r *Runner) Run(ctx context.Context, a part.Assignment, to part.Reporter) e
 	x := &run{Runner: r, a: a, to: to, outer: ctx, job: j}
 	x.ctx, x.stop = context.WithCancelCause(ctx)
 	defer x.stop(nil)
-	x.vault = &vault{ctx: x.ctx, store: kept, a: a, keep: max(1, j.Keep), to: to}
+	x.vault = &vault{ctx: x.ctx, store: kept, place: r.c.Place, a: a, keep: max(1, j.Keep), to: to}
 	return x.run()
 }
 
@@ -131,8 +132,12 @@ func (x *run) arrange() local.Job {
 	return j
 }
 
-// lead runs the part that decides.
+// lead runs the part that decides. A store that is not to be had is told before the
+// work is begun that would be kept there.
 func (x *run) lead(j local.Job) error {
+	if _, err := x.vault.store.List(x.ctx); err != nil {
+		return err
+	}
 	lines := newRecord(x.ctx, x.to)
 	x.vault.lines, j.Part.Sink = lines, lines
 	w := newWatch(x.to)

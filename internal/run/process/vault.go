@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/store"
 )
@@ -21,6 +22,7 @@ import (
 type vault struct {
 	ctx   context.Context
 	store store.Store
+	place string // that it is in
 	a     part.Assignment
 	keep  int
 	to    part.Reporter
@@ -31,14 +33,11 @@ type vault struct {
 	best *float64 // score of the best one, once known
 }
 
-const (
-	suffix   = ".safetensors"
-	bestName = "best" + suffix
-)
+const suffix = ".safetensors"
 
-// objectName is that of a step's checkpoint. It has a part of the sum, because a step
+// ObjectName is that of a step's checkpoint. It has a part of the sum, because a step
 // may be saved twice: when it was reached, and when it was evaluated.
-func objectName(epoch, step int64, sha256 string) string {
+func ObjectName(epoch, step int64, sha256 string) string {
 	return fmt.Sprintf("step-%012d.epoch-%d.%.16s%s", step, epoch, sha256, suffix)
 }
 
@@ -58,21 +57,8 @@ func (v *vault) Latest() (f checkpoint.File, step int64, skipped []error, err er
 	if m == nil {
 		return f, 0, nil, checkpoint.ErrNone
 	}
-	r, size, err := v.store.Get(v.ctx, m.Object)
-	if err != nil {
-		return f, 0, nil, err
-	}
-	defer r.Close()
-	if size != m.Size {
-		return f, 0, nil, fmt.Errorf("checkpoint %s has %d bytes, not %d as when it was committed", m.Object, size, m.Size)
-	}
-	if f, step, err = checkpoint.Decode(r, size, m.SHA256); err == nil && step != m.Step {
-		err = fmt.Errorf("it is of step %d, not %d", step, m.Step)
-	}
-	if err != nil {
-		return checkpoint.File{}, 0, nil, fmt.Errorf("checkpoint %s: %w", m.Object, err)
-	}
-	return f, step, nil, nil
+	f, err = local.Fetch(v.ctx, v.store, *m)
+	return f, m.Step, nil, err
 }
 
 // Save writes an object, and commits it once all rows of metrics up to its step are
@@ -83,8 +69,8 @@ func (v *vault) Save(step int64, f checkpoint.File) error {
 		return err
 	}
 	m := part.Manifest{
-		Epoch: v.a.Epoch, Step: step, Object: objectName(v.a.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256(),
-		Evaluated: f.Meta["evaluated"] == fmt.Sprint(step),
+		Epoch: v.a.Epoch, Step: step, Object: ObjectName(v.a.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256(),
+		Evaluated: f.Meta["evaluated"] == fmt.Sprint(step), Place: v.place,
 	}
 	if err := v.store.Put(v.ctx, m.Object, o.Reader(), o.Size()); err != nil {
 		return fmt.Errorf("checkpoint of step %d: %w", step, err)
@@ -117,7 +103,7 @@ func (v *vault) prune(committed string) {
 	if s, ok := v.store.(store.Sweeper); ok { // this process writes nothing now, and earlier epochs are over
 		err = errors.Join(err, s.Sweep(v.ctx, func(name string) bool {
 			epoch, step := epochOf(name)
-			return step && epoch <= v.a.Epoch || name == bestName
+			return step && epoch <= v.a.Epoch || name == local.BestObject
 		}))
 	}
 	if err != nil && v.ctx.Err() == nil {
@@ -138,7 +124,7 @@ func (v *vault) SaveBest(score float64, step int64, f checkpoint.File) error {
 	}
 	o, err := checkpoint.EncodeBest(score, step, f)
 	if err == nil {
-		err = v.store.Put(v.ctx, bestName, o.Reader(), o.Size())
+		err = v.store.Put(v.ctx, local.BestObject, o.Reader(), o.Size())
 	}
 	if err != nil {
 		return fmt.Errorf("best checkpoint: %w", err)
@@ -149,12 +135,7 @@ func (v *vault) SaveBest(score float64, step int64, f checkpoint.File) error {
 
 // knownBest is the score of the one that is there; one that cannot be read is none.
 func (v *vault) knownBest() float64 {
-	r, size, err := v.store.Get(v.ctx, bestName)
-	if err != nil {
-		return math.Inf(-1)
-	}
-	defer r.Close()
-	score, err := checkpoint.DecodeBest(r, size)
+	_, score, _, err := local.FetchBest(v.ctx, v.store)
 	if err != nil {
 		return math.Inf(-1)
 	}

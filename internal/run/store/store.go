@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/url"
 	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -48,6 +49,14 @@ func Open(place string) (Store, error) {
 		return nil, fmt.Errorf("store %s: it names no host and bucket; s3://HOST/BUCKET/FOLDER does", place)
 	}
 	return openS3(u.Host, bucket, folder, u.Query().Get("insecure") != "true")
+}
+
+// Absolute is a place as any process of this machine would name it.
+func Absolute(place string) (string, error) {
+	if strings.HasPrefix(place, "s3://") {
+		return place, nil
+	}
+	return filepath.Abs(place)
 }
 
 // check refuses names that could lead elsewhere.
