@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -24,7 +25,10 @@ type bucket struct {
 }
 
 func openS3(host, name, folder string, secure bool) (Store, error) {
-	client, err := minio.New(host, &minio.Options{Creds: credentials.NewEnvAWS(), Secure: secure, BucketLookup: minio.BucketLookupPath})
+	client, err := minio.New(host, &minio.Options{
+		Creds: credentials.NewEnvAWS(), Secure: secure, BucketLookup: minio.BucketLookupPath,
+		Region: os.Getenv("AWS_REGION"), // without one the server is asked
+	})
 	if err != nil {
 		return nil, fmt.Errorf("store %s: %w", host, err)
 	}

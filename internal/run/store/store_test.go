@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -141,6 +142,18 @@ func TestRefused(t *testing.T) {
 	}
 	if err := in.Put(t.Context(), "x", strings.NewReader(""), 0); err == nil {
 		t.Error("a file was a folder")
+	}
+}
+
+// The region that requests are signed for is the environment's, or the server's.
+func TestRegion(t *testing.T) {
+	for _, region := range []string{"", "eu-north-9"} {
+		t.Setenv("AWS_REGION", region)
+		s, f := serve(t)
+		put(t, s, "x", []byte("y"))
+		if want := cmp.Or(region, "us-east-1"); !strings.Contains(f.signed, "/"+want+"/s3/") {
+			t.Errorf("signed with %s, want %s", f.signed, want)
+		}
 	}
 }
 
