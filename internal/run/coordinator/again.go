@@ -13,25 +13,47 @@ import (
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
-// again takes a run on that is to be resumed: one that is known, or one of which only
-// the folder is left.
+// again is what the folder of a run that is to be resumed says of it, which the core may
+// not know. From now on nobody else may train into the folder.
 func (a *acting) again(q *control.Submit, known bool) (*part.Committed, error) {
-	if known { // then it says nothing that is not known better
-		return &part.Committed{}, nil
-	}
 	r := a.records.of(q.Name)
 	if _, err := os.Stat(filepath.Join(r.dir, configFile)); err != nil {
+		if known { // another coordinator had it
+			return &part.Committed{}, nil
+		}
 		return nil, fmt.Errorf("there is no run %s: %s has no %s", q.Name, r.dir, configFile)
 	}
 	if err := r.hold(); err != nil {
 		return nil, err
 	}
 	c, err := part.ReadCommitted(r.dir)
-	if err != nil {
-		r.letGo()
-		return nil, err
+	if err == nil {
+		err = r.alone(c)
 	}
-	return &c, durable.Replace(filepath.Join(r.dir, idFile), []byte(q.ID))
+	if err == nil {
+		err = durable.Replace(filepath.Join(r.dir, idFile), []byte(q.ID))
+	}
+	if err != nil && !known {
+		r.letGo()
+	}
+	return &c, err
+}
+
+// alone sees that nobody trained the run further than what was committed: its record
+// would have a gap when that is gone on from.
+func (r *record) alone(c part.Committed) error {
+	dir, err := checkpoint.Open(filepath.Join(r.dir, "checkpoints"), 1)
+	if err != nil {
+		return err
+	}
+	_, step, _, err := dir.Latest()
+	switch {
+	case errors.Is(err, checkpoint.ErrNone):
+		return nil
+	case err == nil && step > c.Step():
+		return fmt.Errorf("%s was trained in one process to step %d, beyond the %d that a cluster committed: weft resume %s goes on with it, also with --processes", r.dir, step, c.Step(), r.dir)
+	}
+	return err
 }
 
 // configure writes down what a run is from now on.

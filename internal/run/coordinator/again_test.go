@@ -135,5 +135,21 @@ func TestResumeRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(t, c.resume("r", 1, 65), "committed.json: it makes no sense")
+	if err := os.Remove(filepath.Join(dir, "committed.json")); err != nil {
+		t.Fatal(err)
+	}
+	local, err := checkpoint.Open(filepath.Join(dir, "checkpoints"), 1)
+	if err == nil {
+		err = local.Save(8, checkpoint.File{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused(t, c.resume("r", 1, 65), "was trained in one process to step 8, beyond the 0 that a cluster committed")
+	if release, err = checkpoint.Lock(dir); err != nil {
+		t.Errorf("a refused wish keeps the folder: %v", err)
+	} else {
+		release()
+	}
 	refused(t, c.resume("../r", 1, 65), "is no name for a run")
 }

@@ -17,6 +17,9 @@ func (e Submitted) again(c *Core, old *Run) {
 		c.decide(Reply{e.Ticket, fmt.Sprintf("run %s is %s: there is nothing to resume (weft status %s shows it)", e.Name, old.Phase, e.Name)})
 		return
 	}
+	if e.Again.Epoch > old.Epoch { // it was under way elsewhere
+		old.Epoch, old.Shards, old.Last = e.Again.Epoch, e.Again.Shards, e.Again.Last
+	}
 	r := old
 	r.ID, r.Config, r.Phase, r.Why = e.ID, e.Config, Waiting, "waits for a plan"
 	r.Fault, r.Faulty, r.Restarts, r.Resumed = "", 0, 0, true
