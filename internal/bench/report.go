@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -68,6 +69,9 @@ func (t *table) Case(c Case, results []Result) {
 		times := ""
 		if x, ok := ratio(results, i); ok {
 			times = digits(x) + "x"
+		}
+		if len(r.CPU) > 0 {
+			times += "  CPU " + duration(slices.Min(r.CPU))
 		}
 		fmt.Fprintf(t.w, row, name, r.Path, duration(r.Median()), spread(r), digits(rate(c, r))+" "+c.Unit, times)
 	}

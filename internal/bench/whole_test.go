@@ -27,7 +27,7 @@ func TestCheckpoint(t *testing.T) {
 	if err := Run(t.Context(), Checkpoint, o, Table(&out)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"15 s +0.0 %, CPU +0.0 %; 1 s +10.0 %, CPU +50.0 %", "it has no table"} {
+	for _, want := range []string{"15 s +0.0 %, CPU +0.0 %; 1 s +10.0 %, CPU +50.0 %", "it has no table", "1.10x  CPU 30.0 ms"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
