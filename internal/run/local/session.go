@@ -16,8 +16,17 @@ import (
 )
 
 // ErrNotExact is why a run of such an environment cannot be resumed.
-var ErrNotExact = errors.New("its environment cannot save its state, so the run cannot be resumed exactly; " +
-	"--resume=restart-episodes goes on with new episodes, --from starts a new run from its weights")
+var ErrNotExact error = notExact{}
+
+type notExact struct{}
+
+func (notExact) Error() string {
+	return "its environment cannot save its state, so the run cannot be resumed exactly; " +
+		"--resume=restart-episodes goes on with new episodes, --from starts a new run from its weights"
+}
+
+// Permanent tells a cluster that to try again is in vain.
+func (notExact) Permanent() bool { return true }
 
 // Session is a job that is ready to run: constructed, and loaded with the state
 // it goes on from. Nothing has been written yet.
@@ -84,6 +93,9 @@ func (s *Session) prepare() (err error) {
 	}
 	if j.Resume {
 		if err := s.load(); err != nil {
+			if j.Dir == "" { // a part, and the coordinator says of which run
+				return err
+			}
 			return fmt.Errorf("run %s: %w", j.Dir, err)
 		}
 	}
