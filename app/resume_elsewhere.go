@@ -17,6 +17,15 @@ import (
 	"github.com/weft-rl/weft/policy"
 )
 
+// shards is how many parts a run's environments were split into, as far as its
+// configuration says; 0 of the loop as it stands.
+func (r *request) shards() int {
+	if r.Policy == policy.Plain.Name {
+		return 0
+	}
+	return cmp.Or(r.Replicas, r.Workers)
+}
+
 // keepShards has a run go on with as many parts of its environments as it has had: with
 // several learners they decide what it computes.
 func (r *request) keepShards(before *request, shards int) {
@@ -41,11 +50,13 @@ func (c *command) resumeProcesses(ctx context.Context, before, r *request, dir s
 		return err
 	}
 	f.store = place
-	r.keepShards(before, kept.Shards)
+	r.keepShards(before, cmp.Or(kept.Shards, before.shards()))
 	if err := changeBudget(kept.Step(), before, r, dir, w); err != nil {
 		return err
 	}
-	return c.inProcesses(ctx, r, f, dir, (*control.Client).Resume)
+	return c.inProcesses(ctx, r, f, dir, func(client *control.Client, ctx context.Context, name, config string) error {
+		return client.Resume(ctx, name, config, r.Policy != before.Policy)
+	})
 }
 
 // hand makes the newest checkpoint of a run's folder one that a cluster goes on from, in
@@ -59,15 +70,10 @@ func hand(ctx context.Context, dir, place string, w watcher) (c part.Committed, 
 	if c, err = part.ReadCommitted(dir); err != nil {
 		return c, "", err
 	}
-	from, err := store.Absolute(local.Place(dir, c))
-	if err != nil {
-		return c, "", err
-	}
-	if place, err = store.Absolute(cmp.Or(place, from)); err != nil {
-		return c, "", err
-	}
-	all, err := store.Open(place)
-	if err != nil {
+	from, err1 := store.Absolute(local.Place(dir, c))
+	place, err2 := store.Absolute(cmp.Or(place, from))
+	all, err3 := store.Open(place)
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return c, "", err
 	}
 	f, step, skipped, err := local.Newest(dir)
@@ -164,5 +170,8 @@ func (c *command) resumeCluster(ctx context.Context, run string, more []config.A
 		return err
 	}
 	c.started = true
-	return c.follow(ctx, client, r, name, client.Resume, &viewer{w: w, told: old.Told})
+	resume := func(ctx context.Context, name, config string) error {
+		return client.Resume(ctx, name, config, r.Policy != before.Policy)
+	}
+	return c.follow(ctx, client, r, name, resume, &viewer{w: w, told: old.Told})
 }

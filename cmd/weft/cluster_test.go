@@ -62,17 +62,18 @@ func TestResumeProcesses(t *testing.T) {
 	line, _ := do(t, dir, 0, split("--workers", "2", "--out", "whole")...)
 	want := parse(t, line)
 	for _, c := range []struct {
-		name string
-		with syscall.Signal
-		ways [][]string // of going on, all but the last of which are killed
+		name  string
+		begin []string
+		with  syscall.Signal
+		ways  [][]string // of going on, all but the last of which are killed
 	}{
-		{"more", syscall.SIGINT, [][]string{{"--processes", "3"}}},
-		{"one", syscall.SIGKILL, [][]string{nil}},
-		{"to and fro", syscall.SIGTERM, [][]string{{"--processes", "3"}, nil, {"--processes", "1"}, {"--processes", "2", "--store", "elsewhere"}, nil}},
+		{"more", []string{"--workers", "2"}, syscall.SIGINT, [][]string{{"--processes", "3"}}},
+		{"one", []string{"--processes", "2"}, syscall.SIGKILL, [][]string{nil}},
+		{"to and fro", []string{"--processes", "2"}, syscall.SIGTERM, [][]string{{"--processes", "3"}, nil, {"--processes", "1"}, {"--processes", "2", "--store", "elsewhere"}, nil}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := strings.ReplaceAll(c.name, " ", "-")
-			args := split("--processes", "2", "--out", out)
+			args := split(append(c.begin, "--out", out)...)
 			for i, way := range c.ways {
 				p := start(t, dir, args...)
 				if !p.until(`"iteration"`, 3) && i == 0 { // later it may be

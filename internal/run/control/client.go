@@ -127,9 +127,10 @@ func (c *Client) Submit(ctx context.Context, name, config string) error {
 	return err
 }
 
-// Resume asks for a run that is over to go on, with a configuration that may have changed.
-func (c *Client) Resume(ctx context.Context, name, config string) error {
-	_, err := invoke[OK](ctx, c, "Submit", &Submit{Version: Version, Name: name, ID: rand.Text(), Config: config, Resume: true})
+// Resume asks for a run that is over to go on, with a configuration that may have changed;
+// with split, also the parts that its environments are split into.
+func (c *Client) Resume(ctx context.Context, name, config string, split bool) error {
+	_, err := invoke[OK](ctx, c, "Submit", &Submit{Version: Version, Name: name, ID: rand.Text(), Config: config, Resume: true, Split: split})
 	return err
 }
 

@@ -21,7 +21,7 @@ func (c *cluster) stop(run string) {
 }
 
 func (c *cluster) resume(run string, workers, steps int) error {
-	return c.client.Resume(c.Context(), run, fmt.Sprintf(configuration, workers, steps, ""))
+	return c.client.Resume(c.Context(), run, fmt.Sprintf(configuration, workers, steps, ""), false)
 }
 
 func refused(t *testing.T, err error, want string) {

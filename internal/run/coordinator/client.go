@@ -39,7 +39,7 @@ func (c *coordinator) Submit(ctx context.Context, q *control.Submit) (*control.O
 		return nil, err
 	}
 	s, _ := a.news.latest()
-	e := core.Submitted{Name: q.Name, ID: q.ID, Config: q.Config}
+	e := core.Submitted{Name: q.Name, ID: q.ID, Config: q.Config, Split: q.Split}
 	switch _, known := find(s, q.Name); {
 	case q.Resume:
 		e.Again, err = a.again(q, known)

@@ -21,6 +21,9 @@ func (e Submitted) again(c *Core, old *Run) {
 		old.Epoch, old.Shards, old.Last = e.Again.Epoch, e.Again.Shards, e.Again.Last
 	}
 	r := old
+	if e.Split {
+		r.Shards = 0
+	}
 	r.ID, r.Config, r.Phase, r.Why = e.ID, e.Config, Waiting, "waits for a plan"
 	r.Fault, r.Faulty, r.Restarts, r.Resumed = "", 0, 0, true
 	r.Until, r.After, r.Tried, r.Progress = c.Now+c.Patience, c.Now, 0, part.Progress{Steps: r.step()}
