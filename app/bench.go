@@ -29,6 +29,7 @@ func (c *command) bench() *cobra.Command {
 	f.Device = func(ctx context.Context, r bench.Recipe, device string, after func()) error {
 		return c.trainRecipe(ctx, r, Job{Device: device, Deployment: plan.Deployment{Policy: "gpu-only"}}, after)
 	}
+	f.Whole = func(ctx context.Context, args []string) (bench.WholeRun, error) { return wholeRun(ctx, args) }
 	f.Env = func(id string, n int) (bench.Stepper, error) { return c.stepper(id, n, f.Python) }
 	cmd := &cobra.Command{
 		Use:   "bench [NAME]",
@@ -37,7 +38,8 @@ func (c *command) bench() *cobra.Command {
 			"without a NAME it lists the benchmarks. Contenders take turns; times are medians over the rounds.",
 		Example: "  weft bench\n  weft bench engine --quick\n  weft bench engine --match mlp --only weft,jax --count 9\n" +
 			"  weft bench ppo --python peers/bin/python\n  weft bench env --python peers/bin/python\n" +
-			"  weft bench policies --match 'workers|fusion'\n  weft bench gpu --device cuda",
+			"  weft bench policies --match 'workers|fusion'\n  weft bench gpu --device cuda\n" +
+			"  weft bench checkpoint --quick",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

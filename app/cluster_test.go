@@ -250,3 +250,44 @@ func TestProcesses(t *testing.T) {
 	steps(t, "mine", 640)
 	contains(t, o.out, "epoch 1 begins at step 0 on w0, w1")
 }
+
+// A run of a cluster that was stopped is resumed there, with other settings where that
+// is asked for, also by a coordinator that only has its folder.
+func TestClusterResume(t *testing.T) {
+	t.Chdir(t.TempDir())
+	at := coordinator(t)
+	join := func(at, name string) {
+		out, _ := serve(t, "worker", "--join", at, "--name", name, "--devices", "cpu", "--json")
+		out.until("joined")
+	}
+	join(at, "a")
+	o := interrupt(t, `"iteration"`, 20, tiny("--cluster", at, "--policy", "single-learner-coarse", "--steps", "1_000_000", "--out", "mine", "--json")...)
+	saved := int(last(t, o)["steps"].(float64))
+	if saved == 0 || saved%64 != 0 {
+		t.Fatalf("saved at %d", saved)
+	}
+	join(at, "b")
+	o = do(t, 0, "resume", "mine", "--cluster", at, "--steps", fmt.Sprint(saved+640), "--json")
+	contains(t, strings.Join(notes(t, o), "\n"), "the budget changes from 1000000", fmt.Sprintf("resumed, from step %d", saved), "epoch 2 begins")
+	if e := last(t, o); e["event"] != "done" || e["steps"] != float64(saved+640) || e["workers"] != 2. {
+		t.Errorf("%v", e)
+	}
+	steps(t, filepath.Join("runs", "mine"), saved+640)
+	contains(t, read(t, "runs", "mine", "config.yaml"), "workers: 2", fmt.Sprintf("steps: %d", saved+640), "replicas: 1")
+
+	contains(t, do(t, 1, "resume", "yours", "--cluster", at).errors, "there is no run yours")
+	contains(t, do(t, 2, "resume", "mine", "--cluster", at, "--steps", "8").errors, "--steps: 8 is less than the")
+	contains(t, do(t, 2, "resume", "mine", "--cluster", "10.0.0.1:1").errors, "on any address but loopback")
+	contains(t, do(t, 2, "resume", "mine", "--cluster", at, "--processes", "2").errors, "--cluster and --processes")
+	contains(t, do(t, 2, "resume", "mine", "--store", "x").errors, "--store: it is for --processes")
+
+	out, _ := serve(t, "coordinator", "--listen", "127.0.0.1:0", "--data", "other", "--json")
+	var e struct{ Address string }
+	if err := json.Unmarshal([]byte(out.until("listening")), &e); err != nil {
+		t.Fatal(err)
+	}
+	join(e.Address, "c")
+	contains(t, do(t, 0, "status", "mine", "--cluster", e.Address).out, "only its folder is known")
+	do(t, 0, "resume", "mine", "--cluster", e.Address, "--steps", fmt.Sprint(saved+1280))
+	steps(t, filepath.Join("runs", "mine"), saved+1280)
+}

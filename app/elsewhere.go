@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/policy"
 )
 
@@ -23,6 +25,7 @@ type elsewhere struct {
 	credentials
 	addresses []string
 	processes int
+	store     string
 }
 
 func (f *elsewhere) flags(cmd *cobra.Command) {
@@ -30,6 +33,7 @@ func (f *elsewhere) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.addresses, "cluster", nil, "`address` of the coordinator whose workers are to train; without --workers, all that there are")
 	flags.IntVar(&f.processes, "processes", 0, "train in `N` processes of this machine, which are started and taken down again")
+	flags.StringVar(&f.store, "store", "", "`place` of the checkpoints of --processes, a folder or s3://HOST/BUCKET/FOLDER; by default they are in the run's own folder")
 }
 
 func (f *elsewhere) asked() bool { return len(f.addresses) > 0 || f.processes > 0 }
@@ -42,6 +46,9 @@ func (f *elsewhere) check(cmd *cobra.Command, seeds int) error {
 	}
 	if cmd.Flags().Changed("processes") && f.processes < 1 {
 		errs = append(errs, fmt.Errorf("--processes: %d is no number of processes", f.processes))
+	}
+	if f.store != "" && f.processes < 1 {
+		errs = append(errs, errors.New("--store: it is for --processes; workers of a cluster are started with theirs"))
 	}
 	if f.asked() && seeds > 0 {
 		errs = append(errs, errors.New("--seeds: in a cluster each seed is a run of its own, with --seed"))
@@ -77,7 +84,16 @@ func (c *command) trainElsewhere(ctx context.Context, r *request, f *trainFlags,
 	if f.out == "" {
 		name = unused(s, fmt.Sprintf("%s-seed%d", r.name(), r.Seed))
 	}
-	return c.follow(ctx, client, r, name, c.watcher(r, name, f.json))
+	return c.follow(ctx, client, r, name, client.Submit, &viewer{w: f.watcher(c, r, name)})
+}
+
+// watcher shows a run of a cluster, which is resumed there.
+func (f *trainFlags) watcher(c *command, r *request, name string) watcher {
+	w := c.watcher(r, name, f.json)
+	if s, ok := w.(*screen); ok && len(f.addresses) > 0 {
+		s.again = fmt.Sprintf("%s --cluster %s", name, strings.Join(f.addresses, ","))
+	}
+	return w
 }
 
 // unused is a name that no run has.
@@ -92,17 +108,17 @@ func unused(s *control.Status, name string) string {
 	return out
 }
 
-// follow submits a run and shows it until it is over. If it is interrupted the run
-// is stopped.
-func (c *command) follow(ctx context.Context, client *control.Client, r *request, name string, w watcher) error {
+// follow has a run begin or go on, and shows it until it is over. If it is interrupted
+// the run is stopped.
+func (c *command) follow(ctx context.Context, client *control.Client, r *request, name string, begin func(ctx context.Context, name, config string) error, v *viewer) error {
 	text, err := r.yaml()
 	if err != nil {
 		return err
 	}
-	if err := client.Submit(ctx, name, string(text)); err != nil {
+	if err := begin(ctx, name, string(text)); err != nil {
 		return err
 	}
-	v := &viewer{w: w, total: r.Steps, async: r.Async, begun: time.Now()}
+	v.total, v.async, v.begun = r.Steps, r.Async, time.Now()
 	last, err := client.Watch(ctx, name, v.show)
 	if ctx.Err() != nil {
 		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -112,7 +128,7 @@ func (c *command) follow(ctx context.Context, client *control.Client, r *request
 		}
 	}
 	if err != nil {
-		w.fail(err)
+		v.w.fail(err)
 		return exitStatus(exitFailed)
 	}
 	return v.end(last)
@@ -125,7 +141,7 @@ type viewer struct {
 	async bool
 	begun time.Time
 	bar   bool
-	told  int64
+	told  int64 // of what is remembered of the run
 	at    int64 // iteration that was shown last
 }
 
@@ -170,8 +186,8 @@ func (v *viewer) end(r core.Run) error {
 	if p.Result != nil {
 		x.Steps, x.WeightsSHA256, x.StateSHA256 = p.Result.Steps, p.Result.WeightsSHA256, p.Result.StateSHA256
 	}
-	if x.Interrupted && r.Last != nil {
-		x.Steps = r.Last.Step
+	if x.Interrupted {
+		x.Steps = (part.Committed{Last: r.Last}).Step()
 	}
 	v.w.done(x)
 	if x.Interrupted {

@@ -16,12 +16,15 @@ func (s *Set) dataPlane(listen string, o mesh.Options, place string) (part.Runne
 	if err != nil {
 		return nil, nil, err
 	}
+	if place, err = store.Absolute(place); err != nil {
+		return nil, nil, err
+	}
 	node, err := mesh.Listen(listen, o)
 	if err != nil {
 		return nil, nil, err
 	}
 	return process.New(process.Config{
-		Job: s.jobOf, Node: node, Store: func(run string) (store.Store, error) { return kept.Under(run), nil },
+		Job: s.jobOf, Node: node, Store: func(run string) (store.Store, error) { return kept.Under(run), nil }, Place: place,
 	}), node, nil
 }
 

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/scratch"
 	"github.com/weft-rl/weft/policy"
 )
 
@@ -32,7 +34,11 @@ func (c *command) trainProcesses(ctx context.Context, r *request, f *trainFlags,
 	if out, err = filepath.Abs(out); err != nil {
 		return err
 	}
-	w := c.watcher(r, out, f.json)
+	return c.inProcesses(ctx, r, f, out, (*control.Client).Submit)
+}
+
+// inProcesses has a run begin or go on in processes of its own.
+func (c *command) inProcesses(ctx context.Context, r *request, f *trainFlags, out string, begin func(*control.Client, context.Context, string, string) error) (err error) {
 	h, err := newHousehold(f, filepath.Dir(out), r.Device)
 	if err != nil {
 		return err
@@ -50,7 +56,8 @@ func (c *command) trainProcesses(ctx context.Context, r *request, f *trainFlags,
 	watched, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	h.all.Go(func() { h.watch(watched, cancel) })
-	err = c.follow(watched, client, r, filepath.Base(out), w)
+	submit := func(ctx context.Context, name, config string) error { return begin(client, ctx, name, config) }
+	err = c.follow(watched, client, r, filepath.Base(out), submit, &viewer{w: c.watcher(r, out, f.json)})
 	if why := context.Cause(watched); why != nil && ctx.Err() == nil {
 		return why
 	}
@@ -61,8 +68,9 @@ func (c *command) trainProcesses(ctx context.Context, r *request, f *trainFlags,
 // they die, and die with this one.
 type household struct {
 	program string
-	data    string // of the embedded etcd
+	data    *scratch.Folder // of the embedded etcd
 	runs    string
+	store   string // of checkpoints
 	device  string
 	workers int
 	stop    context.CancelFunc
@@ -75,8 +83,8 @@ func newHousehold(f *trainFlags, runs, device string) (*household, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := os.MkdirTemp("", "weft-cluster-")
-	return &household{program: program, data: data, runs: runs, device: device, workers: f.processes, failed: make(chan error, f.processes+1)}, err
+	data, err := scratch.New("weft-cluster-")
+	return &household{program: program, data: data, runs: runs, store: cmp.Or(f.store, runs), device: device, workers: f.processes, failed: make(chan error, f.processes+1)}, err
 }
 
 // start starts all processes, and waits until the workers have joined.
@@ -98,7 +106,7 @@ func (h *household) start(ctx context.Context) (*control.Client, error) {
 		h.all.Go(func() {
 			h.keep(living, fmt.Sprintf("worker w%d", i), func() []string {
 				return []string{
-					"worker", "--join", at, "--name", fmt.Sprintf("w%d", i), "--store", h.runs, "--devices", h.device,
+					"worker", "--join", at, "--name", fmt.Sprintf("w%d", i), "--store", h.store, "--devices", h.device,
 					"--cores", fmt.Sprint(max(1, runtime.NumCPU()/h.workers)), "--json", "--" + parentFlag,
 				}
 			}, func(string) {})
@@ -112,7 +120,7 @@ func (h *household) start(ctx context.Context) (*control.Client, error) {
 func (h *household) coordinator(ctx context.Context, address chan<- string) {
 	at := "127.0.0.1:0"
 	h.keep(ctx, "coordinator", func() []string {
-		return []string{"coordinator", "--listen", at, "--data", h.data, "--runs", h.runs, "--json", "--" + parentFlag}
+		return []string{"coordinator", "--listen", at, "--data", h.data.Path, "--runs", h.runs, "--json", "--" + parentFlag}
 	}, func(line string) {
 		var e listeningEvent
 		if json.Unmarshal([]byte(line), &e) == nil && e.Event == "listening" {
@@ -159,7 +167,7 @@ func (h *household) close() error {
 		h.stop()
 	}
 	h.all.Wait()
-	return os.RemoveAll(h.data)
+	return h.data.Remove()
 }
 
 // A process that dies is started again; one that never lives for a moment is given up.
@@ -192,7 +200,7 @@ func (h *household) process(ctx context.Context, args []string, read func(line s
 	cmd := exec.Command(h.program, args...)
 	var problems tail
 	cmd.Stderr = &problems
-	cmd.Env = append(os.Environ(), "TMPDIR="+h.data) // what a process that is killed leaves goes with the rest
+	cmd.Env = append(os.Environ(), "TMPDIR="+h.data.Path) // what a process that is killed leaves goes with the rest
 	bind(cmd)
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -12,28 +12,38 @@ import (
 
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/part"
 )
 
 func (c *command) resume() *cobra.Command {
-	var json bool
 	f := &trainFlags{values: map[string]*string{}}
 	cmd := &cobra.Command{
 		Use:   "resume RUN",
 		Short: "Go on with a run exactly where it stopped",
 		Long: "Resume goes on from the newest good checkpoint of a run folder, and ends in the same bits\n" +
-			"as a run that was never interrupted. It may go on under another policy, with other workers. An\n" +
-			"environment that cannot save its state refuses that; with --resume=restart-episodes its run goes\n" +
-			"on with new episodes.",
+			"as a run that was never interrupted. It may go on under another policy, with other workers, in\n" +
+			"processes of its own (--processes), or in one, wherever it was before. With --cluster, RUN is the\n" +
+			"name of a run that its coordinator has. An environment that cannot save its state refuses to\n" +
+			"be resumed; with --resume=restart-episodes its run goes on with new episodes.",
 		Example: "  weft resume runs/ppo-CartPole-v1-seed1\n  weft resume runs/ppo-CartPole-v1-seed1 --steps 1_000_000\n" +
-			"  weft resume runs/ppo-CartPole-v1-seed1 --policy single-learner-coarse --workers 4",
+			"  weft resume runs/ppo-CartPole-v1-seed1 --policy single-learner-coarse --workers 4\n" +
+			"  weft resume runs/ppo-CartPole-v1-seed1 --processes 2\n" +
+			"  weft resume ppo-CartPole-v1-seed1 --cluster 10.0.0.1:7700 --certs certs",
 		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.runResume(cmd.Context(), args[0], f.changed(cmd), json)
+			if err := f.elsewhere.check(cmd, 0); err != nil {
+				return err
+			}
+			if len(f.addresses) > 0 {
+				return c.resumeCluster(cmd.Context(), args[0], f.changed(cmd), f)
+			}
+			return c.runResume(cmd.Context(), args[0], f.changed(cmd), f)
 		},
 	}
 	c.settingFlags(cmd, f, []string{"steps", "policy", "workers", "resume", "python", "on-env-failure"})
 	cmd.Flags().Lookup("steps").Usage = "train to this many steps in all instead of those it was started with"
-	cmd.Flags().BoolVar(&json, "json", false, "print one JSON object a line and nothing else")
+	f.elsewhere.flags(cmd)
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	return cmd
 }
 
@@ -45,7 +55,7 @@ func oneRun(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (c *command) runResume(ctx context.Context, dir string, more []config.Assignment, json bool) error {
+func (c *command) runResume(ctx context.Context, dir string, more []config.Assignment, f *trainFlags) error {
 	file, err := runConfig(dir)
 	if err != nil {
 		return err
@@ -62,12 +72,20 @@ func (c *command) runResume(ctx context.Context, dir string, more []config.Assig
 	if err != nil {
 		return err
 	}
+	kept, err := part.ReadCommitted(dir)
+	if err != nil {
+		return err
+	}
+	if f.processes > 0 {
+		return c.resumeProcesses(ctx, before, r, dir, f, layers{flags: more}.sets("workers"))
+	}
+	r.keepShards(before, kept.Shards)
 	release, err := lock(dir)
 	if err != nil {
 		return err
 	}
 	defer release()
-	return c.goOn(ctx, before, r, dir, c.watcher(r, dir, json))
+	return c.goOn(ctx, before, r, dir, c.watcher(r, dir, f.json))
 }
 
 // goOn resumes a run whose budget may have changed.
@@ -82,8 +100,13 @@ func (c *command) goOn(ctx context.Context, before, r *request, dir string, w wa
 		return err
 	}
 	defer func() { _ = s.Close() }() // done already, with its error, if the session ran
-	if err := change(s, before, r, dir, w); err != nil {
+	if err := changeBudget(s.Done(), before, r, dir, w); err != nil {
 		return err
+	}
+	if !reflect.DeepEqual(before.settings, r.settings) {
+		if err := r.record(dir); err != nil {
+			return err
+		}
 	}
 	if s.Finished() {
 		return finished(s, dir, w)
@@ -91,18 +114,16 @@ func (c *command) goOn(ctx context.Context, before, r *request, dir string, w wa
 	return c.finish(ctx, s, w)
 }
 
-// change records what is different about a run from now on.
-func change(s *local.Session, before, r *request, dir string, w watcher) error {
-	if reflect.DeepEqual(before.settings, r.settings) {
+// changeBudget says what another number of steps means for a run.
+func changeBudget(done int64, before, r *request, dir string, w watcher) error {
+	if r.Steps == before.Steps {
 		return nil
 	}
-	if r.Steps != before.Steps {
-		if r.Steps < s.Done() {
-			return fmt.Errorf("--steps: %d is less than the %d steps that %s has done", r.Steps, s.Done(), dir)
-		}
-		w.Note(budgetChange(before.Steps, r.Steps, s.Done()))
+	if r.Steps < done {
+		return fmt.Errorf("--steps: %d is less than the %d steps that %s has done", r.Steps, done, dir)
 	}
-	return r.record(dir)
+	w.Note(budgetChange(before.Steps, r.Steps, done))
+	return nil
 }
 
 // finished tells the result of a run that has nothing left to do.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/internal/run/durable"
 	"github.com/weft-rl/weft/internal/run/local"
 )
 
@@ -255,10 +256,7 @@ func (r *request) record(dir string) error {
 		return err
 	}
 	path := filepath.Join(dir, configFile)
-	if err := os.WriteFile(path+".new", text, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return durable.Replace(path, text)
 }
 
 // lock keeps other processes out of a run's folder; a file system that knows no

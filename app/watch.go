@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,6 +32,7 @@ type screen struct {
 	out, err io.Writer
 	r        *request
 	dir      string
+	again    string // what weft resume is given to go on; empty is dir
 	bar      *progress.Progress
 	shown    bool // a bar, which ends with the run's numbers
 }
@@ -82,7 +84,7 @@ func sentence(e local.Evaluation, greedy bool) string {
 
 func (s *screen) done(r local.Result) {
 	if r.Interrupted {
-		fmt.Fprintf(s.out, "interrupted after %d steps, saved: weft resume %s goes on\n", r.Steps, s.dir)
+		fmt.Fprintf(s.out, "interrupted after %d steps, saved: weft resume %s goes on\n", r.Steps, cmp.Or(s.again, s.dir))
 		return
 	}
 	if r.Steps > s.r.Steps {

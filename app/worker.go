@@ -54,7 +54,7 @@ func (c *command) worker() *cobra.Command {
 	flags.IntVar(&f.cores, "cores", 0, "`cores` that it may use; 0 is all")
 	flags.Float64Var(&f.memory, "memory", 0, "memory that it may use, in `GiB`; 0 is unknown")
 	flags.StringSliceVar(&f.devices, "devices", nil, "`devices` that it offers, the preferred one first; by default those that weft devices shows")
-	flags.StringVar(&f.store, "store", "runs", "`folder` of checkpoints, which all workers share")
+	flags.StringVar(&f.store, "store", "runs", "`place` of checkpoints, which all workers share: a folder, or s3://HOST/BUCKET/FOLDER")
 	flags.DurationVar(&f.patience, "patience", time.Minute, "`time` that it looks for a coordinator before it gives up")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	flags.BoolVar(&f.withParent, parentFlag, false, "end when standard input does")

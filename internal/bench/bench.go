@@ -38,7 +38,7 @@ func (t turn) of(o Options) time.Duration {
 }
 
 // All are the benchmarks, in the order in which they are listed.
-var All = []Benchmark{Engine, PPO, Env, Policies, GPU, Edges}
+var All = []Benchmark{Engine, PPO, Env, Policies, GPU, Edges, Checkpoint}
 
 // Case is one piece of work.
 type Case struct {
@@ -61,6 +61,7 @@ type Options struct {
 	Policy PolicyFunc     // trains with Weft under a policy; Policies needs it
 	Device DeviceFunc     // trains with Weft as one device program; GPU needs it
 	On     string         // that device's name
+	Whole  WholeFunc      // trains with Weft in processes of their own; Checkpoint and Policies need it
 }
 
 func (o Options) count() int {

@@ -32,6 +32,7 @@ var errNoPart = errors.New("no part in this case")
 type Sample struct {
 	Calls   int     `json:"calls"`
 	Seconds float64 `json:"seconds"`
+	CPU     float64 `json:"cpu,omitempty"` // seconds that were computed meanwhile, where that is known
 }
 
 func (s Sample) perCall() float64 { return s.Seconds / float64(s.Calls) }

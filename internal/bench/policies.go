@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -22,10 +23,11 @@ var Policies = Benchmark{
 // PolicySpec is a loop, and who takes part in its case.
 type PolicySpec struct {
 	Recipe
-	Burn   int    `json:"-"` // us that a step of an environment computes; 0 is CartPole
-	Hidden string `json:"-"` // layers
-	Ways   []Way  `json:"-"`
-	Peers  bool   `json:"-"` // they train it too
+	Burn   int       `json:"-"` // us that a step of an environment computes; 0 is CartPole
+	Hidden string    `json:"-"` // layers
+	Ways   []Way     `json:"-"`
+	Peers  bool      `json:"-"` // they train it too
+	Whole  WholeSpec `json:"-"` // whole runs instead
 }
 
 // Way is a deployment.
@@ -72,7 +74,25 @@ func policyCases(bool) []Case {
 	for _, envs := range []int{32, 4} {
 		out = append(out, policyCase(fmt.Sprint("peers=", envs), fmt.Sprintf("PPO's recipe with %d environments of CartPole", envs), envs, 0, "64,64", 4, []Way{plainWay, coarse2}, true))
 	}
+	for _, envs := range []int{32, 128} {
+		out = append(out, processCase(envs))
+	}
 	return out
+}
+
+// Two workers of one process, and two processes, both as a user would start them.
+var (
+	threads2   = Whole{"coarse", "2 threads", "--workers 2"}
+	processes2 = Whole{"coarse", "2 procs", "--processes 2"}
+)
+
+// processCase compares them, on PPO's recipe.
+func processCase(envs int) Case {
+	args := fmt.Sprintf("ppo --policy single-learner-coarse --eval-episodes 0 --set envs=%d --set horizon=128 --set epochs=4 --set minibatches=4 --set hidden=64,64", envs)
+	return Case{
+		ID: fmt.Sprint("processes=", envs), Title: fmt.Sprintf("%d environments of CartPole: two workers of one process, two processes", envs), Work: 1, Unit: "steps/s",
+		Spec: PolicySpec{Whole: WholeSpec{args, []Whole{threads2, processes2}}},
+	}
 }
 
 func policyCase(id, title string, envs, burn int, hidden string, epochs int, ways []Way, peers bool) Case {
@@ -117,7 +137,7 @@ func policyContenders(ctx context.Context, o Options) (field, error) {
 			ours = append(ours, &inProcess{label: Label{Name: w.Name, Path: w.Path}, make: w.program(o.Policy)})
 		}
 	}
-	f.present = append(ours, f.present...)
+	f.present = slices.Concat(ours, wholes(o, threads2, processes2), f.present)
 	return f, nil
 }
 

@@ -17,6 +17,9 @@ func TestPolicies(t *testing.T) {
 			after()
 		}
 		return ctx.Err()
+	}, Whole: func(_ context.Context, args []string) (WholeRun, error) {
+		ran[strings.Join(args[len(args)-4:len(args)-2], " ")]++
+		return WholeRun{Steps: 100, Seconds: 1, CPU: 1}, nil
 	}}
 	b := Policies
 	b.turn = turn{1, 1}
@@ -28,6 +31,9 @@ func TestPolicies(t *testing.T) {
 		if ran[w.Name+" "+w.Path] == 0 {
 			t.Errorf("%s %s has no part in anything", w.Name, w.Path)
 		}
+	}
+	if ran["--workers 2"] != 2 || ran["--processes 2"] != 2 {
+		t.Errorf("whole runs: %v", ran)
 	}
 	for _, want := range []string{"absent: rllib", "The fastest", "environment of 50 us, layers of 256,256", "8 apart"} {
 		if !strings.Contains(out.String(), want) {

@@ -139,10 +139,10 @@ done`), onePeer)
 		t.Errorf("label %v, want %v", got, want)
 	}
 	s, err := p.Prepare(t.Context(), recipeCase(4))
-	if err != nil || s != (Sample{1, .25}) {
+	if err != nil || s != (Sample{Calls: 1, Seconds: .25}) {
 		t.Errorf("prepare: %v, %v", s, err)
 	}
-	if s, err = p.Measure(t.Context(), time.Second); err != nil || s != (Sample{4, .5}) {
+	if s, err = p.Measure(t.Context(), time.Second); err != nil || s != (Sample{Calls: 4, Seconds: .5}) {
 		t.Errorf("measure: %v, %v", s, err)
 	}
 	if _, err = p.(*python).ask(t.Context(), request{Do: "values"}); err == nil || err.Error() != "RuntimeError: no" {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -69,6 +70,9 @@ func (t *table) Case(c Case, results []Result) {
 		if x, ok := ratio(results, i); ok {
 			times = digits(x) + "x"
 		}
+		if len(r.CPU) > 0 {
+			times += "  CPU " + duration(slices.Min(r.CPU))
+		}
 		fmt.Fprintf(t.w, row, name, r.Path, duration(r.Median()), spread(r), digits(rate(c, r))+" "+c.Unit, times)
 	}
 }
@@ -130,6 +134,7 @@ func (l *lines) Case(c Case, results []Result) {
 			Seconds float64   `json:"seconds,omitempty"`
 			Spread  float64   `json:"spread,omitempty"`
 			Samples []float64 `json:"samples,omitempty"`
+			CPU     []float64 `json:"cpu,omitempty"`
 			Rate    float64   `json:"rate,omitempty"`
 			Unit    string    `json:"unit"`
 			Ratio   float64   `json:"ratio,omitempty"`
@@ -138,7 +143,7 @@ func (l *lines) Case(c Case, results []Result) {
 		if failed(r) {
 			line.Error = fmt.Sprint(r.Err)
 		} else {
-			line.Seconds, line.Spread, line.Samples, line.Rate = r.Median(), r.Spread(), r.Seconds, rate(c, r)
+			line.Seconds, line.Spread, line.Samples, line.CPU, line.Rate = r.Median(), r.Spread(), r.Seconds, r.CPU, rate(c, r)
 			line.Ratio, _ = ratio(results, i)
 		}
 		l.emit(line)

@@ -11,6 +11,7 @@ import (
 type Result struct {
 	Label
 	Seconds []float64 // of one call, by round
+	CPU     []float64 // seconds computed for one call, by round; none where that is not known
 	Err     error
 }
 
@@ -55,6 +56,9 @@ func measure(ctx context.Context, c Case, contenders []Contender, rounds int, tu
 				continue
 			}
 			r.Seconds = append(r.Seconds, s.perCall())
+			if s.CPU > 0 {
+				r.CPU = append(r.CPU, s.CPU/float64(s.Calls))
+			}
 		}
 	}
 	for _, x := range contenders {

@@ -10,7 +10,8 @@ import (
 	"sync"
 )
 
-const lockName = ".lock"
+// LockName is the file in a locked folder that has the lock.
+const LockName = ".lock"
 
 // errHeld is what lockFile returns when someone else has the lock.
 var errHeld = errors.New("held")
@@ -24,7 +25,7 @@ func Lock(dir string) (release func(), err error) {
 	if err := makeDir(osDisk{}, dir); err != nil {
 		return nil, fmt.Errorf("lock run folder %s: %w", dir, err)
 	}
-	path := filepath.Join(dir, lockName)
+	path := filepath.Join(dir, LockName)
 	file, unlock, err := lockFile(path)
 	if errors.Is(err, errHeld) {
 		return nil, faultf(ErrLocked, "run folder %s: in use by %s: wait for it to end or train into another folder", dir, holder(path))

@@ -8,6 +8,9 @@ import (
 	"syscall"
 )
 
+// LocksShared says that other processes see a lock.
+const LocksShared = true
+
 // lockFile takes the lock on the file at path. The file is not inherited by programs this process starts, so an
 // environment that outlives it does not keep the lock.
 func lockFile(path string) (*os.File, func(), error) {

@@ -8,6 +8,9 @@ import (
 	"sync"
 )
 
+// LocksShared says that other processes see a lock.
+const LocksShared = false
+
 // held has the locks of this process; a lock that outlived a killed one would be worse than none.
 var held sync.Map
 

@@ -6,6 +6,9 @@ import (
 	"syscall"
 )
 
+// LocksShared says that other processes see a lock.
+const LocksShared = true
+
 const errorSharingViolation syscall.Errno = 32
 
 // lockFile opens the file so that others may read it but not open it to write, which is what they would do to lock it.

@@ -66,13 +66,16 @@ func Decode(r io.Reader, size int64, sum string) (f File, step int64, err error)
 	return f, step, err
 }
 
-// DecodeBest is Decode for what EncodeBest wrote; it gives the score.
-func DecodeBest(r io.Reader, size int64) (score float64, err error) {
-	_, own, err := decodeSummed(r, size, "")
+// DecodeBest is Decode for what EncodeBest wrote; it gives the score as well.
+func DecodeBest(r io.Reader, size int64) (f File, score float64, step int64, err error) {
+	f, own, err := decodeSummed(r, size, "")
 	if err == nil {
 		score, err = strconv.ParseFloat(own[keyScore], 64)
 	}
-	return score, err
+	if err == nil {
+		step, err = strconv.ParseInt(own[keyStep], 10, 64)
+	}
+	return f, score, step, err
 }
 
 func decodeSummed(r io.Reader, size int64, sum string) (File, map[string]string, error) {

@@ -87,7 +87,7 @@ func TestLock(t *testing.T) {
 		release()
 		release()
 	}
-	if text, err := os.ReadFile(filepath.Join(dir, lockName)); err != nil || len(text) > 0 {
+	if text, err := os.ReadFile(filepath.Join(dir, LockName)); err != nil || len(text) > 0 {
 		t.Errorf("%q, %v", text, err)
 	}
 }

@@ -123,7 +123,14 @@ func invoke[A any](ctx context.Context, c *Client, method string, q any) (*A, er
 
 // Submit asks for a run.
 func (c *Client) Submit(ctx context.Context, name, config string) error {
-	_, err := invoke[OK](ctx, c, "Submit", &Submit{Version, name, rand.Text(), config})
+	_, err := invoke[OK](ctx, c, "Submit", &Submit{Version: Version, Name: name, ID: rand.Text(), Config: config})
+	return err
+}
+
+// Resume asks for a run that is over to go on, with a configuration that may have changed;
+// with split, also the parts that its environments are split into.
+func (c *Client) Resume(ctx context.Context, name, config string, split bool) error {
+	_, err := invoke[OK](ctx, c, "Submit", &Submit{Version: Version, Name: name, ID: rand.Text(), Config: config, Resume: true, Split: split})
 	return err
 }
 

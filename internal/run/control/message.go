@@ -87,6 +87,8 @@ type Submit struct {
 	Name    string `json:"name"`
 	ID      string `json:"id"` // of this wish, which may be sent again
 	Config  string `json:"config"`
+	Resume  bool   `json:"resume,omitempty"` // a run of that name that is over is to go on
+	Split   bool   `json:"split,omitempty"`  // then its environments may be split anew
 }
 
 // Named asks about a run, or for something to be done with it. An empty name is all

@@ -202,7 +202,10 @@ func (a *acting) expect(reply chan string) int64 {
 func (a *acting) do(d core.Decision, shared *assignment) error {
 	switch d := d.(type) {
 	case core.Persist:
-		return a.keep(func(ctx context.Context) error { return a.term.Save(ctx, d.Run) })
+		if err := a.keep(func(ctx context.Context) error { return a.term.Save(ctx, d.Run) }); err != nil {
+			return err
+		}
+		a.note(d.Run)
 	case core.Forget:
 		return a.keep(func(ctx context.Context) error { return a.term.Forget(ctx, d.Run) })
 	case core.MakePlan:

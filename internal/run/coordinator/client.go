@@ -39,12 +39,21 @@ func (c *coordinator) Submit(ctx context.Context, q *control.Submit) (*control.O
 		return nil, err
 	}
 	s, _ := a.news.latest()
-	if _, known := find(s, q.Name); !known {
-		if err := a.records.begin(q.Name, q.ID, q.Config); err != nil {
-			return nil, control.Refusal(err.Error())
-		}
+	e := core.Submitted{Name: q.Name, ID: q.ID, Config: q.Config, Split: q.Split}
+	switch _, known := find(s, q.Name); {
+	case q.Resume:
+		e.Again, err = a.again(q, known)
+	case !known:
+		err = a.records.begin(q.Name, q.ID, q.Config)
 	}
-	return a.ask(ctx, func() core.Event { return core.Submitted{Name: q.Name, ID: q.ID, Config: q.Config} })
+	if err != nil {
+		return nil, control.Refusal(err.Error())
+	}
+	ok, err := a.ask(ctx, func() core.Event { return e })
+	if err == nil && q.Resume {
+		err = a.records.of(q.Name).configure(q.Config)
+	}
+	return ok, err
 }
 
 // Stop ends a run.
@@ -94,6 +103,9 @@ func (c *coordinator) Status(ctx context.Context, q *control.Named) (*control.St
 	s, _ := a.news.latest()
 	if q.Run != "" {
 		r, ok := find(s, q.Run)
+		if !ok {
+			r, ok = a.records.left(q.Run)
+		}
 		if !ok {
 			return nil, unknownRun(q.Run)
 		}

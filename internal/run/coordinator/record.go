@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/internal/metrics"
+	"github.com/weft-rl/weft/internal/run/durable"
+	"github.com/weft-rl/weft/internal/run/part"
 )
 
 // A run's folder has its configuration, its record and its log. Lines of the record are
@@ -79,7 +81,10 @@ func (r *records) begin(run, id, config string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return errors.Join(replace(filepath.Join(dir, idFile), []byte(id)), replace(filepath.Join(dir, configFile), []byte(config)))
+	if err := r.of(run).hold(); err != nil {
+		return err
+	}
+	return errors.Join(durable.Replace(filepath.Join(dir, idFile), []byte(id)), durable.Replace(filepath.Join(dir, configFile), []byte(config)))
 }
 
 func (r *records) close() {
@@ -87,6 +92,7 @@ func (r *records) close() {
 	defer r.mu.Unlock()
 	for _, x := range r.all {
 		x.close()
+		x.letGo()
 	}
 }
 
@@ -96,6 +102,9 @@ type record struct {
 	mu   sync.Mutex
 	at   epoch
 	file *os.File
+	kept *part.Committed // what it says of where the run can go on, once that was written
+
+	release func() // of the lock on it; nil while it is not held
 }
 
 type epoch struct {
@@ -124,7 +133,7 @@ func (r *record) rewind(number, step int64, evaluated bool) error {
 	if err != nil {
 		return err
 	}
-	return replace(filepath.Join(r.dir, epochFile), text)
+	return durable.Replace(filepath.Join(r.dir, epochFile), text)
 }
 
 // open takes up the epoch that the folder says it is at.
@@ -206,17 +215,4 @@ func (r *record) shut() {
 		_ = r.file.Close() // what counts was synced before it was said to count
 		r.file = nil
 	}
-}
-
-// replace writes a file in one piece.
-func replace(path string, text []byte) error {
-	f, err := os.Create(path + ".new")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
 }

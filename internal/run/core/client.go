@@ -8,7 +8,12 @@ import (
 )
 
 func (e Submitted) happen(c *Core) {
-	if old := c.Run(e.Name); old != nil {
+	old := c.Run(e.Name)
+	if e.Again != nil && (old == nil || old.ID != e.ID) {
+		e.again(c, old)
+		return
+	}
+	if old != nil {
 		why := ""
 		if old.ID != e.ID { // else the answer was not heard
 			why = fmt.Sprintf("there is a run %s already, which is %s: choose another name with --out", e.Name, old.Phase)

@@ -37,6 +37,9 @@ type (
 	Submitted struct {
 		Name, ID, Config string
 		Ticket           int64
+		// Again says that it is a run that is to go on, and from where, if it is not known.
+		Again *part.Committed
+		Split bool // then its environments may be split anew
 	}
 	// StopAsked is a run that is no longer wanted.
 	StopAsked struct {

@@ -110,7 +110,7 @@ func (e PlanFailed) happen(c *Core) {
 	r, q := c.answered(e.Asked)
 	switch {
 	case r == nil || q.Grow:
-	case e.Short || r.Epoch > 0:
+	case e.Short || r.Epoch > 0 && !r.Resumed:
 		c.wait(r, "waits for more workers: "+e.Why)
 	default:
 		c.fail(r, e.Why)
@@ -178,6 +178,7 @@ func (c *Core) free(r *Run, all []Member) bool {
 // assign begins an epoch.
 func (c *Core) assign(r *Run, p plan.Plan, members []Member) {
 	r.Epoch++
+	r.Resumed = false
 	r.Phase, r.Why, r.Plan, r.Members, r.Next, r.Former = Starting, "", &p, members, nil, nil
 	r.Shards = cmp.Or(r.Shards, p.Shards)
 	r.Until, r.Tried = c.Now+c.Start, c.Members

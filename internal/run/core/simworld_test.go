@@ -64,7 +64,7 @@ func (s *sim) clients(faults bool) {
 		return
 	}
 	for _, name := range slices.Clone(s.unheard) {
-		s.tell(c, Submitted{name, name, "config", int64(name[1] - '0')})
+		s.tell(c, Submitted{name, name, "config", int64(name[1] - '0'), nil, false})
 	}
 	if faults && s.rng.IntN(1000) == 0 {
 		s.tell(c, StopAsked{"r2", 0})

@@ -79,6 +79,7 @@ type Run struct {
 	Progress part.Progress  `json:"progress"`
 	History  []string       `json:"history,omitempty"` // what was told, the newest last
 	Told     int64          `json:"told"`              // how much that was in all
+	Resumed  bool           `json:"resumed,omitempty"` // after it was over, and not planned since
 
 	// What follows is of this coordinator alone.
 	Until  int64    `json:"until,omitempty"`  // tick at which patience ends

@@ -128,7 +128,7 @@ func (a *assembly) start(j Job) error {
 }
 
 func (a *assembly) weightsOf(j Job) (what string, step int64, err error) {
-	dir, err := checkpoint.Open(checkpoints(j.From), 1)
+	dir, err := openKept(j.From, 1)
 	if err != nil {
 		return "", 0, err
 	}

@@ -122,7 +122,7 @@ func EvaluateRun(ctx context.Context, j Job, best, greedy bool, episodes int) (e
 }
 
 func load(j Job, best bool) (checkpoint.File, int64, error) {
-	dir, err := checkpoint.Open(checkpoints(j.Dir), j.Keep)
+	dir, err := openKept(j.Dir, j.Keep)
 	if err != nil {
 		return checkpoint.File{}, 0, err
 	}

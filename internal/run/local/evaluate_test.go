@@ -107,6 +107,50 @@ func TestInterruptedInLastEvaluation(t *testing.T) {
 	}
 }
 
+// A run killed between its last evaluation and the checkpoint that knows of it
+// evaluates again, and has it in its record and its event files once.
+func TestKilledAfterLastEvaluation(t *testing.T) {
+	whole := identity(t)
+	whole.EvalEpisodes = 8
+	want := train(t, whole)
+	j := identity(t)
+	j.EvalEpisodes = 8
+	var before []byte
+	var err error
+	j.Watch = &atEnd{do: func() { before, err = os.ReadFile(newest(t, j)) }}
+	train(t, j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace(t, newest(t, j), before)
+	got := train(t, again(j))
+	sameBits(t, got, want)
+	if steps, _ := evals(t, j); !reflect.DeepEqual(steps, []int64{512}) {
+		t.Errorf("evaluated at %v", steps)
+	}
+	if !reflect.DeepEqual(rows(t, j.Dir), rows(t, whole.Dir)) {
+		t.Error("metrics differ")
+	}
+	files, err := filepath.Glob(filepath.Join(j.Dir, "events.out.tfevents.*"))
+	if err != nil || len(files) != 2 {
+		t.Fatalf("event files %v, %v", files, err)
+	}
+	text, err := os.ReadFile(files[1])
+	if err != nil || strings.Count(string(text), "eval/return") != 1 || strings.Count(string(text), "episode/return_mean") != 1 {
+		t.Errorf("the second event file has not the last step's row and evaluation: %v", err)
+	}
+	if s, err := Prepare(again(j)); err != nil || !s.Finished() {
+		t.Errorf("not finished, or %v", err)
+	}
+}
+
+type atEnd struct {
+	spy
+	do func()
+}
+
+func (a *atEnd) End() { a.do() }
+
 type stopAtEnd struct {
 	spy
 	cancel func()

@@ -16,8 +16,17 @@ import (
 )
 
 // ErrNotExact is why a run of such an environment cannot be resumed.
-var ErrNotExact = errors.New("its environment cannot save its state, so the run cannot be resumed exactly; " +
-	"--resume=restart-episodes goes on with new episodes, --from starts a new run from its weights")
+var ErrNotExact error = notExact{}
+
+type notExact struct{}
+
+func (notExact) Error() string {
+	return "its environment cannot save its state, so the run cannot be resumed exactly; " +
+		"--resume=restart-episodes goes on with new episodes, --from starts a new run from its weights"
+}
+
+// Permanent tells a cluster that to try again is in vain.
+func (notExact) Permanent() bool { return true }
 
 // Session is a job that is ready to run: constructed, and loaded with the state
 // it goes on from. Nothing has been written yet.
@@ -78,12 +87,15 @@ func (s *Session) prepare() (err error) {
 	case j.Part != nil:
 		s.vault = j.Part.Vault
 	case j.Dir != "":
-		if s.vault, err = checkpoint.Open(checkpoints(j.Dir), j.Keep); err != nil {
+		if s.vault, err = openKept(j.Dir, j.Keep); err != nil {
 			return err
 		}
 	}
 	if j.Resume {
 		if err := s.load(); err != nil {
+			if j.Dir == "" { // a part, and the coordinator says of which run
+				return err
+			}
 			return fmt.Errorf("run %s: %w", j.Dir, err)
 		}
 	}
@@ -160,20 +172,55 @@ func (s *Session) open() error {
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		return err
 	}
-	resume := int64(-1)
+	path, resume := filepath.Join(s.Dir, recordFile), int64(-1)
 	if s.loaded {
 		resume = s.run.Steps()
 	}
-	jsonl, err := metrics.OpenJSONL(filepath.Join(s.Dir, "metrics.jsonl"), resume)
+	unsaved, err := s.takeBack(path, resume)
 	if err != nil {
 		return err
 	}
-	board, err := metrics.OpenTensorBoard(s.Dir, resume)
+	jsonl, err := metrics.OpenJSONL(path, resume)
 	if err != nil {
+		return err
+	}
+	from := resume
+	if len(unsaved) > 0 {
+		from--
+	}
+	board, err := metrics.OpenTensorBoard(s.Dir, from)
+	for _, row := range unsaved {
+		if err == nil {
+			err = board.Write(row)
+		}
+	}
+	if err != nil {
+		if board != nil {
+			err = errors.Join(err, board.Close())
+		}
 		return errors.Join(err, jsonl.Close())
 	}
 	s.sink = metrics.Multi(jsonl, board)
 	return nil
+}
+
+const recordFile = "metrics.jsonl"
+
+// takeBack takes an evaluation of the step that the run goes on from out of the record
+// where the checkpoint does not know of it: it will be done again. Event files forget
+// steps as a whole, so the rows of the step that stay are written there anew.
+func (s *Session) takeBack(path string, step int64) (stay []metrics.Row, err error) {
+	if !s.loaded || s.evaluated == step {
+		return nil, nil
+	}
+	if err := metrics.RewindJSONL(path, step, false); err != nil {
+		return nil, err
+	}
+	rows, err := metrics.ReadJSONL(path)
+	if n := len(rows); n > 0 && rows[n-1].Step == step {
+		stay = rows[n-1:]
+	}
+	return stay, err
 }
 
 // Close gives back what a session holds besides memory: files, and what its

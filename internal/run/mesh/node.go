@@ -19,7 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -29,6 +28,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
+
+	"github.com/weft-rl/weft/internal/run/scratch"
 )
 
 // Options are how a node meets others. All nodes of a run have the same.
@@ -66,8 +67,8 @@ func (o Options) withDefaults() Options {
 type Node struct {
 	o       Options
 	address string
-	socket  string // of processes of this host; empty is none
-	folder  string // that it is in
+	socket  string          // of processes of this host; empty is none
+	folder  *scratch.Folder // that it is in
 	servers []*grpc.Server
 	serving sync.WaitGroup
 
@@ -112,13 +113,13 @@ func Listen(address string, o Options) (*Node, error) {
 // listenSocket adds a Unix socket in a folder that is this user's alone, which takes
 // the place of certificates. Where there can be none, TCP does.
 func (n *Node) listenSocket() {
-	folder, err := os.MkdirTemp("", "weft-data-")
+	folder, err := scratch.New("weft-data-")
 	if err != nil {
 		return
 	}
-	l, err := net.Listen("unix", filepath.Join(folder, "socket"))
+	l, err := net.Listen("unix", filepath.Join(folder.Path, "socket"))
 	if err != nil {
-		_ = os.RemoveAll(folder)
+		_ = folder.Remove()
 		return
 	}
 	n.folder, n.socket = folder, l.Addr().String()
@@ -183,10 +184,10 @@ func (n *Node) Close() error {
 		s.Stop()
 	}
 	n.serving.Wait()
-	if n.folder == "" {
+	if n.folder == nil {
 		return nil
 	}
-	return os.RemoveAll(n.folder)
+	return n.folder.Remove()
 }
 
 // service is the only one of a node: a stream to join a session by.

@@ -42,6 +42,8 @@ type Manifest struct {
 	SHA256 string `json:"sha256"`
 	// Evaluated says that the step was evaluated before: the record of it ends with that.
 	Evaluated bool `json:"evaluated,omitempty"`
+	// Place is the store that the run's is in, as who wrote the checkpoint names it.
+	Place string `json:"place,omitempty"`
 }
 
 // Owner reports whether this process has the replica that decides: it keeps the

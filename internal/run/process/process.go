@@ -5,9 +5,11 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
@@ -28,6 +30,9 @@ type Config struct {
 	Node *mesh.Node
 	// Store is where a run's checkpoints are kept; all processes see the same.
 	Store func(run string) (store.Store, error)
+	Place string // that they are kept at, for who resumes a run elsewhere
+	// Patience is how long the store may take over anything small; 1 min.
+	Patience time.Duration
 }
 
 // Runner is a part.Runner.
@@ -54,7 +59,7 @@ func (r *Runner) Run(ctx context.Context, a part.Assignment, to part.Reporter) e
 	x := &run{Runner: r, a: a, to: to, outer: ctx, job: j}
 	x.ctx, x.stop = context.WithCancelCause(ctx)
 	defer x.stop(nil)
-	x.vault = &vault{ctx: x.ctx, store: kept, a: a, keep: max(1, j.Keep), to: to}
+	x.vault = &vault{ctx: x.ctx, store: kept, place: r.c.Place, a: a, keep: max(1, j.Keep), patience: cmp.Or(r.c.Patience, time.Minute), to: to}
 	return x.run()
 }
 
@@ -131,8 +136,12 @@ func (x *run) arrange() local.Job {
 	return j
 }
 
-// lead runs the part that decides.
+// lead runs the part that decides. A store that is not to be had is told before the
+// work is begun that would be kept there.
 func (x *run) lead(j local.Job) error {
+	if err := x.vault.reach(); err != nil {
+		return err
+	}
 	lines := newRecord(x.ctx, x.to)
 	x.vault.lines, j.Part.Sink = lines, lines
 	w := newWatch(x.to)

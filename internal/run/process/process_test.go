@@ -5,16 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/part/parttest"
 	"github.com/weft-rl/weft/internal/run/process"
+	"github.com/weft-rl/weft/internal/run/store"
 	"github.com/weft-rl/weft/plan"
 )
 
@@ -261,6 +264,29 @@ func TestNonsense(t *testing.T) {
 	} {
 		if err := x.runners[0].Run(t.Context(), a, parttest.NewDesk(1)); err == nil {
 			t.Errorf("%+v was carried out", a)
+		}
+	}
+}
+
+// mute is a store that takes nothing and says nothing.
+type mute struct{ store.Store }
+
+func (m mute) Put(ctx context.Context, _ string, _ io.Reader, _ int64) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestMute: a run does not wait for a store that says nothing.
+func TestMute(t *testing.T) {
+	x, d := newTeam(t, 2), parttest.NewDesk(2)
+	for i, n := range x.nodes {
+		x.runners[i] = process.New(process.Config{Job: job, Node: n, Patience: time.Millisecond, Store: func(string) (store.Store, error) {
+			return mute{store.Folder(t.TempDir())}, nil
+		}})
+	}
+	for i, err := range x.run(t.Context(), part.Assignment{Run: "r", Epoch: 1, Plan: planned(t, "", coarse)}, d) {
+		if err == nil || !strings.Contains(err.Error(), "the store did not answer within 1ms") {
+			t.Errorf("process %d: %v", i, err)
 		}
 	}
 }

@@ -9,8 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/store"
 )
@@ -21,24 +23,24 @@ import (
 type vault struct {
 	ctx   context.Context
 	store store.Store
+	place string // that it is in
 	a     part.Assignment
 	keep  int
-	to    part.Reporter
-	lines *record
+	// patience is how long the store may take over anything small.
+	patience time.Duration
+	to       part.Reporter
+	lines    *record
 
 	mu   sync.Mutex
 	good []string // objects of this epoch's commits, and the one it began with; oldest first
 	best *float64 // score of the best one, once known
 }
 
-const (
-	suffix   = ".safetensors"
-	bestName = "best" + suffix
-)
+const suffix = ".safetensors"
 
-// objectName is that of a step's checkpoint. It has a part of the sum, because a step
+// ObjectName is that of a step's checkpoint. It has a part of the sum, because a step
 // may be saved twice: when it was reached, and when it was evaluated.
-func objectName(epoch, step int64, sha256 string) string {
+func ObjectName(epoch, step int64, sha256 string) string {
 	return fmt.Sprintf("step-%012d.epoch-%d.%.16s%s", step, epoch, sha256, suffix)
 }
 
@@ -58,21 +60,8 @@ func (v *vault) Latest() (f checkpoint.File, step int64, skipped []error, err er
 	if m == nil {
 		return f, 0, nil, checkpoint.ErrNone
 	}
-	r, size, err := v.store.Get(v.ctx, m.Object)
-	if err != nil {
-		return f, 0, nil, err
-	}
-	defer r.Close()
-	if size != m.Size {
-		return f, 0, nil, fmt.Errorf("checkpoint %s has %d bytes, not %d as when it was committed", m.Object, size, m.Size)
-	}
-	if f, step, err = checkpoint.Decode(r, size, m.SHA256); err == nil && step != m.Step {
-		err = fmt.Errorf("it is of step %d, not %d", step, m.Step)
-	}
-	if err != nil {
-		return checkpoint.File{}, 0, nil, fmt.Errorf("checkpoint %s: %w", m.Object, err)
-	}
-	return f, step, nil, nil
+	f, err = local.Fetch(v.ctx, v.store, *m)
+	return f, m.Step, nil, err
 }
 
 // Save writes an object, and commits it once all rows of metrics up to its step are
@@ -83,10 +72,10 @@ func (v *vault) Save(step int64, f checkpoint.File) error {
 		return err
 	}
 	m := part.Manifest{
-		Epoch: v.a.Epoch, Step: step, Object: objectName(v.a.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256(),
-		Evaluated: f.Meta["evaluated"] == fmt.Sprint(step),
+		Epoch: v.a.Epoch, Step: step, Object: ObjectName(v.a.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256(),
+		Evaluated: f.Meta["evaluated"] == fmt.Sprint(step), Place: v.place,
 	}
-	if err := v.store.Put(v.ctx, m.Object, o.Reader(), o.Size()); err != nil {
+	if err := v.put(m.Object, o); err != nil {
 		return fmt.Errorf("checkpoint of step %d: %w", step, err)
 	}
 	if err := v.lines.flush(); err != nil {
@@ -99,6 +88,33 @@ func (v *vault) Save(step int64, f checkpoint.File) error {
 	return nil
 }
 
+// put hands an object to the store, which may take a second for each MiB beside its
+// patience: a run does not wait for one that says nothing.
+func (v *vault) put(name string, o *checkpoint.Object) error {
+	return v.within(v.patience+time.Duration(o.Size()>>20)*time.Second, func(ctx context.Context) error {
+		return v.store.Put(ctx, name, o.Reader(), o.Size())
+	})
+}
+
+// reach sees that there is a store.
+func (v *vault) reach() error {
+	return v.within(v.patience, func(ctx context.Context) error {
+		_, err := v.store.List(ctx)
+		return err
+	})
+}
+
+// within does something that must not take longer.
+func (v *vault) within(limit time.Duration, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(v.ctx, limit, fmt.Errorf("the store did not answer within %v", limit))
+	defer cancel()
+	err := do(ctx)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
 // prune removes what is not needed any more. What cannot be removed only takes room.
 func (v *vault) prune(committed string) {
 	v.mu.Lock()
@@ -108,21 +124,27 @@ func (v *vault) prune(committed string) {
 	}
 	v.good = append(slices.DeleteFunc(v.good, func(n string) bool { return n == committed }), committed)
 	v.good = v.good[max(0, len(v.good)-v.keep):]
-	names, err := v.store.List(v.ctx)
-	for _, name := range names {
-		if epoch, ok := epochOf(name); ok && epoch <= v.a.Epoch && !slices.Contains(v.good, name) {
-			err = errors.Join(err, v.store.Delete(v.ctx, name))
-		}
-	}
-	if s, ok := v.store.(store.Sweeper); ok { // this process writes nothing now, and earlier epochs are over
-		err = errors.Join(err, s.Sweep(func(name string) bool {
-			epoch, step := epochOf(name)
-			return step && epoch <= v.a.Epoch || name == bestName
-		}))
-	}
+	err := v.within(v.patience, v.clean)
 	if err != nil && v.ctx.Err() == nil {
 		v.to.Note("old checkpoints could not be removed: " + strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
+}
+
+// clean removes all but the good ones.
+func (v *vault) clean(ctx context.Context) error {
+	names, err := v.store.List(ctx)
+	for _, name := range names {
+		if epoch, ok := epochOf(name); ok && epoch <= v.a.Epoch && !slices.Contains(v.good, name) {
+			err = errors.Join(err, v.store.Delete(ctx, name))
+		}
+	}
+	if s, ok := v.store.(store.Sweeper); ok { // this process writes nothing now, and earlier epochs are over
+		err = errors.Join(err, s.Sweep(ctx, func(name string) bool {
+			epoch, step := epochOf(name)
+			return step && epoch <= v.a.Epoch || name == local.BestObject
+		}))
+	}
+	return err
 }
 
 // SaveBest replaces the best checkpoint if there is none with a score as high.
@@ -138,7 +160,7 @@ func (v *vault) SaveBest(score float64, step int64, f checkpoint.File) error {
 	}
 	o, err := checkpoint.EncodeBest(score, step, f)
 	if err == nil {
-		err = v.store.Put(v.ctx, bestName, o.Reader(), o.Size())
+		err = v.put(local.BestObject, o)
 	}
 	if err != nil {
 		return fmt.Errorf("best checkpoint: %w", err)
@@ -149,12 +171,7 @@ func (v *vault) SaveBest(score float64, step int64, f checkpoint.File) error {
 
 // knownBest is the score of the one that is there; one that cannot be read is none.
 func (v *vault) knownBest() float64 {
-	r, size, err := v.store.Get(v.ctx, bestName)
-	if err != nil {
-		return math.Inf(-1)
-	}
-	defer r.Close()
-	score, err := checkpoint.DecodeBest(r, size)
+	_, score, _, err := local.FetchBest(v.ctx, v.store)
 	if err != nil {
 		return math.Inf(-1)
 	}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/weft-rl/weft/internal/run/durable"
 )
 
 // Folder is the store in a folder of a file system, shared by all processes. It
@@ -44,7 +46,7 @@ func (f folder) Put(ctx context.Context, name string, r io.Reader, size int64) e
 	if err != nil {
 		return errors.Join(fmt.Errorf("store: %s: %w", name, err), removeAny(temp))
 	}
-	return syncDir(filepath.Dir(path))
+	return durable.Names(filepath.Dir(path))
 }
 
 func fill(ctx context.Context, path string, r io.Reader, size int64) error {
@@ -117,7 +119,7 @@ func (f folder) List(context.Context) (names []string, err error) {
 }
 
 // Sweep removes what processes that died had begun to write of objects that of names.
-func (f folder) Sweep(of func(object string) bool) error {
+func (f folder) Sweep(_ context.Context, of func(object string) bool) error {
 	all, err := os.ReadDir(string(f))
 	errs := []error{err}
 	for _, x := range all {
@@ -141,14 +143,4 @@ func removeAny(path string) error {
 		return fmt.Errorf("store: %w", err)
 	}
 	return nil
-}
-
-// syncDir makes a name durable, where folders can be synced.
-func syncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("store: %w", err)
-	}
-	_ = d.Sync() // not every file system can
-	return d.Close()
 }

@@ -1,11 +1,13 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -23,7 +25,10 @@ type bucket struct {
 }
 
 func openS3(host, name, folder string, secure bool) (Store, error) {
-	client, err := minio.New(host, &minio.Options{Creds: credentials.NewEnvAWS(), Secure: secure, BucketLookup: minio.BucketLookupPath})
+	client, err := minio.New(host, &minio.Options{
+		Creds: credentials.NewEnvAWS(), Secure: secure, BucketLookup: minio.BucketLookupPath,
+		Region: os.Getenv("AWS_REGION"), // without one the server is asked
+	})
 	if err != nil {
 		return nil, fmt.Errorf("store %s: %w", host, err)
 	}
@@ -34,14 +39,58 @@ func (b *bucket) Under(folder string) Store {
 	return &bucket{b.client, b.name, path.Join(b.folder, folder)}
 }
 
+// prefix is what the keys of all objects begin with.
+func (b *bucket) prefix() string {
+	if b.folder == "" {
+		return ""
+	}
+	return b.folder + "/"
+}
+
 func (b *bucket) key(name string) string { return path.Join(b.folder, name) }
 
+// part is how much is sent at once. Whatever is larger is sent in parts, and is an
+// object when all of them are there.
+const part = 16 << 20
+
+// Put keeps an object. What was not taken is sent again for a few seconds, so that a
+// server may be away for a moment; therefore no more than a part is held in memory.
 func (b *bucket) Put(ctx context.Context, name string, r io.Reader, size int64) error {
 	if err := check(name); err != nil {
 		return err
 	}
-	_, err := b.client.PutObject(ctx, b.name, b.key(name), r, size, minio.PutObjectOptions{ContentType: "application/octet-stream"})
+	if size <= part {
+		body := make([]byte, size)
+		if _, err := io.ReadFull(r, body); err != nil {
+			return b.named(name, err)
+		}
+		if n, _ := r.Read(make([]byte, 1)); n > 0 {
+			return b.named(name, fmt.Errorf("more bytes than %d", size))
+		}
+		r = bytes.NewReader(body)
+	}
+	_, err := b.client.PutObject(ctx, b.name, b.key(name), r, size, minio.PutObjectOptions{ContentType: "application/octet-stream", PartSize: part})
 	return b.named(name, err)
+}
+
+// Sweep removes the parts of objects that nobody finished to send. A server that knows
+// no parts has none.
+func (b *bucket) Sweep(ctx context.Context, of func(object string) bool) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var errs []error
+	for u := range b.client.ListIncompleteUploads(ctx, b.name, b.prefix(), true) {
+		if u.Err != nil {
+			return errors.Join(append(errs, b.named("uploads", u.Err))...)
+		}
+		if of(strings.TrimPrefix(u.Key, b.prefix())) {
+			err := (minio.Core{Client: b.client}).AbortMultipartUpload(ctx, b.name, u.Key, u.UploadID)
+			if err = b.named(u.Key, err); !errors.Is(err, ErrNone) { // else somebody else was faster
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (b *bucket) Get(ctx context.Context, name string) (io.ReadCloser, int64, error) {
@@ -60,10 +109,7 @@ func (b *bucket) Get(ctx context.Context, name string) (io.ReadCloser, int64, er
 }
 
 func (b *bucket) List(ctx context.Context) (names []string, err error) {
-	prefix := b.folder
-	if prefix != "" {
-		prefix += "/"
-	}
+	prefix := b.prefix()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	for o := range b.client.ListObjects(ctx, b.name, minio.ListObjectsOptions{Prefix: prefix, Recursive: true}) {

@@ -21,6 +21,7 @@ import (
 type fake struct {
 	mu      sync.Mutex
 	objects map[string][]byte // by path, bucket first
+	signed  string            // what the last request was signed with
 	broken  bool              // whatever is put is refused when half of it was read
 }
 
@@ -28,6 +29,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	key := strings.TrimPrefix(r.URL.Path, "/")
+	f.signed = r.Header.Get("Authorization")
 	q := r.URL.Query()
 	switch {
 	case !strings.Contains(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential=key/"):

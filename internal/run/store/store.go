@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/url"
 	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -50,6 +51,14 @@ func Open(place string) (Store, error) {
 	return openS3(u.Host, bucket, folder, u.Query().Get("insecure") != "true")
 }
 
+// Absolute is a place as any process of this machine would name it.
+func Absolute(place string) (string, error) {
+	if strings.HasPrefix(place, "s3://") {
+		return place, nil
+	}
+	return filepath.Abs(place)
+}
+
 // check refuses names that could lead elsewhere.
 func check(name string) error {
 	if name == "" || name != path.Clean(name) || path.IsAbs(name) || name == "." || strings.HasPrefix(name, "..") || strings.Contains(name, "\\") {
@@ -62,5 +71,5 @@ func check(name string) error {
 type Sweeper interface {
 	// Sweep removes what was begun of objects that of names. Nobody may be writing them
 	// whose object is still wanted.
-	Sweep(of func(object string) bool) error
+	Sweep(ctx context.Context, of func(object string) bool) error
 }

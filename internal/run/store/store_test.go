@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -41,32 +42,35 @@ func get(t *testing.T, s Store, name string) []byte {
 
 func TestStore(t *testing.T) {
 	for kind, s := range kinds(t) {
-		t.Run(kind, func(t *testing.T) {
-			if names, err := s.List(t.Context()); err != nil || len(names) > 0 {
-				t.Errorf("a new store has %v, %v", names, err)
-			}
-			large := bytes.Repeat([]byte("0123456789abcdef"), 20_000)
-			run := s.Under("run 1")
-			put(t, run, "step-2", large)
-			put(t, run, "step-1", nil)
-			put(t, run, "step-1", []byte("x"))
-			put(t, s.Under("run 2"), "step-9", []byte("y"))
-			if !bytes.Equal(get(t, run, "step-2"), large) || string(get(t, s, "run 1/step-1")) != "x" {
-				t.Error("what was put is not what is there")
-			}
-			names, err := run.List(t.Context())
-			if err != nil || !slices.Equal(names, []string{"step-1", "step-2"}) {
-				t.Errorf("%v, %v", names, err)
-			}
-			for range 2 {
-				if err := run.Delete(t.Context(), "step-1"); err != nil {
-					t.Error(err)
-				}
-			}
-			if _, _, err := run.Get(t.Context(), "step-1"); !errors.Is(err, ErrNone) {
-				t.Errorf("a removed object: %v", err)
-			}
-		})
+		t.Run(kind, func(t *testing.T) { contract(t, s) })
+	}
+}
+
+// contract is what every store does.
+func contract(t *testing.T, s Store) {
+	if names, err := s.List(t.Context()); err != nil || len(names) > 0 {
+		t.Errorf("a new store has %v, %v", names, err)
+	}
+	large := bytes.Repeat([]byte("0123456789abcdef"), 20_000)
+	run := s.Under("run 1")
+	put(t, run, "step-2", large)
+	put(t, run, "step-1", nil)
+	put(t, run, "step-1", []byte("x"))
+	put(t, s.Under("run 2"), "step-9", []byte("y"))
+	if !bytes.Equal(get(t, run, "step-2"), large) || string(get(t, s, "run 1/step-1")) != "x" {
+		t.Error("what was put is not what is there")
+	}
+	names, err := run.List(t.Context())
+	if err != nil || !slices.Equal(names, []string{"step-1", "step-2"}) {
+		t.Errorf("%v, %v", names, err)
+	}
+	for range 2 {
+		if err := run.Delete(t.Context(), "step-1"); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, _, err := run.Get(t.Context(), "step-1"); !errors.Is(err, ErrNone) {
+		t.Errorf("a removed object: %v", err)
 	}
 }
 
@@ -89,23 +93,27 @@ func TestNames(t *testing.T) {
 // TestWhole: what could not be written whole is not there, and what was there stays.
 func TestWhole(t *testing.T) {
 	for kind, s := range kinds(t) {
-		put(t, s, "x", []byte("old"))
-		for name, r := range map[string]io.Reader{"short": strings.NewReader("ne"), "failing": io.MultiReader(strings.NewReader("ne"), failing{})} {
-			if err := s.Put(t.Context(), "x", r, 3); err == nil {
-				t.Errorf("%s: %s was put", kind, name)
-			}
+		t.Run(kind, func(t *testing.T) { whole(t, s) })
+	}
+}
+
+func whole(t *testing.T, s Store) {
+	put(t, s, "x", []byte("old"))
+	for name, r := range map[string]io.Reader{"short": strings.NewReader("ne"), "failing": io.MultiReader(strings.NewReader("ne"), failing{})} {
+		if err := s.Put(t.Context(), "x", r, 3); err == nil {
+			t.Errorf("%s was put", name)
 		}
-		ctx, stop := context.WithCancel(t.Context())
-		stop()
-		if err := s.Put(ctx, "x", strings.NewReader("new"), 3); err == nil {
-			t.Errorf("%s: it was put though nobody wants it", kind)
-		}
-		if got := string(get(t, s, "x")); got != "old" {
-			t.Errorf("%s: %q is there", kind, got)
-		}
-		if names, err := s.List(t.Context()); err != nil || len(names) != 1 {
-			t.Errorf("%s: %v, %v", kind, names, err)
-		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := s.Put(ctx, "x", strings.NewReader("new"), 3); err == nil {
+		t.Errorf("it was put though nobody wants it")
+	}
+	if got := string(get(t, s, "x")); got != "old" {
+		t.Errorf("%q is there", got)
+	}
+	if names, err := s.List(t.Context()); err != nil || len(names) != 1 {
+		t.Errorf("%v, %v", names, err)
 	}
 }
 
@@ -137,6 +145,18 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// The region that requests are signed for is the environment's, or the server's.
+func TestRegion(t *testing.T) {
+	for _, region := range []string{"", "eu-north-9"} {
+		t.Setenv("AWS_REGION", region)
+		s, f := serve(t)
+		put(t, s, "x", []byte("y"))
+		if want := cmp.Or(region, "us-east-1"); !strings.Contains(f.signed, "/"+want+"/s3/") {
+			t.Errorf("signed with %s, want %s", f.signed, want)
+		}
+	}
+}
+
 // What a process that died had begun to write goes, and nothing else.
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
@@ -147,7 +167,7 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.(Sweeper).Sweep(func(name string) bool { return name == "step-1" || name == "step-2" }); err != nil {
+	if err := s.(Sweeper).Sweep(t.Context(), func(name string) bool { return name == "step-1" || name == "step-2" }); err != nil {
 		t.Fatal(err)
 	}
 	left, err := os.ReadDir(dir)

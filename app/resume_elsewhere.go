@@ -1,0 +1,177 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/process"
+	"github.com/weft-rl/weft/internal/run/store"
+	"github.com/weft-rl/weft/policy"
+)
+
+// shards is how many parts a run's environments were split into, as far as its
+// configuration says; 0 of the loop as it stands.
+func (r *request) shards() int {
+	if r.Policy == policy.Plain.Name {
+		return 0
+	}
+	return cmp.Or(r.Replicas, r.Workers)
+}
+
+// keepShards has a run go on with as many parts of its environments as it has had: with
+// several learners they decide what it computes.
+func (r *request) keepShards(before *request, shards int) {
+	if shards > 0 && r.Replicas == 0 && r.Policy == before.Policy && r.Workers != shards {
+		r.Replicas = shards
+	}
+}
+
+// resumeProcesses has a run of a folder go on in processes of this machine, wherever it
+// was trained before.
+func (c *command) resumeProcesses(ctx context.Context, before, r *request, dir string, f *trainFlags, workers bool) error {
+	if !workers && r.Policy != policy.Plain.Name {
+		r.Workers = f.processes
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	w := c.watcher(r, dir, f.json)
+	kept, place, err := hand(ctx, dir, f.store, w)
+	if err != nil {
+		return err
+	}
+	f.store = place
+	r.keepShards(before, cmp.Or(kept.Shards, before.shards()))
+	if err := changeBudget(kept.Step(), before, r, dir, w); err != nil {
+		return err
+	}
+	return c.inProcesses(ctx, r, f, dir, func(client *control.Client, ctx context.Context, name, config string) error {
+		return client.Resume(ctx, name, config, r.Policy != before.Policy)
+	})
+}
+
+// hand makes the newest checkpoint of a run's folder one that a cluster goes on from, in
+// a store, which by default is where the last one was.
+func hand(ctx context.Context, dir, place string, w watcher) (c part.Committed, _ string, err error) {
+	release, err := lock(dir)
+	if err != nil {
+		return c, "", err
+	}
+	defer release()
+	if c, err = part.ReadCommitted(dir); err != nil {
+		return c, "", err
+	}
+	from, err1 := store.Absolute(local.Place(dir, c))
+	place, err2 := store.Absolute(cmp.Or(place, from))
+	all, err3 := store.Open(place)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return c, "", err
+	}
+	f, step, skipped, err := local.Newest(dir)
+	for _, x := range skipped {
+		w.Note(fmt.Sprintf("passed over: %v", x))
+	}
+	if errors.Is(err, checkpoint.ErrNone) {
+		w.Note("there is no checkpoint to go on from: the run starts again from the beginning")
+		return c, place, nil
+	}
+	if err != nil {
+		return c, "", fmt.Errorf("run %s: %w", dir, err)
+	}
+	evaluated := f.Meta["evaluated"] == fmt.Sprint(step)
+	if c.Last != nil && c.Last.Step == step && (c.Last.Evaluated || !evaluated) && place == from {
+		return c, place, nil
+	}
+	kept := all.Under(filepath.Base(dir))
+	if c, err = commit(ctx, kept, c, step, f); err != nil {
+		return c, "", err
+	}
+	c.Last.Evaluated, c.Last.Place = evaluated, place
+	return c, place, errors.Join(handBest(ctx, dir, kept), c.Write(dir))
+}
+
+// commit puts a checkpoint into a run's store, as one of an epoch of its own.
+func commit(ctx context.Context, kept store.Store, c part.Committed, step int64, f checkpoint.File) (part.Committed, error) {
+	o, err := checkpoint.Encode(step, f)
+	if err != nil {
+		return c, err
+	}
+	c.Epoch++
+	c.Last = &part.Manifest{
+		Epoch: c.Epoch, Step: step, Object: process.ObjectName(c.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256(),
+	}
+	return c, kept.Put(ctx, c.Last.Object, o.Reader(), o.Size())
+}
+
+// handBest does the same for the best checkpoint, if the store has none as good.
+func handBest(ctx context.Context, dir string, kept store.Store) error {
+	f, score, step, err := local.Best(dir)
+	if errors.Is(err, checkpoint.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, there, _, err := local.FetchBest(ctx, kept); err == nil && there >= score {
+		return nil
+	}
+	o, err := checkpoint.EncodeBest(score, step, f)
+	if err != nil {
+		return err
+	}
+	return kept.Put(ctx, local.BestObject, o.Reader(), o.Size())
+}
+
+// resumeCluster has a run go on that a cluster has, or had.
+func (c *command) resumeCluster(ctx context.Context, run string, more []config.Assignment, f *trainFlags) error {
+	tls, err := f.load()
+	if err != nil {
+		return err
+	}
+	client := &control.Client{Addresses: f.addresses, TLS: tls}
+	name := filepath.Base(filepath.Clean(run))
+	s, err := client.Status(ctx, name)
+	if err != nil {
+		c.started = true
+		return err
+	}
+	old := s.Runs[0]
+	file, err := config.ParseYAML([]byte(old.Config), configFile)
+	if err != nil {
+		return err
+	}
+	l := layers{file: file, flags: more}
+	if paths := c.foreign(l); len(paths) > 0 {
+		return c.runBuilt(ctx, paths, l.policy())
+	}
+	before, err := c.set.resolve(layers{file: file})
+	if err != nil {
+		return fmt.Errorf("run %s: %w", name, err)
+	}
+	r, err := c.set.resolve(l)
+	if err != nil {
+		return err
+	}
+	if !(layers{flags: more}).sets("workers") && r.Policy != policy.Plain.Name {
+		r.Workers = max(1, len(s.Workers))
+	}
+	r.keepShards(before, old.Shards)
+	w := f.watcher(c, r, name)
+	if err := changeBudget((part.Committed{Last: old.Last}).Step(), before, r, name, w); err != nil {
+		return err
+	}
+	c.started = true
+	resume := func(ctx context.Context, name, config string) error {
+		return client.Resume(ctx, name, config, r.Policy != before.Policy)
+	}
+	return c.follow(ctx, client, r, name, resume, &viewer{w: w, told: old.Told})
+}

@@ -1,0 +1,116 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/weft-rl/weft/internal/metrics"
+)
+
+// split is a run of several learners, so that its bits depend on how its environments are split.
+func split(more ...string) []string {
+	return append([]string{
+		"train", "ppo", "--env", "CartPole-v1", "--policy", "multi-learner", "--steps", "196608", "--checkpoint-steps", "512", "--eval-episodes", "4", "--json",
+		"--set", "envs=4", "--set", "horizon=16", "--set", "hidden=16", "--set", "epochs=1", "--set", "minibatches=2",
+	}, more...)
+}
+
+// sameRecord compares what two runs recorded, but for times and edges.
+func sameRecord(t *testing.T, dir, want string) {
+	t.Helper()
+	read := func(dir string) (out []metrics.Row) {
+		rows, err := metrics.ReadJSONL(filepath.Join(dir, "metrics.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rows {
+			kept := metrics.Row{Step: r.Step, Iter: r.Iter}
+			for _, v := range r.Values {
+				if strings.HasPrefix(v.Name, "loss/") || strings.HasPrefix(v.Name, "ep") || strings.HasPrefix(v.Name, "ev") {
+					kept.Values = append(kept.Values, v)
+				}
+			}
+			out = append(out, kept)
+		}
+		return out
+	}
+	a, b := read(dir), read(want)
+	if len(a) != len(b) {
+		t.Fatalf("%d lines are recorded, want %d", len(a), len(b))
+	}
+	for i := range a {
+		if a[i].Step != b[i].Step || a[i].Iter != b[i].Iter || len(a[i].Values) != len(b[i].Values) {
+			t.Fatalf("line %d is %+v, want %+v", i, a[i], b[i])
+		}
+		for j, v := range a[i].Values {
+			if v != b[i].Values[j] {
+				t.Fatalf("line %d has %+v, want %+v", i, v, b[i].Values[j])
+			}
+		}
+	}
+}
+
+// A run in processes that was killed or interrupted as a whole goes on in as many
+// processes as one likes, or in one, and back, to the bits of one that never was.
+func TestResumeProcesses(t *testing.T) {
+	dir := t.TempDir()
+	line, _ := do(t, dir, 0, split("--workers", "2", "--out", "whole")...)
+	want := parse(t, line)
+	for _, c := range []struct {
+		name  string
+		begin []string
+		with  syscall.Signal
+		ways  [][]string // of going on, all but the last of which are killed
+	}{
+		{"more", []string{"--workers", "2"}, syscall.SIGINT, [][]string{{"--processes", "3"}}},
+		{"one", []string{"--processes", "2"}, syscall.SIGKILL, [][]string{nil}},
+		{"to and fro", []string{"--processes", "2"}, syscall.SIGTERM, [][]string{{"--processes", "3"}, nil, {"--processes", "1"}, {"--processes", "2", "--store", "elsewhere"}, nil}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out := strings.ReplaceAll(c.name, " ", "-")
+			args := split(append(c.begin, "--out", out)...)
+			for i, way := range c.ways {
+				p := start(t, dir, args...)
+				if !p.until(`"iteration"`, 3) && i == 0 { // later it may be
+					t.Fatal("it was over before it was interrupted")
+				}
+				p.signal(c.with)
+				p.end()
+				args = append([]string{"resume", out, "--json"}, way...)
+			}
+			line, _ := do(t, dir, 0, args...)
+			sameBits(t, parse(t, line), want)
+			sameRecord(t, filepath.Join(dir, out), filepath.Join(dir, "whole"))
+			do(t, dir, 0, "eval", out, "--episodes", "2")
+			do(t, dir, 0, "eval", out, "--episodes", "2", "--best")
+		})
+	}
+}
+
+// A checkpoint that is not where it was committed is missed in a sentence.
+func TestResumeMissing(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir, split("--processes", "2", "--out", "mine")...)
+	p.until(`"iteration"`, 4)
+	p.signal(syscall.SIGINT)
+	p.end()
+	kept, err := filepath.Glob(filepath.Join(dir, "mine", "step-*.safetensors"))
+	if err != nil || len(kept) == 0 {
+		t.Fatalf("%v, %v", kept, err)
+	}
+	for _, path := range kept {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, how := range [][]string{nil, {"--processes", "2"}} {
+		if _, text := do(t, dir, 2, append([]string{"resume", "mine"}, how...)...); !strings.Contains(text, "checkpoint of step") || !strings.Contains(text, "no such object") || strings.Count(text, "\n") != 1 {
+			t.Errorf("%v: %s", how, text)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// WholeFunc trains with Weft as a user would, in a process of its own or in many: the
+// arguments are those of weft train, but for where the run is kept. It measures how
+// long the training took, without what comes before and after it, and what all
+// processes computed for it.
+type WholeFunc func(ctx context.Context, args []string) (WholeRun, error)
+
+// WholeRun is what was measured of a run.
+type WholeRun struct {
+	Steps   int64
+	Seconds float64
+	CPU     float64 // seconds of all processes, from their start to their end
+}
+
+// WholeSpec is a case of whole runs: what they have in common, and who takes part.
+type WholeSpec struct {
+	Args string
+	Ways []Whole
+}
+
+// Whole is a way to train, by more arguments.
+type Whole struct{ Name, Path, Args string }
+
+// whole is a contender of such a case. A turn is a run of about its length: how many
+// steps that is, is known from the run before. A call is a step.
+type whole struct {
+	Whole
+	run   WholeFunc
+	args  []string
+	speed float64 // steps a second
+}
+
+func (w *whole) Label() Label { return Label{Name: w.Name, Path: w.Path} }
+
+// calibration is how many steps the first run has.
+const calibration = 20_000
+
+func (w *whole) Prepare(ctx context.Context, c Case) (Sample, error) {
+	var spec WholeSpec
+	switch s := c.Spec.(type) {
+	case WholeSpec:
+		spec = s
+	case PolicySpec:
+		spec = s.Whole
+	}
+	if !slices.Contains(spec.Ways, w.Whole) {
+		return Sample{}, errNoPart
+	}
+	w.args = strings.Fields(spec.Args + " " + w.Args)
+	return w.train(ctx, calibration)
+}
+
+func (w *whole) Measure(ctx context.Context, d time.Duration) (Sample, error) {
+	return w.train(ctx, max(1, int64(w.speed*d.Seconds())))
+}
+
+func (w *whole) train(ctx context.Context, steps int64) (Sample, error) {
+	r, err := w.run(ctx, append(slices.Clone(w.args), "--steps", fmt.Sprint(steps)))
+	if err == nil && (r.Steps < 1 || r.Seconds <= 0) {
+		err = fmt.Errorf("%d steps in %v s were measured", r.Steps, r.Seconds)
+	}
+	if err != nil {
+		return Sample{}, err
+	}
+	w.speed = float64(r.Steps) / r.Seconds
+	return Sample{Calls: int(r.Steps), Seconds: r.Seconds, CPU: r.CPU}, nil
+}
+
+func (w *whole) Release() {}
+
+// wholes are the contenders that are asked for.
+func wholes(o Options, ways ...Whole) (out []Contender) {
+	for _, w := range ways {
+		if o.wants(w.Name) {
+			out = append(out, &whole{Whole: w, run: o.Whole})
+		}
+	}
+	return out
+}

@@ -1,0 +1,151 @@
+package coordinator
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/durable"
+	"github.com/weft-rl/weft/internal/run/part"
+)
+
+// again is what the folder of a run that is to be resumed says of it, which the core may
+// not know. From now on nobody else may train into the folder.
+func (a *acting) again(q *control.Submit, known bool) (*part.Committed, error) {
+	r := a.records.of(q.Name)
+	if _, err := os.Stat(filepath.Join(r.dir, configFile)); err != nil {
+		if known { // another coordinator had it
+			return &part.Committed{}, nil
+		}
+		return nil, fmt.Errorf("there is no run %s: %s has no %s", q.Name, r.dir, configFile)
+	}
+	if err := r.hold(); err != nil {
+		return nil, err
+	}
+	c, err := part.ReadCommitted(r.dir)
+	if err == nil {
+		err = r.alone(c)
+	}
+	if err == nil {
+		err = durable.Replace(filepath.Join(r.dir, idFile), []byte(q.ID))
+	}
+	if err != nil && !known {
+		r.letGo()
+	}
+	return &c, err
+}
+
+// alone sees that nobody trained the run further than what was committed: its record
+// would have a gap when that is gone on from.
+func (r *record) alone(c part.Committed) error {
+	dir, err := checkpoint.Open(filepath.Join(r.dir, "checkpoints"), 1)
+	if err != nil {
+		return err
+	}
+	_, step, _, err := dir.Latest()
+	switch {
+	case errors.Is(err, checkpoint.ErrNone):
+		return nil
+	case err == nil && step > c.Step():
+		return fmt.Errorf("%s was trained in one process to step %d, beyond the %d that a cluster committed: weft resume %s goes on with it, also with --processes", r.dir, step, c.Step(), r.dir)
+	}
+	return err
+}
+
+// configure writes down what a run is from now on.
+func (r *record) configure(config string) error {
+	return durable.Replace(filepath.Join(r.dir, configFile), []byte(config))
+}
+
+// left is a run of which only the folder is known.
+func (r *records) left(run string) (core.Run, bool) {
+	if !names.MatchString(run) {
+		return core.Run{}, false
+	}
+	dir := filepath.Join(r.dir, run)
+	text, err := os.ReadFile(filepath.Join(dir, configFile))
+	if err != nil {
+		return core.Run{}, false
+	}
+	c, err := part.ReadCommitted(dir)
+	out := core.Run{Name: run, Config: string(text), Phase: core.Stopped, Epoch: c.Epoch, Shards: c.Shards, Last: c.Last}
+	out.Why = "only its folder is known: weft resume goes on with it"
+	if err != nil {
+		out.Why = err.Error()
+	}
+	out.Progress.Steps = c.Step()
+	return out, true
+}
+
+// keeps writes down from where a run can go on, if that has changed.
+func (r *record) keeps(run core.Run) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.kept == nil {
+		r.kept = &part.Committed{}
+	}
+	same := (r.kept.Last == nil) == (run.Last == nil) && (run.Last == nil || *r.kept.Last == *run.Last)
+	if same && r.kept.Epoch == run.Epoch && r.kept.Shards == run.Shards {
+		return nil
+	}
+	c := part.Committed{Epoch: run.Epoch, Shards: run.Shards}
+	if run.Last != nil {
+		last := *run.Last
+		c.Last = &last
+	}
+	err := os.MkdirAll(r.dir, 0o755)
+	if err == nil {
+		err = c.Write(r.dir)
+	}
+	if err == nil {
+		r.kept = &c
+	}
+	return err
+}
+
+// hold keeps others from training into the folder. A file system that knows no locks is
+// no reason not to.
+func (r *record) hold() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.release != nil {
+		return nil
+	}
+	release, err := checkpoint.Lock(r.dir)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	if err == nil {
+		r.release = release
+	}
+	return err
+}
+
+// letGo lets others have the folder.
+func (r *record) letGo() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.release != nil {
+		r.release()
+		r.release = nil
+	}
+}
+
+// note has a run's folder say where the run stands, and lets it go when the run is over.
+func (a *acting) note(run core.Run) {
+	r := a.records.of(run.Name)
+	if run.Epoch > 0 {
+		if err := r.keeps(run); err != nil {
+			a.lost = append(a.lost, core.RecordLost{Run: run.Name, Why: err.Error()})
+		}
+	}
+	if run.Phase.Over() {
+		r.letGo()
+		return
+	}
+	_ = r.hold() // whoever has it was told so, or does not act any more
+}

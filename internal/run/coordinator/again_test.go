@@ -1,0 +1,155 @@
+package coordinator_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/etcd"
+)
+
+func (c *cluster) stop(run string) {
+	c.Helper()
+	if err := c.client.Stop(c.Context(), run); err != nil {
+		c.Fatal(err)
+	}
+	c.ends(run, core.Stopped)
+}
+
+func (c *cluster) resume(run string, workers, steps int) error {
+	return c.client.Resume(c.Context(), run, fmt.Sprintf(configuration, workers, steps, ""), false)
+}
+
+func refused(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
+// A run that was stopped goes on from its checkpoint, and one that is done with more
+// steps. Meanwhile nobody else may have its folder.
+func TestResume(t *testing.T) {
+	c := newCluster(t)
+	c.coordinate("127.0.0.1:0")
+	c.work("a")
+	c.work("b")
+	c.members(2)
+	letGo := c.disk.hold("r")
+	c.submit("r", 2, 65, "")
+	c.at("r", 25)
+	refused(t, c.resume("r", 2, 65), "run r is running: there is nothing to resume")
+	if _, err := checkpoint.Lock(filepath.Join(c.runs, "r")); err == nil {
+		t.Error("somebody else could train into the folder of a run that is under way")
+	}
+	c.stop("r")
+	release, err := checkpoint.Lock(filepath.Join(c.runs, "r"))
+	if err != nil {
+		t.Fatalf("nobody can have the folder of a run that is over: %v", err)
+	}
+	release()
+	letGo()
+	if err := c.resume("r", 2, 65); err != nil {
+		t.Fatal(err)
+	}
+	if r := c.whole("r", 65); r.Epoch != 2 {
+		t.Errorf("it took %d epochs", r.Epoch)
+	}
+	if err := c.resume("r", 2, 85); err != nil {
+		t.Fatal(err)
+	}
+	if r := c.whole("r", 85); r.Epoch != 3 {
+		t.Errorf("it took %d epochs", r.Epoch)
+	}
+	text, err := os.ReadFile(filepath.Join(c.runs, "r", "config.yaml"))
+	if err != nil || !strings.Contains(string(text), "steps=85") {
+		t.Errorf("%s, %v", text, err)
+	}
+	refused(t, c.resume("s", 2, 65), "there is no run s")
+	if err := c.resume("r", 9, 99); err != nil { // it has begun, so fewer do
+		t.Fatal(err)
+	}
+	c.whole("r", 99)
+}
+
+// A coordinator that knows nothing goes on with what the folder says, from the last
+// checkpoint that was committed or, if there was none, from the beginning.
+func TestResumeFolder(t *testing.T) {
+	for _, at := range []int64{5, 35} { // a checkpoint is every ten steps
+		c := newCluster(t)
+		_, stop := c.coordinate("127.0.0.1:0")
+		leave := c.work("a")
+		c.members(1)
+		letGo := c.disk.hold("r")
+		c.submit("r", 1, int(at)+1, "") // it does not come to the last one
+		c.at("r", at)
+		leave()
+		stop()
+		letGo()
+		store, err := etcd.Embed(filepath.Join(t.TempDir(), "etcd"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		c.store, c.address = store, nil
+		c.coordinate("127.0.0.1:0")
+		c.work("b")
+		c.members(1)
+		s, err := c.client.Status(t.Context(), "r")
+		if err != nil || s.Runs[0].Phase != core.Stopped || s.Runs[0].Progress.Steps != at/10*10 || !strings.Contains(s.Runs[0].Config, "workers=1") {
+			t.Errorf("%+v, %v", s, err)
+		}
+		refused(t, c.client.Submit(t.Context(), "r", fmt.Sprintf(configuration, 1, 65, "")), "holds another run")
+		if err := c.resume("r", 1, 65); err != nil {
+			t.Fatal(err)
+		}
+		if r := c.whole("r", 65); r.Epoch != 2 {
+			t.Errorf("it took %d epochs", r.Epoch)
+		}
+	}
+}
+
+// What somebody else is at, and what makes no sense, is refused.
+func TestResumeRefused(t *testing.T) {
+	c := newCluster(t)
+	c.coordinate("127.0.0.1:0")
+	dir := filepath.Join(c.runs, "r")
+	release, err := checkpoint.Lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config.yaml"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, c.resume("r", 1, 65), "in use by process")
+	release()
+	if err := os.WriteFile(filepath.Join(dir, "committed.json"), []byte(`{"epoch":-1}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, c.resume("r", 1, 65), "committed.json: it makes no sense")
+	if err := os.Remove(filepath.Join(dir, "committed.json")); err != nil {
+		t.Fatal(err)
+	}
+	local, err := checkpoint.Open(filepath.Join(dir, "checkpoints"), 1)
+	if err == nil {
+		err = local.Save(8, checkpoint.File{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused(t, c.resume("r", 1, 65), "was trained in one process to step 8, beyond the 0 that a cluster committed")
+	if release, err = checkpoint.Lock(dir); err != nil {
+		t.Errorf("a refused wish keeps the folder: %v", err)
+	} else {
+		release()
+	}
+	refused(t, c.resume("../r", 1, 65), "is no name for a run")
+}

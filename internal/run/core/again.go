@@ -1,0 +1,32 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/weft-rl/weft/internal/run/part"
+)
+
+// again has a run go on that is over, or that only its folder knows of.
+func (e Submitted) again(c *Core, old *Run) {
+	switch {
+	case old == nil:
+		c.forget()
+		c.Runs = append(c.Runs, Run{Name: e.Name, Epoch: e.Again.Epoch, Shards: e.Again.Shards, Last: e.Again.Last})
+		old = c.Run(e.Name)
+	case !old.Phase.Over():
+		c.decide(Reply{e.Ticket, fmt.Sprintf("run %s is %s: there is nothing to resume (weft status %s shows it)", e.Name, old.Phase, e.Name)})
+		return
+	}
+	if e.Again.Epoch > old.Epoch { // it was under way elsewhere
+		old.Epoch, old.Shards, old.Last = e.Again.Epoch, e.Again.Shards, e.Again.Last
+	}
+	r := old
+	if e.Split {
+		r.Shards = 0
+	}
+	r.ID, r.Config, r.Phase, r.Why = e.ID, e.Config, Waiting, "waits for a plan"
+	r.Fault, r.Faulty, r.Restarts, r.Resumed = "", 0, 0, true
+	r.Until, r.After, r.Tried, r.Progress = c.Now+c.Patience, c.Now, 0, part.Progress{Steps: r.step()}
+	c.tell(r, fmt.Sprintf("resumed, from step %d", r.step()))
+	c.decide(Reply{e.Ticket, ""})
+}
