@@ -19,6 +19,10 @@ func trainer(t *testing.T, on string) (*Trainer, *rl.Scope) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return trainerOn(t, d)
+}
+
+func trainerOn(t *testing.T, d *rl.Device) (*Trainer, *rl.Scope) {
 	s := rl.NewScope(d, 7)
 	c := new(Config)
 	if err := config.Defaults(c); err != nil {

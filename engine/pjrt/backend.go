@@ -35,6 +35,10 @@ type Options struct {
 	// Spread makes thin products part of the kernels around them, as it is on GPUs.
 	Spread bool
 
+	// Plain leaves loops whose rows do not look at each other as they are, instead of making each one kernel, as it is on
+	// GPUs.
+	Plain bool
+
 	// Preallocate takes three quarters of a GPU's memory at once, instead of as it is needed.
 	Preallocate bool
 }
@@ -140,6 +144,10 @@ func (b *Backend) Unroll() int {
 	}
 	return 1
 }
+
+// Kernels reports whether loops whose rows do not look at each other become kernels of their own. They are then best not
+// written out: a kernel goes round by itself.
+func (b *Backend) Kernels() bool { return b.options.Plugin.Kind == plugin.CUDA && !b.options.Plain }
 
 // NumDevices implements compute.Backend.
 func (b *Backend) NumDevices() int {

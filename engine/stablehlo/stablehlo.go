@@ -34,6 +34,9 @@ type Options struct {
 	// Spread writes thin products, of few columns or over a short axis, as sums of elementwise ones, which a device
 	// that launches kernels one by one makes part of the kernels around them. Their sums are taken in another order.
 	Spread bool
+
+	// Kernels writes loops whose rows do not look at each other as one kernel each, in PTX, for XLA on NVIDIA GPUs.
+	Kernels bool
 }
 
 // Supports reports whether the operation can be written.
@@ -43,6 +46,9 @@ func Supports(op compute.OpType) bool { return printers[op] != nil }
 func Text(m *ir.Module, o Options) (string, error) {
 	w := &writer{names: map[*ir.Value]string{}, helpers: map[string]bool{}, symbols: map[*ir.Func]string{}, options: o,
 		replicas: max(m.Replicas, 1)}
+	if o.Kernels { // which look through calls
+		m = &ir.Module{Name: m.Name, Main: m.Flatten(), Replicas: m.Replicas, Devices: m.Devices}
+	}
 	for i, f := range m.Funcs {
 		w.symbols[f] = fmt.Sprintf("%s_%d", symbol(f.Name), i) // two names may become one symbol
 	}
@@ -74,6 +80,7 @@ type writer struct {
 	errs    []error
 
 	replicas int
+	kernels  int // written so far
 }
 
 func (w *writer) failf(format string, args ...any) {
