@@ -137,9 +137,10 @@ func (b *Backend) Description() string {
 func (b *Backend) Plugin() string { return b.options.Plugin.Path }
 
 // Unroll is how many rounds of a small loop are best written out as one: on a GPU
-// each trip of a loop waits for the host of the plugin.
+// each trip of a loop waits for the host of the plugin. With kernels rounds are few
+// and large, and each kernel that is written out is compiled once more.
 func (b *Backend) Unroll() int {
-	if b.options.Plugin.Kind == plugin.CUDA {
+	if b.options.Plugin.Kind == plugin.CUDA && !b.Kernels() {
 		return 8
 	}
 	return 1

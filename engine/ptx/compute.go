@@ -17,7 +17,13 @@ func (w *writer) get(n *rows.Node) []string {
 			return regs
 		}
 	}
-	regs := w.compute(n)
+	var regs []string
+	if w.own != nil {
+		regs = w.own(n)
+	}
+	if regs == nil {
+		regs = w.compute(n)
+	}
 	w.scopes[len(w.scopes)-1][n] = regs
 	return regs
 }
@@ -276,13 +282,13 @@ func (w *writer) choose(n *rows.Node) []string {
 		outs[i] = w.many(kindOf(o.Chosen.Type).class, registers(o.Chosen.N))
 	}
 	arm := func(value func(rows.Outcome) *rows.Node) {
-		w.scopes = append(w.scopes, map[*rows.Node][]string{})
+		w.enter()
 		for i, o := range b.Outcomes {
 			for j, x := range w.get(value(o)) {
 				w.move(kindOf(o.Chosen.Type), outs[i][j], x)
 			}
 		}
-		w.scopes = w.scopes[:len(w.scopes)-1]
+		w.exit()
 	}
 	w.line("@!%s bra %s", cond, otherwise)
 	arm(func(o rows.Outcome) *rows.Node { return o.Then })

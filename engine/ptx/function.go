@@ -72,7 +72,7 @@ func log(w *writer, x string) string {
 	m := w.op(f32, "mov.b32", w.op(b32, "sub.s32", bits, w.op(b32, "and.b32", off, "-8388608")))
 	t := w.f("add.rn", m, float(-1))
 	// log(1+t) = 2 atanh(s) with s = t/(2+t), a series in odd powers of s, at most 1/5.
-	s := w.f("div.rn", t, w.f("add.rn", t, float(2)))
+	s := w.f("mul.rn", t, w.f("rcp.approx.ftz", w.f("add.rn", t, float(2))))
 	z := w.f("mul.rn", s, s)
 	p := w.f("mul.rn", w.polynomial(z, 2.0/3, 2.0/5, 2.0/7, 2.0/9, 2.0/11), w.f("mul.rn", z, s))
 	// 2s is t - s t; the difference keeps what t has beyond s.
@@ -104,7 +104,7 @@ func expm1(w *writer, x string) string {
 func tanh(w *writer, x string) string {
 	size := w.f("abs", x)
 	e := w.f("ex2.approx.ftz", w.f("mul.rn", size, float(-2*math.Log2E)))
-	far := w.f("div.full", w.f("sub.rn", float(1), e), w.f("add.rn", e, float(1)))
+	far := w.f("mul.rn", w.f("sub.rn", float(1), e), w.f("rcp.approx.ftz", w.f("add.rn", e, float(1))))
 	far = w.f("copysign", x, far)
 	z := w.f("mul.rn", x, x)
 	p := w.polynomial(z, -3.33332819422e-1, 1.33314422036e-1, -5.37397155531e-2, 2.06390887954e-2, -5.70498872745e-3)
@@ -113,26 +113,46 @@ func tanh(w *writer, x string) string {
 }
 
 func logistic(w *writer, x string) string {
-	return w.f("rcp.rn", w.f("add.rn", exp(w, w.f("neg", x)), float(1)))
+	return w.f("rcp.approx.ftz", w.f("add.rn", exp(w, w.f("neg", x)), float(1)))
 }
 
 // sine is sin for shift 0 and cos for shift 1: quarters are taken off in double precision, and each half of a quarter
-// has its polynomial.
+// has its polynomial. Who wants one often wants the other, of the same number.
 func sine(shift int) func(*writer, string) string {
 	return func(w *writer, x string) string {
-		d := w.op(f64, "cvt.f64.f32", x)
-		q := w.op(f64, "cvt.rni.f64.f64", w.op(f64, "mul.rn.f64", d, double(2/math.Pi)))
-		r := w.op(f32, "cvt.rn.f32.f64", w.op(f64, "fma.rn.f64", q, double(-math.Pi/2), d))
-		quarter := w.op(b32, "cvt.rni.s32.f64", q)
+		sin, cos, quarter := w.quarters(x)
 		if shift != 0 {
 			quarter = w.op(b32, "add.s32", quarter, "1")
 		}
-		z := w.f("mul.rn", r, r)
-		sin := w.f("fma.rn", w.f("mul.rn", w.polynomial(z, -1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4), z), r, r)
-		cos := w.polynomial(z, 1, -0.5, 4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5)
 		odd := w.op(pred, "setp.ne.u32", w.op(b32, "and.b32", quarter, "1"), "0")
 		y := w.f("selp", cos, sin, odd)
 		minus := w.op(pred, "setp.ne.u32", w.op(b32, "and.b32", quarter, "2"), "0")
 		return w.f("selp", w.f("neg", y), y, minus)
 	}
+}
+
+// turn is what sine and cosine of a number have in common.
+type turn struct{ sin, cos, quarter string }
+
+// quarters is the number's turn: sine and cosine of what is beyond whole quarters, and how many those are.
+func (w *writer) quarters(x string) (sin, cos, quarter string) {
+	for i := len(w.turns) - 1; i >= 0; i-- {
+		if t, ok := w.turns[i][x]; ok {
+			return t.sin, t.cos, t.quarter
+		}
+	}
+	d := w.op(f64, "cvt.f64.f32", x)
+	q := w.op(f64, "cvt.rni.f64.f64", w.op(f64, "mul.rn.f64", d, double(2/math.Pi)))
+	r := w.op(f32, "cvt.rn.f32.f64", w.op(f64, "fma.rn.f64", q, double(-math.Pi/2), d))
+	quarter = w.op(b32, "cvt.rni.s32.f64", q)
+	z := w.f("mul.rn", r, r)
+	sin = w.f("fma.rn", w.f("mul.rn", w.polynomial(z, -1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4), z), r, r)
+	cos = w.polynomial(z, 1, -0.5, 4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5)
+	if n := len(w.scopes); n > 0 {
+		for len(w.turns) < n {
+			w.turns = append(w.turns, map[string]turn{})
+		}
+		w.turns[n-1][x] = turn{sin, cos, quarter}
+	}
+	return sin, cos, quarter
 }

@@ -22,9 +22,9 @@ func (w *writer) kernel() {
 	w.round = w.op(b32, "mov.u32", "0")
 	start := w.label()
 	w.at(start)
-	w.scopes = append(w.scopes, map[*rows.Node][]string{})
+	w.enter()
 	w.oneRound()
-	w.scopes = w.scopes[:1]
+	w.exit()
 	w.line("add.u32 %s, %s, 1", w.round, w.round)
 	more := w.op(pred, "setp.lt.u32", w.round, fmt.Sprint(w.loop.Trips))
 	w.line("@%s bra %s", more, start)

@@ -62,6 +62,7 @@ type writer struct {
 	labels int
 
 	scopes  []map[*rows.Node][]string // the registers of what is computed, innermost last
+	turns   []map[string]turn         // of numbers, by the same scopes
 	carried map[int][]string          // registers of states
 	weights map[*rows.Node][]string   // of products whose matrix is held
 	inputs  []string                  // addresses
@@ -74,12 +75,21 @@ type writer struct {
 	stage   string // address of the warp's shared memory
 	used    int    // 32-bit registers that hold matrices
 	budget  int
-	tails   map[int]string // predicates of threads whose last element exists, by elements in the last register
+	own     func(*rows.Node) []string // computes a node in a way of its own, or returns nil
+	tails   map[int]string            // predicates of threads whose last element exists, by elements in the last register
 }
 
 func newWriter(l *rows.Loop, warps int) *writer {
 	return &writer{loop: l, warps: warps, carried: map[int][]string{}, weights: map[*rows.Node][]string{}, outputs: map[int]string{},
 		tails: map[int]string{}, scopes: []map[*rows.Node][]string{{}}, budget: 176}
+}
+
+// enter begins a part of the program, exit ends it: what is computed there is not there any more.
+func (w *writer) enter() { w.scopes = append(w.scopes, map[*rows.Node][]string{}) }
+
+func (w *writer) exit() {
+	w.scopes = w.scopes[:len(w.scopes)-1]
+	w.turns = w.turns[:min(len(w.turns), len(w.scopes))]
 }
 
 func (w *writer) new(c class) string {

@@ -10,7 +10,7 @@ import (
 // arithmetic are operations that are one instruction, by the class of registers: floats, integers, predicates.
 var arithmetic = map[compute.OpType][3]string{
 	compute.OpTypeAdd: {"add.rn", "add"}, compute.OpTypeSub: {"sub.rn", "sub"}, compute.OpTypeMul: {"mul.rn", "mul.lo"},
-	compute.OpTypeDiv: {"div.rn", "div"}, compute.OpTypeRem: {"", "rem"},
+	compute.OpTypeDiv: {"div", "div"}, compute.OpTypeRem: {"", "rem"},
 	compute.OpTypeNeg: {"neg", "neg"}, compute.OpTypeAbs: {"abs", "abs"},
 	compute.OpTypeMax: {"", "max"}, compute.OpTypeMin: {"", "min"}, compute.OpTypeSqrt: {"sqrt.rn"},
 	compute.OpTypeLogicalAnd: {"", "", "and"}, compute.OpTypeLogicalOr: {"", "", "or"}, compute.OpTypeLogicalXor: {"", "", "xor"},
@@ -46,12 +46,17 @@ func (w *writer) scalar(op compute.OpType, of, to dtypes.DType, args []string) s
 		return args[0]
 	}
 	if name := arithmetic[op][which]; name != "" {
+		if op == compute.OpTypeDiv && isFloat { // to two units of the last place, without a detour for what is tiny
+			name = map[class]string{f32: "div.full", f64: "div.rn"}[k.class]
+		}
 		if name[len(name)-1] == 'b' && len(name) > 2 && name[len(name)-2] == '.' { // and.b32
 			return w.op(k.class, name+fmt.Sprint(8*k.size), args...)
 		}
 		return w.op(k.class, name+"."+k.suffix, args...)
 	}
 	switch op {
+	case compute.OpTypeShiftLeft, compute.OpTypeShiftRightLogical, compute.OpTypeShiftRightArithmetic:
+		return w.shifted(op, k, args)
 	case compute.OpTypeWhere:
 		return w.either(k, args[0], args[1], args[2])
 	case compute.OpTypeConvertDType:
@@ -119,4 +124,20 @@ func (w *writer) converted(of, to dtypes.DType, x string) string {
 		round = "rn."
 	}
 	return w.op(k.class, "cvt."+round+k.suffix+"."+from.suffix, x)
+}
+
+// shifted moves the bits of integers; by as many as there are, or more, leaves nothing, as the hardware has it.
+func (w *writer) shifted(op compute.OpType, k kind, args []string) string {
+	by := args[1]
+	if k.class == b64 {
+		by = w.op(b32, "cvt.u32.u64", by)
+	}
+	size := fmt.Sprint(8 * k.size)
+	switch op {
+	case compute.OpTypeShiftLeft:
+		return w.op(k.class, "shl.b"+size, args[0], by)
+	case compute.OpTypeShiftRightLogical:
+		return w.op(k.class, "shr.u"+size, args[0], by)
+	}
+	return w.op(k.class, "shr.s"+size, args[0], by)
 }

@@ -31,9 +31,11 @@ type finder struct {
 	inputs map[*ir.Value]int       // captures of the body and initial values, by what they are outside
 	outer  map[*ir.Value]*ir.Value // captures, by what they capture
 	done   map[asked]*Node
+	tables map[made]*ir.Value
 	arms   map[*ir.Node]*Branch
-	stage  int // of assumptions: what is written under one does not hold under another
-	last   int // stage
+	region bool // not a loop but a part of a function, in which everything else is memory
+	stage  int  // of assumptions: what is written under one does not hold under another
+	last   int  // stage
 }
 
 // asked is a value seen by row, with the axis of its rows, -1 for what all rows share.
@@ -45,7 +47,8 @@ type asked struct {
 
 func newFinder(n *ir.Node) *finder {
 	f := &finder{while: n, body: n.Funcs[1], out: &Loop{}, state: map[*ir.Value]int{}, inputs: map[*ir.Value]int{},
-		outer: map[*ir.Value]*ir.Value{}, done: map[asked]*Node{}, arms: map[*ir.Node]*Branch{}}
+		outer: map[*ir.Value]*ir.Value{}, done: map[asked]*Node{}, arms: map[*ir.Node]*Branch{},
+		tables: map[made]*ir.Value{}}
 	f.nodes = map[string]*Node{}
 	for i, p := range f.body.Params {
 		f.state[p] = i
@@ -164,6 +167,9 @@ func (f *finder) counter() int {
 // source looks through what changes nothing and through captures within the loop.
 func (f *finder) source(v *ir.Value) *ir.Value {
 	for {
+		if f.region {
+			return v
+		}
 		if w := f.outer[v]; w != nil && !f.outside(v) {
 			v = w
 			continue
@@ -178,7 +184,7 @@ func (f *finder) source(v *ir.Value) *ir.Value {
 }
 
 // outside reports whether v is a capture of the body itself: what it captures is not of the loop.
-func (f *finder) outside(v *ir.Value) bool { return slices.Contains(f.body.Captures, v) }
+func (f *finder) outside(v *ir.Value) bool { return !f.region && slices.Contains(f.body.Captures, v) }
 
 // number is an int32 or int64 constant's value.
 func (f *finder) number(v *ir.Value) (int, bool) {

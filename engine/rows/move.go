@@ -120,3 +120,41 @@ func (f *finder) span(axis int) int {
 	}
 	return f.rows
 }
+
+// padded is a row of a Pad, in which rows have no padding.
+func (f *finder) padded(v *ir.Value, axis int) *Node {
+	pads, in := v.Node.Attr.(ir.Pad).Axes, v.Node.Inputs[0].Shape.Dimensions
+	if axis >= 0 && pads[axis] != (compute.PadAxis{}) {
+		refuse("rows are padded")
+	}
+	x, fill := f.row(v.Node.Inputs[0], axis), f.row(v.Node.Inputs[1], -1)
+	dims := v.Shape.Dimensions
+	steps := rowSteps(in, axis)
+	at := make([]At, 0, v.Size()/f.span(axis))
+	index := make([]int, len(dims))
+	for range cap(at) {
+		from := At{0, 0}
+		for a, i := range index {
+			p := pads[a]
+			if a == axis {
+				continue
+			}
+			if i -= p.Start; i < 0 || i%(p.Interior+1) != 0 || i/(p.Interior+1) >= in[a] {
+				from = At{1, 0}
+				break
+			}
+			from.Elem += i / (p.Interior + 1) * steps[a]
+		}
+		at = append(at, from)
+		for a := len(index) - 1; a >= 0; a-- {
+			if a == axis {
+				continue
+			}
+			if index[a]++; index[a] < dims[a] {
+				break
+			}
+			index[a] = 0
+		}
+	}
+	return f.pick(v.DType(), at, x, fill)
+}

@@ -39,6 +39,26 @@ func (l *Loop) String() string {
 	return p.b.String()
 }
 
+// String prints the region: what it reads, then for each sum the nodes that make it, each printed once.
+func (r *Region) String() string {
+	p := &printer{names: map[*Node]string{}}
+	p.line("region of %d rows", r.Rows)
+	p.indent = "  "
+	for i, v := range r.Inputs {
+		if v != nil {
+			p.line("in%d %s", i, ir.ShapeText(v))
+		}
+	}
+	for i, s := range r.Sums {
+		if s.Y != nil {
+			p.line("sum %d %s: %s by %s", i, ir.ShapeText(s.Value), p.name(s.X), p.name(s.Y))
+		} else {
+			p.line("sum %d %s: %s", i, ir.ShapeText(s.Value), p.name(s.X))
+		}
+	}
+	return p.b.String()
+}
+
 type printer struct {
 	b      strings.Builder
 	names  map[*Node]string

@@ -21,17 +21,39 @@ func (f *finder) row(v *ir.Value, axis int) *Node {
 	if axis >= 0 && (axis >= v.Shape.Rank() || v.Shape.Dimensions[axis] != f.rows) {
 		refuse("%s by rows along axis %d", v.Shape, axis)
 	}
-	n := f.written(v, axis)
+	n := f.attempt(v, axis)
 	f.done[key] = n
 	return n
+}
+
+// attempt writes v. In a region, what all rows share and what cannot be done by row is computed before it, and read.
+func (f *finder) attempt(v *ir.Value, axis int) (n *Node) {
+	if !f.region {
+		return f.written(v, axis)
+	}
+	if x := f.memory(v); axis < 0 && x.value.Node.Op != compute.OpTypeConstant {
+		return f.load(x, axis)
+	}
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case refusal:
+			n = f.load(f.whole(v), axis)
+		default:
+			panic(r)
+		}
+	}()
+	return f.written(v, axis)
 }
 
 func (f *finder) written(v *ir.Value, axis int) *Node {
 	if i, ok := f.state[v]; ok {
 		return f.carried(i, axis)
 	}
-	if x := f.view(v); x != nil {
-		return f.load(x, axis)
+	if !f.region {
+		if x := f.view(v); x != nil {
+			return f.load(x, axis)
+		}
 	}
 	n := v.Node
 	elems := v.Size()
@@ -53,6 +75,8 @@ func (f *finder) written(v *ir.Value, axis int) *Node {
 		return f.row(n.Inputs[0], f.unshaped(v, axis))
 	case compute.OpTypeTranspose, compute.OpTypeBroadcastInDim, compute.OpTypeSlice, compute.OpTypeConcatenate:
 		return f.moved(v, axis)
+	case compute.OpTypePad:
+		return f.padded(v, axis)
 	case compute.OpTypeReduceSum, compute.OpTypeReduceMax, compute.OpTypeReduceMin, compute.OpTypeReduceProduct,
 		compute.OpTypeReduceLogicalAnd, compute.OpTypeReduceLogicalOr:
 		axes := n.Attr.(ir.Axes).Axes
@@ -64,6 +88,10 @@ func (f *finder) written(v *ir.Value, axis int) *Node {
 		return f.node(Node{Op: Best, Type: v.DType(), N: len(groups), Args: []*Node{x}, Groups: groups, Least: a.IsMin})
 	case compute.OpTypeDotGeneral:
 		return f.dot(n, axis)
+	case compute.OpTypeGather:
+		return f.gathered(v, axis)
+	case compute.OpTypeIdentity:
+		return f.row(n.Inputs[0], axis)
 	case compute.OpTypeIf:
 		return f.branch(v, axis)
 	}
@@ -198,6 +226,15 @@ func (f *finder) grouped(x *ir.Value, axes []int, axis int) (*Node, [][]int) {
 		}
 		kept++
 	}
+	if axis >= 0 && from < 0 {
+		refuse("rows are reduced")
+	}
+	return f.groupedFrom(x, axes, from)
+}
+
+// groupedFrom is grouped, given the operand's axis of rows.
+func (f *finder) groupedFrom(x *ir.Value, axes []int, from int) (*Node, [][]int) {
+	dims := x.Shape.Dimensions
 	// Elements of the row in order, and for each the element of the result that it is part of.
 	outer := make([]int, len(dims))
 	step := 1
@@ -206,9 +243,6 @@ func (f *finder) grouped(x *ir.Value, axes []int, axis int) (*Node, [][]int) {
 			outer[i] = step
 			step *= dims[i]
 		}
-	}
-	if axis >= 0 && from < 0 {
-		refuse("rows are reduced")
 	}
 	row := f.row(x, from)
 	groups := make([][]int, step)
@@ -221,7 +255,7 @@ func (f *finder) grouped(x *ir.Value, axes []int, axis int) (*Node, [][]int) {
 // dot is a product of the row with a matrix of the inputs.
 func (f *finder) dot(n *ir.Node, axis int) *Node {
 	a := n.Attr.(ir.Dot)
-	x, w := n.Inputs[0], f.view(n.Inputs[1])
+	x, w := n.Inputs[0], f.memory(n.Inputs[1])
 	if w == nil || len(w.dyn) > 0 || len(a.LhsBatch) > 0 || len(a.LhsContract) != 1 || len(w.dims) != 2 || x.Shape.Rank() != 2 || axis != 0 || x.DType() != dtypes.Float32 {
 		refuse("a product that is not of rows by a matrix of floats")
 	}
@@ -233,4 +267,23 @@ func (f *finder) dot(n *ir.Node, axis int) *Node {
 	row := f.row(x, 1-a.LhsContract[0])
 	return f.node(Node{Op: Dot, Type: x.DType(), N: columns, Args: []*Node{row}, Input: f.input(w.value),
 		Weight: Weight{Offset: w.offset, K: w.strides[k], N: w.strides[1-k]}})
+}
+
+// gathered is a row of a Gather that takes whole slices along the first axis, each row its own.
+func (f *finder) gathered(v *ir.Value, axis int) *Node {
+	a, table, index := v.Node.Attr.(ir.Gather), v.Node.Inputs[0], v.Node.Inputs[1]
+	dims := table.Shape.Dimensions
+	whole := len(a.Map) == 1 && a.Map[0] == 0 && slices.Equal(a.Collapsed, []int{0}) && len(a.Sizes) == len(dims) && a.Sizes[0] == 1 &&
+		slices.Equal(a.Sizes[1:], dims[1:]) && axis == 0 && index.Shape.Size() == f.rows && v.Shape.Rank() == len(dims)
+	for i, o := range a.OffsetAxes {
+		whole = whole && o == i+1
+	}
+	if !whole {
+		refuse("a Gather that does not take a slice for each row")
+	}
+	at := f.row(index, f.rowAxis(index))
+	strides := dense(dims)
+	p := place(strides[1:], 0, dims[1:], -1)
+	return f.node(Node{Op: Load, Type: v.DType(), N: len(p.Elems), Args: []*Node{at}, Input: f.input(table), Place: p,
+		Dyn: []Dyn{{strides[0], dims[0] - 1}}})
 }

@@ -24,6 +24,7 @@ import (
 type Loop struct {
 	Rows, Trips int
 	Inputs      []*ir.Value // what is read, values of the function around the loop
+	Before      []*ir.Node  // what is computed before it, of whole tables: functions of what rounds take from them
 	Results     []Result    // one for each output of the While node
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 
 	"github.com/weft-rl/weft/engine/ir"
 )
@@ -34,6 +36,15 @@ func (f *finder) whole(v *ir.Value) *view {
 	return &view{value: v, dims: v.Shape.Dimensions, strides: dense(v.Shape.Dimensions)}
 }
 
+// memory is v as it lies in memory: in a region everything does that is not computed by row.
+func (f *finder) memory(v *ir.Value) *view {
+	x := f.view(v)
+	if x == nil && f.region {
+		return f.whole(v)
+	}
+	return x
+}
+
 // view is v as a view of an input, nil if it is computed.
 func (f *finder) view(v *ir.Value) *view {
 	v = f.source(v)
@@ -43,9 +54,12 @@ func (f *finder) view(v *ir.Value) *view {
 	switch v.Node.Op {
 	case compute.OpTypeReshape, compute.OpTypeTranspose, compute.OpTypeSlice, compute.OpTypeBroadcastInDim, compute.OpTypeDynamicSlice:
 	default:
+		if ir.Elementwise(v.Node.Op) && len(v.Node.Inputs) == 1 && !f.region {
+			return f.function(v)
+		}
 		return nil
 	}
-	x := f.view(v.Node.Inputs[0])
+	x := f.memory(v.Node.Inputs[0])
 	if x == nil {
 		return nil
 	}
@@ -161,4 +175,29 @@ func (f *finder) input(v *ir.Value) int {
 		f.out.Inputs = append(f.out.Inputs, v)
 	}
 	return i
+}
+
+// function is a function of what a round takes from a table: it is taken from the function of the table, which is computed
+// before the loop, for all rounds and rows at once.
+func (f *finder) function(v *ir.Value) *view {
+	x := f.view(v.Node.Inputs[0])
+	if x == nil || len(x.dyn) == 0 {
+		return nil
+	}
+	key := made{v.Node.Op, v.DType(), x.value}
+	if f.tables[key] == nil {
+		n := ir.NewNode(v.Node.Op, v.Node.Attr, []*ir.Value{x.value}, shapes.Make(v.DType(), x.value.Shape.Dimensions...))
+		f.out.Before = append(f.out.Before, n)
+		f.tables[key] = n.Outputs[0]
+	}
+	out := *x
+	out.value = f.tables[key]
+	return &out
+}
+
+// made is a table that is made of another.
+type made struct {
+	op compute.OpType
+	to dtypes.DType
+	of *ir.Value
 }

@@ -23,6 +23,9 @@ func (w *writer) kernel(n *ir.Node) bool {
 	if err != nil {
 		return false
 	}
+	for _, n := range loop.Before {
+		w.node(n)
+	}
 	var out []string
 	for _, r := range loop.Results {
 		switch r.Kind {
@@ -35,7 +38,7 @@ func (w *writer) kernel(n *ir.Node) bool {
 	}
 	left, each := w.many(len(out))
 	w.line("%s = stablehlo.custom_call @__gpu$xla.gpu.ptx(%s) {api_version = 2 : i32, backend_config = %s, operand_layouts = %s, result_layouts = %s} : (%s) -> %s",
-		left, w.list(loop.Inputs), quoted(config(k)), layouts(ranksOf(loop)), layouts(resultRanks(loop)), typesOf(loop.Inputs), tuple(out))
+		left, w.list(loop.Inputs), quoted(config(k, 0)), layouts(ranksOf(loop.Inputs)), layouts(resultRanks(loop)), typesOf(loop.Inputs), tuple(out))
 	for _, r := range loop.Results {
 		v := r.Value
 		switch r.Kind {
@@ -56,9 +59,9 @@ func (w *writer) kernel(n *ir.Node) bool {
 }
 
 // config is how XLA is told of a kernel: an attribute in MLIR's own syntax, as text.
-func config(k ptx.Kernel) string {
-	return fmt.Sprintf(`{name = %s, kernel_type = "ptx", kernel_data = %s, grid_x = %d, grid_y = 1, grid_z = 1, block_x = %d, block_y = 1, block_z = 1, shared_mem_bytes = 0}`,
-		quoted(k.Name), quoted(k.Text), k.Grid, k.Block)
+func config(k ptx.Kernel, shared int) string {
+	return fmt.Sprintf(`{name = %s, kernel_type = "ptx", kernel_data = %s, grid_x = %d, grid_y = 1, grid_z = 1, block_x = %d, block_y = 1, block_z = 1, shared_mem_bytes = %d}`,
+		quoted(k.Name), quoted(k.Text), k.Grid, k.Block, shared)
 }
 
 // quoted is text as a string of MLIR.
@@ -66,8 +69,8 @@ func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
 }
 
-func ranksOf(l *rows.Loop) (ranks []int) {
-	for _, v := range l.Inputs {
+func ranksOf(vs []*ir.Value) (ranks []int) {
+	for _, v := range vs {
 		ranks = append(ranks, v.Shape.Rank())
 	}
 	return ranks

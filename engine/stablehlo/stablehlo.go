@@ -169,12 +169,45 @@ func (w *writer) function(f *ir.Func, visibility, name string) {
 	w.line("}")
 }
 
-// body writes the nodes of a function that its results need.
+// body writes the nodes of a function that its results need, in their order, but each after what it needs.
 func (w *writer) body(f *ir.Func) {
-	live := needed(f)
+	regions := w.regions(f)
+	needs := func(n *ir.Node) []*ir.Value {
+		if r := regions[n]; r != nil {
+			return r.inputs()
+		}
+		return n.Inputs
+	}
+	live, done := map[*ir.Node]bool{}, map[*ir.Node]bool{}
+	var mark, write func(n *ir.Node)
+	mark = func(n *ir.Node) {
+		if !live[n] {
+			live[n] = true
+			for _, v := range needs(n) {
+				mark(v.Node)
+			}
+		}
+	}
+	write = func(n *ir.Node) {
+		if done[n] {
+			return
+		}
+		done[n] = true
+		for _, v := range needs(n) {
+			write(v.Node)
+		}
+		if r := regions[n]; r == nil {
+			w.node(n)
+		} else if !r.written {
+			w.sums(r)
+		}
+	}
+	for _, r := range f.Results {
+		mark(r.Node)
+	}
 	for _, n := range f.Nodes {
 		if live[n] {
-			w.node(n)
+			write(n)
 		}
 	}
 }
@@ -195,20 +228,4 @@ func (w *writer) node(n *ir.Node) {
 	default:
 		p(w, n)
 	}
-}
-
-// needed are the nodes that the results of a function depend on.
-func needed(f *ir.Func) map[*ir.Node]bool {
-	live := map[*ir.Node]bool{}
-	for _, r := range f.Results {
-		live[r.Node] = true
-	}
-	for i := len(f.Nodes) - 1; i >= 0; i-- {
-		if n := f.Nodes[i]; live[n] {
-			for _, v := range n.Inputs {
-				live[v.Node] = true
-			}
-		}
-	}
-	return live
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
 
 	"github.com/weft-rl/weft/engine"
 	"github.com/weft-rl/weft/engine/ir"
@@ -18,11 +17,18 @@ import (
 	"github.com/weft-rl/weft/engine/rows"
 )
 
-// Tap is the CPU engine that keeps the modules it compiles.
+// Tap is the CPU engine that keeps the modules it compiles. To those who make them it looks like a GPU: far away, with
+// kernels of its own.
 type Tap struct {
 	*engine.Backend
 	Modules []*ir.Module
 }
+
+// HasSharedBuffers implements compute.Backend.
+func (b *Tap) HasSharedBuffers() bool { return false }
+
+// Kernels reports that loops are best left as they are.
+func (b *Tap) Kernels() bool { return true }
 
 // NewTap makes one.
 func NewTap(t testing.TB) *Tap {
@@ -71,7 +77,7 @@ func Random(v *ir.Value, rng *rand.Rand) any {
 		case reflect.Float32, reflect.Float64:
 			x := rng.Float64()
 			if v.Shape.Rank() < 3 {
-				x = (2*x - 1) / math.Sqrt(float64(max(1, v.Shape.Dim(0)))/4+1)
+				x = (2*x - 1) / math.Sqrt(math.Sqrt(float64(v.Size()))/4+1)
 			}
 			e.SetFloat(x)
 		case reflect.Bool:
@@ -107,6 +113,7 @@ func Check(t testing.TB, n *ir.Node, fill Fill, tolerance float64) ptx.Kernel {
 		}
 	}
 	want := onEngine(t, n, flats)
+	before(t, l, flats)
 	got, err := onMachine(l, k, flats)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, k.Text)
@@ -123,8 +130,7 @@ func Check(t testing.TB, n *ir.Node, fill Fill, tolerance float64) ptx.Kernel {
 func onEngine(t testing.TB, n *ir.Node, flats map[*ir.Value]any) (out []any) {
 	f := &ir.Func{}
 	env := map[*ir.Value]*ir.Value{}
-	var args []any
-	var shape []shapes.Shape
+	var args []*ir.Value
 	for _, v := range n.Inputs {
 		if env[v] != nil {
 			continue
@@ -135,7 +141,7 @@ func onEngine(t testing.TB, n *ir.Node, flats map[*ir.Value]any) (out []any) {
 		}
 		env[v] = f.Add(ir.NewNode(compute.OpTypeParameter, ir.Param{Name: fmt.Sprint(len(args))}, nil, v.Shape))
 		f.Params = append(f.Params, env[v])
-		args, shape = append(args, flats[v]), append(shape, v.Shape)
+		args = append(args, v)
 	}
 	loop := &ir.Node{Op: n.Op, Attr: n.Attr, Funcs: n.Funcs}
 	for _, v := range n.Inputs {
@@ -146,14 +152,19 @@ func onEngine(t testing.TB, n *ir.Node, flats map[*ir.Value]any) (out []any) {
 	}
 	f.Add(loop)
 	f.Results = loop.Outputs
+	return execute(t, &ir.Module{Name: "loop", Main: f}, args, flats)
+}
+
+// execute runs a module on the CPU engine.
+func execute(t testing.TB, m *ir.Module, args []*ir.Value, flats map[*ir.Value]any) (out []any) {
 	b := NewTap(t)
-	exe, err := b.Compile(&ir.Module{Name: "loop", Main: f})
+	exe, err := b.Compile(m)
 	if err != nil {
 		t.Fatal(err)
 	}
 	bufs := make([]compute.Buffer, len(args))
-	for i, a := range args {
-		if bufs[i], err = b.BufferFromFlatData(0, a, shape[i]); err != nil {
+	for i, v := range args {
+		if bufs[i], err = b.BufferFromFlatData(0, flats[v], v.Shape); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -161,14 +172,26 @@ func onEngine(t testing.TB, n *ir.Node, flats map[*ir.Value]any) (out []any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, m := range made {
-		flat := dtypes.MakeAnySlice(n.Outputs[i].DType(), n.Outputs[i].Size())
-		if err := m.ToFlatData(flat); err != nil {
+	for i, made := range made {
+		flat := dtypes.MakeAnySlice(m.Main.Results[i].DType(), m.Main.Results[i].Size())
+		if err := made.ToFlatData(flat); err != nil {
 			t.Fatal(err)
 		}
 		out = append(out, flat)
 	}
 	return out
+}
+
+// before computes what the loop wants to be computed before it.
+func before(t testing.TB, l *rows.Loop, flats map[*ir.Value]any) {
+	for _, n := range l.Before {
+		x := n.Inputs[0]
+		f := &ir.Func{}
+		p := f.Add(ir.NewNode(compute.OpTypeParameter, ir.Param{Name: "x"}, nil, x.Shape))
+		f.Params = []*ir.Value{p}
+		f.Results = []*ir.Value{f.Add(ir.NewNode(n.Op, n.Attr, []*ir.Value{p}, n.Outputs[0].Shape))}
+		flats[n.Outputs[0]] = execute(t, &ir.Module{Name: "before", Main: f}, []*ir.Value{x}, flats)[0]
+	}
 }
 
 // onMachine runs the kernel, and after it what is left of sums.

@@ -3,6 +3,7 @@ package ptxtest
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -25,6 +26,7 @@ type machine struct {
 	thread int // of the warp's first thread
 	code   []instruction
 	labels map[string]int
+	at     int // the next instruction
 }
 
 type instruction struct {
@@ -68,29 +70,40 @@ func Launch(k ptx.Kernel, memory [][]byte) error {
 		return err
 	}
 	for block := range k.Grid {
+		shared := make([]byte, 1<<18)
+		var warps []*machine
 		for thread := 0; thread < k.Block; thread += lanes {
-			m := &machine{memory: memory, shared: make([]byte, 1<<16), regs: map[string]*[lanes]uint64{}, block: block,
-				thread: thread, code: code, labels: labels}
-			if err := m.run(); err != nil {
-				return fmt.Errorf("block %d, thread %d: %w", block, thread, err)
+			warps = append(warps, &machine{memory: memory, shared: shared, regs: map[string]*[lanes]uint64{}, block: block,
+				thread: thread, code: code, labels: labels})
+		}
+		for done := 0; done < len(warps); { // from barrier to barrier
+			done = 0
+			for _, m := range warps {
+				over, err := m.run()
+				if err != nil {
+					return fmt.Errorf("block %d, thread %d: %w", block, m.thread, err)
+				}
+				if over {
+					done++
+				}
 			}
 		}
 	}
 	return nil
 }
 
-func (m *machine) run() (err error) {
-	at := 0
+// run goes on to the next barrier, or to the end.
+func (m *machine) run() (over bool, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("%s: %v", m.code[at].text, r)
+			err = fmt.Errorf("%s: %v", m.code[m.at].text, r)
 		}
 	}()
-	for steps := 0; at < len(m.code); steps++ {
+	for steps := 0; m.at < len(m.code); steps++ {
 		if steps > 1<<22 {
-			return fmt.Errorf("does not end")
+			return false, errors.New("does not end")
 		}
-		in := m.code[at]
+		in := m.code[m.at]
 		var active [lanes]bool
 		n := 0
 		for l := range active {
@@ -99,28 +112,29 @@ func (m *machine) run() (err error) {
 				n++
 			}
 		}
-		if in.name[0] == "bra" || in.name[0] == "ret" {
-			if n != 0 && n != lanes {
-				return fmt.Errorf("%s: %d of the threads", in.text, n)
-			}
-			if n == 0 {
-				at++
-				continue
-			}
-			if in.name[0] == "ret" {
-				return nil
-			}
+		m.at++
+		switch {
+		case in.name[0] == "bar" && in.name[1] == "sync":
+			return false, nil
+		case in.name[0] != "bra" && in.name[0] != "ret":
+			m.at--
+			m.step(in, active)
+			m.at++
+		case n == 0:
+		case n != lanes:
+			return false, fmt.Errorf("%s: %d of the threads", in.text, n)
+		case in.name[0] == "ret":
+			m.at-- // and again, while others are not through
+			return true, nil
+		default:
 			to, ok := m.labels[in.args[0]]
 			if !ok {
-				return fmt.Errorf("%s: no such label", in.text)
+				return false, fmt.Errorf("%s: no such label", in.text)
 			}
-			at = to
-			continue
+			m.at = to
 		}
-		m.step(in, active)
-		at++
 	}
-	return fmt.Errorf("runs off its end")
+	return false, errors.New("runs off its end")
 }
 
 var immediateForm = regexp.MustCompile(`^0([fd])([0-9A-F]+)$`)
@@ -194,6 +208,9 @@ func (m *machine) step(in instruction, active [lanes]bool) {
 	case "shfl":
 		m.shuffle(in)
 		return
+	case "mma":
+		m.multiply(in)
+		return
 	}
 	for l := range lanes {
 		if !active[l] {
@@ -210,7 +227,9 @@ func (m *machine) step(in instruction, active [lanes]bool) {
 				m.set(r, l, readBits(b, sizes[last]))
 			}
 		case name == "st":
-			writeBits(m.where(in.args[0], l, in.name[1] == "shared"), sizes[last], m.value(in.args[1], l))
+			for i, x := range in.args[1:] {
+				writeBits(m.where(in.args[0], l, in.name[1] == "shared")[i*sizes[last]:], sizes[last], m.value(x, l))
+			}
 		case name == "mov" && len(in.args) == 3:
 			m.pair(in, l)
 		default:
@@ -245,6 +264,39 @@ func (m *machine) shuffle(in instruction) {
 			which ^= l
 		}
 		m.set(in.args[0], l, from[which])
+	}
+}
+
+// multiply is mma.m16n8k8: who has which elements is the hardware's choice.
+func (m *machine) multiply(in instruction) {
+	var a [16][8]float64
+	var b [8][8]float64
+	var c [16][8]float64
+	number := func(arg string, l int) float64 { return float64(math.Float32frombits(uint32(m.value(arg, l)))) }
+	for l := range lanes {
+		g, t := l/4, l%4
+		for i, p := range [4][2]int{{g, t}, {g + 8, t}, {g, t + 4}, {g + 8, t + 4}} {
+			a[p[0]][p[1]] = number(in.args[4+i], l)
+		}
+		for i, p := range [2][2]int{{t, g}, {t + 4, g}} {
+			b[p[0]][p[1]] = number(in.args[8+i], l)
+		}
+		for i, p := range [4][2]int{{g, 2 * t}, {g, 2*t + 1}, {g + 8, 2 * t}, {g + 8, 2*t + 1}} {
+			c[p[0]][p[1]] = number(in.args[10+i], l)
+		}
+	}
+	for i := range c {
+		for j := range c[i] {
+			for k := range b {
+				c[i][j] += a[i][k] * b[k][j]
+			}
+		}
+	}
+	for l := range lanes {
+		g, t := l/4, l%4
+		for i, p := range [4][2]int{{g, 2 * t}, {g, 2*t + 1}, {g + 8, 2 * t}, {g + 8, 2*t + 1}} {
+			m.set(in.args[i], l, uint64(math.Float32bits(float32(c[p[0]][p[1]]))))
+		}
 	}
 }
 
@@ -410,7 +462,9 @@ func whole(name []string, t string, a []uint64) uint64 {
 	case "min":
 		return uint64(min(x, y))
 	case "shr":
-		return uint64(x >> y)
+		return uint64(x >> min(y, 63))
+	case "shl":
+		return uint64(x) << uint64(y)
 	}
 	panic("unknown " + strings.Join(name, "."))
 }
@@ -460,6 +514,9 @@ func compared(how, t string, a, b uint64) bool {
 
 func convert(name []string, x uint64) uint64 {
 	to, from := name[len(name)-2], name[len(name)-1]
+	if to == "tf32" { // round to 10 bits, halves away from zero
+		return (x + 1<<12) &^ (1<<13 - 1)
+	}
 	var f float64
 	var i int64
 	isFloat := from[0] == 'f'
