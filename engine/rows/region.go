@@ -214,7 +214,7 @@ func (f *finder) total(n *ir.Node) (t Total, ok bool) {
 	t.Value = n.Outputs[0]
 	if a, isDot := n.Attr.(ir.Dot); isDot {
 		t.X, t.Y = f.row(n.Inputs[0], axis), f.row(n.Inputs[1], a.RhsContract[0])
-		return t, computed(t.X) || computed(t.Y)
+		return t, t.computed()
 	}
 	axes := slices.Clone(n.Attr.(ir.Axes).Axes)
 	if len(axes) == 0 {
@@ -223,13 +223,18 @@ func (f *finder) total(n *ir.Node) (t Total, ok bool) {
 	axes = slices.DeleteFunc(axes, func(a int) bool { return a == axis })
 	x, groups := f.groupedFrom(n.Inputs[0], axes, axis)
 	t.X = f.reduce(compute.OpTypeReduceSum, x, groups)
-	return t, computed(t.X)
+	return t, t.computed()
 }
 
-// computed reports whether a row computes the node: what is only read, or the same for all, is better summed elsewhere.
-func computed(n *Node) bool {
-	if n.Op == Dot {
-		return true
+// computed reports whether rows compute something for a sum: what is only read, or the same for all, is better summed
+// elsewhere.
+func (t Total) computed() bool {
+	seen := map[*Node]bool{}
+	t.visit(seen)
+	for n := range seen {
+		if n.Op == Dot {
+			return true
+		}
 	}
-	return slices.ContainsFunc(n.Args, computed)
+	return false
 }
