@@ -145,6 +145,9 @@ func (w *writer) quarters(x string) (sin, cos, quarter string) {
 	q := w.op(f64, "cvt.rni.f64.f64", w.op(f64, "mul.rn.f64", d, double(2/math.Pi)))
 	r := w.op(f32, "cvt.rn.f32.f64", w.op(f64, "fma.rn.f64", q, double(-math.Pi/2), d))
 	quarter = w.op(b32, "cvt.rni.s32.f64", q)
+	// Of numbers beyond all digits something between -1 and 1 is left, of those beyond all numbers nothing.
+	inside := w.f("max", w.f("min", r, float(math.Pi/4+1e-3)), float(-math.Pi/4-1e-3))
+	r = w.f("selp", inside, float(math.NaN()), w.op(pred, "setp.lt.f32", w.f("abs", x), float(math.Inf(1))))
 	z := w.f("mul.rn", r, r)
 	sin = w.f("fma.rn", w.f("mul.rn", w.polynomial(z, -1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4), z), r, r)
 	cos = w.polynomial(z, 1, -0.5, 4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5)

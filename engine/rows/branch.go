@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/gomlx/compute"
@@ -52,13 +53,25 @@ func (f *finder) condition(v *ir.Value) (cond *Node, any bool) {
 	return f.row(v, -1), false
 }
 
+// suppose notes what a condition is. If it is that one of several holds, and does not, none does.
+func (f *finder) suppose(n *Node, yes bool) {
+	f.assume[n] = yes
+	alternatives := n.Op == Reduce && n.Map == compute.OpTypeReduceLogicalOr || n.Op == Map && n.Map == compute.OpTypeLogicalOr
+	if n.Op == Pick && len(n.Args) == 1 && n.Args[0].N == 1 || alternatives && !yes {
+		for _, a := range n.Args {
+			f.suppose(a, yes)
+		}
+	}
+}
+
 // under is row where a condition is known.
 func (f *finder) under(cond *Node, yes bool, v *ir.Value, axis int) *Node {
 	outer, stage := f.assume, f.stage
-	f.assume = map[*Node]bool{cond: yes}
-	for n, y := range outer {
-		f.assume[n] = y
+	f.assume = maps.Clone(outer)
+	if f.assume == nil {
+		f.assume = map[*Node]bool{}
 	}
+	f.suppose(cond, yes)
 	f.last++
 	f.stage = f.last
 	n := f.row(v, axis)

@@ -55,7 +55,7 @@ func (b *builder) known(n *Node) (yes, ok bool) {
 	if yes, ok := b.assume[n]; ok {
 		return yes, true
 	}
-	if n.Op == Pick && len(n.Args) == 1 {
+	if n.Op == Pick && len(n.Args) == 1 && n.Args[0].N == 1 {
 		return b.known(n.Args[0])
 	}
 	return false, false
