@@ -64,7 +64,7 @@ func (b *Backend) Capabilities() compute.Capabilities { return capabilities().Cl
 
 // Builder implements compute.Backend.
 func (b *Backend) Builder(name string) compute.Builder {
-	return record.New(name, func(m *ir.Module) (compute.Executable, error) { return b.compile(m) })
+	return record.New(name, func(m *ir.Module) (compute.Executable, error) { return b.Compile(m) })
 }
 
 // Finalize stops the worker goroutines and drops pooled memory. No execution may be running.

@@ -10,8 +10,9 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// compile turns a recorded module into an executable.
-func (b *Backend) compile(m *ir.Module) (compute.Executable, error) {
+// Compile turns a recorded module into an executable. GoMLX does so by way of a builder; this is for those who have the
+// module itself.
+func (b *Backend) Compile(m *ir.Module) (compute.Executable, error) {
 	if b.IsFinalized() {
 		return nil, errFinalized
 	}

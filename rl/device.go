@@ -15,6 +15,7 @@ type Device struct {
 	backend compute.Backend
 	shared  bool // buffers are ordinary memory
 	unroll  int  // rounds of an innermost loop that are best written out as one
+	kernels bool // loops of steps are best left as they are: they become kernels
 	philox  bool // random bits are Philox blocks of the state's counter
 
 	together Together // nil but for loops that are compared with programs
@@ -30,6 +31,9 @@ func NewDevice(b compute.Backend) *Device {
 	d := &Device{backend: b, shared: b.HasSharedBuffers(), unroll: 1, ops: map[string][]*program{}}
 	if u, ok := b.(interface{ Unroll() int }); ok {
 		d.unroll = u.Unroll()
+	}
+	if k, ok := b.(interface{ Kernels() bool }); ok {
+		d.kernels = k.Kernels()
 	}
 	if p, ok := b.(interface{ Philox() bool }); ok {
 		d.philox = p.Philox()

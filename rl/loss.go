@@ -93,7 +93,11 @@ func (l *Loss[I, A]) lowered(c *Ctx, k Key, in I) (g Grads, aux A) {
 	var out []Tensor
 	l.apart(func() { c.lower.call(k, rowsOf(Leaves(in)), func() { out, aux = l.trace(c, in, nil) }) })
 	sums := out[2 : 2+l.tensors()]
-	c.lower.Finite(fmt.Sprintf("loss %q or its gradient", l.name), append([]Tensor{out[0], out[1]}, sums...))
+	loss := out[0]
+	if c.dev.kernels { // rows that are computed inside of a kernel come out as sums
+		loss = Wrap(graph.ReduceAllSum(loss.Node()))
+	}
+	c.lower.Finite(fmt.Sprintf("loss %q or its gradient", l.name), append([]Tensor{loss, out[1]}, sums...))
 	return Grads{of: l.wrt, sums: sums, weight: out[1], spent: new(bool)}, aux
 }
 

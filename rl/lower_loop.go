@@ -93,7 +93,7 @@ func (l *Lowering) loop(n int, limit *graph.Node, vars []Carried, body func(Int)
 	}
 	check(err)
 	l.frame.state = framed
-	if k := divisor(n, l.unroll); k > 1 && inner && limit == nil && !seen.stop.Ok() {
+	if k := divisor(n, l.unroll); k > 1 && inner && limit == nil && !seen.stop.Ok() && !(steps && l.scope.dev.kernels) {
 		n, body = n/k, l.frame.several(k, body)
 		seen, err = l.rehearse(carriers, body)
 		l.reset(before)

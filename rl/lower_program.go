@@ -91,15 +91,14 @@ func Lower(r *Run, how Chunks, body func(*Run)) (p *Program, err error) {
 func (p *Program) fit() {
 	dev := p.scope.dev
 	p.of = p.l.moved
-	p.chunk = p.how.Most
-	if p.chunk == 0 {
-		least, most := 16, movesMost
-		if dev.shared { // whose loops copy what they carry
-			least, most = 1, movesMost/16
-		}
+	least, most, follow := 16, movesMost/8, movesMost/8 // a device that is far waits while the host follows
+	if dev.shared {                                     // whose loops copy what they carry
+		least, most, follow = 1, movesMost/16, movesMost
+	}
+	if p.chunk = p.how.Most; p.chunk == 0 {
 		p.chunk = min(256, max(least, most/max(1, int(p.steps))))
 	}
-	p.sums = p.of.Episodes != nil && (p.how.Sums || p.chunk*int(p.steps) > movesMost)
+	p.sums = p.of.Episodes != nil && (p.how.Sums || p.chunk*int(p.steps) > follow)
 }
 
 // residents collects the state of all components.

@@ -14,17 +14,24 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
+// horizon makes minibatches as long as a tile of the kernels for GPUs.
+const horizon = 32
+
 func trainer(t *testing.T, on string) (*Trainer, *rl.Scope) {
 	d, err := device.Open(on)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return trainerOn(t, d, horizon)
+}
+
+func trainerOn(t *testing.T, d *rl.Device, horizon int) (*Trainer, *rl.Scope) {
 	s := rl.NewScope(d, 7)
 	c := new(Config)
 	if err := config.Defaults(c); err != nil {
 		t.Fatal(err)
 	}
-	c.Envs, c.Horizon = 8, 16
+	c.Envs, c.Horizon = 8, horizon
 	made, err := build(s, algo.On(s, classic.All[0], nil, nil), c)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +55,7 @@ func watched(t *testing.T, train func(*Trainer, *rl.Run) error) (s told) {
 func watchedOn(t *testing.T, on string, iterations int64, train func(*Trainer, *rl.Run) error) (s told) {
 	t.Helper()
 	made, scope := trainer(t, on)
-	run := rl.NewRun(scope, 8*16*iterations, func(c rl.Cut) error {
+	run := rl.NewRun(scope, 8*horizon*iterations, func(c rl.Cut) error {
 		if c.Iter > 0 {
 			s.logs = append(s.logs, c.Logs)
 		}

@@ -3,6 +3,7 @@
 package ppo
 
 import (
+	"flag"
 	"math"
 	"strings"
 	"testing"
@@ -11,14 +12,18 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
+// on is the device that the test runs on: its binary can be carried to a machine
+// with a GPU and run there with -on=cuda.
+var on = flag.String("on", "xla:cpu", "the device to compare with the CPU engine")
+
 // TestLoweredOnXLA: the program on XLA computes what the CPU engine does, up to
 // rounding.
 func TestLoweredOnXLA(t *testing.T) {
-	if _, err := device.Open("xla:cpu"); err != nil {
+	if _, err := device.Open(*on); err != nil {
 		t.Fatal(err) // it says what to install
 	}
 	for _, how := range []rl.Chunks{{Most: 2}, {Most: 2, Unroll: 4, Sums: true, Far: true}} {
-		want, got := watchedOn(t, "cpu", 3, lower(how)), watchedOn(t, "xla:cpu", 3, lower(how))
+		want, got := watchedOn(t, "cpu", 3, lower(how)), watchedOn(t, *on, 3, lower(how))
 		moved := 0.0
 		for i, a := range want.state {
 			x, ok := a.Flat.([]float32)

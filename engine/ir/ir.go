@@ -87,6 +87,22 @@ func (f *Func) Renumber() {
 	}
 }
 
+// Live are the nodes that the results depend on.
+func (f *Func) Live() map[*Node]bool {
+	live := map[*Node]bool{}
+	for _, r := range f.Results {
+		live[r.Node] = true
+	}
+	for i := len(f.Nodes) - 1; i >= 0; i-- {
+		if n := f.Nodes[i]; live[n] {
+			for _, v := range n.Inputs {
+				live[v.Node] = true
+			}
+		}
+	}
+	return live
+}
+
 // Closures calls fn for every function nested in f, innermost first.
 func (f *Func) Closures(fn func(*Func)) {
 	for _, n := range f.Nodes {

@@ -35,6 +35,10 @@ type Options struct {
 	// Spread makes thin products part of the kernels around them, as it is on GPUs.
 	Spread bool
 
+	// Plain leaves loops whose rows do not look at each other as they are, instead of making each one kernel, as it is on
+	// GPUs.
+	Plain bool
+
 	// Preallocate takes three quarters of a GPU's memory at once, instead of as it is needed.
 	Preallocate bool
 }
@@ -133,13 +137,18 @@ func (b *Backend) Description() string {
 func (b *Backend) Plugin() string { return b.options.Plugin.Path }
 
 // Unroll is how many rounds of a small loop are best written out as one: on a GPU
-// each trip of a loop waits for the host of the plugin.
+// each trip of a loop waits for the host of the plugin. With kernels rounds are few
+// and large, and each kernel that is written out is compiled once more.
 func (b *Backend) Unroll() int {
-	if b.options.Plugin.Kind == plugin.CUDA {
+	if b.options.Plugin.Kind == plugin.CUDA && !b.Kernels() {
 		return 8
 	}
 	return 1
 }
+
+// Kernels reports whether loops whose rows do not look at each other become kernels of their own. They are then best not
+// written out: a kernel goes round by itself.
+func (b *Backend) Kernels() bool { return b.options.Plugin.Kind == plugin.CUDA && !b.options.Plain }
 
 // NumDevices implements compute.Backend.
 func (b *Backend) NumDevices() int {

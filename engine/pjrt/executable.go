@@ -79,7 +79,7 @@ func (e *Executable) Module() *ir.Module { return e.recorded }
 func (e *Executable) Program() (string, error) { return e.text(nil) }
 
 func (e *Executable) text(donate []Carry) (string, error) {
-	o := stablehlo.Options{Fast: e.backend.options.Fast, Spread: e.backend.options.spread(), Donate: map[int]int{}}
+	o := stablehlo.Options{Fast: e.backend.options.Fast, Spread: e.backend.options.spread(), Kernels: e.backend.Kernels(), Donate: map[int]int{}}
 	for _, c := range donate {
 		o.Donate[c.Input] = c.Output
 	}

@@ -12,6 +12,9 @@ import (
 // while carries what its closures capture as further state, which the body hands on as it is: regions of a loop see
 // nothing but their arguments.
 func while(w *writer, n *ir.Node) {
+	if w.options.Kernels && w.kernel(n) {
+		return
+	}
 	state := n.Operands()
 	captured := map[*ir.Value]int{} // position in state
 	for i := range n.Funcs {

@@ -34,6 +34,9 @@ type Options struct {
 	// Spread writes thin products, of few columns or over a short axis, as sums of elementwise ones, which a device
 	// that launches kernels one by one makes part of the kernels around them. Their sums are taken in another order.
 	Spread bool
+
+	// Kernels writes loops whose rows do not look at each other as one kernel each, in PTX, for XLA on NVIDIA GPUs.
+	Kernels bool
 }
 
 // Supports reports whether the operation can be written.
@@ -43,6 +46,9 @@ func Supports(op compute.OpType) bool { return printers[op] != nil }
 func Text(m *ir.Module, o Options) (string, error) {
 	w := &writer{names: map[*ir.Value]string{}, helpers: map[string]bool{}, symbols: map[*ir.Func]string{}, options: o,
 		replicas: max(m.Replicas, 1)}
+	if o.Kernels { // which look through calls
+		m = &ir.Module{Name: m.Name, Main: m.Flatten(), Replicas: m.Replicas, Devices: m.Devices}
+	}
 	for i, f := range m.Funcs {
 		w.symbols[f] = fmt.Sprintf("%s_%d", symbol(f.Name), i) // two names may become one symbol
 	}
@@ -74,6 +80,7 @@ type writer struct {
 	errs    []error
 
 	replicas int
+	kernels  int // written so far
 }
 
 func (w *writer) failf(format string, args ...any) {
@@ -162,12 +169,45 @@ func (w *writer) function(f *ir.Func, visibility, name string) {
 	w.line("}")
 }
 
-// body writes the nodes of a function that its results need.
+// body writes the nodes of a function that its results need, in their order, but each after what it needs.
 func (w *writer) body(f *ir.Func) {
-	live := needed(f)
+	regions := w.regions(f)
+	needs := func(n *ir.Node) []*ir.Value {
+		if r := regions[n]; r != nil {
+			return r.inputs()
+		}
+		return n.Inputs
+	}
+	live, done := map[*ir.Node]bool{}, map[*ir.Node]bool{}
+	var mark, write func(n *ir.Node)
+	mark = func(n *ir.Node) {
+		if !live[n] {
+			live[n] = true
+			for _, v := range needs(n) {
+				mark(v.Node)
+			}
+		}
+	}
+	write = func(n *ir.Node) {
+		if done[n] {
+			return
+		}
+		done[n] = true
+		for _, v := range needs(n) {
+			write(v.Node)
+		}
+		if r := regions[n]; r == nil {
+			w.node(n)
+		} else if !r.written {
+			w.sums(r)
+		}
+	}
+	for _, r := range f.Results {
+		mark(r.Node)
+	}
 	for _, n := range f.Nodes {
 		if live[n] {
-			w.node(n)
+			write(n)
 		}
 	}
 }
@@ -188,20 +228,4 @@ func (w *writer) node(n *ir.Node) {
 	default:
 		p(w, n)
 	}
-}
-
-// needed are the nodes that the results of a function depend on.
-func needed(f *ir.Func) map[*ir.Node]bool {
-	live := map[*ir.Node]bool{}
-	for _, r := range f.Results {
-		live[r.Node] = true
-	}
-	for i := len(f.Nodes) - 1; i >= 0; i-- {
-		if n := f.Nodes[i]; live[n] {
-			for _, v := range n.Inputs {
-				live[v.Node] = true
-			}
-		}
-	}
-	return live
 }

@@ -5,6 +5,7 @@ package device
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/gomlx/compute"
@@ -29,7 +30,7 @@ func find(kind plugin.Kind, numbers []int, fast bool) (*pjrt.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pjrt.New(pjrt.Options{Plugin: p, Devices: numbers, Fast: fast})
+	return pjrt.New(pjrt.Options{Plugin: p, Devices: numbers, Fast: fast, Plain: os.Getenv("WEFT_KERNELS") == "off"})
 }
 
 // hasDriver looks for the files through which CUDA reaches its driver, on Linux

@@ -1,0 +1,167 @@
+package ptx
+
+import (
+	"fmt"
+
+	"github.com/weft-rl/weft/engine/rows"
+)
+
+// A product of a row with a matrix. A result that is spread is made element by element where it belongs, from an operand
+// that all threads have: whole in registers, or by way of shared memory. A small result of a spread operand is summed in
+// each thread and then between them.
+
+// hold loads a product's matrix before the loop, if there is room.
+func (w *writer) hold(n *rows.Node) {
+	if need := w.matrix(n); w.used+need <= w.budget {
+		w.used += need
+		w.weights[n] = w.fetchAll(n)
+	}
+}
+
+// matrix is how many of a matrix's elements each thread has to do with.
+func (w *writer) matrix(n *rows.Node) int {
+	if spread(n.N) {
+		return n.Args[0].N * registers(n.N)
+	}
+	return registers(n.Args[0].N) * n.N
+}
+
+// fetchAll loads all that a thread needs of a matrix, by the operand's element first.
+func (w *writer) fetchAll(n *rows.Node) []string {
+	var out []string
+	fetch := w.fetcher(n)
+	rowsOf := n.Args[0].N
+	if !spread(n.N) {
+		rowsOf = registers(rowsOf)
+	}
+	for i := range rowsOf {
+		for j := range registers(n.N) {
+			out = append(out, fetch(i, j))
+		}
+	}
+	return out
+}
+
+// fetcher loads elements of a matrix: (i, j) is the operand's element or register i and the result's register j.
+func (w *writer) fetcher(n *rows.Node) func(i, j int) string {
+	base := w.op(b64, "add.u64", w.inputs[n.Input], fmt.Sprint(4*n.Weight.Offset))
+	bases := map[int]string{}
+	stepI, stepJ := n.Weight.K, n.Weight.N
+	return func(i, j int) string {
+		switch {
+		case spread(n.N): // a column for each thread
+			if bases[j] == "" {
+				bases[j] = w.op(b64, "mad.lo.u64", w.element(j, n.N), fmt.Sprint(4*stepJ), base)
+			}
+			return w.f("ld.global.nc", fmt.Sprintf("[%s+%d]", bases[j], 4*i*stepI))
+		case spread(n.Args[0].N): // a row for each thread
+			if bases[i] == "" {
+				bases[i] = w.op(b64, "mad.lo.u64", w.element(i, n.Args[0].N), fmt.Sprint(4*stepI), base)
+			}
+			return w.f("ld.global.nc", fmt.Sprintf("[%s+%d]", bases[i], 4*j*stepJ))
+		}
+		return w.f("ld.global.nc", fmt.Sprintf("[%s+%d]", base, 4*(i*stepI+j*stepJ)))
+	}
+}
+
+func (w *writer) dot(n *rows.Node) []string {
+	x, columns := w.get(n.Args[0]), registers(n.N)
+	fetch := w.fetcherOf(n)
+	if !spread(n.N) && spread(n.Args[0].N) {
+		return w.dotAcross(n, x, fetch)
+	}
+	// Several sums at a time, since each addition waits for the one before it.
+	chains := max(1, 4/columns)
+	sums := make([][]string, columns)
+	add := func(i, j int, x string) {
+		c := i % chains
+		if len(sums[j]) <= c {
+			sums[j] = append(sums[j], w.f("mul.rn", x, fetch(i, j)))
+			return
+		}
+		sums[j][c] = w.f("fma.rn", x, fetch(i, j), sums[j][c])
+	}
+	w.each(n.Args[0], x, func(i int, x string) {
+		for j := range columns {
+			add(i, j, x)
+		}
+	})
+	out := make([]string, columns)
+	for j, s := range sums {
+		out[j] = w.total(s)
+	}
+	return out
+}
+
+// fetcherOf gives a matrix's elements, from registers if they are held.
+func (w *writer) fetcherOf(n *rows.Node) func(i, j int) string {
+	held := w.weights[n]
+	if held == nil {
+		return w.fetcher(n)
+	}
+	return func(i, j int) string { return held[i*registers(n.N)+j] }
+}
+
+// each hands out the elements of a vector to all threads, in order.
+func (w *writer) each(n *rows.Node, regs []string, do func(i int, x string)) {
+	if !spread(n.N) {
+		for i, x := range regs {
+			do(i, x)
+		}
+		return
+	}
+	mine := w.op(b32, "mad.lo.u32", w.lane, "4", w.stage)
+	w.line("bar.warp.sync 0xffffffff") // what was there before has been read
+	for i, x := range regs {
+		w.line("st.shared.f32 [%s+%d], %s", mine, 4*i*lanes, x)
+	}
+	w.line("bar.warp.sync 0xffffffff")
+	for i := 0; i < n.N; i += 4 {
+		four := w.many(f32, 4)
+		w.line("ld.shared.v4.f32 {%s, %s, %s, %s}, [%s+%d]", four[0], four[1], four[2], four[3], w.stage, 4*i)
+		for j, x := range four {
+			if i+j < n.N {
+				do(i+j, x)
+			}
+		}
+	}
+}
+
+// dotAcross is a small result of a spread operand.
+func (w *writer) dotAcross(n *rows.Node, x []string, fetch func(i, j int) string) []string {
+	out := make([]string, n.N)
+	for j := range out {
+		for i, xi := range x {
+			weight := fetch(i, j)
+			if p := w.valid(i, n.Args[0].N); p != "" {
+				weight = w.either(kind{f32, "f32", 4}, p, weight, float(0))
+			}
+			if out[j] == "" {
+				out[j] = w.f("mul.rn", xi, weight)
+			} else {
+				out[j] = w.f("fma.rn", xi, weight, out[j])
+			}
+		}
+	}
+	for d := lanes / 2; d > 0; d /= 2 { // the results side by side, since each step waits for the one before it
+		for j, s := range out {
+			out[j] = w.f("add.rn", s, w.from(kind{f32, "f32", 4}, s, "bfly", fmt.Sprint(d)))
+		}
+	}
+	return out
+}
+
+// total adds up partial sums, by pairs.
+func (w *writer) total(s []string) string {
+	for len(s) > 1 {
+		var next []string
+		for i := 0; i+1 < len(s); i += 2 {
+			next = append(next, w.f("add.rn", s[i], s[i+1]))
+		}
+		if len(s)%2 == 1 {
+			next = append(next, s[len(s)-1])
+		}
+		s = next
+	}
+	return s[0]
+}

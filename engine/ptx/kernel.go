@@ -1,0 +1,79 @@
+// Package ptx writes loops by row (package rows) as kernels for NVIDIA GPUs, in PTX, their portable assembly.
+//
+// A warp has a row. What is small it holds in each of its threads, so that taking it apart and putting it together costs
+// nothing; a vector of more than a few elements it spreads over its threads, element i being in thread i mod 32. Products
+// keep their matrix in registers from the first round to the last, if it fits. All threads of a warp always take the same
+// branch, since a branch is a row's.
+package ptx
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weft-rl/weft/engine/rows"
+)
+
+// Kernel is a program and how it is launched. Its parameters are the addresses of the loop's inputs, then of its outputs:
+// all results but the counter, in order, where sums have one element a row.
+type Kernel struct {
+	Name        string
+	Text        string
+	Grid, Block int
+}
+
+const (
+	lanes = 32 // threads of a warp
+	small = 16 // elements of a vector that every thread holds whole
+)
+
+// Of writes a loop as a kernel, or says why that cannot be done or would not pay.
+func Of(l *rows.Loop, name string) (k Kernel, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case refusal:
+			err = r
+		default:
+			panic(r)
+		}
+	}()
+	// Few rows are spread over the processors of the device; many share blocks.
+	warps := 1
+	if l.Rows > 2048 {
+		warps = 4
+	}
+	w := newWriter(l, warps)
+	w.kernel()
+	return Kernel{Name: name, Text: w.text(name), Grid: (l.Rows + warps - 1) / warps, Block: warps * lanes}, nil
+}
+
+type refusal struct{ why string }
+
+func (r refusal) Error() string { return r.why }
+
+func refuse(format string, args ...any) { panic(refusal{fmt.Sprintf(format, args...)}) }
+
+// text puts the head before what was written.
+func (w *writer) text(name string) string {
+	var b strings.Builder
+	b.WriteString(".version 7.0\n.target sm_75\n.address_size 64\n\n")
+	fmt.Fprintf(&b, ".visible .entry %s(", name)
+	for i := range w.params {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, ".param .u64 p%d", i)
+	}
+	fmt.Fprintf(&b, ")\n.maxntid %d, 1, 1\n{\n", w.warps*lanes)
+	for c, n := range w.counts {
+		if n > 0 {
+			fmt.Fprintf(&b, ".reg .%s %%%s<%d>;\n", classes[c].declared, classes[c].prefix, n)
+		}
+	}
+	if w.shared > 0 {
+		fmt.Fprintf(&b, ".shared .align 16 .b8 stage[%d];\n", w.shared*4*w.warps)
+	}
+	b.WriteString(w.b.String())
+	b.WriteString("}\n")
+	return b.String()
+}

@@ -1,0 +1,199 @@
+package ptx_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/weft-rl/weft/engine/internal/enginetest"
+	"github.com/weft-rl/weft/engine/ir"
+	"github.com/weft-rl/weft/engine/ptx/ptxtest"
+	"github.com/weft-rl/weft/engine/rows"
+)
+
+// loop is a loop over states, of which the first parameters are.
+type loop struct {
+	name   string
+	of     []shapes.Shape
+	states int
+	body   func(i *Node, s, rest []*Node) []*Node
+}
+
+const trips = 5
+
+// while records a loop and returns its node.
+func (l loop) while(t *testing.T) *ir.Node {
+	t.Helper()
+	f := recorded(t, l.of, func(xs []*Node) []*Node {
+		return enginetest.Loop(xs[0].Graph(), trips, xs[:l.states], func(i *Node, s []*Node) []*Node { return l.body(i, s, xs[l.states:]) })
+	})
+	for _, n := range f.Nodes {
+		if len(n.Funcs) == 2 {
+			return n
+		}
+	}
+	t.Fatal("no loop")
+	return nil
+}
+
+func product(x, y *Node, i, j int) *Node { return DotGeneral(x, []int{i}, nil, y, []int{j}, nil) }
+
+func ints(dims ...int) shapes.Shape { return shapes.Make(dtypes.Int32, dims...) }
+
+// put writes x into round i of a block.
+func put(block, x, i *Node) *Node {
+	start := []*Node{i}
+	for range x.Shape().Rank() {
+		start = append(start, Const(i.Graph(), int32(0)))
+	}
+	return DynamicUpdateSlice(block, ExpandAxes(x, 0), start)
+}
+
+// take is round i of a table.
+func take(table, i *Node) *Node {
+	start, size := []*Node{i}, append([]int{1}, table.Shape().Dimensions[1:]...)
+	for range size[1:] {
+		start = append(start, Const(i.Graph(), int32(0)))
+	}
+	return Squeeze(DynamicSlice(table, start, size), 0)
+}
+
+// anyOf is a branch that is taken if any row wants it, and changes only those.
+func anyOf(flag, x, other *Node) *Node {
+	g := x.Graph()
+	return If(LogicalAny(flag),
+		NewClosure(g, func(*Graph) []*Node { return []*Node{Where(flag, other, x)} }),
+		NewClosure(g, func(*Graph) []*Node { return []*Node{Identity(x)} }))[0]
+}
+
+var loops = []loop{
+	{"a layer", []shapes.Shape{f32(6, 4), f32(4, 4)}, 1, func(_ *Node, s, rest []*Node) []*Node {
+		return []*Node{Tanh(product(s[0], rest[0], 1, 0))}
+	}},
+	{"long vectors", []shapes.Shape{f32(3, 70), f32(70, 33), f32(70, 33), f32(70)}, 1, func(_ *Node, s, rest []*Node) []*Node {
+		h := Tanh(product(s[0], rest[0], 1, 0))
+		return []*Node{Add(product(h, rest[1], 1, 1), ExpandAxes(rest[2], 0))}
+	}},
+	{"what rows have in common", []shapes.Shape{f32(5, 40), f32(40, 3)}, 1, func(_ *Node, s, rest []*Node) []*Node {
+		few := product(s[0], rest[0], 1, 0)
+		most := ReduceAndKeep(few, ReduceMax, 1)
+		sum := ReduceAndKeep(s[0], ReduceSum, 1)
+		return []*Node{Add(MulScalar(s[0], 0.5), BroadcastToShape(Div(sum, AddScalar(Abs(most), 1)), s[0].Shape()))}
+	}},
+	{"parts", []shapes.Shape{f32(4, 5)}, 1, func(_ *Node, s, _ []*Node) []*Node {
+		a, b := Slice(s[0], AxisRange(), AxisRange(0, 2)), Slice(s[0], AxisRange(), AxisRange(2, 5))
+		c := Concatenate([]*Node{b, a}, 1)
+		t := TransposeAllDims(Reshape(c, 4, 1, 5), 0, 2, 1)
+		return []*Node{MulScalar(Reshape(t, 4, 5), 0.9)}
+	}},
+	{"the best", []shapes.Shape{f32(7, 6), ints(7)}, 2, func(i *Node, s, _ []*Node) []*Node {
+		best := ArgMax(s[0], 1, dtypes.Int32)
+		here := OneHot(best, 6, dtypes.Float32)
+		return []*Node{Sub(s[0], MulScalar(here, 0.7)), Add(s[1], Mul(best, i))}
+	}},
+	{"tables, what is put aside, sums", []shapes.Shape{f32(4, 3), f32(), f32(trips, 4, 3), shapes.Make(dtypes.Bool, trips, 4), f32(trips, 4, 3)}, 4,
+		func(i *Node, s, rest []*Node) []*Node {
+			x := Add(s[0], Log(take(rest[0], i)))
+			big := GreaterThan(ReduceSum(x, 1), ScalarZero(x.Graph(), dtypes.Float32))
+			return []*Node{x, Add(s[1], ReduceAllSum(Mul(x, x))), put(s[2], x, i), put(s[3], big, i)}
+		}},
+	{"branches", []shapes.Shape{f32(8, 2), ints(8)}, 2, func(i *Node, s, _ []*Node) []*Node {
+		g := i.Graph()
+		n := Add(s[1], OnesLike(s[1]))
+		over := GreaterThan(n, Const(g, int32(9)))
+		x := anyOf(BroadcastToShape(ExpandAxes(over, 1), shapes.Make(dtypes.Bool, 8, 2)), AddScalar(s[0], 0.5), Sin(s[0]))
+		odd := Equal(Mod(i, Const(g, int32(2))), Const(g, int32(1)))
+		x = If(odd, NewClosure(g, func(*Graph) []*Node { return []*Node{Neg(x)} }), NewClosure(g, func(*Graph) []*Node { return []*Node{MulScalar(x, 2)} }))[0]
+		return []*Node{x, anyOf(over, n, ZerosLike(n))}
+	}},
+	{"functions", []shapes.Shape{f32(16, 6), f32(trips, 16, 6)}, 1, func(i *Node, s, rest []*Node) []*Node {
+		x := AddScalar(MulScalar(take(rest[0], i), 12), -6)
+		y := Add(Add(Sin(x), Cos(x)), Add(Tanh(x), Sigmoid(x)))
+		y = Add(y, Add(Log(AddScalar(Abs(x), 1e-3)), Exp(Neg(Abs(x)))))
+		y = Add(y, Add(Log1P(Abs(x)), Add(Floor(x), Sign(x))))
+		y = Add(y, Add(Sqrt(Abs(x)), Expm1(Neg(Abs(x)))))
+		return []*Node{Add(y, MulScalar(s[0], 0.25))}
+	}},
+	{"numbers", []shapes.Shape{ints(9, 3), shapes.Make(dtypes.Int64), shapes.Make(dtypes.Float64, 9)}, 3, func(i *Node, s, _ []*Node) []*Node {
+		g := i.Graph()
+		x := Add(Mul(s[0], Const(g, int32(3))), i)
+		x = Sub(Max(x, Const(g, int32(4))), Min(x, Const(g, int32(2))))
+		return []*Node{x, Add(s[1], Const(g, int64(2))), Add(s[2], ConvertDType(ReduceSum(x, 1), dtypes.Float64))}
+	}},
+}
+
+// A kernel does what the CPU engine does.
+func TestLoops(t *testing.T) {
+	for _, l := range loops {
+		t.Run(l.name, func(t *testing.T) { ptxtest.Check(t, l.while(t), ptxtest.Random, 2e-5) })
+	}
+}
+
+// What is no number, or larger than any, comes out as it does elsewhere.
+func TestLoopsFarOut(t *testing.T) {
+	odd := func(v *ir.Value, rng *rand.Rand) any {
+		flat := ptxtest.Random(v, rng)
+		if x, ok := flat.([]float32); ok {
+			for i := range x {
+				x[i] *= []float32{1, 1e3, 1e38, 1e-38, 0}[rng.IntN(5)]
+			}
+		}
+		return flat
+	}
+	for _, l := range loops {
+		if l.name == "functions" || l.name == "the best" {
+			t.Run(l.name, func(t *testing.T) { ptxtest.Check(t, l.while(t), odd, 1e-3) })
+		}
+	}
+}
+
+// What looks across rows, or cannot be shown not to, is refused.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct {
+		loop
+		why string
+	}{
+		{loop{"a mean over rows", []shapes.Shape{f32(4, 3)}, 1, func(_ *Node, s, _ []*Node) []*Node {
+			return []*Node{Sub(s[0], ReduceAndKeep(s[0], ReduceMean, 0))}
+		}}, "across rows"},
+		{loop{"rows turned round", []shapes.Shape{f32(4, 4)}, 1, func(_ *Node, s, _ []*Node) []*Node {
+			return []*Node{Transpose(s[0], 0, 1)}
+		}}, "across rows"},
+		{loop{"rows shifted", []shapes.Shape{f32(4, 3)}, 1, func(_ *Node, s, _ []*Node) []*Node {
+			return []*Node{Concatenate([]*Node{Slice(s[0], AxisRange(1)), Slice(s[0], AxisRange(0, 1))}, 0)}
+		}}, "concatenated"},
+		{loop{"rows mixed by a reshape", []shapes.Shape{f32(4, 6)}, 1, func(_ *Node, s, _ []*Node) []*Node {
+			return []*Node{Reshape(MulScalar(Reshape(s[0], 6, 4), 2), 4, 6)}
+		}}, "mixes rows"},
+		{loop{"a matrix of the rows", []shapes.Shape{f32(4, 4), f32(4, 4)}, 2, func(_ *Node, s, _ []*Node) []*Node {
+			return []*Node{Tanh(product(s[0], s[1], 1, 0)), s[1]}
+		}}, "matrix"},
+		{loop{"a branch of all for all", []shapes.Shape{f32(4, 3)}, 1, func(_ *Node, s, _ []*Node) []*Node {
+			g := s[0].Graph()
+			return []*Node{If(LogicalAny(GreaterThan(s[0], ScalarOne(g, dtypes.Float32))),
+				NewClosure(g, func(*Graph) []*Node { return []*Node{MulScalar(s[0], 0.5)} }),
+				NewClosure(g, func(*Graph) []*Node { return []*Node{Identity(s[0])} }))[0]}
+		}}, "do not want it"},
+		{loop{"a sum that is read", []shapes.Shape{f32(4), f32()}, 2, func(_ *Node, s, _ []*Node) []*Node {
+			sum := Add(s[1], ReduceAllSum(s[0]))
+			return []*Node{Add(s[0], s[1]), sum}
+		}}, "across rows or rounds"},
+		{loop{"what was put aside is read", []shapes.Shape{f32(4), f32(trips, 4)}, 2, func(i *Node, s, _ []*Node) []*Node {
+			return []*Node{Add(s[0], take(s[1], i)), put(s[1], s[0], i)}
+		}}, "not done by row"},
+		{loop{"a sort", []shapes.Shape{f32(4, 3)}, 1, func(_ *Node, s, _ []*Node) []*Node {
+			return []*Node{Sort(s[0], 1, true)}
+		}}, "not done by row"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := rows.Of(c.while(t))
+			if err == nil || !strings.Contains(err.Error(), c.why) {
+				t.Errorf("error %v, want one about %q", err, c.why)
+			}
+		})
+	}
+}

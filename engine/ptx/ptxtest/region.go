@@ -1,0 +1,120 @@
+package ptxtest
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+
+	"github.com/weft-rl/weft/engine/ir"
+	"github.com/weft-rl/weft/engine/ptx"
+	"github.com/weft-rl/weft/engine/rows"
+)
+
+// Bodies are the functions of a module, closures included.
+func Bodies(m *ir.Module) []*ir.Func {
+	main := m.Flatten()
+	out := []*ir.Func{main}
+	main.Closures(func(f *ir.Func) { out = append(out, f) })
+	return out
+}
+
+// CheckRegion runs a region's sums on the CPU engine and as a kernel, with the same inputs.
+func CheckRegion(t testing.TB, f *ir.Func, r *rows.Region, fill Fill, exact bool, tolerance float64) ptx.Tiles {
+	t.Helper()
+	k, err := ptx.OfRegion(r, "region", exact)
+	if err != nil {
+		t.Fatalf("no kernel: %v", err)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	flats := map[*ir.Value]any{}
+	var memory [][]byte
+	for _, v := range r.Inputs {
+		if v == nil {
+			continue
+		}
+		if c, ok := v.Node.Attr.(ir.Literal); ok {
+			flats[v] = ir.FlatSlice(v.DType(), c.Data)
+		} else if flats[v] == nil {
+			flats[v] = fill(v, rng)
+		}
+		memory = append(memory, ir.BytesOf(flats[v]))
+	}
+	want := sumsOnEngine(t, f, r, flats)
+	single, double := make([]float32, k.Blocks*k.Single), make([]float64, k.Blocks*max(k.Double, 1))
+	memory = append(memory, ir.BytesOf(single), ir.BytesOf(double))
+	if err := Launch(k.Kernel, memory); err != nil {
+		t.Fatalf("%v\n%s", err, k.Text)
+	}
+	for i, s := range r.Sums {
+		n := s.Value.Size()
+		var got any
+		if s.Value.DType() == dtypes.Float64 {
+			sum := make([]float64, n)
+			for b := range k.Blocks {
+				for j := range sum {
+					sum[j] += double[b*k.Double+k.At[i]+j]
+				}
+			}
+			got = sum
+		} else {
+			sum := make([]float32, n)
+			for b := range k.Blocks {
+				for j := range sum {
+					sum[j] += single[b*k.Single+k.At[i]+j]
+				}
+			}
+			got = sum
+		}
+		if err := differ(want[i], got, tolerance); err != nil {
+			t.Errorf("sum %d, %s %s: %v", i, s.Value.Node.Op, s.Value.Shape, err)
+		}
+	}
+	return k
+}
+
+// sumsOnEngine computes the sums as the function does, its inputs being those of the region.
+func sumsOnEngine(t testing.TB, f *ir.Func, r *rows.Region, flats map[*ir.Value]any) (out []any) {
+	main := &ir.Func{}
+	env := map[*ir.Value]*ir.Value{}
+	var args []*ir.Value
+	for _, v := range r.Inputs {
+		if v != nil && env[v] == nil {
+			env[v] = main.Add(ir.NewNode(compute.OpTypeParameter, ir.Param{Name: "x"}, nil, v.Shape))
+			main.Params, args = append(main.Params, env[v]), append(args, v)
+		}
+	}
+	need := map[*ir.Node]bool{}
+	var down func(n *ir.Node)
+	down = func(n *ir.Node) {
+		if need[n] || env[n.Outputs[0]] != nil {
+			return
+		}
+		need[n] = true
+		for _, v := range n.Inputs {
+			down(v.Node)
+		}
+	}
+	for _, s := range r.Sums {
+		down(s.Value.Node)
+	}
+	for _, n := range f.Nodes {
+		if !need[n] {
+			continue
+		}
+		c := &ir.Node{Op: n.Op, Attr: n.Attr, Funcs: n.Funcs}
+		for _, v := range n.Inputs {
+			c.Inputs = append(c.Inputs, env[v])
+		}
+		for i, v := range n.Outputs {
+			c.Outputs = append(c.Outputs, &ir.Value{Node: c, Index: i, Shape: v.Shape})
+			env[v] = c.Outputs[i]
+		}
+		main.Add(c)
+	}
+	for _, s := range r.Sums {
+		main.Results = append(main.Results, env[s.Value])
+	}
+	return execute(t, &ir.Module{Name: "region", Main: main}, args, flats)
+}

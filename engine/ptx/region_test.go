@@ -1,0 +1,80 @@
+package ptx_test
+
+import (
+	"testing"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/weft-rl/weft/engine/ir"
+	"github.com/weft-rl/weft/engine/ptx/ptxtest"
+	"github.com/weft-rl/weft/engine/rows"
+)
+
+// recorded is what a function of parameters of these shapes is recorded as.
+func recorded(t *testing.T, of []shapes.Shape, fn func(xs []*Node) []*Node) *ir.Func {
+	t.Helper()
+	tap := ptxtest.NewTap(t)
+	g := NewGraph(tap, t.Name())
+	var xs []*Node
+	for i, s := range of {
+		xs = append(xs, Parameter(g, string(rune('a'+i)), s))
+	}
+	g.Compile(fn(xs)...)
+	return tap.Modules[len(tap.Modules)-1].Flatten()
+}
+
+func f32(dims ...int) shapes.Shape { return shapes.Make(dtypes.Float32, dims...) }
+
+// Sums over rows of what rows compute, as gradients are.
+func TestRegions(t *testing.T) {
+	product := func(x, y *Node, i, j int) *Node { return DotGeneral(x, []int{i}, nil, y, []int{j}, nil) }
+	for _, c := range []struct {
+		name string
+		of   []shapes.Shape
+		fn   func(xs []*Node) []*Node
+	}{
+		{"one layer", []shapes.Shape{f32(128, 4), f32(4, 64)}, func(xs []*Node) []*Node {
+			y := Tanh(product(xs[0], xs[1], 1, 0))
+			return []*Node{product(xs[0], y, 0, 0), ReduceSum(y, 0)}
+		}},
+		{"two layers", []shapes.Shape{f32(128, 4), f32(4, 64), f32(64, 64)}, func(xs []*Node) []*Node {
+			y := Tanh(product(xs[0], xs[1], 1, 0))
+			z := Tanh(product(y, xs[2], 1, 0))
+			return []*Node{product(y, z, 0, 0), ReduceSum(z, 0), ReduceAllSum(z)}
+		}},
+		{"there and back", []shapes.Shape{f32(128, 4), f32(4, 64), f32(64, 2)}, func(xs []*Node) []*Node {
+			y := Tanh(product(xs[0], xs[1], 1, 0))
+			z := product(y, xs[2], 1, 0)
+			back := Mul(product(z, xs[2], 1, 1), Sub(OnesLike(y), Mul(y, y)))
+			return []*Node{product(y, z, 0, 0), product(xs[0], back, 0, 0), ReduceSum(back, 0), ReduceSum(z, 0), ReduceAllSum(z)}
+		}},
+		{"one column", []shapes.Shape{f32(128, 4), f32(4, 64), f32(64, 1)}, func(xs []*Node) []*Node {
+			y := Tanh(product(xs[0], xs[1], 1, 0))
+			z := product(y, xs[2], 1, 0)
+			back := product(Mul(z, z), xs[2], 1, 1)
+			return []*Node{product(z, y, 0, 0), product(back, xs[0], 0, 0), ReduceAllSum(z)}
+		}},
+		{"gathered", []shapes.Shape{f32(300, 4), f32(4, 64), shapes.Make(dtypes.Int32, 192, 1)}, func(xs []*Node) []*Node {
+			x := Gather(xs[0], xs[2])
+			y := Tanh(product(x, xs[1], 1, 0))
+			return []*Node{product(x, y, 0, 0)}
+		}},
+		{"odd sizes", []shapes.Shape{f32(64, 19), f32(19, 43), f32(43, 21)}, func(xs []*Node) []*Node {
+			y := Tanh(product(xs[0], xs[1], 1, 0))
+			z := Tanh(product(y, xs[2], 1, 0))
+			return []*Node{product(xs[0], y, 0, 0), product(y, z, 0, 0), ReduceSum(z, 0), ReduceSum(y, 0)}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := recorded(t, c.of, c.fn)
+			rs := rows.Regions(f)
+			if len(rs) != 1 {
+				t.Fatalf("%d regions of\n%s", len(rs), f)
+			}
+			ptxtest.CheckRegion(t, f, rs[0], ptxtest.Random, true, 1e-4)
+			ptxtest.CheckRegion(t, f, rs[0], ptxtest.Random, false, 2e-2)
+		})
+	}
+}

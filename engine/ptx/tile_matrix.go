@@ -1,0 +1,360 @@
+package ptx
+
+import (
+	"fmt"
+
+	"github.com/weft-rl/weft/engine/rows"
+)
+
+// special computes what is not the thread's alone: products, and what is long.
+func (t *tiler) special(n *rows.Node) []string {
+	if n.Op == rows.Dot && !spread(n.N) {
+		return t.smallDot(n)
+	}
+	if n.Op == rows.Reduce && spread(n.Args[0].N) {
+		return t.across(n)
+	}
+	if spread(n.N) {
+		refuse("a row's %d elements in one thread", n.N)
+	}
+	for _, a := range n.Args {
+		if spread(a.N) {
+			refuse("%s of a row's %d elements", n.Op, a.N)
+		}
+	}
+	return nil
+}
+
+// keep puts a node into shared memory as a matrix of the tile.
+func (t *tiler) keep(n *rows.Node) *held {
+	if h := t.buffers[n]; h != nil {
+		t.read(n)
+		return h
+	}
+	switch {
+	case !spread(n.N):
+		t.keepSmall(n)
+	case n.Op == rows.Load && (n.Place.Row != 0 || len(n.Dyn) > 0):
+		t.keepLoad(n)
+	default:
+		t.keepLong(n)
+	}
+	t.line("bar.sync 0")
+	t.settleBut(n)
+	t.read(n)
+	return t.buffers[n]
+}
+
+// settleBut is settle, of all but what was just made.
+func (t *tiler) settleBut(n *rows.Node) {
+	h := t.buffers[n]
+	delete(t.buffers, n)
+	t.settle()
+	t.buffers[n] = h
+}
+
+// keepSmall writes what each thread has of its row, and zeros up to a whole operand.
+func (t *tiler) keepSmall(n *rows.Node) {
+	regs := t.get(n)
+	h := t.room(n, n.N)
+	at := t.op(b32, "mad.lo.u32", t.mine, fmt.Sprint(4*h.stride), t.shared0())
+	for i := range up(n.N, 16) {
+		x := float(0)
+		if i < n.N {
+			x = regs[i]
+		}
+		t.line("@%s st.shared.f32 [%s+%d], %s", t.first, at, h.at+4*i, x)
+	}
+	t.buffers[n] = h
+}
+
+// keepLoad reads a long row of an input; the two threads of a row take turns.
+func (t *tiler) keepLoad(n *rows.Node) {
+	k := kindOf(n.Type)
+	if k.class != f32 {
+		refuse("long rows of %s", n.Type)
+	}
+	address := t.base(t.inputs[n.Input], n.Place, k.size)
+	for i, d := range n.Dyn {
+		index := t.clamped(t.get(n.Args[i])[0], n.Args[i].Type, d.Most)
+		address = t.op(b64, "mad.lo.u64", index, fmt.Sprint(d.Stride*k.size), address)
+	}
+	h := t.room(n, n.N)
+	half := t.op(b32, "shr.u32", t.thread, "6")
+	other := t.op(pred, "setp.ne.u32", half, "0")
+	at := t.op(b32, "mad.lo.u32", t.mine, fmt.Sprint(4*h.stride), t.shared0())
+	for i := range h.columns {
+		guard := "@!" + other
+		if i%2 == 1 {
+			guard = "@" + other
+		}
+		x := float(0)
+		if i < n.N {
+			x = t.new(f32)
+			t.line("%s ld.global.nc.f32 %s, [%s+%d]", guard, x, address, 4*n.Place.Elems[i])
+		}
+		t.line("%s st.shared.f32 [%s+%d], %s", guard, at, h.at+4*i, x)
+	}
+	t.buffers[n] = h
+}
+
+// keepLong computes a long node eight columns at a time, each warp its 16 rows.
+func (t *tiler) keepLong(n *rows.Node) {
+	outer := t.fragments // of what is being written around this
+	t.fragments = map[*rows.Node][][4]part{}
+	t.prepare(n)
+	h := t.room(n, n.N)
+	to := t.corner(h.matrix)
+	for c := 0; c < h.columns; c += 8 {
+		x := t.fragment(n, c)
+		t.line("st.shared.v2.f32 [%s+%d], {%s, %s}", to, h.at+4*c, x[0], x[1])
+		t.line("st.shared.v2.f32 [%s+%d], {%s, %s}", to, h.at+4*c+32*h.stride, x[2], x[3])
+	}
+	t.fragments = outer
+	t.buffers[n] = h
+}
+
+// corner is the address of the thread's part of the warp's rows: of each eight columns a thread has two, in rows lane/4
+// and 8 further.
+func (t *tiler) corner(m matrix) string {
+	row := t.op(b32, "mad.lo.u32", t.warp, "16", t.group)
+	at := t.op(b32, "mad.lo.u32", row, fmt.Sprint(4*m.stride), t.shared0())
+	return t.op(b32, "mad.lo.u32", t.member, "8", at)
+}
+
+// prepare has everything ready that fragments of a node are made of.
+func (t *tiler) prepare(n *rows.Node) {
+	switch {
+	case n.Op == rows.Dot:
+		t.operand(n)
+	case n.Op == rows.Map:
+		for _, a := range n.Args {
+			if t.kept(a) {
+				t.keep(a)
+			} else {
+				t.prepare(a)
+			}
+		}
+	}
+}
+
+// kept reports whether a long node is a matrix of its own: if it is used more than once, and not just read.
+func (t *tiler) kept(n *rows.Node) bool {
+	if !spread(n.N) || n.Op == rows.Const || n.Op == rows.Load && n.Place.Row == 0 && len(n.Dyn) == 0 {
+		return false
+	}
+	return t.uses[n] > 1 || n.Op == rows.Load
+}
+
+// operand loads a product's operand, all of the warp's rows.
+func (t *tiler) operand(n *rows.Node) {
+	if t.fragments[n] != nil {
+		return
+	}
+	h := t.keep(n.Args[0])
+	row := t.op(b32, "mad.lo.u32", t.warp, "16", t.group)
+	at := t.op(b32, "mad.lo.u32", row, fmt.Sprint(4*h.stride), t.shared0())
+	at = t.op(b32, "mad.lo.u32", t.member, "4", at)
+	var out [][4]part
+	for k := 0; k < up(n.Args[0].N, 8); k += 8 {
+		var x [4]part
+		for i, offset := range [4]int{4 * k, 4*k + 32*h.stride, 4 * (k + 4), 4*(k+4) + 32*h.stride} {
+			x[i] = t.part(t.f("ld.shared", fmt.Sprintf("[%s+%d]", at, h.at+offset)))
+		}
+		out = append(out, x)
+	}
+	t.fragments[n] = out
+}
+
+// fragment is eight columns of a long node, from c on: what the tensor cores leave with each thread.
+func (t *tiler) fragment(n *rows.Node, c int) [4]string {
+	if h := t.buffers[n]; h != nil {
+		at := t.corner(h.matrix)
+		var x [4]string
+		for i := range x {
+			x[i] = t.new(f32)
+		}
+		t.line("ld.shared.v2.f32 {%s, %s}, [%s+%d]", x[0], x[1], at, h.at+4*c)
+		t.line("ld.shared.v2.f32 {%s, %s}, [%s+%d]", x[2], x[3], at, h.at+4*c+32*h.stride)
+		t.read(n)
+		return x
+	}
+	switch n.Op {
+	case rows.Const:
+		return t.constantColumns(n, c)
+	case rows.Load:
+		return t.columns(n, c)
+	case rows.Dot:
+		return t.product(n, c)
+	case rows.Map:
+		return t.mappedColumns(n, c)
+	case rows.Pick: // one number all over
+		if n.Args[0].Op == rows.Load && n.Args[0].N == 1 && n.Args[0].Place.Row == 0 && len(n.Args[0].Dyn) == 0 {
+			x := t.get(n.Args[0])[0]
+			return [4]string{x, x, x, x}
+		}
+	}
+	refuse("%s of %d elements", n.Op, n.N)
+	return [4]string{}
+}
+
+func (t *tiler) mappedColumns(n *rows.Node, c int) (out [4]string) {
+	args := make([][4]string, len(n.Args))
+	for i, a := range n.Args {
+		args[i] = t.fragment(a, c)
+	}
+	for i := range out {
+		one := make([]string, len(args))
+		for j := range args {
+			one[j] = args[j][i]
+		}
+		of := n.Args[0].Type
+		if len(args) == 3 && n.Args[0].Type != n.Type {
+			of = n.Type
+		}
+		out[i] = t.scalar(n.Map, of, n.Type, one)
+	}
+	return out
+}
+
+func (t *tiler) constantColumns(n *rows.Node, c int) [4]string {
+	for _, b := range n.Bits {
+		if b != n.Bits[0] {
+			refuse("a constant of %d numbers", n.N)
+		}
+	}
+	x := t.constant(n.Type, n.Bits[0])
+	return [4]string{x, x, x, x}
+}
+
+// columns are two elements of a vector that all rows share.
+func (t *tiler) columns(n *rows.Node, c int) [4]string {
+	k := kindOf(n.Type)
+	step, even := evenly(n.Place.Elems)
+	if n.Place.Row != 0 || len(n.Dyn) > 0 || !even {
+		refuse("a long row in threads")
+	}
+	var x [2]string
+	for i := range x {
+		e := t.op(b32, "mad.lo.u32", t.member, "2", fmt.Sprint(c+i))
+		if c+8 > n.N {
+			e = t.op(b32, "min.u32", e, fmt.Sprint(n.N-1))
+		}
+		at := t.op(b64, "mad.lo.u64", t.op(b64, "cvt.u64.u32", e), fmt.Sprint(step*k.size), t.inputs[n.Input])
+		x[i] = t.read0(n, at)
+	}
+	return [4]string{x[0], x[1], x[0], x[1]}
+}
+
+func (t *tiler) read0(n *rows.Node, at string) string {
+	return t.writer.read(n.Type, at, (n.Place.Offset+n.Place.Elems[0])*kindOf(n.Type).size)
+}
+
+// product multiplies the operand, which is at hand, with eight columns of the matrix.
+func (t *tiler) product(n *rows.Node, c int) [4]string {
+	m := t.matrixOf(n)
+	// An element of the second operand: of row k the thread has k+member, of columns c+group.
+	step, along := m.stride, 1
+	if turned(n) {
+		step, along = 1, m.stride
+	}
+	at := t.op(b32, "mad.lo.u32", t.member, fmt.Sprint(4*step), t.shared0())
+	at = t.op(b32, "mad.lo.u32", t.group, fmt.Sprint(4*along), at)
+	sum := [4]string{float(0), float(0), float(0), float(0)}
+	for i, a := range t.fragments[n] {
+		offset := m.at + 4*(8*i*step+c*along)
+		sum = t.multiply(a, [2]part{t.weight(at, offset), t.weight(at, offset+16*step)}, sum)
+	}
+	return sum
+}
+
+// part is a number as the tensor cores take it: in TF32, and what that rounds off.
+type part struct{ high, low string }
+
+func (t *tiler) part(x string) part {
+	p := part{high: t.op(b32, "cvt.rna.tf32.f32", x)}
+	if t.exact {
+		rest := t.f("sub.rn", x, t.op(f32, "mov.b32", p.high))
+		p.low = t.op(b32, "cvt.rna.tf32.f32", rest)
+	}
+	return p
+}
+
+// weight is an element of a matrix of weights, which have been rounded where that is all there is to do.
+func (t *tiler) weight(at string, offset int) part {
+	where := fmt.Sprintf("[%s+%d]", at, offset)
+	if t.exact {
+		return t.part(t.f("ld.shared", where))
+	}
+	return part{high: t.op(b32, "ld.shared.b32", where)}
+}
+
+// multiply is a step of the tensor cores, of 16 x 8 by 8 x 8: in TF32, or in three steps that make up for what TF32 rounds
+// off of either operand.
+func (t *tiler) multiply(a [4]part, b [2]part, sum [4]string) [4]string {
+	high := func(p part) string { return p.high }
+	low := func(p part) string { return p.low }
+	if t.exact {
+		sum = t.mma(each(a[:], low), each(b[:], high), sum)
+		sum = t.mma(each(a[:], high), each(b[:], low), sum)
+	}
+	return t.mma(each(a[:], high), each(b[:], high), sum)
+}
+
+func each(parts []part, of func(part) string) []string {
+	out := make([]string, len(parts))
+	for i, p := range parts {
+		out[i] = of(p)
+	}
+	return out
+}
+
+func (t *tiler) mma(a, b []string, c [4]string) [4]string {
+	var d [4]string
+	for i := range d {
+		d[i] = t.new(f32)
+	}
+	t.line("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%s, %s, %s, %s}, {%s, %s, %s, %s}, {%s, %s}, {%s, %s, %s, %s}",
+		d[0], d[1], d[2], d[3], a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3])
+	return d
+}
+
+// smallDot is a product with few columns, which goes by way of shared memory to the threads of the rows.
+func (t *tiler) smallDot(n *rows.Node) []string {
+	t.operand(n)
+	h := t.room(n, n.N)
+	to := t.corner(h.matrix)
+	for c := 0; c < h.columns; c += 8 {
+		x := t.product(n, c)
+		t.line("st.shared.v2.f32 [%s+%d], {%s, %s}", to, h.at+4*c, x[0], x[1])
+		t.line("st.shared.v2.f32 [%s+%d], {%s, %s}", to, h.at+4*c+32*h.stride, x[2], x[3])
+	}
+	delete(t.fragments, n)
+	t.line("bar.sync 0")
+	at := t.op(b32, "mad.lo.u32", t.mine, fmt.Sprint(4*h.stride), t.shared0())
+	out := make([]string, n.N)
+	for i := range out {
+		out[i] = t.f("ld.shared", fmt.Sprintf("[%s+%d]", at, h.at+4*i))
+	}
+	t.line("bar.sync 0")
+	t.free = joined(append(t.free, span{h.at, 4 * tile * h.stride}))
+	return out
+}
+
+// across reduces a long row: its thread goes along it.
+func (t *tiler) across(n *rows.Node) []string {
+	x := n.Args[0]
+	h := t.keep(x)
+	at := t.op(b32, "mad.lo.u32", t.mine, fmt.Sprint(4*h.stride), t.shared0())
+	out := make([]string, n.N)
+	for i, g := range n.Groups {
+		for _, e := range g {
+			one := t.f("ld.shared", fmt.Sprintf("[%s+%d]", at, h.at+4*e))
+			if out[i] != "" {
+				one = t.scalar(reductions[n.Map], n.Type, n.Type, []string{out[i], one})
+			}
+			out[i] = one
+		}
+	}
+	return out
+}

@@ -1,0 +1,245 @@
+package ptx
+
+import (
+	"fmt"
+
+	"github.com/gomlx/compute/dtypes"
+
+	"github.com/weft-rl/weft/engine/rows"
+)
+
+// accumulator is a sum over rows in the registers of a block.
+type accumulator struct {
+	rows.Total
+	at   int // among the block's sums
+	regs []string
+	// Of products: the result in pieces of 16 by 8, how many there are along each side, and along which the warps share
+	// them.
+	down, across int
+	byRow        bool
+}
+
+// accumulators begins all sums with zero.
+func (t *tiler) accumulators() {
+	for i, s := range t.region.Sums {
+		a := &accumulator{Total: s, at: t.how.At[i]}
+		switch {
+		case s.Y != nil:
+			a.down, a.across = up(s.X.N, 16)/16, up(s.Y.N, 8)/8
+			a.byRow = a.across%blockWarps != 0 && (a.down%blockWarps == 0 || a.down >= a.across)
+			a.regs = t.zeros(f32, 4*len(a.pieces()))
+		case spread(s.X.N):
+			a.regs = t.zeros(f32, up(s.X.N, tile)/tile)
+		default:
+			a.regs = t.zeros(kindOf(s.X.Type).class, s.X.N)
+		}
+		t.sums = append(t.sums, a)
+	}
+}
+
+func (t *tiler) zeros(c class, n int) []string {
+	out := t.many(c, n)
+	for _, r := range out {
+		if c == f64 {
+			t.line("mov.f64 %s, %s", r, double(0))
+		} else {
+			t.line("mov.f32 %s, %s", r, float(0))
+		}
+	}
+	return out
+}
+
+// piece is one of a warp's: its number along the side that is shared, which the warp's number is added to, and along the
+// other.
+type piece struct{ shared, own int }
+
+func (a *accumulator) pieces() (out []piece) {
+	shared, own := a.across, a.down
+	if a.byRow {
+		shared, own = own, shared
+	}
+	for s := 0; s < shared; s += blockWarps {
+		for o := range own {
+			out = append(out, piece{s, o})
+		}
+	}
+	return out
+}
+
+// add adds the tile's rows to a sum.
+func (t *tiler) add(a *accumulator) {
+	switch {
+	case a.Y != nil:
+		t.addProducts(a)
+	case spread(a.X.N):
+		t.addLong(a)
+	default:
+		k := kindOf(a.X.Type)
+		if k.class != f32 && k.class != f64 {
+			refuse("sums of %s", a.X.Type)
+		}
+		for i, x := range t.get(a.X) { // the second thread of a row adds nothing
+			t.line("@%s add.rn.%s %s, %s, %s", t.first, k.suffix, a.regs[i], a.regs[i], x)
+		}
+	}
+}
+
+// addLong adds up columns: a thread has a column and half of the rows.
+func (t *tiler) addLong(a *accumulator) {
+	h := t.keep(a.X)
+	half := t.op(b32, "shr.u32", t.thread, "6")
+	at := t.op(b32, "mad.lo.u32", half, fmt.Sprint(4*h.stride*tile/2), t.shared0())
+	for i, sum := range a.regs {
+		column := t.op(b32, "add.u32", t.mine, fmt.Sprint(i*tile))
+		if (i+1)*tile > a.X.N {
+			column = t.op(b32, "min.u32", column, fmt.Sprint(a.X.N-1))
+		}
+		from := t.op(b32, "mad.lo.u32", column, "4", at)
+		var parts []string
+		for r := range tile / 2 {
+			x := t.f("ld.shared", fmt.Sprintf("[%s+%d]", from, h.at+4*h.stride*r))
+			if len(parts) < 4 {
+				parts = append(parts, x)
+			} else {
+				parts[r%4] = t.f("add.rn", parts[r%4], x)
+			}
+		}
+		t.line("add.rn.f32 %s, %s, %s", sum, sum, t.total(parts))
+	}
+	t.settle()
+}
+
+// addProducts adds the tile's products to the pieces of each warp.
+func (t *tiler) addProducts(a *accumulator) {
+	t.keep(a.X)
+	y := t.keep(a.Y)
+	x := t.keep(a.X) // which is still there: this is a read of it
+	// The first operand is X turned round: rows of the result are X's columns. Of both, the thread has row k+member.
+	left := t.op(b32, "mad.lo.u32", t.member, fmt.Sprint(4*x.stride), t.shared0())
+	left = t.op(b32, "mad.lo.u32", t.group, "4", left)
+	right := t.op(b32, "mad.lo.u32", t.member, fmt.Sprint(4*y.stride), t.shared0())
+	right = t.op(b32, "mad.lo.u32", t.group, "4", right)
+	if a.byRow {
+		left = t.op(b32, "mad.lo.u32", t.sharedPiece(a.down), "64", left)
+	} else {
+		right = t.op(b32, "mad.lo.u32", t.sharedPiece(a.across), "32", right)
+	}
+	for k := 0; k < tile; k += 8 {
+		lefts, rights := map[int][4]part{}, map[int][2]part{}
+		for i, p := range a.pieces() {
+			down, across := p.own, p.shared
+			if a.byRow {
+				down, across = across, down
+			}
+			if _, ok := lefts[down]; !ok {
+				var f [4]part
+				for i, o := range [4]int{0, 32, 16 * x.stride, 16*x.stride + 32} {
+					f[i] = t.part(t.f("ld.shared", fmt.Sprintf("[%s+%d]", left, x.at+4*k*x.stride+64*down+o)))
+				}
+				lefts[down] = f
+			}
+			if _, ok := rights[across]; !ok {
+				at := y.at + 4*k*y.stride + 32*across
+				rights[across] = [2]part{t.part(t.f("ld.shared", fmt.Sprintf("[%s+%d]", right, at))),
+					t.part(t.f("ld.shared", fmt.Sprintf("[%s+%d]", right, at+16*y.stride)))}
+			}
+			old := [4]string(a.regs[4*i : 4*i+4])
+			for j, r := range t.multiply(lefts[down], rights[across], old) {
+				t.line("mov.f32 %s, %s", old[j], r)
+			}
+		}
+	}
+	t.settle()
+}
+
+// sharedPiece is the warp's first piece along the side that warps share; where there are fewer than warps, the last ones
+// do the first one's over, and leave it out in the end.
+func (t *tiler) sharedPiece(n int) string {
+	if n >= blockWarps {
+		return t.warp
+	}
+	return t.op(b32, "selp.b32", t.warp, "0", t.op(pred, "setp.lt.u32", t.warp, fmt.Sprint(n)))
+}
+
+// leave writes the block's sums.
+func (t *tiler) leave(block, single, double string) {
+	number := t.op(b64, "cvt.u64.u32", block)
+	single = t.op(b64, "mad.lo.u64", number, fmt.Sprint(4*t.how.Single), single)
+	double = t.op(b64, "mad.lo.u64", number, fmt.Sprint(8*t.how.Double), double)
+	for _, a := range t.sums {
+		switch {
+		case a.Y != nil:
+			t.leaveProducts(a, single)
+		case spread(a.X.N):
+			t.leaveLong(a, single)
+		case a.Value.DType() == dtypes.Float64:
+			t.leaveSmall(a, double, 8)
+		default:
+			t.leaveSmall(a, single, 4)
+		}
+	}
+}
+
+func (t *tiler) leaveProducts(a *accumulator, to string) {
+	for i, p := range a.pieces() {
+		// Piece (down, across), of which the thread has rows group and group+8, columns 2 member and the next.
+		shared := t.op(b32, "add.u32", t.warp, fmt.Sprint(p.shared))
+		own := t.op(b32, "mov.u32", fmt.Sprint(p.own))
+		down, across, most := own, shared, a.across
+		if a.byRow {
+			down, across, most = shared, own, a.down
+		}
+		row := t.op(b32, "mad.lo.u32", down, "16", t.group)
+		column := t.op(b32, "mad.lo.u32", across, "8", t.op(b32, "mul.lo.u32", t.member, "2"))
+		fits := t.op(pred, "setp.lt.u32", shared, fmt.Sprint(most))
+		for j := range 4 {
+			r, c := row, column
+			if j >= 2 {
+				r = t.op(b32, "add.u32", row, "8")
+			}
+			if j%2 == 1 {
+				c = t.op(b32, "add.u32", column, "1")
+			}
+			in := t.op(pred, "and.pred", t.op(pred, "setp.lt.u32", r, fmt.Sprint(a.X.N)), t.op(pred, "setp.lt.u32", c, fmt.Sprint(a.Y.N)))
+			in = t.op(pred, "and.pred", in, fits)
+			e := t.op(b32, "mad.lo.u32", r, fmt.Sprint(a.Y.N), c)
+			at := t.op(b64, "mad.lo.u64", t.op(b64, "cvt.u64.u32", e), "4", to)
+			t.line("@%s st.global.f32 [%s+%d], %s", in, at, 4*a.at, a.regs[4*i+j])
+		}
+	}
+}
+
+// leaveLong adds the two halves of each column.
+func (t *tiler) leaveLong(a *accumulator, to string) {
+	at := t.op(b32, "mad.lo.u32", t.thread, "4", t.shared0())
+	for i, sum := range a.regs {
+		t.line("bar.sync 0")
+		t.line("st.shared.f32 [%s], %s", at, sum)
+		t.line("bar.sync 0")
+		other := t.f("ld.shared", fmt.Sprintf("[%s+%d]", t.op(b32, "mad.lo.u32", t.mine, "4", t.shared0()), 4*tile))
+		column := t.op(b32, "add.u32", t.mine, fmt.Sprint(i*tile))
+		in := t.op(pred, "and.pred", t.first, t.op(pred, "setp.lt.u32", column, fmt.Sprint(a.X.N)))
+		address := t.op(b64, "mad.lo.u64", t.op(b64, "cvt.u64.u32", column), "4", to)
+		t.line("@%s st.global.f32 [%s+%d], %s", in, address, 4*a.at, t.f("add.rn", sum, other))
+	}
+}
+
+// leaveSmall adds up what the threads of the rows have.
+func (t *tiler) leaveSmall(a *accumulator, to string, size int) {
+	k := kindOf(a.X.Type)
+	for i, sum := range a.regs {
+		for d := lanes / 2; d > 0; d /= 2 {
+			sum = t.op(k.class, "add.rn."+k.suffix, sum, t.from(k, sum, "bfly", fmt.Sprint(d)))
+		}
+		t.line("bar.sync 0")
+		at := t.op(b32, "mad.lo.u32", t.warp, fmt.Sprint(size), t.shared0())
+		t.line("st.shared.%s [%s], %s", k.suffix, at, sum)
+		t.line("bar.sync 0")
+		whole := t.op(k.class, "ld.shared."+k.suffix, fmt.Sprintf("[%s]", t.shared0()))
+		for w := 1; w < tile/lanes; w++ {
+			whole = t.op(k.class, "add.rn."+k.suffix, whole, t.op(k.class, "ld.shared."+k.suffix, fmt.Sprintf("[%s+%d]", t.shared0(), size*w)))
+		}
+		only := t.op(pred, "setp.eq.u32", t.thread, "0")
+		t.line("@%s st.global.%s [%s+%d], %s", only, k.suffix, to, size*(a.at+i), whole)
+	}
+}

@@ -1,0 +1,133 @@
+// Package rows finds loops whose rows do not look at each other, and writes them as what one row does.
+//
+// A rollout is such a loop: every environment acts, moves and is reset by itself, and only the network's parameters are
+// common. Executed operation by operation it is thousands of kernels that do next to nothing. Written by row it is one
+// kernel, in which a row keeps its state in registers from the first round to the last.
+//
+// Of finds out whether a While node is of this kind, from nothing but the graph: which axis of each value has the rows
+// follows from the axis that is asked for, from the results back to what the loop is given. Nothing is guessed, so what
+// cannot be shown to be row by row is refused with a reason, and the loop stays what it was.
+//
+// Three things cross rows in a rollout and are seen through. A branch that is taken if any row wants it becomes a branch
+// of the row, if a row that does not want it is shown to come out the same either way. Sums over rows that a loop adds up
+// become sums of each row, added up after the loop. What is put aside round by round is written where it belongs.
+package rows
+
+import (
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+
+	"github.com/weft-rl/weft/engine/ir"
+)
+
+// Loop is what one row does in all rounds.
+type Loop struct {
+	Rows, Trips int
+	Inputs      []*ir.Value // what is read, values of the function around the loop
+	Before      []*ir.Node  // what is computed before it, of whole tables: functions of what rounds take from them
+	Results     []Result    // one for each output of the While node
+}
+
+// Result is an output of the loop.
+type Result struct {
+	Kind Kind
+	// Start is the value before the first round, Init a state's as a row sees it.
+	Start *ir.Value
+	Init  *Node
+	// Next is what a round makes of a state, adds to a sum or puts aside.
+	Next *Node
+	// Place is where the row's elements are in the output; what is put aside lies Step elements further each round.
+	Place Place
+	Step  int
+	Value *ir.Value // the output's type
+}
+
+// Kind is what an output of a loop is.
+type Kind int
+
+// The kinds of outputs.
+const (
+	Counter Kind = iota // the number of rounds
+	State               // what every row hands on
+	Common              // what all rows hand on alike: a scalar
+	Sum                 // a scalar to which every row adds
+	Aside               // what every row puts aside in every round
+)
+
+// Place is where a row's elements are in memory, counted in elements: Offset, Row for each row, and Elems.
+type Place struct {
+	Offset, Row int
+	Elems       []int
+}
+
+// Node is a vector of N elements that a row computes. Nodes that would compute the same are the same node.
+type Node struct {
+	ID   int
+	Op   Op
+	Type dtypes.DType
+	N    int
+	Args []*Node
+
+	Map    compute.OpType // of Map, Reduce
+	Bits   []uint64       // of Const, by element
+	From   []At           // of Pick, by element
+	Groups [][]int        // of Reduce and Best: the elements of the operand that make each element
+	Least  bool           // of Best: the smallest is sought
+	Input  int            // of Load and Dot: position in Inputs
+	Place  Place          // of Load
+	Dyn    []Dyn          // of Load: what each operand adds to the place
+	Weight Weight         // of Dot
+	State  int            // of Carried: position in Results
+	Branch *Branch        // of Chosen
+	Which  int            // of Chosen: position in the branch's outcomes
+}
+
+// Op is what a node does.
+type Op int
+
+// The operations.
+const (
+	Const   Op = iota
+	Round      // the number of the round, int32
+	Row        // the number of the row, int32
+	Carried    // a state at the beginning of the round
+	Load       // elements of an input
+	Map        // an elementwise operation
+	Pick       // elements of the operands, in any order
+	Reduce     // groups of elements, each made one
+	Best       // where in each group the greatest element is
+	Dot        // a product with a matrix that all rows share
+	Chosen     // an outcome of a branch
+)
+
+// At is an element of an operand.
+type At struct{ Arg, Elem int }
+
+// Dyn is how far an index moves a load: Stride elements for each, of indices from 0 to Most.
+type Dyn struct{ Stride, Most int }
+
+// Weight is the matrix of a product: element (i, j) lies at Offset + i*K + j*N.
+type Weight struct{ Offset, K, N int }
+
+// Branch is taken by each row for itself.
+type Branch struct {
+	Cond     *Node
+	Outcomes []Outcome
+}
+
+// Outcome is a value that a branch gives.
+type Outcome struct{ Then, Else, Chosen *Node }
+
+// Of writes a While node by row, or says why that cannot be done.
+func Of(n *ir.Node) (l *Loop, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case refusal:
+			err = r
+		default:
+			panic(r)
+		}
+	}()
+	return newFinder(n).loop(), nil
+}
