@@ -35,7 +35,8 @@ type program struct {
 }
 
 // arguments are what the executable is called with. They are kept from call to
-// call, with the buffers that draws are written to where these are memory.
+// call, with the memory that draws are written to: the device's own, or what is sent
+// there.
 type arguments struct {
 	bufs  []compute.Buffer
 	draws []Tensor
@@ -56,11 +57,7 @@ func (a *arguments) take(n int) []value {
 func (p *program) newArguments() *arguments {
 	a := &arguments{bufs: make([]compute.Buffer, len(p.shapes))}
 	for _, d := range p.draws {
-		t := p.dev.fresh(p.shapes[d.handle], func(any) {})
-		if _, ok := t.val.buf.(memory); !ok {
-			return a
-		}
-		a.draws = append(a.draws, t)
+		a.draws = append(a.draws, p.dev.fresh(p.shapes[d.handle], func(any) {}))
 	}
 	return a
 }
@@ -204,26 +201,26 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 	var mine []compute.Buffer // made for this call alone
 	for i, t := range in {
 		if at := p.slots[i]; at >= 0 {
-			if t.val.buf == nil {
-				t = p.dev.from(t.val.flat, *t.val.shape)
-				mine = append(mine, t.val.buf)
+			if t.val.dev == nil { // a constant, of this call alone
+				bufs[at] = p.dev.upload(t.val.flat, *t.val.shape)
+				mine = append(mine, bufs[at])
+				continue
 			}
-			bufs[at] = t.val.buf
+			bufs[at] = t.val.on(p.dev)
 		}
 	}
 	for i, d := range p.draws {
 		of := k.forBatch(p.lead, p.shapes[d.handle].Dimensions[0])
-		if args.draws != nil {
-			d.write(of, Read[float32](args.draws[i]))
-			bufs[d.handle] = args.draws[i].val.buf
+		d.write(of, Read[float32](args.draws[i]))
+		if buf := args.draws[i].val.buf; buf != nil {
+			bufs[d.handle] = buf
 			continue
 		}
-		t := d.fill(p.dev, of, p.shapes[d.handle])
-		bufs[d.handle] = t.val.buf
-		mine = append(mine, t.val.buf)
+		bufs[d.handle] = p.dev.upload(args.draws[i].val.flat, p.shapes[d.handle])
+		mine = append(mine, bufs[d.handle])
 	}
 	for i, v := range p.vars {
-		bufs[p.varAt[i]] = v.value.val.buf
+		bufs[p.varAt[i]] = v.value.val.on(p.dev)
 	}
 	p.dev.calls.Add(1)
 	results, err := p.exe.Execute(bufs, nil, 0)

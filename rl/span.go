@@ -313,24 +313,33 @@ type remainder struct {
 	items, leaves int
 }
 
-// part is item i of tensors [item, ...].
-func (p *spanProgram) part(t Tensor, i int) Tensor {
+// items are those of a tensor [item, ...], which is read once; absent ones of one
+// that is absent.
+func (p *spanProgram) items(t Tensor, n int) []Tensor {
+	out := make([]Tensor, n)
 	if !t.Ok() {
-		return t
+		return out
 	}
 	one := t.Shape().Clone()
 	one.Dimensions = one.Dimensions[1:]
-	flat := reflect.ValueOf(t.host()).Slice(i*one.Size(), (i+1)*one.Size()).Interface()
-	return Tensor{val: &value{shape: &one, dev: p.scope.dev, flat: flat}}
+	all := reflect.ValueOf(t.host())
+	for i := range out {
+		out[i] = p.scope.dev.hosted(all.Slice(i*one.Size(), (i+1)*one.Size()).Interface(), one)
+	}
+	return out
 }
 
 // rest gives what is left in streams to who wants it.
 func (p *spanProgram) rest(out []Tensor) []Tensor {
 	for _, r := range p.left {
+		columns := make([][]Tensor, r.leaves)
+		for j := range columns {
+			columns[j] = p.items(out[j], r.items)
+		}
 		for i := range r.items {
 			item := make([]Tensor, r.leaves)
 			for j := range item {
-				item[j] = p.part(out[j], i)
+				item[j] = columns[j][i]
 			}
 			r.land(item)
 		}
@@ -355,6 +364,7 @@ func (p *spanProgram) call(vars []Carried) bool {
 	for i, h := range p.l.hosts {
 		tables[i] = hostColumn(h.dtype, []float64{h.of(p.run)}, 1)
 	}
+	p.scope.settle()
 	in := p.inputs(tables, held(vars))
 	if !p.prog.fits(in) { // a component's state has another form now
 		return false
@@ -422,9 +432,11 @@ func (p *spanProgram) log(out []Tensor) {
 	}
 	var all []item
 	for _, s := range p.logs {
-		for i, at := range Read[int32](out[1]) {
+		when := Read[int32](out[1])
+		what := p.items(out[0], len(when))
+		for i, at := range when {
 			if at > 0 { // a loop that ended early leaves the rest 0
-				all = append(all, item{at, Record{s.name, []Tensor{p.part(out[0], i)}}})
+				all = append(all, item{at, Record{s.name, what[i : i+1]}})
 			}
 		}
 		out = out[2:]
