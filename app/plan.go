@@ -27,7 +27,7 @@ var planFormats = map[string]func(*plan.Sheet, io.Writer) error{
 // planSettings are the flags of train that decide about a plan.
 var planSettings = []string{
 	"env", "wrap", "preset", "policy", "workers", "device", "replicas", "async", "staleness", "producers", "queue",
-	"no-fuse", "placement", "seed", "python",
+	"no-fuse", "placement", "devices", "pipeline", "seed", "python",
 }
 
 func (c *command) plan() *cobra.Command {

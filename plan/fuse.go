@@ -55,7 +55,7 @@ func (p *Plan) fuseReplicas(g *fdg.Graph) {
 			continue
 		}
 		before := len(p.Of(group.Name))
-		p.Replicas = joinNeighbours(p.Replicas, group.Name)
+		p.Replicas = p.joinNeighbours(p.Replicas, group.Name)
 		if after := len(p.Of(group.Name)); after < before {
 			p.Fused = append(p.Fused, fmt.Sprintf("%s: %d replicas of %s became %d: each calls its graph functions on all rows that it owns", FuseReplicas, before, group.Name, after))
 		}
@@ -69,11 +69,13 @@ func (p *Plan) sums(g *fdg.Graph, group Group) bool {
 	})
 }
 
-func joinNeighbours(list []Replica, group string) (out []Replica) {
+// joinNeighbours joins what is in one place, but not replicas that take turns.
+func (p *Plan) joinNeighbours(list []Replica, group string) (out []Replica) {
 	rank := 0
 	for _, r := range list {
 		last := len(out) - 1
-		if r.Group == group && last >= 0 && out[last].Group == group && out[last].Worker == r.Worker && out[last].Device == r.Device {
+		if r.Group == group && last >= 0 && out[last].Group == group && out[last].Worker == r.Worker && out[last].Device == r.Device &&
+			p.turn(out[last].First) == p.turn(r.First) {
 			out[last].Last = r.Last
 			continue
 		}
