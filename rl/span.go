@@ -209,6 +209,7 @@ func (p *spanProgram) lowering(hosts []hostTable, use func(c *Ctx, in []Tensor, 
 	values, form := held(all), formed(all)
 	c := &Ctx{dev: p.scope.dev, scope: p.scope}
 	p.l = &Lowering{c: c, scope: p.scope, run: p.run, state: p.state, chunk: 1, times: 1, unroll: p.scope.dev.unroll, raw: true}
+	p.l.far = !p.scope.dev.shared
 	c.lower, p.scope.lower, p.run.lower = p.l, p.l, p.l
 	defer func() {
 		p.scope.lower, p.run.lower = nil, nil
@@ -251,6 +252,7 @@ func (p *spanProgram) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
 	l.logged = Wrap(graph.Const(c.graph, int32(0)))
 	l.moves = l.NewStream()
 	p.body()
+	l.examine()
 	out := []Tensor{l.failed}
 	out = append(out, p.told()...)
 	p.moved = nil
