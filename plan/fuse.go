@@ -38,7 +38,7 @@ func (p Plan) Fuse(g *fdg.Graph, without []string) Plan {
 	if on(FuseReplicas) {
 		p.fuseReplicas(g)
 	}
-	if on(FuseGroups) {
+	if on(FuseGroups) && !(on(FuseGraphs) && p.away()) {
 		p.fuseGroups()
 	}
 	if on(FuseGraphs) {
@@ -86,6 +86,12 @@ func (p *Plan) joinNeighbours(list []Replica, group string) (out []Replica) {
 		out = append(out, r)
 	}
 	return out
+}
+
+// away reports whether groups compute on devices to which calls are long: there a
+// graph for each group is better than one loop of many calls.
+func (p *Plan) away() bool {
+	return slices.ContainsFunc(p.Replicas, func(r Replica) bool { return r.Device != CPU && r.Device != "go" })
 }
 
 // fuseGroups makes one program of groups that are one replica each on one worker.
