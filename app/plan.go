@@ -90,6 +90,9 @@ func (c *command) runPlan(cmd *cobra.Command, f *trainFlags, args []string, clus
 		return nil, err
 	}
 	job.EvalEpisodes = 0
+	if r.cluster != nil {
+		job.Open = nil // what it has need not be here
+	}
 	on, err := r.facts(job)
 	if err != nil {
 		return nil, err

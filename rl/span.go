@@ -69,12 +69,18 @@ func (r *Run) Fused(name string, vars []Carried, body func(), of ...int) bool {
 	}
 	s, seen := f.spans[name]
 	if !seen {
-		f.spans[name] = &span{}
-		return false
+		s = &span{}
+		f.spans[name] = s
+		// Statements and graph give the same bits on the CPU alone. Elsewhere a run that is
+		// resumed must do as graph what it would have done so: all but its first iteration.
+		if r.root().iter == 0 || r.scope.dev.shared {
+			return false
+		}
 	}
 	if s.why != nil {
 		return false
 	}
+	r.scope.settle() // on values, and with the weights as they are
 	p := s.form(r.root(), vars, body)
 	if p == nil || !p.call(vars) {
 		return false
@@ -366,7 +372,6 @@ func (p *spanProgram) call(vars []Carried) bool {
 	for i, h := range p.l.hosts {
 		tables[i] = hostColumn(h.dtype, []float64{h.of(p.run)}, 1)
 	}
-	p.scope.settle()
 	in := p.inputs(tables, held(vars))
 	if !p.prog.fits(in) { // a component's state has another form now
 		return false
