@@ -70,6 +70,21 @@ func TestMixedOnXLA(t *testing.T) {
 	same("resumed", last(t, do(t, 0, "resume", "mine", "--json")))
 }
 
+// Learners on devices of their own are learners on one device.
+func TestLearnersOnXLA(t *testing.T) {
+	xla(t)
+	t.Chdir(t.TempDir())
+	train := func(out string, more ...string) event {
+		return last(t, do(t, 0, tiny(append([]string{"--json", "--device", "xla:cpu", "--policy", "multi-learner", "--workers", "2", "--out", out}, more...)...)))
+	}
+	want, got := train("one"), train("two", "--devices", "learner:xla:cpu:0,learner:xla:cpu:1")
+	for _, k := range []string{"steps", "weights_sha256", "state_sha256"} {
+		if got[k] != want[k] {
+			t.Errorf("%s is %v, want %v", k, got[k], want[k])
+		}
+	}
+}
+
 // Acting on the CPU and learning on XLA learns what the CPU does alone, to rounding.
 func TestCoarseOnXLA(t *testing.T) {
 	xla(t)
