@@ -75,7 +75,7 @@ func TestLearnersOnXLA(t *testing.T) {
 	xla(t)
 	t.Chdir(t.TempDir())
 	train := func(out string, more ...string) event {
-		return last(t, do(t, 0, tiny(append([]string{"--json", "--device", "xla:cpu", "--policy", "multi-learner", "--workers", "2", "--out", out}, more...)...)))
+		return last(t, do(t, 0, tiny(append([]string{"--json", "--device", "xla:cpu", "--policy", "multi-learner", "--workers", "2", "--out", out}, more...)...)...))
 	}
 	want, got := train("one"), train("two", "--devices", "learner:xla:cpu:0,learner:xla:cpu:1")
 	for _, k := range []string{"steps", "weights_sha256", "state_sha256"} {

@@ -57,7 +57,11 @@ func (a *arguments) take(n int) []value {
 func (p *program) newArguments() *arguments {
 	a := &arguments{bufs: make([]compute.Buffer, len(p.shapes))}
 	for _, d := range p.draws {
-		a.draws = append(a.draws, p.dev.fresh(p.shapes[d.handle], func(any) {}))
+		t := p.dev.fresh(p.shapes[d.handle], func(any) {})
+		if _, ok := t.val.buf.(memory); !ok && p.dev.shared { // whose inputs may live on in outputs
+			return a
+		}
+		a.draws = append(a.draws, t)
 	}
 	return a
 }
@@ -211,13 +215,10 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 	}
 	for i, d := range p.draws {
 		of := k.forBatch(p.lead, p.shapes[d.handle].Dimensions[0])
-		d.write(of, Read[float32](args.draws[i]))
-		if buf := args.draws[i].val.buf; buf != nil {
-			bufs[d.handle] = buf
-			continue
+		buf, own := p.drawn(d, of, args, i)
+		if bufs[d.handle] = buf; own {
+			mine = append(mine, buf)
 		}
-		bufs[d.handle] = p.dev.upload(args.draws[i].val.flat, p.shapes[d.handle])
-		mine = append(mine, bufs[d.handle])
 	}
 	for i, v := range p.vars {
 		bufs[p.varAt[i]] = v.value.val.on(p.dev)
@@ -234,6 +235,21 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 	small := args.take(p.small)
 	p.spare.Store(args)
 	return p.collect(results, small)
+}
+
+// drawn is the input that holds draw number i; own is whether it is this call's
+// alone.
+func (p *program) drawn(d draw, k Key, args *arguments, i int) (buf compute.Buffer, own bool) {
+	if args.draws == nil {
+		t := p.dev.fresh(p.shapes[d.handle], func(flat any) { d.write(k, flat.([]float32)) })
+		return t.val.buf, true
+	}
+	t := args.draws[i]
+	d.write(k, Read[float32](t))
+	if t.val.buf != nil {
+		return t.val.buf, false
+	}
+	return p.dev.upload(t.val.flat, p.shapes[d.handle]), true
 }
 
 // smallSize is up to how many bytes a tensor counts as small. Small outputs of

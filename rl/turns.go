@@ -124,7 +124,7 @@ func Whole[T any](v T) T {
 func boundsOf(in []Tensor) []int {
 	var bounds []int
 	for _, t := range in {
-		if t.val == nil || t.val.parts == nil || t.val.parts.all != nil {
+		if !pending(t) {
 			continue
 		}
 		own := t.val.parts.of.bounds
@@ -143,6 +143,9 @@ func boundsOf(in []Tensor) []int {
 	}
 	return bounds
 }
+
+// pending reports whether a tensor comes part by part, and was not put together yet.
+func pending(t Tensor) bool { return t.val != nil && t.val.parts != nil && t.val.parts.all == nil }
 
 // partOf is one part of the rows of every tensor.
 func partOf(in []Tensor, bounds []int, i int) []Tensor {
@@ -170,6 +173,9 @@ func partLike(in []Tensor, bounds []int) []Tensor {
 // parts; ok is false where the batch is whole, or the function's results are not one
 // for each row. call is the function on one part.
 func (f *Func[I, O]) inTurns(k Key, in I, leaves, also []Tensor, call func(k Key, in I, also []Tensor) O) (out O, ok bool) {
+	if !slices.ContainsFunc(leaves, pending) && !slices.ContainsFunc(also, pending) {
+		return out, false // on the way of every call
+	}
 	all := slices.Concat(leaves, also)
 	bounds := boundsOf(all)
 	if bounds == nil || k.own == nil && k.row != 0 {
