@@ -84,7 +84,7 @@ type cell struct {
 	algorithm int
 	policy    string
 	workers   int
-	fusion    string // "apart": a lane each; "fused", "statements", "unfused": two share a lane
+	fusion    string // "apart": a lane each; "fused", "statements", "unfused": two share a lane; "turns": they take turns on it
 	procs     int
 }
 
@@ -103,6 +103,8 @@ func (c cell) deployment() plan.Deployment {
 		d.NoFuse = []string{plan.FuseGraphs}
 	case "unfused":
 		d.NoFuse = []string{"all"}
+	case "turns":
+		d.Pipeline = true
 	}
 	return d
 }
@@ -114,7 +116,10 @@ func cells() (out []cell) {
 	for a := range subjects {
 		for _, p := range append([]string{"single-learner-coarse", "single-learner-fine"}, several...) {
 			for _, k := range []int{1, 2, 3, 5, 8} {
-				for i, fusion := range []string{"apart", "fused", "statements", "unfused"} {
+				for i, fusion := range []string{"apart", "fused", "statements", "unfused", "turns"} {
+					if fusion == "turns" && (p != "single-learner-fine" || k%2 != 0) {
+						continue
+					}
 					for _, procs := range []int{1, 2} {
 						c := cell{a, p, k, fusion, 1 + (procs+i)%2}
 						if *fullMatrix || c.news(met) {

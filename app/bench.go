@@ -18,11 +18,12 @@ import (
 type benchFlags struct {
 	bench.Options
 	match string
+	table string
 	json  bool
 }
 
 func (c *command) bench() *cobra.Command {
-	f := &benchFlags{Options: bench.Options{Policy: c.trainPolicy}}
+	f := &benchFlags{Options: bench.Options{Policy: c.trainPolicy, Loop: c.trainLoop}}
 	f.Train = func(ctx context.Context, r bench.Recipe, after func()) error {
 		return c.trainRecipe(ctx, r, Job{}, after)
 	}
@@ -39,7 +40,7 @@ func (c *command) bench() *cobra.Command {
 		Example: "  weft bench\n  weft bench engine --quick\n  weft bench engine --match mlp --only weft,jax --count 9\n" +
 			"  weft bench ppo --python peers/bin/python\n  weft bench env --python peers/bin/python\n" +
 			"  weft bench policies --match 'workers|fusion'\n  weft bench gpu --device cuda\n" +
-			"  weft bench checkpoint --quick",
+			"  weft bench gpu --table policies\n  weft bench checkpoint --quick",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -54,6 +55,7 @@ func (c *command) bench() *cobra.Command {
 	flags.IntVar(&f.Count, "count", 0, "`rounds` in which contenders take turns (default 5, with --quick 3)")
 	flags.BoolVar(&f.Quick, "quick", false, "smaller cases, shorter turns")
 	flags.StringVar(&f.match, "match", "", "only cases whose name matches a regular `expression`")
+	flags.StringVar(&f.table, "table", "", "another `table` of the benchmark: of gpu, policies or tag")
 	flags.StringVar(&f.On, "device", "cuda", "the `device` of Weft's in benchmark gpu")
 	flags.StringSliceVar(&f.Only, "only", nil, "only these `contenders`, by name")
 	return cmd
@@ -81,6 +83,10 @@ func (c *command) listBenchmarks(asJSON bool) error {
 func (c *command) runBench(ctx context.Context, name string, f *benchFlags) error {
 	b, err := benchmark(name)
 	errs := []error{err}
+	if err == nil {
+		b, err = b.Table(f.table)
+		errs = append(errs, err)
+	}
 	if f.Count < 0 {
 		errs = append(errs, fmt.Errorf("--count: %d is no number of rounds", f.Count))
 	}
@@ -163,6 +169,24 @@ func (c *command) trainPolicy(ctx context.Context, p bench.PolicySpec, w bench.W
 		Algorithm: a, Env: e, Steps: endless, Deployment: d,
 		Set:   append(recipe(p.Recipe), "hidden="+p.Hidden),
 		Watch: func(Progress) { after() },
+	})
+	return err
+}
+
+// trainLoop trains any of the set's algorithms on a device.
+func (c *command) trainLoop(ctx context.Context, l bench.LoopSpec, w bench.LoopWay, device string, after func()) error {
+	a, err := c.set.algorithm(l.Algorithm)
+	if err != nil {
+		return err
+	}
+	e, err := c.set.environment(l.Env)
+	if err != nil {
+		return err
+	}
+	_, err = Train(ctx, Job{
+		Algorithm: a, Env: e, Options: l.Options, Preset: "default", Steps: endless, Set: l.Set, Device: device,
+		Deployment: plan.Deployment{Policy: w.Policy, Devices: w.Devices, Pipeline: w.Pipeline},
+		Watch:      func(Progress) { after() },
 	})
 	return err
 }

@@ -24,13 +24,13 @@ func readDeployment(path string) ([]config.Assignment, error) {
 	return all, errors.Join(config.Defaults(&d), config.Set(&d, all))
 }
 
-// gathered makes one setting of a placement that a file writes as a map from groups
-// to workers.
+// gathered makes one setting each of a placement and of devices that a file writes as
+// maps from groups to workers or devices.
 func gathered(all []config.Assignment) (out []config.Assignment) {
-	at := -1
+	at := map[string]int{}
 	for _, a := range all {
-		group, ok := strings.CutPrefix(a.Key, "placement.")
-		if !ok {
+		key, group, ok := strings.Cut(a.Key, ".")
+		if !ok || key != "placement" && key != "devices" {
 			out = append(out, a)
 			continue
 		}
@@ -38,12 +38,12 @@ func gathered(all []config.Assignment) (out []config.Assignment) {
 		for w := range strings.SplitSeq(a.Value, ",") {
 			items = append(items, group+":"+strings.TrimSpace(w))
 		}
-		if at < 0 {
-			at = len(out)
-			out = append(out, config.Assignment{Key: "placement", Value: strings.Join(items, ","), Source: a.Source, List: true})
+		if i, begun := at[key]; begun {
+			out[i].Value += "," + strings.Join(items, ",")
 			continue
 		}
-		out[at].Value += "," + strings.Join(items, ",")
+		at[key] = len(out)
+		out = append(out, config.Assignment{Key: key, Value: strings.Join(items, ","), Source: a.Source, List: true})
 	}
 	return out
 }

@@ -27,7 +27,7 @@ var planFormats = map[string]func(*plan.Sheet, io.Writer) error{
 // planSettings are the flags of train that decide about a plan.
 var planSettings = []string{
 	"env", "wrap", "preset", "policy", "workers", "device", "replicas", "async", "staleness", "producers", "queue",
-	"no-fuse", "placement", "seed", "python",
+	"no-fuse", "placement", "devices", "pipeline", "seed", "python",
 }
 
 func (c *command) plan() *cobra.Command {
@@ -90,6 +90,9 @@ func (c *command) runPlan(cmd *cobra.Command, f *trainFlags, args []string, clus
 		return nil, err
 	}
 	job.EvalEpisodes = 0
+	if r.cluster != nil {
+		job.Open = nil // what it has need not be here
+	}
 	on, err := r.facts(job)
 	if err != nil {
 		return nil, err

@@ -128,6 +128,12 @@ func TestDeployment(t *testing.T) {
 	if again["policy"] != "single-learner-fine" || again["state_sha256"] != plain["state_sha256"] {
 		t.Errorf("%v", again)
 	}
+	turns := write(t, "turns.yaml", "policy: single-learner-fine\npipeline: true\ndevices:\n  learner: cpu\n  environment: [cpu]\n")
+	again = last(t, do(t, 0, tiny("--json", "--deployment", turns, "--out", "turns")...))
+	if again["policy"] != "single-learner-fine" || again["state_sha256"] != plain["state_sha256"] {
+		t.Errorf("%v", again)
+	}
+	contains(t, do(t, 2, tiny("--policy", "single-learner-fine", "--devices", "learner:abacus")...).errors, `unknown device "abacus"`)
 	bad := write(t, "bad.yaml", "policy: single-learner-coarse\nsteps: 3\nworkes: 2\n")
 	contains(t, do(t, 2, tiny("--deployment", bad)...).errors, `bad.yaml:2: unknown setting "steps"`, `bad.yaml:3: unknown setting "workes", did you mean "workers"`)
 }

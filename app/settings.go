@@ -113,7 +113,10 @@ func (s *Set) resolve(l layers) (*request, error) {
 		r.config = r.algorithm.Config()
 		errs = append(errs, config.Defaults(r.config), config.Set(r.config, preset, forAlgorithm, l.set))
 	}
-	errs = append(errs, r.setEnv(envSet), r.setWrap(), checkDevice(r.Device))
+	errs = append(errs, r.setEnv(envSet), r.setWrap())
+	for _, name := range r.devices() {
+		errs = append(errs, checkDevice(name))
+	}
 	errs = append(errs, absolute(&r.Algorithm), absolute(&r.Env))
 	if r.From != "" {
 		r.From, err = filepath.Abs(r.From)
@@ -318,7 +321,7 @@ func (r *request) job() (local.Job, error) {
 	}
 	return local.Job{
 		Plan: r.plan(), Algorithm: r.algorithm, Config: r.config, Env: r.entry, EnvOptions: r.envOptions, Wrap: r.wrap,
-		Device: d, Seed: r.Seed, Steps: r.Steps,
+		Device: d, Open: device.Open, Seed: r.Seed, Steps: r.Steps,
 		CheckpointEvery: r.CheckpointEvery, CheckpointSteps: r.CheckpointSteps, Keep: r.Keep,
 		EvalEvery: r.EvalEvery, EvalEpisodes: r.EvalEpisodes, From: r.From,
 		RestartEpisodes: r.Resume == "restart-episodes",
@@ -339,9 +342,20 @@ func (r *request) plan() func(*fdg.Graph, plan.Facts) (plan.Plan, error) {
 	}
 }
 
+// devices are all that the run may compute on, its own first.
+func (r *request) devices() []string {
+	out := []string{r.Device}
+	for _, name := range append(r.DeviceNames(), plan.CPU) {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // problem is what a policy has to solve.
 func (r *request) problem(g *fdg.Graph, f plan.Facts) plan.Problem {
-	on := plan.Problem{Graph: g, Cluster: plan.Local(r.Workers, r.Device), Deployment: r.Deployment, Facts: f}
+	on := plan.Problem{Graph: g, Cluster: plan.Local(r.Workers, r.devices()...), Deployment: r.Deployment, Facts: f}
 	if r.cluster != nil {
 		on.Cluster = *r.cluster
 	}

@@ -45,3 +45,57 @@ func TestResumeOnXLA(t *testing.T) {
 	}
 	contains(t, do(t, 0, "eval", "mine", "--episodes", "2").out, "return")
 }
+
+// Environments on the CPU, the rest on XLA: halves that take turns give the bits of all
+// at once, and what is resumed ends as what was not.
+func TestMixedOnXLA(t *testing.T) {
+	xla(t)
+	t.Chdir(t.TempDir())
+	fine := func(more ...string) []string {
+		return tiny(append([]string{"--json", "--device", "xla:cpu", "--policy", "single-learner-fine"}, more...)...)
+	}
+	contains(t, do(t, 0, planned("--device", "xla:cpu", "--policy", "single-learner-fine", "--pipeline")...).out,
+		"environment 1  1 of 2    local/0  cpu", "learner 0      0-1 of 2  local/0  xla:cpu")
+	want := last(t, do(t, 0, fine("--out", "whole")...))
+	same := func(what string, got event) {
+		t.Helper()
+		for _, k := range []string{"steps", "weights_sha256", "state_sha256"} {
+			if got[k] != want[k] {
+				t.Errorf("%s: %s is %v, want %v", what, k, got[k], want[k])
+			}
+		}
+	}
+	same("halves", last(t, do(t, 0, fine("--pipeline", "--out", "halves")...)))
+	interrupt(t, `"iteration"`, 2, fine("--pipeline", "--out", "mine", "--checkpoint-steps", "64")...)
+	same("resumed", last(t, do(t, 0, "resume", "mine", "--json")))
+}
+
+// Learners on devices of their own are learners on one device.
+func TestLearnersOnXLA(t *testing.T) {
+	xla(t)
+	t.Chdir(t.TempDir())
+	train := func(out string, more ...string) event {
+		return last(t, do(t, 0, tiny(append([]string{"--json", "--device", "xla:cpu", "--policy", "multi-learner", "--workers", "2", "--out", out}, more...)...)...))
+	}
+	want, got := train("one"), train("two", "--devices", "learner:xla:cpu:0,learner:xla:cpu:1")
+	for _, k := range []string{"steps", "weights_sha256", "state_sha256"} {
+		if got[k] != want[k] {
+			t.Errorf("%s is %v, want %v", k, got[k], want[k])
+		}
+	}
+}
+
+// Acting on the CPU and learning on XLA learns what the CPU does alone, to rounding.
+func TestCoarseOnXLA(t *testing.T) {
+	xla(t)
+	t.Chdir(t.TempDir())
+	train := func(out string, more ...string) event {
+		return last(t, do(t, 0, append([]string{"train", "ppo", "--env", "CartPole-v1", "--set", "envs=8", "--set", "horizon=32", "--steps", "2000",
+			"--eval-episodes", "0", "--policy", "single-learner-coarse", "--json", "--out", out}, more...)...))
+	}
+	here := train("cpu")
+	there := train("xla", "--device", "xla:cpu", "--devices", "collector:cpu")
+	if a, b := there["return_mean"].(float64), here["return_mean"].(float64); a < .9*b || a > 1.1*b {
+		t.Errorf("the return is %v, on the CPU %v", a, b)
+	}
+}

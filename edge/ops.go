@@ -7,6 +7,7 @@ import (
 
 // Gather sends this replica's rows; the other end is Gathered.
 func Gather[T any](x *X, edge int, v T) {
+	v = rl.Whole(v)
 	count(x, edge, v)
 	x.toAll(edge, x.stamp(edge, Message{Value: hand(x, edge, v)}))
 }
@@ -18,11 +19,19 @@ func Gathered[T any](x *X, edge int) T {
 	if x.top.Async != nil {
 		return concat(x, edge, values[T](x.serve(edge)))
 	}
-	parts := make([]T, x.replicas(from))
-	for r := range parts {
-		parts[r] = valueOf[T](x.receive(edge, x.top.Number(from, r)))
+	if x.inTurns(from) && rl.HasLeaves[T]() && !x.byMember(edge) {
+		return gatheredInTurns[T](x, edge)
 	}
-	return concat(x, edge, parts)
+	return concat(x, edge, ranks[T](x, edge, 0, x.replicas(from)))
+}
+
+// ranks are what the replicas from lo to hi of the sending group sent.
+func ranks[T any](x *X, edge, lo, hi int) []T {
+	parts := make([]T, hi-lo)
+	for i := range parts {
+		parts[i] = valueOf[T](x.receive(edge, x.top.Number(x.ends[edge].from, lo+i)))
+	}
+	return parts
 }
 
 // Scatter sends every replica of the other group its rows: those of its
@@ -53,6 +62,7 @@ func Scattered[T any](x *X, edge int) T { return first[T](x, edge) }
 // of several senders the first one's counts, all having the same.
 func Send[T any](x *X, edge int, v T) {
 	to := x.ends[edge].to
+	v = rl.Whole(v)
 	switch {
 	case x.top.Async != nil && x.Of > 0: // every producer's own session has it
 		count(x, edge, v)
@@ -98,6 +108,7 @@ func Sent[T any](x *X, edge int) T {
 // every replica is on its own.
 func AllGather[T any](x *X, edge int, v T) T {
 	k := x.replicas(x.group)
+	v = rl.Whole(v)
 	if k == 1 || x.top.Async != nil {
 		x.ends[edge].mine = [2]int{0, -1}
 		return v

@@ -13,6 +13,9 @@ import (
 type Topology struct {
 	Edges  []Edge
 	Groups []Members
+	// Turns is how many parts of the environments take turns: what is gathered of them
+	// then comes part by part. 0 is all at once.
+	Turns int
 	// Async is how an asynchronous run meets; nil for a synchronous one, which is
 	// exact.
 	Async *Async
@@ -94,6 +97,7 @@ type end struct {
 	copy     copyState
 	copies   map[rl.Component]*copyState
 	mine     [2]int // rows of the last AllGather that are the replica's own
+	rest     func() // takes what is still to come of the last Gathered
 }
 
 // Control is how many edges there are beside the topology's own, numbered after
@@ -139,6 +143,9 @@ func LogOnce(x *X, run *rl.Run, name string, v rl.Tensor) {
 
 // Turn begins another iteration.
 func (x *X) Turn() {
+	for i := range x.ends {
+		x.finish(i)
+	}
 	x.iter++
 	x.sessions = x.sessions[:0]
 }

@@ -21,12 +21,16 @@ type Worker struct {
 	Devices []string `json:"devices"`          // what computes, the preferred one first
 }
 
-// Local is n lanes of this process, which compute on the given device.
-func Local(n int, device string) Cluster {
+// CPU is the device that every worker of this process has.
+const CPU = "cpu"
+
+// Local is n lanes of this process, which compute on the first of the given devices
+// unless a deployment says otherwise.
+func Local(n int, devices ...string) Cluster {
 	var c Cluster
 	for i := range n {
 		c.Workers = append(c.Workers, Worker{
-			Name: fmt.Sprintf("local/%d", i), Host: "local", Cores: max(1, runtime.NumCPU()/n), Devices: []string{device},
+			Name: fmt.Sprintf("local/%d", i), Host: "local", Cores: max(1, runtime.NumCPU()/n), Devices: slices.Clone(devices),
 		})
 	}
 	return c

@@ -38,7 +38,7 @@ func (p Plan) Fuse(g *fdg.Graph, without []string) Plan {
 	if on(FuseReplicas) {
 		p.fuseReplicas(g)
 	}
-	if on(FuseGroups) {
+	if on(FuseGroups) && !(on(FuseGraphs) && p.away()) {
 		p.fuseGroups()
 	}
 	if on(FuseGraphs) {
@@ -55,7 +55,7 @@ func (p *Plan) fuseReplicas(g *fdg.Graph) {
 			continue
 		}
 		before := len(p.Of(group.Name))
-		p.Replicas = joinNeighbours(p.Replicas, group.Name)
+		p.Replicas = p.joinNeighbours(p.Replicas, group.Name)
 		if after := len(p.Of(group.Name)); after < before {
 			p.Fused = append(p.Fused, fmt.Sprintf("%s: %d replicas of %s became %d: each calls its graph functions on all rows that it owns", FuseReplicas, before, group.Name, after))
 		}
@@ -69,11 +69,13 @@ func (p *Plan) sums(g *fdg.Graph, group Group) bool {
 	})
 }
 
-func joinNeighbours(list []Replica, group string) (out []Replica) {
+// joinNeighbours joins what is in one place, but not replicas that take turns.
+func (p *Plan) joinNeighbours(list []Replica, group string) (out []Replica) {
 	rank := 0
 	for _, r := range list {
 		last := len(out) - 1
-		if r.Group == group && last >= 0 && out[last].Group == group && out[last].Worker == r.Worker && out[last].Device == r.Device {
+		if r.Group == group && last >= 0 && out[last].Group == group && out[last].Worker == r.Worker && out[last].Device == r.Device &&
+			p.turn(out[last].First) == p.turn(r.First) {
 			out[last].Last = r.Last
 			continue
 		}
@@ -84,6 +86,12 @@ func joinNeighbours(list []Replica, group string) (out []Replica) {
 		out = append(out, r)
 	}
 	return out
+}
+
+// away reports whether groups compute on devices to which calls are long: there a
+// graph for each group is better than one loop of many calls.
+func (p *Plan) away() bool {
+	return slices.ContainsFunc(p.Replicas, func(r Replica) bool { return r.Device != CPU && r.Device != "go" })
 }
 
 // fuseGroups makes one program of groups that are one replica each on one worker.

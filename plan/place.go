@@ -9,17 +9,22 @@ import (
 
 // placed are the workers of each group that the deployment names, by group.
 func (d Deployment) placed() (map[string][]string, error) {
+	return byGroup(d.Placement, "placement", "worker")
+}
+
+// byGroup takes apart a list of group:what.
+func byGroup(list []string, key, what string) (map[string][]string, error) {
 	out := map[string][]string{}
 	var errs []error
-	for _, text := range d.Placement {
-		group, worker, ok := strings.Cut(text, ":")
+	for _, text := range list {
+		group, name, ok := strings.Cut(text, ":")
 		switch {
-		case !ok || group == "" || worker == "":
-			errs = append(errs, fmt.Errorf("placement %q is not of the form group:worker", text))
-		case slices.Contains(out[group], worker):
-			errs = append(errs, fmt.Errorf("placement: group %s is on worker %s twice", group, worker))
+		case !ok || group == "" || name == "":
+			errs = append(errs, fmt.Errorf("%s %q is not of the form group:%s", key, text, what))
+		case slices.Contains(out[group], name):
+			errs = append(errs, fmt.Errorf("%s: group %s is on %s %s twice", key, group, what, name))
 		default:
-			out[group] = append(out[group], worker)
+			out[group] = append(out[group], name)
 		}
 	}
 	return out, errors.Join(errs...)

@@ -23,6 +23,9 @@ type Plan struct {
 	Owner string `json:"owner,omitempty"`
 	// Lowered is true when the whole loop is one device program.
 	Lowered bool `json:"lowered,omitempty"`
+	// Turns is how many parts of the environments take turns with the group that acts
+	// for them: one steps while actions are computed for another. 0 is all at once.
+	Turns int `json:"turns,omitempty"`
 	// Graphs is true when programs call one graph for adjacent graph work.
 	Graphs bool `json:"graphs,omitempty"`
 	// Calls is how many graphs are called in an iteration, over all replicas, where
@@ -80,6 +83,8 @@ type Deployment struct {
 	Producers int      `default:"0" unit:"replicas" range:"[0,)" doc:"replicas that an asynchronous gather waits for; 0 is all" json:"producers"`
 	Queue     int      `default:"2" unit:"items" range:"[1,)" doc:"items that an asynchronous edge holds before its sender waits" json:"queue"`
 	NoFuse    []string `doc:"fusions to leave out: replicas, groups, graphs or all" json:"no_fuse"`
+	Pipeline  bool     `default:"false" doc:"let two halves of the environments take turns: one steps while actions are computed for the other" json:"pipeline"`
+	Devices   []string `doc:"devices of groups, group:device; a group that is named several times is shared out among its devices; others have the run's, environments that stand alone the CPU" json:"devices"`
 	Placement []string `doc:"workers of groups, group:worker; a group that is named several times is shared out among its workers" json:"placement"`
 }
 

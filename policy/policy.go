@@ -96,10 +96,13 @@ func (p Policy) Make(on plan.Problem) (plan.Plan, error) {
 		out.Shards = d.Replicas
 		if out.Shards == 0 {
 			out.Shards = d.Workers
+			if d.Pipeline {
+				out.Shards *= 2
+			}
 		}
 		errs = append(errs, capacity(out.Shards, replicated(by), on))
 	}
-	errs = append(errs, p.asynchrony(&out, on))
+	errs = append(errs, p.asynchrony(&out, on), pipeline(&out, on))
 	errs = append(errs, workers(on), d.CheckPlacement(by, on.Cluster))
 	if err := errors.Join(errs...); err != nil {
 		return out, err
@@ -114,6 +117,9 @@ func (p Policy) Make(on plan.Problem) (plan.Plan, error) {
 		return out, fmt.Errorf("policy %s: %w", p.Name, err)
 	}
 	if err := out.Place(d, on.Cluster); err != nil {
+		return out, err
+	}
+	if err := out.Assign(d, on.Cluster, on.Graph); err != nil {
 		return out, err
 	}
 	out.Edges = plan.Crossing(on.Graph, by)
@@ -148,6 +154,20 @@ func (p Policy) asynchrony(out *plan.Plan, on plan.Problem) error {
 		out.Staleness = patience(on.Graph, out)
 	}
 	return nil
+}
+
+// pipeline lets halves of the environments take turns, if that is asked for.
+func pipeline(out *plan.Plan, on plan.Problem) error {
+	if !on.Deployment.Pipeline {
+		return nil
+	}
+	if out.Async {
+		return errors.New("--pipeline: an asynchronous run has no turns to take")
+	}
+	if out.Shards%2 != 0 {
+		return fmt.Errorf("--pipeline: %d replicas make no two halves: ask for an even number with --replicas", out.Shards)
+	}
+	return out.Turn(on.Graph)
 }
 
 // patience is how many versions weights may be behind unless the deployment says
@@ -205,7 +225,9 @@ func capacity(shards int, over fdg.Axis, on plan.Problem) error {
 }
 
 // Spread puts the shards of every replicated group on the workers in turn, in
-// contiguous ranges, and every other group on the first worker.
+// contiguous ranges, and every other group on the first worker. Of shards that take
+// turns each part is spread over all workers, so that none of them is idle while
+// another part has its turn.
 func Spread(p *plan.Plan, on plan.Problem) error {
 	workers := on.Cluster.Workers
 	if len(p.Groups) == 0 {
@@ -217,10 +239,11 @@ func Spread(p *plan.Plan, on plan.Problem) error {
 			p.Replicas = append(p.Replicas, plan.Replica{Group: g.Name, Last: p.Shards, Device: workers[0].Devices[0]})
 			continue
 		}
+		part := p.Shards / max(1, p.Turns)
 		for s := range p.Shards {
-			w := s * len(workers) / max(p.Shards, len(workers))
-			if p.Shards < len(workers) {
-				w = s
+			w := s % part * len(workers) / max(part, len(workers))
+			if part < len(workers) {
+				w = s % part
 			}
 			p.Replicas = append(p.Replicas, plan.Replica{Group: g.Name, Rank: s, First: s, Last: s + 1, Worker: w, Device: workers[w].Devices[0]})
 		}

@@ -101,6 +101,12 @@ func TestRefused(t *testing.T) {
 		{policy.SingleLearnerFine, func(p *plan.Problem) { p.Facts.Block = 4 }, "3 replicas for 11 environments in blocks of 4"},
 		{policy.MultiLearner, func(p *plan.Problem) { p.Deployment.Async = true }, "has no asynchronous mode"},
 		{policy.Central, func(p *plan.Problem) { p.Cluster = plan.Cluster{} }, "the cluster has no worker"},
+		{policy.SingleLearnerCoarse, func(p *plan.Problem) { p.Deployment.Pipeline = true }, "no environments apart from what acts for them"},
+		{policy.SingleLearnerFine, func(p *plan.Problem) { p.Deployment.Pipeline, p.Deployment.Replicas = true, 3 }, "3 replicas make no two halves"},
+		{policy.SingleLearnerFine, func(p *plan.Problem) { p.Deployment.Devices = []string{"learner:abacus"} }, "computes on abacus, which worker local/0 does not have"},
+		{policy.SingleLearnerFine, func(p *plan.Problem) { p.Deployment.Devices = []string{"lerner:cpu"} }, "there is no group lerner; the policy makes environment, learner"},
+		{policy.SingleLearnerFine, func(p *plan.Problem) { p.Deployment.Devices = []string{"learner"} }, "not of the form group:device"},
+		{policy.SingleLearnerFine, func(p *plan.Problem) { p.Deployment.Devices = []string{"learner:cpu", "learner:cuda"} }, "group learner is given 2, but has 1 replicas"},
 		{policy.Plain, func(p *plan.Problem) { p.Deployment.NoFuse = []string{"everything"} }, `no fusion "everything"`},
 	} {
 		on := problem(g, 3)
@@ -208,5 +214,69 @@ func TestPatience(t *testing.T) {
 		if made.Staleness != c.want {
 			t.Errorf("%s, asked for %d: %d versions, want %d", c.policy.Name, c.asked, made.Staleness, c.want)
 		}
+	}
+}
+
+// Devices go to the groups that are given them; environments that stand alone are the
+// CPU's.
+func TestDevices(t *testing.T) {
+	g := graphOf(t, "./algo/ppo")
+	devices := func(p policy.Policy, list ...string) (out []string) {
+		t.Helper()
+		on := problem(g, 2)
+		on.Cluster = plan.Local(2, "cuda", "cuda:1", "cpu")
+		on.Deployment.Devices = list
+		made, err := p.Make(on)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range made.Fuse(g, nil).Replicas {
+			out = append(out, r.Group+" "+r.Device)
+		}
+		return out
+	}
+	for _, x := range []struct {
+		policy  policy.Policy
+		devices []string
+		want    []string
+	}{
+		{policy.SingleLearnerFine, nil, []string{"environment cpu", "environment cpu", "learner cuda"}},
+		{policy.SingleLearnerFine, []string{"environment:cuda"}, []string{"environment cuda", "environment cuda", "learner cuda"}},
+		{policy.SingleLearnerCoarse, nil, []string{"collector cuda", "collector cuda", "learner cuda"}},
+		{policy.SingleLearnerCoarse, []string{"collector:cpu"}, []string{"collector cpu", "collector cpu", "learner cuda"}},
+		{policy.MultiLearner, []string{"learner:cuda", "learner:cuda:1"}, []string{"learner cuda", "learner cuda:1"}},
+	} {
+		if got := devices(x.policy, x.devices...); !slices.Equal(got, x.want) {
+			t.Errorf("%s with %v: %v, want %v", x.policy.Name, x.devices, got, x.want)
+		}
+	}
+}
+
+// Each of the halves that take turns is spread over all workers, and fusion keeps them
+// apart. What needs all environments at once takes no turns.
+func TestTurns(t *testing.T) {
+	g := graphOf(t, "./algo/ppo")
+	on := problem(g, 2)
+	on.Deployment.Pipeline, on.Deployment.Replicas = true, 8
+	made, err := policy.SingleLearnerFine.Make(on)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int
+	fused := made.Fuse(g, nil)
+	for _, r := range fused.Of("environment") {
+		got = append(got, r.First, r.Worker)
+	}
+	if want := []int{0, 0, 2, 1, 4, 0, 6, 1}; !slices.Equal(got, want) || made.Turns != 2 {
+		t.Errorf("shards and workers %v, want %v; %d turns", got, want, made.Turns)
+	}
+	odd := *g
+	odd.Nodes = slices.Clone(g.Nodes)
+	for i, n := range odd.Nodes {
+		odd.Nodes[i].Whole = n.Whole || n.Op == "rl.Func.Rows"
+	}
+	on.Graph = &odd
+	if _, err := policy.SingleLearnerFine.Make(on); err == nil || !strings.Contains(err.Error(), "needs all environments at once") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -183,11 +183,6 @@ func (c *Ctx) Within(part string, f func()) {
 	c.part = outer
 }
 
-// fill makes the input tensor of a draw.
-func (d draw) fill(dev *Device, k Key, shape shapes.Shape) Tensor {
-	return dev.fresh(shape, func(flat any) { d.write(k, flat.([]float32)) })
-}
-
 func (d draw) write(k Key, out []float32) { k.Use(d.use).fillUniform(out, d.n) }
 
 func makeFlat(s shapes.Shape) any { return dtypes.MakeAnySlice(s.DType, s.Size()) }

@@ -47,11 +47,12 @@ func (d *Device) Calls() int64 { return d.calls.Load() }
 // Backend is the GoMLX backend that the device computes with.
 func (d *Device) Backend() compute.Backend { return d.backend }
 
-// from copies flat, a slice of shape's dtype, onto the device.
+// from copies flat, a slice of shape's dtype, for the device.
 func (d *Device) from(flat any, shape shapes.Shape) Tensor {
-	buf, err := d.backend.BufferFromFlatData(0, flat, shape)
-	check(err)
-	return Tensor{val: &value{shape: &shape, dev: d, buf: buf}}
+	if !d.shared {
+		return d.hosted(cloneFlat(flat, shape), shape)
+	}
+	return Tensor{val: &value{shape: &shape, dev: d, buf: d.upload(flat, shape)}}
 }
 
 // fresh is a tensor of the shape whose memory fill writes before anyone else
@@ -60,7 +61,7 @@ func (d *Device) fresh(shape shapes.Shape, fill func(flat any)) Tensor {
 	if !d.shared {
 		flat := makeFlat(shape)
 		fill(flat)
-		return d.from(flat, shape)
+		return d.hosted(flat, shape)
 	}
 	buf, flat, err := d.backend.NewSharedBuffer(0, shape)
 	check(err)
@@ -132,6 +133,6 @@ func (d *Device) Adopt(shape shapes.Shape, data []byte) Tensor {
 // the only one to have them.
 func recycle(tensors []Tensor) {
 	for _, t := range tensors {
-		check(t.val.buf.Finalize())
+		t.val.free()
 	}
 }

@@ -39,6 +39,9 @@ func (f *Func[I, O]) Call(k Key, in I) O {
 	if noRows(leaves) {
 		return f.none(in, leaves)
 	}
+	if out, ok := f.inTurns(k, in, leaves, nil, func(k Key, in I, _ []Tensor) O { return f.Call(k, in) }); ok {
+		return out
+	}
 	e := f.compiled(in, leaves)
 	return Rebuild(e.like, e.run(k, leaves))
 }
@@ -68,6 +71,9 @@ func (f *Func[I, O]) inline(c *Ctx, k Key, in I) (out O) {
 // false everywhere nothing is computed.
 func (f *Func[I, O]) Rows(mask Tensor, k Key, in I) O {
 	leaves := Leaves(in)
+	if out, ok := f.inTurns(k, in, leaves, []Tensor{mask}, func(k Key, in I, also []Tensor) O { return f.Rows(also[0], k, in) }); ok {
+		return out
+	}
 	if mask.node == nil && ctxOf(leaves) == nil && !Any(mask) {
 		if e := f.cache.any(leaves); e != nil {
 			return Rebuild(e.like, e.zeros())

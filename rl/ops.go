@@ -29,6 +29,12 @@ func Select(mask, onTrue, onFalse Tensor) Tensor {
 	if !onTrue.Shape().Equal(onFalse.Shape()) || !leads(mask, onTrue) {
 		failf("select: mask %s does not lead %s and %s", mask.Shape(), onTrue.Shape(), onFalse.Shape())
 	}
+	if bounds := boundsOf(in); bounds != nil {
+		return InParts(in[1:2], bounds, func(i int) []Tensor {
+			p := partOf(in, bounds, i)
+			return []Tensor{Select(p[0], p[1], p[2])}
+		})[0]
+	}
 	rows, a, b := Read[bool](mask), bytesOf(onTrue), bytesOf(onFalse)
 	size := len(a) / max(len(rows), 1)
 	return device(in).fresh(onTrue.Shape(), func(flat any) {
@@ -140,6 +146,16 @@ func Stack(steps []Tensor) Tensor {
 	}
 	if c := ctxOf(steps); c != nil {
 		return Wrap(graph.Stack(nodes(c.lift(steps)), 1))
+	}
+	if bounds := boundsOf(steps); bounds != nil {
+		parts := make([]Tensor, len(bounds)-1)
+		for i := range parts {
+			parts[i] = Stack(partOf(steps, bounds, i))
+		}
+		return Concat(parts)
+	}
+	if far(steps) {
+		return op("stack", steps, func(_ *Ctx, in []Tensor) []Tensor { return []Tensor{Wrap(graph.Stack(nodes(in), 1))} })[0]
 	}
 	rows, time := shape.Dimensions[0], len(steps)
 	dims := append([]int{rows, time}, shape.Dimensions[1:]...)

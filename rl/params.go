@@ -123,6 +123,7 @@ func (p *Params) Blend(src *Params, tau float64) {
 
 // set replaces the values by some that others may hold too.
 func (p *Params) set(values []Tensor) {
+	p.scope.settle()
 	for i, c := range p.cells {
 		c.value = values[i]
 	}

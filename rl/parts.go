@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
 )
 
 // Concat is the rows of several tensors, one tensor after another: the parts of a
@@ -22,9 +22,10 @@ func Concat(parts []Tensor) Tensor {
 		}
 		rows += p.Rows()
 	}
-	dims := slices.Clone(shape.Dimensions)
-	dims[0] = rows
-	return device(parts).fresh(shapes.Make(shape.DType, dims...), func(flat any) {
+	if far(parts) {
+		return op("concat", parts, func(_ *Ctx, in []Tensor) []Tensor { return []Tensor{Wrap(graph.Concatenate(nodes(in), 0))} })[0]
+	}
+	return device(parts).fresh(withRows(shape, rows), func(flat any) {
 		out := dtypes.UnsafeByteSliceFromAny(flat)
 		for _, p := range parts {
 			out = out[copy(out, bytesOf(p)):]
@@ -47,11 +48,14 @@ func Part(t Tensor, lo, hi int) Tensor {
 	if lo == 0 && hi == t.Rows() {
 		return t
 	}
+	if t.val != nil && t.val.parts != nil {
+		if p, at := t.val.parts.holding(lo, hi); p.Ok() {
+			return Part(p, lo-at, hi-at)
+		}
+	}
 	src := bytesOf(t)
 	size := len(src) / max(1, t.Rows())
-	dims := slices.Clone(t.Shape().Dimensions)
-	dims[0] = hi - lo
-	return device([]Tensor{t}).fresh(shapes.Make(t.Shape().DType, dims...), func(flat any) {
+	return device([]Tensor{t}).fresh(withRows(t.Shape(), hi-lo), func(flat any) {
 		copy(dtypes.UnsafeByteSliceFromAny(flat), src[lo*size:hi*size])
 	})
 }
@@ -59,7 +63,7 @@ func Part(t Tensor, lo, hi int) Tensor {
 // Clone is a tensor of the same content in memory of its own. A constant has
 // none, and is its own clone.
 func Clone(t Tensor) Tensor {
-	if t.val == nil || t.val.buf == nil {
+	if t.val == nil || t.val.dev == nil {
 		return t
 	}
 	return t.val.dev.fresh(t.Shape(), func(flat any) {
@@ -205,6 +209,7 @@ func (s *Stats) Adopt(values []Tensor) error {
 }
 
 func (s *Stats) set(values []Tensor) {
+	s.scope.settle()
 	s.count.value, s.mean.value, s.m2.value = values[0], values[1], values[2]
 	s.version++
 }

@@ -35,7 +35,8 @@ type program struct {
 }
 
 // arguments are what the executable is called with. They are kept from call to
-// call, with the buffers that draws are written to where these are memory.
+// call, with the memory that draws are written to: the device's own, or what is sent
+// there.
 type arguments struct {
 	bufs  []compute.Buffer
 	draws []Tensor
@@ -57,7 +58,7 @@ func (p *program) newArguments() *arguments {
 	a := &arguments{bufs: make([]compute.Buffer, len(p.shapes))}
 	for _, d := range p.draws {
 		t := p.dev.fresh(p.shapes[d.handle], func(any) {})
-		if _, ok := t.val.buf.(memory); !ok {
+		if _, ok := t.val.buf.(memory); !ok && p.dev.shared { // whose inputs may live on in outputs
 			return a
 		}
 		a.draws = append(a.draws, t)
@@ -204,26 +205,23 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 	var mine []compute.Buffer // made for this call alone
 	for i, t := range in {
 		if at := p.slots[i]; at >= 0 {
-			if t.val.buf == nil {
-				t = p.dev.from(t.val.flat, *t.val.shape)
-				mine = append(mine, t.val.buf)
+			if t.val.dev == nil { // a constant, of this call alone
+				bufs[at] = p.dev.upload(t.val.flat, *t.val.shape)
+				mine = append(mine, bufs[at])
+				continue
 			}
-			bufs[at] = t.val.buf
+			bufs[at] = t.val.on(p.dev)
 		}
 	}
 	for i, d := range p.draws {
 		of := k.forBatch(p.lead, p.shapes[d.handle].Dimensions[0])
-		if args.draws != nil {
-			d.write(of, Read[float32](args.draws[i]))
-			bufs[d.handle] = args.draws[i].val.buf
-			continue
+		buf, own := p.drawn(d, of, args, i)
+		if bufs[d.handle] = buf; own {
+			mine = append(mine, buf)
 		}
-		t := d.fill(p.dev, of, p.shapes[d.handle])
-		bufs[d.handle] = t.val.buf
-		mine = append(mine, t.val.buf)
 	}
 	for i, v := range p.vars {
-		bufs[p.varAt[i]] = v.value.val.buf
+		bufs[p.varAt[i]] = v.value.val.on(p.dev)
 	}
 	p.dev.calls.Add(1)
 	results, err := p.exe.Execute(bufs, nil, 0)
@@ -237,6 +235,21 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 	small := args.take(p.small)
 	p.spare.Store(args)
 	return p.collect(results, small)
+}
+
+// drawn is the input that holds draw number i; own is whether it is this call's
+// alone.
+func (p *program) drawn(d draw, k Key, args *arguments, i int) (buf compute.Buffer, own bool) {
+	if args.draws == nil {
+		t := p.dev.fresh(p.shapes[d.handle], func(flat any) { d.write(k, flat.([]float32)) })
+		return t.val.buf, true
+	}
+	t := args.draws[i]
+	d.write(k, Read[float32](t))
+	if t.val.buf != nil {
+		return t.val.buf, false
+	}
+	return p.dev.upload(t.val.flat, p.shapes[d.handle]), true
 }
 
 // smallSize is up to how many bytes a tensor counts as small. Small outputs of

@@ -90,6 +90,7 @@ func (r *Run) Next() bool {
 	if r.whole().stopped {
 		return false
 	}
+	r.scope.settle()
 	if r.peers == nil {
 		return r.decide(r.report())
 	}

@@ -30,6 +30,7 @@ type Scope struct {
 	episodes   *Episodes
 	lower      *Lowering // while the loop is being made a device program
 	notices    notices
+	owed       []*inParts // calls for parts of a batch that nobody asked for yet
 	closed     bool
 }
 
@@ -111,6 +112,14 @@ func (s *Scope) sharded() *Span {
 		return nil
 	}
 	return s.envs
+}
+
+// Use makes d the scope's device, before anything is made in it.
+func (s *Scope) Use(d *Device) {
+	if len(s.names) > 1 { // its episodes are counted by the host
+		failf("a scope is moved to another device after %q was made in it", s.names[1])
+	}
+	s.dev = d
 }
 
 // Device is where the scope's tensors live.

@@ -69,12 +69,18 @@ func (r *Run) Fused(name string, vars []Carried, body func(), of ...int) bool {
 	}
 	s, seen := f.spans[name]
 	if !seen {
-		f.spans[name] = &span{}
-		return false
+		s = &span{}
+		f.spans[name] = s
+		// Statements and graph give the same bits on the CPU alone. Elsewhere a run that is
+		// resumed must do as graph what it would have done so: all but its first iteration.
+		if r.root().iter == 0 || r.scope.dev.shared {
+			return false
+		}
 	}
 	if s.why != nil {
 		return false
 	}
+	r.scope.settle() // on values, and with the weights as they are
 	p := s.form(r.root(), vars, body)
 	if p == nil || !p.call(vars) {
 		return false
@@ -209,6 +215,7 @@ func (p *spanProgram) lowering(hosts []hostTable, use func(c *Ctx, in []Tensor, 
 	values, form := held(all), formed(all)
 	c := &Ctx{dev: p.scope.dev, scope: p.scope}
 	p.l = &Lowering{c: c, scope: p.scope, run: p.run, state: p.state, chunk: 1, times: 1, unroll: p.scope.dev.unroll, raw: true}
+	p.l.far = !p.scope.dev.shared
 	c.lower, p.scope.lower, p.run.lower = p.l, p.l, p.l
 	defer func() {
 		p.scope.lower, p.run.lower = nil, nil
@@ -251,6 +258,7 @@ func (p *spanProgram) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
 	l.logged = Wrap(graph.Const(c.graph, int32(0)))
 	l.moves = l.NewStream()
 	p.body()
+	l.examine()
 	out := []Tensor{l.failed}
 	out = append(out, p.told()...)
 	p.moved = nil
@@ -313,24 +321,33 @@ type remainder struct {
 	items, leaves int
 }
 
-// part is item i of tensors [item, ...].
-func (p *spanProgram) part(t Tensor, i int) Tensor {
+// items are those of a tensor [item, ...], which is read once; absent ones of one
+// that is absent.
+func (p *spanProgram) items(t Tensor, n int) []Tensor {
+	out := make([]Tensor, n)
 	if !t.Ok() {
-		return t
+		return out
 	}
 	one := t.Shape().Clone()
 	one.Dimensions = one.Dimensions[1:]
-	flat := reflect.ValueOf(t.host()).Slice(i*one.Size(), (i+1)*one.Size()).Interface()
-	return Tensor{val: &value{shape: &one, dev: p.scope.dev, flat: flat}}
+	all := reflect.ValueOf(t.host())
+	for i := range out {
+		out[i] = p.scope.dev.hosted(all.Slice(i*one.Size(), (i+1)*one.Size()).Interface(), one)
+	}
+	return out
 }
 
 // rest gives what is left in streams to who wants it.
 func (p *spanProgram) rest(out []Tensor) []Tensor {
 	for _, r := range p.left {
+		columns := make([][]Tensor, r.leaves)
+		for j := range columns {
+			columns[j] = p.items(out[j], r.items)
+		}
 		for i := range r.items {
 			item := make([]Tensor, r.leaves)
 			for j := range item {
-				item[j] = p.part(out[j], i)
+				item[j] = columns[j][i]
 			}
 			r.land(item)
 		}
@@ -422,9 +439,11 @@ func (p *spanProgram) log(out []Tensor) {
 	}
 	var all []item
 	for _, s := range p.logs {
-		for i, at := range Read[int32](out[1]) {
+		when := Read[int32](out[1])
+		what := p.items(out[0], len(when))
+		for i, at := range when {
 			if at > 0 { // a loop that ended early leaves the rest 0
-				all = append(all, item{at, Record{s.name, []Tensor{p.part(out[0], i)}}})
+				all = append(all, item{at, Record{s.name, what[i : i+1]}})
 			}
 		}
 		out = out[2:]

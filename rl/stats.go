@@ -16,6 +16,7 @@ type Stats struct {
 	count, mean, m2 *cell
 	clip            float64
 	version         int64
+	scope           *Scope
 }
 
 // NewStats are statistics of features with the given dimensions; clip bounds
@@ -25,7 +26,7 @@ func NewStats(s *Scope, name string, clip float64, dims ...int) *Stats {
 		shape := shapes.Make(dtypes.Float64, dims...)
 		return &cell{path: name + "/" + what, value: s.dev.from(makeFlat(shape), shape)}
 	}
-	st := &Stats{count: zero("count"), mean: zero("mean", dims...), m2: zero("m2", dims...), clip: clip}
+	st := &Stats{count: zero("count"), mean: zero("mean", dims...), m2: zero("m2", dims...), clip: clip, scope: s}
 	s.Register(name, st)
 	return st
 }

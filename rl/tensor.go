@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/gomlx/compute"
@@ -22,14 +23,17 @@ type Tensor struct {
 	val  *value
 }
 
-// value is a tensor outside any graph. Exactly one of buf and flat is set: flat
-// marks a small host constant that goes to a device only with the call that
-// uses it, so that a value never changes once made and needs no lock.
+// value is a tensor outside any graph. Exactly one of buf, flat and parts is set:
+// flat is memory of Go's, which goes to a device only with the call that uses it.
+// What it is never changes once it was made, so that it needs no lock; copies only
+// remembers where else it is.
 type value struct {
-	shape *shapes.Shape // shared: there are many tensors of few shapes
-	dev   *Device
-	buf   compute.Buffer
-	flat  any
+	shape  *shapes.Shape // shared: there are many tensors of few shapes
+	dev    *Device       // that made it, or that it is for; nil for a constant
+	buf    compute.Buffer
+	flat   any
+	parts  *inPart
+	copies atomic.Pointer[copies]
 }
 
 // Wrap makes a graph node a Tensor, to be returned from a graph function.
@@ -143,18 +147,7 @@ func (t Tensor) mustBeValue() {
 // host is the tensor's data as a Go slice of its dtype.
 func (t Tensor) host() any {
 	t.mustBeValue()
-	v := t.val
-	if v.buf == nil {
-		return v.flat
-	}
-	if v.dev.shared {
-		flat, err := v.buf.Data()
-		check(err)
-		return flat
-	}
-	flat := dtypes.MakeAnySlice(v.shape.DType, v.shape.Size())
-	check(v.buf.ToFlatData(flat))
-	return flat
+	return t.val.memory()
 }
 
 // Floats is a tensor's data as float64, whatever its dtype; bool counts as 0 and 1.

@@ -25,6 +25,26 @@ type Benchmark struct {
 	turn       turn
 	heading    string                // of its summary, if it has one of its own
 	summary    func([]Result) string // of a case
+	tables     []Benchmark           // further ones that go by its name, by what they show
+}
+
+// Table is the benchmark's table of a name; the empty one is its own.
+func (b Benchmark) Table(name string) (Benchmark, error) {
+	if name == "" {
+		return b, nil
+	}
+	var names []string
+	for _, t := range b.tables {
+		if t.Name == name {
+			t.Name = b.Name + " " + name
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	if len(names) == 0 {
+		return b, fmt.Errorf("--table: benchmark %s has one table", b.Name)
+	}
+	return b, fmt.Errorf("--table: %s has no table %q: there are %s", b.Name, name, strings.Join(names, ", "))
 }
 
 // turn is how long one is.
@@ -60,6 +80,7 @@ type Options struct {
 	Env    EnvFunc        // makes environments of Weft; Env needs it
 	Policy PolicyFunc     // trains with Weft under a policy; Policies needs it
 	Device DeviceFunc     // trains with Weft as one device program; GPU needs it
+	Loop   LoopFunc       // trains any loop with Weft; GPU's tables need it
 	On     string         // that device's name
 	Whole  WholeFunc      // trains with Weft in processes of their own; Checkpoint and Policies need it
 }

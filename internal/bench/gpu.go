@@ -15,6 +15,7 @@ var GPU = Benchmark{
 	cases:      gpuCases,
 	contenders: gpuContenders,
 	turn:       turn{2 * time.Second, 500 * time.Millisecond},
+	tables:     []Benchmark{gpuPolicies, gpuTag},
 }
 
 // GPUSpec is a recipe and, for a peer, how it is to go about it.

@@ -25,6 +25,7 @@ const Default = "cpu"
 type kind struct {
 	name, doc string
 	many      bool // of which there may be several, numbered: name:0
+	rounds    bool // its products may round their operands: name+tf32
 	open      func(place) (compute.Backend, error)
 	list      func() ([]Info, error) // of what needs a look at the machine
 }
@@ -38,8 +39,8 @@ type place struct {
 // kinds are the devices, in the order they are listed.
 var kinds = []kind{
 	{name: "cpu", doc: "Weft's own engine", open: func(place) (compute.Backend, error) { return engine.New("") }},
-	{name: "xla:cpu", doc: "XLA on this machine's CPUs", open: openXLA, list: listXLA},
-	{name: "cuda", doc: "XLA on NVIDIA GPUs; +tf32 lets products round to TF32", many: true, open: openCUDA, list: listCUDA},
+	{name: "xla:cpu", doc: "XLA on this machine's CPUs", many: true, open: openXLA, list: listXLA},
+	{name: "cuda", doc: "XLA on NVIDIA GPUs; +tf32 lets products round to TF32", many: true, rounds: true, open: openCUDA, list: listCUDA},
 	// One operation after another, because at the sizes of reinforcement learning
 	// its own parallelism costs more than it brings.
 	{name: "go", doc: "GoMLX's Go backend, for comparison",
@@ -89,7 +90,10 @@ const tf32 = "+tf32"
 func parse(name string) (kind, place, error) {
 	plain, fast := strings.CutSuffix(name, tf32)
 	for _, k := range kinds {
-		if k.name == plain && (k.many || !fast) {
+		if fast && !k.rounds {
+			continue
+		}
+		if k.name == plain {
 			return k, place{0, fast}, nil
 		}
 		rest, ok := strings.CutPrefix(plain, k.name+":")

@@ -42,16 +42,16 @@ func TestOpen(t *testing.T) {
 }
 
 func TestUnknown(t *testing.T) {
-	for _, name := range []string{"abacus", "", "cuda:", "cuda:x", "cuda:-1", "cpu:0", "xla", "cpu+tf32", "+tf32"} {
+	for _, name := range []string{"abacus", "", "cuda:", "cuda:x", "cuda:-1", "cpu:0", "xla", "cpu+tf32", "xla:cpu+tf32", "xla:cpu:1+tf32", "+tf32"} {
 		err := device.Check(name)
-		if err == nil || !strings.Contains(err.Error(), "cpu, xla:cpu, cuda, cuda:N, go") {
+		if err == nil || !strings.Contains(err.Error(), "cpu, xla:cpu, xla:cpu:N, cuda, cuda:N, go") {
 			t.Errorf("%q: error %v", name, err)
 		}
 		if _, err := device.Open(name); err == nil {
 			t.Errorf("%q was opened", name)
 		}
 	}
-	for _, name := range []string{"cpu", "xla:cpu", "cuda", "cuda:0", "cuda:12", "cuda+tf32", "cuda:1+tf32", "go"} {
+	for _, name := range []string{"cpu", "xla:cpu", "xla:cpu:1", "cuda", "cuda:0", "cuda:12", "cuda+tf32", "cuda:1+tf32", "go"} {
 		if err := device.Check(name); err != nil {
 			t.Error(err)
 		}

@@ -51,8 +51,9 @@ type doubling struct {
 	extra  func() rl.Tensor
 }
 
-func newDoubling(t testing.TB) *doubling {
-	s := scope(t)
+func newDoubling(t testing.TB) *doubling { return doublingIn(scope(t)) }
+
+func doublingIn(s *rl.Scope) *doubling {
 	return &doubling{
 		scope: s, memory: rl.NewSlots(s, "memory", rl.FromFlat(s, []float32{1, 2, 3}, 3)),
 		double: rl.NewFunc(s, "double", func(_ *rl.Ctx, x rl.Tensor) rl.Tensor { return rl.Wrap(graph.MulScalar(x.Node(), 2)) }),

@@ -17,6 +17,8 @@ import (
 // HasXLA reports whether this binary was built with XLA.
 const HasXLA = true
 
+// openXLA opens the CPUs once more for every number: devices that share nothing, as
+// those of a machine with several.
 func openXLA(place) (compute.Backend, error) { return find(plugin.CPU, nil, false) }
 
 func openCUDA(at place) (compute.Backend, error) { return find(plugin.CUDA, []int{at.number}, at.fast) }

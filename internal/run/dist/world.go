@@ -30,6 +30,9 @@ type Config struct {
 	Root *rl.Scope
 	// Build constructs the trainer in a scope.
 	Build func(*rl.Scope) (rl.Trainer, error)
+	// Open is the device of a name, for replicas that have one of their own; nil gives
+	// all of them Root's.
+	Open func(name string) (*rl.Device, error)
 	// Plan says which replicas there are. Without groups it is the loop as it stands.
 	Plan plan.Plan
 	// Graph says where resources are at home; nil for the plain loop.
@@ -129,6 +132,9 @@ func New(c Config) (*World, error) {
 	if len(w.here()) == 0 {
 		return nil, fmt.Errorf("policy %s gives this process no replica", c.Plan.Policy)
 	}
+	if err := w.alike(); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
 	w.homes = homes(c.Graph, c.Plan.Grouping, w.owner.group, w.here()[0].scope)
 	w.top = w.topology()
 	w.findMembers()
@@ -165,6 +171,13 @@ func (w *World) add(g int, at plan.Replica) error {
 		r.scope = w.Root.Shards(at.First, at.Last, w.Plan.Shards)
 	}
 	var err error
+	if w.Open != nil && at.Device != "" {
+		dev, err := w.Open(at.Device)
+		if err != nil {
+			return err
+		}
+		r.scope.Use(dev)
+	}
 	if r.trainer, err = w.Build(r.scope); err != nil {
 		return err
 	}
@@ -176,6 +189,25 @@ func (w *World) add(g int, at plan.Replica) error {
 	r.run.Join(r)
 	if w.Plan.Graphs {
 		r.run.Fuse()
+	}
+	return nil
+}
+
+// alike gives replicas on another device than the owner's the weights that the owner
+// begins with: those that they made themselves are rounded otherwise.
+func (w *World) alike() error {
+	if w.owner.scope == nil {
+		return nil
+	}
+	for _, r := range w.here() {
+		if r.scope.Device() == w.owner.scope.Device() {
+			continue
+		}
+		st := rl.NewState(r.scope)
+		w.owner.scope.SaveWeights(st)
+		if err := r.scope.LoadWeights(st); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -196,7 +228,7 @@ func (w *World) Links() *edge.Local { return w.link }
 
 // topology is who has what.
 func (w *World) topology() *edge.Topology {
-	top := &edge.Topology{Edges: w.Programs.Edges}
+	top := &edge.Topology{Edges: w.Programs.Edges, Turns: w.Plan.Turns}
 	if w.Plan.Async {
 		top.Async = &edge.Async{Staleness: w.Plan.Staleness, Producers: w.Plan.Producers}
 	}

@@ -51,7 +51,7 @@ func assemble(j Job, cut func(rl.Cut) error, until func(int64) int64) (_ *assemb
 	if err != nil {
 		return nil, err
 	}
-	c := dist.Config{Root: root, Build: build, Budget: j.Steps, Cut: cut, Until: until, Restarting: !a.exact}
+	c := dist.Config{Root: root, Build: build, Budget: j.Steps, Cut: cut, Until: until, Restarting: !a.exact, Open: j.Open}
 	if j.Part != nil {
 		c.Here, c.Abort = j.Part.Here, j.Part.Abort
 	}

@@ -24,8 +24,11 @@ type Job struct {
 	Wrap       wrap.List // around the environments, in training and evaluation
 	EvalWrap   wrap.List // in evaluation alone: recorders
 	Device     *rl.Device
-	Seed       uint64
-	Steps      int64
+	// Open is the device of a name, where a plan gives groups devices of their own; nil
+	// leaves everything to Device.
+	Open  func(name string) (*rl.Device, error)
+	Seed  uint64
+	Steps int64
 	// Plan decides how the loop is distributed; nil is as it stands.
 	Plan func(*fdg.Graph, plan.Facts) (plan.Plan, error)
 

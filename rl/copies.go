@@ -1,0 +1,137 @@
+package rl
+
+import (
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+)
+
+// A value is made in one place, the memory of Go or a device, and a program may ask
+// for it on any device. It is brought there when it is first asked for and stays for
+// as long as the value lives: weights cross once for each of their versions, a
+// batch once although several programs read it, and what no program of a device
+// reads never goes there. So operations that only move data (ops.go) leave what they
+// make in Go's memory where a device has memory of its own.
+
+// copies are where else a value is. The list is replaced as a whole, never changed.
+type copies struct {
+	flat any // in Go's memory
+	bufs []copied
+}
+
+type copied struct {
+	dev *Device
+	buf compute.Buffer
+}
+
+// keepMost is up to how many bytes what was read from a device is remembered for the
+// next reader: actions, flags and rewards, but not the weights that a checkpoint
+// reads once.
+const keepMost = 1 << 20
+
+// hosted is a value in Go's memory, given away to it, for a device.
+func (d *Device) hosted(flat any, shape shapes.Shape) Tensor {
+	return Tensor{val: &value{shape: &shape, dev: d, flat: flat}}
+}
+
+// upload copies flat onto the device. The memory is the caller's again afterwards.
+func (d *Device) upload(flat any, shape shapes.Shape) compute.Buffer {
+	buf, err := d.backend.BufferFromFlatData(0, flat, shape)
+	check(err)
+	return buf
+}
+
+func cloneFlat(flat any, shape shapes.Shape) any {
+	out := makeFlat(shape)
+	if shape.Size() > 0 {
+		copy(dtypes.UnsafeByteSliceFromAny(out), dtypes.UnsafeByteSliceFromAny(flat))
+	}
+	return out
+}
+
+// on is the value as a buffer of a device. Of two goroutines that bring it there at
+// once the second's copy is dropped.
+func (v *value) on(d *Device) compute.Buffer {
+	v = v.whole()
+	if v.buf != nil && v.dev == d {
+		return v.buf
+	}
+	var mine compute.Buffer
+	for {
+		now := v.copies.Load()
+		for _, c := range now.list() {
+			if c.dev == d {
+				if mine != nil {
+					check(mine.Finalize())
+				}
+				return c.buf
+			}
+		}
+		if mine == nil {
+			mine = d.upload(v.memory(), *v.shape)
+		}
+		next := &copies{bufs: append(now.list()[:len(now.list()):len(now.list())], copied{d, mine})}
+		if now != nil {
+			next.flat = now.flat
+		}
+		if v.copies.CompareAndSwap(now, next) {
+			return mine
+		}
+	}
+}
+
+func (c *copies) list() []copied {
+	if c == nil {
+		return nil
+	}
+	return c.bufs
+}
+
+// memory is the value as a Go slice of its dtype, for reading only.
+func (v *value) memory() any {
+	v = v.whole()
+	switch {
+	case v.buf == nil:
+		return v.flat
+	case v.dev.shared:
+		flat, err := v.buf.Data()
+		check(err)
+		return flat
+	}
+	now := v.copies.Load()
+	if now != nil && now.flat != nil {
+		return now.flat
+	}
+	flat := makeFlat(*v.shape)
+	check(v.buf.ToFlatData(flat))
+	if v.shape.ByteSize() <= keepMost {
+		v.copies.CompareAndSwap(now, &copies{flat: flat, bufs: now.list()}) // or somebody else has remembered something
+	}
+	return flat
+}
+
+// far reports whether tensors are all on one device whose memory is not the host's,
+// and nowhere else: what moves their data had better do so there.
+func far(in []Tensor) bool {
+	for _, t := range in {
+		v := t.val
+		if v == nil || v.buf == nil || v.dev.shared || v.dev != in[0].val.dev {
+			return false
+		}
+		if c := v.copies.Load(); c != nil && c.flat != nil {
+			return false
+		}
+	}
+	return len(in) > 0
+}
+
+// free gives the value's memory back, wherever it is.
+func (v *value) free() {
+	if v.buf != nil {
+		check(v.buf.Finalize())
+	}
+	for _, c := range v.copies.Load().list() {
+		check(c.buf.Finalize())
+	}
+	v.copies.Store(nil)
+}
