@@ -29,7 +29,6 @@ func f32(dims ...int) shapes.Shape { return shapes.Make(dtypes.Float32, dims...)
 
 // Sums over rows of what rows compute, as gradients are.
 func TestRegions(t *testing.T) {
-	product := func(x, y *Node, i, j int) *Node { return DotGeneral(x, []int{i}, nil, y, []int{j}, nil) }
 	for _, c := range []struct {
 		name string
 		of   []shapes.Shape
@@ -60,6 +59,11 @@ func TestRegions(t *testing.T) {
 			x := Gather(xs[0], xs[2])
 			y := Tanh(product(x, xs[1], 1, 0))
 			return []*Node{product(x, y, 0, 0)}
+		}},
+		{"odd rows", []shapes.Shape{f32(150, 4), f32(4, 64), f32(64, 3)}, func(xs []*Node) []*Node {
+			y := Tanh(product(xs[0], xs[1], 1, 0))
+			z := Exp(product(y, xs[2], 1, 0))
+			return []*Node{product(xs[0], y, 0, 0), product(y, z, 0, 0), ReduceSum(z, 0), ReduceSum(y, 0), ReduceAllSum(z)}
 		}},
 		{"odd sizes", []shapes.Shape{f32(64, 19), f32(19, 43), f32(43, 21)}, func(xs []*Node) []*Node {
 			y := Tanh(product(xs[0], xs[1], 1, 0))

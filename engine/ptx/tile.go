@@ -45,10 +45,7 @@ func OfRegion(r *rows.Region, name string, exact bool) (k Tiles, err error) {
 			panic(r)
 		}
 	}()
-	if r.Rows%tile != 0 {
-		refuse("%d rows are no whole number of tiles", r.Rows)
-	}
-	k.Blocks = min(r.Rows/tile, mostBlocks)
+	k.Blocks = min(up(r.Rows, tile)/tile, mostBlocks)
 	for _, t := range r.Sums {
 		n := t.X.N
 		if t.Y != nil {
@@ -92,6 +89,8 @@ type tiler struct {
 	known map[*rows.Node]int // of the run before
 
 	warp, thread, mine string
+	left               string // rows from the tile's first to the last
+	counting           string // predicate: the thread's row counts, and it is the one that counts it
 	group, member      string // of a thread in a warp: lane/4 and lane%4
 	sums               []*accumulator
 	fragments          map[*rows.Node][][4]part // of operands, while a product is written
@@ -149,17 +148,46 @@ func (t *tiler) kernel() {
 	start := t.label()
 	t.at(start)
 	t.enter()
-	t.line("cvt.u64.u32 %s, %s", t.row, t.op(b32, "mad.lo.u32", number, fmt.Sprint(tile), t.mine))
+	t.place(number)
 	for _, s := range t.sums {
 		t.add(s)
 	}
 	t.exit()
 	t.line("bar.sync 0") // the next tile overwrites what this one reads
 	t.line("add.u32 %s, %s, %d", number, number, t.how.Blocks)
-	more := t.op(pred, "setp.lt.u32", number, fmt.Sprint(t.region.Rows/tile))
+	more := t.op(pred, "setp.lt.u32", number, fmt.Sprint(up(t.region.Rows, tile)/tile))
 	t.line("@%s bra %s", more, start)
 	t.leave(block, single, double)
 	t.line("ret")
+}
+
+// place finds the thread's row of a tile. Beyond the last row the threads do that one again, and it does not count.
+func (t *tiler) place(number string) {
+	row := t.op(b32, "mad.lo.u32", number, fmt.Sprint(tile), t.mine)
+	t.counting = t.first
+	if t.region.Rows%tile != 0 {
+		begin := t.op(b32, "mul.lo.u32", number, fmt.Sprint(tile))
+		t.left = t.op(b32, "sub.u32", fmt.Sprint(t.region.Rows), begin)
+		t.counting = t.op(pred, "and.pred", t.first, t.op(pred, "setp.lt.u32", t.mine, t.left))
+		row = t.op(b32, "min.u32", row, fmt.Sprint(t.region.Rows-1))
+	}
+	t.line("cvt.u64.u32 %s, %s", t.row, row)
+}
+
+// blank zeroes what a matrix of the tile has beyond the last row, before it is added up.
+func (t *tiler) blank(h *held) {
+	if t.region.Rows%tile == 0 {
+		return
+	}
+	over := t.label()
+	t.line("@%s bra %s", t.op(pred, "setp.ge.u32", t.left, fmt.Sprint(tile)), over)
+	beyond := t.op(pred, "setp.ge.u32", t.mine, t.left)
+	at := t.op(b32, "mad.lo.u32", t.mine, fmt.Sprint(4*h.stride), t.shared0())
+	for c := range h.stride {
+		t.line("@%s st.shared.f32 [%s+%d], %s", beyond, at, h.at+4*c, float(0))
+	}
+	t.at(over)
+	t.line("bar.sync 0")
 }
 
 // survey counts who uses what, so that what is used once need not be kept.

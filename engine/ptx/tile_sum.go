@@ -79,7 +79,7 @@ func (t *tiler) add(a *accumulator) {
 			refuse("sums of %s", a.X.Type)
 		}
 		for i, x := range t.get(a.X) { // the second thread of a row adds nothing
-			t.line("@%s add.rn.%s %s, %s, %s", t.first, k.suffix, a.regs[i], a.regs[i], x)
+			t.line("@%s add.rn.%s %s, %s, %s", t.counting, k.suffix, a.regs[i], a.regs[i], x)
 		}
 	}
 }
@@ -87,6 +87,7 @@ func (t *tiler) add(a *accumulator) {
 // addLong adds up columns: a thread has a column and half of the rows.
 func (t *tiler) addLong(a *accumulator) {
 	h := t.keep(a.X)
+	t.blank(h)
 	half := t.op(b32, "shr.u32", t.thread, "6")
 	at := t.op(b32, "mad.lo.u32", half, fmt.Sprint(4*h.stride*tile/2), t.shared0())
 	for i, sum := range a.regs {
@@ -114,6 +115,7 @@ func (t *tiler) addProducts(a *accumulator) {
 	t.keep(a.X)
 	y := t.keep(a.Y)
 	x := t.keep(a.X) // which is still there: this is a read of it
+	t.blank(y)
 	// The first operand is X turned round: rows of the result are X's columns. Of both, the thread has row k+member.
 	left := t.op(b32, "mad.lo.u32", t.member, fmt.Sprint(4*x.stride), t.shared0())
 	left = t.op(b32, "mad.lo.u32", t.group, "4", left)
