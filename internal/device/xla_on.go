@@ -32,6 +32,7 @@ func find(kind plugin.Kind, numbers []int, fast bool) (*pjrt.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Kernels are a compiler's choice, which a user may want to rule out when looking for a difference.
 	return pjrt.New(pjrt.Options{Plugin: p, Devices: numbers, Fast: fast, Plain: os.Getenv("WEFT_KERNELS") == "off"})
 }
 
