@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
@@ -22,17 +23,17 @@ func trainer(t *testing.T, on string) (*Trainer, *rl.Scope) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return trainerOn(t, d, horizon)
+	return trainerOn(t, d, classic.All[0], horizon)
 }
 
-func trainerOn(t *testing.T, d *rl.Device, horizon int) (*Trainer, *rl.Scope) {
+func trainerOn(t *testing.T, d *rl.Device, in env.Entry, horizon int) (*Trainer, *rl.Scope) {
 	s := rl.NewScope(d, 7)
 	c := new(Config)
 	if err := config.Defaults(c); err != nil {
 		t.Fatal(err)
 	}
 	c.Envs, c.Horizon = 8, horizon
-	made, err := build(s, algo.On(s, classic.All[0], nil, nil), c)
+	made, err := build(s, algo.On(s, in, nil, nil), c)
 	if err != nil {
 		t.Fatal(err)
 	}
