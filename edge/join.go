@@ -25,6 +25,7 @@ func (l *Local) carry(ctx context.Context, to int, places chan struct{}, m Messa
 	case places <- struct{}{}:
 	default:
 		l.beyond.Want(to, m.From, m.Edge)
+		l.beyond.Hurry()
 		if err := hold(ctx, places); err != nil {
 			return err
 		}
@@ -35,6 +36,7 @@ func (l *Local) carry(ctx context.Context, to int, places chan struct{}, m Messa
 	if l.queues[m.Edge] > 0 {
 		return nil
 	}
+	l.beyond.Hurry()
 	if err := hold(ctx, places); err != nil { // until it was taken
 		return err
 	}

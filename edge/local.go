@@ -118,6 +118,9 @@ func (l localLink) Next(ctx context.Context) (Message, error) {
 	if m, ok := l.Poll(); ok {
 		return m, nil
 	}
+	if l.all.beyond != nil {
+		l.all.beyond.Hurry()
+	}
 	select {
 	case i := <-l.all.boxes[l.me].in:
 		return i.take(), nil

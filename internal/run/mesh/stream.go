@@ -1,0 +1,60 @@
+package mesh
+
+import (
+	"io"
+
+	"github.com/weft-rl/weft/internal/run/ring"
+	"github.com/weft-rl/weft/internal/run/wire"
+)
+
+// carrier takes bytes to a peer, in order. One goroutine reads while another puts.
+type carrier interface {
+	io.Reader
+	// put takes bytes. Those with an owner stay what they are while it is held, others
+	// only until put returns.
+	put(b []byte, owner any) error
+	// push lets what was put go; later means that it waits for company, and that flush
+	// has to follow soon.
+	push() (later bool, err error)
+	// flush lets all go.
+	flush() error
+	// close ends both directions, and wakes who waits.
+	close()
+}
+
+// stream is frames by way of a carrier.
+type stream struct {
+	carrier
+	in   frames
+	head []byte // of the frame that is being sent
+}
+
+func newStream(c carrier) *stream {
+	return &stream{carrier: c, in: frames{from: c}}
+}
+
+// write puts a frame. It is on its way once it was pushed.
+func (s *stream) write(f *frame, body []wire.Piece) error {
+	s.head = f.header(s.head, body)
+	if err := s.put(s.head, nil); err != nil {
+		return err
+	}
+	for _, p := range body {
+		if err := s.put(p.Bytes, p.Owner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shared is a carrier in memory that both processes have.
+type shared struct{ *ring.Pipe }
+
+func (s shared) put(b []byte, _ any) error {
+	_, err := s.Write(b)
+	return err
+}
+
+func (s shared) push() (bool, error) { return false, s.Flush() }
+func (s shared) flush() error        { return s.Flush() }
+func (s shared) close()              { _ = s.Close() } // nothing is kept there
