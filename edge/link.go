@@ -64,8 +64,10 @@ type Beyond interface {
 	// company until somebody wants it.
 	Credit(to, by, edge int)
 	// Hurry is called by who is about to wait: what was carried and waits for company
-	// goes at once.
-	Hurry()
+	// goes at once. idle means that all others of this process wait too; Busy is called
+	// when that is over.
+	Hurry(idle bool)
+	Busy()
 	// Want tells replica to that from waits for it to take a message on an edge.
 	Want(to, from, edge int)
 }

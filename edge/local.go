@@ -12,6 +12,8 @@ type Local struct {
 	boxes  []*box
 	away   []bool // replicas of other processes; nil where there are none
 	beyond Beyond
+	here   int32        // replicas of this process
+	idle   atomic.Int32 // of which so many wait
 }
 
 // box is what waits for one replica. Every sender holds a place in it before it
@@ -119,7 +121,7 @@ func (l localLink) Next(ctx context.Context) (Message, error) {
 		return m, nil
 	}
 	if l.all.beyond != nil {
-		l.all.beyond.Hurry()
+		defer l.all.rest()()
 	}
 	select {
 	case i := <-l.all.boxes[l.me].in:

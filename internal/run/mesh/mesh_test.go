@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -219,6 +220,35 @@ func TestPost(t *testing.T) {
 		p[1].link.Took(m)
 	}
 	leave(t, p)
+}
+
+// TestBeside: processes that share memory know of each other who computes.
+func TestBeside(t *testing.T) {
+	p := join(t, 3, Options{}, "here", 1)
+	until := func(n int) {
+		for p[0].Beside() != n {
+			if t.Context().Err() != nil {
+				t.Fatalf("%d compute beside it", p[0].Beside())
+			}
+			runtime.Gosched()
+		}
+	}
+	until(2)
+	var waits sync.WaitGroup
+	waits.Go(func() { p[1].link.Took(p[1].next(t)) })
+	until(1)
+	p[0].send(t, 1, edge.Message{Value: 5})
+	waits.Wait()
+	until(2)
+	leave(t, p)
+	if n := p[0].Beside(); n != 0 {
+		t.Errorf("%d compute beside it when all have left", n)
+	}
+	other := join(t, 2, Options{}, "", 1)
+	if n := other[0].Beside(); n != 0 {
+		t.Errorf("%d of other hosts compute beside it", n)
+	}
+	leave(t, other)
 }
 
 // TestLate: what was sent arrives though the sender leaves at once.

@@ -209,12 +209,36 @@ func (s *Session) Newest(to int, m edge.Message) {
 }
 
 // Hurry implements edge.Beyond.
-func (s *Session) Hurry() {
+func (s *Session) Hurry(idle bool) {
 	for _, p := range s.peers {
 		if p != nil {
 			_ = p.hurry() // a stream that is broken says so to who reads it
 		}
 	}
+	if idle {
+		s.busy(false)
+	}
+}
+
+// Busy implements edge.Beyond.
+func (s *Session) Busy() { s.busy(true) }
+
+// busy lets processes that share memory with this one know whether it computes. They
+// are as many as there is memory for: it says nothing of others.
+func (s *Session) busy(yes bool) {
+	for _, m := range s.sharing {
+		m.Busy(yes)
+	}
+}
+
+// Beside is how many other processes of the session compute on this host now.
+func (s *Session) Beside() (n int) {
+	for _, m := range s.sharing {
+		if m.OtherBusy() {
+			n++
+		}
+	}
+	return n
 }
 
 // tend sends what was posted and what waits for company, and heartbeats while there is

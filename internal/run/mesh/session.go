@@ -36,7 +36,8 @@ type Session struct {
 	ctx     context.Context // of all streams
 	end     context.CancelCauseFunc
 	joining context.Context
-	peers   []*peer // by worker; nil for this one and for those without replicas
+	peers   []*peer  // by worker; nil for this one and for those without replicas
+	sharing []shared // with peers of this host
 	tasks   sync.WaitGroup
 	mu      sync.Mutex // between beginning tasks and waiting for them
 	over    bool
@@ -70,6 +71,12 @@ func (n *Node) Join(ctx context.Context, g Group) (*Session, error) {
 		s.Abort(err)
 		return nil, fmt.Errorf("data plane: %w", err)
 	}
+	for _, p := range s.others() {
+		if m, ok := p.stream.carrier.(shared); ok {
+			s.sharing = append(s.sharing, m)
+		}
+	}
+	s.busy(true)
 	s.tasks.Go(s.watch)
 	return s, nil
 }

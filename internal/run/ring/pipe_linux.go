@@ -25,6 +25,7 @@ type Pipe struct {
 	in      reader
 	writing sync.Mutex
 	out     writer
+	using   sync.RWMutex // by all others
 
 	// came and room wake this side's reader and writer, the other two the other side's.
 	came, room, theirs, theirRoom *os.File
@@ -274,6 +275,27 @@ func (p *Pipe) Flush() error {
 	return nil
 }
 
+// Busy lets the other side know whether this process computes.
+func (p *Pipe) Busy(yes bool) {
+	p.using.RLock()
+	defer p.using.RUnlock()
+	if p.mem == nil {
+		return
+	}
+	word := uint32(0)
+	if yes {
+		word = 1
+	}
+	p.out.busy.Store(word)
+}
+
+// OtherBusy reports whether the other side's process computes, as far as it says.
+func (p *Pipe) OtherBusy() bool {
+	p.using.RLock()
+	defer p.using.RUnlock()
+	return p.mem != nil && !p.gone.Load() && p.in.busy.Load() == 1
+}
+
 // Close ends the pipe for both sides, and waits until nobody uses it here.
 func (p *Pipe) Close() (err error) {
 	p.closing.Do(func() {
@@ -284,6 +306,8 @@ func (p *Pipe) Close() (err error) {
 		defer p.reading.Unlock()
 		p.writing.Lock()
 		defer p.writing.Unlock()
+		p.using.Lock()
+		defer p.using.Unlock()
 		err = errors.Join(err, unix.Munmap(p.mem))
 		p.mem, p.in, p.out = nil, reader{}, writer{}
 		for _, f := range []*os.File{p.came, p.room, p.theirs, p.theirRoom} {

@@ -100,6 +100,23 @@ func TestPipe(t *testing.T) {
 	}
 }
 
+// TestBusy: each side says of itself whether it computes, and nothing when it is gone.
+func TestBusy(t *testing.T) {
+	a, b := pipes(t)
+	for _, yes := range []bool{true, false, true} {
+		a.Busy(yes)
+		if b.OtherBusy() != yes || a.OtherBusy() {
+			t.Errorf("busy is %v, which was %v", b.OtherBusy(), yes)
+		}
+	}
+	_ = a.Close()
+	a.Busy(false)
+	_, _ = b.Read(make([]byte, 1)) // its end
+	if a.OtherBusy() || b.OtherBusy() {
+		t.Error("who is gone computes")
+	}
+}
+
 // TestClose: an end wakes everybody who waits, on both sides.
 func TestClose(t *testing.T) {
 	for _, mine := range []bool{true, false} {

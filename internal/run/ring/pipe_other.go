@@ -25,5 +25,11 @@ func (*Pipe) Write([]byte) (int, error) { return 0, errors.ErrUnsupported }
 // Flush lets the other side know of all that was written.
 func (*Pipe) Flush() error { return errors.ErrUnsupported }
 
+// Busy lets the other side know whether this process computes.
+func (*Pipe) Busy(bool) {}
+
+// OtherBusy reports whether the other side's process computes.
+func (*Pipe) OtherBusy() bool { return false }
+
 // Close ends the pipe.
 func (*Pipe) Close() error { return nil }

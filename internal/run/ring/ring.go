@@ -41,6 +41,7 @@ type lane struct {
 	tail *atomic.Uint64 // bytes read so far, which the reader says
 	idle *atomic.Uint32 // the reader sleeps
 	full *atomic.Uint32 // the writer sleeps
+	busy *atomic.Uint32 // the writer's process computes
 	data []byte
 }
 
@@ -50,7 +51,7 @@ func laneAt(mem []byte, at int) lane {
 	data := at + control
 	return lane{
 		head: (*atomic.Uint64)(word(0)), tail: (*atomic.Uint64)(word(1)),
-		idle: (*atomic.Uint32)(word(2)), full: (*atomic.Uint32)(word(3)),
+		idle: (*atomic.Uint32)(word(2)), full: (*atomic.Uint32)(word(3)), busy: (*atomic.Uint32)(word(4)),
 		data: mem[data : data+capacity : data+capacity],
 	}
 }
