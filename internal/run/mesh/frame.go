@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 
+	"github.com/weft-rl/weft/internal/run/sum"
 	"github.com/weft-rl/weft/internal/run/wire"
 )
 
@@ -53,16 +53,17 @@ const (
 	mostFrame = headerSize + mostRooms*roomSize + mostBody
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 var errFrame = errors.New("bytes that are no frame")
 
-// header writes what stands before a body, whose size and checksum it takes.
-func (f *frame) header(h []byte, body []wire.Piece) []byte {
+// header writes what stands before a body, whose size and, if it is to have one,
+// checksum it takes.
+func (f *frame) header(h []byte, body []wire.Piece, sealed bool) []byte {
 	f.size, f.sum = 0, 0
 	for _, p := range body {
 		f.size += len(p.Bytes)
-		f.sum = crc32.Update(f.sum, castagnoli, p.Bytes)
+		if !sealed {
+			f.sum = sum.Update(f.sum, p.Bytes)
+		}
 	}
 	h = append(h[:0], version, byte(f.kind))
 	h = binary.LittleEndian.AppendUint16(h, uint16(len(f.credits)))
@@ -78,7 +79,7 @@ func (f *frame) header(h []byte, body []wire.Piece) []byte {
 		h = binary.LittleEndian.AppendUint32(h, uint32(r.by))
 		h = binary.LittleEndian.AppendUint32(h, uint32(r.to))
 	}
-	binary.LittleEndian.PutUint32(h[4:], crc32.Checksum(h, castagnoli))
+	binary.LittleEndian.PutUint32(h[4:], sum.Update(0, h))
 	return h
 }
 
@@ -96,8 +97,9 @@ func (f *frame) read(h []byte) {
 
 // frames reads frames from whatever comes.
 type frames struct {
-	from io.Reader
-	head [headerSize + mostRooms*roomSize]byte
+	from   io.Reader
+	sealed bool // what carries them has checksums of its own: bodies have none
+	head   [headerSize + mostRooms*roomSize]byte
 }
 
 // next reads a frame. Its body goes to where place says, which is asked once the header
@@ -110,16 +112,18 @@ func (r *frames) next(f *frame, place func(*frame) ([]byte, error)) error {
 	if err != nil {
 		return err
 	}
-	sum := uint32(0)
+	got := uint32(0)
 	for len(to) > 0 {
 		part := to[:min(len(to), hot)]
 		if _, err := io.ReadFull(r.from, part); err != nil {
 			return err
 		}
-		sum = crc32.Update(sum, castagnoli, part)
+		if !r.sealed {
+			got = sum.Update(got, part)
+		}
 		to = to[len(part):]
 	}
-	if sum != f.sum {
+	if got != f.sum {
 		return fmt.Errorf("%w: its body's checksum is wrong", errFrame)
 	}
 	return nil
@@ -145,9 +149,9 @@ func (r *frames) header(f *frame) error {
 			return err
 		}
 	}
-	sum := binary.LittleEndian.Uint32(h[4:])
+	said := binary.LittleEndian.Uint32(h[4:])
 	clear(h[4:8])
-	if crc32.Checksum(h, castagnoli) != sum {
+	if sum.Update(0, h) != said {
 		return fmt.Errorf("%w: its checksum is wrong", errFrame)
 	}
 	f.read(h)

@@ -99,7 +99,7 @@ func (n *Node) accept(stream grpc.ServerStream) error {
 		s.lose(p, err)
 		return err
 	}
-	s.host(p, &remote{calls: stream})
+	s.host(p, &remote{calls: stream, tls: n.o.TLS != nil})
 	return nil
 }
 
@@ -159,7 +159,7 @@ func (s *Session) open(conn *grpc.ClientConn, h hello) (carrier, error) {
 		err = s.verify(answer, h)
 	}
 	if release() && err == nil {
-		return &remote{calls: stream, stop: func() {
+		return &remote{calls: stream, tls: s.node.o.TLS != nil, stop: func() {
 			cancel()
 			_ = conn.Close() // nothing is left on it
 		}}, nil

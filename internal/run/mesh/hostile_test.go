@@ -253,7 +253,7 @@ func FuzzFrame(f *testing.F) {
 }
 
 func (x *sent) bytes() []byte {
-	return append(x.header(nil, []wire.Piece{{Bytes: []byte(x.body)}}), x.body...)
+	return append(x.header(nil, []wire.Piece{{Bytes: []byte(x.body)}}, false), x.body...)
 }
 
 // deaf is a carrier that nobody reads.
@@ -263,6 +263,7 @@ func (deaf) Read([]byte) (int, error) { return 0, errors.New("nothing comes") }
 func (deaf) put([]byte, any) error    { return nil }
 func (deaf) push() (bool, error)      { return false, nil }
 func (deaf) flush() error             { return nil }
+func (deaf) sealed() bool             { return false }
 func (deaf) close()                   {}
 
 // FuzzHandle: frames in any order and with any contents are taken or refused.

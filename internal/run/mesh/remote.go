@@ -18,6 +18,7 @@ type calls interface {
 type remote struct {
 	calls
 	stop func() // ends a stream that this process opened
+	tls  bool
 
 	in arrival
 
@@ -94,6 +95,9 @@ func (r *remote) flush() error {
 	r.sent = time.Now()
 	return err
 }
+
+// sealed: every record of TLS is authenticated, which no checksum could add to.
+func (r *remote) sealed() bool { return r.tls }
 
 func (r *remote) close() {
 	if r.stop != nil {

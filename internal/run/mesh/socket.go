@@ -316,4 +316,5 @@ func (p *plain) put(b []byte, _ any) error {
 
 func (p *plain) push() (bool, error) { return false, p.out.Flush() }
 func (p *plain) flush() error        { return p.out.Flush() }
+func (p *plain) sealed() bool        { return false }
 func (p *plain) close()              { _ = p.Close() } // nothing is kept there

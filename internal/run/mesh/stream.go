@@ -18,6 +18,8 @@ type carrier interface {
 	push() (later bool, err error)
 	// flush lets all go.
 	flush() error
+	// sealed reports whether no byte can change on the way without being noticed.
+	sealed() bool
 	// close ends both directions, and wakes who waits.
 	close()
 }
@@ -30,12 +32,12 @@ type stream struct {
 }
 
 func newStream(c carrier) *stream {
-	return &stream{carrier: c, in: frames{from: c}}
+	return &stream{carrier: c, in: frames{from: c, sealed: c.sealed()}}
 }
 
 // write puts a frame. It is on its way once it was pushed.
 func (s *stream) write(f *frame, body []wire.Piece) error {
-	s.head = f.header(s.head, body)
+	s.head = f.header(s.head, body, s.in.sealed)
 	if err := s.put(s.head, nil); err != nil {
 		return err
 	}
@@ -57,4 +59,5 @@ func (s shared) put(b []byte, _ any) error {
 
 func (s shared) push() (bool, error) { return false, s.Flush() }
 func (s shared) flush() error        { return s.Flush() }
+func (s shared) sealed() bool        { return false }
 func (s shared) close()              { _ = s.Close() } // nothing is kept there
