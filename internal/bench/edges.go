@@ -10,7 +10,7 @@ import (
 // Edges measures what carries the messages of edges, and bare gRPC beside it.
 var Edges = Benchmark{
 	Name:       "edges",
-	Doc:        "an edge within a process, over a Unix socket, TCP and TLS: how long a round trip takes, and how much it carries; bare gRPC beside it",
+	Doc:        "an edge within a process, through shared memory, over a Unix socket, TCP and TLS: how long a round trip takes, and how much it carries; bare gRPC beside it",
 	names:      []string{"weft", "grpc"},
 	cases:      edgeCases,
 	contenders: edgeContenders,
