@@ -2,7 +2,6 @@ package mesh
 
 import (
 	"sync"
-	"time"
 
 	"google.golang.org/grpc/mem"
 )
@@ -25,20 +24,11 @@ type remote struct {
 	out  mem.BufferSlice
 	run  *[]byte // that small bytes are being copied to; nil is none
 	size int     // of out and run
-	sent time.Time
+	pace
 }
 
-const (
-	// runSize is how much small bytes are copied together.
-	runSize = 32 << 10
-	// company is how long after a message the next waits for others. A sender that goes
-	// on at once is faster that way; an answer comes later, and does not wait.
-	company = 10 * time.Microsecond
-	// mostMessage is the largest message of gRPC's.
-	mostMessage = mostFrame + 2*runSize
-	// inPlace is from where on bytes are sent from where they lie.
-	inPlace = 4 << 10
-)
+// mostMessage is the largest message of gRPC's.
+const mostMessage = mostFrame + 2*runSize
 
 // Read gives what came.
 func (r *remote) Read(b []byte) (int, error) {
@@ -78,7 +68,7 @@ func (r *remote) cut() {
 }
 
 func (r *remote) push() (later bool, err error) {
-	if r.size < runSize && time.Since(r.sent) < company {
+	if r.waits(r.size) {
 		return true, nil
 	}
 	return false, r.flush()
@@ -92,7 +82,7 @@ func (r *remote) flush() error {
 	out := departure(r.out)
 	r.out, r.size = nil, 0
 	err := r.SendMsg(out)
-	r.sent = time.Now()
+	r.mark()
 	return err
 }
 

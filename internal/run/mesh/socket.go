@@ -296,25 +296,51 @@ func refusal(text []byte) error {
 	return status.Error(codes.Code(text[0]), string(text[1:]))
 }
 
-// plain is a carrier over a connection, where there is no shared memory.
+// plain is a carrier over a connection, where there is no shared memory. Large bytes go
+// from where they lie, with the small ones before them.
 type plain struct {
 	net.Conn
 	in  *bufio.Reader
-	out *bufio.Writer
+	out []byte // small bytes that wait
+	pace
 }
 
 func newPlain(c net.Conn) *plain {
-	return &plain{c, bufio.NewReaderSize(c, buffer), bufio.NewWriterSize(c, buffer)}
+	return &plain{Conn: c, in: bufio.NewReaderSize(c, buffer), out: make([]byte, 0, 2*runSize)}
 }
 
 func (p *plain) Read(b []byte) (int, error) { return p.in.Read(b) }
 
 func (p *plain) put(b []byte, _ any) error {
-	_, err := p.out.Write(b)
+	if len(b) < inPlace {
+		if p.out = append(p.out, b...); len(p.out) < runSize {
+			return nil
+		}
+		return p.flush()
+	}
+	both := net.Buffers{p.out, b}
+	_, err := both.WriteTo(p.Conn)
+	p.out = p.out[:0]
+	p.mark()
 	return err
 }
 
-func (p *plain) push() (bool, error) { return false, p.out.Flush() }
-func (p *plain) flush() error        { return p.out.Flush() }
-func (p *plain) sealed() bool        { return false }
-func (p *plain) close()              { _ = p.Close() } // nothing is kept there
+func (p *plain) push() (later bool, err error) {
+	if p.waits(len(p.out)) {
+		return true, nil
+	}
+	return false, p.flush()
+}
+
+func (p *plain) flush() error {
+	if len(p.out) == 0 {
+		return nil
+	}
+	_, err := p.Write(p.out)
+	p.out = p.out[:0]
+	p.mark()
+	return err
+}
+
+func (p *plain) sealed() bool { return false }
+func (p *plain) close()       { _ = p.Close() } // nothing is kept there

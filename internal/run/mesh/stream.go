@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"io"
+	"time"
 
 	"github.com/weft-rl/weft/internal/run/ring"
 	"github.com/weft-rl/weft/internal/run/wire"
@@ -61,3 +62,19 @@ func (s shared) push() (bool, error) { return false, s.Flush() }
 func (s shared) flush() error        { return s.Flush() }
 func (s shared) sealed() bool        { return false }
 func (s shared) close()              { _ = s.Close() } // nothing is kept there
+
+// pace decides whether small bytes wait for company. A sender that goes on at once is
+// faster if they do; an answer comes later, and does not wait.
+type pace struct{ sent time.Time }
+
+const (
+	// runSize is how many small bytes go together.
+	runSize = 32 << 10
+	// company is how long after others bytes wait.
+	company = 10 * time.Microsecond
+	// inPlace is from where on bytes are sent from where they lie.
+	inPlace = 4 << 10
+)
+
+func (p *pace) waits(size int) bool { return size < runSize && time.Since(p.sent) < company }
+func (p *pace) mark()               { p.sent = time.Now() }
