@@ -43,8 +43,7 @@ func (r *remote) Read(b []byte) (int, error) {
 func (r *remote) put(b []byte, owner any) error {
 	r.size += len(b)
 	if owner != nil && len(b) >= inPlace {
-		r.cut()
-		r.out = append(r.out, mem.NewBuffer(&b, &holder{owner}))
+		r.hold(b, owner)
 		return nil
 	}
 	for len(b) > 0 {
@@ -58,6 +57,12 @@ func (r *remote) put(b []byte, owner any) error {
 		}
 	}
 	return nil
+}
+
+// hold sends bytes from where they lie.
+func (r *remote) hold(b []byte, owner any) {
+	r.cut()
+	r.out = append(r.out, mem.NewBuffer(&b, &holder{owner}))
 }
 
 // cut ends the run of small bytes.

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-var wide = cpu.X86.HasAVX512F && cpu.X86.HasAVX512VPCLMULQDQ
+var wide = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VPCLMULQDQ && cpu.X86.HasSSE42
 
 // fold is Update of whole blocks.
 //
@@ -15,17 +15,13 @@ var wide = cpu.X86.HasAVX512F && cpu.X86.HasAVX512VPCLMULQDQ
 // counts for that is left as it is when the first 64 bytes are replaced by their product
 // with a power of x modulo the divisor, further on: four strides of 64 bytes are folded
 // into the next four until only 64 bytes are left, whose checksum is the message's.
-func fold(sum uint32, b []byte) uint32 {
-	var rest [64]byte
-	foldBlocks(&rest, b, ^sum, &factors)
-	return crc32.Update(0xffffffff, table, rest[:]) // which begins with 0, and ends as all sums do
-}
+func fold(sum uint32, b []byte) uint32 { return ^foldBlocks(b, ^sum, &factors) }
 
 // foldBlocks folds whole blocks, the first of which is changed by a sum so far, to 64
-// bytes.
+// bytes, and divides those.
 //
 //go:noescape
-func foldBlocks(rest *[64]byte, b []byte, sum uint32, factors *[4]uint64)
+func foldBlocks(b []byte, sum uint32, factors *[4]uint64) uint32
 
 // factors move 128 bits by a block and by 64 bytes: one for each half of them.
 var factors = [4]uint64{power(64 + block*8 - 1), power(block*8 - 1), power(64 + 512 - 1), power(512 - 1)}

@@ -1,12 +1,11 @@
 #include "textflag.h"
 
-// func foldBlocks(rest *[64]byte, b []byte, sum uint32, factors *[4]uint64)
-TEXT ·foldBlocks(SB), NOSPLIT, $0-48
-	MOVQ rest+0(FP), DI
-	MOVQ b_base+8(FP), SI
-	MOVQ b_len+16(FP), CX
-	MOVL sum+32(FP), AX
-	MOVQ factors+40(FP), DX
+// func foldBlocks(b []byte, sum uint32, factors *[4]uint64) uint32
+TEXT ·foldBlocks(SB), NOSPLIT, $64-44
+	MOVQ b_base+0(FP), SI
+	MOVQ b_len+8(FP), CX
+	MOVL sum+24(FP), AX
+	MOVQ factors+32(FP), DX
 
 	VMOVDQU64 (SI), Z0
 	VMOVDQU64 64(SI), Z1
@@ -47,6 +46,16 @@ next:
 	VPCLMULQDQ $0x00, Z9, Z2, Z4
 	VPCLMULQDQ $0x11, Z9, Z2, Z2
 	VPTERNLOGQ $0x96, Z2, Z4, Z3
-	VMOVDQU64 Z3, (DI)
+	VMOVDQU64 Z3, rest-64(SP)
 	VZEROUPPER
+	XORL AX, AX
+	CRC32Q rest-64(SP), AX
+	CRC32Q rest-56(SP), AX
+	CRC32Q rest-48(SP), AX
+	CRC32Q rest-40(SP), AX
+	CRC32Q rest-32(SP), AX
+	CRC32Q rest-24(SP), AX
+	CRC32Q rest-16(SP), AX
+	CRC32Q rest-8(SP), AX
+	MOVL AX, ret+40(FP)
 	RET

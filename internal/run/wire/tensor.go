@@ -88,7 +88,12 @@ func (e *Encoder) tensor(t rl.Tensor) {
 		e.head = append(e.head, 0)
 		return
 	}
-	e.bulk(t.Shape(), rl.Bytes(t), t)
+	b := rl.Bytes(t)
+	if len(b) < small { // it is copied before Encode returns
+		e.bulk(t.Shape(), b, nil)
+		return
+	}
+	e.bulk(t.Shape(), b, t)
 }
 
 func (d *decoder) tensor() rl.Tensor {
