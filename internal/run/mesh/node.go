@@ -24,7 +24,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/net/netutil"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
@@ -126,7 +125,7 @@ func (n *Node) serve(l net.Listener, creds credentials.TransportCredentials) {
 	}
 	n.server = grpc.NewServer(options...)
 	n.server.RegisterService(&service, n)
-	n.serving.Go(func() { _ = n.server.Serve(netutil.LimitListener(l, most)) }) // it ends when the node is closed
+	n.serving.Go(func() { _ = n.server.Serve(&limited{Listener: l, most: most}) }) // it ends when the node is closed
 }
 
 // buffer is that of a connection, in bytes: a few of HTTP/2's frames.
