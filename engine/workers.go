@@ -55,8 +55,8 @@ const patience = 200 * time.Microsecond
 // yields is put at the end of a queue that all processors share.
 const courtesy = 50 * time.Microsecond
 
-// look calls ready until it is true or patience is at an end, and says which.
-func look(ready func() bool) bool {
+// look calls ready until it is true or patience is at an end, and says which. enough ends it earlier.
+func look(ready, enough func() bool) bool {
 	var begun, yielded time.Time
 	for i := 1; ; i++ {
 		if ready() {
@@ -69,7 +69,7 @@ func look(ready func() bool) bool {
 		switch {
 		case begun.IsZero():
 			begun, yielded = now, now
-		case now.Sub(begun) > patience:
+		case now.Sub(begun) > patience || enough():
 			return false
 		case now.Sub(yielded) > courtesy:
 			runtime.Gosched()
@@ -192,7 +192,7 @@ func (w *workers) work(id int) bool {
 }
 
 func (w *workers) wait() {
-	if look(func() bool { return w.pending.Load() == 0 }) {
+	if look(func() bool { return w.pending.Load() == 0 }, func() bool { return false }) {
 		return
 	}
 	w.waiting.Store(true)
@@ -208,8 +208,9 @@ func (w *workers) wait() {
 
 func (w *workers) help(h *helper) {
 	defer w.wg.Done()
+	crowded := func() bool { return w.fair() <= h.id } // somebody else wants the core
 	for !w.stopped.Load() {
-		if !look(func() bool { return h.id < int(w.share.Load()) && w.work(h.id) || w.stopped.Load() }) {
+		if !look(func() bool { return h.id < int(w.share.Load()) && w.work(h.id) || w.stopped.Load() }, crowded) {
 			w.sleep(h)
 		}
 	}

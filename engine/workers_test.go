@@ -9,15 +9,12 @@ import (
 func TestBeside(t *testing.T) {
 	b := &Backend{workers: newWorkers(4)}
 	defer b.workers.stop()
-	others := 0
 	for _, c := range []struct{ others, share int }{{0, 4}, {1, 2}, {0, 4}, {3, 1}, {9, 1}, {2, 1}, {1, 2}, {-1, 4}} {
-		others = c.others
-		b.Beside(func() int { return others })
-		if others < 0 {
-			b.Beside(nil)
+		if b.Beside(nil); c.others >= 0 {
+			b.Beside(func() int { return c.others })
 		}
 		if got := b.workers.fair(); got != c.share {
-			t.Errorf("beside %d others %d goroutines work, not %d", others, got, c.share)
+			t.Errorf("beside %d others %d goroutines work, not %d", c.others, got, c.share)
 		}
 		for range 200 {
 			var done [100]atomic.Int32
@@ -28,7 +25,7 @@ func TestBeside(t *testing.T) {
 			}, len(done), 3)
 			for i := range done {
 				if n := done[i].Load(); n != 1 {
-					t.Fatalf("beside %d others, item %d was done %d times", others, i, n)
+					t.Fatalf("beside %d others, item %d was done %d times", c.others, i, n)
 				}
 			}
 		}

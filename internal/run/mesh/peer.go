@@ -156,6 +156,9 @@ func (s *Session) message(p *peer, k kind, to int, m edge.Message) error {
 	for _, x := range all {
 		f.total += uint64(len(x.Bytes))
 	}
+	if m, ok := p.stream.carrier.(shared); ok {
+		m.Rouse()
+	}
 	if err := p.cause(p.parts(f, all)); err != nil {
 		s.lose(p, err)
 		return err

@@ -289,6 +289,16 @@ func (p *Pipe) Busy(yes bool) {
 	p.out.busy.Store(word)
 }
 
+// Rouse takes the other side's process for busy from now on, until it says otherwise: it
+// is about to be given work, and can say so only when it has a core for it.
+func (p *Pipe) Rouse() {
+	p.using.RLock()
+	defer p.using.RUnlock()
+	if p.mem != nil {
+		p.in.busy.Store(1)
+	}
+}
+
 // OtherBusy reports whether the other side's process computes, as far as it says.
 func (p *Pipe) OtherBusy() bool {
 	p.using.RLock()

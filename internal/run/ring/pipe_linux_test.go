@@ -109,6 +109,10 @@ func TestBusy(t *testing.T) {
 			t.Errorf("busy is %v, which was %v", b.OtherBusy(), yes)
 		}
 	}
+	a.Busy(false)
+	if b.Rouse(); !b.OtherBusy() {
+		t.Error("who was given work is idle")
+	}
 	_ = a.Close()
 	a.Busy(false)
 	_, _ = b.Read(make([]byte, 1)) // its end

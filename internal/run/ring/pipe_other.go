@@ -28,6 +28,9 @@ func (*Pipe) Flush() error { return errors.ErrUnsupported }
 // Busy lets the other side know whether this process computes.
 func (*Pipe) Busy(bool) {}
 
+// Rouse takes the other side's process for busy.
+func (*Pipe) Rouse() {}
+
 // OtherBusy reports whether the other side's process computes.
 func (*Pipe) OtherBusy() bool { return false }
 

@@ -41,7 +41,7 @@ type lane struct {
 	tail *atomic.Uint64 // bytes read so far, which the reader says
 	idle *atomic.Uint32 // the reader sleeps
 	full *atomic.Uint32 // the writer sleeps
-	busy *atomic.Uint32 // the writer's process computes
+	busy *atomic.Uint32 // the writer's process computes, or was given something to
 	data []byte
 }
 
