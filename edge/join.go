@@ -13,6 +13,8 @@ func (l *Local) Join(away []bool, b Beyond) {
 	for i, box := range l.boxes {
 		if away[i] {
 			box.in = nil // its places alone are needed: they are the room that it has
+		} else {
+			l.here++
 		}
 	}
 }
@@ -25,7 +27,7 @@ func (l *Local) carry(ctx context.Context, to int, places chan struct{}, m Messa
 	case places <- struct{}{}:
 	default:
 		l.beyond.Want(to, m.From, m.Edge)
-		if err := hold(ctx, places); err != nil {
+		if err := l.await(ctx, places); err != nil {
 			return err
 		}
 	}
@@ -35,11 +37,30 @@ func (l *Local) carry(ctx context.Context, to int, places chan struct{}, m Messa
 	if l.queues[m.Edge] > 0 {
 		return nil
 	}
-	if err := hold(ctx, places); err != nil { // until it was taken
+	if err := l.await(ctx, places); err != nil { // until it was taken
 		return err
 	}
 	<-places
 	return nil
+}
+
+// await takes a place of another process's replica, when there is one.
+func (l *Local) await(ctx context.Context, places chan struct{}) error {
+	defer l.rest()()
+	return hold(ctx, places)
+}
+
+// rest is called by a replica that is about to wait for another process's, and what it
+// returns when that is over.
+func (l *Local) rest() (resume func()) {
+	l.beyond.Hurry(l.idle.Add(1) == l.here)
+	return l.resume
+}
+
+func (l *Local) resume() {
+	if l.idle.Add(-1) == l.here-1 {
+		l.beyond.Busy()
+	}
 }
 
 // Queue is how many messages of an edge may wait between two replicas.

@@ -47,7 +47,8 @@ type Message struct {
 // Encoded is a Value that came from another process: what it is is known when it is
 // asked for.
 type Encoded interface {
-	// Decode writes the value to where into, a pointer, points. It may be called once.
+	// Decode writes the value to where into, a pointer, points, or nothing if it is
+	// malformed. It may be called once.
 	Decode(into any) error
 }
 
@@ -62,6 +63,11 @@ type Beyond interface {
 	// Credit tells replica to that by took a message of its on an edge. That may wait for
 	// company until somebody wants it.
 	Credit(to, by, edge int)
+	// Hurry is called by who is about to wait: what was carried and waits for company
+	// goes at once. idle means that all others of this process wait too; Busy is called
+	// when that is over.
+	Hurry(idle bool)
+	Busy()
 	// Want tells replica to that from waits for it to take a message on an edge.
 	Want(to, from, edge int)
 }

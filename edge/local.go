@@ -12,6 +12,8 @@ type Local struct {
 	boxes  []*box
 	away   []bool // replicas of other processes; nil where there are none
 	beyond Beyond
+	here   int32        // replicas of this process
+	idle   atomic.Int32 // of which so many wait
 }
 
 // box is what waits for one replica. Every sender holds a place in it before it
@@ -117,6 +119,9 @@ func (l *Local) post(to int, m Message) {
 func (l localLink) Next(ctx context.Context) (Message, error) {
 	if m, ok := l.Poll(); ok {
 		return m, nil
+	}
+	if l.all.beyond != nil {
+		defer l.all.rest()()
 	}
 	select {
 	case i := <-l.all.boxes[l.me].in:

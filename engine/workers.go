@@ -23,6 +23,10 @@ type workers struct {
 	helpers []*helper
 	wg      sync.WaitGroup
 	stopped atomic.Bool
+	// others tells how many other processes compute on this machine now; nil is none.
+	others atomic.Pointer[func() int]
+	// share is how many goroutines, the owner included, do the job at hand.
+	share atomic.Int32
 
 	// state is the number of the job (upper half) and its chunks not yet begun (lower half), in one word so that
 	// nobody can begin a chunk of a job that is over.
@@ -51,8 +55,8 @@ const patience = 200 * time.Microsecond
 // yields is put at the end of a queue that all processors share.
 const courtesy = 50 * time.Microsecond
 
-// look calls ready until it is true or patience is at an end, and says which.
-func look(ready func() bool) bool {
+// look calls ready until it is true or patience is at an end, and says which. enough ends it earlier.
+func look(ready, enough func() bool) bool {
 	var begun, yielded time.Time
 	for i := 1; ; i++ {
 		if ready() {
@@ -65,7 +69,7 @@ func look(ready func() bool) bool {
 		switch {
 		case begun.IsZero():
 			begun, yielded = now, now
-		case now.Sub(begun) > patience:
+		case now.Sub(begun) > patience || enough():
 			return false
 		case now.Sub(yielded) > courtesy:
 			runtime.Gosched()
@@ -94,12 +98,13 @@ func (w *workers) stop() {
 	w.busy.Lock()
 	defer w.busy.Unlock()
 	w.stopped.Store(true)
+	w.share.Store(int32(w.threads))
 	w.rouse()
 	w.wg.Wait()
 }
 
 func (w *workers) rouse() {
-	for _, h := range w.helpers {
+	for _, h := range w.helpers[:max(0, min(len(w.helpers), int(w.share.Load())-1))] {
 		if h.parked.CompareAndSwap(true, false) {
 			h.wake <- struct{}{}
 		}
@@ -108,7 +113,7 @@ func (w *workers) rouse() {
 
 // run does the job, cut into chunks, alone if it is a single chunk.
 func (w *workers) run(fr *frame, fn job, size, chunk int) {
-	if size <= chunk || w.threads == 1 || !w.busy.TryLock() {
+	if size <= chunk || w.threads == 1 || w.fair() == 1 || !w.busy.TryLock() {
 		if size > 0 {
 			fn(fr, 0, size, 0)
 		}
@@ -118,7 +123,9 @@ func (w *workers) run(fr *frame, fn job, size, chunk int) {
 	if !w.started {
 		w.start()
 	}
-	chunks, chunk := w.even(size, chunk)
+	share := w.fair()
+	w.share.Store(int32(share))
+	chunks, chunk := even(size, chunk, share)
 	w.fn, w.fr, w.size, w.chunk = fn, fr, size, chunk
 	w.pending.Store(int32(chunks))
 	w.state.Store((w.state.Load()>>32+1)<<32 | uint64(chunks))
@@ -129,12 +136,31 @@ func (w *workers) run(fr *frame, fn job, size, chunk int) {
 	w.fn, w.fr = nil, nil
 }
 
+// Beside lets the backend know how many other processes compute on this machine, as it asks for it with every large
+// operation, so that all together do not use more threads than there are cores. What is computed does not depend on it.
+func (b *Backend) Beside(others func() int) {
+	if others == nil {
+		b.workers.others.Store(nil)
+		return
+	}
+	b.workers.others.Store(&others)
+}
+
+// fair is how many goroutines may work: where other processes compute meanwhile, this one's part of the cores. More
+// would not be faster, and whoever waits for a chunk waits until its thread has a core again.
+func (w *workers) fair() int {
+	if others := w.others.Load(); others != nil {
+		return max(1, w.threads/(1+(*others)()))
+	}
+	return w.threads
+}
+
 // even makes the chunks of a job alike, and as many for every goroutine as for the others: with two of them, chunks of
 // 5, 5, 5 and 1 take as long as 10. Chunks in multiples of vectors stay so.
-func (w *workers) even(size, chunk int) (chunks, _ int) {
+func even(size, chunk, threads int) (chunks, _ int) {
 	chunks = (size + chunk - 1) / chunk
-	if odd := chunks % w.threads; odd != 0 {
-		chunks += w.threads - odd
+	if odd := chunks % threads; odd != 0 {
+		chunks += threads - odd
 	}
 	unit := 1
 	if chunk%16 == 0 {
@@ -166,7 +192,7 @@ func (w *workers) work(id int) bool {
 }
 
 func (w *workers) wait() {
-	if look(func() bool { return w.pending.Load() == 0 }) {
+	if look(func() bool { return w.pending.Load() == 0 }, func() bool { return false }) {
 		return
 	}
 	w.waiting.Store(true)
@@ -182,8 +208,9 @@ func (w *workers) wait() {
 
 func (w *workers) help(h *helper) {
 	defer w.wg.Done()
+	crowded := func() bool { return w.fair() <= h.id } // somebody else wants the core
 	for !w.stopped.Load() {
-		if !look(func() bool { return w.work(h.id) || w.stopped.Load() }) {
+		if !look(func() bool { return h.id < int(w.share.Load()) && w.work(h.id) || w.stopped.Load() }, crowded) {
 			w.sleep(h)
 		}
 	}
@@ -192,7 +219,8 @@ func (w *workers) help(h *helper) {
 // sleep parks the helper until there is work. Parking is announced before the last look, so no signal is lost.
 func (w *workers) sleep(h *helper) {
 	h.parked.Store(true)
-	if uint32(w.state.Load()) == 0 && !w.stopped.Load() || !h.parked.CompareAndSwap(true, false) {
+	idle := uint32(w.state.Load()) == 0 || h.id >= int(w.share.Load())
+	if idle && !w.stopped.Load() || !h.parked.CompareAndSwap(true, false) {
 		<-h.wake
 	}
 }

@@ -109,6 +109,14 @@ func (d *Device) compiled(name string, in []Tensor, build func(c *Ctx, in []Tens
 // device.
 func (d *Device) Tensor(flat any, shape shapes.Shape) Tensor { return d.from(flat, shape) }
 
+// Beside lets the device know how many other processes compute on this machine, if it
+// wants to: it may be called at any time, and often. nil is none.
+func (d *Device) Beside(others func() int) {
+	if b, ok := d.backend.(interface{ Beside(func() int) }); ok {
+		b.Beside(others)
+	}
+}
+
 // over is a backend that takes memory as it is.
 type over interface {
 	NewOver(shape shapes.Shape, data []byte) (compute.Buffer, error)

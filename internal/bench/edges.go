@@ -10,7 +10,7 @@ import (
 // Edges measures what carries the messages of edges, and bare gRPC beside it.
 var Edges = Benchmark{
 	Name:       "edges",
-	Doc:        "an edge within a process, over a Unix socket, TCP and TLS: how long a round trip takes, and how much it carries; bare gRPC beside it",
+	Doc:        "an edge within a process, through shared memory, over a Unix socket, TCP and TLS: how long a round trip takes, and how much it carries; bare gRPC beside it",
 	names:      []string{"weft", "grpc"},
 	cases:      edgeCases,
 	contenders: edgeContenders,
@@ -27,8 +27,13 @@ type EdgeSpec struct {
 	Burst int `json:"burst"`
 }
 
-// edgeQueue is how many messages may wait.
-const edgeQueue = 8
+// edgeQueue is how many messages may wait at least, edgeWindow how many bytes: a queue of
+// few small messages would measure how long its sender waits. Bare gRPC may have more on
+// its way.
+const (
+	edgeQueue  = 8
+	edgeWindow = 1 << 20
+)
 
 func edgeCases(quick bool) (out []Case) {
 	sizes := []int{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}
@@ -52,7 +57,19 @@ func edgeCases(quick bool) (out []Case) {
 }
 
 // edgeWays are what carries.
-var edgeWays = []string{"channel", "unix", "tcp", "tls"}
+var edgeWays = []string{"channel", "memory", "unix", "tcp", "tls"}
+
+// bareWay is what bare gRPC has for a way: what is the fastest between processes of one
+// host for memory that they share, and nothing within a process.
+func bareWay(way string) string {
+	switch way {
+	case "channel":
+		return ""
+	case "memory":
+		return "unix"
+	}
+	return way
+}
 
 func edgeContenders(_ context.Context, o Options) (f field, err error) {
 	add := func(name, way string, make func(way string, s EdgeSpec) (program, error)) {
@@ -64,7 +81,7 @@ func edgeContenders(_ context.Context, o Options) (f field, err error) {
 	}
 	for _, way := range edgeWays {
 		add("weft", way, openEdge)
-		if way != "channel" {
+		if way == bareWay(way) {
 			add("grpc", way, openBare)
 		}
 	}
@@ -78,7 +95,7 @@ func besideBare(results []Result) string {
 	var out []string
 	for _, ours := range results {
 		for _, bare := range results {
-			if ours.Name == "weft" && bare.Name == "grpc" && ours.Path == bare.Path && !failed(ours) && !failed(bare) {
+			if ours.Name == "weft" && bare.Name == "grpc" && bareWay(ours.Path) == bare.Path && !failed(ours) && !failed(bare) {
 				out = append(out, fmt.Sprintf("%s %sx", ours.Path, digits(fastest(bare)/fastest(ours))))
 			}
 		}

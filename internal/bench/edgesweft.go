@@ -35,7 +35,7 @@ func openEdge(way string, s EdgeSpec) (program, error) {
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.x = rl.FromFlat(rl.NewScope(d, 1), make([]float32, s.Bytes/4), s.Bytes/4)
 	if way == "channel" {
-		l := newLinks()
+		l := newLinks(c.spec)
 		c.links = [2]edge.Link{l.Link(0), l.Link(1)}
 	} else if err := c.join(way, d); err != nil {
 		c.Close()
@@ -45,11 +45,14 @@ func openEdge(way string, s EdgeSpec) (program, error) {
 	return c, nil
 }
 
-func newLinks() *edge.Local { return edge.NewLocal(2, []int{edgeQueue, edgeQueue}) }
+func newLinks(s EdgeSpec) *edge.Local {
+	n := max(edgeQueue, edgeWindow/s.Bytes)
+	return edge.NewLocal(2, []int{n, n})
+}
 
 // join connects two nodes, as two processes would have them.
 func (c *carried) join(way string, d *rl.Device) error {
-	o := mesh.Options{NoSocket: way != "unix"}
+	o := mesh.Options{NoSocket: way != "unix" && way != "memory", NoMemory: way == "unix"}
 	if way == "tls" {
 		var err error
 		if o.TLS, err = selfsigned.Config(); err != nil {
@@ -70,7 +73,7 @@ func (c *carried) join(way string, d *rl.Device) error {
 	var errs [2]error
 	var all sync.WaitGroup
 	for i, n := range nodes {
-		l := newLinks()
+		l := newLinks(c.spec)
 		mine := g
 		mine.Me, mine.Links = i, l
 		c.links[i] = l.Link(i)

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"google.golang.org/grpc/mem"
+	"github.com/weft-rl/weft/internal/run/wire"
 )
 
 // Lost is the error of an epoch that a process left without a word.
@@ -35,7 +35,7 @@ func (g *GaveUp) Error() string { return fmt.Sprintf("worker %s gave up: %s", g.
 func (g *GaveUp) Peer() bool { return true }
 
 // blame is a failure as others are told of it.
-func (s *Session) blame(err error) frame {
+func (s *Session) blame(err error) (frame, wire.Piece) {
 	f, text := frame{kind: fail, from: s.g.Me}, err.Error()
 	var l *Lost
 	var g *GaveUp
@@ -45,13 +45,11 @@ func (s *Session) blame(err error) frame {
 	case errors.As(err, &g):
 		f.from, text = g.number, g.Text
 	}
-	f.body = mem.BufferSlice{mem.SliceBuffer(text[:min(len(text), mostText)])}
-	return f
+	return f, wire.Piece{Bytes: []byte(text[:min(len(text), mostText)])}
 }
 
 // reason is the failure that somebody told of.
 func (s *Session) reason(f frame, text string) error {
-	text = text[:min(len(text), mostText)]
 	switch {
 	case f.from >= len(s.g.Workers):
 		return fmt.Errorf("worker %d of %d failed", f.from, len(s.g.Workers))

@@ -45,16 +45,13 @@ func (c *credits) wantedBy(r room) bool {
 	return false
 }
 
-// take are the credits that go with a frame.
-func (c *credits) take() []room {
+// take appends the credits that go with a frame.
+func (c *credits) take(out []room) []room {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.rooms) == 0 {
-		return nil
-	}
 	n := min(len(c.rooms), mostRooms)
-	out := c.rooms[:n:n]
-	c.rooms = c.rooms[n:]
+	out = append(out, c.rooms[:n]...)
+	c.rooms = slices.Delete(c.rooms, 0, n)
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -25,7 +26,7 @@ type hello struct {
 	secret   string
 }
 
-const protocol = "1"
+const protocol = "2"
 
 func (h hello) metadata() metadata.MD {
 	return metadata.Pairs("weft-protocol", protocol, "weft-run-bin", h.run, "weft-epoch", strconv.FormatInt(h.epoch, 10),
@@ -60,64 +61,85 @@ func (h hello) knows(secret string) bool {
 	return subtle.ConstantTimeCompare([]byte(h.secret), []byte(secret)) == 1
 }
 
-// accept is a stream that somebody opened. It lasts as long as the session.
+// admit finds the session and the peer that somebody says it is, or says why not.
+func (n *Node) admit(h hello) (*Session, *peer, error) {
+	if !h.knows(n.o.Secret) {
+		return nil, nil, status.Error(codes.PermissionDenied, "the secret is wrong")
+	}
+	n.mu.Lock()
+	s := n.sessions[key{h.run, h.epoch}]
+	n.mu.Unlock()
+	if s == nil {
+		return nil, nil, status.Errorf(codes.Unavailable, "run %q has no epoch %d here", h.run, h.epoch)
+	}
+	p, err := s.admit(h)
+	if err != nil {
+		return nil, nil, status.Error(codes.FailedPrecondition, err.Error())
+	}
+	return s, p, nil
+}
+
+// back is how a hello is answered.
+func (n *Node) back(h hello) hello {
+	return hello{run: h.run, epoch: h.epoch, from: h.to, to: h.from, secret: n.o.Secret}
+}
+
+// accept is a gRPC stream that somebody opened. It lasts as long as the session.
 func (n *Node) accept(stream grpc.ServerStream) error {
 	md, _ := metadata.FromIncomingContext(stream.Context())
 	h, err := readHello(md)
 	if err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
-	if !h.knows(n.o.Secret) {
-		return status.Error(codes.PermissionDenied, "the secret is wrong")
-	}
-	n.mu.Lock()
-	s := n.sessions[key{h.run, h.epoch}]
-	n.mu.Unlock()
-	if s == nil {
-		return status.Errorf(codes.Unavailable, "run %q has no epoch %d here", h.run, h.epoch)
-	}
-	p, err := s.admit(h)
+	s, p, err := n.admit(h)
 	if err != nil {
-		return status.Error(codes.FailedPrecondition, err.Error())
+		return err
 	}
-	back := hello{run: h.run, epoch: h.epoch, from: h.to, to: h.from, secret: n.o.Secret}
-	if err := stream.SendHeader(back.metadata()); err != nil {
+	if err := stream.SendHeader(n.back(h).metadata()); err != nil {
 		s.lose(p, err)
 		return err
 	}
-	return s.host(p, stream)
+	s.host(p, &remote{calls: stream, tls: n.o.TLS != nil})
+	return nil
 }
 
 // connect opens the stream to a peer, trying again while it is not there yet.
 func (s *Session) connect(p *peer) error {
-	conn, err := s.node.dial(p.address, p.sameHost)
-	if err != nil {
-		return fmt.Errorf("worker %s at %s: %w", p.name, p.address, err)
+	network, at := reach(p.address, p.sameHost)
+	open, done := s.knock, func() {}
+	if network != "unix" {
+		conn, err := grpc.NewClient("passthrough:///"+at, clientOptions(s.node.o.TLS)...)
+		if err != nil {
+			return fmt.Errorf("worker %s at %s: %w", p.name, p.address, err)
+		}
+		open = func(at string, h hello) (carrier, error) { return s.open(conn, h) }
+		done = func() { _ = conn.Close() } // nothing is left on it
 	}
-	p.conn = conn
+	h := hello{run: s.g.Run, epoch: s.g.Epoch, from: s.g.Me, to: p.number, secret: s.node.o.Secret}
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	for {
-		stream, err := s.open(conn, p)
+		c, err := open(at, h)
 		if err == nil {
-			s.begin(p, stream)
+			s.begin(p, c)
 			return nil
 		}
 		if status.Code(err) != codes.Unavailable || s.joining.Err() != nil {
+			done()
 			return fmt.Errorf("worker %s at %s: %w", p.name, p.address, err)
 		}
 		pause.Reset(20 * time.Millisecond)
 		select {
 		case <-pause.C:
 		case <-s.joining.Done():
+			done()
 			return fmt.Errorf("worker %s at %s did not come: %w", p.name, p.address, err)
 		}
 	}
 }
 
-// open tries once.
-func (s *Session) open(conn *grpc.ClientConn, p *peer) (grpc.ClientStream, error) {
-	h := hello{run: s.g.Run, epoch: s.g.Epoch, from: s.g.Me, to: p.number, secret: s.node.o.Secret}
+// open tries gRPC once.
+func (s *Session) open(conn *grpc.ClientConn, h hello) (carrier, error) {
 	ctx, cancel := context.WithCancel(metadata.NewOutgoingContext(s.ctx, h.metadata()))
 	release := context.AfterFunc(s.joining, cancel)
 	stream, err := conn.NewStream(ctx, &service.Streams[0], method)
@@ -127,14 +149,20 @@ func (s *Session) open(conn *grpc.ClientConn, p *peer) (grpc.ClientStream, error
 	}
 	md, err := stream.Header()
 	if err == nil && len(md.Get("weft-protocol")) == 0 { // refused: the status says why
-		err = stream.RecvMsg(&frame{})
+		err = stream.RecvMsg(new(arrival))
+	}
+	var answer hello
+	if err == nil {
+		answer, err = readHello(md)
 	}
 	if err == nil {
-		err = s.verify(md, h)
+		err = s.verify(answer, h)
 	}
 	if release() && err == nil {
-		p.cancel = cancel
-		return stream, nil
+		return &remote{calls: stream, tls: s.node.o.TLS != nil, stop: func() {
+			cancel()
+			_ = conn.Close() // nothing is left on it
+		}}, nil
 	}
 	cancel()
 	if err == nil {
@@ -144,22 +172,21 @@ func (s *Session) open(conn *grpc.ClientConn, p *peer) (grpc.ClientStream, error
 }
 
 // verify sees that who answered is who was asked for.
-func (s *Session) verify(md metadata.MD, asked hello) error {
-	h, err := readHello(md)
-	if err == nil && (!h.knows(s.node.o.Secret) || h.run != asked.run || h.epoch != asked.epoch || h.from != asked.to || h.to != asked.from) {
-		err = fmt.Errorf("somebody else answered there")
+func (s *Session) verify(h, asked hello) error {
+	if !h.knows(s.node.o.Secret) || h.run != asked.run || h.epoch != asked.epoch || h.from != asked.to || h.to != asked.from {
+		return errors.New("somebody else answered there")
 	}
-	return err
+	return nil
 }
 
-func clientOptions(config *tls.Config, network string) []grpc.DialOption {
+func clientOptions(config *tls.Config) []grpc.DialOption {
 	creds := insecure.NewCredentials()
-	if config != nil && network != "unix" {
+	if config != nil {
 		creds = credentials.NewTLS(config)
 	}
 	return []grpc.DialOption{
-		grpc.WithTransportCredentials(creds), grpc.WithContextDialer(dialTo(network)), grpc.WithNoProxy(),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(mostFrame)),
+		grpc.WithTransportCredentials(creds), grpc.WithContextDialer(dialTCP), grpc.WithNoProxy(),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(mostMessage)),
 		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
 		grpc.WithReadBufferSize(buffer), grpc.WithWriteBufferSize(buffer), grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
 		grpc.WithConnectParams(grpc.ConnectParams{

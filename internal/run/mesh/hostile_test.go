@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -8,10 +9,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 
 	"github.com/weft-rl/weft/edge"
@@ -23,85 +24,119 @@ import (
 )
 
 // message is a good message of replica 0 for replica 1.
-func message(t testing.TB) mem.BufferSlice {
+func message(t testing.TB) []byte {
 	t.Helper()
-	b, err := wire.Encode(edge.Message{Value: 5})
-	if err != nil {
+	var e wire.Encoder
+	all, err := e.Encode(edge.Message{Value: 5})
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	return all[0].Bytes
+}
+
+// sent is a frame that somebody sends, whatever it says.
+type sent struct {
+	frame
+	body string
+}
+
+func (x *sent) write(t testing.TB, s *stream) {
+	t.Helper()
+	if err := s.write(&x.frame, []wire.Piece{{Bytes: []byte(x.body)}}); err != nil {
 		t.Fatal(err)
 	}
-	return b
 }
 
 // TestHostile: a peer that breaks the rules ends the epoch with a reason that names
-// it, and nothing else happens.
+// it, and nothing else happens, whatever it came by.
 func TestHostile(t *testing.T) {
-	good := message(t)
-	size := uint64(good.Len())
-	text := func(s string) mem.BufferSlice { return mem.BufferSlice{mem.SliceBuffer(s)} }
+	good := string(message(t))
+	size := uint64(len(good))
 	for name, c := range map[string]struct {
-		frames []frame
+		frames []sent
 		want   string
 	}{
-		"lost frame":     {[]frame{{kind: beat, seq: 1}}, "frame 1 came as number 0"},
-		"replay":         {[]frame{{kind: beat}, {kind: beat}}, "frame 0 came as number 1"},
-		"no message":     {[]frame{{kind: data, to: 1, total: 4, body: text("\xff\xff\xff\xff")}}, "malformed"},
-		"oversized":      {[]frame{{kind: data, to: 1, total: 1 << 40}}, "is more than"},
-		"too long":       {[]frame{{kind: data, to: 1, total: size - 1, body: good}}, "not the length"},
-		"too short":      {[]frame{{kind: data, to: 1, total: size + 1, body: good}}, "not the length"},
-		"alone":          {[]frame{{kind: more, to: 1, total: size, body: good}}, "came alone"},
-		"crowded":        {[]frame{{kind: data, to: 1, total: size, body: good}, {kind: data, seq: 1, to: 1, total: size, body: good}}, "room"},
-		"another's":      {[]frame{{kind: data, from: 2, to: 1, total: size, body: good}}, "not its"},
-		"nobody's":       {[]frame{{kind: data, from: 1 << 31, to: 1, total: size, body: good}}, "not its"},
-		"to another":     {[]frame{{kind: data, to: 0, total: size, body: good}}, "nobody's"},
-		"to nobody":      {[]frame{{kind: data, to: 77, total: size, body: good}}, "nobody's"},
-		"no edge":        {[]frame{{kind: data, edge: 9, to: 1, total: size, body: good}}, "nobody's"},
-		"posted nowhere": {[]frame{{kind: post, edge: 9, to: 1, total: size, body: good}}, "nobody's"},
-		"credit":         {[]frame{{kind: beat, credits: []room{{0, 0, 1}}}}, "took more"},
-		"credit of else": {[]frame{{kind: beat, credits: []room{{0, 2, 1}}}}, "not its"},
-		"credit nowhere": {[]frame{{kind: beat, credits: []room{{7, 0, 1}}}}, "nobody's"},
-		"want nowhere":   {[]frame{{kind: want, edge: 7, to: 1}}, "nobody's"},
-		"blames nobody":  {[]frame{{kind: lost, from: 99, body: text("x")}}, "worker 99 of 3"},
+		"lost frame":     {[]sent{{frame: frame{kind: beat, seq: 1}}}, "frame 1 came as number 0"},
+		"replay":         {[]sent{{frame: frame{kind: beat}}, {frame: frame{kind: beat}}}, "frame 0 came as number 1"},
+		"no message":     {[]sent{{frame{kind: data, to: 1, total: 4}, "\xff\xff\xff\xff"}}, "malformed"},
+		"oversized":      {[]sent{{frame: frame{kind: data, to: 1, total: 1 << 40}}}, "is more than"},
+		"too long":       {[]sent{{frame{kind: data, to: 1, total: size - 1}, good}}, "not the length"},
+		"too short":      {[]sent{{frame{kind: data, to: 1, total: size + 1}, good}}, "not the length"},
+		"alone":          {[]sent{{frame{kind: more, to: 1, total: size}, good}}, "came alone"},
+		"crowded":        {[]sent{{frame{kind: data, to: 1, total: size}, good}, {frame{kind: data, seq: 1, to: 1, total: size}, good}}, "room"},
+		"another's":      {[]sent{{frame{kind: data, from: 2, to: 1, total: size}, good}}, "not its"},
+		"nobody's":       {[]sent{{frame{kind: data, from: 1 << 31, to: 1, total: size}, good}}, "not its"},
+		"to another":     {[]sent{{frame{kind: data, to: 0, total: size}, good}}, "nobody's"},
+		"to nobody":      {[]sent{{frame{kind: data, to: 77, total: size}, good}}, "nobody's"},
+		"no edge":        {[]sent{{frame{kind: data, edge: 9, to: 1, total: size}, good}}, "nobody's"},
+		"posted nowhere": {[]sent{{frame{kind: post, edge: 9, to: 1, total: size}, good}}, "nobody's"},
+		"credit":         {[]sent{{frame: frame{kind: beat, credits: []room{{0, 0, 1}}}}}, "took more"},
+		"credit of else": {[]sent{{frame: frame{kind: beat, credits: []room{{0, 2, 1}}}}}, "not its"},
+		"credit nowhere": {[]sent{{frame: frame{kind: beat, credits: []room{{7, 0, 1}}}}}, "nobody's"},
+		"want nowhere":   {[]sent{{frame: frame{kind: want, edge: 7, to: 1}}}, "nobody's"},
+		"blames nobody":  {[]sent{{frame{kind: lost, from: 99}, "x"}}, "worker 99 of 3"},
+		"a novel":        {[]sent{{frame{kind: lost}, strings.Repeat("x", mostText+1)}}, "bytes of text"},
+		"unknown":        {[]sent{{frame: frame{kind: kinds}}}, "no frame"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			p, s := intrude(t)
-			for i := range c.frames {
-				if err := s.SendMsg(&c.frames[i]); err != nil {
+		for _, way := range ways {
+			t.Run(name+"/"+way, func(t *testing.T) {
+				p, s := intrude(t, way)
+				for i := range c.frames {
+					c.frames[i].write(t, s)
+				}
+				if err := s.flush(); err != nil {
 					t.Fatal(err)
 				}
-			}
-			if err := await(t, p); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v, want %q", err, c.want)
-			}
-			p.Abort(errEnded)
-		})
+				if err := await(t, p); err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("%v, want %q", err, c.want)
+				}
+				p.Abort(errEnded)
+				s.close()
+			})
+		}
+	}
+}
+
+// TestNoise: bytes that are no frames are found out.
+func TestNoise(t *testing.T) {
+	for _, way := range ways {
+		p, s := intrude(t, way)
+		if err := s.put(bytes.Repeat([]byte("noise"), 1000), nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.flush(); err != nil {
+			t.Fatal(err)
+		}
+		if err := await(t, p); !errors.Is(err, errFrame) {
+			t.Errorf("%s: %v", way, err)
+		}
+		p.Abort(errEnded)
+		s.close()
 	}
 }
 
 // intrude is a process, and the stream of somebody who takes part as worker 0.
-func intrude(t *testing.T) (*process, grpc.ClientStream) {
+func intrude(t *testing.T, way string) (*process, *stream) {
 	t.Helper()
-	nodes := []*Node{listen(t, Options{}), listen(t, Options{}), listen(t, Options{})}
-	g := group(nodes, "")
+	o, host := options(way)
+	nodes := []*Node{listen(t, o), listen(t, o), listen(t, o)}
+	g := group(nodes, host)
 	g.Homes = []int{0, 1, 1} // worker 2 only exists
-	conn, err := grpc.NewClient("passthrough:///"+nodes[1].address, clientOptions(nil, "tcp")...)
+	conn, err := grpc.NewClient("passthrough:///"+nodes[1].address, clientOptions(nil)...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	var stream grpc.ClientStream
+	by := &Session{node: nodes[0], ctx: t.Context(), joining: t.Context()}
+	h := hello{run: "run", epoch: 3, from: 0, to: 1}
+	var c carrier
 	var knocking sync.WaitGroup
 	knocking.Go(func() {
-		h := hello{run: "run", epoch: 3, from: 0, to: 1}
-		for {
-			s, err := conn.NewStream(metadata.NewOutgoingContext(t.Context(), h.metadata()), &service.Streams[0], method)
-			if err == nil {
-				if md, err := s.Header(); err == nil && len(md.Get("weft-protocol")) > 0 {
-					stream = s
-					return
-				}
-			}
-			if t.Context().Err() != nil {
-				return
+		for err := errors.New("not yet"); err != nil && t.Context().Err() == nil; {
+			if host == "" {
+				c, err = by.open(conn, h)
+			} else {
+				c, err = by.knock(nodes[1].socket, h)
 			}
 		}
 	})
@@ -110,7 +145,7 @@ func intrude(t *testing.T) (*process, grpc.ClientStream) {
 		t.Fatal(err)
 	}
 	knocking.Wait()
-	return p, stream
+	return p, newStream(c)
 }
 
 // TestTLS: with certificates of both sides it works, without nobody comes in.
@@ -128,7 +163,7 @@ func TestTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]*tls.Config{"plain": nil, "no certificate": without, "another's": other} {
-		conn, err := grpc.NewClient("passthrough:///"+p[1].node.address, clientOptions(c, "tcp")...)
+		conn, err := grpc.NewClient("passthrough:///"+p[1].node.address, clientOptions(c)...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +171,7 @@ func TestTLS(t *testing.T) {
 		ctx, cancel := context.WithTimeout(metadata.NewOutgoingContext(t.Context(), h.metadata()), 10*time.Second)
 		s, err := conn.NewStream(ctx, &service.Streams[0], method)
 		if err == nil {
-			err = s.RecvMsg(&frame{})
+			err = s.RecvMsg(new(arrival))
 		}
 		if err == nil || strings.Contains(err.Error(), "connected already") {
 			t.Errorf("%s: %v", name, err)
@@ -160,44 +195,115 @@ func TestSlow(t *testing.T) {
 	works(t, p)
 }
 
-// FuzzFrame: whatever comes is a frame or an error.
-func FuzzFrame(f *testing.F) {
-	for _, x := range []frame{
-		{kind: beat}, {kind: data, seq: 3, edge: 1, from: 2, to: 3, total: 9, body: message(f)},
-		{kind: bye, credits: []room{{1, 2, 3}, {4, 5, 6}}},
-	} {
-		b, err := codec{}.Marshal(&x)
-		if err != nil {
-			f.Fatal(err)
+// TestSlowSocket: likewise at the socket, where bytes that mean nothing do no harm
+// either.
+func TestSlowSocket(t *testing.T) {
+	p := join(t, 2, Options{}, "here", 1)
+	for _, text := range []string{"", "\x05", "\xff\xff", "\x03\x00abc", "\x02\x00\x012" + strings.Repeat("x", 1<<16)} {
+		for range 10 {
+			c, err := net.Dial("unix", p[1].node.socket)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			_, _ = c.Write([]byte(text)) // it may be cut off meanwhile
 		}
-		f.Add(b.Materialize())
 	}
+	works(t, p)
+}
+
+// TestLimited: no more connections are open than may be, and who has gone makes room.
+func TestLimited(t *testing.T) {
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inner.Close()
+	l := &limited{Listener: inner, most: 2}
+	knock := func() net.Conn {
+		c, err := net.Dial("tcp", inner.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	accept := func() net.Conn {
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	knock()
+	first := accept()
+	knock()
+	accept()
+	third := knock()
+	var came sync.WaitGroup
+	came.Go(func() { accept() })
+	if _, err := third.Read(make([]byte, 1)); err == nil {
+		t.Error("one too many was let in")
+	}
+	_ = first.Close()
+	knock()
+	came.Wait()
+}
+
+// FuzzHello: whatever comes is a hello or an error.
+func FuzzHello(f *testing.F) {
+	f.Add(hello{run: "run", epoch: -3, from: 1, to: 70000, secret: "\xff\x00"}.bytes())
+	f.Add(hello{}.bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var x frame
-		if (codec{}).Unmarshal(cutUp(b), &x) != nil {
+		h, err := helloOf(b)
+		if err != nil {
 			return
 		}
-		again, err := codec{}.Marshal(&x)
-		if err != nil || string(again.Materialize()[headerSize:]) != string(b[headerSize:]) {
-			t.Errorf("%v is not what it was: %v", b, err)
+		if again, err := helloOf(h.bytes()); err != nil || again != h {
+			t.Errorf("%+v became %+v: %v", h, again, err)
 		}
 	})
 }
 
-// cutUp is bytes as they might come.
-func cutUp(b []byte) (out mem.BufferSlice) {
-	for len(b) > 0 {
-		n := min(len(b), 7)
-		out, b = append(out, mem.SliceBuffer(b[:n])), b[n:]
+// FuzzFrame: whatever comes is a frame or an error.
+func FuzzFrame(f *testing.F) {
+	for _, x := range []sent{
+		{frame: frame{kind: beat}}, {frame{kind: data, seq: 3, edge: 1, from: 2, to: 3, total: 9}, string(message(f))},
+		{frame: frame{kind: bye, credits: []room{{1, 2, 3}, {4, 5, 6}}}},
+	} {
+		f.Add(x.bytes())
 	}
-	return out
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := frames{from: iotest.OneByteReader(bytes.NewReader(b))}
+		var x sent
+		var body []byte
+		if r.next(&x.frame, func(f *frame) ([]byte, error) {
+			body = make([]byte, f.size)
+			return body, nil
+		}) != nil {
+			return
+		}
+		x.body = string(body)
+		if again := x.bytes(); !bytes.HasPrefix(b, again) {
+			t.Errorf("%v became %v", b, again)
+		}
+	})
 }
 
-// deaf is a stream that nobody reads.
+func (x *sent) bytes() []byte {
+	return append(x.header(nil, []wire.Piece{{Bytes: []byte(x.body)}}, false), x.body...)
+}
+
+// deaf is a carrier that nobody reads.
 type deaf struct{}
 
-func (deaf) SendMsg(any) error { return nil }
-func (deaf) RecvMsg(any) error { return errors.New("nothing comes") }
+func (deaf) Read([]byte) (int, error) { return 0, errors.New("nothing comes") }
+func (deaf) put([]byte, any) error    { return nil }
+func (deaf) push() (bool, error)      { return false, nil }
+func (deaf) flush() error             { return nil }
+func (deaf) sealed() bool             { return false }
+func (deaf) close()                   {}
 
 // FuzzHandle: frames in any order and with any contents are taken or refused.
 func FuzzHandle(f *testing.F) {
@@ -213,16 +319,19 @@ func FuzzHandle(f *testing.F) {
 		}
 		s.ctx, s.end = context.WithCancelCause(t.Context())
 		p := newPeer(0, part.Worker{}, "")
-		p.stream = deaf{}
+		p.stream = newStream(deaf{})
 		s.peers = []*peer{p, nil}
 		s.g.Links.Join([]bool{true, false}, s)
-		var in inbox
+		in := inbox{largest: 1 << 20}
 		for ; len(b) >= 6; b = b[6:] {
 			n := min(int(b[4]), len(b)-6)
-			x := frame{kind: kind(b[0]), edge: int(b[1]), from: int(b[2]), to: int(b[3]), total: uint64(b[5])}
-			if n > 0 {
-				x.body, b = mem.BufferSlice{mem.SliceBuffer(b[6 : 6+n])}, b[n:]
+			x := frame{kind: kind(b[0]), edge: int(b[1]), from: int(b[2]), to: int(b[3]), total: uint64(b[5]), size: n}
+			to, err := in.place(&x)
+			if err != nil {
+				break
 			}
+			copy(to, b[6:6+n])
+			b = b[n:]
 			if s.handle(p, &in, x) != nil {
 				break
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -125,12 +126,24 @@ func leave(t *testing.T, all []*process) {
 	wait.Wait()
 }
 
-// TestCarry: messages of all sizes arrive as they were sent, in order, over TCP and
-// Unix sockets.
+// ways are what messages cross by.
+var ways = []string{"tcp", "memory", "socket"}
+
+// options are those that let processes of host meet on a way.
+func options(way string) (o Options, host string) {
+	if way == "tcp" {
+		return o, ""
+	}
+	return Options{NoMemory: way == "socket"}, "here"
+}
+
+// TestCarry: messages of all sizes arrive as they were sent, in order.
 func TestCarry(t *testing.T) {
-	for _, host := range []string{"", "here"} {
-		t.Run("host="+host, func(t *testing.T) {
-			p := join(t, 3, Options{Secret: "s"}, host, 4)
+	for _, way := range ways {
+		t.Run(way, func(t *testing.T) {
+			o, host := options(way)
+			o.Secret = "s"
+			p := join(t, 3, o, host, 4)
 			var tensors []rl.Tensor
 			for _, n := range []int{0, 1, 1000, 100_000, mostBody/4 + 1, 3 * mostBody / 4} {
 				x := make([]float32, n)
@@ -159,8 +172,9 @@ func TestCarry(t *testing.T) {
 // TestRoom: a sender waits while the queue is full, and with a queue of 0 until its
 // message was taken.
 func TestRoom(t *testing.T) {
-	for _, c := range []struct{ queue, free int }{{2, 2}, {1, 1}, {0, 0}} {
-		p := join(t, 2, Options{}, "", c.queue)
+	for i, c := range []struct{ queue, free int }{{2, 2}, {1, 1}, {0, 0}, {2, 2}, {1, 1}, {0, 0}} {
+		o, host := options(ways[i%len(ways)])
+		p := join(t, 2, o, host, c.queue)
 		sent := make(chan int, 10)
 		go func() {
 			for i := range 5 {
@@ -208,9 +222,45 @@ func TestPost(t *testing.T) {
 	leave(t, p)
 }
 
+// TestBeside: processes that share memory know of each other who computes.
+func TestBeside(t *testing.T) {
+	p := join(t, 3, Options{}, "here", 1)
+	until := func(n int) {
+		for p[0].Beside() != n {
+			if t.Context().Err() != nil {
+				t.Fatalf("%d compute beside it", p[0].Beside())
+			}
+			runtime.Gosched()
+		}
+	}
+	until(2)
+	var waits sync.WaitGroup
+	waits.Go(func() { p[1].link.Took(p[1].next(t)) })
+	until(1)
+	p[0].send(t, 1, edge.Message{Value: 5})
+	waits.Wait()
+	until(2)
+	leave(t, p)
+	if n := p[0].Beside(); n != 0 {
+		t.Errorf("%d compute beside it when all have left", n)
+	}
+	other := join(t, 2, Options{}, "", 1)
+	if n := other[0].Beside(); n != 0 {
+		t.Errorf("%d of other hosts compute beside it", n)
+	}
+	leave(t, other)
+}
+
 // TestLate: what was sent arrives though the sender leaves at once.
 func TestLate(t *testing.T) {
-	p := join(t, 2, Options{}, "", 1)
+	for _, way := range ways {
+		t.Run(way, func(t *testing.T) { late(t, way) })
+	}
+}
+
+func late(t *testing.T, way string) {
+	o, host := options(way)
+	p := join(t, 2, o, host, 1)
 	x := rl.FromFlat(p[0].scope, make([]float32, 3<<20), 3<<20)
 	p[0].send(t, 1, edge.Message{Value: x})
 	if err := p[0].Session.Close(); err != nil {
@@ -249,7 +299,14 @@ func await(t *testing.T, p *process) error {
 
 // TestGiveUp: who gives up tells the others why.
 func TestGiveUp(t *testing.T) {
-	p := join(t, 3, Options{}, "", 1)
+	for _, way := range ways {
+		t.Run(way, func(t *testing.T) { giveUp(t, way) })
+	}
+}
+
+func giveUp(t *testing.T, way string) {
+	o, host := options(way)
+	p := join(t, 3, o, host, 1)
 	p[1].Abort(errors.New("the loss is no number"))
 	for _, i := range []int{0, 2} {
 		var g *GaveUp
@@ -263,11 +320,10 @@ func TestGiveUp(t *testing.T) {
 
 // TestKilled: a process whose connections break is lost.
 func TestKilled(t *testing.T) {
-	for _, dead := range []int{0, 1} {
-		p := join(t, 2, Options{}, "", 1)
-		for _, s := range p[dead].node.servers {
-			s.Stop()
-		}
+	for i, dead := range []int{0, 1, 0, 1, 0, 1} {
+		o, host := options(ways[i/2])
+		p := join(t, 2, o, host, 1)
+		p[dead].node.server.Stop()
 		for _, o := range p[dead].others() {
 			o.close()
 		}
@@ -283,8 +339,10 @@ func TestKilled(t *testing.T) {
 // TestSilent: a process that is there and says nothing is lost too, whoever
 // connected to whom, also by one that is sending to it.
 func TestSilent(t *testing.T) {
-	for _, frozen := range []int{0, 1} {
-		p := join(t, 2, Options{Silence: 80 * time.Millisecond}, "", 1<<20)
+	for i, frozen := range []int{0, 1, 0, 1} {
+		o, host := options(ways[i/2])
+		o.Silence = 80 * time.Millisecond
+		p := join(t, 2, o, host, 1<<20)
 		p[frozen].others()[0].sending.Lock() // nothing leaves it any more
 		err := await(t, p[1-frozen])
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("worker w%d was lost: it has been silent", frozen)) {
@@ -313,6 +371,7 @@ func TestUnencodable(t *testing.T) {
 func TestRefused(t *testing.T) {
 	p := join(t, 2, Options{Secret: "right"}, "", 1)
 	at := p[1].node.address
+	by := &Session{node: p[0].node, ctx: t.Context(), joining: t.Context()}
 	good := hello{run: "run", epoch: 3, from: 0, to: 1, secret: "right"}
 	for name, c := range map[string]struct {
 		change func(*hello)
@@ -330,6 +389,9 @@ func TestRefused(t *testing.T) {
 		c.change(&h)
 		if err := knock(t, at, h.metadata()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := by.knock(p[1].node.socket, h); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s at the socket: %v", name, err)
 		}
 	}
 	for _, md := range []metadata.MD{{}, metadata.Pairs("weft-protocol", "0"), metadata.Pairs("weft-protocol", protocol, "weft-epoch", "x")} {
@@ -353,7 +415,7 @@ func works(t *testing.T, p []*process) {
 // knock tries to join as a stranger.
 func knock(t *testing.T, at string, md metadata.MD) error {
 	t.Helper()
-	conn, err := grpc.NewClient("passthrough:///"+at, clientOptions(nil, "tcp")...)
+	conn, err := grpc.NewClient("passthrough:///"+at, clientOptions(nil)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -364,7 +426,7 @@ func knock(t *testing.T, at string, md metadata.MD) error {
 	if err != nil {
 		return err
 	}
-	return s.RecvMsg(&frame{})
+	return s.RecvMsg(new(arrival))
 }
 
 // TestGarbage: bytes that mean nothing do no harm.

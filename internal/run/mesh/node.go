@@ -2,14 +2,14 @@
 // processes of a run.
 //
 // A process has one Node, which listens. For every epoch of a run that it takes part
-// in it has a Session, with one gRPC stream to each of the other processes. A stream
-// carries frames: messages as package wire writes them, credits for those that were
+// in it has a Session, with one stream to each of the other processes: gRPC's, or shared
+// memory where both are of one host. A stream carries frames: messages as package wire writes them, credits for those that were
 // taken, and heartbeats. Queues are those of edge.Local: a place for each edge and
 // sender, so that a consumer sets the pace across processes as it does within one.
 //
-// Who connects says in the stream's headers which run, epoch and process it is, and
-// what it knows to prove it; headers are small, so nobody can make a node wait or
-// take memory before that was checked. A peer that breaks the protocol, leaves or
+// Who connects says first which run, epoch and process it is, and what it knows to
+// prove it; that is small, so nobody can make a node wait or take memory before it
+// was checked. A peer that breaks the protocol, leaves or
 // falls silent ends the epoch with an error that names it, and nothing else.
 package mesh
 
@@ -19,12 +19,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
-	"golang.org/x/net/netutil"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
@@ -42,8 +40,9 @@ type Options struct {
 	// Advertise is the address that others reach this node by; empty is the one that
 	// it listens on.
 	Advertise string
-	// NoSocket leaves the Unix socket for processes of one host away.
-	NoSocket bool
+	// NoSocket leaves the Unix socket for processes of one host away, NoMemory the memory
+	// that they share: then the socket itself carries.
+	NoSocket, NoMemory bool
 
 	Silence time.Duration // after which a peer counts as lost; 1 s
 	Connect time.Duration // that peers have to come; 60 s
@@ -69,7 +68,8 @@ type Node struct {
 	address string
 	socket  string          // of processes of this host; empty is none
 	folder  *scratch.Folder // that it is in
-	servers []*grpc.Server
+	server  *grpc.Server
+	door    *door // of the socket; nil is none
 	serving sync.WaitGroup
 
 	mu       sync.Mutex
@@ -110,29 +110,13 @@ func Listen(address string, o Options) (*Node, error) {
 	return n, nil
 }
 
-// listenSocket adds a Unix socket in a folder that is this user's alone, which takes
-// the place of certificates. Where there can be none, TCP does.
-func (n *Node) listenSocket() {
-	folder, err := scratch.New("weft-data-")
-	if err != nil {
-		return
-	}
-	l, err := net.Listen("unix", filepath.Join(folder.Path, "socket"))
-	if err != nil {
-		_ = folder.Remove()
-		return
-	}
-	n.folder, n.socket = folder, l.Addr().String()
-	n.serve(l, nil)
-}
-
 // window is how much may be on its way: a large message should not wait for its own
 // first half to be acknowledged.
 const window = 16 << 20
 
 func (n *Node) serve(l net.Listener, creds credentials.TransportCredentials) {
 	options := []grpc.ServerOption{
-		grpc.ForceServerCodecV2(codec{}), grpc.MaxRecvMsgSize(mostFrame), grpc.MaxHeaderListSize(16 << 10),
+		grpc.ForceServerCodecV2(codec{}), grpc.MaxRecvMsgSize(mostMessage), grpc.MaxHeaderListSize(16 << 10),
 		grpc.ConnectionTimeout(5 * time.Second), grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window),
 		grpc.ReadBufferSize(buffer), grpc.WriteBufferSize(buffer), grpc.MaxConcurrentStreams(64),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 10 * time.Second}),
@@ -140,10 +124,9 @@ func (n *Node) serve(l net.Listener, creds credentials.TransportCredentials) {
 	if creds != nil {
 		options = append(options, grpc.Creds(creds))
 	}
-	s := grpc.NewServer(options...)
-	s.RegisterService(&service, n)
-	n.servers = append(n.servers, s)
-	n.serving.Go(func() { _ = s.Serve(netutil.LimitListener(l, most)) }) // it ends when the node is closed
+	n.server = grpc.NewServer(options...)
+	n.server.RegisterService(&service, n)
+	n.serving.Go(func() { _ = n.server.Serve(&limited{Listener: l, most: most}) }) // it ends when the node is closed
 }
 
 // buffer is that of a connection, in bytes: a few of HTTP/2's frames.
@@ -180,8 +163,9 @@ func (n *Node) Close() error {
 	for _, s := range open {
 		s.Abort(errors.New("the process ends"))
 	}
-	for _, s := range n.servers {
-		s.Stop()
+	n.server.Stop()
+	if n.door != nil {
+		n.door.close()
 	}
 	n.serving.Wait()
 	if n.folder == nil {
@@ -220,14 +204,8 @@ func (n *Node) forget(s *Session) {
 	delete(n.sessions, key{s.g.Run, s.g.Epoch})
 }
 
-// dial connects to a peer's node; the connection is made when it is used.
-func (n *Node) dial(address string, sameHost bool) (*grpc.ClientConn, error) {
-	network, at := reach(address, sameHost)
-	return grpc.NewClient("passthrough:///"+at, clientOptions(n.o.TLS, network)...)
-}
-
 var dialer net.Dialer
 
-func dialTo(network string) func(context.Context, string) (net.Conn, error) {
-	return func(ctx context.Context, at string) (net.Conn, error) { return dialer.DialContext(ctx, network, at) }
+func dialTCP(ctx context.Context, at string) (net.Conn, error) {
+	return dialer.DialContext(ctx, "tcp", at)
 }

@@ -1,15 +1,15 @@
 package mesh
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -17,12 +17,6 @@ import (
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/wire"
 )
-
-// stream is either end of a gRPC stream.
-type stream interface {
-	SendMsg(any) error
-	RecvMsg(any) error
-}
 
 // peer is another process of the session.
 type peer struct {
@@ -33,14 +27,15 @@ type peer struct {
 
 	open     chan struct{} // closed when the stream is there
 	admitted atomic.Bool
-	stream   stream
-	conn     *grpc.ClientConn // of a stream that this process opened
-	cancel   context.CancelFunc
+	stream   *stream
 
 	sending sync.Mutex
-	sent    uint64
-	spoke   atomic.Int64 // when something was last sent, and heard
-	heard   atomic.Int64
+	enc     wire.Encoder
+	part    []wire.Piece // body of the frame that is being sent
+	taken   []room       // and its credits
+	later   atomic.Bool  // something waits for company
+	sent    atomic.Uint64
+	heard   atomic.Uint64 // frames
 
 	heardAck sync.Once
 	left     atomic.Bool   // it said bye
@@ -77,65 +72,123 @@ func (p *peer) isOpen() bool {
 }
 
 func (p *peer) close() {
-	if p.cancel != nil {
-		p.cancel()
-	}
-	if p.conn != nil {
-		_ = p.conn.Close() // nothing is left on it
+	if p.isOpen() {
+		p.stream.close()
 	}
 }
 
-// send sends the frames of one message, one after another.
-func (p *peer) send(frames ...*frame) error {
+// send sends a frame, with a body that is text.
+func (p *peer) send(f *frame, text ...wire.Piece) error {
 	p.sending.Lock()
 	defer p.sending.Unlock()
-	for _, f := range frames {
-		f.seq = p.sent
-		p.sent++
-		f.credits = p.take()
-		if err := p.stream.SendMsg(f); err != nil {
-			return p.cause(err)
-		}
+	return p.cause(p.write(f, text))
+}
+
+// write writes a frame; who calls it has the right to send.
+func (p *peer) write(f *frame, body []wire.Piece) error {
+	f.seq = p.sent.Load()
+	p.sent.Store(f.seq + 1)
+	p.taken = p.take(p.taken[:0])
+	f.credits = p.taken
+	if err := p.stream.write(f, body); err != nil {
+		return err
 	}
-	p.spoke.Store(time.Now().UnixNano())
-	return nil
+	later, err := p.stream.push()
+	if later && !p.later.Swap(true) {
+		p.rouse()
+	}
+	return err
+}
+
+// hurry sends what waits for company.
+func (p *peer) hurry() error {
+	if !p.later.Load() {
+		return nil
+	}
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	p.later.Store(false)
+	return p.cause(p.stream.flush())
+}
+
+// rouse wakes who tends the peer.
+func (p *peer) rouse() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
 }
 
 // cause is why a stream broke, in words: a process that is gone, and gRPC's many ways
 // to say so.
 func (p *peer) cause(err error) error {
+	if err == nil {
+		return nil
+	}
 	switch status.Code(err) {
 	case codes.Canceled, codes.Unavailable:
 		err = io.EOF
 	}
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
 		return errors.New("its connection was closed")
 	}
 	return err
 }
 
-// message sends a message, in parts if it is large. A value that cannot cross is the
-// session's failure; a stream that breaks, the peer's.
+// message sends a message. A value that cannot cross is the session's failure; a stream
+// that breaks, the peer's.
 func (s *Session) message(p *peer, k kind, to int, m edge.Message) error {
-	all, err := wire.Encode(m)
-	if err == nil && p.left.Load() {
-		err = fmt.Errorf("worker %s has left, though something is to be sent to it", p.name)
+	if p.left.Load() {
+		err := fmt.Errorf("worker %s has left, though something is to be sent to it", p.name)
+		s.fail(err)
+		return err
 	}
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	all, err := p.enc.Encode(m)
 	if err != nil {
 		s.fail(err)
 		return err
 	}
-	total := uint64(all.Len())
-	bodies := split(all)
-	frames := make([]*frame, len(bodies))
-	for i, body := range bodies {
-		frames[i] = &frame{kind: k, edge: m.Edge, from: m.From, to: to, total: total, body: body}
-		k = more
+	defer p.enc.Release()
+	f := frame{kind: k, edge: m.Edge, from: m.From, to: to}
+	for _, x := range all {
+		f.total += uint64(len(x.Bytes))
 	}
-	if err = p.send(frames...); err != nil {
+	if m, ok := p.stream.carrier.(shared); ok {
+		m.Rouse()
+	}
+	if err := p.cause(p.parts(f, all)); err != nil {
 		s.lose(p, err)
+		return err
 	}
-	return err
+	return nil
+}
+
+// parts writes a message's frames.
+func (p *peer) parts(f frame, all []wire.Piece) error {
+	defer func() { clear(p.part[:cap(p.part)]) }()
+	p.part = p.part[:0]
+	free := mostBody
+	for _, x := range all {
+		for rest := x.Bytes; len(rest) > 0; {
+			n := min(free, len(rest))
+			p.part = append(p.part, wire.Piece{Bytes: rest[:n:n], Owner: x.Owner})
+			rest, free = rest[n:], free-n
+			if free > 0 {
+				continue
+			}
+			if err := p.write(&f, p.part); err != nil {
+				return err
+			}
+			f.kind, p.part, free = more, p.part[:0], mostBody
+		}
+	}
+	if len(p.part) == 0 {
+		return nil
+	}
+	return p.write(&f, p.part)
 }
 
 // Carry implements edge.Beyond.
@@ -155,28 +208,59 @@ func (s *Session) Newest(to int, m edge.Message) {
 		}
 	}
 	p.posts = append(p.posts, posted{to, m})
-	select {
-	case p.wake <- struct{}{}:
-	default:
+	p.rouse()
+}
+
+// Hurry implements edge.Beyond.
+func (s *Session) Hurry(idle bool) {
+	for _, p := range s.peers {
+		if p != nil {
+			_ = p.hurry() // a stream that is broken says so to who reads it
+		}
+	}
+	if idle {
+		s.busy(false)
 	}
 }
 
-// tend sends what was posted, and heartbeats while there is nothing else to send.
+// Busy implements edge.Beyond.
+func (s *Session) Busy() { s.busy(true) }
+
+// busy lets processes that share memory with this one know whether it computes. They
+// are as many as there is memory for: it says nothing of others.
+func (s *Session) busy(yes bool) {
+	for _, m := range s.sharing {
+		m.Busy(yes)
+	}
+}
+
+// Beside is how many other processes of the session compute on this host now.
+func (s *Session) Beside() (n int) {
+	for _, m := range s.sharing {
+		if m.OtherBusy() {
+			n++
+		}
+	}
+	return n
+}
+
+// tend sends what was posted and what waits for company, and heartbeats while there is
+// nothing else to send.
 func (s *Session) tend(p *peer) {
-	every := s.node.o.Silence / 4
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(s.node.o.Silence / 8)
 	defer tick.Stop()
-	for {
+	for sent := uint64(0); ; {
 		var err error
 		select {
 		case <-s.ctx.Done():
 			return
 		case <-p.wake:
 			err = s.flush(p)
-		case now := <-tick.C:
-			if now.Sub(time.Unix(0, p.spoke.Load())) > every/2 && !p.left.Load() {
+		case <-tick.C:
+			if p.sent.Load() == sent && !p.left.Load() {
 				err = p.send(&frame{kind: beat})
 			}
+			sent = p.sent.Load()
 		}
 		if err != nil {
 			s.lose(p, err)
@@ -196,20 +280,19 @@ func (s *Session) flush(p *peer) error {
 			return err
 		}
 	}
-	return nil
+	return p.hurry()
 }
 
 // read takes frames until the stream ends.
 func (s *Session) read(p *peer) {
-	var in inbox
+	in := inbox{largest: s.node.o.Largest}
+	var f frame
 	for next := uint64(0); ; next++ {
-		var f frame
-		err := p.stream.RecvMsg(&f)
+		err := p.stream.in.next(&f, in.place)
 		if err == nil {
-			p.heard.Store(time.Now().UnixNano())
+			p.heard.Add(1)
 			if f.seq != next {
 				err = fmt.Errorf("frame %d came as number %d", f.seq, next)
-				f.body.Free()
 			} else {
 				err = s.handle(p, &in, f)
 			}
@@ -221,11 +304,39 @@ func (s *Session) read(p *peer) {
 	}
 }
 
-// inbox is a message of which a part has come.
+// inbox is where bodies go.
 type inbox struct {
-	first frame
-	body  []byte // nil between messages
-	have  int
+	largest int64 // message
+	first   frame
+	body    []byte // of the message of which a part has come; nil between messages
+	have    int
+	text    []byte // of the last frame that is no part of a message
+}
+
+// place is where a frame's body goes: a part of a message to the memory that becomes its
+// tensors'.
+func (in *inbox) place(f *frame) ([]byte, error) {
+	if !f.kind.isMessage() {
+		if f.size > mostText {
+			return nil, fmt.Errorf("%d bytes of text", f.size)
+		}
+		in.text = make([]byte, f.size)
+		return in.text, nil
+	}
+	if (f.kind == more) != (in.body != nil) {
+		return nil, errors.New("a part of a message came alone")
+	}
+	if f.kind != more {
+		if f.total > uint64(in.largest) {
+			return nil, fmt.Errorf("a message of %d bytes is more than %d", f.total, in.largest)
+		}
+		in.first, in.body, in.have = *f, wire.Memory(int(f.total)), 0
+	}
+	if left := len(in.body) - in.have; f.size > left || f.size < min(left, mostBody) {
+		return nil, errors.New("a message has not the length that it said")
+	}
+	in.have += f.size
+	return in.body[in.have-f.size : in.have], nil
 }
 
 // handle does what a frame says.
@@ -237,49 +348,26 @@ func (s *Session) handle(p *peer, in *inbox, f frame) error {
 	}
 	switch f.kind {
 	case data, post, more:
-		return s.collect(p, in, f)
-	}
-	text := f.body.Materialize()
-	f.body.Free()
-	switch f.kind {
+		if in.have < len(in.body) {
+			return nil
+		}
+		body := in.body
+		in.body = nil
+		return s.deliver(p, in.first, body)
 	case want:
 		return s.wants(p, f)
 	case bye:
 		p.left.Store(true)
 		_ = p.send(&frame{kind: ack}) // who has gone already needs none
+		return p.hurry()
 	case ack:
 		p.heardAck.Do(func() { close(p.acked) })
 	case fail, lost:
 		_ = p.send(&frame{kind: ack}) // or it is gone
-		s.fail(s.reason(f, string(text)))
+		_ = p.hurry()
+		s.fail(s.reason(f, string(in.text)))
 	}
 	return nil
-}
-
-// collect puts a message's parts together, and delivers it. Where gRPC put them is
-// free again at once, which keeps that memory in the cache.
-func (s *Session) collect(p *peer, in *inbox, f frame) error {
-	defer f.body.Free()
-	if (f.kind == more) != (in.body != nil) {
-		return errors.New("a part of a message came alone")
-	}
-	if f.kind != more {
-		if f.total > uint64(s.node.o.Largest) {
-			return fmt.Errorf("a message of %d bytes is more than %d", f.total, s.node.o.Largest)
-		}
-		in.first, in.body, in.have = f, wire.Memory(int(f.total)), 0
-	}
-	n := f.body.Len()
-	if left := len(in.body) - in.have; n > left || n < min(left, mostBody) {
-		return errors.New("a message has not the length that it said")
-	}
-	f.body.CopyTo(in.body[in.have:])
-	if in.have += n; in.have < len(in.body) {
-		return nil
-	}
-	body := in.body
-	in.body = nil
-	return s.deliver(p, in.first, body)
 }
 
 func (s *Session) deliver(p *peer, f frame, body []byte) error {

@@ -8,10 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc"
-
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/wire"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -37,7 +36,8 @@ type Session struct {
 	ctx     context.Context // of all streams
 	end     context.CancelCauseFunc
 	joining context.Context
-	peers   []*peer // by worker; nil for this one and for those without replicas
+	peers   []*peer  // by worker; nil for this one and for those without replicas
+	sharing []shared // with peers of this host
 	tasks   sync.WaitGroup
 	mu      sync.Mutex // between beginning tasks and waiting for them
 	over    bool
@@ -71,6 +71,12 @@ func (n *Node) Join(ctx context.Context, g Group) (*Session, error) {
 		s.Abort(err)
 		return nil, fmt.Errorf("data plane: %w", err)
 	}
+	for _, p := range s.others() {
+		if m, ok := p.stream.carrier.(shared); ok {
+			s.sharing = append(s.sharing, m)
+		}
+	}
+	s.busy(true)
 	s.tasks.Go(s.watch)
 	return s, nil
 }
@@ -122,32 +128,35 @@ func (s *Session) admit(h hello) (*peer, error) {
 }
 
 // host serves a stream that a peer opened, until the session or the stream ends.
-func (s *Session) host(p *peer, stream grpc.ServerStream) error {
-	if !s.begin(p, stream) {
-		return nil
+func (s *Session) host(p *peer, c carrier) {
+	if !s.begin(p, c) {
+		return
 	}
 	select {
 	case <-s.ctx.Done():
 	case <-p.ended:
 	}
-	return nil
 }
 
-// begin makes a stream the one to its peer. Its tasks are the session's, which waits
+// begin makes a carrier the one to its peer. Its tasks are the session's, which waits
 // for them; one that is over has none.
-func (s *Session) begin(p *peer, stream stream) bool {
+func (s *Session) begin(p *peer, c carrier) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over {
+		c.close()
 		return false
 	}
-	p.stream = stream
-	p.heard.Store(time.Now().UnixNano())
+	p.stream = newStream(c)
 	s.tasks.Go(func() {
 		defer close(p.ended)
 		s.read(p)
 	})
 	s.tasks.Go(func() { s.tend(p) })
+	s.tasks.Go(func() { // whoever waits for the peer is woken when the session ends
+		<-s.ctx.Done()
+		c.close()
+	})
 	close(p.open)
 	return true
 }
@@ -156,13 +165,17 @@ func (s *Session) begin(p *peer, stream stream) bool {
 func (s *Session) watch() {
 	tick := time.NewTicker(s.node.o.Silence / 8)
 	defer tick.Stop()
+	heard, when := make([]uint64, len(s.peers)), make([]time.Time, len(s.peers))
 	for {
 		select {
 		case <-s.ctx.Done():
 			return
 		case now := <-tick.C:
 			for _, p := range s.others() {
-				if quiet := now.Sub(time.Unix(0, p.heard.Load())); quiet > s.node.o.Silence && !p.left.Load() {
+				if n := p.heard.Load(); n != heard[p.number] || when[p.number].IsZero() {
+					heard[p.number], when[p.number] = n, now
+				}
+				if quiet := now.Sub(when[p.number]); quiet > s.node.o.Silence && !p.left.Load() {
 					s.lose(p, fmt.Errorf("it has been silent for %v", quiet.Round(time.Millisecond)))
 				}
 			}
@@ -199,19 +212,19 @@ func (s *Session) tell(err error) {
 	defer s.end(err)
 	late := time.AfterFunc(s.node.o.Silence/4, func() { s.end(err) })
 	defer late.Stop()
-	word := s.blame(err)
+	word, why := s.blame(err)
 	var all sync.WaitGroup
 	for _, p := range s.others() {
 		if p.isOpen() && !p.left.Load() && p.number != word.from {
-			all.Go(func() { s.warn(p, word) })
+			all.Go(func() { s.warn(p, word, why) })
 		}
 	}
 	all.Wait()
 }
 
 // warn tells one of the others, and waits until it has heard.
-func (s *Session) warn(p *peer, word frame) {
-	if p.send(&frame{kind: word.kind, from: word.from, body: word.body}) != nil {
+func (s *Session) warn(p *peer, word frame, why wire.Piece) {
+	if p.send(&word, why) != nil || p.hurry() != nil {
 		return // its stream has ended, which says enough
 	}
 	select {
@@ -225,7 +238,11 @@ func (s *Session) warn(p *peer, word frame) {
 // until all know. So nobody sees a stream end whose other end has not said bye.
 func (s *Session) Close() error {
 	for _, p := range s.others() {
-		if err := p.send(&frame{kind: bye}); err != nil {
+		err := p.send(&frame{kind: bye})
+		if err == nil {
+			err = p.hurry()
+		}
+		if err != nil {
 			s.lose(p, err) // unless it has left itself
 		}
 	}

@@ -200,6 +200,8 @@ func (x *run) among(links *edge.Local, do func() error) error {
 	if err != nil {
 		return err
 	}
+	x.job.Device.Beside(s.Beside)
+	defer x.job.Device.Beside(nil)
 	if err = x.to.Ready(x.ctx); err == nil {
 		err = do()
 	}

@@ -16,7 +16,7 @@ import (
 
 // codec writes and reads values of one type. It is worked out once.
 type codec struct {
-	put  func(e *encoder, from unsafe.Pointer)
+	put  func(e *Encoder, from unsafe.Pointer)
 	take func(d *decoder, to unsafe.Pointer)
 	// form says what the type is made of: both ends must agree on it.
 	form  string
@@ -87,7 +87,7 @@ func makeCodec(t reflect.Type, inside []reflect.Type) (*codec, error) {
 func boolCodec() *codec {
 	return &codec{
 		form: "b", least: 1,
-		put: func(e *encoder, p unsafe.Pointer) {
+		put: func(e *Encoder, p unsafe.Pointer) {
 			x := byte(0)
 			if *(*bool)(p) {
 				x = 1
@@ -107,7 +107,7 @@ func boolCodec() *codec {
 func textCodec() *codec {
 	return &codec{
 		form: "s", least: 1,
-		put:  func(e *encoder, p unsafe.Pointer) { e.text(*(*string)(p)) },
+		put:  func(e *Encoder, p unsafe.Pointer) { e.text(*(*string)(p)) },
 		take: func(d *decoder, p unsafe.Pointer) { *(*string)(p) = d.text() },
 	}
 }
@@ -116,7 +116,7 @@ func floatCodec(t reflect.Type) *codec {
 	if t.Kind() == reflect.Float32 {
 		return &codec{
 			form: "f4", least: 4,
-			put: func(e *encoder, p unsafe.Pointer) {
+			put: func(e *Encoder, p unsafe.Pointer) {
 				e.head = binary.LittleEndian.AppendUint32(e.head, math.Float32bits(*(*float32)(p)))
 			},
 			take: func(d *decoder, p unsafe.Pointer) {
@@ -128,7 +128,7 @@ func floatCodec(t reflect.Type) *codec {
 	}
 	return &codec{
 		form: "f8", least: 8,
-		put: func(e *encoder, p unsafe.Pointer) {
+		put: func(e *Encoder, p unsafe.Pointer) {
 			e.head = binary.LittleEndian.AppendUint64(e.head, math.Float64bits(*(*float64)(p)))
 		},
 		take: func(d *decoder, p unsafe.Pointer) {
@@ -142,7 +142,7 @@ func floatCodec(t reflect.Type) *codec {
 func intCodec(t reflect.Type) *codec {
 	return &codec{
 		form: fmt.Sprint("i", t.Size()), least: 1,
-		put: func(e *encoder, p unsafe.Pointer) { e.int(reflect.NewAt(t, p).Elem().Int()) },
+		put: func(e *Encoder, p unsafe.Pointer) { e.int(reflect.NewAt(t, p).Elem().Int()) },
 		take: func(d *decoder, p unsafe.Pointer) {
 			x, v := d.int(), reflect.NewAt(t, p).Elem()
 			if v.OverflowInt(x) {
@@ -157,7 +157,7 @@ func intCodec(t reflect.Type) *codec {
 func uintCodec(t reflect.Type) *codec {
 	return &codec{
 		form: fmt.Sprint("u", t.Size()), least: 1,
-		put: func(e *encoder, p unsafe.Pointer) { e.uint(reflect.NewAt(t, p).Elem().Uint()) },
+		put: func(e *Encoder, p unsafe.Pointer) { e.uint(reflect.NewAt(t, p).Elem().Uint()) },
 		take: func(d *decoder, p unsafe.Pointer) {
 			x, v := d.uint(), reflect.NewAt(t, p).Elem()
 			if v.OverflowUint(x) {
@@ -180,7 +180,7 @@ func sliceCodec(t reflect.Type, inside []reflect.Type) (*codec, error) {
 	size := t.Elem().Size()
 	return &codec{
 		form: "[" + elem.form + "]", least: 1,
-		put: func(e *encoder, p unsafe.Pointer) {
+		put: func(e *Encoder, p unsafe.Pointer) {
 			v := reflect.NewAt(t, p).Elem()
 			if v.IsNil() {
 				e.head = append(e.head, 0)
@@ -220,7 +220,7 @@ func fixedCodec(t reflect.Type, inside []reflect.Type) (*codec, error) {
 	n, size := t.Len(), t.Elem().Size()
 	return &codec{
 		form: fmt.Sprintf("%dx%s", n, elem.form), least: n * elem.least,
-		put: func(e *encoder, p unsafe.Pointer) {
+		put: func(e *Encoder, p unsafe.Pointer) {
 			for i := range n {
 				elem.put(e, at(p, uintptr(i)*size))
 			}
@@ -240,7 +240,7 @@ func pointerCodec(t reflect.Type, inside []reflect.Type) (*codec, error) {
 	}
 	return &codec{
 		form: "*" + elem.form, least: 1,
-		put: func(e *encoder, p unsafe.Pointer) {
+		put: func(e *Encoder, p unsafe.Pointer) {
 			to := *(*unsafe.Pointer)(p)
 			if to == nil {
 				e.head = append(e.head, 0)
@@ -280,7 +280,7 @@ func structCodec(t reflect.Type, inside []reflect.Type) (*codec, error) {
 	}
 	return &codec{
 		form: "{" + form.String() + "}", least: least,
-		put: func(e *encoder, p unsafe.Pointer) {
+		put: func(e *Encoder, p unsafe.Pointer) {
 			for _, f := range fields {
 				f.put(e, at(p, f.offset))
 			}

@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/gomlx/compute/dtypes"
@@ -23,13 +24,8 @@ const (
 )
 
 // bulk writes a shape, and puts bytes behind the head.
-func (e *encoder) bulk(s shapes.Shape, bytes []byte, owner any) {
-	code := 0
-	for i, d := range known {
-		if d == s.DType && i > 0 {
-			code = i
-		}
-	}
+func (e *Encoder) bulk(s shapes.Shape, bytes []byte, owner any) {
+	code := slices.Index(known[1:], s.DType) + 1
 	if code == 0 || s.Rank() > mostAxes {
 		e.err = fmt.Errorf("a tensor %s cannot cross processes", s)
 		return
@@ -39,7 +35,7 @@ func (e *encoder) bulk(s shapes.Shape, bytes []byte, owner any) {
 		e.uint(uint64(n))
 	}
 	if len(bytes) > 0 {
-		e.data = append(e.data, piece{bytes, owner})
+		e.data = append(e.data, Piece{bytes, owner})
 	}
 }
 
@@ -76,23 +72,28 @@ func (d *decoder) shape() (s shapes.Shape, size int, ok bool) {
 	if size > d.left() {
 		d.fail("a tensor of %d bytes where there are %d", size, d.left())
 	}
-	return shapes.Make(known[code], dims...), size, d.err == nil
+	return shapes.Shape{DType: known[code], Dimensions: dims}, size, d.err == nil
 }
 
 func tensorCodec() *codec {
 	return &codec{
 		form: "T", least: 1,
-		put:  func(e *encoder, p unsafe.Pointer) { e.tensor(*(*rl.Tensor)(p)) },
+		put:  func(e *Encoder, p unsafe.Pointer) { e.tensor(*(*rl.Tensor)(p)) },
 		take: func(d *decoder, p unsafe.Pointer) { *(*rl.Tensor)(p) = d.tensor() },
 	}
 }
 
-func (e *encoder) tensor(t rl.Tensor) {
+func (e *Encoder) tensor(t rl.Tensor) {
 	if !t.Ok() {
 		e.head = append(e.head, 0)
 		return
 	}
-	e.bulk(t.Shape(), rl.Bytes(t), t)
+	b := rl.Bytes(t)
+	if len(b) < small { // it is copied before Encode returns
+		e.bulk(t.Shape(), b, nil)
+		return
+	}
+	e.bulk(t.Shape(), b, t)
 }
 
 func (d *decoder) tensor() rl.Tensor {
@@ -106,7 +107,7 @@ func (d *decoder) tensor() rl.Tensor {
 func treeCodec() *codec {
 	return &codec{
 		form: "tree", least: 1,
-		put: func(e *encoder, p unsafe.Pointer) {
+		put: func(e *Encoder, p unsafe.Pointer) {
 			t := (*rl.Tree)(p)
 			e.uint(uint64(t.Len()))
 			for i, name := range t.Names() {
@@ -131,7 +132,7 @@ func treeCodec() *codec {
 func arrayCodec() *codec {
 	return &codec{
 		form: "array", least: 4,
-		put: func(e *encoder, p unsafe.Pointer) {
+		put: func(e *Encoder, p unsafe.Pointer) {
 			a := (*rl.Array)(p)
 			e.text(a.Name)
 			rows := byte(0)

@@ -18,8 +18,6 @@ import (
 	"strings"
 	"unsafe"
 
-	"google.golang.org/grpc/mem"
-
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/rl"
 )
@@ -40,11 +38,27 @@ const (
 	line = 64
 )
 
-// Encode is a message as bytes. Its tensors' memory is part of the result, and must
-// not change until that was freed. Edge and From are the frame's affair, and are not
-// in it.
-func Encode(m edge.Message) (mem.BufferSlice, error) {
-	e := encoder{head: make([]byte, prefix, 256)}
+// Piece is a part of a message's bytes. What has an owner is the memory of a tensor,
+// and stays what it is while somebody holds the owner; the rest is the encoder's.
+type Piece struct {
+	Bytes []byte
+	Owner any
+}
+
+// Encoder writes messages, one after another, in memory that it uses again. The zero
+// Encoder is ready.
+type Encoder struct {
+	head []byte
+	data []Piece
+	out  []Piece
+	err  error
+}
+
+// Encode is a message as bytes, until the next one is. Edge and From are the frame's
+// affair, and are not in it.
+func (e *Encoder) Encode(m edge.Message) ([]Piece, error) {
+	e.Release()
+	e.head = append(e.head, blank[:prefix]...)
 	e.uint(uint64(len(m.Versions)))
 	for _, v := range m.Versions {
 		e.int(v)
@@ -64,66 +78,60 @@ func Encode(m edge.Message) (mem.BufferSlice, error) {
 	e.head = binary.LittleEndian.AppendUint32(e.head, c.mark())
 	at := reflect.New(v.Type())
 	at.Elem().Set(v)
-	c.put(&e, at.UnsafePointer())
+	c.put(e, at.UnsafePointer())
 	return e.pieces(), e.err
 }
 
-// encoder collects a message.
-type encoder struct {
-	head []byte
-	data []piece
-	err  error
+// most is how much memory an encoder keeps for the next message.
+const most = 64 << 10
+
+// Release lets go of the message's tensors.
+func (e *Encoder) Release() {
+	clear(e.data)
+	clear(e.out)
+	if cap(e.head) > most {
+		e.head = nil
+	}
+	e.head, e.data, e.out, e.err = e.head[:0], e.data[:0], e.out[:0], nil
 }
 
-// piece is a tensor's bytes, and what keeps them there.
-type piece struct {
-	bytes []byte
-	owner any
-}
+func (e *Encoder) uint(x uint64) { e.head = binary.AppendUvarint(e.head, x) }
+func (e *Encoder) int(x int64)   { e.head = binary.AppendVarint(e.head, x) }
 
-func (e *encoder) uint(x uint64) { e.head = binary.AppendUvarint(e.head, x) }
-func (e *encoder) int(x int64)   { e.head = binary.AppendVarint(e.head, x) }
-
-func (e *encoder) text(s string) {
+func (e *Encoder) text(s string) {
 	e.uint(uint64(len(s)))
 	e.head = append(e.head, s...)
 }
 
 // pieces are the head, with small data behind it, and the large data.
-func (e *encoder) pieces() (out mem.BufferSlice) {
+func (e *Encoder) pieces() []Piece {
 	binary.LittleEndian.PutUint32(e.head, uint32(len(e.head)-prefix))
-	run, at := e.head, len(e.head) // what is being filled, and bytes so far
+	from, at := 0, len(e.head) // of what is not in a piece yet, and bytes so far
 	for _, p := range e.data {
-		run, at = append(run, blank[:gap(at)]...), at+gap(at)
-		at += len(p.bytes)
-		if len(p.bytes) < small {
-			run = append(run, p.bytes...)
+		e.head, at = append(e.head, blank[:gap(at)]...), at+gap(at)
+		at += len(p.Bytes)
+		if len(p.Bytes) < small {
+			e.head = append(e.head, p.Bytes...)
 			continue
 		}
-		if len(run) > 0 {
-			out, run = append(out, mem.SliceBuffer(run)), nil
-		}
-		out = append(out, held(p))
+		e.cut(from)
+		e.out, from = append(e.out, p), len(e.head)
 	}
-	if len(run) > 0 {
-		out = append(out, mem.SliceBuffer(run))
+	e.cut(from)
+	return e.out
+}
+
+// cut makes a piece of what was written last.
+func (e *Encoder) cut(from int) {
+	if from < len(e.head) {
+		e.out = append(e.out, Piece{Bytes: e.head[from:len(e.head):len(e.head)]})
 	}
-	return out
 }
 
 var blank [line]byte
 
 // gap is how many bytes are missing to the next line.
 func gap(at int) int { return -at & (line - 1) }
-
-// held is a buffer that keeps the owner of its bytes alive until it is freed.
-func held(p piece) mem.Buffer { return mem.NewBuffer(&p.bytes, &holder{p.owner}) }
-
-// holder is a pool that nothing is taken from: what comes back is let go.
-type holder struct{ owner any }
-
-func (h *holder) Get(n int) *[]byte { b := make([]byte, n); return &b }
-func (h *holder) Put(*[]byte)       { h.owner = nil }
 
 // Memory is n bytes, of arbitrary contents, for a message to arrive in.
 func Memory(n int) []byte {
@@ -189,12 +197,12 @@ func (v *value) Decode(into any) error {
 	if c.mark() != v.mark {
 		return malformed("it carried another type: the generated programs do not fit each other")
 	}
-	made := reflect.New(p.Type().Elem()) // into stays what it was if something is wrong
-	c.take(&v.d, made.UnsafePointer())
+	p.Elem().SetZero() // codecs leave out what is nothing
+	c.take(&v.d, p.UnsafePointer())
 	if err := v.d.finish(); err != nil {
+		p.Elem().SetZero()
 		return err
 	}
-	p.Elem().Set(made.Elem())
 	return nil
 }
 
