@@ -60,6 +60,9 @@ type Config struct {
 	// these have.
 	Here  func(plan.Replica) bool
 	Facts plan.Facts
+	// Life is how many processes were lost that had these replicas before, in a plan that
+	// can spare them. What they begin with is the newest that the owner has.
+	Life int64
 	// Abort, unless nil, ends all programs at once.
 	Abort context.Context
 }
@@ -86,6 +89,8 @@ type World struct {
 	notes  []string      // of other processes' replicas
 	counts [][]rl.Logged // likewise, by replica
 
+	known [][]rl.Array // states of other processes' replicas, as they last told them
+
 	figures []Figures // by replica
 	before  totals    // when they were last written
 }
@@ -104,6 +109,7 @@ type replica struct {
 	command command // the newest, in an asynchronous run
 	saved   int     // the last save that was answered
 	pending []told  // at the owner: what came while it waited for something else
+	again   bool    // at the owner: the iteration begins once more
 }
 
 // New constructs a world. Nothing runs yet.
@@ -133,7 +139,7 @@ func New(c Config) (*World, error) {
 	w.top = w.topology()
 	w.findMembers()
 	w.link = edge.NewLocal(len(w.replicas), w.queues())
-	w.counts = make([][]rl.Logged, len(w.replicas))
+	w.counts, w.known = make([][]rl.Logged, len(w.replicas)), make([][]rl.Array, len(w.replicas))
 	w.figures = make([]Figures, len(w.replicas))
 	w.before = w.totals()
 	return w, nil
@@ -164,6 +170,7 @@ func (w *World) add(g int, at plan.Replica) error {
 	if w.Plan.Groups[g].Over == fdg.Environments {
 		r.scope = w.Root.Shards(at.First, at.Last, w.Plan.Shards)
 	}
+	r.scope.Anew(w.Life)
 	var err error
 	if r.trainer, err = w.Build(r.scope); err != nil {
 		return err
@@ -449,11 +456,26 @@ func (r *replica) train() error {
 	r.begun = time.Now()
 	r.command.Verdict = rl.Verdict{Steps: r.world.from, More: true}
 	return rl.Catch(func() error {
-		if err := r.world.Programs.Programs[r.group](r.trainer, r.run, r.x); err != nil {
+		if !r.world.Leads() && r.world.Plan.Sparing() {
+			r.send(0, false) // it may be lost before it is asked
+		}
+		if err := r.program(); err != nil {
 			return err
 		}
 		return r.farewell()
 	})
+}
+
+// program runs the replica's program. That of an owner which loses a replica in the
+// midst of what it takes from it is entered again: no local variable survives Next.
+func (r *replica) program() error {
+	for {
+		err := rl.Catch(func() error { return r.world.Programs.Programs[r.group](r.trainer, r.run, r.x) })
+		if !errors.Is(err, edge.ErrDeparted) {
+			return err
+		}
+		r.again = true
+	}
 }
 
 // home reports whether a component is at home with the replica's group.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -22,6 +23,7 @@ type hello struct {
 	run      string
 	epoch    int64
 	from, to int // processes, by number
+	life     int64
 	secret   string
 }
 
@@ -29,7 +31,7 @@ const protocol = "1"
 
 func (h hello) metadata() metadata.MD {
 	return metadata.Pairs("weft-protocol", protocol, "weft-run-bin", h.run, "weft-epoch", strconv.FormatInt(h.epoch, 10),
-		"weft-from", strconv.Itoa(h.from), "weft-to", strconv.Itoa(h.to), "weft-secret-bin", h.secret)
+		"weft-from", strconv.Itoa(h.from), "weft-to", strconv.Itoa(h.to), "weft-life", strconv.FormatInt(h.life, 10), "weft-secret-bin", h.secret)
 }
 
 // readHello reads one that somebody sent, whoever that is.
@@ -48,6 +50,9 @@ func readHello(md metadata.MD) (h hello, err error) {
 		if h.from, err = strconv.Atoi(one("weft-from")); err == nil {
 			h.to, err = strconv.Atoi(one("weft-to"))
 		}
+	}
+	if err == nil {
+		h.life, err = strconv.ParseInt(one("weft-life"), 10, 64)
 	}
 	if err != nil {
 		return h, fmt.Errorf("it does not say who it is: %w", err)
@@ -77,10 +82,13 @@ func (n *Node) accept(stream grpc.ServerStream) error {
 		return status.Errorf(codes.Unavailable, "run %q has no epoch %d here", h.run, h.epoch)
 	}
 	p, err := s.admit(h)
+	if errors.Is(err, errSoon) {
+		return status.Error(codes.Unavailable, err.Error())
+	}
 	if err != nil {
 		return status.Error(codes.FailedPrecondition, err.Error())
 	}
-	back := hello{run: h.run, epoch: h.epoch, from: h.to, to: h.from, secret: n.o.Secret}
+	back := hello{run: h.run, epoch: h.epoch, from: h.to, to: h.from, life: h.life, secret: n.o.Secret}
 	if err := stream.SendHeader(back.metadata()); err != nil {
 		s.lose(p, err)
 		return err
@@ -117,7 +125,7 @@ func (s *Session) connect(p *peer) error {
 
 // open tries once.
 func (s *Session) open(conn *grpc.ClientConn, p *peer) (grpc.ClientStream, error) {
-	h := hello{run: s.g.Run, epoch: s.g.Epoch, from: s.g.Me, to: p.number, secret: s.node.o.Secret}
+	h := hello{run: s.g.Run, epoch: s.g.Epoch, from: s.g.Me, to: p.number, life: s.g.Life, secret: s.node.o.Secret}
 	ctx, cancel := context.WithCancel(metadata.NewOutgoingContext(s.ctx, h.metadata()))
 	release := context.AfterFunc(s.joining, cancel)
 	stream, err := conn.NewStream(ctx, &service.Streams[0], method)

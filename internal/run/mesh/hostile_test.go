@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -214,7 +215,8 @@ func FuzzHandle(f *testing.F) {
 		s.ctx, s.end = context.WithCancelCause(t.Context())
 		p := newPeer(0, part.Worker{}, "")
 		p.stream = deaf{}
-		s.peers = []*peer{p, nil}
+		s.peers = make([]atomic.Pointer[peer], 2)
+		s.peers[0].Store(p)
 		s.g.Links.Join([]bool{true, false}, s)
 		var in inbox
 		for ; len(b) >= 6; b = b[6:] {

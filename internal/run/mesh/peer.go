@@ -47,6 +47,8 @@ type peer struct {
 	acked    chan struct{} // closed when it has all that was sent
 	ended    chan struct{} // closed when nothing more is read
 
+	spare // it may be another's in the same place
+
 	credits
 
 	posting sync.Mutex
@@ -61,10 +63,14 @@ type posted struct {
 }
 
 func newPeer(number int, w part.Worker, host string) *peer {
-	return &peer{
-		number: number, name: w.Name, address: w.Data, sameHost: w.Host == host && host != "",
-		open: make(chan struct{}), acked: make(chan struct{}), ended: make(chan struct{}), wake: make(chan struct{}, 1),
-	}
+	p := &peer{number: number, name: w.Name, address: w.Data, sameHost: w.Host == host && host != ""}
+	p.make()
+	return p
+}
+
+func (p *peer) make() {
+	p.open, p.acked, p.ended = make(chan struct{}), make(chan struct{}), make(chan struct{})
+	p.gone, p.tended, p.wake = make(chan struct{}), make(chan struct{}), make(chan struct{}, 1)
 }
 
 func (p *peer) isOpen() bool {
@@ -119,7 +125,7 @@ func (p *peer) cause(err error) error {
 func (s *Session) message(p *peer, k kind, to int, m edge.Message) error {
 	all, err := wire.Encode(m)
 	if err == nil && p.left.Load() {
-		err = fmt.Errorf("worker %s has left, though something is to be sent to it", p.name)
+		err = s.unmet(fmt.Errorf("worker %s has left, though something is to be sent to it", p.name))
 	}
 	if err != nil {
 		s.fail(err)
@@ -140,14 +146,23 @@ func (s *Session) message(p *peer, k kind, to int, m edge.Message) error {
 
 // Carry implements edge.Beyond.
 func (s *Session) Carry(to int, m edge.Message) error {
-	return s.message(s.peers[s.g.Homes[to]], data, to, m)
+	p := s.peer(s.g.Homes[to])
+	if p == nil {
+		return fmt.Errorf("replica %d has nothing to say to replica %d", m.From, to)
+	}
+	return s.message(p, data, to, m)
 }
 
 // Newest implements edge.Beyond.
 func (s *Session) Newest(to int, m edge.Message) {
-	p := s.peers[s.g.Homes[to]]
+	s.swap.RLock()
+	defer s.swap.RUnlock()
+	p := s.peer(s.g.Homes[to])
 	p.posting.Lock()
 	defer p.posting.Unlock()
+	if s.g.Star {
+		p.keep(posted{to, m})
+	}
 	for i := range p.posts {
 		if q := &p.posts[i]; q.to == to && q.m.Edge == m.Edge && q.m.From == m.From {
 			q.m = m
@@ -170,6 +185,8 @@ func (s *Session) tend(p *peer) {
 		var err error
 		select {
 		case <-s.ctx.Done():
+			return
+		case <-p.gone:
 			return
 		case <-p.wake:
 			err = s.flush(p)
