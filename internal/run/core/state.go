@@ -71,6 +71,7 @@ type Run struct {
 	Fault    string         `json:"fault,omitempty"`
 	Faulty   int64          `json:"faulty,omitempty"`   // epoch that it was in
 	Restarts int            `json:"restarts,omitempty"` // since a checkpoint was committed
+	Vacated  int            `json:"vacated,omitempty"`  // parts, since then
 	Epoch    int64          `json:"epoch"`
 	Shards   int            `json:"shards,omitempty"` // for the run's whole life, once it is planned
 	Plan     *plan.Plan     `json:"plan,omitempty"`   // of the epoch
@@ -91,9 +92,14 @@ type Run struct {
 // Member is a worker's part in an epoch.
 type Member struct {
 	Name    string `json:"name"`
-	Session int64  `json:"session"` // 0: a new coordinator has not heard of it yet
+	Session int64  `json:"session"`          // 0: a new coordinator has not heard of it yet
+	Life    int64  `json:"life,omitempty"`   // how many had the part in this epoch before
+	Vacant  bool   `json:"vacant,omitempty"` // nobody has it: the one that is named was the last
 	Ready   bool   `json:"ready,omitempty"`
 	Done    bool   `json:"done,omitempty"`
+	// Until is the tick at which patience with it ends, 0 if there is nothing to wait for.
+	// It is of this coordinator alone.
+	Until int64 `json:"until,omitempty"`
 }
 
 // Next is a better plan than the present one.
@@ -150,6 +156,11 @@ func (r *Run) member(name string) *Member {
 		}
 	}
 	return nil
+}
+
+// vacant reports whether a part is nobody's.
+func (r *Run) vacant() bool {
+	return slices.ContainsFunc(r.Members, func(m Member) bool { return m.Vacant })
 }
 
 // step is that of the checkpoint that counts.
