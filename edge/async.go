@@ -187,12 +187,13 @@ func (x *X) abandon() {
 }
 
 // producers is how many of an edge's senders an iteration takes from: one where
-// gradients are applied as they arrive. Who is gone is not waited for.
+// gradients are applied as they arrive. Who is gone is not waited for, if the consumer
+// can do without its rows.
 func (x *X) producers(edge int) int {
 	from := x.ends[edge].from
 	k := 0
 	for r := range x.replicas(from) {
-		if !x.gone[x.top.Number(from, r)] {
+		if x.top.Async.Whole || !x.gone[x.top.Number(from, r)] {
 			k++
 		}
 	}

@@ -133,6 +133,23 @@ func TestDepartedBefore(t *testing.T) {
 	}
 }
 
+// TestDepartedWhole: a consumer that needs all rows waits for another producer in the
+// place of one that is gone.
+func TestDepartedWhole(t *testing.T) {
+	const k = 2
+	r := newRemote(t, k, edge.Gathers)
+	r.top.Async.Whole = true
+	r.begins(0, 1)
+	r.link.Depart(k, 0)
+	for from := range k {
+		r.begins(from, 5)
+		r.sends(from, 1, 5, 0, r.row(from, 5))
+	}
+	if a, b, err := r.takes(); err != nil || !slices.Equal(a, []float64{50, 51}) || !slices.Equal(b, a) {
+		t.Errorf("%v and %v, %v", a, b, err)
+	}
+}
+
 // TestDepartedApplied: steps of a gradient that was applied count, though the rest of
 // its iteration never came.
 func TestDepartedApplied(t *testing.T) {

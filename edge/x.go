@@ -33,6 +33,9 @@ type Async struct {
 	Staleness int
 	// Producers is how many of a group's replicas a gather waits for; 0 is all.
 	Producers int
+	// Whole is true when the consumer keeps something of every row: then a gather waits
+	// for another in the place of a producer that is gone.
+	Whole bool
 }
 
 // Replicas is how many there are in all groups.

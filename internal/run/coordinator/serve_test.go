@@ -74,6 +74,46 @@ func TestLoss(t *testing.T) {
 	}
 }
 
+// A worker that an asynchronous run can spare is replaced within the epoch, by the same
+// worker or by another, and nothing that was done is lost.
+func TestSpared(t *testing.T) {
+	for name, harm := range map[string]func(c *cluster, p *proxy, stop func()){
+		"started again": func(c *cluster, _ *proxy, stop func()) { stop(); c.work("b") },
+		"another":       func(c *cluster, _ *proxy, stop func()) { stop(); c.work("d") },
+		"cut":           func(_ *cluster, p *proxy, _ func()) { p.cut() },
+		"frozen": func(_ *cluster, p *proxy, _ func()) {
+			p.freeze(true)
+			time.Sleep(600 * time.Millisecond)
+			p.freeze(false)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			if name == "frozen" {
+				c.silence = 400 * time.Millisecond
+			}
+			at, _ := c.coordinate("127.0.0.1:0")
+			letGo := c.disk.hold("r")
+			p := newProxy(t, at)
+			c.work("a")
+			stop := c.work("b", func(o *worker.Options) { o.Coordinators = []string{p.Addr().String()} })
+			c.work("c")
+			c.members(3)
+			c.submit("r", 3, 65, sparing)
+			c.at("r", 15)
+			harm(c, p, stop)
+			c.wait("another life", func(s *control.Status) bool {
+				m := s.Runs[0].Members
+				return len(m) == 3 && m[1].Life == 1 && m[1].Ready
+			})
+			letGo()
+			if r := c.whole("r", 65); r.Epoch != 1 {
+				t.Errorf("it took %d epochs: %q", r.Epoch, r.History)
+			}
+		})
+	}
+}
+
 // Workers that join take part from the next checkpoint on.
 func TestGrow(t *testing.T) {
 	c := newCluster(t)

@@ -55,8 +55,11 @@ func (s *sim) troubles(w *simWorker, n int) {
 
 // goesOn sees that an asynchronous run does not begin anew because of what it can spare.
 func (s *sim) goesOn(before, now Run) {
-	if !s.async[now.Name] || before.Phase != Running || now.Phase != Waiting || strings.HasPrefix(now.Why, "nobody took") {
+	if !s.async[now.Name] || before.Phase != Running || now.Phase != Waiting {
 		return
+	}
+	if told := now.History[max(0, len(now.History)-2):]; strings.Contains(strings.Join(told, " "), "nobody took") {
+		return // it was waited for long enough
 	}
 	if at, ok := s.trouble[now.Name]; !ok || s.round-at > 60 {
 		s.complain("%s begins anew, though nothing befell the part that decides: %s", now.Name, now.Why)

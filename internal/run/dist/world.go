@@ -205,7 +205,7 @@ func (w *World) Links() *edge.Local { return w.link }
 func (w *World) topology() *edge.Topology {
 	top := &edge.Topology{Edges: w.Programs.Edges}
 	if w.Plan.Async {
-		top.Async = &edge.Async{Staleness: w.Plan.Staleness, Producers: w.Plan.Producers}
+		top.Async = &edge.Async{Staleness: w.Plan.Staleness, Producers: w.Plan.Producers, Whole: w.whole()}
 	}
 	for g, group := range w.Plan.Groups {
 		m := edge.Members{Name: group.Name}
@@ -225,6 +225,18 @@ func (w *World) topology() *edge.Topology {
 		top.Groups = append(top.Groups, m)
 	}
 	return top
+}
+
+// whole reports whether the owner keeps something of every environment: a table, whose
+// rows are of all of them, or a component by environment.
+func (w *World) whole() bool {
+	if !w.Leads() {
+		return false // who waits is there
+	}
+	return slices.ContainsFunc(w.owner.scope.Components(), func(name string) bool {
+		table := slices.ContainsFunc(w.Graph.Resources, func(r fdg.Resource) bool { return r.Name == name && r.Kind == "table" })
+		return w.owner.home(name) && (table || w.owner.scope.Component(name).Axis() == rl.Envs)
+	})
 }
 
 // envs are the environments of a replica, also of another process's.
