@@ -19,6 +19,7 @@ import "slices"
 // Settings are the bounds of a coordinator's patience, in ticks.
 type Settings struct {
 	Grace    int64 `json:"grace"`    // for workers to come back to a new coordinator
+	Return   int64 `json:"return"`   // for a worker to come back whose connection broke
 	Settle   int64 `json:"settle"`   // after a failure, to see whether a lost worker was its reason
 	Start    int64 `json:"start"`    // for all parts of an epoch to be ready
 	Stall    int64 `json:"stall"`    // without a sign of progress
@@ -31,7 +32,7 @@ type Settings struct {
 
 // Defaults are the settings for a tick of 250 ms.
 func Defaults() Settings {
-	return Settings{Grace: 8, Settle: 5, Start: 4 * 600, Stall: 4 * 3600, Patience: 4 * 600, Vacancy: 4 * 30, Retry: 4 * 10, Restarts: 20, Keep: 100}
+	return Settings{Grace: 8, Return: 8, Settle: 5, Start: 4 * 600, Stall: 4 * 3600, Patience: 4 * 600, Vacancy: 4 * 30, Retry: 4 * 10, Restarts: 20, Keep: 100}
 }
 
 // Core is the machine. It is not safe for use by several goroutines.

@@ -137,7 +137,12 @@ func (e PartFailed) happen(c *Core) {
 	if r == nil || m.Done || c.hopeless(r, e) {
 		return
 	}
-	if e.Peer && c.spares(r, m) {
+	gone := r.missing(c.spares(r, m))
+	switch {
+	case e.Peer && gone != nil: // which is why it will not return
+		c.restart(r, fmt.Sprintf("worker %s is lost", gone.Name))
+		return
+	case e.Peer && c.spares(r, m):
 		c.vacate(r, m, e.String())
 		return
 	}

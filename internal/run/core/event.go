@@ -18,7 +18,6 @@ type (
 	Lost struct {
 		Name    string
 		Session int64
-		Why     string
 	}
 	// Silent is a worker that nothing was heard of for too long.
 	Silent struct {

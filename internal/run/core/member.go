@@ -59,6 +59,17 @@ func (c *Core) at(d *Doing, name string) *Member {
 	return nil
 }
 
+// missing is a part whose worker may still return, nil if there is none; only the one
+// that decides, if that is what is asked for.
+func (r *Run) missing(owner bool) *Member {
+	for i := range r.Members {
+		if m := &r.Members[i]; m.Session == 0 && !m.Done && !m.Vacant && (!owner || i == r.owner()) {
+			return m
+		}
+	}
+	return nil
+}
+
 // takeUp lets a worker go on with a part that is still its own.
 func (c *Core) takeUp(w *Worker, d *Doing) {
 	if m := c.at(d, w.Name); m != nil && m.Session == 0 {
@@ -81,12 +92,9 @@ func (c *Core) takeUp(w *Worker, d *Doing) {
 
 // complete ends the wait for workers of an epoch that is under way, when all are back.
 func (c *Core) complete(r *Run) {
-	for _, m := range r.Members {
-		if m.Session == 0 && !m.Done && !m.Vacant {
-			return
-		}
+	if r.missing(false) == nil {
+		c.goOn(r)
 	}
-	c.goOn(r)
 }
 
 // goOn gives an epoch that is under way new patience.
@@ -114,13 +122,28 @@ func (e Lost) happen(c *Core) {
 	if w == nil {
 		return
 	}
-	why := e.Why
-	if why == "" {
-		why = "lost"
+	if !c.mayReturn(w) {
+		c.leave(w, "lost")
 	}
-	c.leave(w, why)
 	i, _ := c.find(e.Name)
 	c.Workers = slices.Delete(c.Workers, i, i+1)
+}
+
+// mayReturn gives a worker whose connection broke a moment to come back, if it has a
+// part: that goes on meanwhile, unless it is the worker that is gone. Then its peers say
+// so, or it comes back without its part, or not at all.
+func (c *Core) mayReturn(w *Worker) bool {
+	r := c.Run(w.Run)
+	if r == nil || w.Silent {
+		return false
+	}
+	m := r.member(w.Name)
+	if m.Done {
+		return false
+	}
+	m.Session, m.Until = 0, c.Now+c.Return
+	c.Members++
+	return true
 }
 
 func (e Silent) happen(c *Core) {

@@ -90,7 +90,7 @@ func newScript(t *testing.T) *script {
 }
 
 // small is little patience.
-var small = Settings{Grace: 4, Settle: 2, Start: 20, Stall: 40, Patience: 30, Vacancy: 8, Retry: 25, Restarts: 4, Keep: 3}
+var small = Settings{Grace: 4, Return: 4, Settle: 2, Start: 20, Stall: 40, Patience: 30, Vacancy: 8, Retry: 25, Restarts: 4, Keep: 3}
 
 // fields are the words of a command, what is in quotes being one of them.
 func fields(line string) (out []string) {
@@ -139,7 +139,7 @@ func (s *script) command(out *strings.Builder, line string) {
 	case "join":
 		s.join(out, f[1:])
 	case "lost":
-		s.step(out, Lost{arg(1), s.session(arg(1)), ""})
+		s.step(out, Lost{arg(1), s.session(arg(1))})
 	case "silent":
 		s.step(out, Silent{arg(1), s.session(arg(1))})
 	case "heard":

@@ -120,7 +120,7 @@ func (s *sim) elect() {
 	for _, name := range s.store.order {
 		s.trouble[name] = s.round
 	}
-	c := &coord{term: s.store.term, core: New(Settings{Grace: 6, Settle: 3, Start: 60, Stall: 80, Patience: 5000, Vacancy: 15, Retry: 20, Restarts: 1000, Keep: 9})}
+	c := &coord{term: s.store.term, core: New(Settings{Grace: 6, Return: 6, Settle: 3, Start: 60, Stall: 80, Patience: 5000, Vacancy: 15, Retry: 20, Restarts: 1000, Keep: 9})}
 	s.coords = append(s.coords, c)
 	var e Loaded
 	for _, name := range s.store.order {

@@ -123,7 +123,7 @@ func (s *sim) hear(c *coord, w *simWorker) {
 	switch {
 	case c.dead:
 	case conn.broken && len(conn.up) == 0:
-		s.tell(c, Lost{w.name, conn.session, ""})
+		s.tell(c, Lost{w.name, conn.session})
 		w.conn = nil
 	case w.frozen > 0 || w.dead:
 		if conn.quiet++; conn.quiet == 4 {
@@ -182,7 +182,7 @@ func (s *sim) join(w *simWorker) {
 		return // the end of the old connection has not been seen
 	}
 	if w.conn != nil && w.conn.to == c {
-		s.tell(c, Lost{w.name, w.conn.session, ""})
+		s.tell(c, Lost{w.name, w.conn.session})
 	}
 	s.session++
 	w.conn, w.alone = &conn{to: c, session: s.session}, 0

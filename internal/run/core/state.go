@@ -163,6 +163,9 @@ func (r *Run) vacant() bool {
 	return slices.ContainsFunc(r.Members, func(m Member) bool { return m.Vacant })
 }
 
+// whole reports whether every part is somebody's who is there.
+func (r *Run) whole() bool { return !r.vacant() && r.missing(false) == nil }
+
 // step is that of the checkpoint that counts.
 func (r *Run) step() int64 {
 	if r.Last == nil {
