@@ -192,7 +192,7 @@ func (t *trial) disturb(ctx context.Context, r core.Run, f Fault) (mark, error) 
 		return m, nil
 	}
 	mend()
-	if !m.anew {
+	if !m.anew && !m.spared {
 		r, _, _ = t.view.latest()
 		m = going(r)
 	}

@@ -124,7 +124,7 @@ func (c *Core) await(r *Run, alive []string) {
 		m := &r.Members[i]
 		switch m.Session = 0; {
 		case m.Vacant:
-			m.Until = c.Now + c.Vacancy
+			m.Until, m.After = c.Now+c.Vacancy, 0
 		case !m.Done:
 			m.Until = grace
 		}

@@ -144,6 +144,7 @@ func (e PartFailed) happen(c *Core) {
 		return
 	case e.Peer && c.spares(r, m):
 		c.vacate(r, m, e.String())
+		m.After = c.Now + c.Settle // it may turn out to be the loss of the one that decides
 		return
 	}
 	var former []string

@@ -100,6 +100,7 @@ type Member struct {
 	// Until is the tick at which patience with it ends, 0 if there is nothing to wait for.
 	// It is of this coordinator alone.
 	Until int64 `json:"until,omitempty"`
+	After int64 `json:"after,omitempty"` // tick before which a vacant part is given to nobody; likewise
 }
 
 // Next is a better plan than the present one.
