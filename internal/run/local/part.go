@@ -64,7 +64,7 @@ func Follow(j Job) (*Follower, error) {
 
 // load takes over what the run goes on from.
 func (f *Follower) load(j Job) error {
-	if !f.exact && !j.RestartEpisodes {
+	if !f.exact && !j.RestartEpisodes && f.world.Life == 0 { // which begins new episodes anyway
 		return ErrNotExact
 	}
 	file, step, _, err := j.Part.Vault.Latest()

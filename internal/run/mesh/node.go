@@ -10,7 +10,8 @@
 // Who connects says in the stream's headers which run, epoch and process it is, and
 // what it knows to prove it; headers are small, so nobody can make a node wait or
 // take memory before that was checked. A peer that breaks the protocol, leaves or
-// falls silent ends the epoch with an error that names it, and nothing else.
+// falls silent ends the epoch with an error that names it, and nothing else. In a star,
+// only the hub does.
 package mesh
 
 import (
