@@ -107,6 +107,15 @@ func TestSpares(t *testing.T) {
 	if m.replaced(r, later) {
 		t.Error("it is replaced by who is not ready")
 	}
+	r.History = []string{"epoch 2 is over, worker w0 is silent: it goes on from step 8"}
+	if text := m.needless(r); text != "" {
+		t.Errorf("%q needs no reason", text)
+	}
+	for _, text := range []string{"epoch 2 is over, worker w1 is lost: it goes on from step 8", "epoch 2 is over, worker w0: why: it goes on from step 8"} {
+		if r.History = []string{text}; m.needless(r) != text {
+			t.Errorf("%q is taken for a reason", text)
+		}
+	}
 	r.Members[1].Ready = true
 	if !m.replaced(r, later) {
 		t.Error("it is not replaced")

@@ -94,7 +94,7 @@ func member(r core.Run, all ...*slot) bool {
 // going is the mark of a run that should go on as it is.
 func going(r core.Run) mark {
 	now := time.Now()
-	return mark{from: now, after: now, epoch: r.Epoch, anew: r.Phase == core.Waiting, iter: r.Progress.Iter, lives: lives(r)}
+	return mark{from: now, after: now, epoch: r.Epoch, anew: r.Phase == core.Waiting, iter: r.Progress.Iter, lives: lives(r), owner: ownerOf(r)}
 }
 
 // lost is the mark of a run that loses workers.

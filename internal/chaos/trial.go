@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -189,9 +187,8 @@ func (t *trial) replaced(ctx context.Context, f Fault, m mark) (*float64, error)
 	if err != nil {
 		return nil, fmt.Errorf("nobody takes its part over: %w", err)
 	}
-	over := fmt.Sprintf("epoch %d is over", m.epoch)
-	if at := slices.IndexFunc(r.History, func(text string) bool { return strings.HasPrefix(text, over) }); at >= 0 && f.Kind != KillBoth {
-		t.bad(fmt.Errorf("%s: the run could have gone on: %s", f, r.History[at]))
+	if text := m.needless(r); text != "" && f.Kind != KillBoth {
+		t.bad(fmt.Errorf("%s: the run could have gone on: %s", f, text))
 	}
 	if r.Phase.Over() || r.Epoch > m.epoch {
 		return nil, nil

@@ -2,7 +2,9 @@ package chaos
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -89,7 +91,8 @@ type mark struct {
 	// spared says that only workers were hit that the run can spare: the epoch goes on,
 	// and others have their parts in the end.
 	spared bool
-	lives  int64 // that parts had had
+	lives  int64  // that parts had had
+	owner  string // the worker that decides
 }
 
 // passed reports whether the run trains again: in a new epoch, or in the one it was in.
@@ -110,6 +113,18 @@ func (m mark) replaced(r core.Run, at time.Time) bool {
 		return true
 	}
 	return at.After(m.after) && r.Phase == core.Running && lives(r) > m.lives && !slices.ContainsFunc(r.Members, func(x core.Member) bool { return !x.Ready })
+}
+
+// needless is the end of the epoch, as it was told, if the run could have gone on in it:
+// if it was not because of the worker that decides, which a busy machine may have kept
+// from giving a sign of life.
+func (m mark) needless(r core.Run) string {
+	for _, text := range r.History {
+		if why, ok := strings.CutPrefix(text, fmt.Sprintf("epoch %d is over, worker ", m.epoch)); ok && !strings.HasPrefix(why, m.owner+" ") {
+			return text
+		}
+	}
+	return ""
 }
 
 // lives is how many processes had parts of a run's epoch and were lost.

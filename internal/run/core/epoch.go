@@ -31,7 +31,7 @@ func (e PartReady) happen(c *Core) {
 	}
 	m.Ready, m.Until = true, 0
 	if r.Phase == Running { // it had not heard, or has taken the part over
-		c.decide(Start{e.From})
+		c.decide(Start(e))
 		return
 	}
 	for _, m := range r.Members {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
@@ -16,10 +17,10 @@ import (
 
 // lives are a part's processes, one after another: each is lost when it is told.
 type lives struct {
-	team *team
-	desk *parttest.Desk
-	a    part.Assignment
-	lose chan struct{}
+	folder string
+	desk   *parttest.Desk
+	a      part.Assignment
+	lose   chan struct{}
 }
 
 // run carries the part out until a process comes to its end. A process that is lost
@@ -28,7 +29,8 @@ func (l *lives) run(t *testing.T, lost func()) error {
 	for {
 		ctx, stop := context.WithCancel(t.Context())
 		over := make(chan error, 1)
-		go func() { over <- l.runner(t).Run(ctx, l.a, l.desk) }()
+		r, _ := newProcess(t, l.folder)
+		go func() { over <- r.Run(ctx, l.a, l.desk) }()
 		select {
 		case err := <-over:
 			stop()
@@ -48,14 +50,19 @@ func (l *lives) run(t *testing.T, lost func()) error {
 	}
 }
 
-// runner is a new process, with an address of its own.
-func (l *lives) runner(t *testing.T) *process.Runner {
-	node, err := mesh.Listen("127.0.0.1:0", mesh.Options{Secret: "secret"})
+// newProcess is a process with an address of its own. It is patient, since this machine
+// may be busy.
+func newProcess(t *testing.T, folder string) (*process.Runner, string) {
+	node, err := mesh.Listen("127.0.0.1:0", mesh.Options{Secret: "secret", Silence: time.Minute})
 	if err != nil {
 		t.Error(err)
 	}
-	t.Cleanup(func() { _ = node.Close() })
-	return process.New(process.Config{Job: job, Node: node, Store: inFolder(l.team.folder)})
+	t.Cleanup(func() {
+		if err := node.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return process.New(process.Config{Job: job, Node: node, Store: inFolder(folder)}), node.Address()
 }
 
 // TestSpared: an asynchronous run goes on while processes are lost that do not decide,
@@ -66,8 +73,8 @@ func TestSpared(t *testing.T) {
 		config string
 		unit   int64 // steps of an iteration of one part
 	}{
-		{plan.Deployment{Policy: "central", Workers: 4}, "steps=6400 every=640", 16},
-		{plan.Deployment{Policy: "single-learner-coarse", Workers: 4}, "steps=12800 every=640", 16},
+		{plan.Deployment{Policy: "central", Workers: 4}, "steps=3200 every=640", 16},
+		{plan.Deployment{Policy: "single-learner-coarse", Workers: 4}, "steps=6400 every=640", 16},
 	} {
 		t.Run(c.Policy, func(t *testing.T) {
 			c.Async, c.Staleness, c.Queue = true, 8, 2
@@ -75,31 +82,31 @@ func TestSpared(t *testing.T) {
 			if !p.Sparing() {
 				t.Fatal("the plan can spare nobody")
 			}
-			x, d := newTeam(t, 1), parttest.NewDesk(4)
-			a := part.Assignment{Run: "r", Epoch: 1, Config: c.config, Plan: p}
-			a.Workers = append(a.Workers, x.workers...)
+			folder, d := t.TempDir(), parttest.NewDesk(4)
+			hub, at := newProcess(t, folder)
+			a := part.Assignment{Run: "r", Epoch: 1, Config: c.config, Plan: p, Workers: []part.Worker{{Name: "w0", Data: at, Host: "here"}}}
 			var parts []*lives
 			for i := 1; i < 4; i++ {
-				a.Workers = append(a.Workers, part.Worker{Name: fmt.Sprint("w", i)})
-				parts = append(parts, &lives{team: x, desk: d, a: a, lose: make(chan struct{}, 1)})
+				a.Workers = append(a.Workers, part.Worker{Name: fmt.Sprint("w", i), Host: "here"})
+				parts = append(parts, &lives{folder: folder, desk: d, a: a, lose: make(chan struct{}, 1)})
 			}
 			for i, l := range parts {
 				l.a.Workers, l.a.Me = a.Workers, i+1
 			}
-			next := int64(500)
+			next := int64(300)
 			d.Progressed = func(p part.Progress) {
 				if p.Steps < next {
 					return
 				}
 				select { // while one is being replaced, it is not lost again
-				case parts[next/500%2].lose <- struct{}{}:
+				case parts[next/300%2].lose <- struct{}{}:
 				default:
 				}
-				next += 500
+				next += 300
 			}
 			var all sync.WaitGroup
 			errs, lost := make([]error, 4), make([]int, 4)
-			all.Go(func() { errs[0] = x.runners[0].Run(t.Context(), a, d) })
+			all.Go(func() { errs[0] = hub.Run(t.Context(), a, d) })
 			for i, l := range parts {
 				all.Go(func() { errs[i+1] = l.run(t, func() { lost[i+1]++ }) })
 			}
