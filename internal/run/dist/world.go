@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-rl/weft/edge"
@@ -364,17 +365,20 @@ func (w *World) Train(ctx context.Context) error {
 	}
 	w.live = true
 	var all sync.WaitGroup
+	var left atomic.Int64 // programs that did not come to their end
 	for _, r := range w.here() {
-		if r != w.owner {
-			all.Go(func() { w.settle(r.train(), stop) })
+		if left.Add(1); r != w.owner {
+			all.Go(func() { left.Add(w.settle(r.train(), stop)) })
 		}
 	}
 	if w.Leads() {
-		w.settle(w.owner.train(), stop)
+		left.Add(w.settle(w.owner.train(), stop))
 	}
 	all.Wait()
 	w.live = false
-	if err := context.Cause(ctx); err != nil {
+	// Where the owner spares replicas, it may leave as soon as they have told it all.
+	spared := w.Plan.Sparing() && !w.Leads() && left.Load() == 0
+	if err := context.Cause(ctx); err != nil && !spared {
 		return err
 	}
 	if !w.Leads() {
@@ -422,11 +426,15 @@ func (w *World) traced(err error) error {
 }
 
 // settle stops everything if a program failed. The first cause counts: who was
-// stopped by it fails as well, and is not heard.
-func (w *World) settle(err error, stop context.CancelCauseFunc) {
+// stopped by it fails as well, and is not heard. It is -1 if the program came to its end.
+func (w *World) settle(err error, stop context.CancelCauseFunc) int64 {
 	if err != nil && !errors.Is(err, edge.ErrStopped) {
 		stop(err)
 	}
+	if err != nil {
+		return 0
+	}
+	return -1
 }
 
 // queues are how many messages of each edge may wait.

@@ -264,6 +264,7 @@ func (s *Session) handle(p *peer, in *inbox, f frame) error {
 	case bye:
 		p.left.Store(true)
 		_ = p.send(&frame{kind: ack}) // who has gone already needs none
+		s.orphaned(p)
 	case ack:
 		p.heardAck.Do(func() { close(p.acked) })
 	case fail, lost:

@@ -77,6 +77,15 @@ func (s *Session) unmet(err error) error {
 	return &Lost{s.g.Workers[hub].Name, err, hub}
 }
 
+// orphaned ends what still waits for the hub when that has left in peace: it does not wait
+// for a process that has come in another's place and was not heard of before. Of who
+// has done its part nothing waits.
+func (s *Session) orphaned(p *peer) {
+	if s.g.Star && !s.isHub() && s.g.Failed != nil {
+		s.g.Failed(&Lost{p.name, errors.New("it has left"), p.number})
+	}
+}
+
 // departed tells the hub's replica whose replicas are gone, if they are.
 func (s *Session) departed(p *peer) {
 	if !p.isGone() {

@@ -106,6 +106,24 @@ func TestSpare(t *testing.T) {
 	closing.Wait()
 }
 
+// TestOrphaned: a process whose hub leaves while it is still at it is told.
+func TestOrphaned(t *testing.T) {
+	_, all := star(t)
+	left := make(chan error)
+	go func() { left <- all[0].Close() }()
+	for _, p := range all[1:] {
+		if err := <-p.failed; !strings.Contains(err.Error(), "it has left") {
+			t.Error(err)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := <-left; err != nil {
+		t.Error(err)
+	}
+}
+
 // dialAs tries to open a stream to the hub as the second process's life of that number.
 func (n *Node) dialAs(t *testing.T, g Group, life int64) (any, error) {
 	t.Helper()

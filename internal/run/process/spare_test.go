@@ -21,6 +21,7 @@ type lives struct {
 	desk   *parttest.Desk
 	a      part.Assignment
 	lose   chan struct{}
+	done   <-chan struct{} // closed when the part that decides has ended
 }
 
 // run carries the part out until a process comes to its end. A process that is lost
@@ -39,6 +40,10 @@ func (l *lives) run(t *testing.T, lost func()) error {
 				err = nil // it came when all was done
 			}
 			return err
+		case <-l.late():
+			stop()
+			<-over
+			return nil
 		case <-l.lose:
 			stop()
 			if err := <-over; err == nil {
@@ -48,6 +53,14 @@ func (l *lives) run(t *testing.T, lost func()) error {
 			l.a.Life++
 		}
 	}
+}
+
+// late is closed when nobody waits for the part any more, as a coordinator would tell.
+func (l *lives) late() <-chan struct{} {
+	if l.a.Life == 0 {
+		return nil
+	}
+	return l.done
 }
 
 // newProcess is a process with an address of its own. It is patient, since this machine
@@ -86,9 +99,10 @@ func TestSpared(t *testing.T) {
 			hub, at := newProcess(t, folder)
 			a := part.Assignment{Run: "r", Epoch: 1, Config: c.config, Plan: p, Workers: []part.Worker{{Name: "w0", Data: at, Host: "here"}}}
 			var parts []*lives
+			done := make(chan struct{})
 			for i := 1; i < 4; i++ {
 				a.Workers = append(a.Workers, part.Worker{Name: fmt.Sprint("w", i), Host: "here"})
-				parts = append(parts, &lives{folder: folder, desk: d, a: a, lose: make(chan struct{}, 1)})
+				parts = append(parts, &lives{folder: folder, desk: d, a: a, lose: make(chan struct{}, 1), done: done})
 			}
 			for i, l := range parts {
 				l.a.Workers, l.a.Me = a.Workers, i+1
@@ -106,7 +120,10 @@ func TestSpared(t *testing.T) {
 			}
 			var all sync.WaitGroup
 			errs, lost := make([]error, 4), make([]int, 4)
-			all.Go(func() { errs[0] = hub.Run(t.Context(), a, d) })
+			all.Go(func() {
+				defer close(done)
+				errs[0] = hub.Run(t.Context(), a, d)
+			})
 			for i, l := range parts {
 				all.Go(func() { errs[i+1] = l.run(t, func() { lost[i+1]++ }) })
 			}
