@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +21,7 @@ import (
 type chaosFlags struct {
 	chaos.Options
 	seconds      float64
+	only         []string
 	json, inside bool
 }
 
@@ -30,14 +33,16 @@ func (c *command) chaos() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chaos",
 		Short: "Break clusters, to see that nothing is lost",
-		Long: "Chaos trains PPO, A2C and A3C on clusters of this machine while it kills, freezes, slows, cuts off and takes away\n" +
-			"their processes, the coordinator included, at random moments. Synchronous runs must end in the bits of undisturbed\n" +
-			"ones, every run must end with every step recorded once, and nothing may hang or be left behind. It shows what was\n" +
-			"done and how long it took until runs trained again, and fails if anything was not as it should be. The same seed\n" +
-			"has the same faults. With --namespaces every process has a network of its own: links go down, and there is TLS.",
+		Long: "Chaos trains PPO, A2C, A3C and IMPALA on clusters of this machine while it kills, freezes, slows, cuts off and takes\n" +
+			"away their processes, the coordinator included, at random moments. Synchronous runs must end in the bits of undisturbed\n" +
+			"ones; asynchronous ones must go on when a worker is lost that is not the learner's; every run must end with every step\n" +
+			"recorded once, and nothing may hang or be left behind. It shows what was done and how long it took until runs trained\n" +
+			"again, and fails if anything was not as it should be. The same seed has the same faults. With --namespaces every\n" +
+			"process has a network of its own: links go down, and there is TLS.",
 		Example: "  weft chaos\n" +
 			"  weft chaos --seed 7 --faults 200 --json\n" +
 			"  weft chaos --time 2m --processes 3\n" +
+			"  weft chaos --only a3c,impala\n" +
 			"  sudo weft chaos --namespaces",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runChaos(cmd.Context(), f) },
@@ -49,6 +54,7 @@ func (c *command) chaos() *cobra.Command {
 	flags.IntVar(&f.Workers, "processes", 4, "worker `processes` of a cluster")
 	flags.IntVar(&f.PerRun, "per-run", 10, "`faults` that a run gets at most")
 	flags.Float64Var(&f.seconds, "seconds", 15, "`seconds` that a run takes, about, if it is left alone")
+	flags.StringSliceVar(&f.only, "only", nil, "`runs` to train, by name; all of them if none is given")
 	flags.DurationVar(&f.Patience, "patience", 45*time.Second, "`time` after which a run that does not get on counts as hanging")
 	flags.DurationVar(&f.Bar, "bar", 3*time.Second, "`time` within which a run must train again after a fault; 0 is any")
 	flags.BoolVar(&f.Namespaces, "namespaces", false, "put every process into a network namespace; needs an administrator's rights and the program ip")
@@ -75,7 +81,19 @@ func (f *chaosFlags) check() error {
 	if f.Patience <= 0 {
 		errs = append(errs, fmt.Errorf("--patience: %v is too short", f.Patience))
 	}
+	f.Runs = slices.DeleteFunc(chaos.Runs(f.seconds), func(r chaos.Run) bool { return len(f.only) > 0 && !slices.Contains(f.only, r.Name) })
+	if len(f.Runs) < len(f.only) {
+		errs = append(errs, fmt.Errorf("--only %s: the runs are %s", strings.Join(f.only, ","), strings.Join(names(chaos.Runs(1)), ", ")))
+	}
 	return errors.Join(errs...)
+}
+
+// names are those of runs.
+func names(all []chaos.Run) (out []string) {
+	for _, r := range all {
+		out = append(out, r.Name)
+	}
+	return out
 }
 
 func (c *command) runChaos(ctx context.Context, f *chaosFlags) (err error) {
@@ -89,7 +107,7 @@ func (c *command) runChaos(ctx context.Context, f *chaosFlags) (err error) {
 	if f.Namespaces && !f.inside {
 		return c.enter(ctx, f.Program)
 	}
-	f.Runs, f.Log = chaos.Runs(f.seconds), func(string) {}
+	f.Log = func(string) {}
 	if !f.json {
 		f.Log = c.teller(false, "chaos")
 	}

@@ -100,7 +100,11 @@ func showRun(out io.Writer, r core.Run) error {
 				parts = append(parts, fmt.Sprintf("%s %d on %s", x.Group, x.Rank, x.Device))
 			}
 		}
-		fmt.Fprintf(t, "worker %s:\t%s\n", m.Name, strings.Join(parts, ", "))
+		had := ""
+		if m.Vacant {
+			had = " (lost: nobody has its part)"
+		}
+		fmt.Fprintf(t, "worker %s%s:\t%s\n", m.Name, had, strings.Join(parts, ", "))
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -22,6 +22,7 @@ func (x *X) tokens() int { return len(x.top.Edges) + 2 }
 type session struct {
 	from int // replica
 	iter int64
+	life int // which of those that were in its place
 }
 
 // stamp notes what an asynchronous receiver must know of a message, and waits for
@@ -86,13 +87,33 @@ func (x *X) serve(edge int) []Message {
 	}
 	out := make([]Message, len(x.sessions))
 	for i, s := range x.sessions {
-		out[i] = x.receive(edge, s.from)
+		out[i] = x.continued(edge, s)
 		for out[i].Iter < s.iter {
-			out[i] = x.receive(edge, s.from)
+			out[i] = x.continued(edge, s)
 		}
-		x.taken += out[i].Steps
+		x.taking += out[i].Steps
 	}
 	return out
+}
+
+// continued is the next message of a session.
+func (x *X) continued(edge int, s session) Message {
+	m, ok := x.from(edge, s.from, s.life)
+	if !ok {
+		x.abandon()
+	}
+	return m
+}
+
+// from is the next message of a sender, unless that has departed.
+func (x *X) from(edge, from, life int) (m Message, ok bool) {
+	for x.lives[from] == life && len(x.ends[edge].waiting[from]) == 0 {
+		x.wait(edge)
+	}
+	if x.lives[from] != life {
+		return m, false
+	}
+	return x.pop(edge, from), true
 }
 
 // choose begins sessions with as many producers as the iteration is for, the
@@ -100,27 +121,83 @@ func (x *X) serve(edge int) []Message {
 func (x *X) choose(edge int) []Message {
 	var out []Message
 	open := func(from int) bool { return !slices.ContainsFunc(out, func(m Message) bool { return m.From == from }) }
-	for need := x.producers(edge); len(out) < need; {
-		m := x.receive(edge, x.any(x.tokens(), open).From)
-		if x.tooOld(m) {
-			x.stats[edge].Dropped++
-			x.skip(m.From, m.Iter)
-			continue
+	for len(out) < x.producers(edge) {
+		from := x.earliest(x.tokens(), open)
+		if from < 0 {
+			x.wait(x.tokens())
+		} else if m, ok := x.begin(edge, from); ok {
+			out = append(out, m)
 		}
-		x.taken += m.Steps
-		out = append(out, m)
+		// Who is gone before all have come is not waited for, and not begun with.
+		out = slices.DeleteFunc(out, func(m Message) bool { return x.lives[m.From] != m.life })
 	}
 	slices.SortFunc(out, func(a, b Message) int { return a.From - b.From })
 	for _, m := range out {
-		x.sessions = append(x.sessions, session{m.From, m.Iter})
+		x.taking += m.Steps
+		x.sessions = append(x.sessions, session{m.From, m.Iter, m.life})
 	}
 	return out
 }
 
+// begin takes the first message of a producer's iteration, unless it cannot be used.
+func (x *X) begin(edge, from int) (m Message, ok bool) {
+	life := x.lives[from]
+	x.pop(x.tokens(), from)
+	if m, ok = x.from(edge, from, life); !ok {
+		return m, false
+	}
+	if m.life = life; x.tooOld(m) {
+		x.stats[edge].Dropped++
+		x.skip(m.From, m.Iter)
+		return m, false
+	}
+	return m, true
+}
+
+// use counts the steps of what was taken in this iteration.
+func (x *X) use() { x.taken, x.taking = x.taken+x.taking, 0 }
+
+// depart drops what a replica that is gone has sent and nobody has begun to use.
+// Another in its place begins to count its iterations anew.
+func (x *X) depart(m Message) {
+	from := m.From
+	x.gone[from] = true
+	x.lives[from]++
+	x.departures++
+	x.skipped[from] = 0
+	for e := range x.ends {
+		for !x.ours(e) && len(x.ends[e].waiting[from]) > 0 {
+			x.pop(e, from)
+			x.stats[e].Dropped++
+		}
+	}
+	x.link.Took(m)
+}
+
+// abandon ends an iteration whose producer is gone. What others sent for it is
+// dropped; its steps count only if something was made of them already.
+func (x *X) abandon() {
+	for _, s := range x.sessions {
+		if x.lives[s.from] == s.life {
+			x.skip(s.from, s.iter)
+		}
+	}
+	x.sessions, x.taking = x.sessions[:0], 0
+	panic(&rl.Failure{Err: ErrDeparted})
+}
+
 // producers is how many of an edge's senders an iteration takes from: one where
-// gradients are applied as they arrive.
+// gradients are applied as they arrive. Who is gone is not waited for, if the consumer
+// can do without its rows.
 func (x *X) producers(edge int) int {
-	k := x.replicas(x.ends[edge].from)
+	from := x.ends[edge].from
+	k := 0
+	for r := range x.replicas(from) {
+		if x.top.Async.Whole || !x.gone[x.top.Number(from, r)] {
+			k++
+		}
+	}
+	k = max(1, k)
 	for i, e := range x.top.Edges {
 		if e.Kind == Reduces && x.ends[i].to == x.group {
 			return 1
@@ -162,6 +239,7 @@ func (x *X) drops(m Message) bool { return m.Iter > 0 && m.Iter <= x.skipped[m.F
 func (x *X) gradient(edge int) rl.Grads {
 	began := len(x.sessions) > 0
 	m := x.serve(edge)[0]
+	x.use() // it is applied at once
 	g := valueOf[gradient](m)
 	if began && x.tooOld(m) {
 		x.stats[edge].Dropped++

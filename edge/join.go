@@ -102,6 +102,22 @@ func (l *Local) Room(from, by, edge int) error {
 	}
 }
 
+// Depart tells replica to of this process that one of another process is gone, once
+// all that came from it was delivered. It is not told again before it has taken that.
+func (l *Local) Depart(to, gone int) {
+	l.boxes[to].in <- item{m: Message{Edge: Departed, From: gone}} // has room for it
+}
+
+// release gives back the room that replica by held with one that is gone.
+func (l *Local) release(gone, by int) {
+	for _, places := range l.boxes[gone].places {
+		for len(places[by]) > 0 {
+			<-places[by]
+		}
+	}
+	l.beyond.Released(gone)
+}
+
 // check sees that a message from away for here names replicas and an edge that
 // there are.
 func (l *Local) check(away, here, edge int) error {

@@ -13,6 +13,7 @@ func (g gone) Carry(int, Message) error { return nil }
 func (g gone) Newest(int, Message)      {}
 func (g gone) Credit(_, _, _ int)       {}
 func (g gone) Want(_, _, _ int)         {}
+func (g gone) Released(int)             {}
 func (g gone) Busy()                    { g.busy <- struct{}{} }
 func (g gone) Hurry(idle bool) {
 	if idle {

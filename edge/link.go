@@ -42,6 +42,7 @@ type Message struct {
 	Steps    int64 // taken for it by the sender's own environments
 
 	arrived int64 // in which order, at the receiver
+	life    int   // of its sender, likewise
 }
 
 // Encoded is a Value that came from another process: what it is is known when it is
@@ -70,8 +71,20 @@ type Beyond interface {
 	Busy()
 	// Want tells replica to that from waits for it to take a message on an edge.
 	Want(to, from, edge int)
+	// Released tells that all that came from a replica that has departed was taken or
+	// dropped: another may come in its place.
+	Released(replica int)
 }
+
+// Departed is the edge of the news that a replica of another process is gone. The
+// message carries nothing; who takes it has done with all that came before it.
+const Departed = -1
 
 // ErrStopped is what an operation fails with when the run was stopped from
 // elsewhere: the cause is not here.
 var ErrStopped = errors.New("the run was stopped")
+
+// ErrDeparted is what an iteration of an asynchronous consumer fails with when the
+// producer that it serves is gone before it has sent everything. The program may be
+// entered again at its top.
+var ErrDeparted = errors.New("the replica that was served is gone")

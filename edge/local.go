@@ -48,7 +48,7 @@ func NewLocal(replicas int, queues []int) *Local {
 			b.places = append(b.places, places)
 			b.posted = append(b.posted, make([]atomic.Pointer[Message], replicas))
 		}
-		b.in = make(chan item, room)
+		b.in = make(chan item, room+replicas) // and the news that each is gone
 		l.boxes[i] = b
 	}
 	return l
@@ -149,6 +149,10 @@ func (i item) take() Message {
 }
 
 func (l localLink) Took(m Message) {
+	if m.Edge == Departed {
+		l.all.release(m.From, l.me)
+		return
+	}
 	select {
 	case <-l.all.boxes[l.me].places[m.Edge][m.From]:
 		if l.all.isAway(m.From) {

@@ -36,6 +36,9 @@ type Async struct {
 	Staleness int
 	// Producers is how many of a group's replicas a gather waits for; 0 is all.
 	Producers int
+	// Whole is true when the consumer keeps something of every row: then a gather waits
+	// for another in the place of a producer that is gone.
+	Whole bool
 }
 
 // Replicas is how many there are in all groups.
@@ -83,11 +86,16 @@ type X struct {
 	announced int64     // the last iteration that others were told of
 	sessions  []session // with producers, in this iteration
 	skipped   []int64   // by replica, iterations whose messages are dropped
+	gone      []bool    // by replica, those that have departed
+	lives     []int     // by replica, how many have departed in its place
 	counted   int64     // steps that others were told of
-	taken     int64     // steps of what was taken from others
+	taking    int64     // steps of what was taken from others in this iteration
+	taken     int64     // steps of what was used before
 	arrivals  int64
-	versions  []int64 // of the copies at hand, by edge
-	stats     []Stat
+
+	departures int     // of all replicas
+	versions   []int64 // of the copies at hand, by edge
+	stats      []Stat
 }
 
 // end is what a replica knows of one edge.
@@ -112,7 +120,7 @@ func New(ctx context.Context, top *Topology, group, r int, s *rl.Scope, link Lin
 	x.Lo, x.Hi, x.Of = own.Lo, own.Hi, own.Of
 	n := len(top.Edges) + Control
 	x.ends, x.versions, x.stats = make([]end, n), make([]int64, n), make([]Stat, n)
-	x.skipped = make([]int64, top.Replicas())
+	x.skipped, x.gone, x.lives = make([]int64, top.Replicas()), make([]bool, top.Replicas()), make([]int, top.Replicas())
 	for i := range x.ends {
 		e := &x.ends[i]
 		e.waiting = make([][]Message, top.Replicas())
@@ -148,6 +156,7 @@ func (x *X) Turn() {
 	}
 	x.iter++
 	x.sessions = x.sessions[:0]
+	x.use()
 }
 
 // Taken is the environment steps behind all that was taken from other replicas:
@@ -187,17 +196,20 @@ func (x *X) arrived(edge int) (from int, v any, ok bool) {
 	return 0, nil, false
 }
 
-// Drop waits for a message on an edge and drops what arrives on the topology's
-// own edges meanwhile; dropped is how many there were.
-func (x *X) Drop(edge int) (from int, v any, dropped int) {
-	for {
+// Drop waits for a message on an edge, or until somebody is gone, and drops what
+// arrives on the topology's own edges meanwhile; dropped is how many there were.
+func (x *X) Drop(edge int) (from int, v any, ok bool, dropped int) {
+	for before := x.departures; ; x.wait(edge) {
 		dropped += x.discard()
-		if from, v, ok := x.arrived(edge); ok {
-			return from, v, dropped
+		if from, v, ok = x.arrived(edge); ok || x.departures > before {
+			return from, v, ok, dropped
 		}
-		x.wait(edge)
 	}
 }
+
+// Gone reports whether a replica has departed, and nothing was heard yet of another
+// in its place.
+func (x *X) Gone(replica int) bool { return x.gone[replica] }
 
 // discard drops what producers sent, with all that is to come of the iterations
 // that it belongs to; n is how many iterations that is.
@@ -230,21 +242,16 @@ func (x *X) receive(edge, from int) Message {
 	return x.pop(edge, from)
 }
 
-// any is the next message on an edge of a sender for whom ok is true, in the
-// order of arrival.
-func (x *X) any(edge int, ok func(from int) bool) Message {
-	for {
-		best, at := -1, int64(0)
-		for from, q := range x.ends[edge].waiting {
-			if len(q) > 0 && ok(from) && (best < 0 || q[0].arrived < at) {
-				best, at = from, q[0].arrived
-			}
+// earliest is the sender, of those for whom ok is true, whose message on an edge
+// arrived first; -1 if none has arrived.
+func (x *X) earliest(edge int, ok func(from int) bool) int {
+	best, at := -1, int64(0)
+	for from, q := range x.ends[edge].waiting {
+		if len(q) > 0 && ok(from) && (best < 0 || q[0].arrived < at) {
+			best, at = from, q[0].arrived
 		}
-		if best >= 0 {
-			return x.pop(edge, best)
-		}
-		x.wait(edge)
 	}
+	return best
 }
 
 // wait files the next message, whatever it is; edge is what the wait is for.
@@ -274,6 +281,11 @@ func (x *X) poll() {
 }
 
 func (x *X) file(m Message) {
+	if m.Edge == Departed {
+		x.depart(m)
+		return
+	}
+	x.gone[m.From] = false
 	if x.drops(m) {
 		x.link.Took(m)
 		x.stats[m.Edge].Dropped++

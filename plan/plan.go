@@ -126,6 +126,26 @@ func (g Grouping) Of(fragment string) string {
 	return ""
 }
 
+// Sparing reports whether a run of the plan can go on while a worker is lost that has
+// not the replica that decides: replicas are asynchronous, each has environments of its
+// own, and all that crosses goes to the one that decides or comes from it.
+func (p *Plan) Sparing() bool {
+	if !p.Async || len(p.Of(p.Owner)) != 1 {
+		return false
+	}
+	for _, g := range p.Groups {
+		if g.Name != p.Owner && g.Over != fdg.Environments {
+			return false
+		}
+	}
+	for _, e := range p.Edges {
+		if e.From != e.To && e.From != p.Owner && e.To != p.Owner {
+			return false
+		}
+	}
+	return len(p.Groups) > 1
+}
+
 // Of are the replicas of a group, by rank.
 func (p *Plan) Of(group string) (out []Replica) {
 	for _, r := range p.Replicas {

@@ -25,6 +25,7 @@ type Scope struct {
 	parent     *Scope // of a child's
 	first      int    // the scope is of shards [first, last) of so many
 	last, of   int
+	life       int64 // of a replica that takes a lost one's place, which is counted from 1
 	envs       *Span // of the environments, once they are known
 	steps      int64
 	episodes   *Episodes
@@ -88,6 +89,12 @@ func (s *Scope) Shards(first, last, k int) *Scope {
 	return c
 }
 
+// Anew makes s the scope of a replica that takes the place of one that was lost, for
+// the n-th time. Its environments and its run draw other numbers than those before them
+// did; what all replicas have alike stays the same. It is called before anything is made
+// in the scope.
+func (s *Scope) Anew(n int64) { s.life = n }
+
 // Span is the part [Lo, Hi) of Of things.
 type Span struct{ Lo, Hi, Of int }
 
@@ -127,7 +134,13 @@ func (s *Scope) Device() *Device { return s.dev }
 
 // Key is the key of a use that belongs to no iteration, such as initial values
 // or an environment's resets.
-func (s *Scope) Key(use string) Key { return s.key.Use(use) }
+func (s *Scope) Key(use string) Key {
+	k := s.key.Use(use)
+	if s.life > 0 && (use == "env" || use == "run") {
+		k = k.Use("life").Fold(uint64(s.life))
+	}
+	return k
+}
 
 // Parts is how many shards there are.
 func (s *Scope) Parts() int { return s.of }

@@ -46,6 +46,9 @@ type Run struct {
 	// compared with the same policy within one process.
 	Plain bool
 	Async bool // it is not repeatable
+	// Of an asynchronous run: steps that are asked for, and those of one environment in an
+	// iteration.
+	Steps, Unit int64
 }
 
 // args are those of weft train.
@@ -61,20 +64,22 @@ func (r Run) reference(workers int) []string {
 	return r.args(workers)
 }
 
-// Runs are PPO and A2C, synchronous and asynchronous, of so many steps for each second
-// that they are to take.
+// Runs are PPO and A2C, synchronous and asynchronous, and IMPALA, of so many steps for
+// each second that they are to take.
 func Runs(seconds float64) []Run {
-	steps := func(perSecond float64) []string {
-		n := max(1, int64(seconds*perSecond/2000))
-		return []string{"--env", "CartPole-v1", "--steps", fmt.Sprint(n * 2000), "--checkpoint-steps", "4000"}
+	rounded := func(perSecond float64) int64 { return max(1, int64(seconds*perSecond/2000)) * 2000 }
+	args := func(name string, steps int64) []string {
+		return []string{name, "--env", "CartPole-v1", "--steps", fmt.Sprint(steps), "--checkpoint-steps", "4000"}
 	}
-	ppo, a2c := append([]string{"ppo"}, steps(20_000)...), append([]string{"a2c"}, steps(12_000)...)
+	ppo, a2c := args("ppo", rounded(20_000)), args("a2c", rounded(12_000))
+	a3c, impala := rounded(6_000), rounded(12_000)
 	return []Run{
 		{Name: "ppo-coarse", Args: ppo, Policy: []string{"--policy", "single-learner-coarse"}, Plain: true},
 		{Name: "a2c-replicas", Args: a2c, Policy: []string{"--policy", "multi-learner"}},
-		{Name: "a3c", Args: append([]string{"a2c"}, steps(6_000)...), Policy: []string{"--policy", "central", "--async"}, Async: true},
+		{Name: "a3c", Args: args("a2c", a3c), Policy: []string{"--policy", "central", "--async"}, Async: true, Steps: a3c, Unit: 5},
 		{Name: "a2c-fine", Args: a2c, Policy: []string{"--policy", "single-learner-fine"}, Plain: true},
 		{Name: "ppo-replicas", Args: ppo, Policy: []string{"--policy", "multi-learner"}},
+		{Name: "impala", Args: args("impala", impala), Policy: []string{"--policy", "single-learner-coarse", "--async"}, Async: true, Steps: impala, Unit: 20},
 	}
 }
 

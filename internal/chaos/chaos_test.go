@@ -14,9 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/plan"
 )
 
 // The same seed has the same faults, and every kind has its turn.
@@ -77,6 +79,49 @@ func TestMark(t *testing.T) {
 	}
 }
 
+// Who is hit decides what must follow: an asynchronous run goes on without whom it can spare.
+func TestSpares(t *testing.T) {
+	p := plan.Plan{Owner: "learner", Replicas: []plan.Replica{{Group: "learner"}, {Group: "actor", Worker: 1}}}
+	p.Groups = []plan.Group{{Name: "actor", Over: fdg.Environments}, {Name: "learner"}}
+	r := core.Run{Phase: core.Running, Epoch: 2, Plan: &p, Members: []core.Member{{Name: "w0", Ready: true}, {Name: "w1", Ready: true, Life: 1}}}
+	w0, w1, w2 := &slot{name: "w0"}, &slot{name: "w1"}, &slot{name: "w2"}
+	if m := lost(r, w1); m.spared || !m.anew {
+		t.Errorf("a synchronous run: %+v", m)
+	}
+	p.Async = true
+	m := lost(r, w1)
+	if !m.spared || m.anew {
+		t.Errorf("its worker: %+v", m)
+	}
+	if m := lost(r, w0, w1); m.spared || !m.anew {
+		t.Errorf("the one that decides: %+v", m)
+	}
+	if m := lost(r, w2); m.spared || m.anew {
+		t.Errorf("a stranger: %+v", m)
+	}
+	later := time.Now().Add(time.Second)
+	if m.replaced(r, later) {
+		t.Error("it is replaced at once")
+	}
+	r.Members = []core.Member{{Name: "w0", Ready: true}, {Name: "w1", Life: 2}}
+	if m.replaced(r, later) {
+		t.Error("it is replaced by who is not ready")
+	}
+	r.History = []string{"epoch 2 is over, worker w0 is silent: it goes on from step 8"}
+	if text := m.needless(r); text != "" {
+		t.Errorf("%q needs no reason", text)
+	}
+	for _, text := range []string{"epoch 2 is over, worker w1 is lost: it goes on from step 8", "epoch 2 is over, worker w0: why: it goes on from step 8"} {
+		if r.History = []string{text}; m.needless(r) != text {
+			t.Errorf("%q is taken for a reason", text)
+		}
+	}
+	r.Members[1].Ready = true
+	if !m.replaced(r, later) {
+		t.Error("it is not replaced")
+	}
+}
+
 // row is one of a record.
 func row(iter, step int64, values ...metrics.Value) metrics.Row {
 	return metrics.Row{Iter: iter, Step: step, Values: values}
@@ -98,6 +143,23 @@ func TestRecord(t *testing.T) {
 		{"short", []metrics.Row{row(1, 8)}, false},
 	} {
 		if err := inOrder(c.rows, 16); (err == nil) != c.good {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		steps []int64
+		good  bool
+	}{
+		{"good", []int64{5, 15, 20}, true}, {"more", []int64{5, 25}, true}, {"half an iteration", []int64{5, 12, 20}, false},
+		{"too few", []int64{5, 15}, false}, {"too many", []int64{5, 20, 25}, false},
+	} {
+		var rows []metrics.Row
+		for i, s := range c.steps {
+			rows = append(rows, row(int64(i+1), s))
+		}
+		rows = append(rows, row(int64(len(rows)), c.steps[len(c.steps)-1], eval))
+		if err := exact(rows, Run{Steps: 20, Unit: 5}); (err == nil) != c.good {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -284,19 +346,22 @@ func TestHang(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
+	took := .7
 	r := Report{Seed: 7, Workers: 4, Trials: []Trial{{Run: "ppo", Network: "TCP", Epochs: 3, Injected: []Injected{
 		{Kind: KillOwner, Recovery: 1, Restart: true}, {Kind: KillOwner, Recovery: 2, Restart: true}, {Kind: Pause, Recovery: -1},
+		{Kind: KillWorker, Recovery: .1, Replaced: &took},
 	}, Violations: []string{"r: it hangs"}}}}
 	var b strings.Builder
 	if err := r.Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"ppo  TCP      3       3", "with 1 violations",
-		"kill owner    2         2          2          1.50 s  2.00 s",
-		"pause worker  1         0          0          0.00 s  0.00 s",
-		"all           3         2          2          1.50 s  2.00 s",
-		"3 faults in 1 runs on 4 workers, seed 7, 0 s: 1 violations\n  r: it hangs\n",
+		"ppo  TCP      4       3", "with 1 violations",
+		"kill worker   1         1          0          0.10 s  0.10 s  1         0.70 s",
+		"kill owner    2         2          2          1.50 s  2.00 s  0         0.00 s",
+		"pause worker  1         0          0          0.00 s  0.00 s  0         0.00 s",
+		"all           4         3          2          1.03 s  2.00 s  1         0.70 s",
+		"4 faults in 1 runs on 4 workers, seed 7, 0 s: 1 violations\n  r: it hangs\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())

@@ -26,6 +26,9 @@ func (t *trial) check(end ended) (errs []error) {
 	folder := filepath.Join(t.cluster.runs(), t.name)
 	rows, err := metrics.ReadJSONL(filepath.Join(folder, "metrics.jsonl"))
 	errs = append(errs, err, inOrder(rows, end.Steps))
+	if t.run.Async {
+		errs = append(errs, exact(rows, t.run))
+	}
 	if w := t.want; w != nil {
 		if end.WeightsSHA256 != w.WeightsSHA256 || end.StateSHA256 != w.StateSHA256 || end.Steps != w.Steps {
 			errs = append(errs, fmt.Errorf("it ends with weights %.12s and state %.12s after %d steps; undisturbed with %.12s and %.12s after %d",
@@ -55,6 +58,25 @@ func inOrder(rows []metrics.Row, steps int64) error {
 	}
 	if step != steps {
 		return fmt.Errorf("the record ends with step %d of %d", step, steps)
+	}
+	return nil
+}
+
+// exact sees that an asynchronous run has counted whole iterations of environments, and
+// has ended with the one that it was asked for.
+func exact(rows []metrics.Row, run Run) error {
+	before := int64(0)
+	for i, r := range rows {
+		if evaluation(r) {
+			continue
+		}
+		if r.Step%run.Unit != 0 || before >= run.Steps {
+			return fmt.Errorf("line %d of the record is of step %d, after step %d of %d, and an environment's iteration is %d", i+1, r.Step, before, run.Steps, run.Unit)
+		}
+		before = r.Step
+	}
+	if before < run.Steps {
+		return fmt.Errorf("the record ends with step %d, and %d are asked for", before, run.Steps)
 	}
 	return nil
 }

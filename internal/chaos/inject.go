@@ -94,14 +94,23 @@ func member(r core.Run, all ...*slot) bool {
 // going is the mark of a run that should go on as it is.
 func going(r core.Run) mark {
 	now := time.Now()
-	return mark{from: now, after: now, epoch: r.Epoch, anew: r.Phase == core.Waiting, iter: r.Progress.Iter}
+	return mark{from: now, after: now, epoch: r.Epoch, anew: r.Phase == core.Waiting, iter: r.Progress.Iter, lives: lives(r), owner: ownerOf(r)}
 }
 
 // lost is the mark of a run that loses workers.
 func lost(r core.Run, all ...*slot) mark {
 	m := going(r)
-	m.anew = m.anew || member(r, all...)
+	if m.spared = spares(r, all...); !m.spared {
+		m.anew = m.anew || member(r, all...)
+	}
 	return m
+}
+
+// spares reports whether a run goes on without workers that have a part in it.
+func spares(r core.Run, all ...*slot) bool {
+	owner := ownerOf(r)
+	return r.Phase == core.Running && r.Plan != nil && r.Plan.Sparing() && member(r, all...) &&
+		!slices.ContainsFunc(all, func(s *slot) bool { return s.name == owner })
 }
 
 func kill(r core.Run, all ...*slot) mark {
@@ -157,16 +166,17 @@ func (t *trial) slow(ctx context.Context, s *slot, d time.Duration) mark {
 	return going(r)
 }
 
-// disturb disturbs a worker's connections. Of data connections there are those that
-// others have opened to it: none to the first.
+// disturb disturbs a worker's connections.
 func (t *trial) disturb(ctx context.Context, r core.Run, f Fault) (mark, error) {
-	i := f.Pick % len(t.cluster.workers)
-	if n := len(r.Members); f.Kind == CutData && n > 1 {
-		i = slices.Index(t.cluster.workers, t.slot(r.Members[1+f.Pick%(n-1)].Name))
+	hit := []*slot{t.cluster.workers[f.Pick%len(t.cluster.workers)]}
+	at := hit[0]
+	if f.Kind == CutData && len(r.Members) > 1 {
+		at, hit = t.opened(r, f.Pick)
 	}
+	i := slices.Index(t.cluster.workers, at)
 	m := going(r)
 	if f.Kind == Drop || f.Kind == CutData && t.network.severs() {
-		m = lost(r, t.cluster.workers[i])
+		m = lost(r, hit...)
 	}
 	if err := t.network.disturb(i, f.Kind); err != nil {
 		return m, err
@@ -182,11 +192,28 @@ func (t *trial) disturb(ctx context.Context, r core.Run, f Fault) (mark, error) 
 		return m, nil
 	}
 	mend()
-	if !m.anew {
+	if !m.anew && !m.spared {
 		r, _, _ = t.view.latest()
 		m = going(r)
 	}
 	return m, nil
+}
+
+// opened is a worker that others have opened data connections to, and who is lost when
+// these are cut: of a run that can spare workers, all but the one that decides; else the
+// worker itself, which is any but the first.
+func (t *trial) opened(r core.Run, pick int) (at *slot, hit []*slot) {
+	at = t.slot(r.Members[1+pick%(len(r.Members)-1)].Name)
+	if r.Plan == nil || !r.Plan.Sparing() {
+		return at, []*slot{at}
+	}
+	owner := ownerOf(r)
+	for _, m := range r.Members {
+		if m.Name != owner {
+			hit = append(hit, t.slot(m.Name))
+		}
+	}
+	return t.slot(owner), hit
 }
 
 // writes waits until a checkpoint is being written, or it takes too long.

@@ -51,3 +51,28 @@ func TestFaults(t *testing.T) {
 		t.Errorf("%v is left, %v", left, err)
 	}
 }
+
+// A killed worker of an asynchronous run, and one that stood still, are replaced while
+// the others go on.
+func TestSpared(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	const killThenFreeze = 1413
+	report, err := chaos.Test(t.Context(), chaos.Options{
+		Program: program, Env: []string{asCommand + "=1"}, Seed: killThenFreeze, Faults: 2, PerRun: 2, Workers: 3,
+		Runs: chaos.Runs(60)[2:3], Patience: 3 * time.Minute, Log: func(text string) { t.Log(text) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range report.Violations() {
+		t.Error(v)
+	}
+	x := report.Trials[0]
+	if len(x.Injected) != 2 || x.Epochs == 1 && (x.Injected[0].Replaced == nil || x.Injected[1].Replaced == nil) {
+		t.Errorf("%+v", x)
+	}
+}

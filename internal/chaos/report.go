@@ -51,10 +51,16 @@ type Row struct {
 	Restarts  int     `json:"restarts"`  // of those, in a new epoch
 	Mean      float64 `json:"mean"`      // seconds until the run trained again
 	Worst     float64 `json:"worst"`
+	Replaced  int     `json:"replaced"` // faults that cost a worker which was replaced within the epoch
+	Last      float64 `json:"last"`     // the longest that took, in seconds
 }
 
 func (r *Row) add(i Injected) {
 	r.Faults++
+	if i.Replaced != nil {
+		r.Replaced++
+		r.Last = max(r.Last, *i.Replaced)
+	}
 	if i.Recovery < 0 {
 		return
 	}
@@ -93,9 +99,9 @@ func (r Report) Write(w io.Writer) error {
 	for _, x := range r.Trials {
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%.1f\t%.1f\t%s\n", x.Run, x.Network, len(x.Injected), x.Epochs, x.Seconds, x.Return, x.ended())
 	}
-	fmt.Fprint(t, "\nFAULT\tINJECTED\tRECOVERED\tRESTARTED\tMEAN\tWORST\n")
+	fmt.Fprint(t, "\nFAULT\tINJECTED\tRECOVERED\tRESTARTED\tMEAN\tWORST\tREPLACED\tWITHIN\n")
 	for _, x := range r.Rows() {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%.2f s\t%.2f s\n", x.Kind, x.Faults, x.Recovered, x.Restarts, x.Mean, x.Worst)
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%.2f s\t%.2f s\t%d\t%.2f s\n", x.Kind, x.Faults, x.Recovered, x.Restarts, x.Mean, x.Worst, x.Replaced, x.Last)
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -45,6 +45,10 @@ type Injected struct {
 	Kind     Kind    `json:"kind"`
 	Recovery float64 `json:"recovery"` // seconds
 	Restart  bool    `json:"restart"`  // a new epoch began
+	// Replaced is how long it took until others had the parts of workers that an
+	// asynchronous run can spare, from the end of the fault; nil if nobody was lost whom
+	// it can, or the run ended before.
+	Replaced *float64 `json:"replaced,omitempty"` // seconds
 }
 
 // bad is a violation of what is promised.
@@ -148,7 +152,14 @@ func (t *trial) attack(ctx context.Context, faults []Fault) error {
 		if err != nil {
 			return fmt.Errorf("after %s: %w", f, err)
 		}
-		t.result.Injected = append(t.result.Injected, t.judge(f, m, r, took))
+		i := t.judge(f, m, r, took)
+		if m.spared {
+			i.Replaced, err = t.replaced(ctx, f, m)
+		}
+		t.result.Injected = append(t.result.Injected, i)
+		if err != nil {
+			return fmt.Errorf("after %s: %w", f, err)
+		}
 		t.lasting.Wait()
 	}
 	return nil
@@ -169,15 +180,36 @@ func (t *trial) judge(f Fault, m mark, r core.Run, took time.Duration) Injected 
 	return i
 }
 
+// replaced waits until workers that were spared are replaced. The epoch may not end for
+// that, unless there was no coordinator either.
+func (t *trial) replaced(ctx context.Context, f Fault, m mark) (*float64, error) {
+	r, took, err := t.awaitThat(ctx, m, m.replaced)
+	if err != nil {
+		return nil, fmt.Errorf("nobody takes its part over: %w", err)
+	}
+	if text := m.needless(r); text != "" && f.Kind != KillBoth {
+		t.bad(fmt.Errorf("%s: the run could have gone on: %s", f, text))
+	}
+	if r.Phase.Over() || r.Epoch > m.epoch {
+		return nil, nil
+	}
+	seconds := max(0, took-f.For).Seconds()
+	return &seconds, nil
+}
+
 // last are the last of some texts.
 func last(all []string, n int) []string { return all[max(0, len(all)-n):] }
 
 // await waits until the run trains again. Nothing may hang: if it takes too long, the run
 // says why it waits.
 func (t *trial) await(ctx context.Context, m mark) (core.Run, time.Duration, error) {
+	return t.awaitThat(ctx, m, m.passed)
+}
+
+func (t *trial) awaitThat(ctx context.Context, m mark, holds func(core.Run, time.Time) bool) (core.Run, time.Duration, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.Patience, fmt.Errorf("it hangs, for %v", t.Patience))
 	defer cancel()
-	r, at, err := t.view.until(ctx, m.passed)
+	r, at, err := t.view.until(ctx, holds)
 	if err != nil {
 		return r, 0, fmt.Errorf("%w: the run is %s in epoch %d (%s), iteration %d; last: %q; %s has what processes were at",
 			err, r.Phase, r.Epoch, r.Why, r.Progress.Iter, last(r.History, 5), t.cluster.dir)

@@ -2,6 +2,9 @@ package chaos
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -85,6 +88,11 @@ type mark struct {
 	epoch int64     // the run was in
 	anew  bool      // that epoch is lost
 	iter  int64     // it had done
+	// spared says that only workers were hit that the run can spare: the epoch goes on,
+	// and others have their parts in the end.
+	spared bool
+	lives  int64  // that parts had had
+	owner  string // the worker that decides
 }
 
 // passed reports whether the run trains again: in a new epoch, or in the one it was in.
@@ -96,4 +104,33 @@ func (m mark) passed(r core.Run, at time.Time) bool {
 		return false
 	}
 	return r.Epoch > m.epoch || !m.anew && r.Progress.Iter > 0 && r.Progress.Iter != m.iter
+}
+
+// replaced reports whether the parts of workers that were spared are others', or there
+// is no epoch any more in which they could be.
+func (m mark) replaced(r core.Run, at time.Time) bool {
+	if r.Phase.Over() || r.Epoch > m.epoch {
+		return true
+	}
+	return at.After(m.after) && r.Phase == core.Running && lives(r) > m.lives && !slices.ContainsFunc(r.Members, func(x core.Member) bool { return !x.Ready })
+}
+
+// needless is the end of the epoch, as it was told, if the run could have gone on in it:
+// if it was not because of the worker that decides, which a busy machine may have kept
+// from giving a sign of life.
+func (m mark) needless(r core.Run) string {
+	for _, text := range r.History {
+		if why, ok := strings.CutPrefix(text, fmt.Sprintf("epoch %d is over, worker ", m.epoch)); ok && !strings.HasPrefix(why, m.owner+" ") {
+			return text
+		}
+	}
+	return ""
+}
+
+// lives is how many processes had parts of a run's epoch and were lost.
+func lives(r core.Run) (n int64) {
+	for _, m := range r.Members {
+		n += m.Life
+	}
+	return n
 }

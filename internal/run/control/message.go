@@ -9,7 +9,7 @@ import (
 )
 
 // Version is that of the protocol. Who speaks another one is refused.
-const Version = 1
+const Version = 2
 
 // MaxMessage bounds a message, before anything is allocated for it.
 const MaxMessage = 16 << 20
@@ -59,6 +59,7 @@ type Up struct {
 	Seq      int64          `json:"seq,omitempty"` // of what is to be acknowledged
 	Run      string         `json:"run,omitempty"`
 	Epoch    int64          `json:"epoch,omitempty"`
+	Life     int64          `json:"life,omitempty"` // part.Assignment has its meaning
 	Hello    *Hello         `json:"hello,omitempty"`
 	Manifest *part.Manifest `json:"manifest,omitempty"`
 	Progress *part.Progress `json:"progress,omitempty"`
@@ -75,6 +76,7 @@ type Down struct {
 	Seq   int64  `json:"seq,omitempty"`
 	Run   string `json:"run,omitempty"`
 	Epoch int64  `json:"epoch,omitempty"`
+	Life  int64  `json:"life,omitempty"`
 	Me    int    `json:"me,omitempty"`    // of an assignment
 	Text  string `json:"text,omitempty"`  // why; of an ack: why not
 	Again bool   `json:"again,omitempty"` // of a refusal: it may be different soon

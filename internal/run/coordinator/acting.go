@@ -231,9 +231,9 @@ func (a *acting) do(d core.Decision, shared *assignment) error {
 		a.send(d.Session, &control.Down{Kind: control.KindRefused, Text: d.Why, Again: true})
 		delete(a.sessions, d.Session)
 	case core.Start:
-		a.send(d.Session, &control.Down{Kind: control.KindStart, Run: d.Run, Epoch: d.Epoch})
+		a.send(d.Session, &control.Down{Kind: control.KindStart, Run: d.Run, Epoch: d.Epoch, Life: d.Life})
 	case core.Abort:
-		a.send(d.Session, &control.Down{Kind: control.KindAbort, Run: d.Run, Epoch: d.Epoch, Text: d.Why})
+		a.send(d.Session, &control.Down{Kind: control.KindAbort, Run: d.Run, Epoch: d.Epoch, Life: d.Life, Text: d.Why})
 	case core.Answer:
 		a.send(d.Session, &control.Down{Kind: control.KindAck, Seq: d.Ticket, Text: d.Err})
 	}
@@ -260,7 +260,7 @@ type assignment struct {
 
 func (a *acting) assign(d core.Assign, shared *assignment) error {
 	x := d.Assignment
-	if shared.text == nil || shared.run != x.Run || shared.epoch != x.Epoch {
+	if shared.text == nil || shared.run != x.Run || shared.epoch != x.Epoch || x.Life > 0 { // its peers are others
 		x.Me = 0
 		text, err := control.Pack(x)
 		if err != nil {
@@ -268,7 +268,7 @@ func (a *acting) assign(d core.Assign, shared *assignment) error {
 		}
 		*shared = assignment{x.Run, x.Epoch, text}
 	}
-	a.send(d.Session, &control.Down{Kind: control.KindAssign, Run: x.Run, Epoch: x.Epoch, Me: d.Assignment.Me, Tail: shared.text})
+	a.send(d.Session, &control.Down{Kind: control.KindAssign, Run: x.Run, Epoch: x.Epoch, Life: x.Life, Me: d.Assignment.Me, Tail: shared.text})
 	return nil
 }
 
@@ -307,7 +307,7 @@ func (a *acting) planned(d core.MakePlan, on plan.Cluster) (p plan.Plan, err err
 
 // from is where a worker's message comes from.
 func (s *session) from(m *control.Up) core.From {
-	return core.From{Worker: s.name, Session: s.id, Run: m.Run, Epoch: m.Epoch}
+	return core.From{Worker: s.name, Session: s.id, Run: m.Run, Epoch: m.Epoch, Life: m.Life}
 }
 
 // told is the event that a worker's message is, if it is one.

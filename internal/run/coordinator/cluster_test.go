@@ -31,6 +31,7 @@ type cluster struct {
 	tls     *tls.Config
 	planner coordinator.Planner
 	silence time.Duration // long, where nothing is to be taken for lost because this machine is busy
+	returns int64         // ticks in which a connection that broke may be made again; likewise
 	address []string      // of all coordinators there were
 	client  *control.Client
 }
@@ -46,15 +47,15 @@ func newCluster(t *testing.T) *cluster {
 			t.Error(err)
 		}
 	})
-	c := &cluster{T: t, disk: newDisk(), store: store, runs: t.TempDir(), planner: planner, silence: 20 * time.Second}
+	c := &cluster{T: t, disk: newDisk(), store: store, runs: t.TempDir(), planner: planner, silence: 20 * time.Second, returns: 4}
 	c.client = &control.Client{Patience: 30 * time.Second}
 	return c
 }
 
 // quick is for ticks of 50 ms.
-func quick() core.Settings {
+func (c *cluster) quick() core.Settings {
 	s := core.Defaults()
-	s.Grace, s.Settle = 600, 4
+	s.Grace, s.Return, s.Settle = 600, c.returns, 4
 	return s
 }
 
@@ -69,7 +70,7 @@ func (c *cluster) coordinate(address string) (at string, stop func()) {
 	stop = c.background(func(ctx context.Context) error {
 		return coordinator.Serve(ctx, coordinator.Options{
 			Listener: l, TLS: c.tls, Store: c.store, Planner: c.planner, Runs: c.runs, Binary: "b1",
-			Core: quick(), Tick: 50 * time.Millisecond, Silence: c.silence, Log: c.say("coordinator " + at),
+			Core: c.quick(), Tick: 50 * time.Millisecond, Silence: c.silence, Log: c.say("coordinator " + at),
 		})
 	})
 	c.address = append(c.address, at)
@@ -135,6 +136,20 @@ func (c *cluster) wait(what string, is func(*control.Status) bool) *control.Stat
 func (c *cluster) members(n int) {
 	c.Helper()
 	c.wait(fmt.Sprintf("%d workers", n), func(s *control.Status) bool { return len(s.Workers) == n })
+}
+
+// session is the number of a worker's connection, 0 while it has none.
+func (c *cluster) session(name string) int64 {
+	s, err := c.client.Status(c.Context(), "")
+	if err != nil {
+		c.Fatal(err)
+	}
+	for _, w := range s.Workers {
+		if w.Name == name {
+			return w.Session
+		}
+	}
+	return 0
 }
 
 // at waits until a run has come to a step.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/run/coordinator"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/plan"
@@ -19,6 +20,9 @@ type job struct {
 	steps   int64
 	fails   string // what it fails with, halfway
 }
+
+// sparing is in the place of a failure of a run that is asynchronous.
+const sparing = "async"
 
 const configuration = "workers=%d steps=%d fails=%s"
 
@@ -40,6 +44,9 @@ func planner(config string, c plan.Cluster, shards int) (plan.Plan, error) {
 	}
 	n := min(j.workers, len(c.Workers))
 	p := plan.Plan{Owner: "learner", Shards: j.workers, Replicas: []plan.Replica{{Group: "learner", Last: j.workers}}}
+	if j.fails == sparing { // it does not
+		p.Async, p.Groups = true, []plan.Group{{Name: "actor", Over: fdg.Environments}, {Name: "learner", Over: fdg.None}}
+	}
 	for i := range j.workers {
 		p.Replicas = append(p.Replicas, plan.Replica{Group: "actor", Rank: i, First: i, Last: i + 1, Worker: i * n / j.workers})
 	}
@@ -123,7 +130,7 @@ func (f fake) train(ctx context.Context, a part.Assignment, j job, r part.Report
 			return ctx.Err()
 		case <-time.After(time.Millisecond): // it is the work
 		}
-		if step++; step > j.steps/2 && j.fails != "" {
+		if step++; step > j.steps/2 && j.fails != "" && j.fails != sparing {
 			return errors.New(j.fails)
 		}
 		if step == j.steps && gate != nil {

@@ -35,12 +35,11 @@ func TestRun(t *testing.T) {
 	c.whole("s", 20)
 }
 
-// A worker that is lost, cut off or frozen costs what was done since the last
+// A worker that is lost or frozen costs what was done since the last
 // checkpoint, and comes back.
 func TestLoss(t *testing.T) {
 	for name, harm := range map[string]func(p *proxy, stop func()){
 		"killed": func(_ *proxy, stop func()) { stop() },
-		"cut":    func(p *proxy, _ func()) { p.cut() },
 		"frozen": func(p *proxy, _ func()) { p.freeze(true) },
 	} {
 		for _, who := range []string{"a", "b"} {
@@ -71,6 +70,77 @@ func TestLoss(t *testing.T) {
 				c.whole("r", 65)
 			})
 		}
+	}
+}
+
+// A worker whose connection breaks comes back, whichever it is, and its part goes on.
+func TestBroken(t *testing.T) {
+	for _, who := range []string{"a", "b"} {
+		t.Run(who, func(t *testing.T) {
+			c := newCluster(t)
+			c.returns = 600
+			at, _ := c.coordinate("127.0.0.1:0")
+			letGo := c.disk.hold("r")
+			p := newProxy(t, at)
+			for _, w := range []string{"a", "b"} {
+				c.work(w, func(o *worker.Options) {
+					if w == who {
+						o.Coordinators = []string{p.Addr().String()}
+					}
+				})
+			}
+			c.members(2)
+			c.submit("r", 2, 65, "")
+			for _, step := range []int64{10, 20, 30} {
+				c.at("r", step)
+				before := c.session(who)
+				p.cut()
+				c.wait("another connection", func(*control.Status) bool { return c.session(who) > before })
+			}
+			letGo()
+			if r := c.whole("r", 65); r.Epoch != 1 {
+				t.Errorf("it took %d epochs: %q", r.Epoch, r.History)
+			}
+		})
+	}
+}
+
+// A worker that an asynchronous run can spare is replaced within the epoch, by the same
+// worker or by another, and nothing that was done is lost.
+func TestSpared(t *testing.T) {
+	for name, harm := range map[string]func(c *cluster, p *proxy, stop func()){
+		"started again": func(c *cluster, _ *proxy, stop func()) { stop(); c.work("b") },
+		"another":       func(c *cluster, _ *proxy, stop func()) { stop(); c.work("d") },
+		"frozen": func(_ *cluster, p *proxy, _ func()) {
+			p.freeze(true)
+			time.Sleep(600 * time.Millisecond)
+			p.freeze(false)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			if name == "frozen" {
+				c.silence = 400 * time.Millisecond
+			}
+			at, _ := c.coordinate("127.0.0.1:0")
+			letGo := c.disk.hold("r")
+			p := newProxy(t, at)
+			c.work("a")
+			stop := c.work("b", func(o *worker.Options) { o.Coordinators = []string{p.Addr().String()} })
+			c.work("c")
+			c.members(3)
+			c.submit("r", 3, 65, sparing)
+			c.at("r", 15)
+			harm(c, p, stop)
+			c.wait("another life", func(s *control.Status) bool {
+				m := s.Runs[0].Members
+				return len(m) == 3 && m[1].Life == 1 && m[1].Ready
+			})
+			letGo()
+			if r := c.whole("r", 65); r.Epoch != 1 {
+				t.Errorf("it took %d epochs: %q", r.Epoch, r.History)
+			}
+		})
 	}
 }
 

@@ -57,6 +57,12 @@ func (s *State) checkRun(r *Run) (errs []error) {
 		if slices.ContainsFunc(r.Members[:i], func(o Member) bool { return o.Name == m.Name }) {
 			wrong("worker %s has two parts", m.Name)
 		}
+		if m.Vacant && (r.Phase != Running || m.Session != 0 || m.Life == 0 || i == r.owner() || !r.Plan.Sparing()) {
+			wrong("the part of worker %s is vacant, and should not be", m.Name)
+		}
+		if m.Session == 0 && !m.Done && m.Until == 0 {
+			wrong("worker %s is waited for without an end", m.Name)
+		}
 		if m.Done || m.Session == 0 {
 			continue
 		}

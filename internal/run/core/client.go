@@ -81,6 +81,11 @@ func (c *Core) overdue(r *Run) {
 			r.Tried = 0
 		}
 	}
+	for i := 0; i < len(r.Members); i++ { // there are none once they are taken back
+		if m := &r.Members[i]; m.Until > 0 && c.Now >= m.Until {
+			c.impatient(r, m)
+		}
+	}
 	if r.Until == 0 || c.Now < r.Until {
 		return
 	}
@@ -90,9 +95,6 @@ func (c *Core) overdue(r *Run) {
 	}
 	for _, m := range r.Members {
 		switch {
-		case m.Session == 0 && !m.Done:
-			c.restart(r, fmt.Sprintf("worker %s did not come back", m.Name))
-			return
 		case r.Phase == Starting && !m.Ready:
 			c.restart(r, fmt.Sprintf("worker %s was not ready in time", m.Name))
 			return
@@ -124,14 +126,23 @@ func (c *Core) await(r *Run, alive []string) {
 	}
 	r.Members = slices.Clone(r.Members)
 	for i := range r.Members {
-		r.Members[i].Session = 0
+		m := &r.Members[i]
+		switch m.Session = 0; {
+		case m.Vacant:
+			m.Until, m.After = c.Now+c.Vacancy, 0
+		case !m.Done:
+			m.Until = grace
+		}
 	}
-	r.Until = grace
-	for _, m := range r.Members {
-		if !m.Done && !slices.Contains(alive, m.Name) {
-			c.restart(r, fmt.Sprintf("worker %s was lost while no coordinator acted", m.Name))
+	c.goOn(r)
+	for i := 0; i < len(r.Members); i++ {
+		m := &r.Members[i]
+		if m.Done || m.Vacant || slices.Contains(alive, m.Name) {
+			continue
+		}
+		c.without(r, m, fmt.Sprintf("worker %s was lost while no coordinator acted", m.Name))
+		if r.Phase == Waiting {
 			r.After = grace
-			return
 		}
 	}
 }

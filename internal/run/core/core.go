@@ -8,6 +8,10 @@
 // checkpoint; whatever goes wrong in it, and whatever is to change about it, ends it,
 // and the next one begins from the last checkpoint that was committed. What belongs to
 // an epoch that is over is refused, so that a worker that was thought dead does no harm.
+//
+// Only where a plan can spare a worker (plan.Plan.Sparing) does the epoch go on without
+// it: the part is vacant, and whoever is free takes it over, as another life of it.
+// Everything that parts say bears their life as well.
 package core
 
 import "slices"
@@ -15,10 +19,12 @@ import "slices"
 // Settings are the bounds of a coordinator's patience, in ticks.
 type Settings struct {
 	Grace    int64 `json:"grace"`    // for workers to come back to a new coordinator
+	Return   int64 `json:"return"`   // for a worker to come back whose connection broke
 	Settle   int64 `json:"settle"`   // after a failure, to see whether a lost worker was its reason
 	Start    int64 `json:"start"`    // for all parts of an epoch to be ready
 	Stall    int64 `json:"stall"`    // without a sign of progress
 	Patience int64 `json:"patience"` // of a run that waits for workers
+	Vacancy  int64 `json:"vacancy"`  // with a part that nobody takes over, while the others go on
 	Retry    int64 `json:"retry"`    // between attempts to plan a run that waits for workers
 	Restarts int   `json:"restarts"` // without a new checkpoint in between
 	Keep     int   `json:"keep"`     // runs that are over and still known
@@ -26,7 +32,7 @@ type Settings struct {
 
 // Defaults are the settings for a tick of 250 ms.
 func Defaults() Settings {
-	return Settings{Grace: 8, Settle: 5, Start: 4 * 600, Stall: 4 * 3600, Patience: 4 * 600, Retry: 4 * 10, Restarts: 20, Keep: 100}
+	return Settings{Grace: 8, Return: 8, Settle: 5, Start: 4 * 600, Stall: 4 * 3600, Patience: 4 * 600, Vacancy: 4 * 30, Retry: 4 * 10, Restarts: 20, Keep: 100}
 }
 
 // Core is the machine. It is not safe for use by several goroutines.

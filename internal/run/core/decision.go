@@ -48,19 +48,11 @@ type (
 		Assignment part.Assignment
 	}
 	// Start lets a part that is ready begin: all others are ready as well.
-	Start struct {
-		Worker  string
-		Session int64
-		Run     string
-		Epoch   int64
-	}
+	Start struct{ From }
 	// Abort ends a part.
 	Abort struct {
-		Worker  string
-		Session int64
-		Run     string
-		Epoch   int64
-		Why     string
+		From
+		Why string
 	}
 	// Answer tells a worker what became of its checkpoint.
 	Answer struct {
@@ -102,15 +94,20 @@ func (d Assign) String() string {
 	if a.From != nil {
 		from = a.From.Step
 	}
-	return fmt.Sprintf("assign %s#%d: %s/%d part %d of %d from %d", a.Workers[a.Me].Name, d.Session, a.Run, a.Epoch, a.Me, len(a.Workers), from)
+	to := From{a.Workers[a.Me].Name, d.Session, a.Run, a.Epoch, a.Life}
+	return fmt.Sprintf("assign %s part %d of %d from %d", to, a.Me, len(a.Workers), from)
 }
 
-func (d Start) String() string {
-	return fmt.Sprintf("start %s#%d: %s/%d", d.Worker, d.Session, d.Run, d.Epoch)
-}
+func (d Start) String() string { return "start " + d.From.String() }
+func (d Abort) String() string { return fmt.Sprintf("abort %s: %s", d.From, d.Why) }
 
-func (d Abort) String() string {
-	return fmt.Sprintf("abort %s#%d: %s/%d: %s", d.Worker, d.Session, d.Run, d.Epoch, d.Why)
+// String is a part, with the worker that has it.
+func (f From) String() string {
+	text := fmt.Sprintf("%s#%d: %s/%d", f.Worker, f.Session, f.Run, f.Epoch)
+	if f.Life > 0 {
+		text += fmt.Sprintf(".%d", f.Life)
+	}
+	return text
 }
 
 func (d Answer) String() string {

@@ -16,11 +16,11 @@ func (c *Core) part(from From) (*Run, *Member) {
 	}
 	r := c.Run(from.Run)
 	if r != nil && r.Phase.Active() && r.Epoch == from.Epoch {
-		if m := r.member(from.Worker); m != nil && m.Session == from.Session {
+		if m := r.member(from.Worker); m != nil && m.Session == from.Session && m.Life == from.Life {
 			return r, m
 		}
 	}
-	c.decide(Abort{from.Worker, from.Session, from.Run, from.Epoch, "it is over"})
+	c.decide(Abort{from, "it is over"})
 	return nil, nil
 }
 
@@ -29,9 +29,9 @@ func (e PartReady) happen(c *Core) {
 	if r == nil {
 		return
 	}
-	m.Ready = true
-	if r.Phase == Running {
-		c.decide(Start{e.Worker, e.Session, r.Name, r.Epoch}) // it had not heard
+	m.Ready, m.Until = true, 0
+	if r.Phase == Running { // it had not heard, or has taken the part over
+		c.decide(Start(e))
 		return
 	}
 	for _, m := range r.Members {
@@ -42,9 +42,12 @@ func (e PartReady) happen(c *Core) {
 	r.Phase, r.Until = Running, c.Now+c.Stall
 	c.changed(r)
 	for _, m := range r.Members {
-		c.decide(Start{m.Name, m.Session, r.Name, r.Epoch})
+		c.decide(Start{r.to(m)})
 	}
 }
+
+// to is a member's part.
+func (r *Run) to(m Member) From { return From{m.Name, m.Session, r.Name, r.Epoch, m.Life} }
 
 func (e Progressed) happen(c *Core) {
 	r, m := c.part(e.From)
@@ -80,9 +83,10 @@ func (e Committing) happen(c *Core) {
 		return
 	}
 	last := e.Manifest
-	r.Last, r.Fault, r.Restarts, r.Until = &last, "", 0, c.Now+c.Stall
+	r.Last, r.Fault, r.Restarts, r.Vacated, r.Until = &last, "", 0, 0, c.Now+c.Stall
 	c.changed(r)
 	refuse("")
+	c.shrink(r)
 	c.grow(r)
 }
 
@@ -131,6 +135,16 @@ func (e PartFailed) happen(c *Core) {
 	}
 	r, m := c.part(e.From)
 	if r == nil || m.Done || c.hopeless(r, e) {
+		return
+	}
+	gone := r.missing(c.spares(r, m))
+	switch {
+	case e.Peer && gone != nil: // which is why it will not return
+		c.restart(r, fmt.Sprintf("worker %s is lost", gone.Name))
+		return
+	case e.Peer && c.spares(r, m):
+		c.vacate(r, m, e.String())
+		m.After = c.Now + c.Settle // it may turn out to be the loss of the one that decides
 		return
 	}
 	var former []string
@@ -193,10 +207,10 @@ func (c *Core) release(r *Run, why string) {
 		}
 		w.Run = ""
 		if !m.Done && m.Session != 0 {
-			c.decide(Abort{m.Name, m.Session, r.Name, r.Epoch, why})
+			c.decide(Abort{r.to(m), why})
 		}
 	}
-	r.Members, r.Plan, r.Next, r.Former = nil, nil, nil, nil
+	r.Members, r.Plan, r.Next, r.Former, r.Vacated = nil, nil, nil, nil, 0
 	c.Members++
 }
 

@@ -18,7 +18,6 @@ type (
 	Lost struct {
 		Name    string
 		Session int64
-		Why     string
 	}
 	// Silent is a worker that nothing was heard of for too long.
 	Silent struct {
@@ -98,12 +97,14 @@ type From struct {
 	Session int64
 	Run     string
 	Epoch   int64
+	Life    int64
 }
 
 // Doing is what a worker says that it is at.
 type Doing struct {
 	Run      string        `json:"run"`
 	Epoch    int64         `json:"epoch"`
+	Life     int64         `json:"life,omitempty"`
 	Ready    bool          `json:"ready,omitempty"`
 	Done     bool          `json:"done,omitempty"`
 	Error    string        `json:"error,omitempty"`

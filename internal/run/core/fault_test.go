@@ -10,7 +10,7 @@ var schedules = flag.Int("schedules", 2000, "fault schedules to run")
 
 // TestFaults: whatever happens, no assignment is doubled or forgotten, no two
 // coordinators act, nothing of an old epoch counts, no step is recorded twice or lost,
-// and every run ends.
+// asynchronous runs go on without those that they can spare, and every run ends.
 func TestFaults(t *testing.T) {
 	n := *schedules
 	if testing.Short() {
@@ -41,6 +41,8 @@ func TestPower(t *testing.T) {
 		"no fence":         {event: unfenced},
 		"forgets at start": {event: forgetful},
 		"no time":          {event: timeless},
+		"spares nobody":    {event: merciless},
+		"one life":         {decide: reborn},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range 200 {
@@ -109,6 +111,26 @@ func unfenced(c *Core, e Event) Event {
 		return x
 	}
 	return e
+}
+
+// merciless takes all plans for synchronous ones.
+func merciless(_ *Core, e Event) Event {
+	if x, ok := e.(PlanMade); ok {
+		x.Plan.Async = false
+		return x
+	}
+	return e
+}
+
+// reborn hands parts out as if nobody had had them before.
+func reborn(all []Decision) []Decision {
+	for i, d := range all {
+		if x, ok := d.(Assign); ok {
+			x.Assignment.Life = 0
+			all[i] = x
+		}
+	}
+	return all
 }
 
 func forgetful(_ *Core, e Event) Event {

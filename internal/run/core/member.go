@@ -53,36 +53,52 @@ func (c *Core) at(d *Doing, name string) *Member {
 	if r == nil || !r.Phase.Active() || r.Epoch != d.Epoch {
 		return nil
 	}
-	return r.member(name)
+	if m := r.member(name); m != nil && m.Life == d.Life {
+		return m
+	}
+	return nil
+}
+
+// missing is a part whose worker may still return, nil if there is none; only the one
+// that decides, if that is what is asked for.
+func (r *Run) missing(owner bool) *Member {
+	for i := range r.Members {
+		if m := &r.Members[i]; m.Session == 0 && !m.Done && !m.Vacant && (!owner || i == r.owner()) {
+			return m
+		}
+	}
+	return nil
 }
 
 // takeUp lets a worker go on with a part that is still its own.
 func (c *Core) takeUp(w *Worker, d *Doing) {
 	if m := c.at(d, w.Name); m != nil && m.Session == 0 {
-		m.Session, w.Run = w.Session, d.Run
+		m.Session, m.Until, w.Run = w.Session, 0, d.Run
 		c.complete(c.Run(d.Run))
-		c.reported(From{w.Name, w.Session, d.Run, d.Epoch}, *d)
+		c.reported(From{w.Name, w.Session, d.Run, d.Epoch, d.Life}, *d)
 		return
 	}
 	if d != nil {
-		c.decide(Abort{w.Name, w.Session, d.Run, d.Epoch, "it is over"})
+		c.decide(Abort{From{w.Name, w.Session, d.Run, d.Epoch, d.Life}, "it is over"})
 	}
 	// A member that came back without its part has lost it.
 	for i := range c.Runs {
 		r := &c.Runs[i]
-		if m := r.member(w.Name); m != nil && r.Phase.Active() && m.Session == 0 && !m.Done {
-			c.restart(r, fmt.Sprintf("worker %s came back without its part", w.Name))
+		if m := r.member(w.Name); m != nil && r.Phase.Active() && m.Session == 0 && !m.Done && !m.Vacant {
+			c.without(r, m, fmt.Sprintf("worker %s came back without its part", w.Name))
 		}
 	}
 }
 
 // complete ends the wait for workers of an epoch that is under way, when all are back.
 func (c *Core) complete(r *Run) {
-	for _, m := range r.Members {
-		if m.Session == 0 && !m.Done {
-			return
-		}
+	if r.missing(false) == nil {
+		c.goOn(r)
 	}
+}
+
+// goOn gives an epoch that is under way new patience.
+func (c *Core) goOn(r *Run) {
 	r.Until = c.Now + c.Start
 	if r.Phase == Running {
 		r.Until = c.Now + c.Stall
@@ -106,13 +122,28 @@ func (e Lost) happen(c *Core) {
 	if w == nil {
 		return
 	}
-	why := e.Why
-	if why == "" {
-		why = "lost"
+	if !c.mayReturn(w) {
+		c.leave(w, "lost")
 	}
-	c.leave(w, why)
 	i, _ := c.find(e.Name)
 	c.Workers = slices.Delete(c.Workers, i, i+1)
+}
+
+// mayReturn gives a worker whose connection broke a moment to come back, if it has a
+// part: that goes on meanwhile, unless it is the worker that is gone. Then its peers say
+// so, or it comes back without its part, or not at all.
+func (c *Core) mayReturn(w *Worker) bool {
+	r := c.Run(w.Run)
+	if r == nil || w.Silent {
+		return false
+	}
+	m := r.member(w.Name)
+	if m.Done {
+		return false
+	}
+	m.Session, m.Until = 0, c.Now+c.Return
+	c.Members++
+	return true
 }
 
 func (e Silent) happen(c *Core) {
@@ -137,11 +168,12 @@ func (c *Core) leave(w *Worker, why string) {
 	if r == nil {
 		return
 	}
-	if m := r.member(w.Name); m.Done && r.Phase.Active() {
+	m := r.member(w.Name)
+	if m.Done && r.Phase.Active() {
 		w.Run = ""
 		return // it has nothing more to do
 	}
-	c.restart(r, fmt.Sprintf("worker %s is %s", w.Name, why))
+	c.without(r, m, fmt.Sprintf("worker %s is %s", w.Name, why))
 }
 
 // blame lets the loss of a worker explain the failure of its peers, which may have

@@ -31,7 +31,12 @@ func (r *Run) line() string {
 	fmt.Fprintf(&b, "run %s: %s, epoch %d, step %d", r.Name, r.Phase, r.Epoch, r.step())
 	for _, m := range r.Members {
 		fmt.Fprintf(&b, ", %s", m.Name)
+		if m.Life > 0 {
+			fmt.Fprintf(&b, ".%d", m.Life)
+		}
 		switch {
+		case m.Vacant:
+			b.WriteString(" vacant")
 		case m.Done:
 			b.WriteString(" done")
 		case m.Session == 0:

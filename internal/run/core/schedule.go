@@ -13,13 +13,16 @@ import (
 // of their submission, so that no two are given the same workers.
 func (c *Core) schedule() {
 	for i := range c.Runs {
+		c.fill(&c.Runs[i])
+	}
+	for i := range c.Runs {
 		r := &c.Runs[i]
 		switch {
 		case c.Asking != nil:
 			return
 		case r.Phase == Waiting && c.Now >= r.After && r.Tried != c.Members:
 			c.ask(r, false)
-		case r.Phase == Running && r.Next == nil && r.Tried != c.Members && c.waiting() == 0:
+		case r.Phase == Running && r.Next == nil && r.whole() && r.Tried != c.Members && c.waiting() == 0:
 			c.ask(r, true)
 		}
 	}
@@ -131,7 +134,7 @@ func (e PlanMade) happen(c *Core) {
 		c.assign(r, p, used)
 		return
 	}
-	if len(used) > len(r.Members) {
+	if len(used) > len(r.Members) && r.whole() {
 		r.Next = &Next{Plan: p}
 		for _, m := range used {
 			r.Next.Workers = append(r.Next.Workers, m.Name)
@@ -182,12 +185,10 @@ func (c *Core) assign(r *Run, p plan.Plan, members []Member) {
 	r.Phase, r.Why, r.Plan, r.Members, r.Next, r.Former = Starting, "", &p, members, nil, nil
 	r.Shards = cmp.Or(r.Shards, p.Shards)
 	r.Until, r.Tried = c.Now+c.Start, c.Members
-	a := part.Assignment{Run: r.Name, Epoch: r.Epoch, Config: r.Config, Plan: p, From: r.Last}
 	for _, m := range members {
-		w := c.Worker(m.Name)
-		a.Workers = append(a.Workers, part.Worker{Name: w.Name, Data: w.Data, Host: w.Host})
-		w.Run = r.Name
+		c.Worker(m.Name).Run = r.Name
 	}
+	a := c.assignment(r)
 	step, evaluated := int64(-1), false
 	if r.Last != nil {
 		step, evaluated = r.Last.Step, r.Last.Evaluated
@@ -198,6 +199,19 @@ func (c *Core) assign(r *Run, p plan.Plan, members []Member) {
 		c.decide(Assign{m.Session, a})
 	}
 	c.tell(r, fmt.Sprintf("epoch %d begins at step %d on %s", r.Epoch, r.step(), names(members)))
+}
+
+// assignment is what the parts of an epoch have in common.
+func (c *Core) assignment(r *Run) part.Assignment {
+	a := part.Assignment{Run: r.Name, Epoch: r.Epoch, Config: r.Config, Plan: *r.Plan, From: r.Last}
+	for _, m := range r.Members {
+		x := part.Worker{Name: m.Name}
+		if w := c.Worker(m.Name); w != nil { // or nobody needs to find it
+			x.Data, x.Host = w.Data, w.Host
+		}
+		a.Workers = append(a.Workers, x)
+	}
+	return a
 }
 
 // names are those of workers, shortened where there are many.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/plan"
 )
@@ -89,7 +90,7 @@ func newScript(t *testing.T) *script {
 }
 
 // small is little patience.
-var small = Settings{Grace: 4, Settle: 2, Start: 20, Stall: 40, Patience: 30, Retry: 25, Restarts: 4, Keep: 3}
+var small = Settings{Grace: 4, Return: 4, Settle: 2, Start: 20, Stall: 40, Patience: 30, Vacancy: 8, Retry: 25, Restarts: 4, Keep: 3}
 
 // fields are the words of a command, what is in quotes being one of them.
 func fields(line string) (out []string) {
@@ -111,6 +112,15 @@ func (s *script) command(out *strings.Builder, line string) {
 		}
 		return f[i]
 	}
+	whose := func(worker int) From { // run and epoch, perhaps with a life, are before it
+		epoch, life, _ := strings.Cut(arg(2), ".")
+		n, err := strconv.ParseInt(epoch, 10, 64)
+		m, err2 := strconv.ParseInt("0"+life, 10, 64)
+		if err != nil || err2 != nil {
+			s.t.Fatalf("%q: %v %v", line, err, err2)
+		}
+		return From{arg(worker), s.session(arg(worker)), arg(1), n, m}
+	}
 	number := func(i int) int64 {
 		n, err := strconv.ParseInt(arg(i), 10, 64)
 		if err != nil {
@@ -129,7 +139,7 @@ func (s *script) command(out *strings.Builder, line string) {
 	case "join":
 		s.join(out, f[1:])
 	case "lost":
-		s.step(out, Lost{arg(1), s.session(arg(1)), ""})
+		s.step(out, Lost{arg(1), s.session(arg(1))})
 	case "silent":
 		s.step(out, Silent{arg(1), s.session(arg(1))})
 	case "heard":
@@ -148,20 +158,22 @@ func (s *script) command(out *strings.Builder, line string) {
 		s.step(out, RecordLost{arg(1), arg(2)})
 	case "plan":
 		s.step(out, PlanMade{s.asked.Asked, spread(len(s.asked.Workers), number(1), s.asked.Shards)})
+	case "plan-async":
+		s.step(out, PlanMade{s.asked.Asked, sparing(spread(len(s.asked.Workers), number(1), s.asked.Shards))})
 	case "plan-fails":
 		s.step(out, PlanFailed{s.asked.Asked, arg(1), has("short")})
 	case "ready":
-		for _, w := range f[3:] {
-			s.step(out, PartReady{s.from(w, arg(1), number(2))})
+		for i := range f[3:] {
+			s.step(out, PartReady{whose(3 + i)})
 		}
 	case "failed":
-		s.step(out, PartFailed{s.from(arg(3), arg(1), number(2)), arg(4), has("user"), has("peer")})
+		s.step(out, PartFailed{whose(3), arg(4), has("user"), has("peer")})
 	case "done":
-		s.step(out, PartDone{s.from(arg(3), arg(1), number(2)), part.Progress{Steps: number(4)}})
+		s.step(out, PartDone{whose(3), part.Progress{Steps: number(4)}})
 	case "progress":
-		s.step(out, Progressed{s.from(arg(3), arg(1), number(2)), part.Progress{Steps: number(4)}})
+		s.step(out, Progressed{whose(3), part.Progress{Steps: number(4)}})
 	case "commit":
-		s.step(out, Committing{s.from(arg(3), arg(1), number(2)), part.Manifest{Epoch: number(2), Step: number(4)}, 7})
+		s.step(out, Committing{whose(3), part.Manifest{Epoch: number(2), Step: number(4)}, 7})
 	case "replace":
 		s.replace(out, f[1:])
 	default:
@@ -169,16 +181,22 @@ func (s *script) command(out *strings.Builder, line string) {
 	}
 }
 
-// join is a worker that joins: its name, then perhaps run, epoch and how far it is.
+// join is a worker that joins: its name, then perhaps its process and device, or run,
+// epoch and how far it is.
 func (s *script) join(out *strings.Builder, f []string) {
 	s.sessions++
 	e := Joined{Worker: Worker{Name: f[0], Session: s.sessions, Instance: "process of " + f[0], Host: "h", Data: f[0] + ":1", Cores: 2, Devices: []string{"cpu"}}}
-	if len(f) == 2 {
+	if len(f) == 2 || len(f) == 3 {
 		e.Worker.Instance = f[1]
 	}
+	if len(f) == 3 {
+		e.Worker.Devices = f[2:]
+	}
 	if len(f) > 3 {
-		epoch, _ := strconv.ParseInt(f[2], 10, 64)
-		e.Doing = &Doing{Run: f[1], Epoch: epoch, Ready: f[3] == "ready", Done: f[3] == "done"}
+		before, after, _ := strings.Cut(f[2], ".")
+		epoch, _ := strconv.ParseInt(before, 10, 64)
+		life, _ := strconv.ParseInt("0"+after, 10, 64)
+		e.Doing = &Doing{Run: f[1], Epoch: epoch, Life: life, Ready: f[3] == "ready", Done: f[3] == "done"}
 	}
 	s.step(out, e)
 }
@@ -188,10 +206,6 @@ func (s *script) session(name string) int64 {
 		return w.Session
 	}
 	return 0
-}
-
-func (s *script) from(worker, run string, epoch int64) From {
-	return From{worker, s.session(worker), run, epoch}
 }
 
 // replace is a new coordinator, which knows what was kept and thinks the workers
@@ -235,6 +249,15 @@ func printed(c *Core) string {
 	var b bytes.Buffer
 	c.Print(&b)
 	return b.String()
+}
+
+// sparing is a plan that can go on without any worker but the one that decides.
+func sparing(p plan.Plan) plan.Plan {
+	for i := range p.Replicas {
+		p.Replicas[i].Device = "cpu"
+	}
+	p.Async, p.Groups = true, []plan.Group{{Name: "actor", Over: fdg.Environments}, {Name: "learner", Over: fdg.None}}
+	return p
 }
 
 // spread is a plan of one learner and shards, on the first few of n workers.

@@ -20,6 +20,8 @@ type sim struct {
 	workers []*simWorker
 	session int64
 	want    map[string]int // runs and how many workers they ask for
+	async   map[string]bool
+	trouble map[string]int // round in which a run last lost what it cannot do without
 	unheard []string       // runs whose submission was not answered yet
 	seen    map[string]bool
 	log     []string
@@ -83,6 +85,8 @@ type job struct {
 	pending              *part.Manifest // not yet answered
 	alone                int            // rounds in which the others did not keep up
 	failed               string
+	spokes               map[int]*job // of a part that decides: who is connected with it
+	joined               bool         // another, that is or was
 }
 
 const (
@@ -92,7 +96,7 @@ const (
 )
 
 func newSim(seed uint64, f fault) *sim {
-	s := &sim{rng: rand.New(rand.NewPCG(seed, 1)), want: map[string]int{}, seen: map[string]bool{}, fault: f}
+	s := &sim{rng: rand.New(rand.NewPCG(seed, 1)), want: map[string]int{}, async: map[string]bool{}, trouble: map[string]int{}, seen: map[string]bool{}, fault: f}
 	s.store = store{runs: map[string][]byte{}, record: map[string]*record{}}
 	s.elect()
 	for i := range 3 + s.rng.IntN(3) {
@@ -113,7 +117,10 @@ func (s *sim) acting() *coord { return s.coords[len(s.coords)-1] }
 // elect has a new coordinator take over.
 func (s *sim) elect() {
 	s.store.term++
-	c := &coord{term: s.store.term, core: New(Settings{Grace: 6, Settle: 3, Start: 60, Stall: 80, Patience: 5000, Retry: 20, Restarts: 1000, Keep: 9})}
+	for _, name := range s.store.order {
+		s.trouble[name] = s.round
+	}
+	c := &coord{term: s.store.term, core: New(Settings{Grace: 6, Return: 6, Settle: 3, Start: 60, Stall: 80, Patience: 5000, Vacancy: 15, Retry: 20, Restarts: 1000, Keep: 9})}
 	s.coords = append(s.coords, c)
 	var e Loaded
 	for _, name := range s.store.order {
@@ -194,6 +201,7 @@ func (s *sim) persist(c *coord, r Run) bool {
 	if s.store.runs[r.Name] == nil {
 		s.store.order = append(s.store.order, r.Name)
 	} else if old := s.kept(r.Name); true {
+		s.goesOn(old, r)
 		if r.Epoch < old.Epoch || r.step() < old.step() || old.Phase.Over() && !r.Phase.Over() {
 			s.complain("%s goes back from epoch %d, step %d, %s to %d, %d, %s", r.Name, old.Epoch, old.step(), old.Phase, r.Epoch, r.step(), r.Phase)
 		}
@@ -208,7 +216,7 @@ func (s *sim) persist(c *coord, r Run) bool {
 // assigned sees that an assignment is of the epoch that was kept, and given once.
 func (s *sim) assigned(c *coord, d Assign) {
 	a := d.Assignment
-	key := fmt.Sprintf("%s/%d part %d", a.Run, a.Epoch, a.Me)
+	key := fmt.Sprintf("%s/%d.%d part %d", a.Run, a.Epoch, a.Life, a.Me)
 	if s.seen[key] {
 		s.complain("%s is assigned twice", key)
 	}

@@ -35,7 +35,9 @@ func (s *sim) happen(faults bool) {
 // misfortune is what goes wrong in a round.
 func (s *sim) misfortune() {
 	w := s.workers[s.rng.IntN(len(s.workers))]
-	switch n := s.rng.IntN(200); {
+	n := s.rng.IntN(200)
+	s.troubles(w, n)
+	switch {
 	case n < 4:
 		w.dead, w.job = true, nil
 		s.cut(w)
@@ -56,7 +58,10 @@ func (s *sim) misfortune() {
 func (s *sim) clients(faults bool) {
 	if len(s.want) < 3 && s.chance(5) {
 		name := fmt.Sprint("r", len(s.want)+1)
-		s.want[name] = 1 + s.rng.IntN(3)
+		s.want[name], s.async[name] = 1+s.rng.IntN(3), s.chance(50)
+		if s.async[name] {
+			s.want[name] = 2 + s.rng.IntN(3)
+		}
 		s.unheard = append(s.unheard, name)
 	}
 	c := s.acting()
@@ -93,7 +98,11 @@ func (s *sim) planned(p MakePlan) Event {
 	if s.chance(5) {
 		return PlanFailed{p.Asked, "not now", true}
 	}
-	return PlanMade{p.Asked, spread(len(p.Workers), int64(s.want[p.Run]), p.Shards)}
+	x := spread(len(p.Workers), int64(s.want[p.Run]), p.Shards)
+	if s.async[p.Run] {
+		x = sparing(x)
+	}
+	return PlanMade{p.Asked, x}
 }
 
 // hear handles what came of a worker, as the shell does.
@@ -114,7 +123,7 @@ func (s *sim) hear(c *coord, w *simWorker) {
 	switch {
 	case c.dead:
 	case conn.broken && len(conn.up) == 0:
-		s.tell(c, Lost{w.name, conn.session, ""})
+		s.tell(c, Lost{w.name, conn.session})
 		w.conn = nil
 	case w.frozen > 0 || w.dead:
 		if conn.quiet++; conn.quiet == 4 {
@@ -173,13 +182,13 @@ func (s *sim) join(w *simWorker) {
 		return // the end of the old connection has not been seen
 	}
 	if w.conn != nil && w.conn.to == c {
-		s.tell(c, Lost{w.name, w.conn.session, ""})
+		s.tell(c, Lost{w.name, w.conn.session})
 	}
 	s.session++
 	w.conn, w.alone = &conn{to: c, session: s.session}, 0
 	e := Joined{Worker: Worker{Name: w.name, Instance: w.instance, Session: s.session, Cores: 1, Devices: []string{"cpu"}}}
 	if j := w.job; j != nil {
-		e.Doing = &Doing{Run: j.Run, Epoch: j.Epoch, Ready: j.ready, Done: j.done, Error: j.failed, Peer: j.failed != "", Progress: part.Progress{Steps: j.step}}
+		e.Doing = &Doing{Run: j.Run, Epoch: j.Epoch, Life: j.Life, Ready: j.ready, Done: j.done, Error: j.failed, Peer: j.failed != "", Progress: part.Progress{Steps: j.step}}
 	}
 	w.conn.up = append(w.conn.up, e)
 	if j := w.job; j != nil { // what was not answered is sent again
@@ -199,20 +208,22 @@ func start(j *job) int64 {
 	return j.From.Step
 }
 
-func (s *sim) from(w *simWorker) From { return From{w.name, w.conn.session, w.job.Run, w.job.Epoch} }
+func (s *sim) from(w *simWorker) From {
+	return From{w.name, w.conn.session, w.job.Run, w.job.Epoch, w.job.Life}
+}
 
 // obey is what a worker does with what it is told.
 func (s *sim) obey(w *simWorker, d Decision) {
 	switch d := d.(type) {
 	case Assign:
-		w.job = &job{Assignment: d.Assignment, step: 0}
+		w.job = &job{Assignment: d.Assignment, spokes: map[int]*job{}}
 		w.job.step = start(w.job)
 	case Start:
-		if w.job != nil && w.job.Run == d.Run && w.job.Epoch == d.Epoch {
+		if w.job != nil && s.from(w) == d.From {
 			w.job.started = true
 		}
 	case Abort:
-		if w.job != nil && w.job.Run == d.Run && w.job.Epoch == d.Epoch {
+		if w.job != nil && s.from(w) == d.From {
 			w.job = nil
 		}
 	case Answer:
@@ -248,6 +259,8 @@ func (s *sim) train(w *simWorker) {
 			send(PartReady{s.from(w)})
 		}
 	case !j.started:
+	case !j.Owner() && j.Plan.Sparing():
+		s.produce(w)
 	case !j.Owner():
 		if o := s.owner(j); o != nil && o.step == total && o.pending == nil {
 			j.done = true
@@ -271,10 +284,16 @@ func (s *sim) owner(j *job) *job {
 	return nil
 }
 
-// advance is an iteration of a synchronous run: all take part in it or none.
+// advance is an iteration. Of a synchronous run all take part in it or none.
 func (s *sim) advance(w *simWorker) {
 	j := w.job
 	n := 0
+	if j.Plan.Sparing() {
+		s.detach(j)
+		if n = len(j.Workers); s.chance(50) {
+			return
+		}
+	}
 	for _, o := range s.workers {
 		if o.job != nil && o.job.Run == j.Run && o.job.Epoch == j.Epoch && o.job.started && o.frozen == 0 && !o.dead {
 			n++

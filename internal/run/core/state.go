@@ -71,6 +71,7 @@ type Run struct {
 	Fault    string         `json:"fault,omitempty"`
 	Faulty   int64          `json:"faulty,omitempty"`   // epoch that it was in
 	Restarts int            `json:"restarts,omitempty"` // since a checkpoint was committed
+	Vacated  int            `json:"vacated,omitempty"`  // parts, since then
 	Epoch    int64          `json:"epoch"`
 	Shards   int            `json:"shards,omitempty"` // for the run's whole life, once it is planned
 	Plan     *plan.Plan     `json:"plan,omitempty"`   // of the epoch
@@ -92,9 +93,15 @@ type Run struct {
 // Member is a worker's part in an epoch.
 type Member struct {
 	Name    string `json:"name"`
-	Session int64  `json:"session"` // 0: a new coordinator has not heard of it yet
+	Session int64  `json:"session"`          // 0: a new coordinator has not heard of it yet
+	Life    int64  `json:"life,omitempty"`   // how many had the part in this epoch before
+	Vacant  bool   `json:"vacant,omitempty"` // nobody has it: the one that is named was the last
 	Ready   bool   `json:"ready,omitempty"`
 	Done    bool   `json:"done,omitempty"`
+	// Until is the tick at which patience with it ends, 0 if there is nothing to wait for.
+	// It is of this coordinator alone.
+	Until int64 `json:"until,omitempty"`
+	After int64 `json:"after,omitempty"` // tick before which a vacant part is given to nobody; likewise
 }
 
 // Next is a better plan than the present one.
@@ -152,6 +159,14 @@ func (r *Run) member(name string) *Member {
 	}
 	return nil
 }
+
+// vacant reports whether a part is nobody's.
+func (r *Run) vacant() bool {
+	return slices.ContainsFunc(r.Members, func(m Member) bool { return m.Vacant })
+}
+
+// whole reports whether every part is somebody's who is there.
+func (r *Run) whole() bool { return !r.vacant() && r.missing(false) == nil }
 
 // step is that of the checkpoint that counts.
 func (r *Run) step() int64 {

@@ -33,6 +33,10 @@ func (r *replica) down() int { return len(r.world.top.Edges) + 1 }
 
 // Meet is rl.Peers.
 func (r *replica) Meet(mine rl.Report, lead func(rl.Report) rl.Verdict) (rl.Verdict, error) {
+	if r.again {
+		r.again = false
+		return r.resume(mine), nil
+	}
 	if r == r.world.owner && r.world.Plan.Async {
 		r.x.Await(r.up())
 		r.x.Turn()
@@ -101,6 +105,15 @@ func (r *replica) leadAsync(mine rl.Report, decide func(rl.Report) rl.Verdict) r
 	return v
 }
 
+// resume goes on with an iteration that lost the replica it took from: what was logged
+// in it stays its own, and nothing is counted before it ends.
+func (r *replica) resume(mine rl.Report) rl.Verdict {
+	r.x.Turn()
+	mine.Steps = 0
+	r.pending = append(r.pending, told{Report: mine})
+	return rl.Verdict{More: true, Decided: true}
+}
+
 // receive files the reports that have arrived.
 func (r *replica) receive() {
 	for {
@@ -155,6 +168,9 @@ func (w *World) hear(from int, v any) told {
 	w.figures[from] = t.Seen
 	if w.replicas[from].scope == nil {
 		w.notes, w.counts[from] = append(w.notes, t.Notes...), t.Counts
+		if t.State != nil && w.Plan.Sparing() {
+			w.known[from] = t.State
+		}
 	}
 	return t
 }

@@ -68,21 +68,34 @@ func (w *World) collect(st *rl.State, wanted func(told) bool) {
 
 // drain waits for the states that are wanted in an asynchronous run. What is in
 // flight meanwhile is dropped, or its senders would wait for an owner that waits
-// for them.
+// for them. Of who is gone it is the last that was known.
 func (w *World) drain(parts [][]rl.Array, wanted func(told) bool) {
 	o := w.owner
-	for left := len(w.others()); left > 0; {
-		from, v, dropped := o.x.Drop(o.up())
-		t := w.hear(from, v)
+	for w.awaits(parts) {
+		from, v, ok, dropped := o.x.Drop(o.up())
 		w.drops += dropped
-		switch {
+		if !ok {
+			continue
+		}
+		switch t := w.hear(from, v); {
 		case wanted(t):
 			parts[from] = t.State
-			left--
 		case t.State == nil:
 			o.pending = append(o.pending, t)
 		}
 	}
+	for _, r := range w.others() {
+		if parts[r.number] == nil {
+			parts[r.number] = w.known[r.number]
+		}
+	}
+}
+
+// awaits reports whether a state has still to come.
+func (w *World) awaits(parts [][]rl.Array) bool {
+	return slices.ContainsFunc(w.others(), func(r *replica) bool {
+		return parts[r.number] == nil && (w.known[r.number] == nil || !w.owner.x.Gone(r.number))
+	})
 }
 
 // states are those of replicas that are not running.
@@ -204,6 +217,13 @@ func (w *World) Load(fill func(*rl.Scope) (*rl.State, error)) error {
 	}
 	w.from = w.here()[0].run.Steps()
 	return nil
+}
+
+// Rejoin gives replicas that take the place of lost ones the weights of a whole run's
+// state. Their environments begin new episodes.
+func (w *World) Rejoin(fill func(*rl.Scope) (*rl.State, error), steps int64) error {
+	w.from = steps
+	return w.LoadWeights(fill)
 }
 
 // Refresh brings the owner's copies of parameters and statistics that are at home

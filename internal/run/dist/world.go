@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-rl/weft/edge"
@@ -63,6 +64,9 @@ type Config struct {
 	// these have.
 	Here  func(plan.Replica) bool
 	Facts plan.Facts
+	// Life is how many processes were lost that had these replicas before, in a plan that
+	// can spare them. What they begin with is the newest that the owner has.
+	Life int64
 	// Abort, unless nil, ends all programs at once.
 	Abort context.Context
 }
@@ -89,6 +93,8 @@ type World struct {
 	notes  []string      // of other processes' replicas
 	counts [][]rl.Logged // likewise, by replica
 
+	known [][]rl.Array // states of other processes' replicas, as they last told them
+
 	figures []Figures // by replica
 	before  totals    // when they were last written
 }
@@ -107,6 +113,7 @@ type replica struct {
 	command command // the newest, in an asynchronous run
 	saved   int     // the last save that was answered
 	pending []told  // at the owner: what came while it waited for something else
+	again   bool    // at the owner: the iteration begins once more
 }
 
 // New constructs a world. Nothing runs yet.
@@ -139,7 +146,7 @@ func New(c Config) (*World, error) {
 	w.top = w.topology()
 	w.findMembers()
 	w.link = edge.NewLocal(len(w.replicas), w.queues())
-	w.counts = make([][]rl.Logged, len(w.replicas))
+	w.counts, w.known = make([][]rl.Logged, len(w.replicas)), make([][]rl.Array, len(w.replicas))
 	w.figures = make([]Figures, len(w.replicas))
 	w.before = w.totals()
 	return w, nil
@@ -170,6 +177,7 @@ func (w *World) add(g int, at plan.Replica) error {
 	if w.Plan.Groups[g].Over == fdg.Environments {
 		r.scope = w.Root.Shards(at.First, at.Last, w.Plan.Shards)
 	}
+	r.scope.Anew(w.Life)
 	var err error
 	if w.Open != nil && at.Device != "" {
 		dev, err := w.Open(at.Device)
@@ -230,7 +238,7 @@ func (w *World) Links() *edge.Local { return w.link }
 func (w *World) topology() *edge.Topology {
 	top := &edge.Topology{Edges: w.Programs.Edges, Turns: w.Plan.Turns}
 	if w.Plan.Async {
-		top.Async = &edge.Async{Staleness: w.Plan.Staleness, Producers: w.Plan.Producers}
+		top.Async = &edge.Async{Staleness: w.Plan.Staleness, Producers: w.Plan.Producers, Whole: w.whole()}
 	}
 	for g, group := range w.Plan.Groups {
 		m := edge.Members{Name: group.Name}
@@ -250,6 +258,18 @@ func (w *World) topology() *edge.Topology {
 		top.Groups = append(top.Groups, m)
 	}
 	return top
+}
+
+// whole reports whether the owner keeps something of every environment: a table, whose
+// rows are of all of them, or a component by environment.
+func (w *World) whole() bool {
+	if !w.Leads() {
+		return false // who waits is there
+	}
+	return slices.ContainsFunc(w.owner.scope.Components(), func(name string) bool {
+		table := slices.ContainsFunc(w.Graph.Resources, func(r fdg.Resource) bool { return r.Name == name && r.Kind == "table" })
+		return w.owner.home(name) && (table || w.owner.scope.Component(name).Axis() == rl.Envs)
+	})
 }
 
 // envs are the environments of a replica, also of another process's.
@@ -377,17 +397,20 @@ func (w *World) Train(ctx context.Context) error {
 	}
 	w.live = true
 	var all sync.WaitGroup
+	var left atomic.Int64 // programs that did not come to their end
 	for _, r := range w.here() {
-		if r != w.owner {
-			all.Go(func() { w.settle(r.train(), stop) })
+		if left.Add(1); r != w.owner {
+			all.Go(func() { left.Add(w.settle(r.train(), stop)) })
 		}
 	}
 	if w.Leads() {
-		w.settle(w.owner.train(), stop)
+		left.Add(w.settle(w.owner.train(), stop))
 	}
 	all.Wait()
 	w.live = false
-	if err := context.Cause(ctx); err != nil {
+	// Where the owner spares replicas, it may leave as soon as they have told it all.
+	spared := w.Plan.Sparing() && !w.Leads() && left.Load() == 0
+	if err := context.Cause(ctx); err != nil && !spared {
 		return err
 	}
 	if !w.Leads() {
@@ -435,11 +458,15 @@ func (w *World) traced(err error) error {
 }
 
 // settle stops everything if a program failed. The first cause counts: who was
-// stopped by it fails as well, and is not heard.
-func (w *World) settle(err error, stop context.CancelCauseFunc) {
+// stopped by it fails as well, and is not heard. It is -1 if the program came to its end.
+func (w *World) settle(err error, stop context.CancelCauseFunc) int64 {
 	if err != nil && !errors.Is(err, edge.ErrStopped) {
 		stop(err)
 	}
+	if err != nil {
+		return 0
+	}
+	return -1
 }
 
 // queues are how many messages of each edge may wait.
@@ -481,11 +508,26 @@ func (r *replica) train() error {
 	r.begun = time.Now()
 	r.command.Verdict = rl.Verdict{Steps: r.world.from, More: true}
 	return rl.Catch(func() error {
-		if err := r.world.Programs.Programs[r.group](r.trainer, r.run, r.x); err != nil {
+		if !r.world.Leads() && r.world.Plan.Sparing() {
+			r.send(0, false) // it may be lost before it is asked
+		}
+		if err := r.program(); err != nil {
 			return err
 		}
 		return r.farewell()
 	})
+}
+
+// program runs the replica's program. That of an owner which loses a replica in the
+// midst of what it takes from it is entered again: no local variable survives Next.
+func (r *replica) program() error {
+	for {
+		err := rl.Catch(func() error { return r.world.Programs.Programs[r.group](r.trainer, r.run, r.x) })
+		if !errors.Is(err, edge.ErrDeparted) {
+			return err
+		}
+		r.again = true
+	}
 }
 
 // home reports whether a component is at home with the replica's group.

@@ -53,7 +53,7 @@ func assemble(j Job, cut func(rl.Cut) error, until func(int64) int64) (_ *assemb
 	}
 	c := dist.Config{Root: root, Build: build, Budget: j.Steps, Cut: cut, Until: until, Restarting: !a.exact, Open: j.Open}
 	if j.Part != nil {
-		c.Here, c.Abort = j.Part.Here, j.Part.Abort
+		c.Here, c.Abort, c.Life = j.Part.Here, j.Part.Abort, j.Part.Life
 	}
 	if j.Plan != nil {
 		if err := arrange(&c, j, whole, spec); err != nil {

@@ -19,6 +19,8 @@ type Part struct {
 	Here func(plan.Replica) bool
 	// Abort ends it at once, and leaves nothing but what Vault was given.
 	Abort context.Context
+	// Life is how many processes had this part before and were lost.
+	Life  int64
 	Vault Vault        // keeps checkpoints, in place of a folder
 	Sink  metrics.Sink // takes metrics, in place of files; nil where nobody decides
 }
@@ -62,7 +64,7 @@ func Follow(j Job) (*Follower, error) {
 
 // load takes over what the run goes on from.
 func (f *Follower) load(j Job) error {
-	if !f.exact && !j.RestartEpisodes {
+	if !f.exact && !j.RestartEpisodes && f.world.Life == 0 { // which begins new episodes anyway
 		return ErrNotExact
 	}
 	file, step, _, err := j.Part.Vault.Latest()
@@ -98,7 +100,11 @@ func (a *assembly) restore(f checkpoint.File, step int64) error {
 		}
 		return st, err
 	}
-	if err := rl.Catch(func() error { return a.world.Load(fill) }); err != nil {
+	load := func() error { return a.world.Load(fill) }
+	if a.world.Life > 0 {
+		load = func() error { return a.world.Rejoin(fill, step) }
+	}
+	if err := rl.Catch(load); err != nil {
 		return fmt.Errorf("checkpoint of step %d: %w", step, err)
 	}
 	return nil

@@ -57,7 +57,7 @@ func (c *credits) take(out []room) []room {
 
 // Credit implements edge.Beyond.
 func (s *Session) Credit(to, by, edge int) {
-	p := s.peers[s.g.Homes[to]]
+	p := s.peer(s.g.Homes[to])
 	if p.add(room{edge, by, to}, s.g.Links.Queue(edge)) {
 		_ = p.send(&frame{kind: beat}) // a stream that is broken says so to who reads it
 	}
@@ -65,7 +65,7 @@ func (s *Session) Credit(to, by, edge int) {
 
 // Want implements edge.Beyond.
 func (s *Session) Want(to, from, edge int) {
-	_ = s.peers[s.g.Homes[to]].send(&frame{kind: want, edge: edge, from: from, to: to}) // likewise
+	_ = s.peer(s.g.Homes[to]).send(&frame{kind: want, edge: edge, from: from, to: to}) // likewise
 }
 
 // credited does what a credit says.

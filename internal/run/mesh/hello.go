@@ -23,6 +23,7 @@ type hello struct {
 	run      string
 	epoch    int64
 	from, to int // processes, by number
+	life     int64
 	secret   string
 }
 
@@ -30,7 +31,7 @@ const protocol = "2"
 
 func (h hello) metadata() metadata.MD {
 	return metadata.Pairs("weft-protocol", protocol, "weft-run-bin", h.run, "weft-epoch", strconv.FormatInt(h.epoch, 10),
-		"weft-from", strconv.Itoa(h.from), "weft-to", strconv.Itoa(h.to), "weft-secret-bin", h.secret)
+		"weft-from", strconv.Itoa(h.from), "weft-to", strconv.Itoa(h.to), "weft-life", strconv.FormatInt(h.life, 10), "weft-secret-bin", h.secret)
 }
 
 // readHello reads one that somebody sent, whoever that is.
@@ -49,6 +50,9 @@ func readHello(md metadata.MD) (h hello, err error) {
 		if h.from, err = strconv.Atoi(one("weft-from")); err == nil {
 			h.to, err = strconv.Atoi(one("weft-to"))
 		}
+	}
+	if err == nil {
+		h.life, err = strconv.ParseInt(one("weft-life"), 10, 64)
 	}
 	if err != nil {
 		return h, fmt.Errorf("it does not say who it is: %w", err)
@@ -73,6 +77,9 @@ func (n *Node) admit(h hello) (*Session, *peer, error) {
 		return nil, nil, status.Errorf(codes.Unavailable, "run %q has no epoch %d here", h.run, h.epoch)
 	}
 	p, err := s.admit(h)
+	if errors.Is(err, errSoon) {
+		return nil, nil, status.Error(codes.Unavailable, err.Error())
+	}
 	if err != nil {
 		return nil, nil, status.Error(codes.FailedPrecondition, err.Error())
 	}
@@ -81,7 +88,7 @@ func (n *Node) admit(h hello) (*Session, *peer, error) {
 
 // back is how a hello is answered.
 func (n *Node) back(h hello) hello {
-	return hello{run: h.run, epoch: h.epoch, from: h.to, to: h.from, secret: n.o.Secret}
+	return hello{run: h.run, epoch: h.epoch, from: h.to, to: h.from, life: h.life, secret: n.o.Secret}
 }
 
 // accept is a gRPC stream that somebody opened. It lasts as long as the session.
@@ -115,7 +122,7 @@ func (s *Session) connect(p *peer) error {
 		open = func(at string, h hello) (carrier, error) { return s.open(conn, h) }
 		done = func() { _ = conn.Close() } // nothing is left on it
 	}
-	h := hello{run: s.g.Run, epoch: s.g.Epoch, from: s.g.Me, to: p.number, secret: s.node.o.Secret}
+	h := hello{run: s.g.Run, epoch: s.g.Epoch, from: s.g.Me, to: p.number, life: s.g.Life, secret: s.node.o.Secret}
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	for {

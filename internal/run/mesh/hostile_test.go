@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -320,7 +321,8 @@ func FuzzHandle(f *testing.F) {
 		s.ctx, s.end = context.WithCancelCause(t.Context())
 		p := newPeer(0, part.Worker{}, "")
 		p.stream = newStream(deaf{})
-		s.peers = []*peer{p, nil}
+		s.peers = make([]atomic.Pointer[peer], 2)
+		s.peers[0].Store(p)
 		s.g.Links.Join([]bool{true, false}, s)
 		in := inbox{largest: 1 << 20}
 		for ; len(b) >= 6; b = b[6:] {

@@ -9,8 +9,8 @@
 //
 // Who connects says first which run, epoch and process it is, and what it knows to
 // prove it; that is small, so nobody can make a node wait or take memory before it
-// was checked. A peer that breaks the protocol, leaves or
-// falls silent ends the epoch with an error that names it, and nothing else.
+// was checked. A peer that breaks the protocol, leaves or falls silent ends the epoch
+// with an error that names it, and nothing else. In a star, only the hub does.
 package mesh
 
 import (

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/ring"
 	"github.com/weft-rl/weft/internal/run/wire"
 )
 
@@ -42,6 +43,8 @@ type peer struct {
 	acked    chan struct{} // closed when it has all that was sent
 	ended    chan struct{} // closed when nothing more is read
 
+	spare // it may be another's in the same place
+
 	credits
 
 	posting sync.Mutex
@@ -56,10 +59,14 @@ type posted struct {
 }
 
 func newPeer(number int, w part.Worker, host string) *peer {
-	return &peer{
-		number: number, name: w.Name, address: w.Data, sameHost: w.Host == host && host != "",
-		open: make(chan struct{}), acked: make(chan struct{}), ended: make(chan struct{}), wake: make(chan struct{}, 1),
-	}
+	p := &peer{number: number, name: w.Name, address: w.Data, sameHost: w.Host == host && host != ""}
+	p.make()
+	return p
+}
+
+func (p *peer) make() {
+	p.open, p.acked, p.ended = make(chan struct{}), make(chan struct{}), make(chan struct{})
+	p.gone, p.tended, p.wake = make(chan struct{}), make(chan struct{}), make(chan struct{}, 1)
 }
 
 func (p *peer) isOpen() bool {
@@ -140,7 +147,7 @@ func (p *peer) cause(err error) error {
 // that breaks, the peer's.
 func (s *Session) message(p *peer, k kind, to int, m edge.Message) error {
 	if p.left.Load() {
-		err := fmt.Errorf("worker %s has left, though something is to be sent to it", p.name)
+		err := s.unmet(fmt.Errorf("worker %s has left, though something is to be sent to it", p.name))
 		s.fail(err)
 		return err
 	}
@@ -193,14 +200,23 @@ func (p *peer) parts(f frame, all []wire.Piece) error {
 
 // Carry implements edge.Beyond.
 func (s *Session) Carry(to int, m edge.Message) error {
-	return s.message(s.peers[s.g.Homes[to]], data, to, m)
+	p := s.peer(s.g.Homes[to])
+	if p == nil {
+		return fmt.Errorf("replica %d has nothing to say to replica %d", m.From, to)
+	}
+	return s.message(p, data, to, m)
 }
 
 // Newest implements edge.Beyond.
 func (s *Session) Newest(to int, m edge.Message) {
-	p := s.peers[s.g.Homes[to]]
+	s.swap.RLock()
+	defer s.swap.RUnlock()
+	p := s.peer(s.g.Homes[to])
 	p.posting.Lock()
 	defer p.posting.Unlock()
+	if s.g.Star {
+		p.keep(posted{to, m})
+	}
 	for i := range p.posts {
 		if q := &p.posts[i]; q.to == to && q.m.Edge == m.Edge && q.m.From == m.From {
 			q.m = m
@@ -213,8 +229,8 @@ func (s *Session) Newest(to int, m edge.Message) {
 
 // Hurry implements edge.Beyond.
 func (s *Session) Hurry(idle bool) {
-	for _, p := range s.peers {
-		if p != nil {
+	for i := range s.peers {
+		if p := s.peer(i); p.isHere() {
 			_ = p.hurry() // a stream that is broken says so to who reads it
 		}
 	}
@@ -229,19 +245,34 @@ func (s *Session) Busy() { s.busy(true) }
 // busy lets processes that share memory with this one know whether it computes. They
 // are as many as there is memory for: it says nothing of others.
 func (s *Session) busy(yes bool) {
-	for _, m := range s.sharing {
-		m.Busy(yes)
+	for i := range s.peers {
+		if m := s.peer(i).memory(); m != nil {
+			m.Busy(yes)
+		}
 	}
 }
 
 // Beside is how many other processes of the session compute on this host now.
 func (s *Session) Beside() (n int) {
-	for _, m := range s.sharing {
-		if m.OtherBusy() {
+	for i := range s.peers {
+		if m := s.peer(i).memory(); m != nil && m.OtherBusy() {
 			n++
 		}
 	}
 	return n
+}
+
+// isHere reports whether there is such a peer, its stream is open, and it has not gone.
+func (p *peer) isHere() bool { return p != nil && p.isOpen() && !p.isGone() }
+
+// memory is what is shared with a peer that is here; nil is nothing.
+func (p *peer) memory() *ring.Pipe {
+	if p.isHere() {
+		if m, ok := p.stream.carrier.(shared); ok {
+			return m.Pipe
+		}
+	}
+	return nil
 }
 
 // tend sends what was posted and what waits for company, and heartbeats while there is
@@ -253,6 +284,8 @@ func (s *Session) tend(p *peer) {
 		var err error
 		select {
 		case <-s.ctx.Done():
+			return
+		case <-p.gone:
 			return
 		case <-p.wake:
 			err = s.flush(p)
@@ -359,6 +392,7 @@ func (s *Session) handle(p *peer, in *inbox, f frame) error {
 	case bye:
 		p.left.Store(true)
 		_ = p.send(&frame{kind: ack}) // who has gone already needs none
+		s.orphaned(p)
 		return p.hurry()
 	case ack:
 		p.heardAck.Do(func() { close(p.acked) })

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-rl/weft/edge"
@@ -27,6 +27,11 @@ type Group struct {
 	Device *rl.Device // that tensors arrive on
 	// Failed is called once, when the epoch cannot go on.
 	Failed func(error)
+	// Star says that replicas exchange messages with replica Hub alone. Then a process
+	// that has not this one may be lost, and another come in its place: see star.go.
+	Star bool
+	Hub  int
+	Life int64 // how many had this process's part before
 }
 
 // Session is an epoch in which this process takes part.
@@ -36,13 +41,14 @@ type Session struct {
 	ctx     context.Context // of all streams
 	end     context.CancelCauseFunc
 	joining context.Context
-	peers   []*peer  // by worker; nil for this one and for those without replicas
-	sharing []shared // with peers of this host
+	peers   []atomic.Pointer[peer] // by worker; nil for this one and for those that nothing is said to
 	tasks   sync.WaitGroup
 	mu      sync.Mutex // between beginning tasks and waiting for them
 	over    bool
 	told    chan struct{} // closed when the others know of a failure
 	failing sync.Once
+	met     atomic.Bool  // all have come
+	swap    sync.RWMutex // of peers, when one comes in another's place
 }
 
 var errEnded = errors.New("the session has ended")
@@ -50,7 +56,7 @@ var errEnded = errors.New("the session has ended")
 // Join connects to all processes that have replicas, and returns when every stream
 // is open. Until it is closed the session answers heartbeats and delivers.
 func (n *Node) Join(ctx context.Context, g Group) (*Session, error) {
-	s := &Session{node: n, g: g, peers: make([]*peer, len(g.Workers)), told: make(chan struct{})}
+	s := &Session{node: n, g: g, peers: make([]atomic.Pointer[peer], len(g.Workers)), told: make(chan struct{})}
 	s.ctx, s.end = context.WithCancelCause(ctx)
 	away := make([]bool, len(g.Homes))
 	for i, at := range g.Homes {
@@ -58,8 +64,8 @@ func (n *Node) Join(ctx context.Context, g Group) (*Session, error) {
 			s.end(errEnded)
 			return nil, fmt.Errorf("replica %d is on worker %d of %d", i, at, len(g.Workers))
 		}
-		if away[i] = at != g.Me; away[i] && s.peers[at] == nil {
-			s.peers[at] = newPeer(at, g.Workers[at], g.Workers[g.Me].Host)
+		if away[i] = at != g.Me; away[i] && s.peer(at) == nil && s.meets(at) {
+			s.peers[at].Store(newPeer(at, g.Workers[at], g.Workers[g.Me].Host))
 		}
 	}
 	g.Links.Join(away, s)
@@ -68,23 +74,27 @@ func (n *Node) Join(ctx context.Context, g Group) (*Session, error) {
 		return nil, err
 	}
 	if err := s.meet(ctx); err != nil {
+		err = s.unmet(fmt.Errorf("data plane: %w", err))
 		s.Abort(err)
-		return nil, fmt.Errorf("data plane: %w", err)
+		return nil, err
 	}
-	for _, p := range s.others() {
-		if m, ok := p.stream.carrier.(shared); ok {
-			s.sharing = append(s.sharing, m)
-		}
-	}
+	s.met.Store(true)
 	s.busy(true)
 	s.tasks.Go(s.watch)
 	return s, nil
 }
 
 // others are the processes that this one has streams to.
-func (s *Session) others() []*peer {
-	return slices.DeleteFunc(slices.Clone(s.peers), func(p *peer) bool { return p == nil })
+func (s *Session) others() (out []*peer) {
+	for i := range s.peers {
+		if p := s.peer(i); p != nil {
+			out = append(out, p)
+		}
+	}
+	return out
 }
+
+func (s *Session) peer(worker int) *peer { return s.peers[worker].Load() }
 
 // meet opens streams to the processes after this one, and waits for those before it.
 func (s *Session) meet(ctx context.Context) error {
@@ -96,7 +106,7 @@ func (s *Session) meet(ctx context.Context) error {
 	s.joining = joining
 	var dials sync.WaitGroup
 	for _, p := range s.others() {
-		if p.number > s.g.Me {
+		if s.dials(p) {
 			dials.Go(func() {
 				if err := s.connect(p); err != nil {
 					fail(err)
@@ -117,10 +127,13 @@ func (s *Session) meet(ctx context.Context) error {
 
 // admit finds the peer that somebody says it is. Each may come once.
 func (s *Session) admit(h hello) (*peer, error) {
-	if h.to != s.g.Me || h.from < 0 || h.from >= s.g.Me || s.peers[h.from] == nil {
+	if h.to != s.g.Me || h.from < 0 || h.from >= len(s.peers) || s.peer(h.from) == nil || s.dials(s.peer(h.from)) {
 		return nil, fmt.Errorf("worker %d has nothing to say to worker %d, which is %d", h.from, h.to, s.g.Me)
 	}
-	p := s.peers[h.from]
+	p, err := s.living(h)
+	if err != nil {
+		return nil, err
+	}
 	if !p.admitted.CompareAndSwap(false, true) {
 		return nil, fmt.Errorf("worker %s is connected already", p.name)
 	}
@@ -135,6 +148,7 @@ func (s *Session) host(p *peer, c carrier) {
 	select {
 	case <-s.ctx.Done():
 	case <-p.ended:
+	case <-p.gone:
 	}
 }
 
@@ -143,7 +157,7 @@ func (s *Session) host(p *peer, c carrier) {
 func (s *Session) begin(p *peer, c carrier) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over {
+	if s.over || p.isGone() {
 		c.close()
 		return false
 	}
@@ -151,10 +165,17 @@ func (s *Session) begin(p *peer, c carrier) bool {
 	s.tasks.Go(func() {
 		defer close(p.ended)
 		s.read(p)
+		s.departed(p)
 	})
-	s.tasks.Go(func() { s.tend(p) })
-	s.tasks.Go(func() { // whoever waits for the peer is woken when the session ends
-		<-s.ctx.Done()
+	s.tasks.Go(func() {
+		defer close(p.tended)
+		s.tend(p)
+	})
+	s.tasks.Go(func() { // whoever waits for the peer is woken when the session ends, or it is given up
+		select {
+		case <-s.ctx.Done():
+		case <-p.gone:
+		}
 		c.close()
 	})
 	close(p.open)
@@ -165,15 +186,15 @@ func (s *Session) begin(p *peer, c carrier) bool {
 func (s *Session) watch() {
 	tick := time.NewTicker(s.node.o.Silence / 8)
 	defer tick.Stop()
-	heard, when := make([]uint64, len(s.peers)), make([]time.Time, len(s.peers))
+	heard, when, who := make([]uint64, len(s.peers)), make([]time.Time, len(s.peers)), make([]*peer, len(s.peers))
 	for {
 		select {
 		case <-s.ctx.Done():
 			return
 		case now := <-tick.C:
 			for _, p := range s.others() {
-				if n := p.heard.Load(); n != heard[p.number] || when[p.number].IsZero() {
-					heard[p.number], when[p.number] = n, now
+				if n := p.heard.Load(); n != heard[p.number] || who[p.number] != p || !p.isHere() {
+					heard[p.number], when[p.number], who[p.number] = n, now, p
 				}
 				if quiet := now.Sub(when[p.number]); quiet > s.node.o.Silence && !p.left.Load() {
 					s.lose(p, fmt.Errorf("it has been silent for %v", quiet.Round(time.Millisecond)))
@@ -183,9 +204,13 @@ func (s *Session) watch() {
 	}
 }
 
-// lose ends the session because of a peer, unless that was to leave.
+// lose ends the session because of a peer, unless that was to leave, or can be spared.
 func (s *Session) lose(p *peer, err error) {
 	if p.left.Load() || s.ctx.Err() != nil {
+		return
+	}
+	if s.spares() {
+		p.depart()
 		return
 	}
 	s.fail(&Lost{p.name, err, p.number})
@@ -215,7 +240,7 @@ func (s *Session) tell(err error) {
 	word, why := s.blame(err)
 	var all sync.WaitGroup
 	for _, p := range s.others() {
-		if p.isOpen() && !p.left.Load() && p.number != word.from {
+		if p.isOpen() && !p.left.Load() && !p.isGone() && p.number != word.from {
 			all.Go(func() { s.warn(p, word, why) })
 		}
 	}

@@ -55,7 +55,7 @@ func (h hello) bytes() (b []byte) {
 	for _, s := range []string{protocol, h.run, h.secret} {
 		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 	}
-	for _, n := range []int64{h.epoch, int64(h.from), int64(h.to)} {
+	for _, n := range []int64{h.epoch, int64(h.from), int64(h.to), h.life} {
 		b = binary.AppendVarint(b, n)
 	}
 	return b
@@ -73,7 +73,7 @@ func helloOf(b []byte) (h hello, err error) {
 		}
 		*s, b = string(b[size:size+int(n)]), b[size+int(n):]
 	}
-	var numbers [3]int64
+	var numbers [4]int64
 	for i := range numbers {
 		n, size := binary.Varint(b)
 		if size <= 0 {
@@ -84,7 +84,7 @@ func helloOf(b []byte) (h hello, err error) {
 	if said != protocol {
 		return h, fmt.Errorf("protocol %q, this is %s: the processes must be of the same version", said, protocol)
 	}
-	h.epoch, h.from, h.to = numbers[0], int(numbers[1]), int(numbers[2])
+	h.epoch, h.from, h.to, h.life = numbers[0], int(numbers[1]), int(numbers[2]), numbers[3]
 	return h, nil
 }
 

@@ -15,6 +15,9 @@ type Assignment struct {
 	// Epoch grows whenever the run is started anew. What belongs to another epoch is
 	// refused: a process that was thought dead can do no harm.
 	Epoch int64 `json:"epoch"`
+	// Life is how many processes had this part in this epoch before, and were lost: only
+	// of plans that can spare them. What belongs to another life is refused as well.
+	Life int64 `json:"life,omitempty"`
 	// Config is what to train: the text of the run folder's config.yaml.
 	Config string `json:"config"`
 	// Plan is the same in every process of the epoch.

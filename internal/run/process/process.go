@@ -132,7 +132,7 @@ func (x *run) arrange() local.Job {
 	if x.finished() || len(x.a.Plan.Groups) == 0 && !x.a.Plan.Lowered {
 		j.Plan = nil
 	}
-	j.Part = &local.Part{Here: x.here, Abort: x.ctx, Vault: x.vault}
+	j.Part = &local.Part{Here: x.here, Abort: x.ctx, Vault: x.vault, Life: x.a.Life}
 	return j
 }
 
@@ -193,10 +193,12 @@ func (x *run) among(links *edge.Local, do func() error) error {
 		}
 		return do()
 	}
-	s, err := x.c.Node.Join(x.outer, mesh.Group{
-		Run: x.a.Run, Epoch: x.a.Epoch, Workers: x.a.Workers, Me: x.a.Me, Homes: x.homes(), Links: links,
-		Device: x.job.Device, Failed: x.stop,
-	})
+	g := mesh.Group{
+		Run: x.a.Run, Epoch: x.a.Epoch, Workers: x.a.Workers, Me: x.a.Me, Links: links, Device: x.job.Device, Failed: x.stop,
+		Star: x.a.Plan.Sparing(), Life: x.a.Life,
+	}
+	g.Homes, g.Hub = x.homes()
+	s, err := x.c.Node.Join(x.outer, g)
 	if err != nil {
 		return err
 	}
@@ -205,19 +207,27 @@ func (x *run) among(links *edge.Local, do func() error) error {
 	if err = x.to.Ready(x.ctx); err == nil {
 		err = do()
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+		return s.Close()
+	case g.Star && !x.a.Owner() && x.outer.Err() != nil: // others go on without this part
+		s.Leave()
+	default:
 		s.Abort(err)
-		return err
 	}
-	return s.Close()
+	return err
 }
 
-// homes are the workers of replicas, by the replicas' numbers.
-func (x *run) homes() (out []int) {
+// homes are the workers of replicas, by the replicas' numbers, and the number of the one
+// that decides.
+func (x *run) homes() (out []int, owner int) {
 	for _, g := range x.a.Plan.Groups {
+		if g.Name == x.a.Plan.Owner {
+			owner = len(out)
+		}
 		for _, r := range x.a.Plan.Of(g.Name) {
 			out = append(out, r.Worker)
 		}
 	}
-	return out
+	return out, owner
 }

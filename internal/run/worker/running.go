@@ -82,7 +82,7 @@ func peer(err error) bool {
 
 // say queues a message.
 func (p *running) say(m *control.Up) int64 {
-	m.Run, m.Epoch = p.Run, p.Epoch
+	m.Run, m.Epoch, m.Life = p.Run, p.Epoch, p.Life
 	return p.mail.put(m)
 }
 
@@ -114,7 +114,7 @@ func (p *running) doing() *core.Doing {
 	if p.aborted {
 		return nil
 	}
-	d := &core.Doing{Run: p.Run, Epoch: p.Epoch, Ready: p.ready, Done: p.ended && p.err == nil}
+	d := &core.Doing{Run: p.Run, Epoch: p.Epoch, Life: p.Life, Ready: p.ready, Done: p.ended && p.err == nil}
 	if p.progress != nil {
 		d.Progress = *p.progress
 	}
@@ -129,7 +129,7 @@ func (p *running) stands(m *control.Up) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.aborted && !p.ended {
-		m.Run, m.Epoch, m.Progress = p.Run, p.Epoch, p.progress
+		m.Run, m.Epoch, m.Life, m.Progress = p.Run, p.Epoch, p.Life, p.progress
 	}
 }
 

@@ -219,7 +219,7 @@ func (w *worker) send(ctx context.Context, link control.Link) {
 // obey does what the coordinator says.
 func (w *worker) obey(m *control.Down) error {
 	p := w.current()
-	mine := p != nil && p.Run == m.Run && p.Epoch == m.Epoch
+	mine := p != nil && p.Run == m.Run && p.Epoch == m.Epoch && p.Life == m.Life
 	switch m.Kind {
 	case control.KindAssign:
 		a, err := control.Unpack(m.Tail, m.Me)
