@@ -19,8 +19,8 @@ const (
 	tile       = 64 // rows
 	blockWarps = 4
 	threads    = blockWarps * lanes
-	mostBlocks = 264 // two for each processor of the largest devices so far
-	mostShared = 220 << 10
+	mostBlocks = 264      // two for each processor of the largest devices so far
+	mostShared = 99 << 10 // which all devices have that have these tensor cores
 )
 
 // Tiles is a region as a kernel. Its parameters are the addresses of the region's inputs, of the blocks' sums as float32,

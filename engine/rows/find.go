@@ -63,7 +63,7 @@ func newFinder(n *ir.Node) *finder {
 func (f *finder) loop() *Loop {
 	counter := f.counter()
 	f.out.Results = make([]Result, len(f.while.Outputs))
-	for i, v := range f.while.Outputs {
+	for i, v := range f.while.Outputs { // states say how many rows there are
 		r := &f.out.Results[i]
 		r.Value, r.Start = v, f.while.Inputs[i]
 		switch {
@@ -71,18 +71,11 @@ func (f *finder) loop() *Loop {
 			r.Kind = Counter
 		case f.aside(i) != nil:
 			r.Kind = Aside
-		case v.Shape.Rank() > 0:
-			r.Kind = State
-			if f.rows == 0 {
-				f.rows = v.Shape.Dimensions[0]
-			}
-			if v.Shape.Dimensions[0] != f.rows {
-				refuse("states of %d and of %d rows", f.rows, v.Shape.Dimensions[0])
-			}
-		case f.summand(i) != nil:
-			r.Kind = Sum
-		default:
+		case v.Shape.Rank() == 0:
 			r.Kind = Common
+		default:
+			r.Kind = State
+			f.agree(v.Shape.Dimensions[0])
 		}
 	}
 	if f.rows < 2 {
@@ -90,9 +83,24 @@ func (f *finder) loop() *Loop {
 	}
 	f.out.Rows = f.rows
 	for i := range f.out.Results {
+		if r := &f.out.Results[i]; r.Kind == Common && f.summand(i) != nil {
+			r.Kind = Sum
+		}
+	}
+	for i := range f.out.Results {
 		f.result(i)
 	}
 	return f.out
+}
+
+// agree sees that all states have as many rows.
+func (f *finder) agree(rows int) {
+	if f.rows == 0 {
+		f.rows = rows
+	}
+	if f.rows != rows {
+		refuse("states of %d and of %d rows", f.rows, rows)
+	}
 }
 
 // result writes how an output comes about.
