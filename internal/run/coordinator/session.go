@@ -189,10 +189,11 @@ func (a *acting) take(s *session, m *control.Up) error {
 		}
 		return nil
 	case control.KindRecord, control.KindNote:
-		s.offer(&control.Down{Kind: control.KindAck, Seq: m.Seq})
 		if err := a.written(s, m); err != nil && !a.put(event{Event: core.RecordLost{Run: m.Run, Why: err.Error()}}) {
 			return ErrDeposed
 		}
+		// What is acknowledged is not sent again: a coordinator that is killed now has written it.
+		s.offer(&control.Down{Kind: control.KindAck, Seq: m.Seq})
 		return nil
 	case control.KindCommit:
 		if r := a.records.known(m.Run); r != nil {
