@@ -18,13 +18,14 @@ func TestAcknowledged(t *testing.T) {
 	}
 	defer r.close()
 	r.mu.Lock() // nothing can be written
-	done := make(chan error)
+	done := make(chan error, 1)
 	go func() {
 		done <- a.take(s, &control.Up{Kind: control.KindRecord, Run: "run", Epoch: 1, Seq: 7, Tail: []byte(rows("1"))})
 	}()
 	select {
 	case <-s.out:
-		t.Error("lines are acknowledged before they are written")
+		r.mu.Unlock()
+		t.Fatal("lines are acknowledged before they are written")
 	case <-time.After(50 * time.Millisecond):
 	}
 	r.mu.Unlock()
