@@ -192,57 +192,53 @@ func (t *tiler) blank(h *held) {
 
 // survey counts who uses what, so that what is used once need not be kept.
 func (t *tiler) survey() {
-	seen := map[*rows.Node]bool{}
-	var down func(n *rows.Node)
-	down = func(n *rows.Node) {
-		if seen[n] {
-			return
+	for _, s := range t.region.Sums {
+		t.uses[s.X] += 2
+		if s.Y != nil {
+			t.uses[s.Y] += 2
 		}
-		seen[n] = true
+	}
+	t.nodes(func(n *rows.Node) {
 		for _, a := range n.Args {
 			t.uses[a]++
 			if n.Op == rows.Dot {
 				t.uses[a]++ // an operand is kept in any case
 			}
-			down(a)
 		}
 		if n.Op == rows.Chosen {
 			refuse("branches in a region")
 		}
-	}
-	for _, s := range t.region.Sums {
-		t.uses[s.X] += 2
-		down(s.X)
-		if s.Y != nil {
-			t.uses[s.Y] += 2
-			down(s.Y)
-		}
-	}
+	})
 }
 
 // weights loads the matrices of all products.
 func (t *tiler) weights() {
+	t.nodes(func(n *rows.Node) {
+		if n.Op == rows.Dot {
+			t.matrixOf(n)
+		}
+	})
+	t.line("bar.sync 0")
+}
+
+// nodes visits all that the region computes, operands first.
+func (t *tiler) nodes(visit func(*rows.Node)) {
 	seen := map[*rows.Node]bool{}
 	var down func(n *rows.Node)
 	down = func(n *rows.Node) {
-		if seen[n] {
+		if n == nil || seen[n] {
 			return
 		}
 		seen[n] = true
 		for _, a := range n.Args {
 			down(a)
 		}
-		if n.Op == rows.Dot {
-			t.matrixOf(n)
-		}
+		visit(n)
 	}
 	for _, s := range t.region.Sums {
 		down(s.X)
-		if s.Y != nil {
-			down(s.Y)
-		}
+		down(s.Y)
 	}
-	t.line("bar.sync 0")
 }
 
 func up(n, to int) int { return (n + to - 1) / to * to }
