@@ -139,6 +139,9 @@ func (c *Ctx) Uniform(use string, dims ...int) *graph.Node {
 	return p
 }
 
+// Draws is how many draws the graph function has made so far.
+func (c *Ctx) Draws() int { return len(c.draws) + len(c.used) }
+
 // drawn is Uniform inside a device program: the same integer arithmetic as graph
 // code.
 func (c *Ctx) drawn(use string, n int, dims []int) *graph.Node {

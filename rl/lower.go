@@ -326,7 +326,14 @@ func (l *Lowering) Stepped(m Moved) {
 		l.count(m)
 		return
 	}
-	l.moves.Put(append([]Tensor{m.Over}, m.Reward...))
+	put := []Tensor{m.Over}
+	for _, r := range m.Reward {
+		if l.far && r.Shape().Rank() > 1 { // agents are many, and it is far to the host
+			r = Wrap(ofEnvs(m, r))
+		}
+		put = append(put, r)
+	}
+	l.moves.Put(put)
 }
 
 // logBook is what an iteration logged: sums and counts by name.

@@ -78,12 +78,10 @@ func (e *Episodes) Sum(step, count int64, ret, length float64, kinds []float64) 
 func (l *Lowering) count(m Moved) {
 	e := m.Episodes
 	over := m.Over.Node()
-	rows := over.Shape().Dimensions[0]
 	on := &e.on
 	var total *graph.Node
 	for i, r := range m.Reward {
-		x := graph.ConvertDType(graph.Reshape(r.Node(), rows, -1), dtypes.Float64)
-		x = graph.ReduceSum(x, 1)
+		x := ofEnvs(m, r)
 		if total == nil {
 			total = graph.Add(on.Return.Node(), x)
 		} else {
@@ -100,6 +98,12 @@ func (l *Lowering) count(m Moved) {
 	l.tally.Return = ended(l.tally.Return, over, total)
 	l.tally.Length = ended(l.tally.Length, over, graph.ConvertDType(length, dtypes.Float64))
 	on.Return, on.Length = restart(over, total), restart(over, length)
+}
+
+// ofEnvs is what the agents of every environment got together, [env] float64.
+func ofEnvs(m Moved, reward Tensor) *graph.Node {
+	x := graph.Reshape(reward.Node(), m.Over.Shape().Dimensions[0], -1)
+	return graph.ReduceSum(graph.ConvertDType(x, dtypes.Float64), 1)
 }
 
 // ended adds what belongs to episodes that are over to a sum.

@@ -344,7 +344,8 @@ func movesOf(out []Tensor, n int) []move {
 	rows := out[0].Shape().Dimensions[1]
 	rewards := make([][]float64, len(out)-1)
 	for k, t := range out[1:] {
-		rewards[k] = sumRows(Floats(t), len(over))
+		each := t.Shape().Size() / max(len(over), 1)
+		rewards[k] = sumRows(firstFloats(t, n*rows*each), n*rows)
 	}
 	moves := make([]move, n)
 	for i := range moves {

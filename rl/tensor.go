@@ -151,31 +151,34 @@ func (t Tensor) host() any {
 }
 
 // Floats is a tensor's data as float64, whatever its dtype; bool counts as 0 and 1.
-func Floats(t Tensor) []float64 {
+func Floats(t Tensor) []float64 { return firstFloats(t, t.Shape().Size()) }
+
+// firstFloats is Floats of the first n elements.
+func firstFloats(t Tensor, n int) []float64 {
 	t.mustBeValue()
 	switch t.Shape().DType {
 	case dtypes.Float32:
-		return convert(Read[float32](t))
+		return convert(Read[float32](t)[:n])
 	case dtypes.Float64:
-		return slices.Clone(Read[float64](t))
+		return slices.Clone(Read[float64](t)[:n])
 	case dtypes.Int32:
-		return convert(Read[int32](t))
+		return convert(Read[int32](t)[:n])
 	case dtypes.Int64:
-		return convert(Read[int64](t))
+		return convert(Read[int64](t)[:n])
 	case dtypes.Uint8:
-		return convert(Read[uint8](t))
+		return convert(Read[uint8](t)[:n])
 	case dtypes.Uint32:
-		return convert(Read[uint32](t))
+		return convert(Read[uint32](t)[:n])
 	case dtypes.Uint64:
-		return convert(Read[uint64](t))
+		return convert(Read[uint64](t)[:n])
 	case dtypes.Int8:
-		return convert(Read[int8](t))
+		return convert(Read[int8](t)[:n])
 	case dtypes.Int16:
-		return convert(Read[int16](t))
+		return convert(Read[int16](t)[:n])
 	case dtypes.Uint16:
-		return convert(Read[uint16](t))
+		return convert(Read[uint16](t)[:n])
 	case dtypes.Bool:
-		return convert(dtypes.UnsafeByteSlice(Read[bool](t)))
+		return convert(dtypes.UnsafeByteSlice(Read[bool](t)[:n]))
 	}
 	failf("cannot read %s as numbers", t.Shape())
 	return nil
