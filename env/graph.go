@@ -162,7 +162,8 @@ func (g *graphGroups) Step(action []rl.Tree) []rl.Step {
 
 func (g *graphGroups) resetGraph(c *rl.Ctx, like rl.Tensor) live {
 	n := like.Rows()
-	return g.observe(c, g.dyn.Reset(c, n), graph.Zeros(c.Graph(), shapes.Make(dtypes.Int32, n)), true)
+	age := graph.Zeros(c.Graph(), shapes.Make(dtypes.Int32, n))
+	return g.observe(c, g.dyn.Reset(c, n), age, everywhere(age, true))
 }
 
 func (g *graphGroups) advanceGraph(c *rl.Ctx, in advanceIn) advanceOut {
@@ -176,7 +177,7 @@ func (g *graphGroups) advanceGraph(c *rl.Ctx, in advanceIn) advanceOut {
 		// As in Gymnasium, an episode that terminates at its limit is both.
 		late = graph.GreaterOrEqual(age, graph.ConstAs(age, limit))
 	}
-	out := advanceOut{Next: g.observe(c, m.State, age, false), Reward: m.Reward, Terminated: m.Terminated}
+	out := advanceOut{Next: g.observe(c, m.State, age, everywhere(age, false)), Reward: m.Reward, Terminated: m.Terminated}
 	for _, s := range g.specs {
 		out.Truncated = append(out.Truncated, rl.Wrap(perAgent(late, s)))
 	}
@@ -211,24 +212,39 @@ func ended(m Moves) *graph.Node {
 	return all
 }
 
-func (g *graphGroups) renewGraph(c *rl.Ctx, in renewIn) live {
-	var fresh live
-	c.Within("renew", func() { fresh = g.resetGraph(c, in.Over) })
-	old := rl.Leaves(in.Next)
-	next := rl.Leaves(fresh)
+// renewGraph puts new environments where others ended, and then looks at all of them:
+// the others look as they did. So where nobody asks for the last observation of an
+// episode, nothing has to be looked at twice. If looking makes draws, what was seen stays.
+func (g *graphGroups) renewGraph(c *rl.Ctx, in renewIn) (out live) {
+	c.Within("renew", func() {
+		state := renewed(in.Over, g.dyn.Reset(c, in.Over.Rows()), in.Next.State)
+		age := rl.Select(in.Over, rl.Zero(in.Next.Age), in.Next.Age)
+		before := c.Draws()
+		out = g.observe(c, state, age.Node(), in.Over.Node())
+		if c.Draws() > before {
+			out.Obs = renewed(in.Over, out.Obs, in.Next.Obs)
+		}
+	})
+	return out
+}
+
+// renewed is fresh in the rows that are over, and old in the others.
+func renewed[T any](over rl.Tensor, fresh, old T) T {
+	next, before := rl.Leaves(fresh), rl.Leaves(old)
 	for i := range next {
 		if next[i].Ok() {
-			next[i] = rl.Select(in.Over, next[i], old[i])
+			next[i] = rl.Select(over, next[i], before[i])
 		}
 	}
 	return rl.Rebuild(fresh, next)
 }
 
-// observe completes the live environments with what is seen of them.
-func (g *graphGroups) observe(c *rl.Ctx, state rl.Tree, age *graph.Node, first bool) live {
+// observe completes the live environments with what is seen of them; first is where
+// an episode begins.
+func (g *graphGroups) observe(c *rl.Ctx, state rl.Tree, age, first *graph.Node) live {
 	obs := g.dyn.Observe(c, state)
 	for i := range obs {
-		obs[i].First = rl.Wrap(everywhere(age, first))
+		obs[i].First = rl.Wrap(first)
 	}
 	return live{state, rl.Wrap(age), obs}
 }

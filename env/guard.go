@@ -83,7 +83,11 @@ func (g *guard) lowered(l *rl.Lowering, action []rl.Tree) []rl.Step {
 	var numbers []rl.Tensor
 	for _, x := range out {
 		move.Reward = append(move.Reward, x.Reward)
-		numbers = append(append(numbers, x.Reward), rl.Leaves(x.Final.X)...)
+		seen := x.Final
+		if spec.Limit == 0 { // nobody asks for it where nothing is ever truncated
+			seen = x.Obs
+		}
+		numbers = append(append(numbers, x.Reward), rl.Leaves(seen.X)...)
 	}
 	l.Stepped(move)
 	l.FiniteStep("what environment "+spec.ID+" returned", numbers)
