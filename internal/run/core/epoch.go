@@ -29,6 +29,9 @@ func (e PartReady) happen(c *Core) {
 	if r == nil {
 		return
 	}
+	if !m.Ready {
+		m.Begun = c.Now
+	}
 	m.Ready, m.Until = true, 0
 	if r.Phase == Running { // it had not heard, or has taken the part over
 		c.decide(Start(e))
@@ -128,13 +131,13 @@ func (e PartDone) happen(c *Core) {
 
 func (e PartFailed) happen(c *Core) {
 	if r := c.cause(e.From); r != nil {
-		if !c.hopeless(r, e) && !e.Peer {
+		if !c.hopeless(r, nil, e) && !e.Peer {
 			c.tell(r, "it was because of "+e.String())
 		}
 		return
 	}
 	r, m := c.part(e.From)
-	if r == nil || m.Done || c.hopeless(r, e) {
+	if r == nil || m.Done || c.hopeless(r, m, e) {
 		return
 	}
 	gone := r.missing(c.spares(r, m))
@@ -142,9 +145,11 @@ func (e PartFailed) happen(c *Core) {
 	case e.Peer && gone != nil: // which is why it will not return
 		c.restart(r, fmt.Sprintf("worker %s is lost", gone.Name))
 		return
-	case e.Peer && c.spares(r, m):
+	case c.spares(r, m):
 		c.vacate(r, m, e.String())
-		m.After = c.Now + c.Settle // it may turn out to be the loss of the one that decides
+		if r.Phase == Running {
+			m.After = c.Now + c.Settle // it may turn out to be the loss of the one that decides
+		}
 		return
 	}
 	var former []string
@@ -171,9 +176,10 @@ func (c *Core) cause(from From) *Run {
 }
 
 // hopeless ends a run if to try again would end the same way: it says so itself, or
-// an earlier epoch has shown it.
-func (c *Core) hopeless(r *Run, e PartFailed) bool {
-	if e.User || !e.Peer && r.Fault == e.Error && r.Faulty < r.Epoch {
+// an earlier epoch, or whoever had the part before, has shown it. m is nil if the epoch
+// is over.
+func (c *Core) hopeless(r *Run, m *Member, e PartFailed) bool {
+	if e.User || !e.Peer && (r.Fault == e.Error && r.Faulty < r.Epoch || c.repeats(m, e.Error)) {
 		c.fail(r, e.String())
 		return true
 	}
@@ -182,6 +188,21 @@ func (c *Core) hopeless(r *Run, e PartFailed) bool {
 		c.changed(r)
 	}
 	return false
+}
+
+// repeats notes a failure of a part's own, and reports whether it has been the same
+// before, or there were too many.
+func (c *Core) repeats(m *Member, fault string) bool {
+	if m == nil {
+		return false
+	}
+	if m.Ready && c.Now >= m.Begun+c.Lived {
+		m.Fault, m.Faults = "", 0
+	}
+	before := m.Fault
+	m.Fault = fault
+	m.Faults++
+	return before == fault || m.Faults > c.Restarts
 }
 
 // restart ends an epoch: the run is to go on from its last checkpoint, unless that has

@@ -90,7 +90,7 @@ func newScript(t *testing.T) *script {
 }
 
 // small is little patience.
-var small = Settings{Grace: 4, Return: 4, Settle: 2, Start: 20, Stall: 40, Patience: 30, Vacancy: 8, Retry: 25, Restarts: 4, Keep: 3}
+var small = Settings{Grace: 4, Return: 4, Settle: 2, Start: 20, Stall: 40, Patience: 30, Vacancy: 8, Lived: 10, Retry: 25, Restarts: 4, Keep: 3}
 
 // fields are the words of a command, what is in quotes being one of them.
 func fields(line string) (out []string) {

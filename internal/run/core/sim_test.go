@@ -15,6 +15,7 @@ import (
 type sim struct {
 	rng     *rand.Rand
 	round   int
+	calm    int // round from which on nothing goes wrong
 	store   store
 	coords  []*coord // the last one was elected last
 	workers []*simWorker
@@ -85,6 +86,7 @@ type job struct {
 	pending              *part.Manifest // not yet answered
 	alone                int            // rounds in which the others did not keep up
 	failed               string
+	peer                 bool         // that was another's failure
 	spokes               map[int]*job // of a part that decides: who is connected with it
 	joined               bool         // another, that is or was
 }
@@ -120,7 +122,7 @@ func (s *sim) elect() {
 	for _, name := range s.store.order {
 		s.trouble[name] = s.round
 	}
-	c := &coord{term: s.store.term, core: New(Settings{Grace: 6, Return: 6, Settle: 3, Start: 60, Stall: 80, Patience: 5000, Vacancy: 15, Retry: 20, Restarts: 1000, Keep: 9})}
+	c := &coord{term: s.store.term, core: New(Settings{Grace: 6, Return: 6, Settle: 3, Start: 60, Stall: 80, Patience: 5000, Vacancy: 15, Lived: 30, Retry: 20, Restarts: 1000, Keep: 9})}
 	s.coords = append(s.coords, c)
 	var e Loaded
 	for _, name := range s.store.order {

@@ -188,7 +188,7 @@ func (s *sim) join(w *simWorker) {
 	w.conn, w.alone = &conn{to: c, session: s.session}, 0
 	e := Joined{Worker: Worker{Name: w.name, Instance: w.instance, Session: s.session, Cores: 1, Devices: []string{"cpu"}}}
 	if j := w.job; j != nil {
-		e.Doing = &Doing{Run: j.Run, Epoch: j.Epoch, Life: j.Life, Ready: j.ready, Done: j.done, Error: j.failed, Peer: j.failed != "", Progress: part.Progress{Steps: j.step}}
+		e.Doing = &Doing{Run: j.Run, Epoch: j.Epoch, Life: j.Life, Ready: j.ready, Done: j.done, Error: j.failed, Peer: j.peer, Progress: part.Progress{Steps: j.step}}
 	}
 	w.conn.up = append(w.conn.up, e)
 	if j := w.job; j != nil { // what was not answered is sent again
@@ -301,7 +301,7 @@ func (s *sim) advance(w *simWorker) {
 	}
 	if n < len(j.Workers) {
 		if j.alone++; j.alone > 10 {
-			j.failed = "somebody is missing"
+			j.failed, j.peer = "somebody is missing", true
 			w.conn.up = append(w.conn.up, PartFailed{s.from(w), j.failed, false, true})
 		}
 		return
@@ -334,7 +334,9 @@ func (s *sim) recover(percent int) {
 
 // play runs faults for a while, then lets everything heal and come to an end.
 func (s *sim) play() {
-	for range 200 {
+	const faulty = 200
+	s.calm = faulty
+	for range faulty {
 		s.recover(10)
 		s.happen(true)
 	}

@@ -98,10 +98,15 @@ type Member struct {
 	Vacant  bool   `json:"vacant,omitempty"` // nobody has it: the one that is named was the last
 	Ready   bool   `json:"ready,omitempty"`
 	Done    bool   `json:"done,omitempty"`
+	// Fault is the failure of its own that the one before it ended with, and Faults how
+	// many there were in a row: none of them lived for long. Others went on meanwhile.
+	Fault  string `json:"fault,omitempty"`
+	Faults int    `json:"faults,omitempty"`
 	// Until is the tick at which patience with it ends, 0 if there is nothing to wait for.
 	// It is of this coordinator alone.
 	Until int64 `json:"until,omitempty"`
 	After int64 `json:"after,omitempty"` // tick before which a vacant part is given to nobody; likewise
+	Begun int64 `json:"begun,omitempty"` // tick at which it was ready; likewise
 }
 
 // Next is a better plan than the present one.
