@@ -162,3 +162,25 @@ func (f fake) commit(ctx context.Context, a part.Assignment, step int64, r part.
 	f.mu.Unlock()
 	return r.Commit(ctx, m)
 }
+
+// faulty is a runner whose parts fail by themselves, in some of their lives.
+type faulty struct {
+	fake
+	lives int64
+	now   <-chan struct{}
+}
+
+func (f faulty) Run(ctx context.Context, a part.Assignment, r part.Reporter) error {
+	if a.Owner() || a.Life >= f.lives {
+		return f.fake.Run(ctx, a, r)
+	}
+	if err := r.Ready(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-f.now:
+		return errors.New("its environment failed")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

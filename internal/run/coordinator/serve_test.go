@@ -144,6 +144,37 @@ func TestSpared(t *testing.T) {
 	}
 }
 
+// A part that fails by itself is replaced likewise. One that fails the same way again has
+// shown what is wrong with the run.
+func TestSparedFailures(t *testing.T) {
+	for _, lives := range []int64{1, 9} {
+		c := newCluster(t)
+		c.coordinate("127.0.0.1:0")
+		letGo := c.disk.hold("r")
+		now := make(chan struct{})
+		c.work("a")
+		c.work("b", func(o *worker.Options) { o.Runner = faulty{fake{c.disk}, lives, now} })
+		c.members(2)
+		c.submit("r", 2, 65, sparing)
+		c.at("r", 15)
+		close(now)
+		if lives > 1 {
+			if r := c.ends("r", core.Failed); r.Why != "worker b: its environment failed" || r.Epoch != 1 {
+				t.Errorf("after %d epochs: %s", r.Epoch, r.Why)
+			}
+			continue
+		}
+		c.wait("another life", func(s *control.Status) bool {
+			m := s.Runs[0].Members
+			return len(m) == 2 && m[1].Life == 1 && m[1].Ready
+		})
+		letGo()
+		if r := c.whole("r", 65); r.Epoch != 1 {
+			t.Errorf("it took %d epochs: %q", r.Epoch, r.History)
+		}
+	}
+}
+
 // Workers that join take part from the next checkpoint on.
 func TestGrow(t *testing.T) {
 	c := newCluster(t)
