@@ -128,6 +128,9 @@ func (f fake) train(ctx context.Context, a part.Assignment, j job, r part.Report
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-r.Halted():
+			r.Progress(part.Progress{Steps: step, Iter: step, Halted: true})
+			return f.commit(ctx, a, step, r)
 		case <-time.After(time.Millisecond): // it is the work
 		}
 		if step++; step > j.steps/2 && j.fails != "" && j.fails != sparing {

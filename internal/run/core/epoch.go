@@ -89,8 +89,10 @@ func (e Committing) happen(c *Core) {
 	r.Last, r.Fault, r.Restarts, r.Vacated, r.Until = &last, "", 0, 0, c.Now+c.Stall
 	c.changed(r)
 	refuse("")
-	c.shrink(r)
-	c.grow(r)
+	if !r.Halting {
+		c.shrink(r)
+		c.grow(r)
+	}
 }
 
 // grow changes to a better plan, now that nothing is lost by it.
@@ -125,7 +127,10 @@ func (e PartDone) happen(c *Core) {
 		return
 	}
 	// Who decides is done when all have done what there was to do.
-	r.Progress = e.Progress
+	if r.Progress = e.Progress; e.Progress.Halted {
+		c.end(r, Stopped, asked+"; "+r.rest())
+		return
+	}
 	c.end(r, Done, fmt.Sprintf("done after %d steps", r.Progress.Steps))
 }
 
@@ -206,8 +211,12 @@ func (c *Core) repeats(m *Member, fault string) bool {
 }
 
 // restart ends an epoch: the run is to go on from its last checkpoint, unless that has
-// been tried too often.
+// been tried too often, or it is to stop: then it has.
 func (c *Core) restart(r *Run, why string) {
+	if r.Halting {
+		c.end(r, Stopped, fmt.Sprintf("%s, when %s; %s", asked, why, r.rest()))
+		return
+	}
 	r.Restarts++
 	if r.Restarts > c.Restarts {
 		c.fail(r, fmt.Sprintf("given up after %d attempts without a new checkpoint, the last of which ended because %s", r.Restarts, why))
@@ -241,6 +250,6 @@ func (c *Core) fail(r *Run, why string) { c.end(r, Failed, why) }
 func (c *Core) end(r *Run, as Phase, why string) {
 	c.release(r, "the run is "+string(as))
 	r.Phase, r.Why = as, why
-	r.Until, r.After, r.Tried = 0, 0, 0
+	r.Until, r.After, r.Tried, r.Halting, r.HaltBy = 0, 0, 0, false, 0
 	c.tell(r, fmt.Sprintf("%s: %s", as, why))
 }
