@@ -143,12 +143,20 @@ func (v *viewer) stop(ctx context.Context, client *control.Client, name string) 
 	} else {
 		v.w.Note("it stops at its next consistent point and is saved there; another interruption is not waited for")
 	}
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	return stopped(context.WithoutCancel(ctx), client, name, now, limit, v.show)
+}
+
+// stopped has a run stop, and is how it ended.
+func stopped(ctx context.Context, client *control.Client, name string, now bool, limit time.Duration, show func(core.Run)) (last core.Run, err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := client.Stop(stopping, name, now); err != nil {
-		return last, err
+	if err = client.Stop(ctx, name, now); err == nil {
+		last, err = client.Watch(ctx, name, show)
 	}
-	return client.Watch(stopping, name, v.show)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("run %s did not stop within %v: weft status %s shows where it stands", name, limit, name)
+	}
+	return last, err
 }
 
 // viewer shows a run of a cluster as if it were here.

@@ -144,12 +144,7 @@ func (c *command) stop() *cobra.Command {
 
 // runStop has a run stop, and says how it ended.
 func (c *command) runStop(ctx context.Context, client *control.Client, name string, now bool) error {
-	ctx, cancel := context.WithTimeout(ctx, halting)
-	defer cancel()
-	if err := client.Stop(ctx, name, now); err != nil {
-		return err
-	}
-	r, err := client.Watch(ctx, name, func(core.Run) {})
+	r, err := stopped(ctx, client, name, now, halting, func(core.Run) {})
 	if err == nil {
 		fmt.Fprintf(c.out, "run %s is %s: %s\n", r.Name, r.Phase, r.Why)
 	}
