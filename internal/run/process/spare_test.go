@@ -94,8 +94,10 @@ func TestSpared(t *testing.T) {
 	}{
 		{plan.Deployment{Policy: "central", Workers: 4}, "steps=3200 every=640", 16},
 		{plan.Deployment{Policy: "single-learner-coarse", Workers: 4}, "steps=6400 every=640", 16},
+		{plan.Deployment{Policy: "central", Workers: 4}, "steps=3200 every=640 normalize_reward=true normalize_obs=true", 16},
+		{plan.Deployment{Policy: "single-learner-coarse", Workers: 4}, "steps=6400 every=640 normalize_reward=true normalize_obs=true", 16},
 	} {
-		t.Run(c.Policy, func(t *testing.T) {
+		t.Run(c.Policy+" "+c.config, func(t *testing.T) {
 			next := int64(300)
 			lost := spared(t, c.Deployment, c.config, c.unit, func(parts []*lives, p part.Progress) {
 				if p.Steps < next {
