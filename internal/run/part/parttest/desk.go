@@ -30,7 +30,9 @@ type Desk struct {
 }
 
 // NewDesk is for an epoch of so many parts.
-func NewDesk(parts int) *Desk { return &Desk{parts: parts, all: make(chan struct{}), halt: make(chan struct{})} }
+func NewDesk(parts int) *Desk {
+	return &Desk{parts: parts, all: make(chan struct{}), halt: make(chan struct{})}
+}
 
 // Ready implements part.Reporter.
 func (d *Desk) Ready(ctx context.Context) error {
