@@ -55,6 +55,10 @@ func (c counter) Run(ctx context.Context, a part.Assignment, r part.Reporter) er
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-r.Halted():
+			p.Halted = true
+			r.Progress(p)
+			return c.commit(ctx, a, p.Steps, r)
 		case <-time.After(time.Millisecond): // it is the work
 		}
 		p.Steps += 8
@@ -64,11 +68,7 @@ func (c counter) Run(ctx context.Context, a part.Assignment, r part.Reporter) er
 		}
 		r.Progress(p)
 		if p.Steps%64 == 0 || p.Steps >= total {
-			m := part.Manifest{Epoch: a.Epoch, Step: p.Steps, Object: fmt.Sprintf("%s.%d", a.Run, p.Steps)}
-			if err := os.WriteFile(filepath.Join(c.store, m.Object), fmt.Append(nil, p.Steps), 0o644); err != nil {
-				return err
-			}
-			if err := r.Commit(ctx, m); err != nil {
+			if err := c.commit(ctx, a, p.Steps, r); err != nil {
 				return err
 			}
 		}
@@ -76,6 +76,14 @@ func (c counter) Run(ctx context.Context, a part.Assignment, r part.Reporter) er
 	p.Result = &part.Result{Steps: p.Steps, WeightsSHA256: "w", StateSHA256: "s"}
 	r.Progress(p)
 	return nil
+}
+
+func (c counter) commit(ctx context.Context, a part.Assignment, step int64, r part.Reporter) error {
+	m := part.Manifest{Epoch: a.Epoch, Step: step, Object: fmt.Sprintf("%s.%d", a.Run, step)}
+	if err := os.WriteFile(filepath.Join(c.store, m.Object), fmt.Append(nil, step), 0o644); err != nil {
+		return err
+	}
+	return r.Commit(ctx, m)
 }
 
 // shared is an output that is read while it is written.
@@ -191,10 +199,11 @@ func TestClusterStop(t *testing.T) {
 		done <- app.Run(t.Context(), weft.Builtin(), tiny("--cluster", at, "--steps", "1_000_000", "--json", "--out", "mine"), ran, ran)
 	}()
 	ran.until(`"iteration"`)
-	do(t, 0, "stop", "mine", "--cluster", at)
+	contains(t, do(t, 0, "stop", "mine", "--cluster", at).out, "run mine is stopped: as was asked for; the checkpoint of step ")
 	if code := <-done; code != 130 {
 		t.Errorf("exit code %d\n%s", code, ran.until(""))
 	}
+	contains(t, do(t, 0, "stop", "mine", "--cluster", at, "--now").out, "run mine is stopped: as was asked for") // as it was
 }
 
 // What a run is wrong about is told by the coordinator as train would.
@@ -263,9 +272,10 @@ func TestClusterResume(t *testing.T) {
 	join(at, "a")
 	o := interrupt(t, `"iteration"`, 20, tiny("--cluster", at, "--policy", "single-learner-coarse", "--steps", "1_000_000", "--out", "mine", "--json")...)
 	saved := int(last(t, o)["steps"].(float64))
-	if saved == 0 || saved%64 != 0 {
+	if saved < 160 { // where it stood, and not at a checkpoint before
 		t.Fatalf("saved at %d", saved)
 	}
+	steps(t, filepath.Join("runs", "mine"), saved)
 	join(at, "b")
 	o = do(t, 0, "resume", "mine", "--cluster", at, "--steps", fmt.Sprint(saved+640), "--json")
 	contains(t, strings.Join(notes(t, o), "\n"), "the budget changes from 1000000", fmt.Sprintf("resumed, from step %d", saved), "epoch 2 begins")

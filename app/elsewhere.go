@@ -121,17 +121,42 @@ func (c *command) follow(ctx context.Context, client *control.Client, r *request
 	v.total, v.async, v.begun = r.Steps, r.Async, time.Now()
 	last, err := client.Watch(ctx, name, v.show)
 	if ctx.Err() != nil {
-		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		defer cancel()
-		if err = client.Stop(stopping, name); err == nil {
-			last, err = client.Watch(stopping, name, v.show)
-		}
+		last, err = v.stop(ctx, client, name)
 	}
 	if err != nil {
 		v.w.fail(err)
 		return exitStatus(exitFailed)
 	}
 	return v.end(last)
+}
+
+// halting is how long a run is waited for that is to stop. Its coordinator gives it a
+// minute.
+const halting = 90 * time.Second
+
+// stop has a run stop at its next consistent point, and waits for that. If it was not the
+// user who asked, but this machine's processes do not stay alive, it is not waited for.
+func (v *viewer) stop(ctx context.Context, client *control.Client, name string) (last core.Run, err error) {
+	now, limit := errors.As(context.Cause(ctx), new(unsteady)), halting
+	if now {
+		limit = 10 * time.Second
+	} else {
+		v.w.Note("it stops at its next consistent point and is saved there; another interruption is not waited for")
+	}
+	return stopped(context.WithoutCancel(ctx), client, name, now, limit, v.show)
+}
+
+// stopped has a run stop, and is how it ended.
+func stopped(ctx context.Context, client *control.Client, name string, now bool, limit time.Duration, show func(core.Run)) (last core.Run, err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err = client.Stop(ctx, name, now); err == nil {
+		last, err = client.Watch(ctx, name, show)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("run %s did not stop within %v: weft status %s shows where it stands", name, limit, name)
+	}
+	return last, err
 }
 
 // viewer shows a run of a cluster as if it were here.

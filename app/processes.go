@@ -170,6 +170,9 @@ func (h *household) close() error {
 	return h.data.Remove()
 }
 
+// unsteady is why a run ends whose processes do not stay alive.
+type unsteady struct{ error }
+
 // A process that dies is started again; one that never lives for a moment is given up.
 const (
 	alive    = time.Second
@@ -186,7 +189,7 @@ func (h *household) keep(ctx context.Context, what string, args func() []string,
 			short = 0
 		}
 		if ctx.Err() == nil && short >= attempts {
-			h.failed <- fmt.Errorf("the %s does not stay alive: %w", what, err)
+			h.failed <- unsteady{fmt.Errorf("the %s does not stay alive: %w", what, err)}
 			return
 		}
 	}

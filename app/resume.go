@@ -60,16 +60,8 @@ func (c *command) runResume(ctx context.Context, dir string, more []config.Assig
 	if err != nil {
 		return err
 	}
-	l := layers{file: file, flags: more}
-	if paths := c.foreign(l); len(paths) > 0 {
-		return c.runBuilt(ctx, paths, l.policy())
-	}
-	before, err := c.set.resolve(layers{file: file})
-	if err != nil {
-		return fmt.Errorf("%s: %w", filepath.Join(dir, configFile), err)
-	}
-	r, err := c.set.resolve(l)
-	if err != nil {
+	before, r, err := c.resumed(ctx, file, more, filepath.Join(dir, configFile))
+	if r == nil {
 		return err
 	}
 	kept, err := part.ReadCommitted(dir)
@@ -86,6 +78,23 @@ func (c *command) runResume(ctx context.Context, dir string, more []config.Assig
 	}
 	defer release()
 	return c.goOn(ctx, before, r, dir, c.watcher(r, dir, f.json))
+}
+
+// resumed is what a run was and what the flags make of it; what is where it was read.
+// Of one that needs packages of its author's, a program of its own has done all there
+// is to do, and there is nothing.
+func (c *command) resumed(ctx context.Context, file, flags []config.Assignment, what string) (before, r *request, err error) {
+	l := layers{file: file, flags: flags}
+	if paths := c.foreign(l); len(paths) > 0 {
+		return nil, nil, c.runBuilt(ctx, paths, l.policy())
+	}
+	if before, err = c.set.resolve(layers{file: file}); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", what, err)
+	}
+	if r, err = c.set.resolve(l); err != nil {
+		return nil, nil, err
+	}
+	return before, r, nil
 }
 
 // goOn resumes a run whose budget may have changed.

@@ -149,16 +149,8 @@ func (c *command) resumeCluster(ctx context.Context, run string, more []config.A
 	if err != nil {
 		return err
 	}
-	l := layers{file: file, flags: more}
-	if paths := c.foreign(l); len(paths) > 0 {
-		return c.runBuilt(ctx, paths, l.policy())
-	}
-	before, err := c.set.resolve(layers{file: file})
-	if err != nil {
-		return fmt.Errorf("run %s: %w", name, err)
-	}
-	r, err := c.set.resolve(l)
-	if err != nil {
+	before, r, err := c.resumed(ctx, file, more, "run "+name)
+	if r == nil {
 		return err
 	}
 	if !(layers{flags: more}).sets("workers") && r.Policy != policy.Plain.Name {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -117,23 +118,37 @@ func showRun(out io.Writer, r core.Run) error {
 
 func (c *command) stop() *cobra.Command {
 	f := &clientFlags{}
+	var now bool
 	cmd := &cobra.Command{
-		Use:     "stop RUN",
-		Short:   "Stop a run of a cluster",
-		Long:    "Stop ends a run at once. What was done since its last checkpoint is given up; the checkpoint stays.",
-		Example: "  weft stop ppo-CartPole-v1-seed1\n  weft stop ppo-CartPole-v1-seed1 --cluster 10.0.0.1:7700 --certs certs",
-		Args:    oneName,
+		Use:   "stop RUN",
+		Short: "Stop a run of a cluster",
+		Long: "Stop ends a run at its next consistent point, of which it keeps a checkpoint, and waits for that.\n" +
+			"A run that does not come to one within a minute ends all the same, and goes on from the checkpoint\n" +
+			"before. With --now it ends at once: what was done since its last checkpoint is given up.",
+		Example: "  weft stop ppo-CartPole-v1-seed1\n  weft stop ppo-CartPole-v1-seed1 --cluster 10.0.0.1:7700 --certs certs\n" +
+			"  weft stop ppo-CartPole-v1-seed1 --now",
+		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := f.client()
 			if err != nil {
 				return err
 			}
 			c.started = true
-			return client.Stop(cmd.Context(), args[0])
+			return c.runStop(cmd.Context(), client, args[0], now)
 		},
 	}
 	f.flags(cmd)
+	cmd.Flags().BoolVar(&now, "now", false, "give up what was done since the last checkpoint")
 	return cmd
+}
+
+// runStop has a run stop, and says how it ended.
+func (c *command) runStop(ctx context.Context, client *control.Client, name string, now bool) error {
+	r, err := stopped(ctx, client, name, now, halting, func(core.Run) {})
+	if err == nil {
+		fmt.Fprintf(c.out, "run %s is %s: %s\n", r.Name, r.Phase, r.Why)
+	}
+	return err
 }
 
 func (c *command) logs() *cobra.Command {

@@ -83,6 +83,10 @@ func sentence(e local.Evaluation, greedy bool) string {
 }
 
 func (s *screen) done(r local.Result) {
+	if r.Interrupted && r.Steps == 0 {
+		fmt.Fprintf(s.out, "interrupted before the first checkpoint: weft resume %s begins again\n", cmp.Or(s.again, s.dir))
+		return
+	}
 	if r.Interrupted {
 		fmt.Fprintf(s.out, "interrupted after %d steps, saved: weft resume %s goes on\n", r.Steps, cmp.Or(s.again, s.dir))
 		return

@@ -136,7 +136,39 @@ func (x *X) choose(edge int) []Message {
 		x.taking += m.Steps
 		x.sessions = append(x.sessions, session{m.From, m.Iter, m.life})
 	}
+	x.narrow(x.ends[edge].from)
 	return out
+}
+
+// Partly names what the replica keeps of the environments of others: in an iteration it
+// is at the rows of those alone whose work is taken.
+func (x *X) Partly(kept []rl.Narrower) { x.partly = kept }
+
+// narrow has it so, unless the sessions are with all replicas of the group.
+func (x *X) narrow(group int) {
+	var to []rl.Span
+	rows, of := 0, 0
+	for _, s := range x.sessions {
+		own := x.top.Groups[group].Own[s.from-x.top.Number(group, 0)]
+		to, rows, of = append(to, own), rows+own.Len(), own.Of
+	}
+	if x.narrowed = rows < of; !x.narrowed {
+		return
+	}
+	for _, c := range x.partly {
+		c.Narrow(to)
+	}
+}
+
+// widen ends that.
+func (x *X) widen() {
+	if !x.narrowed {
+		return
+	}
+	x.narrowed = false
+	for _, c := range x.partly {
+		c.Widen()
+	}
 }
 
 // begin takes the first message of a producer's iteration, unless it cannot be used.
@@ -197,16 +229,21 @@ func (x *X) producers(edge int) int {
 			k++
 		}
 	}
-	k = max(1, k)
-	for i, e := range x.top.Edges {
-		if e.Kind == Reduces && x.ends[i].to == x.group {
+	return x.top.Takes(x.group, max(1, k))
+}
+
+// Takes is how many of so many producers an asynchronous iteration of a group takes
+// from.
+func (t *Topology) Takes(group, of int) int {
+	for _, e := range t.Edges {
+		if e.Kind == Reduces && e.To == t.Groups[group].Name {
 			return 1
 		}
 	}
-	if m := x.top.Async.Producers; m > 0 {
-		return min(m, k)
+	if m := t.Async.Producers; m > 0 {
+		return min(m, of)
 	}
-	return k
+	return of
 }
 
 // tooOld reports whether something may not be used any more, and notes its age if

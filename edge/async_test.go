@@ -107,3 +107,44 @@ func TestAsArrived(t *testing.T) {
 		t.Errorf("sessions by replica: %v", seen)
 	}
 }
+
+// TestPartly: what a consumer keeps of every environment is, in each of its iterations,
+// at those of the producers that it takes from, and at all of them when that is over.
+func TestPartly(t *testing.T) {
+	for _, producers := range []int{1, 2, 3} {
+		const k, n, rounds = 3, 7, 30
+		w := newQueues(t, k, n, []int{64, 64, 64, 64, 1}, &edge.Async{Staleness: 100, Producers: producers},
+			edge.Edge{Name: "a", Kind: edge.Gathers, From: many, To: one}, edge.Edge{Name: "net", Kind: edge.Copies, From: one, To: many})
+		var kept *rl.Slots[rl.Tensor]
+		errs := w.run(func(i int, x *edge.X, s *rl.Scope) {
+			l := newLearner(s)
+			for i < k { // until it is stopped
+				x.Turn()
+				own := make([]float32, x.Hi-x.Lo)
+				for j := range own {
+					own[j] = float32(x.Lo + j)
+				}
+				edge.Gather(x, 0, rl.FromFlat(s, own, len(own)))
+				edge.Fetch(x, 1, l.p)
+			}
+			kept = rl.NewSlots(s, "kept", rl.FromFlat(s, []float32{0, 1, 2, 3, 4, 5, 6}, n))
+			x.Partly([]rl.Narrower{kept})
+			for range rounds {
+				x.Turn()
+				rows, mine := rl.Floats(edge.Gathered[rl.Tensor](x, 0)), rl.Floats(kept.Get())
+				if fmt.Sprint(rows) != fmt.Sprint(mine) {
+					t.Errorf("%d producers: rows %v came, and it is at %v", producers, rows, mine)
+				}
+				edge.Publish(x, 1, l.p)
+			}
+			x.Turn()
+			w.stop(errDone)
+		})
+		if errs[k] != nil {
+			t.Fatal(errs[k])
+		}
+		if all := rl.Floats(kept.Get()); fmt.Sprint(all) != "[0 1 2 3 4 5 6]" {
+			t.Errorf("%d producers: %v are left", producers, all)
+		}
+	}
+}

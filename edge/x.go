@@ -93,6 +93,9 @@ type X struct {
 	taken     int64     // steps of what was used before
 	arrivals  int64
 
+	partly   []rl.Narrower // that the replica keeps of others' environments
+	narrowed bool          // they are at those of this iteration's sessions
+
 	departures int     // of all replicas
 	versions   []int64 // of the copies at hand, by edge
 	stats      []Stat
@@ -157,6 +160,7 @@ func (x *X) Turn() {
 	x.iter++
 	x.sessions = x.sessions[:0]
 	x.use()
+	x.widen()
 }
 
 // Taken is the environment steps behind all that was taken from other replicas:

@@ -23,6 +23,7 @@ type Returns struct {
 	running rl.Tensor // [env]
 	stats   *rl.Stats
 	follow  *rl.Func[followIn, followOut]
+	aside   rl.Narrowed
 }
 
 type followIn struct{ Running, Reward, Done rl.Tensor }
@@ -92,6 +93,12 @@ func (r *Returns) Resident() []rl.Carried { return []rl.Carried{rl.Carry(&r.runn
 
 // Axis of the environments' returns.
 func (r *Returns) Axis() rl.Axis { return rl.Envs }
+
+// Narrow leaves the returns of some environments.
+func (r *Returns) Narrow(to []rl.Span) { r.running = r.aside.Narrow([]rl.Tensor{r.running}, to)[0] }
+
+// Widen puts them back.
+func (r *Returns) Widen() { r.running = r.aside.Widen([]rl.Tensor{r.running})[0] }
 
 // Save puts the environments' returns.
 func (r *Returns) Save(s *rl.State) { s.Put("running", r.running) }

@@ -89,3 +89,29 @@ func TestReturnsSave(t *testing.T) {
 		t.Errorf("axis %s", a.Axis())
 	}
 }
+
+// TestReturnsInPart: environments whose rewards come apart are each followed as if they
+// were alone.
+func TestReturnsInPart(t *testing.T) {
+	s := scope(t)
+	norm := nn.NewReturns(s, "returns", 2, gamma, 0)
+	var all []float64
+	running := make([]float64, 2)
+	for i, e := range []int{0, 0, 1, 0, 1, 1} {
+		const time = 4
+		r, d := wave(time, float64(i)), make([]bool, time)
+		d[i%time] = i > 0
+		norm.Narrow([]rl.Span{{Lo: e, Hi: e + 1, Of: 2}})
+		norm.Update(rl.FromFlat(s, r, 1, time), rl.FromFlat(s, d, 1, time))
+		norm.Widen()
+		for k := range time {
+			running[e] = gamma*running[e] + float64(r[k])
+			all = append(all, running[e])
+			if d[k] {
+				running[e] = 0
+			}
+		}
+		_, variance := moments(all)
+		near(t, "scaled", []float64{scaled(s, norm)}, []float64{2 / math.Sqrt(variance+1e-8)}, 1e-5)
+	}
+}

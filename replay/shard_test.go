@@ -46,3 +46,24 @@ func TestTakeShards(t *testing.T) {
 		}
 	}
 }
+
+// TestInPart: rows of one step may come from some environments at a time, if it is always
+// as many; those of several steps may not.
+func TestInPart(t *testing.T) {
+	two := []rl.Span{{Lo: 0, Hi: 2, Of: 4}, {Lo: 2, Hi: 4, Of: 4}}
+	type row struct {
+		R rl.Tensor `replay:"sum"`
+	}
+	for _, c := range []struct {
+		how   replay.Options
+		parts []rl.Span
+		ok    bool
+	}{
+		{replay.Options{}, two, true}, {replay.Options{NStep: 3}, two, false}, {replay.Options{Sequence: 2}, two, false},
+		{replay.Options{}, []rl.Span{{Lo: 0, Hi: 1, Of: 4}, {Lo: 1, Hi: 4, Of: 4}}, false},
+	} {
+		if err := replay.NewTable[row](scope(t), "table", 8, c.how).InPart(c.parts); (err == nil) != c.ok {
+			t.Errorf("%+v in %v: %v", c.how, c.parts, err)
+		}
+	}
+}

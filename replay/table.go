@@ -176,6 +176,20 @@ func (t *Table[E]) begin(e E, leaves []rl.Tensor, done rl.Tensor) {
 	t.done = rl.NewRing(t.capacity, done)
 }
 
+// InPart reports why a table cannot be given the rows of one of these parts of the
+// environments at a time, nil if it can: rows are then those of whoever comes next.
+func (t *Table[E]) InPart(parts []rl.Span) error {
+	if t.span() > 1 {
+		return fmt.Errorf("a sample has %d steps of an environment", t.span())
+	}
+	for _, p := range parts {
+		if p.Len() != parts[0].Len() {
+			return fmt.Errorf("some replicas have %d environments and some %d", parts[0].Len(), p.Len())
+		}
+	}
+	return nil
+}
+
 // enter gives the rows that have just been overwritten no priority, and those
 // whose last step has just come the largest.
 func (t *Table[E]) enter() {

@@ -7,12 +7,15 @@ import (
 
 // Slots is memory for each environment that survives from one iteration to the
 // next: recurrent state, an opponent's index. No local variable of a loop may.
-type Slots[V any] struct{ v V }
+type Slots[V any] struct {
+	v     V
+	aside Narrowed
+}
 
 // NewSlots is memory that starts as zero, a struct of tensors [env, ...].
 func NewSlots[V any](s *Scope, name string, zero V) *Slots[V] {
 	mustCodec[V]()
-	m := &Slots[V]{zero}
+	m := &Slots[V]{v: zero}
 	s.Register(name, m)
 	return m
 }
@@ -53,3 +56,9 @@ func (m *Slots[V]) Load(s *State) error {
 	}
 	return s.Err()
 }
+
+// Narrow leaves the memory of some environments.
+func (m *Slots[V]) Narrow(to []Span) { m.v = Rebuild(m.v, m.aside.Narrow(Leaves(m.v), to)) }
+
+// Widen puts it back.
+func (m *Slots[V]) Widen() { m.v = Rebuild(m.v, m.aside.Widen(Leaves(m.v))) }

@@ -1,6 +1,7 @@
 package dqn_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/weft-rl/weft/algo/dqn"
@@ -8,6 +9,7 @@ import (
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/env/debug"
 	"github.com/weft-rl/weft/internal/algotest"
+	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -126,6 +128,13 @@ func TestRefused(t *testing.T) {
 	_, err := app.Train(t.Context(), app.Job{Algorithm: dqn.Algorithm, Env: classic.Pendulum, Steps: 100})
 	if err == nil {
 		t.Error("continuous actions were accepted")
+	}
+	_, err = app.Train(t.Context(), app.Job{
+		Algorithm: dqn.Algorithm, Env: classic.CartPole, Steps: 100, Set: []string{"envs=4", "n_step=3"},
+		Deployment: plan.Deployment{Policy: "single-learner-coarse", Workers: 2, Async: true, Producers: 1},
+	})
+	if err == nil || !strings.Contains(err.Error(), "3 steps of an environment") {
+		t.Errorf("rows of several steps, of one replica after the other: %v", err)
 	}
 }
 

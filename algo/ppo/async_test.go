@@ -10,6 +10,32 @@ import (
 	"github.com/weft-rl/weft/plan"
 )
 
+// TestAsyncNormalised: so do they with rewards and observations that are normalised by what
+// all environments did, also where that comes from some of them at a time.
+func TestAsyncNormalised(t *testing.T) {
+	for _, d := range []plan.Deployment{
+		{Policy: "central", Workers: 3, Staleness: 6, Queue: 2},
+		{Policy: "single-learner-coarse", Workers: 3, Staleness: 3, Queue: 2, Producers: 1},
+		{Policy: "single-learner-coarse", Workers: 3, Staleness: 3, Queue: 2, Producers: 2},
+	} {
+		t.Run(fmt.Sprintf("%s/%d", d.Policy, d.Producers), func(t *testing.T) {
+			d.Async = true
+			j := job(t, debug.Identity, "minibatches=2", "epochs=2", "envs=16", "horizon=32", "hidden=64,64", "normalize_reward=true", "normalize_obs=true")
+			j.Steps, j.EvalEvery, j.EvalEpisodes, j.Dir = 24_576, 0, 200, t.TempDir()
+			j.Plan = by(d)
+			stopNear(t, j, 6)
+			j.Resume = true
+			r, err := local.Train(context.Background(), j)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Evaluation.Mean < 14 {
+				t.Errorf("return %.2f of 16", r.Evaluation.Mean)
+			}
+		})
+	}
+}
+
 // TestAsync: replicas that run ahead of each other learn as well, never from
 // anything older than they may, and a run can be stopped and go on.
 func TestAsync(t *testing.T) {

@@ -139,9 +139,9 @@ func (c *Client) Status(ctx context.Context, run string) (*Status, error) {
 	return invoke[Status](ctx, c, "Status", &Named{Version: Version, Run: run})
 }
 
-// Stop ends a run.
-func (c *Client) Stop(ctx context.Context, run string) error {
-	_, err := invoke[OK](ctx, c, "Stop", &Named{Version: Version, Run: run})
+// Stop has a run end at its next consistent point, or now. It does not wait for that.
+func (c *Client) Stop(ctx context.Context, run string, now bool) error {
+	_, err := invoke[OK](ctx, c, "Stop", &Named{Version: Version, Run: run, Now: now})
 	return err
 }
 
@@ -164,7 +164,7 @@ func (c *Client) Watch(ctx context.Context, run string, tell func(core.Run)) (la
 func (c *Client) Logs(ctx context.Context, run string, follow bool, w io.Writer) error {
 	var m Chunk
 	return c.Each(ctx, func(conn *grpc.ClientConn) error {
-		return stream(ctx, conn, logsStream, Named{Version, run, follow}, func(s grpc.ClientStream) error {
+		return stream(ctx, conn, logsStream, Named{Version: Version, Run: run, Follow: follow}, func(s grpc.ClientStream) error {
 			if err := s.RecvMsg(&m); err != nil {
 				return err
 			}

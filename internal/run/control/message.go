@@ -9,7 +9,7 @@ import (
 )
 
 // Version is that of the protocol. Who speaks another one is refused.
-const Version = 2
+const Version = 3
 
 // MaxMessage bounds a message, before anything is allocated for it.
 const MaxMessage = 16 << 20
@@ -49,6 +49,7 @@ const (
 	KindRefused Kind = "refused"
 	KindAssign  Kind = "assign" // its tail is the assignment
 	KindStart   Kind = "start"
+	KindHalt    Kind = "halt" // at the next consistent point
 	KindAbort   Kind = "abort"
 	KindAck     Kind = "ack" // of what a sequence number was given to
 )
@@ -99,6 +100,7 @@ type Named struct {
 	Version int    `json:"version"`
 	Run     string `json:"run"`
 	Follow  bool   `json:"follow,omitempty"` // of logs: until the run is over
+	Now     bool   `json:"now,omitempty"`    // of a stop: what was done since the last checkpoint is given up
 }
 
 // OK answers what was done.

@@ -232,6 +232,8 @@ func (a *acting) do(d core.Decision, shared *assignment) error {
 		delete(a.sessions, d.Session)
 	case core.Start:
 		a.send(d.Session, &control.Down{Kind: control.KindStart, Run: d.Run, Epoch: d.Epoch, Life: d.Life})
+	case core.Halt:
+		a.send(d.Session, &control.Down{Kind: control.KindHalt, Run: d.Run, Epoch: d.Epoch, Life: d.Life})
 	case core.Abort:
 		a.send(d.Session, &control.Down{Kind: control.KindAbort, Run: d.Run, Epoch: d.Epoch, Life: d.Life, Text: d.Why})
 	case core.Answer:

@@ -14,7 +14,7 @@ import (
 
 func (c *cluster) stop(run string) {
 	c.Helper()
-	if err := c.client.Stop(c.Context(), run); err != nil {
+	if err := c.client.Stop(c.Context(), run, true); err != nil {
 		c.Fatal(err)
 	}
 	c.ends(run, core.Stopped)

@@ -65,7 +65,7 @@ func (c *coordinator) Stop(ctx context.Context, q *control.Named) (*control.OK, 
 	if err != nil {
 		return nil, err
 	}
-	return a.ask(ctx, func() core.Event { return core.StopAsked{Run: q.Run} })
+	return a.ask(ctx, func() core.Event { return core.StopAsked{Run: q.Run, Now: q.Now} })
 }
 
 // ask tells the loop of a wish, and waits for what becomes of it.

@@ -128,6 +128,9 @@ func (f fake) train(ctx context.Context, a part.Assignment, j job, r part.Report
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-r.Halted():
+			r.Progress(part.Progress{Steps: step, Iter: step, Halted: true})
+			return f.commit(ctx, a, step, r)
 		case <-time.After(time.Millisecond): // it is the work
 		}
 		if step++; step > j.steps/2 && j.fails != "" && j.fails != sparing {
@@ -161,4 +164,26 @@ func (f fake) commit(ctx context.Context, a part.Assignment, step int64, r part.
 	f.saved[m.Object] = step
 	f.mu.Unlock()
 	return r.Commit(ctx, m)
+}
+
+// faulty is a runner whose parts fail by themselves, in some of their lives.
+type faulty struct {
+	fake
+	lives int64
+	now   <-chan struct{}
+}
+
+func (f faulty) Run(ctx context.Context, a part.Assignment, r part.Reporter) error {
+	if a.Owner() || a.Life >= f.lives {
+		return f.fake.Run(ctx, a, r)
+	}
+	if err := r.Ready(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-f.now:
+		return errors.New("its environment failed")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -144,6 +144,37 @@ func TestSpared(t *testing.T) {
 	}
 }
 
+// A part that fails by itself is replaced likewise. One that fails the same way again has
+// shown what is wrong with the run.
+func TestSparedFailures(t *testing.T) {
+	for _, lives := range []int64{1, 9} {
+		c := newCluster(t)
+		c.coordinate("127.0.0.1:0")
+		letGo := c.disk.hold("r")
+		now := make(chan struct{})
+		c.work("a")
+		c.work("b", func(o *worker.Options) { o.Runner = faulty{fake{c.disk}, lives, now} })
+		c.members(2)
+		c.submit("r", 2, 65, sparing)
+		c.at("r", 15)
+		close(now)
+		if lives > 1 {
+			if r := c.ends("r", core.Failed); r.Why != "worker b: its environment failed" || r.Epoch != 1 {
+				t.Errorf("after %d epochs: %s", r.Epoch, r.Why)
+			}
+			continue
+		}
+		c.wait("another life", func(s *control.Status) bool {
+			m := s.Runs[0].Members
+			return len(m) == 2 && m[1].Life == 1 && m[1].Ready
+		})
+		letGo()
+		if r := c.whole("r", 65); r.Epoch != 1 {
+			t.Errorf("it took %d epochs: %q", r.Epoch, r.History)
+		}
+	}
+}
+
 // Workers that join take part from the next checkpoint on.
 func TestGrow(t *testing.T) {
 	c := newCluster(t)
@@ -227,19 +258,41 @@ func TestFailures(t *testing.T) {
 	c.wait("a reason", func(s *control.Status) bool {
 		return s.Runs[2].Phase == core.Waiting && strings.Contains(s.Runs[2].Why, "3 are asked for, there are 1")
 	})
-	if err := c.client.Stop(t.Context(), "large"); err != nil {
+	if err := c.client.Stop(t.Context(), "large", false); err != nil {
 		t.Fatal(err)
 	}
 	c.ends("large", core.Stopped)
 	for name, err := range map[string]error{
 		"there is a run large already": c.client.Submit(t.Context(), "large", fmt.Sprintf(configuration, 3, 20, "")),
 		"is no name for a run":         c.client.Submit(t.Context(), "../x", "workers=1 steps=1"),
-		"there is no run x":            c.client.Stop(t.Context(), "x"),
+		"there is no run x":            c.client.Stop(t.Context(), "x", false),
 	} {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v, want %q", err, name)
 		}
 	}
+}
+
+// A run that is to stop is saved where it is.
+func TestHalt(t *testing.T) {
+	c := newCluster(t)
+	c.coordinate("127.0.0.1:0")
+	c.work("a")
+	c.work("b")
+	c.members(2)
+	c.submit("r", 2, 1_000_000, "")
+	c.at("r", 15)
+	if err := c.client.Stop(t.Context(), "r", false); err != nil {
+		t.Fatal(err)
+	}
+	r := c.ends("r", core.Stopped)
+	if !r.Progress.Halted || r.Last == nil || r.Last.Step != r.Progress.Steps || r.Halting || r.Epoch != 1 {
+		t.Errorf("it ended as %+v, %+v", r.Progress, r.Last)
+	}
+	if err := c.resume("r", 2, int(r.Last.Step)+20); err != nil {
+		t.Fatal(err)
+	}
+	c.whole("r", int(r.Last.Step)+20)
 }
 
 // usurped is a store whose leadership can be lost without its holder being told.

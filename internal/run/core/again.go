@@ -14,7 +14,11 @@ func (e Submitted) again(c *Core, old *Run) {
 		c.Runs = append(c.Runs, Run{Name: e.Name, Epoch: e.Again.Epoch, Shards: e.Again.Shards, Last: e.Again.Last})
 		old = c.Run(e.Name)
 	case !old.Phase.Over():
-		c.decide(Reply{e.Ticket, fmt.Sprintf("run %s is %s: there is nothing to resume (weft status %s shows it)", e.Name, old.Phase, e.Name)})
+		is := string(old.Phase)
+		if old.Halting {
+			is = "about to stop"
+		}
+		c.decide(Reply{e.Ticket, fmt.Sprintf("run %s is %s: there is nothing to resume (weft status %s shows it)", e.Name, is, e.Name)})
 		return
 	}
 	if e.Again.Epoch > old.Epoch { // it was under way elsewhere

@@ -47,6 +47,9 @@ func (s *State) checkRun(r *Run) (errs []error) {
 	if !r.Phase.Active() && r.Why == "" {
 		wrong("%s without a reason", r.Phase)
 	}
+	if r.Halting && (r.Phase != Running || r.HaltBy == 0) {
+		wrong("%s, and to stop at tick %d", r.Phase, r.HaltBy)
+	}
 	if !r.Phase.Over() && r.Until == 0 {
 		wrong("%s without an end to it", r.Phase)
 	}

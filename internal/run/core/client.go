@@ -46,18 +46,6 @@ func (c *Core) forget() {
 	})
 }
 
-func (e StopAsked) happen(c *Core) {
-	r := c.Run(e.Run)
-	switch {
-	case r == nil:
-		c.decide(Reply{e.Ticket, fmt.Sprintf("there is no run %s: weft status shows them", e.Run)})
-		return
-	case !r.Phase.Over():
-		c.end(r, Stopped, "as was asked for; "+r.rest())
-	}
-	c.decide(Reply{e.Ticket, ""})
-}
-
 func (e RecordLost) happen(c *Core) {
 	if r := c.Run(e.Run); r != nil && !r.Phase.Over() {
 		c.fail(r, fmt.Sprintf("its record cannot be kept: %s; %s", e.Why, r.rest()))
@@ -86,7 +74,7 @@ func (c *Core) overdue(r *Run) {
 			c.impatient(r, m)
 		}
 	}
-	if r.Until == 0 || c.Now < r.Until {
+	if c.unpunctual(r); r.Until == 0 || c.Now < r.Until {
 		return
 	}
 	if r.Phase == Waiting {
@@ -107,7 +95,7 @@ func (e Loaded) happen(c *Core) {
 	c.Runs, c.Awaited = slices.Clone(e.Runs), slices.Clone(e.Alive)
 	for i := range c.Runs {
 		r := &c.Runs[i]
-		r.Until, r.After, r.Tried, r.Former, r.Next = 0, 0, 0, nil, nil
+		r.Until, r.After, r.Tried, r.Former, r.Next, r.HaltBy = 0, 0, 0, nil, nil, 0
 		if r.Phase.Over() {
 			continue
 		}
@@ -127,6 +115,7 @@ func (c *Core) await(r *Run, alive []string) {
 	r.Members = slices.Clone(r.Members)
 	for i := range r.Members {
 		m := &r.Members[i]
+		m.Begun = c.Now
 		switch m.Session = 0; {
 		case m.Vacant:
 			m.Until, m.After = c.Now+c.Vacancy, 0
@@ -135,6 +124,9 @@ func (c *Core) await(r *Run, alive []string) {
 		}
 	}
 	c.goOn(r)
+	if r.Halting {
+		r.HaltBy = grace + c.Halt
+	}
 	for i := 0; i < len(r.Members); i++ {
 		m := &r.Members[i]
 		if m.Done || m.Vacant || slices.Contains(alive, m.Name) {

@@ -49,6 +49,9 @@ type (
 	}
 	// Start lets a part that is ready begin: all others are ready as well.
 	Start struct{ From }
+	// Halt has the part that decides end the run at its next consistent point, which it
+	// keeps a checkpoint of. It may be told several times.
+	Halt struct{ From }
 	// Abort ends a part.
 	Abort struct {
 		From
@@ -99,6 +102,7 @@ func (d Assign) String() string {
 }
 
 func (d Start) String() string { return "start " + d.From.String() }
+func (d Halt) String() string  { return "halt " + d.From.String() }
 func (d Abort) String() string { return fmt.Sprintf("abort %s: %s", d.From, d.Why) }
 
 // String is a part, with the worker that has it.

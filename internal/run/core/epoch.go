@@ -29,6 +29,9 @@ func (e PartReady) happen(c *Core) {
 	if r == nil {
 		return
 	}
+	if !m.Ready {
+		m.Begun = c.Now
+	}
 	m.Ready, m.Until = true, 0
 	if r.Phase == Running { // it had not heard, or has taken the part over
 		c.decide(Start(e))
@@ -86,8 +89,10 @@ func (e Committing) happen(c *Core) {
 	r.Last, r.Fault, r.Restarts, r.Vacated, r.Until = &last, "", 0, 0, c.Now+c.Stall
 	c.changed(r)
 	refuse("")
-	c.shrink(r)
-	c.grow(r)
+	if !r.Halting {
+		c.shrink(r)
+		c.grow(r)
+	}
 }
 
 // grow changes to a better plan, now that nothing is lost by it.
@@ -122,19 +127,22 @@ func (e PartDone) happen(c *Core) {
 		return
 	}
 	// Who decides is done when all have done what there was to do.
-	r.Progress = e.Progress
+	if r.Progress = e.Progress; e.Progress.Halted {
+		c.end(r, Stopped, asked+"; "+r.rest())
+		return
+	}
 	c.end(r, Done, fmt.Sprintf("done after %d steps", r.Progress.Steps))
 }
 
 func (e PartFailed) happen(c *Core) {
 	if r := c.cause(e.From); r != nil {
-		if !c.hopeless(r, e) && !e.Peer {
+		if !c.hopeless(r, nil, e) && !e.Peer {
 			c.tell(r, "it was because of "+e.String())
 		}
 		return
 	}
 	r, m := c.part(e.From)
-	if r == nil || m.Done || c.hopeless(r, e) {
+	if r == nil || m.Done || c.hopeless(r, m, e) {
 		return
 	}
 	gone := r.missing(c.spares(r, m))
@@ -142,9 +150,11 @@ func (e PartFailed) happen(c *Core) {
 	case e.Peer && gone != nil: // which is why it will not return
 		c.restart(r, fmt.Sprintf("worker %s is lost", gone.Name))
 		return
-	case e.Peer && c.spares(r, m):
+	case c.spares(r, m):
 		c.vacate(r, m, e.String())
-		m.After = c.Now + c.Settle // it may turn out to be the loss of the one that decides
+		if r.Phase == Running {
+			m.After = c.Now + c.Settle // it may turn out to be the loss of the one that decides
+		}
 		return
 	}
 	var former []string
@@ -171,9 +181,10 @@ func (c *Core) cause(from From) *Run {
 }
 
 // hopeless ends a run if to try again would end the same way: it says so itself, or
-// an earlier epoch has shown it.
-func (c *Core) hopeless(r *Run, e PartFailed) bool {
-	if e.User || !e.Peer && r.Fault == e.Error && r.Faulty < r.Epoch {
+// an earlier epoch, or whoever had the part before, has shown it. m is nil if the epoch
+// is over.
+func (c *Core) hopeless(r *Run, m *Member, e PartFailed) bool {
+	if e.User || !e.Peer && (r.Fault == e.Error && r.Faulty < r.Epoch || c.repeats(m, e.Error)) {
 		c.fail(r, e.String())
 		return true
 	}
@@ -184,9 +195,28 @@ func (c *Core) hopeless(r *Run, e PartFailed) bool {
 	return false
 }
 
+// repeats notes a failure of a part's own, and reports whether it has been the same
+// before, or there were too many.
+func (c *Core) repeats(m *Member, fault string) bool {
+	if m == nil {
+		return false
+	}
+	if m.Ready && c.Now >= m.Begun+c.Lived {
+		m.Fault, m.Faults = "", 0
+	}
+	before := m.Fault
+	m.Fault = fault
+	m.Faults++
+	return before == fault || m.Faults > c.Restarts
+}
+
 // restart ends an epoch: the run is to go on from its last checkpoint, unless that has
-// been tried too often.
+// been tried too often, or it is to stop: then it has.
 func (c *Core) restart(r *Run, why string) {
+	if r.Halting {
+		c.end(r, Stopped, fmt.Sprintf("%s, when %s; %s", asked, why, r.rest()))
+		return
+	}
 	r.Restarts++
 	if r.Restarts > c.Restarts {
 		c.fail(r, fmt.Sprintf("given up after %d attempts without a new checkpoint, the last of which ended because %s", r.Restarts, why))
@@ -220,6 +250,6 @@ func (c *Core) fail(r *Run, why string) { c.end(r, Failed, why) }
 func (c *Core) end(r *Run, as Phase, why string) {
 	c.release(r, "the run is "+string(as))
 	r.Phase, r.Why = as, why
-	r.Until, r.After, r.Tried = 0, 0, 0
+	r.Until, r.After, r.Tried, r.Halting, r.HaltBy = 0, 0, 0, false, 0
 	c.tell(r, fmt.Sprintf("%s: %s", as, why))
 }

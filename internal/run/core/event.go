@@ -40,9 +40,10 @@ type (
 		Again *part.Committed
 		Split bool // then its environments may be split anew
 	}
-	// StopAsked is a run that is no longer wanted.
+	// StopAsked is a run that is no longer wanted: as soon as it can be saved, or now.
 	StopAsked struct {
 		Run    string
+		Now    bool
 		Ticket int64
 	}
 	// PlanMade is the planner's answer: replicas are on the workers in the order in

@@ -33,6 +33,7 @@ func TestPower(t *testing.T) {
 	for name, f := range map[string]fault{
 		"nothing is kept":  {decide: without(func(d Decision) bool { _, ok := d.(Persist); return ok })},
 		"no abort":         {decide: without(func(d Decision) bool { _, ok := d.(Abort); return ok })},
+		"no halt":          {decide: without(func(d Decision) bool { _, ok := d.(Halt); return ok })},
 		"no start":         {decide: without(func(d Decision) bool { _, ok := d.(Start); return ok })},
 		"no rewind":        {decide: without(func(d Decision) bool { _, ok := d.(Rewind); return ok })},
 		"assigned twice":   {decide: twice},

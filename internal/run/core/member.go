@@ -76,6 +76,7 @@ func (c *Core) takeUp(w *Worker, d *Doing) {
 		m.Session, m.Until, w.Run = w.Session, 0, d.Run
 		c.complete(c.Run(d.Run))
 		c.reported(From{w.Name, w.Session, d.Run, d.Epoch, d.Life}, *d)
+		c.remind(c.Run(d.Run))
 		return
 	}
 	if d != nil {

@@ -8,6 +8,7 @@ func FuzzParseRun(f *testing.F) {
 	f.Add([]byte(`{"name":"r","phase":"running","epoch":3}`))
 	f.Add([]byte(`{"name":"r","phase":"running","epoch":3,"plan":{"owner":"x"},"members":[{"name":"a"}]}`))
 	f.Add([]byte(`{"name":"r","phase":"waiting","why":"x","told":-1,"until":5}`))
+	f.Add([]byte(`{"name":"r","phase":"running","halting":true,"epoch":1,"plan":{"owner":"x"},"members":[{"name":"a"}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r, err := ParseRun(text)
 		if err != nil {

@@ -22,7 +22,7 @@ func (c *Core) schedule() {
 			return
 		case r.Phase == Waiting && c.Now >= r.After && r.Tried != c.Members:
 			c.ask(r, false)
-		case r.Phase == Running && r.Next == nil && r.whole() && r.Tried != c.Members && c.waiting() == 0:
+		case r.Phase == Running && !r.Halting && r.Next == nil && r.whole() && r.Tried != c.Members && c.waiting() == 0:
 			c.ask(r, true)
 		}
 	}
@@ -134,7 +134,7 @@ func (e PlanMade) happen(c *Core) {
 		c.assign(r, p, used)
 		return
 	}
-	if len(used) > len(r.Members) && r.whole() {
+	if len(used) > len(r.Members) && r.whole() && !r.Halting {
 		r.Next = &Next{Plan: p}
 		for _, m := range used {
 			r.Next.Workers = append(r.Next.Workers, m.Name)

@@ -90,7 +90,7 @@ func newScript(t *testing.T) *script {
 }
 
 // small is little patience.
-var small = Settings{Grace: 4, Return: 4, Settle: 2, Start: 20, Stall: 40, Patience: 30, Vacancy: 8, Retry: 25, Restarts: 4, Keep: 3}
+var small = Settings{Grace: 4, Return: 4, Settle: 2, Start: 20, Stall: 40, Patience: 30, Vacancy: 8, Halt: 12, Lived: 10, Retry: 25, Restarts: 4, Keep: 3}
 
 // fields are the words of a command, what is in quotes being one of them.
 func fields(line string) (out []string) {
@@ -153,7 +153,7 @@ func (s *script) command(out *strings.Builder, line string) {
 		}
 		s.step(out, Submitted{arg(1), fmt.Sprint("again ", strings.Join(f[1:], " "), s.core.Now), "config of " + arg(1), 3, again, has("split")})
 	case "stop":
-		s.step(out, StopAsked{arg(1), 2})
+		s.step(out, StopAsked{arg(1), has("now"), 2})
 	case "record-lost":
 		s.step(out, RecordLost{arg(1), arg(2)})
 	case "plan":
@@ -169,7 +169,7 @@ func (s *script) command(out *strings.Builder, line string) {
 	case "failed":
 		s.step(out, PartFailed{whose(3), arg(4), has("user"), has("peer")})
 	case "done":
-		s.step(out, PartDone{whose(3), part.Progress{Steps: number(4)}})
+		s.step(out, PartDone{whose(3), part.Progress{Steps: number(4), Halted: has("halted")}})
 	case "progress":
 		s.step(out, Progressed{whose(3), part.Progress{Steps: number(4)}})
 	case "commit":

@@ -15,6 +15,7 @@ import (
 type sim struct {
 	rng     *rand.Rand
 	round   int
+	calm    int // round from which on nothing goes wrong
 	store   store
 	coords  []*coord // the last one was elected last
 	workers []*simWorker
@@ -81,10 +82,13 @@ type job struct {
 	part.Assignment
 	ready, started, done bool
 	step                 int64
+	halt                 bool  // at the next consistent point
+	kept                 int64 // step of the checkpoint that counts
 	lines                int
 	pending              *part.Manifest // not yet answered
 	alone                int            // rounds in which the others did not keep up
 	failed               string
+	peer                 bool         // that was another's failure
 	spokes               map[int]*job // of a part that decides: who is connected with it
 	joined               bool         // another, that is or was
 }
@@ -120,7 +124,7 @@ func (s *sim) elect() {
 	for _, name := range s.store.order {
 		s.trouble[name] = s.round
 	}
-	c := &coord{term: s.store.term, core: New(Settings{Grace: 6, Return: 6, Settle: 3, Start: 60, Stall: 80, Patience: 5000, Vacancy: 15, Retry: 20, Restarts: 1000, Keep: 9})}
+	c := &coord{term: s.store.term, core: New(Settings{Grace: 6, Return: 6, Settle: 3, Start: 60, Stall: 80, Patience: 5000, Vacancy: 15, Halt: 60, Lived: 30, Retry: 20, Restarts: 1000, Keep: 9})}
 	s.coords = append(s.coords, c)
 	var e Loaded
 	for _, name := range s.store.order {
@@ -182,6 +186,8 @@ func (s *sim) do(c *coord, d Decision) bool {
 		s.send(c, d.Session, d)
 	case Start:
 		s.send(c, d.Session, d)
+	case Halt:
+		s.send(c, d.Session, d)
 	case Abort:
 		s.send(c, d.Session, d)
 	case Answer:
@@ -202,6 +208,9 @@ func (s *sim) persist(c *coord, r Run) bool {
 		s.store.order = append(s.store.order, r.Name)
 	} else if old := s.kept(r.Name); true {
 		s.goesOn(old, r)
+		if at, ok := s.trouble[r.Name]; strings.Contains(r.Why, "in time") && (!ok || s.round-at > 60) {
+			s.complain("%s did not stop in time, though nothing befell the part that decides: %s", r.Name, r.Why)
+		}
 		if r.Epoch < old.Epoch || r.step() < old.step() || old.Phase.Over() && !r.Phase.Over() {
 			s.complain("%s goes back from epoch %d, step %d, %s to %d, %d, %s", r.Name, old.Epoch, old.step(), old.Phase, r.Epoch, r.step(), r.Phase)
 		}
@@ -279,6 +288,7 @@ func (s *sim) end() {
 		r := &c.Runs[i]
 		switch {
 		case r.Phase == Stopped:
+			s.halted(r)
 		case r.Phase != Done:
 			s.complain("run %s does not end: %s", r.Name, r.line())
 		case r.Progress.Steps != total || r.step() != total:
@@ -291,6 +301,18 @@ func (s *sim) end() {
 		if w.job != nil && !w.job.done {
 			s.complain("worker %s is still at %s/%d", w.name, w.job.Run, w.job.Epoch)
 		}
+	}
+}
+
+// halted sees that a run which has come to a consistent point can go on from where its
+// record ends.
+func (s *sim) halted(r *Run) {
+	last := int64(0)
+	if x := s.store.record[r.Name]; x != nil && len(x.steps) > 0 {
+		last = x.steps[len(x.steps)-1]
+	}
+	if r.Progress.Halted && last != r.step() {
+		s.complain("run %s stopped with a checkpoint of step %d, and has recorded up to %d", r.Name, r.step(), last)
 	}
 }
 

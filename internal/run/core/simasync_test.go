@@ -1,6 +1,9 @@
 package core
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // In an asynchronous run of a simulation the part that decides goes on whatever the
 // others do. These are connected with it, each life of a part once; who is not heard of
@@ -9,23 +12,29 @@ import "strings"
 // produce is a round of a part that does not decide.
 func (s *sim) produce(w *simWorker) {
 	j := w.job
-	fail := func(why string) {
-		j.failed = why
-		w.conn.up = append(w.conn.up, PartFailed{s.from(w), why, false, true})
+	fail := func(why string, peer bool) {
+		j.failed, j.peer = why, peer
+		w.conn.up = append(w.conn.up, PartFailed{s.from(w), why, false, peer})
 	}
 	o := s.owner(j)
 	switch {
+	case s.calm > 0 && s.round < s.calm && s.rng.IntN(100) == 0:
+		fail(fmt.Sprint("its environment failed in round ", s.round), false)
+		if o != nil && o.spokes[j.Me] == j {
+			gone := *j
+			o.spokes[j.Me] = &gone
+		}
 	case o != nil && o.step == total && o.pending == nil:
 		j.done = true
 		w.conn.up = append(w.conn.up, PartDone{From: s.from(w)})
 	case o == nil:
 		if j.alone++; j.alone > 10 {
-			fail("who decides is gone")
+			fail("who decides is gone", true)
 		}
 	case j.joined && o.spokes[j.Me] != j:
-		fail("cut off")
+		fail("cut off", true)
 	case !j.joined && o.spokes[j.Me] != nil && o.spokes[j.Me].Life >= j.Life:
-		fail("another has come in its place")
+		fail("another has come in its place", true)
 	case !j.joined:
 		o.spokes[j.Me], j.joined = j, true
 	}

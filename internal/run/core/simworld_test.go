@@ -71,8 +71,8 @@ func (s *sim) clients(faults bool) {
 	for _, name := range slices.Clone(s.unheard) {
 		s.tell(c, Submitted{name, name, "config", int64(name[1] - '0'), nil, false})
 	}
-	if faults && s.rng.IntN(1000) == 0 {
-		s.tell(c, StopAsked{"r2", 0})
+	if faults && s.rng.IntN(500) == 0 {
+		s.tell(c, StopAsked{"r2", s.chance(20), 0})
 	}
 }
 
@@ -188,7 +188,7 @@ func (s *sim) join(w *simWorker) {
 	w.conn, w.alone = &conn{to: c, session: s.session}, 0
 	e := Joined{Worker: Worker{Name: w.name, Instance: w.instance, Session: s.session, Cores: 1, Devices: []string{"cpu"}}}
 	if j := w.job; j != nil {
-		e.Doing = &Doing{Run: j.Run, Epoch: j.Epoch, Life: j.Life, Ready: j.ready, Done: j.done, Error: j.failed, Peer: j.failed != "", Progress: part.Progress{Steps: j.step}}
+		e.Doing = &Doing{Run: j.Run, Epoch: j.Epoch, Life: j.Life, Ready: j.ready, Done: j.done, Error: j.failed, Peer: j.peer, Progress: part.Progress{Steps: j.step, Halted: j.halted()}}
 	}
 	w.conn.up = append(w.conn.up, e)
 	if j := w.job; j != nil { // what was not answered is sent again
@@ -217,10 +217,14 @@ func (s *sim) obey(w *simWorker, d Decision) {
 	switch d := d.(type) {
 	case Assign:
 		w.job = &job{Assignment: d.Assignment, spokes: map[int]*job{}}
-		w.job.step = start(w.job)
+		w.job.step, w.job.kept = start(w.job), start(w.job)
 	case Start:
 		if w.job != nil && s.from(w) == d.From {
 			w.job.started = true
+		}
+	case Halt:
+		if w.job != nil && s.from(w) == d.From {
+			w.job.halt = true
 		}
 	case Abort:
 		if w.job != nil && s.from(w) == d.From {
@@ -244,7 +248,7 @@ func (s *sim) committed(w *simWorker, d Answer) {
 	if kept := s.kept(j.Run); kept.step() < j.pending.Step {
 		s.complain("%s: the checkpoint of step %d was answered and not kept", j.Run, j.pending.Step)
 	}
-	j.pending = nil
+	j.kept, j.pending = j.pending.Step, nil
 }
 
 // train is a part's round.
@@ -266,12 +270,23 @@ func (s *sim) train(w *simWorker) {
 			j.done = true
 			send(PartDone{s.from(w), part.Progress{}})
 		}
-	case j.step < total:
+	case j.halt && j.pending == nil && j.kept < j.step:
+		s.save(w)
+	case j.step < total && !j.halt:
 		s.advance(w)
 	case j.pending == nil:
 		j.done = true
-		send(PartDone{s.from(w), part.Progress{Steps: j.step}})
+		send(PartDone{s.from(w), part.Progress{Steps: j.step, Halted: j.halted()}})
 	}
+}
+
+// halted reports whether a job is to end before its time.
+func (j *job) halted() bool { return j.halt && j.step < total }
+
+// save has a checkpoint committed.
+func (s *sim) save(w *simWorker) {
+	w.job.pending = &part.Manifest{Epoch: w.job.Epoch, Step: w.job.step}
+	w.conn.up = append(w.conn.up, Committing{s.from(w), *w.job.pending, w.job.step})
 }
 
 // owner is the part that decides about a job's epoch.
@@ -301,7 +316,7 @@ func (s *sim) advance(w *simWorker) {
 	}
 	if n < len(j.Workers) {
 		if j.alone++; j.alone > 10 {
-			j.failed = "somebody is missing"
+			j.failed, j.peer = "somebody is missing", true
 			w.conn.up = append(w.conn.up, PartFailed{s.from(w), j.failed, false, true})
 		}
 		return
@@ -314,8 +329,7 @@ func (s *sim) advance(w *simWorker) {
 	w.conn.up = append(w.conn.up, line{run: j.Run, epoch: j.Epoch, at: j.lines, step: j.step}, Progressed{s.from(w), part.Progress{Steps: j.step}})
 	j.lines++
 	if j.step%every == 0 && j.pending == nil || j.step == total {
-		j.pending = &part.Manifest{Epoch: j.Epoch, Step: j.step}
-		w.conn.up = append(w.conn.up, Committing{s.from(w), *j.pending, j.step})
+		s.save(w)
 	}
 }
 
@@ -334,7 +348,9 @@ func (s *sim) recover(percent int) {
 
 // play runs faults for a while, then lets everything heal and come to an end.
 func (s *sim) play() {
-	for range 200 {
+	const faulty = 200
+	s.calm = faulty
+	for range faulty {
 		s.recover(10)
 		s.happen(true)
 	}

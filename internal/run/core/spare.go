@@ -31,7 +31,7 @@ func (c *Core) vacate(r *Run, m *Member, why string) {
 		w.Run = ""
 		c.decide(Abort{r.to(*m), why})
 	}
-	*m = Member{Name: m.Name, Life: m.Life + 1, Vacant: true, Until: c.Now + c.Vacancy}
+	*m = Member{Name: m.Name, Life: m.Life + 1, Vacant: true, Until: c.Now + c.Vacancy, Fault: m.Fault, Faults: m.Faults}
 	r.Next = nil // it was made for other workers
 	c.Members++
 	c.tell(r, why+": the others go on, and its part waits for a worker")

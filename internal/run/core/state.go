@@ -81,6 +81,7 @@ type Run struct {
 	History  []string       `json:"history,omitempty"` // what was told, the newest last
 	Told     int64          `json:"told"`              // how much that was in all
 	Resumed  bool           `json:"resumed,omitempty"` // after it was over, and not planned since
+	Halting  bool           `json:"halting,omitempty"` // it is to end at its next consistent point
 
 	// What follows is of this coordinator alone.
 	Until  int64    `json:"until,omitempty"`  // tick at which patience ends
@@ -88,6 +89,7 @@ type Run struct {
 	Tried  int64    `json:"tried,omitempty"`  // state of the workers that was planned for in vain
 	Former []string `json:"former,omitempty"` // workers of the last epoch, while it is being found out why it ended
 	Next   *Next    `json:"next,omitempty"`   // plan to change to at the next checkpoint
+	HaltBy int64    `json:"haltby,omitempty"` // tick at which patience with a halt ends
 }
 
 // Member is a worker's part in an epoch.
@@ -98,10 +100,15 @@ type Member struct {
 	Vacant  bool   `json:"vacant,omitempty"` // nobody has it: the one that is named was the last
 	Ready   bool   `json:"ready,omitempty"`
 	Done    bool   `json:"done,omitempty"`
+	// Fault is the failure of its own that the one before it ended with, and Faults how
+	// many there were in a row: none of them lived for long. Others went on meanwhile.
+	Fault  string `json:"fault,omitempty"`
+	Faults int    `json:"faults,omitempty"`
 	// Until is the tick at which patience with it ends, 0 if there is nothing to wait for.
 	// It is of this coordinator alone.
 	Until int64 `json:"until,omitempty"`
 	After int64 `json:"after,omitempty"` // tick before which a vacant part is given to nobody; likewise
+	Begun int64 `json:"begun,omitempty"` // tick at which it was ready; likewise
 }
 
 // Next is a better plan than the present one.

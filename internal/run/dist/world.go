@@ -144,6 +144,9 @@ func New(c Config) (*World, error) {
 	}
 	w.homes = homes(c.Graph, c.Plan.Grouping, w.owner.group, w.here()[0].scope)
 	w.top = w.topology()
+	if err := w.inPart(); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
 	w.findMembers()
 	w.link = edge.NewLocal(len(w.replicas), w.queues())
 	w.counts, w.known = make([][]rl.Logged, len(w.replicas)), make([][]rl.Array, len(w.replicas))
@@ -238,7 +241,7 @@ func (w *World) Links() *edge.Local { return w.link }
 func (w *World) topology() *edge.Topology {
 	top := &edge.Topology{Edges: w.Programs.Edges, Turns: w.Plan.Turns}
 	if w.Plan.Async {
-		top.Async = &edge.Async{Staleness: w.Plan.Staleness, Producers: w.Plan.Producers, Whole: w.whole()}
+		top.Async = &edge.Async{Staleness: w.Plan.Staleness, Producers: w.Plan.Producers, Whole: len(w.wholly()) > 0}
 	}
 	for g, group := range w.Plan.Groups {
 		m := edge.Members{Name: group.Name}
@@ -258,18 +261,6 @@ func (w *World) topology() *edge.Topology {
 		top.Groups = append(top.Groups, m)
 	}
 	return top
-}
-
-// whole reports whether the owner keeps something of every environment: a table, whose
-// rows are of all of them, or a component by environment.
-func (w *World) whole() bool {
-	if !w.Leads() {
-		return false // who waits is there
-	}
-	return slices.ContainsFunc(w.owner.scope.Components(), func(name string) bool {
-		table := slices.ContainsFunc(w.Graph.Resources, func(r fdg.Resource) bool { return r.Name == name && r.Kind == "table" })
-		return w.owner.home(name) && (table || w.owner.scope.Component(name).Axis() == rl.Envs)
-	})
 }
 
 // envs are the environments of a replica, also of another process's.
@@ -498,6 +489,9 @@ func (w *World) connect(ctx context.Context) error {
 		if r.x, err = edge.New(ctx, w.top, r.group, r.rank, r.scope, link); err != nil {
 			return err
 		}
+	}
+	if w.Leads() {
+		w.owner.x.Partly(w.partly())
 	}
 	return nil
 }

@@ -19,6 +19,9 @@ type Part struct {
 	Here func(plan.Replica) bool
 	// Abort ends it at once, and leaves nothing but what Vault was given.
 	Abort context.Context
+	// Stop, which ends with Abort at the latest, ends it at the next consistent point, where
+	// the run is saved.
+	Stop context.Context
 	// Life is how many processes had this part before and were lost.
 	Life  int64
 	Vault Vault        // keeps checkpoints, in place of a folder

@@ -20,7 +20,7 @@ import (
 func (s *Session) Train(ctx context.Context) (Result, error) {
 	s.ctx = ctx
 	if s.Part != nil {
-		s.ctx = s.Part.Abort
+		s.ctx = s.Part.Stop
 	}
 	if err := s.open(); err != nil {
 		return Result{}, errors.Join(err, s.Close())

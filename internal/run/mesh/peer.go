@@ -399,6 +399,10 @@ func (s *Session) handle(p *peer, in *inbox, f frame) error {
 	case fail, lost:
 		_ = p.send(&frame{kind: ack}) // or it is gone
 		_ = p.hurry()
+		if s.spares() { // whose failure it is tells the coordinator
+			p.depart()
+			return nil
+		}
 		s.fail(s.reason(f, string(in.text)))
 	}
 	return nil

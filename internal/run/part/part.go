@@ -78,6 +78,9 @@ type Reporter interface {
 	Progress(p Progress)
 	// Record hands over lines of the run's record, whole ones of its metrics file, in order.
 	Record(ctx context.Context, lines []byte) error
+	// Halted is closed when the part that decides is to end the run at its next consistent
+	// point, with a checkpoint of that.
+	Halted() <-chan struct{}
 	// Note tells what a user should know.
 	Note(text string)
 }
@@ -93,6 +96,9 @@ type Progress struct {
 	Slowest        string  `json:"slowest"`   // fragment that others wait for
 	// Result is how it ended, once it has.
 	Result *Result `json:"result,omitempty"`
+	// Halted is true when it ended where Halted asked for it, and goes on from its last
+	// checkpoint.
+	Halted bool `json:"halted,omitempty"`
 }
 
 // Result is how a run ended.

@@ -11,12 +11,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/weft-rl/weft/algo/ppo"
+	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/config"
@@ -30,6 +32,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/store"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/policy"
+	"github.com/weft-rl/weft/rl"
 )
 
 func TestMain(m *testing.M) {
@@ -61,6 +64,8 @@ func job(text string) (local.Job, error) {
 			_, err = fmt.Sscan(a.Value, &j.Steps)
 		case "eval":
 			_, err = fmt.Sscan(a.Value, &j.EvalEpisodes)
+		case "fails":
+			j.Env = failing
 		case "every":
 			_, err = fmt.Sscan(a.Value, &j.CheckpointSteps)
 		default:
@@ -71,6 +76,26 @@ func job(text string) (local.Job, error) {
 		}
 	}
 	return j, errors.Join(config.Defaults(j.Config), config.Set(j.Config, set))
+}
+
+// failures is how many of the environments of failing, every other but the first, are
+// still to fail at one of their steps.
+var failures atomic.Int64
+
+var failing = env.Entry{ID: "Failing-v0", New: func(s *rl.Scope, n int, _ any) (env.Batch, error) {
+	spec := env.Spec{ID: "Failing-v0", Obs: rl.Box{Dims: []int{1}, Low: []float64{0}, High: []float64{1}}, Action: rl.Discrete{N: 2}, Limit: 16}
+	return env.Hosts(s, n, spec, func(i int) (env.Host, error) { return &failer{index: i}, nil })
+}}
+
+type failer struct{ index, steps int }
+
+func (f *failer) Reset(rl.Key, env.Row) {}
+
+func (f *failer) Step(rl.Key, env.Row, env.Row) (reward float64, terminated, truncated bool) {
+	if f.steps++; f.steps == 40 && f.index > 1 && f.index%2 == 0 && failures.Add(-1) >= 0 {
+		return math.NaN(), false, false
+	}
+	return 1, false, false
 }
 
 // plain is the result of the loop as it stands.

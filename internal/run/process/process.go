@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/weft-rl/weft/edge"
@@ -132,7 +133,7 @@ func (x *run) arrange() local.Job {
 	if x.finished() || len(x.a.Plan.Groups) == 0 && !x.a.Plan.Lowered {
 		j.Plan = nil
 	}
-	j.Part = &local.Part{Here: x.here, Abort: x.ctx, Vault: x.vault, Life: x.a.Life}
+	j.Part = &local.Part{Here: x.here, Abort: x.ctx, Stop: x.ctx, Vault: x.vault, Life: x.a.Life}
 	return j
 }
 
@@ -142,8 +143,10 @@ func (x *run) lead(j local.Job) error {
 	if err := x.vault.reach(); err != nil {
 		return err
 	}
+	stop, heard := x.halted()
+	defer heard()
 	lines := newRecord(x.ctx, x.to)
-	x.vault.lines, j.Part.Sink = lines, lines
+	x.vault.lines, j.Part.Sink, j.Part.Stop = lines, lines, stop
 	w := newWatch(x.to)
 	j.Watch = w
 	s, err := local.Prepare(j)
@@ -167,6 +170,24 @@ func (x *run) lead(j local.Job) error {
 	return errors.Join(err, s.Close(), lines.Close())
 }
 
+// halted is a context that ends when the run is to end at its next consistent point, and
+// what gives it back.
+func (x *run) halted() (context.Context, func()) {
+	ctx, cancel := context.WithCancel(x.ctx)
+	var waits sync.WaitGroup
+	waits.Go(func() {
+		defer cancel()
+		select {
+		case <-x.to.Halted():
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() {
+		cancel()
+		waits.Wait()
+	}
+}
+
 // follow runs a part that does not. What its replicas have to say they tell the one
 // that does.
 func (x *run) follow(j local.Job) error {
@@ -177,8 +198,12 @@ func (x *run) follow(j local.Job) error {
 	err = x.among(f.Links(), func() error {
 		err := f.Train(x.ctx)
 		if errors.Is(err, dist.ErrEnded) { // who ended it tells why, or is lost
-			<-x.ctx.Done()
-			err = context.Cause(x.ctx)
+			ended := x.ctx
+			if x.a.Plan.Sparing() { // it leaves in peace
+				ended = x.outer
+			}
+			<-ended.Done()
+			err = context.Cause(ended)
 		}
 		return err
 	})

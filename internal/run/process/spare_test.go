@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -35,6 +36,11 @@ func (l *lives) run(t *testing.T, lost func()) error {
 		select {
 		case err := <-over:
 			stop()
+			if err != nil && strings.Contains(err.Error(), "is NaN") { // its own failure
+				lost()
+				l.a.Life++
+				continue
+			}
 			var hub *mesh.Lost
 			if l.a.Life > 0 && errors.As(err, &hub) && l.desk.Last().Result != nil {
 				err = nil // it came when all was done
@@ -88,27 +94,12 @@ func TestSpared(t *testing.T) {
 	}{
 		{plan.Deployment{Policy: "central", Workers: 4}, "steps=3200 every=640", 16},
 		{plan.Deployment{Policy: "single-learner-coarse", Workers: 4}, "steps=6400 every=640", 16},
+		{plan.Deployment{Policy: "central", Workers: 4}, "steps=3200 every=640 normalize_reward=true normalize_obs=true", 16},
+		{plan.Deployment{Policy: "single-learner-coarse", Workers: 4}, "steps=6400 every=640 normalize_reward=true normalize_obs=true", 16},
 	} {
-		t.Run(c.Policy, func(t *testing.T) {
-			c.Async, c.Staleness, c.Queue = true, 8, 2
-			p := planned(t, c.config, c.Deployment)
-			if !p.Sparing() {
-				t.Fatal("the plan can spare nobody")
-			}
-			folder, d := t.TempDir(), parttest.NewDesk(4)
-			hub, at := newProcess(t, folder)
-			a := part.Assignment{Run: "r", Epoch: 1, Config: c.config, Plan: p, Workers: []part.Worker{{Name: "w0", Data: at, Host: "here"}}}
-			var parts []*lives
-			done := make(chan struct{})
-			for i := 1; i < 4; i++ {
-				a.Workers = append(a.Workers, part.Worker{Name: fmt.Sprint("w", i), Host: "here"})
-				parts = append(parts, &lives{folder: folder, desk: d, a: a, lose: make(chan struct{}, 1), done: done})
-			}
-			for i, l := range parts {
-				l.a.Workers, l.a.Me = a.Workers, i+1
-			}
+		t.Run(c.Policy+" "+c.config, func(t *testing.T) {
 			next := int64(300)
-			d.Progressed = func(p part.Progress) {
+			lost := spared(t, c.Deployment, c.config, c.unit, func(parts []*lives, p part.Progress) {
 				if p.Steps < next {
 					return
 				}
@@ -117,26 +108,65 @@ func TestSpared(t *testing.T) {
 				default:
 				}
 				next += 300
-			}
-			var all sync.WaitGroup
-			errs, lost := make([]error, 4), make([]int, 4)
-			all.Go(func() {
-				defer close(done)
-				errs[0] = hub.Run(t.Context(), a, d)
 			})
-			for i, l := range parts {
-				all.Go(func() { errs[i+1] = l.run(t, func() { lost[i+1]++ }) })
-			}
-			all.Wait()
-			if err := errors.Join(errs...); err != nil {
-				t.Fatal(err)
-			}
-			recorded(t, d, c.unit)
 			if lost[1]+lost[2] < 3 {
 				t.Errorf("only %v were lost", lost)
 			}
 		})
 	}
+}
+
+// TestSparedFailures: it is the same if their environments fail.
+func TestSparedFailures(t *testing.T) {
+	for _, by := range []string{"central", "single-learner-coarse"} {
+		t.Run(by, func(t *testing.T) {
+			failures.Store(3)
+			d := plan.Deployment{Policy: by, Workers: 4}
+			lost := spared(t, d, "steps=3200 every=640 fails=true", 16, func([]*lives, part.Progress) {})
+			if lost[1]+lost[2]+lost[3] == 0 {
+				t.Error("none failed")
+			}
+		})
+	}
+}
+
+// spared carries an asynchronous run out by four processes, and returns how often the
+// parts of each were lost.
+func spared(t *testing.T, by plan.Deployment, config string, unit int64, progressed func([]*lives, part.Progress)) (lost []int) {
+	by.Async, by.Staleness, by.Queue = true, 8, 2
+	p := planned(t, config, by)
+	if !p.Sparing() {
+		t.Fatal("the plan can spare nobody")
+	}
+	folder, d := t.TempDir(), parttest.NewDesk(4)
+	hub, at := newProcess(t, folder)
+	a := part.Assignment{Run: "r", Epoch: 1, Config: config, Plan: p, Workers: []part.Worker{{Name: "w0", Data: at, Host: "here"}}}
+	var parts []*lives
+	done := make(chan struct{})
+	for i := 1; i < 4; i++ {
+		a.Workers = append(a.Workers, part.Worker{Name: fmt.Sprint("w", i), Host: "here"})
+		parts = append(parts, &lives{folder: folder, desk: d, a: a, lose: make(chan struct{}, 1), done: done})
+	}
+	for i, l := range parts {
+		l.a.Workers, l.a.Me = a.Workers, i+1
+	}
+	d.Progressed = func(p part.Progress) { progressed(parts, p) }
+	var all sync.WaitGroup
+	errs := make([]error, 4)
+	lost = make([]int, 4)
+	all.Go(func() {
+		defer close(done)
+		errs[0] = hub.Run(t.Context(), a, d)
+	})
+	for i, l := range parts {
+		all.Go(func() { errs[i+1] = l.run(t, func() { lost[i+1]++ }) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	recorded(t, d, unit)
+	return lost
 }
 
 // recorded sees that a record has every iteration once, with whole iterations of parts.

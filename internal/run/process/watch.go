@@ -37,13 +37,15 @@ func (w *watch) Evaluated(local.Evaluation) {}
 func (w *watch) Note(text string)           { w.to.Note(text) }
 func (w *watch) End()                       {}
 
-// done tells how it ended.
+// done tells how it ended, or that it goes on from here.
 func (w *watch) done(r local.Result) {
 	w.last.Steps, w.last.Iter, w.last.Episodes = r.Steps, r.Iter, r.Episodes
 	if w.last.StepsPerSecond = r.StepsPerSecond; !math.IsNaN(r.ReturnMean) { // nothing may have been left to do
 		w.last.Return = r.ReturnMean
 	}
-	w.last.Result = &part.Result{Steps: r.Steps, WeightsSHA256: r.WeightsSHA256, StateSHA256: r.StateSHA256}
+	if w.last.Halted = r.Interrupted; !r.Interrupted {
+		w.last.Result = &part.Result{Steps: r.Steps, WeightsSHA256: r.WeightsSHA256, StateSHA256: r.StateSHA256}
+	}
 	w.to.Progress(w.last)
 }
 

@@ -15,10 +15,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func fresh() *running {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &running{
-		Assignment: part.Assignment{Run: "r", Epoch: 2}, ctx: ctx, cancel: cancel, started: make(chan struct{}), over: make(chan struct{}),
-		mail: newMail(&post{news: make(chan struct{}, 1)}),
-	}
+	return newRunning(ctx, cancel, part.Assignment{Run: "r", Epoch: 2}, &post{news: make(chan struct{}, 1)})
 }
 
 // kinds are what would be sent now.

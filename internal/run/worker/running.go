@@ -18,17 +18,26 @@ type running struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	started chan struct{} // closed when all parts are ready
+	halted  chan struct{} // closed when it is to end at the next consistent point
 	over    chan struct{} // closed when the runner has returned
 	mail    *mail
 
 	mu       sync.Mutex
 	aborted  bool
 	begun    bool // started is closed
+	halting  bool // halted is
 	ready    bool
 	ended    bool
 	err      error
 	progress *part.Progress
 	offset   int64 // of the next line of the record
+}
+
+func newRunning(ctx context.Context, cancel context.CancelFunc, a part.Assignment, p *post) *running {
+	return &running{
+		Assignment: a, ctx: ctx, cancel: cancel, mail: newMail(p),
+		started: make(chan struct{}), halted: make(chan struct{}), over: make(chan struct{}),
+	}
 }
 
 // errAborted is what a part is told that goes on after its epoch has ended.
@@ -106,6 +115,19 @@ func (p *running) start() {
 		close(p.started)
 	}
 }
+
+// halt has a part end at its next consistent point.
+func (p *running) halt() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.halting {
+		p.halting = true
+		close(p.halted)
+	}
+}
+
+// Halted implements part.Reporter.
+func (p *running) Halted() <-chan struct{} { return p.halted }
 
 // doing is what a new coordinator is told; nil if there is nothing to go on with.
 func (p *running) doing() *core.Doing {

@@ -234,6 +234,10 @@ func (w *worker) obey(m *control.Down) error {
 		if mine {
 			p.start()
 		}
+	case control.KindHalt:
+		if mine {
+			p.halt()
+		}
 	case control.KindAbort:
 		if mine {
 			w.abort(m.Text)
@@ -250,7 +254,7 @@ func (w *worker) obey(m *control.Down) error {
 func (w *worker) begin(a part.Assignment) {
 	w.Log(fmt.Sprintf("run %s, epoch %d: part %d of %d", a.Run, a.Epoch, a.Me, len(a.Workers)))
 	ctx, cancel := context.WithCancel(w.ctx)
-	p := &running{Assignment: a, ctx: ctx, cancel: cancel, started: make(chan struct{}), over: make(chan struct{}), mail: newMail(&w.post)}
+	p := newRunning(ctx, cancel, a, &w.post)
 	w.mu.Lock()
 	before := w.part
 	w.part = p

@@ -19,6 +19,7 @@ type Desk struct {
 
 	parts int
 	all   chan struct{} // closed when all parts are ready
+	halt  chan struct{} // closed by Halt
 
 	mu      sync.Mutex
 	ready   int
@@ -29,7 +30,9 @@ type Desk struct {
 }
 
 // NewDesk is for an epoch of so many parts.
-func NewDesk(parts int) *Desk { return &Desk{parts: parts, all: make(chan struct{})} }
+func NewDesk(parts int) *Desk {
+	return &Desk{parts: parts, all: make(chan struct{}), halt: make(chan struct{})}
+}
 
 // Ready implements part.Reporter.
 func (d *Desk) Ready(ctx context.Context) error {
@@ -83,6 +86,12 @@ func (d *Desk) Note(text string) {
 	defer d.mu.Unlock()
 	d.notes = append(d.notes, text)
 }
+
+// Halt has the epoch end at its next consistent point. It is called once.
+func (d *Desk) Halt() { close(d.halt) }
+
+// Halted implements part.Reporter.
+func (d *Desk) Halted() <-chan struct{} { return d.halt }
 
 // Commits are all that were made, in order.
 func (d *Desk) Commits() []part.Manifest {

@@ -1,0 +1,59 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/weft-rl/weft/internal/run/part"
+)
+
+// Ctrl-C of a run in processes writes a checkpoint of where it is, exits with 130 and goes on
+// in the bits of one that never was interrupted.
+func TestInterruptProcesses(t *testing.T) {
+	dir := t.TempDir()
+	line, _ := do(t, dir, 0, split("--workers", "2", "--out", "whole", "--steps", "49152")...)
+	want := parse(t, line)
+	for i, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(s.String(), func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "mine")
+			p := start(t, dir, split("--processes", "2", "--out", out, "--checkpoint-steps", "0", "--checkpoint-every", "1h", "--steps", "49152")...)
+			p.until(`"iteration"`, 3)
+			p.signal(s)
+			line, code := p.end()
+			e := parse(t, line)
+			if code != 130 || e.Event != "interrupted" || e.Steps == 0 || e.Steps >= want.Steps {
+				t.Fatalf("exit code %d, %+v", code, e)
+			}
+			kept, err := part.ReadCommitted(out)
+			if err != nil || kept.Step() != e.Steps {
+				t.Fatalf("it is kept at step %d, and says %d: %v", kept.Step(), e.Steps, err)
+			}
+			line, _ = do(t, dir, 0, append([]string{"resume", out, "--json"}, [][]string{nil, {"--processes", "2"}}[i]...)...)
+			sameBits(t, parse(t, line), want)
+			sameRecord(t, out, filepath.Join(dir, "whole"))
+		})
+	}
+}
+
+// Who cannot wait for that interrupts it once more.
+func TestInterruptTwice(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir, "train", "ppo", "--policy", "single-learner-coarse", "--processes", "2", "--out", "mine", "--json",
+		"--steps", "40_000_000", "--set", "envs=4", "--set", "horizon=10_000_000") // an iteration takes minutes
+	if !p.until(`"begin"`, 1) {
+		t.Fatal(p.stderr.String())
+	}
+	p.signal(os.Interrupt)
+	if !p.until("it stops at its next consistent point", 1) {
+		t.Fatal("it did not wait")
+	}
+	p.signal(os.Interrupt)
+	if line, code := p.end(); code != -1 || strings.Contains(line, `"interrupted"`) {
+		t.Errorf("exit code %d: %s", code, line)
+	}
+}
