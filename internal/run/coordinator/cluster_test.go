@@ -38,7 +38,7 @@ type cluster struct {
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	store, err := etcd.Embed(filepath.Join(t.TempDir(), "etcd"))
+	store, err := etcd.Embed(t.Context(), filepath.Join(t.TempDir(), "etcd"))
 	if err != nil {
 		t.Fatal(err)
 	}
