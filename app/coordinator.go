@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,7 +72,7 @@ func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(certs.Required(f.listen, config), c.set.fit()); err != nil {
+	if err := errors.Join(certs.Required(f.listen, config), certs.Fits(cmp.Or(f.advertise, f.listen), config), c.set.fit()); err != nil {
 		return err
 	}
 	hash, err := binary()

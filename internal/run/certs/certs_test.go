@@ -120,3 +120,30 @@ func TestRequired(t *testing.T) {
 		}
 	}
 }
+
+// A process says at once that others would not find it, or not trust it.
+func TestFits(t *testing.T) {
+	dir := t.TempDir()
+	if err := Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Issue(dir, "gpu1", "10.0.0.2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := f.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]string{
+		"127.0.0.1:1": "", "10.0.0.2:7700": "", "gpu1:7700": "", "[::1]:0": "",
+		"10.0.0.3:7700": "--host 10.0.0.3", "gpu2:1": "--host gpu2", "0.0.0.0:7700": "--advertise", ":7700": "--advertise", "[::]:0": "--advertise", "x": "no address",
+	} {
+		if err := Fits(address, c); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", address, err, want)
+		}
+	}
+	if err := Fits("10.0.0.3:7700", nil); err != nil {
+		t.Error(err)
+	}
+}

@@ -79,3 +79,22 @@ func Required(address string, c *tls.Config) error {
 
 var errRequired = errors.New("on any address but loopback both sides must have certificates: " +
 	"weft certs init and weft certs issue make them, --certs DIR names them")
+
+// Fits refuses an address by which others are to find this process but cannot: one that
+// is every address of the machine, or one that its certificate is not for.
+func Fits(address string, c *tls.Config) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%s is no address, such as 127.0.0.1:7700: %w", address, err)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		return fmt.Errorf("%s is every address of this machine: --advertise says by which one others find it", address)
+	}
+	if c == nil || len(c.Certificates) == 0 || c.Certificates[0].Leaf == nil {
+		return nil
+	}
+	if err := c.Certificates[0].Leaf.VerifyHostname(host); err != nil {
+		return fmt.Errorf("nobody would trust this process at %s (%w): weft certs issue NAME --host %s makes a certificate for it", address, err, host)
+	}
+	return nil
+}
