@@ -132,6 +132,9 @@ func leader(err error) (address string, ok bool) {
 // Refusal is an error that says why something is not done.
 func Refusal(text string) error { return status.Error(codes.InvalidArgument, text) }
 
+// Reason is the text of an answer that is an error.
+func Reason(err error) string { return status.Convert(err).Message() }
+
 // refused is the text of a refusal.
 func refused(err error) (text string, ok bool) {
 	s, _ := status.FromError(err)

@@ -89,6 +89,9 @@ func Serve(ctx context.Context, o Options) error {
 // campaign acts whenever it may. A store that does not answer is no reason to give up.
 func (c *coordinator) campaign(ctx context.Context) error {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		if at := c.other(ctx); at != "" {
+			c.Log(fmt.Sprintf("it stands by: the coordinator at %s acts", at))
+		}
 		term, err := c.Store.Campaign(ctx, c.Address)
 		if err == nil {
 			pause = 100 * time.Millisecond
@@ -145,10 +148,19 @@ func (c *coordinator) acting(ctx context.Context) (*acting, error) {
 	if a != nil {
 		return a, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	if at, err := c.Store.Leader(ctx); err == nil && at != "" && at != c.Address {
+	if at := c.other(ctx); at != "" {
 		return nil, control.Elsewhere(at)
 	}
 	return nil, control.Idle(idle)
+}
+
+// other is the address of another coordinator that acts; empty if none is known to.
+func (c *coordinator) other(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	at, err := c.Store.Leader(ctx)
+	if err != nil || at == c.Address {
+		return ""
+	}
+	return at
 }
