@@ -54,7 +54,7 @@ func (c *command) worker() *cobra.Command {
 	flags.StringVar(&f.listen, "listen", "", "`address` at which other workers reach it; by default this machine's own as the coordinator sees it, and any port")
 	flags.StringVar(&f.advertise, "advertise", "", "`address` at which they find it, where that is another one; it is then the only one")
 	flags.IntVar(&f.cores, "cores", 0, "`cores` that it may use; 0 is all")
-	flags.Float64Var(&f.memory, "memory", 0, "memory that it may use, in `GiB`; 0 is unknown")
+	flags.Float64Var(&f.memory, "memory", 0, "memory that it may use, in `GiB`; 0 is all, where that is known")
 	flags.StringSliceVar(&f.devices, "devices", nil, "`devices` that it offers, the preferred one first; by default those that weft devices shows")
 	flags.StringVar(&f.store, "store", "runs", "`place` of checkpoints, which all workers share: a folder, or s3://HOST/BUCKET/FOLDER")
 	flags.DurationVar(&f.patience, "patience", time.Minute, "`time` that it looks for a coordinator before it gives up")
@@ -123,6 +123,9 @@ func fill(o *worker.Options, cores int) (err error) {
 	}
 	if o.Cores = cores; o.Cores <= 0 {
 		o.Cores = runtime.NumCPU()
+	}
+	if o.Memory == 0 {
+		o.Memory = memory()
 	}
 	if len(o.Devices) == 0 {
 		o.Devices = usable()
