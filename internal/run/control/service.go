@@ -106,7 +106,7 @@ func NewServer(s Server, tls *tls.Config) *grpc.Server {
 	g := grpc.NewServer(
 		grpc.Creds(creds), grpc.ForceServerCodec(codec{}), grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage),
 		grpc.ConnectionTimeout(5*time.Second), grpc.MaxHeaderListSize(16<<10), grpc.MaxConcurrentStreams(64),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 10 * time.Second, Time: 10 * time.Second, Timeout: 5 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
 		grpc.WaitForHandlers(true),
 	)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weft-rl/weft/internal/run/bound"
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/plan"
@@ -79,7 +80,7 @@ func Serve(ctx context.Context, o Options) error {
 	c := &coordinator{Options: o.withDefaults(), idle: "it has just started"}
 	server := control.NewServer(c, c.TLS)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(c.Listener) }()
+	go func() { served <- server.Serve(bound.Connections(c.Listener, bound.Most)) }()
 	err := c.campaign(ctx)
 	server.Stop()
 	c.readers.Wait()
