@@ -147,3 +147,29 @@ func TestFits(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// FuzzFiles: whatever the files of a certificate hold, they are one or an error.
+func FuzzFiles(f *testing.F) {
+	dir := f.TempDir()
+	if err := Init(dir); err != nil {
+		f.Fatal(err)
+	}
+	made, err := Issue(dir, "a")
+	if err != nil {
+		f.Fatal(err)
+	}
+	var texts [3][]byte
+	for i, path := range []string{made.CA, made.Cert, made.Key} {
+		if texts[i], err = os.ReadFile(path); err != nil {
+			f.Fatal(err)
+		}
+	}
+	f.Add(texts[0], texts[1], texts[2])
+	f.Add([]byte("-----BEGIN CERTIFICATE-----"), []byte{}, []byte{})
+	f.Fuzz(func(t *testing.T, ca, cert, key []byte) {
+		c, err := parse(ca, cert, key)
+		if err == nil && Fits("127.0.0.1:1", c) == nil && c.ClientCAs == nil {
+			t.Error("nobody would be asked for a certificate")
+		}
+	})
+}

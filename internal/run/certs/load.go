@@ -40,17 +40,30 @@ func In(dir string) (Files, error) {
 // Load reads them: a configuration for servers and clients alike, in which both sides
 // must show a certificate of the authority.
 func (f Files) Load() (*tls.Config, error) {
-	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
-	if err != nil {
-		return nil, err
+	var texts [3][]byte
+	for i, path := range []string{f.CA, f.Cert, f.Key} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		texts[i] = text
 	}
-	text, err := os.ReadFile(f.CA)
+	c, err := parse(texts[0], texts[1], texts[2])
+	if err != nil {
+		return nil, fmt.Errorf("certificates %s, %s and %s: %w", f.CA, f.Cert, f.Key, err)
+	}
+	return c, nil
+}
+
+// parse reads what the files hold.
+func parse(ca, cert, key []byte) (*tls.Config, error) {
+	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		return nil, err
 	}
 	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s holds no certificate", f.CA)
+	if !pool.AppendCertsFromPEM(ca) {
+		return nil, errors.New("the authority's file holds no certificate")
 	}
 	return &tls.Config{
 		Certificates: []tls.Certificate{pair}, RootCAs: pool,
