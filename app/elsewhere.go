@@ -144,6 +144,7 @@ type viewer struct {
 	bar   bool
 	told  int64 // of what is remembered of the run
 	at    int64 // iteration that was shown last
+	tried int64 // step of the evaluation that was
 }
 
 // absent is how long a coordinator may be away before a run is no longer watched.
@@ -162,6 +163,10 @@ func (v *viewer) follow(ctx context.Context, client *control.Client, name string
 }
 
 func (v *viewer) show(r core.Run) {
+	if e := r.Progress.Evaluation; e != nil && e.Steps > v.tried {
+		v.tried = e.Steps
+		v.w.Evaluated(local.Evaluation(*e))
+	}
 	news := min(int64(len(r.History)), max(0, r.Told-v.told))
 	for _, text := range r.History[int64(len(r.History))-news:] {
 		v.w.Note(text)
