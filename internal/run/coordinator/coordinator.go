@@ -120,7 +120,8 @@ func (c *coordinator) act(ctx context.Context, term Term) (err error) {
 	runs, alive, err := term.Load(loading)
 	cancel()
 	if err != nil {
-		return errors.Join(err, a.resign())
+		_ = a.resign() // else the leadership ends by itself
+		return err
 	}
 	c.Log(fmt.Sprintf("it acts, with %d runs", len(runs)))
 	if err = a.step(event{Event: core.Loaded{Runs: runs, Alive: alive}}); err == nil {
@@ -132,7 +133,10 @@ func (c *coordinator) act(ctx context.Context, term Term) (err error) {
 	}
 	c.standBy("it has just stopped acting")
 	a.close()
-	return errors.Join(err, a.resign())
+	if e := a.resign(); err == nil { // a store that does not answer is told of once
+		err = e
+	}
+	return err
 }
 
 func (c *coordinator) standBy(why string) {
