@@ -22,7 +22,7 @@ func Embed(ctx context.Context, dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	unlock, err := lock(ctx, dir)
+	unlock, err := lock(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -58,28 +58,16 @@ func configure(dir string, w *warden) *embed.Config {
 	return cfg
 }
 
-// patience is how long a coordinator that is just ending may still hold the data.
-const patience = 3 * time.Second
-
 // lock holds the data. etcd has a lock of its own, but waits for it without an end.
-func lock(ctx context.Context, dir string) (release func(), err error) {
-	limit := time.Now().Add(patience)
-	for {
-		release, err = checkpoint.Lock(dir)
-		switch {
-		case errors.Is(err, errors.ErrUnsupported):
-			return func() {}, nil
-		case !errors.Is(err, checkpoint.ErrLocked):
-			return release, err
-		case time.Now().After(limit):
-			return nil, fmt.Errorf("another coordinator uses the data in %s: end it, or give this one a folder of its own with --data", dir)
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
+func lock(dir string) (release func(), err error) {
+	release, err = checkpoint.LockSoon(dir)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return func() {}, nil
+	case errors.Is(err, checkpoint.ErrLocked):
+		return nil, fmt.Errorf("another coordinator uses the data in %s: end it, or give this one a folder of its own with --data", dir)
 	}
+	return release, err
 }
 
 // start starts an etcd and waits until it answers. One that cannot go on leaves the
