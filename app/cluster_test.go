@@ -177,7 +177,7 @@ func TestCluster(t *testing.T) {
 	steps(t, filepath.Join("runs", "ppo-Identity-v0-seed1"), 640)
 	o = do(t, 0, tiny("--cluster", at)...) // plain, and under another name
 	contains(t, o.out, "weights w", "ppo-Identity-v0-seed1-2")
-	contains(t, do(t, 0, "status", "--cluster", at).out, "2 workers, 2 runs", "ppo-Identity-v0-seed1-2  done")
+	contains(t, do(t, 0, "status", "--cluster", at).out, "2 workers, 2 runs", "ppo-Identity-v0-seed1-2  done", "MEMORY")
 	contains(t, do(t, 0, "status", "ppo-Identity-v0-seed1", "--cluster", at).out, "is done: done after 640 steps", "epoch 1 begins at step 0 on a, b")
 	contains(t, do(t, 0, "logs", "ppo-Identity-v0-seed1", "--cluster", at, "--follow").out, "epoch 1 begins at step 0 on a, b", "done after 640 steps")
 	contains(t, do(t, 0, "status", "--cluster", at, "--json").out, `"phase":"done"`)

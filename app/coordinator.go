@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,7 +72,7 @@ func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(certs.Required(f.listen, config), c.set.fit()); err != nil {
+	if err := errors.Join(certs.Required(f.listen, config), certs.Fits(cmp.Or(f.advertise, f.listen), config), c.set.fit()); err != nil {
 		return err
 	}
 	hash, err := binary()
@@ -83,7 +84,7 @@ func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error
 	if settings.Patience < 1 {
 		return fmt.Errorf("--patience: %v is too short", f.patience)
 	}
-	store, err := f.store()
+	store, err := f.store(ctx)
 	if err != nil {
 		return err
 	}
@@ -95,18 +96,33 @@ func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error
 	say := c.teller(f.json, "coordinator")
 	c.listening(f.json, l.Addr().String())
 	p := &planner{set: &c.set}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-store.Broken():
+			cancel(store.Err())
+		case <-ctx.Done():
+		}
+	})
 	err = coordinator.Serve(ctx, coordinator.Options{
 		Listener: l, Address: f.advertise, TLS: config, Store: store, Planner: p.plan, Runs: f.runs, Binary: hash, Core: settings, Log: say,
 	})
+	cancel(nil)
+	watch.Wait()
+	if why := context.Cause(ctx); err == nil && !errors.Is(why, context.Canceled) {
+		err = why
+	}
 	return errors.Join(err, store.Close())
 }
 
 // fit reports what is wrong with the set itself.
 func (s *Set) fit() error { return errors.Join(s.wrong...) }
 
-func (f *coordinatorFlags) store() (*etcd.Store, error) {
+func (f *coordinatorFlags) store(ctx context.Context) (*etcd.Store, error) {
 	if len(f.etcd) == 0 {
-		return etcd.Embed(filepath.Join(f.data, "etcd"))
+		return etcd.Embed(ctx, filepath.Join(f.data, "etcd"))
 	}
 	config, err := f.load()
 	if err != nil {

@@ -19,6 +19,11 @@ func readDeployment(path string) ([]config.Assignment, error) {
 	if err != nil {
 		return nil, err
 	}
+	return deploymentOf(all)
+}
+
+// deploymentOf are the settings of a deployment, if they are that.
+func deploymentOf(all []config.Assignment) ([]config.Assignment, error) {
 	all = gathered(all)
 	var d plan.Deployment
 	return all, errors.Join(config.Defaults(&d), config.Set(&d, all))
@@ -63,6 +68,10 @@ func readCluster(path string) (*plan.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseCluster(data, path)
+}
+
+func parseCluster(data []byte, path string) (*plan.Cluster, error) {
 	all, err := config.ParseYAML(data, path)
 	errs := []error{err}
 	var names []string

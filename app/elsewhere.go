@@ -84,7 +84,7 @@ func (c *command) trainElsewhere(ctx context.Context, r *request, f *trainFlags,
 	if f.out == "" {
 		name = unused(s, fmt.Sprintf("%s-seed%d", r.name(), r.Seed))
 	}
-	return c.follow(ctx, client, r, name, client.Submit, &viewer{w: f.watcher(c, r, name)})
+	return c.follow(ctx, client, r, name, client.Submit, &viewer{w: f.watcher(c, r, name), stays: true})
 }
 
 // watcher shows a run of a cluster, which is resumed there.
@@ -119,7 +119,7 @@ func (c *command) follow(ctx context.Context, client *control.Client, r *request
 		return err
 	}
 	v.total, v.async, v.begun = r.Steps, r.Async, time.Now()
-	last, err := client.Watch(ctx, name, v.show)
+	last, err := v.follow(ctx, client, name)
 	if ctx.Err() != nil {
 		last, err = v.stop(ctx, client, name)
 	}
@@ -165,12 +165,33 @@ type viewer struct {
 	total int64
 	async bool
 	begun time.Time
+	stays bool // the run may go on without this command
 	bar   bool
 	told  int64 // of what is remembered of the run
 	at    int64 // iteration that was shown last
+	tried int64 // step of the evaluation that was
+}
+
+// absent is how long a coordinator may be away before a run is no longer watched.
+const absent = time.Minute
+
+// follow shows a run until it is over, and says when its coordinator is away.
+func (v *viewer) follow(ctx context.Context, client *control.Client, name string) (core.Run, error) {
+	patient := *client
+	patient.Patience = absent
+	patient.Waiting = func(why error) { v.w.Note("waits: " + why.Error()) }
+	last, err := patient.Watch(ctx, name, v.show)
+	if errors.As(err, new(control.Away)) && v.stays {
+		err = fmt.Errorf("%w; the run goes on when its coordinator is back: weft status %s --cluster %s", err, name, strings.Join(client.Addresses, ","))
+	}
+	return last, err
 }
 
 func (v *viewer) show(r core.Run) {
+	if e := r.Progress.Evaluation; e != nil && e.Steps > v.tried {
+		v.tried = e.Steps
+		v.w.Evaluated(local.Evaluation(*e))
+	}
 	news := min(int64(len(r.History)), max(0, r.Told-v.told))
 	for _, text := range r.History[int64(len(r.History))-news:] {
 		v.w.Note(text)

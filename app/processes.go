@@ -107,7 +107,7 @@ func (h *household) start(ctx context.Context) (*control.Client, error) {
 			h.keep(living, fmt.Sprintf("worker w%d", i), func() []string {
 				return []string{
 					"worker", "--join", at, "--name", fmt.Sprintf("w%d", i), "--store", h.store, "--devices", h.device,
-					"--cores", fmt.Sprint(max(1, runtime.NumCPU()/h.workers)), "--json", "--" + parentFlag,
+					"--cores", fmt.Sprint(max(1, runtime.NumCPU()/h.workers)), "--memory", fmt.Sprintf("%.3f", gib(memory())/float64(h.workers)), "--json", "--" + parentFlag,
 				}
 			}, func(string) {})
 		})

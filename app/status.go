@@ -52,10 +52,10 @@ func showStatus(out io.Writer, s *control.Status) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "coordinator %s, %d workers, %d runs\n", s.Coordinator, len(s.Workers), len(s.Runs))
 	if len(s.Workers) > 0 {
-		fmt.Fprint(t, "\nWORKER\tHOST\tCORES\tDEVICES\tAT\n")
+		fmt.Fprint(t, "\nWORKER\tHOST\tCORES\tMEMORY\tDEVICES\tAT\n")
 	}
 	for _, w := range s.Workers {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\n", w.Name, w.Host, w.Cores, strings.Join(w.Devices, ","), occupation(w))
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", w.Name, w.Host, w.Cores, size(w.Memory), strings.Join(w.Devices, ","), occupation(w))
 	}
 	if len(s.Runs) > 0 {
 		fmt.Fprint(t, "\nRUN\tIS\tEPOCH\tWORKERS\tSTEPS\tSAVED\tRETURN\tSTEPS/S\tSTALENESS\tSLOWEST\tWHY\n")
@@ -67,10 +67,20 @@ func showStatus(out io.Writer, s *control.Status) error {
 			saved = r.Last.Step
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Phase, r.Epoch, len(r.Members), metrics.Count(p.Steps), metrics.Count(saved),
-			metrics.Number(p.Return), metrics.Count(int64(p.StepsPerSecond)), metrics.Number(p.Staleness), p.Slowest, r.Why)
+			metrics.Number(mean(p.Episodes, p.Return)), metrics.Count(int64(p.StepsPerSecond)), metrics.Number(p.Staleness), p.Slowest, r.Why)
 	}
 	return t.Flush()
 }
+
+// size is an amount of memory; - is unknown.
+func size(bytes int64) string {
+	if bytes == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f GiB", gib(bytes))
+}
+
+func gib(bytes int64) float64 { return float64(bytes) / (1 << 30) }
 
 func occupation(w core.Worker) string {
 	switch {

@@ -262,7 +262,7 @@ func (r *request) record(dir string) error {
 // lock keeps other processes out of a run's folder; a file system that knows no
 // locks is no reason not to train.
 func lock(dir string) (release func(), err error) {
-	release, err = checkpoint.Lock(dir)
+	release, err = checkpoint.LockSoon(dir)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return func() {}, nil
 	}

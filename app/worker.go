@@ -1,9 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"runtime"
 	"time"
@@ -49,10 +51,10 @@ func (c *command) worker() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.join, "join", nil, "`address` of the coordinator, or of several of which one acts")
 	flags.StringVar(&f.name, "name", "", "`name` in the cluster; by default the host's and the process's number")
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "`address` at which other workers reach it")
+	flags.StringVar(&f.listen, "listen", "", "`address` at which other workers reach it; by default this machine's own as the coordinator sees it, and any port")
 	flags.StringVar(&f.advertise, "advertise", "", "`address` at which they find it, where that is another one; it is then the only one")
 	flags.IntVar(&f.cores, "cores", 0, "`cores` that it may use; 0 is all")
-	flags.Float64Var(&f.memory, "memory", 0, "memory that it may use, in `GiB`; 0 is unknown")
+	flags.Float64Var(&f.memory, "memory", 0, "memory that it may use, in `GiB`; 0 is all, where that is known")
 	flags.StringSliceVar(&f.devices, "devices", nil, "`devices` that it offers, the preferred one first; by default those that weft devices shows")
 	flags.StringVar(&f.store, "store", "runs", "`place` of checkpoints, which all workers share: a folder, or s3://HOST/BUCKET/FOLDER")
 	flags.DurationVar(&f.patience, "patience", time.Minute, "`time` that it looks for a coordinator before it gives up")
@@ -68,10 +70,14 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags) error {
 	if len(f.join) == 0 {
 		errs = append(errs, errors.New("--join is needed: the address of a coordinator, such as "+defaultCluster))
 	}
-	for _, a := range append([]string{f.listen}, f.join...) {
-		if err == nil {
+	if f.listen == "" && len(f.join) > 0 {
+		f.listen = facing(f.join[0])
+	}
+	if err == nil && len(f.join) > 0 {
+		for _, a := range append([]string{f.listen}, f.join...) {
 			errs = append(errs, certs.Required(a, config))
 		}
+		errs = append(errs, certs.Fits(cmp.Or(f.advertise, f.listen), config))
 	}
 	for _, d := range f.devices {
 		errs = append(errs, device.Check(d))
@@ -96,6 +102,17 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags) error {
 	return errors.Join(err, m.Close())
 }
 
+// facing is an address of this machine, with any port, that who is at another reaches:
+// the one that packets to it would come from. None is sent.
+func facing(address string) string {
+	host := "127.0.0.1"
+	if conn, err := net.Dial("udp", address); err == nil {
+		host = conn.LocalAddr().(*net.UDPAddr).IP.String()
+		_ = conn.Close() // nothing was sent
+	}
+	return net.JoinHostPort(host, "0")
+}
+
 // fill fills in what this machine and program are.
 func fill(o *worker.Options, cores int) (err error) {
 	if o.Host, err = os.Hostname(); err != nil {
@@ -106,6 +123,9 @@ func fill(o *worker.Options, cores int) (err error) {
 	}
 	if o.Cores = cores; o.Cores <= 0 {
 		o.Cores = runtime.NumCPU()
+	}
+	if o.Memory == 0 {
+		o.Memory = memory()
 	}
 	if len(o.Devices) == 0 {
 		o.Devices = usable()

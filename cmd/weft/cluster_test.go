@@ -114,3 +114,21 @@ func TestResumeMissing(t *testing.T) {
 		}
 	}
 }
+
+// A coordinator whose data is damaged says so in a sentence.
+func TestCoordinatorDamaged(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"snap/db", "wal/0000000000000000-0000000000000000.wal"} {
+		path := filepath.Join(dir, "data", "etcd", "member", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("garbage"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, text := do(t, dir, 2, "coordinator", "--listen", "127.0.0.1:0", "--data", "data")
+	if !strings.Contains(text, "etcd on data/etcd cannot go on: failed to open database: invalid database") || strings.Count(text, "\n") != 1 {
+		t.Errorf("it says %q", text)
+	}
+}

@@ -120,3 +120,56 @@ func TestRequired(t *testing.T) {
 		}
 	}
 }
+
+// A process says at once that others would not find it, or not trust it.
+func TestFits(t *testing.T) {
+	dir := t.TempDir()
+	if err := Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Issue(dir, "gpu1", "10.0.0.2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := f.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]string{
+		"127.0.0.1:1": "", "10.0.0.2:7700": "", "gpu1:7700": "", "[::1]:0": "",
+		"10.0.0.3:7700": "--host 10.0.0.3", "gpu2:1": "--host gpu2", "0.0.0.0:7700": "--advertise", ":7700": "--advertise", "[::]:0": "--advertise", "x": "no address",
+	} {
+		if err := Fits(address, c); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", address, err, want)
+		}
+	}
+	if err := Fits("10.0.0.3:7700", nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// FuzzFiles: whatever the files of a certificate hold, they are one or an error.
+func FuzzFiles(f *testing.F) {
+	dir := f.TempDir()
+	if err := Init(dir); err != nil {
+		f.Fatal(err)
+	}
+	made, err := Issue(dir, "a")
+	if err != nil {
+		f.Fatal(err)
+	}
+	var texts [3][]byte
+	for i, path := range []string{made.CA, made.Cert, made.Key} {
+		if texts[i], err = os.ReadFile(path); err != nil {
+			f.Fatal(err)
+		}
+	}
+	f.Add(texts[0], texts[1], texts[2])
+	f.Add([]byte("-----BEGIN CERTIFICATE-----"), []byte{}, []byte{})
+	f.Fuzz(func(t *testing.T, ca, cert, key []byte) {
+		c, err := parse(ca, cert, key)
+		if err == nil && Fits("127.0.0.1:1", c) == nil && c.ClientCAs == nil {
+			t.Error("nobody would be asked for a certificate")
+		}
+	})
+}

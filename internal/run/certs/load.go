@@ -40,17 +40,30 @@ func In(dir string) (Files, error) {
 // Load reads them: a configuration for servers and clients alike, in which both sides
 // must show a certificate of the authority.
 func (f Files) Load() (*tls.Config, error) {
-	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
-	if err != nil {
-		return nil, err
+	var texts [3][]byte
+	for i, path := range []string{f.CA, f.Cert, f.Key} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		texts[i] = text
 	}
-	text, err := os.ReadFile(f.CA)
+	c, err := parse(texts[0], texts[1], texts[2])
+	if err != nil {
+		return nil, fmt.Errorf("certificates %s, %s and %s: %w", f.CA, f.Cert, f.Key, err)
+	}
+	return c, nil
+}
+
+// parse reads what the files hold.
+func parse(ca, cert, key []byte) (*tls.Config, error) {
+	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		return nil, err
 	}
 	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s holds no certificate", f.CA)
+	if !pool.AppendCertsFromPEM(ca) {
+		return nil, errors.New("the authority's file holds no certificate")
 	}
 	return &tls.Config{
 		Certificates: []tls.Certificate{pair}, RootCAs: pool,
@@ -79,3 +92,22 @@ func Required(address string, c *tls.Config) error {
 
 var errRequired = errors.New("on any address but loopback both sides must have certificates: " +
 	"weft certs init and weft certs issue make them, --certs DIR names them")
+
+// Fits refuses an address by which others are to find this process but cannot: one that
+// is every address of the machine, or one that its certificate is not for.
+func Fits(address string, c *tls.Config) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%s is no address, such as 127.0.0.1:7700: %w", address, err)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		return fmt.Errorf("%s is every address of this machine: --advertise says by which one others find it", address)
+	}
+	if c == nil || len(c.Certificates) == 0 || c.Certificates[0].Leaf == nil {
+		return nil
+	}
+	if err := c.Certificates[0].Leaf.VerifyHostname(host); err != nil {
+		return fmt.Errorf("nobody would trust this process at %s (%w): weft certs issue NAME --host %s makes a certificate for it", address, err, host)
+	}
+	return nil
+}

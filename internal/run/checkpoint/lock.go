@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"time"
 )
 
 // LockName is the file in a locked folder that has the lock.
@@ -42,6 +43,19 @@ func Lock(dir string) (release func(), err error) {
 		file.Truncate(0)
 		unlock()
 	}), nil
+}
+
+// ending is how long a process that was told to end, or killed, may take to be gone.
+const ending = 3 * time.Second
+
+// LockSoon is Lock for who may come right after a process that was killed: it waits a moment for its end.
+func LockSoon(dir string) (release func(), err error) {
+	for limit := time.Now().Add(ending); ; time.Sleep(50 * time.Millisecond) {
+		release, err = Lock(dir)
+		if !errors.Is(err, ErrLocked) || time.Now().After(limit) {
+			return release, err
+		}
+	}
 }
 
 // holder names the process that has the lock, as far as it has got to writing its number.

@@ -153,3 +153,29 @@ func TestSaveKilled(t *testing.T) {
 		}
 	}
 }
+
+// Who comes right after another waits for its end.
+func TestLockSoon(t *testing.T) {
+	dir := t.TempDir()
+	first, err := Lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan error)
+	go func() {
+		release, err := LockSoon(dir)
+		if err == nil {
+			release()
+		}
+		got <- err
+	}()
+	select {
+	case err := <-got:
+		t.Fatalf("it did not wait: %v", err)
+	default:
+	}
+	first()
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+}

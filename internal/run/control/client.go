@@ -8,14 +8,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/status"
 
 	"github.com/weft-rl/weft/internal/run/core"
 )
@@ -25,6 +23,8 @@ type Client struct {
 	Addresses []string      // coordinators; one that does not act knows who does
 	TLS       *tls.Config   // nil is for loopback alone
 	Patience  time.Duration // for a coordinator to act; 0 is 5 s
+	// Waiting, if there is one, is told why no coordinator acts, whenever that is news.
+	Waiting func(why error)
 }
 
 // dial prepares a connection.
@@ -49,6 +49,7 @@ func (c *Client) Each(ctx context.Context, do func(*grpc.ClientConn) error) erro
 	limit, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var last error
+	told := ""
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
 		queue := slices.Clone(c.Addresses)
 		for i := 0; i < len(queue) && i < 2*len(c.Addresses)+2; i++ {
@@ -67,12 +68,17 @@ func (c *Client) Each(ctx context.Context, do func(*grpc.ClientConn) error) erro
 				return ctx.Err()
 			}
 		}
+		why := c.silent(last)
+		if c.Waiting != nil && why.Error() != told && ctx.Err() == nil {
+			told = why.Error()
+			c.Waiting(why)
+		}
 		select {
 		case <-limit.Done():
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return fmt.Errorf("coordinator %s: %w (tried for %v)", strings.Join(c.Addresses, ", "), plain(last), patience)
+			return Away{fmt.Errorf("%w (tried for %v)", why, patience)}
 		case <-time.After(pause):
 		}
 	}
@@ -86,6 +92,9 @@ func (c *Client) once(address string, do func(*grpc.ClientConn) error) error {
 	defer conn.Close()
 	return do(conn)
 }
+
+// Away is the error of a coordinator that did not come back in time.
+type Away struct{ error }
 
 // passing reports whether an error may be another one soon.
 func passing(err error) bool {
@@ -101,14 +110,6 @@ func (f Final) Error() string { return f.Err.Error() }
 
 // Unwrap is the error itself.
 func (f Final) Unwrap() error { return f.Err }
-
-// plain is an error without gRPC's words.
-func plain(err error) error {
-	if s, ok := status.FromError(err); ok && s.Message() != "" {
-		return errors.New(s.Message())
-	}
-	return err
-}
 
 func invoke[A any](ctx context.Context, c *Client, method string, q any) (*A, error) {
 	var answer *A

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
@@ -44,7 +45,7 @@ func FuzzUnmarshal(f *testing.F) {
 	}
 	f.Add([]byte("\xff\xff\xff\xff{}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, m := range []any{new(Up), new(Down), new(Submit), new(Named), new(Status), new(Chunk)} {
+		for _, m := range []any{new(Up), new(Down), new(Submit), new(Named), new(Status), new(Chunk), new(OK), new(core.Run)} {
 			if codec.Unmarshal(codec{}, data, m) != nil {
 				continue
 			}

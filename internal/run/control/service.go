@@ -106,7 +106,7 @@ func NewServer(s Server, tls *tls.Config) *grpc.Server {
 	g := grpc.NewServer(
 		grpc.Creds(creds), grpc.ForceServerCodec(codec{}), grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage),
 		grpc.ConnectionTimeout(5*time.Second), grpc.MaxHeaderListSize(16<<10), grpc.MaxConcurrentStreams(64),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 10 * time.Second, Time: 10 * time.Second, Timeout: 5 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
 		grpc.WaitForHandlers(true),
 	)
@@ -131,6 +131,9 @@ func leader(err error) (address string, ok bool) {
 
 // Refusal is an error that says why something is not done.
 func Refusal(text string) error { return status.Error(codes.InvalidArgument, text) }
+
+// Reason is the text of an answer that is an error.
+func Reason(err error) string { return status.Convert(err).Message() }
 
 // refused is the text of a refusal.
 func refused(err error) (text string, ok bool) {

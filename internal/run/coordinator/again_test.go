@@ -90,7 +90,7 @@ func TestResumeFolder(t *testing.T) {
 		leave()
 		stop()
 		letGo()
-		store, err := etcd.Embed(filepath.Join(t.TempDir(), "etcd"))
+		store, err := etcd.Embed(t.Context(), filepath.Join(t.TempDir(), "etcd"))
 		if err != nil {
 			t.Fatal(err)
 		}

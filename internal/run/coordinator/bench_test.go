@@ -53,7 +53,7 @@ func cpu(b *testing.B) time.Duration {
 func BenchmarkWorkers(b *testing.B) {
 	const n, idle = 1000, 5 * time.Second
 	for b.Loop() {
-		store, err := etcd.Embed(filepath.Join(b.TempDir(), "etcd"))
+		store, err := etcd.Embed(b.Context(), filepath.Join(b.TempDir(), "etcd"))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -34,11 +36,13 @@ type cluster struct {
 	returns int64         // ticks in which a connection that broke may be made again; likewise
 	address []string      // of all coordinators there were
 	client  *control.Client
+	mu      sync.Mutex
+	said    []string // by all of them
 }
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	store, err := etcd.Embed(filepath.Join(t.TempDir(), "etcd"))
+	store, err := etcd.Embed(t.Context(), filepath.Join(t.TempDir(), "etcd"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +83,22 @@ func (c *cluster) coordinate(address string) (at string, stop func()) {
 }
 
 func (c *cluster) say(who string) func(string) {
-	return func(text string) { c.Logf("%s %s: %s", time.Now().Format("05.000"), who, text) }
+	return func(text string) {
+		c.Logf("%s %s: %s", time.Now().Format("05.000"), who, text)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.said = append(c.said, text)
+	}
+}
+
+// told waits until somebody says something.
+func (c *cluster) told(text string) {
+	c.Helper()
+	c.wait(text, func(*control.Status) bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return slices.ContainsFunc(c.said, func(said string) bool { return strings.Contains(said, text) })
+	})
 }
 
 // background runs something that must end well until it is stopped.

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weft-rl/weft/internal/run/bound"
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/plan"
@@ -79,7 +80,7 @@ func Serve(ctx context.Context, o Options) error {
 	c := &coordinator{Options: o.withDefaults(), idle: "it has just started"}
 	server := control.NewServer(c, c.TLS)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(c.Listener) }()
+	go func() { served <- server.Serve(bound.Connections(c.Listener, bound.Most)) }()
 	err := c.campaign(ctx)
 	server.Stop()
 	c.readers.Wait()
@@ -89,6 +90,9 @@ func Serve(ctx context.Context, o Options) error {
 // campaign acts whenever it may. A store that does not answer is no reason to give up.
 func (c *coordinator) campaign(ctx context.Context) error {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		if at := c.other(ctx); at != "" {
+			c.Log(fmt.Sprintf("it stands by: the coordinator at %s acts", at))
+		}
 		term, err := c.Store.Campaign(ctx, c.Address)
 		if err == nil {
 			pause = 100 * time.Millisecond
@@ -116,7 +120,8 @@ func (c *coordinator) act(ctx context.Context, term Term) (err error) {
 	runs, alive, err := term.Load(loading)
 	cancel()
 	if err != nil {
-		return errors.Join(err, a.resign())
+		_ = a.resign() // else the leadership ends by itself
+		return err
 	}
 	c.Log(fmt.Sprintf("it acts, with %d runs", len(runs)))
 	if err = a.step(event{Event: core.Loaded{Runs: runs, Alive: alive}}); err == nil {
@@ -128,7 +133,10 @@ func (c *coordinator) act(ctx context.Context, term Term) (err error) {
 	}
 	c.standBy("it has just stopped acting")
 	a.close()
-	return errors.Join(err, a.resign())
+	if e := a.resign(); err == nil { // a store that does not answer is told of once
+		err = e
+	}
+	return err
 }
 
 func (c *coordinator) standBy(why string) {
@@ -145,10 +153,19 @@ func (c *coordinator) acting(ctx context.Context) (*acting, error) {
 	if a != nil {
 		return a, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	if at, err := c.Store.Leader(ctx); err == nil && at != "" && at != c.Address {
+	if at := c.other(ctx); at != "" {
 		return nil, control.Elsewhere(at)
 	}
 	return nil, control.Idle(idle)
+}
+
+// other is the address of another coordinator that acts; empty if none is known to.
+func (c *coordinator) other(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	at, err := c.Store.Leader(ctx)
+	if err != nil || at == c.Address {
+		return ""
+	}
+	return at
 }

@@ -218,6 +218,7 @@ func TestStandby(t *testing.T) {
 	_, stop := c.coordinate("127.0.0.1:0")
 	c.wait("one acts", func(*control.Status) bool { return true })
 	second, _ := c.coordinate("127.0.0.1:0")
+	c.told("it stands by: the coordinator at " + c.address[0] + " acts")
 	letGo := c.disk.hold("r")
 	ask := &control.Client{Addresses: []string{second}, Patience: c.client.Patience}
 	only := func(o *worker.Options) { o.Coordinators = c.address[1:] }

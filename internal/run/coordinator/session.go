@@ -68,6 +68,7 @@ func (c *coordinator) Join(stream control.Session) error {
 	select {
 	case m := <-hello:
 		if err := c.check(m); err != nil {
+			c.Log(fmt.Sprintf("somebody is refused: %.300s", control.Reason(err)))
 			return err
 		}
 		a, err := c.acting(stream.Context())
@@ -96,7 +97,7 @@ func (c *coordinator) check(m *control.Up) error {
 	case h.Binary != c.Binary:
 		return control.Refusal(fmt.Sprintf("the worker's program (%.12s) is not the coordinator's (%.12s): start both with the same binary", h.Binary, c.Binary))
 	case !names.MatchString(h.Name):
-		return control.Refusal(fmt.Sprintf("%q is no name for a worker: letters, digits, dots, dashes, underscores", h.Name))
+		return control.Refusal(fmt.Sprintf("%.100q is no name for a worker: letters, digits, dots, dashes, underscores", h.Name))
 	case h.Cores < 1 || h.Memory < 0 || len(h.Devices) == 0:
 		return control.Refusal(fmt.Sprintf("worker %s has %d cores, %d bytes of memory and the devices %q", h.Name, h.Cores, h.Memory, h.Devices))
 	}

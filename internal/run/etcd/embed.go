@@ -11,19 +11,43 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
-	"go.uber.org/zap"
+
+	"github.com/weft-rl/weft/internal/run/checkpoint"
 )
 
 // Embed runs an etcd in this process, on the data in dir. It listens nowhere: nobody
 // else can speak with it, so it needs no users. Whoever acted on that data before
 // is gone, since the data is locked for as long as it is used.
-func Embed(dir string) (*Store, error) {
+func Embed(ctx context.Context, dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
+	unlock, err := lock(dir)
+	if err != nil {
+		return nil, err
+	}
+	w := newWarden(dir)
+	e, err := start(ctx, configure(dir, w), w)
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	s := &Store{client: v3client.New(e.Server), ttl: aloneTTL, warden: w, close: func() {
+		e.Close()
+		unlock()
+	}}
+	clearing, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if _, err := s.client.Delete(clearing, prefix+"leader/", clientv3.WithPrefix()); err != nil {
+		return nil, errors.Join(fmt.Errorf("etcd on %s: %w", dir, err), s.Close())
+	}
+	return s, nil
+}
+
+func configure(dir string, w *warden) *embed.Config {
 	cfg := embed.NewConfig()
 	cfg.Dir, cfg.Name = dir, "weft"
-	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(w.logger())
 	nowhere := url.URL{Scheme: "http", Host: "localhost:0"}
 	cfg.ListenPeerUrls, cfg.ListenClientUrls = nil, nil
 	cfg.AdvertisePeerUrls, cfg.AdvertiseClientUrls = []url.URL{nowhere}, []url.URL{nowhere}
@@ -31,24 +55,60 @@ func Embed(dir string) (*Store, error) {
 	cfg.EnableGRPCGateway = false
 	cfg.TickMs, cfg.ElectionMs = 50, 500
 	cfg.AutoCompactionMode, cfg.AutoCompactionRetention = embed.CompactorModeRevision, "1000"
-	e, err := embed.StartEtcd(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("etcd on %s: %w", dir, err)
+	return cfg
+}
+
+// lock holds the data. etcd has a lock of its own, but waits for it without an end.
+func lock(dir string) (release func(), err error) {
+	release, err = checkpoint.LockSoon(dir)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return func() {}, nil
+	case errors.Is(err, checkpoint.ErrLocked):
+		return nil, fmt.Errorf("another coordinator uses the data in %s: end it, or give this one a folder of its own with --data", dir)
 	}
+	return release, err
+}
+
+// start starts an etcd and waits until it answers. One that cannot go on leaves the
+// goroutines behind that it began with: the process is about to end.
+func start(ctx context.Context, cfg *embed.Config, w *warden) (*embed.Etcd, error) {
+	type started struct {
+		*embed.Etcd
+		err error
+	}
+	began := make(chan started, 1)
+	go func() { // which ends early if etcd gives up in it
+		e, err := embed.StartEtcd(cfg)
+		began <- started{e, err}
+	}()
+	limit := time.After(30 * time.Second)
+	var e started
+	select {
+	case e = <-began:
+	case <-w.broken:
+		return nil, w.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-limit:
+		return nil, fmt.Errorf("etcd on %s did not start within 30 s", cfg.Dir)
+	}
+	if e.err != nil {
+		return nil, fmt.Errorf("etcd on %s: %w", cfg.Dir, e.err)
+	}
+	err := error(nil)
 	select {
 	case <-e.Server.ReadyNotify():
-	case err := <-e.Err():
-		e.Close()
-		return nil, fmt.Errorf("etcd on %s: %w", dir, err)
-	case <-time.After(30 * time.Second):
-		e.Close()
-		return nil, fmt.Errorf("etcd on %s did not start within 30 s", dir)
+		return e.Etcd, nil
+	case <-w.broken:
+		return nil, w.err
+	case err = <-e.Err():
+		err = fmt.Errorf("etcd on %s: %w", cfg.Dir, err)
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-limit:
+		err = fmt.Errorf("etcd on %s did not start within 30 s", cfg.Dir)
 	}
-	s := &Store{client: v3client.New(e.Server), close: e.Close, ttl: aloneTTL}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if _, err := s.client.Delete(ctx, prefix+"leader/", clientv3.WithPrefix()); err != nil {
-		return nil, errors.Join(fmt.Errorf("etcd on %s: %w", dir, err), s.Close())
-	}
-	return s, nil
+	e.Close()
+	return nil, err
 }

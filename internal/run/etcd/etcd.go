@@ -39,8 +39,20 @@ const prefix = "/weft/"
 type Store struct {
 	client *clientv3.Client
 	close  func()
-	ttl    int64 // of the leadership
+	ttl    int64   // of the leadership
+	warden *warden // of an embedded one
 }
+
+// Broken is closed when an embedded etcd cannot go on. An existing one may come back.
+func (s *Store) Broken() <-chan struct{} {
+	if s.warden == nil {
+		return nil
+	}
+	return s.warden.broken
+}
+
+// Err is why it cannot go on, once Broken is closed.
+func (s *Store) Err() error { return s.warden.err }
 
 // Remote is an existing etcd.
 type Remote struct {
@@ -83,7 +95,13 @@ func secure(endpoint string, c *tls.Config) error {
 }
 
 // Close gives up the connection, and the etcd itself if it is embedded.
+// One that cannot go on cannot be closed either: it ends with the process.
 func (s *Store) Close() error {
+	select {
+	case <-s.Broken():
+		return nil
+	default:
+	}
 	err := s.client.Close()
 	s.close()
 	if errors.Is(err, context.Canceled) {

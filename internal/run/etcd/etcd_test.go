@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func open(t *testing.T, dir string) *Store {
 	t.Helper()
-	s, err := Embed(dir)
+	s, err := Embed(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 
+	"github.com/weft-rl/weft/internal/run/bound"
 	"github.com/weft-rl/weft/internal/run/scratch"
 )
 
@@ -82,9 +83,6 @@ type key struct {
 	epoch int64
 }
 
-// most is how many connections may be open at once.
-const most = 4096
-
 // Listen opens a node at an address, such as 127.0.0.1:0.
 func Listen(address string, o Options) (*Node, error) {
 	n := &Node{o: o.withDefaults(), sessions: map[key]*Session{}}
@@ -126,7 +124,7 @@ func (n *Node) serve(l net.Listener, creds credentials.TransportCredentials) {
 	}
 	n.server = grpc.NewServer(options...)
 	n.server.RegisterService(&service, n)
-	n.serving.Go(func() { _ = n.server.Serve(&limited{Listener: l, most: most}) }) // it ends when the node is closed
+	n.serving.Go(func() { _ = n.server.Serve(bound.Connections(l, bound.Most)) }) // it ends when the node is closed
 }
 
 // buffer is that of a connection, in bytes: a few of HTTP/2's frames.

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/weft-rl/weft/internal/run/bound"
 	"github.com/weft-rl/weft/internal/run/ring"
 	"github.com/weft-rl/weft/internal/run/scratch"
 )
@@ -136,7 +137,7 @@ func (d *door) open(greet func(*net.UnixConn)) {
 func (d *door) enter(c *net.UnixConn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.shut || len(d.in) >= most {
+	if d.shut || len(d.in) >= bound.Most {
 		return false
 	}
 	d.in[c] = true

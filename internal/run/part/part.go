@@ -94,11 +94,25 @@ type Progress struct {
 	StepsPerSecond float64 `json:"steps_per_second"`
 	Staleness      float64 `json:"staleness"` // mean of what was used, in versions
 	Slowest        string  `json:"slowest"`   // fragment that others wait for
+	// Evaluation is the newest, once there was one.
+	Evaluation *Evaluation `json:"evaluation,omitempty"`
 	// Result is how it ended, once it has.
 	Result *Result `json:"result,omitempty"`
 	// Halted is true when it ended where Halted asked for it, and goes on from its last
 	// checkpoint.
 	Halted bool `json:"halted,omitempty"`
+}
+
+// Evaluation is how the policy did at some step, in episodes of its own.
+type Evaluation struct {
+	Steps      int64   `json:"steps"`
+	Episodes   int     `json:"episodes"`
+	Unfinished int     `json:"unfinished,omitempty"`
+	Mean       float64 `json:"mean"`
+	Std        float64 `json:"std"`
+	Min        float64 `json:"min"`
+	Max        float64 `json:"max"`
+	Length     float64 `json:"length"`
 }
 
 // Result is how a run ended.

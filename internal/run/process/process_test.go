@@ -136,6 +136,9 @@ func TestEvaluated(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, d, want)
+	if e := d.Last().Evaluation; e == nil || e.Steps != 192 || e.Episodes == 0 {
+		t.Errorf("it tells of the evaluation %+v", e)
+	}
 	commits := d.Commits() // of three steps, and of the last once more
 	if len(commits) != 4 || commits[2].Step != commits[3].Step || commits[2].Object == commits[3].Object {
 		t.Fatalf("%+v", commits)

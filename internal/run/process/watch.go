@@ -25,7 +25,7 @@ func (w *watch) Iteration(r local.Report) {
 	w.last = part.Progress{
 		Steps: r.Steps, Iter: r.Iter, Episodes: r.Episodes,
 		StepsPerSecond: float64(r.Steps-w.from) / max(1e-9, time.Since(w.begun).Seconds()),
-		Staleness:      staleness(r.Figures), Slowest: slowest(r.Figures),
+		Staleness:      staleness(r.Figures), Slowest: slowest(r.Figures), Evaluation: w.last.Evaluation,
 	}
 	if !math.IsNaN(r.Return) {
 		w.last.Return = r.Return
@@ -33,9 +33,19 @@ func (w *watch) Iteration(r local.Report) {
 	w.to.Progress(w.last)
 }
 
-func (w *watch) Evaluated(local.Evaluation) {}
-func (w *watch) Note(text string)           { w.to.Note(text) }
-func (w *watch) End()                       {}
+// Evaluated tells of an evaluation that can be told: of one without a complete episode
+// there is no mean.
+func (w *watch) Evaluated(e local.Evaluation) {
+	if e.Episodes == 0 || math.IsNaN(e.Mean+e.Std+e.Length) || math.IsInf(e.Mean+e.Std+e.Length, 0) {
+		return
+	}
+	x := part.Evaluation(e)
+	w.last.Evaluation = &x
+	w.to.Progress(w.last)
+}
+
+func (w *watch) Note(text string) { w.to.Note(text) }
+func (w *watch) End()             {}
 
 // done tells how it ended, or that it goes on from here.
 func (w *watch) done(r local.Result) {

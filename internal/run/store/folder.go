@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/weft-rl/weft/internal/run/durable"
 )
@@ -36,7 +37,7 @@ func (f folder) Put(ctx context.Context, name string, r io.Reader, size int64) e
 	}
 	path := f.path(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("store: %w", err)
+		return lasting(fmt.Errorf("store: %w", err))
 	}
 	temp := fmt.Sprintf("%s.%08x%s", path, rand.Uint32(), unfinished)
 	err := fill(ctx, temp, r, size)
@@ -44,10 +45,28 @@ func (f folder) Put(ctx context.Context, name string, r io.Reader, size int64) e
 		err = os.Rename(temp, path)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("store: %s: %w", name, err), removeAny(temp))
+		return lasting(errors.Join(fmt.Errorf("store: %s: %w", name, err), removeAny(temp)))
 	}
 	return durable.Names(filepath.Dir(path))
 }
+
+// lasting marks an error that somebody has to do something about: a full disk, a folder
+// that must not be written to. A cluster does not try again until then.
+func lasting(err error) error {
+	for _, why := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, fs.ErrPermission} {
+		if errors.Is(err, why) {
+			return lastingError{err}
+		}
+	}
+	return err
+}
+
+type lastingError struct{ error }
+
+func (e lastingError) Unwrap() error { return e.error }
+
+// Permanent tells a cluster that to try again is in vain.
+func (lastingError) Permanent() bool { return true }
 
 func fill(ctx context.Context, path string, r io.Reader, size int64) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)

@@ -6,11 +6,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/iotest"
 )
 
 // kinds are all kinds of store, each empty.
@@ -173,5 +176,19 @@ func TestSweep(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != 2 || left[0].Name() != "step-1" || left[1].Name() != "step-3.0000abcd.part" {
 		t.Errorf("%v are left, %v", left, err)
+	}
+}
+
+// A full disk is an error that trying again does not help against; others may pass.
+func TestLasting(t *testing.T) {
+	for _, c := range []struct {
+		why  error
+		want bool
+	}{{syscall.ENOSPC, true}, {syscall.EROFS, true}, {fs.ErrPermission, true}, {syscall.EIO, false}, {context.Canceled, false}} {
+		err := Folder(t.TempDir()).Put(t.Context(), "x", iotest.ErrReader(&fs.PathError{Op: "write", Path: "x", Err: c.why}), 5)
+		var e interface{ Permanent() bool }
+		if !errors.Is(err, c.why) || errors.As(err, &e) != c.want || c.want && !e.Permanent() {
+			t.Errorf("%v: %v", c.why, err)
+		}
 	}
 }

@@ -103,7 +103,9 @@ func Run(ctx context.Context, o Options) error {
 func (w *worker) serve(ctx context.Context) error {
 	lease := time.AfterFunc(w.Lease, func() { w.abort("no coordinator is heard of") })
 	defer lease.Stop()
-	c := control.Client{Addresses: w.Coordinators, TLS: w.TLS, Patience: w.Patience}
+	c := control.Client{Addresses: w.Coordinators, TLS: w.TLS, Patience: w.Patience, Waiting: func(why error) {
+		w.Log(fmt.Sprintf("it looks for a coordinator: %v", why))
+	}}
 	joined := false
 	err := c.Each(ctx, func(conn *grpc.ClientConn) error {
 		err := w.session(ctx, conn, func() {

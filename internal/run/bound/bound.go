@@ -1,10 +1,17 @@
-package mesh
+// Package bound keeps those who connect from taking all that there is.
+package bound
 
 import (
 	"net"
 	"slices"
 	"syscall"
 )
+
+// Most is how many connections a process of a cluster has open at once, at most.
+const Most = 4096
+
+// Connections is a listener with at most so many connections open; others are sent away.
+func Connections(l net.Listener, most int) net.Listener { return &limited{Listener: l, most: most} }
 
 // limited is a listener with at most so many connections open; others are sent away. It
 // gives connections as they are, not in something that counts them: gRPC reads those of
@@ -35,6 +42,10 @@ func (l *limited) Accept() (net.Conn, error) {
 
 // isClosed reports whether this process has closed a connection.
 func isClosed(c net.Conn) bool {
-	raw, err := c.(syscall.Conn).SyscallConn()
+	kernel, ok := c.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := kernel.SyscallConn()
 	return err != nil || raw.Control(func(uintptr) {}) != nil
 }
