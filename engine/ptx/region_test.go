@@ -77,7 +77,7 @@ func TestRegions(t *testing.T) {
 			if len(rs) != 1 {
 				t.Fatalf("%d regions of\n%s", len(rs), f)
 			}
-			ptxtest.CheckRegion(t, f, rs[0], ptxtest.Random, true, 1e-4)
+			ptxtest.CheckRegion(t, f, rs[0], ptxtest.Random, true, 1e-5)
 			ptxtest.CheckRegion(t, f, rs[0], ptxtest.Random, false, 2e-2)
 		})
 	}

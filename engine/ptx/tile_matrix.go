@@ -260,10 +260,22 @@ func (t *tiler) product(n *rows.Node, c int) [4]string {
 	}
 	at := t.op(b32, "mad.lo.u32", t.member, fmt.Sprint(4*step), t.shared0())
 	at = t.op(b32, "mad.lo.u32", t.group, fmt.Sprint(4*along), at)
-	sum := [4]string{float(0), float(0), float(0), float(0)}
+	// A step of the tensor cores takes long to be done: the three of exact products do not wait for each other.
+	zero := [4]string{float(0), float(0), float(0), float(0)}
+	sum, lows, highs := zero, zero, zero
 	for i, a := range t.fragments[n] {
 		offset := m.at + 4*(8*i*step+c*along)
-		sum = t.multiply(a, [2]part{t.weight(at, offset), t.weight(at, offset+16*step)}, sum)
+		b := [2]part{t.weight(at, offset), t.weight(at, offset+16*step)}
+		if t.exact {
+			lows = t.mma(each(a[:], low), each(b[:], high), lows)
+			highs = t.mma(each(a[:], high), each(b[:], low), highs)
+		}
+		sum = t.mma(each(a[:], high), each(b[:], high), sum)
+	}
+	if t.exact {
+		for i := range sum {
+			sum[i] = t.f("add.rn", sum[i], t.f("add.rn", lows[i], highs[i]))
+		}
 	}
 	return sum
 }
@@ -271,13 +283,18 @@ func (t *tiler) product(n *rows.Node, c int) [4]string {
 // part is a number as the tensor cores take it: in TF32, and what that rounds off.
 type part struct{ high, low string }
 
+func high(p part) string { return p.high }
+func low(p part) string  { return p.low }
+
+// part rounds halves away from zero, as the instruction for it does. That looks for infinities besides, which here turn
+// into what is not a number anyhow. Of the rest the tensor cores cut off what TF32 does not have: at most 2^-22 of x.
 func (t *tiler) part(x string) part {
-	p := part{high: t.op(b32, "cvt.rna.tf32.f32", x)}
-	if t.exact {
-		rest := t.f("sub.rn", x, t.op(f32, "mov.b32", p.high))
-		p.low = t.op(b32, "cvt.rna.tf32.f32", rest)
+	if !t.exact {
+		return part{high: t.op(b32, "cvt.rna.tf32.f32", x)}
 	}
-	return p
+	bits := t.op(b32, "add.u32", t.op(b32, "mov.b32", x), "4096")
+	bits = t.op(b32, "and.b32", bits, "0xffffe000")
+	return part{high: bits, low: t.op(b32, "mov.b32", t.f("sub.rn", x, t.op(f32, "mov.b32", bits)))}
 }
 
 // weight is an element of a matrix of weights, which have been rounded where that is all there is to do.
@@ -292,8 +309,6 @@ func (t *tiler) weight(at string, offset int) part {
 // multiply is a step of the tensor cores, of 16 x 8 by 8 x 8: in TF32, or in three steps that make up for what TF32 rounds
 // off of either operand.
 func (t *tiler) multiply(a [4]part, b [2]part, sum [4]string) [4]string {
-	high := func(p part) string { return p.high }
-	low := func(p part) string { return p.low }
 	if t.exact {
 		sum = t.mma(each(a[:], low), each(b[:], high), sum)
 		sum = t.mma(each(a[:], high), each(b[:], low), sum)

@@ -267,19 +267,22 @@ func (m *machine) shuffle(in instruction) {
 	}
 }
 
-// multiply is mma.m16n8k8: who has which elements is the hardware's choice.
+// multiply is mma.m16n8k8: who has which elements is the hardware's choice. Of operands it sees the bits of TF32 alone.
 func (m *machine) multiply(in instruction) {
 	var a [16][8]float64
 	var b [8][8]float64
 	var c [16][8]float64
 	number := func(arg string, l int) float64 { return float64(math.Float32frombits(uint32(m.value(arg, l)))) }
+	tf32 := func(arg string, l int) float64 {
+		return float64(math.Float32frombits(uint32(m.value(arg, l)) &^ (1<<13 - 1)))
+	}
 	for l := range lanes {
 		g, t := l/4, l%4
 		for i, p := range [4][2]int{{g, t}, {g + 8, t}, {g, t + 4}, {g + 8, t + 4}} {
-			a[p[0]][p[1]] = number(in.args[4+i], l)
+			a[p[0]][p[1]] = tf32(in.args[4+i], l)
 		}
 		for i, p := range [2][2]int{{t, g}, {t + 4, g}} {
-			b[p[0]][p[1]] = number(in.args[8+i], l)
+			b[p[0]][p[1]] = tf32(in.args[8+i], l)
 		}
 		for i, p := range [4][2]int{{g, 2 * t}, {g, 2*t + 1}, {g + 8, 2 * t}, {g + 8, 2*t + 1}} {
 			c[p[0]][p[1]] = number(in.args[10+i], l)
