@@ -19,8 +19,9 @@ import (
 	"github.com/weft-rl/weft/plan"
 )
 
-// Planner makes the plan of a configuration on a cluster. Once a run was planned its
-// number of shards is fixed; 0 leaves it to the planner. An error that wraps ErrShort
+// Planner makes the plan of a configuration on a cluster. Shards are those that the run
+// has had, which the planner keeps to unless the configuration lets a run grow; 0 if it
+// has not been planned before. An error that wraps ErrShort
 // says that more workers might help.
 type Planner func(config string, c plan.Cluster, shards int) (plan.Plan, error)
 

@@ -26,7 +26,8 @@ type (
 		Session int64
 		Why     string
 	}
-	// MakePlan asks the planner. Shards 0 leaves their number to it.
+	// MakePlan asks the planner. Shards are those that the run has had, 0 if it has not
+	// been planned yet; whether they may be others now is the planner's to know.
 	MakePlan struct {
 		Asked   int64
 		Run     string

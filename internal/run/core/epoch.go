@@ -113,7 +113,11 @@ func (c *Core) grow(r *Run) {
 	if !c.free(r, members) {
 		return
 	}
+	fresh := r.Tried == c.Members
 	c.release(r, "it goes on with more workers")
+	if fresh { // who is free was asked about, but for those that it has taken back itself
+		r.Tried = c.Members
+	}
 	c.assign(r, next.Plan, members)
 }
 

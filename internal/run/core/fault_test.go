@@ -10,7 +10,8 @@ var schedules = flag.Int("schedules", 2000, "fault schedules to run")
 
 // TestFaults: whatever happens, no assignment is doubled or forgotten, no two
 // coordinators act, nothing of an old epoch counts, no step is recorded twice or lost,
-// asynchronous runs go on without those that they can spare, and every run ends.
+// asynchronous runs go on without those that they can spare, runs that grow do, and every
+// run ends.
 func TestFaults(t *testing.T) {
 	n := *schedules
 	if testing.Short() {
@@ -44,9 +45,11 @@ func TestPower(t *testing.T) {
 		"no time":          {event: timeless},
 		"spares nobody":    {event: merciless},
 		"one life":         {decide: reborn},
+		"no growth":        {event: stunted},
+		"split anew":       {event: split},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range 200 {
+			for seed := range 2000 {
 				s := newSim(uint64(seed), f)
 				s.play()
 				if len(s.wrong) > 0 {

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -22,7 +21,7 @@ func (c *Core) schedule() {
 			return
 		case r.Phase == Waiting && c.Now >= r.After && r.Tried != c.Members:
 			c.ask(r, false)
-		case r.Phase == Running && !r.Halting && r.Next == nil && r.whole() && r.Tried != c.Members && c.waiting() == 0:
+		case r.Phase == Running && !r.Halting && r.whole() && r.Tried != c.Members && c.waiting() == 0:
 			c.ask(r, true)
 		}
 	}
@@ -50,6 +49,7 @@ func (c *Core) ask(r *Run, grow bool) {
 	}
 	r.Tried = c.Members
 	if grow && !more {
+		r.Next = nil // who was to join it has gone
 		return
 	}
 	if len(free) == 0 {
@@ -103,7 +103,8 @@ func (c *Core) answered(number int64) (r *Run, q Asking) {
 	}
 	q, c.Asking = *c.Asking, nil
 	r = c.Run(q.Run)
-	if r == nil || q.Grow && r.Phase != Running || !q.Grow && r.Phase != Waiting {
+	if r != nil && (q.Grow && r.Phase != Running || !q.Grow && r.Phase != Waiting) {
+		r.Tried = 0 // it has changed meanwhile, and who is free is still to be asked about
 		return nil, q
 	}
 	return r, q
@@ -134,11 +135,25 @@ func (e PlanMade) happen(c *Core) {
 		c.assign(r, p, used)
 		return
 	}
-	if len(used) > len(r.Members) && r.whole() && !r.Halting {
-		r.Next = &Next{Plan: p}
-		for _, m := range used {
-			r.Next.Workers = append(r.Next.Workers, m.Name)
-		}
+	c.prepare(r, p, used)
+}
+
+// prepare has a run change to a plan on more workers at its next checkpoint. Who joins
+// until then is taken in at the same time.
+func (c *Core) prepare(r *Run, p plan.Plan, used []Member) {
+	before := len(r.Members)
+	if r.Next != nil {
+		before = len(r.Next.Workers)
+	}
+	r.Next = nil
+	if len(used) <= len(r.Members) || !r.whole() || r.Halting {
+		return
+	}
+	r.Next = &Next{Plan: p}
+	for _, m := range used {
+		r.Next.Workers = append(r.Next.Workers, m.Name)
+	}
+	if len(used) != before {
 		c.tell(r, fmt.Sprintf("goes on with %d workers instead of %d from its next checkpoint on", len(used), len(r.Members)))
 	}
 }
@@ -183,8 +198,8 @@ func (c *Core) assign(r *Run, p plan.Plan, members []Member) {
 	r.Epoch++
 	r.Resumed = false
 	r.Phase, r.Why, r.Plan, r.Members, r.Next, r.Former = Starting, "", &p, members, nil, nil
-	r.Shards = cmp.Or(r.Shards, p.Shards)
-	r.Until, r.Tried = c.Now+c.Start, c.Members
+	r.Shards = p.Shards
+	r.Until = c.Now + c.Start
 	for _, m := range members {
 		c.Worker(m.Name).Run = r.Name
 	}

@@ -158,6 +158,8 @@ func (s *script) command(out *strings.Builder, line string) {
 		s.step(out, RecordLost{arg(1), arg(2)})
 	case "plan":
 		s.step(out, PlanMade{s.asked.Asked, spread(len(s.asked.Workers), number(1), s.asked.Shards)})
+	case "plan-anew": // into as many shards as there are workers
+		s.step(out, PlanMade{s.asked.Asked, spread(len(s.asked.Workers), number(1), 0)})
 	case "plan-async":
 		s.step(out, PlanMade{s.asked.Asked, sparing(spread(len(s.asked.Workers), number(1), s.asked.Shards))})
 	case "plan-fails":

@@ -22,6 +22,8 @@ type sim struct {
 	session int64
 	want    map[string]int // runs and how many workers they ask for
 	async   map[string]bool
+	most    map[string]int // workers that a run grows to; those that do not are not in it
+	small   map[string]int // checkpoints that such a run has kept while it could have had more
 	trouble map[string]int // round in which a run last lost what it cannot do without
 	unheard []string       // runs whose submission was not answered yet
 	seen    map[string]bool
@@ -100,7 +102,7 @@ const (
 )
 
 func newSim(seed uint64, f fault) *sim {
-	s := &sim{rng: rand.New(rand.NewPCG(seed, 1)), want: map[string]int{}, async: map[string]bool{}, trouble: map[string]int{}, seen: map[string]bool{}, fault: f}
+	s := &sim{rng: rand.New(rand.NewPCG(seed, 1)), want: map[string]int{}, async: map[string]bool{}, most: map[string]int{}, small: map[string]int{}, trouble: map[string]int{}, seen: map[string]bool{}, fault: f}
 	s.store = store{runs: map[string][]byte{}, record: map[string]*record{}}
 	s.elect()
 	for i := range 3 + s.rng.IntN(3) {
@@ -208,6 +210,7 @@ func (s *sim) persist(c *coord, r Run) bool {
 		s.store.order = append(s.store.order, r.Name)
 	} else if old := s.kept(r.Name); true {
 		s.goesOn(old, r)
+		s.grows(c, old, r)
 		if at, ok := s.trouble[r.Name]; strings.Contains(r.Why, "in time") && (!ok || s.round-at > 60) {
 			s.complain("%s did not stop in time, though nothing befell the part that decides: %s", r.Name, r.Why)
 		}

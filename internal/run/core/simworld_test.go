@@ -62,6 +62,9 @@ func (s *sim) clients(faults bool) {
 		if s.async[name] {
 			s.want[name] = 2 + s.rng.IntN(3)
 		}
+		if s.chance(30) {
+			s.most[name] = s.want[name] + 1 + s.rng.IntN(2)
+		}
 		s.unheard = append(s.unheard, name)
 	}
 	c := s.acting()
@@ -95,10 +98,12 @@ func (s *sim) coordinate(c *coord) {
 }
 
 func (s *sim) planned(p MakePlan) Event {
-	if s.chance(5) {
+	x := spread(len(p.Workers), int64(s.want[p.Run]), p.Shards)
+	if most, ok := s.most[p.Run]; ok {
+		x = spread(len(p.Workers), int64(most), 0)
+	} else if s.chance(5) {
 		return PlanFailed{p.Asked, "not now", true}
 	}
-	x := spread(len(p.Workers), int64(s.want[p.Run]), p.Shards)
 	if s.async[p.Run] {
 		x = sparing(x)
 	}

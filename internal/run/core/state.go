@@ -73,7 +73,7 @@ type Run struct {
 	Restarts int            `json:"restarts,omitempty"` // since a checkpoint was committed
 	Vacated  int            `json:"vacated,omitempty"`  // parts, since then
 	Epoch    int64          `json:"epoch"`
-	Shards   int            `json:"shards,omitempty"` // for the run's whole life, once it is planned
+	Shards   int            `json:"shards,omitempty"` // of its last plan
 	Plan     *plan.Plan     `json:"plan,omitempty"`   // of the epoch
 	Members  []Member       `json:"members,omitempty"`
 	Last     *part.Manifest `json:"last,omitempty"` // checkpoint that counts
