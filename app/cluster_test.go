@@ -216,6 +216,35 @@ func TestClusterRefuses(t *testing.T) {
 	contains(t, o.errors, "9 replicas for 4 environments")
 }
 
+// A run that grows says so, and is not less free when it is resumed.
+func TestClusterGrow(t *testing.T) {
+	t.Chdir(t.TempDir())
+	at := coordinator(t)
+	join := func(name string) {
+		out, _ := serve(t, "worker", "--join", at, "--name", name, "--devices", "cpu", "--json")
+		out.until("joined")
+	}
+	join("a")
+	ran, done := newShared(), make(chan int, 1)
+	go func() {
+		done <- app.Run(t.Context(), weft.Builtin(), tiny("--cluster", at, "--policy", "single-learner-coarse", "--max-workers", "9", "--steps", "1_000_000", "--json", "--out", "mine"), ran, ran)
+	}()
+	ran.until("epoch 1 begins at step 0 on a")
+	for _, name := range []string{"b", "c", "d"} {
+		join(name)
+	}
+	ran.until("on a, b, c, d")
+	join("e") // there are four environments
+	contains(t, do(t, 0, "status", "mine", "--cluster", at).out, "4 workers; it takes others in at a checkpoint, up to 9 in all")
+	do(t, 0, "stop", "mine", "--cluster", at)
+	if code := <-done; code != 130 {
+		t.Errorf("exit code %d\n%s", code, ran.until(""))
+	}
+	o := interrupt(t, `"iteration"`, 1, "resume", "mine", "--cluster", at, "--json")
+	contains(t, o.out, "on a, b, c, d")
+	contains(t, read(t, "runs", "mine", "config.yaml"), "workers: 1", "max_workers: 9", "replicas: 0")
+}
+
 func TestClusterUsage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range []struct{ args, want string }{
@@ -234,6 +263,10 @@ func TestClusterUsage(t *testing.T) {
 		{"train ppo --cluster 127.0.0.1:1 --processes 2", "--cluster and --processes"},
 		{"train ppo --processes 0", "--processes: 0 is no number"},
 		{"train ppo --processes 2 --seeds 2", "--seeds: in a cluster"},
+		{"train ppo --processes 2 --policy single-learner-coarse --max-workers 3", "--max-workers: it is for --cluster"},
+		{"train ppo --policy single-learner-coarse --max-workers 3", "--max-workers: it is for --cluster"},
+		{"train ppo --cluster 127.0.0.1:1 --policy single-learner-coarse --workers 4 --max-workers 3", "--max-workers: 3 is less than the 4 workers"},
+		{"train ppo --cluster 127.0.0.1:1 --max-workers 3", "plain is one worker"},
 		{"train ppo --cluster 10.0.0.1:1", "on any address but loopback"},
 	} {
 		t.Run(c.args, func(t *testing.T) {

@@ -47,6 +47,9 @@ func (f *elsewhere) check(cmd *cobra.Command, seeds int) error {
 	if cmd.Flags().Changed("processes") && f.processes < 1 {
 		errs = append(errs, fmt.Errorf("--processes: %d is no number of processes", f.processes))
 	}
+	if x := cmd.Flags().Lookup("max-workers"); x != nil && x.Changed && len(f.addresses) == 0 {
+		errs = append(errs, errors.New("--max-workers: it is for --cluster, whose workers come and go; elsewhere --workers and --processes are how many there are"))
+	}
 	if f.store != "" && f.processes < 1 {
 		errs = append(errs, errors.New("--store: it is for --processes; workers of a cluster are started with theirs"))
 	}
@@ -77,14 +80,22 @@ func (c *command) trainElsewhere(ctx context.Context, r *request, f *trainFlags,
 	if err != nil {
 		return err
 	}
-	if !workers && r.Policy != policy.Plain.Name {
-		r.Workers = max(1, len(s.Workers))
+	if !workers {
+		r.among(len(s.Workers))
 	}
 	name := filepath.Base(f.out)
 	if f.out == "" {
 		name = unused(s, fmt.Sprintf("%s-seed%d", r.name(), r.Seed))
 	}
 	return c.follow(ctx, client, r, name, client.Submit, &viewer{w: f.watcher(c, r, name), stays: true})
+}
+
+// among has a run share the work out among as many workers as there are, of which it was
+// not said how many it wants. One that grows takes what there is by itself.
+func (r *request) among(n int) {
+	if r.Policy != policy.Plain.Name && r.MaxWorkers == 0 {
+		r.Workers = max(1, n)
+	}
 }
 
 // watcher shows a run of a cluster, which is resumed there.

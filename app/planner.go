@@ -40,12 +40,8 @@ func (p *planner) plan(text string, c plan.Cluster, shards int) (plan.Plan, erro
 	if len(on.Cluster.Workers) == 0 {
 		return plan.Plan{}, fmt.Errorf("%w: none of %d has the device %s", coordinator.ErrShort, len(c.Workers), k.r.Device)
 	}
-	want := on.Deployment.Workers
-	if shards > 0 { // it has begun: it goes on with what there is
-		on.Deployment.Workers, on.Deployment.Replicas = min(want, len(on.Cluster.Workers)), shards
-	}
-	if on.Deployment.Workers > len(on.Cluster.Workers) {
-		return plan.Plan{}, fmt.Errorf("%w: %d are asked for, and %d are free", coordinator.ErrShort, want, len(on.Cluster.Workers))
+	if err := k.r.share(&on, shards); err != nil {
+		return plan.Plan{}, err
 	}
 	out, err := k.r.policy.Make(on)
 	if err != nil {
@@ -57,6 +53,25 @@ func (p *planner) plan(text string, c plan.Cluster, shards int) (plan.Plan, erro
 		out.Replicas[i].Worker = at[out.Replicas[i].Worker]
 	}
 	return out, nil
+}
+
+// share decides how many of the cluster's workers a run has, and into how many parts its
+// environments are split: as many as before, if it has begun with that many, unless it
+// grows and shrinks with the cluster. Then that is the policy's to say, which knows
+// whether it shows in what is computed.
+func (r *request) share(on *plan.Problem, before int) error {
+	d, free := &on.Deployment, len(on.Cluster.Workers)
+	if before == 0 && d.Workers > free {
+		return fmt.Errorf("%w: %d are asked for, and %d are free", coordinator.ErrShort, d.Workers, free)
+	}
+	want := d.Workers
+	if d.MaxWorkers > 0 {
+		want = max(want, min(d.MaxWorkers, r.policy.Most(*on)))
+	} else if before > 0 {
+		d.Replicas = before
+	}
+	d.Workers = min(want, free)
+	return nil
 }
 
 // having are the workers that have a device, with that as the preferred one.

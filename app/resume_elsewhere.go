@@ -27,9 +27,10 @@ func (r *request) shards() int {
 }
 
 // keepShards has a run go on with as many parts of its environments as it has had: with
-// several learners they decide what it computes.
+// several learners they decide what it computes. Of one that grows that many are the
+// policy's to say, from its configuration alone.
 func (r *request) keepShards(before *request, shards int) {
-	if shards > 0 && r.Replicas == 0 && r.Policy == before.Policy && r.Workers != shards {
+	if shards > 0 && r.MaxWorkers == 0 && r.Replicas == 0 && r.Policy == before.Policy && r.Workers != shards {
 		r.Replicas = shards
 	}
 }
@@ -37,8 +38,8 @@ func (r *request) keepShards(before *request, shards int) {
 // resumeProcesses has a run of a folder go on in processes of this machine, wherever it
 // was trained before.
 func (c *command) resumeProcesses(ctx context.Context, before, r *request, dir string, f *trainFlags, workers bool) error {
-	if !workers && r.Policy != policy.Plain.Name {
-		r.Workers = f.processes
+	if !workers {
+		r.among(f.processes)
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -153,8 +154,8 @@ func (c *command) resumeCluster(ctx context.Context, run string, more []config.A
 	if r == nil {
 		return err
 	}
-	if !(layers{flags: more}).sets("workers") && r.Policy != policy.Plain.Name {
-		r.Workers = max(1, len(s.Workers))
+	if !(layers{flags: more}).sets("workers") {
+		r.among(len(s.Workers))
 	}
 	r.keepShards(before, old.Shards)
 	w := f.watcher(c, r, name)

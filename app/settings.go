@@ -96,7 +96,10 @@ func (s *Set) resolve(l layers) (*request, error) {
 		errs = append(errs, fmt.Errorf("--policy: %w", err))
 	}
 	errs = append(errs, plan.CheckNoFuse(r.NoFuse))
-	if r.Policy == policy.Plain.Name && (r.Workers > 1 || r.Async) {
+	if r.MaxWorkers > 0 && r.MaxWorkers < r.Workers {
+		errs = append(errs, fmt.Errorf("--max-workers: %d is less than the %d workers that it begins with", r.MaxWorkers, r.Workers))
+	}
+	if r.Policy == policy.Plain.Name && (r.Workers > 1 || r.MaxWorkers > 1 || r.Async) {
 		errs = append(errs, errors.New("--policy: plain is one worker, in step with itself: name the policy that is to share the work out (weft list policies shows them)"))
 	}
 	if r.algorithm, err = s.algorithm(r.Algorithm); err != nil {

@@ -66,10 +66,19 @@ func showStatus(out io.Writer, s *control.Status) error {
 		if r.Last != nil {
 			saved = r.Last.Step
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Phase, r.Epoch, len(r.Members), metrics.Count(p.Steps), metrics.Count(saved),
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Phase, r.Epoch, has(r), metrics.Count(p.Steps), metrics.Count(saved),
 			metrics.Number(mean(p.Episodes, p.Return)), metrics.Count(int64(p.StepsPerSecond)), metrics.Number(p.Staleness), p.Slowest, r.Why)
 	}
 	return t.Flush()
+}
+
+// has is how many workers a run has, and how many it may have if it grows.
+func has(r core.Run) string {
+	text := fmt.Sprint(len(r.Members))
+	if r.Most > 0 {
+		text += fmt.Sprintf(" (up to %d)", r.Most)
+	}
+	return text
 }
 
 // size is an amount of memory; - is unknown.
@@ -101,6 +110,9 @@ func showRun(out io.Writer, r core.Run) error {
 	}
 	fmt.Fprintf(t, "\nstep %d, iteration %d, %d episodes, return %s, %s steps/s, staleness %s\n",
 		p.Steps, p.Iter, p.Episodes, metrics.Number(p.Return), metrics.Count(int64(p.StepsPerSecond)), metrics.Number(p.Staleness))
+	if r.Most > 0 && r.Phase.Active() {
+		fmt.Fprintf(t, "%d workers; it takes others in at a checkpoint, up to %d in all\n", len(r.Members), r.Most)
+	}
 	if p.Slowest != "" {
 		fmt.Fprintf(t, "others wait for %s\n", p.Slowest)
 	}

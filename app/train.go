@@ -33,7 +33,7 @@ type trainFlags struct {
 
 // settingFlags are the settings that have a flag of their own, with its name.
 var settingFlags = []struct{ flag, key string }{
-	{"env", "env"}, {"wrap", "wrap"}, {"preset", "preset"}, {"policy", "policy"}, {"workers", "workers"}, {"device", "device"},
+	{"env", "env"}, {"wrap", "wrap"}, {"preset", "preset"}, {"policy", "policy"}, {"workers", "workers"}, {"max-workers", "max_workers"}, {"device", "device"},
 	{"replicas", "replicas"}, {"async", "async"}, {"staleness", "staleness"}, {"producers", "producers"}, {"queue", "queue"}, {"no-fuse", "no_fuse"}, {"placement", "placement"}, {"devices", "devices"}, {"pipeline", "pipeline"},
 	{"steps", "steps"}, {"seed", "seed"}, {"eval-every", "eval_every"}, {"eval-episodes", "eval_episodes"},
 	{"checkpoint-every", "checkpoint_every"}, {"checkpoint-steps", "checkpoint_steps"}, {"keep", "keep"}, {"from", "from"},
@@ -55,6 +55,7 @@ func (c *command) train() *cobra.Command {
 			"  weft train ppo --deployment four-workers.yaml\n" +
 			"  weft train ppo --policy single-learner-coarse --processes 2\n" +
 			"  weft train ppo --policy single-learner-coarse --cluster 10.0.0.1:7700 --certs certs\n" +
+			"  weft train ppo --policy single-learner-coarse --cluster 127.0.0.1:7700 --workers 1 --max-workers 4\n" +
 			"  weft train ppo --env ./my/env --steps 100000",
 		Args:        cobra.MaximumNArgs(1),
 		RunE:        func(cmd *cobra.Command, args []string) error { return c.runTrain(cmd, f, args) },

@@ -18,6 +18,8 @@ type Plan struct {
 	Shards   int       `json:"shards"`
 	Replicas []Replica `json:"replicas"` // by group, then by shard
 	Edges    []Edge    `json:"edges"`
+	// MaxWorkers is how many workers later plans of the run may have; 0 if it does not grow.
+	MaxWorkers int `json:"max_workers,omitempty"`
 	// Owner is the group that decides about iterations: the one that applies
 	// gradients.
 	Owner string `json:"owner,omitempty"`
@@ -75,17 +77,20 @@ type Edge struct {
 
 // Deployment is what the user chose outside the algorithm.
 type Deployment struct {
-	Policy    string   `default:"plain" doc:"distribution policy; weft list policies shows them" json:"policy"`
-	Workers   int      `default:"1" unit:"workers" range:"[1,)" doc:"workers that share the work; plain has one" json:"workers"`
-	Replicas  int      `default:"0" unit:"replicas" range:"[0,)" doc:"parts that the environments are split into; 0 is one for each worker" json:"replicas"`
-	Async     bool     `default:"false" doc:"let replicas run ahead of each other: faster, and no longer repeatable" json:"async"`
-	Staleness int      `default:"0" unit:"versions" range:"[0,)" doc:"versions that an asynchronous replica's weights may be behind; 0 is one, or where replicas send gradients two for each" json:"staleness"`
-	Producers int      `default:"0" unit:"replicas" range:"[0,)" doc:"replicas that an asynchronous gather waits for; 0 is all" json:"producers"`
-	Queue     int      `default:"2" unit:"items" range:"[1,)" doc:"items that an asynchronous edge holds before its sender waits" json:"queue"`
-	NoFuse    []string `doc:"fusions to leave out: replicas, groups, graphs or all" json:"no_fuse"`
-	Pipeline  bool     `default:"false" doc:"let two halves of the environments take turns: one steps while actions are computed for the other" json:"pipeline"`
-	Devices   []string `doc:"devices of groups, group:device; a group that is named several times is shared out among its devices; others have the run's, environments that stand alone the CPU" json:"devices"`
-	Placement []string `doc:"workers of groups, group:worker; a group that is named several times is shared out among its workers" json:"placement"`
+	Policy  string `default:"plain" doc:"distribution policy; weft list policies shows them" json:"policy"`
+	Workers int    `default:"1" unit:"workers" range:"[1,)" doc:"workers that share the work; plain has one" json:"workers"`
+	// MaxWorkers is 0, or a run has as many workers as there are, up to that many; then it
+	// begins when there are Workers of them.
+	MaxWorkers int      `default:"0" unit:"workers" range:"[0,)" doc:"workers that a run of a cluster has in all: more than --workers are taken in when they join, at a checkpoint; 0 is no more than --workers" json:"max_workers"`
+	Replicas   int      `default:"0" unit:"replicas" range:"[0,)" doc:"parts that the environments are split into; 0 is one for each worker" json:"replicas"`
+	Async      bool     `default:"false" doc:"let replicas run ahead of each other: faster, and no longer repeatable" json:"async"`
+	Staleness  int      `default:"0" unit:"versions" range:"[0,)" doc:"versions that an asynchronous replica's weights may be behind; 0 is one, or where replicas send gradients two for each" json:"staleness"`
+	Producers  int      `default:"0" unit:"replicas" range:"[0,)" doc:"replicas that an asynchronous gather waits for; 0 is all" json:"producers"`
+	Queue      int      `default:"2" unit:"items" range:"[1,)" doc:"items that an asynchronous edge holds before its sender waits" json:"queue"`
+	NoFuse     []string `doc:"fusions to leave out: replicas, groups, graphs or all" json:"no_fuse"`
+	Pipeline   bool     `default:"false" doc:"let two halves of the environments take turns: one steps while actions are computed for the other" json:"pipeline"`
+	Devices    []string `doc:"devices of groups, group:device; a group that is named several times is shared out among its devices; others have the run's, environments that stand alone the CPU" json:"devices"`
+	Placement  []string `doc:"workers of groups, group:worker; a group that is named several times is shared out among its workers" json:"placement"`
 }
 
 // Facts are what a policy has to know of the run beside the graph.

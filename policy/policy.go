@@ -83,7 +83,7 @@ func Groupings(g *fdg.Graph, of []Policy) (out []plan.Grouping) {
 // missing is reported at once, and nothing is planned then.
 func (p Policy) Make(on plan.Problem) (plan.Plan, error) {
 	d := on.Deployment
-	out := plan.Plan{Version: plan.Version, Policy: p.Name, Graph: on.Graph.Name, Lowered: p.Lowered, Queue: d.Queue}
+	out := plan.Plan{Version: plan.Version, Policy: p.Name, Graph: on.Graph.Name, Lowered: p.Lowered, Queue: d.Queue, MaxWorkers: d.MaxWorkers}
 	errs := []error{on.Cluster.Check(), plan.CheckNoFuse(d.NoFuse)}
 	by, err := p.Grouping(on.Graph)
 	if err != nil {
@@ -93,13 +93,7 @@ func (p Policy) Make(on plan.Problem) (plan.Plan, error) {
 	errs = append(errs, p.lowering(on))
 	out.Shards = 1
 	if replicated(by) != fdg.None {
-		out.Shards = d.Replicas
-		if out.Shards == 0 {
-			out.Shards = d.Workers
-			if d.Pipeline {
-				out.Shards *= 2
-			}
-		}
+		out.Shards = shards(by, on)
 		errs = append(errs, capacity(out.Shards, replicated(by), on))
 	}
 	errs = append(errs, p.asynchrony(&out, on), pipeline(&out, on))
@@ -124,6 +118,47 @@ func (p Policy) Make(on plan.Problem) (plan.Plan, error) {
 	}
 	out.Edges = plan.Crossing(on.Graph, by)
 	return out, out.Check(on)
+}
+
+// shards is how many parts a replicated grouping has.
+func shards(by plan.Grouping, on plan.Problem) int {
+	d := on.Deployment
+	if d.Replicas > 0 {
+		return d.Replicas
+	}
+	n := d.Workers
+	if !d.Async && d.MaxWorkers > 0 && sums(on.Graph, by) { // it decides what is computed, so it is the same for any number
+		n = max(n, min(d.MaxWorkers, parts(replicated(by), on.Facts)))
+	}
+	if d.Pipeline {
+		n *= 2
+	}
+	return n
+}
+
+// sums reports whether gradients of several parts of the environments are added up, so
+// that their number shows in how sums round.
+func sums(g *fdg.Graph, by plan.Grouping) bool {
+	for _, n := range g.Nodes {
+		if x := by.Group(by.Of(n.Fragment)); n.Kind == fdg.Gradient && x != nil && x.Over == fdg.Environments {
+			return true
+		}
+	}
+	return false
+}
+
+// Most is how many workers a problem has something to do for.
+func (p Policy) Most(on plan.Problem) int {
+	by, err := p.Grouping(on.Graph)
+	over := replicated(by)
+	if err != nil || over == fdg.None {
+		return 1
+	}
+	n := parts(over, on.Facts)
+	if on.Deployment.Pipeline {
+		n /= 2
+	}
+	return max(1, n)
 }
 
 // owner is the group that applies gradients, or else the last one.
@@ -210,18 +245,22 @@ func workers(on plan.Problem) error {
 
 // capacity sees that there is something for every shard.
 func capacity(shards int, over fdg.Axis, on plan.Problem) error {
-	f := on.Facts
-	if over == fdg.Agents {
-		if shards > max(1, f.Agents) {
-			return fmt.Errorf("%d replicas for %d agents: give each at least one, with --workers %d or fewer", shards, max(1, f.Agents), max(1, f.Agents))
-		}
+	f, most := on.Facts, parts(over, on.Facts)
+	switch {
+	case shards <= most:
 		return nil
+	case over == fdg.Agents:
+		return fmt.Errorf("%d replicas for %d agents: give each at least one, with --workers %d or fewer", shards, most, most)
 	}
-	blocks := f.Envs / max(1, f.Block)
-	if shards > blocks {
-		return fmt.Errorf("%d replicas for %d environments in blocks of %d: give each at least one block, with --workers %d or fewer, or more environments", shards, f.Envs, max(1, f.Block), blocks)
+	return fmt.Errorf("%d replicas for %d environments in blocks of %d: give each at least one block, with --workers %d or fewer, or more environments", shards, f.Envs, max(1, f.Block), most)
+}
+
+// parts is how many there can be of what is split.
+func parts(over fdg.Axis, f plan.Facts) int {
+	if over == fdg.Agents {
+		return max(1, f.Agents)
 	}
-	return nil
+	return f.Envs / max(1, f.Block)
 }
 
 // Spread puts the shards of every replicated group on the workers in turn, in

@@ -217,6 +217,32 @@ func TestPatience(t *testing.T) {
 	}
 }
 
+// TestGrowing: a run that may have more workers is split into as many parts as it has
+// workers, unless their number decides what it computes: then into as many as it may have.
+func TestGrowing(t *testing.T) {
+	g := graphOf(t, "./algo/ppo")
+	for _, c := range []struct {
+		policy     policy.Policy
+		async      bool
+		most       int
+		want, room int
+	}{
+		{policy.SingleLearnerCoarse, false, 8, 3, 11}, {policy.SingleLearnerFine, false, 8, 3, 11},
+		{policy.MultiLearner, false, 8, 8, 11}, {policy.MultiLearner, false, 20, 11, 11}, {policy.MultiLearner, false, 0, 3, 11},
+		{policy.Central, false, 8, 8, 11}, {policy.Central, true, 8, 3, 11}, {policy.GPUOnly, false, 8, 1, 1},
+	} {
+		on := problem(g, 3)
+		on.Deployment.Async, on.Deployment.MaxWorkers = c.async, c.most
+		made, err := c.policy.Make(on)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if room := c.policy.Most(on); made.Shards != c.want || made.MaxWorkers != c.most || room != c.room {
+			t.Errorf("%s, async %t, up to %d: %d parts and %d in all, want %d and %d", c.policy.Name, c.async, c.most, made.Shards, room, c.want, c.room)
+		}
+	}
+}
+
 // Devices go to the groups that are given them; environments that stand alone are the
 // CPU's.
 func TestDevices(t *testing.T) {

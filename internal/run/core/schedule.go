@@ -198,7 +198,7 @@ func (c *Core) assign(r *Run, p plan.Plan, members []Member) {
 	r.Epoch++
 	r.Resumed = false
 	r.Phase, r.Why, r.Plan, r.Members, r.Next, r.Former = Starting, "", &p, members, nil, nil
-	r.Shards = p.Shards
+	r.Shards, r.Most = p.Shards, p.MaxWorkers
 	r.Until = c.Now + c.Start
 	for _, m := range members {
 		c.Worker(m.Name).Run = r.Name

@@ -74,6 +74,7 @@ type Run struct {
 	Vacated  int            `json:"vacated,omitempty"`  // parts, since then
 	Epoch    int64          `json:"epoch"`
 	Shards   int            `json:"shards,omitempty"` // of its last plan
+	Most     int            `json:"most,omitempty"`   // workers that it grows to; 0 if it does not
 	Plan     *plan.Plan     `json:"plan,omitempty"`   // of the epoch
 	Members  []Member       `json:"members,omitempty"`
 	Last     *part.Manifest `json:"last,omitempty"` // checkpoint that counts
