@@ -18,6 +18,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/policy"
+	"github.com/weft-rl/weft/rl"
 )
 
 // elsewhere are the flags of train that have other processes do it.
@@ -214,8 +215,18 @@ func (v *viewer) show(r core.Run) {
 	}
 	if p := r.Progress; v.bar && p.Iter != v.at && p.Iter > 0 {
 		v.at = p.Iter
-		v.w.Iteration(local.Report{Steps: p.Steps, Iter: p.Iter, Episodes: p.Episodes, Seconds: time.Since(v.begun).Seconds(), Return: mean(p.Episodes, p.Return)})
+		v.w.Iteration(local.Report{
+			Steps: p.Steps, Iter: p.Iter, Episodes: p.Episodes, Seconds: time.Since(v.begun).Seconds(), Return: mean(p.Episodes, p.Return), Logs: logged(p.Metrics),
+		})
 	}
+}
+
+// logged are metrics as a loop logs them.
+func logged(all []part.Metric) (out []rl.Logged) {
+	for _, m := range all {
+		out = append(out, rl.Logged{Name: m.Name, X: float64(m.X)})
+	}
+	return out
 }
 
 // mean is a mean over episodes, of which there may be none.

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/metrics/progress"
 	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/part"
 )
 
 // watcher shows a run to its user.
@@ -121,14 +121,7 @@ type lines struct {
 }
 
 // number is a float64 that JSON can hold: NaN and infinities are null.
-type number float64
-
-func (n number) MarshalJSON() ([]byte, error) {
-	if x := float64(n); math.IsNaN(x) || math.IsInf(x, 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
+type number = part.Number
 
 // emit writes an event. Nobody may be reading any more, which is no reason to
 // stop training.

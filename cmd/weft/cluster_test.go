@@ -3,6 +3,8 @@
 package main
 
 import (
+	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,6 +54,44 @@ func sameRecord(t *testing.T, dir, want string) {
 				t.Fatalf("line %d has %+v, want %+v", i, v, b[i].Values[j])
 			}
 		}
+	}
+}
+
+// iterations are the numbers of a run's iteration events, by iteration.
+func iterations(t *testing.T, dir string, args ...string) map[int64]map[string]float64 {
+	t.Helper()
+	p := start(t, dir, args...)
+	out := map[int64]map[string]float64{}
+	for p.until(`"event":"iteration"`, 1) {
+		var e struct {
+			Iter    int64
+			Metrics map[string]float64
+		}
+		if err := json.Unmarshal(p.lines.Bytes(), &e); err != nil {
+			t.Fatal(err)
+		}
+		out[e.Iter] = e.Metrics
+	}
+	if _, code := p.end(); code != 0 {
+		t.Fatal(p.stderr.String())
+	}
+	return out
+}
+
+// What a run in processes logs is shown as that of a plain one, of the iterations that
+// are shown.
+func TestMetricsProcesses(t *testing.T) {
+	dir := t.TempDir()
+	how := []string{"--policy", "single-learner-coarse", "--steps", "49152"}
+	want := iterations(t, dir, split(append(how, "--workers", "2", "--out", "plain")...)...)
+	got := iterations(t, dir, split(append(how, "--processes", "2", "--out", "mine")...)...)
+	for i, m := range got {
+		if len(m) == 0 || !maps.Equal(m, want[i]) {
+			t.Errorf("iteration %d is shown with %v, want %v", i, m, want[i])
+		}
+	}
+	if len(got) == 0 {
+		t.Error("no iteration was shown")
 	}
 }
 

@@ -202,6 +202,7 @@ func (a *acting) expect(reply chan string) int64 {
 func (a *acting) do(d core.Decision, shared *assignment) error {
 	switch d := d.(type) {
 	case core.Persist:
+		d.Run.Progress.Metrics = nil // they are in the run's record
 		if err := a.keep(func(ctx context.Context) error { return a.term.Save(ctx, d.Run) }); err != nil {
 			return err
 		}
@@ -312,11 +313,17 @@ func (s *session) from(m *control.Up) core.From {
 	return core.From{Worker: s.name, Session: s.id, Run: m.Run, Epoch: m.Epoch, Life: m.Life}
 }
 
+// bounded is where a run stands, with no more of it than belongs there.
+func bounded(p part.Progress) part.Progress {
+	p.Metrics = part.Bounded(p.Metrics)
+	return p
+}
+
 // told is the event that a worker's message is, if it is one.
 func (s *session) told(m *control.Up) core.Event {
 	progress := part.Progress{}
 	if m.Progress != nil {
-		progress = *m.Progress
+		progress = bounded(*m.Progress)
 	}
 	switch m.Kind {
 	case control.KindReady:

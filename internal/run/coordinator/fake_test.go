@@ -146,7 +146,7 @@ func (f fake) train(ctx context.Context, a part.Assignment, j job, r part.Report
 		if err := r.Record(ctx, fmt.Appendf(nil, "{\"step\":%d,\"iter\":%d,\"seconds\":0}\n", step, step)); err != nil {
 			return err
 		}
-		r.Progress(part.Progress{Steps: step, Iter: step})
+		r.Progress(part.Progress{Steps: step, Iter: step, Metrics: make([]part.Metric, 2*part.MaxMetrics)})
 		if step%10 == 0 || step == j.steps {
 			if err := f.commit(ctx, a, step, r); err != nil {
 				return err

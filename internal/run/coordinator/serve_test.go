@@ -13,6 +13,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/coordinator"
 	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/worker"
 )
 
@@ -185,6 +186,7 @@ func TestGrow(t *testing.T) {
 	c.members(2)
 	c.submit("r", 2, 300, "")
 	c.at("r", 15)
+	c.wait("as many metrics as may be", func(s *control.Status) bool { return len(s.Runs[0].Progress.Metrics) == part.MaxMetrics })
 	stop()
 	c.wait("one worker", func(s *control.Status) bool { return len(s.Runs[0].Members) == 1 })
 	c.work("c")

@@ -185,7 +185,7 @@ func (a *acting) take(s *session, m *control.Up) error {
 	switch m.Kind {
 	case control.KindBeat:
 		s.offer(&control.Down{Kind: control.KindBeat})
-		if m.Progress != nil && !a.put(event{Event: core.Progressed{From: s.from(m), Progress: *m.Progress}}) {
+		if m.Progress != nil && !a.put(event{Event: core.Progressed{From: s.from(m), Progress: bounded(*m.Progress)}}) {
 			return ErrDeposed
 		}
 		return nil

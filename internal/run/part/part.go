@@ -94,6 +94,8 @@ type Progress struct {
 	StepsPerSecond float64 `json:"steps_per_second"`
 	Staleness      float64 `json:"staleness"` // mean of what was used, in versions
 	Slowest        string  `json:"slowest"`   // fragment that others wait for
+	// Metrics are what the iteration logged, as far as there is room (Bounded).
+	Metrics []Metric `json:"metrics,omitempty"`
 	// Evaluation is the newest, once there was one.
 	Evaluation *Evaluation `json:"evaluation,omitempty"`
 	// Result is how it ended, once it has.

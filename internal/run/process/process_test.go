@@ -136,6 +136,9 @@ func TestEvaluated(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, d, want)
+	if m := d.Last().Metrics; len(m) == 0 || len(m) > part.MaxMetrics {
+		t.Errorf("it tells of the metrics %+v", m)
+	}
 	if e := d.Last().Evaluation; e == nil || e.Steps != 192 || e.Episodes == 0 {
 		t.Errorf("it tells of the evaluation %+v", e)
 	}

@@ -25,12 +25,21 @@ func (w *watch) Iteration(r local.Report) {
 	w.last = part.Progress{
 		Steps: r.Steps, Iter: r.Iter, Episodes: r.Episodes,
 		StepsPerSecond: float64(r.Steps-w.from) / max(1e-9, time.Since(w.begun).Seconds()),
-		Staleness:      staleness(r.Figures), Slowest: slowest(r.Figures), Evaluation: w.last.Evaluation,
+		Staleness:      staleness(r.Figures), Slowest: slowest(r.Figures), Metrics: logged(r), Evaluation: w.last.Evaluation,
 	}
 	if !math.IsNaN(r.Return) {
 		w.last.Return = r.Return
 	}
 	w.to.Progress(w.last)
+}
+
+// logged are the first of what an iteration logged.
+func logged(r local.Report) []part.Metric {
+	out := make([]part.Metric, 0, len(r.Logs))
+	for _, l := range r.Logs {
+		out = append(out, part.Metric{Name: l.Name, X: part.Number(l.X)})
+	}
+	return part.Bounded(out)
 }
 
 // Evaluated tells of an evaluation that can be told: of one without a complete episode
