@@ -67,10 +67,11 @@ type writer struct {
 // room is how many bytes can be written, looking again where there seem to be none.
 func (w *writer) room() (int, error) {
 	if w.at-w.seen == capacity {
-		w.seen = w.tail.Load()
-		if w.at-w.seen > capacity {
-			return 0, ErrBroken
+		seen := w.tail.Load()
+		if w.at-seen > capacity {
+			return 0, ErrBroken // and it stays unknown, so that nothing is done by it later either
 		}
+		w.seen = seen
 	}
 	return int(capacity - (w.at - w.seen)), nil
 }
@@ -109,10 +110,11 @@ type reader struct {
 // there is how many bytes can be read, looking again where there seem to be none.
 func (r *reader) there() (int, error) {
 	if r.at == r.seen {
-		r.seen = r.head.Load()
-		if r.seen-r.at > capacity {
-			return 0, ErrBroken
+		seen := r.head.Load()
+		if seen-r.at > capacity {
+			return 0, ErrBroken // as in room
 		}
+		r.seen = seen
 	}
 	return int(r.seen - r.at), nil
 }
