@@ -47,13 +47,19 @@ func (w *worker) broken(err error) error {
 	return f
 }
 
+// senseless is a worker that answers what it cannot have been asked for: a program that
+// writes to descriptor 4 itself, for instance. It is ended.
+func (w *worker) senseless(what string) error {
+	w.stop(0)
+	return &failure{-1, fmt.Sprintf("%s sends %s", w.span(), what)}
+}
+
 // complaint is what a worker says went wrong.
 func (w *worker) complaint(kind byte, deadline time.Time) error {
 	if kind != 'e' {
-		w.stop(0)
-		return &failure{-1, fmt.Sprintf("%s answers out of turn (%q)", w.span(), kind)}
+		return w.senseless(fmt.Sprintf("something out of turn (%q)", kind))
 	}
-	data, err := w.body(deadline)
+	data, err := w.body(deadline, 0, maxAnswer)
 	if err != nil {
 		return err
 	}
@@ -64,7 +70,7 @@ func (w *worker) complaint(kind byte, deadline time.Time) error {
 		Traceback string `json:"traceback"`
 	}
 	if err := json.Unmarshal(data, &c); err != nil {
-		return &failure{-1, fmt.Sprintf("%s answers %q: %v", w.span(), data, err)}
+		return w.senseless(fmt.Sprintf("a failure that is not understood: %v", err))
 	}
 	f := &failure{env: -1, text: c.Text}
 	if c.Traceback != "" {

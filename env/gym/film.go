@@ -88,17 +88,25 @@ func (w *worker) picture() (image.Image, error) {
 	if err := w.send(map[string]string{"do": "picture"}); err != nil {
 		return nil, err
 	}
+	return w.drawn()
+}
+
+// drawn is the picture that a worker answers with.
+func (w *worker) drawn() (image.Image, error) {
 	var reply struct {
 		Shape []int `json:"shape"`
 	}
 	if err := w.receive(&reply); err != nil {
 		return nil, err
 	}
-	data, err := w.bytes()
+	if len(reply.Shape) < 2 || min(reply.Shape[0], reply.Shape[1]) < 1 || max(reply.Shape[0], reply.Shape[1]) > maxSide {
+		return nil, w.senseless(fmt.Sprintf("a picture of shape %v, where height and width are at most %d", reply.Shape, maxSide))
+	}
+	height, width := reply.Shape[0], reply.Shape[1]
+	data, err := w.bytes(3 * height * width)
 	if err != nil {
 		return nil, err
 	}
-	height, width := reply.Shape[0], reply.Shape[1]
 	out := image.NewRGBA(image.Rect(0, 0, width, height))
 	for i := range height * width {
 		copy(out.Pix[4*i:], data[3*i:3*i+3])

@@ -45,6 +45,14 @@ func (l *layout) place(rows int) {
 	}
 }
 
+// row is how many bytes an environment shows and is shown.
+func (l *layout) row() (n int) {
+	for _, a := range l.arrays {
+		n += a.size
+	}
+	return n
+}
+
 // The two times at which an environment is looked at: when it is to be acted on,
 // and before a reset.
 var times = []string{"obs", "final"}

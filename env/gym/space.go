@@ -3,6 +3,7 @@ package gym
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 
@@ -62,6 +63,9 @@ func spaceOf(leaves []leaf, open bool) (rl.Space, error) {
 }
 
 func (l leaf) space(open bool) (rl.Space, error) {
+	if err := l.check(); err != nil {
+		return nil, fmt.Errorf("space %q: %w", l.Name, err)
+	}
 	switch l.Type {
 	case "box":
 		d, ok := dtypeOf[l.DType]
@@ -79,13 +83,47 @@ func (l leaf) space(open bool) (rl.Space, error) {
 		return rl.MultiBinary{N: count(l.N)}, nil
 	case "multi_discrete":
 		var d rl.MultiDiscrete
-		all, _ := l.N.([]any)
-		for _, n := range all {
+		for _, n := range several(l.N) {
 			d.N = append(d.N, count(n))
 		}
 		return d, nil
 	}
 	return nil, fmt.Errorf("space %q: kind %s is not known", l.Name, l.Type)
+}
+
+const (
+	maxNumbers = 1 << 26 // of a space: more than a picture of 4096 x 4096 points has
+	maxValues  = 1 << 53 // that a number can have, as JSON still tells them apart
+)
+
+// check sees that a space is one that can be, before anything is counted by it.
+func (l leaf) check() error {
+	size := 1.
+	for _, n := range l.Dims {
+		if size *= float64(n); n < 0 || size > maxNumbers {
+			return fmt.Errorf("its shape %v is none, or has more than %d numbers", l.Dims, maxNumbers)
+		}
+	}
+	most := float64(maxValues)
+	if l.Type == "multi_binary" {
+		most = maxNumbers
+	}
+	sum := 0.
+	for _, n := range append(several(l.N), l.N) {
+		if x, ok := n.(float64); ok {
+			sum += x
+			if x != math.Trunc(x) || x < 0 || sum > most {
+				return fmt.Errorf("its number of values %v is none, or more than %.0f", x, most)
+			}
+		}
+	}
+	return nil
+}
+
+// several are the numbers of a list that came as JSON, if it is one.
+func several(x any) []any {
+	all, _ := x.([]any)
+	return slices.Clip(all)
 }
 
 // count is a number that came as JSON.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -111,6 +112,32 @@ func (b *batch) describe(d description) error {
 		if err := spec.Check(); err != nil {
 			return err
 		}
+	}
+	return b.check()
+}
+
+// check sees that the rows of all environments can lie in shared memory. Sizes are
+// multiplied as floating-point numbers, which do not overflow.
+func (b *batch) check() error {
+	if len(b.specs) == 0 {
+		return errors.New("it has no agents")
+	}
+	row := 2 * 4 * float64(b.spec.State)
+	for _, s := range b.specs {
+		agents := float64(max(1, s.Agents))
+		for _, x := range slices.Concat(s.Obs.Leaves(), s.Obs.Leaves(), s.Action.Leaves()) { // of both times
+			size := agents * float64(x.Space.Shape().DType.Size())
+			for _, n := range x.Space.Shape().Dimensions {
+				size *= float64(n)
+			}
+			row += size
+		}
+		for _, x := range masks(s) {
+			row += 2 * agents * float64(rl.Choices(x.Space))
+		}
+	}
+	if total := row * float64(b.spec.Rows); total > maxShared {
+		return fmt.Errorf("what %d environments show takes %.3g bytes, and %d at most can be shared with them: have fewer, or smaller observations", b.spec.Rows, total, int64(maxShared))
 	}
 	return nil
 }

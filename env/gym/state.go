@@ -2,6 +2,7 @@ package gym
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/weft-rl/weft/env"
@@ -39,17 +40,39 @@ func (b *batch) save() (out [][]byte) {
 		check(w.send(map[string]string{"do": "save"}))
 	}
 	for _, w := range b.workers {
-		var reply struct {
-			Sizes []int `json:"sizes"`
-		}
-		check(w.receive(&reply))
-		data, err := w.bytes()
+		parts, err := w.saved(b.layout.row())
 		check(err)
-		for _, n := range reply.Sizes {
-			out, data = append(out, data[:n]), data[n:]
-		}
+		out = append(out, parts...)
 	}
 	return out
+}
+
+// saved are the states of a worker's environments, each of which shows so many bytes.
+func (w *worker) saved(shown int) (out [][]byte, err error) {
+	var reply struct {
+		Sizes []int `json:"sizes"`
+	}
+	if err := w.receive(&reply); err != nil {
+		return nil, err
+	}
+	if len(reply.Sizes) != w.rows {
+		return nil, w.senseless(fmt.Sprintf("%d states of %d environments", len(reply.Sizes), w.rows))
+	}
+	sum, most := 0, stateRoom+stateRows*shown
+	for i, n := range reply.Sizes {
+		if sum += n; n < 0 || n > most || int64(sum) > math.MaxUint32 {
+			return nil, w.senseless(fmt.Sprintf("a state of environment %d of %d bytes, where one that shows %d may have %d, "+
+				"and all of a worker 4 GiB: exact=false does without states", w.global+i, n, shown, most))
+		}
+	}
+	data, err := w.bytes(sum)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range reply.Sizes {
+		out, data = append(out, data[:n:n]), data[n:]
+	}
+	return out, nil
 }
 
 // Load takes the state back; without the episodes under way, new ones begin.

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -173,6 +175,9 @@ func (w *worker) send(message any) error {
 }
 
 func (w *worker) frame(kind byte, data []byte) error {
+	if int64(len(data)) > math.MaxUint32 {
+		return fmt.Errorf("%s would be sent %d bytes, and takes %d at once: have more workers share the environments", w.span(), len(data), math.MaxUint32)
+	}
 	head := binary.LittleEndian.AppendUint32([]byte{kind}, uint32(len(data)))
 	deadline := time.Now().Add(max(w.timeout, starting))
 	for _, part := range [][]byte{head, data} {
@@ -187,6 +192,15 @@ func (w *worker) frame(kind byte, data []byte) error {
 // their time.
 const starting = time.Minute
 
+// Bounds of what a worker may send. What it shows goes through shared memory.
+const (
+	maxAnswer = 64 << 20 // of JSON: the bounds of every number of a space are the most of it
+	stateRoom = 64 << 20 // of an environment's state, beside what it shows
+	stateRows = 64       // of what it shows in its state, such as frames that it keeps
+	maxSide   = 1 << 14  // of a picture, in points
+	maxShared = 1 << 36  // of memory that is shared, which is taken when it is written
+)
+
 // receive reads the answer to a message into reply.
 func (w *worker) receive(reply any) error {
 	deadline := time.Now().Add(max(w.timeout, starting))
@@ -197,33 +211,49 @@ func (w *worker) receive(reply any) error {
 	if kind[0] != 'j' {
 		return w.complaint(kind[0], deadline)
 	}
-	data, err := w.body(deadline)
+	data, err := w.body(deadline, 0, maxAnswer)
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(data, reply)
+	if err := json.Unmarshal(data, reply); err != nil {
+		return w.senseless(fmt.Sprintf("an answer that is not understood: %v", err))
+	}
+	return nil
 }
 
-func (w *worker) body(deadline time.Time) ([]byte, error) {
+// body reads what a worker announces the size of, which must be within bounds.
+func (w *worker) body(deadline time.Time, least, most int) ([]byte, error) {
 	var head [4]byte
 	if err := readFull(w.from, head[:], deadline); err != nil {
 		return nil, w.broken(err)
 	}
-	data := make([]byte, binary.LittleEndian.Uint32(head[:]))
-	if err := readFull(w.from, data, deadline); err != nil {
-		return nil, w.broken(err)
+	n := int64(binary.LittleEndian.Uint32(head[:]))
+	if n < int64(least) || n > int64(most) {
+		return nil, w.senseless(fmt.Sprintf("an answer of %d bytes, where %d to %d are expected", n, least, most))
+	}
+	var data []byte
+	for len(data) < int(n) { // so that there is memory only for what has come
+		at := len(data)
+		data = slices.Grow(data, min(int(n)-at, max(at, 1<<20)))
+		data = data[:min(int(n), cap(data))]
+		if err := readFull(w.from, data[at:], deadline); err != nil {
+			return nil, w.broken(err)
+		}
 	}
 	return data, nil
 }
 
-// bytes reads what belongs to the answer before it.
-func (w *worker) bytes() ([]byte, error) {
+// bytes reads what belongs to the answer before it, which said how much that is.
+func (w *worker) bytes(n int) ([]byte, error) {
 	deadline := time.Now().Add(max(w.timeout, starting))
 	var kind [1]byte
 	if err := readFull(w.from, kind[:], deadline); err != nil {
 		return nil, w.broken(err)
 	}
-	return w.body(deadline)
+	if kind[0] != 'b' {
+		return nil, w.complaint(kind[0], deadline)
+	}
+	return w.body(deadline, n, n)
 }
 
 // hangUp asks the process to end.
