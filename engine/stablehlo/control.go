@@ -47,7 +47,11 @@ func while(w *writer, n *ir.Node) {
 	w.block(func() { w.region(enter(0), nil, nil) })
 	w.line("} do {")
 	count := len(n.Outputs)
-	w.block(func() { w.region(enter(1), args[count:], state[count:]) })
+	w.block(func() {
+		f := enter(1)
+		w.hold(n, f)
+		w.region(f, args[count:], state[count:])
+	})
 	w.line("}")
 	for i, v := range n.Outputs {
 		w.names[v] = each[i]

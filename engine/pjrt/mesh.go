@@ -1,0 +1,136 @@
+//go:build xla
+
+package pjrt
+
+import (
+	"fmt"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/shapes"
+
+	"github.com/weft-rl/weft/engine/ir"
+	"github.com/weft-rl/weft/engine/record"
+)
+
+// Mesh is several devices of a backend as one: its buffers are whole tensors, wherever their parts lie. A computation
+// that is shared out among devices (DistributedAutoSharding) runs on all of them, any other on the first.
+type Mesh struct {
+	*Backend
+	devices int
+}
+
+var _ compute.Backend = (*Mesh)(nil)
+
+// NewMesh makes one of the first n devices of a backend, which becomes the mesh's.
+func NewMesh(b *Backend, n int) (*Mesh, error) {
+	if have := b.NumDevices(); n < 1 || n > have {
+		return nil, fmt.Errorf("%d devices are asked for, and there are %d", n, have)
+	}
+	return &Mesh{b, n}, nil
+}
+
+// Parts is among how many devices a computation can be shared out.
+func (m *Mesh) Parts() int { return m.devices }
+
+// NumDevices implements compute.Backend.
+func (m *Mesh) NumDevices() int { return min(m.devices, m.Backend.NumDevices()) }
+
+// Description implements compute.Backend.
+func (m *Mesh) Description() string {
+	return fmt.Sprintf("%d devices of %s", m.devices, m.Backend.Description())
+}
+
+// Builder implements compute.Backend.
+func (m *Mesh) Builder(name string) compute.Builder {
+	return record.New(name, func(r *ir.Module) (compute.Executable, error) {
+		e, err := m.compile(r)
+		if err != nil {
+			return nil, err
+		}
+		return &meshExecutable{e, m}, nil
+	})
+}
+
+// BufferFromFlatData implements compute.DataInterface: on the first device, until a computation wants it elsewhere.
+func (m *Mesh) BufferFromFlatData(_ compute.DeviceNum, flat any, shape shapes.Shape) (compute.Buffer, error) {
+	b, err := m.Backend.BufferFromFlatData(0, flat, shape)
+	if err != nil {
+		return nil, err
+	}
+	return &MeshBuffer{mesh: m, shape: shape, axis: ir.Whole, parts: []*Buffer{b.(*Buffer)}}, nil
+}
+
+// meshExecutable is a computation on whole tensors.
+type meshExecutable struct {
+	*Executable
+	mesh *Mesh
+}
+
+// Execute implements compute.Executable. What is donated is freed, but its memory is not used again.
+func (e *meshExecutable) Execute(inputs []compute.Buffer, donate []bool, _ compute.DeviceNum) ([]compute.Buffer, error) {
+	if len(inputs) != len(e.ins) || donate != nil && len(donate) != len(inputs) {
+		return nil, fmt.Errorf("%d inputs and %d donations, want %d", len(inputs), len(donate), len(e.ins))
+	}
+	n := e.replicas()
+	all := make([]compute.Buffer, n*len(inputs))
+	for i, in := range inputs {
+		b, ok := in.(*MeshBuffer)
+		if !ok || b == nil || b.mesh != e.mesh {
+			return nil, fmt.Errorf("input %d (%s) is not a buffer of these devices", i, e.names[i])
+		}
+		parts, err := b.laid(e.axis(e.paramAxes(), i), n)
+		if err != nil {
+			return nil, fmt.Errorf("input %d (%s): %w", i, e.names[i], err)
+		}
+		for d, p := range parts {
+			all[d*len(inputs)+i] = p
+		}
+	}
+	outs, err := e.Executable.Execute(all, nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range donate {
+		if d {
+			if err := inputs[i].Finalize(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return e.gathered(outs, n), nil
+}
+
+// gathered makes tensors of the devices' parts.
+func (e *meshExecutable) gathered(outs []compute.Buffer, n int) []compute.Buffer {
+	results := make([]compute.Buffer, len(e.outs))
+	for i, shape := range e.outs {
+		b := &MeshBuffer{mesh: e.mesh, shape: shape, axis: e.axis(e.resultAxes(), i)}
+		for d := range n {
+			b.parts = append(b.parts, outs[d*len(e.outs)+i].(*Buffer))
+		}
+		results[i] = b
+	}
+	return results
+}
+
+func (e *meshExecutable) paramAxes() []int {
+	if s := e.recorded.Split; s != nil {
+		return s.Params
+	}
+	return nil
+}
+
+func (e *meshExecutable) resultAxes() []int {
+	if s := e.recorded.Split; s != nil {
+		return s.Results
+	}
+	return nil
+}
+
+// axis is the one that value i is cut along.
+func (*meshExecutable) axis(of []int, i int) int {
+	if i < len(of) {
+		return of[i]
+	}
+	return ir.Whole
+}
