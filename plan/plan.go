@@ -94,6 +94,8 @@ type Facts struct {
 	Block  int  `json:"block"`  // they are split in multiples of this many
 	Graph  bool `json:"graph"`  // the environment is a graph function
 	Agents int  `json:"agents"` // members of the family of agents; 0 and 1 are one
+	// Devices is how many the run's device is, for a loop that is one program; 0 is one.
+	Devices int `json:"devices,omitempty"`
 }
 
 // Problem is all that a policy sees.
