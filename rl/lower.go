@@ -32,6 +32,7 @@ type Lowering struct {
 	tables  []*graph.Node
 	counts  []int         // sizes of the vectors of numbers that are asked for
 	counted []*graph.Node // and what of them is given
+	uneven  []int         // sizes of those that devices cannot share
 	logs    logBook
 	raw     bool // what is logged is put aside as it is
 	rawLogs []spanLog

@@ -124,34 +124,43 @@ func (p *Program) equal() error {
 	return fmt.Errorf("%d environments make no %d equal parts, one for each device: choose a multiple of %d", envs, n, n)
 }
 
-// numbers are 0, 1, ... up to n, as a uint32 vector. On several devices it is an input
-// that is cut, so that what is done by these numbers, such as a minibatch's rows, is
-// shared out.
-func (l *Lowering) numbers(n int) *graph.Node {
-	shape := shapes.Make(dtypes.Uint32, n)
-	if l == nil || l.scope.dev.parts < 2 || n%l.scope.dev.parts != 0 {
-		return nil
-	}
-	i := slices.Index(l.counts, n)
-	if i < 0 {
-		i = len(l.counts)
-		l.counts = append(l.counts, n)
-	}
-	if i >= len(l.counted) { // they are inputs: known from the second trace on
-		return graph.Iota(l.c.graph, shape, 0)
-	}
-	return l.counted[i]
-}
-
-// rowNumbers are 0, 1, ... up to n in a graph, shared out where it is on several
-// devices.
+// rowNumbers are 0, 1, ... up to n as a uint32 vector. In a program on several devices
+// it is an input that is cut, so that what is done by these numbers, such as a
+// minibatch's rows, is shared out.
 func rowNumbers(g *graph.Graph, n int) *graph.Node {
-	if c, ok := g.State(ctxLink{}).(*Ctx); ok {
-		if x := c.lower.numbers(n); x != nil {
+	if c, ok := g.State(ctxLink{}).(*Ctx); ok && c.parts != nil {
+		if x := c.lower.numbered(n, c.dev.parts); x != nil {
 			return x
 		}
 	}
 	return graph.Iota(g, shapes.Make(dtypes.Uint32, n), 0)
+}
+
+// numbered is the input of n numbers. There is none before the second trace, which is
+// given those that the first asked for, or where they make no equal parts.
+func (l *Lowering) numbered(n, parts int) *graph.Node {
+	if n%parts != 0 {
+		if !slices.Contains(l.uneven, n) {
+			l.uneven = append(l.uneven, n)
+		}
+		return nil
+	}
+	i := slices.Index(l.counts, n)
+	if i < 0 {
+		l.counts = append(l.counts, n)
+		return nil
+	}
+	if i >= len(l.counted) {
+		return nil
+	}
+	return l.counted[i]
+}
+
+// lament tells of rows that every device has all of.
+func (p *Program) lament() {
+	for _, n := range p.l.uneven {
+		p.scope.Note(fmt.Sprintf("%d rows, of a minibatch or sample, make no %d equal parts: every device computes all of them", n, p.scope.dev.parts))
+	}
 }
 
 // countings are the vectors of numbers that the program is given.

@@ -80,6 +80,7 @@ func Lower(r *Run, how Chunks, body func(*Run)) (p *Program, err error) {
 		p.build(p.l.hosts, func(c *Ctx, in []Tensor, trace func(*Ctx, []Tensor) []Tensor) {
 			p.prog = compile(c, "loop", in, trace)
 		})
+		p.lament()
 		return nil
 	})
 	if err != nil {
