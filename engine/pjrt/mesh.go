@@ -4,6 +4,7 @@ package pjrt
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/shapes"
@@ -17,6 +18,7 @@ import (
 type Mesh struct {
 	*Backend
 	devices int
+	one     sync.Mutex // held by what runs on all: two that begin in another order on each device would wait for each other
 }
 
 var _ compute.Backend = (*Mesh)(nil)
@@ -26,7 +28,7 @@ func NewMesh(b *Backend, n int) (*Mesh, error) {
 	if have := b.NumDevices(); n < 1 || n > have {
 		return nil, fmt.Errorf("%d devices are asked for, and there are %d", n, have)
 	}
-	return &Mesh{b, n}, nil
+	return &Mesh{Backend: b, devices: n}, nil
 }
 
 // Parts is among how many devices a computation can be shared out.
@@ -86,7 +88,7 @@ func (e *meshExecutable) Execute(inputs []compute.Buffer, donate []bool, _ compu
 			all[d*len(inputs)+i] = p
 		}
 	}
-	outs, err := e.Executable.Execute(all, nil, 0)
+	outs, err := e.run(all, n)
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +100,40 @@ func (e *meshExecutable) Execute(inputs []compute.Buffer, donate []bool, _ compu
 		}
 	}
 	return e.gathered(outs, n), nil
+}
+
+// run executes the program on n devices. One that runs on all of them is over when it returns, since others that want
+// the same threads of a CPU would make its collectives wait.
+func (e *meshExecutable) run(inputs []compute.Buffer, n int) ([]compute.Buffer, error) {
+	if n == 1 {
+		return e.Executable.Execute(inputs, nil, 0)
+	}
+	e.mesh.one.Lock()
+	defer e.mesh.one.Unlock()
+	outs, err := e.Executable.Execute(inputs, nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	for d := range n {
+		if err := wait(outs[d*len(e.outs) : (d+1)*len(e.outs)]); err != nil {
+			return nil, err
+		}
+	}
+	return outs, nil
+}
+
+// wait waits for the outputs of a device, of which any is there when all are: the smallest is read.
+func wait(outs []compute.Buffer) error {
+	var least *Buffer
+	for _, o := range outs {
+		if b := o.(*Buffer); b.shape.Size() > 0 && (least == nil || b.shape.ByteSize() < least.shape.ByteSize()) {
+			least = b
+		}
+	}
+	if least == nil {
+		return nil
+	}
+	return least.readBytes(make([]byte, least.shape.ByteSize()))
 }
 
 // gathered makes tensors of the devices' parts.

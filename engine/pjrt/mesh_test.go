@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gomlx/compute"
@@ -109,6 +110,11 @@ func TestMesh(t *testing.T) {
 			}
 		}
 	}
+	var all sync.WaitGroup
+	for range 4 { // side by side, as seeds are
+		all.Go(func() { called(t, m, shared, rows) })
+	}
+	all.Wait()
 	text, err := shared.(*meshExecutable).Program()
 	if err != nil || !strings.Contains(text, "sdy.mesh @devices") {
 		t.Errorf("%v in\n%s", err, text)
