@@ -55,6 +55,7 @@ func while(w *writer, n *ir.Node) {
 	w.line("}")
 	for i, v := range n.Outputs {
 		w.names[v] = each[i]
+		w.sameCut(v, state[i])
 	}
 }
 
@@ -79,6 +80,7 @@ func branch(w *writer, n *ir.Node) {
 		}
 		for j, v := range n.CapturesOf(i) {
 			w.names[f.Captures[j]] = w.name(v)
+			w.sameCut(f.Captures[j], v)
 		}
 		w.block(func() { w.region(f, nil, nil) })
 	}

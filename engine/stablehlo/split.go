@@ -76,8 +76,36 @@ func (w *writer) hold(n *ir.Node, f *ir.Func) {
 			continue
 		}
 		w.cuts[v] = axis
-		if v.Shape.Rank() > 0 {
-			w.names[v] = w.let("sdy.sharding_constraint %s %s : %s", w.names[v], sharding(axis, v.Shape.Rank()), typeOf(v))
-		}
+		w.names[v] = w.held(v, axis)
 	}
+}
+
+// sameCut notes that a value is cut as another is, where that is known.
+func (w *writer) sameCut(v, as *ir.Value) {
+	if axis, ok := w.cuts[as]; ok {
+		w.cuts[v] = axis
+	}
+}
+
+// held is a value that is cut along an axis from here on, or whole on each device.
+func (w *writer) held(v *ir.Value, axis int) string {
+	if v.Shape.Rank() == 0 {
+		return w.name(v)
+	}
+	return w.let("sdy.sharding_constraint %s %s : %s", w.name(v), sharding(axis, v.Shape.Rank()), typeOf(v))
+}
+
+// scattered are the operands of a scatter. What is written into a table that every device has whole goes to all of
+// them: if each wrote its own part, the table would have to be put together from theirs.
+func (w *writer) scattered(n *ir.Node) string {
+	table := n.Inputs[0]
+	if axis, ok := w.cuts[table]; !ok || axis != ir.Whole {
+		return w.list(n.Inputs)
+	}
+	w.cuts[n.Outputs[0]] = ir.Whole
+	names := []string{w.name(table)}
+	for _, v := range n.Inputs[1:] {
+		names = append(names, w.held(v, ir.Whole))
+	}
+	return strings.Join(names, ", ")
 }

@@ -201,18 +201,20 @@ func TestSplit(t *testing.T) {
 			return []*Node{Add(Parameter(g, "w", vector), ReduceSum(rows, 0))}
 		})
 		w = While(cond, body, w)[0]
-		return []*Node{w, Neg(rows)}
+		first := Slice(rows, AxisRange(), AxisRange(0, 1))
+		return []*Node{ScatterSum(xs[1], ConvertDType(first, dtypes.Int32), Reshape(first, 4), false, false), w, Neg(rows)}
 	})
-	m.Split = &ir.Split{Devices: 2, Params: []int{0, ir.Whole}, Results: []int{ir.Whole, 0}}
-	text, err := stablehlo.Text(m, stablehlo.Options{Donate: map[int]int{0: 1}})
+	m.Split = &ir.Split{Devices: 2, Params: []int{0, ir.Whole}, Results: []int{ir.Whole, ir.Whole, 0}}
+	text, err := stablehlo.Text(m, stablehlo.Options{Donate: map[int]int{0: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		"module @f_split attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {", `sdy.mesh @devices = <["d"=2]>`,
-		`%arg0: tensor<4x6xf32> {tf.aliasing_output = 1 : i32, sdy.sharding = #sdy.sharding<@devices, [{"d"}, {}]>}`,
+		`%arg0: tensor<4x6xf32> {tf.aliasing_output = 2 : i32, sdy.sharding = #sdy.sharding<@devices, [{"d"}, {}]>}`,
 		`%arg1: tensor<6xf32> {sdy.sharding = #sdy.sharding<@devices, [{}]>}`,
-		`-> (tensor<6xf32> {sdy.sharding = #sdy.sharding<@devices, [{}]>}, tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@devices, [{"d"}, {}]>})`,
+		`<@devices, [{}, {}]> : tensor<4x1xi32>`, `<@devices, [{}]> : tensor<4xf32>`, // what is scattered into w
+		`-> (tensor<6xf32> {sdy.sharding = #sdy.sharding<@devices, [{}]>}, tensor<6xf32> {sdy.sharding = #sdy.sharding<@devices, [{}]>}, tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@devices, [{"d"}, {}]>})`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)
