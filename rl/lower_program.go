@@ -24,8 +24,8 @@ type Program struct {
 	of    Moved // what is stepped
 
 	state []Carried
-	byEnv []bool // of each, whether its rows are those of environments
-	count []Tensor
+	byEnv []bool   // of each, whether its rows are those of environments
+	count []Tensor // numbers of rows, which devices share
 	prog  *program
 	l     *Lowering
 	moved []int // of the state's tensors, those that the program changes
@@ -234,6 +234,15 @@ func (p *Program) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
 		}
 		return Wrap(graph.NotEqual(l.failed.node, graph.ZerosLike(l.failed.node)))
 	})
+	out := p.results(c, logs, before)
+	form()
+	hold(p.state, before) // or GoMLX would take its variables for changed
+	return out
+}
+
+// results are what the program gives, and along which axes that is cut.
+func (p *Program) results(c *Ctx, logs *Stream, before []Tensor) []Tensor {
+	l := p.l
 	out := []Tensor{l.rounds, l.failed}
 	_, sums := logs.Take()
 	out = append(out, sums...)
@@ -247,8 +256,7 @@ func (p *Program) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
 		out, cuts = append(out, moves...), append(cuts, slices.Repeat([]int{axis}, len(moves))...)
 	}
 	p.moved = nil
-	axes := p.axes()
-	after := held(p.state)
+	axes, after := p.axes(), held(p.state)
 	if len(after) != len(before) { // a store has begun to be filled: the next trace knows
 		after = nil
 	}
@@ -261,8 +269,6 @@ func (p *Program) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
 	if c.parts != nil {
 		c.parts.out = cuts
 	}
-	form()
-	hold(p.state, before) // or GoMLX would take its variables for changed
 	return out
 }
 

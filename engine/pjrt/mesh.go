@@ -4,6 +4,7 @@ package pjrt
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/gomlx/compute"
@@ -49,7 +50,11 @@ func (m *Mesh) Builder(name string) compute.Builder {
 		if err != nil {
 			return nil, err
 		}
-		return &meshExecutable{e, m}, nil
+		split := ir.Split{Devices: 1, Params: slices.Repeat([]int{ir.Whole}, len(e.ins)), Results: slices.Repeat([]int{ir.Whole}, len(e.outs))}
+		if r.Split != nil {
+			split = *r.Split
+		}
+		return &meshExecutable{e, m, split}, nil
 	})
 }
 
@@ -65,7 +70,8 @@ func (m *Mesh) BufferFromFlatData(_ compute.DeviceNum, flat any, shape shapes.Sh
 // meshExecutable is a computation on whole tensors.
 type meshExecutable struct {
 	*Executable
-	mesh *Mesh
+	mesh  *Mesh
+	split ir.Split // among one device, where nothing is cut
 }
 
 // Execute implements compute.Executable. What is donated is freed, but its memory is not used again.
@@ -73,14 +79,14 @@ func (e *meshExecutable) Execute(inputs []compute.Buffer, donate []bool, _ compu
 	if len(inputs) != len(e.ins) || donate != nil && len(donate) != len(inputs) {
 		return nil, fmt.Errorf("%d inputs and %d donations, want %d", len(inputs), len(donate), len(e.ins))
 	}
-	n := e.replicas()
+	n := e.split.Devices
 	all := make([]compute.Buffer, n*len(inputs))
 	for i, in := range inputs {
 		b, ok := in.(*MeshBuffer)
 		if !ok || b == nil || b.mesh != e.mesh {
 			return nil, fmt.Errorf("input %d (%s) is not a buffer of these devices", i, e.names[i])
 		}
-		parts, err := b.laid(e.axis(e.paramAxes(), i), n)
+		parts, err := b.laid(e.split.Params[i], n)
 		if err != nil {
 			return nil, fmt.Errorf("input %d (%s): %w", i, e.names[i], err)
 		}
@@ -140,33 +146,11 @@ func wait(outs []compute.Buffer) error {
 func (e *meshExecutable) gathered(outs []compute.Buffer, n int) []compute.Buffer {
 	results := make([]compute.Buffer, len(e.outs))
 	for i, shape := range e.outs {
-		b := &MeshBuffer{mesh: e.mesh, shape: shape, axis: e.axis(e.resultAxes(), i)}
+		b := &MeshBuffer{mesh: e.mesh, shape: shape, axis: e.split.Results[i]}
 		for d := range n {
 			b.parts = append(b.parts, outs[d*len(e.outs)+i].(*Buffer))
 		}
 		results[i] = b
 	}
 	return results
-}
-
-func (e *meshExecutable) paramAxes() []int {
-	if s := e.recorded.Split; s != nil {
-		return s.Params
-	}
-	return nil
-}
-
-func (e *meshExecutable) resultAxes() []int {
-	if s := e.recorded.Split; s != nil {
-		return s.Results
-	}
-	return nil
-}
-
-// axis is the one that value i is cut along.
-func (*meshExecutable) axis(of []int, i int) int {
-	if i < len(of) {
-		return of[i]
-	}
-	return ir.Whole
 }
