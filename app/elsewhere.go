@@ -77,14 +77,26 @@ func (c *command) trainElsewhere(ctx context.Context, r *request, f *trainFlags,
 	if err != nil {
 		return err
 	}
-	if !workers && r.Policy != policy.Plain.Name {
-		r.Workers = max(1, len(s.Workers))
+	if err := r.shareAmong(max(1, len(s.Workers)), workers); err != nil {
+		return err
 	}
 	name := filepath.Base(f.out)
 	if f.out == "" {
 		name = unused(s, fmt.Sprintf("%s-seed%d", r.name(), r.Seed))
 	}
 	return c.follow(ctx, client, r, name, client.Submit, &viewer{w: f.watcher(c, r, name), stays: true})
+}
+
+// shareAmong has so many processes share the work, unless a number was asked for. A loop
+// that is one program is one process's.
+func (r *request) shareAmong(workers int, asked bool) error {
+	switch {
+	case r.policy.Lowered && r.Workers > 1:
+		return fmt.Errorf("--workers: policy %s is one program of one process, where each worker is a device: leave out --processes and --cluster", r.Policy)
+	case !asked && r.Policy != policy.Plain.Name && !r.policy.Lowered:
+		r.Workers = workers
+	}
+	return nil
 }
 
 // watcher shows a run of a cluster, which is resumed there.

@@ -18,14 +18,13 @@ import (
 
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/scratch"
-	"github.com/weft-rl/weft/policy"
 )
 
 // trainProcesses trains in processes of this machine: a coordinator and workers, all
 // this very program.
 func (c *command) trainProcesses(ctx context.Context, r *request, f *trainFlags, workers bool) (err error) {
-	if !workers && r.Policy != policy.Plain.Name {
-		r.Workers = f.processes
+	if err := r.shareAmong(f.processes, workers); err != nil {
+		return err
 	}
 	out := f.out
 	if out == "" {

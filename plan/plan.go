@@ -76,7 +76,7 @@ type Edge struct {
 // Deployment is what the user chose outside the algorithm.
 type Deployment struct {
 	Policy    string   `default:"plain" doc:"distribution policy; weft list policies shows them" json:"policy"`
-	Workers   int      `default:"1" unit:"workers" range:"[1,)" doc:"workers that share the work; plain has one" json:"workers"`
+	Workers   int      `default:"1" unit:"workers" range:"[1,)" doc:"workers that share the work; plain has one; under gpu-only each is a device" json:"workers"`
 	Replicas  int      `default:"0" unit:"replicas" range:"[0,)" doc:"parts that the environments are split into; 0 is one for each worker" json:"replicas"`
 	Async     bool     `default:"false" doc:"let replicas run ahead of each other: faster, and no longer repeatable" json:"async"`
 	Staleness int      `default:"0" unit:"versions" range:"[0,)" doc:"versions that an asynchronous replica's weights may be behind; 0 is one, or where replicas send gradients two for each" json:"staleness"`
@@ -94,6 +94,8 @@ type Facts struct {
 	Block  int  `json:"block"`  // they are split in multiples of this many
 	Graph  bool `json:"graph"`  // the environment is a graph function
 	Agents int  `json:"agents"` // members of the family of agents; 0 and 1 are one
+	// Devices is how many the run's device is, for a loop that is one program; 0 is one.
+	Devices int `json:"devices,omitempty"`
 }
 
 // Problem is all that a policy sees.

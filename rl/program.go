@@ -117,7 +117,7 @@ func tryCompile(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []T
 	for i, t := range in {
 		p.slots[i] = -1
 		if t.Ok() {
-			n := graph.Parameter(c.graph, fmt.Sprintf("in%d", i), t.Shape())
+			n := c.input(i, t.Shape())
 			nodes[i], p.slots[i] = Wrap(n), int(n.GetParameterHandle())
 			if p.lead == 0 && t.Shape().Rank() > 0 {
 				p.lead = t.Rows()
@@ -125,21 +125,14 @@ func tryCompile(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []T
 		}
 	}
 	outs := c.lift(build(c, nodes))
-	var results []*graph.Node
 	for _, t := range outs {
 		p.out = append(p.out, t.Ok())
-		if t.Ok() {
-			results = append(results, t.node)
-		}
-	}
-	if len(results) == 0 {
-		return nil, fmt.Errorf("it returns no tensor")
 	}
 	p.draws = c.draws
 	if err := p.bind(c); err != nil {
 		return nil, err
 	}
-	if err := c.graph.Compile(covering(c.graph, results)...); err != nil {
+	if err := c.compile(outs); err != nil {
 		return nil, err
 	}
 	p.exe = c.graph.Executable()

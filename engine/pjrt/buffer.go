@@ -159,14 +159,22 @@ func (buf *Buffer) DeviceNum() (compute.DeviceNum, error) {
 
 // ToFlatData implements compute.Buffer. It waits for what computes the buffer.
 func (buf *Buffer) ToFlatData(flat any) error {
-	raw, err := buf.held()
-	if err != nil {
+	if _, err := buf.held(); err != nil {
 		return err
 	}
 	if err := checkFlat(flat, buf.shape); err != nil || buf.shape.Size() == 0 {
 		return err
 	}
-	if err := raw.ToHost(ir.BytesOf(flat)); err != nil {
+	return buf.readBytes(ir.BytesOf(flat))
+}
+
+// readBytes copies the buffer's row-major bytes.
+func (buf *Buffer) readBytes(to []byte) error {
+	raw, err := buf.held()
+	if err != nil {
+		return err
+	}
+	if err := raw.ToHost(to); err != nil {
 		return fmt.Errorf("reading %s: %w", buf.shape, plain(err))
 	}
 	return nil

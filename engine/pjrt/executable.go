@@ -21,7 +21,9 @@ type Executable struct {
 	recorded  *ir.Module
 	names     []string
 	ins, outs []shapes.Shape
-	devices   []int // of the replicas; nil if the caller chooses one device
+	inParts   []shapes.Shape // what one device has of them: all, unless they are shared out
+	outParts  []shapes.Shape
+	devices   []int // of the replicas or parts; nil if the caller chooses one device
 
 	mu       sync.Mutex
 	variants map[string]*pjrt.LoadedExecutable // by what is donated; nil once finalised
@@ -41,6 +43,10 @@ func (b *Backend) compile(m *ir.Module) (*Executable, error) {
 	for _, v := range m.Main.Results {
 		e.outs = append(e.outs, v.Shape)
 	}
+	e.inParts, e.outParts = e.ins, e.outs
+	if s := m.Split; s != nil {
+		e.inParts, e.outParts = parts(e.ins, s.Params, s.Devices), parts(e.outs, s.Results, s.Devices)
+	}
 	if err := e.assign(); err != nil {
 		return nil, err
 	}
@@ -48,29 +54,41 @@ func (b *Backend) compile(m *ir.Module) (*Executable, error) {
 	return e, err
 }
 
-// assign finds the devices of the replicas: those chosen, or the first ones.
+// parts are the shapes of what one of n devices has of values that are cut along axes.
+func parts(whole []shapes.Shape, axes []int, n int) []shapes.Shape {
+	out := make([]shapes.Shape, len(whole))
+	for i, s := range whole {
+		out[i] = s.Clone()
+		if axes[i] != ir.Whole {
+			out[i].Dimensions[axes[i]] /= n
+		}
+	}
+	return out
+}
+
+// assign finds the devices of the replicas or parts: those chosen, or the first ones.
 func (e *Executable) assign() error {
 	m := e.recorded
-	if m.Replicas == 0 {
+	if m.Replicas == 0 && m.Split == nil {
 		if len(m.Devices) > 0 && m.Devices[0] != 0 {
 			return fmt.Errorf("computation %q: the device is chosen when it runs: %w", m.Name, compute.ErrNotImplemented)
 		}
 		return nil
 	}
 	e.devices = m.Devices
-	for d := len(e.devices); d < m.Replicas; d++ {
+	for d := len(e.devices); d < m.Over(); d++ {
 		e.devices = append(e.devices, d)
 	}
 	for _, d := range e.devices {
 		if _, err := e.backend.device(compute.DeviceNum(d)); err != nil {
-			return fmt.Errorf("computation %q on %d devices: %w", m.Name, m.Replicas, err)
+			return fmt.Errorf("computation %q on %d devices: %w", m.Name, m.Over(), err)
 		}
 	}
 	return nil
 }
 
 // replicas is how many times the inputs are given, device after device.
-func (e *Executable) replicas() int { return max(e.recorded.Replicas, 1) }
+func (e *Executable) replicas() int { return e.recorded.Over() }
 
 // Module returns the computation as it was recorded.
 func (e *Executable) Module() *ir.Module { return e.recorded }
@@ -79,7 +97,8 @@ func (e *Executable) Module() *ir.Module { return e.recorded }
 func (e *Executable) Program() (string, error) { return e.text(nil) }
 
 func (e *Executable) text(donate []Carry) (string, error) {
-	o := stablehlo.Options{Fast: e.backend.options.Fast, Spread: e.backend.options.spread(), Kernels: e.backend.Kernels(), Donate: map[int]int{}}
+	o := stablehlo.Options{Fast: e.backend.options.Fast, Spread: e.backend.options.spread(), Donate: map[int]int{}}
+	o.Kernels = e.backend.Kernels() && e.recorded.Split == nil // XLA cannot take a kernel of ours apart
 	for _, c := range donate {
 		o.Donate[c.Input] = c.Output
 	}
@@ -112,10 +131,13 @@ func (e *Executable) variant(donate []Carry) (*pjrt.LoadedExecutable, error) {
 // compiler is set up for the devices that the computation is for: one that is chosen when it runs, or fixed ones.
 func (e *Executable) compiler() *pjrt.CompileConfig {
 	c := e.backend.client.Compile()
-	if e.recorded.Replicas == 0 {
-		return c
+	switch {
+	case e.recorded.Split != nil:
+		return c.WithShardy(e.recorded.Split.Devices).WithDeviceAssignment(e.devices)
+	case e.recorded.Replicas > 0:
+		return c.WithSPMD(e.recorded.Replicas).WithDeviceAssignment(e.devices)
 	}
-	return c.WithSPMD(e.recorded.Replicas).WithDeviceAssignment(e.devices)
+	return c
 }
 
 // Finalize implements compute.Executable.
@@ -141,15 +163,15 @@ func (e *Executable) input(i int, buf compute.Buffer) (*Buffer, error) {
 	if !ok || b == nil || b.backend != e.backend {
 		return nil, fmt.Errorf("input %d (%s) is not a buffer of this backend", i, e.names[i])
 	}
-	if !b.shape.Equal(e.ins[i]) {
-		return nil, fmt.Errorf("input %d (%s) is %s, want %s", i, e.names[i], b.shape, e.ins[i])
+	if !b.shape.Equal(e.inParts[i]) {
+		return nil, fmt.Errorf("input %d (%s) is %s, want %s", i, e.names[i], b.shape, e.inParts[i])
 	}
 	return b, nil
 }
 
 // Execute implements compute.Executable. Inputs that are donated give their memory to outputs of the same shape; the
 // first execution that donates in a new way compiles the program once more. A computation on several devices takes the
-// inputs of one after those of the other, and gives the outputs likewise.
+// inputs of one after those of the other, parts where they are shared out, and gives the outputs likewise.
 func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, device compute.DeviceNum) ([]compute.Buffer, error) {
 	if want := len(e.ins) * e.replicas(); len(inputs) != want {
 		return nil, fmt.Errorf("%d inputs, want %d", len(inputs), want)
@@ -236,7 +258,7 @@ func (e *Executable) run(inputs []*Buffer, pairs []Carry, device compute.DeviceN
 		if e.devices != nil {
 			device = compute.DeviceNum(e.devices[i/len(e.outs)])
 		}
-		results[i] = e.backend.newBuffer(o, e.outs[i%len(e.outs)], device)
+		results[i] = e.backend.newBuffer(o, e.outParts[i%len(e.outs)], device)
 	}
 	return results, nil
 }

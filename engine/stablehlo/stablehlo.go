@@ -45,9 +45,9 @@ func Supports(op compute.OpType) bool { return printers[op] != nil }
 // Text writes the module as a StableHLO module with a function called main.
 func Text(m *ir.Module, o Options) (string, error) {
 	w := &writer{names: map[*ir.Value]string{}, helpers: map[string]bool{}, symbols: map[*ir.Func]string{}, options: o,
-		replicas: max(m.Replicas, 1)}
+		replicas: max(m.Replicas, 1), split: m.Split, cuts: map[*ir.Value]int{}}
 	if o.Kernels { // which look through calls
-		m = &ir.Module{Name: m.Name, Main: m.Flatten(), Replicas: m.Replicas, Devices: m.Devices}
+		m = &ir.Module{Name: m.Name, Main: m.Flatten(), Replicas: m.Replicas, Split: m.Split, Devices: m.Devices}
 	}
 	for i, f := range m.Funcs {
 		w.symbols[f] = fmt.Sprintf("%s_%d", symbol(f.Name), i) // two names may become one symbol
@@ -59,7 +59,7 @@ func Text(m *ir.Module, o Options) (string, error) {
 	if len(w.errs) > 0 {
 		return "", fmt.Errorf("computation %q as StableHLO: %w", m.Name, errors.Join(w.errs...))
 	}
-	return "module @" + symbol(m.Name) + " {\n" + w.before.String() + w.b.String() + "}\n", nil
+	return "module @" + symbol(m.Name) + mesh(m.Split) + w.before.String() + w.b.String() + "}\n", nil
 }
 
 var notSymbol = regexp.MustCompile(`[^A-Za-z0-9_]`)
@@ -80,7 +80,9 @@ type writer struct {
 	errs    []error
 
 	replicas int
-	kernels  int // written so far
+	split    *ir.Split         // of main's parameters and results among devices; nil on one
+	cuts     map[*ir.Value]int // axes of main's parameters, and of what loops make of them
+	kernels  int               // written so far
 }
 
 func (w *writer) failf(format string, args ...any) {
@@ -156,12 +158,10 @@ func (w *writer) function(f *ir.Func, visibility, name string) {
 	for i, v := range f.Params {
 		w.names[v] = fmt.Sprintf("%%arg%d", i)
 		args[i] = w.names[v] + ": " + typeOf(v)
-		if out, ok := w.options.Donate[i]; ok && visibility == "public" {
-			args[i] += fmt.Sprintf(" {tf.aliasing_output = %d : i32}", out)
-		}
+		args[i] += w.attributes(visibility, i, v)
 	}
 	w.indent = "  "
-	w.line("func.func %s @%s(%s) -> (%s) {", visibility, name, strings.Join(args, ", "), typesOf(f.Results))
+	w.line("func.func %s @%s(%s) -> (%s) {", visibility, name, strings.Join(args, ", "), w.resultTypes(visibility, f))
 	w.block(func() {
 		w.body(f)
 		w.line("return %s : %s", w.list(f.Results), typesOf(f.Results))
