@@ -109,7 +109,7 @@ func (c *Call) run() error {
 		return fmt.Errorf("the call has been closed")
 	}
 	last := c.outputs
-	outs, err := c.exec.run(c.inputs, c.carry, c.inputsDevice())
+	outs, err := c.exec.run(c.inputs, c.carry, c.inputsDevice(), atOnce)
 	if err != nil {
 		return err
 	}

@@ -147,7 +147,8 @@ func (e *Executable) input(i int, buf compute.Buffer) (*Buffer, error) {
 	return b, nil
 }
 
-// Execute implements compute.Executable. Inputs that are donated give their memory to outputs of the same shape; the
+// Execute implements compute.Executable. It does not wait for the end: whoever reads an output does, and has the error if
+// there was one. Inputs that are donated give their memory to outputs of the same shape; the
 // first execution that donates in a new way compiles the program once more. A computation on several devices takes the
 // inputs of one after those of the other, and gives the outputs likewise.
 func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, device compute.DeviceNum) ([]compute.Buffer, error) {
@@ -164,7 +165,7 @@ func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, device comp
 			return nil, err
 		}
 	}
-	outs, err := e.run(bufs, e.match(bufs, donate), device)
+	outs, err := e.run(bufs, e.match(bufs, donate), device, runAhead)
 	if err != nil {
 		return nil, err
 	}
@@ -203,8 +204,8 @@ func (e *Executable) match(inputs []*Buffer, donate []bool) (pairs []Carry) {
 	return pairs
 }
 
-// run executes the program; the inputs of pairs are consumed, those of every replica.
-func (e *Executable) run(inputs []*Buffer, pairs []Carry, device compute.DeviceNum) ([]*Buffer, error) {
+// run executes the program; the inputs of pairs are consumed, those of every replica. how is runAhead or atOnce.
+func (e *Executable) run(inputs []*Buffer, pairs []Carry, device compute.DeviceNum, how func(func())) ([]*Buffer, error) {
 	x, err := e.variant(pairs)
 	if err != nil {
 		return nil, err
@@ -227,7 +228,8 @@ func (e *Executable) run(inputs []*Buffer, pairs []Carry, device compute.DeviceN
 			}
 		}
 	}
-	outs, err := call.Done()
+	var outs []*pjrt.Buffer
+	how(func() { outs, err = call.Done() })
 	if err != nil {
 		return nil, fmt.Errorf("computation %q: %w", e.recorded.Name, plain(err))
 	}
