@@ -38,7 +38,7 @@ func (e *Executable) Bind(inputs []compute.Buffer, carry ...Carry) (*Call, error
 			return nil, err
 		}
 	}
-	_, err := e.variant(carry)
+	_, err := e.variant(form{donate: carry})
 	return c, err
 }
 

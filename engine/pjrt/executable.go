@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/shapes"
@@ -24,7 +25,23 @@ type Executable struct {
 	devices   []int // of the replicas; nil if the caller chooses one device
 
 	mu       sync.Mutex
-	variants map[string]*pjrt.LoadedExecutable // by what is donated; nil once finalised
+	variants map[string]*pjrt.LoadedExecutable // by form; nil once finalised
+
+	packing atomic.Pointer[packing] // what was sent last
+}
+
+// form is what XLA wants to know of the calls of a program beforehand.
+type form struct {
+	donate []Carry
+	sent   []int
+}
+
+// key names a form. On the way of every call it is the empty one's.
+func (f form) key() string {
+	if f.donate == nil && f.sent == nil {
+		return ""
+	}
+	return fmt.Sprint(f)
 }
 
 var _ compute.Executable = (*Executable)(nil)
@@ -41,11 +58,7 @@ func (b *Backend) compile(m *ir.Module) (*Executable, error) {
 	for _, v := range m.Main.Results {
 		e.outs = append(e.outs, v.Shape)
 	}
-	if err := e.assign(); err != nil {
-		return nil, err
-	}
-	_, err := e.variant(nil)
-	return e, err
+	return e, e.assign()
 }
 
 // assign finds the devices of the replicas: those chosen, or the first ones.
@@ -76,28 +89,28 @@ func (e *Executable) replicas() int { return max(e.recorded.Replicas, 1) }
 func (e *Executable) Module() *ir.Module { return e.recorded }
 
 // Program returns the StableHLO of the computation.
-func (e *Executable) Program() (string, error) { return e.text(nil) }
+func (e *Executable) Program() (string, error) { return e.text(form{}) }
 
-func (e *Executable) text(donate []Carry) (string, error) {
-	o := stablehlo.Options{Fast: e.backend.options.Fast, Spread: e.backend.options.spread(), Kernels: e.backend.Kernels(), Donate: map[int]int{}}
-	for _, c := range donate {
+func (e *Executable) text(f form) (string, error) {
+	o := stablehlo.Options{Fast: e.backend.options.Fast, Spread: e.backend.options.spread(), Kernels: e.backend.Kernels(), Donate: map[int]int{}, Sent: f.sent}
+	for _, c := range f.donate {
 		o.Donate[c.Input] = c.Output
 	}
 	return stablehlo.Text(e.recorded, o)
 }
 
-// variant is the program for what is donated, compiled on first use: XLA wants to know it beforehand.
-func (e *Executable) variant(donate []Carry) (*pjrt.LoadedExecutable, error) {
+// variant is the program for calls of a form, compiled on first use.
+func (e *Executable) variant(f form) (*pjrt.LoadedExecutable, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.variants == nil || e.backend.IsFinalized() {
 		return nil, fmt.Errorf("the executable or its backend has been finalized")
 	}
-	key := fmt.Sprint(donate)
+	key := f.key()
 	if x := e.variants[key]; x != nil {
 		return x, nil
 	}
-	text, err := e.text(donate)
+	text, err := e.text(f)
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +219,7 @@ func (e *Executable) match(inputs []*Buffer, donate []bool) (pairs []Carry) {
 
 // run executes the program; the inputs of pairs are consumed, those of every replica. how is runAhead or atOnce.
 func (e *Executable) run(inputs []*Buffer, pairs []Carry, device compute.DeviceNum, how func(func())) ([]*Buffer, error) {
-	x, err := e.variant(pairs)
+	x, err := e.variant(form{donate: pairs})
 	if err != nil {
 		return nil, err
 	}
@@ -217,9 +230,6 @@ func (e *Executable) run(inputs []*Buffer, pairs []Carry, device compute.DeviceN
 		}
 	}
 	call := x.Execute(raw...)
-	if e.devices == nil {
-		call = call.OnDeviceByNum(int(device))
-	}
 	for _, p := range pairs {
 		for i := p.Input; i < len(inputs); i += len(e.ins) {
 			call = call.Donate(i)
@@ -228,7 +238,16 @@ func (e *Executable) run(inputs []*Buffer, pairs []Carry, device compute.DeviceN
 			}
 		}
 	}
+	return e.results(call, device, how)
+}
+
+// results makes a call and gives its outputs.
+func (e *Executable) results(call *pjrt.ExecutionConfig, device compute.DeviceNum, how func(func())) ([]*Buffer, error) {
+	if e.devices == nil {
+		call = call.OnDeviceByNum(int(device))
+	}
 	var outs []*pjrt.Buffer
+	var err error
 	how(func() { outs, err = call.Done() })
 	if err != nil {
 		return nil, fmt.Errorf("computation %q: %w", e.recorded.Name, plain(err))
