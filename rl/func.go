@@ -202,7 +202,7 @@ func (e *compiled[O]) zeros() []Tensor {
 		for _, present := range e.out {
 			var t Tensor
 			if present {
-				t = e.dev.from(makeFlat(shapes[0]), shapes[0])
+				t = e.dev.both(makeFlat(shapes[0]), shapes[0])
 				shapes = shapes[1:]
 			}
 			e.zero = append(e.zero, t)

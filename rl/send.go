@@ -124,12 +124,7 @@ func (v *value) near() bool {
 	if n == 0 || n > sendMost {
 		return false
 	}
-	v = v.whole()
-	if v.buf == nil || v.dev.shared {
-		return true
-	}
-	c := v.copies.Load()
-	return c != nil && c.flat != nil
+	return !v.away()
 }
 
 // isOn reports whether the value is on a device.
