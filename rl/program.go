@@ -30,7 +30,8 @@ type program struct {
 	tiny   []bool         // which of them are small
 	small  int            // and how many
 	lead   int            // rows of the batch that it was compiled for
-	sends  sends          // inputs that go to the device with each call
+	send   sender         // nil where a device has the host's memory
+	unread []bool         // for each of its inputs, whether it does not matter
 
 	spare atomic.Pointer[arguments] // for the next call
 }
@@ -153,7 +154,7 @@ func tryCompile(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []T
 			p.small++
 		}
 	}
-	return p, p.prepare(in, c.lower != nil)
+	return p, p.prepare(in)
 }
 
 // covering is the results, with a constant that nobody reads added where an input
@@ -204,14 +205,14 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 		args = p.newArguments()
 	}
 	bufs := args.bufs
-	send := p.sending(in)
+	sent := false
 	var mine []compute.Buffer // made for this call alone
 	for i, t := range in {
 		at := p.slots[i]
 		switch {
 		case at < 0:
-		case send.has(at):
-			args.host[at] = t.val.memory()
+		case p.sends(at, t):
+			args.host[at], sent = p.host(at, t), true
 		case t.val.dev == nil: // a constant, of this call alone
 			bufs[at] = p.dev.upload(t.val.flat, *t.val.shape)
 			mine = append(mine, bufs[at])
@@ -221,9 +222,9 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 	}
 	for i, d := range p.draws {
 		of := k.forBatch(p.lead, p.shapes[d.handle].Dimensions[0])
-		if send.has(int(d.handle)) {
+		if p.sendsDraw(d) {
 			d.write(of, Read[float32](args.draws[i]))
-			args.host[d.handle] = args.draws[i].val.flat
+			args.host[d.handle], sent = args.draws[i].val.flat, true
 			continue
 		}
 		buf, own := p.drawn(d, of, args, i)
@@ -235,7 +236,7 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 		bufs[p.varAt[i]] = v.value.val.on(p.dev)
 	}
 	p.dev.calls.Add(1)
-	results, err := p.execute(send, args)
+	results, err := p.execute(args, sent)
 	if err != nil {
 		failf("graph function %q: %w", p.name, err)
 	}

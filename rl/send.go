@@ -1,23 +1,25 @@
 package rl
 
-import (
-	"slices"
-	"sync/atomic"
+import "github.com/gomlx/compute"
 
-	"github.com/gomlx/compute"
-)
-
-// Where a device has memory of its own, what a call brings along from the host (an
-// observation, draws, a learning rate) goes there in one transfer, which is part of the
-// call. Each set of such inputs is a program of its own, so it is found out when a
-// program is compiled and only ever shrinks: an input that once is on the device
-// alone, as a recurrent memory is from its second step on, is not sent any more.
+// Where a device has memory of its own, a call that draws brings numbers along from the
+// host, and what else it reads of there, such as the observation of environments that
+// stand on the CPU, goes with them: one transfer, which is part of the call. Acting is
+// such a call, at every step. Other calls read larger batches, which stay on the device
+// for the next reader.
+//
+// Each set of inputs that are sent is a program of its own, and XLA may round
+// differently in each. So what is sent follows from where a value is at home, not from
+// where it has been: a run that is resumed makes the calls that it would have made.
 
 // sender is an executable that takes inputs from the host.
 type sender interface {
+	// Reads reports whether an input matters.
+	Reads(input int) bool
 	// Prepare compiles it for calls that send the given inputs.
 	Prepare(sent []int) error
-	// ExecuteFrom is Execute with inputs of the host's, which are nil among the others.
+	// ExecuteFrom is Execute with inputs of the host's, which are nil among the others. For
+	// an input that is not read anything will do.
 	ExecuteFrom(inputs []compute.Buffer, host []any, device compute.DeviceNum) ([]compute.Buffer, error)
 }
 
@@ -25,117 +27,74 @@ type sender interface {
 // larger one is brought to the device once.
 const sendMost = 1 << 16
 
-// sent is the set of inputs, by position, that are sent; nil is none.
-type sent struct {
-	at []bool
-	n  int
-}
+// unread stands for an input that does not matter.
+type unread struct{}
 
-func (s *sent) has(at int) bool { return s != nil && s.at[at] }
-
-func (s *sent) put(at int, yes bool) {
+// sends reports whether input at is sent, being t.
+func (p *program) sends(at int, t Tensor) bool {
 	switch {
-	case yes && !s.at[at]:
-		s.n++
-	case !yes && s.at[at]:
-		s.n--
+	case p.send == nil:
+		return false
+	case p.unread[at]:
+		return true
+	case len(p.draws) == 0 || t.val.dev == nil || t.val.dev == p.dev || !t.val.dev.shared:
+		return false
 	}
-	s.at[at] = yes
+	n := t.Shape().ByteSize()
+	return n > 0 && n <= sendMost
 }
 
-type sends = atomic.Pointer[sent]
+// sendsDraw is the same of a draw.
+func (p *program) sendsDraw(d draw) bool {
+	return p.send != nil && p.shapes[d.handle].ByteSize() <= sendMost
+}
 
-// prepare decides what calls like the first one send, and compiles for it. What a whole
-// loop or a part of it is given is state for the most part, which is on the device
-// next time: of that, constants alone are sent.
-func (p *program) prepare(in []Tensor, loop bool) error {
-	x, ok := p.exe.(sender)
-	if !ok {
+// prepare compiles the program for calls like the first one.
+func (p *program) prepare(in []Tensor) error {
+	var ok bool
+	if p.send, ok = p.exe.(sender); !ok {
 		return nil
 	}
-	set := &sent{at: make([]bool, len(p.shapes))}
-	known := true
+	p.unread = make([]bool, len(p.shapes))
+	for i := range p.unread {
+		p.unread[i] = !p.send.Reads(i)
+	}
+	sent := make([]bool, len(p.shapes))
 	for i, t := range in {
-		at := p.slots[i]
-		if at < 0 {
-			continue
+		if at := p.slots[i]; at >= 0 {
+			if t.val.unknown() { // where it is at home is seen when it comes
+				return nil
+			}
+			sent[at] = p.sends(at, t)
 		}
-		known = known && !t.val.unknown()
-		set.put(at, t.val.near() && !t.val.isOn(p.dev) && (!loop || t.val.dev == nil))
 	}
 	for _, d := range p.draws {
-		set.put(int(d.handle), p.shapes[d.handle].ByteSize() <= sendMost)
+		sent[d.handle] = p.sendsDraw(d)
 	}
-	p.sends.Store(set)
-	if !known { // where these are is seen when they come
-		return nil
-	}
-	return x.Prepare(set.list())
-}
-
-// list are the positions, in order.
-func (s *sent) list() (at []int) {
-	for i, yes := range s.at {
+	var list []int
+	for at, yes := range sent {
 		if yes {
-			at = append(at, i)
+			list = append(list, at)
 		}
 	}
-	return at
+	return p.send.Prepare(list)
 }
 
-// sending is what a call with these inputs sends.
-func (p *program) sending(in []Tensor) *sent {
-	now := p.sends.Load()
-	if now == nil {
-		return nil
+// host is what is sent for input at, being t.
+func (p *program) host(at int, t Tensor) any {
+	if p.unread[at] {
+		return unread{}
 	}
-	var less *sent
-	for i, t := range in {
-		if at := p.slots[i]; at >= 0 && now.at[at] && !t.val.near() {
-			if less == nil {
-				less = &sent{slices.Clone(now.at), now.n}
-			}
-			less.put(at, false)
-		}
-	}
-	if less == nil {
-		return now
-	}
-	if p.sends.CompareAndSwap(now, less) {
-		return less
-	}
-	return p.sending(in) // another goroutine has taken something out as well
+	return t.val.memory()
 }
 
-func (p *program) execute(send *sent, args *arguments) ([]compute.Buffer, error) {
-	if send == nil || send.n == 0 {
+// execute makes the call; sent is whether args has something of the host's.
+func (p *program) execute(args *arguments, sent bool) ([]compute.Buffer, error) {
+	if !sent {
 		return p.exe.Execute(args.bufs, nil, 0)
 	}
-	return p.exe.(sender).ExecuteFrom(args.bufs, args.host, 0)
+	return p.send.ExecuteFrom(args.bufs, args.host, 0)
 }
 
 // unknown reports whether the value is a shape alone.
 func (v *value) unknown() bool { return v.flat == nil && v.buf == nil && v.parts == nil }
-
-// near reports whether the value is small, and can be had on the host without asking a
-// device for it.
-func (v *value) near() bool {
-	n := v.shape.ByteSize()
-	if n == 0 || n > sendMost {
-		return false
-	}
-	return !v.away()
-}
-
-// isOn reports whether the value is on a device.
-func (v *value) isOn(d *Device) bool {
-	if v = v.whole(); v.buf != nil && v.dev == d {
-		return true
-	}
-	for _, c := range v.copies.Load().list() {
-		if c.dev == d {
-			return true
-		}
-	}
-	return false
-}

@@ -23,6 +23,7 @@ type Executable struct {
 	names     []string
 	ins, outs []shapes.Shape
 	devices   []int // of the replicas; nil if the caller chooses one device
+	live      map[*ir.Node]bool
 
 	mu       sync.Mutex
 	variants map[string]*pjrt.LoadedExecutable // by form; nil once finalised
@@ -50,7 +51,7 @@ func (b *Backend) compile(m *ir.Module) (*Executable, error) {
 	if b.IsFinalized() {
 		return nil, errFinalized
 	}
-	e := &Executable{backend: b, recorded: m, variants: map[string]*pjrt.LoadedExecutable{}}
+	e := &Executable{backend: b, recorded: m, live: m.Main.Live(), variants: map[string]*pjrt.LoadedExecutable{}}
 	for _, v := range m.Main.Params {
 		e.names = append(e.names, v.Node.Attr.(ir.Param).Name)
 		e.ins = append(e.ins, v.Shape)

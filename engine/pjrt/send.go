@@ -22,6 +22,9 @@ type packing struct {
 	spare  atomic.Pointer[[]byte] // the memory that they are put together in
 }
 
+// Reads reports whether the computation reads an input.
+func (e *Executable) Reads(input int) bool { return e.live[e.recorded.Main.Params[input].Node] }
+
 // Prepare compiles the program for calls that send the given inputs, or none, from the host.
 func (e *Executable) Prepare(sent []int) error {
 	_, err := e.variant(form{sent: sent})
@@ -29,7 +32,7 @@ func (e *Executable) Prepare(sent []int) error {
 }
 
 // ExecuteFrom is Execute with inputs that are still the host's: where host has a slice, of the input's type, inputs has
-// nothing. They go to the device in one transfer; those that the computation does not read do not go at all. The slices
+// nothing. They go to the device in one transfer; for those that the computation does not read anything will do. The slices
 // are the caller's again when the call is over. Each combination of such inputs is a program of its own, which Prepare
 // compiles, or else the first call.
 func (e *Executable) ExecuteFrom(inputs []compute.Buffer, host []any, device compute.DeviceNum) ([]compute.Buffer, error) {
