@@ -92,7 +92,7 @@ func prepare(p plugin.Plugin) error {
 		os.Setenv("XLA_FLAGS", flags)
 	}
 	preload(p.Libraries)
-	return load(p.Path)
+	return load(p)
 }
 
 func clientOptions(o Options) pjrt.NamedValuesMap {
