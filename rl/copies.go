@@ -110,6 +110,34 @@ func (v *value) memory() any {
 	return flat
 }
 
+// reader is a backend that reads several buffers in about the time of one.
+type reader interface {
+	ReadAll(bufs []compute.Buffer, flats []any) error
+}
+
+// fetch brings results of a program to the host, for who is about to read them all: the
+// first n, and of others the scalars, which are counts.
+func (d *Device) fetch(out []Tensor, n int) {
+	r, ok := d.backend.(reader)
+	if !ok {
+		return
+	}
+	var values []*value
+	var bufs []compute.Buffer
+	var flats []any
+	for i, t := range out {
+		if !t.Ok() || t.val.shape.ByteSize() > keepMost || i >= n && t.val.shape.Rank() > 0 {
+			continue
+		}
+		values, bufs, flats = append(values, t.val), append(bufs, t.val.buf), append(flats, makeFlat(*t.val.shape))
+	}
+	check(r.ReadAll(bufs, flats))
+	for i, v := range values {
+		now := v.copies.Load()
+		v.copies.CompareAndSwap(now, &copies{flat: flats[i], bufs: now.list()})
+	}
+}
+
 // far reports whether tensors are all on one device whose memory is not the host's, and
 // some are nowhere else: what moves their data had better do so there.
 func far(in []Tensor) bool {

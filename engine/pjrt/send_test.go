@@ -224,3 +224,49 @@ func asBuffers(in []compute.Buffer) []*Buffer {
 	}
 	return out
 }
+
+// TestReadAll: what is read together is what each holds, although its computation has just begun.
+func TestReadAll(t *testing.T) {
+	b := backend(t)
+	s := shapes.Make(dtypes.Float32, 200, 200)
+	e := compiled(t, b, []shapes.Shape{s}, func(xs []*Node) []*Node {
+		var out []*Node
+		for i := range 150 { // more than are waited for together
+			out = append(out, AddScalar(Slice(xs[0], AxisElem(i)), i))
+		}
+		return append(out, ReduceAllSum(Dot(xs[0], xs[0]).Product()))
+	})
+	outs, err := e.ExecuteFrom([]compute.Buffer{nil}, []any{slices.Repeat([]float32{1}, s.Size())}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flats := make([]any, len(outs))
+	for i, o := range outs {
+		shape, err := o.Shape()
+		if err != nil {
+			t.Fatal(err)
+		}
+		flats[i] = make([]float32, shape.Size())
+	}
+	if err := b.ReadAll(outs, flats); err != nil {
+		t.Fatal(err)
+	}
+	for i, flat := range flats {
+		want := float32(1 + i)
+		if i == 150 {
+			want = 200 * 200 * 200
+		}
+		if got := flat.([]float32); slices.Min(got) != want || slices.Max(got) != want {
+			t.Errorf("output %d is %v, not %v", i, got[0], want)
+		}
+	}
+	if err := outs[1].Finalize(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.ReadAll(outs, flats); err == nil {
+		t.Error("a buffer that is gone was read")
+	}
+	if err := b.ReadAll(outs[2:4], flats[2:4]); err != nil {
+		t.Error("after a failure:", err)
+	}
+}

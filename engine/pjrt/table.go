@@ -22,11 +22,13 @@ struct table {
 	function at[];
 };
 
-enum { EVENT_DESTROY = 5, EVENT_IS_READY = 6, EVENT_AWAIT = 8, CLIENT_FROM_HOST = 22, EXECUTE = 55 };
+enum { ERROR_DESTROY = 0, ERROR_MESSAGE = 1, EVENT_DESTROY = 5, EVENT_IS_READY = 6, EVENT_AWAIT = 8, CLIENT_FROM_HOST = 22, EXECUTE = 55 };
 
 struct event { size_t size; void *extensions; void *event; };
 
 struct is_ready { size_t size; void *extensions; void *event; _Bool yes; };
+
+struct message { size_t size; void *extensions, *error; const char *text; size_t length; };
 
 struct upload {
 	size_t size;
@@ -80,19 +82,54 @@ static void look(int t, void *event) {
 			if (real[t]->at[EVENT_IS_READY](&r) || r.yes) return;
 }
 
-static void *event_await(int t, struct event *e) {
-	if (e->event == &nothing) return NULL;
+static void *await(int t, struct event *e) {
 	if (patience[t]) look(t, e->event);
 	return real[t]->at[EVENT_AWAIT](e);
 }
 
+// later is events that this thread was to wait for, and will when it has begun everything.
+static _Thread_local struct { int on, table, n; void *event[128]; } later;
+
+static void *event_await(int t, struct event *e) {
+	if (e->event == &nothing) return NULL;
+	if (!later.on || later.n == sizeof later.event / sizeof *later.event) return await(t, e);
+	later.table = t;
+	later.event[later.n++] = e->event;
+	return NULL;
+}
+
 static void *event_destroy(int t, struct event *e) {
-	return e->event == &nothing ? NULL : real[t]->at[EVENT_DESTROY](e);
+	if (e->event == &nothing) return NULL;
+	for (int i = 0; i < later.n; i++)
+		if (later.event[i] == e->event) return NULL;
+	return real[t]->at[EVENT_DESTROY](e);
 }
 
 static void forget(int t, void *event) {
 	struct event e = {sizeof e, NULL, event};
 	if (event) real[t]->at[EVENT_DESTROY](&e);
+}
+
+static void begin_later(void) { later.on = 1; }
+
+// end_later waits for what was begun. If something failed it gives the text, for the caller to free.
+static char *end_later(void) {
+	char *text = NULL;
+	int t = later.table;
+	later.on = 0;
+	for (int i = 0; i < later.n; i++) {
+		struct event e = {sizeof e, NULL, later.event[i]};
+		void *err = await(t, &e);
+		real[t]->at[EVENT_DESTROY](&e);
+		if (!err) continue;
+		struct message m = {sizeof m, NULL, err, NULL, 0};
+		real[t]->at[ERROR_MESSAGE](&m);
+		if (!text) text = strndup(m.text, m.length);
+		struct event d = {sizeof d, NULL, err};
+		real[t]->at[ERROR_DESTROY](&d);
+	}
+	later.n = 0;
+	return text;
 }
 
 static void *upload(int t, struct upload *u) {
@@ -147,6 +184,7 @@ static void *eager(void *library, int64_t patient) {
 import "C"
 
 import (
+	"errors"
 	"runtime"
 	"time"
 	"unsafe"
@@ -193,6 +231,21 @@ func runAhead(f func()) {
 	C.run_ahead(1)
 	defer C.run_ahead(0)
 	f()
+}
+
+// together does what f does and waits for what it reads when everything has begun.
+func together(f func() error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	C.begin_later()
+	err := f()
+	text := C.end_later()
+	if text == nil || err != nil {
+		C.free(unsafe.Pointer(text))
+		return err
+	}
+	defer C.free(unsafe.Pointer(text))
+	return errors.New(C.GoString(text))
 }
 
 // atOnce does what f does and waits for what it executes.
