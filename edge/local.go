@@ -2,9 +2,7 @@ package edge
 
 import (
 	"context"
-	"runtime"
 	"sync/atomic"
-	"time"
 )
 
 // Local is links between replicas of one process. Values pass as they are, their
@@ -124,8 +122,6 @@ func (l localLink) Next(ctx context.Context) (Message, error) {
 	}
 	if l.all.beyond != nil {
 		defer l.all.rest()()
-	} else if m, ok := l.look(); ok {
-		return m, nil
 	}
 	select {
 	case i := <-l.all.boxes[l.me].in:
@@ -133,26 +129,6 @@ func (l localLink) Next(ctx context.Context) (Message, error) {
 	case <-ctx.Done():
 		return Message{}, context.Cause(ctx)
 	}
-}
-
-// patience is how long a replica looks for a message before it sleeps. Where actions
-// and steps go to and fro they follow each other within that, while waking a sleeping
-// thread takes a good part of it.
-const patience = 200 * time.Microsecond
-
-// look is Poll for a while, where there are cores enough for it.
-func (l localLink) look() (Message, bool) {
-	if runtime.GOMAXPROCS(0) < 4 || len(l.all.boxes) > runtime.GOMAXPROCS(0)/2 {
-		return Message{}, false
-	}
-	for begin := time.Now(); time.Since(begin) < patience; runtime.Gosched() {
-		for range 64 {
-			if m, ok := l.Poll(); ok {
-				return m, ok
-			}
-		}
-	}
-	return Message{}, false
 }
 
 func (l localLink) Poll() (Message, bool) {

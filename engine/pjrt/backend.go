@@ -92,7 +92,7 @@ func prepare(p plugin.Plugin) error {
 		os.Setenv("XLA_FLAGS", flags)
 	}
 	preload(p.Libraries)
-	return load(p)
+	return load(p.Path)
 }
 
 func clientOptions(o Options) pjrt.NamedValuesMap {

@@ -12,8 +12,6 @@ import "C"
 import (
 	"fmt"
 	"unsafe"
-
-	"github.com/weft-rl/weft/engine/plugin"
 )
 
 // preload loads libraries for whoever asks for them by name later. The first of them may need others of the list, so
@@ -34,12 +32,12 @@ func preload(libraries []string) {
 }
 
 // load loads the plugin, since go-xla would print its own report of a failure.
-func load(p plugin.Plugin) error {
-	library, err := open(p.Path, C.RTLD_LAZY|C.RTLD_LOCAL)
+func load(path string) error {
+	library, err := open(path, C.RTLD_LAZY|C.RTLD_LOCAL)
 	if err != nil {
-		return fmt.Errorf("the plugin %s cannot be loaded: %w", p.Path, err)
+		return fmt.Errorf("the plugin %s cannot be loaded: %w", path, err)
 	}
-	return register(p.Path, p.Kind, library)
+	return register(path, library)
 }
 
 func open(path string, mode C.int) (unsafe.Pointer, error) {

@@ -9,7 +9,6 @@ package pjrt
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 // A plugin is a table of functions, each of which takes a struct and returns an error or null. These are the structs and
 // places that matter here, as version 0 of the interface fixes them: it only ever grows at the end.
@@ -22,11 +21,9 @@ struct table {
 	function at[];
 };
 
-enum { ERROR_DESTROY = 0, ERROR_MESSAGE = 1, EVENT_DESTROY = 5, EVENT_IS_READY = 6, EVENT_AWAIT = 8, CLIENT_FROM_HOST = 22, EXECUTE = 55 };
+enum { ERROR_DESTROY = 0, ERROR_MESSAGE = 1, EVENT_DESTROY = 5, EVENT_AWAIT = 8, CLIENT_FROM_HOST = 22, EXECUTE = 55 };
 
 struct event { size_t size; void *extensions; void *event; };
-
-struct is_ready { size_t size; void *extensions; void *event; _Bool yes; };
 
 struct message { size_t size; void *extensions, *error; const char *text; size_t length; };
 
@@ -66,33 +63,12 @@ enum { TABLES = 4 };
 static const struct table *real[TABLES];
 static int tables;
 
-// patience is for how many nanoseconds a thread looks for an event before it sleeps.
-static int64_t patience[TABLES];
-
-static int64_t now(void) {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
-static void look(int t, void *event) {
-	struct is_ready r = {offsetof(struct is_ready, yes) + 1, NULL, event, 0};
-	for (int64_t end = now() + patience[t]; now() < end;)
-		for (int i = 0; i < 16; i++)
-			if (real[t]->at[EVENT_IS_READY](&r) || r.yes) return;
-}
-
-static void *await(int t, struct event *e) {
-	if (patience[t]) look(t, e->event);
-	return real[t]->at[EVENT_AWAIT](e);
-}
-
 // later is events that this thread was to wait for, and will when it has begun everything.
 static _Thread_local struct { int on, table, n; void *event[128]; } later;
 
 static void *event_await(int t, struct event *e) {
 	if (e->event == &nothing) return NULL;
-	if (!later.on || later.n == sizeof later.event / sizeof *later.event) return await(t, e);
+	if (!later.on || later.n == sizeof later.event / sizeof *later.event) return real[t]->at[EVENT_AWAIT](e);
 	later.table = t;
 	later.event[later.n++] = e->event;
 	return NULL;
@@ -119,7 +95,7 @@ static char *end_later(void) {
 	later.on = 0;
 	for (int i = 0; i < later.n; i++) {
 		struct event e = {sizeof e, NULL, later.event[i]};
-		void *err = await(t, &e);
+		void *err = real[t]->at[EVENT_AWAIT](&e);
 		real[t]->at[EVENT_DESTROY](&e);
 		if (!err) continue;
 		struct message m = {sizeof m, NULL, err, NULL, 0};
@@ -163,7 +139,7 @@ static const function awaits[TABLES] = ROW(event_await), destroys[TABLES] = ROW(
 	uploads[TABLES] = ROW(upload), executes[TABLES] = ROW(execute);
 
 // eager is the plugin's table with functions that need not wait; null if there is none.
-static void *eager(void *library, int64_t patient) {
+static void *eager(void *library) {
 	const struct table *(*get)(void) = (const struct table *(*)(void))dlsym(library, "GetPjrtApi");
 	const struct table *api = get ? get() : NULL;
 	if (!api || api->version.major != 0 || tables == TABLES) return NULL;
@@ -173,7 +149,6 @@ static void *eager(void *library, int64_t patient) {
 	memcpy(mine, api, api->size);
 	int t = tables++;
 	real[t] = api;
-	patience[t] = patient;
 	mine->at[EVENT_AWAIT] = awaits[t];
 	mine->at[EVENT_DESTROY] = destroys[t];
 	mine->at[CLIENT_FROM_HOST] = uploads[t];
@@ -186,12 +161,9 @@ import "C"
 import (
 	"errors"
 	"runtime"
-	"time"
 	"unsafe"
 
 	"github.com/gomlx/go-xla/pjrt"
-
-	"github.com/weft-rl/weft/engine/plugin"
 )
 
 // go-xla waits for the end of every upload and every execution. A loop in which an environment's step needs nothing of
@@ -200,21 +172,13 @@ import (
 // the host's memory is not looked at once the call is over: there is nothing to wait for. An execution that runs ahead
 // gives events that have always been; whoever reads an output waits for it, and has the error if there was one.
 
-// Whoever waits for a GPU first looks for the event for a while: what is waited for at every step takes a fraction of a
-// millisecond, of which waking a thread would be a good part. XLA on CPUs needs the cores itself.
-const patient = 200 * time.Microsecond
-
 // register hands a plugin that was loaded to go-xla, with our functions in its table. One that has another version of the
 // interface is left alone: go-xla then loads it as it is.
-func register(path string, kind plugin.Kind, library unsafe.Pointer) error {
+func register(path string, library unsafe.Pointer) error {
 	if _, known := registered[path]; known {
 		return nil
 	}
-	wait := C.int64_t(0)
-	if kind == plugin.CUDA && runtime.NumCPU() >= 4 {
-		wait = C.int64_t(patient.Nanoseconds())
-	}
-	api := C.eager(library, wait)
+	api := C.eager(library)
 	if api == nil {
 		return nil
 	}
