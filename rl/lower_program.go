@@ -300,6 +300,7 @@ func placed(c *Ctx, state []Carried, nodes []Tensor) (before, rest []Tensor) {
 func (p *Program) call(n int) error {
 	r := p.run
 	out := p.prog.run(Key{}, p.inputs(r.iter, n, p.tables(n)))
+	p.prog.dev.fetch(out, len(out)-len(p.moved))
 	rounds, failed := int(Read[int32](out[0])[0]), int(Read[int32](out[1])[0])
 	out = out[2:]
 	sums := out[:2*len(p.names)]

@@ -180,6 +180,27 @@ func (buf *Buffer) readBytes(to []byte) error {
 	return nil
 }
 
+// ReadAll is ToFlatData of several buffers at once: the transfers are begun one after the other, and then waited for.
+func (b *Backend) ReadAll(bufs []compute.Buffer, flats []any) error {
+	var pinned runtime.Pinner // by go-xla only until a transfer has begun
+	defer pinned.Unpin()
+	return together(func() error {
+		for i, buf := range bufs {
+			mine, ok := buf.(*Buffer)
+			if !ok || mine.backend != b {
+				return fmt.Errorf("buffer %d is not one of this backend", i)
+			}
+			if data := ir.BytesOf(flats[i]); len(data) > 0 {
+				pinned.Pin(&data[0])
+			}
+			if err := mine.ToFlatData(flats[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // Data implements compute.Buffer: it needs memory that can be shared.
 func (buf *Buffer) Data() (any, error) { return nil, errNotShared }
 

@@ -38,7 +38,7 @@ func (e *Executable) Bind(inputs []compute.Buffer, carry ...Carry) (*Call, error
 			return nil, err
 		}
 	}
-	_, err := e.variant(carry)
+	_, err := e.variant(form{donate: carry})
 	return c, err
 }
 
@@ -109,7 +109,7 @@ func (c *Call) run() error {
 		return fmt.Errorf("the call has been closed")
 	}
 	last := c.outputs
-	outs, err := c.exec.run(c.inputs, c.carry, c.inputsDevice())
+	outs, err := c.exec.run(c.inputs, c.carry, c.inputsDevice(), atOnce)
 	if err != nil {
 		return err
 	}

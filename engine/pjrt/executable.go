@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/shapes"
@@ -24,9 +25,26 @@ type Executable struct {
 	inParts   []shapes.Shape // what one device has of them: all, unless they are shared out
 	outParts  []shapes.Shape
 	devices   []int // of the replicas or parts; nil if the caller chooses one device
+	live      map[*ir.Node]bool
 
 	mu       sync.Mutex
-	variants map[string]*pjrt.LoadedExecutable // by what is donated; nil once finalised
+	variants map[string]*pjrt.LoadedExecutable // by form; nil once finalised
+
+	packing atomic.Pointer[packing] // what was sent last
+}
+
+// form is what XLA wants to know of the calls of a program beforehand.
+type form struct {
+	donate []Carry
+	sent   []int
+}
+
+// key names a form. On the way of every call it is the empty one's.
+func (f form) key() string {
+	if f.donate == nil && f.sent == nil {
+		return ""
+	}
+	return fmt.Sprint(f)
 }
 
 var _ compute.Executable = (*Executable)(nil)
@@ -35,7 +53,7 @@ func (b *Backend) compile(m *ir.Module) (*Executable, error) {
 	if b.IsFinalized() {
 		return nil, errFinalized
 	}
-	e := &Executable{backend: b, recorded: m, variants: map[string]*pjrt.LoadedExecutable{}}
+	e := &Executable{backend: b, recorded: m, live: m.Main.Live(), variants: map[string]*pjrt.LoadedExecutable{}}
 	for _, v := range m.Main.Params {
 		e.names = append(e.names, v.Node.Attr.(ir.Param).Name)
 		e.ins = append(e.ins, v.Shape)
@@ -47,11 +65,7 @@ func (b *Backend) compile(m *ir.Module) (*Executable, error) {
 	if s := m.Split; s != nil {
 		e.inParts, e.outParts = parts(e.ins, s.Params, s.Devices), parts(e.outs, s.Results, s.Devices)
 	}
-	if err := e.assign(); err != nil {
-		return nil, err
-	}
-	_, err := e.variant(nil)
-	return e, err
+	return e, e.assign()
 }
 
 // parts are the shapes of what one of n devices has of values that are cut along axes.
@@ -94,29 +108,29 @@ func (e *Executable) replicas() int { return e.recorded.Over() }
 func (e *Executable) Module() *ir.Module { return e.recorded }
 
 // Program returns the StableHLO of the computation.
-func (e *Executable) Program() (string, error) { return e.text(nil) }
+func (e *Executable) Program() (string, error) { return e.text(form{}) }
 
-func (e *Executable) text(donate []Carry) (string, error) {
-	o := stablehlo.Options{Fast: e.backend.options.Fast, Spread: e.backend.options.spread(), Donate: map[int]int{}}
+func (e *Executable) text(f form) (string, error) {
+	o := stablehlo.Options{Fast: e.backend.options.Fast, Spread: e.backend.options.spread(), Donate: map[int]int{}, Sent: f.sent}
 	o.Kernels = e.backend.Kernels() && e.recorded.Split == nil // XLA cannot take a kernel of ours apart
-	for _, c := range donate {
+	for _, c := range f.donate {
 		o.Donate[c.Input] = c.Output
 	}
 	return stablehlo.Text(e.recorded, o)
 }
 
-// variant is the program for what is donated, compiled on first use: XLA wants to know it beforehand.
-func (e *Executable) variant(donate []Carry) (*pjrt.LoadedExecutable, error) {
+// variant is the program for calls of a form, compiled on first use.
+func (e *Executable) variant(f form) (*pjrt.LoadedExecutable, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.variants == nil || e.backend.IsFinalized() {
 		return nil, fmt.Errorf("the executable or its backend has been finalized")
 	}
-	key := fmt.Sprint(donate)
+	key := f.key()
 	if x := e.variants[key]; x != nil {
 		return x, nil
 	}
-	text, err := e.text(donate)
+	text, err := e.text(f)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +183,8 @@ func (e *Executable) input(i int, buf compute.Buffer) (*Buffer, error) {
 	return b, nil
 }
 
-// Execute implements compute.Executable. Inputs that are donated give their memory to outputs of the same shape; the
+// Execute implements compute.Executable. It does not wait for the end: whoever reads an output does, and has the error if
+// there was one. Inputs that are donated give their memory to outputs of the same shape; the
 // first execution that donates in a new way compiles the program once more. A computation on several devices takes the
 // inputs of one after those of the other, parts where they are shared out, and gives the outputs likewise.
 func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, device compute.DeviceNum) ([]compute.Buffer, error) {
@@ -186,7 +201,7 @@ func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, device comp
 			return nil, err
 		}
 	}
-	outs, err := e.run(bufs, e.match(bufs, donate), device)
+	outs, err := e.run(bufs, e.match(bufs, donate), device, runAhead)
 	if err != nil {
 		return nil, err
 	}
@@ -225,9 +240,9 @@ func (e *Executable) match(inputs []*Buffer, donate []bool) (pairs []Carry) {
 	return pairs
 }
 
-// run executes the program; the inputs of pairs are consumed, those of every replica.
-func (e *Executable) run(inputs []*Buffer, pairs []Carry, device compute.DeviceNum) ([]*Buffer, error) {
-	x, err := e.variant(pairs)
+// run executes the program; the inputs of pairs are consumed, those of every replica. how is runAhead or atOnce.
+func (e *Executable) run(inputs []*Buffer, pairs []Carry, device compute.DeviceNum, how func(func())) ([]*Buffer, error) {
+	x, err := e.variant(form{donate: pairs})
 	if err != nil {
 		return nil, err
 	}
@@ -238,9 +253,6 @@ func (e *Executable) run(inputs []*Buffer, pairs []Carry, device compute.DeviceN
 		}
 	}
 	call := x.Execute(raw...)
-	if e.devices == nil {
-		call = call.OnDeviceByNum(int(device))
-	}
 	for _, p := range pairs {
 		for i := p.Input; i < len(inputs); i += len(e.ins) {
 			call = call.Donate(i)
@@ -249,7 +261,17 @@ func (e *Executable) run(inputs []*Buffer, pairs []Carry, device compute.DeviceN
 			}
 		}
 	}
-	outs, err := call.Done()
+	return e.results(call, device, how)
+}
+
+// results makes a call and gives its outputs.
+func (e *Executable) results(call *pjrt.ExecutionConfig, device compute.DeviceNum, how func(func())) ([]*Buffer, error) {
+	if e.devices == nil {
+		call = call.OnDeviceByNum(int(device))
+	}
+	var outs []*pjrt.Buffer
+	var err error
+	how(func() { outs, err = call.Done() })
 	if err != nil {
 		return nil, fmt.Errorf("computation %q: %w", e.recorded.Name, plain(err))
 	}
