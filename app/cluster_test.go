@@ -262,6 +262,7 @@ func TestClusterUsage(t *testing.T) {
 		{"certs issue x", "certs holds no authority: weft certs init"},
 		{"train ppo --cluster 127.0.0.1:1 --processes 2", "--cluster and --processes"},
 		{"train ppo --processes 0", "--processes: 0 is no number"},
+		{"train ppo --processes 2 --policy gpu-only --workers 2 --device cuda", "--workers: policy gpu-only is one program of one process"},
 		{"train ppo --processes 2 --seeds 2", "--seeds: in a cluster"},
 		{"train ppo --processes 2 --policy single-learner-coarse --max-workers 3", "--max-workers: it is for --cluster"},
 		{"train ppo --policy single-learner-coarse --max-workers 3", "--max-workers: it is for --cluster"},

@@ -81,8 +81,8 @@ func (c *command) trainElsewhere(ctx context.Context, r *request, f *trainFlags,
 	if err != nil {
 		return err
 	}
-	if !workers {
-		r.among(len(s.Workers))
+	if err := r.shareAmong(max(1, len(s.Workers)), workers); err != nil {
+		return err
 	}
 	name := filepath.Base(f.out)
 	if f.out == "" {
@@ -91,12 +91,16 @@ func (c *command) trainElsewhere(ctx context.Context, r *request, f *trainFlags,
 	return c.follow(ctx, client, r, name, client.Submit, &viewer{w: f.watcher(c, r, name), stays: true})
 }
 
-// among has a run share the work out among as many workers as there are, of which it was
-// not said how many it wants. One that grows takes what there is by itself.
-func (r *request) among(n int) {
-	if r.Policy != policy.Plain.Name && r.MaxWorkers == 0 {
-		r.Workers = max(1, n)
+// shareAmong has so many processes share the work, unless a number was asked for. A loop
+// that is one program is one process's, and a run that grows takes what there is by itself.
+func (r *request) shareAmong(workers int, asked bool) error {
+	switch {
+	case r.policy.Lowered && max(r.Workers, r.MaxWorkers) > 1:
+		return fmt.Errorf("--workers: policy %s is one program of one process, where each worker is a device: leave out --processes and --cluster", r.Policy)
+	case !asked && r.Policy != policy.Plain.Name && !r.policy.Lowered && r.MaxWorkers == 0:
+		r.Workers = workers
 	}
+	return nil
 }
 
 // watcher shows a run of a cluster, which is resumed there.

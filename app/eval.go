@@ -59,6 +59,7 @@ func (c *command) runEval(ctx context.Context, dir string, flags []config.Assign
 	if err != nil {
 		return err
 	}
+	r.single = true
 	job, err := r.job()
 	if err != nil {
 		return err

@@ -34,5 +34,6 @@ func (s *Set) jobOf(text string) (local.Job, error) {
 	if err != nil {
 		return local.Job{}, err
 	}
+	r.single = true // the plan has it on one device of one worker
 	return r.job()
 }

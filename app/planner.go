@@ -99,7 +99,7 @@ func (p *planner) problem(text string) (remembered, error) {
 		return remembered{}, err
 	}
 	here := *r
-	here.Device = device.Default // the coordinator need not have what workers have
+	here.Device, here.single = device.Default, true // the coordinator need not have what workers have
 	job, err := here.job()
 	if err != nil {
 		return remembered{}, err

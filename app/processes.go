@@ -23,8 +23,8 @@ import (
 // trainProcesses trains in processes of this machine: a coordinator and workers, all
 // this very program.
 func (c *command) trainProcesses(ctx context.Context, r *request, f *trainFlags, workers bool) (err error) {
-	if !workers {
-		r.among(f.processes)
+	if err := r.shareAmong(f.processes, workers); err != nil {
+		return err
 	}
 	out := f.out
 	if out == "" {

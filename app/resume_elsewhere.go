@@ -38,8 +38,8 @@ func (r *request) keepShards(before *request, shards int) {
 // resumeProcesses has a run of a folder go on in processes of this machine, wherever it
 // was trained before.
 func (c *command) resumeProcesses(ctx context.Context, before, r *request, dir string, f *trainFlags, workers bool) error {
-	if !workers {
-		r.among(f.processes)
+	if err := r.shareAmong(f.processes, workers); err != nil {
+		return err
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -154,8 +154,8 @@ func (c *command) resumeCluster(ctx context.Context, run string, more []config.A
 	if r == nil {
 		return err
 	}
-	if !(layers{flags: more}).sets("workers") {
-		r.among(len(s.Workers))
+	if err := r.shareAmong(max(1, len(s.Workers)), layers{flags: more}.sets("workers")); err != nil {
+		return err
 	}
 	r.keepShards(before, old.Shards)
 	w := f.watcher(c, r, name)

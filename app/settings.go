@@ -55,6 +55,7 @@ type request struct {
 	envOptions any
 	wrap       wrap.List
 	cluster    *plan.Cluster // nil is lanes of this process
+	single     bool          // it computes on one device, however many workers share the work
 }
 
 // layers are where settings come from, the later ones overriding.
@@ -117,9 +118,7 @@ func (s *Set) resolve(l layers) (*request, error) {
 		errs = append(errs, config.Defaults(r.config), config.Set(r.config, preset, forAlgorithm, l.set))
 	}
 	errs = append(errs, r.setEnv(envSet), r.setWrap())
-	for _, name := range r.devices() {
-		errs = append(errs, checkDevice(name))
-	}
+	errs = append(errs, r.checkDevices()...)
 	errs = append(errs, absolute(&r.Algorithm), absolute(&r.Env))
 	if r.From != "" {
 		r.From, err = filepath.Abs(r.From)
@@ -309,16 +308,40 @@ func (r *request) setWrap() (err error) {
 	return nil
 }
 
-func checkDevice(name string) error {
-	if err := device.Check(name); err != nil {
-		return fmt.Errorf("--device: %w", err)
+// checkDevices sees that all names are of devices, and only those of several at once
+// where the loop is one program.
+func (r *request) checkDevices() (errs []error) {
+	for i, name := range r.devices() {
+		err := device.Check(name)
+		if err == nil && device.Count(name) > 1 && (i > 0 || !r.policy.Lowered) {
+			err = fmt.Errorf("%s is %d devices, which a loop that is one program can be shared out among (--policy gpu-only): name one for each group", name, device.Count(name))
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--device: %w", err))
+		}
 	}
-	return nil
+	if _, err := r.device(); err != nil && len(errs) == 0 {
+		errs = append(errs, fmt.Errorf("--workers: %w", err))
+	}
+	return errs
+}
+
+// device is what the run computes on. A loop that is one program takes as many devices
+// as there are workers to share the work, from the one that is named on.
+func (r *request) device() (string, error) {
+	if !r.policy.Lowered || r.single || r.cluster != nil {
+		return r.Device, nil
+	}
+	return device.Several(r.Device, r.Workers)
 }
 
 // job is the request as the runner takes it.
 func (r *request) job() (local.Job, error) {
-	d, err := device.Open(r.Device)
+	name, err := r.device()
+	if err != nil {
+		return local.Job{}, err
+	}
+	d, err := device.Open(name)
 	if err != nil {
 		return local.Job{}, err
 	}
@@ -347,7 +370,11 @@ func (r *request) plan() func(*fdg.Graph, plan.Facts) (plan.Plan, error) {
 
 // devices are all that the run may compute on, its own first.
 func (r *request) devices() []string {
-	out := []string{r.Device}
+	own, err := r.device()
+	if err != nil { // said by checkDevices
+		own = r.Device
+	}
+	out := []string{own}
 	for _, name := range append(r.DeviceNames(), plan.CPU) {
 		if !slices.Contains(out, name) {
 			out = append(out, name)

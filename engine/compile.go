@@ -16,7 +16,7 @@ func (b *Backend) Compile(m *ir.Module) (compute.Executable, error) {
 	if b.IsFinalized() {
 		return nil, errFinalized
 	}
-	if m.Replicas > 1 || len(m.Devices) > 0 && m.Devices[0] != 0 {
+	if m.Over() > 1 || len(m.Devices) > 0 && m.Devices[0] != 0 {
 		return nil, fmt.Errorf("computation %q on devices %v: there is one device, number 0: %w", m.Name, m.Devices,
 			compute.ErrNotImplemented)
 	}

@@ -111,9 +111,14 @@ func (w *workers) rouse() {
 	}
 }
 
-// run does the job, cut into chunks, alone if it is a single chunk.
+// short is how many chunks a job has at most that is over before it is known whether there will be help.
+const short = 4
+
+// run does the job, cut into chunks, alone if it is a single chunk. While other processes compute it is alone too, with
+// a job that is not short only for as long as they do.
 func (w *workers) run(fr *frame, fn job, size, chunk int) {
-	if size <= chunk || w.threads == 1 || w.fair() == 1 || !w.busy.TryLock() {
+	share := w.fair()
+	if size <= chunk || w.threads == 1 || share == 1 && size <= short*chunk || !w.busy.TryLock() {
 		if size > 0 {
 			fn(fr, 0, size, 0)
 		}
@@ -123,14 +128,18 @@ func (w *workers) run(fr *frame, fn job, size, chunk int) {
 	if !w.started {
 		w.start()
 	}
-	share := w.fair()
 	w.share.Store(int32(share))
-	chunks, chunk := even(size, chunk, share)
+	chunks, chunk := even(size, chunk, w.threads)
 	w.fn, w.fr, w.size, w.chunk = fn, fr, size, chunk
 	w.pending.Store(int32(chunks))
 	w.state.Store((w.state.Load()>>32+1)<<32 | uint64(chunks))
 	w.rouse()
 	for w.work(0) {
+		if now := w.fair(); now != share {
+			share = now
+			w.share.Store(int32(share))
+			w.rouse()
+		}
 	}
 	w.wait()
 	w.fn, w.fr = nil, nil

@@ -78,7 +78,7 @@ type Edge struct {
 // Deployment is what the user chose outside the algorithm.
 type Deployment struct {
 	Policy  string `default:"plain" doc:"distribution policy; weft list policies shows them" json:"policy"`
-	Workers int    `default:"1" unit:"workers" range:"[1,)" doc:"workers that share the work; plain has one" json:"workers"`
+	Workers int    `default:"1" unit:"workers" range:"[1,)" doc:"workers that share the work; plain has one; under gpu-only each is a device" json:"workers"`
 	// MaxWorkers is 0, or a run has as many workers as there are, up to that many; then it
 	// begins when there are Workers of them.
 	MaxWorkers int      `default:"0" unit:"workers" range:"[0,)" doc:"workers that a run of a cluster has in all: more than --workers are taken in when they join, at a checkpoint; 0 is no more than --workers" json:"max_workers"`
@@ -99,6 +99,8 @@ type Facts struct {
 	Block  int  `json:"block"`  // they are split in multiples of this many
 	Graph  bool `json:"graph"`  // the environment is a graph function
 	Agents int  `json:"agents"` // members of the family of agents; 0 and 1 are one
+	// Devices is how many the run's device is, for a loop that is one program; 0 is one.
+	Devices int `json:"devices,omitempty"`
 }
 
 // Problem is all that a policy sees.

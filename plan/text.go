@@ -14,7 +14,7 @@ func (p *Plan) Print(w io.Writer, c Cluster) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "plan %s of %s: %s\n", p.Policy, p.Graph, p.kind())
 	if p.Lowered {
-		fmt.Fprintln(t, "the whole loop is one device program")
+		fmt.Fprintln(t, "the whole loop is one device program"+p.sharing())
 	}
 	fmt.Fprint(t, "\ngroup\tfragments\treplicated over\n")
 	for _, g := range p.Groups {
@@ -43,6 +43,8 @@ func (p *Plan) Print(w io.Writer, c Cluster) error {
 
 func (p *Plan) kind() string {
 	switch {
+	case p.Lowered && p.Shards > 1:
+		return "synchronous, gradients summed by the devices"
 	case !p.Async && p.sumsGradients():
 		return "synchronous, gradients summed in rank order"
 	case !p.Async:
@@ -57,6 +59,14 @@ func (p *Plan) kind() string {
 		versions = "1 version"
 	}
 	return fmt.Sprintf("asynchronous, weights at most %s behind, batches from %s", versions, producers)
+}
+
+// sharing says how a device program is shared out among several devices.
+func (p *Plan) sharing() string {
+	if p.Shards < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" on %d devices: each has its part of the environments and of every minibatch, and all the weights", p.Shards)
 }
 
 // sumsGradients reports whether several replicas make parts of one gradient.
@@ -101,7 +111,11 @@ func (p *Plan) rows() (out [][]string) {
 
 func (p *Plan) printEdges(w io.Writer) {
 	if len(p.Edges) == 0 {
-		fmt.Fprint(w, "nothing crosses\n")
+		what := "nothing crosses"
+		if p.Lowered && p.Shards > 1 {
+			what += " to the host; what crosses between the devices is in the program, as collectives that its compiler chooses"
+		}
+		fmt.Fprintln(w, what)
 		return
 	}
 	fmt.Fprintln(w, strings.Join(edgeHead, "\t"))

@@ -92,6 +92,9 @@ func (p Policy) Make(on plan.Problem) (plan.Plan, error) {
 	out.Grouping, out.Owner = by, owner(on.Graph, by)
 	errs = append(errs, p.lowering(on))
 	out.Shards = 1
+	if p.Lowered {
+		out.Shards = max(1, on.Facts.Devices)
+	}
 	if replicated(by) != fdg.None {
 		out.Shards = shards(by, on)
 		errs = append(errs, capacity(out.Shards, replicated(by), on))
@@ -219,8 +222,13 @@ func patience(g *fdg.Graph, out *plan.Plan) int {
 
 // lowering sees that the loop can be one device program.
 func (p Policy) lowering(on plan.Problem) error {
-	if p.Lowered && !on.Facts.Graph {
+	f := on.Facts
+	switch {
+	case !p.Lowered:
+	case !f.Graph:
 		return fmt.Errorf("policy %s needs an environment that is a graph function: this one runs on the host, so use single-learner-coarse or -fine", p.Name)
+	case f.Devices > 1 && f.Envs%f.Devices != 0:
+		return fmt.Errorf("policy %s on %d devices: %d environments make no equal parts, one for each, so choose a multiple of %d", p.Name, f.Devices, f.Envs, f.Devices)
 	}
 	return nil
 }

@@ -67,6 +67,21 @@ func TestPlans(t *testing.T) {
 	}
 }
 
+// The plan of a loop that is one program on several devices.
+func TestTogether(t *testing.T) {
+	on := problem(graphOf(t, "./algo/ppo"), 1)
+	on.Facts.Envs, on.Facts.Devices, on.Cluster = 12, 3, plan.Local(1, "cuda:0-2")
+	made, err := policy.GPUOnly.Make(on)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := made.Print(&b, on.Cluster); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "gpu-only-together.txt", b.String())
+}
+
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
@@ -97,6 +112,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{policy.Environments, func(*plan.Problem) {}, "no family of agents"},
 		{policy.GPUOnly, func(p *plan.Problem) { p.Facts.Graph = false }, "needs an environment that is a graph function"},
+		{policy.GPUOnly, func(p *plan.Problem) { p.Facts.Devices = 2 }, "on 2 devices: 11 environments make no equal parts, one for each, so choose a multiple of 2"},
 		{policy.SingleLearnerCoarse, func(p *plan.Problem) { p.Deployment.Workers = 12 }, "12 replicas for 11 environments in blocks of 1"},
 		{policy.SingleLearnerFine, func(p *plan.Problem) { p.Facts.Block = 4 }, "3 replicas for 11 environments in blocks of 4"},
 		{policy.MultiLearner, func(p *plan.Problem) { p.Deployment.Async = true }, "has no asynchronous mode"},

@@ -110,19 +110,66 @@ func (v *value) memory() any {
 	return flat
 }
 
-// far reports whether tensors are all on one device whose memory is not the host's,
-// and nowhere else: what moves their data had better do so there.
+// reader is a backend that reads several buffers in about the time of one.
+type reader interface {
+	ReadAll(bufs []compute.Buffer, flats []any) error
+}
+
+// fetch brings results of a program to the host, for who is about to read them all: the
+// first n, and of others the scalars, which are counts.
+func (d *Device) fetch(out []Tensor, n int) {
+	r, ok := d.backend.(reader)
+	if !ok {
+		return
+	}
+	var values []*value
+	var bufs []compute.Buffer
+	var flats []any
+	for i, t := range out {
+		if !t.Ok() || t.val.shape.ByteSize() > keepMost || i >= n && t.val.shape.Rank() > 0 {
+			continue
+		}
+		values, bufs, flats = append(values, t.val), append(bufs, t.val.buf), append(flats, makeFlat(*t.val.shape))
+	}
+	check(r.ReadAll(bufs, flats))
+	for i, v := range values {
+		now := v.copies.Load()
+		v.copies.CompareAndSwap(now, &copies{flat: flats[i], bufs: now.list()})
+	}
+}
+
+// far reports whether tensors are all on one device whose memory is not the host's, and
+// some are nowhere else: what moves their data had better do so there.
 func far(in []Tensor) bool {
+	some := false
 	for _, t := range in {
 		v := t.val
 		if v == nil || v.buf == nil || v.dev.shared || v.dev != in[0].val.dev {
 			return false
 		}
-		if c := v.copies.Load(); c != nil && c.flat != nil {
-			return false
-		}
+		some = some || v.away()
 	}
-	return len(in) > 0
+	return some
+}
+
+// away reports whether the value would have to be read from a device to be had on the
+// host.
+func (v *value) away() bool {
+	if v = v.whole(); v.buf == nil || v.dev.shared {
+		return false
+	}
+	c := v.copies.Load()
+	return c == nil || c.flat == nil
+}
+
+// both is a value in Go's memory, given away to it, and on a device as well.
+func (d *Device) both(flat any, shape shapes.Shape) Tensor {
+	if d.shared {
+		return d.from(flat, shape)
+	}
+	v := &value{shape: &shape, dev: d, buf: d.upload(flat, shape)}
+	v.copies.Store(&copies{flat: flat})
+	return Tensor{val: v}
 }
 
 // free gives the value's memory back, wherever it is.

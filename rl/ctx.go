@@ -21,6 +21,7 @@ type Ctx struct {
 	part  string                // prefix of the names of draws
 	cells map[*cell]*graph.Node // statistics read by the graph
 
+	parts *parting  // among several devices; nil on one
 	lower *Lowering // where the graph is a whole loop; nil elsewhere
 	key   Key       // there, of the call that is being built
 	lead  int       // and the rows of its batch
@@ -32,6 +33,9 @@ type ctxLink struct{}
 // newGraph starts c's graph.
 func (c *Ctx) newGraph(name string) {
 	c.graph = graph.NewGraph(c.dev.backend, name)
+	if c.parts != nil {
+		check(c.graph.SetAutoSharding(c.parts.mesh))
+	}
 	c.graph.AttachState(ctxLink{}, c)
 	if c.scope != nil {
 		model.SetStore(c.graph, c.scope.store)

@@ -17,6 +17,7 @@ type Device struct {
 	unroll  int  // rounds of an innermost loop that are best written out as one
 	kernels bool // loops of steps are best left as they are: they become kernels
 	philox  bool // random bits are Philox blocks of the state's counter
+	parts   int  // devices that a whole loop is shared out among; 0 and 1 are one
 
 	together Together // nil but for loops that are compared with programs
 
@@ -38,11 +39,18 @@ func NewDevice(b compute.Backend) *Device {
 	if p, ok := b.(interface{ Philox() bool }); ok {
 		d.philox = p.Philox()
 	}
+	if p, ok := b.(interface{ Parts() int }); ok {
+		d.parts = p.Parts()
+	}
 	return d
 }
 
 // Calls is how many times a compiled graph has been called.
 func (d *Device) Calls() int64 { return d.calls.Load() }
+
+// Parts is how many devices it is: a whole loop that is one program is shared out among
+// them.
+func (d *Device) Parts() int { return max(1, d.parts) }
 
 // Backend is the GoMLX backend that the device computes with.
 func (d *Device) Backend() compute.Backend { return d.backend }

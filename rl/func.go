@@ -15,6 +15,7 @@ type Func[I, O any] struct {
 	scope *Scope
 	build func(*Ctx, I) O
 	cache programs[O]
+	masks programs[O] // of calls for some rows, the mask behind the inputs
 }
 
 // NewFunc declares a graph function. f must be a declared function or method,
@@ -75,7 +76,11 @@ func (f *Func[I, O]) Rows(mask Tensor, k Key, in I) O {
 		return out
 	}
 	if mask.node == nil && ctxOf(leaves) == nil && !Any(mask) {
-		if e := f.cache.any(leaves); e != nil {
+		e := f.cache.any(leaves)
+		if e == nil {
+			e = f.masks.any(append(leaves[:len(leaves):len(leaves)], mask))
+		}
+		if e != nil {
 			return Rebuild(e.like, e.zeros())
 		}
 	}
@@ -86,7 +91,26 @@ func (f *Func[I, O]) Rows(mask Tensor, k Key, in I) O {
 }
 
 func (f *Func[I, O]) masked(mask Tensor, k Key, in I) O {
+	leaves, dev := Leaves(in), f.scope.dev
+	if !dev.shared && dev.together == nil && mask.node == nil && ctxOf(leaves) == nil && !noRows(leaves) {
+		return f.maskedThere(mask, k, in, leaves)
+	}
 	return Map(f.Call(k, in), func(x Tensor) Tensor { return Select(mask, x, Zero(x)) })
+}
+
+// maskedThere is masked in one call, for a device where each costs.
+func (f *Func[I, O]) maskedThere(mask Tensor, k Key, in I, leaves []Tensor) O {
+	n := len(leaves)
+	all := append(leaves[:n:n], mask)
+	e := f.masks.find(all, func() (*program, O) {
+		var out O
+		p := compile(&Ctx{dev: f.scope.dev, scope: f.scope}, f.name, all, func(c *Ctx, nodes []Tensor) []Tensor {
+			out = Map(f.build(c, Rebuild(in, nodes[:n])), func(x Tensor) Tensor { return Select(nodes[n], x, Zero(x)) })
+			return Leaves(out)
+		})
+		return p, out
+	})
+	return Rebuild(e.like, e.run(k, all))
 }
 
 // Where is Call if mask is true anywhere, and otherwise is what stands for it if
@@ -202,7 +226,7 @@ func (e *compiled[O]) zeros() []Tensor {
 		for _, present := range e.out {
 			var t Tensor
 			if present {
-				t = e.dev.from(makeFlat(shapes[0]), shapes[0])
+				t = e.dev.both(makeFlat(shapes[0]), shapes[0])
 				shapes = shapes[1:]
 			}
 			e.zero = append(e.zero, t)

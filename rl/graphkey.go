@@ -78,7 +78,7 @@ func GraphBits(k Key, rows int) *graph.Node {
 		all := k.in.generate(k.in.row, word(g, 0), rows)
 		return graph.Reshape(graph.Slice(all, graph.AxisRange(), graph.AxisRange(0, 1)), rows)
 	}
-	row := graph.Add(graph.Iota(g, shape, 0), spread(k.in.row))
+	row := graph.Add(rowNumbers(g, rows), spread(k.in.row))
 	return graphPhilox([4]*graph.Node{row, spread(word(g, 0)), spread(k.in.w[2]), spread(k.in.w[3])},
 		[2]*graph.Node{spread(k.in.w[0]), spread(k.in.w[1])})[0]
 }

@@ -30,6 +30,9 @@ type Lowering struct {
 
 	hosts   []hostTable
 	tables  []*graph.Node
+	counts  []int         // sizes of the vectors of numbers that are asked for
+	counted []*graph.Node // and what of them is given
+	uneven  []int         // sizes of those that devices cannot share
 	logs    logBook
 	raw     bool // what is logged is put aside as it is
 	rawLogs []spanLog
@@ -208,7 +211,7 @@ func (r *Run) as(root *Run) *Run {
 
 // Finite stops the run when floats among tensors are not numbers.
 func (l *Lowering) Finite(what string, tensors []Tensor) {
-	if l.far {
+	if l.far && l.scope.dev.parts < 2 { // as one vector, gradients would be shared out as rows are
 		tensors = flattened(tensors)
 	}
 	sum := graph.Const(l.c.graph, float32(0))

@@ -24,6 +24,8 @@ type Program struct {
 	of    Moved // what is stepped
 
 	state []Carried
+	byEnv []bool   // of each, whether its rows are those of environments
+	count []Tensor // numbers of rows, which devices share
 	prog  *program
 	l     *Lowering
 	moved []int // of the state's tensors, those that the program changes
@@ -66,18 +68,19 @@ type Chunks struct {
 func Lower(r *Run, how Chunks, body func(*Run)) (p *Program, err error) {
 	p = &Program{run: r, scope: r.scope, how: how, chunk: 1, body: body}
 	err = Catch(func() error {
-		if err := p.residents(); err != nil {
+		if err := errors.Join(p.equal(), p.residents()); err != nil {
 			return err
 		}
 		p.build(nil, p.rehearse) // how many tables there are, and what stores hold, is known after this
 		p.fit()
-		p.state = nil
+		p.count = p.countings(p.l.counts)
 		if err := p.residents(); err != nil {
 			return err
 		}
 		p.build(p.l.hosts, func(c *Ctx, in []Tensor, trace func(*Ctx, []Tensor) []Tensor) {
 			p.prog = compile(c, "loop", in, trace)
 		})
+		p.lament()
 		return nil
 	})
 	if err != nil {
@@ -104,25 +107,31 @@ func (p *Program) fit() {
 // residents collects the state of all components.
 func (p *Program) residents() error {
 	var errs []error
+	p.state, p.byEnv = nil, nil
+	add := func(byEnv bool, all ...Carried) {
+		p.state = append(p.state, all...)
+		p.byEnv = append(p.byEnv, slices.Repeat([]bool{byEnv}, len(all))...)
+	}
 	for _, name := range p.scope.names {
 		switch c := p.scope.components[name].(type) {
 		case *Episodes: // the host follows them
 		case Resident:
-			p.state = append(p.state, c.Resident()...)
+			add(c.Axis() == Envs, c.Resident()...)
 		default:
 			errs = append(errs, fmt.Errorf("component %s (%T) cannot live on a device: it does not implement rl.Resident", name, c))
 		}
 	}
 	if p.sums {
-		p.state = append(p.state, p.of.Episodes.board(p.scope, p.of))
+		add(true, p.of.Episodes.board(p.scope, p.of))
 	}
 	return errors.Join(errs...)
 }
 
-// inputs are what the program is given: two counters, tables, the state.
+// inputs are what the program is given: two counters, tables, numbers of rows, the
+// state.
 func (p *Program) inputs(first int64, n int, tables []Tensor) []Tensor {
 	in := []Tensor{scalarInt(first), scalarInt32(int32(n))}
-	in = append(in, tables...)
+	in = append(append(in, tables...), p.count...)
 	for _, c := range p.state {
 		if _, own := c.(carriedParams); !own { // GoMLX's variables bring themselves
 			in = append(in, c.carried()...)
@@ -152,7 +161,7 @@ func rehearsed(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []Te
 		nodes := make([]Tensor, len(in))
 		for i, t := range in {
 			if t.Ok() {
-				nodes[i] = Wrap(graph.Parameter(c.graph, fmt.Sprintf("in%d", i), t.Shape()))
+				nodes[i] = Wrap(c.input(i, t.Shape()))
 			}
 		}
 		build(c, nodes)
@@ -172,7 +181,7 @@ func (p *Program) build(hosts []hostTable, use func(c *Ctx, in []Tensor, trace f
 		tables[i] = constantOf(shape, makeFlat(shape))
 	}
 	values, form := held(p.state), formed(p.state)
-	c := &Ctx{dev: p.scope.dev, scope: p.scope}
+	c := &Ctx{dev: p.scope.dev, scope: p.scope, parts: p.parting(len(hosts), len(p.count))}
 	p.l = &Lowering{c: c, scope: p.scope, run: p.run, state: p.state, chunk: p.chunk, times: 1, sums: p.sums}
 	p.l.far = p.how.Far || !p.scope.dev.shared
 	if p.l.unroll = p.how.Unroll; p.l.unroll == 0 {
@@ -196,7 +205,12 @@ func (p *Program) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
 	for _, t := range nodes[:tables] {
 		l.tables = append(l.tables, t.Node())
 	}
-	before := p.place(c, nodes[tables:])
+	nodes = nodes[tables:]
+	for _, t := range nodes[:len(p.count)] {
+		l.counted = append(l.counted, t.Node())
+		l.counts = append(l.counts, t.Rows())
+	}
+	before := p.place(c, nodes[len(p.count):])
 	form := formed(p.state)
 	l.failed = Wrap(graph.Const(c.graph, int32(0)))
 	logs := l.NewStream()
@@ -220,26 +234,41 @@ func (p *Program) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
 		}
 		return Wrap(graph.NotEqual(l.failed.node, graph.ZerosLike(l.failed.node)))
 	})
+	out := p.results(c, logs, before)
+	form()
+	hold(p.state, before) // or GoMLX would take its variables for changed
+	return out
+}
+
+// results are what the program gives, and along which axes that is cut.
+func (p *Program) results(c *Ctx, logs *Stream, before []Tensor) []Tensor {
+	l := p.l
 	out := []Tensor{l.rounds, l.failed}
 	_, sums := logs.Take()
 	out = append(out, sums...)
 	p.names, p.steps = l.logs.names, int64(l.steps)
+	cuts := slices.Repeat([]int{uncut}, len(out))
 	if items, moves := l.moves.Take(); items > 0 {
-		out = append(out, moves...)
+		axis := 1 // of [step, env, ...]
+		if l.sums {
+			axis = uncut
+		}
+		out, cuts = append(out, moves...), append(cuts, slices.Repeat([]int{axis}, len(moves))...)
 	}
 	p.moved = nil
-	after := held(p.state)
+	axes, after := p.axes(), held(p.state)
 	if len(after) != len(before) { // a store has begun to be filled: the next trace knows
 		after = nil
 	}
 	for i, t := range after {
 		if t.node != before[i].node {
 			p.moved = append(p.moved, i)
-			out = append(out, t)
+			out, cuts = append(out, t), append(cuts, axes[i])
 		}
 	}
-	form()
-	hold(p.state, before) // or GoMLX would take its variables for changed
+	if c.parts != nil {
+		c.parts.out = cuts
+	}
 	return out
 }
 
@@ -271,6 +300,7 @@ func placed(c *Ctx, state []Carried, nodes []Tensor) (before, rest []Tensor) {
 func (p *Program) call(n int) error {
 	r := p.run
 	out := p.prog.run(Key{}, p.inputs(r.iter, n, p.tables(n)))
+	p.prog.dev.fetch(out, len(out)-len(p.moved))
 	rounds, failed := int(Read[int32](out[0])[0]), int(Read[int32](out[1])[0])
 	out = out[2:]
 	sums := out[:2*len(p.names)]

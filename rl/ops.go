@@ -18,13 +18,7 @@ import (
 func Select(mask, onTrue, onFalse Tensor) Tensor {
 	in := []Tensor{mask, onTrue, onFalse}
 	if c := ctxOf(in); c != nil {
-		in = c.lift(in)
-		m := in[0].Node()
-		for m.Rank() < in[1].Shape().Rank() {
-			m = graph.ExpandAxes(m, -1)
-		}
-		m = graph.BroadcastToDims(m, in[1].Shape().Dimensions...)
-		return Wrap(graph.Where(m, in[1].Node(), in[2].Node()))
+		return selected(c, c.lift(in))[0]
 	}
 	if !onTrue.Shape().Equal(onFalse.Shape()) || !leads(mask, onTrue) {
 		failf("select: mask %s does not lead %s and %s", mask.Shape(), onTrue.Shape(), onFalse.Shape())
@@ -34,6 +28,11 @@ func Select(mask, onTrue, onFalse Tensor) Tensor {
 			p := partOf(in, bounds, i)
 			return []Tensor{Select(p[0], p[1], p[2])}
 		})[0]
+	}
+	for _, t := range in[1:] {
+		if t.val.away() { // it stays there
+			return t.val.dev.compiled("select", in, selected).run(Key{}, in)[0]
+		}
 	}
 	rows, a, b := Read[bool](mask), bytesOf(onTrue), bytesOf(onFalse)
 	size := len(a) / max(len(rows), 1)
@@ -47,6 +46,16 @@ func Select(mask, onTrue, onFalse Tensor) Tensor {
 			copy(out[i*size:(i+1)*size], src[i*size:(i+1)*size])
 		}
 	})
+}
+
+// selected is Select as graph code.
+func selected(_ *Ctx, in []Tensor) []Tensor {
+	m := in[0].Node()
+	for m.Rank() < in[1].Shape().Rank() {
+		m = graph.ExpandAxes(m, -1)
+	}
+	m = graph.BroadcastToDims(m, in[1].Shape().Dimensions...)
+	return []Tensor{Wrap(graph.Where(m, in[1].Node(), in[2].Node()))}
 }
 
 // leads reports whether mask's axes are the first of x's.

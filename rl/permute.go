@@ -80,7 +80,7 @@ func GraphPermutation(k Key, n int, lo Int, size int) *graph.Node {
 		key[i] = graph.Reshape(graph.Slice(words, graph.AxisRange(i, i+1)))
 	}
 	shape := shapes.Make(dtypes.Uint32, size)
-	x := graph.Add(graph.Iota(g, shape, 0), graph.BroadcastToShape(graph.ConvertDType(lo.Node(g), dtypes.Uint32), shape))
+	x := graph.Add(rowNumbers(g, size), graph.BroadcastToShape(graph.ConvertDType(lo.Node(g), dtypes.Uint32), shape))
 	x = p.graphOnce(x, key)
 	if n&(n-1) == 0 && n >= 1<<minPermutationBits {
 		return graph.ConvertDType(x, dtypes.Int32) // it is below n at once

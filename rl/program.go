@@ -30,6 +30,8 @@ type program struct {
 	tiny   []bool         // which of them are small
 	small  int            // and how many
 	lead   int            // rows of the batch that it was compiled for
+	send   sender         // nil where a device has the host's memory
+	unread []bool         // for each of its inputs, whether it does not matter
 
 	spare atomic.Pointer[arguments] // for the next call
 }
@@ -39,6 +41,7 @@ type program struct {
 // there.
 type arguments struct {
 	bufs  []compute.Buffer
+	host  []any // those that are sent with the call
 	draws []Tensor
 	stock []value // for the small results of the next calls
 }
@@ -55,7 +58,7 @@ func (a *arguments) take(n int) []value {
 }
 
 func (p *program) newArguments() *arguments {
-	a := &arguments{bufs: make([]compute.Buffer, len(p.shapes))}
+	a := &arguments{bufs: make([]compute.Buffer, len(p.shapes)), host: make([]any, len(p.shapes))}
 	for _, d := range p.draws {
 		t := p.dev.fresh(p.shapes[d.handle], func(any) {})
 		if _, ok := t.val.buf.(memory); !ok && p.dev.shared { // whose inputs may live on in outputs
@@ -117,7 +120,7 @@ func tryCompile(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []T
 	for i, t := range in {
 		p.slots[i] = -1
 		if t.Ok() {
-			n := graph.Parameter(c.graph, fmt.Sprintf("in%d", i), t.Shape())
+			n := c.input(i, t.Shape())
 			nodes[i], p.slots[i] = Wrap(n), int(n.GetParameterHandle())
 			if p.lead == 0 && t.Shape().Rank() > 0 {
 				p.lead = t.Rows()
@@ -125,21 +128,14 @@ func tryCompile(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []T
 		}
 	}
 	outs := c.lift(build(c, nodes))
-	var results []*graph.Node
 	for _, t := range outs {
 		p.out = append(p.out, t.Ok())
-		if t.Ok() {
-			results = append(results, t.node)
-		}
-	}
-	if len(results) == 0 {
-		return nil, fmt.Errorf("it returns no tensor")
 	}
 	p.draws = c.draws
 	if err := p.bind(c); err != nil {
 		return nil, err
 	}
-	if err := c.graph.Compile(covering(c.graph, results)...); err != nil {
+	if err := c.compile(outs); err != nil {
 		return nil, err
 	}
 	p.exe = c.graph.Executable()
@@ -151,7 +147,7 @@ func tryCompile(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []T
 			p.small++
 		}
 	}
-	return p, nil
+	return p, p.prepare(in)
 }
 
 // covering is the results, with a constant that nobody reads added where an input
@@ -202,19 +198,28 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 		args = p.newArguments()
 	}
 	bufs := args.bufs
+	sent := false
 	var mine []compute.Buffer // made for this call alone
 	for i, t := range in {
-		if at := p.slots[i]; at >= 0 {
-			if t.val.dev == nil { // a constant, of this call alone
-				bufs[at] = p.dev.upload(t.val.flat, *t.val.shape)
-				mine = append(mine, bufs[at])
-				continue
-			}
+		at := p.slots[i]
+		switch {
+		case at < 0:
+		case p.sends(at, t):
+			args.host[at], sent = p.host(at, t), true
+		case t.val.dev == nil: // a constant, of this call alone
+			bufs[at] = p.dev.upload(t.val.flat, *t.val.shape)
+			mine = append(mine, bufs[at])
+		default:
 			bufs[at] = t.val.on(p.dev)
 		}
 	}
 	for i, d := range p.draws {
 		of := k.forBatch(p.lead, p.shapes[d.handle].Dimensions[0])
+		if p.sendsDraw(d) {
+			d.write(of, Read[float32](args.draws[i]))
+			args.host[d.handle], sent = args.draws[i].val.flat, true
+			continue
+		}
 		buf, own := p.drawn(d, of, args, i)
 		if bufs[d.handle] = buf; own {
 			mine = append(mine, buf)
@@ -224,7 +229,7 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 		bufs[p.varAt[i]] = v.value.val.on(p.dev)
 	}
 	p.dev.calls.Add(1)
-	results, err := p.exe.Execute(bufs, nil, 0)
+	results, err := p.execute(args, sent)
 	if err != nil {
 		failf("graph function %q: %w", p.name, err)
 	}
@@ -232,6 +237,7 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 		check(b.Finalize())
 	}
 	clear(bufs)
+	clear(args.host)
 	small := args.take(p.small)
 	p.spare.Store(args)
 	return p.collect(results, small)

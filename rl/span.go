@@ -377,6 +377,7 @@ func (p *spanProgram) call(vars []Carried) bool {
 		return false
 	}
 	out := p.prog.run(Key{}, in)
+	p.prog.dev.fetch(out, p.read())
 	if Read[int32](out[0])[0] != 0 {
 		return false
 	}
@@ -393,6 +394,15 @@ func (p *spanProgram) call(vars []Carried) bool {
 		}
 	}
 	return true
+}
+
+// read is how many outputs, from the first, are for the host.
+func (p *spanProgram) read() int {
+	n := 1 + 2*len(p.logs) + p.moves
+	for _, r := range p.left {
+		n += r.leaves
+	}
+	return n
 }
 
 // adopt gives components what the program made of their state. The memory of what an

@@ -21,8 +21,29 @@ type Module struct {
 	// Replicas is on how many devices the module runs at once, each with inputs of its own; 0 is one device. Collective
 	// nodes (AllReduce) join them.
 	Replicas int
-	// Devices are those of the replicas, if they were chosen.
+	// Split says how the module's values are shared out among devices, where it is one computation on several; nil
+	// elsewhere. Whoever compiles it finds the collectives.
+	Split *Split
+	// Devices are those of the replicas or of the parts, if they were chosen.
 	Devices []int
+}
+
+// Split is a computation whose parameters and results are whole, or cut into equal parts, one on each device.
+type Split struct {
+	Devices int
+	// Params and Results are the axes of main's parameters and results that are cut; Whole is none.
+	Params, Results []int
+}
+
+// Whole is the axis of a value that every device has all of.
+const Whole = -1
+
+// Over is on how many devices the module runs at once.
+func (m *Module) Over() int {
+	if m.Split != nil {
+		return m.Split.Devices
+	}
+	return max(m.Replicas, 1)
 }
 
 // Func is one function: its parameters, the values it captures from the function around it, and its nodes in an order

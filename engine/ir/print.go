@@ -15,6 +15,9 @@ func (m *Module) String() string {
 	if m.Replicas > 0 {
 		fmt.Fprintf(&b, ", %d replicas", m.Replicas)
 	}
+	if s := m.Split; s != nil {
+		fmt.Fprintf(&b, ", on %d devices, cut along %v to %v", s.Devices, s.Params, s.Results)
+	}
 	b.WriteString("\n")
 	for _, f := range m.Funcs {
 		b.WriteString(f.String())

@@ -29,6 +29,9 @@ type Options struct {
 	// Devices are the numbers of the GPUs to use; nil is all of them. A plugin for CPUs ignores it.
 	Devices []int
 
+	// CPUs is how many devices a plugin for CPUs makes of them; 0 leaves it to the plugin.
+	CPUs int
+
 	// Fast lets float32 products round their operands (TF32). By default they are float32 throughout.
 	Fast bool
 
@@ -97,7 +100,10 @@ func prepare(p plugin.Plugin) error {
 
 func clientOptions(o Options) pjrt.NamedValuesMap {
 	if o.Plugin.Kind != plugin.CUDA {
-		return nil
+		if o.CPUs == 0 {
+			return nil
+		}
+		return pjrt.NamedValuesMap{"cpu_device_count": int64(o.CPUs)}
 	}
 	m := pjrt.NamedValuesMap{"preallocate": o.Preallocate}
 	if o.Preallocate {

@@ -159,17 +159,46 @@ func (buf *Buffer) DeviceNum() (compute.DeviceNum, error) {
 
 // ToFlatData implements compute.Buffer. It waits for what computes the buffer.
 func (buf *Buffer) ToFlatData(flat any) error {
-	raw, err := buf.held()
-	if err != nil {
+	if _, err := buf.held(); err != nil {
 		return err
 	}
 	if err := checkFlat(flat, buf.shape); err != nil || buf.shape.Size() == 0 {
 		return err
 	}
-	if err := raw.ToHost(ir.BytesOf(flat)); err != nil {
+	return buf.readBytes(ir.BytesOf(flat))
+}
+
+// readBytes copies the buffer's row-major bytes.
+func (buf *Buffer) readBytes(to []byte) error {
+	raw, err := buf.held()
+	if err != nil {
+		return err
+	}
+	if err := raw.ToHost(to); err != nil {
 		return fmt.Errorf("reading %s: %w", buf.shape, plain(err))
 	}
 	return nil
+}
+
+// ReadAll is ToFlatData of several buffers at once: the transfers are begun one after the other, and then waited for.
+func (b *Backend) ReadAll(bufs []compute.Buffer, flats []any) error {
+	var pinned runtime.Pinner // by go-xla only until a transfer has begun
+	defer pinned.Unpin()
+	return together(func() error {
+		for i, buf := range bufs {
+			mine, ok := buf.(*Buffer)
+			if !ok || mine.backend != b {
+				return fmt.Errorf("buffer %d is not one of this backend", i)
+			}
+			if data := ir.BytesOf(flats[i]); len(data) > 0 {
+				pinned.Pin(&data[0])
+			}
+			if err := mine.ToFlatData(flats[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // Data implements compute.Buffer: it needs memory that can be shared.

@@ -38,7 +38,7 @@ func (e *Executable) Bind(inputs []compute.Buffer, carry ...Carry) (*Call, error
 			return nil, err
 		}
 	}
-	_, err := e.variant(carry)
+	_, err := e.variant(form{donate: carry})
 	return c, err
 }
 
@@ -50,8 +50,8 @@ func (e *Executable) checkCarry(carry []Carry) error {
 			return fmt.Errorf("carry of output %d to input %d: there are %d and %d", c.Output, c.Input, len(e.outs), len(e.ins))
 		case in[c.Input] || out[c.Output]:
 			return fmt.Errorf("carry of output %d to input %d: one of them is carried already", c.Output, c.Input)
-		case !e.ins[c.Input].Equal(e.outs[c.Output]):
-			return fmt.Errorf("input %d is %s, output %d is %s", c.Input, e.ins[c.Input], c.Output, e.outs[c.Output])
+		case !e.inParts[c.Input].Equal(e.outParts[c.Output]):
+			return fmt.Errorf("input %d is %s, output %d is %s", c.Input, e.inParts[c.Input], c.Output, e.outParts[c.Output])
 		}
 		in[c.Input], out[c.Output] = true, true
 	}
@@ -109,7 +109,7 @@ func (c *Call) run() error {
 		return fmt.Errorf("the call has been closed")
 	}
 	last := c.outputs
-	outs, err := c.exec.run(c.inputs, c.carry, c.inputsDevice())
+	outs, err := c.exec.run(c.inputs, c.carry, c.inputsDevice(), atOnce)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func TestCarry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x, err := e.variant(call.carry); err != nil || x.OnDeviceMemoryUsageStats.Aliases != int64(vector.ByteSize()) {
+	if x, err := e.variant(form{donate: call.carry}); err != nil || x.OnDeviceMemoryUsageStats.Aliases != int64(vector.ByteSize()) {
 		t.Errorf("the state is not updated in its own memory (%v)", err)
 	}
 	for i := range 4 {

@@ -5,9 +5,9 @@
 // where the numbers come from: XLA fuses and reorders floating-point arithmetic as it likes, so results equal the CPU
 // engine's to float32 tolerance, not to the bit. Integers and random bits are the same.
 //
-// Executions wait for the device, because go-xla's do; Call.Start does not, and leaves its outputs where they are until
-// somebody reads them. Reading copies into memory of the caller's, which may be the same each time; go-xla has no way to
-// pin it.
+// Executions and uploads run ahead: whoever reads an output waits for it, and has the error if there was one. Call.Run
+// waits, Call.Start does not. Reading copies into memory of the caller's, which may be the same each time; go-xla has no
+// way to pin it.
 //
 // The package needs cgo, and the build tag xla. Without the tag it is empty.
 package pjrt

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/shapes"
@@ -21,10 +22,29 @@ type Executable struct {
 	recorded  *ir.Module
 	names     []string
 	ins, outs []shapes.Shape
-	devices   []int // of the replicas; nil if the caller chooses one device
+	inParts   []shapes.Shape // what one device has of them: all, unless they are shared out
+	outParts  []shapes.Shape
+	devices   []int // of the replicas or parts; nil if the caller chooses one device
+	live      map[*ir.Node]bool
 
 	mu       sync.Mutex
-	variants map[string]*pjrt.LoadedExecutable // by what is donated; nil once finalised
+	variants map[string]*pjrt.LoadedExecutable // by form; nil once finalised
+
+	packing atomic.Pointer[packing] // what was sent last
+}
+
+// form is what XLA wants to know of the calls of a program beforehand.
+type form struct {
+	donate []Carry
+	sent   []int
+}
+
+// key names a form. On the way of every call it is the empty one's.
+func (f form) key() string {
+	if f.donate == nil && f.sent == nil {
+		return ""
+	}
+	return fmt.Sprint(f)
 }
 
 var _ compute.Executable = (*Executable)(nil)
@@ -33,7 +53,7 @@ func (b *Backend) compile(m *ir.Module) (*Executable, error) {
 	if b.IsFinalized() {
 		return nil, errFinalized
 	}
-	e := &Executable{backend: b, recorded: m, variants: map[string]*pjrt.LoadedExecutable{}}
+	e := &Executable{backend: b, recorded: m, live: m.Main.Live(), variants: map[string]*pjrt.LoadedExecutable{}}
 	for _, v := range m.Main.Params {
 		e.names = append(e.names, v.Node.Attr.(ir.Param).Name)
 		e.ins = append(e.ins, v.Shape)
@@ -41,63 +61,76 @@ func (b *Backend) compile(m *ir.Module) (*Executable, error) {
 	for _, v := range m.Main.Results {
 		e.outs = append(e.outs, v.Shape)
 	}
-	if err := e.assign(); err != nil {
-		return nil, err
+	e.inParts, e.outParts = e.ins, e.outs
+	if s := m.Split; s != nil {
+		e.inParts, e.outParts = parts(e.ins, s.Params, s.Devices), parts(e.outs, s.Results, s.Devices)
 	}
-	_, err := e.variant(nil)
-	return e, err
+	return e, e.assign()
 }
 
-// assign finds the devices of the replicas: those chosen, or the first ones.
+// parts are the shapes of what one of n devices has of values that are cut along axes.
+func parts(whole []shapes.Shape, axes []int, n int) []shapes.Shape {
+	out := make([]shapes.Shape, len(whole))
+	for i, s := range whole {
+		out[i] = s.Clone()
+		if axes[i] != ir.Whole {
+			out[i].Dimensions[axes[i]] /= n
+		}
+	}
+	return out
+}
+
+// assign finds the devices of the replicas or parts: those chosen, or the first ones.
 func (e *Executable) assign() error {
 	m := e.recorded
-	if m.Replicas == 0 {
+	if m.Replicas == 0 && m.Split == nil {
 		if len(m.Devices) > 0 && m.Devices[0] != 0 {
 			return fmt.Errorf("computation %q: the device is chosen when it runs: %w", m.Name, compute.ErrNotImplemented)
 		}
 		return nil
 	}
 	e.devices = m.Devices
-	for d := len(e.devices); d < m.Replicas; d++ {
+	for d := len(e.devices); d < m.Over(); d++ {
 		e.devices = append(e.devices, d)
 	}
 	for _, d := range e.devices {
 		if _, err := e.backend.device(compute.DeviceNum(d)); err != nil {
-			return fmt.Errorf("computation %q on %d devices: %w", m.Name, m.Replicas, err)
+			return fmt.Errorf("computation %q on %d devices: %w", m.Name, m.Over(), err)
 		}
 	}
 	return nil
 }
 
 // replicas is how many times the inputs are given, device after device.
-func (e *Executable) replicas() int { return max(e.recorded.Replicas, 1) }
+func (e *Executable) replicas() int { return e.recorded.Over() }
 
 // Module returns the computation as it was recorded.
 func (e *Executable) Module() *ir.Module { return e.recorded }
 
 // Program returns the StableHLO of the computation.
-func (e *Executable) Program() (string, error) { return e.text(nil) }
+func (e *Executable) Program() (string, error) { return e.text(form{}) }
 
-func (e *Executable) text(donate []Carry) (string, error) {
-	o := stablehlo.Options{Fast: e.backend.options.Fast, Spread: e.backend.options.spread(), Kernels: e.backend.Kernels(), Donate: map[int]int{}}
-	for _, c := range donate {
+func (e *Executable) text(f form) (string, error) {
+	o := stablehlo.Options{Fast: e.backend.options.Fast, Spread: e.backend.options.spread(), Donate: map[int]int{}, Sent: f.sent}
+	o.Kernels = e.backend.Kernels() && e.recorded.Split == nil // XLA cannot take a kernel of ours apart
+	for _, c := range f.donate {
 		o.Donate[c.Input] = c.Output
 	}
 	return stablehlo.Text(e.recorded, o)
 }
 
-// variant is the program for what is donated, compiled on first use: XLA wants to know it beforehand.
-func (e *Executable) variant(donate []Carry) (*pjrt.LoadedExecutable, error) {
+// variant is the program for calls of a form, compiled on first use.
+func (e *Executable) variant(f form) (*pjrt.LoadedExecutable, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.variants == nil || e.backend.IsFinalized() {
 		return nil, fmt.Errorf("the executable or its backend has been finalized")
 	}
-	key := fmt.Sprint(donate)
+	key := f.key()
 	if x := e.variants[key]; x != nil {
 		return x, nil
 	}
-	text, err := e.text(donate)
+	text, err := e.text(f)
 	if err != nil {
 		return nil, err
 	}
@@ -112,10 +145,13 @@ func (e *Executable) variant(donate []Carry) (*pjrt.LoadedExecutable, error) {
 // compiler is set up for the devices that the computation is for: one that is chosen when it runs, or fixed ones.
 func (e *Executable) compiler() *pjrt.CompileConfig {
 	c := e.backend.client.Compile()
-	if e.recorded.Replicas == 0 {
-		return c
+	switch {
+	case e.recorded.Split != nil:
+		return c.WithShardy(e.recorded.Split.Devices).WithDeviceAssignment(e.devices)
+	case e.recorded.Replicas > 0:
+		return c.WithSPMD(e.recorded.Replicas).WithDeviceAssignment(e.devices)
 	}
-	return c.WithSPMD(e.recorded.Replicas).WithDeviceAssignment(e.devices)
+	return c
 }
 
 // Finalize implements compute.Executable.
@@ -141,15 +177,16 @@ func (e *Executable) input(i int, buf compute.Buffer) (*Buffer, error) {
 	if !ok || b == nil || b.backend != e.backend {
 		return nil, fmt.Errorf("input %d (%s) is not a buffer of this backend", i, e.names[i])
 	}
-	if !b.shape.Equal(e.ins[i]) {
-		return nil, fmt.Errorf("input %d (%s) is %s, want %s", i, e.names[i], b.shape, e.ins[i])
+	if !b.shape.Equal(e.inParts[i]) {
+		return nil, fmt.Errorf("input %d (%s) is %s, want %s", i, e.names[i], b.shape, e.inParts[i])
 	}
 	return b, nil
 }
 
-// Execute implements compute.Executable. Inputs that are donated give their memory to outputs of the same shape; the
+// Execute implements compute.Executable. It does not wait for the end: whoever reads an output does, and has the error if
+// there was one. Inputs that are donated give their memory to outputs of the same shape; the
 // first execution that donates in a new way compiles the program once more. A computation on several devices takes the
-// inputs of one after those of the other, and gives the outputs likewise.
+// inputs of one after those of the other, parts where they are shared out, and gives the outputs likewise.
 func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, device compute.DeviceNum) ([]compute.Buffer, error) {
 	if want := len(e.ins) * e.replicas(); len(inputs) != want {
 		return nil, fmt.Errorf("%d inputs, want %d", len(inputs), want)
@@ -164,7 +201,7 @@ func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, device comp
 			return nil, err
 		}
 	}
-	outs, err := e.run(bufs, e.match(bufs, donate), device)
+	outs, err := e.run(bufs, e.match(bufs, donate), device, runAhead)
 	if err != nil {
 		return nil, err
 	}
@@ -203,9 +240,9 @@ func (e *Executable) match(inputs []*Buffer, donate []bool) (pairs []Carry) {
 	return pairs
 }
 
-// run executes the program; the inputs of pairs are consumed, those of every replica.
-func (e *Executable) run(inputs []*Buffer, pairs []Carry, device compute.DeviceNum) ([]*Buffer, error) {
-	x, err := e.variant(pairs)
+// run executes the program; the inputs of pairs are consumed, those of every replica. how is runAhead or atOnce.
+func (e *Executable) run(inputs []*Buffer, pairs []Carry, device compute.DeviceNum, how func(func())) ([]*Buffer, error) {
+	x, err := e.variant(form{donate: pairs})
 	if err != nil {
 		return nil, err
 	}
@@ -216,9 +253,6 @@ func (e *Executable) run(inputs []*Buffer, pairs []Carry, device compute.DeviceN
 		}
 	}
 	call := x.Execute(raw...)
-	if e.devices == nil {
-		call = call.OnDeviceByNum(int(device))
-	}
 	for _, p := range pairs {
 		for i := p.Input; i < len(inputs); i += len(e.ins) {
 			call = call.Donate(i)
@@ -227,7 +261,17 @@ func (e *Executable) run(inputs []*Buffer, pairs []Carry, device compute.DeviceN
 			}
 		}
 	}
-	outs, err := call.Done()
+	return e.results(call, device, how)
+}
+
+// results makes a call and gives its outputs.
+func (e *Executable) results(call *pjrt.ExecutionConfig, device compute.DeviceNum, how func(func())) ([]*Buffer, error) {
+	if e.devices == nil {
+		call = call.OnDeviceByNum(int(device))
+	}
+	var outs []*pjrt.Buffer
+	var err error
+	how(func() { outs, err = call.Done() })
 	if err != nil {
 		return nil, fmt.Errorf("computation %q: %w", e.recorded.Name, plain(err))
 	}
@@ -236,7 +280,7 @@ func (e *Executable) run(inputs []*Buffer, pairs []Carry, device compute.DeviceN
 		if e.devices != nil {
 			device = compute.DeviceNum(e.devices[i/len(e.outs)])
 		}
-		results[i] = e.backend.newBuffer(o, e.outs[i%len(e.outs)], device)
+		results[i] = e.backend.newBuffer(o, e.outParts[i%len(e.outs)], device)
 	}
 	return results, nil
 }

@@ -20,7 +20,7 @@ func preload(libraries []string) {
 	for {
 		var left []string
 		for _, path := range libraries {
-			if open(path, C.RTLD_LAZY|C.RTLD_GLOBAL) != nil {
+			if _, err := open(path, C.RTLD_LAZY|C.RTLD_GLOBAL); err != nil {
 				left = append(left, path)
 			}
 		}
@@ -31,19 +31,21 @@ func preload(libraries []string) {
 	}
 }
 
-// load loads the plugin once more than go-xla does, which would print its own report of a failure.
+// load loads the plugin, since go-xla would print its own report of a failure.
 func load(path string) error {
-	if err := open(path, C.RTLD_LAZY|C.RTLD_LOCAL); err != nil {
+	library, err := open(path, C.RTLD_LAZY|C.RTLD_LOCAL)
+	if err != nil {
 		return fmt.Errorf("the plugin %s cannot be loaded: %w", path, err)
 	}
-	return nil
+	return register(path, library)
 }
 
-func open(path string, mode C.int) error {
+func open(path string, mode C.int) (unsafe.Pointer, error) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
-	if C.dlopen(name, mode) == nil {
-		return fmt.Errorf("%s", C.GoString(C.dlerror()))
+	library := C.dlopen(name, mode)
+	if library == nil {
+		return nil, fmt.Errorf("%s", C.GoString(C.dlerror()))
 	}
-	return nil
+	return library, nil
 }

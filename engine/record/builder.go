@@ -77,10 +77,40 @@ func (b *Builder) DistributedSPMD(devices int) error {
 	return nil
 }
 
+// DistributedAutoSharding implements compute.Builder: the computation is one whose values are shared out among the
+// devices of a mesh, which has one axis. It comes before any parameter.
+func (b *Builder) DistributedAutoSharding(meshes ...compute.Mesh) error {
+	if len(meshes) != 1 || len(meshes[0].AxesSizes) != 1 || meshes[0].AxesSizes[0] < 1 || len(meshes[0].LogicalDeviceAssignment) > 0 {
+		return fmt.Errorf("a computation on meshes %v: want one, with one axis and devices in order: %w", meshes, compute.ErrNotImplemented)
+	}
+	b.module.Split = &ir.Split{Devices: meshes[0].AxesSizes[0]}
+	return nil
+}
+
+// cut is the axis along which a value is shared out among devices.
+func (b *Builder) cut(spec *compute.ShardingSpec, shape shapes.Shape) (int, error) {
+	if spec == nil {
+		return ir.Whole, nil
+	}
+	at, n := ir.Whole, b.module.Over()
+	for axis, names := range spec.Axes {
+		switch {
+		case len(names) == 0:
+		case b.module.Split == nil:
+			return at, fmt.Errorf("sharding: the computation is not on several devices: %w", compute.ErrNotImplemented)
+		case at != ir.Whole || axis >= shape.Rank() || shape.Dimensions[axis]%n != 0:
+			return at, fmt.Errorf("sharding %v of %s: want one axis, of a multiple of %d: %w", spec.Axes, shape, n, compute.ErrNotImplemented)
+		default:
+			at = axis
+		}
+	}
+	return at, nil
+}
+
 // DeviceAssignment implements compute.Builder. The backend sees whether it has these devices.
 func (b *Builder) DeviceAssignment(devices ...compute.DeviceNum) error {
-	if len(devices) != max(b.module.Replicas, 1) {
-		return fmt.Errorf("device assignment %v: want %d devices", devices, max(b.module.Replicas, 1))
+	if len(devices) != b.module.Over() {
+		return fmt.Errorf("device assignment %v: want %d devices", devices, b.module.Over())
 	}
 	b.module.Devices = nil
 	for _, d := range devices {

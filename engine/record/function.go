@@ -61,17 +61,30 @@ func (f *Function) Shape(v compute.Value) (shapes.Shape, error) {
 
 // Parameter implements compute.Function.
 func (f *Function) Parameter(name string, shape shapes.Shape, sharding *compute.ShardingSpec) (compute.Value, error) {
-	if sharding != nil {
-		return nil, fmt.Errorf("parameter %q: sharding: %w", name, compute.ErrNotImplemented)
-	}
 	if shape.IsDynamic() {
 		return nil, fmt.Errorf("parameter %q: dynamic axes in %s: %w", name, shape, compute.ErrNotImplemented)
+	}
+	axis, err := f.cut(sharding, shape)
+	if err != nil {
+		return nil, fmt.Errorf("parameter %q: %w", name, err)
 	}
 	out, err := f.add(ir.NewNode(compute.OpTypeParameter, ir.Param{Name: name}, nil, shape))
 	if err == nil {
 		f.fn.Params = append(f.fn.Params, out.Value)
+		if s := f.b.module.Split; s != nil && f == f.b.main {
+			s.Params = append(s.Params, axis)
+		}
 	}
 	return result(out, err)
+}
+
+// cut is the axis along which a parameter or result is shared out, which only main's can be.
+func (f *Function) cut(spec *compute.ShardingSpec, shape shapes.Shape) (int, error) {
+	axis, err := f.b.cut(spec, shape)
+	if err == nil && axis != ir.Whole && f != f.b.main {
+		err = fmt.Errorf("sharding inside of a computation: %w", compute.ErrNotImplemented)
+	}
+	return axis, err
 }
 
 // Constant implements compute.Function; it copies flat.
@@ -95,12 +108,22 @@ func (f *Function) Return(outputs []compute.Value, shardings []*compute.Sharding
 	if f.returned {
 		return fmt.Errorf("function %q has returned before", f.Name())
 	}
-	if slices.ContainsFunc(shardings, func(s *compute.ShardingSpec) bool { return s != nil }) {
-		return fmt.Errorf("return: sharding: %w", compute.ErrNotImplemented)
-	}
 	vs, err := f.values(compute.OpTypeInvalid, outputs...)
 	if err != nil {
 		return fmt.Errorf("return: %w", err)
+	}
+	axes := make([]int, len(vs))
+	for i, v := range vs {
+		var spec *compute.ShardingSpec
+		if i < len(shardings) {
+			spec = shardings[i]
+		}
+		if axes[i], err = f.cut(spec, v.Shape); err != nil {
+			return fmt.Errorf("return: result %d: %w", i, err)
+		}
+	}
+	if s := f.b.module.Split; s != nil && f == f.b.main {
+		s.Results = axes
 	}
 	f.fn.Results = vs
 	f.returned = true

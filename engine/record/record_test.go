@@ -1,6 +1,7 @@
 package record
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -181,5 +182,58 @@ func TestErrors(t *testing.T) {
 				t.Errorf("error %v, want one with %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestSplit records what is shared out among devices, of main alone and in equal parts.
+func TestSplit(t *testing.T) {
+	b := recorder(t)
+	val := must[compute.Value](t)
+	rows := shapes.Make(dtypes.Float32, 4, 6)
+	cut := func(axes ...[]string) *compute.ShardingSpec { return &compute.ShardingSpec{Mesh: "m", Axes: axes} }
+	first, second := cut([]string{"d"}), cut(nil, []string{"d"})
+	if _, err := b.Main().Parameter("early", rows, first); !compute.IsNotImplemented(err) {
+		t.Errorf("sharding on one device: %v", err)
+	}
+	mesh := compute.Mesh{Name: "m", AxesSizes: []int{2}, AxesNames: []string{"d"}}
+	for _, meshes := range [][]compute.Mesh{nil, {mesh, mesh}, {{Name: "m", AxesSizes: []int{2, 2}}}} {
+		if err := b.DistributedAutoSharding(meshes...); !compute.IsNotImplemented(err) {
+			t.Errorf("meshes %v: %v", meshes, err)
+		}
+	}
+	if err := b.DistributedAutoSharding(mesh); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.DeviceAssignment(0, 1); err != nil {
+		t.Error(err)
+	}
+	if err := b.DeviceAssignment(0); err == nil {
+		t.Error("one device for two parts")
+	}
+	x, y := val(b.Main().Parameter("x", rows, second)), val(b.Main().Parameter("y", scalar, nil))
+	for _, bad := range []struct {
+		shape shapes.Shape
+		spec  *compute.ShardingSpec
+	}{{shapes.Make(dtypes.Float32, 3), first}, {scalar, first}, {rows, cut([]string{"d"}, []string{"d"})}} {
+		if _, err := b.Main().Parameter("bad", bad.shape, bad.spec); !compute.IsNotImplemented(err) {
+			t.Errorf("%s, %v: %v", bad.shape, bad.spec, err)
+		}
+	}
+	inner := must[compute.Function](t)(b.Main().Closure())
+	if _, err := inner.Parameter("z", rows, first); !compute.IsNotImplemented(err) {
+		t.Errorf("sharding in a closure: %v", err)
+	}
+	if err := b.Main().Return([]compute.Value{y, x}, []*compute.ShardingSpec{nil, first}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Compile(); err != nil {
+		t.Fatal(err)
+	}
+	m := b.Module()
+	if s := m.Split; m.Over() != 2 || !slices.Equal(s.Params, []int{1, ir.Whole}) || !slices.Equal(s.Results, []int{ir.Whole, 0}) {
+		t.Errorf("split %+v", m.Split)
+	}
+	if !strings.Contains(m.String(), "on 2 devices") {
+		t.Error(m)
 	}
 }

@@ -47,10 +47,15 @@ func while(w *writer, n *ir.Node) {
 	w.block(func() { w.region(enter(0), nil, nil) })
 	w.line("} do {")
 	count := len(n.Outputs)
-	w.block(func() { w.region(enter(1), args[count:], state[count:]) })
+	w.block(func() {
+		f := enter(1)
+		w.hold(n, f)
+		w.region(f, args[count:], state[count:])
+	})
 	w.line("}")
 	for i, v := range n.Outputs {
 		w.names[v] = each[i]
+		w.sameCut(v, state[i])
 	}
 }
 
@@ -75,6 +80,7 @@ func branch(w *writer, n *ir.Node) {
 		}
 		for j, v := range n.CapturesOf(i) {
 			w.names[f.Captures[j]] = w.name(v)
+			w.sameCut(f.Captures[j], v)
 		}
 		w.block(func() { w.region(f, nil, nil) })
 	}

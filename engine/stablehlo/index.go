@@ -27,9 +27,9 @@ func scatter(op string) printer {
 		a, d := n.Attr.(ir.Scatter), n.Inputs[0].DType()
 		numbers := joined(field("update_window_dims", a.UpdateWindow), field("inserted_window_dims", a.Inserted),
 			field("scatter_dims_to_operand_dims", a.Map), fmt.Sprintf("index_vector_dim = %d", a.IndexAxis))
-		name := w.fresh()
+		operands, name := w.scattered(n), w.fresh()
 		w.line(`%s = "stablehlo.scatter"(%s) <{scatter_dimension_numbers = #stablehlo.scatter<%s>, `+
-			`indices_are_sorted = false, unique_indices = %t}> ({`, name, w.list(n.Inputs), numbers, a.Unique)
+			`indices_are_sorted = false, unique_indices = %t}> ({`, name, operands, numbers, a.Unique)
 		w.block(func() { w.combine(op, d) })
 		w.line("}) : %s", signature(n))
 		w.names[n.Outputs[0]] = name

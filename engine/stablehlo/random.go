@@ -35,6 +35,8 @@ func (w *writer) cut(words string, count int, out *ir.Value) string {
 		pairs := tensor(dtypes.Uint32, flat, 2)
 		all = w.let("stablehlo.reshape %s : (%s) -> %s", all, typ, pairs)
 		all = w.let("stablehlo.bitcast_convert %s : (%s) -> %s", all, pairs, tensor(d, flat))
+	case per == 1 && d != dtypes.Uint32:
+		all = w.let("stablehlo.bitcast_convert %s : (%s) -> %s", all, typ, tensor(d, count))
 	case per > 1:
 		flat = count * per
 		parts := tensor(d, count, per)

@@ -14,9 +14,11 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
 
 	"github.com/weft-rl/weft/engine/ir"
 )
@@ -35,6 +37,10 @@ type Options struct {
 	// that launches kernels one by one makes part of the kernels around them. Their sums are taken in another order.
 	Spread bool
 
+	// Sent are inputs that come together, in the words of one tensor that stands behind the other inputs: each begins with
+	// a word of its own, see [Words]. What nobody reads of them is left out of it.
+	Sent []int
+
 	// Kernels writes loops whose rows do not look at each other as one kernel each, in PTX, for XLA on NVIDIA GPUs.
 	Kernels bool
 }
@@ -45,9 +51,9 @@ func Supports(op compute.OpType) bool { return printers[op] != nil }
 // Text writes the module as a StableHLO module with a function called main.
 func Text(m *ir.Module, o Options) (string, error) {
 	w := &writer{names: map[*ir.Value]string{}, helpers: map[string]bool{}, symbols: map[*ir.Func]string{}, options: o,
-		replicas: max(m.Replicas, 1)}
+		replicas: max(m.Replicas, 1), split: m.Split, cuts: map[*ir.Value]int{}, words: Words(m.Main, o.Sent)}
 	if o.Kernels { // which look through calls
-		m = &ir.Module{Name: m.Name, Main: m.Flatten(), Replicas: m.Replicas, Devices: m.Devices}
+		m = &ir.Module{Name: m.Name, Main: m.Flatten(), Replicas: m.Replicas, Split: m.Split, Devices: m.Devices}
 	}
 	for i, f := range m.Funcs {
 		w.symbols[f] = fmt.Sprintf("%s_%d", symbol(f.Name), i) // two names may become one symbol
@@ -59,7 +65,7 @@ func Text(m *ir.Module, o Options) (string, error) {
 	if len(w.errs) > 0 {
 		return "", fmt.Errorf("computation %q as StableHLO: %w", m.Name, errors.Join(w.errs...))
 	}
-	return "module @" + symbol(m.Name) + " {\n" + w.before.String() + w.b.String() + "}\n", nil
+	return "module @" + symbol(m.Name) + mesh(m.Split) + w.before.String() + w.b.String() + "}\n", nil
 }
 
 var notSymbol = regexp.MustCompile(`[^A-Za-z0-9_]`)
@@ -80,7 +86,10 @@ type writer struct {
 	errs    []error
 
 	replicas int
-	kernels  int // written so far
+	split    *ir.Split         // of main's parameters and results among devices; nil on one
+	cuts     map[*ir.Value]int // axes of main's parameters, and of what loops make of them
+	kernels  int               // written so far
+	words    Layout
 }
 
 func (w *writer) failf(format string, args ...any) {
@@ -152,17 +161,26 @@ func (w *writer) function(f *ir.Func, visibility, name string) {
 		w.failf("function %s returns nothing", name)
 		return
 	}
-	args := make([]string, len(f.Params))
+	var args []string
+	var sent []int
+	var words Layout
+	if visibility == "public" {
+		sent, words = w.options.Sent, w.words
+	}
 	for i, v := range f.Params {
-		w.names[v] = fmt.Sprintf("%%arg%d", i)
-		args[i] = w.names[v] + ": " + typeOf(v)
-		if out, ok := w.options.Donate[i]; ok && visibility == "public" {
-			args[i] += fmt.Sprintf(" {tf.aliasing_output = %d : i32}", out)
+		if slices.Contains(sent, i) {
+			continue
 		}
+		w.names[v] = fmt.Sprintf("%%arg%d", i)
+		args = append(args, w.names[v]+": "+typeOf(v)+w.attributes(visibility, i, v))
+	}
+	if words.Len > 0 {
+		args = append(args, "%sent: "+tensor(dtypes.Uint32, words.Len))
 	}
 	w.indent = "  "
-	w.line("func.func %s @%s(%s) -> (%s) {", visibility, name, strings.Join(args, ", "), typesOf(f.Results))
+	w.line("func.func %s @%s(%s) -> (%s) {", visibility, name, strings.Join(args, ", "), w.resultTypes(visibility, f))
 	w.block(func() {
+		w.unpack(f, words)
 		w.body(f)
 		w.line("return %s : %s", w.list(f.Results), typesOf(f.Results))
 	})

@@ -188,3 +188,42 @@ func TestUnsupported(t *testing.T) {
 		t.Error("Supports is wrong")
 	}
 }
+
+// TestSplit: a computation on several devices says what is shared out among them, in loops too.
+func TestSplit(t *testing.T) {
+	vector := shapes.Make(dtypes.Float32, 6)
+	m := module(t, "split", []shapes.Shape{matrix(4, 6), vector}, func(xs []*Node) []*Node {
+		rows, w := xs[0], xs[1]
+		cond := NewClosure(w.Graph(), func(g *Graph) []*Node {
+			return []*Node{LessThan(ReduceAllSum(Parameter(g, "w", vector)), Const(g, float32(100)))}
+		})
+		body := NewClosure(w.Graph(), func(g *Graph) []*Node {
+			return []*Node{Add(Parameter(g, "w", vector), ReduceSum(rows, 0))}
+		})
+		w = While(cond, body, w)[0]
+		first := Slice(rows, AxisRange(), AxisRange(0, 1))
+		return []*Node{ScatterSum(xs[1], ConvertDType(first, dtypes.Int32), Reshape(first, 4), false, false), w, Neg(rows)}
+	})
+	m.Split = &ir.Split{Devices: 2, Params: []int{0, ir.Whole}, Results: []int{ir.Whole, ir.Whole, 0}}
+	text, err := stablehlo.Text(m, stablehlo.Options{Donate: map[int]int{0: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"module @f_split attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {", `sdy.mesh @devices = <["d"=2]>`,
+		`%arg0: tensor<4x6xf32> {tf.aliasing_output = 2 : i32, sdy.sharding = #sdy.sharding<@devices, [{"d"}, {}]>}`,
+		`%arg1: tensor<6xf32> {sdy.sharding = #sdy.sharding<@devices, [{}]>}`,
+		`<@devices, [{}, {}]> : tensor<4x1xi32>`, `<@devices, [{}]> : tensor<4xf32>`, // what is scattered into w
+		`-> (tensor<6xf32> {sdy.sharding = #sdy.sharding<@devices, [{}]>}, tensor<6xf32> {sdy.sharding = #sdy.sharding<@devices, [{}]>}, tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@devices, [{"d"}, {}]>})`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	body := text[strings.Index(text, "} do {"):]
+	for _, want := range []string{"<@devices, [{}]> : tensor<6xf32>", `<@devices, [{"d"}, {}]> : tensor<4x6xf32>`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the loop does not hold what it carries as %s:\n%s", want, text)
+		}
+	}
+}

@@ -30,10 +30,19 @@ type kind struct {
 	list      func() ([]Info, error) // of what needs a look at the machine
 }
 
-// place is a device among those of its kind.
+// place is a device among those of its kind, or several with numbers in a row.
 type place struct {
 	number int
+	many   int  // how many; 0 is one
 	fast   bool // products of float32 may round their operands: name+tf32
+}
+
+// String is the place's part of a name: 2, or 0-3.
+func (p place) String() string {
+	if p.many > 0 {
+		return fmt.Sprintf("%d-%d", p.number, p.number+p.many-1)
+	}
+	return strconv.Itoa(p.number)
 }
 
 // kinds are the devices, in the order they are listed.
@@ -60,7 +69,7 @@ func Open(name string) (*rl.Device, error) {
 	}
 	name = k.name
 	if k.many {
-		name = fmt.Sprintf("%s:%d", k.name, at.number)
+		name = k.name + ":" + at.String()
 	}
 	if at.fast {
 		name += tf32
@@ -94,18 +103,57 @@ func parse(name string) (kind, place, error) {
 			continue
 		}
 		if k.name == plain {
-			return k, place{0, fast}, nil
+			return k, place{fast: fast}, nil
 		}
 		rest, ok := strings.CutPrefix(plain, k.name+":")
 		if !ok || !k.many {
 			continue
 		}
-		if n, err := strconv.Atoi(rest); err == nil && n >= 0 {
-			return k, place{n, fast}, nil
+		if at, ok := numbered(rest); ok {
+			at.fast = fast
+			return k, at, nil
 		}
 	}
 	// The nearest name is no help: a "gpu" is not meant to be a "cpu".
 	return kind{}, place{}, fmt.Errorf("unknown device %q, there is %s", name, strings.Join(Names(), ", "))
+}
+
+// numbered is the place of a number, or of two with a dash between them.
+func numbered(text string) (at place, ok bool) {
+	first, last, several := strings.Cut(text, "-")
+	n, err := strconv.ParseUint(first, 10, 31)
+	if err != nil || !several {
+		return place{number: int(n)}, err == nil
+	}
+	m, err := strconv.ParseUint(last, 10, 31)
+	return place{number: int(n), many: int(m-n) + 1}, err == nil && m > n
+}
+
+// Several is the name of n devices in a row as one, from the named one on. Of one it is
+// the name itself.
+func Several(name string, n int) (string, error) {
+	k, at, err := parse(name)
+	if err != nil || n < 2 {
+		return name, err
+	}
+	if !k.many {
+		return "", fmt.Errorf("there is one device %s: a program on %d devices needs such as there are several of, xla:cpu or cuda", name, n)
+	}
+	if at.many > 0 {
+		return "", fmt.Errorf("device %s is %d devices already", name, at.many)
+	}
+	at.many = n
+	out := k.name + ":" + at.String()
+	if at.fast {
+		out += tf32
+	}
+	return out, nil
+}
+
+// Count is how many devices a name is of.
+func Count(name string) int {
+	_, at, _ := parse(name)
+	return max(1, at.many)
 }
 
 // Close ends all devices and waits for their threads. Nothing that lives on them
@@ -125,7 +173,7 @@ func Names() []string {
 	for _, k := range kinds {
 		out = append(out, k.name)
 		if k.many {
-			out = append(out, k.name+":N")
+			out = append(out, k.name+":N", k.name+":N-M")
 		}
 	}
 	return out

@@ -42,18 +42,39 @@ func TestOpen(t *testing.T) {
 }
 
 func TestUnknown(t *testing.T) {
-	for _, name := range []string{"abacus", "", "cuda:", "cuda:x", "cuda:-1", "cpu:0", "xla", "cpu+tf32", "xla:cpu+tf32", "xla:cpu:1+tf32", "+tf32"} {
+	for _, name := range []string{"abacus", "", "cuda:", "cuda:x", "cuda:-1", "cpu:0", "xla", "cpu+tf32", "xla:cpu+tf32", "xla:cpu:1+tf32", "+tf32", "cuda:1-1", "cuda:2-1", "cuda:1-", "cuda:-2", "cuda:0-1-2", "cpu:0-1", "xla:cpu:+1"} {
 		err := device.Check(name)
-		if err == nil || !strings.Contains(err.Error(), "cpu, xla:cpu, xla:cpu:N, cuda, cuda:N, go") {
+		if err == nil || !strings.Contains(err.Error(), "cpu, xla:cpu, xla:cpu:N, xla:cpu:N-M, cuda, cuda:N, cuda:N-M, go") {
 			t.Errorf("%q: error %v", name, err)
 		}
 		if _, err := device.Open(name); err == nil {
 			t.Errorf("%q was opened", name)
 		}
 	}
-	for _, name := range []string{"cpu", "xla:cpu", "xla:cpu:1", "cuda", "cuda:0", "cuda:12", "cuda+tf32", "cuda:1+tf32", "go"} {
+	for _, name := range []string{"cpu", "xla:cpu", "xla:cpu:1", "cuda", "cuda:0", "cuda:12", "cuda+tf32", "cuda:1+tf32", "go", "xla:cpu:0-1", "cuda:2-5", "cuda:0-1+tf32"} {
 		if err := device.Check(name); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Several devices as one have a name, where there may be several.
+func TestSeveral(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		n    int
+		want string
+	}{
+		{"xla:cpu", 2, "xla:cpu:0-1"}, {"cuda", 4, "cuda:0-3"}, {"cuda:2", 2, "cuda:2-3"}, {"cuda:1+tf32", 3, "cuda:1-3+tf32"}, {"cpu", 1, "cpu"}, {"cuda:0-1", 1, "cuda:0-1"},
+	} {
+		got, err := device.Several(c.name, c.n)
+		if got != c.want || err != nil || device.Check(got) != nil || c.n > 1 && device.Count(got) != c.n {
+			t.Errorf("%d from %s on are %q (%v), of which there are %d; want %s", c.n, c.name, got, err, device.Count(got), c.want)
+		}
+	}
+	for name, want := range map[string]string{"cpu": "there is one device cpu", "cuda:0-1": "2 devices already", "gpu": "unknown device"} {
+		if got, err := device.Several(name, 2); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("two from %s on are %q (%v)", name, got, err)
 		}
 	}
 }

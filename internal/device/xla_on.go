@@ -19,21 +19,47 @@ const HasXLA = true
 
 // openXLA opens the CPUs once more for every number: devices that share nothing, as
 // those of a machine with several.
-func openXLA(place) (compute.Backend, error) { return find(plugin.CPU, nil, false) }
+func openXLA(at place) (compute.Backend, error) {
+	return mesh(at, func() (*pjrt.Backend, error) { return find(plugin.CPU, pjrt.Options{CPUs: at.many}) })
+}
 
-func openCUDA(at place) (compute.Backend, error) { return find(plugin.CUDA, []int{at.number}, at.fast) }
+func openCUDA(at place) (compute.Backend, error) {
+	var numbers []int
+	for i := range max(1, at.many) {
+		numbers = append(numbers, at.number+i)
+	}
+	// XLA cannot share out kernels of ours among devices.
+	return mesh(at, func() (*pjrt.Backend, error) {
+		return find(plugin.CUDA, pjrt.Options{Devices: numbers, Fast: at.fast, Plain: at.many > 0})
+	})
+}
 
-// find opens the devices with these numbers of the first plugin for their kind.
-func find(kind plugin.Kind, numbers []int, fast bool) (*pjrt.Backend, error) {
+// mesh opens a place: a device, or several as one.
+func mesh(at place, open func() (*pjrt.Backend, error)) (compute.Backend, error) {
+	b, err := open()
+	if err != nil || at.many == 0 {
+		return b, err
+	}
+	m, err := pjrt.NewMesh(b, at.many)
+	if err != nil {
+		b.Finalize()
+		return nil, err
+	}
+	return m, nil
+}
+
+// find opens devices of the first plugin for their kind.
+func find(kind plugin.Kind, o pjrt.Options) (*pjrt.Backend, error) {
 	if kind == plugin.CUDA && !hasDriver() {
 		return nil, errors.New("there is no NVIDIA GPU here, or its driver is not installed: /dev/nvidia* is missing")
 	}
-	p, err := plugin.Find(kind)
-	if err != nil {
+	var err error
+	if o.Plugin, err = plugin.Find(kind); err != nil {
 		return nil, err
 	}
 	// Kernels are a compiler's choice, which a user may want to rule out when looking for a difference.
-	return pjrt.New(pjrt.Options{Plugin: p, Devices: numbers, Fast: fast, Plain: os.Getenv("WEFT_KERNELS") == "off"})
+	o.Plain = o.Plain || os.Getenv("WEFT_KERNELS") == "off"
+	return pjrt.New(o)
 }
 
 // hasDriver looks for the files through which CUDA reaches its driver, on Linux
@@ -61,7 +87,7 @@ func listCUDA() ([]Info, error) {
 
 // list opens all devices of a kind, to see what they are.
 func list(kind plugin.Kind, name func(i int) string) (all []Info, err error) {
-	b, err := find(kind, nil, false)
+	b, err := find(kind, pjrt.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func arrange(c *dist.Config, j Job, t rl.Trainer, spec env.Spec) error {
 	for _, p := range set.Groupings {
 		c.Members = max(c.Members, p.Members(t))
 	}
-	c.Facts = plan.Facts{Envs: spec.Envs, Block: spec.Block, Graph: spec.Graph, Agents: c.Members}
+	c.Facts = plan.Facts{Envs: spec.Envs, Block: spec.Block, Graph: spec.Graph, Agents: c.Members, Devices: j.Device.Parts()}
 	if c.Plan, err = j.Plan(g, c.Facts); err != nil {
 		return err
 	}

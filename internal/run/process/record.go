@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/run/part"
@@ -30,6 +31,9 @@ type entry struct {
 const (
 	mostLines = 1024     // on their way
 	mostBatch = 64 << 10 // bytes handed over at once
+	// company is how long a line waits for others. Every message takes time from the
+	// cores that train: two or three processes look at it.
+	company = 100 * time.Millisecond
 )
 
 func newRecord(ctx context.Context, to part.Reporter) *record {
@@ -75,30 +79,61 @@ func (r *record) flush() error {
 
 // hand hands lines over, as many at once as there are.
 func (r *record) hand() {
-	var batch []byte
-	var waiting []chan struct{}
 	for e := range r.in {
-		for more := true; more; {
-			batch = append(batch, e.line...)
-			if e.done != nil {
-				waiting = append(waiting, e.done)
-			}
-			if more = len(batch) < mostBatch; more {
-				select {
-				case e, more = <-r.in:
-				default:
-					more = false
-				}
-			}
+		var b batch
+		b.add(e)
+		r.fill(&b)
+		if len(b.lines) > 0 && r.failure() == nil {
+			r.fail(r.to.Record(r.ctx, b.lines)) // it may be kept by who has it now
 		}
-		if len(batch) > 0 && r.failure() == nil {
-			r.fail(r.to.Record(r.ctx, batch))
-		}
-		batch = nil // it may be kept by who has it now
-		for _, c := range waiting {
+		for _, c := range b.waiting {
 			close(c)
 		}
-		waiting = nil
+	}
+}
+
+// batch is lines, and who waits for them to be handed over.
+type batch struct {
+	lines   []byte
+	waiting []chan struct{}
+}
+
+func (b *batch) add(e entry) {
+	b.lines = append(b.lines, e.line...)
+	if e.done != nil {
+		b.waiting = append(b.waiting, e.done)
+	}
+}
+
+// fill adds what comes until there is enough, or somebody waits and there is nothing
+// left, or the first line has waited long enough.
+func (r *record) fill(b *batch) {
+	late := time.NewTimer(company)
+	defer late.Stop()
+	for len(b.lines) < mostBatch {
+		select {
+		case e, ok := <-r.in:
+			if !ok {
+				return
+			}
+			b.add(e)
+			continue
+		default:
+		}
+		if len(b.waiting) > 0 {
+			return
+		}
+		select {
+		case e, ok := <-r.in:
+			if !ok {
+				return
+			}
+			b.add(e)
+		case <-late.C:
+			return
+		case <-r.ctx.Done():
+			return
+		}
 	}
 }
 

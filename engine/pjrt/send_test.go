@@ -1,0 +1,272 @@
+//go:build xla
+
+package pjrt
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// mixed are inputs of every size of element, of which the third is not read.
+var mixed = []struct {
+	shape shapes.Shape
+	flat  any
+}{
+	{shapes.Make(dtypes.Float32, 3, 2), []float32{1, 2, 3, 4, 5, -6.5}},
+	{shapes.Make(dtypes.Bool, 5), []bool{true, false, false, true, true}},
+	{shapes.Make(dtypes.Float32, 2), []float32{7, 8}},
+	{shapes.Make(dtypes.Int64, 2), []int64{-1, 1 << 40}},
+	{shapes.Make(dtypes.Float64), []float64{.1}},
+	{shapes.Make(dtypes.Uint8, 3), []uint8{1, 200, 3}},
+	{shapes.Make(dtypes.Int8, 2, 1), []int8{-1, 100}},
+	{shapes.Make(dtypes.Int32, 1), []int32{-5}},
+	{shapes.Make(dtypes.Uint32, 2), []uint32{5, 1 << 31}},
+	{shapes.Make(dtypes.Uint64, 1), []uint64{1 << 63}},
+	{shapes.Make(dtypes.Int16, 3), []int16{-300, 2, 3}},
+}
+
+// asItIs is a function that gives its inputs back, all but the third.
+func asItIs(t *testing.T, b *Backend) *Executable {
+	var in []shapes.Shape
+	for _, m := range mixed {
+		in = append(in, m.shape)
+	}
+	return compiled(t, b, in, func(xs []*Node) []*Node {
+		var out []*Node
+		for i, x := range xs {
+			switch {
+			case i == 2:
+			case x.DType() == dtypes.Bool:
+				out = append(out, LogicalNot(LogicalNot(x)))
+			default:
+				out = append(out, Add(x, ZerosLike(x)))
+			}
+		}
+		return out
+	})
+}
+
+// TestExecuteFrom: inputs arrive as they are, whichever of them are sent together.
+func TestExecuteFrom(t *testing.T) {
+	b := backend(t)
+	e := asItIs(t, b)
+	if e.Reads(2) || !e.Reads(1) {
+		t.Error("the third input alone is not read")
+	}
+	for name, sent := range map[string]func(i int) bool{
+		"none": func(i int) bool { return i == 2 }, "all": func(int) bool { return true },
+		"even": func(i int) bool { return i%2 == 0 }, "odd": func(i int) bool { return i%2 == 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var list []int
+			bufs, host := make([]compute.Buffer, len(mixed)), make([]any, len(mixed))
+			for i, m := range mixed {
+				if sent(i) {
+					host[i] = m.flat
+					list = append(list, i)
+					continue
+				}
+				var err error
+				if bufs[i], err = b.BufferFromFlatData(0, m.flat, m.shape); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if host[2] != nil {
+				host[2] = struct{}{} // anything will do
+			}
+			if err := e.Prepare(list); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // with memory that is used again
+				outs, err := e.ExecuteFrom(bufs, host, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, m := range slices.Delete(slices.Clone(mixed), 2, 3) {
+					got := dtypes.MakeAnySlice(m.shape.DType, m.shape.Size())
+					if err := outs[i].ToFlatData(got); err != nil {
+						t.Fatal(err)
+					}
+					if !reflect.DeepEqual(got, m.flat) {
+						t.Errorf("%s came as %v, not %v", m.shape, got, m.flat)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestExecuteFromRefuses(t *testing.T) {
+	b := backend(t)
+	e := compiled(t, b, []shapes.Shape{vector, vector}, func(xs []*Node) []*Node { return []*Node{Add(xs[0], xs[1])} })
+	x := put(t, b, vector, 1, 2, 3, 4)
+	for _, c := range []struct {
+		bufs []compute.Buffer
+		host []any
+	}{
+		{[]compute.Buffer{x}, []any{nil}},
+		{[]compute.Buffer{x, nil}, []any{nil, nil}},
+		{[]compute.Buffer{x, nil}, []any{nil, []float32{1}}},
+		{[]compute.Buffer{x, nil}, []any{nil, []int32{1, 2, 3, 4}}},
+	} {
+		if _, err := e.ExecuteFrom(c.bufs, c.host, 0); err == nil {
+			t.Errorf("it took %v and %v", c.bufs, c.host)
+		}
+	}
+}
+
+// TestAhead: results are right although nobody waits for a call before the next, inputs are freed while they are read, and
+// several goroutines do so at once.
+func TestAhead(t *testing.T) {
+	b := backend(t)
+	s := shapes.Make(dtypes.Float32, 300, 300)
+	e := compiled(t, b, []shapes.Shape{s, shapes.Make(dtypes.Float32)}, func(xs []*Node) []*Node {
+		return []*Node{Add(xs[0], BroadcastToShape(xs[1], s))}
+	})
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			want := float32(g)
+			x, err := b.BufferFromFlatData(0, slices.Repeat([]float32{want}, s.Size()), s)
+			for i := range 50 {
+				if err != nil {
+					break
+				}
+				var outs []compute.Buffer
+				if outs, err = e.ExecuteFrom([]compute.Buffer{x, nil}, []any{nil, []float32{float32(i)}}, 0); err == nil {
+					err = x.Finalize()
+					x = outs[0]
+				}
+				want += float32(i)
+			}
+			got := make([]float32, s.Size())
+			if err == nil {
+				err = x.ToFlatData(got)
+			}
+			if err != nil || slices.Min(got) != want || slices.Max(got) != want {
+				t.Errorf("%v to %v, not %v (%v)", slices.Min(got), slices.Max(got), want, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// BenchmarkStep is a call of a policy at every step of environments: one transfer there, the call, and one back.
+func BenchmarkStep(b *testing.B) {
+	on := backend(b)
+	const rows, units = 128, 64
+	shape := func(dims ...int) shapes.Shape { return shapes.Make(dtypes.Float32, dims...) }
+	inputs := []shapes.Shape{shape(rows, 4), shape(rows, 2), shape(4, units), shape(units, units), shape(units, 2)}
+	bufs, host := make([]compute.Buffer, len(inputs)), make([]any, len(inputs))
+	for i, s := range inputs {
+		if flat := make([]float32, s.Size()); i < 2 {
+			host[i] = flat
+		} else {
+			bufs[i] = put(b, on, s, flat...)
+		}
+	}
+	build := func(xs []*Node) []*Node {
+		h := Tanh(Dot(Tanh(Dot(xs[0], xs[2]).Product()), xs[3]).Product())
+		return []*Node{ArgMax(Add(Dot(h, xs[4]).Product(), xs[1]), -1)}
+	}
+	step := func(b *testing.B, call func() ([]compute.Buffer, error)) {
+		action := make([]int32, rows)
+		for b.Loop() {
+			outs, err := call()
+			if err == nil {
+				err = outs[0].ToFlatData(action)
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	e := compiled(b, on, inputs, build)
+	b.Run("together", func(b *testing.B) {
+		step(b, func() ([]compute.Buffer, error) { return e.ExecuteFrom(bufs, host, 0) })
+	})
+	b.Run("apart", func(b *testing.B) {
+		step(b, func() ([]compute.Buffer, error) {
+			all := slices.Clone(bufs)
+			for i := range 2 {
+				all[i] = put(b, on, inputs[i], host[i].([]float32)...)
+			}
+			return e.Execute(all, nil, 0)
+		})
+	})
+	b.Run("waiting", func(b *testing.B) {
+		step(b, func() ([]compute.Buffer, error) {
+			all := slices.Clone(bufs)
+			for i := range 2 {
+				all[i] = put(b, on, inputs[i], host[i].([]float32)...)
+			}
+			outs, err := e.run(asBuffers(all), nil, 0, atOnce)
+			if err != nil {
+				return nil, fmt.Errorf("waiting: %w", err)
+			}
+			return []compute.Buffer{outs[0]}, nil
+		})
+	})
+}
+
+func asBuffers(in []compute.Buffer) []*Buffer {
+	out := make([]*Buffer, len(in))
+	for i, b := range in {
+		out[i] = b.(*Buffer)
+	}
+	return out
+}
+
+// TestReadAll: what is read together is what each holds, although its computation has just begun.
+func TestReadAll(t *testing.T) {
+	b := backend(t)
+	s := shapes.Make(dtypes.Float32, 200, 200)
+	e := compiled(t, b, []shapes.Shape{s}, func(xs []*Node) []*Node {
+		var out []*Node
+		for i := range 150 { // more than are waited for together
+			out = append(out, AddScalar(Slice(xs[0], AxisElem(i)), i))
+		}
+		return append(out, ReduceAllSum(Dot(xs[0], xs[0]).Product()))
+	})
+	outs, err := e.ExecuteFrom([]compute.Buffer{nil}, []any{slices.Repeat([]float32{1}, s.Size())}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flats := make([]any, len(outs))
+	for i, o := range outs {
+		shape, err := o.Shape()
+		if err != nil {
+			t.Fatal(err)
+		}
+		flats[i] = make([]float32, shape.Size())
+	}
+	if err := b.ReadAll(outs, flats); err != nil {
+		t.Fatal(err)
+	}
+	for i, flat := range flats {
+		want := float32(1 + i)
+		if i == 150 {
+			want = 200 * 200 * 200
+		}
+		if got := flat.([]float32); slices.Min(got) != want || slices.Max(got) != want {
+			t.Errorf("output %d is %v, not %v", i, got[0], want)
+		}
+	}
+	if err := outs[1].Finalize(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.ReadAll(outs, flats); err == nil {
+		t.Error("a buffer that is gone was read")
+	}
+	if err := b.ReadAll(outs[2:4], flats[2:4]); err != nil {
+		t.Error("after a failure:", err)
+	}
+}

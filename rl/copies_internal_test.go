@@ -1,0 +1,95 @@
+package rl
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/weft-rl/weft/engine"
+)
+
+// farther is a device that says it has memory of its own, and counts what is read of it.
+type farther struct {
+	compute.Backend
+	reads int
+}
+
+func (*farther) HasSharedBuffers() bool { return false }
+
+func (f *farther) ReadAll(bufs []compute.Buffer, flats []any) error {
+	f.reads++
+	for i, b := range bufs {
+		if err := b.ToFlatData(flats[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func farDevice(t *testing.T) (*Device, *farther) {
+	t.Helper()
+	b, err := engine.New("threads=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Finalize)
+	f := &farther{Backend: b}
+	return NewDevice(f), f
+}
+
+// doubled is a tensor that is on the device alone.
+func doubled(d *Device, x ...float32) Tensor {
+	in := d.from(x, shapes.Make(dtypes.Float32, len(x)))
+	return op("double", []Tensor{in}, func(_ *Ctx, in []Tensor) []Tensor {
+		return []Tensor{Wrap(graph.MulScalar(in[0].Node(), 2))}
+	})[0]
+}
+
+// What is on a device alone stays there when it is selected from or stacked; what is
+// on the host as well is moved there.
+func TestFar(t *testing.T) {
+	d, _ := farDevice(t)
+	x, zero := doubled(d, 1, 2), d.both([]float32{0, 0}, shapes.Make(dtypes.Float32, 2))
+	if !x.val.away() || zero.val.away() {
+		t.Fatal("what was computed is on the device alone, zero is on the host too")
+	}
+	mask := d.from([]bool{true, false}, shapes.Make(dtypes.Bool, 2))
+	picked := Select(mask, x, zero)
+	stacked := Stack([]Tensor{picked, zero, x})
+	for name, got := range map[string]Tensor{"selected": picked, "stacked": stacked} {
+		if !got.val.away() {
+			t.Errorf("%s it came to the host", name)
+		}
+	}
+	if got := Read[float32](stacked); !slices.Equal(got, []float32{2, 0, 2, 0, 0, 4}) {
+		t.Errorf("stacked %v", got)
+	}
+	if got := Stack([]Tensor{zero, zero}); got.val.buf != nil {
+		t.Error("what is on the host was stacked on the device")
+	}
+}
+
+// Results are fetched in one go: those asked for, and counts.
+func TestFetch(t *testing.T) {
+	d, f := farDevice(t)
+	out := []Tensor{doubled(d, 1), {}, doubled(d, 2, 3), doubled(d, 4, 5)}
+	scalar := op("sum", []Tensor{out[3]}, func(_ *Ctx, in []Tensor) []Tensor {
+		return []Tensor{Wrap(graph.ReduceAllSum(in[0].Node()))}
+	})[0]
+	d.fetch(append(out, scalar), 3)
+	if f.reads != 1 {
+		t.Errorf("%d reads", f.reads)
+	}
+	for i, want := range []bool{false, false, false, true} {
+		if i != 1 && out[i].val.away() != want {
+			t.Errorf("result %d is away: %v", i, !want)
+		}
+	}
+	if scalar.val.away() || Read[float32](scalar)[0] != 18 {
+		t.Error("the scalar was not fetched")
+	}
+}
