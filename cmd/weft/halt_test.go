@@ -16,13 +16,13 @@ import (
 // in the bits of one that never was interrupted.
 func TestInterruptProcesses(t *testing.T) {
 	dir := t.TempDir()
-	line, _ := do(t, dir, 0, split("--workers", "2", "--out", "whole", "--steps", "49152")...)
+	line, _ := do(t, dir, 0, split("--workers", "2", "--out", "whole", "--steps", "196608")...)
 	want := parse(t, line)
 	for i, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(s.String(), func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "mine")
-			p := start(t, dir, split("--processes", "2", "--out", out, "--checkpoint-steps", "0", "--checkpoint-every", "1h", "--steps", "49152")...)
-			p.until(`"iteration"`, 3)
+			p := start(t, dir, split("--processes", "2", "--out", out, "--checkpoint-steps", "0", "--checkpoint-every", "1h", "--steps", "196608")...)
+			p.until(`"iteration"`, 1)
 			p.signal(s)
 			line, code := p.end()
 			e := parse(t, line)
