@@ -135,7 +135,7 @@ func TestSpared(t *testing.T) {
 			harm(c, p, stop)
 			c.wait("another life", func(s *control.Status) bool {
 				m := s.Runs[0].Members
-				return len(m) == 3 && m[1].Life == 1 && m[1].Ready
+				return len(m) == 3 && m[1].Life > 0 && m[1].Ready // a slow machine may take it for lost again
 			})
 			letGo()
 			if r := c.whole("r", 65); r.Epoch != 1 {
