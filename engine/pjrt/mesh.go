@@ -54,6 +54,9 @@ func (m *Mesh) Builder(name string) compute.Builder {
 		if r.Split != nil {
 			split = *r.Split
 		}
+		if _, err := e.variant(form{}); err != nil { // there is one form of call
+			return nil, err
+		}
 		return &meshExecutable{e, m, split}, nil
 	})
 }
@@ -67,28 +70,48 @@ func (m *Mesh) BufferFromFlatData(_ compute.DeviceNum, flat any, shape shapes.Sh
 	return &MeshBuffer{mesh: m, shape: shape, axis: ir.Whole, parts: []*Buffer{b.(*Buffer)}}, nil
 }
 
-// meshExecutable is a computation on whole tensors.
+// ReadAll is ToFlatData of several buffers.
+func (m *Mesh) ReadAll(bufs []compute.Buffer, flats []any) error {
+	for i, b := range bufs {
+		if err := b.ToFlatData(flats[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// meshExecutable is a computation on whole tensors. It has the program and is not one: what programs can do besides is
+// with buffers of one device.
 type meshExecutable struct {
-	*Executable
+	of    *Executable
 	mesh  *Mesh
 	split ir.Split // among one device, where nothing is cut
 }
 
+// Finalize implements compute.Executable.
+func (e *meshExecutable) Finalize() { e.of.Finalize() }
+
+// Inputs implements compute.Executable.
+func (e *meshExecutable) Inputs() ([]string, []shapes.Shape) { return e.of.Inputs() }
+
+// Outputs implements compute.Executable.
+func (e *meshExecutable) Outputs() []shapes.Shape { return e.of.Outputs() }
+
 // Execute implements compute.Executable. What is donated is freed, but its memory is not used again.
 func (e *meshExecutable) Execute(inputs []compute.Buffer, donate []bool, _ compute.DeviceNum) ([]compute.Buffer, error) {
-	if len(inputs) != len(e.ins) || donate != nil && len(donate) != len(inputs) {
-		return nil, fmt.Errorf("%d inputs and %d donations, want %d", len(inputs), len(donate), len(e.ins))
+	if len(inputs) != len(e.of.ins) || donate != nil && len(donate) != len(inputs) {
+		return nil, fmt.Errorf("%d inputs and %d donations, want %d", len(inputs), len(donate), len(e.of.ins))
 	}
 	n := e.split.Devices
 	all := make([]compute.Buffer, n*len(inputs))
 	for i, in := range inputs {
 		b, ok := in.(*MeshBuffer)
 		if !ok || b == nil || b.mesh != e.mesh {
-			return nil, fmt.Errorf("input %d (%s) is not a buffer of these devices", i, e.names[i])
+			return nil, fmt.Errorf("input %d (%s) is not a buffer of these devices", i, e.of.names[i])
 		}
 		parts, err := b.laid(e.split.Params[i], n)
 		if err != nil {
-			return nil, fmt.Errorf("input %d (%s): %w", i, e.names[i], err)
+			return nil, fmt.Errorf("input %d (%s): %w", i, e.of.names[i], err)
 		}
 		for d, p := range parts {
 			all[d*len(inputs)+i] = p
@@ -112,16 +135,16 @@ func (e *meshExecutable) Execute(inputs []compute.Buffer, donate []bool, _ compu
 // the same threads of a CPU would make its collectives wait.
 func (e *meshExecutable) run(inputs []compute.Buffer, n int) ([]compute.Buffer, error) {
 	if n == 1 {
-		return e.Executable.Execute(inputs, nil, 0)
+		return e.of.Execute(inputs, nil, 0)
 	}
 	e.mesh.one.Lock()
 	defer e.mesh.one.Unlock()
-	outs, err := e.Executable.Execute(inputs, nil, 0)
+	outs, err := e.of.Execute(inputs, nil, 0)
 	if err != nil {
 		return nil, err
 	}
 	for d := range n {
-		if err := wait(outs[d*len(e.outs) : (d+1)*len(e.outs)]); err != nil {
+		if err := wait(outs[d*len(e.of.outs) : (d+1)*len(e.of.outs)]); err != nil {
 			return nil, err
 		}
 	}
@@ -144,11 +167,11 @@ func wait(outs []compute.Buffer) error {
 
 // gathered makes tensors of the devices' parts.
 func (e *meshExecutable) gathered(outs []compute.Buffer, n int) []compute.Buffer {
-	results := make([]compute.Buffer, len(e.outs))
-	for i, shape := range e.outs {
+	results := make([]compute.Buffer, len(e.of.outs))
+	for i, shape := range e.of.outs {
 		b := &MeshBuffer{mesh: e.mesh, shape: shape, axis: e.split.Results[i]}
 		for d := range n {
-			b.parts = append(b.parts, outs[d*len(e.outs)+i].(*Buffer))
+			b.parts = append(b.parts, outs[d*len(e.of.outs)+i].(*Buffer))
 		}
 		results[i] = b
 	}

@@ -115,7 +115,7 @@ func TestMesh(t *testing.T) {
 		all.Go(func() { called(t, m, shared, rows) })
 	}
 	all.Wait()
-	text, err := shared.(*meshExecutable).Program()
+	text, err := shared.(*meshExecutable).of.Program()
 	if err != nil || !strings.Contains(text, "sdy.mesh @devices") {
 		t.Errorf("%v in\n%s", err, text)
 	}
