@@ -21,14 +21,7 @@ func TestAsyncNormalised(t *testing.T) {
 		t.Run(fmt.Sprintf("%s/%d", d.Policy, d.Producers), func(t *testing.T) {
 			d.Async = true
 			j := job(t, debug.Identity, "minibatches=2", "epochs=2", "envs=16", "horizon=32", "hidden=64,64", "normalize_reward=true", "normalize_obs=true")
-			j.Steps, j.EvalEvery, j.EvalEpisodes, j.Dir = 24_576, 0, 200, t.TempDir()
-			j.Plan = by(d)
-			stopNear(t, j, 6)
-			j.Resume = true
-			r, err := local.Train(context.Background(), j)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := resumed(t, &j, d)
 			if r.Evaluation.Mean < 14 {
 				t.Errorf("return %.2f of 16", r.Evaluation.Mean)
 			}
@@ -54,14 +47,7 @@ func TestAsync(t *testing.T) {
 				updates = []string{"minibatches=1", "epochs=1"}
 			}
 			j := job(t, debug.Identity, append(updates, "envs=16", "horizon=32", "hidden=64,64")...)
-			j.Steps, j.EvalEvery, j.EvalEpisodes, j.Dir = 24_576, 0, 200, t.TempDir()
-			j.Plan = by(d)
-			stopNear(t, j, 6)
-			j.Resume = true
-			r, err := local.Train(context.Background(), j)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := resumed(t, &j, d)
 			if r.Exact || r.Steps < j.Steps || len(r.Figures) != d.Workers+1 {
 				t.Errorf("exact %v, %d steps, %d replicas", r.Exact, r.Steps, len(r.Figures))
 			}
@@ -96,4 +82,17 @@ func stopNear(t *testing.T, j local.Job, iter int64) {
 	if !r.Interrupted {
 		t.Fatal("it was not interrupted")
 	}
+}
+
+// resumed is what becomes of a run that was stopped on the way and goes on.
+func resumed(t *testing.T, j *local.Job, d plan.Deployment) local.Result {
+	t.Helper()
+	j.Steps, j.EvalEvery, j.EvalEpisodes, j.Dir, j.Plan = 24_576, 0, 200, t.TempDir(), by(d)
+	stopNear(t, *j, 6)
+	j.Resume = true
+	r, err := local.Train(context.Background(), *j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }

@@ -55,9 +55,6 @@ func TestFaults(t *testing.T) {
 // A killed worker of an asynchronous run, and one that stood still, are replaced while
 // the others go on.
 func TestSpared(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the run has to be long enough for two losses")
-	}
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
