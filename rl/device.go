@@ -16,6 +16,7 @@ type Device struct {
 	shared  bool // buffers are ordinary memory
 	unroll  int  // rounds of an innermost loop that are best written out as one
 	kernels bool // loops of steps are best left as they are: they become kernels
+	rolls   bool // chains of equal steps are best loops
 	philox  bool // random bits are Philox blocks of the state's counter
 	parts   int  // devices that a whole loop is shared out among; 0 and 1 are one
 
@@ -35,6 +36,9 @@ func NewDevice(b compute.Backend) *Device {
 	}
 	if k, ok := b.(interface{ Kernels() bool }); ok {
 		d.kernels = k.Kernels()
+	}
+	if r, ok := b.(interface{ Rolls() bool }); ok {
+		d.rolls = r.Rolls()
 	}
 	if p, ok := b.(interface{ Philox() bool }); ok {
 		d.philox = p.Philox()

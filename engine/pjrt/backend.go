@@ -152,6 +152,10 @@ func (b *Backend) Unroll() int {
 	return 1
 }
 
+// Rolls reports whether a chain of equal steps had better be a loop than be written out. On CPUs, where a trip costs little and
+// XLA's compiler much, it had.
+func (b *Backend) Rolls() bool { return b.options.Plugin.Kind != plugin.CUDA }
+
 // Kernels reports whether loops whose rows do not look at each other become kernels of their own. They are then best not
 // written out: a kernel goes round by itself.
 func (b *Backend) Kernels() bool { return b.options.Plugin.Kind == plugin.CUDA && !b.options.Plain }
