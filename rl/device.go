@@ -3,6 +3,7 @@ package rl
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
@@ -51,6 +52,17 @@ func NewDevice(b compute.Backend) *Device {
 
 // Calls is how many times a compiled graph has been called.
 func (d *Device) Calls() int64 { return d.calls.Load() }
+
+// Compiling is what the device has been compiling, and for how long; for 0 while it does
+// not, or does not say.
+func (d *Device) Compiling() (what string, took time.Duration) {
+	if c, ok := d.backend.(interface {
+		Compiling() (string, time.Duration)
+	}); ok {
+		return c.Compiling()
+	}
+	return "", 0
+}
 
 // Parts is how many devices it is: a whole loop that is one program is shared out among
 // them.

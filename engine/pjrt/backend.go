@@ -52,6 +52,7 @@ type Backend struct {
 	client    *pjrt.Client
 	finalized atomic.Bool
 	pressure  pressure
+	compiling compilations
 }
 
 var _ compute.Backend = (*Backend)(nil)
