@@ -7,10 +7,10 @@ import (
 )
 
 // Rolls reports whether a chain of many equal steps had better be a loop of the
-// graph than be written out. XLA's compiler for CPUs needs seconds for a few hundred
-// of them, and makes one kernel of a chain in which it computes what is used twice
-// twice, at every link again; a loop keeps the links apart. Elsewhere a loop costs
-// more than it saves.
+// graph than be written out. XLA's compiler for CPUs takes long for a long chain, and
+// what it makes of one whose links read all of the link before is slow; nothing is
+// fused across the rounds of a loop. On a GPU a round waits for the host, and the CPU
+// engine compiles chains well.
 func (c *Ctx) Rolls() bool { return c.dev.rolls }
 
 // Repeat is n rounds of step as a loop of the graph, from state on: what is there
