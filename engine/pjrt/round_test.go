@@ -1,0 +1,46 @@
+//go:build xla
+
+package pjrt
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/weft-rl/weft/engine/ir"
+)
+
+// TestBF16: products round their operands to bfloat16 and nothing else: their sums are float32's, of the exact products.
+func TestBF16(t *testing.T) {
+	b := &Backend{options: backend(t).options, client: backend(t).client}
+	b.options.Precision = ir.BF16
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct{ m, k, n, x, y int }{{5, 64, 7, 1, 0}, {9, 64, 1, 1, 0}, {1, 64, 9, 1, 0}, {64, 100, 64, 1, 0}, {7, 300, 9, 0, 0}, {7, 30, 9, 1, 1}} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			x, y := random(r, c.m, c.k, c.x), random(r, c.k, c.n, 1-c.y)
+			product := func(x, y *graph.Node) *graph.Node { return graph.DotGeneral(x, []int{c.x}, nil, y, []int{c.y}, nil) }
+			plain := func(x, y *graph.Node) *graph.Node { return product(graph.Tanh(x), y) }
+			rounded := func(x, y *graph.Node) *graph.Node { return product(half(graph.Tanh(x)), half(y)) }
+			exact, want, got := call(t, backend(t), plain, x, y), call(t, cpu(t), rounded, x, y), call(t, b, plain, x, y)
+			off := 0.0
+			for i := range want {
+				if math.Abs(float64(want[i]-got[i])) > 2e-3 { // tanh of the one may round otherwise than of the other
+					t.Fatalf("element %d is %v, not %v", i, got[i], want[i])
+				}
+				off = max(off, math.Abs(float64(exact[i]-got[i])))
+			}
+			if off < 4e-3 {
+				t.Errorf("nothing was rounded: it is off by %g at most", off)
+			}
+		})
+	}
+}
+
+// half is what has been a bfloat16.
+func half(x *graph.Node) *graph.Node {
+	return graph.ConvertDType(graph.ConvertDType(x, dtypes.BFloat16), dtypes.Float32)
+}
