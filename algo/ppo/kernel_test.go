@@ -59,8 +59,10 @@ func TestGradientKernel(t *testing.T) {
 				for _, f := range ptxtest.Bodies(m) {
 					for _, r := range rows.Regions(f) {
 						regions++
-						k := ptxtest.CheckRegion(t, f, r, ptxtest.Random, true, 1e-3)
-						t.Logf("%d rows, %d + %d sums, %d bytes of shared memory", r.Rows, k.Single, k.Double, k.Shared)
+						for _, p := range []ir.Precision{ir.Exact, ir.BF16} {
+							k := ptxtest.CheckRegion(t, f, r, ptxtest.Random, p, 1e-3)
+							t.Logf("%s, %d rows, %d + %d sums, %d bytes of shared memory", p, r.Rows, k.Single, k.Double, k.Shared)
+						}
 					}
 				}
 			}

@@ -213,7 +213,7 @@ func onMachine(l *rows.Loop, k ptx.Kernel, flats map[*ir.Value]any) ([]any, erro
 		}
 		memory = append(memory, ir.BytesOf(out[i]))
 	}
-	if err := Launch(k, memory); err != nil {
+	if err := Launch(k, 1<<18, memory); err != nil {
 		return nil, err
 	}
 	for i, r := range l.Results {
