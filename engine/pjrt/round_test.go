@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/weft-rl/weft/engine/ir"
@@ -16,10 +17,9 @@ import (
 
 // TestBF16: products round their operands to bfloat16 and nothing else: their sums are float32's, of the exact products.
 func TestBF16(t *testing.T) {
-	b := &Backend{options: backend(t).options, client: backend(t).client}
-	b.options.Precision = ir.BF16
+	b := rounding(t, ir.BF16)
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, c := range []struct{ m, k, n, x, y int }{{5, 64, 7, 1, 0}, {9, 64, 1, 1, 0}, {1, 64, 9, 1, 0}, {64, 100, 64, 1, 0}, {7, 300, 9, 0, 0}, {7, 30, 9, 1, 1}} {
+	for _, c := range []struct{ m, k, n, x, y int }{{5, 64, 7, 1, 0}, {9, 300, 1, 1, 0}, {1, 64, 9, 1, 0}, {64, 100, 64, 1, 0}, {7, 300, 9, 0, 0}, {7, 30, 9, 1, 1}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			x, y := random(r, c.m, c.k, c.x), random(r, c.k, c.n, 1-c.y)
 			product := func(x, y *graph.Node) *graph.Node { return graph.DotGeneral(x, []int{c.x}, nil, y, []int{c.y}, nil) }
@@ -43,4 +43,41 @@ func TestBF16(t *testing.T) {
 // half is what has been a bfloat16.
 func half(x *graph.Node) *graph.Node {
 	return graph.ConvertDType(graph.ConvertDType(x, dtypes.BFloat16), dtypes.Float32)
+}
+
+// TestGradients: gradients of a network, which on a GPU are one kernel, are the CPU engine's, as far as products round.
+func TestGradients(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	x, w := random(r, 200, 4, 1), random(r, 4, 64, 1)
+	gradients := func(x, w *graph.Node) *graph.Node {
+		deep := graph.MulScalar(graph.Sin(graph.IotaFull(w.Graph(), shapes.Make(dtypes.Float32, 64, 64))), 0.2)
+		y := graph.Tanh(graph.Dot(graph.Tanh(graph.Dot(x, w).Product()), deep).Product())
+		each := graph.Gradient(graph.ReduceAllMean(graph.Square(graph.AddScalar(y, -1))), w, deep)
+		return graph.Concatenate([]*graph.Node{graph.Reshape(each[0], -1), graph.Reshape(each[1], -1)}, 0)
+	}
+	want := call(t, cpu(t), gradients, x, w)
+	largest := 0.0
+	for _, v := range want {
+		largest = max(largest, math.Abs(float64(v)))
+	}
+	for p, tolerance := range map[ir.Precision]float64{ir.Exact: 1e-4, ir.TF32: 5e-3, ir.BF16: 2e-2} {
+		off := 0.0
+		for i, v := range call(t, rounding(t, p), gradients, x, w) {
+			if d := math.Abs(float64(v - want[i])); !(d <= off) {
+				off = d
+			}
+		}
+		if !(off <= tolerance*largest) {
+			t.Errorf("%s: off by %g where the largest is %g", p, off, largest)
+		}
+		t.Logf("%s: off by %.2g of the largest", p, off/largest)
+	}
+}
+
+// rounding is the backend with a precision.
+func rounding(t testing.TB, p ir.Precision) *Backend {
+	b := backend(t)
+	out := &Backend{options: b.options, client: b.client}
+	out.options.Precision = p
+	return out
 }
