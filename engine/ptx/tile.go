@@ -62,9 +62,9 @@ func OfRegion(r *rows.Region, name string, p ir.Precision) (k Tiles, err error) 
 			k.Single += n
 		}
 	}
-	first := newTiler(r, k, p, nil)
+	first := newTiler(r, k, p, &tiler{})
 	first.kernel()
-	second := newTiler(r, k, p, first.reads) // which knows when a matrix is read for the last time
+	second := newTiler(r, k, p, first) // which knows when a matrix is read for the last time
 	second.kernel()
 	if k.Shared = second.top + overhang; k.Shared > mostShared {
 		refuse("%d bytes of shared memory", k.Shared)
@@ -87,9 +87,11 @@ type tiler struct {
 	top      int // bytes of shared memory
 	uses     map[*rows.Node]int
 
-	order int          // counts reads, in the order of the program
-	reads map[form]int // the last one of each matrix
-	known map[form]int // of the run before
+	order  int                   // counts reads, in the order of the program
+	reads  map[form]int          // the last one of each matrix
+	during map[*rows.Node][2]int // the reads while a long node is written: those after the first number, up to the second
+	known  map[form]int          // reads of the run before
+	knew   map[*rows.Node][2]int // during of the run before
 
 	warp, thread, mine string
 	left               string // rows from the tile's first to the last
@@ -112,10 +114,11 @@ type form struct {
 
 type span struct{ at, size int }
 
-func newTiler(r *rows.Region, how Tiles, p ir.Precision, known map[form]int) *tiler {
+func newTiler(r *rows.Region, how Tiles, p ir.Precision, before *tiler) *tiler {
 	t := &tiler{writer: newWriter(&rows.Loop{Rows: r.Rows, Inputs: r.Inputs}, blockWarps), region: r, how: how,
 		exact: p == ir.Exact, halves: p == ir.BF16, matrices: map[string]matrix{}, buffers: map[form]*matrix{},
-		uses: map[*rows.Node]int{}, reads: map[form]int{}, known: known, fragments: map[*rows.Node][][4]part{}}
+		uses: map[*rows.Node]int{}, reads: map[form]int{}, during: map[*rows.Node][2]int{}, known: before.reads, knew: before.during,
+		fragments: map[*rows.Node][][4]part{}}
 	t.own = t.special
 	return t
 }
@@ -310,15 +313,26 @@ func (t *tiler) shared0() string {
 	return t.stage
 }
 
-// room finds shared memory for a matrix of the tile.
-func (t *tiler) room(columns int, half bool) *matrix {
-	h := &matrix{rows: tile, columns: up(columns, 8), stride: up(columns, 8) + 4, size: 4}
-	switch {
-	case half:
-		h.columns, h.stride, h.size = up(columns, 16), halfStride(columns), 2
-	case columns <= small:
+// whole is a matrix of the tile in float32.
+func whole(columns int) *matrix {
+	return &matrix{rows: tile, columns: up(columns, 8), stride: up(columns, 8) + 4, size: 4}
+}
+
+// matrix is what the form lies in.
+func (f form) matrix() *matrix {
+	columns := f.node.N
+	if f.half {
+		return &matrix{rows: tile, columns: up(columns, 16), stride: halfStride(columns), size: 2}
+	}
+	h := whole(columns)
+	if columns <= small {
 		h.stride = up(columns, 16) + 4 // an operand of sums has 16 at least
 	}
+	return h
+}
+
+// room finds shared memory for a matrix of the tile.
+func (t *tiler) room(h *matrix) *matrix {
 	size := h.bytes()
 	for i, s := range t.free {
 		if s.size >= size {

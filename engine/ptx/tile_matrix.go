@@ -64,16 +64,36 @@ func (t *tiler) settleBut(n *rows.Node) {
 	maps.Copy(t.buffers, made)
 }
 
-// rooms are where the forms of a node go.
+// rooms are where the forms of a node go: into free memory, or in place of what is worn by then.
 func (t *tiler) rooms(n *rows.Node) (out []*matrix) {
 	for _, f := range t.forms(n) {
-		out = append(out, t.room(n.N, f.half))
+		h := t.worn(f)
+		if h == nil {
+			h = t.room(f.matrix())
+		} else {
+			t.line("bar.sync 0") // all are through with what they did with it before
+		}
+		out = append(out, h)
 	}
 	return out
 }
 
-// filled notes that they are there.
+// worn is a matrix that is read for the last time while the form is written, if there is one like it: whoever writes an
+// element is the one that read it in that place just before.
+func (t *tiler) worn(f form) *matrix {
+	span := t.knew[f.node]
+	for _, old := range sorted(t.buffers) {
+		last, h := t.known[old], t.buffers[old]
+		if !f.half && !old.half && h.stride == f.matrix().stride && last > span[0] && last <= span[1] {
+			return h
+		}
+	}
+	return nil
+}
+
+// filled notes that they are there, and what was in their place is not.
 func (t *tiler) filled(n *rows.Node, hs []*matrix) {
+	maps.DeleteFunc(t.buffers, func(_ form, h *matrix) bool { return slices.Contains(hs, h) })
 	for i, f := range t.forms(n) {
 		t.buffers[f] = hs[i]
 	}
@@ -151,6 +171,7 @@ func (t *tiler) keepLong(n *rows.Node) {
 	outer := t.fragments // of what is being written around this
 	t.fragments = map[*rows.Node][][4]part{}
 	t.prepare(n)
+	start := t.order
 	hs := t.rooms(n)
 	var to []string
 	for _, h := range hs {
@@ -168,6 +189,7 @@ func (t *tiler) keepLong(n *rows.Node) {
 		}
 	}
 	t.fragments = outer
+	t.during[n] = [2]int{start, t.order}
 	t.filled(n, hs)
 }
 
@@ -411,7 +433,7 @@ func (t *tiler) mma(a, b []string, c [4]string) [4]string {
 // smallDot is a product with few columns, which goes by way of shared memory to the threads of the rows.
 func (t *tiler) smallDot(n *rows.Node) []string {
 	t.operand(n)
-	h := t.room(n.N, false)
+	h := t.room(whole(n.N))
 	to := t.corner(h)
 	for c := 0; c < h.columns; c += 8 {
 		t.put(h, to, c, t.product(n, c))
