@@ -21,8 +21,9 @@ const (
 	tile       = 64 // rows
 	blockWarps = 4
 	threads    = blockWarps * lanes
-	mostBlocks = 264      // two for each processor of the largest devices so far
+	processors = 132      // of the largest devices so far, which have two blocks each, or three that are small
 	mostShared = 99 << 10 // which all devices have that have these tensor cores
+	third      = 75 << 10 // bytes of shared memory, of which each block takes one KiB more, on such a processor
 	overhang   = 256      // bytes that a warp without a piece of its own may read behind the last matrix
 )
 
@@ -48,7 +49,8 @@ func OfRegion(r *rows.Region, name string, p ir.Precision) (k Tiles, err error) 
 			panic(r)
 		}
 	}()
-	k.Blocks = min(up(r.Rows, tile)/tile, mostBlocks)
+	tiles, crowd := up(r.Rows, tile)/tile, 2
+	k.Blocks = min(tiles, crowd*processors)
 	for _, t := range r.Sums {
 		n := t.X.N
 		if t.Y != nil {
@@ -69,7 +71,13 @@ func OfRegion(r *rows.Region, name string, p ir.Precision) (k Tiles, err error) 
 	if k.Shared = second.top + overhang; k.Shared > mostShared {
 		refuse("%d bytes of shared memory", k.Shared)
 	}
-	k.Kernel = Kernel{Name: name, Text: second.text(name), Grid: k.Blocks, Block: threads}
+	if k.Shared <= third && p != ir.Exact { // for which there are not enough registers
+		crowd = 3
+		k.Blocks = min(tiles, crowd*processors)
+		second = newTiler(r, k, p, first)
+		second.kernel()
+	}
+	k.Kernel = Kernel{Name: name, Text: second.text(name, crowd), Grid: k.Blocks, Block: threads}
 	return k, nil
 }
 
@@ -123,8 +131,12 @@ func newTiler(r *rows.Region, how Tiles, p ir.Precision, before *tiler) *tiler {
 	return t
 }
 
-func (t *tiler) text(name string) string {
+// text puts the head before what was written. With three blocks to a processor each has to do with fewer registers.
+func (t *tiler) text(name string, crowd int) string {
 	head := t.writer.text(name)
+	if crowd > 2 {
+		head = strings.Replace(head, "\n{\n", fmt.Sprintf("\n.minnctapersm %d\n{\n", crowd), 1)
+	}
 	before, after, _ := strings.Cut(head, ".visible")
 	return strings.Replace(before, "sm_75", "sm_80", 1) + ".extern .shared .align 16 .b8 stage[];\n.visible" + after
 }
