@@ -76,6 +76,12 @@ func TestRegions(t *testing.T) {
 			back := Mul(product(z, xs[2], 1, 1), y)
 			return []*Node{product(y, z, 0, 0), product(xs[0], back, 0, 0), ReduceSum(back, 0), ReduceSum(z, 0)}
 		}},
+		{"in place", []shapes.Shape{f32(128, 4), f32(4, 64), f32(64, 64)}, func(xs []*Node) []*Node {
+			y := Tanh(product(xs[0], xs[1], 1, 0))
+			z := Tanh(Add(product(y, xs[2], 1, 0), y)) // takes the place of y
+			w := Mul(Tanh(Add(product(z, xs[2], 1, 1), z)), z)
+			return []*Node{product(xs[0], w, 0, 0), ReduceSum(w, 0), ReduceAllSum(w)}
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := recorded(t, c.of, c.fn)
