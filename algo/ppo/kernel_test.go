@@ -33,14 +33,16 @@ func TestRolloutKernel(t *testing.T) {
 				for _, n := range ptxtest.Whiles(m) {
 					l, err := rows.Of(n)
 					if err == nil {
-						_, err = ptx.Of(l, "loop")
+						_, err = ptx.Of(l, "loop", ir.Exact)
 					}
 					if err != nil {
 						t.Logf("%s: %v", m.Name, err)
 						continue
 					}
 					kernels++
-					ptxtest.Check(t, n, ptxtest.Random, 1e-3)
+					for _, p := range []ir.Precision{ir.Exact, ir.BF16} {
+						ptxtest.Check(t, n, ptxtest.Random, p, 1e-3)
+					}
 				}
 			}
 			if kernels != 1 {

@@ -87,7 +87,6 @@ type tiler struct {
 	region *rows.Region
 	how    Tiles
 	exact  bool
-	halves bool // products round to bfloat16
 
 	matrices map[string]matrix // of weights
 	buffers  map[form]*matrix  // of the tile
@@ -123,8 +122,8 @@ type form struct {
 type span struct{ at, size int }
 
 func newTiler(r *rows.Region, how Tiles, p ir.Precision, before *tiler) *tiler {
-	t := &tiler{writer: newWriter(&rows.Loop{Rows: r.Rows, Inputs: r.Inputs}, blockWarps), region: r, how: how,
-		exact: p == ir.Exact, halves: p == ir.BF16, matrices: map[string]matrix{}, buffers: map[form]*matrix{},
+	t := &tiler{writer: newWriter(&rows.Loop{Rows: r.Rows, Inputs: r.Inputs}, blockWarps, p), region: r, how: how,
+		exact: p == ir.Exact, matrices: map[string]matrix{}, buffers: map[form]*matrix{},
 		uses: map[*rows.Node]int{}, reads: map[form]int{}, during: map[*rows.Node][2]int{}, known: before.reads, knew: before.during,
 		fragments: map[*rows.Node][][4]part{}}
 	t.own = t.special

@@ -108,11 +108,7 @@ func sumsOnEngine(t testing.TB, f *ir.Func, r *rows.Region, flats map[*ir.Value]
 		}
 		c := &ir.Node{Op: n.Op, Attr: n.Attr, Funcs: n.Funcs}
 		for _, v := range n.Inputs {
-			in := env[v]
-			if p == ir.BF16 && n.Op == compute.OpTypeDotGeneral {
-				in = rounded(main, in)
-			}
-			c.Inputs = append(c.Inputs, in)
+			c.Inputs = append(c.Inputs, env[v])
 		}
 		for i, v := range n.Outputs {
 			c.Outputs = append(c.Outputs, &ir.Value{Node: c, Index: i, Shape: v.Shape})
@@ -123,7 +119,31 @@ func sumsOnEngine(t testing.TB, f *ir.Func, r *rows.Region, flats map[*ir.Value]
 	for _, s := range r.Sums {
 		main.Results = append(main.Results, env[s.Value])
 	}
+	if p == ir.BF16 {
+		roundProducts(main)
+	}
 	return execute(t, &ir.Module{Name: "region", Main: main}, args, flats)
+}
+
+// roundProducts has all products of a function, and of copies of those in it, round what they multiply.
+func roundProducts(f *ir.Func) {
+	nodes := f.Nodes
+	f.Nodes = nil
+	for _, n := range nodes {
+		if n.Op == compute.OpTypeDotGeneral {
+			for i, v := range n.Inputs {
+				n.Inputs[i] = rounded(f, v)
+			}
+		}
+		inner := n.Funcs
+		n.Funcs = nil
+		for _, g := range inner {
+			g = g.Clone()
+			roundProducts(g)
+			n.Funcs = append(n.Funcs, g)
+		}
+		f.Add(n)
+	}
 }
 
 // rounded is a value that has been a bfloat16.
