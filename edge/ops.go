@@ -51,6 +51,9 @@ func Scatter[T any](x *X, edge int, v T) {
 			part = rows(x, edge, v, own.Lo, own.Hi, own.Of)
 		}
 		count(x, edge, part)
+		if on := x.top.Groups[to].On; on != nil {
+			rl.Begin(part, on[r])
+		}
 		x.send(edge, x.top.Number(to, r), Message{Value: part})
 	}
 }

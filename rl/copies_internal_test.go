@@ -2,6 +2,7 @@ package rl
 
 import (
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/gomlx/compute"
@@ -15,7 +16,15 @@ import (
 // farther is a device that says it has memory of its own, and counts what is read of it.
 type farther struct {
 	compute.Backend
-	reads int
+	reads, begun, waited int
+}
+
+func (f *farther) Begin(buf compute.Buffer) func(any) error {
+	f.begun++
+	return func(flat any) error {
+		f.waited++
+		return buf.ToFlatData(flat)
+	}
 }
 
 func (*farther) HasSharedBuffers() bool { return false }
@@ -91,5 +100,39 @@ func TestFetch(t *testing.T) {
 	}
 	if scalar.val.away() || Read[float32](scalar)[0] != 18 {
 		t.Error("the scalar was not fetched")
+	}
+}
+
+// What is handed to somebody elsewhere is begun to be read, once, and waited for by the
+// first who reads it; what stays on its device or is on the host is not.
+func TestBegin(t *testing.T) {
+	d, f := farDevice(t)
+	other, _ := farDevice(t)
+	x, here := doubled(d, 1, 2), d.from([]float32{1}, shapes.Make(dtypes.Float32, 1))
+	Begin([]Tensor{x, here, {}, Scalar(1)}, d)
+	if f.begun != 0 {
+		t.Error("what stays on its device is read")
+	}
+	Begin([]Tensor{x, here}, other)
+	Begin([]Tensor{x}, nil)
+	if f.begun != 1 || f.waited != 0 || !x.val.away() {
+		t.Errorf("%d reads were begun and %d waited for", f.begun, f.waited)
+	}
+	buf := x.val.on(other)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if got := Read[float32](x); !slices.Equal(got, []float32{2, 4}) {
+				t.Errorf("%v was read", got)
+			}
+		})
+	}
+	wg.Wait()
+	if f.waited != 1 || x.val.away() || x.val.on(other) != buf {
+		t.Errorf("it was waited for %d times", f.waited)
+	}
+	Begin([]Tensor{x}, nil)
+	if f.begun != 1 {
+		t.Error("what is on the host is read again")
 	}
 }
