@@ -184,15 +184,16 @@ func (c *command) trainLoop(ctx context.Context, l bench.LoopSpec, w bench.LoopW
 	if err != nil {
 		return err
 	}
+	preset := "default"
 	e, err := c.set.environment(l.Env)
-	if l.Burn > 0 {
-		e, err = burner(l.Burn, false), nil
+	if l.Burn > 0 { // which has none
+		e, err, preset = burner(l.Burn, false), nil, ""
 	}
 	if err != nil {
 		return err
 	}
 	_, err = Train(ctx, Job{
-		Algorithm: a, Env: e, Options: l.Options, Preset: "default", Steps: endless, Set: l.Set, Device: device,
+		Algorithm: a, Env: e, Options: l.Options, Preset: preset, Steps: endless, Set: l.Set, Device: device,
 		Deployment: plan.Deployment{Policy: w.Policy, Devices: w.Devices, Pipeline: w.Pipeline},
 		Watch:      func(Progress) { after() },
 	})

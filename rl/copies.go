@@ -114,6 +114,9 @@ func (v *value) memory() any {
 	v = v.whole()
 	switch {
 	case v.buf == nil:
+		if l, ok := v.flat.(*later); ok {
+			return l.get(*v.shape)
+		}
 		return v.flat
 	case v.dev.shared:
 		flat, err := v.buf.Data()
@@ -173,6 +176,49 @@ func (v *value) begin() {
 	if wait := b.Begin(v.buf); wait != nil {
 		v.copies.CompareAndSwap(now, &copies{coming: &coming{wait: wait}, bufs: now.list()})
 	}
+}
+
+// PartFor is Part for somebody on another device, or on the host if to is nil. What is
+// on its way there is not waited for: whoever reads the part does.
+func PartFor(t Tensor, lo, hi int, to *Device) Tensor {
+	v := t.val
+	if v == nil || v.parts == nil && (v.buf == nil || v.dev == to || v.dev.shared) {
+		return Part(t, lo, hi)
+	}
+	if v.parts != nil {
+		if p, at := v.parts.holding(lo, hi); p.Ok() {
+			return PartFor(p, lo-at, hi-at, to)
+		}
+		return Part(t, lo, hi)
+	}
+	v.begin()
+	now := v.copies.Load()
+	if lo == 0 && hi == t.Rows() || now == nil || now.coming == nil || now.flat != nil || lo < 0 || hi < lo || hi > t.Rows() {
+		return Part(t, lo, hi)
+	}
+	shape := withRows(*v.shape, hi-lo)
+	return Tensor{val: &value{shape: &shape, dev: v.dev, flat: &later{of: v, lo: lo}}}
+}
+
+// later is rows of a value that is on its way to Go's memory, from lo on.
+type later struct {
+	of   *value
+	lo   int
+	once sync.Once
+	flat any
+}
+
+func (l *later) get(shape shapes.Shape) any {
+	l.once.Do(func() {
+		src := dtypes.UnsafeByteSliceFromAny(l.of.memory())
+		flat := makeFlat(shape)
+		copy(dtypes.UnsafeByteSliceFromAny(flat), src[l.lo*len(src)/l.of.shape.Dimensions[0]:])
+		l.flat, l.of = flat, nil
+	})
+	if l.flat == nil {
+		failf("rows that are read again after they could not be")
+	}
+	return l.flat
 }
 
 // fetch brings results of a program to the host, for who is about to read them all: the

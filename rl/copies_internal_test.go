@@ -136,3 +136,32 @@ func TestBegin(t *testing.T) {
 		t.Error("what is on the host is read again")
 	}
 }
+
+// A part of what is on its way is not waited for before somebody reads it.
+func TestPartFor(t *testing.T) {
+	d, f := farDevice(t)
+	other, _ := farDevice(t)
+	x := doubled(d, 1, 2, 3, 4)
+	parts := []Tensor{PartFor(x, 0, 1, other), PartFor(x, 1, 4, other)}
+	halves := InParts([]Tensor{x}, []int{0, 4, 8}, func(i int) []Tensor { return []Tensor{doubled(d, 5, 6, 7, 8)} })[0]
+	parts = append(parts, PartFor(halves, 4, 8, nil), PartFor(halves, 5, 7, nil), PartFor(halves, 3, 5, nil))
+	if f.begun != 2 || f.waited != 0 { // the last needs both halves, which are put together on the device
+		t.Errorf("%d reads were begun and %d waited for", f.begun, f.waited)
+	}
+	for i, want := range [][]float32{{2}, {4, 6, 8}, {10, 12, 14, 16}, {12, 14}, {16, 10}} {
+		if parts[i].Rows() != len(want) {
+			t.Errorf("part %d has %d rows", i, parts[i].Rows())
+		}
+		for range 2 {
+			if got := Read[float32](parts[i]); !slices.Equal(got, want) {
+				t.Errorf("part %d is %v, not %v", i, got, want)
+			}
+		}
+	}
+	if got := Read[float32](PartFor(x, 2, 4, d)); !slices.Equal(got, []float32{6, 8}) {
+		t.Errorf("for its own device a part is %v", got)
+	}
+	if err := Catch(func() error { PartFor(doubled(d, 1, 2), 1, 3, other); return nil }); err == nil {
+		t.Error("rows that are not there")
+	}
+}
