@@ -199,10 +199,8 @@ static void *end_lending(void) {
 static void *upload(int t, struct upload *u) {
 	if (lent.on) u->semantics = 1;
 	void *err = real[t]->at[CLIENT_FROM_HOST](u);
-	if (err) return err;
-	if (lent.on) lent.event = u->done;
-	else if (u->semantics == 0) forget(t, u->done);
-	else return NULL;
+	if (err || !lent.on) return err;
+	lent.event = u->done;
 	u->done = &nothing;
 	return NULL;
 }
@@ -260,9 +258,10 @@ import (
 
 // go-xla waits for the end of every upload and every execution. A loop in which an environment's step needs nothing of
 // the device but actions would wait three or four times where once is enough, and waiting costs far more than the work. So
-// the plugin is handed to go-xla with a table of functions of ours in front of some of its own. An upload promises that
-// the host's memory is not looked at once the call is over: there is nothing to wait for. An execution that runs ahead
-// gives events that have always been; whoever reads an output waits for it, and has the error if there was one.
+// the plugin is handed to go-xla with a table of functions of ours in front of some of its own. An execution that runs
+// ahead gives events that have always been; whoever reads an output waits for it, and has the error if there was one. An
+// upload of memory that is lent gives such an event too: the real one goes to the lender, who waits for it before the
+// memory is written again. A read that has begun is waited for by whoever needs what is read.
 
 // register hands a plugin that was loaded to go-xla, with our functions in its table. One that has another version of the
 // interface is left alone: go-xla then loads it as it is.
