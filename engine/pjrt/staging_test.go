@@ -95,6 +95,12 @@ func (b *Backend) oneCall(e *Executable, x, y []float32, forget bool) error {
 	if forget {
 		b.Begin(outs[1])
 	}
+	for _, x := range []compute.Buffer{buf, outs[1]} { // while they are read
+		if err := x.Finalize(); err != nil {
+			return err
+		}
+	}
+	defer outs[0].Finalize()
 	got := make([]float32, len(x))
 	if wait := b.Begin(outs[0]); wait != nil {
 		err = wait(got)
@@ -128,7 +134,11 @@ func TestBegin(t *testing.T) {
 	if b.Begin(x) != nil {
 		t.Error("a buffer that is gone is read")
 	}
-	late := b.Begin(put(t, b, vector, 5, 6, 7, 8))
+	y := put(t, b, vector, 5, 6, 7, 8)
+	late := b.Begin(y)
+	if err := y.Finalize(); err != nil {
+		t.Fatal(err)
+	}
 	b.Finalize()
 	if late(got) == nil {
 		t.Error("what was read came out of memory that is gone")
