@@ -68,6 +68,8 @@ func TestMixedOnXLA(t *testing.T) {
 		}
 	}
 	same("halves", last(t, do(t, 0, fine("--pipeline", "--out", "halves")...)))
+	same("workers", last(t, do(t, 0, fine("--workers", "2", "--out", "workers")...)))
+	same("halves of workers", last(t, do(t, 0, fine("--workers", "2", "--pipeline", "--out", "both")...)))
 	interrupt(t, `"iteration"`, 2, fine("--pipeline", "--out", "mine", "--checkpoint-steps", "64")...)
 	same("resumed", last(t, do(t, 0, "resume", "mine", "--json")))
 }

@@ -44,6 +44,9 @@ type Options struct {
 
 	// Preallocate takes three quarters of a GPU's memory at once, instead of as it is needed.
 	Preallocate bool
+
+	// Unpinned leaves the host's memory that transfers go by as it is, instead of page-locking it where the plugin can.
+	Unpinned bool
 }
 
 // Backend is a PJRT plugin as a GoMLX backend.
@@ -52,6 +55,7 @@ type Backend struct {
 	client    *pjrt.Client
 	finalized atomic.Bool
 	pressure  pressure
+	staging   staging
 }
 
 var _ compute.Backend = (*Backend)(nil)
@@ -72,12 +76,12 @@ func New(o Options) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", o.Plugin.Path, plain(err))
 	}
-	client, err := p.NewClient(clientOptions(o))
-	if err != nil {
+	b := &Backend{options: o}
+	if b.staging.client, err = opening(func() (err error) { b.client, err = p.NewClient(clientOptions(o)); return err }); err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", o.Plugin.Path, plain(err))
 	}
-	b := &Backend{options: o, client: client}
-	if client.NumDevices() == 0 {
+	b.staging.lock = !o.Unpinned
+	if b.client.NumDevices() == 0 {
 		b.Finalize()
 		return nil, fmt.Errorf("plugin %s: it finds no device", o.Plugin.Path)
 	}
@@ -156,6 +160,9 @@ func (b *Backend) Unroll() int {
 // written out: a kernel goes round by itself.
 func (b *Backend) Kernels() bool { return b.options.Plugin.Kind == plugin.CUDA && !b.options.Plain }
 
+// Pinned reports whether transfers go by memory that is page-locked.
+func (b *Backend) Pinned() bool { return !b.IsFinalized() && b.staging.pinned() }
+
 // NumDevices implements compute.Backend.
 func (b *Backend) NumDevices() int {
 	if b.IsFinalized() {
@@ -200,6 +207,7 @@ func (b *Backend) Finalize() {
 	if b.finalized.Swap(true) {
 		return
 	}
+	b.staging.close()
 	// The client's only failure is to have been destroyed before.
 	_ = b.client.Destroy()
 }

@@ -77,6 +77,7 @@ type Options struct {
 	Quick      bool           // smaller cases, shorter turns
 	Match      *regexp.Regexp // cases by ID; nil is all
 	Only       []string       // contenders by name; empty is all
+	Limit      time.Duration  // that a contender may take over a case of GPU's tables; 0 is none
 	Train      TrainFunc      // trains with Weft; PPO needs it
 	Env        EnvFunc        // makes environments of Weft; Env needs it
 	Policy     PolicyFunc     // trains with Weft under a policy; Policies needs it

@@ -61,6 +61,7 @@ func find(kind plugin.Kind, o pjrt.Options) (*pjrt.Backend, error) {
 	}
 	// Kernels are a compiler's choice, which a user may want to rule out when looking for a difference.
 	o.Plain = o.Plain || os.Getenv("WEFT_KERNELS") == "off"
+	o.Unpinned = os.Getenv("WEFT_PINNED") == "off" // to see what it brings
 	return pjrt.New(o)
 }
 
@@ -95,7 +96,7 @@ func list(kind plugin.Kind, name func(i int) string) (all []Info, err error) {
 	}
 	defer b.Finalize()
 	for i := range b.NumDevices() {
-		all = append(all, Info{Name: name(i), What: b.DeviceDescription(compute.DeviceNum(i)), Plugin: b.Plugin()})
+		all = append(all, Info{Name: name(i), What: b.DeviceDescription(compute.DeviceNum(i)), Plugin: b.Plugin(), Pinned: b.Pinned()})
 	}
 	return all, nil
 }
