@@ -41,6 +41,7 @@ func (c *command) bench() *cobra.Command {
 		Example: "  weft bench\n  weft bench engine --quick\n  weft bench engine --match mlp --only weft,jax --count 9\n" +
 			"  weft bench ppo --python peers/bin/python\n  weft bench env --python peers/bin/python\n" +
 			"  weft bench policies --match 'workers|fusion'\n  weft bench gpu --device cuda\n" +
+			"  weft bench gpu --precision bf16,tf32,float32\n" +
 			"  weft bench gpu --table policies --match 'envs=2048,net=1024' --count 1\n  weft bench checkpoint --quick",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,6 +59,7 @@ func (c *command) bench() *cobra.Command {
 	flags.StringVar(&f.match, "match", "", "only cases whose name matches a regular `expression`")
 	flags.StringVar(&f.table, "table", "", "another `table` of the benchmark: of gpu, policies or tag")
 	flags.StringVar(&f.On, "device", "cuda", "the `device` of Weft's in benchmark gpu")
+	flags.StringSliceVar(&f.Precisions, "precision", nil, "`precisions` of products in benchmark gpu, each beside the others: float32, tf32, bf16 (default, on a GPU, tf32 and float32)")
 	flags.DurationVar(&f.Limit, "limit", time.Minute, "the `time` that a way may take over a case of gpu's tables; what it did until then is shown")
 	flags.StringSliceVar(&f.Only, "only", nil, "only these `contenders`, by name")
 	return cmd

@@ -16,7 +16,7 @@ func xla(t *testing.T) {
 	}
 }
 
-// PPO learns on XLA from the plain loop, as it does on the CPU engine.
+// PPO learns on XLA from the plain loop, as it does on the CPU engine, also with products that round to bfloat16.
 func TestLearnsOnXLA(t *testing.T) {
 	xla(t)
 	t.Chdir(t.TempDir())
@@ -24,9 +24,11 @@ func TestLearnsOnXLA(t *testing.T) {
 		return last(t, do(t, 0, "train", "ppo", "--env", "CartPole-v1", "--device", on, "--steps", "12000",
 			"--eval-episodes", "2", "--json", "--out", on))
 	}
-	there, here := learn("xla:cpu"), learn("cpu")
-	if got := there["return_mean"].(float64); got < 40 {
-		t.Errorf("the return is %v, want 40; on the CPU engine it is %v", got, here["return_mean"])
+	here := learn("cpu")
+	for _, on := range []string{"xla:cpu", "xla:cpu+bf16"} {
+		if got := learn(on)["return_mean"].(float64); got < 40 {
+			t.Errorf("%s: the return is %v, want 40; on the CPU engine it is %v", on, got, here["return_mean"])
+		}
 	}
 }
 

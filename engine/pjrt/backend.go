@@ -32,8 +32,8 @@ type Options struct {
 	// CPUs is how many devices a plugin for CPUs makes of them; 0 leaves it to the plugin.
 	CPUs int
 
-	// Fast lets float32 products round their operands (TF32). By default they are float32 throughout.
-	Fast bool
+	// Precision is how products of float32 take their operands: as they are, unless another one is asked for.
+	Precision ir.Precision
 
 	// Spread makes thin products part of the kernels around them, as it is on GPUs.
 	Spread bool

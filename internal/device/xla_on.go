@@ -20,7 +20,9 @@ const HasXLA = true
 // openXLA opens the CPUs once more for every number: devices that share nothing, as
 // those of a machine with several.
 func openXLA(at place) (compute.Backend, error) {
-	return mesh(at, func() (*pjrt.Backend, error) { return find(plugin.CPU, pjrt.Options{CPUs: at.many}) })
+	return mesh(at, func() (*pjrt.Backend, error) {
+		return find(plugin.CPU, pjrt.Options{CPUs: at.many, Precision: at.precision})
+	})
 }
 
 func openCUDA(at place) (compute.Backend, error) {
@@ -30,7 +32,7 @@ func openCUDA(at place) (compute.Backend, error) {
 	}
 	// XLA cannot share out kernels of ours among devices.
 	return mesh(at, func() (*pjrt.Backend, error) {
-		return find(plugin.CUDA, pjrt.Options{Devices: numbers, Fast: at.fast, Plain: at.many > 0})
+		return find(plugin.CUDA, pjrt.Options{Devices: numbers, Precision: at.precision, Plain: at.many > 0})
 	})
 }
 
