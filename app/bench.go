@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +41,8 @@ func (c *command) bench() *cobra.Command {
 		Example: "  weft bench\n  weft bench engine --quick\n  weft bench engine --match mlp --only weft,jax --count 9\n" +
 			"  weft bench ppo --python peers/bin/python\n  weft bench env --python peers/bin/python\n" +
 			"  weft bench policies --match 'workers|fusion'\n  weft bench gpu --device cuda\n" +
-			"  weft bench gpu --table policies\n  weft bench checkpoint --quick",
+			"  weft bench gpu --precision bf16,tf32,float32\n" +
+			"  weft bench gpu --table policies --match 'envs=2048,net=1024' --count 1\n  weft bench checkpoint --quick",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -57,6 +59,8 @@ func (c *command) bench() *cobra.Command {
 	flags.StringVar(&f.match, "match", "", "only cases whose name matches a regular `expression`")
 	flags.StringVar(&f.table, "table", "", "another `table` of the benchmark: of gpu, policies or tag")
 	flags.StringVar(&f.On, "device", "cuda", "the `device` of Weft's in benchmark gpu")
+	flags.StringSliceVar(&f.Precisions, "precision", nil, "`precisions` of products in benchmark gpu, each beside the others: float32, tf32, bf16 (default, on a GPU, tf32 and float32)")
+	flags.DurationVar(&f.Limit, "limit", time.Minute, "the `time` that a way may take over a case of gpu's tables; what it did until then is shown")
 	flags.StringSliceVar(&f.Only, "only", nil, "only these `contenders`, by name")
 	return cmd
 }
@@ -89,6 +93,9 @@ func (c *command) runBench(ctx context.Context, name string, f *benchFlags) erro
 	}
 	if f.Count < 0 {
 		errs = append(errs, fmt.Errorf("--count: %d is no number of rounds", f.Count))
+	}
+	if f.Limit < 0 {
+		errs = append(errs, fmt.Errorf("--limit: %v is no time", f.Limit))
 	}
 	if f.match != "" {
 		f.Match, err = regexp.Compile(f.match)
@@ -153,7 +160,7 @@ func (c *command) trainPolicy(ctx context.Context, p bench.PolicySpec, w bench.W
 	}
 	e, err := c.set.environment("CartPole-v1")
 	if p.Burn > 0 {
-		e, err = burner(p.Burn), nil
+		e, err = burner(p.Burn, true), nil
 	}
 	if err != nil {
 		return err
@@ -179,12 +186,16 @@ func (c *command) trainLoop(ctx context.Context, l bench.LoopSpec, w bench.LoopW
 	if err != nil {
 		return err
 	}
+	preset := "default"
 	e, err := c.set.environment(l.Env)
+	if l.Burn > 0 { // which has none
+		e, err, preset = burner(l.Burn, false), nil, ""
+	}
 	if err != nil {
 		return err
 	}
 	_, err = Train(ctx, Job{
-		Algorithm: a, Env: e, Options: l.Options, Preset: "default", Steps: endless, Set: l.Set, Device: device,
+		Algorithm: a, Env: e, Options: l.Options, Preset: preset, Steps: endless, Set: l.Set, Device: device,
 		Deployment: plan.Deployment{Policy: w.Policy, Devices: w.Devices, Pipeline: w.Pipeline},
 		Watch:      func(Progress) { after() },
 	})

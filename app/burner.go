@@ -11,17 +11,17 @@ import (
 
 // burner is an environment for measurements that computes for so many microseconds
 // at every step. It counts rounds and not time: two that share a core are to take
-// twice as long. The first environment of a replica computes for all of them, as a
-// simulator with one thread does: Weft would otherwise spread them over all cores, and
-// workers would have nothing to add.
-func burner(us int) env.Entry {
+// twice as long. With alone the first environment of a replica computes for all of them,
+// as a simulator with one thread does: Weft otherwise spreads them over all cores, and
+// workers have nothing to add.
+func burner(us int, alone bool) env.Entry {
 	spec := env.Spec{ID: "Burner", Obs: rl.Box{Low: []float64{-1}, High: []float64{1}, Dims: []int{4}}, Action: rl.Discrete{N: 2}, Limit: 500}
 	rounds := int(float64(us) * 1e-6 / secondsPerRound())
 	return env.Entry{ID: spec.ID, New: func(s *rl.Scope, n int, _ any) (env.Batch, error) {
 		var first *burning
 		return env.Hosts(s, n, spec, func(int) (env.Host, error) {
 			b := &burning{x: 1}
-			if first == nil {
+			if first == nil || !alone {
 				first = b
 			}
 			first.rounds += rounds

@@ -52,6 +52,9 @@ func showDevices(w io.Writer, all []device.Info) error {
 		if d.Plugin != "" {
 			rest += " by " + d.Plugin
 		}
+		if d.Pinned {
+			rest += ", transfers page-locked"
+		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", d.Name, usable, d.Doc, rest)
 	}
 	return t.Flush()

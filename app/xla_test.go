@@ -17,7 +17,7 @@ func xla(t *testing.T) {
 	}
 }
 
-// PPO learns on XLA from the plain loop, as it does on the CPU engine.
+// PPO learns on XLA from the plain loop, as it does on the CPU engine, also with products that round to bfloat16.
 func TestLearnsOnXLA(t *testing.T) {
 	xla(t)
 	t.Chdir(t.TempDir())
@@ -25,9 +25,11 @@ func TestLearnsOnXLA(t *testing.T) {
 		return last(t, do(t, 0, "train", "ppo", "--env", "CartPole-v1", "--device", on, "--steps", "12000",
 			"--eval-episodes", "2", "--json", "--out", on))
 	}
-	there, here := learn("xla:cpu"), learn("cpu")
-	if got := there["return_mean"].(float64); got < 40 {
-		t.Errorf("the return is %v, want 40; on the CPU engine it is %v", got, here["return_mean"])
+	here := learn("cpu")
+	for _, on := range []string{"xla:cpu", "xla:cpu+bf16"} {
+		if got := learn(on)["return_mean"].(float64); got < 40 {
+			t.Errorf("%s: the return is %v, want 40; on the CPU engine it is %v", on, got, here["return_mean"])
+		}
 	}
 }
 
@@ -67,6 +69,8 @@ func TestMixedOnXLA(t *testing.T) {
 		}
 	}
 	same("halves", last(t, do(t, 0, fine("--pipeline", "--out", "halves")...)))
+	same("workers", last(t, do(t, 0, fine("--workers", "2", "--out", "workers")...)))
+	same("halves of workers", last(t, do(t, 0, fine("--workers", "2", "--pipeline", "--out", "both")...)))
 	interrupt(t, `"iteration"`, 2, fine("--pipeline", "--out", "mine", "--checkpoint-steps", "64")...)
 	same("resumed", last(t, do(t, 0, "resume", "mine", "--json")))
 }

@@ -58,7 +58,7 @@ func newQueues(t *testing.T, k, n int, queues []int, async *edge.Async, edges ..
 		own[r] = rl.Span{Lo: lo, Hi: hi, Of: n}
 	}
 	w := &world{stop: stop, top: &edge.Topology{
-		Edges: edges, Async: async, Groups: []edge.Members{{many, own}, {one, make([]rl.Span, 1)}},
+		Edges: edges, Async: async, Groups: []edge.Members{{Name: many, Own: own}, {Name: one, Own: make([]rl.Span, 1)}},
 	}}
 	w.link = edge.NewLocal(k+1, queues)
 	root := rl.NewScope(dev, 1)

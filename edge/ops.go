@@ -42,15 +42,22 @@ func Scatter[T any](x *X, edge int, v T) {
 	}
 	to := x.ends[edge].to
 	for r, own := range x.top.Groups[to].Own {
-		part := v
+		part, cut := v, rl.Part
+		on := x.top.Groups[to].On
+		if on != nil { // it is on its way before it is read there
+			cut = func(t rl.Tensor, lo, hi int) rl.Tensor { return rl.PartFor(t, lo, hi, on[r]) }
+		}
 		switch k := x.replicas(to); {
 		case k > 1 && x.top.Edges[edge].Axis == string(fdg.Rows): // of a learner's batch: an even share
 			n := length(v)
-			part = rows(x, edge, v, r*n/k, (r+1)*n/k, -1)
+			part = rows(x, edge, v, r*n/k, (r+1)*n/k, -1, cut)
 		case own.Len() < own.Of:
-			part = rows(x, edge, v, own.Lo, own.Hi, own.Of)
+			part = rows(x, edge, v, own.Lo, own.Hi, own.Of, cut)
 		}
 		count(x, edge, part)
+		if on != nil {
+			rl.Begin(part, on[r])
+		}
 		x.send(edge, x.top.Number(to, r), Message{Value: part})
 	}
 }
@@ -140,7 +147,7 @@ func OwnRows[T any](x *X, edge int, v T) T {
 	if own[1] < 0 {
 		return v
 	}
-	return rows(x, edge, v, own[0], own[1], -1)
+	return rows(x, edge, v, own[0], own[1], -1, rl.Part)
 }
 
 // Part is this replica's even share of a batch that all replicas have.
@@ -149,7 +156,7 @@ func Part[T any](x *X, v T) T {
 	if k == 1 || x.top.Async != nil {
 		return v
 	}
-	return rows(x, 0, v, x.rank*n/k, (x.rank+1)*n/k, -1)
+	return rows(x, 0, v, x.rank*n/k, (x.rank+1)*n/k, -1, rl.Part)
 }
 
 // toAll sends to every replica of the receiving group.

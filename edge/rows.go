@@ -36,8 +36,8 @@ func concat[T any](x *X, edge int, parts []T) T {
 	return rl.Rebuild(parts[0], out)
 }
 
-// rows is rows lo to hi of a batch; of is how many it must have, -1 any number.
-func rows[T any](x *X, edge int, v T, lo, hi, of int) T {
+// rows is rows lo to hi of a batch, by cut; of is how many it must have, -1 any number.
+func rows[T any](x *X, edge int, v T, lo, hi, of int, cut func(t rl.Tensor, lo, hi int) rl.Tensor) T {
 	if !rl.HasLeaves[T]() {
 		return v
 	}
@@ -51,7 +51,7 @@ func rows[T any](x *X, edge int, v T, lo, hi, of int) T {
 		if of >= 0 && t.Rows() != of {
 			rl.Failf("%s has %d rows where the replicas share out %d", x.top.Edges[edge].Name, t.Rows(), of)
 		}
-		return rl.Part(t, lo, hi)
+		return cut(t, lo, hi)
 	})
 }
 

@@ -27,6 +27,9 @@ type Members struct {
 	// Own is what each replica has of the axis that they share out among them; one
 	// zero Span for a group that is one replica and has everything.
 	Own []rl.Span
+	// On is what each replica computes on; nil for one of another process. Where it is
+	// not known there are none.
+	On []*rl.Device
 }
 
 // Async says how far the replicas of an asynchronous run may come apart.

@@ -1,6 +1,8 @@
 package rl
 
 import (
+	"sync"
+
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -15,8 +17,28 @@ import (
 
 // copies are where else a value is. The list is replaced as a whole, never changed.
 type copies struct {
-	flat any // in Go's memory
-	bufs []copied
+	flat   any     // in Go's memory
+	coming *coming // there soon
+	bufs   []copied
+}
+
+// coming is a copy that is on its way to Go's memory.
+type coming struct {
+	wait func(flat any) error
+	once sync.Once
+	flat any
+	err  error
+}
+
+// get waits for it, for as many as ask.
+func (c *coming) get(shape shapes.Shape) any {
+	c.once.Do(func() {
+		c.flat = makeFlat(shape)
+		c.err = c.wait(c.flat)
+		c.wait = nil
+	})
+	check(c.err)
+	return c.flat
 }
 
 type copied struct {
@@ -72,7 +94,7 @@ func (v *value) on(d *Device) compute.Buffer {
 		}
 		next := &copies{bufs: append(now.list()[:len(now.list()):len(now.list())], copied{d, mine})}
 		if now != nil {
-			next.flat = now.flat
+			next.flat, next.coming = now.flat, now.coming
 		}
 		if v.copies.CompareAndSwap(now, next) {
 			return mine
@@ -92,6 +114,9 @@ func (v *value) memory() any {
 	v = v.whole()
 	switch {
 	case v.buf == nil:
+		if l, ok := v.flat.(*later); ok {
+			return l.get(*v.shape)
+		}
 		return v.flat
 	case v.dev.shared:
 		flat, err := v.buf.Data()
@@ -102,8 +127,13 @@ func (v *value) memory() any {
 	if now != nil && now.flat != nil {
 		return now.flat
 	}
-	flat := makeFlat(*v.shape)
-	check(v.buf.ToFlatData(flat))
+	var flat any
+	if now != nil && now.coming != nil {
+		flat = now.coming.get(*v.shape)
+	} else {
+		flat = makeFlat(*v.shape)
+		check(v.buf.ToFlatData(flat))
+	}
 	if v.shape.ByteSize() <= keepMost {
 		v.copies.CompareAndSwap(now, &copies{flat: flat, bufs: now.list()}) // or somebody else has remembered something
 	}
@@ -113,6 +143,82 @@ func (v *value) memory() any {
 // reader is a backend that reads several buffers in about the time of one.
 type reader interface {
 	ReadAll(bufs []compute.Buffer, flats []any) error
+}
+
+// beginner is a backend that copies to the host while nobody waits. It gives nil where it does not.
+type beginner interface {
+	Begin(buf compute.Buffer) (wait func(flat any) error)
+}
+
+// Begin begins to bring what v has on a device of its own memory to another one, or to
+// the host if to is nil: it is handed to somebody who will read it there, and is on its
+// way before that. What comes part by part is not asked for.
+func Begin[T any](v T, to *Device) {
+	if !HasLeaves[T]() {
+		return
+	}
+	for _, t := range Leaves(v) {
+		if t.val != nil && t.val.buf != nil && t.val.dev != to {
+			t.val.begin()
+		}
+	}
+}
+
+func (v *value) begin() {
+	b, ok := v.dev.backend.(beginner)
+	if !ok || v.dev.shared || v.shape.ByteSize() > keepMost {
+		return
+	}
+	now := v.copies.Load()
+	if now != nil && (now.flat != nil || now.coming != nil) {
+		return
+	}
+	if wait := b.Begin(v.buf); wait != nil {
+		v.copies.CompareAndSwap(now, &copies{coming: &coming{wait: wait}, bufs: now.list()})
+	}
+}
+
+// PartFor is Part for somebody on another device, or on the host if to is nil. What is
+// on its way there is not waited for: whoever reads the part does.
+func PartFor(t Tensor, lo, hi int, to *Device) Tensor {
+	v := t.val
+	if v == nil || v.parts == nil && (v.buf == nil || v.dev == to || v.dev.shared) {
+		return Part(t, lo, hi)
+	}
+	if v.parts != nil {
+		if p, at := v.parts.holding(lo, hi); p.Ok() {
+			return PartFor(p, lo-at, hi-at, to)
+		}
+		return Part(t, lo, hi)
+	}
+	v.begin()
+	now := v.copies.Load()
+	if lo == 0 && hi == t.Rows() || now == nil || now.coming == nil || now.flat != nil || lo < 0 || hi < lo || hi > t.Rows() {
+		return Part(t, lo, hi)
+	}
+	shape := withRows(*v.shape, hi-lo)
+	return Tensor{val: &value{shape: &shape, dev: v.dev, flat: &later{of: v, lo: lo}}}
+}
+
+// later is rows of a value that is on its way to Go's memory, from lo on.
+type later struct {
+	of   *value
+	lo   int
+	once sync.Once
+	flat any
+}
+
+func (l *later) get(shape shapes.Shape) any {
+	l.once.Do(func() {
+		src := dtypes.UnsafeByteSliceFromAny(l.of.memory())
+		flat := makeFlat(shape)
+		copy(dtypes.UnsafeByteSliceFromAny(flat), src[l.lo*len(src)/l.of.shape.Dimensions[0]:])
+		l.flat, l.of = flat, nil
+	})
+	if l.flat == nil {
+		failf("rows that are read again after they could not be")
+	}
+	return l.flat
 }
 
 // fetch brings results of a program to the host, for who is about to read them all: the

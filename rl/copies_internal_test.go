@@ -2,6 +2,7 @@ package rl
 
 import (
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/gomlx/compute"
@@ -15,7 +16,15 @@ import (
 // farther is a device that says it has memory of its own, and counts what is read of it.
 type farther struct {
 	compute.Backend
-	reads int
+	reads, begun, waited int
+}
+
+func (f *farther) Begin(buf compute.Buffer) func(any) error {
+	f.begun++
+	return func(flat any) error {
+		f.waited++
+		return buf.ToFlatData(flat)
+	}
 }
 
 func (*farther) HasSharedBuffers() bool { return false }
@@ -91,5 +100,68 @@ func TestFetch(t *testing.T) {
 	}
 	if scalar.val.away() || Read[float32](scalar)[0] != 18 {
 		t.Error("the scalar was not fetched")
+	}
+}
+
+// What is handed to somebody elsewhere is begun to be read, once, and waited for by the
+// first who reads it; what stays on its device or is on the host is not.
+func TestBegin(t *testing.T) {
+	d, f := farDevice(t)
+	other, _ := farDevice(t)
+	x, here := doubled(d, 1, 2), d.from([]float32{1}, shapes.Make(dtypes.Float32, 1))
+	Begin([]Tensor{x, here, {}, Scalar(1)}, d)
+	if f.begun != 0 {
+		t.Error("what stays on its device is read")
+	}
+	Begin([]Tensor{x, here}, other)
+	Begin([]Tensor{x}, nil)
+	if f.begun != 1 || f.waited != 0 || !x.val.away() {
+		t.Errorf("%d reads were begun and %d waited for", f.begun, f.waited)
+	}
+	buf := x.val.on(other)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if got := Read[float32](x); !slices.Equal(got, []float32{2, 4}) {
+				t.Errorf("%v was read", got)
+			}
+		})
+	}
+	wg.Wait()
+	if f.waited != 1 || x.val.away() || x.val.on(other) != buf {
+		t.Errorf("it was waited for %d times", f.waited)
+	}
+	Begin([]Tensor{x}, nil)
+	if f.begun != 1 {
+		t.Error("what is on the host is read again")
+	}
+}
+
+// A part of what is on its way is not waited for before somebody reads it.
+func TestPartFor(t *testing.T) {
+	d, f := farDevice(t)
+	other, _ := farDevice(t)
+	x := doubled(d, 1, 2, 3, 4)
+	parts := []Tensor{PartFor(x, 0, 1, other), PartFor(x, 1, 4, other)}
+	halves := InParts([]Tensor{x}, []int{0, 4, 8}, func(i int) []Tensor { return []Tensor{doubled(d, 5, 6, 7, 8)} })[0]
+	parts = append(parts, PartFor(halves, 4, 8, nil), PartFor(halves, 5, 7, nil), PartFor(halves, 3, 5, nil))
+	if f.begun != 2 || f.waited != 0 { // the last needs both halves, which are put together on the device
+		t.Errorf("%d reads were begun and %d waited for", f.begun, f.waited)
+	}
+	for i, want := range [][]float32{{2}, {4, 6, 8}, {10, 12, 14, 16}, {12, 14}, {16, 10}} {
+		if parts[i].Rows() != len(want) {
+			t.Errorf("part %d has %d rows", i, parts[i].Rows())
+		}
+		for range 2 {
+			if got := Read[float32](parts[i]); !slices.Equal(got, want) {
+				t.Errorf("part %d is %v, not %v", i, got, want)
+			}
+		}
+	}
+	if got := Read[float32](PartFor(x, 2, 4, d)); !slices.Equal(got, []float32{6, 8}) {
+		t.Errorf("for its own device a part is %v", got)
+	}
+	if err := Catch(func() error { PartFor(doubled(d, 1, 2), 1, 3, other); return nil }); err == nil {
+		t.Error("rows that are not there")
 	}
 }

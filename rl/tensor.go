@@ -24,7 +24,8 @@ type Tensor struct {
 }
 
 // value is a tensor outside any graph. Exactly one of buf, flat and parts is set:
-// flat is memory of Go's, which goes to a device only with the call that uses it.
+// flat is memory of Go's, which goes to a device only with the call that uses it, or
+// the *later that it will be.
 // What it is never changes once it was made, so that it needs no lock; copies only
 // remembers where else it is.
 type value struct {

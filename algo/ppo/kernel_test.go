@@ -33,14 +33,16 @@ func TestRolloutKernel(t *testing.T) {
 				for _, n := range ptxtest.Whiles(m) {
 					l, err := rows.Of(n)
 					if err == nil {
-						_, err = ptx.Of(l, "loop")
+						_, err = ptx.Of(l, "loop", ir.Exact)
 					}
 					if err != nil {
 						t.Logf("%s: %v", m.Name, err)
 						continue
 					}
 					kernels++
-					ptxtest.Check(t, n, ptxtest.Random, 1e-3)
+					for _, p := range []ir.Precision{ir.Exact, ir.BF16} {
+						ptxtest.Check(t, n, ptxtest.Random, p, 1e-3)
+					}
 				}
 			}
 			if kernels != 1 {
@@ -59,8 +61,10 @@ func TestGradientKernel(t *testing.T) {
 				for _, f := range ptxtest.Bodies(m) {
 					for _, r := range rows.Regions(f) {
 						regions++
-						k := ptxtest.CheckRegion(t, f, r, ptxtest.Random, true, 1e-3)
-						t.Logf("%d rows, %d + %d sums, %d bytes of shared memory", r.Rows, k.Single, k.Double, k.Shared)
+						for _, p := range []ir.Precision{ir.Exact, ir.BF16} {
+							k := ptxtest.CheckRegion(t, f, r, ptxtest.Random, p, 1e-3)
+							t.Logf("%s, %d rows, %d + %d sums, %d bytes of shared memory", p, r.Rows, k.Single, k.Double, k.Shared)
+						}
 					}
 				}
 			}

@@ -63,7 +63,7 @@ func alike(t *testing.T, what string, got, want told, tolerance float64) {
 		}
 		for j, v := range got.state[i].Flat.([]float32) {
 			moved = max(moved, math.Abs(float64(v)))
-			if d := math.Abs(float64(v - x[j])); d > tolerance {
+			if d := math.Abs(float64(v - x[j])); !(d <= tolerance) {
 				t.Fatalf("%s: %s is %v in place %d, want %v", what, a.Name, v, j, x[j])
 			}
 		}

@@ -32,8 +32,8 @@ type Options struct {
 	// CPUs is how many devices a plugin for CPUs makes of them; 0 leaves it to the plugin.
 	CPUs int
 
-	// Fast lets float32 products round their operands (TF32). By default they are float32 throughout.
-	Fast bool
+	// Precision is how products of float32 take their operands: as they are, unless another one is asked for.
+	Precision ir.Precision
 
 	// Spread makes thin products part of the kernels around them, as it is on GPUs.
 	Spread bool
@@ -44,6 +44,9 @@ type Options struct {
 
 	// Preallocate takes three quarters of a GPU's memory at once, instead of as it is needed.
 	Preallocate bool
+
+	// Unpinned leaves the host's memory that transfers go by as it is, instead of page-locking it where the plugin can.
+	Unpinned bool
 }
 
 // Backend is a PJRT plugin as a GoMLX backend.
@@ -52,6 +55,7 @@ type Backend struct {
 	client    *pjrt.Client
 	finalized atomic.Bool
 	pressure  pressure
+	staging   staging
 	compiling compilations
 }
 
@@ -73,12 +77,12 @@ func New(o Options) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", o.Plugin.Path, plain(err))
 	}
-	client, err := p.NewClient(clientOptions(o))
-	if err != nil {
+	b := &Backend{options: o}
+	if b.staging.client, err = opening(func() (err error) { b.client, err = p.NewClient(clientOptions(o)); return err }); err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", o.Plugin.Path, plain(err))
 	}
-	b := &Backend{options: o, client: client}
-	if client.NumDevices() == 0 {
+	b.staging.lock = !o.Unpinned
+	if b.client.NumDevices() == 0 {
 		b.Finalize()
 		return nil, fmt.Errorf("plugin %s: it finds no device", o.Plugin.Path)
 	}
@@ -161,6 +165,9 @@ func (b *Backend) Rolls() bool { return b.options.Plugin.Kind != plugin.CUDA }
 // written out: a kernel goes round by itself.
 func (b *Backend) Kernels() bool { return b.options.Plugin.Kind == plugin.CUDA && !b.options.Plain }
 
+// Pinned reports whether transfers go by memory that is page-locked.
+func (b *Backend) Pinned() bool { return !b.IsFinalized() && b.staging.pinned() }
+
 // NumDevices implements compute.Backend.
 func (b *Backend) NumDevices() int {
 	if b.IsFinalized() {
@@ -205,6 +212,7 @@ func (b *Backend) Finalize() {
 	if b.finalized.Swap(true) {
 		return
 	}
+	b.staging.close()
 	// The client's only failure is to have been destroyed before.
 	_ = b.client.Destroy()
 }

@@ -80,8 +80,24 @@ func (b *Backend) BufferFromFlatData(device compute.DeviceNum, flat any, shape s
 	return b.upload(device, ir.BytesOf(flat), shape)
 }
 
-// upload copies row-major bytes to a device.
+// upload copies row-major bytes to a device. They are the caller's again when it is over.
 func (b *Backend) upload(device compute.DeviceNum, data []byte, shape shapes.Shape) (*Buffer, error) {
+	x := b.staging.take(len(data))
+	if x == nil {
+		return b.transfer(device, data, shape)
+	}
+	copy(x.data, data)
+	return b.lend(x, device, shape)
+}
+
+// lend uploads what lies in a slot, and gives that back.
+func (b *Backend) lend(x *slot, device compute.DeviceNum, shape shapes.Shape) (buf *Buffer, err error) {
+	x.lend(func() { buf, err = b.transfer(device, x.data[:shape.ByteSize()], shape) })
+	return buf, err
+}
+
+// transfer has the plugin make a buffer of bytes of the host's.
+func (b *Backend) transfer(device compute.DeviceNum, data []byte, shape shapes.Shape) (*Buffer, error) {
 	if len(data) == 0 {
 		data = make([]byte, 1)[:0] // an address, even of nothing
 	}
@@ -170,6 +186,19 @@ func (buf *Buffer) ToFlatData(flat any) error {
 
 // readBytes copies the buffer's row-major bytes.
 func (buf *Buffer) readBytes(to []byte) error {
+	x := buf.backend.staging.take(len(to))
+	if x == nil {
+		return buf.readInto(to)
+	}
+	defer x.give()
+	if err := buf.readInto(x.data[:len(to)]); err != nil {
+		return err
+	}
+	return x.copy(to)
+}
+
+// readInto has the plugin write the buffer's row-major bytes.
+func (buf *Buffer) readInto(to []byte) error {
 	raw, err := buf.held()
 	if err != nil {
 		return err
@@ -180,25 +209,79 @@ func (buf *Buffer) readBytes(to []byte) error {
 	return nil
 }
 
+// Begin begins to copy a buffer to the host, when what computes it is done: wait is then ToFlatData, to be called once by
+// whoever needs the data, or never. It is nil where that has to be read as ever: the buffer is too large or not one of
+// the backend's, or there are too many such copies.
+func (b *Backend) Begin(buf compute.Buffer) (wait func(flat any) error) {
+	mine, ok := buf.(*Buffer)
+	if !ok || mine.backend != b || mine.shape.Size() == 0 {
+		return nil
+	}
+	n := int(mine.shape.ByteSize())
+	x := b.staging.take(n)
+	if x == nil {
+		return nil
+	}
+	r, err := x.begin(func() error { return mine.readInto(x.data[:n]) })
+	if err != nil {
+		return nil // who reads it finds out
+	}
+	return func(flat any) error {
+		if err := checkFlat(flat, mine.shape); err != nil {
+			return err
+		}
+		if err := r.wait(ir.BytesOf(flat)); err != nil {
+			return fmt.Errorf("reading %s: %w", mine.shape, err)
+		}
+		return nil
+	}
+}
+
 // ReadAll is ToFlatData of several buffers at once: the transfers are begun one after the other, and then waited for.
 func (b *Backend) ReadAll(bufs []compute.Buffer, flats []any) error {
 	var pinned runtime.Pinner // by go-xla only until a transfer has begun
 	defer pinned.Unpin()
-	return together(func() error {
+	slots := make([]*slot, len(bufs))
+	err := together(func() (err error) {
 		for i, buf := range bufs {
 			mine, ok := buf.(*Buffer)
 			if !ok || mine.backend != b {
 				return fmt.Errorf("buffer %d is not one of this backend", i)
 			}
-			if data := ir.BytesOf(flats[i]); len(data) > 0 {
-				pinned.Pin(&data[0])
+			if err := checkFlat(flats[i], mine.shape); err != nil {
+				return err
 			}
-			if err := mine.ToFlatData(flats[i]); err != nil {
+			if slots[i], err = mine.readTo(ir.BytesOf(flats[i]), &pinned); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+	for i, x := range slots {
+		if x == nil {
+			continue
+		}
+		if err == nil {
+			err = x.copy(ir.BytesOf(flats[i]))
+		}
+		x.give()
+	}
+	return err
+}
+
+// readTo reads into a slot, for the caller to copy and give back, or where there is none into memory that is kept in its
+// place.
+func (buf *Buffer) readTo(to []byte, kept *runtime.Pinner) (*slot, error) {
+	if len(to) == 0 {
+		_, err := buf.held()
+		return nil, err
+	}
+	x := buf.backend.staging.take(len(to))
+	if x == nil {
+		kept.Pin(&to[0])
+		return nil, buf.readInto(to)
+	}
+	return x, buf.readInto(x.data[:len(to)])
 }
 
 // Data implements compute.Buffer: it needs memory that can be shared.

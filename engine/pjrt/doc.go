@@ -6,8 +6,9 @@
 // engine's to float32 tolerance, not to the bit. Integers and random bits are the same.
 //
 // Executions and uploads run ahead: whoever reads an output waits for it, and has the error if there was one. Call.Run
-// waits, Call.Start does not. Reading copies into memory of the caller's, which may be the same each time; go-xla has no
-// way to pin it.
+// waits, Call.Start does not. Transfers of up to a mebibyte go by memory of the backend's own, which is page-locked where
+// the plugin can do that, and which is written again when the transfer is over; larger ones go by the caller's memory, and
+// are waited for. Backend.Begin begins a read that is waited for later.
 //
 // The package needs cgo, and the build tag xla. Without the tag it is empty.
 package pjrt

@@ -19,7 +19,7 @@ import (
 type packing struct {
 	sent   []int
 	layout stablehlo.Layout
-	spare  atomic.Pointer[[]byte] // the memory that they are put together in
+	spare  atomic.Pointer[[]byte] // the memory that they are put together in where no slot is free
 }
 
 // Reads reports whether the computation reads an input.
@@ -107,20 +107,36 @@ func (p *packing) is(host []any) bool {
 	return n == len(p.sent)
 }
 
-// send puts the host's inputs together, in memory that is kept for the next call, and brings them to the device.
+// send puts the host's inputs together and brings them to the device.
 func (e *Executable) send(p *packing, host []any, device compute.DeviceNum) (*Buffer, error) {
+	shape := shapes.Make(dtypes.Uint32, p.layout.Len)
+	x := e.backend.staging.take(4 * p.layout.Len)
+	if x != nil {
+		if err := e.pack(p, host, x.data); err != nil {
+			x.give()
+			return nil, err
+		}
+		return e.backend.lend(x, device, shape)
+	}
 	spare := p.spare.Swap(nil)
 	if spare == nil {
 		spare = new([]byte)
 		*spare = make([]byte, 4*p.layout.Len)
 	}
+	defer p.spare.Store(spare)
+	if err := e.pack(p, host, *spare); err != nil {
+		return nil, err
+	}
+	return e.backend.transfer(device, *spare, shape)
+}
+
+// pack puts the host's inputs together.
+func (e *Executable) pack(p *packing, host []any, to []byte) error {
 	for j, i := range p.layout.Input {
 		if err := checkFlat(host[i], e.ins[i]); err != nil {
-			return nil, fmt.Errorf("input %d (%s): %w", i, e.names[i], err)
+			return fmt.Errorf("input %d (%s): %w", i, e.names[i], err)
 		}
-		copy((*spare)[4*p.layout.At[j]:], ir.BytesOf(host[i]))
+		copy(to[4*p.layout.At[j]:], ir.BytesOf(host[i]))
 	}
-	b, err := e.backend.upload(device, *spare, shapes.Make(dtypes.Uint32, p.layout.Len))
-	p.spare.Store(spare)
-	return b, err
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
@@ -159,13 +160,12 @@ func TestAhead(t *testing.T) {
 	wg.Wait()
 }
 
-// BenchmarkStep is a call of a policy at every step of environments: one transfer there, the call, and one back.
-func BenchmarkStep(b *testing.B) {
-	on := backend(b)
-	const rows, units = 128, 64
+// policy is a network of 2 x 64 units that acts on so many rows, and what it is called with.
+func policy(b *testing.B, on *Backend, rows int) (e *Executable, bufs []compute.Buffer, host []any) {
+	const units = 64
 	shape := func(dims ...int) shapes.Shape { return shapes.Make(dtypes.Float32, dims...) }
 	inputs := []shapes.Shape{shape(rows, 4), shape(rows, 2), shape(4, units), shape(units, units), shape(units, 2)}
-	bufs, host := make([]compute.Buffer, len(inputs)), make([]any, len(inputs))
+	bufs, host = make([]compute.Buffer, len(inputs)), make([]any, len(inputs))
 	for i, s := range inputs {
 		if flat := make([]float32, s.Size()); i < 2 {
 			host[i] = flat
@@ -173,10 +173,34 @@ func BenchmarkStep(b *testing.B) {
 			bufs[i] = put(b, on, s, flat...)
 		}
 	}
-	build := func(xs []*Node) []*Node {
+	return compiled(b, on, inputs, func(xs []*Node) []*Node {
 		h := Tanh(Dot(Tanh(Dot(xs[0], xs[2]).Product()), xs[3]).Product())
 		return []*Node{ArgMax(Add(Dot(h, xs[4]).Product(), xs[1]), -1)}
+	}), bufs, host
+}
+
+// BenchmarkStep is a call of a policy at every step of environments: one transfer there, the call, and one back.
+func BenchmarkStep(b *testing.B) {
+	for _, pinned := range []bool{true, false} {
+		b.Run(fmt.Sprint("pinned=", pinned), func(b *testing.B) { steps(b, reopened(b, !pinned)) })
 	}
+}
+
+// reopened is the backend once more, with memory of its own for transfers.
+func reopened(t testing.TB, unpinned bool) *Backend {
+	o := backend(t).options
+	o.Unpinned = unpinned
+	b, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Finalize)
+	return b
+}
+
+func steps(b *testing.B, on *Backend) {
+	const rows = 128
+	e, bufs, host := policy(b, on, rows)
 	step := func(b *testing.B, call func() ([]compute.Buffer, error)) {
 		action := make([]int32, rows)
 		for b.Loop() {
@@ -189,32 +213,113 @@ func BenchmarkStep(b *testing.B) {
 			}
 		}
 	}
-	e := compiled(b, on, inputs, build)
 	b.Run("together", func(b *testing.B) {
 		step(b, func() ([]compute.Buffer, error) { return e.ExecuteFrom(bufs, host, 0) })
 	})
 	b.Run("apart", func(b *testing.B) {
-		step(b, func() ([]compute.Buffer, error) {
-			all := slices.Clone(bufs)
-			for i := range 2 {
-				all[i] = put(b, on, inputs[i], host[i].([]float32)...)
-			}
-			return e.Execute(all, nil, 0)
-		})
+		step(b, func() ([]compute.Buffer, error) { return e.Execute(brought(b, on, e, bufs, host), nil, 0) })
 	})
 	b.Run("waiting", func(b *testing.B) {
 		step(b, func() ([]compute.Buffer, error) {
-			all := slices.Clone(bufs)
-			for i := range 2 {
-				all[i] = put(b, on, inputs[i], host[i].([]float32)...)
-			}
-			outs, err := e.run(asBuffers(all), nil, 0, atOnce)
+			outs, err := e.run(asBuffers(brought(b, on, e, bufs, host)), nil, 0, atOnce)
 			if err != nil {
 				return nil, fmt.Errorf("waiting: %w", err)
 			}
 			return []compute.Buffer{outs[0]}, nil
 		})
 	})
+	b.Run("begun", func(b *testing.B) { begun(b, on, rows, 1, false) })
+	b.Run("halves", func(b *testing.B) { begun(b, on, rows/2, 2, false) })
+	b.Run("halves,others wait", func(b *testing.B) { begun(b, on, rows/2, 2, true) })
+	b.Run("two at once", func(b *testing.B) { twoAtOnce(b, on, rows/2) })
+}
+
+// brought is a policy's inputs, each transferred by itself.
+func brought(b *testing.B, on *Backend, e *Executable, bufs []compute.Buffer, host []any) []compute.Buffer {
+	all := slices.Clone(bufs)
+	for i := range 2 {
+		all[i] = put(b, on, e.ins[i], host[i].([]float32)...)
+	}
+	return all
+}
+
+// begun is steps of parts that take turns: the calls of all are made before the first result is waited for, here or by a
+// goroutine for each part, as where environments stand apart. It says what the calls, the beginnings of the reads and the
+// waits take.
+func begun(b *testing.B, on *Backend, rows, parts int, others bool) {
+	e, bufs, host := policy(b, on, rows)
+	waits, done := make([]chan func(any) error, parts), make([]chan time.Duration, parts)
+	read := func(action []int32, wait func(any) error) time.Duration {
+		begin := time.Now()
+		if err := wait(action); err != nil {
+			b.Error(err)
+		}
+		return time.Since(begin)
+	}
+	var wg sync.WaitGroup
+	for i := range parts {
+		waits[i], done[i] = make(chan func(any) error, 1), make(chan time.Duration, 1)
+		if others {
+			wg.Go(func() {
+				for wait := range waits[i] {
+					done[i] <- read(make([]int32, rows), wait)
+				}
+			})
+		}
+	}
+	var called, began, waited time.Duration
+	action := make([]int32, rows)
+	for first := true; b.Loop(); first = false {
+		for i := range parts {
+			if others && !first {
+				waited += <-done[i]
+			}
+			t0 := time.Now()
+			outs, err := e.ExecuteFrom(bufs, host, 0)
+			if err != nil {
+				b.Fatal(err)
+			}
+			t1 := time.Now()
+			waits[i] <- on.Begin(outs[0])
+			called, began = called+t1.Sub(t0), began+time.Since(t1)
+		}
+		for i := range parts {
+			if !others {
+				waited += read(action, <-waits[i])
+			}
+		}
+	}
+	for i := range parts {
+		close(waits[i])
+	}
+	wg.Wait()
+	for name, d := range map[string]time.Duration{"call": called, "begin": began, "wait": waited} {
+		b.ReportMetric(float64(d.Microseconds())/float64(b.N*parts), "us/"+name)
+	}
+}
+
+// twoAtOnce is two goroutines that make steps of half of the rows, each for itself: whether calls get into each other's
+// way.
+func twoAtOnce(b *testing.B, on *Backend, rows int) {
+	e, bufs, host := policy(b, on, rows)
+	var wg sync.WaitGroup
+	b.ResetTimer()
+	for range 2 {
+		wg.Go(func() {
+			action := make([]int32, rows)
+			for range b.N {
+				outs, err := e.ExecuteFrom(bufs, host, 0)
+				if err == nil {
+					err = outs[0].ToFlatData(action)
+				}
+				if err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func asBuffers(in []compute.Buffer) []*Buffer {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 )
@@ -49,7 +50,7 @@ func random(r *rand.Rand, a, b, axis int) [][]float32 {
 	return out
 }
 
-func call(t *testing.T, b *Backend, f func(x, y *graph.Node) *graph.Node, x, y [][]float32) []float32 {
+func call(t *testing.T, b compute.Backend, f func(x, y *graph.Node) *graph.Node, x, y [][]float32) []float32 {
 	t.Helper()
 	exec := graph.MustNewExec(b, f)
 	defer exec.Finalize()

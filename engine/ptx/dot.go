@@ -47,7 +47,7 @@ func (w *writer) fetcher(n *rows.Node) func(i, j int) string {
 	base := w.op(b64, "add.u64", w.inputs[n.Input], fmt.Sprint(4*n.Weight.Offset))
 	bases := map[int]string{}
 	stepI, stepJ := n.Weight.K, n.Weight.N
-	return func(i, j int) string {
+	load := func(i, j int) string {
 		switch {
 		case spread(n.N): // a column for each thread
 			if bases[j] == "" {
@@ -62,10 +62,24 @@ func (w *writer) fetcher(n *rows.Node) func(i, j int) string {
 		}
 		return w.f("ld.global.nc", fmt.Sprintf("[%s+%d]", base, 4*(i*stepI+j*stepJ)))
 	}
+	return func(i, j int) string { return w.multiplied(load(i, j)) }
+}
+
+// multiplied is a number as products take it.
+func (w *writer) multiplied(x string) string {
+	if !w.halves {
+		return x
+	}
+	// In the upper half of a word, above zeros, a bfloat16 is a float32.
+	return w.op(f32, "mov.b32", w.op(b32, "cvt.rn.bf16x2.f32", x, float(0)))
 }
 
 func (w *writer) dot(n *rows.Node) []string {
-	x, columns := w.get(n.Args[0]), registers(n.N)
+	columns := registers(n.N)
+	var x []string
+	for _, r := range w.get(n.Args[0]) {
+		x = append(x, w.multiplied(r))
+	}
 	fetch := w.fetcherOf(n)
 	if !spread(n.N) && spread(n.Args[0].N) {
 		return w.dotAcross(n, x, fetch)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/weft-rl/weft/engine/ir"
 	"github.com/weft-rl/weft/engine/rows"
 )
 
@@ -26,8 +27,9 @@ const (
 	small = 16 // elements of a vector that every thread holds whole
 )
 
-// Of writes a loop as a kernel, or says why that cannot be done or would not pay.
-func Of(l *rows.Loop, name string) (k Kernel, err error) {
+// Of writes a loop as a kernel, or says why that cannot be done or would not pay. Its products take their operands as they
+// are, or round them to bfloat16; there is nothing to be won by TF32.
+func Of(l *rows.Loop, name string, p ir.Precision) (k Kernel, err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -42,7 +44,7 @@ func Of(l *rows.Loop, name string) (k Kernel, err error) {
 	if l.Rows > 2048 {
 		warps = 4
 	}
-	w := newWriter(l, warps)
+	w := newWriter(l, warps, p)
 	w.kernel()
 	return Kernel{Name: name, Text: w.text(name), Grid: (l.Rows + warps - 1) / warps, Block: warps * lanes}, nil
 }
@@ -56,7 +58,11 @@ func refuse(format string, args ...any) { panic(refusal{fmt.Sprintf(format, args
 // text puts the head before what was written.
 func (w *writer) text(name string) string {
 	var b strings.Builder
-	b.WriteString(".version 7.0\n.target sm_75\n.address_size 64\n\n")
+	target := "sm_75"
+	if w.halves {
+		target = "sm_80" // which can round to them
+	}
+	fmt.Fprintf(&b, ".version 7.0\n.target %s\n.address_size 64\n\n", target)
 	fmt.Fprintf(&b, ".visible .entry %s(", name)
 	for i := range w.params {
 		if i > 0 {

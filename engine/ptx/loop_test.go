@@ -129,7 +129,10 @@ var loops = []loop{
 // A kernel does what the CPU engine does.
 func TestLoops(t *testing.T) {
 	for _, l := range loops {
-		t.Run(l.name, func(t *testing.T) { ptxtest.Check(t, l.while(t), ptxtest.Random, 2e-5) })
+		t.Run(l.name, func(t *testing.T) {
+			ptxtest.Check(t, l.while(t), ptxtest.Random, ir.Exact, 2e-5)
+			ptxtest.Check(t, l.while(t), ptxtest.Random, ir.BF16, 1e-3)
+		})
 	}
 }
 
@@ -146,7 +149,7 @@ func TestLoopsFarOut(t *testing.T) {
 	}
 	for _, l := range loops {
 		if l.name == "functions" || l.name == "the best" {
-			t.Run(l.name, func(t *testing.T) { ptxtest.Check(t, l.while(t), odd, 1e-3) })
+			t.Run(l.name, func(t *testing.T) { ptxtest.Check(t, l.while(t), odd, ir.Exact, 1e-3) })
 		}
 	}
 }

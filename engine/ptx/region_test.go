@@ -70,6 +70,18 @@ func TestRegions(t *testing.T) {
 			z := Tanh(product(y, xs[2], 1, 0))
 			return []*Node{product(xs[0], y, 0, 0), product(y, z, 0, 0), ReduceSum(z, 0), ReduceSum(y, 0)}
 		}},
+		{"there and back, odd sizes", []shapes.Shape{f32(70, 36), f32(36, 20), f32(20, 40)}, func(xs []*Node) []*Node {
+			y := Tanh(product(xs[0], xs[1], 1, 0))
+			z := Tanh(product(y, xs[2], 1, 0))
+			back := Mul(product(z, xs[2], 1, 1), y)
+			return []*Node{product(y, z, 0, 0), product(xs[0], back, 0, 0), ReduceSum(back, 0), ReduceSum(z, 0)}
+		}},
+		{"in place", []shapes.Shape{f32(128, 4), f32(4, 64), f32(64, 64)}, func(xs []*Node) []*Node {
+			y := Tanh(product(xs[0], xs[1], 1, 0))
+			z := Tanh(Add(product(y, xs[2], 1, 0), y)) // takes the place of y
+			w := Mul(Tanh(Add(product(z, xs[2], 1, 1), z)), z)
+			return []*Node{product(xs[0], w, 0, 0), ReduceSum(w, 0), ReduceAllSum(w)}
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := recorded(t, c.of, c.fn)
@@ -77,8 +89,9 @@ func TestRegions(t *testing.T) {
 			if len(rs) != 1 {
 				t.Fatalf("%d regions of\n%s", len(rs), f)
 			}
-			ptxtest.CheckRegion(t, f, rs[0], ptxtest.Random, true, 1e-5)
-			ptxtest.CheckRegion(t, f, rs[0], ptxtest.Random, false, 2e-2)
+			ptxtest.CheckRegion(t, f, rs[0], ptxtest.Random, ir.Exact, 1e-5)
+			ptxtest.CheckRegion(t, f, rs[0], ptxtest.Random, ir.TF32, 2e-2)
+			ptxtest.CheckRegion(t, f, rs[0], ptxtest.Random, ir.BF16, 1e-3)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gomlx/compute/dtypes"
 
+	"github.com/weft-rl/weft/engine/ir"
 	"github.com/weft-rl/weft/engine/rows"
 )
 
@@ -58,7 +59,8 @@ type writer struct {
 	counts [len(classes)]int
 	params int
 	warps  int
-	shared int // floats that a warp needs to hand a vector round
+	halves bool // products round their operands to bfloat16
+	shared int  // floats that a warp needs to hand a vector round
 	labels int
 
 	scopes  []map[*rows.Node][]string // the registers of what is computed, innermost last
@@ -79,8 +81,8 @@ type writer struct {
 	tails   map[int]string            // predicates of threads whose last element exists, by elements in the last register
 }
 
-func newWriter(l *rows.Loop, warps int) *writer {
-	return &writer{loop: l, warps: warps, carried: map[int][]string{}, weights: map[*rows.Node][]string{}, outputs: map[int]string{},
+func newWriter(l *rows.Loop, warps int, p ir.Precision) *writer {
+	return &writer{loop: l, warps: warps, halves: p == ir.BF16, carried: map[int][]string{}, weights: map[*rows.Node][]string{}, outputs: map[int]string{},
 		tails: map[int]string{}, scopes: []map[*rows.Node][]string{{}}, budget: 176}
 }
 

@@ -2,11 +2,13 @@ package ptx
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/gomlx/compute/dtypes"
 
+	"github.com/weft-rl/weft/engine/ir"
 	"github.com/weft-rl/weft/engine/rows"
 )
 
@@ -19,8 +21,10 @@ const (
 	tile       = 64 // rows
 	blockWarps = 4
 	threads    = blockWarps * lanes
-	mostBlocks = 264      // two for each processor of the largest devices so far
+	processors = 132      // of the largest devices so far, which have two blocks each, or three that are small
 	mostShared = 99 << 10 // which all devices have that have these tensor cores
+	third      = 75 << 10 // bytes of shared memory, of which each block takes one KiB more, on such a processor
+	overhang   = 256      // bytes that a warp without a piece of its own may read behind the last matrix
 )
 
 // Tiles is a region as a kernel. Its parameters are the addresses of the region's inputs, of the blocks' sums as float32,
@@ -33,9 +37,9 @@ type Tiles struct {
 	At             []int // where each of the region's sums begins among those of its type
 }
 
-// OfRegion writes a region as a kernel, or says why that cannot be done. With exact, products are as exact as those of
-// float32; without it they round their operands to TF32.
-func OfRegion(r *rows.Region, name string, exact bool) (k Tiles, err error) {
+// OfRegion writes a region as a kernel, or says why that cannot be done. Its products are as exact as those of float32, or
+// round their operands.
+func OfRegion(r *rows.Region, name string, p ir.Precision) (k Tiles, err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -45,7 +49,8 @@ func OfRegion(r *rows.Region, name string, exact bool) (k Tiles, err error) {
 			panic(r)
 		}
 	}()
-	k.Blocks = min(up(r.Rows, tile)/tile, mostBlocks)
+	tiles, crowd := up(r.Rows, tile)/tile, 2
+	k.Blocks = min(tiles, crowd*processors)
 	for _, t := range r.Sums {
 		n := t.X.N
 		if t.Y != nil {
@@ -59,15 +64,20 @@ func OfRegion(r *rows.Region, name string, exact bool) (k Tiles, err error) {
 			k.Single += n
 		}
 	}
-	first := newTiler(r, k, exact, nil)
+	first := newTiler(r, k, p, &tiler{})
 	first.kernel()
-	second := newTiler(r, k, exact, first.reads) // which knows when a matrix is read for the last time
+	second := newTiler(r, k, p, first) // which knows when a matrix is read for the last time
 	second.kernel()
-	if second.top > mostShared {
-		refuse("%d bytes of shared memory", second.top)
+	if k.Shared = second.top + overhang; k.Shared > mostShared {
+		refuse("%d bytes of shared memory", k.Shared)
 	}
-	k.Shared = second.top
-	k.Kernel = Kernel{Name: name, Text: second.text(name), Grid: k.Blocks, Block: threads}
+	if k.Shared <= third && p != ir.Exact { // for which there are not enough registers
+		crowd = 3
+		k.Blocks = min(tiles, crowd*processors)
+		second = newTiler(r, k, p, first)
+		second.kernel()
+	}
+	k.Kernel = Kernel{Name: name, Text: second.text(name, crowd), Grid: k.Blocks, Block: threads}
 	return k, nil
 }
 
@@ -78,15 +88,17 @@ type tiler struct {
 	how    Tiles
 	exact  bool
 
-	matrices map[string]matrix    // of weights
-	buffers  map[*rows.Node]*held // of the tile
+	matrices map[string]matrix // of weights
+	buffers  map[form]*matrix  // of the tile
 	free     []span
 	top      int // bytes of shared memory
 	uses     map[*rows.Node]int
 
-	order int                // counts reads, in the order of the program
-	reads map[*rows.Node]int // the last one of each matrix
-	known map[*rows.Node]int // of the run before
+	order  int                   // counts reads, in the order of the program
+	reads  map[form]int          // the last one of each matrix
+	during map[*rows.Node][2]int // the reads while a long node is written: those after the first number, up to the second
+	known  map[form]int          // reads of the run before
+	knew   map[*rows.Node][2]int // during of the run before
 
 	warp, thread, mine string
 	left               string // rows from the tile's first to the last
@@ -96,26 +108,34 @@ type tiler struct {
 	fragments          map[*rows.Node][][4]part // of operands, while a product is written
 }
 
-// matrix lies in shared memory, row after row.
-type matrix struct{ at, rows, columns, stride int }
+// matrix lies in shared memory, row after row, each stride elements of so many bytes behind the one before.
+type matrix struct{ at, rows, columns, stride, size int }
 
-type held struct {
-	matrix
+func (m matrix) bytes() int { return m.size * m.rows * m.stride }
+
+// form is what a node is a matrix of the tile as: float32, or what products take of it, where they round to bfloat16.
+type form struct {
 	node *rows.Node
+	half bool
 }
 
 type span struct{ at, size int }
 
-func newTiler(r *rows.Region, how Tiles, exact bool, known map[*rows.Node]int) *tiler {
-	t := &tiler{writer: newWriter(&rows.Loop{Rows: r.Rows, Inputs: r.Inputs}, blockWarps), region: r, how: how, exact: exact,
-		matrices: map[string]matrix{}, buffers: map[*rows.Node]*held{}, uses: map[*rows.Node]int{}, reads: map[*rows.Node]int{}, known: known,
+func newTiler(r *rows.Region, how Tiles, p ir.Precision, before *tiler) *tiler {
+	t := &tiler{writer: newWriter(&rows.Loop{Rows: r.Rows, Inputs: r.Inputs}, blockWarps, p), region: r, how: how,
+		exact: p == ir.Exact, matrices: map[string]matrix{}, buffers: map[form]*matrix{},
+		uses: map[*rows.Node]int{}, reads: map[form]int{}, during: map[*rows.Node][2]int{}, known: before.reads, knew: before.during,
 		fragments: map[*rows.Node][][4]part{}}
 	t.own = t.special
 	return t
 }
 
-func (t *tiler) text(name string) string {
+// text puts the head before what was written. With three blocks to a processor each has to do with fewer registers.
+func (t *tiler) text(name string, crowd int) string {
 	head := t.writer.text(name)
+	if crowd > 2 {
+		head = strings.Replace(head, "\n{\n", fmt.Sprintf("\n.minnctapersm %d\n{\n", crowd), 1)
+	}
 	before, after, _ := strings.Cut(head, ".visible")
 	return strings.Replace(before, "sm_75", "sm_80", 1) + ".extern .shared .align 16 .b8 stage[];\n.visible" + after
 }
@@ -175,16 +195,16 @@ func (t *tiler) place(number string) {
 }
 
 // blank zeroes what a matrix of the tile has beyond the last row, before it is added up.
-func (t *tiler) blank(h *held) {
+func (t *tiler) blank(h *matrix) {
 	if t.region.Rows%tile == 0 {
 		return
 	}
 	over := t.label()
 	t.line("@%s bra %s", t.op(pred, "setp.ge.u32", t.left, fmt.Sprint(tile)), over)
 	beyond := t.op(pred, "setp.ge.u32", t.mine, t.left)
-	at := t.op(b32, "mad.lo.u32", t.mine, fmt.Sprint(4*h.stride), t.shared0())
-	for c := range h.stride {
-		t.line("@%s st.shared.f32 [%s+%d], %s", beyond, at, h.at+4*c, float(0))
+	at := t.rowOf(h)
+	for word := 0; word < h.size*h.stride; word += 4 {
+		t.line("@%s st.shared.f32 [%s+%d], %s", beyond, at, h.at+word, float(0))
 	}
 	t.at(over)
 	t.line("bar.sync 0")
@@ -258,28 +278,40 @@ func (t *tiler) matrixOf(n *rows.Node) matrix {
 	if m, ok := t.matrices[key]; ok {
 		return m
 	}
-	m := matrix{at: t.top, rows: up(k, 8), columns: up(c, 8), stride: up(c, 8) + 8}
-	t.top += 4 * m.rows * m.stride
+	m := matrix{at: t.top, rows: up(k, 8), columns: up(c, 8), stride: up(c, 8) + 8, size: 4}
+	if t.halves {
+		m = matrix{at: t.top, rows: up(k, 16), columns: up(c, 16), stride: halfStride(c), size: 2}
+	}
+	t.top += m.bytes()
 	t.matrices[key] = m
-	// Element e of what is in shared memory is (e/stride, e%stride), and zero beyond the matrix.
+	// Word e of what is in shared memory begins with element (e/words, e%words) of so many, and zero beyond the matrix.
+	words := m.size * m.stride / 4
 	e := t.op(b32, "mov.u32", t.thread)
 	start := t.label()
 	t.at(start)
-	i := t.op(b32, "div.u32", e, fmt.Sprint(m.stride))
-	j := t.op(b32, "rem.u32", e, fmt.Sprint(m.stride))
-	in := t.op(pred, "and.pred", t.op(pred, "setp.lt.u32", i, fmt.Sprint(k)), t.op(pred, "setp.lt.u32", j, fmt.Sprint(c)))
-	at := t.op(b32, "mad.lo.u32", i, fmt.Sprint(far), t.op(b32, "mul.lo.u32", j, fmt.Sprint(near)))
-	at = t.op(b32, "selp.b32", at, "0", in)
-	address := t.op(b64, "mad.lo.u64", t.op(b64, "cvt.u64.u32", at), "4", t.inputs[n.Input])
-	x := t.f("ld.global.nc", fmt.Sprintf("[%s+%d]", address, 4*n.Weight.Offset))
-	x = t.f("selp", x, float(0), in)
-	if !t.exact {
-		x = t.op(f32, "mov.b32", t.part(x).high)
+	i := t.op(b32, "div.u32", e, fmt.Sprint(words))
+	j := t.op(b32, "mul.lo.u32", t.op(b32, "rem.u32", e, fmt.Sprint(words)), fmt.Sprint(4/m.size))
+	inside := t.op(pred, "setp.lt.u32", i, fmt.Sprint(k))
+	element := func(j string) string {
+		in := t.op(pred, "and.pred", inside, t.op(pred, "setp.lt.u32", j, fmt.Sprint(c)))
+		at := t.op(b32, "mad.lo.u32", i, fmt.Sprint(far), t.op(b32, "mul.lo.u32", j, fmt.Sprint(near)))
+		at = t.op(b32, "selp.b32", at, "0", in)
+		address := t.op(b64, "mad.lo.u64", t.op(b64, "cvt.u64.u32", at), "4", t.inputs[n.Input])
+		x := t.f("ld.global.nc", fmt.Sprintf("[%s+%d]", address, 4*n.Weight.Offset))
+		return t.f("selp", x, float(0), in)
 	}
+	x := element(j)
 	to := t.op(b32, "mad.lo.u32", e, "4", t.shared0())
-	t.line("st.shared.f32 [%s+%d], %s", to, m.at, x)
+	switch {
+	case t.halves:
+		t.line("st.shared.b32 [%s+%d], %s", to, m.at, t.pair("", x, element(t.op(b32, "add.u32", j, "1"))))
+	case t.exact:
+		t.line("st.shared.f32 [%s+%d], %s", to, m.at, x)
+	default:
+		t.line("st.shared.b32 [%s+%d], %s", to, m.at, t.part(x).high)
+	}
 	t.line("add.u32 %s, %s, %d", e, e, threads)
-	more := t.op(pred, "setp.lt.u32", e, fmt.Sprint(m.rows*m.stride))
+	more := t.op(pred, "setp.lt.u32", e, fmt.Sprint(m.rows*words))
 	t.line("@%s bra %s", more, start)
 	return m
 }
@@ -292,14 +324,27 @@ func (t *tiler) shared0() string {
 	return t.stage
 }
 
-// room finds shared memory for a matrix of the tile.
-func (t *tiler) room(n *rows.Node, columns int) *held {
-	stride := up(columns, 8) + 4
-	if columns <= small {
-		stride = up(columns, 16) + 4 // an operand of sums has 16 at least
+// whole is a matrix of the tile in float32.
+func whole(columns int) *matrix {
+	return &matrix{rows: tile, columns: up(columns, 8), stride: up(columns, 8) + 4, size: 4}
+}
+
+// matrix is what the form lies in.
+func (f form) matrix() *matrix {
+	columns := f.node.N
+	if f.half {
+		return &matrix{rows: tile, columns: up(columns, 16), stride: halfStride(columns), size: 2}
 	}
-	size := 4 * tile * stride
-	h := &held{matrix{rows: tile, columns: up(columns, 8), stride: stride}, n}
+	h := whole(columns)
+	if columns <= small {
+		h.stride = up(columns, 16) + 4 // an operand of sums has 16 at least
+	}
+	return h
+}
+
+// room finds shared memory for a matrix of the tile.
+func (t *tiler) room(h *matrix) *matrix {
+	size := h.bytes()
 	for i, s := range t.free {
 		if s.size >= size {
 			h.at = s.at
@@ -314,10 +359,20 @@ func (t *tiler) room(n *rows.Node, columns int) *held {
 	return h
 }
 
+// forms are what a node that is kept has to be there as: all that it is read as, once that is known.
+func (t *tiler) forms(n *rows.Node) (out []form) {
+	for _, f := range []form{{n, false}, {n, true}} {
+		if (t.halves || !f.half) && (t.known == nil || t.known[f] > 0) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // read notes that a matrix of the tile is read, and frees those that are not read any more once everybody is through.
-func (t *tiler) read(n *rows.Node) {
+func (t *tiler) read(f form) {
 	t.order++
-	t.reads[n] = t.order
+	t.reads[f] = t.order
 }
 
 // settle frees what has been read for the last time.
@@ -326,10 +381,10 @@ func (t *tiler) settle() {
 		return
 	}
 	freed := false
-	for _, n := range sorted(t.buffers) {
-		if h := t.buffers[n]; t.known[n] <= t.order && t.known[n] > 0 {
-			t.free = append(t.free, span{h.at, 4 * tile * h.stride})
-			delete(t.buffers, n)
+	for _, f := range sorted(t.buffers) {
+		if h := t.buffers[f]; t.known[f] <= t.order && t.known[f] > 0 {
+			t.free = append(t.free, span{h.at, h.bytes()})
+			delete(t.buffers, f)
 			freed = true
 		}
 	}
@@ -339,14 +394,15 @@ func (t *tiler) settle() {
 	}
 }
 
-// sorted are the nodes of a map in the order in which they were made.
-func sorted[V any](m map[*rows.Node]V) []*rows.Node {
-	var out []*rows.Node
-	for n := range m {
-		out = append(out, n)
+// sorted are the forms of a map in the order in which their nodes were made.
+func sorted(m map[form]*matrix) []form {
+	place := func(f form) int {
+		if f.half {
+			return 2*f.node.ID + 1
+		}
+		return 2 * f.node.ID
 	}
-	slices.SortFunc(out, func(a, b *rows.Node) int { return a.ID - b.ID })
-	return out
+	return slices.SortedFunc(maps.Keys(m), func(a, b form) int { return place(a) - place(b) })
 }
 
 // joined makes one of free spans that touch.

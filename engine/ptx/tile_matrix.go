@@ -2,6 +2,8 @@ package ptx
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/weft-rl/weft/engine/rows"
 )
@@ -25,10 +27,16 @@ func (t *tiler) special(n *rows.Node) []string {
 	return nil
 }
 
-// keep puts a node into shared memory as a matrix of the tile.
-func (t *tiler) keep(n *rows.Node) *held {
-	if h := t.buffers[n]; h != nil {
-		t.read(n)
+// keep has a node in shared memory as a matrix of the tile.
+func (t *tiler) keep(n *rows.Node) *matrix { return t.keepAs(form{n, false}) }
+
+// keepOperand is keep of what products multiply.
+func (t *tiler) keepOperand(n *rows.Node) *matrix { return t.keepAs(form{n, t.halves}) }
+
+func (t *tiler) keepAs(f form) *matrix {
+	n := f.node
+	if h := t.buffers[f]; h != nil {
+		t.read(f)
 		return h
 	}
 	switch {
@@ -41,34 +49,87 @@ func (t *tiler) keep(n *rows.Node) *held {
 	}
 	t.line("bar.sync 0")
 	t.settleBut(n)
-	t.read(n)
-	return t.buffers[n]
+	t.read(f)
+	return t.buffers[f]
 }
 
 // settleBut is settle, of all but what was just made.
 func (t *tiler) settleBut(n *rows.Node) {
-	h := t.buffers[n]
-	delete(t.buffers, n)
+	made := map[form]*matrix{}
+	for _, f := range t.forms(n) {
+		made[f] = t.buffers[f]
+		delete(t.buffers, f)
+	}
 	t.settle()
-	t.buffers[n] = h
+	maps.Copy(t.buffers, made)
+}
+
+// rooms are where the forms of a node go: into free memory, or in place of what is worn by then.
+func (t *tiler) rooms(n *rows.Node) (out []*matrix) {
+	for _, f := range t.forms(n) {
+		h := t.worn(f)
+		if h == nil {
+			h = t.room(f.matrix())
+		} else {
+			t.line("bar.sync 0") // all are through with what they did with it before
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// worn is a matrix that is read for the last time while the form is written, if there is one like it: whoever writes an
+// element is the one that read it in that place just before.
+func (t *tiler) worn(f form) *matrix {
+	span := t.knew[f.node]
+	for _, old := range sorted(t.buffers) {
+		last, h := t.known[old], t.buffers[old]
+		if !f.half && !old.half && h.stride == f.matrix().stride && last > span[0] && last <= span[1] {
+			return h
+		}
+	}
+	return nil
+}
+
+// filled notes that they are there, and what was in their place is not.
+func (t *tiler) filled(n *rows.Node, hs []*matrix) {
+	maps.DeleteFunc(t.buffers, func(_ form, h *matrix) bool { return slices.Contains(hs, h) })
+	for i, f := range t.forms(n) {
+		t.buffers[f] = hs[i]
+	}
+}
+
+// rowOf is the address of the thread's row in a matrix of the tile.
+func (t *tiler) rowOf(h *matrix) string {
+	return t.op(b32, "mad.lo.u32", t.mine, fmt.Sprint(h.size*h.stride), t.shared0())
 }
 
 // keepSmall writes what each thread has of its row, and zeros up to a whole operand.
 func (t *tiler) keepSmall(n *rows.Node) {
-	regs := t.get(n)
-	h := t.room(n, n.N)
-	at := t.op(b32, "mad.lo.u32", t.mine, fmt.Sprint(4*h.stride), t.shared0())
-	for i := range up(n.N, 16) {
-		x := float(0)
-		if i < n.N {
-			x = regs[i]
-		}
-		t.line("@%s st.shared.f32 [%s+%d], %s", t.first, at, h.at+4*i, x)
+	regs := slices.Clone(t.get(n))
+	for len(regs) < up(n.N, 16) {
+		regs = append(regs, float(0))
 	}
-	t.buffers[n] = h
+	hs := t.rooms(n)
+	for _, h := range hs {
+		at := t.rowOf(h)
+		for i := 0; i < len(regs); i += 2 {
+			t.putPair(h, at, i, "@"+t.first+" ", regs[i], regs[i+1])
+		}
+	}
+	t.filled(n, hs)
 }
 
-// keepLoad reads a long row of an input; the two threads of a row take turns.
+// putPair writes elements i and i+1 of a row that begins at an address.
+func (t *tiler) putPair(h *matrix, at string, i int, guard, x, y string) {
+	if h.size == 2 {
+		t.line("%sst.shared.b32 [%s+%d], %s", guard, at, h.at+2*i, t.pair(guard, x, y))
+		return
+	}
+	t.line("%sst.shared.v2.f32 [%s+%d], {%s, %s}", guard, at, h.at+4*i, x, y)
+}
+
+// keepLoad reads a long row of an input, by pairs of elements; the two threads of a row take turns.
 func (t *tiler) keepLoad(n *rows.Node) {
 	k := kindOf(n.Type)
 	if k.class != f32 {
@@ -79,23 +140,30 @@ func (t *tiler) keepLoad(n *rows.Node) {
 		index := t.clamped(t.get(n.Args[i])[0], n.Args[i].Type, d.Most)
 		address = t.op(b64, "mad.lo.u64", index, fmt.Sprint(d.Stride*k.size), address)
 	}
-	h := t.room(n, n.N)
+	hs := t.rooms(n)
+	var at []string
+	for _, h := range hs {
+		at = append(at, t.rowOf(h))
+	}
 	half := t.op(b32, "shr.u32", t.thread, "6")
 	other := t.op(pred, "setp.ne.u32", half, "0")
-	at := t.op(b32, "mad.lo.u32", t.mine, fmt.Sprint(4*h.stride), t.shared0())
-	for i := range h.columns {
-		guard := "@!" + other
-		if i%2 == 1 {
-			guard = "@" + other
+	for i := 0; i < up(n.N, 16); i += 2 {
+		guard := "@!" + other + " "
+		if i%4 == 2 {
+			guard = "@" + other + " "
 		}
-		x := float(0)
-		if i < n.N {
-			x = t.new(f32)
-			t.line("%s ld.global.nc.f32 %s, [%s+%d]", guard, x, address, 4*n.Place.Elems[i])
+		pair := [2]string{float(0), float(0)}
+		for j := i; j < min(i+2, n.N); j++ {
+			pair[j-i] = t.new(f32)
+			t.line("%sld.global.nc.f32 %s, [%s+%d]", guard, pair[j-i], address, 4*n.Place.Elems[j])
 		}
-		t.line("%s st.shared.f32 [%s+%d], %s", guard, at, h.at+4*i, x)
+		for k, h := range hs {
+			if i < h.columns {
+				t.putPair(h, at[k], i, guard, pair[0], pair[1])
+			}
+		}
 	}
-	t.buffers[n] = h
+	t.filled(n, hs)
 }
 
 // keepLong computes a long node eight columns at a time, each warp its 16 rows.
@@ -103,23 +171,40 @@ func (t *tiler) keepLong(n *rows.Node) {
 	outer := t.fragments // of what is being written around this
 	t.fragments = map[*rows.Node][][4]part{}
 	t.prepare(n)
-	h := t.room(n, n.N)
-	to := t.corner(h.matrix)
-	for c := 0; c < h.columns; c += 8 {
-		x := t.fragment(n, c)
-		t.line("st.shared.v2.f32 [%s+%d], {%s, %s}", to, h.at+4*c, x[0], x[1])
-		t.line("st.shared.v2.f32 [%s+%d], {%s, %s}", to, h.at+4*c+32*h.stride, x[2], x[3])
+	start := t.order
+	hs := t.rooms(n)
+	var to []string
+	for _, h := range hs {
+		to = append(to, t.corner(h))
+	}
+	for c := 0; c < up(n.N, 16); c += 8 {
+		x := [4]string{float(0), float(0), float(0), float(0)}
+		if c < n.N {
+			x = t.fragment(n, c)
+		}
+		for i, h := range hs {
+			if c < h.columns {
+				t.put(h, to[i], c, x)
+			}
+		}
 	}
 	t.fragments = outer
-	t.buffers[n] = h
+	t.during[n] = [2]int{start, t.order}
+	t.filled(n, hs)
+}
+
+// put writes eight columns of the warp's rows, from c on, as the tensor cores leave them.
+func (t *tiler) put(h *matrix, to string, c int, x [4]string) {
+	t.putPair(h, to, c, "", x[0], x[1])
+	t.putPair(h, to, c+8*h.stride, "", x[2], x[3])
 }
 
 // corner is the address of the thread's part of the warp's rows: of each eight columns a thread has two, in rows lane/4
 // and 8 further.
-func (t *tiler) corner(m matrix) string {
+func (t *tiler) corner(m *matrix) string {
 	row := t.op(b32, "mad.lo.u32", t.warp, "16", t.group)
-	at := t.op(b32, "mad.lo.u32", row, fmt.Sprint(4*m.stride), t.shared0())
-	return t.op(b32, "mad.lo.u32", t.member, "8", at)
+	at := t.op(b32, "mad.lo.u32", row, fmt.Sprint(m.size*m.stride), t.shared0())
+	return t.op(b32, "mad.lo.u32", t.member, fmt.Sprint(2*m.size), at)
 }
 
 // prepare has everything ready that fragments of a node are made of.
@@ -151,7 +236,11 @@ func (t *tiler) operand(n *rows.Node) {
 	if t.fragments[n] != nil {
 		return
 	}
-	h := t.keep(n.Args[0])
+	h := t.keepOperand(n.Args[0])
+	if t.halves {
+		t.fragments[n] = t.halfOperand(h)
+		return
+	}
 	row := t.op(b32, "mad.lo.u32", t.warp, "16", t.group)
 	at := t.op(b32, "mad.lo.u32", row, fmt.Sprint(4*h.stride), t.shared0())
 	at = t.op(b32, "mad.lo.u32", t.member, "4", at)
@@ -168,15 +257,15 @@ func (t *tiler) operand(n *rows.Node) {
 
 // fragment is eight columns of a long node, from c on: what the tensor cores leave with each thread.
 func (t *tiler) fragment(n *rows.Node, c int) [4]string {
-	if h := t.buffers[n]; h != nil {
-		at := t.corner(h.matrix)
+	if h := t.buffers[form{n, false}]; h != nil {
+		at := t.corner(h)
 		var x [4]string
 		for i := range x {
 			x[i] = t.new(f32)
 		}
 		t.line("ld.shared.v2.f32 {%s, %s}, [%s+%d]", x[0], x[1], at, h.at+4*c)
 		t.line("ld.shared.v2.f32 {%s, %s}, [%s+%d]", x[2], x[3], at, h.at+4*c+32*h.stride)
-		t.read(n)
+		t.read(form{n, false})
 		return x
 	}
 	switch n.Op {
@@ -253,6 +342,9 @@ func (t *tiler) read0(n *rows.Node, at string) string {
 // product multiplies the operand, which is at hand, with eight columns of the matrix.
 func (t *tiler) product(n *rows.Node, c int) [4]string {
 	m := t.matrixOf(n)
+	if t.halves {
+		return t.halfProduct(n, m, c)
+	}
 	// An element of the second operand: of row k the thread has k+member, of columns c+group.
 	step, along := m.stride, 1
 	if turned(n) {
@@ -329,7 +421,11 @@ func (t *tiler) mma(a, b []string, c [4]string) [4]string {
 	for i := range d {
 		d[i] = t.new(f32)
 	}
-	t.line("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%s, %s, %s, %s}, {%s, %s, %s, %s}, {%s, %s}, {%s, %s, %s, %s}",
+	kind := "m16n8k8.row.col.f32.tf32.tf32.f32"
+	if t.halves {
+		kind = "m16n8k16.row.col.f32.bf16.bf16.f32"
+	}
+	t.line("mma.sync.aligned.%s {%s, %s, %s, %s}, {%s, %s, %s, %s}, {%s, %s}, {%s, %s, %s, %s}", kind,
 		d[0], d[1], d[2], d[3], a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3])
 	return d
 }
@@ -337,22 +433,20 @@ func (t *tiler) mma(a, b []string, c [4]string) [4]string {
 // smallDot is a product with few columns, which goes by way of shared memory to the threads of the rows.
 func (t *tiler) smallDot(n *rows.Node) []string {
 	t.operand(n)
-	h := t.room(n, n.N)
-	to := t.corner(h.matrix)
+	h := t.room(whole(n.N))
+	to := t.corner(h)
 	for c := 0; c < h.columns; c += 8 {
-		x := t.product(n, c)
-		t.line("st.shared.v2.f32 [%s+%d], {%s, %s}", to, h.at+4*c, x[0], x[1])
-		t.line("st.shared.v2.f32 [%s+%d], {%s, %s}", to, h.at+4*c+32*h.stride, x[2], x[3])
+		t.put(h, to, c, t.product(n, c))
 	}
 	delete(t.fragments, n)
 	t.line("bar.sync 0")
-	at := t.op(b32, "mad.lo.u32", t.mine, fmt.Sprint(4*h.stride), t.shared0())
+	at := t.rowOf(h)
 	out := make([]string, n.N)
 	for i := range out {
 		out[i] = t.f("ld.shared", fmt.Sprintf("[%s+%d]", at, h.at+4*i))
 	}
 	t.line("bar.sync 0")
-	t.free = joined(append(t.free, span{h.at, 4 * tile * h.stride}))
+	t.free = joined(append(t.free, span{h.at, h.bytes()}))
 	return out
 }
 
@@ -360,7 +454,7 @@ func (t *tiler) smallDot(n *rows.Node) []string {
 func (t *tiler) across(n *rows.Node) []string {
 	x := n.Args[0]
 	h := t.keep(x)
-	at := t.op(b32, "mad.lo.u32", t.mine, fmt.Sprint(4*h.stride), t.shared0())
+	at := t.rowOf(h)
 	out := make([]string, n.N)
 	for i, g := range n.Groups {
 		for _, e := range g {

@@ -112,21 +112,12 @@ func (t *tiler) addLong(a *accumulator) {
 
 // addProducts adds the tile's products to the pieces of each warp.
 func (t *tiler) addProducts(a *accumulator) {
-	t.keep(a.X)
-	y := t.keep(a.Y)
-	x := t.keep(a.X) // which is still there: this is a read of it
+	t.keepOperand(a.X)
+	y := t.keepOperand(a.Y)
+	x := t.keepOperand(a.X) // which is still there: this is a read of it
 	t.blank(y)
-	// The first operand is X turned round: rows of the result are X's columns. Of both, the thread has row k+member.
-	left := t.op(b32, "mad.lo.u32", t.member, fmt.Sprint(4*x.stride), t.shared0())
-	left = t.op(b32, "mad.lo.u32", t.group, "4", left)
-	right := t.op(b32, "mad.lo.u32", t.member, fmt.Sprint(4*y.stride), t.shared0())
-	right = t.op(b32, "mad.lo.u32", t.group, "4", right)
-	if a.byRow {
-		left = t.op(b32, "mad.lo.u32", t.sharedPiece(a.down), "64", left)
-	} else {
-		right = t.op(b32, "mad.lo.u32", t.sharedPiece(a.across), "32", right)
-	}
-	for k := 0; k < tile; k += 8 {
+	left, right, step := t.sumOperands(a, x, y)
+	for k := 0; k < tile; k += step {
 		lefts, rights := map[int][4]part{}, map[int][2]part{}
 		for i, p := range a.pieces() {
 			down, across := p.own, p.shared
@@ -134,16 +125,10 @@ func (t *tiler) addProducts(a *accumulator) {
 				down, across = across, down
 			}
 			if _, ok := lefts[down]; !ok {
-				var f [4]part
-				for i, o := range [4]int{0, 32, 16 * x.stride, 16*x.stride + 32} {
-					f[i] = t.part(t.f("ld.shared", fmt.Sprintf("[%s+%d]", left, x.at+4*k*x.stride+64*down+o)))
-				}
-				lefts[down] = f
+				lefts[down] = left(k, down)
 			}
 			if _, ok := rights[across]; !ok {
-				at := y.at + 4*k*y.stride + 32*across
-				rights[across] = [2]part{t.part(t.f("ld.shared", fmt.Sprintf("[%s+%d]", right, at))),
-					t.part(t.f("ld.shared", fmt.Sprintf("[%s+%d]", right, at+16*y.stride)))}
+				rights[across] = right(k, across)
 			}
 			old := [4]string(a.regs[4*i : 4*i+4])
 			for j, r := range t.multiply(lefts[down], rights[across], old) {
@@ -152,6 +137,41 @@ func (t *tiler) addProducts(a *accumulator) {
 		}
 	}
 	t.settle()
+}
+
+// sumOperands load what a step of the tensor cores takes of the tile, from row k on: 16 columns of X, and 8 of Y.
+func (t *tiler) sumOperands(a *accumulator, x, y *matrix) (left func(k, down int) [4]part, right func(k, across int) [2]part, step int) {
+	if t.halves {
+		return t.halfSumOperands(a, x, y)
+	}
+	// The first operand is X turned round: rows of the result are X's columns. Of both, the thread has row k+member.
+	from := t.op(b32, "mad.lo.u32", t.member, fmt.Sprint(4*x.stride), t.shared0())
+	from = t.op(b32, "mad.lo.u32", t.group, "4", from)
+	other := t.op(b32, "mad.lo.u32", t.member, fmt.Sprint(4*y.stride), t.shared0())
+	other = t.op(b32, "mad.lo.u32", t.group, "4", other)
+	from, other = t.shareOut(a, from, other, 4)
+	left = func(k, down int) (f [4]part) {
+		for i, o := range [4]int{0, 32, 16 * x.stride, 16*x.stride + 32} {
+			f[i] = t.part(t.f("ld.shared", fmt.Sprintf("[%s+%d]", from, x.at+4*k*x.stride+64*down+o)))
+		}
+		return f
+	}
+	right = func(k, across int) (f [2]part) {
+		at := y.at + 4*k*y.stride + 32*across
+		for i := range f {
+			f[i] = t.part(t.f("ld.shared", fmt.Sprintf("[%s+%d]", other, at+16*i*y.stride)))
+		}
+		return f
+	}
+	return left, right, 8
+}
+
+// shareOut moves the address of X's or Y's columns, of elements of so many bytes, to those of the warp's first piece.
+func (t *tiler) shareOut(a *accumulator, x, y string, size int) (string, string) {
+	if a.byRow {
+		return t.op(b32, "mad.lo.u32", t.sharedPiece(a.down), fmt.Sprint(16*size), x), y
+	}
+	return x, t.op(b32, "mad.lo.u32", t.sharedPiece(a.across), fmt.Sprint(8*size), y)
 }
 
 // sharedPiece is the warp's first piece along the side that warps share; where there are fewer than warps, the last ones

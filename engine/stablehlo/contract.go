@@ -5,15 +5,18 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+
 	"github.com/weft-rl/weft/engine/ir"
 )
 
 // precision is how products treat their operands.
 func (w *writer) precision() string {
-	if w.options.Fast {
-		return "DEFAULT, DEFAULT"
+	if w.options.Precision == ir.Exact {
+		return "HIGHEST, HIGHEST"
 	}
-	return "HIGHEST, HIGHEST"
+	return "DEFAULT, DEFAULT"
 }
 
 func dot(w *writer, n *ir.Node) {
@@ -27,8 +30,27 @@ func dot(w *writer, n *ir.Node) {
 		batch = fmt.Sprintf("batching_dims = [%s] x [%s]", ints(a.LhsBatch), ints(a.RhsBatch))
 	}
 	contract := fmt.Sprintf("contracting_dims = [%s] x [%s]", ints(a.LhsContract), ints(a.RhsContract))
-	w.set(n, "stablehlo.dot_general %s : %s",
-		joined(w.list(n.Inputs), batch, contract, "precision = ["+w.precision()+"]"), signature(n))
+	in := w.operands(n)
+	w.set(n, "stablehlo.dot_general %s : (%s) -> %s", joined(w.list(in), batch, contract, "precision = ["+w.precision()+"]"),
+		typesOf(in), typeOf(n.Outputs[0]))
+}
+
+// operands are those of a product, rounded if that is how they are taken.
+func (w *writer) operands(n *ir.Node) (out []*ir.Value) {
+	for _, v := range n.Inputs {
+		if w.options.Precision == ir.BF16 && v.DType() == dtypes.Float32 {
+			v = w.rounded(v)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// rounded is a value as bfloat16.
+func (w *writer) rounded(v *ir.Value) *ir.Value {
+	half := &ir.Value{Node: v.Node, Shape: shapes.Make(dtypes.BFloat16, v.Shape.Dimensions...)}
+	w.names[half] = w.let("stablehlo.convert %s : (%s) -> %s", w.name(v), typeOf(v), typeOf(half))
+	return half
 }
 
 func convolution(w *writer, n *ir.Node) {

@@ -19,7 +19,7 @@ func (w *writer) kernel(n *ir.Node) bool {
 		return false
 	}
 	w.kernels++
-	k, err := ptx.Of(loop, fmt.Sprintf("rows_%d", w.kernels))
+	k, err := ptx.Of(loop, fmt.Sprintf("rows_%d", w.kernels), w.options.Precision)
 	if err != nil {
 		return false
 	}

@@ -9,6 +9,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/weft-rl/weft/engine/internal/enginetest"
+	"github.com/weft-rl/weft/engine/ir"
 	"github.com/weft-rl/weft/engine/ptx/ptxtest"
 	"github.com/weft-rl/weft/engine/stablehlo"
 )
@@ -30,6 +31,28 @@ func TestKernels(t *testing.T) {
 		calls, loops := strings.Count(text, "__gpu$xla.gpu.ptx"), strings.Count(text, "stablehlo.while")
 		if kernels && (calls != 2 || loops != 0 || strings.Contains(text, "dot_general")) || !kernels && (calls != 0 || loops != 1) {
 			t.Errorf("kernels %t: %d calls of kernels, %d loops:\n%s", kernels, calls, loops, text)
+		}
+	}
+}
+
+// The products of kernels round as those of the rest do.
+func TestKernelPrecision(t *testing.T) {
+	for p, want := range map[ir.Precision]string{ir.Exact: "tf32", ir.TF32: "tf32", ir.BF16: "bf16"} {
+		tap := ptxtest.NewTap(t)
+		g := NewGraph(tap, "kernels")
+		x := Parameter(g, "x", shapes.Make(dtypes.Float32, 64, 4))
+		w := Parameter(g, "w", shapes.Make(dtypes.Float32, 4, 64))
+		v := Parameter(g, "v", shapes.Make(dtypes.Float32, 64, 20))
+		loss := ReduceAllSum(Tanh(Dot(Tanh(Dot(x, w).Product()), v).Product()))
+		g.Compile(Gradient(loss, w, v)...)
+		text, err := stablehlo.Text(tap.Modules[0], stablehlo.Options{Kernels: true, Precision: p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range []string{"tf32", "bf16"} {
+			if strings.Contains(text, kind+"."+kind) != (kind == want) {
+				t.Errorf("%s: the products of the kernel are not %s", p, want)
+			}
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (w *writer) regions(f *ir.Func) map[*ir.Node]*kernelRegion {
 	out := map[*ir.Node]*kernelRegion{}
 	for _, r := range rows.Regions(f) {
 		w.kernels++
-		k, err := ptx.OfRegion(r, fmt.Sprintf("sums_%d", w.kernels), !w.options.Fast)
+		k, err := ptx.OfRegion(r, fmt.Sprintf("sums_%d", w.kernels), w.options.Precision)
 		if err != nil {
 			continue
 		}

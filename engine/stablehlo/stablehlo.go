@@ -29,9 +29,9 @@ type Options struct {
 	// element type of the two must be the same.
 	Donate map[int]int
 
-	// Fast lets products of float32 round their operands to fewer bits where the device is faster that way (TF32 on
-	// NVIDIA GPUs). By default they do not.
-	Fast bool
+	// Precision is how products of float32 take their operands: as they are, unless another one is asked for. Thin products
+	// that are written out (Spread) take them as they are in any case, and convolutions round to TF32 at most.
+	Precision ir.Precision
 
 	// Spread writes thin products, of few columns or over a short axis, as sums of elementwise ones, which a device
 	// that launches kernels one by one makes part of the kernels around them. Their sums are taken in another order.

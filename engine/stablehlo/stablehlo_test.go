@@ -106,13 +106,39 @@ func TestGolden(t *testing.T) {
 // TestOptions: donation and precision are part of the text.
 func TestOptions(t *testing.T) {
 	g := goldens[0]
-	text, err := stablehlo.Text(module(t, g.name, g.inputs, g.fn), stablehlo.Options{Donate: map[int]int{1: 1}, Fast: true})
-	if err != nil {
-		t.Fatal(err)
+	for p, want := range map[ir.Precision]string{
+		ir.Exact: "[HIGHEST, HIGHEST] : (tensor<8x4xf32>, tensor<4x3xf32>) -> tensor<8x3xf32>",
+		ir.TF32:  "[DEFAULT, DEFAULT] : (tensor<8x4xf32>, tensor<4x3xf32>) -> tensor<8x3xf32>",
+		ir.BF16:  "[DEFAULT, DEFAULT] : (tensor<8x4xbf16>, tensor<4x3xbf16>) -> tensor<8x3xf32>",
+	} {
+		text, err := stablehlo.Text(module(t, g.name, g.inputs, g.fn), stablehlo.Options{Donate: map[int]int{1: 1}, Precision: p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"%arg1: tensor<4x3xf32> {tf.aliasing_output = 1 : i32}", "precision = " + want} {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in\n%s", want, text)
+			}
+		}
 	}
-	for _, want := range []string{"%arg1: tensor<4x3xf32> {tf.aliasing_output = 1 : i32}", "precision = [DEFAULT, DEFAULT]"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
+}
+
+// TestRounded: with bfloat16 it is what products of float32 multiply that is rounded; other types are not, nor are thin
+// products that are written out.
+func TestRounded(t *testing.T) {
+	for _, c := range []struct {
+		of    dtypes.DType
+		thin  bool
+		halve bool
+	}{{dtypes.Float32, false, true}, {dtypes.Float32, true, false}, {dtypes.Float64, false, false}} {
+		in := []shapes.Shape{shapes.Make(c.of, 8, 4), shapes.Make(c.of, 4, 3)}
+		m := module(t, "product", in, func(xs []*Node) []*Node { return []*Node{Dot(xs[0], xs[1]).Product()} })
+		text, err := stablehlo.Text(m, stablehlo.Options{Precision: ir.BF16, Spread: c.thin})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(text, "bf16") != c.halve {
+			t.Errorf("%s, thin %t:\n%s", c.of, c.thin, text)
 		}
 	}
 }

@@ -26,6 +26,7 @@ type Benchmark struct {
 	heading    string                // of its summary, if it has one of its own
 	summary    func([]Result) string // of a case
 	tables     []Benchmark           // further ones that go by its name, by what they show
+	rounds     bool                  // it takes precisions
 }
 
 // Table is the benchmark's table of a name; the empty one is its own.
@@ -71,18 +72,20 @@ type Case struct {
 
 // Options say how to run a benchmark.
 type Options struct {
-	Python string         // the interpreter whose packages are the peers
-	Count  int            // rounds; 0 is as many as the benchmark needs
-	Quick  bool           // smaller cases, shorter turns
-	Match  *regexp.Regexp // cases by ID; nil is all
-	Only   []string       // contenders by name; empty is all
-	Train  TrainFunc      // trains with Weft; PPO needs it
-	Env    EnvFunc        // makes environments of Weft; Env needs it
-	Policy PolicyFunc     // trains with Weft under a policy; Policies needs it
-	Device DeviceFunc     // trains with Weft as one device program; GPU needs it
-	Loop   LoopFunc       // trains any loop with Weft; GPU's tables need it
-	On     string         // that device's name
-	Whole  WholeFunc      // trains with Weft in processes of their own; Checkpoint and Policies need it
+	Python     string         // the interpreter whose packages are the peers
+	Count      int            // rounds; 0 is as many as the benchmark needs
+	Quick      bool           // smaller cases, shorter turns
+	Match      *regexp.Regexp // cases by ID; nil is all
+	Only       []string       // contenders by name; empty is all
+	Limit      time.Duration  // that a contender may take over a case of GPU's tables; 0 is none
+	Train      TrainFunc      // trains with Weft; PPO needs it
+	Env        EnvFunc        // makes environments of Weft; Env needs it
+	Policy     PolicyFunc     // trains with Weft under a policy; Policies needs it
+	Device     DeviceFunc     // trains with Weft as one device program; GPU needs it
+	Loop       LoopFunc       // trains any loop with Weft; GPU's tables need it
+	On         string         // that device's name
+	Precisions []string       // precisions of that device, one contender each; GPU knows which if there are none
+	Whole      WholeFunc      // trains with Weft in processes of their own; Checkpoint and Policies need it
 }
 
 func (o Options) count() int {
@@ -140,6 +143,12 @@ func (b Benchmark) Check(o Options) error {
 		if !slices.Contains(b.names, name) {
 			errs = append(errs, fmt.Errorf("%s has no contender %q: there are %s", b.Name, name, strings.Join(b.names, ", ")))
 		}
+	}
+	if len(o.Precisions) > 0 && !b.rounds {
+		errs = append(errs, fmt.Errorf("--precision: %s has no rows of precisions, gpu has; a device may come with one, as in --device cuda+tf32", b.Name))
+	}
+	if b.rounds {
+		errs = append(errs, o.checkPrecisions())
 	}
 	return errors.Join(errs...)
 }

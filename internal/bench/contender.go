@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -43,40 +44,79 @@ type program interface {
 	Close()
 }
 
+// errLate is returned by a contender that has taken as long over a case as it may. What
+// it did until then counts.
+var errLate = errors.New("it took too long")
+
 // inProcess is a contender that is Go code.
 type inProcess struct {
 	label Label
 	make  func(ctx context.Context, c Case) (program, error)
+	warm  int           // runs before the first that is timed
+	limit time.Duration // on what it takes over a case; 0 is none
 	now   program
+	left  time.Duration // of the limit
+	until context.Context
+	stop  context.CancelCauseFunc
 }
 
 func (p *inProcess) Label() Label { return p.label }
 
-func (p *inProcess) Prepare(ctx context.Context, c Case) (Sample, error) {
-	made, err := p.make(ctx, c)
-	if err != nil {
-		return Sample{}, err
+func (p *inProcess) Prepare(ctx context.Context, c Case) (s Sample, err error) {
+	p.until, p.stop = context.WithCancelCause(ctx)
+	p.left = p.limit
+	if p.now, err = p.make(p.until, c); err != nil {
+		p.now = nil
+		p.stop(nil)
+		return s, err
 	}
-	p.now = made
-	return repeat(ctx, p.now.Run, 0, 1)
+	err = p.within(func() error {
+		for range p.warm + 1 {
+			one, err := repeat(p.until, p.now.Run, 0, 1)
+			if err != nil {
+				return err
+			}
+			s = one // if the next is not to come, this is what it does
+		}
+		return nil
+	})
+	return s, err
+}
+
+// within does what f does in what is left of the limit.
+func (p *inProcess) within(f func() error) error {
+	if p.limit > 0 {
+		begun := time.Now()
+		defer time.AfterFunc(p.left, func() { p.stop(errLate) }).Stop()
+		defer func() { p.left -= time.Since(begun) }()
+	}
+	err := f()
+	if err != nil && context.Cause(p.until) == errLate {
+		return fmt.Errorf("%w: more than %v", errLate, p.limit)
+	}
+	return err
 }
 
 // warmup is the part of a turn that is not timed: the contender before has
 // filled the caches with its own.
 const warmup = 10
 
-func (p *inProcess) Measure(ctx context.Context, d time.Duration) (Sample, error) {
-	s, err := repeat(ctx, p.now.Run, d/warmup, 1)
-	if err != nil || s.Seconds > d.Seconds() {
-		return s, err // a run that is longer than a turn needs no warming up
-	}
-	// Looking at the clock once in a few hundred microseconds disturbs no run.
-	return repeat(ctx, p.now.Run, d, 1+int(2e-4/s.perCall()))
+func (p *inProcess) Measure(_ context.Context, d time.Duration) (s Sample, err error) {
+	err = p.within(func() error {
+		if s, err = repeat(p.until, p.now.Run, d/warmup, 1); err != nil || s.Seconds > d.Seconds() {
+			return err // a run that is longer than a turn needs no warming up
+		}
+		// Looking at the clock once in a few hundred microseconds disturbs no run.
+		s, err = repeat(p.until, p.now.Run, d, 1+int(2e-4/s.perCall()))
+		return err
+	})
+	return s, err
 }
 
 func (p *inProcess) Release() {
 	if p.now != nil {
 		p.now.Close()
+		p.stop(nil)
 		p.now = nil
 	}
 }

@@ -2,9 +2,12 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/weft-rl/weft/internal/device"
 )
 
 // GPU compares whole training loops that are one program of a device.
@@ -16,6 +19,7 @@ var GPU = Benchmark{
 	contenders: gpuContenders,
 	turn:       turn{2 * time.Second, 500 * time.Millisecond},
 	tables:     []Benchmark{gpuPolicies, gpuTag},
+	rounds:     true,
 }
 
 // GPUSpec is a recipe and, for a peer, how it is to go about it.
@@ -58,19 +62,59 @@ func gpuContenders(ctx context.Context, o Options) (field, error) {
 		return f, err
 	}
 	if o.wants("weft") {
-		ours := []Contender{onDevice(o, "float32", o.On)}
-		if strings.HasPrefix(o.On, "cuda") { // where products may round to TF32, as JAX's do
-			ours = append([]Contender{onDevice(o, "tf32", o.On+"+tf32")}, ours...)
+		var ours []Contender
+		for _, p := range o.precisions() {
+			ours = append(ours, onDevice(o, p, o.onWith(p)))
 		}
 		f.present = append(ours, f.present...)
 	}
 	return f, nil
 }
 
-func onDevice(o Options, path, device string) Contender {
+// exact is the precision of a device whose name says nothing of one.
+const exact = "float32"
+
+// precisions are the precisions to show: those asked for, or the device's own. On a GPU that is two: products may round to
+// TF32, as JAX's do.
+func (o Options) precisions() []string {
+	_, own, named := strings.Cut(o.On, "+")
+	switch {
+	case len(o.Precisions) > 0:
+		return o.Precisions
+	case named:
+		return []string{own}
+	case strings.HasPrefix(o.On, "cuda"):
+		return []string{"tf32", exact}
+	}
+	return []string{exact}
+}
+
+// onWith is the device's name with a precision.
+func (o Options) onWith(precision string) string {
+	plain, _, _ := strings.Cut(o.On, "+")
+	if precision == exact {
+		return plain
+	}
+	return plain + "+" + precision
+}
+
+func (o Options) checkPrecisions() error {
+	var errs []error
+	if len(o.Precisions) > 0 && strings.Contains(o.On, "+") {
+		errs = append(errs, fmt.Errorf("--precision: device %s has one in its name", o.On))
+	}
+	for _, p := range o.Precisions {
+		if device.Check(o.onWith(p)) != nil {
+			errs = append(errs, fmt.Errorf("--precision: device %s has no %q: cuda has float32, tf32 and bf16, xla:cpu float32 and bf16", o.On, p))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func onDevice(o Options, path, on string) Contender {
 	return &inProcess{label: Label{Name: "weft", Path: path}, make: func(ctx context.Context, c Case) (program, error) {
 		p := begin(ctx, func(ctx context.Context, after func()) error {
-			return o.Device(ctx, c.Spec.(GPUSpec).Recipe, device, after)
+			return o.Device(ctx, c.Spec.(GPUSpec).Recipe, on, after)
 		})
 		if err := p.Run(); err != nil { // it compiles, which is not what is measured
 			p.Close()

@@ -35,6 +35,7 @@ type LoopSpec struct {
 	Algorithm string
 	Env       string   // id
 	Options   []string // of the environment, key=value
+	Burn      int      // us that a step of each environment computes on the host; then Env does not matter
 	Set       []string // of the algorithm, key=value
 }
 
@@ -67,17 +68,27 @@ func gpuPolicyCases(quick bool) (out []Case) {
 	}
 	for _, n := range envs {
 		for _, hidden := range nets {
-			out = append(out, Case{
-				ID:    fmt.Sprintf("envs=%d,net=%s", n, strings.ReplaceAll(hidden, ",", "x")),
-				Title: fmt.Sprintf("%d environments x %d steps, layers of %s", n, horizon, hidden),
-				Work:  float64(n * horizon), Unit: "steps/s",
-				Spec: LoopSpec{Algorithm: "ppo", Env: "CartPole-v1", Set: []string{
-					fmt.Sprint("envs=", n), fmt.Sprint("horizon=", horizon), "epochs=4", "minibatches=4", "anneal=constant", "hidden=" + hidden,
-				}},
-			})
+			out = append(out, gpuPolicyCase(n, horizon, 0, hidden))
 		}
 	}
-	return out
+	return append(out, gpuPolicyCase(envs[0], horizon, 50, nets[0]))
+}
+
+// gpuPolicyCase is PPO's recipe, on CartPole or on environments of the host that each
+// compute for so many microseconds.
+func gpuPolicyCase(n, horizon, burn int, hidden string) Case {
+	id, title := fmt.Sprintf("envs=%d", n), fmt.Sprintf("%d environments", n)
+	if burn > 0 {
+		id, title = fmt.Sprintf("%s,us=%d", id, burn), fmt.Sprintf("%s of %d us on the host", title, burn)
+	}
+	return Case{
+		ID:    fmt.Sprintf("%s,net=%s", id, strings.ReplaceAll(hidden, ",", "x")),
+		Title: fmt.Sprintf("%s x %d steps, layers of %s", title, horizon, hidden),
+		Work:  float64(n * horizon), Unit: "steps/s",
+		Spec: LoopSpec{Algorithm: "ppo", Env: "CartPole-v1", Burn: burn, Set: []string{
+			fmt.Sprint("envs=", n), fmt.Sprint("horizon=", horizon), "epochs=4", "minibatches=4", "anneal=constant", "hidden=" + hidden,
+		}},
+	}
 }
 
 // tagSize is a game and how it is collected.
@@ -135,7 +146,9 @@ func loopContenders(ways []LoopWay) func(context.Context, Options) (field, error
 		f := field{close: func() error { return nil }}
 		for _, w := range ways {
 			if o.wants(w.Name) {
-				f.present = append(f.present, &inProcess{label: Label{Name: w.Name, Path: w.Path}, make: w.program(o)})
+				f.present = append(f.present, &inProcess{
+					label: Label{Name: w.Name, Path: w.Path}, make: w.program(o), warm: 2, limit: o.Limit, // graphs of parts of a loop are made in its second iteration
+				})
 			}
 		}
 		return f, nil
@@ -144,15 +157,10 @@ func loopContenders(ways []LoopWay) func(context.Context, Options) (field, error
 
 func (w LoopWay) program(o Options) func(context.Context, Case) (program, error) {
 	return func(ctx context.Context, c Case) (program, error) {
-		p := begin(ctx, func(ctx context.Context, after func()) error {
-			return o.Loop(ctx, c.Spec.(LoopSpec), w, o.On, after)
-		})
-		for range 2 { // graphs of parts of a loop are made in its second iteration
-			if err := p.Run(); err != nil {
-				p.Close()
-				return nil, err
-			}
+		l := c.Spec.(LoopSpec)
+		if l.Burn > 0 && w.Policy == "gpu-only" { // what the host computes is no part of a device program
+			return nil, errNoPart
 		}
-		return p, nil
+		return begin(ctx, func(ctx context.Context, after func()) error { return o.Loop(ctx, l, w, o.On, after) }), nil
 	}
 }

@@ -13,6 +13,7 @@ type Result struct {
 	Seconds []float64 // of one call, by round
 	CPU     []float64 // seconds computed for one call, by round; none where that is not known
 	Err     error
+	once    float64 // seconds of the call that made it ready
 }
 
 // Median is the time of one call.
@@ -52,7 +53,13 @@ func measure(ctx context.Context, c Case, contenders []Contender, rounds int, tu
 			r := &results[i]
 			s, err := contenders[i].Measure(ctx, turn)
 			if err != nil {
-				r.Err, racing[i] = err, false
+				racing[i] = false
+				switch late := errors.Is(err, errLate); {
+				case !late:
+					r.Err = err
+				case len(r.Seconds) == 0:
+					r.Seconds = []float64{r.once}
+				}
 				continue
 			}
 			r.Seconds = append(r.Seconds, s.perCall())
@@ -76,10 +83,16 @@ func prepare(ctx context.Context, c Case, contenders []Contender, limit time.Dur
 	results, racing := make([]Result, len(contenders)), make([]bool, len(contenders))
 	for i, x := range contenders {
 		once, err := x.Prepare(ctx, c)
-		results[i] = Result{Label: x.Label(), Err: err}
 		racing[i] = err == nil && once.Seconds <= limit.Seconds()
-		if err == nil && !racing[i] {
-			results[i].Seconds = []float64{once.perCall()}
+		if errors.Is(err, errLate) && once.Calls > 0 {
+			err = nil
+		}
+		results[i] = Result{Label: x.Label(), Err: err}
+		if err != nil {
+			continue
+		}
+		if results[i].once = once.perCall(); !racing[i] {
+			results[i].Seconds = []float64{results[i].once}
 		}
 	}
 	return results, racing

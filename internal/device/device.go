@@ -15,6 +15,7 @@ import (
 	"github.com/gomlx/compute/gobackend"
 
 	"github.com/weft-rl/weft/engine"
+	"github.com/weft-rl/weft/engine/ir"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -24,17 +25,17 @@ const Default = "cpu"
 // kind is a kind of device.
 type kind struct {
 	name, doc string
-	many      bool // of which there may be several, numbered: name:0
-	rounds    bool // its products may round their operands: name+tf32
+	many      bool           // of which there may be several, numbered: name:0
+	rounds    []ir.Precision // how its products may round their operands: name+tf32
 	open      func(place) (compute.Backend, error)
 	list      func() ([]Info, error) // of what needs a look at the machine
 }
 
 // place is a device among those of its kind, or several with numbers in a row.
 type place struct {
-	number int
-	many   int  // how many; 0 is one
-	fast   bool // products of float32 may round their operands: name+tf32
+	number    int
+	many      int // how many; 0 is one
+	precision ir.Precision
 }
 
 // String is the place's part of a name: 2, or 0-3.
@@ -45,11 +46,31 @@ func (p place) String() string {
 	return strconv.Itoa(p.number)
 }
 
+// suffix is the end of a name that says how products round, if they do: +tf32.
+func (p place) suffix() string {
+	if p.precision == ir.Exact {
+		return ""
+	}
+	return "+" + p.precision.String()
+}
+
+// precision is the way to round of that name, if the devices have it.
+func (k kind) precision(name string) (ir.Precision, bool) {
+	for _, p := range k.rounds {
+		if p.String() == name {
+			return p, true
+		}
+	}
+	return ir.Exact, false
+}
+
 // kinds are the devices, in the order they are listed.
 var kinds = []kind{
 	{name: "cpu", doc: "Weft's own engine", open: func(place) (compute.Backend, error) { return engine.New("") }},
-	{name: "xla:cpu", doc: "XLA on this machine's CPUs", many: true, open: openXLA, list: listXLA},
-	{name: "cuda", doc: "XLA on NVIDIA GPUs; +tf32 lets products round to TF32", many: true, rounds: true, open: openCUDA, list: listCUDA},
+	{name: "xla:cpu", doc: "XLA on this machine's CPUs; +bf16 rounds what products multiply, as on a GPU", many: true,
+		rounds: []ir.Precision{ir.BF16}, open: openXLA, list: listXLA},
+	{name: "cuda", doc: "XLA on NVIDIA GPUs; +tf32 or +bf16 rounds what products multiply", many: true,
+		rounds: []ir.Precision{ir.TF32, ir.BF16}, open: openCUDA, list: listCUDA},
 	// One operation after another, because at the sizes of reinforcement learning
 	// its own parallelism costs more than it brings.
 	{name: "go", doc: "GoMLX's Go backend, for comparison",
@@ -71,9 +92,7 @@ func Open(name string) (*rl.Device, error) {
 	if k.many {
 		name = k.name + ":" + at.String()
 	}
-	if at.fast {
-		name += tf32
-	}
+	name += at.suffix()
 	mu.Lock()
 	defer mu.Unlock()
 	if d, ok := open[name]; ok {
@@ -94,23 +113,22 @@ func Check(name string) error {
 	return err
 }
 
-const tf32 = "+tf32"
-
 func parse(name string) (kind, place, error) {
-	plain, fast := strings.CutSuffix(name, tf32)
+	plain, rounding, rounds := strings.Cut(name, "+")
 	for _, k := range kinds {
-		if fast && !k.rounds {
+		precision, ok := k.precision(rounding)
+		if rounds != ok {
 			continue
 		}
 		if k.name == plain {
-			return k, place{fast: fast}, nil
+			return k, place{precision: precision}, nil
 		}
 		rest, ok := strings.CutPrefix(plain, k.name+":")
 		if !ok || !k.many {
 			continue
 		}
 		if at, ok := numbered(rest); ok {
-			at.fast = fast
+			at.precision = precision
 			return k, at, nil
 		}
 	}
@@ -144,10 +162,7 @@ func Several(name string, n int) (string, error) {
 	}
 	at.many = n
 	out := k.name + ":" + at.String()
-	if at.fast {
-		out += tf32
-	}
-	return out, nil
+	return out + at.suffix(), nil
 }
 
 // Count is how many devices a name is of.

@@ -42,7 +42,7 @@ func TestOpen(t *testing.T) {
 }
 
 func TestUnknown(t *testing.T) {
-	for _, name := range []string{"abacus", "", "cuda:", "cuda:x", "cuda:-1", "cpu:0", "xla", "cpu+tf32", "xla:cpu+tf32", "xla:cpu:1+tf32", "+tf32", "cuda:1-1", "cuda:2-1", "cuda:1-", "cuda:-2", "cuda:0-1-2", "cpu:0-1", "xla:cpu:+1"} {
+	for _, name := range []string{"abacus", "", "cuda:", "cuda:x", "cuda:-1", "cpu:0", "xla", "cpu+tf32", "xla:cpu+tf32", "xla:cpu:1+tf32", "+tf32", "cpu+bf16", "go+bf16", "+bf16", "cuda+", "cuda+float32", "cuda+tf32+bf16", "cuda+bf16:1", "cuda:1-1", "cuda:2-1", "cuda:1-", "cuda:-2", "cuda:0-1-2", "cpu:0-1", "xla:cpu:+1"} {
 		err := device.Check(name)
 		if err == nil || !strings.Contains(err.Error(), "cpu, xla:cpu, xla:cpu:N, xla:cpu:N-M, cuda, cuda:N, cuda:N-M, go") {
 			t.Errorf("%q: error %v", name, err)
@@ -51,7 +51,7 @@ func TestUnknown(t *testing.T) {
 			t.Errorf("%q was opened", name)
 		}
 	}
-	for _, name := range []string{"cpu", "xla:cpu", "xla:cpu:1", "cuda", "cuda:0", "cuda:12", "cuda+tf32", "cuda:1+tf32", "go", "xla:cpu:0-1", "cuda:2-5", "cuda:0-1+tf32"} {
+	for _, name := range []string{"cpu", "xla:cpu", "xla:cpu:1", "cuda", "cuda:0", "cuda:12", "cuda+tf32", "cuda:1+tf32", "go", "xla:cpu:0-1", "cuda:2-5", "cuda:0-1+tf32", "cuda+bf16", "cuda:1+bf16", "xla:cpu+bf16", "xla:cpu:1+bf16"} {
 		if err := device.Check(name); err != nil {
 			t.Error(err)
 		}
@@ -65,7 +65,7 @@ func TestSeveral(t *testing.T) {
 		n    int
 		want string
 	}{
-		{"xla:cpu", 2, "xla:cpu:0-1"}, {"cuda", 4, "cuda:0-3"}, {"cuda:2", 2, "cuda:2-3"}, {"cuda:1+tf32", 3, "cuda:1-3+tf32"}, {"cpu", 1, "cpu"}, {"cuda:0-1", 1, "cuda:0-1"},
+		{"xla:cpu", 2, "xla:cpu:0-1"}, {"cuda", 4, "cuda:0-3"}, {"cuda:2", 2, "cuda:2-3"}, {"cuda:1+tf32", 3, "cuda:1-3+tf32"}, {"xla:cpu+bf16", 2, "xla:cpu:0-1+bf16"}, {"cpu", 1, "cpu"}, {"cuda:0-1", 1, "cuda:0-1"},
 	} {
 		got, err := device.Several(c.name, c.n)
 		if got != c.want || err != nil || device.Check(got) != nil || c.n > 1 && device.Count(got) != c.n {

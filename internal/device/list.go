@@ -7,6 +7,7 @@ type Info struct {
 	Usable bool   `json:"usable"`
 	What   string `json:"what,omitempty"`   // the hardware, as its driver calls it
 	Plugin string `json:"plugin,omitempty"` // the library that runs it
+	Pinned bool   `json:"pinned,omitempty"` // transfers go by page-locked memory
 	Why    string `json:"why,omitempty"`    // it cannot be used
 }
 

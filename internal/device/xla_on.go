@@ -20,7 +20,9 @@ const HasXLA = true
 // openXLA opens the CPUs once more for every number: devices that share nothing, as
 // those of a machine with several.
 func openXLA(at place) (compute.Backend, error) {
-	return mesh(at, func() (*pjrt.Backend, error) { return find(plugin.CPU, pjrt.Options{CPUs: at.many}) })
+	return mesh(at, func() (*pjrt.Backend, error) {
+		return find(plugin.CPU, pjrt.Options{CPUs: at.many, Precision: at.precision})
+	})
 }
 
 func openCUDA(at place) (compute.Backend, error) {
@@ -30,7 +32,7 @@ func openCUDA(at place) (compute.Backend, error) {
 	}
 	// XLA cannot share out kernels of ours among devices.
 	return mesh(at, func() (*pjrt.Backend, error) {
-		return find(plugin.CUDA, pjrt.Options{Devices: numbers, Fast: at.fast, Plain: at.many > 0})
+		return find(plugin.CUDA, pjrt.Options{Devices: numbers, Precision: at.precision, Plain: at.many > 0})
 	})
 }
 
@@ -59,6 +61,7 @@ func find(kind plugin.Kind, o pjrt.Options) (*pjrt.Backend, error) {
 	}
 	// Kernels are a compiler's choice, which a user may want to rule out when looking for a difference.
 	o.Plain = o.Plain || os.Getenv("WEFT_KERNELS") == "off"
+	o.Unpinned = os.Getenv("WEFT_PINNED") == "off" // to see what it brings
 	return pjrt.New(o)
 }
 
@@ -93,7 +96,7 @@ func list(kind plugin.Kind, name func(i int) string) (all []Info, err error) {
 	}
 	defer b.Finalize()
 	for i := range b.NumDevices() {
-		all = append(all, Info{Name: name(i), What: b.DeviceDescription(compute.DeviceNum(i)), Plugin: b.Plugin()})
+		all = append(all, Info{Name: name(i), What: b.DeviceDescription(compute.DeviceNum(i)), Plugin: b.Plugin(), Pinned: b.Pinned()})
 	}
 	return all, nil
 }

@@ -92,14 +92,14 @@ func Random(v *ir.Value, rng *rand.Rand) any {
 }
 
 // Check runs a loop on the CPU engine and as a kernel, with the same inputs, and fails if a result differs by more than
-// tolerance. It returns the kernel.
-func Check(t testing.TB, n *ir.Node, fill Fill, tolerance float64) ptx.Kernel {
+// tolerance. It returns the kernel. With BF16 the engine rounds what products multiply too.
+func Check(t testing.TB, n *ir.Node, fill Fill, p ir.Precision, tolerance float64) ptx.Kernel {
 	t.Helper()
 	l, err := rows.Of(n)
 	if err != nil {
 		t.Fatalf("not by row: %v", err)
 	}
-	k, err := ptx.Of(l, "loop")
+	k, err := ptx.Of(l, "loop", p)
 	if err != nil {
 		t.Fatalf("no kernel: %v\n%s", err, l)
 	}
@@ -112,7 +112,7 @@ func Check(t testing.TB, n *ir.Node, fill Fill, tolerance float64) ptx.Kernel {
 			flats[v] = fill(v, rng)
 		}
 	}
-	want := onEngine(t, n, flats)
+	want := onEngine(t, n, flats, p)
 	before(t, l, flats)
 	got, err := onMachine(l, k, flats)
 	if err != nil {
@@ -127,7 +127,7 @@ func Check(t testing.TB, n *ir.Node, fill Fill, tolerance float64) ptx.Kernel {
 }
 
 // onEngine runs the loop alone, as a module of its own.
-func onEngine(t testing.TB, n *ir.Node, flats map[*ir.Value]any) (out []any) {
+func onEngine(t testing.TB, n *ir.Node, flats map[*ir.Value]any, p ir.Precision) (out []any) {
 	f := &ir.Func{}
 	env := map[*ir.Value]*ir.Value{}
 	var args []*ir.Value
@@ -152,6 +152,9 @@ func onEngine(t testing.TB, n *ir.Node, flats map[*ir.Value]any) (out []any) {
 	}
 	f.Add(loop)
 	f.Results = loop.Outputs
+	if p == ir.BF16 {
+		roundProducts(f)
+	}
 	return execute(t, &ir.Module{Name: "loop", Main: f}, args, flats)
 }
 
@@ -213,7 +216,7 @@ func onMachine(l *rows.Loop, k ptx.Kernel, flats map[*ir.Value]any) ([]any, erro
 		}
 		memory = append(memory, ir.BytesOf(out[i]))
 	}
-	if err := Launch(k, memory); err != nil {
+	if err := Launch(k, 1<<18, memory); err != nil {
 		return nil, err
 	}
 	for i, r := range l.Results {

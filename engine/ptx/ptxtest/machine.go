@@ -63,14 +63,14 @@ func assemble(text string) (code []instruction, labels map[string]int, err error
 	return code, labels, nil
 }
 
-// Launch runs a kernel over its grid; memory is what its parameters point at.
-func Launch(k ptx.Kernel, memory [][]byte) error {
+// Launch runs a kernel over its grid; memory is what its parameters point at, and of shared memory it has so many bytes.
+func Launch(k ptx.Kernel, shared int, memory [][]byte) error {
 	code, labels, err := assemble(k.Text)
 	if err != nil {
 		return err
 	}
 	for block := range k.Grid {
-		shared := make([]byte, 1<<18)
+		shared := make([]byte, shared)
 		var warps []*machine
 		for thread := 0; thread < k.Block; thread += lanes {
 			warps = append(warps, &machine{memory: memory, shared: shared, regs: map[string]*[lanes]uint64{}, block: block,
@@ -211,6 +211,9 @@ func (m *machine) step(in instruction, active [lanes]bool) {
 	case "mma":
 		m.multiply(in)
 		return
+	case "ldmatrix":
+		m.blocks(in)
+		return
 	}
 	for l := range lanes {
 		if !active[l] {
@@ -267,42 +270,6 @@ func (m *machine) shuffle(in instruction) {
 	}
 }
 
-// multiply is mma.m16n8k8: who has which elements is the hardware's choice. Of operands it sees the bits of TF32 alone.
-func (m *machine) multiply(in instruction) {
-	var a [16][8]float64
-	var b [8][8]float64
-	var c [16][8]float64
-	number := func(arg string, l int) float64 { return float64(math.Float32frombits(uint32(m.value(arg, l)))) }
-	tf32 := func(arg string, l int) float64 {
-		return float64(math.Float32frombits(uint32(m.value(arg, l)) &^ (1<<13 - 1)))
-	}
-	for l := range lanes {
-		g, t := l/4, l%4
-		for i, p := range [4][2]int{{g, t}, {g + 8, t}, {g, t + 4}, {g + 8, t + 4}} {
-			a[p[0]][p[1]] = tf32(in.args[4+i], l)
-		}
-		for i, p := range [2][2]int{{t, g}, {t + 4, g}} {
-			b[p[0]][p[1]] = tf32(in.args[8+i], l)
-		}
-		for i, p := range [4][2]int{{g, 2 * t}, {g, 2*t + 1}, {g + 8, 2 * t}, {g + 8, 2*t + 1}} {
-			c[p[0]][p[1]] = number(in.args[10+i], l)
-		}
-	}
-	for i := range c {
-		for j := range c[i] {
-			for k := range b {
-				c[i][j] += a[i][k] * b[k][j]
-			}
-		}
-	}
-	for l := range lanes {
-		g, t := l/4, l%4
-		for i, p := range [4][2]int{{g, 2 * t}, {g, 2*t + 1}, {g + 8, 2 * t}, {g + 8, 2*t + 1}} {
-			m.set(in.args[i], l, uint64(math.Float32bits(float32(c[p[0]][p[1]]))))
-		}
-	}
-}
-
 func readBits(b []byte, size int) uint64 {
 	switch size {
 	case 1:
@@ -337,6 +304,9 @@ func calculate(in instruction, a []uint64) uint64 {
 	case "setp":
 		return flag(compared(in.name[1], t, a[0], a[1]))
 	case "cvt":
+		if in.name[2] == "bf16x2" {
+			return bfloat16(a[0])<<16 | bfloat16(a[1])
+		}
 		return convert(in.name, a[0])
 	case "and":
 		return a[0] & a[1]

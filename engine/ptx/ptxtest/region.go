@@ -6,6 +6,7 @@ import (
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 
 	"github.com/weft-rl/weft/engine/ir"
 	"github.com/weft-rl/weft/engine/ptx"
@@ -20,10 +21,12 @@ func Bodies(m *ir.Module) []*ir.Func {
 	return out
 }
 
-// CheckRegion runs a region's sums on the CPU engine and as a kernel, with the same inputs.
-func CheckRegion(t testing.TB, f *ir.Func, r *rows.Region, fill Fill, exact bool, tolerance float64) ptx.Tiles {
+// CheckRegion runs a region's sums on the CPU engine and as a kernel, with the same inputs. With BF16 the engine rounds the
+// operands of products too, so that a tolerance needs to allow for no more than what lies between two roundings of
+// nearly the same numbers.
+func CheckRegion(t testing.TB, f *ir.Func, r *rows.Region, fill Fill, p ir.Precision, tolerance float64) ptx.Tiles {
 	t.Helper()
-	k, err := ptx.OfRegion(r, "region", exact)
+	k, err := ptx.OfRegion(r, "region", p)
 	if err != nil {
 		t.Fatalf("no kernel: %v", err)
 	}
@@ -41,10 +44,10 @@ func CheckRegion(t testing.TB, f *ir.Func, r *rows.Region, fill Fill, exact bool
 		}
 		memory = append(memory, ir.BytesOf(flats[v]))
 	}
-	want := sumsOnEngine(t, f, r, flats)
+	want := sumsOnEngine(t, f, r, flats, p)
 	single, double := make([]float32, k.Blocks*k.Single), make([]float64, k.Blocks*max(k.Double, 1))
 	memory = append(memory, ir.BytesOf(single), ir.BytesOf(double))
-	if err := Launch(k.Kernel, memory); err != nil {
+	if err := Launch(k.Kernel, k.Shared, memory); err != nil {
 		t.Fatalf("%v\n%s", err, k.Text)
 	}
 	for i, s := range r.Sums {
@@ -75,7 +78,7 @@ func CheckRegion(t testing.TB, f *ir.Func, r *rows.Region, fill Fill, exact bool
 }
 
 // sumsOnEngine computes the sums as the function does, its inputs being those of the region.
-func sumsOnEngine(t testing.TB, f *ir.Func, r *rows.Region, flats map[*ir.Value]any) (out []any) {
+func sumsOnEngine(t testing.TB, f *ir.Func, r *rows.Region, flats map[*ir.Value]any, p ir.Precision) (out []any) {
 	main := &ir.Func{}
 	env := map[*ir.Value]*ir.Value{}
 	var args []*ir.Value
@@ -116,5 +119,35 @@ func sumsOnEngine(t testing.TB, f *ir.Func, r *rows.Region, flats map[*ir.Value]
 	for _, s := range r.Sums {
 		main.Results = append(main.Results, env[s.Value])
 	}
+	if p == ir.BF16 {
+		roundProducts(main)
+	}
 	return execute(t, &ir.Module{Name: "region", Main: main}, args, flats)
+}
+
+// roundProducts has all products of a function, and of copies of those in it, round what they multiply.
+func roundProducts(f *ir.Func) {
+	nodes := f.Nodes
+	f.Nodes = nil
+	for _, n := range nodes {
+		if n.Op == compute.OpTypeDotGeneral {
+			for i, v := range n.Inputs {
+				n.Inputs[i] = rounded(f, v)
+			}
+		}
+		inner := n.Funcs
+		n.Funcs = nil
+		for _, g := range inner {
+			g = g.Clone()
+			roundProducts(g)
+			n.Funcs = append(n.Funcs, g)
+		}
+		f.Add(n)
+	}
+}
+
+// rounded is a value that has been a bfloat16.
+func rounded(f *ir.Func, v *ir.Value) *ir.Value {
+	half := f.Add(ir.NewNode(compute.OpTypeConvertDType, nil, []*ir.Value{v}, shapes.Make(dtypes.BFloat16, v.Shape.Dimensions...)))
+	return f.Add(ir.NewNode(compute.OpTypeConvertDType, nil, []*ir.Value{half}, v.Shape))
 }

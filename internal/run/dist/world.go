@@ -267,6 +267,11 @@ func (w *World) topology() *edge.Topology {
 				own.Of = w.Members
 			}
 			m.Own = append(m.Own, own)
+			var on *rl.Device
+			if r.scope != nil {
+				on = r.scope.Device()
+			}
+			m.On = append(m.On, on)
 		}
 		top.Groups = append(top.Groups, m)
 	}
