@@ -117,7 +117,8 @@ func build(ctx context.Context, tmp string, packages []*foreignPackage, files ov
 		return "", err
 	}
 	bin := filepath.Join(tmp, "weft")
-	args := append([]string{"build", "-overlay", list, "-o", bin}, flags...)
+	// Without what debuggers want, which nobody will look at, it is linked in half the time.
+	args := append([]string{"build", "-overlay", list, "-ldflags=-w", "-o", bin}, flags...)
 	if device.HasXLA { // it has the devices of this one
 		args = append(args, "-tags", "xla")
 	}

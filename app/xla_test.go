@@ -3,6 +3,7 @@
 package app_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/weft-rl/weft/internal/device"
@@ -101,5 +102,28 @@ func TestCoarseOnXLA(t *testing.T) {
 	there := train("xla", "--device", "xla:cpu", "--devices", "collector:cpu")
 	if a, b := there["return_mean"].(float64), here["return_mean"].(float64); a < .9*b || a > 1.1*b {
 		t.Errorf("the return is %v, on the CPU %v", a, b)
+	}
+}
+
+// Chains of steps, of draws and of a network's memory, are loops on XLA's CPU: it needed
+// minutes for them otherwise. They give what the CPU engine does, to rounding.
+func TestChainsOnXLA(t *testing.T) {
+	xla(t)
+	for name, args := range map[string][]string{
+		"memory": {"ppo", "--env", "CartPole-v1", "--set", "memory=8", "--set", "hidden=8", "--set", "horizon=128", "--steps", "1024"},
+		"draws":  {"mappo", "--env", "mpe/simple_spread-v3", "--set", "hidden=8", "--set", "envs=8", "--set", "horizon=25", "--steps", "800"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			train := func(on string) event {
+				return last(t, do(t, 0, append(append([]string{"train"}, args...), "--policy", "gpu-only", "--device", on,
+					"--eval-episodes", "0", "--json", "--out", on)...))
+			}
+			here, there := train("cpu"), train("xla:cpu")
+			a, b := there["return_mean"].(float64), here["return_mean"].(float64)
+			if d := math.Abs(a - b); d > .1*math.Abs(b) || there["steps"] != here["steps"] {
+				t.Errorf("the return is %v after %v steps, on the CPU engine %v after %v", a, there["steps"], b, here["steps"])
+			}
+		})
 	}
 }

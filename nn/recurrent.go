@@ -32,7 +32,8 @@ func NewMemory(s *rl.Scope, cell Cell, n int) rl.Tensor {
 // episode, as first, [env, time], says. For a single step x is [env, features]
 // and first [env]. A nil state is empty memory, a nil first clears nothing.
 //
-// The steps are laid out one after another in the graph.
+// The steps are laid out one after another in the graph, or are a loop of it where
+// [rl.Ctx.Rolls] says so.
 func Unroll(c *rl.Ctx, sc *model.Scope, cell Cell, x, state, first *Node) (y, last *Node) {
 	in := cell.Inputs(c, sc, x)
 	if state == nil {
@@ -44,8 +45,20 @@ func Unroll(c *rl.Ctx, sc *model.Scope, cell Cell, x, state, first *Node) (y, la
 	outputs := make([]*Node, x.Shape().Dimensions[1])
 	for t := range outputs {
 		outputs[t], state = cell.Step(c, sc, column(in, t), clearWhere(column(first, t), state))
+		if t == 0 && len(outputs) > 2 && c.Rolls() { // the weights are in the graph now
+			y, last := newScan(c, sc, cell, rest(in), rest(first)).run(state, outputs[0])
+			return Concatenate([]*Node{ExpandAxes(outputs[0], 1), y}, 1), last
+		}
 	}
 	return Stack(outputs, 1), state
+}
+
+// rest is what comes after the first step in [env, time, ...].
+func rest(x *Node) *Node {
+	if x == nil {
+		return nil
+	}
+	return SliceAxis(x, 1, AxisRangeToEnd(1))
 }
 
 // column is time t of [env, time, ...].

@@ -3,6 +3,7 @@ package rl
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
@@ -16,6 +17,7 @@ type Device struct {
 	shared  bool // buffers are ordinary memory
 	unroll  int  // rounds of an innermost loop that are best written out as one
 	kernels bool // loops of steps are best left as they are: they become kernels
+	rolls   bool // chains of equal steps are best loops
 	philox  bool // random bits are Philox blocks of the state's counter
 	parts   int  // devices that a whole loop is shared out among; 0 and 1 are one
 
@@ -36,6 +38,9 @@ func NewDevice(b compute.Backend) *Device {
 	if k, ok := b.(interface{ Kernels() bool }); ok {
 		d.kernels = k.Kernels()
 	}
+	if r, ok := b.(interface{ Rolls() bool }); ok {
+		d.rolls = r.Rolls()
+	}
 	if p, ok := b.(interface{ Philox() bool }); ok {
 		d.philox = p.Philox()
 	}
@@ -47,6 +52,17 @@ func NewDevice(b compute.Backend) *Device {
 
 // Calls is how many times a compiled graph has been called.
 func (d *Device) Calls() int64 { return d.calls.Load() }
+
+// Compiling is what the device has been compiling, and for how long; for 0 while it does
+// not, or does not say.
+func (d *Device) Compiling() (what string, took time.Duration) {
+	if c, ok := d.backend.(interface {
+		Compiling() (string, time.Duration)
+	}); ok {
+		return c.Compiling()
+	}
+	return "", 0
+}
 
 // Parts is how many devices it is: a whole loop that is one program is shared out among
 // them.

@@ -207,9 +207,27 @@ func graphUnit(x *graph.Node) *graph.Node {
 	return graph.MulScalar(f, 1.0/(1<<24))
 }
 
+// philoxTrip is how many rounds a trip makes where Philox is a loop: the more, the
+// fewer trips; the fewer, the less to compile.
+const philoxTrip = 2
+
 // graphPhilox is philox.
 func graphPhilox(c [4]*graph.Node, k [2]*graph.Node) [4]*graph.Node {
-	for range philoxRounds {
+	g := c[0].Graph()
+	if x, ok := g.State(ctxLink{}).(*Ctx); !ok || !x.Rolls() {
+		c, _ = philoxSome(philoxRounds, c, k)
+		return c
+	}
+	state := append(c[:], k[:]...)
+	return [4]*graph.Node(Repeat(g, philoxRounds/philoxTrip, state, func(_ *graph.Node, now []*graph.Node) []*graph.Node {
+		c, k := philoxSome(philoxTrip, [4]*graph.Node(now), [2]*graph.Node(now[4:]))
+		return append(c[:], k[:]...)
+	}))
+}
+
+// philoxSome is some rounds of Philox, and the key of the next.
+func philoxSome(rounds int, c [4]*graph.Node, k [2]*graph.Node) ([4]*graph.Node, [2]*graph.Node) {
+	for range rounds {
 		hi0, lo0 := mul32(c[0], philoxMul0)
 		hi1, lo1 := mul32(c[2], philoxMul1)
 		c = [4]*graph.Node{
@@ -219,7 +237,7 @@ func graphPhilox(c [4]*graph.Node, k [2]*graph.Node) [4]*graph.Node {
 		k[0] = graph.AddScalar(k[0], uint32(philoxWeyl0))
 		k[1] = graph.AddScalar(k[1], uint32(philoxWeyl1))
 	}
-	return c
+	return c, k
 }
 
 // mul32 is the 64-bit product of x and m, as two words.

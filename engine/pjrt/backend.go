@@ -56,6 +56,7 @@ type Backend struct {
 	finalized atomic.Bool
 	pressure  pressure
 	staging   staging
+	compiling compilations
 }
 
 var _ compute.Backend = (*Backend)(nil)
@@ -155,6 +156,10 @@ func (b *Backend) Unroll() int {
 	}
 	return 1
 }
+
+// Rolls reports whether a chain of equal steps had better be a loop than be written out. On CPUs, where a trip costs little and
+// XLA's compiler much, it had.
+func (b *Backend) Rolls() bool { return b.options.Plugin.Kind != plugin.CUDA }
 
 // Kernels reports whether loops whose rows do not look at each other become kernels of their own. They are then best not
 // written out: a kernel goes round by itself.

@@ -134,6 +134,7 @@ func (e *Executable) variant(f form) (*pjrt.LoadedExecutable, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer e.backend.compiling.begin(e.recorded.Name)()
 	x, err := e.compiler().WithStableHLO([]byte(text)).Done()
 	if err != nil {
 		return nil, fmt.Errorf("computation %q: %w", e.recorded.Name, plain(err))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/weft-rl/weft/internal/device"
@@ -21,10 +22,20 @@ func scope(t testing.TB) *rl.Scope {
 	return rl.NewScope(d, 1)
 }
 
-// Draws inside a graph, which the engine generates, are those of Go, however many a
-// row has and whichever row is the first.
+// rolling is a device where chains of steps become loops.
+type rolling struct{ compute.Backend }
+
+func (rolling) Rolls() bool { return true }
+
+// Draws inside a graph, which the engine generates or a loop does, are those of Go,
+// however many a row has and whichever row is the first.
 func TestGraphUniform(t *testing.T) {
 	s := scope(t)
+	t.Run("generated", func(t *testing.T) { compareUniform(t, s) })
+	t.Run("loop", func(t *testing.T) { compareUniform(t, rl.NewScope(rl.NewDevice(rolling{s.Device().Backend()}), 1)) })
+}
+
+func compareUniform(t *testing.T, s *rl.Scope) {
 	for _, dims := range [][2]int{{1, 1}, {1, 9}, {17, 4}, {5, 7}, {300, 2}, {3, 64}, {3, 65}, {2, 200}} {
 		k := rl.NewKey(0x9e3779b97f4a7c15).Use("k").At(1000)
 		words := k.Words()

@@ -223,6 +223,16 @@ func (w *World) alike() error {
 	return nil
 }
 
+// Devices are those that this process computes on, in the order of its replicas.
+func (w *World) Devices() (out []*rl.Device) {
+	for _, r := range w.here() {
+		if d := r.scope.Device(); !slices.Contains(out, d) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
 // here are the replicas of this process.
 func (w *World) here() (out []*replica) {
 	for _, r := range w.replicas {

@@ -26,7 +26,8 @@ func (s *Session) Train(ctx context.Context) (Result, error) {
 		return Result{}, errors.Join(err, s.Close())
 	}
 	defer runtime.KeepAlive(ballast())
-	err := s.train()
+	s.Watch = &serial{to: s.Watch}
+	err := s.patiently(s.train)
 	return s.result, errors.Join(err, s.Close())
 }
 
