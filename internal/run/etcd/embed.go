@@ -53,7 +53,7 @@ func configure(dir string, w *warden) *embed.Config {
 	cfg.AdvertisePeerUrls, cfg.AdvertiseClientUrls = []url.URL{nowhere}, []url.URL{nowhere}
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.EnableGRPCGateway = false
-	cfg.TickMs, cfg.ElectionMs = 50, 500
+	cfg.TickMs, cfg.ElectionMs = 100, 500
 	cfg.AutoCompactionMode, cfg.AutoCompactionRetention = embed.CompactorModeRevision, "1000"
 	return cfg
 }
