@@ -71,14 +71,13 @@ func (p *inProcess) Prepare(ctx context.Context, c Case) (s Sample, err error) {
 		return s, err
 	}
 	err = p.within(func() error {
-		for range p.warm + 1 {
-			one, err := repeat(p.until, p.now.Run, 0, 1)
-			if err != nil {
+		for range p.warm { // which compiles, and is no figure
+			if _, err := repeat(p.until, p.now.Run, 0, 1); err != nil {
 				return err
 			}
-			s = one // if the next is not to come, this is what it does
 		}
-		return nil
+		s, err = repeat(p.until, p.now.Run, 0, 1)
+		return err
 	})
 	return s, err
 }
