@@ -140,10 +140,12 @@ func (n *namespaces) mend(i int) error {
 func (n *namespaces) severs() bool { return false }
 func (n *namespaces) name() string { return "namespaces" }
 
-// close takes the namespaces away, and with them their links.
+// close takes the links and namespaces away. A link would go with its namespace, but the kernel takes its time over that,
+// and the next run wants the name.
 func (n *namespaces) close() error {
 	var errs []error
-	for _, name := range n.names[:n.made] {
+	for i, name := range n.names[:n.made] {
+		_ = commands(fmt.Sprintf("ip link del v%d", i)) // there is none if it could not be made
 		errs = append(errs, commands("ip netns del "+name))
 	}
 	return errors.Join(append(errs, commands("ip link del "+bridge))...)
