@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"strings"
 	"syscall"
 
@@ -22,21 +21,14 @@ const (
 	exitInterrupted = 130
 )
 
-// reserve is memory that is held and never touched. Go collects garbage when the heap
-// has grown by as much as it holds, and a small heap is collected every few iterations: on
-// the cores that train, each of which then waits for the other.
-const reserve = 32 << 20
-
 // Main runs the command line of a binary that knows set, and exits.
 func Main(set Set) {
-	held := make([]byte, reserve)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// Once asked to stop, a second request is the operating system's to answer.
 	context.AfterFunc(ctx, stop)
 	c := &command{set: set, out: os.Stdout, err: os.Stderr, become: become}
 	code := c.execute(ctx, os.Args[1:])
 	stop()
-	runtime.KeepAlive(held)
 	os.Exit(code)
 }
 

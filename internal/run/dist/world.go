@@ -384,6 +384,7 @@ func (w *World) Exact() bool { return !w.Plan.Async }
 // Train runs all programs to their end, or to the first failure, which stops the
 // others. It returns when none is left.
 func (w *World) Train(ctx context.Context) error {
+	ballast()
 	if w.Lowered != nil {
 		return w.trainLowered()
 	}

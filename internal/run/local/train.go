@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +24,6 @@ func (s *Session) Train(ctx context.Context) (Result, error) {
 	if err := s.open(); err != nil {
 		return Result{}, errors.Join(err, s.Close())
 	}
-	defer runtime.KeepAlive(ballast())
 	s.Watch = &serial{to: s.Watch}
 	err := s.patiently(s.train)
 	return s.result, errors.Join(err, s.Close())
