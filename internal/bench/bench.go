@@ -26,7 +26,7 @@ type Benchmark struct {
 	heading    string                // of its summary, if it has one of its own
 	summary    func([]Result) string // of a case
 	tables     []Benchmark           // further ones that go by its name, by what they show
-	rounds     bool                  // it takes precisions
+	precisions bool                  // it has rows of them
 }
 
 // Table is the benchmark's table of a name; the empty one is its own.
@@ -144,10 +144,10 @@ func (b Benchmark) Check(o Options) error {
 			errs = append(errs, fmt.Errorf("%s has no contender %q: there are %s", b.Name, name, strings.Join(b.names, ", ")))
 		}
 	}
-	if len(o.Precisions) > 0 && !b.rounds {
+	if len(o.Precisions) > 0 && !b.precisions {
 		errs = append(errs, fmt.Errorf("--precision: %s has no rows of precisions, gpu has; a device may come with one, as in --device cuda+tf32", b.Name))
 	}
-	if b.rounds {
+	if b.precisions {
 		errs = append(errs, o.checkPrecisions())
 	}
 	return errors.Join(errs...)

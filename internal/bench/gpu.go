@@ -19,7 +19,7 @@ var GPU = Benchmark{
 	contenders: gpuContenders,
 	turn:       turn{2 * time.Second, 500 * time.Millisecond},
 	tables:     []Benchmark{gpuPolicies, gpuTag},
-	rounds:     true,
+	precisions: true,
 }
 
 // GPUSpec is a recipe and, for a peer, how it is to go about it.
@@ -112,14 +112,9 @@ func (o Options) checkPrecisions() error {
 }
 
 func onDevice(o Options, path, on string) Contender {
-	return &inProcess{label: Label{Name: "weft", Path: path}, make: func(ctx context.Context, c Case) (program, error) {
-		p := begin(ctx, func(ctx context.Context, after func()) error {
+	return &inProcess{label: Label{Name: "weft", Path: path}, warm: 1, make: func(ctx context.Context, c Case) (program, error) {
+		return begin(ctx, func(ctx context.Context, after func()) error {
 			return o.Device(ctx, c.Spec.(GPUSpec).Recipe, on, after)
-		})
-		if err := p.Run(); err != nil { // it compiles, which is not what is measured
-			p.Close()
-			return nil, err
-		}
-		return p, nil
+		}), nil
 	}}
 }
