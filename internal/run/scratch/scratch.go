@@ -4,6 +4,7 @@ package scratch
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,8 +18,13 @@ type Folder struct {
 	release func()
 }
 
-// unheld is what a folder is called until it is held: nobody sweeps it before.
-const unheld = "weft-new-"
+const (
+	// unheld is what a folder is called until it is held: nobody sweeps it before.
+	unheld = "weft-new-"
+	// gone is what it is called once nobody needs it: nobody looks for its lock there, which would put a file into a
+	// folder that is being removed.
+	gone = "weft-gone-"
+)
 
 // New makes a folder under the system's for temporary files, whose name begins with a
 // prefix, and removes those of the same prefix that nobody holds any more. It is this
@@ -47,7 +53,19 @@ func New(prefix string) (*Folder, error) {
 // Remove removes the folder with all that is in it.
 func (f *Folder) Remove() error {
 	f.release()
-	return os.RemoveAll(f.Path)
+	return remove(f.Path)
+}
+
+// remove removes a folder that nobody holds. Others may do the same at the same time: one of them has it.
+func remove(path string) error {
+	away := filepath.Join(filepath.Dir(path), gone+filepath.Base(path))
+	switch err := os.Rename(path, away); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	return os.RemoveAll(away)
 }
 
 // Sweep removes this user's folders of a prefix whose process is gone. What it cannot
@@ -59,23 +77,26 @@ func Sweep(prefix string) {
 	all, _ := os.ReadDir(os.TempDir())
 	for _, x := range all {
 		path := filepath.Join(os.TempDir(), x.Name())
-		if !strings.HasPrefix(x.Name(), prefix) || !ours(path) {
-			continue
-		}
-		if release, err := checkpoint.Lock(path); err == nil {
-			release()
+		switch {
+		case strings.HasPrefix(x.Name(), gone+prefix) && ours(path): // by a process that was killed meanwhile, or does so now
 			_ = os.RemoveAll(path)
+		case strings.HasPrefix(x.Name(), prefix) && ours(path) && locked(path):
+			if release, err := checkpoint.Lock(path); err == nil {
+				release()
+				_ = remove(path)
+			}
 		}
 	}
 }
 
-// ours reports whether a folder is one that New made for this user. In a folder that
-// others can write to, nothing else is touched.
+// ours reports whether a folder is this user's. In a folder that others can write to, nothing else is touched.
 func ours(path string) bool {
 	info, err := os.Lstat(path)
-	if err != nil || !info.IsDir() || !owned(info) {
-		return false
-	}
+	return err == nil && info.IsDir() && owned(info)
+}
+
+// locked reports whether a folder has a lock, as those have that New made.
+func locked(path string) bool {
 	lock, err := os.Lstat(filepath.Join(path, checkpoint.LockName))
 	return err == nil && lock.Mode().IsRegular()
 }

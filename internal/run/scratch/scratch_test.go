@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/weft-rl/weft/internal/run/checkpoint"
@@ -101,5 +102,47 @@ func TestSweep(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "*")); len(left) != 2 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// TestTogether: who makes a folder sweeps, and is not in the way of who removes one meanwhile.
+func TestTogether(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 200 {
+				f, err := New("weft-data-")
+				if err == nil {
+					err = f.Remove()
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	Sweep("weft-data-")
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "*")); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestGone: what a process was removing when it was killed is removed.
+func TestGone(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	if !checkpoint.LocksShared {
+		t.Skip("nothing is swept")
+	}
+	path := filepath.Join(os.TempDir(), gone+"weft-data-1")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if Sweep("weft-cluster-"); !there(path) {
+		t.Error("it was removed by those of another kind")
+	}
+	if Sweep("weft-data-"); there(path) {
+		t.Error("it is still there")
 	}
 }
