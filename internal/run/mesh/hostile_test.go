@@ -282,6 +282,7 @@ func FuzzHandle(f *testing.F) {
 		s.ctx, s.end = context.WithCancelCause(t.Context())
 		p := newPeer(0, part.Worker{}, "")
 		p.stream = newStream(deaf{})
+		close(p.open)
 		s.peers = make([]atomic.Pointer[peer], 2)
 		s.peers[0].Store(p)
 		s.g.Links.Join([]bool{true, false}, s)

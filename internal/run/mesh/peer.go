@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -84,8 +85,14 @@ func (p *peer) close() {
 	}
 }
 
+// errAbsent is why nothing can be sent to a peer that was let in and is not there yet.
+var errAbsent = errors.New("it has not come yet")
+
 // send sends a frame, with a body that is text.
 func (p *peer) send(f *frame, text ...wire.Piece) error {
+	if !p.isOpen() {
+		return errAbsent
+	}
 	p.sending.Lock()
 	defer p.sending.Unlock()
 	return p.cause(p.write(f, text))
@@ -151,6 +158,10 @@ func (s *Session) message(p *peer, k kind, to int, m edge.Message) error {
 		s.fail(err)
 		return err
 	}
+	if err := s.present(p); err != nil {
+		s.lose(p, err)
+		return err
+	}
 	p.sending.Lock()
 	defer p.sending.Unlock()
 	all, err := p.enc.Encode(m)
@@ -171,6 +182,21 @@ func (s *Session) message(p *peer, k kind, to int, m edge.Message) error {
 		return err
 	}
 	return nil
+}
+
+// present waits for a peer that comes in another's place.
+func (s *Session) present(p *peer) error {
+	if p.isOpen() {
+		return nil
+	}
+	select {
+	case <-p.open:
+		return nil
+	case <-p.gone:
+		return errAbsent
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
+	}
 }
 
 // parts writes a message's frames.

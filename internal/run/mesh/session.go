@@ -44,6 +44,7 @@ type Session struct {
 	peers   []atomic.Pointer[peer] // by worker; nil for this one and for those that nothing is said to
 	tasks   sync.WaitGroup
 	mu      sync.Mutex // between beginning tasks and waiting for them
+	leaving bool       // nobody is let in any more
 	over    bool
 	told    chan struct{} // closed when the others know of a failure
 	failing sync.Once
@@ -157,7 +158,7 @@ func (s *Session) host(p *peer, c carrier) {
 func (s *Session) begin(p *peer, c carrier) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over || p.isGone() {
+	if s.leaving || s.over || p.isGone() {
 		c.close()
 		return false
 	}
@@ -262,19 +263,24 @@ func (s *Session) warn(p *peer, word frame, why wire.Piece) {
 // Close leaves in peace: it tells the others that nothing more will come, and waits
 // until all know. So nobody sees a stream end whose other end has not said bye.
 func (s *Session) Close() error {
-	for _, p := range s.others() {
+	s.mu.Lock()
+	s.leaving = true
+	s.mu.Unlock()
+	all := s.others()
+	for _, p := range all {
 		err := p.send(&frame{kind: bye})
 		if err == nil {
 			err = p.hurry()
 		}
 		if err != nil {
-			s.lose(p, err) // unless it has left itself
+			s.lose(p, err) // unless it has left itself; who has not come yet is not waited for
 		}
 	}
-	for _, p := range s.others() {
+	for _, p := range all {
 		select {
 		case <-p.acked:
 		case <-p.ended:
+		case <-p.gone: // or never came
 		case <-s.ctx.Done():
 		}
 	}

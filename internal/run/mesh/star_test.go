@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -150,5 +151,64 @@ func TestHubLost(t *testing.T) {
 			t.Error(err)
 		}
 		p.Leave()
+	}
+}
+
+// admitted has the hub let somebody in who comes in the second process's place, and is not there yet.
+func admitted(t *testing.T) (hub, other *process, p *peer) {
+	t.Helper()
+	g, all := star(t)
+	hub = all[0]
+	all[1].Leave()
+	hub.link.Took(hub.next(t)) // the news
+	p, err := hub.admit(hello{run: g.Run, epoch: g.Epoch, from: 1, to: 0, life: 1})
+	for errors.Is(err, errSoon) {
+		time.Sleep(time.Millisecond)
+		p, err = hub.admit(hello{run: g.Run, epoch: g.Epoch, from: 1, to: 0, life: 1})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hub, all[2], p
+}
+
+// TestLeftBefore: a hub that leaves does not wait for who was let in and has not come yet, and who comes then is sent away.
+func TestLeftBefore(t *testing.T) {
+	hub, other, p := admitted(t)
+	left := make(chan error)
+	go func() { left <- other.Close() }()
+	hub.Credit(1, 0, 0)
+	hub.Want(1, 0, 0)
+	if err := errors.Join(hub.Close(), <-left); err != nil {
+		t.Error(err)
+	}
+	if hub.begin(p, deaf{}) {
+		t.Error("it was let in after the end")
+	}
+}
+
+// TestCarriedBefore: what is sent to who was let in waits until it is there, or will not come.
+func TestCarriedBefore(t *testing.T) {
+	for _, comes := range []bool{true, false} {
+		hub, other, p := admitted(t)
+		sent := make(chan error)
+		go func() { sent <- hub.Carry(1, edge.Message{From: 0, Value: 1}) }()
+		select {
+		case err := <-sent:
+			t.Fatalf("it was sent to nobody: %v", err)
+		case <-time.After(10 * time.Millisecond):
+		}
+		if comes {
+			if !hub.begin(p, deaf{}) {
+				t.Error("it was not let in")
+			}
+		} else {
+			p.depart()
+		}
+		if err := <-sent; (err == nil) != comes {
+			t.Errorf("comes %t: %v", comes, err)
+		}
+		hub.Leave()
+		other.Leave()
 	}
 }

@@ -4,7 +4,9 @@ package scratch
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,9 +58,10 @@ func (f *Folder) Remove() error {
 	return remove(f.Path)
 }
 
-// remove removes a folder that nobody holds. Others may do the same at the same time: one of them has it.
+// remove removes a folder that nobody holds. Others may do the same at the same time, each by a name of its own: who looks
+// for a lock where there is no folder any more makes one, and removes it.
 func remove(path string) error {
-	away := filepath.Join(filepath.Dir(path), gone+filepath.Base(path))
+	away := filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%s-%x", gone, filepath.Base(path), rand.Uint64()))
 	switch err := os.Rename(path, away); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
