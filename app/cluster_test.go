@@ -245,6 +245,29 @@ func TestClusterGrow(t *testing.T) {
 	contains(t, read(t, "runs", "mine", "config.yaml"), "workers: 1", "max_workers: 9", "replicas: 0")
 }
 
+// A run that did not grow may do so when it goes on. Where the number of its parts shows in its sums, it keeps that.
+func TestClusterGrowLater(t *testing.T) {
+	t.Chdir(t.TempDir())
+	at := coordinator(t)
+	for _, name := range []string{"a", "b", "c"} {
+		out, _ := serve(t, "worker", "--join", at, "--name", name, "--devices", "cpu", "--json")
+		out.until("joined")
+	}
+	for _, c := range []struct{ policy, began, on, parts string }{
+		{"single-learner-coarse", "epoch 1 begins at step 0 on a, b", "on a, b, c", "replicas: 0"},
+		{"multi-learner", "epoch 1 begins at step 0 on a, b", "on a, b", "replicas: 2"},
+	} {
+		t.Run(c.policy, func(t *testing.T) {
+			args := tiny("--cluster", at, "--policy", c.policy, "--workers", "2", "--steps", "1_000_000", "--json", "--out", c.policy)
+			contains(t, interrupt(t, `"iteration"`, 1, args...).out, c.began)
+			o := interrupt(t, `"iteration"`, 1, "resume", c.policy, "--cluster", at, "--max-workers", "3", "--json")
+			contains(t, o.out, c.on+`"`)
+			contains(t, read(t, "runs", c.policy, "config.yaml"), "workers: 2", "max_workers: 3", c.parts)
+		})
+	}
+	contains(t, do(t, 2, "resume", "runs/multi-learner", "--max-workers", "3").errors, "--max-workers: it is for --cluster")
+}
+
 func TestClusterUsage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range []struct{ args, want string }{

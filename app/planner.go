@@ -98,14 +98,7 @@ func (p *planner) problem(text string) (remembered, error) {
 	if err != nil {
 		return remembered{}, err
 	}
-	here := *r
-	here.Device, here.single = device.Default, true // the coordinator need not have what workers have
-	job, err := here.job()
-	if err != nil {
-		return remembered{}, err
-	}
-	job.EvalEpisodes = 0
-	on, err := here.facts(job)
+	on, err := r.toPlan()
 	if err != nil {
 		return remembered{}, err
 	}
@@ -113,6 +106,18 @@ func (p *planner) problem(text string) (remembered, error) {
 	p.known = append(p.known, k)
 	p.known = p.known[max(0, len(p.known)-maxRemembered):]
 	return k, nil
+}
+
+// toPlan is what there is to plan for, where this process need not have the devices that workers have.
+func (r *request) toPlan() (plan.Problem, error) {
+	here := *r
+	here.Device, here.single = device.Default, true
+	job, err := here.job()
+	if err != nil {
+		return plan.Problem{}, err
+	}
+	job.EvalEpisodes = 0
+	return here.facts(job)
 }
 
 // requested is the request that the text of a run folder's config.yaml is.

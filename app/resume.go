@@ -28,7 +28,7 @@ func (c *command) resume() *cobra.Command {
 		Example: "  weft resume runs/ppo-CartPole-v1-seed1\n  weft resume runs/ppo-CartPole-v1-seed1 --steps 1_000_000\n" +
 			"  weft resume runs/ppo-CartPole-v1-seed1 --policy single-learner-coarse --workers 4\n" +
 			"  weft resume runs/ppo-CartPole-v1-seed1 --processes 2\n" +
-			"  weft resume ppo-CartPole-v1-seed1 --cluster 10.0.0.1:7700 --certs certs",
+			"  weft resume ppo-CartPole-v1-seed1 --cluster 10.0.0.1:7700 --certs certs --max-workers 8",
 		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.elsewhere.check(cmd, 0); err != nil {
@@ -40,7 +40,7 @@ func (c *command) resume() *cobra.Command {
 			return c.runResume(cmd.Context(), args[0], f.changed(cmd), f)
 		},
 	}
-	c.settingFlags(cmd, f, []string{"steps", "policy", "workers", "resume", "python", "on-env-failure"})
+	c.settingFlags(cmd, f, []string{"steps", "policy", "workers", "max-workers", "resume", "python", "on-env-failure"})
 	cmd.Flags().Lookup("steps").Usage = "train to this many steps in all instead of those it was started with"
 	f.elsewhere.flags(cmd)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")

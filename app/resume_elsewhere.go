@@ -35,6 +35,18 @@ func (r *request) keepShards(before *request, shards int) {
 	}
 }
 
+// keepParts does the same where a run is to grow otherwise than before, if the policy's sums show how many parts there are.
+func (r *request) keepParts(before *request, shards int) error {
+	if shards == 0 || r.MaxWorkers == before.MaxWorkers || r.MaxWorkers == 0 || r.Replicas > 0 || r.Policy != before.Policy {
+		return nil
+	}
+	on, err := r.toPlan()
+	if err == nil && r.policy.Sums(on) {
+		r.Replicas = shards
+	}
+	return err
+}
+
 // resumeProcesses has a run of a folder go on in processes of this machine, wherever it
 // was trained before.
 func (c *command) resumeProcesses(ctx context.Context, before, r *request, dir string, f *trainFlags, workers bool) error {
@@ -158,6 +170,9 @@ func (c *command) resumeCluster(ctx context.Context, run string, more []config.A
 		return err
 	}
 	r.keepShards(before, old.Shards)
+	if err := r.keepParts(before, old.Shards); err != nil {
+		return err
+	}
 	w := f.watcher(c, r, name)
 	if err := changeBudget((part.Committed{Last: old.Last}).Step(), before, r, name, w); err != nil {
 		return err

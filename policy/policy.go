@@ -150,6 +150,13 @@ func sums(g *fdg.Graph, by plan.Grouping) bool {
 	return false
 }
 
+// Sums reports whether the number of parts shows in what is computed for a problem: gradients of several parts are
+// added up, in step.
+func (p Policy) Sums(on plan.Problem) bool {
+	by, err := p.Grouping(on.Graph)
+	return err == nil && !on.Deployment.Async && sums(on.Graph, by)
+}
+
 // Most is how many workers a problem has something to do for.
 func (p Policy) Most(on plan.Problem) int {
 	by, err := p.Grouping(on.Graph)
