@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/port"
 	"github.com/weft-rl/weft/internal/run/scratch"
 )
 
@@ -117,13 +118,16 @@ func (h *household) start(ctx context.Context) (*control.Client, error) {
 
 // coordinator keeps a coordinator alive, always at the address of the first.
 func (h *household) coordinator(ctx context.Context, address chan<- string) {
-	at := "127.0.0.1:0"
+	at, listened := "", false
 	h.keep(ctx, "coordinator", func() []string {
+		if !listened {
+			at = port.Lasting()
+		}
 		return []string{"coordinator", "--listen", at, "--data", h.data.Path, "--runs", h.runs, "--json", "--" + parentFlag}
 	}, func(line string) {
 		var e listeningEvent
 		if json.Unmarshal([]byte(line), &e) == nil && e.Event == "listening" {
-			at = e.Address
+			at, listened = e.Address, true
 			select {
 			case address <- at:
 			default:

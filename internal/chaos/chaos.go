@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/internal/metrics"
+	"github.com/weft-rl/weft/internal/run/port"
 )
 
 // Options are what is broken, and how.
@@ -143,7 +144,7 @@ func open(o Options, dir string, wanted bool) (network, error) {
 	case wanted:
 		return newProxies(o.Workers)
 	}
-	return &sockets{at: "127.0.0.1:0"}, nil
+	return &sockets{at: port.Lasting()}, nil
 }
 
 // references runs everything undisturbed, in one process.

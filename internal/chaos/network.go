@@ -4,8 +4,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"time"
+
+	"github.com/weft-rl/weft/internal/run/port"
 )
 
 // network is what the processes of a cluster reach each other by.
@@ -54,7 +55,7 @@ type proxies struct {
 }
 
 func newProxies(workers int) (_ *proxies, err error) {
-	p := &proxies{sockets: sockets{at: "127.0.0.1:0"}}
+	p := &proxies{sockets: sockets{at: port.Lasting()}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
@@ -68,23 +69,11 @@ func newProxies(workers int) (_ *proxies, err error) {
 			}
 			*list = append(*list, x)
 		}
-		port, err := unused()
-		if err != nil {
-			return nil, err
-		}
-		p.ports = append(p.ports, port)
-		p.data[len(p.data)-1].lead(port)
+		at := port.Lasting()
+		p.ports = append(p.ports, at)
+		p.data[len(p.data)-1].lead(at)
 	}
 	return p, nil
-}
-
-// unused is an address that nobody listens at.
-func unused() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 func (p *proxies) listens(at string) {

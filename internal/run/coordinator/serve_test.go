@@ -14,6 +14,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/coordinator"
 	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/port"
 	"github.com/weft-rl/weft/internal/run/worker"
 )
 
@@ -198,7 +199,7 @@ func TestGrow(t *testing.T) {
 // A coordinator that is started again on the same data goes on with the very epoch.
 func TestRestart(t *testing.T) {
 	c := newCluster(t)
-	at, stop := c.coordinate("127.0.0.1:0")
+	at, stop := c.coordinate(port.Lasting())
 	letGo := c.disk.hold("r")
 	c.work("a")
 	c.work("b")

@@ -6,13 +6,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/weft-rl/weft/internal/run/port"
 )
 
 // Program is the variable that names the server's program. Without it the tests that
@@ -39,7 +40,7 @@ func Start(t *testing.T) *Server {
 	if os.Getenv(Program) == "" {
 		t.Skipf("there is no S3 server: %s names the program of one (versitygw)", Program)
 	}
-	s := &Server{t: t, dir: t.TempDir(), address: free(t)}
+	s := &Server{t: t, dir: t.TempDir(), address: port.Lasting()}
 	for _, name := range []string{"root/" + bucket, "meta"} {
 		if err := os.MkdirAll(filepath.Join(s.dir, name), 0o755); err != nil {
 			t.Fatal(err)
@@ -50,16 +51,6 @@ func Start(t *testing.T) *Server {
 	t.Cleanup(s.Kill)
 	s.Run()
 	return s
-}
-
-// free is an address of this machine that nobody has.
-func free(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // Place is where the store is that uses the server, as store.Open takes it.

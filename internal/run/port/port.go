@@ -1,0 +1,28 @@
+// Package port finds addresses of this host that one process after another can listen at.
+package port
+
+import (
+	"math/rand/v2"
+	"net"
+	"strconv"
+)
+
+// Kernels give ports from 32768 or 49152 on to whoever connects or does not mind. One of those is somebody else's soon
+// after the process that listened there was killed, and who is started in its place cannot listen.
+const lowest, above = 15000, 30000
+
+// Anywhere has the kernel choose a port.
+const Anywhere = "127.0.0.1:0"
+
+// Lasting is an address of loopback where nobody listens, and whose port nobody is given who did not ask for it; Anywhere
+// where all are taken.
+func Lasting() string {
+	for range 1000 {
+		at := net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.IntN(above-lowest)))
+		if l, err := net.Listen("tcp", at); err == nil {
+			_ = l.Close() // nobody has connected
+			return at
+		}
+	}
+	return Anywhere
+}
