@@ -2,12 +2,14 @@ package weft_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/weft-rl/weft"
@@ -115,14 +117,16 @@ var settingsFile = regexp.MustCompile("(?ms)^```yaml\n# (\\S+\\.yaml)\n(.*?)^```
 
 // needsPython skips what needs Python's packages where they are absent; CI counts it.
 func needsPython(t *testing.T) {
-	python := os.Getenv("WEFT_PYTHON")
-	if python == "" {
-		python = "python3"
-	}
-	if err := exec.Command(python, "-c", "import gymnasium, ale_py, pettingzoo, mpe2, mujoco").Run(); err != nil {
-		t.Skipf("bridge test skipped: %s has not all of gymnasium, ale-py, pettingzoo, mpe2 and mujoco: %v", python, err)
+	if err := packages(); err != nil {
+		t.Skipf("bridge test skipped: not all of gymnasium, ale-py, pettingzoo, mpe2 and mujoco are there: %v", err)
 	}
 }
+
+// packages looks for them, once.
+var packages = sync.OnceValue(func() error {
+	python := cmp.Or(os.Getenv("WEFT_PYTHON"), "python3")
+	return exec.Command(python, "-c", "import gymnasium, ale_py, pettingzoo, mpe2, mujoco").Run()
+})
 
 func runLine(t *testing.T, line string) {
 	t.Helper()

@@ -122,6 +122,9 @@ func cells() (out []cell) {
 					}
 					for _, procs := range []int{1, 2} {
 						c := cell{a, p, k, fusion, 1 + (procs+i)%2}
+						if testing.Short() && !c.raced() {
+							continue
+						}
 						if *fullMatrix || c.news(met) {
 							out = append(out, c)
 						}
@@ -131,6 +134,12 @@ func cells() (out []cell) {
 		}
 	}
 	return out
+}
+
+// raced reports whether a cell has goroutines that a race detector has not seen in others: in all ways with the first
+// algorithm, in one with those behind it.
+func (c cell) raced() bool {
+	return c.algorithm == 0 && (c.workers == 2 || c.workers == 5) || c.workers == 5 && c.fusion == "apart" && c.procs == 2
 }
 
 // news reports whether two values meet in a cell for the first time.

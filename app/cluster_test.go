@@ -335,7 +335,7 @@ func TestClusterResume(t *testing.T) {
 	steps(t, filepath.Join("runs", "mine"), saved)
 	join(at, "b")
 	o = do(t, 0, "resume", "mine", "--cluster", at, "--steps", fmt.Sprint(saved+640), "--json")
-	contains(t, strings.Join(notes(t, o), "\n"), "the budget changes from 1000000", fmt.Sprintf("resumed, from step %d", saved), "epoch 2 begins")
+	contains(t, strings.Join(notes(t, o), "\n"), "the budget changes from 1000000", fmt.Sprintf("resumed, from step %d", saved), fmt.Sprintf("begins at step %d on ", saved))
 	if e := last(t, o); e["event"] != "done" || e["steps"] != float64(saved+640) || e["workers"] != 2. {
 		t.Errorf("%v", e)
 	}

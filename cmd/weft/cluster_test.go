@@ -17,10 +17,26 @@ import (
 // split is a run of several learners, so that its bits depend on how its environments are split.
 func split(more ...string) []string {
 	return append([]string{
-		"train", "ppo", "--env", "CartPole-v1", "--policy", "multi-learner", "--steps", "196608", "--checkpoint-steps", "512", "--eval-episodes", "4", "--json",
+		"train", "ppo", "--env", "CartPole-v1", "--policy", "multi-learner", "--steps", "196608", "--checkpoint-steps", "2048", "--eval-episodes", "4", "--json",
 		"--set", "envs=4", "--set", "horizon=16", "--set", "hidden=16", "--set", "epochs=1", "--set", "minibatches=2",
 	}, more...)
 }
+
+// whole is how a run of two learners ended that nothing happened to, and its folder. It is done once for all tests, beside
+// the binary, which is there until the last of them.
+func whole(t *testing.T) (event, string) {
+	t.Helper()
+	if undisturbed.Event == "" {
+		if _, err := binary(); err != nil {
+			t.Fatal(err)
+		}
+		line, _ := do(t, built, 0, split("--workers", "2", "--out", "whole")...)
+		undisturbed = parse(t, line)
+	}
+	return undisturbed, filepath.Join(built, "whole")
+}
+
+var undisturbed event
 
 // sameRecord compares what two runs recorded, but for times and edges.
 func sameRecord(t *testing.T, dir, want string) {
@@ -99,8 +115,7 @@ func TestMetricsProcesses(t *testing.T) {
 // processes as one likes, or in one, and back, to the bits of one that never was.
 func TestResumeProcesses(t *testing.T) {
 	dir := t.TempDir()
-	line, _ := do(t, dir, 0, split("--workers", "2", "--out", "whole")...)
-	want := parse(t, line)
+	want, record := whole(t)
 	for _, c := range []struct {
 		name  string
 		begin []string
@@ -125,7 +140,7 @@ func TestResumeProcesses(t *testing.T) {
 			}
 			line, _ := do(t, dir, 0, args...)
 			sameBits(t, parse(t, line), want)
-			sameRecord(t, filepath.Join(dir, out), filepath.Join(dir, "whole"))
+			sameRecord(t, filepath.Join(dir, out), record)
 			do(t, dir, 0, "eval", out, "--episodes", "2")
 			do(t, dir, 0, "eval", out, "--episodes", "2", "--best")
 		})

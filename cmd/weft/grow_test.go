@@ -81,7 +81,7 @@ func TestGrow(t *testing.T) {
 				return len(strings.Fields(names))
 			}
 			train := func(how string, more ...string) []string {
-				return append(split(more...), strings.Fields("--checkpoint-steps 2048 --policy "+how)...)
+				return append(split(more...), strings.Fields("--policy "+how)...)
 			}
 			begin := join(c.begin)
 			p := start(t, all.dir, train(c.policy, "--cluster", all.at, "--workers", fmt.Sprint(begin), "--max-workers", "3", "--out", "mine")...)

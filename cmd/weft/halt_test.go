@@ -16,12 +16,11 @@ import (
 // in the bits of one that never was interrupted.
 func TestInterruptProcesses(t *testing.T) {
 	dir := t.TempDir()
-	line, _ := do(t, dir, 0, split("--workers", "2", "--out", "whole", "--steps", "196608")...)
-	want := parse(t, line)
+	want, record := whole(t)
 	for i, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(s.String(), func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "mine")
-			p := start(t, dir, split("--processes", "2", "--out", out, "--checkpoint-steps", "0", "--checkpoint-every", "1h", "--steps", "196608")...)
+			p := start(t, dir, split("--processes", "2", "--out", out, "--checkpoint-steps", "0", "--checkpoint-every", "1h")...)
 			p.until(`"iteration"`, 1)
 			p.signal(s)
 			line, code := p.end()
@@ -35,7 +34,7 @@ func TestInterruptProcesses(t *testing.T) {
 			}
 			line, _ = do(t, dir, 0, append([]string{"resume", out, "--json"}, [][]string{nil, {"--processes", "2"}}[i]...)...)
 			sameBits(t, parse(t, line), want)
-			sameRecord(t, out, filepath.Join(dir, "whole"))
+			sameRecord(t, out, record)
 		})
 	}
 }

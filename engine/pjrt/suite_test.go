@@ -47,8 +47,15 @@ func backend(t testing.TB) *Backend {
 // TestSuite is upstream's conformance suite, whole.
 func TestSuite(t *testing.T) { backendtest.RunAll(t, backend(t), nil) }
 
-// TestSuiteSpread is the same with all that is small written out, as on a GPU.
-func TestSuiteSpread(t *testing.T) { backendtest.RunAll(t, spread(backend(t)), nil) }
+// TestSuiteSpread is the same with all that is small written out, as on a GPU: products and reductions, and what has them
+// inside. The rest of the suite is the same programs.
+func TestSuiteSpread(t *testing.T) {
+	b := spread(backend(t))
+	t.Run("Functions", func(t *testing.T) { backendtest.TestFunctions(t, b) })
+	t.Run("SpecialOps", func(t *testing.T) { backendtest.TestSpecialOps(t, b) })
+	t.Run("FusedOps", func(t *testing.T) { backendtest.TestFusedOps(t, b) })
+	t.Run("DotGeneral", func(t *testing.T) { backendtest.TestDotGeneral(t, b) })
+}
 
 // spread is the backend with thin products and small reductions written out.
 func spread(b *Backend) *Backend {

@@ -2,9 +2,6 @@ package gym_test
 
 import (
 	"context"
-	"os"
-	"os/exec"
-	"strings"
 	"testing"
 
 	"github.com/weft-rl/weft/algo/ppo"
@@ -12,18 +9,8 @@ import (
 	"github.com/weft-rl/weft/env/gym"
 )
 
-// needs skips a test where Python or Gymnasium is absent; CI counts these.
-func needs(t *testing.T, modules ...string) {
-	t.Helper()
-	python := os.Getenv("WEFT_PYTHON")
-	if python == "" {
-		python = "python3"
-	}
-	all := strings.Join(append([]string{"gymnasium"}, modules...), ", ")
-	if err := exec.Command(python, "-c", "import "+all).Run(); err != nil {
-		t.Skipf("bridge test skipped: %s has not all of %s: %v", python, all, err)
-	}
-}
+// needs skips a test where Python, or a package of it, is absent.
+var needs = gym.Needs
 
 func learn(t *testing.T, id string, options []string, steps int64, set ...string) app.Result {
 	t.Helper()

@@ -41,6 +41,9 @@ func needs(t testing.TB, modules ...string) {
 	}
 }
 
+// Needs is for the tests outside.
+var Needs = needs
+
 var backend = func() *rl.Device {
 	b, err := gobackend.New("ops_sequential")
 	if err != nil {

@@ -29,11 +29,11 @@ func TestFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("TMPDIR", t.TempDir())
-	faults := 6
+	faults, seconds := 6, 6.
 	if testing.Short() {
-		faults = 2
+		faults, seconds = 2, 2 // a race detector makes more of them
 	}
-	all := chaos.Runs(6)
+	all := chaos.Runs(seconds)
 	report, err := chaos.Test(t.Context(), chaos.Options{
 		Program: program, Env: []string{asCommand + "=1"}, Seed: 341, Faults: faults, PerRun: faults / 2, Workers: 3,
 		Runs: []chaos.Run{all[0], all[2]}, Patience: 3 * time.Minute, Log: func(text string) { t.Log(text) },
@@ -61,9 +61,13 @@ func TestSpared(t *testing.T) {
 	}
 	t.Setenv("TMPDIR", t.TempDir())
 	const killThenFreeze = 1413
+	seconds := 60.
+	if testing.Short() {
+		seconds = 20 // as long, under a race detector
+	}
 	report, err := chaos.Test(t.Context(), chaos.Options{
 		Program: program, Env: []string{asCommand + "=1"}, Seed: killThenFreeze, Faults: 2, PerRun: 2, Workers: 3,
-		Runs: chaos.Runs(60)[2:3], Patience: 3 * time.Minute, Log: func(text string) { t.Log(text) },
+		Runs: chaos.Runs(seconds)[2:3], Patience: 3 * time.Minute, Log: func(text string) { t.Log(text) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -12,12 +12,19 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 // loops are the accepted ones: real algorithms, and fixtures.
-func loops(t testing.TB) []string {
-	dirs, err := filepath.Glob("testdata/src/loops/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append([]string{"../../../algo/ppo", "../../../algo/a2c", "../../../algo/dqn", "../../../algo/impala", "../../../algo/mappo"}, dirs...)
+func loops() []string {
+	algorithms := []string{"../../../algo/ppo", "../../../algo/a2c", "../../../algo/dqn", "../../../algo/impala", "../../../algo/mappo"}
+	return append(algorithms, folders("testdata/src/loops/*")...)
+}
+
+// everything is those, and what there are findings about.
+func everything() []string { return append(loops(), folders("testdata/src/findings/*")...) }
+
+// folders are those of a pattern. One that matches nothing leaves its tests with
+// nothing, which they notice.
+func folders(pattern string) []string {
+	dirs, _ := filepath.Glob(pattern) // there is an error only for what is no pattern
+	return dirs
 }
 
 // label names a loop's golden files: by its package, and by algo where a fixture
@@ -33,7 +40,7 @@ func label(pkg string) string {
 // the promises of package fdg.
 func TestGraphs(t *testing.T) {
 	var patterns []string
-	for _, dir := range loops(t) {
+	for _, dir := range loops() {
 		patterns = append(patterns, "./"+dir)
 	}
 	results, err := Analyze(context.Background(), ".", patterns...)

@@ -15,10 +15,7 @@ import (
 // TestFindings: every fixture has exactly the findings that its want comments
 // ask for, in their lines.
 func TestFindings(t *testing.T) {
-	dirs, err := filepath.Glob("testdata/src/findings/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dirs := folders("testdata/src/findings/*")
 	var patterns []string
 	for _, d := range dirs {
 		patterns = append(patterns, "./"+d)

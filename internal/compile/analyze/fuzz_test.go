@@ -7,7 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -16,7 +15,7 @@ import (
 // type-checks: never a panic, never a graph that breaks its promises. Each
 // mutation is three bytes: what to do, where, and with what.
 func FuzzMutate(f *testing.F) {
-	authors := all(f)
+	authors := open(f, everything()...)
 	r := rand.New(rand.NewPCG(1, 2))
 	for which := range authors {
 		program := make([]byte, 3*(1+which%5))
@@ -33,7 +32,7 @@ func FuzzMutate(f *testing.F) {
 // TestMutate is a fixed walk of the same kind, so that every run of the tests
 // takes a few hundred of its steps.
 func TestMutate(t *testing.T) {
-	authors := all(t)
+	authors := open(t, everything()...)
 	r := rand.New(rand.NewPCG(3, 4))
 	analysed := 0
 	for range 1500 {
@@ -48,14 +47,6 @@ func TestMutate(t *testing.T) {
 	if analysed < 100 {
 		t.Errorf("only %d of the mutated packages type-checked", analysed)
 	}
-}
-
-func all(t testing.TB) []*author {
-	bad, err := filepath.Glob("testdata/src/findings/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return open(t, append(loops(t), bad...)...)
 }
 
 // try analyses a mutated package, if it is still one.

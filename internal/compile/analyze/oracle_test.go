@@ -27,7 +27,7 @@ type record struct {
 // would not pass.
 func TestOracle(t *testing.T) {
 	seen := traced(t)
-	for _, a := range open(t, loops(t)...) {
+	for _, a := range open(t, loops()...) {
 		t.Run(a.name(), func(t *testing.T) {
 			g := a.graph(t, nil)
 			s := gather(t, g, seen[a.name()])
@@ -53,7 +53,7 @@ func traced(t *testing.T) map[string][]record {
 		t.Fatal(err)
 	}
 	var patterns []string
-	for _, d := range loops(t) {
+	for _, d := range loops() {
 		patterns = append(patterns, "./"+d)
 	}
 	_, all, err := load(t.Context(), ".", nil, patterns)

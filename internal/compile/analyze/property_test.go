@@ -15,6 +15,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/tools/go/packages"
@@ -25,19 +26,36 @@ import (
 // author is a fixture that can be analysed again with other files.
 type author struct{ *Frame }
 
-// open loads packages for analysing them again.
-func open(t testing.TB, dirs ...string) (out []*author) {
-	t.Helper()
+// frames are all fixtures, which are loaded once for all tests: the go command takes
+// longer over that than most of the tests do.
+var frames = sync.OnceValues(func() ([]*Frame, error) { return loaded(everything()...) })
+
+func loaded(dirs ...string) ([]*Frame, error) {
 	var patterns []string
 	for _, d := range dirs {
 		patterns = append(patterns, "./"+d)
 	}
-	frames, err := Frames(context.Background(), ".", patterns...)
+	return Frames(context.Background(), ".", patterns...)
+}
+
+// open are fixtures to be analysed again, by their folders. They are shared, so that
+// nothing of them may be changed.
+func open(t testing.TB, dirs ...string) (out []*author) {
+	t.Helper()
+	all, err := frames()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range frames {
-		out = append(out, &author{f})
+	for _, d := range dirs {
+		path, err := filepath.Abs(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(all, func(f *Frame) bool { return filepath.Dir(f.pkg.GoFiles[0]) == path })
+		if i < 0 {
+			t.Fatalf("%s is no fixture", d)
+		}
+		out = append(out, &author{all[i]})
 	}
 	return out
 }
@@ -98,7 +116,7 @@ func sameShape(t *testing.T, a, b *fdg.Graph) {
 
 // TestBlank: comments and blank lines between statements change nothing.
 func TestBlank(t *testing.T) {
-	for _, a := range open(t, loops(t)...) {
+	for _, a := range open(t, loops()...) {
 		files := a.files(t)
 		for name, src := range files {
 			files[name] = spread(t, src)
@@ -137,7 +155,12 @@ func spread(t *testing.T, src []byte) []byte {
 
 // TestRename: other names for everything that an author declares change nothing.
 func TestRename(t *testing.T) {
-	for _, a := range open(t, loops(t)...) {
+	mine, err := loaded(loops()...) // which it changes
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range mine {
+		a := &author{f}
 		want := a.graph(t, nil)
 		t.Run(a.name(), func(t *testing.T) { sameShape(t, want, a.graph(t, renamed(t, a.pkg))) })
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -173,7 +174,7 @@ func TestRefused(t *testing.T) {
 	group := func(over fdg.Axis, fragments ...string) plan.Group {
 		return plan.Group{Name: fragments[0], Fragments: fragments, Over: over}
 	}
-	for _, c := range []struct {
+	cases := []struct {
 		name   string
 		groups []plan.Group
 		want   string
@@ -186,17 +187,23 @@ func TestRefused(t *testing.T) {
 			"every.go:40:3: environment and actor are both replicated"},
 		{"gradients to replicas", []plan.Group{group(fdg.Environments, "environment", "actor", "replay", "gradient"), group(fdg.Environments, "apply")},
 			"environment and apply are both replicated"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			results, err := Package(t.Context(), ".", func(*fdg.Graph) []plan.Grouping {
-				return []plan.Grouping{{Name: "it", Groups: c.groups}}
-			}, "../analyze/testdata/src/loops/every")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(results[0].Refused) != 1 || results[0].Files["gen_it.go"] != nil || !strings.Contains(results[0].Refused[0].Err().Error(), c.want) {
-				t.Errorf("refused: %v, want %s", results[0].Refused, c.want)
-			}
-		})
+	}
+	results, err := Package(t.Context(), ".", func(*fdg.Graph) (out []plan.Grouping) {
+		for i, c := range cases {
+			out = append(out, plan.Grouping{Name: fmt.Sprint("it", i), Groups: c.groups})
+		}
+		return out
+	}, "../analyze/testdata/src/loops/every")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results[0].Refused) != len(cases) {
+		t.Fatalf("refused: %v", results[0].Refused)
+	}
+	for i, c := range cases {
+		r := results[0].Refused[i]
+		if r.Grouping != fmt.Sprint("it", i) || results[0].Files["gen_"+r.Grouping+".go"] != nil || !strings.Contains(r.Err().Error(), c.want) {
+			t.Errorf("%s: refused: %v, want %s", c.name, r, c.want)
+		}
 	}
 }

@@ -24,7 +24,7 @@ var sabotages = []struct {
 }
 
 // perFault is how many programs each of them is put into.
-const perFault = 12
+const perFault = 6
 
 // sabotage is a fault in the programs of one job of a specimen.
 type sabotage struct {

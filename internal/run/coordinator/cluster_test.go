@@ -24,6 +24,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// patience is for what takes milliseconds, unless a machine is busy.
+const patience = 2 * time.Minute
+
 // cluster is coordinators on an etcd, and workers that train by counting.
 type cluster struct {
 	*testing.T
@@ -135,7 +138,7 @@ func (c *cluster) work(name string, change ...func(*worker.Options)) (stop func(
 // wait waits until something is true of what the coordinator knows.
 func (c *cluster) wait(what string, is func(*control.Status) bool) *control.Status {
 	c.Helper()
-	ctx, cancel := context.WithTimeout(c.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(c.Context(), patience)
 	defer cancel()
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
@@ -194,7 +197,7 @@ func (c *cluster) submit(run string, workers, steps int, fails string) {
 // ends waits for a run's end.
 func (c *cluster) ends(run string, as core.Phase) core.Run {
 	c.Helper()
-	ctx, cancel := context.WithTimeout(c.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(c.Context(), patience)
 	defer cancel()
 	r, err := c.client.Watch(ctx, run, func(core.Run) {})
 	if err != nil || r.Phase != as {

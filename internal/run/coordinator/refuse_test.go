@@ -58,7 +58,7 @@ func raw(t *testing.T, at string, all ...string) {
 			t.Fatal(err)
 		}
 		_, _ = conn.Write([]byte(text))
-		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		_ = conn.SetReadDeadline(time.Now().Add(patience))
 		if _, err := io.Copy(io.Discard, conn); err != nil && strings.Contains(err.Error(), "timeout") {
 			t.Errorf("%.20q: nobody hangs up", text)
 		}
@@ -82,7 +82,7 @@ func strange(t *testing.T, at string) {
 		"old version": {frame(`{"kind":"hello","hello":{"version":0}}`), "speaks version 0 of the protocol"},
 		"oversized":   {strings.Repeat("x", control.MaxMessage+1), "larger than max"},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		s, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/weft.Control/Join")
 		if err == nil {
 			_ = s.SendMsg([]byte(c.send))
@@ -105,7 +105,7 @@ func TestSlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	s, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/weft.Control/Join")
 	if err == nil {

@@ -150,7 +150,7 @@ func newTeam(t *testing.T, n int) *team {
 	t.Helper()
 	x := &team{folder: filepath.Join(t.TempDir(), "store")}
 	for i := range n {
-		node, err := mesh.Listen("127.0.0.1:0", mesh.Options{Secret: "secret"})
+		node, err := mesh.Listen("127.0.0.1:0", mesh.Options{Secret: "secret", Silence: time.Minute}) // of a busy machine
 		if err != nil {
 			t.Fatal(err)
 		}
