@@ -163,6 +163,7 @@ func (s *Session) begin(p *peer, c carrier) bool {
 		return false
 	}
 	p.stream = newStream(c)
+	close(p.open) // before anything is read: what came already may have to be answered
 	s.tasks.Go(func() {
 		defer close(p.ended)
 		s.read(p)
@@ -179,7 +180,6 @@ func (s *Session) begin(p *peer, c carrier) bool {
 		}
 		c.close()
 	})
-	close(p.open)
 	return true
 }
 
