@@ -70,9 +70,11 @@ func (p *peer) make() {
 	p.gone, p.tended, p.wake = make(chan struct{}), make(chan struct{}), make(chan struct{}, 1)
 }
 
-func (p *peer) isOpen() bool {
+func (p *peer) isOpen() bool { return isClosed(p.open) }
+
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-p.open:
+	case <-c:
 		return true
 	default:
 		return false

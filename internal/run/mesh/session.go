@@ -81,7 +81,11 @@ func (n *Node) Join(ctx context.Context, g Group) (*Session, error) {
 	}
 	s.met.Store(true)
 	s.busy(true)
-	s.tasks.Go(s.watch)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over { // the node may be closed by now
+		s.tasks.Go(s.watch)
+	}
 	return s, nil
 }
 
@@ -183,24 +187,38 @@ func (s *Session) begin(p *peer, c carrier) bool {
 	return true
 }
 
+// sign is the last sign of life of a peer.
+type sign struct {
+	who   *peer
+	heard uint64 // frames
+	when  time.Time
+}
+
 // watch notices peers that have fallen silent.
 func (s *Session) watch() {
 	tick := time.NewTicker(s.node.o.Silence / 8)
 	defer tick.Stop()
-	heard, when, who := make([]uint64, len(s.peers)), make([]time.Time, len(s.peers)), make([]*peer, len(s.peers))
+	last := make([]sign, len(s.peers))
 	for {
 		select {
 		case <-s.ctx.Done():
 			return
 		case now := <-tick.C:
-			for _, p := range s.others() {
-				if n := p.heard.Load(); n != heard[p.number] || who[p.number] != p || !p.isHere() {
-					heard[p.number], when[p.number], who[p.number] = n, now, p
-				}
-				if quiet := now.Sub(when[p.number]); quiet > s.node.o.Silence && !p.left.Load() {
-					s.lose(p, fmt.Errorf("it has been silent for %v", quiet.Round(time.Millisecond)))
-				}
-			}
+			s.look(now, last)
+		}
+	}
+}
+
+// look compares how much was heard of peers with the last signs of them. Nothing more is expected of one that has said
+// bye, or knows that this process has.
+func (s *Session) look(now time.Time, last []sign) {
+	for _, p := range s.others() {
+		x := &last[p.number]
+		if n := p.heard.Load(); n != x.heard || x.who != p || !p.isHere() {
+			*x = sign{p, n, now}
+		}
+		if quiet := now.Sub(x.when); quiet > s.node.o.Silence && !p.left.Load() && !isClosed(p.acked) {
+			s.lose(p, fmt.Errorf("it has been silent for %v", quiet.Round(time.Millisecond)))
 		}
 	}
 }

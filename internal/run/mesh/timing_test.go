@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/device"
@@ -148,4 +149,32 @@ func TestAbortWhileSending(t *testing.T) {
 	<-other.wrote // who aborts tells the others, and has the first to tell as well
 	close(breaks.let)
 	all.Wait()
+}
+
+// TestSilentInPeace: who leaves hears nothing more of peers that know it, and takes none of them for lost while it waits
+// for the others to know.
+func TestSilentInPeace(t *testing.T) {
+	for _, knows := range []bool{true, false} {
+		s := lone(t, 1, Options{})
+		var frames []sent
+		if knows {
+			frames = append(frames, sent{frame: frame{kind: ack}})
+		}
+		p := s.peer(1)
+		if !s.begin(p, newTape(frames...)) {
+			t.Fatal("it was not let in")
+		}
+		if knows {
+			<-p.acked
+		}
+		var lost error
+		s.g.Failed = func(err error) { lost = err }
+		now, last := time.Now(), make([]sign, 2)
+		s.look(now, last)
+		s.look(now.Add(2*s.node.o.Silence), last)
+		if (lost == nil) != knows {
+			t.Errorf("knows %t: %v", knows, lost)
+		}
+		s.Leave()
+	}
 }
