@@ -114,6 +114,23 @@ func (e told) Permanent() bool { return e.permanent }
 
 func (e told) Peer() bool { return e.peer }
 
+// What ends a part while it waits for the coordinator is its failure: whose it is must not be lost, or the same loss of a
+// peer, twice, would be taken for the algorithm's own.
+func TestCause(t *testing.T) {
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(told{peer: true})
+	p := fresh()
+	for name, waits := range map[string]func() error{
+		"ready":  func() error { return p.Ready(ctx) },
+		"commit": func() error { return p.Commit(ctx, part.Manifest{}) },
+		"record": func() error { return p.Record(ctx, make([]byte, 2*maxBytes)) },
+	} {
+		if err := waits(); !peer(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 type does func(ctx context.Context, r part.Reporter) error
 
 func (d does) Run(ctx context.Context, _ part.Assignment, r part.Reporter) error { return d(ctx, r) }

@@ -167,7 +167,7 @@ func (p *running) Ready(ctx context.Context) error {
 	case <-p.ctx.Done():
 		return errAborted
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 }
 
