@@ -102,6 +102,7 @@ type record struct {
 	mu   sync.Mutex
 	at   epoch
 	file *os.File
+	over bool            // the run is: nothing is recorded before another epoch begins
 	kept *part.Committed // what it says of where the run can go on, once that was written
 
 	release func() // of the lock on it; nil while it is not held
@@ -118,6 +119,7 @@ func (r *record) rewind(number, step int64, evaluated bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.shut()
+	r.over = false
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
 		return err
 	}
@@ -155,6 +157,9 @@ func (r *record) open() error {
 func (r *record) write(number, offset int64, lines []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.over {
+		return nil
+	}
 	err := r.open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the record is where the coordinator was that began the epoch

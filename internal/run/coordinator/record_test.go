@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weft-rl/weft/internal/run/core"
 )
 
 const row = "{\"step\":%,\"iter\":1,\"seconds\":0}\n"
@@ -62,6 +64,37 @@ func TestRecord(t *testing.T) {
 		t.Error("lines with a gap before them are taken")
 	}
 	r.close()
+}
+
+// The record of a run that is over is closed, and stays as it is until another epoch begins.
+func TestRetired(t *testing.T) {
+	a := &acting{}
+	a.records.dir = t.TempDir()
+	r := a.records.of("run")
+	defer r.close()
+	if err := r.rewind(1, -1, false); err != nil {
+		t.Fatal(err)
+	}
+	put := func(epoch, offset int64, text string) {
+		t.Helper()
+		if err := r.write(epoch, offset, []byte(text)); err != nil {
+			t.Error(err)
+		}
+	}
+	put(1, 0, rows("1"))
+	a.note(core.Run{Name: "run", Phase: core.Stopped})
+	if r.file != nil {
+		t.Error("its file is still open")
+	}
+	put(1, int64(len(rows("1"))), rows("2"))
+	if r.holds(t, rows("1")); r.file != nil {
+		t.Error("its file is open again")
+	}
+	if err := r.rewind(2, 1, false); err != nil {
+		t.Fatal(err)
+	}
+	put(2, 0, rows("2"))
+	r.holds(t, rows("1", "2"))
 }
 
 // Whatever a folder says of its epoch, it is taken up or refused.
