@@ -112,9 +112,9 @@ func TestSpared(t *testing.T) {
 	for name, harm := range map[string]func(c *cluster, p *proxy, stop func()){
 		"started again": func(c *cluster, _ *proxy, stop func()) { stop(); c.work("b") },
 		"another":       func(c *cluster, _ *proxy, stop func()) { stop(); c.work("d") },
-		"frozen": func(_ *cluster, p *proxy, _ func()) {
+		"frozen": func(c *cluster, p *proxy, _ func()) {
 			p.freeze(true)
-			time.Sleep(600 * time.Millisecond)
+			c.wait("its loss", func(s *control.Status) bool { return len(s.Runs[0].Members) == 3 && s.Runs[0].Members[1].Life > 0 })
 			p.freeze(false)
 		},
 	} {

@@ -241,12 +241,18 @@ func (s *Session) fail(err error) {
 		if s.g.Failed != nil {
 			s.g.Failed(err)
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if !s.over {
-			s.tasks.Go(func() { s.tell(err) })
-		}
+		s.announce(err)
 	})
+}
+
+// announce has the others told of a failure, aside: who reads from them must not wait for it, since it is by that that
+// they are known to have heard, or to be gone.
+func (s *Session) announce(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over {
+		s.tasks.Go(func() { s.tell(err) })
+	}
 }
 
 // tell lets the others know whose fault the end is, as far as they can be reached at
@@ -309,7 +315,7 @@ func (s *Session) Close() error {
 
 // Abort gives the epoch up, and tells the others why.
 func (s *Session) Abort(err error) {
-	s.failing.Do(func() { s.tell(err) })
+	s.failing.Do(func() { s.announce(err) })
 	<-s.told
 	s.stop(errEnded)
 }
