@@ -123,6 +123,11 @@ func (r *record) rewind(number, step int64, evaluated bool) error {
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
 		return err
 	}
+	// A coordinator may be killed between any two of these, and the next one is told again what was not acknowledged of the
+	// epoch before: it must not look for the place of that in what is left of the record.
+	if err := r.mark(epoch{number, unknown}); err != nil {
+		return err
+	}
 	path := filepath.Join(r.dir, recordFile)
 	if err := metrics.RewindJSONL(path, step, evaluated); err != nil {
 		return err
@@ -131,7 +136,15 @@ func (r *record) rewind(number, step int64, evaluated bool) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(epoch{number, info.Size()})
+	return r.mark(epoch{number, info.Size()})
+}
+
+// unknown is the base of an epoch that nobody has been given a part of yet.
+const unknown = -1
+
+// mark writes down which epoch the record is at.
+func (r *record) mark(e epoch) error {
+	text, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,6 +65,41 @@ func TestRecord(t *testing.T) {
 		t.Error("lines with a gap before them are taken")
 	}
 	r.close()
+}
+
+// A coordinator that is killed while it takes a record back leaves one that the next can go on with: what is said again of the
+// epoch before is no gap in it.
+func TestRewoundInPart(t *testing.T) {
+	r := &record{dir: t.TempDir()}
+	if err := r.rewind(1, -1, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.write(1, 0, []byte(rows("1", "2", "3"))); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(r.dir, recordFile)
+	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o755)); err != nil { // so that it does not come to the end
+		t.Fatal(err)
+	}
+	if err := r.rewind(2, 1, false); err == nil {
+		t.Fatal("a folder was taken back")
+	}
+	if err := errors.Join(os.Remove(path), os.WriteFile(path, []byte(rows("1")), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	r = &record{dir: r.dir} // another coordinator's
+	defer r.close()
+	if err := r.write(1, int64(len(rows("1", "2", "3"))), []byte(rows("4"))); err != nil {
+		t.Error(err)
+	}
+	r.holds(t, rows("1"))
+	if err := r.rewind(3, 1, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.write(3, 0, []byte(rows("2"))); err != nil {
+		t.Error(err)
+	}
+	r.holds(t, rows("1", "2"))
 }
 
 // The record of a run that is over is closed, and stays as it is until another epoch begins.
