@@ -68,14 +68,16 @@ func (r *records) known(run string) *record {
 
 func (r *records) log(run string) string { return filepath.Join(r.dir, run, logFile) }
 
-// begin makes the folder of a new run.
+// begin makes the folder of a new run. The same submission may come again, also to the coordinator after one that was
+// killed while it did this.
 func (r *records) begin(run, id, config string) error {
 	dir := filepath.Join(r.dir, run)
 	old, err := os.ReadFile(filepath.Join(dir, idFile))
-	if err == nil && string(old) == id {
+	same := err == nil && string(old) == id
+	switch _, err := os.Lstat(filepath.Join(dir, configFile)); {
+	case err == nil && same:
 		return nil
-	}
-	if _, err := os.Lstat(filepath.Join(dir, configFile)); err == nil {
+	case err == nil:
 		return fmt.Errorf("%s holds another run: choose another name with --out", dir)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {

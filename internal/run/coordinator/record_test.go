@@ -67,6 +67,34 @@ func TestRecord(t *testing.T) {
 	r.close()
 }
 
+// A run that is submitted again, because the coordinator was killed while it made its folder, has a whole one; another run
+// has no place in it.
+func TestBegunInPart(t *testing.T) {
+	for _, lost := range []string{"", configFile} {
+		r := &records{dir: t.TempDir()}
+		if err := r.begin("run", "id", "steps: 8"); err != nil {
+			t.Fatal(err)
+		}
+		if lost != "" {
+			if err := os.Remove(filepath.Join(r.dir, "run", lost)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.close()
+		r = &records{dir: r.dir}
+		if err := r.begin("run", "id", "steps: 8"); err != nil {
+			t.Error(err)
+		}
+		if text, err := os.ReadFile(filepath.Join(r.dir, "run", configFile)); err != nil || string(text) != "steps: 8" {
+			t.Errorf("without %q: %q, %v", lost, text, err)
+		}
+		if err := r.begin("run", "other", "steps: 9"); err == nil {
+			t.Error("another run has the folder")
+		}
+		r.close()
+	}
+}
+
 // A coordinator that is killed while it takes a record back leaves one that the next can go on with: what is said again of the
 // epoch before is no gap in it.
 func TestRewoundInPart(t *testing.T) {
