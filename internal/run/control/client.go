@@ -161,20 +161,36 @@ func (c *Client) Watch(ctx context.Context, run string, tell func(core.Run)) (la
 	return last, err
 }
 
-// Logs writes what a run told; with follow, until it is over.
+// Logs writes what a run told; with follow, until it is over. Where the coordinator is replaced meanwhile it goes on with
+// what was not written yet.
 func (c *Client) Logs(ctx context.Context, run string, follow bool, w io.Writer) error {
 	var m Chunk
-	return c.Each(ctx, func(conn *grpc.ClientConn) error {
-		return stream(ctx, conn, logsStream, Named{Version: Version, Run: run, Follow: follow}, func(s grpc.ClientStream) error {
-			if err := s.RecvMsg(&m); err != nil {
-				return err
+	written := 0
+	for over := false; !over; {
+		err := c.Each(ctx, func(conn *grpc.ClientConn) error {
+			before, known := written, written
+			err := stream(ctx, conn, logsStream, Named{Version: Version, Run: run, Follow: follow}, func(s grpc.ClientStream) error {
+				if err := s.RecvMsg(&m); err != nil {
+					return err
+				}
+				text := m.Tail[min(known, len(m.Tail)):]
+				known -= len(m.Tail) - len(text)
+				n, err := w.Write(text)
+				if written += n; err != nil {
+					return Final{err}
+				}
+				return nil
+			})
+			if over = err == nil; written > before && passing(err) { // patience begins anew
+				return nil
 			}
-			if _, err := w.Write(m.Tail); err != nil {
-				return Final{err}
-			}
-			return nil
+			return err
 		})
-	})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // follow receives a stream to its end, and anew where it breaks off before that.

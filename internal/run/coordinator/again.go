@@ -135,6 +135,16 @@ func (r *record) letGo() {
 	}
 }
 
+// retire gives the folder of a run back that is over: its file is closed, and what is still said of the last epoch does
+// not get into it any more, since others may train there.
+func (r *record) retire() {
+	r.mu.Lock()
+	r.shut()
+	r.over = true
+	r.mu.Unlock()
+	r.letGo()
+}
+
 // note has a run's folder say where the run stands, and lets it go when the run is over.
 func (a *acting) note(run core.Run) {
 	r := a.records.of(run.Name)
@@ -144,7 +154,7 @@ func (a *acting) note(run core.Run) {
 		}
 	}
 	if run.Phase.Over() {
-		r.letGo()
+		r.retire()
 		return
 	}
 	_ = r.hold() // whoever has it was told so, or does not act any more

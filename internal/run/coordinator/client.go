@@ -14,7 +14,8 @@ import (
 	"github.com/weft-rl/weft/internal/run/core"
 )
 
-const maxConfig = 1 << 20
+// maxConfig is well below what etcd takes of a run, of which it is a part.
+const maxConfig = 256 << 10
 
 func sameVersion(v int) error {
 	if v != control.Version {

@@ -74,12 +74,11 @@ func (c *cluster) coordinate(address string) (at string, stop func()) {
 		c.Fatal(err)
 	}
 	at = l.Addr().String()
-	stop = c.background(func(ctx context.Context) error {
-		return coordinator.Serve(ctx, coordinator.Options{
-			Listener: l, TLS: c.tls, Store: c.store, Planner: c.planner, Runs: c.runs, Binary: "b1",
-			Core: c.quick(), Tick: 50 * time.Millisecond, Silence: c.silence, Log: c.say("coordinator " + at),
-		})
-	})
+	o := coordinator.Options{
+		Listener: l, TLS: c.tls, Store: c.store, Planner: c.planner, Runs: c.runs, Binary: "b1",
+		Core: c.quick(), Tick: 50 * time.Millisecond, Silence: c.silence, Log: c.say("coordinator " + at),
+	}
+	stop = c.background(func(ctx context.Context) error { return coordinator.Serve(ctx, o) })
 	c.address = append(c.address, at)
 	c.client.Addresses = c.address
 	return at, stop

@@ -68,14 +68,16 @@ func (r *records) known(run string) *record {
 
 func (r *records) log(run string) string { return filepath.Join(r.dir, run, logFile) }
 
-// begin makes the folder of a new run.
+// begin makes the folder of a new run. The same submission may come again, also to the coordinator after one that was
+// killed while it did this.
 func (r *records) begin(run, id, config string) error {
 	dir := filepath.Join(r.dir, run)
 	old, err := os.ReadFile(filepath.Join(dir, idFile))
-	if err == nil && string(old) == id {
+	same := err == nil && string(old) == id
+	switch _, err := os.Lstat(filepath.Join(dir, configFile)); {
+	case err == nil && same:
 		return nil
-	}
-	if _, err := os.Lstat(filepath.Join(dir, configFile)); err == nil {
+	case err == nil:
 		return fmt.Errorf("%s holds another run: choose another name with --out", dir)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -102,6 +104,7 @@ type record struct {
 	mu   sync.Mutex
 	at   epoch
 	file *os.File
+	over bool            // the run is: nothing is recorded before another epoch begins
 	kept *part.Committed // what it says of where the run can go on, once that was written
 
 	release func() // of the lock on it; nil while it is not held
@@ -118,7 +121,13 @@ func (r *record) rewind(number, step int64, evaluated bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.shut()
+	r.over = false
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
+		return err
+	}
+	// A coordinator may be killed between any two of these, and the next one is told again what was not acknowledged of the
+	// epoch before: it must not look for the place of that in what is left of the record.
+	if err := r.mark(epoch{number, unknown}); err != nil {
 		return err
 	}
 	path := filepath.Join(r.dir, recordFile)
@@ -129,7 +138,15 @@ func (r *record) rewind(number, step int64, evaluated bool) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(epoch{number, info.Size()})
+	return r.mark(epoch{number, info.Size()})
+}
+
+// unknown is the base of an epoch that nobody has been given a part of yet.
+const unknown = -1
+
+// mark writes down which epoch the record is at.
+func (r *record) mark(e epoch) error {
+	text, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
@@ -155,6 +172,9 @@ func (r *record) open() error {
 func (r *record) write(number, offset int64, lines []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.over {
+		return nil
+	}
 	err := r.open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the record is where the coordinator was that began the epoch

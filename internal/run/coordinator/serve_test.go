@@ -37,6 +37,28 @@ func TestRun(t *testing.T) {
 	c.whole("s", 20)
 }
 
+// hearing has a coordinator act that soon notices who has fallen silent, if that is what a test is about. Workers stay with
+// it, however slow the machine is.
+func (c *cluster) hearing(keenly bool) (at string) {
+	patient := c.silence
+	if keenly {
+		c.silence = 2 * time.Second
+	}
+	at, _ = c.coordinate("127.0.0.1:0")
+	c.silence = patient
+	return at
+}
+
+// between has a worker reach its coordinator by the proxy, and soon notice when nothing comes through.
+func (p *proxy) between(keenly bool) func(*worker.Options) {
+	return func(o *worker.Options) {
+		o.Coordinators = []string{p.Addr().String()}
+		if keenly {
+			o.Silence = time.Second
+		}
+	}
+}
+
 // A worker that is lost or frozen costs what was done since the last
 // checkpoint, and comes back.
 func TestLoss(t *testing.T) {
@@ -47,13 +69,10 @@ func TestLoss(t *testing.T) {
 		for _, who := range []string{"a", "b"} {
 			t.Run(name+" "+who, func(t *testing.T) {
 				c := newCluster(t)
-				if name == "frozen" {
-					c.silence = 400 * time.Millisecond
-				}
-				at, _ := c.coordinate("127.0.0.1:0")
+				at := c.hearing(name == "frozen")
 				letGo := c.disk.hold("r")
 				p := newProxy(t, at)
-				through := func(o *worker.Options) { o.Coordinators = []string{p.Addr().String()} }
+				through := p.between(name == "frozen")
 				stops := map[string]func(){}
 				for _, w := range []string{"a", "b"} {
 					if w == who {
@@ -113,22 +132,19 @@ func TestSpared(t *testing.T) {
 	for name, harm := range map[string]func(c *cluster, p *proxy, stop func()){
 		"started again": func(c *cluster, _ *proxy, stop func()) { stop(); c.work("b") },
 		"another":       func(c *cluster, _ *proxy, stop func()) { stop(); c.work("d") },
-		"frozen": func(_ *cluster, p *proxy, _ func()) {
+		"frozen": func(c *cluster, p *proxy, _ func()) {
 			p.freeze(true)
-			time.Sleep(600 * time.Millisecond)
+			c.wait("its loss", func(s *control.Status) bool { return len(s.Runs[0].Members) == 3 && s.Runs[0].Members[1].Life > 0 })
 			p.freeze(false)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
-			if name == "frozen" {
-				c.silence = 400 * time.Millisecond
-			}
-			at, _ := c.coordinate("127.0.0.1:0")
+			at := c.hearing(name == "frozen")
 			letGo := c.disk.hold("r")
 			p := newProxy(t, at)
 			c.work("a")
-			stop := c.work("b", func(o *worker.Options) { o.Coordinators = []string{p.Addr().String()} })
+			stop := c.work("b", p.between(name == "frozen"))
 			c.work("c")
 			c.members(3)
 			c.submit("r", 3, 65, sparing)

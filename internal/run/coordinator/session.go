@@ -145,6 +145,7 @@ func (a *acting) release(s *session) {
 }
 
 func (a *acting) write(s *session) error {
+	defer s.end() // nobody takes anything from now on
 	for {
 		select {
 		case <-s.stream.Context().Done():
@@ -194,7 +195,7 @@ func (a *acting) take(s *session, m *control.Up) error {
 			return ErrDeposed
 		}
 		// What is acknowledged is not sent again: a coordinator that is killed now has written it.
-		s.offer(&control.Down{Kind: control.KindAck, Seq: m.Seq})
+		a.acknowledge(s, m.Seq)
 		return nil
 	case control.KindCommit:
 		if r := a.records.known(m.Run); r != nil {
@@ -211,9 +212,19 @@ func (a *acting) take(s *session, m *control.Up) error {
 		return ErrDeposed
 	}
 	if m.Kind != control.KindCommit { // which is answered
-		s.offer(&control.Down{Kind: control.KindAck, Seq: m.Seq})
+		a.acknowledge(s, m.Seq)
 	}
 	return nil
+}
+
+// acknowledge tells a worker that its message has come. It waits for room: what is not acknowledged the worker keeps, and
+// one that keeps too much says nothing more.
+func (a *acting) acknowledge(s *session, seq int64) {
+	select {
+	case s.out <- &control.Down{Kind: control.KindAck, Seq: seq}:
+	case <-s.over:
+	case <-a.done:
+	}
 }
 
 // written takes lines and notes of a run. Those of an epoch that is over are dropped.

@@ -37,3 +37,32 @@ func TestAcknowledged(t *testing.T) {
 	}
 	r.holds(t, rows("1"))
 }
+
+// A worker that has not taken yet what it was told is told all the same that its messages have come: it keeps what is not
+// acknowledged, and has room for so much.
+func TestAcknowledgedLate(t *testing.T) {
+	a, s := &acting{}, &session{out: make(chan *control.Down, 1), over: make(chan struct{})}
+	a.records.dir = t.TempDir()
+	done := make(chan error, 1)
+	take := func(seq int64) { done <- a.take(s, &control.Up{Kind: control.KindNote, Run: "run", Seq: seq}) }
+	s.out <- &control.Down{Kind: control.KindBeat}
+	go take(7)
+	select {
+	case <-done:
+		t.Fatal("the next message is read, and this one not acknowledged")
+	case <-time.After(50 * time.Millisecond):
+	}
+	<-s.out
+	if ack := <-s.out; ack.Kind != control.KindAck || ack.Seq != 7 {
+		t.Errorf("answer %+v", ack)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	s.out <- &control.Down{Kind: control.KindBeat}
+	go take(8)
+	s.end() // and who is gone is not waited for
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

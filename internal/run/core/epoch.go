@@ -139,6 +139,7 @@ func (e PartDone) happen(c *Core) {
 }
 
 func (e PartFailed) happen(c *Core) {
+	e.Error = part.Brief(e.Error) // it is kept, several times
 	if r := c.cause(e.From); r != nil {
 		if !c.hopeless(r, nil, e) && !e.Peer {
 			c.tell(r, "it was because of "+e.String())

@@ -64,8 +64,13 @@ func join(t *testing.T, n int, o Options, host string, queues ...int) []*process
 	for range n {
 		nodes = append(nodes, listen(t, o))
 	}
+	return joinAll(t, nodes, host, queues...)
+}
+
+func joinAll(t *testing.T, nodes []*Node, host string, queues ...int) []*process {
+	t.Helper()
 	g := group(nodes, host)
-	out := make([]*process, n)
+	out := make([]*process, len(nodes))
 	var all sync.WaitGroup
 	for i := range out {
 		all.Go(func() {
@@ -341,8 +346,10 @@ func TestKilled(t *testing.T) {
 func TestSilent(t *testing.T) {
 	for i, frozen := range []int{0, 1, 0, 1} {
 		o, host := options(ways[i/2])
-		o.Silence = 80 * time.Millisecond
-		p := join(t, 2, o, host, 1<<20)
+		o.Silence = time.Hour // it does not take the other for lost first, on a machine that is busy
+		nodes := []*Node{listen(t, o), listen(t, o)}
+		nodes[1-frozen].o.Silence = 80 * time.Millisecond
+		p := joinAll(t, nodes, host, 1<<20)
 		p[frozen].others()[0].sending.Lock() // nothing leaves it any more
 		err := await(t, p[1-frozen])
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("worker w%d was lost: it has been silent", frozen)) {

@@ -70,9 +70,11 @@ func (p *peer) make() {
 	p.gone, p.tended, p.wake = make(chan struct{}), make(chan struct{}), make(chan struct{}, 1)
 }
 
-func (p *peer) isOpen() bool {
+func (p *peer) isOpen() bool { return isClosed(p.open) }
+
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-p.open:
+	case <-c:
 		return true
 	default:
 		return false
@@ -154,6 +156,9 @@ func (p *peer) cause(err error) error {
 // that breaks, the peer's.
 func (s *Session) message(p *peer, k kind, to int, m edge.Message) error {
 	if p.left.Load() {
+		if k == post { // who has done its part needs nothing newer
+			return nil
+		}
 		err := s.unmet(fmt.Errorf("worker %s has left, though something is to be sent to it", p.name))
 		s.fail(err)
 		return err
@@ -162,12 +167,26 @@ func (s *Session) message(p *peer, k kind, to int, m edge.Message) error {
 		s.lose(p, err)
 		return err
 	}
+	// What is to be done about an error comes after the right to send is given back: who ends the session meanwhile
+	// waits for it.
+	broken, err := p.message(k, to, m)
+	switch {
+	case err == nil:
+	case broken:
+		s.lose(p, err)
+	default:
+		s.fail(err)
+	}
+	return err
+}
+
+// message sends a message, and reports whether it was the stream that did not take it.
+func (p *peer) message(k kind, to int, m edge.Message) (broken bool, err error) {
 	p.sending.Lock()
 	defer p.sending.Unlock()
 	all, err := p.enc.Encode(m)
 	if err != nil {
-		s.fail(err)
-		return err
+		return false, err
 	}
 	defer p.enc.Release()
 	f := frame{kind: k, edge: m.Edge, from: m.From, to: to}
@@ -177,11 +196,7 @@ func (s *Session) message(p *peer, k kind, to int, m edge.Message) error {
 	if m, ok := p.stream.carrier.(shared); ok {
 		m.Rouse()
 	}
-	if err := p.cause(p.parts(f, all)); err != nil {
-		s.lose(p, err)
-		return err
-	}
-	return nil
+	return true, p.cause(p.parts(f, all))
 }
 
 // present waits for a peer that comes in another's place.

@@ -81,7 +81,11 @@ func (n *Node) Join(ctx context.Context, g Group) (*Session, error) {
 	}
 	s.met.Store(true)
 	s.busy(true)
-	s.tasks.Go(s.watch)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over { // the node may be closed by now
+		s.tasks.Go(s.watch)
+	}
 	return s, nil
 }
 
@@ -163,6 +167,7 @@ func (s *Session) begin(p *peer, c carrier) bool {
 		return false
 	}
 	p.stream = newStream(c)
+	close(p.open) // before anything is read: what came already may have to be answered
 	s.tasks.Go(func() {
 		defer close(p.ended)
 		s.read(p)
@@ -179,28 +184,41 @@ func (s *Session) begin(p *peer, c carrier) bool {
 		}
 		c.close()
 	})
-	close(p.open)
 	return true
+}
+
+// sign is the last sign of life of a peer.
+type sign struct {
+	who   *peer
+	heard uint64 // frames
+	when  time.Time
 }
 
 // watch notices peers that have fallen silent.
 func (s *Session) watch() {
 	tick := time.NewTicker(s.node.o.Silence / 8)
 	defer tick.Stop()
-	heard, when, who := make([]uint64, len(s.peers)), make([]time.Time, len(s.peers)), make([]*peer, len(s.peers))
+	last := make([]sign, len(s.peers))
 	for {
 		select {
 		case <-s.ctx.Done():
 			return
 		case now := <-tick.C:
-			for _, p := range s.others() {
-				if n := p.heard.Load(); n != heard[p.number] || who[p.number] != p || !p.isHere() {
-					heard[p.number], when[p.number], who[p.number] = n, now, p
-				}
-				if quiet := now.Sub(when[p.number]); quiet > s.node.o.Silence && !p.left.Load() {
-					s.lose(p, fmt.Errorf("it has been silent for %v", quiet.Round(time.Millisecond)))
-				}
-			}
+			s.look(now, last)
+		}
+	}
+}
+
+// look compares how much was heard of peers with the last signs of them. Nothing more is expected of one that has said
+// bye, or knows that this process has.
+func (s *Session) look(now time.Time, last []sign) {
+	for _, p := range s.others() {
+		x := &last[p.number]
+		if n := p.heard.Load(); n != x.heard || x.who != p || !p.isHere() {
+			*x = sign{p, n, now}
+		}
+		if quiet := now.Sub(x.when); quiet > s.node.o.Silence && !p.left.Load() && !isClosed(p.acked) {
+			s.lose(p, fmt.Errorf("it has been silent for %v", quiet.Round(time.Millisecond)))
 		}
 	}
 }
@@ -223,12 +241,18 @@ func (s *Session) fail(err error) {
 		if s.g.Failed != nil {
 			s.g.Failed(err)
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if !s.over {
-			s.tasks.Go(func() { s.tell(err) })
-		}
+		s.announce(err)
 	})
+}
+
+// announce has the others told of a failure, aside: who reads from them must not wait for it, since it is by that that
+// they are known to have heard, or to be gone.
+func (s *Session) announce(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over {
+		s.tasks.Go(func() { s.tell(err) })
+	}
 }
 
 // tell lets the others know whose fault the end is, as far as they can be reached at
@@ -291,7 +315,7 @@ func (s *Session) Close() error {
 
 // Abort gives the epoch up, and tells the others why.
 func (s *Session) Abort(err error) {
-	s.failing.Do(func() { s.tell(err) })
+	s.failing.Do(func() { s.announce(err) })
 	<-s.told
 	s.stop(errEnded)
 }

@@ -28,14 +28,7 @@ type spare struct {
 
 func (p *peer) depart() { p.going.Do(func() { close(p.gone) }) }
 
-func (p *peer) isGone() bool {
-	select {
-	case <-p.gone:
-		return true
-	default:
-		return false
-	}
-}
+func (p *peer) isGone() bool { return isClosed(p.gone) }
 
 // keep remembers the newest of what was posted.
 func (p *peer) keep(x posted) {

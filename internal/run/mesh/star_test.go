@@ -199,7 +199,7 @@ func TestCarriedBefore(t *testing.T) {
 		case <-time.After(10 * time.Millisecond):
 		}
 		if comes {
-			if !hub.begin(p, deaf{}) {
+			if !hub.begin(p, newTape()) { // which stays
 				t.Error("it was not let in")
 			}
 		} else {

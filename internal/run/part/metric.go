@@ -52,3 +52,24 @@ func Bounded(all []Metric) []Metric {
 	}
 	return out
 }
+
+// MostReason bounds the text of a failure that is kept with a run, of which the store of a coordinator takes only so much.
+const MostReason = 4 << 10
+
+// Brief is the text of a failure, of which, if it is too long, the middle is left out: it begins with what was being done
+// and ends with what happened, or the other way round.
+func Brief(text string) string {
+	const gap = "\n[...]\n"
+	const half = (MostReason - len(gap)) / 2
+	if len(text) <= MostReason {
+		return text
+	}
+	head, tail := half, len(text)-half
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return text[:head] + gap + text[tail:]
+}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/weft-rl/weft/internal/run/part"
 )
@@ -36,5 +37,18 @@ func TestBounded(t *testing.T) {
 	text, err := json.Marshal(got)
 	if err != nil || len(got) != part.MaxMetrics || len(text) > 16<<10 || strings.ContainsRune(string(text), '\uFFFD') {
 		t.Errorf("%d metrics in %d bytes: %v", len(got), len(text), err)
+	}
+}
+
+// However much a failure has to say, what is kept of it is its beginning and its end, and the same again and again.
+func TestBrief(t *testing.T) {
+	for _, text := range []string{"", "short", strings.Repeat("x", part.MostReason), "begin " + strings.Repeat("ä", 1<<20) + " end", strings.Repeat("\xbf", 1<<20)} {
+		got := part.Brief(text)
+		if len(got) > part.MostReason || part.Brief(got) != got || len(text) <= part.MostReason && got != text {
+			t.Errorf("%d bytes became %d", len(text), len(got))
+		}
+		if utf8.ValidString(text) && (!utf8.ValidString(got) || text != "" && (got[:1] != text[:1] || got[len(got)-1] != text[len(text)-1])) {
+			t.Errorf("%q", got)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/part/parttest"
 	"github.com/weft-rl/weft/internal/run/process"
+	"github.com/weft-rl/weft/internal/run/store"
 	"github.com/weft-rl/weft/plan"
 )
 
@@ -185,5 +186,23 @@ func recorded(t *testing.T, d *parttest.Desk, unit int64) {
 	}
 	if n := count(d.Lines()); before != last.Result.Steps || int64(n) != last.Iter {
 		t.Errorf("%d rows up to step %d of %d iterations and %d steps", n, before, last.Iter, last.Result.Steps)
+	}
+}
+
+// TestOvertaken: a process that comes in another's place, and whose checkpoint the run has done away with meanwhile, does not call
+// that a failure of its own: enough of these end a run.
+func TestOvertaken(t *testing.T) {
+	for life, peers := range []bool{false, true} {
+		r, at := newProcess(t, t.TempDir())
+		a := part.Assignment{
+			Run: "r", Epoch: 1, Life: int64(life), Config: "steps=640", Me: 1, Workers: []part.Worker{{Name: "w0"}, {Name: "w1", Data: at}},
+			Plan: planned(t, "", plan.Deployment{Policy: "central", Workers: 2, Async: true}),
+			From: &part.Manifest{Epoch: 1, Step: 64, Object: "step-64"},
+		}
+		err := r.Run(t.Context(), a, parttest.NewDesk(2))
+		var e interface{ Peer() bool }
+		if !errors.Is(err, store.ErrNone) || (errors.As(err, &e) && e.Peer()) != peers {
+			t.Errorf("life %d: %v", life, err)
+		}
 	}
 }

@@ -61,8 +61,20 @@ func (v *vault) Latest() (f checkpoint.File, step int64, skipped []error, err er
 		return f, 0, nil, checkpoint.ErrNone
 	}
 	f, err = local.Fetch(v.ctx, v.store, *m)
+	if v.a.Life > 0 && errors.Is(err, store.ErrNone) {
+		err = overtaken{err}
+	}
 	return f, m.Step, nil, err
 }
+
+// overtaken is the error of a process that comes in another's place when the run, which went on meanwhile, has done away
+// with the checkpoint that it was to begin with.
+type overtaken struct{ error }
+
+func (e overtaken) Unwrap() error { return e.error }
+
+// Peer says that it is not this process's failure: it is given a newer one.
+func (overtaken) Peer() bool { return true }
 
 // Save writes an object, and commits it once all rows of metrics up to its step are
 // with the coordinator.

@@ -123,7 +123,7 @@ func (m *mail) wait(ctx, part context.Context, seq int64) error {
 	case <-part.Done():
 		return errAborted
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 }
 
@@ -149,7 +149,7 @@ func (m *mail) room(ctx, part context.Context) error {
 		case <-part.Done():
 			return errAborted
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -113,6 +114,37 @@ func (told) Error() string { return "told" }
 func (e told) Permanent() bool { return e.permanent }
 
 func (e told) Peer() bool { return e.peer }
+
+// A failure that has much to say is told in short, and as a whole where it goes to the log.
+func TestLongFailure(t *testing.T) {
+	p := fresh()
+	text := strings.Repeat("x", 20<<20)
+	p.carryOut(does(func(context.Context, part.Reporter) error { return errors.New(text) }))
+	note, failed := p.mail.next(), p.mail.next()
+	if note.Kind != control.KindNote || len(note.Text) < part.MostReason || len(note.Text) > control.MaxMessage/2 {
+		t.Errorf("%s of %d bytes", note.Kind, len(note.Text))
+	}
+	if d := p.doing(); failed.Kind != control.KindFailed || failed.Text != part.Brief(text) || d.Error != failed.Text {
+		t.Errorf("%s of %d bytes, and %d", failed.Kind, len(failed.Text), len(d.Error))
+	}
+}
+
+// What ends a part while it waits for the coordinator is its failure: whose it is must not be lost, or the same loss of a
+// peer, twice, would be taken for the algorithm's own.
+func TestCause(t *testing.T) {
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(told{peer: true})
+	p := fresh()
+	for name, waits := range map[string]func() error{
+		"ready":  func() error { return p.Ready(ctx) },
+		"commit": func() error { return p.Commit(ctx, part.Manifest{}) },
+		"record": func() error { return p.Record(ctx, make([]byte, 2*maxBytes)) },
+	} {
+		if err := waits(); !peer(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
 
 type does func(ctx context.Context, r part.Reporter) error
 

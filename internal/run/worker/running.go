@@ -59,7 +59,11 @@ func (p *running) carryOut(r part.Runner) {
 	}
 	m := &control.Up{Kind: control.KindDone, Progress: p.progress}
 	if err != nil {
-		m = &control.Up{Kind: control.KindFailed, Text: err.Error(), User: permanent(err), Peer: peer(err)}
+		text := err.Error()
+		m = &control.Up{Kind: control.KindFailed, Text: part.Brief(text), User: permanent(err), Peer: peer(err)}
+		if m.Text != text { // what does not go into the run's history is in its log
+			p.say(&control.Up{Kind: control.KindNote, Text: text[:min(len(text), piece)]})
+		}
 	}
 	p.say(m)
 }
@@ -141,7 +145,7 @@ func (p *running) doing() *core.Doing {
 		d.Progress = *p.progress
 	}
 	if p.err != nil {
-		d.Error, d.User, d.Peer = p.err.Error(), permanent(p.err), peer(p.err)
+		d.Error, d.User, d.Peer = part.Brief(p.err.Error()), permanent(p.err), peer(p.err)
 	}
 	return d
 }
@@ -167,7 +171,7 @@ func (p *running) Ready(ctx context.Context) error {
 	case <-p.ctx.Done():
 		return errAborted
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 }
 

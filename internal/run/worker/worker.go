@@ -101,16 +101,17 @@ func Run(ctx context.Context, o Options) error {
 // serve finds a coordinator and stays with it until the connection is over. Without
 // one, a part ends when its lease would.
 func (w *worker) serve(ctx context.Context) error {
-	lease := time.AfterFunc(w.Lease, func() { w.abort("no coordinator is heard of") })
+	p := w.current() // it is given no other before it has joined
+	lease := time.AfterFunc(w.Lease, func() { w.abort(p, unheard) })
 	defer lease.Stop()
 	c := control.Client{Addresses: w.Coordinators, TLS: w.TLS, Patience: w.Patience, Waiting: func(why error) {
 		w.Log(fmt.Sprintf("it looks for a coordinator: %v", why))
 	}}
 	joined := false
 	err := c.Each(ctx, func(conn *grpc.ClientConn) error {
-		err := w.session(ctx, conn, func() {
-			lease.Stop()
+		err := w.session(ctx, conn, p, func() (inTime bool) {
 			joined = true
+			return lease.Stop()
 		})
 		if joined {
 			return nil // it is looked for anew, with new patience
@@ -123,8 +124,11 @@ func (w *worker) serve(ctx context.Context) error {
 	return err
 }
 
-// session is a connection: one goroutine sends, this one receives.
-func (w *worker) session(ctx context.Context, conn *grpc.ClientConn, joined func()) error {
+const unheard = "no coordinator is heard of"
+
+// session is a connection: one goroutine sends, this one receives. p is the part that it is at, and joined is called when
+// it is welcome.
+func (w *worker) session(ctx context.Context, conn *grpc.ClientConn, p *running, joined func() (inTime bool)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	quiet := time.AfterFunc(w.Silence+2*time.Second, cancel) // until it is welcome
@@ -133,8 +137,8 @@ func (w *worker) session(ctx context.Context, conn *grpc.ClientConn, joined func
 	if err != nil {
 		return err
 	}
-	p := w.current()
-	if err := link.Send(&control.Up{Kind: control.KindHello, Hello: w.hello(p)}); err != nil {
+	hello := w.hello(p)
+	if err := link.Send(&control.Up{Kind: control.KindHello, Hello: hello}); err != nil {
 		_, err = link.Recv()
 		return err
 	}
@@ -148,7 +152,12 @@ func (w *worker) session(ctx context.Context, conn *grpc.ClientConn, joined func
 	case m.Kind != control.KindWelcome:
 		return control.Final{Err: fmt.Errorf("the coordinator says %q instead of a welcome", m.Kind)}
 	}
-	joined()
+	if !joined() {
+		w.abort(p, unheard) // it is about to be, or was
+		if hello.Doing != nil {
+			return errors.New("it said that it is at a part that it has given up meanwhile") // and says otherwise when it comes again
+		}
+	}
 	w.Log("it has joined")
 	if p != nil {
 		p.mail.again()
@@ -242,7 +251,7 @@ func (w *worker) obey(m *control.Down) error {
 		}
 	case control.KindAbort:
 		if mine {
-			w.abort(m.Text)
+			w.abort(p, m.Text)
 		}
 	case control.KindAck:
 		if p != nil {
@@ -273,11 +282,8 @@ func (w *worker) begin(a part.Assignment) {
 	})
 }
 
-// abort gives the present part up.
-func (w *worker) abort(why string) {
-	w.mu.Lock()
-	p := w.part
-	w.mu.Unlock()
+// abort gives a part up.
+func (w *worker) abort(p *running, why string) {
 	if p == nil || !p.abort() {
 		return
 	}
