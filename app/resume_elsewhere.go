@@ -109,7 +109,7 @@ func hand(ctx context.Context, dir, place string, w watcher) (c part.Committed, 
 		return c, "", err
 	}
 	c.Last.Evaluated, c.Last.Place = evaluated, place
-	return c, place, errors.Join(handBest(ctx, dir, kept), c.Write(dir))
+	return c, place, errors.Join(handBest(ctx, dir, kept, c.Epoch), c.Write(dir))
 }
 
 // commit puts a checkpoint into a run's store, as one of an epoch of its own.
@@ -126,7 +126,7 @@ func commit(ctx context.Context, kept store.Store, c part.Committed, step int64,
 }
 
 // handBest does the same for the best checkpoint, if the store has none as good.
-func handBest(ctx context.Context, dir string, kept store.Store) error {
+func handBest(ctx context.Context, dir string, kept store.Store, epoch int64) error {
 	f, score, step, err := local.Best(dir)
 	if errors.Is(err, checkpoint.ErrNone) {
 		return nil
@@ -141,7 +141,7 @@ func handBest(ctx context.Context, dir string, kept store.Store) error {
 	if err != nil {
 		return err
 	}
-	return kept.Put(ctx, local.BestObject, o.Reader(), o.Size())
+	return kept.Put(ctx, local.BestName(epoch), o.Reader(), o.Size())
 }
 
 // resumeCluster has a run go on that a cluster has, or had.

@@ -99,23 +99,6 @@ func Fetch(ctx context.Context, s store.Store, m part.Manifest) (checkpoint.File
 	return f, nil
 }
 
-// BestObject is what the best checkpoint is called in a run's store.
-const BestObject = "best.safetensors"
-
-// FetchBest reads the best checkpoint of a run's store; without one the error is
-// checkpoint.ErrNone.
-func FetchBest(ctx context.Context, s store.Store) (f checkpoint.File, score float64, step int64, err error) {
-	r, size, err := s.Get(ctx, BestObject)
-	if errors.Is(err, store.ErrNone) {
-		err = fmt.Errorf("no best one: %w", checkpoint.ErrNone)
-	}
-	if err != nil {
-		return f, 0, 0, err
-	}
-	defer r.Close()
-	return checkpoint.DecodeBest(r, size)
-}
-
 // elsewhere is the best checkpoint that a cluster had.
 func (k *kept) elsewhere() (f checkpoint.File, score float64, step int64, err error) {
 	c, err := part.ReadCommitted(k.run)

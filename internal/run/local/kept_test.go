@@ -99,7 +99,7 @@ func TestKeptBest(t *testing.T) {
 	committed(t, run, filepath.Dir(run), 64, -1)
 	o, err := checkpoint.EncodeBest(5, 64, file("cluster", -1))
 	if err == nil {
-		err = store.Folder(run).Put(t.Context(), BestObject, o.Reader(), o.Size())
+		err = store.Folder(run).Put(t.Context(), BestName(1), o.Reader(), o.Size())
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -34,6 +34,8 @@ type vault struct {
 	mu   sync.Mutex
 	good []string // objects of this epoch's commits, and the one it began with; oldest first
 	best *float64 // score of the best one, once known
+	// blind is that one is there which could not be read.
+	blind bool
 }
 
 const suffix = ".safetensors"
@@ -152,8 +154,11 @@ func (v *vault) clean(ctx context.Context) error {
 	}
 	if s, ok := v.store.(store.Sweeper); ok { // this process writes nothing now, and earlier epochs are over
 		err = errors.Join(err, s.Sweep(ctx, func(name string) bool {
-			epoch, step := epochOf(name)
-			return step && epoch <= v.a.Epoch || name == local.BestObject
+			epoch, ok := epochOf(name)
+			if !ok {
+				epoch, ok = local.BestEpoch(name)
+			}
+			return ok && epoch <= v.a.Epoch
 		}))
 	}
 	return err
@@ -164,28 +169,44 @@ func (v *vault) SaveBest(score float64, step int64, f checkpoint.File) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.best == nil {
-		known := v.knownBest()
-		v.best = &known
+		v.best, v.blind = v.knownBest()
 	}
 	if math.IsNaN(score) || score <= *v.best {
 		return nil
 	}
 	o, err := checkpoint.EncodeBest(score, step, f)
 	if err == nil {
-		err = v.put(local.BestObject, o)
+		err = v.put(local.BestName(v.a.Epoch), o)
 	}
 	if err != nil {
 		return fmt.Errorf("best checkpoint: %w", err)
 	}
 	v.best = &score
+	if v.blind {
+		return nil // what could not be read may be better
+	}
+	if err := v.within(v.patience, v.cleanBest); err != nil && v.ctx.Err() == nil { // they only take room
+		v.to.Note("what was the best checkpoint could not be removed: " + strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
 	return nil
 }
 
+// cleanBest removes the best ones of earlier epochs, which are not any more.
+func (v *vault) cleanBest(ctx context.Context) error {
+	names, err := v.store.List(ctx)
+	for _, name := range names {
+		if epoch, ok := local.BestEpoch(name); ok && epoch < v.a.Epoch {
+			err = errors.Join(err, v.store.Delete(ctx, name))
+		}
+	}
+	return err
+}
+
 // knownBest is the score of the one that is there; one that cannot be read is none.
-func (v *vault) knownBest() float64 {
+func (v *vault) knownBest() (best *float64, blind bool) {
 	_, score, _, err := local.FetchBest(v.ctx, v.store)
 	if err != nil {
-		return math.Inf(-1)
+		score = math.Inf(-1)
 	}
-	return score
+	return &score, err != nil && !errors.Is(err, checkpoint.ErrNone)
 }
