@@ -28,7 +28,7 @@ type namespaces struct {
 const (
 	bridge = "weft0"
 	own    = "10.77.0.254"
-	number = "7700"
+	listen = "7700"
 )
 
 func (n *namespaces) address(i int) string { return fmt.Sprintf("10.77.0.%d", i+1) }
@@ -97,18 +97,18 @@ func (n *namespaces) place(i int, flags ...string) place {
 func (n *namespaces) last() int { return len(n.names) - 1 }
 
 func (n *namespaces) coordinator() place {
-	return n.place(n.last(), "--listen", net.JoinHostPort(n.address(n.last()), number))
+	return n.place(n.last(), "--listen", net.JoinHostPort(n.address(n.last()), listen))
 }
 
 func (n *namespaces) worker(i int) place {
-	at := net.JoinHostPort(n.address(i), number)
-	return n.place(i, "--join", net.JoinHostPort(n.address(n.last()), number), "--listen", at, "--advertise", at)
+	at := net.JoinHostPort(n.address(i), listen)
+	return n.place(i, "--join", net.JoinHostPort(n.address(n.last()), listen), "--listen", at, "--advertise", at)
 }
 
 func (n *namespaces) listens(string) {}
 
 func (n *namespaces) reach() (string, []string, *tls.Config) {
-	return net.JoinHostPort(n.address(n.last()), number), []string{"--certs", n.dir}, n.config
+	return net.JoinHostPort(n.address(n.last()), listen), []string{"--certs", n.dir}, n.config
 }
 
 // disturb takes a worker's link down, for a moment where connections are cut; where

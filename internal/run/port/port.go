@@ -11,11 +11,8 @@ import (
 // after the process that listened there was killed, and who is started in its place cannot listen.
 const lowest, above = 15000, 30000
 
-// Anywhere has the kernel choose a port.
-const Anywhere = "127.0.0.1:0"
-
-// Lasting is an address of loopback where nobody listens, and whose port nobody is given who did not ask for it; Anywhere
-// where all are taken.
+// Lasting is an address of loopback where nobody listens, and whose port nobody is given who did not ask for it. Where all
+// seem to be taken the kernel is to choose one.
 func Lasting() string {
 	for range 1000 {
 		at := net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.IntN(above-lowest)))
@@ -24,5 +21,5 @@ func Lasting() string {
 			return at
 		}
 	}
-	return Anywhere
+	return "127.0.0.1:0"
 }

@@ -74,16 +74,13 @@ func remove(path string) error {
 // Sweep removes this user's folders of a prefix whose process is gone. What it cannot
 // remove only takes room.
 func Sweep(prefix string) {
-	if !checkpoint.LocksShared {
-		return
-	}
 	all, _ := os.ReadDir(os.TempDir())
 	for _, x := range all {
 		path := filepath.Join(os.TempDir(), x.Name())
 		switch {
 		case strings.HasPrefix(x.Name(), gone+prefix) && ours(path): // by a process that was killed meanwhile, or does so now
 			_ = os.RemoveAll(path)
-		case strings.HasPrefix(x.Name(), prefix) && ours(path) && locked(path):
+		case checkpoint.LocksShared && strings.HasPrefix(x.Name(), prefix) && ours(path) && locked(path):
 			if release, err := checkpoint.Lock(path); err == nil {
 				release()
 				_ = remove(path)

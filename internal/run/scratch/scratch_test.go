@@ -132,9 +132,6 @@ func TestTogether(t *testing.T) {
 // TestGone: what a process was removing when it was killed is removed.
 func TestGone(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	if !checkpoint.LocksShared {
-		t.Skip("nothing is swept")
-	}
 	path := filepath.Join(os.TempDir(), gone+"weft-data-1")
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
