@@ -1,0 +1,222 @@
+package tree
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// bind gives the receiver and the parameters of a function that is read through
+// their values. caller is the frame of the call, which is an expression of the
+// tree; the function's own frame is in force.
+func (b *builder) bind(caller *frame, c called, call *ast.CallExpr) {
+	d := b.fr.Decl
+	if d.Recv != nil && len(d.Recv.List) == 1 && len(d.Recv.List[0].Names) == 1 {
+		if o := b.fr.Info.Defs[d.Recv.List[0].Names[0]]; o != nil && o.Name() != "_" {
+			b.parameter(o, b.receiver(caller, c, call, b.subst(o.Type())))
+		}
+	}
+	at := 0
+	for _, group := range d.Type.Params.List {
+		_, variadic := group.Type.(*ast.Ellipsis)
+		for _, name := range group.Names {
+			o := b.fr.Info.Defs[name]
+			switch {
+			case o == nil || name.Name == "_":
+			case variadic && !call.Ellipsis.IsValid():
+				b.parameter(o, b.list(b.subst(o.Type()), call.Args[min(at, len(call.Args)):]))
+			case at < len(call.Args):
+				b.parameter(o, b.p.Copy(call.Args[at]))
+			}
+			at++
+		}
+		at += max(0, 1-len(group.Names))
+	}
+}
+
+// list is the slice that holds the last arguments of a call.
+func (b *builder) list(t types.Type, args []ast.Expr) ast.Expr {
+	name := ast.NewIdent(types.TypeString(t, nil))
+	b.p.Info.Types[name] = typeExpression(t)
+	if len(args) == 0 {
+		none := ast.NewIdent("nil")
+		b.p.Info.Uses[none] = types.Universe.Lookup("nil")
+		call := &ast.CallExpr{Fun: name, Args: []ast.Expr{none}}
+		b.p.Info.Types[call] = types.TypeAndValue{Type: t}
+		return call
+	}
+	lit := &ast.CompositeLit{Type: name}
+	for _, a := range args {
+		lit.Elts = append(lit.Elts, b.p.Copy(a))
+	}
+	b.p.Info.Types[lit] = types.TypeAndValue{Type: t}
+	return lit
+}
+
+// receiver is what a method is called on, as its receiver's type has it.
+func (b *builder) receiver(caller *frame, c called, call *ast.CallExpr, want types.Type) ast.Expr {
+	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if !ok {
+		return nil
+	}
+	e := b.p.Copy(sel.X)
+	if s := b.p.Info.Selections[sel]; s != nil && len(s.Index()) > 1 && c.recv == nil {
+		e = b.embedded(e, s)
+	}
+	have := b.p.Info.TypeOf(e)
+	switch {
+	case types.IsInterface(have) && !types.IsInterface(want):
+		name := ast.NewIdent(types.TypeString(want, nil))
+		b.p.Info.Types[name] = typeExpression(want)
+		assert := &ast.TypeAssertExpr{X: e, Type: name}
+		b.p.Info.Types[assert] = types.TypeAndValue{Type: want}
+		return assert
+	case isPointer(have) && !isPointer(want):
+		star := &ast.StarExpr{X: e}
+		paren := &ast.ParenExpr{X: star}
+		b.p.Info.Types[star] = types.TypeAndValue{Type: want}
+		b.p.Info.Types[paren] = types.TypeAndValue{Type: want}
+		return paren
+	case !isPointer(have) && isPointer(want):
+		b.address(e)
+		and := &ast.UnaryExpr{Op: token.AND, X: e}
+		b.p.Info.Types[and] = types.TypeAndValue{Type: want}
+		return and
+	}
+	return e
+}
+
+// address refuses a pointer to a variable of the loop's: a function that is read
+// through would change it behind a name of its own.
+func (b *builder) address(e ast.Expr) {
+	if v := b.p.Root(e); v != nil && !isPointer(v.Type()) {
+		b.report(b.pos, "pointer", "a method with operations has a pointer to "+v.Name()+", and could change it under another name", "pass the value and return what is new, or keep it in a component")
+	}
+}
+
+func isPointer(t types.Type) bool {
+	if t == nil {
+		return false
+	}
+	_, ok := t.Underlying().(*types.Pointer)
+	return ok
+}
+
+// embedded selects the fields through which a method was promoted.
+func (b *builder) embedded(e ast.Expr, s *types.Selection) ast.Expr {
+	t := b.p.Info.TypeOf(e)
+	for _, i := range s.Index()[:len(s.Index())-1] {
+		if p, ok := t.Underlying().(*types.Pointer); ok {
+			t = p.Elem()
+		}
+		st, ok := t.Underlying().(*types.Struct)
+		if !ok {
+			return e
+		}
+		f := st.Field(i)
+		e, t = b.p.Select(e, f), f.Type()
+	}
+	return e
+}
+
+// parameter gives a parameter its value. One that only names something else, and
+// is not changed, stands for that; others become variables.
+func (b *builder) parameter(o types.Object, e ast.Expr) {
+	if e == nil {
+		return
+	}
+	t := b.subst(o.Type())
+	changed := b.changes(o)
+	if b.stable(e) && !changed && types.Identical(t, b.p.Info.TypeOf(e)) {
+		b.fr.subst[o] = e
+		return
+	}
+	if and, ok := e.(*ast.UnaryExpr); ok && and.Op == token.AND && !changed && !b.Open {
+		b.fr.subst[o] = e
+		return
+	}
+	v := b.local(o)
+	b.emit(&Assign{Site: b.site(b.pos), Lhs: []ast.Expr{b.p.Ref(v)}, Tok: token.ASSIGN, Rhs: []ast.Expr{e}, Define: true, Text: v.Name() + " = " + oneLine(types.ExprString(e))})
+}
+
+// stable reports whether an expression names the same thing as long as a call
+// lasts: a variable of the caller's, which the function cannot know, or a field of
+// one.
+func (b *builder) stable(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return b.p.Var(e) != nil
+	case *ast.SelectorExpr:
+		return b.p.Fields(e) != nil && b.stable(e.X)
+	case *ast.ParenExpr:
+		star, ok := e.X.(*ast.StarExpr)
+		return ok && b.stable(star.X)
+	}
+	return false
+}
+
+// changes reports whether a function changes its copy of a parameter, or takes its
+// address.
+func (b *builder) changes(o types.Object) (yes bool) {
+	is := func(e ast.Expr) bool {
+		id := rootOf(e)
+		return id != nil && b.fr.Info.ObjectOf(id) == o
+	}
+	ast.Inspect(b.fr.Decl.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, e := range n.Lhs {
+				yes = yes || is(e)
+			}
+		case *ast.IncDecStmt:
+			yes = yes || is(n.X)
+		case *ast.RangeStmt:
+			yes = yes || n.Tok == token.ASSIGN && (n.Key != nil && is(n.Key) || n.Value != nil && is(n.Value))
+		case *ast.UnaryExpr:
+			yes = yes || n.Op == token.AND && is(n.X)
+		case *ast.SliceExpr: // of an array
+			yes = yes || is(n.X)
+		case *ast.SelectorExpr: // a method may have its address
+			s := b.fr.Info.Selections[n]
+			if s == nil || s.Kind() != types.MethodVal || !is(n.X) {
+				break
+			}
+			fn, _ := s.Obj().(*types.Func)
+			yes = yes || fn != nil && fn.Signature().Recv() != nil && isPointer(fn.Signature().Recv().Type()) && !isPointer(b.fr.Info.TypeOf(n.X))
+		}
+		return !yes
+	})
+	return yes
+}
+
+func rootOf(e ast.Expr) *ast.Ident {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		return e
+	case *ast.SelectorExpr:
+		return rootOf(e.X)
+	case *ast.IndexExpr:
+		return rootOf(e.X)
+	case *ast.StarExpr:
+		return rootOf(e.X)
+	}
+	return nil
+}
+
+// saved gives an expression a variable, unless it is one or a constant: for what
+// is read several times.
+func (b *builder) saved(e ast.Expr, hint string) ast.Expr {
+	if b.p.Var(e) != nil {
+		return e
+	}
+	return b.held(e, hint, nil)
+}
+
+// lower is a name as that of a variable.
+func lower(s string) string {
+	if s == strings.ToUpper(s) {
+		return strings.ToLower(s)
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}

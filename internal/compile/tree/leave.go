@@ -1,0 +1,307 @@
+package tree
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// exit is the end of a function that is read through, of a switch or of a loop:
+// where a return, or a break or continue of more than the innermost loop, goes.
+// There are no jumps to it in a tree. What such a statement skips goes into the
+// other arm of the branch that it ends; where that is not enough, a flag says that
+// it happened, and what follows is under the condition that it did not.
+type exit struct {
+	used bool
+	flag *types.Var
+}
+
+// leave goes to an exit. It is in trees only while they are being built.
+type leave struct {
+	Site
+	to *exit
+}
+
+// eliminator takes the statements that leave for one exit out of a block.
+type eliminator struct {
+	*builder
+	to *exit
+}
+
+// eliminate makes a block, at whose end an exit is, do without leaving for it.
+func (b *builder) eliminate(list Block, to *exit) Block {
+	e := &eliminator{b, to}
+	if !e.any(list) {
+		return list
+	}
+	list = e.block(list, true, false)
+	if to.flag == nil {
+		return list
+	}
+	first := b.inside(func() { b.declare(b.pos, to.flag) })
+	return append(first, list...)
+}
+
+// any reports whether something in a block leaves for the exit.
+func (e *eliminator) any(list Block) (yes bool) {
+	list.Walk(func(s Stmt) bool {
+		l, ok := s.(*leave)
+		yes = yes || ok && l.to == e.to
+		return !yes
+	})
+	return yes
+}
+
+// always reports whether a block ends by leaving for the exit, in every way
+// through it.
+func (e *eliminator) always(list Block) bool {
+	for _, s := range list {
+		switch s := s.(type) {
+		case *leave:
+			return s.to == e.to
+		case *Jump, *Return:
+			return false
+		case *Branch:
+			all := s.exhaustive()
+			for _, a := range s.Arms {
+				all = all && e.always(a.Body)
+			}
+			if all {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// exhaustive reports whether a branch always takes one of its arms.
+func (s *Branch) exhaustive() bool {
+	if !s.Switch {
+		return s.Cond != nil && len(s.Arms) == 2
+	}
+	for _, a := range s.Arms {
+		if a.Default {
+			return true
+		}
+	}
+	return false
+}
+
+// block rewrites statements. tail says that nothing follows them before the exit,
+// loop that they stand in a loop which a break ends.
+func (e *eliminator) block(list Block, tail, loop bool) (out Block) {
+	for i, s := range list {
+		rest := list[i+1:]
+		if !e.any(Block{s}) {
+			out = append(out, s)
+			continue
+		}
+		switch s := s.(type) {
+		case *leave:
+			return append(out, e.left(s, tail, loop)...)
+		case *Branch:
+			if loop || len(rest) == 0 {
+				e.arms(s, tail, loop)
+				out = append(out, s)
+				continue
+			}
+			if e.move(s, rest) {
+				e.arms(s, tail, loop)
+				return append(out, s)
+			}
+			e.arms(s, false, loop)
+			return append(out, s, e.guard(s, rest, tail))
+		case *Loop:
+			s.Body = e.block(s.Body, tail && len(rest) == 0 && !loop, true)
+			out = append(out, s)
+			if loop {
+				out = append(out, e.stop(s))
+				continue
+			}
+			if len(rest) > 0 {
+				out = append(out, e.guard(s, rest, tail))
+			}
+			return out
+		}
+	}
+	return out
+}
+
+func (e *eliminator) arms(s *Branch, tail, loop bool) {
+	for i := range s.Arms {
+		s.Arms[i].Body = e.block(s.Arms[i].Body, tail, loop)
+	}
+}
+
+// left is what a statement that leaves becomes.
+func (e *eliminator) left(s *leave, tail, loop bool) (out Block) {
+	if !tail {
+		out = append(out, e.set(s.Site))
+	}
+	if loop {
+		out = append(out, &Jump{s.Site, token.BREAK})
+	}
+	return out
+}
+
+// set notes that the exit was left for.
+func (e *eliminator) set(at Site) Stmt {
+	yes := ast.NewIdent("true")
+	e.p.Info.Types[yes] = boolean(true)
+	e.p.Info.Uses[yes] = types.Universe.Lookup("true")
+	return &Assign{Site: at, Lhs: []ast.Expr{e.p.Ref(e.flag())}, Tok: token.ASSIGN, Rhs: []ast.Expr{yes}, Text: "leave"}
+}
+
+func (e *eliminator) flag() *types.Var {
+	if e.to.flag == nil {
+		e.to.flag = e.temp("left", types.Typ[types.Bool])
+	}
+	return e.to.flag
+}
+
+// guard is what follows a statement in which the exit may have been left for.
+func (e *eliminator) guard(s Stmt, rest Block, tail bool) Stmt {
+	at := *s.At()
+	return &Branch{Site: at, Cond: e.not(e.p.Ref(e.flag())), Text: "if it went on", Arms: []Arm{{Label: "then", Body: e.block(rest, tail, false)}}}
+}
+
+// stop ends a loop around one in which the exit may have been left for.
+func (e *eliminator) stop(s Stmt) Stmt {
+	at := *s.At()
+	return &Branch{Site: at, Cond: e.p.Ref(e.flag()), Text: "if it was left", Arms: []Arm{{Label: "then", Body: Block{&Jump{at, token.BREAK}}}}}
+}
+
+// move puts what follows a branch into the only arm that does not leave, if all
+// others always do and that one never does.
+func (e *eliminator) move(s *Branch, rest Block) bool {
+	at := -1
+	if !s.exhaustive() {
+		at = len(s.Arms)
+	}
+	for i, a := range s.Arms {
+		if e.always(a.Body) {
+			continue
+		}
+		if at >= 0 || e.any(a.Body) {
+			return false
+		}
+		at = i
+	}
+	switch {
+	case at < 0:
+		return true // what follows is never reached
+	case at < len(s.Arms):
+		s.Arms[at].Body = append(s.Arms[at].Body[:len(s.Arms[at].Body):len(s.Arms[at].Body)], rest...)
+	case s.Switch:
+		s.Arms = append(s.Arms, Arm{Default: true, Label: "default", Body: rest})
+	default:
+		s.Arms = append(s.Arms, Arm{Label: "else", Body: rest})
+	}
+	return true
+}
+
+// not is the opposite of a condition.
+func (b *builder) not(e ast.Expr) ast.Expr {
+	if id, ok := e.(*ast.Ident); !ok {
+		p := &ast.ParenExpr{X: e}
+		b.p.Info.Types[p] = b.p.Info.Types[e]
+		e = p
+	} else {
+		e = id
+	}
+	out := &ast.UnaryExpr{Op: token.NOT, X: e}
+	b.p.Info.Types[out] = boolean(nil)
+	return out
+}
+
+// chains makes a switch whose arms break the loop around it a chain of ifs, since
+// Go would take the break for the switch's.
+func (b *builder) chains(list Block) (out Block) {
+	for _, s := range list {
+		switch s := s.(type) {
+		case *Branch:
+			for i := range s.Arms {
+				s.Arms[i].Body = b.chains(s.Arms[i].Body)
+			}
+			if s.Switch && breaks(s) {
+				out = append(out, b.chain(s))
+				continue
+			}
+		case *Loop:
+			s.Body = b.chains(s.Body)
+		case *Call:
+			s.Body = b.chains(s.Body)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// breaks reports whether a branch breaks the loop around it.
+func breaks(s *Branch) (yes bool) {
+	for _, a := range s.Arms {
+		a.Body.Walk(func(s Stmt) bool {
+			j, ok := s.(*Jump)
+			yes = yes || ok && j.Tok == token.BREAK
+			_, loop := s.(*Loop)
+			return !loop
+		})
+	}
+	return yes
+}
+
+// chain is a switch as ifs. Its tag is a variable or a constant.
+func (b *builder) chain(s *Branch) Stmt {
+	var first, last *Branch
+	var other Block
+	for _, a := range s.Arms {
+		if a.Default {
+			other = a.Body
+			continue
+		}
+		var cond ast.Expr
+		for _, e := range a.List {
+			if s.Cond != nil {
+				e = b.binary(b.p.Copy(s.Cond), token.EQL, e)
+			}
+			if cond == nil {
+				cond = e
+			} else {
+				cond = b.binary(cond, token.LOR, e)
+			}
+		}
+		n := &Branch{Site: s.Site, Cond: cond, Text: "if " + a.Label, Arms: []Arm{{Label: "then", Body: a.Body}}}
+		if last == nil {
+			first = n
+		} else {
+			last.Arms = append(last.Arms, Arm{Label: "else", Body: Block{n}})
+		}
+		last = n
+	}
+	if last == nil { // a default alone
+		yes := ast.NewIdent("true")
+		b.p.Info.Types[yes], b.p.Info.Uses[yes] = boolean(true), types.Universe.Lookup("true")
+		return &Branch{Site: s.Site, Cond: yes, Text: "if true", Arms: []Arm{{Label: "then", Body: other}}}
+	}
+	if other != nil {
+		last.Arms = append(last.Arms, Arm{Label: "else", Body: other})
+	}
+	return first
+}
+
+// binary is a comparison or a logical operator.
+func (b *builder) binary(x ast.Expr, op token.Token, y ast.Expr) ast.Expr {
+	out := &ast.BinaryExpr{X: b.paren(x), Op: op, Y: b.paren(y)}
+	b.p.Info.Types[out] = boolean(nil)
+	return out
+}
+
+// paren puts parentheses around an expression with an operator.
+func (b *builder) paren(e ast.Expr) ast.Expr {
+	if _, ok := e.(*ast.BinaryExpr); !ok {
+		return e
+	}
+	out := &ast.ParenExpr{X: e}
+	b.p.Info.Types[out] = b.p.Info.Types[e]
+	return out
+}

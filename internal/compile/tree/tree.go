@@ -1,0 +1,286 @@
+// Package tree holds a training loop, its constructor or a graph function as
+// one typed tree: the only reading of the author's source. The graph, the host
+// programs, the device program and all that is known of constructors are
+// derived from it.
+//
+// Build makes the tree. A call of an author's function that is read through is
+// a Call: a block with the function's body in variables of its own. In the tree
+//
+//   - every variable is one *types.Var, also where a function is read twice;
+//   - an operation is the whole right side of an Assign, and its arguments hold
+//     no operation;
+//   - conditions, bounds, indices and results hold no operation;
+//   - a tuple assignment reads nothing that it assigned before;
+//   - a function that is read through returns at its end alone: what a return in
+//     a branch or a loop skips stands under the condition that it did not happen;
+//   - a break or continue means the innermost Loop;
+//   - an Assign says which memory it writes besides its left side.
+//
+// Check verifies this after every pass, Print shows a tree as text.
+//
+// # What is preserved
+//
+// A program for a group executes the tree's statements in order and leaves some
+// out. Let P be the plain loop and G the program of a group. Claim: whenever G
+// executes a statement that P executes, the variables, and the memory behind
+// them, that the statement reads hold the same in G as in P.
+//
+// The tree's statements are of two kinds. Host statements compute from
+// variables alone: executed on equal inputs they leave equal outputs and write
+// only what Assign's Lhs, Fills and Shares name. Operations belong to one group
+// and read and write components as well. The proof is by induction over the
+// execution of P. A variable that a statement of G reads was last given its
+// value by a host statement, which G executes because somebody in G reads what
+// it writes (the projector keeps every writer of what is read, an Assign to one
+// of several variables that may share memory being a writer of all of them); or
+// by an operation of G; or by an operation of another group, and then its
+// result crosses right behind it, or behind a loop or branch that G leaves out
+// and in which nothing that G executes reads it. Values that cross are copied or
+// immutable, so that nothing a sender does later can change them. G takes the
+// same way through every branch and loop that it executes, since their
+// conditions are host expressions over equal variables; those that it leaves out
+// hold no statement that it executes. Sends and receives stand at one place of
+// one tree, under the same conditions on both sides, so each finds its partner.
+package tree
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// Program is one function, read through.
+type Program struct {
+	Fset *token.FileSet
+	Fn   *types.Func   // the function that was read
+	Decl *ast.FuncDecl // its source
+	Pkg  *types.Package
+	Recv *types.Var   // the variable of the receiver, or nil
+	Args []*types.Var // the variables of the parameters, nil for one without a name
+	Body Block
+
+	// Info knows the expressions of the tree, and nothing of the source: Types, Uses
+	// and Selections. Every *ast.Ident that names a variable is in Uses. Type
+	// parameters have been replaced in Types, also in those of expressions that are
+	// types: such an expression is an identifier that stands for its entry in Types.
+	// A selection of a field that embedding left out is not in Selections: Fields has
+	// them all.
+	Info *types.Info
+	// fields are what selections of fields go through.
+	fields map[*ast.SelectorExpr][]*types.Var
+	// Vars are the variables in the order in which they come up. Temps are those
+	// that the author did not write.
+	Vars  []*types.Var
+	Temps map[*types.Var]bool
+	// Stmts is the number of statements, which have IDs from 0 on in program order.
+	Stmts int
+	// classes are who may share memory with whom.
+	classes *classes
+	frozen  func(types.Type) bool
+	fresh   func(*types.Func) bool
+}
+
+// Block is a sequence of statements.
+type Block []Stmt
+
+// Stmt is an *Assign, *Branch, *Loop, *Jump, *Return or *Call.
+type Stmt interface{ At() *Site }
+
+// Site is where a statement stands.
+type Site struct {
+	ID    int         // its number in program order
+	Pos   token.Pos   // of the author's statement
+	Calls []token.Pos // the calls that were read through to get here, outermost first
+	Pin   string      // the fragment that the innermost //weft:fragment names
+	In    *Call       // the innermost call that it stands in, or nil
+}
+
+// At returns the site itself.
+func (s *Site) At() *Site { return s }
+
+// Assign gives variables, fields and elements values, or calls something for its
+// effect.
+type Assign struct {
+	Site
+	// Lhs are identifiers (a blank one is not in Info.Uses), fields x.f of
+	// variables, and elements x[i]. There are as many as Rhs, or Rhs is one call
+	// with several results, or Lhs is empty and Rhs[0] is called for its effect.
+	Lhs []ast.Expr
+	// Tok is ASSIGN; or INC, DEC or an assignment with an operator, of one Lhs; or
+	// VAR, where Lhs[0] is declared with its zero value and there is no Rhs.
+	Tok token.Token
+	Rhs []ast.Expr
+	// Define is set where the author's statement declares all of Lhs.
+	Define bool
+	// Op is set where Rhs[0] is an operation.
+	Op *Op
+	// Fills are the arguments, and the receiver, of a call in Rhs[0] whose memory
+	// the call writes: slices that it fills, a variable that it has a pointer to.
+	Fills []ast.Expr
+	// Shares are the variables, besides those that Lhs and Fills name, whose memory
+	// an element write or a fill may change. Memory sets it.
+	Shares []*types.Var
+	Text   string // the author's statement, in short
+}
+
+// Op is an operation.
+type Op struct {
+	Kind   Kind
+	Call   *ast.CallExpr // in the tree
+	Fn     *types.Func   // the origin of what is called
+	Source *ast.CallExpr // as the author wrote it
+	// Node is the operation's node in the graph, -1 before there is one.
+	Node int
+}
+
+// Branch is an if or a switch. An if has one or two arms: then and else. A
+// switch has arms with lists of cases; without a default it may take none.
+type Branch struct {
+	Site
+	Cond   ast.Expr // nil for a switch without a tag
+	Arms   []Arm
+	Switch bool
+	Text   string // the author's condition, with if or switch before it
+}
+
+// Arm is one way through a Branch.
+type Arm struct {
+	List    []ast.Expr // of a case
+	Default bool       // of a switch
+	Label   string     // then, else, default, or the author's case
+	Body    Block
+}
+
+// Loop is any for.
+type Loop struct {
+	Site
+	Next bool // over run.Next, which is Cond
+
+	// A range has Over, and Key and Value unless they are blank: variables of the
+	// loop's own, new in each round.
+	Range      bool
+	Over       ast.Expr
+	Key, Value *types.Var
+
+	// Any other loop has these, each of which may be nil. Init and Post are host
+	// statements.
+	Init, Post *Assign
+	Cond       ast.Expr
+
+	Body Block
+	Text string // the author's head
+	Name string // what it goes over
+}
+
+// Jump is a break or a continue of the innermost Loop.
+type Jump struct {
+	Site
+	Tok token.Token
+}
+
+// Return leaves the program.
+type Return struct {
+	Site
+	Results []ast.Expr
+}
+
+// Call is a function that was read through. Body binds the parameters that need
+// variables, and at its end Results hold what the function returned. A program
+// that executes all of Body may execute Expr in its place and assign what it
+// returns to Results.
+type Call struct {
+	Site
+	Fn      *types.Func
+	Expr    *ast.CallExpr
+	Source  *ast.CallExpr
+	Results []*types.Var
+	Body    Block
+}
+
+// Kind is what a call is.
+type Kind int
+
+const (
+	// Pure calls compute from their arguments and may stand in any expression.
+	Pure Kind = iota
+	// Through is a function of the author's that is read through.
+	Through
+	// Word is an operation of the vocabulary.
+	Word
+	// Author is a method that its author marked //weft:op.
+	Author
+	// Helper is a function of the author's that looks at batches.
+	Helper
+	// Refused may not be called here. Whoever said so has reported it.
+	Refused
+)
+
+// Operation reports whether calls of this kind have a home.
+func (k Kind) Operation() bool { return k == Word || k == Author || k == Helper }
+
+// Walk visits all statements, the outer ones before those inside them; Init
+// before and Post behind a loop's body. It does not go into a statement for which
+// f returns false.
+func (b Block) Walk(f func(Stmt) bool) {
+	for _, s := range b {
+		if !f(s) {
+			continue
+		}
+		switch s := s.(type) {
+		case *Branch:
+			for _, a := range s.Arms {
+				a.Body.Walk(f)
+			}
+		case *Loop:
+			if s.Init != nil {
+				f(s.Init)
+			}
+			s.Body.Walk(f)
+			if s.Post != nil {
+				f(s.Post)
+			}
+		case *Call:
+			s.Body.Walk(f)
+		}
+	}
+}
+
+// Var returns the variable that an identifier names, or nil.
+func (p *Program) Var(e ast.Expr) *types.Var {
+	id, ok := e.(*ast.Ident)
+	if !ok {
+		return nil
+	}
+	v, _ := p.Info.Uses[id].(*types.Var)
+	if v != nil && (v.IsField() || v.Pkg() != nil && v.Parent() == v.Pkg().Scope()) {
+		return nil
+	}
+	return v
+}
+
+// Root returns the variable that a place, a field or an element, is in, or nil.
+func (p *Program) Root(e ast.Expr) *types.Var {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		return p.Var(e)
+	case *ast.SelectorExpr:
+		return p.Root(e.X)
+	case *ast.IndexExpr:
+		return p.Root(e.X)
+	case *ast.SliceExpr:
+		return p.Root(e.X)
+	case *ast.StarExpr:
+		return p.Root(e.X)
+	case *ast.UnaryExpr:
+		return p.Root(e.X)
+	}
+	return nil
+}
+
+// Ref makes an expression that names a variable.
+func (p *Program) Ref(v *types.Var) *ast.Ident {
+	id := ast.NewIdent(v.Name())
+	p.Info.Uses[id] = v
+	p.Info.Types[id] = types.TypeAndValue{Type: v.Type()}
+	return id
+}
