@@ -28,8 +28,12 @@ type Algorithm struct {
 // that it can train on.
 type MakeEnv interface {
 	// Batch is environments with one kind of agent; an error where there are more.
+	//
+	//weft:makes
 	Batch(n int) (env.Batch, error)
 	// Groups is environments with any number of kinds.
+	//
+	//weft:makes
 	Groups(n int) (env.Groups, error)
 	// As gives environments beside the first ones, under a name of their own.
 	As(name string) MakeEnv

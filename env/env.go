@@ -72,24 +72,40 @@ func (a AutoReset) String() string { return "same-step" }
 // Batch is environments with one kind of agent, stepped together. It remembers
 // its last observation, so that a loop needs no variable that survives an
 // iteration.
+//
+//weft:component environments axis=environments home=environment
+//weft:part episodes episodes axis=environments home=environment
 type Batch interface {
 	rl.Component
+	//weft:pure
 	Spec() Spec
 	// Obs is the observation to act on; the first call resets.
+	//
+	//weft:op observe reads one shape=env
 	Obs() rl.Obs
 	// Step moves every environment by its row of action.
+	//
+	//weft:op step writes one state=episodes shape=env
 	Step(action rl.Tree) rl.Step
 }
 
 // Groups is environments with several kinds of agents, stepped together: a Batch
 // with one element for each kind, in the order of Spec.
+//
+//weft:component environments axis=environments home=environment
+//weft:part episodes episodes axis=environments home=environment
 type Groups interface {
 	rl.Component
+	//weft:pure
 	Spec() []Spec
 	// Obs is what each kind is to act on; the first call resets.
+	//
+	//weft:op observe reads one shape=env
 	Obs() []rl.Obs
 	// Step moves every environment by its rows of all kinds' actions. Over and
 	// First are the same in every element.
+	//
+	//weft:op step writes one state=episodes shape=env
 	Step(action []rl.Tree) []rl.Step
 }
 
@@ -126,6 +142,8 @@ func (s Spec) own(scope *rl.Scope, n int) Spec {
 func (s Spec) agents() int { return max(1, s.Agents) }
 
 // Check reports what is wrong with a spec, all at once.
+//
+//weft:pure
 func (s Spec) Check() error {
 	var errs []error
 	if s.ID == "" {

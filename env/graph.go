@@ -51,6 +51,8 @@ type Moves struct {
 }
 
 // Graph makes n environments of the given dynamics.
+//
+//weft:makes
 func Graph(s *rl.Scope, n int, d Dynamics) (Batch, error) {
 	g, err := GraphGroups(s, n, lone{d})
 	if err != nil {
@@ -73,6 +75,8 @@ func (l lone) Step(c *rl.Ctx, state rl.Tree, action []rl.Tree) Moves {
 
 // GraphGroups makes n environments of the given dynamics with several kinds of
 // agents.
+//
+//weft:makes
 func GraphGroups(s *rl.Scope, n int, d Joint) (Groups, error) {
 	specs := d.Spec()
 	for i := range specs {

@@ -29,6 +29,8 @@ type Host interface {
 
 // Hosts makes n environments of one spec; one makes the environment of a global
 // index.
+//
+//weft:makes
 func Hosts(s *rl.Scope, n int, spec Spec, one func(index int) (Host, error)) (Batch, error) {
 	spec.Graph, spec.AutoReset = false, SameStep
 	spec = spec.own(s, n)

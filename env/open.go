@@ -15,12 +15,16 @@ const Name = "env"
 // as the scope's "env", and guards them: what they return is checked against
 // their spec, and their steps and episodes are counted. options is what e.Options
 // made, set; nil stands for its defaults.
+//
+//weft:makes
 func Open(s *rl.Scope, e Entry, n int, options any) (Batch, error) {
 	return OpenAs(s, Name, e, n, options)
 }
 
 // OpenAs is Open under another name, for a scope with several environments. Their
 // steps count together; their draws and their episodes are their own.
+//
+//weft:makes
 func OpenAs(s *rl.Scope, name string, e Entry, n int, options any) (Batch, error) {
 	g, err := open(s, name, e, n, options, true)
 	if err != nil {
@@ -31,11 +35,15 @@ func OpenAs(s *rl.Scope, name string, e Entry, n int, options any) (Batch, error
 
 // OpenGroups is Open for an entry with any number of kinds of agents: one whose
 // environments are a Batch has one kind.
+//
+//weft:makes
 func OpenGroups(s *rl.Scope, e Entry, n int, options any) (Groups, error) {
 	return OpenGroupsAs(s, Name, e, n, options)
 }
 
 // OpenGroupsAs is OpenGroups under another name.
+//
+//weft:makes
 func OpenGroupsAs(s *rl.Scope, name string, e Entry, n int, options any) (Groups, error) {
 	return open(s, name, e, n, options, false)
 }

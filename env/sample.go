@@ -11,6 +11,8 @@ import (
 // is legal or bounded, normal or exponential where a bound is missing. What an
 // environment gets depends on the key, its global index and the kind of agent
 // alone.
+//
+//weft:refuse sample actions in a graph function, by the draws of its rl.Ctx
 func Sample(s *rl.Scope, spec Spec, obs rl.Obs, k rl.Key) rl.Tree {
 	if k = k.At(spec.First); spec.Kind != "" {
 		k = k.Use(spec.Kind)
@@ -31,6 +33,8 @@ func Sample(s *rl.Scope, spec Spec, obs rl.Obs, k rl.Key) rl.Tree {
 }
 
 // SampleGroups is Sample for every kind of agent.
+//
+//weft:refuse sample actions in a graph function, by the draws of its rl.Ctx
 func SampleGroups(s *rl.Scope, specs []Spec, obs []rl.Obs, k rl.Key) []rl.Tree {
 	out := make([]rl.Tree, len(specs))
 	for i, spec := range specs {

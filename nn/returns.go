@@ -18,6 +18,9 @@ import (
 //
 // It registers itself for the environments' returns, and its statistics, which
 // travel with the weights, under name/stats.
+//
+//weft:component returns axis=environments home=apply
+//weft:part stats statistics axis=none home=apply copyable
 type Returns struct {
 	gamma   float64
 	running rl.Tensor // [env]
@@ -33,6 +36,8 @@ type followOut struct{ Running, Returns rl.Tensor }
 // NewReturns are returns of the given number of environments, those that this
 // replica owns; several replicas all follow all environments, because every one
 // sees the rewards of all. clip bounds scaled rewards, 0 is no bound; 10 is usual.
+//
+//weft:makes name=1
 func NewReturns(s *rl.Scope, name string, envs int, gamma, clip float64) *Returns {
 	if own := s.Envs(); envs == own.Len() {
 		envs = max(envs, own.Of)
@@ -46,6 +51,8 @@ func NewReturns(s *rl.Scope, name string, envs int, gamma, clip float64) *Return
 
 // Update follows an iteration's rewards, [env, time]. done is where an episode
 // ended, in either way.
+//
+//weft:op update writes state=stats whole shards=all
 func (r *Returns) Update(reward, done rl.Tensor) {
 	out := r.follow.Call(rl.Key{}, followIn{r.running, reward, done})
 	r.stats.Update(out.Returns)
@@ -54,6 +61,8 @@ func (r *Returns) Update(reward, done rl.Tensor) {
 
 // Scale is rewards of any shape divided by the deviation of returns. Before the
 // first update they stay as they are.
+//
+//weft:traces
 func (r *Returns) Scale(c *rl.Ctx, reward *Node) *Node { return r.stats.Scale(c, number(reward)) }
 
 // graph is the recurrence R[t] = decay[t] R[t-1] + reward[t].

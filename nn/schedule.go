@@ -10,6 +10,8 @@ import (
 // the budget that is done, from 0 to 1.
 //
 //	opt.Apply(g, lr(run.Progress()))
+//
+//weft:pure
 type Schedule func(progress float64) float64
 
 // Constant is x throughout.

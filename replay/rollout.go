@@ -14,6 +14,8 @@ import (
 // Rollout collects one element a step and is emptied by its reader within the
 // same iteration, so it can live with its writers. E is a struct of tensors
 // [env, ...].
+//
+//weft:component rollout axis=environments home=replay
 type Rollout[E any] struct {
 	scope *rl.Scope
 	steps []E
@@ -28,6 +30,8 @@ type inside[E any] struct {
 }
 
 // NewRollout is an empty rollout.
+//
+//weft:makes name=1
 func NewRollout[E any](s *rl.Scope, name string) *Rollout[E] {
 	r := &Rollout[E]{scope: s}
 	s.Register(name, r)
@@ -35,6 +39,8 @@ func NewRollout[E any](s *rl.Scope, name string) *Rollout[E] {
 }
 
 // Insert adds a step.
+//
+//weft:op insert writes fills
 func (r *Rollout[E]) Insert(e E) {
 	if l := r.scope.Lowering(); l != nil {
 		r.put(l, e)
@@ -77,6 +83,8 @@ func (r *Rollout[E]) taken() E {
 func (r *Rollout[E]) Resident() []rl.Carried { return nil }
 
 // Drain is all steps since the last Drain, as tensors [env, time, ...].
+//
+//weft:op drain writes empties one shape=time
 func (r *Rollout[E]) Drain() E {
 	if r.scope.Lowering() != nil {
 		return r.taken()
@@ -146,6 +154,8 @@ const (
 //
 // Of a replica's environments it is the rows that they have in the minibatch of
 // all: their number varies, and may be 0.
+//
+//weft:op batch whole shape=rows shards=own device=TakeAt index=3
 func Take[B any](b B, k rl.Key, by By, m, n int) B {
 	if k.Inside() {
 		return TakeAt(b, k, by, rl.IntOf(m), n)

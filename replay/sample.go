@@ -7,6 +7,8 @@ import (
 )
 
 // Sample is rows that were drawn from a store.
+//
+//weft:batch
 type Sample[E any] struct {
 	Data E // [rows, ...]; of sequences [rows, time, ...]
 	// Index is the rows' numbers, int64. They are never used again, so that an
@@ -22,6 +24,8 @@ type Sample[E any] struct {
 }
 
 // Sample draws n rows, with replacement.
+//
+//weft:op sample reads whole shape=rows
 func (t *Table[E]) Sample(k rl.Key, n int) Sample[E] {
 	if l := t.scope.Lowering(); l != nil {
 		return t.traced(l).sample(k, n)

@@ -26,6 +26,8 @@ import (
 // last step's, of all others the first one's. The end of an episode ends the sum,
 // by termination or truncation alike; what is bootstrapped from is the last
 // step's successor, which at a truncation is the final observation.
+//
+//weft:component table axis=none home=replay
 type Table[E any] struct {
 	Options
 	scope    *rl.Scope
@@ -70,6 +72,8 @@ const (
 )
 
 // NewTable is an empty table of capacity rows.
+//
+//weft:makes name=1
 func NewTable[E any](s *rl.Scope, name string, capacity int, how Options) *Table[E] {
 	t := &Table[E]{Options: how, scope: s, capacity: capacity, top: 1}
 	switch {
@@ -123,6 +127,8 @@ func (t *Table[E]) rolesOf(names []string) []role {
 
 // Insert adds a row for every environment. done, [env] bool, is where an episode
 // ended with this step, in either way.
+//
+//weft:op insert writes fills whole
 func (t *Table[E]) Insert(e E, done rl.Tensor) {
 	leaves := rl.Leaves(e)
 	if l := t.scope.Lowering(); l != nil {
@@ -214,6 +220,8 @@ func (t *Table[E]) held() (lo int64, n int) {
 }
 
 // Ready reports whether there are n rows to draw from.
+//
+//weft:op read reads shape=one device=ReadyAt
 func (t *Table[E]) Ready(n int) bool {
 	_, held := t.held()
 	return held >= n
@@ -223,6 +231,8 @@ func (t *Table[E]) Ready(n int) bool {
 // numbers [rows] float32, to which the probability of being drawn is
 // proportional. A row that was overwritten since is left out; of two that are the
 // same the later one counts.
+//
+//weft:op prioritise writes whole
 func (t *Table[E]) Prioritise(index, priority rl.Tensor) {
 	if t.priority == nil {
 		rl.Failf("a table that draws uniformly is given priorities: make it with Options.Priority")

@@ -22,6 +22,7 @@ const (
 	Rows         // rows of a learner's batch
 )
 
+//weft:pure
 func (a Axis) String() string {
 	return [...]string{"none", "environments", "agents", "members", "rows"}[a]
 }
@@ -34,10 +35,16 @@ func (a Axis) String() string {
 // Scope.Register.
 type Component interface {
 	// Axis is what the state may be split along.
+	//
+	//weft:pure
 	Axis() Axis
 	// Save puts the whole state.
+	//
+	//weft:refuse leave saving to the runner, which does it between iterations
 	Save(*State)
 	// Load takes it back; it returns s.Err() or an error of its own.
+	//
+	//weft:refuse leave loading to the runner, which does it between iterations
 	Load(*State) error
 }
 

@@ -59,6 +59,8 @@ func (c *Ctx) Graph() *graph.Graph { return c.graph }
 // Scope is the GoMLX scope that holds p's parameters: any GoMLX layer builds on
 // it. Asking twice gives the same parameters, so a network may be applied to
 // several inputs of one graph.
+//
+//weft:traces component=0
 func (c *Ctx) Scope(p *Params) *model.Scope {
 	if c.scope == nil {
 		failf("parameters %q belong to another scope", p.name)
@@ -121,6 +123,8 @@ type draw struct {
 // Uniform draws numbers in (0,1), one block of dims[1:] for each of dims[0]
 // rows, as the row's global index and the key of the call determine. A use may
 // be drawn once in a graph function.
+//
+//weft:draws
 func (c *Ctx) Uniform(use string, dims ...int) *graph.Node {
 	if len(dims) == 0 {
 		failf("draw %q needs a row axis", use)
@@ -167,6 +171,8 @@ func (c *Ctx) calling(k Key, lead int, build func()) {
 }
 
 // Normal draws standard normal numbers by the Box-Muller transform.
+//
+//weft:draws
 func (c *Ctx) Normal(use string, dims ...int) *graph.Node {
 	pair := c.Uniform(use, append(append([]int(nil), dims...), 2)...)
 	last := pair.Rank() - 1
@@ -177,6 +183,8 @@ func (c *Ctx) Normal(use string, dims ...int) *graph.Node {
 
 // Gumbel draws standard Gumbel numbers: the largest of logits plus these is a
 // sample of the categorical distribution.
+//
+//weft:draws
 func (c *Ctx) Gumbel(use string, dims ...int) *graph.Node {
 	return graph.Neg(graph.Log(graph.Neg(graph.Log(c.Uniform(use, dims...)))))
 }

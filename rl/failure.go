@@ -18,6 +18,7 @@ type Failure struct {
 	Err error
 }
 
+//weft:pure
 func (f *Failure) Error() string {
 	if f.Pos == "" {
 		return f.Err.Error()
@@ -29,6 +30,8 @@ func (f *Failure) Unwrap() error { return f.Err }
 
 // Fail stops the run with err. It is for components: environments, replay
 // buffers, an author's own. It does not return; Catch turns it into an error.
+//
+//weft:refuse return an error from the constructor; in a loop operations fail by themselves
 func Fail(err error) {
 	var f *Failure
 	if errors.As(err, &f) {
@@ -40,6 +43,8 @@ func Fail(err error) {
 func newFailure(err error) *Failure { return &Failure{Pos: authorPosition(), Err: err} }
 
 // Failf is Fail with a formatted message.
+//
+//weft:refuse return an error from the constructor; in a loop operations fail by themselves
 func Failf(format string, args ...any) { Fail(fmt.Errorf(format, args...)) }
 
 func failf(format string, args ...any) { Fail(fmt.Errorf(format, args...)) }
@@ -63,6 +68,8 @@ func check(err error) {
 // Catch calls f and returns its error, or the failure that stopped it. GoMLX
 // panics with errors that explain themselves; any other panic becomes an error
 // that carries its stack. None reaches a user.
+//
+//weft:refuse let failures end the run
 func Catch(f func() error) (err error) {
 	defer func() {
 		switch x := recover().(type) {

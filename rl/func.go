@@ -10,6 +10,8 @@ import (
 // compiled once for each combination of input shapes. I and O are structs of
 // tensors. Each row of the outputs depends on the same row of the inputs alone,
 // unless the author says otherwise; that is what lets a policy split a batch.
+//
+//weft:component function
 type Func[I, O any] struct {
 	name  string
 	scope *Scope
@@ -21,6 +23,8 @@ type Func[I, O any] struct {
 // NewFunc declares a graph function. f must be a declared function or method,
 // so that what it reads is known from the source; the field that holds the
 // result is assigned once.
+//
+//weft:makes name=1 function=2
 func NewFunc[I, O any](s *Scope, name string, f func(*Ctx, I) O) *Func[I, O] {
 	mustCodec[I]()
 	mustCodec[O]()
@@ -29,6 +33,8 @@ func NewFunc[I, O any](s *Scope, name string, f func(*Ctx, I) O) *Func[I, O] {
 
 // Call runs the function on a batch. The key names the random numbers that it
 // draws; the zero key is for functions that draw none.
+//
+//weft:op call graph
 func (f *Func[I, O]) Call(k Key, in I) O {
 	leaves := Leaves(in)
 	if c := f.scope.under(leaves); c != nil {
@@ -70,6 +76,8 @@ func (f *Func[I, O]) inline(c *Ctx, k Key, in I) (out O) {
 
 // Rows is Call for the rows where mask is true, and zero elsewhere. When mask is
 // false everywhere nothing is computed.
+//
+//weft:op call graph
 func (f *Func[I, O]) Rows(mask Tensor, k Key, in I) O {
 	leaves := Leaves(in)
 	if out, ok := f.inTurns(k, in, leaves, []Tensor{mask}, func(k Key, in I, also []Tensor) O { return f.Rows(also[0], k, in) }); ok {

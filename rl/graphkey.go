@@ -25,6 +25,8 @@ func GraphUniform(key *graph.Node, use string, rows, n int) *graph.Node {
 
 // Words are the key as the graph's functions take it: its own four, and the
 // global index of row 0.
+//
+//weft:refuse use run.Key, which belongs to the iteration
 func (k Key) Words() [5]uint32 { return [5]uint32{k.w[0], k.w[1], k.w[2], k.w[3], k.row} }
 
 func newGraphKey(words *graph.Node) graphKey {

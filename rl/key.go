@@ -11,6 +11,8 @@ import (
 //
 // A key is 128 bits, folded from the seed, the name of the use, the iteration
 // and the positions in it.
+//
+//weft:key
 type Key struct {
 	w   [4]uint32
 	row uint32 // global index of row 0, where a replica owns a shard
@@ -21,12 +23,16 @@ type Key struct {
 }
 
 // NewKey is the root of all keys of a seed.
+//
+//weft:refuse use run.Key, which belongs to the iteration
 func NewKey(seed uint64) Key {
 	return Key{w: [4]uint32{uint32(seed), uint32(seed >> 32), 0x77656674, 0}}
 }
 
 // Fold derives a key: equal keys and numbers give equal keys, and anything else
 // gives independent ones.
+//
+//weft:refuse use run.Key, which belongs to the iteration
 func (k Key) Fold(x uint64) Key {
 	if k.in != nil {
 		g := k.in.w[0].Graph()
@@ -39,9 +45,13 @@ func (k Key) Fold(x uint64) Key {
 }
 
 // Use derives the key of a named use.
+//
+//weft:refuse use run.Key, which belongs to the iteration
 func (k Key) Use(name string) Key { return k.Fold(hash(name)) }
 
 // At moves row 0 of the draws to global index row.
+//
+//weft:refuse use run.Key, which belongs to the iteration
 func (k Key) At(row int) Key {
 	k.row = uint32(row)
 	if k.in != nil {
@@ -74,6 +84,8 @@ func (k Key) forBatch(lead, rows int) Key {
 func (k Key) inside(g graphKey) Key { return Key{row: k.row, own: k.own, in: &g} }
 
 // Bits are the four random words of block b of row i.
+//
+//weft:refuse draw in a graph function, by row, or use run.Key where a key is asked for
 func (k Key) Bits(i, b int) [4]uint32 {
 	if k.in != nil {
 		failf("a key inside a device program has no bits to read: draw in a graph function")
@@ -83,9 +95,13 @@ func (k Key) Bits(i, b int) [4]uint32 {
 }
 
 // Uniform is draw j of row i, in the open interval (0,1).
+//
+//weft:refuse draw in a graph function, by row, or use run.Key where a key is asked for
 func (k Key) Uniform(i, j int) float64 { return float64(unit(k.Bits(i, j/4)[j%4])) }
 
 // IntN is draw j of row i, uniform over 0..n-1 up to a bias of n/2^32.
+//
+//weft:refuse draw in a graph function, by row, or use run.Key where a key is asked for
 func (k Key) IntN(i, j, n int) int {
 	hi, _ := bits.Mul32(k.Bits(i, j/4)[j%4], uint32(n))
 	return int(hi)
@@ -94,6 +110,8 @@ func (k Key) IntN(i, j, n int) int {
 // Rand is a generator for plain Go code, such as a host environment, that wants
 // more than a few numbers. It starts from the key and row i alone, so there is no
 // stream to save.
+//
+//weft:refuse draw in a graph function, by row, or use run.Key where a key is asked for
 func (k Key) Rand(i int) *rand.Rand {
 	w := k.Bits(i, 0)
 	return rand.New(rand.NewPCG(uint64(w[0])|uint64(w[1])<<32, uint64(w[2])|uint64(w[3])<<32))

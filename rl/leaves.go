@@ -213,6 +213,8 @@ func mustCodec[T any]() codec {
 
 // Leaves are the tensors of a struct of tensors, in declaration order, absent
 // ones included.
+//
+//weft:moves
 func Leaves[T any](v T) []Tensor {
 	c := mustCodec[T]()
 	out := make([]Tensor, 0, c.size)
@@ -234,11 +236,15 @@ func borrowed(p unsafe.Pointer) unsafe.Pointer {
 }
 
 // LeafNames are the paths of the tensors that Leaves gives.
+//
+//weft:pure
 func LeafNames[T any](v T) []string {
 	return mustCodec[T]().names(unsafe.Pointer(&v), "", nil)
 }
 
 // Rebuild is like with its tensors replaced by leaves, in the order of Leaves.
+//
+//weft:moves
 func Rebuild[T any](like T, leaves []Tensor) T {
 	if rest := mustCodec[T]().write(borrowed(unsafe.Pointer(&like)), leaves); len(rest) != 0 {
 		failf("%d tensors too many for %T", len(rest), like)
@@ -247,6 +253,8 @@ func Rebuild[T any](like T, leaves []Tensor) T {
 }
 
 // Map applies f to every present tensor of a struct of tensors.
+//
+//weft:refuse compute in a graph function
 func Map[T any](v T, f func(Tensor) Tensor) T {
 	leaves := Leaves(v)
 	for i, t := range leaves {

@@ -12,6 +12,8 @@ import (
 // every row; what is differentiated is sum(weight*loss)/sum(weight) over all
 // rows of all learners, so that unequal shards, masks and padded sequences are
 // exact. An absent weight counts as 1 everywhere.
+//
+//weft:component loss
 type Loss[I, A any] struct {
 	name  string
 	scope *Scope
@@ -25,6 +27,8 @@ type Loss[I, A any] struct {
 
 // NewLoss declares a loss of the parameters wrt. What f reads of other
 // parameters is held fixed.
+//
+//weft:makes name=1 function=2 parameters=3
 func NewLoss[I, A any](s *Scope, name string, f func(*Ctx, I) (loss, weight Tensor, aux A), wrt ...*Params) *Loss[I, A] {
 	mustCodec[I]()
 	mustCodec[A]()
@@ -38,6 +42,8 @@ func NewLoss[I, A any](s *Scope, name string, f func(*Ctx, I) (loss, weight Tens
 // Grads is the derivative of a loss: sums over the rows of one learner, and the
 // weight that they are to be divided by once all learners' are added up. They
 // are applied once: the optimiser takes them over, memory and all.
+//
+//weft:gradient
 type Grads struct {
 	of     []*Params
 	sums   []Tensor
@@ -47,6 +53,8 @@ type Grads struct {
 
 // Grad differentiates the loss on a batch. aux is what else the loss function
 // returned.
+//
+//weft:op gradient graph
 func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
 	leaves := Leaves(in)
 	if c := l.scope.under(leaves); c != nil && c.lower != nil && !c.lower.inCall {
@@ -198,4 +206,6 @@ func notFinite(t Tensor) (at int, x float64, bad bool) {
 
 // NotFinite finds the first NaN or infinity in a tensor of floats; bad is false
 // if there is none.
+//
+//weft:op batch whole host
 func NotFinite(t Tensor) (at int, x float64, bad bool) { return notFinite(t) }

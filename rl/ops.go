@@ -15,6 +15,8 @@ import (
 
 // Select is onTrue where mask, a tensor of bool over leading axes, is true, and
 // onFalse elsewhere.
+//
+//weft:op batch
 func Select(mask, onTrue, onFalse Tensor) Tensor {
 	in := []Tensor{mask, onTrue, onFalse}
 	if c := ctxOf(in); c != nil {
@@ -66,6 +68,8 @@ func leads(mask, x Tensor) bool {
 
 // Keep is x with the rows zeroed where done: memory that must not outlive its
 // episode. An absent x stays absent.
+//
+//weft:op batch
 func Keep(x, done Tensor) Tensor {
 	if !x.Ok() {
 		return x
@@ -74,6 +78,8 @@ func Keep(x, done Tensor) Tensor {
 }
 
 // Zero is a tensor like x, all zero.
+//
+//weft:op batch
 func Zero(x Tensor) Tensor {
 	if x.node != nil {
 		return Wrap(graph.ZerosLike(x.node))
@@ -89,6 +95,8 @@ func (v *value) device() *Device {
 }
 
 // Or is the elementwise disjunction of two bool tensors.
+//
+//weft:op batch
 func Or(a, b Tensor) Tensor {
 	in := []Tensor{a, b}
 	if c := ctxOf(in); c != nil {
@@ -109,6 +117,8 @@ func Or(a, b Tensor) Tensor {
 
 // Shift is x over time [env, time, ...] moved one step to the left, with last
 // [env, ...] at the end: of values, the values of the next states.
+//
+//weft:op batch
 func Shift(x, last Tensor) Tensor {
 	in := []Tensor{x, last}
 	if !ends(last, x) {
@@ -143,6 +153,8 @@ func ends(last, x Tensor) bool {
 }
 
 // Stack joins tensors [env, ...], one for each time step, to [env, time, ...].
+//
+//weft:op batch
 func Stack(steps []Tensor) Tensor {
 	if len(steps) == 0 || steps[0].Shape().Rank() == 0 {
 		failf("stack: there must be steps, and each needs an environment axis")
@@ -195,6 +207,8 @@ func scatter(out, src []byte, rows, step, size int) {
 
 // Column is element j of the second axis of x, [env, agent, ...]: what belongs to
 // one agent.
+//
+//weft:op batch
 func Column(x Tensor, j int) Tensor {
 	dims := x.Shape().Dimensions
 	if len(dims) < 2 || j < 0 || j >= dims[1] {
@@ -212,6 +226,8 @@ func Column(x Tensor, j int) Tensor {
 
 // Gather picks rows of x by index, after the first axes axes have been folded
 // into one row axis.
+//
+//weft:op batch whole shape=rows shards=even
 func Gather(x Tensor, axes int, index []int) Tensor {
 	dims := x.Shape().Dimensions
 	if axes > len(dims) {
@@ -265,6 +281,8 @@ func gatherAs[T uint32 | [4]uint32](out, src []byte, index []int) {
 // Standardise is x with mean 0 and variance 1 over all rows, as far as weight
 // (absent: all alike) lets them count. It crosses rows, so it stands outside a
 // loss and is an operation of its own.
+//
+//weft:op batch whole
 func Standardise(x, weight Tensor) Tensor {
 	in := []Tensor{x}
 	if weight.Ok() {
@@ -321,6 +339,8 @@ func blend(a, b []Tensor, tau float64) []Tensor {
 }
 
 // Mean is the mean of all elements, a scalar. Like Standardise it crosses rows.
+//
+//weft:op batch whole shape=one
 func Mean(x Tensor) Tensor {
 	if m := meeting([]Tensor{x}); m != nil {
 		x, _, _ = m.All(x)

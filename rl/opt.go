@@ -21,6 +21,8 @@ type Rule interface {
 }
 
 // Opt applies gradients to parameters by a rule, and keeps the rule's slots.
+//
+//weft:component optimiser axis=none home=apply
 type Opt struct {
 	name  string
 	scope *Scope
@@ -32,6 +34,8 @@ type Opt struct {
 }
 
 // NewOpt is an optimiser of the given parameters.
+//
+//weft:makes name=1 parameters=3
 func NewOpt(s *Scope, name string, rule Rule, of ...*Params) *Opt {
 	if len(of) == 0 {
 		failf("optimiser %q has no parameters to optimise", name)
@@ -51,10 +55,14 @@ func NewOpt(s *Scope, name string, rule Rule, of ...*Params) *Opt {
 }
 
 // Count is the number of updates so far: the learner's own clock.
+//
+//weft:op read reads shape=one device=CountAt
 func (o *Opt) Count() int64 { return o.count.Int64() }
 
 // Apply makes one step against g with learning rate lr. If no row of the batch
 // had any weight there is no step, not even by momentum.
+//
+//weft:op apply writes params device=ApplyAt number=1
 func (o *Opt) Apply(g Grads, lr float64) {
 	if g.weight.node != nil {
 		o.ApplyAt(g, Scalar(lr))

@@ -17,6 +17,8 @@ type cell struct {
 
 // Params are the weights of one network, as GoMLX variables: graph functions
 // read them through Ctx.Scope, an Opt writes them.
+//
+//weft:component weights axis=none home=apply copyable
 type Params struct {
 	name    string
 	scope   *Scope
@@ -28,6 +30,8 @@ type Params struct {
 
 // NewParams makes parameters by tracing init once: whatever variables it asks
 // of sc exist from then on, with the values their initialisers gave.
+//
+//weft:makes name=1
 func NewParams(s *Scope, name string, init func(c *Ctx, sc *model.Scope)) *Params {
 	if name == "" || strings.Contains(name, "/") {
 		failf("parameters %q: a name is not empty and has no /", name)
@@ -69,12 +73,18 @@ func (d *Device) adopt(t *tensors.Tensor) (out Tensor) {
 }
 
 // Name of the parameters, unique in their scope.
+//
+//weft:pure
 func (p *Params) Name() string { return p.name }
 
 // Version counts the writes, so that a copy knows whether it is current.
+//
+//weft:op read reads shape=one
 func (p *Params) Version() int64 { return p.version }
 
 // Paths are the names of the single tensors, sorted.
+//
+//weft:pure
 func (p *Params) Paths() []string {
 	out := make([]string, len(p.cells))
 	for i, c := range p.cells {
@@ -84,6 +94,8 @@ func (p *Params) Paths() []string {
 }
 
 // Tensors are the values, in the order of Paths.
+//
+//weft:refuse read weights in a graph function, through rl.Ctx.Scope
 func (p *Params) Tensors() []Tensor {
 	p.lent = true
 	out := make([]Tensor, len(p.cells))
@@ -94,6 +106,8 @@ func (p *Params) Tensors() []Tensor {
 }
 
 // Size is the number of scalar parameters.
+//
+//weft:pure
 func (p *Params) Size() int {
 	n := 0
 	for _, c := range p.cells {
@@ -104,6 +118,8 @@ func (p *Params) Size() int {
 
 // Blend moves the parameters towards src: p = (1-tau) p + tau src. With tau 1 it
 // is a copy.
+//
+//weft:op blend writes lends
 func (p *Params) Blend(src *Params, tau float64) {
 	same := func(a, b *cell) bool { return a.path == b.path && a.value.Shape().Equal(b.value.Shape()) }
 	if !slices.EqualFunc(p.cells, src.cells, same) {

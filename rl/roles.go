@@ -63,6 +63,8 @@ func (t Team) only() Agent {
 
 // Obs is what agents see of every environment. Leaves that an environment does
 // not have are absent.
+//
+//weft:batch
 type Obs struct {
 	X     Tree   // [env, ...] or [env, agent, ...]
 	Legal Tree   // masks of legal actions, by leaf of the action
@@ -74,6 +76,8 @@ type Obs struct {
 
 // Step is the result of one step of every environment, which has reset itself
 // where its episode is over.
+//
+//weft:batch
 type Step struct {
 	Obs        Obs    // to act on next
 	Final      Obs    // the successor as it was before any reset; Obs elsewhere
@@ -84,4 +88,6 @@ type Step struct {
 }
 
 // Done is where an episode ended in either way.
+//
+//weft:op batch
 func (s Step) Done() Tensor { return Or(s.Terminated, s.Truncated) }

@@ -14,6 +14,8 @@ var ErrStop = errors.New("stop")
 // the log. Next is the only consistent point: a run's state is its components'
 // state and Run's counters, and no local variable survives it. Counters are
 // frozen between two calls of Next.
+//
+//weft:component run
 type Run struct {
 	scope  *Scope
 	budget int64
@@ -75,6 +77,8 @@ func NewRun(s *Scope, steps int64, cut func(Cut) error) *Run {
 
 // Train runs a trainer's loop to its end. Failures of operations come back as
 // errors.
+//
+//weft:refuse let the runner call Train
 func Train(t Trainer, r *Run) error {
 	if err := Catch(func() error { return t.Train(r) }); err != nil {
 		return err
@@ -83,6 +87,8 @@ func Train(t Trainer, r *Run) error {
 }
 
 // Next ends an iteration and begins another, if there is to be one.
+//
+//weft:next
 func (r *Run) Next() bool {
 	if r.parent != nil {
 		failf("Next belongs to the run itself, not to the part of a member")
@@ -165,6 +171,8 @@ func (r *Run) take(done Report, last bool) Cut {
 }
 
 // Err is why the run ended early, or nil.
+//
+//weft:pure
 func (r *Run) Err() error { return r.whole().err }
 
 // Stopped reports whether the run ended early, by a cut's decision, wherever that was
@@ -172,15 +180,23 @@ func (r *Run) Err() error { return r.whole().err }
 func (r *Run) Stopped() bool { return r.whole().stopped }
 
 // Iter is the number of iterations done.
+//
+//weft:pure counter
 func (r *Run) Iter() int64 { return r.root().counting().iter }
 
 // Steps is the number of environment steps done, over all environments.
+//
+//weft:pure counter
 func (r *Run) Steps() int64 { return r.root().counting().steps }
 
 // Budget is the number of steps asked for.
+//
+//weft:pure
 func (r *Run) Budget() int64 { return r.root().budget }
 
 // Progress is the part of the budget that is done, from 0 to 1.
+//
+//weft:pure counter
 func (r *Run) Progress() float64 {
 	r = r.root().counting()
 	return min(1, float64(r.done())/float64(max(1, r.budget)))
@@ -188,6 +204,8 @@ func (r *Run) Progress() float64 {
 
 // Every reports whether a multiple of n steps was crossed by the iteration
 // before.
+//
+//weft:pure counter
 func (r *Run) Every(n int64) bool {
 	r = r.root().counting()
 	return n > 0 && r.steps/n != r.previous/n
@@ -195,6 +213,8 @@ func (r *Run) Every(n int64) bool {
 
 // Key names a random draw of this iteration. at tells apart the draws of one
 // use: positions in the iteration's loops.
+//
+//weft:pure device=KeyAt index=1+
 func (r *Run) Key(use string, at ...int) Key {
 	k := r.key.Use(use)
 	if l := r.root().lower; l != nil {
@@ -212,6 +232,8 @@ func (r *Run) Key(use string, at ...int) Key {
 
 // Log records a tensor under a name; what is reported is the mean of all its
 // elements and of all that an iteration logs under the name.
+//
+//weft:op log
 func (r *Run) Log(name string, x Tensor) {
 	if l := r.root().lower; l != nil {
 		l.log(r.prefix+name, x)
@@ -250,6 +272,8 @@ func means(logs []Record) []Logged {
 
 // Value is a scalar tensor as a Go number that control may depend on. It makes
 // fragments wait for each other.
+//
+//weft:op value shape=one device=Number
 func (r *Run) Value(x Tensor) float64 {
 	v := Floats(x)
 	if len(v) != 1 {
@@ -260,6 +284,8 @@ func (r *Run) Value(x Tensor) float64 {
 
 // Phase is a part of the run with counters of its own and a budget of n
 // iterations: updates on a data set, say. It resumes where it was.
+//
+//weft:moves
 func (r *Run) Phase(name string, n int64) *Run {
 	if r.parent != nil || strings.Contains(name, "/") {
 		failf("phase %q: phases belong to the run itself, and their names have no /", name)
@@ -277,6 +303,8 @@ func (r *Run) Phase(name string, n int64) *Run {
 
 // At is the run as a member or an agent sees it: with keys and log names of its
 // own, and the same counters.
+//
+//weft:moves
 func (r *Run) At(scope string, i int) *Run {
 	return &Run{
 		scope: r.scope, parent: r.root(), prefix: fmt.Sprintf("%s%s%d/", r.prefix, scope, i),
@@ -292,10 +320,14 @@ func (r *Run) root() *Run {
 }
 
 // Scope is where the run's components were made.
+//
+//weft:refuse make components in the constructor, in the scope that it is given
 func (r *Run) Scope() *Scope { return r.scope }
 
 // Save puts the counters and every component of the run's scope. It may be
 // called at a cut only.
+//
+//weft:refuse leave saving to the runner, which does it between iterations
 func (r *Run) Save(s *State) {
 	r.SaveCounters(s)
 	r.scope.SaveSome(s, func(string) bool { return true })
@@ -316,6 +348,8 @@ func (r *Run) counters(s *State) {
 
 // Load gives the run the state that Save put, so that its loop goes on from
 // there when entered at its top.
+//
+//weft:refuse leave loading to the runner, which does it between iterations
 func (r *Run) Load(s *State) error { return r.LoadSome(s, func(string) bool { return true }) }
 
 // LoadSome is Load for a replica that has use of the components for whose names

@@ -14,6 +14,8 @@ import (
 // and the range of environments they own, and knows them all, so that a run can
 // save and load them. An algorithm is constructed in one scope for each replica
 // and never learns how many there are.
+//
+//weft:component scope
 type Scope struct {
 	dev        *Device
 	key        Key
@@ -167,6 +169,8 @@ func Shard(n, block, r, k int) (lo, hi int) {
 }
 
 // Register makes c part of the scope's state, under a name of its own.
+//
+//weft:registers name=0 component=1
 func (s *Scope) Register(name string, c Component) {
 	if _, twice := s.components[name]; twice {
 		failf("two components are called %q: give each its own name", name)

@@ -7,12 +7,16 @@ import (
 
 // Slots is memory for each environment that survives from one iteration to the
 // next: recurrent state, an opponent's index. No local variable of a loop may.
+//
+//weft:component slots axis=environments home=actor
 type Slots[V any] struct {
 	v     V
 	aside Narrowed
 }
 
 // NewSlots is memory that starts as zero, a struct of tensors [env, ...].
+//
+//weft:makes name=1
 func NewSlots[V any](s *Scope, name string, zero V) *Slots[V] {
 	mustCodec[V]()
 	m := &Slots[V]{v: zero}
@@ -21,10 +25,14 @@ func NewSlots[V any](s *Scope, name string, zero V) *Slots[V] {
 }
 
 // Get is the memory.
+//
+//weft:op get reads shape=env
 func (m *Slots[V]) Get() V { return m.v }
 
 // Set replaces the memory by another of the same shape: what a checkpoint holds
 // must fit what a fresh run starts with.
+//
+//weft:op set writes
 func (m *Slots[V]) Set(v V) {
 	like := func(a, b Tensor) bool { return a.Ok() == b.Ok() && (!a.Ok() || a.Shape().Equal(b.Shape())) }
 	if old, next := Leaves(m.v), Leaves(v); !slices.EqualFunc(old, next, like) {

@@ -15,8 +15,12 @@ import (
 type Space interface {
 	// Leaves are the simple spaces inside, in order: the leaves of the Tree that
 	// holds a value. A simple space is its own single leaf, without a name.
+	//
+	//weft:pure
 	Leaves() []SpaceLeaf
 	// Shape of one environment's value; of a Dict, invalid.
+	//
+	//weft:pure
 	Shape() shapes.Shape
 	String() string
 }
@@ -136,6 +140,8 @@ func (d Dict) String() string {
 // Choices is the number of entries that a mask of legal actions has for a simple
 // space: the options of each number, one after another. 0 means that masks do
 // not apply.
+//
+//weft:pure
 func Choices(s Space) int {
 	switch s := s.(type) {
 	case Discrete:
@@ -167,6 +173,8 @@ func NewBounds(s Space) Bounds {
 
 // Outside finds the first element of a batch that is not in a simple space: row
 // is the environment, at the position in its value.
+//
+//weft:op batch whole host
 func Outside(s Space, batch Tensor) (row, at int, x float64, bad bool) {
 	return NewBounds(s).Outside(batch)
 }

@@ -12,6 +12,8 @@ import (
 // Stats are the running mean and variance of a batch's features. They are
 // frozen during an iteration and updated once from its whole batch, so that
 // every replica normalises alike.
+//
+//weft:component statistics axis=none home=apply copyable
 type Stats struct {
 	count, mean, m2 *cell
 	clip            float64
@@ -21,6 +23,8 @@ type Stats struct {
 
 // NewStats are statistics of features with the given dimensions; clip bounds
 // what Norm returns, 0 is no bound.
+//
+//weft:makes name=1
 func NewStats(s *Scope, name string, clip float64, dims ...int) *Stats {
 	zero := func(what string, dims ...int) *cell {
 		shape := shapes.Make(dtypes.Float64, dims...)
@@ -32,6 +36,8 @@ func NewStats(s *Scope, name string, clip float64, dims ...int) *Stats {
 }
 
 // Update adds a batch [..., features]: all leading axes are rows.
+//
+//weft:op update writes whole
 func (s *Stats) Update(x Tensor) {
 	want, features := s.mean.value.Shape().Dimensions, s.mean.value.Shape().Rank()
 	if got := x.Shape().Dimensions; len(got) < features || !slices.Equal(got[len(got)-features:], want) {
@@ -71,6 +77,8 @@ func merge(x, count, mean, m2 *graph.Node) (_, _, _ *graph.Node) {
 
 // Norm is x, [..., features], with the statistics' mean taken off and divided by
 // their deviation. Before the first update it is x.
+//
+//weft:traces
 func (s *Stats) Norm(c *Ctx, x *graph.Node) *graph.Node {
 	mean, deviation := s.moments(c, x.Rank())
 	return s.bound(graph.Div(graph.Sub(x, mean), deviation))
@@ -78,12 +86,16 @@ func (s *Stats) Norm(c *Ctx, x *graph.Node) *graph.Node {
 
 // Restore undoes Norm, but for its bound: outputs of a network that learns
 // standardised targets, in the targets' own unit.
+//
+//weft:traces
 func (s *Stats) Restore(c *Ctx, x *graph.Node) *graph.Node {
 	mean, deviation := s.moments(c, x.Rank())
 	return graph.Add(graph.Mul(x, deviation), mean)
 }
 
 // Scale is x divided by the statistics' deviation: rewards, whose sign matters.
+//
+//weft:traces
 func (s *Stats) Scale(c *Ctx, x *graph.Node) *graph.Node {
 	_, deviation := s.moments(c, x.Rank())
 	return s.bound(graph.Div(x, deviation))

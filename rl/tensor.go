@@ -18,6 +18,8 @@ import (
 // is traced, so that one struct type serves as argument of both. It is
 // immutable: an operation that changes something returns another Tensor. The
 // zero Tensor is absent: an optional leaf that is not there.
+//
+//weft:batch
 type Tensor struct {
 	node *graph.Node
 	val  *value
@@ -38,17 +40,23 @@ type value struct {
 }
 
 // Wrap makes a graph node a Tensor, to be returned from a graph function.
+//
+//weft:refuse compute in a graph function
 func Wrap(n *graph.Node) Tensor { return Tensor{node: n} }
 
 var scalar32, scalarDouble = shapes.Make(dtypes.Float32), shapes.Make(dtypes.Float64)
 
 // Scalar is the float32 constant x.
+//
+//weft:op batch shape=one device=- number=0
 func Scalar(x float64) Tensor {
 	return Tensor{val: &value{shape: &scalar32, flat: []float32{float32(x)}}}
 }
 
 // FromFlat copies data, in row-major order, into a tensor of the given
 // dimensions on s's device.
+//
+//weft:refuse make tensors in the constructor, or from numbers with rl.Scalar
 func FromFlat[T gotype.Supported](s *Scope, data []T, dims ...int) Tensor {
 	shape := shapes.Make(dtypes.FromGenericsType[T](), dims...)
 	if shape.Size() != len(data) {
@@ -58,6 +66,8 @@ func FromFlat[T gotype.Supported](s *Scope, data []T, dims ...int) Tensor {
 }
 
 // Node is the graph node of a tensor inside a graph function.
+//
+//weft:refuse compute in a graph function
 func (t Tensor) Node() *graph.Node {
 	if t.node == nil {
 		failf("a tensor's node exists only inside a graph function (tensor is %s)", t.describe())
@@ -66,9 +76,13 @@ func (t Tensor) Node() *graph.Node {
 }
 
 // Ok reports whether the tensor is there: it is false for the zero Tensor.
+//
+//weft:pure
 func (t Tensor) Ok() bool { return t.node != nil || t.val != nil }
 
 // Shape of the tensor, node or value.
+//
+//weft:op batch whole host
 func (t Tensor) Shape() shapes.Shape {
 	switch {
 	case t.node != nil:
@@ -80,6 +94,8 @@ func (t Tensor) Shape() shapes.Shape {
 }
 
 // Rows is the size of the first axis, the environments of a batch; 1 for a scalar.
+//
+//weft:op batch whole host
 func (t Tensor) Rows() int {
 	if s := t.Shape(); s.Rank() > 0 {
 		return s.Dimensions[0]
@@ -88,6 +104,8 @@ func (t Tensor) Rows() int {
 }
 
 // String describes a tensor by kind and shape, not by content.
+//
+//weft:pure
 func (t Tensor) String() string { return t.describe() }
 
 func (t Tensor) describe() string {
@@ -102,6 +120,8 @@ func (t Tensor) describe() string {
 
 // Read is a tensor's data in row-major order. The slice may be the tensor's own
 // memory: it is for reading only.
+//
+//weft:op batch whole host
 func Read[T gotype.Supported](t Tensor) []T {
 	t.mustBeValue()
 	if want := dtypes.FromGenericsType[T](); t.Shape().DType != want {
@@ -152,6 +172,8 @@ func (t Tensor) host() any {
 }
 
 // Floats is a tensor's data as float64, whatever its dtype; bool counts as 0 and 1.
+//
+//weft:op batch whole host
 func Floats(t Tensor) []float64 { return firstFloats(t, t.Shape().Size()) }
 
 // firstFloats is Floats of the first n elements.
@@ -249,6 +271,8 @@ func graphTotal(x *graph.Node) *graph.Node {
 
 // SameMemory reports whether two values share their memory, which only an
 // operation that writes into what it returned before could bring about.
+//
+//weft:op batch whole host
 func SameMemory(a, b Tensor) bool {
 	if a.val == nil || b.val == nil || a.val.shape.Size() == 0 || b.val.shape.Size() == 0 {
 		return false
