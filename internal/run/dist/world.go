@@ -533,10 +533,19 @@ func (r *replica) train() error {
 func (r *replica) program() error {
 	for {
 		err := rl.Catch(func() error { return r.world.Programs.Programs[r.group](r.trainer, r.run, r.x) })
-		if !errors.Is(err, edge.ErrDeparted) {
+		if errors.Is(err, edge.ErrDeparted) {
+			r.again = true
+			continue
+		}
+		if err != nil || !r.run.Leave() {
 			return err
 		}
-		r.again = true
+		// In an asynchronous run a replica may be the first to see why the loop is left:
+		// it goes on until the owner has seen it too.
+		if !r.world.Plan.Async {
+			return fmt.Errorf("%s left the training loop, and %s, which decides, did not: leave it under a condition that is the same in every replica",
+				r, r.world.owner)
+		}
 	}
 }
 
