@@ -23,6 +23,8 @@ type Scope struct {
 	names      []string
 	components map[string]Component
 	parent     *Scope // of a child's
+	beside     *Scope // one that was made beside it; of all of them a list, while the trainer is constructed
+	complete   bool   // the trainer was constructed
 	first      int    // the scope is of shards [first, last) of so many
 	last, of   int
 	life       int64 // of a replica that takes a lost one's place, which is counted from 1
@@ -51,6 +53,9 @@ func NewScope(d *Device, seed uint64) *Scope {
 func (s *Scope) Child(name string) *Scope {
 	c := NewScope(s.dev, 0)
 	c.key, c.parent = s.key.Use("child").Use(name), s
+	if !s.complete {
+		c.beside, s.beside = s.beside, c
+	}
 	return c
 }
 
