@@ -271,6 +271,7 @@ func means(logs []Record) []Logged {
 // Value is a scalar tensor as a Go number that control may depend on. It makes
 // fragments wait for each other.
 func (r *Run) Value(x Tensor) float64 {
+	x.whole("read by run.Value")
 	v := Floats(x)
 	if len(v) != 1 {
 		failf("only a scalar has a value, not %s", x.Shape())
