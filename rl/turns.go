@@ -211,7 +211,7 @@ func (k Key) rows(part Span) Key {
 	if k.own != nil {
 		part.Lo, part.Hi, part.Of = part.Lo+k.own.Lo, part.Hi+k.own.Lo, k.own.Of
 	}
-	k.own = &part
+	k.own = &owned{Span: part}
 	return k
 }
 
