@@ -247,8 +247,19 @@ func (s *Scope) EpisodesOf(env string) *Episodes {
 		return e
 	}
 	e := newEpisodes()
+	e.shared = s.episodes.shared
 	s.Register(name, e)
 	return e
+}
+
+// secondEpisodes takes the episodes that ended in second environments.
+func (s *Scope) secondEpisodes() (out []SecondEpisodes) {
+	for _, name := range s.names {
+		if e, ok := s.components[name].(*Episodes); ok && e != s.episodes && len(e.fresh) > 0 {
+			out = append(out, SecondEpisodes{name, e.Take()})
+		}
+	}
+	return out
 }
 
 // Save puts the state of every component.

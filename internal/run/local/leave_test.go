@@ -31,7 +31,7 @@ func TestLeave(t *testing.T) {
 			plain := quits(t, way, 0)
 			want := train(t, plain)
 			record := learnt(t, plain.Dir)
-			if ends := way == never || way == phase || way == behind; ends != (want.Steps == 256) {
+			if ends := way == never || way == phase || way == behind || way == second; ends != (want.Steps >= 256) {
 				t.Fatalf("it ended after %d steps", want.Steps)
 			}
 			for k := range 3 {
@@ -52,6 +52,19 @@ func TestLeave(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSecondResumed: a run with second environments goes on exactly, under other plans.
+func TestSecondResumed(t *testing.T) {
+	want := train(t, quits(t, second, 0))
+	for k := range 3 {
+		half := quits(t, second, k)
+		half.Steps = 128
+		train(t, half)
+		rest := again(half)
+		rest.Steps, rest.Plan = 256, quits(t, second, 2-k).Plan
+		sameBits(t, train(t, rest), want)
 	}
 }
 

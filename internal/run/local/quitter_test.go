@@ -24,6 +24,7 @@ import (
 type quitter struct {
 	way  string
 	env  env.Batch
+	also env.Batch // nil but for second
 	net  *rl.Params
 	act  *rl.Func[rl.Obs, rl.Tree]
 	loss *rl.Loss[rl.Obs, rl.Tensor]
@@ -39,9 +40,10 @@ const (
 	phase  = "phase"  // break out of a phase before the loop
 	early  = "early"  // return from the phase
 	behind = "behind" // never; but the weights change behind the loop
+	second = "second" // never; but there are second environments, of another number
 )
 
-var ways = []string{never, top, bottom, value, phase, early, behind}
+var ways = []string{never, top, bottom, value, phase, early, behind, second}
 
 func newQuitter(s *rl.Scope, make algo.MakeEnv, way *string) (rl.Trainer, error) {
 	e, err := make.Batch(4)
@@ -55,6 +57,11 @@ func newQuitter(s *rl.Scope, make algo.MakeEnv, way *string) (rl.Trainer, error)
 		return graph.ExpandAxes(c.Scope(p).VariableWithValue("w", []float32{1, 2, 3, 4}).NodeValue(c.Graph()), 0)
 	}
 	q := &quitter{way: *way, env: e, net: p, opt: rl.NewOpt(s, "opt", descent{}, p)}
+	if *way == second {
+		if q.also, err = make.As("also").Batch(5); err != nil {
+			return nil, err
+		}
+	}
 	q.act = rl.NewFunc(s, "act", func(c *rl.Ctx, o rl.Obs) rl.Tree {
 		x := o.X.Leaf("")
 		x = rl.Wrap(graph.Add(graph.Mul(x.Node(), weights(c)), c.Gumbel("a", x.Shape().Dimensions...)))
@@ -83,6 +90,9 @@ func (q *quitter) collect(run *rl.Run) rl.Obs {
 		out := q.env.Step(q.act.Call(run.Key("act", i), obs))
 		run.Log("reward", out.Reward)
 		obs = out.Obs
+		if q.also != nil {
+			run.Log("also", q.also.Step(q.act.Call(run.Key("also", i), q.also.Obs())).Reward)
+		}
 	}
 	return obs
 }
