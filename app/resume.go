@@ -109,12 +109,14 @@ func (c *command) goOn(ctx context.Context, before, r *request, dir string, w wa
 		return err
 	}
 	defer func() { _ = s.Close() }() // done already, with its error, if the session ran
-	if s.Ended() {                   // no budget changes that
+
+	// No budget changes what the algorithm ended.
+	switch {
+	case s.Ended() && s.Finished():
 		w.Note(fmt.Sprintf("%s was ended by its algorithm at step %d: there is nothing to go on with", dir, s.Done()))
-		if s.Finished() {
-			return told(s, w)
-		}
-		return c.finish(ctx, s, w) // an evaluation is left to do
+		return told(s, w)
+	case s.Ended(): // an evaluation is left to do
+		return c.finish(ctx, s, w)
 	}
 	if err := changeBudget(s.Done(), before, r, dir, w); err != nil {
 		return err

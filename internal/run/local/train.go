@@ -40,6 +40,9 @@ func (s *Session) train() error {
 	for _, text := range s.world.Plan.Notes {
 		s.Watch.Note(text)
 	}
+	if s.loaded && s.Ended() {
+		s.Watch.Note(fmt.Sprintf("the run was ended by its algorithm at step %d: there is nothing to go on with", s.run.Steps()))
+	}
 	if !s.world.Exact() {
 		s.Watch.Note("the run is asynchronous: what it computes depends on who is faster, and to resume it is not exact")
 	}
