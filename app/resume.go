@@ -109,6 +109,15 @@ func (c *command) goOn(ctx context.Context, before, r *request, dir string, w wa
 		return err
 	}
 	defer func() { _ = s.Close() }() // done already, with its error, if the session ran
+
+	// No budget changes what the algorithm ended.
+	switch {
+	case s.Ended() && s.Finished():
+		w.Note(fmt.Sprintf("%s was ended by its algorithm at step %d: there is nothing to go on with", dir, s.Done()))
+		return told(s, w)
+	case s.Ended(): // an evaluation is left to do
+		return c.finish(ctx, s, w)
+	}
 	if err := changeBudget(s.Done(), before, r, dir, w); err != nil {
 		return err
 	}
@@ -137,13 +146,17 @@ func changeBudget(done int64, before, r *request, dir string, w watcher) error {
 
 // finished tells the result of a run that has nothing left to do.
 func finished(s *local.Session, dir string, w watcher) error {
-	result, err := s.Finish()
-	if err != nil {
-		return err
-	}
 	w.Note(fmt.Sprintf("%s is finished: nothing was left to do; weft resume %s --steps N trains it further", dir, dir))
-	w.done(result)
-	return nil
+	return told(s, w)
+}
+
+// told tells the result of a finished run.
+func told(s *local.Session, w watcher) error {
+	result, err := s.Finish()
+	if err == nil {
+		w.done(result)
+	}
+	return err
 }
 
 // budgetChange says what another budget means for a run.

@@ -6,3 +6,6 @@ import "github.com/weft-rl/weft/rl"
 func GradientOf(g rl.Grads, weight rl.Tensor, sums []rl.Tensor) any {
 	return gradient{g.Of(), weight, sums}
 }
+
+// Detach is detach.
+func Detach[T any](v T) T { return detach(v) }

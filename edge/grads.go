@@ -21,7 +21,7 @@ func (x *X) handOver(edge int, g rl.Grads) gradient {
 
 // Reduce sends this replica's part of a gradient; the other end is Reduced.
 func Reduce(x *X, edge int, g rl.Grads) {
-	x.toAll(edge, x.stamp(edge, Message{Value: x.handOver(edge, g)}))
+	toAll(x, edge, x.stamp(edge, Message{}), x.handOver(edge, g))
 }
 
 // Reduced is the sum of all replicas' gradients, in rank order, for the receiver's

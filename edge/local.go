@@ -5,8 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// Local is links between replicas of one process. Values pass as they are, their
-// memory with them: tensors are immutable. Join adds replicas of other processes.
+// Local is links between replicas of one process. A message's value is passed as it
+// is: its sender has copied what is not immutable. Join adds replicas of other
+// processes.
 type Local struct {
 	queues []int
 	boxes  []*box

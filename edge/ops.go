@@ -9,7 +9,7 @@ import (
 func Gather[T any](x *X, edge int, v T) {
 	v = rl.Whole(v)
 	count(x, edge, v)
-	x.toAll(edge, x.stamp(edge, Message{Value: hand(x, edge, v)}))
+	toAll(x, edge, x.stamp(edge, Message{}), hand(x, edge, v))
 }
 
 // Gathered is the rows of all replicas. Of what has no rows, such as scalars and
@@ -58,7 +58,7 @@ func Scatter[T any](x *X, edge int, v T) {
 		if on != nil {
 			rl.Begin(part, on[r])
 		}
-		x.send(edge, x.top.Number(to, r), Message{Value: part})
+		x.send(edge, x.top.Number(to, r), Message{Value: detach(part)})
 	}
 }
 
@@ -73,18 +73,18 @@ func Send[T any](x *X, edge int, v T) {
 	switch {
 	case x.top.Async != nil && x.Of > 0: // every producer's own session has it
 		count(x, edge, v)
-		x.toAll(edge, x.stamp(edge, Message{Value: v}))
+		toAll(x, edge, x.stamp(edge, Message{}), v)
 		return
 	case !x.First():
 		return
 	case x.top.Async == nil:
 		count(x, edge, v)
-		x.toAll(edge, Message{Value: v})
+		toAll(x, edge, Message{}, v)
 		return
 	}
 	// Nobody may wait for a consumer that is at another point of the loop.
 	for r := range x.replicas(to) {
-		x.link.Post(x.top.Number(to, r), Message{Edge: edge, Value: v})
+		x.link.Post(x.top.Number(to, r), Message{Edge: edge, Value: detach(v)})
 	}
 	x.stats[edge].Messages += int64(x.replicas(to))
 }
@@ -108,7 +108,7 @@ func Sent[T any](x *X, edge int) T {
 		}
 		e.copy.last = valueOf[T](m)
 	}
-	return e.copy.last.(T)
+	return detach(e.copy.last.(T)) // it may be given out again
 }
 
 // AllGather is the rows of all replicas, for all of them. In an asynchronous run
@@ -124,11 +124,13 @@ func AllGather[T any](x *X, edge int, v T) T {
 	parts := make([]T, k)
 	for r := range k {
 		if r != x.rank {
-			x.send(edge, x.top.Number(x.group, r), Message{Value: v})
+			x.send(edge, x.top.Number(x.group, r), Message{Value: detach(v)})
 		}
 	}
 	for r := range k {
-		if parts[r] = v; r != x.rank {
+		if r == x.rank {
+			parts[r] = detach(v)
+		} else {
 			parts[r] = valueOf[T](x.receive(edge, x.top.Number(x.group, r)))
 		}
 	}
@@ -159,10 +161,12 @@ func Part[T any](x *X, v T) T {
 	return rows(x, 0, v, x.rank*n/k, (x.rank+1)*n/k, -1, rl.Part)
 }
 
-// toAll sends to every replica of the receiving group.
-func (x *X) toAll(edge int, m Message) {
+// toAll sends v to every replica of the receiving group, which may each write what
+// they receive.
+func toAll[T any](x *X, edge int, m Message, v T) {
 	to := x.ends[edge].to
 	for r := range x.replicas(to) {
+		m.Value = detach(v)
 		x.send(edge, x.top.Number(to, r), m)
 	}
 }

@@ -96,7 +96,11 @@ func count[T any](x *X, edge int, v T) {
 	if !rl.HasLeaves[T]() {
 		return
 	}
-	x.weigh(edge, rl.Leaves(v))
+	leaves := rl.Leaves(v)
+	for i := 0; i < len(leaves) && !x.top.Edges[edge].Log; i++ {
+		rl.MustBeWhole(leaves[i], "sent to other replicas")
+	}
+	x.weigh(edge, leaves)
 }
 
 func (x *X) weigh(edge int, tensors []rl.Tensor) {

@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/compute/shapes"
 
 	"github.com/weft-rl/weft/engine/ir"
+	"github.com/weft-rl/weft/engine/rowwise"
 )
 
 // Executable is a compiled computation. Any number of goroutines may execute it at the same time; each uses memory of
@@ -41,6 +42,12 @@ func newExecutable(b *Backend, m *ir.Module, p *program) *Executable {
 
 // Module returns the computation as it was recorded, before any optimisation.
 func (e *Executable) Module() *ir.Module { return e.recorded }
+
+// Rowwise returns an error that names the operation at which rows of a compiled computation look at each other, nil if
+// none does. Package rowwise says what the arguments are.
+func (b *Backend) Rowwise(exe compute.Executable, rows int, params, results []int) error {
+	return rowwise.Check(exe.(*Executable).recorded.Main, rows, params, results)
+}
 
 // Program prints the compiled program.
 func (e *Executable) Program() string { return e.prog.String() }

@@ -74,8 +74,12 @@ func open(s *rl.Scope, name string, e Entry, n int, options any, one bool) (g Gr
 			return errors.Join(err, Close(made))
 		}
 		s.Register(name, guarded)
-		if spec := guarded.Spec()[0]; name == Name {
-			s.SetEnvs(rl.Span{Lo: spec.First, Hi: spec.First + spec.Rows, Of: spec.Envs})
+		spec := guarded.Spec()[0]
+		span := rl.Span{Lo: spec.First, Hi: spec.First + spec.Rows, Of: spec.Envs}
+		if name == Name {
+			s.SetEnvs(span)
+		} else {
+			s.AddEnvs(span)
 		}
 		g = guarded
 		return nil

@@ -165,8 +165,8 @@ func Take[B any](b B, k rl.Key, by By, m, n int) B {
 		axes = 1
 	}
 	rows, envs := rowsOf(b, axes)
-	own, sharded := k.Own()
-	if !sharded || envs != own.Len() {
+	own, sharded := k.OwnOf(envs)
+	if !sharded {
 		own = rl.Span{Lo: 0, Hi: envs, Of: envs}
 	}
 	each := rows / max(1, envs)
@@ -209,7 +209,7 @@ func TakeAt[B any](b B, k rl.Key, by By, m rl.Int, n int) B {
 		axes = 1
 	}
 	rows, envs := rowsOf(b, axes)
-	if own, sharded := k.Own(); sharded && envs == own.Len() {
+	if _, sharded := k.OwnOf(envs); sharded {
 		rl.Failf("a minibatch of a part of the environments has another number of rows each time")
 	}
 	size := rows / n

@@ -66,7 +66,7 @@ type State struct {
 
 type stateSet struct {
 	dev      *Device
-	envs     Span // that whoever loads the state owns
+	envs     []Span // that whoever loads the state owns
 	arrays   map[string]Array
 	err      error
 	restarts bool
@@ -74,7 +74,7 @@ type stateSet struct {
 
 // NewState is an empty state whose tensors live on s's device.
 func NewState(s *Scope) *State {
-	return &State{set: &stateSet{dev: s.dev, envs: s.Envs(), arrays: map[string]Array{}}}
+	return &State{set: &stateSet{dev: s.dev, envs: s.spans(), arrays: map[string]Array{}}}
 }
 
 // Restarting makes s a state without the episodes under way, and returns it: what
@@ -146,13 +146,14 @@ func (s *State) GetRows(name string, like Tensor) Tensor {
 // loads it. An array that has not the rows of all stays as it is: it may be a
 // replica's own, or hold nothing yet.
 func (s *State) own(a Array) (Array, error) {
-	e := s.set.envs
 	if a.Shape.Rank() == 0 {
 		return a, fmt.Errorf("state %q has no rows", a.Name)
 	}
-	if a.Shape.Dimensions[0] != e.Of || e.Len() == e.Of {
+	i := slices.IndexFunc(s.set.envs, func(e Span) bool { return e.Of == a.Shape.Dimensions[0] })
+	if i < 0 || s.set.envs[i].Len() == s.set.envs[i].Of {
 		return a, nil
 	}
+	e := s.set.envs[i]
 	dims := slices.Clone(a.Shape.Dimensions)
 	size := a.Shape.Size() / e.Of
 	dims[0] = e.Len()

@@ -18,6 +18,8 @@ type Func[I, O any] struct {
 	build func(*Ctx, I) O
 	cache programs[O]
 	masks programs[O] // of calls for some rows, the mask behind the inputs
+
+	checks rowChecks
 }
 
 // NewFunc declares a graph function. f must be a declared function or method,
@@ -55,11 +57,13 @@ func (f *Func[I, O]) Call(k Key, in I) O {
 
 func (f *Func[I, O]) compiled(in I, leaves []Tensor) *compiled[O] {
 	return f.cache.find(leaves, func() (*program, O) {
+		only := f.split(in, leaves)
 		var out O
 		p := compile(&Ctx{dev: f.scope.dev, scope: f.scope}, f.name, leaves, func(c *Ctx, nodes []Tensor) []Tensor {
 			out = f.build(c, Rebuild(in, nodes))
 			return Leaves(out)
 		})
+		p.only = only
 		return p, out
 	})
 }

@@ -16,7 +16,7 @@ import (
 type Key struct {
 	w   [4]uint32
 	row uint32 // global index of row 0, where a replica owns a shard
-	own *Span  // the environments of the replica whose run the key is of; nil: all
+	own *owned // the environments of the replica whose run the key is of; nil: all
 	// in is the key inside a device program, where the iteration is itself a graph
 	// value; nil elsewhere.
 	in *graphKey
@@ -67,17 +67,27 @@ func (k Key) Own() (own Span, ok bool) {
 	if k.own == nil {
 		return Span{}, false
 	}
-	return *k.own, true
+	return k.own.Span, true
+}
+
+// OwnOf returns Own for the environments that a batch of so many rows is of, which may
+// be second ones; ok is false where it is of none.
+func (k Key) OwnOf(rows int) (own Span, ok bool) {
+	if k.own == nil {
+		return Span{}, false
+	}
+	return k.own.of(rows)
 }
 
 // forBatch is the key for draws of rows rows by a function of a batch of lead
 // rows: where that is the replica's environments, draws go by their global
 // indices. Control that draws a number of its own gets the same everywhere.
 func (k Key) forBatch(lead, rows int) Key {
-	if k.own == nil || lead != k.own.Len() || rows%lead != 0 {
+	own, ok := k.OwnOf(lead)
+	if !ok || rows%lead != 0 {
 		return k
 	}
-	return k.At(k.own.Lo * (rows / lead))
+	return k.At(own.Lo * (rows / lead))
 }
 
 // inside is the key k as graph values.

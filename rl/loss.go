@@ -22,6 +22,7 @@ type Loss[I, A any] struct {
 	cache programs[A]
 
 	padded programs[A]
+	checks rowChecks
 	noPad  bool // what else it returns is not by row, so that rows cannot be told apart
 }
 
@@ -75,11 +76,13 @@ func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
 
 func (l *Loss[I, A]) grad(k Key, in I, leaves []Tensor) (g Grads, aux A) {
 	e := l.cache.find(leaves, func() (*program, A) {
+		only := l.split(in, leaves)
 		var like A
 		p := compile(&Ctx{dev: l.scope.dev, scope: l.scope}, l.name, leaves, func(c *Ctx, nodes []Tensor) (out []Tensor) {
 			out, like = l.trace(c, Rebuild(in, nodes), nil)
 			return out
 		})
+		p.only = only
 		return p, like
 	})
 	return l.result(e, e.run(k, leaves))

@@ -65,12 +65,14 @@ func (l *Loss[I, A]) gradPadded(k Key, in I, leaves []Tensor, rows int) (g Grads
 
 func (l *Loss[I, A]) compilePadded(in I, filled []Tensor) *compiled[A] {
 	return l.padded.find(filled, func() (*program, A) {
+		only := l.split(in, filled[:len(filled)-1])
 		var like A
 		p := compile(&Ctx{dev: l.scope.dev, scope: l.scope}, l.name, filled, func(c *Ctx, nodes []Tensor) (out []Tensor) {
 			last := len(nodes) - 1
 			out, like = l.trace(c, Rebuild(in, nodes[:last]), nodes[last].Node())
 			return out
 		})
+		p.only = only
 		return p, like
 	})
 }

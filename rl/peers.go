@@ -28,6 +28,14 @@ type Report struct {
 	Logs     []Record
 	Episodes []Episode
 	Kinds    []string // of agents, where there are several; only who has environments knows
+	Second   []SecondEpisodes
+}
+
+// SecondEpisodes are the episodes that ended in environments beside the run's own, by the
+// name of the component that follows them.
+type SecondEpisodes struct {
+	Name     string
+	Episodes []Episode
 }
 
 // Verdict is what the owner of Next decided. Counters follow it everywhere.
@@ -59,6 +67,7 @@ func (r *Run) report() Report {
 	if r.started { // before the first iteration there is nothing to tell
 		out.Logs, out.Episodes = r.logs, r.scope.Episodes().Take()
 		out.Kinds = r.scope.Episodes().KindNames()
+		out.Second = r.scope.secondEpisodes()
 		r.logs = nil
 	}
 	return out
@@ -70,6 +79,11 @@ func (r *Run) lead(all Report) Verdict {
 	r.scope.episodes.merge(all.Episodes)
 	if all.Kinds != nil {
 		r.scope.episodes.names = all.Kinds
+	}
+	for _, o := range all.Second {
+		if e, ok := r.scope.components[o.Name].(*Episodes); ok {
+			e.merge(o.Episodes)
+		}
 	}
 	more := r.decide(all)
 	return Verdict{Steps: r.steps, More: more, Stopped: r.whole().stopped, Decided: true}
@@ -94,12 +108,25 @@ func Merge(groups [][]Report) Report {
 		for _, r := range g {
 			out.Steps = max(out.Steps, r.Steps)
 			out.Episodes = append(out.Episodes, r.Episodes...)
+			out.addSecond(r.Second)
 			if out.Kinds == nil {
 				out.Kinds = r.Kinds
 			}
 		}
 	}
 	return out
+}
+
+// addSecond joins a replica's episodes of second environments with those of others.
+func (r *Report) addSecond(list []SecondEpisodes) {
+	for _, o := range list {
+		i := slices.IndexFunc(r.Second, func(s SecondEpisodes) bool { return s.Name == o.Name })
+		if i < 0 {
+			i = len(r.Second)
+			r.Second = append(r.Second, SecondEpisodes{Name: o.Name})
+		}
+		r.Second[i].Episodes = append(r.Second[i].Episodes, o.Episodes...)
+	}
 }
 
 // mergeLogs joins the parts of what replicas logged by the same call: the n-th

@@ -32,6 +32,7 @@ type program struct {
 	lead   int            // rows of the batch that it was compiled for
 	send   sender         // nil where a device has the host's memory
 	unread []bool         // for each of its inputs, whether it does not matter
+	only   []bool         // for each output, whether it is of a replica's rows alone; nil where none is
 
 	spare atomic.Pointer[arguments] // for the next call
 }
@@ -204,6 +205,8 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 		at := p.slots[i]
 		switch {
 		case at < 0:
+		case t.val.only != nil:
+			t.whole(fmt.Sprintf("given to graph function %q", p.name))
 		case p.sends(at, t):
 			args.host[at], sent = p.host(at, t), true
 		case t.val.dev == nil: // a constant, of this call alone
@@ -276,6 +279,9 @@ func (p *program) collect(results []compute.Buffer, small []value) []Tensor {
 			out[i], small = Tensor{val: &small[0]}, small[1:]
 		} else {
 			out[i] = Tensor{val: &value{shape: &p.like[j], dev: p.dev, buf: results[j]}}
+		}
+		if p.only != nil && p.only[i] {
+			out[i].val.only = &p.name
 		}
 		j++
 	}

@@ -30,6 +30,8 @@ type Run struct {
 	inPhase  bool // the budget is in iterations
 	started  bool
 	stopped  bool // for good: by a cut, its own or a phase's
+	ended    bool // the algorithm left the loop: it is not entered again
+	entered  bool // the loop is entered again in the middle of an iteration
 	loaded   bool // counters are a checkpoint's: the next Next is the one it was taken in
 	iter     int64
 	steps    int64
@@ -53,7 +55,7 @@ type Cut struct {
 	Steps    int64 // steps done
 	Logs     []Logged
 	Episodes []Episode // ended in this iteration
-	Last     bool      // the budget is spent
+	Last     bool      // there is no further iteration: the budget is spent, or the algorithm left its loop
 	// Passed is true of a point that a device program went past: its state is not
 	// to be had any more.
 	Passed bool
@@ -80,7 +82,14 @@ func NewRun(s *Scope, steps int64, cut func(Cut) error) *Run {
 //
 //weft:refuse let the runner call Train
 func Train(t Trainer, r *Run) error {
-	if err := Catch(func() error { return t.Train(r) }); err != nil {
+	err := Catch(func() error {
+		if err := t.Train(r); err != nil {
+			return err
+		}
+		r.Leave()
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	return r.Err() // of a loop that forgot to return it
@@ -93,9 +102,20 @@ func (r *Run) Next() bool {
 	if r.parent != nil {
 		failf("Next belongs to the run itself, not to the part of a member")
 	}
-	if r.whole().stopped {
+	if r.whole().stopped || r.ended {
 		return false
 	}
+	if r.entered {
+		r.entered = false
+		return true
+	}
+	r.leaveOthers()
+	return r.meet()
+}
+
+// meet ends an iteration together with the other replicas, and reports whether
+// there is another.
+func (r *Run) meet() bool {
 	r.scope.settle()
 	if r.peers == nil {
 		return r.decide(r.report())
@@ -114,7 +134,7 @@ func (r *Run) Next() bool {
 // cut to whoever runs the loop, and says whether there is another iteration.
 func (r *Run) decide(done Report) bool {
 	r.count(done.Steps)
-	last := r.done() >= r.budget
+	last := r.ended || r.done() >= r.budget
 	if err := r.cut(r.take(done, last)); err != nil {
 		r.whole().stop(err)
 		return false
@@ -160,7 +180,7 @@ func (r *Run) done() int64 {
 }
 
 func (r *Run) take(done Report, last bool) Cut {
-	c := Cut{Run: r, Iter: r.iter, Steps: r.steps, Last: last && !r.inPhase}
+	c := Cut{Run: r, Iter: r.iter, Steps: r.steps, Last: last && !r.inPhase || r.whole().ended}
 	if r.started {
 		c.Logs, c.Episodes = means(done.Logs), done.Episodes
 		if r.ready != nil {
@@ -275,6 +295,7 @@ func means(logs []Record) []Logged {
 //
 //weft:op value shape=one device=Number
 func (r *Run) Value(x Tensor) float64 {
+	x.whole("read by run.Value")
 	v := Floats(x)
 	if len(v) != 1 {
 		failf("only a scalar has a value, not %s", x.Shape())
@@ -341,6 +362,9 @@ func (r *Run) SaveCounters(s *State) {
 
 func (r *Run) counters(s *State) {
 	PutSlice(s, "counters", []int64{r.iter, r.steps, r.previous})
+	if r.ended {
+		PutSlice(s, "ended", []bool{true})
+	}
 	for name, p := range r.phases {
 		p.counters(s.At("phase").At(name))
 	}
@@ -368,6 +392,7 @@ func (r *Run) loadCounters(s *State) error {
 	}
 	r.iter, r.steps, r.previous = c[0], c[1], c[2]
 	r.started, r.loaded, r.stopped, r.err = false, true, false, nil
+	r.ended, r.entered = s.Has("ended"), false
 	for _, name := range s.At("phase").children() {
 		if err := r.Phase(name, 0).loadCounters(s.At("phase").At(name)); err != nil {
 			return err

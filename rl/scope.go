@@ -25,10 +25,13 @@ type Scope struct {
 	names      []string
 	components map[string]Component
 	parent     *Scope // of a child's
+	beside     *Scope // one that was made beside it; of all of them a list, while the trainer is constructed
+	complete   bool   // the trainer was constructed
 	first      int    // the scope is of shards [first, last) of so many
 	last, of   int
-	life       int64 // of a replica that takes a lost one's place, which is counted from 1
-	envs       *Span // of the environments, once they are known
+	life       int64  // of a replica that takes a lost one's place, which is counted from 1
+	envs       *owned // of the environments, once they are known
+	second     []Span // of those that were opened beside them
 	steps      int64
 	episodes   *Episodes
 	lower      *Lowering // while the loop is being made a device program
@@ -53,6 +56,9 @@ func NewScope(d *Device, seed uint64) *Scope {
 func (s *Scope) Child(name string) *Scope {
 	c := NewScope(s.dev, 0)
 	c.key, c.parent = s.key.Use("child").Use(name), s
+	if !s.complete {
+		c.beside, s.beside = s.beside, c
+	}
 	return c
 }
 
@@ -103,8 +109,45 @@ type Span struct{ Lo, Hi, Of int }
 // Len is how many things are in the part.
 func (s Span) Len() int { return s.Hi - s.Lo }
 
+// owned is a scope's part of its environments, and of those beside them.
+type owned struct {
+	Span
+	beside []Span // of other numbers of environments
+}
+
+// of is the part that a batch of so many rows is of; ok is false where it is of none.
+// A number of rows that two parts have, of which each begins elsewhere, tells nothing.
+func (o *owned) of(rows int) (own Span, ok bool) {
+	if rows == o.Len() {
+		own, ok = o.Span, true
+	}
+	for _, b := range o.beside {
+		if b.Len() != rows {
+			continue
+		}
+		if ok && b.Lo != own.Lo {
+			failf("a batch of %d rows may be of environments %d to %d of %d, or %d to %d of %d: give the second environments as many as the first, "+
+				"or numbers that the replicas can share out evenly", rows, own.Lo, own.Hi-1, own.Of, b.Lo, b.Hi-1, b.Of)
+		}
+		own, ok = b, true
+	}
+	return own, ok
+}
+
 // SetEnvs tells which environments the scope has. Whoever opens them calls it.
-func (s *Scope) SetEnvs(own Span) { s.envs = &own }
+func (s *Scope) SetEnvs(own Span) {
+	s.envs = &owned{Span: own}
+	s.AddEnvs()
+}
+
+// AddEnvs tells which environments the scope has beside those, under another name. What
+// is drawn for them goes by their own numbers.
+func (s *Scope) AddEnvs(own ...Span) {
+	s.second = append(s.second, own...)
+	if s.envs != nil {
+		s.envs.beside = slices.DeleteFunc(slices.Clone(s.second), func(b Span) bool { return b.Of == s.envs.Of })
+	}
+}
 
 // Envs is which environments the scope has, of how many; the zero Span before
 // they are known.
@@ -112,11 +155,19 @@ func (s *Scope) Envs() Span {
 	if s.envs == nil {
 		return Span{}
 	}
-	return *s.envs
+	return s.envs.Span
+}
+
+// spans are the scope's parts of all environments that it has.
+func (s *Scope) spans() []Span {
+	if s.envs == nil {
+		return nil
+	}
+	return append([]Span{s.envs.Span}, s.envs.beside...)
 }
 
 // sharded is the scope's part of the environments, or nil if it has all.
-func (s *Scope) sharded() *Span {
+func (s *Scope) sharded() *owned {
 	if s.envs == nil || s.envs.Len() == s.envs.Of {
 		return nil
 	}
@@ -200,8 +251,19 @@ func (s *Scope) EpisodesOf(env string) *Episodes {
 		return e
 	}
 	e := newEpisodes()
+	e.shared = s.episodes.shared
 	s.Register(name, e)
 	return e
+}
+
+// secondEpisodes takes the episodes that ended in second environments.
+func (s *Scope) secondEpisodes() (out []SecondEpisodes) {
+	for _, name := range s.names {
+		if e, ok := s.components[name].(*Episodes); ok && e != s.episodes && len(e.fresh) > 0 {
+			out = append(out, SecondEpisodes{name, e.Take()})
+		}
+	}
+	return out
 }
 
 // Save puts the state of every component.

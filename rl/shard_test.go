@@ -92,6 +92,33 @@ func TestShardGrad(t *testing.T) {
 	fails(t, func() { g.Hand(); g.Hand() }, "handed on")
 }
 
+// TestShardSecond: what is drawn for second environments, of another number, goes by
+// their own rows, and their state is found again.
+func TestShardSecond(t *testing.T) {
+	const n, second = 8, 5
+	root := scope(t)
+	root.SetEnvs(rl.Span{Lo: 0, Hi: n, Of: n})
+	x := rl.FromFlat(root, []float32{0, 1, 2, 3, 4}, second)
+	run := func(s *rl.Scope, x rl.Tensor) []float64 {
+		return rl.Floats(rl.NewFunc(s, "noise", noise).Call(rl.NewRun(s, 1, nil).Key("second"), x))
+	}
+	whole := run(root, x)
+	st := rl.NewState(root)
+	st.PutRows("x", x)
+	for _, s := range shards(root, n, 2) {
+		lo, hi := s.Own(second, 1)
+		s.AddEnvs(rl.Span{Lo: lo, Hi: hi, Of: second})
+		equal(t, "draws", run(s, rl.Part(x, lo, hi)), whole[lo:hi])
+		mine := rl.NewState(s)
+		mine.Add(st.Arrays()[0])
+		equal(t, "state", rl.Floats(mine.GetRows("x", rl.Part(x, lo, hi))), rl.Floats(rl.Part(x, lo, hi)))
+	}
+	// Two of four rows from the middle, or from the end: who is meant cannot be told.
+	s := shards(root, 4, 2)[1]
+	s.AddEnvs(rl.Span{Lo: 1, Hi: 3, Of: 3})
+	fails(t, func() { run(s, rl.Part(x, 0, 2)) }, "a batch of 2 rows may be of environments 2 to 3 of 4, or 1 to 2 of 3")
+}
+
 // TestShardState: rows that replicas saved are found again by whoever has them.
 func TestShardState(t *testing.T) {
 	const n = 5

@@ -36,6 +36,7 @@ type value struct {
 	buf    compute.Buffer
 	flat   any
 	parts  *inPart
+	only   *string // the graph function that made it of a replica's rows alone; nil elsewhere
 	copies atomic.Pointer[copies]
 }
 

@@ -171,7 +171,7 @@ func partLike(in []Tensor, bounds []int) []Tensor {
 
 // inTurns is what a function makes of a batch that comes in parts, in the same
 // parts; ok is false where the batch is whole, or the function's results are not one
-// for each row. call is the function on one part.
+// for each row and of that row alone. call is the function on one part.
 func (f *Func[I, O]) inTurns(k Key, in I, leaves, also []Tensor, call func(k Key, in I, also []Tensor) O) (out O, ok bool) {
 	if !slices.ContainsFunc(leaves, pending) && !slices.ContainsFunc(also, pending) {
 		return out, false // on the way of every call
@@ -182,6 +182,9 @@ func (f *Func[I, O]) inTurns(k Key, in I, leaves, also []Tensor, call func(k Key
 		return out, false
 	}
 	n := bounds[len(bounds)-1]
+	if _, err := f.rowwise(in, partLike(leaves, bounds)); err != nil {
+		return out, false // it looks at all rows
+	}
 	e := f.compiled(in, partLike(leaves, bounds))
 	like := make([]Tensor, len(e.out))
 	shapes := e.exe.Outputs()
@@ -208,7 +211,7 @@ func (k Key) rows(part Span) Key {
 	if k.own != nil {
 		part.Lo, part.Hi, part.Of = part.Lo+k.own.Lo, part.Hi+k.own.Lo, k.own.Of
 	}
-	k.own = &part
+	k.own = &owned{Span: part}
 	return k
 }
 

@@ -59,16 +59,16 @@ func (w *World) Iteration() (out []rl.Logged) {
 		out = append(out, rl.Logged{Name: fmt.Sprintf(format, args...), X: x})
 	}
 	now := w.totals()
-	for i, e := range w.top.Edges {
+	for i, name := range names(w.top.Edges) {
 		a, b := w.before.edges[i], now.edges[i]
-		add(float64(b.Messages-a.Messages), "edge/%s/messages", e.Name)
-		add(float64(b.Bytes-a.Bytes), "edge/%s/bytes", e.Name)
-		add((b.Wait - a.Wait).Seconds(), "edge/%s/wait", e.Name)
-		add(float64(b.Depth), "edge/%s/depth", e.Name)
+		add(float64(b.Messages-a.Messages), "edge/%s/messages", name)
+		add(float64(b.Bytes-a.Bytes), "edge/%s/bytes", name)
+		add((b.Wait - a.Wait).Seconds(), "edge/%s/wait", name)
+		add(float64(b.Depth), "edge/%s/depth", name)
 		if n := b.Received - a.Received; w.Plan.Async && n > 0 {
-			add(float64(b.Stale-a.Stale)/float64(n), "edge/%s/staleness", e.Name)
-			add(float64(b.MaxStale), "edge/%s/staleness_max", e.Name)
-			add(float64(b.Dropped), "edge/%s/dropped", e.Name)
+			add(float64(b.Stale-a.Stale)/float64(n), "edge/%s/staleness", name)
+			add(float64(b.MaxStale), "edge/%s/staleness_max", name)
+			add(float64(b.Dropped), "edge/%s/dropped", name)
 		}
 	}
 	for i, g := range w.top.Groups {
@@ -77,6 +77,20 @@ func (w *World) Iteration() (out []rl.Logged) {
 		add((now.wait[i]-w.before.wait[i]).Seconds()/n, "group/%s/wait", g.Name)
 	}
 	w.before = now
+	return out
+}
+
+// names returns the names of edges, of which later ones of the same name are
+// numbered: metrics are told apart by name.
+func names(edges []edge.Edge) []string {
+	out := make([]string, 0, len(edges))
+	for _, e := range edges {
+		name := e.Name
+		for n := 2; slices.Contains(out, name); n++ {
+			name = fmt.Sprintf("%s#%d", e.Name, n)
+		}
+		out = append(out, name)
+	}
 	return out
 }
 

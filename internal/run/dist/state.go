@@ -150,7 +150,7 @@ func (r *replica) private(name string) bool {
 func (w *World) merge(st *rl.State, parts [][]rl.Array) {
 	w.owner.run.SaveCounters(st)
 	counted := rl.NewState(w.owner.scope)
-	w.owner.scope.SaveSome(counted, func(name string) bool { return name == "episodes" })
+	w.owner.scope.SaveSome(counted, w.owner.follows)
 	for _, a := range counted.Arrays() {
 		if !a.Rows {
 			st.Add(a)
@@ -160,7 +160,7 @@ func (w *World) merge(st *rl.State, parts [][]rl.Array) {
 	byName := map[string][]rl.Array{}
 	for _, part := range parts {
 		for _, a := range part {
-			if strings.HasPrefix(a.Name, "episodes/") && !a.Rows {
+			if name, _, _ := strings.Cut(a.Name, "/"); !a.Rows && w.owner.follows(name) {
 				continue
 			}
 			if byName[a.Name] == nil {
@@ -176,6 +176,13 @@ func (w *World) merge(st *rl.State, parts [][]rl.Array) {
 			st.Add(list[0])
 		}
 	}
+}
+
+// follows reports whether a component follows episodes, which the owner counts for all
+// replicas.
+func (r *replica) follows(name string) bool {
+	_, ok := r.scope.Component(name).(*rl.Episodes)
+	return ok
 }
 
 // join is all rows, one replica's after another's.
@@ -209,7 +216,7 @@ func (w *World) Load(fill func(*rl.Scope) (*rl.State, error)) error {
 			if w.top != nil && r.private(name) {
 				return false
 			}
-			return w.top == nil || name == "episodes" || r.home(name) || r.scope.Component(name).Axis() == rl.None
+			return w.top == nil || r.follows(name) || r.home(name) || r.scope.Component(name).Axis() == rl.None
 		}
 		if err := r.run.LoadSome(st, want); err != nil {
 			return err

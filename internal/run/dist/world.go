@@ -157,13 +157,22 @@ func New(c Config) (*World, error) {
 
 // plain makes the one replica of the loop as it stands.
 func (w *World) plain() error {
-	t, err := w.Build(w.Root)
+	t, err := w.build(w.Root)
 	if err != nil {
 		return err
 	}
 	w.owner = &replica{world: w, scope: w.Root, trainer: t, run: rl.NewRun(w.Root, w.Budget, w.Cut)}
 	w.replicas = []*replica{w.owner}
 	return nil
+}
+
+// build constructs the trainer in a scope, which must know all of its components.
+func (w *World) build(s *rl.Scope) (rl.Trainer, error) {
+	t, err := w.Build(s)
+	if err != nil {
+		return nil, err
+	}
+	return t, s.Registered(t)
 }
 
 // add makes a replica of a group; of one that is another process's, only its name.
@@ -189,7 +198,7 @@ func (w *World) add(g int, at plan.Replica) error {
 		}
 		r.scope.Use(dev)
 	}
-	if r.trainer, err = w.Build(r.scope); err != nil {
+	if r.trainer, err = w.build(r.scope); err != nil {
 		return err
 	}
 	cut := w.Cut
@@ -533,10 +542,19 @@ func (r *replica) train() error {
 func (r *replica) program() error {
 	for {
 		err := rl.Catch(func() error { return r.world.Programs.Programs[r.group](r.trainer, r.run, r.x) })
-		if !errors.Is(err, edge.ErrDeparted) {
+		if errors.Is(err, edge.ErrDeparted) {
+			r.again = true
+			continue
+		}
+		if err != nil || !r.run.Leave() {
 			return err
 		}
-		r.again = true
+		// In an asynchronous run a replica may be the first to see why the loop is left:
+		// it goes on until the owner has seen it too.
+		if !r.world.Plan.Async {
+			return fmt.Errorf("%s left the training loop, and %s, which decides, did not: leave it under a condition that is the same in every replica",
+				r, r.world.owner)
+		}
 	}
 }
 

@@ -47,8 +47,9 @@ type Session struct {
 	saved     int64   // steps of the newest checkpoint; -1 without one
 	taken     int64   // steps of the newest that was begun; likewise
 	savedAt   time.Time
-	writing   chan error // gives how that ended; nil once it was heard
-	stopped   bool       // by ctx
+	writing   chan error         // gives how that ended; nil once it was heard
+	stopped   bool               // by ctx
+	last      []checkpoint.Array // the state at the last cut; nil before it
 	closed    bool
 
 	result Result
@@ -116,8 +117,12 @@ func (s *Session) Done() int64 { return s.run.Steps() }
 
 // Finished reports whether there is nothing left to do.
 func (s *Session) Finished() bool {
-	return s.loaded && s.run.Steps() >= s.Job.Steps && !s.owesEvaluation()
+	return s.loaded && (s.Ended() || s.run.Steps() >= s.Job.Steps) && !s.owesEvaluation()
 }
+
+// Ended reports whether the algorithm has ended the run by leaving its loop: to go on
+// with it changes nothing, whatever the budget.
+func (s *Session) Ended() bool { return s.run.Ended() }
 
 // Finish is the result of a finished run.
 func (s *Session) Finish() (Result, error) {
@@ -238,9 +243,13 @@ func (s *Session) Close() error {
 }
 
 // content is what a checkpoint holds: everything, but, of an environment that
-// cannot be saved, the episodes under way.
-func (s *Session) content() (checkpoint.File, error) {
-	all, err := capture(s.scope, s.world.Save)
+// cannot be saved, the episodes under way. After the last cut it is the state of that
+// cut: whatever a training function does behind its loop is not part of the run.
+func (s *Session) content() (_ checkpoint.File, err error) {
+	all := s.last
+	if all == nil {
+		all, err = capture(s.scope, s.world.Save)
+	}
 	return checkpoint.File{Arrays: all, Meta: map[string]string{
 		"algorithm": s.Algorithm.Name, "env": s.Env.ID, "seed": fmt.Sprint(s.Seed),
 		"steps": fmt.Sprint(s.run.Steps()), "iterations": fmt.Sprint(s.run.Iter()),

@@ -2,6 +2,7 @@ package local
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -67,11 +68,16 @@ func capture(s *rl.Scope, save func(*rl.State)) (out []checkpoint.Array, err err
 	return arrays(st)
 }
 
-// weights are the parameters alone.
-func weights(s *rl.Scope) ([]checkpoint.Array, error) {
-	return capture(s, func(st *rl.State) {
-		for _, p := range s.Params() {
-			p.Save(st.At(p.Name()))
+// weights are the parameters among a state's arrays.
+func weights(s *rl.Scope, all []checkpoint.Array) (out []checkpoint.Array) {
+	names := map[string]bool{}
+	for _, p := range s.Params() {
+		names[p.Name()] = true
+	}
+	for _, a := range all {
+		if name, _, _ := strings.Cut(a.Name, "/"); names[name] {
+			out = append(out, a)
 		}
-	})
+	}
+	return out
 }

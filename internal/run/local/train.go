@@ -40,6 +40,9 @@ func (s *Session) train() error {
 	for _, text := range s.world.Plan.Notes {
 		s.Watch.Note(text)
 	}
+	if s.loaded && s.Ended() {
+		s.Watch.Note(fmt.Sprintf("the run was ended by its algorithm at step %d: there is nothing to go on with", s.run.Steps()))
+	}
 	if !s.world.Exact() {
 		s.Watch.Note("the run is asynchronous: what it computes depends on who is faster, and to resume it is not exact")
 	}
@@ -141,6 +144,9 @@ func (s *Session) cut(c rl.Cut) error {
 		return err
 	}
 	s.stopped = s.ctx.Err() != nil
+	if err := s.conclusion(c); err != nil {
+		return err
+	}
 	if s.due(c) {
 		if err := s.save(); err != nil {
 			return err
@@ -150,6 +156,18 @@ func (s *Session) cut(c rl.Cut) error {
 		return rl.ErrStop
 	}
 	return nil
+}
+
+// conclusion keeps the state of the last cut. An asynchronous run has none: its
+// replicas go on until they hear of the end.
+func (s *Session) conclusion(c rl.Cut) (err error) {
+	if s.Ended() {
+		s.Watch.Note(fmt.Sprintf("the algorithm left its loop: the run ends at step %d of %d", c.Steps, s.Job.Steps))
+	}
+	if (c.Last || s.stopped) && s.world.Exact() {
+		s.last, err = capture(s.scope, s.world.Save)
+	}
+	return err
 }
 
 // aborted is why a part of a run was given up, nil if it was not.
@@ -174,7 +192,7 @@ func (s *Session) until(steps int64) int64 {
 
 // due says whether the run is to be saved at a cut.
 func (s *Session) due(c rl.Cut) bool {
-	if s.vault == nil || c.Steps == s.taken || c.Steps == 0 && !s.stopped {
+	if s.vault == nil || (c.Steps == s.taken || c.Steps == 0 && !s.stopped) && !s.Ended() {
 		return false
 	}
 	return c.Last || s.stopped ||
@@ -284,10 +302,6 @@ func (s *Session) conclude() error {
 	if err := s.world.Refresh(); err != nil {
 		return err
 	}
-	w, err := weights(s.scope)
-	if err != nil {
-		return err
-	}
 	f, err := s.content()
 	if err != nil {
 		return err
@@ -295,7 +309,7 @@ func (s *Session) conclude() error {
 	s.result = Result{
 		Steps: s.run.Steps(), Iter: s.run.Iter(), Episodes: s.scope.Episodes().Count(),
 		Seconds: s.seconds(), StepsPerSecond: s.speed(), ReturnMean: s.returns(),
-		WeightsSHA256: checkpoint.WeightsSHA256(w), StateSHA256: checkpoint.StateSHA256(f.Arrays),
+		WeightsSHA256: checkpoint.WeightsSHA256(weights(s.scope, f.Arrays)), StateSHA256: checkpoint.StateSHA256(f.Arrays),
 		Figures: s.world.Figures(), Dropped: s.world.Dropped(), Exact: s.world.Exact(),
 		Interrupted: s.stopped, Evaluation: s.result.Evaluation, Agent: s.world.Trainer().Agent(),
 	}

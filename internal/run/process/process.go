@@ -155,7 +155,7 @@ func (x *run) lead(j local.Job) error {
 	}
 	err = x.among(s.Links(), func() error {
 		train := func() (local.Result, error) { return s.Train(x.ctx) }
-		if s.Finished() {
+		if s.Finished() && x.alone() { // of one that its algorithm ended, other processes have their part
 			train = s.Finish
 		}
 		result, err := train()
