@@ -74,9 +74,14 @@ func TestRegistered(t *testing.T) {
 func TestRegisteredElsewhere(t *testing.T) {
 	s := scope(t)
 	other := &count{}
-	s.Child("evaluation").Register("count", other)
+	s.Beside("evaluation").Register("count", other)
 	if err := s.Registered(&keeper{hidden: other, Any: &silent{}}); err != nil {
 		t.Error(err)
+	}
+	child := &count{}
+	s.Child("aside").Register("count", child)
+	if err := s.Registered(&keeper{hidden: child}); err == nil {
+		t.Error("a component of a child scope, which nobody saves, counts as registered")
 	}
 	foreign := params(scope(t), "net", 2, 1)
 	for path, h := range map[string]*keeper{

@@ -56,9 +56,6 @@ func NewScope(d *Device, seed uint64) *Scope {
 func (s *Scope) Child(name string) *Scope {
 	c := NewScope(s.dev, 0)
 	c.key, c.parent = s.key.Use("child").Use(name), s
-	if !s.complete {
-		c.beside, s.beside = s.beside, c
-	}
 	return c
 }
 
@@ -77,6 +74,9 @@ func (s *Scope) Above(name string) Component {
 func (s *Scope) Beside(name string) *Scope {
 	c := s.Child(name)
 	c.parent, c.first, c.last, c.of = nil, s.first, s.last, s.of
+	if !s.complete {
+		c.beside, s.beside = s.beside, c
+	}
 	return c
 }
 
