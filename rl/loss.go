@@ -13,11 +13,12 @@ import (
 // rows of all learners, so that unequal shards, masks and padded sequences are
 // exact. An absent weight counts as 1 everywhere.
 type Loss[I, A any] struct {
-	name  string
-	scope *Scope
-	build func(*Ctx, I) (loss, weight Tensor, aux A)
-	wrt   []*Params
-	cache programs[A]
+	name   string
+	number int // in its scope
+	scope  *Scope
+	build  func(*Ctx, I) (loss, weight Tensor, aux A)
+	wrt    []*Params
+	cache  programs[A]
 
 	padded programs[A]
 	noPad  bool // what else it returns is not by row, so that rows cannot be told apart
@@ -32,7 +33,7 @@ func NewLoss[I, A any](s *Scope, name string, f func(*Ctx, I) (loss, weight Tens
 		failf("loss %q is a loss of no parameters", name)
 	}
 	s.own(wrt)
-	return &Loss[I, A]{name: name, scope: s, build: f, wrt: wrt}
+	return &Loss[I, A]{name: name, number: s.declare(), scope: s, build: f, wrt: wrt}
 }
 
 // Grads is the derivative of a loss: sums over the rows of one learner, and the
@@ -45,6 +46,19 @@ type Grads struct {
 	spent  *bool
 }
 
+// leaves are the weight and the sums, named after the parameters.
+func (g Grads) leaves() []Leaf {
+	out := []Leaf{{"weight", g.weight}}
+	i := 0
+	for _, p := range g.of {
+		for _, path := range p.Paths() {
+			out = append(out, Leaf{p.name + "/" + path, g.sums[i]})
+			i++
+		}
+	}
+	return out
+}
+
 // Grad differentiates the loss on a batch. aux is what else the loss function
 // returned.
 func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
@@ -54,10 +68,17 @@ func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
 	} else if c != nil {
 		failf("loss %q is differentiated in the loop, not inside a graph function", l.name)
 	}
+	o := l.scope.Observed()
 	if own := l.scope.sharded(); own != nil && leadOf(leaves) != own.Len() {
 		g, aux = l.gradPadded(k, in, leaves, leadOf(leaves))
 	} else {
 		g, aux = l.grad(k, in, leaves)
+	}
+	if o != nil { // before several learners' are added up
+		o.End(Operation{
+			Kind: "rl.Loss.Grad", Name: l.name, Number: l.number, In: NamedLeaves("", in),
+			Out: append(g.leaves(), NamedLeaves("", aux)...),
+		})
 	}
 	if m := l.scope.dev.together; m != nil {
 		g.weight, g.sums = m.Sum(g.weight, g.sums)

@@ -9,13 +9,15 @@ import (
 // next: recurrent state, an opponent's index. No local variable of a loop may.
 type Slots[V any] struct {
 	v     V
+	scope *Scope
+	name  string
 	aside Narrowed
 }
 
 // NewSlots is memory that starts as zero, a struct of tensors [env, ...].
 func NewSlots[V any](s *Scope, name string, zero V) *Slots[V] {
 	mustCodec[V]()
-	m := &Slots[V]{v: zero}
+	m := &Slots[V]{v: zero, scope: s, name: name}
 	s.Register(name, m)
 	return m
 }
@@ -31,6 +33,9 @@ func (m *Slots[V]) Set(v V) {
 		failf("slots of %v are set to %v", old, next)
 	}
 	m.v = v
+	if o := m.scope.Observed(); o != nil {
+		o.End(Operation{Kind: "rl.Slots.Set", Name: m.name, In: NamedLeaves("", v)})
+	}
 }
 
 // Axis of the memory: environments.
