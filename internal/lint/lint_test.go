@@ -58,6 +58,7 @@ var may = map[string][]string{
 	"internal/run/etcd":        {"internal/run/checkpoint", "internal/run/core", "internal/run/coordinator"},
 	"internal/run/coordinator": {"plan", "internal/metrics", "internal/run/checkpoint", "internal/run/durable", "internal/run/part", "internal/run/core", "internal/run/control", "internal/run/bound"},
 	"internal/run/worker":      {"internal/run/part", "internal/run/core", "internal/run/control"},
+	"internal/verify":          {"rl", "env", "algo", "fdg", "plan", "edge", "internal/run/checkpoint", "internal/run/local", "internal/run/reference"},
 	"internal/run/local":       {"rl", "env", "algo", "fdg", "plan", "edge", "internal/metrics", "internal/run/checkpoint", "internal/run/dist", "internal/run/part", "internal/run/store"},
 	"app":                      {"rl", "env", "algo", "fdg", "plan", "policy", "edge", "internal"},
 	"cmd":                      {"", "app"},
