@@ -54,9 +54,9 @@ func (c *command) verifyOnce(ctx context.Context, r *request, f *trainFlags, nam
 	}
 	if found.Difference != nil {
 		c.started = true
-		return fmt.Errorf("policy %s does not compute what the loop of %s computes as it stands: %v\n"+
+		return t.refuse(fmt.Errorf("policy %s does not compute what the loop of %s computes as it stands: %v\n"+
 			"Please report this; weft verify %s shows more. --policy plain trains the loop as it stands, --no-verify under %s all the same",
-			r.Policy, name, found.Difference, name, r.Policy)
+			r.Policy, name, found.Difference, name, r.Policy))
 	}
 	t.verified(name, found.Against, k.Iterated())
 	if err := remember(key, name, r.Policy); err != nil {
@@ -89,6 +89,14 @@ func (t teller) verified(name, against string, iterations int64) {
 		return
 	}
 	fmt.Fprintf(t.c.out, "verified %s under %s: equal to %s over %d %s\n", name, t.r.Policy, against, iterations, strings.TrimSpace(plural(int(iterations), "iteration")))
+}
+
+// refuse tells why the run does not start, and returns it.
+func (t teller) refuse(why error) error {
+	if t.json {
+		t.emit(map[string]any{"event": "error", "error": why.Error()})
+	}
+	return why
 }
 
 // emit writes an event, which nobody may be reading any more.

@@ -60,6 +60,7 @@ func TestVerifyFaults(t *testing.T) {
 		{faulty.NoLog, "single-learner-coarse", `rl.Run.Log of "loss/baseline"`, `run.Log("loss/baseline"`, []string{"iteration 1", "is not logged"}},
 		{faulty.GraphDraw, "single-learner-coarse", `rl.Run.Log of "loss/policy"`, `run.Log("loss/policy"`, []string{"iteration 2", "statement by statement", "the programs are right", "coarse/collector 1 (" + line(t, "obs := t.Env.Obs()")}},
 		{faulty.NoSum, "multi-learner", `rl.Opt.Apply of "adam"`, "t.Opt.Apply(", []string{"iteration 1, 1st time, in learner: it is given another weight than in 2 plain loops that sum their gradients"}},
+		{faulty.SplitDraw, "multi-learner", `rl.Func.Call of "act"`, "t.Actor.Call(", []string{"iteration 1, 1st time, in learner: Action differs from that of the plain loop"}},
 		{faulty.LoweredDraw, "gpu-only", "", "t.Opt.Apply(", []string{"net/", "differs from that of the plain loop", "; rl.Opt.Apply at "}},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
@@ -200,6 +201,9 @@ func TestTrainRefuses(t *testing.T) {
 	absent(t, out)
 	if files, err := filepath.Glob(filepath.Join(cache, "*", "*")); err != nil || len(files) > 0 {
 		t.Errorf("a difference was kept: %v %v", files, err)
+	}
+	if e := last(t, trained(t, cache, faulty.NoCopy, "--json")); e["event"] != "error" || !strings.Contains(e["error"].(string), line(t, "t.Actor.Call(")) {
+		t.Errorf("%v", e)
 	}
 	if o := trained(t, cache, faulty.NoCopy, "--no-verify"); o.code != 0 || strings.Contains(o.out, "verified") {
 		t.Errorf("--no-verify: code %d\n%s%s", o.code, o.out, o.errors)

@@ -22,6 +22,7 @@ const (
 	NoLog       = "log"     // a metric is not logged
 	NoFetch     = "deadly"  // a receiver does not receive
 	LoweredDraw = "lowered" // the device program draws at another position
+	SplitDraw   = "split"   // the loop itself draws by local rows, which a compiler would refuse
 )
 
 // turn reverses the rows of what was gathered.
@@ -39,9 +40,22 @@ func turn[T any](v T) T {
 // key is that of the collector's draws.
 func key(run *rl.Run, i int) rl.Key {
 	if Fault == LocalDraw {
-		return run.Scope().Key("act").Fold(uint64(run.Iter())).Fold(uint64(i))
+		return local(run, i)
 	}
 	return run.Key("act", i)
+}
+
+// drawn is the key of the loop's own draws, and of those of its learners.
+func drawn(run *rl.Run, i int) rl.Key {
+	if Fault == SplitDraw {
+		return local(run, i)
+	}
+	return run.Key("act", i)
+}
+
+// local is a key that does not know which environments a replica has.
+func local(run *rl.Run, i int) rl.Key {
+	return run.Scope().Key("act").Fold(uint64(run.Iter())).Fold(uint64(i))
 }
 
 // keyAt is that of draws of a graph that a fault is in.

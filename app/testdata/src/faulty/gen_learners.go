@@ -36,7 +36,7 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&s), rl.Carry(&adv), rl.Carry(&ret)}, func() { s, adv, ret = graphLearnersLearner1(t, run) }) {
 			obs := t.Env.Obs()         // loop.go:47
 			for i := range t.Horizon { // loop.go:48
-				act := t.Actor.Call(run.Key("act", i), obs)                                                // loop.go:49
+				act := t.Actor.Call(drawn(run, i), obs)                                                    // loop.go:49
 				out := t.Env.Step(act.Action)                                                              // loop.go:50
 				cut := t.Value.Rows(out.Truncated, rl.Key{}, out.Final)                                    // loop.go:51
 				t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // loop.go:52

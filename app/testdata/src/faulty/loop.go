@@ -46,7 +46,7 @@ func (t *Trainer) Train(run *rl.Run) error {
 	for run.Next() {
 		obs := t.Env.Obs()
 		for i := range t.Horizon {
-			act := t.Actor.Call(run.Key("act", i), obs)
+			act := t.Actor.Call(drawn(run, i), obs)
 			out := t.Env.Step(act.Action)
 			cut := t.Value.Rows(out.Truncated, rl.Key{}, out.Final)
 			t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut})
