@@ -116,8 +116,8 @@ func (c *command) verifyOne(ctx context.Context, r *request) (*verify.Check, ver
 	return k, v, err
 }
 
-// toVerify is the request with as few workers as show whether it is distributed
-// rightly, and synchronous: an asynchronous run has the same programs.
+// toVerify returns the request with two or three workers, on the CPU engine, and
+// synchronous: an asynchronous run has the same programs.
 func (r *request) toVerify() *request {
 	small := *r
 	d := r.Deployment
@@ -148,9 +148,9 @@ func (c *command) ownAlgorithm(r *request) bool {
 	return strings.HasPrefix(path, weftModule+"/") && !strings.Contains(path, "/testdata/")
 }
 
-// verifiedKey stands for an algorithm's programs under a policy in the form that they
-// have now: a hash of the graph, of how the policy groups it, and of the programs. The
-// programs of a binary that weft did not build are the binary's.
+// verifiedKey returns the hash under which an algorithm's programs for a policy are kept:
+// of the programs, the graph, how the policy groups it, and the version of Go. A binary
+// that weft did not build stands for its programs.
 func (c *command) verifiedKey(g *fdg.Graph, p policy.Policy) (string, error) {
 	form := c.set.form
 	if form == "" {
@@ -175,7 +175,7 @@ func (c *command) verifiedKey(g *fdg.Graph, p policy.Policy) (string, error) {
 // runs.
 const cacheVariable = "WEFT_CACHE"
 
-// verifiedFolder is where is kept what was verified.
+// verifiedFolder returns the folder of what was verified.
 func verifiedFolder() (string, error) {
 	dir := os.Getenv(cacheVariable)
 	if dir == "" {
@@ -188,7 +188,7 @@ func verifiedFolder() (string, error) {
 	return filepath.Join(dir, "verified"), nil
 }
 
-// verifiedBefore reports whether something was verified in a form.
+// verifiedBefore reports whether a key was kept.
 func verifiedBefore(key string) bool {
 	dir, err := verifiedFolder()
 	if err != nil {
@@ -198,8 +198,8 @@ func verifiedBefore(key string) bool {
 	return err == nil
 }
 
-// remember keeps that something was verified. Several processes may do so at once: a
-// file appears in one piece, and whose it is does not matter.
+// remember keeps a key. Several processes may do so at once: the file is renamed into
+// place, and its content does not matter.
 func remember(key, name, policy string) error {
 	if key == "" {
 		return errors.New("its form is not known")

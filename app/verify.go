@@ -57,7 +57,7 @@ func (c *command) verify() *cobra.Command {
 	return cmd
 }
 
-// counts are the numbers of workers that were asked for.
+// counts parses the numbers of workers.
 func (f *verifyFlags) counts() (out []int, err error) {
 	for part := range strings.SplitSeq(f.workers, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(part))
@@ -118,8 +118,8 @@ func (c *command) runVerify(cmd *cobra.Command, f *verifyFlags, args []string) e
 // plain loop takes long. Tests have less of it.
 var patience = 60 * time.Second
 
-// newCheck runs the plain loop of a request, on the CPU: that is where bits are
-// promised. on is the problem that policies solve for it.
+// newCheck runs the plain loop of a request on the CPU engine, which promises bits. It
+// also returns the problem that policies solve for the request.
 func (c *command) newCheck(ctx context.Context, r *request, how verify.Config) (*verify.Check, plan.Problem, error) {
 	on := plan.Problem{}
 	r.Device, r.cluster, r.single = device.Default, nil, true
@@ -135,8 +135,9 @@ func (c *command) newCheck(ctx context.Context, r *request, how verify.Config) (
 	return k, on, err
 }
 
-// planned is a policy's plan for a number of workers, fused as train fuses it.
-func planned(p policy.Policy, on plan.Problem, workers int) (plan.Plan, bool, error) {
+// planned returns a policy's plan for a number of workers, fused as train fuses it. sums
+// is true if the plan adds up gradients of several shards.
+func planned(p policy.Policy, on plan.Problem, workers int) (by plan.Plan, sums bool, err error) {
 	on.Deployment.Policy, on.Deployment.Workers = p.Name, workers
 	on.Cluster = plan.Local(workers, device.Default)
 	out, err := p.Make(on)
@@ -228,7 +229,7 @@ func (v *verdicts) show(name string, workers int, found verify.Verdict) {
 	fmt.Fprintf(v.c.out, "%-22s %2d %s  %s\n", name, workers, plural(workers, "worker"), text)
 }
 
-// plural is a word for so many, padded to the longer form.
+// plural returns the word in the form for n, padded to the longer form.
 func plural(n int, word string) string {
 	if n == 1 {
 		return word + " "

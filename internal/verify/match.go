@@ -25,7 +25,7 @@ type call struct {
 	got  map[string][]*record // by group
 }
 
-// at is the call as a place.
+// at returns the call as a place.
 func (c *call) at() Place {
 	p := Place{Operation: c.kind, Name: c.name, Pos: c.pos(), Iteration: c.iter + 1, Time: c.time}
 	if len(c.path) > 1 {
@@ -34,7 +34,7 @@ func (c *call) at() Place {
 	return p
 }
 
-// pos is where the operation stands, "" if that is not known.
+// pos returns the line of the operation, or "" if it is not known.
 func (c *call) pos() string {
 	if len(c.path) == 0 {
 		return ""
@@ -85,9 +85,9 @@ func (cs *calls) match(t *trace, found func(*call, *record)) {
 	}
 }
 
-// paired are the calls of operations that have one ident: by where they were called
-// from and which time it was, or, where that is not known, in order, if there are
-// equally many.
+// paired returns the calls of operations that have one ident, nil for an operation whose
+// call is not certain. It pairs them by path and by time on that path, or, if paths are
+// not known and there are equally many, in order.
 func (cs *calls) paired(records []*record, list []*call) []*call {
 	out := make([]*call, len(records))
 	from := map[string][]int{} // records by path
@@ -111,7 +111,7 @@ func (cs *calls) paired(records []*record, list []*call) []*call {
 	return out
 }
 
-// fitting are the calls whose path begins with one; none with an empty one.
+// fitting returns the calls whose path begins with path, none if path is empty.
 func fitting(list []*call, path []string) (out []*call) {
 	for _, c := range list {
 		if n := len(path); n > 0 && len(c.path) >= n && slices.Equal(c.path[:n], path) {
@@ -148,8 +148,8 @@ func (d *Difference) String() string {
 	return text + ": " + d.What
 }
 
-// first is the first call in program order that differs, nil if none does. skip leaves
-// out what is not to be compared of a call.
+// first returns the first call in program order that differs, or nil. skip reports
+// whether the arguments and the results of a call are left out.
 func (cs *calls) first(skip func(c *call) (in, out bool), than string) *Difference {
 	for _, c := range cs.list {
 		noIn, noOut := skip(c)
@@ -169,8 +169,8 @@ func (cs *calls) first(skip func(c *call) (in, out bool), than string) *Differen
 	return nil
 }
 
-// missing is the first call that no replica made, of an operation that some replica
-// made at that place at another time, or that nobody made at all.
+// missing returns the first call that no replica made, or nil. The operation must have
+// been made at that place at another time, or nowhere.
 func (cs *calls) missing(than string) *Difference {
 	type spot struct{ kind, name, pos string }
 	made, done := map[spot]bool{}, map[string]bool{}
@@ -205,7 +205,7 @@ func (cs *calls) differs(want, got []*record, of func(*record) []digest) (name s
 	return "", false
 }
 
-// named are the tensors of a name. One without a name is found by its number.
+// named returns the tensors of a name. A tensor without a name is found by its number.
 func named(list []*record, name string, i int, of func(*record) []digest) (out []digest) {
 	for _, r := range list {
 		for j, d := range of(r) {

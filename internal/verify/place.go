@@ -16,10 +16,9 @@ type sources struct {
 	known map[rl.Caller]string
 }
 
-// path are the places in the author's source that an operation was called from, the
-// innermost first. A call in generated code is the last one known: what calls the
-// statement in the author's loop is not. path is empty if nothing is known, as of
-// generated code whose text is not at hand.
+// path returns the places in the author's source that an operation was called from,
+// the innermost first. It ends at a call in generated code, whose own callers are not
+// the author's. It is empty if the text of that code is not at hand.
 func (s *sources) path(r *record) (out []string) {
 	for _, c := range r.callers {
 		if !generatedName(c.File) {
@@ -34,7 +33,8 @@ func (s *sources) path(r *record) (out []string) {
 	return out
 }
 
-// origin is the place in the author's source of a line of generated code, or "".
+// origin returns the place in the author's source of a line of generated code, or ""
+// if it is not known.
 func (s *sources) origin(c rl.Caller) string {
 	pos, ok := s.known[c]
 	if !ok {
@@ -47,7 +47,7 @@ func (s *sources) origin(c rl.Caller) string {
 	return pos
 }
 
-// text is that of a generated file: as it was given, or else as it lies on disk.
+// text returns the text of a generated file: as it was given, or else from disk.
 func (s *sources) text(file string) []byte {
 	if text, ok := s.texts[filepath.Base(file)]; ok {
 		return text
@@ -87,7 +87,7 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s, iteration %d, %s time", text, p.Iteration, ordinal(p.Time))
 }
 
-// ordinal is 1st, 2nd and so on.
+// ordinal returns 1st, 2nd and so on.
 func ordinal(n int) string {
 	switch {
 	case n%100/10 == 1:

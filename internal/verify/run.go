@@ -46,7 +46,7 @@ func (r *ran) cut(c rl.Cut) {
 	}
 }
 
-// job is the run to be looked at, without what is not: evaluations and files.
+// job returns the run to be observed, without evaluations and files.
 func (k *Check) job(p *local.Probe) local.Job {
 	j := k.Job
 	j.Dir, j.Resume, j.From, j.Part, j.Watch = "", false, "", nil, nil
@@ -96,7 +96,7 @@ func (k *Check) runPlain(ctx context.Context, limit time.Duration) (*ran, error)
 	return r, ctx.Err()
 }
 
-// parameters are the scope's, as they are now.
+// parameters returns a copy of the scope's parameters.
 func parameters(s *rl.Scope) (out []checkpoint.Array) {
 	st := rl.NewState(s)
 	for _, p := range s.Params() {
@@ -108,7 +108,7 @@ func parameters(s *rl.Scope) (out []checkpoint.Array) {
 	return out
 }
 
-// array is an array of a state as a checkpoint has it, in memory of its own.
+// array returns a copy of an array of a state as a checkpoint has it.
 func array(a rl.Array) checkpoint.Array {
 	return checkpoint.Array{
 		Name: a.Name, DType: local.DType(a.Shape.DType), Shape: slices.Clone(a.Shape.Dimensions),
@@ -131,7 +131,8 @@ func (k *Check) enough(iter int64, seen *trace) bool {
 // itself, by its budget or in the midst of an iteration, others have to as well.
 func (k *Check) over(iter int64) bool { return !k.plain.ended && iter >= k.plain.iterations }
 
-// runPlan runs the loop as a plan says. unfit is why it cannot be run so.
+// runPlan runs the loop as a plan says. unfit is set if the plan cannot run the loop, err
+// if the run failed.
 func (k *Check) runPlan(ctx context.Context, p plan.Plan) (r *ran, unfit, err error) {
 	r = &ran{graphs: p.Graphs}
 	abort, stop := context.WithTimeoutCause(ctx, max(k.Patience, 20*k.took), errors.New("the programs wait for each other, or take much longer than the plain loop"))
@@ -201,8 +202,8 @@ func (k *Check) runSeveral(n int) (*ran, error) {
 	return r, nil
 }
 
-// whole are the names of the graph functions that need all rows: those that the plain
-// loop called where the graph says so.
+// whole returns the names of the graph functions that need all rows: those that the
+// plain loop called at nodes that the graph marks so.
 func (k *Check) whole() (out []string) {
 	at := map[string]bool{}
 	for _, n := range k.Graph.Nodes {
@@ -219,8 +220,8 @@ func (k *Check) whole() (out []string) {
 	return out
 }
 
-// together is the state of several loops as one: rows put together. Finished episodes
-// are left out, which are counted by whoever puts them together.
+// together returns the state of several loops as one, with the rows of shards joined in
+// order of rank. It leaves finished episodes out: single loops count only their own.
 func together(scopes []*rl.Scope, exact bool) (out []checkpoint.Array) {
 	at := map[string]int{}
 	for _, s := range scopes {

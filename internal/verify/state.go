@@ -53,7 +53,7 @@ func (want left) compare(got left, g *fdg.Graph, than string) *Difference {
 	return nil
 }
 
-// logPlace is where a name is logged, nil if the graph does not show it.
+// logPlace returns the place where a name is logged, or nil if the graph has none.
 func logPlace(g *fdg.Graph, name string, iter int64) *Place {
 	i := slices.IndexFunc(g.Nodes, func(n fdg.Node) bool { return n.Kind == fdg.Log && strings.Contains(n.Text, fmt.Sprintf("%q", name)) })
 	if i < 0 {
@@ -105,7 +105,7 @@ func rounded(initial []checkpoint.Array) func(a, b checkpoint.Array) bool {
 	}
 }
 
-// distance is the Euclidean one of two float32 arrays.
+// distance returns the Euclidean distance of two float32 arrays.
 func distance(a, b checkpoint.Array) float64 {
 	sum := 0.0
 	for i := 0; i+4 <= len(a.Data); i += 4 {
@@ -115,13 +115,13 @@ func distance(a, b checkpoint.Array) float64 {
 	return math.Sqrt(sum)
 }
 
-// number is the float32 at byte i.
+// number returns the float32 at byte i.
 func number(a checkpoint.Array, i int) float32 {
 	return math.Float32frombits(binary.LittleEndian.Uint32(a.Data[i:]))
 }
 
-// resource is the one that an array of the state belongs to, -1 if the graph names
-// none.
+// resource returns the index of the resource that an array of the state belongs to, or
+// -1 if the graph names none.
 func resource(g *fdg.Graph, array string) int {
 	best := -1
 	for i, r := range g.Resources {
@@ -132,7 +132,7 @@ func resource(g *fdg.Graph, array string) int {
 	return best
 }
 
-// order sorts arrays: weights, then what else the graph names, then the rest.
+// order ranks arrays: weights, then what else the graph names, then the rest.
 func order(g *fdg.Graph, array string) int {
 	switch i := resource(g, array); {
 	case i < 0:

@@ -108,7 +108,7 @@ func newDigest(l rl.Leaf, envs rl.Span) digest {
 	return d
 }
 
-// mixed is a hash of a row's content and its number (splitmix64's finaliser).
+// mixed returns a hash of a row's content and its number (splitmix64's finaliser).
 func mixed(content, row uint64) uint64 {
 	x := content ^ bits.RotateLeft64((row+1)*0x9e3779b97f4a7c15, 31)
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -157,7 +157,8 @@ func pairwise(a, b []digest) (equal, known bool) {
 	return equal, true
 }
 
-// joined is the digest of the rows of all replicas, and their number.
+// joined returns the digest of the rows of all replicas, and their number. ok is false
+// if a part has no rows by environment.
 func joined(parts []digest) (sum digest, rows int, ok bool) {
 	for _, d := range parts {
 		if !d.byEnv {

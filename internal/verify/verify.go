@@ -77,7 +77,7 @@ func New(ctx context.Context, c Config) (*Check, error) {
 	return k, err
 }
 
-// Iterated is how many iterations are compared.
+// Iterated returns the number of iterations that are compared.
 func (k *Check) Iterated() int64 { return k.plain.iterations }
 
 // Under runs the loop as p says and compares it. sums is true if p adds up the
@@ -150,7 +150,7 @@ type standard struct {
 	rounding bool
 }
 
-// reference is what a plan is to be compared with.
+// reference returns what a plan is to be compared with, and runs it if need be.
 func (k *Check) reference(ctx context.Context, p plan.Plan, sums bool) (*standard, error) {
 	switch {
 	case !sums:
@@ -169,7 +169,8 @@ func (k *Check) reference(ctx context.Context, p plan.Plan, sums bool) (*standar
 	return &standard{ran: by, name: fmt.Sprintf("%d plain loops that sum their gradients", p.Shards), parts: true}, ctx.Err()
 }
 
-// rounding is the plain loop as what several learners compute but for rounding.
+// rounding returns the plain loop as a standard for several learners, which round sums
+// otherwise.
 func (k *Check) rounding() *standard {
 	return &standard{ran: k.plain, name: "the plain loop", rounding: true}
 }
@@ -212,8 +213,8 @@ func (k *Check) compare(ctx context.Context, p plan.Plan, by *standard) Verdict 
 	return v
 }
 
-// graphs are the names and places of the graphs that a run called, up to the iteration
-// of its first difference.
+// graphs returns the names and places of the graphs that a run called, up to the
+// iteration of its first difference.
 func (k *Check) graphs(got *ran, d *Difference) (out []string) {
 	for _, t := range got.traces {
 		for _, r := range t.records {
@@ -232,7 +233,7 @@ func (k *Check) graphs(got *ran, d *Difference) (out []string) {
 	return out
 }
 
-// failed says where a run failed or stood still.
+// failed returns the difference of a run that failed or stood still.
 func (k *Check) failed(by *standard, got *ran, err error) *Difference {
 	d := &Difference{What: err.Error()}
 	var f *rl.Failure
@@ -246,7 +247,7 @@ func (k *Check) failed(by *standard, got *ran, err error) *Difference {
 	return d
 }
 
-// difference is how a run differs from its standard, nil if it does not.
+// difference returns how a run differs from its standard, or nil.
 func (k *Check) difference(by *standard, got *ran) *Difference {
 	var end *Difference
 	switch {
@@ -273,8 +274,8 @@ func (k *Check) difference(by *standard, got *ran) *Difference {
 	return first
 }
 
-// operations is the first operation that differs. lost counts operations that were not
-// done as well: where statements are one graph nobody sees them.
+// operations returns the first operation that differs, or nil. With lost set, an
+// operation that was not done counts too, unless graphs ran, which hide operations.
 func (k *Check) operations(by *standard, got *ran, lost bool) *Difference {
 	if len(got.traces) == 0 {
 		return nil
