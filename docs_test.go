@@ -35,6 +35,7 @@ func TestDocs(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Chdir(t.TempDir())
+			t.Setenv("WEFT_CACHE", t.TempDir())
 			writeFiles(t, root, string(text))
 			for _, line := range commands(string(text)) {
 				if !python.MatchString(line) {

@@ -26,6 +26,7 @@ func command(t *testing.T, args ...string) string {
 // built and run in one go, and nothing is left in their folder.
 func TestExample(t *testing.T) {
 	t.Setenv("GOPROXY", "off")
+	t.Setenv("WEFT_CACHE", t.TempDir())
 	const dir = "./examples/reinforce"
 	before := listing(t, "examples")
 	type done struct {
@@ -50,6 +51,13 @@ func TestExample(t *testing.T) {
 	own := train("60000", "--policy", "inference-apart", "--workers", "3")
 	if own.Policy != "inference-apart" || own.Weights != plain.Weights || own.State != plain.State {
 		t.Errorf("%+v, want the bits of %+v", own, plain)
+	}
+	verified := func(args ...string) bool {
+		args = append([]string{"train", dir, "--steps", "1024", "--eval-episodes", "0", "--json", "--out", filepath.Join(t.TempDir(), "run")}, args...)
+		return strings.Contains(command(t, args...), `"event":"verified"`)
+	}
+	if verified("--policy", "inference-apart", "--workers", "2") || !verified("--policy", "single-learner-fine", "--workers", "2") {
+		t.Error("a policy is verified once, and every policy for itself")
 	}
 	if after := listing(t, "examples"); after != before {
 		t.Errorf("the module now holds %s, before %s", after, before)

@@ -69,7 +69,7 @@ func (c *command) runBuilt(ctx context.Context, packages []offered, policy strin
 		return err
 	}
 	fmt.Fprintf(c.err, "weft: compiling %s\n", paths(packages))
-	programs := overlay{}
+	programs := generated{overlay: overlay{}}
 	if policy != "" {
 		if programs, err = c.programs(ctx, tmp, all, policy); err != nil {
 			return err
@@ -106,7 +106,7 @@ func paths(packages []offered) string {
 }
 
 // build makes the binary under tmp.
-func build(ctx context.Context, tmp string, packages []*foreignPackage, files overlay) (string, error) {
+func build(ctx context.Context, tmp string, packages []*foreignPackage, files generated) (string, error) {
 	module := packages[0].Module
 	list, err := files.write(tmp, module.Dir, packages)
 	if err != nil {
@@ -133,20 +133,29 @@ const overlayMain = "weft_overlay_main"
 // there.
 type overlay map[string]string
 
+// generated is the programs that a binary is built with.
+type generated struct {
+	overlay
+	form  string            // hash of the programs and of what they were made from and by
+	texts map[string]string // of the files, by base name
+}
+
 // write generates the main package, and the list that puts it into the author's
 // module together with other files.
-func (o overlay) write(tmp, root string, packages []*foreignPackage) (string, error) {
+func (o generated) write(tmp, root string, packages []*foreignPackage) (string, error) {
 	var b bytes.Buffer
 	err := mainTemplate.Execute(&b, struct {
 		Folder   string
 		Packages []*foreignPackage
-	}{tmp, packages})
+		Form     string
+		Texts    map[string]string
+	}{tmp, packages, o.form, o.texts})
 	if err != nil {
 		return "", err
 	}
 	source, list := filepath.Join(tmp, "main.go"), filepath.Join(tmp, "overlay.json")
 	all := overlay{filepath.Join(root, overlayMain, "main.go"): source}
-	maps.Copy(all, o)
+	maps.Copy(all, o.overlay)
 	text, err := json.Marshal(map[string]any{"Replace": all})
 	if err != nil {
 		return "", err
@@ -170,6 +179,9 @@ func main() {
 	_ = os.RemoveAll({{printf "%q" .Folder}})
 	set := weft.Builtin()
 {{range $i, $p := .Packages}}{{range $p.Offers}}	set.At({{printf "%q" $p.Path}}, p{{$i}}.{{.}})
-{{end}}{{end}}	app.Main(set)
+{{end}}{{end}}{{if .Form}}	set.Generated({{printf "%q" .Form}}, map[string]string{
+{{range $name, $text := .Texts}}		{{printf "%q" $name}}: {{printf "%q" $text}},
+{{end}}	})
+{{end}}	app.Main(set)
 }
 `))

@@ -1,6 +1,24 @@
 package app
 
-import "github.com/weft-rl/weft/internal/run/part"
+import (
+	"time"
+
+	"github.com/weft-rl/weft/internal/run/part"
+)
+
+// SetPatience sets how long verify waits for a run that stands still, and returns what
+// sets it back.
+func SetPatience(d time.Duration) (back func()) {
+	old := patience
+	patience = d
+	return func() { patience = old }
+}
+
+// Remember and VerifiedBefore keep and find what was verified.
+var (
+	Remember       = remember
+	VerifiedBefore = verifiedBefore
+)
 
 // SetRunner has workers carry parts out by what make makes, which is given the folder
 // of checkpoints and a function that knows the steps of a configuration.

@@ -3,9 +3,12 @@ package app
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,8 +27,8 @@ import (
 // programs generates what an author's algorithm needs to run under a policy, as
 // files of a build's overlay: the author's folder is left alone. What is up to date
 // there is taken from there. The plain loop runs even if it cannot be read.
-func (c *command) programs(ctx context.Context, tmp string, packages []*foreignPackage, name string) (overlay, error) {
-	out := overlay{}
+func (c *command) programs(ctx context.Context, tmp string, packages []*foreignPackage, name string) (generated, error) {
+	out := generated{overlay: overlay{}}
 	i := slices.IndexFunc(packages, func(x *foreignPackage) bool { return x.Variable == "Algorithm" })
 	plain := name == policy.Plain.Name
 	if i < 0 || !packages[i].hasLoop() {
@@ -36,13 +39,13 @@ func (c *command) programs(ctx context.Context, tmp string, packages []*foreignP
 		return out, nil // what keeps it from being read keeps it from being compiled, or does not matter
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", packages[i].Path, err)
+		return out, fmt.Errorf("%s: %w", packages[i].Path, err)
 	}
 	for _, r := range results {
 		if r.Graph == nil {
 			bad := report(c.err, []analyze.Result{{Package: r.Package, Findings: r.Findings}}, true)
 			if bad != nil && !plain {
-				return nil, bad
+				return out, bad
 			}
 			continue
 		}
@@ -50,10 +53,44 @@ func (c *command) programs(ctx context.Context, tmp string, packages []*foreignP
 			c.refused(r)
 		}
 		if err := out.add(filepath.Join(tmp, "programs"), r); err != nil {
-			return nil, err
+			return out, err
+		}
+		if !plain {
+			if err := out.describe(packages[i], r); err != nil {
+				return out, err
+			}
 		}
 	}
 	return out, nil
+}
+
+// describe adds the texts of what was generated, and the form: a hash of them, of the
+// package's own source, and of this program, which generated them.
+func (o *generated) describe(x *foreignPackage, r project.Result) error {
+	program, err := binary()
+	if err != nil {
+		return err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n", program)
+	o.texts = map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
+		fmt.Fprintf(h, "%s %d\n%s", name, len(r.Files[name]), r.Files[name])
+		if strings.HasSuffix(name, ".go") {
+			o.texts[name] = string(r.Files[name])
+		}
+	}
+	for _, name := range append(x.GoFiles, x.CgoFiles...) {
+		text, err := os.ReadFile(filepath.Join(x.Dir, name))
+		if err != nil {
+			return err
+		}
+		if !analyze.Generated(text) {
+			fmt.Fprintf(h, "%s %d\n%s", name, len(text), text)
+		}
+	}
+	o.form = hex.EncodeToString(h.Sum(nil))
+	return nil
 }
 
 // add puts what was generated in the place of what is in the author's folder.
@@ -131,7 +168,7 @@ func (c *command) groupings(ctx context.Context, dir string, g *fdg.Graph) ([]pl
 	if err != nil {
 		return nil, err
 	}
-	bin, err := build(ctx, tmp, []*foreignPackage{x}, hidden)
+	bin, err := build(ctx, tmp, []*foreignPackage{x}, generated{overlay: hidden})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}

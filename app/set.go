@@ -29,6 +29,19 @@ type Set struct {
 	environmentAt map[string]env.Entry
 	built         bool    // this binary was built for packages that were named
 	wrong         []error // what they offer in vain
+
+	form  string            // of the generated programs that the binary was built with
+	texts map[string][]byte // of these programs, by file name
+}
+
+// Generated tells the programs that were generated for a package named on the command
+// line: their files, and form, a hash of all that they were made from. Binaries that
+// weft builds for such packages call it.
+func (s *Set) Generated(form string, texts map[string]string) {
+	s.form, s.texts = form, map[string][]byte{}
+	for name, text := range texts {
+		s.texts[name] = []byte(text)
+	}
 }
 
 // At adds the algorithm or the environment that the package at a path offers, to

@@ -64,6 +64,7 @@ type layers struct {
 	deploy []config.Assignment // --deployment
 	flags  []config.Assignment // single flags
 	set    []config.Assignment // --set, the algorithm's
+	steps  int64               // where neither a setting nor a preset says how many
 }
 
 // sets reports whether a setting of the run was made anywhere.
@@ -109,6 +110,9 @@ func (s *Set) resolve(l layers) (*request, error) {
 	envSet, err := r.environment(s)
 	errs = append(errs, err)
 	preset, err := r.choose(s)
+	if r.Steps == 0 {
+		r.Steps = l.steps
+	}
 	if err == nil && r.Steps == 0 && r.algorithm.Name != "" && r.entry.ID != "" {
 		err = fmt.Errorf("--steps is needed: %s has no preset for %s", r.algorithm.Name, r.entry.ID)
 	}

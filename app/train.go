@@ -27,6 +27,7 @@ type trainFlags struct {
 	out    string
 	json   bool
 	seeds  string
+	skip   bool               // verification
 	values map[string]*string // flags that are settings, by key
 	elsewhere
 }
@@ -68,6 +69,7 @@ func (c *command) train() *cobra.Command {
 	flags.StringVar(&f.deploy, "deployment", "", deploymentUsage)
 	flags.StringVar(&f.out, "out", "", "run `folder`; default: a new one under runs/")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
+	flags.BoolVar(&f.skip, "no-verify", false, "start without checking that the policy computes what the plain loop of an author's package does")
 	f.elsewhere.flags(cmd)
 	flags.StringVar(&f.seeds, "seeds", "", "train `N` seeds, from --seed on, and summarise them")
 	help := cmd.HelpFunc()
@@ -172,6 +174,9 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 	r, wrong := c.set.resolve(l)
 	seeds, wrongSeeds := f.count()
 	if err := errors.Join(malformed, wrong, wrongSeeds, checkFrom(r), checkOut(f.out), f.elsewhere.check(cmd, seeds)); err != nil {
+		return err
+	}
+	if err := c.verifyOnce(cmd.Context(), r, f, l.value("algorithm")); err != nil {
 		return err
 	}
 	if f.elsewhere.asked() {

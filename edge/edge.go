@@ -15,6 +15,7 @@ package edge
 
 import (
 	"bytes"
+	"cmp"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -64,16 +65,25 @@ type Set struct {
 func (s Set) Origin(pos string) string {
 	name, number, ok := strings.Cut(pos, ":")
 	at, err := strconv.Atoi(number)
-	lines := bytes.Split(s.Text, []byte("\n"))
-	if !ok || err != nil || name != LoweredFile || at < 1 || at > len(lines) {
+	if !ok || err != nil || name != LoweredFile {
 		return pos
 	}
-	for i := at - 1; i >= 0; i-- { // a statement's place stands behind it, or above it
+	return cmp.Or(OriginIn(s.Text, at), pos)
+}
+
+// OriginIn returns the place in the author's source, file:line, that a line of a
+// generated file comes from, or "" if the file does not say.
+func OriginIn(text []byte, line int) string {
+	lines := bytes.Split(text, []byte("\n"))
+	if line < 1 || line > len(lines) {
+		return ""
+	}
+	for i := line - 1; i >= 0; i-- { // a statement's place stands behind it, or above it
 		if m := origin.FindSubmatch(lines[i]); m != nil {
 			return string(m[1])
 		}
 	}
-	return pos
+	return ""
 }
 
 // LoweredFile is the name of the generated file with a Set's Lowered.

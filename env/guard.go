@@ -2,6 +2,7 @@ package env
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/weft-rl/weft/rl"
 )
@@ -54,6 +55,29 @@ func (g *guard) Step(action []rl.Tree) []rl.Step {
 	if l := g.scope.Lowering(); l != nil {
 		return g.lowered(l, action)
 	}
+	o := g.scope.Observed()
+	out := g.step(action)
+	if o != nil {
+		o.End(rl.Operation{Kind: "env.Batch.Step", Name: g.kinds[0].spec.ID, In: named("action", g.names, action), Out: named("", g.names, out)})
+	}
+	return out
+}
+
+// named are the tensors of every kind of agent, under its name where there are
+// several.
+func named[T any](what string, kinds []string, list []T) (out []rl.Leaf) {
+	for i, x := range list {
+		prefix := what
+		if len(kinds) > 0 {
+			prefix = strings.TrimPrefix(what+" "+kinds[i], " ")
+		}
+		out = append(out, rl.NamedLeaves(prefix, x)...)
+	}
+	return out
+}
+
+// step is Step on values.
+func (g *guard) step(action []rl.Tree) []rl.Step {
 	g.each(len(action), "actions", func(i int, k *kindGuard) { k.checkAction(action[i]) })
 	out := g.Groups.Step(action)
 	spec := g.kinds[0].spec

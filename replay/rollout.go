@@ -18,6 +18,7 @@ import (
 //weft:component rollout axis=environments home=replay
 type Rollout[E any] struct {
 	scope *rl.Scope
+	name  string
 	steps []E
 	in    *inside[E] // a device program
 }
@@ -33,7 +34,7 @@ type inside[E any] struct {
 //
 //weft:makes name=1
 func NewRollout[E any](s *rl.Scope, name string) *Rollout[E] {
-	r := &Rollout[E]{scope: s}
+	r := &Rollout[E]{scope: s, name: name}
 	s.Register(name, r)
 	return r
 }
@@ -45,6 +46,9 @@ func (r *Rollout[E]) Insert(e E) {
 	if l := r.scope.Lowering(); l != nil {
 		r.put(l, e)
 		return
+	}
+	if o := r.scope.Observed(); o != nil {
+		o.End(rl.Operation{Kind: "replay.Rollout.Insert", Name: r.name, In: rl.NamedLeaves("", e)})
 	}
 	r.steps = append(r.steps, e)
 }
@@ -92,6 +96,16 @@ func (r *Rollout[E]) Drain() E {
 	if len(r.steps) == 0 {
 		rl.Failf("a rollout is drained that nothing was inserted into")
 	}
+	o := r.scope.Observed()
+	e := r.drained()
+	if o != nil {
+		o.End(rl.Operation{Kind: "replay.Rollout.Drain", Name: r.name, Out: rl.NamedLeaves("", e)})
+	}
+	return e
+}
+
+// drained is Drain on values.
+func (r *Rollout[E]) drained() E {
 	columns := r.columns()
 	out := make([]rl.Tensor, len(columns[0]))
 	steps := make([]rl.Tensor, len(columns))

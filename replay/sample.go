@@ -30,6 +30,16 @@ func (t *Table[E]) Sample(k rl.Key, n int) Sample[E] {
 	if l := t.scope.Lowering(); l != nil {
 		return t.traced(l).sample(k, n)
 	}
+	o := t.scope.Observed()
+	s := t.sampled(k, n)
+	if o != nil {
+		o.End(rl.Operation{Kind: "replay.Table.Sample", Name: t.name, Out: rl.NamedLeaves("", s)})
+	}
+	return s
+}
+
+// sampled is Sample on values.
+func (t *Table[E]) sampled(k rl.Key, n int) Sample[E] {
 	t.land()
 	if !t.Ready(1) {
 		rl.Failf("a table is sampled that has no row yet: ask whether it is Ready, or begin to learn later")

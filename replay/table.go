@@ -31,6 +31,7 @@ import (
 type Table[E any] struct {
 	Options
 	scope    *rl.Scope
+	name     string
 	capacity int
 	like     E          // of what was inserted; its trees' names count
 	rings    []*rl.Ring // one for each tensor; nil where it is absent
@@ -75,7 +76,7 @@ const (
 //
 //weft:makes name=1
 func NewTable[E any](s *rl.Scope, name string, capacity int, how Options) *Table[E] {
-	t := &Table[E]{Options: how, scope: s, capacity: capacity, top: 1}
+	t := &Table[E]{Options: how, scope: s, name: name, capacity: capacity, top: 1}
 	switch {
 	case capacity < 1:
 		rl.Failf("table %q: a capacity of %d rows", name, capacity)
@@ -134,6 +135,9 @@ func (t *Table[E]) Insert(e E, done rl.Tensor) {
 	if l := t.scope.Lowering(); l != nil {
 		t.traced(l).insert(e, leaves, done)
 		return
+	}
+	if o := t.scope.Observed(); o != nil {
+		o.End(rl.Operation{Kind: "replay.Table.Insert", Name: t.name, In: append(rl.NamedLeaves("", e), rl.NamedLeaves("done", done)...)})
 	}
 	t.leave()
 	if t.rings == nil {
@@ -240,6 +244,9 @@ func (t *Table[E]) Prioritise(index, priority rl.Tensor) {
 	if l := t.scope.Lowering(); l != nil {
 		t.traced(l).prioritise(index, priority)
 		return
+	}
+	if o := t.scope.Observed(); o != nil {
+		o.End(rl.Operation{Kind: "replay.Table.Prioritise", Name: t.name, In: []rl.Leaf{{Name: "index", Tensor: index}, {Name: "priority", Tensor: priority}}})
 	}
 	t.leave()
 	rows, p := rl.Read[int64](index), rl.Read[float32](priority)

@@ -101,20 +101,35 @@ const entry = "github.com/weft-rl/weft/app."
 
 // authorPosition is the innermost caller outside the vocabulary.
 func authorPosition() string {
+	at := Callers(1)
+	if len(at) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", filepath.Base(at[0].File), at[0].Line)
+}
+
+// Caller is a place in a source file, as it was compiled.
+type Caller struct {
+	File string
+	Line int
+}
+
+// Callers returns the places of the callers outside the vocabulary, at most so many,
+// the innermost first: the author's code, and what was generated from it.
+func Callers(most int) (out []Caller) {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
-	for {
-		f, more := frames.Next()
+	for more := true; more && len(out) < most; {
+		var f runtime.Frame
+		f, more = frames.Next()
 		if strings.HasPrefix(f.Function, entry) {
-			return ""
+			break
 		}
 		if f.Function != "" && !inVocabulary(f.Function) {
-			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
-		}
-		if !more {
-			return ""
+			out = append(out, Caller{f.File, f.Line})
 		}
 	}
+	return out
 }
 
 func inVocabulary(function string) bool {

@@ -13,11 +13,12 @@ import (
 //
 //weft:component function
 type Func[I, O any] struct {
-	name  string
-	scope *Scope
-	build func(*Ctx, I) O
-	cache programs[O]
-	masks programs[O] // of calls for some rows, the mask behind the inputs
+	name   string
+	number int // in its scope
+	scope  *Scope
+	build  func(*Ctx, I) O
+	cache  programs[O]
+	masks  programs[O] // of calls for some rows, the mask behind the inputs
 
 	checks rowChecks
 }
@@ -30,7 +31,7 @@ type Func[I, O any] struct {
 func NewFunc[I, O any](s *Scope, name string, f func(*Ctx, I) O) *Func[I, O] {
 	mustCodec[I]()
 	mustCodec[O]()
-	return &Func[I, O]{name: name, scope: s, build: f}
+	return &Func[I, O]{name: name, number: s.declare(), scope: s, build: f}
 }
 
 // Call runs the function on a batch. The key names the random numbers that it
@@ -38,6 +39,15 @@ func NewFunc[I, O any](s *Scope, name string, f func(*Ctx, I) O) *Func[I, O] {
 //
 //weft:op call graph
 func (f *Func[I, O]) Call(k Key, in I) O {
+	o := f.scope.Observed()
+	out := f.call(k, in)
+	if o != nil {
+		o.End(Operation{Kind: "rl.Func.Call", Name: f.name, Number: f.number, In: NamedLeaves("", in), Out: NamedLeaves("", out)})
+	}
+	return out
+}
+
+func (f *Func[I, O]) call(k Key, in I) O {
 	leaves := Leaves(in)
 	if c := f.scope.under(leaves); c != nil {
 		return f.inline(c, k, Rebuild(in, c.lift(leaves)))
@@ -48,7 +58,7 @@ func (f *Func[I, O]) Call(k Key, in I) O {
 	if noRows(leaves) {
 		return f.none(in, leaves)
 	}
-	if out, ok := f.inTurns(k, in, leaves, nil, func(k Key, in I, _ []Tensor) O { return f.Call(k, in) }); ok {
+	if out, ok := f.inTurns(k, in, leaves, nil, func(k Key, in I, _ []Tensor) O { return f.call(k, in) }); ok {
 		return out
 	}
 	e := f.compiled(in, leaves)
@@ -83,8 +93,20 @@ func (f *Func[I, O]) inline(c *Ctx, k Key, in I) (out O) {
 //
 //weft:op call graph
 func (f *Func[I, O]) Rows(mask Tensor, k Key, in I) O {
+	o := f.scope.Observed()
+	out := f.rows(mask, k, in)
+	if o != nil {
+		o.End(Operation{
+			Kind: "rl.Func.Rows", Name: f.name, Number: f.number,
+			In: append(NamedLeaves("mask", mask), NamedLeaves("", in)...), Out: NamedLeaves("", out),
+		})
+	}
+	return out
+}
+
+func (f *Func[I, O]) rows(mask Tensor, k Key, in I) O {
 	leaves := Leaves(in)
-	if out, ok := f.inTurns(k, in, leaves, []Tensor{mask}, func(k Key, in I, also []Tensor) O { return f.Rows(also[0], k, in) }); ok {
+	if out, ok := f.inTurns(k, in, leaves, []Tensor{mask}, func(k Key, in I, also []Tensor) O { return f.rows(also[0], k, in) }); ok {
 		return out
 	}
 	if mask.node == nil && ctxOf(leaves) == nil && !Any(mask) {
@@ -107,7 +129,7 @@ func (f *Func[I, O]) masked(mask Tensor, k Key, in I) O {
 	if !dev.shared && dev.together == nil && mask.node == nil && ctxOf(leaves) == nil && !noRows(leaves) {
 		return f.maskedThere(mask, k, in, leaves)
 	}
-	return Map(f.Call(k, in), func(x Tensor) Tensor { return Select(mask, x, Zero(x)) })
+	return Map(f.call(k, in), func(x Tensor) Tensor { return Select(mask, x, Zero(x)) })
 }
 
 // maskedThere is masked in one call, for a device where each costs.
@@ -128,14 +150,26 @@ func (f *Func[I, O]) maskedThere(mask Tensor, k Key, in I, leaves []Tensor) O {
 // Where is Call if mask is true anywhere, and otherwise is what stands for it if
 // not; the function must give just that where no row is to be computed.
 func (f *Func[I, O]) Where(mask Tensor, k Key, in I, otherwise O) O {
+	o := f.scope.Observed()
+	out := f.where(mask, k, in, otherwise)
+	if o != nil {
+		o.End(Operation{
+			Kind: "rl.Func.Where", Name: f.name, Number: f.number,
+			In: append(NamedLeaves("mask", mask), NamedLeaves("", in)...), Out: NamedLeaves("", out),
+		})
+	}
+	return out
+}
+
+func (f *Func[I, O]) where(mask Tensor, k Key, in I, otherwise O) O {
 	c := f.scope.under([]Tensor{mask})
 	switch {
 	case c == nil && !Any(mask):
 		return otherwise
 	case c != nil && c.branches():
-		return unless(c, mask, func() O { return f.Call(k, in) }, Leaves(otherwise))
+		return unless(c, mask, func() O { return f.call(k, in) }, Leaves(otherwise))
 	}
-	return f.Call(k, in)
+	return f.call(k, in)
 }
 
 // branches reports whether c is a device program in which a branch costs less than

@@ -15,11 +15,12 @@ import (
 //
 //weft:component loss
 type Loss[I, A any] struct {
-	name  string
-	scope *Scope
-	build func(*Ctx, I) (loss, weight Tensor, aux A)
-	wrt   []*Params
-	cache programs[A]
+	name   string
+	number int // in its scope
+	scope  *Scope
+	build  func(*Ctx, I) (loss, weight Tensor, aux A)
+	wrt    []*Params
+	cache  programs[A]
 
 	padded programs[A]
 	checks rowChecks
@@ -37,7 +38,7 @@ func NewLoss[I, A any](s *Scope, name string, f func(*Ctx, I) (loss, weight Tens
 		failf("loss %q is a loss of no parameters", name)
 	}
 	s.own(wrt)
-	return &Loss[I, A]{name: name, scope: s, build: f, wrt: wrt}
+	return &Loss[I, A]{name: name, number: s.declare(), scope: s, build: f, wrt: wrt}
 }
 
 // Grads is the derivative of a loss: sums over the rows of one learner, and the
@@ -52,6 +53,19 @@ type Grads struct {
 	spent  *bool
 }
 
+// leaves are the weight and the sums, named after the parameters.
+func (g Grads) leaves() []Leaf {
+	out := []Leaf{{"weight", g.weight}}
+	i := 0
+	for _, p := range g.of {
+		for _, path := range p.Paths() {
+			out = append(out, Leaf{p.name + "/" + path, g.sums[i]})
+			i++
+		}
+	}
+	return out
+}
+
 // Grad differentiates the loss on a batch. aux is what else the loss function
 // returned.
 //
@@ -63,10 +77,17 @@ func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
 	} else if c != nil {
 		failf("loss %q is differentiated in the loop, not inside a graph function", l.name)
 	}
+	o := l.scope.Observed()
 	if own := l.scope.sharded(); own != nil && leadOf(leaves) != own.Len() {
 		g, aux = l.gradPadded(k, in, leaves, leadOf(leaves))
 	} else {
 		g, aux = l.grad(k, in, leaves)
+	}
+	if o != nil { // before several learners' are added up
+		o.End(Operation{
+			Kind: "rl.Loss.Grad", Name: l.name, Number: l.number, In: NamedLeaves("", in),
+			Out: append(g.leaves(), NamedLeaves("", aux)...),
+		})
 	}
 	if m := l.scope.dev.together; m != nil {
 		g.weight, g.sums = m.Sum(g.weight, g.sums)

@@ -1,6 +1,8 @@
 package rl
 
 import (
+	"slices"
+
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
@@ -70,6 +72,21 @@ func (o *Opt) Apply(g Grads, lr float64) {
 	}
 	o.check(g)
 	*g.spent = true
+	w := o.scope.Observed()
+	if w == nil {
+		o.apply(g, lr)
+		return
+	}
+	in := append(g.leaves(), Leaf{"lr", scalar64(lr)})
+	for i, l := range in { // apply reuses their memory
+		in[i].Tensor = constantOf(l.Shape(), slices.Clone(bytesOf(l.Tensor)))
+	}
+	o.apply(g, lr)
+	w.End(Operation{Kind: "rl.Opt.Apply", Name: o.name, In: in, Out: leavesOf(o.of)})
+}
+
+// apply is Apply on values.
+func (o *Opt) apply(g Grads, lr float64) {
 	if Floats(g.weight)[0] == 0 {
 		return
 	}

@@ -125,6 +125,7 @@ func (p *Params) Blend(src *Params, tau float64) {
 	if !slices.EqualFunc(p.cells, src.cells, same) {
 		failf("parameters %q and %q differ in structure", p.name, src.name)
 	}
+	w := p.scope.Observed()
 	next := src.Tensors() // immutable, so a copy shares them
 	if tau != 1 {
 		next = blend(p.Tensors(), next, tau)
@@ -135,6 +136,19 @@ func (p *Params) Blend(src *Params, tau float64) {
 		return
 	}
 	p.set(next)
+	if w != nil {
+		w.End(Operation{Kind: "rl.Params.Blend", Name: p.name, Out: leavesOf([]*Params{p})})
+	}
+}
+
+// leavesOf are the tensors of parameters, by name.
+func leavesOf(list []*Params) (out []Leaf) {
+	for _, p := range list {
+		for _, c := range p.cells {
+			out = append(out, Leaf{p.name + "/" + c.path, c.value})
+		}
+	}
+	return out
 }
 
 // set replaces the values by some that others may hold too.

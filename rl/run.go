@@ -117,6 +117,15 @@ func (r *Run) Next() bool {
 // there is another.
 func (r *Run) meet() bool {
 	r.scope.settle()
+	more := r.next()
+	if o := r.scope.observer; o != nil && more {
+		o.Next(r.iter)
+	}
+	return more
+}
+
+// next is Next for the replica's own part: it decides, or hears what was decided.
+func (r *Run) next() bool {
 	if r.peers == nil {
 		return r.decide(r.report())
 	}
@@ -262,6 +271,9 @@ func (r *Run) Log(name string, x Tensor) {
 	if x.val == nil {
 		failf("log %q: a tensor that is %s", name, x.describe())
 	}
+	if o := r.scope.Observed(); o != nil {
+		o.End(Operation{Kind: "rl.Run.Log", Name: r.prefix + name, In: []Leaf{{name, x}}})
+	}
 	root := r.root()
 	root.mu.Lock()
 	defer root.mu.Unlock()
@@ -299,6 +311,9 @@ func (r *Run) Value(x Tensor) float64 {
 	v := Floats(x)
 	if len(v) != 1 {
 		failf("only a scalar has a value, not %s", x.Shape())
+	}
+	if o := r.scope.Observed(); o != nil {
+		o.End(Operation{Kind: "rl.Run.Value", Name: r.prefix, In: []Leaf{{"value", x}}})
 	}
 	return v[0]
 }

@@ -37,6 +37,9 @@ type Scope struct {
 	lower      *Lowering // while the loop is being made a device program
 	notices    notices
 	owed       []*inParts // calls for parts of a batch that nobody asked for yet
+	funcs      int        // graph functions and losses declared so far
+	observer   Observer   // nil without one
+	observing  bool       // an operation that is observed is under way
 	closed     bool
 }
 
@@ -172,6 +175,12 @@ func (s *Scope) sharded() *owned {
 		return nil
 	}
 	return s.envs
+}
+
+// declare counts a graph function or a loss, and returns its number, from 1.
+func (s *Scope) declare() int {
+	s.funcs++
+	return s.funcs
 }
 
 // Use makes d the scope's device, before anything is made in it.

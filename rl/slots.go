@@ -11,6 +11,8 @@ import (
 //weft:component slots axis=environments home=actor
 type Slots[V any] struct {
 	v     V
+	scope *Scope
+	name  string
 	aside Narrowed
 }
 
@@ -19,7 +21,7 @@ type Slots[V any] struct {
 //weft:makes name=1
 func NewSlots[V any](s *Scope, name string, zero V) *Slots[V] {
 	mustCodec[V]()
-	m := &Slots[V]{v: zero}
+	m := &Slots[V]{v: zero, scope: s, name: name}
 	s.Register(name, m)
 	return m
 }
@@ -39,6 +41,9 @@ func (m *Slots[V]) Set(v V) {
 		failf("slots of %v are set to %v", old, next)
 	}
 	m.v = v
+	if o := m.scope.Observed(); o != nil {
+		o.End(Operation{Kind: "rl.Slots.Set", Name: m.name, In: NamedLeaves("", v)})
+	}
 }
 
 // Axis of the memory: environments.

@@ -86,8 +86,15 @@ func (r *Run) Fused(name string, vars []Carried, body func(), of ...int) bool {
 		return false
 	}
 	f.calls++
+	if o := r.scope.Observed(); o != nil {
+		o.End(Operation{Kind: FusedKind, Name: name})
+	}
 	return true
 }
+
+// FusedKind is the kind of operation that an observer sees in the place of those that
+// one graph did.
+const FusedKind = "rl.Run.Fused"
 
 // form is the program for what variables hold now, nil if there is none.
 func (s *span) form(r *Run, vars []Carried, body func()) *spanProgram {

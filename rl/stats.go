@@ -19,6 +19,7 @@ type Stats struct {
 	clip            float64
 	version         int64
 	scope           *Scope
+	name            string
 }
 
 // NewStats are statistics of features with the given dimensions; clip bounds
@@ -30,7 +31,7 @@ func NewStats(s *Scope, name string, clip float64, dims ...int) *Stats {
 		shape := shapes.Make(dtypes.Float64, dims...)
 		return &cell{path: name + "/" + what, value: s.dev.from(makeFlat(shape), shape)}
 	}
-	st := &Stats{count: zero("count"), mean: zero("mean", dims...), m2: zero("m2", dims...), clip: clip, scope: s}
+	st := &Stats{count: zero("count"), mean: zero("mean", dims...), m2: zero("m2", dims...), clip: clip, scope: s, name: name}
 	s.Register(name, st)
 	return st
 }
@@ -39,6 +40,8 @@ func NewStats(s *Scope, name string, clip float64, dims ...int) *Stats {
 //
 //weft:op update writes whole
 func (s *Stats) Update(x Tensor) {
+	o := s.scope.Observed()
+	given := x
 	want, features := s.mean.value.Shape().Dimensions, s.mean.value.Shape().Rank()
 	if got := x.Shape().Dimensions; len(got) < features || !slices.Equal(got[len(got)-features:], want) {
 		failf("statistics of features %v cannot count %s", want, x.Shape())
@@ -60,6 +63,12 @@ func (s *Stats) Update(x Tensor) {
 		return []Tensor{Wrap(count), Wrap(mean), Wrap(m2)}
 	})
 	s.set(out)
+	if o != nil {
+		o.End(Operation{
+			Kind: "rl.Stats.Update", Name: s.name, In: []Leaf{{"batch", given}},
+			Out: []Leaf{{"count", out[0]}, {"mean", out[1]}, {"m2", out[2]}},
+		})
+	}
 }
 
 // merge adds the rows of x to a count, mean and sum of squared deviations

@@ -69,6 +69,9 @@ type Config struct {
 	Life int64
 	// Abort, unless nil, ends all programs at once.
 	Abort context.Context
+	// Observe, unless nil, returns the observer of a replica's operations, or nil for
+	// none. The plain loop's group is "".
+	Observe func(group string, rank int) rl.Observer
 }
 
 // World is all replicas of a run.
@@ -161,6 +164,7 @@ func (w *World) plain() error {
 	if err != nil {
 		return err
 	}
+	w.observe("", 0, w.Root)
 	w.owner = &replica{world: w, scope: w.Root, trainer: t, run: rl.NewRun(w.Root, w.Budget, w.Cut)}
 	w.replicas = []*replica{w.owner}
 	return nil
@@ -173,6 +177,17 @@ func (w *World) build(s *rl.Scope) (rl.Trainer, error) {
 		return nil, err
 	}
 	return t, s.Registered(t)
+}
+
+// observe gives a replica's scope its observer, if there is to be one. The trainer
+// is constructed unobserved.
+func (w *World) observe(group string, rank int, s *rl.Scope) {
+	if w.Observe == nil {
+		return
+	}
+	if o := w.Observe(group, rank); o != nil {
+		s.Observe(o)
+	}
 }
 
 // add makes a replica of a group; of one that is another process's, only its name.
@@ -201,6 +216,7 @@ func (w *World) add(g int, at plan.Replica) error {
 	if r.trainer, err = w.build(r.scope); err != nil {
 		return err
 	}
+	w.observe(w.Plan.Groups[g].Name, at.Rank, r.scope)
 	cut := w.Cut
 	if r != w.owner {
 		cut = nil

@@ -4,12 +4,14 @@
 package local
 
 import (
+	"context"
 	"time"
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/wrap"
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/internal/run/dist"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
@@ -48,8 +50,26 @@ type Job struct {
 
 	Part *Part // of a run that other processes take part in; nil is the whole run
 
+	Probe *Probe // looks into the run; nil for runs that are for their own sake
+
 	Watch Watcher
 	Now   func() time.Time // the clock that paces checkpoints; it never enters a result
+}
+
+// Probe looks into a run that is made to be looked at. All functions may be nil.
+type Probe struct {
+	// Observe returns the observer of a replica's operations, or nil for none. The
+	// plain loop is the replica 0 of group "".
+	Observe func(group string, rank int) rl.Observer
+	// Cut is called at every consistent point; rl.ErrStop ends the run there.
+	Cut func(rl.Cut) error
+	// Until is a number of steps that a device program stops at, so that Cut sees its
+	// state; 0 is none.
+	Until int64
+	// Abort ends the replicas of a distributed run at once.
+	Abort context.Context
+	// State is called with the state that the run leaves.
+	State func([]checkpoint.Array)
 }
 
 // Watcher is told how a run gets on.

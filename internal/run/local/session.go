@@ -112,6 +112,10 @@ func checkpoints(dir string) string { return filepath.Join(dir, "checkpoints") }
 // plain loop.
 func (s *Session) Edges() []edge.Edge { return s.world.Programs.Edges }
 
+// Compile makes the device program of a loop that is to be one, and does nothing
+// elsewhere. Train does it where it was not done before.
+func (s *Session) Compile() error { return s.world.Compile() }
+
 // Done is how many steps are done.
 func (s *Session) Done() int64 { return s.run.Steps() }
 

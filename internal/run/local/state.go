@@ -18,6 +18,9 @@ var names = map[dtypes.DType]string{
 	dtypes.Float16: "F16", dtypes.BFloat16: "BF16", dtypes.Float32: "F32", dtypes.Float64: "F64",
 }
 
+// DType returns the name of a dtype in checkpoints, or "" if it cannot be saved.
+func DType(d dtypes.DType) string { return names[d] }
+
 func dtypeOf(name string) (dtypes.DType, bool) {
 	for d, n := range names {
 		if n == name {

@@ -132,6 +132,11 @@ func (s *Session) cut(c rl.Cut) error {
 			return err
 		}
 	}
+	if p := s.Probe; p != nil && p.Cut != nil {
+		if err := p.Cut(c); err != nil {
+			return err
+		}
+	}
 	if c.Passed { // its state is not to be had any more
 		return nil
 	}
@@ -186,6 +191,9 @@ func (s *Session) until(steps int64) int64 {
 		if every > 0 {
 			next = min(next, (steps/every+1)*every)
 		}
+	}
+	if p := s.Probe; p != nil && p.Until > steps {
+		next = min(next, p.Until)
 	}
 	return next
 }
@@ -312,6 +320,9 @@ func (s *Session) conclude() error {
 		WeightsSHA256: checkpoint.WeightsSHA256(weights(s.scope, f.Arrays)), StateSHA256: checkpoint.StateSHA256(f.Arrays),
 		Figures: s.world.Figures(), Dropped: s.world.Dropped(), Exact: s.world.Exact(),
 		Interrupted: s.stopped, Evaluation: s.result.Evaluation, Agent: s.world.Trainer().Agent(),
+	}
+	if p := s.Probe; p != nil && p.State != nil {
+		p.State(f.Arrays)
 	}
 	return nil
 }

@@ -23,6 +23,11 @@ type Config struct {
 	Build   func(*rl.Scope) (rl.Trainer, error)
 	// Whole are the names of the graph functions that need all rows.
 	Whole []string
+	// Cut, unless nil, is called at every consistent point of every loop, by its
+	// goroutine; rl.ErrStop ends the loop there.
+	Cut func(rl.Cut) error
+	// Observe, unless nil, returns the observer of a loop's operations.
+	Observe func(rank int) rl.Observer
 }
 
 // Train runs the loops to their end and gives their scopes.
@@ -37,11 +42,16 @@ func Train(c Config) ([]*rl.Scope, error) {
 		scopes[r] = s
 		trainer, err := c.Build(s)
 		if err != nil {
+			t.leave() // the loops before it
+			loops.Wait()
 			return nil, err
 		}
 		dev.Join(&seat{table: t, rank: r, dev: dev, own: s.Envs(), whole: c.Whole})
+		if c.Observe != nil {
+			s.Observe(c.Observe(r))
+		}
 		loops.Go(func() {
-			if errs[r] = rl.Train(trainer, rl.NewRun(s, c.Steps, nil)); errs[r] != nil {
+			if errs[r] = rl.Train(trainer, rl.NewRun(s, c.Steps, c.Cut)); errs[r] != nil {
 				t.leave()
 			}
 		})

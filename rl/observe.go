@@ -1,0 +1,72 @@
+package rl
+
+// Observer sees what a replica's loop does: where iterations begin, and what every
+// operation of a component was given and made. Weft checks generated programs with
+// it. An observer is called on the goroutine of the loop.
+type Observer interface {
+	// Next is called when an iteration begins. done is the number of iterations
+	// before it.
+	Next(done int64)
+	// Operation is called after an operation on values. The tensors are for reading
+	// only, and only until Operation returns: an optimiser reuses their memory.
+	Operation(op Operation)
+}
+
+// Operation is one call of a component's method.
+type Operation struct {
+	Kind   string // method, as rl.Opt.Apply
+	Name   string // of the component, or of what is logged
+	Number int    // of a graph function or loss, in the order they were declared; 0 of others
+	Envs   Span   // the replica's environments; End sets it
+	In     []Leaf // arguments
+	Out    []Leaf // results, or the state that the operation wrote
+}
+
+// Leaf is a tensor with a name.
+type Leaf struct {
+	Name string
+	Tensor
+}
+
+// NamedLeaves returns the tensors of v, named after its fields with prefix in front.
+// Absent tensors are left out.
+func NamedLeaves[T any](prefix string, v T) (out []Leaf) {
+	names := LeafNames(v)
+	for i, t := range Leaves(v) {
+		if !t.Ok() {
+			continue
+		}
+		name := prefix
+		if names[i] != "" && prefix != "" {
+			name += "."
+		}
+		out = append(out, Leaf{name + names[i], t})
+	}
+	return out
+}
+
+// Observe makes o the observer of the scope's operations. A scope has none unless
+// it is given one, and operations then cost one comparison more.
+func (s *Scope) Observe(o Observer) { s.observer = o }
+
+// Observation is an operation under way. Operations that it makes in turn are part
+// of it, and are not observed themselves.
+type Observation struct{ scope *Scope }
+
+// Observed begins the observation of an operation. It returns nil if nobody
+// observes: without an observer, inside another operation, and while the loop is
+// made a device program.
+func (s *Scope) Observed() *Observation {
+	if s == nil || s.observer == nil || s.observing || s.lower != nil {
+		return nil
+	}
+	s.observing = true
+	return &Observation{s}
+}
+
+// End tells the observer what the operation did.
+func (o *Observation) End(op Operation) {
+	o.scope.observing = false
+	op.Envs = o.scope.Envs()
+	o.scope.observer.Operation(op)
+}
