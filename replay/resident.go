@@ -208,20 +208,22 @@ func (t traced[E]) full(x *graph.Node, n int) *graph.Node {
 
 // enter is Table.enter.
 func (t tracedTable[E]) enter() {
-	over := t.overwrite()
+	over, _ := t.overwrite()
 	ready := graph.AddScalar(over, -(t.table.span()-1)*t.envs)
 	there := graph.GreaterOrEqual(ready, graph.ZerosLike(ready))
 	at := t.leaf(t.slotOf64(graph.Max(ready, graph.ZerosLike(ready))))
 	t.set(graph.Where(there, at, graph.ZerosLike(at)), t.topOf(t.envs))
 }
 
-// overwrite gives the rows that are being overwritten no priority, and returns the
-// numbers of those that take their slots.
-func (t traced[E]) overwrite() *graph.Node {
+// overwrite gives the rows that are being overwritten no priority. It returns the
+// numbers of the rows that take their slots, and the priorities that were there.
+func (t traced[E]) overwrite() (rows, old *graph.Node) {
 	i := graph.Iota(t.g, shapes.Make(dtypes.Int64, t.envs), 0)
-	rows := graph.Add(i, graph.BroadcastToDims(t.rows(), t.envs))
-	t.set(t.leaf(t.slotOf64(rows)), graph.Zeros(t.g, shapes.Make(dtypes.Float64, t.envs)))
-	return rows
+	rows = graph.Add(i, graph.BroadcastToDims(t.rows(), t.envs))
+	at := t.leaf(t.slotOf64(rows))
+	old = take(t.on.Nodes.Node(), at)
+	t.set(at, graph.ZerosLike(old))
+	return rows, old
 }
 
 // topOf is the largest priority, n times.
@@ -288,4 +290,9 @@ func latest(x *graph.Node) *graph.Node {
 	number := shapes.Make(dtypes.Int32, square...)
 	later := graph.GreaterThan(graph.Iota(x.Graph(), number, 1), graph.Iota(x.Graph(), number, 0))
 	return graph.LogicalNot(graph.ReduceLogicalOr(graph.LogicalAnd(same, later), 1))
+}
+
+// number returns how many of a vector's elements are true.
+func number(x *graph.Node) *graph.Node {
+	return graph.ReduceAllSum(graph.ConvertDType(x, dtypes.Int64))
 }

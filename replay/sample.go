@@ -19,6 +19,9 @@ type Sample[E any] struct {
 	// Valid is, of sequences, [rows, time] bool: false beyond the end of the
 	// episode.
 	Valid rl.Tensor
+	// Learn is Valid without the steps of the burn-in, which only warm the memory
+	// up. A Table's samples have none.
+	Learn rl.Tensor
 }
 
 // Sample draws n rows, with replacement.
@@ -34,7 +37,7 @@ func (t *Table[E]) Sample(k rl.Key, n int) Sample[E] {
 	s := Sample[E]{Index: rl.FromFlat(t.scope, t.rows, n), Prob: rl.FromFlat(t.scope, prob, n)}
 	steps := t.follow(t.span())
 	if t.Sequence > 0 {
-		s.Valid = t.within(steps, t.Sequence)
+		s.Valid = t.within(nil, steps, t.Sequence)
 	} else {
 		discount := prob // of which there is a copy
 		for i, m := range steps {

@@ -2,9 +2,7 @@ package replay
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/weft-rl/weft/rl"
 )
@@ -13,10 +11,8 @@ import (
 // ring for each tensor, and a tree of sums for the draws. Rows are numbered for
 // life, in (step, environment) order. Row r lies in slot r mod capacity.
 type store[E any] struct {
-	scope    *rl.Scope
+	columns[E]
 	capacity int
-	like     E          // an element without its tensors; its trees' names count
-	rings    []*rl.Ring // one for each tensor; nil where it is absent
 	done     *rl.Ring
 	aside    []bool     // tensors that are not stored by row; nil: none
 	sparse   int        // slots of the rings of those tensors
@@ -29,49 +25,6 @@ type store[E any] struct {
 	rows        []int64 // scratch of Sample: the rows that were drawn
 	first, last []int   // the slots of their first and last steps
 	window      []int   // the slots of all their steps
-}
-
-// role is the part that a field of E plays in a sample.
-type role uint8
-
-const (
-	ofFirst role = iota
-	ofLast
-	ofAll   // the discounted sum
-	ofStart // the memory at the start of a sequence
-)
-
-// rolesOf reads the tags of E's fields, of which known lists the allowed ones.
-func rolesOf[E any](names []string, known map[string]role) []role {
-	out := make([]role, len(names))
-	typ := reflect.TypeFor[E]()
-	if typ.Kind() != reflect.Struct {
-		return out
-	}
-	for i, name := range names {
-		field, _, _ := strings.Cut(name, ".")
-		f, _ := typ.FieldByName(field)
-		tag, tagged := f.Tag.Lookup("replay")
-		if !tagged || tag == "" {
-			continue
-		}
-		r, ok := known[tag]
-		if !ok {
-			rl.Failf(`field %s of %s has the tag replay:%q: it may be %s`, field, typ, tag, quoted(known))
-		}
-		out[i] = r
-	}
-	return out
-}
-
-// quoted lists the tags of known in order.
-func quoted(known map[string]role) string {
-	var out []string
-	for tag := range known {
-		out = append(out, fmt.Sprintf("%q", tag))
-	}
-	slices.Sort(out)
-	return strings.Join(out, " or ")
 }
 
 // slotsOf returns the number of slots in the ring of tensor i.
@@ -91,24 +44,13 @@ func (t *store[E]) begin(e E, leaves []rl.Tensor, done rl.Tensor, span int) {
 	if span*t.envs > t.capacity {
 		rl.Failf("a table of %d rows cannot hold %d steps of %d environments", t.capacity, span, t.envs)
 	}
-	t.like = rl.Rebuild(e, make([]rl.Tensor, len(leaves))) // its tensors would live on
-	t.rings = make([]*rl.Ring, len(leaves))
-	for i, x := range leaves {
-		switch {
-		case !x.Ok():
-			continue
-		case x.Rows() != t.envs:
-			rl.Failf("%s has %d rows, done has %d: there is one for each environment", nameOf(e, i), x.Rows(), t.envs)
-		}
-		t.rings[i] = rl.NewRing(t.slotsOf(i), x)
-	}
+	t.columns.begin(e, leaves, t.envs, t.slotsOf)
 	t.done = rl.NewRing(t.capacity, done)
 }
 
 // check fails unless rows are like those before.
 func (t *store[E]) check(leaves []rl.Tensor, done rl.Tensor) {
-	present := func(x rl.Tensor, r *rl.Ring) bool { return x.Ok() == (r != nil) }
-	if !slices.EqualFunc(leaves, t.rings, present) || done.Rows() != t.envs {
+	if !t.fit(leaves) || done.Rows() != t.envs {
 		rl.Failf("a table is given other tensors (%v, done %v) than before", leaves, done)
 	}
 }
@@ -203,25 +145,25 @@ func (t *store[E]) windows(span int) {
 	}
 }
 
-// within returns, for each row, which of span steps are among its first ones.
-func (t *store[E]) within(steps []int, span int) rl.Tensor {
-	out := make([]bool, len(steps)*span)
-	for i, m := range steps {
-		for j := range m {
+// within returns a mask [rows, span] of each row's steps from step from, or 0 where
+// from is nil, up to step to.
+func (t *store[E]) within(from, to []int, span int) rl.Tensor {
+	out := make([]bool, len(to)*span)
+	for i, m := range to {
+		j := 0
+		if from != nil {
+			j = from[i]
+		}
+		for ; j < m; j++ {
 			out[i*span+j] = true
 		}
 	}
-	return rl.FromFlat(t.scope, out, len(steps), span)
+	return rl.FromFlat(t.scope, out, len(to), span)
 }
 
 // save puts the rows that are there, and their priorities.
 func (t *store[E]) save(s *rl.State) {
-	rl.PutSlice(s, "form", []byte(rl.FormOf(t.like)))
-	for i, r := range t.rings {
-		if r != nil {
-			r.Save(s.At("rows"), fmt.Sprint(i), t.filled(t.slotsOf(i)))
-		}
-	}
+	t.columns.save(s, func(i int) int { return t.filled(t.slotsOf(i)) })
 	rows := t.filled(t.capacity)
 	t.done.Save(s, "done", rows)
 	if t.priority != nil {
@@ -242,20 +184,9 @@ func (t *store[E]) empty(count int64, envs int) {
 	}
 }
 
-// loadForm takes the form of the rows back.
-func (t *store[E]) loadForm(s *rl.State) (err error) {
-	t.like, err = rl.OfForm[E](string(rl.GetSlice[byte](s, "form")))
-	return err
-}
-
 // loadRows takes back what save put, once the form is known.
 func (t *store[E]) loadRows(s *rl.State) error {
-	t.rings = make([]*rl.Ring, len(rl.LeafNames(t.like)))
-	for i := range t.rings {
-		if at := s.At("rows"); at.Has(fmt.Sprint(i)) {
-			t.rings[i] = rl.LoadRing(at, fmt.Sprint(i), t.slotsOf(i))
-		}
-	}
+	t.columns.load(s, t.slotsOf)
 	t.done = rl.LoadRing(s, "done", t.capacity)
 	if t.priority != nil {
 		t.priority.load(rl.GetSliceN[float32](s, "priority", t.filled(t.capacity)))

@@ -50,7 +50,7 @@ var tableTags = map[string]role{"sum": ofAll, "last": ofLast}
 
 // NewTable is an empty table of capacity rows.
 func NewTable[E any](s *rl.Scope, name string, capacity int, how Options) *Table[E] {
-	t := &Table[E]{Options: how, store: store[E]{scope: s, capacity: capacity, top: 1}}
+	t := &Table[E]{Options: how, store: store[E]{columns: columns[E]{scope: s}, capacity: capacity, top: 1}}
 	switch {
 	case capacity < 1:
 		rl.Failf("table %q: a capacity of %d rows", name, capacity)
