@@ -178,7 +178,10 @@ func (q *Sequences[E]) completes(age int64, over bool) (back int64, ok bool) {
 // weigh gives the sequence of a row a priority, or none.
 func (q *Sequences[E]) weigh(row int64, p float32) {
 	slot := q.slot(row)
-	if q.priority.of(slot) > 0 {
+	switch was := q.priority.of(slot); {
+	case was == 0 && p == 0:
+		return
+	case was > 0:
 		q.held--
 	}
 	if p > 0 {

@@ -195,6 +195,39 @@ func TestSequencesByHand(t *testing.T) {
 	equal(t, "shape", s.Data.X.Shape().Dimensions, []int{64, 4, 2})
 }
 
+// TestSequencesCover: every step of an episode that has ended is learned from in some
+// sequence, whatever the stride and the burn-in.
+func TestSequencesCover(t *testing.T) {
+	for _, how := range []replay.SequenceOptions{{Length: 6, Stride: 2, BurnIn: 3}, {Length: 6, Stride: 3, BurnIn: 3}, {Length: 4, Stride: 4}, {Length: 5, Stride: 1, BurnIn: 4}} {
+		h := newChronicle(t, 2, 1000, how)
+		h.often = 12
+		for range 100 {
+			h.add()
+		}
+		learned := map[[2]int]bool{}
+		s := h.table.Sample(h.s.Key("sample"), 4000)
+		learn := rl.Read[bool](s.Learn)
+		for i, r := range rl.Read[int64](s.Index) {
+			for j := range how.Length {
+				if learn[i*how.Length+j] {
+					learned[[2]int{int(r)/2 + j, int(r) % 2}] = true
+				}
+			}
+		}
+		for e := range 2 {
+			last := h.steps - 1
+			for !h.done[last][e] {
+				last--
+			}
+			for step := range last + 1 {
+				if !learned[[2]int{step, e}] {
+					t.Errorf("%+v: step %d of environment %d is never learned from", how, step, e)
+				}
+			}
+		}
+	}
+}
+
 // TestSequencesUniform: every sequence comes about equally often.
 func TestSequencesUniform(t *testing.T) {
 	h := newChronicle(t, 2, 40, replay.SequenceOptions{Length: 4, Stride: 2})
@@ -366,5 +399,23 @@ func TestSequencesAllocations(t *testing.T) {
 	}
 	if few, many := of(8), of(512); many > few+4 { // a few by chance
 		t.Errorf("%v allocations for 8 sequences, %v for 512", few, many)
+	}
+}
+
+// BenchmarkSequences is a batch of 32 sequences of 40 small steps.
+func BenchmarkSequences(b *testing.B) {
+	for _, priority := range []bool{false, true} {
+		b.Run(fmt.Sprintf("priority=%v", priority), func(b *testing.B) {
+			h := newChronicle(b, 100, 100_000, replay.SequenceOptions{Length: 40, Stride: 20, BurnIn: 10, Priority: priority})
+			h.often = 200
+			for range 1000 {
+				h.add()
+			}
+			k := h.s.Key("sample")
+			b.ReportAllocs()
+			for b.Loop() {
+				h.table.Sample(k, 32)
+			}
+		})
 	}
 }
