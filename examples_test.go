@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +23,31 @@ func command(t *testing.T, args ...string) string {
 	return out.String()
 }
 
+// trained is what the last line of a training command says.
+type trained struct {
+	Policy  string
+	Steps   int64
+	Weights string  `json:"weights_sha256"`
+	State   string  `json:"state_sha256"`
+	Return  float64 `json:"return_mean"`
+}
+
+// train runs a command that trains to so many steps, and returns how it ended.
+func train(t *testing.T, steps string, args ...string) (d trained) {
+	t.Helper()
+	out := command(t, append(args, "--steps", steps, "--json")...)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// fresh is the command that trains an example in a folder of its own.
+func fresh(t *testing.T, dir string, more ...string) []string {
+	return append([]string{"train", dir, "--eval-episodes", "0", "--out", filepath.Join(t.TempDir(), "run")}, more...)
+}
+
 // TestExample: an algorithm and a policy of another module are checked, generated,
 // built and run in one go, and nothing is left in their folder.
 func TestExample(t *testing.T) {
@@ -29,26 +55,11 @@ func TestExample(t *testing.T) {
 	t.Setenv("WEFT_CACHE", t.TempDir())
 	const dir = "./examples/reinforce"
 	before := listing(t, "examples")
-	type done struct {
-		Policy  string
-		Steps   int64
-		Weights string  `json:"weights_sha256"`
-		State   string  `json:"state_sha256"`
-		Return  float64 `json:"return_mean"`
-	}
-	train := func(steps string, more ...string) (d done) {
-		args := append([]string{"train", dir, "--steps", steps, "--eval-episodes", "0", "--json", "--out", filepath.Join(t.TempDir(), "run")}, more...)
-		lines := strings.Split(strings.TrimSpace(command(t, args...)), "\n")
-		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &d); err != nil {
-			t.Fatal(err)
-		}
-		return d
-	}
-	plain := train("60000")
+	plain := train(t, "60000", fresh(t, dir)...)
 	if plain.Return < 60 {
 		t.Errorf("it learns nothing: return %.1f", plain.Return)
 	}
-	own := train("60000", "--policy", "inference-apart", "--workers", "3")
+	own := train(t, "60000", fresh(t, dir, "--policy", "inference-apart", "--workers", "3")...)
 	if own.Policy != "inference-apart" || own.Weights != plain.Weights || own.State != plain.State {
 		t.Errorf("%+v, want the bits of %+v", own, plain)
 	}
@@ -62,6 +73,31 @@ func TestExample(t *testing.T) {
 	if after := listing(t, "examples"); after != before {
 		t.Errorf("the module now holds %s, before %s", after, before)
 	}
+}
+
+// TestExampleComponent: a replay of an author's own is saved, placed and resumed like
+// those of package replay: the bits are those of the plain loop.
+func TestExampleComponent(t *testing.T) {
+	t.Setenv("GOPROXY", "off")
+	const dir = "./examples/elite"
+	plain := train(t, "60000", fresh(t, dir)...)
+	if plain.Return < 100 {
+		t.Errorf("it learns nothing: return %.1f", plain.Return)
+	}
+	same := func(got trained) {
+		t.Helper()
+		if got.Weights != plain.Weights || got.State != plain.State {
+			t.Errorf("%+v, want the bits of %+v", got, plain)
+		}
+	}
+	same(train(t, "60000", fresh(t, dir, "--policy", "single-learner-coarse", "--workers", "3")...))
+	same(train(t, "60000", fresh(t, dir, "--policy", "single-learner-fine", "--workers", "2")...))
+	half := fresh(t, dir, "--policy", "single-learner-coarse", "--workers", "2")
+	if d := train(t, "20000", half...); d.State == plain.State {
+		t.Error("a third of the steps have the state of all")
+	}
+	run := half[slices.Index(half, "--out")+1]
+	same(train(t, "60000", "resume", run, "--policy", "single-learner-fine", "--workers", "3"))
 }
 
 // TestExampleGenerate: the programs of the author's own policy are written like

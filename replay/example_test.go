@@ -69,3 +69,57 @@ func ExampleTable() {
 	// true false true
 	// [15] [0.25]
 }
+
+// Sequences cut what happened into overlapping stretches that begin with the memory the
+// network had there. Here they have four steps and begin every two, and the first of
+// the four only warms the memory up.
+func ExampleSequences() {
+	type moment struct {
+		X      rl.Tensor
+		Memory rl.Tensor `replay:"start"`
+	}
+	backend, err := gobackend.New("ops_sequential")
+	if err != nil {
+		panic(err)
+	}
+	s := rl.NewScope(rl.NewDevice(backend), 1)
+	table := replay.NewSequences[moment](s, "table", 100, replay.SequenceOptions{Length: 4, Stride: 2, BurnIn: 1})
+	number := func(x int) rl.Tensor { return rl.FromFlat(s, []float32{float32(x)}, 1) }
+	for t := range 5 { // one environment, whose episode ends with the fifth step
+		table.Insert(moment{number(10 + t), number(100 + t)}, rl.FromFlat(s, []bool{t == 4}, 1))
+	}
+	fmt.Println(table.Ready(2), table.Ready(3))
+	sample := table.Sample(s.Key("sample"), 8)
+	at := slices.Index(rl.Read[int64](sample.Index), 2) // the sequence that begins with row 2
+	fmt.Println(sample.Data.X.Shape(), sample.Data.Memory.Shape())
+	fmt.Println(rl.Read[float32](sample.Data.Memory)[at], rl.Read[float32](sample.Data.X)[4*at:4*at+3])
+	fmt.Println(rl.Read[bool](sample.Valid)[4*at : 4*at+4])
+	fmt.Println(rl.Read[bool](sample.Learn)[4*at : 4*at+4])
+	// Output:
+	// true false
+	// (Float32)[8, 4] (Float32)[8]
+	// 102 [12 13 14]
+	// [true true true false]
+	// [false true true false]
+}
+
+// A reservoir keeps some rows of a whole run, of which each had the same chance. Here
+// one environment in three is not to be remembered.
+func ExampleReservoir() {
+	backend, err := gobackend.New("ops_sequential")
+	if err != nil {
+		panic(err)
+	}
+	s := rl.NewScope(rl.NewDevice(backend), 1)
+	reservoir := replay.NewReservoir[rl.Tensor](s, "reservoir", 4)
+	keep := rl.FromFlat(s, []bool{true, true, false}, 3)
+	for t := range int32(100) {
+		reservoir.Insert(rl.FromFlat(s, []int32{t, 100 + t, -1}, 3), keep)
+	}
+	sample := reservoir.Sample(s.Key("sample"), 1000)
+	fmt.Println(reservoir.Ready(4), reservoir.Ready(5), rl.Read[float32](sample.Prob)[0])
+	fmt.Println(slices.Contains(rl.Read[int32](sample.Data), -1))
+	// Output:
+	// true false 0.25
+	// false
+}

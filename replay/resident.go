@@ -22,27 +22,33 @@ type stored struct {
 
 // Resident are the rings, the priorities and the count.
 func (t *Table[E]) Resident() []rl.Carried {
-	if t.rings != nil && !t.on.Done.Ok() {
-		t.on.Rings = make([]rl.Tensor, len(t.rings))
-		for i, r := range t.rings {
-			if r != nil {
-				t.on.Rings[i] = r.Tensor(t.scope)
-			}
-		}
-		t.on.Done = t.done.Tensor(t.scope)
-		if t.priority != nil {
-			t.on.Nodes = rl.FromFlat(t.scope, t.priority.node, len(t.priority.node))
-			t.on.Top = rl.FromFlat(t.scope, []float32{t.top})
-		}
-	}
+	t.board()
 	return []rl.Carried{rl.Carry(&t.on), t.count.Carried()}
 }
 
-// Stays is rl.Stays: a table is large.
-func (t *Table[E]) Stays() {}
+// board makes tensors of what the host has.
+func (t *store[E]) board() {
+	if t.rings == nil || t.on.Done.Ok() {
+		return
+	}
+	t.on.Rings = make([]rl.Tensor, len(t.rings))
+	for i, r := range t.rings {
+		if r != nil {
+			t.on.Rings[i] = r.Tensor(t.scope)
+		}
+	}
+	t.on.Done = t.done.Tensor(t.scope)
+	if t.priority != nil {
+		t.on.Nodes = rl.FromFlat(t.scope, t.priority.node, len(t.priority.node))
+		t.on.Top = rl.FromFlat(t.scope, []float32{t.top})
+	}
+}
+
+// Stays is rl.Stays: a store is large.
+func (t *store[E]) Stays() {}
 
 // land gives the host what a device program left.
-func (t *Table[E]) land() {
+func (t *store[E]) land() {
 	if !t.on.Done.Ok() {
 		return
 	}
@@ -59,24 +65,31 @@ func (t *Table[E]) land() {
 }
 
 // leave is land for a host that is about to change something.
-func (t *Table[E]) leave() {
+func (t *store[E]) leave() {
 	t.land()
 	t.on = stored{}
 }
 
-// inside is a table in a device program that is being built.
+// traced is a store in a device program that is being built.
 type traced[E any] struct {
-	*Table[E]
+	*store[E]
 	l *rl.Lowering
 	g *graph.Graph
 }
 
-func (t *Table[E]) traced(l *rl.Lowering) traced[E] { return traced[E]{t, l, l.Graph()} }
+func (t *store[E]) traced(l *rl.Lowering) traced[E] { return traced[E]{t, l, l.Graph()} }
+
+// tracedTable is a table in a device program that is being built.
+type tracedTable[E any] struct {
+	traced[E]
+	table *Table[E]
+}
+
+func (t *Table[E]) traced(l *rl.Lowering) tracedTable[E] { return tracedTable[E]{t.store.traced(l), t} }
 
 // ReadyAt is Ready inside a device program: a bool scalar.
 func (t *Table[E]) ReadyAt(n int) rl.Tensor {
-	in := t.traced(t.scope.Lowering())
-	_, held := in.held()
+	_, held := t.traced(t.scope.Lowering()).held()
 	return rl.Wrap(graph.GreaterOrEqual(held, graph.ConstAs(held, n)))
 }
 
@@ -88,58 +101,70 @@ func (t traced[E]) slotOf(row *graph.Node) *graph.Node {
 	return graph.ConvertDType(graph.Mod(row, graph.ConstAs(row, t.capacity)), dtypes.Int32)
 }
 
-// held is Table.held: int64 scalars.
-func (t traced[E]) held() (lo, n *graph.Node) {
+// oldest is store.oldest: an int64 scalar.
+func (t traced[E]) oldest() *graph.Node {
 	count := t.rows()
-	zero := graph.ZerosLike(count)
-	lo = graph.Max(zero, graph.AddScalar(count, -t.capacity))
-	return lo, graph.Max(zero, graph.Sub(graph.AddScalar(count, -(t.span()-1)*t.envs), lo))
+	return graph.Max(graph.ZerosLike(count), graph.AddScalar(count, -t.capacity))
+}
+
+// held is Table.held: int64 scalars.
+func (t tracedTable[E]) held() (lo, n *graph.Node) {
+	count := t.rows()
+	lo = t.oldest()
+	return lo, graph.Max(graph.ZerosLike(count), graph.Sub(graph.AddScalar(count, -(t.table.span()-1)*t.envs), lo))
 }
 
 // insert is Insert.
-func (t traced[E]) insert(e E, leaves []rl.Tensor, done rl.Tensor) {
+func (t tracedTable[E]) insert(e E, leaves []rl.Tensor, done rl.Tensor) {
 	leaves, done = t.l.Lift(leaves), t.l.Lift([]rl.Tensor{done})[0]
 	if t.rings == nil {
-		t.begin(e, leaves, done)
+		t.table.begin(e, leaves, done)
 	}
-	t.check(leaves, done)
-	if !t.on.Done.Ok() { // before the program's own tensors are there
-		t.blank(leaves, done)
-	}
-	at := t.slotOf(t.rows())
-	for i, x := range leaves {
-		if x.Ok() {
-			t.on.Rings[i] = rl.Wrap(t.put(t.on.Rings[i].Node(), at, x.Node()))
-		}
-	}
-	t.on.Done = rl.Wrap(t.put(t.on.Done.Node(), at, done.Node()))
+	t.put(leaves, done)
 	if t.priority != nil {
 		t.enter()
 	}
 	t.count.Add(int64(t.envs))
 }
 
+// put is store.put.
+func (t traced[E]) put(leaves []rl.Tensor, done rl.Tensor) {
+	t.check(leaves, done)
+	if !t.on.Done.Ok() { // before the program's own tensors are there
+		t.blank(leaves, done)
+	}
+	at := t.slotOf(t.rows())
+	for i, x := range leaves {
+		if x.Ok() && !t.apart(i) {
+			t.on.Rings[i] = rl.Wrap(t.write(t.on.Rings[i].Node(), at, x.Node()))
+		}
+	}
+	t.on.Done = rl.Wrap(t.write(t.on.Done.Node(), at, done.Node()))
+}
+
 // blank are empty tensors.
 func (t traced[E]) blank(leaves []rl.Tensor, done rl.Tensor) {
-	ring := func(x rl.Tensor) rl.Tensor {
-		dims := append([]int{t.capacity}, x.Shape().Dimensions[1:]...)
-		return rl.Wrap(graph.Zeros(t.g, shapes.Make(x.Shape().DType, dims...)))
-	}
 	t.on.Rings = make([]rl.Tensor, len(leaves))
 	for i, x := range leaves {
 		if x.Ok() {
-			t.on.Rings[i] = ring(x)
+			t.on.Rings[i] = t.ring(x, t.slotsOf(i))
 		}
 	}
-	t.on.Done = ring(done)
+	t.on.Done = t.ring(done, t.capacity)
 	if t.priority != nil {
 		t.on.Nodes = rl.Wrap(graph.Zeros(t.g, shapes.Make(dtypes.Float64, len(t.priority.node))))
 		t.on.Top = rl.Wrap(graph.Const(t.g, float32(1)))
 	}
 }
 
-// put writes rows into a ring from slot at on.
-func (t traced[E]) put(ring, at, x *graph.Node) *graph.Node {
+// ring is an empty ring of rows like those of x.
+func (t traced[E]) ring(x rl.Tensor, slots int) rl.Tensor {
+	dims := append([]int{slots}, x.Shape().Dimensions[1:]...)
+	return rl.Wrap(graph.Zeros(t.g, shapes.Make(x.Shape().DType, dims...)))
+}
+
+// write puts rows into a ring from slot at on.
+func (t traced[E]) write(ring, at, x *graph.Node) *graph.Node {
 	if t.capacity%t.envs == 0 {
 		return graph.DynamicUpdateSlice(ring, x, t.start(ring, at))
 	}
@@ -182,15 +207,28 @@ func (t traced[E]) full(x *graph.Node, n int) *graph.Node {
 }
 
 // enter is Table.enter.
-func (t traced[E]) enter() {
-	i := graph.Iota(t.g, shapes.Make(dtypes.Int64, t.envs), 0)
-	over := graph.Add(i, graph.BroadcastToDims(t.rows(), t.envs))
-	t.set(t.leaf(t.slotOf64(over)), graph.Zeros(t.g, shapes.Make(dtypes.Float64, t.envs)))
-	ready := graph.AddScalar(over, -(t.span()-1)*t.envs)
+func (t tracedTable[E]) enter() {
+	over, _ := t.overwrite()
+	ready := graph.AddScalar(over, -(t.table.span()-1)*t.envs)
 	there := graph.GreaterOrEqual(ready, graph.ZerosLike(ready))
 	at := t.leaf(t.slotOf64(graph.Max(ready, graph.ZerosLike(ready))))
-	top := graph.ConvertDType(t.on.Top.Node(), dtypes.Float64)
-	t.set(graph.Where(there, at, graph.ZerosLike(at)), graph.BroadcastToDims(top, t.envs))
+	t.set(graph.Where(there, at, graph.ZerosLike(at)), t.topOf(t.envs))
+}
+
+// overwrite gives the rows that are being overwritten no priority. It returns the
+// numbers of the rows that take their slots, and the priorities that were there.
+func (t traced[E]) overwrite() (rows, old *graph.Node) {
+	i := graph.Iota(t.g, shapes.Make(dtypes.Int64, t.envs), 0)
+	rows = graph.Add(i, graph.BroadcastToDims(t.rows(), t.envs))
+	at := t.leaf(t.slotOf64(rows))
+	old = take(t.on.Nodes.Node(), at)
+	t.set(at, graph.ZerosLike(old))
+	return rows, old
+}
+
+// topOf is the largest priority, n times.
+func (t traced[E]) topOf(n int) *graph.Node {
+	return graph.BroadcastToDims(graph.ConvertDType(t.on.Top.Node(), dtypes.Float64), n)
 }
 
 // slotOf64 is slotOf of a vector.
@@ -235,12 +273,12 @@ func (t traced[E]) prioritise(index, priority rl.Tensor) {
 	}
 	good := graph.LogicalAnd(graph.GreaterThan(p, graph.ZerosLike(p)), graph.IsFinite(p))
 	t.l.Check(rl.Wrap(graph.LogicalAll(good)), "a priority is not a positive number")
-	lo, held := t.held()
-	end := graph.BroadcastToDims(graph.Add(lo, held), n)
-	t.l.Check(rl.Wrap(graph.LogicalAll(graph.LessThan(row, end))), "priorities are of rows that are none of a sample")
 	at := t.leaf(t.slotOf64(row))
-	counts := graph.LogicalAnd(graph.GreaterOrEqual(row, graph.BroadcastToDims(lo, n)), latest(row))
-	t.set(graph.Where(counts, at, graph.ZerosLike(at)), graph.ConvertDType(p, dtypes.Float64))
+	kept := graph.GreaterOrEqual(row, graph.BroadcastToDims(t.oldest(), n))
+	drawn := take(t.on.Nodes.Node(), at)
+	drawn = graph.LogicalAnd(graph.GreaterThan(drawn, graph.ZerosLike(drawn)), graph.LessThan(row, graph.BroadcastToDims(t.rows(), n)))
+	t.l.Check(rl.Wrap(graph.LogicalAll(graph.LogicalOr(drawn, graph.LogicalNot(kept)))), "priorities are of rows that are none of a sample")
+	t.set(graph.Where(graph.LogicalAnd(kept, latest(row)), at, graph.ZerosLike(at)), graph.ConvertDType(p, dtypes.Float64))
 	t.on.Top = rl.Wrap(graph.Max(t.on.Top.Node(), graph.ReduceAllMax(p)))
 }
 
@@ -252,4 +290,9 @@ func latest(x *graph.Node) *graph.Node {
 	number := shapes.Make(dtypes.Int32, square...)
 	later := graph.GreaterThan(graph.Iota(x.Graph(), number, 1), graph.Iota(x.Graph(), number, 0))
 	return graph.LogicalNot(graph.ReduceLogicalOr(graph.LogicalAnd(same, later), 1))
+}
+
+// number returns how many of a vector's elements are true.
+func number(x *graph.Node) *graph.Node {
+	return graph.ReduceAllSum(graph.ConvertDType(x, dtypes.Int64))
 }

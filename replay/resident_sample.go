@@ -11,7 +11,7 @@ import (
 )
 
 // sample is Sample.
-func (t traced[E]) sample(k rl.Key, n int) (s Sample[E]) {
+func (t tracedTable[E]) sample(k rl.Key, n int) (s Sample[E]) {
 	if !t.on.Done.Ok() {
 		rl.Failf("a table is sampled that nothing was inserted into")
 	}
@@ -24,26 +24,31 @@ func (t traced[E]) sample(k rl.Key, n int) (s Sample[E]) {
 	row, prob := draw(k, n)
 	s.Index, s.Prob = rl.Wrap(row), rl.Wrap(prob)
 	first := t.slotOf64(row)
-	last, steps := t.follow(first)
-	if t.Sequence > 0 {
-		s.Valid = rl.Wrap(graph.LessThan(t.times(n), t.across(steps)))
+	last, steps := t.follow(first, t.table.span())
+	if span := t.table.Sequence; span > 0 {
+		s.Valid = rl.Wrap(t.within(steps, span))
 	} else {
-		s.Discount = rl.Wrap(take(graph.Const(t.g, t.powers), steps))
+		s.Discount = rl.Wrap(take(graph.Const(t.g, t.table.powers), steps))
 	}
 	s.Data = rl.Rebuild(t.like, t.gather(first, last, steps))
 	return s
 }
 
 // uniform draws rows that are all as likely.
-func (t traced[E]) uniform(k rl.Key, n int) (row, prob *graph.Node) {
+func (t tracedTable[E]) uniform(k rl.Key, n int) (row, prob *graph.Node) {
 	lo, held := t.held()
+	at, prob := t.below(k, n, held)
+	return graph.Add(graph.BroadcastToDims(lo, n), graph.ConvertDType(at, dtypes.Int64)), prob
+}
+
+// below draws n numbers below an int64 scalar, which are all as likely, as uint64.
+func (t traced[E]) below(k rl.Key, n int, held *graph.Node) (at, prob *graph.Node) {
 	wide := graph.ConvertDType(rl.GraphBits(k, n), dtypes.Uint64)
 	many := graph.BroadcastToDims(graph.ConvertDType(held, dtypes.Uint64), n)
-	at := graph.BitwiseShiftRightLogicalScalar(graph.Mul(wide, many), 32)
-	row = graph.Add(graph.BroadcastToDims(lo, n), graph.ConvertDType(at, dtypes.Int64))
+	at = graph.BitwiseShiftRightLogicalScalar(graph.Mul(wide, many), 32)
 	one := graph.Const(t.g, float64(1))
 	each := graph.ConvertDType(graph.Div(one, graph.ConvertDType(held, dtypes.Float64)), dtypes.Float32)
-	return row, graph.BroadcastToDims(each, n)
+	return at, graph.BroadcastToDims(each, n)
 }
 
 // proportional draws one row from each of n equal parts of the total.
@@ -54,30 +59,39 @@ func (t traced[E]) proportional(k rl.Key, n int) (row, prob *graph.Node) {
 	u := graph.DivScalar(graph.AddScalar(wide, .5), float64(1<<32))
 	part := graph.Add(graph.Iota(t.g, shapes.Make(dtypes.Float64, n), 0), u)
 	x := graph.Mul(graph.DivScalar(part, float64(n)), total)
-	at := graph.OnesLike(graph.Iota(t.g, shapes.Make(dtypes.Int32, n), 0))
-	for range bits.Len(uint(t.priority.size)) - 1 { // sums.find
+	at := t.find(x)
+	prob = graph.ConvertDType(graph.Div(take(nodes, at), total), dtypes.Float32)
+	return t.rowAt(at), prob
+}
+
+// find is sums.find: the nodes of slots, as int32.
+func (t traced[E]) find(x *graph.Node) *graph.Node {
+	nodes := t.on.Nodes.Node()
+	at := graph.OnesLike(graph.Iota(t.g, shapes.Make(dtypes.Int32, x.Shape().Size()), 0))
+	for range bits.Len(uint(t.priority.size)) - 1 {
 		at = graph.Add(at, at)
 		left, right := take(nodes, at), take(nodes, graph.AddScalar(at, 1))
 		on := graph.LogicalAnd(graph.GreaterOrEqual(x, left), graph.GreaterThan(right, graph.ZerosLike(right)))
 		x = graph.Where(on, graph.Sub(x, left), x)
 		at = graph.Where(on, graph.AddScalar(at, 1), at)
 	}
-	prob = graph.ConvertDType(graph.Div(take(nodes, at), total), dtypes.Float32)
-	return t.rowAt(graph.ConvertDType(graph.AddScalar(at, -t.priority.size), dtypes.Int64), n), prob
+	return at
 }
 
-// rowAt is rowIn.
-func (t traced[E]) rowAt(slot *graph.Node, n int) *graph.Node {
+// rowAt is rowIn, of the slots of nodes.
+func (t traced[E]) rowAt(node *graph.Node) *graph.Node {
+	n := node.Shape().Size()
+	slot := graph.ConvertDType(graph.AddScalar(node, -t.priority.size), dtypes.Int64)
 	last := graph.BroadcastToDims(graph.AddScalar(t.rows(), -1), n)
 	size := t.full(last, t.capacity)
 	return graph.Sub(last, graph.Mod(graph.Add(graph.Sub(graph.Mod(last, size), slot), size), size))
 }
 
-// follow is Table.follow: where rows end, and after how many steps.
-func (t traced[E]) follow(first *graph.Node) (last, steps *graph.Node) {
+// follow is store.follow: where rows end, and after how many steps.
+func (t traced[E]) follow(first *graph.Node, span int) (last, steps *graph.Node) {
 	last, steps = first, graph.OnesLike(first)
 	on := graph.Equal(first, first)
-	for range t.span() - 1 {
+	for range span - 1 {
 		on = graph.LogicalAnd(on, graph.LogicalNot(take(t.on.Done.Node(), last)))
 		last = graph.Where(on, t.after(last), last)
 		steps = graph.Where(on, graph.AddScalar(steps, 1), steps)
@@ -91,21 +105,17 @@ func (t traced[E]) after(slot *graph.Node) *graph.Node {
 }
 
 // gather is Table.gather.
-func (t traced[E]) gather(first, last, steps *graph.Node) []rl.Tensor {
-	slots := []*graph.Node{first}
-	for range t.span() - 1 {
-		slots = append(slots, t.after(slots[len(slots)-1]))
-	}
-	window := graph.ExpandAxes(graph.Stack(slots, 1), -1)
+func (t tracedTable[E]) gather(first, last, steps *graph.Node) []rl.Tensor {
+	window := t.windows(first, t.table.span())
 	out := make([]rl.Tensor, len(t.on.Rings))
 	for i, r := range t.on.Rings {
 		switch {
 		case !r.Ok():
-		case t.Sequence > 0:
+		case t.table.Sequence > 0:
 			out[i] = rl.Wrap(graph.Gather(r.Node(), window))
-		case t.roles[i] == ofLast:
+		case t.table.roles[i] == ofLast:
 			out[i] = rl.Wrap(take(r.Node(), last))
-		case t.roles[i] == ofAll && t.span() > 1:
+		case t.table.roles[i] == ofAll && t.table.span() > 1:
 			out[i] = t.total(rl.Wrap(graph.Gather(r.Node(), window)), steps)
 		default:
 			out[i] = rl.Wrap(take(r.Node(), first))
@@ -114,21 +124,35 @@ func (t traced[E]) gather(first, last, steps *graph.Node) []rl.Tensor {
 	return out
 }
 
-// times is the number of every step of n rows.
-func (t traced[E]) times(n int) *graph.Node {
-	return graph.Iota(t.g, shapes.Make(dtypes.Int32, n, t.span()), 1)
+// windows is store.windows: [rows, span, 1].
+func (t traced[E]) windows(first *graph.Node, span int) *graph.Node {
+	slots := []*graph.Node{first}
+	for range span - 1 {
+		slots = append(slots, t.after(slots[len(slots)-1]))
+	}
+	return graph.ExpandAxes(graph.Stack(slots, 1), -1)
+}
+
+// times is the number of every one of span steps of n rows.
+func (t traced[E]) times(n, span int) *graph.Node {
+	return graph.Iota(t.g, shapes.Make(dtypes.Int32, n, span), 1)
 }
 
 // across is a number of each row at all its steps.
-func (t traced[E]) across(x *graph.Node) *graph.Node {
-	return graph.BroadcastToDims(graph.ExpandAxes(x, 1), x.Shape().Size(), t.span())
+func (t traced[E]) across(x *graph.Node, span int) *graph.Node {
+	return graph.BroadcastToDims(graph.ExpandAxes(x, 1), x.Shape().Size(), span)
+}
+
+// within is store.within.
+func (t traced[E]) within(steps *graph.Node, span int) *graph.Node {
+	return graph.LessThan(t.times(steps.Shape().Size(), span), t.across(steps, span))
 }
 
 // total is Table.sum.
-func (t traced[E]) total(reward rl.Tensor, steps *graph.Node) rl.Tensor {
-	n, span := steps.Shape().Size(), t.span()
-	end := rl.Wrap(graph.Equal(t.times(n), t.across(graph.AddScalar(steps, -1))))
+func (t tracedTable[E]) total(reward rl.Tensor, steps *graph.Node) rl.Tensor {
+	n, span := steps.Shape().Size(), t.table.span()
+	end := rl.Wrap(graph.Equal(t.times(n, span), t.across(graph.AddScalar(steps, -1), span)))
 	no := rl.Wrap(graph.Zeros(t.g, shapes.Make(dtypes.Bool, n, span)))
-	ret := rl.NStep(t.Discount, span, reward, rl.Zero(reward), no, end)
+	ret := rl.NStep(t.table.Discount, span, reward, rl.Zero(reward), no, end)
 	return rl.Wrap(graph.Squeeze(graph.Slice(ret.Node(), graph.AxisRange(), graph.AxisRange(0, 1)), 1))
 }

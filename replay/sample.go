@@ -21,6 +21,9 @@ type Sample[E any] struct {
 	// Valid is, of sequences, [rows, time] bool: false beyond the end of the
 	// episode.
 	Valid rl.Tensor
+	// Learn is Valid without the steps of the burn-in, which only warm the memory
+	// up. A Table's samples have none.
+	Learn rl.Tensor
 }
 
 // Sample draws n rows, with replacement.
@@ -46,15 +49,9 @@ func (t *Table[E]) sampled(k rl.Key, n int) Sample[E] {
 	}
 	prob := t.draw(k, n)
 	s := Sample[E]{Index: rl.FromFlat(t.scope, t.rows, n), Prob: rl.FromFlat(t.scope, prob, n)}
-	steps := t.follow()
+	steps := t.follow(t.span())
 	if t.Sequence > 0 {
-		valid := make([]bool, n*t.Sequence)
-		for i, m := range steps {
-			for j := range m {
-				valid[i*t.Sequence+j] = true
-			}
-		}
-		s.Valid = rl.FromFlat(t.scope, valid, n, t.Sequence)
+		s.Valid = t.within(nil, steps, t.Sequence)
 	} else {
 		discount := prob // of which there is a copy
 		for i, m := range steps {
@@ -76,44 +73,17 @@ func (t *Table[E]) draw(k rl.Key, n int) []float32 {
 			t.rows[i], prob[i] = lo+int64(k.IntN(i, 0, held)), float32(1/float64(held))
 			continue
 		}
-		// One draw from each of n equal parts of the total.
-		u := (float64(k.Bits(i, 0)[0]) + .5) / (1 << 32)
-		slot := t.priority.find(float64((float64(i) + u) / float64(n) * t.priority.total())) // converted: never fused with what follows
-		t.rows[i], prob[i] = t.rowIn(slot), float32(t.priority.of(slot)/t.priority.total())
+		slot, p := t.priority.draw(k, i, n)
+		t.rows[i], prob[i] = t.rowIn(slot), p
 	}
 	return prob
-}
-
-// rowIn is the newest row that was put into a slot.
-func (t *Table[E]) rowIn(slot int) int64 {
-	last := t.count.Int64() - 1
-	return last - int64((t.slot(last)-slot+t.capacity)%t.capacity)
-}
-
-// follow finds where the rows that were drawn begin and end, and how many steps
-// there are until the end of the episode, at most as many as rows span.
-func (t *Table[E]) follow() (steps []int) {
-	n := len(t.rows)
-	t.first, t.last = slices.Grow(t.first[:0], n)[:n], slices.Grow(t.last[:0], n)[:n]
-	steps = make([]int, n)
-	done := t.done.Bools()
-	for i, r := range t.rows {
-		at := t.slot(r)
-		t.first[i] = at
-		m := 1
-		for ; m < t.span() && !done[at]; m++ {
-			at = (at + t.envs) % t.capacity
-		}
-		t.last[i], steps[i] = at, m
-	}
-	return steps
 }
 
 // gather is the tensors of a sample.
 func (t *Table[E]) gather(n int, steps []int) []rl.Tensor {
 	out := make([]rl.Tensor, len(t.rings))
 	if t.span() > 1 {
-		t.windows()
+		t.windows(t.span())
 	}
 	for i, r := range t.rings {
 		switch {
@@ -129,18 +99,6 @@ func (t *Table[E]) gather(n int, steps []int) []rl.Tensor {
 		}
 	}
 	return out
-}
-
-// windows are the slots of all steps that the rows span, beyond the end of an
-// episode too.
-func (t *Table[E]) windows() {
-	t.window = t.window[:0]
-	for _, at := range t.first {
-		for range t.span() {
-			t.window = append(t.window, at)
-			at = (at + t.envs) % t.capacity
-		}
-	}
 }
 
 // sum is the discounted sum of rewards [rows, time] over the steps of each row. It

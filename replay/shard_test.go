@@ -67,3 +67,70 @@ func TestInPart(t *testing.T) {
 		}
 	}
 }
+
+// kind is a table of some kind: what fills it, and what draws from it.
+type kind struct {
+	name string
+	fill func(x, memory, done rl.Tensor)
+	draw func(k rl.Key) []rl.Tensor
+}
+
+func kinds(s *rl.Scope) []kind {
+	table := replay.NewTable[rl.Tensor](s, "table", 50, replay.Options{})
+	sequences := replay.NewSequences[lived](s, "sequences", 50, replay.SequenceOptions{Length: 4, Stride: 2, BurnIn: 1, Priority: true})
+	reservoir := replay.NewReservoir[rl.Tensor](s, "reservoir", 20)
+	return []kind{
+		{"table", func(x, _, done rl.Tensor) { table.Insert(x, done) },
+			func(k rl.Key) []rl.Tensor { return rl.Leaves(table.Sample(k, 9)) }},
+		{"sequences", func(x, memory, done rl.Tensor) { sequences.Insert(lived{X: x, Memory: memory}, done) },
+			func(k rl.Key) []rl.Tensor {
+				x := sequences.Sample(k, 9)
+				sequences.Prioritise(x.Index, iota32(s, 1, 9))
+				return rl.Leaves(x)
+			}},
+		{"reservoir", func(x, _, done rl.Tensor) { reservoir.Insert(x, done) },
+			func(k rl.Key) []rl.Tensor { return rl.Leaves(reservoir.Sample(k, 9)) }},
+	}
+}
+
+// TestTablesOfShards: rows that replicas of the environments made, put together in the
+// environments' order, fill every kind of table alike, and all replicas' runs have the
+// key of one sample.
+func TestTablesOfShards(t *testing.T) {
+	const envs, steps = 7, 30
+	for _, replicas := range []int{1, 2, 3, 7} {
+		plain, root := scope(t), scope(t)
+		want, got := kinds(plain), kinds(root)
+		bounds, runs := []int{0}, []*rl.Run(nil)
+		for r := range replicas {
+			s := root.Shard(r, replicas)
+			lo, hi := s.Own(envs, 1)
+			s.SetEnvs(rl.Span{Lo: lo, Hi: hi, Of: envs})
+			bounds, runs = append(bounds, hi), append(runs, rl.NewRun(s, 1, nil))
+		}
+		for step := range steps {
+			done := make([]bool, envs)
+			for e := range done {
+				done[e] = rl.NewKey(3).IntN(step, e, 5) == 0
+			}
+			whole := []rl.Tensor{iota32(plain, envs*step, envs), iota32(plain, -envs*step, envs, 1), rl.FromFlat(plain, done, envs)}
+			parts := rl.InParts(whole, bounds, func(r int) (out []rl.Tensor) {
+				for _, x := range whole {
+					out = append(out, rl.Part(x, bounds[r], bounds[r+1]))
+				}
+				return out
+			})
+			for i := range want {
+				want[i].fill(whole[0], whole[1], whole[2])
+				got[i].fill(parts[0], parts[1], parts[2])
+				if step < 10 {
+					continue
+				}
+				x := want[i].draw(rl.NewRun(plain, 1, nil).Key("sample", step))
+				if y := got[i].draw(runs[step%replicas].Key("sample", step)); !slices.EqualFunc(x, y, sameTensor) {
+					t.Fatalf("%s of %d replicas: step %d gives %v, want %v", want[i].name, replicas, step, y, x)
+				}
+			}
+		}
+	}
+}

@@ -137,7 +137,7 @@ func TestTableErrors(t *testing.T) {
 		{func() { replay.NewTable[mistagged](s, "m", 9, replay.Options{NStep: 2}) }, `replay:"total"`},
 		{func() { table(9, replay.Options{}).Sample(s.Key("x"), 1) }, "no row yet"},
 		{func() { table(1, replay.Options{}).Insert(transition{}, flag(2)) }, "cannot hold 1 steps of 2 environments"},
-		{func() { table(9, replay.Options{}).Insert(transition{Reward: iota32(s, 0, 3)}, flag(2)) }, "Reward has 3 rows, done has 2"},
+		{func() { table(9, replay.Options{}).Insert(transition{Reward: iota32(s, 0, 3)}, flag(2)) }, "Reward has 3 rows, others have 2"},
 		{func() { h.table.Insert(transition{}, flag(2)) }, "other tensors"},
 		{func() { h.table.Prioritise(rl.Tensor{}, rl.Tensor{}) }, "draws uniformly"},
 		{func() { p.table.Prioritise(rl.FromFlat(s, []int64{0}, 1), iota32(s, 0, 1)) }, "priority 0 in row 0"},

@@ -1,6 +1,10 @@
 package replay
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/weft-rl/weft/rl"
+)
 
 // sums is a binary tree of sums over priorities by slot, as one array: node i has
 // the children 2i and 2i+1, and slot j is node size+j. A node is always the sum of
@@ -41,6 +45,14 @@ func (s *sums) find(x float64) int {
 		}
 	}
 	return i - s.size
+}
+
+// draw returns the slot of draw i of n, and its probability. Each draw has one of n
+// equal parts of the total.
+func (s *sums) draw(k rl.Key, i, n int) (slot int, prob float32) {
+	u := (float64(k.Bits(i, 0)[0]) + .5) / (1 << 32)
+	slot = s.find(float64((float64(i) + u) / float64(n) * s.total())) // converted: never fused with what follows
+	return slot, float32(s.of(slot) / s.total())
 }
 
 // leaves are the priorities of the first n slots.

@@ -45,6 +45,15 @@ func (r *Ring) Put(at int, x Tensor) {
 	copy(r.bytes, src[first:])
 }
 
+// PutRow writes row i of x into a slot.
+func (r *Ring) PutRow(slot int, x Tensor, i int) {
+	if n := x.Rows(); !x.Shape().Equal(r.batch(n)) || i < 0 || i >= n || slot < 0 || slot >= r.slots {
+		failf("slot %d of a store of %d rows like %s is given row %d of %s", slot, r.slots, r.row, i, x.Shape())
+	}
+	size := len(r.bytes) / r.slots
+	copy(r.bytes[slot*size:(slot+1)*size], bytesOf(x)[i*size:(i+1)*size])
+}
+
 // Tensor is all slots as a tensor.
 func (r *Ring) Tensor(s *Scope) Tensor { return s.dev.from(r.flat, r.batch(r.slots)) }
 

@@ -64,7 +64,7 @@ func (b *builder) fillsOf(call *ast.CallExpr, fn *types.Func) []int {
 		return b.Fills(fn)
 	}
 	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok {
-		if f, ok := b.fr.Info.ObjectOf(id).(*types.Builtin); ok && (f.Name() == "copy" || f.Name() == "clear") {
+		if f, ok := b.fr.Info.ObjectOf(id).(*types.Builtin); ok && (f.Name() == "copy" || f.Name() == "clear" || f.Name() == "append") {
 			return []int{0}
 		}
 	}

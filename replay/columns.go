@@ -1,0 +1,106 @@
+package replay
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/weft-rl/weft/rl"
+)
+
+// columns holds rows of E as one flat ring for each tensor.
+type columns[E any] struct {
+	scope *rl.Scope
+	like  E          // an element without its tensors; its trees' names count
+	rings []*rl.Ring // nil where the tensor is absent
+}
+
+// begin makes rings for rows like e's, of which there are rows at a time.
+func (c *columns[E]) begin(e E, leaves []rl.Tensor, rows int, slots func(leaf int) int) {
+	c.like = rl.Rebuild(e, make([]rl.Tensor, len(leaves))) // its tensors would live on
+	c.rings = make([]*rl.Ring, len(leaves))
+	for i, x := range leaves {
+		switch {
+		case !x.Ok():
+			continue
+		case x.Rows() != rows:
+			rl.Failf("%s has %d rows, others have %d: there is one for each environment", nameOf(e, i), x.Rows(), rows)
+		}
+		c.rings[i] = rl.NewRing(slots(i), x)
+	}
+}
+
+// fit reports whether leaves are there where rings are.
+func (c *columns[E]) fit(leaves []rl.Tensor) bool {
+	return slices.EqualFunc(leaves, c.rings, func(x rl.Tensor, r *rl.Ring) bool { return x.Ok() == (r != nil) })
+}
+
+// save puts the rows' form, and the first slots of each ring.
+func (c *columns[E]) save(s *rl.State, filled func(leaf int) int) {
+	rl.PutSlice(s, "form", []byte(rl.FormOf(c.like)))
+	for i, r := range c.rings {
+		if r != nil {
+			r.Save(s.At("rows"), fmt.Sprint(i), filled(i))
+		}
+	}
+}
+
+// loadForm takes the rows' form back.
+func (c *columns[E]) loadForm(s *rl.State) (err error) {
+	c.like, err = rl.OfForm[E](string(rl.GetSlice[byte](s, "form")))
+	return err
+}
+
+// load takes the rings back, once the form is known.
+func (c *columns[E]) load(s *rl.State, slots func(leaf int) int) {
+	c.rings = make([]*rl.Ring, len(rl.LeafNames(c.like)))
+	for i := range c.rings {
+		if at := s.At("rows"); at.Has(fmt.Sprint(i)) {
+			c.rings[i] = rl.LoadRing(at, fmt.Sprint(i), slots(i))
+		}
+	}
+}
+
+// role is the part that a field of E plays in a sample.
+type role uint8
+
+const (
+	ofFirst role = iota
+	ofLast
+	ofAll   // the discounted sum
+	ofStart // the memory at the start of a sequence
+)
+
+// rolesOf reads the tags of E's fields, of which known lists the allowed ones.
+func rolesOf[E any](names []string, known map[string]role) []role {
+	out := make([]role, len(names))
+	typ := reflect.TypeFor[E]()
+	if typ.Kind() != reflect.Struct {
+		return out
+	}
+	for i, name := range names {
+		field, _, _ := strings.Cut(name, ".")
+		f, _ := typ.FieldByName(field)
+		tag, tagged := f.Tag.Lookup("replay")
+		if !tagged || tag == "" {
+			continue
+		}
+		r, ok := known[tag]
+		if !ok {
+			rl.Failf(`field %s of %s has the tag replay:%q: it may be %s`, field, typ, tag, quoted(known))
+		}
+		out[i] = r
+	}
+	return out
+}
+
+// quoted lists the tags of known in order.
+func quoted(known map[string]role) string {
+	var out []string
+	for tag := range known {
+		out = append(out, fmt.Sprintf("%q", tag))
+	}
+	slices.Sort(out)
+	return strings.Join(out, " or ")
+}
