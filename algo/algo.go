@@ -87,6 +87,8 @@ type Preset struct {
 }
 
 // Define is an algorithm whose settings are a C.
+//
+//weft:defines function=3
 func Define[C any](name, doc string, presets []Preset, build func(*rl.Scope, MakeEnv, *C) (rl.Trainer, error)) Algorithm {
 	return Algorithm{
 		Name: name, Doc: doc, Presets: presets,

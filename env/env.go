@@ -73,7 +73,7 @@ func (a AutoReset) String() string { return "same-step" }
 // its last observation, so that a loop needs no variable that survives an
 // iteration.
 //
-//weft:component environments axis=environments home=environment
+//weft:component environments axis=environments home=environment alone
 //weft:part episodes episodes axis=environments home=environment
 type Batch interface {
 	rl.Component
@@ -92,7 +92,7 @@ type Batch interface {
 // Groups is environments with several kinds of agents, stepped together: a Batch
 // with one element for each kind, in the order of Spec.
 //
-//weft:component environments axis=environments home=environment
+//weft:component environments axis=environments home=environment alone
 //weft:part episodes episodes axis=environments home=environment
 type Groups interface {
 	rl.Component

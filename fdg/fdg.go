@@ -118,7 +118,12 @@ type Node struct {
 	Fragment string `json:"fragment,omitempty"`
 	Freq     Freq   `json:"freq"`
 	// Whole is true when a row of the result may depend on other rows.
-	Whole  bool   `json:"whole,omitempty"`
+	Whole bool `json:"whole,omitempty"`
+	// Shards says what replicas do that have some of the rows: own, where the
+	// operation finds theirs itself; even, where each takes an even share of the
+	// result; all, where each does all of it; or nothing special.
+	Shards string `json:"shards,omitempty"`
+	Turns  bool   `json:"turns,omitempty"`  // it can be called on a part of the rows at a time
 	Axis   Axis   `json:"axis"`             // of its result
 	Shape  string `json:"shape,omitempty"`  // of its result, where known
 	Reads  []int  `json:"reads,omitempty"`  // resources
@@ -199,7 +204,10 @@ type Resource struct {
 	Home    string  `json:"home"` // fragment
 	Pos     Pos     `json:"pos"`  // where it is made
 	// Family is true when it stands for one of several alike, by member.
-	Family bool `json:"family,omitempty"`
+	Family bool   `json:"family,omitempty"`
+	Part   string `json:"part,omitempty"`   // of a component, where it is not all of it
+	Large  bool   `json:"large,omitempty"`  // too large to be copied into a graph for a call
+	Steady bool   `json:"steady,omitempty"` // a device writes it equally often in every iteration
 }
 
 // Fragment is a part of the loop that a policy places as one.

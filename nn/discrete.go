@@ -143,6 +143,8 @@ func (d *Discrete) Probs() *Node {
 func (d *Discrete) probs() *Node { return d.closed(Exp(d.logp), 0) }
 
 // Sample draws by the Gumbel-max trick.
+//
+//weft:draws
 func (d *Discrete) Sample(c *rl.Ctx, use string) rl.Tree {
 	return d.largest(Add(d.logp, c.Gumbel(use, d.logp.Shape().Dimensions...)))
 }

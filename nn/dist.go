@@ -12,6 +12,8 @@ import (
 type Dist interface {
 	// Sample draws actions. A use names the draw and may be drawn once in a
 	// graph function.
+	//
+	//weft:draws
 	Sample(c *rl.Ctx, use string) rl.Tree
 	// Mode is the actions to take when not exploring.
 	Mode() rl.Tree

@@ -15,15 +15,21 @@ import (
 type Schedule func(progress float64) float64
 
 // Constant is x throughout.
+//
+//weft:pure
 func Constant(x float64) Schedule { return func(float64) float64 { return x } }
 
 // Linear goes straight from one value to another.
+//
+//weft:pure
 func Linear(from, to float64) Schedule {
 	return func(p float64) float64 { return from + (to-from)*unit(p) }
 }
 
 // Cosine goes from one value to another, slowly at both ends (Loshchilov and
 // Hutter, 2017).
+//
+//weft:pure
 func Cosine(from, to float64) Schedule {
 	return func(p float64) float64 { return to + (from-to)*(1+math.Cos(math.Pi*unit(p)))/2 }
 }
@@ -34,6 +40,8 @@ type Point struct{ At, X float64 }
 // Piecewise goes straight from point to point, and stays at the first before it
 // and at the last after it. Points are in the order of At; two with the same At
 // are a jump, and the later one holds there.
+//
+//weft:pure
 func Piecewise(points ...Point) Schedule {
 	if len(points) == 0 {
 		rl.Failf("a piecewise schedule needs at least one point")
@@ -62,6 +70,8 @@ func Piecewise(points ...Point) Schedule {
 
 // Warmup is s, scaled by a factor that rises from from to 1 over the first part
 // of the budget.
+//
+//weft:pure
 func Warmup(part, from float64, s Schedule) Schedule {
 	return func(p float64) float64 {
 		if p >= part {

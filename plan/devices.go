@@ -93,10 +93,6 @@ func (p *Plan) Turn(g *fdg.Graph) error {
 	return fmt.Errorf("--pipeline: policy %s has no environments apart from what acts for them: single-learner-fine has", p.Policy)
 }
 
-// rowwise are the operations whose results come part by part where their arguments
-// do; any other needs them whole, and has them whole.
-var rowwise = []string{"rl.Func.Call", "rl.Func.Rows", "rl.Select", "rl.Keep"}
-
 // needsAll is a graph function that is called on what environments return, or on what
 // was made of it row by row, and whose rows depend on each other; nil if there is none.
 func needsAll(g *fdg.Graph, group Group) *fdg.Node {
@@ -116,7 +112,7 @@ func needsAll(g *fdg.Graph, group Group) *fdg.Node {
 				continue
 			}
 			n := &g.Nodes[e.To]
-			passes := n.Kind == fdg.Compute || slices.Contains(rowwise, n.Op)
+			passes := n.Kind == fdg.Compute || n.Turns
 			if n.Whole && passes {
 				return n
 			}

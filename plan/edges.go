@@ -89,7 +89,7 @@ func (c *crossing) operator(e fdg.Edge, from, to string) (fdg.Operator, bool) {
 	case from == to && b.Kind == fdg.Apply && a.Kind == fdg.Gradient:
 		return fdg.AllReduce, true
 	case from == to:
-		return fdg.AllGather, split && b.Whole && b.Op != "replay.Take"
+		return fdg.AllGather, split && b.Whole && b.Shards != "own"
 	case many != fdg.None && b.Kind == fdg.Apply && a.Kind == fdg.Gradient:
 		return fdg.Gather, true
 	case many != fdg.None && other == fdg.None && split:

@@ -23,7 +23,7 @@ import (
 // A reservoir does not implement rl.Resident: a loop with one cannot be a device
 // program.
 //
-//weft:component table axis=none home=replay
+//weft:component table axis=none home=replay large
 type Reservoir[E any] struct {
 	columns[E]
 	capacity int

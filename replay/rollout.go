@@ -15,7 +15,7 @@ import (
 // same iteration, so it can live with its writers. E is a struct of tensors
 // [env, ...].
 //
-//weft:component rollout axis=environments home=replay
+//weft:component rollout axis=environments home=replay steady
 type Rollout[E any] struct {
 	scope *rl.Scope
 	name  string
@@ -169,7 +169,7 @@ const (
 // Of a replica's environments it is the rows that they have in the minibatch of
 // all: their number varies, and may be 0.
 //
-//weft:op batch whole shape=rows shards=own device=TakeAt index=3
+//weft:op batch whole shape=rows shards=own again device=TakeAt index=3
 func Take[B any](b B, k rl.Key, by By, m, n int) B {
 	if k.Inside() {
 		return TakeAt(b, k, by, rl.IntOf(m), n)

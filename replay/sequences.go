@@ -33,7 +33,7 @@ import (
 // and a sequence has the number of its first row. So neither how environments are
 // spread over workers nor where the table lives can change a sample.
 //
-//weft:component table axis=none home=replay
+//weft:component table axis=none home=replay large
 type Sequences[E any] struct {
 	SequenceOptions
 	store[E]

@@ -25,7 +25,7 @@ import (
 // by termination or truncation alike; what is bootstrapped from is the last
 // step's successor, which at a truncation is the final observation.
 //
-//weft:component table axis=none home=replay
+//weft:component table axis=none home=replay large
 type Table[E any] struct {
 	Options
 	store[E]

@@ -13,6 +13,8 @@ import (
 
 // Ctx is a graph function under construction: the graph, the parameters it may
 // read and the random draws it may make.
+//
+//weft:context
 type Ctx struct {
 	dev   *Device
 	scope *Scope // nil in the vocabulary's own small operations

@@ -37,7 +37,7 @@ func NewFunc[I, O any](s *Scope, name string, f func(*Ctx, I) O) *Func[I, O] {
 // Call runs the function on a batch. The key names the random numbers that it
 // draws; the zero key is for functions that draw none.
 //
-//weft:op call graph
+//weft:op call graph turns
 func (f *Func[I, O]) Call(k Key, in I) O {
 	o := f.scope.Observed()
 	out := f.call(k, in)
@@ -91,7 +91,7 @@ func (f *Func[I, O]) inline(c *Ctx, k Key, in I) (out O) {
 // Rows is Call for the rows where mask is true, and zero elsewhere. When mask is
 // false everywhere nothing is computed.
 //
-//weft:op call graph
+//weft:op call graph turns
 func (f *Func[I, O]) Rows(mask Tensor, k Key, in I) O {
 	o := f.scope.Observed()
 	out := f.rows(mask, k, in)

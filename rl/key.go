@@ -32,7 +32,7 @@ func NewKey(seed uint64) Key {
 // Fold derives a key: equal keys and numbers give equal keys, and anything else
 // gives independent ones.
 //
-//weft:refuse use run.Key, which belongs to the iteration
+//weft:refuse give run.Key the number: run.Key(use, i)
 func (k Key) Fold(x uint64) Key {
 	if k.in != nil {
 		g := k.in.w[0].Graph()
@@ -46,12 +46,12 @@ func (k Key) Fold(x uint64) Key {
 
 // Use derives the key of a named use.
 //
-//weft:refuse use run.Key, which belongs to the iteration
+//weft:refuse give run.Key the name of the use
 func (k Key) Use(name string) Key { return k.Fold(hash(name)) }
 
 // At moves row 0 of the draws to global index row.
 //
-//weft:refuse use run.Key, which belongs to the iteration
+//weft:refuse let the operation find its rows: draws go by their global index
 func (k Key) At(row int) Key {
 	k.row = uint32(row)
 	if k.in != nil {
@@ -63,6 +63,8 @@ func (k Key) At(row int) Key {
 // Own is the environments of the replica whose run made the key, so that what is
 // drawn for a batch of theirs can be that part of what is drawn for all; ok is
 // false where the run has one replica, or the key is of no run.
+//
+//weft:refuse let the operation find its rows: draws go by their global index
 func (k Key) Own() (own Span, ok bool) {
 	if k.own == nil {
 		return Span{}, false

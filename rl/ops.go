@@ -16,7 +16,7 @@ import (
 // Select is onTrue where mask, a tensor of bool over leading axes, is true, and
 // onFalse elsewhere.
 //
-//weft:op batch
+//weft:op batch turns
 func Select(mask, onTrue, onFalse Tensor) Tensor {
 	in := []Tensor{mask, onTrue, onFalse}
 	if c := ctxOf(in); c != nil {
@@ -69,7 +69,7 @@ func leads(mask, x Tensor) bool {
 // Keep is x with the rows zeroed where done: memory that must not outlive its
 // episode. An absent x stays absent.
 //
-//weft:op batch
+//weft:op batch turns
 func Keep(x, done Tensor) Tensor {
 	if !x.Ok() {
 		return x

@@ -6,6 +6,8 @@ package rl
 
 // Trainer owns the loop. Run as plain Go it is the reference that every
 // distribution policy must match.
+//
+//weft:trainer
 type Trainer interface {
 	Train(*Run) error
 	// Agent is what was trained, for evaluation, export and serving.
@@ -64,7 +66,7 @@ func (t Team) only() Agent {
 // Obs is what agents see of every environment. Leaves that an environment does
 // not have are absent.
 //
-//weft:batch
+//weft:batch ask the environments for it: Env.Obs() is the last observation
 type Obs struct {
 	X     Tree   // [env, ...] or [env, agent, ...]
 	Legal Tree   // masks of legal actions, by leaf of the action

@@ -15,7 +15,7 @@ var ErrStop = errors.New("stop")
 // state and Run's counters, and no local variable survives it. Counters are
 // frozen between two calls of Next.
 //
-//weft:component run
+//weft:run
 type Run struct {
 	scope  *Scope
 	budget int64

@@ -56,6 +56,8 @@ func NewScope(d *Device, seed uint64) *Scope {
 
 // Child is a scope beside s, with keys of its own: the environments of an
 // evaluation, say. Its components are not part of s's state.
+//
+//weft:makes
 func (s *Scope) Child(name string) *Scope {
 	c := NewScope(s.dev, 0)
 	c.key, c.parent = s.key.Use("child").Use(name), s
@@ -154,6 +156,8 @@ func (s *Scope) AddEnvs(own ...Span) {
 
 // Envs is which environments the scope has, of how many; the zero Span before
 // they are known.
+//
+//weft:own
 func (s *Scope) Envs() Span {
 	if s.envs == nil {
 		return Span{}
@@ -209,6 +213,8 @@ func (s *Scope) Parts() int { return s.of }
 
 // Own is the range [lo, hi) of n things that this replica owns, in multiples of
 // block.
+//
+//weft:own
 func (s *Scope) Own(n, block int) (lo, hi int) {
 	if block < 1 || n%block != 0 {
 		failf("%d environments are no multiple of their block of %d", n, block)

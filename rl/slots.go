@@ -34,7 +34,7 @@ func (m *Slots[V]) Get() V { return m.v }
 // Set replaces the memory by another of the same shape: what a checkpoint holds
 // must fit what a fresh run starts with.
 //
-//weft:op set writes
+//weft:op set replaces
 func (m *Slots[V]) Set(v V) {
 	like := func(a, b Tensor) bool { return a.Ok() == b.Ok() && (!a.Ok() || a.Shape().Equal(b.Shape())) }
 	if old, next := Leaves(m.v), Leaves(v); !slices.EqualFunc(old, next, like) {

@@ -78,7 +78,7 @@ func (t Tensor) Node() *graph.Node {
 
 // Ok reports whether the tensor is there: it is false for the zero Tensor.
 //
-//weft:pure
+//weft:op batch host
 func (t Tensor) Ok() bool { return t.node != nil || t.val != nil }
 
 // Shape of the tensor, node or value.
@@ -106,7 +106,7 @@ func (t Tensor) Rows() int {
 
 // String describes a tensor by kind and shape, not by content.
 //
-//weft:pure
+//weft:op batch whole host
 func (t Tensor) String() string { return t.describe() }
 
 func (t Tensor) describe() string {
@@ -122,7 +122,7 @@ func (t Tensor) describe() string {
 // Read is a tensor's data in row-major order. The slice may be the tensor's own
 // memory: it is for reading only.
 //
-//weft:op batch whole host
+//weft:op batch whole host shows
 func Read[T gotype.Supported](t Tensor) []T {
 	t.mustBeValue()
 	if want := dtypes.FromGenericsType[T](); t.Shape().DType != want {

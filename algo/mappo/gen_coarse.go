@@ -11,7 +11,8 @@ import (
 
 // The edges of grouping coarse.
 const (
-	coarseBatch = iota
+	coarseBatchSteps = iota
+	coarseBatchLast
 	coarseRolesLearnerNetParams
 )
 
@@ -22,7 +23,8 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
-		coarseBatch:                 {Name: "batch", Kind: "gather", From: "collector", To: "learner", Type: "mappo.Batch", Axis: "environments", Node: 11, Pos: "mappo.go:39"},
+		coarseBatchSteps:            {Name: "batch.Steps", Kind: "gather", From: "collector", To: "learner", Type: "mappo.Step", Axis: "environments", Node: 11, Pos: "mappo.go:39", Given: true},
+		coarseBatchLast:             {Name: "batch.Last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "mappo.go:162"},
 		coarseRolesLearnerNetParams: {Name: "Roles.Learner.net.params", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 27, Pos: "mappo.go:95"},
 	},
 }
@@ -37,10 +39,11 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			obs = t.Collect(run) // mappo.go:37
 		}
 		for j, r := range t.Roles { // mappo.go:38
-			batch := Batch{r.Rollout.Drain(), r.Actor.Last(obs[j])} // mappo.go:39
+			drain := r.Rollout.Drain() // mappo.go:39
 			// mappo.go:39
-			edge.Gather(x, coarseBatch, Batch{Steps: Step{Obs: batch.Steps.Obs, Act: ActOut{Raw: batch.Steps.Act.Raw, LogProb: batch.Steps.Act.LogProb, Value: batch.Steps.Act.Value, Weight: batch.Steps.Act.Weight}, Reward: batch.Steps.Reward, Terminated: batch.Steps.Terminated, Truncated: batch.Steps.Truncated, Cut: batch.Steps.Cut}, Last: batch.Last})
-			for _, m := range t.Roles { // mappo.go:95
+			edge.Gather(x, coarseBatchSteps, Step{Obs: drain.Obs, Act: ActOut{Raw: drain.Act.Raw, LogProb: drain.Act.LogProb, Value: drain.Act.Value, Weight: drain.Act.Weight}, Reward: drain.Reward, Terminated: drain.Terminated, Truncated: drain.Truncated, Cut: drain.Cut})
+			edge.Gather(x, coarseBatchLast, r.Actor.Last(obs[j])) // mappo.go:162
+			for _, m := range t.Roles {                           // mappo.go:95
 				edge.Fetch(x, coarseRolesLearnerNetParams, m.Learner.net.params) // mappo.go:95
 			}
 		}
@@ -78,7 +81,8 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) []rl.Obs {
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // mappo.go:36
 		for j, r := range t.Roles { // mappo.go:38
-			batch := edge.Gathered[Batch](x, coarseBatch) // mappo.go:39
+			// mappo.go:39
+			batch := Batch{edge.Gathered[Step](x, coarseBatchSteps), edge.Gathered[rl.Tensor](x, coarseBatchLast)}
 			// mappo.go:40
 			if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, j, r, batch) }, j) {
 				r.Learner.Learn(run.At("role", j), batch) // mappo.go:40

@@ -86,10 +86,10 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) (rl.Obs, rl.Tensor, Step) {
 // and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // ppo.go:30
-		steps := edge.Gathered[Step](x, coarseSteps)             // ppo.go:49
-		values := t.Actor.Values(steps.In)                       // ppo.go:50
-		last := edge.Gathered[rl.Tensor](x, coarseLast)          // ppo.go:150
-		batch := Batch{Steps: steps, Values: values, Last: last} // ppo.go:52
+		steps := edge.Gathered[Step](x, coarseSteps)    // ppo.go:49
+		values := t.Actor.Values(steps.In)              // ppo.go:50
+		last := edge.Gathered[rl.Tensor](x, coarseLast) // ppo.go:150
+		batch := Batch{steps, values, last}             // ppo.go:52
 		// ppo.go:32
 		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, batch) }) {
 			t.Learner.Learn(run, batch) // ppo.go:32

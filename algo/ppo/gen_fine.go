@@ -64,10 +64,10 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		steps := t.Rollout.Drain() // ppo.go:49
 		// ppo.go:50
 		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&memory), rl.Carry(&steps)}, func() { graphFineLearner1(t, run, obs, memory, steps) }) {
-			values := t.Actor.Values(steps.In)                       // ppo.go:50
-			last := t.Actor.Values(ActIn{obs, memory})               // ppo.go:51
-			batch := Batch{Steps: steps, Values: values, Last: last} // ppo.go:52
-			t.Learner.Learn(run, batch)                              // ppo.go:32
+			values := t.Actor.Values(steps.In)         // ppo.go:50
+			last := t.Actor.Values(ActIn{obs, memory}) // ppo.go:51
+			batch := Batch{steps, values, last}        // ppo.go:52
+			t.Learner.Learn(run, batch)                // ppo.go:32
 		}
 	}
 	return run.Err()

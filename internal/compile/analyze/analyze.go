@@ -1,18 +1,20 @@
 // Package analyze reads a training loop's Go source and makes its fragmented
 // dataflow graph.
 //
-// It loads the author's package, interprets the constructor to learn which field
-// holds which component, and then reads the function marked //weft:train as the
-// machine would run it: calls of the author's own functions are read through,
-// calls of the vocabulary become nodes, loops are gone round until nothing new is
+// It loads the author's package and has package tree read the constructor, the
+// graph functions and the function marked //weft:train. Then it runs these trees on
+// what is known of their values: the constructor's to learn which field holds which
+// component, a graph function's to learn which of them it reads, the loop's to make
+// the graph. Operations become nodes, loops are gone round until nothing new is
 // learnt. Values and the state that operations share go through one analysis of
-// reaching definitions. Afterwards nodes are given to fragments. Whatever cannot
-// be read, or would not mean the same when the loop is taken apart, is a Finding;
-// all of them are reported at once, and nothing is guessed.
+// reaching definitions. Afterwards nodes are given to fragments. Whatever cannot be
+// read, or would not mean the same when the loop is taken apart, is a Finding; all
+// of them are reported at once, and nothing is guessed.
 package analyze
 
 import (
 	"context"
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -21,6 +23,8 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/tree"
+	"github.com/weft-rl/weft/internal/compile/vocabulary"
 )
 
 // Result is what the analysis of one package found.
@@ -87,6 +91,9 @@ func examine(fset *token.FileSet, main *unit, others []*unit) (*fdg.Graph, []Fin
 // what was known at every point.
 func explore(fset *token.FileSet, main *unit, others []*unit, points bool) (*interp, *fdg.Graph, []Finding) {
 	out := &findings{fset: fset}
+	if _, ok := inVocabulary(main.pkg); ok {
+		return nil, nil, nil // its directives are about words
+	}
 	main.marks = readMarks(main, out)
 	for _, u := range others {
 		u.marks = readMarks(u, &findings{fset: fset}) // reported where they are a root
@@ -94,12 +101,18 @@ func explore(fset *token.FileSet, main *unit, others []*unit, points bool) (*int
 	if len(main.marks.train) == 0 {
 		return nil, nil, out.sorted()
 	}
-	x := newInterp(newProgram(fset, main, others), out)
-	if points {
-		x.states = map[string]*state{}
+	d := main.marks.train[0]
+	words, err := vocabularyOf(fset, main.pkg)
+	if err != nil {
+		out.add(Finding{at: d.Pos(), Code: "word", Message: err.Error()})
+		return nil, nil, out.sorted()
 	}
-	x.train(main.marks.train[0])
-	g := x.finish(main.marks.train[0])
+	x := newInterp(newProgram(fset, main, others, words), out)
+	if points {
+		x.states = map[point]*state{}
+	}
+	x.train(d)
+	g := x.finish(d)
 	if out.errors() {
 		g = nil
 	}
@@ -109,20 +122,17 @@ func explore(fset *token.FileSet, main *unit, others []*unit, points bool) (*int
 // train reads the constructor, then the loop.
 func (x *interp) train(d *ast.FuncDecl) {
 	fn, _ := x.p.main.info.Defs[d.Name].(*types.Func)
-	f := &frame{unit: x.p.main, fn: fn, call: Root, targs: map[*types.TypeParam]types.Type{}}
 	x.phase = training
-	x.f = f
-	run := &object{id: -1, kind: runObject}
 	args := make([]*value, fn.Signature().Params().Len())
-	var holder types.Type
+	holder, at := types.Type(nil), -1
 	if recv := fn.Signature().Recv(); recv != nil {
 		holder = recv.Type()
 	}
-	found, at := false, -1
+	found := false
 	for i := range args {
 		switch t := fn.Signature().Params().At(i).Type(); {
-		case isNamed(t, "rl", "Run"):
-			args[i], found = &value{objs: []*object{run}}, true
+		case x.p.typ(t).Run:
+			args[i], found = ofObjects(&object{id: -1, kind: runObject}), true
 		case holder == nil:
 			holder, at = t, i
 		}
@@ -132,53 +142,86 @@ func (x *interp) train(d *ast.FuncDecl) {
 		return
 	}
 	trainer := x.trainer(d, holder)
-	if trainer == nil {
+	if x.phase = training; trainer == nil {
 		return
 	}
-	x.self, x.frames[Root] = trainer, f
-	x.phase, x.st, x.f = training, newState(), f
-	if n := namedOf(trainer.objs[0].typ); n != nil {
-		for i, p := 0, fn.Signature().RecvTypeParams(); i < p.Len() && i < n.TypeArgs().Len(); i++ {
-			f.targs[p.At(i)] = n.TypeArgs().At(i)
-		}
-	}
+	x.self = ofObjects(trainer)
 	if at >= 0 {
-		args[at] = trainer
+		args[at] = x.self
 	}
-	x.enter(f, x.p.funcs[fn], trainer, args)
-	if x.f = f; x.nexts == 0 {
+	x.st = newState()
+	p := tree.Build(x.config(false), fn, x.instance(fn, x.self))
+	x.t = p
+	if !x.out.errors() && !x.check(p, x.isOperation) {
+		return
+	}
+	p.Body.Walk(func(s tree.Stmt) bool {
+		l, ok := s.(*tree.Loop)
+		x.iterates = x.iterates || ok && l.Next
+		return true
+	})
+	for before := len(x.out.list); ; x.out.list = x.out.list[:before] {
+		x.b, x.st, x.environment = newBuilder(x.p.fset), newState(), nil
+		if x.run(p, x.self, args); !x.b.backwards() || len(x.b.keys) == len(x.late) {
+			break
+		}
+		x.late = x.b.keys
+	}
+	if x.t = p; !x.iterates {
 		x.bad(d.Pos(), "next", "the training function has no loop over run.Next, so there is no point at which the run could be saved or stopped", "write for run.Next() { ... }")
 	}
-	x.f = nil
 }
 
-// trainer is what the constructor makes.
-func (x *interp) trainer(d *ast.FuncDecl, holder types.Type) *value {
+// backwards reports whether an edge goes back without a loop around: a round of a
+// loop showed that something depends on an operation which seemed a constant in the
+// round before. The loop is read again with that knowledge, so that nodes have the
+// order of their statements.
+func (b *builder) backwards() bool {
+	for _, e := range b.edges {
+		if e.From >= e.To && e.Carried < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// check verifies a tree, and reports a fault of the compiler as one.
+func (x *interp) check(p *tree.Program, operation func(*ast.CallExpr, *types.Func) bool) bool {
+	err := p.Check(operation)
+	if err != nil {
+		x.report(p.Decl.Pos(), "statement", fmt.Sprintf("%s was misread, which is a fault of the compiler: %v", p.Fn.Name(), err), "report it, with the function")
+	}
+	return err == nil
+}
+
+// isOperation reports whether a call of a function has a home.
+func (x *interp) isOperation(call *ast.CallExpr, fn *types.Func) bool {
+	w, _ := x.p.word(fn)
+	m := x.p.mark(fn)
+	return w.Use == vocabulary.Operation || m != nil && (m.op != "" || m.rows)
+}
+
+// trainer returns what the constructor makes, or nil.
+func (x *interp) trainer(d *ast.FuncDecl, holder types.Type) *object {
 	made := x.constructors(holder)
 	if len(made) == 0 {
 		x.bad(d.Pos(), "constructor", "no function of the package makes the trainer, so what its fields hold is not known", "write a constructor and give it to algo.Define")
 		return nil
 	}
-	var out *value
+	var out []*object
 	for _, c := range made {
-		v := x.construct(c, holder)
-		if v != nil && len(v.objs) == 1 && out == nil {
-			out = v
-		} else if v != nil && len(v.objs) > 0 {
-			out = join(out, v)
-		}
+		out = union(out, x.construct(c, holder), compareObjects)
 	}
 	x.phase = training
-	x.f = &frame{unit: x.p.main}
-	switch {
-	case out == nil || len(out.objs) == 0:
+	switch len(out) {
+	case 0:
 		x.bad(d.Pos(), "constructor", "what the constructor returns cannot be followed to a trainer of this type", "return the trainer as a composite literal, &Trainer{...}, or a variable that holds it")
 		return nil
-	case len(out.objs) > 1:
-		x.bad(d.Pos(), "constructor", "the package makes its trainer in several places", "make it in one, and give that function to algo.Define")
-		return nil
+	case 1:
+		return out[0]
 	}
-	return out
+	x.bad(d.Pos(), "constructor", "the package makes its trainer in several places", "make it in one, and give that function to algo.Define")
+	return nil
 }
 
 // finish gives nodes to fragments and checks what can only be seen then.

@@ -35,7 +35,7 @@ func vet(pass *analysis.Pass) (any, error) {
 		if f.Note {
 			continue
 		}
-		at := place(pass.Fset, pass.Files, f.Pos)
+		at := locate(pass.Fset, pass.Files, f.Pos)
 		if !at.IsValid() {
 			continue // in a package that is read through, and vetted by itself
 		}
@@ -76,8 +76,8 @@ func hasTrain(files []*ast.File) bool {
 	return false
 }
 
-// place finds a position again in a pass's own files.
-func place(fset *token.FileSet, files []*ast.File, p token.Position) token.Pos {
+// locate finds a position again in a pass's own files.
+func locate(fset *token.FileSet, files []*ast.File, p token.Position) token.Pos {
 	for _, f := range files {
 		if file := fset.File(f.Pos()); file != nil && file.Name() == p.Filename && p.Line <= file.LineCount() {
 			return file.LineStart(p.Line) + token.Pos(p.Column-1)

@@ -1,7 +1,7 @@
 package analyze
 
 import (
-	"fmt"
+	"go/ast"
 	"go/token"
 	"go/types"
 	"maps"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
 // builder collects a graph while the loop is read.
@@ -19,12 +20,13 @@ type builder struct {
 	extra     []extra
 	regions   []fdg.Region
 	edges     map[edgeKey]fdg.Edge
-	keys      map[string]int
-	opened    map[string]int
+	keys      map[nodeKey]int
+	opened    map[[2]int]int
 	resources []fdg.Resource
 	owners    []*object // of the resources
-	resource  map[string]int
-	sites     map[string]int
+	resource  map[place]int
+	sites     map[ast.Expr]int
+	made      []*tree.Loop // the loops over run.Next that sites stand in
 }
 
 // extra is what is known of a node beyond what the graph says.
@@ -52,8 +54,8 @@ type edgeKey struct {
 
 func newBuilder(fset *token.FileSet) *builder {
 	return &builder{
-		fset: fset, edges: map[edgeKey]fdg.Edge{}, keys: map[string]int{}, opened: map[string]int{}, resource: map[string]int{},
-		sites: map[string]int{}, regions: []fdg.Region{{Node: -1, Nodes: []int{}}},
+		fset: fset, edges: map[edgeKey]fdg.Edge{}, keys: map[nodeKey]int{}, opened: map[[2]int]int{}, resource: map[place]int{},
+		sites: map[ast.Expr]int{}, regions: []fdg.Region{{Node: -1, Nodes: []int{}}},
 	}
 }
 
@@ -62,7 +64,7 @@ func (b *builder) pos(p token.Pos) fdg.Pos {
 	return fdg.Pos{File: filepath.Base(at.Filename), Line: at.Line, Col: at.Column}
 }
 
-func (b *builder) node(key string, n fdg.Node, region int) (id int, isNew bool) {
+func (b *builder) node(key nodeKey, n fdg.Node, region int) (id int, isNew bool) {
 	if id, ok := b.keys[key]; ok {
 		return id, false
 	}
@@ -76,7 +78,7 @@ func (b *builder) node(key string, n fdg.Node, region int) (id int, isNew bool) 
 
 // open is region i of a node.
 func (b *builder) open(node, i int, label string) int {
-	key := fmt.Sprint(node, "/", i)
+	key := [2]int{node, i}
 	if id, ok := b.opened[key]; ok {
 		return id
 	}
@@ -91,12 +93,14 @@ func (b *builder) edge(e fdg.Edge) {
 	b.edges[edgeKey{e.Kind, e.From, e.To, e.Part, e.Into, e.Resource, e.Carried}] = e
 }
 
-// site is the number of a place that makes slices.
-func (b *builder) site(key string) int {
-	id, ok := b.sites[key]
+// site returns the number of an expression that makes memory, or a key, in a loop
+// over run.Next.
+func (b *builder) site(e ast.Expr, next *tree.Loop) int {
+	id, ok := b.sites[e]
 	if !ok {
 		id = len(b.sites)
-		b.sites[key] = id
+		b.sites[e] = id
+		b.made = append(b.made, next)
 	}
 	return id
 }
@@ -104,7 +108,7 @@ func (b *builder) site(key string) int {
 // spread is a value's uses, field by field where some fields of a result were
 // replaced by others.
 func (b *builder) spread(v *value, into string) (out []use) {
-	if v == nil || len(v.fields) == 0 || len(v.tuple) > 0 {
+	if v == nil || len(v.fields) == 0 {
 		return v.uses(into)
 	}
 	for _, d := range v.defs {

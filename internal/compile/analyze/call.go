@@ -9,112 +9,9 @@ import (
 	"strings"
 
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/tree"
+	"github.com/weft-rl/weft/internal/compile/vocabulary"
 )
-
-// callee is the declared function or method that a call names, or nil.
-func (x *interp) callee(call *ast.CallExpr) *types.Func { return calleeOf(x.info(), call) }
-
-func calleeOf(info *types.Info, call *ast.CallExpr) *types.Func {
-	fun := ast.Unparen(call.Fun)
-	switch f := fun.(type) {
-	case *ast.IndexExpr:
-		fun = f.X
-	case *ast.IndexListExpr:
-		fun = f.X
-	}
-	var id *ast.Ident
-	switch f := ast.Unparen(fun).(type) {
-	case *ast.Ident:
-		id = f
-	case *ast.SelectorExpr:
-		id = f.Sel
-	default:
-		return nil
-	}
-	fn, _ := info.ObjectOf(id).(*types.Func)
-	if fn == nil {
-		return nil
-	}
-	return fn.Origin()
-}
-
-// isOp reports whether a call is, or contains, an operation.
-func (x *interp) isOp(call *ast.CallExpr) bool {
-	fn := x.callee(call)
-	return fn != nil && x.contains(fn)
-}
-
-// contains reports whether a function is an operation or reads like one: whether
-// nodes come out of it.
-func (x *interp) contains(fn *types.Func) bool {
-	if yes, known := x.ops[fn]; known {
-		return yes
-	}
-	x.ops[fn] = false // a recursive call does not count for itself
-	yes := x.search(fn)
-	x.ops[fn] = yes
-	return yes
-}
-
-func (x *interp) search(fn *types.Func) bool {
-	if name, ok := wordOf(fn); ok {
-		w, known := words[name]
-		return known && w.kind != "" && !w.taint || !known && dynamic(fn)
-	}
-	if dynamic(fn) {
-		return true
-	}
-	src, ok := x.p.funcs[fn]
-	if !ok {
-		return false
-	}
-	if m := src.unit.marks.funcs[src.decl]; m != nil && (m.rows || m.op != "") {
-		return m.op != ""
-	}
-	found := false
-	ast.Inspect(src.decl.Body, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok && !found {
-			if f := calleeOf(src.unit.info, call); f != nil && x.contains(f) {
-				found = true
-			}
-		}
-		return !found
-	})
-	return found
-}
-
-// looks reports whether a function looks at the numbers of a batch, or calls
-// something that cannot be read.
-func (x *interp) looks(fn *types.Func) bool {
-	if yes, known := x.looking[fn]; known {
-		return yes
-	}
-	x.looking[fn] = false
-	src, ok := x.p.funcs[fn]
-	if !ok {
-		name, ours := wordOf(fn)
-		return !ours || words[name].taint
-	}
-	found := false
-	ast.Inspect(src.decl.Body, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok && !found {
-			f := calleeOf(src.unit.info, call)
-			found = f != nil && x.looks(f)
-		}
-		return !found
-	})
-	x.looking[fn] = found
-	return found
-}
-
-// moves reports whether batches go through a call: one that only puts them
-// together, or takes them apart, is read through.
-func (x *interp) moves(call *ast.CallExpr) bool {
-	if holdsBatch(x.typeOf(call)) {
-		return true
-	}
-	return slices.ContainsFunc(call.Args, func(a ast.Expr) bool { return isBatch(x.typeOf(a)) })
-}
 
 // dynamic reports whether a function is an interface's method.
 func dynamic(fn *types.Func) bool {
@@ -122,41 +19,37 @@ func dynamic(fn *types.Func) bool {
 	return recv != nil && types.IsInterface(recv.Type())
 }
 
-// callExpr reads a call: a conversion, a builtin, an operation, a function of the
-// author's or a foreign one.
-func (x *interp) callExpr(call *ast.CallExpr) *value {
+// callExpr returns the results of a call that is no operation: a conversion, a
+// builtin, a word without a node, a function that only computes.
+func (x *interp) callExpr(call *ast.CallExpr) []*value {
 	if x.unsafe(call) {
 		x.args(call)
-		x.bad(call.Pos(), "pointer", "package unsafe goes round what can be seen of a value", "use the value itself")
+		x.bad(where(call), "pointer", "package unsafe goes round what can be seen of a value", "use the value itself")
 		return nil
 	}
-	if tv, ok := x.info().Types[ast.Unparen(call.Fun)]; ok && tv.IsType() {
-		return x.conversion(call, tv.Type)
+	if x.info().Types[ast.Unparen(call.Fun)].IsType() {
+		return []*value{x.conversion(call)}
 	}
 	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok {
-		if b, ok := x.info().ObjectOf(id).(*types.Builtin); ok {
-			return x.builtin(call, b.Name())
+		if b, ok := x.info().Uses[id].(*types.Builtin); ok {
+			return []*value{x.builtin(call, b.Name())}
 		}
 	}
-	fn := x.callee(call)
+	fn := tree.Callee(x.info(), call)
 	if fn == nil {
 		return x.indirect(call)
 	}
-	var recv *value
-	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
-		if s, ok := x.info().Selections[sel]; ok {
-			recv = x.receiver(sel, s)
-		}
-	}
-	args := x.args(call)
-	return x.invoke(call, fn, recv, args)
+	return x.invoke(call, fn, x.receiverOf(call), x.args(call))
 }
 
 // unsafe reports whether a call is of package unsafe: a conversion to its Pointer,
 // or one of its functions that is no constant.
 func (x *interp) unsafe(call *ast.CallExpr) bool {
+	if t := x.info().Types[ast.Unparen(call.Fun)]; t.IsType() {
+		return types.Identical(t.Type, types.Typ[types.UnsafePointer])
+	}
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-	if !ok || x.info().Types[call].Value != nil {
+	if !ok {
 		return false
 	}
 	o := x.info().Uses[sel.Sel]
@@ -164,13 +57,6 @@ func (x *interp) unsafe(call *ast.CallExpr) bool {
 }
 
 func (x *interp) args(call *ast.CallExpr) []*value {
-	if len(call.Args) == 1 {
-		if v := x.eval(call.Args[0]); v != nil && len(v.tuple) > 0 {
-			return v.tuple
-		} else {
-			return []*value{v}
-		}
-	}
 	out := make([]*value, len(call.Args))
 	for i, a := range call.Args {
 		out[i] = x.eval(a)
@@ -178,213 +64,316 @@ func (x *interp) args(call *ast.CallExpr) []*value {
 	return out
 }
 
-// invoke calls a declared function.
-func (x *interp) invoke(call *ast.CallExpr, fn *types.Func, recv *value, args []*value) *value {
-	if name, ok := wordOf(fn); ok {
-		return x.vocabulary(call, name, fn, recv, args)
-	}
-	if dynamic(fn) {
-		return x.resolve(call, fn, recv, args)
-	}
-	src, ok := x.p.funcs[fn]
+// receiverOf returns what a method is called on, or nil.
+func (x *interp) receiverOf(call *ast.CallExpr) *value {
+	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 	if !ok {
-		return x.foreign(call, fn, recv, args)
+		return nil
 	}
-	m := src.unit.marks.funcs[src.decl]
-	switch {
-	case x.phase != training:
-		return x.inline(call, fn, src, recv, args)
-	case m != nil && m.op != "":
-		return x.authorOp(call, fn, m, recv, args)
-	case m != nil && m.rows, !x.contains(fn) && (x.looks(fn) || !x.moves(call)):
-		return x.helper(call, fn, src, m, recv, args)
+	if s, ok := x.info().Selections[sel]; ok && s.Kind() != types.FieldVal {
+		return x.receiver(sel, s)
 	}
-	return x.inline(call, fn, src, recv, args)
+	return nil
 }
 
-func (x *interp) conversion(call *ast.CallExpr, t types.Type) *value {
-	v := x.eval(call.Args[0])
-	if from := x.typeOf(call.Args[0]); types.IsInterface(t) && isBatch(from) {
-		x.bad(call.Pos(), "interface", "a batch inside an interface cannot be followed", "use its own type")
+func (x *interp) conversion(call *ast.CallExpr) *value {
+	v, t := x.eval(call.Args[0]), x.typeOf(call)
+	from := x.typeOf(call.Args[0])
+	if types.IsInterface(t) && x.p.isBatch(from) {
+		x.bad(where(call), "interface", "a batch inside an interface cannot be followed", "use its own type")
+	}
+	if refers(t) && !refers(from) { // bytes of a string
+		return x.fresh(call, v)
 	}
 	return v
 }
 
 func (x *interp) builtin(call *ast.CallExpr, name string) *value {
+	if name == "make" || name == "new" {
+		return x.makes(call, name)
+	}
 	args := x.args(call)
 	switch name {
-	case "make", "new":
-		if name == "new" {
-			x.bad(call.Pos(), "pointer", "new makes a variable that can be changed from elsewhere", "declare a variable")
-			if x.phase != training {
-				return &value{objs: []*object{x.object(call.Pos(), plain, x.typeOf(call.Args[0]))}}
+	case "append":
+		out := x.fresh(call, joinAll(args...))
+		for _, a := range args { // it may share memory with what it grew from, and with slices in it
+			if a != nil && x.phase == training {
+				out.sites = union(out.sites, a.sites, cmp.Compare[int])
 			}
 		}
-		if _, isMap := x.typeOf(call).Underlying().(*types.Map); isMap {
-			x.bad(call.Pos(), "map", "a map has no order and cannot travel", "use a slice or a struct")
-		}
-		if _, isChan := x.typeOf(call).Underlying().(*types.Chan); isChan {
-			x.bad(call.Pos(), "channel", "a channel hides where its values go", "pass values as arguments and results")
-		}
-		return x.fresh(call.Pos(), nil)
-	case "append":
-		var out *value
-		for _, a := range args {
-			out = join(out, a)
-		}
-		grown := x.fresh(call.Pos(), out)
-		if x.phase == training && len(args) > 0 && args[0] != nil {
-			grown.sites = union(grown.sites, args[0].sites, cmp.Compare[int]) // it may share memory with what it grew from
-		}
-		return grown
+		return settled(out)
 	case "len", "cap":
 		if _, isBasic := x.typeOf(call.Args[0]).Underlying().(*types.Basic); !isBasic {
 			return nil // how many there are does not depend on what they hold
 		}
-	case "copy", "clear", "delete":
-		x.bad(call.Pos(), "immutable", name+" changes what others may hold", "make a new slice in the loop and fill that")
+	case "delete":
+		x.bad(where(call), "map", "a map has no order and cannot travel", "use a slice or a struct")
 		return nil
 	case "panic", "recover", "print", "println", "close":
-		x.bad(call.Pos(), "effect", name+" has an effect that no fragment owns", "let operations fail by themselves, and log with run.Log")
+		x.bad(where(call), "effect", name+" has an effect that no fragment owns", "let operations fail by themselves, and log with run.Log")
 		return nil
 	}
 	return computed(args...)
 }
 
+// makes evaluates make and new.
+func (x *interp) makes(call *ast.CallExpr, name string) *value {
+	for _, a := range call.Args[1:] {
+		x.eval(a)
+	}
+	if name == "new" {
+		x.bad(where(call), "pointer", "new makes a variable that can be changed from elsewhere", "declare a variable")
+		if x.phase == training {
+			return nil
+		}
+		return ofObjects(x.object(call, where(call), plain, x.typeOf(call.Args[0])))
+	}
+	switch x.typeOf(call).Underlying().(type) {
+	case *types.Map:
+		x.bad(where(call), "map", "a map has no order and cannot travel", "use a slice or a struct")
+	case *types.Chan:
+		x.bad(where(call), "channel", "a channel hides where its values go", "pass values as arguments and results")
+	}
+	return x.fresh(call, x.zero(x.typeOf(call)))
+}
+
 // indirect calls a function value. Only schedules, which are pure functions of
 // the progress, may be called in a loop.
-func (x *interp) indirect(call *ast.CallExpr) *value {
+func (x *interp) indirect(call *ast.CallExpr) []*value {
 	v := x.eval(call.Fun)
 	args := x.args(call)
-	t := x.typeOf(call.Fun)
 	switch {
-	case isNamed(t, "nn", "Schedule"):
-		return computed(args...)
-	case x.phase != training && v != nil && v.fn != nil:
-		return x.invoke(call, v.fn.fn.Origin(), v.fn.recv, args)
+	case x.p.typ(x.typeOf(call.Fun)).Pure:
+		return []*value{computed(append(args, v)...)}
+	case x.phase != training && v != nil && len(v.fns) > 0:
+		return x.either(call, v.fns, args)
 	}
 	x.opaque(call)
-	x.bad(call.Pos(), "function", "a function value cannot be read through: what it does is not in the source", "call a declared function or method")
+	x.bad(where(call), "function", "a function value cannot be read through: what it does is not in the source", "call a declared function or method")
 	return nil
 }
 
-// resolve finds the method behind an interface from what the constructor put
-// there.
-func (x *interp) resolve(call *ast.CallExpr, fn *types.Func, recv *value, args []*value) *value {
-	if recv == nil || len(recv.objs) != 1 {
+// either calls one of several functions.
+func (x *interp) either(call *ast.CallExpr, fns []closure, args []*value) (out []*value) {
+	before := x.st
+	var after *state
+	for _, c := range fns {
+		x.st = before.clone()
+		for i, v := range x.invoke(call, c.fn, c.recv, args) {
+			if i == len(out) {
+				out = append(out, nil)
+			}
+			out[i] = join(out[i], v)
+		}
+		after = merge(after, x.st)
+	}
+	x.st = after
+	return out
+}
+
+// invoke calls a declared function that is no part of the tree as it stands.
+func (x *interp) invoke(call *ast.CallExpr, fn *types.Func, recv *value, args []*value) []*value {
+	w, word := x.p.word(fn)
+	switch {
+	case word && x.phase == building:
+		return x.makesComponent(call, w, recv, args)
+	case word && x.phase == tracing:
+		x.traceWord(call, w, recv, args)
+		return nil
+	case word:
+		return []*value{x.word(call, w, recv, args)}
+	case x.phase == training:
+		return x.pure(call, fn, recv, args)
+	case dynamic(fn):
+		return x.behind(call, fn, recv, args)
+	case x.p.funcs[fn].decl == nil:
+		if x.phase == tracing {
+			x.trace(recv, args)
+			x.opaque(call)
+		}
+		return x.strangers(fn, computed(append(args, recv)...).varies)
+	}
+	return x.enter(call, fn, recv, args)
+}
+
+// behind calls the methods that may be behind an interface's.
+func (x *interp) behind(call *ast.CallExpr, fn *types.Func, recv *value, args []*value) []*value {
+	var fns []closure
+	for _, o := range objectsOf(recv) {
+		if m := methodOf(o, fn); m != nil {
+			fns = joinClosures(fns, []closure{{m, ofObjects(o)}})
+		}
+	}
+	if len(fns) == 0 || slices.Contains(recv.objs, x.unknown) {
 		x.opaque(call)
-		x.bad(call.Pos(), "interface", fmt.Sprintf("which type is behind this interface is not known from the constructor, so %s cannot be read", fn.Name()), "use the concrete type, or put one in the field in the constructor")
+	}
+	if len(fns) == 0 {
+		return x.strangers(fn, false)
+	}
+	return x.either(call, fns, args)
+}
+
+// strangers returns the results of a function that is not read.
+func (x *interp) strangers(fn *types.Func, varies bool) (out []*value) {
+	for v := range fn.Signature().Results().Variables() {
+		out = append(out, join(x.stranger(v.Type()), &value{varies: varies}))
+	}
+	return out
+}
+
+// methodOf returns the method of an object that is behind an interface's, or nil.
+func methodOf(o *object, fn *types.Func) *types.Func {
+	t := o.typ
+	if t == nil {
 		return nil
 	}
-	o := recv.objs[0]
-	t := o.typ
 	if !types.IsInterface(t) && !isPointer(t) {
 		t = types.NewPointer(t)
 	}
 	m, _, _ := types.LookupFieldOrMethod(t, true, fn.Pkg(), fn.Name())
 	method, ok := m.(*types.Func)
 	if !ok || dynamic(method) {
-		x.bad(call.Pos(), "interface", fmt.Sprintf("%s cannot be found behind this interface", fn.Name()), "use the concrete type")
 		return nil
 	}
-	return x.invoke(call, method.Origin(), recv, args)
+	return method.Origin()
 }
 
-// vocabulary calls a word.
-func (x *interp) vocabulary(call *ast.CallExpr, name string, fn *types.Func, recv *value, args []*value) *value {
-	switch x.phase {
-	case building:
-		return x.made(call, name, args)
-	case tracing:
-		x.traceWord(call, name, recv, args)
+// enter reads a function that is called through a value or an interface, in a tree
+// of its own for each call.
+func (x *interp) enter(call *ast.CallExpr, fn *types.Func, recv *value, args []*value) []*value {
+	if x.running[fn] {
+		return x.strangers(fn, false)
+	}
+	x.running[fn] = true
+	defer delete(x.running, fn)
+	type key struct {
+		call *ast.CallExpr
+		fn   *types.Func
+	}
+	p := x.open(key{call, fn}, fn, recv)
+	if p == nil {
 		return nil
 	}
-	w, known := words[name]
-	switch {
-	case !known && dynamic(fn):
-		return x.resolve(call, fn, recv, args)
-	case !known:
-		x.bad(call.Pos(), "word", fmt.Sprintf("%s has no place in a loop", name), "call it in the constructor, or in a graph function")
-		return nil
-	case w.refuse != "":
-		x.bad(call.Pos(), "word", fmt.Sprintf("%s has no place in a loop", name), w.refuse)
-		return nil
-	case w.plain:
-		return x.counter(call, recv, args)
-	case w.kind == "":
-		return joinAll(append(args, recv))
-	}
-	return x.operation(call, name, fn, w, recv, args)
+	return x.run(p, recv, args)
 }
 
-// counter is a word whose result does not depend on any batch; only on the
-// numbers it is given.
-func (x *interp) counter(call *ast.CallExpr, recv *value, args []*value) *value {
-	out := &value{derived: true}
+// word returns the result of a word that has no node.
+func (x *interp) word(call *ast.CallExpr, w vocabulary.Word, recv *value, args []*value) *value {
+	if w.Use != vocabulary.Pure {
+		return x.foreign(joinAll(append(args, recv)...))
+	}
+	all := []*value{}
 	for i, a := range args {
-		if i < len(call.Args) && !isBatch(x.typeOf(call.Args[i])) {
-			out = computed(out, a)
+		if !x.p.isBatch(x.typeOf(call.Args[i])) {
+			all = append(all, a)
 		}
+	}
+	out := x.foreign(computed(all...))
+	if x.p.typ(x.typeOf(call)).Key {
+		out.keys = []int{x.newKey(call)}
 	}
 	return out
 }
 
-func joinAll(list []*value) (out *value) {
-	for _, v := range list {
-		out = join(out, v)
-	}
-	return out
-}
-
-// operation makes the node of a word.
-func (x *interp) operation(call *ast.CallExpr, name string, fn *types.Func, w word, recv *value, args []*value) *value {
-	n := fdg.Node{Kind: w.kind, Op: name, Text: oneLine(types.ExprString(call)), Whole: w.whole}
-	id := x.node(x.key(call.Pos(), "("), call.Pos(), n)
-	e := &x.b.extra[id]
-	e.taint, e.shape = w.taint, w.shape
-	x.given(id, call, fn, recv, args)
-	x.effects(id, call, name, recv, args)
-	return x.results(id, call, fn)
-}
-
-// given makes a node use a call's receiver and arguments.
-func (x *interp) given(id int, call *ast.CallExpr, fn *types.Func, recv *value, args []*value) {
-	params := fn.Signature().Params()
-	if recv != nil {
-		name := ""
-		if r := fn.Signature().Recv(); r != nil {
-			name = r.Name()
-		}
-		x.consume(id, fdg.OfValue, name, recv)
-	}
-	for i, a := range args {
-		name := ""
-		if i < params.Len() {
-			name = params.At(i).Name()
-		} else if params.Len() > 0 {
-			name = params.At(params.Len() - 1).Name()
-		}
-		x.consume(id, fdg.OfValue, name, a)
-		for _, s := range a.allSites() {
-			x.st.handed[s] = true
-		}
-		if i < len(call.Args) && x.phase == training && i < params.Len() && types.IsInterface(params.At(i).Type()) && isBatch(x.typeOf(call.Args[i])) {
-			if _, generic := params.At(i).Type().(*types.TypeParam); !generic {
-				x.bad(call.Args[i].Pos(), "interface", "a batch inside an interface cannot be followed", "use its own type")
+// pure returns the results of a function that only computes on its arguments. It
+// may return memory of theirs, or of what they point to.
+func (x *interp) pure(call *ast.CallExpr, fn *types.Func, recv *value, args []*value) []*value {
+	all := append(slices.Clone(args), recv)
+	out := x.fresh(call, computed(all...))
+	if !clones[fn.FullName()] || refers(elementType(x.typeOf(call))) {
+		for _, a := range all {
+			out.sites = union(out.sites, a.allSites(), cmp.Compare[int])
+			if len(objectsOf(a)) > 0 {
+				out.sites = union(out.sites, []int{outside}, cmp.Compare[int])
 			}
 		}
 	}
+	n := 1
+	if t, ok := x.typeOf(call).(*types.Tuple); ok {
+		n = t.Len()
+	}
+	return slices.Repeat([]*value{out}, n)
 }
 
-// results are the parts of a node's result.
-func (x *interp) results(id int, call *ast.CallExpr, fn *types.Func) *value {
+// operation makes the node of a word, of an author's operation or of a helper, and
+// returns its results.
+func (x *interp) operation(s *tree.Assign) []*value {
+	call, fn := s.Op.Call, s.Op.Fn
+	recv, args := x.receiverOf(call), x.args(call)
+	if x.next == nil && x.iterates {
+		x.bad(s.Pos, "next", "this operation stands outside of the loop over run.Next, so that a run which resumes would do it again, or not at all", "do it inside the loop, or in the constructor")
+	}
+	n := fdg.Node{Text: oneLine(types.ExprString(s.Op.Source))}
+	var id int
+	switch m := x.p.mark(fn); s.Op.Kind {
+	case tree.Word:
+		w, _ := x.p.word(fn)
+		n.Kind, n.Op, n.Whole, n.Shards, n.Turns = w.Kind, w.Name, w.Whole, w.Shards, w.Turns
+		id = x.node(nodeKey{s, 0}, s.Op.Source.Pos(), n)
+		x.b.extra[id].taint, x.b.extra[id].shape = w.Host, shapes[w.Shape]
+		x.given(id, s, recv, args)
+		x.effects(id, call, w, recv, args)
+	case tree.Author:
+		n.Kind, n.Op = fdg.Op, fn.Name()
+		id = x.node(nodeKey{s, 0}, s.Op.Source.Pos(), n)
+		x.b.extra[id].declared(m)
+		x.given(id, s, recv, args)
+		x.authorOp(id, call, fn, m, recv, args)
+	case tree.Helper:
+		n.Kind, n.Whole = fdg.Compute, m == nil || !m.rows
+		id = x.node(nodeKey{s, 0}, s.Op.Source.Pos(), n)
+		x.b.extra[id].declared(m)
+		x.b.extra[id].helper, x.b.extra[id].taint = n.Whole, true
+		x.given(id, s, recv, args)
+	}
+	s.Op.Node = id
+	return x.results(id, call, fn)
+}
+
+// declared takes what directives say of a node's function.
+func (e *extra) declared(m *mark) {
+	if m == nil {
+		return
+	}
+	e.axis = m.axis
+	if m.fragment != "" {
+		e.pin = m.fragment
+	}
+}
+
+// given makes a node use a call's receiver and arguments.
+func (x *interp) given(id int, s *tree.Assign, recv *value, args []*value) {
+	call, sig := s.Op.Call, s.Op.Fn.Signature()
+	if recv != nil && sig.Recv() != nil {
+		x.consume(id, fdg.OfValue, sig.Recv().Name(), recv)
+	}
+	for i, a := range args {
+		p := sig.Params().At(min(i, sig.Params().Len()-1))
+		t := x.typeOf(call.Args[i])
+		x.consume(id, fdg.OfValue, p.Name(), a)
+		if refers(t) {
+			for _, s := range a.allSites() {
+				x.st.handed[s] = true
+			}
+		}
+		if x.p.holdsKey(t) {
+			x.giveKey(s, call.Args[i], recv, a)
+		}
+		if _, generic := p.Type().(*types.TypeParam); !generic && types.IsInterface(p.Type()) && x.p.isBatch(t) {
+			x.bad(call.Args[i].Pos(), "interface", "a batch inside an interface cannot be followed", "use its own type")
+		}
+	}
+}
+
+// results returns the parts of a node's result.
+func (x *interp) results(id int, call *ast.CallExpr, fn *types.Func) []*value {
 	e := &x.b.extra[id]
 	e.result = x.typeOf(call)
 	tuple, ok := e.result.(*types.Tuple)
 	if !ok {
-		return ofDefs(def{id, "", -1})
+		return []*value{x.strip(x.foreign(ofDefs(def{id, "", -1})), e.result)}
 	}
-	out := &value{}
+	var out []*value
 	e.names = nil
 	for i := range tuple.Len() {
 		name := fn.Signature().Results().At(i).Name()
@@ -392,9 +381,44 @@ func (x *interp) results(id int, call *ast.CallExpr, fn *types.Func) *value {
 			name = fmt.Sprint(i)
 		}
 		e.names = append(e.names, name)
-		out.tuple = append(out.tuple, ofDefs(def{id, name, -1}))
+		out = append(out, x.strip(x.foreign(ofDefs(def{id, name, -1})), tuple.At(i).Type()))
 	}
 	return out
+}
+
+// authorOp reads what a method that its author declared to be an operation does.
+func (x *interp) authorOp(id int, call *ast.CallExpr, fn *types.Func, m *mark, recv *value, args []*value) {
+	objs := x.some(call, recv, "component")
+	for _, o := range objs {
+		if o.kind != componentObject {
+			x.bad(where(call), "component", fmt.Sprintf("%s is marked //weft:op, but its type does not implement rl.Component: its state would not be saved", fn.Name()), "implement Axis, Save and Load, and register it with the scope")
+			continue
+		}
+		r := x.resource(o, "")
+		x.b.nodes[id].Whole = m.axis != fdg.Environments && x.b.resources[r].Axis != fdg.Environments
+		x.read(id, r)
+		if m.op == "writes" {
+			x.write(id, r, o, len(objs) > 1)
+		}
+	}
+	for _, a := range args {
+		x.lend(id, call, a)
+	}
+}
+
+// lend lets an author's operation read the components that it is given.
+func (x *interp) lend(id int, call *ast.CallExpr, v *value) {
+	for _, o := range objectsOf(v) {
+		switch {
+		case o.of.Copyable:
+			x.read(id, x.resource(o, ""))
+		case o.function():
+			x.readGraph(id, o)
+		case o.kind == runObject || o.kind == plain:
+		default:
+			x.bad(where(call), "component", "an operation is given a component that has another home", "pass what the component returns")
+		}
+	}
 }
 
 // partType is the type of a part of a node's result.
@@ -424,16 +448,15 @@ func fieldType(t types.Type, name string) types.Type {
 	if t == nil {
 		return nil
 	}
-	if s, ok := t.Underlying().(*types.Slice); ok {
-		t = s.Elem()
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		t = u.Elem()
+	case *types.Array:
+		t = u.Elem()
 	}
-	s, ok := t.Underlying().(*types.Struct)
-	if !ok {
-		return nil
-	}
-	for i := range s.NumFields() {
-		if s.Field(i).Name() == name {
-			return s.Field(i).Type()
+	if s, ok := t.Underlying().(*types.Struct); ok {
+		if f := fieldNamed(s, name); f != nil {
+			return f.Type()
 		}
 	}
 	return nil

@@ -1,51 +1,86 @@
 package analyze
 
 import (
-	"fmt"
 	"go/ast"
 	"go/types"
 	"slices"
+
+	"github.com/weft-rl/weft/internal/compile/tree"
+	"github.com/weft-rl/weft/internal/compile/vocabulary"
 )
 
-// made is what a constructor of the vocabulary returns.
-func (x *interp) made(call *ast.CallExpr, name string, args []*value) *value {
-	if name == "rl.Scope.Register" && len(args) == 2 {
-		for _, o := range objectsOf(args[1]) {
-			o.name = args[0].name()
+// makesComponent returns what a word of the vocabulary makes in a constructor.
+func (x *interp) makesComponent(call *ast.CallExpr, w vocabulary.Word, recv *value, args []*value) []*value {
+	switch {
+	case w.Registers:
+		if objs := objectsOf(argument(args, w.ComponentAt)); len(objs) == 1 {
+			objs[0].name = argument(args, w.NameAt).name()
 		}
-	}
-	kind, ok := makers[name]
-	if !ok {
-		return joinAll(args) // a wrapper, at most
+		return nil
+	case w.Own:
+		return slices.Repeat([]*value{{varies: true}}, 2)
+	case !w.Makes:
+		return []*value{joinAll(args...)} // a wrapper, at most
 	}
 	t := x.typeOf(call)
-	tuple, several := t.(*types.Tuple)
-	if several {
+	if tuple, several := t.(*types.Tuple); several {
 		t = tuple.At(0).Type()
 	}
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		t = p.Elem()
 	}
-	o := x.object(call.Pos(), kind, t)
-	if kind != envObject && len(args) > 1 {
-		o.name = args[1].name()
-	}
-	switch kind {
-	case funcObject, lossObject:
+	o := x.registered(call, w, t, args)
+	if w.GraphAt >= 0 {
 		x.graphFunction(call, o, args)
-		for _, p := range args[min(3, len(args)):] {
-			o.params = sortedObjects(append(o.params, objectsOf(p)...))
-		}
-	case optObject:
-		for _, p := range args[min(3, len(args)):] {
-			o.params = sortedObjects(append(o.params, objectsOf(p)...))
+	}
+	if w.ParamsAt >= 0 {
+		x.paramsOf(o, args)
+	}
+	return []*value{ofObjects(o)}
+}
+
+// argument returns an argument of a call, nil if there are not so many.
+func argument(args []*value, at int) *value {
+	if at < 0 || at >= len(args) {
+		return nil
+	}
+	return args[at]
+}
+
+// registered returns the component that a call makes. A scope has one of a name,
+// so that calls in different arms of a branch make the same.
+func (x *interp) registered(call *ast.CallExpr, w vocabulary.Word, t types.Type, args []*value) *object {
+	if o, ok := x.made[call]; ok {
+		return o
+	}
+	name := argument(args, w.NameAt).name()
+	if name != "" && x.depth == 0 && w.GraphAt < 0 {
+		for _, o := range x.objects {
+			if o.by.Name == w.Name && o.name == name && !o.many && types.Identical(o.typ, t) && slices.Equal(o.scope, objectsOf(args[0])) {
+				x.made[call] = o
+				return o
+			}
 		}
 	}
-	out := &value{objs: []*object{o}}
-	if several {
-		return &value{tuple: []*value{out, nil}}
+	o := x.object(call, where(call), wordObject, t)
+	o.by = w
+	o.of, _ = x.p.componentOf(t)
+	if o.name = name; len(args) > 0 {
+		o.scope = objectsOf(args[0])
 	}
-	return out
+	return o
+}
+
+// paramsOf notes the parameters that an optimiser writes, or that a loss is
+// differentiated by. One argument may be any of several.
+func (x *interp) paramsOf(o *object, args []*value) {
+	var list []*object
+	for _, p := range args[min(o.by.ParamsAt, len(args)):] {
+		list = union(list, objectsOf(p), compareObjects)
+		o.either = o.either || len(objectsOf(p)) > 1
+	}
+	o.either = o.either || len(o.params) > 0 && !slices.Equal(o.params, list)
+	o.params = union(o.params, list, compareObjects)
 }
 
 func objectsOf(v *value) []*object {
@@ -57,29 +92,24 @@ func objectsOf(v *value) []*object {
 
 // graphFunction notes which declared function a rl.Func or rl.Loss runs.
 func (x *interp) graphFunction(call *ast.CallExpr, o *object, args []*value) {
-	if len(args) < 3 || args[2] == nil || args[2].fn == nil {
-		x.report(call.Args[min(2, len(call.Args)-1)].Pos(), "function", "a graph function must be a declared function or method, so that what it reads is known from the source", "declare it and name it here")
+	f := argument(args, o.by.GraphAt)
+	if f == nil || len(f.fns) == 0 {
+		x.report(where(call.Args[min(o.by.GraphAt, len(call.Args)-1)]), "function", "a graph function must be a declared function or method, so that what it reads is known from the source", "declare it and name it here")
 		return
 	}
-	if o.graph != nil && (o.graph.fn != args[2].fn.fn) {
-		x.report(call.Pos(), "unresolved", "this graph function may be one of several", "make one for each, in fields of their own")
-	}
-	o.graph = args[2].fn
+	o.graphs = joinClosures(o.graphs, f.fns)
 }
 
-// readers are the words by which a graph function reads state, with where it is
-// named: the receiver, or the first argument.
-var readers = map[string]bool{"rl.Ctx.Scope": false, "rl.Stats.Norm": true, "rl.Stats.Restore": true, "rl.Stats.Scale": true, "nn.Returns.Scale": true}
-
 // traceWord notes what a word in a graph function reads.
-func (x *interp) traceWord(call *ast.CallExpr, name string, recv *value, args []*value) {
-	if ofRecv, ok := readers[name]; ok {
+func (x *interp) traceWord(call *ast.CallExpr, w vocabulary.Word, recv *value, args []*value) {
+	x.draws = x.draws || w.Draws
+	if w.Traces {
 		v := recv
-		if !ofRecv && len(args) > 0 {
-			v = args[0]
+		if w.ComponentAt >= 0 {
+			v = argument(args, w.ComponentAt)
 		}
-		if len(objectsOf(v)) == 0 {
-			x.report(call.Pos(), "unresolved", "which parameters or statistics are read here is not known from the constructor", "assign the field once, in the constructor, from the function that makes the component")
+		if len(objectsOf(v)) == 0 || slices.Contains(objectsOf(v), x.unknown) {
+			x.report(where(call), "unresolved", "which parameters or statistics are read here is not known from the constructor", "assign the field once, in the constructor, from the function that makes the component")
 		}
 	}
 	x.trace(recv, args)
@@ -87,8 +117,8 @@ func (x *interp) traceWord(call *ast.CallExpr, name string, recv *value, args []
 
 // opaque reports a call in a graph function that builds graph out of sight.
 func (x *interp) opaque(call *ast.CallExpr) {
-	if x.phase == tracing && slices.ContainsFunc(call.Args, func(a ast.Expr) bool { return isNamed(x.typeOf(a), "rl", "Ctx") }) {
-		x.report(call.Pos(), "unresolved", "what this call reads is not known: the function behind it cannot be found from the constructor", "call a declared function or method")
+	if x.phase == tracing && slices.ContainsFunc(call.Args, func(a ast.Expr) bool { return x.p.typ(x.typeOf(a)).Context }) {
+		x.report(where(call), "unresolved", "what this call reads is not known: the function behind it cannot be found from the constructor", "call a declared function or method")
 	}
 }
 
@@ -97,50 +127,44 @@ func (x *interp) opaque(call *ast.CallExpr) {
 func (x *interp) trace(recv *value, args []*value) {
 	for _, v := range append(slices.Clone(args), recv) {
 		for _, o := range objectsOf(v) {
-			switch o.kind {
-			case paramsObject, statsObject, returnsObject:
+			_, copied := o.copied()
+			switch {
+			case copied:
 				x.reads[o] = true
-			case funcObject: // called inside another
+			case o.function() && o.by.ParamsAt < 0: // called inside another
 				for _, p := range x.graphReads(o) {
 					x.reads[p] = true
 				}
+				x.draws = x.draws || o.draws
 			}
 		}
 	}
 }
 
-// graphReads are the parameters and statistics that a graph function reads,
-// found by reading through its body.
+// graphReads returns the parameters and statistics that a graph function reads,
+// found by reading through its body, which also says whether it draws.
 func (x *interp) graphReads(o *object) []*object {
-	if o.graph == nil {
-		return nil
-	}
-	if o.traced {
+	if o.traced || len(o.graphs) == 0 {
 		return o.reads
 	}
 	o.traced = true
-	src, ok := x.p.funcs[o.graph.fn.Origin()]
-	if !ok {
-		return nil
-	}
 	saved := *x
-	x.phase, x.reads, x.st, x.loops, x.pins = tracing, map[*object]bool{}, newState(), nil, nil
-	f := &frame{unit: src.unit, fn: o.graph.fn.Origin(), call: fmt.Sprintf("graph%d", o.id)}
-	x.enter(f, src, o.graph.recv, nil)
+	x.phase, x.reads, x.draws, x.loops, x.next, x.conds = tracing, map[*object]bool{}, false, nil, nil, nil
+	for _, g := range o.graphs {
+		if p := x.open(g.fn, g.fn, g.recv); p != nil {
+			x.st = newState()
+			x.run(p, g.recv, nil)
+		}
+	}
+	reads, draws, objects := x.reads, x.draws, x.objects
+	*x = saved
+	x.objects = objects
 	for _, c := range x.objects {
-		if x.reads[c] {
+		if reads[c] || o.function() && slices.Contains(o.params, c) { // what a loss is differentiated by, it reads
 			o.reads = append(o.reads, c)
 		}
 	}
-	objects := x.objects
-	*x = saved
-	x.objects = objects
-	for _, p := range o.params { // what a loss is differentiated by, it reads
-		if o.kind == lossObject && !slices.Contains(o.reads, p) {
-			o.reads = append(o.reads, p)
-		}
-	}
-	o.reads = sortedObjects(o.reads)
+	o.draws = draws
 	return o.reads
 }
 
@@ -155,7 +179,7 @@ func (x *interp) constructors(trainer types.Type) []*types.Func {
 	for _, f := range x.p.main.files {
 		ast.Inspect(f, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok {
-				if fn := calleeOf(x.p.main.info, call); fn != nil {
+				if fn := tree.Callee(x.p.main.info, call); fn != nil {
 					called[fn] = true
 				}
 			}
@@ -167,7 +191,7 @@ func (x *interp) constructors(trainer types.Type) []*types.Func {
 				continue
 			}
 			fn, _ := x.p.main.info.Defs[d.Name].(*types.Func)
-			if fn != nil && gives(fn, trainer) {
+			if fn != nil && x.gives(fn, trainer) {
 				out = append(out, fn)
 			}
 		}
@@ -187,12 +211,12 @@ func (x *interp) defined() (out []*types.Func) {
 			if !ok {
 				return true
 			}
-			fn := calleeOf(x.p.main.info, call)
-			if fn == nil || len(call.Args) != 4 {
+			fn := tree.Callee(x.p.main.info, call)
+			if fn == nil {
 				return true
 			}
-			if name, _ := wordOf(fn); name == "algo.Define" {
-				if built := calleeOf(x.p.main.info, &ast.CallExpr{Fun: call.Args[3]}); built != nil {
+			if w, _ := x.p.word(fn); w.Defines && w.GraphAt < len(call.Args) {
+				if built := tree.Callee(x.p.main.info, &ast.CallExpr{Fun: call.Args[w.GraphAt]}); built != nil {
 					out = append(out, built)
 				}
 			}
@@ -203,38 +227,35 @@ func (x *interp) defined() (out []*types.Func) {
 }
 
 // gives reports whether a function returns a trainer.
-func gives(fn *types.Func, trainer types.Type) bool {
-	results := fn.Signature().Results()
-	for i := range results.Len() {
-		t := results.At(i).Type()
-		n, want := namedOf(t), namedOf(trainer)
-		if n != nil && want != nil && n.Origin() == want.Origin() || isNamed(t, "rl", "Trainer") {
+func (x *interp) gives(fn *types.Func, trainer types.Type) bool {
+	for v := range fn.Signature().Results().Variables() {
+		if sameNamed(v.Type(), trainer) || x.p.typ(v.Type()).Trainer {
 			return true
 		}
 	}
 	return false
 }
 
-// construct reads a constructor and returns the trainer that it makes.
-func (x *interp) construct(fn *types.Func, trainer types.Type) *value {
-	src, ok := x.p.funcs[fn]
-	if !ok {
+// sameNamed reports whether two types, or what they point to, are of one
+// declaration.
+func sameNamed(a, b types.Type) bool {
+	n, m := namedOf(a), namedOf(b)
+	return n != nil && m != nil && n.Origin() == m.Origin()
+}
+
+// construct reads a constructor and returns the trainers that it makes.
+func (x *interp) construct(fn *types.Func, trainer types.Type) []*object {
+	p := x.open(fn, fn, nil)
+	if p == nil {
 		return nil
 	}
-	x.phase = building
-	f := &frame{unit: src.unit, fn: fn, call: "new", targs: map[*types.TypeParam]types.Type{}}
-	args := make([]*value, fn.Signature().Params().Len())
-	v := x.enter(f, src, nil, args)
-	if v != nil && len(v.tuple) > 0 {
-		v = v.tuple[0]
+	x.phase, x.st = building, newState()
+	out := x.run(p, nil, nil)
+	for k, v := range x.st.heap {
+		x.heap[k] = join(x.heap[k], v)
 	}
-	if v == nil {
+	if len(out) == 0 {
 		return nil
 	}
-	out := *v
-	out.objs = slices.DeleteFunc(slices.Clone(v.objs), func(o *object) bool {
-		n, want := namedOf(o.typ), namedOf(trainer)
-		return n == nil || want == nil || n.Origin() != want.Origin()
-	})
-	return &out
+	return slices.DeleteFunc(slices.Clone(objectsOf(out[0])), func(o *object) bool { return o.typ == nil || !sameNamed(o.typ, trainer) })
 }

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -31,12 +32,16 @@ func TestDoc(t *testing.T) {
 			t.Errorf("the page does not know //weft:%s", name)
 		}
 	}
-	for _, file := range []string{"stmt.go", "control.go", "expr.go", "call.go", "inline.go", "foreign.go", "effects.go", "construct.go", "analyze.go", "partition.go", "review.go", "directive.go"} {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
 		src, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`(?:bad|report|note)\([^"\n]*, "([a-z]+)", `).FindAllStringSubmatch(string(src), -1) {
+		for _, m := range regexp.MustCompile(`(?:bad|report|note|refuse)\([^"\n]*, "([a-z]+)", `).FindAllStringSubmatch(string(src), -1) {
 			if !strings.Contains(doc, "`"+m[1]+"`") {
 				t.Errorf("the page does not know findings of kind %s (%s)", m[1], file)
 			}

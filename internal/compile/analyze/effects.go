@@ -1,93 +1,117 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/types"
-	"maps"
 	"slices"
 
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/vocabulary"
 )
 
 // effects applies what an operation reads and writes of the state that others
 // share.
-func (x *interp) effects(id int, call *ast.CallExpr, name string, recv *value, args []*value) {
-	switch name {
-	case "env.Batch.Obs", "env.Groups.Obs":
-		x.touch(id, call, recv, "", false)
-	case "env.Batch.Step", "env.Groups.Step":
-		x.touch(id, call, recv, "", true)
-		x.touch(id, call, recv, "episodes", true)
-	case "rl.Func.Call", "rl.Func.Rows", "rl.Loss.Grad":
-		if o := x.one(call, recv, name); o != nil {
-			x.readGraph(id, o)
-		}
-	case "rl.Opt.Apply":
-		x.touch(id, call, recv, "", true)
-		if o := x.one(call, recv, name); o != nil {
-			if len(o.params) == 0 {
-				x.bad(call.Pos(), "unresolved", "which parameters this optimiser writes is not known from the constructor", "name them in the call of rl.NewOpt")
-			}
-			for _, p := range o.params {
-				x.both(id, x.resource(p, ""), p)
+func (x *interp) effects(id int, call *ast.CallExpr, w vocabulary.Word, recv *value, args []*value) {
+	if w.Lends {
+		for _, a := range args {
+			for _, o := range objectsOf(a) {
+				if o.of.Copyable {
+					x.read(id, x.resource(o, ""))
+				}
 			}
 		}
-	case "rl.Opt.Count", "rl.Params.Version", "rl.Slots.Get", "replay.Table.Sample", "replay.Table.Ready":
-		x.touch(id, call, recv, "", false)
-	case "rl.Params.Blend":
-		if o := x.one(call, args[0], "the source of Blend"); o != nil {
-			x.read(id, x.resource(o, ""))
-		}
-		x.touch(id, call, recv, "", true)
-	case "rl.Slots.Set":
-		if o := x.one(call, recv, name); o != nil {
-			x.write(id, x.resource(o, ""), o)
-		}
-	case "rl.Stats.Update", "replay.Rollout.Insert", "replay.Table.Insert", "replay.Table.Prioritise":
-		x.touch(id, call, recv, "", true)
-	case "replay.Rollout.Drain":
-		x.filled(id, call, recv)
-		x.touch(id, call, recv, "", true)
-	case "nn.Returns.Update":
-		x.touch(id, call, recv, "", true)
-		x.touch(id, call, recv, "stats", true)
 	}
-}
-
-// touch reads, or reads and writes, a part of a component's state.
-func (x *interp) touch(id int, call *ast.CallExpr, recv *value, part string, writes bool) {
-	o := x.one(call, recv, types.ExprString(call.Fun))
-	if o == nil {
+	if !w.Reads && !w.Writes && !w.Replaces && !w.Graph {
 		return
 	}
-	if r := x.resource(o, part); writes {
-		x.both(id, r, o)
-	} else {
-		x.read(id, r)
+	objs := x.some(call, recv, types.ExprString(call.Fun))
+	if w.One {
+		objs = nil
+		if o := x.one(call, recv, types.ExprString(call.Fun)); o != nil {
+			objs = []*object{o}
+		}
+	}
+	for _, o := range objs {
+		x.effect(id, call, w, o, len(objs) > 1)
 	}
 }
 
-// one is the component that a value must be.
-func (x *interp) one(call *ast.CallExpr, v *value, what string) *object {
-	var found []*object
-	if v != nil {
-		found = v.objs
+// effect applies what an operation does to one component; weak says that it may do
+// it to another.
+func (x *interp) effect(id int, call *ast.CallExpr, w vocabulary.Word, o *object, weak bool) {
+	if o.of.Alone {
+		x.alone(call, o)
 	}
-	switch len(found) {
-	case 1:
-		return found[0]
-	case 0:
-		x.bad(call.Pos(), "unresolved", fmt.Sprintf("which component is meant by %s is not known from the constructor", what), "assign the field once, in the constructor, from the function that makes the component")
-	default:
-		x.bad(call.Pos(), "unresolved", fmt.Sprintf("%s may be one of %d components, depending on the way here", what, len(found)), "give each a field and a call of its own")
+	if w.Graph {
+		x.readGraph(id, o)
 	}
+	if w.Empties {
+		x.filled(id, o)
+	}
+	switch {
+	case w.Writes:
+		x.both(id, x.resource(o, ""), o, weak)
+	case w.Replaces:
+		x.write(id, x.resource(o, ""), o, weak)
+	case w.Reads:
+		x.read(id, x.resource(o, ""))
+	}
+	for _, part := range w.State {
+		x.both(id, x.resource(o, part), o, weak)
+	}
+	if w.Params {
+		x.writeParams(id, call, o, weak)
+	}
+}
+
+// alone refuses a second component of which a loop has one: draws, episodes and
+// shards go by the rows of the environments.
+func (x *interp) alone(call *ast.CallExpr, o *object) {
+	if x.environment == nil {
+		x.environment = o
+	} else if x.environment != o {
+		x.bad(where(call), "component", "a loop has one batch of environments, and this is a second one", "evaluate with --eval-every, which has environments of its own")
+	}
+}
+
+// writeParams writes the parameters that a component was made with.
+func (x *interp) writeParams(id int, call *ast.CallExpr, o *object, weak bool) {
+	if len(o.params) == 0 || slices.Contains(o.params, x.unknown) {
+		x.bad(where(call), "unresolved", "which parameters this optimiser writes is not known from the constructor", "name them in the call of rl.NewOpt")
+	}
+	for _, p := range o.params {
+		if p != x.unknown {
+			x.both(id, x.resource(p, ""), p, weak || o.either)
+		}
+	}
+}
+
+// some returns the components that a value may be.
+func (x *interp) some(call *ast.CallExpr, v *value, what string) []*object {
+	if objs := objectsOf(v); len(objs) > 0 && !slices.Contains(objs, x.unknown) {
+		return objs
+	}
+	x.bad(where(call), "unresolved", fmt.Sprintf("which component is meant by %s is not known from the constructor", what), "assign the field in the constructor, from the function that makes the component")
 	return nil
 }
 
-func (x *interp) both(id, r int, o *object) {
+// one returns the component that a value must be.
+func (x *interp) one(call *ast.CallExpr, v *value, what string) *object {
+	objs := x.some(call, v, what)
+	if len(objs) > 1 {
+		x.bad(call.Pos(), "unresolved", fmt.Sprintf("%s may be one of %d components, depending on the way here", what, len(objs)), "give each a field and a call of its own")
+	}
+	if len(objs) != 1 {
+		return nil
+	}
+	return objs[0]
+}
+
+func (x *interp) both(id, r int, o *object, weak bool) {
 	x.read(id, r)
-	x.write(id, r, o)
+	x.write(id, r, o, weak)
 }
 
 func (x *interp) read(id, r int) {
@@ -98,13 +122,13 @@ func (x *interp) read(id, r int) {
 	}
 }
 
-// write makes a node the last writer. Of a family it is one of several, since
-// another member's state is as it was.
-func (x *interp) write(id, r int, o *object) {
+// write makes a node the last writer. Of a family, or of what may be one of several
+// components, it is one of several, since another's state is as it was.
+func (x *interp) write(id, r int, o *object, weak bool) {
 	n := &x.b.nodes[id]
 	n.Writes = uses(n.Writes, r)
 	now := []def{{id, "", -1}}
-	if o.many {
+	if o.many || weak {
 		now = union(now, x.st.writers[r], compareDefs)
 	}
 	x.st.writers[r] = now
@@ -112,28 +136,21 @@ func (x *interp) write(id, r int, o *object) {
 
 // readGraph reads what a graph function reads.
 func (x *interp) readGraph(id int, o *object) {
-	if o.graph != nil {
-		if _, ok := x.p.funcs[o.graph.fn.Origin()]; !ok {
-			x.bad(x.b.extra[id].pos, "unresolved", fmt.Sprintf("the source of the graph function %s is not at hand, so what it reads is not known", o.graph.fn.FullName()), "declare a function that calls it, and name that in the constructor")
+	for _, g := range o.graphs {
+		if _, ok := x.p.funcs[g.fn]; !ok {
+			x.bad(x.b.extra[id].pos, "unresolved", fmt.Sprintf("the source of the graph function %s is not at hand, so what it reads is not known", g.fn.FullName()), "declare a function that calls it, and name that in the constructor")
 		}
 	}
 	for _, p := range x.graphReads(o) {
-		part := ""
-		if p.kind == returnsObject {
-			part = "stats"
-		}
+		part, _ := p.copied()
 		x.read(id, x.resource(p, part))
 	}
 }
 
 // filled notes whether anything can be in a rollout that is drained.
-func (x *interp) filled(id int, call *ast.CallExpr, recv *value) {
-	o := x.one(call, recv, types.ExprString(call.Fun))
-	if o == nil {
-		return
-	}
+func (x *interp) filled(id int, o *object) {
 	for _, w := range x.st.writers[x.resource(o, "")] {
-		if x.b.nodes[w.node].Kind == fdg.Insert && (w.carried < 0 || w.carried != x.next) {
+		if x.b.nodes[w.node].Kind == fdg.Insert && (w.carried < 0 || x.b.nodes[w.carried].Kind != fdg.Next) {
 			x.b.extra[id].filled = true
 		}
 	}
@@ -141,18 +158,19 @@ func (x *interp) filled(id int, call *ast.CallExpr, recv *value) {
 
 // resource is a part of an object's state.
 func (x *interp) resource(o *object, part string) int {
-	key := fmt.Sprint(o.id, "/", part)
+	key := place{o, part}
 	if r, ok := x.b.resource[key]; ok {
 		return r
 	}
 	r := len(x.b.resources)
 	x.b.resource[key] = r
-	res := kinds[o.kind]
-	if s, ok := parts[part]; ok {
-		res = s
+	res := resourceOf(o.of)
+	if part != "" {
+		res = resourceOf(o.of.Parts[part])
+		res.Part = part
 	}
 	if o.kind == componentObject {
-		res.Axis = x.axisOf(o)
+		res = fdg.Resource{Kind: "component", Sharing: fdg.Pinned, Axis: x.axisOf(o)}
 	}
 	res.ID, res.Name, res.Type, res.Pos, res.Family = r, x.resourceName(o, part), x.typeName(o.typ), x.b.pos(o.pos), o.many
 	x.b.resources = append(x.b.resources, res)
@@ -160,31 +178,15 @@ func (x *interp) resource(o *object, part string) int {
 	return r
 }
 
-// kinds are the resources of each kind of component, with their default homes.
-var kinds = map[objectKind]fdg.Resource{
-	envObject:       {Kind: "environments", Axis: fdg.Environments, Sharing: fdg.Pinned, Home: environment},
-	paramsObject:    {Kind: "weights", Axis: fdg.None, Sharing: fdg.Copyable, Home: apply},
-	optObject:       {Kind: "optimiser", Axis: fdg.None, Sharing: fdg.Pinned, Home: apply},
-	statsObject:     {Kind: "statistics", Axis: fdg.None, Sharing: fdg.Copyable, Home: apply},
-	returnsObject:   {Kind: "returns", Axis: fdg.Environments, Sharing: fdg.Pinned, Home: apply},
-	slotsObject:     {Kind: "slots", Axis: fdg.Environments, Sharing: fdg.Pinned, Home: actor},
-	rolloutObject:   {Kind: "rollout", Axis: fdg.Environments, Sharing: fdg.Pinned, Home: replay},
-	tableObject:     {Kind: "table", Axis: fdg.None, Sharing: fdg.Pinned, Home: replay},
-	componentObject: {Kind: "component", Axis: fdg.None, Sharing: fdg.Pinned},
-}
-
-var parts = map[string]fdg.Resource{
-	"episodes": {Kind: "episodes", Axis: fdg.Environments, Sharing: fdg.Pinned, Home: environment},
-	"stats":    {Kind: "statistics", Axis: fdg.None, Sharing: fdg.Copyable, Home: apply},
-}
-
 // resourceName is what the constructor called a component, or the field that
 // holds it.
 func (x *interp) resourceName(o *object, part string) string {
 	name := o.name
 	if name == "" {
-		name = kinds[o.kind].Kind
-		if f := x.fieldOf(o, nil); f != "" && o.kind != envObject {
+		if name = o.of.Kind; name == "" {
+			name = "component"
+		}
+		if f := x.fieldOf(o, nil); f != "" && !o.of.Alone {
 			name = f
 		}
 	}
@@ -206,12 +208,12 @@ func (x *interp) fieldOf(o *object, seen []*object) string {
 		return ""
 	}
 	for _, holder := range x.objects {
-		for _, name := range slices.Sorted(maps.Keys(holder.fields)) {
-			if f := holder.fields[name]; f != nil && slices.Contains(f.objs, o) {
+		for _, f := range slices.SortedFunc(slices.Values(fieldsAt(holder.typ)), func(a, b *types.Var) int { return cmp.Compare(a.Name(), b.Name()) }) {
+			if slices.Contains(objectsOf(x.heap[place{holder, f.Name()}]), o) {
 				if up := x.fieldOf(holder, append(seen, o)); up != "" {
-					return up + "." + name
+					return up + "." + f.Name()
 				}
-				return name
+				return f.Name()
 			}
 		}
 	}

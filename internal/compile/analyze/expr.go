@@ -1,33 +1,72 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/constant"
 	"go/token"
 	"go/types"
 	"slices"
-
-	"golang.org/x/tools/go/ast/astutil"
 )
 
-// eval is what is known of an expression's value. Operations in it become nodes,
-// in the order in which they run.
+// eval returns what is known of an expression's value.
 func (x *interp) eval(e ast.Expr) *value {
 	e = ast.Unparen(e)
-	if tv, ok := x.info().Types[e]; ok && tv.Value != nil {
+	tv := x.info().Types[e]
+	if tv.Value != nil {
 		if tv.Value.Kind() == constant.String {
 			return &value{text: constant.StringVal(tv.Value)}
 		}
 		return nil
 	}
+	if tv.IsNil() || tv.IsType() {
+		return nil
+	}
+	if and, ok := e.(*ast.UnaryExpr); ok && and.Op == token.AND && x.phase == training && !and.OpPos.IsValid() {
+		return x.eval(and.X) // the receiver of a method that is read through
+	}
+	return x.strip(x.admit(x.bare(e), tv.Type), tv.Type)
+}
+
+// admit returns v, or says that nothing is known of it: of a pointer or an
+// interface, what it points to, of a string in a constructor, its text.
+func (x *interp) admit(v *value, t types.Type) *value {
+	switch {
+	case t == nil || len(objectsOf(v)) > 0:
+	case isPointer(t) || types.IsInterface(t) && x.isComponent(t):
+		return join(v, ofObjects(x.unknown))
+	case x.phase == building && isString(t) && (v == nil || v.text == ""):
+		return join(v, &value{text: unclear})
+	case x.phase == training && x.p.holdsKey(t) && len(v.allKeys()) == 0:
+		return join(v, &value{keys: []int{otherKey}})
+	}
+	return v
+}
+
+// stranger returns a value of type t of which nothing is known.
+func (x *interp) stranger(t types.Type) *value {
+	if !x.leads(t) {
+		return nil
+	}
+	return ofObjects(x.unknown)
+}
+
+func isString(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
+}
+
+func (x *interp) bare(e ast.Expr) *value {
 	switch e := e.(type) {
 	case *ast.Ident:
 		return x.ident(e)
 	case *ast.SelectorExpr:
 		return x.selector(e)
 	case *ast.CallExpr:
-		return x.callExpr(e)
+		if out := x.callExpr(e); len(out) > 0 {
+			return out[0]
+		}
 	case *ast.CompositeLit:
 		return x.composite(e)
 	case *ast.UnaryExpr:
@@ -36,76 +75,163 @@ func (x *interp) eval(e ast.Expr) *value {
 		return x.binary(e)
 	case *ast.IndexExpr:
 		return x.index(e)
-	case *ast.SliceExpr:
+	case *ast.IndexListExpr:
 		return x.eval(e.X)
+	case *ast.SliceExpr:
+		return x.slice(e)
 	case *ast.StarExpr:
 		return x.deref(e)
 	case *ast.TypeAssertExpr:
 		return x.assertion(e)
-	case *ast.FuncLit:
-		return x.literal(e)
 	}
 	return nil
 }
 
 func (x *interp) ident(e *ast.Ident) *value {
-	switch o := x.info().ObjectOf(e).(type) {
+	switch o := x.info().Uses[e].(type) {
 	case *types.Var:
-		if o.Parent() != nil && o.Pkg() != nil && o.Parent() == o.Pkg().Scope() {
-			x.global(e.Pos(), o)
+		if g := x.global(e); g != nil {
+			x.readsGlobal(e.Pos(), g)
 			return nil
 		}
-		return x.st.vars[x.variable(o)]
+		if v := x.st.vars[o]; x.boxed[o] == nil {
+			return v
+		} else {
+			return x.content(v, o.Type())
+		}
 	case *types.Func:
-		return &value{fn: &closure{fn: o}}
+		return &value{fns: []closure{{fn: o.Origin()}}}
 	}
 	return nil
 }
 
-func (x *interp) global(pos token.Pos, o *types.Var) {
-	if types.Identical(o.Type(), types.Universe.Lookup("error").Type()) {
-		return // errors to compare with, as rl.ErrStop
+// global returns the package variable that an expression names, or nil.
+func (x *interp) global(e ast.Expr) *types.Var {
+	id, ok := ast.Unparen(e).(*ast.Ident)
+	if sel, is := ast.Unparen(e).(*ast.SelectorExpr); is && x.info().Selections[sel] == nil {
+		id, ok = sel.Sel, x.t.Fields(sel) == nil
 	}
-	x.bad(pos, "global", fmt.Sprintf("the package variable %s may be changed by anybody while the loop runs", o.Name()), "make it a constant, a setting or a field that the constructor sets")
+	if !ok {
+		return nil
+	}
+	return packageVar(x.info().Uses[id])
+}
+
+// packageVar returns an object that is a package's variable, or nil.
+func packageVar(o types.Object) *types.Var {
+	if v, ok := o.(*types.Var); ok && !v.IsField() && v.Pkg() != nil && v.Parent() == v.Pkg().Scope() {
+		return v
+	}
+	return nil
+}
+
+// readsGlobal reports a package variable that is read.
+func (x *interp) readsGlobal(pos token.Pos, o *types.Var) {
+	if !sentinel(o) {
+		x.bad(pos, "global", fmt.Sprintf("the package variable %s may be changed by anybody while the loop runs", o.Name()), "make it a constant, a setting or a field that the constructor sets")
+	}
+}
+
+// sentinel reports whether a package variable is an error to compare with, as
+// rl.ErrStop.
+func sentinel(o *types.Var) bool {
+	_, ours := inVocabulary(o.Pkg())
+	return (ours || o.Pkg().Path() == "errors") && types.Identical(o.Type(), types.Universe.Lookup("error").Type())
 }
 
 func (x *interp) selector(e *ast.SelectorExpr) *value {
+	if fields := x.t.Fields(e); fields != nil {
+		for _, f := range fields {
+			if message, instead := x.uneven(e, f); x.phase == training && message != "" {
+				x.bad(e.Sel.Pos(), "component", message, instead)
+			}
+		}
+		return x.walkFields(x.eval(e.X), fields)
+	}
 	sel, ok := x.info().Selections[e]
 	if !ok { // a qualified name
-		switch o := x.info().ObjectOf(e.Sel).(type) {
-		case *types.Var:
-			x.global(e.Pos(), o)
-		case *types.Func:
-			return &value{fn: &closure{fn: o}}
+		if g := x.global(e); g != nil {
+			x.readsGlobal(e.Pos(), g)
+			return nil
 		}
-		return nil
-	}
-	if sel.Kind() == types.FieldVal {
-		return x.walk(x.eval(e.X), fieldNames(sel))
+		return x.ident(e.Sel)
 	}
 	fn, _ := sel.Obj().(*types.Func)
-	return &value{fn: &closure{fn: fn, recv: x.receiver(e, sel)}}
+	recv := x.receiver(e, sel)
+	if fn == nil || !dynamic(fn) {
+		return &value{fns: []closure{{fn.Origin(), recv}}}
+	}
+	out := &value{}
+	for _, o := range objectsOf(recv) {
+		if m := methodOf(o, fn); m != nil {
+			out.fns = joinClosures(out.fns, []closure{{m, ofObjects(o)}})
+		}
+	}
+	return out
 }
 
-// receiver is what a method is called on, promoted through embedded fields.
+// uneven says why a field may not be read in a loop: it differs from replica to
+// replica, or is the state of a component.
+func (x *interp) uneven(e *ast.SelectorExpr, f *types.Var) (message, instead string) {
+	switch {
+	case x.differs(f):
+		return fmt.Sprintf("%s is what this replica has of the environments, and differs from replica to replica", types.ExprString(e)), "use Spec().Envs, the environments of the whole run, or count in a graph function"
+	case x.mutable(f):
+		return fmt.Sprintf("%s is state of a component, at which only its operations may look", types.ExprString(e)), "write a method of the component, marked //weft:op reads"
+	}
+	return "", ""
+}
+
+// mutable reports whether a field is one that methods of an author's component
+// write.
+func (x *interp) mutable(f *types.Var) bool {
+	if x.mutables == nil {
+		x.mutables = map[*types.Var]bool{}
+		for fn, src := range x.p.funcs {
+			if recv := fn.Signature().Recv(); recv != nil && x.isComponent(recv.Type()) {
+				x.writes(src)
+			}
+		}
+	}
+	return x.mutables[f.Origin()]
+}
+
+// differs reports whether a field holds what differs from replica to replica.
+func (x *interp) differs(f *types.Var) bool {
+	rel, ours := inVocabulary(f.Pkg())
+	return x.varying[f.Origin()] || ours && rel == "env" && (f.Name() == "First" || f.Name() == "Rows") && isInteger(f.Type())
+}
+
+// receiver returns what a method is called on, promoted through embedded fields.
 func (x *interp) receiver(e *ast.SelectorExpr, sel *types.Selection) *value {
-	return x.walk(x.eval(e.X), fieldNames(sel)[:len(sel.Index())-1])
+	return x.walkFields(x.eval(e.X), promoted(sel))
 }
 
-// fieldNames are the fields that a selection goes through, the last of a method
-// left empty.
-func fieldNames(sel *types.Selection) (out []string) {
+// promoted returns the embedded fields through which a method is selected.
+func promoted(sel *types.Selection) (out []*types.Var) {
 	t := sel.Recv()
-	for i, index := range sel.Index() {
+	for _, i := range sel.Index()[:len(sel.Index())-1] {
 		if p, ok := t.Underlying().(*types.Pointer); ok {
 			t = p.Elem()
 		}
 		s, ok := t.Underlying().(*types.Struct)
-		if !ok || sel.Kind() != types.FieldVal && i == len(sel.Index())-1 {
-			return append(out, "")
+		if !ok {
+			return nil
 		}
-		out = append(out, s.Field(index).Name())
-		t = s.Field(index).Type()
+		out = append(out, s.Field(i))
+		t = s.Field(i).Type()
+	}
+	return out
+}
+
+func (x *interp) walkFields(v *value, fields []*types.Var) *value {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Name()
+	}
+	out := x.walk(v, names)
+	if x.phase == building && len(fields) > 0 && x.differs(fields[len(fields)-1]) {
+		out = join(out, &value{varies: true})
 	}
 	return out
 }
@@ -115,10 +241,11 @@ func fieldNames(sel *types.Selection) (out []string) {
 func (x *interp) walk(v *value, path []string) *value {
 	for _, name := range path {
 		out := v.field(name)
-		if v != nil {
-			for _, o := range v.objs {
-				out = join(out, o.fields[name])
-			}
+		for _, o := range objectsOf(v) {
+			out = join(out, x.load(o, name))
+		}
+		if len(objectsOf(v)) > 0 {
+			out = x.foreign(out)
 		}
 		v = out
 	}
@@ -127,9 +254,20 @@ func (x *interp) walk(v *value, path []string) *value {
 
 func (x *interp) composite(e *ast.CompositeLit) *value {
 	t := x.typeOf(e)
+	if p, ok := t.Underlying().(*types.Pointer); ok { // an element of a list, without its &
+		return x.allocate(e, e, p.Elem())
+	}
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
-		out := &value{fields: map[string]*value{}}
+		if x.p.typ(t).Key {
+			return x.zero(t)
+		}
+		out := &value{}
+		for f := range u.Fields() {
+			if v := x.zero(f.Type()); v != nil {
+				out.set(f.Name(), v)
+			}
+		}
 		for i, elt := range e.Elts {
 			name, expr := "", elt
 			if kv, ok := elt.(*ast.KeyValueExpr); ok {
@@ -137,60 +275,49 @@ func (x *interp) composite(e *ast.CompositeLit) *value {
 			} else {
 				name = u.Field(i).Name()
 			}
-			out.fields[name] = settled(x.eval(expr))
+			v := x.eval(expr)
+			x.vary(fieldNamed(u, name), v)
+			x.escape(expr, fieldNamed(u, name))
+			out.set(name, settled(v))
 		}
 		return out
 	case *types.Map:
 		x.bad(e.Pos(), "map", "a map has no order and cannot travel", "use a struct or a slice")
-		return nil
 	}
 	out := &value{}
 	for _, elt := range e.Elts {
 		if kv, ok := elt.(*ast.KeyValueExpr); ok {
 			elt = kv.Value
 		}
-		out = join(out, x.eval(elt))
+		out = join(out, settled(x.eval(elt)))
 	}
-	return x.fresh(e.Pos(), out)
+	sites := out.sites
+	out = x.fresh(e, out)
+	out.sites = union(out.sites, sites, cmp.Compare[int]) // of the slices in it
+	return out
 }
 
-// settled is a value as a part of a struct: what was computed for it stays a part
-// of what uses the struct.
-func settled(v *value) *value {
-	if v == nil || !v.derived {
-		return v
-	}
-	out := *v
-	out.derived = false
-	return &out
-}
-
-// fresh is a slice made at a place, which nobody else holds.
-func (x *interp) fresh(pos token.Pos, v *value) *value {
-	if x.phase != training {
-		return v
-	}
-	site := x.b.site(x.key(pos, ""))
-	if !x.held(site) {
-		delete(x.st.handed, site)
-	}
-	out := value{}
-	if v != nil {
-		out = *v
-	}
-	out.sites = []int{site}
-	return &out
-}
-
-// held reports whether a variable still has a slice that an earlier round made at
-// a place.
-func (x *interp) held(site int) bool {
-	for _, v := range x.st.vars {
-		if slices.Contains(v.allSites(), site) {
-			return true
+func fieldNamed(s *types.Struct, name string) *types.Var {
+	for f := range s.Fields() {
+		if f.Name() == name {
+			return f
 		}
 	}
-	return false
+	return nil
+}
+
+// vary notes that a field holds what differs from replica to replica.
+func (x *interp) vary(f *types.Var, v *value) {
+	if x.phase == building && f != nil && v != nil && v.varies && !x.p.isBatch(f.Type()) && !x.isComponent(f.Type()) {
+		x.varying[f.Origin()] = true
+	}
+}
+
+// escape reports a batch that a struct hides in an interface.
+func (x *interp) escape(e ast.Expr, f *types.Var) {
+	if f != nil && types.IsInterface(f.Type()) && x.p.isBatch(x.typeOf(e)) {
+		x.bad(e.Pos(), "interface", "a batch inside an interface cannot be followed", "use its own type")
+	}
 }
 
 func (x *interp) unary(e *ast.UnaryExpr) *value {
@@ -204,24 +331,12 @@ func (x *interp) unary(e *ast.UnaryExpr) *value {
 	return computed(x.eval(e.X))
 }
 
-// computed is the result of Go's own operators.
-func computed(list ...*value) *value {
-	var out *value
-	for _, v := range list {
-		out = join(out, v)
-	}
-	if out == nil {
-		return &value{derived: true}
-	}
-	return out.flat()
-}
-
 func (x *interp) address(e *ast.UnaryExpr) *value {
 	lit, ok := ast.Unparen(e.X).(*ast.CompositeLit)
 	t := x.typeOf(e.X)
 	if x.phase == training {
 		switch {
-		case isBatch(t) && !x.isComponent(t):
+		case x.p.isBatch(t) && !x.isComponent(t):
 			x.bad(e.Pos(), "pointer", "a pointer to a batch lets it be changed after it was handed over", "pass the batch itself")
 		case !ok:
 			x.bad(e.Pos(), "pointer", "a pointer to a variable lets it be changed from elsewhere", "pass the value, and return what is new")
@@ -230,28 +345,49 @@ func (x *interp) address(e *ast.UnaryExpr) *value {
 		}
 		return nil
 	}
-	if !ok {
-		return x.eval(e.X)
+	if ok {
+		return x.allocate(e, lit, t)
 	}
-	kind := plain
-	if x.isComponent(t) {
-		kind = componentObject
+	if v := x.t.Var(ast.Unparen(e.X)); v != nil {
+		return x.box(v)
 	}
-	o := x.object(e.Pos(), kind, t)
-	if _, isStruct := t.Underlying().(*types.Struct); isStruct {
-		for name, f := range x.composite(lit).fields {
-			o.fields[name] = join(o.fields[name], f)
-		}
-	}
-	return &value{objs: []*object{o}}
+	return x.eval(e.X)
 }
 
-// binary evaluates Go's operators. An operation to the right of && or || would
-// run or not, which only an if can show.
-func (x *interp) binary(e *ast.BinaryExpr) *value {
-	if (e.Op == token.LAND || e.Op == token.LOR) && x.phase == training && x.hasOps(e.Y) {
-		x.bad(e.Y.Pos(), "condition", fmt.Sprintf("an operation to the right of %s runs or not, depending on the left", e.Op), "write an if around it, or compute it before")
+// box returns a pointer to a variable of a constructor. The variable, if it is a
+// struct, is an object from here on; of any other nothing is known.
+func (x *interp) box(v *types.Var) *value {
+	o := x.boxed[v]
+	if _, isStruct := v.Type().Underlying().(*types.Struct); o == nil && !isStruct {
+		o = x.unknown
+	} else if o == nil {
+		o = x.newObject(v.Pos(), plain, v.Type())
 	}
+	if old := x.st.vars[v]; !slices.Contains(objectsOf(old), o) {
+		x.copyInto(ofObjects(o), old)
+	}
+	x.boxed[v], x.st.vars[v] = o, ofObjects(o)
+	return ofObjects(o)
+}
+
+// allocate returns the object that a composite literal makes.
+func (x *interp) allocate(e ast.Expr, lit *ast.CompositeLit, t types.Type) *value {
+	o := x.object(e, e.Pos(), plain, t)
+	s, isStruct := t.Underlying().(*types.Struct)
+	if !isStruct {
+		return ofObjects(o)
+	}
+	bare := &ast.CompositeLit{Type: lit.Type, Elts: lit.Elts}
+	x.info().Types[bare] = types.TypeAndValue{Type: t}
+	given := x.composite(bare)
+	delete(x.info().Types, bare)
+	for f := range s.Fields() {
+		x.store([]*object{o}, []string{f.Name()}, given.field(f.Name()), false)
+	}
+	return ofObjects(o)
+}
+
+func (x *interp) binary(e *ast.BinaryExpr) *value {
 	a, b := x.eval(e.X), x.eval(e.Y)
 	out := computed(a, b)
 	if e.Op == token.ADD && a != nil && b != nil && a.text != "" && b.text != "" {
@@ -261,32 +397,57 @@ func (x *interp) binary(e *ast.BinaryExpr) *value {
 }
 
 func (x *interp) index(e *ast.IndexExpr) *value {
-	if tv, ok := x.info().Types[e.Index]; ok && tv.IsType() {
+	if x.info().Types[e.Index].IsType() {
 		return x.eval(e.X) // an instance of a generic function
 	}
 	base, at := x.eval(e.X), x.eval(e.Index)
-	if _, isMap := x.typeOf(e.X).Underlying().(*types.Map); isMap {
+	if _, isBasic := x.typeOf(e.X).Underlying().(*types.Basic); isBasic {
 		return computed(base, at)
 	}
 	out := base.element()
 	if at != nil && len(at.defs) > 0 {
-		return join(out, at.flat())
+		return join(out, computed(at))
 	}
 	return out
 }
 
+func (x *interp) slice(e *ast.SliceExpr) *value {
+	base := x.eval(e.X)
+	if _, array := x.typeOf(e.X).Underlying().(*types.Array); array {
+		x.bad(e.Pos(), "pointer", "a slice of an array variable lets it be changed under another name", "make a slice in the first place")
+	}
+	for _, i := range []ast.Expr{e.Low, e.High, e.Max} {
+		if i == nil {
+			continue
+		}
+		if at := x.eval(i); at != nil && len(at.defs) > 0 {
+			base = join(base, computed(at))
+		}
+	}
+	if e.High != nil && e.Max == nil {
+		return join(base, &value{part: true})
+	}
+	return base
+}
+
 func (x *interp) deref(e *ast.StarExpr) *value {
 	v := x.eval(e.X)
-	if v == nil {
-		return nil
-	}
-	if isBatch(x.typeOf(e)) {
+	if x.p.isBatch(x.typeOf(e)) {
 		x.bad(e.Pos(), "pointer", "a batch behind a pointer may be changed by others", "pass the batch itself")
 	}
+	return x.content(v, x.typeOf(e))
+}
+
+// content returns the struct that a pointer points to.
+func (x *interp) content(v *value, t types.Type) *value {
+	s, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		return v
+	}
 	out := &value{}
-	for _, o := range v.objs {
-		for name, f := range o.fields {
-			out.set(name, join(out.fields[name], f))
+	for f := range s.Fields() {
+		if now := x.walk(v, []string{f.Name()}); now != nil {
+			out.set(f.Name(), x.strip(now, f.Type()))
 		}
 	}
 	return out
@@ -294,32 +455,12 @@ func (x *interp) deref(e *ast.StarExpr) *value {
 
 func (x *interp) assertion(e *ast.TypeAssertExpr) *value {
 	v := x.eval(e.X)
-	if t := x.typeOf(e); t != nil && (isBatch(t) || x.isComponent(t)) {
+	if t := x.typeOf(e); x.written(e) && (x.p.isBatch(t) || x.isComponent(t)) {
 		x.bad(e.Pos(), "interface", "a type assertion depends on a dynamic type that the source does not fix", "use the type itself, or decide in the constructor")
 	}
 	return v
 }
 
-// literal reads a function literal inside a graph function, where it only builds
-// graph. In a loop it is refused.
-func (x *interp) literal(e *ast.FuncLit) *value {
-	switch x.phase {
-	case training:
-		x.bad(e.Pos(), "function", "a function value cannot be read through: when and where it runs is not in the source", "write a method, or a graph function declared in the constructor")
-	case tracing:
-		x.block(e.Body.List)
-	}
-	return nil
-}
-
-// hasOps reports whether an expression contains an operation.
-func (x *interp) hasOps(e ast.Expr) bool {
-	found := false
-	astutil.Apply(e, func(c *astutil.Cursor) bool {
-		if call, ok := c.Node().(*ast.CallExpr); ok && x.isOp(call) {
-			found = true
-		}
-		return !found
-	}, nil)
-	return found
-}
+// written reports whether an assertion is the author's: that to the receiver of a
+// method which was found behind an interface is not.
+func (x *interp) written(e *ast.TypeAssertExpr) bool { return e.Lparen.IsValid() }

@@ -95,7 +95,7 @@ func (p *partition) group(name string) string {
 		took[groupOf(p.def[n.ID])] = true
 		for _, r := range append(slices.Clone(n.Writes), n.Reads...) {
 			if p.g.Resources[r].Home == name {
-				took[groupOf(kinds[p.b.owners[r].kind].Home)] = true
+				took[groupOf(p.b.owners[r].of.Home)] = true
 			}
 		}
 	}
@@ -125,7 +125,7 @@ func (p *partition) port(ports []fdg.Port, peer string, e fdg.Edge) []fdg.Port {
 	}
 	return append(ports, fdg.Port{
 		Peer: peer, Kind: e.Kind, Name: name, Edges: []int{e.ID}, Type: e.Type, Axis: e.Axis, Freq: e.Freq,
-		Operators: operators(e), Blocking: blocking,
+		Operators: p.operators(e), Blocking: blocking,
 	})
 }
 
@@ -138,9 +138,9 @@ func (p *partition) portName(e fdg.Edge) string {
 }
 
 // operators are what may carry an edge.
-func operators(e fdg.Edge) []fdg.Operator {
+func (p *partition) operators(e fdg.Edge) []fdg.Operator {
 	switch {
-	case e.Type == "rl.Grads":
+	case e.Kind == fdg.OfValue && p.x.p.typ(p.b.partType(def{e.From, e.Part, -1})).Gradient:
 		return []fdg.Operator{fdg.Send, fdg.Gather, fdg.AllReduce}
 	case e.Axis == fdg.None:
 		return []fdg.Operator{fdg.Send, fdg.Broadcast}

@@ -16,6 +16,8 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/tree"
+	"github.com/weft-rl/weft/internal/compile/vocabulary"
 )
 
 // instrument puts calls of package trace into the sources of packages. Nothing
@@ -31,7 +33,7 @@ func instrument(t *testing.T, pkgs []*packages.Package) map[string][]byte {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := &editor{unit: u, fset: p.Fset, marks: allMarks(pkgs), file: filepath.Base(name)}
+			e := &editor{unit: u, words: words(t, p), fset: p.Fset, marks: allMarks(pkgs), file: filepath.Base(name)}
 			e.walk(f)
 			if len(e.edits) == 0 {
 				continue
@@ -41,6 +43,16 @@ func instrument(t *testing.T, pkgs []*packages.Package) map[string][]byte {
 		}
 	}
 	return out
+}
+
+// words is a program that knows the vocabulary of a package.
+func words(t *testing.T, p *packages.Package) *program {
+	t.Helper()
+	set, err := vocabularyOf(p.Fset, p.Types)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &program{words: set}
 }
 
 // allMarks are the directives of all packages, by function.
@@ -66,6 +78,7 @@ type edit struct {
 
 type editor struct {
 	unit  *unit
+	words *program
 	fset  *token.FileSet
 	marks map[*types.Func]*mark
 	file  string
@@ -128,26 +141,26 @@ func (e *editor) walk(f *ast.File) {
 
 // call instruments one call, if it is an operation.
 func (e *editor) call(call *ast.CallExpr) {
-	fn := calleeOf(e.unit.info, call)
+	fn := tree.Callee(e.unit.info, call)
 	if fn == nil {
 		return
 	}
-	name, ours := wordOf(fn)
-	if fromRecv, ok := readers[name]; ok {
-		if fromRecv {
+	w, ours := e.words.word(fn)
+	name := w.Name
+	if w.Traces {
+		if w.ComponentAt < 0 {
 			e.around(call.Fun.(*ast.SelectorExpr).X, "trace.Read(")
 		} else {
-			e.around(call.Args[0], "trace.Read(")
+			e.around(call.Args[w.ComponentAt], "trace.Read(")
 		}
 		return
 	}
-	w := words[name]
 	if m := e.marks[fn]; !ours && m != nil && m.op != "" {
-		w, name = word{kind: fdg.Op}, m.op
+		w, name = vocabulary.Word{Kind: fdg.Op}, m.op
 	} else if !ours && m != nil && m.rows {
-		w = word{kind: fdg.Compute}
+		w = vocabulary.Word{Kind: fdg.Compute}
 	}
-	if w.kind == "" {
+	if w.Kind == "" {
 		return
 	}
 	p := e.fset.Position(call.Pos())
@@ -164,7 +177,7 @@ func (e *editor) call(call *ast.CallExpr) {
 	}
 	for _, a := range call.Args {
 		switch t := e.unit.info.TypeOf(a); {
-		case isNamed(t, "rl", "Params") || isNamed(t, "rl", "Func"):
+		case typeWord(t) == "rl.Params" || typeWord(t) == "rl.Func":
 			e.around(a, fmt.Sprintf("trace.Lent(%s, ", at))
 		case e.batch(a):
 			e.around(a, fmt.Sprintf("trace.In(%s, ", at))
@@ -176,13 +189,13 @@ func (e *editor) call(call *ast.CallExpr) {
 func (e *editor) batch(x ast.Expr) bool {
 	t := e.unit.info.TypeOf(x)
 	_, param := t.(*types.TypeParam)
-	return param || isBatch(t)
+	return param || e.words.isBatch(t)
 }
 
 // component reports whether a method belongs to something with state.
 func (e *editor) component(fn *types.Func) bool {
 	recv := fn.Signature().Recv()
-	if recv == nil || isNamed(recv.Type(), "rl", "Run") || isBatch(recv.Type()) {
+	if recv == nil || e.words.typ(recv.Type()).Run || e.words.isBatch(recv.Type()) {
 		return false
 	}
 	return true

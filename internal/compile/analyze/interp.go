@@ -1,13 +1,13 @@
 package analyze
 
 import (
-	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
 	"slices"
 
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
 // phase is what the interpreter is after.
@@ -23,70 +23,74 @@ const (
 	training
 )
 
-// interp reads functions as the machine would run them, on what is known of
-// their values. Loops are gone round until nothing new is learnt.
+// interp runs trees on what is known of their values. Loops are gone round until
+// nothing new is learnt.
 type interp struct {
 	p     *program
 	out   *findings
 	phase phase
 
-	component *types.Interface // rl.Component
+	component  *types.Interface // rl.Component
+	components map[types.Type]bool
 
-	objects []*object
-	byKey   map[string]*object
-	reads   map[*object]bool // found while tracing
-	depth   int              // of loops, outside of training
+	objects  []*object
+	made     map[ast.Expr]*object   // by the expression that makes them
+	heap     map[place]*value       // their fields, when the constructor has returned
+	boxed    map[*types.Var]*object // variables that there is a pointer to
+	unknown  *object                // what is not known
+	varying  map[*types.Var]bool    // fields that differ from replica to replica
+	mutables map[*types.Var]bool    // fields that methods of components write
+	reads    map[*object]bool       // found while tracing
+	draws    bool                   // likewise
+	depth    int                    // of loops, outside of training
+	programs map[any]*tree.Program
+	running  map[*types.Func]bool // function values that are being called
 
-	b       *builder
-	st      *state
-	f       *frame
-	region  int
-	pins    []string // fragments that directives name, innermost last
-	conds   []*value // what decides whether this point is reached, if operations do
-	loops   []*loop
-	next    int              // the run.Next loop around, or -1
-	nexts   int              // loops over run.Next that were found
-	decl    map[variable]int // the run.Next loop that a variable was declared in
-	ops     map[*types.Func]bool
-	scanned map[*types.Func]bool
-	looking map[*types.Func]bool
-	once    bool // what is being looked at is not looked at again
+	t      *tree.Program // what is being read
+	at     *tree.Site    // the statement that is being read
+	st     *state
+	ret    []*value // what the program returns
+	exit   *state   // where it does
+	scopes map[*tree.Program]*scopes
 
-	self   *value            // the trainer
-	frames map[string]*frame // the calls that were read through in the loop
-	states map[string]*state // what was known before and behind statements, if asked for
+	b      *builder
+	late   map[nodeKey]int // nodes of an earlier reading
+	region int
+	conds  []*value // what decides whether this point is reached, if operations do
+	born   map[*types.Var]int
+	loops  []*loop
+	next   *tree.Loop // the run.Next loop around, or nil
+	// iterates is true if there is a loop over run.Next.
+	iterates bool
+
+	ops, looking map[*types.Func]bool
+	summaries    map[*types.Func]*summary
+	reviewed     map[*types.Func]bool
+	environment  *object // the one that the loop steps
+
+	self   *value           // the trainer
+	states map[point]*state // what was known before and behind statements, if asked for
 	parts  *partition
 }
 
-// frame is one call that is read through.
-type frame struct {
-	unit  *unit
-	fn    *types.Func
-	call  string      // tells apart the variables and nodes of each call
-	calls []token.Pos // outermost first
-	up    *frame
-	loops int // loops of the interpreter when it was entered
-	conds int // conditions likewise
-	ret   *value
-	exit  *state // where it returned
-	named []*types.Var
-	vars  []variable
-	targs map[*types.TypeParam]types.Type
+// point is one before or behind a statement.
+type point struct {
+	s     tree.Stmt
+	after bool
 }
 
 // loop is one that is being gone round.
 type loop struct {
 	node              int
 	breaks, continues *state
-	frame             *frame
-	isSwitch          bool
 }
 
 func newInterp(p *program, out *findings) *interp {
 	x := &interp{
-		p: p, out: out, byKey: map[string]*object{}, b: newBuilder(p.fset), st: newState(), next: -1,
-		decl: map[variable]int{}, ops: map[*types.Func]bool{}, scanned: map[*types.Func]bool{}, looking: map[*types.Func]bool{},
-		frames: map[string]*frame{},
+		p: p, out: out, made: map[ast.Expr]*object{}, heap: map[place]*value{}, varying: map[*types.Var]bool{}, boxed: map[*types.Var]*object{},
+		unknown: &object{id: -2, kind: unknownObject}, programs: map[any]*tree.Program{}, running: map[*types.Func]bool{},
+		scopes: map[*tree.Program]*scopes{}, components: map[types.Type]bool{}, b: newBuilder(p.fset), st: newState(), born: map[*types.Var]int{},
+		ops: map[*types.Func]bool{}, looking: map[*types.Func]bool{}, summaries: map[*types.Func]*summary{}, reviewed: map[*types.Func]bool{},
 	}
 	for _, i := range p.main.pkg.Imports() {
 		if rel, ok := inVocabulary(i); ok && rel == "rl" {
@@ -100,26 +104,41 @@ func newInterp(p *program, out *findings) *interp {
 
 // bad reports what cannot be read, with the calls that led to it.
 func (x *interp) bad(pos token.Pos, code, message, instead string) {
-	if x.phase != training {
-		return
+	if x.phase == training {
+		x.report(pos, code, message, instead)
 	}
-	x.report(pos, code, message, instead)
 }
 
 func (x *interp) report(pos token.Pos, code, message, instead string) {
-	n := Finding{at: pos, Code: code, Message: message, Instead: instead, sticky: x.once || x.phase != training}
-	if x.f != nil {
-		for _, c := range x.f.calls {
-			n.Calls = append(n.Calls, x.p.fset.Position(c))
+	n := Finding{at: pos, Code: code, Message: message, Instead: instead, sticky: x.phase != training}
+	if x.at != nil {
+		if !pos.IsValid() {
+			n.at = x.at.Pos
 		}
+		n.Calls = x.positions(x.at.Calls)
 	}
 	x.out.add(n)
 }
 
-func (x *interp) info() *types.Info { return x.f.unit.info }
+func (x *interp) positions(list []token.Pos) (out []token.Position) {
+	for _, c := range list {
+		out = append(out, x.p.fset.Position(c))
+	}
+	return out
+}
 
-// typeOf is the type of an expression, with type parameters replaced.
-func (x *interp) typeOf(e ast.Expr) types.Type { return x.f.subst(x.info().TypeOf(e)) }
+func (x *interp) info() *types.Info { return x.t.Info }
+
+func (x *interp) typeOf(e ast.Expr) types.Type { return x.t.Info.TypeOf(e) }
+
+// where returns the position of an expression. A call's operands may stand for
+// the caller's expressions, its parenthesis is its own.
+func where(e ast.Expr) token.Pos {
+	if call, ok := e.(*ast.CallExpr); ok && call.Lparen.IsValid() {
+		return call.Lparen
+	}
+	return e.Pos()
+}
 
 func (x *interp) typeName(t types.Type) string {
 	if t == nil {
@@ -128,43 +147,9 @@ func (x *interp) typeName(t types.Type) string {
 	return types.TypeString(t, qualifier)
 }
 
-// key names a place in the source under the calls that led there.
-func (x *interp) key(pos token.Pos, tag string) string {
-	return fmt.Sprintf("%s/%d%s", x.f.call, pos, tag)
-}
-
-func (x *interp) variable(o types.Object) variable { return variable{o, x.f.call} }
-
-// declare makes a variable of the call that is being read.
-func (x *interp) declare(o types.Object, v *value) {
-	k := x.variable(o)
-	x.st.vars[k] = v
-	x.decl[k] = x.next
-	x.f.vars = append(x.f.vars, k)
-}
-
-// pin is the fragment that the innermost directive names.
-func (x *interp) pin() string {
-	if len(x.pins) == 0 {
-		return ""
-	}
-	return x.pins[len(x.pins)-1]
-}
-
-// under runs f with a directive's fragment in force.
-func (x *interp) under(m *mark, f func()) {
-	if m == nil || m.fragment == "" {
-		f()
-		return
-	}
-	x.pins = append(x.pins, m.fragment)
-	f()
-	x.pins = x.pins[:len(x.pins)-1]
-}
-
 // when runs f where a condition holds.
 func (x *interp) when(cond *value, f func()) {
-	flat := cond.flat()
+	flat := computed(cond)
 	if len(flat.defs) == 0 {
 		f()
 		return
@@ -174,30 +159,36 @@ func (x *interp) when(cond *value, f func()) {
 	x.conds = x.conds[:len(x.conds)-1]
 }
 
-// implied is a number or the like that is given to a variable here: whether it is
-// depends on the conditions around. A batch's own nodes stand inside the branch,
-// so that it needs no such mark.
-func (x *interp) implied(v *value, t types.Type) *value {
-	if x.phase != training || len(x.conds) == x.f.conds || isBatch(t) {
-		return v
+// implied returns a number or the like as it is given to the variable v here:
+// whether it is depends on the conditions that v's declaration is not under. A
+// batch's own nodes stand inside the branch, so that it needs no such mark.
+func (x *interp) implied(value *value, t types.Type, v *types.Var) *value {
+	born, known := x.born[v]
+	if x.phase != training || !known || len(x.conds) <= born || x.p.isBatch(t) {
+		return value
 	}
-	return computed(append([]*value{v}, x.conds[x.f.conds:]...)...)
+	return computed(append(slices.Clone(x.conds[born:]), value)...)
 }
 
-// node is the node of a place, made on the first visit.
-func (x *interp) node(key string, pos token.Pos, n fdg.Node) int {
+// nodeKey tells nodes apart: the operation, branch or loop of a statement is 0,
+// what is computed for its i-th place is i+1.
+type nodeKey struct {
+	s tree.Stmt
+	i int
+}
+
+// node returns the node of a statement, made on the first visit.
+func (x *interp) node(key nodeKey, pos token.Pos, n fdg.Node) int {
 	id, isNew := x.b.node(key, n, x.region)
 	if isNew {
-		node, e := &x.b.nodes[id], &x.b.extra[id]
+		node, e, site := &x.b.nodes[id], &x.b.extra[id], key.s.At()
 		node.Pos = x.b.pos(pos)
-		for _, c := range x.f.calls {
+		for _, c := range site.Calls {
 			node.Calls = append(node.Calls, x.b.pos(c))
 		}
-		e.pos, e.pin, e.calls = pos, x.pin(), slices.Clone(x.f.calls)
+		e.pos, e.pin, e.calls = pos, site.Pin, site.Calls
 		for _, l := range x.loops {
-			if !l.isSwitch {
-				e.loops = append(e.loops, l.node)
-			}
+			e.loops = append(e.loops, l.node)
 		}
 	}
 	return id
@@ -210,14 +201,79 @@ func (x *interp) consume(id int, kind fdg.Dependence, into string, v *value) {
 	}
 }
 
-// object is the thing that a place of the constructor makes.
-func (x *interp) object(pos token.Pos, kind objectKind, t types.Type) *object {
-	key := x.key(pos, "")
-	if o, ok := x.byKey[key]; ok {
-		return o
+// object returns the thing that an expression of the constructor makes.
+func (x *interp) object(e ast.Expr, pos token.Pos, kind objectKind, t types.Type) *object {
+	o, ok := x.made[e]
+	if !ok {
+		o = x.newObject(pos, kind, t)
+		x.made[e] = o
 	}
-	o := &object{id: len(x.objects), kind: kind, typ: t, pos: pos, fields: map[string]*value{}, many: x.depth > 0, unit: x.f.unit}
-	x.objects = append(x.objects, o)
-	x.byKey[key] = o
 	return o
+}
+
+func (x *interp) newObject(pos token.Pos, kind objectKind, t types.Type) *object {
+	if kind == plain && x.isComponent(t) {
+		kind = componentObject
+	}
+	o := &object{id: len(x.objects), kind: kind, typ: t, pos: pos, many: x.depth > 0}
+	x.objects = append(x.objects, o)
+	return o
+}
+
+// load returns a field of an object.
+func (x *interp) load(o *object, name string) *value {
+	if o == x.unknown {
+		return ofObjects(x.unknown)
+	}
+	if v, ok := x.st.heap[place{o, name}]; ok {
+		return v
+	}
+	return x.heap[place{o, name}]
+}
+
+// store replaces a field of the only object that it can be; of several, and of an
+// array, any may keep what it had.
+func (x *interp) store(objs []*object, path []string, v *value, weak bool) {
+	for _, o := range objs {
+		if o == x.unknown {
+			continue
+		}
+		old := x.load(o, path[0])
+		now := old.with(path[1:], v)
+		if weak || len(objs) > 1 || o.many || x.phase != building {
+			now = join(old, now)
+		}
+		x.st.heap[place{o, path[0]}] = now
+	}
+}
+
+// run reads a program with what its receiver and arguments are, and returns its
+// results.
+func (x *interp) run(p *tree.Program, recv *value, args []*value) []*value {
+	t, at, ret, exit := x.t, x.at, x.ret, x.exit
+	x.t, x.at, x.ret, x.exit = p, nil, make([]*value, p.Fn.Signature().Results().Len()), nil
+	if p.Recv != nil {
+		x.declare(p.Recv, recv)
+	}
+	for i, v := range p.Args {
+		switch {
+		case v == nil:
+		case i < len(args) && args[i] != nil:
+			x.declare(v, args[i])
+		default:
+			x.declare(v, x.stranger(v.Type()))
+		}
+	}
+	x.block(p.Body)
+	x.st = merge(x.exit, x.st)
+	x.st.dead = false
+	out := x.ret
+	x.t, x.at, x.ret, x.exit = t, at, ret, exit
+	return out
+}
+
+// declare gives a variable its first value.
+func (x *interp) declare(v *types.Var, now *value) {
+	x.st.vars[v] = now
+	x.born[v] = len(x.conds)
 }

@@ -14,14 +14,16 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/weft-rl/weft/internal/compile/vocabulary"
 )
 
 // module is where the vocabulary lives.
 const module = "github.com/weft-rl/weft"
 
-// vocabulary are the packages whose operations the analyser knows; their bodies
-// are never read.
-var vocabulary = []string{"rl", "env", "replay", "nn", "algo"}
+// vocabularyPackages are the packages whose words say of themselves what they do;
+// their bodies are never read.
+var vocabularyPackages = []string{"rl", "env", "replay", "nn", "algo"}
 
 // inVocabulary gives a package's path inside the module if it is part of the
 // vocabulary.
@@ -30,7 +32,7 @@ func inVocabulary(p *types.Package) (string, bool) {
 		return "", false
 	}
 	rel, ok := strings.CutPrefix(p.Path(), module+"/")
-	return rel, ok && (slices.Contains(vocabulary, rel) || strings.HasPrefix(rel, "env/"))
+	return rel, ok && (slices.Contains(vocabularyPackages, rel) || strings.HasPrefix(rel, "env/"))
 }
 
 // unit is a package whose source can be read.
@@ -53,10 +55,11 @@ type program struct {
 	main  *unit
 	units map[*types.Package]*unit
 	funcs map[*types.Func]source
+	words *vocabulary.Set
 }
 
-func newProgram(fset *token.FileSet, main *unit, others []*unit) *program {
-	p := &program{fset: fset, main: main, units: map[*types.Package]*unit{}, funcs: map[*types.Func]source{}}
+func newProgram(fset *token.FileSet, main *unit, others []*unit, words *vocabulary.Set) *program {
+	p := &program{fset: fset, main: main, words: words, units: map[*types.Package]*unit{}, funcs: map[*types.Func]source{}}
 	for _, u := range append([]*unit{main}, others...) {
 		p.units[u.pkg] = u
 		for _, f := range u.files {
@@ -70,6 +73,32 @@ func newProgram(fset *token.FileSet, main *unit, others []*unit) *program {
 		}
 	}
 	return p
+}
+
+// mark returns what directives say of a function, or nil.
+func (p *program) mark(fn *types.Func) *mark {
+	src, ok := p.funcs[fn]
+	if !ok {
+		return nil
+	}
+	return src.unit.marks.funcs[src.decl]
+}
+
+// pin returns the fragment that a directive above a statement or a function names.
+func (p *program) pin(n ast.Node) string {
+	for _, u := range p.units {
+		var m *mark
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			m = u.marks.funcs[n]
+		case ast.Stmt:
+			m = u.marks.stmts[n]
+		}
+		if m != nil {
+			return m.fragment
+		}
+	}
+	return ""
 }
 
 const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |

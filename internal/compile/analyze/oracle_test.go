@@ -182,6 +182,8 @@ func (s *sightings) reason(g *fdg.Graph, u dependence) string {
 		return "a Go number has no identity that could be followed"
 	case s.bypassed(g, u):
 		return "a loop without a round, or a branch, between"
+	case slices.ContainsFunc(enclosing(g, u.to), func(n int) bool { return g.Nodes[n].Text == "if it went on" }):
+		return "a return before, which the analysis takes for one that may not have been"
 	}
 	return unexplained
 }

@@ -89,9 +89,9 @@ func (p *partition) shape(i int) string {
 		return e.shape
 	case e.axis != "":
 		return shapeOfAxis[e.axis]
-	case p.g.Nodes[i].Kind == fdg.Op && e.result != nil && holdsBatch(e.result):
+	case p.g.Nodes[i].Kind == fdg.Op && e.result != nil && p.x.p.isBatch(e.result):
 		return p.opShape(i)
-	case e.result == nil || !holdsBatch(e.result) && !e.taint:
+	case e.result == nil || !p.x.p.isBatch(e.result) && !e.taint:
 		return ""
 	}
 	best := ""
@@ -117,7 +117,7 @@ func (p *partition) opShape(i int) string {
 // partShape is the shape of what an edge carries.
 func (p *partition) partShape(e fdg.Edge) string {
 	t := p.b.partType(def{e.From, e.Part, -1})
-	if t == nil || holdsBatch(t) && !isNamed(t, "rl", "Grads") || p.b.extra[e.From].taint {
+	if t == nil || p.x.p.isBatch(t) && !p.x.p.typ(t).Gradient || p.b.extra[e.From].taint {
 		return p.g.Nodes[e.From].Shape
 	}
 	return ""

@@ -83,7 +83,7 @@ func (p *partition) check() {
 func (p *partition) checkEdge(e fdg.Edge) {
 	t := p.b.partType(def{e.From, e.Part, -1})
 	switch {
-	case e.Kind == fdg.OfControl && (p.b.extra[e.From].taint || t != nil && isBatch(t)):
+	case e.Kind == fdg.OfControl && (p.b.extra[e.From].taint || t != nil && p.x.p.isBatch(t)):
 		p.x.note(e.To, "condition", "this condition depends on a batch, of which a fragment may have only some rows", "make it a number that all agree on: run.Value(rl.Mean(x))", false)
 	case e.Kind == fdg.OfValue && p.g.Crosses(e) && t != nil:
 		if _, several := t.(*types.Tuple); several {
@@ -97,8 +97,11 @@ func (p *partition) checkEdge(e fdg.Edge) {
 
 func (p *partition) checkNode(i int, n fdg.Node) {
 	e := p.b.extra[i]
+	homes := p.homesOf(n)
 	switch {
-	case n.Kind == fdg.Drain && !e.filled:
+	case len(homes) > 1:
+		p.x.note(i, "component", fmt.Sprintf("this operation uses, or may use, components that live at %s", strings.Join(homes, " and ")), "give each a call of its own, or one fragment to all of them", false)
+	case n.Kind == fdg.Drain && !e.filled && len(n.Writes) > 0:
 		p.x.note(i, "unwritten", "this is drained before anything was inserted in the iteration", "insert first", false)
 	case e.helper && (n.Fragment == environment || n.Fragment == actor):
 		p.x.note(i, "whole", "this function is given a batch of which a fragment may have only some rows, and may look at all of them", "mark it //weft:rows if each row of its result depends on the same row of its arguments alone, or compute in a graph function", false)
@@ -107,6 +110,17 @@ func (p *partition) checkNode(i int, n fdg.Node) {
 	case n.Kind == fdg.Get && !p.written(n.Reads):
 		p.x.note(i, "unwritten", "these slots are read, but never set", "set them at the end of the iteration, or leave them out", false)
 	}
+}
+
+// homesOf returns the fragments that a node must be at, which is one.
+func (p *partition) homesOf(n fdg.Node) (out []string) {
+	for r, res := range p.g.Resources {
+		if slices.Contains(n.Writes, r) || res.Sharing == fdg.Pinned && slices.Contains(n.Reads, r) {
+			out = append(out, res.Home)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 func (p *partition) envSized(i int) bool {

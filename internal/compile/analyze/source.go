@@ -3,32 +3,30 @@ package analyze
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/tree"
+	"github.com/weft-rl/weft/internal/compile/vocabulary"
 )
 
 // Source is a loop with what the analysis learnt on its way through it: for
-// whoever writes programs from a graph. Places in it are named as the analyser
-// does, by a position under the calls that were read through to get there.
+// whoever writes programs from a graph.
 type Source struct {
 	Fset    *token.FileSet
 	Pkg     *types.Package
-	Info    *types.Info
 	Dir     string        // of the package
 	Train   *ast.FuncDecl // the loop
 	Trainer types.Type    // what the constructor makes
+	Tree    *tree.Program // the loop, read through
 
-	x      *interp
-	p      *partition
-	within map[string][]int
+	x *interp
+	p *partition
 }
 
 // Sourced is a Result with the source it came from; nil where there is no graph.
@@ -56,69 +54,20 @@ func Sources(ctx context.Context, dir string, files map[string][]byte, patterns 
 }
 
 func (x *interp) source(g *fdg.Graph, dir string) *Source {
-	s := &Source{
-		Fset: x.p.fset, Pkg: x.p.main.pkg, Info: x.p.main.info, Dir: dir, Train: x.p.main.marks.train[0],
-		Trainer: x.self.objs[0].typ, x: x, p: x.parts, within: map[string][]int{},
+	return &Source{
+		Fset: x.p.fset, Pkg: x.p.main.pkg, Dir: dir, Train: x.p.main.marks.train[0], Tree: x.t, Trainer: x.self.objs[0].typ, x: x, p: x.parts,
 	}
-	for _, key := range slices.Sorted(maps.Keys(x.b.keys)) {
-		id := x.b.keys[key]
-		for at := strings.LastIndexByte(key, '/'); at > 0; at = strings.LastIndexByte(key[:at], '/') {
-			s.within[key[:at]] = append(s.within[key[:at]], id)
-		}
-	}
-	for _, list := range s.within {
-		slices.Sort(list)
-	}
-	return s
 }
 
-// Root is the place of the training function.
-const Root = "train"
-
-// Place names a position under a call.
-func Place(call string, pos token.Pos) string { return fmt.Sprintf("%s/%d", call, pos) }
-
-// The marks that tell nodes at one position apart.
-const (
-	OfCall   = "(" // an operation or a helper, at its call
-	OfAssign = "=" // a computed value, at what it is assigned to
-	OfBranch = "?" // at the condition
-	OfLoop   = "@" // at the loop
-)
-
-// Node is the node at a place.
-func (s *Source) Node(place, mark string) (int, bool) {
-	id, ok := s.x.b.keys[place+mark]
+// Node returns the node of a statement: of an operation, of a number that an
+// Assign without one computes, of a branch, a loop, a jump or a return.
+func (s *Source) Node(n tree.Stmt) (int, bool) {
+	key := nodeKey{n, 0}
+	if a, ok := n.(*tree.Assign); ok && a.Op == nil {
+		key.i = 1
+	}
+	id, ok := s.x.b.keys[key]
 	return id, ok
-}
-
-// Within are the nodes of a call that is read through, in order.
-func (s *Source) Within(call string) []int { return s.within[call] }
-
-// Call is a call that is read through.
-type Call struct {
-	Place string
-	Fn    *types.Func
-	Decl  *ast.FuncDecl
-	Info  *types.Info
-	Pkg   *types.Package
-	f     *frame
-}
-
-// Subst is a type with the call's type parameters replaced by what they stand
-// for.
-func (c Call) Subst(t types.Type) types.Type { return c.f.subst(t) }
-
-// Callee is the declared function or method that a call names, or nil.
-func (c Call) Callee(call *ast.CallExpr) *types.Func { return calleeOf(c.Info, call) }
-
-// Inlined is the function that a call at a place is read through to.
-func (s *Source) Inlined(place string) (Call, bool) {
-	f, ok := s.x.frames[place]
-	if !ok {
-		return Call{}, false
-	}
-	return Call{place, f.fn, s.x.p.funcs[f.fn].decl, f.unit.info, f.unit.pkg, f}, true
 }
 
 // Origin is a part of a node's result.
@@ -127,33 +76,14 @@ type Origin struct {
 	Part string
 }
 
-// Before is the mark of the point before a statement, After of that behind it.
-const (
-	Before = "<"
-	After  = ">"
-)
-
-// Origins are what a part of a variable may hold at a point: nothing for what
-// depends on no operation. call is where the variable belongs.
-func (s *Source) Origins(point string, v types.Object, call, path string) []Origin {
-	st := s.x.states[point]
+// Origins returns what a part of a variable may hold before a statement, or behind
+// it: nothing for what depends on no operation.
+func (s *Source) Origins(n tree.Stmt, after bool, v *types.Var, path string) []Origin {
+	st := s.x.states[point{n, after}]
 	if st == nil {
 		return nil
 	}
-	return s.origins(st.vars[variable{v, call}], path)
-}
-
-// Returned are the origins of a result of a call that is read through.
-func (s *Source) Returned(place string, result int, path string) []Origin {
-	f := s.x.frames[place]
-	if f == nil || f.ret == nil {
-		return nil
-	}
-	v := f.ret
-	if len(v.tuple) > 0 {
-		v = v.result(result)
-	}
-	return s.origins(v, path)
+	return s.origins(st.vars[v], path)
 }
 
 func (s *Source) origins(v *value, path string) (out []Origin) {
@@ -190,15 +120,28 @@ func (s *Source) Family(loop int) bool { return s.x.b.extra[loop].family }
 // Shared reports whether the trainer has another way to a member's component than
 // through its family, so that whoever uses it may mean any member's.
 func (s *Source) Shared(resource int) bool {
-	_, yes := s.x.wayBy(s.x.self.objs[0], s.x.b.owners[resource], s.Pkg, false)
+	_, yes := s.x.way(s.x.b.owners[resource], func(several bool, _ []*object) bool { return !several })
 	return yes
 }
 
 // Component is the type of a resource's component.
 func (s *Source) Component(resource int) types.Type { return s.x.b.owners[resource].typ }
 
+// Word returns what a function or method of the vocabulary says of itself; it is
+// empty for any other.
+func (s *Source) Word(f *types.Func) vocabulary.Word {
+	if f == nil {
+		return vocabulary.Word{}
+	}
+	w, _ := s.x.p.word(f)
+	return w
+}
+
+// Gradient reports whether values of a type are gradients.
+func (s *Source) Gradient(t types.Type) bool { return s.x.p.typ(t).Gradient }
+
 // IsBatch reports whether values of a type hold tensors.
-func (s *Source) IsBatch(t types.Type) bool { return isBatch(t) }
+func (s *Source) IsBatch(t types.Type) bool { return s.x.p.isBatch(t) }
 
 // Step is a field on the way to a component; Each is true where it holds several,
 // of which the way goes through all.
@@ -207,34 +150,33 @@ type Step struct {
 	Each bool
 }
 
-// Way is how the trainer's fields lead to the component of a resource; ok is
-// false where none do.
+// Way returns how the trainer's fields lead to the component of a resource; ok is
+// false where none do, or where a field may hold another one as well.
 func (s *Source) Way(resource int) (way []Step, ok bool) {
-	return s.x.wayBy(s.x.self.objs[0], s.x.b.owners[resource], s.Pkg, true)
+	return s.x.way(s.x.b.owners[resource], func(several bool, objs []*object) bool { return len(objs) == 1 })
 }
 
-// wayBy searches the fields of what the constructor made, breadth before depth so
-// that the shortest is found; not through several at once unless each is true.
-func (x *interp) wayBy(from, to *object, home *types.Package, each bool) ([]Step, bool) {
+// way searches the fields of what the constructor made for an object, breadth
+// before depth so that the shortest way is found. It goes through the fields that
+// goes admits.
+func (x *interp) way(to *object, goes func(several bool, objs []*object) bool) ([]Step, bool) {
 	type at struct {
 		o   *object
 		way []Step
 	}
-	seen := map[*object]bool{from: true}
-	for queue := []at{{from, nil}}; len(queue) > 0; queue = queue[1:] {
+	seen := map[*object]bool{x.self.objs[0]: true}
+	for queue := []at{{x.self.objs[0], nil}}; len(queue) > 0; queue = queue[1:] {
 		now := queue[0]
 		if now.o == to {
 			return now.way, true
 		}
 		for _, f := range fieldsAt(now.o.typ) {
-			if !f.Exported() && f.Pkg() != home {
+			several := isList(f.Type())
+			objs := objectsOf(x.heap[place{now.o, f.Name()}])
+			if !f.Exported() && f.Pkg() != x.p.main.pkg || !goes(several, objs) {
 				continue
 			}
-			_, several := f.Type().Underlying().(*types.Slice)
-			if several && !each {
-				continue
-			}
-			for _, o := range objectsOf(now.o.fields[f.Name()]) {
+			for _, o := range objs {
 				if !seen[o] {
 					seen[o] = true
 					queue = append(queue, at{o, append(slices.Clone(now.way), Step{f.Name(), several})})
@@ -243,6 +185,15 @@ func (x *interp) wayBy(from, to *object, home *types.Package, each bool) ([]Step
 		}
 	}
 	return nil, false
+}
+
+// isList reports whether values of a type are several of another.
+func isList(t types.Type) bool {
+	switch t.Underlying().(type) {
+	case *types.Slice, *types.Array:
+		return true
+	}
+	return false
 }
 
 func fieldsAt(t types.Type) (out []*types.Var) {
@@ -266,13 +217,6 @@ func (s *Source) Named(resource int) bool {
 	o := s.x.b.owners[resource]
 	name, _, _ := strings.Cut(s.x.b.resources[resource].Name, "/")
 	return !o.many && o.name != "" && o.name == name
-}
-
-// note keeps what is known at a point of the loop.
-func (x *interp) point(s ast.Stmt, mark string) {
-	if x.states != nil && x.phase == training {
-		x.states[x.key(s.Pos(), mark)] = x.st.clone()
-	}
 }
 
 // Header is the first line of a generated file.

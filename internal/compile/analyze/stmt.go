@@ -5,430 +5,392 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
+	"maps"
 	"strings"
 
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
-// block reads statements in order. Where an if returns, or leaves the round of a
-// loop, what follows it is read as its other arm: so a function has its returns at
-// its ends only, and what a guard can prevent stands inside a branch.
-func (x *interp) block(list []ast.Stmt) {
+// block reads statements in order. Where an if leaves the round of a loop, or the
+// program, what follows it is read as its other arm: so what a guard can prevent
+// stands inside a branch of the graph.
+func (x *interp) block(list tree.Block) {
 	for i, s := range list {
 		if x.st.dead {
 			return
 		}
-		if rest := list[i+1:]; x.phase == training && len(rest) > 0 && x.splits(s, rest) {
+		if n, ok := s.(*tree.Branch); ok && x.phase == training && len(list[i+1:]) > 0 && splits(n) {
+			x.point(s, false)
+			x.at = n.At()
+			x.branch(n, list[i+1:])
 			return
 		}
 		x.stmt(s)
 	}
 }
 
-// splits reads s with the statements after it inside its arms, if it has an arm
-// that does not get to them.
-func (x *interp) splits(s ast.Stmt, rest []ast.Stmt) bool {
-	if n, ok := s.(*ast.SwitchStmt); ok && slices.ContainsFunc(n.Body.List, func(c ast.Stmt) bool { return returns(c.(*ast.CaseClause).Body) }) {
-		x.bad(n.Pos(), "return", "a switch that returns in some cases, with statements after it, cannot be taken apart", "return in all cases, or use if and else")
-	}
-	n, ok := s.(*ast.IfStmt)
-	if !ok || !leaves(n.Body.List) && !leaves(elseOf(n)) {
+// splits reports whether what follows an if belongs into its other arm.
+func splits(n *tree.Branch) bool {
+	if n.Switch || n.Cond == nil {
 		return false
 	}
-	x.point(s, Before)
-	x.under(x.f.unit.marks.stmts[s], func() {
-		x.init(n.Init)
-		if leaves(n.Body.List) {
-			x.branch(n.Cond, n.Body.List, append(append([]ast.Stmt{}, elseOf(n)...), rest...))
-		} else {
-			x.branch(n.Cond, append(append([]ast.Stmt{}, n.Body.List...), rest...), elseOf(n))
-		}
-	})
-	return true
+	return leaves(n.Arms[0].Body) || len(n.Arms) > 1 && leaves(n.Arms[1].Body)
 }
 
 // leaves reports whether what follows some statements is never reached.
-func leaves(list []ast.Stmt) bool {
-	return ends(list, func(s ast.Stmt) bool {
-		b, jump := s.(*ast.BranchStmt)
-		_, ret := s.(*ast.ReturnStmt)
-		return ret || jump && b.Label == nil && (b.Tok == token.BREAK || b.Tok == token.CONTINUE)
-	})
-}
-
-// returns reports whether statements end in a return, whatever happens.
-func returns(list []ast.Stmt) bool {
-	return ends(list, func(s ast.Stmt) bool { _, ok := s.(*ast.ReturnStmt); return ok })
-}
-
-func ends(list []ast.Stmt, with func(ast.Stmt) bool) bool {
+func leaves(list tree.Block) bool {
 	if len(list) == 0 {
 		return false
 	}
 	switch s := list[len(list)-1].(type) {
-	case *ast.ReturnStmt, *ast.BranchStmt:
-		return with(s)
-	case *ast.BlockStmt:
-		return ends(s.List, with)
-	case *ast.IfStmt:
-		return ends(s.Body.List, with) && ends(elseOf(s), with)
+	case *tree.Jump, *tree.Return:
+		return true
+	case *tree.Branch:
+		return !s.Switch && s.Cond != nil && len(s.Arms) > 1 && leaves(s.Arms[0].Body) && leaves(s.Arms[1].Body)
 	}
 	return false
 }
 
-func elseOf(n *ast.IfStmt) []ast.Stmt {
-	switch e := n.Else.(type) {
-	case nil:
-		return nil
-	case *ast.BlockStmt:
-		return e.List
-	default:
-		return []ast.Stmt{e}
-	}
-}
-
-func (x *interp) init(s ast.Stmt) {
-	if s != nil {
-		x.stmt(s)
-	}
-}
-
-func (x *interp) stmt(s ast.Stmt) {
-	x.point(s, Before)
-	x.under(x.f.unit.marks.stmts[s], func() { x.bare(s) })
-	x.point(s, After)
-}
-
-// bare reads a statement, its directives being in force.
-func (x *interp) bare(s ast.Stmt) {
+func (x *interp) stmt(s tree.Stmt) {
+	outer := x.at
+	x.at = s.At()
+	x.point(s, false)
 	switch s := s.(type) {
-	case *ast.AssignStmt:
+	case *tree.Assign:
 		x.assignment(s)
-	case *ast.DeclStmt:
-		x.declaration(s)
-	case *ast.ExprStmt:
+	case *tree.Branch:
+		x.branch(s, nil)
+	case *tree.Loop:
+		x.loop(s)
+	case *tree.Call:
 		x.call(s)
-	case *ast.IncDecStmt:
-		x.assign(s.X, x.eval(s.X).flat(), s.X, s, types.ExprString(s.X)+s.Tok.String())
-	case *ast.IfStmt:
-		x.init(s.Init)
-		x.branch(s.Cond, s.Body.List, elseOf(s))
-	case *ast.SwitchStmt:
-		x.switches(s)
-	case *ast.ForStmt:
-		x.forLoop(s)
-	case *ast.RangeStmt:
-		x.rangeLoop(s)
-	case *ast.BlockStmt:
-		x.block(s.List)
-	case *ast.ReturnStmt:
-		x.returnStmt(s)
-	case *ast.BranchStmt:
+	case *tree.Return:
+		x.returns(s)
+	case *tree.Jump:
 		x.jump(s)
-	case *ast.EmptyStmt:
-	default:
-		x.refuse(s)
+	}
+	x.point(s, true)
+	x.at = outer
+}
+
+// point keeps what is known at a point of the loop.
+func (x *interp) point(s tree.Stmt, after bool) {
+	if x.states != nil && x.phase == training {
+		x.states[point{s, after}] = x.st.clone()
 	}
 }
 
-// refuse reports the statements that no loop may hold.
-func (x *interp) refuse(s ast.Stmt) {
-	switch s := s.(type) {
-	case *ast.GoStmt:
-		x.bad(s.Pos(), "goroutine", "a goroutine hides who computes what, and when", "call the function in the loop: a policy decides what runs beside what")
-	case *ast.DeferStmt:
-		x.bad(s.Pos(), "defer", "a deferred call runs at a point that the loop does not show", "write the call where it is to happen")
-	case *ast.SendStmt:
-		x.bad(s.Pos(), "channel", "a channel hides where a value goes", "pass the value as an argument or a result")
-	case *ast.SelectStmt:
-		x.bad(s.Pos(), "channel", "select depends on which channel is ready first", "write the order in which things happen")
-	case *ast.LabeledStmt:
-		x.bad(s.Pos(), "label", "a label makes control flow that cannot be taken apart", "use break or continue of the innermost loop, or a function that returns")
-		x.stmt(s.Stmt)
-	case *ast.TypeSwitchStmt:
-		x.bad(s.Pos(), "interface", "a type switch depends on a dynamic type that the source does not fix", "decide in the constructor")
-	default:
-		x.bad(s.Pos(), "statement", fmt.Sprintf("this statement (%T) cannot be taken apart", s), "write it with assignments, if, for and calls")
+// call reads a function that is read through. Its variables end with it.
+func (x *interp) call(s *tree.Call) {
+	for _, v := range s.Results {
+		x.born[v] = len(x.conds)
 	}
+	x.block(s.Body)
+	x.forget(s)
 }
 
-// call reads a call for its effect.
-func (x *interp) call(s *ast.ExprStmt) {
-	call, ok := ast.Unparen(s.X).(*ast.CallExpr)
-	if !ok {
-		x.bad(s.Pos(), "statement", "this statement does nothing", "leave it out")
+// forget lets go of the variables that end with a statement, and of the memory and
+// the keys that only they had.
+func (x *interp) forget(s tree.Stmt) {
+	for _, v := range x.scope().ends[s] {
+		delete(x.st.vars, v)
+	}
+	if len(x.st.handed)+len(x.st.used) == 0 {
 		return
 	}
-	x.eval(call)
+	sites, keys := map[int]bool{}, map[int]bool{}
+	for _, v := range x.st.vars {
+		v.each(func(v *value) {
+			for _, s := range v.sites {
+				sites[s] = true
+			}
+			for _, k := range v.keys {
+				keys[k] = true
+			}
+		})
+	}
+	maps.DeleteFunc(x.st.handed, func(s int, _ bool) bool { return !sites[s] })
+	maps.DeleteFunc(x.st.used, func(k int, _ bool) bool { return !keys[k] })
 }
 
-func (x *interp) declaration(s *ast.DeclStmt) {
-	d, ok := s.Decl.(*ast.GenDecl)
-	if !ok || d.Tok != token.VAR {
-		return // constants and types are the same everywhere
+func (x *interp) returns(s *tree.Return) {
+	for i, v := range x.values(s.Results, len(x.ret)) {
+		x.ret[i] = join(x.ret[i], v)
 	}
-	for _, spec := range d.Specs {
-		spec := spec.(*ast.ValueSpec)
-		values := x.values(spec.Values, len(spec.Names))
-		for i, name := range spec.Names {
-			var rhs ast.Expr
-			if len(spec.Values) == len(spec.Names) {
-				rhs = spec.Values[i]
-			}
-			x.assign(name, values[i], rhs, s, name.Name)
+	if x.phase == training && len(x.loops) > 0 {
+		x.node(nodeKey{s, 0}, s.Pos, fdg.Node{Kind: fdg.Return, Text: "return"})
+	}
+	x.exit = merge(x.exit, x.st.clone())
+	x.st.dead = true
+}
+
+func (x *interp) jump(s *tree.Jump) {
+	if len(x.loops) == 0 {
+		return
+	}
+	l, kind, to := x.loops[len(x.loops)-1], fdg.Break, (**state)(nil)
+	if to = &l.breaks; s.Tok == token.CONTINUE {
+		kind, to = fdg.Continue, &l.continues
+	}
+	if x.phase == training {
+		x.node(nodeKey{s, 0}, s.Pos, fdg.Node{Kind: kind, Text: s.Tok.String()})
+	}
+	*to = merge(*to, x.st.clone())
+	x.st.dead = true
+}
+
+// assignment reads an assignment, or a call for its effect.
+func (x *interp) assignment(s *tree.Assign) {
+	var values []*value
+	switch {
+	case s.Op != nil:
+		values = x.operation(s)
+	case s.Tok == token.VAR:
+		values = []*value{x.zero(x.typeOf(s.Lhs[0]))}
+	case s.Tok == token.ASSIGN:
+		x.replaced(s)
+		values = x.values(s.Rhs, max(len(s.Lhs), 1))
+	default:
+		values = []*value{computed(append(x.values(s.Rhs, len(s.Rhs)), x.eval(s.Lhs[0]))...)}
+	}
+	if len(s.Fills) > 0 {
+		x.fill(s)
+	} else if len(s.Lhs) == 0 && s.Op == nil {
+		x.idle(s)
+	}
+	for i := range s.Lhs {
+		var rhs ast.Expr
+		if len(s.Rhs) == len(s.Lhs) {
+			rhs = s.Rhs[i]
 		}
+		x.assign(s, i, values[i], rhs)
 	}
+}
+
+// replaced lets go of a variable's value that the statement replaces, and does not
+// read: memory that an earlier round made for it is nobody's any more.
+func (x *interp) replaced(s *tree.Assign) {
+	if len(s.Lhs) != 1 || len(s.Rhs) != 1 {
+		return
+	}
+	v, reads := x.t.Var(s.Lhs[0]), false
+	ast.Inspect(s.Rhs[0], func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		reads = reads || ok && x.t.Var(id) == v
+		return !reads
+	})
+	if v != nil && !reads {
+		delete(x.st.vars, v)
+	}
+}
+
+// idle reports a call that does nothing.
+func (x *interp) idle(s *tree.Assign) {
+	call, ok := ast.Unparen(s.Rhs[0]).(*ast.CallExpr)
+	if !ok {
+		return
+	}
+	if fn := tree.Callee(x.info(), call); fn != nil && x.p.funcs[fn].decl != nil && fn.Signature().Results().Len() == 0 {
+		x.bad(s.Pos, "effect", fmt.Sprintf("%s returns nothing and contains no operation, so it has no effect that the loop could see", fn.Name()), "return what it computes, or mark a component's method //weft:op writes")
+	}
+}
+
+// zero returns the zero value of a type.
+func (x *interp) zero(t types.Type) *value {
+	if x.p.holdsKey(t) {
+		return &value{keys: []int{zeroKey}}
+	}
+	return nil
 }
 
 // values evaluates the right side of an assignment to n things.
 func (x *interp) values(list []ast.Expr, n int) []*value {
-	out := make([]*value, n)
-	if len(list) == 1 && n > 1 {
-		v := x.eval(list[0])
-		for i := range out {
-			if out[i] = v; v != nil && len(v.tuple) > 0 { // else it is of the form v, ok := m[k]
-				out[i] = v.result(i)
-			}
+	if len(list) != 1 || n <= 1 {
+		out := make([]*value, max(n, len(list)))
+		for i, e := range list {
+			out[i] = x.eval(e)
 		}
 		return out
 	}
-	for i, e := range list {
-		if i < n {
-			out[i] = x.eval(e)
+	if call, ok := ast.Unparen(list[0]).(*ast.CallExpr); ok {
+		out := x.callExpr(call)
+		return append(out, make([]*value, max(0, n-len(out)))...)
+	}
+	v := x.eval(list[0]) // v, ok := of a map, an assertion or a channel
+	return []*value{v, computed(v)}
+}
+
+// assign gives the i-th place of a statement a value. A value that was computed
+// becomes a node here, unless only a parameter or a temporary has it.
+func (x *interp) assign(s *tree.Assign, i int, v *value, rhs ast.Expr) {
+	lhs := ast.Unparen(s.Lhs[i])
+	if id, ok := lhs.(*ast.Ident); ok && id.Name == "_" && x.t.Var(id) == nil {
+		return
+	}
+	x.escapes(lhs, rhs)
+	root, name := x.t.Root(lhs), ""
+	plain := x.t.Var(lhs) != nil
+	hidden := x.t.Temps[root] || s.Define && x.parameter(root, s)
+	if _, known := x.born[root]; plain && (s.Define || s.Tok == token.VAR || !known) {
+		x.born[root] = len(x.conds)
+	}
+	v = x.implied(v, x.typeOf(lhs), root)
+	key := nodeKey{s, i + 1}
+	if _, late := x.late[key]; x.phase == training && (late || v != nil && v.derived && !(hidden && plain)) {
+		sites, keys := v.allSites(), v.allKeys()
+		v = x.computed(key, s, computed(v), x.typeOf(lhs))
+		v.sites, v.keys = sites, keys
+	}
+	if plain && !hidden {
+		name = root.Name()
+	}
+	x.put(lhs, v, s)
+	x.b.call(v, name)
+}
+
+// parameter reports whether a variable is one of the function that a statement was
+// read through to.
+func (x *interp) parameter(v *types.Var, s *tree.Assign) bool {
+	if s.In == nil || v == nil {
+		return false
+	}
+	d := x.p.funcs[s.In.Fn].decl
+	return d.Type.Params.Pos() <= v.Pos() && v.Pos() < d.Type.Params.End() || d.Recv != nil && d.Recv.Pos() <= v.Pos() && v.Pos() < d.Recv.End()
+}
+
+// computed returns the result of a node for a value that was computed.
+func (x *interp) computed(key nodeKey, s *tree.Assign, v *value, t types.Type) *value {
+	id := x.node(key, s.Pos, fdg.Node{Kind: fdg.Compute, Text: oneLine(s.Text)})
+	x.b.extra[id].result = t
+	x.consume(id, fdg.OfValue, "", v)
+	return ofDefs(def{id, "", -1})
+}
+
+// call names a node after the first variable that it was assigned to.
+func (b *builder) call(v *value, name string) {
+	if name != "" && v != nil && len(v.defs) == 1 && v.defs[0].part == "" && v.defs[0].carried < 0 && b.nodes[v.defs[0].node].Name == "" {
+		b.nodes[v.defs[0].node].Name = name
+	}
+}
+
+// put writes a value to a place: a variable, a field of one, an element, or a
+// field of an object.
+func (x *interp) put(lhs ast.Expr, v *value, s *tree.Assign) {
+	if g := x.global(lhs); g != nil {
+		x.bad(lhs.Pos(), "global", fmt.Sprintf("the package variable %s is shared by everything that runs", g.Name()), "keep state in a component, made in the constructor")
+		return
+	}
+	to := x.target(lhs)
+	switch {
+	case to.element != nil:
+		x.putElement(to, v, s)
+	case to.holder != nil && len(to.path) == 0:
+		x.bad(lhs.Pos(), "pointer", "writing through a pointer changes a value that others may hold", "assign to the variable itself")
+		x.copyInto(x.eval(to.holder), v)
+	case to.holder != nil:
+		x.bad(lhs.Pos(), "field", fmt.Sprintf("%s is written in the loop, but belongs to no component: it would not be saved, and fragments would share it", types.ExprString(lhs)),
+			"keep it in rl.Slots or in a component of your own, whose methods are marked //weft:op writes")
+		if x.phase != training {
+			x.vary(to.field, v)
+			x.store(objectsOf(x.eval(to.holder)), to.path, v, to.weak)
 		}
+	case x.boxed[to.root] != nil:
+		base := ofObjects(x.boxed[to.root])
+		if x.st.vars[to.root] = base; len(to.path) > 0 {
+			x.store(base.objs, to.path, v, to.weak)
+		} else {
+			x.copyInto(base, v)
+		}
+	case to.root != nil:
+		x.survives(lhs.Pos(), to.root)
+		if old := x.st.vars[to.root]; to.weak {
+			v = old.with(to.path, join(x.walk(old, to.path), v))
+		} else {
+			v = old.with(to.path, v)
+		}
+		x.st.vars[to.root] = v
+	}
+}
+
+// copyInto writes a struct to what a pointer points to.
+func (x *interp) copyInto(base, v *value) {
+	if x.phase == training || v == nil {
+		return
+	}
+	for name, f := range v.fields {
+		x.store(objectsOf(base), []string{name}, f, false)
+	}
+}
+
+// target is what a place is, taken apart.
+type target struct {
+	root    *types.Var
+	path    []string   // of fields
+	field   *types.Var // the last of them
+	weak    bool       // one of several elements of an array
+	element *ast.IndexExpr
+	holder  ast.Expr // a pointer to what has the field
+}
+
+// target takes a place apart, from its end to the first slice or pointer on the
+// way to its variable.
+func (x *interp) target(e ast.Expr) target {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		return target{root: x.t.Var(e)}
+	case *ast.StarExpr:
+		return target{holder: e.X}
+	case *ast.IndexExpr:
+		if _, array := x.typeOf(e.X).Underlying().(*types.Array); array {
+			to := x.target(e.X)
+			to.weak = true
+			return to
+		}
+		return target{element: e}
+	case *ast.SelectorExpr:
+		fields := x.t.Fields(e)
+		to := target{holder: e.X}
+		if !isPointer(x.typeOf(e.X)) {
+			to = x.target(e.X)
+		}
+		for i, f := range fields {
+			to.field = f
+			if to.path = append(to.path, f.Name()); i < len(fields)-1 && isPointer(f.Type()) {
+				to = target{holder: x.through(e, i), path: nil}
+			}
+		}
+		return to
+	}
+	return target{}
+}
+
+// through selects the first fields of those that a selector goes through.
+func (x *interp) through(e *ast.SelectorExpr, last int) ast.Expr {
+	out := e.X
+	for _, f := range x.t.Fields(e)[:last+1] {
+		out = x.t.Select(out, f)
 	}
 	return out
 }
 
-func (x *interp) assignment(s *ast.AssignStmt) {
-	if s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
-		v := join(x.eval(s.Lhs[0]), x.eval(s.Rhs[0])).flat()
-		x.assign(s.Lhs[0], v, s.Rhs[0], s, fmt.Sprintf("%s %s %s", types.ExprString(s.Lhs[0]), s.Tok, types.ExprString(s.Rhs[0])))
+// survives reports a variable that outlives an iteration, where it is written.
+func (x *interp) survives(pos token.Pos, v *types.Var) {
+	if x.phase != training || x.next == nil || x.t.Temps[v] || x.scope().inside(v, x.next) {
 		return
 	}
-	x.forget(s)
-	values := x.values(s.Rhs, len(s.Lhs))
-	for i, l := range s.Lhs {
-		rhs := s.Rhs[0]
-		if len(s.Rhs) == len(s.Lhs) {
-			rhs = s.Rhs[i]
-		}
-		x.assign(l, values[i], rhs, s, types.ExprString(l)+" = "+types.ExprString(rhs))
-	}
-}
-
-// forget lets go of a slice that the statement replaces by a new one.
-func (x *interp) forget(s *ast.AssignStmt) {
-	if len(s.Lhs) != 1 || len(s.Rhs) != 1 {
-		return
-	}
-	id, ok := s.Lhs[0].(*ast.Ident)
-	call, isCall := s.Rhs[0].(*ast.CallExpr)
-	if !ok || !isCall {
-		return
-	}
-	if f, ok := call.Fun.(*ast.Ident); ok && x.info().ObjectOf(f) == types.Universe.Lookup("make") {
-		if o := x.info().ObjectOf(id); o != nil {
-			delete(x.st.vars, x.variable(o))
-		}
-	}
-}
-
-// assign gives a place a value. A value that was computed becomes a node here.
-func (x *interp) assign(lhs ast.Expr, v *value, rhs ast.Expr, s ast.Stmt, text string) {
-	lhs = ast.Unparen(lhs)
-	if id, ok := lhs.(*ast.Ident); ok && id.Name == "_" {
-		return
-	}
-	x.escapes(lhs, rhs)
-	if id, ok := lhs.(*ast.Ident); !ok || x.info().Defs[id] == nil {
-		v = x.implied(v, x.typeOf(lhs))
-	}
-	if v != nil && v.derived && x.phase == training {
-		id := x.node(x.key(lhs.Pos(), "="), s.Pos(), fdg.Node{Kind: fdg.Compute, Text: oneLine(text)})
-		x.b.extra[id].result = x.typeOf(lhs)
-		x.consume(id, fdg.OfValue, "", v)
-		v = ofDefs(def{id, "", -1})
-	}
-	switch l := lhs.(type) {
-	case *ast.Ident:
-		x.assignIdent(l, v)
-	case *ast.SelectorExpr:
-		x.assignField(l, v)
-	case *ast.IndexExpr:
-		x.assignElement(l, l.X, v)
-	case *ast.StarExpr:
-		x.bad(l.Pos(), "pointer", "writing through a pointer changes a value that others may hold", "assign to the variable itself")
-	}
-}
-
-func (x *interp) assignIdent(l *ast.Ident, v *value) {
-	obj := x.info().ObjectOf(l)
-	if obj == nil {
-		return
-	}
-	if obj.Parent() == obj.Pkg().Scope() {
-		x.bad(l.Pos(), "global", fmt.Sprintf("the package variable %s is shared by everything that runs", l.Name), "keep state in a component, made in the constructor")
-		return
-	}
-	k := x.variable(obj)
-	if x.info().Defs[l] != nil {
-		x.declare(obj, v)
-	} else if x.phase == training && x.next >= 0 && x.decl[k] != x.next {
-		x.bad(l.Pos(), "survives", fmt.Sprintf("%s is declared outside of the loop over run.Next, so it would survive an iteration without being saved", l.Name), x.keeper(obj.Type()))
-	}
-	x.st.vars[k] = v
-	x.b.call(v, l.Name)
+	x.bad(pos, "survives", fmt.Sprintf("%s is declared outside of the loop over run.Next, so it would survive an iteration without being saved", v.Name()), x.keeper(v.Type()))
 }
 
 // keeper says what keeps a value from one iteration to the next.
 func (x *interp) keeper(t types.Type) string {
 	switch {
-	case isNamed(t, "rl", "Obs"):
-		return "ask the environments for it: Env.Obs() is the last observation"
-	case isBatch(t):
+	case x.p.typ(t).Keep != "":
+		return x.p.typ(t).Keep
+	case x.p.isBatch(t):
 		return "keep it in rl.Slots, with Get at the top of the iteration and Set at its end"
 	}
 	return "declare it inside the loop, or use the run's counters (Iter, Steps, Progress) or rl.Slots"
-}
-
-// call names a node after the first variable that it was assigned to.
-func (b *builder) call(v *value, name string) {
-	if v != nil && len(v.defs) == 1 && v.defs[0].part == "" && v.defs[0].carried < 0 && b.nodes[v.defs[0].node].Name == "" {
-		b.nodes[v.defs[0].node].Name = name
-	}
-}
-
-// assignField replaces a field of a struct that a variable holds, or of an
-// object.
-func (x *interp) assignField(l *ast.SelectorExpr, v *value) {
-	path, base := x.fieldPath(l)
-	if base == nil {
-		return
-	}
-	if id, ok := base.(*ast.Ident); ok {
-		obj, isVar := x.info().ObjectOf(id).(*types.Var)
-		if isVar && !isPointer(obj.Type()) {
-			if obj.Parent() == obj.Pkg().Scope() {
-				x.assignIdent(id, v) // reports it
-				return
-			}
-			k := x.variable(obj)
-			if x.phase == training && x.next >= 0 && x.decl[k] != x.next {
-				x.assignIdent(id, x.st.vars[k]) // reports it
-			}
-			x.st.vars[k] = x.st.vars[k].with(path, v)
-			return
-		}
-	}
-	if i, ok := base.(*ast.IndexExpr); ok {
-		x.assignElement(i, i.X, (*value)(nil).with(path, v))
-		return
-	}
-	x.store(l, x.eval(base), path, v)
-}
-
-// store writes a field of what a constructor made. In a loop that is state
-// outside of any component.
-func (x *interp) store(l *ast.SelectorExpr, base *value, path []string, v *value) {
-	if x.phase == training {
-		x.bad(l.Pos(), "field", fmt.Sprintf("%s is written in the loop, but belongs to no component: it would not be saved, and fragments would share it", types.ExprString(l)),
-			"keep it in rl.Slots or in a component of your own, whose methods are marked //weft:op writes")
-		return
-	}
-	if base == nil {
-		return
-	}
-	for _, o := range base.objs {
-		o.fields[path[0]] = join(o.fields[path[0]], o.fields[path[0]].with(path[1:], v))
-	}
-}
-
-// fieldPath takes a selector apart: the fields, with those that embedding leaves
-// out, and what they are selected from.
-func (x *interp) fieldPath(l *ast.SelectorExpr) (path []string, base ast.Expr) {
-	sel, ok := x.info().Selections[l]
-	if !ok || sel.Kind() != types.FieldVal {
-		return nil, nil
-	}
-	path = fieldNames(sel)
-	base = ast.Unparen(l.X)
-	if inner, ok := base.(*ast.SelectorExpr); ok && !isPointer(x.typeOf(inner)) {
-		more, b := x.fieldPath(inner)
-		if b != nil {
-			return append(more, path...), b
-		}
-	}
-	return path, base
-}
-
-func isPointer(t types.Type) bool {
-	_, ok := t.Underlying().(*types.Pointer)
-	return ok
-}
-
-// assignElement writes into a slice that was made in the loop and not yet given
-// away.
-func (x *interp) assignElement(at *ast.IndexExpr, slice ast.Expr, v *value) {
-	base := x.eval(slice)
-	x.eval(at.Index)
-	if _, isMap := x.typeOf(slice).Underlying().(*types.Map); isMap {
-		x.bad(at.Pos(), "map", "a map has no order and cannot travel", "use a slice or a struct")
-		return
-	}
-	if _, isArray := x.typeOf(slice).Underlying().(*types.Array); isArray || x.phase != training {
-		x.assignBack(slice, join(base, v)) // an array is a value like a struct
-		return
-	}
-	if base == nil || len(base.sites) == 0 {
-		x.bad(at.Pos(), "immutable", "results and arguments are immutable: this writes into a slice that was not made here", "make a new slice in the loop and fill that")
-		return
-	}
-	for _, s := range base.sites {
-		if x.st.handed[s] {
-			x.bad(at.Pos(), "handed", "this slice was handed to an operation before, which may still hold it", "make a new slice for every round")
-			break
-		}
-	}
-	for k, old := range x.st.vars {
-		x.st.vars[k] = old.inject(base.sites, v)
-	}
-}
-
-// assignBack gives a slice or an array a further element.
-func (x *interp) assignBack(slice ast.Expr, v *value) {
-	switch s := ast.Unparen(slice).(type) {
-	case *ast.Ident:
-		x.assignIdent(s, v)
-	case *ast.SelectorExpr:
-		x.assignField(s, v)
-	}
-}
-
-// inject is v after an element was written into one of the slices made at sites.
-func (v *value) inject(sites []int, x *value) *value {
-	if v == nil {
-		return nil
-	}
-	for _, s := range v.sites {
-		for _, t := range sites {
-			if s == t {
-				out := *join(v, x)
-				out.sites, out.derived = v.sites, false
-				return &out
-			}
-		}
-	}
-	if len(v.fields) == 0 {
-		return v
-	}
-	out := *v
-	out.fields = make(map[string]*value, len(v.fields))
-	for name, f := range v.fields {
-		out.fields[name] = f.inject(sites, x)
-	}
-	return &out
 }
 
 // escapes reports a batch or a component that is stored where it cannot be
@@ -442,80 +404,19 @@ func (x *interp) escapes(lhs, rhs ast.Expr) {
 		return
 	}
 	switch i, _ := to.Underlying().(*types.Interface); {
-	case isBatch(from):
+	case x.p.isBatch(from):
 		x.bad(rhs.Pos(), "interface", "a batch inside an interface cannot be followed", "use its own type")
 	case i != nil && i.Empty() && x.isComponent(from):
 		x.bad(rhs.Pos(), "interface", "a component inside an interface without methods cannot be followed", "use its own type")
 	}
 }
 
-func (x *interp) returnStmt(s *ast.ReturnStmt) {
-	out := &value{}
-	switch {
-	case len(s.Results) == 0:
-		for _, r := range x.f.named {
-			out.tuple = append(out.tuple, x.st.vars[x.variable(r)])
-		}
-	case len(s.Results) == 1:
-		out = x.eval(s.Results[0])
-		if out == nil || len(out.tuple) == 0 {
-			out = x.implied(out, x.typeOf(s.Results[0]))
-		}
-	default:
-		for _, r := range s.Results {
-			out.tuple = append(out.tuple, x.implied(x.eval(r), x.typeOf(r)))
-		}
+func isPointer(t types.Type) bool {
+	if t == nil {
+		return false
 	}
-	if len(s.Results) == 0 && len(x.f.named) == 1 {
-		out = out.tuple[0]
-	}
-	x.f.ret = join(x.f.ret, out)
-	if x.phase != training {
-		return
-	}
-	if len(x.loops) > x.f.loops {
-		if x.f.up != nil {
-			x.bad(s.Pos(), "return", "a return out of a loop in a function that is read through cannot be taken apart", "leave the loop with break, and return after it")
-		} else {
-			x.node(x.key(s.Pos(), ""), s.Pos(), fdg.Node{Kind: fdg.Return, Text: "return"})
-		}
-	}
-	x.f.exit = merge(x.f.exit, x.st.clone())
-	x.st.dead = true
-}
-
-func (x *interp) jump(s *ast.BranchStmt) {
-	if x.phase != training {
-		return
-	}
-	if s.Label != nil || s.Tok == token.GOTO || s.Tok == token.FALLTHROUGH {
-		x.bad(s.Pos(), "label", s.Tok.String()+" makes control flow that cannot be taken apart", "use break or continue of the innermost loop, or if and else")
-		return
-	}
-	if len(x.loops) == 0 {
-		return
-	}
-	l := x.loops[len(x.loops)-1]
-	if l.isSwitch {
-		if s.Tok == token.BREAK {
-			x.bad(s.Pos(), "label", "a break inside a switch is easily taken for one of the loop", "use if and else")
-			return
-		}
-		for i := len(x.loops) - 1; i >= 0 && l.isSwitch; i-- {
-			l = x.loops[i]
-		}
-	}
-	kind := fdg.Break
-	if s.Tok == token.CONTINUE {
-		kind = fdg.Continue
-	}
-	x.node(x.key(s.Pos(), ""), s.Pos(), fdg.Node{Kind: kind, Text: s.Tok.String()})
-	if kind == fdg.Break {
-		l.breaks = merge(l.breaks, x.st.clone())
-	} else {
-		l.continues = merge(l.continues, x.st.clone())
-	}
-	x.st.dead = true
+	_, ok := t.Underlying().(*types.Pointer)
+	return ok
 }
 
 // oneLine is source text without line breaks.

@@ -7,94 +7,142 @@ import (
 // qualifier names types by package, as an author writes them.
 func qualifier(p *types.Package) string { return p.Name() }
 
-// isBatch reports whether values of a type hold tensors.
-func isBatch(t types.Type) bool { return holdsTensors(t, map[types.Type]bool{}) }
+// verdict is what a look at a type says about the question whether values of it
+// hold something.
+type verdict int
 
-func holdsTensors(t types.Type, seen map[types.Type]bool) bool {
-	if t == nil || seen[t] {
-		return false
-	}
-	seen[t] = true
-	if isNamed(t, "rl", "Tensor") || isNamed(t, "rl", "Tree") || isNamed(t, "rl", "Grads") {
-		return true
-	}
-	if n := namedOf(t); n != nil {
-		if rel, ours := inVocabulary(n.Obj().Pkg()); ours && !(rel == "rl" && (n.Obj().Name() == "Obs" || n.Obj().Name() == "Step") || rel == "replay" && n.Obj().Name() == "Sample") {
-			return false // a component holds tensors, but is none
+const (
+	deeper verdict = iota // it depends on its parts
+	yes
+	no
+)
+
+// holds reports whether values of a type, or several results, hold something that
+// look recognises, in fields and elements and behind pointers.
+func holds(t types.Type, look func(types.Type) verdict) bool {
+	seen := map[types.Type]bool{}
+	var in func(t types.Type) bool
+	in = func(t types.Type) bool {
+		if t == nil || seen[t] {
+			return false
 		}
-	}
-	switch u := t.Underlying().(type) {
-	case *types.Struct:
-		for i := range u.NumFields() {
-			if holdsTensors(u.Field(i).Type(), seen) {
-				return true
+		seen[t] = true
+		if v := look(t); v != deeper {
+			return v == yes
+		}
+		switch u := t.Underlying().(type) {
+		case interface{ Elem() types.Type }:
+			return in(u.Elem())
+		case *types.Struct:
+			for f := range u.Fields() {
+				if in(f.Type()) {
+					return true
+				}
+			}
+		case *types.Tuple:
+			for v := range u.Variables() {
+				if in(v.Type()) {
+					return true
+				}
 			}
 		}
-	case *types.Slice:
-		return holdsTensors(u.Elem(), seen)
-	case *types.Array:
-		return holdsTensors(u.Elem(), seen)
-	case *types.Map:
-		return holdsTensors(u.Elem(), seen)
-	case *types.Chan:
-		return holdsTensors(u.Elem(), seen)
+		return false
 	}
-	return false
+	return in(t)
+}
+
+// when is a verdict on a type that has no parts of interest.
+func when(is bool) verdict {
+	if is {
+		return yes
+	}
+	return no
+}
+
+// ours reports whether a type is, or points to, one that the vocabulary declares.
+func ours(t types.Type) bool {
+	n := namedOf(t)
+	if n == nil {
+		return false
+	}
+	_, ok := inVocabulary(n.Obj().Pkg())
+	return ok
+}
+
+// isBatch reports whether values of a type hold tensors.
+func (p *program) isBatch(t types.Type) bool {
+	return holds(t, func(t types.Type) verdict {
+		switch {
+		case p.typ(t).Batch:
+			return yes
+		case ours(t) || isPointer(t): // a component holds tensors, but is none
+			return no
+		}
+		return deeper
+	})
+}
+
+// refers reports whether a copy of a value of type t shares memory with it that
+// can be written. Tensors and what the vocabulary declares are immutable or have a
+// home, and so has what a pointer points to.
+func refers(t types.Type) bool {
+	return holds(t, func(t types.Type) verdict {
+		if ours(t) || isPointer(t) {
+			return no
+		}
+		switch t.Underlying().(type) {
+		case *types.Slice, *types.Map:
+			return yes
+		case *types.Interface:
+			return when(!types.Identical(t, types.Universe.Lookup("error").Type()))
+		}
+		return deeper
+	})
+}
+
+// holdsKey reports whether values of a type hold random keys.
+func (p *program) holdsKey(t types.Type) bool {
+	return holds(t, func(t types.Type) verdict {
+		if isPointer(t) || ours(t) {
+			return when(!isPointer(t) && p.typ(t).Key)
+		}
+		return deeper
+	})
+}
+
+// leads reports whether a value of a type leads to components, or may be something
+// that does.
+func (x *interp) leads(t types.Type) bool {
+	return holds(t, func(t types.Type) verdict {
+		if face, ok := t.Underlying().(*types.Interface); ok && face.NumMethods() > 0 {
+			return when(!types.Identical(t, types.Universe.Lookup("error").Type()))
+		}
+		if x.isComponent(t) || ours(t) {
+			return when(x.isComponent(t))
+		}
+		return deeper
+	})
 }
 
 // isComponent reports whether t is a component of the vocabulary, or implements
 // rl.Component.
 func (x *interp) isComponent(t types.Type) bool {
+	yes, known := x.components[t]
+	if !known {
+		yes = x.findComponent(t)
+		x.components[t] = yes
+	}
+	return yes
+}
+
+func (x *interp) findComponent(t types.Type) bool {
 	if t == nil {
 		return false
 	}
-	for _, name := range []string{"Params", "Opt", "Stats", "Slots", "Func", "Loss", "Run", "Scope"} {
-		if isNamed(t, "rl", name) {
-			return true
-		}
-	}
-	if isNamed(t, "env", "Batch") || isNamed(t, "env", "Groups") || isNamed(t, "replay", "Rollout") || isNamed(t, "replay", "Table") || isNamed(t, "nn", "Returns") {
+	if _, ok := x.p.componentOf(t); ok || x.p.typ(t).Run {
 		return true
 	}
 	return x.component != nil && (types.Implements(t, x.component) || types.Implements(types.NewPointer(t), x.component))
-}
-
-// subst replaces the type parameters of the functions that are being read
-// through by what they stand for.
-func (f *frame) subst(t types.Type) types.Type {
-	if f == nil || len(f.targs) == 0 || t == nil {
-		return t
-	}
-	switch t := t.(type) {
-	case *types.TypeParam:
-		if now, ok := f.targs[t]; ok {
-			return now
-		}
-	case *types.Named:
-		if args := t.TypeArgs(); args.Len() > 0 {
-			now := make([]types.Type, args.Len())
-			for i := range now {
-				now[i] = f.subst(args.At(i))
-			}
-			if inst, err := types.Instantiate(nil, t.Origin(), now, false); err == nil {
-				return inst
-			}
-		}
-	case *types.Slice:
-		return types.NewSlice(f.subst(t.Elem()))
-	case *types.Pointer:
-		return types.NewPointer(f.subst(t.Elem()))
-	case *types.Array:
-		return types.NewArray(f.subst(t.Elem()), t.Len())
-	case *types.Tuple:
-		vars := make([]*types.Var, t.Len())
-		for i := range vars {
-			v := t.At(i)
-			vars[i] = types.NewVar(v.Pos(), v.Pkg(), v.Name(), f.subst(v.Type()))
-		}
-		return types.NewTuple(vars...)
-	}
-	return t
 }
 
 // carryable reports why values of a type cannot travel, or nothing.

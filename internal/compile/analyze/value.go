@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/weft-rl/weft/internal/compile/vocabulary"
 )
 
 // def is a part of a node's result. carried is the loop round which it came, or
@@ -28,12 +30,16 @@ type value struct {
 	defs   []def             // sorted
 	fields map[string]*value // of a struct, where they differ from defs
 	objs   []*object         // what a pointer or interface may point to, sorted
-	fn     *closure          // a function
-	sites  []int             // where a slice was made, sorted
-	tuple  []*value          // several results of a call
+	fns    []closure         // what a function value may be
+	sites  []int             // where the memory behind it was made, sorted
+	keys   []int             // where the random keys in it come from, sorted
 	text   string            // of a constant string
 	// derived is true when the value was computed and no node stands for that yet.
 	derived bool
+	// part is true for a slice that may end before its memory does.
+	part bool
+	// varies is true for what a constructor computed from the replica's own rows.
+	varies bool
 }
 
 // closure is a declared function, or a method with its receiver.
@@ -48,39 +54,48 @@ type object struct {
 	id     int
 	kind   objectKind
 	typ    types.Type
-	name   string // from the constructor's argument
+	of     vocabulary.Component // what the type says of itself
+	by     vocabulary.Word      // what made it
+	name   string               // from the constructor's argument
 	pos    token.Pos
-	fields map[string]*value
-	graph  *closure  // of a function or loss
+	graphs []closure // what a function or loss may run
 	params []*object // an optimiser's, or what a loss is differentiated by
+	either bool      // params are not all of those, but some
+	scope  []*object // where it is registered
 	many   bool      // stands for all that one loop of the constructor made
-	unit   *unit
-	traced bool      // reads are known
+	traced bool      // reads and draws are known
 	reads  []*object // of a graph function
+	draws  bool      // a graph function draws random numbers
 }
 
 type objectKind int
 
 const (
 	plain objectKind = iota
-	scopeObject
+	unknownObject
 	runObject
-	envObject
-	paramsObject
-	optObject
-	statsObject
-	slotsObject
-	rolloutObject
-	tableObject
-	returnsObject
-	funcObject
-	lossObject
+	wordObject      // a component of the vocabulary
 	componentObject // an author's
 )
 
+// function reports whether an object runs a graph function.
+func (o *object) function() bool { return o.kind == wordObject && o.by.GraphAt >= 0 }
+
+// copied returns the part of a component that graph functions read.
+func (o *object) copied() (part string, ok bool) {
+	if o.kind != wordObject {
+		return "", false
+	}
+	return o.of.Copied()
+}
+
+func compareObjects(a, b *object) int { return cmp.Compare(a.id, b.id) }
+
 func ofDefs(d ...def) *value { return &value{defs: d} }
 
-// field is one field of a struct value.
+func ofObjects(o ...*object) *value { return &value{objs: o} }
+
+// field returns one field of a struct value.
 func (v *value) field(name string) *value {
 	if v == nil {
 		return nil
@@ -88,42 +103,38 @@ func (v *value) field(name string) *value {
 	if f, ok := v.fields[name]; ok {
 		return f
 	}
-	if len(v.defs) == 0 {
+	if len(v.defs)+len(v.sites)+len(v.keys) == 0 && !v.varies {
 		return nil
 	}
-	out := &value{derived: v.derived}
+	out := &value{derived: v.derived, sites: v.sites, keys: v.keys, varies: v.varies}
 	for _, d := range v.defs {
 		out.defs = append(out.defs, def{d.node, under(d.part, name), d.carried})
 	}
 	return out
 }
 
-// with is v with the field at a path replaced.
+// with returns v with the field at a path replaced.
 func (v *value) with(path []string, x *value) *value {
 	if len(path) == 0 {
 		return x
 	}
-	out := &value{fields: map[string]*value{}}
+	out := &value{}
 	if v != nil {
 		*out = *v
 		out.fields = maps.Clone(v.fields)
-		if out.fields == nil {
-			out.fields = map[string]*value{}
-		}
 	}
-	out.fields[path[0]] = v.field(path[0]).with(path[1:], x)
+	out.set(path[0], v.field(path[0]).with(path[1:], x))
 	return out
 }
 
-// result is one of several results of a call.
-func (v *value) result(i int) *value {
-	if v == nil || i >= len(v.tuple) {
-		return nil
+func (v *value) set(name string, x *value) {
+	if v.fields == nil {
+		v.fields = map[string]*value{}
 	}
-	return v.tuple[i]
+	v.fields[name] = x
 }
 
-// join is what is known when either of two values may be there.
+// join returns what is known where either of two values may be there.
 func join(a, b *value) *value {
 	if a == nil || a == b {
 		return b
@@ -132,28 +143,47 @@ func join(a, b *value) *value {
 		return a
 	}
 	out := &value{
-		defs: union(a.defs, b.defs, compareDefs), sites: union(a.sites, b.sites, cmp.Compare[int]),
-		objs: union(a.objs, b.objs, func(x, y *object) int { return cmp.Compare(x.id, y.id) }),
-		fn:   cmp.Or(a.fn, b.fn), text: agreed(a.text, b.text), derived: a.derived || b.derived,
+		defs: union(a.defs, b.defs, compareDefs), sites: union(a.sites, b.sites, cmp.Compare[int]), keys: union(a.keys, b.keys, cmp.Compare[int]),
+		objs: union(a.objs, b.objs, compareObjects), fns: joinClosures(a.fns, b.fns),
+		text: agreed(a.text, b.text), derived: a.derived || b.derived, part: a.part || b.part, varies: a.varies || b.varies,
 	}
-	for _, name := range slices.Sorted(maps.Keys(a.fields)) {
-		out.set(name, join(a.fields[name], b.field(name)))
+	for name, f := range a.fields {
+		out.set(name, join(f, b.field(name)))
 	}
-	for _, name := range slices.Sorted(maps.Keys(b.fields)) {
+	for name, f := range b.fields {
 		if _, done := a.fields[name]; !done {
-			out.set(name, join(a.field(name), b.fields[name]))
+			out.set(name, join(a.field(name), f))
 		}
-	}
-	for i := range max(len(a.tuple), len(b.tuple)) {
-		out.tuple = append(out.tuple, join(a.result(i), b.result(i)))
 	}
 	return out
 }
 
-// unclear is a constant string that differs from way to way.
+func joinAll(list ...*value) (out *value) {
+	for _, v := range list {
+		out = join(out, v)
+	}
+	return out
+}
+
+func joinClosures(a, b []closure) []closure {
+	if len(a) == 0 {
+		return b
+	}
+	out := slices.Clone(a)
+	for _, c := range b {
+		if i := slices.IndexFunc(out, func(o closure) bool { return o.fn == c.fn }); i >= 0 {
+			out[i].recv = join(out[i].recv, c.recv)
+		} else {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// unclear stands in a text for what is not constant.
 const unclear = "\x00"
 
-// agreed is a constant that two ways give alike.
+// agreed returns the constant that two ways give alike.
 func agreed(a, b string) string {
 	if a != "" && b != "" && a != b {
 		return unclear
@@ -161,19 +191,12 @@ func agreed(a, b string) string {
 	return cmp.Or(a, b)
 }
 
-// name is a constant string as the name of something.
+// name returns v's constant string, or "" if v is not a constant.
 func (v *value) name() string {
 	if v == nil || strings.Contains(v.text, unclear) {
 		return ""
 	}
 	return v.text
-}
-
-func (v *value) set(name string, x *value) {
-	if v.fields == nil {
-		v.fields = map[string]*value{}
-	}
-	v.fields[name] = x
 }
 
 // union merges two sorted lists.
@@ -197,12 +220,13 @@ func same(a, b *value) bool {
 	if a == nil || b == nil {
 		return a.empty() && b.empty()
 	}
-	return slices.Equal(a.defs, b.defs) && slices.Equal(a.objs, b.objs) && slices.Equal(a.sites, b.sites) &&
-		a.derived == b.derived && maps.EqualFunc(a.fields, b.fields, same) && slices.EqualFunc(a.tuple, b.tuple, same)
+	return slices.Equal(a.defs, b.defs) && slices.Equal(a.objs, b.objs) && slices.Equal(a.sites, b.sites) && slices.Equal(a.keys, b.keys) &&
+		a.derived == b.derived && a.part == b.part && a.varies == b.varies && a.text == b.text && maps.EqualFunc(a.fields, b.fields, same) &&
+		slices.EqualFunc(a.fns, b.fns, func(p, q closure) bool { return p.fn == q.fn && same(p.recv, q.recv) })
 }
 
 func (v *value) empty() bool {
-	return v == nil || len(v.defs)+len(v.fields)+len(v.objs)+len(v.sites)+len(v.tuple) == 0 && v.fn == nil && !v.derived
+	return v == nil || len(v.defs)+len(v.fields)+len(v.objs)+len(v.sites)+len(v.keys)+len(v.fns)+len(v.text) == 0 && !v.derived && !v.varies
 }
 
 // use is a part of a value where something uses it.
@@ -211,7 +235,7 @@ type use struct {
 	into string
 }
 
-// uses are all parts of a value, with where in it they stand.
+// uses returns all parts of a value, with where in it they stand.
 func (v *value) uses(into string) (out []use) {
 	if v == nil {
 		return nil
@@ -222,38 +246,61 @@ func (v *value) uses(into string) (out []use) {
 	for _, name := range slices.Sorted(maps.Keys(v.fields)) {
 		out = append(out, v.fields[name].uses(under(into, name))...)
 	}
-	for i := range v.tuple {
-		out = append(out, v.tuple[i].uses(into)...)
-	}
 	return out
 }
 
-// flat is all that went into a value, as one that was computed from it.
-func (v *value) flat() *value {
+// each calls f with a value and with all values inside it.
+func (v *value) each(f func(*value)) {
+	if v == nil {
+		return
+	}
+	f(v)
+	for _, x := range v.fields {
+		x.each(f)
+	}
+}
+
+// computed returns the result of Go's own operators: all that went into their
+// operands.
+func computed(list ...*value) *value {
 	out := &value{derived: true}
-	for _, u := range v.uses("") {
-		out.defs = append(out.defs, u.def)
+	for _, v := range list {
+		for _, u := range v.uses("") {
+			out.defs = append(out.defs, u.def)
+		}
+		v.each(func(x *value) { out.varies = out.varies || x.varies })
 	}
 	slices.SortFunc(out.defs, compareDefs)
 	out.defs = slices.Compact(out.defs)
 	return out
 }
 
-// allSites are the slices inside a value.
+// settled returns a value as a part of a struct: what was computed for it stays a
+// part of what uses the struct.
+func settled(v *value) *value {
+	if v == nil || !v.derived {
+		return v
+	}
+	out := *v
+	out.derived = false
+	return &out
+}
+
+// allSites returns the memory that a value reaches.
 func (v *value) allSites() (out []int) {
-	if v == nil {
-		return nil
-	}
-	out = slices.Clone(v.sites)
-	for _, name := range slices.Sorted(maps.Keys(v.fields)) {
-		out = append(out, v.fields[name].allSites()...)
-	}
+	v.each(func(x *value) { out = union(out, x.sites, cmp.Compare[int]) })
+	return out
+}
+
+// allKeys returns the random keys in a value.
+func (v *value) allKeys() (out []int) {
+	v.each(func(x *value) { out = union(out, x.keys, cmp.Compare[int]) })
 	return out
 }
 
 // every applies f to all definitions in a value.
 func (v *value) every(f func(def) def) *value {
-	if v == nil || v.empty() {
+	if v.empty() {
 		return v
 	}
 	out := *v
@@ -263,15 +310,9 @@ func (v *value) every(f func(def) def) *value {
 	}
 	slices.SortFunc(out.defs, compareDefs)
 	out.defs = slices.Compact(out.defs)
-	if v.fields != nil {
-		out.fields = make(map[string]*value, len(v.fields))
-		for name, x := range v.fields {
-			out.fields[name] = x.every(f)
-		}
-	}
-	for i := range v.tuple {
-		out.tuple = slices.Clone(v.tuple)
-		out.tuple[i] = v.tuple[i].every(f)
+	out.fields = nil
+	for name, x := range v.fields {
+		out.set(name, x.every(f))
 	}
 	return &out
 }

@@ -1,24 +1,16 @@
 package analyze
 
 import (
+	"fmt"
+	"go/token"
 	"go/types"
+	"path/filepath"
+	"slices"
+	"sync"
 
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/vocabulary"
 )
-
-// word is what the analyser knows of one function or method of the vocabulary.
-type word struct {
-	kind fdg.Kind // empty: no node, its result depends on its arguments
-	// whole: a row of the result may depend on other rows.
-	whole bool
-	// plain: the result says nothing about the data: a shape, a name, a counter.
-	plain bool
-	// taint: the result is a batch's numbers as Go data.
-	taint bool
-	shape string // of the result, if not that of the arguments
-	// refuse: it has no place in a loop; what to write instead.
-	refuse string
-}
 
 const (
 	envShape  = "[env, ...]"
@@ -27,113 +19,94 @@ const (
 	oneShape  = "[]"
 )
 
-var (
-	rowwise   = word{kind: fdg.Batch}
-	crossing  = word{kind: fdg.Batch, whole: true}
-	wordless  = word{}            // only moves its arguments
-	plainWord = word{plain: true} // same everywhere
-	hostRead  = word{kind: fdg.Batch, whole: true, taint: true}
-)
+// shapes are the shapes of results, as directives name them.
+var shapes = map[string]string{"env": envShape, "time": timeShape, "rows": rowsShape, "one": oneShape}
 
-func refused(instead string) word { return word{refuse: instead} }
+// sets are the vocabularies that were read, by the folder of their module.
+var sets sync.Map
 
-// words are the vocabulary, by package, receiver and name.
-var words = map[string]word{
-	"env.Batch.Obs":    {kind: fdg.Observe, shape: envShape},
-	"env.Batch.Step":   {kind: fdg.Step, shape: envShape},
-	"env.Batch.Spec":   plainWord,
-	"env.Groups.Obs":   {kind: fdg.Observe, shape: envShape},
-	"env.Groups.Step":  {kind: fdg.Step, shape: envShape},
-	"env.Groups.Spec":  plainWord,
-	"env.Spec.Check":   plainWord,
-	"env.Sample":       refused("sample actions in a graph function, by the draws of its rl.Ctx"),
-	"env.SampleGroups": refused("sample actions in a graph function, by the draws of its rl.Ctx"),
+// vocabularyOf returns the vocabulary that a package is written in: that of the
+// module whose package rl it imports, at any distance.
+func vocabularyOf(fset *token.FileSet, p *types.Package) (*vocabulary.Set, error) {
+	file := vocabularyFile(fset, p, map[*types.Package]bool{})
+	if file == "" {
+		return &vocabulary.Set{}, nil // it does not use it
+	}
+	root := filepath.Dir(filepath.Dir(file))
+	if s, ok := sets.Load(root); ok {
+		return s.(*vocabulary.Set), nil
+	}
+	files := map[string][]string{}
+	for _, name := range vocabularyPackages {
+		list, err := filepath.Glob(filepath.Join(root, name, "*.go"))
+		if err != nil || len(list) == 0 {
+			return nil, fmt.Errorf("the source of package %s is not in %s, so that what its words say of themselves cannot be read: build without -trimpath", name, root)
+		}
+		files[name] = list
+	}
+	s, err := vocabulary.Read(files)
+	if err != nil {
+		return nil, err
+	}
+	sets.Store(root, s)
+	return s, nil
+}
 
-	"rl.Func.Call":          {kind: fdg.Call},
-	"rl.Func.Rows":          {kind: fdg.Call},
-	"rl.Loss.Grad":          {kind: fdg.Gradient},
-	"rl.Opt.Apply":          {kind: fdg.Apply},
-	"rl.Opt.Count":          {kind: fdg.Read, shape: oneShape},
-	"rl.Params.Blend":       {kind: fdg.Blend},
-	"rl.Params.Name":        plainWord,
-	"rl.Params.Paths":       plainWord,
-	"rl.Params.Size":        plainWord,
-	"rl.Params.Version":     {kind: fdg.Read, shape: oneShape},
-	"rl.Params.Tensors":     refused("read weights in a graph function, through rl.Ctx.Scope"),
-	"rl.Slots.Get":          {kind: fdg.Get, shape: envShape},
-	"rl.Slots.Set":          {kind: fdg.Set},
-	"rl.Stats.Update":       {kind: fdg.Update, whole: true},
-	"nn.Returns.Update":     {kind: fdg.Update, whole: true},
-	"rl.Stats.Norm":         refused("normalise in a graph function"),
-	"rl.Stats.Restore":      refused("restore in a graph function"),
-	"rl.Stats.Scale":        refused("scale in a graph function"),
-	"nn.Returns.Scale":      refused("scale in a graph function"),
-	"rl.Component.Axis":     plainWord,
-	"rl.Component.Save":     refused("leave saving to the runner, which does it between iterations"),
-	"rl.Component.Load":     refused("leave loading to the runner, which does it between iterations"),
-	"rl.Episodes.Count":     refused("log episodes through the runner"),
-	"rl.Axis.String":        plainWord,
-	"rl.Failure.Error":      plainWord,
-	"rl.Space.Leaves":       plainWord,
-	"rl.Space.Shape":        plainWord,
-	"rl.Space.String":       plainWord,
-	"replay.Rollout.Insert": {kind: fdg.Insert},
-	"replay.Rollout.Drain":  {kind: fdg.Drain, shape: timeShape},
-	"replay.Take":           {kind: fdg.Batch, whole: true, shape: rowsShape},
+// vocabularyFile returns a file of package rl.
+func vocabularyFile(fset *token.FileSet, p *types.Package, seen map[*types.Package]bool) string {
+	if seen[p] {
+		return ""
+	}
+	seen[p] = true
+	if rel, ok := inVocabulary(p); ok && rel == "rl" {
+		for _, name := range p.Scope().Names() {
+			if at := fset.Position(p.Scope().Lookup(name).Pos()); at.IsValid() {
+				return at.Filename
+			}
+		}
+	}
+	for _, i := range p.Imports() {
+		if file := vocabularyFile(fset, i, seen); file != "" {
+			return file
+		}
+	}
+	return ""
+}
 
-	"replay.Table.Insert":     {kind: fdg.Insert, whole: true},
-	"replay.Table.Sample":     {kind: fdg.Sample, whole: true, shape: rowsShape},
-	"replay.Table.Prioritise": {kind: fdg.Prioritise, whole: true},
-	"replay.Table.Ready":      {kind: fdg.Read, shape: oneShape},
+// word returns what a function or method of the vocabulary says of itself; ok is
+// false for any other.
+func (p *program) word(f *types.Func) (w vocabulary.Word, ok bool) {
+	name, ok := wordOf(f)
+	if !ok {
+		return w, false
+	}
+	if w, ok = p.words.Words[name]; !ok {
+		w = vocabulary.Word{Name: name}
+	}
+	return w, true
+}
 
-	"rl.Run.Next":     refused("use run.Next as the whole condition of the outermost loop: for run.Next() { ... }"),
-	"rl.Run.Log":      {kind: fdg.Log},
-	"rl.Run.Value":    {kind: fdg.Value, shape: oneShape},
-	"rl.Run.Key":      plainWord,
-	"rl.Run.Iter":     plainWord,
-	"rl.Run.Steps":    plainWord,
-	"rl.Run.Budget":   plainWord,
-	"rl.Run.Progress": plainWord,
-	"rl.Run.Every":    plainWord,
-	"rl.Run.Err":      plainWord,
-	"rl.Run.Scope":    refused("make components in the constructor, in the scope that it is given"),
-	"rl.Run.Save":     refused("leave saving to the runner, which does it between iterations"),
-	"rl.Run.Load":     refused("leave loading to the runner, which does it between iterations"),
-	"rl.Key.Fold":     plainWord,
-	"rl.Key.Use":      plainWord,
-	"rl.Key.At":       plainWord,
-	"rl.Key.Words":    plainWord,
-	"rl.Key.Uniform":  refused("draw in a graph function, by row, or use run.Key where a key is asked for"),
-	"rl.Key.IntN":     refused("draw in a graph function, by row, or use run.Key where a key is asked for"),
-	"rl.Key.Rand":     refused("draw in a graph function, by row, or use run.Key where a key is asked for"),
-	"rl.Key.Bits":     refused("draw in a graph function, by row, or use run.Key where a key is asked for"),
-	"rl.NewKey":       refused("use run.Key, which belongs to the iteration"),
+// typ returns what a type of the vocabulary, or what it points to, says of itself.
+func (p *program) typ(t types.Type) vocabulary.Type { return p.words.Types[typeWord(t)] }
 
-	"rl.Select": rowwise, "rl.Keep": rowwise, "rl.Or": rowwise, "rl.Zero": rowwise, "rl.Shift": rowwise, "rl.Stack": rowwise, "rl.Column": rowwise,
-	"rl.GAE": rowwise, "rl.Lambda": rowwise, "rl.NStep": rowwise, "rl.VTrace": rowwise, "rl.Step.Done": rowwise,
-	"rl.Standardise": crossing,
-	"rl.Mean":        {kind: fdg.Batch, whole: true, shape: oneShape},
-	"rl.Gather":      {kind: fdg.Batch, whole: true, shape: rowsShape},
-	"rl.Scalar":      {kind: fdg.Batch, shape: oneShape},
-	"rl.One":         wordless, "rl.NewTree": wordless, "rl.Tree.At": wordless, "rl.Tree.Leaf": wordless,
-	"rl.Leaves": wordless, "rl.Rebuild": wordless,
-	"rl.Tree.Len": plainWord, "rl.Tree.Has": plainWord, "rl.Tree.Names": plainWord, "rl.LeafNames": plainWord,
-	"rl.Tensor.Ok": plainWord, "rl.Tensor.String": plainWord,
-	"rl.Tensor.Shape": hostRead, "rl.Tensor.Rows": hostRead, // a shard has fewer rows
-	"rl.Floats": hostRead, "rl.Read": hostRead, "rl.NotFinite": hostRead, "rl.Outside": hostRead, "rl.SameMemory": hostRead,
-	"rl.Choices":     plainWord,
-	"rl.Map":         refused("compute in a graph function"),
-	"rl.Tree.Map":    refused("compute in a graph function"),
-	"rl.Wrap":        refused("compute in a graph function"),
-	"rl.Tensor.Node": refused("compute in a graph function"),
-	"rl.FromFlat":    refused("make tensors in the constructor, or from numbers with rl.Scalar"),
-	"rl.Fail":        refused("return an error from the constructor; in a loop operations fail by themselves"),
-	"rl.Failf":       refused("return an error from the constructor; in a loop operations fail by themselves"),
-	"rl.Train":       refused("let the runner call Train"),
-	"rl.Catch":       refused("let failures end the run"),
-	"nn.Schedule":    plainWord, // a call of a schedule
-	"rl.Run.Phase":   wordless,
-	"rl.Run.At":      wordless,
+// componentOf returns what a component of the vocabulary says of itself.
+func (p *program) componentOf(t types.Type) (vocabulary.Component, bool) {
+	c, ok := p.words.Components[typeWord(t)]
+	return c, ok
+}
+
+// typeWord names a type of the vocabulary, as in rl.Params; it is empty for any
+// other.
+func typeWord(t types.Type) string {
+	n := namedOf(t)
+	if n == nil {
+		return ""
+	}
+	rel, ok := inVocabulary(n.Obj().Pkg())
+	if !ok {
+		return ""
+	}
+	return rel + "." + n.Obj().Name()
 }
 
 // wordOf is the name of a function or method of the vocabulary.
@@ -150,16 +123,6 @@ func wordOf(f *types.Func) (string, bool) {
 	return rel + "." + f.Name(), true
 }
 
-// Word is the name of a function or method of the vocabulary, as in rl.Run.Key;
-// empty for any other.
-func Word(f *types.Func) string {
-	if f == nil {
-		return ""
-	}
-	name, _ := wordOf(f)
-	return name
-}
-
 // namedOf is the declared type behind a pointer, or nil.
 func namedOf(t types.Type) *types.Named {
 	if p, ok := types.Unalias(t).(*types.Pointer); ok {
@@ -169,22 +132,16 @@ func namedOf(t types.Type) *types.Named {
 	return n
 }
 
-// isNamed reports whether t is, or points to, a type of the vocabulary.
-func isNamed(t types.Type, rel, name string) bool {
-	n := namedOf(t)
-	if n == nil || n.Obj().Name() != name {
-		return false
+// resourceOf is a component, or a part of one, in the graph.
+func resourceOf(c vocabulary.Component) fdg.Resource {
+	r := fdg.Resource{Kind: c.Kind, Axis: c.Axis, Sharing: fdg.Pinned, Home: c.Home, Large: c.Large, Steady: c.Steady}
+	if c.Copyable {
+		r.Sharing = fdg.Copyable
 	}
-	r, ok := inVocabulary(n.Obj().Pkg())
-	return ok && r == rel
+	return r
 }
 
-// makers are the constructors of components.
-var makers = map[string]objectKind{
-	"rl.NewParams": paramsObject, "rl.NewOpt": optObject, "rl.NewStats": statsObject, "rl.NewSlots": slotsObject,
-	"rl.NewFunc": funcObject, "rl.NewLoss": lossObject, "replay.NewRollout": rolloutObject, "nn.NewReturns": returnsObject,
-	"replay.NewTable": tableObject,
-	"env.Graph":       envObject, "env.Hosts": envObject, "env.Open": envObject, "env.OpenAs": envObject,
-	"env.OpenGroups": envObject, "env.OpenGroupsAs": envObject, "env.GraphGroups": envObject,
-	"algo.MakeEnv.Batch": envObject, "algo.MakeEnv.Groups": envObject,
+// known reports whether a word may stand in a loop.
+func known(w vocabulary.Word) bool {
+	return slices.Contains([]vocabulary.Use{vocabulary.Operation, vocabulary.Pure, vocabulary.Moves}, w.Use)
 }

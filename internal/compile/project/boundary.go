@@ -9,8 +9,8 @@ import (
 	"github.com/weft-rl/weft/fdg"
 )
 
-// member is the loop around that a variable counts or takes the members of a family
-// by, nil if it is another variable: graphs are made for each of them.
+// member returns the loop over a family, among those around, that declares a
+// variable; nil if none does. There is a graph for each of its members.
 func (u *fuser) member(v *variable) *line {
 	for _, n := range u.around {
 		if n.word != "for" || !n.ranged || n.counts || n.key != v && n.value != v {
@@ -41,8 +41,8 @@ func (u *fuser) begins(nodes []int) bool {
 	return true
 }
 
-// boundary are the variables that lines take from those around them, and those that
-// they leave to them; ok is false if one is more than tensors.
+// boundary returns the variables that lines take from the lines around them, and
+// those that they leave to them; ok is false if one holds more than tensors.
 func (u *fuser) boundary(list []*line) (in, out []*variable, ok bool) {
 	inside, writes := u.everywhere(list), u.assigns(list)
 	for v, n := range inside {
@@ -50,8 +50,10 @@ func (u *fuser) boundary(list []*line) (in, out []*variable, ok bool) {
 			continue
 		}
 		switch {
-		case v.obj != nil && u.member(v) != nil:
-		case v.typ == nil || v.obj == nil || !tensors(v.typ):
+		case v.obj == nil || v.typ == nil:
+			return nil, nil, false
+		case u.member(v) != nil:
+		case !tensors(v.typ):
 			return nil, nil, false
 		}
 		if writes[v] > 0 {
@@ -104,8 +106,8 @@ func (m *emitter) everywhere(list []*line) map[*variable]int {
 func (m *emitter) assigns(list []*line) map[*variable]int {
 	out := map[*variable]int{}
 	note := func(e ast.Expr) {
-		if id := rootOf(e); id != nil && m.of[id] != nil {
-			out[m.of[id]]++
+		if v := m.root(e); v != nil {
+			out[v]++
 		}
 	}
 	each(list, func(n *line) {
@@ -142,7 +144,7 @@ func (m *emitter) first(part []*line, v *variable) bool {
 		}
 		return slices.ContainsFunc(s.Lhs, func(e ast.Expr) bool {
 			id, ok := e.(*ast.Ident)
-			return ok && m.of[id] == v
+			return ok && m.of(id) == v
 		})
 	}
 	return false

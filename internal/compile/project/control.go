@@ -19,12 +19,15 @@ type inside struct {
 	stop   *variable // set when the loop is to end
 }
 
-// translate makes the program's lines of Go's.
+// translate turns lines of Go into lines of the program.
 func (d *device) translate(list []*line) []*line {
 	d.survey(list)
 	lines := d.lines(list, inside{device: true})
 	for v, c := range d.numbers {
 		if c != known {
+			if !computable(v.typ) && !d.alone(v) {
+				d.bad(v.pos(), fmt.Sprintf("%s is of type %s; numbers of a device program are of type int, int64, float64 or bool", v.name, v.typ))
+			}
 			v.typ = d.rlType("Tensor")
 		}
 	}
@@ -67,7 +70,7 @@ func isJump(n *line) bool {
 	return ok
 }
 
-// jump leaves a round, or the loop.
+// jump translates a break or a continue.
 func (d *device) jump(n *line, at inside) []*line {
 	tok := n.stmt.(*ast.BranchStmt).Tok
 	back := &line{pos: n.pos, stmt: &ast.ReturnStmt{}}
@@ -76,6 +79,9 @@ func (d *device) jump(n *line, at inside) []*line {
 		return []*line{n}
 	case tok == token.CONTINUE:
 		return []*line{back}
+	case at.loop == nil:
+		d.bad(n.pos, "the loop over run.Next ends by its budget; a break cannot be part of a device program")
+		return nil
 	case at.stop == nil:
 		d.bad(n.pos, "a loop that is written out cannot end by what is known only when the device program runs; use its index in keys and for minibatches alone")
 		return nil
@@ -95,8 +101,8 @@ func leaves(list []*line, toks ...token.Token) bool {
 	})
 }
 
-// branchLine is a branch, of Go's or of the program's; whole is true where it has
-// taken in all that follows it.
+// branchLine translates a branch; whole is true where the rest of the block went
+// into one of its arms.
 func (d *device) branchLine(n *line, rest []*line, at inside) (out []*line, whole bool) {
 	if d.decided(n) == known {
 		return d.goBranch(n, rest, at), false
@@ -126,7 +132,7 @@ func (d *device) branchLine(n *line, rest []*line, at inside) (out []*line, whol
 	return d.deviceBranch(n, at), whole
 }
 
-// goBranch is gone through while the program is built.
+// goBranch translates a branch that Go decides while the program is built.
 func (d *device) goBranch(n *line, rest []*line, at inside) []*line {
 	if len(rest) > 0 && d.hides(n) {
 		d.bad(n.pos, "a round is left by what is known only when the device program runs, inside a branch of the configuration: write the two conditions as one, or what follows as its else")
@@ -183,6 +189,7 @@ func (d *device) chain(n *line) *line {
 		return nil
 	}
 	last.arms = append(last.arms, lineArm{body: other})
+	first.nodes = n.nodes
 	return first
 }
 
@@ -191,16 +198,20 @@ func (d *device) typed(e ast.Expr) ast.Expr {
 	return e
 }
 
-// deviceBranch is a branch of the program.
+// deviceBranch translates a branch that the program decides.
 func (d *device) deviceBranch(n *line, at inside) []*line {
 	d.pos = n.pos
 	for _, a := range n.arms {
 		d.steady(a.body, "a branch of the device program")
+		d.applied(a.body)
+		if x := d.mixes(a.body); x != nil {
+			d.bad(x.pos, "a number inside a struct or a slice is changed in a branch of the device program; use a variable of its own")
+		}
 	}
 	cond := d.tensor(n.head[0])
 	then, other := n.arms[0].body, n.arms[1].body
 	if s := at.stop; s != nil && len(then) == 1 && isJump(then[0]) && len(other) == 0 && then[0].stmt.(*ast.BranchStmt).Tok == token.BREAK {
-		return []*line{{pos: n.pos, stmt: &ast.AssignStmt{Lhs: []ast.Expr{d.ref(s)}, Tok: token.ASSIGN, Rhs: []ast.Expr{cond}}}}
+		return []*line{d.assignLine(n, d.ref(s), cond)}
 	}
 	lasting := d.lasting(slices.Concat(then, other))
 	if at.stop != nil && (leaves(then, token.BREAK) || leaves(other, token.BREAK)) {
@@ -229,15 +240,32 @@ func (d *device) steady(list []*line, where string) {
 	each(list, func(n *line) {
 		for _, id := range n.nodes {
 			x := d.g.Nodes[id]
-			rollout := slices.ContainsFunc(x.Writes, func(r int) bool { return d.g.Resources[r].Kind == "rollout" })
-			if x.Kind == fdg.Step || rollout {
+			steady := slices.ContainsFunc(x.Writes, func(r int) bool { return d.g.Resources[r].Steady })
+			if x.Kind == fdg.Step || steady {
 				d.bad(d.src.Pos(id), fmt.Sprintf("%s stands in %s, so that how many steps an iteration has would not be known beforehand", x.Text, where))
 			}
 		}
 	})
 }
 
-// carry are the variables that a loop or branch of the program changes.
+// applied refuses gradients that are applied in a branch of the program and come
+// from before it: applying uses them up, and both ways are built.
+func (d *device) applied(list []*line) {
+	inside := d.written(list)
+	each(list, func(n *line) {
+		s, ok := n.stmt.(*ast.ExprStmt)
+		if !ok {
+			return
+		}
+		call, ok := s.X.(*ast.CallExpr)
+		if ok && d.src.Word(d.callee(call)).Kind == fdg.Apply && !slices.Contains(inside, d.root(call.Args[0])) {
+			d.bad(n.pos, "a gradient is applied in a branch of the device program and computed before it; compute it in the branch, too")
+		}
+	})
+}
+
+// carry returns the arguments by which a loop or branch of the program is told
+// what it changes.
 func (d *device) carry(list []*variable) (out []ast.Expr) {
 	for _, v := range list {
 		if v.typ != nil && !d.src.IsBatch(v.typ) && d.numbers[v]&traced == 0 {
@@ -249,7 +277,7 @@ func (d *device) carry(list []*variable) (out []ast.Expr) {
 	return out
 }
 
-// loopLine is a loop, of Go's or of the program's.
+// loopLine translates a loop.
 func (d *device) loopLine(n *line, at inside) *line {
 	if !d.loops[n] {
 		for _, e := range n.head {
@@ -267,7 +295,7 @@ func (d *device) loopLine(n *line, at inside) *line {
 		return n
 	}
 	body := n.arms[0].body
-	out := &line{pos: n.pos, word: "For", ranged: true, define: true, key: n.key, nodes: n.nodes}
+	out := &line{pos: n.pos, word: "For", ranged: true, key: n.key, nodes: n.nodes}
 	in := inside{loop: n, device: true}
 	out.head = append([]ast.Expr{d.rewrite(n.head[0])}, d.carry(d.lasting(body))...)
 	if leaves(body, token.BREAK) {
@@ -284,7 +312,7 @@ func (d *device) loopLine(n *line, at inside) *line {
 	return out
 }
 
-// simple is an assignment or a call.
+// simple translates an assignment or a call.
 func (d *device) simple(n *line) []*line {
 	if v := n.zero; v != nil {
 		if d.numbers[v] == known {
@@ -296,7 +324,7 @@ func (d *device) simple(n *line) []*line {
 	case *ast.ExprStmt:
 		s.X = d.rewrite(s.X)
 	case *ast.IncDecStmt:
-		if v := d.variableOf(s.X); v != nil && d.numbers[v] != known {
+		if v := d.of(s.X); v != nil && d.numbers[v] != known {
 			op := strings.TrimSuffix(s.Tok.String(), s.Tok.String()[1:])
 			return []*line{d.assignLine(n, s.X, d.runCall("Calc", s.X, text(op), &ast.BasicLit{Kind: token.INT, Value: "1"}))}
 		}
@@ -319,7 +347,7 @@ func (d *device) assigned(n *line, s *ast.AssignStmt) []*line {
 	}
 	var lhs, rhs []ast.Expr
 	for i, e := range s.Lhs {
-		v := d.variableOf(e)
+		v := d.of(e)
 		value := s.Rhs[i]
 		switch {
 		case v == nil || d.numbers[v] == known:
@@ -353,7 +381,7 @@ func (d *device) assigned(n *line, s *ast.AssignStmt) []*line {
 // targets sees that a call's results go to what can hold them.
 func (d *device) targets(s *ast.AssignStmt) {
 	for i, e := range s.Lhs {
-		if v := d.variableOf(e); v != nil && d.numbers[v] != known {
+		if v := d.of(e); v != nil && d.numbers[v] != known {
 			d.bad(d.pos, fmt.Sprintf("%s is one of several results, and a number that is not known while the device program is built; return it alone", v.name))
 		} else if v == nil {
 			s.Lhs[i] = d.target(e)
@@ -361,7 +389,7 @@ func (d *device) targets(s *ast.AssignStmt) {
 	}
 }
 
-// target is what is assigned to, where it is not a variable.
+// target translates what is assigned to, where it is not a variable.
 func (d *device) target(e ast.Expr) ast.Expr {
 	if id, ok := e.(*ast.Ident); ok && id.Name == "_" {
 		return e

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// opened is the loop as a device program would have it, read anew because what is
-// made of it changes it; nil if it cannot be read so.
+// opened returns the lines of the whole loop as a device program has them, or nil.
+// They are made anew for every caller, which changes them.
 func (u *fuser) opened() (*device, []*line) {
-	l := deviceLowerer(u.src, u.g, &findings{})
-	l.imports, l.used = u.imports, u.used
-	d, tree := l.whole()
-	lines := d.tidy(d.block(tree))
-	if l.out.any() {
+	d := newDevice(u.src, u.g, &findings{})
+	d.imports, d.used = u.imports, u.used
+	lines := d.tidy(d.block(d.tree.Body))
+	if d.out.any() {
 		return nil, nil
 	}
 	return d, lines
 }
 
-// same are the program's variables for those of the graph.
+// same returns, for variables of the graph, those among of that are the same in the
+// program.
 func (u *fuser) same(d *device, list, of []*variable) (out []*variable) {
 	for _, v := range list {
 		i := slices.IndexFunc(of, func(o *variable) bool { return d.twin(o) == v })
@@ -30,8 +30,8 @@ func (u *fuser) same(d *device, list, of []*variable) (out []*variable) {
 	return out
 }
 
-// twin is the variable of another reading of the loop.
-func (d *device) twin(v *variable) *variable { return d.vars[variableKey{v.obj, v.call}] }
+// twin returns the variable that d has for one of another program.
+func (d *device) twin(v *variable) *variable { return d.vars[v.obj] }
 
 // cutting is the part of a loop's device program that has certain nodes.
 type cutting struct {
@@ -91,8 +91,9 @@ func (c *cutting) locate(list, around []*line) bool {
 	})
 }
 
-// bounds are the variables that the part takes, of in, and those that it gives: out.
-// Statements around it that only compute are taken in as far as that needs them.
+// bounds returns the variables that the part takes, among in, and those that it
+// gives: out. It extends the part by statements around it that only compute, as far
+// as they are needed for that.
 func (c *cutting) bounds(in, out []*variable) (takes, gives []*variable, ok bool) {
 	for _, v := range out {
 		if t := c.twin(v); t == nil {
@@ -127,8 +128,8 @@ func (c *cutting) bounds(in, out []*variable) (takes, gives []*variable, ok bool
 	}
 }
 
-// missing are the variables that lines have from elsewhere, and whether there is one
-// that is not given.
+// missing returns the variables that lines take from elsewhere, and whether there
+// is one that is not given.
 func (c *cutting) missing(part []*line, writes map[*variable]int, given map[*variable]bool) (takes []*variable, missing bool) {
 	total, all := c.everywhere(c.all), c.assigns(c.all)
 	for v, n := range c.everywhere(part) {
@@ -156,7 +157,7 @@ func returning(n *line) bool {
 	return ok
 }
 
-// body is the part as the program of a device has it, with what it returns.
+// body returns the part as a device program has it, with a return at its end.
 func (c *cutting) body(takes, gives []*variable) ([]*line, bool) {
 	list := slices.Clone(c.list[c.a:c.b])
 	if len(gives) > 0 {
@@ -188,7 +189,7 @@ func (d *device) spanFunc(name, where string, takes, gives []*variable, lines []
 	return wrap(fmt.Sprintf("%s is %s as one graph.", name, where)) + w.b.String()
 }
 
-// resultTypes are those of variables, as a function's results.
+// resultTypes returns the types of variables as those of a function's results.
 func (d *device) resultTypes(list []*variable) string {
 	var names []string
 	for _, v := range list {

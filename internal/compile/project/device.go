@@ -11,6 +11,8 @@ import (
 
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/analyze"
+	"github.com/weft-rl/weft/internal/compile/tree"
+	"github.com/weft-rl/weft/internal/compile/vocabulary"
 	"github.com/weft-rl/weft/plan"
 )
 
@@ -21,56 +23,50 @@ const Lowered = "lowered"
 // deviceFunc is one iteration of the loop, as generated code has it.
 const deviceFunc = "trainLowered"
 
-// lowered generates one iteration of the loop for a device program. The loop is
-// read into the same tree as for programs, with one group that has everything, and
-// calls are read through where control or numbers inside them are not the
-// configuration's. Then every Go loop, branch and number is either left to Go,
-// which runs it while the program is built, or becomes the program's (numbers.go,
-// control.go).
+// lowered generates one iteration of the loop for a device program: the lines of
+// a group that has everything, in which calls stay calls unless control or numbers
+// inside them are not the configuration's. Then every Go loop, branch and number
+// is either left to Go, which runs it while the program is built, or becomes the
+// program's (numbers.go, control.go).
 func lowered(src *analyze.Source, g *fdg.Graph) ([]byte, []Problem, error) {
 	out := &findings{}
-	l := deviceLowerer(src, g, out)
-	l.residents()
-	d, tree := l.whole()
-	body := d.iteration(tree)
+	d := newDevice(src, g, out)
+	d.residents()
+	body := d.iteration()
 	if out.any() {
 		return nil, out.list, nil
 	}
-	d.used[l.rlPackage()] = true
-	name := l.unused(deviceFunc)
+	d.used[d.rlPackage()] = true
+	name := d.unused(deviceFunc)
 	lines := d.translate(d.tidy(d.block(body)))
 	if out.any() {
 		return nil, out.list, nil
+	}
+	if err := d.lacks(body, lines); err != nil {
+		return nil, nil, err
 	}
 	text := d.function(name, lines)
 	if out.any() {
 		return nil, out.list, nil
 	}
-	file, err := assemble(src.Pkg.Name(), []byte(text), l.imports)
+	file, err := assemble(src.Pkg.Name(), []byte(text), d.imports)
 	return file, nil, err
 }
 
-// deviceLowerer reads the loop for one group that has everything.
-func deviceLowerer(src *analyze.Source, g *fdg.Graph, out *findings) *lowerer {
+// newDevice makes a loop ready to be a device program: one group has everything.
+func newDevice(src *analyze.Source, g *fdg.Graph, out *findings) *device {
 	all := plan.Group{Name: Lowered, Over: fdg.None}
 	for _, f := range g.Fragments {
 		all.Fragments = append(all.Fragments, f.Name)
 	}
-	l := newLowerer(src, g, plan.Grouping{Name: Lowered, Groups: []plan.Group{all}}, out)
-	l.device = true
-	return l
-}
-
-// whole is the loop's tree, and what makes it a device program.
-func (l *lowerer) whole() (*device, block) {
-	tree := l.train()
-	d := &device{emitter: newEmitter(newFlow(l, tree), 0, nil), numbers: map[*variable]number{}}
-	d.entire = true
-	return d, tree
+	l := newLoop(src, g, plan.Grouping{Name: Lowered, Groups: []plan.Group{all}}, out)
+	d := &device{emitter: newEmitter(newFlow(l), 0, nil), numbers: map[*variable]number{}}
+	d.entire, d.rolls = true, d.folded
+	return d
 }
 
 // residents refuses components that cannot live inside a program.
-func (l *lowerer) residents() {
+func (l *loop) residents() {
 	said := map[int]bool{}
 	for id, n := range l.g.Nodes {
 		for _, r := range slices.Concat(n.Reads, n.Writes) {
@@ -92,23 +88,25 @@ func resident(t types.Type) bool {
 	return ok
 }
 
-// iteration is what stands in the loop over run.Next.
-func (d *device) iteration(tree block) (out block) {
-	var next *loop
-	for _, s := range tree {
+// iteration returns the body of the loop over run.Next. It refuses what stands
+// beside it.
+func (d *device) iteration() tree.Block {
+	var next *tree.Loop
+	for _, s := range d.tree.Body {
 		switch s := s.(type) {
-		case *loop:
-			if next != nil || !s.next {
-				d.bad(s.pos, "a loop with phases, or with loops beside that over run.Next, cannot be one device program")
+		case *tree.Loop:
+			if next != nil || !s.Next {
+				d.bad(s.Pos, "a loop with phases, or with loops beside that over run.Next, cannot be one device program")
 				return nil
 			}
 			next = s
-		case *result:
+		case *tree.Return:
+			d.returned(s)
 		default:
 			if next == nil {
-				d.bad(s.at().pos, "what stands before the loop over run.Next cannot be part of a device program; do it in the constructor")
+				d.bad(s.At().Pos, "what stands before the loop over run.Next cannot be part of a device program; do it in the constructor")
 			} else {
-				d.bad(s.at().pos, "what stands behind the loop over run.Next cannot be part of a device program")
+				d.bad(s.At().Pos, "what stands behind the loop over run.Next cannot be part of a device program")
 			}
 		}
 	}
@@ -116,12 +114,28 @@ func (d *device) iteration(tree block) (out block) {
 		d.bad(d.src.Train.Pos(), "there is no loop over run.Next at the function's own level")
 		return nil
 	}
-	if call, ok := next.cond.(*ast.CallExpr); ok {
-		if sel, ok := call.Fun.(*ast.SelectorExpr); !ok || d.of[rootOf(sel.X)] != d.run {
-			d.bad(next.pos, "a phase cannot be one device program")
+	if call, ok := next.Cond.(*ast.CallExpr); ok {
+		if sel, ok := call.Fun.(*ast.SelectorExpr); !ok || d.of(sel.X) != d.run {
+			d.bad(next.Pos, "a phase cannot be one device program")
 		}
 	}
-	return next.body
+	next.Body.Walk(func(s tree.Stmt) bool {
+		if _, ok := s.(*tree.Return); ok {
+			d.bad(s.At().Pos, "a return inside the loop over run.Next ends the run, which a device program cannot do; let the budget end it (--steps), or choose a policy that runs the loop on the host")
+		}
+		return true
+	})
+	return next.Body
+}
+
+// returned refuses what a run could not be told: results besides run.Err() and nil.
+func (d *device) returned(s *tree.Return) {
+	for _, e := range s.Results {
+		call, ok := ast.Unparen(e).(*ast.CallExpr)
+		if !d.tree.Info.Types[e].IsNil() && !(ok && d.src.Word(d.callee(call)).Use == vocabulary.Pure) {
+			d.bad(s.Pos, "what is returned behind the loop over run.Next cannot be part of a device program; return run.Err()")
+		}
+	}
 }
 
 // function prints the iteration.
@@ -139,50 +153,39 @@ func (d *device) function(name string, lines []*line) string {
 	return b.String()
 }
 
-// hands reports whether a call hands a function of the author's numbers that are
-// the loop's own: an index, say.
-func (l *lowerer) hands(fr *frame, call *ast.CallExpr) (yes bool) {
-	for _, a := range call.Args {
-		if !isNumber(fr.Info.TypeOf(a)) {
-			continue
+// folded reports whether a call has nothing inside that a device program must see,
+// loops, counters or values, and is not handed numbers that are the loop's own: an
+// index, say.
+func (d *device) folded(c *tree.Call) bool {
+	ok := true
+	for _, e := range c.Expr.Args {
+		if isNumber(d.typeOf(e)) {
+			d.mentions(e, func(v *variable) {
+				_, pointer := v.typ.Underlying().(*types.Pointer)
+				ok = ok && pointer
+			})
 		}
-		ast.Inspect(a, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok {
-				v, local := fr.Info.ObjectOf(id).(*types.Var)
-				if local && !v.IsField() && v.Pkg() != nil && v.Parent() != v.Pkg().Scope() {
-					_, pointer := v.Type().Underlying().(*types.Pointer)
-					yes = yes || !pointer
-				}
-			}
-			return !yes
-		})
 	}
-	return yes
-}
-
-// opens reports whether a call has control or numbers inside that a device
-// program must see: loops, counters, values.
-func (l *lowerer) opens(place string) (yes bool) {
-	c, ok := l.src.Inlined(place)
-	if !ok {
-		return false
-	}
-	ast.Inspect(c.Decl.Body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.ForStmt, *ast.RangeStmt:
-			yes = true
-		case *ast.CallExpr:
-			yes = yes || dynamic[analyze.Word(c.Callee(n))] || l.opens(analyze.Place(place, n.Pos()))
-		}
-		return !yes
+	c.Body.Walk(func(s tree.Stmt) bool {
+		_, isLoop := s.(*tree.Loop)
+		ok = ok && !isLoop
+		return ok
 	})
-	return yes
+	eachExpr(c.Body, func(e ast.Expr) {
+		ast.Inspect(e, func(n ast.Node) bool {
+			call, isCall := n.(*ast.CallExpr)
+			ok = ok && !(isCall && (d.src.Word(d.callee(call)).Counter || d.computes(call)))
+			return ok
+		})
+	})
+	return ok
 }
 
-// dynamic are the words whose results no constructor knows.
-var dynamic = map[string]bool{
-	"rl.Run.Iter": true, "rl.Run.Steps": true, "rl.Run.Progress": true, "rl.Run.Every": true,
-	"rl.Run.Value": true, "rl.Opt.Count": true, "replay.Table.Ready": true,
+// computes reports whether a call is an operation that returns a number, which only
+// the device knows.
+func (d *device) computes(call *ast.CallExpr) bool {
+	w := d.src.Word(d.callee(call))
+	return w.Use == vocabulary.Operation && !w.Host && isNumber(d.typeOf(call))
 }
 
 // isNumber reports whether values of a type are Go's own: numbers and bools.
@@ -202,7 +205,12 @@ func isInteger(t types.Type) bool {
 	return ok && b.Info()&types.IsInteger != 0
 }
 
-// rlType is a type of package rl.
+// isInt reports whether values of a type are ints, as run.For counts.
+func isInt(t types.Type) bool {
+	return t != nil && types.Identical(types.Default(t), types.Typ[types.Int])
+}
+
+// rlType returns a type of package rl.
 func (d *device) rlType(name string) types.Type {
 	pkg := d.run.typ.(*types.Pointer).Elem().(*types.Named).Obj().Pkg()
 	return pkg.Scope().Lookup(name).Type()
@@ -220,7 +228,7 @@ func (d *device) runCall(name string, args ...ast.Expr) ast.Expr {
 
 func text(s string) ast.Expr { return &ast.BasicLit{Kind: token.STRING, Value: fmt.Sprintf("%q", s)} }
 
-// short is an expression in a message.
+// short returns an expression as a message shows it.
 func (d *device) short(e ast.Expr) string {
 	w := &writer{emitter: d.emitter}
 	s := w.text(e)

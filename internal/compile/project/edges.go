@@ -12,6 +12,7 @@ import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/analyze"
+	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
 // edgeRow is an edge of a grouping with its name in the generated file.
@@ -24,16 +25,19 @@ type edgeRow struct {
 	path  string
 	to    int
 	from  int
-	point stmt
+	point tree.Stmt
 
 	origins []analyze.Origin
 }
 
 // edges lists what crosses, in program order; every program refers to this list.
 func (f *flow) edges(prefix string) (rows []*edgeRow) {
-	f.listEdges(f.tree, &rows)
-	taken := map[string]bool{}
+	f.listEdges(f.tree.Body, &rows)
+	taken, names := map[string]bool{}, map[string]int{}
 	for i, r := range rows {
+		if names[r.Name]++; names[r.Name] > 1 { // a run knows edges by their names
+			r.Name = fmt.Sprintf("%s#%d", r.Name, names[r.Name])
+		}
 		r.id, r.ident = i, f.edgeName(prefix, r.Name, taken)
 		for _, other := range rows[:i] { // what crosses twice stays with its maker
 			if slices.ContainsFunc(r.origins, func(o analyze.Origin) bool {
@@ -46,25 +50,27 @@ func (f *flow) edges(prefix string) (rows []*edgeRow) {
 	return rows
 }
 
-func (f *flow) listEdges(b block, rows *[]*edgeRow) {
+func (f *flow) listEdges(b tree.Block, rows *[]*edgeRow) {
 	for _, s := range b {
 		switch s := s.(type) {
-		case *action:
-			*rows = append(*rows, f.collectives(s)...)
-		case *branch:
-			for _, a := range s.arms {
-				f.listEdges(a.block, rows)
+		case *tree.Assign:
+			*rows = append(*rows, f.collectives(f.actions[s])...)
+		case *tree.Branch:
+			for _, a := range s.Arms {
+				f.listEdges(a.Body, rows)
 			}
-		case *loop:
-			f.listEdges(s.body, rows)
+		case *tree.Loop:
+			f.listEdges(s.Body, rows)
+		case *tree.Call:
+			f.listEdges(s.Body, rows)
 		}
 		*rows = append(*rows, f.joined(s)...)
 		*rows = append(*rows, f.crossing(s)...)
 	}
 }
 
-// joined are the slices that members gather from each other behind a statement.
-func (f *flow) joined(s stmt) (out []*edgeRow) {
+// joined returns the slices that members gather from each other behind a statement.
+func (f *flow) joined(s tree.Stmt) (out []*edgeRow) {
 	for _, v := range f.all[s].sorted() {
 		r := f.value(s, v, whole, "", f.agents(), f.agents())
 		r.Kind, r.Axis = edge.AllGathers, string(fdg.Agents)
@@ -73,7 +79,7 @@ func (f *flow) joined(s stmt) (out []*edgeRow) {
 	return out
 }
 
-// edgeName is an identifier for a constant.
+// edgeName returns an unused identifier for the constant that is an edge's number.
 func (f *flow) edgeName(prefix, name string, taken map[string]bool) string {
 	var b strings.Builder
 	up := true
@@ -98,13 +104,13 @@ func (f *flow) edgeName(prefix, name string, taken map[string]bool) string {
 	return id
 }
 
-// crossing are the edges behind a statement, in the order in which both ends use
+// crossing returns the edges behind a statement, in the order in which both ends use
 // them.
-func (f *flow) crossing(s stmt) (out []*edgeRow) {
+func (f *flow) crossing(s tree.Stmt) (out []*edgeRow) {
 	for g := range f.groups {
 		l := f.sent[s][g]
 		for _, v := range l.sorted() {
-			from := f.sender(s, v)
+			from := f.from[s][g][v]
 			if v.resource >= 0 {
 				out = append(out, f.copied(s, v, from, g))
 				continue
@@ -120,15 +126,16 @@ func (f *flow) crossing(s stmt) (out []*edgeRow) {
 	return out
 }
 
-// load is a field of a variable that crosses as one value, and what of it does.
+// load is a field of a variable that crosses as one value. part says which of its
+// own fields do.
 type load struct {
 	path string
 	part *part
 }
 
-// loads are the values as which a part of a variable crosses. A variable that is
+// loads returns the values as which a part of a variable crosses. A variable that is
 // made here crosses as one, unless it holds fields that only its package sees.
-func (f *flow) loads(s stmt, v *variable, p *part) (out []load) {
+func (f *flow) loads(s tree.Stmt, v *variable, p *part) (out []load) {
 	if p.all {
 		return f.exported(v.typ, "", p)
 	}
@@ -160,37 +167,44 @@ func (f *flow) exported(t types.Type, path string, p *part) (out []load) {
 }
 
 // carries reports whether all of a value is seen from outside its package.
-func (f *flow) carries(t types.Type) bool {
+func (f *flow) carries(t types.Type) bool { return f.seen(t, map[types.Type]bool{}) }
+
+// seen does what carries does. inside are the types around t, one of which t may be.
+func (f *flow) seen(t types.Type, inside map[types.Type]bool) bool {
 	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil && strings.HasPrefix(n.Obj().Pkg().Path(), module) && n.Obj().Pkg() != f.src.Pkg && f.open(t) == nil {
 		return true // a tensor, a tree, a gradient
 	}
+	if inside[t] {
+		return true
+	}
+	inside[t] = true
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
-		for i := range u.NumFields() {
-			if !u.Field(i).Exported() || !f.carries(u.Field(i).Type()) {
+		for field := range u.Fields() {
+			if !field.Exported() || !f.seen(field.Type(), inside) {
 				return false
 			}
 		}
 	case *types.Slice:
-		return f.carries(u.Elem())
+		return f.seen(u.Elem(), inside)
 	case *types.Array:
-		return f.carries(u.Elem())
+		return f.seen(u.Elem(), inside)
 	}
 	return true
 }
 
 // byMember makes an edge of a slice with an element for every member carry to and
 // from whoever has the member.
-func (f *flow) byMember(r *edgeRow, s stmt, own bool) {
+func (f *flow) byMember(r *edgeRow, s tree.Stmt, own bool) {
 	switch {
-	case r.from == f.agents() && f.made(s, r.v):
+	case r.from == f.agents() && f.filled(s, r.v):
 		r.Kind, r.Axis = edge.Gathers, string(fdg.Agents)
 	case r.to == f.agents() && own:
 		r.Kind, r.Axis = edge.Scatters, string(fdg.Agents)
 	}
 }
 
-// merged is a part with elements of slices taken for all of them.
+// merged returns a part with elements of slices taken for all of them.
 func (p *part) merged() *part {
 	if p == nil || p.all || p.sub[element] != nil {
 		return at("")
@@ -202,28 +216,24 @@ func (p *part) merged() *part {
 	return out
 }
 
-func (f *flow) sender(s stmt, v *variable) int {
-	if a, ok := s.(*action); ok {
-		return a.owner
-	}
-	return f.from[s][v]
-}
-
-// defines are the paths at which a statement gives a variable a value.
-func (f *flow) defines(s stmt, v *variable) (out []string) {
-	a, ok := s.(*action)
-	if !ok {
-		return nil
-	}
-	for _, d := range a.defs {
-		if d.v == v && !d.weak {
-			out = append(out, d.path)
+// defines returns the paths at which a statement gives a variable a value.
+func (f *flow) defines(s tree.Stmt, v *variable) (out []string) {
+	switch s := s.(type) {
+	case *tree.Assign:
+		for _, d := range f.actions[s].defs {
+			if d.v == v && !d.weak {
+				out = append(out, d.path)
+			}
+		}
+	case *tree.Call:
+		if slices.Contains(s.Results, v.obj) {
+			return []string{""}
 		}
 	}
 	return out
 }
 
-func (f *flow) copied(s stmt, v *variable, from, to int) *edgeRow {
+func (f *flow) copied(s tree.Stmt, v *variable, from, to int) *edgeRow {
 	res := f.g.Resources[v.resource]
 	r := &edgeRow{v: v, from: from, to: to, point: s}
 	r.Edge = edge.Edge{Name: res.Name, Kind: edge.Copies, From: f.groups[from].Name, To: f.groups[to].Name, Type: res.Type, Axis: string(res.Axis), Node: f.writer(s, v.resource)}
@@ -231,14 +241,12 @@ func (f *flow) copied(s stmt, v *variable, from, to int) *edgeRow {
 	return r
 }
 
-// writer is the last node in a statement that writes a resource.
-func (f *flow) writer(s stmt, resource int) (id int) {
-	block{s}.walk(func(s stmt) bool {
-		if a, ok := s.(*action); ok {
-			for _, n := range a.nodes {
-				if slices.Contains(f.g.Nodes[n].Writes, resource) {
-					id = n
-				}
+// writer returns the last node in a statement that writes a resource.
+func (f *flow) writer(s tree.Stmt, resource int) (id int) {
+	tree.Block{s}.Walk(func(s tree.Stmt) bool {
+		if a, ok := s.(*tree.Assign); ok {
+			if n := f.actions[a].node; n >= 0 && slices.Contains(f.g.Nodes[n].Writes, resource) {
+				id = n
 			}
 		}
 		return true
@@ -246,11 +254,11 @@ func (f *flow) writer(s stmt, resource int) (id int) {
 	return id
 }
 
-func (f *flow) value(s stmt, v *variable, p *part, path string, from, to int) *edgeRow {
+func (f *flow) value(s tree.Stmt, v *variable, p *part, path string, from, to int) *edgeRow {
 	r := &edgeRow{v: v, part: p, path: path, from: from, to: to, point: s}
 	t := typeAt(v.typ, path)
 	r.Edge = edge.Edge{
-		Name: strings.TrimSuffix(v.name+"."+path, "."), From: f.groups[from].Name, To: f.groups[to].Name,
+		Name: strings.TrimSuffix(f.nameOf(v)+"."+path, "."), From: f.groups[from].Name, To: f.groups[to].Name,
 		Type: types.TypeString(t, (*types.Package).Name),
 	}
 	origins := f.carried(s, v, p, path)
@@ -263,16 +271,79 @@ func (f *flow) value(s stmt, v *variable, p *part, path string, from, to int) *e
 	}
 	r.Axis = string(axis)
 	r.Pos = f.g.Nodes[r.Node].Pos.String()
-	r.Kind = f.kind(s.at().pos, t, axis, from, to)
-	_, once := s.(*action) // behind a loop it may be the value of a round before
-	r.Log, r.Given, r.origins = f.logged(origins, to), once && f.given(origins, to), origins
+	r.Kind = f.kind(s.At().Pos, t, axis, from, to)
+	r.Log, r.Given, r.origins = f.logged(origins, to), f.once(s, origins) && f.given(origins, to), origins
 	return r
 }
 
-// carried are the parts of nodes' results that cross.
-func (f *flow) carried(s stmt, v *variable, p *part, path string) (out []analyze.Origin) {
+// nameOf returns what a variable is called on an edge: one that is not the author's
+// after what it is given to.
+func (f *flow) nameOf(v *variable) string {
+	name := v.name
+	if !v.temp {
+		return name
+	}
+	f.tree.Body.Walk(func(s tree.Stmt) bool {
+		a, ok := s.(*tree.Assign)
+		if !ok || len(a.Lhs) != 1 || len(a.Rhs) != 1 {
+			return true
+		}
+		to, path := f.tree.Path(a.Lhs[0])
+		if field, ok := f.within(a.Rhs[0], v); ok && to != nil {
+			name = strings.Trim(f.nameOf(f.vars[to])+"."+strings.Trim(path+"."+field, "."), ".")
+		}
+		return true
+	})
+	return name
+}
+
+// within returns the field of a value that a variable becomes.
+func (f *flow) within(e ast.Expr, v *variable) (path string, ok bool) {
+	if f.of(e) == v {
+		return "", true
+	}
+	lit, isLit := e.(*ast.CompositeLit)
+	for i, field := range fieldsOf(f.typeOf(e)) {
+		if !isLit || i >= len(lit.Elts) {
+			break
+		}
+		x, name := lit.Elts[i], field.Name()
+		if kv, ok := x.(*ast.KeyValueExpr); ok {
+			x, name = kv.Value, kv.Key.(*ast.Ident).Name
+		}
+		if rest, ok := f.within(x, v); ok {
+			return strings.Trim(name+"."+rest, "."), true
+		}
+	}
+	return "", false
+}
+
+// once reports whether what crosses behind a statement was made there: behind a
+// loop or a branch it may be the value of a round before.
+func (f *flow) once(s tree.Stmt, origins []analyze.Origin) bool {
+	call, ok := s.(*tree.Call)
+	if !ok {
+		_, ok = s.(*tree.Assign)
+		return ok
+	}
+	call.Body.Walk(func(s tree.Stmt) bool {
+		n, isLoop := s.(*tree.Loop)
+		if isLoop {
+			n.Body.Walk(func(s tree.Stmt) bool {
+				a, isAssign := s.(*tree.Assign)
+				ok = ok && !(isAssign && slices.ContainsFunc(origins, func(o analyze.Origin) bool { return o.Node == f.actions[a].node }))
+				return ok
+			})
+		}
+		return ok && !isLoop
+	})
+	return ok
+}
+
+// carried returns the parts of nodes' results that cross.
+func (f *flow) carried(s tree.Stmt, v *variable, p *part, path string) (out []analyze.Origin) {
 	for _, sub := range p.paths() {
-		out = append(out, f.origins(v, strings.Trim(path+"."+sub, "."), s.at().after)...)
+		out = append(out, f.origins(s, true, v, strings.Trim(path+"."+sub, "."))...)
 	}
 	return out
 }
@@ -281,7 +352,7 @@ func isGrads(t types.Type) bool {
 	return t != nil && strings.HasSuffix(types.TypeString(t, nil), "weft/rl.Grads")
 }
 
-// kind is how an edge carries.
+// kind returns how a value of type t crosses from one group to another.
 func (f *flow) kind(pos token.Pos, t types.Type, axis fdg.Axis, from, to int) edge.Kind {
 	switch {
 	case isGrads(t) && !f.replicated(to):
@@ -341,72 +412,41 @@ func (f *flow) given(origins []analyze.Origin, to int) bool {
 	return len(origins) > 0
 }
 
-// collectives are the edges between the replicas of a group that an operation
+// collectives returns the edges between the replicas of a group that an operation
 // needs.
 func (f *flow) collectives(a *action) (out []*edgeRow) {
-	if a.owner == everywhere || a.fn == nil {
+	if a.owner == everywhere || !f.special(a.node) || f.g.Nodes[a.node].Kind == fdg.Log {
 		return nil
 	}
-	for _, id := range a.nodes {
-		if !f.special(id) || f.g.Nodes[id].Kind == fdg.Log {
-			continue
+	sig := a.Op.Fn.Signature()
+	if f.g.Nodes[a.node].Kind == fdg.Apply {
+		return []*edgeRow{f.collective(a, sig.Params().At(0), 0, edge.AllReduces, fdg.None)}
+	}
+	for i := range sig.Params().Len() {
+		if axis := f.sharded(a.node, sig.Params().At(i).Name()); axis != fdg.None {
+			out = append(out, f.collective(a, sig.Params().At(i), i, edge.AllGathers, axis))
 		}
-		sig := a.fn.Signature()
-		if f.g.Nodes[id].Kind == fdg.Apply {
-			out = append(out, f.collective(a, id, sig.Params().At(0), 0, edge.AllReduces, fdg.None))
-			continue
-		}
-		for i := range sig.Params().Len() {
-			if axis := f.sharded(id, sig.Params().At(i).Name()); axis != fdg.None {
-				out = append(out, f.collective(a, id, sig.Params().At(i), i, edge.AllGathers, axis))
-			}
-		}
-		if recv := sig.Recv(); recv != nil && f.src.IsBatch(recv.Type()) {
-			if axis := f.sharded(id, recv.Name()); axis != fdg.None {
-				out = append(out, f.collective(a, id, recv, -1, edge.AllGathers, axis))
-			}
+	}
+	if recv := sig.Recv(); recv != nil && f.src.IsBatch(recv.Type()) {
+		if axis := f.sharded(a.node, recv.Name()); axis != fdg.None {
+			out = append(out, f.collective(a, recv, -1, edge.AllGathers, axis))
 		}
 	}
 	return out
 }
 
-func (f *flow) collective(a *action, id int, param *types.Var, i int, kind edge.Kind, axis fdg.Axis) *edgeRow {
+func (f *flow) collective(a *action, param *types.Var, i int, kind edge.Kind, axis fdg.Axis) *edgeRow {
 	g := f.groups[a.owner].Name
-	r := &edgeRow{from: a.owner, to: a.owner, point: a, path: param.Name()}
-	t, name := param.Type(), a.fn.Name()
-	if call, ok := ast.Unparen(a.rhs[0]).(*ast.CallExpr); ok && i >= 0 && i < len(call.Args) {
-		if now := f.exprType(call.Args[i]); now != nil {
+	r := &edgeRow{from: a.owner, to: a.owner, point: a.Assign, path: param.Name()}
+	t, name := param.Type(), a.Op.Fn.Name()
+	if args := a.Op.Call.Args; i >= 0 && i < len(args) {
+		if now := f.typeOf(args[i]); now != nil {
 			t = now
 		}
-		if v, path := f.pathOf(call.Args[i]); v != nil {
-			name = strings.Trim(v.name+"."+path, ".")
+		if v, path := f.tree.Path(args[i]); v != nil {
+			name = strings.Trim(f.nameOf(f.vars[v])+"."+path, ".")
 		}
 	}
-	r.Edge = edge.Edge{Name: name, Kind: kind, From: g, To: g, Type: types.TypeString(t, (*types.Package).Name), Node: id, Pos: f.g.Nodes[id].Pos.String(), Axis: string(axis)}
+	r.Edge = edge.Edge{Name: name, Kind: kind, From: g, To: g, Type: types.TypeString(t, (*types.Package).Name), Node: a.node, Pos: f.g.Nodes[a.node].Pos.String(), Axis: string(axis)}
 	return r
-}
-
-// pathOf is the variable and the field that an expression names, if it does.
-func (l *lowerer) pathOf(e ast.Expr) (*variable, string) {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		return l.of[e], ""
-	case *ast.SelectorExpr:
-		if path, field := l.paths[e]; field && path != "" {
-			v, up := l.pathOf(e.X)
-			return v, strings.Trim(up+"."+path, ".")
-		}
-	}
-	return nil, ""
-}
-
-// exprType is the type of an expression where it is known.
-func (l *lowerer) exprType(e ast.Expr) types.Type {
-	if id, ok := e.(*ast.Ident); ok {
-		if v := l.of[id]; v != nil {
-			return v.typ
-		}
-		return nil
-	}
-	return l.types[e]
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-rl/weft/edge"
-	"github.com/weft-rl/weft/internal/compile/analyze"
+	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
 // emitter writes the program of one group.
@@ -20,19 +20,21 @@ type emitter struct {
 	run    *variable
 	t      *variable
 	entire bool // the program is the whole loop
+	rolls  func(*tree.Call) bool
+	met    map[*edgeRow]int // how often the program uses an edge
 }
 
 func newEmitter(f *flow, me int, rows []*edgeRow) *emitter {
-	m := &emitter{flow: f, me: me, rows: rows}
-	m.x = f.variable("x", nil)
-	m.x.fixed = true
-	for _, v := range f.vars {
-		if v.fixed && v.call == analyze.Root {
-			if p, ok := v.typ.(*types.Pointer); ok && strings.HasSuffix(types.TypeString(p, nil), "weft/rl.Run") {
-				m.run = v
-			} else {
-				m.t = v
-			}
+	m := &emitter{flow: f, me: me, rows: rows, x: f.variable("x", nil), met: map[*edgeRow]int{}}
+	m.x.fixed, m.rolls = true, m.closed
+	for _, v := range append([]*types.Var{f.tree.Recv}, f.tree.Args...) {
+		if v == nil {
+			continue
+		}
+		if p, ok := v.Type().(*types.Pointer); ok && strings.HasSuffix(types.TypeString(p, nil), "weft/rl.Run") {
+			m.run = f.vars[v]
+		} else {
+			m.t = f.vars[v]
 		}
 	}
 	if m.t == nil { // the author's function has no name for it
@@ -42,9 +44,13 @@ func newEmitter(f *flow, me int, rows []*edgeRow) *emitter {
 	return m
 }
 
-func (m *emitter) program() []*line { return m.tidy(m.block(m.tree)) }
+// program returns the group's program. It is an error if it lacks something.
+func (m *emitter) program() ([]*line, error) {
+	lines := m.tidy(m.block(m.tree.Body))
+	return lines, m.complete(lines)
+}
 
-func (m *emitter) block(b block) (out []*line) {
+func (m *emitter) block(b tree.Block) (out []*line) {
 	for _, s := range b {
 		out = append(out, m.stmt(s)...)
 		out = append(out, m.transfers(s)...)
@@ -52,229 +58,164 @@ func (m *emitter) block(b block) (out []*line) {
 	return out
 }
 
-func (m *emitter) stmt(s stmt) []*line {
+func (m *emitter) stmt(s tree.Stmt) []*line {
 	switch s := s.(type) {
-	case *action:
-		return m.action(s)
-	case *branch:
+	case *tree.Assign:
+		return m.simple(s)
+	case *tree.Branch:
 		return m.branch(s)
-	case *loop:
-		return m.loop(s)
-	case *jump:
-		return []*line{{pos: s.pos, stmt: &ast.BranchStmt{Tok: s.tok}}}
-	case *result:
-		return []*line{{pos: s.pos, stmt: &ast.ReturnStmt{Results: m.copies(s.values)}}}
-	case *note:
-		return []*line{{pos: s.pos, stmt: &ast.DeclStmt{Decl: s.decl}}}
+	case *tree.Loop:
+		return m.goLoop(s)
+	case *tree.Call:
+		if m.rolls(s) {
+			return []*line{m.rolled(s)}
+		}
+		return m.block(s.Body)
+	case *tree.Jump:
+		return []*line{{pos: s.Pos, stmt: &ast.BranchStmt{Tok: s.Tok}}}
+	case *tree.Return:
+		return []*line{{pos: s.Pos, stmt: &ast.ReturnStmt{Results: m.copies(s.Results)}}}
 	}
 	return nil
 }
 
-func (m *emitter) branch(s *branch) []*line {
-	if !m.entire && !m.keep[s][m.me] {
+// follows reports whether the program has a loop or a branch.
+func (m *emitter) follows(s tree.Stmt) bool { return m.entire || m.keep[s][m.me] }
+
+// executes reports whether the program has an assignment.
+func (m *emitter) executes(s *tree.Assign) bool {
+	_, mine := m.does[s][m.me]
+	return m.entire || mine
+}
+
+func (m *emitter) branch(s *tree.Branch) []*line {
+	if !m.follows(s) {
 		return nil
 	}
-	n := &line{pos: s.pos, word: "if"}
-	if s.choice {
+	n := &line{pos: s.Pos, word: "if"}
+	if s.Switch {
 		n.word = "switch"
 	}
-	if s.cond != nil {
-		n.head = []ast.Expr{m.copy(s.cond)}
+	if s.Cond != nil {
+		n.head = []ast.Expr{m.copy(s.Cond)}
 	}
-	for _, a := range s.arms {
-		n.arms = append(n.arms, lineArm{m.copies(a.list), m.block(a.block)})
+	for _, a := range s.Arms {
+		n.arms = append(n.arms, lineArm{m.copies(a.List), m.block(a.Body)})
 	}
 	return []*line{n}
 }
 
-func (m *emitter) loop(s *loop) []*line {
-	if !m.entire && !m.keep[s][m.me] {
+func (m *emitter) goLoop(s *tree.Loop) (out []*line) {
+	if !m.follows(s) {
 		return nil
 	}
-	n := &line{pos: s.pos, word: "for", ranged: s.isRange, counts: s.counts, define: s.define, key: s.key, value: s.value}
-	if s.next {
+	n := &line{pos: s.Pos, word: "for", ranged: s.Range, counts: isInteger(m.typeOf(s.Over)), key: m.vars[s.Key], value: m.vars[s.Value]}
+	if s.Next {
 		n.word = "next"
 	}
-	one := func(a *action) *line {
-		if a == nil {
-			return nil
+	if s.Init != nil && m.executes(s.Init) {
+		n.init = &line{pos: s.Init.Pos, stmt: m.statement(s.Init)}
+		if as, ok := n.init.stmt.(*ast.AssignStmt); ok && s.Init.Define {
+			as.Tok = token.DEFINE
+			if t := m.natural(as.Rhs[0]); t == nil || !types.Identical(t, m.typeOf(as.Lhs[0])) {
+				as.Tok = token.ASSIGN
+				out, n.init = append(out, n.init), nil
+			}
 		}
-		return &line{pos: a.pos, stmt: m.whole(a)}
 	}
-	n.init, n.post = one(s.init), one(s.post)
-	if s.isRange {
-		n.head = []ast.Expr{m.copy(s.over)}
-	} else if s.cond != nil {
-		n.head = []ast.Expr{m.copy(s.cond)}
+	if s.Post != nil && m.executes(s.Post) {
+		n.post = &line{pos: s.Post.Pos, stmt: m.statement(s.Post)}
 	}
-	n.arms = []lineArm{{body: m.block(s.body)}}
-	if m.shared(s, m.me) {
+	for _, e := range []ast.Expr{s.Over, s.Cond} {
+		if e != nil {
+			n.head = append(n.head, m.copy(e))
+		}
+	}
+	n.arms = []lineArm{{body: m.block(s.Body)}}
+	if m.shared(s, m.me) && !m.entire {
 		m.memberLoop(s, n)
 	}
-	return []*line{n}
+	return append(out, n)
 }
 
-// whole is an action as it stands.
-func (m *emitter) whole(a *action) ast.Stmt {
+// statement returns an assignment as it stands.
+func (m *emitter) statement(s *tree.Assign) ast.Stmt {
 	switch {
-	case a.tok == token.INC || a.tok == token.DEC:
-		return &ast.IncDecStmt{X: m.copy(a.lhs[0]), Tok: a.tok}
-	case len(a.lhs) == 0:
-		return &ast.ExprStmt{X: m.copy(a.rhs[0])}
+	case s.Tok == token.INC || s.Tok == token.DEC:
+		return &ast.IncDecStmt{X: m.copy(s.Lhs[0]), Tok: s.Tok}
+	case len(s.Lhs) == 0:
+		return &ast.ExprStmt{X: m.copy(s.Rhs[0])}
 	}
-	return &ast.AssignStmt{Lhs: m.copies(a.lhs), Tok: a.tok, Rhs: m.copies(a.rhs)}
+	return &ast.AssignStmt{Lhs: m.copies(s.Lhs), Tok: s.Tok, Rhs: m.copies(s.Rhs)}
 }
 
-func (m *emitter) action(a *action) []*line {
-	out, mine := m.has[a][m.me]
-	if !mine && !m.entire {
+func (m *emitter) simple(s *tree.Assign) []*line {
+	if !m.executes(s) {
 		return nil
 	}
-	if len(a.rhs) == 0 && a.tok == token.DEFINE {
-		return []*line{{pos: a.pos, zero: a.defs[0].v, pure: true}}
+	a := m.actions[s]
+	if s.Tok == token.VAR {
+		return []*line{{pos: s.Pos, zero: a.defs[0].v, pure: true}}
 	}
-	n := &line{pos: a.pos, stmt: m.whole(a), pure: a.owner == everywhere, nodes: a.nodes}
-	if m.entire {
-		return []*line{n}
+	n := &line{pos: s.Pos, stmt: m.statement(s), pure: a.owner == everywhere && len(s.Fills) == 0}
+	if a.node >= 0 {
+		n.nodes = []int{a.node}
 	}
-	if a.owner == everywhere {
-		m.restrict(a, n.stmt, out)
-		return []*line{n}
-	}
-	if m.replicated(m.me) || m.me == m.agents() {
-		if now, ok := m.adapt(a); ok {
-			if len(a.lhs) == 0 {
-				n.stmt = &ast.ExprStmt{X: now.rhs}
-			} else {
-				n.stmt = &ast.AssignStmt{Lhs: m.copies(a.lhs), Tok: a.tok, Rhs: []ast.Expr{now.rhs}}
+	switch as, ok := n.stmt.(*ast.AssignStmt); {
+	case m.entire:
+	case a.owner == everywhere:
+		if ok && s.Tok == token.ASSIGN && len(as.Lhs) == len(as.Rhs) {
+			for i := range as.Rhs {
+				as.Rhs[i] = m.only(as.Rhs[i], a.wanted(i, m.does[s][m.me]))
 			}
-			return append([]*line{n}, now.after...)
 		}
+	case m.special(a.node) && ok:
+		now := m.adapt(a, ast.Unparen(as.Rhs[0]).(*ast.CallExpr))
+		as.Rhs[0] = now.rhs
+		m.types[now.rhs] = m.typeOf(s.Rhs[0])
+		return append([]*line{n}, now.after...)
+	case m.special(a.node):
+		x := n.stmt.(*ast.ExprStmt)
+		x.X = m.adapt(a, ast.Unparen(x.X).(*ast.CallExpr)).rhs
 	}
 	return []*line{n}
 }
 
-// restrict leaves out of a copy what is not wanted of it.
-func (m *emitter) restrict(a *action, s ast.Stmt, out live) {
-	n, ok := s.(*ast.AssignStmt)
-	if !ok || len(n.Lhs) != len(n.Rhs) || a.tok != token.ASSIGN && a.tok != token.DEFINE {
-		return
-	}
-	var lhs, rhs []ast.Expr
-	for i := range n.Lhs {
-		d := a.defs[i]
-		if d.v == nil {
-			continue
-		}
-		p := out[d.v].get(d.path)
-		if d.weak && !out[d.v].none() {
-			p = whole
-		}
-		if p.none() {
-			continue
-		}
-		lhs, rhs = append(lhs, n.Lhs[i]), append(rhs, m.only(n.Rhs[i], p))
-	}
-	n.Lhs, n.Rhs = lhs, rhs
-}
-
-// only is a composite literal with those fields alone that are wanted.
+// only returns a composite literal with those fields alone that are wanted.
 func (m *emitter) only(e ast.Expr, p *part) ast.Expr {
 	lit, ok := e.(*ast.CompositeLit)
-	if !ok || p.all {
-		return e
-	}
-	fields := fieldsOf(m.types[lit])
-	if fields == nil {
+	fields := fieldsOf(m.typeOf(e))
+	if !ok || p == nil || p.all || fields == nil {
 		return e
 	}
 	out := &ast.CompositeLit{Type: lit.Type}
-	m.types[out] = m.types[lit]
+	same := true
 	for i, x := range lit.Elts {
-		name, v := "", x
+		name, v := fields[min(i, len(fields)-1)].Name(), x
 		if kv, ok := x.(*ast.KeyValueExpr); ok {
 			name, v = kv.Key.(*ast.Ident).Name, kv.Value
-		} else {
-			name = fields[i].Name()
 		}
-		if sub := p.field(name); !sub.none() {
-			out.Elts = append(out.Elts, &ast.KeyValueExpr{Key: ast.NewIdent(name), Value: m.only(v, sub)})
+		now := m.only(v, p.field(name))
+		same = same && now == v && !p.field(name).none()
+		if !p.field(name).none() {
+			out.Elts = append(out.Elts, &ast.KeyValueExpr{Key: ast.NewIdent(name), Value: now})
 		}
 	}
+	if same {
+		return e
+	}
+	m.types[out] = m.typeOf(lit)
 	return out
 }
 
-// copy copies an expression, so that one program's names are not another's.
-func (m *emitter) copy(e ast.Expr) ast.Expr {
-	if e == nil {
-		return nil
-	}
-	out := m.copied(e)
-	if t, known := m.types[e]; known {
-		m.types[out] = t
-	}
-	if call, ok := e.(*ast.CallExpr); ok {
-		m.callee[out.(*ast.CallExpr)] = m.callee[call]
-	}
-	return out
-}
-
-func (m *emitter) copied(e ast.Expr) ast.Expr {
-	switch e := e.(type) {
-	case *ast.Ident, *ast.SelectorExpr:
-		return m.deep(e)
-	case *ast.ParenExpr:
-		return &ast.ParenExpr{X: m.copy(e.X)}
-	case *ast.CallExpr:
-		return &ast.CallExpr{Fun: m.copy(e.Fun), Args: m.copies(e.Args), Ellipsis: e.Ellipsis}
-	case *ast.CompositeLit:
-		out := &ast.CompositeLit{Type: e.Type, Elts: m.copies(e.Elts)}
-		m.types[out] = m.types[e]
-		return out
-	case *ast.KeyValueExpr:
-		return &ast.KeyValueExpr{Key: m.copy(e.Key), Value: m.copy(e.Value)}
-	case *ast.UnaryExpr:
-		return &ast.UnaryExpr{Op: e.Op, X: m.copy(e.X)}
-	case *ast.BinaryExpr:
-		return &ast.BinaryExpr{X: m.copy(e.X), Op: e.Op, Y: m.copy(e.Y)}
-	case *ast.IndexExpr:
-		return &ast.IndexExpr{X: m.copy(e.X), Index: m.copy(e.Index)}
-	case *ast.IndexListExpr:
-		return &ast.IndexListExpr{X: m.copy(e.X), Indices: m.copies(e.Indices)}
-	case *ast.SliceExpr:
-		return &ast.SliceExpr{X: m.copy(e.X), Low: m.copy(e.Low), High: m.copy(e.High), Max: m.copy(e.Max), Slice3: e.Slice3}
-	case *ast.StarExpr:
-		return &ast.StarExpr{X: m.copy(e.X)}
-	case *ast.TypeAssertExpr:
-		return &ast.TypeAssertExpr{X: m.copy(e.X), Type: e.Type}
-	}
-	return e
-}
-
-func (m *emitter) copies(list []ast.Expr) (out []ast.Expr) {
-	for _, e := range list {
-		out = append(out, m.copy(e))
-	}
-	return out
-}
-
-func (m *emitter) deep(e ast.Expr) ast.Expr {
-	if sel, ok := e.(*ast.SelectorExpr); ok {
-		out := &ast.SelectorExpr{X: m.copy(sel.X), Sel: ast.NewIdent(sel.Sel.Name)}
-		if p, ok := m.paths[sel]; ok {
-			m.paths[out] = p
-		}
-		m.types[out] = m.types[sel]
-		return out
-	}
-	return m.again(e)
-}
-
-// transfers are what the group sends and receives behind a statement.
-func (m *emitter) transfers(s stmt) (out []*line) {
+// transfers returns what the group sends and receives behind a statement.
+func (m *emitter) transfers(s tree.Stmt) (out []*line) {
 	for _, r := range m.rows {
 		if r.point != s || r.v == nil {
 			continue
+		}
+		if m.me == r.from || m.me == r.to {
+			m.met[r]++
 		}
 		if r.from == r.to {
 			if m.me == r.to {
@@ -319,9 +260,10 @@ func (m *emitter) take(r *edgeRow) []*line {
 	fun := m.edgeFun(ends[r.Kind][1])
 	t := typeAt(r.v.typ, r.path)
 	if r.Kind != edge.Reduces {
-		fun = &ast.IndexExpr{X: fun, Index: m.typeExpr(t)}
+		fun = &ast.IndexExpr{X: fun, Index: m.typeExpr(t, m.src.Pos(r.Node))}
 	}
 	call := &ast.CallExpr{Fun: fun, Args: []ast.Expr{m.ref(m.x), ast.NewIdent(r.ident)}}
+	m.types[call] = t
 	var lhs ast.Expr = m.ref(r.v)
 	if r.path != "" {
 		lhs = m.fieldOf(m.ref(r.v), r.path)
@@ -342,7 +284,7 @@ func (m *emitter) fieldOf(e ast.Expr, path string) ast.Expr {
 	return e
 }
 
-// partOf is a value with those fields alone that are carried.
+// partOf returns a value with those fields alone that are carried.
 func (m *emitter) partOf(e ast.Expr, t types.Type, p *part) ast.Expr {
 	fields := m.open(t)
 	if p.all || fields == nil {
@@ -355,7 +297,7 @@ func (m *emitter) partOf(e ast.Expr, t types.Type, p *part) ast.Expr {
 	if all {
 		return e
 	}
-	lit := &ast.CompositeLit{Type: m.typeExpr(t)}
+	lit := &ast.CompositeLit{Type: m.typeExpr(t, token.NoPos)}
 	m.types[lit] = t
 	for _, f := range fields {
 		if s := p.field(f.Name()); !s.none() {
@@ -382,7 +324,7 @@ func (m *emitter) covers(p *part, t types.Type) bool {
 func (m *emitter) resourceLines(r *edgeRow, word string, pos token.Pos) []*line {
 	way, ok := m.src.Way(r.v.resource)
 	res := m.g.Resources[r.v.resource]
-	if strings.HasSuffix(res.Name, "/stats") && res.Kind == "statistics" && strings.HasSuffix(res.Type, "Returns") {
+	if res.Part != "" {
 		ok = false // a part of the component
 	}
 	if !ok {
@@ -400,7 +342,7 @@ func (m *emitter) resourceLines(r *edgeRow, word string, pos token.Pos) []*line 
 		e = &ast.SelectorExpr{X: e, Sel: ast.NewIdent(s.Name)}
 		if s.Each {
 			member := m.variable("m", nil)
-			n := &line{pos: pos, word: "for", ranged: true, define: true, value: member, head: []ast.Expr{e}, arms: []lineArm{{}}}
+			n := &line{pos: pos, word: "for", ranged: true, value: member, head: []ast.Expr{e}, arms: []lineArm{{}}}
 			if inner == nil {
 				out = n
 			} else {
@@ -431,10 +373,11 @@ func (m *emitter) edgeCall(name string, r *edgeRow, args ...ast.Expr) ast.Expr {
 	return &ast.CallExpr{Fun: m.edgeFun(name), Args: append(list, args...)}
 }
 
-// edgeAt is the collective edge of an action's argument.
+// edgeAt returns the collective edge of an action's argument.
 func (m *emitter) edgeAt(a *action, name string) *edgeRow {
 	for _, r := range m.rows {
-		if r.point == stmt(a) && r.from == r.to && r.path == name {
+		if r.point == tree.Stmt(a.Assign) && r.from == r.to && r.v == nil && r.path == name {
+			m.met[r]++
 			return r
 		}
 	}

@@ -26,23 +26,24 @@ const header = analyze.Header + "\n\n"
 const module = "github.com/weft-rl/weft/"
 
 // The packages that every program uses.
-func (l *lowerer) edgePackage() string { return l.named("edge") }
-func (l *lowerer) planPackage() string { return l.named("plan") }
-func (l *lowerer) rlPackage() string   { return l.named("rl") }
+func (l *loop) edgePackage() string { return l.named("edge") }
+func (l *loop) planPackage() string { return l.named("plan") }
+func (l *loop) rlPackage() string   { return l.named("rl") }
 
-func (l *lowerer) named(name string) string {
+func (l *loop) named(name string) string {
 	return l.importName(types.NewPackage(module+name, name))
 }
 
-// trainerType is what programs are given: a pointer to the trainer.
-func (l *lowerer) trainerType() types.Type {
+// trainerType returns the type of a program's first parameter: a pointer to the
+// trainer.
+func (l *loop) trainerType() types.Type {
 	if _, ok := l.src.Trainer.Underlying().(*types.Pointer); ok {
 		return l.src.Trainer
 	}
 	return types.NewPointer(l.src.Trainer)
 }
 
-// file is the source of all programs of a grouping.
+// file returns the source of all programs of a grouping.
 func (f *flow) file(gr plan.Grouping) ([]byte, error) {
 	for _, p := range []string{f.edgePackage(), f.planPackage(), f.rlPackage()} {
 		f.used[p] = true
@@ -54,7 +55,11 @@ func (f *flow) file(gr plan.Grouping) ([]byte, error) {
 		name := f.unused("train" + title(gr.Name) + title(group.Name))
 		names = append(names, name)
 		m := newEmitter(f, i, rows)
-		lines, graphs := m.spans(name, gr.Name+"/"+group.Name, m.program())
+		lines, err := m.program()
+		if err != nil {
+			return nil, err
+		}
+		lines, graphs := m.spans(name, gr.Name+"/"+group.Name, lines)
 		fmt.Fprintf(&programs, "\n%s%s%s", f.doc(name, group), m.print(name, lines), graphs)
 	}
 	var b bytes.Buffer
@@ -66,8 +71,8 @@ func (f *flow) file(gr plan.Grouping) ([]byte, error) {
 
 func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// unused is a name that means nothing in the package yet.
-func (l *lowerer) unused(name string) string {
+// unused reserves a name that means nothing in the package yet.
+func (l *loop) unused(name string) string {
 	id := name
 	for n := 2; l.src.Pkg.Scope().Lookup(id) != nil || l.used[id]; n++ {
 		id = fmt.Sprint(name, n)
@@ -124,7 +129,7 @@ func (f *flow) constants(b *bytes.Buffer, gr plan.Grouping, rows []*edgeRow) {
 	b.WriteString(")\n\n")
 }
 
-// tableName is the variable that holds a grouping.
+// tableName returns the variable that holds a grouping.
 func tableName(grouping string) string { return "gen" + title(grouping) }
 
 func (f *flow) table(b *bytes.Buffer, gr plan.Grouping, rows []*edgeRow, programs []string) {
@@ -209,14 +214,14 @@ func assemble(pkg string, body []byte, imports map[string]string) ([]byte, error
 // graphFile is the graph beside the programs.
 const graphFile = "gen_weft.json"
 
-// registry is the file that makes all programs of a package known.
+// registry adds the graph, and the file that registers it with all programs.
 func (r *Result) registry(src *analyze.Source, made []string) error {
 	var graph bytes.Buffer
 	if err := r.Graph.WriteJSON(&graph); err != nil {
 		return err
 	}
 	r.Files[graphFile] = graph.Bytes()
-	l := newLowerer(src, r.Graph, plan.Grouping{}, &findings{})
+	l := newLoop(src, r.Graph, plan.Grouping{}, &findings{})
 	pkg := l.edgePackage()
 	var b bytes.Buffer
 	_, whole := r.Files[edge.LoweredFile]

@@ -3,35 +3,46 @@ package project
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"slices"
+
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
 // flow finds, for every group, which statements its program has and what it needs
 // from others where. It goes through the tree backwards with what is wanted, once
 // for each group, until no group asks another one for more.
 type flow struct {
-	*lowerer
-	tree block
+	*loop
 
-	// sent is what others made that a group receives behind a statement.
-	sent map[stmt]map[int]live
-	from map[stmt]map[*variable]int // who sends it, behind a loop or branch
-	keep map[stmt]map[int]bool      // loops and branches that a group must follow
-	has  map[stmt]map[int]live      // what is wanted behind an action that a group carries out
-	mods map[stmt]live
+	// sent is what a group receives behind a statement, and from whom.
+	sent map[tree.Stmt]map[int]live
+	from map[tree.Stmt]map[int]map[*variable]int
+	keep map[tree.Stmt]map[int]bool  // loops, branches and calls that a group goes into
+	does map[tree.Stmt]map[int]live  // what is wanted behind an assignment that a group executes
+	ins  map[*tree.Call]map[int]live // what is wanted before a call that a group goes into
+	mods map[tree.Stmt]live
 
 	// all is what members of one group gather from each other behind a loop.
-	all map[stmt]live
+	all map[tree.Stmt]live
 	// lasting is what is wanted behind a loop, or carried round it.
-	lasting map[stmt]map[*variable]bool
+	lasting map[tree.Stmt]map[*variable]bool
 }
 
-func newFlow(l *lowerer, tree block) *flow {
-	return &flow{
-		lowerer: l, tree: tree, sent: map[stmt]map[int]live{}, from: map[stmt]map[*variable]int{},
-		keep: map[stmt]map[int]bool{}, has: map[stmt]map[int]live{}, mods: map[stmt]live{},
-		all: map[stmt]live{}, lasting: map[stmt]map[*variable]bool{},
+func newFlow(l *loop) *flow {
+	f := &flow{
+		loop: l, from: map[tree.Stmt]map[int]map[*variable]int{}, keep: map[tree.Stmt]map[int]bool{},
+		mods: map[tree.Stmt]live{}, lasting: map[tree.Stmt]map[*variable]bool{},
 	}
+	f.begin()
+	return f
+}
+
+// begin forgets what the round before found out.
+func (f *flow) begin() {
+	f.sent, f.does = map[tree.Stmt]map[int]live{}, map[tree.Stmt]map[int]live{}
+	f.ins, f.all = map[*tree.Call]map[int]live{}, map[tree.Stmt]live{}
 }
 
 // rounds is far more than any program needs: each adds what one more group asks
@@ -40,12 +51,11 @@ const rounds = 100
 
 func (f *flow) solve() error {
 	for range rounds {
-		before := f.sent
-		kept := f.kept()
-		f.sent, f.has, f.all = map[stmt]map[int]live{}, map[stmt]map[int]live{}, map[stmt]live{}
+		before, kept := f.sent, f.kept()
+		f.begin()
 		for g := range f.groups {
 			w := &walker{flow: f, g: g, asked: before}
-			w.block(f.tree, live{})
+			w.block(f.tree.Body, live{})
 		}
 		if sameSent(before, f.sent) && kept == f.kept() {
 			return nil
@@ -61,7 +71,7 @@ func (f *flow) kept() (n int) {
 	return n
 }
 
-func sameSent(a, b map[stmt]map[int]live) bool {
+func sameSent(a, b map[tree.Stmt]map[int]live) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -78,43 +88,43 @@ func sameSent(a, b map[stmt]map[int]live) bool {
 	return true
 }
 
-// receive notes that a group gets something behind a statement.
-func (f *flow) receive(s stmt, g int, v *variable, p *part) {
-	if f.sent[s] == nil {
-		f.sent[s] = map[int]live{}
+// put adds to a table of tables.
+func put[A, B comparable, V any](m map[A]map[B]V, a A, b B, v V) {
+	if m[a] == nil {
+		m[a] = map[B]V{}
 	}
+	m[a][b] = v
+}
+
+// receive notes that a group gets something behind a statement.
+func (f *flow) receive(s tree.Stmt, g int, v *variable, p *part, from int) {
 	if f.sent[s][g] == nil {
-		f.sent[s][g] = live{}
+		put(f.sent, s, g, live{})
 	}
 	f.sent[s][g].add(v, p)
-}
-
-func (f *flow) follow(s stmt, g int) {
-	if f.keep[s] == nil {
-		f.keep[s] = map[int]bool{}
+	if f.from[s][g] == nil {
+		put(f.from, s, g, map[*variable]int{})
 	}
-	f.keep[s][g] = true
+	f.from[s][g][v] = from
 }
 
-// changes are what is given a value inside a statement.
-func (f *flow) changes(s stmt) live {
+// changes returns what is given a value inside a statement.
+func (f *flow) changes(s tree.Stmt) live {
 	if m, ok := f.mods[s]; ok {
 		return m
 	}
 	m := live{}
-	block{s}.walk(func(s stmt) bool {
+	tree.Block{s}.Walk(func(s tree.Stmt) bool {
 		switch s := s.(type) {
-		case *action:
-			for _, d := range s.defs {
+		case *tree.Assign:
+			for _, d := range f.actions[s].defs {
 				if d.v != nil {
 					m.add(d.v, at(d.path))
 				}
 			}
-		case *loop:
-			for _, v := range []*variable{s.key, s.value} {
-				if v != nil {
-					m.add(v, whole)
-				}
+		case *tree.Loop:
+			for _, v := range f.counters(s) {
+				m.add(v, whole)
 			}
 		}
 		return true
@@ -123,9 +133,20 @@ func (f *flow) changes(s stmt) live {
 	return m
 }
 
-// makers are the groups whose operations made what a part of a variable may hold
+// counters returns the variables that a range declares.
+func (l *loop) counters(s *tree.Loop) (out []*variable) {
+	if s.Key != nil {
+		out = append(out, l.vars[s.Key])
+	}
+	if s.Value != nil {
+		out = append(out, l.vars[s.Value])
+	}
+	return out
+}
+
+// makers returns the groups whose operations made what a part of a variable may hold
 // behind a statement.
-func (f *flow) makers(s stmt, v *variable, p *part) (out []int) {
+func (f *flow) makers(s tree.Stmt, v *variable, p *part) (out []int) {
 	add := func(fragment string) {
 		if g, ok := f.group[fragment]; ok && !slices.Contains(out, g) {
 			out = append(out, g)
@@ -136,7 +157,7 @@ func (f *flow) makers(s stmt, v *variable, p *part) (out []int) {
 		return out
 	}
 	for _, path := range p.paths() {
-		for _, o := range f.origins(v, path, s.at().after) {
+		for _, o := range f.origins(s, true, v, path) {
 			add(f.g.Nodes[o.Node].Fragment)
 		}
 	}
@@ -144,60 +165,97 @@ func (f *flow) makers(s stmt, v *variable, p *part) (out []int) {
 	return out
 }
 
+// Variables that share memory must go on sharing it if the group writes that memory
+// later. For that a variable has a companion, written, which is live from where
+// the variable gets its value to where the group writes its memory. While it is
+// live, the variable cannot be received: a copy would have memory of its own.
+
+// memory returns a variable's companion.
+func (l *loop) memory(v *variable) *variable {
+	if v.written == nil {
+		v.written = &variable{id: v.id, name: v.name, resource: -1}
+	}
+	return v.written
+}
+
+// shares reports whether v must not be received where out is live: the group writes
+// v's memory later, and another variable may share it.
+func (l *loop) shares(v *variable, out live) bool {
+	return v.obj != nil && v.written != nil && !out[v.written].none() && !l.tree.Alone(v.obj)
+}
+
 // walker is one group's way through the tree.
 type walker struct {
 	*flow
-	g     int
-	asked map[stmt]map[int]live // what others asked for in the round before
-	loops []jumps
+	g      int
+	asked  map[tree.Stmt]map[int]live // what others asked for in the round before
+	loops  []jumps
+	around []tree.Stmt // loops, branches and calls
 }
 
 // jumps are what is wanted where a break or a continue leads to.
 type jumps struct{ out, head live }
 
-func (w *walker) block(b block, out live) live {
+// follow goes into a statement. leave undoes it.
+func (w *walker) follow(s tree.Stmt) {
+	put(w.keep, s, w.g, true)
+	w.around = append(w.around, s)
+}
+
+func (w *walker) leave() { w.around = w.around[:len(w.around)-1] }
+
+// ask notes that the group gets something from another one behind a loop, branch
+// or call. That one then goes into all that is around it.
+func (w *walker) ask(s tree.Stmt, v *variable, p *part, from int) {
+	w.receive(s, w.g, v, p, from)
+	for _, around := range w.around {
+		put(w.keep, around, from, true)
+	}
+}
+
+func (w *walker) block(b tree.Block, out live) live {
 	for _, s := range slices.Backward(b) {
 		out = w.stmt(s, out)
 	}
 	return out
 }
 
-func (w *walker) stmt(s stmt, out live) live {
+func (w *walker) stmt(s tree.Stmt, out live) live {
 	switch s := s.(type) {
-	case *action:
-		return w.action(s, out)
-	case *branch:
+	case *tree.Assign:
+		return w.assign(s, out)
+	case *tree.Branch:
 		return w.branch(s, w.owed(s, out))
-	case *loop:
+	case *tree.Loop:
 		return w.loop(s, w.owed(s, out))
-	case *jump:
+	case *tree.Call:
+		return w.call(s, w.owed(s, out))
+	case *tree.Jump:
 		if len(w.loops) == 0 {
 			return out
 		}
-		if top := w.loops[len(w.loops)-1]; s.tok.String() == "break" {
+		if top := w.loops[len(w.loops)-1]; s.Tok == token.BREAK {
 			return top.out.clone()
 		} else {
 			return top.head.clone()
 		}
-	case *result:
+	case *tree.Return:
 		in := live{}
-		for _, e := range s.values {
-			w.uses(e, whole, in)
-		}
+		w.usesAll(s.Results, in)
 		return in
 	}
 	return out
 }
 
-// owed adds what the group has to send behind a loop or branch.
-func (w *walker) owed(s stmt, out live) live {
+// owed adds what the group has to send behind a loop, branch or call.
+func (w *walker) owed(s tree.Stmt, out live) live {
 	out = out.clone()
 	for g, l := range w.asked[s] {
 		for v, p := range l {
-			if g == w.g || w.from[s][v] != w.g {
+			if g == w.g || w.from[s][g][v] != w.g {
 				continue
 			}
-			if w.g == w.agents() && w.made(s, v) { // each replica gives its members' elements
+			if w.g == w.agents() && w.filled(s, v) { // each replica gives its members' elements
 				p = at(element)
 			}
 			out.add(v, p)
@@ -206,9 +264,9 @@ func (w *walker) owed(s stmt, out live) live {
 	return out
 }
 
-func (w *walker) action(a *action, out live) live {
-	in := out.clone()
-	needed := false
+func (w *walker) assign(s *tree.Assign, out live) live {
+	a := w.actions[s]
+	in, needed := out.clone(), false
 	for _, d := range a.defs {
 		if d.v == nil {
 			continue
@@ -216,34 +274,40 @@ func (w *walker) action(a *action, out live) live {
 		p := out[d.v].and(at(d.path))
 		needed = needed || !p.none()
 		if a.owner != w.g && a.owner != everywhere && !p.none() {
-			w.receive(a, w.g, d.v, p)
+			if w.shares(d.v, out) {
+				w.bad(s.Pos, fmt.Sprintf("%s is made by %s, and %s writes into its memory under another name: copy it before", d.v.name, w.groups[a.owner].Name, w.groups[w.g].Name))
+			}
+			w.receive(s, w.g, d.v, p, a.owner)
 		}
 	}
 	for _, d := range a.defs {
 		if d.v != nil && !d.weak {
-			in.drop(d.v, at(d.path))
-		}
-	}
-	if a.owner == w.g || a.owner == everywhere && needed {
-		if w.has[a] == nil {
-			w.has[a] = map[int]live{}
-		}
-		w.has[a][w.g] = out
-		wanted := out
-		for g, l := range w.asked[a] { // what it sends is wanted of it
-			if g != w.g {
-				wanted = wanted.union(l)
+			if in.drop(d.v, at(d.path)); in[d.v].none() {
+				delete(in, w.memory(d.v))
 			}
 		}
-		return in.union(w.wants(a, wanted))
 	}
-	return in
+	if a.owner != w.g && (a.owner != everywhere || !needed) {
+		return in
+	}
+	for i, d := range a.defs { // through some names it writes, others see it
+		if d.v != nil && d.weak && d.v.resource < 0 && (i < len(s.Lhs)+len(s.Fills) || !out[d.v].none()) {
+			in.add(w.memory(d.v), whole)
+		}
+	}
+	put(w.does, tree.Stmt(s), w.g, out)
+	wanted := out
+	for g, l := range w.asked[s] { // what it sends is wanted of it
+		if g != w.g {
+			wanted = wanted.union(l)
+		}
+	}
+	return in.union(w.wants(a, wanted))
 }
 
-// outside tries to let a group pass a loop or branch by: what changed there and is
-// wanted comes from one other group, behind it. skip is what the group follows it
-// for all the same.
-func (w *walker) outside(s stmt, out live) (in live, ok bool) {
+// outside tries to let a group pass a loop, branch or call by: what changed there
+// and is wanted comes from one other group, behind it.
+func (w *walker) outside(s tree.Stmt, out live) (in live, ok bool) {
 	in = out.clone()
 	type need struct {
 		v    *variable
@@ -258,24 +322,31 @@ func (w *walker) outside(s stmt, out live) (in live, ok bool) {
 			continue
 		}
 		from := w.makers(s, v, p)
-		if len(from) != 1 || from[0] == w.g {
+		if len(from) != 1 || from[0] == w.g || w.shares(v, out) || !w.works(s) {
 			return nil, false
 		}
 		needs = append(needs, need{v, p, from[0]})
 	}
 	for _, n := range needs {
-		w.receive(s, w.g, n.v, n.p)
-		if w.from[s] == nil {
-			w.from[s] = map[*variable]int{}
-		}
-		w.from[s][n.v] = n.from
+		w.ask(s, n.v, n.p, n.from)
 		in.drop(n.v, n.p)
 	}
 	return in, true
 }
 
+// works reports whether there are operations in a statement: one without is
+// executed by whoever wants what it computes.
+func (l *loop) works(s tree.Stmt) (yes bool) {
+	tree.Block{s}.Walk(func(s tree.Stmt) bool {
+		a, ok := s.(*tree.Assign)
+		yes = yes || ok && l.actions[a].owner != everywhere
+		return !yes
+	})
+	return yes
+}
+
 // concerned reports whether anything that is wanted changes in a statement.
-func (w *walker) concerned(s stmt, out live) bool {
+func (w *walker) concerned(s tree.Stmt, out live) bool {
 	for v, p := range w.changes(s) {
 		if !out[v].and(p).none() {
 			return true
@@ -284,92 +355,125 @@ func (w *walker) concerned(s stmt, out live) bool {
 	return false
 }
 
-func (w *walker) branch(s *branch, out live) live {
-	follow := w.keep[s][w.g] || owned(s, w.g) || exits(s) && (len(w.loops) > 0 || returnsOut(s))
-	if !follow && s.free && w.concerned(s, out) {
-		follow = true
-	}
-	if !follow {
+// call goes into a function that was read through, or passes it by if it is all
+// another group's.
+func (w *walker) call(s *tree.Call, out live) live {
+	if owner, ok := w.single(s); ok && owner != w.g && !w.keep[s][w.g] {
 		if in, ok := w.outside(s, out); ok {
 			return in
 		}
-		w.follow(s, w.g)
-	} else {
-		w.follow(s, w.g)
 	}
-	in := live{}
-	exhaustive := false
-	for _, a := range s.arms {
-		in = in.union(w.block(a.block, out))
-		for _, e := range a.list {
-			w.uses(e, whole, in)
+	w.follow(s)
+	in := w.block(s.Body, out)
+	w.leave()
+	put(w.ins, s, w.g, in)
+	return in
+}
+
+// single returns the group that owns all operations in a call, if there is one and
+// it does them as they stand.
+func (l *loop) single(s *tree.Call) (owner int, ok bool) {
+	owner, ok = everywhere, !exits(s)
+	s.Body.Walk(func(s tree.Stmt) bool {
+		if a, isAssign := s.(*tree.Assign); isAssign {
+			switch x := l.actions[a]; {
+			case x.owner == everywhere:
+			case owner != everywhere && owner != x.owner || l.special(x.node):
+				ok = false
+			default:
+				owner = x.owner
+			}
 		}
-		exhaustive = exhaustive || s.choice && a.list == nil
+		return ok
+	})
+	return owner, ok && owner != everywhere
+}
+
+func (w *walker) branch(s *tree.Branch, out live) live {
+	if !w.keep[s][w.g] && !w.owned(s, w.g) && !(exits(s) && (len(w.loops) > 0 || returns(s))) && !(w.free(s) && w.concerned(s, out)) {
+		if in, ok := w.outside(s, out); ok {
+			return in
+		}
 	}
-	if !s.choice {
-		exhaustive = len(s.arms) > 1
+	w.follow(s)
+	in := live{}
+	exhaustive := !s.Switch && len(s.Arms) > 1
+	for _, a := range s.Arms {
+		in = in.union(w.block(a.Body, out))
+		w.usesAll(a.List, in)
+		exhaustive = exhaustive || a.Default
 	}
 	if !exhaustive {
 		in = in.union(out)
 	}
-	if s.cond != nil {
-		w.uses(s.cond, whole, in)
-	}
+	w.leave()
+	w.uses(s.Cond, whole, in)
 	return in
 }
 
-func (w *walker) loop(s *loop, out live) live {
-	if !s.next && !w.keep[s][w.g] && !owned(s, w.g) && !exits(s) {
+// free reports whether a branch depends on nothing that a fragment owns.
+func (l *loop) free(s *tree.Branch) bool {
+	id, ok := l.src.Node(s)
+	if !ok {
+		return false
+	}
+	for _, e := range l.g.Edges {
+		if e.Kind == fdg.OfControl && e.To == id && l.g.Nodes[e.From].Fragment != "" {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *walker) loop(s *tree.Loop, out live) live {
+	if !s.Next && !w.keep[s][w.g] && !w.owned(s, w.g) && !exits(s) {
 		if in, ok := w.outside(s, out); ok {
 			return in
 		}
 	}
-	w.follow(s, w.g)
+	w.follow(s)
 	if w.shared(s, w.g) {
 		out = w.together(s, out)
 	}
 	inner := w.round(s, live{})
 	through := out.clone() // what passes the loop by
-	if !s.next {
+	if !s.Next {
 		through = w.after(s, out, inner)
 	}
 	head := w.round(s, through)
+	w.leave()
 	if w.shared(s, w.g) {
 		w.keeps(s, head)
 	}
 	in := w.head(s, head)
-	if s.init != nil {
-		in = w.action(s.init, in)
+	if s.Init != nil {
+		in = w.assign(s.Init, in)
 	}
 	return in
 }
 
 // after lets what is only wanted behind a loop cross there.
-func (w *walker) after(s *loop, out, inner live) live {
+func (w *walker) after(s *tree.Loop, out, inner live) live {
 	through := out.clone()
 	changed := w.changes(s)
 	for _, v := range out.sorted() {
 		p := out[v].and(changed[v])
-		if p.none() || !inner[v].and(p).none() {
+		if p.none() || !inner[v].and(p).none() || w.shares(v, out) {
 			continue
 		}
 		from := w.makers(s, v, p)
-		if len(from) != 1 || from[0] == w.g || v.resource < 0 && !owned(s, from[0]) {
+		if len(from) != 1 || from[0] == w.g || v.resource < 0 && !w.owned(s, from[0]) {
 			continue // or it is only moved there, which the group can do itself
 		}
-		w.receive(s, w.g, v, p)
-		if w.from[s] == nil {
-			w.from[s] = map[*variable]int{}
-		}
-		w.from[s][v] = from[0]
+		w.ask(s, v, p, from[0])
 		through.drop(v, p)
 	}
 	return through
 }
 
-// round is what is wanted at the top of a loop's body, gone round until it is
+// round returns what is wanted at the top of a loop's body, gone round until it is
 // settled.
-func (w *walker) round(s *loop, out live) live {
+func (w *walker) round(s *tree.Loop, out live) live {
 	head := out.clone()
 	for {
 		w.loops = append(w.loops, jumps{out, head})
@@ -383,53 +487,21 @@ func (w *walker) round(s *loop, out live) live {
 	}
 }
 
-func (w *walker) body(s *loop, out live) live {
-	if s.post != nil {
-		out = w.action(s.post, out)
+func (w *walker) body(s *tree.Loop, out live) live {
+	if s.Post != nil {
+		out = w.assign(s.Post, out)
 	}
 	w.loops[len(w.loops)-1].head = out // where continue leads to
-	in := w.block(s.body, out)
-	for _, v := range []*variable{s.key, s.value} {
-		if v != nil {
-			in.drop(v, whole)
-		}
+	in := w.block(s.Body, out).clone()
+	for _, v := range w.counters(s) {
+		in.drop(v, whole)
 	}
 	return w.head(s, in)
 }
 
 // head adds what deciding on a round needs.
-func (w *walker) head(s *loop, in live) live {
+func (w *walker) head(s *tree.Loop, in live) live {
 	in = in.clone()
-	for _, e := range []ast.Expr{s.cond, s.over} {
-		if e != nil {
-			w.uses(e, whole, in)
-		}
-	}
+	w.usesAll([]ast.Expr{s.Cond, s.Over}, in)
 	return in
-}
-
-// together gathers, behind a loop over members, the elements of those slices that
-// are wanted whole.
-func (w *walker) together(s *loop, out live) live {
-	out = out.clone()
-	for _, v := range out.sorted() {
-		if p := out[v]; v.resource < 0 && !p.elementwise() && w.made(s, v) {
-			if w.all[s] == nil {
-				w.all[s] = live{}
-			}
-			w.all[s].add(v, whole)
-			out[v] = at(element)
-		}
-	}
-	w.keeps(s, out)
-	return out
-}
-
-func (w *walker) keeps(s *loop, l live) {
-	if w.lasting[s] == nil {
-		w.lasting[s] = map[*variable]bool{}
-	}
-	for v := range l {
-		w.lasting[s][v] = true
-	}
 }

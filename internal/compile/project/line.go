@@ -3,7 +3,6 @@ package project
 import (
 	"go/ast"
 	"go/token"
-	"go/types"
 	"slices"
 )
 
@@ -21,7 +20,6 @@ type line struct {
 	key    *variable // of a range
 	value  *variable
 	ranged bool
-	define bool
 	arms   []lineArm
 
 	pure  bool // may be left out if nobody uses what it makes
@@ -53,7 +51,7 @@ func each(list []*line, f func(*line)) {
 	}
 }
 
-// exprs are the expressions of a line itself: those that are read, and those that
+// exprs returns the expressions of a line itself: those that are read, and those that
 // are assigned to.
 func (n *line) exprs() (read, write []ast.Expr) {
 	read = slices.Clone(n.head)
@@ -74,11 +72,11 @@ func (n *line) exprs() (read, write []ast.Expr) {
 	return read, write
 }
 
-// mentions are the variables in an expression.
+// mentions returns the variables in an expression.
 func (m *emitter) mentions(e ast.Expr, f func(*variable)) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
-			if v := m.of[id]; v != nil {
+			if v := m.of(id); v != nil {
 				f(v)
 			}
 		}
@@ -86,7 +84,7 @@ func (m *emitter) mentions(e ast.Expr, f func(*variable)) {
 	})
 }
 
-// reads are the variables whose values a program looks at.
+// reads returns the variables whose values a program looks at.
 func (m *emitter) reads(list []*line) map[*variable]bool {
 	out := map[*variable]bool{}
 	each(list, func(n *line) {
@@ -103,205 +101,4 @@ func (m *emitter) reads(list []*line) map[*variable]bool {
 	return out
 }
 
-// tidy leaves out what a program does not use.
-func (m *emitter) tidy(list []*line) []*line {
-	for {
-		read := m.reads(list)
-		now, changed := m.without(list, read)
-		list = now
-		if !changed {
-			break
-		}
-	}
-	count := map[*variable]int{}
-	each(list, func(n *line) {
-		read, write := n.exprs()
-		for _, e := range append(read, write...) {
-			m.mentions(e, func(v *variable) { count[v]++ })
-		}
-	})
-	return m.nest(list, count)
-}
-
-// nest puts temporaries back to where they were taken from, if the very next
-// statement is the only one that uses them and calls nothing before.
-func (m *emitter) nest(list []*line, count map[*variable]int) (out []*line) {
-	for _, n := range list {
-		for i := range n.arms {
-			n.arms[i].body = m.nest(n.arms[i].body, count)
-		}
-		for len(out) > 0 && m.nested(out[len(out)-1], n, count) {
-			out = out[:len(out)-1]
-		}
-		out = append(out, n)
-	}
-	return out
-}
-
-// nested moves what a temporary holds into a line, if it may.
-func (m *emitter) nested(from, to *line, count map[*variable]int) bool {
-	s, ok := from.stmt.(*ast.AssignStmt)
-	if !ok || len(s.Lhs) != 1 || len(s.Rhs) != 1 || !isName(s.Lhs[0]) || s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
-		return false
-	}
-	v := m.of[s.Lhs[0].(*ast.Ident)]
-	if v == nil || !v.temp || count[v] != 2 || to.word != "" && to.word != "if" {
-		return false
-	}
-	at := m.firstUse(to, v)
-	if at == nil {
-		return false
-	}
-	*at = s.Rhs[0]
-	to.nodes, to.pure = append(to.nodes, from.nodes...), to.pure && from.pure
-	return true
-}
-
-// firstUse is where a line uses a variable, nil if it calls something before.
-func (m *emitter) firstUse(n *line, v *variable) (at *ast.Expr) {
-	blocked := false
-	var visit func(e *ast.Expr)
-	list := func(l []ast.Expr) {
-		for i := range l {
-			visit(&l[i])
-		}
-	}
-	visit = func(e *ast.Expr) {
-		if at != nil || blocked || *e == nil {
-			return
-		}
-		switch x := (*e).(type) {
-		case *ast.Ident:
-			if m.of[x] == v {
-				at = e
-			}
-		case *ast.SelectorExpr:
-			visit(&x.X)
-		case *ast.ParenExpr:
-			visit(&x.X)
-		case *ast.UnaryExpr:
-			visit(&x.X)
-		case *ast.BinaryExpr:
-			visit(&x.X)
-			if x.Op == token.LAND || x.Op == token.LOR {
-				blocked = at == nil
-			}
-			visit(&x.Y)
-		case *ast.IndexExpr:
-			visit(&x.X)
-			visit(&x.Index)
-		case *ast.CompositeLit:
-			list(x.Elts)
-		case *ast.KeyValueExpr:
-			visit(&x.Value)
-		case *ast.CallExpr:
-			visit(&x.Fun)
-			list(x.Args)
-			blocked = at == nil && !m.harmless(x)
-		}
-	}
-	switch s := n.stmt.(type) {
-	case *ast.AssignStmt:
-		list(s.Rhs)
-	case *ast.ExprStmt:
-		visit(&s.X)
-	case nil:
-		list(n.head)
-	}
-	return at
-}
-
-// harmless reports whether a call makes a key, which nothing can come between.
-func (m *emitter) harmless(call *ast.CallExpr) bool {
-	sel, ok := call.Fun.(*ast.SelectorExpr)
-	return ok && sel.Sel.Name == "Key" && len(call.Args) > 0
-}
-
-// without leaves out what is not read, and loops and branches that do nothing then.
-func (m *emitter) without(list []*line, read map[*variable]bool) (out []*line, changed bool) {
-	for _, n := range list {
-		for i := range n.arms {
-			var c bool
-			n.arms[i].body, c = m.without(n.arms[i].body, read)
-			changed = changed || c
-		}
-		switch {
-		case n.word != "" && n.empty():
-			changed = true
-			continue
-		case n.zero != nil && !read[n.zero]:
-			changed = true
-			continue
-		}
-		if n.key != nil && !read[n.key] {
-			n.key, changed = nil, true
-		}
-		if n.value != nil && !read[n.value] {
-			n.value, changed = nil, true
-		}
-		if s, ok := n.stmt.(*ast.AssignStmt); ok {
-			gone, c := m.blanked(s, read)
-			changed = changed || c
-			if gone && n.pure {
-				changed = true
-				continue
-			}
-			if gone && len(s.Rhs) == 1 && m.stands(s.Rhs[0]) {
-				n.stmt, changed = &ast.ExprStmt{X: s.Rhs[0]}, true
-			}
-		}
-		out = append(out, n)
-	}
-	return out, changed
-}
-
-// empty reports whether a loop or branch does nothing; an if that would be left
-// with an else alone is kept.
-func (n *line) empty() bool {
-	if n.word == "next" {
-		return false
-	}
-	return !slices.ContainsFunc(n.arms, func(a lineArm) bool { return len(a.body) > 0 })
-}
-
-// blanked replaces variables that nobody reads by blanks; gone is true if none is
-// left.
-func (m *emitter) blanked(s *ast.AssignStmt, read map[*variable]bool) (gone, changed bool) {
-	if s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
-		return false, false
-	}
-	gone = true
-	for i, e := range s.Lhs {
-		id, ok := e.(*ast.Ident)
-		if ok && id.Name == "_" && m.of[id] == nil {
-			continue
-		}
-		if v := m.of[id]; ok && v != nil && !read[v] {
-			s.Lhs[i], changed = ast.NewIdent("_"), true
-			continue
-		}
-		gone = false
-	}
-	return gone, changed
-}
-
-// stands reports whether an expression may be a statement: not a struct or slice
-// around an operation, nor a builtin's or a conversion's result.
-func (m *emitter) stands(e ast.Expr) bool {
-	call, ok := ast.Unparen(e).(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	fun := ast.Unparen(call.Fun)
-	if i, ok := fun.(*ast.IndexExpr); ok { // of a generic function
-		fun = i.X
-	}
-	switch f := fun.(type) {
-	case *ast.SelectorExpr:
-		return true
-	case *ast.Ident:
-		_, isFunc := m.src.Pkg.Scope().Lookup(f.Name).(*types.Func)
-		return isFunc
-	}
-	return false
-}
+func isName(e ast.Expr) bool { _, ok := e.(*ast.Ident); return ok }

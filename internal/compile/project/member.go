@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
 	"slices"
 	"strings"
 
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/tree"
 	"github.com/weft-rl/weft/plan"
 )
 
@@ -20,15 +22,15 @@ import (
 // element is the part of a slice that belongs to the member at hand.
 const element = "[]"
 
-// agents is the group that is replicated over agents, or -1.
-func (l *lowerer) agents() int {
+// agents returns the group that is replicated over agents, or -1.
+func (l *loop) agents() int {
 	return slices.IndexFunc(l.groups, func(g plan.Group) bool { return g.Over == fdg.Agents || g.Over == fdg.Members })
 }
 
 // own reports whether an expression is a member's own element of a slice.
-func (l *lowerer) own(e *ast.IndexExpr) bool {
-	id, ok := e.Index.(*ast.Ident)
-	return ok && !l.every && l.of[id] != nil && l.of[id].member
+func (l *loop) own(e *ast.IndexExpr) bool {
+	v := l.of(e.Index)
+	return v != nil && v.member && !l.every
 }
 
 // elementwise reports whether a part is of own elements alone.
@@ -38,38 +40,61 @@ func (p *part) elementwise() bool {
 
 // shared reports whether a loop is gone through by members of the group that is
 // replicated over them: it has work of that group in it.
-func (f *flow) shared(s *loop, g int) bool { return s.family && g == f.agents() && owned(s, g) }
-
-// made reports whether members fill a slice, each its own element, in a statement.
-func (f *flow) made(s stmt, v *variable) bool {
-	mine := false
-	block{s}.walk(func(s stmt) bool {
-		n, ok := s.(*loop)
-		if ok && f.shared(n, f.agents()) {
-			n.body.walk(func(s stmt) bool {
-				if a, ok := s.(*action); ok {
-					for i, d := range a.defs {
-						mine = mine || d.v == v && d.weak && i < len(a.lhs) && f.ownTarget(a.lhs[i])
-					}
-				}
-				return true
-			})
-		}
-		return !mine
-	})
-	return mine
+func (l *loop) shared(s *tree.Loop, g int) bool {
+	return l.families[s] != nil && g == l.agents() && l.owned(s, g)
 }
 
-// ownTarget reports whether what is assigned to is the member's own element, or a
+// filled reports whether members fill a slice, each its own element, in a
+// statement.
+func (l *loop) filled(s tree.Stmt, v *variable) (yes bool) {
+	tree.Block{s}.Walk(func(s tree.Stmt) bool {
+		n, ok := s.(*tree.Loop)
+		if ok && l.shared(n, l.agents()) {
+			n.Body.Walk(func(s tree.Stmt) bool {
+				if a, ok := s.(*tree.Assign); ok {
+					yes = yes || slices.ContainsFunc(a.Lhs, func(e ast.Expr) bool { return l.place(e).v == v && l.ownPlace(e) })
+				}
+				return !yes
+			})
+		}
+		return !yes
+	})
+	return yes
+}
+
+// ownPlace reports whether what is assigned to is the member's own element, or a
 // field of it.
-func (l *lowerer) ownTarget(e ast.Expr) bool {
+func (l *loop) ownPlace(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.IndexExpr:
 		return l.own(e)
 	case *ast.SelectorExpr:
-		return l.ownTarget(e.X)
+		return l.ownPlace(e.X)
 	}
 	return false
+}
+
+// together gathers, behind a loop over members, the elements of those slices that
+// are wanted whole.
+func (w *walker) together(s *tree.Loop, out live) live {
+	out = out.clone()
+	for _, v := range out.sorted() {
+		if p := out[v]; v.resource < 0 && !p.elementwise() && w.filled(s, v) {
+			if w.all[s] == nil {
+				w.all[s] = live{}
+			}
+			w.all[s].add(v, whole)
+			out[v] = at(element)
+		}
+	}
+	w.keeps(s, out)
+	return out
+}
+
+func (w *walker) keeps(s *tree.Loop, l live) {
+	for v := range l {
+		put(w.lasting, tree.Stmt(s), v, true)
+	}
 }
 
 // checkMembers refuses what members would not do alike when each is by itself.
@@ -86,12 +111,13 @@ func (f *flow) checkMembers() {
 			f.checkMember(id, n)
 		}
 	}
-	f.tree.walk(func(s stmt) bool {
-		if n, ok := s.(*loop); ok && f.shared(n, g) {
+	f.tree.Body.Walk(func(s tree.Stmt) bool {
+		if n, ok := s.(*tree.Loop); ok && f.shared(n, g) {
 			f.checkFamily(n)
 		}
 		return true
 	})
+	f.checkElements()
 }
 
 func (f *flow) checkMember(id int, n fdg.Node) {
@@ -110,62 +136,121 @@ func (f *flow) checkMember(id int, n fdg.Node) {
 
 // checkFamily refuses what one member leaves for the next, and what crosses while
 // members are gone through.
-func (f *flow) checkFamily(s *loop) {
+func (f *flow) checkFamily(s *tree.Loop) {
+	if !f.held(s.Over) {
+		f.bad(s.Pos, "members are shared out by their number in the family, and this goes through a part of it: range over the family itself")
+	}
 	outer := f.changes(s)
-	s.body.walk(func(n stmt) bool {
+	s.Body.Walk(func(n tree.Stmt) bool {
 		switch n := n.(type) {
-		case *jump:
-			if n.tok == token.BREAK && f.leaves(s, n) {
-				f.bad(n.pos, "a member that ends the loop for those after it cannot be apart from them")
+		case *tree.Jump:
+			if n.Tok == token.BREAK && breaks(s, n) {
+				f.bad(n.Pos, "a member that ends the loop for those after it cannot be apart from them")
 			}
-		case *action:
-			for i, d := range n.defs {
+		case *tree.Loop:
+			if f.families[n] != nil {
+				f.bad(n.Pos, "a member that goes through all members cannot be apart from them")
+			}
+		case *tree.Assign:
+			a := f.actions[n]
+			for i, d := range a.defs {
 				kept := d.v != nil && d.v.resource < 0 && !outer[d.v].none() && f.lasting[s][d.v]
-				if kept && !(d.weak && i < len(n.lhs) && f.ownTarget(n.lhs[i])) {
-					f.bad(n.pos, fmt.Sprintf("%s goes from one member to the next, so members cannot be apart; keep an element for each in a slice", d.v.name))
+				if kept && !(d.weak && i < len(n.Lhs) && f.ownPlace(n.Lhs[i])) {
+					f.bad(n.Pos, fmt.Sprintf("%s goes from one member to the next, so members cannot be apart; keep an element for each in a slice", d.v.name))
 				}
 			}
 		}
 		for g := range f.groups {
 			for _, v := range f.sent[n][g].sorted() {
-				f.bad(n.at().pos, fmt.Sprintf("%s crosses while members are gone through, and no replica goes through all of them; let all members come first", v.name))
+				f.bad(n.At().Pos, fmt.Sprintf("%s crosses while members are gone through, and no replica goes through all of them; let all members come first", v.name))
 			}
 		}
 		return true
 	})
 }
 
-// leaves reports whether a break leaves a loop, and not one inside it.
-func (f *flow) leaves(s *loop, j *jump) bool {
+// held reports whether an expression is a field that the trainer leads to.
+func (l *loop) held(e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		v := l.of(e)
+		return v != nil && v.fixed
+	case *ast.SelectorExpr:
+		_, field := l.path(e)
+		return field && l.held(e.X)
+	case *ast.StarExpr:
+		return l.held(e.X)
+	}
+	return false
+}
+
+// breaks reports whether a break leaves a loop, and not one inside it.
+func breaks(s *tree.Loop, j *tree.Jump) bool {
 	inner := false
-	s.body.walk(func(n stmt) bool {
-		if l, ok := n.(*loop); ok {
-			l.body.walk(func(x stmt) bool {
-				inner = inner || x == stmt(j)
+	s.Body.Walk(func(n tree.Stmt) bool {
+		l, ok := n.(*tree.Loop)
+		if ok {
+			l.Body.Walk(func(x tree.Stmt) bool {
+				inner = inner || x == tree.Stmt(j)
 				return true
 			})
 		}
-		return true
+		return !ok
 	})
 	return !inner
 }
 
+// checkElements refuses a member that is named by another number than that of the
+// loop over members: it may be another replica's.
+func (f *flow) checkElements() {
+	var members []types.Type
+	for s := range f.families {
+		members = append(members, elementOf(f.typeOf(s.Over)))
+	}
+	eachExpr(f.tree.Body, func(e ast.Expr) {
+		config := map[ast.Expr]bool{} // a number of a member's is the same everywhere
+		ast.Inspect(e, func(n ast.Node) bool {
+			switch x := n.(type) {
+			case *ast.SelectorExpr:
+				config[x.X] = isConfig(f.typeOf(x))
+			case *ast.IndexExpr:
+				is := func(t types.Type) bool { return types.Identical(t, f.typeOf(x)) }
+				if slices.ContainsFunc(members, is) && !f.own(x) && !config[x] {
+					f.bad(x.Pos(), "this may be another member, whom another replica has; use the number of the loop over members")
+				}
+			}
+			return true
+		})
+	})
+}
+
+// isConfig reports whether values of a type are the same everywhere: numbers and
+// strings.
+func isConfig(t types.Type) bool {
+	if t == nil {
+		return false
+	}
+	_, ok := t.Underlying().(*types.Basic)
+	return ok
+}
+
 // memberLoop goes through a replica's own members.
-func (m *emitter) memberLoop(s *loop, n *line) {
+func (m *emitter) memberLoop(s *tree.Loop, n *line) {
+	key := m.families[s]
 	field := func(name string) ast.Expr {
 		return &ast.SelectorExpr{X: m.ref(m.x), Sel: ast.NewIdent(name)}
 	}
-	if s.value != nil {
-		at := &ast.IndexExpr{X: m.copy(s.over), Index: m.ref(s.key)}
-		first := m.assign(s.pos, m.ref(s.value), at)
+	if s.Value != nil {
+		at := &ast.IndexExpr{X: m.copy(s.Over), Index: m.ref(key)}
+		m.types[at] = s.Value.Type()
+		first := m.assign(s.Pos, m.ref(m.vars[s.Value]), at)
 		first.pure = true
-		first.stmt.(*ast.AssignStmt).Tok = token.DEFINE
 		n.arms[0].body = append([]*line{first}, n.arms[0].body...)
 	}
 	n.ranged, n.key, n.value = false, nil, nil
-	n.init = &line{pos: s.pos, stmt: &ast.AssignStmt{Lhs: []ast.Expr{m.ref(s.key)}, Tok: token.DEFINE, Rhs: []ast.Expr{field("Lo")}}}
-	n.head = []ast.Expr{&ast.BinaryExpr{X: m.ref(s.key), Op: token.LSS, Y: field("Hi")}}
-	n.post = &line{pos: s.pos, stmt: &ast.IncDecStmt{X: m.ref(s.key), Tok: token.INC}}
+	n.init = &line{pos: s.Pos, stmt: &ast.AssignStmt{Lhs: []ast.Expr{m.ref(key)}, Tok: token.DEFINE, Rhs: []ast.Expr{field("Lo")}}}
+	n.head = []ast.Expr{&ast.BinaryExpr{X: m.ref(key), Op: token.LSS, Y: field("Hi")}}
+	n.post = &line{pos: s.Pos, stmt: &ast.IncDecStmt{X: m.ref(key), Tok: token.INC}}
 }
 
 // memberFunc writes the function that lists a member's components.
@@ -187,7 +272,7 @@ func (f *flow) memberFunc(b *bytes.Buffer) {
 				several++
 			}
 		}
-		if !ok || several != 1 || r.Kind == "statistics" && strings.HasSuffix(r.Name, "/stats") {
+		if !ok || several != 1 || r.Part != "" {
 			f.bad(f.src.Train.Pos(), fmt.Sprintf("%s of a member cannot be found from the trainer: keep it in a field of the member", r.Name))
 			continue
 		}
@@ -200,7 +285,7 @@ func (f *flow) memberFunc(b *bytes.Buffer) {
 		edge, f.typeName(f.trainerType()), rl, familyOf(list), rl, strings.Join(list, ", "))
 }
 
-// familyOf is the slice that members' components are found through.
+// familyOf returns the slice that members' components are found through.
 func familyOf(components []string) string {
 	if len(components) == 0 {
 		return "[]int{}"

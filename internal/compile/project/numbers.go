@@ -5,12 +5,13 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
-	"github.com/weft-rl/weft/internal/compile/analyze"
+	"github.com/weft-rl/weft/internal/compile/vocabulary"
 )
 
-// number is who knows one of Go's numbers, or bools, of a loop that becomes a
-// device program.
+// number says who knows a Go number or bool of a loop that becomes a device
+// program.
 type number uint8
 
 const (
@@ -31,11 +32,11 @@ type device struct {
 	pos     token.Pos                // of the statement that is being written
 }
 
-// class is who knows an expression.
+// class returns who knows the value of an expression.
 func (d *device) class(e ast.Expr) (n number) {
 	switch e := e.(type) {
 	case *ast.Ident:
-		return d.numbers[d.of[e]]
+		return d.numbers[d.of(e)]
 	case *ast.ParenExpr:
 		return d.class(e.X)
 	case *ast.UnaryExpr:
@@ -55,22 +56,18 @@ func (d *device) class(e ast.Expr) (n number) {
 }
 
 func (d *device) classCall(e *ast.CallExpr) (n number) {
-	word := analyze.Word(d.callee[e])
-	switch word {
-	case "rl.Run.Iter", "rl.Run.Steps", "rl.Run.Progress", "rl.Run.Every":
+	switch {
+	case d.src.Word(d.callee(e)).Counter:
 		return counted
-	case "rl.Run.Value", "rl.Opt.Count", "replay.Table.Ready":
+	case d.computes(e):
 		return traced
 	}
-	if !isNumber(d.types[e]) {
+	if !isNumber(d.typeOf(e)) {
 		return known
 	}
 	n = d.class(e.Fun)
 	for _, a := range e.Args {
 		n |= d.class(a)
-		if id, ok := a.(*ast.Ident); ok && word == "" && d.of[id] == d.run {
-			n |= counted // it can ask for nothing else: an operation would have been read through
-		}
 	}
 	return n
 }
@@ -81,7 +78,7 @@ func (d *device) alone(v *variable) bool {
 	return d.numbers[v] == counted && len(d.given[v]) == 1
 }
 
-// rewrite is an expression as the program has it, where Go wants a value.
+// rewrite translates an expression where Go wants its value.
 func (d *device) rewrite(e ast.Expr) ast.Expr {
 	if e == nil {
 		return nil
@@ -128,51 +125,57 @@ func (d *device) refuse(e ast.Expr) {
 	d.bad(d.pos, fmt.Sprintf("%s is a number that %s, and a device program is built before that; conditions, rl.Scalar and Apply can take it", d.short(e), who))
 }
 
-// call is a call as the program has it.
+// call translates a call. Its declaration says what a device program calls in its
+// place where it is given an index, or a number, of the device's.
 func (d *device) call(e *ast.CallExpr) ast.Expr {
-	switch analyze.Word(d.callee[e]) {
-	case "rl.Run.Key":
-		d.key(e)
-	case "replay.Take":
-		if len(e.Args) == 5 && d.isIndex(e.Args[3]) {
-			renamed(e, "TakeAt")
+	w := d.src.Word(d.callee(e))
+	switch at := w.Number; {
+	case w.Index >= 0:
+		d.indexed(e, w)
+	case at >= 0 && at < len(e.Args) && d.class(e.Args[at]) != known:
+		x := d.single(e.Args[at])
+		if w.Device == argumentItself {
+			return x
 		}
-	case "rl.Scalar":
-		if d.class(e.Args[0]) != known {
-			return d.single(e.Args[0])
+		renamed(e, w.Device)
+		e.Fun = d.rewrite(e.Fun)
+		for i := range e.Args {
+			if i != at {
+				e.Args[i] = d.rewrite(e.Args[i])
+			}
 		}
-	case "rl.Opt.Apply":
-		if d.class(e.Args[1]) != known {
-			renamed(e, "ApplyAt")
-			e.Fun, e.Args[0], e.Args[1] = d.rewrite(e.Fun), d.rewrite(e.Args[0]), d.single(e.Args[1])
-			return e
-		}
+		e.Args[at] = x
+		return e
 	}
 	e.Fun = d.rewrite(e.Fun)
 	d.rewriteAll(e.Args)
 	return e
 }
 
-// key gives a key the positions of the program's loops.
-func (d *device) key(e *ast.CallExpr) {
-	inside := false
-	for _, a := range e.Args[1:] {
-		inside = inside || d.isIndex(a)
+// argumentItself stands for a word in whose place a device program has its
+// argument.
+const argumentItself = "-"
+
+// indexed gives a call the positions of the program's loops.
+func (d *device) indexed(e *ast.CallExpr, w vocabulary.Word) {
+	last := min(w.Index+1, len(e.Args))
+	if w.Indices {
+		last = len(e.Args)
 	}
-	if !inside {
+	if !slices.ContainsFunc(e.Args[min(w.Index, last):last], d.isIndex) {
 		return
 	}
-	renamed(e, "KeyAt")
-	for i, a := range e.Args {
-		if i > 0 && !d.isIndex(a) {
-			e.Args[i] = d.rlCall("IntOf", a)
+	renamed(e, w.Device)
+	for i := w.Index; i < last; i++ {
+		if !d.isIndex(e.Args[i]) {
+			e.Args[i] = d.rlCall("IntOf", e.Args[i])
 		}
 	}
 }
 
 func (d *device) isIndex(e ast.Expr) bool {
 	id, ok := ast.Unparen(e).(*ast.Ident)
-	return ok && d.index[d.of[id]]
+	return ok && d.index[d.of(id)]
 }
 
 // renamed calls another function of the same package or receiver.
@@ -184,9 +187,9 @@ func renamed(e *ast.CallExpr, name string) {
 	fun.(*ast.SelectorExpr).Sel = ast.NewIdent(name)
 }
 
-// single is a number as a float32 scalar.
+// single returns a number as a float32 scalar.
 func (d *device) single(e ast.Expr) ast.Expr {
-	if id, ok := ast.Unparen(e).(*ast.Ident); ok && d.alone(d.of[id]) {
+	if id, ok := ast.Unparen(e).(*ast.Ident); ok && d.alone(d.of(id)) {
 		return id
 	}
 	if d.class(e) == counted {
@@ -195,11 +198,12 @@ func (d *device) single(e ast.Expr) ast.Expr {
 	return d.runCall("Single", d.tensor(e))
 }
 
-// closure is what the host computes for every iteration.
+// closure returns a function by which the host computes an expression for every
+// iteration.
 func (d *device) closure(e ast.Expr, t types.Type) ast.Expr {
 	run := &ast.Field{Names: []*ast.Ident{d.ref(d.run)}, Type: &ast.StarExpr{X: &ast.SelectorExpr{X: ast.NewIdent(d.rlPackage()), Sel: ast.NewIdent("Run")}}}
 	return &ast.FuncLit{
-		Type: &ast.FuncType{Params: &ast.FieldList{List: []*ast.Field{run}}, Results: &ast.FieldList{List: []*ast.Field{{Type: d.typeExpr(t)}}}},
+		Type: &ast.FuncType{Params: &ast.FieldList{List: []*ast.Field{run}}, Results: &ast.FieldList{List: []*ast.Field{{Type: d.typeExpr(t, token.NoPos)}}}},
 		Body: &ast.BlockStmt{List: []ast.Stmt{&ast.ReturnStmt{Results: []ast.Expr{d.host(d.copy(e))}}}},
 	}
 }
@@ -208,7 +212,7 @@ func (d *device) closure(e ast.Expr, t types.Type) ast.Expr {
 func (d *device) host(e ast.Expr) ast.Expr {
 	switch x := e.(type) {
 	case *ast.Ident:
-		v := d.of[x]
+		v := d.of(x)
 		if v == nil || v.fixed {
 			return e
 		}
@@ -241,13 +245,21 @@ func (d *device) host(e ast.Expr) ast.Expr {
 	return e
 }
 
-// tensor is a number as a scalar of the program, in Go's own precision.
+// tensor returns a number as a scalar of the program, in Go's own precision.
 func (d *device) tensor(e ast.Expr) ast.Expr {
 	switch d.class(e) {
 	case known:
-		return d.runCall("Number", d.rewrite(e))
+		t, now := types.Default(d.typeOf(e)), d.known(e)
+		if n := d.natural(e); d.constant(e) != nil && (n == nil || !types.Identical(n, t)) { // 1 of a float64
+			now = &ast.CallExpr{Fun: d.typeExpr(t, token.NoPos), Args: []ast.Expr{now}}
+		}
+		return d.runCall("Number", now)
 	case counted:
-		t := types.Default(d.types[e])
+		t := types.Default(d.typeOf(e))
+		if !computable(t) {
+			d.precision(e)
+			return e
+		}
 		if b, ok := t.Underlying().(*types.Basic); ok && b.Kind() == types.Bool {
 			return d.runCall("HostBool", d.closure(e, t))
 		}
@@ -259,7 +271,9 @@ func (d *device) tensor(e ast.Expr) ast.Expr {
 	case *ast.ParenExpr:
 		return d.tensor(e.X)
 	case *ast.BinaryExpr:
-		return d.runCall("Calc", d.operand(e.X), text(e.Op.String()), d.operand(e.Y))
+		if calculated[e.Op] {
+			return d.runCall("Calc", d.operand(e.X), text(e.Op.String()), d.operand(e.Y))
+		}
 	case *ast.UnaryExpr:
 		switch e.Op {
 		case token.NOT:
@@ -274,27 +288,49 @@ func (d *device) tensor(e ast.Expr) ast.Expr {
 	return e
 }
 
-// operand is a number beside one of the program's.
+// operand returns a number that is computed with beside one of the program's.
 func (d *device) operand(e ast.Expr) ast.Expr {
 	if d.class(e) == known {
-		return d.rewrite(e)
+		return d.known(e)
 	}
 	return d.tensor(e)
 }
 
+// known returns a number of Go's that the program computes with.
+func (d *device) known(e ast.Expr) ast.Expr {
+	if d.constant(e) == nil && !computable(types.Default(d.typeOf(e))) {
+		d.precision(e)
+	}
+	return d.rewrite(e)
+}
+
+// calculated are the operators that run.Calc knows.
+var calculated = map[token.Token]bool{
+	token.ADD: true, token.SUB: true, token.MUL: true, token.QUO: true, token.REM: true, token.LSS: true, token.LEQ: true,
+	token.GTR: true, token.GEQ: true, token.EQL: true, token.NEQ: true, token.LAND: true, token.LOR: true,
+}
+
+// computable reports whether a device program has numbers of a type.
+func computable(t types.Type) bool {
+	return slices.ContainsFunc([]types.BasicKind{types.Bool, types.Int, types.Int64, types.Float64}, func(k types.BasicKind) bool {
+		return t == types.Typ[k]
+	})
+}
+
+// precision refuses a number of a type that a device program does not have.
+func (d *device) precision(e ast.Expr) {
+	d.bad(d.pos, fmt.Sprintf("%s is of type %s; numbers of a device program are of type int, int64, float64 or bool", d.short(e), d.typeOf(e)))
+}
+
 func (d *device) tracedCall(e *ast.CallExpr) ast.Expr {
-	switch analyze.Word(d.callee[e]) {
-	case "rl.Run.Value":
-		return d.runCall("Number", d.rewrite(e.Args[0]))
-	case "rl.Opt.Count":
-		renamed(e, "CountAt")
-		return e
-	case "replay.Table.Ready":
-		renamed(e, "ReadyAt")
+	if w := d.src.Word(d.callee(e)); d.computes(e) && w.Device != "" {
+		renamed(e, w.Device)
+		d.types[e] = d.rlType("Tensor")
+		e.Fun = d.rewrite(e.Fun)
 		d.rewriteAll(e.Args)
 		return e
 	}
-	if id, ok := ast.Unparen(e.Fun).(*ast.Ident); ok && len(e.Args) == 1 && d.callee[e] == nil {
+	if id, ok := ast.Unparen(e.Fun).(*ast.Ident); ok && len(e.Args) == 1 && d.callee(e) == nil {
 		switch id.Name {
 		case "float64":
 			return d.runCall("Float", d.tensor(e.Args[0]))
@@ -306,7 +342,7 @@ func (d *device) tracedCall(e *ast.CallExpr) ast.Expr {
 	return e
 }
 
-// zeroOf is a number's zero as Go writes it.
+// zeroOf returns a number's zero as Go writes it.
 func zeroOf(t types.Type) ast.Expr {
 	b := t.Underlying().(*types.Basic)
 	switch {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// part is which fields of a value are meant: all of it, or some, field by field.
-// A nil part is nothing.
+// part is a set of fields of a value: all, or some, each with a part of its own. A
+// nil part is empty.
 type part struct {
 	all bool
 	sub map[string]*part
@@ -17,7 +17,7 @@ type part struct {
 
 var whole = &part{all: true}
 
-// at is the part of a value that is all of the field at a path.
+// at returns the part that is the field at a path.
 func at(path string) *part {
 	if path == "" {
 		return whole
@@ -28,7 +28,7 @@ func at(path string) *part {
 
 func (p *part) none() bool { return p == nil || !p.all && len(p.sub) == 0 }
 
-// field is what p means of a field.
+// field returns the part of a field that p covers.
 func (p *part) field(name string) *part {
 	if p == nil || p.all {
 		return p
@@ -36,7 +36,7 @@ func (p *part) field(name string) *part {
 	return p.sub[name]
 }
 
-// get is what p means of the field at a path.
+// get returns the part of the field at a path that p covers.
 func (p *part) get(path string) *part {
 	if path != "" {
 		for name := range strings.SplitSeq(path, ".") {
@@ -46,7 +46,7 @@ func (p *part) get(path string) *part {
 	return p
 }
 
-// under is p as a part of what holds it at a path.
+// under returns the part that is p of the field at a path.
 func (p *part) under(path string) *part {
 	if path == "" || p.none() {
 		return p
@@ -59,7 +59,7 @@ func (p *part) under(path string) *part {
 	return (&part{sub: map[string]*part{name: p}}).under(up)
 }
 
-// plus is what either means.
+// plus returns the union of p and q.
 func (p *part) plus(q *part) *part {
 	switch {
 	case p.none():
@@ -76,7 +76,7 @@ func (p *part) plus(q *part) *part {
 	return out
 }
 
-// and is what both mean.
+// and returns the intersection of p and q.
 func (p *part) and(q *part) *part {
 	switch {
 	case p.none() || q.none():
@@ -98,7 +98,7 @@ func (p *part) and(q *part) *part {
 	return out
 }
 
-// less is what p means and q does not, of a value of type t.
+// less returns p without q, where the value is of type t.
 func (p *part) less(q *part, t types.Type) *part {
 	switch {
 	case p.none() || q != nil && q.all:
@@ -122,7 +122,7 @@ func (p *part) less(q *part, t types.Type) *part {
 	return out
 }
 
-// fieldsOf are a struct's fields, none of anything else.
+// fieldsOf returns a struct's fields, none of anything else.
 func fieldsOf(t types.Type) (out []*types.Var) {
 	if t == nil {
 		return nil
@@ -135,7 +135,21 @@ func fieldsOf(t types.Type) (out []*types.Var) {
 	return out
 }
 
-// paths are the fields that p means, in order; one empty path is all.
+// elementOf returns the type of a slice's or an array's elements, nil of anything else.
+func elementOf(t types.Type) types.Type {
+	if t == nil {
+		return nil
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		return u.Elem()
+	case *types.Array:
+		return u.Elem()
+	}
+	return nil
+}
+
+// paths returns the fields that p covers, sorted; an empty path stands for all.
 func (p *part) paths() (out []string) {
 	if p.none() {
 		return nil
@@ -172,7 +186,7 @@ func (l live) union(o live) live {
 	return out
 }
 
-// drop takes away what is defined.
+// drop removes a part of a variable.
 func (l live) drop(v *variable, p *part) {
 	rest := l[v].less(p, v.typ)
 	if rest.none() {
@@ -186,7 +200,7 @@ func (l live) equal(o live) bool {
 	return maps.EqualFunc(l, o, (*part).equal)
 }
 
-// sorted are the variables, in the order in which the source has them.
+// sorted returns the variables, in the order in which the source has them.
 func (l live) sorted() []*variable {
 	return slices.SortedFunc(maps.Keys(l), func(a, b *variable) int { return cmp.Compare(a.id, b.id) })
 }

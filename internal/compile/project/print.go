@@ -60,7 +60,7 @@ func (w *writer) taken(name string) bool {
 		slices.ContainsFunc(w.scopes, func(s map[string]bool) bool { return s[name] })
 }
 
-// spread is how often the lines of a block mention variables: 1 for one that a
+// spread returns how often the lines of a block mention variables: 1 for one that a
 // single inner block mentions, more for one that belongs to this block.
 func (w *writer) spread(list []*line) map[*variable]int {
 	out := map[*variable]int{}
@@ -72,7 +72,8 @@ func (w *writer) spread(list []*line) map[*variable]int {
 	return out
 }
 
-// weight is spread of one line: 2 for what it mentions itself.
+// weight does for one line what spread does for a block; what the line mentions
+// itself counts 2.
 func (w *writer) weight(n *line) map[*variable]int {
 	out := map[*variable]int{}
 	for _, x := range []*line{n, n.init, n.post} {
@@ -98,9 +99,9 @@ func (w *writer) weight(n *line) map[*variable]int {
 	return out
 }
 
-// declared are the variables that a loop's head declares.
+// declared returns the variables that a loop's head declares.
 func (n *line) declared(m *emitter) (out []*variable) {
-	if n.ranged && n.define {
+	if n.ranged {
 		for _, v := range []*variable{n.key, n.value} {
 			if v != nil {
 				out = append(out, v)
@@ -113,7 +114,7 @@ func (n *line) declared(m *emitter) (out []*variable) {
 	if n.init != nil {
 		if s, ok := n.init.stmt.(*ast.AssignStmt); ok && s.Tok == token.DEFINE {
 			for _, e := range s.Lhs {
-				if v := m.of[e.(*ast.Ident)]; v != nil {
+				if v := m.of(e.(*ast.Ident)); v != nil {
 					out = append(out, v)
 				}
 			}
@@ -157,7 +158,15 @@ func (w *writer) needs(n *line, here map[*variable]int) {
 }
 
 func (w *writer) variableLine(v *variable) {
-	fmt.Fprintf(&w.b, "var %s %s\n", w.declare(v), w.typeName(v.typ))
+	fmt.Fprintf(&w.b, "var %s %s\n", w.declare(v), w.typeOfVariable(v))
+}
+
+// typeOfVariable returns a variable's type as the program writes it.
+func (w *writer) typeOfVariable(v *variable) string {
+	if o := private(v.typ, w.src.Pkg); o != nil {
+		w.bad(v.pos(), fmt.Sprintf("%s is of type %s, which package %s does not export, so that a program of this package cannot declare it; export it, or let one group own the whole function", v.name, o.Name(), o.Pkg().Path()))
+	}
+	return w.typeName(v.typ)
 }
 
 // define turns an assignment into a definition where it is the first to mention
@@ -166,7 +175,7 @@ func (w *writer) define(n *line, s *ast.AssignStmt, news []*variable) {
 	fresh, ok := 0, true
 	for _, e := range s.Lhs {
 		id, isIdent := e.(*ast.Ident)
-		v := w.of[id]
+		v := w.of(id)
 		switch {
 		case !isIdent:
 			ok = false
@@ -182,7 +191,7 @@ func (w *writer) define(n *line, s *ast.AssignStmt, news []*variable) {
 		w.mentions(e, func(v *variable) { rhsReads[v] = true })
 	}
 	ok = ok && fresh > 0 && !slices.ContainsFunc(news, func(v *variable) bool { return rhsReads[v] })
-	typed := s.Tok == token.DEFINE || !slices.ContainsFunc(s.Rhs, w.untyped)
+	typed := w.typed(s)
 	s.Tok = token.ASSIGN
 	switch {
 	case !ok || !typed && len(s.Lhs) > 1:
@@ -197,24 +206,29 @@ func (w *writer) define(n *line, s *ast.AssignStmt, news []*variable) {
 	default:
 		v := news[0]
 		n.stmt = &ast.DeclStmt{Decl: &ast.GenDecl{Tok: token.VAR, Specs: []ast.Spec{&ast.ValueSpec{
-			Names: []*ast.Ident{s.Lhs[0].(*ast.Ident)}, Type: w.typeExpr(v.typ), Values: s.Rhs,
+			Names: []*ast.Ident{s.Lhs[0].(*ast.Ident)}, Type: w.typeExpr(v.typ, v.pos()), Values: s.Rhs,
 		}}}}
 		w.declare(v)
 	}
 }
 
-// untyped reports whether an expression may have another type than what it is
-// assigned to.
-func (w *writer) untyped(e ast.Expr) bool {
-	switch e := e.(type) {
-	case *ast.CallExpr, *ast.CompositeLit:
-		return false
-	case *ast.Ident:
-		v := w.of[e]
-		return v == nil || types.IsInterface(v.typ)
-	case *ast.SelectorExpr:
-		t := w.types[e]
-		return t == nil || types.IsInterface(t)
+// typed reports whether the values of an assignment have the types of what they
+// are assigned to by themselves.
+func (w *writer) typed(s *ast.AssignStmt) bool {
+	for i, e := range s.Lhs {
+		v := w.of(e)
+		if v == nil {
+			continue
+		}
+		rhs := s.Rhs[min(i, len(s.Rhs)-1)]
+		t := w.natural(rhs)
+		if tuple, ok := t.(*types.Tuple); ok && i < tuple.Len() {
+			t = tuple.At(i).Type()
+		}
+		_, made := rhs.(*ast.CallExpr) // of the projector's
+		if !(t == nil && made) && (t == nil || !types.Identical(t, v.typ)) {
+			return false
+		}
 	}
 	return true
 }
@@ -222,7 +236,7 @@ func (w *writer) untyped(e ast.Expr) bool {
 func (w *writer) line(n *line) {
 	switch {
 	case n.zero != nil:
-		fmt.Fprintf(&w.b, "var %s %s%s\n", w.names[n.zero], w.typeName(n.zero.typ), w.comment(n))
+		fmt.Fprintf(&w.b, "var %s %s%s\n", w.names[n.zero], w.typeOfVariable(n.zero), w.comment(n))
 	case n.stmt != nil:
 		w.simple(n)
 	case n.word == "switch":
@@ -249,7 +263,7 @@ func (w *writer) simple(n *line) {
 	fmt.Fprintf(&w.b, "%s%s\n", text, comment)
 }
 
-// comment is where a line comes from.
+// comment returns a comment that says where a line comes from.
 func (w *writer) comment(n *line) string {
 	switch n.stmt.(type) {
 	case *ast.BranchStmt, *ast.ReturnStmt:
@@ -366,19 +380,15 @@ func (w *writer) loop(n *line) {
 	w.b.WriteString("}\n")
 }
 
-// vars are the variables of a range.
+// vars returns the variables of a range.
 func (w *writer) vars(n *line) string {
-	op := " = "
-	if n.define {
-		op = " := "
-	}
 	switch {
 	case n.value != nil && n.key != nil:
-		return w.names[n.key] + ", " + w.names[n.value] + op
+		return w.names[n.key] + ", " + w.names[n.value] + " := "
 	case n.value != nil:
-		return "_, " + w.names[n.value] + op
+		return "_, " + w.names[n.value] + " := "
 	case n.key != nil:
-		return w.names[n.key] + op
+		return w.names[n.key] + " := "
 	}
 	return ""
 }
@@ -387,10 +397,11 @@ func (w *writer) vars(n *line) string {
 func (w *writer) text(n ast.Node) string {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
-			if v := w.of[id]; v != nil {
-				if name, ok := w.names[v]; ok {
-					id.Name = name
-				}
+			if p, hidden := w.hidden[id]; hidden {
+				w.out.add(p.Pos, p.Message)
+			}
+			if name, ok := w.names[w.of(id)]; ok {
+				id.Name = name
 			}
 		}
 		return true
@@ -402,7 +413,7 @@ func (w *writer) text(n ast.Node) string {
 	return oneLine.ReplaceAllString(b.String(), "{ $1 }")
 }
 
-// oneLine are functions of one statement, which the printer spreads over lines if
+// oneLine matches functions of one statement, which the printer spreads over lines if
 // they have no positions.
 var oneLine = regexp.MustCompile(`\{\n\s*([^\n]*)\n\s*\}`)
 
@@ -448,7 +459,7 @@ func (w *writer) deviceLoop(n *line) {
 	w.b.WriteString("})\n")
 }
 
-// carried is the list of what a loop or branch of a device program changes.
+// carried returns the list of what a loop or branch of a device program changes.
 func (w *writer) carried(n *line) string {
 	if len(n.head) < 2 {
 		return "nil"

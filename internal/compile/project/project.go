@@ -2,14 +2,55 @@
 // writes a Go program, the loop's control flow with the statements that the group
 // owns, and calls of package edge where a dependence crosses.
 //
-// It is endpoint projection. The loop becomes one tree for all groups, in which
-// calls that several groups have a part in are read through (lower.go, pieces.go,
-// inline.go). A walk backwards over the tree finds for each group what it wants
-// where, which gives the places at which values cross: right behind what made them,
-// or behind the outermost loop or branch in which the receiver has no use of them
-// (flow.go). Both ends of a crossing are cut from one place of one tree, so that no
-// two programs can wait for each other. What replicas of a group do together is in
-// shard.go. emit.go and print.go write Go.
+// It is endpoint projection of one tree (package tree), the same for all groups.
+// For every group a walk backwards over the tree finds which statements the group
+// executes and what it needs from others where (flow.go, uses.go). Both ends of a
+// crossing are cut from one place of the tree, so that no two programs can wait for
+// each other (edges.go). What replicas of a group do together is in shard.go and
+// member.go. emit.go makes lines of the tree, roll.go makes calls of functions that
+// one group executes entirely, tidy.go leaves out names that nobody needs, print.go
+// writes Go. device.go makes one device program of the whole loop, and spans.go one
+// graph of a part of a group's program, from lines of the same kind.
+//
+// # How the claim is kept
+//
+// Package tree claims that a group's program reads what the plain loop reads,
+// provided that the program is made by the following rules. They are all that the
+// projector decides; each is in one function.
+//
+// An operation is executed by the group that has its fragment, and by no other. All
+// other statements are host statements. A group executes a host statement if
+// something that it writes is wanted behind it: a variable, a field, or memory that
+// a wanted variable may share (walker.assign: Lhs, Fills and Shares alike). Then
+// what it reads is wanted before it, the places that it writes through included
+// (loop.wants). Nothing else makes a statement appear, and nothing but not being
+// wanted makes it disappear. A definition ends what is wanted only if it replaces
+// the whole of it; an element, a fill and a family's member do not.
+//
+// What another group's operation made is received right behind the operation
+// (walker.assign), or behind an enclosing loop, branch or call that the group leaves
+// out, or in which it has no use of it (walker.outside, walker.after). It may leave
+// one out if no operation of its own stands there, no jump leaves it, and all that
+// it wants of what is written there comes from one other group, which then wants it
+// at the same place (walker.owed). A value that crosses is a copy. So a variable
+// must not cross where the group writes its memory later, if another variable may
+// share that memory (loop.shares): the group goes in and executes the statements
+// itself.
+//
+// A group that keeps a loop or branch wants the variables of its condition, so it
+// takes the same way as the plain loop. Sender and receiver keep all loops and
+// branches around the place where they meet: the receiver, because it wants
+// something there; the sender, because it owns an operation there or owes the value.
+// This is repeated until no group asks for more (flow.solve), which ends because
+// what is asked for only grows.
+//
+// A call is printed in place of the statements that it was read through to if the
+// program has all of them and nothing between them. Statements in it that the
+// program does not want may be executed as well if they cannot fail, whatever their
+// operands hold: what they write is not wanted (emitter.closed).
+//
+// At the end every program is compared with the tree: each operation of its group,
+// and each end of its edges, is there once (emitter.complete).
 package project
 
 import (
@@ -52,7 +93,8 @@ func Package(ctx context.Context, dir string, groupings func(*fdg.Graph) []plan.
 	return Overlay(ctx, dir, nil, groupings, patterns...)
 }
 
-// Overlay is Package with the contents of some files replaced, by absolute path.
+// Overlay does what Package does, with the contents of some files replaced, by
+// absolute path.
 func Overlay(ctx context.Context, dir string, files map[string][]byte, groupings func(*fdg.Graph) []plan.Grouping, patterns ...string) ([]Result, error) {
 	sources, err := analyze.Sources(ctx, dir, files, patterns...)
 	if err != nil {
@@ -111,9 +153,8 @@ func grouped(src *analyze.Source, g *fdg.Graph, gr plan.Grouping) ([]byte, []Pro
 			out.add(src.Fset.Position(src.Train.Pos()), "fragment "+f.Name+" is in no group of "+gr.Name)
 		}
 	}
-	l := newLowerer(src, g, gr, out)
-	l.mixed()
-	f := newFlow(l, l.train())
+	f := newFlow(newLoop(src, g, gr, out))
+	f.mixed()
 	if err := f.solve(); err != nil {
 		return nil, nil, err
 	}
@@ -128,7 +169,7 @@ func grouped(src *analyze.Source, g *fdg.Graph, gr plan.Grouping) ([]byte, []Pro
 	return text, nil, err
 }
 
-// Stale are the files of a result that are not in its folder as they should be,
+// Stale returns the files of a result that are not in its folder as they should be,
 // and those there that nothing generates any more, by base name.
 func (r Result) Stale() (out []string, err error) {
 	for name, want := range r.Files {

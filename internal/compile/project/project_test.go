@@ -184,7 +184,7 @@ func TestRefused(t *testing.T) {
 		{"one agent", []plan.Group{group(fdg.None, "environment"), group(fdg.Agents, "actor", "replay", "gradient", "apply")},
 			"every.go:38:1: the loop has no family of agents"},
 		{"both replicated", []plan.Group{group(fdg.Environments, "environment"), group(fdg.Environments, "actor", "replay"), group(fdg.None, "gradient", "apply")},
-			"every.go:40:3: environment and actor are both replicated"},
+			"every.go:40:10: environment and actor are both replicated"},
 		{"gradients to replicas", []plan.Group{group(fdg.Environments, "environment", "actor", "replay", "gradient"), group(fdg.Environments, "apply")},
 			"environment and apply are both replicated"},
 	}
@@ -204,6 +204,40 @@ func TestRefused(t *testing.T) {
 		r := results[0].Refused[i]
 		if r.Grouping != fmt.Sprint("it", i) || results[0].Files["gen_"+r.Grouping+".go"] != nil || !strings.Contains(r.Err().Error(), c.want) {
 			t.Errorf("%s: refused: %v, want %s", c.name, r, c.want)
+		}
+	}
+}
+
+// TestMembers: members that cannot be apart are refused, with position and reason.
+func TestMembers(t *testing.T) {
+	const dir = "testdata/src/loops/agents"
+	file, err := filepath.Abs(filepath.Join(dir, "agents.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct{ name, from, to, want string }{
+		{"another one", "acts[j] = a.act.Call", "_, acts[j] = a, t.Agents[0].act.Call", "66:21: this may be another member"},
+		{"the one before", "acts[j] = a.act.Call", "_, acts[j] = a, t.Agents[max(0, j-1)].act.Call", "66:21: this may be another member"},
+		{"kept from outside", "for i := range t.Horizon {\n", "first := t.Agents[0]\n\t\tfor i := range t.Horizon {\n\t\t\trun.Log(\"f\", first.act.Call(run.Key(\"f\"), obs[0]).Value)\n", "62:12: this may be another member"},
+		{"a part of them", "for j, a := range t.Agents {\n\t\t\ta.learn", "for j, a := range t.Agents[1:] {\n\t\t\ta.learn", "84:3: members are shared out by their number"},
+		{"all in each", "a.learn(run.At(\"agent\", j), steps[j], total)", "for k, b := range t.Agents {\n\t\t\t\ta.learn(run.At(\"agent\", j).At(\"k\", k), steps[j], total)\n\t\t\t\tb.Rollout.Insert(steps[j])\n\t\t\t}", "85:4: a member that goes through all members"},
+	}
+	for _, c := range cases {
+		text := strings.Replace(string(base), c.from, c.to, 1)
+		if text == string(base) {
+			t.Fatalf("%s: nothing to change", c.name)
+		}
+		results, err := Overlay(t.Context(), ".", map[string][]byte{file: []byte(text)}, standard, "./"+dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(results[0].Refused, func(r Refusal) bool { return r.Grouping == "agents" })
+		if i < 0 || !strings.Contains(results[0].Refused[i].Err().Error(), c.want) {
+			t.Errorf("%s: refused %v, findings %v, want %s", c.name, results[0].Refused, results[0].Findings, c.want)
 		}
 	}
 }

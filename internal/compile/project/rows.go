@@ -10,7 +10,7 @@ import (
 // mixed refuses operations that put rows beside each other which replicas share
 // out differently: those of a minibatch stay with the environments they came from,
 // those of a sample are shared out evenly.
-func (l *lowerer) mixed() {
+func (l *loop) mixed() {
 	drawn := l.draws()
 	for id, n := range l.g.Nodes {
 		g, ok := l.group[n.Fragment]
@@ -40,7 +40,7 @@ func (l *lowerer) mixed() {
 
 // draws are, for every node with rows of a learner's batch, the nodes that drew
 // them.
-func (l *lowerer) draws() [][]int {
+func (l *loop) draws() [][]int {
 	out := make([][]int, len(l.g.Nodes))
 	for changed := true; changed; {
 		changed = false
@@ -57,8 +57,8 @@ func (l *lowerer) draws() [][]int {
 	return out
 }
 
-func (l *lowerer) drawnBy(id int, known [][]int) (out []int) {
-	if n := l.g.Nodes[id]; shardwise[n.Op] || redrawn[n.Op] {
+func (l *loop) drawnBy(id int, known [][]int) (out []int) {
+	if n := l.g.Nodes[id]; n.Shards == ownRows || n.Shards == evenShare {
 		return []int{id}
 	}
 	for _, e := range l.g.Edges {

@@ -10,24 +10,20 @@ import (
 	"github.com/weft-rl/weft/internal/compile/analyze"
 )
 
-// Words that know shards by themselves: they are given a replica's rows and return
-// its rows of what the whole batch would give.
-var shardwise = map[string]bool{"replay.Take": true}
-
-// Words whose rows are not those of their arguments: every replica takes an even
-// share of them.
-var redrawn = map[string]bool{"rl.Gather": true}
-
-// unsplit are words whose state every replica has all of, though there is a part
-// of it for each environment.
-var unsplit = map[string]bool{"nn.Returns.Update": true}
+// What replicas do with an operation that needs rows which they share out, as its
+// declaration says.
+const (
+	ownRows   = "own"  // it is given a replica's rows, and finds those of the result itself
+	evenShare = "even" // rows of the result are others: every replica takes an even share
+	allOfIt   = "all"  // every replica has all of the state, and does all of it
+)
 
 // replicated reports whether a group's replicas share environments out among them.
-func (l *lowerer) replicated(group int) bool { return l.groups[group].Over == fdg.Environments }
+func (l *loop) replicated(group int) bool { return l.groups[group].Over == fdg.Environments }
 
 // special reports whether a node is written differently where its group is
 // replicated: it needs all rows, or all gradients, or is the same for all.
-func (l *lowerer) special(id int) bool {
+func (l *loop) special(id int) bool {
 	n := l.g.Nodes[id]
 	g, ok := l.group[n.Fragment]
 	if ok && g == l.agents() { // a record of a member's is its own
@@ -42,18 +38,18 @@ func (l *lowerer) special(id int) bool {
 	case fdg.Log:
 		return l.same(id)
 	}
-	return n.Whole && !shardwise[n.Op]
+	return n.Whole && n.Shards != ownRows
 }
 
 // same reports whether what a node is given is the same in all replicas.
-func (l *lowerer) same(id int) bool {
+func (l *loop) same(id int) bool {
 	return !slices.ContainsFunc(l.g.Edges, func(e fdg.Edge) bool {
 		return e.To == id && e.Kind == fdg.OfValue && e.Axis != fdg.None
 	})
 }
 
-// sharded is the axis that an argument of a node is split along over replicas.
-func (l *lowerer) sharded(id int, param string) (axis fdg.Axis) {
+// sharded returns the axis that an argument of a node is split along over replicas.
+func (l *loop) sharded(id int, param string) (axis fdg.Axis) {
 	for _, e := range l.g.Edges {
 		into, _, _ := strings.Cut(e.Into, ".")
 		if e.To == id && e.Kind == fdg.OfValue && into == param && e.Axis != fdg.None {
@@ -70,75 +66,47 @@ type adapted struct {
 	after []*line
 }
 
-// adapt rewrites an action that is special in its group.
-func (m *emitter) adapt(a *action) (out adapted, ok bool) {
-	for _, id := range a.nodes {
-		if !m.special(id) {
-			continue
-		}
-		call, isCall := ast.Unparen(a.rhs[0]).(*ast.CallExpr)
-		if !isCall || len(a.nodes) > 2 || a.fn == nil {
-			m.bad(a.pos, m.g.Nodes[id].Text+" needs all rows of a batch that is split over replicas, and cannot be taken out of this statement; assign its result to a variable")
-			return adapted{}, false
-		}
-		switch m.g.Nodes[id].Kind {
-		case fdg.Apply:
-			return adapted{rhs: m.allReduced(a, id, call)}, true
-		case fdg.Log:
-			return adapted{rhs: m.once(call)}, true
-		}
-		return m.gathered(a, id, call), true
+// adapt rewrites an operation that is special in its group. call is a copy of it.
+func (m *emitter) adapt(a *action, call *ast.CallExpr) adapted {
+	switch m.g.Nodes[a.node].Kind {
+	case fdg.Apply:
+		call.Args[0] = m.edgeCall("AllReduce", m.edgeAt(a, paramAt(a.Op.Fn, 0)), call.Args[0])
+		return adapted{rhs: call}
+	case fdg.Log: // a record that only one replica makes
+		sel := call.Fun.(*ast.SelectorExpr)
+		return adapted{rhs: m.edgeCall("LogOnce", nil, append([]ast.Expr{sel.X}, call.Args...)...)}
 	}
-	return adapted{}, false
-}
-
-// once is a record that only one replica makes.
-func (m *emitter) once(call *ast.CallExpr) ast.Expr {
-	sel := call.Fun.(*ast.SelectorExpr)
-	return m.edgeCall("LogOnce", nil, append([]ast.Expr{sel.X}, call.Args...)...)
-}
-
-func (m *emitter) allReduced(a *action, id int, call *ast.CallExpr) ast.Expr {
-	out := &ast.CallExpr{Fun: call.Fun, Args: slices.Clone(call.Args)}
-	e := m.edgeAt(a, "g")
-	out.Args[0] = m.edgeCall("AllReduce", e, call.Args[0])
-	return out
+	return m.gathered(a, call)
 }
 
 // gathered gives an operation all rows, and cuts the replica's own out of its
 // result.
-func (m *emitter) gathered(a *action, id int, call *ast.CallExpr) (out adapted) {
-	m.homes(a, id)
-	whole := &ast.CallExpr{Fun: call.Fun, Args: slices.Clone(call.Args), Ellipsis: call.Ellipsis}
+func (m *emitter) gathered(a *action, call *ast.CallExpr) (out adapted) {
+	m.homes(a)
 	by := map[fdg.Axis]*edgeRow{}
+	gather := func(param string, value ast.Expr) ast.Expr {
+		axis := m.sharded(a.node, param)
+		if axis == fdg.None {
+			return value
+		}
+		e := m.edgeAt(a, param)
+		if by[axis] == nil {
+			by[axis] = e
+		}
+		return m.edgeCall("AllGather", e, value)
+	}
 	for i := range call.Args {
-		param := paramAt(a.fn, i)
-		if axis := m.sharded(id, param); axis != fdg.None && m.batchArg(call.Args[i]) {
-			e := m.edgeAt(a, param)
-			if by[axis] == nil {
-				by[axis] = e
-			}
-			whole.Args[i] = m.edgeCall("AllGather", e, call.Args[i])
+		if t := m.typeOf(call.Args[i]); t == nil || m.src.IsBatch(t) {
+			call.Args[i] = gather(paramAt(a.Op.Fn, i), call.Args[i])
 		}
 	}
-	if recv := a.fn.Signature().Recv(); recv != nil && m.src.IsBatch(recv.Type()) {
-		if axis := m.sharded(id, recv.Name()); axis != fdg.None {
-			sel := call.Fun.(*ast.SelectorExpr)
-			e := m.edgeAt(a, recv.Name())
-			if by[axis] == nil {
-				by[axis] = e
-			}
-			whole.Fun = &ast.SelectorExpr{X: m.edgeCall("AllGather", e, sel.X), Sel: sel.Sel}
-		}
+	if recv := a.Op.Fn.Signature().Recv(); recv != nil && m.src.IsBatch(recv.Type()) {
+		sel := call.Fun.(*ast.SelectorExpr)
+		sel.X = gather(recv.Name(), sel.X)
 	}
-	out.rhs = whole
-	m.cut(a, id, by, &out)
+	out.rhs = call
+	m.cut(a, by, &out)
 	return out
-}
-
-func (m *emitter) batchArg(e ast.Expr) bool {
-	t := m.exprType(e)
-	return t == nil || m.src.IsBatch(t)
 }
 
 func paramAt(fn *types.Func, i int) string {
@@ -151,38 +119,39 @@ func paramAt(fn *types.Func, i int) string {
 
 // homes refuses what all replicas would have to write together into state of
 // which each has a part.
-func (m *emitter) homes(a *action, id int) {
-	if unsplit[m.g.Nodes[id].Op] {
+func (m *emitter) homes(a *action) {
+	n := m.g.Nodes[a.node]
+	if n.Shards == allOfIt {
 		return
 	}
-	for _, r := range m.g.Nodes[id].Writes {
+	for _, r := range n.Writes {
 		if res := m.g.Resources[r]; res.Axis == fdg.Environments {
-			m.bad(a.pos, m.g.Nodes[id].Text+" needs all rows and writes "+res.Name+", of which every replica of "+m.groups[m.me].Name+" has the part of its own environments")
+			m.bad(a.Pos, n.Text+" needs all rows and writes "+res.Name+", of which every replica of "+m.groups[m.me].Name+" has the part of its own environments")
 		}
 	}
 }
 
 // cut takes the replica's rows out of what all replicas computed.
-func (m *emitter) cut(a *action, id int, by map[fdg.Axis]*edgeRow, out *adapted) {
+func (m *emitter) cut(a *action, by map[fdg.Axis]*edgeRow, out *adapted) {
 	own := func(axis fdg.Axis, v ast.Expr) ast.Expr {
-		if e := by[axis]; e != nil && !redrawn[m.g.Nodes[id].Op] {
+		if e := by[axis]; e != nil && m.g.Nodes[a.node].Shards != evenShare {
 			return m.edgeCall("OwnRows", e, v)
 		}
 		return m.edgeCall("Part", nil, v)
 	}
-	names := m.src.Results(id)
+	names := m.src.Results(a.node)
 	if len(names) == 0 {
-		if axis := m.src.Axis(analyze.Origin{Node: id}); axis != fdg.None && len(a.lhs) > 0 && m.rowsOf(a.defs[0]) {
+		if axis := m.src.Axis(analyze.Origin{Node: a.node}); axis != fdg.None && len(a.Lhs) > 0 && m.rowsOf(a.defs[0]) {
 			out.rhs = own(axis, out.rhs)
 		}
 		return
 	}
 	for i, name := range names {
-		axis := m.src.Axis(analyze.Origin{Node: id, Part: name})
-		if axis == fdg.None || i >= len(a.defs) || a.defs[i].v == nil || !m.rowsOf(a.defs[i]) {
+		axis := m.src.Axis(analyze.Origin{Node: a.node, Part: name})
+		if axis == fdg.None || i >= len(a.Lhs) || !m.rowsOf(a.defs[i]) {
 			continue
 		}
-		out.after = append(out.after, m.assign(a.pos, m.again(a.lhs[i]), own(axis, m.again(a.lhs[i]))))
+		out.after = append(out.after, m.assign(a.Pos, m.copy(a.Lhs[i]), own(axis, m.copy(a.Lhs[i]))))
 	}
 }
 

@@ -28,7 +28,8 @@ type fuser struct {
 	around []*line // loops
 }
 
-// spans gives a program, besides statements that one graph can do, that graph.
+// spans adds graphs to a program, beside the statements that they can do, and
+// returns their functions.
 func (m *emitter) spans(name, label string, lines []*line) ([]*line, string) {
 	u := &fuser{emitter: m, prefix: "graph" + strings.TrimPrefix(name, "train"), label: label, total: m.everywhere(lines), writes: m.assigns(lines)}
 	lines = u.list(lines)
@@ -54,7 +55,7 @@ func (u *fuser) list(list []*line) (out []*line) {
 	return out
 }
 
-// longest is the longest part, from the first line on, that a graph can do.
+// longest returns the longest part, from the first line on, that a graph can do.
 func (u *fuser) longest(list []*line) (int, *stretch) {
 	n := 0
 	for n < len(list) && u.eligible(list[n]) {
@@ -74,7 +75,7 @@ func (u *fuser) longest(list []*line) (int, *stretch) {
 	return 0, nil
 }
 
-// nodes are the operations of the group in lines.
+// nodes returns the operations of the group in lines.
 func (u *fuser) nodes(list []*line) (out []int) {
 	each(list, func(n *line) {
 		for _, id := range n.nodes {
@@ -123,7 +124,7 @@ func (u *fuser) eligible(n *line) bool {
 	return ok
 }
 
-// armLists are a branch's cases without what they do.
+// armLists returns the arms of a branch without their bodies.
 func armLists(n *line) (out []lineArm) {
 	for _, a := range n.arms {
 		out = append(out, lineArm{list: a.list})
@@ -135,7 +136,7 @@ func armLists(n *line) (out []lineArm) {
 // called now and then: a table would be copied each time.
 func (u *fuser) fits(n fdg.Node) bool {
 	return !slices.ContainsFunc(slices.Concat(n.Reads, n.Writes), func(r int) bool {
-		return u.g.Resources[r].Kind == "table" || n.Kind == fdg.Op && !resident(u.src.Component(r))
+		return u.g.Resources[r].Large || n.Kind == fdg.Op && !resident(u.src.Component(r))
 	})
 }
 
@@ -145,7 +146,7 @@ type stretch struct {
 	in, out []*variable // of the program
 }
 
-// try makes a function of lines; nil if it cannot be.
+// try makes a graph function for lines; nil if there cannot be one.
 func (u *fuser) try(list []*line) *stretch {
 	in, out, ok := u.boundary(list)
 	if !ok || !u.begins(u.nodes(list)) {
@@ -179,7 +180,7 @@ func (u *fuser) try(list []*line) *stretch {
 	return s
 }
 
-// where is the source of lines.
+// where returns the range of the author's lines that lines come from.
 func (u *fuser) where(list []*line) string {
 	w := &writer{emitter: u.emitter}
 	first := strings.TrimPrefix(w.comment(list[0]), " // ")
@@ -190,8 +191,8 @@ func (u *fuser) where(list []*line) string {
 	return first + " to " + last
 }
 
-// choice is a part of the program, done by its graph or else by its statements.
-// Variables that both give are declared before it.
+// choice returns lines that let the run choose between a graph and the statements
+// that it stands for. Variables that both assign are declared before.
 func (u *fuser) choice(s *stretch, list []*line) (out []*line) {
 	var plain []*line
 	for _, n := range list {
@@ -215,7 +216,7 @@ func (u *fuser) choice(s *stretch, list []*line) (out []*line) {
 		if n.key == nil {
 			n.key = u.variable("j", types.Typ[types.Int])
 		}
-		if !slices.ContainsFunc(members, func(e ast.Expr) bool { return u.of[e.(*ast.Ident)] == n.key }) {
+		if !slices.ContainsFunc(members, func(e ast.Expr) bool { return u.of(e.(*ast.Ident)) == n.key }) {
 			members = append(members, u.ref(n.key))
 		}
 	}

@@ -3,10 +3,9 @@ package project
 import (
 	"go/ast"
 	"go/token"
+	"go/types"
 	"maps"
 	"slices"
-
-	"github.com/weft-rl/weft/internal/compile/analyze"
 )
 
 // survey finds out which loops become the program's, and who knows each number.
@@ -46,7 +45,7 @@ func (m *emitter) mentioned(list []*line) map[*variable]int {
 	return out
 }
 
-// counting makes a range of for i := 0; i < n; i++.
+// counting turns for i := 0; i < n; i++ into a range over n.
 func (d *device) counting(n *line) {
 	if n.word != "for" || n.ranged || n.init == nil || n.post == nil || len(n.head) != 1 {
 		return
@@ -59,25 +58,20 @@ func (d *device) counting(n *line) {
 	}
 	zero, isZero := first.Rhs[0].(*ast.BasicLit)
 	i, isName := first.Lhs[0].(*ast.Ident)
-	if !isZero || zero.Value != "0" || !isName || d.variableOf(cond.X) != d.of[i] || d.variableOf(post.X) != d.of[i] {
+	if !isZero || zero.Value != "0" || !isName || d.of(cond.X) != d.of(i) || d.of(post.X) != d.of(i) {
 		return
 	}
 	bound := false // by what the loop changes
 	written := d.written(n.arms[0].body)
 	d.mentions(cond.Y, func(v *variable) { bound = bound || slices.Contains(written, v) })
-	if bound || slices.Contains(written, d.of[i]) {
+	if bound || slices.Contains(written, d.of(i)) {
 		return
 	}
-	n.ranged, n.define, n.counts, n.key, n.head = true, true, true, d.of[i], []ast.Expr{cond.Y}
+	n.ranged, n.counts, n.key, n.head = true, true, d.of(i), []ast.Expr{cond.Y}
 	n.init, n.post = nil, nil
 }
 
-func (d *device) variableOf(e ast.Expr) *variable {
-	id, _ := e.(*ast.Ident)
-	return d.of[id]
-}
-
-// gives notes what a line gives variables.
+// gives notes the values that a line assigns to variables.
 func (d *device) gives(n *line) {
 	if n.zero != nil {
 		d.given[n.zero] = append(d.given[n.zero], nil)
@@ -85,10 +79,7 @@ func (d *device) gives(n *line) {
 	switch s := n.stmt.(type) {
 	case *ast.AssignStmt:
 		for i, e := range s.Lhs {
-			v := d.variableOf(e)
-			if id := rootOf(e); v == nil && id != nil {
-				v = d.of[id]
-			}
+			v := d.root(e)
 			if v == nil {
 				continue
 			}
@@ -99,18 +90,18 @@ func (d *device) gives(n *line) {
 			d.given[v] = append(d.given[v], rhs)
 		}
 	case *ast.IncDecStmt:
-		if id := rootOf(s.X); id != nil {
-			d.given[d.of[id]] = append(d.given[d.of[id]], nil)
+		if v := d.root(s.X); v != nil {
+			d.given[v] = append(d.given[v], nil)
 		}
 	}
 }
 
-// written are the variables that lines give values, in order.
+// written returns the variables that lines give values, in order.
 func (d *device) written(list []*line) []*variable {
 	found := map[*variable]bool{}
 	note := func(e ast.Expr) {
-		if id := rootOf(e); id != nil && d.of[id] != nil && !d.of[id].fixed {
-			found[d.of[id]] = true
+		if v := d.root(e); v != nil && !v.fixed {
+			found[v] = true
 		}
 	}
 	each(list, func(n *line) {
@@ -129,7 +120,7 @@ func (d *device) written(list []*line) []*variable {
 	return slices.SortedFunc(maps.Keys(found), func(a, b *variable) int { return a.id - b.id })
 }
 
-// lasting are the variables that lines change and that others mention.
+// lasting returns the variables that lines change and that others mention.
 func (d *device) lasting(list []*line) (out []*variable) {
 	inside := d.mentioned(list)
 	for _, v := range d.written(list) {
@@ -144,7 +135,7 @@ func (d *device) lasting(list []*line) (out []*variable) {
 // index for keys and minibatches alone; others are written out.
 func (d *device) choose(list []*line) {
 	each(list, func(n *line) {
-		if n.word == "for" && n.ranged && n.counts && n.define && d.works(n) && d.plain(n) && !d.grows(n) {
+		if n.word == "for" && n.ranged && n.counts && isInt(d.typeOf(n.head[0])) && d.works(n) && d.plain(n) && !d.grows(n) {
 			d.loops[n] = true
 			if n.key != nil {
 				d.index[n.key] = true
@@ -181,15 +172,9 @@ func (d *device) plain(n *line) bool {
 
 // places counts the arguments of a call that may be an index of the program's.
 func (d *device) places(call *ast.CallExpr, v *variable) (n int) {
-	switch analyze.Word(d.callee[call]) {
-	case "rl.Run.Key":
-		for _, a := range call.Args[1:] {
-			if d.variableOf(a) == v {
-				n++
-			}
-		}
-	case "replay.Take":
-		if len(call.Args) == 5 && d.variableOf(call.Args[3]) == v {
+	w := d.src.Word(d.callee(call))
+	for i, a := range call.Args {
+		if w.Index >= 0 && (i == w.Index || i > w.Index && w.Indices) && d.of(a) == v {
 			n++
 		}
 	}
@@ -199,28 +184,55 @@ func (d *device) places(call *ast.CallExpr, v *variable) (n int) {
 // grows reports whether a loop makes a slice longer, round by round, or changes
 // what is no tensor and no number.
 func (d *device) grows(n *line) bool {
-	for _, v := range d.lasting(n.arms[0].body) {
+	body := n.arms[0].body
+	for _, v := range d.lasting(body) {
 		if !isNumber(v.typ) && !d.src.IsBatch(v.typ) {
 			return true
 		}
 	}
-	yes := false
-	each(n.arms[0].body, func(n *line) {
+	yes := d.mixes(body) != nil
+	each(body, func(n *line) {
 		s, ok := n.stmt.(*ast.AssignStmt)
 		if !ok {
 			return
 		}
 		for _, e := range s.Rhs {
 			call, ok := e.(*ast.CallExpr)
-			if !ok {
-				continue
-			}
-			if id, ok := call.Fun.(*ast.Ident); ok && id.Name == "append" && d.of[id] == nil {
-				yes = true
-			}
+			yes = yes || ok && d.builtin(call) == "append"
 		}
 	})
 	return yes
+}
+
+// mixes returns a line that gives a number inside a struct or a slice a value,
+// which lives on behind the lines; nil if there is none.
+func (d *device) mixes(list []*line) (at *line) {
+	lasting := d.lasting(list)
+	each(list, func(n *line) {
+		_, write := n.exprs()
+		for _, e := range write {
+			if v := d.root(e); slices.Contains(lasting, v) && !(isName(e) && isNumber(v.typ)) && d.numeric(d.typeOf(e)) {
+				at = n
+			}
+		}
+	})
+	return at
+}
+
+// numeric reports whether there are numbers of Go's in values of a type.
+func (d *device) numeric(t types.Type) bool {
+	if t == nil || tensors(t) {
+		return false
+	}
+	switch t.Underlying().(type) {
+	case *types.Basic:
+		return true
+	case *types.Slice, *types.Array:
+		return d.numeric(elementOf(t))
+	case *types.Struct:
+		return slices.ContainsFunc(d.open(t), func(f *types.Var) bool { return d.numeric(f.Type()) })
+	}
+	return false
 }
 
 // learn goes through lines once and reports whether it found more than was known.
@@ -238,12 +250,16 @@ func (d *device) learn(list []*line, around []*line) (changed bool) {
 		for _, a := range n.arms {
 			changed = d.learn(a.body, inner) || changed
 		}
-		changed = d.learnLine(n, around) || changed
+		for _, x := range []*line{n, n.init, n.post} {
+			if x != nil {
+				changed = d.learnLine(x, around) || changed
+			}
+		}
 	}
 	return changed
 }
 
-// decided is who knows a branch's way.
+// decided returns who knows which way a branch takes.
 func (d *device) decided(n *line) (c number) {
 	for _, e := range n.head {
 		c |= d.class(e)
@@ -283,10 +299,10 @@ func (d *device) learnLine(n *line, around []*line) (changed bool) {
 			if len(s.Lhs) == len(s.Rhs) {
 				rhs = s.Rhs[i]
 			}
-			more(d.variableOf(e), d.class(rhs))
+			more(d.of(e), d.class(rhs))
 		}
 	case *ast.IncDecStmt:
-		more(d.variableOf(s.X), known)
+		more(d.of(s.X), known)
 	}
 	return changed
 }

@@ -4,21 +4,20 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
 	"strings"
 
-	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/analyze"
+	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
 // uses adds what an expression reads, of whose value p is wanted.
-func (l *lowerer) uses(e ast.Expr, p *part, to live) {
+func (l *loop) uses(e ast.Expr, p *part, to live) {
 	if e == nil || p.none() {
 		return
 	}
 	switch e := e.(type) {
 	case *ast.Ident:
-		if v := l.of[e]; v != nil && !v.fixed {
+		if v := l.of(e); v != nil && !v.fixed {
 			to.add(v, p)
 		}
 	case *ast.SelectorExpr:
@@ -29,9 +28,7 @@ func (l *lowerer) uses(e ast.Expr, p *part, to live) {
 		l.literalUses(e, p, to)
 	case *ast.CallExpr:
 		l.uses(e.Fun, whole, to)
-		for _, a := range e.Args {
-			l.uses(a, whole, to)
-		}
+		l.usesAll(e.Args, to)
 	case *ast.KeyValueExpr:
 		l.uses(e.Value, p, to)
 	case *ast.UnaryExpr:
@@ -47,11 +44,7 @@ func (l *lowerer) uses(e ast.Expr, p *part, to live) {
 		}
 		l.uses(e.Index, whole, to)
 	case *ast.SliceExpr:
-		for _, x := range []ast.Expr{e.X, e.Low, e.High, e.Max} {
-			if x != nil {
-				l.uses(x, whole, to)
-			}
-		}
+		l.usesAll([]ast.Expr{e.X, e.Low, e.High, e.Max}, to)
 	case *ast.StarExpr:
 		l.uses(e.X, whole, to)
 	case *ast.TypeAssertExpr:
@@ -59,9 +52,15 @@ func (l *lowerer) uses(e ast.Expr, p *part, to live) {
 	}
 }
 
-// selected: a field of a struct is that field alone.
-func (l *lowerer) selected(e *ast.SelectorExpr, p *part, to live) {
-	path, field := l.paths[e]
+func (l *loop) usesAll(list []ast.Expr, to live) {
+	for _, e := range list {
+		l.uses(e, whole, to)
+	}
+}
+
+// selected adds what a selector reads: of a struct the field alone.
+func (l *loop) selected(e *ast.SelectorExpr, p *part, to live) {
+	path, field := l.path(e)
 	if !field || path == "" { // a method, or behind a pointer
 		l.uses(e.X, whole, to)
 		return
@@ -69,8 +68,8 @@ func (l *lowerer) selected(e *ast.SelectorExpr, p *part, to live) {
 	l.uses(e.X, p.under(path), to)
 }
 
-func (l *lowerer) literalUses(e *ast.CompositeLit, p *part, to live) {
-	fields := fieldsOf(l.types[e])
+func (l *loop) literalUses(e *ast.CompositeLit, p *part, to live) {
+	fields := fieldsOf(l.typeOf(e))
 	for i, x := range e.Elts {
 		if kv, ok := x.(*ast.KeyValueExpr); ok {
 			if fields == nil {
@@ -89,46 +88,25 @@ func (l *lowerer) literalUses(e *ast.CompositeLit, p *part, to live) {
 	}
 }
 
-// wants are what an action reads, where out is what is wanted after it. What one
-// group computes for itself is computed as far as it is wanted.
-func (l *lowerer) wants(a *action, out live) live {
+// wants returns what an action reads, where out is what is wanted after it. What
+// every group computes for itself is computed as far as it is wanted.
+func (l *loop) wants(a *action, out live) live {
 	in := live{}
-	for _, e := range a.lhs { // indices, and what is changed in part
-		l.lhsUses(e, out, in)
+	for _, e := range a.Lhs { // indices, and what is changed in part
+		l.placeUses(e, in)
 	}
-	switch {
-	case a.owner != everywhere:
-		for _, e := range a.rhs {
-			l.uses(e, whole, in)
-		}
-		if a.call {
-			in = l.refined(a, in, out)
-		}
-	case len(a.rhs) == len(a.lhs):
-		for i, e := range a.rhs {
-			d := a.defs[i]
-			if d.v != nil {
-				p := out[d.v].get(d.path)
-				if d.weak {
-					p = out[d.v]
-				}
-				if d.weak && !p.none() {
-					l.every = p.all // all elements are wanted, not a member's alone
-					p = whole
-				}
-				l.uses(e, p, in)
-				l.every = false
-			}
-		}
-	default:
-		for _, e := range a.rhs {
-			l.uses(e, whole, in)
+	if a.owner != everywhere || len(a.Rhs) != len(a.Lhs) || len(a.Fills) > 0 {
+		l.usesAll(a.Rhs, in)
+	} else {
+		for i, e := range a.Rhs {
+			p, d := a.wanted(i, out), a.defs[i]
+			l.every = d.weak && (out[d.v].none() || out[d.v].all) // all elements are wanted, not a member's alone
+			l.uses(e, p, in)
+			l.every = false
 		}
 	}
-	if a.tok != token.ASSIGN && a.tok != token.DEFINE && a.tok != token.ILLEGAL {
-		for _, e := range a.lhs {
-			l.uses(e, whole, in)
-		}
+	if a.Tok != token.ASSIGN && a.Tok != token.VAR {
+		l.usesAll(a.Lhs, in)
 	}
 	for _, v := range a.reads {
 		in.add(v, whole)
@@ -136,9 +114,10 @@ func (l *lowerer) wants(a *action, out live) live {
 	return in
 }
 
-// lhsUses: writing an element needs the slice and the index.
-func (l *lowerer) lhsUses(e ast.Expr, out, in live) {
-	switch e := e.(type) {
+// placeUses adds what an assignment to a place reads: writing an element needs the
+// slice and the index.
+func (l *loop) placeUses(e ast.Expr, in live) {
+	switch e := ast.Unparen(e).(type) {
 	case *ast.IndexExpr:
 		if l.own(e) {
 			l.uses(e.X, at(element), in)
@@ -147,73 +126,14 @@ func (l *lowerer) lhsUses(e ast.Expr, out, in live) {
 		}
 		l.uses(e.Index, whole, in)
 	case *ast.SelectorExpr:
-		l.lhsUses(e.X, out, in)
+		if path, _ := l.path(e); path == "" { // behind a pointer
+			l.uses(e.X, whole, in)
+			return
+		}
+		l.placeUses(e.X, in)
+	case *ast.StarExpr:
+		l.uses(e.X, whole, in)
 	}
-}
-
-// refined: of what a function of the author's is given, only those fields are
-// wanted that its operations use, that it returns, or that no operation made.
-func (l *lowerer) refined(a *action, in, wanted live) live {
-	var back []analyze.Origin
-	for _, d := range a.defs {
-		if d.v == nil || d.v.resource >= 0 {
-			continue
-		}
-		for _, path := range wanted[d.v].and(at(d.path)).paths() {
-			back = append(back, l.origins(d.v, path, a.after)...)
-		}
-	}
-	out := live{}
-	for v, p := range in {
-		if v.resource >= 0 || !l.src.IsBatch(v.typ) {
-			out.add(v, p)
-			continue
-		}
-		for _, path := range p.paths() {
-			out.add(v, l.touched(a, v, path, back).under(path))
-		}
-	}
-	return out
-}
-
-// touched is what an action's nodes use of a part of a variable.
-func (l *lowerer) touched(a *action, v *variable, path string, back []analyze.Origin) *part {
-	t := typeAt(v.typ, path)
-	if fields := l.open(t); fields != nil {
-		out := &part{sub: map[string]*part{}}
-		all := true
-		for _, f := range fields {
-			p := l.touched(a, v, strings.TrimPrefix(path+"."+f.Name(), "."), back)
-			if !p.none() {
-				out.sub[f.Name()] = p
-			}
-			all = all && p != nil && p.all
-		}
-		if all {
-			return whole
-		}
-		return out
-	}
-	origins := l.origins(v, path, a.before)
-	if len(origins) == 0 {
-		return whole
-	}
-	for _, o := range origins {
-		if slices.ContainsFunc(back, func(b analyze.Origin) bool { return b.Node == o.Node && overlap(b.Part, o.Part) }) {
-			return whole
-		}
-		for _, e := range l.g.Edges {
-			if e.Kind == fdg.OfResource || e.From != o.Node || !overlap(e.Part, o.Part) {
-				continue
-			}
-			for _, n := range a.nodes {
-				if e.To == n {
-					return whole
-				}
-			}
-		}
-	}
-	return nil
 }
 
 // overlap reports whether one path leads through the other.
@@ -221,9 +141,9 @@ func overlap(a, b string) bool {
 	return a == b || a == "" || b == "" || strings.HasPrefix(a, b+".") || strings.HasPrefix(b, a+".")
 }
 
-// open are the fields of a struct that a program of the package may name, none if
+// open returns the fields of a struct that a program of the package may name, none if
 // it may not name all of them.
-func (l *lowerer) open(t types.Type) []*types.Var {
+func (l *loop) open(t types.Type) []*types.Var {
 	fields := fieldsOf(t)
 	for _, f := range fields {
 		if !f.Exported() && f.Pkg() != l.src.Pkg {
@@ -233,14 +153,14 @@ func (l *lowerer) open(t types.Type) []*types.Var {
 	return fields
 }
 
-// typeAt is the type of the field at a path.
+// typeAt returns the type of the field at a path.
 func typeAt(t types.Type, path string) types.Type {
 	if path == "" {
 		return t
 	}
 	head, rest, _ := strings.Cut(path, ".")
-	if s, ok := t.Underlying().(*types.Slice); ok && head == element {
-		return typeAt(s.Elem(), rest)
+	if head == element {
+		return typeAt(elementOf(t), rest)
 	}
 	for _, f := range fieldsOf(t) {
 		if f.Name() == head {
@@ -250,11 +170,10 @@ func typeAt(t types.Type, path string) types.Type {
 	return nil
 }
 
-// origins are what a part of a variable may hold at a point.
-func (l *lowerer) origins(v *variable, path, point string) []analyze.Origin {
-	path = strings.Trim(strings.ReplaceAll("."+path+".", "."+element, ""), ".")
-	if v.origin != nil {
-		return v.origin(path)
+// origins returns what a part of a variable may hold before or behind a statement.
+func (l *loop) origins(s tree.Stmt, after bool, v *variable, path string) []analyze.Origin {
+	if v.obj == nil {
+		return nil
 	}
-	return l.src.Origins(point, v.obj, v.call, path)
+	return l.src.Origins(s, after, v.obj, strings.Trim(strings.ReplaceAll("."+path+".", "."+element, ""), "."))
 }

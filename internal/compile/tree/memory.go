@@ -214,7 +214,7 @@ func (p *Program) memoryOfCall(e *ast.CallExpr) []*types.Var {
 			return nil
 		}
 	}
-	if fn := Callee(p.Info, e); fn != nil && p.fresh(fn) {
+	if fn := Callee(p.Info, e); fn != nil && p.fresh(fn) && !p.Refers(elementOf(p.Info.TypeOf(e))) {
 		return nil
 	}
 	out := p.memoryOfAll(e.Args)

@@ -148,12 +148,12 @@ func (b *builder) declaration(s *ast.DeclStmt) {
 func (b *builder) branch(s *ast.IfStmt, cond ast.Expr) {
 	cond = ast.Unparen(cond)
 	if and, ok := cond.(*ast.BinaryExpr); ok && and.Op == token.LAND && s.Else == nil && b.complex(and.Y) {
-		n := b.newBranch(s.Pos(), b.expr(and.X), and.X)
+		n := b.newBranch(b.expr(and.X), and.X)
 		n.Arms = []Arm{{Label: "then", Body: b.inside(func() { b.branch(s, and.Y) })}}
 		b.emit(n)
 		return
 	}
-	n := b.newBranch(s.Pos(), b.expr(cond), cond)
+	n := b.newBranch(b.expr(cond), cond)
 	n.Arms = []Arm{{Label: "then", Body: b.block(s.Body.List)}}
 	if s.Else != nil {
 		n.Arms = append(n.Arms, Arm{Label: "else", Body: b.block([]ast.Stmt{s.Else})})
@@ -161,8 +161,9 @@ func (b *builder) branch(s *ast.IfStmt, cond ast.Expr) {
 	b.emit(n)
 }
 
-func (b *builder) newBranch(pos token.Pos, cond, source ast.Expr) *Branch {
-	return &Branch{Site: b.site(pos), Cond: cond, Text: "if " + oneLine(types.ExprString(source))}
+// newBranch is an if, at its condition.
+func (b *builder) newBranch(cond, source ast.Expr) *Branch {
+	return &Branch{Site: b.site(source.Pos()), Cond: cond, Text: "if " + oneLine(types.ExprString(source))}
 }
 
 // switches reads a switch. Where a case holds an operation, or a break of the

@@ -13,10 +13,12 @@
 //	//weft:registers ATTRIBUTE... it gives a component a name
 //	//weft:traces ATTRIBUTE...    in a graph function it reads a component
 //	//weft:draws                  in a graph function it draws random numbers
+//	//weft:defines function=I     argument I is the constructor of an algorithm
+//	//weft:own                    its result differs from replica to replica
 //
 // The attributes of an operation are
 //
-//	reads, writes     the state of its receiver
+//	reads, writes     the state of its receiver; replaces all of it
 //	state=PART,...    parts of that state besides, such as episodes
 //	graph             what the graph function that its receiver was made with reads
 //	params            it writes the parameters that its receiver was made with
@@ -32,18 +34,25 @@
 //	device=NAME       what a device program calls in its place; - for its argument
 //	index=I           arguments, from I on with a +, that may be a loop's index there
 //	number=I          an argument that may be a number of the device's there
-//	cheap             it is no graph by itself
+//	again             one key may be given to several of it, each taking a part
+//	shows             what it returns is the memory of a tensor
+//	turns             it can be called on a part of the rows at a time
 //
 // Above a type stands one of
 //
 //	//weft:component KIND ATTRIBUTE...  state with a home
 //	//weft:part NAME KIND ATTRIBUTE...  a part of it that has a home of its own
-//	//weft:batch                        tensors, or a struct of them
+//	//weft:batch [ADVICE]               tensors, or a struct of them; what keeps them
 //	//weft:gradient                     a gradient
 //	//weft:key                          a key of random numbers
+//	//weft:run                          the run; //weft:context is what graph functions are given
+//	//weft:trainer                      any trainer
 //	//weft:pure                         functions of this type compute only
 //
-// with axis=AXIS, home=FRAGMENT and copyable for components and their parts.
+// with axis=AXIS, home=FRAGMENT and copyable for components and their parts; alone is
+// for a component of which a loop has one, large for one that is not copied into a
+// graph for a call, steady for one that a device writes equally often in every
+// iteration.
 package vocabulary
 
 import (
@@ -79,6 +88,7 @@ type Word struct {
 	Instead string   // of a refused word: what to write
 
 	Reads, Writes  bool     // the state of the receiver
+	Replaces       bool     // all of that state
 	State          []string // parts of it besides
 	Graph          bool     // reads what the receiver's graph function reads
 	Params         bool     // writes the receiver's parameters
@@ -89,7 +99,9 @@ type Word struct {
 	Fills, Empties bool     // a store
 	Shape          string   // of the result; empty for that of the arguments
 	Shards         string   // what replicas do: own, even, all, or nothing special
-	Cheap          bool     // no graph by itself
+	Again          bool     // several may be given one key
+	Shows          bool     // returns the memory of a tensor
+	Turns          bool     // can be called on a part of the rows at a time
 
 	Counter bool   // the host knows the result at every iteration
 	Device  string // what a device program calls instead
@@ -103,6 +115,7 @@ type Word struct {
 	ParamsAt         int // likewise the first of its parameters
 	ComponentAt      int // the argument that is registered, or traced; the receiver is -1
 	Traces, Draws    bool
+	Defines, Own     bool
 }
 
 // Component is what a type that has state says of itself, or one of its parts.
@@ -112,11 +125,33 @@ type Component struct {
 	Axis     fdg.Axis
 	Home     string
 	Copyable bool
+	Alone    bool // a loop has one
+	Large    bool // too large to be copied into a graph for a call
+	Steady   bool // written equally often in every iteration, where a device has it
 	Parts    map[string]Component
 }
 
+// Copied returns the part of a component that readers elsewhere have copies of:
+// itself, which is the empty part, or one of its parts. ok is false if there is
+// none.
+func (c Component) Copied() (part string, ok bool) {
+	if c.Copyable {
+		return "", true
+	}
+	for name, p := range c.Parts {
+		if p.Copyable {
+			return name, true
+		}
+	}
+	return "", false
+}
+
 // Type is what a type of values says of itself.
-type Type struct{ Batch, Gradient, Key, Pure bool }
+type Type struct {
+	Batch, Gradient, Key, Run, Context, Trainer, Pure bool
+	// Keep says what keeps such a batch from one iteration to the next.
+	Keep string
+}
 
 // Set is a vocabulary.
 type Set struct {
@@ -261,6 +296,10 @@ func (r *reader) word(name string, d ast.Directive) (w Word, err error) {
 		w.Use, w.Traces, w.Instead = Refused, true, "use it in a graph function"
 	case "makes":
 		w.Makes = true
+	case "defines":
+		w.Defines = true
+	case "own":
+		w.Own = true
 	case "registers":
 		w.Registers = true
 	case "op":
@@ -283,7 +322,8 @@ func (r *reader) word(name string, d ast.Directive) (w Word, err error) {
 func (w *Word) flags() map[string]*bool {
 	return map[string]*bool{
 		"reads": &w.Reads, "writes": &w.Writes, "graph": &w.Graph, "params": &w.Params, "lends": &w.Lends, "one": &w.One, "whole": &w.Whole,
-		"host": &w.Host, "fills": &w.Fills, "empties": &w.Empties, "cheap": &w.Cheap, "counter": &w.Counter,
+		"host": &w.Host, "fills": &w.Fills, "empties": &w.Empties, "counter": &w.Counter, "replaces": &w.Replaces, "again": &w.Again,
+		"shows": &w.Shows, "turns": &w.Turns,
 	}
 }
 
@@ -375,11 +415,17 @@ func (r *reader) about(name string, d ast.Directive) error {
 		whole.Parts[args[0]] = c
 		return err
 	case "batch":
-		v.Batch = true
+		v.Batch, v.Keep = true, d.Args
 	case "gradient":
 		v.Batch, v.Gradient = true, true
 	case "key":
 		v.Key = true
+	case "run":
+		v.Run = true
+	case "context":
+		v.Context = true
+	case "trainer":
+		v.Trainer = true
 	case "pure":
 		v.Pure = true
 	case "op", "rows", "fragment", "axis", "train":
@@ -405,6 +451,12 @@ func (r *reader) component(name string, args []string) (c Component, err error) 
 			c.Home = value
 		case "copyable":
 			c.Copyable = true
+		case "alone":
+			c.Alone = true
+		case "large":
+			c.Large = true
+		case "steady":
+			c.Steady = true
 		default:
 			return c, r.bad("%s has no attribute %q", name, a)
 		}

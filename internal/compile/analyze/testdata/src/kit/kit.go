@@ -115,3 +115,9 @@ func Plus(list ...rl.Tensor) rl.Tensor {
 
 // Rank is a positive number for every one of any.
 func Rank(_ *rl.Ctx, x rl.Tensor) rl.Tensor { return rl.Wrap(AddScalar(Abs(x.Node()), .1)) }
+
+// Last is the last step of [rows, time].
+func Last(x rl.Tensor) rl.Tensor {
+	n := x.Node()
+	return rl.Wrap(Squeeze(Slice(n, AxisRange(), AxisElem(n.Shape().Dimensions[1]-1)), 1))
+}

@@ -24,6 +24,7 @@ import (
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/generic"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/groups"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/helpers"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/leaving"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/nested"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/offline"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/phases"
@@ -31,6 +32,7 @@ import (
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/recurrent"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/refined"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/sac"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/scratchpad"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/search"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/selfplay"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/tangled"
@@ -56,6 +58,7 @@ var loops = map[string]func(*rl.Scope, algo.MakeEnv) (trainer, error){
 	"generic":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return generic.New(s, m, 4) },
 	"groups":     func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return groups.New(s, m, 4) },
 	"helpers":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return helpers.New(s, m, 4) },
+	"leaving":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return leaving.New(s, m, 4) },
 	"nested":     func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return nested.New(s, m, 4) },
 	"offline":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return offline.New(s, m, 4) },
 	"population": func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return population.New(s, m, 4) },
@@ -63,6 +66,7 @@ var loops = map[string]func(*rl.Scope, algo.MakeEnv) (trainer, error){
 	"phases":     func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return phases.New(s, m, 4) },
 	"recurrent":  func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return recurrent.New(s, m, 4) },
 	"refined":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return refined.New(s, m, 4) },
+	"scratchpad": func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return scratchpad.New(s, m, 4) },
 	"search":     func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return search.New(s, m, 4) },
 	"selfplay":   func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return selfplay.New(s, m, 4) },
 	"two":        func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return two.New(s, m, 4) },

@@ -35,7 +35,7 @@ var genApart = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
 	Edges: []edge.Edge{
 		apartObs:              {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "[]rl.Obs", Axis: "environments", Node: 1, Pos: "agents.go:61"},
-		apartObs2:             {Name: "obs", Kind: "send", From: "environment", To: "replay", Type: "[]rl.Obs", Axis: "environments", Node: 1, Pos: "agents.go:61"},
+		apartObs2:             {Name: "obs#2", Kind: "send", From: "environment", To: "replay", Type: "[]rl.Obs", Axis: "environments", Node: 1, Pos: "agents.go:61"},
 		apartActions:          {Name: "actions", Kind: "send", From: "actor", To: "environment", Type: "[]rl.Tree", Axis: "environments", Node: 4, Pos: "agents.go:66"},
 		apartActs:             {Name: "acts", Kind: "send", From: "actor", To: "replay", Type: "[]kit.Act", Axis: "environments", Node: 4, Pos: "agents.go:66"},
 		apartOut:              {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "[]rl.Step", Axis: "environments", Node: 5, Pos: "agents.go:69"},
@@ -44,7 +44,7 @@ var genApart = edge.Grouping{
 		apartRewards:          {Name: "rewards", Kind: "send", From: "replay", To: "gradient", Type: "[]rl.Tensor", Axis: "environments", Node: 9, Pos: "agents.go:80"},
 		apartG:                {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "agents.go:93", Given: true},
 		apartAgentsNetParams:  {Name: "Agents.Net.Params", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 13, Pos: "agents.go:94"},
-		apartAgentsNetParams2: {Name: "Agents.Net.Params", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 13, Pos: "agents.go:94"},
+		apartAgentsNetParams2: {Name: "Agents.Net.Params#2", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 13, Pos: "agents.go:94"},
 	},
 }
 
@@ -128,7 +128,7 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		total := t.judge.Call(rl.Key{}, Rewards{rewards})  // agents.go:83
 		for j, a := range t.Agents {                       // agents.go:84
 			run2 := run.At("agent", j) // agents.go:85
-			var s kit.Step = steps[j]  // agents.go:85
+			s := steps[j]              // agents.go:85
 			// agents.go:93
 			g, loss := a.loss.Grad(run2.Key("loss"), kit.Sample{Obs: s.Obs, Action: s.Act.Action, Adv: total, Ret: s.Reward})
 			edge.Reduce(x, apartG, g)    // agents.go:93

@@ -62,7 +62,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		for j, a := range t.Agents { // agents.go:84
 			run2 := run.At("agent", j) // agents.go:85
-			var s kit.Step = steps[j]  // agents.go:85
+			s := steps[j]              // agents.go:85
 			// agents.go:93
 			g, loss := a.loss.Grad(run2.Key("loss"), kit.Sample{Obs: s.Obs, Action: s.Act.Action, Adv: total, Ret: s.Reward})
 			edge.Reduce(x, centralG, g)  // agents.go:93

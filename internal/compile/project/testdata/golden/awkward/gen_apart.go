@@ -19,18 +19,16 @@ const (
 	apartOut
 	apartOut2
 	apartOld2
-	apartSeen
 	apartMBatch
 	apartMBatch2
 	apartTotal
 	apartMMean
-	apartRounds
 	apartG
 	apartNet
 	apartTotal2
+	apartTotal3
+	apartTotal4
 	apartNet2
-	apartExtra
-	apartExtra2
 	apartA
 	apartOut3
 	apartSlow
@@ -47,28 +45,26 @@ var genApart = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
 	Edges: []edge.Edge{
 		apartMLast:   {Name: "m.last", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "awkward.go:97"},
-		apartMLast2:  {Name: "m.last", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "awkward.go:97"},
+		apartMLast2:  {Name: "m.last#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "awkward.go:97"},
 		apartOld:     {Name: "old", Kind: "send", From: "actor", To: "replay", Type: "rl.Tensor", Axis: "environments", Node: 2, Pos: "awkward.go:98"},
 		apartAct:     {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "awkward.go:102"},
-		apartAct2:    {Name: "act", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "awkward.go:102"},
+		apartAct2:    {Name: "act#2", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "awkward.go:102"},
 		apartOut:     {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "awkward.go:103"},
-		apartOut2:    {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "awkward.go:103"},
-		apartOld2:    {Name: "old", Kind: "send", From: "actor", To: "replay", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "awkward.go:106"},
-		apartSeen:    {Name: "seen", Kind: "send", From: "environment", To: "actor", Type: "[]rl.Tensor", Axis: "environments", Node: 5, Pos: "awkward.go:103"},
+		apartOut2:    {Name: "out#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "awkward.go:103"},
+		apartOld2:    {Name: "old#2", Kind: "send", From: "actor", To: "replay", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "awkward.go:106"},
 		apartMBatch:  {Name: "m.batch", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "awkward.go:112"},
-		apartMBatch2: {Name: "m.batch", Kind: "send", From: "replay", To: "apply", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "awkward.go:112"},
+		apartMBatch2: {Name: "m.batch#2", Kind: "send", From: "replay", To: "apply", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "awkward.go:112"},
 		apartTotal:   {Name: "total", Kind: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "awkward.go:114"},
 		apartMMean:   {Name: "m.mean", Kind: "send", From: "gradient", To: "apply", Type: "float64", Axis: "none", Node: 14, Pos: "awkward.go:115"},
-		apartRounds:  {Name: "rounds", Kind: "send", From: "gradient", To: "apply", Type: "int", Axis: "none", Node: 16, Pos: "awkward.go:63"},
-		apartG:       {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 22, Pos: "awkward.go:129", Given: true},
-		apartNet:     {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 23, Pos: "awkward.go:130"},
-		apartTotal2:  {Name: "total", Kind: "send", From: "gradient", To: "apply", Type: "float64", Axis: "none", Node: 30, Pos: "awkward.go:71"},
-		apartNet2:    {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 23, Pos: "awkward.go:130"},
-		apartExtra:   {Name: "extra", Kind: "send", From: "gradient", To: "environment", Type: "int", Axis: "none", Node: 34, Pos: "awkward.go:78"},
-		apartExtra2:  {Name: "extra", Kind: "send", From: "gradient", To: "actor", Type: "int", Axis: "none", Node: 34, Pos: "awkward.go:78"},
-		apartA:       {Name: "a", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 36, Pos: "awkward.go:82"},
-		apartOut3:    {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 37, Pos: "awkward.go:83"},
-		apartSlow:    {Name: "slow", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 42, Pos: "awkward.go:89"},
+		apartG:       {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 23, Pos: "awkward.go:129", Given: true},
+		apartNet:     {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 24, Pos: "awkward.go:130"},
+		apartTotal2:  {Name: "total#2", Kind: "send", From: "gradient", To: "apply", Type: "float64", Axis: "none", Node: 30, Pos: "awkward.go:71"},
+		apartTotal3:  {Name: "total#3", Kind: "send", From: "gradient", To: "environment", Type: "float64", Axis: "none", Node: 31, Pos: "awkward.go:71"},
+		apartTotal4:  {Name: "total#4", Kind: "send", From: "gradient", To: "actor", Type: "float64", Axis: "none", Node: 31, Pos: "awkward.go:71"},
+		apartNet2:    {Name: "net#2", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 24, Pos: "awkward.go:130"},
+		apartA:       {Name: "a", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 37, Pos: "awkward.go:82"},
+		apartOut3:    {Name: "out#3", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 38, Pos: "awkward.go:83"},
+		apartSlow:    {Name: "slow", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 43, Pos: "awkward.go:89"},
 	},
 }
 
@@ -80,19 +76,18 @@ func trainApartEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 		m.last = t.Env.Obs()              // awkward.go:97
 		edge.Send(x, apartMLast, m.last)  // awkward.go:97
 		edge.Send(x, apartMLast2, m.last) // awkward.go:97
-		var seen []rl.Tensor              // awkward.go:99
-		for i := range t.Horizon {        // awkward.go:101
+		for range t.Horizon {             // awkward.go:101
 			act := edge.Sent[kit.Act](x, apartAct)                                                     // awkward.go:102
 			out := t.Env.Step(act.Action)                                                              // awkward.go:103
 			edge.Send(x, apartOut, rl.Step{Obs: out.Obs, Reward: out.Reward, Over: out.Over})          // awkward.go:103
 			edge.Send(x, apartOut2, rl.Step{Obs: out.Obs, Terminated: out.Terminated, Over: out.Over}) // awkward.go:103
-			if i%2 == 1 {                                                                              // awkward.go:104
-				seen = append(seen, out.Reward) // awkward.go:105
-			}
 		}
-		edge.Send(x, apartSeen, seen)          // awkward.go:103
-		extra := edge.Sent[int](x, apartExtra) // awkward.go:78
-		for range extra {                      // awkward.go:81
+		total := edge.Sent[float64](x, apartTotal3) // awkward.go:71
+		extra := 1                                  // awkward.go:76
+		if total > .5 {                             // awkward.go:77
+			extra = 2 // awkward.go:78
+		}
+		for range extra { // awkward.go:81
 			a := edge.Sent[kit.Act](x, apartA)             // awkward.go:82
 			out := t.Env.Step(a.Action)                    // awkward.go:83
 			edge.Send(x, apartOut3, rl.Step{Obs: out.Obs}) // awkward.go:83
@@ -105,10 +100,11 @@ func trainApartEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 // trainApartActor is (*Trainer).Train (awkward.go:58) for the fragment actor.
 func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // awkward.go:59
-		var m mixed                               // awkward.go:97
+		var m mixed                               // awkward.go:96
 		m.last = edge.Sent[rl.Obs](x, apartMLast) // awkward.go:97
 		old := t.Old.Get()                        // awkward.go:98
 		edge.Send(x, apartOld, old)               // awkward.go:98
+		var seen []rl.Tensor                      // awkward.go:99
 		var act kit.Act                           // awkward.go:100
 		for i := range t.Horizon {                // awkward.go:101
 			act = t.act.Call(run.Key("act", i), m.last)         // awkward.go:102
@@ -117,20 +113,24 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := edge.Sent[rl.Step](x, apartOut)              // awkward.go:103
 			m.steps++                                           // awkward.go:104
 			if i%2 == 1 {                                       // awkward.go:104
+				seen = append(seen, out.Reward)            // awkward.go:105
 				old = rl.Select(out.Over, old, out.Reward) // awkward.go:106
 				edge.Send(x, apartOld2, old)               // awkward.go:106
 			}
 			m.last = out.Obs // awkward.go:109
 		}
-		seen := edge.Sent[[]rl.Tensor](x, apartSeen)                 // awkward.go:103
 		t.Old.Set(old)                                               // awkward.go:111
 		total := t.sum.Call(rl.Key{}, many{append(seen, act.Value)}) // awkward.go:114
 		edge.Send(x, apartTotal, total)                              // awkward.go:114
 		m2 := m                                                      // awkward.go:116
+		total2 := edge.Sent[float64](x, apartTotal4)                 // awkward.go:71
 		edge.Fetch(x, apartNet2, t.Net.Params)                       // awkward.go:130
-		extra := edge.Sent[int](x, apartExtra2)                      // awkward.go:78
-		obs := m2.last                                               // awkward.go:80
-		for i := range extra {                                       // awkward.go:81
+		extra := 1                                                   // awkward.go:76
+		if total2 > .5 {                                             // awkward.go:77
+			extra = 2 // awkward.go:78
+		}
+		obs := m2.last         // awkward.go:80
+		for i := range extra { // awkward.go:81
 			a := t.act.Call(run.Key("extra", i), obs)       // awkward.go:82
 			edge.Send(x, apartA, kit.Act{Action: a.Action}) // awkward.go:82
 			out := edge.Sent[rl.Step](x, apartOut3)         // awkward.go:83
@@ -185,44 +185,38 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 			rounds--                       // awkward.go:63
 			m2.weight = m2.batch.Act.Value // awkward.go:64
 		}
-		edge.Send(x, apartRounds, rounds) // awkward.go:63
-		for r := range rounds {           // awkward.go:66
+		for r := range rounds { // awkward.go:66
 			run2 := run.At("round", r) // awkward.go:67
-			var update rl.Tensor
-			var update2 bool
+			var loss rl.Tensor
+			var skip bool
 			if r == 1 && m2.mean > .3 { // awkward.go:121
-				update = rl.Tensor{} // awkward.go:122
-				update2 = true       // awkward.go:122
+				loss = rl.Tensor{} // awkward.go:122
+				skip = true        // awkward.go:122
 			} else {
 				// awkward.go:124
 				s := kit.Sample{Obs: m2.batch.Obs, Action: m2.batch.Act.Action, Adv: m2.weight, Ret: m2.batch.Reward}
 				if r == 2 { // awkward.go:125
 					s.Adv = rl.Standardise(s.Adv, rl.Tensor{}) // awkward.go:127
 				}
-				g, loss := t.loss.Grad(run2.Key("loss"), s) // awkward.go:129
-				edge.Reduce(x, apartG, g)                   // awkward.go:129
-				edge.Fetch(x, apartNet, t.Net.Params)       // awkward.go:130
-				run2.Log("loss", loss)                      // awkward.go:131
-				update = loss                               // awkward.go:132
-				update2 = false                             // awkward.go:132
+				g, loss2 := t.loss.Grad(run2.Key("loss"), s) // awkward.go:129
+				edge.Reduce(x, apartG, g)                    // awkward.go:129
+				edge.Fetch(x, apartNet, t.Net.Params)        // awkward.go:130
+				run2.Log("loss", loss2)                      // awkward.go:131
+				loss = loss2                                 // awkward.go:132
+				skip = false                                 // awkward.go:132
 			}
-			loss := update  // awkward.go:67
-			skip := update2 // awkward.go:67
-			if skip {       // awkward.go:68
+			if skip { // awkward.go:68
 				continue
 			}
-			total2 += run.Value(rl.Mean(loss)) // awkward.go:71
-			edge.Send(x, apartTotal2, total2)  // awkward.go:71
-			if total2 > 100 {                  // awkward.go:72
+			value := run.Value(rl.Mean(loss)) // awkward.go:71
+			edge.Send(x, apartTotal2, value)  // awkward.go:71
+			total2 += value                   // awkward.go:71
+			if total2 > 100 {                 // awkward.go:72
 				break
 			}
 		}
-		extra := 1       // awkward.go:76
-		if total2 > .5 { // awkward.go:77
-			extra = 2 // awkward.go:78
-		}
-		edge.Send(x, apartExtra, extra)  // awkward.go:78
-		edge.Send(x, apartExtra2, extra) // awkward.go:78
+		edge.Send(x, apartTotal3, total2) // awkward.go:71
+		edge.Send(x, apartTotal4, total2) // awkward.go:71
 	}
 	return run.Err()
 }
@@ -230,18 +224,22 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 // trainApartApply is (*Trainer).Train (awkward.go:58) for the fragment apply.
 func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // awkward.go:59
-		var m mixed           // awkward.go:97
+		var m mixed           // awkward.go:96
 		for range t.Horizon { // awkward.go:101
 			m.steps++ // awkward.go:104
 		}
 		m.batch = edge.Sent[kit.Step](x, apartMBatch2) // awkward.go:112
 		m.mean = edge.Sent[float64](x, apartMMean)     // awkward.go:115
 		m2 := m                                        // awkward.go:116
-		rounds := edge.Sent[int](x, apartRounds)       // awkward.go:63
-		for r := range rounds {                        // awkward.go:66
-			var update bool
+		rounds := t.Rounds                             // awkward.go:61
+		total := 0.                                    // awkward.go:61
+		if m2.mean > .25 {                             // awkward.go:62
+			rounds-- // awkward.go:63
+		}
+		for r := range rounds { // awkward.go:66
+			var skip bool
 			if r == 1 && m2.mean > .3 { // awkward.go:121
-				update = true // awkward.go:122
+				skip = true // awkward.go:122
 			} else {
 				if r == 2 { // awkward.go:125
 					t.Seen.Update(m2.batch.Reward) // awkward.go:126
@@ -249,13 +247,12 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 				g := edge.Reduced(x, apartG)            // awkward.go:129
 				t.opt.Apply(g, 1e-2)                    // awkward.go:130
 				edge.Publish(x, apartNet, t.Net.Params) // awkward.go:130
-				update = false                          // awkward.go:132
+				skip = false                            // awkward.go:132
 			}
-			skip := update // awkward.go:67
-			if skip {      // awkward.go:68
+			if skip { // awkward.go:68
 				continue
 			}
-			total := edge.Sent[float64](x, apartTotal2) // awkward.go:71
+			total += edge.Sent[float64](x, apartTotal2) // awkward.go:71
 			if total > 100 {                            // awkward.go:72
 				break
 			}

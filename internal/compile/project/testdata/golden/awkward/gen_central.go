@@ -14,7 +14,6 @@ const (
 	centralMBatch = iota
 	centralTotal
 	centralMMean
-	centralRounds
 	centralSAdv
 	centralG
 	centralNet
@@ -33,13 +32,12 @@ var genCentral = edge.Grouping{
 		centralMBatch: {Name: "m.batch", Kind: "gather", From: "worker", To: "server", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "awkward.go:112"},
 		centralTotal:  {Name: "total", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 13, Pos: "awkward.go:115"},
 		centralMMean:  {Name: "m.mean", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 14, Pos: "awkward.go:115"},
-		centralRounds: {Name: "rounds", Kind: "send", From: "worker", To: "server", Type: "int", Axis: "none", Node: 16, Pos: "awkward.go:63"},
-		centralSAdv:   {Name: "s.Adv", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 21, Pos: "awkward.go:127"},
-		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 22, Pos: "awkward.go:129", Given: true},
-		centralNet:    {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 23, Pos: "awkward.go:130"},
-		centralLoss:   {Name: "loss", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 28, Pos: "awkward.go:71"},
-		centralTotal2: {Name: "total", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 30, Pos: "awkward.go:71"},
-		centralSlow:   {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 42, Pos: "awkward.go:89"},
+		centralSAdv:   {Name: "s.Adv", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 22, Pos: "awkward.go:127"},
+		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 23, Pos: "awkward.go:129", Given: true},
+		centralNet:    {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 24, Pos: "awkward.go:130"},
+		centralLoss:   {Name: "loss", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 29, Pos: "awkward.go:71"},
+		centralTotal2: {Name: "total#2", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 30, Pos: "awkward.go:71"},
+		centralSlow:   {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 43, Pos: "awkward.go:89"},
 	},
 }
 
@@ -47,7 +45,7 @@ var genCentral = edge.Grouping{
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // awkward.go:59
-		var m mixed                // awkward.go:97
+		var m mixed                // awkward.go:96
 		m.last = t.Env.Obs()       // awkward.go:97
 		old := t.Old.Get()         // awkward.go:98
 		var seen []rl.Tensor       // awkward.go:99
@@ -78,14 +76,13 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			rounds--                       // awkward.go:63
 			m2.weight = m2.batch.Act.Value // awkward.go:64
 		}
-		edge.Send(x, centralRounds, rounds) // awkward.go:63
-		for r := range rounds {             // awkward.go:66
+		for r := range rounds { // awkward.go:66
 			run2 := run.At("round", r) // awkward.go:67
-			var update rl.Tensor
-			var update2 bool
+			var loss rl.Tensor
+			var skip bool
 			if r == 1 && m2.mean > .3 { // awkward.go:121
-				update = rl.Tensor{} // awkward.go:122
-				update2 = true       // awkward.go:122
+				loss = rl.Tensor{} // awkward.go:122
+				skip = true        // awkward.go:122
 			} else {
 				// awkward.go:124
 				s := kit.Sample{Obs: m2.batch.Obs, Action: m2.batch.Act.Action, Adv: m2.weight, Ret: m2.batch.Reward}
@@ -93,21 +90,20 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 					// awkward.go:127
 					s.Adv = edge.OwnRows(x, centralSAdv, rl.Standardise(edge.AllGather(x, centralSAdv, s.Adv), rl.Tensor{}))
 				}
-				g, loss := t.loss.Grad(run2.Key("loss"), s) // awkward.go:129
-				edge.Reduce(x, centralG, g)                 // awkward.go:129
-				edge.Fetch(x, centralNet, t.Net.Params)     // awkward.go:130
-				run2.Log("loss", loss)                      // awkward.go:131
-				update = loss                               // awkward.go:132
-				update2 = false                             // awkward.go:132
+				g, loss2 := t.loss.Grad(run2.Key("loss"), s) // awkward.go:129
+				edge.Reduce(x, centralG, g)                  // awkward.go:129
+				edge.Fetch(x, centralNet, t.Net.Params)      // awkward.go:130
+				run2.Log("loss", loss2)                      // awkward.go:131
+				loss = loss2                                 // awkward.go:132
+				skip = false                                 // awkward.go:132
 			}
-			loss := update  // awkward.go:67
-			skip := update2 // awkward.go:67
-			if skip {       // awkward.go:68
+			if skip { // awkward.go:68
 				continue
 			}
-			total2 += run.Value(rl.Mean(edge.AllGather(x, centralLoss, loss))) // awkward.go:71
-			edge.Send(x, centralTotal2, total2)                                // awkward.go:71
-			if total2 > 100 {                                                  // awkward.go:72
+			value := run.Value(rl.Mean(edge.AllGather(x, centralLoss, loss))) // awkward.go:71
+			edge.Send(x, centralTotal2, value)                                // awkward.go:71
+			total2 += value                                                   // awkward.go:71
+			if total2 > 100 {                                                 // awkward.go:72
 				break
 			}
 		}
@@ -134,18 +130,22 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 // apply.
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // awkward.go:59
-		var m mixed           // awkward.go:97
+		var m mixed           // awkward.go:96
 		for range t.Horizon { // awkward.go:101
 			m.steps++ // awkward.go:104
 		}
 		m.batch = edge.Gathered[kit.Step](x, centralMBatch) // awkward.go:112
 		m.mean = edge.Sent[float64](x, centralMMean)        // awkward.go:115
 		m2 := m                                             // awkward.go:116
-		rounds := edge.Sent[int](x, centralRounds)          // awkward.go:63
-		for r := range rounds {                             // awkward.go:66
-			var update bool
+		rounds := t.Rounds                                  // awkward.go:61
+		total := 0.                                         // awkward.go:61
+		if m2.mean > .25 {                                  // awkward.go:62
+			rounds-- // awkward.go:63
+		}
+		for r := range rounds { // awkward.go:66
+			var skip bool
 			if r == 1 && m2.mean > .3 { // awkward.go:121
-				update = true // awkward.go:122
+				skip = true // awkward.go:122
 			} else {
 				if r == 2 { // awkward.go:125
 					t.Seen.Update(m2.batch.Reward) // awkward.go:126
@@ -153,13 +153,12 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 				g := edge.Reduced(x, centralG)            // awkward.go:129
 				t.opt.Apply(g, 1e-2)                      // awkward.go:130
 				edge.Publish(x, centralNet, t.Net.Params) // awkward.go:130
-				update = false                            // awkward.go:132
+				skip = false                              // awkward.go:132
 			}
-			skip := update // awkward.go:67
-			if skip {      // awkward.go:68
+			if skip { // awkward.go:68
 				continue
 			}
-			total := edge.Sent[float64](x, centralTotal2) // awkward.go:71
+			total += edge.Sent[float64](x, centralTotal2) // awkward.go:71
 			if total > 100 {                              // awkward.go:72
 				break
 			}

@@ -13,8 +13,8 @@ import (
 const (
 	coarseMBatch = iota
 	coarseTotal
+	coarseTotal2
 	coarseNet
-	coarseExtra
 	coarseSlow
 )
 
@@ -27,9 +27,9 @@ var genCoarse = edge.Grouping{
 	Edges: []edge.Edge{
 		coarseMBatch: {Name: "m.batch", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "awkward.go:112", Given: true},
 		coarseTotal:  {Name: "total", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "awkward.go:114"},
-		coarseNet:    {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 23, Pos: "awkward.go:130"},
-		coarseExtra:  {Name: "extra", Kind: "send", From: "learner", To: "collector", Type: "int", Axis: "none", Node: 34, Pos: "awkward.go:78"},
-		coarseSlow:   {Name: "slow", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 42, Pos: "awkward.go:89"},
+		coarseTotal2: {Name: "total#2", Kind: "send", From: "learner", To: "collector", Type: "float64", Axis: "none", Node: 31, Pos: "awkward.go:71"},
+		coarseNet:    {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 24, Pos: "awkward.go:130"},
+		coarseSlow:   {Name: "slow", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 43, Pos: "awkward.go:89"},
 	},
 }
 
@@ -37,7 +37,7 @@ var genCoarse = edge.Grouping{
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // awkward.go:59
-		var m mixed                // awkward.go:97
+		var m mixed                // awkward.go:96
 		m.last = t.Env.Obs()       // awkward.go:97
 		old := t.Old.Get()         // awkward.go:98
 		var seen []rl.Tensor       // awkward.go:99
@@ -61,10 +61,14 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		total := t.sum.Call(rl.Key{}, many{append(seen, act.Value)}) // awkward.go:114
 		edge.Gather(x, coarseTotal, total)                           // awkward.go:114
 		m2 := m                                                      // awkward.go:116
+		total2 := edge.Sent[float64](x, coarseTotal2)                // awkward.go:71
 		edge.Fetch(x, coarseNet, t.Net.Params)                       // awkward.go:130
-		extra := edge.Sent[int](x, coarseExtra)                      // awkward.go:78
-		obs := m2.last                                               // awkward.go:80
-		for i := range extra {                                       // awkward.go:81
+		extra := 1                                                   // awkward.go:76
+		if total2 > .5 {                                             // awkward.go:77
+			extra = 2 // awkward.go:78
+		}
+		obs := m2.last         // awkward.go:80
+		for i := range extra { // awkward.go:81
 			a := t.act.Call(run.Key("extra", i), obs) // awkward.go:82
 			out := t.Env.Step(a.Action)               // awkward.go:83
 			obs = out.Obs                             // awkward.go:84
@@ -82,7 +86,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 // gradient and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // awkward.go:59
-		var m mixed           // awkward.go:97
+		var m mixed           // awkward.go:96
 		for range t.Horizon { // awkward.go:101
 			m.steps++ // awkward.go:104
 		}
@@ -107,13 +111,9 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				break
 			}
 		}
+		edge.Send(x, coarseTotal2, total2)       // awkward.go:71
 		edge.Publish(x, coarseNet, t.Net.Params) // awkward.go:130
-		extra := 1                               // awkward.go:76
-		if total2 > .5 {                         // awkward.go:77
-			extra = 2 // awkward.go:78
-		}
-		edge.Send(x, coarseExtra, extra) // awkward.go:78
-		if m2.steps > 2 {                // awkward.go:88
+		if m2.steps > 2 {                        // awkward.go:88
 			t.Slow.Params.Blend(t.Net.Params, .1)      // awkward.go:89
 			edge.Publish(x, coarseSlow, t.Slow.Params) // awkward.go:89
 		}

@@ -14,8 +14,7 @@ const (
 	fineMLast = iota
 	fineAct
 	fineOut
-	fineSeen
-	fineExtra
+	fineTotal
 	fineA
 	fineOut2
 )
@@ -30,10 +29,9 @@ var genFine = edge.Grouping{
 		fineMLast: {Name: "m.last", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "awkward.go:97"},
 		fineAct:   {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "awkward.go:102"},
 		fineOut:   {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "awkward.go:103"},
-		fineSeen:  {Name: "seen", Kind: "gather", From: "environment", To: "learner", Type: "[]rl.Tensor", Axis: "environments", Node: 5, Pos: "awkward.go:103"},
-		fineExtra: {Name: "extra", Kind: "send", From: "learner", To: "environment", Type: "int", Axis: "none", Node: 34, Pos: "awkward.go:78"},
-		fineA:     {Name: "a", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 36, Pos: "awkward.go:82"},
-		fineOut2:  {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 37, Pos: "awkward.go:83"},
+		fineTotal: {Name: "total", Kind: "send", From: "learner", To: "environment", Type: "float64", Axis: "none", Node: 31, Pos: "awkward.go:71"},
+		fineA:     {Name: "a", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 37, Pos: "awkward.go:82"},
+		fineOut2:  {Name: "out#2", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 38, Pos: "awkward.go:83"},
 	},
 }
 
@@ -44,19 +42,18 @@ func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 		var m mixed
 		m.last = t.Env.Obs()              // awkward.go:97
 		edge.Gather(x, fineMLast, m.last) // awkward.go:97
-		var seen []rl.Tensor              // awkward.go:99
-		for i := range t.Horizon {        // awkward.go:101
+		for range t.Horizon {             // awkward.go:101
 			act := edge.Scattered[kit.Act](x, fineAct) // awkward.go:102
 			out := t.Env.Step(act.Action)              // awkward.go:103
 			// awkward.go:103
 			edge.Gather(x, fineOut, rl.Step{Obs: out.Obs, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			if i%2 == 1 { // awkward.go:104
-				seen = append(seen, out.Reward) // awkward.go:105
-			}
 		}
-		edge.Gather(x, fineSeen, seen)        // awkward.go:103
-		extra := edge.Sent[int](x, fineExtra) // awkward.go:78
-		for range extra {                     // awkward.go:81
+		total := edge.Sent[float64](x, fineTotal) // awkward.go:71
+		extra := 1                                // awkward.go:76
+		if total > .5 {                           // awkward.go:77
+			extra = 2 // awkward.go:78
+		}
+		for range extra { // awkward.go:81
 			a := edge.Scattered[kit.Act](x, fineA)          // awkward.go:82
 			out := t.Env.Step(a.Action)                     // awkward.go:83
 			edge.Gather(x, fineOut2, rl.Step{Obs: out.Obs}) // awkward.go:83
@@ -70,9 +67,10 @@ func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 // replay, gradient and apply.
 func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // awkward.go:59
-		var m mixed                                  // awkward.go:97
+		var m mixed                                  // awkward.go:96
 		m.last = edge.Gathered[rl.Obs](x, fineMLast) // awkward.go:97
 		old := t.Old.Get()                           // awkward.go:98
+		var seen []rl.Tensor                         // awkward.go:99
 		var act kit.Act                              // awkward.go:100
 		for i := range t.Horizon {                   // awkward.go:101
 			act = t.act.Call(run.Key("act", i), m.last)           // awkward.go:102
@@ -80,13 +78,13 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := edge.Gathered[rl.Step](x, fineOut)             // awkward.go:103
 			m.steps++                                             // awkward.go:104
 			if i%2 == 1 {                                         // awkward.go:104
+				seen = append(seen, out.Reward)            // awkward.go:105
 				old = rl.Select(out.Over, old, out.Reward) // awkward.go:106
 			}
 			// awkward.go:108
 			t.Rollout.Insert(kit.Step{Obs: m.last, Act: act, Reward: old, Terminated: out.Terminated, Over: out.Over})
 			m.last = out.Obs // awkward.go:109
 		}
-		seen := edge.Gathered[[]rl.Tensor](x, fineSeen)              // awkward.go:103
 		t.Old.Set(old)                                               // awkward.go:111
 		m.batch = t.Rollout.Drain()                                  // awkward.go:112
 		m.weight = m.batch.Reward                                    // awkward.go:113
@@ -109,13 +107,13 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				break
 			}
 		}
-		extra := 1       // awkward.go:76
-		if total2 > .5 { // awkward.go:77
+		edge.Send(x, fineTotal, total2) // awkward.go:71
+		extra := 1                      // awkward.go:76
+		if total2 > .5 {                // awkward.go:77
 			extra = 2 // awkward.go:78
 		}
-		edge.Send(x, fineExtra, extra) // awkward.go:78
-		obs := m2.last                 // awkward.go:80
-		for i := range extra {         // awkward.go:81
+		obs := m2.last         // awkward.go:80
+		for i := range extra { // awkward.go:81
 			a := t.act.Call(run.Key("extra", i), obs)         // awkward.go:82
 			edge.Scatter(x, fineA, kit.Act{Action: a.Action}) // awkward.go:82
 			out := edge.Gathered[rl.Step](x, fineOut2)        // awkward.go:83

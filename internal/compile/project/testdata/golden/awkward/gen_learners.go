@@ -25,10 +25,10 @@ var genLearners = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []edge.Edge{
 		learnersTotal:        {Name: "total", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 13, Pos: "awkward.go:115"},
-		learnersMBatchReward: {Name: "m.batch.Reward", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 20, Pos: "awkward.go:126"},
-		learnersSAdv:         {Name: "s.Adv", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 21, Pos: "awkward.go:127"},
-		learnersG:            {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 23, Pos: "awkward.go:130"},
-		learnersLoss:         {Name: "loss", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 28, Pos: "awkward.go:71"},
+		learnersMBatchReward: {Name: "m.batch.Reward", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 21, Pos: "awkward.go:126"},
+		learnersSAdv:         {Name: "s.Adv", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 22, Pos: "awkward.go:127"},
+		learnersG:            {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 24, Pos: "awkward.go:130"},
+		learnersLoss:         {Name: "loss", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 29, Pos: "awkward.go:71"},
 	},
 }
 
@@ -36,7 +36,7 @@ var genLearners = edge.Grouping{
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // awkward.go:59
-		var m mixed                // awkward.go:97
+		var m mixed                // awkward.go:96
 		m.last = t.Env.Obs()       // awkward.go:97
 		old := t.Old.Get()         // awkward.go:98
 		var seen []rl.Tensor       // awkward.go:99
@@ -67,11 +67,11 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		for r := range rounds { // awkward.go:66
 			run2 := run.At("round", r) // awkward.go:67
-			var update rl.Tensor
-			var update2 bool
+			var loss rl.Tensor
+			var skip bool
 			if r == 1 && m2.mean > .3 { // awkward.go:121
-				update = rl.Tensor{} // awkward.go:122
-				update2 = true       // awkward.go:122
+				loss = rl.Tensor{} // awkward.go:122
+				skip = true        // awkward.go:122
 			} else {
 				// awkward.go:124
 				s := kit.Sample{Obs: m2.batch.Obs, Action: m2.batch.Act.Action, Adv: m2.weight, Ret: m2.batch.Reward}
@@ -80,15 +80,13 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 					// awkward.go:127
 					s.Adv = edge.OwnRows(x, learnersSAdv, rl.Standardise(edge.AllGather(x, learnersSAdv, s.Adv), rl.Tensor{}))
 				}
-				g, loss := t.loss.Grad(run2.Key("loss"), s)        // awkward.go:129
+				g, loss2 := t.loss.Grad(run2.Key("loss"), s)       // awkward.go:129
 				t.opt.Apply(edge.AllReduce(x, learnersG, g), 1e-2) // awkward.go:130
-				run2.Log("loss", loss)                             // awkward.go:131
-				update = loss                                      // awkward.go:132
-				update2 = false                                    // awkward.go:132
+				run2.Log("loss", loss2)                            // awkward.go:131
+				loss = loss2                                       // awkward.go:132
+				skip = false                                       // awkward.go:132
 			}
-			loss := update  // awkward.go:67
-			skip := update2 // awkward.go:67
-			if skip {       // awkward.go:68
+			if skip { // awkward.go:68
 				continue
 			}
 			total2 += run.Value(rl.Mean(edge.AllGather(x, learnersLoss, loss))) // awkward.go:71

@@ -18,15 +18,15 @@ const (
 	apartAct2
 	apartOut
 	apartOut2
-	apartValue
-	apartValue2
+	apartReady
+	apartReady2
 	apartS
 	apartG
 	apartNet
-	apartWorst
-	apartWorst2
-	apartValue3
-	apartValue4
+	apartMean
+	apartMean2
+	apartCount
+	apartCount2
 	apartSlow
 	apartNet2
 	apartSlow2
@@ -43,23 +43,23 @@ var genApart = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
 	Edges: []edge.Edge{
 		apartObs:    {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "control.go:43"},
-		apartObs2:   {Name: "obs", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "control.go:43"},
+		apartObs2:   {Name: "obs#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "control.go:43"},
 		apartAct:    {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "control.go:46"},
-		apartAct2:   {Name: "act", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "control.go:46"},
+		apartAct2:   {Name: "act#2", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "control.go:46"},
 		apartOut:    {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "control.go:47"},
-		apartOut2:   {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "control.go:47"},
-		apartValue:  {Name: "value", Kind: "send", From: "replay", To: "gradient", Type: "bool", Axis: "none", Node: 11, Pos: "control.go:58"},
-		apartValue2: {Name: "value", Kind: "send", From: "replay", To: "apply", Type: "bool", Axis: "none", Node: 11, Pos: "control.go:58"},
+		apartOut2:   {Name: "out#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "control.go:47"},
+		apartReady:  {Name: "ready", Kind: "send", From: "replay", To: "gradient", Type: "bool", Axis: "none", Node: 11, Pos: "control.go:58"},
+		apartReady2: {Name: "ready#2", Kind: "send", From: "replay", To: "apply", Type: "bool", Axis: "none", Node: 11, Pos: "control.go:58"},
 		apartS:      {Name: "s", Kind: "send", From: "replay", To: "gradient", Type: "replay.Sample[kit.Step]", Axis: "rows", Node: 14, Pos: "control.go:74"},
 		apartG:      {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 15, Pos: "control.go:75", Given: true},
 		apartNet:    {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 16, Pos: "control.go:76"},
-		apartWorst:  {Name: "worst", Kind: "send", From: "gradient", To: "replay", Type: "float64", Axis: "none", Node: 21, Pos: "control.go:79"},
-		apartWorst2: {Name: "worst", Kind: "send", From: "gradient", To: "apply", Type: "float64", Axis: "none", Node: 21, Pos: "control.go:79"},
-		apartValue3: {Name: "value", Kind: "send", From: "apply", To: "replay", Type: "int64", Axis: "none", Node: 22, Pos: "control.go:81"},
-		apartValue4: {Name: "value", Kind: "send", From: "apply", To: "gradient", Type: "int64", Axis: "none", Node: 22, Pos: "control.go:81"},
+		apartMean:   {Name: "mean", Kind: "send", From: "gradient", To: "replay", Type: "float64", Axis: "none", Node: 19, Pos: "control.go:78"},
+		apartMean2:  {Name: "mean#2", Kind: "send", From: "gradient", To: "apply", Type: "float64", Axis: "none", Node: 19, Pos: "control.go:78"},
+		apartCount:  {Name: "count", Kind: "send", From: "apply", To: "replay", Type: "int64", Axis: "none", Node: 22, Pos: "control.go:81"},
+		apartCount2: {Name: "count#2", Kind: "send", From: "apply", To: "gradient", Type: "int64", Axis: "none", Node: 22, Pos: "control.go:81"},
 		apartSlow:   {Name: "slow", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 24, Pos: "control.go:82"},
-		apartNet2:   {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 16, Pos: "control.go:76"},
-		apartSlow2:  {Name: "slow", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 37, Pos: "control.go:65"},
+		apartNet2:   {Name: "net#2", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 16, Pos: "control.go:76"},
+		apartSlow2:  {Name: "slow#2", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 37, Pos: "control.go:65"},
 	},
 }
 
@@ -124,16 +124,20 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 		if run.Iter() < 1 { // control.go:55
 			continue
 		}
-		value := t.Replay.Ready(3 * t.Batch) // control.go:58
-		edge.Send(x, apartValue, value)      // control.go:58
-		edge.Send(x, apartValue2, value)     // control.go:58
-		if value {                           // control.go:58
+		ready := t.Replay.Ready(3 * t.Batch) // control.go:58
+		edge.Send(x, apartReady, ready)      // control.go:58
+		edge.Send(x, apartReady2, ready)     // control.go:58
+		if ready {                           // control.go:58
+			worst := 0.                // control.go:72
 			for u := range t.Updates { // control.go:73
 				s := t.Replay.Sample(run.Key("sample", u), t.Batch) // control.go:74
 				// control.go:74
 				edge.Send(x, apartS, replay.Sample[kit.Step]{Data: kit.Step{Obs: s.Data.Obs, Act: kit.Act{Action: s.Data.Act.Action}, Reward: s.Data.Reward}})
-				worst := edge.Sent[float64](x, apartWorst)                // control.go:79
-				if edge.Sent[int64](x, apartValue3)%int64(t.Delay) == 0 { // control.go:81
+				mean := edge.Sent[float64](x, apartMean) // control.go:78
+				if mean > worst {                        // control.go:78
+					worst = mean // control.go:79
+				}
+				if edge.Sent[int64](x, apartCount)%int64(t.Delay) == 0 { // control.go:81
 					continue
 				}
 				if worst > t.Limit { // control.go:85
@@ -152,7 +156,7 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		if run.Iter() < 1 { // control.go:55
 			continue
 		}
-		if edge.Sent[bool](x, apartValue) { // control.go:58
+		if edge.Sent[bool](x, apartReady) { // control.go:58
 			worst := 0.                // control.go:72
 			for u := range t.Updates { // control.go:73
 				s := edge.Sent[replay.Sample[kit.Step]](x, apartS) // control.go:74
@@ -161,12 +165,12 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 				edge.Reduce(x, apartG, g)             // control.go:75
 				edge.Fetch(x, apartNet, t.Net.Params) // control.go:76
 				mean := run.Value(rl.Mean(loss))      // control.go:78
+				edge.Send(x, apartMean, mean)         // control.go:78
+				edge.Send(x, apartMean2, mean)        // control.go:78
 				if mean > worst {                     // control.go:78
 					worst = mean // control.go:79
 				}
-				edge.Send(x, apartWorst, worst)                           // control.go:79
-				edge.Send(x, apartWorst2, worst)                          // control.go:79
-				if edge.Sent[int64](x, apartValue4)%int64(t.Delay) == 0 { // control.go:81
+				if edge.Sent[int64](x, apartCount2)%int64(t.Delay) == 0 { // control.go:81
 					edge.Fetch(x, apartSlow, t.Slow.Params) // control.go:82
 					continue
 				}
@@ -197,18 +201,22 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 		if run.Iter() < 1 { // control.go:55
 			continue
 		}
-		if edge.Sent[bool](x, apartValue2) { // control.go:58
+		if edge.Sent[bool](x, apartReady2) { // control.go:58
 			n := 0                // control.go:72
+			worst := 0.           // control.go:72
 			for range t.Updates { // control.go:73
-				g := edge.Reduced(x, apartG)                // control.go:75
-				t.opt.Apply(g, rate)                        // control.go:76
-				edge.Publish(x, apartNet, t.Net.Params)     // control.go:76
-				n++                                         // control.go:77
-				worst := edge.Sent[float64](x, apartWorst2) // control.go:79
-				value := t.opt.Count()                      // control.go:81
-				edge.Send(x, apartValue3, value)            // control.go:81
-				edge.Send(x, apartValue4, value)            // control.go:81
-				if value%int64(t.Delay) == 0 {              // control.go:81
+				g := edge.Reduced(x, apartG)              // control.go:75
+				t.opt.Apply(g, rate)                      // control.go:76
+				edge.Publish(x, apartNet, t.Net.Params)   // control.go:76
+				n++                                       // control.go:77
+				mean := edge.Sent[float64](x, apartMean2) // control.go:78
+				if mean > worst {                         // control.go:78
+					worst = mean // control.go:79
+				}
+				count := t.opt.Count()           // control.go:81
+				edge.Send(x, apartCount, count)  // control.go:81
+				edge.Send(x, apartCount2, count) // control.go:81
+				if count%int64(t.Delay) == 0 {   // control.go:81
 					t.Slow.Params.Blend(t.Net.Params, .1)     // control.go:82
 					edge.Publish(x, apartSlow, t.Slow.Params) // control.go:82
 					continue

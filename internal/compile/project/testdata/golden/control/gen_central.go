@@ -13,12 +13,12 @@ import (
 const (
 	centralInsert = iota
 	centralOutOver
-	centralValue
+	centralReady
 	centralG
 	centralNet
 	centralLoss
-	centralWorst
-	centralValue2
+	centralMean
+	centralCount
 	centralSlow
 	centralSlow2
 )
@@ -32,14 +32,14 @@ var genCentral = edge.Grouping{
 	Edges: []edge.Edge{
 		centralInsert:  {Name: "Insert", Kind: "all-gather", From: "worker", To: "worker", Type: "kit.Step", Axis: "environments", Node: 5, Pos: "control.go:48"},
 		centralOutOver: {Name: "out.Over", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 5, Pos: "control.go:48"},
-		centralValue:   {Name: "value", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 11, Pos: "control.go:58"},
+		centralReady:   {Name: "ready", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 11, Pos: "control.go:58"},
 		centralG:       {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 15, Pos: "control.go:75", Given: true},
 		centralNet:     {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 16, Pos: "control.go:76"},
 		centralLoss:    {Name: "loss", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 18, Pos: "control.go:78"},
-		centralWorst:   {Name: "worst", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 21, Pos: "control.go:79"},
-		centralValue2:  {Name: "value", Kind: "send", From: "server", To: "worker", Type: "int64", Axis: "none", Node: 22, Pos: "control.go:81"},
+		centralMean:    {Name: "mean", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 19, Pos: "control.go:78"},
+		centralCount:   {Name: "count", Kind: "send", From: "server", To: "worker", Type: "int64", Axis: "none", Node: 22, Pos: "control.go:81"},
 		centralSlow:    {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 24, Pos: "control.go:82"},
-		centralSlow2:   {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 37, Pos: "control.go:65"},
+		centralSlow2:   {Name: "slow#2", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 37, Pos: "control.go:65"},
 	},
 }
 
@@ -59,9 +59,9 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		if run.Iter() < 1 { // control.go:55
 			continue
 		}
-		value := t.Replay.Ready(3 * t.Batch) // control.go:58
-		edge.Send(x, centralValue, value)    // control.go:58
-		if value {                           // control.go:58
+		ready := t.Replay.Ready(3 * t.Batch) // control.go:58
+		edge.Send(x, centralReady, ready)    // control.go:58
+		if ready {                           // control.go:58
 			worst := 0.                // control.go:72
 			for u := range t.Updates { // control.go:73
 				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // control.go:74
@@ -70,11 +70,11 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 				edge.Reduce(x, centralG, g)                                      // control.go:75
 				edge.Fetch(x, centralNet, t.Net.Params)                          // control.go:76
 				mean := run.Value(rl.Mean(edge.AllGather(x, centralLoss, loss))) // control.go:78
+				edge.Send(x, centralMean, mean)                                  // control.go:78
 				if mean > worst {                                                // control.go:78
 					worst = mean // control.go:79
 				}
-				edge.Send(x, centralWorst, worst)                           // control.go:79
-				if edge.Sent[int64](x, centralValue2)%int64(t.Delay) == 0 { // control.go:81
+				if edge.Sent[int64](x, centralCount)%int64(t.Delay) == 0 { // control.go:81
 					edge.Fetch(x, centralSlow, t.Slow.Params) // control.go:82
 					continue
 				}
@@ -107,17 +107,21 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 		if run.Iter() < 1 { // control.go:55
 			continue
 		}
-		if edge.Sent[bool](x, centralValue) { // control.go:58
+		if edge.Sent[bool](x, centralReady) { // control.go:58
 			n := 0                // control.go:72
+			worst := 0.           // control.go:72
 			for range t.Updates { // control.go:73
-				g := edge.Reduced(x, centralG)               // control.go:75
-				t.opt.Apply(g, rate)                         // control.go:76
-				edge.Publish(x, centralNet, t.Net.Params)    // control.go:76
-				n++                                          // control.go:77
-				worst := edge.Sent[float64](x, centralWorst) // control.go:79
-				value := t.opt.Count()                       // control.go:81
-				edge.Send(x, centralValue2, value)           // control.go:81
-				if value%int64(t.Delay) == 0 {               // control.go:81
+				g := edge.Reduced(x, centralG)             // control.go:75
+				t.opt.Apply(g, rate)                       // control.go:76
+				edge.Publish(x, centralNet, t.Net.Params)  // control.go:76
+				n++                                        // control.go:77
+				mean := edge.Sent[float64](x, centralMean) // control.go:78
+				if mean > worst {                          // control.go:78
+					worst = mean // control.go:79
+				}
+				count := t.opt.Count()            // control.go:81
+				edge.Send(x, centralCount, count) // control.go:81
+				if count%int64(t.Delay) == 0 {    // control.go:81
 					t.Slow.Params.Blend(t.Net.Params, .1)       // control.go:82
 					edge.Publish(x, centralSlow, t.Slow.Params) // control.go:82
 					continue

@@ -19,7 +19,7 @@ const (
 	apartB
 	apartG
 	apartQ
-	apartValue
+	apartCount
 	apartG2
 	apartPi
 	apartQSlow
@@ -37,18 +37,18 @@ var genApart = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
 	Edges: []edge.Edge{
 		apartObs:   {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "delayed.go:48"},
-		apartObs2:  {Name: "obs", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "delayed.go:48"},
+		apartObs2:  {Name: "obs#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "delayed.go:48"},
 		apartAct:   {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 2, Pos: "delayed.go:49"},
-		apartAct2:  {Name: "act", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 2, Pos: "delayed.go:49"},
+		apartAct2:  {Name: "act#2", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 2, Pos: "delayed.go:49"},
 		apartOut:   {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 3, Pos: "delayed.go:50"},
 		apartB:     {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "rows", Node: 7, Pos: "delayed.go:62"},
 		apartG:     {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "delayed.go:64", Given: true},
 		apartQ:     {Name: "q", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 10, Pos: "delayed.go:65"},
-		apartValue: {Name: "value", Kind: "send", From: "apply", To: "gradient", Type: "int64", Axis: "none", Node: 12, Pos: "delayed.go:67"},
-		apartG2:    {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "delayed.go:68", Given: true},
+		apartCount: {Name: "count", Kind: "send", From: "apply", To: "gradient", Type: "int64", Axis: "none", Node: 12, Pos: "delayed.go:67"},
+		apartG2:    {Name: "g#2", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "delayed.go:68", Given: true},
 		apartPi:    {Name: "pi", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 15, Pos: "delayed.go:69"},
 		apartQSlow: {Name: "q slow", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 18, Pos: "delayed.go:73"},
-		apartPi2:   {Name: "pi", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 15, Pos: "delayed.go:69"},
+		apartPi2:   {Name: "pi#2", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 15, Pos: "delayed.go:69"},
 	},
 }
 
@@ -111,7 +111,7 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 				edge.Reduce(x, apartG, g)                                // delayed.go:64
 				edge.Fetch(x, apartQ, t.Q.Params)                        // delayed.go:65
 				run.Log("q", q)                                          // delayed.go:66
-				if edge.Sent[int64](x, apartValue)%int64(t.Delay) == 0 { // delayed.go:67
+				if edge.Sent[int64](x, apartCount)%int64(t.Delay) == 0 { // delayed.go:67
 					g2, p := t.piLoss.Grad(run.Key("pi", u), s) // delayed.go:68
 					edge.Reduce(x, apartG2, g2)                 // delayed.go:68
 					edge.Fetch(x, apartPi, t.Pi.Params)         // delayed.go:69
@@ -132,9 +132,9 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 				g := edge.Reduced(x, apartG)        // delayed.go:64
 				t.qOpt.Apply(g, t.Rate)             // delayed.go:65
 				edge.Publish(x, apartQ, t.Q.Params) // delayed.go:65
-				value := t.qOpt.Count()             // delayed.go:67
-				edge.Send(x, apartValue, value)     // delayed.go:67
-				if value%int64(t.Delay) == 0 {      // delayed.go:67
+				count := t.qOpt.Count()             // delayed.go:67
+				edge.Send(x, apartCount, count)     // delayed.go:67
+				if count%int64(t.Delay) == 0 {      // delayed.go:67
 					g2 := edge.Reduced(x, apartG2)            // delayed.go:68
 					t.piOpt.Apply(g2, t.Rate)                 // delayed.go:69
 					edge.Publish(x, apartPi, t.Pi.Params)     // delayed.go:69

@@ -14,7 +14,7 @@ const (
 	centralInsert = iota
 	centralG
 	centralQ
-	centralValue
+	centralCount
 	centralG2
 	centralPi
 	centralQSlow
@@ -30,8 +30,8 @@ var genCentral = edge.Grouping{
 		centralInsert: {Name: "Insert", Kind: "all-gather", From: "worker", To: "worker", Type: "kit.Step", Axis: "environments", Node: 4, Pos: "delayed.go:51"},
 		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "delayed.go:64", Given: true},
 		centralQ:      {Name: "q", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 10, Pos: "delayed.go:65"},
-		centralValue:  {Name: "value", Kind: "send", From: "server", To: "worker", Type: "int64", Axis: "none", Node: 12, Pos: "delayed.go:67"},
-		centralG2:     {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "delayed.go:68", Given: true},
+		centralCount:  {Name: "count", Kind: "send", From: "server", To: "worker", Type: "int64", Axis: "none", Node: 12, Pos: "delayed.go:67"},
+		centralG2:     {Name: "g#2", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "delayed.go:68", Given: true},
 		centralPi:     {Name: "pi", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 15, Pos: "delayed.go:69"},
 		centralQSlow:  {Name: "q slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 18, Pos: "delayed.go:73"},
 	},
@@ -61,7 +61,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 				edge.Reduce(x, centralG, g)                                // delayed.go:64
 				edge.Fetch(x, centralQ, t.Q.Params)                        // delayed.go:65
 				run.Log("q", q)                                            // delayed.go:66
-				if edge.Sent[int64](x, centralValue)%int64(t.Delay) == 0 { // delayed.go:67
+				if edge.Sent[int64](x, centralCount)%int64(t.Delay) == 0 { // delayed.go:67
 					g2, p := t.piLoss.Grad(run.Key("pi", u), s) // delayed.go:68
 					edge.Reduce(x, centralG2, g2)               // delayed.go:68
 					edge.Fetch(x, centralPi, t.Pi.Params)       // delayed.go:69
@@ -91,9 +91,9 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 				g := edge.Reduced(x, centralG)        // delayed.go:64
 				t.qOpt.Apply(g, t.Rate)               // delayed.go:65
 				edge.Publish(x, centralQ, t.Q.Params) // delayed.go:65
-				value := t.qOpt.Count()               // delayed.go:67
-				edge.Send(x, centralValue, value)     // delayed.go:67
-				if value%int64(t.Delay) == 0 {        // delayed.go:67
+				count := t.qOpt.Count()               // delayed.go:67
+				edge.Send(x, centralCount, count)     // delayed.go:67
+				if count%int64(t.Delay) == 0 {        // delayed.go:67
 					g2 := edge.Reduced(x, centralG2)          // delayed.go:68
 					t.piOpt.Apply(g2, t.Rate)                 // delayed.go:69
 					edge.Publish(x, centralPi, t.Pi.Params)   // delayed.go:69

@@ -24,7 +24,7 @@ var genLearners = edge.Grouping{
 	Edges: []edge.Edge{
 		learnersInsert: {Name: "Insert", Kind: "all-gather", From: "learner", To: "learner", Type: "kit.Step", Axis: "environments", Node: 4, Pos: "delayed.go:51"},
 		learnersG:      {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 10, Pos: "delayed.go:65"},
-		learnersG2:     {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 15, Pos: "delayed.go:69"},
+		learnersG2:     {Name: "g#2", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 15, Pos: "delayed.go:69"},
 	},
 }
 

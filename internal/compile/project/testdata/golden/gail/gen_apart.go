@@ -38,18 +38,18 @@ var genApart = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
 	Edges: []edge.Edge{
 		apartObs:           {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "base.go:50"},
-		apartObs2:          {Name: "obs", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "base.go:50"},
+		apartObs2:          {Name: "obs#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "base.go:50"},
 		apartAct:           {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "base.go:52"},
-		apartAct2:          {Name: "act", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "base.go:52"},
+		apartAct2:          {Name: "act#2", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "base.go:52"},
 		apartOut:           {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "base.go:53"},
-		apartOut2:          {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "base.go:53"},
+		apartOut2:          {Name: "out#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "base.go:53"},
 		apartRoll:          {Name: "roll", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 6, Pos: "base.go:57", Given: true},
 		apartExpert:        {Name: "expert", Kind: "send", From: "replay", To: "gradient", Type: "kit.Sample", Axis: "rows", Node: 9, Pos: "gail.go:42"},
 		apartG:             {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 10, Pos: "gail.go:44", Given: true},
 		apartDiscriminator: {Name: "discriminator", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 11, Pos: "gail.go:45"},
-		apartG2:            {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "base.go:62", Given: true},
+		apartG2:            {Name: "g#2", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "base.go:62", Given: true},
 		apartBase:          {Name: "base", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 15, Pos: "base.go:63"},
-		apartBase2:         {Name: "base", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 15, Pos: "base.go:63"},
+		apartBase2:         {Name: "base#2", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 15, Pos: "base.go:63"},
 	},
 }
 

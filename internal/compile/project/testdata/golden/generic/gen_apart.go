@@ -12,10 +12,9 @@ import (
 // The edges of grouping apart.
 const (
 	apartInFirst = iota
-	apartInSecond
 	apartAct
 	apartConvert
-	apartIn
+	apartDrain
 	apartG
 	apartNet
 	apartNet2
@@ -31,14 +30,13 @@ var genApart = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
 	Edges: []edge.Edge{
-		apartInFirst:  {Name: "in.first", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 2, Pos: "generic.go:50"},
-		apartInSecond: {Name: "in.second", Kind: "send", From: "environment", To: "actor", Type: "int", Axis: "none", Node: 0, Pos: "generic.go:48"},
-		apartAct:      {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "generic.go:16"},
-		apartConvert:  {Name: "convert", Kind: "send", From: "environment", To: "replay", Type: "kit.Step", Axis: "environments", Node: 5, Pos: "generic.go:53"},
-		apartIn:       {Name: "in", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "generic.go:55", Given: true},
-		apartG:        {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "generic.go:55", Given: true},
-		apartNet:      {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 10, Pos: "generic.go:56"},
-		apartNet2:     {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 10, Pos: "generic.go:56"},
+		apartInFirst: {Name: "in.first", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 2, Pos: "generic.go:50"},
+		apartAct:     {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "generic.go:16"},
+		apartConvert: {Name: "convert", Kind: "send", From: "environment", To: "replay", Type: "kit.Step", Axis: "environments", Node: 5, Pos: "generic.go:53"},
+		apartDrain:   {Name: "drain", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "generic.go:55", Given: true},
+		apartG:       {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "generic.go:55", Given: true},
+		apartNet:     {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 10, Pos: "generic.go:56"},
+		apartNet2:    {Name: "net#2", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 10, Pos: "generic.go:56"},
 	},
 }
 
@@ -47,9 +45,9 @@ var genApart = edge.Grouping{
 func trainApartEnvironment(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
 		for i := range t.Horizon { // generic.go:49
-			in := pair(t.Env.Obs(), i)             // generic.go:50
-			edge.Send(x, apartInFirst, in.first)   // generic.go:50
-			edge.Send(x, apartInSecond, in.second) // generic.go:48
+			obs := t.Env.Obs()                     // generic.go:50
+			edge.Send(x, apartInFirst, obs)        // generic.go:50
+			in := pair(obs, i)                     // generic.go:50
 			act := edge.Sent[kit.Act](x, apartAct) // generic.go:16
 			out := t.Env.Step(act.Action)          // generic.go:52
 			// generic.go:53
@@ -63,10 +61,8 @@ func trainApartEnvironment(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 // actor.
 func trainApartActor(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
-		for range t.Horizon { // generic.go:49
-			var in both[rl.Obs, int]
-			in.first = edge.Sent[rl.Obs](x, apartInFirst)            // generic.go:50
-			in.second = edge.Sent[int](x, apartInSecond)             // generic.go:48
+		for i := range t.Horizon { // generic.go:49
+			in := pair(edge.Sent[rl.Obs](x, apartInFirst), i)        // generic.go:50
 			act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
 			edge.Send(x, apartAct, act)                              // generic.go:16
 		}
@@ -82,7 +78,7 @@ func trainApartReplay(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 		for range t.Horizon { // generic.go:49
 			store(t.Rollout, edge.Sent[kit.Step](x, apartConvert)) // generic.go:53
 		}
-		edge.Send(x, apartIn, t.Rollout.Drain()) // generic.go:55
+		edge.Send(x, apartDrain, t.Rollout.Drain()) // generic.go:55
 	}
 	return run.Err()
 }
@@ -91,10 +87,10 @@ func trainApartReplay(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 // gradient.
 func trainApartGradient(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
-		g, loss := t.loss.Grad(run.Key("loss"), t.make.Call(rl.Key{}, edge.Sent[kit.Step](x, apartIn))) // generic.go:55
-		edge.Reduce(x, apartG, g)                                                                       // generic.go:55
-		edge.Fetch(x, apartNet2, run.Scope().Component("net"))                                          // generic.go:56
-		run.Log("loss", loss)                                                                           // generic.go:57
+		g, loss := t.loss.Grad(run.Key("loss"), t.make.Call(rl.Key{}, edge.Sent[kit.Step](x, apartDrain))) // generic.go:55
+		edge.Reduce(x, apartG, g)                                                                          // generic.go:55
+		edge.Fetch(x, apartNet2, run.Scope().Component("net"))                                             // generic.go:56
+		run.Log("loss", loss)                                                                              // generic.go:57
 	}
 	return run.Err()
 }

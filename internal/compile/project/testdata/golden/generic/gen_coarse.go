@@ -11,7 +11,7 @@ import (
 
 // The edges of grouping coarse.
 const (
-	coarseIn = iota
+	coarseDrain = iota
 	coarseNet
 )
 
@@ -22,8 +22,8 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
-		coarseIn:  {Name: "in", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "generic.go:55", Given: true},
-		coarseNet: {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 10, Pos: "generic.go:56"},
+		coarseDrain: {Name: "drain", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "generic.go:55", Given: true},
+		coarseNet:   {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 10, Pos: "generic.go:56"},
 	},
 }
 
@@ -40,7 +40,7 @@ func trainCoarseCollector(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 				store(t.Rollout, convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
 			}
 		}
-		edge.Gather(x, coarseIn, t.Rollout.Drain())            // generic.go:55
+		edge.Gather(x, coarseDrain, t.Rollout.Drain())         // generic.go:55
 		edge.Fetch(x, coarseNet, run.Scope().Component("net")) // generic.go:56
 	}
 	return run.Err()
@@ -49,7 +49,7 @@ func trainCoarseCollector(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 // graphCoarseCollector1 is generic.go:49 as one graph.
 func graphCoarseCollector1(t *Trainer[kit.Step], run *rl.Run) {
 	for i := range t.Horizon { // generic.go:49
-		in := pair(t.Env.Obs(), i)                               // generic.go:50
+		in := both[rl.Obs, int]{t.Env.Obs(), i}                  // generic.go:67
 		act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
 		out := t.Env.Step(act.Action)                            // generic.go:52
 		// generic.go:53
@@ -61,10 +61,11 @@ func graphCoarseCollector1(t *Trainer[kit.Step], run *rl.Run) {
 // gradient and apply.
 func trainCoarseLearner(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
-		g, loss := t.loss.Grad(run.Key("loss"), t.make.Call(rl.Key{}, edge.Gathered[kit.Step](x, coarseIn))) // generic.go:55
-		t.opt.Apply(g, 1e-3)                                                                                 // generic.go:56
-		edge.Publish(x, coarseNet, run.Scope().Component("net"))                                             // generic.go:56
-		run.Log("loss", loss)                                                                                // generic.go:57
+		// generic.go:55
+		g, loss := t.loss.Grad(run.Key("loss"), t.make.Call(rl.Key{}, edge.Gathered[kit.Step](x, coarseDrain)))
+		t.opt.Apply(g, 1e-3)                                     // generic.go:56
+		edge.Publish(x, coarseNet, run.Scope().Component("net")) // generic.go:56
+		run.Log("loss", loss)                                    // generic.go:57
 	}
 	return run.Err()
 }

@@ -12,7 +12,6 @@ import (
 // The edges of grouping fine.
 const (
 	fineInFirst = iota
-	fineInSecond
 	fineAct
 	fineConvert
 )
@@ -24,10 +23,9 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []edge.Edge{
-		fineInFirst:  {Name: "in.first", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 2, Pos: "generic.go:50"},
-		fineInSecond: {Name: "in.second", Kind: "send", From: "environment", To: "learner", Type: "int", Axis: "none", Node: 0, Pos: "generic.go:48"},
-		fineAct:      {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "generic.go:16"},
-		fineConvert:  {Name: "convert", Kind: "gather", From: "environment", To: "learner", Type: "kit.Step", Axis: "environments", Node: 5, Pos: "generic.go:53"},
+		fineInFirst: {Name: "in.first", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 2, Pos: "generic.go:50"},
+		fineAct:     {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "generic.go:16"},
+		fineConvert: {Name: "convert", Kind: "gather", From: "environment", To: "learner", Type: "kit.Step", Axis: "environments", Node: 5, Pos: "generic.go:53"},
 	},
 }
 
@@ -36,9 +34,9 @@ var genFine = edge.Grouping{
 func trainFineEnvironment(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
 		for i := range t.Horizon { // generic.go:49
-			in := pair(t.Env.Obs(), i)                 // generic.go:50
-			edge.Gather(x, fineInFirst, in.first)      // generic.go:50
-			edge.Send(x, fineInSecond, in.second)      // generic.go:48
+			obs := t.Env.Obs()                         // generic.go:50
+			edge.Gather(x, fineInFirst, obs)           // generic.go:50
+			in := pair(obs, i)                         // generic.go:50
 			act := edge.Scattered[kit.Act](x, fineAct) // generic.go:16
 			out := t.Env.Step(act.Action)              // generic.go:52
 			// generic.go:53
@@ -52,10 +50,8 @@ func trainFineEnvironment(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 // actor, replay, gradient and apply.
 func trainFineLearner(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
-		for range t.Horizon { // generic.go:49
-			var in both[rl.Obs, int]
-			in.first = edge.Gathered[rl.Obs](x, fineInFirst)          // generic.go:50
-			in.second = edge.Sent[int](x, fineInSecond)               // generic.go:48
+		for i := range t.Horizon { // generic.go:49
+			in := pair(edge.Gathered[rl.Obs](x, fineInFirst), i)      // generic.go:50
 			act := t.Player.Act(run.Key("act", in.second), in.first)  // generic.go:51
 			edge.Scatter(x, fineAct, act)                             // generic.go:16
 			store(t.Rollout, edge.Gathered[kit.Step](x, fineConvert)) // generic.go:53

@@ -12,7 +12,7 @@ import (
 // of Go are gone through while it is built.
 func trainLowered(t *Trainer[kit.Step], run *rl.Run) {
 	for i := range t.Horizon { // generic.go:49
-		in := pair(t.Env.Obs(), i)                               // generic.go:50
+		in := both[rl.Obs, int]{t.Env.Obs(), i}                  // generic.go:67
 		act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
 		out := t.Env.Step(act.Action)                            // generic.go:52
 		// generic.go:53

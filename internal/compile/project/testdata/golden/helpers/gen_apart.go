@@ -12,9 +12,12 @@ import (
 // The edges of grouping apart.
 const (
 	apartObs = iota
+	apartObs2
 	apartAct
+	apartAct2
 	apartOut
-	apartRecord
+	apartOut2
+	apartRecordOver
 	apartBSteps
 	apartG
 	apartNet
@@ -31,14 +34,17 @@ var genApart = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
 	Edges: []edge.Edge{
-		apartObs:    {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "helpers.go:63"},
-		apartAct:    {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "helpers.go:31"},
-		apartOut:    {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "helpers.go:74"},
-		apartRecord: {Name: "record", Kind: "send", From: "environment", To: "replay", Type: "kit.Step", Axis: "environments", Node: 5, Pos: "helpers.go:80"},
-		apartBSteps: {Name: "b.steps", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "helpers.go:68", Given: true},
-		apartG:      {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "helpers.go:94", Given: true},
-		apartNet:    {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 13, Pos: "helpers.go:95"},
-		apartNet2:   {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 13, Pos: "helpers.go:95"},
+		apartObs:        {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "helpers.go:63"},
+		apartObs2:       {Name: "obs#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "helpers.go:63"},
+		apartAct:        {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "helpers.go:31"},
+		apartAct2:       {Name: "act#2", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "helpers.go:31"},
+		apartOut:        {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "helpers.go:74"},
+		apartOut2:       {Name: "out#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "helpers.go:74"},
+		apartRecordOver: {Name: "record.Over", Kind: "send", From: "environment", To: "replay", Type: "rl.Tensor", Axis: "environments", Node: 5, Pos: "helpers.go:80"},
+		apartBSteps:     {Name: "b.steps", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "helpers.go:68", Given: true},
+		apartG:          {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "helpers.go:94", Given: true},
+		apartNet:        {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 13, Pos: "helpers.go:95"},
+		apartNet2:       {Name: "net#2", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 13, Pos: "helpers.go:95"},
 	},
 }
 
@@ -46,14 +52,15 @@ var genApart = edge.Grouping{
 // environment.
 func trainApartEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // helpers.go:53
-		obs := t.Env.Obs()          // helpers.go:63
-		edge.Send(x, apartObs, obs) // helpers.go:63
-		for range t.Horizon {       // helpers.go:65
-			act := edge.Sent[kit.Act](x, apartAct)           // helpers.go:31
-			out := t.Env.Step(act.Action)                    // helpers.go:74
-			edge.Send(x, apartOut, rl.Step{Obs: out.Obs})    // helpers.go:74
-			edge.Send(x, apartRecord, record(obs, act, out)) // helpers.go:80
-			obs = out.Obs                                    // helpers.go:76
+		obs := t.Env.Obs()           // helpers.go:63
+		edge.Send(x, apartObs, obs)  // helpers.go:63
+		edge.Send(x, apartObs2, obs) // helpers.go:63
+		for range t.Horizon {        // helpers.go:65
+			act := edge.Sent[kit.Act](x, apartAct)                                                         // helpers.go:31
+			out := t.Env.Step(act.Action)                                                                  // helpers.go:74
+			edge.Send(x, apartOut, rl.Step{Obs: out.Obs})                                                  // helpers.go:74
+			edge.Send(x, apartOut2, rl.Step{Obs: out.Obs, Reward: out.Reward, Terminated: out.Terminated}) // helpers.go:74
+			edge.Send(x, apartRecordOver, out.Done())                                                      // helpers.go:80
 		}
 	}
 	return run.Err()
@@ -64,11 +71,12 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // helpers.go:53
 		obs := edge.Sent[rl.Obs](x, apartObs) // helpers.go:63
 		for i := range t.Horizon {            // helpers.go:65
-			k := run.Key("act", i)                 // helpers.go:66
-			act := t.Actor.Play(k, obs)            // helpers.go:73
-			edge.Send(x, apartAct, act)            // helpers.go:31
-			out := edge.Sent[rl.Step](x, apartOut) // helpers.go:74
-			obs = out.Obs                          // helpers.go:76
+			k := run.Key("act", i)                              // helpers.go:66
+			act := t.Actor.Play(k, obs)                         // helpers.go:73
+			edge.Send(x, apartAct, kit.Act{Action: act.Action}) // helpers.go:31
+			edge.Send(x, apartAct2, act)                        // helpers.go:31
+			out := edge.Sent[rl.Step](x, apartOut)              // helpers.go:74
+			obs = out.Obs                                       // helpers.go:76
 		}
 		var ok bool
 		if run.Iter() < 1 { // helpers.go:84
@@ -86,8 +94,13 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 // trainApartReplay is (*Trainer).Train (helpers.go:52) for the fragment replay.
 func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // helpers.go:53
-		for range t.Horizon { // helpers.go:65
-			t.Rollout.Insert(edge.Sent[kit.Step](x, apartRecord)) // helpers.go:75
+		obs := edge.Sent[rl.Obs](x, apartObs2) // helpers.go:63
+		for range t.Horizon {                  // helpers.go:65
+			act := edge.Sent[kit.Act](x, apartAct2) // helpers.go:31
+			out := edge.Sent[rl.Step](x, apartOut2) // helpers.go:74
+			// helpers.go:75
+			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: edge.Sent[rl.Tensor](x, apartRecordOver)})
+			obs = out.Obs // helpers.go:76
 		}
 		var b batch
 		b.steps = t.Rollout.Drain() // helpers.go:68
@@ -104,17 +117,8 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		var b batch
 		b.steps = edge.Sent[kit.Step](x, apartBSteps) // helpers.go:68
 		b2 := b                                       // helpers.go:69
-		var s kit.Sample
-		var ok bool
-		if run.Iter() < 1 { // helpers.go:84
-			s = kit.Sample{} // helpers.go:85
-			ok = false       // helpers.go:85
-		} else {
-			adv := rl.Standardise(b2.steps.Reward, rl.Tensor{})                                // helpers.go:87
-			s = kit.Sample{Obs: b2.steps.Obs, Action: b2.steps.Act.Action, Adv: adv, Ret: adv} // helpers.go:88
-			ok = true                                                                          // helpers.go:88
-		}
-		if ok { // helpers.go:55
+		s, ok := t.sample(run, b2)                    // helpers.go:55
+		if ok {                                       // helpers.go:55
 			sum := 0.                  // helpers.go:92
 			for u := range t.Updates { // helpers.go:93
 				g, loss := t.loss.Grad(run.Key("loss", u), s)         // helpers.go:94

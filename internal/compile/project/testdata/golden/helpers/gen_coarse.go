@@ -53,7 +53,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphCoarseCollector1 is helpers.go:54 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) batch {
-	var b batch                                                       // helpers.go:63
+	var b batch                                                       // helpers.go:62
 	obs := t.Env.Obs()                                                // helpers.go:63
 	b.from = obs                                                      // helpers.go:64
 	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // helpers.go:65
@@ -70,17 +70,8 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // helpers.go:53
 		var b batch
 		b.steps = edge.Gathered[kit.Step](x, coarseBSteps) // helpers.go:68
-		var s kit.Sample
-		var ok bool
-		if run.Iter() < 1 { // helpers.go:84
-			s = kit.Sample{} // helpers.go:85
-			ok = false       // helpers.go:85
-		} else {
-			adv := rl.Standardise(b.steps.Reward, rl.Tensor{})                               // helpers.go:87
-			s = kit.Sample{Obs: b.steps.Obs, Action: b.steps.Act.Action, Adv: adv, Ret: adv} // helpers.go:88
-			ok = true                                                                        // helpers.go:88
-		}
-		if ok { // helpers.go:55
+		s, ok := t.sample(run, b)                          // helpers.go:55
+		if ok {                                            // helpers.go:55
 			// helpers.go:56
 			if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&s)}, func() { graphCoarseLearner1(t, run, s) }) {
 				t.learn(run, s, decay(t.Rate, run.Progress())) // helpers.go:56

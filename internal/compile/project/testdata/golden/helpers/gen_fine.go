@@ -14,7 +14,7 @@ const (
 	fineObs = iota
 	fineAct
 	fineOut
-	fineRecord
+	fineRecordOver
 )
 
 var genFine = edge.Grouping{
@@ -24,10 +24,10 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []edge.Edge{
-		fineObs:    {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "helpers.go:63"},
-		fineAct:    {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "helpers.go:31"},
-		fineOut:    {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "helpers.go:74"},
-		fineRecord: {Name: "record", Kind: "gather", From: "environment", To: "learner", Type: "kit.Step", Axis: "environments", Node: 5, Pos: "helpers.go:80"},
+		fineObs:        {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "helpers.go:63"},
+		fineAct:        {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "helpers.go:31"},
+		fineOut:        {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "helpers.go:74"},
+		fineRecordOver: {Name: "record.Over", Kind: "gather", From: "environment", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 5, Pos: "helpers.go:80"},
 	},
 }
 
@@ -38,11 +38,10 @@ func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 		obs := t.Env.Obs()           // helpers.go:63
 		edge.Gather(x, fineObs, obs) // helpers.go:63
 		for range t.Horizon {        // helpers.go:65
-			act := edge.Scattered[kit.Act](x, fineAct)        // helpers.go:31
-			out := t.Env.Step(act.Action)                     // helpers.go:74
-			edge.Gather(x, fineOut, rl.Step{Obs: out.Obs})    // helpers.go:74
-			edge.Gather(x, fineRecord, record(obs, act, out)) // helpers.go:80
-			obs = out.Obs                                     // helpers.go:76
+			act := edge.Scattered[kit.Act](x, fineAct)                                                     // helpers.go:31
+			out := t.Env.Step(act.Action)                                                                  // helpers.go:74
+			edge.Gather(x, fineOut, rl.Step{Obs: out.Obs, Reward: out.Reward, Terminated: out.Terminated}) // helpers.go:74
+			edge.Gather(x, fineRecordOver, out.Done())                                                     // helpers.go:80
 		}
 	}
 	return run.Err()
@@ -54,27 +53,19 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // helpers.go:53
 		obs := edge.Gathered[rl.Obs](x, fineObs) // helpers.go:63
 		for i := range t.Horizon {               // helpers.go:65
-			k := run.Key("act", i)                                   // helpers.go:66
-			act := t.Actor.Play(k, obs)                              // helpers.go:73
-			edge.Scatter(x, fineAct, act)                            // helpers.go:31
-			out := edge.Gathered[rl.Step](x, fineOut)                // helpers.go:74
-			t.Rollout.Insert(edge.Gathered[kit.Step](x, fineRecord)) // helpers.go:75
-			obs = out.Obs                                            // helpers.go:76
+			k := run.Key("act", i)                                // helpers.go:66
+			act := t.Actor.Play(k, obs)                           // helpers.go:73
+			edge.Scatter(x, fineAct, kit.Act{Action: act.Action}) // helpers.go:31
+			out := edge.Gathered[rl.Step](x, fineOut)             // helpers.go:74
+			// helpers.go:75
+			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: edge.Gathered[rl.Tensor](x, fineRecordOver)})
+			obs = out.Obs // helpers.go:76
 		}
 		var b batch
 		b.steps = t.Rollout.Drain() // helpers.go:68
 		b2 := b                     // helpers.go:69
-		var s kit.Sample
-		var ok bool
-		if run.Iter() < 1 { // helpers.go:84
-			s = kit.Sample{} // helpers.go:85
-			ok = false       // helpers.go:85
-		} else {
-			adv := rl.Standardise(b2.steps.Reward, rl.Tensor{})                                // helpers.go:87
-			s = kit.Sample{Obs: b2.steps.Obs, Action: b2.steps.Act.Action, Adv: adv, Ret: adv} // helpers.go:88
-			ok = true                                                                          // helpers.go:88
-		}
-		if ok { // helpers.go:55
+		s, ok := t.sample(run, b2)  // helpers.go:55
+		if ok {                     // helpers.go:55
 			if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&s)}, func() { graphFineLearner1(t, run, s) }) { // helpers.go:56
 				t.learn(run, s, decay(t.Rate, run.Progress())) // helpers.go:56
 			}

@@ -64,7 +64,7 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphLearnersLearner1 is helpers.go:54 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run) batch {
-	var b batch                                                       // helpers.go:63
+	var b batch                                                       // helpers.go:62
 	obs := t.Env.Obs()                                                // helpers.go:63
 	b.from = obs                                                      // helpers.go:64
 	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // helpers.go:65

@@ -11,7 +11,7 @@ import (
 // program has it: the loops and branches of run are the program's, those of Go
 // are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	var b batch                                                       // helpers.go:63
+	var b batch                                                       // helpers.go:62
 	obs := t.Env.Obs()                                                // helpers.go:63
 	b.from = obs                                                      // helpers.go:64
 	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // helpers.go:65

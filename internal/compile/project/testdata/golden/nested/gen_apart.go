@@ -36,16 +36,16 @@ var genApart = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
 	Edges: []edge.Edge{
 		apartObs:   {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 2, Pos: "nested.go:45"},
-		apartObs2:  {Name: "obs", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 2, Pos: "nested.go:45"},
+		apartObs2:  {Name: "obs#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 2, Pos: "nested.go:45"},
 		apartAct:   {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "nested.go:47"},
-		apartAct2:  {Name: "act", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "nested.go:47"},
+		apartAct2:  {Name: "act#2", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "nested.go:47"},
 		apartOut:   {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "nested.go:48"},
-		apartOut2:  {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "nested.go:48"},
+		apartOut2:  {Name: "out#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "nested.go:48"},
 		apartSteps: {Name: "steps", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "nested.go:52", Given: true},
 		apartLast:  {Name: "last", Kind: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "nested.go:52"},
 		apartG:     {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "nested.go:58", Given: true},
 		apartNet:   {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 15, Pos: "nested.go:59"},
-		apartNet2:  {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 15, Pos: "nested.go:59"},
+		apartNet2:  {Name: "net#2", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 15, Pos: "nested.go:59"},
 	},
 }
 

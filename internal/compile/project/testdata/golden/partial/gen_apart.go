@@ -21,7 +21,7 @@ const (
 	apartSLast
 	apartB
 	apartSlow
-	apartNext
+	apartShift
 	apartG
 	apartNet
 	apartNet2
@@ -38,18 +38,18 @@ var genApart = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
 	Edges: []edge.Edge{
 		apartObs:   {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "partial.go:44"},
-		apartObs2:  {Name: "obs", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "partial.go:44"},
+		apartObs2:  {Name: "obs#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "partial.go:44"},
 		apartAct:   {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "partial.go:47"},
-		apartAct2:  {Name: "act", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "partial.go:47"},
+		apartAct2:  {Name: "act#2", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "partial.go:47"},
 		apartOut:   {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "partial.go:48"},
-		apartOut2:  {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "partial.go:48"},
+		apartOut2:  {Name: "out#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "partial.go:48"},
 		apartSLast: {Name: "s.Last", Kind: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "partial.go:72"},
 		apartB:     {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 9, Pos: "partial.go:54", Given: true},
 		apartSlow:  {Name: "slow", Kind: "send", From: "gradient", To: "actor", Type: "rl.Tensor", Axis: "environments", Node: 10, Pos: "partial.go:55"},
-		apartNext:  {Name: "next", Kind: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 11, Pos: "partial.go:55"},
+		apartShift: {Name: "shift", Kind: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 11, Pos: "partial.go:55"},
 		apartG:     {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 16, Pos: "partial.go:58", Given: true},
 		apartNet:   {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 17, Pos: "partial.go:59"},
-		apartNet2:  {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 17, Pos: "partial.go:59"},
+		apartNet2:  {Name: "net#2", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 17, Pos: "partial.go:59"},
 	},
 }
 
@@ -74,9 +74,9 @@ func trainApartEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 // trainApartActor is (*Trainer).Train (partial.go:42) for the fragment actor.
 func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // partial.go:43
-		obs := edge.Sent[rl.Obs](x, apartObs)        // partial.go:44
-		_ = []rl.Tensor{t.value.Call(rl.Key{}, obs)} // partial.go:45
-		for i := range t.Horizon {                   // partial.go:46
+		obs := edge.Sent[rl.Obs](x, apartObs) // partial.go:44
+		t.value.Call(rl.Key{}, obs)           // partial.go:45
+		for i := range t.Horizon {            // partial.go:46
 			act := t.act.Call(run.Key("act", i), obs)           // partial.go:47
 			edge.Send(x, apartAct, kit.Act{Action: act.Action}) // partial.go:47
 			edge.Send(x, apartAct2, act)                        // partial.go:47
@@ -84,23 +84,15 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			obs = out.Obs                                       // partial.go:50
 		}
 		var s seen
-		// partial.go:53
-		if !run.Fused("apart/actor 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&s)}, func() { s = graphApartActor1(t, run, obs) }) {
-			s.First, s.Last = t.both(obs) // partial.go:53
-		}
-		edge.Send(x, apartSLast, s.Last)                                              // partial.go:72
-		edge.Send(x, apartNext, rl.Shift(edge.Sent[rl.Tensor](x, apartSlow), s.Last)) // partial.go:55
-		edge.Fetch(x, apartNet2, t.Net.Params)                                        // partial.go:59
-		run.Log("first", s.First)                                                     // partial.go:65
+		var r rl.Tensor
+		s.First, r = t.both(obs)                                                       // partial.go:53
+		edge.Send(x, apartSLast, r)                                                    // partial.go:72
+		s.Last = r                                                                     // partial.go:53
+		edge.Send(x, apartShift, rl.Shift(edge.Sent[rl.Tensor](x, apartSlow), s.Last)) // partial.go:55
+		edge.Fetch(x, apartNet2, t.Net.Params)                                         // partial.go:59
+		run.Log("first", s.First)                                                      // partial.go:65
 	}
 	return run.Err()
-}
-
-// graphApartActor1 is partial.go:53 as one graph.
-func graphApartActor1(t *Trainer, run *rl.Run, obs rl.Obs) seen {
-	var s seen                    // partial.go:52
-	s.First, s.Last = t.both(obs) // partial.go:53
-	return s
 }
 
 // trainApartReplay is (*Trainer).Train (partial.go:42) for the fragment replay.
@@ -126,11 +118,11 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // partial.go:43
 		var s seen
-		s.Last = edge.Sent[rl.Tensor](x, apartSLast)                                                // partial.go:72
-		b := edge.Sent[kit.Step](x, apartB)                                                         // partial.go:54
-		edge.Send(x, apartSlow, t.slow.Call(rl.Key{}, b.Obs))                                       // partial.go:55
-		ret := rl.NStep(.99, 2, b.Reward, edge.Sent[rl.Tensor](x, apartNext), b.Terminated, b.Over) // partial.go:55
-		for m := range t.Parts {                                                                    // partial.go:56
+		s.Last = edge.Sent[rl.Tensor](x, apartSLast)                                                 // partial.go:72
+		b := edge.Sent[kit.Step](x, apartB)                                                          // partial.go:54
+		edge.Send(x, apartSlow, t.slow.Call(rl.Key{}, b.Obs))                                        // partial.go:55
+		ret := rl.NStep(.99, 2, b.Reward, edge.Sent[rl.Tensor](x, apartShift), b.Terminated, b.Over) // partial.go:55
+		for m := range t.Parts {                                                                     // partial.go:56
 			// partial.go:57
 			mini := replay.Take(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
 			// partial.go:58

@@ -15,7 +15,7 @@ const (
 	coarseSLast = iota
 	coarseB
 	coarseSlow
-	coarseNext
+	coarseShift
 	coarseNet
 )
 
@@ -29,7 +29,7 @@ var genCoarse = edge.Grouping{
 		coarseSLast: {Name: "s.Last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "partial.go:72"},
 		coarseB:     {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 9, Pos: "partial.go:54", Given: true},
 		coarseSlow:  {Name: "slow", Kind: "scatter", From: "learner", To: "collector", Type: "rl.Tensor", Axis: "environments", Node: 10, Pos: "partial.go:55"},
-		coarseNext:  {Name: "next", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 11, Pos: "partial.go:55"},
+		coarseShift: {Name: "shift", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 11, Pos: "partial.go:55"},
 		coarseNet:   {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 17, Pos: "partial.go:59"},
 	},
 }
@@ -38,33 +38,36 @@ var genCoarse = edge.Grouping{
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // partial.go:43
-		var s seen
+		var obs rl.Obs
 		// partial.go:44
-		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&s)}, func() { s = graphCoarseCollector1(t, run) }) {
-			obs := t.Env.Obs()                           // partial.go:44
-			_ = []rl.Tensor{t.value.Call(rl.Key{}, obs)} // partial.go:45
-			for i := range t.Horizon {                   // partial.go:46
+		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&obs)}, func() { obs = graphCoarseCollector1(t, run) }) {
+			obs = t.Env.Obs()           // partial.go:44
+			t.value.Call(rl.Key{}, obs) // partial.go:45
+			for i := range t.Horizon {  // partial.go:46
 				act := t.act.Call(run.Key("act", i), obs) // partial.go:47
 				out := t.Env.Step(act.Action)             // partial.go:48
 				// partial.go:49
 				t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 				obs = out.Obs // partial.go:50
 			}
-			s.First, s.Last = t.both(obs) // partial.go:53
 		}
-		edge.Gather(x, coarseSLast, s.Last) // partial.go:72
-		b := t.Rollout.Drain()              // partial.go:54
+		var s seen
+		var r rl.Tensor
+		s.First, r = t.both(obs)       // partial.go:53
+		edge.Gather(x, coarseSLast, r) // partial.go:72
+		s.Last = r                     // partial.go:53
+		b := t.Rollout.Drain()         // partial.go:54
 		// partial.go:54
 		edge.Gather(x, coarseB, kit.Step{Obs: b.Obs, Act: kit.Act{Action: b.Act.Action}, Reward: b.Reward, Terminated: b.Terminated, Over: b.Over})
-		edge.Gather(x, coarseNext, rl.Shift(edge.Scattered[rl.Tensor](x, coarseSlow), s.Last)) // partial.go:55
-		edge.Fetch(x, coarseNet, t.Net.Params)                                                 // partial.go:59
-		run.Log("first", s.First)                                                              // partial.go:65
+		edge.Gather(x, coarseShift, rl.Shift(edge.Scattered[rl.Tensor](x, coarseSlow), s.Last)) // partial.go:55
+		edge.Fetch(x, coarseNet, t.Net.Params)                                                  // partial.go:59
+		run.Log("first", s.First)                                                               // partial.go:65
 	}
 	return run.Err()
 }
 
-// graphCoarseCollector1 is partial.go:44 to partial.go:53 as one graph.
-func graphCoarseCollector1(t *Trainer, run *rl.Run) seen {
+// graphCoarseCollector1 is partial.go:44 to partial.go:46 as one graph.
+func graphCoarseCollector1(t *Trainer, run *rl.Run) rl.Obs {
 	obs := t.Env.Obs()                                                // partial.go:44
 	_ = []rl.Tensor{t.value.Call(rl.Key{}, obs)}                      // partial.go:45
 	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // partial.go:46
@@ -74,9 +77,7 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) seen {
 		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		obs = out.Obs // partial.go:50
 	})
-	var s seen                    // partial.go:52
-	s.First, s.Last = t.both(obs) // partial.go:53
-	return s
+	return obs
 }
 
 // trainCoarseLearner is (*Trainer).Train (partial.go:42) for the fragments
@@ -84,10 +85,10 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) seen {
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // partial.go:43
 		var s seen
-		s.Last = edge.Gathered[rl.Tensor](x, coarseSLast)                                                // partial.go:72
-		b := edge.Gathered[kit.Step](x, coarseB)                                                         // partial.go:54
-		edge.Scatter(x, coarseSlow, t.slow.Call(rl.Key{}, b.Obs))                                        // partial.go:55
-		ret := rl.NStep(.99, 2, b.Reward, edge.Gathered[rl.Tensor](x, coarseNext), b.Terminated, b.Over) // partial.go:55
+		s.Last = edge.Gathered[rl.Tensor](x, coarseSLast)                                                 // partial.go:72
+		b := edge.Gathered[kit.Step](x, coarseB)                                                          // partial.go:54
+		edge.Scatter(x, coarseSlow, t.slow.Call(rl.Key{}, b.Obs))                                         // partial.go:55
+		ret := rl.NStep(.99, 2, b.Reward, edge.Gathered[rl.Tensor](x, coarseShift), b.Terminated, b.Over) // partial.go:55
 		// partial.go:56
 		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&ret)}, func() { graphCoarseLearner1(t, run, b, ret) }) {
 			for m := range t.Parts { // partial.go:56

@@ -36,9 +36,9 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		var ret rl.Tensor
 		// partial.go:44
 		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&s), rl.Carry(&b), rl.Carry(&ret)}, func() { s, b, ret = graphLearnersLearner1(t, run) }) {
-			obs := t.Env.Obs()                           // partial.go:44
-			_ = []rl.Tensor{t.value.Call(rl.Key{}, obs)} // partial.go:45
-			for i := range t.Horizon {                   // partial.go:46
+			obs := t.Env.Obs()          // partial.go:44
+			t.value.Call(rl.Key{}, obs) // partial.go:45
+			for i := range t.Horizon {  // partial.go:46
 				act := t.act.Call(run.Key("act", i), obs) // partial.go:47
 				out := t.Env.Step(act.Action)             // partial.go:48
 				// partial.go:49

@@ -11,8 +11,8 @@ import (
 
 // The edges of grouping apart.
 const (
-	apartValue = iota
-	apartValue2
+	apartReady = iota
+	apartReady2
 	apartB
 	apartG
 	apartNet
@@ -38,21 +38,21 @@ var genApart = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
 	Edges: []edge.Edge{
-		apartValue:  {Name: "value", Kind: "send", From: "replay", To: "gradient", Type: "bool", Axis: "none", Node: 1, Pos: "phases.go:39"},
-		apartValue2: {Name: "value", Kind: "send", From: "replay", To: "apply", Type: "bool", Axis: "none", Node: 1, Pos: "phases.go:39"},
+		apartReady:  {Name: "ready", Kind: "send", From: "replay", To: "gradient", Type: "bool", Axis: "none", Node: 1, Pos: "phases.go:39"},
+		apartReady2: {Name: "ready#2", Kind: "send", From: "replay", To: "apply", Type: "bool", Axis: "none", Node: 1, Pos: "phases.go:39"},
 		apartB:      {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "rows", Node: 3, Pos: "phases.go:54"},
 		apartG:      {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 4, Pos: "phases.go:55", Given: true},
 		apartNet:    {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 5, Pos: "phases.go:56"},
-		apartNet2:   {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 5, Pos: "phases.go:56"},
+		apartNet2:   {Name: "net#2", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 5, Pos: "phases.go:56"},
 		apartObs:    {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 8, Pos: "phases.go:44"},
-		apartObs2:   {Name: "obs", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 8, Pos: "phases.go:44"},
+		apartObs2:   {Name: "obs#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 8, Pos: "phases.go:44"},
 		apartAct:    {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 9, Pos: "phases.go:45"},
-		apartAct2:   {Name: "act", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 9, Pos: "phases.go:45"},
+		apartAct2:   {Name: "act#2", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 9, Pos: "phases.go:45"},
 		apartOut:    {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 10, Pos: "phases.go:46"},
-		apartB2:     {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "rows", Node: 12, Pos: "phases.go:54"},
-		apartG2:     {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 13, Pos: "phases.go:55", Given: true},
-		apartNet3:   {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 14, Pos: "phases.go:56"},
-		apartNet4:   {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 14, Pos: "phases.go:56"},
+		apartB2:     {Name: "b#2", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "rows", Node: 12, Pos: "phases.go:54"},
+		apartG2:     {Name: "g#2", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 13, Pos: "phases.go:55", Given: true},
+		apartNet3:   {Name: "net#3", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 14, Pos: "phases.go:56"},
+		apartNet4:   {Name: "net#4", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 14, Pos: "phases.go:56"},
 	},
 }
 
@@ -93,10 +93,10 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 	first := run.Phase("offline", t.Offline) // phases.go:37
 	for first.Next() {                       // phases.go:38
-		value := t.Replay.Ready(t.Batch) // phases.go:39
-		edge.Send(x, apartValue, value)  // phases.go:39
-		edge.Send(x, apartValue2, value) // phases.go:39
-		if value {                       // phases.go:39
+		ready := t.Replay.Ready(t.Batch) // phases.go:39
+		edge.Send(x, apartReady, ready)  // phases.go:39
+		edge.Send(x, apartReady2, ready) // phases.go:39
+		if ready {                       // phases.go:39
 			b := t.Replay.Sample(first.Key("sample"), t.Batch)                                               // phases.go:54
 			edge.Send(x, apartB, kit.Step{Obs: b.Obs, Act: kit.Act{Action: b.Act.Action}, Reward: b.Reward}) // phases.go:54
 		}
@@ -118,7 +118,7 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 	first := run.Phase("offline", t.Offline) // phases.go:37
 	for first.Next() {                       // phases.go:38
-		if edge.Sent[bool](x, apartValue) { // phases.go:39
+		if edge.Sent[bool](x, apartReady) { // phases.go:39
 			b := edge.Sent[kit.Step](x, apartB) // phases.go:54
 			// phases.go:55
 			g, loss := t.loss.Grad(first.Key("loss"), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
@@ -142,7 +142,7 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 	first := run.Phase("offline", t.Offline) // phases.go:37
 	for first.Next() {                       // phases.go:38
-		if edge.Sent[bool](x, apartValue2) { // phases.go:39
+		if edge.Sent[bool](x, apartReady2) { // phases.go:39
 			g := edge.Reduced(x, apartG)            // phases.go:55
 			t.opt.Apply(g, 1e-3)                    // phases.go:56
 			edge.Publish(x, apartNet, t.Net.Params) // phases.go:56

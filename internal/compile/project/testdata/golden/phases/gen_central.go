@@ -11,7 +11,7 @@ import (
 
 // The edges of grouping central.
 const (
-	centralValue = iota
+	centralReady = iota
 	centralG
 	centralNet
 	centralInsert
@@ -26,12 +26,12 @@ var genCentral = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []edge.Edge{
-		centralValue:  {Name: "value", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 1, Pos: "phases.go:39"},
+		centralReady:  {Name: "ready", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 1, Pos: "phases.go:39"},
 		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 4, Pos: "phases.go:55", Given: true},
 		centralNet:    {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 5, Pos: "phases.go:56"},
 		centralInsert: {Name: "Insert", Kind: "all-gather", From: "worker", To: "worker", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "phases.go:47"},
-		centralG2:     {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 13, Pos: "phases.go:55", Given: true},
-		centralNet2:   {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 14, Pos: "phases.go:56"},
+		centralG2:     {Name: "g#2", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 13, Pos: "phases.go:55", Given: true},
+		centralNet2:   {Name: "net#2", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 14, Pos: "phases.go:56"},
 	},
 }
 
@@ -40,9 +40,9 @@ var genCentral = edge.Grouping{
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 	first := run.Phase("offline", t.Offline) // phases.go:37
 	for first.Next() {                       // phases.go:38
-		value := t.Replay.Ready(t.Batch)  // phases.go:39
-		edge.Send(x, centralValue, value) // phases.go:39
-		if value {                        // phases.go:39
+		ready := t.Replay.Ready(t.Batch)  // phases.go:39
+		edge.Send(x, centralReady, ready) // phases.go:39
+		if ready {                        // phases.go:39
 			b := edge.Part(x, t.Replay.Sample(first.Key("sample"), t.Batch)) // phases.go:54
 			// phases.go:55
 			g, loss := t.loss.Grad(first.Key("loss"), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
@@ -85,7 +85,7 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) (rl.Obs, kit.Act, rl.Step) {
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 	first := run.Phase("offline", t.Offline) // phases.go:37
 	for first.Next() {                       // phases.go:38
-		if edge.Sent[bool](x, centralValue) { // phases.go:39
+		if edge.Sent[bool](x, centralReady) { // phases.go:39
 			g := edge.Reduced(x, centralG)            // phases.go:55
 			t.opt.Apply(g, 1e-3)                      // phases.go:56
 			edge.Publish(x, centralNet, t.Net.Params) // phases.go:56

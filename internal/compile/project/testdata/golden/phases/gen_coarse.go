@@ -29,7 +29,7 @@ var genCoarse = edge.Grouping{
 		coarseObs:  {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 8, Pos: "phases.go:44"},
 		coarseAct:  {Name: "act", Kind: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Node: 9, Pos: "phases.go:45"},
 		coarseOut:  {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 10, Pos: "phases.go:46"},
-		coarseNet2: {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 14, Pos: "phases.go:56"},
+		coarseNet2: {Name: "net#2", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 14, Pos: "phases.go:56"},
 	},
 }
 

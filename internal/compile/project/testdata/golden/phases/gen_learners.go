@@ -24,7 +24,7 @@ var genLearners = edge.Grouping{
 	Edges: []edge.Edge{
 		learnersG:      {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 5, Pos: "phases.go:56"},
 		learnersInsert: {Name: "Insert", Kind: "all-gather", From: "learner", To: "learner", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "phases.go:47"},
-		learnersG2:     {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "phases.go:56"},
+		learnersG2:     {Name: "g#2", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "phases.go:56"},
 	},
 }
 

@@ -27,7 +27,7 @@ var genCentral = edge.Grouping{
 		centralRoll:                     {Name: "roll", Kind: "gather", From: "worker", To: "server", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "base.go:57"},
 		centralG:                        {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 8, Pos: "base.go:62", Given: true},
 		centralMembersTrainerNetParams:  {Name: "Members.Trainer.Net.Params", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 9, Pos: "base.go:63"},
-		centralMembersTrainerNetParams2: {Name: "Members.Trainer.Net.Params", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 14, Pos: "population.go:55"},
+		centralMembersTrainerNetParams2: {Name: "Members.Trainer.Net.Params#2", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 14, Pos: "population.go:55"},
 	},
 }
 

@@ -25,7 +25,7 @@ var genCoarse = edge.Grouping{
 	Edges: []edge.Edge{
 		coarseRoll:                     {Name: "roll", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "base.go:57", Given: true},
 		coarseMembersTrainerNetParams:  {Name: "Members.Trainer.Net.Params", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 9, Pos: "base.go:63"},
-		coarseMembersTrainerNetParams2: {Name: "Members.Trainer.Net.Params", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 14, Pos: "population.go:55"},
+		coarseMembersTrainerNetParams2: {Name: "Members.Trainer.Net.Params#2", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 14, Pos: "population.go:55"},
 	},
 }
 

@@ -21,7 +21,7 @@ const (
 	apartOut2
 	apartOut3
 	apartOut4
-	apartReward
+	apartWeigh
 	apartB
 	apartB2
 	apartG
@@ -42,21 +42,21 @@ var genApart = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply), edge.Of(trainApartCritic), edge.Of(trainApartJudge)},
 	Edges: []edge.Edge{
 		apartObs:      {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "refined.go:65"},
-		apartObs2:     {Name: "obs", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "refined.go:65"},
-		apartObs3:     {Name: "obs", Kind: "send", From: "environment", To: "critic", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "refined.go:65"},
+		apartObs2:     {Name: "obs#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "refined.go:65"},
+		apartObs3:     {Name: "obs#3", Kind: "send", From: "environment", To: "critic", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "refined.go:65"},
 		apartAct:      {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "refined.go:67"},
-		apartAct2:     {Name: "act", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "refined.go:67"},
+		apartAct2:     {Name: "act#2", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "refined.go:67"},
 		apartActValue: {Name: "act.Value", Kind: "send", From: "critic", To: "replay", Type: "rl.Tensor", Axis: "environments", Node: 4, Pos: "refined.go:68"},
 		apartOut:      {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "refined.go:69"},
-		apartOut2:     {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "refined.go:69"},
-		apartOut3:     {Name: "out", Kind: "send", From: "environment", To: "critic", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "refined.go:69"},
-		apartOut4:     {Name: "out", Kind: "send", From: "environment", To: "judge", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "refined.go:69"},
-		apartReward:   {Name: "reward", Kind: "send", From: "judge", To: "replay", Type: "rl.Tensor", Axis: "environments", Node: 6, Pos: "refined.go:70"},
+		apartOut2:     {Name: "out#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "refined.go:69"},
+		apartOut3:     {Name: "out#3", Kind: "send", From: "environment", To: "critic", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "refined.go:69"},
+		apartOut4:     {Name: "out#4", Kind: "send", From: "environment", To: "judge", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "refined.go:69"},
+		apartWeigh:    {Name: "weigh", Kind: "send", From: "judge", To: "replay", Type: "rl.Tensor", Axis: "environments", Node: 6, Pos: "refined.go:70"},
 		apartB:        {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 8, Pos: "refined.go:73"},
-		apartB2:       {Name: "b", Kind: "send", From: "replay", To: "critic", Type: "kit.Step", Axis: "environments", Node: 8, Pos: "refined.go:73"},
+		apartB2:       {Name: "b#2", Kind: "send", From: "replay", To: "critic", Type: "kit.Step", Axis: "environments", Node: 8, Pos: "refined.go:73"},
 		apartG:        {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "refined.go:83", Given: true},
 		apartPolicy:   {Name: "policy", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 10, Pos: "refined.go:84"},
-		apartPolicy2:  {Name: "policy", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 10, Pos: "refined.go:84"},
+		apartPolicy2:  {Name: "policy#2", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 10, Pos: "refined.go:84"},
 	},
 }
 
@@ -105,7 +105,7 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 			act.Value = edge.Sent[rl.Tensor](x, apartActValue) // refined.go:68
 			out := edge.Sent[rl.Step](x, apartOut2)            // refined.go:69
 			// refined.go:70
-			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: edge.Sent[rl.Tensor](x, apartReward), Terminated: out.Terminated, Over: out.Over})
+			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: edge.Sent[rl.Tensor](x, apartWeigh), Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // refined.go:71
 		}
 		b := t.Rollout.Drain()                                                                            // refined.go:73
@@ -169,8 +169,8 @@ func graphApartCritic1(t *Trainer, run *rl.Run, s kit.Sample) {
 func trainApartJudge(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // refined.go:64
 		for range t.Horizon { // refined.go:66
-			out := edge.Sent[rl.Step](x, apartOut4)              // refined.go:69
-			edge.Send(x, apartReward, t.Judge.Weigh(out.Reward)) // refined.go:70
+			out := edge.Sent[rl.Step](x, apartOut4)             // refined.go:69
+			edge.Send(x, apartWeigh, t.Judge.Weigh(out.Reward)) // refined.go:70
 		}
 	}
 	return run.Err()

@@ -14,7 +14,7 @@ const (
 	coarseObs = iota
 	coarseActValue
 	coarseOut
-	coarseReward
+	coarseWeigh
 	coarseB
 	coarsePolicy
 )
@@ -29,7 +29,7 @@ var genCoarse = edge.Grouping{
 		coarseObs:      {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "refined.go:65"},
 		coarseActValue: {Name: "act.Value", Kind: "scatter", From: "learner", To: "collector", Type: "rl.Tensor", Axis: "environments", Node: 4, Pos: "refined.go:68"},
 		coarseOut:      {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "refined.go:69"},
-		coarseReward:   {Name: "reward", Kind: "scatter", From: "learner", To: "collector", Type: "rl.Tensor", Axis: "environments", Node: 6, Pos: "refined.go:70"},
+		coarseWeigh:    {Name: "weigh", Kind: "scatter", From: "learner", To: "collector", Type: "rl.Tensor", Axis: "environments", Node: 6, Pos: "refined.go:70"},
 		coarseB:        {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 8, Pos: "refined.go:73", Given: true},
 		coarsePolicy:   {Name: "policy", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 10, Pos: "refined.go:84"},
 	},
@@ -47,7 +47,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := t.Env.Step(act.Action)                                        // refined.go:69
 			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs, Reward: out.Reward}) // refined.go:69
 			// refined.go:70
-			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: edge.Scattered[rl.Tensor](x, coarseReward), Terminated: out.Terminated, Over: out.Over})
+			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: edge.Scattered[rl.Tensor](x, coarseWeigh), Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // refined.go:71
 		}
 		b := t.Rollout.Drain()                                                                              // refined.go:73
@@ -64,11 +64,11 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		obs := edge.Gathered[rl.Obs](x, coarseObs) // refined.go:65
 		for range t.Horizon {                      // refined.go:66
 			var act kit.Act
-			act.Value = t.value.Call(rl.Key{}, obs)                  // refined.go:68
-			edge.Scatter(x, coarseActValue, act.Value)               // refined.go:68
-			out := edge.Gathered[rl.Step](x, coarseOut)              // refined.go:69
-			edge.Scatter(x, coarseReward, t.Judge.Weigh(out.Reward)) // refined.go:70
-			obs = out.Obs                                            // refined.go:71
+			act.Value = t.value.Call(rl.Key{}, obs)                 // refined.go:68
+			edge.Scatter(x, coarseActValue, act.Value)              // refined.go:68
+			out := edge.Gathered[rl.Step](x, coarseOut)             // refined.go:69
+			edge.Scatter(x, coarseWeigh, t.Judge.Weigh(out.Reward)) // refined.go:70
+			obs = out.Obs                                           // refined.go:71
 		}
 		b := edge.Gathered[kit.Step](x, coarseB)                                        // refined.go:73
 		s := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward} // refined.go:74

@@ -22,7 +22,7 @@ var genLearners = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []edge.Edge{
 		learnersG:  {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 10, Pos: "refined.go:84"},
-		learnersG2: {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 13, Pos: "refined.go:84"},
+		learnersG2: {Name: "g#2", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 13, Pos: "refined.go:84"},
 	},
 }
 

@@ -27,7 +27,7 @@ var genCoarse = edge.Grouping{
 	Edges: []edge.Edge{
 		coarseObs:  {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "sac.go:57"},
 		coarseAct:  {Name: "act", Kind: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "sac.go:60"},
-		coarseAct2: {Name: "act", Kind: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "sac.go:62"},
+		coarseAct2: {Name: "act#2", Kind: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "sac.go:62"},
 		coarseOut:  {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "sac.go:64"},
 		coarsePi:   {Name: "pi", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 16, Pos: "sac.go:84"},
 	},

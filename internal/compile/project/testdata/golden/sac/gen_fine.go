@@ -26,7 +26,7 @@ var genFine = edge.Grouping{
 	Edges: []edge.Edge{
 		fineObs:  {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "sac.go:57"},
 		fineAct:  {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "sac.go:60"},
-		fineAct2: {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "sac.go:62"},
+		fineAct2: {Name: "act#2", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "sac.go:62"},
 		fineOut:  {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "sac.go:64"},
 	},
 }

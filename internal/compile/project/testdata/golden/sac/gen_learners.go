@@ -25,8 +25,8 @@ var genLearners = edge.Grouping{
 	Edges: []edge.Edge{
 		learnersInsert: {Name: "Insert", Kind: "all-gather", From: "learner", To: "learner", Type: "kit.Step", Axis: "environments", Node: 6, Pos: "sac.go:65"},
 		learnersG:      {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "sac.go:80"},
-		learnersG2:     {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 16, Pos: "sac.go:84"},
-		learnersG3:     {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 18, Pos: "sac.go:86"},
+		learnersG2:     {Name: "g#2", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 16, Pos: "sac.go:84"},
+		learnersG3:     {Name: "g#3", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 18, Pos: "sac.go:86"},
 	},
 }
 

@@ -18,9 +18,9 @@ const (
 	apartVisits
 	apartOut
 	apartOut2
-	apartValue
-	apartValue2
-	apartIn
+	apartReady
+	apartReady2
+	apartSample
 	apartG
 	apartNet
 	apartBest
@@ -37,15 +37,15 @@ var genApart = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
 	Edges: []edge.Edge{
 		apartObs:    {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "search.go:90"},
-		apartObs2:   {Name: "obs", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "search.go:90"},
+		apartObs2:   {Name: "obs#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "search.go:90"},
 		apartAct:    {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "rl.Tree", Axis: "environments", Node: 8, Pos: "search.go:98"},
-		apartAct2:   {Name: "act", Kind: "send", From: "actor", To: "replay", Type: "rl.Tree", Axis: "environments", Node: 8, Pos: "search.go:98"},
+		apartAct2:   {Name: "act#2", Kind: "send", From: "actor", To: "replay", Type: "rl.Tree", Axis: "environments", Node: 8, Pos: "search.go:98"},
 		apartVisits: {Name: "visits", Kind: "send", From: "actor", To: "replay", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "search.go:98"},
 		apartOut:    {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 9, Pos: "search.go:99"},
-		apartOut2:   {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 9, Pos: "search.go:99"},
-		apartValue:  {Name: "value", Kind: "send", From: "replay", To: "gradient", Type: "bool", Axis: "none", Node: 11, Pos: "search.go:103"},
-		apartValue2: {Name: "value", Kind: "send", From: "replay", To: "apply", Type: "bool", Axis: "none", Node: 11, Pos: "search.go:103"},
-		apartIn:     {Name: "in", Kind: "send", From: "replay", To: "gradient", Type: "kit.Sample", Axis: "rows", Node: 14, Pos: "search.go:117"},
+		apartOut2:   {Name: "out#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 9, Pos: "search.go:99"},
+		apartReady:  {Name: "ready", Kind: "send", From: "replay", To: "gradient", Type: "bool", Axis: "none", Node: 11, Pos: "search.go:103"},
+		apartReady2: {Name: "ready#2", Kind: "send", From: "replay", To: "apply", Type: "bool", Axis: "none", Node: 11, Pos: "search.go:103"},
+		apartSample: {Name: "sample", Kind: "send", From: "replay", To: "gradient", Type: "kit.Sample", Axis: "rows", Node: 14, Pos: "search.go:117"},
 		apartG:      {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 15, Pos: "search.go:117", Given: true},
 		apartNet:    {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 16, Pos: "search.go:118"},
 		apartBest:   {Name: "best", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 22, Pos: "search.go:108"},
@@ -105,12 +105,12 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Games.Insert(kit.Sample{Obs: obs, Action: act, Adv: visits, Ret: out.Reward}) // search.go:100
 			obs = out.Obs                                                                   // search.go:101
 		}
-		value := t.Games.Ready(t.Batch)  // search.go:103
-		edge.Send(x, apartValue, value)  // search.go:103
-		edge.Send(x, apartValue2, value) // search.go:103
-		if value {                       // search.go:103
+		ready := t.Games.Ready(t.Batch)  // search.go:103
+		edge.Send(x, apartReady, ready)  // search.go:103
+		edge.Send(x, apartReady2, ready) // search.go:103
+		if ready {                       // search.go:103
 			for u := range t.Updates { // search.go:116
-				edge.Send(x, apartIn, t.Games.Sample(run.Key("sample", u), t.Batch)) // search.go:117
+				edge.Send(x, apartSample, t.Games.Sample(run.Key("sample", u), t.Batch)) // search.go:117
 			}
 		}
 	}
@@ -121,12 +121,12 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 // gradient.
 func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // search.go:89
-		if edge.Sent[bool](x, apartValue) { // search.go:103
+		if edge.Sent[bool](x, apartReady) { // search.go:103
 			for u := range t.Updates { // search.go:116
-				g, l := t.loss.Grad(run.Key("loss", u), edge.Sent[kit.Sample](x, apartIn)) // search.go:117
-				edge.Reduce(x, apartG, g)                                                  // search.go:117
-				edge.Fetch(x, apartNet, t.Net.Params)                                      // search.go:118
-				run.Log("loss", l)                                                         // search.go:119
+				g, l := t.loss.Grad(run.Key("loss", u), edge.Sent[kit.Sample](x, apartSample)) // search.go:117
+				edge.Reduce(x, apartG, g)                                                      // search.go:117
+				edge.Fetch(x, apartNet, t.Net.Params)                                          // search.go:118
+				run.Log("loss", l)                                                             // search.go:119
 			}
 		}
 	}
@@ -136,7 +136,7 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 // trainApartApply is (*Trainer).Train (search.go:88) for the fragment apply.
 func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // search.go:89
-		if edge.Sent[bool](x, apartValue2) { // search.go:103
+		if edge.Sent[bool](x, apartReady2) { // search.go:103
 			for range t.Updates { // search.go:116
 				g := edge.Reduced(x, apartG)            // search.go:117
 				t.opt.Apply(g, 1e-3)                    // search.go:118

@@ -12,7 +12,7 @@ import (
 // The edges of grouping central.
 const (
 	centralInsert = iota
-	centralValue
+	centralReady
 	centralG
 	centralNet
 	centralBest
@@ -26,7 +26,7 @@ var genCentral = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []edge.Edge{
 		centralInsert: {Name: "Insert", Kind: "all-gather", From: "worker", To: "worker", Type: "kit.Sample", Axis: "environments", Node: 10, Pos: "search.go:100"},
-		centralValue:  {Name: "value", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 11, Pos: "search.go:103"},
+		centralReady:  {Name: "ready", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 11, Pos: "search.go:103"},
 		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 15, Pos: "search.go:117", Given: true},
 		centralNet:    {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 16, Pos: "search.go:118"},
 		centralBest:   {Name: "best", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 22, Pos: "search.go:108"},
@@ -51,9 +51,9 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Games.Insert(edge.AllGather(x, centralInsert, kit.Sample{Obs: obs, Action: act, Adv: visits, Ret: out.Reward}))
 			obs = out.Obs // search.go:101
 		}
-		value := t.Games.Ready(t.Batch)   // search.go:103
-		edge.Send(x, centralValue, value) // search.go:103
-		if value {                        // search.go:103
+		ready := t.Games.Ready(t.Batch)   // search.go:103
+		edge.Send(x, centralReady, ready) // search.go:103
+		if ready {                        // search.go:103
 			for u := range t.Updates { // search.go:116
 				g, l := t.loss.Grad(run.Key("loss", u), edge.Part(x, t.Games.Sample(run.Key("sample", u), t.Batch))) // search.go:117
 				edge.Reduce(x, centralG, g)                                                                          // search.go:117
@@ -71,7 +71,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 // trainCentralServer is (*Trainer).Train (search.go:88) for the fragment apply.
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // search.go:89
-		if edge.Sent[bool](x, centralValue) { // search.go:103
+		if edge.Sent[bool](x, centralReady) { // search.go:103
 			for range t.Updates { // search.go:116
 				g := edge.Reduced(x, centralG)            // search.go:117
 				t.opt.Apply(g, 1e-3)                      // search.go:118

@@ -21,7 +21,7 @@ const (
 	apartOut
 	apartOut2
 	apartOut3
-	apartOnTrue
+	apartPick
 	apartRival2
 	apartB
 	apartG
@@ -40,21 +40,21 @@ var genApart = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
 	Edges: []edge.Edge{
 		apartObs:    {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "selfplay.go:69"},
-		apartObs2:   {Name: "obs", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "selfplay.go:69"},
-		apartObs3:   {Name: "obs", Kind: "send", From: "environment", To: "apply", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "selfplay.go:69"},
+		apartObs2:   {Name: "obs#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "selfplay.go:69"},
+		apartObs3:   {Name: "obs#3", Kind: "send", From: "environment", To: "apply", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "selfplay.go:69"},
 		apartRival:  {Name: "rival", Kind: "send", From: "actor", To: "apply", Type: "rl.Tensor", Axis: "environments", Node: 2, Pos: "selfplay.go:69"},
 		apartAct:    {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "selfplay.go:71"},
-		apartAct2:   {Name: "act", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "selfplay.go:71"},
+		apartAct2:   {Name: "act#2", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "selfplay.go:71"},
 		apartFoe:    {Name: "foe", Kind: "send", From: "apply", To: "replay", Type: "kit.Act", Axis: "environments", Node: 5, Pos: "selfplay.go:72"},
 		apartOut:    {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 6, Pos: "selfplay.go:74"},
-		apartOut2:   {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 6, Pos: "selfplay.go:74"},
-		apartOut3:   {Name: "out", Kind: "send", From: "environment", To: "apply", Type: "rl.Step", Axis: "environments", Node: 6, Pos: "selfplay.go:74"},
-		apartOnTrue: {Name: "onTrue", Kind: "send", From: "apply", To: "actor", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "selfplay.go:76"},
-		apartRival2: {Name: "rival", Kind: "send", From: "actor", To: "apply", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "selfplay.go:76"},
+		apartOut2:   {Name: "out#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 6, Pos: "selfplay.go:74"},
+		apartOut3:   {Name: "out#3", Kind: "send", From: "environment", To: "apply", Type: "rl.Step", Axis: "environments", Node: 6, Pos: "selfplay.go:74"},
+		apartPick:   {Name: "pick", Kind: "send", From: "apply", To: "actor", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "selfplay.go:76"},
+		apartRival2: {Name: "rival#2", Kind: "send", From: "actor", To: "apply", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "selfplay.go:76"},
 		apartB:      {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "selfplay.go:80", Given: true},
 		apartG:      {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "selfplay.go:81", Given: true},
 		apartNet:    {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 13, Pos: "selfplay.go:82"},
-		apartNet2:   {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 13, Pos: "selfplay.go:82"},
+		apartNet2:   {Name: "net#2", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 13, Pos: "selfplay.go:82"},
 	},
 }
 
@@ -89,7 +89,7 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartAct, kit.Act{Action: act.Action})                        // selfplay.go:71
 			edge.Send(x, apartAct2, kit.Act{Action: act.Action, LogProb: act.LogProb}) // selfplay.go:71
 			out := edge.Sent[rl.Step](x, apartOut)                                     // selfplay.go:74
-			rival = rl.Select(out.Over, edge.Sent[rl.Tensor](x, apartOnTrue), rival)   // selfplay.go:76
+			rival = rl.Select(out.Over, edge.Sent[rl.Tensor](x, apartPick), rival)     // selfplay.go:76
 			edge.Send(x, apartRival2, rival)                                           // selfplay.go:76
 			obs = out.Obs                                                              // selfplay.go:77
 		}
@@ -139,12 +139,12 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 		obs := edge.Sent[rl.Obs](x, apartObs3)       // selfplay.go:69
 		rival := edge.Sent[rl.Tensor](x, apartRival) // selfplay.go:69
 		for i := range t.Horizon {                   // selfplay.go:70
-			foe := t.Pool.Call(t.act, rival, run.Key("foe", i), obs)           // selfplay.go:72
-			edge.Send(x, apartFoe, kit.Act{Value: foe.Value})                  // selfplay.go:72
-			out := edge.Sent[rl.Step](x, apartOut3)                            // selfplay.go:74
-			edge.Send(x, apartOnTrue, t.Pool.Pick(run.Key("rival", i), rival)) // selfplay.go:76
-			rival = edge.Sent[rl.Tensor](x, apartRival2)                       // selfplay.go:76
-			obs = out.Obs                                                      // selfplay.go:77
+			foe := t.Pool.Call(t.act, rival, run.Key("foe", i), obs)         // selfplay.go:72
+			edge.Send(x, apartFoe, kit.Act{Value: foe.Value})                // selfplay.go:72
+			out := edge.Sent[rl.Step](x, apartOut3)                          // selfplay.go:74
+			edge.Send(x, apartPick, t.Pool.Pick(run.Key("rival", i), rival)) // selfplay.go:76
+			rival = edge.Sent[rl.Tensor](x, apartRival2)                     // selfplay.go:76
+			obs = out.Obs                                                    // selfplay.go:77
 		}
 		g := edge.Reduced(x, apartG)             // selfplay.go:81
 		t.opt.Apply(g, 3e-4)                     // selfplay.go:82

@@ -15,7 +15,7 @@ const (
 	centralRival
 	centralFoe
 	centralOut
-	centralOnTrue
+	centralPick
 	centralRival2
 	centralG
 	centralNet
@@ -32,8 +32,8 @@ var genCentral = edge.Grouping{
 		centralRival:  {Name: "rival", Kind: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Node: 2, Pos: "selfplay.go:69"},
 		centralFoe:    {Name: "foe", Kind: "scatter", From: "server", To: "worker", Type: "kit.Act", Axis: "environments", Node: 5, Pos: "selfplay.go:72"},
 		centralOut:    {Name: "out", Kind: "gather", From: "worker", To: "server", Type: "rl.Step", Axis: "environments", Node: 6, Pos: "selfplay.go:74"},
-		centralOnTrue: {Name: "onTrue", Kind: "scatter", From: "server", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "selfplay.go:76"},
-		centralRival2: {Name: "rival", Kind: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "selfplay.go:76"},
+		centralPick:   {Name: "pick", Kind: "scatter", From: "server", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "selfplay.go:76"},
+		centralRival2: {Name: "rival#2", Kind: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "selfplay.go:76"},
 		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "selfplay.go:81", Given: true},
 		centralNet:    {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 13, Pos: "selfplay.go:82"},
 	},
@@ -55,9 +55,9 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Gather(x, centralOut, rl.Step{Obs: out.Obs}) // selfplay.go:74
 			// selfplay.go:75
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			rival = rl.Select(out.Over, edge.Scattered[rl.Tensor](x, centralOnTrue), rival) // selfplay.go:76
-			edge.Gather(x, centralRival2, rival)                                            // selfplay.go:76
-			obs = out.Obs                                                                   // selfplay.go:77
+			rival = rl.Select(out.Over, edge.Scattered[rl.Tensor](x, centralPick), rival) // selfplay.go:76
+			edge.Gather(x, centralRival2, rival)                                          // selfplay.go:76
+			obs = out.Obs                                                                 // selfplay.go:77
 		}
 		t.Rival.Set(rival)     // selfplay.go:79
 		b := t.Rollout.Drain() // selfplay.go:80
@@ -77,12 +77,12 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 		obs := edge.Gathered[rl.Obs](x, centralObs)        // selfplay.go:69
 		rival := edge.Gathered[rl.Tensor](x, centralRival) // selfplay.go:69
 		for i := range t.Horizon {                         // selfplay.go:70
-			foe := t.Pool.Call(t.act, rival, run.Key("foe", i), obs)                // selfplay.go:72
-			edge.Scatter(x, centralFoe, kit.Act{Value: foe.Value})                  // selfplay.go:72
-			out := edge.Gathered[rl.Step](x, centralOut)                            // selfplay.go:74
-			edge.Scatter(x, centralOnTrue, t.Pool.Pick(run.Key("rival", i), rival)) // selfplay.go:76
-			rival = edge.Gathered[rl.Tensor](x, centralRival2)                      // selfplay.go:76
-			obs = out.Obs                                                           // selfplay.go:77
+			foe := t.Pool.Call(t.act, rival, run.Key("foe", i), obs)              // selfplay.go:72
+			edge.Scatter(x, centralFoe, kit.Act{Value: foe.Value})                // selfplay.go:72
+			out := edge.Gathered[rl.Step](x, centralOut)                          // selfplay.go:74
+			edge.Scatter(x, centralPick, t.Pool.Pick(run.Key("rival", i), rival)) // selfplay.go:76
+			rival = edge.Gathered[rl.Tensor](x, centralRival2)                    // selfplay.go:76
+			obs = out.Obs                                                         // selfplay.go:77
 		}
 		g := edge.Reduced(x, centralG)            // selfplay.go:81
 		t.opt.Apply(g, 3e-4)                      // selfplay.go:82

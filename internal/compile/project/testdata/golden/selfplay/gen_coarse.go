@@ -15,7 +15,7 @@ const (
 	coarseRival
 	coarseFoe
 	coarseOut
-	coarseOnTrue
+	coarsePick
 	coarseRival2
 	coarseB
 	coarseNet
@@ -32,8 +32,8 @@ var genCoarse = edge.Grouping{
 		coarseRival:  {Name: "rival", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 2, Pos: "selfplay.go:69"},
 		coarseFoe:    {Name: "foe", Kind: "scatter", From: "learner", To: "collector", Type: "kit.Act", Axis: "environments", Node: 5, Pos: "selfplay.go:72"},
 		coarseOut:    {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 6, Pos: "selfplay.go:74"},
-		coarseOnTrue: {Name: "onTrue", Kind: "scatter", From: "learner", To: "collector", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "selfplay.go:76"},
-		coarseRival2: {Name: "rival", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "selfplay.go:76"},
+		coarsePick:   {Name: "pick", Kind: "scatter", From: "learner", To: "collector", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "selfplay.go:76"},
+		coarseRival2: {Name: "rival#2", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "selfplay.go:76"},
 		coarseB:      {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "selfplay.go:80", Given: true},
 		coarseNet:    {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 13, Pos: "selfplay.go:82"},
 	},
@@ -55,9 +55,9 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs}) // selfplay.go:74
 			// selfplay.go:75
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			rival = rl.Select(out.Over, edge.Scattered[rl.Tensor](x, coarseOnTrue), rival) // selfplay.go:76
-			edge.Gather(x, coarseRival2, rival)                                            // selfplay.go:76
-			obs = out.Obs                                                                  // selfplay.go:77
+			rival = rl.Select(out.Over, edge.Scattered[rl.Tensor](x, coarsePick), rival) // selfplay.go:76
+			edge.Gather(x, coarseRival2, rival)                                          // selfplay.go:76
+			obs = out.Obs                                                                // selfplay.go:77
 		}
 		t.Rival.Set(rival)                                                                                  // selfplay.go:79
 		b := t.Rollout.Drain()                                                                              // selfplay.go:80
@@ -74,12 +74,12 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		obs := edge.Gathered[rl.Obs](x, coarseObs)        // selfplay.go:69
 		rival := edge.Gathered[rl.Tensor](x, coarseRival) // selfplay.go:69
 		for i := range t.Horizon {                        // selfplay.go:70
-			foe := t.Pool.Call(t.act, rival, run.Key("foe", i), obs)               // selfplay.go:72
-			edge.Scatter(x, coarseFoe, kit.Act{Value: foe.Value})                  // selfplay.go:72
-			out := edge.Gathered[rl.Step](x, coarseOut)                            // selfplay.go:74
-			edge.Scatter(x, coarseOnTrue, t.Pool.Pick(run.Key("rival", i), rival)) // selfplay.go:76
-			rival = edge.Gathered[rl.Tensor](x, coarseRival2)                      // selfplay.go:76
-			obs = out.Obs                                                          // selfplay.go:77
+			foe := t.Pool.Call(t.act, rival, run.Key("foe", i), obs)             // selfplay.go:72
+			edge.Scatter(x, coarseFoe, kit.Act{Value: foe.Value})                // selfplay.go:72
+			out := edge.Gathered[rl.Step](x, coarseOut)                          // selfplay.go:74
+			edge.Scatter(x, coarsePick, t.Pool.Pick(run.Key("rival", i), rival)) // selfplay.go:76
+			rival = edge.Gathered[rl.Tensor](x, coarseRival2)                    // selfplay.go:76
+			obs = out.Obs                                                        // selfplay.go:77
 		}
 		b := edge.Gathered[kit.Step](x, coarseB) // selfplay.go:80
 		var loss rl.Tensor

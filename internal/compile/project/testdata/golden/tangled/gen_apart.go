@@ -43,21 +43,21 @@ var genApart = edge.Grouping{
 	Edges: []edge.Edge{
 		apartMem:      {Name: "mem", Kind: "send", From: "actor", To: "replay", Type: "tangled.pair", Axis: "environments", Node: 1, Pos: "tangled.go:62"},
 		apartLast:     {Name: "last", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 3, Pos: "tangled.go:63"},
-		apartLast2:    {Name: "last", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 3, Pos: "tangled.go:63"},
+		apartLast2:    {Name: "last#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 3, Pos: "tangled.go:63"},
 		apartAct:      {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 5, Pos: "tangled.go:107"},
-		apartAct2:     {Name: "act", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 5, Pos: "tangled.go:107"},
+		apartAct2:     {Name: "act#2", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 5, Pos: "tangled.go:107"},
 		apartOut:      {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 6, Pos: "tangled.go:108"},
-		apartOut2:     {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 6, Pos: "tangled.go:108"},
-		apartOut3:     {Name: "out", Kind: "send", From: "environment", To: "gradient", Type: "rl.Step", Axis: "environments", Node: 6, Pos: "tangled.go:108"},
+		apartOut2:     {Name: "out#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 6, Pos: "tangled.go:108"},
+		apartOut3:     {Name: "out#3", Kind: "send", From: "environment", To: "gradient", Type: "rl.Step", Axis: "environments", Node: 6, Pos: "tangled.go:108"},
 		apartChangedA: {Name: "changed.A", Kind: "send", From: "actor", To: "replay", Type: "rl.Tensor", Axis: "environments", Node: 7, Pos: "tangled.go:69"},
 		apartValue:    {Name: "value", Kind: "send", From: "gradient", To: "environment", Type: "float64", Axis: "none", Node: 11, Pos: "tangled.go:75"},
-		apartValue2:   {Name: "value", Kind: "send", From: "gradient", To: "actor", Type: "float64", Axis: "none", Node: 11, Pos: "tangled.go:75"},
-		apartValue3:   {Name: "value", Kind: "send", From: "gradient", To: "replay", Type: "float64", Axis: "none", Node: 11, Pos: "tangled.go:75"},
+		apartValue2:   {Name: "value#2", Kind: "send", From: "gradient", To: "actor", Type: "float64", Axis: "none", Node: 11, Pos: "tangled.go:75"},
+		apartValue3:   {Name: "value#3", Kind: "send", From: "gradient", To: "replay", Type: "float64", Axis: "none", Node: 11, Pos: "tangled.go:75"},
 		apartFirst:    {Name: "first", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 6, Pos: "tangled.go:108"},
 		apartB:        {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 17, Pos: "tangled.go:82", Given: true},
 		apartG:        {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 26, Pos: "tangled.go:119", Given: true},
 		apartNet:      {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 27, Pos: "tangled.go:120"},
-		apartNet2:     {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 27, Pos: "tangled.go:120"},
+		apartNet2:     {Name: "net#2", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 27, Pos: "tangled.go:120"},
 		apartSlow:     {Name: "slow", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 29, Pos: "tangled.go:99"},
 	},
 }
@@ -91,7 +91,7 @@ func trainApartEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // tangled.go:61
 		mem := t.Memory.Get()                   // tangled.go:62
-		edge.Send(x, apartMem, mem)             // tangled.go:62
+		edge.Send(x, apartMem, pair{A: mem.A})  // tangled.go:62
 		last := edge.Sent[rl.Obs](x, apartLast) // tangled.go:63
 		seen := []rl.Tensor{mem.A}              // tangled.go:64
 		for i := 0; i < t.Horizon; i++ {        // tangled.go:65

@@ -19,7 +19,7 @@ const (
 	apartOut2
 	apartActValue
 	apartB
-	apartLast
+	apartValue
 	apartG
 	apartValues
 	apartValues2
@@ -39,20 +39,20 @@ var genApart = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
 	Edges: []edge.Edge{
 		apartObs:      {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "two.go:64"},
-		apartObs2:     {Name: "obs", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "two.go:64"},
+		apartObs2:     {Name: "obs#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "two.go:64"},
 		apartAct:      {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "two.go:66"},
-		apartAct2:     {Name: "act", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "two.go:66"},
+		apartAct2:     {Name: "act#2", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "two.go:66"},
 		apartOut:      {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "two.go:67"},
-		apartOut2:     {Name: "out", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "two.go:67"},
+		apartOut2:     {Name: "out#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "two.go:67"},
 		apartActValue: {Name: "act.Value", Kind: "send", From: "actor", To: "replay", Type: "rl.Tensor", Axis: "environments", Node: 5, Pos: "two.go:68"},
 		apartB:        {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "two.go:72", Given: true},
-		apartLast:     {Name: "last", Kind: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "two.go:73"},
+		apartValue:    {Name: "value", Kind: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "two.go:73"},
 		apartG:        {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "two.go:80", Given: true},
 		apartValues:   {Name: "values", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 13, Pos: "two.go:81"},
-		apartValues2:  {Name: "values", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 13, Pos: "two.go:81"},
-		apartG2:       {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 16, Pos: "two.go:80", Given: true},
+		apartValues2:  {Name: "values#2", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 13, Pos: "two.go:81"},
+		apartG2:       {Name: "g#2", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 16, Pos: "two.go:80", Given: true},
 		apartPolicy:   {Name: "policy", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 17, Pos: "two.go:81"},
-		apartPolicy2:  {Name: "policy", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 17, Pos: "two.go:81"},
+		apartPolicy2:  {Name: "policy#2", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 17, Pos: "two.go:81"},
 	},
 }
 
@@ -87,7 +87,7 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartActValue, act.Value)                                     // two.go:68
 			obs = out.Obs                                                              // two.go:70
 		}
-		edge.Send(x, apartLast, t.Actor.value.Call(rl.Key{}, obs))   // two.go:73
+		edge.Send(x, apartValue, t.Actor.value.Call(rl.Key{}, obs))  // two.go:73
 		edge.Fetch(x, apartValues2, run.Scope().Component("values")) // two.go:81
 		edge.Fetch(x, apartPolicy2, run.Scope().Component("policy")) // two.go:81
 	}
@@ -117,7 +117,7 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // two.go:55
 		b := edge.Sent[kit.Step](x, apartB)                                             // two.go:72
-		next := rl.Shift(b.Act.Value, edge.Sent[rl.Tensor](x, apartLast))               // two.go:73
+		next := rl.Shift(b.Act.Value, edge.Sent[rl.Tensor](x, apartValue))              // two.go:73
 		adv, ret := rl.GAE(.99, .95, b.Reward, b.Act.Value, next, b.Terminated, b.Over) // two.go:74
 		batch := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: adv, Ret: ret}       // two.go:75
 		run2 := run.At("critic", 0)                                                     // two.go:57

@@ -26,7 +26,7 @@ var genCentral = edge.Grouping{
 	Edges: []edge.Edge{
 		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "two.go:80", Given: true},
 		centralValues: {Name: "values", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 13, Pos: "two.go:81"},
-		centralG2:     {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 16, Pos: "two.go:80", Given: true},
+		centralG2:     {Name: "g#2", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 16, Pos: "two.go:80", Given: true},
 		centralPolicy: {Name: "policy", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 17, Pos: "two.go:81"},
 	},
 }

@@ -12,7 +12,7 @@ import (
 // The edges of grouping coarse.
 const (
 	coarseB = iota
-	coarseLast
+	coarseValue
 	coarseValues
 	coarsePolicy
 )
@@ -25,7 +25,7 @@ var genCoarse = edge.Grouping{
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
 		coarseB:      {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "two.go:72", Given: true},
-		coarseLast:   {Name: "last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "two.go:73"},
+		coarseValue:  {Name: "value", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "two.go:73"},
 		coarseValues: {Name: "values", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 13, Pos: "two.go:81"},
 		coarsePolicy: {Name: "policy", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 17, Pos: "two.go:81"},
 	},
@@ -52,9 +52,9 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		// two.go:72
 		edge.Gather(x, coarseB, kit.Step{Obs: b.Obs, Act: kit.Act{Action: b.Act.Action, Value: b.Act.Value}, Reward: b.Reward, Terminated: b.Terminated, Over: b.Over})
-		edge.Gather(x, coarseLast, t.Actor.value.Call(rl.Key{}, obs)) // two.go:73
-		edge.Fetch(x, coarseValues, run.Scope().Component("values"))  // two.go:81
-		edge.Fetch(x, coarsePolicy, run.Scope().Component("policy"))  // two.go:81
+		edge.Gather(x, coarseValue, t.Actor.value.Call(rl.Key{}, obs)) // two.go:73
+		edge.Fetch(x, coarseValues, run.Scope().Component("values"))   // two.go:81
+		edge.Fetch(x, coarsePolicy, run.Scope().Component("policy"))   // two.go:81
 	}
 	return run.Err()
 }
@@ -78,8 +78,8 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) (rl.Obs, kit.Step) {
 // and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // two.go:55
-		b := edge.Gathered[kit.Step](x, coarseB)                               // two.go:72
-		next := rl.Shift(b.Act.Value, edge.Gathered[rl.Tensor](x, coarseLast)) // two.go:73
+		b := edge.Gathered[kit.Step](x, coarseB)                                // two.go:72
+		next := rl.Shift(b.Act.Value, edge.Gathered[rl.Tensor](x, coarseValue)) // two.go:73
 		var batch kit.Sample
 		// two.go:74
 		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&next), rl.Carry(&batch)}, func() { batch = graphCoarseLearner1(t, run, b, next) }) {

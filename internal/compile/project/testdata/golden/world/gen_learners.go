@@ -29,12 +29,12 @@ var genLearners = edge.Grouping{
 	Edges: []edge.Edge{
 		learnersInsert:    {Name: "Insert", Kind: "all-gather", From: "learner", To: "learner", Type: "kit.Sample", Axis: "environments", Node: 5, Pos: "world.go:63"},
 		learnersG:         {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "world.go:68"},
-		learnersG2:        {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "world.go:84"},
+		learnersG2:        {Name: "g#2", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "world.go:84"},
 		learnersDreamRet:  {Name: "dream.Ret", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 15, Pos: "world.go:85"},
-		learnersG3:        {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 17, Pos: "world.go:87"},
-		learnersG4:        {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 20, Pos: "world.go:84"},
-		learnersDreamRet2: {Name: "dream.Ret", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 21, Pos: "world.go:85"},
-		learnersG5:        {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 23, Pos: "world.go:87"},
+		learnersG3:        {Name: "g#3", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 17, Pos: "world.go:87"},
+		learnersG4:        {Name: "g#4", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 20, Pos: "world.go:84"},
+		learnersDreamRet2: {Name: "dream.Ret#2", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 21, Pos: "world.go:85"},
+		learnersG5:        {Name: "g#5", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 23, Pos: "world.go:87"},
 	},
 }
 

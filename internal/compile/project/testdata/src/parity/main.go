@@ -28,6 +28,7 @@ import (
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/generic"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/groups"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/helpers"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/leaving"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/nested"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/offline"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/phases"
@@ -35,6 +36,7 @@ import (
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/recurrent"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/refined"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/sac"
+	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/scratchpad"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/search"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/selfplay"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/tangled"
@@ -43,7 +45,10 @@ import (
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/agents"
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/awkward"
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/control"
+	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/memory"
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/partial"
+	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/returning"
+	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/stores"
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/trial"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/plan"
@@ -67,6 +72,8 @@ var loops = map[string]func(*rl.Scope, algo.MakeEnv) (rl.Trainer, error){
 	"groups":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return groups.New(s, m, envs) },
 	"generic":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return generic.New(s, m, envs) },
 	"helpers":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return helpers.New(s, m, envs) },
+	"leaving":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return leaving.New(s, m, envs) },
+	"memory":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return memory.New(s, m, envs) },
 	"nested":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return nested.New(s, m, envs) },
 	"offline":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return offline.New(s, m, envs) },
 	"partial":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return partial.New(s, m, envs) },
@@ -74,7 +81,10 @@ var loops = map[string]func(*rl.Scope, algo.MakeEnv) (rl.Trainer, error){
 	"population": func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return population.New(s, m, envs) },
 	"recurrent":  func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return recurrent.New(s, m, envs) },
 	"refined":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return refined.New(s, m, envs) },
+	"returning":  func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return returning.New(s, m, envs) },
+	"stores":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return stores.New(s, m, envs) },
 	"sac":        func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return sac.New(s, m, envs) },
+	"scratchpad": func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return scratchpad.New(s, m, envs) },
 	"search":     func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return search.New(s, m, envs) },
 	"selfplay":   func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return selfplay.New(s, m, envs) },
 	"tangled":    func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return tangled.New(s, m, envs) },

@@ -15,8 +15,8 @@ func Train(t *base.Trainer, run *rl.Run) error {
 		obs := t.Env.Obs()
 		act := t.Act.Call(run.Key("act"), obs)
 		out := t.Env.Step(act.Action)
-		switch { // want `note: .* is decided by replay`
-		case t.Table.Ready(4): // want `an operation in a case runs or not depending on the cases before it`
+		switch { // want `an operation in a case runs or not depending on the cases before it` `note: .* is decided by replay`
+		case t.Table.Ready(4):
 			run.Log("reward", out.Reward)
 		}
 	}

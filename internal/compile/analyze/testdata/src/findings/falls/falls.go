@@ -20,7 +20,7 @@ func Train(t *base.Trainer, run *rl.Run) error {
 			fallthrough // want `fallthrough makes control flow that cannot be taken apart`
 		case 2:
 			run.Log("reward", out.Reward)
-			break // want `a break inside a switch is easily taken for one of the loop`
+			break
 		}
 	}
 	return run.Err()

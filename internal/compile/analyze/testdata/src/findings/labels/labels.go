@@ -1,4 +1,4 @@
-// Package labels jumps to a label.
+// Package labels has a label that is no loop's.
 package labels
 
 import (
@@ -15,13 +15,9 @@ func Train(t *base.Trainer, run *rl.Run) error {
 		obs := t.Env.Obs()
 		act := t.Act.Call(run.Key("act"), obs)
 		out := t.Env.Step(act.Action)
-	outer: // want `a label makes control flow that cannot be taken apart`
-		for range 3 {
-			for range 3 {
-				run.Log("reward", out.Reward)
-				break outer // want `break makes control flow that cannot be taken apart`
-			}
-		}
+	again: // want `a label makes control flow that cannot be taken apart`
+		run.Log("reward", out.Reward)
+		goto again // want `goto makes control flow that cannot be taken apart`
 	}
 	return run.Err()
 }

@@ -17,7 +17,7 @@ func Train(t *base.Trainer, run *rl.Run) error {
 		out := t.Env.Step(act.Action)
 		xs := rl.Leaves(out)
 		xs[0] = act.Value // want `results and arguments are immutable`
-		copy(xs, xs)      // want `copy changes what others may hold`
+		copy(xs, xs)      // want `this fills a slice that was not made here`
 		run.Log("all", rl.Stack(xs))
 	}
 	return run.Err()

@@ -11,7 +11,7 @@ func New(s *rl.Scope, m algo.MakeEnv) (*base.Trainer, error) { return base.New(s
 
 //weft:train
 func Train(t *base.Trainer, run *rl.Run) error {
-	obs := t.Env.Obs()
+	obs := t.Env.Obs() // want `this operation stands outside of the loop over run.Next`
 	for run.Next() {
 		act := t.Act.Call(run.Key("act"), obs)
 		out := t.Env.Step(act.Action)

@@ -21,7 +21,7 @@ func New(s *rl.Scope, m algo.MakeEnv) (*Trainer, error) {
 //weft:train
 func (t *Trainer) Train(run *rl.Run) error {
 	for run.Next() {
-		act := t.act.Call(run.Key("act"), t.Env.Obs()) // want `which component is meant by rl.Func.Call is not known from the constructor`
+		act := t.act.Call(run.Key("act"), t.Env.Obs()) // want `which component is meant by t.act.Call is not known from the constructor`
 		t.Env.Step(act.Action)
 	}
 	return run.Err()

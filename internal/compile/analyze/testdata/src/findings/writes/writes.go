@@ -1,4 +1,4 @@
-// Package writes has a helper that writes to what it is given.
+// Package writes has helpers that write to what they were given.
 package writes
 
 import (
@@ -15,18 +15,35 @@ func Train(t *base.Trainer, run *rl.Run) error {
 		obs := t.Env.Obs()
 		act := t.Act.Call(run.Key("act"), obs)
 		out := t.Env.Step(act.Action)
-		xs := []float64{1, 2}
-		run.Log("mean", rl.Scalar(double(xs)))
-		_ = out
+		names := rl.LeafNames(out)
+		run.Log(first(names), out.Reward) // want `results and arguments are immutable: this fills a slice that was not made here`
+		mine := []string{"a", "b"}
+		run.Log(first(mine), out.Reward)
+		var c counter
+		c.add()
+		run.Log("counts", rl.Scalar(c.n+bump(t)))
+		t.Net.Names()["policy"] = 3 // want `a map has no order and cannot travel`
 	}
 	return run.Err()
 }
 
-func double(xs []float64) float64 {
-	ys := xs
-	for i := range ys {
-		ys[i] *= 2 // want `this helper writes to what it was given \(ys\[i\]\)`
+// first may be given a slice that was made in the loop.
+func first(names []string) string {
+	all := names
+	for i := range all {
+		all[i] += "/reward"
 	}
-	copy(xs[1:], ys) // want `this helper writes to what it was given`
-	return xs[0]
+	copy(names[1:], all)
+	return names[0]
+}
+
+type counter struct{ n float64 }
+
+func (c *counter) add() { c.n++ }
+
+// bump is given what nobody can have made in a loop.
+func bump(t *base.Trainer) float64 {
+	u := t
+	u.Count++ // want `this helper writes to what it was given \(u.Count\)`
+	return float64(t.Count)
 }

@@ -1,0 +1,297 @@
+package project
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/analyze"
+	"github.com/weft-rl/weft/internal/compile/tree"
+	"github.com/weft-rl/weft/plan"
+)
+
+// loop is a training loop's tree, with the grouping whose programs are cut from
+// it.
+type loop struct {
+	src    *analyze.Source
+	tree   *tree.Program
+	g      *fdg.Graph
+	groups []plan.Group
+	group  map[string]int // of a fragment
+
+	vars      map[*types.Var]*variable
+	resources map[int]*variable
+	actions   map[*tree.Assign]*action
+	families  map[*tree.Loop]*variable // loops over members, with the member's number
+	*expressions
+	made  int  // variables that the tree does not have
+	every bool // no element of a slice is a member's own
+	out   *findings
+}
+
+func newLoop(src *analyze.Source, g *fdg.Graph, grouping plan.Grouping, out *findings) *loop {
+	l := &loop{
+		src: src, tree: src.Tree, g: g, groups: grouping.Groups, group: map[string]int{}, vars: map[*types.Var]*variable{},
+		resources: map[int]*variable{}, actions: map[*tree.Assign]*action{}, families: map[*tree.Loop]*variable{},
+		expressions: newExpressions(), out: out,
+	}
+	for i, gr := range grouping.Groups {
+		for _, f := range gr.Fragments {
+			l.group[f] = i
+		}
+	}
+	for i, v := range l.tree.Vars {
+		l.vars[v] = &variable{id: i, name: v.Name(), typ: v.Type(), obj: v, temp: l.tree.Temps[v], resource: -1}
+	}
+	for _, v := range append([]*types.Var{l.tree.Recv}, l.tree.Args...) {
+		if v != nil {
+			l.vars[v].fixed = true
+		}
+	}
+	shares := l.alias()
+	l.tree.Body.Walk(func(s tree.Stmt) bool {
+		switch s := s.(type) {
+		case *tree.Assign:
+			l.actions[s] = l.action(s, shares[s])
+		case *tree.Loop:
+			l.family(s)
+		}
+		return true
+	})
+	return l
+}
+
+func (l *loop) bad(pos token.Pos, message string) { l.out.add(l.src.Fset.Position(pos), message) }
+
+// variable is one of the tree's, one that a program has for itself, or the state
+// of a copyable component.
+type variable struct {
+	id       int
+	name     string
+	typ      types.Type
+	obj      *types.Var // in the tree, or nil
+	fixed    bool       // the trainer and the run: the same everywhere, for ever
+	temp     bool       // not the author's
+	resource int        // or -1
+	member   bool       // the number of a member, in a loop over a family
+	written  *variable  // live while the variable's memory is going to be written; see flow.go
+}
+
+// pos returns where the author declared a variable.
+func (v *variable) pos() token.Pos {
+	if v.obj == nil {
+		return token.NoPos
+	}
+	return v.obj.Pos()
+}
+
+// variable makes one that the tree does not have.
+func (l *loop) variable(name string, t types.Type) *variable {
+	l.made++
+	return &variable{id: len(l.tree.Vars) + len(l.g.Resources) + l.made, name: name, typ: t, resource: -1}
+}
+
+// resource returns the variable of a copyable component's state, or nil.
+func (l *loop) resource(r int) *variable {
+	if l.g.Resources[r].Sharing != fdg.Copyable {
+		return nil
+	}
+	v, ok := l.resources[r]
+	if !ok {
+		v = &variable{id: len(l.tree.Vars) + r, name: l.g.Resources[r].Name, resource: r}
+		l.resources[r] = v
+	}
+	return v
+}
+
+// family notes a loop over the members of a family, of which some may be a
+// replica's own.
+func (l *loop) family(s *tree.Loop) {
+	id, ok := l.src.Node(s)
+	if !ok || !s.Range || l.agents() < 0 || !l.src.Family(id) {
+		return
+	}
+	key := l.vars[s.Key]
+	if key == nil {
+		key = l.variable("j", types.Typ[types.Int])
+	}
+	key.member = true
+	l.families[s] = key
+}
+
+// def is a variable, or a field of one, that a statement gives a value.
+type def struct {
+	v    *variable
+	path string
+	weak bool // what was there before may still be
+}
+
+// everywhere owns what every group computes for itself.
+const everywhere = -1
+
+// action is what an assignment means to the groups.
+type action struct {
+	*tree.Assign
+	node  int   // of its operation, or -1
+	owner int   // group
+	defs  []def // as many as Lhs, an empty one for a blank, then the memory and the components that it writes
+	reads []*variable
+}
+
+func (l *loop) action(s *tree.Assign, shares map[*types.Var]bool) *action {
+	a := &action{Assign: s, node: -1, owner: everywhere}
+	for _, e := range s.Lhs {
+		a.defs = append(a.defs, l.place(e))
+	}
+	for _, e := range s.Fills {
+		d := l.place(e)
+		d.weak = true
+		a.defs = append(a.defs, d)
+	}
+	for _, v := range slices.DeleteFunc(slices.Clone(s.Shares), func(v *types.Var) bool { return !shares[v] }) {
+		a.defs = append(a.defs, def{v: l.vars[v], weak: true})
+	}
+	if s.Op == nil {
+		return a
+	}
+	id, ok := l.src.Node(s)
+	if !ok {
+		l.bad(s.Pos, s.Text+" is an operation that the graph does not have")
+		return a
+	}
+	a.node = id
+	n := l.g.Nodes[id]
+	if g, ok := l.group[n.Fragment]; ok {
+		a.owner = g
+	}
+	for _, r := range n.Reads {
+		if v := l.resource(r); v != nil && !slices.Contains(a.reads, v) {
+			a.reads = append(a.reads, v)
+		}
+	}
+	for _, r := range n.Writes {
+		if v := l.resource(r); v != nil {
+			a.defs = append(a.defs, def{v: v, weak: l.g.Resources[r].Family})
+		}
+	}
+	return a
+}
+
+// place returns what an assignment to an expression gives a value. What is behind
+// a pointer or in a slice counts as the variable that leads there.
+func (l *loop) place(e ast.Expr) (d def) {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		if v := l.of(e); v != nil && !v.fixed {
+			d.v = v
+		}
+	case *ast.SelectorExpr:
+		d = l.place(e.X)
+		path, field := l.path(e)
+		switch {
+		case d.weak:
+		case !field || path == "":
+			d.weak = true
+		default:
+			d.path = strings.TrimPrefix(d.path+"."+path, ".")
+		}
+	case *ast.IndexExpr:
+		d = l.place(e.X)
+		d.weak = true
+	case *ast.SliceExpr:
+		d = l.place(e.X)
+		d.weak = true
+	case *ast.StarExpr:
+		d = l.place(e.X)
+		d.weak = true
+	case *ast.UnaryExpr:
+		d = l.place(e.X)
+	}
+	return d
+}
+
+// wanted returns which part of the value on the right of a.Lhs[i] is needed, where
+// out is wanted behind the statement. Whoever wants something that the statement
+// writes through shared memory wants all of it.
+func (a *action) wanted(i int, out live) *part {
+	d := a.defs[i]
+	if d.v == nil {
+		return nil
+	}
+	if !d.weak {
+		return out[d.v].get(d.path)
+	}
+	for j, d := range a.defs {
+		if (j == i || j >= len(a.Lhs)) && d.v != nil && !out[d.v].and(at(d.path)).none() {
+			return whole
+		}
+	}
+	return nil
+}
+
+// owned reports whether a statement holds an operation of a group.
+func (l *loop) owned(s tree.Stmt, group int) (yes bool) {
+	tree.Block{s}.Walk(func(s tree.Stmt) bool {
+		a, ok := s.(*tree.Assign)
+		yes = yes || ok && l.actions[a].owner == group
+		return !yes
+	})
+	return yes
+}
+
+// exits reports whether there is a jump or a return inside a statement that leaves
+// it.
+func exits(s tree.Stmt) bool {
+	switch s := s.(type) {
+	case *tree.Jump, *tree.Return:
+		return true
+	case *tree.Branch:
+		return slices.ContainsFunc(s.Arms, func(a tree.Arm) bool { return slices.ContainsFunc(a.Body, exits) })
+	case *tree.Loop:
+		return slices.ContainsFunc(s.Body, returns)
+	case *tree.Call:
+		return slices.ContainsFunc(s.Body, exits)
+	}
+	return false
+}
+
+// returns reports whether a statement may leave the program.
+func returns(s tree.Stmt) (yes bool) {
+	tree.Block{s}.Walk(func(s tree.Stmt) bool {
+		_, ok := s.(*tree.Return)
+		yes = yes || ok
+		return !yes
+	})
+	return yes
+}
+
+// eachExpr visits the expressions of statements, what they assign to included.
+func eachExpr(b tree.Block, f func(ast.Expr)) {
+	all := func(list ...ast.Expr) {
+		for _, e := range list {
+			if e != nil {
+				f(e)
+			}
+		}
+	}
+	b.Walk(func(s tree.Stmt) bool {
+		switch s := s.(type) {
+		case *tree.Assign:
+			all(s.Lhs...)
+			all(s.Rhs...)
+		case *tree.Branch:
+			all(s.Cond)
+			for _, a := range s.Arms {
+				all(a.List...)
+			}
+		case *tree.Loop:
+			all(s.Cond, s.Over)
+		case *tree.Return:
+			all(s.Results...)
+		}
+		return true
+	})
+}

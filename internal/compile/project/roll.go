@@ -1,0 +1,216 @@
+package project
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/tree"
+)
+
+// A function that was read through is a call again in the program of a group that
+// executes all of it.
+
+// closed reports whether the program executes everything in a call, with nothing
+// between its statements. What the program would leave out may be done as well if
+// it cannot fail, whatever its operands hold.
+func (m *emitter) closed(c *tree.Call) bool {
+	some, ok := false, m.callable(c)
+	c.Body.Walk(func(s tree.Stmt) bool {
+		ok = ok && !slices.ContainsFunc(m.rows, func(r *edgeRow) bool { return r.point == s && (r.from == m.me || r.to == m.me) })
+		switch s := s.(type) {
+		case *tree.Assign:
+			some = some || m.executes(s)
+			ok = ok && m.entirely(m.actions[s])
+		case *tree.Branch:
+			ok = ok && (m.follows(s) || m.harmless(s.Cond) && !slices.ContainsFunc(s.Arms, func(a tree.Arm) bool { return !m.harmlessAll(a.List) }))
+		case *tree.Loop:
+			ok = ok && m.follows(s) && !m.shared(s, m.me)
+		case *tree.Return:
+			ok = false
+		}
+		return ok
+	})
+	return ok && some
+}
+
+// entirely reports whether an assignment is done as it stands, or may be.
+func (m *emitter) entirely(a *action) bool {
+	switch {
+	case a.owner == m.me:
+		return !m.special(a.node)
+	case a.owner != everywhere:
+		return false
+	case m.executes(a.Assign) && (len(a.Lhs) != len(a.Rhs) || len(a.Fills) > 0):
+		return true
+	case !m.executes(a.Assign) && slices.Contains([]token.Token{token.QUO_ASSIGN, token.REM_ASSIGN, token.SHL_ASSIGN, token.SHR_ASSIGN}, a.Tok):
+		return false
+	}
+	for i, e := range a.Rhs {
+		p := (*part)(nil)
+		if m.executes(a.Assign) && len(a.Lhs) == len(a.Rhs) {
+			p = a.wanted(i, m.does[a.Assign][m.me])
+		}
+		if !m.full(e, p) {
+			return false
+		}
+	}
+	return m.executes(a.Assign) || len(a.Fills) == 0 && !slices.ContainsFunc(a.Lhs, func(e ast.Expr) bool { return m.place(e).weak })
+}
+
+// full reports whether all of an expression is computed for the part p of it, or
+// may be.
+func (m *emitter) full(e ast.Expr, p *part) bool {
+	lit, ok := ast.Unparen(e).(*ast.CompositeLit)
+	fields := fieldsOf(m.typeOf(e))
+	if p.none() || !ok || fields == nil {
+		return !p.none() || m.harmless(e)
+	}
+	for i, x := range lit.Elts {
+		name, v := "", x
+		if kv, ok := x.(*ast.KeyValueExpr); ok {
+			name, v = kv.Key.(*ast.Ident).Name, kv.Value
+		} else {
+			name = fields[i].Name()
+		}
+		if !m.full(v, p.field(name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// harmless reports whether an expression can be evaluated without failing,
+// whatever its variables hold.
+func (m *emitter) harmless(e ast.Expr) bool {
+	if e == nil || m.constant(e) != nil || m.isType(e) {
+		return true
+	}
+	switch e := e.(type) {
+	case *ast.Ident, *ast.BasicLit:
+		return true
+	case *ast.ParenExpr:
+		return m.harmless(e.X)
+	case *ast.SelectorExpr:
+		path, field := m.path(e)
+		return field && (path != "" && m.harmless(e.X) || m.held(e))
+	case *ast.KeyValueExpr:
+		return m.harmless(e.Value)
+	case *ast.CompositeLit:
+		return m.harmlessAll(e.Elts)
+	case *ast.UnaryExpr:
+		return e.Op != token.ARROW && m.harmless(e.X)
+	case *ast.BinaryExpr:
+		switch e.Op {
+		case token.QUO, token.REM, token.SHL, token.SHR:
+			return false
+		}
+		return !types.IsInterface(m.typeOf(e.X)) && m.harmless(e.X) && m.harmless(e.Y)
+	case *ast.CallExpr:
+		return m.isType(e.Fun) && m.harmlessAll(e.Args)
+	}
+	return false
+}
+
+func (m *emitter) harmlessAll(list []ast.Expr) bool {
+	return !slices.ContainsFunc(list, func(e ast.Expr) bool { return !m.harmless(e) })
+}
+
+// callable reports whether the program can evaluate what it would hand to a call:
+// it has the variables, or does not care what they hold.
+func (m *emitter) callable(c *tree.Call) bool {
+	has := m.ins[c][m.me]
+	if sel, ok := ast.Unparen(c.Expr.Fun).(*ast.SelectorExpr); ok && m.tree.Info.Selections[sel] != nil {
+		t := m.typeOf(sel.X)
+		_, pointer := t.Underlying().(*types.Pointer)
+		if !m.known(sel.X, has) && (pointer || types.IsInterface(t) || !m.harmless(sel.X)) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(c.Expr.Args, func(e ast.Expr) bool { return !m.known(e, has) && !m.harmless(e) })
+}
+
+// known reports whether a program that has some parts of variables can evaluate an
+// expression. An element may be there in part.
+func (m *emitter) known(e ast.Expr, has live) bool {
+	if at, ok := e.(*ast.IndexExpr); ok {
+		v, path := m.tree.Path(at.X)
+		return v != nil && !has[m.vars[v]].get(path).none() && m.known(at.Index, has) || m.held(at.X) && m.known(at.Index, has)
+	}
+	uses := live{}
+	m.uses(e, whole, uses)
+	for v, p := range uses {
+		if !has[v].and(p).equal(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// rolled returns a call in the place of what it was read through to.
+func (m *emitter) rolled(c *tree.Call) *line {
+	n := &line{pos: c.Pos, pure: true}
+	c.Body.Walk(func(s tree.Stmt) bool {
+		if a, ok := s.(*tree.Assign); ok {
+			x := m.actions[a]
+			if x.node >= 0 {
+				n.nodes = append(n.nodes, x.node)
+			}
+			n.pure = n.pure && x.owner == everywhere && len(a.Fills) == 0 && !slices.ContainsFunc(a.Lhs, func(e ast.Expr) bool { return m.place(e).weak })
+		}
+		return true
+	})
+	call := m.copy(c.Expr)
+	if len(c.Results) == 0 {
+		n.stmt = &ast.ExprStmt{X: call}
+		return n
+	}
+	s := &ast.AssignStmt{Tok: token.ASSIGN, Rhs: []ast.Expr{call}}
+	for _, v := range c.Results {
+		s.Lhs = append(s.Lhs, m.ref(m.vars[v]))
+	}
+	n.stmt = s
+	return n
+}
+
+// complete reports what a program lacks, or has twice: operations of its group,
+// and ends of edges. Nothing of that should ever happen.
+func (m *emitter) complete(lines []*line) error {
+	var errs []error
+	for _, r := range m.rows {
+		if (r.from == m.me || r.to == m.me) && m.met[r] != 1 {
+			errs = append(errs, fmt.Errorf("%s: the program of %s uses edge %s %d times", r.Pos, m.groups[m.me].Name, r.Name, m.met[r]))
+		}
+	}
+	return errors.Join(append(errs, m.lacks(m.tree.Body, lines))...)
+}
+
+// lacks reports the operations of the group in a block that lines lack, or have
+// twice.
+func (m *emitter) lacks(b tree.Block, lines []*line) error {
+	count := map[int]int{}
+	each(lines, func(n *line) {
+		for _, id := range n.nodes {
+			count[id]++
+		}
+	})
+	var errs []error
+	b.Walk(func(s tree.Stmt) bool {
+		if a, ok := s.(*tree.Assign); ok && m.actions[a].owner == m.me && count[m.actions[a].node] != 1 && !(m.entire && m.idle(m.actions[a].node)) {
+			errs = append(errs, fmt.Errorf("%s: %s is %d times in the program of %s", m.src.Fset.Position(a.Pos), a.Text, count[m.actions[a].node], m.groups[m.me].Name))
+		}
+		return true
+	})
+	return errors.Join(errs...)
+}
+
+// idle reports whether an operation is for nothing but its result, which a device
+// program need not compute if nobody uses it.
+func (m *emitter) idle(node int) bool {
+	n := m.g.Nodes[node]
+	return len(n.Writes) == 0 && n.Kind != fdg.Log
+}

@@ -1,0 +1,301 @@
+package project
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+)
+
+// tidy leaves out what a program does not use.
+func (m *emitter) tidy(list []*line) []*line {
+	for {
+		read := m.reads(list)
+		now, changed := m.without(list, read)
+		list = now
+		if !changed {
+			break
+		}
+	}
+	m.coalesce(list, list)
+	return m.nest(list, m.mentioned(list))
+}
+
+// coalesce gives temporaries the name of the variable or field that they are
+// assigned to in the end, if that is all that they are for. list is a block of all
+// lines.
+func (m *emitter) coalesce(all, list []*line) {
+	for i, n := range list {
+		for _, a := range n.arms {
+			m.coalesce(all, a.body)
+		}
+		place, r := m.moved(n)
+		if r == nil || !r.temp || !types.Identical(m.typeOf(place), r.typ) {
+			continue
+		}
+		first := slices.IndexFunc(list, func(n *line) bool { return m.everywhere([]*line{n})[r] > 0 })
+		if m.everywhere(list[first : i+1])[r] != m.everywhere(all)[r] || !m.starts(list[first], r) {
+			continue
+		}
+		if m.renamed(all, list[first:], i-first, place, r) {
+			n.stmt = &ast.EmptyStmt{}
+		}
+	}
+}
+
+// moved returns the place and the variable of y = r or y.f = r.
+func (m *emitter) moved(n *line) (place ast.Expr, r *variable) {
+	s, ok := n.stmt.(*ast.AssignStmt)
+	if !ok || len(s.Lhs) != 1 || len(s.Rhs) != 1 || s.Tok != token.ASSIGN || m.of(s.Rhs[0]) == nil {
+		return nil, nil
+	}
+	if d := m.place(s.Lhs[0]); d.v == nil || d.weak || d.v == m.of(s.Rhs[0]) {
+		return nil, nil
+	}
+	return s.Lhs[0], m.of(s.Rhs[0])
+}
+
+// renamed lets lines, of which the first defines r and line i moves it to a place,
+// use that place at once.
+func (m *emitter) renamed(all, list []*line, i int, place ast.Expr, r *variable) bool {
+	y := m.root(place)
+	def, _ := list[0].stmt.(*ast.AssignStmt)
+	if !isName(place) { // a field, which the first line can assign to as well
+		if def == nil || m.everywhere(all)[r] != 2 || m.everywhere(list[1:i])[y] > 0 || m.everywhere([]*line{{head: def.Rhs}})[y] > 0 {
+			return false
+		}
+		at := slices.IndexFunc(def.Lhs, func(e ast.Expr) bool { return m.of(e) == r })
+		def.Lhs[at] = place
+		return true
+	}
+	if m.everywhere(list[:i])[y] > 0 || list[0].zero != nil && m.everywhere(all)[y] != m.everywhere(list[i:])[y] {
+		return false
+	}
+	m.rename(list[:i], r, y)
+	return true
+}
+
+// starts reports whether a line gives a variable its first value.
+func (m *emitter) starts(n *line, v *variable) bool {
+	return n.zero == v || n.stmt != nil && m.first([]*line{n}, v)
+}
+
+// rename makes lines mean another variable.
+func (m *emitter) rename(list []*line, from, to *variable) {
+	each(list, func(n *line) {
+		read, write := n.exprs()
+		for _, e := range append(read, write...) {
+			ast.Inspect(e, func(x ast.Node) bool {
+				if id, ok := x.(*ast.Ident); ok && m.of(id) == from {
+					m.refs[id] = to
+				}
+				return true
+			})
+		}
+		if n.zero == from {
+			n.zero = to
+		}
+	})
+}
+
+// nest puts temporaries back to where they were taken from, if the very next
+// statement is the only one that uses them and calls nothing before.
+func (m *emitter) nest(list []*line, count map[*variable]int) (out []*line) {
+	for _, n := range list {
+		if _, gone := n.stmt.(*ast.EmptyStmt); gone {
+			continue
+		}
+		for i := range n.arms {
+			n.arms[i].body = m.nest(n.arms[i].body, count)
+		}
+		for len(out) > 0 && m.nested(out[len(out)-1], n, count) {
+			out = out[:len(out)-1]
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// nested moves what a temporary holds into a line, if it may. Constants and sums
+// stay where they are, since Go computes with them as it sees fit.
+func (m *emitter) nested(from, to *line, count map[*variable]int) bool {
+	s, ok := from.stmt.(*ast.AssignStmt)
+	if !ok || len(s.Lhs) != 1 || len(s.Rhs) != 1 || s.Tok != token.ASSIGN || to.word != "" && to.word != "if" && to.word != "switch" {
+		return false
+	}
+	v, rhs := m.of(s.Lhs[0]), ast.Unparen(s.Rhs[0])
+	if v == nil || !v.temp || count[v] != 2 || m.constant(rhs) != nil || !types.Identical(v.typ, m.typeOf(rhs)) {
+		return false
+	}
+	at := m.firstUse(to, v)
+	if at == nil {
+		return false
+	}
+	switch rhs.(type) {
+	case *ast.Ident, *ast.SelectorExpr:
+	case *ast.CallExpr:
+		if to.word == "switch" { // which a device program looks at more than once
+			return false
+		}
+	case *ast.CompositeLit:
+		if to.word != "" {
+			return false
+		}
+	default:
+		if as, ok := to.stmt.(*ast.AssignStmt); !ok || len(as.Rhs) != 1 || at != &as.Rhs[0] {
+			return false
+		}
+	}
+	*at = s.Rhs[0]
+	to.nodes, to.pure = append(to.nodes, from.nodes...), to.pure && from.pure
+	return true
+}
+
+// firstUse returns where a line uses a variable, nil if it calls something before.
+func (m *emitter) firstUse(n *line, v *variable) (at *ast.Expr) {
+	blocked := false
+	var visit func(e *ast.Expr)
+	list := func(l []ast.Expr) {
+		for i := range l {
+			visit(&l[i])
+		}
+	}
+	visit = func(e *ast.Expr) {
+		if at != nil || blocked || *e == nil {
+			return
+		}
+		switch x := (*e).(type) {
+		case *ast.Ident:
+			if m.of(x) == v {
+				at = e
+			}
+		case *ast.SelectorExpr:
+			visit(&x.X)
+		case *ast.ParenExpr:
+			visit(&x.X)
+		case *ast.UnaryExpr:
+			visit(&x.X)
+		case *ast.BinaryExpr:
+			visit(&x.X)
+			if x.Op == token.LAND || x.Op == token.LOR {
+				blocked = at == nil
+			}
+			visit(&x.Y)
+		case *ast.IndexExpr:
+			visit(&x.X)
+			visit(&x.Index)
+		case *ast.CompositeLit:
+			list(x.Elts)
+		case *ast.KeyValueExpr:
+			visit(&x.Value)
+		case *ast.CallExpr:
+			visit(&x.Fun)
+			list(x.Args)
+			blocked = at == nil && !m.keyed(x)
+		}
+	}
+	switch s := n.stmt.(type) {
+	case *ast.AssignStmt:
+		list(s.Rhs)
+	case *ast.ExprStmt:
+		visit(&s.X)
+	case nil:
+		list(n.head)
+	}
+	return at
+}
+
+// keyed reports whether a call makes a key, which nothing can come between.
+func (m *emitter) keyed(call *ast.CallExpr) bool {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && sel.Sel.Name == "Key" && len(call.Args) > 0
+}
+
+// without leaves out what is not read, and loops and branches that do nothing then.
+func (m *emitter) without(list []*line, read map[*variable]bool) (out []*line, changed bool) {
+	for _, n := range list {
+		for i := range n.arms {
+			var c bool
+			n.arms[i].body, c = m.without(n.arms[i].body, read)
+			changed = changed || c
+		}
+		switch {
+		case n.word != "" && n.empty():
+			changed = true
+			continue
+		case n.zero != nil && !read[n.zero]:
+			changed = true
+			continue
+		}
+		if n.key != nil && !read[n.key] {
+			n.key, changed = nil, true
+		}
+		if n.value != nil && !read[n.value] {
+			n.value, changed = nil, true
+		}
+		if s, ok := n.stmt.(*ast.AssignStmt); ok {
+			gone, c := m.blanked(s, read)
+			changed = changed || c
+			if gone && n.pure {
+				changed = true
+				continue
+			}
+			if gone && len(s.Rhs) == 1 && m.stands(s.Rhs[0]) {
+				n.stmt, changed = &ast.ExprStmt{X: s.Rhs[0]}, true
+			}
+		}
+		out = append(out, n)
+	}
+	return out, changed
+}
+
+// empty reports whether a loop or branch does nothing; an if that would be left
+// with an else alone is kept.
+func (n *line) empty() bool {
+	if n.word == "next" {
+		return false
+	}
+	return !slices.ContainsFunc(n.arms, func(a lineArm) bool { return len(a.body) > 0 })
+}
+
+// blanked replaces variables that nobody reads by blanks; gone is true if none is
+// left.
+func (m *emitter) blanked(s *ast.AssignStmt, read map[*variable]bool) (gone, changed bool) {
+	if s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
+		return false, false
+	}
+	gone = true
+	for i, e := range s.Lhs {
+		id, ok := e.(*ast.Ident)
+		if ok && id.Name == "_" && m.of(id) == nil {
+			continue
+		}
+		if v := m.of(id); ok && v != nil && !read[v] {
+			s.Lhs[i], changed = ast.NewIdent("_"), true
+			continue
+		}
+		gone = false
+	}
+	return gone, changed
+}
+
+// stands reports whether an expression may be a statement: not a struct or slice
+// around an operation, nor a builtin's or a conversion's result.
+func (m *emitter) stands(e ast.Expr) bool {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	fun := ast.Unparen(call.Fun)
+	if i, ok := fun.(*ast.IndexExpr); ok { // of a generic function
+		fun = i.X
+	}
+	switch f := fun.(type) {
+	case *ast.SelectorExpr:
+		return true
+	case *ast.Ident:
+		_, isFunc := m.src.Pkg.Scope().Lookup(f.Name).(*types.Func)
+		return isFunc
+	}
+	return false
+}
