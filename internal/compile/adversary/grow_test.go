@@ -232,6 +232,11 @@ func (g *grower) hostCond() string {
 func (g *grower) sink(p place, x string) {
 	rates := (p == drained || (p == start || p == step) && !g.apart) && g.style != roles
 	switch n := g.r.IntN(10); {
+	case n < 5 && p == step && (g.style == rollout || g.style == minibatch):
+		g.put(p, "act.Value = t.sum.Call(rl.Key{}, yard.Many{All: []rl.Tensor{act.Value, rl.Scalar(float64(%s))}})", x)
+		if g.adv == "b.Reward" {
+			g.adv = "b.Act.Value"
+		}
 	case n < 4 && rates:
 		g.rate = true
 		g.put(p, "rate += 1e-3 * float64(%s)", x)

@@ -198,11 +198,15 @@ var replicaFeatures = []feature{
 		p, x := g.inside(), g.fresh("x")
 		g.put(p, "%s := float64(t.Env.Spec().First) * .2", x)
 		g.sink(p, x)
+		g.rate = true
+		g.put(drained, "rate += 1e-3 * float64(t.Env.Spec().First)")
 	}},
 	{name: "rows of the environments", class: replicas, add: func(g *grower) {
 		p, x := g.inside(), g.fresh("x")
 		g.put(p, "%s := float64(t.Env.Spec().Rows) * .1", x)
 		g.sink(p, x)
+		g.rate = true
+		g.put(drained, "rate += 1e-3 * float64(t.Env.Spec().Rows)")
 	}},
 	{name: "number of all environments", class: replicas, add: func(g *grower) {
 		p, x := g.inside(), g.fresh("x")
