@@ -22,10 +22,11 @@ var (
 	howMany   = flag.Int("loops", 60, "loops that TestAdversary writes")
 	seed      = flag.Uint64("seed", 1, "seed of the loops: loop number i of seed s is s*1,000,000+i")
 	only      = flag.Uint64("loop", 0, "the one loop to write, by its number")
-	with      = flag.String("with", "", "features of that loop in place of its own, separated by semicolons")
+	with      = flag.String("with", "", "features of all loops in place of their own, separated by semicolons")
 	show      = flag.Bool("show", false, "print the source of every loop that fails")
 	every     = flag.Bool("every", false, "run every policy with 2, 3 and 5 workers; without it, with one of these")
 	processes = flag.Int("processes", 2, "processes that run loops at a time")
+	races     = flag.Bool("races", false, "run loops with the race detector")
 	allow     = flag.Bool("allow", false, "report failures without failing the test")
 )
 
@@ -52,7 +53,9 @@ func TestAdversary(t *testing.T) {
 		f := frame(t)
 		var list []specimen
 		for i := at; i < min(n, at+perBuild); i++ {
-			list = append(list, compiled(t, f, first+uint64(i), names))
+			if n := first + uint64(i); fit(n, names) {
+				list = append(list, compiled(t, f, n, names))
+			}
 		}
 		t.Logf("%d loops compiled in %v", len(list), time.Since(began).Round(time.Millisecond))
 		for _, r := range examined(t, list) {

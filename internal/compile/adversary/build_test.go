@@ -56,7 +56,11 @@ func built(t testing.TB, programs []program) *binary {
 	overlay := filepath.Join(b.dir, "overlay.json")
 	b.write(overlay, map[string]any{"Replace": b.replace})
 	b.path = filepath.Join(b.dir, "runner")
-	cmd := exec.Command("go", "build", "-p", "2", "-tags", "weftscribble", "-overlay", overlay, "-ldflags", "-s -w", "-o", b.path, "./"+runner)
+	args := []string{"build", "-p", "2", "-tags", "weftscribble", "-overlay", overlay, "-ldflags", "-s -w", "-o", b.path}
+	if *races {
+		args = append(args, "-race")
+	}
+	cmd := exec.Command("go", append(args, "./"+runner)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -138,6 +142,7 @@ func (b *binary) runSome(name string, jobs []job.Job) (out []job.Outcome) {
 		b.write(file, jobs[len(out):])
 		var got, problems bytes.Buffer
 		cmd := exec.Command(b.path, file)
+		cmd.Env = append(os.Environ(), "GORACE=halt_on_error=1")
 		cmd.Stdout, cmd.Stderr = &got, &problems
 		err := cmd.Run()
 		for lines := bufio.NewReader(&got); ; {

@@ -68,8 +68,7 @@ type grower struct {
 // grown returns the source of loop number n and the features in it. A non-nil
 // list of names takes the place of random features.
 func grown(n uint64, names []string) ([]byte, []feature) {
-	g := &grower{r: rand.New(rand.NewPCG(n, 17)), at: map[place][]string{}, names: map[string]int{}}
-	g.style = g.drawStyle()
+	g := newGrower(n)
 	g.apart, g.learnApart = g.chance(4), g.chance(4)
 	g.head, g.actKey, g.policy, g.loss = "for i := range t.Horizon {", `run.Key("act", i)`, "t.Net.Policy", "t.Net.PolicyLoss"
 	if g.style == table || g.chance(4) {
@@ -94,6 +93,19 @@ func grown(n uint64, names []string) ([]byte, []feature) {
 		panic(fmt.Sprintf("loop %d: %v\n%s", n, err, text))
 	}
 	return out, g.taken
+}
+
+// newGrower returns a grower of loop number n, whose style is drawn.
+func newGrower(n uint64) *grower {
+	g := &grower{r: rand.New(rand.NewPCG(n, 17)), at: map[place][]string{}, names: map[string]int{}}
+	g.style = g.drawStyle()
+	return g
+}
+
+// fit reports whether named features fit the style of loop number n.
+func fit(n uint64, names []string) bool {
+	s := newGrower(n).style
+	return !slices.ContainsFunc(named(names), func(f feature) bool { return !f.fits(s) })
 }
 
 // drawStyle draws the kind of loop.

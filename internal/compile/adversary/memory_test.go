@@ -102,6 +102,16 @@ var memoryFeatures = []feature{
 		g.put(start, "%[1]s := make([]float64, 3)", xs)
 		g.put(step, "%[1]s[i%%3] = %[2]s\n%[1]s[2]++\nrun.Log(%[1]q, rl.Scalar(%[1]s[0]+2*%[1]s[1]+3*%[1]s[2]))\nif %[1]s[0] > .3 {\nt.Slow.Params.Blend(t.Net.Params, .1)\n}", xs, g.data(step))
 	}},
+	{name: "buffer decides about a step", class: crossing, add: func(g *grower) {
+		xs := g.fresh("buf")
+		g.apart = false
+		g.put(start, "%[1]s := make([]float64, 2)", xs)
+		g.put(step, `%[1]s[i%%2] = run.Value(rl.Mean(%[2]s))
+		if %[1]s[0] > %[1]s[1] {
+			%[1]smove := t.act.Call(run.Key(%[1]q, i), out.Obs)
+			out = t.Env.Step(%[1]smove.Action)
+		}`, xs, g.one("act.Value", "act.LogProb", "out.Reward"))
+	}},
 	{name: "buffer of tensors crosses", class: crossing, styles: onRollout, add: func(g *grower) {
 		xs := g.fresh("buf")
 		g.apart = false
