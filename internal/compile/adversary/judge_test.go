@@ -81,10 +81,17 @@ func met(b *binary, list []result) {
 	each(func(r *result, i int) { r.meeting[i], got = got[0], got[1:] })
 }
 
-// comparable reports whether plain loops that meet at gradients can run the loop:
-// they have no tables, and see the rows of environments, not of minibatches, when
-// statistics are updated.
+// comparable reports whether plain loops that meet at gradients can run the loop.
+// They have no tables, and see the rows of environments, not of minibatches, when
+// statistics are updated. Each sees its own rows alone where a loop asks for their
+// number, draws with a key of its own or has a second environment, and all share
+// the package's variables.
 func (s *specimen) comparable() bool {
+	for _, c := range []class{hidden, keys, replicas, second} {
+		if slices.Contains(s.classes(), c) {
+			return false
+		}
+	}
 	has := func(text string) bool { return strings.Contains(string(s.source), text) }
 	return !has("t.Replay") && !(has("replay.Take(") && has("t.Seen.Update(")) && !has("t.Tally") && !has("t.Memo")
 }
