@@ -102,16 +102,23 @@ func Overlay(ctx context.Context, dir string, files map[string][]byte, groupings
 	}
 	var out []Result
 	for _, s := range sources {
-		r := Result{Package: s.Package, Findings: s.Findings, Graph: s.Graph}
-		if s.Graph != nil {
-			r.Dir = s.Source.Dir
-			if err := r.generate(s.Source, groupings(s.Graph)); err != nil {
-				return nil, err
-			}
+		r, err := Of(s, groupings)
+		if err != nil {
+			return nil, err
 		}
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// Of generates the programs of a loop that was analysed.
+func Of(s analyze.Sourced, groupings func(*fdg.Graph) []plan.Grouping) (Result, error) {
+	r := Result{Package: s.Package, Findings: s.Findings, Graph: s.Graph}
+	if s.Graph == nil {
+		return r, nil
+	}
+	r.Dir = s.Source.Dir
+	return r, r.generate(s.Source, groupings(s.Graph))
 }
 
 func (r *Result) generate(src *analyze.Source, list []plan.Grouping) error {
