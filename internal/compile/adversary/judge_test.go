@@ -96,7 +96,7 @@ func (s *specimen) comparable() bool {
 	return !has("t.Replay") && !(has("replay.Take(") && has("t.Seen.Update(")) && !has("t.Tally") && !has("t.Memo")
 }
 
-// fault is what is wrong with a loop.
+// fault describes how a loop went wrong.
 type fault struct {
 	text  string
 	twice bool // nothing but that two edges have one name
