@@ -138,7 +138,7 @@ func (x *interp) train(d *ast.FuncDecl) {
 		}
 	}
 	if !found || d.Body == nil || holder == nil {
-		x.bad(d.Pos(), "directive", "//weft:train stands above a function that takes no *rl.Run and no trainer", "mark the method Train(run *rl.Run) error of the trainer")
+		x.bad(d.Pos(), refusal{"directive", "//weft:train stands above a function that takes no *rl.Run and no trainer", "mark the method Train(run *rl.Run) error of the trainer"})
 		return
 	}
 	trainer := x.trainer(d, holder)
@@ -168,7 +168,7 @@ func (x *interp) train(d *ast.FuncDecl) {
 		x.late = x.b.keys
 	}
 	if x.t = p; !x.iterates {
-		x.bad(d.Pos(), "next", "the training function has no loop over run.Next, so there is no point at which the run could be saved or stopped", "write for run.Next() { ... }")
+		x.bad(d.Pos(), refusal{"next", "the training function has no loop over run.Next, so there is no point at which the run could be saved or stopped", "write for run.Next() { ... }"})
 	}
 }
 
@@ -189,7 +189,7 @@ func (b *builder) backwards() bool {
 func (x *interp) check(p *tree.Program, operation func(*ast.CallExpr, *types.Func) bool) bool {
 	err := p.Check(operation)
 	if err != nil {
-		x.report(p.Decl.Pos(), "statement", fmt.Sprintf("%s was misread, which is a fault of the compiler: %v", p.Fn.Name(), err), "report it, with the function")
+		x.report(p.Decl.Pos(), refusal{"statement", fmt.Sprintf("%s was misread, which is a fault of the compiler: %v", p.Fn.Name(), err), "report it, with the function"})
 	}
 	return err == nil
 }
@@ -205,7 +205,7 @@ func (x *interp) isOperation(call *ast.CallExpr, fn *types.Func) bool {
 func (x *interp) trainer(d *ast.FuncDecl, holder types.Type) *object {
 	made := x.constructors(holder)
 	if len(made) == 0 {
-		x.bad(d.Pos(), "constructor", "no function of the package makes the trainer, so what its fields hold is not known", "write a constructor and give it to algo.Define")
+		x.bad(d.Pos(), refusal{"constructor", "no function of the package makes the trainer, so what its fields hold is not known", "write a constructor and give it to algo.Define"})
 		return nil
 	}
 	var out []*object
@@ -215,12 +215,12 @@ func (x *interp) trainer(d *ast.FuncDecl, holder types.Type) *object {
 	x.phase = training
 	switch len(out) {
 	case 0:
-		x.bad(d.Pos(), "constructor", "what the constructor returns cannot be followed to a trainer of this type", "return the trainer as a composite literal, &Trainer{...}, or a variable that holds it")
+		x.bad(d.Pos(), refusal{"constructor", "what the constructor returns cannot be followed to a trainer of this type", "return the trainer as a composite literal, &Trainer{...}, or a variable that holds it"})
 		return nil
 	case 1:
 		return out[0]
 	}
-	x.bad(d.Pos(), "constructor", "the package makes its trainer in several places", "make it in one, and give that function to algo.Define")
+	x.bad(d.Pos(), refusal{"constructor", "the package makes its trainer in several places", "make it in one, and give that function to algo.Define"})
 	return nil
 }
 

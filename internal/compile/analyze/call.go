@@ -24,7 +24,7 @@ func dynamic(fn *types.Func) bool {
 func (x *interp) callExpr(call *ast.CallExpr) []*value {
 	if x.unsafe(call) {
 		x.args(call)
-		x.bad(where(call), "pointer", "package unsafe goes round what can be seen of a value", "use the value itself")
+		x.bad(where(call), refusal{"pointer", "package unsafe goes round what can be seen of a value", "use the value itself"})
 		return nil
 	}
 	if x.info().Types[ast.Unparen(call.Fun)].IsType() {
@@ -80,7 +80,7 @@ func (x *interp) conversion(call *ast.CallExpr) *value {
 	v, t := x.eval(call.Args[0]), x.typeOf(call)
 	from := x.typeOf(call.Args[0])
 	if types.IsInterface(t) && x.p.isBatch(from) {
-		x.bad(where(call), "interface", "a batch inside an interface cannot be followed", "use its own type")
+		x.bad(where(call), hiddenBatch)
 	}
 	if refers(t) && !refers(from) { // bytes of a string
 		return x.fresh(call, v)
@@ -107,10 +107,11 @@ func (x *interp) builtin(call *ast.CallExpr, name string) *value {
 			return nil // how many there are does not depend on what they hold
 		}
 	case "delete":
-		x.bad(where(call), "map", "a map has no order and cannot travel", "use a slice or a struct")
+		x.bad(where(call), noMap)
 		return nil
-	case "panic", "recover", "print", "println", "close":
-		x.bad(where(call), "effect", name+" has an effect that no fragment owns", "let operations fail by themselves, and log with run.Log")
+	}
+	if why := effectOf(name); why.message != "" {
+		x.bad(where(call), why)
 		return nil
 	}
 	return computed(args...)
@@ -122,7 +123,7 @@ func (x *interp) makes(call *ast.CallExpr, name string) *value {
 		x.eval(a)
 	}
 	if name == "new" {
-		x.bad(where(call), "pointer", "new makes a variable that can be changed from elsewhere", "declare a variable")
+		x.bad(where(call), refusal{"pointer", "new makes a variable that can be changed from elsewhere", "declare a variable"})
 		if x.phase == training {
 			return nil
 		}
@@ -130,9 +131,9 @@ func (x *interp) makes(call *ast.CallExpr, name string) *value {
 	}
 	switch x.typeOf(call).Underlying().(type) {
 	case *types.Map:
-		x.bad(where(call), "map", "a map has no order and cannot travel", "use a slice or a struct")
+		x.bad(where(call), noMap)
 	case *types.Chan:
-		x.bad(where(call), "channel", "a channel hides where its values go", "pass values as arguments and results")
+		x.bad(where(call), refusal{"channel", "a channel hides where its values go", "pass values as arguments and results"})
 	}
 	return x.fresh(call, x.zero(x.typeOf(call)))
 }
@@ -149,7 +150,7 @@ func (x *interp) indirect(call *ast.CallExpr) []*value {
 		return x.either(call, v.fns, args)
 	}
 	x.opaque(call)
-	x.bad(where(call), "function", "a function value cannot be read through: what it does is not in the source", "call a declared function or method")
+	x.bad(where(call), unreadable)
 	return nil
 }
 
@@ -301,7 +302,7 @@ func (x *interp) operation(s *tree.Assign) []*value {
 	call, fn := s.Op.Call, s.Op.Fn
 	recv, args := x.receiverOf(call), x.args(call)
 	if x.next == nil && x.iterates {
-		x.bad(s.Pos, "next", "this operation stands outside of the loop over run.Next, so that a run which resumes would do it again, or not at all", "do it inside the loop, or in the constructor")
+		x.bad(s.Pos, refusal{"next", "this operation stands outside of the loop over run.Next, so that a run which resumes would do it again, or not at all", "do it inside the loop, or in the constructor"})
 	}
 	n := fdg.Node{Text: oneLine(types.ExprString(s.Op.Source))}
 	var id int
@@ -360,7 +361,7 @@ func (x *interp) given(id int, s *tree.Assign, recv *value, args []*value) {
 			x.giveKey(s, call.Args[i], recv, a)
 		}
 		if _, generic := p.Type().(*types.TypeParam); !generic && types.IsInterface(p.Type()) && x.p.isBatch(t) {
-			x.bad(call.Args[i].Pos(), "interface", "a batch inside an interface cannot be followed", "use its own type")
+			x.bad(call.Args[i].Pos(), hiddenBatch)
 		}
 	}
 }
@@ -391,7 +392,7 @@ func (x *interp) authorOp(id int, call *ast.CallExpr, fn *types.Func, m *mark, r
 	objs := x.some(call, recv, "component")
 	for _, o := range objs {
 		if o.kind != componentObject {
-			x.bad(where(call), "component", fmt.Sprintf("%s is marked //weft:op, but its type does not implement rl.Component: its state would not be saved", fn.Name()), "implement Axis, Save and Load, and register it with the scope")
+			x.bad(where(call), refusal{"component", fmt.Sprintf("%s is marked //weft:op, but its type does not implement rl.Component: its state would not be saved", fn.Name()), "implement Axis, Save and Load, and register it with the scope"})
 			continue
 		}
 		r := x.resource(o, "")
@@ -418,7 +419,7 @@ func (x *interp) lend(id int, call *ast.CallExpr, v *value) {
 			x.readGraph(id, o)
 		case o.kind == runObject || o.kind == plain:
 		default:
-			x.bad(where(call), "component", "an operation is given a component that has another home", "pass what the component returns")
+			x.bad(where(call), refusal{"component", "an operation is given a component that has another home", "pass what the component returns"})
 		}
 	}
 }

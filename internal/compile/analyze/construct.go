@@ -94,7 +94,7 @@ func objectsOf(v *value) []*object {
 func (x *interp) graphFunction(call *ast.CallExpr, o *object, args []*value) {
 	f := argument(args, o.by.GraphAt)
 	if f == nil || len(f.fns) == 0 {
-		x.report(where(call.Args[min(o.by.GraphAt, len(call.Args)-1)]), "function", "a graph function must be a declared function or method, so that what it reads is known from the source", "declare it and name it here")
+		x.report(where(call.Args[min(o.by.GraphAt, len(call.Args)-1)]), refusal{"function", "a graph function must be a declared function or method, so that what it reads is known from the source", "declare it and name it here"})
 		return
 	}
 	o.graphs = joinClosures(o.graphs, f.fns)
@@ -109,7 +109,7 @@ func (x *interp) traceWord(call *ast.CallExpr, w vocabulary.Word, recv *value, a
 			v = argument(args, w.ComponentAt)
 		}
 		if len(objectsOf(v)) == 0 || slices.Contains(objectsOf(v), x.unknown) {
-			x.report(where(call), "unresolved", "which parameters or statistics are read here is not known from the constructor", "assign the field once, in the constructor, from the function that makes the component")
+			x.report(where(call), refusal{"unresolved", "which parameters or statistics are read here is not known from the constructor", "assign the field once, in the constructor, from the function that makes the component"})
 		}
 	}
 	x.trace(recv, args)
@@ -118,7 +118,7 @@ func (x *interp) traceWord(call *ast.CallExpr, w vocabulary.Word, recv *value, a
 // opaque reports a call in a graph function that builds graph out of sight.
 func (x *interp) opaque(call *ast.CallExpr) {
 	if x.phase == tracing && slices.ContainsFunc(call.Args, func(a ast.Expr) bool { return x.p.typ(x.typeOf(a)).Context }) {
-		x.report(where(call), "unresolved", "what this call reads is not known: the function behind it cannot be found from the constructor", "call a declared function or method")
+		x.report(where(call), refusal{"unresolved", "what this call reads is not known: the function behind it cannot be found from the constructor", "call a declared function or method"})
 	}
 }
 

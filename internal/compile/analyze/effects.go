@@ -72,14 +72,14 @@ func (x *interp) alone(call *ast.CallExpr, o *object) {
 	if x.environment == nil {
 		x.environment = o
 	} else if x.environment != o {
-		x.bad(where(call), "component", "a loop has one batch of environments, and this is a second one", "evaluate with --eval-every, which has environments of its own")
+		x.bad(where(call), refusal{"component", "a loop has one batch of environments, and this is a second one", "evaluate with --eval-every, which has environments of its own"})
 	}
 }
 
 // writeParams writes the parameters that a component was made with.
 func (x *interp) writeParams(id int, call *ast.CallExpr, o *object, weak bool) {
 	if len(o.params) == 0 || slices.Contains(o.params, x.unknown) {
-		x.bad(where(call), "unresolved", "which parameters this optimiser writes is not known from the constructor", "name them in the call of rl.NewOpt")
+		x.bad(where(call), refusal{"unresolved", "which parameters this optimiser writes is not known from the constructor", "name them in the call of rl.NewOpt"})
 	}
 	for _, p := range o.params {
 		if p != x.unknown {
@@ -93,7 +93,7 @@ func (x *interp) some(call *ast.CallExpr, v *value, what string) []*object {
 	if objs := objectsOf(v); len(objs) > 0 && !slices.Contains(objs, x.unknown) {
 		return objs
 	}
-	x.bad(where(call), "unresolved", fmt.Sprintf("which component is meant by %s is not known from the constructor", what), "assign the field in the constructor, from the function that makes the component")
+	x.bad(where(call), refusal{"unresolved", fmt.Sprintf("which component is meant by %s is not known from the constructor", what), "assign the field in the constructor, from the function that makes the component"})
 	return nil
 }
 
@@ -101,7 +101,7 @@ func (x *interp) some(call *ast.CallExpr, v *value, what string) []*object {
 func (x *interp) one(call *ast.CallExpr, v *value, what string) *object {
 	objs := x.some(call, v, what)
 	if len(objs) > 1 {
-		x.bad(call.Pos(), "unresolved", fmt.Sprintf("%s may be one of %d components, depending on the way here", what, len(objs)), "give each a field and a call of its own")
+		x.bad(call.Pos(), refusal{"unresolved", fmt.Sprintf("%s may be one of %d components, depending on the way here", what, len(objs)), "give each a field and a call of its own"})
 	}
 	if len(objs) != 1 {
 		return nil
@@ -138,7 +138,7 @@ func (x *interp) write(id, r int, o *object, weak bool) {
 func (x *interp) readGraph(id int, o *object) {
 	for _, g := range o.graphs {
 		if _, ok := x.p.funcs[g.fn]; !ok {
-			x.bad(x.b.extra[id].pos, "unresolved", fmt.Sprintf("the source of the graph function %s is not at hand, so what it reads is not known", g.fn.FullName()), "declare a function that calls it, and name that in the constructor")
+			x.bad(x.b.extra[id].pos, refusal{"unresolved", fmt.Sprintf("the source of the graph function %s is not at hand, so what it reads is not known", g.fn.FullName()), "declare a function that calls it, and name that in the constructor"})
 		}
 	}
 	for _, p := range x.graphReads(o) {

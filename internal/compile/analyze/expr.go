@@ -93,7 +93,7 @@ func (x *interp) ident(e *ast.Ident) *value {
 	switch o := x.info().Uses[e].(type) {
 	case *types.Var:
 		if g := x.global(e); g != nil {
-			x.readsGlobal(e.Pos(), g)
+			x.bad(e.Pos(), readsGlobal(g))
 			return nil
 		}
 		if v := x.st.vars[o]; x.boxed[o] == nil {
@@ -127,25 +127,26 @@ func packageVar(o types.Object) *types.Var {
 	return nil
 }
 
-// readsGlobal reports a package variable that is read.
-func (x *interp) readsGlobal(pos token.Pos, o *types.Var) {
-	if !sentinel(o) {
-		x.bad(pos, "global", fmt.Sprintf("the package variable %s may be changed by anybody while the loop runs", o.Name()), "make it a constant, a setting or a field that the constructor sets")
+// readsGlobal says what is wrong with reading a package variable, if anything is.
+func readsGlobal(o *types.Var) refusal {
+	if sentinel(o) {
+		return refusal{}
 	}
+	return refusal{"global", fmt.Sprintf("the package variable %s may be changed by anybody while the loop runs", o.Name()), "make it a constant, a setting or a field that the constructor sets"}
 }
 
 // sentinel reports whether a package variable is an error to compare with, as
 // rl.ErrStop.
 func sentinel(o *types.Var) bool {
 	_, ours := inVocabulary(o.Pkg())
-	return (ours || o.Pkg().Path() == "errors") && types.Identical(o.Type(), types.Universe.Lookup("error").Type())
+	return (ours || o.Pkg().Path() == "errors") && isError(o.Type())
 }
 
 func (x *interp) selector(e *ast.SelectorExpr) *value {
 	if fields := x.t.Fields(e); fields != nil {
 		for _, f := range fields {
-			if message, instead := x.uneven(e, f); x.phase == training && message != "" {
-				x.bad(e.Sel.Pos(), "component", message, instead)
+			if x.phase == training {
+				x.bad(e.Sel.Pos(), x.uneven(e, f))
 			}
 		}
 		return x.walkFields(x.eval(e.X), fields)
@@ -153,7 +154,7 @@ func (x *interp) selector(e *ast.SelectorExpr) *value {
 	sel, ok := x.info().Selections[e]
 	if !ok { // a qualified name
 		if g := x.global(e); g != nil {
-			x.readsGlobal(e.Pos(), g)
+			x.bad(e.Pos(), readsGlobal(g))
 			return nil
 		}
 		return x.ident(e.Sel)
@@ -174,28 +175,14 @@ func (x *interp) selector(e *ast.SelectorExpr) *value {
 
 // uneven says why a field may not be read in a loop: it differs from replica to
 // replica, or is the state of a component.
-func (x *interp) uneven(e *ast.SelectorExpr, f *types.Var) (message, instead string) {
+func (x *interp) uneven(e *ast.SelectorExpr, f *types.Var) refusal {
 	switch {
 	case x.differs(f):
-		return fmt.Sprintf("%s is what this replica has of the environments, and differs from replica to replica", types.ExprString(e)), "use Spec().Envs, the environments of the whole run, or count in a graph function"
+		return refusal{"component", fmt.Sprintf("%s is what this replica has of the environments, and differs from replica to replica", types.ExprString(e)), "use Spec().Envs, the environments of the whole run, or count in a graph function"}
 	case x.mutable(f):
-		return fmt.Sprintf("%s is state of a component, at which only its operations may look", types.ExprString(e)), "write a method of the component, marked //weft:op reads"
+		return refusal{"component", fmt.Sprintf("%s is state of a component, at which only its operations may look", types.ExprString(e)), "write a method of the component, marked //weft:op reads"}
 	}
-	return "", ""
-}
-
-// mutable reports whether a field is one that methods of an author's component
-// write.
-func (x *interp) mutable(f *types.Var) bool {
-	if x.mutables == nil {
-		x.mutables = map[*types.Var]bool{}
-		for fn, src := range x.p.funcs {
-			if recv := fn.Signature().Recv(); recv != nil && x.isComponent(recv.Type()) {
-				x.writes(src)
-			}
-		}
-	}
-	return x.mutables[f.Origin()]
+	return refusal{}
 }
 
 // differs reports whether a field holds what differs from replica to replica.
@@ -267,7 +254,7 @@ func (x *interp) composite(e *ast.CompositeLit) *value {
 		}
 		return out
 	case *types.Map:
-		x.bad(e.Pos(), "map", "a map has no order and cannot travel", "use a struct or a slice")
+		x.bad(e.Pos(), noMap)
 	}
 	out := &value{}
 	for _, elt := range e.Elts {
@@ -301,7 +288,7 @@ func (x *interp) vary(f *types.Var, v *value) {
 // escape reports a batch that a struct hides in an interface.
 func (x *interp) escape(e ast.Expr, f *types.Var) {
 	if f != nil && types.IsInterface(f.Type()) && x.p.isBatch(x.typeOf(e)) {
-		x.bad(e.Pos(), "interface", "a batch inside an interface cannot be followed", "use its own type")
+		x.bad(e.Pos(), hiddenBatch)
 	}
 }
 
@@ -310,7 +297,7 @@ func (x *interp) unary(e *ast.UnaryExpr) *value {
 	case token.AND:
 		return x.address(e)
 	case token.ARROW:
-		x.bad(e.Pos(), "channel", "a channel hides where its values come from", "pass values as arguments and results")
+		x.bad(e.Pos(), receives)
 		return nil
 	}
 	return computed(x.eval(e.X))
@@ -322,11 +309,11 @@ func (x *interp) address(e *ast.UnaryExpr) *value {
 	if x.phase == training {
 		switch {
 		case x.p.isBatch(t) && !x.isComponent(t):
-			x.bad(e.Pos(), "pointer", "a pointer to a batch lets it be changed after it was handed over", "pass the batch itself")
+			x.bad(e.Pos(), refusal{"pointer", "a pointer to a batch lets it be changed after it was handed over", "pass the batch itself"})
 		case !ok:
-			x.bad(e.Pos(), "pointer", "a pointer to a variable lets it be changed from elsewhere", "pass the value, and return what is new")
+			x.bad(e.Pos(), refusal{"pointer", "a pointer to a variable lets it be changed from elsewhere", "pass the value, and return what is new"})
 		default:
-			x.bad(e.Pos(), "component", "what holds state is made in the constructor, so that it is saved", "make it there and keep it in a field")
+			x.bad(e.Pos(), refusal{"component", "what holds state is made in the constructor, so that it is saved", "make it there and keep it in a field"})
 		}
 		return nil
 	}
@@ -399,7 +386,7 @@ func (x *interp) index(e *ast.IndexExpr) *value {
 func (x *interp) slice(e *ast.SliceExpr) *value {
 	base := x.eval(e.X)
 	if _, array := x.typeOf(e.X).Underlying().(*types.Array); array {
-		x.bad(e.Pos(), "pointer", "a slice of an array variable lets it be changed under another name", "make a slice in the first place")
+		x.bad(e.Pos(), refusal{"pointer", "a slice of an array variable lets it be changed under another name", "make a slice in the first place"})
 	}
 	for _, i := range []ast.Expr{e.Low, e.High, e.Max} {
 		if i == nil {
@@ -418,7 +405,7 @@ func (x *interp) slice(e *ast.SliceExpr) *value {
 func (x *interp) deref(e *ast.StarExpr) *value {
 	v := x.eval(e.X)
 	if x.p.isBatch(x.typeOf(e)) {
-		x.bad(e.Pos(), "pointer", "a batch behind a pointer may be changed by others", "pass the batch itself")
+		x.bad(e.Pos(), refusal{"pointer", "a batch behind a pointer may be changed by others", "pass the batch itself"})
 	}
 	return x.content(v, x.typeOf(e))
 }
@@ -441,7 +428,7 @@ func (x *interp) content(v *value, t types.Type) *value {
 func (x *interp) assertion(e *ast.TypeAssertExpr) *value {
 	v := x.eval(e.X)
 	if t := x.typeOf(e); x.written(e) && (x.p.isBatch(t) || x.isComponent(t)) {
-		x.bad(e.Pos(), "interface", "a type assertion depends on a dynamic type that the source does not fix", "use the type itself, or decide in the constructor")
+		x.bad(e.Pos(), refusal{"interface", "a type assertion depends on a dynamic type that the source does not fix", "use the type itself, or decide in the constructor"})
 	}
 	return v
 }

@@ -49,27 +49,23 @@ var hidden = map[string]string{
 	"sync/atomic":  "leave concurrency to the policy",
 }
 
-// impure says why a foreign function may not be called in a loop.
-func impure(fn *types.Func) (why, instead string) {
+// impure says why a foreign function may not be called in a loop, if it may not.
+func impure(fn *types.Func) refusal {
 	if fn.Pkg() == nil {
-		return "", "" // the error interface
+		return refusal{} // the error interface
 	}
-	path := fn.Pkg().Path()
-	if instead, ok := hidden[path]; ok {
-		return fmt.Sprintf("%s.%s is a hidden input or effect: a run would not be repeatable", path, fn.Name()), instead
-	}
+	path, name, recv := fn.Pkg().Path(), fn.FullName(), fn.Signature().Recv()
 	list, ok := pure[path]
-	if !ok {
-		return fmt.Sprintf("package %s is not known to compute only", path), "call it in the constructor, or compute in a graph function"
-	}
-	name := fn.FullName()
-	recv := fn.Signature().Recv()
-	switch {
+	switch instead := hidden[path]; {
+	case instead != "":
+		return refusal{"foreign", fmt.Sprintf("%s.%s is a hidden input or effect: a run would not be repeatable", path, fn.Name()), instead}
+	case !ok:
+		return refusal{"foreign", fmt.Sprintf("package %s is not known to compute only", path), "call it in the constructor, or compute in a graph function"}
 	case filling[name] != nil || looking[name]:
 	case recv != nil && (isPointer(recv.Type()) || types.IsInterface(recv.Type())):
-		return fmt.Sprintf("%s may change what it is called on", name), "compute with functions, or in a method of your own"
+		return refusal{"foreign", fmt.Sprintf("%s may change what it is called on", name), "compute with functions, or in a method of your own"}
 	case recv == nil && list != nil && !slices.Contains(list, fn.Name()):
-		return fmt.Sprintf("%s.%s has an effect beyond its result", path, fn.Name()), "return values instead, and log with run.Log"
+		return refusal{"foreign", fmt.Sprintf("%s.%s has an effect beyond its result", path, fn.Name()), "return values instead, and log with run.Log"}
 	}
-	return "", ""
+	return refusal{}
 }

@@ -35,12 +35,12 @@ func (x *interp) giveKey(s *tree.Assign, at ast.Expr, recv, v *value) {
 	for _, k := range keys {
 		switch {
 		case k == otherKey:
-			x.bad(at.Pos(), "key", "this key is not one of the iteration's, so that draws would repeat, or depend on who draws", "give the operation run.Key, with the name of the use and the position in the loops")
+			x.bad(at.Pos(), refusal{"key", "this key is not one of the iteration's, so that draws would repeat, or depend on who draws", "give the operation run.Key, with the name of the use and the position in the loops"})
 		case k == zeroKey && x.drawing(w, recv):
-			x.bad(at.Pos(), "key", fmt.Sprintf("%s draws random numbers, and rl.Key{} is the same in every iteration", types.ExprString(s.Op.Source.Fun)), "give it run.Key, with the name of the use and the position in the loops")
+			x.bad(at.Pos(), refusal{"key", fmt.Sprintf("%s draws random numbers, and rl.Key{} is the same in every iteration", types.ExprString(s.Op.Source.Fun)), "give it run.Key, with the name of the use and the position in the loops"})
 		case k == zeroKey || w.Again:
 		case x.st.used[k]:
-			x.bad(at.Pos(), "key", "this key was given to an operation before, which draws the same numbers by it", "a key is used once: name another use, or give run.Key the index")
+			x.bad(at.Pos(), refusal{"key", "this key was given to an operation before, which draws the same numbers by it", "a key is used once: name another use, or give run.Key the index"})
 		default:
 			x.st.used[k] = true
 		}

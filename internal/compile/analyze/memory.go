@@ -71,7 +71,7 @@ func (x *interp) putElement(to target, v *value, s *tree.Assign) {
 	base := x.eval(at.X)
 	x.eval(at.Index)
 	if _, isMap := x.typeOf(at.X).Underlying().(*types.Map); isMap && x.phase == training {
-		x.bad(at.Pos(), "map", "a map has no order and cannot travel", "use a slice or a struct")
+		x.bad(at.Pos(), noMap)
 		return
 	}
 	if len(to.path) > 0 {
@@ -89,17 +89,17 @@ func (x *interp) putElement(to target, v *value, s *tree.Assign) {
 // writable reports what is wrong with writing to memory here, if anything is.
 func (x *interp) writable(at ast.Expr, base *value, what string) bool {
 	if base == nil || len(base.sites) == 0 || slices.Contains(base.sites, outside) {
-		x.bad(at.Pos(), "immutable", "results and arguments are immutable: "+what, "make a new slice in the loop and fill that")
+		x.bad(at.Pos(), refusal{"immutable", "results and arguments are immutable: " + what, "make a new slice in the loop and fill that"})
 		return false
 	}
 	for _, s := range base.sites {
 		if x.st.handed[s] {
-			x.bad(at.Pos(), "handed", "this slice was handed to an operation before, which may still hold it", "make a new slice for every round")
+			x.bad(at.Pos(), refusal{"handed", "this slice was handed to an operation before, which may still hold it", "make a new slice for every round"})
 			break
 		}
 	}
 	if slices.ContainsFunc(base.sites, func(s int) bool { return x.b.made[s] != x.next }) {
-		x.bad(at.Pos(), "survives", "this slice is made outside of the loop over run.Next, so it would survive an iteration without being saved", x.keeper(x.typeOf(at)))
+		x.bad(at.Pos(), refusal{"survives", "this slice is made outside of the loop over run.Next, so it would survive an iteration without being saved", x.keeper(x.typeOf(at))})
 	}
 	return true
 }
@@ -175,7 +175,7 @@ func (x *interp) fill(s *tree.Assign) {
 		return
 	}
 	if s.Op != nil {
-		x.bad(s.Pos, "helper", fmt.Sprintf("%s writes to what it was given, and looks at batches", s.Op.Fn.Name()), "return what is new")
+		x.bad(s.Pos, refusal{"helper", fmt.Sprintf("%s writes to what it was given, and looks at batches", s.Op.Fn.Name()), "return what is new"})
 		return
 	}
 	call, ok := ast.Unparen(s.Rhs[0]).(*ast.CallExpr)
@@ -242,7 +242,7 @@ func (x *interp) fillVariable(s *tree.Assign, f ast.Expr, into *value) {
 	to := x.target(f)
 	switch {
 	case isPointer(x.typeOf(f)) || to.holder != nil || to.root == nil && to.element == nil:
-		x.bad(f.Pos(), "immutable", fmt.Sprintf("%s writes to %s, which the loop did not make", s.Text, types.ExprString(f)), "keep state in a component, whose methods are marked //weft:op writes, or in a variable of the loop")
+		x.bad(f.Pos(), refusal{"immutable", fmt.Sprintf("%s writes to %s, which the loop did not make", s.Text, types.ExprString(f)), "keep state in a component, whose methods are marked //weft:op writes, or in a variable of the loop"})
 	case to.element != nil:
 		if base := x.eval(to.element.X); x.writable(f, base, "this writes into a slice that was not made here") {
 			x.inject(base.sites, into, s, f)

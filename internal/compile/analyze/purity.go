@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -13,477 +14,250 @@ import (
 	"github.com/weft-rl/weft/internal/compile/vocabulary"
 )
 
-// summary is what a helper does to memory: a function of the author's that
-// contains no operation. It is found from all statements of the function whatever
-// their order, so that it is easy to believe.
-type summary struct {
-	x     *interp
-	fn    *types.Func
-	info  *types.Info
-	body  *ast.BlockStmt
-	owner map[types.Object]owners // whose memory a variable may share
-	fills []int                   // parameters whose memory it writes, and -1 for the receiver
-	calls []*types.Func           // helpers that it calls
+// helper is a function of the author's that contains no operation.
+type helper struct {
+	t        *tree.Program
+	fills    []int // parameters whose memory it writes, and -1 for the receiver
+	problems []tree.Problem
 }
 
-// owners are parameters by number, the receiver being -1, and strangers.
-type owners map[int]bool
-
-// stranger owns memory that a helper neither made nor was given.
-const stranger = -2
-
-// summary returns that of a helper, and finds those of the helpers that it calls.
-func (x *interp) summary(fn *types.Func) *summary {
-	if s, ok := x.summaries[fn]; ok {
-		return s
+// helper reads a helper, and those that it calls, until it is known what they write.
+func (x *interp) helper(fn *types.Func) *helper {
+	if h, ok := x.helpers[fn]; ok {
+		return h // or one that is being read, with what was found so far
 	}
-	var list []*summary
-	var reach func(fn *types.Func)
-	reach = func(fn *types.Func) {
-		src, ok := x.p.funcs[fn]
-		if !ok || x.summaries[fn] != nil {
-			return
+	h := &helper{}
+	x.helpers[fn] = h
+	known := maps.Clone(x.helpers)
+	for {
+		h.problems = nil
+		h.t = tree.Build(x.helperConfig(h), fn, nil)
+		fills := h.written()
+		if slices.Equal(fills, h.fills) {
+			return h
 		}
-		s := x.newSummary(fn, src)
-		x.summaries[fn] = s
-		list = append(list, s)
-		for _, f := range s.calls {
-			reach(f)
-		}
+		h.fills = fills
+		x.helpers = maps.Clone(known) // whoever calls this one is read anew
 	}
-	reach(fn)
-	for changed := true; changed; {
-		changed = false
-		for _, s := range list {
-			changed = s.scan() || changed
-		}
-	}
-	return x.summaries[fn]
 }
 
-func (x *interp) newSummary(fn *types.Func, src source) *summary {
-	s := &summary{x: x, fn: fn, info: src.unit.info, body: src.decl.Body, owner: map[types.Object]owners{}}
-	sig := fn.Signature()
-	for i := range sig.Params().Len() {
-		if v := sig.Params().At(i); points(v.Type()) {
-			s.owner[v] = owners{i: true}
-		}
-	}
-	if recv := sig.Recv(); recv != nil && points(recv.Type()) {
-		s.owner[recv] = owners{-1: true}
-	}
-	ast.Inspect(s.body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			if f := tree.Callee(s.info, n); f != nil && x.p.funcs[f].decl != nil && !slices.Contains(s.calls, f) {
-				s.calls = append(s.calls, f)
-			}
-		case *ast.FuncLit: // what it is called with is not known
-			for _, g := range n.Type.Params.List {
-				for _, name := range g.Names {
-					s.owner[s.info.Defs[name]] = owners{stranger: true}
+// helperConfig reads all of a function and goes into none that it calls. Other than
+// in a loop, a pointer may be to anything.
+func (x *interp) helperConfig(h *helper) *tree.Config {
+	c := x.config(true)
+	c.Classify = func(*ast.CallExpr, *types.Func, func(ast.Expr) types.Type) tree.Kind { return tree.Pure }
+	c.Fills = x.fills
+	c.Frozen = func(t types.Type) bool { return ours(t) && !isPointer(t) || isError(t) }
+	c.Fresh = func(fn *types.Func) bool { return fresh(fn) || clones[fn.FullName()] }
+	c.Report = func(p tree.Problem) { h.problems = append(h.problems, p) }
+	return c
+}
+
+// places returns the expressions whose memory a statement writes.
+func (h *helper) places(a *tree.Assign) []ast.Expr {
+	through := slices.DeleteFunc(slices.Clone(a.Lhs), func(l ast.Expr) bool { return !h.t.Through(l) })
+	return append(through, a.Fills...)
+}
+
+// written returns the parameters whose memory the helper writes.
+func (h *helper) written() (out []int) {
+	h.t.Body.Walk(func(s tree.Stmt) bool {
+		if a, ok := s.(*tree.Assign); ok {
+			for _, e := range h.places(a) {
+				for v := range h.t.Memory(e) {
+					if i, given := h.parameter(v); given && h.lends(i) && !slices.Contains(out, i) {
+						out = append(out, i)
+					}
 				}
 			}
 		}
 		return true
 	})
-	return s
-}
-
-// scan finds more of what variables share and of what is written, and reports
-// whether there was any.
-func (s *summary) scan() (more bool) {
-	ast.Inspect(s.body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for i, l := range n.Lhs {
-				more = s.bind(l, n.Rhs[min(i, len(n.Rhs)-1)]) || more
-				more = s.through(l) && s.fill(l) || more
-			}
-		case *ast.ValueSpec:
-			for i, name := range n.Names {
-				if len(n.Values) > 0 {
-					more = s.bind(name, n.Values[min(i, len(n.Values)-1)]) || more
-				}
-			}
-		case *ast.RangeStmt:
-			for _, l := range []ast.Expr{n.Key, n.Value} {
-				if l != nil {
-					more = s.bind(l, n.X) || more
-				}
-			}
-		case *ast.IncDecStmt:
-			more = s.through(n.X) && s.fill(n.X) || more
-		case *ast.CallExpr:
-			for _, e := range s.filled(n) {
-				more = s.fill(e) || more
-			}
-		}
-		return true
-	})
-	return more
-}
-
-// bind notes that a place is given a value, and so shares its memory.
-func (s *summary) bind(place, value ast.Expr) (more bool) {
-	root := s.root(place)
-	if root == nil || !points(s.info.TypeOf(place)) {
-		return false
-	}
-	for o := range s.of(value) {
-		if !s.owner[root][o] {
-			if s.owner[root] == nil {
-				s.owner[root] = owners{}
-			}
-			s.owner[root][o], more = true, true
-		}
-	}
-	return more
-}
-
-// points reports whether a copy of a value of this type shares memory with it:
-// also what a pointer points to.
-func points(t types.Type) bool {
-	return holds(t, func(t types.Type) verdict {
-		if isPointer(t) || refers(t) {
-			return yes
-		}
-		if ours(t) {
-			return no
-		}
-		switch t.Underlying().(type) {
-		case *types.Signature, *types.Chan:
-			return yes
-		}
-		return deeper
-	})
-}
-
-// base returns the expression that a place is in: without the fields, elements and
-// pointers on the way to it.
-func (s *summary) base(e ast.Expr) ast.Expr {
-	switch n := e.(type) {
-	case *ast.ParenExpr:
-		return s.base(n.X)
-	case *ast.SelectorExpr:
-		if s.info.Selections[n] != nil {
-			return s.base(n.X)
-		}
-		return n.Sel
-	case *ast.IndexExpr:
-		return s.base(n.X)
-	case *ast.SliceExpr:
-		return s.base(n.X)
-	case *ast.StarExpr:
-		return s.base(n.X)
-	case *ast.UnaryExpr:
-		return s.base(n.X)
-	}
-	return e
-}
-
-// root returns the variable that a place is in, or nil.
-func (s *summary) root(e ast.Expr) types.Object {
-	if id, ok := s.base(e).(*ast.Ident); ok {
-		return s.info.ObjectOf(id)
-	}
-	return nil
-}
-
-// of returns whose memory the value of an expression may share.
-func (s *summary) of(e ast.Expr) owners {
-	out := owners{}
-	add := func(list ...ast.Expr) {
-		for _, e := range list {
-			if kv, ok := e.(*ast.KeyValueExpr); ok {
-				e = kv.Value
-			}
-			if points(s.info.TypeOf(e)) {
-				maps.Copy(out, s.of(e))
-			}
-		}
-	}
-	switch e := s.base(e).(type) {
-	case *ast.Ident:
-		if o := s.info.ObjectOf(e); packageVar(o) != nil {
-			out[stranger] = true
-		} else {
-			maps.Copy(out, s.owner[o])
-		}
-	case *ast.TypeAssertExpr:
-		add(e.X)
-	case *ast.CompositeLit:
-		add(e.Elts...)
-	case *ast.CallExpr:
-		s.ofCall(e, out, add)
-	}
+	slices.Sort(out)
 	return out
 }
 
-// ofCall finds whose memory a call may return: what it is given, and for a word
-// that shows a tensor's own memory, a stranger's.
-func (s *summary) ofCall(e *ast.CallExpr, out owners, add func(...ast.Expr)) {
-	fn := tree.Callee(s.info, e)
-	if fn != nil {
-		if w, ok := s.x.p.word(fn); ok {
-			out[stranger] = out[stranger] || w.Shows
-			return
-		}
-		if elem := elementType(s.info.TypeOf(e)); clones[fn.FullName()] && !points(elem) {
-			return
-		}
-	}
-	add(e.Args...)
-	if sel, ok := ast.Unparen(e.Fun).(*ast.SelectorExpr); ok && s.info.Selections[sel] != nil {
-		add(sel.X)
-	}
-}
-
-// through reports whether assigning to a place leaves the variable itself: by an
-// index into a slice, or a pointer.
-func (s *summary) through(l ast.Expr) bool {
-	switch l := ast.Unparen(l).(type) {
-	case *ast.IndexExpr:
-		_, array := s.info.TypeOf(l.X).Underlying().(*types.Array)
-		return !array || s.through(l.X)
-	case *ast.StarExpr:
-		return true
-	case *ast.SelectorExpr:
-		sel := s.info.Selections[l]
-		return isPointer(s.info.TypeOf(l.X)) || sel != nil && sel.Indirect() || s.through(l.X)
-	}
-	return false
-}
-
-// fill notes that the memory behind an expression is written.
-func (s *summary) fill(e ast.Expr) (more bool) {
-	for o := range s.of(e) {
-		if o != stranger && s.lends(o) && !slices.Contains(s.fills, o) {
-			s.fills = append(s.fills, o)
-			slices.Sort(s.fills)
-			more = true
-		}
-	}
-	return more
+// parameter returns the number of a parameter that has memory of the caller's.
+func (h *helper) parameter(v *types.Var) (i int, ok bool) {
+	i = slices.Index(h.t.Args, v)
+	return i, (i >= 0 || v == h.t.Recv) && h.t.Refers(v.Type())
 }
 
 // lends reports whether a caller can give a parameter memory of its own: a slice,
 // or a variable that a method has a pointer to. Pointers in a loop are to what the
 // constructor made, and the last parameter of a variadic function is several.
-func (s *summary) lends(o int) bool {
-	sig := s.fn.Signature()
-	return o == -1 || !isPointer(sig.Params().At(o).Type()) && !(sig.Variadic() && o == sig.Params().Len()-1)
-}
-
-// filled returns the expressions whose memory a call writes.
-func (s *summary) filled(call *ast.CallExpr) (out []ast.Expr) {
-	fn := tree.Callee(s.info, call)
-	var list []int
-	switch {
-	case fn == nil:
-		if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok {
-			if b, ok := s.info.Uses[id].(*types.Builtin); ok && slices.Contains([]string{"append", "copy", "clear", "delete"}, b.Name()) {
-				list = []int{0}
-			}
-		}
-	case s.x.summaries[fn] != nil:
-		list = s.x.summaries[fn].fills
-	default:
-		list = filling[fn.FullName()]
-	}
-	for _, i := range list {
-		if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); i < 0 && ok {
-			if isPointer(s.info.TypeOf(sel.X)) || s.through(sel.X) || points(s.info.TypeOf(sel.X)) {
-				out = append(out, sel.X)
-			}
-		} else if i >= 0 && i < len(call.Args) {
-			out = append(out, call.Args[i])
-		}
-	}
-	return out
+func (h *helper) lends(i int) bool {
+	sig := h.t.Fn.Signature()
+	return i == -1 || !isPointer(sig.Params().At(i).Type()) && !(sig.Variadic() && i == sig.Params().Len()-1)
 }
 
 // review reports what a helper, or one that it calls, does besides computing on
 // what it is given.
 func (x *interp) review(fn *types.Func) {
-	s := x.summary(fn)
-	if s == nil || x.reviewed[fn] {
+	if x.reviewed[fn] {
 		return
 	}
 	x.reviewed[fn] = true
-	r := &reviewer{s}
-	ast.Inspect(s.body, r.visit)
-	for _, f := range s.calls {
-		if !x.contains(f) {
-			x.review(f)
+	r := &reviewer{x.helper(fn), x}
+	for _, p := range r.problems {
+		if slices.Contains([]string{"goroutine", "defer", "channel"}, p.Code) {
+			x.out.add(Finding{at: p.Pos, Code: p.Code, Message: p.Message, Instead: p.Instead, sticky: true})
 		}
 	}
+	r.t.Body.Walk(func(s tree.Stmt) bool {
+		switch s := s.(type) {
+		case *tree.Assign:
+			r.writes(s)
+		case *tree.Loop:
+			if s.Range {
+				r.bad(s.Over, unordered(r.t.Info.TypeOf(s.Over)))
+			}
+		}
+		for _, e := range tree.Exprs(s) {
+			ast.Inspect(e, r.visit)
+		}
+		return true
+	})
 }
 
 // reviewer looks at the statements of a helper.
-type reviewer struct{ *summary }
+type reviewer struct {
+	*helper
+	x *interp
+}
 
-func (r *reviewer) bad(at ast.Node, code, message, instead string) {
-	r.x.refuse(at, code, message, instead)
+func (r *reviewer) bad(at ast.Node, why refusal) { r.x.refuse(at, why) }
+
+// writes reports a write to memory that is not the helper's own and that no caller
+// can lend it.
+func (r *reviewer) writes(a *tree.Assign) {
+	for _, e := range r.places(a) {
+		for v := range r.t.Memory(e) {
+			if i, given := r.parameter(v); v == tree.Outside || given && !r.lends(i) {
+				r.bad(e, refusal{"helper", fmt.Sprintf("this helper writes to what it was given (%s)", types.ExprString(e)), "make a copy, change that and return it"})
+				break
+			}
+		}
+	}
 }
 
 func (r *reviewer) visit(n ast.Node) bool {
 	switch n := n.(type) {
-	case *ast.GoStmt:
-		r.bad(n, "goroutine", "a goroutine hides who computes what, and when", "call the function: a policy decides what runs beside what")
-	case *ast.DeferStmt:
-		r.bad(n, "defer", "a deferred call runs at a point that the function does not show", "write the call where it is to happen")
-	case *ast.SelectStmt, *ast.SendStmt:
-		r.bad(n, "channel", "a channel hides where a value goes", "pass values as arguments and results")
 	case *ast.UnaryExpr:
 		if n.Op == token.ARROW {
-			r.bad(n, "channel", "a channel hides where its values come from", "pass values as arguments and results")
+			r.bad(n, receives)
 		}
-	case *ast.AssignStmt:
-		for _, l := range n.Lhs {
-			r.place(l)
-		}
-	case *ast.IncDecStmt:
-		r.place(n.X)
-	case *ast.RangeStmt:
-		r.ranges(n)
 	case *ast.Ident:
-		if v := packageVar(r.info.Uses[n]); v != nil && !sentinel(v) {
-			r.bad(n, "global", fmt.Sprintf("the package variable %s may be changed by anybody while the loop runs", v.Name()), "make it a constant, a setting or a field that the constructor sets")
+		if v := packageVar(r.t.Info.Uses[n]); v != nil {
+			r.bad(n, readsGlobal(v))
 		}
 	case *ast.SelectorExpr:
-		if f, ok := r.info.Uses[n.Sel].(*types.Var); ok && f.IsField() {
-			if message, instead := r.x.uneven(n, f); message != "" {
-				r.bad(n.Sel, "component", message, instead)
-			}
+		for _, f := range r.t.Fields(n) {
+			r.bad(n.Sel, r.x.uneven(n, f))
 		}
 	case *ast.CallExpr:
-		r.called(n)
+		if fn := tree.Callee(r.t.Info, n); fn != nil {
+			r.bad(n, r.called(fn))
+		} else {
+			r.bad(n, r.indirect(n))
+		}
 	}
 	return true
 }
 
-func (r *reviewer) ranges(n *ast.RangeStmt) {
-	switch r.info.TypeOf(n.X).Underlying().(type) {
-	case *types.Map:
-		r.bad(n, "map", "a map is gone through in another order every time", "range over a sorted slice of its keys, made in the constructor")
-	case *types.Signature:
-		r.bad(n, "function", "an iterator is a function value, which cannot be read through", "range over a number or a slice")
-	}
-}
-
-// place reports a write to memory that is not the helper's own and that no caller
-// can lend it.
-func (r *reviewer) place(l ast.Expr) {
-	if r.through(l) {
-		r.written(l)
-	}
-}
-
-func (r *reviewer) written(e ast.Expr) {
-	for o := range r.of(e) {
-		if o == stranger || !r.lends(o) {
-			r.bad(e, "helper", fmt.Sprintf("this helper writes to what it was given (%s)", types.ExprString(e)), "make a copy, change that and return it")
-			return
-		}
-	}
-}
-
-// called reports a call that does more than compute.
-func (r *reviewer) called(call *ast.CallExpr) {
-	for _, e := range r.filled(call) {
-		r.written(e)
-	}
-	fn := tree.Callee(r.info, call)
-	if fn == nil {
-		r.indirect(call)
-		return
-	}
+// called says what is wrong with a call, if it does more than compute.
+func (r *reviewer) called(fn *types.Func) refusal {
 	w, word := r.x.p.word(fn)
-	src, readable := r.x.p.funcs[fn]
+	m := r.x.p.mark(fn)
+	_, readable := r.x.p.funcs[fn]
 	switch {
 	case word && !known(w):
-		instead := w.Instead
-		if instead == "" {
-			instead = "call it in the constructor, or in a graph function"
-		}
-		r.bad(call, "word", fmt.Sprintf("%s has no place in a loop", w.Name), instead)
-	case word && w.Use == vocabulary.Operation && w.Kind != fdg.Batch:
-		r.bad(call, "helper", fmt.Sprintf("this helper contains the operation %s, and is one operation itself", w.Name), "leave //weft:rows out, so that the function is read through")
+		return misplaced(w)
+	case word && w.Use == vocabulary.Operation && w.Kind != fdg.Batch, m != nil && m.op != "":
+		return refusal{"helper", fmt.Sprintf("this helper contains the operation %s, and is one operation itself", cmp.Or(w.Name, fn.Name())), "leave //weft:rows out, so that the function is read through"}
 	case word || fn.Pkg() == nil:
 	case dynamic(fn):
-		r.bad(call, "interface", fmt.Sprintf("which type is behind this interface is not known here, so %s cannot be read", fn.Name()), "use the concrete type")
-	case readable:
-		if m := src.unit.marks.funcs[src.decl]; m != nil && m.op != "" {
-			r.bad(call, "helper", fmt.Sprintf("this helper contains the operation %s, and is one operation itself", fn.Name()), "leave //weft:rows out, so that the function is read through")
-		}
-	default:
-		if why, instead := impure(fn); why != "" {
-			r.bad(call, "foreign", why, instead)
-		}
+		return refusal{"interface", fmt.Sprintf("which type is behind this interface is not known here, so %s cannot be read", fn.Name()), "use the concrete type"}
+	case !readable:
+		return impure(fn)
+	case !r.x.contains(fn):
+		r.x.review(fn)
 	}
+	return refusal{}
 }
 
-// indirect reports the call of a function value, and builtins with an effect.
-func (r *reviewer) indirect(call *ast.CallExpr) {
+// indirect says what is wrong with the call of a function value, or of a builtin.
+func (r *reviewer) indirect(call *ast.CallExpr) refusal {
 	fun := ast.Unparen(call.Fun)
-	if r.info.Types[fun].IsType() || r.x.p.typ(r.info.TypeOf(fun)).Pure {
-		return
+	if r.t.Info.Types[fun].IsType() || r.x.p.typ(r.t.Info.TypeOf(fun)).Pure {
+		return refusal{}
 	}
 	if id, ok := fun.(*ast.Ident); ok {
-		if b, ok := r.info.Uses[id].(*types.Builtin); ok {
-			if slices.Contains([]string{"print", "println", "recover", "close"}, b.Name()) {
-				r.bad(call, "effect", b.Name()+" has an effect that no fragment owns", "let operations fail by themselves, and log with run.Log")
+		if b, ok := r.t.Info.Uses[id].(*types.Builtin); ok {
+			if why := effectOf(b.Name()); b.Name() != "panic" {
+				return why
 			}
-			return
+			return refusal{}
 		}
 	}
-	r.bad(call, "function", "a function value cannot be read through: what it does is not in the source", "call a declared function or method")
+	return unreadable
 }
 
-// writes notes the fields of a component that one of its methods may change.
-func (x *interp) writes(src source) {
-	s := &summary{info: src.unit.info}
-	if len(src.decl.Recv.List[0].Names) == 0 {
-		return
+// mutable reports whether a field is one that methods of an author's component
+// write.
+func (x *interp) mutable(f *types.Var) bool {
+	if x.mutables == nil {
+		x.mutables = map[*types.Var]bool{}
+		for fn := range x.p.funcs {
+			if recv := fn.Signature().Recv(); recv != nil && x.isComponent(recv.Type()) {
+				x.mutates(x.helper(fn).t)
+			}
+		}
 	}
-	recv := s.info.Defs[src.decl.Recv.List[0].Names[0]]
+	return x.mutables[f.Origin()]
+}
+
+// mutates notes the fields of a component that one of its methods may change.
+func (x *interp) mutates(t *tree.Program) {
 	note := func(e ast.Expr) {
-		if s.root(e) != recv {
+		if t.Recv == nil || t.Root(e) != t.Recv {
 			return
 		}
 		ast.Inspect(e, func(n ast.Node) bool {
-			if sel, ok := n.(*ast.SelectorExpr); ok && s.root(sel) == recv {
-				if f, ok := s.info.Uses[sel.Sel].(*types.Var); ok && f.IsField() {
+			if sel, ok := n.(*ast.SelectorExpr); ok && t.Root(sel) == t.Recv {
+				for _, f := range t.Fields(sel) {
 					x.mutables[f.Origin()] = true
 				}
 			}
 			return true
 		})
 	}
-	ast.Inspect(src.decl.Body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for _, l := range n.Lhs {
+	t.Body.Walk(func(s tree.Stmt) bool {
+		if a, ok := s.(*tree.Assign); ok {
+			for _, l := range a.Lhs {
 				note(l)
 			}
-		case *ast.IncDecStmt:
-			note(n.X)
-		case *ast.UnaryExpr:
-			if n.Op == token.AND {
-				note(n.X)
-			}
-		case *ast.CallExpr:
-			for _, a := range n.Args { // of what is filled
-				if refers(src.unit.info.TypeOf(a)) {
-					note(a)
+		}
+		for _, e := range tree.Exprs(s) {
+			ast.Inspect(e, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.UnaryExpr:
+					if n.Op == token.AND {
+						note(n.X)
+					}
+				case *ast.CallExpr:
+					for _, a := range n.Args { // of what is filled
+						if refers(t.Info.TypeOf(a)) {
+							note(a)
+						}
+					}
+					fn := tree.Callee(t.Info, n)
+					if sel, ok := n.Fun.(*ast.SelectorExpr); ok && fn != nil && fn.Signature().Recv() != nil && isPointer(fn.Signature().Recv().Type()) && !isPointer(t.Info.TypeOf(sel.X)) {
+						note(sel.X)
+					}
 				}
-			}
-			if sel, ok := n.Fun.(*ast.SelectorExpr); ok && !isPointer(src.unit.info.TypeOf(sel.X)) {
-				if fn := tree.Callee(src.unit.info, n); fn != nil && fn.Signature().Recv() != nil && isPointer(fn.Signature().Recv().Type()) {
-					note(sel.X)
-				}
-			}
+				return true
+			})
 		}
 		return true
 	})

@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"cmp"
 	"fmt"
 	"go/ast"
 	"go/types"
@@ -27,6 +26,10 @@ func (x *interp) config(open bool) *tree.Config {
 			return w.Use == vocabulary.Next
 		},
 		Frozen: x.frozen, Fresh: fresh,
+		Shows: func(fn *types.Func) bool {
+			w, _ := x.p.word(fn)
+			return w.Shows
+		},
 		Pin: x.p.pin,
 		Report: func(p tree.Problem) {
 			x.out.add(Finding{at: p.Pos, Code: p.Code, Message: p.Message, Instead: p.Instead, Calls: x.positions(p.Calls), sticky: true})
@@ -40,6 +43,7 @@ func (x *interp) config(open bool) *tree.Config {
 			return tree.Pure
 		}
 		c.Fills = func(*types.Func) []int { return nil }
+		c.Report = func(tree.Problem) {}
 	}
 	return c
 }
@@ -52,10 +56,10 @@ func fresh(fn *types.Func) bool {
 }
 
 // frozen reports whether values of a type never change in a loop, or have a home:
-// what the vocabulary declares, and pointers, which are to what the constructor
-// made.
+// what the vocabulary declares, errors, and pointers, which are to what the
+// constructor made.
 func (x *interp) frozen(t types.Type) bool {
-	return ours(t) || isPointer(t) || x.isComponent(t)
+	return ours(t) || isPointer(t) || isError(t) || x.isComponent(t)
 }
 
 // open returns the tree of a constructor, a graph function or what they call
@@ -83,12 +87,6 @@ func (x *interp) instance(fn *types.Func, recv *value) map[*types.TypeParam]type
 		}
 	}
 	return out
-}
-
-// refuse reports a call that has no place in a loop.
-func (x *interp) refuse(call ast.Node, code, message, instead string) tree.Kind {
-	x.out.add(Finding{at: call.Pos(), Code: code, Message: message, Instead: instead, sticky: true})
-	return tree.Refused
 }
 
 // classify says what a call in the loop is.
@@ -128,9 +126,9 @@ func (x *interp) classifyWord(call *ast.CallExpr, fn *types.Func, w vocabulary.W
 	case w.Use == vocabulary.Unknown && dynamic(fn):
 		return tree.Through
 	case w.Use == vocabulary.Next:
-		return x.refuse(call, "word", fmt.Sprintf("%s has no place in a loop", w.Name), "use run.Next as the whole condition of the outermost loop: for run.Next() { ... }")
+		return x.refuse(call, refusal{"word", fmt.Sprintf("%s has no place in a loop", w.Name), "use run.Next as the whole condition of the outermost loop: for run.Next() { ... }"})
 	case !known(w):
-		return x.refuse(call, "word", fmt.Sprintf("%s has no place in a loop", w.Name), cmp.Or(w.Instead, "call it in the constructor, or in a graph function"))
+		return x.refuse(call, misplaced(w))
 	case w.Use != vocabulary.Operation:
 		return tree.Pure
 	}
@@ -139,15 +137,15 @@ func (x *interp) classifyWord(call *ast.CallExpr, fn *types.Func, w vocabulary.W
 
 // classifyForeign says what a call of a function is whose source is not read.
 func (x *interp) classifyForeign(call *ast.CallExpr, fn *types.Func, typeOf func(ast.Expr) types.Type) tree.Kind {
-	if why, instead := impure(fn); why != "" {
-		return x.refuse(call, "foreign", why, instead)
+	if kind := x.refuse(call, impure(fn)); kind == tree.Refused {
+		return kind
 	}
 	for _, a := range call.Args {
 		switch t := typeOf(a); {
 		case x.p.isBatch(t):
-			return x.refuse(a, "foreign", fmt.Sprintf("a batch is given to %s, which cannot be followed", fn.FullName()), "compute in a graph function")
+			return x.refuse(a, refusal{"foreign", fmt.Sprintf("a batch is given to %s, which cannot be followed", fn.FullName()), "compute in a graph function"})
 		case x.isComponent(t):
-			return x.refuse(a, "foreign", fmt.Sprintf("a component is given to %s, which cannot be followed", fn.FullName()), "use its operations")
+			return x.refuse(a, refusal{"foreign", fmt.Sprintf("a component is given to %s, which cannot be followed", fn.FullName()), "use its operations"})
 		}
 	}
 	return tree.Pure
@@ -157,7 +155,7 @@ func (x *interp) classifyForeign(call *ast.CallExpr, fn *types.Func, typeOf func
 func (x *interp) classifyRows(call *ast.CallExpr, fn *types.Func, typeOf func(ast.Expr) types.Type) tree.Kind {
 	x.review(fn)
 	if t := typeOf(call); x.numbers(t) {
-		return x.refuse(call, "whole", fmt.Sprintf("%s is marked //weft:rows and returns %s, of which numbers would be of some rows only", fn.Name(), x.typeName(t)), "return batches with a row for each row, or leave the directive out")
+		return x.refuse(call, refusal{"whole", fmt.Sprintf("%s is marked //weft:rows and returns %s, of which numbers would be of some rows only", fn.Name(), x.typeName(t)), "return batches with a row for each row, or leave the directive out"})
 	}
 	return tree.Helper
 }
@@ -270,7 +268,7 @@ func (x *interp) fills(fn *types.Func) []int {
 	if m := src.unit.marks.funcs[src.decl]; m != nil && m.op != "" || x.contains(fn) {
 		return nil
 	}
-	return x.summary(fn).fills
+	return x.helper(fn).fills
 }
 
 // resolve returns the method behind fn, an interface's, when it is called on an
@@ -290,7 +288,7 @@ func (x *interp) resolve(p *tree.Program, recv ast.Expr, fn *types.Func) *types.
 	if len(found) == 1 && found[0] != nil {
 		return found[0]
 	}
-	x.refuse(recv, "interface", fmt.Sprintf("which type is behind this interface is not known from the constructor, so %s cannot be read", fn.Name()), "use the concrete type, or put one in the field in the constructor")
+	x.refuse(recv, refusal{"interface", fmt.Sprintf("which type is behind this interface is not known from the constructor, so %s cannot be read", fn.Name()), "use the concrete type, or put one in the field in the constructor"})
 	return nil
 }
 

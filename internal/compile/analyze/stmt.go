@@ -192,7 +192,7 @@ func (x *interp) idle(s *tree.Assign) {
 		return
 	}
 	if fn := tree.Callee(x.info(), call); fn != nil && x.p.funcs[fn].decl != nil && fn.Signature().Results().Len() == 0 {
-		x.bad(s.Pos, "effect", fmt.Sprintf("%s returns nothing and contains no operation, so it has no effect that the loop could see", fn.Name()), "return what it computes, or mark a component's method //weft:op writes")
+		x.bad(s.Pos, refusal{"effect", fmt.Sprintf("%s returns nothing and contains no operation, so it has no effect that the loop could see", fn.Name()), "return what it computes, or mark a component's method //weft:op writes"})
 	}
 }
 
@@ -278,7 +278,7 @@ func (b *builder) call(v *value, name string) {
 // field of an object.
 func (x *interp) put(lhs ast.Expr, v *value, s *tree.Assign) {
 	if g := x.global(lhs); g != nil {
-		x.bad(lhs.Pos(), "global", fmt.Sprintf("the package variable %s is shared by everything that runs", g.Name()), "keep state in a component, made in the constructor")
+		x.bad(lhs.Pos(), refusal{"global", fmt.Sprintf("the package variable %s is shared by everything that runs", g.Name()), "keep state in a component, made in the constructor"})
 		return
 	}
 	to := x.target(lhs)
@@ -286,11 +286,11 @@ func (x *interp) put(lhs ast.Expr, v *value, s *tree.Assign) {
 	case to.element != nil:
 		x.putElement(to, v, s)
 	case to.holder != nil && len(to.path) == 0:
-		x.bad(lhs.Pos(), "pointer", "writing through a pointer changes a value that others may hold", "assign to the variable itself")
+		x.bad(lhs.Pos(), refusal{"pointer", "writing through a pointer changes a value that others may hold", "assign to the variable itself"})
 		x.copyInto(x.eval(to.holder), v)
 	case to.holder != nil:
-		x.bad(lhs.Pos(), "field", fmt.Sprintf("%s is written in the loop, but belongs to no component: it would not be saved, and fragments would share it", types.ExprString(lhs)),
-			"keep it in rl.Slots or in a component of your own, whose methods are marked //weft:op writes")
+		x.bad(lhs.Pos(), refusal{"field", fmt.Sprintf("%s is written in the loop, but belongs to no component: it would not be saved, and fragments would share it", types.ExprString(lhs)),
+			"keep it in rl.Slots or in a component of your own, whose methods are marked //weft:op writes"})
 		if x.phase != training {
 			x.vary(to.field, v)
 			x.store(objectsOf(x.eval(to.holder)), to.path, v, to.weak)
@@ -379,7 +379,7 @@ func (x *interp) survives(pos token.Pos, v *types.Var) {
 	if x.phase != training || x.next == nil || x.t.Temps[v] || x.scope().inside(v, x.next) {
 		return
 	}
-	x.bad(pos, "survives", fmt.Sprintf("%s is declared outside of the loop over run.Next, so it would survive an iteration without being saved", v.Name()), x.keeper(v.Type()))
+	x.bad(pos, refusal{"survives", fmt.Sprintf("%s is declared outside of the loop over run.Next, so it would survive an iteration without being saved", v.Name()), x.keeper(v.Type())})
 }
 
 // keeper says what keeps a value from one iteration to the next.
@@ -405,9 +405,9 @@ func (x *interp) escapes(lhs, rhs ast.Expr) {
 	}
 	switch i, _ := to.Underlying().(*types.Interface); {
 	case x.p.isBatch(from):
-		x.bad(rhs.Pos(), "interface", "a batch inside an interface cannot be followed", "use its own type")
+		x.bad(rhs.Pos(), hiddenBatch)
 	case i != nil && i.Empty() && x.isComponent(from):
-		x.bad(rhs.Pos(), "interface", "a component inside an interface without methods cannot be followed", "use its own type")
+		x.bad(rhs.Pos(), refusal{"interface", "a component inside an interface without methods cannot be followed", "use its own type"})
 	}
 }
 

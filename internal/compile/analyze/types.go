@@ -94,11 +94,13 @@ func refers(t types.Type) bool {
 		case *types.Slice, *types.Map:
 			return yes
 		case *types.Interface:
-			return when(!types.Identical(t, types.Universe.Lookup("error").Type()))
+			return when(!isError(t))
 		}
 		return deeper
 	})
 }
+
+func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
 
 // holdsKey reports whether values of a type hold random keys.
 func (p *program) holdsKey(t types.Type) bool {
@@ -115,7 +117,7 @@ func (p *program) holdsKey(t types.Type) bool {
 func (x *interp) leads(t types.Type) bool {
 	return holds(t, func(t types.Type) verdict {
 		if face, ok := t.Underlying().(*types.Interface); ok && face.NumMethods() > 0 {
-			return when(!types.Identical(t, types.Universe.Lookup("error").Type()))
+			return when(!isError(t))
 		}
 		if x.isComponent(t) || ours(t) {
 			return when(x.isComponent(t))

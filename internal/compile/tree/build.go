@@ -30,15 +30,16 @@ type Config struct {
 	Frozen func(t types.Type) bool
 	// Fresh reports whether what fn returns shares no memory with its arguments.
 	Fresh func(fn *types.Func) bool
+	// Shows reports whether fn returns memory that it did not make, and was not given.
+	Shows func(fn *types.Func) bool
 	// Next reports whether fn is run.Next, whose loop is that over iterations.
 	Next func(fn *types.Func) bool
 	// Pin returns the fragment that a directive above a statement or function names.
 	Pin func(n ast.Node) string
 	// Report takes what cannot be read.
 	Report func(Problem)
-	// Open reads a constructor or a graph function: nothing is refused, calls of
-	// declared functions are all read through, and the body of a function literal is
-	// a Branch without a condition where the literal stands.
+	// Open reads any function, also what no loop may hold: the body of a function
+	// literal is a Branch without a condition where the literal stands.
 	Open bool
 }
 
@@ -91,7 +92,7 @@ func Build(c *Config, fn *types.Func, targs map[*types.TypeParam]types.Type) *Pr
 	}
 	p := &Program{
 		Fset: c.Fset, Fn: fn, Decl: src.Decl, Pkg: src.Pkg, Temps: map[*types.Var]bool{},
-		fields: map[*ast.SelectorExpr][]*types.Var{}, frozen: c.Frozen, fresh: c.Fresh,
+		fields: map[*ast.SelectorExpr][]*types.Var{}, frozen: c.Frozen, fresh: c.Fresh, shows: c.Shows,
 		Info: &types.Info{
 			Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{},
 			Selections: map[*ast.SelectorExpr]*types.Selection{},
@@ -111,7 +112,7 @@ func Build(c *Config, fn *types.Func, targs map[*types.TypeParam]types.Type) *Pr
 	})
 	p.Body = b.chains(p.Body)
 	p.number()
-	memory(p)
+	p.memory()
 	return p
 }
 
@@ -174,11 +175,9 @@ func (b *builder) pinned(n ast.Node, read func()) {
 	b.pins = b.pins[:len(b.pins)-1]
 }
 
-// report takes what cannot be read, unless nothing is refused.
+// report takes what cannot be read.
 func (b *builder) report(pos token.Pos, code, message, instead string) {
-	if !b.Open {
-		b.Report(Problem{pos, slices.Clone(b.fr.calls), code, message, instead})
-	}
+	b.Report(Problem{pos, slices.Clone(b.fr.calls), code, message, instead})
 }
 
 // variable makes a variable of the tree.

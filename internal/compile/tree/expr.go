@@ -179,7 +179,7 @@ func (b *builder) function(e *ast.FuncLit) ast.Expr {
 	for i := range sig.Results().Len() {
 		b.fr.results = append(b.fr.results, b.temp("r", sig.Results().At(i).Type()))
 	}
-	b.parameters(e.Type.Params)
+	b.p.strange = append(b.p.strange, b.parameters(e.Type.Params)...)
 	body := b.inside(func() {
 		if e.Type.Results != nil {
 			b.parameters(e.Type.Results)

@@ -16,7 +16,7 @@
 //   - a break or continue means the innermost Loop;
 //   - an Assign says which memory it writes besides its left side.
 //
-// Check verifies this after every pass, Print shows a tree as text.
+// Check verifies this after every pass; the tests print trees as Go and run them.
 //
 // # What is preserved
 //
@@ -47,6 +47,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // Program is one function, read through.
@@ -74,10 +75,13 @@ type Program struct {
 	Temps map[*types.Var]bool
 	// Stmts is the number of statements, which have IDs from 0 on in program order.
 	Stmts int
-	// classes are who may share memory with whom.
-	classes *classes
+	// roots are the variables for which the memory behind a variable was made, and
+	// strange the variables that are given memory from outside.
+	roots   map[*types.Var]vars
+	strange []*types.Var
 	frozen  func(types.Type) bool
 	fresh   func(*types.Func) bool
+	shows   func(*types.Func) bool
 }
 
 // Block is a sequence of statements.
@@ -243,4 +247,23 @@ func (b Block) Walk(f func(Stmt) bool) {
 			s.Body.Walk(f)
 		}
 	}
+}
+
+// Exprs returns the expressions of a statement, without those of the statements
+// inside it.
+func Exprs(s Stmt) (out []ast.Expr) {
+	switch s := s.(type) {
+	case *Assign:
+		out = slices.Concat(s.Lhs, s.Rhs)
+	case *Branch:
+		out = []ast.Expr{s.Cond}
+		for _, a := range s.Arms {
+			out = append(out, a.List...)
+		}
+	case *Loop:
+		out = []ast.Expr{s.Over, s.Cond}
+	case *Return:
+		out = slices.Clone(s.Results)
+	}
+	return slices.DeleteFunc(out, func(e ast.Expr) bool { return e == nil })
 }
