@@ -55,7 +55,7 @@ func (p *Program) shared(a *Assign) (more bool) {
 			if a.Op != nil {
 				rhs = nil // results are fresh, and nobody writes them
 			}
-			more = p.gives(v, p.Through(l), rhs, p.Info.TypeOf(l)) || more
+			more = p.gives(v, p.through(l, true), rhs, p.Info.TypeOf(l)) || more
 		}
 	}
 	for _, f := range a.Fills { // what is filled may get what stands beside it
@@ -248,7 +248,7 @@ func (p *Program) changed(a *Assign) (out []*types.Var) {
 		}
 	}
 	for _, l := range a.Lhs {
-		add(l, p.Through(l))
+		add(l, p.through(l, true))
 	}
 	for _, f := range a.Fills {
 		add(f, true)
@@ -257,14 +257,20 @@ func (p *Program) changed(a *Assign) (out []*types.Var) {
 }
 
 // Through reports whether assigning to a place writes memory that is not the
-// variable's own: an element of a slice, or something behind a pointer. An array
-// counts where a slice of it may have been taken.
-func (p *Program) Through(place ast.Expr) bool {
+// variable's own: an element of a slice, or something behind a pointer.
+func (p *Program) Through(place ast.Expr) bool { return p.through(place, false) }
+
+// through does what Through says. An element of an array may count: there may be a
+// slice of it.
+func (p *Program) through(place ast.Expr, arrays bool) bool {
 	switch e := ast.Unparen(place).(type) {
-	case *ast.IndexExpr, *ast.StarExpr:
+	case *ast.IndexExpr:
+		_, array := p.Info.TypeOf(e.X).Underlying().(*types.Array)
+		return !array || arrays || p.through(e.X, arrays)
+	case *ast.StarExpr:
 		return true
 	case *ast.SelectorExpr:
-		return isPointer(p.Info.TypeOf(e.X)) || p.Through(e.X) || slices.ContainsFunc(p.fields[e], func(f *types.Var) bool { return isPointer(f.Type()) })
+		return isPointer(p.Info.TypeOf(e.X)) || p.through(e.X, arrays) || slices.ContainsFunc(p.fields[e], func(f *types.Var) bool { return isPointer(f.Type()) })
 	}
 	return false
 }
