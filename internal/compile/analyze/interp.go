@@ -46,12 +46,11 @@ type interp struct {
 	programs map[any]*tree.Program
 	running  map[*types.Func]bool // function values that are being called
 
-	t      *tree.Program // what is being read
-	at     *tree.Site    // the statement that is being read
-	st     *state
-	ret    []*value // what the program returns
-	exit   *state   // where it does
-	scopes map[*tree.Program]*scopes
+	t    *tree.Program // what is being read
+	at   *tree.Site    // the statement that is being read
+	st   *state
+	ret  []*value // what the program returns
+	exit *state   // where it does
 
 	b      *builder
 	late   map[nodeKey]int // nodes of an earlier reading
@@ -89,7 +88,7 @@ func newInterp(p *program, out *findings) *interp {
 	x := &interp{
 		p: p, out: out, made: map[ast.Expr]*object{}, heap: map[place]*value{}, varying: map[*types.Var]bool{}, boxed: map[*types.Var]*object{},
 		unknown: &object{id: -2, kind: unknownObject}, programs: map[any]*tree.Program{}, running: map[*types.Func]bool{},
-		scopes: map[*tree.Program]*scopes{}, components: map[types.Type]bool{}, b: newBuilder(p.fset), st: newState(), born: map[*types.Var]int{},
+		components: map[types.Type]bool{}, b: newBuilder(p.fset), st: newState(), born: map[*types.Var]int{},
 		ops: map[*types.Func]bool{}, looking: map[*types.Func]bool{}, helpers: map[*types.Func]*helper{}, reviewed: map[*types.Func]bool{},
 	}
 	for _, i := range p.main.pkg.Imports() {

@@ -93,7 +93,7 @@ func (x *interp) call(s *tree.Call) {
 // forget lets go of the variables that end with a statement, and of the memory and
 // the keys that only they had.
 func (x *interp) forget(s tree.Stmt) {
-	for _, v := range x.scope().ends[s] {
+	for _, v := range x.t.Ends(s) {
 		delete(x.st.vars, v)
 	}
 	if len(x.st.handed)+len(x.st.used) == 0 {
@@ -376,7 +376,7 @@ func (x *interp) through(e *ast.SelectorExpr, last int) ast.Expr {
 
 // survives reports a variable that outlives an iteration, where it is written.
 func (x *interp) survives(pos token.Pos, v *types.Var) {
-	if x.phase != training || x.next == nil || x.t.Temps[v] || x.scope().inside(v, x.next) {
+	if x.phase != training || x.next == nil || x.t.Temps[v] || x.t.Lives(v, x.next) {
 		return
 	}
 	x.bad(pos, refusal{"survives", fmt.Sprintf("%s is declared outside of the loop over run.Next, so it would survive an iteration without being saved", v.Name()), x.keeper(v.Type())})

@@ -66,6 +66,7 @@ type builder struct {
 	pins []string
 	// jumps are the loops and switches around, of the function that is being read.
 	jumps []*jumpTarget
+	up    Stmt      // the innermost loop or call that is being read
 	pos   token.Pos // of the statement that is being read
 }
 
@@ -91,7 +92,7 @@ func Build(c *Config, fn *types.Func, targs map[*types.TypeParam]types.Type) *Pr
 		return nil
 	}
 	p := &Program{
-		Fset: c.Fset, Fn: fn, Decl: src.Decl, Pkg: src.Pkg, Temps: map[*types.Var]bool{},
+		Fset: c.Fset, Fn: fn, Decl: src.Decl, Pkg: src.Pkg, Temps: map[*types.Var]bool{}, scopes: map[*types.Var]Stmt{},
 		fields: map[*ast.SelectorExpr][]*types.Var{}, frozen: c.Frozen, fresh: c.Fresh, shows: c.Shows,
 		Info: &types.Info{
 			Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{},
@@ -156,7 +157,7 @@ func (b *builder) emit(s Stmt) { b.out = append(b.out, s) }
 
 // site is that of a statement at a position.
 func (b *builder) site(pos token.Pos) Site {
-	s := Site{Pos: pos, Calls: b.fr.calls, In: b.fr.region}
+	s := Site{Pos: pos, Calls: b.fr.calls, In: b.fr.region, Up: b.up}
 	if len(b.pins) > 0 {
 		s.Pin = b.pins[len(b.pins)-1]
 	}
@@ -184,6 +185,7 @@ func (b *builder) report(pos token.Pos, code, message, instead string) {
 func (b *builder) variable(pos token.Pos, name string, t types.Type) *types.Var {
 	v := types.NewVar(pos, b.p.Pkg, name, t)
 	b.p.Vars = append(b.p.Vars, v)
+	b.p.scopes[v] = b.up
 	return v
 }
 
@@ -212,6 +214,15 @@ func (b *builder) inside(read func()) Block {
 	read()
 	out := b.out
 	b.out = outer
+	return out
+}
+
+// within reads what stands in a loop or a call into a block of its own.
+func (b *builder) within(s Stmt, read func()) Block {
+	outer := b.up
+	b.up = s
+	out := b.inside(read)
+	b.up = outer
 	return out
 }
 

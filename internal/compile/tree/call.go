@@ -272,7 +272,7 @@ func (b *builder) through(c called, results []*types.Var) {
 	}
 	caller, jumps := b.fr, b.jumps
 	b.jumps = nil
-	region.Body = b.inside(func() {
+	region.Body = b.within(region, func() {
 		b.fr = fr
 		b.bind(caller, c, call)
 		b.pinned(src.Decl, func() { b.body(fr) })

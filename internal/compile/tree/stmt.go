@@ -270,14 +270,14 @@ func (b *builder) forLoop(s *ast.ForStmt, label *ast.Ident) {
 	}
 	first := b.head(s.Init, &n.Init)
 	b.out = append(b.out, first...)
-	post := b.head(s.Post, &n.Post)
-	var before Block
+	var before, post Block
+	b.within(n, func() { post = b.head(s.Post, &n.Post) })
 	switch call, _ := s.Cond.(*ast.CallExpr); {
 	case call != nil && b.isNext(call):
 		n.Next = true
 		n.Cond = b.bareCall(called{source: call})
 	case s.Cond != nil:
-		before = b.inside(func() { n.Cond = b.expr(s.Cond) })
+		before = b.within(n, func() { n.Cond = b.expr(s.Cond) })
 	}
 	before = b.rounds(n, before, post)
 	b.loop(n, label, func() {
@@ -325,7 +325,7 @@ func (b *builder) head(s ast.Stmt, simple **Assign) Block {
 func (b *builder) loop(n *Loop, label *ast.Ident, body func()) {
 	to := &jumpTarget{label: name(label), loop: true, out: &exit{}, next: &exit{}}
 	b.jumps = append(b.jumps, to)
-	n.Body = b.eliminate(b.inside(body), to.next)
+	n.Body = b.eliminate(b.within(n, body), to.next)
 	b.jumps = b.jumps[:len(b.jumps)-1]
 	b.out = append(b.out, b.eliminate(Block{n}, to.out)...)
 }
@@ -356,8 +356,8 @@ func (b *builder) rangeLoop(s *ast.RangeStmt, label *ast.Ident) {
 		})...)
 		return v
 	}
-	n.Key, n.Value = take(s.Key, "i"), take(s.Value, "x")
 	b.loop(n, label, func() {
+		n.Key, n.Value = take(s.Key, "i"), take(s.Value, "x")
 		b.out = append(b.out, first...)
 		for _, x := range s.Body.List {
 			b.stmt(x)

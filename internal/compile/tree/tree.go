@@ -73,6 +73,8 @@ type Program struct {
 	// that the author did not write.
 	Vars  []*types.Var
 	Temps map[*types.Var]bool
+	// scopes are the loops in whose rounds variables live, or the calls.
+	scopes map[*types.Var]Stmt
 	// Stmts is the number of statements, which have IDs from 0 on in program order.
 	Stmts int
 	// roots are the variables for which the memory behind a variable was made, and
@@ -97,6 +99,7 @@ type Site struct {
 	Calls []token.Pos // the calls that were read through to get here, outermost first
 	Pin   string      // the fragment that the innermost //weft:fragment names
 	In    *Call       // the innermost call that it stands in, or nil
+	Up    Stmt        // the innermost *Loop or *Call that it stands in, or nil
 }
 
 // At returns the site itself.
@@ -266,4 +269,19 @@ func Exprs(s Stmt) (out []ast.Expr) {
 		out = slices.Clone(s.Results)
 	}
 	return slices.DeleteFunc(out, func(e ast.Expr) bool { return e == nil })
+}
+
+// Ends returns the variables that end with a round of a loop, or with a call.
+func (p *Program) Ends(s Stmt) []*types.Var {
+	return slices.DeleteFunc(slices.Clone(p.Vars), func(v *types.Var) bool { return p.scopes[v] != s })
+}
+
+// Lives reports whether a variable lives in a round of a loop, or in a call.
+func (p *Program) Lives(v *types.Var, in Stmt) bool {
+	for at := p.scopes[v]; at != nil; at = at.At().Up {
+		if at == in {
+			return true
+		}
+	}
+	return false
 }
