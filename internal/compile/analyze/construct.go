@@ -18,9 +18,11 @@ func (x *interp) makesComponent(call *ast.CallExpr, w vocabulary.Word, recv *val
 		}
 		return nil
 	case w.Own:
-		return slices.Repeat([]*value{{varies: true}}, 2)
-	case !w.Makes:
-		return []*value{joinAll(args...)} // a wrapper, at most
+		return slices.Repeat([]*value{{varies: otherwise}}, 2)
+	}
+	laid := x.lays(call, w, recv, args)
+	if !w.Makes {
+		return []*value{laid} // a wrapper, at most
 	}
 	t := x.typeOf(call)
 	if tuple, several := t.(*types.Tuple); several {
@@ -256,6 +258,9 @@ func (x *interp) construct(fn *types.Func, trainer types.Type) []*object {
 	}
 	if len(out) == 0 {
 		return nil
+	}
+	if varies(out[0]) != 0 {
+		x.unequal(p.Decl.Pos(), "which trainer this returns differs from replica to replica: it depends on the rows that one has")
 	}
 	return slices.DeleteFunc(slices.Clone(objectsOf(out[0])), func(o *object) bool { return o.typ == nil || !sameNamed(o.typ, trainer) })
 }

@@ -116,7 +116,13 @@ func (x *interp) forget(s tree.Stmt) {
 
 func (x *interp) returns(s *tree.Return) {
 	for i, v := range x.values(s.Results, len(x.ret)) {
+		if !v.empty() { // what a constructor returns with an error is nothing
+			v = varied(v, x.decided(0))
+		}
 		x.ret[i] = join(x.ret[i], v)
+	}
+	for _, l := range x.loops {
+		x.left(l)
 	}
 	if x.phase == training && len(x.loops) > 0 {
 		x.node(nodeKey{s, 0}, s.Pos, fdg.Node{Kind: fdg.Return, Text: "return"})
@@ -136,6 +142,7 @@ func (x *interp) jump(s *tree.Jump) {
 	if x.phase == training {
 		x.node(nodeKey{s, 0}, s.Pos, fdg.Node{Kind: kind, Text: s.Tok.String()})
 	}
+	x.left(l)
 	*to = merge(*to, x.st.clone())
 	x.st.dead = true
 }
@@ -252,10 +259,11 @@ func (x *interp) assign(s *tree.Assign, i int, v *value, rhs ast.Expr) {
 // parameter reports whether a variable is one of the function that a statement was
 // read through to.
 func (x *interp) parameter(v *types.Var, s *tree.Assign) bool {
-	if s.In == nil || v == nil {
+	in := s.In()
+	if in == nil || v == nil {
 		return false
 	}
-	d := x.p.funcs[s.In.Fn].decl
+	d := x.p.funcs[in.Fn].decl
 	return d.Type.Params.Pos() <= v.Pos() && v.Pos() < d.Type.Params.End() || d.Recv != nil && d.Recv.Pos() <= v.Pos() && v.Pos() < d.Recv.End()
 }
 

@@ -81,7 +81,7 @@ func (p *program) word(f *types.Func) (w vocabulary.Word, ok bool) {
 		return w, false
 	}
 	if w, ok = p.words.Words[name]; !ok {
-		w = vocabulary.Word{Name: name}
+		w = vocabulary.Silent(name)
 	}
 	return w, true
 }

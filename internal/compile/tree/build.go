@@ -157,7 +157,7 @@ func (b *builder) emit(s Stmt) { b.out = append(b.out, s) }
 
 // site is that of a statement at a position.
 func (b *builder) site(pos token.Pos) Site {
-	s := Site{Pos: pos, Calls: b.fr.calls, In: b.fr.region, Up: b.up}
+	s := Site{Pos: pos, Calls: b.fr.calls, Up: b.up}
 	if len(b.pins) > 0 {
 		s.Pin = b.pins[len(b.pins)-1]
 	}

@@ -294,12 +294,17 @@ func (b *builder) rounds(n *Loop, cond, post Block) (out Block) {
 	if len(post) > 0 {
 		again := b.temp("again", types.Typ[types.Bool])
 		b.declare(n.Pos, again)
-		set := b.inside(func() { b.out = append(b.out, (&eliminator{b, &exit{flag: again}}).set(b.site(n.Pos))) })
-		out = append(Block{&Branch{Site: b.site(n.Pos), Cond: b.p.Ref(again), Text: "if again", Arms: []Arm{{Label: "then", Body: post}}}}, set...)
+		out = b.within(n, func() {
+			b.emit(&Branch{Site: b.site(n.Pos), Cond: b.p.Ref(again), Text: "if again", Arms: []Arm{{Label: "then", Body: post}}})
+			b.emit((&eliminator{b, &exit{flag: again}}).set(b.site(n.Pos)))
+		})
 	}
 	if n.Cond != nil && !n.Next && (len(cond) > 0 || len(post) > 0) {
 		out = append(out, cond...)
-		out = append(out, &Branch{Site: b.site(n.Pos), Cond: b.not(n.Cond), Text: "if !(" + n.Name + ")", Arms: []Arm{{Label: "then", Body: Block{&Jump{b.site(n.Pos), token.BREAK}}}}})
+		out = append(out, b.within(n, func() {
+			end := Block{&Jump{b.site(n.Pos), token.BREAK}}
+			b.emit(&Branch{Site: b.site(n.Pos), Cond: b.not(n.Cond), Text: "if !(" + n.Name + ")", Arms: []Arm{{Label: "then", Body: end}}})
+		})...)
 		n.Cond = nil
 	}
 	return out
@@ -325,7 +330,7 @@ func (b *builder) head(s ast.Stmt, simple **Assign) Block {
 func (b *builder) loop(n *Loop, label *ast.Ident, body func()) {
 	to := &jumpTarget{label: name(label), loop: true, out: &exit{}, next: &exit{}}
 	b.jumps = append(b.jumps, to)
-	n.Body = b.eliminate(b.within(n, body), to.next)
+	n.Body = b.within(n, func() { b.out = b.eliminate(b.inside(body), to.next) })
 	b.jumps = b.jumps[:len(b.jumps)-1]
 	b.out = append(b.out, b.eliminate(Block{n}, to.out)...)
 }

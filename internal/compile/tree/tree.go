@@ -98,12 +98,21 @@ type Site struct {
 	Pos   token.Pos   // of the author's statement
 	Calls []token.Pos // the calls that were read through to get here, outermost first
 	Pin   string      // the fragment that the innermost //weft:fragment names
-	In    *Call       // the innermost call that it stands in, or nil
 	Up    Stmt        // the innermost *Loop or *Call that it stands in, or nil
 }
 
 // At returns the site itself.
 func (s *Site) At() *Site { return s }
+
+// In returns the innermost call that the statement stands in, or nil.
+func (s *Site) In() *Call {
+	for up := s.Up; up != nil; up = up.At().Up {
+		if call, ok := up.(*Call); ok {
+			return call
+		}
+	}
+	return nil
+}
 
 // Assign gives variables, fields and elements values, or calls something for its
 // effect.

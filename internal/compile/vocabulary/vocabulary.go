@@ -16,6 +16,11 @@
 //	//weft:defines function=I     argument I is the constructor of an algorithm
 //	//weft:own                    its result differs from replica to replica
 //
+// and beside one of these
+//
+//	//weft:sizes I                argument I, from I on with a +, is a number of rows, of
+//	                              which a replica gives its own
+//
 // The attributes of an operation are
 //
 //	reads, writes     the state of its receiver; replaces all of it
@@ -129,6 +134,19 @@ type Word struct {
 	Draws       bool `verb:"draws"`
 	Defines     bool `verb:"defines"`
 	Own         bool `verb:"own"`
+	SizeAt      int  `attribute:"sizes"`  // the first argument that is a number of rows, or -1
+	AllSizes    bool `attribute:"sizes+"` // and all behind it
+}
+
+// Silent returns a word that says nothing of itself.
+func Silent(name string) Word {
+	return Word{Name: name, Index: -1, Number: -1, NameAt: -1, GraphAt: -1, ParamsAt: -1, ComponentAt: -1, SizeAt: -1}
+}
+
+// Sizes reports whether an argument is a number of rows, of which a replica may
+// give its own.
+func (w Word) Sizes(i int) bool {
+	return w.SizeAt >= 0 && (i == w.SizeAt || w.AllSizes && i > w.SizeAt)
 }
 
 // Component is what a type that has state says of itself, or one of its parts.
@@ -258,10 +276,19 @@ func (r *reader) directives(doc *ast.CommentGroup, name string, read func(name s
 
 // word reads a directive above a function.
 func (r *reader) word(name string, d ast.Directive) error {
-	w := Word{Name: name, Use: uses[d.Name], Index: -1, Number: -1, NameAt: -1, GraphAt: -1, ParamsAt: -1, ComponentAt: -1}
+	w := Silent(name)
+	w.Use = uses[d.Name]
 	args := strings.Fields(d.Args)
 	verb, _ := set(&w, "verb", d.Name, "")
-	_, twice := r.set.Words[name]
+	old, twice := r.set.Words[name]
+	if d.Name == "sizes" && (!twice || old.SizeAt < 0) {
+		if twice {
+			w = old
+		}
+		err := attributes(&w, name, []string{"sizes=" + d.Args})
+		r.set.Words[name] = w
+		return err
+	}
 	switch {
 	case twice:
 		return fmt.Errorf("%s says twice what it is", name)
