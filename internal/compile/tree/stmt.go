@@ -382,7 +382,7 @@ func (b *builder) returns(s *ast.ReturnStmt) {
 		b.emit(n)
 		return
 	}
-	b.give(s.Pos(), b.fr.results, results)
+	b.returned(s.Pos(), b.fr.results, results)
 	b.emit(&leave{b.site(s.Pos()), b.fr.exit})
 }
 
