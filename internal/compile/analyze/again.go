@@ -23,20 +23,15 @@ type Frame struct {
 }
 
 // Frames loads the packages that patterns name for analysing them again.
-func Frames(ctx context.Context, dir string, patterns ...string) ([]*Frame, error) {
-	roots, all, err := load(ctx, dir, nil, patterns)
-	if err != nil {
-		return nil, err
-	}
-	var out []*Frame
-	for _, r := range roots {
-		f := &Frame{pkg: r, others: unitsBelow(r, all), imports: map[string]*types.Package{}}
+func Frames(ctx context.Context, dir string, patterns ...string) (out []*Frame, err error) {
+	err = eachRoot(ctx, dir, nil, patterns, func(r *packages.Package, others []*unit) {
+		f := &Frame{pkg: r, others: others, imports: map[string]*types.Package{}}
 		for _, i := range r.Types.Imports() {
 			f.imports[i.Path()] = i
 		}
 		out = append(out, f)
-	}
-	return out, nil
+	})
+	return out, err
 }
 
 // Import gives the type checker what was loaded.
@@ -90,10 +85,5 @@ func (f *Frame) Source(files map[string][]byte) (Sourced, error) {
 	if err != nil {
 		return Sourced{}, err
 	}
-	x, graph, found := explore(f.pkg.Fset, u, f.others, true)
-	s := Sourced{Result: Result{f.pkg.PkgPath, graph, found}}
-	if graph != nil {
-		s.Source = x.source(graph, filepath.Dir(slices.Min(slices.Collect(maps.Keys(files)))))
-	}
-	return s, nil
+	return sourced(f.pkg.Fset, u, f.others, filepath.Dir(slices.Min(slices.Collect(maps.Keys(files))))), nil
 }

@@ -42,39 +42,30 @@ func Analyze(ctx context.Context, dir string, patterns ...string) ([]Result, err
 }
 
 // Overlay is Analyze with the contents of some files replaced, by absolute path.
-func Overlay(ctx context.Context, dir string, files map[string][]byte, patterns ...string) ([]Result, error) {
-	roots, all, err := load(ctx, dir, files, patterns)
-	if err != nil {
-		return nil, err
-	}
-	var out []Result
-	for _, r := range roots {
-		graph, found := examine(r.Fset, unitOf(r), unitsBelow(r, all))
+func Overlay(ctx context.Context, dir string, files map[string][]byte, patterns ...string) (out []Result, err error) {
+	err = eachRoot(ctx, dir, files, patterns, func(r *packages.Package, others []*unit) {
+		graph, found := examine(r.Fset, unitOf(r), others)
 		out = append(out, Result{r.PkgPath, graph, found})
-	}
-	return out, nil
-}
-
-// unitsBelow are the packages that a package builds on and that can be read.
-func unitsBelow(r *packages.Package, all []*packages.Package) (out []*unit) {
-	for _, p := range all {
-		if p != r && reaches(r.Types, p.Types, map[*types.Package]bool{}) {
-			out = append(out, unitOf(p))
-		}
-	}
-	return out
-}
-
-// reaches reports whether a package imports another, at any distance.
-func reaches(from, to *types.Package, seen map[*types.Package]bool) bool {
-	if seen[from] {
-		return false
-	}
-	seen[from] = true
-	return slices.ContainsFunc(from.Imports(), func(p *types.Package) bool {
-		_, ours := inVocabulary(p)
-		return p == to || !ours && reaches(p, to, seen)
 	})
+	return out, err
+}
+
+// eachRoot loads packages, and calls f with each and with those that it builds on
+// and that can be read.
+func eachRoot(ctx context.Context, dir string, files map[string][]byte, patterns []string, f func(*packages.Package, []*unit)) error {
+	roots, all, err := load(ctx, dir, files, patterns)
+	for _, r := range roots {
+		var others []*unit
+		for p := range below(r.Types) {
+			for _, u := range all {
+				if u.Types == p {
+					others = append(others, unitOf(u))
+				}
+			}
+		}
+		f(r, others)
+	}
+	return err
 }
 
 func unitOf(p *packages.Package) *unit {

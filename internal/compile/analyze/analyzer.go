@@ -4,7 +4,6 @@ import (
 	"context"
 	"go/ast"
 	"go/token"
-	"go/types"
 	"path/filepath"
 
 	"golang.org/x/tools/go/analysis"
@@ -48,7 +47,7 @@ func vet(pass *analysis.Pass) (any, error) {
 // is loaded again, since a pass has the source of its own package alone.
 func vetted(pass *analysis.Pass) ([]Finding, error) {
 	main := &unit{pkg: pass.Pkg, info: pass.TypesInfo, files: pass.Files}
-	if len(readableFrom(pass.Pkg)) == 0 || !hasTrain(pass.Files) {
+	if len(readable(pass.Pkg)) == 0 || !hasTrain(pass.Files) {
 		_, found := examine(pass.Fset, main, nil)
 		return found, nil
 	}
@@ -59,8 +58,6 @@ func vetted(pass *analysis.Pass) ([]Finding, error) {
 	}
 	return results[0].Findings, nil
 }
-
-func readableFrom(p *types.Package) []string { return readable([]*types.Package{p}) }
 
 // hasTrain reports whether any file holds a training loop.
 func hasTrain(files []*ast.File) bool {

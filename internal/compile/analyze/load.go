@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -134,7 +135,15 @@ func load(ctx context.Context, dir string, overlay map[string][]byte, patterns [
 	// itself, so this goes on until nothing new is found.
 	all = roots
 	list := slices.Clone(patterns)
-	for more := readable(typesOf(all)); len(more) > 0; more = readable(typesOf(all)) {
+	for {
+		var known []*types.Package
+		for _, p := range all {
+			known = append(known, p.Types)
+		}
+		more := readable(known...)
+		if len(more) == 0 {
+			break
+		}
 		list = append(list, more...)
 		if all, err = checked(config(), list); err != nil {
 			return nil, nil, err
@@ -183,34 +192,14 @@ func hideGenerated(c *packages.Config, patterns []string) error {
 	return nil
 }
 
-func typesOf(pkgs []*packages.Package) (out []*types.Package) {
-	for _, p := range pkgs {
-		out = append(out, p.Types)
-	}
-	return out
-}
-
-// readable are imports of the packages that use the vocabulary themselves.
-func readable(roots []*types.Package) (out []string) {
-	known := map[string]bool{}
+// readable are the packages below some that are not among them.
+func readable(roots ...*types.Package) (out []string) {
 	for _, r := range roots {
-		known[r.Path()] = true
-	}
-	var visit func(p *types.Package)
-	visit = func(p *types.Package) {
-		for _, i := range p.Imports() {
-			if _, ours := inVocabulary(i); ours || known[i.Path()] {
-				continue
-			}
-			known[i.Path()] = true
-			if usesVocabulary(i) {
-				out = append(out, i.Path())
-				visit(i)
+		for p := range below(r) {
+			if !slices.Contains(out, p.Path()) && !slices.ContainsFunc(roots, func(r *types.Package) bool { return r.Path() == p.Path() }) {
+				out = append(out, p.Path())
 			}
 		}
-	}
-	for _, r := range roots {
-		visit(r)
 	}
 	slices.Sort(out)
 	return out
@@ -221,6 +210,26 @@ func usesVocabulary(p *types.Package) bool {
 		rel, ok := inVocabulary(i)
 		return ok && rel == "rl"
 	})
+}
+
+// below are the packages that a package imports and that use the vocabulary, with
+// those that they import.
+func below(p *types.Package) iter.Seq[*types.Package] {
+	seen := map[*types.Package]bool{}
+	var visit func(p *types.Package, yield func(*types.Package) bool) bool
+	visit = func(p *types.Package, yield func(*types.Package) bool) bool {
+		for _, i := range p.Imports() {
+			if _, ours := inVocabulary(i); ours || seen[i] || !usesVocabulary(i) {
+				continue
+			}
+			seen[i] = true
+			if !yield(i) || !visit(i, yield) {
+				return false
+			}
+		}
+		return true
+	}
+	return func(yield func(*types.Package) bool) { visit(p, yield) }
 }
 
 // broken joins what the go command and the type checker said.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/tools/go/packages"
+
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/tree"
 	"github.com/weft-rl/weft/internal/compile/vocabulary"
@@ -36,21 +38,21 @@ type Sourced struct {
 }
 
 // Sources is Overlay for those who need the source beside the graph.
-func Sources(ctx context.Context, dir string, files map[string][]byte, patterns ...string) ([]Sourced, error) {
-	roots, all, err := load(ctx, dir, files, patterns)
-	if err != nil {
-		return nil, err
+func Sources(ctx context.Context, dir string, files map[string][]byte, patterns ...string) (out []Sourced, err error) {
+	err = eachRoot(ctx, dir, files, patterns, func(r *packages.Package, others []*unit) {
+		out = append(out, sourced(r.Fset, unitOf(r), others, filepath.Dir(r.GoFiles[0])))
+	})
+	return out, err
+}
+
+// sourced analyses one package, in a folder.
+func sourced(fset *token.FileSet, main *unit, others []*unit, dir string) Sourced {
+	x, graph, found := explore(fset, main, others, true)
+	s := Sourced{Result: Result{main.pkg.Path(), graph, found}}
+	if graph != nil {
+		s.Source = x.source(graph, dir)
 	}
-	var out []Sourced
-	for _, r := range roots {
-		x, graph, found := explore(r.Fset, unitOf(r), unitsBelow(r, all), true)
-		s := Sourced{Result: Result{r.PkgPath, graph, found}}
-		if graph != nil {
-			s.Source = x.source(graph, filepath.Dir(r.GoFiles[0]))
-		}
-		out = append(out, s)
-	}
-	return out, nil
+	return s
 }
 
 func (x *interp) source(g *fdg.Graph, dir string) *Source {
