@@ -13,12 +13,6 @@ import (
 	"github.com/weft-rl/weft/internal/compile/vocabulary"
 )
 
-// dynamic reports whether a function is an interface's method.
-func dynamic(fn *types.Func) bool {
-	recv := fn.Signature().Recv()
-	return recv != nil && types.IsInterface(recv.Type())
-}
-
 // callExpr returns the results of a call that is no operation: a conversion, a
 // builtin, a word without a node, a function that only computes.
 func (x *interp) callExpr(call *ast.CallExpr) []*value {
@@ -188,7 +182,7 @@ func (x *interp) invoke(call *ast.CallExpr, fn *types.Func, recv *value, args []
 		return []*value{x.word(call, w, recv, args)}
 	case x.phase == training:
 		return x.pure(call, fn, recv, args)
-	case dynamic(fn):
+	case tree.Dynamic(fn):
 		return x.behind(call, fn, recv, args)
 	case x.p.funcs[fn].decl == nil:
 		if x.phase == tracing {
@@ -231,12 +225,12 @@ func methodOf(o *object, fn *types.Func) *types.Func {
 	if t == nil {
 		return nil
 	}
-	if !types.IsInterface(t) && !isPointer(t) {
+	if !types.IsInterface(t) && !tree.IsPointer(t) {
 		t = types.NewPointer(t)
 	}
 	m, _, _ := types.LookupFieldOrMethod(t, true, fn.Pkg(), fn.Name())
 	method, ok := m.(*types.Func)
-	if !ok || dynamic(method) {
+	if !ok || tree.Dynamic(method) {
 		return nil
 	}
 	return method.Origin()

@@ -36,7 +36,7 @@ func (x *interp) eval(e ast.Expr) *value {
 func (x *interp) admit(v *value, t types.Type) *value {
 	switch {
 	case t == nil || len(objectsOf(v)) > 0:
-	case isPointer(t) || types.IsInterface(t) && x.isComponent(t):
+	case tree.IsPointer(t) || types.IsInterface(t) && x.isComponent(t):
 		return join(v, ofObjects(x.unknown))
 	case x.phase == building && isString(t) && (v == nil || v.text == ""):
 		return join(v, &value{text: unclear})
@@ -162,7 +162,7 @@ func (x *interp) selector(e *ast.SelectorExpr) *value {
 	}
 	fn, _ := sel.Obj().(*types.Func)
 	recv := x.receiver(e, sel)
-	if fn == nil || !dynamic(fn) {
+	if fn == nil || !tree.Dynamic(fn) {
 		return &value{fns: []closure{{fn.Origin(), recv}}}
 	}
 	out := &value{}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"go/types"
 	"slices"
+
+	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
 // pure are the foreign packages, with those of their functions, if not all, that
@@ -62,7 +64,7 @@ func impure(fn *types.Func) refusal {
 	case !ok:
 		return refusal{"foreign", fmt.Sprintf("package %s is not known to compute only", path), "call it in the constructor, or compute in a graph function"}
 	case filling[name] != nil || looking[name]:
-	case recv != nil && (isPointer(recv.Type()) || types.IsInterface(recv.Type())):
+	case recv != nil && (tree.IsPointer(recv.Type()) || types.IsInterface(recv.Type())):
 		return refusal{"foreign", fmt.Sprintf("%s may change what it is called on", name), "compute with functions, or in a method of your own"}
 	case recv == nil && list != nil && !slices.Contains(list, fn.Name()):
 		return refusal{"foreign", fmt.Sprintf("%s.%s has an effect beyond its result", path, fn.Name()), "return values instead, and log with run.Log"}

@@ -246,7 +246,7 @@ func elementType(t types.Type) types.Type {
 func (x *interp) fillVariable(s *tree.Assign, f ast.Expr, into *value) {
 	to := x.target(f)
 	switch {
-	case isPointer(x.typeOf(f)) || to.holder != nil || to.root == nil && to.element == nil:
+	case tree.IsPointer(x.typeOf(f)) || to.holder != nil || to.root == nil && to.element == nil:
 		x.bad(f.Pos(), refusal{"immutable", fmt.Sprintf("%s writes to %s, which the loop did not make", s.Text, types.ExprString(f)), "keep state in a component, whose methods are marked //weft:op writes, or in a variable of the loop"})
 	case to.element != nil:
 		if base := x.eval(to.element.X); x.writable(f, base, "this writes into a slice that was not made here") {

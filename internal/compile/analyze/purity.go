@@ -47,7 +47,7 @@ func (x *interp) helperConfig(h *helper) *tree.Config {
 	c := x.config(true)
 	c.Classify = func(*ast.CallExpr, *types.Func, func(ast.Expr) types.Type) tree.Kind { return tree.Pure }
 	c.Fills = x.fills
-	c.Frozen = func(t types.Type) bool { return ours(t) && !isPointer(t) || isError(t) }
+	c.Frozen = func(t types.Type) bool { return ours(t) && !tree.IsPointer(t) || isError(t) }
 	c.Fresh = func(fn *types.Func) bool { return fresh(fn) || clones[fn.FullName()] }
 	c.Report = func(p tree.Problem) { h.problems = append(h.problems, p) }
 	return c
@@ -88,7 +88,7 @@ func (h *helper) parameter(v *types.Var) (i int, ok bool) {
 // constructor made, and the last parameter of a variadic function is several.
 func (h *helper) lends(i int) bool {
 	sig := h.t.Fn.Signature()
-	return i == -1 || !isPointer(sig.Params().At(i).Type()) && !(sig.Variadic() && i == sig.Params().Len()-1)
+	return i == -1 || !tree.IsPointer(sig.Params().At(i).Type()) && !(sig.Variadic() && i == sig.Params().Len()-1)
 }
 
 // review reports what a helper, or one that it calls, does besides computing on
@@ -176,7 +176,7 @@ func (r *reviewer) called(fn *types.Func) refusal {
 	case word && w.Use == vocabulary.Operation && w.Kind != fdg.Batch, m != nil && m.op != "":
 		return refusal{"helper", fmt.Sprintf("this helper contains the operation %s, and is one operation itself", cmp.Or(w.Name, fn.Name())), "leave //weft:rows out, so that the function is read through"}
 	case word || fn.Pkg() == nil:
-	case dynamic(fn):
+	case tree.Dynamic(fn):
 		return refusal{"interface", fmt.Sprintf("which type is behind this interface is not known here, so %s cannot be read", fn.Name()), "use the concrete type"}
 	case !readable:
 		return impure(fn)
@@ -252,7 +252,7 @@ func (x *interp) mutates(t *tree.Program) {
 						}
 					}
 					fn := tree.Callee(t.Info, n)
-					if sel, ok := n.Fun.(*ast.SelectorExpr); ok && fn != nil && fn.Signature().Recv() != nil && isPointer(fn.Signature().Recv().Type()) && !isPointer(t.Info.TypeOf(sel.X)) {
+					if sel, ok := n.Fun.(*ast.SelectorExpr); ok && fn != nil && fn.Signature().Recv() != nil && tree.IsPointer(fn.Signature().Recv().Type()) && !tree.IsPointer(t.Info.TypeOf(sel.X)) {
 						note(sel.X)
 					}
 				}

@@ -59,7 +59,7 @@ func fresh(fn *types.Func) bool {
 // what the vocabulary declares, errors, and pointers, which are to what the
 // constructor made.
 func (x *interp) frozen(t types.Type) bool {
-	return ours(t) || isPointer(t) || isError(t) || x.isComponent(t)
+	return ours(t) || tree.IsPointer(t) || isError(t) || x.isComponent(t)
 }
 
 // open returns the tree of a constructor, a graph function or what they call
@@ -98,7 +98,7 @@ func (x *interp) classify(call *ast.CallExpr, fn *types.Func, typeOf func(ast.Ex
 	switch {
 	case fn.Pkg() == nil:
 		return tree.Pure // the error interface
-	case dynamic(fn):
+	case tree.Dynamic(fn):
 		return tree.Through
 	case !readable:
 		return x.classifyForeign(call, fn, typeOf)
@@ -123,7 +123,7 @@ func (x *interp) classify(call *ast.CallExpr, fn *types.Func, typeOf func(ast.Ex
 
 func (x *interp) classifyWord(call *ast.CallExpr, fn *types.Func, w vocabulary.Word) tree.Kind {
 	switch {
-	case w.Use == vocabulary.Unknown && dynamic(fn):
+	case w.Use == vocabulary.Unknown && tree.Dynamic(fn):
 		return tree.Through
 	case w.Use == vocabulary.Next:
 		return x.refuse(call, refusal{"word", fmt.Sprintf("%s has no place in a loop", w.Name), "use run.Next as the whole condition of the outermost loop: for run.Next() { ... }"})
@@ -163,14 +163,14 @@ func (x *interp) classifyRows(call *ast.CallExpr, fn *types.Func, typeOf func(as
 // numbers reports whether a value of a type holds Go numbers or strings, besides
 // what packages that are not read keep to themselves.
 func (x *interp) numbers(t types.Type) bool {
-	return holds(t, func(t types.Type) verdict {
+	return tree.Holds(t, func(t types.Type) tree.Verdict {
 		_, basic := t.Underlying().(*types.Basic)
 		_, channel := t.Underlying().(*types.Chan)
 		n := namedOf(t)
-		if basic || channel || isPointer(t) || n != nil && n.Obj().Pkg() != nil && x.p.units[n.Obj().Pkg()] == nil {
+		if basic || channel || tree.IsPointer(t) || n != nil && n.Obj().Pkg() != nil && x.p.units[n.Obj().Pkg()] == nil {
 			return when(basic)
 		}
-		return deeper
+		return tree.Deeper
 	})
 }
 
@@ -186,9 +186,9 @@ func (x *interp) contains(fn *types.Func) bool {
 	yes := false
 	switch {
 	case word:
-		yes = w.Use == vocabulary.Operation && !w.Host || w.Use == vocabulary.Unknown && dynamic(fn)
+		yes = w.Use == vocabulary.Operation && !w.Host || w.Use == vocabulary.Unknown && tree.Dynamic(fn)
 	case fn.Pkg() == nil:
-	case dynamic(fn):
+	case tree.Dynamic(fn):
 		yes = true
 	case readable:
 		if m := src.unit.marks.funcs[src.decl]; m != nil && (m.rows || m.op != "") {
@@ -252,13 +252,13 @@ func (x *interp) batches(call *ast.CallExpr, typeOf func(ast.Expr) types.Type) b
 		return true
 	}
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-	return ok && x.p.isBatch(typeOf(sel.X)) && !isPointer(typeOf(sel.X))
+	return ok && x.p.isBatch(typeOf(sel.X)) && !tree.IsPointer(typeOf(sel.X))
 }
 
 // fills returns the parameters whose memory a function writes, and -1 for its
 // receiver.
 func (x *interp) fills(fn *types.Func) []int {
-	if _, ok := wordOf(fn); ok || dynamic(fn) {
+	if _, ok := wordOf(fn); ok || tree.Dynamic(fn) {
 		return nil
 	}
 	src, readable := x.p.funcs[fn]

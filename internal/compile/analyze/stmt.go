@@ -359,12 +359,12 @@ func (x *interp) target(e ast.Expr) target {
 	case *ast.SelectorExpr:
 		fields := x.t.Fields(e)
 		to := target{holder: e.X}
-		if !isPointer(x.typeOf(e.X)) {
+		if !tree.IsPointer(x.typeOf(e.X)) {
 			to = x.target(e.X)
 		}
 		for i, f := range fields {
 			to.field = f
-			if to.path = append(to.path, f.Name()); i < len(fields)-1 && isPointer(f.Type()) {
+			if to.path = append(to.path, f.Name()); i < len(fields)-1 && tree.IsPointer(f.Type()) {
 				to = target{holder: x.through(e, i), path: nil}
 			}
 		}
@@ -417,14 +417,6 @@ func (x *interp) escapes(lhs, rhs ast.Expr) {
 	case i != nil && i.Empty() && x.isComponent(from):
 		x.bad(rhs.Pos(), refusal{"interface", "a component inside an interface without methods cannot be followed", "use its own type"})
 	}
-}
-
-func isPointer(t types.Type) bool {
-	if t == nil {
-		return false
-	}
-	_, ok := t.Underlying().(*types.Pointer)
-	return ok
 }
 
 // oneLine is source text without line breaks.

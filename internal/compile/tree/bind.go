@@ -61,9 +61,9 @@ func (b *builder) receiver(caller *frame, c called, call *ast.CallExpr, want typ
 	switch {
 	case types.IsInterface(have) && !types.IsInterface(want):
 		return b.p.typed(&ast.TypeAssertExpr{X: e, Type: b.p.typeName(want)}, want)
-	case isPointer(have) && !isPointer(want):
+	case IsPointer(have) && !IsPointer(want):
 		return b.p.typed(&ast.ParenExpr{X: b.p.typed(&ast.StarExpr{X: e}, want)}, want)
-	case !isPointer(have) && isPointer(want):
+	case !IsPointer(have) && IsPointer(want):
 		b.address(e)
 		return b.p.typed(&ast.UnaryExpr{Op: token.AND, X: e}, want)
 	}
@@ -73,17 +73,9 @@ func (b *builder) receiver(caller *frame, c called, call *ast.CallExpr, want typ
 // address refuses a pointer to a variable of the loop's: a function that is read
 // through would change it behind a name of its own.
 func (b *builder) address(e ast.Expr) {
-	if v := b.p.Root(e); v != nil && !isPointer(v.Type()) {
+	if v := b.p.Root(e); v != nil && !IsPointer(v.Type()) {
 		b.report(b.pos, "pointer", "a method with operations has a pointer to "+v.Name()+", and could change it under another name", "pass the value and return what is new, or keep it in a component")
 	}
-}
-
-func isPointer(t types.Type) bool {
-	if t == nil {
-		return false
-	}
-	_, ok := t.Underlying().(*types.Pointer)
-	return ok
 }
 
 // embedded selects the fields through which a method was promoted.
@@ -157,7 +149,7 @@ func (b *builder) changes(o types.Object) (yes bool) {
 				break
 			}
 			fn, _ := s.Obj().(*types.Func)
-			yes = yes || fn != nil && fn.Signature().Recv() != nil && isPointer(fn.Signature().Recv().Type()) && !isPointer(b.fr.Info.TypeOf(n.X))
+			yes = yes || fn != nil && fn.Signature().Recv() != nil && IsPointer(fn.Signature().Recv().Type()) && !IsPointer(b.fr.Info.TypeOf(n.X))
 		}
 		return !yes
 	})

@@ -74,7 +74,7 @@ func (b *builder) fillsOf(call *ast.CallExpr, fn *types.Func) []int {
 // called finds out what a call runs.
 func (b *builder) called(call *ast.CallExpr) called {
 	c := called{source: call, fn: Callee(b.fr.Info, call), kind: b.kind(call)}
-	if c.kind == Through && c.fn != nil && isDynamic(c.fn) {
+	if c.kind == Through && c.fn != nil && Dynamic(c.fn) {
 		sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 		if !ok {
 			return c
@@ -105,12 +105,6 @@ func (b *builder) resolve(c *called) bool {
 	c.fn = fn.Origin()
 	c.kind = b.Classify(c.source, c.fn, b.typeOf)
 	return true
-}
-
-// isDynamic reports whether a function is an interface's method.
-func isDynamic(fn *types.Func) bool {
-	recv := fn.Signature().Recv()
-	return recv != nil && types.IsInterface(recv.Type())
 }
 
 // call reads a call inside an expression.
@@ -351,70 +345,4 @@ func (b *builder) receiverType(c called) *types.Named {
 	}
 	named, _ := types.Unalias(t).(*types.Named)
 	return named
-}
-
-// subst replaces the type parameters of the function that is being read.
-func (b *builder) subst(t types.Type) types.Type { return substitute(t, b.fr.targs) }
-
-// substitute replaces type parameters.
-func substitute(t types.Type, by map[*types.TypeParam]types.Type) types.Type {
-	if len(by) == 0 || t == nil {
-		return t
-	}
-	switch t := t.(type) {
-	case *types.TypeParam:
-		if now, ok := by[t]; ok {
-			return now
-		}
-	case *types.Alias:
-		return substitute(types.Unalias(t), by)
-	case *types.Named:
-		if args := t.TypeArgs(); args.Len() > 0 {
-			now := make([]types.Type, args.Len())
-			for i := range now {
-				now[i] = substitute(args.At(i), by)
-			}
-			if inst, err := types.Instantiate(nil, t.Origin(), now, false); err == nil {
-				return inst
-			}
-		}
-	case *types.Slice:
-		return types.NewSlice(substitute(t.Elem(), by))
-	case *types.Pointer:
-		return types.NewPointer(substitute(t.Elem(), by))
-	case *types.Array:
-		return types.NewArray(substitute(t.Elem(), by), t.Len())
-	case *types.Map:
-		return types.NewMap(substitute(t.Key(), by), substitute(t.Elem(), by))
-	case *types.Struct:
-		return substituteStruct(t, by)
-	case *types.Signature:
-		if t.TypeParams().Len() == 0 {
-			params, _ := substitute(t.Params(), by).(*types.Tuple)
-			results, _ := substitute(t.Results(), by).(*types.Tuple)
-			return types.NewSignatureType(nil, nil, nil, params, results, t.Variadic())
-		}
-	case *types.Tuple:
-		vars := make([]*types.Var, t.Len())
-		for i := range vars {
-			v := t.At(i)
-			vars[i] = types.NewVar(v.Pos(), v.Pkg(), v.Name(), substitute(v.Type(), by))
-		}
-		return types.NewTuple(vars...)
-	}
-	return t
-}
-
-func substituteStruct(t *types.Struct, by map[*types.TypeParam]types.Type) types.Type {
-	fields, tags, changed := make([]*types.Var, t.NumFields()), make([]string, t.NumFields()), false
-	for i := range fields {
-		f := t.Field(i)
-		now := substitute(f.Type(), by)
-		changed = changed || now != f.Type()
-		fields[i], tags[i] = types.NewField(f.Pos(), f.Pkg(), f.Name(), now, f.Embedded()), t.Tag(i)
-	}
-	if !changed {
-		return t
-	}
-	return types.NewStruct(fields, tags)
 }

@@ -199,11 +199,11 @@ func (p *Program) Path(e ast.Expr) (v *types.Var, path string) {
 	case *ast.SelectorExpr:
 		fields := p.fields[e]
 		v, path = p.Path(e.X)
-		if fields == nil || v == nil || isPointer(p.Info.TypeOf(e.X)) {
+		if fields == nil || v == nil || IsPointer(p.Info.TypeOf(e.X)) {
 			return nil, ""
 		}
 		for i, f := range fields {
-			if i < len(fields)-1 && isPointer(f.Type()) {
+			if i < len(fields)-1 && IsPointer(f.Type()) {
 				return nil, ""
 			}
 			path = strings.TrimPrefix(path+"."+f.Name(), ".")

@@ -189,32 +189,17 @@ func (p *Program) Class(v *types.Var) (out []*types.Var) {
 // Refers reports whether a copy of a value of type t shares memory that can be
 // written with it. Tensors and what the vocabulary declares are immutable, or have
 // a home.
-func (p *Program) Refers(t types.Type) bool { return p.refers(t, map[types.Type]bool{}) }
-
-func (p *Program) refers(t types.Type, seen map[types.Type]bool) bool {
-	if t == nil || seen[t] || p.frozen(t) {
-		return false
-	}
-	seen[t] = true
-	switch u := t.Underlying().(type) {
-	case *types.Slice, *types.Pointer, *types.Map, *types.Chan, *types.Signature, *types.Interface:
-		return true
-	case *types.Array:
-		return p.refers(u.Elem(), seen)
-	case *types.Struct:
-		for f := range u.Fields() {
-			if p.refers(f.Type(), seen) {
-				return true
-			}
+func (p *Program) Refers(t types.Type) bool {
+	return Holds(t, func(t types.Type) Verdict {
+		if p.frozen(t) {
+			return No
 		}
-	case *types.Tuple:
-		for v := range u.Variables() {
-			if p.refers(v.Type(), seen) {
-				return true
-			}
+		switch t.Underlying().(type) {
+		case *types.Slice, *types.Pointer, *types.Map, *types.Chan, *types.Signature, *types.Interface:
+			return Yes
 		}
-	}
-	return false
+		return Deeper
+	})
 }
 
 // elementOf is the type of what is written when a value is filled.
@@ -270,7 +255,7 @@ func (p *Program) through(place ast.Expr, arrays bool) bool {
 	case *ast.StarExpr:
 		return true
 	case *ast.SelectorExpr:
-		return isPointer(p.Info.TypeOf(e.X)) || p.through(e.X, arrays) || slices.ContainsFunc(p.fields[e], func(f *types.Var) bool { return isPointer(f.Type()) })
+		return IsPointer(p.Info.TypeOf(e.X)) || p.through(e.X, arrays) || slices.ContainsFunc(p.fields[e], func(f *types.Var) bool { return IsPointer(f.Type()) })
 	}
 	return false
 }
