@@ -189,7 +189,7 @@ func (x *interp) check(p *tree.Program, operation func(*ast.CallExpr, *types.Fun
 func (x *interp) isOperation(call *ast.CallExpr, fn *types.Func) bool {
 	w, _ := x.p.word(fn)
 	m := x.p.mark(fn)
-	return w.Use == vocabulary.Operation || m != nil && (m.op != "" || m.rows)
+	return w.Use == vocabulary.Operation || m["op"] != "" || m["rows"] != ""
 }
 
 // trainer returns what the constructor makes, or nil.

@@ -318,7 +318,7 @@ func (x *interp) operation(s *tree.Assign) []*value {
 		x.given(id, s, recv, args)
 		x.authorOp(id, call, fn, m, recv, args)
 	case tree.Helper:
-		n.Kind, n.Whole = fdg.Compute, m == nil || !m.rows
+		n.Kind, n.Whole = fdg.Compute, m["rows"] == ""
 		id = x.node(nodeKey{s, 0}, s.Op.Source.Pos(), n)
 		x.b.extra[id].declared(m)
 		x.b.extra[id].helper, x.b.extra[id].taint = n.Whole, true
@@ -329,14 +329,8 @@ func (x *interp) operation(s *tree.Assign) []*value {
 }
 
 // declared takes what directives say of a node's function.
-func (e *extra) declared(m *mark) {
-	if m == nil {
-		return
-	}
-	e.axis = m.axis
-	if m.fragment != "" {
-		e.pin = m.fragment
-	}
+func (e *extra) declared(m mark) {
+	e.axis, e.pin = fdg.Axis(m["axis"]), cmp.Or(m["fragment"], e.pin)
 }
 
 // given makes a node use a call's receiver and arguments.
@@ -385,7 +379,7 @@ func (x *interp) results(id int, call *ast.CallExpr, fn *types.Func) []*value {
 }
 
 // authorOp reads what a method that its author declared to be an operation does.
-func (x *interp) authorOp(id int, call *ast.CallExpr, fn *types.Func, m *mark, recv *value, args []*value) {
+func (x *interp) authorOp(id int, call *ast.CallExpr, fn *types.Func, m mark, recv *value, args []*value) {
 	objs := x.some(call, recv, "component")
 	for _, o := range objs {
 		if o.kind != componentObject {
@@ -393,9 +387,9 @@ func (x *interp) authorOp(id int, call *ast.CallExpr, fn *types.Func, m *mark, r
 			continue
 		}
 		r := x.resource(o, "")
-		x.b.nodes[id].Whole = m.axis != fdg.Environments && x.b.resources[r].Axis != fdg.Environments
+		x.b.nodes[id].Whole = m["axis"] != string(fdg.Environments) && x.b.resources[r].Axis != fdg.Environments
 		x.read(id, r)
-		if m.op == "writes" {
+		if m["op"] == "writes" {
 			x.write(id, r, o, len(objs) > 1)
 		}
 	}

@@ -76,30 +76,17 @@ func newProgram(fset *token.FileSet, main *unit, others []*unit, words *vocabula
 	return p
 }
 
-// mark returns what directives say of a function, or nil.
-func (p *program) mark(fn *types.Func) *mark {
-	src, ok := p.funcs[fn]
-	if !ok {
-		return nil
+// mark returns what directives say of a function, or of an object or statement.
+func (p *program) mark(n any) mark {
+	if fn, ok := n.(*types.Func); ok {
+		n = p.funcs[fn].decl
 	}
-	return src.unit.marks.funcs[src.decl]
-}
-
-// pin returns the fragment that a directive above a statement or a function names.
-func (p *program) pin(n ast.Node) string {
 	for _, u := range p.units {
-		var m *mark
-		switch n := n.(type) {
-		case *ast.FuncDecl:
-			m = u.marks.funcs[n]
-		case ast.Stmt:
-			m = u.marks.stmts[n]
-		}
-		if m != nil {
-			return m.fragment
+		if m := u.marks.of[n]; m != nil {
+			return m
 		}
 	}
-	return ""
+	return nil
 }
 
 const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |

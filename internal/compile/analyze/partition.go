@@ -164,10 +164,8 @@ func (p *partition) homes() {
 // actor if it has a part for each environment, else with the learner.
 func (p *partition) componentHome(o *object, res fdg.Resource) string {
 	if n := namedOf(o.typ); n != nil {
-		if u := p.x.p.units[n.Obj().Pkg()]; u != nil {
-			if m := u.marks.types[n.Obj()]; m != nil && m.fragment != "" {
-				return m.fragment
-			}
+		if pin := p.x.p.mark(n.Obj())["fragment"]; pin != "" {
+			return pin
 		}
 	}
 	if res.Axis == fdg.Environments {

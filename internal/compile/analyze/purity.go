@@ -173,7 +173,7 @@ func (r *reviewer) called(fn *types.Func) refusal {
 	switch {
 	case word && !known(w):
 		return misplaced(w)
-	case word && w.Use == vocabulary.Operation && w.Kind != fdg.Batch, m != nil && m.op != "":
+	case word && w.Use == vocabulary.Operation && w.Kind != fdg.Batch, m["op"] != "":
 		return refusal{"helper", fmt.Sprintf("this helper contains the operation %s, and is one operation itself", cmp.Or(w.Name, fn.Name())), "leave //weft:rows out, so that the function is read through"}
 	case word || fn.Pkg() == nil:
 	case tree.Dynamic(fn):

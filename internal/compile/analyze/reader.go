@@ -30,7 +30,7 @@ func (x *interp) config(open bool) *tree.Config {
 			w, _ := x.p.word(fn)
 			return w.Shows
 		},
-		Pin: x.p.pin,
+		Pin: func(n ast.Node) string { return x.p.mark(n)["fragment"] },
 		Report: func(p tree.Problem) {
 			x.out.add(Finding{at: p.Pos, Code: p.Code, Message: p.Message, Instead: p.Instead, Calls: x.positions(p.Calls), sticky: true})
 		},
@@ -94,7 +94,7 @@ func (x *interp) classify(call *ast.CallExpr, fn *types.Func, typeOf func(ast.Ex
 	if w, ok := x.p.word(fn); ok {
 		return x.classifyWord(call, fn, w)
 	}
-	src, readable := x.p.funcs[fn]
+	_, readable := x.p.funcs[fn]
 	switch {
 	case fn.Pkg() == nil:
 		return tree.Pure // the error interface
@@ -103,11 +103,11 @@ func (x *interp) classify(call *ast.CallExpr, fn *types.Func, typeOf func(ast.Ex
 	case !readable:
 		return x.classifyForeign(call, fn, typeOf)
 	}
-	m := src.unit.marks.funcs[src.decl]
+	m := x.p.mark(fn)
 	switch {
-	case m != nil && m.op != "":
+	case m["op"] != "":
 		return tree.Author
-	case m != nil && m.rows:
+	case m["rows"] != "":
 		return x.classifyRows(call, fn, typeOf)
 	case x.contains(fn) || x.runs(fn) || x.yields(fn):
 		return tree.Through
@@ -191,11 +191,8 @@ func (x *interp) contains(fn *types.Func) bool {
 	case tree.Dynamic(fn):
 		yes = true
 	case readable:
-		if m := src.unit.marks.funcs[src.decl]; m != nil && (m.rows || m.op != "") {
-			yes = m.op != ""
-			break
-		}
-		yes = calls(src, x.contains)
+		m := x.p.mark(fn)
+		yes = m["op"] != "" || m["rows"] == "" && calls(src, x.contains)
 	}
 	x.ops[fn] = yes
 	return yes
@@ -261,11 +258,10 @@ func (x *interp) fills(fn *types.Func) []int {
 	if _, ok := wordOf(fn); ok || tree.Dynamic(fn) {
 		return nil
 	}
-	src, readable := x.p.funcs[fn]
-	if !readable {
+	if _, readable := x.p.funcs[fn]; !readable {
 		return filling[fn.FullName()]
 	}
-	if m := src.unit.marks.funcs[src.decl]; m != nil && m.op != "" || x.contains(fn) {
+	if x.p.mark(fn)["op"] != "" || x.contains(fn) {
 		return nil
 	}
 	return x.helper(fn).fills
