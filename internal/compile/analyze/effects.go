@@ -1,11 +1,12 @@
 package analyze
 
 import (
-	"cmp"
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/vocabulary"
@@ -186,8 +187,12 @@ func (x *interp) resourceName(o *object, part string) string {
 		if name = o.of.Kind; name == "" {
 			name = "component"
 		}
-		if f := x.fieldOf(o, nil); f != "" && !o.of.Alone {
-			name = f
+		if way, ok := x.way(o, func(bool, []*object) bool { return true }); ok && len(way) > 0 && !o.of.Alone {
+			var fields []string
+			for _, step := range way {
+				fields = append(fields, step.Name)
+			}
+			name = strings.Join(fields, ".")
 		}
 	}
 	if part != "" {
@@ -199,25 +204,6 @@ func (x *interp) resourceName(o *object, part string) string {
 		}
 		n = fmt.Sprintf("%s#%d", name, taken)
 	}
-}
-
-// fieldOf is the first way to an object through the fields of what the
-// constructor made.
-func (x *interp) fieldOf(o *object, seen []*object) string {
-	if slices.Contains(seen, o) {
-		return ""
-	}
-	for _, holder := range x.objects {
-		for _, f := range slices.SortedFunc(slices.Values(fieldsAt(holder.typ)), func(a, b *types.Var) int { return cmp.Compare(a.Name(), b.Name()) }) {
-			if slices.Contains(objectsOf(x.heap[place{holder, f.Name()}]), o) {
-				if up := x.fieldOf(holder, append(seen, o)); up != "" {
-					return up + "." + f.Name()
-				}
-				return f.Name()
-			}
-		}
-	}
-	return ""
 }
 
 // axisOf is what an author's component says that it may be split along: the
@@ -236,23 +222,10 @@ func (x *interp) axisOf(o *object) fdg.Axis {
 	if !ok || len(ret.Results) != 1 {
 		return fdg.None
 	}
-	var id *ast.Ident
-	switch e := ast.Unparen(ret.Results[0]).(type) {
-	case *ast.SelectorExpr:
-		id = e.Sel
-	case *ast.Ident:
-		id = e
-	default:
-		return fdg.None
-	}
-	c, ok := src.unit.info.ObjectOf(id).(*types.Const)
-	if !ok {
-		return fdg.None
-	}
-	axis := []fdg.Axis{fdg.None, fdg.Environments, fdg.Agents, fdg.Members, fdg.Rows}
-	for i, a := range axis {
-		if c.Val().ExactString() == fmt.Sprint(i) {
-			return a
+	axes := []fdg.Axis{fdg.None, fdg.Environments, fdg.Agents, fdg.Members, fdg.Rows}
+	if v := src.unit.info.Types[ret.Results[0]].Value; v != nil {
+		if i, exact := constant.Int64Val(v); exact && i >= 0 && i < int64(len(axes)) {
+			return axes[i]
 		}
 	}
 	return fdg.None

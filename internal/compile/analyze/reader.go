@@ -216,13 +216,7 @@ func (x *interp) looks(fn *types.Func) bool {
 
 // calls reports whether a function calls one of which f is true.
 func calls(src source, f func(*types.Func) bool) (yes bool) {
-	ast.Inspect(src.decl.Body, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok && !yes {
-			fn := tree.Callee(src.unit.info, call)
-			yes = fn != nil && f(fn)
-		}
-		return !yes
-	})
+	eachCall(src.decl.Body, src.unit.info, func(_ *ast.CallExpr, fn *types.Func) { yes = yes || f(fn) })
 	return yes
 }
 
