@@ -47,7 +47,7 @@ func vet(pass *analysis.Pass) (any, error) {
 // is loaded again, since a pass has the source of its own package alone.
 func vetted(pass *analysis.Pass) ([]Finding, error) {
 	main := &unit{pkg: pass.Pkg, info: pass.TypesInfo, files: pass.Files}
-	if len(readable(pass.Pkg)) == 0 || !hasTrain(pass.Files) {
+	if len(readable(pass.Pkg)) == 0 || len(readMarks(main, &findings{fset: pass.Fset}).train) == 0 {
 		_, found := examine(pass.Fset, main, nil)
 		return found, nil
 	}
@@ -57,20 +57,6 @@ func vetted(pass *analysis.Pass) ([]Finding, error) {
 		return nil, err
 	}
 	return results[0].Findings, nil
-}
-
-// hasTrain reports whether any file holds a training loop.
-func hasTrain(files []*ast.File) bool {
-	for _, f := range files {
-		for _, group := range f.Comments {
-			for _, c := range group.List {
-				if d, ok := ast.ParseDirective(c.Pos(), c.Text); ok && d.Tool == tool && d.Name == "train" {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // locate finds a position again in a pass's own files.

@@ -196,12 +196,7 @@ func (x *interp) invoke(call *ast.CallExpr, fn *types.Func, recv *value, args []
 
 // behind calls the methods that may be behind an interface's.
 func (x *interp) behind(call *ast.CallExpr, fn *types.Func, recv *value, args []*value) []*value {
-	var fns []closure
-	for _, o := range objectsOf(recv) {
-		if m := methodOf(o, fn); m != nil {
-			fns = joinClosures(fns, []closure{{m, ofObjects(o)}})
-		}
-	}
+	fns := methods(recv, fn)
 	if len(fns) == 0 || slices.Contains(recv.objs, x.unknown) {
 		x.opaque(call)
 	}
@@ -215,6 +210,16 @@ func (x *interp) behind(call *ast.CallExpr, fn *types.Func, recv *value, args []
 func (x *interp) strangers(fn *types.Func, recv *value, args []*value) (out []*value) {
 	for v := range fn.Signature().Results().Variables() {
 		out = append(out, varied(x.stranger(v.Type()), varies(append(args, recv)...)))
+	}
+	return out
+}
+
+// methods returns the methods that are behind an interface's, called on a value.
+func methods(recv *value, fn *types.Func) (out []closure) {
+	for _, o := range objectsOf(recv) {
+		if m := methodOf(o, fn); m != nil {
+			out = joinClosures(out, []closure{{m, ofObjects(o)}})
+		}
 	}
 	return out
 }
@@ -430,28 +435,11 @@ func (b *builder) partType(d def) types.Type {
 			}
 			return nil
 		}
-		if t = fieldType(t, name); t == nil {
+		f := fieldNamed(t, name)
+		if f == nil {
 			return nil
 		}
+		t = f.Type()
 	}
 	return t
-}
-
-// fieldType is the type of a field, of a struct or of a slice's elements.
-func fieldType(t types.Type, name string) types.Type {
-	if t == nil {
-		return nil
-	}
-	switch u := t.Underlying().(type) {
-	case *types.Slice:
-		t = u.Elem()
-	case *types.Array:
-		t = u.Elem()
-	}
-	if s, ok := t.Underlying().(*types.Struct); ok {
-		if f := fieldNamed(s, name); f != nil {
-			return f.Type()
-		}
-	}
-	return nil
 }

@@ -165,13 +165,7 @@ func (x *interp) selector(e *ast.SelectorExpr) *value {
 	if fn == nil || !tree.Dynamic(fn) {
 		return &value{fns: []closure{{fn.Origin(), recv}}}
 	}
-	out := &value{}
-	for _, o := range objectsOf(recv) {
-		if m := methodOf(o, fn); m != nil {
-			out.fns = joinClosures(out.fns, []closure{{m, ofObjects(o)}})
-		}
-	}
-	return out
+	return &value{fns: methods(recv, fn)}
 }
 
 // uneven says why a field may not be read in a loop: it differs from replica to
@@ -242,9 +236,9 @@ func (x *interp) composite(e *ast.CompositeLit) *value {
 			} else {
 				name = u.Field(i).Name()
 			}
-			v := x.eval(expr)
-			x.vary(fieldNamed(u, name), v)
-			x.escape(expr, fieldNamed(u, name))
+			v, f := x.eval(expr), fieldNamed(t, name)
+			x.vary(f, v)
+			x.escape(expr, f)
 			out.set(name, settled(v))
 		}
 		return out
@@ -262,15 +256,6 @@ func (x *interp) composite(e *ast.CompositeLit) *value {
 	out = x.fresh(e, out)
 	out.sites = union(out.sites, sites, cmp.Compare[int]) // of the slices in it
 	return out
-}
-
-func fieldNamed(s *types.Struct, name string) *types.Var {
-	for f := range s.Fields() {
-		if f.Name() == name {
-			return f
-		}
-	}
-	return nil
 }
 
 // escape reports a batch that a struct hides in an interface.

@@ -198,19 +198,29 @@ func isList(t types.Type) bool {
 	return false
 }
 
+// fieldsAt are the fields of a struct, of what a pointer points to, or of the
+// elements of a list.
 func fieldsAt(t types.Type) (out []*types.Var) {
 	if t == nil {
 		return nil
 	}
-	if p, ok := t.Underlying().(*types.Pointer); ok {
-		t = p.Elem()
+	if u, ok := t.Underlying().(interface{ Elem() types.Type }); ok {
+		t = u.Elem()
 	}
 	if s, ok := t.Underlying().(*types.Struct); ok {
-		for i := range s.NumFields() {
-			out = append(out, s.Field(i))
-		}
+		out = slices.Collect(s.Fields())
 	}
 	return out
+}
+
+// fieldNamed is one of those fields, or nil.
+func fieldNamed(t types.Type, name string) *types.Var {
+	for _, f := range fieldsAt(t) {
+		if f.Name() == name {
+			return f
+		}
+	}
+	return nil
 }
 
 // Named reports whether the constructor registers a resource's component under

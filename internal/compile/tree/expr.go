@@ -6,7 +6,6 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
-	"strconv"
 )
 
 // know notes the type of an expression of the tree: that of the author's, with
@@ -221,42 +220,35 @@ func (b *builder) localConstant(e ast.Expr) (yes bool) {
 	return yes
 }
 
+// literals are the kinds of constants, as they are written and with the types that
+// they have then.
+var literals = map[constant.Kind]struct {
+	tok token.Token
+	t   types.Type
+}{
+	constant.Bool: {token.IDENT, types.Typ[types.Bool]}, constant.String: {token.STRING, types.Typ[types.String]},
+	constant.Int: {token.INT, types.Typ[types.Int]}, constant.Float: {token.FLOAT, types.Typ[types.Float64]},
+}
+
 // literal writes a constant out.
 func (b *builder) literal(e ast.Expr, tv types.TypeAndValue) ast.Expr {
-	t := b.subst(tv.Type)
-	var out ast.Expr
-	switch v := tv.Value; v.Kind() {
-	case constant.Bool:
-		out = &ast.Ident{NamePos: e.Pos(), Name: strconv.FormatBool(constant.BoolVal(v))}
-		b.p.Info.Uses[out.(*ast.Ident)] = types.Universe.Lookup(strconv.FormatBool(constant.BoolVal(v)))
-	case constant.String:
-		out = &ast.BasicLit{ValuePos: e.Pos(), Kind: token.STRING, Value: strconv.Quote(constant.StringVal(v))}
-	case constant.Int:
-		out = &ast.BasicLit{ValuePos: e.Pos(), Kind: token.INT, Value: v.ExactString()}
-	default:
-		f, _ := constant.Float64Val(v)
-		out = &ast.BasicLit{ValuePos: e.Pos(), Kind: token.FLOAT, Value: fmt.Sprintf("%#v", f)}
+	t, as := b.subst(tv.Type), literals[tv.Value.Kind()]
+	lit := &ast.BasicLit{ValuePos: e.Pos(), Kind: as.tok, Value: tv.Value.ExactString()}
+	var out ast.Expr = lit
+	switch as.tok {
+	case token.IDENT:
+		out = b.p.universal(lit.Value)
+	case token.FLOAT:
+		f, _ := constant.Float64Val(tv.Value)
+		lit.Value = fmt.Sprintf("%#v", f)
 	}
 	b.p.Info.Types[out] = tv
-	if basic, ok := t.(*types.Basic); ok && (basic.Info()&types.IsUntyped != 0 || types.Default(basicOf(tv.Value)) == t) {
+	if basic, ok := t.(*types.Basic); ok && (basic.Info()&types.IsUntyped != 0 || as.t == t) {
 		return out
 	}
 	call := &ast.CallExpr{Fun: b.p.typeName(t), Args: []ast.Expr{out}}
 	b.p.Info.Types[call] = types.TypeAndValue{Type: t, Value: tv.Value}
 	return call
-}
-
-// basicOf is the type of an untyped constant of a value's kind.
-func basicOf(v constant.Value) types.Type {
-	switch v.Kind() {
-	case constant.Bool:
-		return types.Typ[types.UntypedBool]
-	case constant.String:
-		return types.Typ[types.UntypedString]
-	case constant.Int:
-		return types.Typ[types.UntypedInt]
-	}
-	return types.Typ[types.UntypedFloat]
 }
 
 // typeMode is what the type checker knows of an expression that is a type.
