@@ -238,7 +238,7 @@ func (x *interp) assign(s *tree.Assign, i int, v *value, rhs ast.Expr) {
 	x.escapes(lhs, rhs)
 	root, name := x.t.Root(lhs), ""
 	plain := x.t.Var(lhs) != nil
-	hidden := x.t.Temps[root] || s.Define && x.parameter(root, s)
+	hidden := x.t.Temps[root] || s.Binds
 	if _, known := x.born[root]; plain && (s.Define || s.Tok == token.VAR || !known) {
 		x.born[root] = len(x.conds)
 	}
@@ -254,17 +254,6 @@ func (x *interp) assign(s *tree.Assign, i int, v *value, rhs ast.Expr) {
 	}
 	x.put(lhs, v, s)
 	x.b.call(v, name)
-}
-
-// parameter reports whether a variable is one of the function that a statement was
-// read through to.
-func (x *interp) parameter(v *types.Var, s *tree.Assign) bool {
-	in := s.In()
-	if in == nil || v == nil {
-		return false
-	}
-	d := x.p.funcs[in.Fn].decl
-	return d.Type.Params.Pos() <= v.Pos() && v.Pos() < d.Type.Params.End() || d.Recv != nil && d.Recv.Pos() <= v.Pos() && v.Pos() < d.Recv.End()
 }
 
 // computed returns the result of a node for a value that was computed.

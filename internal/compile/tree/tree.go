@@ -104,16 +104,6 @@ type Site struct {
 // At returns the site itself.
 func (s *Site) At() *Site { return s }
 
-// In returns the innermost call that the statement stands in, or nil.
-func (s *Site) In() *Call {
-	for up := s.Up; up != nil; up = up.At().Up {
-		if call, ok := up.(*Call); ok {
-			return call
-		}
-	}
-	return nil
-}
-
 // Assign gives variables, fields and elements values, or calls something for its
 // effect.
 type Assign struct {
@@ -128,6 +118,8 @@ type Assign struct {
 	Rhs []ast.Expr
 	// Define is set where the author's statement declares all of Lhs.
 	Define bool
+	// Binds is set where Lhs[0] is a parameter of a function that is read through.
+	Binds bool
 	// Op is set where Rhs[0] is an operation.
 	Op *Op
 	// Fills are the arguments, and the receiver, of a call in Rhs[0] whose memory
