@@ -12,26 +12,21 @@ import (
 // tree; the function's own frame is in force.
 func (b *builder) bind(caller *frame, c called, call *ast.CallExpr) {
 	d := b.fr.Decl
-	if d.Recv != nil && len(d.Recv.List) == 1 && len(d.Recv.List[0].Names) == 1 {
-		if o := b.fr.Info.Defs[d.Recv.List[0].Names[0]]; o != nil && o.Name() != "_" {
+	for _, name := range named(d.Recv) {
+		if o := b.defined(name); o != nil {
 			b.parameter(o, b.receiver(caller, c, call, b.subst(o.Type())))
 		}
 	}
-	at := 0
-	for _, group := range d.Type.Params.List {
-		_, variadic := group.Type.(*ast.Ellipsis)
-		for _, name := range group.Names {
-			o := b.fr.Info.Defs[name]
-			switch {
-			case o == nil || name.Name == "_":
-			case variadic && !call.Ellipsis.IsValid():
-				b.parameter(o, b.list(b.subst(o.Type()), call.Args[min(at, len(call.Args)):]))
-			case at < len(call.Args):
-				b.parameter(o, b.p.Copy(call.Args[at]))
-			}
-			at++
+	params := named(d.Type.Params)
+	for i, name := range params {
+		variadic := i == len(params)-1 && c.fn.Signature().Variadic() && !call.Ellipsis.IsValid()
+		switch o := b.defined(name); {
+		case o == nil:
+		case variadic:
+			b.parameter(o, b.list(b.subst(o.Type()), call.Args[min(i, len(call.Args)):]))
+		case i < len(call.Args):
+			b.parameter(o, b.p.Copy(call.Args[i]))
 		}
-		at += max(0, 1-len(group.Names))
 	}
 }
 

@@ -80,6 +80,7 @@ type frame struct {
 	targs   map[*types.TypeParam]types.Type
 	vars    map[types.Object]*types.Var
 	subst   map[types.Object]ast.Expr // parameters that stand for an expression of the tree
+	returns *ast.FieldList            // its results, or those of the literal that is being read
 	results []*types.Var
 	exit    *exit
 }
@@ -100,7 +101,7 @@ func Build(c *Config, fn *types.Func, targs map[*types.TypeParam]types.Type) *Pr
 		},
 	}
 	b := &builder{Config: c, p: p}
-	b.fr = &frame{Source: src, fn: fn, targs: maps.Clone(targs), vars: map[types.Object]*types.Var{}, subst: map[types.Object]ast.Expr{}}
+	b.fr = &frame{Source: src, fn: fn, returns: src.Decl.Type.Results, targs: maps.Clone(targs), vars: map[types.Object]*types.Var{}, subst: map[types.Object]ast.Expr{}}
 	if src.Decl.Recv != nil {
 		for _, v := range b.parameters(src.Decl.Recv) {
 			p.Recv = v
@@ -117,33 +118,32 @@ func Build(c *Config, fn *types.Func, targs map[*types.TypeParam]types.Type) *Pr
 	return p
 }
 
-// parameters declares the variables of a list of parameters.
+// parameters declares the variables of a list of parameters, nil for one without a
+// name.
 func (b *builder) parameters(list *ast.FieldList) (out []*types.Var) {
-	for _, f := range list.List {
-		if len(f.Names) == 0 {
+	for _, name := range named(list) {
+		if o := b.defined(name); o != nil {
+			out = append(out, b.local(o))
+		} else {
 			out = append(out, nil)
-		}
-		for _, name := range f.Names {
-			if o := b.fr.Info.Defs[name]; o == nil || name.Name == "_" {
-				out = append(out, nil)
-			} else {
-				out = append(out, b.local(o))
-			}
 		}
 	}
 	return out
 }
 
+// defined returns what a name of a parameter or result defines, nil for a blank one.
+func (b *builder) defined(name *ast.Ident) types.Object {
+	if name == nil || name.Name == "_" {
+		return nil
+	}
+	return b.fr.Info.Defs[name]
+}
+
 // namedResults declares the results that the function names.
 func (b *builder) namedResults() {
-	if b.fr.Decl.Type.Results == nil {
-		return
-	}
-	for _, f := range b.fr.Decl.Type.Results.List {
-		for _, name := range f.Names {
-			if o := b.fr.Info.Defs[name]; o != nil && name.Name != "_" {
-				b.declare(name.Pos(), b.local(o))
-			}
+	for _, name := range named(b.fr.returns) {
+		if o := b.defined(name); o != nil {
+			b.declare(name.Pos(), b.local(o))
 		}
 	}
 }

@@ -10,20 +10,8 @@ import (
 // Callee returns the origin of the declared function or method that a call names,
 // or nil.
 func Callee(info *types.Info, call *ast.CallExpr) *types.Func {
-	fun := ast.Unparen(call.Fun)
-	switch f := fun.(type) {
-	case *ast.IndexExpr:
-		fun = f.X
-	case *ast.IndexListExpr:
-		fun = f.X
-	}
-	var id *ast.Ident
-	switch f := ast.Unparen(fun).(type) {
-	case *ast.Ident:
-		id = f
-	case *ast.SelectorExpr:
-		id = f.Sel
-	default:
+	id := calleeName(call)
+	if id == nil {
 		return nil
 	}
 	fn, _ := info.ObjectOf(id).(*types.Func)
@@ -31,6 +19,24 @@ func Callee(info *types.Info, call *ast.CallExpr) *types.Func {
 		return nil
 	}
 	return fn.Origin()
+}
+
+// calleeName returns the name of what is called, or nil.
+func calleeName(call *ast.CallExpr) *ast.Ident {
+	fun := ast.Unparen(call.Fun)
+	switch f := fun.(type) {
+	case *ast.IndexExpr:
+		fun = ast.Unparen(f.X)
+	case *ast.IndexListExpr:
+		fun = ast.Unparen(f.X)
+	}
+	switch f := fun.(type) {
+	case *ast.Ident:
+		return f
+	case *ast.SelectorExpr:
+		return f.Sel
+	}
+	return nil
 }
 
 // called is a call that is being read.
@@ -261,7 +267,7 @@ func (b *builder) through(c called, results []*types.Var) {
 	region := &Call{Site: b.site(b.pos), Fn: c.fn, Expr: call, Source: c.source, Results: results}
 	region.Pos = c.source.Pos()
 	fr := &frame{
-		Source: src, up: b.fr, fn: c.fn, region: region, targs: b.instantiated(c), vars: map[types.Object]*types.Var{}, subst: map[types.Object]ast.Expr{},
+		Source: src, up: b.fr, fn: c.fn, region: region, returns: src.Decl.Type.Results, targs: b.instantiated(c), vars: map[types.Object]*types.Var{}, subst: map[types.Object]ast.Expr{},
 		calls: append(b.fr.calls[:len(b.fr.calls):len(b.fr.calls)], c.source.Pos()), results: results, exit: &exit{},
 	}
 	caller, jumps := b.fr, b.jumps
@@ -307,20 +313,10 @@ func returnsIn(body *ast.BlockStmt) (n int) {
 // instantiated says what the type parameters of a call's function stand for.
 func (b *builder) instantiated(c called) map[*types.TypeParam]types.Type {
 	out := map[*types.TypeParam]types.Type{}
-	ast.Inspect(c.source.Fun, func(n ast.Node) bool {
-		id, ok := n.(*ast.Ident)
-		if !ok {
-			return true
-		}
-		inst, ok := b.fr.Info.Instances[id]
-		if !ok || id.Name != c.fn.Name() {
-			return true
-		}
-		for i, p := 0, c.fn.Signature().TypeParams(); i < p.Len() && i < inst.TypeArgs.Len(); i++ {
-			out[p.At(i)] = b.subst(inst.TypeArgs.At(i))
-		}
-		return true
-	})
+	inst := b.fr.Info.Instances[calleeName(c.source)]
+	for i, p := 0, c.fn.Signature().TypeParams(); i < p.Len() && i < inst.TypeArgs.Len(); i++ {
+		out[p.At(i)] = b.subst(inst.TypeArgs.At(i))
+	}
 	if named := b.receiverType(c); named != nil {
 		for i, p := 0, c.fn.Signature().RecvTypeParams(); i < p.Len() && i < named.TypeArgs().Len(); i++ {
 			out[p.At(i)] = b.subst(named.TypeArgs().At(i))

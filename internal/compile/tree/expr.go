@@ -173,23 +173,16 @@ func (b *builder) function(e *ast.FuncLit) ast.Expr {
 	if !b.Open {
 		return out
 	}
-	jumps, to, results := b.jumps, b.fr.exit, b.fr.results
-	b.jumps, b.fr.exit, b.fr.results = nil, &exit{}, nil
+	jumps, outer := b.jumps, *b.fr
+	b.jumps, b.fr.exit, b.fr.results, b.fr.returns = nil, &exit{}, nil, e.Type.Results
 	sig, _ := b.typeOf(e).(*types.Signature)
 	for i := range sig.Results().Len() {
 		b.fr.results = append(b.fr.results, b.temp("r", sig.Results().At(i).Type()))
 	}
 	b.p.strange = append(b.p.strange, b.parameters(e.Type.Params)...)
-	body := b.inside(func() {
-		if e.Type.Results != nil {
-			b.parameters(e.Type.Results)
-		}
-		for _, s := range e.Body.List {
-			b.stmt(s)
-		}
-	})
-	body = b.eliminate(body, b.fr.exit)
-	b.jumps, b.fr.exit, b.fr.results = jumps, to, results
+	b.parameters(e.Type.Results)
+	body := b.eliminate(b.block(e.Body.List), b.fr.exit)
+	b.jumps, *b.fr = jumps, outer
 	b.emit(&Branch{Site: b.site(e.Pos()), Text: "func", Arms: []Arm{{Label: "then", Body: body}}})
 	return out
 }
