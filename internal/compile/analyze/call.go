@@ -307,35 +307,30 @@ func (x *interp) operation(s *tree.Assign) []*value {
 		x.bad(s.Pos, refusal{"next", "this operation stands outside of the loop over run.Next, so that a run which resumes would do it again, or not at all", "do it inside the loop, or in the constructor"})
 	}
 	n := fdg.Node{Text: oneLine(types.ExprString(s.Op.Source))}
-	var id int
-	switch m := x.p.mark(fn); s.Op.Kind {
+	w, _ := x.p.word(fn)
+	m := x.p.mark(fn)
+	switch s.Op.Kind {
 	case tree.Word:
-		w, _ := x.p.word(fn)
 		n.Kind, n.Op, n.Whole, n.Shards, n.Turns = w.Kind, w.Name, w.Whole, w.Shards, w.Turns
-		id = x.node(nodeKey{s, 0}, s.Op.Source.Pos(), n)
-		x.b.extra[id].taint, x.b.extra[id].shape = w.Host, shapes[w.Shape]
-		x.given(id, s, recv, args)
-		x.effects(id, call, w, recv, args)
 	case tree.Author:
 		n.Kind, n.Op = fdg.Op, fn.Name()
-		id = x.node(nodeKey{s, 0}, s.Op.Source.Pos(), n)
-		x.b.extra[id].declared(m)
-		x.given(id, s, recv, args)
-		x.authorOp(id, call, fn, m, recv, args)
 	case tree.Helper:
 		n.Kind, n.Whole = fdg.Compute, m["rows"] == ""
-		id = x.node(nodeKey{s, 0}, s.Op.Source.Pos(), n)
-		x.b.extra[id].declared(m)
-		x.b.extra[id].helper, x.b.extra[id].taint = n.Whole, true
-		x.given(id, s, recv, args)
 	}
+	id := x.node(nodeKey{s, 0}, s.Op.Source.Pos(), n)
 	s.Op.Node = id
+	e := &x.b.extra[id]
+	e.axis, e.pin, e.shape = fdg.Axis(m["axis"]), cmp.Or(m["fragment"], e.pin), shapes[w.Shape]
+	e.helper = s.Op.Kind == tree.Helper && n.Whole
+	e.taint = s.Op.Kind == tree.Helper || w.Host
+	x.given(id, s, recv, args)
+	switch s.Op.Kind {
+	case tree.Word:
+		x.effects(id, call, w, recv, args)
+	case tree.Author:
+		x.authorOp(id, call, fn, m, recv, args)
+	}
 	return x.results(id, call, fn)
-}
-
-// declared takes what directives say of a node's function.
-func (e *extra) declared(m mark) {
-	e.axis, e.pin = fdg.Axis(m["axis"]), cmp.Or(m["fragment"], e.pin)
 }
 
 // given makes a node use a call's receiver and arguments.

@@ -82,7 +82,7 @@ func (x *interp) loop(s *tree.Loop) {
 		switch {
 		case s.Cond != nil:
 			bound = x.eval(s.Cond)
-		case s.Range && isInteger(x.typeOf(s.Over)):
+		case s.Range && isBasic(x.typeOf(s.Over), types.IsInteger):
 			bound = over
 		case s.Range && x.phase == building:
 			bound = varied(nil, varies(over))
@@ -97,15 +97,10 @@ func (x *interp) loop(s *tree.Loop) {
 			x.declare(s.Key, varied(nil, varies(over)))
 		}
 		if s.Value != nil {
-			x.declare(s.Value, x.strip(over.element(), s.Value.Type()))
+			x.declare(s.Value, x.strip(settled(over), s.Value.Type()))
 		}
 		x.block(s.Body)
 	})
-}
-
-func isInteger(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsInteger != 0
 }
 
 // over evaluates what a loop goes over.
@@ -141,16 +136,6 @@ func (x *interp) nextLoop(s *tree.Loop) {
 	x.next = s
 	x.rounds(s, fdg.Node{Kind: fdg.Next, Text: s.Text, Name: "iteration"}, func(int) *value { return nil }, func() { x.block(s.Body) })
 	x.next = outer
-}
-
-// element returns one element of a slice.
-func (v *value) element() *value {
-	if v == nil {
-		return nil
-	}
-	out := *v
-	out.derived = false
-	return &out
 }
 
 // rounds goes round a loop until its head knows all that can reach it.

@@ -38,7 +38,7 @@ func (x *interp) admit(v *value, t types.Type) *value {
 	case t == nil || len(objectsOf(v)) > 0:
 	case tree.IsPointer(t) || types.IsInterface(t) && x.isComponent(t):
 		return join(v, ofObjects(x.unknown))
-	case x.phase == building && isString(t) && (v == nil || v.text == ""):
+	case x.phase == building && isBasic(t, types.IsString) && (v == nil || v.text == ""):
 		return join(v, &value{text: unclear})
 	case x.phase == training && x.p.holdsKey(t) && len(v.allKeys()) == 0:
 		return join(v, &value{keys: []int{otherKey}})
@@ -52,11 +52,6 @@ func (x *interp) stranger(t types.Type) *value {
 		return nil
 	}
 	return ofObjects(x.unknown)
-}
-
-func isString(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsString != 0
 }
 
 func (x *interp) bare(e ast.Expr) *value {
@@ -349,7 +344,7 @@ func (x *interp) index(e *ast.IndexExpr) *value {
 	if _, isBasic := x.typeOf(e.X).Underlying().(*types.Basic); isBasic {
 		return computed(base, at)
 	}
-	out := varied(base.element(), varies(at))
+	out := varied(settled(base), varies(at))
 	if at != nil && len(at.defs) > 0 {
 		return join(out, computed(at))
 	}

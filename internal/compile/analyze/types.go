@@ -58,6 +58,11 @@ func refers(t types.Type) bool {
 	})
 }
 
+func isBasic(t types.Type, info types.BasicInfo) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&info != 0
+}
+
 func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
 
 // holdsKey reports whether values of a type hold random keys.

@@ -23,6 +23,12 @@ func compareDefs(a, b def) int {
 	return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.part, b.part), cmp.Compare(a.carried, b.carried))
 }
 
+// sorted puts definitions in order, each once.
+func sorted(list []def) []def {
+	slices.SortFunc(list, compareDefs)
+	return slices.Compact(list)
+}
+
 // value is what is known of a Go value: which nodes made it, field by field, and
 // which components it may be. It is never changed once made; nil knows nothing,
 // as of settings and constants.
@@ -113,8 +119,7 @@ func (v *value) field(name string) *value {
 		}
 		out.defs = append(out.defs, d)
 	}
-	slices.SortFunc(out.defs, compareDefs)
-	out.defs = slices.Compact(out.defs)
+	out.defs = sorted(out.defs)
 	return out
 }
 
@@ -275,8 +280,7 @@ func computed(list ...*value) *value {
 		}
 		out.varies |= varies(v)
 	}
-	slices.SortFunc(out.defs, compareDefs)
-	out.defs = slices.Compact(out.defs)
+	out.defs = sorted(out.defs)
 	return out
 }
 
@@ -313,8 +317,7 @@ func (v *value) every(f func(def) def) *value {
 	for i, d := range v.defs {
 		out.defs[i] = f(d)
 	}
-	slices.SortFunc(out.defs, compareDefs)
-	out.defs = slices.Compact(out.defs)
+	out.defs = sorted(out.defs)
 	out.fields = nil
 	for name, x := range v.fields {
 		out.set(name, x.every(f))
@@ -395,8 +398,7 @@ func (s *state) every(f func(def) def) *state {
 		for i, d := range list {
 			now[i] = f(d)
 		}
-		slices.SortFunc(now, compareDefs)
-		out.writers[r] = slices.Compact(now)
+		out.writers[r] = sorted(now)
 	}
 	return out
 }
