@@ -60,11 +60,7 @@ func (b *builder) kind(call *ast.CallExpr) Kind {
 	return b.Classify(call, fn, b.typeOf)
 }
 
-// fillsAny reports whether a call writes memory that it is given.
-func (b *builder) fillsAny(call *ast.CallExpr) bool {
-	return len(b.fillsOf(call, Callee(b.fr.Info, call))) > 0
-}
-
+// fillsOf returns which of its arguments a call writes to, and -1 for the receiver.
 func (b *builder) fillsOf(call *ast.CallExpr, fn *types.Func) []int {
 	if fn != nil {
 		return b.Fills(fn)
@@ -80,61 +76,55 @@ func (b *builder) fillsOf(call *ast.CallExpr, fn *types.Func) []int {
 // called finds out what a call runs.
 func (b *builder) called(call *ast.CallExpr) called {
 	c := called{source: call, fn: Callee(b.fr.Info, call), kind: b.kind(call)}
-	if c.kind == Through && c.fn != nil && Dynamic(c.fn) {
-		sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-		if !ok {
-			return c
-		}
+	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if ok && c.kind == Through && Dynamic(c.fn) {
 		c.recv = b.expr(sel.X)
 		if s := b.fr.Info.Selections[sel]; s != nil {
 			c.recv = b.embedded(c.recv, s)
 		}
-		if c.kind = Refused; !b.resolve(&c) {
+		behind := b.Resolve(b.p, c.recv, c.fn)
+		if behind == nil {
+			c.kind = Refused
 			return c
 		}
+		c.fn = behind.Origin()
+		c.kind = b.Classify(call, c.fn, b.typeOf)
 	}
 	c.fills = b.fillsOf(call, c.fn)
-	if c.kind == Through {
-		if _, ok := b.Source(c.fn); !ok {
-			c.kind = Pure
-		}
+	if _, ok := b.Source(c.fn); c.kind == Through && !ok {
+		c.kind = Pure
 	}
 	return c
-}
-
-// resolve finds the method behind an interface.
-func (b *builder) resolve(c *called) bool {
-	fn := b.Resolve(b.p, c.recv, c.fn)
-	if fn == nil {
-		return false
-	}
-	c.fn = fn.Origin()
-	c.kind = b.Classify(c.source, c.fn, b.typeOf)
-	return true
 }
 
 // call reads a call inside an expression.
 func (b *builder) call(e *ast.CallExpr) ast.Expr {
 	c := b.called(e)
-	switch {
-	case c.kind == Through:
-		t := b.typeOf(e)
-		if tuple, ok := t.(*types.Tuple); ok && tuple.Len() != 1 {
-			return b.spread(c, tuple)
+	several := false
+	if tuple, ok := b.typeOf(e).(*types.Tuple); ok && (c.kind == Through || c.kind.Operation() || len(c.fills) > 0) {
+		if several = true; tuple.Len() > 0 {
+			b.report(e.Pos(), "statement", "several results cannot be taken apart where they stand", "assign them to variables first")
 		}
-		v := b.temp(b.hint(c), t)
+	}
+	switch {
+	case c.kind == Through && several:
+		results := b.temps(c)
+		b.through(c, results)
+		for _, v := range results {
+			return b.p.Ref(v)
+		}
+		return ast.NewIdent("_")
+	case c.kind == Through:
+		v := b.temp(b.hint(c), b.typeOf(e))
 		b.through(c, []*types.Var{v})
 		return b.p.Ref(v)
+	case several:
+		a := b.operation(c, oneLine(types.ExprString(e)))
+		b.emit(a)
+		return a.Rhs[0]
 	case c.kind.Operation() || len(c.fills) > 0:
 		a := b.operation(c, oneLine(types.ExprString(e)))
 		v := b.temp(b.hint(c), b.typeOf(e))
-		if tuple, ok := v.Type().(*types.Tuple); ok {
-			if tuple.Len() > 0 {
-				b.report(e.Pos(), "statement", "several results cannot be taken apart where they stand", "assign them to variables first")
-			}
-			b.emit(a)
-			return a.Rhs[0]
-		}
 		a.Lhs, a.Define = []ast.Expr{b.p.Ref(v)}, true
 		b.emit(a)
 		return b.p.Ref(v)
@@ -142,18 +132,13 @@ func (b *builder) call(e *ast.CallExpr) ast.Expr {
 	return b.bareCall(c)
 }
 
-// spread reads f(g()), where g returns several results.
-func (b *builder) spread(c called, tuple *types.Tuple) ast.Expr {
-	results := make([]*types.Var, tuple.Len())
+// temps makes variables for the results of a call.
+func (b *builder) temps(c called) []*types.Var {
+	results := make([]*types.Var, c.fn.Signature().Results().Len())
 	for i := range results {
-		results[i] = b.temp("r", tuple.At(i).Type())
+		results[i] = b.temp("r", b.resultType(c.source, i))
 	}
-	b.through(c, results)
-	if len(results) > 0 {
-		b.report(c.source.Pos(), "statement", "several results cannot be taken apart where they stand", "assign them to variables first")
-		return b.p.Ref(results[0])
-	}
-	return ast.NewIdent("_")
+	return results
 }
 
 // hint is what a call's result may be called.
@@ -179,11 +164,7 @@ func (b *builder) effect(e ast.Expr) {
 	}
 	c := b.called(call)
 	if c.kind == Through {
-		results := []*types.Var{}
-		for i := range c.fn.Signature().Results().Len() {
-			results = append(results, b.temp("r", b.resultType(call, i)))
-		}
-		b.through(c, results)
+		b.through(c, b.temps(c))
 		return
 	}
 	b.emit(b.operation(c, oneLine(types.ExprString(e))))
@@ -200,10 +181,9 @@ func (b *builder) resultType(call *ast.CallExpr, i int) types.Type {
 
 // operation is a call that stays one, as a statement without places.
 func (b *builder) operation(c called, text string) *Assign {
-	x := b.bareCall(c)
-	a := &Assign{Tok: token.ASSIGN, Rhs: []ast.Expr{x}, Text: text}
-	call, _ := x.(*ast.CallExpr)
-	if c.kind.Operation() && call != nil {
+	call := b.bareCall(c)
+	a := &Assign{Site: b.site(c.source.Pos()), Tok: token.ASSIGN, Rhs: []ast.Expr{call}, Text: text}
+	if c.kind.Operation() {
 		a.Op = &Op{Kind: c.kind, Call: call, Fn: c.fn, Source: c.source, Node: -1}
 	}
 	for _, i := range c.fills {
@@ -214,14 +194,12 @@ func (b *builder) operation(c called, text string) *Assign {
 			a.Fills = append(a.Fills, sel.X)
 		}
 	}
-	a.Site = b.site(b.pos)
-	a.Site.Pos = c.source.Pos()
 	return a
 }
 
 // bareCall copies a call as it stands, with its operands: what a method is called
 // on is the first of them.
-func (b *builder) bareCall(c called) ast.Expr {
+func (b *builder) bareCall(c called) *ast.CallExpr {
 	e := c.source
 	out := &ast.CallExpr{Lparen: e.Lparen, Ellipsis: e.Ellipsis, Rparen: e.Rparen}
 	sel, method := ast.Unparen(e.Fun).(*ast.SelectorExpr)
@@ -251,21 +229,21 @@ func (b *builder) through(c called, results []*types.Var) {
 			results[i] = b.temp("r", b.resultType(c.source, i))
 		}
 	}
+	again := len(b.fr.calls) > deepest
 	for f := b.fr; f != nil; f = f.up {
 		if f.fn == c.fn {
+			again = true
 			b.report(c.source.Pos(), "recursion", fmt.Sprintf("%s calls itself around operations", c.fn.Name()), "write a loop")
-			b.zero(results)
-			return
+			break
 		}
 	}
-	if len(b.fr.calls) > deepest {
+	if again {
 		b.zero(results)
 		return
 	}
 	src, _ := b.Source(c.fn)
-	call := b.bareCall(c).(*ast.CallExpr)
-	region := &Call{Site: b.site(b.pos), Fn: c.fn, Expr: call, Source: c.source, Results: results}
-	region.Pos = c.source.Pos()
+	call := b.bareCall(c)
+	region := &Call{Site: b.site(c.source.Pos()), Fn: c.fn, Expr: call, Source: c.source, Results: results}
 	fr := &frame{
 		Source: src, up: b.fr, fn: c.fn, region: region, returns: src.Decl.Type.Results, targs: b.instantiated(c), vars: map[types.Object]*types.Var{}, subst: map[types.Object]ast.Expr{},
 		calls: append(b.fr.calls[:len(b.fr.calls):len(b.fr.calls)], c.source.Pos()), results: results, exit: &exit{},

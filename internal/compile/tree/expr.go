@@ -104,7 +104,7 @@ func (b *builder) complex(e ast.Expr) (yes bool) {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			kind := b.kind(n)
-			yes = yes || kind == Through || kind.Operation() || b.fillsAny(n)
+			yes = yes || kind == Through || kind.Operation() || len(b.fillsOf(n, Callee(b.fr.Info, n))) > 0
 		case *ast.FuncLit:
 			yes = yes || b.Open
 			return false
