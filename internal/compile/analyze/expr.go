@@ -213,30 +213,12 @@ func (x *interp) composite(e *ast.CompositeLit) *value {
 	if p, ok := t.Underlying().(*types.Pointer); ok { // an element of a list, without its &
 		return x.allocate(e, e, p.Elem())
 	}
-	switch u := t.Underlying().(type) {
+	switch t.Underlying().(type) {
 	case *types.Struct:
 		if x.p.typ(t).Key {
 			return x.zero(t)
 		}
-		out := &value{}
-		for f := range u.Fields() {
-			if v := x.zero(f.Type()); v != nil {
-				out.set(f.Name(), v)
-			}
-		}
-		for i, elt := range e.Elts {
-			name, expr := "", elt
-			if kv, ok := elt.(*ast.KeyValueExpr); ok {
-				name, expr = kv.Key.(*ast.Ident).Name, kv.Value
-			} else {
-				name = u.Field(i).Name()
-			}
-			v, f := x.eval(expr), fieldNamed(t, name)
-			x.vary(f, v)
-			x.escape(expr, f)
-			out.set(name, settled(v))
-		}
-		return out
+		return x.structure(e, t)
 	case *types.Map:
 		x.bad(e.Pos(), noMap)
 	}
@@ -253,11 +235,27 @@ func (x *interp) composite(e *ast.CompositeLit) *value {
 	return out
 }
 
-// escape reports a batch that a struct hides in an interface.
-func (x *interp) escape(e ast.Expr, f *types.Var) {
-	if f != nil && types.IsInterface(f.Type()) && x.p.isBatch(x.typeOf(e)) {
-		x.bad(e.Pos(), hiddenBatch)
+// structure returns the struct of type t that a literal makes.
+func (x *interp) structure(e *ast.CompositeLit, t types.Type) *value {
+	out, fields := &value{}, fieldsAt(t)
+	for _, f := range fields {
+		if v := x.zero(f.Type()); v != nil {
+			out.set(f.Name(), v)
+		}
 	}
+	for i, expr := range e.Elts {
+		f := fields[i]
+		if kv, ok := expr.(*ast.KeyValueExpr); ok {
+			f, expr = fieldNamed(t, kv.Key.(*ast.Ident).Name), kv.Value
+		}
+		v := x.eval(expr)
+		x.vary(f, v)
+		if types.IsInterface(f.Type()) && x.p.isBatch(x.typeOf(expr)) {
+			x.bad(expr.Pos(), hiddenBatch)
+		}
+		out.set(f.Name(), settled(v))
+	}
+	return out
 }
 
 func (x *interp) unary(e *ast.UnaryExpr) *value {
@@ -317,10 +315,7 @@ func (x *interp) allocate(e ast.Expr, lit *ast.CompositeLit, t types.Type) *valu
 	if !isStruct {
 		return ofObjects(o)
 	}
-	bare := &ast.CompositeLit{Type: lit.Type, Elts: lit.Elts}
-	x.info().Types[bare] = types.TypeAndValue{Type: t}
-	given := x.composite(bare)
-	delete(x.info().Types, bare)
+	given := x.structure(lit, t)
 	for f := range s.Fields() {
 		x.store([]*object{o}, []string{f.Name()}, given.field(f.Name()), false)
 	}

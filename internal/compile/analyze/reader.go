@@ -285,26 +285,16 @@ func (x *interp) resolve(p *tree.Program, recv ast.Expr, fn *types.Func) *types.
 // objectsAt returns the objects that fields and elements of the trainer hold; known
 // is false for an expression that is none of these.
 func (x *interp) objectsAt(p *tree.Program, e ast.Expr) (objs []*object, known bool) {
-	var path []string
-	for {
-		switch n := ast.Unparen(e).(type) {
-		case *ast.Ident:
-			v := p.Var(n)
-			known = v != nil && (v == p.Recv || slices.Contains(p.Args, v) && !x.p.typ(v.Type()).Run)
-			return objectsOf(x.walk(x.self, path)), known
-		case *ast.SelectorExpr:
-			var fields []string
-			for _, f := range p.Fields(n) {
-				fields = append(fields, f.Name())
-			}
-			path = append(fields, path...)
-			e = n.X
-		case *ast.IndexExpr:
-			e = n.X
-		default:
-			return nil, false
-		}
+	v := p.Root(e)
+	if v == nil || v != p.Recv && (!slices.Contains(p.Args, v) || x.p.typ(v.Type()).Run) {
+		return nil, false
 	}
+	saved := *x
+	x.phase, x.t, x.st = building, p, newState()
+	x.st.vars[v] = x.self
+	objs = objectsOf(x.eval(e))
+	*x = saved
+	return objs, true
 }
 
 // behindAny returns all objects that can be behind an interface. A loop makes none
