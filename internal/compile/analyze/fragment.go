@@ -21,11 +21,17 @@ func (p *partition) edges() {
 		}
 		e.Type = p.x.typeName(p.b.partType(def{e.From, e.Part, -1}))
 		e.Shape = p.partShape(*e)
-		e.Axis = cmp.Or(axisOfShape[e.Shape], fdg.None)
-		if a := p.b.extra[e.From].axis; a != "" && e.Shape != "" {
-			e.Axis = a
-		}
+		e.Axis = p.axis(*e)
 	}
+}
+
+// axis is what the values of an edge are split along.
+func (p *partition) axis(e fdg.Edge) fdg.Axis {
+	shape := p.partShape(e)
+	if a := p.b.extra[e.From].axis; a != "" && shape != "" {
+		return a
+	}
+	return cmp.Or(axisOfShape[shape], fdg.None)
 }
 
 // fragments lists the owners with what enters and leaves them.
@@ -36,18 +42,13 @@ func (p *partition) fragments() {
 			names = append(names, name)
 		}
 	}
-	for _, name := range order {
-		if slices.ContainsFunc(p.g.Nodes, func(n fdg.Node) bool { return n.Fragment == name }) ||
-			slices.ContainsFunc(p.g.Resources, func(r fdg.Resource) bool { return r.Home == name }) {
-			add(name)
-		}
-	}
 	for _, n := range p.g.Nodes {
 		add(n.Fragment)
 	}
 	for _, r := range p.g.Resources {
 		add(r.Home)
 	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(listed(a), listed(b)) })
 	for _, name := range names {
 		p.g.Fragments = append(p.g.Fragments, p.fragment(name))
 	}
@@ -67,7 +68,7 @@ func (p *partition) fragment(name string) fdg.Fragment {
 			continue
 		}
 		f.Nodes = append(f.Nodes, n.ID)
-		if n.Kind == fdg.Op || n.Kind == fdg.Compute && p.b.extra[n.ID].taint || p.b.extra[n.ID].taint {
+		if n.Kind == fdg.Op || p.b.extra[n.ID].taint {
 			lowers = false
 		}
 	}

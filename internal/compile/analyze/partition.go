@@ -21,6 +21,14 @@ const (
 // order is that in which the default fragments are listed.
 var order = []string{environment, actor, replay, gradient, apply}
 
+// listed is a fragment's place in that order, behind which all others follow.
+func listed(fragment string) int {
+	if i := slices.Index(order, fragment); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
 // groupOf is the role of a default fragment.
 func groupOf(fragment string) string {
 	if fragment == gradient || fragment == apply {

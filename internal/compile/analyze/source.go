@@ -102,13 +102,7 @@ func (s *Source) origins(v *value, path string) (out []Origin) {
 }
 
 // Axis is what a part of a node's result is split along.
-func (s *Source) Axis(o Origin) fdg.Axis {
-	shape := s.p.partShape(fdg.Edge{From: o.Node, Part: o.Part})
-	if a := s.x.b.extra[o.Node].axis; a != "" && shape != "" {
-		return a
-	}
-	return cmp.Or(axisOfShape[shape], fdg.None)
-}
+func (s *Source) Axis(o Origin) fdg.Axis { return s.p.axis(fdg.Edge{From: o.Node, Part: o.Part}) }
 
 // Results are the names of the parts of a node that has several results.
 func (s *Source) Results(node int) []string { return s.x.b.extra[node].names }

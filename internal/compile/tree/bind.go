@@ -151,15 +151,6 @@ func (b *builder) changes(o types.Object) (yes bool) {
 	return yes
 }
 
-// saved gives an expression a variable, unless it is one or a constant: for what
-// is read several times.
-func (b *builder) saved(e ast.Expr, hint string) ast.Expr {
-	if b.p.Var(e) != nil {
-		return e
-	}
-	return b.held(e, hint, nil)
-}
-
 // lower is a name as that of a variable.
 func lower(s string) string {
 	if s == strings.ToUpper(s) {

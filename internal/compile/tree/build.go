@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -60,10 +61,10 @@ type Problem struct {
 // builder reads one function, and those that it calls.
 type builder struct {
 	*Config
-	p    *Program
-	fr   *frame
-	out  Block // the block that is being read
-	pins []string
+	p   *Program
+	fr  *frame
+	out Block  // the block that is being read
+	pin string // the fragment that the innermost directive names
 	// jumps are the loops and switches around, of the function that is being read.
 	jumps []*jumpTarget
 	up    Stmt      // the innermost loop or call that is being read
@@ -113,7 +114,6 @@ func Build(c *Config, fn *types.Func, targs map[*types.TypeParam]types.Type) *Pr
 		p.Body = b.block(src.Decl.Body.List)
 	})
 	p.Body = b.chains(p.Body)
-	p.number()
 	p.memory()
 	return p
 }
@@ -157,23 +157,15 @@ func (b *builder) emit(s Stmt) { b.out = append(b.out, s) }
 
 // site is that of a statement at a position.
 func (b *builder) site(pos token.Pos) Site {
-	s := Site{Pos: pos, Calls: b.fr.calls, Up: b.up}
-	if len(b.pins) > 0 {
-		s.Pin = b.pins[len(b.pins)-1]
-	}
-	return s
+	return Site{Pos: pos, Calls: b.fr.calls, Pin: b.pin, Up: b.up}
 }
 
 // pinned reads something under the directives above n.
 func (b *builder) pinned(n ast.Node, read func()) {
-	pin := b.Pin(n)
-	if pin == "" {
-		read()
-		return
-	}
-	b.pins = append(b.pins, pin)
+	outer := b.pin
+	b.pin = cmp.Or(b.Pin(n), outer)
 	read()
-	b.pins = b.pins[:len(b.pins)-1]
+	b.pin = outer
 }
 
 // report takes what cannot be read.
@@ -224,14 +216,4 @@ func (b *builder) within(s Stmt, read func()) Block {
 	out := b.inside(read)
 	b.up = outer
 	return out
-}
-
-// number gives the statements their IDs.
-func (p *Program) number() {
-	p.Stmts = 0
-	p.Body.Walk(func(s Stmt) bool {
-		s.At().ID = p.Stmts
-		p.Stmts++
-		return true
-	})
 }

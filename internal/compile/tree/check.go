@@ -24,7 +24,6 @@ type checker struct {
 	p         *Program
 	operation func(*ast.CallExpr, *types.Func) bool
 	known     vars
-	at        int
 	errs      []error
 }
 
@@ -40,10 +39,6 @@ func (c *checker) block(list Block, up Stmt) {
 }
 
 func (c *checker) stmt(s Stmt, up Stmt) {
-	if s.At().ID != c.at {
-		c.bad(s, "numbers a statement %d, and it is number %d", s.At().ID, c.at)
-	}
-	c.at++
 	if s.At().Up != up {
 		c.bad(s, "has a statement in another loop or call than it says")
 	}

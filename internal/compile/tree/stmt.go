@@ -170,7 +170,9 @@ func (b *builder) switches(s *ast.SwitchStmt, label string) {
 	b.stmt(s.Init)
 	n := &Branch{Site: b.site(s.Pos()), Switch: true, Text: "switch"}
 	if s.Tag != nil {
-		n.Cond = b.saved(b.expr(s.Tag), "tag")
+		if n.Cond = b.expr(s.Tag); b.p.Var(n.Cond) == nil {
+			n.Cond = b.held(n.Cond, "tag", nil)
+		}
 		n.Text += " " + oneLine(types.ExprString(s.Tag))
 	}
 	to := &jumpTarget{label: label, out: &exit{}}

@@ -75,8 +75,6 @@ type Program struct {
 	Temps map[*types.Var]bool
 	// scopes are the loops in whose rounds variables live, or the calls.
 	scopes map[*types.Var]Stmt
-	// Stmts is the number of statements, which have IDs from 0 on in program order.
-	Stmts int
 	// roots are the variables for which the memory behind a variable was made, and
 	// strange the variables that are given memory from outside.
 	roots   map[*types.Var]vars
@@ -94,7 +92,6 @@ type Stmt interface{ At() *Site }
 
 // Site is where a statement stands.
 type Site struct {
-	ID    int         // its number in program order
 	Pos   token.Pos   // of the author's statement
 	Calls []token.Pos // the calls that were read through to get here, outermost first
 	Pin   string      // the fragment that the innermost //weft:fragment names
