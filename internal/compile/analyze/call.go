@@ -318,7 +318,6 @@ func (x *interp) operation(s *tree.Assign) []*value {
 		n.Kind, n.Whole = fdg.Compute, m["rows"] == ""
 	}
 	id := x.node(nodeKey{s, 0}, s.Op.Source.Pos(), n)
-	s.Op.Node = id
 	e := &x.b.extra[id]
 	e.axis, e.pin, e.shape = fdg.Axis(m["axis"]), cmp.Or(m["fragment"], e.pin), shapes[w.Shape]
 	e.helper = s.Op.Kind == tree.Helper && n.Whole

@@ -109,33 +109,27 @@ func buildFlags(ctx context.Context) []string {
 // load type-checks the packages that patterns name, and from source also those
 // of their imports that are written in the vocabulary. overlay replaces files.
 func load(ctx context.Context, dir string, overlay map[string][]byte, patterns []string) (roots, all []*packages.Package, err error) {
-	config := func() *packages.Config {
-		return &packages.Config{Context: ctx, Mode: mode, Dir: dir, Overlay: overlay, BuildFlags: buildFlags(ctx)}
-	}
-	if roots, err = checked(config(), patterns); err != nil {
-		return nil, nil, err
-	}
-	ids := map[string]bool{}
-	for _, r := range roots {
-		ids[r.ID] = true
-	}
 	// What an imported package imports is known for certain only when it was read
 	// itself, so this goes on until nothing new is found.
-	all = roots
-	list := slices.Clone(patterns)
-	for {
+	ids := map[string]bool{}
+	for list := slices.Clone(patterns); ; {
+		c := &packages.Config{Context: ctx, Mode: mode, Dir: dir, Overlay: overlay, BuildFlags: buildFlags(ctx)}
+		if all, err = checked(c, list); err != nil {
+			return nil, nil, err
+		}
+		first := len(ids) == 0
 		var known []*types.Package
 		for _, p := range all {
 			known = append(known, p.Types)
+			if first {
+				ids[p.ID] = true
+			}
 		}
 		more := readable(known...)
 		if len(more) == 0 {
 			break
 		}
 		list = append(list, more...)
-		if all, err = checked(config(), list); err != nil {
-			return nil, nil, err
-		}
 	}
 	roots = slices.DeleteFunc(slices.Clone(all), func(p *packages.Package) bool { return !ids[p.ID] })
 	return roots, all, nil

@@ -133,9 +133,6 @@ func (s *Source) Word(f *types.Func) vocabulary.Word {
 	return w
 }
 
-// Gradient reports whether values of a type are gradients.
-func (s *Source) Gradient(t types.Type) bool { return s.x.p.typ(t).Gradient }
-
 // IsBatch reports whether values of a type hold tensors.
 func (s *Source) IsBatch(t types.Type) bool { return s.x.p.isBatch(t) }
 

@@ -76,7 +76,6 @@ type frame struct {
 	Source
 	up      *frame
 	fn      *types.Func
-	region  *Call // nil for the program itself
 	calls   []token.Pos
 	targs   map[*types.TypeParam]types.Type
 	vars    map[types.Object]*types.Var

@@ -184,7 +184,7 @@ func (b *builder) operation(c called, text string) *Assign {
 	call := b.bareCall(c)
 	a := &Assign{Site: b.site(c.source.Pos()), Tok: token.ASSIGN, Rhs: []ast.Expr{call}, Text: text}
 	if c.kind.Operation() {
-		a.Op = &Op{Kind: c.kind, Call: call, Fn: c.fn, Source: c.source, Node: -1}
+		a.Op = &Op{Kind: c.kind, Call: call, Fn: c.fn, Source: c.source}
 	}
 	for _, i := range c.fills {
 		switch sel, _ := ast.Unparen(call.Fun).(*ast.SelectorExpr); {
@@ -245,7 +245,7 @@ func (b *builder) through(c called, results []*types.Var) {
 	call := b.bareCall(c)
 	region := &Call{Site: b.site(c.source.Pos()), Fn: c.fn, Expr: call, Source: c.source, Results: results}
 	fr := &frame{
-		Source: src, up: b.fr, fn: c.fn, region: region, returns: src.Decl.Type.Results, targs: b.instantiated(c), vars: map[types.Object]*types.Var{}, subst: map[types.Object]ast.Expr{},
+		Source: src, up: b.fr, fn: c.fn, returns: src.Decl.Type.Results, targs: b.instantiated(c), vars: map[types.Object]*types.Var{}, subst: map[types.Object]ast.Expr{},
 		calls: append(b.fr.calls[:len(b.fr.calls):len(b.fr.calls)], c.source.Pos()), results: results, exit: &exit{},
 	}
 	caller, jumps := b.fr, b.jumps

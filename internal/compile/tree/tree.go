@@ -134,8 +134,6 @@ type Op struct {
 	Call   *ast.CallExpr // in the tree
 	Fn     *types.Func   // the origin of what is called
 	Source *ast.CallExpr // as the author wrote it
-	// Node is the operation's node in the graph, -1 before there is one.
-	Node int
 }
 
 // Branch is an if or a switch. An if has one or two arms: then and else. A
