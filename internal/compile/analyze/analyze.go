@@ -18,8 +18,11 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"path/filepath"
 	"slices"
 
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/unitchecker"
 	"golang.org/x/tools/go/packages"
 
 	"github.com/weft-rl/weft/fdg"
@@ -42,39 +45,30 @@ func Analyze(ctx context.Context, dir string, patterns ...string) ([]Result, err
 }
 
 // Overlay is Analyze with the contents of some files replaced, by absolute path.
-func Overlay(ctx context.Context, dir string, files map[string][]byte, patterns ...string) ([]Result, error) {
-	roots, all, err := load(ctx, dir, files, patterns)
-	if err != nil {
-		return nil, err
-	}
-	var out []Result
-	for _, r := range roots {
-		graph, found := examine(r.Fset, unitOf(r), unitsBelow(r, all))
+func Overlay(ctx context.Context, dir string, files map[string][]byte, patterns ...string) (out []Result, err error) {
+	err = eachRoot(ctx, dir, files, patterns, func(r *packages.Package, others []*unit) {
+		graph, found := examine(r.Fset, unitOf(r), others)
 		out = append(out, Result{r.PkgPath, graph, found})
-	}
-	return out, nil
-}
-
-// unitsBelow are the packages that a package builds on and that can be read.
-func unitsBelow(r *packages.Package, all []*packages.Package) (out []*unit) {
-	for _, p := range all {
-		if p != r && reaches(r.Types, p.Types, map[*types.Package]bool{}) {
-			out = append(out, unitOf(p))
-		}
-	}
-	return out
-}
-
-// reaches reports whether a package imports another, at any distance.
-func reaches(from, to *types.Package, seen map[*types.Package]bool) bool {
-	if seen[from] {
-		return false
-	}
-	seen[from] = true
-	return slices.ContainsFunc(from.Imports(), func(p *types.Package) bool {
-		_, ours := inVocabulary(p)
-		return p == to || !ours && reaches(p, to, seen)
 	})
+	return out, err
+}
+
+// eachRoot loads packages, and calls f with each and with those that it builds on
+// and that can be read.
+func eachRoot(ctx context.Context, dir string, files map[string][]byte, patterns []string, f func(*packages.Package, []*unit)) error {
+	roots, all, err := load(ctx, dir, files, patterns)
+	for _, r := range roots {
+		var others []*unit
+		for p := range below(r.Types) {
+			for _, u := range all {
+				if u.Types == p {
+					others = append(others, unitOf(u))
+				}
+			}
+		}
+		f(r, others)
+	}
+	return err
 }
 
 func unitOf(p *packages.Package) *unit {
@@ -138,7 +132,7 @@ func (x *interp) train(d *ast.FuncDecl) {
 		}
 	}
 	if !found || d.Body == nil || holder == nil {
-		x.bad(d.Pos(), "directive", "//weft:train stands above a function that takes no *rl.Run and no trainer", "mark the method Train(run *rl.Run) error of the trainer")
+		x.bad(d.Pos(), refusal{"directive", "//weft:train stands above a function that takes no *rl.Run and no trainer", "mark the method Train(run *rl.Run) error of the trainer"})
 		return
 	}
 	trainer := x.trainer(d, holder)
@@ -168,7 +162,7 @@ func (x *interp) train(d *ast.FuncDecl) {
 		x.late = x.b.keys
 	}
 	if x.t = p; !x.iterates {
-		x.bad(d.Pos(), "next", "the training function has no loop over run.Next, so there is no point at which the run could be saved or stopped", "write for run.Next() { ... }")
+		x.bad(d.Pos(), refusal{"next", "the training function has no loop over run.Next, so there is no point at which the run could be saved or stopped", "write for run.Next() { ... }"})
 	}
 }
 
@@ -189,7 +183,7 @@ func (b *builder) backwards() bool {
 func (x *interp) check(p *tree.Program, operation func(*ast.CallExpr, *types.Func) bool) bool {
 	err := p.Check(operation)
 	if err != nil {
-		x.report(p.Decl.Pos(), "statement", fmt.Sprintf("%s was misread, which is a fault of the compiler: %v", p.Fn.Name(), err), "report it, with the function")
+		x.report(p.Decl.Pos(), refusal{"statement", fmt.Sprintf("%s was misread, which is a fault of the compiler: %v", p.Fn.Name(), err), "report it, with the function"})
 	}
 	return err == nil
 }
@@ -198,14 +192,14 @@ func (x *interp) check(p *tree.Program, operation func(*ast.CallExpr, *types.Fun
 func (x *interp) isOperation(call *ast.CallExpr, fn *types.Func) bool {
 	w, _ := x.p.word(fn)
 	m := x.p.mark(fn)
-	return w.Use == vocabulary.Operation || m != nil && (m.op != "" || m.rows)
+	return w.Use == vocabulary.Operation || m["op"] != "" || m["rows"] != ""
 }
 
 // trainer returns what the constructor makes, or nil.
 func (x *interp) trainer(d *ast.FuncDecl, holder types.Type) *object {
 	made := x.constructors(holder)
 	if len(made) == 0 {
-		x.bad(d.Pos(), "constructor", "no function of the package makes the trainer, so what its fields hold is not known", "write a constructor and give it to algo.Define")
+		x.bad(d.Pos(), refusal{"constructor", "no function of the package makes the trainer, so what its fields hold is not known", "write a constructor and give it to algo.Define"})
 		return nil
 	}
 	var out []*object
@@ -215,12 +209,12 @@ func (x *interp) trainer(d *ast.FuncDecl, holder types.Type) *object {
 	x.phase = training
 	switch len(out) {
 	case 0:
-		x.bad(d.Pos(), "constructor", "what the constructor returns cannot be followed to a trainer of this type", "return the trainer as a composite literal, &Trainer{...}, or a variable that holds it")
+		x.bad(d.Pos(), refusal{"constructor", "what the constructor returns cannot be followed to a trainer of this type", "return the trainer as a composite literal, &Trainer{...}, or a variable that holds it"})
 		return nil
 	case 1:
 		return out[0]
 	}
-	x.bad(d.Pos(), "constructor", "the package makes its trainer in several places", "make it in one, and give that function to algo.Define")
+	x.bad(d.Pos(), refusal{"constructor", "the package makes its trainer in several places", "make it in one, and give that function to algo.Define"})
 	return nil
 }
 
@@ -251,4 +245,63 @@ func funcName(d *ast.FuncDecl) string {
 // Errors are the findings that stop a loop from being accepted.
 func (r Result) Errors() []Finding {
 	return slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool { return f.Note })
+}
+
+// Analyzer is the same analysis for go vet and editors. Notes are left out: they
+// are no reason to change anything.
+var Analyzer = &analysis.Analyzer{
+	Name: "weft",
+	Doc: "report what Weft cannot read in a training loop\n\n" +
+		"A function marked //weft:train is read as weft check reads it: operations, loops,\n" +
+		"dependences, fragments. Whatever would not mean the same when the loop is taken\n" +
+		"apart is reported, with what to write instead.",
+	URL: "https://" + module + "/blob/main/docs/fdg.md",
+	Run: vet,
+}
+
+// Vet is a program for go vet -vettool.
+func Vet() { unitchecker.Main(Analyzer) }
+
+func vet(pass *analysis.Pass) (any, error) {
+	found, err := vetted(pass)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range found {
+		if f.Note {
+			continue
+		}
+		at := locate(pass.Fset, pass.Files, f.Pos)
+		if !at.IsValid() {
+			continue // in a package that is read through, and vetted by itself
+		}
+		pass.Report(analysis.Diagnostic{Pos: at, Category: f.Code, Message: f.text()})
+	}
+	return nil, nil
+}
+
+// vetted examines a pass's package. One that is built on another author's package
+// is loaded again, since a pass has the source of its own package alone.
+func vetted(pass *analysis.Pass) ([]Finding, error) {
+	main := &unit{pkg: pass.Pkg, info: pass.TypesInfo, files: pass.Files}
+	if len(readable(pass.Pkg)) == 0 || len(readMarks(main, &findings{fset: pass.Fset}).train) == 0 {
+		_, found := examine(pass.Fset, main, nil)
+		return found, nil
+	}
+	dir := filepath.Dir(pass.Fset.Position(pass.Files[0].Pos()).Filename)
+	results, err := Analyze(context.Background(), dir, ".")
+	if err != nil || len(results) != 1 {
+		return nil, err
+	}
+	return results[0].Findings, nil
+}
+
+// locate finds a position again in a pass's own files.
+func locate(fset *token.FileSet, files []*ast.File, p token.Position) token.Pos {
+	for _, f := range files {
+		if file := fset.File(f.Pos()); file != nil && file.Name() == p.Filename && p.Line <= file.LineCount() {
+			return file.LineStart(p.Line) + token.Pos(p.Column-1)
+		}
+	}
+	return token.NoPos
 }

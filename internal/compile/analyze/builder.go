@@ -112,13 +112,18 @@ func (b *builder) spread(v *value, into string) (out []use) {
 		return v.uses(into)
 	}
 	for _, d := range v.defs {
-		names := fieldsOf(b.partType(d))
-		if names == nil {
-			out = append(out, use{d, into})
+		t := b.partType(d)
+		if t == nil {
+			t = types.Typ[types.Invalid]
 		}
-		for _, name := range names {
-			if _, replaced := v.fields[name]; !replaced {
-				out = append(out, use{def{d.node, under(d.part, name), d.carried}, under(into, name)})
+		s, ok := t.Underlying().(*types.Struct)
+		if !ok {
+			out = append(out, use{d, into})
+			continue
+		}
+		for f := range s.Fields() {
+			if _, replaced := v.fields[f.Name()]; !replaced {
+				out = append(out, use{def{d.node, under(d.part, f.Name()), d.carried}, under(into, f.Name())})
 			}
 		}
 	}
@@ -130,21 +135,6 @@ func (b *builder) spread(v *value, into string) (out []use) {
 
 // under is a field's name behind a path.
 func under(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
-
-// fieldsOf are the names of a struct's fields.
-func fieldsOf(t types.Type) (out []string) {
-	if t == nil {
-		return nil
-	}
-	s, ok := t.Underlying().(*types.Struct)
-	if !ok {
-		return nil
-	}
-	for i := range s.NumFields() {
-		out = append(out, s.Field(i).Name())
-	}
-	return out
-}
 
 // uses adds a resource to what a node reads or writes.
 func uses(list []int, r int) []int {

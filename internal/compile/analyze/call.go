@@ -13,18 +13,12 @@ import (
 	"github.com/weft-rl/weft/internal/compile/vocabulary"
 )
 
-// dynamic reports whether a function is an interface's method.
-func dynamic(fn *types.Func) bool {
-	recv := fn.Signature().Recv()
-	return recv != nil && types.IsInterface(recv.Type())
-}
-
 // callExpr returns the results of a call that is no operation: a conversion, a
 // builtin, a word without a node, a function that only computes.
 func (x *interp) callExpr(call *ast.CallExpr) []*value {
 	if x.unsafe(call) {
 		x.args(call)
-		x.bad(where(call), "pointer", "package unsafe goes round what can be seen of a value", "use the value itself")
+		x.bad(where(call), refusal{"pointer", "package unsafe goes round what can be seen of a value", "use the value itself"})
 		return nil
 	}
 	if x.info().Types[ast.Unparen(call.Fun)].IsType() {
@@ -80,7 +74,7 @@ func (x *interp) conversion(call *ast.CallExpr) *value {
 	v, t := x.eval(call.Args[0]), x.typeOf(call)
 	from := x.typeOf(call.Args[0])
 	if types.IsInterface(t) && x.p.isBatch(from) {
-		x.bad(where(call), "interface", "a batch inside an interface cannot be followed", "use its own type")
+		x.bad(where(call), hiddenBatch)
 	}
 	if refers(t) && !refers(from) { // bytes of a string
 		return x.fresh(call, v)
@@ -107,10 +101,11 @@ func (x *interp) builtin(call *ast.CallExpr, name string) *value {
 			return varied(nil, varies(args...)) // how many there are does not depend on what they hold
 		}
 	case "delete":
-		x.bad(where(call), "map", "a map has no order and cannot travel", "use a slice or a struct")
+		x.bad(where(call), noMap)
 		return nil
-	case "panic", "recover", "print", "println", "close":
-		x.bad(where(call), "effect", name+" has an effect that no fragment owns", "let operations fail by themselves, and log with run.Log")
+	}
+	if why := effectOf(name); why.message != "" {
+		x.bad(where(call), why)
 		return nil
 	}
 	return computed(args...)
@@ -125,7 +120,7 @@ func (x *interp) makes(call *ast.CallExpr, name string) *value {
 		}
 	}
 	if name == "new" {
-		x.bad(where(call), "pointer", "new makes a variable that can be changed from elsewhere", "declare a variable")
+		x.bad(where(call), refusal{"pointer", "new makes a variable that can be changed from elsewhere", "declare a variable"})
 		if x.phase == training {
 			return nil
 		}
@@ -133,9 +128,9 @@ func (x *interp) makes(call *ast.CallExpr, name string) *value {
 	}
 	switch x.typeOf(call).Underlying().(type) {
 	case *types.Map:
-		x.bad(where(call), "map", "a map has no order and cannot travel", "use a slice or a struct")
+		x.bad(where(call), noMap)
 	case *types.Chan:
-		x.bad(where(call), "channel", "a channel hides where its values go", "pass values as arguments and results")
+		x.bad(where(call), refusal{"channel", "a channel hides where its values go", "pass values as arguments and results"})
 	}
 	return x.fresh(call, join(x.zero(x.typeOf(call)), &value{varies: size}))
 }
@@ -152,7 +147,7 @@ func (x *interp) indirect(call *ast.CallExpr) []*value {
 		return x.either(call, v.fns, args)
 	}
 	x.opaque(call)
-	x.bad(where(call), "function", "a function value cannot be read through: what it does is not in the source", "call a declared function or method")
+	x.bad(where(call), unreadable)
 	return []*value{varied(nil, varies(append(args, v)...))}
 }
 
@@ -187,7 +182,7 @@ func (x *interp) invoke(call *ast.CallExpr, fn *types.Func, recv *value, args []
 		return []*value{x.word(call, w, recv, args)}
 	case x.phase == training:
 		return x.pure(call, fn, recv, args)
-	case dynamic(fn):
+	case tree.Dynamic(fn):
 		return x.behind(call, fn, recv, args)
 	case x.p.funcs[fn].decl == nil:
 		if x.phase == tracing {
@@ -201,12 +196,7 @@ func (x *interp) invoke(call *ast.CallExpr, fn *types.Func, recv *value, args []
 
 // behind calls the methods that may be behind an interface's.
 func (x *interp) behind(call *ast.CallExpr, fn *types.Func, recv *value, args []*value) []*value {
-	var fns []closure
-	for _, o := range objectsOf(recv) {
-		if m := methodOf(o, fn); m != nil {
-			fns = joinClosures(fns, []closure{{m, ofObjects(o)}})
-		}
-	}
+	fns := methods(recv, fn)
 	if len(fns) == 0 || slices.Contains(recv.objs, x.unknown) {
 		x.opaque(call)
 	}
@@ -224,18 +214,28 @@ func (x *interp) strangers(fn *types.Func, recv *value, args []*value) (out []*v
 	return out
 }
 
+// methods returns the methods that are behind an interface's, called on a value.
+func methods(recv *value, fn *types.Func) (out []closure) {
+	for _, o := range objectsOf(recv) {
+		if m := methodOf(o, fn); m != nil {
+			out = joinClosures(out, []closure{{m, ofObjects(o)}})
+		}
+	}
+	return out
+}
+
 // methodOf returns the method of an object that is behind an interface's, or nil.
 func methodOf(o *object, fn *types.Func) *types.Func {
 	t := o.typ
 	if t == nil {
 		return nil
 	}
-	if !types.IsInterface(t) && !isPointer(t) {
+	if !types.IsInterface(t) && !tree.IsPointer(t) {
 		t = types.NewPointer(t)
 	}
 	m, _, _ := types.LookupFieldOrMethod(t, true, fn.Pkg(), fn.Name())
 	method, ok := m.(*types.Func)
-	if !ok || dynamic(method) {
+	if !ok || tree.Dynamic(method) {
 		return nil
 	}
 	return method.Origin()
@@ -304,44 +304,32 @@ func (x *interp) operation(s *tree.Assign) []*value {
 	call, fn := s.Op.Call, s.Op.Fn
 	recv, args := x.receiverOf(call), x.args(call)
 	if x.next == nil && x.iterates {
-		x.bad(s.Pos, "next", "this operation stands outside of the loop over run.Next, so that a run which resumes would do it again, or not at all", "do it inside the loop, or in the constructor")
+		x.bad(s.Pos, refusal{"next", "this operation stands outside of the loop over run.Next, so that a run which resumes would do it again, or not at all", "do it inside the loop, or in the constructor"})
 	}
 	n := fdg.Node{Text: oneLine(types.ExprString(s.Op.Source))}
-	var id int
-	switch m := x.p.mark(fn); s.Op.Kind {
+	w, _ := x.p.word(fn)
+	m := x.p.mark(fn)
+	switch s.Op.Kind {
 	case tree.Word:
-		w, _ := x.p.word(fn)
 		n.Kind, n.Op, n.Whole, n.Shards, n.Turns = w.Kind, w.Name, w.Whole, w.Shards, w.Turns
-		id = x.node(nodeKey{s, 0}, s.Op.Source.Pos(), n)
-		x.b.extra[id].taint, x.b.extra[id].shape = w.Host, shapes[w.Shape]
-		x.given(id, s, recv, args)
-		x.effects(id, call, w, recv, args)
 	case tree.Author:
 		n.Kind, n.Op = fdg.Op, fn.Name()
-		id = x.node(nodeKey{s, 0}, s.Op.Source.Pos(), n)
-		x.b.extra[id].declared(m)
-		x.given(id, s, recv, args)
-		x.authorOp(id, call, fn, m, recv, args)
 	case tree.Helper:
-		n.Kind, n.Whole = fdg.Compute, m == nil || !m.rows
-		id = x.node(nodeKey{s, 0}, s.Op.Source.Pos(), n)
-		x.b.extra[id].declared(m)
-		x.b.extra[id].helper, x.b.extra[id].taint = n.Whole, true
-		x.given(id, s, recv, args)
+		n.Kind, n.Whole = fdg.Compute, m["rows"] == ""
 	}
-	s.Op.Node = id
+	id := x.node(nodeKey{s, 0}, s.Op.Source.Pos(), n)
+	e := &x.b.extra[id]
+	e.axis, e.pin, e.shape = fdg.Axis(m["axis"]), cmp.Or(m["fragment"], e.pin), shapes[w.Shape]
+	e.helper = s.Op.Kind == tree.Helper && n.Whole
+	e.taint = s.Op.Kind == tree.Helper || w.Host
+	x.given(id, s, recv, args)
+	switch s.Op.Kind {
+	case tree.Word:
+		x.effects(id, call, w, recv, args)
+	case tree.Author:
+		x.authorOp(id, call, fn, m, recv, args)
+	}
 	return x.results(id, call, fn)
-}
-
-// declared takes what directives say of a node's function.
-func (e *extra) declared(m *mark) {
-	if m == nil {
-		return
-	}
-	e.axis = m.axis
-	if m.fragment != "" {
-		e.pin = m.fragment
-	}
 }
 
 // given makes a node use a call's receiver and arguments.
@@ -363,7 +351,7 @@ func (x *interp) given(id int, s *tree.Assign, recv *value, args []*value) {
 			x.giveKey(s, call.Args[i], recv, a)
 		}
 		if _, generic := p.Type().(*types.TypeParam); !generic && types.IsInterface(p.Type()) && x.p.isBatch(t) {
-			x.bad(call.Args[i].Pos(), "interface", "a batch inside an interface cannot be followed", "use its own type")
+			x.bad(call.Args[i].Pos(), hiddenBatch)
 		}
 	}
 }
@@ -390,17 +378,17 @@ func (x *interp) results(id int, call *ast.CallExpr, fn *types.Func) []*value {
 }
 
 // authorOp reads what a method that its author declared to be an operation does.
-func (x *interp) authorOp(id int, call *ast.CallExpr, fn *types.Func, m *mark, recv *value, args []*value) {
+func (x *interp) authorOp(id int, call *ast.CallExpr, fn *types.Func, m mark, recv *value, args []*value) {
 	objs := x.some(call, recv, "component")
 	for _, o := range objs {
 		if o.kind != componentObject {
-			x.bad(where(call), "component", fmt.Sprintf("%s is marked //weft:op, but its type does not implement rl.Component: its state would not be saved", fn.Name()), "implement Axis, Save and Load, and register it with the scope")
+			x.bad(where(call), refusal{"component", fmt.Sprintf("%s is marked //weft:op, but its type does not implement rl.Component: its state would not be saved", fn.Name()), "implement Axis, Save and Load, and register it with the scope"})
 			continue
 		}
 		r := x.resource(o, "")
-		x.b.nodes[id].Whole = m.axis != fdg.Environments && x.b.resources[r].Axis != fdg.Environments
+		x.b.nodes[id].Whole = m["axis"] != string(fdg.Environments) && x.b.resources[r].Axis != fdg.Environments
 		x.read(id, r)
-		if m.op == "writes" {
+		if m["op"] == "writes" {
 			x.write(id, r, o, len(objs) > 1)
 		}
 	}
@@ -421,7 +409,7 @@ func (x *interp) lend(id int, call *ast.CallExpr, v *value) {
 			x.readGraph(id, o)
 		case o.kind == runObject || o.kind == plain:
 		default:
-			x.bad(where(call), "component", "an operation is given a component that has another home", "pass what the component returns")
+			x.bad(where(call), refusal{"component", "an operation is given a component that has another home", "pass what the component returns"})
 		}
 	}
 }
@@ -441,28 +429,11 @@ func (b *builder) partType(d def) types.Type {
 			}
 			return nil
 		}
-		if t = fieldType(t, name); t == nil {
+		f := fieldNamed(t, name)
+		if f == nil {
 			return nil
 		}
+		t = f.Type()
 	}
 	return t
-}
-
-// fieldType is the type of a field, of a struct or of a slice's elements.
-func fieldType(t types.Type, name string) types.Type {
-	if t == nil {
-		return nil
-	}
-	switch u := t.Underlying().(type) {
-	case *types.Slice:
-		t = u.Elem()
-	case *types.Array:
-		t = u.Elem()
-	}
-	if s, ok := t.Underlying().(*types.Struct); ok {
-		if f := fieldNamed(s, name); f != nil {
-			return f.Type()
-		}
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"go/ast"
 	"go/types"
 	"slices"
@@ -96,7 +97,7 @@ func objectsOf(v *value) []*object {
 func (x *interp) graphFunction(call *ast.CallExpr, o *object, args []*value) {
 	f := argument(args, o.by.GraphAt)
 	if f == nil || len(f.fns) == 0 {
-		x.report(where(call.Args[min(o.by.GraphAt, len(call.Args)-1)]), "function", "a graph function must be a declared function or method, so that what it reads is known from the source", "declare it and name it here")
+		x.report(where(call.Args[min(o.by.GraphAt, len(call.Args)-1)]), refusal{"function", "a graph function must be a declared function or method, so that what it reads is known from the source", "declare it and name it here"})
 		return
 	}
 	o.graphs = joinClosures(o.graphs, f.fns)
@@ -111,7 +112,7 @@ func (x *interp) traceWord(call *ast.CallExpr, w vocabulary.Word, recv *value, a
 			v = argument(args, w.ComponentAt)
 		}
 		if len(objectsOf(v)) == 0 || slices.Contains(objectsOf(v), x.unknown) {
-			x.report(where(call), "unresolved", "which parameters or statistics are read here is not known from the constructor", "assign the field once, in the constructor, from the function that makes the component")
+			x.report(where(call), refusal{"unresolved", "which parameters or statistics are read here is not known from the constructor", "assign the field once, in the constructor, from the function that makes the component"})
 		}
 	}
 	x.trace(recv, args)
@@ -120,7 +121,7 @@ func (x *interp) traceWord(call *ast.CallExpr, w vocabulary.Word, recv *value, a
 // opaque reports a call in a graph function that builds graph out of sight.
 func (x *interp) opaque(call *ast.CallExpr) {
 	if x.phase == tracing && slices.ContainsFunc(call.Args, func(a ast.Expr) bool { return x.p.typ(x.typeOf(a)).Context }) {
-		x.report(where(call), "unresolved", "what this call reads is not known: the function behind it cannot be found from the constructor", "call a declared function or method")
+		x.report(where(call), refusal{"unresolved", "what this call reads is not known: the function behind it cannot be found from the constructor", "call a declared function or method"})
 	}
 }
 
@@ -185,25 +186,14 @@ func (x *interp) constructors(trainer types.Type) []*types.Func {
 	var out []*types.Func
 	called := map[*types.Func]bool{}
 	for _, f := range x.p.main.files {
-		ast.Inspect(f, func(n ast.Node) bool {
-			if call, ok := n.(*ast.CallExpr); ok {
-				if fn := tree.Callee(x.p.main.info, call); fn != nil {
-					called[fn] = true
-				}
-			}
-			return true
-		})
-		for _, d := range f.Decls {
-			d, ok := d.(*ast.FuncDecl)
-			if !ok || d.Recv != nil || d.Body == nil {
-				continue
-			}
-			fn, _ := x.p.main.info.Defs[d.Name].(*types.Func)
-			if fn != nil && x.gives(fn, trainer) {
-				out = append(out, fn)
-			}
+		eachCall(f, x.p.main.info, func(_ *ast.CallExpr, fn *types.Func) { called[fn] = true })
+	}
+	for fn, src := range x.p.funcs {
+		if src.unit == x.p.main && fn.Signature().Recv() == nil && x.gives(fn, trainer) {
+			out = append(out, fn)
 		}
 	}
+	slices.SortFunc(out, func(a, b *types.Func) int { return cmp.Compare(a.Pos(), b.Pos()) })
 	roots := slices.DeleteFunc(slices.Clone(out), func(f *types.Func) bool { return called[f] })
 	if len(roots) > 0 {
 		return roots
@@ -214,24 +204,27 @@ func (x *interp) constructors(trainer types.Type) []*types.Func {
 // defined are the functions that calls of algo.Define name.
 func (x *interp) defined() (out []*types.Func) {
 	for _, f := range x.p.main.files {
-		ast.Inspect(f, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok {
-				return true
-			}
-			fn := tree.Callee(x.p.main.info, call)
-			if fn == nil {
-				return true
-			}
+		eachCall(f, x.p.main.info, func(call *ast.CallExpr, fn *types.Func) {
 			if w, _ := x.p.word(fn); w.Defines && w.GraphAt < len(call.Args) {
 				if built := tree.Callee(x.p.main.info, &ast.CallExpr{Fun: call.Args[w.GraphAt]}); built != nil {
 					out = append(out, built)
 				}
 			}
-			return true
 		})
 	}
 	return out
+}
+
+// eachCall calls f with all calls of declared functions in a node.
+func eachCall(n ast.Node, info *types.Info, f func(call *ast.CallExpr, fn *types.Func)) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if fn := tree.Callee(info, call); fn != nil {
+				f(call, fn)
+			}
+		}
+		return true
+	})
 }
 
 // gives reports whether a function returns a trainer.

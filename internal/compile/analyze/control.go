@@ -82,7 +82,7 @@ func (x *interp) loop(s *tree.Loop) {
 		switch {
 		case s.Cond != nil:
 			bound = x.eval(s.Cond)
-		case s.Range && isInteger(x.typeOf(s.Over)):
+		case s.Range && isBasic(x.typeOf(s.Over), types.IsInteger):
 			bound = over
 		case s.Range && x.phase == building:
 			bound = varied(nil, varies(over))
@@ -97,15 +97,10 @@ func (x *interp) loop(s *tree.Loop) {
 			x.declare(s.Key, varied(nil, varies(over)))
 		}
 		if s.Value != nil {
-			x.declare(s.Value, x.strip(over.element(), s.Value.Type()))
+			x.declare(s.Value, x.strip(settled(over), s.Value.Type()))
 		}
 		x.block(s.Body)
 	})
-}
-
-func isInteger(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsInteger != 0
 }
 
 // over evaluates what a loop goes over.
@@ -113,38 +108,34 @@ func (x *interp) over(s *tree.Loop) *value {
 	if !s.Range {
 		return nil
 	}
-	switch x.typeOf(s.Over).Underlying().(type) {
-	case *types.Map:
-		x.bad(s.Over.Pos(), "map", "a map is gone through in another order every time", "range over a sorted slice of its keys, made in the constructor")
-	case *types.Chan:
-		x.bad(s.Over.Pos(), "channel", "a channel hides where its values come from", "pass values as arguments and results")
-	case *types.Signature:
-		x.bad(s.Over.Pos(), "function", "an iterator is a function value, which cannot be read through", "range over a number or a slice")
-	}
+	x.bad(s.Over.Pos(), unordered(x.typeOf(s.Over)))
 	return x.eval(s.Over)
+}
+
+// unordered says what is wrong with going over a value of a type, if anything is.
+func unordered(t types.Type) refusal {
+	switch t.Underlying().(type) {
+	case *types.Map:
+		return refusal{"map", "a map is gone through in another order every time", "range over a sorted slice of its keys, made in the constructor"}
+	case *types.Chan:
+		return receives
+	case *types.Signature:
+		return refusal{"function", "an iterator is a function value, which cannot be read through", "range over a number or a slice"}
+	}
+	return refusal{}
 }
 
 func (x *interp) nextLoop(s *tree.Loop) {
 	if len(x.loops) > 0 {
-		x.bad(s.Pos, "next", "run.Next is the only point at which a run can be saved, so its loop cannot stand inside another", "make it the outermost loop")
+		x.bad(s.Pos, refusal{"next", "run.Next is the only point at which a run can be saved, so its loop cannot stand inside another", "make it the outermost loop"})
 	}
 	if s.Init != nil || s.Post != nil {
-		x.bad(s.Pos, "survives", "a variable of the loop over run.Next would survive an iteration without being saved", "use run.Iter")
+		x.bad(s.Pos, refusal{"survives", "a variable of the loop over run.Next would survive an iteration without being saved", "use run.Iter"})
 	}
 	outer := x.next
 	x.next = s
 	x.rounds(s, fdg.Node{Kind: fdg.Next, Text: s.Text, Name: "iteration"}, func(int) *value { return nil }, func() { x.block(s.Body) })
 	x.next = outer
-}
-
-// element returns one element of a slice.
-func (v *value) element() *value {
-	if v == nil {
-		return nil
-	}
-	out := *v
-	out.derived = false
-	return &out
 }
 
 // rounds goes round a loop until its head knows all that can reach it.
@@ -188,7 +179,7 @@ func (x *interp) rounds(s *tree.Loop, n fdg.Node, bound func(id int) *value, bod
 			break
 		}
 		if round > most {
-			x.bad(s.Pos, "unresolved", "what the variables of this loop hold of each other does not settle", "keep what one round leaves for the next in variables of their own, not inside of one another")
+			x.bad(s.Pos, refusal{"unresolved", "what the variables of this loop hold of each other does not settle", "keep what one round leaves for the next in variables of their own, not inside of one another"})
 			break
 		}
 		head = now

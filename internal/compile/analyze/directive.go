@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"go/types"
 	"slices"
 	"strings"
 
@@ -15,37 +14,37 @@ import (
 // A directive is a line comment //weft:NAME ARGUMENTS.
 const tool = "weft"
 
-// directives are the names, with where each may stand.
-var directives = map[string]string{
-	"train":    "above the function that holds the training loop",
-	"fragment": "above a statement, a function or a component's type",
-	"rows":     "above a function",
-	"op":       "above a method of a component",
-	"axis":     "above a function marked //weft:op or //weft:rows",
+// rule says where a directive may stand, and what its argument is.
+type rule struct {
+	where, want string
+	accepts     func(arg string) bool // nil for a directive without an argument
+}
+
+var directives = map[string]rule{
+	"train":    {"above the function that holds the training loop", "it has no arguments", nil},
+	"fragment": {"above a statement, a function or a component's type", "it has one argument, a name like actor or critic", token.IsIdentifier},
+	"rows":     {"above a function", "it has no arguments", nil},
+	"op":       {"above a method of a component", "say whether it reads or writes its component's state", oneOf("reads", "writes")},
+	"axis": {"above a function marked //weft:op or //weft:rows", "the axes are environments, agents, members, rows and none",
+		oneOf(string(fdg.None), string(fdg.Environments), string(fdg.Agents), string(fdg.Members), string(fdg.Rows))},
+}
+
+func oneOf(list ...string) func(string) bool {
+	return func(arg string) bool { return slices.Contains(list, arg) }
 }
 
 // names lists the directives, for suggestions.
 var names = []string{"train", "fragment", "rows", "op", "axis"}
 
-var axes = map[string]fdg.Axis{
-	"none": fdg.None, "environments": fdg.Environments, "agents": fdg.Agents, "members": fdg.Members, "rows": fdg.Rows,
-}
+// mark is what directives say about a function, a type or a statement: their
+// arguments by their names, or yes.
+type mark map[string]string
 
-// mark is what directives say about a function, a type or a statement.
-type mark struct {
-	train    bool
-	fragment string
-	rows     bool
-	op       string // reads or writes
-	axis     fdg.Axis
-}
-
-// marks are the directives of a package.
+// marks are the directives of a package: of functions and statements by their
+// nodes, of types by their objects.
 type marks struct {
 	train []*ast.FuncDecl
-	funcs map[*ast.FuncDecl]*mark
-	types map[types.Object]*mark
-	stmts map[ast.Stmt]*mark
+	of    map[any]mark
 }
 
 type directiveReader struct {
@@ -57,37 +56,25 @@ type directiveReader struct {
 
 // readMarks finds the directives of a package, and what is wrong with them.
 func readMarks(u *unit, out *findings) *marks {
-	r := &directiveReader{unit: u, fset: out.fset, out: out, m: &marks{
-		funcs: map[*ast.FuncDecl]*mark{}, types: map[types.Object]*mark{}, stmts: map[ast.Stmt]*mark{},
-	}}
+	r := &directiveReader{unit: u, fset: out.fset, out: out, m: &marks{of: map[any]mark{}}}
 	for _, f := range u.files {
 		r.file(f)
 	}
-	r.idle()
-	if n := len(r.m.train); n > 1 {
-		for _, d := range r.m.train[1:] {
-			r.bad(d.Pos(), "directive", "the package has a second //weft:train, and the first one is "+r.m.train[0].Name.Name,
-				"keep one loop in a package")
+	for n, m := range r.m.of { // where a function is read through, its axis is inferred
+		if d, ok := n.(*ast.FuncDecl); ok && m["axis"] != "" && m["op"]+m["rows"] == "" {
+			r.bad(d.Pos(), "//weft:axis says nothing about a function that is read through", "it belongs "+directives["axis"].where)
+		}
+	}
+	for i, d := range r.m.train {
+		if i > 0 {
+			r.bad(d.Pos(), "the package has a second //weft:train, and the first one is "+r.m.train[0].Name.Name, "keep one loop in a package")
 		}
 	}
 	return r.m
 }
 
-// idle reports axes of functions that are read through, where they are inferred.
-func (r *directiveReader) idle() {
-	for _, f := range r.unit.files {
-		for _, d := range f.Decls {
-			if d, ok := d.(*ast.FuncDecl); ok {
-				if m := r.m.funcs[d]; m != nil && m.axis != "" && m.op == "" && !m.rows {
-					r.bad(d.Pos(), "directive", "//weft:axis says nothing about a function that is read through", "it belongs "+directives["axis"])
-				}
-			}
-		}
-	}
-}
-
-func (r *directiveReader) bad(pos token.Pos, code, message, instead string) {
-	r.out.add(Finding{at: pos, Code: code, Message: message, Instead: instead})
+func (r *directiveReader) bad(pos token.Pos, message, instead string) {
+	r.out.add(Finding{at: pos, Code: "directive", Message: message, Instead: instead})
 }
 
 func (r *directiveReader) file(f *ast.File) {
@@ -101,7 +88,7 @@ func (r *directiveReader) file(f *ast.File) {
 			}
 			d.Args, _, _ = strings.Cut(d.Args, "//") // a comment may follow
 			d.Args = strings.TrimSpace(d.Args)
-			r.directive(f, group, d, places)
+			r.directive(group, d, places)
 		}
 	}
 }
@@ -110,7 +97,7 @@ func (r *directiveReader) file(f *ast.File) {
 func (r *directiveReader) nearly(c *ast.Comment) {
 	text := strings.TrimPrefix(c.Text, "//")
 	if trimmed := strings.TrimLeft(text, " \t"); trimmed != text && strings.HasPrefix(trimmed, tool+":") {
-		r.bad(c.Pos(), "directive", "a directive has no space after the slashes, so this is only a comment", "write //"+tool+": right after the slashes")
+		r.bad(c.Pos(), "a directive has no space after the slashes, so this is only a comment", "write //"+tool+": right after the slashes")
 	}
 }
 
@@ -134,110 +121,69 @@ func (r *directiveReader) places(f *ast.File) map[int]ast.Node {
 	return out
 }
 
-func (r *directiveReader) directive(f *ast.File, group *ast.CommentGroup, d ast.Directive, places map[int]ast.Node) {
+func (r *directiveReader) directive(group *ast.CommentGroup, d ast.Directive, places map[int]ast.Node) {
 	if _, known := directives[d.Name]; !known {
 		instead := "the directives are " + strings.Join(names, ", ")
 		if near, ok := config.Nearest(d.Name, names); ok {
 			instead = fmt.Sprintf("did you mean //weft:%s?", near)
 		}
-		r.bad(d.Slash, "directive", fmt.Sprintf("there is no directive //weft:%s", d.Name), instead)
+		r.bad(d.Slash, fmt.Sprintf("there is no directive //weft:%s", d.Name), instead)
 		return
 	}
 	place := places[r.fset.Position(group.End()).Line+1]
 	if s, trailing := places[r.fset.Position(d.Slash).Line].(ast.Stmt); trailing && s.Pos() < d.Slash {
 		place = s
 	}
-	m := r.target(place, d)
-	if m == nil {
-		r.bad(d.Slash, "directive", fmt.Sprintf("//weft:%s stands where it says nothing", d.Name), "it belongs "+directives[d.Name])
+	key := r.target(place, d)
+	if key == nil {
+		r.bad(d.Slash, fmt.Sprintf("//weft:%s stands where it says nothing", d.Name), "it belongs "+directives[d.Name].where)
 		return
 	}
-	r.apply(m, place, d)
+	if r.m.of[key] == nil {
+		r.m.of[key] = mark{}
+	}
+	r.apply(r.m.of[key], place, d)
 }
 
-// target is the mark of what a directive stands above, or nil if it may not
-// stand there.
-func (r *directiveReader) target(place ast.Node, d ast.Directive) *mark {
+// target is what a directive stands above, or nil if it may not stand there.
+func (r *directiveReader) target(place ast.Node, d ast.Directive) any {
 	switch n := place.(type) {
 	case *ast.FuncDecl:
-		if d.Name == "op" && n.Recv == nil {
-			return nil
+		if d.Name != "op" || n.Recv != nil {
+			return n
 		}
-		return at(r.m.funcs, n)
 	case *ast.GenDecl:
-		if d.Name == "fragment" && n.Tok == token.TYPE && len(n.Specs) == 1 {
+		if n.Tok == token.TYPE && len(n.Specs) == 1 {
 			return r.target(n.Specs[0], d)
 		}
 	case *ast.TypeSpec:
 		if d.Name == "fragment" {
-			return at(r.m.types, r.unit.info.Defs[n.Name])
+			return r.unit.info.Defs[n.Name]
 		}
 	case ast.Stmt:
 		if d.Name == "fragment" {
-			return at(r.m.stmts, n)
+			return n
 		}
 	}
 	return nil
 }
 
-func at[K comparable](m map[K]*mark, k K) *mark {
-	if m[k] == nil {
-		m[k] = &mark{}
+// apply notes what a directive says, and reports one that says again, or against,
+// what another one says.
+func (r *directiveReader) apply(m mark, place ast.Node, d ast.Directive) {
+	args, rule := strings.Fields(d.Args), directives[d.Name]
+	if rule.accepts == nil && len(args) > 0 || rule.accepts != nil && (len(args) != 1 || !rule.accepts(args[0])) {
+		r.bad(d.Slash, fmt.Sprintf("//weft:%s %s is not understood", d.Name, d.Args), rule.want)
+		return
 	}
-	return m[k]
-}
-
-// apply sets what a directive says, unless another one has.
-func (r *directiveReader) apply(m *mark, place ast.Node, d ast.Directive) {
-	args := strings.Fields(d.Args)
-	want := func(ok bool, instead string) bool {
-		if !ok {
-			r.bad(d.Slash, "directive", fmt.Sprintf("//weft:%s %s is not understood", d.Name, d.Args), instead)
-		}
-		return ok
-	}
-	switch d.Name {
-	case "train":
-		if want(len(args) == 0, "it has no arguments") {
-			r.once(m.train, false, d)
-			if !m.train {
-				r.m.train = append(r.m.train, place.(*ast.FuncDecl))
-			}
-			m.train = true
-		}
-	case "rows":
-		if want(len(args) == 0, "it has no arguments") {
-			r.once(m.rows, m.op != "", d)
-			m.rows = true
-		}
-	case "fragment":
-		if want(len(args) == 1 && token.IsIdentifier(args[0]), "it has one argument, a name like actor or critic") {
-			r.once(m.fragment == args[0], m.fragment != "" && m.fragment != args[0], d)
-			m.fragment = args[0]
-		}
-	case "op":
-		if want(len(args) == 1 && slices.Contains([]string{"reads", "writes"}, args[0]), "say whether it reads or writes its component's state") {
-			r.once(m.op == args[0], m.rows || m.op != "" && m.op != args[0], d)
-			m.op = args[0]
-		}
-	case "axis":
-		axis, ok := fdg.None, len(args) == 1
-		if ok {
-			axis, ok = axes[args[0]]
-		}
-		if want(ok, "the axes are environments, agents, members, rows and none") {
-			r.once(m.axis == axis, m.axis != "" && m.axis != axis, d)
-			m.axis = axis
-		}
-	}
-}
-
-// once reports a directive that says again, or against, what another one says.
-func (r *directiveReader) once(again, against bool, d ast.Directive) {
+	value, old := append(args, "yes")[0], m[d.Name]
 	switch {
-	case again:
-		r.bad(d.Slash, "directive", fmt.Sprintf("//weft:%s is said twice", d.Name), "leave one out")
-	case against:
-		r.bad(d.Slash, "directive", fmt.Sprintf("//weft:%s %s contradicts another directive above it", d.Name, d.Args), "leave one out")
+	case old == value:
+		r.bad(d.Slash, fmt.Sprintf("//weft:%s is said twice", d.Name), "leave one out")
+	case old != "" || d.Name == "rows" && m["op"] != "" || d.Name == "op" && m["rows"] != "":
+		r.bad(d.Slash, fmt.Sprintf("//weft:%s %s contradicts another directive above it", d.Name, d.Args), "leave one out")
+	case d.Name == "train":
+		r.m.train = append(r.m.train, place.(*ast.FuncDecl))
 	}
+	m[d.Name] = value
 }

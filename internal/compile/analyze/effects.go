@@ -1,11 +1,12 @@
 package analyze
 
 import (
-	"cmp"
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/vocabulary"
@@ -72,14 +73,14 @@ func (x *interp) alone(call *ast.CallExpr, o *object) {
 	if x.environment == nil {
 		x.environment = o
 	} else if x.environment != o {
-		x.bad(where(call), "component", "a loop has one batch of environments, and this is a second one", "evaluate with --eval-every, which has environments of its own")
+		x.bad(where(call), refusal{"component", "a loop has one batch of environments, and this is a second one", "evaluate with --eval-every, which has environments of its own"})
 	}
 }
 
 // writeParams writes the parameters that a component was made with.
 func (x *interp) writeParams(id int, call *ast.CallExpr, o *object, weak bool) {
 	if len(o.params) == 0 || slices.Contains(o.params, x.unknown) {
-		x.bad(where(call), "unresolved", "which parameters this optimiser writes is not known from the constructor", "name them in the call of rl.NewOpt")
+		x.bad(where(call), refusal{"unresolved", "which parameters this optimiser writes is not known from the constructor", "name them in the call of rl.NewOpt"})
 	}
 	for _, p := range o.params {
 		if p != x.unknown {
@@ -93,7 +94,7 @@ func (x *interp) some(call *ast.CallExpr, v *value, what string) []*object {
 	if objs := objectsOf(v); len(objs) > 0 && !slices.Contains(objs, x.unknown) {
 		return objs
 	}
-	x.bad(where(call), "unresolved", fmt.Sprintf("which component is meant by %s is not known from the constructor", what), "assign the field in the constructor, from the function that makes the component")
+	x.bad(where(call), refusal{"unresolved", fmt.Sprintf("which component is meant by %s is not known from the constructor", what), "assign the field in the constructor, from the function that makes the component"})
 	return nil
 }
 
@@ -101,7 +102,7 @@ func (x *interp) some(call *ast.CallExpr, v *value, what string) []*object {
 func (x *interp) one(call *ast.CallExpr, v *value, what string) *object {
 	objs := x.some(call, v, what)
 	if len(objs) > 1 {
-		x.bad(call.Pos(), "unresolved", fmt.Sprintf("%s may be one of %d components, depending on the way here", what, len(objs)), "give each a field and a call of its own")
+		x.bad(call.Pos(), refusal{"unresolved", fmt.Sprintf("%s may be one of %d components, depending on the way here", what, len(objs)), "give each a field and a call of its own"})
 	}
 	if len(objs) != 1 {
 		return nil
@@ -138,7 +139,7 @@ func (x *interp) write(id, r int, o *object, weak bool) {
 func (x *interp) readGraph(id int, o *object) {
 	for _, g := range o.graphs {
 		if _, ok := x.p.funcs[g.fn]; !ok {
-			x.bad(x.b.extra[id].pos, "unresolved", fmt.Sprintf("the source of the graph function %s is not at hand, so what it reads is not known", g.fn.FullName()), "declare a function that calls it, and name that in the constructor")
+			x.bad(x.b.extra[id].pos, refusal{"unresolved", fmt.Sprintf("the source of the graph function %s is not at hand, so what it reads is not known", g.fn.FullName()), "declare a function that calls it, and name that in the constructor"})
 		}
 	}
 	for _, p := range x.graphReads(o) {
@@ -186,8 +187,12 @@ func (x *interp) resourceName(o *object, part string) string {
 		if name = o.of.Kind; name == "" {
 			name = "component"
 		}
-		if f := x.fieldOf(o, nil); f != "" && !o.of.Alone {
-			name = f
+		if way, ok := x.way(o, func(bool, []*object) bool { return true }); ok && len(way) > 0 && !o.of.Alone {
+			var fields []string
+			for _, step := range way {
+				fields = append(fields, step.Name)
+			}
+			name = strings.Join(fields, ".")
 		}
 	}
 	if part != "" {
@@ -199,25 +204,6 @@ func (x *interp) resourceName(o *object, part string) string {
 		}
 		n = fmt.Sprintf("%s#%d", name, taken)
 	}
-}
-
-// fieldOf is the first way to an object through the fields of what the
-// constructor made.
-func (x *interp) fieldOf(o *object, seen []*object) string {
-	if slices.Contains(seen, o) {
-		return ""
-	}
-	for _, holder := range x.objects {
-		for _, f := range slices.SortedFunc(slices.Values(fieldsAt(holder.typ)), func(a, b *types.Var) int { return cmp.Compare(a.Name(), b.Name()) }) {
-			if slices.Contains(objectsOf(x.heap[place{holder, f.Name()}]), o) {
-				if up := x.fieldOf(holder, append(seen, o)); up != "" {
-					return up + "." + f.Name()
-				}
-				return f.Name()
-			}
-		}
-	}
-	return ""
 }
 
 // axisOf is what an author's component says that it may be split along: the
@@ -236,23 +222,10 @@ func (x *interp) axisOf(o *object) fdg.Axis {
 	if !ok || len(ret.Results) != 1 {
 		return fdg.None
 	}
-	var id *ast.Ident
-	switch e := ast.Unparen(ret.Results[0]).(type) {
-	case *ast.SelectorExpr:
-		id = e.Sel
-	case *ast.Ident:
-		id = e
-	default:
-		return fdg.None
-	}
-	c, ok := src.unit.info.ObjectOf(id).(*types.Const)
-	if !ok {
-		return fdg.None
-	}
-	axis := []fdg.Axis{fdg.None, fdg.Environments, fdg.Agents, fdg.Members, fdg.Rows}
-	for i, a := range axis {
-		if c.Val().ExactString() == fmt.Sprint(i) {
-			return a
+	axes := []fdg.Axis{fdg.None, fdg.Environments, fdg.Agents, fdg.Members, fdg.Rows}
+	if v := src.unit.info.Types[ret.Results[0]].Value; v != nil {
+		if i, exact := constant.Int64Val(v); exact && i >= 0 && i < int64(len(axes)) {
+			return axes[i]
 		}
 	}
 	return fdg.None

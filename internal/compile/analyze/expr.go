@@ -8,6 +8,8 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+
+	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
 // eval returns what is known of an expression's value.
@@ -34,9 +36,9 @@ func (x *interp) eval(e ast.Expr) *value {
 func (x *interp) admit(v *value, t types.Type) *value {
 	switch {
 	case t == nil || len(objectsOf(v)) > 0:
-	case isPointer(t) || types.IsInterface(t) && x.isComponent(t):
+	case tree.IsPointer(t) || types.IsInterface(t) && x.isComponent(t):
 		return join(v, ofObjects(x.unknown))
-	case x.phase == building && isString(t) && (v == nil || v.text == ""):
+	case x.phase == building && isBasic(t, types.IsString) && (v == nil || v.text == ""):
 		return join(v, &value{text: unclear})
 	case x.phase == training && x.p.holdsKey(t) && len(v.allKeys()) == 0:
 		return join(v, &value{keys: []int{otherKey}})
@@ -50,11 +52,6 @@ func (x *interp) stranger(t types.Type) *value {
 		return nil
 	}
 	return ofObjects(x.unknown)
-}
-
-func isString(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsString != 0
 }
 
 func (x *interp) bare(e ast.Expr) *value {
@@ -91,7 +88,7 @@ func (x *interp) ident(e *ast.Ident) *value {
 	switch o := x.info().Uses[e].(type) {
 	case *types.Var:
 		if g := x.global(e); g != nil {
-			x.readsGlobal(e.Pos(), g)
+			x.bad(e.Pos(), readsGlobal(g))
 			return nil
 		}
 		if v := x.st.vars[o]; x.boxed[o] == nil {
@@ -125,25 +122,26 @@ func packageVar(o types.Object) *types.Var {
 	return nil
 }
 
-// readsGlobal reports a package variable that is read.
-func (x *interp) readsGlobal(pos token.Pos, o *types.Var) {
-	if !sentinel(o) {
-		x.bad(pos, "global", fmt.Sprintf("the package variable %s may be changed by anybody while the loop runs", o.Name()), "make it a constant, a setting or a field that the constructor sets")
+// readsGlobal says what is wrong with reading a package variable, if anything is.
+func readsGlobal(o *types.Var) refusal {
+	if sentinel(o) {
+		return refusal{}
 	}
+	return refusal{"global", fmt.Sprintf("the package variable %s may be changed by anybody while the loop runs", o.Name()), "make it a constant, a setting or a field that the constructor sets"}
 }
 
 // sentinel reports whether a package variable is an error to compare with, as
 // rl.ErrStop.
 func sentinel(o *types.Var) bool {
 	_, ours := inVocabulary(o.Pkg())
-	return (ours || o.Pkg().Path() == "errors") && types.Identical(o.Type(), types.Universe.Lookup("error").Type())
+	return (ours || o.Pkg().Path() == "errors") && isError(o.Type())
 }
 
 func (x *interp) selector(e *ast.SelectorExpr) *value {
 	if fields := x.t.Fields(e); fields != nil {
 		for _, f := range fields {
-			if message, instead := x.uneven(e, f); x.phase == training && message != "" {
-				x.bad(e.Sel.Pos(), "component", message, instead)
+			if x.phase == training {
+				x.bad(e.Sel.Pos(), x.uneven(e, f))
 			}
 			x.recorded(e, f)
 		}
@@ -152,71 +150,34 @@ func (x *interp) selector(e *ast.SelectorExpr) *value {
 	sel, ok := x.info().Selections[e]
 	if !ok { // a qualified name
 		if g := x.global(e); g != nil {
-			x.readsGlobal(e.Pos(), g)
+			x.bad(e.Pos(), readsGlobal(g))
 			return nil
 		}
 		return x.ident(e.Sel)
 	}
 	fn, _ := sel.Obj().(*types.Func)
 	recv := x.receiver(e, sel)
-	if fn == nil || !dynamic(fn) {
+	if fn == nil || !tree.Dynamic(fn) {
 		return &value{fns: []closure{{fn.Origin(), recv}}}
 	}
-	out := &value{}
-	for _, o := range objectsOf(recv) {
-		if m := methodOf(o, fn); m != nil {
-			out.fns = joinClosures(out.fns, []closure{{m, ofObjects(o)}})
-		}
-	}
-	return out
+	return &value{fns: methods(recv, fn)}
 }
 
 // uneven says why a field may not be read in a loop: it differs from replica to
 // replica, or is the state of a component.
-func (x *interp) uneven(e *ast.SelectorExpr, f *types.Var) (message, instead string) {
+func (x *interp) uneven(e *ast.SelectorExpr, f *types.Var) refusal {
 	switch {
 	case x.differs(f):
-		return fmt.Sprintf("%s is what this replica has of the environments, and differs from replica to replica", types.ExprString(e)), "use Spec().Envs, the environments of the whole run, or count in a graph function"
+		return refusal{"component", fmt.Sprintf("%s is what this replica has of the environments, and differs from replica to replica", types.ExprString(e)), "use Spec().Envs, the environments of the whole run, or count in a graph function"}
 	case x.mutable(f):
-		return fmt.Sprintf("%s is state of a component, at which only its operations may look", types.ExprString(e)), "write a method of the component, marked //weft:op reads"
+		return refusal{"component", fmt.Sprintf("%s is state of a component, at which only its operations may look", types.ExprString(e)), "write a method of the component, marked //weft:op reads"}
 	}
-	return "", ""
-}
-
-// mutable reports whether a field is one that methods of an author's component
-// write.
-func (x *interp) mutable(f *types.Var) bool {
-	if x.mutables == nil {
-		x.mutables = map[*types.Var]bool{}
-		for fn, src := range x.p.funcs {
-			if recv := fn.Signature().Recv(); recv != nil && x.isComponent(recv.Type()) {
-				x.writes(src)
-			}
-		}
-	}
-	return x.mutables[f.Origin()]
+	return refusal{}
 }
 
 // receiver returns what a method is called on, promoted through embedded fields.
 func (x *interp) receiver(e *ast.SelectorExpr, sel *types.Selection) *value {
-	return x.walkFields(x.eval(e.X), promoted(sel))
-}
-
-// promoted returns the embedded fields through which a method is selected.
-func promoted(sel *types.Selection) (out []*types.Var) {
-	t := sel.Recv()
-	for _, i := range sel.Index()[:len(sel.Index())-1] {
-		if p, ok := t.Underlying().(*types.Pointer); ok {
-			t = p.Elem()
-		}
-		s, ok := t.Underlying().(*types.Struct)
-		if !ok {
-			return nil
-		}
-		out = append(out, s.Field(i))
-		t = s.Field(i).Type()
-	}
-	return out
+	return x.walkFields(x.eval(e.X), tree.Embedded(sel.Recv(), sel))
 }
 
 func (x *interp) walkFields(v *value, fields []*types.Var) *value {
@@ -252,32 +213,14 @@ func (x *interp) composite(e *ast.CompositeLit) *value {
 	if p, ok := t.Underlying().(*types.Pointer); ok { // an element of a list, without its &
 		return x.allocate(e, e, p.Elem())
 	}
-	switch u := t.Underlying().(type) {
+	switch t.Underlying().(type) {
 	case *types.Struct:
 		if x.p.typ(t).Key {
 			return x.zero(t)
 		}
-		out := &value{}
-		for f := range u.Fields() {
-			if v := x.zero(f.Type()); v != nil {
-				out.set(f.Name(), v)
-			}
-		}
-		for i, elt := range e.Elts {
-			name, expr := "", elt
-			if kv, ok := elt.(*ast.KeyValueExpr); ok {
-				name, expr = kv.Key.(*ast.Ident).Name, kv.Value
-			} else {
-				name = u.Field(i).Name()
-			}
-			v := x.eval(expr)
-			x.vary(fieldNamed(u, name), v)
-			x.escape(expr, fieldNamed(u, name))
-			out.set(name, settled(v))
-		}
-		return out
+		return x.structure(e, t)
 	case *types.Map:
-		x.bad(e.Pos(), "map", "a map has no order and cannot travel", "use a struct or a slice")
+		x.bad(e.Pos(), noMap)
 	}
 	out := &value{}
 	for _, elt := range e.Elts {
@@ -292,20 +235,27 @@ func (x *interp) composite(e *ast.CompositeLit) *value {
 	return out
 }
 
-func fieldNamed(s *types.Struct, name string) *types.Var {
-	for f := range s.Fields() {
-		if f.Name() == name {
-			return f
+// structure returns the struct of type t that a literal makes.
+func (x *interp) structure(e *ast.CompositeLit, t types.Type) *value {
+	out, fields := &value{}, fieldsAt(t)
+	for _, f := range fields {
+		if v := x.zero(f.Type()); v != nil {
+			out.set(f.Name(), v)
 		}
 	}
-	return nil
-}
-
-// escape reports a batch that a struct hides in an interface.
-func (x *interp) escape(e ast.Expr, f *types.Var) {
-	if f != nil && types.IsInterface(f.Type()) && x.p.isBatch(x.typeOf(e)) {
-		x.bad(e.Pos(), "interface", "a batch inside an interface cannot be followed", "use its own type")
+	for i, expr := range e.Elts {
+		f := fields[i]
+		if kv, ok := expr.(*ast.KeyValueExpr); ok {
+			f, expr = fieldNamed(t, kv.Key.(*ast.Ident).Name), kv.Value
+		}
+		v := x.eval(expr)
+		x.vary(f, v)
+		if types.IsInterface(f.Type()) && x.p.isBatch(x.typeOf(expr)) {
+			x.bad(expr.Pos(), hiddenBatch)
+		}
+		out.set(f.Name(), settled(v))
 	}
+	return out
 }
 
 func (x *interp) unary(e *ast.UnaryExpr) *value {
@@ -313,7 +263,7 @@ func (x *interp) unary(e *ast.UnaryExpr) *value {
 	case token.AND:
 		return x.address(e)
 	case token.ARROW:
-		x.bad(e.Pos(), "channel", "a channel hides where its values come from", "pass values as arguments and results")
+		x.bad(e.Pos(), receives)
 		return nil
 	}
 	return computed(x.eval(e.X))
@@ -325,11 +275,11 @@ func (x *interp) address(e *ast.UnaryExpr) *value {
 	if x.phase == training {
 		switch {
 		case x.p.isBatch(t) && !x.isComponent(t):
-			x.bad(e.Pos(), "pointer", "a pointer to a batch lets it be changed after it was handed over", "pass the batch itself")
+			x.bad(e.Pos(), refusal{"pointer", "a pointer to a batch lets it be changed after it was handed over", "pass the batch itself"})
 		case !ok:
-			x.bad(e.Pos(), "pointer", "a pointer to a variable lets it be changed from elsewhere", "pass the value, and return what is new")
+			x.bad(e.Pos(), refusal{"pointer", "a pointer to a variable lets it be changed from elsewhere", "pass the value, and return what is new"})
 		default:
-			x.bad(e.Pos(), "component", "what holds state is made in the constructor, so that it is saved", "make it there and keep it in a field")
+			x.bad(e.Pos(), refusal{"component", "what holds state is made in the constructor, so that it is saved", "make it there and keep it in a field"})
 		}
 		return nil
 	}
@@ -365,10 +315,7 @@ func (x *interp) allocate(e ast.Expr, lit *ast.CompositeLit, t types.Type) *valu
 	if !isStruct {
 		return ofObjects(o)
 	}
-	bare := &ast.CompositeLit{Type: lit.Type, Elts: lit.Elts}
-	x.info().Types[bare] = types.TypeAndValue{Type: t}
-	given := x.composite(bare)
-	delete(x.info().Types, bare)
+	given := x.structure(lit, t)
 	for f := range s.Fields() {
 		x.store([]*object{o}, []string{f.Name()}, given.field(f.Name()), false)
 	}
@@ -392,7 +339,7 @@ func (x *interp) index(e *ast.IndexExpr) *value {
 	if _, isBasic := x.typeOf(e.X).Underlying().(*types.Basic); isBasic {
 		return computed(base, at)
 	}
-	out := varied(base.element(), varies(at))
+	out := varied(settled(base), varies(at))
 	if at != nil && len(at.defs) > 0 {
 		return join(out, computed(at))
 	}
@@ -402,7 +349,7 @@ func (x *interp) index(e *ast.IndexExpr) *value {
 func (x *interp) slice(e *ast.SliceExpr) *value {
 	base := x.eval(e.X)
 	if _, array := x.typeOf(e.X).Underlying().(*types.Array); array {
-		x.bad(e.Pos(), "pointer", "a slice of an array variable lets it be changed under another name", "make a slice in the first place")
+		x.bad(e.Pos(), refusal{"pointer", "a slice of an array variable lets it be changed under another name", "make a slice in the first place"})
 	}
 	for _, i := range []ast.Expr{e.Low, e.High, e.Max} {
 		if i == nil {
@@ -423,7 +370,7 @@ func (x *interp) slice(e *ast.SliceExpr) *value {
 func (x *interp) deref(e *ast.StarExpr) *value {
 	v := x.eval(e.X)
 	if x.p.isBatch(x.typeOf(e)) {
-		x.bad(e.Pos(), "pointer", "a batch behind a pointer may be changed by others", "pass the batch itself")
+		x.bad(e.Pos(), refusal{"pointer", "a batch behind a pointer may be changed by others", "pass the batch itself"})
 	}
 	return x.content(v, x.typeOf(e))
 }
@@ -446,7 +393,7 @@ func (x *interp) content(v *value, t types.Type) *value {
 func (x *interp) assertion(e *ast.TypeAssertExpr) *value {
 	v := x.eval(e.X)
 	if t := x.typeOf(e); x.written(e) && (x.p.isBatch(t) || x.isComponent(t)) {
-		x.bad(e.Pos(), "interface", "a type assertion depends on a dynamic type that the source does not fix", "use the type itself, or decide in the constructor")
+		x.bad(e.Pos(), refusal{"interface", "a type assertion depends on a dynamic type that the source does not fix", "use the type itself, or decide in the constructor"})
 	}
 	return v
 }

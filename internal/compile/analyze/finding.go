@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"path/filepath"
 	"slices"
+
+	"github.com/weft-rl/weft/internal/compile/vocabulary"
 )
 
 // Finding is something in the source that the analyser cannot see through, or
@@ -46,6 +48,30 @@ func (f Finding) text() string {
 		s += "; " + f.Instead
 	}
 	return s + " (" + f.Code + ")"
+}
+
+// refusal is a finding without its place; the empty one says that all is well.
+type refusal struct{ code, message, instead string }
+
+// Refusals that are made in several places.
+var (
+	hiddenBatch = refusal{"interface", "a batch inside an interface cannot be followed", "use its own type"}
+	noMap       = refusal{"map", "a map has no order and cannot travel", "use a slice or a struct"}
+	receives    = refusal{"channel", "a channel hides where its values come from", "pass values as arguments and results"}
+	unreadable  = refusal{"function", "a function value cannot be read through: what it does is not in the source", "call a declared function or method"}
+)
+
+// misplaced says that a word may not stand in a loop.
+func misplaced(w vocabulary.Word) refusal {
+	return refusal{"word", fmt.Sprintf("%s has no place in a loop", w.Name), cmp.Or(w.Instead, "call it in the constructor, or in a graph function")}
+}
+
+// effectOf says what is wrong with a builtin that does more than compute.
+func effectOf(builtin string) refusal {
+	if !slices.Contains([]string{"panic", "recover", "print", "println", "close"}, builtin) {
+		return refusal{}
+	}
+	return refusal{"effect", builtin + " has an effect that no fragment owns", "let operations fail by themselves, and log with run.Log"}
 }
 
 // findings collects problems; the same one met again, in another round of a

@@ -3,6 +3,7 @@ package analyze
 import (
 	"cmp"
 	"fmt"
+	"go/types"
 	"slices"
 	"strings"
 
@@ -20,11 +21,17 @@ func (p *partition) edges() {
 		}
 		e.Type = p.x.typeName(p.b.partType(def{e.From, e.Part, -1}))
 		e.Shape = p.partShape(*e)
-		e.Axis = cmp.Or(axisOfShape[e.Shape], fdg.None)
-		if a := p.b.extra[e.From].axis; a != "" && e.Shape != "" {
-			e.Axis = a
-		}
+		e.Axis = p.axis(*e)
 	}
+}
+
+// axis is what the values of an edge are split along.
+func (p *partition) axis(e fdg.Edge) fdg.Axis {
+	shape := p.partShape(e)
+	if a := p.b.extra[e.From].axis; a != "" && shape != "" {
+		return a
+	}
+	return cmp.Or(axisOfShape[shape], fdg.None)
 }
 
 // fragments lists the owners with what enters and leaves them.
@@ -35,18 +42,13 @@ func (p *partition) fragments() {
 			names = append(names, name)
 		}
 	}
-	for _, name := range order {
-		if slices.ContainsFunc(p.g.Nodes, func(n fdg.Node) bool { return n.Fragment == name }) ||
-			slices.ContainsFunc(p.g.Resources, func(r fdg.Resource) bool { return r.Home == name }) {
-			add(name)
-		}
-	}
 	for _, n := range p.g.Nodes {
 		add(n.Fragment)
 	}
 	for _, r := range p.g.Resources {
 		add(r.Home)
 	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(listed(a), listed(b)) })
 	for _, name := range names {
 		p.g.Fragments = append(p.g.Fragments, p.fragment(name))
 	}
@@ -66,7 +68,7 @@ func (p *partition) fragment(name string) fdg.Fragment {
 			continue
 		}
 		f.Nodes = append(f.Nodes, n.ID)
-		if n.Kind == fdg.Op || n.Kind == fdg.Compute && p.b.extra[n.ID].taint || p.b.extra[n.ID].taint {
+		if n.Kind == fdg.Op || p.b.extra[n.ID].taint {
 			lowers = false
 		}
 	}
@@ -146,4 +148,128 @@ func (p *partition) operators(e fdg.Edge) []fdg.Operator {
 		return []fdg.Operator{fdg.Send, fdg.Broadcast}
 	}
 	return []fdg.Operator{fdg.Send, fdg.Scatter, fdg.Gather, fdg.AllGather}
+}
+
+// conditions finds the branches and loops that a fragment decides for others.
+func (p *partition) conditions() {
+	for _, e := range p.g.Edges {
+		owner := p.g.Nodes[e.From].Fragment
+		if e.Kind != fdg.OfControl || owner == "" || p.b.extra[e.From].taint {
+			continue // check reports a condition on a batch
+		}
+		readers := p.followers(e.To, owner)
+		if len(readers) == 0 || slices.ContainsFunc(p.g.Conditions, func(c fdg.Condition) bool { return c.Node == e.To && c.Owner == owner }) {
+			continue
+		}
+		c := fdg.Condition{Node: e.To, Owner: owner, Readers: readers, Freq: p.g.Nodes[e.To].Freq}
+		p.g.Conditions = append(p.g.Conditions, c)
+		p.x.note(e.To, "condition", fmt.Sprintf("%s is decided by %s and followed by %s: a message each %s", p.g.Nodes[e.To].Text, owner, strings.Join(readers, ", "), p.g.Often(c.Freq)), "", true)
+	}
+}
+
+// followers are the other fragments with something that a branch or loop
+// decides: what is inside, and, where it leaves a loop, all of that loop.
+func (p *partition) followers(node int, owner string) (out []string) {
+	inside := func(n, in int) bool {
+		for up := n; up >= 0; up = p.g.Regions[p.g.Nodes[up].Region].Node {
+			if up == in {
+				return true
+			}
+		}
+		return false
+	}
+	roots := []int{node}
+	for i, n := range p.g.Nodes {
+		if (n.Kind == fdg.Break || n.Kind == fdg.Continue || n.Kind == fdg.Return) && inside(i, node) && len(n.Freq.Loops) > 0 {
+			at := len(n.Freq.Loops) - 1
+			if n.Kind == fdg.Return {
+				at = 0
+			}
+			roots = append(roots, n.Freq.Loops[at])
+		}
+	}
+	for _, name := range p.g.Fragments {
+		if name.Name == owner {
+			continue
+		}
+		if slices.ContainsFunc(name.Nodes, func(n int) bool {
+			return slices.ContainsFunc(roots, func(r int) bool { return inside(n, r) })
+		}) {
+			out = append(out, name.Name)
+		}
+	}
+	return out
+}
+
+// note reports something about a node.
+func (x *interp) note(i int, code, message, instead string, note bool) {
+	e := x.b.extra[i]
+	f := Finding{at: e.pos, Code: code, Message: message, Instead: instead, Note: note}
+	for _, c := range e.calls {
+		f.Calls = append(f.Calls, x.p.fset.Position(c))
+	}
+	x.out.add(f)
+}
+
+// check reports what only the whole graph shows.
+func (p *partition) check() {
+	for _, e := range p.g.Edges {
+		p.checkEdge(e)
+	}
+	for i, n := range p.g.Nodes {
+		p.checkNode(i, n)
+	}
+}
+
+func (p *partition) checkEdge(e fdg.Edge) {
+	t := p.b.partType(def{e.From, e.Part, -1})
+	switch {
+	case e.Kind == fdg.OfControl && (p.b.extra[e.From].taint || t != nil && p.x.p.isBatch(t)):
+		p.x.note(e.To, "condition", "this condition depends on a batch, of which a fragment may have only some rows", "make it a number that all agree on: run.Value(rl.Mean(x))", false)
+	case e.Kind == fdg.OfValue && p.g.Crosses(e) && t != nil:
+		if _, several := t.(*types.Tuple); several {
+			return
+		}
+		if why := carryable(t, p.x.p.main.pkg); why != "" {
+			p.x.note(e.From, "carry", fmt.Sprintf("this goes from %s to %s, but is or holds %s", p.g.Nodes[e.From].Fragment, p.g.Nodes[e.To].Fragment, why), "pass tensors, numbers, strings, and structs and slices of them", false)
+		}
+	}
+}
+
+func (p *partition) checkNode(i int, n fdg.Node) {
+	e := p.b.extra[i]
+	homes := p.homesOf(n)
+	switch {
+	case len(homes) > 1:
+		p.x.note(i, "component", fmt.Sprintf("this operation uses, or may use, components that live at %s", strings.Join(homes, " and ")), "give each a call of its own, or one fragment to all of them", false)
+	case n.Kind == fdg.Drain && !e.filled && len(n.Writes) > 0:
+		p.x.note(i, "unwritten", "this is drained before anything was inserted in the iteration", "insert first", false)
+	case e.helper && (n.Fragment == environment || n.Fragment == actor):
+		p.x.note(i, "whole", "this function is given a batch of which a fragment may have only some rows, and may look at all of them", "mark it //weft:rows if each row of its result depends on the same row of its arguments alone, or compute in a graph function", false)
+	case n.Kind == fdg.Batch && n.Whole && !e.taint && n.Fragment == gradient && p.envSized(i):
+		p.x.note(i, "whole", fmt.Sprintf("%s needs all rows, so what it uses is gathered each %s", n.Op, p.g.Often(n.Freq)), "", true)
+	case n.Kind == fdg.Get && !p.written(n.Reads):
+		p.x.note(i, "unwritten", "these slots are read, but never set", "set them at the end of the iteration, or leave them out", false)
+	}
+}
+
+// homesOf returns the fragments that a node must be at, which is one.
+func (p *partition) homesOf(n fdg.Node) (out []string) {
+	for r, res := range p.g.Resources {
+		if slices.Contains(n.Writes, r) || res.Sharing == fdg.Pinned && slices.Contains(n.Reads, r) {
+			out = append(out, res.Home)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (p *partition) envSized(i int) bool {
+	return slices.ContainsFunc(p.in[i], func(e fdg.Edge) bool { return p.partShape(e) == envShape })
+}
+
+func (p *partition) written(resources []int) bool {
+	return slices.ContainsFunc(p.g.Nodes, func(n fdg.Node) bool {
+		return slices.ContainsFunc(resources, func(r int) bool { return slices.Contains(n.Writes, r) })
+	})
 }

@@ -56,13 +56,13 @@ func words(t *testing.T, p *packages.Package) *program {
 }
 
 // allMarks are the directives of all packages, by function.
-func allMarks(pkgs []*packages.Package) map[*types.Func]*mark {
-	out := map[*types.Func]*mark{}
+func allMarks(pkgs []*packages.Package) map[*types.Func]mark {
+	out := map[*types.Func]mark{}
 	for _, p := range pkgs {
 		u := unitOf(p)
-		for d, m := range readMarks(u, &findings{fset: p.Fset}).funcs {
-			if fn, ok := u.info.Defs[d.Name].(*types.Func); ok {
-				out[fn] = m
+		for n, m := range readMarks(u, &findings{fset: p.Fset}).of {
+			if d, ok := n.(*ast.FuncDecl); ok {
+				out[u.info.Defs[d.Name].(*types.Func)] = m
 			}
 		}
 	}
@@ -80,7 +80,7 @@ type editor struct {
 	unit  *unit
 	words *program
 	fset  *token.FileSet
-	marks map[*types.Func]*mark
+	marks map[*types.Func]mark
 	file  string
 	edits []edit
 }
@@ -131,7 +131,7 @@ func (e *editor) walk(f *ast.File) {
 		case *ast.FuncDecl:
 			fn, _ := e.unit.info.Defs[n.Name].(*types.Func)
 			m := e.marks[fn]
-			return m == nil || m.op == "" && !m.rows
+			return m["op"]+m["rows"] == ""
 		case *ast.CallExpr:
 			e.call(n)
 		}
@@ -155,9 +155,9 @@ func (e *editor) call(call *ast.CallExpr) {
 		}
 		return
 	}
-	if m := e.marks[fn]; !ours && m != nil && m.op != "" {
-		w, name = vocabulary.Word{Kind: fdg.Op}, m.op
-	} else if !ours && m != nil && m.rows {
+	if m := e.marks[fn]; !ours && m["op"] != "" {
+		w, name = vocabulary.Word{Kind: fdg.Op}, m["op"]
+	} else if !ours && m["rows"] != "" {
 		w = vocabulary.Word{Kind: fdg.Compute}
 	}
 	if w.Kind == "" {

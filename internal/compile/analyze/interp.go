@@ -47,12 +47,11 @@ type interp struct {
 	programs map[any]*tree.Program
 	running  map[*types.Func]bool // function values that are being called
 
-	t      *tree.Program // what is being read
-	at     *tree.Site    // the statement that is being read
-	st     *state
-	ret    []*value // what the program returns
-	exit   *state   // where it does
-	scopes map[*tree.Program]*scopes
+	t    *tree.Program // what is being read
+	at   *tree.Site    // the statement that is being read
+	st   *state
+	ret  []*value // what the program returns
+	exit *state   // where it does
 
 	b      *builder
 	late   map[nodeKey]int // nodes of an earlier reading
@@ -65,7 +64,7 @@ type interp struct {
 	iterates bool
 
 	ops, looking map[*types.Func]bool
-	summaries    map[*types.Func]*summary
+	helpers      map[*types.Func]*helper
 	reviewed     map[*types.Func]bool
 	environment  *object // the one that the loop steps
 
@@ -93,8 +92,8 @@ func newInterp(p *program, out *findings) *interp {
 	x := &interp{
 		p: p, out: out, made: map[ast.Expr]*object{}, heap: map[place]*value{}, varying: map[*types.Var]bool{}, boxed: map[*types.Var]*object{},
 		unknown: &object{id: -2, kind: unknownObject}, programs: map[any]*tree.Program{}, running: map[*types.Func]bool{},
-		scopes: map[*tree.Program]*scopes{}, components: map[types.Type]bool{}, b: newBuilder(p.fset), st: newState(), born: map[*types.Var]int{},
-		ops: map[*types.Func]bool{}, looking: map[*types.Func]bool{}, summaries: map[*types.Func]*summary{}, reviewed: map[*types.Func]bool{},
+		components: map[types.Type]bool{}, b: newBuilder(p.fset), st: newState(), born: map[*types.Var]int{},
+		ops: map[*types.Func]bool{}, looking: map[*types.Func]bool{}, helpers: map[*types.Func]*helper{}, reviewed: map[*types.Func]bool{},
 	}
 	for _, i := range p.main.pkg.Imports() {
 		if rel, ok := inVocabulary(i); ok && rel == "rl" {
@@ -106,22 +105,33 @@ func newInterp(p *program, out *findings) *interp {
 	return x
 }
 
-// bad reports what cannot be read, with the calls that led to it.
-func (x *interp) bad(pos token.Pos, code, message, instead string) {
+// bad reports what cannot be read in a loop, with the calls that led to it.
+func (x *interp) bad(pos token.Pos, why refusal) {
 	if x.phase == training {
-		x.report(pos, code, message, instead)
+		x.report(pos, why)
 	}
 }
 
-func (x *interp) report(pos token.Pos, code, message, instead string) {
-	n := Finding{at: pos, Code: code, Message: message, Instead: instead, sticky: x.phase != training}
+func (x *interp) report(pos token.Pos, why refusal) {
+	n := Finding{at: pos, Code: why.code, Message: why.message, Instead: why.instead, sticky: x.phase != training}
 	if x.at != nil {
 		if !pos.IsValid() {
 			n.at = x.at.Pos
 		}
 		n.Calls = x.positions(x.at.Calls)
 	}
-	x.out.add(n)
+	if why.message != "" {
+		x.out.add(n)
+	}
+}
+
+// refuse reports what is wrong with a function, wherever it is called.
+func (x *interp) refuse(at ast.Node, why refusal) tree.Kind {
+	if why.message == "" {
+		return tree.Pure
+	}
+	x.out.add(Finding{at: at.Pos(), Code: why.code, Message: why.message, Instead: why.instead, sticky: true})
+	return tree.Refused
 }
 
 func (x *interp) positions(list []token.Pos) (out []token.Position) {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -75,30 +77,17 @@ func newProgram(fset *token.FileSet, main *unit, others []*unit, words *vocabula
 	return p
 }
 
-// mark returns what directives say of a function, or nil.
-func (p *program) mark(fn *types.Func) *mark {
-	src, ok := p.funcs[fn]
-	if !ok {
-		return nil
+// mark returns what directives say of a function, or of an object or statement.
+func (p *program) mark(n any) mark {
+	if fn, ok := n.(*types.Func); ok {
+		n = p.funcs[fn].decl
 	}
-	return src.unit.marks.funcs[src.decl]
-}
-
-// pin returns the fragment that a directive above a statement or a function names.
-func (p *program) pin(n ast.Node) string {
 	for _, u := range p.units {
-		var m *mark
-		switch n := n.(type) {
-		case *ast.FuncDecl:
-			m = u.marks.funcs[n]
-		case ast.Stmt:
-			m = u.marks.stmts[n]
-		}
-		if m != nil {
-			return m.fragment
+		if m := u.marks.of[n]; m != nil {
+			return m
 		}
 	}
-	return ""
+	return nil
 }
 
 const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
@@ -120,25 +109,27 @@ func buildFlags(ctx context.Context) []string {
 // load type-checks the packages that patterns name, and from source also those
 // of their imports that are written in the vocabulary. overlay replaces files.
 func load(ctx context.Context, dir string, overlay map[string][]byte, patterns []string) (roots, all []*packages.Package, err error) {
-	config := func() *packages.Config {
-		return &packages.Config{Context: ctx, Mode: mode, Dir: dir, Overlay: overlay, BuildFlags: buildFlags(ctx)}
-	}
-	if roots, err = checked(config(), patterns); err != nil {
-		return nil, nil, err
-	}
-	ids := map[string]bool{}
-	for _, r := range roots {
-		ids[r.ID] = true
-	}
 	// What an imported package imports is known for certain only when it was read
 	// itself, so this goes on until nothing new is found.
-	all = roots
-	list := slices.Clone(patterns)
-	for more := readable(typesOf(all)); len(more) > 0; more = readable(typesOf(all)) {
-		list = append(list, more...)
-		if all, err = checked(config(), list); err != nil {
+	ids := map[string]bool{}
+	for list := slices.Clone(patterns); ; {
+		c := &packages.Config{Context: ctx, Mode: mode, Dir: dir, Overlay: overlay, BuildFlags: buildFlags(ctx)}
+		if all, err = checked(c, list); err != nil {
 			return nil, nil, err
 		}
+		first := len(ids) == 0
+		var known []*types.Package
+		for _, p := range all {
+			known = append(known, p.Types)
+			if first {
+				ids[p.ID] = true
+			}
+		}
+		more := readable(known...)
+		if len(more) == 0 {
+			break
+		}
+		list = append(list, more...)
 	}
 	roots = slices.DeleteFunc(slices.Clone(all), func(p *packages.Package) bool { return !ids[p.ID] })
 	return roots, all, nil
@@ -183,34 +174,14 @@ func hideGenerated(c *packages.Config, patterns []string) error {
 	return nil
 }
 
-func typesOf(pkgs []*packages.Package) (out []*types.Package) {
-	for _, p := range pkgs {
-		out = append(out, p.Types)
-	}
-	return out
-}
-
-// readable are imports of the packages that use the vocabulary themselves.
-func readable(roots []*types.Package) (out []string) {
-	known := map[string]bool{}
+// readable are the packages below some that are not among them.
+func readable(roots ...*types.Package) (out []string) {
 	for _, r := range roots {
-		known[r.Path()] = true
-	}
-	var visit func(p *types.Package)
-	visit = func(p *types.Package) {
-		for _, i := range p.Imports() {
-			if _, ours := inVocabulary(i); ours || known[i.Path()] {
-				continue
-			}
-			known[i.Path()] = true
-			if usesVocabulary(i) {
-				out = append(out, i.Path())
-				visit(i)
+		for p := range below(r) {
+			if !slices.Contains(out, p.Path()) && !slices.ContainsFunc(roots, func(r *types.Package) bool { return r.Path() == p.Path() }) {
+				out = append(out, p.Path())
 			}
 		}
-	}
-	for _, r := range roots {
-		visit(r)
 	}
 	slices.Sort(out)
 	return out
@@ -221,6 +192,26 @@ func usesVocabulary(p *types.Package) bool {
 		rel, ok := inVocabulary(i)
 		return ok && rel == "rl"
 	})
+}
+
+// below are the packages that a package imports and that use the vocabulary, with
+// those that they import.
+func below(p *types.Package) iter.Seq[*types.Package] {
+	seen := map[*types.Package]bool{}
+	var visit func(p *types.Package, yield func(*types.Package) bool) bool
+	visit = func(p *types.Package, yield func(*types.Package) bool) bool {
+		for _, i := range p.Imports() {
+			if _, ours := inVocabulary(i); ours || seen[i] || !usesVocabulary(i) {
+				continue
+			}
+			seen[i] = true
+			if !yield(i) || !visit(i, yield) {
+				return false
+			}
+		}
+		return true
+	}
+	return func(yield func(*types.Package) bool) { visit(p, yield) }
 }
 
 // broken joins what the go command and the type checker said.
@@ -256,4 +247,78 @@ func explain(message string) string {
 		message += " (the source is read, so run this inside a module that requires " + module + ")"
 	}
 	return message
+}
+
+// Frame is a package that was loaded once and can be analysed again with other
+// files, without the go command: thousands of loops in the time of a few.
+type Frame struct {
+	pkg     *packages.Package
+	others  []*unit
+	imports map[string]*types.Package
+}
+
+// Frames loads the packages that patterns name for analysing them again.
+func Frames(ctx context.Context, dir string, patterns ...string) (out []*Frame, err error) {
+	err = eachRoot(ctx, dir, nil, patterns, func(r *packages.Package, others []*unit) {
+		f := &Frame{pkg: r, others: others, imports: map[string]*types.Package{}}
+		for _, i := range r.Types.Imports() {
+			f.imports[i.Path()] = i
+		}
+		out = append(out, f)
+	})
+	return out, err
+}
+
+// Import gives the type checker what was loaded.
+func (f *Frame) Import(path string) (*types.Package, error) {
+	if p, ok := f.imports[path]; ok {
+		return p, nil
+	}
+	return nil, fmt.Errorf("%s is not among the imports of %s", path, f.pkg.PkgPath)
+}
+
+// check type-checks other files in the place of the package's own. Soft errors,
+// such as variables that are not used, come beside the package.
+func (f *Frame) check(files map[string][]byte) (u *unit, soft []types.Error, hard error) {
+	u = &unit{info: &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Instances: map[*ast.Ident]types.Instance{}, Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Scopes: map[ast.Node]*types.Scope{},
+	}}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		file, err := parser.ParseFile(f.pkg.Fset, name, files[name], parser.ParseComments)
+		if err != nil {
+			return nil, nil, err
+		}
+		u.files = append(u.files, file)
+	}
+	c := types.Config{Importer: f, Error: func(err error) {
+		if e, ok := err.(types.Error); ok && e.Soft {
+			soft = append(soft, e)
+		} else if hard == nil {
+			hard = err
+		}
+	}}
+	u.pkg, _ = c.Check(f.pkg.PkgPath, f.pkg.Fset, u.files, u.info)
+	return u, soft, hard
+}
+
+// Unused are the variables that files declare and do not use; an error says why
+// they are no package at all.
+func (f *Frame) Unused(files map[string][]byte) (at []token.Position, err error) {
+	_, soft, err := f.check(files)
+	for _, e := range soft {
+		at = append(at, f.pkg.Fset.Position(e.Pos))
+	}
+	return at, err
+}
+
+// Source is Sources for the package with other files, by name; the first one's
+// folder is the package's.
+func (f *Frame) Source(files map[string][]byte) (Sourced, error) {
+	u, _, err := f.check(files)
+	if err != nil {
+		return Sourced{}, err
+	}
+	return sourced(f.pkg.Fset, u, f.others, filepath.Dir(slices.Min(slices.Collect(maps.Keys(files))))), nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/weft-rl/weft/internal/compile/tree"
+	"github.com/weft-rl/weft/internal/compile/vocabulary"
 )
 
 // outside is the site of all memory that the loop did not make: of the trainer's
@@ -71,7 +72,7 @@ func (x *interp) putElement(to target, v *value, s *tree.Assign) {
 	base := x.eval(at.X)
 	x.eval(at.Index)
 	if _, isMap := x.typeOf(at.X).Underlying().(*types.Map); isMap && x.phase == training {
-		x.bad(at.Pos(), "map", "a map has no order and cannot travel", "use a slice or a struct")
+		x.bad(at.Pos(), noMap)
 		return
 	}
 	if len(to.path) > 0 {
@@ -83,25 +84,27 @@ func (x *interp) putElement(to target, v *value, s *tree.Assign) {
 		x.spread(s, varies(v))
 		return
 	}
-	if x.writable(at, base, "this writes into a slice that was not made here") {
-		x.inject(base.sites, v, s, at.X)
+	x.overwrite(at, at.X, base, v, s, "this writes into a slice that was not made here")
+}
+
+// overwrite puts a value into the memory behind a place, of which base is the value.
+func (x *interp) overwrite(at, place ast.Expr, base, v *value, s *tree.Assign, what string) {
+	if x.writable(at, base, what) {
+		x.inject(base.sites, v, s, place)
 	}
 }
 
 // writable reports what is wrong with writing to memory here, if anything is.
 func (x *interp) writable(at ast.Expr, base *value, what string) bool {
 	if base == nil || len(base.sites) == 0 || slices.Contains(base.sites, outside) {
-		x.bad(at.Pos(), "immutable", "results and arguments are immutable: "+what, "make a new slice in the loop and fill that")
+		x.bad(at.Pos(), refusal{"immutable", "results and arguments are immutable: " + what, "make a new slice in the loop and fill that"})
 		return false
 	}
-	for _, s := range base.sites {
-		if x.st.handed[s] {
-			x.bad(at.Pos(), "handed", "this slice was handed to an operation before, which may still hold it", "make a new slice for every round")
-			break
-		}
+	if slices.ContainsFunc(base.sites, func(s int) bool { return x.st.handed[s] }) {
+		x.bad(at.Pos(), refusal{"handed", "this slice was handed to an operation before, which may still hold it", "make a new slice for every round"})
 	}
 	if slices.ContainsFunc(base.sites, func(s int) bool { return x.b.made[s] != x.next }) {
-		x.bad(at.Pos(), "survives", "this slice is made outside of the loop over run.Next, so it would survive an iteration without being saved", x.keeper(x.typeOf(at)))
+		x.bad(at.Pos(), refusal{"survives", "this slice is made outside of the loop over run.Next, so it would survive an iteration without being saved", x.keeper(x.typeOf(at))})
 	}
 	return true
 }
@@ -180,7 +183,7 @@ func (x *interp) fill(s *tree.Assign) {
 		return
 	}
 	if s.Op != nil {
-		x.bad(s.Pos, "helper", fmt.Sprintf("%s writes to what it was given, and looks at batches", s.Op.Fn.Name()), "return what is new")
+		x.bad(s.Pos, refusal{"helper", fmt.Sprintf("%s writes to what it was given, and looks at batches", s.Op.Fn.Name()), "return what is new"})
 		return
 	}
 	call, ok := ast.Unparen(s.Rhs[0]).(*ast.CallExpr)
@@ -197,9 +200,7 @@ func (x *interp) fill(s *tree.Assign) {
 	}
 	for _, f := range s.Fills {
 		if _, slice := x.typeOf(f).Underlying().(*types.Slice); slice {
-			if base := x.eval(f); x.writable(f, base, "this fills a slice that was not made here") {
-				x.inject(base.sites, x.strip(into, elementType(x.typeOf(f))), s, f)
-			}
+			x.overwrite(f, f, x.eval(f), x.strip(into, elementType(x.typeOf(f))), s, "this fills a slice that was not made here")
 			continue
 		}
 		x.fillVariable(s, f, into)
@@ -246,12 +247,10 @@ func elementType(t types.Type) types.Type {
 func (x *interp) fillVariable(s *tree.Assign, f ast.Expr, into *value) {
 	to := x.target(f)
 	switch {
-	case isPointer(x.typeOf(f)) || to.holder != nil || to.root == nil && to.element == nil:
-		x.bad(f.Pos(), "immutable", fmt.Sprintf("%s writes to %s, which the loop did not make", s.Text, types.ExprString(f)), "keep state in a component, whose methods are marked //weft:op writes, or in a variable of the loop")
+	case tree.IsPointer(x.typeOf(f)) || to.holder != nil || to.root == nil && to.element == nil:
+		x.bad(f.Pos(), refusal{"immutable", fmt.Sprintf("%s writes to %s, which the loop did not make", s.Text, types.ExprString(f)), "keep state in a component, whose methods are marked //weft:op writes, or in a variable of the loop"})
 	case to.element != nil:
-		if base := x.eval(to.element.X); x.writable(f, base, "this writes into a slice that was not made here") {
-			x.inject(base.sites, into, s, f)
-		}
+		x.overwrite(f, f, x.eval(to.element.X), into, s, "this writes into a slice that was not made here")
 	default:
 		if sites := x.eval(f).allSites(); len(sites) > 0 {
 			x.writable(f, &value{sites: sites}, "this may write into a slice that was not made here")
@@ -260,4 +259,50 @@ func (x *interp) fillVariable(s *tree.Assign, f ast.Expr, into *value) {
 		x.survives(f.Pos(), to.root)
 		x.st.vars[to.root] = x.st.vars[to.root].smear(x.implied(into, x.typeOf(f), to.root))
 	}
+}
+
+// Keys that no call of run.Key made.
+const (
+	zeroKey  = -1 // rl.Key{}
+	otherKey = -2
+)
+
+// newKey returns the site of a call of run.Key, which nobody has used.
+func (x *interp) newKey(call *ast.CallExpr) int {
+	k := x.b.site(call, x.next)
+	if !x.held(func(v *value) []int { return v.keys }, k) {
+		delete(x.st.used, k)
+	}
+	return k
+}
+
+// giveKey checks a key that an operation is given: it is the run's, and used once.
+func (x *interp) giveKey(s *tree.Assign, at ast.Expr, recv, v *value) {
+	keys := v.allKeys()
+	if len(keys) == 0 {
+		keys = []int{otherKey}
+	}
+	w, _ := x.p.word(s.Op.Fn)
+	for _, k := range keys {
+		switch {
+		case k == otherKey:
+			x.bad(at.Pos(), refusal{"key", "this key is not one of the iteration's, so that draws would repeat, or depend on who draws", "give the operation run.Key, with the name of the use and the position in the loops"})
+		case k == zeroKey && x.drawing(w, recv):
+			x.bad(at.Pos(), refusal{"key", fmt.Sprintf("%s draws random numbers, and rl.Key{} is the same in every iteration", types.ExprString(s.Op.Source.Fun)), "give it run.Key, with the name of the use and the position in the loops"})
+		case k == zeroKey || w.Again:
+		case x.st.used[k]:
+			x.bad(at.Pos(), refusal{"key", "this key was given to an operation before, which draws the same numbers by it", "a key is used once: name another use, or give run.Key the index"})
+		default:
+			x.st.used[k] = true
+		}
+	}
+}
+
+// drawing reports whether an operation draws by the key that it is given. A graph
+// function says so in its source; of others it is not known.
+func (x *interp) drawing(w vocabulary.Word, recv *value) bool {
+	return !w.Graph || slices.ContainsFunc(objectsOf(recv), func(o *object) bool {
+		x.graphReads(o)
+		return o.draws
+	})
 }

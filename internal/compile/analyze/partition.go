@@ -21,6 +21,14 @@ const (
 // order is that in which the default fragments are listed.
 var order = []string{environment, actor, replay, gradient, apply}
 
+// listed is a fragment's place in that order, behind which all others follow.
+func listed(fragment string) int {
+	if i := slices.Index(order, fragment); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
 // groupOf is the role of a default fragment.
 func groupOf(fragment string) string {
 	if fragment == gradient || fragment == apply {
@@ -164,10 +172,8 @@ func (p *partition) homes() {
 // actor if it has a part for each environment, else with the learner.
 func (p *partition) componentHome(o *object, res fdg.Resource) string {
 	if n := namedOf(o.typ); n != nil {
-		if u := p.x.p.units[n.Obj().Pkg()]; u != nil {
-			if m := u.marks.types[n.Obj()]; m != nil && m.fragment != "" {
-				return m.fragment
-			}
+		if pin := p.x.p.mark(n.Obj())["fragment"]; pin != "" {
+			return pin
 		}
 	}
 	if res.Axis == fdg.Environments {

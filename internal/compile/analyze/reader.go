@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"cmp"
 	"fmt"
 	"go/ast"
 	"go/types"
@@ -27,7 +26,11 @@ func (x *interp) config(open bool) *tree.Config {
 			return w.Use == vocabulary.Next
 		},
 		Frozen: x.frozen, Fresh: fresh,
-		Pin: x.p.pin,
+		Shows: func(fn *types.Func) bool {
+			w, _ := x.p.word(fn)
+			return w.Shows
+		},
+		Pin: func(n ast.Node) string { return x.p.mark(n)["fragment"] },
 		Report: func(p tree.Problem) {
 			x.out.add(Finding{at: p.Pos, Code: p.Code, Message: p.Message, Instead: p.Instead, Calls: x.positions(p.Calls), sticky: true})
 		},
@@ -40,6 +43,7 @@ func (x *interp) config(open bool) *tree.Config {
 			return tree.Pure
 		}
 		c.Fills = func(*types.Func) []int { return nil }
+		c.Report = func(tree.Problem) {}
 	}
 	return c
 }
@@ -52,10 +56,10 @@ func fresh(fn *types.Func) bool {
 }
 
 // frozen reports whether values of a type never change in a loop, or have a home:
-// what the vocabulary declares, and pointers, which are to what the constructor
-// made.
+// what the vocabulary declares, errors, and pointers, which are to what the
+// constructor made.
 func (x *interp) frozen(t types.Type) bool {
-	return ours(t) || isPointer(t) || x.isComponent(t)
+	return ours(t) || tree.IsPointer(t) || isError(t) || x.isComponent(t)
 }
 
 // open returns the tree of a constructor, a graph function or what they call
@@ -85,31 +89,25 @@ func (x *interp) instance(fn *types.Func, recv *value) map[*types.TypeParam]type
 	return out
 }
 
-// refuse reports a call that has no place in a loop.
-func (x *interp) refuse(call ast.Node, code, message, instead string) tree.Kind {
-	x.out.add(Finding{at: call.Pos(), Code: code, Message: message, Instead: instead, sticky: true})
-	return tree.Refused
-}
-
 // classify says what a call in the loop is.
 func (x *interp) classify(call *ast.CallExpr, fn *types.Func, typeOf func(ast.Expr) types.Type) tree.Kind {
 	if w, ok := x.p.word(fn); ok {
 		return x.classifyWord(call, fn, w)
 	}
-	src, readable := x.p.funcs[fn]
+	_, readable := x.p.funcs[fn]
 	switch {
 	case fn.Pkg() == nil:
 		return tree.Pure // the error interface
-	case dynamic(fn):
+	case tree.Dynamic(fn):
 		return tree.Through
 	case !readable:
 		return x.classifyForeign(call, fn, typeOf)
 	}
-	m := src.unit.marks.funcs[src.decl]
+	m := x.p.mark(fn)
 	switch {
-	case m != nil && m.op != "":
+	case m["op"] != "":
 		return tree.Author
-	case m != nil && m.rows:
+	case m["rows"] != "":
 		return x.classifyRows(call, fn, typeOf)
 	case x.contains(fn) || x.runs(fn) || x.yields(fn):
 		return tree.Through
@@ -125,12 +123,12 @@ func (x *interp) classify(call *ast.CallExpr, fn *types.Func, typeOf func(ast.Ex
 
 func (x *interp) classifyWord(call *ast.CallExpr, fn *types.Func, w vocabulary.Word) tree.Kind {
 	switch {
-	case w.Use == vocabulary.Unknown && dynamic(fn):
+	case w.Use == vocabulary.Unknown && tree.Dynamic(fn):
 		return tree.Through
 	case w.Use == vocabulary.Next:
-		return x.refuse(call, "word", fmt.Sprintf("%s has no place in a loop", w.Name), "use run.Next as the whole condition of the outermost loop: for run.Next() { ... }")
+		return x.refuse(call, refusal{"word", fmt.Sprintf("%s has no place in a loop", w.Name), "use run.Next as the whole condition of the outermost loop: for run.Next() { ... }"})
 	case !known(w):
-		return x.refuse(call, "word", fmt.Sprintf("%s has no place in a loop", w.Name), cmp.Or(w.Instead, "call it in the constructor, or in a graph function"))
+		return x.refuse(call, misplaced(w))
 	case w.Use != vocabulary.Operation:
 		return tree.Pure
 	}
@@ -139,15 +137,15 @@ func (x *interp) classifyWord(call *ast.CallExpr, fn *types.Func, w vocabulary.W
 
 // classifyForeign says what a call of a function is whose source is not read.
 func (x *interp) classifyForeign(call *ast.CallExpr, fn *types.Func, typeOf func(ast.Expr) types.Type) tree.Kind {
-	if why, instead := impure(fn); why != "" {
-		return x.refuse(call, "foreign", why, instead)
+	if kind := x.refuse(call, impure(fn)); kind == tree.Refused {
+		return kind
 	}
 	for _, a := range call.Args {
 		switch t := typeOf(a); {
 		case x.p.isBatch(t):
-			return x.refuse(a, "foreign", fmt.Sprintf("a batch is given to %s, which cannot be followed", fn.FullName()), "compute in a graph function")
+			return x.refuse(a, refusal{"foreign", fmt.Sprintf("a batch is given to %s, which cannot be followed", fn.FullName()), "compute in a graph function"})
 		case x.isComponent(t):
-			return x.refuse(a, "foreign", fmt.Sprintf("a component is given to %s, which cannot be followed", fn.FullName()), "use its operations")
+			return x.refuse(a, refusal{"foreign", fmt.Sprintf("a component is given to %s, which cannot be followed", fn.FullName()), "use its operations"})
 		}
 	}
 	return tree.Pure
@@ -157,7 +155,7 @@ func (x *interp) classifyForeign(call *ast.CallExpr, fn *types.Func, typeOf func
 func (x *interp) classifyRows(call *ast.CallExpr, fn *types.Func, typeOf func(ast.Expr) types.Type) tree.Kind {
 	x.review(fn)
 	if t := typeOf(call); x.numbers(t) {
-		return x.refuse(call, "whole", fmt.Sprintf("%s is marked //weft:rows and returns %s, of which numbers would be of some rows only", fn.Name(), x.typeName(t)), "return batches with a row for each row, or leave the directive out")
+		return x.refuse(call, refusal{"whole", fmt.Sprintf("%s is marked //weft:rows and returns %s, of which numbers would be of some rows only", fn.Name(), x.typeName(t)), "return batches with a row for each row, or leave the directive out"})
 	}
 	return tree.Helper
 }
@@ -165,14 +163,14 @@ func (x *interp) classifyRows(call *ast.CallExpr, fn *types.Func, typeOf func(as
 // numbers reports whether a value of a type holds Go numbers or strings, besides
 // what packages that are not read keep to themselves.
 func (x *interp) numbers(t types.Type) bool {
-	return holds(t, func(t types.Type) verdict {
+	return tree.Holds(t, func(t types.Type) tree.Verdict {
 		_, basic := t.Underlying().(*types.Basic)
 		_, channel := t.Underlying().(*types.Chan)
 		n := namedOf(t)
-		if basic || channel || isPointer(t) || n != nil && n.Obj().Pkg() != nil && x.p.units[n.Obj().Pkg()] == nil {
+		if basic || channel || tree.IsPointer(t) || n != nil && n.Obj().Pkg() != nil && x.p.units[n.Obj().Pkg()] == nil {
 			return when(basic)
 		}
-		return deeper
+		return tree.Deeper
 	})
 }
 
@@ -188,16 +186,13 @@ func (x *interp) contains(fn *types.Func) bool {
 	yes := false
 	switch {
 	case word:
-		yes = w.Use == vocabulary.Operation && !w.Host || w.Use == vocabulary.Unknown && dynamic(fn)
+		yes = w.Use == vocabulary.Operation && !w.Host || w.Use == vocabulary.Unknown && tree.Dynamic(fn)
 	case fn.Pkg() == nil:
-	case dynamic(fn):
+	case tree.Dynamic(fn):
 		yes = true
 	case readable:
-		if m := src.unit.marks.funcs[src.decl]; m != nil && (m.rows || m.op != "") {
-			yes = m.op != ""
-			break
-		}
-		yes = calls(src, x.contains)
+		m := x.p.mark(fn)
+		yes = m["op"] != "" || m["rows"] == "" && calls(src, x.contains)
 	}
 	x.ops[fn] = yes
 	return yes
@@ -221,13 +216,7 @@ func (x *interp) looks(fn *types.Func) bool {
 
 // calls reports whether a function calls one of which f is true.
 func calls(src source, f func(*types.Func) bool) (yes bool) {
-	ast.Inspect(src.decl.Body, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok && !yes {
-			fn := tree.Callee(src.unit.info, call)
-			yes = fn != nil && f(fn)
-		}
-		return !yes
-	})
+	eachCall(src.decl.Body, src.unit.info, func(_ *ast.CallExpr, fn *types.Func) { yes = yes || f(fn) })
 	return yes
 }
 
@@ -254,23 +243,22 @@ func (x *interp) batches(call *ast.CallExpr, typeOf func(ast.Expr) types.Type) b
 		return true
 	}
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-	return ok && x.p.isBatch(typeOf(sel.X)) && !isPointer(typeOf(sel.X))
+	return ok && x.p.isBatch(typeOf(sel.X)) && !tree.IsPointer(typeOf(sel.X))
 }
 
 // fills returns the parameters whose memory a function writes, and -1 for its
 // receiver.
 func (x *interp) fills(fn *types.Func) []int {
-	if _, ok := wordOf(fn); ok || dynamic(fn) {
+	if _, ok := wordOf(fn); ok || tree.Dynamic(fn) {
 		return nil
 	}
-	src, readable := x.p.funcs[fn]
-	if !readable {
+	if _, readable := x.p.funcs[fn]; !readable {
 		return filling[fn.FullName()]
 	}
-	if m := src.unit.marks.funcs[src.decl]; m != nil && m.op != "" || x.contains(fn) {
+	if x.p.mark(fn)["op"] != "" || x.contains(fn) {
 		return nil
 	}
-	return x.summary(fn).fills
+	return x.helper(fn).fills
 }
 
 // resolve returns the method behind fn, an interface's, when it is called on an
@@ -290,33 +278,23 @@ func (x *interp) resolve(p *tree.Program, recv ast.Expr, fn *types.Func) *types.
 	if len(found) == 1 && found[0] != nil {
 		return found[0]
 	}
-	x.refuse(recv, "interface", fmt.Sprintf("which type is behind this interface is not known from the constructor, so %s cannot be read", fn.Name()), "use the concrete type, or put one in the field in the constructor")
+	x.refuse(recv, refusal{"interface", fmt.Sprintf("which type is behind this interface is not known from the constructor, so %s cannot be read", fn.Name()), "use the concrete type, or put one in the field in the constructor"})
 	return nil
 }
 
 // objectsAt returns the objects that fields and elements of the trainer hold; known
 // is false for an expression that is none of these.
 func (x *interp) objectsAt(p *tree.Program, e ast.Expr) (objs []*object, known bool) {
-	var path []string
-	for {
-		switch n := ast.Unparen(e).(type) {
-		case *ast.Ident:
-			v := p.Var(n)
-			known = v != nil && (v == p.Recv || slices.Contains(p.Args, v) && !x.p.typ(v.Type()).Run)
-			return objectsOf(x.walk(x.self, path)), known
-		case *ast.SelectorExpr:
-			var fields []string
-			for _, f := range p.Fields(n) {
-				fields = append(fields, f.Name())
-			}
-			path = append(fields, path...)
-			e = n.X
-		case *ast.IndexExpr:
-			e = n.X
-		default:
-			return nil, false
-		}
+	v := p.Root(e)
+	if v == nil || v != p.Recv && (!slices.Contains(p.Args, v) || x.p.typ(v.Type()).Run) {
+		return nil, false
 	}
+	saved := *x
+	x.phase, x.t, x.st = building, p, newState()
+	x.st.vars[v] = x.self
+	objs = objectsOf(x.eval(e))
+	*x = saved
+	return objs, true
 }
 
 // behindAny returns all objects that can be behind an interface. A loop makes none

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/tools/go/packages"
+
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/tree"
 	"github.com/weft-rl/weft/internal/compile/vocabulary"
@@ -36,21 +38,21 @@ type Sourced struct {
 }
 
 // Sources is Overlay for those who need the source beside the graph.
-func Sources(ctx context.Context, dir string, files map[string][]byte, patterns ...string) ([]Sourced, error) {
-	roots, all, err := load(ctx, dir, files, patterns)
-	if err != nil {
-		return nil, err
+func Sources(ctx context.Context, dir string, files map[string][]byte, patterns ...string) (out []Sourced, err error) {
+	err = eachRoot(ctx, dir, files, patterns, func(r *packages.Package, others []*unit) {
+		out = append(out, sourced(r.Fset, unitOf(r), others, filepath.Dir(r.GoFiles[0])))
+	})
+	return out, err
+}
+
+// sourced analyses one package, in a folder.
+func sourced(fset *token.FileSet, main *unit, others []*unit, dir string) Sourced {
+	x, graph, found := explore(fset, main, others, true)
+	s := Sourced{Result: Result{main.pkg.Path(), graph, found}}
+	if graph != nil {
+		s.Source = x.source(graph, dir)
 	}
-	var out []Sourced
-	for _, r := range roots {
-		x, graph, found := explore(r.Fset, unitOf(r), unitsBelow(r, all), true)
-		s := Sourced{Result: Result{r.PkgPath, graph, found}}
-		if graph != nil {
-			s.Source = x.source(graph, filepath.Dir(r.GoFiles[0]))
-		}
-		out = append(out, s)
-	}
-	return out, nil
+	return s
 }
 
 func (x *interp) source(g *fdg.Graph, dir string) *Source {
@@ -100,13 +102,7 @@ func (s *Source) origins(v *value, path string) (out []Origin) {
 }
 
 // Axis is what a part of a node's result is split along.
-func (s *Source) Axis(o Origin) fdg.Axis {
-	shape := s.p.partShape(fdg.Edge{From: o.Node, Part: o.Part})
-	if a := s.x.b.extra[o.Node].axis; a != "" && shape != "" {
-		return a
-	}
-	return cmp.Or(axisOfShape[shape], fdg.None)
-}
+func (s *Source) Axis(o Origin) fdg.Axis { return s.p.axis(fdg.Edge{From: o.Node, Part: o.Part}) }
 
 // Results are the names of the parts of a node that has several results.
 func (s *Source) Results(node int) []string { return s.x.b.extra[node].names }
@@ -136,9 +132,6 @@ func (s *Source) Word(f *types.Func) vocabulary.Word {
 	w, _ := s.x.p.word(f)
 	return w
 }
-
-// Gradient reports whether values of a type are gradients.
-func (s *Source) Gradient(t types.Type) bool { return s.x.p.typ(t).Gradient }
 
 // IsBatch reports whether values of a type hold tensors.
 func (s *Source) IsBatch(t types.Type) bool { return s.x.p.isBatch(t) }
@@ -196,19 +189,29 @@ func isList(t types.Type) bool {
 	return false
 }
 
+// fieldsAt are the fields of a struct, of what a pointer points to, or of the
+// elements of a list.
 func fieldsAt(t types.Type) (out []*types.Var) {
 	if t == nil {
 		return nil
 	}
-	if p, ok := t.Underlying().(*types.Pointer); ok {
-		t = p.Elem()
+	if u, ok := t.Underlying().(interface{ Elem() types.Type }); ok {
+		t = u.Elem()
 	}
 	if s, ok := t.Underlying().(*types.Struct); ok {
-		for i := range s.NumFields() {
-			out = append(out, s.Field(i))
-		}
+		out = slices.Collect(s.Fields())
 	}
 	return out
+}
+
+// fieldNamed is one of those fields, or nil.
+func fieldNamed(t types.Type, name string) *types.Var {
+	for _, f := range fieldsAt(t) {
+		if f.Name() == name {
+			return f
+		}
+	}
+	return nil
 }
 
 // Named reports whether the constructor registers a resource's component under

@@ -93,7 +93,7 @@ func (x *interp) call(s *tree.Call) {
 // forget lets go of the variables that end with a statement, and of the memory and
 // the keys that only they had.
 func (x *interp) forget(s tree.Stmt) {
-	for _, v := range x.scope().ends[s] {
+	for _, v := range x.t.Ends(s) {
 		delete(x.st.vars, v)
 	}
 	if len(x.st.handed)+len(x.st.used) == 0 {
@@ -199,7 +199,7 @@ func (x *interp) idle(s *tree.Assign) {
 		return
 	}
 	if fn := tree.Callee(x.info(), call); fn != nil && x.p.funcs[fn].decl != nil && fn.Signature().Results().Len() == 0 {
-		x.bad(s.Pos, "effect", fmt.Sprintf("%s returns nothing and contains no operation, so it has no effect that the loop could see", fn.Name()), "return what it computes, or mark a component's method //weft:op writes")
+		x.bad(s.Pos, refusal{"effect", fmt.Sprintf("%s returns nothing and contains no operation, so it has no effect that the loop could see", fn.Name()), "return what it computes, or mark a component's method //weft:op writes"})
 	}
 }
 
@@ -238,7 +238,7 @@ func (x *interp) assign(s *tree.Assign, i int, v *value, rhs ast.Expr) {
 	x.escapes(lhs, rhs)
 	root, name := x.t.Root(lhs), ""
 	plain := x.t.Var(lhs) != nil
-	hidden := x.t.Temps[root] || s.Define && x.parameter(root, s)
+	hidden := x.t.Temps[root] || s.Binds
 	if _, known := x.born[root]; plain && (s.Define || s.Tok == token.VAR || !known) {
 		x.born[root] = len(x.conds)
 	}
@@ -254,16 +254,6 @@ func (x *interp) assign(s *tree.Assign, i int, v *value, rhs ast.Expr) {
 	}
 	x.put(lhs, v, s)
 	x.b.call(v, name)
-}
-
-// parameter reports whether a variable is one of the function that a statement was
-// read through to.
-func (x *interp) parameter(v *types.Var, s *tree.Assign) bool {
-	if s.In == nil || v == nil {
-		return false
-	}
-	d := x.p.funcs[s.In.Fn].decl
-	return d.Type.Params.Pos() <= v.Pos() && v.Pos() < d.Type.Params.End() || d.Recv != nil && d.Recv.Pos() <= v.Pos() && v.Pos() < d.Recv.End()
 }
 
 // computed returns the result of a node for a value that was computed.
@@ -285,7 +275,7 @@ func (b *builder) call(v *value, name string) {
 // field of an object.
 func (x *interp) put(lhs ast.Expr, v *value, s *tree.Assign) {
 	if g := x.global(lhs); g != nil {
-		x.bad(lhs.Pos(), "global", fmt.Sprintf("the package variable %s is shared by everything that runs", g.Name()), "keep state in a component, made in the constructor")
+		x.bad(lhs.Pos(), refusal{"global", fmt.Sprintf("the package variable %s is shared by everything that runs", g.Name()), "keep state in a component, made in the constructor"})
 		return
 	}
 	to := x.target(lhs)
@@ -293,11 +283,11 @@ func (x *interp) put(lhs ast.Expr, v *value, s *tree.Assign) {
 	case to.element != nil:
 		x.putElement(to, v, s)
 	case to.holder != nil && len(to.path) == 0:
-		x.bad(lhs.Pos(), "pointer", "writing through a pointer changes a value that others may hold", "assign to the variable itself")
+		x.bad(lhs.Pos(), refusal{"pointer", "writing through a pointer changes a value that others may hold", "assign to the variable itself"})
 		x.copyInto(x.eval(to.holder), v)
 	case to.holder != nil:
-		x.bad(lhs.Pos(), "field", fmt.Sprintf("%s is written in the loop, but belongs to no component: it would not be saved, and fragments would share it", types.ExprString(lhs)),
-			"keep it in rl.Slots or in a component of your own, whose methods are marked //weft:op writes")
+		x.bad(lhs.Pos(), refusal{"field", fmt.Sprintf("%s is written in the loop, but belongs to no component: it would not be saved, and fragments would share it", types.ExprString(lhs)),
+			"keep it in rl.Slots or in a component of your own, whose methods are marked //weft:op writes"})
 		if x.phase != training {
 			x.vary(to.field, v)
 			x.store(objectsOf(x.eval(to.holder)), to.path, v, to.weak)
@@ -358,12 +348,12 @@ func (x *interp) target(e ast.Expr) target {
 	case *ast.SelectorExpr:
 		fields := x.t.Fields(e)
 		to := target{holder: e.X}
-		if !isPointer(x.typeOf(e.X)) {
+		if !tree.IsPointer(x.typeOf(e.X)) {
 			to = x.target(e.X)
 		}
 		for i, f := range fields {
 			to.field = f
-			if to.path = append(to.path, f.Name()); i < len(fields)-1 && isPointer(f.Type()) {
+			if to.path = append(to.path, f.Name()); i < len(fields)-1 && tree.IsPointer(f.Type()) {
 				to = target{holder: x.through(e, i), path: nil}
 			}
 		}
@@ -383,10 +373,10 @@ func (x *interp) through(e *ast.SelectorExpr, last int) ast.Expr {
 
 // survives reports a variable that outlives an iteration, where it is written.
 func (x *interp) survives(pos token.Pos, v *types.Var) {
-	if x.phase != training || x.next == nil || x.t.Temps[v] || x.scope().inside(v, x.next) {
+	if x.phase != training || x.next == nil || x.t.Temps[v] || x.t.Lives(v, x.next) {
 		return
 	}
-	x.bad(pos, "survives", fmt.Sprintf("%s is declared outside of the loop over run.Next, so it would survive an iteration without being saved", v.Name()), x.keeper(v.Type()))
+	x.bad(pos, refusal{"survives", fmt.Sprintf("%s is declared outside of the loop over run.Next, so it would survive an iteration without being saved", v.Name()), x.keeper(v.Type())})
 }
 
 // keeper says what keeps a value from one iteration to the next.
@@ -412,18 +402,10 @@ func (x *interp) escapes(lhs, rhs ast.Expr) {
 	}
 	switch i, _ := to.Underlying().(*types.Interface); {
 	case x.p.isBatch(from):
-		x.bad(rhs.Pos(), "interface", "a batch inside an interface cannot be followed", "use its own type")
+		x.bad(rhs.Pos(), hiddenBatch)
 	case i != nil && i.Empty() && x.isComponent(from):
-		x.bad(rhs.Pos(), "interface", "a component inside an interface without methods cannot be followed", "use its own type")
+		x.bad(rhs.Pos(), refusal{"interface", "a component inside an interface without methods cannot be followed", "use its own type"})
 	}
-}
-
-func isPointer(t types.Type) bool {
-	if t == nil {
-		return false
-	}
-	_, ok := t.Underlying().(*types.Pointer)
-	return ok
 }
 
 // oneLine is source text without line breaks.

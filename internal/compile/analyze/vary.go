@@ -57,7 +57,7 @@ func (x *interp) vary(f *types.Var, v *value) {
 // differs reports whether a field holds what differs from replica to replica.
 func (x *interp) differs(f *types.Var) bool {
 	rel, ours := inVocabulary(f.Pkg())
-	return x.varying[f.Origin()] || ours && rel == "env" && (f.Name() == "First" || f.Name() == "Rows") && isInteger(f.Type())
+	return x.varying[f.Origin()] || ours && rel == "env" && (f.Name() == "First" || f.Name() == "Rows") && isBasic(f.Type(), types.IsInteger)
 }
 
 // recorded reports a graph function, or one of the constructor's literals, that
@@ -134,5 +134,5 @@ func (x *interp) lays(call *ast.CallExpr, w vocabulary.Word, recv *value, args [
 
 // unequal reports what replicas would not begin with alike.
 func (x *interp) unequal(pos token.Pos, message string) {
-	x.report(pos, "replica", message, "use Spec().Envs, the environments of the whole run, and let memory begin with zeros")
+	x.report(pos, refusal{"replica", message, "use Spec().Envs, the environments of the whole run, and let memory begin with zeros"})
 }

@@ -28,7 +28,7 @@ var sets sync.Map
 // vocabularyOf returns the vocabulary that a package is written in: that of the
 // module whose package rl it imports, at any distance.
 func vocabularyOf(fset *token.FileSet, p *types.Package) (*vocabulary.Set, error) {
-	file := vocabularyFile(fset, p, map[*types.Package]bool{})
+	file := vocabularyFile(fset, p)
 	if file == "" {
 		return &vocabulary.Set{}, nil // it does not use it
 	}
@@ -52,22 +52,19 @@ func vocabularyOf(fset *token.FileSet, p *types.Package) (*vocabulary.Set, error
 	return s, nil
 }
 
-// vocabularyFile returns a file of package rl.
-func vocabularyFile(fset *token.FileSet, p *types.Package, seen map[*types.Package]bool) string {
-	if seen[p] {
-		return ""
-	}
-	seen[p] = true
-	if rel, ok := inVocabulary(p); ok && rel == "rl" {
-		for _, name := range p.Scope().Names() {
-			if at := fset.Position(p.Scope().Lookup(name).Pos()); at.IsValid() {
-				return at.Filename
+// vocabularyFile returns a file of the package rl that a package imports, or that
+// one does on which it is built.
+func vocabularyFile(fset *token.FileSet, p *types.Package) string {
+	for _, p := range append(slices.Collect(below(p)), p) {
+		for _, i := range p.Imports() {
+			if rel, ok := inVocabulary(i); !ok || rel != "rl" {
+				continue
 			}
-		}
-	}
-	for _, i := range p.Imports() {
-		if file := vocabularyFile(fset, i, seen); file != "" {
-			return file
+			for _, name := range i.Scope().Names() {
+				if at := fset.Position(i.Scope().Lookup(name).Pos()); at.IsValid() {
+					return at.Filename
+				}
+			}
 		}
 	}
 	return ""
@@ -81,7 +78,7 @@ func (p *program) word(f *types.Func) (w vocabulary.Word, ok bool) {
 		return w, false
 	}
 	if w, ok = p.words.Words[name]; !ok {
-		w = vocabulary.Word{Name: name}
+		w = vocabulary.Silent(name)
 	}
 	return w, true
 }

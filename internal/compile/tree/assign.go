@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
+	"strings"
 )
 
 // assignment reads an assignment or a definition.
@@ -13,37 +15,84 @@ func (b *builder) assignment(s *ast.AssignStmt) {
 		text := oneLine(types.ExprString(s.Lhs[0]) + " " + s.Tok.String() + " " + types.ExprString(s.Rhs[0]))
 		value := b.expr(s.Rhs[0])
 		b.emit(&Assign{Site: b.site(s.Pos()), Lhs: []ast.Expr{b.place(s.Lhs[0])}, Tok: s.Tok, Rhs: []ast.Expr{value}, Text: text})
-	case len(s.Lhs) == 1 && len(s.Rhs) == 1:
-		b.single(s, s.Lhs[0], s.Rhs[0])
+	case len(s.Lhs) == len(s.Rhs) && !b.entangled(s):
+		for i := range s.Lhs {
+			b.single(s, s.Lhs[i:i+1], s.Rhs[i])
+		}
 	case len(s.Lhs) == len(s.Rhs):
 		b.parallel(s)
 	default:
-		b.several(s)
+		b.single(s, s.Lhs, s.Rhs[0])
 	}
 }
 
-// single reads an assignment of one value.
-func (b *builder) single(s *ast.AssignStmt, lhs, rhs ast.Expr) {
-	text := oneLine(types.ExprString(lhs) + " = " + types.ExprString(rhs))
+// single reads an assignment of one value, or of the results of one expression.
+func (b *builder) single(s *ast.AssignStmt, lhs []ast.Expr, rhs ast.Expr) {
+	text := assigned(lhs, rhs)
 	if call, ok := ast.Unparen(rhs).(*ast.CallExpr); ok {
-		if c := b.called(call); c.kind == Through {
-			if v := b.target(lhs); v != nil && types.Identical(v.Type(), b.typeOf(rhs)) {
-				b.through(c, []*types.Var{v})
-				return
-			}
-		} else if c.kind.Operation() || len(c.fills) > 0 {
-			a := b.operation(c, text)
-			a.Lhs, a.Define = []ast.Expr{b.place(lhs)}, b.defines(lhs)
-			b.emit(a)
+		c := b.called(call)
+		if c.kind == Through || c.kind.Operation() || len(c.fills) > 0 || len(lhs) > 1 {
+			b.results(s, c, lhs, text)
 			return
 		}
 	}
-	value := b.expr(rhs)
-	b.emit(&Assign{Site: b.site(s.Pos()), Lhs: []ast.Expr{b.place(lhs)}, Tok: token.ASSIGN, Rhs: []ast.Expr{value}, Define: b.defines(lhs), Text: text})
+	value := b.expr(rhs) // v, ok := of a map, an assertion or a channel has two places
+	define := len(lhs) == 1 && b.target(lhs[0]) != nil
+	b.emit(&Assign{Site: b.site(s.Pos()), Lhs: b.places(lhs), Tok: token.ASSIGN, Rhs: []ast.Expr{value}, Define: define, Text: text})
 }
 
-// target returns the variable that a definition declares, which nothing that is
-// called on its right can know of; nil for any other place.
+// results assigns the results of a call. A function that is read through gives them
+// to variables that nothing in it can know of: to those that the statement defines,
+// else to temporaries.
+func (b *builder) results(s *ast.AssignStmt, c called, lhs []ast.Expr, text string) {
+	vars, direct := make([]*types.Var, len(lhs)), true
+	for i, l := range lhs {
+		vars[i] = b.target(l)
+		direct = direct && (vars[i] != nil && types.Identical(vars[i].Type(), b.resultType(c.source, i)) || len(lhs) > 1 && isBlank(l))
+	}
+	switch {
+	case c.kind == Through && direct:
+		b.through(c, vars)
+		return
+	case c.kind != Through && !b.crossed(lhs):
+		a := b.operation(c, text)
+		a.Lhs, a.Define = b.places(lhs), direct || len(lhs) == 1 && vars[0] != nil
+		b.emit(a)
+		return
+	}
+	hint := "r"
+	if len(lhs) == 1 {
+		hint = b.hint(c)
+	}
+	temps := make([]ast.Expr, len(lhs))
+	for i := range vars {
+		vars[i] = b.temp(hint, b.resultType(c.source, i))
+		temps[i] = b.p.Ref(vars[i])
+	}
+	b.into(c, vars, text)
+	places := b.places(lhs)
+	if len(lhs) > 1 {
+		b.holdIndices(places)
+	}
+	for i, place := range places {
+		b.give(s, lhs[i], place, temps[i], c.source)
+	}
+}
+
+// into calls a function whose results variables take, nil for one that nobody wants.
+func (b *builder) into(c called, vars []*types.Var, text string) {
+	if c.kind == Through {
+		b.through(c, vars)
+		return
+	}
+	a := b.operation(c, text)
+	for _, v := range vars {
+		a.Lhs = append(a.Lhs, b.resultPlace(v))
+	}
+	b.emit(a)
+}
+
+// target returns the variable that a definition declares, nil for any other place.
 func (b *builder) target(lhs ast.Expr) *types.Var {
 	if id, ok := lhs.(*ast.Ident); ok && id.Name != "_" {
 		if o := b.fr.Info.Defs[id]; o != nil {
@@ -53,62 +102,12 @@ func (b *builder) target(lhs ast.Expr) *types.Var {
 	return nil
 }
 
-// defines reports whether a place is a variable that is declared here.
-func (b *builder) defines(lhs ast.Expr) bool { return b.target(lhs) != nil }
-
-// several reads an assignment of the results of one expression.
-func (b *builder) several(s *ast.AssignStmt) {
-	call, ok := ast.Unparen(s.Rhs[0]).(*ast.CallExpr)
-	if !ok { // v, ok := of a map, an assertion or a channel
-		value := b.expr(s.Rhs[0])
-		b.emit(&Assign{Site: b.site(s.Pos()), Lhs: b.places(s.Lhs), Tok: token.ASSIGN, Rhs: []ast.Expr{value}, Text: assigned(s)})
-		return
+func assigned(lhs []ast.Expr, rhs ast.Expr) string {
+	var list []string
+	for _, l := range lhs {
+		list = append(list, types.ExprString(l))
 	}
-	results := make([]*types.Var, len(s.Lhs))
-	tuple, _ := b.typeOf(call).(*types.Tuple)
-	direct := true
-	for i, l := range s.Lhs {
-		results[i] = b.target(l)
-		direct = direct && (results[i] != nil && tuple != nil && types.Identical(results[i].Type(), tuple.At(i).Type()) || isBlank(l))
-	}
-	c := b.called(call)
-	if direct || c.kind != Through && !b.crossed(s.Lhs) {
-		if c.kind == Through {
-			b.through(c, results)
-			return
-		}
-		a := b.operation(c, assigned(s))
-		a.Lhs = b.places(s.Lhs)
-		a.Define = direct
-		b.emit(a)
-		return
-	}
-	var temps []ast.Expr
-	for i := range results {
-		results[i] = b.temp("r", tuple.At(i).Type())
-		temps = append(temps, b.p.Ref(results[i]))
-	}
-	if c.kind == Through {
-		b.through(c, results)
-	} else {
-		a := b.operation(c, assigned(s))
-		for _, v := range results {
-			a.Lhs = append(a.Lhs, b.p.Ref(v))
-		}
-		b.emit(a)
-	}
-	b.assignAll(s, b.heldPlaces(s.Lhs), temps)
-}
-
-func assigned(s *ast.AssignStmt) string {
-	text := ""
-	for i, l := range s.Lhs {
-		if i > 0 {
-			text += ", "
-		}
-		text += types.ExprString(l)
-	}
-	return oneLine(text + " = " + types.ExprString(s.Rhs[0]))
+	return oneLine(strings.Join(list, ", ") + " = " + types.ExprString(rhs))
 }
 
 func isBlank(e ast.Expr) bool {
@@ -116,30 +115,23 @@ func isBlank(e ast.Expr) bool {
 	return ok && id.Name == "_"
 }
 
-// parallel reads a tuple assignment: one after another where no value and no place
-// has a part in what was assigned before, else by way of temporaries.
+// parallel reads a tuple assignment by way of temporaries.
 func (b *builder) parallel(s *ast.AssignStmt) {
-	if !b.entangled(s) {
-		for i := range s.Lhs {
-			b.single(s, s.Lhs[i], s.Rhs[i])
-		}
-		return
-	}
-	places := b.heldPlaces(s.Lhs)
-	values := b.operands(s.Rhs, nil)
+	places := b.places(s.Lhs)
+	b.holdIndices(places)
+	values := b.operands(s.Rhs)
 	for i, v := range values {
 		values[i] = b.held(v, "v", b.typeOf(s.Lhs[i]))
 	}
-	b.assignAll(s, places, values)
+	for i, place := range places {
+		b.give(s, s.Lhs[i], place, values[i], s.Rhs[i])
+	}
 }
 
-// assignAll assigns values, one after another.
-func (b *builder) assignAll(s *ast.AssignStmt, places, values []ast.Expr) {
-	for i, place := range places {
-		if isBlank(place) && b.p.Var(place) == nil {
-			continue
-		}
-		b.emit(&Assign{Site: b.site(s.Pos()), Lhs: []ast.Expr{place}, Tok: token.ASSIGN, Rhs: []ast.Expr{values[i]}, Define: b.defines(s.Lhs[i]), Text: oneLine(types.ExprString(s.Lhs[i]) + " = " + types.ExprString(s.Rhs[min(i, len(s.Rhs)-1)]))})
+// give assigns a value that stands for the author's.
+func (b *builder) give(s *ast.AssignStmt, lhs, place, value, rhs ast.Expr) {
+	if !isBlank(place) {
+		b.emit(&Assign{Site: b.site(s.Pos()), Lhs: []ast.Expr{place}, Tok: token.ASSIGN, Rhs: []ast.Expr{value}, Define: b.target(lhs) != nil, Text: assigned([]ast.Expr{lhs}, rhs)})
 	}
 }
 
@@ -191,12 +183,7 @@ func (b *builder) crossed(lhs []ast.Expr) bool {
 			roots[b.fr.Info.ObjectOf(id)] = true
 		}
 	}
-	for _, e := range lhs {
-		if _, plain := ast.Unparen(e).(*ast.Ident); !plain && b.mentions(e, roots) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(lhs, func(e ast.Expr) bool { return b.reads(e, roots) })
 }
 
 // mentions reports whether an expression names one of some variables.
@@ -237,69 +224,39 @@ func (b *builder) place(e ast.Expr) ast.Expr {
 		if o := b.fr.Info.Defs[e]; o != nil {
 			return b.p.Ref(b.local(o))
 		}
-	case *ast.IndexExpr:
-		list := b.operands([]ast.Expr{e.X, e.Index}, nil)
-		out := &ast.IndexExpr{X: list[0], Lbrack: e.Lbrack, Index: list[1], Rbrack: e.Rbrack}
-		b.know(out, e)
-		return out
 	}
 	return b.expr(e)
 }
 
-// heldPlaces reads places whose indices later assignments cannot change.
-func (b *builder) heldPlaces(list []ast.Expr) (out []ast.Expr) {
-	for _, e := range list {
-		place := b.place(e)
-		b.holdIndices(place)
-		out = append(out, place)
-	}
-	return out
-}
-
-func (b *builder) holdIndices(place ast.Expr) {
-	switch e := place.(type) {
-	case *ast.SelectorExpr:
-		b.holdIndices(e.X)
-	case *ast.IndexExpr:
-		b.holdIndices(e.X)
-		e.Index = b.held(e.Index, "at", nil)
-		if _, slice := b.p.Info.TypeOf(e.X).Underlying().(*types.Slice); slice {
-			e.X = b.held(e.X, "of", nil)
+// holdIndices keeps the indices of places, which later assignments may change.
+func (b *builder) holdIndices(places []ast.Expr) {
+	for _, place := range places {
+		switch e := place.(type) {
+		case *ast.SelectorExpr:
+			b.holdIndices([]ast.Expr{e.X})
+		case *ast.IndexExpr:
+			b.holdIndices([]ast.Expr{e.X})
+			e.Index = b.held(e.Index, "at", nil)
+			if _, slice := b.p.Info.TypeOf(e.X).Underlying().(*types.Slice); slice {
+				e.X = b.held(e.X, "of", nil)
+			}
 		}
 	}
 }
 
-// give assigns the results of a function that is read through.
-func (b *builder) give(pos token.Pos, to []*types.Var, results []ast.Expr) {
-	if len(results) == 1 && len(to) > 1 { // return f()
-		c := b.called(ast.Unparen(results[0]).(*ast.CallExpr))
-		if c.kind == Through {
-			b.through(c, to)
-			return
-		}
-		a := b.operation(c, types.ExprString(results[0]))
-		for _, v := range to {
-			a.Lhs = append(a.Lhs, b.resultPlace(v))
-		}
-		b.emit(a)
-		return
-	}
+// returned assigns the results of a function that is read through.
+func (b *builder) returned(pos token.Pos, to []*types.Var, results []ast.Expr) {
 	if len(results) == 1 {
 		if call, ok := ast.Unparen(results[0]).(*ast.CallExpr); ok {
 			c := b.called(call)
-			switch {
-			case c.kind == Through && types.Identical(b.typeOf(call), to[0].Type()):
-				b.through(c, to)
-				return
-			case c.kind.Operation() || len(c.fills) > 0 && c.kind != Through:
-				a := b.operation(c, types.ExprString(call))
-				a.Lhs = []ast.Expr{b.resultPlace(to[0])}
-				b.emit(a)
+			same := len(to) > 1 || types.Identical(b.typeOf(call), to[0].Type())
+			if c.kind == Through && same || c.kind.Operation() || c.kind != Through && (len(c.fills) > 0 || len(to) > 1) {
+				b.into(c, to, types.ExprString(call))
 				return
 			}
 		}
 	}
-	for i, e := range b.operands(results, nil) {
+	for i, e := range b.operands(results) {
 		b.emit(&Assign{Site: b.site(pos), Lhs: []ast.Expr{b.resultPlace(to[i])}, Tok: token.ASSIGN, Rhs: []ast.Expr{e}, Text: oneLine(types.ExprString(results[i]))})
 	}
 }

@@ -12,46 +12,34 @@ import (
 // tree; the function's own frame is in force.
 func (b *builder) bind(caller *frame, c called, call *ast.CallExpr) {
 	d := b.fr.Decl
-	if d.Recv != nil && len(d.Recv.List) == 1 && len(d.Recv.List[0].Names) == 1 {
-		if o := b.fr.Info.Defs[d.Recv.List[0].Names[0]]; o != nil && o.Name() != "_" {
+	for _, name := range named(d.Recv) {
+		if o := b.defined(name); o != nil {
 			b.parameter(o, b.receiver(caller, c, call, b.subst(o.Type())))
 		}
 	}
-	at := 0
-	for _, group := range d.Type.Params.List {
-		_, variadic := group.Type.(*ast.Ellipsis)
-		for _, name := range group.Names {
-			o := b.fr.Info.Defs[name]
-			switch {
-			case o == nil || name.Name == "_":
-			case variadic && !call.Ellipsis.IsValid():
-				b.parameter(o, b.list(b.subst(o.Type()), call.Args[min(at, len(call.Args)):]))
-			case at < len(call.Args):
-				b.parameter(o, b.p.Copy(call.Args[at]))
-			}
-			at++
+	params := named(d.Type.Params)
+	for i, name := range params {
+		variadic := i == len(params)-1 && c.fn.Signature().Variadic() && !call.Ellipsis.IsValid()
+		switch o := b.defined(name); {
+		case o == nil:
+		case variadic:
+			b.parameter(o, b.list(b.subst(o.Type()), call.Args[min(i, len(call.Args)):]))
+		case i < len(call.Args):
+			b.parameter(o, b.p.Copy(call.Args[i]))
 		}
-		at += max(0, 1-len(group.Names))
 	}
 }
 
 // list is the slice that holds the last arguments of a call.
 func (b *builder) list(t types.Type, args []ast.Expr) ast.Expr {
-	name := ast.NewIdent(types.TypeString(t, nil))
-	b.p.Info.Types[name] = typeExpression(t)
 	if len(args) == 0 {
-		none := ast.NewIdent("nil")
-		b.p.Info.Uses[none] = types.Universe.Lookup("nil")
-		call := &ast.CallExpr{Fun: name, Args: []ast.Expr{none}}
-		b.p.Info.Types[call] = types.TypeAndValue{Type: t}
-		return call
+		return b.p.typed(&ast.CallExpr{Fun: b.p.typeName(t), Args: []ast.Expr{b.p.universal("nil")}}, t)
 	}
-	lit := &ast.CompositeLit{Type: name}
+	lit := &ast.CompositeLit{Type: b.p.typeName(t)}
 	for _, a := range args {
 		lit.Elts = append(lit.Elts, b.p.Copy(a))
 	}
-	b.p.Info.Types[lit] = types.TypeAndValue{Type: t}
-	return lit
+	return b.p.typed(lit, t)
 }
 
 // receiver is what a method is called on, as its receiver's type has it.
@@ -61,28 +49,18 @@ func (b *builder) receiver(caller *frame, c called, call *ast.CallExpr, want typ
 		return nil
 	}
 	e := b.p.Copy(sel.X)
-	if s := b.p.Info.Selections[sel]; s != nil && len(s.Index()) > 1 && c.recv == nil {
+	if s := b.p.Info.Selections[sel]; s != nil && c.recv == nil {
 		e = b.embedded(e, s)
 	}
 	have := b.p.Info.TypeOf(e)
 	switch {
 	case types.IsInterface(have) && !types.IsInterface(want):
-		name := ast.NewIdent(types.TypeString(want, nil))
-		b.p.Info.Types[name] = typeExpression(want)
-		assert := &ast.TypeAssertExpr{X: e, Type: name}
-		b.p.Info.Types[assert] = types.TypeAndValue{Type: want}
-		return assert
-	case isPointer(have) && !isPointer(want):
-		star := &ast.StarExpr{X: e}
-		paren := &ast.ParenExpr{X: star}
-		b.p.Info.Types[star] = types.TypeAndValue{Type: want}
-		b.p.Info.Types[paren] = types.TypeAndValue{Type: want}
-		return paren
-	case !isPointer(have) && isPointer(want):
+		return b.p.typed(&ast.TypeAssertExpr{X: e, Type: b.p.typeName(want)}, want)
+	case IsPointer(have) && !IsPointer(want):
+		return b.p.typed(&ast.ParenExpr{X: b.p.typed(&ast.StarExpr{X: e}, want)}, want)
+	case !IsPointer(have) && IsPointer(want):
 		b.address(e)
-		and := &ast.UnaryExpr{Op: token.AND, X: e}
-		b.p.Info.Types[and] = types.TypeAndValue{Type: want}
-		return and
+		return b.p.typed(&ast.UnaryExpr{Op: token.AND, X: e}, want)
 	}
 	return e
 }
@@ -90,32 +68,15 @@ func (b *builder) receiver(caller *frame, c called, call *ast.CallExpr, want typ
 // address refuses a pointer to a variable of the loop's: a function that is read
 // through would change it behind a name of its own.
 func (b *builder) address(e ast.Expr) {
-	if v := b.p.Root(e); v != nil && !isPointer(v.Type()) {
+	if v := b.p.Root(e); v != nil && !IsPointer(v.Type()) {
 		b.report(b.pos, "pointer", "a method with operations has a pointer to "+v.Name()+", and could change it under another name", "pass the value and return what is new, or keep it in a component")
 	}
 }
 
-func isPointer(t types.Type) bool {
-	if t == nil {
-		return false
-	}
-	_, ok := t.Underlying().(*types.Pointer)
-	return ok
-}
-
 // embedded selects the fields through which a method was promoted.
 func (b *builder) embedded(e ast.Expr, s *types.Selection) ast.Expr {
-	t := b.p.Info.TypeOf(e)
-	for _, i := range s.Index()[:len(s.Index())-1] {
-		if p, ok := t.Underlying().(*types.Pointer); ok {
-			t = p.Elem()
-		}
-		st, ok := t.Underlying().(*types.Struct)
-		if !ok {
-			return e
-		}
-		f := st.Field(i)
-		e, t = b.p.Select(e, f), f.Type()
+	for _, f := range Embedded(b.p.Info.TypeOf(e), s) {
+		e = b.p.Select(e, f)
 	}
 	return e
 }
@@ -137,7 +98,7 @@ func (b *builder) parameter(o types.Object, e ast.Expr) {
 		return
 	}
 	v := b.local(o)
-	b.emit(&Assign{Site: b.site(b.pos), Lhs: []ast.Expr{b.p.Ref(v)}, Tok: token.ASSIGN, Rhs: []ast.Expr{e}, Define: true, Text: v.Name() + " = " + oneLine(types.ExprString(e))})
+	b.emit(&Assign{Site: b.site(b.pos), Lhs: []ast.Expr{b.p.Ref(v)}, Tok: token.ASSIGN, Rhs: []ast.Expr{e}, Define: true, Binds: true, Text: v.Name() + " = " + oneLine(types.ExprString(e))})
 }
 
 // stable reports whether an expression names the same thing as long as a call
@@ -160,8 +121,8 @@ func (b *builder) stable(e ast.Expr) bool {
 // address.
 func (b *builder) changes(o types.Object) (yes bool) {
 	is := func(e ast.Expr) bool {
-		id := rootOf(e)
-		return id != nil && b.fr.Info.ObjectOf(id) == o
+		id, ok := Base(e).(*ast.Ident)
+		return ok && b.fr.Info.ObjectOf(id) == o
 	}
 	ast.Inspect(b.fr.Decl.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -183,34 +144,11 @@ func (b *builder) changes(o types.Object) (yes bool) {
 				break
 			}
 			fn, _ := s.Obj().(*types.Func)
-			yes = yes || fn != nil && fn.Signature().Recv() != nil && isPointer(fn.Signature().Recv().Type()) && !isPointer(b.fr.Info.TypeOf(n.X))
+			yes = yes || fn != nil && fn.Signature().Recv() != nil && IsPointer(fn.Signature().Recv().Type()) && !IsPointer(b.fr.Info.TypeOf(n.X))
 		}
 		return !yes
 	})
 	return yes
-}
-
-func rootOf(e ast.Expr) *ast.Ident {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		return e
-	case *ast.SelectorExpr:
-		return rootOf(e.X)
-	case *ast.IndexExpr:
-		return rootOf(e.X)
-	case *ast.StarExpr:
-		return rootOf(e.X)
-	}
-	return nil
-}
-
-// saved gives an expression a variable, unless it is one or a constant: for what
-// is read several times.
-func (b *builder) saved(e ast.Expr, hint string) ast.Expr {
-	if b.p.Var(e) != nil {
-		return e
-	}
-	return b.held(e, hint, nil)
 }
 
 // lower is a name as that of a variable.

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -30,15 +31,16 @@ type Config struct {
 	Frozen func(t types.Type) bool
 	// Fresh reports whether what fn returns shares no memory with its arguments.
 	Fresh func(fn *types.Func) bool
+	// Shows reports whether fn returns memory that it did not make, and was not given.
+	Shows func(fn *types.Func) bool
 	// Next reports whether fn is run.Next, whose loop is that over iterations.
 	Next func(fn *types.Func) bool
 	// Pin returns the fragment that a directive above a statement or function names.
 	Pin func(n ast.Node) string
 	// Report takes what cannot be read.
 	Report func(Problem)
-	// Open reads a constructor or a graph function: nothing is refused, calls of
-	// declared functions are all read through, and the body of a function literal is
-	// a Branch without a condition where the literal stands.
+	// Open reads any function, also what no loop may hold: the body of a function
+	// literal is a Branch without a condition where the literal stands.
 	Open bool
 }
 
@@ -59,12 +61,13 @@ type Problem struct {
 // builder reads one function, and those that it calls.
 type builder struct {
 	*Config
-	p    *Program
-	fr   *frame
-	out  Block // the block that is being read
-	pins []string
+	p   *Program
+	fr  *frame
+	out Block  // the block that is being read
+	pin string // the fragment that the innermost directive names
 	// jumps are the loops and switches around, of the function that is being read.
 	jumps []*jumpTarget
+	up    Stmt      // the innermost loop or call that is being read
 	pos   token.Pos // of the statement that is being read
 }
 
@@ -73,11 +76,11 @@ type frame struct {
 	Source
 	up      *frame
 	fn      *types.Func
-	region  *Call // nil for the program itself
 	calls   []token.Pos
 	targs   map[*types.TypeParam]types.Type
 	vars    map[types.Object]*types.Var
 	subst   map[types.Object]ast.Expr // parameters that stand for an expression of the tree
+	returns *ast.FieldList            // its results, or those of the literal that is being read
 	results []*types.Var
 	exit    *exit
 }
@@ -90,15 +93,15 @@ func Build(c *Config, fn *types.Func, targs map[*types.TypeParam]types.Type) *Pr
 		return nil
 	}
 	p := &Program{
-		Fset: c.Fset, Fn: fn, Decl: src.Decl, Pkg: src.Pkg, Temps: map[*types.Var]bool{},
-		fields: map[*ast.SelectorExpr][]*types.Var{}, frozen: c.Frozen, fresh: c.Fresh,
+		Fset: c.Fset, Fn: fn, Decl: src.Decl, Pkg: src.Pkg, Temps: map[*types.Var]bool{}, scopes: map[*types.Var]Stmt{},
+		fields: map[*ast.SelectorExpr][]*types.Var{}, frozen: c.Frozen, fresh: c.Fresh, shows: c.Shows,
 		Info: &types.Info{
 			Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{},
 			Selections: map[*ast.SelectorExpr]*types.Selection{},
 		},
 	}
 	b := &builder{Config: c, p: p}
-	b.fr = &frame{Source: src, fn: fn, targs: maps.Clone(targs), vars: map[types.Object]*types.Var{}, subst: map[types.Object]ast.Expr{}}
+	b.fr = &frame{Source: src, fn: fn, returns: src.Decl.Type.Results, targs: maps.Clone(targs), vars: map[types.Object]*types.Var{}, subst: map[types.Object]ast.Expr{}}
 	if src.Decl.Recv != nil {
 		for _, v := range b.parameters(src.Decl.Recv) {
 			p.Recv = v
@@ -110,38 +113,36 @@ func Build(c *Config, fn *types.Func, targs map[*types.TypeParam]types.Type) *Pr
 		p.Body = b.block(src.Decl.Body.List)
 	})
 	p.Body = b.chains(p.Body)
-	p.number()
-	memory(p)
+	p.memory()
 	return p
 }
 
-// parameters declares the variables of a list of parameters.
+// parameters declares the variables of a list of parameters, nil for one without a
+// name.
 func (b *builder) parameters(list *ast.FieldList) (out []*types.Var) {
-	for _, f := range list.List {
-		if len(f.Names) == 0 {
+	for _, name := range named(list) {
+		if o := b.defined(name); o != nil {
+			out = append(out, b.local(o))
+		} else {
 			out = append(out, nil)
-		}
-		for _, name := range f.Names {
-			if o := b.fr.Info.Defs[name]; o == nil || name.Name == "_" {
-				out = append(out, nil)
-			} else {
-				out = append(out, b.local(o))
-			}
 		}
 	}
 	return out
 }
 
+// defined returns what a name of a parameter or result defines, nil for a blank one.
+func (b *builder) defined(name *ast.Ident) types.Object {
+	if name == nil || name.Name == "_" {
+		return nil
+	}
+	return b.fr.Info.Defs[name]
+}
+
 // namedResults declares the results that the function names.
 func (b *builder) namedResults() {
-	if b.fr.Decl.Type.Results == nil {
-		return
-	}
-	for _, f := range b.fr.Decl.Type.Results.List {
-		for _, name := range f.Names {
-			if o := b.fr.Info.Defs[name]; o != nil && name.Name != "_" {
-				b.declare(name.Pos(), b.local(o))
-			}
+	for _, name := range named(b.fr.returns) {
+		if o := b.defined(name); o != nil {
+			b.declare(name.Pos(), b.local(o))
 		}
 	}
 }
@@ -155,36 +156,27 @@ func (b *builder) emit(s Stmt) { b.out = append(b.out, s) }
 
 // site is that of a statement at a position.
 func (b *builder) site(pos token.Pos) Site {
-	s := Site{Pos: pos, Calls: b.fr.calls, In: b.fr.region}
-	if len(b.pins) > 0 {
-		s.Pin = b.pins[len(b.pins)-1]
-	}
-	return s
+	return Site{Pos: pos, Calls: b.fr.calls, Pin: b.pin, Up: b.up}
 }
 
 // pinned reads something under the directives above n.
 func (b *builder) pinned(n ast.Node, read func()) {
-	pin := b.Pin(n)
-	if pin == "" {
-		read()
-		return
-	}
-	b.pins = append(b.pins, pin)
+	outer := b.pin
+	b.pin = cmp.Or(b.Pin(n), outer)
 	read()
-	b.pins = b.pins[:len(b.pins)-1]
+	b.pin = outer
 }
 
-// report takes what cannot be read, unless nothing is refused.
+// report takes what cannot be read.
 func (b *builder) report(pos token.Pos, code, message, instead string) {
-	if !b.Open {
-		b.Report(Problem{pos, slices.Clone(b.fr.calls), code, message, instead})
-	}
+	b.Report(Problem{pos, slices.Clone(b.fr.calls), code, message, instead})
 }
 
 // variable makes a variable of the tree.
 func (b *builder) variable(pos token.Pos, name string, t types.Type) *types.Var {
 	v := types.NewVar(pos, b.p.Pkg, name, t)
 	b.p.Vars = append(b.p.Vars, v)
+	b.p.scopes[v] = b.up
 	return v
 }
 
@@ -216,12 +208,11 @@ func (b *builder) inside(read func()) Block {
 	return out
 }
 
-// number gives the statements their IDs.
-func (p *Program) number() {
-	p.Stmts = 0
-	p.Body.Walk(func(s Stmt) bool {
-		s.At().ID = p.Stmts
-		p.Stmts++
-		return true
-	})
+// within reads what stands in a loop or a call into a block of its own.
+func (b *builder) within(s Stmt, read func()) Block {
+	outer := b.up
+	b.up = s
+	out := b.inside(read)
+	b.up = outer
+	return out
 }

@@ -10,20 +10,8 @@ import (
 // Callee returns the origin of the declared function or method that a call names,
 // or nil.
 func Callee(info *types.Info, call *ast.CallExpr) *types.Func {
-	fun := ast.Unparen(call.Fun)
-	switch f := fun.(type) {
-	case *ast.IndexExpr:
-		fun = f.X
-	case *ast.IndexListExpr:
-		fun = f.X
-	}
-	var id *ast.Ident
-	switch f := ast.Unparen(fun).(type) {
-	case *ast.Ident:
-		id = f
-	case *ast.SelectorExpr:
-		id = f.Sel
-	default:
+	id := calleeName(call)
+	if id == nil {
 		return nil
 	}
 	fn, _ := info.ObjectOf(id).(*types.Func)
@@ -31,6 +19,24 @@ func Callee(info *types.Info, call *ast.CallExpr) *types.Func {
 		return nil
 	}
 	return fn.Origin()
+}
+
+// calleeName returns the name of what is called, or nil.
+func calleeName(call *ast.CallExpr) *ast.Ident {
+	fun := ast.Unparen(call.Fun)
+	switch f := fun.(type) {
+	case *ast.IndexExpr:
+		fun = ast.Unparen(f.X)
+	case *ast.IndexListExpr:
+		fun = ast.Unparen(f.X)
+	}
+	switch f := fun.(type) {
+	case *ast.Ident:
+		return f
+	case *ast.SelectorExpr:
+		return f.Sel
+	}
+	return nil
 }
 
 // called is a call that is being read.
@@ -54,11 +60,7 @@ func (b *builder) kind(call *ast.CallExpr) Kind {
 	return b.Classify(call, fn, b.typeOf)
 }
 
-// fillsAny reports whether a call writes memory that it is given.
-func (b *builder) fillsAny(call *ast.CallExpr) bool {
-	return len(b.fillsOf(call, Callee(b.fr.Info, call))) > 0
-}
-
+// fillsOf returns which of its arguments a call writes to, and -1 for the receiver.
 func (b *builder) fillsOf(call *ast.CallExpr, fn *types.Func) []int {
 	if fn != nil {
 		return b.Fills(fn)
@@ -74,86 +76,69 @@ func (b *builder) fillsOf(call *ast.CallExpr, fn *types.Func) []int {
 // called finds out what a call runs.
 func (b *builder) called(call *ast.CallExpr) called {
 	c := called{source: call, fn: Callee(b.fr.Info, call), kind: b.kind(call)}
-	if c.kind == Through && c.fn != nil && isDynamic(c.fn) {
-		sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-		if !ok {
-			return c
-		}
+	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if ok && c.kind == Through && Dynamic(c.fn) {
 		c.recv = b.expr(sel.X)
-		if s := b.fr.Info.Selections[sel]; s != nil && len(s.Index()) > 1 {
+		if s := b.fr.Info.Selections[sel]; s != nil {
 			c.recv = b.embedded(c.recv, s)
 		}
-		if c.kind = Refused; !b.resolve(&c) {
+		behind := b.Resolve(b.p, c.recv, c.fn)
+		if behind == nil {
+			c.kind = Refused
 			return c
 		}
+		c.fn = behind.Origin()
+		c.kind = b.Classify(call, c.fn, b.typeOf)
 	}
 	c.fills = b.fillsOf(call, c.fn)
-	if c.kind == Through {
-		if _, ok := b.Source(c.fn); !ok {
-			c.kind = Pure
-		}
+	if _, ok := b.Source(c.fn); c.kind == Through && !ok {
+		c.kind = Pure
 	}
 	return c
-}
-
-// resolve finds the method behind an interface.
-func (b *builder) resolve(c *called) bool {
-	fn := b.Resolve(b.p, c.recv, c.fn)
-	if fn == nil {
-		return false
-	}
-	c.fn = fn.Origin()
-	c.kind = b.Classify(c.source, c.fn, b.typeOf)
-	return true
-}
-
-// isDynamic reports whether a function is an interface's method.
-func isDynamic(fn *types.Func) bool {
-	recv := fn.Signature().Recv()
-	return recv != nil && types.IsInterface(recv.Type())
 }
 
 // call reads a call inside an expression.
 func (b *builder) call(e *ast.CallExpr) ast.Expr {
 	c := b.called(e)
-	switch {
-	case c.kind == Through:
-		t := b.typeOf(e)
-		if tuple, ok := t.(*types.Tuple); ok && tuple.Len() != 1 {
-			return b.spread(c, tuple)
+	several := false
+	if tuple, ok := b.typeOf(e).(*types.Tuple); ok && (c.kind == Through || c.kind.Operation() || len(c.fills) > 0) {
+		if several = true; tuple.Len() > 0 {
+			b.report(e.Pos(), "statement", "several results cannot be taken apart where they stand", "assign them to variables first")
 		}
-		v := b.temp(b.hint(c), t)
+	}
+	switch {
+	case c.kind == Through && several:
+		results := b.temps(c)
+		b.through(c, results)
+		for _, v := range results {
+			return b.p.Ref(v)
+		}
+		return ast.NewIdent("_")
+	case c.kind == Through:
+		v := b.temp(b.hint(c), b.typeOf(e))
 		b.through(c, []*types.Var{v})
 		return b.p.Ref(v)
+	case several:
+		a := b.operation(c, oneLine(types.ExprString(e)))
+		b.emit(a)
+		return a.Rhs[0]
 	case c.kind.Operation() || len(c.fills) > 0:
 		a := b.operation(c, oneLine(types.ExprString(e)))
 		v := b.temp(b.hint(c), b.typeOf(e))
-		if tuple, ok := v.Type().(*types.Tuple); ok {
-			if tuple.Len() > 0 {
-				b.report(e.Pos(), "statement", "several results cannot be taken apart where they stand", "assign them to variables first")
-			}
-			b.emit(a)
-			return a.Rhs[0]
-		}
 		a.Lhs, a.Define = []ast.Expr{b.p.Ref(v)}, true
 		b.emit(a)
 		return b.p.Ref(v)
 	}
-	return b.bareCallOf(c)
+	return b.bareCall(c)
 }
 
-// spread reads f(g()), where g returns several results.
-func (b *builder) spread(c called, tuple *types.Tuple) ast.Expr {
-	results := make([]*types.Var, tuple.Len())
+// temps makes variables for the results of a call.
+func (b *builder) temps(c called) []*types.Var {
+	results := make([]*types.Var, c.fn.Signature().Results().Len())
 	for i := range results {
-		results[i] = b.temp("r", tuple.At(i).Type())
+		results[i] = b.temp("r", b.resultType(c.source, i))
 	}
-	b.through(c, results)
-	if len(results) > 0 {
-		b.report(c.source.Pos(), "statement", "several results cannot be taken apart where they stand", "assign them to variables first")
-		return b.p.Ref(results[0])
-	}
-	return ast.NewIdent("_")
+	return results
 }
 
 // hint is what a call's result may be called.
@@ -179,11 +164,7 @@ func (b *builder) effect(e ast.Expr) {
 	}
 	c := b.called(call)
 	if c.kind == Through {
-		results := []*types.Var{}
-		for i := range c.fn.Signature().Results().Len() {
-			results = append(results, b.temp("r", b.resultType(call, i)))
-		}
-		b.through(c, results)
+		b.through(c, b.temps(c))
 		return
 	}
 	b.emit(b.operation(c, oneLine(types.ExprString(e))))
@@ -200,11 +181,10 @@ func (b *builder) resultType(call *ast.CallExpr, i int) types.Type {
 
 // operation is a call that stays one, as a statement without places.
 func (b *builder) operation(c called, text string) *Assign {
-	x := b.bareCallOf(c)
-	a := &Assign{Tok: token.ASSIGN, Rhs: []ast.Expr{x}, Text: text}
-	call, _ := x.(*ast.CallExpr)
-	if c.kind.Operation() && call != nil {
-		a.Op = &Op{Kind: c.kind, Call: call, Fn: c.fn, Source: c.source, Node: -1}
+	call := b.bareCall(c)
+	a := &Assign{Site: b.site(c.source.Pos()), Tok: token.ASSIGN, Rhs: []ast.Expr{call}, Text: text}
+	if c.kind.Operation() {
+		a.Op = &Op{Kind: c.kind, Call: call, Fn: c.fn, Source: c.source}
 	}
 	for _, i := range c.fills {
 		switch sel, _ := ast.Unparen(call.Fun).(*ast.SelectorExpr); {
@@ -214,59 +194,24 @@ func (b *builder) operation(c called, text string) *Assign {
 			a.Fills = append(a.Fills, sel.X)
 		}
 	}
-	a.Site = b.site(b.pos)
-	a.Site.Pos = c.source.Pos()
 	return a
 }
 
-// bareCall copies a call, with its operands, as it stands.
-func (b *builder) bareCall(e *ast.CallExpr) ast.Expr { return b.bareCallOf(called{source: e}) }
-
-func (b *builder) bareCallOf(c called) ast.Expr {
+// bareCall copies a call as it stands, with its operands: what a method is called
+// on is the first of them.
+func (b *builder) bareCall(c called) *ast.CallExpr {
 	e := c.source
 	out := &ast.CallExpr{Lparen: e.Lparen, Ellipsis: e.Ellipsis, Rparen: e.Rparen}
-	if b.fr.Info.Types[e.Fun].IsType() {
-		out.Fun = b.typeExpr(e.Fun)
-		out.Args = b.operands(e.Args, nil)
-		b.know(out, e)
-		return out
-	}
-	operands := e.Args
 	sel, method := ast.Unparen(e.Fun).(*ast.SelectorExpr)
-	method = method && b.fr.Info.Selections[sel] != nil && c.recv == nil
-	if method {
-		operands = append([]ast.Expr{sel.X}, operands...)
-	}
-	for i, a := range e.Args { // a type is an operand of make and new
-		if b.fr.Info.Types[a].IsType() && i == 0 {
-			out.Args = append(out.Args, b.typeExpr(a))
-			operands = e.Args[1:]
-		}
-	}
-	list := b.operands(operands, nil)
 	switch {
-	case method:
-		out.Fun = b.selected(sel, list[0])
-		list = list[1:]
 	case c.recv != nil:
-		out.Fun = b.selected(sel, c.recv)
+		out.Fun, out.Args = b.selected(sel, c.recv), b.operands(e.Args)
+	case method && b.fr.Info.Selections[sel] != nil:
+		list := b.operands(append([]ast.Expr{sel.X}, e.Args...))
+		out.Fun, out.Args = b.selected(sel, list[0]), list[1:]
 	default:
+		out.Args = b.operands(e.Args)
 		out.Fun = b.expr(e.Fun)
-	}
-	out.Args = append(out.Args, list...)
-	b.know(out, e)
-	return out
-}
-
-// selected is a selector on an expression of the tree.
-func (b *builder) selected(e *ast.SelectorExpr, x ast.Expr) ast.Expr {
-	name := &ast.Ident{NamePos: e.Sel.NamePos, Name: e.Sel.Name}
-	b.p.Info.Uses[name] = b.fr.Info.ObjectOf(e.Sel)
-	out := &ast.SelectorExpr{X: x, Sel: name}
-	sel := b.fr.Info.Selections[e]
-	b.p.Info.Selections[out] = sel
-	if sel.Kind() == types.FieldVal {
-		b.p.fields[out] = through(sel.Recv(), sel.Index())
 	}
 	b.know(out, e)
 	return out
@@ -284,28 +229,28 @@ func (b *builder) through(c called, results []*types.Var) {
 			results[i] = b.temp("r", b.resultType(c.source, i))
 		}
 	}
+	again := len(b.fr.calls) > deepest
 	for f := b.fr; f != nil; f = f.up {
 		if f.fn == c.fn {
+			again = true
 			b.report(c.source.Pos(), "recursion", fmt.Sprintf("%s calls itself around operations", c.fn.Name()), "write a loop")
-			b.zero(results)
-			return
+			break
 		}
 	}
-	if len(b.fr.calls) > deepest {
+	if again {
 		b.zero(results)
 		return
 	}
 	src, _ := b.Source(c.fn)
-	call := b.bareCallOf(c).(*ast.CallExpr)
-	region := &Call{Site: b.site(b.pos), Fn: c.fn, Expr: call, Source: c.source, Results: results}
-	region.Pos = c.source.Pos()
+	call := b.bareCall(c)
+	region := &Call{Site: b.site(c.source.Pos()), Fn: c.fn, Expr: call, Source: c.source, Results: results}
 	fr := &frame{
-		Source: src, up: b.fr, fn: c.fn, region: region, targs: b.instantiated(c), vars: map[types.Object]*types.Var{}, subst: map[types.Object]ast.Expr{},
+		Source: src, up: b.fr, fn: c.fn, returns: src.Decl.Type.Results, targs: b.instantiated(c), vars: map[types.Object]*types.Var{}, subst: map[types.Object]ast.Expr{},
 		calls: append(b.fr.calls[:len(b.fr.calls):len(b.fr.calls)], c.source.Pos()), results: results, exit: &exit{},
 	}
 	caller, jumps := b.fr, b.jumps
 	b.jumps = nil
-	region.Body = b.inside(func() {
+	region.Body = b.within(region, func() {
 		b.fr = fr
 		b.bind(caller, c, call)
 		b.pinned(src.Decl, func() { b.body(fr) })
@@ -346,20 +291,10 @@ func returnsIn(body *ast.BlockStmt) (n int) {
 // instantiated says what the type parameters of a call's function stand for.
 func (b *builder) instantiated(c called) map[*types.TypeParam]types.Type {
 	out := map[*types.TypeParam]types.Type{}
-	ast.Inspect(c.source.Fun, func(n ast.Node) bool {
-		id, ok := n.(*ast.Ident)
-		if !ok {
-			return true
-		}
-		inst, ok := b.fr.Info.Instances[id]
-		if !ok || id.Name != c.fn.Name() {
-			return true
-		}
-		for i, p := 0, c.fn.Signature().TypeParams(); i < p.Len() && i < inst.TypeArgs.Len(); i++ {
-			out[p.At(i)] = b.subst(inst.TypeArgs.At(i))
-		}
-		return true
-	})
+	inst := b.fr.Info.Instances[calleeName(c.source)]
+	for i, p := 0, c.fn.Signature().TypeParams(); i < p.Len() && i < inst.TypeArgs.Len(); i++ {
+		out[p.At(i)] = b.subst(inst.TypeArgs.At(i))
+	}
 	if named := b.receiverType(c); named != nil {
 		for i, p := 0, c.fn.Signature().RecvTypeParams(); i < p.Len() && i < named.TypeArgs().Len(); i++ {
 			out[p.At(i)] = b.subst(named.TypeArgs().At(i))
@@ -384,70 +319,4 @@ func (b *builder) receiverType(c called) *types.Named {
 	}
 	named, _ := types.Unalias(t).(*types.Named)
 	return named
-}
-
-// subst replaces the type parameters of the function that is being read.
-func (b *builder) subst(t types.Type) types.Type { return substitute(t, b.fr.targs) }
-
-// substitute replaces type parameters.
-func substitute(t types.Type, by map[*types.TypeParam]types.Type) types.Type {
-	if len(by) == 0 || t == nil {
-		return t
-	}
-	switch t := t.(type) {
-	case *types.TypeParam:
-		if now, ok := by[t]; ok {
-			return now
-		}
-	case *types.Alias:
-		return substitute(types.Unalias(t), by)
-	case *types.Named:
-		if args := t.TypeArgs(); args.Len() > 0 {
-			now := make([]types.Type, args.Len())
-			for i := range now {
-				now[i] = substitute(args.At(i), by)
-			}
-			if inst, err := types.Instantiate(nil, t.Origin(), now, false); err == nil {
-				return inst
-			}
-		}
-	case *types.Slice:
-		return types.NewSlice(substitute(t.Elem(), by))
-	case *types.Pointer:
-		return types.NewPointer(substitute(t.Elem(), by))
-	case *types.Array:
-		return types.NewArray(substitute(t.Elem(), by), t.Len())
-	case *types.Map:
-		return types.NewMap(substitute(t.Key(), by), substitute(t.Elem(), by))
-	case *types.Struct:
-		return substituteStruct(t, by)
-	case *types.Signature:
-		if t.TypeParams().Len() == 0 {
-			params, _ := substitute(t.Params(), by).(*types.Tuple)
-			results, _ := substitute(t.Results(), by).(*types.Tuple)
-			return types.NewSignatureType(nil, nil, nil, params, results, t.Variadic())
-		}
-	case *types.Tuple:
-		vars := make([]*types.Var, t.Len())
-		for i := range vars {
-			v := t.At(i)
-			vars[i] = types.NewVar(v.Pos(), v.Pkg(), v.Name(), substitute(v.Type(), by))
-		}
-		return types.NewTuple(vars...)
-	}
-	return t
-}
-
-func substituteStruct(t *types.Struct, by map[*types.TypeParam]types.Type) types.Type {
-	fields, tags, changed := make([]*types.Var, t.NumFields()), make([]string, t.NumFields()), false
-	for i := range fields {
-		f := t.Field(i)
-		now := substitute(f.Type(), by)
-		changed = changed || now != f.Type()
-		fields[i], tags[i] = types.NewField(f.Pos(), f.Pkg(), f.Name(), now, f.Embedded()), t.Tag(i)
-	}
-	if !changed {
-		return t
-	}
-	return types.NewStruct(fields, tags)
 }

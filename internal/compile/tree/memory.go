@@ -4,94 +4,41 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 )
 
-// classes are sets of variables that may share memory, found without regard to the
-// order of statements: who was ever given a slice, a pointer or a map out of
-// another's value is in its class. The variables behind a class are few, so that
-// this is as good as more precise ways, and easy to believe.
-type classes struct {
-	up      map[*types.Var]*types.Var
-	members map[*types.Var][]*types.Var // of a class, by its representative
-}
+// vars is a set of variables.
+type vars map[*types.Var]bool
 
-func (c *classes) find(v *types.Var) *types.Var {
-	for c.up[v] != nil {
-		v = c.up[v]
+// Outside stands for memory that a function neither made nor was given: what
+// package variables hold, what a tensor shows of itself, what a function literal
+// is called with.
+var Outside = types.NewVar(token.NoPos, nil, "outside", types.Typ[types.Invalid])
+
+// memory finds who may share memory with whom, and says of every statement that
+// writes through it whose memory it may change. A variable's roots are the
+// variables for which its memory was made; they are found from all statements
+// whatever their order, so that they are easy to believe.
+func (p *Program) memory() {
+	p.roots = map[*types.Var]vars{}
+	for _, v := range p.strange {
+		p.roots[v] = vars{Outside: true}
 	}
-	return v
-}
-
-func (c *classes) join(a, b *types.Var) {
-	a, b = c.find(a), c.find(b)
-	if a == b {
-		return
-	}
-	c.up[b] = a
-	c.members[a] = append(c.of(a), c.of(b)...)
-	delete(c.members, b)
-}
-
-func (c *classes) of(root *types.Var) []*types.Var {
-	if m, ok := c.members[root]; ok {
-		return m
-	}
-	return []*types.Var{root}
-}
-
-// Alone reports whether no other variable may share memory with v.
-func (p *Program) Alone(v *types.Var) bool { return len(p.classes.of(p.classes.find(v))) == 1 }
-
-// Class returns the variables that may share memory with v, itself included.
-func (p *Program) Class(v *types.Var) []*types.Var { return p.classes.of(p.classes.find(v)) }
-
-// Refers reports whether a copy of a value of type t shares memory that can be
-// written with it. Tensors and what the vocabulary declares are immutable, or have
-// a home.
-func (p *Program) Refers(t types.Type) bool { return p.refers(t, map[types.Type]bool{}) }
-
-func (p *Program) refers(t types.Type, seen map[types.Type]bool) bool {
-	if t == nil || seen[t] || p.frozen(t) {
-		return false
-	}
-	seen[t] = true
-	switch u := t.Underlying().(type) {
-	case *types.Slice, *types.Pointer, *types.Map, *types.Chan, *types.Signature, *types.Interface:
-		return true
-	case *types.Array:
-		return p.refers(u.Elem(), seen)
-	case *types.Struct:
-		for f := range u.Fields() {
-			if p.refers(f.Type(), seen) {
-				return true
+	for more := true; more; {
+		more = false
+		p.Body.Walk(func(s Stmt) bool {
+			switch s := s.(type) {
+			case *Assign:
+				more = p.shared(s) || more
+			case *Loop:
+				if s.Value != nil {
+					more = p.gives(s.Value, false, s.Over, s.Value.Type()) || more
+				}
 			}
-		}
-	case *types.Tuple:
-		for v := range u.Variables() {
-			if p.refers(v.Type(), seen) {
-				return true
-			}
-		}
+			return true
+		})
 	}
-	return false
-}
-
-// memory finds who shares memory with whom, and says of every statement that
-// writes through it whose memory it may change.
-func memory(p *Program) {
-	p.classes = &classes{up: map[*types.Var]*types.Var{}, members: map[*types.Var][]*types.Var{}}
-	p.Body.Walk(func(s Stmt) bool {
-		switch s := s.(type) {
-		case *Assign:
-			p.shared(s)
-		case *Loop:
-			if s.Value != nil {
-				p.joinAll(s.Value, s.Over, s.Value.Type())
-			}
-		}
-		return true
-	})
 	p.Body.Walk(func(s Stmt) bool {
 		if a, ok := s.(*Assign); ok {
 			a.Shares = p.changed(a)
@@ -100,18 +47,16 @@ func memory(p *Program) {
 	})
 }
 
-// shared joins the variables that an assignment makes share memory.
-func (p *Program) shared(a *Assign) {
+// shared finds more of what an assignment makes variables share.
+func (p *Program) shared(a *Assign) (more bool) {
 	for i, l := range a.Lhs {
-		v := p.Root(l)
-		if v == nil || len(a.Rhs) == 0 {
-			continue
+		if v := p.Root(l); v != nil && len(a.Rhs) > 0 {
+			rhs := a.Rhs[min(i, len(a.Rhs)-1)]
+			if a.Op != nil {
+				rhs = nil // results are fresh, and nobody writes them
+			}
+			more = p.gives(v, p.through(l, true), rhs, p.Info.TypeOf(l)) || more
 		}
-		rhs, t := a.Rhs[min(i, len(a.Rhs)-1)], p.Info.TypeOf(l)
-		if a.Op != nil {
-			continue // results are fresh, and nobody writes them
-		}
-		p.joinAll(v, rhs, t)
 	}
 	for _, f := range a.Fills { // what is filled may get what stands beside it
 		v := p.Root(f)
@@ -120,9 +65,141 @@ func (p *Program) shared(a *Assign) {
 			continue
 		}
 		for _, arg := range call.Args {
-			p.joinAll(v, arg, p.Info.TypeOf(arg))
+			more = p.gives(v, true, arg, p.Info.TypeOf(arg)) || more
 		}
 	}
+	return more
+}
+
+// gives notes that v has the value of an expression, of type t, and reports whether
+// that is news; through says that all who share v's memory see it. A nil expression
+// is memory of v's own.
+func (p *Program) gives(v *types.Var, through bool, e ast.Expr, t types.Type) (more bool) {
+	if !p.Refers(t) {
+		return false
+	}
+	from := vars{v: true}
+	if e != nil {
+		from = p.memoryOf(e, v)
+	}
+	to := []*types.Var{v}
+	if through {
+		to = p.Class(v)
+	}
+	for _, v := range to {
+		for root := range from {
+			if !p.roots[v][root] {
+				p.own(v)
+				p.roots[v][root], more = true, true
+			}
+		}
+	}
+	return more
+}
+
+// Memory returns the variables for which the memory was made that the value of an
+// expression may share: parameters among them, and Outside.
+func (p *Program) Memory(e ast.Expr) map[*types.Var]bool { return p.memoryOf(e, nil) }
+
+// memoryOf does what Memory says. What an expression makes is made for v.
+func (p *Program) memoryOf(e ast.Expr, v *types.Var) vars {
+	out := vars{}
+	var add func(e ast.Expr)
+	list := func(list []ast.Expr) {
+		out[v] = v != nil
+		for _, e := range list {
+			if kv, ok := e.(*ast.KeyValueExpr); ok {
+				e = kv.Value
+			}
+			if _, view := ast.Unparen(e).(*ast.SliceExpr); view || p.Refers(p.Info.TypeOf(e)) {
+				add(e)
+			}
+		}
+	}
+	add = func(e ast.Expr) {
+		switch e := Base(e).(type) {
+		case *ast.Ident:
+			_, foreign := p.Info.Uses[e].(*types.PkgName)
+			_, global := p.Info.Uses[e].(*types.Var)
+			if w := p.Var(e); w != nil {
+				p.own(w)
+				maps.Copy(out, p.roots[w])
+			} else if foreign || global {
+				out[Outside] = true
+			}
+		case *ast.TypeAssertExpr:
+			add(e.X)
+		case *ast.CompositeLit:
+			list(e.Elts)
+		case *ast.CallExpr:
+			list(p.returned(e))
+			if fn := Callee(p.Info, e); fn != nil && p.shows(fn) {
+				out[Outside] = true
+			}
+		}
+	}
+	add(e)
+	delete(out, nil)
+	return out
+}
+
+// own gives a variable without any memory its own, of which others may have a
+// slice or a copy.
+func (p *Program) own(v *types.Var) {
+	if p.roots[v] == nil {
+		p.roots[v] = vars{v: true}
+	}
+}
+
+// returned are the operands of a call whose memory its result may share: a
+// function may return what it was given, a clone does not.
+func (p *Program) returned(e *ast.CallExpr) []ast.Expr {
+	fun := ast.Unparen(e.Fun)
+	if id, ok := fun.(*ast.Ident); ok {
+		if f, ok := p.Info.Uses[id].(*types.Builtin); ok && f.Name() == "make" {
+			return nil
+		}
+	}
+	if fn := Callee(p.Info, e); fn != nil && p.fresh(fn) && !p.Refers(elementOf(p.Info.TypeOf(e))) {
+		return nil
+	}
+	if sel, ok := fun.(*ast.SelectorExpr); ok && p.Info.Selections[sel] != nil {
+		return append([]ast.Expr{sel.X}, e.Args...)
+	}
+	return e.Args
+}
+
+// Alone reports whether no other variable may share memory with v.
+func (p *Program) Alone(v *types.Var) bool { return len(p.Class(v)) == 1 }
+
+// Class returns the variables that may share memory with v, itself included.
+func (p *Program) Class(v *types.Var) (out []*types.Var) {
+	for _, w := range p.Vars {
+		meets := w == v
+		for root := range p.roots[v] {
+			meets = meets || p.roots[w][root]
+		}
+		if meets {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// Refers reports whether a copy of a value of type t shares memory that can be
+// written with it. Tensors and what the vocabulary declares are immutable, or have
+// a home.
+func (p *Program) Refers(t types.Type) bool {
+	return Holds(t, func(t types.Type) Verdict {
+		if p.frozen(t) {
+			return No
+		}
+		switch t.Underlying().(type) {
+		case *types.Slice, *types.Pointer, *types.Map, *types.Chan, *types.Signature, *types.Interface:
+			return Yes
+		}
+		return Deeper
+	})
 }
 
 // elementOf is the type of what is written when a value is filled.
@@ -139,132 +216,46 @@ func elementOf(t types.Type) types.Type {
 	return t
 }
 
-// joinAll puts a variable that is given the value of an expression, of type t,
-// into a class with those whose memory that value may share.
-func (p *Program) joinAll(v *types.Var, e ast.Expr, t types.Type) {
-	if !p.Refers(t) {
-		return
-	}
-	for _, w := range p.memoryOf(e) {
-		p.classes.join(v, w)
-	}
-}
-
-// memoryOf are the variables whose memory the value of an expression may share.
-func (p *Program) memoryOf(e ast.Expr) []*types.Var {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		if v := p.Var(e); v != nil {
-			return []*types.Var{v}
-		}
-	case *ast.SelectorExpr:
-		return p.memoryOf(e.X)
-	case *ast.IndexExpr:
-		return p.memoryOf(e.X)
-	case *ast.SliceExpr:
-		return p.memoryOf(e.X)
-	case *ast.StarExpr:
-		return p.memoryOf(e.X)
-	case *ast.TypeAssertExpr:
-		return p.memoryOf(e.X)
-	case *ast.UnaryExpr:
-		if e.Op == token.AND {
-			return p.memoryOf(e.X)
-		}
-	case *ast.KeyValueExpr:
-		return p.memoryOf(e.Value)
-	case *ast.CompositeLit:
-		return p.memoryOfAll(e.Elts)
-	case *ast.CallExpr:
-		return p.memoryOfCall(e)
-	}
-	return nil
-}
-
-func (p *Program) memoryOfAll(list []ast.Expr) (out []*types.Var) {
-	for _, e := range list {
-		if p.Refers(p.valueType(e)) || p.viewed(e) {
-			out = append(out, p.memoryOf(e)...)
-		}
-	}
-	return out
-}
-
-// viewed reports whether an expression is a slice of an array variable.
-func (p *Program) viewed(e ast.Expr) bool {
-	_, ok := ast.Unparen(e).(*ast.SliceExpr)
-	return ok
-}
-
-func (p *Program) valueType(e ast.Expr) types.Type {
-	if kv, ok := e.(*ast.KeyValueExpr); ok {
-		e = kv.Value
-	}
-	return p.Info.TypeOf(e)
-}
-
-// memoryOfCall: a function may return what it was given, a clone does not.
-func (p *Program) memoryOfCall(e *ast.CallExpr) []*types.Var {
-	fun := ast.Unparen(e.Fun)
-	if p.Info.Types[fun].IsType() {
-		return p.memoryOfAll(e.Args)
-	}
-	if id, ok := fun.(*ast.Ident); ok {
-		if f, ok := p.Info.Uses[id].(*types.Builtin); ok && f.Name() == "make" {
-			return nil
-		}
-	}
-	if fn := Callee(p.Info, e); fn != nil && p.fresh(fn) && !p.Refers(elementOf(p.Info.TypeOf(e))) {
-		return nil
-	}
-	out := p.memoryOfAll(e.Args)
-	if sel, ok := fun.(*ast.SelectorExpr); ok && p.Info.Selections[sel] != nil {
-		out = append(out, p.memoryOf(sel.X)...)
-	}
-	return out
-}
-
 // changed are the variables whose memory a statement may change, besides those
 // that it names on its left and in its fills.
 func (p *Program) changed(a *Assign) (out []*types.Var) {
-	named := map[*types.Var]bool{}
-	add := func(v *types.Var) {
-		for _, w := range p.Class(v) {
-			if !named[w] && !slices.Contains(out, w) {
-				out = append(out, w)
+	named, all := vars{}, vars{}
+	add := func(e ast.Expr, through bool) {
+		v := p.Root(e)
+		if v == nil {
+			return
+		}
+		named[v] = true
+		if through {
+			for _, w := range p.Class(v) {
+				all[w] = true
 			}
 		}
 	}
-	for _, e := range append(a.Lhs[:len(a.Lhs):len(a.Lhs)], a.Fills...) {
-		if v := p.Root(e); v != nil {
-			named[v] = true
-		}
-	}
 	for _, l := range a.Lhs {
-		if v := p.Root(l); v != nil && p.through(l) {
-			add(v)
-		}
+		add(l, p.through(l, true))
 	}
 	for _, f := range a.Fills {
-		if v := p.Root(f); v != nil {
-			add(v)
-		}
+		add(f, true)
 	}
-	slices.SortFunc(out, func(x, y *types.Var) int { return slices.Index(p.Vars, x) - slices.Index(p.Vars, y) })
-	return out
+	return slices.DeleteFunc(slices.Clone(p.Vars), func(v *types.Var) bool { return !all[v] || named[v] })
 }
 
-// through reports whether assigning to a place writes memory that is not the
-// variable's own: an element of a slice, or something behind a pointer. An array
-// counts where a slice of it may have been taken.
-func (p *Program) through(place ast.Expr) bool {
+// Through reports whether assigning to a place writes memory that is not the
+// variable's own: an element of a slice, or something behind a pointer.
+func (p *Program) Through(place ast.Expr) bool { return p.through(place, false) }
+
+// through does what Through says. An element of an array may count: there may be a
+// slice of it.
+func (p *Program) through(place ast.Expr, arrays bool) bool {
 	switch e := ast.Unparen(place).(type) {
 	case *ast.IndexExpr:
-		return true
-	case *ast.SelectorExpr:
-		return isPointer(p.Info.TypeOf(e.X)) || p.through(e.X) || slices.ContainsFunc(p.fields[e], func(f *types.Var) bool { return isPointer(f.Type()) })
+		_, array := p.Info.TypeOf(e.X).Underlying().(*types.Array)
+		return !array || arrays || p.through(e.X, arrays)
 	case *ast.StarExpr:
 		return true
+	case *ast.SelectorExpr:
+		return IsPointer(p.Info.TypeOf(e.X)) || p.through(e.X, arrays) || slices.ContainsFunc(p.fields[e], func(f *types.Var) bool { return IsPointer(f.Type()) })
 	}
 	return false
 }

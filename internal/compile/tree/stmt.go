@@ -9,13 +9,15 @@ import (
 	"strings"
 )
 
-// block reads statements in order.
+// block reads statements in order, into a block of their own.
 func (b *builder) block(list []ast.Stmt) Block {
-	return b.inside(func() {
-		for _, s := range list {
-			b.stmt(s)
-		}
-	})
+	return b.inside(func() { b.stmts(list) })
+}
+
+func (b *builder) stmts(list []ast.Stmt) {
+	for _, s := range list {
+		b.stmt(s)
+	}
 }
 
 func (b *builder) stmt(s ast.Stmt) {
@@ -43,15 +45,13 @@ func (b *builder) bare(s ast.Stmt) {
 		b.stmt(s.Init)
 		b.branch(s, s.Cond)
 	case *ast.SwitchStmt:
-		b.switches(s, nil)
+		b.switches(s, "")
 	case *ast.ForStmt:
-		b.forLoop(s, nil)
+		b.forLoop(s, "")
 	case *ast.RangeStmt:
-		b.rangeLoop(s, nil)
+		b.rangeLoop(s, "")
 	case *ast.BlockStmt:
-		for _, x := range s.List {
-			b.stmt(x)
-		}
+		b.stmts(s.List)
 	case *ast.BranchStmt:
 		b.jump(s)
 	case *ast.ReturnStmt:
@@ -107,9 +107,7 @@ func (b *builder) typeSwitch(s *ast.TypeSwitchStmt) {
 			if o := b.fr.Info.Implicits[c]; o != nil {
 				b.emit(&Assign{Site: b.site(c.Pos()), Lhs: []ast.Expr{b.p.Ref(b.local(o))}, Tok: token.ASSIGN, Rhs: []ast.Expr{b.p.Copy(value)}, Define: true})
 			}
-			for _, x := range c.Body {
-				b.stmt(x)
-			}
+			b.stmts(c.Body)
 		})})
 	}
 	b.emit(n)
@@ -168,14 +166,16 @@ func (b *builder) newBranch(cond, source ast.Expr) *Branch {
 
 // switches reads a switch. Where a case holds an operation, or a break of the
 // loop around would end up inside, it becomes a chain of ifs.
-func (b *builder) switches(s *ast.SwitchStmt, label *ast.Ident) {
+func (b *builder) switches(s *ast.SwitchStmt, label string) {
 	b.stmt(s.Init)
 	n := &Branch{Site: b.site(s.Pos()), Switch: true, Text: "switch"}
 	if s.Tag != nil {
-		n.Cond = b.saved(b.expr(s.Tag), "tag")
+		if n.Cond = b.expr(s.Tag); b.p.Var(n.Cond) == nil {
+			n.Cond = b.held(n.Cond, "tag", nil)
+		}
 		n.Text += " " + oneLine(types.ExprString(s.Tag))
 	}
-	to := &jumpTarget{label: name(label), out: &exit{}}
+	to := &jumpTarget{label: label, out: &exit{}}
 	b.jumps = append(b.jumps, to)
 	early := Block{}
 	for _, c := range s.Body.List {
@@ -204,22 +204,15 @@ func (b *builder) switches(s *ast.SwitchStmt, label *ast.Ident) {
 func (b *builder) labelled(s *ast.LabeledStmt) {
 	switch x := s.Stmt.(type) {
 	case *ast.ForStmt:
-		b.forLoop(x, s.Label)
+		b.forLoop(x, s.Label.Name)
 	case *ast.RangeStmt:
-		b.rangeLoop(x, s.Label)
+		b.rangeLoop(x, s.Label.Name)
 	case *ast.SwitchStmt:
-		b.switches(x, s.Label)
+		b.switches(x, s.Label.Name)
 	default:
 		b.report(s.Pos(), "label", "a label makes control flow that cannot be taken apart", "use break or continue of a loop, or a function that returns")
 		b.stmt(s.Stmt)
 	}
-}
-
-func name(label *ast.Ident) string {
-	if label == nil {
-		return ""
-	}
-	return label.Name
 }
 
 // jumpTarget is a loop or a switch around the statement that is being read.
@@ -237,16 +230,11 @@ func (b *builder) jump(s *ast.BranchStmt) {
 		b.report(s.Pos(), "label", s.Tok.String()+" makes control flow that cannot be taken apart", "use break or continue of a loop, or if and else")
 		return
 	}
+	innermost := true
 	for _, to := range slices.Backward(b.jumps) {
 		if s.Label != nil && to.label != s.Label.Name || s.Label == nil && !to.loop && s.Tok == token.CONTINUE {
+			innermost = innermost && !to.loop
 			continue
-		}
-		innermost := true
-		for _, other := range slices.Backward(b.jumps) {
-			if other == to {
-				break
-			}
-			innermost = innermost && !other.loop
 		}
 		switch {
 		case to.loop && innermost:
@@ -262,7 +250,7 @@ func (b *builder) jump(s *ast.BranchStmt) {
 
 // forLoop reads a for. What its head does beyond counting is done before it, or
 // at the top of its rounds.
-func (b *builder) forLoop(s *ast.ForStmt, label *ast.Ident) {
+func (b *builder) forLoop(s *ast.ForStmt, label string) {
 	n := &Loop{Site: b.site(s.Pos()), Text: "for", Name: "for"}
 	if s.Cond != nil {
 		n.Name = oneLine(types.ExprString(s.Cond))
@@ -270,21 +258,19 @@ func (b *builder) forLoop(s *ast.ForStmt, label *ast.Ident) {
 	}
 	first := b.head(s.Init, &n.Init)
 	b.out = append(b.out, first...)
-	post := b.head(s.Post, &n.Post)
-	var before Block
+	var before, post Block
+	b.within(n, func() { post = b.head(s.Post, &n.Post) })
 	switch call, _ := s.Cond.(*ast.CallExpr); {
 	case call != nil && b.isNext(call):
 		n.Next = true
-		n.Cond = b.bareCall(call)
+		n.Cond = b.bareCall(called{source: call})
 	case s.Cond != nil:
-		before = b.inside(func() { n.Cond = b.expr(s.Cond) })
+		before = b.within(n, func() { n.Cond = b.expr(s.Cond) })
 	}
 	before = b.rounds(n, before, post)
 	b.loop(n, label, func() {
 		b.out = append(b.out, before...)
-		for _, x := range s.Body.List {
-			b.stmt(x)
-		}
+		b.stmts(s.Body.List)
 	})
 }
 
@@ -294,12 +280,17 @@ func (b *builder) rounds(n *Loop, cond, post Block) (out Block) {
 	if len(post) > 0 {
 		again := b.temp("again", types.Typ[types.Bool])
 		b.declare(n.Pos, again)
-		set := b.inside(func() { b.out = append(b.out, (&eliminator{b, &exit{flag: again}}).set(b.site(n.Pos))) })
-		out = append(Block{&Branch{Site: b.site(n.Pos), Cond: b.p.Ref(again), Text: "if again", Arms: []Arm{{Label: "then", Body: post}}}}, set...)
+		out = b.within(n, func() {
+			b.emit(&Branch{Site: b.site(n.Pos), Cond: b.p.Ref(again), Text: "if again", Arms: []Arm{{Label: "then", Body: post}}})
+			b.emit((&eliminator{b, &exit{flag: again}}).set(b.site(n.Pos)))
+		})
 	}
 	if n.Cond != nil && !n.Next && (len(cond) > 0 || len(post) > 0) {
 		out = append(out, cond...)
-		out = append(out, &Branch{Site: b.site(n.Pos), Cond: b.not(n.Cond), Text: "if !(" + n.Name + ")", Arms: []Arm{{Label: "then", Body: Block{&Jump{b.site(n.Pos), token.BREAK}}}}})
+		out = append(out, b.within(n, func() {
+			end := Block{&Jump{b.site(n.Pos), token.BREAK}}
+			b.emit(&Branch{Site: b.site(n.Pos), Cond: b.not(n.Cond), Text: "if !(" + n.Name + ")", Arms: []Arm{{Label: "then", Body: end}}})
+		})...)
 		n.Cond = nil
 	}
 	return out
@@ -322,10 +313,10 @@ func (b *builder) head(s ast.Stmt, simple **Assign) Block {
 }
 
 // loop reads a loop's body, with what leaves it.
-func (b *builder) loop(n *Loop, label *ast.Ident, body func()) {
-	to := &jumpTarget{label: name(label), loop: true, out: &exit{}, next: &exit{}}
+func (b *builder) loop(n *Loop, label string, body func()) {
+	to := &jumpTarget{label: label, loop: true, out: &exit{}, next: &exit{}}
 	b.jumps = append(b.jumps, to)
-	n.Body = b.eliminate(b.inside(body), to.next)
+	n.Body = b.within(n, func() { b.out = b.eliminate(b.inside(body), to.next) })
 	b.jumps = b.jumps[:len(b.jumps)-1]
 	b.out = append(b.out, b.eliminate(Block{n}, to.out)...)
 }
@@ -338,7 +329,7 @@ func (b *builder) isNext(call *ast.CallExpr) bool {
 
 // rangeLoop reads a range. Variables that it assigns to, and does not declare, are
 // given their values at the top of the body.
-func (b *builder) rangeLoop(s *ast.RangeStmt, label *ast.Ident) {
+func (b *builder) rangeLoop(s *ast.RangeStmt, label string) {
 	text := oneLine(types.ExprString(s.X))
 	n := &Loop{Site: b.site(s.Pos()), Range: true, Text: "for range " + text, Name: text, Over: b.expr(s.X)}
 	var first Block
@@ -356,39 +347,41 @@ func (b *builder) rangeLoop(s *ast.RangeStmt, label *ast.Ident) {
 		})...)
 		return v
 	}
-	n.Key, n.Value = take(s.Key, "i"), take(s.Value, "x")
 	b.loop(n, label, func() {
+		n.Key, n.Value = take(s.Key, "i"), take(s.Value, "x")
 		b.out = append(b.out, first...)
-		for _, x := range s.Body.List {
-			b.stmt(x)
-		}
+		b.stmts(s.Body.List)
 	})
 }
 
 // returns reads a return: of the program, or of a function that is read through.
 func (b *builder) returns(s *ast.ReturnStmt) {
 	results := s.Results
-	if len(results) == 0 && b.fr.Decl.Type.Results != nil && b.fr.exit == nil || len(results) == 0 && b.fr.region != nil {
-		results = b.bareResults()
+	if len(results) == 0 {
+		for _, name := range named(b.fr.returns) {
+			if name != nil {
+				results = append(results, name)
+			}
+		}
 	}
 	if b.fr.exit == nil { // the program's own
 		n := &Return{Site: b.site(s.Pos())}
-		n.Results = b.operands(results, nil)
+		n.Results = b.operands(results)
 		b.emit(n)
 		return
 	}
-	b.give(s.Pos(), b.fr.results, results)
+	b.returned(s.Pos(), b.fr.results, results)
 	b.emit(&leave{b.site(s.Pos()), b.fr.exit})
 }
 
-// bareResults are the named results of the function that is being read.
-func (b *builder) bareResults() (out []ast.Expr) {
-	if b.fr.Decl.Type.Results == nil {
+// named are the names of parameters or results, nil for one without.
+func named(list *ast.FieldList) (out []*ast.Ident) {
+	if list == nil {
 		return nil
 	}
-	for _, f := range b.fr.Decl.Type.Results.List {
-		for _, name := range f.Names {
-			out = append(out, name)
+	for _, f := range list.List {
+		if out = append(out, f.Names...); len(f.Names) == 0 {
+			out = append(out, nil)
 		}
 	}
 	return out

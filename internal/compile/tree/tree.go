@@ -16,7 +16,7 @@
 //   - a break or continue means the innermost Loop;
 //   - an Assign says which memory it writes besides its left side.
 //
-// Check verifies this after every pass, Print shows a tree as text.
+// Check verifies this after every pass; the tests print trees as Go and run them.
 //
 // # What is preserved
 //
@@ -47,6 +47,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // Program is one function, read through.
@@ -72,12 +73,15 @@ type Program struct {
 	// that the author did not write.
 	Vars  []*types.Var
 	Temps map[*types.Var]bool
-	// Stmts is the number of statements, which have IDs from 0 on in program order.
-	Stmts int
-	// classes are who may share memory with whom.
-	classes *classes
+	// scopes are the loops in whose rounds variables live, or the calls.
+	scopes map[*types.Var]Stmt
+	// roots are the variables for which the memory behind a variable was made, and
+	// strange the variables that are given memory from outside.
+	roots   map[*types.Var]vars
+	strange []*types.Var
 	frozen  func(types.Type) bool
 	fresh   func(*types.Func) bool
+	shows   func(*types.Func) bool
 }
 
 // Block is a sequence of statements.
@@ -88,11 +92,10 @@ type Stmt interface{ At() *Site }
 
 // Site is where a statement stands.
 type Site struct {
-	ID    int         // its number in program order
 	Pos   token.Pos   // of the author's statement
 	Calls []token.Pos // the calls that were read through to get here, outermost first
 	Pin   string      // the fragment that the innermost //weft:fragment names
-	In    *Call       // the innermost call that it stands in, or nil
+	Up    Stmt        // the innermost *Loop or *Call that it stands in, or nil
 }
 
 // At returns the site itself.
@@ -112,6 +115,8 @@ type Assign struct {
 	Rhs []ast.Expr
 	// Define is set where the author's statement declares all of Lhs.
 	Define bool
+	// Binds is set where Lhs[0] is a parameter of a function that is read through.
+	Binds bool
 	// Op is set where Rhs[0] is an operation.
 	Op *Op
 	// Fills are the arguments, and the receiver, of a call in Rhs[0] whose memory
@@ -129,8 +134,6 @@ type Op struct {
 	Call   *ast.CallExpr // in the tree
 	Fn     *types.Func   // the origin of what is called
 	Source *ast.CallExpr // as the author wrote it
-	// Node is the operation's node in the graph, -1 before there is one.
-	Node int
 }
 
 // Branch is an if or a switch. An if has one or two arms: then and else. A
@@ -245,42 +248,36 @@ func (b Block) Walk(f func(Stmt) bool) {
 	}
 }
 
-// Var returns the variable that an identifier names, or nil.
-func (p *Program) Var(e ast.Expr) *types.Var {
-	id, ok := e.(*ast.Ident)
-	if !ok {
-		return nil
+// Exprs returns the expressions of a statement, without those of the statements
+// inside it.
+func Exprs(s Stmt) (out []ast.Expr) {
+	switch s := s.(type) {
+	case *Assign:
+		out = slices.Concat(s.Lhs, s.Rhs)
+	case *Branch:
+		out = []ast.Expr{s.Cond}
+		for _, a := range s.Arms {
+			out = append(out, a.List...)
+		}
+	case *Loop:
+		out = []ast.Expr{s.Over, s.Cond}
+	case *Return:
+		out = slices.Clone(s.Results)
 	}
-	v, _ := p.Info.Uses[id].(*types.Var)
-	if v != nil && (v.IsField() || v.Pkg() != nil && v.Parent() == v.Pkg().Scope()) {
-		return nil
-	}
-	return v
+	return slices.DeleteFunc(out, func(e ast.Expr) bool { return e == nil })
 }
 
-// Root returns the variable that a place, a field or an element, is in, or nil.
-func (p *Program) Root(e ast.Expr) *types.Var {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		return p.Var(e)
-	case *ast.SelectorExpr:
-		return p.Root(e.X)
-	case *ast.IndexExpr:
-		return p.Root(e.X)
-	case *ast.SliceExpr:
-		return p.Root(e.X)
-	case *ast.StarExpr:
-		return p.Root(e.X)
-	case *ast.UnaryExpr:
-		return p.Root(e.X)
-	}
-	return nil
+// Ends returns the variables that end with a round of a loop, or with a call.
+func (p *Program) Ends(s Stmt) []*types.Var {
+	return slices.DeleteFunc(slices.Clone(p.Vars), func(v *types.Var) bool { return p.scopes[v] != s })
 }
 
-// Ref makes an expression that names a variable.
-func (p *Program) Ref(v *types.Var) *ast.Ident {
-	id := ast.NewIdent(v.Name())
-	p.Info.Uses[id] = v
-	p.Info.Types[id] = types.TypeAndValue{Type: v.Type()}
-	return id
+// Lives reports whether a variable lives in a round of a loop, or in a call.
+func (p *Program) Lives(v *types.Var, in Stmt) bool {
+	for at := p.scopes[v]; at != nil; at = at.At().Up {
+		if at == in {
+			return true
+		}
+	}
+	return false
 }

@@ -54,6 +54,7 @@ func readCases(t *testing.T) *cases {
 		Fills:    c.fills, Next: func(*types.Func) bool { return false }, Pin: func(ast.Node) string { return "" },
 		Frozen: func(types.Type) bool { return false },
 		Fresh:  func(fn *types.Func) bool { return fn.FullName() == "slices.Clone" },
+		Shows:  func(*types.Func) bool { return false },
 		Report: func(p Problem) { c.bad = append(c.bad, p) },
 	}
 	return c

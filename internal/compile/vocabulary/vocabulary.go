@@ -61,12 +61,15 @@
 package vocabulary
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"math"
+	"go/types"
+	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,59 +89,76 @@ const (
 	Next
 )
 
-// Word is what a function or method says of itself.
+// uses are the directives above functions that say what a word is for in a loop.
+var uses = map[string]Use{"op": Operation, "pure": Pure, "moves": Moves, "refuse": Refused, "traces": Refused, "next": Next}
+
+// Word is what a function or method says of itself: by a directive, the verb, and
+// its attributes.
 type Word struct {
 	Name    string // package, receiver and name, as in rl.Func.Call
 	Use     Use
 	Kind    fdg.Kind // of an operation
 	Instead string   // of a refused word: what to write
 
-	Reads, Writes  bool     // the state of the receiver
-	Replaces       bool     // all of that state
-	State          []string // parts of it besides
-	Graph          bool     // reads what the receiver's graph function reads
-	Params         bool     // writes the receiver's parameters
-	Lends          bool     // reads the components among its arguments
-	One            bool     // the receiver must be one component
-	Whole          bool     // rows of the result may depend on other rows
-	Host           bool     // the result is a batch's numbers as Go data
-	Fills, Empties bool     // a store
-	Shape          string   // of the result; empty for that of the arguments
-	Shards         string   // what replicas do: own, even, all, or nothing special
-	Again          bool     // several may be given one key
-	Shows          bool     // returns the memory of a tensor
-	Turns          bool     // can be called on a part of the rows at a time
+	Reads    bool     `attribute:"reads"` // the state of the receiver
+	Writes   bool     `attribute:"writes"`
+	Replaces bool     `attribute:"replaces"` // all of that state
+	State    []string `attribute:"state"`    // parts of it besides
+	Graph    bool     `attribute:"graph"`    // reads what the receiver's graph function reads
+	Params   bool     `attribute:"params"`   // writes the receiver's parameters
+	Lends    bool     `attribute:"lends"`    // reads the components among its arguments
+	One      bool     `attribute:"one"`      // the receiver must be one component
+	Whole    bool     `attribute:"whole"`    // rows of the result may depend on other rows
+	Host     bool     `attribute:"host"`     // the result is a batch's numbers as Go data
+	Fills    bool     `attribute:"fills"`    // a store
+	Empties  bool     `attribute:"empties"`
+	Shape    string   `attribute:"shape"`  // of the result; empty for that of the arguments
+	Shards   string   `attribute:"shards"` // what replicas do: own, even, all, or nothing special
+	Again    bool     `attribute:"again"`  // several may be given one key
+	Shows    bool     `attribute:"shows"`  // returns the memory of a tensor
+	Turns    bool     `attribute:"turns"`  // can be called on a part of the rows at a time
 
-	Counter bool   // the host knows the result at every iteration
-	Device  string // what a device program calls instead
-	Index   int    // the first argument that may be a device loop's index, or -1
-	Indices bool   // and all behind it
-	Number  int    // the argument that may be a number of the device's, or -1
+	Counter bool   `attribute:"counter"` // the host knows the result at every iteration
+	Device  string `attribute:"device"`  // what a device program calls instead
+	Index   int    `attribute:"index"`   // the first argument that may be a device loop's index, or -1
+	Indices bool   `attribute:"index+"`  // and all behind it
+	Number  int    `attribute:"number"`  // the argument that may be a number of the device's, or -1
 
-	Makes, Registers bool
-	NameAt           int // the argument that is the component's name, or -1
-	GraphAt          int // likewise its graph function
-	ParamsAt         int // likewise the first of its parameters
-	ComponentAt      int // the argument that is registered, or traced; the receiver is -1
-	Traces, Draws    bool
-	Defines, Own     bool
-	sizes            [2]int // the arguments from the first to before the second are numbers of rows
+	Makes       bool `verb:"makes"`
+	Registers   bool `verb:"registers"`
+	NameAt      int  `attribute:"name"`       // the argument that is the component's name, or -1
+	GraphAt     int  `attribute:"function"`   // likewise its graph function
+	ParamsAt    int  `attribute:"parameters"` // likewise the first of its parameters
+	ComponentAt int  `attribute:"component"`  // the argument that is registered, or traced; the receiver is -1
+	Traces      bool `verb:"traces"`
+	Draws       bool `verb:"draws"`
+	Defines     bool `verb:"defines"`
+	Own         bool `verb:"own"`
+	SizeAt      int  `attribute:"sizes"`  // the first argument that is a number of rows, or -1
+	AllSizes    bool `attribute:"sizes+"` // and all behind it
+}
+
+// Silent returns a word that says nothing of itself.
+func Silent(name string) Word {
+	return Word{Name: name, Index: -1, Number: -1, NameAt: -1, GraphAt: -1, ParamsAt: -1, ComponentAt: -1, SizeAt: -1}
 }
 
 // Sizes reports whether an argument is a number of rows, of which a replica may
 // give its own.
-func (w Word) Sizes(i int) bool { return w.sizes[0] <= i && i < w.sizes[1] }
+func (w Word) Sizes(i int) bool {
+	return w.SizeAt >= 0 && (i == w.SizeAt || w.AllSizes && i > w.SizeAt)
+}
 
 // Component is what a type that has state says of itself, or one of its parts.
 type Component struct {
 	Name     string // package and name
 	Kind     string
-	Axis     fdg.Axis
-	Home     string
-	Copyable bool
-	Alone    bool // a loop has one
-	Large    bool // too large to be copied into a graph for a call
-	Steady   bool // written equally often in every iteration, where a device has it
+	Axis     fdg.Axis `attribute:"axis"`
+	Home     string   `attribute:"home"`
+	Copyable bool     `attribute:"copyable"`
+	Alone    bool     `attribute:"alone"`  // a loop has one
+	Large    bool     `attribute:"large"`  // too large to be copied into a graph for a call
+	Steady   bool     `attribute:"steady"` // written equally often in every iteration, where a device has it
 	Parts    map[string]Component
 }
 
@@ -159,7 +179,13 @@ func (c Component) Copied() (part string, ok bool) {
 
 // Type is what a type of values says of itself.
 type Type struct {
-	Batch, Gradient, Key, Run, Context, Trainer, Pure bool
+	Batch    bool `verb:"batch"`
+	Gradient bool `verb:"gradient"`
+	Key      bool `verb:"key"`
+	Run      bool `verb:"run"`
+	Context  bool `verb:"context"`
+	Trainer  bool `verb:"trainer"`
+	Pure     bool `verb:"pure"`
 	// Keep says what keeps such a batch from one iteration to the next.
 	Keep string
 }
@@ -175,7 +201,7 @@ type Set struct {
 func Read(files map[string][]string) (*Set, error) {
 	s := &Set{Words: map[string]Word{}, Components: map[string]Component{}, Types: map[string]Type{}}
 	fset := token.NewFileSet()
-	for _, pkg := range sortedKeys(files) {
+	for _, pkg := range slices.Sorted(maps.Keys(files)) {
 		for _, name := range files[pkg] {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
@@ -193,33 +219,18 @@ func Read(files map[string][]string) (*Set, error) {
 	return s, nil
 }
 
-func sortedKeys(m map[string][]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // reader reads one file.
 type reader struct {
 	set  *Set
 	pkg  string
 	fset *token.FileSet
-	at   token.Pos
-}
-
-func (r *reader) bad(format string, args ...any) error {
-	p := r.fset.Position(r.at)
-	return fmt.Errorf("%s:%d: %s", filepath.Base(p.Filename), p.Line, fmt.Sprintf(format, args...))
 }
 
 func (r *reader) file(f *ast.File) error {
 	for _, d := range f.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			if err := r.function(d.Doc, r.name(d)); err != nil {
+			if err := r.directives(d.Doc, r.name(d), r.word); err != nil {
 				return err
 			}
 		case *ast.GenDecl:
@@ -240,170 +251,113 @@ func (r *reader) name(d *ast.FuncDecl) string {
 	if d.Recv == nil || len(d.Recv.List) == 0 {
 		return r.pkg + "." + d.Name.Name
 	}
-	t := d.Recv.List[0].Type
-	if p, ok := t.(*ast.StarExpr); ok {
-		t = p.X
-	}
-	switch x := t.(type) {
-	case *ast.IndexExpr:
-		t = x.X
-	case *ast.IndexListExpr:
-		t = x.X
-	}
-	id, _ := t.(*ast.Ident)
-	if id == nil {
-		return ""
-	}
-	return r.pkg + "." + id.Name + "." + d.Name.Name
+	of := strings.TrimPrefix(types.ExprString(d.Recv.List[0].Type), "*")
+	of, _, _ = strings.Cut(of, "[")
+	return r.pkg + "." + of + "." + d.Name.Name
 }
 
-// directives are those of a comment, in order.
-func (r *reader) directives(doc *ast.CommentGroup) (out []ast.Directive) {
+// directives reads those of a comment, in order.
+func (r *reader) directives(doc *ast.CommentGroup, name string, read func(name string, d ast.Directive) error) error {
 	if doc == nil {
 		return nil
 	}
 	for _, c := range doc.List {
-		if d, ok := ast.ParseDirective(c.Pos(), c.Text); ok && d.Tool == "weft" {
-			out = append(out, d)
+		d, ok := ast.ParseDirective(c.Pos(), c.Text)
+		if !ok || d.Tool != "weft" {
+			continue
 		}
-	}
-	return out
-}
-
-func (r *reader) function(doc *ast.CommentGroup, name string) error {
-	for _, d := range r.directives(doc) {
-		r.at = d.Slash
-		w, twice := r.set.Words[name]
-		switch {
-		case d.Name == "sizes" && (!twice || w.sizes[1] == 0):
-			if !twice {
-				w = newWord(name)
-			}
-			if err := r.sizes(&w, d.Args); err != nil {
-				return err
-			}
-		case twice:
-			return r.bad("%s says twice what it is", name)
-		default:
-			var err error
-			if w, err = r.word(name, d); err != nil {
-				return err
-			}
+		if err := read(name, d); err != nil {
+			p := r.fset.Position(d.Slash)
+			return fmt.Errorf("%s:%d: %w", filepath.Base(p.Filename), p.Line, err)
 		}
-		r.set.Words[name] = w
 	}
 	return nil
 }
 
-// sizes reads which arguments are numbers of rows.
-func (r *reader) sizes(w *Word, args string) error {
-	first, all := strings.CutSuffix(args, "+")
-	at, err := strconv.Atoi(first)
-	if err != nil || at < 0 {
-		return r.bad("%s: %q is no argument's number", w.Name, args)
-	}
-	if w.sizes = [2]int{at, at + 1}; all {
-		w.sizes[1] = math.MaxInt
-	}
-	return nil
-}
-
-// newWord returns a word that says nothing of itself.
-func newWord(name string) Word {
-	return Word{Name: name, Index: -1, Number: -1, NameAt: -1, GraphAt: -1, ParamsAt: -1, ComponentAt: -1}
-}
-
-func (r *reader) word(name string, d ast.Directive) (w Word, err error) {
-	w = newWord(name)
+// word reads a directive above a function.
+func (r *reader) word(name string, d ast.Directive) error {
+	w := Silent(name)
+	w.Use = uses[d.Name]
 	args := strings.Fields(d.Args)
+	verb, _ := set(&w, "verb", d.Name, "")
+	old, twice := r.set.Words[name]
+	if d.Name == "sizes" && (!twice || old.SizeAt < 0) {
+		if twice {
+			w = old
+		}
+		err := attributes(&w, name, []string{"sizes=" + d.Args})
+		r.set.Words[name] = w
+		return err
+	}
+	switch {
+	case twice:
+		return fmt.Errorf("%s says twice what it is", name)
+	case w.Use == Unknown && !verb:
+		return fmt.Errorf("//weft:%s says nothing about a function", d.Name)
+	case d.Name == "op" && len(args) == 0:
+		return errors.New("an operation has a kind, as in //weft:op sample")
+	case d.Name == "refuse" && len(args) == 0:
+		return fmt.Errorf("%s is refused without saying what to write instead", name)
+	}
 	switch d.Name {
-	case "pure":
-		w.Use = Pure
-	case "moves":
-		w.Use = Moves
-	case "next":
-		w.Use = Next
-	case "refuse":
-		w.Use, w.Instead = Refused, d.Args
-		if w.Instead == "" {
-			return w, r.bad("%s is refused without saying what to write instead", name)
-		}
-		return w, nil
-	case "draws":
-		w.Draws = true
-	case "traces":
-		w.Use, w.Traces, w.Instead = Refused, true, "use it in a graph function"
-	case "makes":
-		w.Makes = true
-	case "defines":
-		w.Defines = true
-	case "own":
-		w.Own = true
-	case "registers":
-		w.Registers = true
 	case "op":
-		if len(args) == 0 {
-			return w, r.bad("an operation has a kind, as in //weft:op sample")
-		}
-		w.Use, w.Kind, args = Operation, fdg.Kind(args[0]), args[1:]
-	default:
-		return w, r.bad("//weft:%s says nothing about a function", d.Name)
+		w.Kind, args = fdg.Kind(args[0]), args[1:]
+	case "refuse":
+		w.Instead, args = d.Args, nil
+	case "traces":
+		w.Instead = "use it in a graph function"
 	}
-	for _, a := range args {
-		if err := r.attribute(&w, a); err != nil {
-			return w, err
-		}
-	}
-	return w, nil
+	err := attributes(&w, name, args)
+	r.set.Words[name] = w
+	return err
 }
 
-// flags are the attributes without a value.
-func (w *Word) flags() map[string]*bool {
-	return map[string]*bool{
-		"reads": &w.Reads, "writes": &w.Writes, "graph": &w.Graph, "params": &w.Params, "lends": &w.Lends, "one": &w.One, "whole": &w.Whole,
-		"host": &w.Host, "fills": &w.Fills, "empties": &w.Empties, "counter": &w.Counter, "replaces": &w.Replaces, "again": &w.Again,
-		"shows": &w.Shows, "turns": &w.Turns,
-	}
-}
-
-func (r *reader) attribute(w *Word, a string) (err error) {
-	key, value, has := strings.Cut(a, "=")
-	if flag, ok := w.flags()[key]; ok && !has {
-		*flag = true
-		return nil
-	}
-	number := func(to *int) {
-		*to, err = strconv.Atoi(value)
-	}
-	switch key {
-	case "state":
-		w.State = strings.Split(value, ",")
-	case "shape":
-		w.Shape = value
-	case "shards":
-		w.Shards = value
-	case "device":
-		w.Device = value
-	case "index":
-		value, w.Indices = strings.CutSuffix(value, "+")
-		number(&w.Index)
-	case "number":
-		number(&w.Number)
-	case "name":
-		number(&w.NameAt)
-	case "function":
-		number(&w.GraphAt)
-	case "parameters":
-		number(&w.ParamsAt)
-	case "component":
-		number(&w.ComponentAt)
-	default:
-		return r.bad("%s has no attribute %q", w.Name, a)
-	}
-	if err != nil || !has {
-		return r.bad("%s: %q is not understood", w.Name, a)
+// attributes reads what follows a verb.
+func attributes(to any, name string, list []string) error {
+	for _, a := range list {
+		key, value, _ := strings.Cut(a, "=")
+		value, more := strings.CutSuffix(value, "+")
+		known, err := set(to, "attribute", key, value)
+		if more && err == nil {
+			known, err = set(to, "attribute", key+"+", "")
+		}
+		if !known {
+			return fmt.Errorf("%s has no attribute %q", name, a)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %q is not understood", name, a)
+		}
 	}
 	return nil
+}
+
+// set gives the field of a struct that has key in a tag its value; a bool is true
+// and has none. known is false if there is no such field.
+func set(to any, tag, key, value string) (known bool, err error) {
+	v := reflect.ValueOf(to).Elem()
+	for i := range v.NumField() {
+		if key == "" || v.Type().Field(i).Tag.Get(tag) != key {
+			continue
+		}
+		f := v.Field(i)
+		if (f.Kind() == reflect.Bool) != (value == "") {
+			return true, strconv.ErrSyntax
+		}
+		switch f.Kind() {
+		case reflect.Bool:
+			f.SetBool(true)
+		case reflect.Int:
+			var n int
+			n, err = strconv.Atoi(value)
+			f.SetInt(int64(n))
+		case reflect.String:
+			f.SetString(value)
+		case reflect.Slice:
+			f.Set(reflect.ValueOf(strings.Split(value, ",")))
+		}
+		return true, err
+	}
+	return false, nil
 }
 
 func (r *reader) typ(d *ast.GenDecl, t *ast.TypeSpec) error {
@@ -412,19 +366,14 @@ func (r *reader) typ(d *ast.GenDecl, t *ast.TypeSpec) error {
 	if doc == nil && len(d.Specs) == 1 {
 		doc = d.Doc
 	}
-	for _, x := range r.directives(doc) {
-		r.at = x.Slash
-		if err := r.about(name, x); err != nil {
-			return err
-		}
-	}
+	err := r.directives(doc, name, r.about)
 	methods, ok := t.Type.(*ast.InterfaceType)
-	if !ok {
-		return nil
+	if err != nil || !ok {
+		return err
 	}
 	for _, m := range methods.Methods.List {
 		for _, id := range m.Names {
-			if err := r.function(m.Doc, name+"."+id.Name); err != nil {
+			if err := r.directives(m.Doc, name+"."+id.Name, r.word); err != nil {
 				return err
 			}
 		}
@@ -435,70 +384,36 @@ func (r *reader) typ(d *ast.GenDecl, t *ast.TypeSpec) error {
 // about reads a directive above a type.
 func (r *reader) about(name string, d ast.Directive) error {
 	args := strings.Fields(d.Args)
-	v := r.set.Types[name]
 	switch d.Name {
 	case "component":
-		c, err := r.component(name, args)
-		if err != nil {
-			return err
-		}
+		c, err := component(name, args)
 		c.Parts = map[string]Component{}
 		r.set.Components[name] = c
-		return nil
+		return err
 	case "part":
 		whole, ok := r.set.Components[name]
 		if !ok || len(args) < 2 {
-			return r.bad("a part has a name and a kind, and stands below //weft:component")
+			return errors.New("a part has a name and a kind, and stands below //weft:component")
 		}
-		c, err := r.component(name, args[1:])
+		c, err := component(name, args[1:])
 		whole.Parts[args[0]] = c
 		return err
-	case "batch":
-		v.Batch, v.Keep = true, d.Args
-	case "gradient":
-		v.Batch, v.Gradient = true, true
-	case "key":
-		v.Key = true
-	case "run":
-		v.Run = true
-	case "context":
-		v.Context = true
-	case "trainer":
-		v.Trainer = true
-	case "pure":
-		v.Pure = true
-	case "op", "rows", "fragment", "axis", "train":
-		return r.bad("//weft:%s stands above the type %s, about which it says nothing", d.Name, name)
-	default:
-		return r.bad("//weft:%s says nothing about a type", d.Name)
+	}
+	v := r.set.Types[name]
+	if known, _ := set(&v, "verb", d.Name, ""); !known {
+		return fmt.Errorf("//weft:%s says nothing about a type", d.Name)
+	}
+	if v.Batch = v.Batch || v.Gradient; d.Name == "batch" {
+		v.Keep = d.Args
 	}
 	r.set.Types[name] = v
 	return nil
 }
 
-func (r *reader) component(name string, args []string) (c Component, err error) {
+func component(name string, args []string) (c Component, err error) {
 	if len(args) == 0 {
-		return c, r.bad("a component has a kind, as in //weft:component table")
+		return c, errors.New("a component has a kind, as in //weft:component table")
 	}
 	c = Component{Name: name, Kind: args[0], Axis: fdg.None}
-	for _, a := range args[1:] {
-		key, value, _ := strings.Cut(a, "=")
-		switch key {
-		case "axis":
-			c.Axis = fdg.Axis(value)
-		case "home":
-			c.Home = value
-		case "copyable":
-			c.Copyable = true
-		case "alone":
-			c.Alone = true
-		case "large":
-			c.Large = true
-		case "steady":
-			c.Steady = true
-		default:
-			return c, r.bad("%s has no attribute %q", name, a)
-		}
-	}
-	return c, nil
+	return c, attributes(&c, name, args[1:])
 }

@@ -14,6 +14,7 @@ type Trainer struct {
 	Env    env.Batch
 	Counts []*Count
 	Last   float64
+	Sizes  []float64
 	Judge  *Judge
 	net    *kit.Net
 	rate   func() float64
@@ -56,6 +57,7 @@ func (t *Trainer) Train(run *rl.Run) error {
 		run.Log("e", rl.Scalar(weights(t.net)))
 		run.Log("f", rl.Scalar(steps(run)))
 		run.Log("g", rl.Scalar(t.Judge.count()))
+		run.Log("i", rl.Scalar(switches(t.Sizes)))     // want `this fills a slice that was not made here`
 		run.Log("h", rl.Scalar(float64(t.Judge.seen))) // want `t.Judge.seen is state of a component`
 	}
 	return run.Err()
@@ -74,6 +76,16 @@ func (t *Trainer) aliases() float64 {
 	var u = t
 	u.Last++
 	return u.Last
+}
+
+// switches writes through the variable of a type switch.
+func switches(x any) float64 {
+	switch v := x.(type) {
+	case []float64:
+		v[0]++
+		return v[0]
+	}
+	return 0
 }
 
 // calls calls a function value.

@@ -215,25 +215,17 @@ func (w *writer) text(e ast.Expr) string {
 	}
 	c := w.p.Copy(e)
 	ast.Inspect(c, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.Ident:
-			n.NamePos = 0
-			if tv := w.p.Info.Types[n]; tv.IsType() {
-				n.Name = w.typ(tv.Type)
-				if strings.HasPrefix(n.Name, "*") || strings.HasPrefix(n.Name, "func") {
-					n.Name = "(" + n.Name + ")"
-				}
-			} else if v := w.p.Var(n); v != nil {
-				n.Name = w.names[v]
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		if tv := w.p.Info.Types[id]; tv.IsType() {
+			id.Name = w.typ(tv.Type)
+			if strings.HasPrefix(id.Name, "*") || strings.HasPrefix(id.Name, "func") {
+				id.Name = "(" + id.Name + ")"
 			}
-		case *ast.CallExpr:
-			n.Lparen, n.Rparen = 0, 0
-		case *ast.CompositeLit:
-			n.Lbrace, n.Rbrace = 0, 0
-		case *ast.BasicLit:
-			n.ValuePos = 0
-		case *ast.BinaryExpr:
-			n.OpPos = 0
+		} else if v := w.p.Var(id); v != nil {
+			id.Name = w.names[v]
 		}
 		return true
 	})
