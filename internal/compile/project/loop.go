@@ -51,16 +51,7 @@ func newLoop(src *analyze.Source, g *fdg.Graph, grouping plan.Grouping, out *fin
 			l.vars[v].fixed = true
 		}
 	}
-	shares := l.alias()
-	l.tree.Body.Walk(func(s tree.Stmt) bool {
-		switch s := s.(type) {
-		case *tree.Assign:
-			l.actions[s] = l.action(s, shares[s])
-		case *tree.Loop:
-			l.family(s)
-		}
-		return true
-	})
+	l.walk(l.tree.Body, fresh{})
 	return l
 }
 
@@ -141,7 +132,7 @@ type action struct {
 	reads []*variable
 }
 
-func (l *loop) action(s *tree.Assign, shares map[*types.Var]bool) *action {
+func (l *loop) action(s *tree.Assign, now fresh) *action {
 	a := &action{Assign: s, node: -1, owner: everywhere}
 	for _, e := range s.Lhs {
 		a.defs = append(a.defs, l.place(e))
@@ -151,8 +142,11 @@ func (l *loop) action(s *tree.Assign, shares map[*types.Var]bool) *action {
 		d.weak = true
 		a.defs = append(a.defs, d)
 	}
-	for _, v := range slices.DeleteFunc(slices.Clone(s.Shares), func(v *types.Var) bool { return !shares[v] }) {
-		a.defs = append(a.defs, def{v: l.vars[v], weak: true})
+	through := slices.ContainsFunc(slices.Concat(s.Lhs, s.Fills), func(e ast.Expr) bool { return !now[l.tree.Root(e)] })
+	for _, v := range s.Shares {
+		if through && !now[v] {
+			a.defs = append(a.defs, def{v: l.vars[v], weak: true})
+		}
 	}
 	if s.Op == nil {
 		return a
