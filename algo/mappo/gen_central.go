@@ -99,7 +99,7 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) []rl.Obs {
 		for j, x := range out {          // mappo.go:70
 			obs2[j] = x.Obs // mappo.go:71
 		}
-		obs = obs2 // mappo.go:73
+		obs = obs2 // mappo.go:62
 	})
 	obs2 := obs // mappo.go:64
 	return obs2

@@ -28,7 +28,7 @@ func trainLowered(t *Trainer, run *rl.Run) {
 		for j, x := range out {          // mappo.go:70
 			obs2[j] = x.Obs // mappo.go:71
 		}
-		obs = obs2 // mappo.go:73
+		obs = obs2 // mappo.go:62
 	})
 	obs2 := obs                 // mappo.go:64
 	for j, r := range t.Roles { // mappo.go:38

@@ -17,94 +17,13 @@ func (m *emitter) tidy(list []*line) []*line {
 			break
 		}
 	}
-	m.coalesce(list, list)
 	return m.nest(list, m.mentioned(list))
-}
-
-// coalesce gives temporaries the name of the variable or field that they are
-// assigned to in the end, if that is all that they are for. list is a block of all
-// lines.
-func (m *emitter) coalesce(all, list []*line) {
-	for i, n := range list {
-		for _, a := range n.arms {
-			m.coalesce(all, a.body)
-		}
-		place, r := m.moved(n)
-		if r == nil || !r.temp || !types.Identical(m.typeOf(place), r.typ) {
-			continue
-		}
-		first := slices.IndexFunc(list, func(n *line) bool { return m.everywhere([]*line{n})[r] > 0 })
-		if m.everywhere(list[first : i+1])[r] != m.everywhere(all)[r] || !m.starts(list[first], r) {
-			continue
-		}
-		if m.renamed(all, list[first:], i-first, place, r) {
-			n.stmt = &ast.EmptyStmt{}
-		}
-	}
-}
-
-// moved returns the place and the variable of y = r or y.f = r.
-func (m *emitter) moved(n *line) (place ast.Expr, r *variable) {
-	s, ok := n.stmt.(*ast.AssignStmt)
-	if !ok || len(s.Lhs) != 1 || len(s.Rhs) != 1 || s.Tok != token.ASSIGN || m.of(s.Rhs[0]) == nil {
-		return nil, nil
-	}
-	if d := m.place(s.Lhs[0]); d.v == nil || d.weak || d.v == m.of(s.Rhs[0]) {
-		return nil, nil
-	}
-	return s.Lhs[0], m.of(s.Rhs[0])
-}
-
-// renamed lets lines, of which the first defines r and line i moves it to a place,
-// use that place at once.
-func (m *emitter) renamed(all, list []*line, i int, place ast.Expr, r *variable) bool {
-	y := m.root(place)
-	def, _ := list[0].stmt.(*ast.AssignStmt)
-	if !isName(place) { // a field, which the first line can assign to as well
-		if def == nil || m.everywhere(all)[r] != 2 || m.everywhere(list[1:i])[y] > 0 || m.everywhere([]*line{{head: def.Rhs}})[y] > 0 {
-			return false
-		}
-		at := slices.IndexFunc(def.Lhs, func(e ast.Expr) bool { return m.of(e) == r })
-		def.Lhs[at] = place
-		return true
-	}
-	if m.everywhere(list[:i])[y] > 0 || list[0].zero != nil && m.everywhere(all)[y] != m.everywhere(list[i:])[y] {
-		return false
-	}
-	m.rename(list[:i], r, y)
-	return true
-}
-
-// starts reports whether a line gives a variable its first value.
-func (m *emitter) starts(n *line, v *variable) bool {
-	return n.zero == v || n.stmt != nil && m.first([]*line{n}, v)
-}
-
-// rename makes lines mean another variable.
-func (m *emitter) rename(list []*line, from, to *variable) {
-	each(list, func(n *line) {
-		read, write := n.exprs()
-		for _, e := range append(read, write...) {
-			ast.Inspect(e, func(x ast.Node) bool {
-				if id, ok := x.(*ast.Ident); ok && m.of(id) == from {
-					m.refs[id] = to
-				}
-				return true
-			})
-		}
-		if n.zero == from {
-			n.zero = to
-		}
-	})
 }
 
 // nest puts temporaries back to where they were taken from, if the very next
 // statement is the only one that uses them and calls nothing before.
 func (m *emitter) nest(list []*line, count map[*variable]int) (out []*line) {
 	for _, n := range list {
-		if _, gone := n.stmt.(*ast.EmptyStmt); gone {
-			continue
-		}
 		for i := range n.arms {
 			n.arms[i].body = m.nest(n.arms[i].body, count)
 		}

@@ -81,7 +81,7 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) {
 		for i2, x := range out {         // groups.go:79
 			obs2[i2] = x.Obs // groups.go:80
 		}
-		obs = obs2 // groups.go:82
+		obs = obs2 // groups.go:64
 	})
 }
 

@@ -75,6 +75,6 @@ func graphLearnersLearner1(t *Trainer, run *rl.Run) {
 		for i2, x := range out {         // groups.go:79
 			obs2[i2] = x.Obs // groups.go:80
 		}
-		obs = obs2 // groups.go:82
+		obs = obs2 // groups.go:64
 	})
 }

@@ -76,7 +76,7 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartAct, kit.Act{Action: act.Action}) // helpers.go:31
 			edge.Send(x, apartAct2, act)                        // helpers.go:31
 			out := edge.Sent[rl.Step](x, apartOut)              // helpers.go:74
-			obs = out.Obs                                       // helpers.go:76
+			obs = out.Obs                                       // helpers.go:66
 		}
 		var ok bool
 		if run.Iter() < 1 { // helpers.go:84
@@ -100,7 +100,7 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := edge.Sent[rl.Step](x, apartOut2) // helpers.go:74
 			// helpers.go:75
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: edge.Sent[rl.Tensor](x, apartRecordOver)})
-			obs = out.Obs // helpers.go:76
+			obs = out.Obs // helpers.go:66
 		}
 		var b batch
 		b.steps = t.Rollout.Drain() // helpers.go:68

@@ -59,7 +59,7 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := edge.Gathered[rl.Step](x, fineOut)             // helpers.go:74
 			// helpers.go:75
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: edge.Gathered[rl.Tensor](x, fineRecordOver)})
-			obs = out.Obs // helpers.go:76
+			obs = out.Obs // helpers.go:66
 		}
 		var b batch
 		b.steps = t.Rollout.Drain() // helpers.go:68

@@ -153,8 +153,9 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 		for n := 0; ; n++ { // leaving.go:65
 			holds2 := n < 2 // leaving.go:65
 			if holds2 {     // leaving.go:65
-				holds2 = t.Table.Ready(n + 1)     // leaving.go:65
-				edge.Send(x, apartHolds2, holds2) // leaving.go:65
+				ready := t.Table.Ready(n + 1)    // leaving.go:65
+				edge.Send(x, apartHolds2, ready) // leaving.go:65
+				holds2 = ready                   // leaving.go:65
 			}
 			if !holds2 { // leaving.go:65
 				break
@@ -190,10 +191,11 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		b.Reward = edge.Sent[rl.Tensor](x, apartBReward)      // leaving.go:87
 		holds := t.Limit > 1                                  // leaving.go:45
 		if !holds {                                           // leaving.go:45
-			holds = edge.Sent[bool](x, apartHolds) // leaving.go:45
-			if holds {                             // leaving.go:45
-				holds = run.Value(rl.Mean(b.Reward)) > t.Limit/2 // leaving.go:45
+			holds2 := edge.Sent[bool](x, apartHolds) // leaving.go:45
+			if holds2 {                              // leaving.go:45
+				holds2 = run.Value(rl.Mean(b.Reward)) > t.Limit/2 // leaving.go:45
 			}
+			holds = holds2 // leaving.go:45
 		}
 		if holds { // leaving.go:45
 			run.Log("reward", b.Reward) // leaving.go:46

@@ -75,10 +75,11 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		holds := t.Limit > 1 // leaving.go:45
 		if !holds {          // leaving.go:45
-			holds = t.Table.Ready(2) // leaving.go:45
-			if holds {               // leaving.go:45
-				holds = run.Value(rl.Mean(edge.AllGather(x, centralBReward, b.Reward))) > t.Limit/2 // leaving.go:45
+			holds2 := t.Table.Ready(2) // leaving.go:45
+			if holds2 {                // leaving.go:45
+				holds2 = run.Value(rl.Mean(edge.AllGather(x, centralBReward, b.Reward))) > t.Limit/2 // leaving.go:45
 			}
+			holds = holds2 // leaving.go:45
 		}
 		if holds { // leaving.go:45
 			run.Log("reward", b.Reward) // leaving.go:46
@@ -140,8 +141,9 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		for n := 0; ; n++ { // leaving.go:65
 			holds2 := n < 2 // leaving.go:65
 			if holds2 {     // leaving.go:65
-				holds2 = t.Table.Ready(n + 1)      // leaving.go:65
-				edge.Send(x, centralHolds, holds2) // leaving.go:65
+				ready := t.Table.Ready(n + 1)     // leaving.go:65
+				edge.Send(x, centralHolds, ready) // leaving.go:65
+				holds2 = ready                    // leaving.go:65
 			}
 			if !holds2 { // leaving.go:65
 				break

@@ -83,10 +83,11 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		holds := t.Limit > 1 // leaving.go:45
 		if !holds {          // leaving.go:45
-			holds = t.Table.Ready(2) // leaving.go:45
-			if holds {               // leaving.go:45
-				holds = run.Value(rl.Mean(b.Reward)) > t.Limit/2 // leaving.go:45
+			holds2 := t.Table.Ready(2) // leaving.go:45
+			if holds2 {                // leaving.go:45
+				holds2 = run.Value(rl.Mean(b.Reward)) > t.Limit/2 // leaving.go:45
 			}
+			holds = holds2 // leaving.go:45
 		}
 		if holds { // leaving.go:45
 			run.Log("reward", b.Reward) // leaving.go:46

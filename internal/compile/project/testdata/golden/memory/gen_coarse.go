@@ -48,8 +48,9 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			}
 			now[i] = t.value.Call(rl.Key{}, obs) // memory.go:68
 			v := now                             // memory.go:69
-			before = seen                        // memory.go:69
+			v2 := seen                           // memory.go:69
 			seen = v                             // memory.go:69
+			before = v2                          // memory.go:69
 			// memory.go:70
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // memory.go:71
@@ -90,8 +91,10 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		last := len(order) - 1                           // memory.go:83
 		at2 := at                                        // memory.go:84
 		of := order                                      // memory.go:84
-		at = last                                        // memory.go:84
-		of[at2] = order[last] + h.xs[1]                  // memory.go:84
+		v := last                                        // memory.go:84
+		v2 := order[last] + h.xs[1]                      // memory.go:84
+		at = v                                           // memory.go:84
+		of[at2] = v2                                     // memory.go:84
 		a, b := swap(means[0], means[3])                 // memory.go:85
 		a, b = swap(a, b)                                // memory.go:86
 		batch := edge.Gathered[kit.Step](x, coarseBatch) // memory.go:87

@@ -83,16 +83,27 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := edge.Sent[rl.Step](x, apartOut)              // partial.go:48
 			obs = out.Obs                                       // partial.go:50
 		}
-		var s seen
 		var r rl.Tensor
-		s.First, r = t.both(obs)                                                       // partial.go:53
-		edge.Send(x, apartSLast, r)                                                    // partial.go:72
-		s.Last = r                                                                     // partial.go:53
+		var r2 rl.Tensor
+		// partial.go:53
+		if !run.Fused("apart/actor 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&r), rl.Carry(&r2)}, func() { r, r2 = graphApartActor1(t, run, obs) }) {
+			r, r2 = t.both(obs) // partial.go:53
+		}
+		edge.Send(x, apartSLast, r2) // partial.go:72
+		var s seen
+		s.First = r                                                                    // partial.go:53
+		s.Last = r2                                                                    // partial.go:53
 		edge.Send(x, apartShift, rl.Shift(edge.Sent[rl.Tensor](x, apartSlow), s.Last)) // partial.go:55
 		edge.Fetch(x, apartNet2, t.Net.Params)                                         // partial.go:59
 		run.Log("first", s.First)                                                      // partial.go:65
 	}
 	return run.Err()
+}
+
+// graphApartActor1 is partial.go:53 as one graph.
+func graphApartActor1(t *Trainer, run *rl.Run, obs rl.Obs) (rl.Tensor, rl.Tensor) {
+	r, r2 := t.both(obs) // partial.go:53
+	return r, r2
 }
 
 // trainApartReplay is (*Trainer).Train (partial.go:42) for the fragment replay.
@@ -118,7 +129,7 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // partial.go:43
 		var s seen
-		s.Last = edge.Sent[rl.Tensor](x, apartSLast)                                                 // partial.go:72
+		s.Last = edge.Sent[rl.Tensor](x, apartSLast)                                                 // partial.go:53
 		b := edge.Sent[kit.Step](x, apartB)                                                          // partial.go:54
 		edge.Send(x, apartSlow, t.slow.Call(rl.Key{}, b.Obs))                                        // partial.go:55
 		ret := rl.NStep(.99, 2, b.Reward, edge.Sent[rl.Tensor](x, apartShift), b.Terminated, b.Over) // partial.go:55

@@ -48,8 +48,10 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 				t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 				obs = out.Obs // partial.go:50
 			}
-			s.First, s.Last = t.both(obs) // partial.go:53
-			b = t.Rollout.Drain()         // partial.go:54
+			r, r2 := t.both(obs)  // partial.go:53
+			s.First = r           // partial.go:53
+			s.Last = r2           // partial.go:53
+			b = t.Rollout.Drain() // partial.go:54
 			// partial.go:55
 			ret = rl.NStep(.99, 2, b.Reward, rl.Shift(t.slow.Call(rl.Key{}, b.Obs), s.Last), b.Terminated, b.Over)
 		}
@@ -80,9 +82,11 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) (seen, kit.Step, rl.Tensor) {
 		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		obs = out.Obs // partial.go:50
 	})
-	var s seen                    // partial.go:52
-	s.First, s.Last = t.both(obs) // partial.go:53
-	b := t.Rollout.Drain()        // partial.go:54
+	var s seen             // partial.go:52
+	r, r2 := t.both(obs)   // partial.go:53
+	s.First = r            // partial.go:53
+	s.Last = r2            // partial.go:53
+	b := t.Rollout.Drain() // partial.go:54
 	// partial.go:55
 	ret := rl.NStep(.99, 2, b.Reward, rl.Shift(t.slow.Call(rl.Key{}, b.Obs), s.Last), b.Terminated, b.Over)
 	return s, b, ret

@@ -38,10 +38,11 @@ var genCoarse = edge.Grouping{
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // partial.go:43
-		var obs rl.Obs
+		var r rl.Tensor
+		var r2 rl.Tensor
 		// partial.go:44
-		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&obs)}, func() { obs = graphCoarseCollector1(t, run) }) {
-			obs = t.Env.Obs()           // partial.go:44
+		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&r), rl.Carry(&r2)}, func() { r, r2 = graphCoarseCollector1(t, run) }) {
+			obs := t.Env.Obs()          // partial.go:44
 			t.value.Call(rl.Key{}, obs) // partial.go:45
 			for i := range t.Horizon {  // partial.go:46
 				act := t.act.Call(run.Key("act", i), obs) // partial.go:47
@@ -50,13 +51,13 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 				t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 				obs = out.Obs // partial.go:50
 			}
+			r, r2 = t.both(obs) // partial.go:53
 		}
+		edge.Gather(x, coarseSLast, r2) // partial.go:72
 		var s seen
-		var r rl.Tensor
-		s.First, r = t.both(obs)       // partial.go:53
-		edge.Gather(x, coarseSLast, r) // partial.go:72
-		s.Last = r                     // partial.go:53
-		b := t.Rollout.Drain()         // partial.go:54
+		s.First = r            // partial.go:53
+		s.Last = r2            // partial.go:53
+		b := t.Rollout.Drain() // partial.go:54
 		// partial.go:54
 		edge.Gather(x, coarseB, kit.Step{Obs: b.Obs, Act: kit.Act{Action: b.Act.Action}, Reward: b.Reward, Terminated: b.Terminated, Over: b.Over})
 		edge.Gather(x, coarseShift, rl.Shift(edge.Scattered[rl.Tensor](x, coarseSlow), s.Last)) // partial.go:55
@@ -66,8 +67,8 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	return run.Err()
 }
 
-// graphCoarseCollector1 is partial.go:44 to partial.go:46 as one graph.
-func graphCoarseCollector1(t *Trainer, run *rl.Run) rl.Obs {
+// graphCoarseCollector1 is partial.go:44 to partial.go:53 as one graph.
+func graphCoarseCollector1(t *Trainer, run *rl.Run) (rl.Tensor, rl.Tensor) {
 	obs := t.Env.Obs()                                                // partial.go:44
 	_ = []rl.Tensor{t.value.Call(rl.Key{}, obs)}                      // partial.go:45
 	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // partial.go:46
@@ -77,7 +78,8 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) rl.Obs {
 		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		obs = out.Obs // partial.go:50
 	})
-	return obs
+	r, r2 := t.both(obs) // partial.go:53
+	return r, r2
 }
 
 // trainCoarseLearner is (*Trainer).Train (partial.go:42) for the fragments
@@ -85,7 +87,7 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) rl.Obs {
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // partial.go:43
 		var s seen
-		s.Last = edge.Gathered[rl.Tensor](x, coarseSLast)                                                 // partial.go:72
+		s.Last = edge.Gathered[rl.Tensor](x, coarseSLast)                                                 // partial.go:53
 		b := edge.Gathered[kit.Step](x, coarseB)                                                          // partial.go:54
 		edge.Scatter(x, coarseSlow, t.slow.Call(rl.Key{}, b.Obs))                                         // partial.go:55
 		ret := rl.NStep(.99, 2, b.Reward, edge.Gathered[rl.Tensor](x, coarseShift), b.Terminated, b.Over) // partial.go:55

@@ -60,11 +60,15 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // partial.go:50
 		}
-		var s seen
+		var r rl.Tensor
+		var r2 rl.Tensor
 		// partial.go:53
-		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&s)}, func() { s = graphFineLearner1(t, run, obs) }) {
-			s.First, s.Last = t.both(obs) // partial.go:53
+		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&r), rl.Carry(&r2)}, func() { r, r2 = graphFineLearner1(t, run, obs) }) {
+			r, r2 = t.both(obs) // partial.go:53
 		}
+		var s seen
+		s.First = r            // partial.go:53
+		s.Last = r2            // partial.go:53
 		b := t.Rollout.Drain() // partial.go:54
 		// partial.go:55
 		if !run.Fused("fine/learner 2", []rl.Carried{rl.Carry(&s), rl.Carry(&b)}, func() { graphFineLearner2(t, run, s, b) }) {
@@ -86,10 +90,9 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 }
 
 // graphFineLearner1 is partial.go:53 as one graph.
-func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs) seen {
-	var s seen                    // partial.go:52
-	s.First, s.Last = t.both(obs) // partial.go:53
-	return s
+func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs) (rl.Tensor, rl.Tensor) {
+	r, r2 := t.both(obs) // partial.go:53
+	return r, r2
 }
 
 // graphFineLearner2 is partial.go:55 to partial.go:56 as one graph.

@@ -21,9 +21,11 @@ func trainLowered(t *Trainer, run *rl.Run) {
 		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		obs = out.Obs // partial.go:50
 	})
-	var s seen                    // partial.go:52
-	s.First, s.Last = t.both(obs) // partial.go:53
-	b := t.Rollout.Drain()        // partial.go:54
+	var s seen             // partial.go:52
+	r, r2 := t.both(obs)   // partial.go:53
+	s.First = r            // partial.go:53
+	s.Last = r2            // partial.go:53
+	b := t.Rollout.Drain() // partial.go:54
 	// partial.go:55
 	ret := rl.NStep(.99, 2, b.Reward, rl.Shift(t.slow.Call(rl.Key{}, b.Obs), s.Last), b.Terminated, b.Over)
 	run.For(t.Parts, nil, func(m rl.Int) { // partial.go:56

@@ -84,8 +84,9 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartOut2, Out{Act: out.Act})                        // recurrent.go:69
 			step := edge.Sent[rl.Step](x, apartStep)                          // recurrent.go:70
 			obs = step.Obs                                                    // recurrent.go:72
-			mem = forget(out.Mem, step.Over)                                  // recurrent.go:72
-			edge.Send(x, apartMem2, mem)                                      // recurrent.go:84
+			forget2 := forget(out.Mem, step.Over)                             // recurrent.go:72
+			edge.Send(x, apartMem2, forget2)                                  // recurrent.go:84
+			mem = forget2                                                     // recurrent.go:72
 		}
 		t.Memory.Set(mem)                     // recurrent.go:74
 		edge.Fetch(x, apartNet, t.net.Params) // recurrent.go:77
@@ -106,7 +107,7 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 			step := edge.Sent[rl.Step](x, apartStep2)      // recurrent.go:70
 			t.Steps.Insert(Step{in, out.Act, step.Reward}) // recurrent.go:71
 			obs = step.Obs                                 // recurrent.go:72
-			mem = edge.Sent[Latent](x, apartMem2)          // recurrent.go:84
+			mem = edge.Sent[Latent](x, apartMem2)          // recurrent.go:72
 		}
 		b := t.Steps.Drain() // recurrent.go:75
 		// recurrent.go:75
