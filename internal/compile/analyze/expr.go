@@ -8,6 +8,8 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+
+	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
 // eval returns what is known of an expression's value.
@@ -204,24 +206,7 @@ func (x *interp) differs(f *types.Var) bool {
 
 // receiver returns what a method is called on, promoted through embedded fields.
 func (x *interp) receiver(e *ast.SelectorExpr, sel *types.Selection) *value {
-	return x.walkFields(x.eval(e.X), promoted(sel))
-}
-
-// promoted returns the embedded fields through which a method is selected.
-func promoted(sel *types.Selection) (out []*types.Var) {
-	t := sel.Recv()
-	for _, i := range sel.Index()[:len(sel.Index())-1] {
-		if p, ok := t.Underlying().(*types.Pointer); ok {
-			t = p.Elem()
-		}
-		s, ok := t.Underlying().(*types.Struct)
-		if !ok {
-			return nil
-		}
-		out = append(out, s.Field(i))
-		t = s.Field(i).Type()
-	}
-	return out
+	return x.walkFields(x.eval(e.X), tree.Embedded(sel.Recv(), sel))
 }
 
 func (x *interp) walkFields(v *value, fields []*types.Var) *value {

@@ -126,7 +126,7 @@ func (b *builder) parallel(s *ast.AssignStmt) {
 		return
 	}
 	places := b.heldPlaces(s.Lhs)
-	values := b.operands(s.Rhs, nil)
+	values := b.operands(s.Rhs)
 	for i, v := range values {
 		values[i] = b.held(v, "v", b.typeOf(s.Lhs[i]))
 	}
@@ -237,11 +237,6 @@ func (b *builder) place(e ast.Expr) ast.Expr {
 		if o := b.fr.Info.Defs[e]; o != nil {
 			return b.p.Ref(b.local(o))
 		}
-	case *ast.IndexExpr:
-		list := b.operands([]ast.Expr{e.X, e.Index}, nil)
-		out := &ast.IndexExpr{X: list[0], Lbrack: e.Lbrack, Index: list[1], Rbrack: e.Rbrack}
-		b.know(out, e)
-		return out
 	}
 	return b.expr(e)
 }
@@ -299,7 +294,7 @@ func (b *builder) give(pos token.Pos, to []*types.Var, results []ast.Expr) {
 			}
 		}
 	}
-	for i, e := range b.operands(results, nil) {
+	for i, e := range b.operands(results) {
 		b.emit(&Assign{Site: b.site(pos), Lhs: []ast.Expr{b.resultPlace(to[i])}, Tok: token.ASSIGN, Rhs: []ast.Expr{e}, Text: oneLine(types.ExprString(results[i]))})
 	}
 }

@@ -37,21 +37,14 @@ func (b *builder) bind(caller *frame, c called, call *ast.CallExpr) {
 
 // list is the slice that holds the last arguments of a call.
 func (b *builder) list(t types.Type, args []ast.Expr) ast.Expr {
-	name := ast.NewIdent(types.TypeString(t, nil))
-	b.p.Info.Types[name] = typeExpression(t)
 	if len(args) == 0 {
-		none := ast.NewIdent("nil")
-		b.p.Info.Uses[none] = types.Universe.Lookup("nil")
-		call := &ast.CallExpr{Fun: name, Args: []ast.Expr{none}}
-		b.p.Info.Types[call] = types.TypeAndValue{Type: t}
-		return call
+		return b.p.typed(&ast.CallExpr{Fun: b.p.typeName(t), Args: []ast.Expr{b.p.universal("nil")}}, t)
 	}
-	lit := &ast.CompositeLit{Type: name}
+	lit := &ast.CompositeLit{Type: b.p.typeName(t)}
 	for _, a := range args {
 		lit.Elts = append(lit.Elts, b.p.Copy(a))
 	}
-	b.p.Info.Types[lit] = types.TypeAndValue{Type: t}
-	return lit
+	return b.p.typed(lit, t)
 }
 
 // receiver is what a method is called on, as its receiver's type has it.
@@ -61,28 +54,18 @@ func (b *builder) receiver(caller *frame, c called, call *ast.CallExpr, want typ
 		return nil
 	}
 	e := b.p.Copy(sel.X)
-	if s := b.p.Info.Selections[sel]; s != nil && len(s.Index()) > 1 && c.recv == nil {
+	if s := b.p.Info.Selections[sel]; s != nil && c.recv == nil {
 		e = b.embedded(e, s)
 	}
 	have := b.p.Info.TypeOf(e)
 	switch {
 	case types.IsInterface(have) && !types.IsInterface(want):
-		name := ast.NewIdent(types.TypeString(want, nil))
-		b.p.Info.Types[name] = typeExpression(want)
-		assert := &ast.TypeAssertExpr{X: e, Type: name}
-		b.p.Info.Types[assert] = types.TypeAndValue{Type: want}
-		return assert
+		return b.p.typed(&ast.TypeAssertExpr{X: e, Type: b.p.typeName(want)}, want)
 	case isPointer(have) && !isPointer(want):
-		star := &ast.StarExpr{X: e}
-		paren := &ast.ParenExpr{X: star}
-		b.p.Info.Types[star] = types.TypeAndValue{Type: want}
-		b.p.Info.Types[paren] = types.TypeAndValue{Type: want}
-		return paren
+		return b.p.typed(&ast.ParenExpr{X: b.p.typed(&ast.StarExpr{X: e}, want)}, want)
 	case !isPointer(have) && isPointer(want):
 		b.address(e)
-		and := &ast.UnaryExpr{Op: token.AND, X: e}
-		b.p.Info.Types[and] = types.TypeAndValue{Type: want}
-		return and
+		return b.p.typed(&ast.UnaryExpr{Op: token.AND, X: e}, want)
 	}
 	return e
 }
@@ -105,17 +88,8 @@ func isPointer(t types.Type) bool {
 
 // embedded selects the fields through which a method was promoted.
 func (b *builder) embedded(e ast.Expr, s *types.Selection) ast.Expr {
-	t := b.p.Info.TypeOf(e)
-	for _, i := range s.Index()[:len(s.Index())-1] {
-		if p, ok := t.Underlying().(*types.Pointer); ok {
-			t = p.Elem()
-		}
-		st, ok := t.Underlying().(*types.Struct)
-		if !ok {
-			return e
-		}
-		f := st.Field(i)
-		e, t = b.p.Select(e, f), f.Type()
+	for _, f := range Embedded(b.p.Info.TypeOf(e), s) {
+		e = b.p.Select(e, f)
 	}
 	return e
 }
@@ -160,8 +134,8 @@ func (b *builder) stable(e ast.Expr) bool {
 // address.
 func (b *builder) changes(o types.Object) (yes bool) {
 	is := func(e ast.Expr) bool {
-		id := rootOf(e)
-		return id != nil && b.fr.Info.ObjectOf(id) == o
+		id, ok := Base(e).(*ast.Ident)
+		return ok && b.fr.Info.ObjectOf(id) == o
 	}
 	ast.Inspect(b.fr.Decl.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -188,20 +162,6 @@ func (b *builder) changes(o types.Object) (yes bool) {
 		return !yes
 	})
 	return yes
-}
-
-func rootOf(e ast.Expr) *ast.Ident {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		return e
-	case *ast.SelectorExpr:
-		return rootOf(e.X)
-	case *ast.IndexExpr:
-		return rootOf(e.X)
-	case *ast.StarExpr:
-		return rootOf(e.X)
-	}
-	return nil
 }
 
 // saved gives an expression a variable, unless it is one or a constant: for what

@@ -80,7 +80,7 @@ func (b *builder) called(call *ast.CallExpr) called {
 			return c
 		}
 		c.recv = b.expr(sel.X)
-		if s := b.fr.Info.Selections[sel]; s != nil && len(s.Index()) > 1 {
+		if s := b.fr.Info.Selections[sel]; s != nil {
 			c.recv = b.embedded(c.recv, s)
 		}
 		if c.kind = Refused; !b.resolve(&c) {
@@ -139,7 +139,7 @@ func (b *builder) call(e *ast.CallExpr) ast.Expr {
 		b.emit(a)
 		return b.p.Ref(v)
 	}
-	return b.bareCallOf(c)
+	return b.bareCall(c)
 }
 
 // spread reads f(g()), where g returns several results.
@@ -200,7 +200,7 @@ func (b *builder) resultType(call *ast.CallExpr, i int) types.Type {
 
 // operation is a call that stays one, as a statement without places.
 func (b *builder) operation(c called, text string) *Assign {
-	x := b.bareCallOf(c)
+	x := b.bareCall(c)
 	a := &Assign{Tok: token.ASSIGN, Rhs: []ast.Expr{x}, Text: text}
 	call, _ := x.(*ast.CallExpr)
 	if c.kind.Operation() && call != nil {
@@ -219,54 +219,21 @@ func (b *builder) operation(c called, text string) *Assign {
 	return a
 }
 
-// bareCall copies a call, with its operands, as it stands.
-func (b *builder) bareCall(e *ast.CallExpr) ast.Expr { return b.bareCallOf(called{source: e}) }
-
-func (b *builder) bareCallOf(c called) ast.Expr {
+// bareCall copies a call as it stands, with its operands: what a method is called
+// on is the first of them.
+func (b *builder) bareCall(c called) ast.Expr {
 	e := c.source
 	out := &ast.CallExpr{Lparen: e.Lparen, Ellipsis: e.Ellipsis, Rparen: e.Rparen}
-	if b.fr.Info.Types[e.Fun].IsType() {
-		out.Fun = b.typeExpr(e.Fun)
-		out.Args = b.operands(e.Args, nil)
-		b.know(out, e)
-		return out
-	}
-	operands := e.Args
 	sel, method := ast.Unparen(e.Fun).(*ast.SelectorExpr)
-	method = method && b.fr.Info.Selections[sel] != nil && c.recv == nil
-	if method {
-		operands = append([]ast.Expr{sel.X}, operands...)
-	}
-	for i, a := range e.Args { // a type is an operand of make and new
-		if b.fr.Info.Types[a].IsType() && i == 0 {
-			out.Args = append(out.Args, b.typeExpr(a))
-			operands = e.Args[1:]
-		}
-	}
-	list := b.operands(operands, nil)
 	switch {
-	case method:
-		out.Fun = b.selected(sel, list[0])
-		list = list[1:]
 	case c.recv != nil:
-		out.Fun = b.selected(sel, c.recv)
+		out.Fun, out.Args = b.selected(sel, c.recv), b.operands(e.Args)
+	case method && b.fr.Info.Selections[sel] != nil:
+		list := b.operands(append([]ast.Expr{sel.X}, e.Args...))
+		out.Fun, out.Args = b.selected(sel, list[0]), list[1:]
 	default:
+		out.Args = b.operands(e.Args)
 		out.Fun = b.expr(e.Fun)
-	}
-	out.Args = append(out.Args, list...)
-	b.know(out, e)
-	return out
-}
-
-// selected is a selector on an expression of the tree.
-func (b *builder) selected(e *ast.SelectorExpr, x ast.Expr) ast.Expr {
-	name := &ast.Ident{NamePos: e.Sel.NamePos, Name: e.Sel.Name}
-	b.p.Info.Uses[name] = b.fr.Info.ObjectOf(e.Sel)
-	out := &ast.SelectorExpr{X: x, Sel: name}
-	sel := b.fr.Info.Selections[e]
-	b.p.Info.Selections[out] = sel
-	if sel.Kind() == types.FieldVal {
-		b.p.fields[out] = through(sel.Recv(), sel.Index())
 	}
 	b.know(out, e)
 	return out
@@ -296,7 +263,7 @@ func (b *builder) through(c called, results []*types.Var) {
 		return
 	}
 	src, _ := b.Source(c.fn)
-	call := b.bareCallOf(c).(*ast.CallExpr)
+	call := b.bareCall(c).(*ast.CallExpr)
 	region := &Call{Site: b.site(b.pos), Fn: c.fn, Expr: call, Source: c.source, Results: results}
 	region.Pos = c.source.Pos()
 	fr := &frame{

@@ -114,7 +114,7 @@ func (c *checker) assign(s *Assign) {
 		if id, ok := l.(*ast.Ident); ok && id.Name == "_" {
 			continue
 		}
-		if c.p.Root(l) == nil && c.p.Info.Uses[rootOf(l)] == nil {
+		if id, ok := Base(l).(*ast.Ident); !ok || c.p.Info.Uses[id] == nil {
 			c.bad(s, "assigns to what is no place: %s", types.ExprString(l))
 		}
 	}

@@ -3,12 +3,177 @@ package tree
 import (
 	"go/ast"
 	"go/types"
+	"reflect"
+	"slices"
 	"strings"
 )
+
+// parts copies an expression's node, and returns the copy with the places in it
+// that hold the expressions which it is made of, in source order. The keys and
+// values of a composite literal are places of their own.
+func parts(e ast.Expr) (out ast.Expr, places []*ast.Expr) {
+	node := reflect.New(reflect.TypeOf(e).Elem())
+	node.Elem().Set(reflect.ValueOf(e).Elem())
+	for i := range node.Elem().NumField() {
+		switch f := node.Elem().Field(i).Addr().Interface().(type) {
+		case *ast.Expr:
+			if *f != nil {
+				places = append(places, f)
+			}
+		case *[]ast.Expr:
+			*f = slices.Clone(*f)
+			for i, x := range *f {
+				if kv, ok := x.(*ast.KeyValueExpr); ok {
+					kv = &ast.KeyValueExpr{Key: kv.Key, Colon: kv.Colon, Value: kv.Value}
+					(*f)[i], places = kv, append(places, &kv.Key, &kv.Value)
+				} else {
+					places = append(places, &(*f)[i])
+				}
+			}
+		}
+	}
+	return node.Interface().(ast.Expr), places
+}
+
+// Copy copies an expression of the tree, with all that is known of it.
+func (p *Program) Copy(e ast.Expr) ast.Expr {
+	if e == nil {
+		return nil
+	}
+	out, places := parts(e)
+	for _, x := range places {
+		*x = p.Copy(*x)
+	}
+	if tv, ok := p.Info.Types[e]; ok {
+		p.Info.Types[out] = tv
+	}
+	switch e := e.(type) {
+	case *ast.Ident:
+		if o, ok := p.Info.Uses[e]; ok {
+			p.Info.Uses[out.(*ast.Ident)] = o
+		}
+	case *ast.SelectorExpr:
+		out := out.(*ast.SelectorExpr)
+		if s, ok := p.Info.Selections[e]; ok {
+			p.Info.Selections[out] = s
+		}
+		if f, ok := p.fields[e]; ok {
+			p.fields[out] = f
+		}
+	}
+	return out
+}
+
+// typed notes the type of an expression that the author did not write.
+func (p *Program) typed(e ast.Expr, t types.Type) ast.Expr {
+	p.Info.Types[e] = types.TypeAndValue{Type: t}
+	return e
+}
+
+// typeName makes an expression that is a type.
+func (p *Program) typeName(t types.Type) *ast.Ident {
+	id := ast.NewIdent(types.TypeString(t, nil))
+	p.Info.Types[id] = typeExpression(t)
+	return id
+}
+
+// universal makes an expression that names one of Go's own constants, or nil.
+func (p *Program) universal(name string) *ast.Ident {
+	id := ast.NewIdent(name)
+	o := types.Universe.Lookup(name)
+	p.Info.Uses[id], p.Info.Types[id] = o, types.TypeAndValue{Type: o.Type()}
+	if c, ok := o.(*types.Const); ok {
+		p.Info.Types[id] = types.TypeAndValue{Type: types.Typ[types.Bool], Value: c.Val()}
+	}
+	return id
+}
+
+// Ref makes an expression that names a variable.
+func (p *Program) Ref(v *types.Var) *ast.Ident {
+	id := ast.NewIdent(v.Name())
+	p.Info.Uses[id] = v
+	p.typed(id, v.Type())
+	return id
+}
+
+// Select makes an expression that selects a field.
+func (p *Program) Select(x ast.Expr, f *types.Var) *ast.SelectorExpr {
+	name := ast.NewIdent(f.Name())
+	p.Info.Uses[name] = f
+	out := &ast.SelectorExpr{X: x, Sel: name}
+	p.fields[out] = []*types.Var{f}
+	p.typed(out, f.Type())
+	return out
+}
 
 // Fields returns the fields that a selector goes through, embedded ones included;
 // nil for a method or a qualified name.
 func (p *Program) Fields(e *ast.SelectorExpr) []*types.Var { return p.fields[e] }
+
+// Embedded returns the fields of a value of type t that a selection goes through:
+// to a method, those that the method is promoted through.
+func Embedded(t types.Type, s *types.Selection) (out []*types.Var) {
+	index := s.Index()
+	if s.Kind() != types.FieldVal {
+		index = index[:len(index)-1]
+	}
+	for _, i := range index {
+		if p, ok := t.Underlying().(*types.Pointer); ok {
+			t = p.Elem()
+		}
+		in, ok := t.Underlying().(*types.Struct)
+		if !ok {
+			return out
+		}
+		out = append(out, in.Field(i))
+		t = in.Field(i).Type()
+	}
+	return out
+}
+
+// Base returns the expression that a place is in: without the fields, elements and
+// pointers on the way to it.
+func Base(e ast.Expr) ast.Expr {
+	for {
+		switch x := e.(type) {
+		case *ast.ParenExpr:
+			e = x.X
+		case *ast.SelectorExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.SliceExpr:
+			e = x.X
+		case *ast.StarExpr:
+			e = x.X
+		case *ast.UnaryExpr:
+			e = x.X
+		default:
+			return e
+		}
+	}
+}
+
+// Var returns the variable that an identifier names, or nil.
+func (p *Program) Var(e ast.Expr) *types.Var {
+	id, ok := e.(*ast.Ident)
+	if !ok {
+		return nil
+	}
+	return localVar(p.Info.Uses[id])
+}
+
+// localVar returns an object that is a function's variable, or nil.
+func localVar(o types.Object) *types.Var {
+	v, _ := o.(*types.Var)
+	if v == nil || v.IsField() || v.Pkg() != nil && v.Parent() == v.Pkg().Scope() {
+		return nil
+	}
+	return v
+}
+
+// Root returns the variable that a place, a field or an element, is in, or nil.
+func (p *Program) Root(e ast.Expr) *types.Var { return p.Var(Base(e)) }
 
 // Path returns the variable that an expression is, or is a field of, with the path
 // of the field: names joined by dots. It is nil for anything else, also for what
@@ -32,79 +197,4 @@ func (p *Program) Path(e ast.Expr) (v *types.Var, path string) {
 		return v, path
 	}
 	return nil, ""
-}
-
-// Select makes an expression that selects a field.
-func (p *Program) Select(x ast.Expr, f *types.Var) *ast.SelectorExpr {
-	name := ast.NewIdent(f.Name())
-	p.Info.Uses[name] = f
-	out := &ast.SelectorExpr{X: x, Sel: name}
-	p.fields[out] = []*types.Var{f}
-	p.Info.Types[out] = types.TypeAndValue{Type: f.Type()}
-	return out
-}
-
-// Copy copies an expression of the tree, with all that is known of it.
-func (p *Program) Copy(e ast.Expr) ast.Expr {
-	if e == nil {
-		return nil
-	}
-	out := p.copied(e)
-	if tv, ok := p.Info.Types[e]; ok {
-		p.Info.Types[out] = tv
-	}
-	return out
-}
-
-func (p *Program) copied(e ast.Expr) ast.Expr {
-	switch e := e.(type) {
-	case *ast.Ident:
-		out := &ast.Ident{NamePos: e.NamePos, Name: e.Name}
-		if o, ok := p.Info.Uses[e]; ok {
-			p.Info.Uses[out] = o
-		}
-		return out
-	case *ast.BasicLit:
-		return &ast.BasicLit{ValuePos: e.ValuePos, Kind: e.Kind, Value: e.Value}
-	case *ast.ParenExpr:
-		return &ast.ParenExpr{Lparen: e.Lparen, X: p.Copy(e.X), Rparen: e.Rparen}
-	case *ast.SelectorExpr:
-		out := &ast.SelectorExpr{X: p.Copy(e.X), Sel: p.Copy(e.Sel).(*ast.Ident)}
-		if s, ok := p.Info.Selections[e]; ok {
-			p.Info.Selections[out] = s
-		}
-		if f, ok := p.fields[e]; ok {
-			p.fields[out] = f
-		}
-		return out
-	case *ast.CallExpr:
-		return &ast.CallExpr{Fun: p.Copy(e.Fun), Lparen: e.Lparen, Args: p.Copies(e.Args), Ellipsis: e.Ellipsis, Rparen: e.Rparen}
-	case *ast.CompositeLit:
-		return &ast.CompositeLit{Type: p.Copy(e.Type), Lbrace: e.Lbrace, Elts: p.Copies(e.Elts), Rbrace: e.Rbrace}
-	case *ast.KeyValueExpr:
-		return &ast.KeyValueExpr{Key: p.Copy(e.Key), Colon: e.Colon, Value: p.Copy(e.Value)}
-	case *ast.UnaryExpr:
-		return &ast.UnaryExpr{OpPos: e.OpPos, Op: e.Op, X: p.Copy(e.X)}
-	case *ast.BinaryExpr:
-		return &ast.BinaryExpr{X: p.Copy(e.X), OpPos: e.OpPos, Op: e.Op, Y: p.Copy(e.Y)}
-	case *ast.IndexExpr:
-		return &ast.IndexExpr{X: p.Copy(e.X), Lbrack: e.Lbrack, Index: p.Copy(e.Index), Rbrack: e.Rbrack}
-	case *ast.IndexListExpr:
-		return &ast.IndexListExpr{X: p.Copy(e.X), Lbrack: e.Lbrack, Indices: p.Copies(e.Indices), Rbrack: e.Rbrack}
-	case *ast.SliceExpr:
-		return &ast.SliceExpr{X: p.Copy(e.X), Lbrack: e.Lbrack, Low: p.Copy(e.Low), High: p.Copy(e.High), Max: p.Copy(e.Max), Slice3: e.Slice3, Rbrack: e.Rbrack}
-	case *ast.StarExpr:
-		return &ast.StarExpr{Star: e.Star, X: p.Copy(e.X)}
-	case *ast.TypeAssertExpr:
-		return &ast.TypeAssertExpr{X: p.Copy(e.X), Lparen: e.Lparen, Type: p.Copy(e.Type), Rparen: e.Rparen}
-	}
-	return e
-}
-
-// Copies copies expressions.
-func (p *Program) Copies(list []ast.Expr) (out []ast.Expr) {
-	for _, e := range list {
-		out = append(out, p.Copy(e))
-	}
-	return out
 }

@@ -9,14 +9,6 @@ import (
 	"strconv"
 )
 
-func boolean(value any) types.TypeAndValue {
-	tv := types.TypeAndValue{Type: types.Typ[types.Bool]}
-	if v, ok := value.(bool); ok {
-		tv.Value = constant.MakeBool(v)
-	}
-	return tv
-}
-
 // know notes the type of an expression of the tree: that of the author's, with
 // type parameters replaced.
 func (b *builder) know(out, source ast.Expr) {
@@ -36,84 +28,60 @@ func (b *builder) expr(e ast.Expr) ast.Expr {
 	if e == nil {
 		return nil
 	}
-	if tv := b.fr.Info.Types[e]; tv.Value != nil && b.localConstant(e) {
+	tv := b.fr.Info.Types[e]
+	if tv.Value != nil && b.localConstant(e) {
 		return b.literal(e, tv)
 	}
+	if tv.IsType() {
+		return b.typeExpr(e)
+	}
 	switch e := e.(type) {
-	case *ast.ParenExpr:
-		out := &ast.ParenExpr{Lparen: e.Lparen, X: b.expr(e.X), Rparen: e.Rparen}
-		b.know(out, e)
-		return out
 	case *ast.Ident:
 		return b.ident(e)
 	case *ast.SelectorExpr:
-		return b.selector(e)
+		return b.selected(e, b.expr(e.X))
 	case *ast.CallExpr:
 		return b.call(e)
-	case *ast.BinaryExpr:
-		return b.binaryExpr(e)
 	case *ast.FuncLit:
 		return b.function(e)
-	case *ast.CompositeLit:
-		return b.composite(e)
+	case *ast.BinaryExpr:
+		if (e.Op == token.LAND || e.Op == token.LOR) && b.complex(e.Y) {
+			return b.shortCircuit(e)
+		}
 	}
-	return b.rest(e)
-}
-
-// rest reads the expressions that are copied as they stand, with their operands.
-func (b *builder) rest(e ast.Expr) (out ast.Expr) {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		out = &ast.BasicLit{ValuePos: e.ValuePos, Kind: e.Kind, Value: e.Value}
-	case *ast.UnaryExpr:
-		out = &ast.UnaryExpr{OpPos: e.OpPos, Op: e.Op, X: b.expr(e.X)}
-	case *ast.StarExpr:
-		out = &ast.StarExpr{Star: e.Star, X: b.expr(e.X)}
-	case *ast.TypeAssertExpr:
-		out = &ast.TypeAssertExpr{X: b.expr(e.X), Lparen: e.Lparen, Type: b.typeExpr(e.Type)}
-	case *ast.KeyValueExpr:
-		list := b.operands([]ast.Expr{e.Key, e.Value}, nil)
-		out = &ast.KeyValueExpr{Key: list[0], Colon: e.Colon, Value: list[1]}
-	case *ast.IndexExpr:
-		if b.fr.Info.Types[e.Index].IsType() {
-			out = &ast.IndexExpr{X: b.expr(e.X), Lbrack: e.Lbrack, Index: b.typeExpr(e.Index), Rbrack: e.Rbrack}
-			break
-		}
-		list := b.operands([]ast.Expr{e.X, e.Index}, nil)
-		out = &ast.IndexExpr{X: list[0], Lbrack: e.Lbrack, Index: list[1], Rbrack: e.Rbrack}
-	case *ast.IndexListExpr:
-		n := &ast.IndexListExpr{X: b.expr(e.X), Lbrack: e.Lbrack, Rbrack: e.Rbrack}
-		for _, t := range e.Indices {
-			n.Indices = append(n.Indices, b.typeExpr(t))
-		}
-		out = n
-	case *ast.SliceExpr:
-		list := b.operands([]ast.Expr{e.X, e.Low, e.High, e.Max}, nil)
-		out = &ast.SliceExpr{X: list[0], Lbrack: e.Lbrack, Low: list[1], High: list[2], Max: list[3], Slice3: e.Slice3, Rbrack: e.Rbrack}
-	default:
-		return b.typeExpr(e)
+	out, places := parts(e)
+	list := make([]ast.Expr, len(places))
+	for i, x := range places {
+		list[i] = *x
+	}
+	for i, x := range b.operands(list) {
+		*places[i] = x
 	}
 	b.know(out, e)
 	return out
 }
 
 // operands reads expressions that are evaluated from left to right. What an
-// earlier one calls is called before a later one's statements.
-func (b *builder) operands(list []ast.Expr, hints []string) []ast.Expr {
+// earlier one calls is called before a later one's statements. A value behind a
+// field's name, in a literal, is called like the field.
+func (b *builder) operands(list []ast.Expr) []ast.Expr {
 	last := -1
 	for i, e := range list {
-		if e != nil && b.complex(e) {
+		if b.complex(e) {
 			last = i
 		}
 	}
 	out := make([]ast.Expr, len(list))
+	hint := "v"
 	for i, e := range list {
-		if out[i] = b.expr(e); i < last && out[i] != nil && calls(b.p.Info, out[i]) {
-			hint := "v"
-			if i < len(hints) && hints[i] != "" {
-				hint = hints[i]
-			}
+		if out[i] = b.expr(e); i < last && calls(b.p.Info, out[i]) {
 			out[i] = b.held(out[i], hint, nil)
+		}
+		hint = "v"
+		if id, ok := e.(*ast.Ident); ok {
+			if f, ok := b.fr.Info.Uses[id].(*types.Var); ok && f.IsField() {
+				hint = id.Name
+			}
 		}
 	}
 	return out
@@ -146,15 +114,9 @@ func (b *builder) complex(e ast.Expr) (yes bool) {
 	return yes
 }
 
-// binaryExpr reads an operator. The right side of && or || is a branch where it
-// holds an operation.
-func (b *builder) binaryExpr(e *ast.BinaryExpr) ast.Expr {
-	if (e.Op != token.LAND && e.Op != token.LOR) || !b.complex(e.Y) {
-		list := b.operands([]ast.Expr{e.X, e.Y}, nil)
-		out := &ast.BinaryExpr{X: list[0], OpPos: e.OpPos, Op: e.Op, Y: list[1]}
-		b.know(out, e)
-		return out
-	}
+// shortCircuit reads && or || whose right side holds an operation, which is a
+// branch.
+func (b *builder) shortCircuit(e *ast.BinaryExpr) ast.Expr {
 	v := b.temp("holds", types.Default(b.typeOf(e)))
 	text := oneLine(types.ExprString(e))
 	set := func(value ast.Expr) {
@@ -173,8 +135,7 @@ func (b *builder) binaryExpr(e *ast.BinaryExpr) ast.Expr {
 
 func (b *builder) ident(e *ast.Ident) ast.Expr {
 	o := b.fr.Info.ObjectOf(e)
-	v, ok := o.(*types.Var)
-	if ok && !v.IsField() && !(v.Pkg() != nil && v.Parent() == v.Pkg().Scope()) {
+	if localVar(o) != nil {
 		if x, ok := b.fr.subst[o]; ok {
 			return b.p.Copy(x)
 		}
@@ -190,81 +151,16 @@ func (b *builder) ident(e *ast.Ident) ast.Expr {
 	return out
 }
 
-func (b *builder) selector(e *ast.SelectorExpr) ast.Expr {
-	sel, ok := b.fr.Info.Selections[e]
-	name := &ast.Ident{NamePos: e.Sel.NamePos, Name: e.Sel.Name}
-	b.p.Info.Uses[name] = b.fr.Info.ObjectOf(e.Sel)
-	b.know(name, e.Sel)
-	if !ok { // a qualified name
-		x := &ast.Ident{NamePos: e.Pos(), Name: e.X.(*ast.Ident).Name}
-		b.p.Info.Uses[x] = b.fr.Info.ObjectOf(e.X.(*ast.Ident))
-		out := &ast.SelectorExpr{X: x, Sel: name}
-		b.know(out, e)
-		return out
-	}
-	out := &ast.SelectorExpr{X: b.expr(e.X), Sel: name}
-	b.p.Info.Selections[out] = sel
-	if sel.Kind() == types.FieldVal {
-		b.p.fields[out] = through(sel.Recv(), sel.Index())
+// selected is a selector on an expression of the tree.
+func (b *builder) selected(e *ast.SelectorExpr, x ast.Expr) ast.Expr {
+	out := &ast.SelectorExpr{X: x, Sel: b.ident(e.Sel).(*ast.Ident)}
+	if sel, ok := b.fr.Info.Selections[e]; ok {
+		b.p.Info.Selections[out] = sel
+		if sel.Kind() == types.FieldVal {
+			b.p.fields[out] = Embedded(sel.Recv(), sel)
+		}
 	}
 	b.know(out, e)
-	return out
-}
-
-// through are the fields that a selection goes through.
-func through(t types.Type, index []int) (out []*types.Var) {
-	for _, i := range index {
-		if p, ok := t.Underlying().(*types.Pointer); ok {
-			t = p.Elem()
-		}
-		s, ok := t.Underlying().(*types.Struct)
-		if !ok {
-			return out
-		}
-		out = append(out, s.Field(i))
-		t = s.Field(i).Type()
-	}
-	return out
-}
-
-func (b *builder) composite(e *ast.CompositeLit) ast.Expr {
-	out := &ast.CompositeLit{Lbrace: e.Lbrace, Rbrace: e.Rbrace}
-	if e.Type != nil {
-		out.Type = b.typeExpr(e.Type)
-	}
-	b.know(out, e)
-	t := b.typeOf(e)
-	if p, ok := t.Underlying().(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	_, isStruct := t.Underlying().(*types.Struct)
-	values, hints := []ast.Expr{}, []string{}
-	for _, x := range e.Elts {
-		hint := ""
-		if kv, ok := x.(*ast.KeyValueExpr); ok {
-			if id, ok := kv.Key.(*ast.Ident); ok && isStruct {
-				hint = id.Name
-			}
-			x = kv.Value
-		}
-		values, hints = append(values, x), append(hints, hint)
-	}
-	for i, x := range b.operands(values, hints) {
-		kv, ok := e.Elts[i].(*ast.KeyValueExpr)
-		if !ok {
-			out.Elts = append(out.Elts, x)
-			continue
-		}
-		key := ast.Expr(nil)
-		if id, isName := kv.Key.(*ast.Ident); isName && isStruct {
-			field := &ast.Ident{NamePos: id.NamePos, Name: id.Name}
-			b.p.Info.Uses[field] = b.fr.Info.ObjectOf(id)
-			key = field
-		} else {
-			key = b.expr(kv.Key)
-		}
-		out.Elts = append(out.Elts, &ast.KeyValueExpr{Key: key, Colon: kv.Colon, Value: x})
-	}
 	return out
 }
 
@@ -300,9 +196,6 @@ func (b *builder) function(e *ast.FuncLit) ast.Expr {
 
 // typeExpr copies a type. What it stands for is in Info.Types.
 func (b *builder) typeExpr(e ast.Expr) ast.Expr {
-	if e == nil {
-		return nil
-	}
 	out := &ast.Ident{NamePos: e.Pos(), Name: types.ExprString(e)}
 	if id, ok := e.(*ast.Ident); ok {
 		if o := b.fr.Info.ObjectOf(id); o != nil {
@@ -347,9 +240,7 @@ func (b *builder) literal(e ast.Expr, tv types.TypeAndValue) ast.Expr {
 	if basic, ok := t.(*types.Basic); ok && (basic.Info()&types.IsUntyped != 0 || types.Default(basicOf(tv.Value)) == t) {
 		return out
 	}
-	name := &ast.Ident{NamePos: e.Pos(), Name: types.TypeString(t, nil)}
-	b.p.Info.Types[name] = typeExpression(t)
-	call := &ast.CallExpr{Fun: name, Args: []ast.Expr{out}}
+	call := &ast.CallExpr{Fun: b.p.typeName(t), Args: []ast.Expr{out}}
 	b.p.Info.Types[call] = types.TypeAndValue{Type: t, Value: tv.Value}
 	return call
 }

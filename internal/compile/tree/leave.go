@@ -145,10 +145,7 @@ func (e *eliminator) left(s *leave, tail, loop bool) (out Block) {
 
 // set notes that the exit was left for.
 func (e *eliminator) set(at Site) Stmt {
-	yes := ast.NewIdent("true")
-	e.p.Info.Types[yes] = boolean(true)
-	e.p.Info.Uses[yes] = types.Universe.Lookup("true")
-	return &Assign{Site: at, Lhs: []ast.Expr{e.p.Ref(e.flag())}, Tok: token.ASSIGN, Rhs: []ast.Expr{yes}, Text: "leave"}
+	return &Assign{Site: at, Lhs: []ast.Expr{e.p.Ref(e.flag())}, Tok: token.ASSIGN, Rhs: []ast.Expr{e.p.universal("true")}, Text: "leave"}
 }
 
 func (e *eliminator) flag() *types.Var {
@@ -201,16 +198,10 @@ func (e *eliminator) move(s *Branch, rest Block) bool {
 
 // not is the opposite of a condition.
 func (b *builder) not(e ast.Expr) ast.Expr {
-	if id, ok := e.(*ast.Ident); !ok {
-		p := &ast.ParenExpr{X: e}
-		b.p.Info.Types[p] = b.p.Info.Types[e]
-		e = p
-	} else {
-		e = id
+	if _, name := e.(*ast.Ident); !name {
+		e = b.p.typed(&ast.ParenExpr{X: e}, b.p.Info.TypeOf(e))
 	}
-	out := &ast.UnaryExpr{Op: token.NOT, X: e}
-	b.p.Info.Types[out] = boolean(nil)
-	return out
+	return b.p.typed(&ast.UnaryExpr{Op: token.NOT, X: e}, types.Typ[types.Bool])
 }
 
 // chains makes a switch whose arms break the loop around it a chain of ifs, since
@@ -278,9 +269,7 @@ func (b *builder) chain(s *Branch) Stmt {
 		last = n
 	}
 	if last == nil { // a default alone
-		yes := ast.NewIdent("true")
-		b.p.Info.Types[yes], b.p.Info.Uses[yes] = boolean(true), types.Universe.Lookup("true")
-		return &Branch{Site: s.Site, Cond: yes, Text: "if true", Arms: []Arm{{Label: "then", Body: other}}}
+		return &Branch{Site: s.Site, Cond: b.p.universal("true"), Text: "if true", Arms: []Arm{{Label: "then", Body: other}}}
 	}
 	if other != nil {
 		last.Arms = append(last.Arms, Arm{Label: "else", Body: other})
@@ -290,17 +279,13 @@ func (b *builder) chain(s *Branch) Stmt {
 
 // binary is a comparison or a logical operator.
 func (b *builder) binary(x ast.Expr, op token.Token, y ast.Expr) ast.Expr {
-	out := &ast.BinaryExpr{X: b.paren(x), Op: op, Y: b.paren(y)}
-	b.p.Info.Types[out] = boolean(nil)
-	return out
+	return b.p.typed(&ast.BinaryExpr{X: b.paren(x), Op: op, Y: b.paren(y)}, types.Typ[types.Bool])
 }
 
 // paren puts parentheses around an expression with an operator.
 func (b *builder) paren(e ast.Expr) ast.Expr {
-	if _, ok := e.(*ast.BinaryExpr); !ok {
-		return e
+	if _, ok := e.(*ast.BinaryExpr); ok {
+		return b.p.typed(&ast.ParenExpr{X: e}, b.p.Info.TypeOf(e))
 	}
-	out := &ast.ParenExpr{X: e}
-	b.p.Info.Types[out] = b.p.Info.Types[e]
-	return out
+	return e
 }

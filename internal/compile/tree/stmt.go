@@ -275,7 +275,7 @@ func (b *builder) forLoop(s *ast.ForStmt, label *ast.Ident) {
 	switch call, _ := s.Cond.(*ast.CallExpr); {
 	case call != nil && b.isNext(call):
 		n.Next = true
-		n.Cond = b.bareCall(call)
+		n.Cond = b.bareCall(called{source: call})
 	case s.Cond != nil:
 		before = b.inside(func() { n.Cond = b.expr(s.Cond) })
 	}
@@ -373,7 +373,7 @@ func (b *builder) returns(s *ast.ReturnStmt) {
 	}
 	if b.fr.exit == nil { // the program's own
 		n := &Return{Site: b.site(s.Pos())}
-		n.Results = b.operands(results, nil)
+		n.Results = b.operands(results)
 		b.emit(n)
 		return
 	}
