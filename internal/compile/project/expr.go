@@ -57,23 +57,7 @@ func (l *loop) of(e ast.Expr) *variable {
 }
 
 // root returns the variable that a place is in, or nil.
-func (l *loop) root(e ast.Expr) *variable {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		return l.of(e)
-	case *ast.SelectorExpr:
-		return l.root(e.X)
-	case *ast.IndexExpr:
-		return l.root(e.X)
-	case *ast.SliceExpr:
-		return l.root(e.X)
-	case *ast.StarExpr:
-		return l.root(e.X)
-	case *ast.UnaryExpr:
-		return l.root(e.X)
-	}
-	return nil
-}
+func (l *loop) root(e ast.Expr) *variable { return l.of(tree.Base(e)) }
 
 // typeOf returns the type of an expression, nil if it is not known.
 func (l *loop) typeOf(e ast.Expr) types.Type {
@@ -149,8 +133,7 @@ func (l *loop) ref(v *variable) *ast.Ident {
 	return id
 }
 
-// copy copies an expression, without positions, and with names of packages as the
-// generated file has them.
+// copy copies an expression, with names of packages as the generated file has them.
 func (l *loop) copy(e ast.Expr) ast.Expr {
 	if e == nil {
 		return nil
@@ -179,50 +162,30 @@ func (l *loop) copied(e ast.Expr) ast.Expr {
 		return l.ident(e)
 	case *ast.SelectorExpr:
 		return l.selector(e)
-	case *ast.BasicLit:
-		return &ast.BasicLit{Kind: e.Kind, Value: e.Value}
-	case *ast.ParenExpr:
-		return &ast.ParenExpr{X: l.copy(e.X)}
-	case *ast.CallExpr:
-		return &ast.CallExpr{Fun: l.copy(e.Fun), Args: l.copies(e.Args), Ellipsis: e.Ellipsis}
-	case *ast.CompositeLit:
-		return l.literal(e)
-	case *ast.KeyValueExpr:
-		return &ast.KeyValueExpr{Key: l.copy(e.Key), Value: l.copy(e.Value)}
-	case *ast.UnaryExpr:
-		return &ast.UnaryExpr{Op: e.Op, X: l.copy(e.X)}
-	case *ast.BinaryExpr:
-		return &ast.BinaryExpr{X: l.copy(e.X), Op: e.Op, Y: l.copy(e.Y)}
-	case *ast.IndexExpr:
-		return &ast.IndexExpr{X: l.copy(e.X), Index: l.copy(e.Index)}
-	case *ast.IndexListExpr:
-		return &ast.IndexListExpr{X: l.copy(e.X), Indices: l.copies(e.Indices)}
-	case *ast.SliceExpr:
-		return &ast.SliceExpr{X: l.copy(e.X), Low: l.copy(e.Low), High: l.copy(e.High), Max: l.copy(e.Max), Slice3: e.Slice3}
-	case *ast.StarExpr:
-		return &ast.StarExpr{X: l.copy(e.X)}
-	case *ast.TypeAssertExpr:
-		return &ast.TypeAssertExpr{X: l.copy(e.X), Type: l.copy(e.Type)}
 	}
-	l.bad(e.Pos(), fmt.Sprintf("an expression of this kind (%T) cannot be part of a program", e))
-	return ast.NewIdent("_")
+	out := tree.Shallow(e)
+	for _, x := range tree.Parts(out) {
+		*x = l.copy(*x)
+	}
+	if lit, ok := out.(*ast.CompositeLit); ok {
+		l.unkeyed(lit, l.typeOf(e), e.Pos())
+	}
+	return out
 }
 
-// literal copies a composite literal. One without keys names all fields.
-func (l *loop) literal(e *ast.CompositeLit) ast.Expr {
-	out := &ast.CompositeLit{Type: l.copy(e.Type), Elts: l.copies(e.Elts)}
-	id, ok := out.Type.(*ast.Ident)
-	if sel, isSel := out.Type.(*ast.SelectorExpr); isSel {
+// unkeyed notes the fields that a composite literal names by having no keys.
+func (l *loop) unkeyed(lit *ast.CompositeLit, t types.Type, pos token.Pos) {
+	id, ok := lit.Type.(*ast.Ident)
+	if sel, isSel := lit.Type.(*ast.SelectorExpr); isSel {
 		id, ok = sel.Sel, true
 	}
-	for i, f := range fieldsOf(l.typeOf(e)) {
-		if i < len(e.Elts) && ok {
-			if _, keyed := e.Elts[i].(*ast.KeyValueExpr); !keyed {
-				l.hide(id, f, e.Pos())
+	for i, f := range fieldsOf(t) {
+		if i < len(lit.Elts) && ok {
+			if _, keyed := lit.Elts[i].(*ast.KeyValueExpr); !keyed {
+				l.hide(id, f, pos)
 			}
 		}
 	}
-	return out
 }
 
 func (l *loop) ident(e *ast.Ident) ast.Expr {

@@ -91,29 +91,27 @@ func (m *emitter) harmless(e ast.Expr) bool {
 		return true
 	}
 	switch e := e.(type) {
-	case *ast.Ident, *ast.BasicLit:
-		return true
-	case *ast.ParenExpr:
-		return m.harmless(e.X)
+	case *ast.Ident, *ast.BasicLit, *ast.ParenExpr, *ast.KeyValueExpr, *ast.CompositeLit:
 	case *ast.SelectorExpr:
-		path, field := m.path(e)
-		return field && (path != "" && m.harmless(e.X) || m.held(e))
-	case *ast.KeyValueExpr:
-		return m.harmless(e.Value)
-	case *ast.CompositeLit:
-		return m.harmlessAll(e.Elts)
+		if path, field := m.path(e); !field || path == "" || m.held(e) {
+			return field && m.held(e)
+		}
 	case *ast.UnaryExpr:
-		return e.Op != token.ARROW && m.harmless(e.X)
-	case *ast.BinaryExpr:
-		switch e.Op {
-		case token.QUO, token.REM, token.SHL, token.SHR:
+		if e.Op == token.ARROW {
 			return false
 		}
-		return !types.IsInterface(m.typeOf(e.X)) && m.harmless(e.X) && m.harmless(e.Y)
+	case *ast.BinaryExpr:
+		if slices.Contains([]token.Token{token.QUO, token.REM, token.SHL, token.SHR}, e.Op) || types.IsInterface(m.typeOf(e.X)) {
+			return false
+		}
 	case *ast.CallExpr:
-		return m.isType(e.Fun) && m.harmlessAll(e.Args)
+		if !m.isType(e.Fun) {
+			return false
+		}
+	default:
+		return false
 	}
-	return false
+	return !slices.ContainsFunc(tree.Parts(e), func(x *ast.Expr) bool { return !m.harmless(*x) })
 }
 
 func (m *emitter) harmlessAll(list []ast.Expr) bool {

@@ -5,6 +5,8 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+
+	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
 // tidy leaves out what a program does not use.
@@ -74,43 +76,27 @@ func (m *emitter) nested(from, to *line, count map[*variable]int) bool {
 func (m *emitter) firstUse(n *line, v *variable) (at *ast.Expr) {
 	blocked := false
 	var visit func(e *ast.Expr)
+	visit = func(e *ast.Expr) {
+		if at != nil || blocked {
+			return
+		}
+		if m.of(*e) == v {
+			at = e
+			return
+		}
+		for i, x := range tree.Parts(*e) {
+			if b, ok := (*e).(*ast.BinaryExpr); ok && i == 1 && (b.Op == token.LAND || b.Op == token.LOR) {
+				blocked = at == nil
+			}
+			visit(x)
+		}
+		if call, ok := (*e).(*ast.CallExpr); ok {
+			blocked = blocked || at == nil && !m.keyed(call)
+		}
+	}
 	list := func(l []ast.Expr) {
 		for i := range l {
 			visit(&l[i])
-		}
-	}
-	visit = func(e *ast.Expr) {
-		if at != nil || blocked || *e == nil {
-			return
-		}
-		switch x := (*e).(type) {
-		case *ast.Ident:
-			if m.of(x) == v {
-				at = e
-			}
-		case *ast.SelectorExpr:
-			visit(&x.X)
-		case *ast.ParenExpr:
-			visit(&x.X)
-		case *ast.UnaryExpr:
-			visit(&x.X)
-		case *ast.BinaryExpr:
-			visit(&x.X)
-			if x.Op == token.LAND || x.Op == token.LOR {
-				blocked = at == nil
-			}
-			visit(&x.Y)
-		case *ast.IndexExpr:
-			visit(&x.X)
-			visit(&x.Index)
-		case *ast.CompositeLit:
-			list(x.Elts)
-		case *ast.KeyValueExpr:
-			visit(&x.Value)
-		case *ast.CallExpr:
-			visit(&x.Fun)
-			list(x.Args)
-			blocked = at == nil && !m.keyed(x)
 		}
 	}
 	switch s := n.stmt.(type) {

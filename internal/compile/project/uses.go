@@ -26,29 +26,16 @@ func (l *loop) uses(e ast.Expr, p *part, to live) {
 		l.uses(e.X, p, to)
 	case *ast.CompositeLit:
 		l.literalUses(e, p, to)
-	case *ast.CallExpr:
-		l.uses(e.Fun, whole, to)
-		l.usesAll(e.Args, to)
-	case *ast.KeyValueExpr:
-		l.uses(e.Value, p, to)
-	case *ast.UnaryExpr:
-		l.uses(e.X, whole, to)
-	case *ast.BinaryExpr:
-		l.uses(e.X, whole, to)
-		l.uses(e.Y, whole, to)
 	case *ast.IndexExpr:
-		if l.own(e) {
-			l.uses(e.X, p.under(element), to)
-		} else {
-			l.uses(e.X, whole, to)
+		if p = p.under(element); !l.own(e) {
+			p = whole
 		}
+		l.uses(e.X, p, to)
 		l.uses(e.Index, whole, to)
-	case *ast.SliceExpr:
-		l.usesAll([]ast.Expr{e.X, e.Low, e.High, e.Max}, to)
-	case *ast.StarExpr:
-		l.uses(e.X, whole, to)
-	case *ast.TypeAssertExpr:
-		l.uses(e.X, whole, to)
+	default:
+		for _, x := range tree.Parts(e) {
+			l.uses(*x, whole, to)
+		}
 	}
 }
 

@@ -8,31 +8,45 @@ import (
 	"strings"
 )
 
-// parts copies an expression's node, and returns the copy with the places in it
-// that hold the expressions which it is made of, in source order. The keys and
-// values of a composite literal are places of their own.
-func parts(e ast.Expr) (out ast.Expr, places []*ast.Expr) {
-	node := reflect.New(reflect.TypeOf(e).Elem())
-	node.Elem().Set(reflect.ValueOf(e).Elem())
-	for i := range node.Elem().NumField() {
-		switch f := node.Elem().Field(i).Addr().Interface().(type) {
+// Parts returns the places in an expression's node that hold the expressions which
+// it is made of, in source order. The keys and values of a composite literal are
+// places of their own.
+func Parts(e ast.Expr) (places []*ast.Expr) {
+	node := reflect.ValueOf(e).Elem()
+	for i := range node.NumField() {
+		switch f := node.Field(i).Addr().Interface().(type) {
 		case *ast.Expr:
 			if *f != nil {
 				places = append(places, f)
 			}
 		case *[]ast.Expr:
-			*f = slices.Clone(*f)
 			for i, x := range *f {
 				if kv, ok := x.(*ast.KeyValueExpr); ok {
-					kv = &ast.KeyValueExpr{Key: kv.Key, Colon: kv.Colon, Value: kv.Value}
-					(*f)[i], places = kv, append(places, &kv.Key, &kv.Value)
+					places = append(places, &kv.Key, &kv.Value)
 				} else {
 					places = append(places, &(*f)[i])
 				}
 			}
 		}
 	}
-	return node.Interface().(ast.Expr), places
+	return places
+}
+
+// Shallow copies an expression's node, which holds the same expressions then.
+func Shallow(e ast.Expr) ast.Expr {
+	node := reflect.New(reflect.TypeOf(e).Elem())
+	node.Elem().Set(reflect.ValueOf(e).Elem())
+	for i := range node.Elem().NumField() {
+		if f, ok := node.Elem().Field(i).Addr().Interface().(*[]ast.Expr); ok {
+			*f = slices.Clone(*f)
+			for i, x := range *f {
+				if kv, ok := x.(*ast.KeyValueExpr); ok {
+					(*f)[i] = &ast.KeyValueExpr{Key: kv.Key, Colon: kv.Colon, Value: kv.Value}
+				}
+			}
+		}
+	}
+	return node.Interface().(ast.Expr)
 }
 
 // Copy copies an expression of the tree, with all that is known of it.
@@ -40,8 +54,8 @@ func (p *Program) Copy(e ast.Expr) ast.Expr {
 	if e == nil {
 		return nil
 	}
-	out, places := parts(e)
-	for _, x := range places {
+	out := Shallow(e)
+	for _, x := range Parts(out) {
 		*x = p.Copy(*x)
 	}
 	if tv, ok := p.Info.Types[e]; ok {

@@ -49,7 +49,8 @@ func (b *builder) expr(e ast.Expr) ast.Expr {
 			return b.shortCircuit(e)
 		}
 	}
-	out, places := parts(e)
+	out := Shallow(e)
+	places := Parts(out)
 	list := make([]ast.Expr, len(places))
 	for i, x := range places {
 		list[i] = *x
