@@ -254,14 +254,11 @@ func (f *flow) copied(s tree.Stmt, v *variable, from, to int) *edgeRow {
 
 // writer returns the last node in a statement that writes a resource.
 func (f *flow) writer(s tree.Stmt, resource int) (id int) {
-	tree.Block{s}.Walk(func(s tree.Stmt) bool {
-		if a, ok := s.(*tree.Assign); ok {
-			if n := f.actions[a].node; n >= 0 && slices.Contains(f.g.Nodes[n].Writes, resource) {
-				id = n
-			}
+	for _, a := range f.inside(s) {
+		if a.node >= 0 && slices.Contains(f.g.Nodes[a.node].Writes, resource) {
+			id = a.node
 		}
-		return true
-	})
+	}
 	return id
 }
 
@@ -332,22 +329,17 @@ func (f *flow) within(e ast.Expr, v *variable) (path string, ok bool) {
 // once reports whether what crosses behind a statement was made there: behind a
 // loop or a branch it may be the value of a round before.
 func (f *flow) once(s tree.Stmt, origins []analyze.Origin) bool {
-	call, ok := s.(*tree.Call)
-	if !ok {
-		_, ok = s.(*tree.Assign)
-		return ok
+	_, ok := s.(*tree.Assign)
+	if call, isCall := s.(*tree.Call); isCall {
+		ok = true
+		call.Body.Walk(func(s tree.Stmt) bool {
+			_, loop := s.(*tree.Loop)
+			ok = ok && !(loop && slices.ContainsFunc(f.inside(s), func(a *action) bool {
+				return slices.ContainsFunc(origins, func(o analyze.Origin) bool { return o.Node == a.node })
+			}))
+			return ok
+		})
 	}
-	call.Body.Walk(func(s tree.Stmt) bool {
-		n, isLoop := s.(*tree.Loop)
-		if isLoop {
-			n.Body.Walk(func(s tree.Stmt) bool {
-				a, isAssign := s.(*tree.Assign)
-				ok = ok && !(isAssign && slices.ContainsFunc(origins, func(o analyze.Origin) bool { return o.Node == f.actions[a].node }))
-				return ok
-			})
-		}
-		return ok && !isLoop
-	})
 	return ok
 }
 

@@ -114,21 +114,13 @@ func (f *flow) changes(s tree.Stmt) live {
 		return m
 	}
 	m := live{}
-	tree.Block{s}.Walk(func(s tree.Stmt) bool {
-		switch s := s.(type) {
-		case *tree.Assign:
-			for _, d := range f.actions[s].defs {
-				if d.v != nil {
-					m.add(d.v, at(d.path))
-				}
-			}
-		case *tree.Loop:
-			for _, v := range f.counters(s) {
-				m.add(v, whole)
+	for _, a := range f.inside(s) {
+		for _, d := range a.defs {
+			if d.v != nil {
+				m.add(d.v, at(d.path))
 			}
 		}
-		return true
-	})
+	}
 	f.mods[s] = m
 	return m
 }
@@ -325,7 +317,7 @@ func (w *walker) outside(s tree.Stmt, out live) (in live, ok bool) {
 			continue
 		}
 		from := w.makers(s, v, p)
-		if len(from) != 1 || from[0] == w.g || w.shares(v, out) || !w.works(s) || !w.crosses(v, p) {
+		if len(from) != 1 || from[0] == w.g || w.shares(v, out) || len(w.owners(s)) == 0 || !w.crosses(v, p) {
 			return nil, false
 		}
 		needs = append(needs, need{v, p, from[0]})
@@ -335,17 +327,6 @@ func (w *walker) outside(s tree.Stmt, out live) (in live, ok bool) {
 		in.drop(n.v, n.p)
 	}
 	return in, true
-}
-
-// works reports whether there are operations in a statement: one without is
-// executed by whoever wants what it computes.
-func (l *loop) works(s tree.Stmt) (yes bool) {
-	tree.Block{s}.Walk(func(s tree.Stmt) bool {
-		a, ok := s.(*tree.Assign)
-		yes = yes || ok && l.actions[a].owner != everywhere
-		return !yes
-	})
-	return yes
 }
 
 // concerned reports whether anything that is wanted changes in a statement.
@@ -376,20 +357,11 @@ func (w *walker) call(s *tree.Call, out live) live {
 // single returns the group that owns all operations in a call, if there is one and
 // it does them as they stand.
 func (l *loop) single(s *tree.Call) (owner int, ok bool) {
-	owner, ok = everywhere, !exits(s)
-	s.Body.Walk(func(s tree.Stmt) bool {
-		if a, isAssign := s.(*tree.Assign); isAssign {
-			switch x := l.actions[a]; {
-			case x.owner == everywhere:
-			case owner != everywhere && owner != x.owner || l.special(x.node):
-				ok = false
-			default:
-				owner = x.owner
-			}
-		}
-		return ok
-	})
-	return owner, ok && owner != everywhere
+	owners := l.owners(s)
+	if len(owners) != 1 || exits(s) || slices.ContainsFunc(l.inside(s), func(a *action) bool { return a.node >= 0 && l.special(a.node) }) {
+		return everywhere, false
+	}
+	return owners[0], true
 }
 
 func (w *walker) branch(s *tree.Branch, out live) live {

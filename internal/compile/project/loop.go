@@ -226,30 +226,40 @@ func (a *action) wanted(i int, out live) *part {
 	return nil
 }
 
-// owned reports whether a statement holds an operation of a group.
-func (l *loop) owned(s tree.Stmt, group int) (yes bool) {
+// inside returns the actions in a statement, in order.
+func (l *loop) inside(s tree.Stmt) (out []*action) {
 	tree.Block{s}.Walk(func(s tree.Stmt) bool {
-		a, ok := s.(*tree.Assign)
-		yes = yes || ok && l.actions[a].owner == group
-		return !yes
+		if a, ok := s.(*tree.Assign); ok {
+			out = append(out, l.actions[a])
+		}
+		return true
 	})
-	return yes
+	return out
 }
+
+// owners returns the groups that have operations in a statement.
+func (l *loop) owners(s tree.Stmt) (out []int) {
+	for _, a := range l.inside(s) {
+		if a.owner != everywhere && !slices.Contains(out, a.owner) {
+			out = append(out, a.owner)
+		}
+	}
+	return out
+}
+
+// owned reports whether a statement holds an operation of a group.
+func (l *loop) owned(s tree.Stmt, group int) bool { return slices.Contains(l.owners(s), group) }
 
 // exits reports whether there is a jump or a return inside a statement that leaves
 // it.
-func exits(s tree.Stmt) bool {
-	switch s := s.(type) {
-	case *tree.Jump, *tree.Return:
-		return true
-	case *tree.Branch:
-		return slices.ContainsFunc(s.Arms, func(a tree.Arm) bool { return slices.ContainsFunc(a.Body, exits) })
-	case *tree.Loop:
-		return slices.ContainsFunc(s.Body, returns)
-	case *tree.Call:
-		return slices.ContainsFunc(s.Body, exits)
-	}
-	return false
+func exits(s tree.Stmt) (yes bool) {
+	tree.Block{s}.Walk(func(x tree.Stmt) bool {
+		_, jump := x.(*tree.Jump)
+		_, loop := x.(*tree.Loop)
+		yes = yes || jump || returns(x)
+		return !yes && !loop
+	})
+	return yes
 }
 
 // returns reports whether a statement may leave the program.

@@ -59,7 +59,12 @@ func (m *emitter) entirely(a *action) bool {
 			return false
 		}
 	}
-	return m.executes(a.Assign) || len(a.Fills) == 0 && !slices.ContainsFunc(a.Lhs, func(e ast.Expr) bool { return m.place(e).weak })
+	return m.executes(a.Assign) || !m.through(a)
+}
+
+// through reports whether an assignment writes memory that is not its variables' own.
+func (l *loop) through(a *action) bool {
+	return len(a.Fills) > 0 || slices.ContainsFunc(a.Lhs, func(e ast.Expr) bool { return l.place(e).weak })
 }
 
 // full reports whether all of an expression is computed for the part p of it, or
@@ -152,16 +157,12 @@ func (m *emitter) known(e ast.Expr, has live) bool {
 // rolled returns a call in the place of what it was read through to.
 func (m *emitter) rolled(c *tree.Call) *line {
 	n := &line{pos: c.Pos, pure: true}
-	c.Body.Walk(func(s tree.Stmt) bool {
-		if a, ok := s.(*tree.Assign); ok {
-			x := m.actions[a]
-			if x.node >= 0 {
-				n.nodes = append(n.nodes, x.node)
-			}
-			n.pure = n.pure && x.owner == everywhere && len(a.Fills) == 0 && !slices.ContainsFunc(a.Lhs, func(e ast.Expr) bool { return m.place(e).weak })
+	for _, a := range m.inside(c) {
+		if a.node >= 0 {
+			n.nodes = append(n.nodes, a.node)
 		}
-		return true
-	})
+		n.pure = n.pure && a.owner == everywhere && !m.through(a)
+	}
 	call := m.copy(c.Expr)
 	if len(c.Results) == 0 {
 		n.stmt = &ast.ExprStmt{X: call}
@@ -197,12 +198,13 @@ func (m *emitter) lacks(b tree.Block, lines []*line) error {
 		}
 	})
 	var errs []error
-	b.Walk(func(s tree.Stmt) bool {
-		if a, ok := s.(*tree.Assign); ok && m.actions[a].owner == m.me && count[m.actions[a].node] != 1 && !(m.entire && m.idle(m.actions[a].node)) {
-			errs = append(errs, fmt.Errorf("%s: %s is %d times in the program of %s", m.src.Fset.Position(a.Pos), a.Text, count[m.actions[a].node], m.groups[m.me].Name))
+	for _, s := range b {
+		for _, a := range m.inside(s) {
+			if a.owner == m.me && count[a.node] != 1 && !(m.entire && m.idle(a.node)) {
+				errs = append(errs, fmt.Errorf("%s: %s is %d times in the program of %s", m.src.Fset.Position(a.Pos), a.Text, count[a.node], m.groups[m.me].Name))
+			}
 		}
-		return true
-	})
+	}
 	return errors.Join(errs...)
 }
 
