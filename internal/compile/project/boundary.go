@@ -44,9 +44,9 @@ func (u *fuser) begins(nodes []int) bool {
 // boundary returns the variables that lines take from the lines around them, and
 // those that they leave to them; ok is false if one holds more than tensors.
 func (u *fuser) boundary(list []*line) (in, out []*variable, ok bool) {
-	inside, writes := u.everywhere(list), u.assigns(list)
-	for v, n := range inside {
-		if v.fixed || n == u.total[v] {
+	inside, writes := u.mentioned(list), u.assigns(list)
+	for _, v := range sorted(inside) {
+		if v.fixed || inside[v] == u.total[v] {
 			continue
 		}
 		switch {
@@ -63,9 +63,6 @@ func (u *fuser) boundary(list []*line) (in, out []*variable, ok bool) {
 			in = append(in, v)
 		}
 	}
-	byID := func(a, b *variable) int { return a.id - b.id }
-	slices.SortFunc(in, byID)
-	slices.SortFunc(out, byID)
 	return in, out, true
 }
 
@@ -87,39 +84,6 @@ func tensors(t types.Type) bool {
 		return true
 	}
 	return false
-}
-
-// everywhere counts mentions, the variables of loops' heads included.
-func (m *emitter) everywhere(list []*line) map[*variable]int {
-	out := m.mentioned(list)
-	each(list, func(n *line) {
-		for _, v := range []*variable{n.key, n.value} {
-			if v != nil {
-				out[v]++
-			}
-		}
-	})
-	return out
-}
-
-// assigns counts how often lines give variables a value.
-func (m *emitter) assigns(list []*line) map[*variable]int {
-	out := map[*variable]int{}
-	note := func(e ast.Expr) {
-		if v := m.root(e); v != nil {
-			out[v]++
-		}
-	}
-	each(list, func(n *line) {
-		if n.zero != nil {
-			out[n.zero]++
-		}
-		_, write := n.exprs()
-		for _, e := range write {
-			note(e)
-		}
-	})
-	return out
 }
 
 // first reports whether lines give a variable a value before they read it.

@@ -131,10 +131,11 @@ func (c *cutting) bounds(in, out []*variable) (takes, gives []*variable, ok bool
 // missing returns the variables that lines take from elsewhere, and whether there
 // is one that is not given.
 func (c *cutting) missing(part []*line, writes map[*variable]int, given map[*variable]bool) (takes []*variable, missing bool) {
-	total, all := c.everywhere(c.all), c.assigns(c.all)
-	for v, n := range c.everywhere(part) {
+	total, all := c.mentioned(c.all), c.assigns(c.all)
+	inside := c.mentioned(part)
+	for _, v := range sorted(inside) {
 		switch {
-		case v.fixed || n == total[v] || writes[v] > 0 && all[v] == writes[v]:
+		case v.fixed || inside[v] == total[v] || writes[v] > 0 && all[v] == writes[v]:
 		case given[v]:
 			takes = append(takes, v)
 		case writes[v] > 0 && c.first(part, v):
@@ -142,7 +143,6 @@ func (c *cutting) missing(part []*line, writes map[*variable]int, given map[*var
 			missing = true
 		}
 	}
-	slices.SortFunc(takes, func(a, b *variable) int { return a.id - b.id })
 	return takes, missing
 }
 

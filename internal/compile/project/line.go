@@ -3,6 +3,7 @@ package project
 import (
 	"go/ast"
 	"go/token"
+	"maps"
 	"slices"
 )
 
@@ -72,7 +73,7 @@ func (n *line) exprs() (read, write []ast.Expr) {
 	return read, write
 }
 
-// mentions returns the variables in an expression.
+// mentions visits the variables in an expression.
 func (m *emitter) mentions(e ast.Expr, f func(*variable)) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
@@ -84,21 +85,53 @@ func (m *emitter) mentions(e ast.Expr, f func(*variable)) {
 	})
 }
 
-// reads returns the variables whose values a program looks at.
-func (m *emitter) reads(list []*line) map[*variable]bool {
-	out := map[*variable]bool{}
+// mentioned counts how often lines mention variables.
+func (m *emitter) mentioned(list []*line) map[*variable]int {
+	out := map[*variable]int{}
 	each(list, func(n *line) {
 		read, write := n.exprs()
-		for _, e := range read {
-			m.mentions(e, func(v *variable) { out[v] = true })
+		for _, e := range append(read, write...) {
+			m.mentions(e, func(v *variable) { out[v]++ })
 		}
-		for _, e := range write {
-			if !isName(e) { // an element or a field counts as a use of the rest
-				m.mentions(e, func(v *variable) { out[v] = true })
+		for _, v := range []*variable{n.zero, n.key, n.value} {
+			if v != nil {
+				out[v]++
 			}
 		}
 	})
 	return out
+}
+
+// assigns counts how often lines give variables, or parts of them, a value.
+func (m *emitter) assigns(list []*line) map[*variable]int {
+	out := map[*variable]int{}
+	each(list, func(n *line) {
+		_, write := n.exprs()
+		for _, e := range write {
+			out[m.root(e)]++
+		}
+		out[n.zero]++
+	})
+	delete(out, nil)
+	return out
+}
+
+// reads returns the variables whose values a program looks at. An element or a field
+// that is assigned to counts as a use of the rest.
+func (m *emitter) reads(list []*line) map[*variable]bool {
+	out := map[*variable]bool{}
+	each(list, func(n *line) {
+		read, write := n.exprs()
+		for _, e := range append(read, slices.DeleteFunc(slices.Clone(write), isName)...) {
+			m.mentions(e, func(v *variable) { out[v] = true })
+		}
+	})
+	return out
+}
+
+// sorted returns variables in the order in which the source has them.
+func sorted[T any](set map[*variable]T) []*variable {
+	return slices.SortedFunc(maps.Keys(set), func(a, b *variable) int { return a.id - b.id })
 }
 
 func isName(e ast.Expr) bool { _, ok := e.(*ast.Ident); return ok }

@@ -136,13 +136,11 @@ func (w *writer) block(list []*line) {
 // needs declares what a line is the first to mention, unless it does so itself.
 func (w *writer) needs(n *line, here map[*variable]int) {
 	var news []*variable
-	weight := w.weight(n)
-	for v := range weight {
+	for _, v := range sorted(w.weight(n)) {
 		if _, known := w.names[v]; !known && here[v] > 1 && !v.fixed {
 			news = append(news, v)
 		}
 	}
-	slices.SortFunc(news, func(a, b *variable) int { return a.id - b.id })
 	s, isAssign := n.stmt.(*ast.AssignStmt)
 	if isAssign && (s.Tok == token.ASSIGN || s.Tok == token.DEFINE) {
 		w.define(n, s, news)

@@ -31,7 +31,7 @@ type fuser struct {
 // spans adds graphs to a program, beside the statements that they can do, and
 // returns their functions.
 func (m *emitter) spans(name, label string, lines []*line) ([]*line, string) {
-	u := &fuser{emitter: m, prefix: "graph" + strings.TrimPrefix(name, "train"), label: label, total: m.everywhere(lines), writes: m.assigns(lines)}
+	u := &fuser{emitter: m, prefix: "graph" + strings.TrimPrefix(name, "train"), label: label, total: m.mentioned(lines), writes: m.assigns(lines)}
 	lines = u.list(lines)
 	return lines, u.funcs.String()
 }

@@ -30,21 +30,6 @@ func (d *device) survey(list []*line) {
 	}
 }
 
-// mentioned counts how often lines mention variables.
-func (m *emitter) mentioned(list []*line) map[*variable]int {
-	out := map[*variable]int{}
-	each(list, func(n *line) {
-		read, write := n.exprs()
-		for _, e := range append(read, write...) {
-			m.mentions(e, func(v *variable) { out[v]++ })
-		}
-		if n.zero != nil {
-			out[n.zero]++
-		}
-	})
-	return out
-}
-
 // counting turns for i := 0; i < n; i++ into a range over n.
 func (d *device) counting(n *line) {
 	if n.word != "for" || n.ranged || n.init == nil || n.post == nil || len(n.head) != 1 {
@@ -98,26 +83,9 @@ func (d *device) gives(n *line) {
 
 // written returns the variables that lines give values, in order.
 func (d *device) written(list []*line) []*variable {
-	found := map[*variable]bool{}
-	note := func(e ast.Expr) {
-		if v := d.root(e); v != nil && !v.fixed {
-			found[v] = true
-		}
-	}
-	each(list, func(n *line) {
-		if n.zero != nil {
-			found[n.zero] = true
-		}
-		switch s := n.stmt.(type) {
-		case *ast.AssignStmt:
-			for _, e := range s.Lhs {
-				note(e)
-			}
-		case *ast.IncDecStmt:
-			note(s.X)
-		}
-	})
-	return slices.SortedFunc(maps.Keys(found), func(a, b *variable) int { return a.id - b.id })
+	found := d.assigns(list)
+	maps.DeleteFunc(found, func(v *variable, _ int) bool { return v.fixed })
+	return sorted(found)
 }
 
 // lasting returns the variables that lines change and that others mention.
