@@ -189,7 +189,7 @@ func (d *device) chain(n *line) *line {
 		return nil
 	}
 	last.arms = append(last.arms, lineArm{body: other})
-	first.nodes = n.nodes
+	first.from = n.from
 	return first
 }
 
@@ -217,7 +217,7 @@ func (d *device) deviceBranch(n *line, at inside) []*line {
 	if at.stop != nil && (leaves(then, token.BREAK) || leaves(other, token.BREAK)) {
 		lasting = append(lasting, at.stop)
 	}
-	out := &line{pos: n.pos, word: "If", head: append([]ast.Expr{cond}, d.carry(lasting)...), nodes: n.nodes}
+	out := &line{pos: n.pos, word: "If", head: append([]ast.Expr{cond}, d.carry(lasting)...), from: n.from}
 	at.branch = true
 	for _, a := range n.arms {
 		out.arms = append(out.arms, lineArm{body: trimmed(d.lines(a.body, at))})
@@ -237,15 +237,13 @@ func trimmed(list []*line) []*line {
 
 // steady refuses what has to be done equally often in every iteration.
 func (d *device) steady(list []*line, where string) {
-	each(list, func(n *line) {
-		for _, id := range n.nodes {
-			x := d.g.Nodes[id]
-			steady := slices.ContainsFunc(x.Writes, func(r int) bool { return d.g.Resources[r].Steady })
-			if x.Kind == fdg.Step || steady {
-				d.bad(d.src.Pos(id), fmt.Sprintf("%s stands in %s, so that how many steps an iteration has would not be known beforehand", x.Text, where))
-			}
+	for _, id := range d.nodes(list) {
+		x := d.g.Nodes[id]
+		steady := slices.ContainsFunc(x.Writes, func(r int) bool { return d.g.Resources[r].Steady })
+		if x.Kind == fdg.Step || steady {
+			d.bad(d.src.Pos(id), fmt.Sprintf("%s stands in %s, so that how many steps an iteration has would not be known beforehand", x.Text, where))
 		}
-	})
+	}
 }
 
 // applied refuses gradients that are applied in a branch of the program and come
@@ -295,7 +293,7 @@ func (d *device) loopLine(n *line, at inside) *line {
 		return n
 	}
 	body := n.arms[0].body
-	out := &line{pos: n.pos, word: "For", ranged: true, key: n.key, nodes: n.nodes}
+	out := &line{pos: n.pos, word: "For", ranged: true, key: n.key, from: n.from}
 	in := inside{loop: n, device: true}
 	out.head = append([]ast.Expr{d.rewrite(n.head[0])}, d.carry(d.lasting(body))...)
 	if leaves(body, token.BREAK) {
@@ -336,7 +334,7 @@ func (d *device) simple(n *line) []*line {
 }
 
 func (d *device) assignLine(n *line, lhs, rhs ast.Expr) *line {
-	return &line{pos: n.pos, stmt: &ast.AssignStmt{Lhs: []ast.Expr{lhs}, Tok: token.ASSIGN, Rhs: []ast.Expr{rhs}}, pure: n.pure, nodes: n.nodes}
+	return &line{pos: n.pos, stmt: &ast.AssignStmt{Lhs: []ast.Expr{lhs}, Tok: token.ASSIGN, Rhs: []ast.Expr{rhs}}, pure: n.pure, from: n.from}
 }
 
 func (d *device) assigned(n *line, s *ast.AssignStmt) []*line {

@@ -65,6 +65,11 @@ func newDevice(src *analyze.Source, g *fdg.Graph, out *findings) *device {
 	return d
 }
 
+// executesAll reports whether the program has all of a call.
+func (d *device) executesAll(c *tree.Call) bool {
+	return !slices.ContainsFunc(d.inside(c), func(a *action) bool { return !d.executes(a.Assign) })
+}
+
 // residents refuses components that cannot live inside a program.
 func (l *loop) residents() {
 	said := map[int]bool{}
@@ -157,7 +162,7 @@ func (d *device) function(name string, lines []*line) string {
 // loops, counters or values, and is not handed numbers that are the loop's own: an
 // index, say.
 func (d *device) folded(c *tree.Call) bool {
-	ok := true
+	ok := d.executesAll(c)
 	for _, e := range c.Expr.Args {
 		if isNumber(d.typeOf(e)) {
 			d.mentions(e, func(v *variable) {

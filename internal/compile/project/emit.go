@@ -19,7 +19,8 @@ type emitter struct {
 	x      *variable // the end of the edges
 	run    *variable
 	t      *variable
-	entire bool // the program is the whole loop
+	entire bool               // the program is the whole loop, or
+	chosen map[tree.Stmt]bool // these statements of it
 	rolls  func(*tree.Call) bool
 	met    map[*edgeRow]int // how often the program uses an edge
 }
@@ -72,27 +73,56 @@ func (m *emitter) stmt(s tree.Stmt) []*line {
 		}
 		return m.block(s.Body)
 	case *tree.Jump:
-		return []*line{{pos: s.Pos, stmt: &ast.BranchStmt{Tok: s.Tok}}}
+		return m.leaving(s, &ast.BranchStmt{Tok: s.Tok})
 	case *tree.Return:
-		return []*line{{pos: s.Pos, stmt: &ast.ReturnStmt{Results: m.copies(s.Results)}}}
+		return m.leaving(s, &ast.ReturnStmt{Results: m.copies(s.Results)})
 	}
 	return nil
 }
 
+// leaving returns a jump or a return, which a part of a loop has only if it is chosen.
+func (m *emitter) leaving(s tree.Stmt, stmt ast.Stmt) []*line {
+	if m.chosen != nil && !m.chosen[s] {
+		return nil
+	}
+	return []*line{{pos: s.At().Pos, stmt: stmt, from: []tree.Stmt{s}}}
+}
+
 // follows reports whether the program has a loop or a branch.
-func (m *emitter) follows(s tree.Stmt) bool { return m.entire || m.keep[s][m.me] }
+func (m *emitter) follows(s tree.Stmt) bool {
+	if m.entire {
+		return m.chosen == nil || m.chosen[s]
+	}
+	return m.keep[s][m.me]
+}
 
 // executes reports whether the program has an assignment.
 func (m *emitter) executes(s *tree.Assign) bool {
+	if m.entire {
+		return m.chosen == nil || m.chosen[s]
+	}
 	_, mine := m.does[s][m.me]
-	return m.entire || mine
+	return mine
+}
+
+// inner returns the statements that a program has of a block whose loop or branch it
+// leaves out: none, unless it is a part of the loop alone.
+func (m *emitter) inner(b tree.Block) []*line {
+	if m.chosen == nil {
+		return nil
+	}
+	return m.block(b)
 }
 
 func (m *emitter) branch(s *tree.Branch) []*line {
 	if !m.follows(s) {
-		return nil
+		var out []*line
+		for _, a := range s.Arms {
+			out = append(out, m.inner(a.Body)...)
+		}
+		return out
 	}
-	n := &line{pos: s.Pos, word: "if"}
+	n := &line{pos: s.Pos, word: "if", from: []tree.Stmt{s}}
 	if s.Switch {
 		n.word = "switch"
 	}
@@ -107,14 +137,14 @@ func (m *emitter) branch(s *tree.Branch) []*line {
 
 func (m *emitter) goLoop(s *tree.Loop) (out []*line) {
 	if !m.follows(s) {
-		return nil
+		return m.inner(s.Body)
 	}
-	n := &line{pos: s.Pos, word: "for", ranged: s.Range, counts: isInteger(m.typeOf(s.Over)), key: m.vars[s.Key], value: m.vars[s.Value]}
+	n := &line{pos: s.Pos, word: "for", from: []tree.Stmt{s}, ranged: s.Range, counts: isInteger(m.typeOf(s.Over)), key: m.vars[s.Key], value: m.vars[s.Value]}
 	if s.Next {
 		n.word = "next"
 	}
 	if s.Init != nil && m.executes(s.Init) {
-		n.init = &line{pos: s.Init.Pos, stmt: m.statement(s.Init)}
+		n.init = &line{pos: s.Init.Pos, stmt: m.statement(s.Init), from: []tree.Stmt{s.Init}}
 		if as, ok := n.init.stmt.(*ast.AssignStmt); ok && s.Init.Define {
 			as.Tok = token.DEFINE
 			if t := m.natural(as.Rhs[0]); t == nil || !types.Identical(t, m.typeOf(as.Lhs[0])) {
@@ -124,7 +154,7 @@ func (m *emitter) goLoop(s *tree.Loop) (out []*line) {
 		}
 	}
 	if s.Post != nil && m.executes(s.Post) {
-		n.post = &line{pos: s.Post.Pos, stmt: m.statement(s.Post)}
+		n.post = &line{pos: s.Post.Pos, stmt: m.statement(s.Post), from: []tree.Stmt{s.Post}}
 	}
 	for _, e := range []ast.Expr{s.Over, s.Cond} {
 		if e != nil {
@@ -155,12 +185,9 @@ func (m *emitter) simple(s *tree.Assign) []*line {
 	}
 	a := m.actions[s]
 	if s.Tok == token.VAR {
-		return []*line{{pos: s.Pos, zero: a.defs[0].v, pure: true}}
+		return []*line{{pos: s.Pos, zero: a.defs[0].v, pure: true, from: []tree.Stmt{s}}}
 	}
-	n := &line{pos: s.Pos, stmt: m.statement(s), pure: a.owner == everywhere && len(s.Fills) == 0}
-	if a.node >= 0 {
-		n.nodes = []int{a.node}
-	}
+	n := &line{pos: s.Pos, stmt: m.statement(s), pure: a.owner == everywhere && len(s.Fills) == 0, from: []tree.Stmt{s}}
 	switch as, ok := n.stmt.(*ast.AssignStmt); {
 	case m.entire:
 	case a.owner == everywhere:

@@ -5,6 +5,8 @@ import (
 	"go/token"
 	"maps"
 	"slices"
+
+	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
 // line is a statement of a generated program: a simple one, or a loop or branch
@@ -23,8 +25,8 @@ type line struct {
 	ranged bool
 	arms   []lineArm
 
-	pure  bool // may be left out if nobody uses what it makes
-	nodes []int
+	pure bool        // may be left out if nobody uses what it makes
+	from []tree.Stmt // what it is made of
 
 	// Of a loop: over an integer. Of a device program's: what ends it early.
 	counts bool
@@ -94,11 +96,10 @@ func (m *emitter) mentioned(list []*line) map[*variable]int {
 			m.mentions(e, func(v *variable) { out[v]++ })
 		}
 		for _, v := range []*variable{n.zero, n.key, n.value} {
-			if v != nil {
-				out[v]++
-			}
+			out[v]++
 		}
 	})
+	delete(out, nil)
 	return out
 }
 
@@ -110,9 +111,23 @@ func (m *emitter) assigns(list []*line) map[*variable]int {
 		for _, e := range write {
 			out[m.root(e)]++
 		}
-		out[n.zero]++
+		for _, v := range []*variable{n.zero, n.key, n.value} {
+			out[v]++
+		}
 	})
 	delete(out, nil)
+	return out
+}
+
+// nodes returns the operations that lines have.
+func (m *emitter) nodes(list []*line) (out []int) {
+	each(list, func(n *line) {
+		for _, s := range n.from {
+			if a, ok := s.(*tree.Assign); ok && m.actions[a].owner != everywhere {
+				out = append(out, m.actions[a].node)
+			}
+		}
+	})
 	return out
 }
 

@@ -157,10 +157,11 @@ func (m *emitter) known(e ast.Expr, has live) bool {
 // rolled returns a call in the place of what it was read through to.
 func (m *emitter) rolled(c *tree.Call) *line {
 	n := &line{pos: c.Pos, pure: true}
+	tree.Block{c}.Walk(func(s tree.Stmt) bool {
+		n.from = append(n.from, s)
+		return true
+	})
 	for _, a := range m.inside(c) {
-		if a.node >= 0 {
-			n.nodes = append(n.nodes, a.node)
-		}
 		n.pure = n.pure && a.owner == everywhere && !m.through(a)
 	}
 	call := m.copy(c.Expr)
@@ -192,11 +193,9 @@ func (m *emitter) complete(lines []*line) error {
 // twice.
 func (m *emitter) lacks(b tree.Block, lines []*line) error {
 	count := map[int]int{}
-	each(lines, func(n *line) {
-		for _, id := range n.nodes {
-			count[id]++
-		}
-	})
+	for _, id := range m.nodes(lines) {
+		count[id]++
+	}
 	var errs []error
 	for _, s := range b {
 		for _, a := range m.inside(s) {

@@ -75,18 +75,6 @@ func (u *fuser) longest(list []*line) (int, *stretch) {
 	return 0, nil
 }
 
-// nodes returns the operations of the group in lines.
-func (u *fuser) nodes(list []*line) (out []int) {
-	each(list, func(n *line) {
-		for _, id := range n.nodes {
-			if _, mine := u.group[u.g.Nodes[id].Fragment]; mine && !slices.Contains(out, id) {
-				out = append(out, id)
-			}
-		}
-	})
-	return out
-}
-
 // heavy are the kinds of operations that are graphs by themselves: two of them in
 // one save a call.
 var heavy = []fdg.Kind{fdg.Step, fdg.Call, fdg.Gradient, fdg.Apply, fdg.Blend, fdg.Update}
@@ -117,11 +105,8 @@ func (u *fuser) eligible(n *line) bool {
 		if _, returns := n.stmt.(*ast.ReturnStmt); returns || n.word == "next" {
 			ok = false
 		}
-		for _, id := range n.nodes {
-			ok = ok && u.fits(u.g.Nodes[id])
-		}
 	})
-	return ok
+	return ok && !slices.ContainsFunc(u.nodes([]*line{n}), func(id int) bool { return !u.fits(u.g.Nodes[id]) })
 }
 
 // armLists returns the arms of a branch without their bodies.
@@ -152,23 +137,13 @@ func (u *fuser) try(list []*line) *stretch {
 	if !ok || !u.begins(u.nodes(list)) {
 		return nil
 	}
-	d, all := u.opened()
-	if d == nil {
-		return nil
-	}
-	c := &cutting{device: d, all: all, nodes: u.nodes(list)}
-	if !c.locate(all, u.around) {
-		return nil
-	}
-	takes, gives, ok := c.bounds(in, out)
-	if !ok {
-		return nil
-	}
-	body, ok := c.body(takes, gives)
+	d := u.lowered(list)
+	takes, gives := d.twins(in), d.twins(out)
+	body, ok := d.part(takes, gives)
 	if !ok || u.work(list) < 2 && !slices.ContainsFunc(body, func(n *line) bool { return n.word == "For" }) {
 		return nil
 	}
-	s := &stretch{name: fmt.Sprint(u.prefix, u.made+1)}
+	s := &stretch{fmt.Sprint(u.prefix, u.made+1), in, out}
 	text := d.spanFunc(s.name, u.where(list), takes, gives, body)
 	if d.out.any() {
 		return nil
@@ -176,7 +151,6 @@ func (u *fuser) try(list []*line) *stretch {
 	u.made++
 	u.used[s.name] = true
 	u.funcs.WriteString("\n" + text)
-	s.in, s.out = u.same(d, takes, in), u.same(d, gives, out)
 	return s
 }
 

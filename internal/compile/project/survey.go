@@ -103,19 +103,13 @@ func (d *device) lasting(list []*line) (out []*variable) {
 // index for keys and minibatches alone; others are written out.
 func (d *device) choose(list []*line) {
 	each(list, func(n *line) {
-		if n.word == "for" && n.ranged && n.counts && isInt(d.typeOf(n.head[0])) && d.works(n) && d.plain(n) && !d.grows(n) {
+		if n.word == "for" && n.ranged && n.counts && isInt(d.typeOf(n.head[0])) && len(d.nodes(n.arms[0].body)) > 0 && d.plain(n) && !d.grows(n) {
 			d.loops[n] = true
 			if n.key != nil {
 				d.index[n.key] = true
 			}
 		}
 	})
-}
-
-// works reports whether a loop has operations in it.
-func (d *device) works(n *line) (yes bool) {
-	each(n.arms[0].body, func(n *line) { yes = yes || len(n.nodes) > 0 })
-	return yes
 }
 
 // plain reports whether a loop's index only names draws and minibatches.

@@ -68,7 +68,7 @@ func (m *emitter) nested(from, to *line, count map[*variable]int) bool {
 		}
 	}
 	*at = s.Rhs[0]
-	to.nodes, to.pure = append(to.nodes, from.nodes...), to.pure && from.pure
+	to.from, to.pure = append(to.from, from.from...), to.pure && from.pure
 	return true
 }
 

@@ -74,7 +74,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 // graphCentralWorker1 is partial.go:44 to partial.go:55 as one graph.
 func graphCentralWorker1(t *Trainer, run *rl.Run) (seen, kit.Step, rl.Tensor) {
 	obs := t.Env.Obs()                                                // partial.go:44
-	_ = []rl.Tensor{t.value.Call(rl.Key{}, obs)}                      // partial.go:45
+	t.value.Call(rl.Key{}, obs)                                       // partial.go:45
 	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // partial.go:46
 		act := t.act.Call(run.KeyAt("act", i), obs) // partial.go:47
 		out := t.Env.Step(act.Action)               // partial.go:48
@@ -82,8 +82,8 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) (seen, kit.Step, rl.Tensor) {
 		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		obs = out.Obs // partial.go:50
 	})
-	var s seen             // partial.go:52
-	r, r2 := t.both(obs)   // partial.go:53
+	r, r2 := t.both(obs) // partial.go:53
+	var s seen
 	s.First = r            // partial.go:53
 	s.Last = r2            // partial.go:53
 	b := t.Rollout.Drain() // partial.go:54

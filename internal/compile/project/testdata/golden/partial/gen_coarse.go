@@ -70,7 +70,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 // graphCoarseCollector1 is partial.go:44 to partial.go:53 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) (rl.Tensor, rl.Tensor) {
 	obs := t.Env.Obs()                                                // partial.go:44
-	_ = []rl.Tensor{t.value.Call(rl.Key{}, obs)}                      // partial.go:45
+	t.value.Call(rl.Key{}, obs)                                       // partial.go:45
 	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // partial.go:46
 		act := t.act.Call(run.KeyAt("act", i), obs) // partial.go:47
 		out := t.Env.Step(act.Action)               // partial.go:48

@@ -82,9 +82,9 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				t.opt.Apply(g, 1e-3)  // partial.go:59
 				run.Log("loss", loss) // partial.go:60
 			}
+			run.Log("first", s.First)                            // partial.go:65
+			run.Log("last", rl.Standardise(s.Last, rl.Tensor{})) // partial.go:66
 		}
-		run.Log("first", s.First)                            // partial.go:65
-		run.Log("last", rl.Standardise(s.Last, rl.Tensor{})) // partial.go:66
 	}
 	return run.Err()
 }
@@ -95,7 +95,7 @@ func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs) (rl.Tensor, rl.Tenso
 	return r, r2
 }
 
-// graphFineLearner2 is partial.go:55 to partial.go:56 as one graph.
+// graphFineLearner2 is partial.go:55 to partial.go:66 as one graph.
 func graphFineLearner2(t *Trainer, run *rl.Run, s seen, b kit.Step) {
 	// partial.go:55
 	ret := rl.NStep(.99, 2, b.Reward, rl.Shift(t.slow.Call(rl.Key{}, b.Obs), s.Last), b.Terminated, b.Over)
@@ -107,4 +107,6 @@ func graphFineLearner2(t *Trainer, run *rl.Run, s seen, b kit.Step) {
 		t.opt.Apply(g, 1e-3)  // partial.go:59
 		run.Log("loss", loss) // partial.go:60
 	})
+	run.Log("first", s.First)                            // partial.go:65
+	run.Log("last", rl.Standardise(s.Last, rl.Tensor{})) // partial.go:66
 }

@@ -115,16 +115,28 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 				break
 			}
 		}
-		first := edge.Sent[rl.Obs](x, apartFirst)          // tangled.go:108
-		mem.B = t.parts.sum.Call(rl.Key{}, many{seen[:2]}) // tangled.go:80
-		t.Memory.Set(mem)                                  // tangled.go:81
-		target := t.parts.slow.Call(rl.Key{}, first)       // tangled.go:83
-		edge.Fetch(x, apartNet2, t.Net.Params)             // tangled.go:120
-		edge.Fetch(x, apartSlow, t.Slow.Params)            // tangled.go:99
-		run.Log("target", target)                          // tangled.go:100
-		run.Log("end", t.parts.slow.Call(rl.Key{}, last))  // tangled.go:101
+		first := edge.Sent[rl.Obs](x, apartFirst) // tangled.go:108
+		var target rl.Tensor
+		// tangled.go:80
+		if !run.Fused("apart/actor 1", []rl.Carried{rl.Carry(&mem), rl.Carry(&first), rl.Carry(&seen), rl.Carry(&target)}, func() { mem, target = graphApartActor1(t, run, mem, first, seen) }) {
+			mem.B = t.parts.sum.Call(rl.Key{}, many{seen[:2]}) // tangled.go:80
+			t.Memory.Set(mem)                                  // tangled.go:81
+			target = t.parts.slow.Call(rl.Key{}, first)        // tangled.go:83
+		}
+		edge.Fetch(x, apartNet2, t.Net.Params)            // tangled.go:120
+		edge.Fetch(x, apartSlow, t.Slow.Params)           // tangled.go:99
+		run.Log("target", target)                         // tangled.go:100
+		run.Log("end", t.parts.slow.Call(rl.Key{}, last)) // tangled.go:101
 	}
 	return run.Err()
+}
+
+// graphApartActor1 is tangled.go:80 to tangled.go:83 as one graph.
+func graphApartActor1(t *Trainer, run *rl.Run, mem pair, first rl.Obs, seen []rl.Tensor) (pair, rl.Tensor) {
+	mem.B = t.parts.sum.Call(rl.Key{}, many{seen[:2]}) // tangled.go:80
+	t.Memory.Set(mem)                                  // tangled.go:81
+	target := t.parts.slow.Call(rl.Key{}, first)       // tangled.go:83
+	return mem, target
 }
 
 // trainApartReplay is (*Trainer).Train (tangled.go:60) for the fragment replay.
