@@ -1,10 +1,8 @@
 package project
 
 import (
-	"fmt"
 	"go/ast"
 	"slices"
-	"strings"
 
 	"github.com/weft-rl/weft/internal/compile/tree"
 )
@@ -50,36 +48,4 @@ func (d *device) part(takes, gives []*variable) (lines []*line, ok bool) {
 	d.params = takes
 	lines = d.translate(list)
 	return lines, !d.out.any()
-}
-
-// spanFunc prints a part as a function.
-func (d *device) spanFunc(name, where string, takes, gives []*variable, lines []*line) string {
-	w := &writer{emitter: d.emitter, names: map[*variable]string{}, where: map[*variable]int{}}
-	w.open()
-	for _, v := range append([]*variable{d.t, d.run}, takes...) {
-		w.declare(v)
-	}
-	fmt.Fprintf(&w.b, "func %s(%s %s, %s *%s.Run", name, w.names[d.t], d.typeName(d.trainerType()), w.names[d.run], d.rlPackage())
-	for _, v := range takes {
-		fmt.Fprintf(&w.b, ", %s %s", w.names[v], d.typeName(v.typ))
-	}
-	w.b.WriteString(")" + d.resultTypes(gives) + " {\n")
-	w.block(lines)
-	w.b.WriteString("}\n")
-	return wrap(fmt.Sprintf("%s is %s as one graph.", name, where)) + w.b.String()
-}
-
-// resultTypes returns the types of variables as those of a function's results.
-func (d *device) resultTypes(list []*variable) string {
-	var names []string
-	for _, v := range list {
-		names = append(names, d.typeName(v.typ))
-	}
-	switch len(names) {
-	case 0:
-		return ""
-	case 1:
-		return " " + names[0]
-	}
-	return " (" + strings.Join(names, ", ") + ")"
 }

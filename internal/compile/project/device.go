@@ -1,7 +1,6 @@
 package project
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -45,7 +44,8 @@ func lowered(src *analyze.Source, g *fdg.Graph) ([]byte, []Problem, error) {
 	if err := d.lacks(body, lines); err != nil {
 		return nil, nil, err
 	}
-	text := d.function(name, lines)
+	text := wrap(fmt.Sprintf("%s is one iteration of %s (%s) as a device program has it: the loops and branches of run are the program's, those of Go are gone through while it is built.", name, g.Train, g.Pos)) +
+		d.function(name, nil, nil, lines)
 	if out.any() {
 		return nil, out.list, nil
 	}
@@ -141,21 +141,6 @@ func (d *device) returned(s *tree.Return) {
 			d.bad(s.Pos, "what is returned behind the loop over run.Next cannot be part of a device program; return run.Err()")
 		}
 	}
-}
-
-// function prints the iteration.
-func (d *device) function(name string, lines []*line) string {
-	w := &writer{emitter: d.emitter, names: map[*variable]string{}, where: map[*variable]int{}}
-	w.open()
-	w.declare(d.t)
-	w.declare(d.run)
-	var b bytes.Buffer
-	b.WriteString(wrap(fmt.Sprintf("%s is one iteration of %s (%s) as a device program has it: the loops and branches of run are the program's, those of Go are gone through while it is built.", name, d.g.Train, d.g.Pos)))
-	fmt.Fprintf(&w.b, "func %s(%s %s, %s *%s.Run) {\n", name, w.names[d.t], d.typeName(d.trainerType()), w.names[d.run], d.rlPackage())
-	w.block(lines)
-	w.b.WriteString("}\n")
-	b.Write(w.b.Bytes())
-	return b.String()
 }
 
 // folded reports whether a call has nothing inside that a device program must see,

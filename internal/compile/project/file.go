@@ -60,7 +60,7 @@ func (f *flow) file(gr plan.Grouping) ([]byte, error) {
 			return nil, err
 		}
 		lines, graphs := m.spans(name, gr.Name+"/"+group.Name, lines)
-		fmt.Fprintf(&programs, "\n%s%s%s", f.doc(name, group), m.print(name, lines), graphs)
+		fmt.Fprintf(&programs, "\n%s%s%s", f.doc(name, group), m.function(name, []*variable{m.x}, []string{"error"}, lines), graphs)
 	}
 	var b bytes.Buffer
 	f.constants(&b, gr, rows)

@@ -23,14 +23,24 @@ type writer struct {
 	where  map[*variable]int // the depth of the scope that declares it
 }
 
-func (m *emitter) print(name string, lines []*line) string {
+// function prints a function of the trainer, the run and more.
+func (m *emitter) function(name string, more []*variable, results []string, lines []*line) string {
 	w := &writer{emitter: m, names: map[*variable]string{}, where: map[*variable]int{}}
 	w.open()
-	for _, v := range []*variable{m.t, m.run, m.x} {
-		w.declare(v)
+	var params []string
+	for _, v := range append([]*variable{m.t, m.run}, more...) {
+		t := ""
+		switch v {
+		case m.t:
+			t = m.typeName(m.trainerType())
+		case m.x:
+			t = "*" + m.edgePackage() + ".X"
+		default:
+			t = m.typeName(v.typ)
+		}
+		params = append(params, w.declare(v)+" "+t)
 	}
-	fmt.Fprintf(&w.b, "func %s(%s %s, %s *%s.Run, %s *%s.X) error {\n", name, w.names[m.t], m.typeName(m.trainerType()),
-		w.names[m.run], m.rlPackage(), w.names[m.x], m.edgePackage())
+	fmt.Fprintf(&w.b, "func %s(%s) (%s) {\n", name, strings.Join(params, ", "), strings.Join(results, ", "))
 	w.block(lines)
 	w.b.WriteString("}\n")
 	return w.b.String()

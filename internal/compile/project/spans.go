@@ -144,7 +144,11 @@ func (u *fuser) try(list []*line) *stretch {
 		return nil
 	}
 	s := &stretch{fmt.Sprint(u.prefix, u.made+1), in, out}
-	text := d.spanFunc(s.name, u.where(list), takes, gives, body)
+	var results []string
+	for _, v := range gives {
+		results = append(results, d.typeName(v.typ))
+	}
+	text := wrap(fmt.Sprintf("%s is %s as one graph.", s.name, u.where(list))) + d.function(s.name, takes, results, body)
 	if d.out.any() {
 		return nil
 	}
