@@ -11,8 +11,8 @@ import (
 
 // The edges of grouping coarse.
 const (
-	coarseBatchSteps = iota
-	coarseBatchLast
+	coarseDrain = iota
+	coarseLast
 	coarseRolesLearnerNetParams
 )
 
@@ -23,8 +23,8 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
-		coarseBatchSteps:            {Name: "batch.Steps", Kind: "gather", From: "collector", To: "learner", Type: "mappo.Step", Axis: "environments", Node: 11, Pos: "mappo.go:39", Given: true},
-		coarseBatchLast:             {Name: "batch.Last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "mappo.go:162"},
+		coarseDrain:                 {Name: "drain", Kind: "gather", From: "collector", To: "learner", Type: "mappo.Step", Axis: "environments", Node: 11, Pos: "mappo.go:39", Given: true},
+		coarseLast:                  {Name: "last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "mappo.go:162"},
 		coarseRolesLearnerNetParams: {Name: "Roles.Learner.net.params", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 27, Pos: "mappo.go:95"},
 	},
 }
@@ -41,9 +41,9 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		for j, r := range t.Roles { // mappo.go:38
 			drain := r.Rollout.Drain() // mappo.go:39
 			// mappo.go:39
-			edge.Gather(x, coarseBatchSteps, Step{Obs: drain.Obs, Act: ActOut{Raw: drain.Act.Raw, LogProb: drain.Act.LogProb, Value: drain.Act.Value, Weight: drain.Act.Weight}, Reward: drain.Reward, Terminated: drain.Terminated, Truncated: drain.Truncated, Cut: drain.Cut})
-			edge.Gather(x, coarseBatchLast, r.Actor.Last(obs[j])) // mappo.go:162
-			for _, m := range t.Roles {                           // mappo.go:95
+			edge.Gather(x, coarseDrain, Step{Obs: drain.Obs, Act: ActOut{Raw: drain.Act.Raw, LogProb: drain.Act.LogProb, Value: drain.Act.Value, Weight: drain.Act.Weight}, Reward: drain.Reward, Terminated: drain.Terminated, Truncated: drain.Truncated, Cut: drain.Cut})
+			edge.Gather(x, coarseLast, r.Actor.Last(obs[j])) // mappo.go:162
+			for _, m := range t.Roles {                      // mappo.go:95
 				edge.Fetch(x, coarseRolesLearnerNetParams, m.Learner.net.params) // mappo.go:95
 			}
 		}
@@ -81,8 +81,7 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) []rl.Obs {
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // mappo.go:36
 		for j, r := range t.Roles { // mappo.go:38
-			// mappo.go:39
-			batch := Batch{edge.Gathered[Step](x, coarseBatchSteps), edge.Gathered[rl.Tensor](x, coarseBatchLast)}
+			batch := Batch{edge.Gathered[Step](x, coarseDrain), edge.Gathered[rl.Tensor](x, coarseLast)} // mappo.go:39
 			// mappo.go:40
 			if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, j, r, batch) }, j) {
 				r.Learner.Learn(run.At("role", j), batch) // mappo.go:40

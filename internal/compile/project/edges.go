@@ -2,7 +2,6 @@ package project
 
 import (
 	"fmt"
-	"go/ast"
 	"go/token"
 	"go/types"
 	"slices"
@@ -266,7 +265,7 @@ func (f *flow) value(s tree.Stmt, v *variable, p *part, path string, from, to in
 	r := &edgeRow{v: v, part: p, path: path, from: from, to: to, point: s}
 	t := typeAt(v.typ, path)
 	r.Edge = edge.Edge{
-		Name: strings.TrimSuffix(f.nameOf(v)+"."+path, "."), From: f.groups[from].Name, To: f.groups[to].Name,
+		Name: strings.TrimSuffix(v.name+"."+path, "."), From: f.groups[from].Name, To: f.groups[to].Name,
 		Type: types.TypeString(t, (*types.Package).Name),
 	}
 	origins := f.carried(s, v, p, path)
@@ -282,48 +281,6 @@ func (f *flow) value(s tree.Stmt, v *variable, p *part, path string, from, to in
 	r.Kind = f.kind(s.At().Pos, t, axis, from, to)
 	r.Log, r.Given, r.origins = f.logged(origins, to), f.once(s, origins) && f.given(origins, to), origins
 	return r
-}
-
-// nameOf returns what a variable is called on an edge: one that is not the author's
-// after what it is given to.
-func (f *flow) nameOf(v *variable) string {
-	name := v.name
-	if !v.temp {
-		return name
-	}
-	f.tree.Body.Walk(func(s tree.Stmt) bool {
-		a, ok := s.(*tree.Assign)
-		if !ok || len(a.Lhs) != 1 || len(a.Rhs) != 1 {
-			return true
-		}
-		to, path := f.tree.Path(a.Lhs[0])
-		if field, ok := f.within(a.Rhs[0], v); ok && to != nil {
-			name = strings.Trim(f.nameOf(f.vars[to])+"."+strings.Trim(path+"."+field, "."), ".")
-		}
-		return true
-	})
-	return name
-}
-
-// within returns the field of a value that a variable becomes.
-func (f *flow) within(e ast.Expr, v *variable) (path string, ok bool) {
-	if f.of(e) == v {
-		return "", true
-	}
-	lit, isLit := e.(*ast.CompositeLit)
-	for i, field := range fieldsOf(f.typeOf(e)) {
-		if !isLit || i >= len(lit.Elts) {
-			break
-		}
-		x, name := lit.Elts[i], field.Name()
-		if kv, ok := x.(*ast.KeyValueExpr); ok {
-			x, name = kv.Value, kv.Key.(*ast.Ident).Name
-		}
-		if rest, ok := f.within(x, v); ok {
-			return strings.Trim(name+"."+rest, "."), true
-		}
-	}
-	return "", false
 }
 
 // once reports whether what crosses behind a statement was made there: behind a
@@ -447,7 +404,7 @@ func (f *flow) collective(a *action, param *types.Var, i int, kind edge.Kind, ax
 			t = now
 		}
 		if v, path := f.tree.Path(args[i]); v != nil {
-			name = strings.Trim(f.nameOf(f.vars[v])+"."+path, ".")
+			name = strings.Trim(v.Name()+"."+path, ".")
 		}
 	}
 	r.Edge = edge.Edge{Name: name, Kind: kind, From: g, To: g, Type: types.TypeString(t, (*types.Package).Name), Node: a.node, Pos: f.g.Nodes[a.node].Pos.String(), Axis: string(axis)}

@@ -18,7 +18,7 @@ const (
 	centralG
 	centralNet
 	centralLoss
-	centralTotal2
+	centralValue
 	centralSlow
 )
 
@@ -36,7 +36,7 @@ var genCentral = edge.Grouping{
 		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 23, Pos: "awkward.go:129", Given: true},
 		centralNet:    {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 24, Pos: "awkward.go:130"},
 		centralLoss:   {Name: "loss", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 29, Pos: "awkward.go:71"},
-		centralTotal2: {Name: "total#2", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 30, Pos: "awkward.go:71"},
+		centralValue:  {Name: "value", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 30, Pos: "awkward.go:71"},
 		centralSlow:   {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 43, Pos: "awkward.go:89"},
 	},
 }
@@ -101,7 +101,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 				continue
 			}
 			value := run.Value(rl.Mean(edge.AllGather(x, centralLoss, loss))) // awkward.go:71
-			edge.Send(x, centralTotal2, value)                                // awkward.go:71
+			edge.Send(x, centralValue, value)                                 // awkward.go:71
 			total2 += value                                                   // awkward.go:71
 			if total2 > 100 {                                                 // awkward.go:72
 				break
@@ -158,8 +158,8 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 			if skip { // awkward.go:68
 				continue
 			}
-			total += edge.Sent[float64](x, centralTotal2) // awkward.go:71
-			if total > 100 {                              // awkward.go:72
+			total += edge.Sent[float64](x, centralValue) // awkward.go:71
+			if total > 100 {                             // awkward.go:72
 				break
 			}
 		}

@@ -11,7 +11,7 @@ import (
 
 // The edges of grouping apart.
 const (
-	apartInFirst = iota
+	apartObs = iota
 	apartAct
 	apartConvert
 	apartDrain
@@ -30,7 +30,7 @@ var genApart = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
 	Edges: []edge.Edge{
-		apartInFirst: {Name: "in.first", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 2, Pos: "generic.go:50"},
+		apartObs:     {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 2, Pos: "generic.go:50"},
 		apartAct:     {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "generic.go:16"},
 		apartConvert: {Name: "convert", Kind: "send", From: "environment", To: "replay", Type: "kit.Step", Axis: "environments", Node: 5, Pos: "generic.go:53"},
 		apartDrain:   {Name: "drain", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "generic.go:55", Given: true},
@@ -46,7 +46,7 @@ func trainApartEnvironment(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
 		for i := range t.Horizon { // generic.go:49
 			obs := t.Env.Obs()                     // generic.go:50
-			edge.Send(x, apartInFirst, obs)        // generic.go:50
+			edge.Send(x, apartObs, obs)            // generic.go:50
 			in := pair(obs, i)                     // generic.go:50
 			act := edge.Sent[kit.Act](x, apartAct) // generic.go:16
 			out := t.Env.Step(act.Action)          // generic.go:52
@@ -62,7 +62,7 @@ func trainApartEnvironment(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 func trainApartActor(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
 		for i := range t.Horizon { // generic.go:49
-			in := pair(edge.Sent[rl.Obs](x, apartInFirst), i)        // generic.go:50
+			in := pair(edge.Sent[rl.Obs](x, apartObs), i)            // generic.go:50
 			act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
 			edge.Send(x, apartAct, act)                              // generic.go:16
 		}

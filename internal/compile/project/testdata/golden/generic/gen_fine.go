@@ -11,7 +11,7 @@ import (
 
 // The edges of grouping fine.
 const (
-	fineInFirst = iota
+	fineObs = iota
 	fineAct
 	fineConvert
 )
@@ -23,7 +23,7 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []edge.Edge{
-		fineInFirst: {Name: "in.first", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 2, Pos: "generic.go:50"},
+		fineObs:     {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 2, Pos: "generic.go:50"},
 		fineAct:     {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "generic.go:16"},
 		fineConvert: {Name: "convert", Kind: "gather", From: "environment", To: "learner", Type: "kit.Step", Axis: "environments", Node: 5, Pos: "generic.go:53"},
 	},
@@ -35,7 +35,7 @@ func trainFineEnvironment(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
 		for i := range t.Horizon { // generic.go:49
 			obs := t.Env.Obs()                         // generic.go:50
-			edge.Gather(x, fineInFirst, obs)           // generic.go:50
+			edge.Gather(x, fineObs, obs)               // generic.go:50
 			in := pair(obs, i)                         // generic.go:50
 			act := edge.Scattered[kit.Act](x, fineAct) // generic.go:16
 			out := t.Env.Step(act.Action)              // generic.go:52
@@ -51,7 +51,7 @@ func trainFineEnvironment(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 func trainFineLearner(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
 		for i := range t.Horizon { // generic.go:49
-			in := pair(edge.Gathered[rl.Obs](x, fineInFirst), i)      // generic.go:50
+			in := pair(edge.Gathered[rl.Obs](x, fineObs), i)          // generic.go:50
 			act := t.Player.Act(run.Key("act", in.second), in.first)  // generic.go:51
 			edge.Scatter(x, fineAct, act)                             // generic.go:16
 			store(t.Rollout, edge.Gathered[kit.Step](x, fineConvert)) // generic.go:53

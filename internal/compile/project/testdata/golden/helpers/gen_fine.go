@@ -14,7 +14,7 @@ const (
 	fineObs = iota
 	fineAct
 	fineOut
-	fineRecordOver
+	fineDone
 )
 
 var genFine = edge.Grouping{
@@ -24,10 +24,10 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []edge.Edge{
-		fineObs:        {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "helpers.go:63"},
-		fineAct:        {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "helpers.go:31"},
-		fineOut:        {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "helpers.go:74"},
-		fineRecordOver: {Name: "record.Over", Kind: "gather", From: "environment", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 5, Pos: "helpers.go:80"},
+		fineObs:  {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "helpers.go:63"},
+		fineAct:  {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "helpers.go:31"},
+		fineOut:  {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "helpers.go:74"},
+		fineDone: {Name: "done", Kind: "gather", From: "environment", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 5, Pos: "helpers.go:80"},
 	},
 }
 
@@ -41,7 +41,7 @@ func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 			act := edge.Scattered[kit.Act](x, fineAct)                                                     // helpers.go:31
 			out := t.Env.Step(act.Action)                                                                  // helpers.go:74
 			edge.Gather(x, fineOut, rl.Step{Obs: out.Obs, Reward: out.Reward, Terminated: out.Terminated}) // helpers.go:74
-			edge.Gather(x, fineRecordOver, out.Done())                                                     // helpers.go:80
+			edge.Gather(x, fineDone, out.Done())                                                           // helpers.go:80
 		}
 	}
 	return run.Err()
@@ -58,7 +58,7 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Scatter(x, fineAct, kit.Act{Action: act.Action}) // helpers.go:31
 			out := edge.Gathered[rl.Step](x, fineOut)             // helpers.go:74
 			// helpers.go:75
-			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: edge.Gathered[rl.Tensor](x, fineRecordOver)})
+			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: edge.Gathered[rl.Tensor](x, fineDone)})
 			obs = out.Obs // helpers.go:66
 		}
 		var b batch

@@ -26,13 +26,13 @@ const (
 	apartBActValue
 	apartBObs
 	apartBReward
-	apartHolds
+	apartReady
 	apartRate
 	apartG
 	apartNet
 	apartLeft2
 	apartNet2
-	apartHolds2
+	apartReady2
 	apartSlow
 	apartSlow2
 )
@@ -62,13 +62,13 @@ var genApart = edge.Grouping{
 		apartBActValue:  {Name: "b.Act.Value", Kind: "send", From: "replay", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 14, Pos: "leaving.go:87"},
 		apartBObs:       {Name: "b.Obs", Kind: "send", From: "replay", To: "gradient", Type: "rl.Obs", Axis: "environments", Node: 14, Pos: "leaving.go:87"},
 		apartBReward:    {Name: "b.Reward", Kind: "send", From: "replay", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 14, Pos: "leaving.go:87"},
-		apartHolds:      {Name: "holds", Kind: "send", From: "replay", To: "gradient", Type: "bool", Axis: "none", Node: 16, Pos: "leaving.go:45"},
+		apartReady:      {Name: "ready", Kind: "send", From: "replay", To: "gradient", Type: "bool", Axis: "none", Node: 16, Pos: "leaving.go:45"},
 		apartRate:       {Name: "rate", Kind: "send", From: "gradient", To: "apply", Type: "float64", Axis: "none", Node: 38, Pos: "leaving.go:111"},
 		apartG:          {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 44, Pos: "leaving.go:59", Given: true},
 		apartNet:        {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 45, Pos: "leaving.go:60"},
 		apartLeft2:      {Name: "left#2", Kind: "send", From: "gradient", To: "apply", Type: "bool", Axis: "none", Node: 38, Pos: "leaving.go:111"},
 		apartNet2:       {Name: "net#2", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 45, Pos: "leaving.go:60"},
-		apartHolds2:     {Name: "holds#2", Kind: "send", From: "replay", To: "apply", Type: "bool", Axis: "none", Node: 51, Pos: "leaving.go:65"},
+		apartReady2:     {Name: "ready#2", Kind: "send", From: "replay", To: "apply", Type: "bool", Axis: "none", Node: 51, Pos: "leaving.go:65"},
 		apartSlow:       {Name: "slow", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 54, Pos: "leaving.go:66"},
 		apartSlow2:      {Name: "slow#2", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 58, Pos: "leaving.go:120"},
 	},
@@ -148,13 +148,13 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 		edge.Send(x, apartBReward, b.Reward)        // leaving.go:87
 		holds := t.Limit > 1                        // leaving.go:45
 		if !holds {                                 // leaving.go:45
-			edge.Send(x, apartHolds, t.Table.Ready(2)) // leaving.go:45
+			edge.Send(x, apartReady, t.Table.Ready(2)) // leaving.go:45
 		}
 		for n := 0; ; n++ { // leaving.go:65
 			holds2 := n < 2 // leaving.go:65
 			if holds2 {     // leaving.go:65
 				ready := t.Table.Ready(n + 1)    // leaving.go:65
-				edge.Send(x, apartHolds2, ready) // leaving.go:65
+				edge.Send(x, apartReady2, ready) // leaving.go:65
 				holds2 = ready                   // leaving.go:65
 			}
 			if !holds2 { // leaving.go:65
@@ -191,7 +191,7 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		b.Reward = edge.Sent[rl.Tensor](x, apartBReward)      // leaving.go:87
 		holds := t.Limit > 1                                  // leaving.go:45
 		if !holds {                                           // leaving.go:45
-			holds2 := edge.Sent[bool](x, apartHolds) // leaving.go:45
+			holds2 := edge.Sent[bool](x, apartReady) // leaving.go:45
 			if holds2 {                              // leaving.go:45
 				holds2 = run.Value(rl.Mean(b.Reward)) > t.Limit/2 // leaving.go:45
 			}
@@ -269,7 +269,7 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 		for n := 0; ; n++ {                      // leaving.go:65
 			holds := n < 2 // leaving.go:65
 			if holds {     // leaving.go:65
-				holds = edge.Sent[bool](x, apartHolds2) // leaving.go:65
+				holds = edge.Sent[bool](x, apartReady2) // leaving.go:65
 			}
 			if !holds { // leaving.go:65
 				break

@@ -19,7 +19,7 @@ const (
 	centralG
 	centralNet
 	centralLeft
-	centralHolds
+	centralReady
 	centralSlow
 	centralSlow2
 	centralValue2
@@ -40,7 +40,7 @@ var genCentral = edge.Grouping{
 		centralG:         {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 44, Pos: "leaving.go:59", Given: true},
 		centralNet:       {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 45, Pos: "leaving.go:60"},
 		centralLeft:      {Name: "left", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 38, Pos: "leaving.go:111"},
-		centralHolds:     {Name: "holds", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 51, Pos: "leaving.go:65"},
+		centralReady:     {Name: "ready", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 51, Pos: "leaving.go:65"},
 		centralSlow:      {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 54, Pos: "leaving.go:66"},
 		centralSlow2:     {Name: "slow#2", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 58, Pos: "leaving.go:120"},
 		centralValue2:    {Name: "value#2", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 61, Pos: "leaving.go:122"},
@@ -142,7 +142,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			holds2 := n < 2 // leaving.go:65
 			if holds2 {     // leaving.go:65
 				ready := t.Table.Ready(n + 1)     // leaving.go:65
-				edge.Send(x, centralHolds, ready) // leaving.go:65
+				edge.Send(x, centralReady, ready) // leaving.go:65
 				holds2 = ready                    // leaving.go:65
 			}
 			if !holds2 { // leaving.go:65
@@ -222,7 +222,7 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 		for n := 0; ; n++ { // leaving.go:65
 			holds := n < 2 // leaving.go:65
 			if holds {     // leaving.go:65
-				holds = edge.Sent[bool](x, centralHolds) // leaving.go:65
+				holds = edge.Sent[bool](x, centralReady) // leaving.go:65
 			}
 			if !holds { // leaving.go:65
 				break

@@ -18,7 +18,7 @@ const (
 	apartAct2
 	apartOut
 	apartOut2
-	apartSLast
+	apartR
 	apartB
 	apartSlow
 	apartShift
@@ -43,7 +43,7 @@ var genApart = edge.Grouping{
 		apartAct2:  {Name: "act#2", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "partial.go:47"},
 		apartOut:   {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "partial.go:48"},
 		apartOut2:  {Name: "out#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "partial.go:48"},
-		apartSLast: {Name: "s.Last", Kind: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "partial.go:72"},
+		apartR:     {Name: "r", Kind: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "partial.go:72"},
 		apartB:     {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 9, Pos: "partial.go:54", Given: true},
 		apartSlow:  {Name: "slow", Kind: "send", From: "gradient", To: "actor", Type: "rl.Tensor", Axis: "environments", Node: 10, Pos: "partial.go:55"},
 		apartShift: {Name: "shift", Kind: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 11, Pos: "partial.go:55"},
@@ -89,7 +89,7 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 		if !run.Fused("apart/actor 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&r), rl.Carry(&r2)}, func() { r, r2 = graphApartActor1(t, run, obs) }) {
 			r, r2 = t.both(obs) // partial.go:53
 		}
-		edge.Send(x, apartSLast, r2) // partial.go:72
+		edge.Send(x, apartR, r2) // partial.go:72
 		var s seen
 		s.First = r                                                                    // partial.go:53
 		s.Last = r2                                                                    // partial.go:53
@@ -129,7 +129,7 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // partial.go:43
 		var s seen
-		s.Last = edge.Sent[rl.Tensor](x, apartSLast)                                                 // partial.go:53
+		s.Last = edge.Sent[rl.Tensor](x, apartR)                                                     // partial.go:53
 		b := edge.Sent[kit.Step](x, apartB)                                                          // partial.go:54
 		edge.Send(x, apartSlow, t.slow.Call(rl.Key{}, b.Obs))                                        // partial.go:55
 		ret := rl.NStep(.99, 2, b.Reward, edge.Sent[rl.Tensor](x, apartShift), b.Terminated, b.Over) // partial.go:55

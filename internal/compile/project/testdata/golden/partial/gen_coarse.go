@@ -12,7 +12,7 @@ import (
 
 // The edges of grouping coarse.
 const (
-	coarseSLast = iota
+	coarseR = iota
 	coarseB
 	coarseSlow
 	coarseShift
@@ -26,7 +26,7 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
-		coarseSLast: {Name: "s.Last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "partial.go:72"},
+		coarseR:     {Name: "r", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "partial.go:72"},
 		coarseB:     {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 9, Pos: "partial.go:54", Given: true},
 		coarseSlow:  {Name: "slow", Kind: "scatter", From: "learner", To: "collector", Type: "rl.Tensor", Axis: "environments", Node: 10, Pos: "partial.go:55"},
 		coarseShift: {Name: "shift", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 11, Pos: "partial.go:55"},
@@ -53,7 +53,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			}
 			r, r2 = t.both(obs) // partial.go:53
 		}
-		edge.Gather(x, coarseSLast, r2) // partial.go:72
+		edge.Gather(x, coarseR, r2) // partial.go:72
 		var s seen
 		s.First = r            // partial.go:53
 		s.Last = r2            // partial.go:53
@@ -87,7 +87,7 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) (rl.Tensor, rl.Tensor) {
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // partial.go:43
 		var s seen
-		s.Last = edge.Gathered[rl.Tensor](x, coarseSLast)                                                 // partial.go:53
+		s.Last = edge.Gathered[rl.Tensor](x, coarseR)                                                     // partial.go:53
 		b := edge.Gathered[kit.Step](x, coarseB)                                                          // partial.go:54
 		edge.Scatter(x, coarseSlow, t.slow.Call(rl.Key{}, b.Obs))                                         // partial.go:55
 		ret := rl.NStep(.99, 2, b.Reward, edge.Gathered[rl.Tensor](x, coarseShift), b.Terminated, b.Over) // partial.go:55

@@ -26,7 +26,7 @@ const (
 	apartBActAction
 	apartBObs
 	apartBReward
-	apartB
+	apartDrain
 	apartMean4
 	apartG
 	apartNet
@@ -64,7 +64,7 @@ var genApart = edge.Grouping{
 		apartBActAction: {Name: "b.Act.Action", Kind: "send", From: "replay", To: "gradient", Type: "rl.Tree", Axis: "environments", Node: 9, Pos: "returning.go:64"},
 		apartBObs:       {Name: "b.Obs", Kind: "send", From: "replay", To: "gradient", Type: "rl.Obs", Axis: "environments", Node: 9, Pos: "returning.go:64"},
 		apartBReward:    {Name: "b.Reward", Kind: "send", From: "replay", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "returning.go:64"},
-		apartB:          {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 15, Pos: "returning.go:69", Given: true},
+		apartDrain:      {Name: "drain", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 15, Pos: "returning.go:69", Given: true},
 		apartMean4:      {Name: "mean#4", Kind: "send", From: "gradient", To: "apply", Type: "float64", Axis: "none", Node: 16, Pos: "returning.go:69"},
 		apartG:          {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 24, Pos: "returning.go:110", Given: true},
 		apartNet:        {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 25, Pos: "returning.go:111"},
@@ -150,7 +150,7 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 		if !left {                                  // returning.go:58
 			drain := t.Rollout.Drain() // returning.go:69
 			// returning.go:69
-			edge.Send(x, apartB, kit.Step{Obs: drain.Obs, Act: kit.Act{Action: drain.Act.Action}, Reward: drain.Reward})
+			edge.Send(x, apartDrain, kit.Step{Obs: drain.Obs, Act: kit.Act{Action: drain.Act.Action}, Reward: drain.Reward})
 		}
 	}
 	return run.Err()
@@ -182,8 +182,8 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		b.Obs = edge.Sent[rl.Obs](x, apartBObs)               // returning.go:64
 		b.Reward = edge.Sent[rl.Tensor](x, apartBReward)      // returning.go:64
 		if !left {                                            // returning.go:58
-			b = edge.Sent[kit.Step](x, apartB) // returning.go:69
-			mean = mean2                       // returning.go:69
+			b = edge.Sent[kit.Step](x, apartDrain) // returning.go:69
+			mean = mean2                           // returning.go:69
 		}
 		edge.Send(x, apartMean4, mean) // returning.go:69
 		for i := range t.Rounds {      // returning.go:42

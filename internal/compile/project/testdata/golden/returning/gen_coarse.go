@@ -17,7 +17,7 @@ const (
 	coarseBActAction
 	coarseBObs
 	coarseBReward
-	coarseB
+	coarseDrain
 	coarseNet
 )
 
@@ -34,7 +34,7 @@ var genCoarse = edge.Grouping{
 		coarseBActAction: {Name: "b.Act.Action", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Node: 9, Pos: "returning.go:64"},
 		coarseBObs:       {Name: "b.Obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 9, Pos: "returning.go:64"},
 		coarseBReward:    {Name: "b.Reward", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "returning.go:64"},
-		coarseB:          {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 15, Pos: "returning.go:69", Given: true},
+		coarseDrain:      {Name: "drain", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 15, Pos: "returning.go:69", Given: true},
 		coarseNet:        {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 45, Pos: "returning.go:111"},
 	},
 }
@@ -67,7 +67,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			run.Log("all", t.value.Call(rl.Key{}, obs)) // returning.go:68
 			drain := t.Rollout.Drain()                  // returning.go:69
 			// returning.go:69
-			edge.Gather(x, coarseB, kit.Step{Obs: drain.Obs, Act: kit.Act{Action: drain.Act.Action}, Reward: drain.Reward})
+			edge.Gather(x, coarseDrain, kit.Step{Obs: drain.Obs, Act: kit.Act{Action: drain.Act.Action}, Reward: drain.Reward})
 		}
 		edge.Fetch(x, coarseNet, t.Net.Params) // returning.go:111
 	}
@@ -97,8 +97,8 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		b.Obs = edge.Gathered[rl.Obs](x, coarseBObs)               // returning.go:64
 		b.Reward = edge.Gathered[rl.Tensor](x, coarseBReward)      // returning.go:64
 		if !left {                                                 // returning.go:58
-			b = edge.Gathered[kit.Step](x, coarseB) // returning.go:69
-			mean = mean2                            // returning.go:69
+			b = edge.Gathered[kit.Step](x, coarseDrain) // returning.go:69
+			mean = mean2                                // returning.go:69
 		}
 		p := 1.                   // returning.go:40
 		q := 2.                   // returning.go:40
