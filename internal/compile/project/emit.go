@@ -122,17 +122,39 @@ func (m *emitter) branch(s *tree.Branch) []*line {
 		}
 		return out
 	}
-	n := &line{pos: s.Pos, word: "if", from: []tree.Stmt{s}}
-	if s.Switch {
-		n.word = "switch"
+	if !s.Switch {
+		n := &line{pos: s.Pos, word: "if", head: []ast.Expr{m.copy(s.Cond)}, from: []tree.Stmt{s}}
+		for _, a := range s.Arms {
+			n.arms = append(n.arms, m.block(a.Body))
+		}
+		return []*line{n}
 	}
-	if s.Cond != nil {
-		n.head = []ast.Expr{m.copy(s.Cond)}
+	var out []*line
+	if i := slices.IndexFunc(s.Arms, func(a tree.Arm) bool { return a.Default }); i >= 0 {
+		out = m.block(s.Arms[i].Body)
 	}
-	for _, a := range s.Arms {
-		n.arms = append(n.arms, lineArm{m.copies(a.List), m.block(a.Body)})
+	for _, a := range slices.Backward(s.Arms) {
+		if !a.Default {
+			out = []*line{{pos: s.Pos, word: "if", head: []ast.Expr{m.cases(s.Cond, a.List)}, arms: [][]*line{m.block(a.Body), out}, from: []tree.Stmt{s}}}
+		}
 	}
-	return []*line{n}
+	return out
+}
+
+// cases returns the condition under which a switch takes an arm.
+func (m *emitter) cases(tag ast.Expr, list []ast.Expr) (cond ast.Expr) {
+	or := func(x ast.Expr, op token.Token, y ast.Expr) ast.Expr {
+		if x == nil {
+			return y
+		}
+		out := &ast.BinaryExpr{X: x, Op: op, Y: y}
+		m.types[out] = types.Typ[types.Bool]
+		return out
+	}
+	for _, e := range list {
+		cond = or(cond, token.LOR, or(m.copy(tag), token.EQL, m.copy(e)))
+	}
+	return cond
 }
 
 func (m *emitter) goLoop(s *tree.Loop) (out []*line) {
@@ -161,7 +183,7 @@ func (m *emitter) goLoop(s *tree.Loop) (out []*line) {
 			n.head = append(n.head, m.copy(e))
 		}
 	}
-	n.arms = []lineArm{{body: m.block(s.Body)}}
+	n.arms = [][]*line{m.block(s.Body)}
 	if m.shared(s, m.me) && !m.entire {
 		m.memberLoop(s, n)
 	}
@@ -369,11 +391,11 @@ func (m *emitter) resourceLines(r *edgeRow, word string, pos token.Pos) []*line 
 		e = &ast.SelectorExpr{X: e, Sel: ast.NewIdent(s.Name)}
 		if s.Each {
 			member := m.variable("m", nil)
-			n := &line{pos: pos, word: "for", ranged: true, value: member, head: []ast.Expr{e}, arms: []lineArm{{}}}
+			n := &line{pos: pos, word: "for", ranged: true, value: member, head: []ast.Expr{e}, arms: [][]*line{nil}}
 			if inner == nil {
 				out = n
 			} else {
-				inner.arms[0].body = []*line{n}
+				inner.arms[0] = []*line{n}
 			}
 			inner = n
 			e = m.ref(member)
@@ -383,7 +405,7 @@ func (m *emitter) resourceLines(r *edgeRow, word string, pos token.Pos) []*line 
 	if inner == nil {
 		return []*line{last}
 	}
-	inner.arms[0].body = []*line{last}
+	inner.arms[0] = []*line{last}
 	return []*line{out}
 }
 

@@ -16,14 +16,14 @@ type line struct {
 	stmt ast.Stmt  // simple
 	zero *variable // declared without a value
 
-	word   string // if, switch or for
+	word   string // if, for or next; If and For of a device program
 	head   []ast.Expr
 	init   *line
 	post   *line
 	key    *variable // of a range
 	value  *variable
 	ranged bool
-	arms   []lineArm
+	arms   [][]*line // then and else of an if, or the body of a loop
 
 	pure bool        // may be left out if nobody uses what it makes
 	from []tree.Stmt // what it is made of
@@ -31,11 +31,6 @@ type line struct {
 	// Of a loop: over an integer. Of a device program's: what ends it early.
 	counts bool
 	stop   *variable
-}
-
-type lineArm struct {
-	list []ast.Expr // of a case
-	body []*line
 }
 
 // each visits lines, the outer ones first.
@@ -49,7 +44,7 @@ func each(list []*line, f func(*line)) {
 			f(n.post)
 		}
 		for _, a := range n.arms {
-			each(a.body, f)
+			each(a, f)
 		}
 	}
 }
@@ -58,9 +53,6 @@ func each(list []*line, f func(*line)) {
 // are assigned to.
 func (n *line) exprs() (read, write []ast.Expr) {
 	read = slices.Clone(n.head)
-	for _, a := range n.arms {
-		read = append(read, a.list...)
-	}
 	switch s := n.stmt.(type) {
 	case *ast.AssignStmt:
 		read = append(read, s.Rhs...)

@@ -227,7 +227,7 @@ func (m *emitter) memberLoop(s *tree.Loop, n *line) {
 		m.types[at] = s.Value.Type()
 		first := m.assign(s.Pos, m.ref(m.vars[s.Value]), at)
 		first.pure = true
-		n.arms[0].body = append([]*line{first}, n.arms[0].body...)
+		n.arms[0] = append([]*line{first}, n.arms[0]...)
 	}
 	n.ranged, n.key, n.value = false, nil, nil
 	n.init = &line{pos: s.Pos, stmt: &ast.AssignStmt{Lhs: []ast.Expr{m.ref(key)}, Tok: token.DEFINE, Rhs: []ast.Expr{field("Lo")}}}

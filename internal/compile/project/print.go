@@ -99,7 +99,7 @@ func (w *writer) weight(n *line) map[*variable]int {
 		}
 	}
 	for _, a := range n.arms {
-		for v, k := range w.spread(a.body) {
+		for v, k := range w.spread(a) {
 			out[v] += min(k, 1)
 		}
 	}
@@ -247,10 +247,8 @@ func (w *writer) line(n *line) {
 		fmt.Fprintf(&w.b, "var %s %s%s\n", w.names[n.zero], w.typeOfVariable(n.zero), w.comment(n))
 	case n.stmt != nil:
 		w.simple(n)
-	case n.word == "switch":
-		w.choice(n)
 	case n.word == "if":
-		w.branch(n)
+		w.branch(n, "")
 	case n.word == "If":
 		w.deviceBranch(n)
 	case n.word == "For":
@@ -281,77 +279,43 @@ func (w *writer) comment(n *line) string {
 	return fmt.Sprintf(" // %s:%d", filepath.Base(at.Filename), at.Line)
 }
 
-func (w *writer) branch(n *line) {
-	then, other := n.arms[0].body, []*line(nil)
+// branch prints an if, behind an else if it is one's.
+func (w *writer) branch(n *line, behind string) {
+	then, other := n.arms[0], []*line(nil)
 	if len(n.arms) > 1 {
-		other = n.arms[1].body
+		other = n.arms[1]
 	}
 	cond := n.head[0]
 	if len(then) == 0 { // what is left is the else
-		then, other = other, nil
-		cond = not(cond)
+		then, other, cond = other, nil, not(cond)
 	}
 	head, comment := w.text(cond), w.comment(n)
-	if len(head) > 100 {
-		fmt.Fprintf(&w.b, "%s\n", strings.TrimSpace(comment))
-		comment = ""
+	if len(head) > 100 && behind == "" {
+		behind, comment = strings.TrimSpace(comment)+"\n", ""
 	}
-	fmt.Fprintf(&w.b, "if %s {%s\n", head, comment)
+	fmt.Fprintf(&w.b, "%sif %s {%s\n", behind, head, comment)
 	w.block(then)
-	for len(other) > 0 {
-		if len(other) == 1 && other[0].word == "if" && len(other[0].arms[0].body) > 0 {
-			next := other[0]
-			fmt.Fprintf(&w.b, "} else if %s {\n", w.text(next.head[0]))
-			w.block(next.arms[0].body)
-			other = nil
-			if len(next.arms) > 1 {
-				other = next.arms[1].body
-			}
-			continue
-		}
+	if len(other) == 1 && other[0].word == "if" && len(other[0].arms[0]) > 0 {
+		w.branch(other[0], "} else ")
+		return
+	}
+	if len(other) > 0 {
 		w.b.WriteString("} else {\n")
 		w.block(other)
-		other = nil
 	}
 	w.b.WriteString("}\n")
 }
 
 func not(e ast.Expr) ast.Expr {
-	switch e := e.(type) {
+	switch x := e.(type) {
 	case *ast.UnaryExpr:
-		if e.Op == token.NOT {
-			return e.X
+		if x.Op == token.NOT {
+			return x.X
 		}
 	case *ast.BinaryExpr:
-		opposite := map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.EQL}
-		if op, ok := opposite[e.Op]; ok {
-			return &ast.BinaryExpr{X: e.X, Op: op, Y: e.Y}
-		}
-	case *ast.Ident, *ast.SelectorExpr, *ast.CallExpr:
-		return &ast.UnaryExpr{Op: token.NOT, X: e}
+		e = &ast.ParenExpr{X: e}
 	}
-	return &ast.UnaryExpr{Op: token.NOT, X: &ast.ParenExpr{X: e}}
-}
-
-func (w *writer) choice(n *line) {
-	head := ""
-	if len(n.head) > 0 {
-		head = w.text(n.head[0]) + " "
-	}
-	fmt.Fprintf(&w.b, "switch %s{%s\n", head, w.comment(n))
-	for _, a := range n.arms {
-		if a.list == nil {
-			w.b.WriteString("default:\n")
-		} else {
-			var list []string
-			for _, e := range a.list {
-				list = append(list, w.text(e))
-			}
-			fmt.Fprintf(&w.b, "case %s:\n", strings.Join(list, ", "))
-		}
-		w.block(a.body)
-	}
-	w.b.WriteString("}\n")
+	return &ast.UnaryExpr{Op: token.NOT, X: e}
 }
 
 func (w *writer) loop(n *line) {
@@ -384,7 +348,7 @@ func (w *writer) loop(n *line) {
 		}
 	}
 	fmt.Fprintf(&w.b, " {%s\n", w.comment(n))
-	w.block(n.arms[0].body)
+	w.block(n.arms[0])
 	w.b.WriteString("}\n")
 }
 
@@ -430,15 +394,15 @@ func (w *writer) deviceBranch(n *line) {
 	fmt.Fprintf(&w.b, "%s.If(%s, %s, ", w.names[w.run], w.text(n.head[0]), w.carried(n))
 	for i, a := range n.arms {
 		switch {
-		case len(a.body) == 0:
+		case len(a) == 0:
 			w.b.WriteString("nil")
 		case i == 0:
 			fmt.Fprintf(&w.b, "func() {%s\n", w.comment(n))
 		default:
 			w.b.WriteString("func() {\n")
 		}
-		if len(a.body) > 0 {
-			w.block(a.body)
+		if len(a) > 0 {
+			w.block(a)
 			w.b.WriteString("}")
 		}
 		if i == 0 {
@@ -463,7 +427,7 @@ func (w *writer) deviceLoop(n *line) {
 		word, result = "Until", fmt.Sprintf("(%s %s.Tensor) ", w.names[n.stop], w.rlPackage())
 	}
 	fmt.Fprintf(&w.b, "%s.%s(%s, %s, func(%s %s.Int) %s{%s\n", w.names[w.run], word, w.text(n.head[0]), w.carried(n), index, w.rlPackage(), result, w.comment(n))
-	w.block(n.arms[0].body)
+	w.block(n.arms[0])
 	w.b.WriteString("})\n")
 }
 

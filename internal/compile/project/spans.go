@@ -46,7 +46,7 @@ func (u *fuser) list(list []*line) (out []*line) {
 		}
 		u.around = append(u.around, list[i])
 		for k, a := range list[i].arms {
-			list[i].arms[k].body = u.list(a.body)
+			list[i].arms[k] = u.list(a)
 		}
 		u.around = u.around[:len(u.around)-1]
 		out = append(out, list[i])
@@ -95,8 +95,8 @@ func (u *fuser) eligible(n *line) bool {
 	if n.word == "next" || leaves([]*line{n}, token.BREAK, token.CONTINUE) {
 		return false
 	}
-	if n.word == "if" || n.word == "switch" {
-		if others := u.mentioned([]*line{{head: n.head, arms: armLists(n)}}); len(others) > 1 || len(others) == 1 && others[u.t] == 0 {
+	if n.word == "if" {
+		if others := u.mentioned([]*line{{head: n.head}}); len(others) > 1 || len(others) == 1 && others[u.t] == 0 {
 			return false
 		}
 	}
@@ -107,14 +107,6 @@ func (u *fuser) eligible(n *line) bool {
 		}
 	})
 	return ok && !slices.ContainsFunc(u.nodes([]*line{n}), func(id int) bool { return !u.fits(u.g.Nodes[id]) })
-}
-
-// armLists returns the arms of a branch without their bodies.
-func armLists(n *line) (out []lineArm) {
-	for _, a := range n.arms {
-		out = append(out, lineArm{list: a.list})
-	}
-	return out
 }
 
 // fits reports whether an operation's components can be part of a graph that is
@@ -222,5 +214,5 @@ func (u *fuser) choice(s *stretch, list []*line) (out []*line) {
 	build := &ast.FuncLit{Type: &ast.FuncType{Params: &ast.FieldList{}}, Body: &ast.BlockStmt{List: []ast.Stmt{body}}}
 	name := text(fmt.Sprintf("%s %d", u.label, u.made))
 	fused := &ast.CallExpr{Fun: &ast.SelectorExpr{X: u.ref(u.run), Sel: ast.NewIdent("Fused")}, Args: append([]ast.Expr{name, vars, build}, members...)}
-	return append(out, &line{pos: list[0].pos, word: "if", head: []ast.Expr{&ast.UnaryExpr{Op: token.NOT, X: fused}}, arms: []lineArm{{body: plain}}})
+	return append(out, &line{pos: list[0].pos, word: "if", head: []ast.Expr{&ast.UnaryExpr{Op: token.NOT, X: fused}}, arms: [][]*line{plain}})
 }

@@ -47,7 +47,7 @@ func (d *device) counting(n *line) {
 		return
 	}
 	bound := false // by what the loop changes
-	written := d.written(n.arms[0].body)
+	written := d.written(n.arms[0])
 	d.mentions(cond.Y, func(v *variable) { bound = bound || slices.Contains(written, v) })
 	if bound || slices.Contains(written, d.of(i)) {
 		return
@@ -103,7 +103,7 @@ func (d *device) lasting(list []*line) (out []*variable) {
 // index for keys and minibatches alone; others are written out.
 func (d *device) choose(list []*line) {
 	each(list, func(n *line) {
-		if n.word == "for" && n.ranged && n.counts && isInt(d.typeOf(n.head[0])) && len(d.nodes(n.arms[0].body)) > 0 && d.plain(n) && !d.grows(n) {
+		if n.word == "for" && n.ranged && n.counts && isInt(d.typeOf(n.head[0])) && len(d.nodes(n.arms[0])) > 0 && d.plain(n) && !d.grows(n) {
 			d.loops[n] = true
 			if n.key != nil {
 				d.index[n.key] = true
@@ -118,7 +118,7 @@ func (d *device) plain(n *line) bool {
 		return true
 	}
 	uses := 0
-	each(n.arms[0].body, func(x *line) {
+	each(n.arms[0], func(x *line) {
 		read, write := x.exprs()
 		for _, e := range append(read, write...) {
 			ast.Inspect(e, func(x ast.Node) bool {
@@ -129,7 +129,7 @@ func (d *device) plain(n *line) bool {
 			})
 		}
 	})
-	return uses == d.mentioned(n.arms[0].body)[n.key]
+	return uses == d.mentioned(n.arms[0])[n.key]
 }
 
 // places counts the arguments of a call that may be an index of the program's.
@@ -149,7 +149,7 @@ func (d *device) places(call *ast.CallExpr, v *variable) (n int) {
 // grows reports whether a loop makes a slice longer, round by round, or changes
 // what is no tensor and no number.
 func (d *device) grows(n *line) bool {
-	body := n.arms[0].body
+	body := n.arms[0]
 	for _, v := range d.lasting(body) {
 		if !isNumber(v.typ) && !d.src.IsBatch(v.typ) {
 			return true
@@ -206,14 +206,14 @@ func (d *device) numeric(t types.Type) bool {
 func (d *device) learn(list []*line, around []*line) (changed bool) {
 	for _, n := range list {
 		inner := around
-		if (n.word == "if" || n.word == "switch") && d.decided(n) != known {
+		if n.word == "if" && d.class(n.head[0]) != known {
 			inner = append(around[:len(around):len(around)], n)
 		}
-		if d.loops[n] && leaves(n.arms[0].body, token.BREAK) { // how many rounds there are decides
+		if d.loops[n] && leaves(n.arms[0], token.BREAK) { // how many rounds there are decides
 			inner = append(around[:len(around):len(around)], n)
 		}
 		for _, a := range n.arms {
-			changed = d.learn(a.body, inner) || changed
+			changed = d.learn(a, inner) || changed
 		}
 		for _, x := range []*line{n, n.init, n.post} {
 			if x != nil {
@@ -222,19 +222,6 @@ func (d *device) learn(list []*line, around []*line) (changed bool) {
 		}
 	}
 	return changed
-}
-
-// decided returns who knows which way a branch takes.
-func (d *device) decided(n *line) (c number) {
-	for _, e := range n.head {
-		c |= d.class(e)
-	}
-	for _, a := range n.arms {
-		for _, e := range a.list {
-			c |= d.class(e)
-		}
-	}
-	return c
 }
 
 func (d *device) learnLine(n *line, around []*line) (changed bool) {
@@ -279,7 +266,7 @@ func (d *device) demote(list []*line) (changed bool) {
 		if !d.loops[n] {
 			return
 		}
-		for _, v := range d.lasting(n.arms[0].body) {
+		for _, v := range d.lasting(n.arms[0]) {
 			if isNumber(v.typ) && d.numbers[v]&traced == 0 {
 				delete(d.loops, n)
 				delete(d.index, n.key)

@@ -27,7 +27,7 @@ func (m *emitter) tidy(list []*line) []*line {
 func (m *emitter) nest(list []*line, count map[*variable]int) (out []*line) {
 	for _, n := range list {
 		for i := range n.arms {
-			n.arms[i].body = m.nest(n.arms[i].body, count)
+			n.arms[i] = m.nest(n.arms[i], count)
 		}
 		for len(out) > 0 && m.nested(out[len(out)-1], n, count) {
 			out = out[:len(out)-1]
@@ -41,7 +41,7 @@ func (m *emitter) nest(list []*line, count map[*variable]int) (out []*line) {
 // stay where they are, since Go computes with them as it sees fit.
 func (m *emitter) nested(from, to *line, count map[*variable]int) bool {
 	s, ok := from.stmt.(*ast.AssignStmt)
-	if !ok || len(s.Lhs) != 1 || len(s.Rhs) != 1 || s.Tok != token.ASSIGN || to.word != "" && to.word != "if" && to.word != "switch" {
+	if !ok || len(s.Lhs) != 1 || len(s.Rhs) != 1 || s.Tok != token.ASSIGN || to.word != "" && to.word != "if" {
 		return false
 	}
 	v, rhs := m.of(s.Lhs[0]), ast.Unparen(s.Rhs[0])
@@ -53,11 +53,7 @@ func (m *emitter) nested(from, to *line, count map[*variable]int) bool {
 		return false
 	}
 	switch rhs.(type) {
-	case *ast.Ident, *ast.SelectorExpr:
-	case *ast.CallExpr:
-		if to.word == "switch" { // which a device program looks at more than once
-			return false
-		}
+	case *ast.Ident, *ast.SelectorExpr, *ast.CallExpr:
 	case *ast.CompositeLit:
 		if to.word != "" {
 			return false
@@ -121,7 +117,7 @@ func (m *emitter) without(list []*line, read map[*variable]bool) (out []*line, c
 	for _, n := range list {
 		for i := range n.arms {
 			var c bool
-			n.arms[i].body, c = m.without(n.arms[i].body, read)
+			n.arms[i], c = m.without(n.arms[i], read)
 			changed = changed || c
 		}
 		switch {
@@ -160,7 +156,7 @@ func (n *line) empty() bool {
 	if n.word == "next" {
 		return false
 	}
-	return !slices.ContainsFunc(n.arms, func(a lineArm) bool { return len(a.body) > 0 })
+	return !slices.ContainsFunc(n.arms, func(a []*line) bool { return len(a) > 0 })
 }
 
 // blanked replaces variables that nobody reads by blanks; gone is true if none is

@@ -101,10 +101,8 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		edge.Fetch(x, apartNet2, t.Net.Params) // control.go:76
 		r := run.Iter() % 3                    // control.go:61
-		switch r {                             // control.go:61
-		case 0:
+		if r == 0 {                            // control.go:61
 			run.Log("third", act.Value) // control.go:63
-		case 1, 4:
 		}
 	}
 	return run.Err()
@@ -182,10 +180,10 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 			run.Log("worst", rl.Scalar(worst)) // control.go:90
 		}
 		r := run.Iter() % 3 // control.go:61
-		switch r {          // control.go:61
-		case 0:
-		case 1, 4:
-			edge.Fetch(x, apartSlow2, t.Slow.Params) // control.go:65
+		if !(r == 0) {      // control.go:61
+			if r == 1 || r == 4 { // control.go:61
+				edge.Fetch(x, apartSlow2, t.Slow.Params) // control.go:65
+			}
 		}
 	}
 	return run.Err()
@@ -229,11 +227,11 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		edge.Publish(x, apartNet2, t.Net.Params) // control.go:76
 		r := run.Iter() % 3                      // control.go:61
-		switch r {                               // control.go:61
-		case 0:
-		case 1, 4:
-			t.Slow.Params.Blend(t.Net.Params, .5)      // control.go:65
-			edge.Publish(x, apartSlow2, t.Slow.Params) // control.go:65
+		if !(r == 0) {                           // control.go:61
+			if r == 1 || r == 4 { // control.go:61
+				t.Slow.Params.Blend(t.Net.Params, .5)      // control.go:65
+				edge.Publish(x, apartSlow2, t.Slow.Params) // control.go:65
+			}
 		}
 	}
 	return run.Err()

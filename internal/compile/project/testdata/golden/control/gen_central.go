@@ -86,10 +86,9 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.LogOnce(x, run, "worst", rl.Scalar(worst)) // control.go:90
 		}
 		r := run.Iter() % 3 // control.go:61
-		switch r {          // control.go:61
-		case 0:
+		if r == 0 {         // control.go:61
 			run.Log("third", act.Value) // control.go:63
-		case 1, 4:
+		} else if r == 1 || r == 4 { // control.go:61
 			edge.Fetch(x, centralSlow2, t.Slow.Params) // control.go:65
 		}
 	}
@@ -133,11 +132,11 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 			run.Log("updates", rl.Scalar(float64(n))) // control.go:91
 		}
 		r := run.Iter() % 3 // control.go:61
-		switch r {          // control.go:61
-		case 0:
-		case 1, 4:
-			t.Slow.Params.Blend(t.Net.Params, .5)        // control.go:65
-			edge.Publish(x, centralSlow2, t.Slow.Params) // control.go:65
+		if !(r == 0) {      // control.go:61
+			if r == 1 || r == 4 { // control.go:61
+				t.Slow.Params.Blend(t.Net.Params, .5)        // control.go:65
+				edge.Publish(x, centralSlow2, t.Slow.Params) // control.go:65
+			}
 		}
 	}
 	return run.Err()

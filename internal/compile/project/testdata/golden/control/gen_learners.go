@@ -76,10 +76,9 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.LogOnce(x, run, "updates", rl.Scalar(float64(n))) // control.go:91
 		}
 		r := run.Iter() % 3 // control.go:61
-		switch r {          // control.go:61
-		case 0:
+		if r == 0 {         // control.go:61
 			run.Log("third", act.Value) // control.go:63
-		case 1, 4:
+		} else if r == 1 || r == 4 { // control.go:61
 			t.Slow.Params.Blend(t.Net.Params, .5) // control.go:65
 		}
 	}

@@ -207,11 +207,11 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 				edge.Send(x, apartRate, rate) // leaving.go:111
 				if rate < 0 {                 // leaving.go:51
 					break
-				} else if rate > 2 {
+				} else if rate > 2 { // leaving.go:51
 					left2 = true // leaving.go:55
 					break
 				} else {
-					if i != 2 { // leaving.go:51
+					if !(i == 2) { // leaving.go:51
 						// leaving.go:59
 						g, loss := t.loss.Grad(run.Key("loss", u, i), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
 						edge.Reduce(x, apartG, g)             // leaving.go:59
@@ -228,11 +228,10 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		edge.Fetch(x, apartSlow, t.Slow.Params) // leaving.go:66
 		var worth rl.Tensor                     // leaving.go:68
 		var left3 bool                          // leaving.go:68
-		switch {                                // leaving.go:116
-		case run.Iter() < 2:
+		if run.Iter() < 2 {                     // leaving.go:116
 			worth = t.value.Call(rl.Key{}, b.Obs) // leaving.go:118
 			left3 = true                          // leaving.go:118
-		case run.Iter() < 3:
+		} else if run.Iter() < 3 { // leaving.go:116
 			edge.Fetch(x, apartSlow2, t.Slow.Params) // leaving.go:120
 		}
 		if !left3 { // leaving.go:116
@@ -251,10 +250,10 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 				rate := edge.Sent[float64](x, apartRate) // leaving.go:111
 				if rate < 0 {                            // leaving.go:51
 					break
-				} else if rate > 2 {
+				} else if rate > 2 { // leaving.go:51
 					break
 				} else {
-					if i != 2 { // leaving.go:51
+					if !(i == 2) { // leaving.go:51
 						g := edge.Reduced(x, apartG)            // leaving.go:59
 						t.opt.Apply(g, rate)                    // leaving.go:60
 						edge.Publish(x, apartNet, t.Net.Params) // leaving.go:60
@@ -277,11 +276,11 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Slow.Params.Blend(t.Net.Params, .1) // leaving.go:66
 		}
 		edge.Publish(x, apartSlow, t.Slow.Params) // leaving.go:66
-		switch {                                  // leaving.go:116
-		case run.Iter() < 2:
-		case run.Iter() < 3:
-			t.Slow.Params.Blend(t.Net.Params, .2)      // leaving.go:120
-			edge.Publish(x, apartSlow2, t.Slow.Params) // leaving.go:120
+		if !(run.Iter() < 2) {                    // leaving.go:116
+			if run.Iter() < 3 { // leaving.go:116
+				t.Slow.Params.Blend(t.Net.Params, .2)      // leaving.go:120
+				edge.Publish(x, apartSlow2, t.Slow.Params) // leaving.go:120
+			}
 		}
 	}
 	return run.Err()

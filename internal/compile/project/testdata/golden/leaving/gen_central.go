@@ -95,20 +95,20 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 					if value > t.Limit {                                                          // leaving.go:94
 						rate = -1    // leaving.go:95
 						left3 = true // leaving.go:95
-					} else if i == 1 {
+					} else if i == 1 { // leaving.go:97
 						rate = 1e-3  // leaving.go:98
 						left3 = true // leaving.go:98
 					}
-				} else if run.Iter() > 4 {
+				} else if run.Iter() > 4 { // leaving.go:100
 					rate = 3     // leaving.go:101
 					left3 = true // leaving.go:101
 				}
 				if !left3 { // leaving.go:93
-					switch t.Mode { // leaving.go:103
-					case "fast":
+					tag := t.Mode      // leaving.go:103
+					if tag == "fast" { // leaving.go:103
 						rate = 1e-2  // leaving.go:105
 						left3 = true // leaving.go:105
-					case "both":
+					} else if tag == "both" { // leaving.go:103
 						if i > 0 { // leaving.go:107
 							rate = 1e-4  // leaving.go:108
 							left3 = true // leaving.go:108
@@ -120,11 +120,11 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 				}
 				if rate < 0 { // leaving.go:51
 					break
-				} else if rate > 2 {
+				} else if rate > 2 { // leaving.go:51
 					left2 = true // leaving.go:55
 					break
 				} else {
-					if i != 2 { // leaving.go:51
+					if !(i == 2) { // leaving.go:51
 						// leaving.go:59
 						g, loss := t.loss.Grad(run.Key("loss", u, i), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
 						edge.Reduce(x, centralG, g)             // leaving.go:59
@@ -152,11 +152,10 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		edge.Fetch(x, centralSlow, t.Slow.Params) // leaving.go:66
 		var worth rl.Tensor                       // leaving.go:68
 		var left3 bool                            // leaving.go:68
-		switch {                                  // leaving.go:116
-		case run.Iter() < 2:
+		if run.Iter() < 2 {                       // leaving.go:116
 			worth = t.value.Call(rl.Key{}, b.Obs) // leaving.go:118
 			left3 = true                          // leaving.go:118
-		case run.Iter() < 3:
+		} else if run.Iter() < 3 { // leaving.go:116
 			edge.Fetch(x, centralSlow2, t.Slow.Params) // leaving.go:120
 		}
 		if !left3 { // leaving.go:116
@@ -180,20 +179,20 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 					if edge.Sent[float64](x, centralValue) > t.Limit { // leaving.go:94
 						rate = -1   // leaving.go:95
 						left = true // leaving.go:95
-					} else if i == 1 {
+					} else if i == 1 { // leaving.go:97
 						rate = 1e-3 // leaving.go:98
 						left = true // leaving.go:98
 					}
-				} else if run.Iter() > 4 {
+				} else if run.Iter() > 4 { // leaving.go:100
 					rate = 3    // leaving.go:101
 					left = true // leaving.go:101
 				}
 				if !left { // leaving.go:93
-					switch t.Mode { // leaving.go:103
-					case "fast":
+					tag := t.Mode      // leaving.go:103
+					if tag == "fast" { // leaving.go:103
 						rate = 1e-2 // leaving.go:105
 						left = true // leaving.go:105
-					case "both":
+					} else if tag == "both" { // leaving.go:103
 						if i > 0 { // leaving.go:107
 							rate = 1e-4 // leaving.go:108
 							left = true // leaving.go:108
@@ -205,10 +204,10 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 				}
 				if rate < 0 { // leaving.go:51
 					break
-				} else if rate > 2 {
+				} else if rate > 2 { // leaving.go:51
 					break
 				} else {
-					if i != 2 { // leaving.go:51
+					if !(i == 2) { // leaving.go:51
 						g := edge.Reduced(x, centralG)            // leaving.go:59
 						t.opt.Apply(g, rate)                      // leaving.go:60
 						edge.Publish(x, centralNet, t.Net.Params) // leaving.go:60
@@ -230,11 +229,11 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Slow.Params.Blend(t.Net.Params, .1) // leaving.go:66
 		}
 		edge.Publish(x, centralSlow, t.Slow.Params) // leaving.go:66
-		switch {                                    // leaving.go:116
-		case run.Iter() < 2:
-		case run.Iter() < 3:
-			t.Slow.Params.Blend(t.Net.Params, .2)        // leaving.go:120
-			edge.Publish(x, centralSlow2, t.Slow.Params) // leaving.go:120
+		if !(run.Iter() < 2) {                      // leaving.go:116
+			if run.Iter() < 3 { // leaving.go:116
+				t.Slow.Params.Blend(t.Net.Params, .2)        // leaving.go:120
+				edge.Publish(x, centralSlow2, t.Slow.Params) // leaving.go:120
+			}
 		}
 	}
 	return run.Err()

@@ -102,11 +102,11 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				rate := t.rate(run, b, u, i) // leaving.go:51
 				if rate < 0 {                // leaving.go:51
 					break
-				} else if rate > 2 {
+				} else if rate > 2 { // leaving.go:51
 					left2 = true // leaving.go:55
 					break
 				} else {
-					if i != 2 { // leaving.go:51
+					if !(i == 2) { // leaving.go:51
 						// leaving.go:59
 						g, loss := t.loss.Grad(run.Key("loss", u, i), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
 						t.opt.Apply(g, rate)  // leaving.go:60

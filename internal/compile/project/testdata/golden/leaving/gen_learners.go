@@ -80,20 +80,20 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 					if run.Value(rl.Mean(edge.AllGather(x, learnersBActValue, b.Act.Value))) > t.Limit { // leaving.go:94
 						rate = -1    // leaving.go:95
 						left3 = true // leaving.go:95
-					} else if i == 1 {
+					} else if i == 1 { // leaving.go:97
 						rate = 1e-3  // leaving.go:98
 						left3 = true // leaving.go:98
 					}
-				} else if run.Iter() > 4 {
+				} else if run.Iter() > 4 { // leaving.go:100
 					rate = 3     // leaving.go:101
 					left3 = true // leaving.go:101
 				}
 				if !left3 { // leaving.go:93
-					switch t.Mode { // leaving.go:103
-					case "fast":
+					tag := t.Mode      // leaving.go:103
+					if tag == "fast" { // leaving.go:103
 						rate = 1e-2  // leaving.go:105
 						left3 = true // leaving.go:105
-					case "both":
+					} else if tag == "both" { // leaving.go:103
 						if i > 0 { // leaving.go:107
 							rate = 1e-4  // leaving.go:108
 							left3 = true // leaving.go:108
@@ -105,11 +105,11 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				}
 				if rate < 0 { // leaving.go:51
 					break
-				} else if rate > 2 {
+				} else if rate > 2 { // leaving.go:51
 					left2 = true // leaving.go:55
 					break
 				} else {
-					if i != 2 { // leaving.go:51
+					if !(i == 2) { // leaving.go:51
 						// leaving.go:59
 						g, loss := t.loss.Grad(run.Key("loss", u, i), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
 						t.opt.Apply(edge.AllReduce(x, learnersG, g), rate) // leaving.go:60
@@ -133,11 +133,10 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		var worth rl.Tensor // leaving.go:68
 		var left3 bool      // leaving.go:68
-		switch {            // leaving.go:116
-		case run.Iter() < 2:
+		if run.Iter() < 2 { // leaving.go:116
 			worth = t.value.Call(rl.Key{}, b.Obs) // leaving.go:118
 			left3 = true                          // leaving.go:118
-		case run.Iter() < 3:
+		} else if run.Iter() < 3 { // leaving.go:116
 			t.Slow.Params.Blend(t.Net.Params, .2) // leaving.go:120
 		}
 		if !left3 { // leaving.go:116

@@ -195,7 +195,7 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 				if r == 2 && mean > .1 { // returning.go:75
 					done = true  // returning.go:76
 					left2 = true // returning.go:76
-				} else if r == 3 {
+				} else if r == 3 { // returning.go:78
 					// returning.go:110
 					g, loss := t.loss.Grad(run2.Key("loss"), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
 					edge.Reduce(x, apartG, g)             // returning.go:110
@@ -208,8 +208,7 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 				}
 			}
 			if !left2 { // returning.go:74
-				switch { // returning.go:84
-				case r == 1 && mean > .2:
+				if r == 1 && mean > .2 { // returning.go:84
 					for i2 := range 3 { // returning.go:86
 						run3 := run2.At("again", i2) // returning.go:87
 						// returning.go:110
@@ -225,7 +224,7 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 					}
 					edge.Send(x, apartDone, done)   // returning.go:88
 					edge.Send(x, apartLeft3, left2) // returning.go:69
-				case r == 0:
+				} else if r == 0 { // returning.go:84
 					if !(mean < .2) { // returning.go:92
 						run2.Log("high", rl.Scalar(mean)) // returning.go:95
 					}
@@ -264,7 +263,7 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 				if r == 2 && mean > .1 { // returning.go:75
 					done = true // returning.go:76
 					left = true // returning.go:76
-				} else if r == 3 {
+				} else if r == 3 { // returning.go:78
 					scale := 2 * p                          // returning.go:79
 					g := edge.Reduced(x, apartG)            // returning.go:110
 					t.opt.Apply(g, 1e-3*scale)              // returning.go:111
@@ -274,8 +273,7 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 				}
 			}
 			if !left { // returning.go:74
-				switch { // returning.go:84
-				case r == 1 && mean > .2:
+				if r == 1 && mean > .2 { // returning.go:84
 					for i2 := range 3 { // returning.go:86
 						g := edge.Reduced(x, apartG2)            // returning.go:110
 						t.opt.Apply(g, 1e-3*p)                   // returning.go:111
@@ -286,7 +284,6 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 					}
 					done = edge.Sent[bool](x, apartDone)  // returning.go:88
 					left = edge.Sent[bool](x, apartLeft3) // returning.go:69
-				case r == 0:
 				}
 				if !left { // returning.go:84
 					g := edge.Reduced(x, apartG3)            // returning.go:110

@@ -82,7 +82,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 				if r == 2 && mean > .1 { // returning.go:75
 					done = true  // returning.go:76
 					left2 = true // returning.go:76
-				} else if r == 3 {
+				} else if r == 3 { // returning.go:78
 					// returning.go:110
 					g, loss := t.loss.Grad(run2.Key("loss"), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
 					edge.Reduce(x, centralG, g)             // returning.go:110
@@ -97,8 +97,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 				}
 			}
 			if !left2 { // returning.go:74
-				switch { // returning.go:84
-				case r == 1 && mean > .2:
+				if r == 1 && mean > .2 { // returning.go:84
 					for i2 := range 3 { // returning.go:86
 						run3 := run2.At("again", i2) // returning.go:87
 						// returning.go:110
@@ -114,7 +113,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 					}
 					edge.Send(x, centralDone, done)  // returning.go:88
 					edge.Send(x, centralLeft, left2) // returning.go:69
-				case r == 0:
+				} else if r == 0 { // returning.go:84
 					if !(mean < .2) { // returning.go:92
 						edge.LogOnce(x, run2, "high", rl.Scalar(mean)) // returning.go:95
 					}
@@ -154,7 +153,7 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 				if r == 2 && mean > .1 { // returning.go:75
 					done = true // returning.go:76
 					left = true // returning.go:76
-				} else if r == 3 {
+				} else if r == 3 { // returning.go:78
 					scale := 2 * p                            // returning.go:79
 					g := edge.Reduced(x, centralG)            // returning.go:110
 					t.opt.Apply(g, 1e-3*scale)                // returning.go:111
@@ -164,8 +163,7 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 				}
 			}
 			if !left { // returning.go:74
-				switch { // returning.go:84
-				case r == 1 && mean > .2:
+				if r == 1 && mean > .2 { // returning.go:84
 					for i2 := range 3 { // returning.go:86
 						g := edge.Reduced(x, centralG2)            // returning.go:110
 						t.opt.Apply(g, 1e-3*p)                     // returning.go:111
@@ -176,7 +174,6 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 					}
 					done = edge.Sent[bool](x, centralDone) // returning.go:88
 					left = edge.Sent[bool](x, centralLeft) // returning.go:69
-				case r == 0:
 				}
 				if !left { // returning.go:84
 					g := edge.Reduced(x, centralG3)            // returning.go:110

@@ -72,7 +72,7 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				if r == 2 && mean > .1 { // returning.go:75
 					done = true  // returning.go:76
 					left2 = true // returning.go:76
-				} else if r == 3 {
+				} else if r == 3 { // returning.go:78
 					scale := 2 * p // returning.go:79
 					// returning.go:110
 					g, loss := t.loss.Grad(run2.Key("loss"), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
@@ -87,8 +87,7 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				}
 			}
 			if !left2 { // returning.go:74
-				switch { // returning.go:84
-				case r == 1 && mean > .2:
+				if r == 1 && mean > .2 { // returning.go:84
 					for i2 := range 3 { // returning.go:86
 						run3 := run2.At("again", i2) // returning.go:87
 						// returning.go:110
@@ -101,7 +100,7 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 							break
 						}
 					}
-				case r == 0:
+				} else if r == 0 { // returning.go:84
 					if !(mean < .2) { // returning.go:92
 						edge.LogOnce(x, run2, "high", rl.Scalar(mean)) // returning.go:95
 					}

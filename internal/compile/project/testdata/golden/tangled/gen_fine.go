@@ -93,12 +93,11 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		target := t.parts.slow.Call(rl.Key{}, first)       // tangled.go:83
 		var weight rl.Tensor                               // tangled.go:84
 		r := run.Iter() % 3                                // tangled.go:85
-		switch {                                           // tangled.go:85
-		case r == 0:
+		if r == 0 {                                        // tangled.go:85
 			weight = b.Reward // tangled.go:87
-		case r == 1:
+		} else if r == 1 { // tangled.go:85
 			weight = rl.Standardise(b.Reward, weight) // tangled.go:89
-		default:
+		} else {
 			weight = rl.Select(b.Over, b.Reward, b.Act.Value) // tangled.go:91
 		}
 		// tangled.go:93
