@@ -156,9 +156,6 @@ func (d *device) deviceBranch(n *line, at inside) []*line {
 	for _, a := range n.arms {
 		d.steady(a, "a branch of the device program")
 		d.applied(a)
-		if x := d.mixes(a); x != nil {
-			d.bad(x.pos, "a number inside a struct or a slice is changed in a branch of the device program; use a variable of its own")
-		}
 	}
 	cond := d.tensor(n.head[0])
 	then, other := n.arms[0], n.arms[1]
@@ -218,8 +215,8 @@ func (d *device) applied(list []*line) {
 // what it changes.
 func (d *device) carry(list []*variable) (out []ast.Expr) {
 	for _, v := range list {
-		if v.typ != nil && !d.src.IsBatch(v.typ) && d.numbers[v]&traced == 0 {
-			d.bad(d.pos, fmt.Sprintf("%s is changed in a loop or branch of the device program, and is neither a tensor nor a number", v.name))
+		if !tensors(v.typ) && d.numbers[v]&traced == 0 {
+			d.bad(d.pos, fmt.Sprintf("%s is changed in a loop or branch of the device program, and is neither tensors nor a number; use a variable of its own for each number", v.name))
 			continue
 		}
 		out = append(out, d.rlCall("Carry", &ast.UnaryExpr{Op: token.AND, X: d.ref(v)}))

@@ -230,26 +230,13 @@ func (l *loop) selector(e *ast.SelectorExpr) ast.Expr {
 		if !field && s == nil && l.tree.Info.Uses[o.Sel] != nil {
 			return l.global(o.Sel, e.Sel.Name)
 		}
-		out := &ast.SelectorExpr{X: l.copy(direct(e.X)), Sel: ast.NewIdent(e.Sel.Name)}
+		out := &ast.SelectorExpr{X: l.copy(e.X), Sel: ast.NewIdent(e.Sel.Name)}
 		if u := l.tree.Info.Uses[o.Sel]; u != nil {
 			l.hide(out.Sel, u, o.Sel.Pos())
 		}
 		return out
 	}
 	return &ast.SelectorExpr{X: l.copy(e.X), Sel: ast.NewIdent(e.Sel.Name)}
-}
-
-// direct leaves out a dereference or an address that a selector does by itself.
-func direct(e ast.Expr) ast.Expr {
-	switch x := ast.Unparen(e).(type) {
-	case *ast.StarExpr:
-		return x.X
-	case *ast.UnaryExpr:
-		if x.Op == token.AND {
-			return x.X
-		}
-	}
-	return e
 }
 
 // natural returns the type that x := e would give x, nil if that is not certain.

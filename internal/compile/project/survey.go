@@ -3,7 +3,6 @@ package project
 import (
 	"go/ast"
 	"go/token"
-	"go/types"
 	"maps"
 	"slices"
 )
@@ -148,56 +147,18 @@ func (d *device) places(call *ast.CallExpr, v *variable) (n int) {
 
 // grows reports whether a loop makes a slice longer, round by round, or changes
 // what is no tensor and no number.
-func (d *device) grows(n *line) bool {
-	body := n.arms[0]
-	for _, v := range d.lasting(body) {
-		if !isNumber(v.typ) && !d.src.IsBatch(v.typ) {
-			return true
-		}
+func (d *device) grows(n *line) (yes bool) {
+	for _, v := range d.lasting(n.arms[0]) {
+		yes = yes || !isNumber(v.typ) && !tensors(v.typ)
 	}
-	yes := d.mixes(body) != nil
-	each(body, func(n *line) {
-		s, ok := n.stmt.(*ast.AssignStmt)
-		if !ok {
-			return
-		}
-		for _, e := range s.Rhs {
+	each(n.arms[0], func(n *line) {
+		read, _ := n.exprs()
+		yes = yes || slices.ContainsFunc(read, func(e ast.Expr) bool {
 			call, ok := e.(*ast.CallExpr)
-			yes = yes || ok && d.builtin(call) == "append"
-		}
+			return ok && d.builtin(call) == "append"
+		})
 	})
 	return yes
-}
-
-// mixes returns a line that gives a number inside a struct or a slice a value,
-// which lives on behind the lines; nil if there is none.
-func (d *device) mixes(list []*line) (at *line) {
-	lasting := d.lasting(list)
-	each(list, func(n *line) {
-		_, write := n.exprs()
-		for _, e := range write {
-			if v := d.root(e); slices.Contains(lasting, v) && !(isName(e) && isNumber(v.typ)) && d.numeric(d.typeOf(e)) {
-				at = n
-			}
-		}
-	})
-	return at
-}
-
-// numeric reports whether there are numbers of Go's in values of a type.
-func (d *device) numeric(t types.Type) bool {
-	if t == nil || tensors(t) {
-		return false
-	}
-	switch t.Underlying().(type) {
-	case *types.Basic:
-		return true
-	case *types.Slice, *types.Array:
-		return d.numeric(elementOf(t))
-	case *types.Struct:
-		return slices.ContainsFunc(d.open(t), func(f *types.Var) bool { return d.numeric(f.Type()) })
-	}
-	return false
 }
 
 // learn goes through lines once and reports whether it found more than was known.

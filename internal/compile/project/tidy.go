@@ -141,9 +141,6 @@ func (m *emitter) without(list []*line, read map[*variable]bool) (out []*line, c
 				changed = true
 				continue
 			}
-			if gone && len(s.Rhs) == 1 && m.stands(s.Rhs[0]) {
-				n.stmt, changed = &ast.ExprStmt{X: s.Rhs[0]}, true
-			}
 		}
 		out = append(out, n)
 	}
@@ -178,25 +175,4 @@ func (m *emitter) blanked(s *ast.AssignStmt, read map[*variable]bool) (gone, cha
 		gone = false
 	}
 	return gone, changed
-}
-
-// stands reports whether an expression may be a statement: not a struct or slice
-// around an operation, nor a builtin's or a conversion's result.
-func (m *emitter) stands(e ast.Expr) bool {
-	call, ok := ast.Unparen(e).(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	fun := ast.Unparen(call.Fun)
-	if i, ok := fun.(*ast.IndexExpr); ok { // of a generic function
-		fun = i.X
-	}
-	switch f := fun.(type) {
-	case *ast.SelectorExpr:
-		return true
-	case *ast.Ident:
-		_, isFunc := m.src.Pkg.Scope().Lookup(f.Name).(*types.Func)
-		return isFunc
-	}
-	return false
 }

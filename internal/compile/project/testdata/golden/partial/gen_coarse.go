@@ -42,9 +42,9 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		var r2 rl.Tensor
 		// partial.go:44
 		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&r), rl.Carry(&r2)}, func() { r, r2 = graphCoarseCollector1(t, run) }) {
-			obs := t.Env.Obs()          // partial.go:44
-			t.value.Call(rl.Key{}, obs) // partial.go:45
-			for i := range t.Horizon {  // partial.go:46
+			obs := t.Env.Obs()              // partial.go:44
+			_ = t.value.Call(rl.Key{}, obs) // partial.go:45
+			for i := range t.Horizon {      // partial.go:46
 				act := t.act.Call(run.Key("act", i), obs) // partial.go:47
 				out := t.Env.Step(act.Action)             // partial.go:48
 				// partial.go:49
@@ -70,7 +70,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 // graphCoarseCollector1 is partial.go:44 to partial.go:53 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) (rl.Tensor, rl.Tensor) {
 	obs := t.Env.Obs()                                                // partial.go:44
-	t.value.Call(rl.Key{}, obs)                                       // partial.go:45
+	_ = t.value.Call(rl.Key{}, obs)                                   // partial.go:45
 	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // partial.go:46
 		act := t.act.Call(run.KeyAt("act", i), obs) // partial.go:47
 		out := t.Env.Step(act.Action)               // partial.go:48

@@ -51,7 +51,7 @@ func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // partial.go:43
 		obs := edge.Gathered[rl.Obs](x, fineObs) // partial.go:44
-		t.value.Call(rl.Key{}, obs)              // partial.go:45
+		_ = t.value.Call(rl.Key{}, obs)          // partial.go:45
 		for i := range t.Horizon {               // partial.go:46
 			act := t.act.Call(run.Key("act", i), obs)             // partial.go:47
 			edge.Scatter(x, fineAct, kit.Act{Action: act.Action}) // partial.go:47
