@@ -241,39 +241,20 @@ func (l *loop) selector(e *ast.SelectorExpr) ast.Expr {
 
 // natural returns the type that x := e would give x, nil if that is not certain.
 func (l *loop) natural(e ast.Expr) types.Type {
-	if l.constant(e) == nil {
-		if b, ok := e.(*ast.BinaryExpr); ok && (b.Op == token.SHL || b.Op == token.SHR) {
+	t := l.typeOf(e)
+	if l.constant(e) != nil { // whose type in the tree is that of what it is used for
+		tv, err := types.Eval(l.src.Fset, l.src.Pkg, token.NoPos, types.ExprString(e))
+		if err != nil {
 			return nil
 		}
-		if t := l.typeOf(e); t != nil {
-			return types.Default(t)
-		}
+		t = tv.Type
+	} else if b, ok := e.(*ast.BinaryExpr); ok && (b.Op == token.SHL || b.Op == token.SHR) {
 		return nil
 	}
-	switch x := e.(type) {
-	case *ast.ParenExpr:
-		return l.natural(x.X)
-	case *ast.UnaryExpr:
-		return l.natural(x.X)
-	case *ast.BasicLit:
-		return types.Default(map[token.Token]types.Type{
-			token.INT: types.Typ[types.UntypedInt], token.FLOAT: types.Typ[types.UntypedFloat], token.CHAR: types.Typ[types.UntypedRune],
-			token.STRING: types.Typ[types.UntypedString], token.IMAG: types.Typ[types.UntypedComplex],
-		}[x.Kind])
-	case *ast.CallExpr:
-		return l.typeOf(x)
+	if t == nil {
+		return nil
 	}
-	var c types.Object
-	switch o := l.original(e).(type) {
-	case *ast.Ident:
-		c = l.tree.Info.Uses[o]
-	case *ast.SelectorExpr:
-		c = l.tree.Info.Uses[o.Sel]
-	}
-	if c != nil {
-		return types.Default(c.Type())
-	}
-	return nil
+	return types.Default(t)
 }
 
 // typeExpr returns a type as the generated file writes it. pos is where the author

@@ -2,6 +2,7 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -11,7 +12,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weft-rl/weft/edge"
@@ -136,15 +136,8 @@ func (f *flow) table(b *bytes.Buffer, gr plan.Grouping, rows []*edgeRow, program
 	edge, plan := f.edgePackage(), f.planPackage()
 	fmt.Fprintf(b, "var %s = %s.Grouping{\nGrouping: %s.Grouping{Name: %q, Groups: []%s.Group{\n", tableName(gr.Name), edge, plan, gr.Name, plan)
 	for _, g := range gr.Groups {
-		var list []string
-		for _, s := range g.Fragments {
-			list = append(list, strconv.Quote(s))
-		}
-		over := g.Over
-		if over == "" {
-			over = fdg.None
-		}
-		fmt.Fprintf(b, "{Name: %q, Fragments: []string{%s}, Over: %q},\n", g.Name, strings.Join(list, ", "), over)
+		g.Over = cmp.Or(g.Over, fdg.None)
+		fmt.Fprintf(b, "%s,\n", strings.TrimPrefix(fmt.Sprintf("%#v", g), "plan.Group"))
 	}
 	fmt.Fprintf(b, "}},\nPrograms: []%s.Main{", edge)
 	for i, p := range programs {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"maps"
 	"slices"
 
 	"github.com/weft-rl/weft/fdg"
@@ -72,20 +73,7 @@ func (f *flow) kept() (n int) {
 }
 
 func sameSent(a, b map[tree.Stmt]map[int]live) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for s, m := range a {
-		if len(m) != len(b[s]) {
-			return false
-		}
-		for g, l := range m {
-			if !l.equal(b[s][g]) {
-				return false
-			}
-		}
-	}
-	return true
+	return maps.EqualFunc(a, b, func(x, y map[int]live) bool { return maps.EqualFunc(x, y, live.equal) })
 }
 
 // put adds to a table of tables.

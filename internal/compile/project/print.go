@@ -85,22 +85,15 @@ func (w *writer) spread(list []*line) map[*variable]int {
 // weight does for one line what spread does for a block; what the line mentions
 // itself counts 2.
 func (w *writer) weight(n *line) map[*variable]int {
-	out := map[*variable]int{}
-	for _, x := range []*line{n, n.init, n.post} {
-		if x == nil {
-			continue
-		}
-		read, write := x.exprs()
-		for _, e := range append(read, write...) {
-			w.mentions(e, func(v *variable) { out[v] = 2 })
-		}
-		if x.zero != nil {
-			out[x.zero] = 2
-		}
+	bare := *n
+	bare.arms = nil
+	out := w.mentioned([]*line{&bare})
+	for v := range out {
+		out[v] = 2
 	}
 	for _, a := range n.arms {
-		for v, k := range w.spread(a) {
-			out[v] += min(k, 1)
+		for v := range w.mentioned(a) {
+			out[v]++
 		}
 	}
 	for _, v := range n.declared(w.emitter) { // its own, for what is inside
@@ -326,43 +319,37 @@ func (w *writer) loop(n *line) {
 			w.declare(v)
 		}
 	}
-	switch {
-	case n.ranged:
-		w.b.WriteString("for " + w.vars(n) + "range " + w.text(n.head[0]))
-	case n.init == nil && n.post == nil && len(n.head) == 0:
-		w.b.WriteString("for")
-	case n.init == nil && n.post == nil:
-		w.b.WriteString("for " + w.text(n.head[0]))
-	default:
-		w.b.WriteString("for ")
-		if n.init != nil {
-			w.b.WriteString(w.text(n.init.stmt))
-		}
-		w.b.WriteString("; ")
-		if len(n.head) > 0 {
-			w.b.WriteString(w.text(n.head[0]))
-		}
-		w.b.WriteString("; ")
-		if n.post != nil {
-			w.b.WriteString(w.text(n.post.stmt))
-		}
-	}
-	fmt.Fprintf(&w.b, " {%s\n", w.comment(n))
+	fmt.Fprintf(&w.b, "%s{%s\n", strings.TrimSuffix(w.text(w.head(n)), "{\n}"), w.comment(n))
 	w.block(n.arms[0])
 	w.b.WriteString("}\n")
 }
 
-// vars returns the variables of a range.
-func (w *writer) vars(n *line) string {
-	switch {
-	case n.value != nil && n.key != nil:
-		return w.names[n.key] + ", " + w.names[n.value] + " := "
-	case n.value != nil:
-		return "_, " + w.names[n.value] + " := "
-	case n.key != nil:
-		return w.names[n.key] + " := "
+// head returns a loop without its body.
+func (w *writer) head(n *line) ast.Stmt {
+	if !n.ranged {
+		out := &ast.ForStmt{Body: &ast.BlockStmt{}}
+		if n.init != nil {
+			out.Init = n.init.stmt
+		}
+		if len(n.head) > 0 {
+			out.Cond = n.head[0]
+		}
+		if n.post != nil {
+			out.Post = n.post.stmt
+		}
+		return out
 	}
-	return ""
+	out := &ast.RangeStmt{X: n.head[0], Body: &ast.BlockStmt{}}
+	if n.key != nil {
+		out.Tok, out.Key = token.DEFINE, w.ref(n.key)
+	}
+	if n.value != nil {
+		out.Tok, out.Value = token.DEFINE, w.ref(n.value)
+		if n.key == nil {
+			out.Key = ast.NewIdent("_")
+		}
+	}
+	return out
 }
 
 // text prints an expression or a simple statement.
