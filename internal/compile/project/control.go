@@ -34,13 +34,7 @@ func (d *device) translate(list []*line) []*line {
 	for v := range d.index {
 		v.typ = d.rlType("Int")
 	}
-	for {
-		now, changed := d.without(lines, d.reads(lines))
-		lines = now
-		if !changed {
-			return lines
-		}
-	}
+	return d.needed(lines)
 }
 
 func (d *device) lines(list []*line, at inside) (out []*line) {
@@ -213,32 +207,24 @@ func (d *device) applied(list []*line) {
 
 // carry returns the arguments by which a loop or branch of the program is told
 // what it changes.
-func (d *device) carry(list []*variable) (out []ast.Expr) {
+func (d *device) carry(list []*variable) []ast.Expr {
 	for _, v := range list {
 		if !tensors(v.typ) && d.numbers[v]&traced == 0 {
 			d.bad(d.pos, fmt.Sprintf("%s is changed in a loop or branch of the device program, and is neither tensors nor a number; use a variable of its own for each number", v.name))
-			continue
 		}
-		out = append(out, d.rlCall("Carry", &ast.UnaryExpr{Op: token.AND, X: d.ref(v)}))
 	}
-	return out
+	return d.carries(list)
 }
 
 // loopLine translates a loop.
 func (d *device) loopLine(n *line, at inside) *line {
-	if !d.loops[n] {
-		for _, e := range n.head {
-			if d.class(e) != known {
-				d.bad(n.pos, "how many rounds the loop has is not the configuration's, so that it cannot be part of a device program")
-				return n
-			}
-		}
-		d.rewriteAll(n.head)
-		n.arms[0] = d.lines(n.arms[0], inside{loop: n})
+	if slices.ContainsFunc(n.head, func(e ast.Expr) bool { return d.class(e) != known }) {
+		d.bad(n.pos, "how many rounds the loop has is not the configuration's, so that it cannot be part of a device program")
 		return n
 	}
-	if d.class(n.head[0]) != known {
-		d.bad(n.pos, "how many rounds the loop has is not the configuration's, so that it cannot be part of a device program")
+	if !d.loops[n] {
+		d.rewriteAll(n.head)
+		n.arms[0] = d.lines(n.arms[0], inside{loop: n})
 		return n
 	}
 	body := n.arms[0]

@@ -32,11 +32,7 @@ func (d *device) twins(list []*variable) (out []*variable) {
 func (d *device) part(takes, gives []*variable) (lines []*line, ok bool) {
 	list := d.block(d.tree.Body)
 	if len(gives) > 0 {
-		back := &ast.ReturnStmt{}
-		for _, v := range gives {
-			back.Results = append(back.Results, d.ref(v))
-		}
-		list = append(list, &line{pos: list[len(list)-1].pos, stmt: back})
+		list = append(list, &line{pos: list[len(list)-1].pos, stmt: &ast.ReturnStmt{Results: d.refer(gives)}})
 	}
 	list = d.tidy(list)
 	writes := d.assigns(list)

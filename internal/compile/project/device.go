@@ -206,16 +206,6 @@ func (d *device) rlType(name string) types.Type {
 	return pkg.Scope().Lookup(name).Type()
 }
 
-// rlCall calls a function of package rl.
-func (d *device) rlCall(name string, args ...ast.Expr) ast.Expr {
-	return &ast.CallExpr{Fun: &ast.SelectorExpr{X: ast.NewIdent(d.rlPackage()), Sel: ast.NewIdent(name)}, Args: args}
-}
-
-// runCall calls a method of the run.
-func (d *device) runCall(name string, args ...ast.Expr) ast.Expr {
-	return &ast.CallExpr{Fun: &ast.SelectorExpr{X: d.ref(d.run), Sel: ast.NewIdent(name)}, Args: args}
-}
-
 func text(s string) ast.Expr { return &ast.BasicLit{Kind: token.STRING, Value: fmt.Sprintf("%q", s)} }
 
 // short returns an expression as a message shows it.

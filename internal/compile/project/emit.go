@@ -218,42 +218,33 @@ func (m *emitter) simple(s *tree.Assign) []*line {
 				as.Rhs[i] = m.only(as.Rhs[i], a.wanted(i, m.does[s][m.me]))
 			}
 		}
-	case m.special(a.node) && ok:
-		now := m.adapt(a, ast.Unparen(as.Rhs[0]).(*ast.CallExpr))
-		as.Rhs[0] = now.rhs
-		m.types[now.rhs] = m.typeOf(s.Rhs[0])
-		return append([]*line{n}, now.after...)
 	case m.special(a.node):
-		x := n.stmt.(*ast.ExprStmt)
-		x.X = m.adapt(a, ast.Unparen(x.X).(*ast.CallExpr)).rhs
+		return append([]*line{n}, m.adapt(a, n)...)
 	}
 	return []*line{n}
 }
 
 // only returns a composite literal with those fields alone that are wanted.
 func (m *emitter) only(e ast.Expr, p *part) ast.Expr {
-	lit, ok := e.(*ast.CompositeLit)
-	fields := fieldsOf(m.typeOf(e))
-	if !ok || p == nil || p.all || fields == nil {
+	names, values := m.elements(e)
+	if names == nil || p == nil || p.all {
 		return e
 	}
-	out := &ast.CompositeLit{Type: lit.Type}
+	out := &ast.CompositeLit{Type: ast.Unparen(e).(*ast.CompositeLit).Type}
 	same := true
-	for i, x := range lit.Elts {
-		name, v := fields[min(i, len(fields)-1)].Name(), x
-		if kv, ok := x.(*ast.KeyValueExpr); ok {
-			name, v = kv.Key.(*ast.Ident).Name, kv.Value
+	for i, x := range values {
+		now := m.only(x, p.field(names[i]))
+		if p.field(names[i]).none() {
+			same = false
+			continue
 		}
-		now := m.only(v, p.field(name))
-		same = same && now == v && !p.field(name).none()
-		if !p.field(name).none() {
-			out.Elts = append(out.Elts, &ast.KeyValueExpr{Key: ast.NewIdent(name), Value: now})
-		}
+		same = same && now == x
+		out.Elts = append(out.Elts, &ast.KeyValueExpr{Key: ast.NewIdent(names[i]), Value: now})
 	}
 	if same {
 		return e
 	}
-	m.types[out] = m.typeOf(lit)
+	m.types[out] = m.typeOf(e)
 	return out
 }
 
@@ -293,11 +284,7 @@ func (m *emitter) send(r *edgeRow) []*line {
 	if r.Kind == edge.Copies {
 		return m.resourceLines(r, ends[r.Kind][0], pos)
 	}
-	var v ast.Expr = m.ref(r.v)
-	if r.path != "" {
-		v = m.fieldOf(v, r.path)
-	}
-	v = m.partOf(v, typeAt(r.v.typ, r.path), r.part)
+	v := m.partOf(m.fieldOf(m.ref(r.v), r.path), typeAt(r.v.typ, r.path), r.part)
 	return []*line{{pos: pos, stmt: &ast.ExprStmt{X: m.edgeCall(ends[r.Kind][0], r, v)}}}
 }
 
@@ -313,11 +300,7 @@ func (m *emitter) take(r *edgeRow) []*line {
 	}
 	call := &ast.CallExpr{Fun: fun, Args: []ast.Expr{m.ref(m.x), ast.NewIdent(r.ident)}}
 	m.types[call] = t
-	var lhs ast.Expr = m.ref(r.v)
-	if r.path != "" {
-		lhs = m.fieldOf(m.ref(r.v), r.path)
-	}
-	return []*line{m.assign(pos, lhs, call)}
+	return []*line{m.assign(pos, m.fieldOf(m.ref(r.v), r.path), call)}
 }
 
 func (m *emitter) assign(pos token.Pos, lhs, rhs ast.Expr) *line {
@@ -325,6 +308,9 @@ func (m *emitter) assign(pos token.Pos, lhs, rhs ast.Expr) *line {
 }
 
 func (m *emitter) fieldOf(e ast.Expr, path string) ast.Expr {
+	if path == "" {
+		return e
+	}
 	for name := range strings.SplitSeq(path, ".") {
 		out := &ast.SelectorExpr{X: e, Sel: ast.NewIdent(name)}
 		m.paths[out] = name
@@ -381,8 +367,7 @@ func (m *emitter) resourceLines(r *edgeRow, word string, pos token.Pos) []*line 
 			m.bad(pos, res.Name+" cannot be found from the trainer: keep it in a field, or give it a constant name in the constructor")
 			return nil
 		}
-		scope := &ast.CallExpr{Fun: &ast.SelectorExpr{X: m.ref(m.run), Sel: ast.NewIdent("Scope")}}
-		c := &ast.CallExpr{Fun: &ast.SelectorExpr{X: scope, Sel: ast.NewIdent("Component")}, Args: []ast.Expr{&ast.BasicLit{Kind: token.STRING, Value: `"` + res.Name + `"`}}}
+		c := &ast.CallExpr{Fun: &ast.SelectorExpr{X: m.runCall("Scope"), Sel: ast.NewIdent("Component")}, Args: []ast.Expr{&ast.BasicLit{Kind: token.STRING, Value: `"` + res.Name + `"`}}}
 		return []*line{{pos: pos, stmt: &ast.ExprStmt{X: m.edgeCall(word, r, c)}}}
 	}
 	var e ast.Expr = m.ref(m.t)
@@ -407,6 +392,30 @@ func (m *emitter) resourceLines(r *edgeRow, word string, pos token.Pos) []*line 
 	}
 	inner.arms[0] = []*line{last}
 	return []*line{out}
+}
+
+// rlName names something of package rl.
+func (m *emitter) rlName(name string) ast.Expr {
+	return &ast.SelectorExpr{X: ast.NewIdent(m.rlPackage()), Sel: ast.NewIdent(name)}
+}
+
+// rlCall calls a function of package rl.
+func (m *emitter) rlCall(name string, args ...ast.Expr) ast.Expr {
+	return &ast.CallExpr{Fun: m.rlName(name), Args: args}
+}
+
+// runCall calls a method of the run.
+func (m *emitter) runCall(name string, args ...ast.Expr) ast.Expr {
+	return &ast.CallExpr{Fun: &ast.SelectorExpr{X: m.ref(m.run), Sel: ast.NewIdent(name)}, Args: args}
+}
+
+// carries tells a graph, or a loop or branch of a device program, which variables it
+// changes.
+func (m *emitter) carries(list []*variable) (out []ast.Expr) {
+	for _, v := range list {
+		out = append(out, m.rlCall("Carry", &ast.UnaryExpr{Op: token.AND, X: m.ref(v)}))
+	}
+	return out
 }
 
 func (m *emitter) edgeFun(name string) ast.Expr {

@@ -133,6 +133,14 @@ func (l *loop) ref(v *variable) *ast.Ident {
 	return id
 }
 
+// refer makes expressions that are variables.
+func (l *loop) refer(list []*variable) (out []ast.Expr) {
+	for _, v := range list {
+		out = append(out, l.ref(v))
+	}
+	return out
+}
+
 // copy copies an expression, with names of packages as the generated file has them.
 func (l *loop) copy(e ast.Expr) ast.Expr {
 	if e == nil {

@@ -192,14 +192,8 @@ func (l *loop) place(e ast.Expr) (d def) {
 		default:
 			d.path = strings.TrimPrefix(d.path+"."+path, ".")
 		}
-	case *ast.IndexExpr:
-		d = l.place(e.X)
-		d.weak = true
-	case *ast.SliceExpr:
-		d = l.place(e.X)
-		d.weak = true
-	case *ast.StarExpr:
-		d = l.place(e.X)
+	case *ast.IndexExpr, *ast.SliceExpr, *ast.StarExpr:
+		d = l.place(*tree.Parts(e)[0])
 		d.weak = true
 	case *ast.UnaryExpr:
 		d = l.place(e.X)

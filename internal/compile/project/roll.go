@@ -70,19 +70,12 @@ func (l *loop) through(a *action) bool {
 // full reports whether all of an expression is computed for the part p of it, or
 // may be.
 func (m *emitter) full(e ast.Expr, p *part) bool {
-	lit, ok := ast.Unparen(e).(*ast.CompositeLit)
-	fields := fieldsOf(m.typeOf(e))
-	if p.none() || !ok || fields == nil {
+	names, values := m.elements(e)
+	if p.none() || names == nil {
 		return !p.none() || m.harmless(e)
 	}
-	for i, x := range lit.Elts {
-		name, v := "", x
-		if kv, ok := x.(*ast.KeyValueExpr); ok {
-			name, v = kv.Key.(*ast.Ident).Name, kv.Value
-		} else {
-			name = fields[i].Name()
-		}
-		if !m.full(v, p.field(name)) {
+	for i, x := range values {
+		if !m.full(x, p.field(names[i])) {
 			return false
 		}
 	}

@@ -59,29 +59,33 @@ func (l *loop) sharded(id int, param string) (axis fdg.Axis) {
 	return fdg.None
 }
 
-// adapted is an operation as a replica writes it: an expression, and statements
-// behind it.
-type adapted struct {
-	rhs   ast.Expr
-	after []*line
-}
-
-// adapt rewrites an operation that is special in its group. call is a copy of it.
-func (m *emitter) adapt(a *action, call *ast.CallExpr) adapted {
+// adapt rewrites an operation that is special in its group, and returns what has to
+// stand behind it. n is the line that it is.
+func (m *emitter) adapt(a *action, n *line) []*line {
+	var at *ast.Expr
+	switch s := n.stmt.(type) {
+	case *ast.AssignStmt:
+		at = &s.Rhs[0]
+	case *ast.ExprStmt:
+		at = &s.X
+	}
+	call := ast.Unparen(*at).(*ast.CallExpr)
+	defer func() { m.types[*at] = m.typeOf(a.Rhs[0]) }()
 	switch m.g.Nodes[a.node].Kind {
 	case fdg.Apply:
 		call.Args[0] = m.edgeCall("AllReduce", m.edgeAt(a, paramAt(a.Op.Fn, 0)), call.Args[0])
-		return adapted{rhs: call}
+		return nil
 	case fdg.Log: // a record that only one replica makes
 		sel := call.Fun.(*ast.SelectorExpr)
-		return adapted{rhs: m.edgeCall("LogOnce", nil, append([]ast.Expr{sel.X}, call.Args...)...)}
+		*at = m.edgeCall("LogOnce", nil, append([]ast.Expr{sel.X}, call.Args...)...)
+		return nil
 	}
-	return m.gathered(a, call)
+	return m.cut(a, m.gathered(a, call), at)
 }
 
-// gathered gives an operation all rows, and cuts the replica's own out of its
-// result.
-func (m *emitter) gathered(a *action, call *ast.CallExpr) (out adapted) {
+// gathered gives an operation all rows, and returns the edges that bring them, by
+// their axes.
+func (m *emitter) gathered(a *action, call *ast.CallExpr) map[fdg.Axis]*edgeRow {
 	m.homes(a)
 	by := map[fdg.Axis]*edgeRow{}
 	gather := func(param string, value ast.Expr) ast.Expr {
@@ -104,9 +108,7 @@ func (m *emitter) gathered(a *action, call *ast.CallExpr) (out adapted) {
 		sel := call.Fun.(*ast.SelectorExpr)
 		sel.X = gather(recv.Name(), sel.X)
 	}
-	out.rhs = call
-	m.cut(a, by, &out)
-	return out
+	return by
 }
 
 func paramAt(fn *types.Func, i int) string {
@@ -131,8 +133,9 @@ func (m *emitter) homes(a *action) {
 	}
 }
 
-// cut takes the replica's rows out of what all replicas computed.
-func (m *emitter) cut(a *action, by map[fdg.Axis]*edgeRow, out *adapted) {
+// cut takes the replica's rows out of what all replicas computed: at, or what has
+// several results, behind it.
+func (m *emitter) cut(a *action, by map[fdg.Axis]*edgeRow, at *ast.Expr) (after []*line) {
 	own := func(axis fdg.Axis, v ast.Expr) ast.Expr {
 		if e := by[axis]; e != nil && m.g.Nodes[a.node].Shards != evenShare {
 			return m.edgeCall("OwnRows", e, v)
@@ -142,17 +145,17 @@ func (m *emitter) cut(a *action, by map[fdg.Axis]*edgeRow, out *adapted) {
 	names := m.src.Results(a.node)
 	if len(names) == 0 {
 		if axis := m.src.Axis(analyze.Origin{Node: a.node}); axis != fdg.None && len(a.Lhs) > 0 && m.rowsOf(a.defs[0]) {
-			out.rhs = own(axis, out.rhs)
+			*at = own(axis, *at)
 		}
-		return
+		return nil
 	}
 	for i, name := range names {
 		axis := m.src.Axis(analyze.Origin{Node: a.node, Part: name})
-		if axis == fdg.None || i >= len(a.Lhs) || !m.rowsOf(a.defs[i]) {
-			continue
+		if axis != fdg.None && i < len(a.Lhs) && m.rowsOf(a.defs[i]) {
+			after = append(after, m.assign(a.Pos, m.copy(a.Lhs[i]), own(axis, m.copy(a.Lhs[i]))))
 		}
-		out.after = append(out.after, m.assign(a.Pos, m.copy(a.Lhs[i]), own(axis, m.copy(a.Lhs[i]))))
 	}
+	return after
 }
 
 // rowsOf reports whether what is assigned holds tensors.

@@ -172,47 +172,36 @@ func (u *fuser) choice(s *stretch, list []*line) (out []*line) {
 			plain = append(plain, n)
 		}
 	}
-	var args, carried, results []ast.Expr
-	args = append(args, u.ref(u.t), u.ref(u.run))
-	var all []*variable
-	var members []ast.Expr
+	var carried, members []*variable
 	for _, v := range s.in {
-		args = append(args, u.ref(v))
 		n := u.member(v)
 		if n == nil {
-			all = append(all, v)
+			carried = append(carried, v)
 			continue
 		}
 		if n.key == nil {
 			n.key = u.variable("j", types.Typ[types.Int])
 		}
-		if !slices.ContainsFunc(members, func(e ast.Expr) bool { return u.of(e.(*ast.Ident)) == n.key }) {
-			members = append(members, u.ref(n.key))
+		if !slices.Contains(members, n.key) {
+			members = append(members, n.key)
 		}
 	}
 	for _, v := range s.out {
-		results = append(results, u.ref(v))
-		if !slices.Contains(all, v) {
-			all = append(all, v)
+		if !slices.Contains(carried, v) {
+			carried = append(carried, v)
 		}
 	}
-	rl := func(name string) ast.Expr {
-		return &ast.SelectorExpr{X: ast.NewIdent(u.rlPackage()), Sel: ast.NewIdent(name)}
-	}
-	for _, v := range all {
-		carried = append(carried, &ast.CallExpr{Fun: rl("Carry"), Args: []ast.Expr{&ast.UnaryExpr{Op: token.AND, X: u.ref(v)}}})
+	call := &ast.CallExpr{Fun: ast.NewIdent(s.name), Args: u.refer(append([]*variable{u.t, u.run}, s.in...))}
+	var body ast.Stmt = &ast.ExprStmt{X: call}
+	if len(s.out) > 0 {
+		body = &ast.AssignStmt{Lhs: u.refer(s.out), Tok: token.ASSIGN, Rhs: []ast.Expr{call}}
 	}
 	vars := ast.Expr(ast.NewIdent("nil"))
-	if len(all) > 0 {
-		vars = &ast.CompositeLit{Type: &ast.ArrayType{Elt: rl("Carried")}, Elts: carried}
-	}
-	call := &ast.CallExpr{Fun: ast.NewIdent(s.name), Args: args}
-	var body ast.Stmt = &ast.ExprStmt{X: call}
-	if len(results) > 0 {
-		body = &ast.AssignStmt{Lhs: results, Tok: token.ASSIGN, Rhs: []ast.Expr{call}}
+	if len(carried) > 0 {
+		vars = &ast.CompositeLit{Type: &ast.ArrayType{Elt: u.rlName("Carried")}, Elts: u.carries(carried)}
 	}
 	build := &ast.FuncLit{Type: &ast.FuncType{Params: &ast.FieldList{}}, Body: &ast.BlockStmt{List: []ast.Stmt{body}}}
 	name := text(fmt.Sprintf("%s %d", u.label, u.made))
-	fused := &ast.CallExpr{Fun: &ast.SelectorExpr{X: u.ref(u.run), Sel: ast.NewIdent("Fused")}, Args: append([]ast.Expr{name, vars, build}, members...)}
-	return append(out, &line{pos: list[0].pos, word: "if", head: []ast.Expr{&ast.UnaryExpr{Op: token.NOT, X: fused}}, arms: [][]*line{plain}})
+	fused := u.runCall("Fused", append([]ast.Expr{name, vars, build}, u.refer(members)...)...)
+	return append(out, &line{pos: list[0].pos, word: "if", head: []ast.Expr{not(fused)}, arms: [][]*line{plain}})
 }

@@ -11,15 +11,16 @@ import (
 
 // tidy leaves out what a program does not use.
 func (m *emitter) tidy(list []*line) []*line {
-	for {
-		read := m.reads(list)
-		now, changed := m.without(list, read)
-		list = now
-		if !changed {
-			break
-		}
-	}
+	list = m.needed(list)
 	return m.nest(list, m.mentioned(list))
+}
+
+// needed leaves out what is only there for what is left out.
+func (m *emitter) needed(list []*line) []*line {
+	for changed := true; changed; {
+		list, changed = m.without(list, m.reads(list))
+	}
+	return list
 }
 
 // nest puts temporaries back to where they were taken from, if the very next
