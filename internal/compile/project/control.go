@@ -213,7 +213,7 @@ func (d *device) carry(list []*variable) []ast.Expr {
 			d.bad(d.pos, fmt.Sprintf("%s is changed in a loop or branch of the device program, and is neither tensors nor a number; use a variable of its own for each number", v.name))
 		}
 	}
-	return d.carries(list)
+	return d.carryAll(list)
 }
 
 // loopLine translates a loop.

@@ -409,9 +409,9 @@ func (m *emitter) runCall(name string, args ...ast.Expr) ast.Expr {
 	return &ast.CallExpr{Fun: &ast.SelectorExpr{X: m.ref(m.run), Sel: ast.NewIdent(name)}, Args: args}
 }
 
-// carries tells a graph, or a loop or branch of a device program, which variables it
+// carryAll tells a graph, or a loop or branch of a device program, which variables it
 // changes.
-func (m *emitter) carries(list []*variable) (out []ast.Expr) {
+func (m *emitter) carryAll(list []*variable) (out []ast.Expr) {
 	for _, v := range list {
 		out = append(out, m.rlCall("Carry", &ast.UnaryExpr{Op: token.AND, X: m.ref(v)}))
 	}

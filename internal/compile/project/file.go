@@ -13,6 +13,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
@@ -69,7 +71,10 @@ func (f *flow) file(gr plan.Grouping) ([]byte, error) {
 	return assemble(f.src.Pkg.Name(), b.Bytes(), f.imports)
 }
 
-func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+func title(s string) string {
+	first, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[n:]
+}
 
 // unused reserves a name that means nothing in the package yet.
 func (l *loop) unused(name string) string {

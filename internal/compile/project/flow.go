@@ -257,7 +257,7 @@ func (w *walker) assign(s *tree.Assign, out live) live {
 			if w.shares(d.v, out) {
 				w.bad(s.Pos, fmt.Sprintf("%s is made by %s, and %s writes into its memory under another name: copy it before", d.v.name, w.groups[a.owner].Name, w.groups[w.g].Name))
 			}
-			if !w.crosses(d.v, p) {
+			if !w.crosses(s, d.v, p) {
 				w.bad(s.Pos, fmt.Sprintf("%s goes from %s to %s, but holds a slice of structs whose fields are not exported: export them", d.v.name, w.groups[a.owner].Name, w.groups[w.g].Name))
 			}
 			w.receive(s, w.g, d.v, p, a.owner)
@@ -305,7 +305,7 @@ func (w *walker) outside(s tree.Stmt, out live) (in live, ok bool) {
 			continue
 		}
 		from := w.makers(s, v, p)
-		if len(from) != 1 || from[0] == w.g || w.shares(v, out) || len(w.owners(s)) == 0 || !w.crosses(v, p) {
+		if len(from) != 1 || from[0] == w.g || w.shares(v, out) || len(w.owners(s)) == 0 || !w.crosses(s, v, p) {
 			return nil, false
 		}
 		needs = append(needs, need{v, p, from[0]})
@@ -421,7 +421,7 @@ func (w *walker) after(s *tree.Loop, out, inner live) live {
 	changed := w.changes(s)
 	for _, v := range out.sorted() {
 		p := out[v].and(changed[v])
-		if p.none() || !inner[v].and(p).none() || w.shares(v, out) || !w.crosses(v, p) {
+		if p.none() || !inner[v].and(p).none() || w.shares(v, out) || !w.crosses(s, v, p) {
 			continue
 		}
 		from := w.makers(s, v, p)

@@ -198,7 +198,7 @@ func (u *fuser) choice(s *stretch, list []*line) (out []*line) {
 	}
 	vars := ast.Expr(ast.NewIdent("nil"))
 	if len(carried) > 0 {
-		vars = &ast.CompositeLit{Type: &ast.ArrayType{Elt: u.rlName("Carried")}, Elts: u.carries(carried)}
+		vars = &ast.CompositeLit{Type: &ast.ArrayType{Elt: u.rlName("Carried")}, Elts: u.carryAll(carried)}
 	}
 	build := &ast.FuncLit{Type: &ast.FuncType{Params: &ast.FieldList{}}, Body: &ast.BlockStmt{List: []ast.Stmt{body}}}
 	name := text(fmt.Sprintf("%s %d", u.label, u.made))
