@@ -25,12 +25,12 @@ const (
 type device struct {
 	*emitter
 	numbers map[*variable]number
-	given   map[*variable][]ast.Expr // all that a variable is given; nil for what is no plain value
-	total   map[*variable]int        // mentions
-	params  []*variable              // that are given from outside
-	loops   map[*line]bool           // that are the program's
-	index   map[*variable]bool       // of these
-	pos     token.Pos                // of the statement that is being written
+	given   map[*variable][]gift
+	total   map[*variable]int  // mentions
+	params  []*variable        // that are given from outside
+	loops   map[*line]bool     // that are the program's
+	index   map[*variable]bool // of these
+	pos     token.Pos          // of the statement that is being written
 }
 
 // class returns who knows the value of an expression.
@@ -187,7 +187,7 @@ func (d *device) host(e ast.Expr) ast.Expr {
 			return e
 		}
 		if d.alone(v) {
-			in := d.host(d.copy(d.given[v][0]))
+			in := d.host(d.copy(d.given[v][0].value))
 			if _, ok := in.(*ast.BinaryExpr); ok {
 				in = &ast.ParenExpr{X: in}
 			}

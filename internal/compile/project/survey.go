@@ -9,19 +9,17 @@ import (
 
 // survey finds out which loops become the program's, and who knows each number.
 func (d *device) survey(list []*line) {
-	d.given, d.total = map[*variable][]ast.Expr{}, d.mentioned(list)
+	d.given, d.total = map[*variable][]gift{}, d.mentioned(list)
 	for _, v := range d.params {
 		d.total[v]++
 	}
 	d.loops, d.index = map[*line]bool{}, map[*variable]bool{}
-	each(list, func(n *line) {
-		d.counting(n)
-		d.gives(n)
-	})
+	each(list, d.counting)
+	d.gives(list, nil)
 	d.choose(list)
 	for {
 		clear(d.numbers)
-		for d.learn(list, nil) {
+		for d.learn() {
 		}
 		if !d.demote(list) {
 			break
@@ -55,27 +53,33 @@ func (d *device) counting(n *line) {
 	n.init, n.post = nil, nil
 }
 
-// gives notes the values that a line assigns to variables.
-func (d *device) gives(n *line) {
-	if n.zero != nil {
-		d.given[n.zero] = append(d.given[n.zero], nil)
-	}
-	switch s := n.stmt.(type) {
-	case *ast.AssignStmt:
-		for i, e := range s.Lhs {
-			v := d.root(e)
-			if v == nil {
+// gift is a value that a variable is given.
+type gift struct {
+	value  ast.Expr // what it is, or is made of; nil if it is no expression
+	around []*line  // loops and branches
+}
+
+// gives notes the values that lines assign to variables.
+func (d *device) gives(list, around []*line) {
+	for _, n := range list {
+		for _, a := range n.arms {
+			d.gives(a, append(slices.Clip(around), n))
+		}
+		for _, x := range []*line{n, n.init, n.post} {
+			if x == nil {
 				continue
 			}
-			var rhs ast.Expr
-			if len(s.Lhs) == len(s.Rhs) && isName(e) && (s.Tok == token.ASSIGN || s.Tok == token.DEFINE) {
-				rhs = d.copy(s.Rhs[i])
+			if x.zero != nil {
+				d.given[x.zero] = append(d.given[x.zero], gift{nil, around})
 			}
-			d.given[v] = append(d.given[v], rhs)
-		}
-	case *ast.IncDecStmt:
-		if v := d.root(s.X); v != nil {
-			d.given[v] = append(d.given[v], nil)
+			read, write := x.exprs()
+			for i, e := range write {
+				var value ast.Expr
+				if len(read) > 0 {
+					value = d.copy(read[min(i, len(read)-1)])
+				}
+				d.given[d.root(e)] = append(d.given[d.root(e)], gift{value, around})
+			}
 		}
 	}
 }
@@ -161,63 +165,35 @@ func (d *device) grows(n *line) (yes bool) {
 	return yes
 }
 
-// learn goes through lines once and reports whether it found more than was known.
-// around are the branches of the program that they stand in, and its loops that may
-// end early.
-func (d *device) learn(list []*line, around []*line) (changed bool) {
-	for _, n := range list {
-		inner := around
-		if n.word == "if" && d.class(n.head[0]) != known {
-			inner = append(around[:len(around):len(around)], n)
-		}
-		if d.loops[n] && leaves(n.arms[0], token.BREAK) { // how many rounds there are decides
-			inner = append(around[:len(around):len(around)], n)
-		}
-		for _, a := range n.arms {
-			changed = d.learn(a, inner) || changed
-		}
-		for _, x := range []*line{n, n.init, n.post} {
-			if x != nil {
-				changed = d.learnLine(x, around) || changed
-			}
-		}
-	}
-	return changed
-}
-
-func (d *device) learnLine(n *line, around []*line) (changed bool) {
-	more := func(v *variable, c number) {
+// learn goes through what numbers are given once, and reports whether it found more
+// than was known.
+func (d *device) learn() (changed bool) {
+	for v, list := range d.given {
 		if v == nil || !isNumber(v.typ) {
-			return
+			continue
 		}
-		for _, b := range around {
-			if d.total[v] > d.mentioned([]*line{b})[v] {
+		c := d.numbers[v]
+		for _, g := range list {
+			if g.value != nil {
+				c |= d.class(g.value)
+			}
+			if slices.ContainsFunc(g.around, func(n *line) bool { return d.decides(n) && d.total[v] > d.mentioned([]*line{n})[v] }) {
 				c |= traced // which way was taken decides
 			}
 		}
-		c |= d.numbers[v]
-		if c&counted != 0 && len(d.given[v]) > 1 {
+		if c&counted != 0 && len(list) > 1 {
 			c |= traced
 		}
 		changed = changed || c != d.numbers[v]
 		d.numbers[v] = c
 	}
-	if n.zero != nil {
-		more(n.zero, known)
-	}
-	switch s := n.stmt.(type) {
-	case *ast.AssignStmt:
-		for i, e := range s.Lhs {
-			rhs := s.Rhs[0]
-			if len(s.Lhs) == len(s.Rhs) {
-				rhs = s.Rhs[i]
-			}
-			more(d.of(e), d.class(rhs))
-		}
-	case *ast.IncDecStmt:
-		more(d.of(s.X), known)
-	}
 	return changed
+}
+
+// decides reports whether a line is a branch of the program, or one of its loops that
+// may end early.
+func (d *device) decides(n *line) bool {
+	return n.word == "if" && d.class(n.head[0]) != known || d.loops[n] && leaves(n.arms[0], token.BREAK)
 }
 
 // demote writes those loops out that change a number of Go's, and reports whether
