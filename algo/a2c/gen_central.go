@@ -37,9 +37,10 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		var ret rl.Tensor
 		// a2c.go:27
 		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&s), rl.Carry(&adv), rl.Carry(&ret)}, func() { s, adv, ret = graphCentralWorker1(t, run) }) {
-			batch := t.Collect(run)                                                  // a2c.go:27
-			s = batch.Steps                                                          // a2c.go:48
-			next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:49
+			batch := t.Collect(run)                      // a2c.go:27
+			s = batch.Steps                              // a2c.go:48
+			shift := rl.Shift(s.Act.Value, batch.Last)   // a2c.go:49
+			next := rl.Select(s.Truncated, s.Cut, shift) // a2c.go:49
 			// a2c.go:50
 			adv, ret = rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
 		}
@@ -66,9 +67,12 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) (Step, rl.Tensor, rl.Tensor) {
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:40
 		obs = out.Obs                                                                              // a2c.go:41
 	})
-	batch := Batch{t.Rollout.Drain(), t.Actor.Last(obs)}                     // a2c.go:43
-	s := batch.Steps                                                         // a2c.go:48
-	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:49
+	drain := t.Rollout.Drain()                   // a2c.go:43
+	last := t.Actor.Last(obs)                    // a2c.go:43
+	batch := Batch{drain, last}                  // a2c.go:43
+	s := batch.Steps                             // a2c.go:48
+	shift := rl.Shift(s.Act.Value, batch.Last)   // a2c.go:49
+	next := rl.Select(s.Truncated, s.Cut, shift) // a2c.go:49
 	// a2c.go:50
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
 	return s, adv, ret
@@ -81,7 +85,8 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 		lr := t.Learner.rate(run.Progress())                      // a2c.go:55
 		t.Learner.opt.Apply(g, lr)                                // a2c.go:56
 		edge.Publish(x, centralNet, run.Scope().Component("net")) // a2c.go:56
-		run.Log("learning_rate", rl.Scalar(lr))                   // a2c.go:60
+		scalar := rl.Scalar(lr)                                   // a2c.go:60
+		run.Log("learning_rate", scalar)                          // a2c.go:60
 	}
 	return run.Err()
 }

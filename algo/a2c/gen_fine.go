@@ -56,19 +56,24 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:40
 			obs = out.Obs                                                                              // a2c.go:41
 		}
-		batch := Batch{t.Rollout.Drain(), t.Actor.Last(obs)} // a2c.go:43
-		// a2c.go:28
-		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphFineLearner1(t, run, batch) }) {
+		drain := t.Rollout.Drain() // a2c.go:43
+		// a2c.go:43
+		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&drain)}, func() { graphFineLearner1(t, run, obs, drain) }) {
+			last := t.Actor.Last(obs)   // a2c.go:43
+			batch := Batch{drain, last} // a2c.go:43
 			t.Learner.Learn(run, batch) // a2c.go:28
 		}
 	}
 	return run.Err()
 }
 
-// graphFineLearner1 is a2c.go:28 as one graph.
-func graphFineLearner1(t *Trainer, run *rl.Run, batch Batch) {
-	s := batch.Steps                                                         // a2c.go:48
-	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:49
+// graphFineLearner1 is a2c.go:43 to a2c.go:28 as one graph.
+func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs, drain Step) {
+	last := t.Actor.Last(obs)                    // a2c.go:43
+	batch := Batch{drain, last}                  // a2c.go:43
+	s := batch.Steps                             // a2c.go:48
+	shift := rl.Shift(s.Act.Value, batch.Last)   // a2c.go:49
+	next := rl.Select(s.Truncated, s.Cut, shift) // a2c.go:49
 	// a2c.go:50
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
 	if t.Learner.NormalizeAdvantage { // a2c.go:51
@@ -80,5 +85,6 @@ func graphFineLearner1(t *Trainer, run *rl.Run, batch Batch) {
 	run.Log("loss/policy", m.Policy)                                                         // a2c.go:57
 	run.Log("loss/value", m.Value)                                                           // a2c.go:58
 	run.Log("loss/entropy", m.Entropy)                                                       // a2c.go:59
-	run.Log("learning_rate", lr)                                                             // a2c.go:60
+	scalar := lr                                                                             // a2c.go:60
+	run.Log("learning_rate", scalar)                                                         // a2c.go:60
 }

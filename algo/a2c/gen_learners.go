@@ -34,9 +34,10 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		var ret rl.Tensor
 		// a2c.go:27
 		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&s), rl.Carry(&adv), rl.Carry(&ret)}, func() { s, adv, ret = graphLearnersLearner1(t, run) }) {
-			batch := t.Collect(run)                                                  // a2c.go:27
-			s = batch.Steps                                                          // a2c.go:48
-			next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:49
+			batch := t.Collect(run)                      // a2c.go:27
+			s = batch.Steps                              // a2c.go:48
+			shift := rl.Shift(s.Act.Value, batch.Last)   // a2c.go:49
+			next := rl.Select(s.Truncated, s.Cut, shift) // a2c.go:49
 			// a2c.go:50
 			adv, ret = rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
 		}
@@ -49,7 +50,8 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		run.Log("loss/policy", m.Policy)                                                 // a2c.go:57
 		run.Log("loss/value", m.Value)                                                   // a2c.go:58
 		run.Log("loss/entropy", m.Entropy)                                               // a2c.go:59
-		edge.LogOnce(x, run, "learning_rate", rl.Scalar(lr))                             // a2c.go:60
+		scalar := rl.Scalar(lr)                                                          // a2c.go:60
+		edge.LogOnce(x, run, "learning_rate", scalar)                                    // a2c.go:60
 	}
 	return run.Err()
 }
@@ -64,9 +66,12 @@ func graphLearnersLearner1(t *Trainer, run *rl.Run) (Step, rl.Tensor, rl.Tensor)
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:40
 		obs = out.Obs                                                                              // a2c.go:41
 	})
-	batch := Batch{t.Rollout.Drain(), t.Actor.Last(obs)}                     // a2c.go:43
-	s := batch.Steps                                                         // a2c.go:48
-	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:49
+	drain := t.Rollout.Drain()                   // a2c.go:43
+	last := t.Actor.Last(obs)                    // a2c.go:43
+	batch := Batch{drain, last}                  // a2c.go:43
+	s := batch.Steps                             // a2c.go:48
+	shift := rl.Shift(s.Act.Value, batch.Last)   // a2c.go:49
+	next := rl.Select(s.Truncated, s.Cut, shift) // a2c.go:49
 	// a2c.go:50
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
 	return s, adv, ret

@@ -56,7 +56,8 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) Batch {
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:40
 		obs = out.Obs                                                                              // impala.go:41
 	})
-	batch := Batch{t.Rollout.Drain(), obs} // impala.go:43
+	drain := t.Rollout.Drain() // impala.go:43
+	batch := Batch{drain, obs} // impala.go:43
 	return batch
 }
 
@@ -67,7 +68,8 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 		lr := t.Learner.rate(run.Progress())                      // impala.go:50
 		t.Learner.opt.Apply(g, lr)                                // impala.go:51
 		edge.Publish(x, centralNet, run.Scope().Component("net")) // impala.go:51
-		run.Log("learning_rate", rl.Scalar(lr))                   // impala.go:56
+		scalar := rl.Scalar(lr)                                   // impala.go:56
+		run.Log("learning_rate", scalar)                          // impala.go:56
 	}
 	return run.Err()
 }

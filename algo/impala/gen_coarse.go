@@ -51,7 +51,8 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) Batch {
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:40
 		obs = out.Obs                                                                              // impala.go:41
 	})
-	batch := Batch{t.Rollout.Drain(), obs} // impala.go:43
+	drain := t.Rollout.Drain() // impala.go:43
+	batch := Batch{drain, obs} // impala.go:43
 	return batch
 }
 
@@ -78,5 +79,6 @@ func graphCoarseLearner1(t *Trainer, run *rl.Run, batch Batch) {
 	run.Log("loss/value", m.Value)                                                           // impala.go:53
 	run.Log("loss/entropy", m.Entropy)                                                       // impala.go:54
 	run.Log("ratio", m.Ratio)                                                                // impala.go:55
-	run.Log("learning_rate", lr)                                                             // impala.go:56
+	scalar := lr                                                                             // impala.go:56
+	run.Log("learning_rate", scalar)                                                         // impala.go:56
 }

@@ -56,7 +56,8 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:40
 			obs = out.Obs                                                                              // impala.go:41
 		}
-		batch := Batch{t.Rollout.Drain(), obs} // impala.go:43
+		drain := t.Rollout.Drain() // impala.go:43
+		batch := Batch{drain, obs} // impala.go:43
 		// impala.go:28
 		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphFineLearner1(t, run, batch) }) {
 			t.Learner.Learn(run, batch) // impala.go:28
@@ -74,5 +75,6 @@ func graphFineLearner1(t *Trainer, run *rl.Run, batch Batch) {
 	run.Log("loss/value", m.Value)                                                           // impala.go:53
 	run.Log("loss/entropy", m.Entropy)                                                       // impala.go:54
 	run.Log("ratio", m.Ratio)                                                                // impala.go:55
-	run.Log("learning_rate", lr)                                                             // impala.go:56
+	scalar := lr                                                                             // impala.go:56
+	run.Log("learning_rate", scalar)                                                         // impala.go:56
 }

@@ -39,7 +39,8 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		run.Log("loss/value", m.Value)                           // impala.go:53
 		run.Log("loss/entropy", m.Entropy)                       // impala.go:54
 		run.Log("ratio", m.Ratio)                                // impala.go:55
-		edge.LogOnce(x, run, "learning_rate", rl.Scalar(lr))     // impala.go:56
+		scalar := rl.Scalar(lr)                                  // impala.go:56
+		edge.LogOnce(x, run, "learning_rate", scalar)            // impala.go:56
 	}
 	return run.Err()
 }
@@ -54,6 +55,7 @@ func graphLearnersLearner1(t *Trainer, run *rl.Run) Batch {
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:40
 		obs = out.Obs                                                                              // impala.go:41
 	})
-	batch := Batch{t.Rollout.Drain(), obs} // impala.go:43
+	drain := t.Rollout.Drain() // impala.go:43
+	batch := Batch{drain, obs} // impala.go:43
 	return batch
 }

@@ -18,7 +18,8 @@ func trainLowered(t *Trainer, run *rl.Run) {
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:40
 		obs = out.Obs                                                                              // impala.go:41
 	})
-	batch := Batch{t.Rollout.Drain(), obs}                                                   // impala.go:43
+	drain := t.Rollout.Drain()                                                               // impala.go:43
+	batch := Batch{drain, obs}                                                               // impala.go:43
 	g, m := t.Learner.loss.Grad(run.Key("loss"), batch)                                      // impala.go:49
 	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // impala.go:50
 	t.Learner.opt.ApplyAt(g, lr)                                                             // impala.go:51
@@ -26,5 +27,6 @@ func trainLowered(t *Trainer, run *rl.Run) {
 	run.Log("loss/value", m.Value)                                                           // impala.go:53
 	run.Log("loss/entropy", m.Entropy)                                                       // impala.go:54
 	run.Log("ratio", m.Ratio)                                                                // impala.go:55
-	run.Log("learning_rate", lr)                                                             // impala.go:56
+	scalar := lr                                                                             // impala.go:56
+	run.Log("learning_rate", scalar)                                                         // impala.go:56
 }

@@ -58,9 +58,10 @@ func trainAgentsAgent(t *Trainer, run *rl.Run, x *edge.X) error {
 			acts := make([]ActOut, len(t.Roles))   // mappo.go:51
 			moves := make([]rl.Tree, len(t.Roles)) // mappo.go:52
 			for j := x.Lo; j < x.Hi; j++ {         // mappo.go:53
-				r := t.Roles[j]                                     // mappo.go:53
-				acts[j] = r.Actor.Act(run.Key("act", i, j), obs[j]) // mappo.go:54
-				moves[j] = acts[j].Action                           // mappo.go:55
+				r := t.Roles[j]                                  // mappo.go:53
+				act := r.Actor.Act(run.Key("act", i, j), obs[j]) // mappo.go:54
+				acts[j] = act                                    // mappo.go:54
+				moves[j] = acts[j].Action                        // mappo.go:55
 			}
 			edge.Gather(x, agentsMoves, moves)        // mappo.go:156
 			out := edge.Sent[[]rl.Step](x, agentsOut) // mappo.go:57
@@ -69,13 +70,16 @@ func trainAgentsAgent(t *Trainer, run *rl.Run, x *edge.X) error {
 				cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:59
 				r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:60
 			}
-			obs = seen(out) // mappo.go:62
+			seen2 := seen(out) // mappo.go:62
+			obs = seen2        // mappo.go:62
 		}
 		obs2 := obs                    // mappo.go:64
 		for j := x.Lo; j < x.Hi; j++ { // mappo.go:38
-			r := t.Roles[j]                                          // mappo.go:38
-			batch := Batch{r.Rollout.Drain(), r.Actor.Last(obs2[j])} // mappo.go:39
-			r.Learner.Learn(run.At("role", j), batch)                // mappo.go:40
+			r := t.Roles[j]                           // mappo.go:38
+			drain := r.Rollout.Drain()                // mappo.go:39
+			last := r.Actor.Last(obs2[j])             // mappo.go:39
+			batch := Batch{drain, last}               // mappo.go:39
+			r.Learner.Learn(run.At("role", j), batch) // mappo.go:40
 		}
 	}
 	return run.Err()

@@ -45,10 +45,13 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			obs = t.Collect(run) // mappo.go:37
 		}
 		for j, r := range t.Roles { // mappo.go:38
-			batch := Batch{r.Rollout.Drain(), r.Actor.Last(obs[j])}                                              // mappo.go:39
+			drain := r.Rollout.Drain()                                                                           // mappo.go:39
+			last := r.Actor.Last(obs[j])                                                                         // mappo.go:39
+			batch := Batch{drain, last}                                                                          // mappo.go:39
 			run2 := run.At("role", j)                                                                            // mappo.go:40
 			s := batch.Steps                                                                                     // mappo.go:78
-			next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last))                             // mappo.go:79
+			shift := rl.Shift(s.Act.Value, batch.Last)                                                           // mappo.go:79
+			next := rl.Select(s.Truncated, s.Cut, shift)                                                         // mappo.go:79
 			v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:80
 			over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:81
 			adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:82
@@ -74,7 +77,8 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 					m.log(run2) // mappo.go:96
 				}
 			}
-			run2.Log("explained_variance", r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret})) // mappo.go:100
+			explained := r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret}) // mappo.go:100
+			run2.Log("explained_variance", explained)                                // mappo.go:100
 		}
 	}
 	return run.Err()
@@ -87,8 +91,9 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) []rl.Obs {
 		acts := make([]ActOut, len(t.Roles))   // mappo.go:51
 		moves := make([]rl.Tree, len(t.Roles)) // mappo.go:52
 		for j, r := range t.Roles {            // mappo.go:53
-			acts[j] = r.Actor.Act(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // mappo.go:54
-			moves[j] = acts[j].Action                                       // mappo.go:55
+			act := r.Actor.Act(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // mappo.go:54
+			acts[j] = act                                                // mappo.go:54
+			moves[j] = acts[j].Action                                    // mappo.go:55
 		}
 		out := t.Env.Step(moves)    // mappo.go:57
 		for j, r := range t.Roles { // mappo.go:58
@@ -99,7 +104,8 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) []rl.Obs {
 		for j, x := range out {          // mappo.go:70
 			obs2[j] = x.Obs // mappo.go:71
 		}
-		obs = obs2 // mappo.go:62
+		seen2 := obs2 // mappo.go:73
+		obs = seen2   // mappo.go:62
 	})
 	obs2 := obs // mappo.go:64
 	return obs2
@@ -127,7 +133,8 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 					}
 				}
 			}
-			run2.Log("learning_rate", rl.Scalar(lr)) // mappo.go:99
+			scalar := rl.Scalar(lr)           // mappo.go:99
+			run2.Log("learning_rate", scalar) // mappo.go:99
 		}
 	}
 	return run.Err()

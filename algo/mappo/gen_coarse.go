@@ -42,8 +42,9 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			drain := r.Rollout.Drain() // mappo.go:39
 			// mappo.go:39
 			edge.Gather(x, coarseDrain, Step{Obs: drain.Obs, Act: ActOut{Raw: drain.Act.Raw, LogProb: drain.Act.LogProb, Value: drain.Act.Value, Weight: drain.Act.Weight}, Reward: drain.Reward, Terminated: drain.Terminated, Truncated: drain.Truncated, Cut: drain.Cut})
-			edge.Gather(x, coarseLast, r.Actor.Last(obs[j])) // mappo.go:162
-			for _, m := range t.Roles {                      // mappo.go:95
+			last := r.Actor.Last(obs[j])     // mappo.go:39
+			edge.Gather(x, coarseLast, last) // mappo.go:162
+			for _, m := range t.Roles {      // mappo.go:95
 				edge.Fetch(x, coarseRolesLearnerNetParams, m.Learner.net.params) // mappo.go:95
 			}
 		}
@@ -58,8 +59,9 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) []rl.Obs {
 		acts := make([]ActOut, len(t.Roles))   // mappo.go:51
 		moves := make([]rl.Tree, len(t.Roles)) // mappo.go:52
 		for j, r := range t.Roles {            // mappo.go:53
-			acts[j] = r.Actor.Act(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // mappo.go:54
-			moves[j] = acts[j].Action                                       // mappo.go:55
+			act := r.Actor.Act(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // mappo.go:54
+			acts[j] = act                                                // mappo.go:54
+			moves[j] = acts[j].Action                                    // mappo.go:55
 		}
 		out := t.Env.Step(moves)    // mappo.go:57
 		for j, r := range t.Roles { // mappo.go:58
@@ -70,7 +72,8 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) []rl.Obs {
 		for j, x := range out {          // mappo.go:70
 			obs2[j] = x.Obs // mappo.go:71
 		}
-		obs = obs2 // mappo.go:62
+		seen2 := obs2 // mappo.go:73
+		obs = seen2   // mappo.go:62
 	})
 	obs2 := obs // mappo.go:64
 	return obs2
@@ -81,7 +84,9 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) []rl.Obs {
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // mappo.go:36
 		for j, r := range t.Roles { // mappo.go:38
-			batch := Batch{edge.Gathered[Step](x, coarseDrain), edge.Gathered[rl.Tensor](x, coarseLast)} // mappo.go:39
+			drain := edge.Gathered[Step](x, coarseDrain)    // mappo.go:39
+			last := edge.Gathered[rl.Tensor](x, coarseLast) // mappo.go:162
+			batch := Batch{drain, last}                     // mappo.go:39
 			// mappo.go:40
 			if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, j, r, batch) }, j) {
 				r.Learner.Learn(run.At("role", j), batch) // mappo.go:40
@@ -98,7 +103,8 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 func graphCoarseLearner1(t *Trainer, run *rl.Run, j int, r *Role, batch Batch) {
 	run2 := run.At("role", j)                                                                            // mappo.go:40
 	s := batch.Steps                                                                                     // mappo.go:78
-	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last))                             // mappo.go:79
+	shift := rl.Shift(s.Act.Value, batch.Last)                                                           // mappo.go:79
+	next := rl.Select(s.Truncated, s.Cut, shift)                                                         // mappo.go:79
 	v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:80
 	over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:81
 	adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:82
@@ -118,6 +124,8 @@ func graphCoarseLearner1(t *Trainer, run *rl.Run, j int, r *Role, batch Batch) {
 			m.log(run2)                                                                                      // mappo.go:96
 		})
 	})
-	run2.Log("learning_rate", lr)                                                               // mappo.go:99
-	run2.Log("explained_variance", r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret})) // mappo.go:100
+	scalar := lr                                                             // mappo.go:99
+	run2.Log("learning_rate", scalar)                                        // mappo.go:99
+	explained := r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret}) // mappo.go:100
+	run2.Log("explained_variance", explained)                                // mappo.go:100
 }

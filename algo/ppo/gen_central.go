@@ -60,7 +60,8 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Fetch(x, centralReturnsStats, run.Scope().Component("returns/stats")) // ppo.go:169
 			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward)                  // ppo.go:170
 		}
-		next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:59
+		shift := rl.Shift(batch.Values, batch.Last)              // ppo.go:59
+		next := rl.Select(steps.Out.Truncated, steps.Cut, shift) // ppo.go:59
 		// ppo.go:60
 		adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps.Out.Terminated, steps.Out.Over)
 		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret} // ppo.go:61
@@ -79,17 +80,20 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 				m.log(run)                                                 // ppo.go:73
 			}
 			if t.Learner.TargetKL > 0 { // ppo.go:75
-				value := run.Value(rl.Mean(edge.AllGather(x, centralMKL, m.KL))) // ppo.go:75
-				edge.Send(x, centralValue, value)                                // ppo.go:75
-				if value > t.Learner.TargetKL {                                  // ppo.go:75
+				mean := rl.Mean(edge.AllGather(x, centralMKL, m.KL)) // ppo.go:75
+				value := run.Value(mean)                             // ppo.go:75
+				edge.Send(x, centralValue, value)                    // ppo.go:75
+				if value > t.Learner.TargetKL {                      // ppo.go:75
 					break
 				}
 			}
 		}
-		run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:80
-		if t.Learner.NormalizeObs {                                                                     // ppo.go:176
-			edge.Gather(x, centralFeatures, t.Learner.features.Call(rl.Key{}, steps.In.Obs.X)) // ppo.go:177
-			edge.Fetch(x, centralObservations, t.Actor.net.norm)                               // ppo.go:177
+		explained := t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret}) // ppo.go:80
+		run.Log("explained_variance", explained)                                      // ppo.go:80
+		if t.Learner.NormalizeObs {                                                   // ppo.go:176
+			features := t.Learner.features.Call(rl.Key{}, steps.In.Obs.X) // ppo.go:177
+			edge.Gather(x, centralFeatures, features)                     // ppo.go:177
+			edge.Fetch(x, centralObservations, t.Actor.net.norm)          // ppo.go:177
 		}
 	}
 	return run.Err()
@@ -133,15 +137,18 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 				edge.Publish(x, centralNet, t.Actor.net.params) // ppo.go:71
 			}
 			if t.Learner.TargetKL > 0 { // ppo.go:75
-				if edge.Sent[float64](x, centralValue) > t.Learner.TargetKL { // ppo.go:75
+				value := edge.Sent[float64](x, centralValue) // ppo.go:75
+				if value > t.Learner.TargetKL {              // ppo.go:75
 					break
 				}
 			}
 		}
-		run.Log("learning_rate", rl.Scalar(lr)) // ppo.go:79
-		if t.Learner.NormalizeObs {             // ppo.go:176
-			t.Learner.net.norm.Update(edge.Gathered[rl.Tensor](x, centralFeatures)) // ppo.go:177
-			edge.Publish(x, centralObservations, t.Actor.net.norm)                  // ppo.go:177
+		scalar := rl.Scalar(lr)          // ppo.go:79
+		run.Log("learning_rate", scalar) // ppo.go:79
+		if t.Learner.NormalizeObs {      // ppo.go:176
+			features := edge.Gathered[rl.Tensor](x, centralFeatures) // ppo.go:177
+			t.Learner.net.norm.Update(features)                      // ppo.go:177
+			edge.Publish(x, centralObservations, t.Actor.net.norm)   // ppo.go:177
 		}
 	}
 	return run.Err()

@@ -102,9 +102,10 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphCoarseLearner1 is ppo.go:32 as one graph.
 func graphCoarseLearner1(t *Trainer, run *rl.Run, batch Batch) {
-	steps := batch.Steps                                                                  // ppo.go:57
-	reward := t.Learner.scaled(steps.Out)                                                 // ppo.go:58
-	next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:59
+	steps := batch.Steps                                     // ppo.go:57
+	reward := t.Learner.scaled(steps.Out)                    // ppo.go:58
+	shift := rl.Shift(batch.Values, batch.Last)              // ppo.go:59
+	next := rl.Select(steps.Out.Truncated, steps.Cut, shift) // ppo.go:59
 	// ppo.go:60
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps.Out.Terminated, steps.Out.Over)
 	sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret}     // ppo.go:61
@@ -122,11 +123,15 @@ func graphCoarseLearner1(t *Trainer, run *rl.Run, batch Batch) {
 			m.log(run)                                                   // ppo.go:73
 		})
 		if t.Learner.TargetKL > 0 { // ppo.go:75
-			stop = run.Calc(run.Number(rl.Mean(m.KL)), ">", t.Learner.TargetKL) // ppo.go:75
+			mean := rl.Mean(m.KL)                           // ppo.go:75
+			value := run.Number(mean)                       // ppo.go:75
+			stop = run.Calc(value, ">", t.Learner.TargetKL) // ppo.go:75
 		}
 		return stop
 	})
-	run.Log("learning_rate", lr)                                                                    // ppo.go:79
-	run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:80
-	t.Learner.observe(steps.In.Obs)                                                                 // ppo.go:81
+	scalar := lr                                                                  // ppo.go:79
+	run.Log("learning_rate", scalar)                                              // ppo.go:79
+	explained := t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret}) // ppo.go:80
+	run.Log("explained_variance", explained)                                      // ppo.go:80
+	t.Learner.observe(steps.In.Obs)                                               // ppo.go:81
 }

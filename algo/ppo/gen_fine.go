@@ -75,12 +75,13 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphFineLearner1 is ppo.go:50 to ppo.go:32 as one graph.
 func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs, memory rl.Tensor, steps Step) {
-	values := t.Actor.Values(steps.In)                                                      // ppo.go:50
-	last := t.Actor.Values(ActIn{obs, memory})                                              // ppo.go:51
-	batch := Batch{steps, values, last}                                                     // ppo.go:52
-	steps2 := batch.Steps                                                                   // ppo.go:57
-	reward := t.Learner.scaled(steps2.Out)                                                  // ppo.go:58
-	next := rl.Select(steps2.Out.Truncated, steps2.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:59
+	values := t.Actor.Values(steps.In)                         // ppo.go:50
+	last := t.Actor.Values(ActIn{obs, memory})                 // ppo.go:51
+	batch := Batch{steps, values, last}                        // ppo.go:52
+	steps2 := batch.Steps                                      // ppo.go:57
+	reward := t.Learner.scaled(steps2.Out)                     // ppo.go:58
+	shift := rl.Shift(batch.Values, batch.Last)                // ppo.go:59
+	next := rl.Select(steps2.Out.Truncated, steps2.Cut, shift) // ppo.go:59
 	// ppo.go:60
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps2.Out.Terminated, steps2.Out.Over)
 	sample := Sample{steps2.In, steps2.Act.Raw, steps2.Act.LogProb, batch.Values, adv, ret}  // ppo.go:61
@@ -98,11 +99,15 @@ func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs, memory rl.Tensor, st
 			m.log(run)                                                   // ppo.go:73
 		})
 		if t.Learner.TargetKL > 0 { // ppo.go:75
-			stop = run.Calc(run.Number(rl.Mean(m.KL)), ">", t.Learner.TargetKL) // ppo.go:75
+			mean := rl.Mean(m.KL)                           // ppo.go:75
+			value := run.Number(mean)                       // ppo.go:75
+			stop = run.Calc(value, ">", t.Learner.TargetKL) // ppo.go:75
 		}
 		return stop
 	})
-	run.Log("learning_rate", lr)                                                                    // ppo.go:79
-	run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:80
-	t.Learner.observe(steps2.In.Obs)                                                                // ppo.go:81
+	scalar := lr                                                                  // ppo.go:79
+	run.Log("learning_rate", scalar)                                              // ppo.go:79
+	explained := t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret}) // ppo.go:80
+	run.Log("explained_variance", explained)                                      // ppo.go:80
+	t.Learner.observe(steps2.In.Obs)                                              // ppo.go:81
 }

@@ -52,7 +52,8 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Learner.returns.Update(edge.AllGather(x, learnersStepsOutReward, steps.Out.Reward), edge.AllGather(x, learnersStepsOutOver, steps.Out.Over))
 			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward) // ppo.go:170
 		}
-		next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:59
+		shift := rl.Shift(batch.Values, batch.Last)              // ppo.go:59
+		next := rl.Select(steps.Out.Truncated, steps.Cut, shift) // ppo.go:59
 		// ppo.go:60
 		adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps.Out.Terminated, steps.Out.Over)
 		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret} // ppo.go:61
@@ -71,16 +72,20 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				m.log(run)                                                 // ppo.go:73
 			}
 			if t.Learner.TargetKL > 0 { // ppo.go:75
-				if run.Value(rl.Mean(edge.AllGather(x, learnersMKL, m.KL))) > t.Learner.TargetKL { // ppo.go:75
+				mean := rl.Mean(edge.AllGather(x, learnersMKL, m.KL)) // ppo.go:75
+				value := run.Value(mean)                              // ppo.go:75
+				if value > t.Learner.TargetKL {                       // ppo.go:75
 					break
 				}
 			}
 		}
-		edge.LogOnce(x, run, "learning_rate", rl.Scalar(lr))                                            // ppo.go:79
-		run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:80
-		if t.Learner.NormalizeObs {                                                                     // ppo.go:176
-			// ppo.go:177
-			t.Learner.net.norm.Update(edge.AllGather(x, learnersFeatures, t.Learner.features.Call(rl.Key{}, steps.In.Obs.X)))
+		scalar := rl.Scalar(lr)                                                       // ppo.go:79
+		edge.LogOnce(x, run, "learning_rate", scalar)                                 // ppo.go:79
+		explained := t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret}) // ppo.go:80
+		run.Log("explained_variance", explained)                                      // ppo.go:80
+		if t.Learner.NormalizeObs {                                                   // ppo.go:176
+			features := t.Learner.features.Call(rl.Key{}, steps.In.Obs.X)            // ppo.go:177
+			t.Learner.net.norm.Update(edge.AllGather(x, learnersFeatures, features)) // ppo.go:177
 		}
 	}
 	return run.Err()

@@ -34,7 +34,7 @@ func (d *device) translate(list []*line) []*line {
 	for v := range d.index {
 		v.typ = d.rlType("Int")
 	}
-	return d.needed(lines)
+	return d.tidy(lines)
 }
 
 func (d *device) lines(list []*line, at inside) (out []*line) {
@@ -284,10 +284,7 @@ func (d *device) assigned(n *line, s *ast.AssignStmt) []*line {
 		value := s.Rhs[i]
 		switch {
 		case v == nil || d.numbers[v] == known:
-			value = d.rewrite(value)
-			if v == nil {
-				e = d.target(e)
-			}
+			value, e = d.rewrite(value), d.rewrite(e)
 		case d.alone(v):
 			b := v.typ.Underlying().(*types.Basic)
 			if b.Info()&types.IsFloat == 0 {
@@ -317,15 +314,7 @@ func (d *device) targets(s *ast.AssignStmt) {
 		if v := d.of(e); v != nil && d.numbers[v] != known {
 			d.bad(d.pos, fmt.Sprintf("%s is one of several results, and a number that is not known while the device program is built; return it alone", v.name))
 		} else if v == nil {
-			s.Lhs[i] = d.target(e)
+			s.Lhs[i] = d.rewrite(e)
 		}
 	}
-}
-
-// target translates what is assigned to, where it is not a variable.
-func (d *device) target(e ast.Expr) ast.Expr {
-	if id, ok := e.(*ast.Ident); ok && id.Name == "_" {
-		return e
-	}
-	return d.rewrite(e)
 }

@@ -208,12 +208,22 @@ func (d *device) rlType(name string) types.Type {
 
 func text(s string) ast.Expr { return &ast.BasicLit{Kind: token.STRING, Value: fmt.Sprintf("%q", s)} }
 
-// short returns an expression as a message shows it.
+// short returns an expression as a message shows it: as the author wrote it.
 func (d *device) short(e ast.Expr) string {
-	w := &writer{emitter: d.emitter}
-	s := w.text(e)
+	s := (&writer{emitter: d.emitter}).text(d.spelled(d.copy(e)))
 	if i := strings.IndexByte(s, '\n'); i > 0 {
 		s = s[:i] + "..."
 	}
 	return s
+}
+
+// spelled puts what temporaries hold back into an expression.
+func (d *device) spelled(e ast.Expr) ast.Expr {
+	if v := d.of(e); v != nil && v.temp && len(d.given[v]) == 1 && d.given[v][0].value != nil {
+		return d.spelled(d.copy(d.given[v][0].value))
+	}
+	for _, x := range tree.Parts(e) {
+		*x = d.spelled(*x)
+	}
+	return e
 }

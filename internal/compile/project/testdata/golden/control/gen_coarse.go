@@ -77,7 +77,8 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		if run.Iter() < 1 { // control.go:55
 			continue
 		}
-		if t.Replay.Ready(3 * t.Batch) { // control.go:58
+		ready := t.Replay.Ready(3 * t.Batch) // control.go:58
+		if ready {                           // control.go:58
 			t.learn(run, rate) // control.go:59
 		}
 		edge.Publish(x, coarseNet, t.Net.Params) // control.go:76

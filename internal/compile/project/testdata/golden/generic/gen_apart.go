@@ -51,7 +51,8 @@ func trainApartEnvironment(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 			act := edge.Sent[kit.Act](x, apartAct) // generic.go:16
 			out := t.Env.Step(act.Action)          // generic.go:52
 			// generic.go:53
-			edge.Send(x, apartConvert, convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
+			convert2 := convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
+			edge.Send(x, apartConvert, convert2) // generic.go:53
 		}
 	}
 	return run.Err()
@@ -62,7 +63,8 @@ func trainApartEnvironment(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 func trainApartActor(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
 		for i := range t.Horizon { // generic.go:49
-			in := pair(edge.Sent[rl.Obs](x, apartObs), i)            // generic.go:50
+			obs := edge.Sent[rl.Obs](x, apartObs)                    // generic.go:50
+			in := pair(obs, i)                                       // generic.go:50
 			act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
 			edge.Send(x, apartAct, act)                              // generic.go:16
 		}
@@ -76,9 +78,11 @@ func trainApartActor(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 func trainApartReplay(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
 		for range t.Horizon { // generic.go:49
-			store(t.Rollout, edge.Sent[kit.Step](x, apartConvert)) // generic.go:53
+			convert2 := edge.Sent[kit.Step](x, apartConvert) // generic.go:53
+			store(t.Rollout, convert2)                       // generic.go:53
 		}
-		edge.Send(x, apartDrain, t.Rollout.Drain()) // generic.go:55
+		drain := t.Rollout.Drain()      // generic.go:55
+		edge.Send(x, apartDrain, drain) // generic.go:55
 	}
 	return run.Err()
 }
@@ -87,10 +91,13 @@ func trainApartReplay(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 // gradient.
 func trainApartGradient(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
-		g, loss := t.loss.Grad(run.Key("loss"), t.make.Call(rl.Key{}, edge.Sent[kit.Step](x, apartDrain))) // generic.go:55
-		edge.Reduce(x, apartG, g)                                                                          // generic.go:55
-		edge.Fetch(x, apartNet2, run.Scope().Component("net"))                                             // generic.go:56
-		run.Log("loss", loss)                                                                              // generic.go:57
+		v := run.Key("loss")                                   // generic.go:55
+		drain := edge.Sent[kit.Step](x, apartDrain)            // generic.go:55
+		make2 := t.make.Call(rl.Key{}, drain)                  // generic.go:55
+		g, loss := t.loss.Grad(v, make2)                       // generic.go:55
+		edge.Reduce(x, apartG, g)                              // generic.go:55
+		edge.Fetch(x, apartNet2, run.Scope().Component("net")) // generic.go:56
+		run.Log("loss", loss)                                  // generic.go:57
 	}
 	return run.Err()
 }

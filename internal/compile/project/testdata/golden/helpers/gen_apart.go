@@ -60,7 +60,8 @@ func trainApartEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := t.Env.Step(act.Action)                                                                  // helpers.go:74
 			edge.Send(x, apartOut, rl.Step{Obs: out.Obs})                                                  // helpers.go:74
 			edge.Send(x, apartOut2, rl.Step{Obs: out.Obs, Reward: out.Reward, Terminated: out.Terminated}) // helpers.go:74
-			edge.Send(x, apartDone, out.Done())                                                            // helpers.go:80
+			done := out.Done()                                                                             // helpers.go:80
+			edge.Send(x, apartDone, done)                                                                  // helpers.go:80
 		}
 	}
 	return run.Err()
@@ -76,7 +77,8 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartAct, kit.Act{Action: act.Action}) // helpers.go:31
 			edge.Send(x, apartAct2, act)                        // helpers.go:31
 			out := edge.Sent[rl.Step](x, apartOut)              // helpers.go:74
-			obs = out.Obs                                       // helpers.go:66
+			step := out.Obs                                     // helpers.go:76
+			obs = step                                          // helpers.go:66
 		}
 		var ok bool
 		if run.Iter() < 1 { // helpers.go:84
@@ -96,11 +98,13 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // helpers.go:53
 		obs := edge.Sent[rl.Obs](x, apartObs2) // helpers.go:63
 		for range t.Horizon {                  // helpers.go:65
-			act := edge.Sent[kit.Act](x, apartAct2) // helpers.go:31
-			out := edge.Sent[rl.Step](x, apartOut2) // helpers.go:74
-			// helpers.go:75
-			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: edge.Sent[rl.Tensor](x, apartDone)})
-			obs = out.Obs // helpers.go:66
+			act := edge.Sent[kit.Act](x, apartAct2)                                                             // helpers.go:31
+			out := edge.Sent[rl.Step](x, apartOut2)                                                             // helpers.go:74
+			done := edge.Sent[rl.Tensor](x, apartDone)                                                          // helpers.go:80
+			record2 := kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: done} // helpers.go:80
+			t.Rollout.Insert(record2)                                                                           // helpers.go:75
+			step := out.Obs                                                                                     // helpers.go:76
+			obs = step                                                                                          // helpers.go:66
 		}
 		var b batch
 		b.steps = t.Rollout.Drain() // helpers.go:68
@@ -124,9 +128,12 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 				g, loss := t.loss.Grad(run.Key("loss", u), s)         // helpers.go:94
 				edge.Reduce(x, apartG, g)                             // helpers.go:94
 				edge.Fetch(x, apartNet, run.Scope().Component("net")) // helpers.go:95
-				sum += run.Value(rl.Mean(loss))                       // helpers.go:96
+				mean := rl.Mean(loss)                                 // helpers.go:96
+				value := run.Value(mean)                              // helpers.go:96
+				sum += value                                          // helpers.go:96
 			}
-			run.Log("loss", rl.Scalar(sum/float64(t.Updates))) // helpers.go:98
+			scalar := rl.Scalar(sum / float64(t.Updates)) // helpers.go:98
+			run.Log("loss", scalar)                       // helpers.go:98
 		}
 	}
 	return run.Err()

@@ -89,7 +89,8 @@ func trainApartEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartOut2, rl.Step{Obs: out.Obs, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 			edge.Send(x, apartOut3, rl.Step{Reward: out.Reward}) // leaving.go:78
 			if i > 0 {                                           // leaving.go:82
-				if edge.Sent[float64](x, apartValue) > t.Limit { // leaving.go:82
+				value := edge.Sent[float64](x, apartValue) // leaving.go:82
+				if value > t.Limit {                       // leaving.go:82
 					break
 				}
 			}
@@ -108,7 +109,8 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartAct2, act)                        // leaving.go:77
 			out := edge.Sent[rl.Step](x, apartOut)              // leaving.go:78
 			if i > 0 {                                          // leaving.go:82
-				if edge.Sent[float64](x, apartValue2) > t.Limit { // leaving.go:82
+				value := edge.Sent[float64](x, apartValue2) // leaving.go:82
+				if value > t.Limit {                        // leaving.go:82
 					break
 				}
 			}
@@ -131,14 +133,16 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(s)                                                                               // leaving.go:80
 			t.Table.Insert(s)                                                                                 // leaving.go:81
 			if i > 0 {                                                                                        // leaving.go:82
-				if edge.Sent[float64](x, apartValue3) > t.Limit { // leaving.go:82
+				value := edge.Sent[float64](x, apartValue3) // leaving.go:82
+				if value > t.Limit {                        // leaving.go:82
 					b = t.Rollout.Drain() // leaving.go:83
 					break
 				}
 			}
 			obs = out.Obs // leaving.go:85
 		}
-		if !edge.Sent[bool](x, apartLeft) { // leaving.go:76
+		left := edge.Sent[bool](x, apartLeft) // leaving.go:82
+		if !left {                            // leaving.go:76
 			b2 := t.Rollout.Drain() // leaving.go:87
 			b = b2                  // leaving.go:88
 		}
@@ -148,7 +152,8 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 		edge.Send(x, apartBReward, b.Reward)        // leaving.go:87
 		holds := t.Limit > 1                        // leaving.go:45
 		if !holds {                                 // leaving.go:45
-			edge.Send(x, apartReady, t.Table.Ready(2)) // leaving.go:45
+			ready := t.Table.Ready(2)       // leaving.go:45
+			edge.Send(x, apartReady, ready) // leaving.go:45
 		}
 		for n := 0; ; n++ { // leaving.go:65
 			holds2 := n < 2 // leaving.go:65
@@ -173,11 +178,12 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		for i := range t.Horizon { // leaving.go:76
 			out := edge.Sent[rl.Step](x, apartOut3) // leaving.go:78
 			if i > 0 {                              // leaving.go:82
-				value := run.Value(rl.Mean(out.Reward)) // leaving.go:82
-				edge.Send(x, apartValue, value)         // leaving.go:82
-				edge.Send(x, apartValue2, value)        // leaving.go:82
-				edge.Send(x, apartValue3, value)        // leaving.go:82
-				if value > t.Limit {                    // leaving.go:82
+				mean := rl.Mean(out.Reward)      // leaving.go:82
+				value := run.Value(mean)         // leaving.go:82
+				edge.Send(x, apartValue, value)  // leaving.go:82
+				edge.Send(x, apartValue2, value) // leaving.go:82
+				edge.Send(x, apartValue3, value) // leaving.go:82
+				if value > t.Limit {             // leaving.go:82
 					left = true // leaving.go:83
 					break
 				}
@@ -191,9 +197,12 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		b.Reward = edge.Sent[rl.Tensor](x, apartBReward)      // leaving.go:87
 		holds := t.Limit > 1                                  // leaving.go:45
 		if !holds {                                           // leaving.go:45
-			holds2 := edge.Sent[bool](x, apartReady) // leaving.go:45
-			if holds2 {                              // leaving.go:45
-				holds2 = run.Value(rl.Mean(b.Reward)) > t.Limit/2 // leaving.go:45
+			ready := edge.Sent[bool](x, apartReady) // leaving.go:45
+			holds2 := ready                         // leaving.go:45
+			if holds2 {                             // leaving.go:45
+				mean := rl.Mean(b.Reward)  // leaving.go:45
+				value := run.Value(mean)   // leaving.go:45
+				holds2 = value > t.Limit/2 // leaving.go:45
 			}
 			holds = holds2 // leaving.go:45
 		}
@@ -235,7 +244,8 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Fetch(x, apartSlow2, t.Slow.Params) // leaving.go:120
 		}
 		if !left3 { // leaving.go:116
-			worth = rl.Standardise(t.value.Call(rl.Key{}, b.Obs), rl.Tensor{}) // leaving.go:122
+			value := t.value.Call(rl.Key{}, b.Obs)     // leaving.go:122
+			worth = rl.Standardise(value, rl.Tensor{}) // leaving.go:122
 		}
 		run.Log("worth", worth) // leaving.go:68
 	}
@@ -260,7 +270,8 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 					}
 				}
 			}
-			if edge.Sent[bool](x, apartLeft2) { // leaving.go:50
+			left := edge.Sent[bool](x, apartLeft2) // leaving.go:111
+			if left {                              // leaving.go:50
 				break
 			}
 		}
@@ -268,7 +279,8 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 		for n := 0; ; n++ {                      // leaving.go:65
 			holds := n < 2 // leaving.go:65
 			if holds {     // leaving.go:65
-				holds = edge.Sent[bool](x, apartReady2) // leaving.go:65
+				ready := edge.Sent[bool](x, apartReady2) // leaving.go:65
+				holds = ready                            // leaving.go:65
 			}
 			if !holds { // leaving.go:65
 				break

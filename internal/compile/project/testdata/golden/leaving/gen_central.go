@@ -61,7 +61,9 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(s)                                                                               // leaving.go:80
 			t.Table.Insert(edge.AllGather(x, centralS, s))                                                    // leaving.go:81
 			if i > 0 {                                                                                        // leaving.go:82
-				if run.Value(rl.Mean(edge.AllGather(x, centralOutReward, out.Reward))) > t.Limit { // leaving.go:82
+				mean := rl.Mean(edge.AllGather(x, centralOutReward, out.Reward)) // leaving.go:82
+				value := run.Value(mean)                                         // leaving.go:82
+				if value > t.Limit {                                             // leaving.go:82
 					b = t.Rollout.Drain() // leaving.go:83
 					left = true           // leaving.go:83
 					break
@@ -75,9 +77,12 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		holds := t.Limit > 1 // leaving.go:45
 		if !holds {          // leaving.go:45
-			holds2 := t.Table.Ready(2) // leaving.go:45
-			if holds2 {                // leaving.go:45
-				holds2 = run.Value(rl.Mean(edge.AllGather(x, centralBReward, b.Reward))) > t.Limit/2 // leaving.go:45
+			ready := t.Table.Ready(2) // leaving.go:45
+			holds2 := ready           // leaving.go:45
+			if holds2 {               // leaving.go:45
+				mean := rl.Mean(edge.AllGather(x, centralBReward, b.Reward)) // leaving.go:45
+				value := run.Value(mean)                                     // leaving.go:45
+				holds2 = value > t.Limit/2                                   // leaving.go:45
 			}
 			holds = holds2 // leaving.go:45
 		}
@@ -90,9 +95,10 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 				var rate float64 // leaving.go:51
 				var left3 bool   // leaving.go:51
 				if u > 0 {       // leaving.go:93
-					value := run.Value(rl.Mean(edge.AllGather(x, centralBActValue, b.Act.Value))) // leaving.go:94
-					edge.Send(x, centralValue, value)                                             // leaving.go:94
-					if value > t.Limit {                                                          // leaving.go:94
+					mean := rl.Mean(edge.AllGather(x, centralBActValue, b.Act.Value)) // leaving.go:94
+					value := run.Value(mean)                                          // leaving.go:94
+					edge.Send(x, centralValue, value)                                 // leaving.go:94
+					if value > t.Limit {                                              // leaving.go:94
 						rate = -1    // leaving.go:95
 						left3 = true // leaving.go:95
 					} else if i == 1 { // leaving.go:97
@@ -159,8 +165,9 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Fetch(x, centralSlow2, t.Slow.Params) // leaving.go:120
 		}
 		if !left3 { // leaving.go:116
+			value := t.value.Call(rl.Key{}, b.Obs) // leaving.go:122
 			// leaving.go:122
-			worth = edge.OwnRows(x, centralValue2, rl.Standardise(edge.AllGather(x, centralValue2, t.value.Call(rl.Key{}, b.Obs)), rl.Tensor{}))
+			worth = edge.OwnRows(x, centralValue2, rl.Standardise(edge.AllGather(x, centralValue2, value), rl.Tensor{}))
 		}
 		run.Log("worth", worth) // leaving.go:68
 	}
@@ -176,7 +183,8 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 				var rate float64 // leaving.go:51
 				var left bool    // leaving.go:51
 				if u > 0 {       // leaving.go:93
-					if edge.Sent[float64](x, centralValue) > t.Limit { // leaving.go:94
+					value := edge.Sent[float64](x, centralValue) // leaving.go:94
+					if value > t.Limit {                         // leaving.go:94
 						rate = -1   // leaving.go:95
 						left = true // leaving.go:95
 					} else if i == 1 { // leaving.go:97
@@ -214,14 +222,16 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 					}
 				}
 			}
-			if edge.Sent[bool](x, centralLeft) { // leaving.go:50
+			left := edge.Sent[bool](x, centralLeft) // leaving.go:111
+			if left {                               // leaving.go:50
 				break
 			}
 		}
 		for n := 0; ; n++ { // leaving.go:65
 			holds := n < 2 // leaving.go:65
 			if holds {     // leaving.go:65
-				holds = edge.Sent[bool](x, centralReady) // leaving.go:65
+				ready := edge.Sent[bool](x, centralReady) // leaving.go:65
+				holds = ready                             // leaving.go:65
 			}
 			if !holds { // leaving.go:65
 				break

@@ -48,7 +48,9 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(s)                                                                               // leaving.go:80
 			t.Table.Insert(edge.AllGather(x, learnersS, s))                                                   // leaving.go:81
 			if i > 0 {                                                                                        // leaving.go:82
-				if run.Value(rl.Mean(edge.AllGather(x, learnersOutReward, out.Reward))) > t.Limit { // leaving.go:82
+				mean := rl.Mean(edge.AllGather(x, learnersOutReward, out.Reward)) // leaving.go:82
+				value := run.Value(mean)                                          // leaving.go:82
+				if value > t.Limit {                                              // leaving.go:82
 					b = t.Rollout.Drain() // leaving.go:83
 					left = true           // leaving.go:83
 					break
@@ -62,9 +64,12 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		holds := t.Limit > 1 // leaving.go:45
 		if !holds {          // leaving.go:45
-			holds2 := t.Table.Ready(2) // leaving.go:45
-			if holds2 {                // leaving.go:45
-				holds2 = run.Value(rl.Mean(edge.AllGather(x, learnersBReward, b.Reward))) > t.Limit/2 // leaving.go:45
+			ready := t.Table.Ready(2) // leaving.go:45
+			holds2 := ready           // leaving.go:45
+			if holds2 {               // leaving.go:45
+				mean := rl.Mean(edge.AllGather(x, learnersBReward, b.Reward)) // leaving.go:45
+				value := run.Value(mean)                                      // leaving.go:45
+				holds2 = value > t.Limit/2                                    // leaving.go:45
 			}
 			holds = holds2 // leaving.go:45
 		}
@@ -77,7 +82,9 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				var rate float64 // leaving.go:51
 				var left3 bool   // leaving.go:51
 				if u > 0 {       // leaving.go:93
-					if run.Value(rl.Mean(edge.AllGather(x, learnersBActValue, b.Act.Value))) > t.Limit { // leaving.go:94
+					mean := rl.Mean(edge.AllGather(x, learnersBActValue, b.Act.Value)) // leaving.go:94
+					value := run.Value(mean)                                           // leaving.go:94
+					if value > t.Limit {                                               // leaving.go:94
 						rate = -1    // leaving.go:95
 						left3 = true // leaving.go:95
 					} else if i == 1 { // leaving.go:97
@@ -124,7 +131,8 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		for n := 0; ; n++ { // leaving.go:65
 			holds2 := n < 2 // leaving.go:65
 			if holds2 {     // leaving.go:65
-				holds2 = t.Table.Ready(n + 1) // leaving.go:65
+				ready := t.Table.Ready(n + 1) // leaving.go:65
+				holds2 = ready                // leaving.go:65
 			}
 			if !holds2 { // leaving.go:65
 				break
@@ -140,8 +148,9 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Slow.Params.Blend(t.Net.Params, .2) // leaving.go:120
 		}
 		if !left3 { // leaving.go:116
+			value := t.value.Call(rl.Key{}, b.Obs) // leaving.go:122
 			// leaving.go:122
-			worth = edge.OwnRows(x, learnersValue, rl.Standardise(edge.AllGather(x, learnersValue, t.value.Call(rl.Key{}, b.Obs)), rl.Tensor{}))
+			worth = edge.OwnRows(x, learnersValue, rl.Standardise(edge.AllGather(x, learnersValue, value), rl.Tensor{}))
 		}
 		run.Log("worth", worth) // leaving.go:68
 	}

@@ -61,7 +61,8 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			act := t.act.Call(run.Key("act", i), obs)             // memory.go:60
 			edge.Scatter(x, fineAct, kit.Act{Action: act.Action}) // memory.go:60
 			out := edge.Gathered[rl.Step](x, fineOut)             // memory.go:61
-			same[i] = run.Value(rl.Mean(out.Reward))              // memory.go:62
+			mean := rl.Mean(out.Reward)                           // memory.go:62
+			same[i] = run.Value(mean)                             // memory.go:62
 			grid[i%2][1] = means[i] * .5                          // memory.go:63
 			now := make([]rl.Tensor, t.Horizon)                   // memory.go:64
 			for j := range i {                                    // memory.go:65
@@ -100,11 +101,13 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		total := t.sum.Call(rl.Key{}, many{before}) // memory.go:88
 		// memory.go:89
 		g, loss := t.loss.Grad(run.Key("loss"), kit.Sample{Obs: batch.Obs, Action: batch.Act.Action, Adv: batch.Reward, Ret: batch.Reward})
-		t.opt.Apply(g, 1e-3*(1+means[1]+order[at]+float64(h.n)))                 // memory.go:90
-		run.Log("loss", loss)                                                    // memory.go:91
-		run.Log("total", total)                                                  // memory.go:92
-		run.Log("a", rl.Scalar(a+2*b))                                           // memory.go:93
-		run.Log("short", rl.Scalar(short[1]+grid[0][0]+grid[1][1]+float64(k.n))) // memory.go:94
+		t.opt.Apply(g, 1e-3*(1+means[1]+order[at]+float64(h.n)))                // memory.go:90
+		run.Log("loss", loss)                                                   // memory.go:91
+		run.Log("total", total)                                                 // memory.go:92
+		scalar := rl.Scalar(a + 2*b)                                            // memory.go:93
+		run.Log("a", scalar)                                                    // memory.go:93
+		scalar2 := rl.Scalar(short[1] + grid[0][0] + grid[1][1] + float64(k.n)) // memory.go:94
+		run.Log("short", scalar2)                                               // memory.go:94
 	}
 	return run.Err()
 }

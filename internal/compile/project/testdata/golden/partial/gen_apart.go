@@ -91,11 +91,13 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		edge.Send(x, apartR, r2) // partial.go:72
 		var s seen
-		s.First = r                                                                    // partial.go:53
-		s.Last = r2                                                                    // partial.go:53
-		edge.Send(x, apartShift, rl.Shift(edge.Sent[rl.Tensor](x, apartSlow), s.Last)) // partial.go:55
-		edge.Fetch(x, apartNet2, t.Net.Params)                                         // partial.go:59
-		run.Log("first", s.First)                                                      // partial.go:65
+		s.First = r                                // partial.go:53
+		s.Last = r2                                // partial.go:53
+		slow := edge.Sent[rl.Tensor](x, apartSlow) // partial.go:55
+		shift := rl.Shift(slow, s.Last)            // partial.go:55
+		edge.Send(x, apartShift, shift)            // partial.go:55
+		edge.Fetch(x, apartNet2, t.Net.Params)     // partial.go:59
+		run.Log("first", s.First)                  // partial.go:65
 	}
 	return run.Err()
 }
@@ -128,21 +130,26 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 // gradient.
 func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // partial.go:43
+		r := edge.Sent[rl.Tensor](x, apartR) // partial.go:72
 		var s seen
-		s.Last = edge.Sent[rl.Tensor](x, apartR)                                                     // partial.go:53
-		b := edge.Sent[kit.Step](x, apartB)                                                          // partial.go:54
-		edge.Send(x, apartSlow, t.slow.Call(rl.Key{}, b.Obs))                                        // partial.go:55
-		ret := rl.NStep(.99, 2, b.Reward, edge.Sent[rl.Tensor](x, apartShift), b.Terminated, b.Over) // partial.go:55
-		for m := range t.Parts {                                                                     // partial.go:56
+		s.Last = r                                                     // partial.go:53
+		b := edge.Sent[kit.Step](x, apartB)                            // partial.go:54
+		slow := t.slow.Call(rl.Key{}, b.Obs)                           // partial.go:55
+		edge.Send(x, apartSlow, slow)                                  // partial.go:55
+		shift := edge.Sent[rl.Tensor](x, apartShift)                   // partial.go:55
+		ret := rl.NStep(.99, 2, b.Reward, shift, b.Terminated, b.Over) // partial.go:55
+		for m := range t.Parts {                                       // partial.go:56
 			// partial.go:57
 			mini := replay.Take(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
-			// partial.go:58
-			g, loss := t.loss.Grad(run.Key("loss", m), kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: t.slow.Call(rl.Key{}, mini.Obs)})
-			edge.Reduce(x, apartG, g)             // partial.go:58
-			edge.Fetch(x, apartNet, t.Net.Params) // partial.go:59
-			run.Log("loss", loss)                 // partial.go:60
+			v := run.Key("loss", m)                                                                              // partial.go:58
+			slow2 := t.slow.Call(rl.Key{}, mini.Obs)                                                             // partial.go:58
+			g, loss := t.loss.Grad(v, kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: slow2}) // partial.go:58
+			edge.Reduce(x, apartG, g)                                                                            // partial.go:58
+			edge.Fetch(x, apartNet, t.Net.Params)                                                                // partial.go:59
+			run.Log("loss", loss)                                                                                // partial.go:60
 		}
-		run.Log("last", rl.Standardise(s.Last, rl.Tensor{})) // partial.go:66
+		standardise := rl.Standardise(s.Last, rl.Tensor{}) // partial.go:66
+		run.Log("last", standardise)                       // partial.go:66
 	}
 	return run.Err()
 }

@@ -72,18 +72,21 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		b := t.Rollout.Drain() // partial.go:54
 		// partial.go:55
 		if !run.Fused("fine/learner 2", []rl.Carried{rl.Carry(&s), rl.Carry(&b)}, func() { graphFineLearner2(t, run, s, b) }) {
-			// partial.go:55
-			ret := rl.NStep(.99, 2, b.Reward, rl.Shift(t.slow.Call(rl.Key{}, b.Obs), s.Last), b.Terminated, b.Over)
-			for m := range t.Parts { // partial.go:56
+			slow := t.slow.Call(rl.Key{}, b.Obs)                           // partial.go:55
+			shift := rl.Shift(slow, s.Last)                                // partial.go:55
+			ret := rl.NStep(.99, 2, b.Reward, shift, b.Terminated, b.Over) // partial.go:55
+			for m := range t.Parts {                                       // partial.go:56
 				// partial.go:57
 				mini := replay.Take(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
-				// partial.go:58
-				g, loss := t.loss.Grad(run.Key("loss", m), kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: t.slow.Call(rl.Key{}, mini.Obs)})
-				t.opt.Apply(g, 1e-3)  // partial.go:59
-				run.Log("loss", loss) // partial.go:60
+				v := run.Key("loss", m)                                                                              // partial.go:58
+				slow2 := t.slow.Call(rl.Key{}, mini.Obs)                                                             // partial.go:58
+				g, loss := t.loss.Grad(v, kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: slow2}) // partial.go:58
+				t.opt.Apply(g, 1e-3)                                                                                 // partial.go:59
+				run.Log("loss", loss)                                                                                // partial.go:60
 			}
-			run.Log("first", s.First)                            // partial.go:65
-			run.Log("last", rl.Standardise(s.Last, rl.Tensor{})) // partial.go:66
+			run.Log("first", s.First)                          // partial.go:65
+			standardise := rl.Standardise(s.Last, rl.Tensor{}) // partial.go:66
+			run.Log("last", standardise)                       // partial.go:66
 		}
 	}
 	return run.Err()
@@ -97,16 +100,19 @@ func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs) (rl.Tensor, rl.Tenso
 
 // graphFineLearner2 is partial.go:55 to partial.go:66 as one graph.
 func graphFineLearner2(t *Trainer, run *rl.Run, s seen, b kit.Step) {
-	// partial.go:55
-	ret := rl.NStep(.99, 2, b.Reward, rl.Shift(t.slow.Call(rl.Key{}, b.Obs), s.Last), b.Terminated, b.Over)
-	run.For(t.Parts, nil, func(m rl.Int) { // partial.go:56
+	slow := t.slow.Call(rl.Key{}, b.Obs)                           // partial.go:55
+	shift := rl.Shift(slow, s.Last)                                // partial.go:55
+	ret := rl.NStep(.99, 2, b.Reward, shift, b.Terminated, b.Over) // partial.go:55
+	run.For(t.Parts, nil, func(m rl.Int) {                         // partial.go:56
 		// partial.go:57
 		mini := replay.TakeAt(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
-		// partial.go:58
-		g, loss := t.loss.Grad(run.KeyAt("loss", m), kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: t.slow.Call(rl.Key{}, mini.Obs)})
-		t.opt.Apply(g, 1e-3)  // partial.go:59
-		run.Log("loss", loss) // partial.go:60
+		v := run.KeyAt("loss", m)                                                                            // partial.go:58
+		slow2 := t.slow.Call(rl.Key{}, mini.Obs)                                                             // partial.go:58
+		g, loss := t.loss.Grad(v, kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: slow2}) // partial.go:58
+		t.opt.Apply(g, 1e-3)                                                                                 // partial.go:59
+		run.Log("loss", loss)                                                                                // partial.go:60
 	})
-	run.Log("first", s.First)                            // partial.go:65
-	run.Log("last", rl.Standardise(s.Last, rl.Tensor{})) // partial.go:66
+	run.Log("first", s.First)                          // partial.go:65
+	standardise := rl.Standardise(s.Last, rl.Tensor{}) // partial.go:66
+	run.Log("last", standardise)                       // partial.go:66
 }

@@ -45,24 +45,27 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 				obs = out.Obs // partial.go:50
 			}
-			r, r2 := t.both(obs)  // partial.go:53
-			s.First = r           // partial.go:53
-			s.Last = r2           // partial.go:53
-			b = t.Rollout.Drain() // partial.go:54
-			// partial.go:55
-			ret = rl.NStep(.99, 2, b.Reward, rl.Shift(t.slow.Call(rl.Key{}, b.Obs), s.Last), b.Terminated, b.Over)
+			r, r2 := t.both(obs)                                          // partial.go:53
+			s.First = r                                                   // partial.go:53
+			s.Last = r2                                                   // partial.go:53
+			b = t.Rollout.Drain()                                         // partial.go:54
+			slow := t.slow.Call(rl.Key{}, b.Obs)                          // partial.go:55
+			shift := rl.Shift(slow, s.Last)                               // partial.go:55
+			ret = rl.NStep(.99, 2, b.Reward, shift, b.Terminated, b.Over) // partial.go:55
 		}
 		for m := range t.Parts { // partial.go:56
 			// partial.go:57
 			mini := replay.Take(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
-			// partial.go:58
-			g, loss := t.loss.Grad(run.Key("loss", m), kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: t.slow.Call(rl.Key{}, mini.Obs)})
-			t.opt.Apply(edge.AllReduce(x, learnersG, g), 1e-3) // partial.go:59
-			run.Log("loss", loss)                              // partial.go:60
+			v := run.Key("loss", m)                                                                             // partial.go:58
+			slow := t.slow.Call(rl.Key{}, mini.Obs)                                                             // partial.go:58
+			g, loss := t.loss.Grad(v, kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: slow}) // partial.go:58
+			t.opt.Apply(edge.AllReduce(x, learnersG, g), 1e-3)                                                  // partial.go:59
+			run.Log("loss", loss)                                                                               // partial.go:60
 		}
 		run.Log("first", s.First) // partial.go:65
 		// partial.go:66
-		run.Log("last", edge.OwnRows(x, learnersSLast, rl.Standardise(edge.AllGather(x, learnersSLast, s.Last), rl.Tensor{})))
+		standardise := edge.OwnRows(x, learnersSLast, rl.Standardise(edge.AllGather(x, learnersSLast, s.Last), rl.Tensor{}))
+		run.Log("last", standardise) // partial.go:66
 	}
 	return run.Err()
 }
@@ -80,10 +83,11 @@ func graphLearnersLearner1(t *Trainer, run *rl.Run) (seen, kit.Step, rl.Tensor) 
 	})
 	r, r2 := t.both(obs) // partial.go:53
 	var s seen
-	s.First = r            // partial.go:53
-	s.Last = r2            // partial.go:53
-	b := t.Rollout.Drain() // partial.go:54
-	// partial.go:55
-	ret := rl.NStep(.99, 2, b.Reward, rl.Shift(t.slow.Call(rl.Key{}, b.Obs), s.Last), b.Terminated, b.Over)
+	s.First = r                                                    // partial.go:53
+	s.Last = r2                                                    // partial.go:53
+	b := t.Rollout.Drain()                                         // partial.go:54
+	slow := t.slow.Call(rl.Key{}, b.Obs)                           // partial.go:55
+	shift := rl.Shift(slow, s.Last)                                // partial.go:55
+	ret := rl.NStep(.99, 2, b.Reward, shift, b.Terminated, b.Over) // partial.go:55
 	return s, b, ret
 }

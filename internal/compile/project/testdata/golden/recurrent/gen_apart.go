@@ -107,7 +107,8 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 			step := edge.Sent[rl.Step](x, apartStep2)      // recurrent.go:70
 			t.Steps.Insert(Step{in, out.Act, step.Reward}) // recurrent.go:71
 			obs = step.Obs                                 // recurrent.go:72
-			mem = edge.Sent[Latent](x, apartForget)        // recurrent.go:72
+			forget2 := edge.Sent[Latent](x, apartForget)   // recurrent.go:84
+			mem = forget2                                  // recurrent.go:72
 		}
 		b := t.Steps.Drain() // recurrent.go:75
 		// recurrent.go:75

@@ -116,8 +116,10 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 				break
 			}
 		}
-		if !edge.Sent[bool](x, apartLeft) { // returning.go:58
-			run.Log("all", t.value.Call(rl.Key{}, obs)) // returning.go:68
+		left := edge.Sent[bool](x, apartLeft) // returning.go:63
+		if !left {                            // returning.go:58
+			value := t.value.Call(rl.Key{}, obs) // returning.go:68
+			run.Log("all", value)                // returning.go:68
 		}
 		edge.Fetch(x, apartNet4, t.Net.Params) // returning.go:111
 	}
@@ -165,7 +167,8 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		var left bool         // returning.go:39
 		for range t.Horizon { // returning.go:58
 			out := edge.Sent[rl.Step](x, apartOut3) // returning.go:60
-			mean2 = run.Value(rl.Mean(out.Reward))  // returning.go:63
+			mean3 := rl.Mean(out.Reward)            // returning.go:63
+			mean2 = run.Value(mean3)                // returning.go:63
 			edge.Send(x, apartMean, mean2)          // returning.go:63
 			edge.Send(x, apartMean2, mean2)         // returning.go:63
 			edge.Send(x, apartMean3, mean2)         // returning.go:63
@@ -182,8 +185,9 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		b.Obs = edge.Sent[rl.Obs](x, apartBObs)               // returning.go:64
 		b.Reward = edge.Sent[rl.Tensor](x, apartBReward)      // returning.go:64
 		if !left {                                            // returning.go:58
-			b = edge.Sent[kit.Step](x, apartDrain) // returning.go:69
-			mean = mean2                           // returning.go:69
+			drain := edge.Sent[kit.Step](x, apartDrain) // returning.go:69
+			b = drain                                   // returning.go:69
+			mean = mean2                                // returning.go:69
 		}
 		edge.Send(x, apartMean4, mean) // returning.go:69
 		for i := range t.Rounds {      // returning.go:42
@@ -226,7 +230,8 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 					edge.Send(x, apartLeft3, left2) // returning.go:69
 				} else if r == 0 { // returning.go:84
 					if !(mean < .2) { // returning.go:92
-						run2.Log("high", rl.Scalar(mean)) // returning.go:95
+						scalar := rl.Scalar(mean) // returning.go:95
+						run2.Log("high", scalar)  // returning.go:95
 					}
 				}
 				if !left2 { // returning.go:84
@@ -296,8 +301,9 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 				break
 			}
 		}
-		edge.Publish(x, apartNet4, t.Net.Params)   // returning.go:111
-		run.Log("rounds", rl.Scalar(float64(r)+q)) // returning.go:48
+		edge.Publish(x, apartNet4, t.Net.Params) // returning.go:111
+		scalar := rl.Scalar(float64(r) + q)      // returning.go:48
+		run.Log("rounds", scalar)                // returning.go:48
 	}
 	return run.Err()
 }

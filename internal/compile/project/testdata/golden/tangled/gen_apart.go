@@ -77,7 +77,8 @@ func trainApartEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartOut2, rl.Step{Obs: out.Obs, Terminated: out.Terminated, Over: out.Over}) // tangled.go:108
 			edge.Send(x, apartOut3, rl.Step{Reward: out.Reward})                                       // tangled.go:108
 			out2 := out                                                                                // tangled.go:109
-			if edge.Sent[float64](x, apartValue) > t.Limit {                                           // tangled.go:75
+			value := edge.Sent[float64](x, apartValue)                                                 // tangled.go:75
+			if value > t.Limit {                                                                       // tangled.go:75
 				first = out2.Final // tangled.go:76
 				break
 			}
@@ -110,8 +111,9 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			if i%2 == 0 {                              // tangled.go:70
 				mem = changed // tangled.go:71
 			}
-			last = next                                       // tangled.go:74
-			if edge.Sent[float64](x, apartValue2) > t.Limit { // tangled.go:75
+			last = next                                 // tangled.go:74
+			value := edge.Sent[float64](x, apartValue2) // tangled.go:75
+			if value > t.Limit {                        // tangled.go:75
 				break
 			}
 		}
@@ -123,10 +125,11 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Memory.Set(mem)                                  // tangled.go:81
 			target = t.parts.slow.Call(rl.Key{}, first)        // tangled.go:83
 		}
-		edge.Fetch(x, apartNet2, t.Net.Params)            // tangled.go:120
-		edge.Fetch(x, apartSlow, t.Slow.Params)           // tangled.go:99
-		run.Log("target", target)                         // tangled.go:100
-		run.Log("end", t.parts.slow.Call(rl.Key{}, last)) // tangled.go:101
+		edge.Fetch(x, apartNet2, t.Net.Params)    // tangled.go:120
+		edge.Fetch(x, apartSlow, t.Slow.Params)   // tangled.go:99
+		run.Log("target", target)                 // tangled.go:100
+		slow := t.parts.slow.Call(rl.Key{}, last) // tangled.go:101
+		run.Log("end", slow)                      // tangled.go:101
 	}
 	return run.Err()
 }
@@ -157,8 +160,9 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 			}
 			// tangled.go:73
 			t.Rollout.Insert(kit.Step{Obs: last, Act: act2, Reward: changed.B, Terminated: out2.Terminated, Over: out2.Over})
-			last = next                                       // tangled.go:74
-			if edge.Sent[float64](x, apartValue3) > t.Limit { // tangled.go:75
+			last = next                                 // tangled.go:74
+			value := edge.Sent[float64](x, apartValue3) // tangled.go:75
+			if value > t.Limit {                        // tangled.go:75
 				break
 			}
 		}
@@ -174,13 +178,14 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // tangled.go:61
 		for i := 0; i < t.Horizon; i++ { // tangled.go:65
-			out := edge.Sent[rl.Step](x, apartOut3)  // tangled.go:108
-			out2 := out                              // tangled.go:109
-			value := run.Value(rl.Mean(out2.Reward)) // tangled.go:75
-			edge.Send(x, apartValue, value)          // tangled.go:75
-			edge.Send(x, apartValue2, value)         // tangled.go:75
-			edge.Send(x, apartValue3, value)         // tangled.go:75
-			if value > t.Limit {                     // tangled.go:75
+			out := edge.Sent[rl.Step](x, apartOut3) // tangled.go:108
+			out2 := out                             // tangled.go:109
+			mean := rl.Mean(out2.Reward)            // tangled.go:75
+			value := run.Value(mean)                // tangled.go:75
+			edge.Send(x, apartValue, value)         // tangled.go:75
+			edge.Send(x, apartValue2, value)        // tangled.go:75
+			edge.Send(x, apartValue3, value)        // tangled.go:75
+			if value > t.Limit {                    // tangled.go:75
 				break
 			}
 		}

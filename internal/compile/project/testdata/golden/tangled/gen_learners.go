@@ -46,8 +46,10 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			}
 			// tangled.go:73
 			t.Rollout.Insert(kit.Step{Obs: last, Act: act, Reward: changed.B, Terminated: out.Terminated, Over: out.Over})
-			last = next                                                                         // tangled.go:74
-			if run.Value(rl.Mean(edge.AllGather(x, learnersOutReward, out.Reward))) > t.Limit { // tangled.go:75
+			last = next                                                       // tangled.go:74
+			mean := rl.Mean(edge.AllGather(x, learnersOutReward, out.Reward)) // tangled.go:75
+			value := run.Value(mean)                                          // tangled.go:75
+			if value > t.Limit {                                              // tangled.go:75
 				first = out.Final // tangled.go:76
 				break
 			}
@@ -78,9 +80,10 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		// tangled.go:99
 		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&last), rl.Carry(&target)}, func() { graphLearnersLearner1(t, run, last, target) }) {
-			t.Slow.Params.Blend(t.Net.Params, .5)             // tangled.go:99
-			run.Log("target", target)                         // tangled.go:100
-			run.Log("end", t.parts.slow.Call(rl.Key{}, last)) // tangled.go:101
+			t.Slow.Params.Blend(t.Net.Params, .5)     // tangled.go:99
+			run.Log("target", target)                 // tangled.go:100
+			slow := t.parts.slow.Call(rl.Key{}, last) // tangled.go:101
+			run.Log("end", slow)                      // tangled.go:101
 		}
 	}
 	return run.Err()
@@ -88,7 +91,8 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphLearnersLearner1 is tangled.go:99 to tangled.go:101 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run, last rl.Obs, target rl.Tensor) {
-	t.Slow.Params.Blend(t.Net.Params, .5)             // tangled.go:99
-	run.Log("target", target)                         // tangled.go:100
-	run.Log("end", t.parts.slow.Call(rl.Key{}, last)) // tangled.go:101
+	t.Slow.Params.Blend(t.Net.Params, .5)     // tangled.go:99
+	run.Log("target", target)                 // tangled.go:100
+	slow := t.parts.slow.Call(rl.Key{}, last) // tangled.go:101
+	run.Log("end", slow)                      // tangled.go:101
 }

@@ -166,7 +166,8 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Publish(x, apartWorld, t.World.Params) // world.go:68
 			tag := t.Mode                               // world.go:69
 			if tag == "world" {                         // world.go:69
-				run.Log("skipped", rl.Scalar(1)) // world.go:71
+				scalar := rl.Scalar(1)     // world.go:71
+				run.Log("skipped", scalar) // world.go:71
 			} else if tag == "both" { // world.go:69
 				g2 := edge.Reduced(x, apartG2)                // world.go:83
 				dream := edge.Sent[kit.Sample](x, apartDream) // world.go:83

@@ -64,7 +64,8 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.wOpt.Apply(g, 1e-3)                               // world.go:68
 			tag := t.Mode                                       // world.go:69
 			if tag == "world" {                                 // world.go:69
-				run.Log("skipped", rl.Scalar(1)) // world.go:71
+				scalar := rl.Scalar(1)     // world.go:71
+				run.Log("skipped", scalar) // world.go:71
 			} else if tag == "both" { // world.go:69
 				t.dream(run, u, post) // world.go:73
 			} else {

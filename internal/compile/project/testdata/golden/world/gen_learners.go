@@ -55,7 +55,8 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.wOpt.Apply(edge.AllReduce(x, learnersG, g), 1e-3)               // world.go:68
 			tag := t.Mode                                                     // world.go:69
 			if tag == "world" {                                               // world.go:69
-				edge.LogOnce(x, run, "skipped", rl.Scalar(1)) // world.go:71
+				scalar := rl.Scalar(1)                  // world.go:71
+				edge.LogOnce(x, run, "skipped", scalar) // world.go:71
 			} else if tag == "both" { // world.go:69
 				g2, dream := t.piLoss.Grad(run.Key("dream", u), post)          // world.go:83
 				t.piOpt.Apply(edge.AllReduce(x, learnersG2, g2), 1e-3)         // world.go:84
