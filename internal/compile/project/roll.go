@@ -47,7 +47,7 @@ func (m *emitter) entirely(a *action) bool {
 		return false
 	case m.executes(a.Assign) && (len(a.Lhs) != len(a.Rhs) || len(a.Fills) > 0):
 		return true
-	case !m.executes(a.Assign) && slices.Contains([]token.Token{token.QUO_ASSIGN, token.REM_ASSIGN, token.SHL_ASSIGN, token.SHR_ASSIGN}, a.Tok):
+	case !m.executes(a.Assign) && a.Tok != token.ASSIGN && a.Tok != token.VAR: // which may divide
 		return false
 	}
 	for i, e := range a.Rhs {
@@ -83,31 +83,16 @@ func (m *emitter) full(e ast.Expr, p *part) bool {
 }
 
 // harmless reports whether an expression can be evaluated without failing,
-// whatever its variables hold.
+// whatever its variables hold: constants, variables, fields, and structs of them.
 func (m *emitter) harmless(e ast.Expr) bool {
-	if e == nil || m.constant(e) != nil || m.isType(e) {
-		return true
-	}
-	switch e := e.(type) {
-	case *ast.Ident, *ast.BasicLit, *ast.ParenExpr, *ast.KeyValueExpr, *ast.CompositeLit:
+	switch x := e.(type) {
+	case *ast.Ident, *ast.BasicLit, *ast.ParenExpr, *ast.CompositeLit:
 	case *ast.SelectorExpr:
-		if path, field := m.path(e); !field || path == "" || m.held(e) {
+		if path, field := m.path(x); path == "" {
 			return field && m.held(e)
 		}
-	case *ast.UnaryExpr:
-		if e.Op == token.ARROW {
-			return false
-		}
-	case *ast.BinaryExpr:
-		if slices.Contains([]token.Token{token.QUO, token.REM, token.SHL, token.SHR}, e.Op) || types.IsInterface(m.typeOf(e.X)) {
-			return false
-		}
-	case *ast.CallExpr:
-		if !m.isType(e.Fun) {
-			return false
-		}
 	default:
-		return false
+		return e == nil || m.constant(e) != nil || m.isType(e)
 	}
 	return !slices.ContainsFunc(tree.Parts(e), func(x *ast.Expr) bool { return !m.harmless(*x) })
 }
