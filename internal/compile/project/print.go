@@ -20,12 +20,11 @@ type writer struct {
 	b      bytes.Buffer
 	names  map[*variable]string
 	scopes []map[string]bool
-	where  map[*variable]int // the depth of the scope that declares it
 }
 
 // function prints a function of the trainer, the run and more.
 func (m *emitter) function(name string, more []*variable, results []string, lines []*line) string {
-	w := &writer{emitter: m, names: map[*variable]string{}, where: map[*variable]int{}}
+	w := &writer{emitter: m, names: map[*variable]string{}}
 	w.open()
 	var params []string
 	for _, v := range append([]*variable{m.t, m.run}, more...) {
@@ -60,7 +59,6 @@ func (w *writer) declare(v *variable) string {
 		name = fmt.Sprint(base, n)
 	}
 	w.names[v] = name
-	w.where[v] = len(w.scopes) - 1
 	w.scopes[len(w.scopes)-1][name] = true
 	return name
 }
@@ -146,7 +144,7 @@ func (w *writer) needs(n *line, here map[*variable]int) {
 	}
 	s, isAssign := n.stmt.(*ast.AssignStmt)
 	if isAssign && (s.Tok == token.ASSIGN || s.Tok == token.DEFINE) {
-		w.define(n, s, news)
+		w.define(s, news)
 		return
 	}
 	for _, v := range news {
@@ -171,45 +169,23 @@ func (w *writer) typeOfVariable(v *variable) string {
 }
 
 // define turns an assignment into a definition where it is the first to mention
-// all the variables on its left.
-func (w *writer) define(n *line, s *ast.AssignStmt, news []*variable) {
-	fresh, ok := 0, true
-	for _, e := range s.Lhs {
-		id, isIdent := e.(*ast.Ident)
-		v := w.of(id)
-		switch {
-		case !isIdent:
-			ok = false
-		case v == nil: // a blank
-		case slices.Contains(news, v):
-			fresh++
-		case w.where[v] != len(w.scopes)-1:
-			ok = false
-		}
-	}
-	rhsReads := map[*variable]bool{}
-	for _, e := range s.Rhs {
-		w.mentions(e, func(v *variable) { rhsReads[v] = true })
-	}
-	ok = ok && fresh > 0 && !slices.ContainsFunc(news, func(v *variable) bool { return rhsReads[v] })
-	typed := w.typed(s)
+// all the variables on its left, and nothing else.
+func (w *writer) define(s *ast.AssignStmt, news []*variable) {
 	s.Tok = token.ASSIGN
-	switch {
-	case !ok || !typed && len(s.Lhs) > 1:
-		for _, v := range news {
+	fresh := len(news) > 0 && !slices.ContainsFunc(s.Lhs, func(e ast.Expr) bool {
+		v := w.of(e)
+		return !isName(e) || v != nil && !slices.Contains(news, v)
+	})
+	used := w.mentioned([]*line{{head: s.Rhs}})
+	if fresh && w.typed(s) && !slices.ContainsFunc(news, func(v *variable) bool { return used[v] > 0 }) {
+		s.Tok = token.DEFINE
+	}
+	for _, v := range news {
+		if s.Tok == token.DEFINE {
+			w.declare(v)
+		} else {
 			w.variableLine(v)
 		}
-	case typed:
-		s.Tok = token.DEFINE
-		for _, v := range news {
-			w.declare(v)
-		}
-	default:
-		v := news[0]
-		n.stmt = &ast.DeclStmt{Decl: &ast.GenDecl{Tok: token.VAR, Specs: []ast.Spec{&ast.ValueSpec{
-			Names: []*ast.Ident{s.Lhs[0].(*ast.Ident)}, Type: w.typeExpr(v.typ, v.pos()), Values: s.Rhs,
-		}}}}
-		w.declare(v)
 	}
 }
 
