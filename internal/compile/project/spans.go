@@ -10,11 +10,12 @@ import (
 	"strings"
 
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
 // Parts of a group's program that are graph work alone can be one compiled graph.
-// Which statements these are is seen in the program; what the graph does is cut out
-// of the loop as a device program has it (device.go), by the nodes of both.
+// Which lines these are is seen in the program; the graph does the statements that
+// they are made of, as a device program does them (device.go).
 
 // fuser looks for such parts.
 type fuser struct {
@@ -204,4 +205,148 @@ func (u *fuser) choice(s *stretch, list []*line) (out []*line) {
 	name := text(fmt.Sprintf("%s %d", u.label, u.made))
 	fused := u.runCall("Fused", append([]ast.Expr{name, vars, build}, u.refer(members)...)...)
 	return append(out, &line{pos: list[0].pos, word: "if", head: []ast.Expr{not(fused)}, arms: [][]*line{plain}})
+}
+
+// member returns the loop over a family, among those around, that declares a
+// variable; nil if none does. There is a graph for each of its members.
+func (u *fuser) member(v *variable) *line {
+	for _, n := range u.around {
+		if n.word != "for" || !n.ranged || n.counts || n.key != v && n.value != v {
+			continue
+		}
+		if of := u.mentioned([]*line{{head: n.head}}); len(of) == 1 && of[u.t] > 0 {
+			return n
+		}
+	}
+	return nil
+}
+
+// begins reports whether rollouts that nodes empty are filled by them: a graph
+// begins with empty ones.
+func (u *fuser) begins(nodes []int) bool {
+	for _, id := range nodes {
+		n := u.g.Nodes[id]
+		if n.Kind != fdg.Drain {
+			continue
+		}
+		for other, m := range u.g.Nodes {
+			fills := m.Kind == fdg.Insert && slices.ContainsFunc(m.Writes, func(r int) bool { return slices.Contains(n.Writes, r) })
+			if fills && !slices.Contains(nodes, other) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// boundary returns the variables that lines take from the lines around them, and
+// those that they leave to them; ok is false if one holds more than tensors.
+func (u *fuser) boundary(list []*line) (in, out []*variable, ok bool) {
+	inside, writes := u.mentioned(list), u.assigns(list)
+	for _, v := range sorted(inside) {
+		if v.fixed || inside[v] == u.total[v] {
+			continue
+		}
+		switch {
+		case v.obj == nil || v.typ == nil:
+			return nil, nil, false
+		case u.member(v) != nil:
+		case !tensors(v.typ):
+			return nil, nil, false
+		}
+		if writes[v] > 0 {
+			out = append(out, v)
+		}
+		if writes[v] == 0 || u.writes[v] > writes[v] && !u.first(list, v) {
+			in = append(in, v)
+		}
+	}
+	return in, out, true
+}
+
+// tensors reports whether values of a type are tensors and nothing else.
+func tensors(t types.Type) bool {
+	switch types.TypeString(t, nil) {
+	case module + "rl.Tensor", module + "rl.Tree":
+		return true
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		return tensors(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if !tensors(f.Type()) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// first reports whether lines give a variable a value before they read it.
+func (m *emitter) first(part []*line, v *variable) bool {
+	for _, n := range part {
+		if n.zero == v {
+			return true
+		}
+		if m.mentioned([]*line{n})[v] == 0 {
+			continue
+		}
+		s, ok := n.stmt.(*ast.AssignStmt)
+		if !ok || s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
+			return false
+		}
+		for _, e := range s.Rhs {
+			read := false
+			m.mentions(e, func(x *variable) { read = read || x == v })
+			if read {
+				return false
+			}
+		}
+		return slices.ContainsFunc(s.Lhs, func(e ast.Expr) bool {
+			id, ok := e.(*ast.Ident)
+			return ok && m.of(id) == v
+		})
+	}
+	return false
+}
+
+// lowered returns a device program of the statements that lines have.
+func (u *fuser) lowered(list []*line) *device {
+	d := newDevice(u.src, u.g, &findings{})
+	d.imports, d.used, d.chosen = u.imports, u.used, map[tree.Stmt]bool{}
+	each(list, func(n *line) {
+		for _, s := range n.from {
+			d.chosen[s] = true
+		}
+	})
+	return d
+}
+
+// twins returns the variables that d has for those of another program.
+func (d *device) twins(list []*variable) (out []*variable) {
+	for _, v := range list {
+		out = append(out, d.vars[v.obj])
+	}
+	return out
+}
+
+// part returns the program's lines, with a return of what it gives at the end; ok is
+// false if it needs more than it takes.
+func (d *device) part(takes, gives []*variable) (lines []*line, ok bool) {
+	list := d.block(d.tree.Body)
+	if len(gives) > 0 {
+		list = append(list, &line{pos: list[len(list)-1].pos, stmt: &ast.ReturnStmt{Results: d.refer(gives)}})
+	}
+	list = d.tidy(list)
+	writes := d.assigns(list)
+	for v := range d.mentioned(list) {
+		if !v.fixed && writes[v] == 0 && !slices.Contains(takes, v) {
+			return nil, false
+		}
+	}
+	d.params = takes
+	lines = d.translate(list)
+	return lines, !d.out.any()
 }
