@@ -179,20 +179,15 @@ func (d *device) computes(call *ast.CallExpr) bool {
 }
 
 // isNumber reports whether values of a type are Go's own: numbers and bools.
-func isNumber(t types.Type) bool {
-	if t == nil {
-		return false
-	}
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&(types.IsNumeric|types.IsBoolean) != 0
-}
+func isNumber(t types.Type) bool { return isBasic(t, types.IsNumeric|types.IsBoolean) }
 
-func isInteger(t types.Type) bool {
+// isBasic reports whether a type is one of Go's basic types of a kind.
+func isBasic(t types.Type, kind types.BasicInfo) bool {
 	if t == nil {
 		return false
 	}
 	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsInteger != 0
+	return ok && b.Info()&kind != 0
 }
 
 // isInt reports whether values of a type are ints, as run.For counts.

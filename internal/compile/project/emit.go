@@ -161,7 +161,7 @@ func (m *emitter) goLoop(s *tree.Loop) (out []*line) {
 	if !m.follows(s) {
 		return m.inner(s.Body)
 	}
-	n := &line{pos: s.Pos, word: "for", from: []tree.Stmt{s}, ranged: s.Range, counts: isInteger(m.typeOf(s.Over)), key: m.vars[s.Key], value: m.vars[s.Value]}
+	n := &line{pos: s.Pos, word: "for", from: []tree.Stmt{s}, ranged: s.Range, counts: isBasic(m.typeOf(s.Over), types.IsInteger), key: m.vars[s.Key], value: m.vars[s.Value]}
 	if s.Next {
 		n.word = "next"
 	}
@@ -322,14 +322,7 @@ func (m *emitter) fieldOf(e ast.Expr, path string) ast.Expr {
 // partOf returns a value with those fields alone that are carried.
 func (m *emitter) partOf(e ast.Expr, t types.Type, p *part) ast.Expr {
 	fields := m.open(t)
-	if p.all || fields == nil {
-		return e
-	}
-	all := !slices.ContainsFunc(fields, func(f *types.Var) bool {
-		s := p.field(f.Name())
-		return s.none() || !m.covers(s, f.Type())
-	})
-	if all {
+	if m.covers(p, t) {
 		return e
 	}
 	lit := &ast.CompositeLit{Type: m.typeExpr(t, token.NoPos)}

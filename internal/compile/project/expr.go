@@ -87,11 +87,9 @@ func (l *loop) callee(e *ast.CallExpr) *types.Func {
 
 // builtin returns the name of the builtin function that a call names, or nothing.
 func (l *loop) builtin(e *ast.CallExpr) string {
-	if id, ok := ast.Unparen(e.Fun).(*ast.Ident); ok {
-		if o, ok := l.original(id).(*ast.Ident); ok {
-			if b, ok := l.tree.Info.Uses[o].(*types.Builtin); ok {
-				return b.Name()
-			}
+	if id, ok := l.original(ast.Unparen(e.Fun)).(*ast.Ident); ok {
+		if b, ok := l.tree.Info.Uses[id].(*types.Builtin); ok {
+			return b.Name()
 		}
 	}
 	return ""
@@ -101,9 +99,6 @@ func (l *loop) builtin(e *ast.CallExpr) string {
 // through a pointer, behind which is no value. field is false for a method and for
 // a name of a package.
 func (l *loop) path(e *ast.SelectorExpr) (path string, field bool) {
-	if p, ok := l.paths[e]; ok {
-		return p, true
-	}
 	o, ok := l.original(e).(*ast.SelectorExpr)
 	if !ok {
 		return "", false

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
 	"maps"
 	"slices"
 
@@ -111,17 +112,6 @@ func (f *flow) changes(s tree.Stmt) live {
 	}
 	f.mods[s] = m
 	return m
-}
-
-// counters returns the variables that a range declares.
-func (l *loop) counters(s *tree.Loop) (out []*variable) {
-	if s.Key != nil {
-		out = append(out, l.vars[s.Key])
-	}
-	if s.Value != nil {
-		out = append(out, l.vars[s.Value])
-	}
-	return out
 }
 
 // makers returns the groups whose operations made what a part of a variable may hold
@@ -292,29 +282,30 @@ func (w *walker) assign(s *tree.Assign, out live) live {
 // and is wanted comes from one other group, behind it.
 func (w *walker) outside(s tree.Stmt, out live) (in live, ok bool) {
 	in = out.clone()
-	type need struct {
-		v    *variable
-		p    *part
-		from int
+	from, changed := map[*variable]int{}, w.changes(s)
+	for v := range out {
+		if p := out[v].and(changed[v]); !p.none() {
+			if from[v], ok = w.maker(s, v, p, out); !ok || len(w.owners(s)) == 0 {
+				return nil, false
+			}
+		}
 	}
-	var needs []need
-	changed := w.changes(s)
-	for _, v := range out.sorted() {
+	for v, g := range from {
 		p := out[v].and(changed[v])
-		if p.none() {
-			continue
-		}
-		from := w.makers(s, v, p)
-		if len(from) != 1 || from[0] == w.g || w.shares(v, out) || len(w.owners(s)) == 0 || !w.crosses(s, v, p) {
-			return nil, false
-		}
-		needs = append(needs, need{v, p, from[0]})
-	}
-	for _, n := range needs {
-		w.ask(s, n.v, n.p, n.from)
-		in.drop(n.v, n.p)
+		w.ask(s, v, p, g)
+		in.drop(v, p)
 	}
 	return in, true
+}
+
+// maker returns the one group that made a part of a variable, if the walker's may
+// receive it behind a statement.
+func (w *walker) maker(s tree.Stmt, v *variable, p *part, out live) (from int, ok bool) {
+	list := w.makers(s, v, p)
+	if len(list) != 1 || list[0] == w.g || w.shares(v, out) || !w.crosses(s, v, p) {
+		return everywhere, false
+	}
+	return list[0], true
 }
 
 // concerned reports whether anything that is wanted changes in a statement.
@@ -421,15 +412,13 @@ func (w *walker) after(s *tree.Loop, out, inner live) live {
 	changed := w.changes(s)
 	for _, v := range out.sorted() {
 		p := out[v].and(changed[v])
-		if p.none() || !inner[v].and(p).none() || w.shares(v, out) || !w.crosses(s, v, p) {
+		if p.none() || !inner[v].and(p).none() {
 			continue
 		}
-		from := w.makers(s, v, p)
-		if len(from) != 1 || from[0] == w.g || v.resource < 0 && !w.owned(s, from[0]) {
-			continue // or it is only moved there, which the group can do itself
-		}
-		w.ask(s, v, p, from[0])
-		through.drop(v, p)
+		if from, ok := w.maker(s, v, p, out); ok && (v.resource >= 0 || w.owned(s, from)) {
+			w.ask(s, v, p, from)
+			through.drop(v, p)
+		} // or it is only moved there, which the group can do itself
 	}
 	return through
 }
@@ -456,8 +445,10 @@ func (w *walker) body(s *tree.Loop, out live) live {
 	}
 	w.loops[len(w.loops)-1].head = out // where continue leads to
 	in := w.block(s.Body, out).clone()
-	for _, v := range w.counters(s) {
-		in.drop(v, whole)
+	for _, v := range []*types.Var{s.Key, s.Value} {
+		if v != nil {
+			in.drop(w.vars[v], whole)
+		}
 	}
 	return w.head(s, in)
 }

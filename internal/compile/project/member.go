@@ -194,7 +194,7 @@ func (f *flow) checkElements() {
 		ast.Inspect(e, func(n ast.Node) bool {
 			switch x := n.(type) {
 			case *ast.SelectorExpr:
-				config[x.X] = isConfig(f.typeOf(x))
+				config[x.X] = isBasic(f.typeOf(x), ^0)
 			case *ast.IndexExpr:
 				is := func(t types.Type) bool { return types.Identical(t, f.typeOf(x)) }
 				if slices.ContainsFunc(members, is) && !f.own(x) && !config[x] {
@@ -204,16 +204,6 @@ func (f *flow) checkElements() {
 			return true
 		})
 	})
-}
-
-// isConfig reports whether values of a type are the same everywhere: numbers and
-// strings.
-func isConfig(t types.Type) bool {
-	if t == nil {
-		return false
-	}
-	_, ok := t.Underlying().(*types.Basic)
-	return ok
 }
 
 // memberLoop goes through a replica's own members.
