@@ -34,13 +34,7 @@ func (d *device) translate(list []*line) []*line {
 	for v := range d.index {
 		v.typ = d.rlType("Int")
 	}
-	for {
-		now, changed := d.without(lines, d.reads(lines))
-		lines = now
-		if !changed {
-			return lines
-		}
-	}
+	return d.tidy(lines)
 }
 
 func (d *device) lines(list []*line, at inside) (out []*line) {
@@ -48,7 +42,7 @@ func (d *device) lines(list []*line, at inside) (out []*line) {
 		d.pos = n.pos
 		rest := list[i+1:]
 		switch {
-		case n.word == "if" || n.word == "switch":
+		case n.word == "if":
 			more, whole := d.branchLine(n, rest, at)
 			out = append(out, more...)
 			if whole {
@@ -97,30 +91,24 @@ func leaves(list []*line, toks ...token.Token) bool {
 		if s, ok := n.stmt.(*ast.BranchStmt); ok {
 			return slices.Contains(toks, s.Tok)
 		}
-		return (n.word == "if" || n.word == "switch") && slices.ContainsFunc(n.arms, func(a lineArm) bool { return leaves(a.body, toks...) })
+		return n.word == "if" && slices.ContainsFunc(n.arms, func(a []*line) bool { return leaves(a, toks...) })
 	})
 }
 
 // branchLine translates a branch; whole is true where the rest of the block went
 // into one of its arms.
 func (d *device) branchLine(n *line, rest []*line, at inside) (out []*line, whole bool) {
-	if d.decided(n) == known {
+	if d.class(n.head[0]) == known {
 		return d.goBranch(n, rest, at), false
 	}
-	if n.word == "switch" {
-		n = d.chain(n)
-		if n == nil {
-			return nil, false
-		}
-	}
 	if len(n.arms) < 2 {
-		n.arms = append(n.arms, lineArm{})
+		n.arms = append(n.arms, nil)
 	}
 	if whole = leaves([]*line{n}, token.BREAK, token.CONTINUE); whole && len(rest) > 0 {
 		open := 0
 		for i, a := range n.arms {
-			if len(a.body) == 0 || !isJump(a.body[len(a.body)-1]) {
-				n.arms[i].body = append(slices.Clip(a.body), rest...)
+			if len(a) == 0 || !isJump(a[len(a)-1]) {
+				n.arms[i] = append(slices.Clip(a), rest...)
 				open++
 			}
 		}
@@ -139,77 +127,32 @@ func (d *device) goBranch(n *line, rest []*line, at inside) []*line {
 	}
 	d.rewriteAll(n.head)
 	for i, a := range n.arms {
-		d.rewriteAll(a.list)
-		n.arms[i].body = d.lines(a.body, at)
+		n.arms[i] = d.lines(a, at)
 	}
 	return []*line{n}
 }
 
 // hides reports whether there are jumps in branches of the program inside.
 func (d *device) hides(n *line) bool {
-	return slices.ContainsFunc(n.arms, func(a lineArm) bool {
-		return slices.ContainsFunc(a.body, func(x *line) bool {
-			if x.word != "if" && x.word != "switch" {
+	return slices.ContainsFunc(n.arms, func(a []*line) bool {
+		return slices.ContainsFunc(a, func(x *line) bool {
+			if x.word != "if" {
 				return false
 			}
-			return d.decided(x) != known && leaves([]*line{x}, token.BREAK, token.CONTINUE) || d.decided(x) == known && d.hides(x)
+			return d.class(x.head[0]) != known && leaves([]*line{x}, token.BREAK, token.CONTINUE) || d.class(x.head[0]) == known && d.hides(x)
 		})
 	})
-}
-
-// chain makes a switch an if with elses.
-func (d *device) chain(n *line) *line {
-	var first, last *line
-	var other []*line
-	for _, a := range n.arms {
-		if a.list == nil {
-			other = a.body
-			continue
-		}
-		var cond ast.Expr
-		for _, e := range a.list {
-			if len(n.head) > 0 {
-				e = d.typed(&ast.BinaryExpr{X: d.copy(n.head[0]), Op: token.EQL, Y: e})
-			}
-			if cond != nil {
-				e = d.typed(&ast.BinaryExpr{X: cond, Op: token.LOR, Y: e})
-			}
-			cond = e
-		}
-		x := &line{pos: n.pos, word: "if", head: []ast.Expr{cond}, arms: []lineArm{{body: a.body}}}
-		if last == nil {
-			first = x
-		} else {
-			last.arms = append(last.arms, lineArm{body: []*line{x}})
-		}
-		last = x
-	}
-	if last == nil {
-		d.bad(n.pos, "a switch without a case cannot be part of a device program")
-		return nil
-	}
-	last.arms = append(last.arms, lineArm{body: other})
-	first.nodes = n.nodes
-	return first
-}
-
-func (d *device) typed(e ast.Expr) ast.Expr {
-	d.types[e] = types.Typ[types.Bool]
-	return e
 }
 
 // deviceBranch translates a branch that the program decides.
 func (d *device) deviceBranch(n *line, at inside) []*line {
 	d.pos = n.pos
 	for _, a := range n.arms {
-		d.steady(a.body, "a branch of the device program")
-		d.applied(a.body)
-		if x := d.mixes(a.body); x != nil {
-			d.bad(x.pos, "a number inside a struct or a slice is changed in a branch of the device program; use a variable of its own")
-		}
+		d.steady(a, "a branch of the device program")
+		d.applied(a)
 	}
 	cond := d.tensor(n.head[0])
-	then, other := n.arms[0].body, n.arms[1].body
+	then, other := n.arms[0], n.arms[1]
 	if s := at.stop; s != nil && len(then) == 1 && isJump(then[0]) && len(other) == 0 && then[0].stmt.(*ast.BranchStmt).Tok == token.BREAK {
 		return []*line{d.assignLine(n, d.ref(s), cond)}
 	}
@@ -217,10 +160,10 @@ func (d *device) deviceBranch(n *line, at inside) []*line {
 	if at.stop != nil && (leaves(then, token.BREAK) || leaves(other, token.BREAK)) {
 		lasting = append(lasting, at.stop)
 	}
-	out := &line{pos: n.pos, word: "If", head: append([]ast.Expr{cond}, d.carry(lasting)...), nodes: n.nodes}
+	out := &line{pos: n.pos, word: "If", head: append([]ast.Expr{cond}, d.carry(lasting)...), from: n.from}
 	at.branch = true
 	for _, a := range n.arms {
-		out.arms = append(out.arms, lineArm{body: trimmed(d.lines(a.body, at))})
+		out.arms = append(out.arms, trimmed(d.lines(a, at)))
 	}
 	return []*line{out}
 }
@@ -237,15 +180,13 @@ func trimmed(list []*line) []*line {
 
 // steady refuses what has to be done equally often in every iteration.
 func (d *device) steady(list []*line, where string) {
-	each(list, func(n *line) {
-		for _, id := range n.nodes {
-			x := d.g.Nodes[id]
-			steady := slices.ContainsFunc(x.Writes, func(r int) bool { return d.g.Resources[r].Steady })
-			if x.Kind == fdg.Step || steady {
-				d.bad(d.src.Pos(id), fmt.Sprintf("%s stands in %s, so that how many steps an iteration has would not be known beforehand", x.Text, where))
-			}
+	for _, id := range d.nodes(list) {
+		x := d.g.Nodes[id]
+		steady := slices.ContainsFunc(x.Writes, func(r int) bool { return d.g.Resources[r].Steady })
+		if x.Kind == fdg.Step || steady {
+			d.bad(d.src.Pos(id), fmt.Sprintf("%s stands in %s, so that how many steps an iteration has would not be known beforehand", x.Text, where))
 		}
-	})
+	}
 }
 
 // applied refuses gradients that are applied in a branch of the program and come
@@ -266,36 +207,28 @@ func (d *device) applied(list []*line) {
 
 // carry returns the arguments by which a loop or branch of the program is told
 // what it changes.
-func (d *device) carry(list []*variable) (out []ast.Expr) {
+func (d *device) carry(list []*variable) []ast.Expr {
 	for _, v := range list {
-		if v.typ != nil && !d.src.IsBatch(v.typ) && d.numbers[v]&traced == 0 {
-			d.bad(d.pos, fmt.Sprintf("%s is changed in a loop or branch of the device program, and is neither a tensor nor a number", v.name))
-			continue
+		if !tensors(v.typ) && d.numbers[v]&traced == 0 {
+			d.bad(d.pos, fmt.Sprintf("%s is changed in a loop or branch of the device program, and is neither tensors nor a number; use a variable of its own for each number", v.name))
 		}
-		out = append(out, d.rlCall("Carry", &ast.UnaryExpr{Op: token.AND, X: d.ref(v)}))
 	}
-	return out
+	return d.carryAll(list)
 }
 
 // loopLine translates a loop.
 func (d *device) loopLine(n *line, at inside) *line {
-	if !d.loops[n] {
-		for _, e := range n.head {
-			if d.class(e) != known {
-				d.bad(n.pos, "how many rounds the loop has is not the configuration's, so that it cannot be part of a device program")
-				return n
-			}
-		}
-		d.rewriteAll(n.head)
-		n.arms[0].body = d.lines(n.arms[0].body, inside{loop: n})
-		return n
-	}
-	if d.class(n.head[0]) != known {
+	if slices.ContainsFunc(n.head, func(e ast.Expr) bool { return d.class(e) != known }) {
 		d.bad(n.pos, "how many rounds the loop has is not the configuration's, so that it cannot be part of a device program")
 		return n
 	}
-	body := n.arms[0].body
-	out := &line{pos: n.pos, word: "For", ranged: true, key: n.key, nodes: n.nodes}
+	if !d.loops[n] {
+		d.rewriteAll(n.head)
+		n.arms[0] = d.lines(n.arms[0], inside{loop: n})
+		return n
+	}
+	body := n.arms[0]
+	out := &line{pos: n.pos, word: "For", ranged: true, key: n.key, from: n.from}
 	in := inside{loop: n, device: true}
 	out.head = append([]ast.Expr{d.rewrite(n.head[0])}, d.carry(d.lasting(body))...)
 	if leaves(body, token.BREAK) {
@@ -308,7 +241,7 @@ func (d *device) loopLine(n *line, at inside) *line {
 	if out.stop != nil {
 		lines = append(lines, &line{pos: n.pos, stmt: &ast.ReturnStmt{Results: []ast.Expr{d.ref(out.stop)}}})
 	}
-	out.arms = []lineArm{{body: lines}}
+	out.arms = [][]*line{lines}
 	return out
 }
 
@@ -336,7 +269,7 @@ func (d *device) simple(n *line) []*line {
 }
 
 func (d *device) assignLine(n *line, lhs, rhs ast.Expr) *line {
-	return &line{pos: n.pos, stmt: &ast.AssignStmt{Lhs: []ast.Expr{lhs}, Tok: token.ASSIGN, Rhs: []ast.Expr{rhs}}, pure: n.pure, nodes: n.nodes}
+	return &line{pos: n.pos, stmt: &ast.AssignStmt{Lhs: []ast.Expr{lhs}, Tok: token.ASSIGN, Rhs: []ast.Expr{rhs}}, pure: n.pure, from: n.from}
 }
 
 func (d *device) assigned(n *line, s *ast.AssignStmt) []*line {
@@ -351,10 +284,7 @@ func (d *device) assigned(n *line, s *ast.AssignStmt) []*line {
 		value := s.Rhs[i]
 		switch {
 		case v == nil || d.numbers[v] == known:
-			value = d.rewrite(value)
-			if v == nil {
-				e = d.target(e)
-			}
+			value, e = d.rewrite(value), d.rewrite(e)
 		case d.alone(v):
 			b := v.typ.Underlying().(*types.Basic)
 			if b.Info()&types.IsFloat == 0 {
@@ -384,15 +314,7 @@ func (d *device) targets(s *ast.AssignStmt) {
 		if v := d.of(e); v != nil && d.numbers[v] != known {
 			d.bad(d.pos, fmt.Sprintf("%s is one of several results, and a number that is not known while the device program is built; return it alone", v.name))
 		} else if v == nil {
-			s.Lhs[i] = d.target(e)
+			s.Lhs[i] = d.rewrite(e)
 		}
 	}
-}
-
-// target translates what is assigned to, where it is not a variable.
-func (d *device) target(e ast.Expr) ast.Expr {
-	if id, ok := e.(*ast.Ident); ok && id.Name == "_" {
-		return e
-	}
-	return d.rewrite(e)
 }

@@ -1,7 +1,6 @@
 package project
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -45,7 +44,8 @@ func lowered(src *analyze.Source, g *fdg.Graph) ([]byte, []Problem, error) {
 	if err := d.lacks(body, lines); err != nil {
 		return nil, nil, err
 	}
-	text := d.function(name, lines)
+	text := wrap(fmt.Sprintf("%s is one iteration of %s (%s) as a device program has it: the loops and branches of run are the program's, those of Go are gone through while it is built.", name, g.Train, g.Pos)) +
+		d.function(name, nil, nil, lines)
 	if out.any() {
 		return nil, out.list, nil
 	}
@@ -63,6 +63,11 @@ func newDevice(src *analyze.Source, g *fdg.Graph, out *findings) *device {
 	d := &device{emitter: newEmitter(newFlow(l), 0, nil), numbers: map[*variable]number{}}
 	d.entire, d.rolls = true, d.folded
 	return d
+}
+
+// executesAll reports whether the program has all of a call.
+func (d *device) executesAll(c *tree.Call) bool {
+	return !slices.ContainsFunc(d.inside(c), func(a *action) bool { return !d.executes(a.Assign) })
 }
 
 // residents refuses components that cannot live inside a program.
@@ -138,26 +143,11 @@ func (d *device) returned(s *tree.Return) {
 	}
 }
 
-// function prints the iteration.
-func (d *device) function(name string, lines []*line) string {
-	w := &writer{emitter: d.emitter, names: map[*variable]string{}, where: map[*variable]int{}}
-	w.open()
-	w.declare(d.t)
-	w.declare(d.run)
-	var b bytes.Buffer
-	b.WriteString(wrap(fmt.Sprintf("%s is one iteration of %s (%s) as a device program has it: the loops and branches of run are the program's, those of Go are gone through while it is built.", name, d.g.Train, d.g.Pos)))
-	fmt.Fprintf(&w.b, "func %s(%s %s, %s *%s.Run) {\n", name, w.names[d.t], d.typeName(d.trainerType()), w.names[d.run], d.rlPackage())
-	w.block(lines)
-	w.b.WriteString("}\n")
-	b.Write(w.b.Bytes())
-	return b.String()
-}
-
 // folded reports whether a call has nothing inside that a device program must see,
 // loops, counters or values, and is not handed numbers that are the loop's own: an
 // index, say.
 func (d *device) folded(c *tree.Call) bool {
-	ok := true
+	ok := d.executesAll(c)
 	for _, e := range c.Expr.Args {
 		if isNumber(d.typeOf(e)) {
 			d.mentions(e, func(v *variable) {
@@ -189,20 +179,15 @@ func (d *device) computes(call *ast.CallExpr) bool {
 }
 
 // isNumber reports whether values of a type are Go's own: numbers and bools.
-func isNumber(t types.Type) bool {
-	if t == nil {
-		return false
-	}
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&(types.IsNumeric|types.IsBoolean) != 0
-}
+func isNumber(t types.Type) bool { return isBasic(t, types.IsNumeric|types.IsBoolean) }
 
-func isInteger(t types.Type) bool {
+// isBasic reports whether a type is one of Go's basic types of a kind.
+func isBasic(t types.Type, kind types.BasicInfo) bool {
 	if t == nil {
 		return false
 	}
 	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsInteger != 0
+	return ok && b.Info()&kind != 0
 }
 
 // isInt reports whether values of a type are ints, as run.For counts.
@@ -216,24 +201,24 @@ func (d *device) rlType(name string) types.Type {
 	return pkg.Scope().Lookup(name).Type()
 }
 
-// rlCall calls a function of package rl.
-func (d *device) rlCall(name string, args ...ast.Expr) ast.Expr {
-	return &ast.CallExpr{Fun: &ast.SelectorExpr{X: ast.NewIdent(d.rlPackage()), Sel: ast.NewIdent(name)}, Args: args}
-}
-
-// runCall calls a method of the run.
-func (d *device) runCall(name string, args ...ast.Expr) ast.Expr {
-	return &ast.CallExpr{Fun: &ast.SelectorExpr{X: d.ref(d.run), Sel: ast.NewIdent(name)}, Args: args}
-}
-
 func text(s string) ast.Expr { return &ast.BasicLit{Kind: token.STRING, Value: fmt.Sprintf("%q", s)} }
 
-// short returns an expression as a message shows it.
+// short returns an expression as a message shows it: as the author wrote it.
 func (d *device) short(e ast.Expr) string {
-	w := &writer{emitter: d.emitter}
-	s := w.text(e)
+	s := (&writer{emitter: d.emitter}).text(d.spelled(d.copy(e)))
 	if i := strings.IndexByte(s, '\n'); i > 0 {
 		s = s[:i] + "..."
 	}
 	return s
+}
+
+// spelled puts what temporaries hold back into an expression.
+func (d *device) spelled(e ast.Expr) ast.Expr {
+	if v := d.of(e); v != nil && v.temp && len(d.given[v]) == 1 && d.given[v][0].value != nil {
+		return d.spelled(d.copy(d.given[v][0].value))
+	}
+	for _, x := range tree.Parts(e) {
+		*x = d.spelled(*x)
+	}
+	return e
 }

@@ -2,7 +2,6 @@ package project
 
 import (
 	"fmt"
-	"go/ast"
 	"go/token"
 	"go/types"
 	"slices"
@@ -18,7 +17,6 @@ import (
 // edgeRow is an edge of a grouping with its name in the generated file.
 type edgeRow struct {
 	edge.Edge
-	id    int
 	ident string
 	v     *variable
 	part  *part // what of it is carried, as one value
@@ -33,12 +31,12 @@ type edgeRow struct {
 // edges lists what crosses, in program order; every program refers to this list.
 func (f *flow) edges(prefix string) (rows []*edgeRow) {
 	f.listEdges(f.tree.Body, &rows)
-	taken, names := map[string]bool{}, map[string]int{}
+	names := map[string]int{}
 	for i, r := range rows {
 		if names[r.Name]++; names[r.Name] > 1 { // a run knows edges by their names
 			r.Name = fmt.Sprintf("%s#%d", r.Name, names[r.Name])
 		}
-		r.id, r.ident = i, f.edgeName(prefix, r.Name, taken)
+		r.ident = f.unused(prefix + joinedWords(r.Name))
 		for _, other := range rows[:i] { // what crosses twice stays with its maker
 			if slices.ContainsFunc(r.origins, func(o analyze.Origin) bool {
 				return slices.ContainsFunc(other.origins, func(p analyze.Origin) bool { return p.Node == o.Node && overlap(p.Part, o.Part) })
@@ -79,29 +77,12 @@ func (f *flow) joined(s tree.Stmt) (out []*edgeRow) {
 	return out
 }
 
-// edgeName returns an unused identifier for the constant that is an edge's number.
-func (f *flow) edgeName(prefix, name string, taken map[string]bool) string {
-	var b strings.Builder
-	up := true
-	for _, r := range name {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			up = true
-			continue
-		}
-		if up {
-			r = unicode.ToUpper(r)
-		}
-		b.WriteRune(r)
-		up = false
+// joinedWords returns a name without what cannot be in an identifier.
+func joinedWords(name string) (out string) {
+	for word := range strings.FieldsFuncSeq(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		out += title(word)
 	}
-	base := prefix + b.String()
-	id := base
-	for n := 2; taken[id] || f.src.Pkg.Scope().Lookup(id) != nil; n++ {
-		id = fmt.Sprint(base, n)
-	}
-	taken[id] = true
-	f.used[id] = true
-	return id
+	return out
 }
 
 // crossing returns the edges behind a statement, in the order in which both ends use
@@ -116,7 +97,8 @@ func (f *flow) crossing(s tree.Stmt) (out []*edgeRow) {
 				continue
 			}
 			own := l[v].elementwise()
-			for _, piece := range f.loads(s, v, l[v].merged()) {
+			pieces, _ := f.loads(s, v, l[v].merged())
+			for _, piece := range pieces {
 				r := f.value(s, v, piece.part, piece.path, from, g)
 				f.byMember(r, s, own)
 				out = append(out, r)
@@ -133,48 +115,54 @@ type load struct {
 	part *part
 }
 
-// loads returns the values as which a part of a variable crosses. A variable that is
-// made here crosses as one, unless it holds fields that only its package sees.
-func (f *flow) loads(s tree.Stmt, v *variable, p *part) (out []load) {
-	if p.all {
-		return f.exported(v.typ, "", p)
+// loads returns the values as which a part of a variable crosses; ok is false if some
+// of it cannot. A variable that is made here crosses as one, unless it holds fields
+// that only its package sees.
+func (f *flow) loads(s tree.Stmt, v *variable, p *part) (out []load, ok bool) {
+	ok = true
+	add := func(path string, p *part) {
+		more, sent := f.exported(typeAt(v.typ, path), path, p)
+		out, ok = append(out, more...), ok && sent
 	}
-	if made := f.defines(s, v); len(made) > 0 {
-		for _, path := range made {
-			if sub := p.get(path); !sub.none() { // of several fields not all need cross
-				out = append(out, f.exported(typeAt(v.typ, path), path, sub)...)
-			}
+	made := f.defines(s, v)
+	for _, path := range made {
+		if sub := p.get(path); !sub.none() { // of several fields not all need cross
+			add(path, sub)
 		}
-		return out
 	}
-	for _, path := range p.paths() {
-		out = append(out, f.exported(typeAt(v.typ, path), path, whole)...)
+	if len(made) == 0 {
+		for _, path := range p.paths() {
+			add(path, whole)
+		}
 	}
-	return out
+	return out, ok
 }
 
-// exported splits a value until no part of it hides a field.
-func (f *flow) exported(t types.Type, path string, p *part) (out []load) {
+// exported splits a value until no part of it hides a field; ok is false if there is
+// a part that cannot be split.
+func (f *flow) exported(t types.Type, path string, p *part) (out []load, ok bool) {
 	if f.carries(t) {
-		return []load{{path, p}}
+		return []load{{path, p}}, true
 	}
-	for _, field := range fieldsOf(t) {
+	fields := f.open(t)
+	ok = fields != nil
+	for _, field := range fields {
 		if sub := p.field(field.Name()); !sub.none() {
-			out = append(out, f.exported(field.Type(), strings.Trim(path+"."+field.Name(), "."), sub)...)
+			more, sent := f.exported(field.Type(), strings.Trim(path+"."+field.Name(), "."), sub)
+			out, ok = append(out, more...), ok && sent
 		}
 	}
-	return out
+	return out, ok
 }
 
 // crosses reports whether a part of a variable can be sent: as one value, or field
 // by field.
-func (f *flow) crosses(v *variable, p *part) bool {
-	var sent func(t types.Type) bool
-	sent = func(t types.Type) bool {
-		fields := f.open(t)
-		return f.carries(t) || fields != nil && !slices.ContainsFunc(fields, func(x *types.Var) bool { return !sent(x.Type()) })
+func (f *flow) crosses(s tree.Stmt, v *variable, p *part) bool {
+	if v.resource >= 0 {
+		return true
 	}
-	return v.resource >= 0 || !slices.ContainsFunc(p.merged().paths(), func(path string) bool { return !sent(typeAt(v.typ, path)) })
+	_, ok := f.loads(s, v, p.merged())
+	return ok
 }
 
 // carries reports whether all of a value is seen from outside its package.
@@ -244,119 +232,65 @@ func (f *flow) defines(s tree.Stmt, v *variable) (out []string) {
 	return out
 }
 
+// row makes an edge behind a statement.
+func (f *flow) row(s tree.Stmt, from, to, node int, e edge.Edge) *edgeRow {
+	e.From, e.To, e.Node, e.Pos = f.groups[from].Name, f.groups[to].Name, node, f.g.Nodes[node].Pos.String()
+	return &edgeRow{Edge: e, from: from, to: to, point: s}
+}
+
 func (f *flow) copied(s tree.Stmt, v *variable, from, to int) *edgeRow {
 	res := f.g.Resources[v.resource]
-	r := &edgeRow{v: v, from: from, to: to, point: s}
-	r.Edge = edge.Edge{Name: res.Name, Kind: edge.Copies, From: f.groups[from].Name, To: f.groups[to].Name, Type: res.Type, Axis: string(res.Axis), Node: f.writer(s, v.resource)}
-	r.Pos = f.g.Nodes[r.Node].Pos.String()
+	r := f.row(s, from, to, f.writer(s, v.resource), edge.Edge{Name: res.Name, Kind: edge.Copies, Type: res.Type, Axis: string(res.Axis)})
+	r.v = v
 	return r
 }
 
 // writer returns the last node in a statement that writes a resource.
 func (f *flow) writer(s tree.Stmt, resource int) (id int) {
-	tree.Block{s}.Walk(func(s tree.Stmt) bool {
-		if a, ok := s.(*tree.Assign); ok {
-			if n := f.actions[a].node; n >= 0 && slices.Contains(f.g.Nodes[n].Writes, resource) {
-				id = n
-			}
+	for _, a := range f.inside(s) {
+		if a.node >= 0 && slices.Contains(f.g.Nodes[a.node].Writes, resource) {
+			id = a.node
 		}
-		return true
-	})
+	}
 	return id
 }
 
 func (f *flow) value(s tree.Stmt, v *variable, p *part, path string, from, to int) *edgeRow {
-	r := &edgeRow{v: v, part: p, path: path, from: from, to: to, point: s}
-	t := typeAt(v.typ, path)
-	r.Edge = edge.Edge{
-		Name: strings.TrimSuffix(f.nameOf(v)+"."+path, "."), From: f.groups[from].Name, To: f.groups[to].Name,
-		Type: types.TypeString(t, (*types.Package).Name),
+	var origins []analyze.Origin // the parts of nodes' results that cross
+	for _, sub := range p.paths() {
+		origins = append(origins, f.origins(s, true, v, strings.Trim(path+"."+sub, "."))...)
 	}
-	origins := f.carried(s, v, p, path)
-	axis := fdg.None
+	axis, node := fdg.None, 0
 	for _, o := range origins {
-		if a := f.src.Axis(o); a != fdg.None && axis == fdg.None {
+		if a := f.src.Axis(o); axis == fdg.None {
 			axis = a
 		}
-		r.Node = o.Node
+		node = o.Node
 	}
-	r.Axis = string(axis)
-	r.Pos = f.g.Nodes[r.Node].Pos.String()
-	r.Kind = f.kind(s.At().Pos, t, axis, from, to)
-	r.Log, r.Given, r.origins = f.logged(origins, to), f.once(s, origins) && f.given(origins, to), origins
-	return r
-}
-
-// nameOf returns what a variable is called on an edge: one that is not the author's
-// after what it is given to.
-func (f *flow) nameOf(v *variable) string {
-	name := v.name
-	if !v.temp {
-		return name
-	}
-	f.tree.Body.Walk(func(s tree.Stmt) bool {
-		a, ok := s.(*tree.Assign)
-		if !ok || len(a.Lhs) != 1 || len(a.Rhs) != 1 {
-			return true
-		}
-		to, path := f.tree.Path(a.Lhs[0])
-		if field, ok := f.within(a.Rhs[0], v); ok && to != nil {
-			name = strings.Trim(f.nameOf(f.vars[to])+"."+strings.Trim(path+"."+field, "."), ".")
-		}
-		return true
+	t := typeAt(v.typ, path)
+	r := f.row(s, from, to, node, edge.Edge{
+		Name: strings.TrimSuffix(v.name+"."+path, "."), Kind: f.kind(s.At().Pos, t, axis, from, to), Axis: string(axis),
+		Type: types.TypeString(t, (*types.Package).Name), Log: f.logged(origins, to), Given: f.once(s, origins) && f.given(origins, to),
 	})
-	return name
-}
-
-// within returns the field of a value that a variable becomes.
-func (f *flow) within(e ast.Expr, v *variable) (path string, ok bool) {
-	if f.of(e) == v {
-		return "", true
-	}
-	lit, isLit := e.(*ast.CompositeLit)
-	for i, field := range fieldsOf(f.typeOf(e)) {
-		if !isLit || i >= len(lit.Elts) {
-			break
-		}
-		x, name := lit.Elts[i], field.Name()
-		if kv, ok := x.(*ast.KeyValueExpr); ok {
-			x, name = kv.Value, kv.Key.(*ast.Ident).Name
-		}
-		if rest, ok := f.within(x, v); ok {
-			return strings.Trim(name+"."+rest, "."), true
-		}
-	}
-	return "", false
+	r.v, r.part, r.path, r.origins = v, p, path, origins
+	return r
 }
 
 // once reports whether what crosses behind a statement was made there: behind a
 // loop or a branch it may be the value of a round before.
 func (f *flow) once(s tree.Stmt, origins []analyze.Origin) bool {
-	call, ok := s.(*tree.Call)
-	if !ok {
-		_, ok = s.(*tree.Assign)
-		return ok
+	_, ok := s.(*tree.Assign)
+	if call, isCall := s.(*tree.Call); isCall {
+		ok = true
+		call.Body.Walk(func(s tree.Stmt) bool {
+			_, loop := s.(*tree.Loop)
+			ok = ok && !(loop && slices.ContainsFunc(f.inside(s), func(a *action) bool {
+				return slices.ContainsFunc(origins, func(o analyze.Origin) bool { return o.Node == a.node })
+			}))
+			return ok
+		})
 	}
-	call.Body.Walk(func(s tree.Stmt) bool {
-		n, isLoop := s.(*tree.Loop)
-		if isLoop {
-			n.Body.Walk(func(s tree.Stmt) bool {
-				a, isAssign := s.(*tree.Assign)
-				ok = ok && !(isAssign && slices.ContainsFunc(origins, func(o analyze.Origin) bool { return o.Node == f.actions[a].node }))
-				return ok
-			})
-		}
-		return ok && !isLoop
-	})
 	return ok
-}
-
-// carried returns the parts of nodes' results that cross.
-func (f *flow) carried(s tree.Stmt, v *variable, p *part, path string) (out []analyze.Origin) {
-	for _, sub := range p.paths() {
-		out = append(out, f.origins(s, true, v, strings.Trim(path+"."+sub, "."))...)
-	}
-	return out
 }
 
 func isGrads(t types.Type) bool {
@@ -386,17 +320,29 @@ func (f *flow) kind(pos token.Pos, t types.Type, axis fdg.Axis, from, to int) ed
 	return edge.Sends
 }
 
-// logged reports whether what crosses is only logged.
-func (f *flow) logged(origins []analyze.Origin, to int) bool {
-	found := false
+// takers returns the edges of the graph by which nodes get a part of what was made.
+func (f *flow) takers(o analyze.Origin) (out []fdg.Edge) {
 	for _, e := range f.g.Edges {
-		if g, ok := f.group[f.g.Nodes[e.To].Fragment]; ok && g == to || e.Kind == fdg.OfControl {
-			for _, o := range origins {
-				if e.From == o.Node && e.Kind != fdg.OfResource && overlap(e.Part, o.Part) {
-					if f.g.Nodes[e.To].Kind != fdg.Log {
-						return false
-					}
-					found = true
+		if e.From == o.Node && e.Kind != fdg.OfResource && overlap(e.Part, o.Part) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// taker returns the group that an edge of the graph leads to.
+func (f *flow) taker(e fdg.Edge) (group int, ok bool) {
+	group, ok = f.group[f.g.Nodes[e.To].Fragment]
+	return group, ok
+}
+
+// logged reports whether what crosses is only logged.
+func (f *flow) logged(origins []analyze.Origin, to int) (found bool) {
+	for _, o := range origins {
+		for _, e := range f.takers(o) {
+			if g, ok := f.taker(e); ok && g == to || e.Kind == fdg.OfControl {
+				if found = true; f.g.Nodes[e.To].Kind != fdg.Log {
+					return false
 				}
 			}
 		}
@@ -411,13 +357,8 @@ func (f *flow) given(origins []analyze.Origin, to int) bool {
 		if k := f.g.Nodes[o.Node].Kind; k != fdg.Drain && k != fdg.Gradient {
 			return false
 		}
-		for _, e := range f.g.Edges {
-			if e.From != o.Node || e.Kind == fdg.OfResource || !overlap(e.Part, o.Part) {
-				continue
-			}
-			if g, ok := f.group[f.g.Nodes[e.To].Fragment]; !ok || g != to {
-				return false
-			}
+		if slices.ContainsFunc(f.takers(o), func(e fdg.Edge) bool { g, ok := f.taker(e); return !ok || g != to }) {
+			return false
 		}
 	}
 	return len(origins) > 0
@@ -447,17 +388,16 @@ func (f *flow) collectives(a *action) (out []*edgeRow) {
 }
 
 func (f *flow) collective(a *action, param *types.Var, i int, kind edge.Kind, axis fdg.Axis) *edgeRow {
-	g := f.groups[a.owner].Name
-	r := &edgeRow{from: a.owner, to: a.owner, point: a.Assign, path: param.Name()}
 	t, name := param.Type(), a.Op.Fn.Name()
 	if args := a.Op.Call.Args; i >= 0 && i < len(args) {
 		if now := f.typeOf(args[i]); now != nil {
 			t = now
 		}
 		if v, path := f.tree.Path(args[i]); v != nil {
-			name = strings.Trim(f.nameOf(f.vars[v])+"."+path, ".")
+			name = strings.Trim(v.Name()+"."+path, ".")
 		}
 	}
-	r.Edge = edge.Edge{Name: name, Kind: kind, From: g, To: g, Type: types.TypeString(t, (*types.Package).Name), Node: a.node, Pos: f.g.Nodes[a.node].Pos.String(), Axis: string(axis)}
+	r := f.row(a.Assign, a.owner, a.owner, a.node, edge.Edge{Name: name, Kind: kind, Type: types.TypeString(t, (*types.Package).Name), Axis: string(axis)})
+	r.path = param.Name()
 	return r
 }

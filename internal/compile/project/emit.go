@@ -19,7 +19,8 @@ type emitter struct {
 	x      *variable // the end of the edges
 	run    *variable
 	t      *variable
-	entire bool // the program is the whole loop
+	entire bool               // the program is the whole loop, or
+	chosen map[tree.Stmt]bool // these statements of it
 	rolls  func(*tree.Call) bool
 	met    map[*edgeRow]int // how often the program uses an edge
 }
@@ -72,49 +73,100 @@ func (m *emitter) stmt(s tree.Stmt) []*line {
 		}
 		return m.block(s.Body)
 	case *tree.Jump:
-		return []*line{{pos: s.Pos, stmt: &ast.BranchStmt{Tok: s.Tok}}}
+		return m.leaving(s, &ast.BranchStmt{Tok: s.Tok})
 	case *tree.Return:
-		return []*line{{pos: s.Pos, stmt: &ast.ReturnStmt{Results: m.copies(s.Results)}}}
+		return m.leaving(s, &ast.ReturnStmt{Results: m.copies(s.Results)})
 	}
 	return nil
 }
 
+// leaving returns a jump or a return, which a part of a loop has only if it is chosen.
+func (m *emitter) leaving(s tree.Stmt, stmt ast.Stmt) []*line {
+	if m.chosen != nil && !m.chosen[s] {
+		return nil
+	}
+	return []*line{{pos: s.At().Pos, stmt: stmt, from: []tree.Stmt{s}}}
+}
+
 // follows reports whether the program has a loop or a branch.
-func (m *emitter) follows(s tree.Stmt) bool { return m.entire || m.keep[s][m.me] }
+func (m *emitter) follows(s tree.Stmt) bool {
+	if m.entire {
+		return m.chosen == nil || m.chosen[s]
+	}
+	return m.keep[s][m.me]
+}
 
 // executes reports whether the program has an assignment.
 func (m *emitter) executes(s *tree.Assign) bool {
+	if m.entire {
+		return m.chosen == nil || m.chosen[s]
+	}
 	_, mine := m.does[s][m.me]
-	return m.entire || mine
+	return mine
+}
+
+// inner returns the statements that a program has of a block whose loop or branch it
+// leaves out: none, unless it is a part of the loop alone.
+func (m *emitter) inner(b tree.Block) []*line {
+	if m.chosen == nil {
+		return nil
+	}
+	return m.block(b)
 }
 
 func (m *emitter) branch(s *tree.Branch) []*line {
 	if !m.follows(s) {
-		return nil
+		var out []*line
+		for _, a := range s.Arms {
+			out = append(out, m.inner(a.Body)...)
+		}
+		return out
 	}
-	n := &line{pos: s.Pos, word: "if"}
-	if s.Switch {
-		n.word = "switch"
+	if !s.Switch {
+		n := &line{pos: s.Pos, word: "if", head: []ast.Expr{m.copy(s.Cond)}, from: []tree.Stmt{s}}
+		for _, a := range s.Arms {
+			n.arms = append(n.arms, m.block(a.Body))
+		}
+		return []*line{n}
 	}
-	if s.Cond != nil {
-		n.head = []ast.Expr{m.copy(s.Cond)}
+	var out []*line
+	if i := slices.IndexFunc(s.Arms, func(a tree.Arm) bool { return a.Default }); i >= 0 {
+		out = m.block(s.Arms[i].Body)
 	}
-	for _, a := range s.Arms {
-		n.arms = append(n.arms, lineArm{m.copies(a.List), m.block(a.Body)})
+	for _, a := range slices.Backward(s.Arms) {
+		if !a.Default {
+			out = []*line{{pos: s.Pos, word: "if", head: []ast.Expr{m.cases(s.Cond, a.List)}, arms: [][]*line{m.block(a.Body), out}, from: []tree.Stmt{s}}}
+		}
 	}
-	return []*line{n}
+	return out
+}
+
+// cases returns the condition under which a switch takes an arm.
+func (m *emitter) cases(tag ast.Expr, list []ast.Expr) (cond ast.Expr) {
+	or := func(x ast.Expr, op token.Token, y ast.Expr) ast.Expr {
+		if x == nil {
+			return y
+		}
+		out := &ast.BinaryExpr{X: x, Op: op, Y: y}
+		m.types[out] = types.Typ[types.Bool]
+		return out
+	}
+	for _, e := range list {
+		cond = or(cond, token.LOR, or(m.copy(tag), token.EQL, m.copy(e)))
+	}
+	return cond
 }
 
 func (m *emitter) goLoop(s *tree.Loop) (out []*line) {
 	if !m.follows(s) {
-		return nil
+		return m.inner(s.Body)
 	}
-	n := &line{pos: s.Pos, word: "for", ranged: s.Range, counts: isInteger(m.typeOf(s.Over)), key: m.vars[s.Key], value: m.vars[s.Value]}
+	n := &line{pos: s.Pos, word: "for", from: []tree.Stmt{s}, ranged: s.Range, counts: isBasic(m.typeOf(s.Over), types.IsInteger), key: m.vars[s.Key], value: m.vars[s.Value]}
 	if s.Next {
 		n.word = "next"
 	}
 	if s.Init != nil && m.executes(s.Init) {
-		n.init = &line{pos: s.Init.Pos, stmt: m.statement(s.Init)}
+		n.init = &line{pos: s.Init.Pos, stmt: m.statement(s.Init), from: []tree.Stmt{s.Init}}
 		if as, ok := n.init.stmt.(*ast.AssignStmt); ok && s.Init.Define {
 			as.Tok = token.DEFINE
 			if t := m.natural(as.Rhs[0]); t == nil || !types.Identical(t, m.typeOf(as.Lhs[0])) {
@@ -124,14 +176,14 @@ func (m *emitter) goLoop(s *tree.Loop) (out []*line) {
 		}
 	}
 	if s.Post != nil && m.executes(s.Post) {
-		n.post = &line{pos: s.Post.Pos, stmt: m.statement(s.Post)}
+		n.post = &line{pos: s.Post.Pos, stmt: m.statement(s.Post), from: []tree.Stmt{s.Post}}
 	}
 	for _, e := range []ast.Expr{s.Over, s.Cond} {
 		if e != nil {
 			n.head = append(n.head, m.copy(e))
 		}
 	}
-	n.arms = []lineArm{{body: m.block(s.Body)}}
+	n.arms = [][]*line{m.block(s.Body)}
 	if m.shared(s, m.me) && !m.entire {
 		m.memberLoop(s, n)
 	}
@@ -155,12 +207,9 @@ func (m *emitter) simple(s *tree.Assign) []*line {
 	}
 	a := m.actions[s]
 	if s.Tok == token.VAR {
-		return []*line{{pos: s.Pos, zero: a.defs[0].v, pure: true}}
+		return []*line{{pos: s.Pos, zero: a.defs[0].v, pure: true, from: []tree.Stmt{s}}}
 	}
-	n := &line{pos: s.Pos, stmt: m.statement(s), pure: a.owner == everywhere && len(s.Fills) == 0}
-	if a.node >= 0 {
-		n.nodes = []int{a.node}
-	}
+	n := &line{pos: s.Pos, stmt: m.statement(s), pure: a.owner == everywhere && len(s.Fills) == 0, from: []tree.Stmt{s}}
 	switch as, ok := n.stmt.(*ast.AssignStmt); {
 	case m.entire:
 	case a.owner == everywhere:
@@ -169,42 +218,33 @@ func (m *emitter) simple(s *tree.Assign) []*line {
 				as.Rhs[i] = m.only(as.Rhs[i], a.wanted(i, m.does[s][m.me]))
 			}
 		}
-	case m.special(a.node) && ok:
-		now := m.adapt(a, ast.Unparen(as.Rhs[0]).(*ast.CallExpr))
-		as.Rhs[0] = now.rhs
-		m.types[now.rhs] = m.typeOf(s.Rhs[0])
-		return append([]*line{n}, now.after...)
 	case m.special(a.node):
-		x := n.stmt.(*ast.ExprStmt)
-		x.X = m.adapt(a, ast.Unparen(x.X).(*ast.CallExpr)).rhs
+		return append([]*line{n}, m.adapt(a, n)...)
 	}
 	return []*line{n}
 }
 
 // only returns a composite literal with those fields alone that are wanted.
 func (m *emitter) only(e ast.Expr, p *part) ast.Expr {
-	lit, ok := e.(*ast.CompositeLit)
-	fields := fieldsOf(m.typeOf(e))
-	if !ok || p == nil || p.all || fields == nil {
+	names, values := m.elements(e)
+	if names == nil || p == nil || p.all {
 		return e
 	}
-	out := &ast.CompositeLit{Type: lit.Type}
+	out := &ast.CompositeLit{Type: ast.Unparen(e).(*ast.CompositeLit).Type}
 	same := true
-	for i, x := range lit.Elts {
-		name, v := fields[min(i, len(fields)-1)].Name(), x
-		if kv, ok := x.(*ast.KeyValueExpr); ok {
-			name, v = kv.Key.(*ast.Ident).Name, kv.Value
+	for i, x := range values {
+		now := m.only(x, p.field(names[i]))
+		if p.field(names[i]).none() {
+			same = false
+			continue
 		}
-		now := m.only(v, p.field(name))
-		same = same && now == v && !p.field(name).none()
-		if !p.field(name).none() {
-			out.Elts = append(out.Elts, &ast.KeyValueExpr{Key: ast.NewIdent(name), Value: now})
-		}
+		same = same && now == x
+		out.Elts = append(out.Elts, &ast.KeyValueExpr{Key: ast.NewIdent(names[i]), Value: now})
 	}
 	if same {
 		return e
 	}
-	m.types[out] = m.typeOf(lit)
+	m.types[out] = m.typeOf(e)
 	return out
 }
 
@@ -244,11 +284,7 @@ func (m *emitter) send(r *edgeRow) []*line {
 	if r.Kind == edge.Copies {
 		return m.resourceLines(r, ends[r.Kind][0], pos)
 	}
-	var v ast.Expr = m.ref(r.v)
-	if r.path != "" {
-		v = m.fieldOf(v, r.path)
-	}
-	v = m.partOf(v, typeAt(r.v.typ, r.path), r.part)
+	v := m.partOf(m.fieldOf(m.ref(r.v), r.path), typeAt(r.v.typ, r.path), r.part)
 	return []*line{{pos: pos, stmt: &ast.ExprStmt{X: m.edgeCall(ends[r.Kind][0], r, v)}}}
 }
 
@@ -264,11 +300,7 @@ func (m *emitter) take(r *edgeRow) []*line {
 	}
 	call := &ast.CallExpr{Fun: fun, Args: []ast.Expr{m.ref(m.x), ast.NewIdent(r.ident)}}
 	m.types[call] = t
-	var lhs ast.Expr = m.ref(r.v)
-	if r.path != "" {
-		lhs = m.fieldOf(m.ref(r.v), r.path)
-	}
-	return []*line{m.assign(pos, lhs, call)}
+	return []*line{m.assign(pos, m.fieldOf(m.ref(r.v), r.path), call)}
 }
 
 func (m *emitter) assign(pos token.Pos, lhs, rhs ast.Expr) *line {
@@ -276,6 +308,9 @@ func (m *emitter) assign(pos token.Pos, lhs, rhs ast.Expr) *line {
 }
 
 func (m *emitter) fieldOf(e ast.Expr, path string) ast.Expr {
+	if path == "" {
+		return e
+	}
 	for name := range strings.SplitSeq(path, ".") {
 		out := &ast.SelectorExpr{X: e, Sel: ast.NewIdent(name)}
 		m.paths[out] = name
@@ -287,14 +322,7 @@ func (m *emitter) fieldOf(e ast.Expr, path string) ast.Expr {
 // partOf returns a value with those fields alone that are carried.
 func (m *emitter) partOf(e ast.Expr, t types.Type, p *part) ast.Expr {
 	fields := m.open(t)
-	if p.all || fields == nil {
-		return e
-	}
-	all := !slices.ContainsFunc(fields, func(f *types.Var) bool {
-		s := p.field(f.Name())
-		return s.none() || !m.covers(s, f.Type())
-	})
-	if all {
+	if m.covers(p, t) {
 		return e
 	}
 	lit := &ast.CompositeLit{Type: m.typeExpr(t, token.NoPos)}
@@ -332,8 +360,7 @@ func (m *emitter) resourceLines(r *edgeRow, word string, pos token.Pos) []*line 
 			m.bad(pos, res.Name+" cannot be found from the trainer: keep it in a field, or give it a constant name in the constructor")
 			return nil
 		}
-		scope := &ast.CallExpr{Fun: &ast.SelectorExpr{X: m.ref(m.run), Sel: ast.NewIdent("Scope")}}
-		c := &ast.CallExpr{Fun: &ast.SelectorExpr{X: scope, Sel: ast.NewIdent("Component")}, Args: []ast.Expr{&ast.BasicLit{Kind: token.STRING, Value: `"` + res.Name + `"`}}}
+		c := &ast.CallExpr{Fun: &ast.SelectorExpr{X: m.runCall("Scope"), Sel: ast.NewIdent("Component")}, Args: []ast.Expr{&ast.BasicLit{Kind: token.STRING, Value: `"` + res.Name + `"`}}}
 		return []*line{{pos: pos, stmt: &ast.ExprStmt{X: m.edgeCall(word, r, c)}}}
 	}
 	var e ast.Expr = m.ref(m.t)
@@ -342,11 +369,11 @@ func (m *emitter) resourceLines(r *edgeRow, word string, pos token.Pos) []*line 
 		e = &ast.SelectorExpr{X: e, Sel: ast.NewIdent(s.Name)}
 		if s.Each {
 			member := m.variable("m", nil)
-			n := &line{pos: pos, word: "for", ranged: true, value: member, head: []ast.Expr{e}, arms: []lineArm{{}}}
+			n := &line{pos: pos, word: "for", ranged: true, value: member, head: []ast.Expr{e}, arms: [][]*line{nil}}
 			if inner == nil {
 				out = n
 			} else {
-				inner.arms[0].body = []*line{n}
+				inner.arms[0] = []*line{n}
 			}
 			inner = n
 			e = m.ref(member)
@@ -356,8 +383,32 @@ func (m *emitter) resourceLines(r *edgeRow, word string, pos token.Pos) []*line 
 	if inner == nil {
 		return []*line{last}
 	}
-	inner.arms[0].body = []*line{last}
+	inner.arms[0] = []*line{last}
 	return []*line{out}
+}
+
+// rlName names something of package rl.
+func (m *emitter) rlName(name string) ast.Expr {
+	return &ast.SelectorExpr{X: ast.NewIdent(m.rlPackage()), Sel: ast.NewIdent(name)}
+}
+
+// rlCall calls a function of package rl.
+func (m *emitter) rlCall(name string, args ...ast.Expr) ast.Expr {
+	return &ast.CallExpr{Fun: m.rlName(name), Args: args}
+}
+
+// runCall calls a method of the run.
+func (m *emitter) runCall(name string, args ...ast.Expr) ast.Expr {
+	return &ast.CallExpr{Fun: &ast.SelectorExpr{X: m.ref(m.run), Sel: ast.NewIdent(name)}, Args: args}
+}
+
+// carryAll tells a graph, or a loop or branch of a device program, which variables it
+// changes.
+func (m *emitter) carryAll(list []*variable) (out []ast.Expr) {
+	for _, v := range list {
+		out = append(out, m.rlCall("Carry", &ast.UnaryExpr{Op: token.AND, X: m.ref(v)}))
+	}
+	return out
 }
 
 func (m *emitter) edgeFun(name string) ast.Expr {

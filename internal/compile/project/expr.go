@@ -57,23 +57,7 @@ func (l *loop) of(e ast.Expr) *variable {
 }
 
 // root returns the variable that a place is in, or nil.
-func (l *loop) root(e ast.Expr) *variable {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		return l.of(e)
-	case *ast.SelectorExpr:
-		return l.root(e.X)
-	case *ast.IndexExpr:
-		return l.root(e.X)
-	case *ast.SliceExpr:
-		return l.root(e.X)
-	case *ast.StarExpr:
-		return l.root(e.X)
-	case *ast.UnaryExpr:
-		return l.root(e.X)
-	}
-	return nil
-}
+func (l *loop) root(e ast.Expr) *variable { return l.of(tree.Base(e)) }
 
 // typeOf returns the type of an expression, nil if it is not known.
 func (l *loop) typeOf(e ast.Expr) types.Type {
@@ -103,11 +87,9 @@ func (l *loop) callee(e *ast.CallExpr) *types.Func {
 
 // builtin returns the name of the builtin function that a call names, or nothing.
 func (l *loop) builtin(e *ast.CallExpr) string {
-	if id, ok := ast.Unparen(e.Fun).(*ast.Ident); ok {
-		if o, ok := l.original(id).(*ast.Ident); ok {
-			if b, ok := l.tree.Info.Uses[o].(*types.Builtin); ok {
-				return b.Name()
-			}
+	if id, ok := l.original(ast.Unparen(e.Fun)).(*ast.Ident); ok {
+		if b, ok := l.tree.Info.Uses[id].(*types.Builtin); ok {
+			return b.Name()
 		}
 	}
 	return ""
@@ -117,9 +99,6 @@ func (l *loop) builtin(e *ast.CallExpr) string {
 // through a pointer, behind which is no value. field is false for a method and for
 // a name of a package.
 func (l *loop) path(e *ast.SelectorExpr) (path string, field bool) {
-	if p, ok := l.paths[e]; ok {
-		return p, true
-	}
 	o, ok := l.original(e).(*ast.SelectorExpr)
 	if !ok {
 		return "", false
@@ -149,8 +128,15 @@ func (l *loop) ref(v *variable) *ast.Ident {
 	return id
 }
 
-// copy copies an expression, without positions, and with names of packages as the
-// generated file has them.
+// refer makes expressions that are variables.
+func (l *loop) refer(list []*variable) (out []ast.Expr) {
+	for _, v := range list {
+		out = append(out, l.ref(v))
+	}
+	return out
+}
+
+// copy copies an expression, with names of packages as the generated file has them.
 func (l *loop) copy(e ast.Expr) ast.Expr {
 	if e == nil {
 		return nil
@@ -179,50 +165,30 @@ func (l *loop) copied(e ast.Expr) ast.Expr {
 		return l.ident(e)
 	case *ast.SelectorExpr:
 		return l.selector(e)
-	case *ast.BasicLit:
-		return &ast.BasicLit{Kind: e.Kind, Value: e.Value}
-	case *ast.ParenExpr:
-		return &ast.ParenExpr{X: l.copy(e.X)}
-	case *ast.CallExpr:
-		return &ast.CallExpr{Fun: l.copy(e.Fun), Args: l.copies(e.Args), Ellipsis: e.Ellipsis}
-	case *ast.CompositeLit:
-		return l.literal(e)
-	case *ast.KeyValueExpr:
-		return &ast.KeyValueExpr{Key: l.copy(e.Key), Value: l.copy(e.Value)}
-	case *ast.UnaryExpr:
-		return &ast.UnaryExpr{Op: e.Op, X: l.copy(e.X)}
-	case *ast.BinaryExpr:
-		return &ast.BinaryExpr{X: l.copy(e.X), Op: e.Op, Y: l.copy(e.Y)}
-	case *ast.IndexExpr:
-		return &ast.IndexExpr{X: l.copy(e.X), Index: l.copy(e.Index)}
-	case *ast.IndexListExpr:
-		return &ast.IndexListExpr{X: l.copy(e.X), Indices: l.copies(e.Indices)}
-	case *ast.SliceExpr:
-		return &ast.SliceExpr{X: l.copy(e.X), Low: l.copy(e.Low), High: l.copy(e.High), Max: l.copy(e.Max), Slice3: e.Slice3}
-	case *ast.StarExpr:
-		return &ast.StarExpr{X: l.copy(e.X)}
-	case *ast.TypeAssertExpr:
-		return &ast.TypeAssertExpr{X: l.copy(e.X), Type: l.copy(e.Type)}
 	}
-	l.bad(e.Pos(), fmt.Sprintf("an expression of this kind (%T) cannot be part of a program", e))
-	return ast.NewIdent("_")
+	out := tree.Shallow(e)
+	for _, x := range tree.Parts(out) {
+		*x = l.copy(*x)
+	}
+	if lit, ok := out.(*ast.CompositeLit); ok {
+		l.unkeyed(lit, l.typeOf(e), e.Pos())
+	}
+	return out
 }
 
-// literal copies a composite literal. One without keys names all fields.
-func (l *loop) literal(e *ast.CompositeLit) ast.Expr {
-	out := &ast.CompositeLit{Type: l.copy(e.Type), Elts: l.copies(e.Elts)}
-	id, ok := out.Type.(*ast.Ident)
-	if sel, isSel := out.Type.(*ast.SelectorExpr); isSel {
+// unkeyed notes the fields that a composite literal names by having no keys.
+func (l *loop) unkeyed(lit *ast.CompositeLit, t types.Type, pos token.Pos) {
+	id, ok := lit.Type.(*ast.Ident)
+	if sel, isSel := lit.Type.(*ast.SelectorExpr); isSel {
 		id, ok = sel.Sel, true
 	}
-	for i, f := range fieldsOf(l.typeOf(e)) {
-		if i < len(e.Elts) && ok {
-			if _, keyed := e.Elts[i].(*ast.KeyValueExpr); !keyed {
-				l.hide(id, f, e.Pos())
+	for i, f := range fieldsOf(t) {
+		if i < len(lit.Elts) && ok {
+			if _, keyed := lit.Elts[i].(*ast.KeyValueExpr); !keyed {
+				l.hide(id, f, pos)
 			}
 		}
 	}
-	return out
 }
 
 func (l *loop) ident(e *ast.Ident) ast.Expr {
@@ -267,7 +233,7 @@ func (l *loop) selector(e *ast.SelectorExpr) ast.Expr {
 		if !field && s == nil && l.tree.Info.Uses[o.Sel] != nil {
 			return l.global(o.Sel, e.Sel.Name)
 		}
-		out := &ast.SelectorExpr{X: l.copy(direct(e.X)), Sel: ast.NewIdent(e.Sel.Name)}
+		out := &ast.SelectorExpr{X: l.copy(e.X), Sel: ast.NewIdent(e.Sel.Name)}
 		if u := l.tree.Info.Uses[o.Sel]; u != nil {
 			l.hide(out.Sel, u, o.Sel.Pos())
 		}
@@ -276,54 +242,22 @@ func (l *loop) selector(e *ast.SelectorExpr) ast.Expr {
 	return &ast.SelectorExpr{X: l.copy(e.X), Sel: ast.NewIdent(e.Sel.Name)}
 }
 
-// direct leaves out a dereference or an address that a selector does by itself.
-func direct(e ast.Expr) ast.Expr {
-	switch x := ast.Unparen(e).(type) {
-	case *ast.StarExpr:
-		return x.X
-	case *ast.UnaryExpr:
-		if x.Op == token.AND {
-			return x.X
-		}
-	}
-	return e
-}
-
 // natural returns the type that x := e would give x, nil if that is not certain.
 func (l *loop) natural(e ast.Expr) types.Type {
-	if l.constant(e) == nil {
-		if b, ok := e.(*ast.BinaryExpr); ok && (b.Op == token.SHL || b.Op == token.SHR) {
+	t := l.typeOf(e)
+	if l.constant(e) != nil { // whose type in the tree is that of what it is used for
+		tv, err := types.Eval(l.src.Fset, l.src.Pkg, token.NoPos, types.ExprString(e))
+		if err != nil {
 			return nil
 		}
-		if t := l.typeOf(e); t != nil {
-			return types.Default(t)
-		}
+		t = tv.Type
+	} else if b, ok := e.(*ast.BinaryExpr); ok && (b.Op == token.SHL || b.Op == token.SHR) {
 		return nil
 	}
-	switch x := e.(type) {
-	case *ast.ParenExpr:
-		return l.natural(x.X)
-	case *ast.UnaryExpr:
-		return l.natural(x.X)
-	case *ast.BasicLit:
-		return types.Default(map[token.Token]types.Type{
-			token.INT: types.Typ[types.UntypedInt], token.FLOAT: types.Typ[types.UntypedFloat], token.CHAR: types.Typ[types.UntypedRune],
-			token.STRING: types.Typ[types.UntypedString], token.IMAG: types.Typ[types.UntypedComplex],
-		}[x.Kind])
-	case *ast.CallExpr:
-		return l.typeOf(x)
+	if t == nil {
+		return nil
 	}
-	var c types.Object
-	switch o := l.original(e).(type) {
-	case *ast.Ident:
-		c = l.tree.Info.Uses[o]
-	case *ast.SelectorExpr:
-		c = l.tree.Info.Uses[o.Sel]
-	}
-	if c != nil {
-		return types.Default(c.Type())
-	}
-	return nil
+	return types.Default(t)
 }
 
 // typeExpr returns a type as the generated file writes it. pos is where the author

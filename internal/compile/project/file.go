@@ -2,6 +2,7 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -11,8 +12,9 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
@@ -60,7 +62,7 @@ func (f *flow) file(gr plan.Grouping) ([]byte, error) {
 			return nil, err
 		}
 		lines, graphs := m.spans(name, gr.Name+"/"+group.Name, lines)
-		fmt.Fprintf(&programs, "\n%s%s%s", f.doc(name, group), m.print(name, lines), graphs)
+		fmt.Fprintf(&programs, "\n%s%s%s", f.doc(name, group), m.function(name, []*variable{m.x}, []string{"error"}, lines), graphs)
 	}
 	var b bytes.Buffer
 	f.constants(&b, gr, rows)
@@ -69,7 +71,10 @@ func (f *flow) file(gr plan.Grouping) ([]byte, error) {
 	return assemble(f.src.Pkg.Name(), b.Bytes(), f.imports)
 }
 
-func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+func title(s string) string {
+	first, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[n:]
+}
 
 // unused reserves a name that means nothing in the package yet.
 func (l *loop) unused(name string) string {
@@ -136,15 +141,8 @@ func (f *flow) table(b *bytes.Buffer, gr plan.Grouping, rows []*edgeRow, program
 	edge, plan := f.edgePackage(), f.planPackage()
 	fmt.Fprintf(b, "var %s = %s.Grouping{\nGrouping: %s.Grouping{Name: %q, Groups: []%s.Group{\n", tableName(gr.Name), edge, plan, gr.Name, plan)
 	for _, g := range gr.Groups {
-		var list []string
-		for _, s := range g.Fragments {
-			list = append(list, strconv.Quote(s))
-		}
-		over := g.Over
-		if over == "" {
-			over = fdg.None
-		}
-		fmt.Fprintf(b, "{Name: %q, Fragments: []string{%s}, Over: %q},\n", g.Name, strings.Join(list, ", "), over)
+		g.Over = cmp.Or(g.Over, fdg.None)
+		fmt.Fprintf(b, "%s,\n", strings.TrimPrefix(fmt.Sprintf("%#v", g), "plan.Group"))
 	}
 	fmt.Fprintf(b, "}},\nPrograms: []%s.Main{", edge)
 	for i, p := range programs {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
+	"maps"
 	"slices"
 
 	"github.com/weft-rl/weft/fdg"
@@ -72,20 +74,7 @@ func (f *flow) kept() (n int) {
 }
 
 func sameSent(a, b map[tree.Stmt]map[int]live) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for s, m := range a {
-		if len(m) != len(b[s]) {
-			return false
-		}
-		for g, l := range m {
-			if !l.equal(b[s][g]) {
-				return false
-			}
-		}
-	}
-	return true
+	return maps.EqualFunc(a, b, func(x, y map[int]live) bool { return maps.EqualFunc(x, y, live.equal) })
 }
 
 // put adds to a table of tables.
@@ -114,34 +103,15 @@ func (f *flow) changes(s tree.Stmt) live {
 		return m
 	}
 	m := live{}
-	tree.Block{s}.Walk(func(s tree.Stmt) bool {
-		switch s := s.(type) {
-		case *tree.Assign:
-			for _, d := range f.actions[s].defs {
-				if d.v != nil {
-					m.add(d.v, at(d.path))
-				}
-			}
-		case *tree.Loop:
-			for _, v := range f.counters(s) {
-				m.add(v, whole)
+	for _, a := range f.inside(s) {
+		for _, d := range a.defs {
+			if d.v != nil {
+				m.add(d.v, at(d.path))
 			}
 		}
-		return true
-	})
+	}
 	f.mods[s] = m
 	return m
-}
-
-// counters returns the variables that a range declares.
-func (l *loop) counters(s *tree.Loop) (out []*variable) {
-	if s.Key != nil {
-		out = append(out, l.vars[s.Key])
-	}
-	if s.Value != nil {
-		out = append(out, l.vars[s.Value])
-	}
-	return out
 }
 
 // makers returns the groups whose operations made what a part of a variable may hold
@@ -277,7 +247,7 @@ func (w *walker) assign(s *tree.Assign, out live) live {
 			if w.shares(d.v, out) {
 				w.bad(s.Pos, fmt.Sprintf("%s is made by %s, and %s writes into its memory under another name: copy it before", d.v.name, w.groups[a.owner].Name, w.groups[w.g].Name))
 			}
-			if !w.crosses(d.v, p) {
+			if !w.crosses(s, d.v, p) {
 				w.bad(s.Pos, fmt.Sprintf("%s goes from %s to %s, but holds a slice of structs whose fields are not exported: export them", d.v.name, w.groups[a.owner].Name, w.groups[w.g].Name))
 			}
 			w.receive(s, w.g, d.v, p, a.owner)
@@ -312,40 +282,30 @@ func (w *walker) assign(s *tree.Assign, out live) live {
 // and is wanted comes from one other group, behind it.
 func (w *walker) outside(s tree.Stmt, out live) (in live, ok bool) {
 	in = out.clone()
-	type need struct {
-		v    *variable
-		p    *part
-		from int
+	from, changed := map[*variable]int{}, w.changes(s)
+	for v := range out {
+		if p := out[v].and(changed[v]); !p.none() {
+			if from[v], ok = w.maker(s, v, p, out); !ok || len(w.owners(s)) == 0 {
+				return nil, false
+			}
+		}
 	}
-	var needs []need
-	changed := w.changes(s)
-	for _, v := range out.sorted() {
+	for v, g := range from {
 		p := out[v].and(changed[v])
-		if p.none() {
-			continue
-		}
-		from := w.makers(s, v, p)
-		if len(from) != 1 || from[0] == w.g || w.shares(v, out) || !w.works(s) || !w.crosses(v, p) {
-			return nil, false
-		}
-		needs = append(needs, need{v, p, from[0]})
-	}
-	for _, n := range needs {
-		w.ask(s, n.v, n.p, n.from)
-		in.drop(n.v, n.p)
+		w.ask(s, v, p, g)
+		in.drop(v, p)
 	}
 	return in, true
 }
 
-// works reports whether there are operations in a statement: one without is
-// executed by whoever wants what it computes.
-func (l *loop) works(s tree.Stmt) (yes bool) {
-	tree.Block{s}.Walk(func(s tree.Stmt) bool {
-		a, ok := s.(*tree.Assign)
-		yes = yes || ok && l.actions[a].owner != everywhere
-		return !yes
-	})
-	return yes
+// maker returns the one group that made a part of a variable, if the walker's may
+// receive it behind a statement.
+func (w *walker) maker(s tree.Stmt, v *variable, p *part, out live) (from int, ok bool) {
+	list := w.makers(s, v, p)
+	if len(list) != 1 || list[0] == w.g || w.shares(v, out) || !w.crosses(s, v, p) {
+		return everywhere, false
+	}
+	return list[0], true
 }
 
 // concerned reports whether anything that is wanted changes in a statement.
@@ -376,20 +336,11 @@ func (w *walker) call(s *tree.Call, out live) live {
 // single returns the group that owns all operations in a call, if there is one and
 // it does them as they stand.
 func (l *loop) single(s *tree.Call) (owner int, ok bool) {
-	owner, ok = everywhere, !exits(s)
-	s.Body.Walk(func(s tree.Stmt) bool {
-		if a, isAssign := s.(*tree.Assign); isAssign {
-			switch x := l.actions[a]; {
-			case x.owner == everywhere:
-			case owner != everywhere && owner != x.owner || l.special(x.node):
-				ok = false
-			default:
-				owner = x.owner
-			}
-		}
-		return ok
-	})
-	return owner, ok && owner != everywhere
+	owners := l.owners(s)
+	if len(owners) != 1 || exits(s) || slices.ContainsFunc(l.inside(s), func(a *action) bool { return a.node >= 0 && l.special(a.node) }) {
+		return everywhere, false
+	}
+	return owners[0], true
 }
 
 func (w *walker) branch(s *tree.Branch, out live) live {
@@ -461,15 +412,13 @@ func (w *walker) after(s *tree.Loop, out, inner live) live {
 	changed := w.changes(s)
 	for _, v := range out.sorted() {
 		p := out[v].and(changed[v])
-		if p.none() || !inner[v].and(p).none() || w.shares(v, out) || !w.crosses(v, p) {
+		if p.none() || !inner[v].and(p).none() {
 			continue
 		}
-		from := w.makers(s, v, p)
-		if len(from) != 1 || from[0] == w.g || v.resource < 0 && !w.owned(s, from[0]) {
-			continue // or it is only moved there, which the group can do itself
-		}
-		w.ask(s, v, p, from[0])
-		through.drop(v, p)
+		if from, ok := w.maker(s, v, p, out); ok && (v.resource >= 0 || w.owned(s, from)) {
+			w.ask(s, v, p, from)
+			through.drop(v, p)
+		} // or it is only moved there, which the group can do itself
 	}
 	return through
 }
@@ -496,8 +445,10 @@ func (w *walker) body(s *tree.Loop, out live) live {
 	}
 	w.loops[len(w.loops)-1].head = out // where continue leads to
 	in := w.block(s.Body, out).clone()
-	for _, v := range w.counters(s) {
-		in.drop(v, whole)
+	for _, v := range []*types.Var{s.Key, s.Value} {
+		if v != nil {
+			in.drop(w.vars[v], whole)
+		}
 	}
 	return w.head(s, in)
 }

@@ -51,16 +51,7 @@ func newLoop(src *analyze.Source, g *fdg.Graph, grouping plan.Grouping, out *fin
 			l.vars[v].fixed = true
 		}
 	}
-	shares := l.alias()
-	l.tree.Body.Walk(func(s tree.Stmt) bool {
-		switch s := s.(type) {
-		case *tree.Assign:
-			l.actions[s] = l.action(s, shares[s])
-		case *tree.Loop:
-			l.family(s)
-		}
-		return true
-	})
+	l.walk(l.tree.Body, fresh{})
 	return l
 }
 
@@ -141,7 +132,7 @@ type action struct {
 	reads []*variable
 }
 
-func (l *loop) action(s *tree.Assign, shares map[*types.Var]bool) *action {
+func (l *loop) action(s *tree.Assign, now fresh) *action {
 	a := &action{Assign: s, node: -1, owner: everywhere}
 	for _, e := range s.Lhs {
 		a.defs = append(a.defs, l.place(e))
@@ -151,8 +142,11 @@ func (l *loop) action(s *tree.Assign, shares map[*types.Var]bool) *action {
 		d.weak = true
 		a.defs = append(a.defs, d)
 	}
-	for _, v := range slices.DeleteFunc(slices.Clone(s.Shares), func(v *types.Var) bool { return !shares[v] }) {
-		a.defs = append(a.defs, def{v: l.vars[v], weak: true})
+	through := slices.ContainsFunc(slices.Concat(s.Lhs, s.Fills), func(e ast.Expr) bool { return !now[l.tree.Root(e)] })
+	for _, v := range s.Shares {
+		if through && !now[v] {
+			a.defs = append(a.defs, def{v: l.vars[v], weak: true})
+		}
 	}
 	if s.Op == nil {
 		return a
@@ -198,14 +192,8 @@ func (l *loop) place(e ast.Expr) (d def) {
 		default:
 			d.path = strings.TrimPrefix(d.path+"."+path, ".")
 		}
-	case *ast.IndexExpr:
-		d = l.place(e.X)
-		d.weak = true
-	case *ast.SliceExpr:
-		d = l.place(e.X)
-		d.weak = true
-	case *ast.StarExpr:
-		d = l.place(e.X)
+	case *ast.IndexExpr, *ast.SliceExpr, *ast.StarExpr:
+		d = l.place(*tree.Parts(e)[0])
 		d.weak = true
 	case *ast.UnaryExpr:
 		d = l.place(e.X)
@@ -232,30 +220,40 @@ func (a *action) wanted(i int, out live) *part {
 	return nil
 }
 
-// owned reports whether a statement holds an operation of a group.
-func (l *loop) owned(s tree.Stmt, group int) (yes bool) {
+// inside returns the actions in a statement, in order.
+func (l *loop) inside(s tree.Stmt) (out []*action) {
 	tree.Block{s}.Walk(func(s tree.Stmt) bool {
-		a, ok := s.(*tree.Assign)
-		yes = yes || ok && l.actions[a].owner == group
-		return !yes
+		if a, ok := s.(*tree.Assign); ok {
+			out = append(out, l.actions[a])
+		}
+		return true
 	})
-	return yes
+	return out
 }
+
+// owners returns the groups that have operations in a statement.
+func (l *loop) owners(s tree.Stmt) (out []int) {
+	for _, a := range l.inside(s) {
+		if a.owner != everywhere && !slices.Contains(out, a.owner) {
+			out = append(out, a.owner)
+		}
+	}
+	return out
+}
+
+// owned reports whether a statement holds an operation of a group.
+func (l *loop) owned(s tree.Stmt, group int) bool { return slices.Contains(l.owners(s), group) }
 
 // exits reports whether there is a jump or a return inside a statement that leaves
 // it.
-func exits(s tree.Stmt) bool {
-	switch s := s.(type) {
-	case *tree.Jump, *tree.Return:
-		return true
-	case *tree.Branch:
-		return slices.ContainsFunc(s.Arms, func(a tree.Arm) bool { return slices.ContainsFunc(a.Body, exits) })
-	case *tree.Loop:
-		return slices.ContainsFunc(s.Body, returns)
-	case *tree.Call:
-		return slices.ContainsFunc(s.Body, exits)
-	}
-	return false
+func exits(s tree.Stmt) (yes bool) {
+	tree.Block{s}.Walk(func(x tree.Stmt) bool {
+		_, jump := x.(*tree.Jump)
+		_, loop := x.(*tree.Loop)
+		yes = yes || jump || returns(x)
+		return !yes && !loop
+	})
+	return yes
 }
 
 // returns reports whether a statement may leave the program.

@@ -47,16 +47,11 @@ func (l *loop) shared(s *tree.Loop, g int) bool {
 // filled reports whether members fill a slice, each its own element, in a
 // statement.
 func (l *loop) filled(s tree.Stmt, v *variable) (yes bool) {
+	fills := func(e ast.Expr) bool { return l.place(e).v == v && l.ownPlace(e) }
 	tree.Block{s}.Walk(func(s tree.Stmt) bool {
 		n, ok := s.(*tree.Loop)
-		if ok && l.shared(n, l.agents()) {
-			n.Body.Walk(func(s tree.Stmt) bool {
-				if a, ok := s.(*tree.Assign); ok {
-					yes = yes || slices.ContainsFunc(a.Lhs, func(e ast.Expr) bool { return l.place(e).v == v && l.ownPlace(e) })
-				}
-				return !yes
-			})
-		}
+		yes = yes || ok && l.shared(n, l.agents()) &&
+			slices.ContainsFunc(l.inside(n), func(a *action) bool { return slices.ContainsFunc(a.Lhs, fills) })
 		return !yes
 	})
 	return yes
@@ -140,13 +135,16 @@ func (f *flow) checkFamily(s *tree.Loop) {
 	if !f.held(s.Over) {
 		f.bad(s.Pos, "members are shared out by their number in the family, and this goes through a part of it: range over the family itself")
 	}
+	s.Body.Walk(func(n tree.Stmt) bool {
+		if j, ok := n.(*tree.Jump); ok && j.Tok == token.BREAK {
+			f.bad(j.Pos, "a member that ends the loop for those after it cannot be apart from them")
+		}
+		_, inner := n.(*tree.Loop) // whose breaks are its own
+		return !inner
+	})
 	outer := f.changes(s)
 	s.Body.Walk(func(n tree.Stmt) bool {
 		switch n := n.(type) {
-		case *tree.Jump:
-			if n.Tok == token.BREAK && breaks(s, n) {
-				f.bad(n.Pos, "a member that ends the loop for those after it cannot be apart from them")
-			}
 		case *tree.Loop:
 			if f.families[n] != nil {
 				f.bad(n.Pos, "a member that goes through all members cannot be apart from them")
@@ -184,22 +182,6 @@ func (l *loop) held(e ast.Expr) bool {
 	return false
 }
 
-// breaks reports whether a break leaves a loop, and not one inside it.
-func breaks(s *tree.Loop, j *tree.Jump) bool {
-	inner := false
-	s.Body.Walk(func(n tree.Stmt) bool {
-		l, ok := n.(*tree.Loop)
-		if ok {
-			l.Body.Walk(func(x tree.Stmt) bool {
-				inner = inner || x == tree.Stmt(j)
-				return true
-			})
-		}
-		return !ok
-	})
-	return !inner
-}
-
 // checkElements refuses a member that is named by another number than that of the
 // loop over members: it may be another replica's.
 func (f *flow) checkElements() {
@@ -212,7 +194,7 @@ func (f *flow) checkElements() {
 		ast.Inspect(e, func(n ast.Node) bool {
 			switch x := n.(type) {
 			case *ast.SelectorExpr:
-				config[x.X] = isConfig(f.typeOf(x))
+				config[x.X] = isBasic(f.typeOf(x), ^0)
 			case *ast.IndexExpr:
 				is := func(t types.Type) bool { return types.Identical(t, f.typeOf(x)) }
 				if slices.ContainsFunc(members, is) && !f.own(x) && !config[x] {
@@ -222,16 +204,6 @@ func (f *flow) checkElements() {
 			return true
 		})
 	})
-}
-
-// isConfig reports whether values of a type are the same everywhere: numbers and
-// strings.
-func isConfig(t types.Type) bool {
-	if t == nil {
-		return false
-	}
-	_, ok := t.Underlying().(*types.Basic)
-	return ok
 }
 
 // memberLoop goes through a replica's own members.
@@ -245,7 +217,7 @@ func (m *emitter) memberLoop(s *tree.Loop, n *line) {
 		m.types[at] = s.Value.Type()
 		first := m.assign(s.Pos, m.ref(m.vars[s.Value]), at)
 		first.pure = true
-		n.arms[0].body = append([]*line{first}, n.arms[0].body...)
+		n.arms[0] = append([]*line{first}, n.arms[0]...)
 	}
 	n.ranged, n.key, n.value = false, nil, nil
 	n.init = &line{pos: s.Pos, stmt: &ast.AssignStmt{Lhs: []ast.Expr{m.ref(key)}, Tok: token.DEFINE, Rhs: []ast.Expr{field("Lo")}}}

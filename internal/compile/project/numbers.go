@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"slices"
 
+	"github.com/weft-rl/weft/internal/compile/tree"
 	"github.com/weft-rl/weft/internal/compile/vocabulary"
 )
 
@@ -24,50 +25,33 @@ const (
 type device struct {
 	*emitter
 	numbers map[*variable]number
-	given   map[*variable][]ast.Expr // all that a variable is given; nil for what is no plain value
-	total   map[*variable]int        // mentions
-	params  []*variable              // that are given from outside
-	loops   map[*line]bool           // that are the program's
-	index   map[*variable]bool       // of these
-	pos     token.Pos                // of the statement that is being written
+	given   map[*variable][]gift
+	total   map[*variable]int  // mentions
+	params  []*variable        // that are given from outside
+	loops   map[*line]bool     // that are the program's
+	index   map[*variable]bool // of these
+	pos     token.Pos          // of the statement that is being written
 }
 
 // class returns who knows the value of an expression.
 func (d *device) class(e ast.Expr) (n number) {
-	switch e := e.(type) {
+	switch x := e.(type) {
 	case *ast.Ident:
-		return d.numbers[d.of(e)]
-	case *ast.ParenExpr:
-		return d.class(e.X)
-	case *ast.UnaryExpr:
-		return d.class(e.X)
-	case *ast.BinaryExpr:
-		return d.class(e.X) | d.class(e.Y)
-	case *ast.IndexExpr:
-		return d.class(e.X) | d.class(e.Index)
-	case *ast.StarExpr:
-		return d.class(e.X)
-	case *ast.SelectorExpr:
-		return d.class(e.X)
-	case *ast.CallExpr:
-		return d.classCall(e)
-	}
-	return known
-}
-
-func (d *device) classCall(e *ast.CallExpr) (n number) {
-	switch {
-	case d.src.Word(d.callee(e)).Counter:
-		return counted
-	case d.computes(e):
-		return traced
-	}
-	if !isNumber(d.typeOf(e)) {
+		return d.numbers[d.of(x)]
+	case *ast.CompositeLit, *ast.SliceExpr:
 		return known
+	case *ast.CallExpr:
+		switch {
+		case d.src.Word(d.callee(x)).Counter:
+			return counted
+		case d.computes(x):
+			return traced
+		case !isNumber(d.typeOf(x)):
+			return known
+		}
 	}
-	n = d.class(e.Fun)
-	for _, a := range e.Args {
-		n |= d.class(a)
+	for _, x := range tree.Parts(e) {
+		n |= d.class(*x)
 	}
 	return n
 }
@@ -87,25 +71,11 @@ func (d *device) rewrite(e ast.Expr) ast.Expr {
 		d.refuse(e)
 		return e
 	}
-	switch e := e.(type) {
-	case *ast.ParenExpr:
-		e.X = d.rewrite(e.X)
-	case *ast.UnaryExpr:
-		e.X = d.rewrite(e.X)
-	case *ast.BinaryExpr:
-		e.X, e.Y = d.rewrite(e.X), d.rewrite(e.Y)
-	case *ast.SelectorExpr:
-		e.X = d.rewrite(e.X)
-	case *ast.IndexExpr:
-		e.X, e.Index = d.rewrite(e.X), d.rewrite(e.Index)
-	case *ast.SliceExpr:
-		e.X, e.Low, e.High, e.Max = d.rewrite(e.X), d.rewrite(e.Low), d.rewrite(e.High), d.rewrite(e.Max)
-	case *ast.CompositeLit:
-		d.rewriteAll(e.Elts)
-	case *ast.KeyValueExpr:
-		e.Value = d.rewrite(e.Value)
-	case *ast.CallExpr:
-		return d.call(e)
+	if call, ok := e.(*ast.CallExpr); ok {
+		return d.call(call)
+	}
+	for _, x := range tree.Parts(e) {
+		*x = d.rewrite(*x)
 	}
 	return e
 }
@@ -211,14 +181,13 @@ func (d *device) closure(e ast.Expr, t types.Type) ast.Expr {
 
 // host puts what variables stand for into an expression of the host's.
 func (d *device) host(e ast.Expr) ast.Expr {
-	switch x := e.(type) {
-	case *ast.Ident:
+	if x, ok := e.(*ast.Ident); ok {
 		v := d.of(x)
 		if v == nil || v.fixed {
 			return e
 		}
 		if d.alone(v) {
-			in := d.host(d.copy(d.given[v][0]))
+			in := d.host(d.copy(d.given[v][0].value))
 			if _, ok := in.(*ast.BinaryExpr); ok {
 				in = &ast.ParenExpr{X: in}
 			}
@@ -227,21 +196,9 @@ func (d *device) host(e ast.Expr) ast.Expr {
 		if len(d.given[v]) > 1 {
 			d.bad(d.pos, fmt.Sprintf("%s changes while the device program is built, and the host would see only what it is at the end; give it another name at each change", v.name))
 		}
-	case *ast.ParenExpr:
-		x.X = d.host(x.X)
-	case *ast.UnaryExpr:
-		x.X = d.host(x.X)
-	case *ast.BinaryExpr:
-		x.X, x.Y = d.host(x.X), d.host(x.Y)
-	case *ast.SelectorExpr:
-		x.X = d.host(x.X)
-	case *ast.IndexExpr:
-		x.X, x.Index = d.host(x.X), d.host(x.Index)
-	case *ast.CallExpr:
-		x.Fun = d.host(x.Fun)
-		for i := range x.Args {
-			x.Args[i] = d.host(x.Args[i])
-		}
+	}
+	for _, x := range tree.Parts(e) {
+		*x = d.host(*x)
 	}
 	return e
 }

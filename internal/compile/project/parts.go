@@ -1,7 +1,6 @@
 package project
 
 import (
-	"cmp"
 	"go/types"
 	"maps"
 	"slices"
@@ -200,7 +199,4 @@ func (l live) equal(o live) bool {
 	return maps.EqualFunc(l, o, (*part).equal)
 }
 
-// sorted returns the variables, in the order in which the source has them.
-func (l live) sorted() []*variable {
-	return slices.SortedFunc(maps.Keys(l), func(a, b *variable) int { return cmp.Compare(a.id, b.id) })
-}
+func (l live) sorted() []*variable { return sorted(l) }

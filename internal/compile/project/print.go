@@ -20,17 +20,26 @@ type writer struct {
 	b      bytes.Buffer
 	names  map[*variable]string
 	scopes []map[string]bool
-	where  map[*variable]int // the depth of the scope that declares it
 }
 
-func (m *emitter) print(name string, lines []*line) string {
-	w := &writer{emitter: m, names: map[*variable]string{}, where: map[*variable]int{}}
+// function prints a function of the trainer, the run and more.
+func (m *emitter) function(name string, more []*variable, results []string, lines []*line) string {
+	w := &writer{emitter: m, names: map[*variable]string{}}
 	w.open()
-	for _, v := range []*variable{m.t, m.run, m.x} {
-		w.declare(v)
+	var params []string
+	for _, v := range append([]*variable{m.t, m.run}, more...) {
+		t := ""
+		switch v {
+		case m.t:
+			t = m.typeName(m.trainerType())
+		case m.x:
+			t = "*" + m.edgePackage() + ".X"
+		default:
+			t = m.typeName(v.typ)
+		}
+		params = append(params, w.declare(v)+" "+t)
 	}
-	fmt.Fprintf(&w.b, "func %s(%s %s, %s *%s.Run, %s *%s.X) error {\n", name, w.names[m.t], m.typeName(m.trainerType()),
-		w.names[m.run], m.rlPackage(), w.names[m.x], m.edgePackage())
+	fmt.Fprintf(&w.b, "func %s(%s) (%s) {\n", name, strings.Join(params, ", "), strings.Join(results, ", "))
 	w.block(lines)
 	w.b.WriteString("}\n")
 	return w.b.String()
@@ -50,7 +59,6 @@ func (w *writer) declare(v *variable) string {
 		name = fmt.Sprint(base, n)
 	}
 	w.names[v] = name
-	w.where[v] = len(w.scopes) - 1
 	w.scopes[len(w.scopes)-1][name] = true
 	return name
 }
@@ -75,22 +83,15 @@ func (w *writer) spread(list []*line) map[*variable]int {
 // weight does for one line what spread does for a block; what the line mentions
 // itself counts 2.
 func (w *writer) weight(n *line) map[*variable]int {
-	out := map[*variable]int{}
-	for _, x := range []*line{n, n.init, n.post} {
-		if x == nil {
-			continue
-		}
-		read, write := x.exprs()
-		for _, e := range append(read, write...) {
-			w.mentions(e, func(v *variable) { out[v] = 2 })
-		}
-		if x.zero != nil {
-			out[x.zero] = 2
-		}
+	bare := *n
+	bare.arms = nil
+	out := w.mentioned([]*line{&bare})
+	for v := range out {
+		out[v] = 2
 	}
 	for _, a := range n.arms {
-		for v, k := range w.spread(a.body) {
-			out[v] += min(k, 1)
+		for v := range w.mentioned(a) {
+			out[v]++
 		}
 	}
 	for _, v := range n.declared(w.emitter) { // its own, for what is inside
@@ -136,16 +137,14 @@ func (w *writer) block(list []*line) {
 // needs declares what a line is the first to mention, unless it does so itself.
 func (w *writer) needs(n *line, here map[*variable]int) {
 	var news []*variable
-	weight := w.weight(n)
-	for v := range weight {
+	for _, v := range sorted(w.weight(n)) {
 		if _, known := w.names[v]; !known && here[v] > 1 && !v.fixed {
 			news = append(news, v)
 		}
 	}
-	slices.SortFunc(news, func(a, b *variable) int { return a.id - b.id })
 	s, isAssign := n.stmt.(*ast.AssignStmt)
 	if isAssign && (s.Tok == token.ASSIGN || s.Tok == token.DEFINE) {
-		w.define(n, s, news)
+		w.define(s, news)
 		return
 	}
 	for _, v := range news {
@@ -170,45 +169,23 @@ func (w *writer) typeOfVariable(v *variable) string {
 }
 
 // define turns an assignment into a definition where it is the first to mention
-// all the variables on its left.
-func (w *writer) define(n *line, s *ast.AssignStmt, news []*variable) {
-	fresh, ok := 0, true
-	for _, e := range s.Lhs {
-		id, isIdent := e.(*ast.Ident)
-		v := w.of(id)
-		switch {
-		case !isIdent:
-			ok = false
-		case v == nil: // a blank
-		case slices.Contains(news, v):
-			fresh++
-		case w.where[v] != len(w.scopes)-1:
-			ok = false
-		}
-	}
-	rhsReads := map[*variable]bool{}
-	for _, e := range s.Rhs {
-		w.mentions(e, func(v *variable) { rhsReads[v] = true })
-	}
-	ok = ok && fresh > 0 && !slices.ContainsFunc(news, func(v *variable) bool { return rhsReads[v] })
-	typed := w.typed(s)
+// all the variables on its left, and nothing else.
+func (w *writer) define(s *ast.AssignStmt, news []*variable) {
 	s.Tok = token.ASSIGN
-	switch {
-	case !ok || !typed && len(s.Lhs) > 1:
-		for _, v := range news {
+	fresh := len(news) > 0 && !slices.ContainsFunc(s.Lhs, func(e ast.Expr) bool {
+		v := w.of(e)
+		return !isName(e) || v != nil && !slices.Contains(news, v)
+	})
+	used := w.mentioned([]*line{{head: s.Rhs}})
+	if fresh && w.typed(s) && !slices.ContainsFunc(news, func(v *variable) bool { return used[v] > 0 }) {
+		s.Tok = token.DEFINE
+	}
+	for _, v := range news {
+		if s.Tok == token.DEFINE {
+			w.declare(v)
+		} else {
 			w.variableLine(v)
 		}
-	case typed:
-		s.Tok = token.DEFINE
-		for _, v := range news {
-			w.declare(v)
-		}
-	default:
-		v := news[0]
-		n.stmt = &ast.DeclStmt{Decl: &ast.GenDecl{Tok: token.VAR, Specs: []ast.Spec{&ast.ValueSpec{
-			Names: []*ast.Ident{s.Lhs[0].(*ast.Ident)}, Type: w.typeExpr(v.typ, v.pos()), Values: s.Rhs,
-		}}}}
-		w.declare(v)
 	}
 }
 
@@ -239,10 +216,8 @@ func (w *writer) line(n *line) {
 		fmt.Fprintf(&w.b, "var %s %s%s\n", w.names[n.zero], w.typeOfVariable(n.zero), w.comment(n))
 	case n.stmt != nil:
 		w.simple(n)
-	case n.word == "switch":
-		w.choice(n)
 	case n.word == "if":
-		w.branch(n)
+		w.branch(n, "")
 	case n.word == "If":
 		w.deviceBranch(n)
 	case n.word == "For":
@@ -273,77 +248,43 @@ func (w *writer) comment(n *line) string {
 	return fmt.Sprintf(" // %s:%d", filepath.Base(at.Filename), at.Line)
 }
 
-func (w *writer) branch(n *line) {
-	then, other := n.arms[0].body, []*line(nil)
+// branch prints an if, behind an else if it is one's.
+func (w *writer) branch(n *line, behind string) {
+	then, other := n.arms[0], []*line(nil)
 	if len(n.arms) > 1 {
-		other = n.arms[1].body
+		other = n.arms[1]
 	}
 	cond := n.head[0]
 	if len(then) == 0 { // what is left is the else
-		then, other = other, nil
-		cond = not(cond)
+		then, other, cond = other, nil, not(cond)
 	}
 	head, comment := w.text(cond), w.comment(n)
-	if len(head) > 100 {
-		fmt.Fprintf(&w.b, "%s\n", strings.TrimSpace(comment))
-		comment = ""
+	if len(head) > 100 && behind == "" {
+		behind, comment = strings.TrimSpace(comment)+"\n", ""
 	}
-	fmt.Fprintf(&w.b, "if %s {%s\n", head, comment)
+	fmt.Fprintf(&w.b, "%sif %s {%s\n", behind, head, comment)
 	w.block(then)
-	for len(other) > 0 {
-		if len(other) == 1 && other[0].word == "if" && len(other[0].arms[0].body) > 0 {
-			next := other[0]
-			fmt.Fprintf(&w.b, "} else if %s {\n", w.text(next.head[0]))
-			w.block(next.arms[0].body)
-			other = nil
-			if len(next.arms) > 1 {
-				other = next.arms[1].body
-			}
-			continue
-		}
+	if len(other) == 1 && other[0].word == "if" && len(other[0].arms[0]) > 0 {
+		w.branch(other[0], "} else ")
+		return
+	}
+	if len(other) > 0 {
 		w.b.WriteString("} else {\n")
 		w.block(other)
-		other = nil
 	}
 	w.b.WriteString("}\n")
 }
 
 func not(e ast.Expr) ast.Expr {
-	switch e := e.(type) {
+	switch x := e.(type) {
 	case *ast.UnaryExpr:
-		if e.Op == token.NOT {
-			return e.X
+		if x.Op == token.NOT {
+			return x.X
 		}
 	case *ast.BinaryExpr:
-		opposite := map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.EQL}
-		if op, ok := opposite[e.Op]; ok {
-			return &ast.BinaryExpr{X: e.X, Op: op, Y: e.Y}
-		}
-	case *ast.Ident, *ast.SelectorExpr, *ast.CallExpr:
-		return &ast.UnaryExpr{Op: token.NOT, X: e}
+		e = &ast.ParenExpr{X: e}
 	}
-	return &ast.UnaryExpr{Op: token.NOT, X: &ast.ParenExpr{X: e}}
-}
-
-func (w *writer) choice(n *line) {
-	head := ""
-	if len(n.head) > 0 {
-		head = w.text(n.head[0]) + " "
-	}
-	fmt.Fprintf(&w.b, "switch %s{%s\n", head, w.comment(n))
-	for _, a := range n.arms {
-		if a.list == nil {
-			w.b.WriteString("default:\n")
-		} else {
-			var list []string
-			for _, e := range a.list {
-				list = append(list, w.text(e))
-			}
-			fmt.Fprintf(&w.b, "case %s:\n", strings.Join(list, ", "))
-		}
-		w.block(a.body)
-	}
-	w.b.WriteString("}\n")
+	return &ast.UnaryExpr{Op: token.NOT, X: e}
 }
 
 func (w *writer) loop(n *line) {
@@ -354,43 +295,37 @@ func (w *writer) loop(n *line) {
 			w.declare(v)
 		}
 	}
-	switch {
-	case n.ranged:
-		w.b.WriteString("for " + w.vars(n) + "range " + w.text(n.head[0]))
-	case n.init == nil && n.post == nil && len(n.head) == 0:
-		w.b.WriteString("for")
-	case n.init == nil && n.post == nil:
-		w.b.WriteString("for " + w.text(n.head[0]))
-	default:
-		w.b.WriteString("for ")
-		if n.init != nil {
-			w.b.WriteString(w.text(n.init.stmt))
-		}
-		w.b.WriteString("; ")
-		if len(n.head) > 0 {
-			w.b.WriteString(w.text(n.head[0]))
-		}
-		w.b.WriteString("; ")
-		if n.post != nil {
-			w.b.WriteString(w.text(n.post.stmt))
-		}
-	}
-	fmt.Fprintf(&w.b, " {%s\n", w.comment(n))
-	w.block(n.arms[0].body)
+	fmt.Fprintf(&w.b, "%s{%s\n", strings.TrimSuffix(w.text(w.head(n)), "{\n}"), w.comment(n))
+	w.block(n.arms[0])
 	w.b.WriteString("}\n")
 }
 
-// vars returns the variables of a range.
-func (w *writer) vars(n *line) string {
-	switch {
-	case n.value != nil && n.key != nil:
-		return w.names[n.key] + ", " + w.names[n.value] + " := "
-	case n.value != nil:
-		return "_, " + w.names[n.value] + " := "
-	case n.key != nil:
-		return w.names[n.key] + " := "
+// head returns a loop without its body.
+func (w *writer) head(n *line) ast.Stmt {
+	if !n.ranged {
+		out := &ast.ForStmt{Body: &ast.BlockStmt{}}
+		if n.init != nil {
+			out.Init = n.init.stmt
+		}
+		if len(n.head) > 0 {
+			out.Cond = n.head[0]
+		}
+		if n.post != nil {
+			out.Post = n.post.stmt
+		}
+		return out
 	}
-	return ""
+	out := &ast.RangeStmt{X: n.head[0], Body: &ast.BlockStmt{}}
+	if n.key != nil {
+		out.Tok, out.Key = token.DEFINE, w.ref(n.key)
+	}
+	if n.value != nil {
+		out.Tok, out.Value = token.DEFINE, w.ref(n.value)
+		if n.key == nil {
+			out.Key = ast.NewIdent("_")
+		}
+	}
+	return out
 }
 
 // text prints an expression or a simple statement.
@@ -422,15 +357,15 @@ func (w *writer) deviceBranch(n *line) {
 	fmt.Fprintf(&w.b, "%s.If(%s, %s, ", w.names[w.run], w.text(n.head[0]), w.carried(n))
 	for i, a := range n.arms {
 		switch {
-		case len(a.body) == 0:
+		case len(a) == 0:
 			w.b.WriteString("nil")
 		case i == 0:
 			fmt.Fprintf(&w.b, "func() {%s\n", w.comment(n))
 		default:
 			w.b.WriteString("func() {\n")
 		}
-		if len(a.body) > 0 {
-			w.block(a.body)
+		if len(a) > 0 {
+			w.block(a)
 			w.b.WriteString("}")
 		}
 		if i == 0 {
@@ -455,7 +390,7 @@ func (w *writer) deviceLoop(n *line) {
 		word, result = "Until", fmt.Sprintf("(%s %s.Tensor) ", w.names[n.stop], w.rlPackage())
 	}
 	fmt.Fprintf(&w.b, "%s.%s(%s, %s, func(%s %s.Int) %s{%s\n", w.names[w.run], word, w.text(n.head[0]), w.carried(n), index, w.rlPackage(), result, w.comment(n))
-	w.block(n.arms[0].body)
+	w.block(n.arms[0])
 	w.b.WriteString("})\n")
 }
 

@@ -7,10 +7,10 @@
 // executes and what it needs from others where (flow.go, uses.go). Both ends of a
 // crossing are cut from one place of the tree, so that no two programs can wait for
 // each other (edges.go). What replicas of a group do together is in shard.go and
-// member.go. emit.go makes lines of the tree, roll.go makes calls of functions that
-// one group executes entirely, tidy.go leaves out names that nobody needs, print.go
+// member.go. emit.go makes a line of every statement, roll.go makes calls of functions
+// that one group executes entirely, line.go leaves out what nobody reads, print.go
 // writes Go. device.go makes one device program of the whole loop, and spans.go one
-// graph of a part of a group's program, from lines of the same kind.
+// graph of the statements that some lines of a group's program are made of.
 //
 // # How the claim is kept
 //
@@ -21,11 +21,12 @@
 // An operation is executed by the group that has its fragment, and by no other. All
 // other statements are host statements. A group executes a host statement if
 // something that it writes is wanted behind it: a variable, a field, or memory that
-// a wanted variable may share (walker.assign: Lhs, Fills and Shares alike). Then
-// what it reads is wanted before it, the places that it writes through included
-// (loop.wants). Nothing else makes a statement appear, and nothing but not being
-// wanted makes it disappear. A definition ends what is wanted only if it replaces
-// the whole of it; an element, a fill and a family's member do not.
+// a wanted variable may share (walker.assign: Lhs, Fills and Shares alike, without
+// the variables of Shares that share nothing yet: fresh.go). Then what it reads is
+// wanted before it, the places that it writes through included (loop.wants). Nothing
+// else makes a statement appear, and nothing but not being wanted makes it
+// disappear. A definition ends what is wanted only if it replaces the whole of it;
+// an element, a fill and a family's member do not.
 //
 // What another group's operation made is received right behind the operation
 // (walker.assign), or behind an enclosing loop, branch or call that the group leaves

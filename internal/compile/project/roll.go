@@ -47,7 +47,7 @@ func (m *emitter) entirely(a *action) bool {
 		return false
 	case m.executes(a.Assign) && (len(a.Lhs) != len(a.Rhs) || len(a.Fills) > 0):
 		return true
-	case !m.executes(a.Assign) && slices.Contains([]token.Token{token.QUO_ASSIGN, token.REM_ASSIGN, token.SHL_ASSIGN, token.SHR_ASSIGN}, a.Tok):
+	case !m.executes(a.Assign) && a.Tok != token.ASSIGN && a.Tok != token.VAR: // which may divide
 		return false
 	}
 	for i, e := range a.Rhs {
@@ -59,25 +59,23 @@ func (m *emitter) entirely(a *action) bool {
 			return false
 		}
 	}
-	return m.executes(a.Assign) || len(a.Fills) == 0 && !slices.ContainsFunc(a.Lhs, func(e ast.Expr) bool { return m.place(e).weak })
+	return m.executes(a.Assign) || !m.through(a)
+}
+
+// through reports whether an assignment writes memory that is not its variables' own.
+func (l *loop) through(a *action) bool {
+	return len(a.Fills) > 0 || slices.ContainsFunc(a.Lhs, func(e ast.Expr) bool { return l.place(e).weak })
 }
 
 // full reports whether all of an expression is computed for the part p of it, or
 // may be.
 func (m *emitter) full(e ast.Expr, p *part) bool {
-	lit, ok := ast.Unparen(e).(*ast.CompositeLit)
-	fields := fieldsOf(m.typeOf(e))
-	if p.none() || !ok || fields == nil {
+	names, values := m.elements(e)
+	if p.none() || names == nil {
 		return !p.none() || m.harmless(e)
 	}
-	for i, x := range lit.Elts {
-		name, v := "", x
-		if kv, ok := x.(*ast.KeyValueExpr); ok {
-			name, v = kv.Key.(*ast.Ident).Name, kv.Value
-		} else {
-			name = fields[i].Name()
-		}
-		if !m.full(v, p.field(name)) {
+	for i, x := range values {
+		if !m.full(x, p.field(names[i])) {
 			return false
 		}
 	}
@@ -85,35 +83,18 @@ func (m *emitter) full(e ast.Expr, p *part) bool {
 }
 
 // harmless reports whether an expression can be evaluated without failing,
-// whatever its variables hold.
+// whatever its variables hold: constants, variables, fields, and structs of them.
 func (m *emitter) harmless(e ast.Expr) bool {
-	if e == nil || m.constant(e) != nil || m.isType(e) {
-		return true
-	}
-	switch e := e.(type) {
-	case *ast.Ident, *ast.BasicLit:
-		return true
-	case *ast.ParenExpr:
-		return m.harmless(e.X)
+	switch x := e.(type) {
+	case *ast.Ident, *ast.BasicLit, *ast.ParenExpr, *ast.CompositeLit:
 	case *ast.SelectorExpr:
-		path, field := m.path(e)
-		return field && (path != "" && m.harmless(e.X) || m.held(e))
-	case *ast.KeyValueExpr:
-		return m.harmless(e.Value)
-	case *ast.CompositeLit:
-		return m.harmlessAll(e.Elts)
-	case *ast.UnaryExpr:
-		return e.Op != token.ARROW && m.harmless(e.X)
-	case *ast.BinaryExpr:
-		switch e.Op {
-		case token.QUO, token.REM, token.SHL, token.SHR:
-			return false
+		if path, field := m.path(x); path == "" {
+			return field && m.held(e)
 		}
-		return !types.IsInterface(m.typeOf(e.X)) && m.harmless(e.X) && m.harmless(e.Y)
-	case *ast.CallExpr:
-		return m.isType(e.Fun) && m.harmlessAll(e.Args)
+	default:
+		return e == nil || m.constant(e) != nil || m.isType(e)
 	}
-	return false
+	return !slices.ContainsFunc(tree.Parts(e), func(x *ast.Expr) bool { return !m.harmless(*x) })
 }
 
 func (m *emitter) harmlessAll(list []ast.Expr) bool {
@@ -154,16 +135,13 @@ func (m *emitter) known(e ast.Expr, has live) bool {
 // rolled returns a call in the place of what it was read through to.
 func (m *emitter) rolled(c *tree.Call) *line {
 	n := &line{pos: c.Pos, pure: true}
-	c.Body.Walk(func(s tree.Stmt) bool {
-		if a, ok := s.(*tree.Assign); ok {
-			x := m.actions[a]
-			if x.node >= 0 {
-				n.nodes = append(n.nodes, x.node)
-			}
-			n.pure = n.pure && x.owner == everywhere && len(a.Fills) == 0 && !slices.ContainsFunc(a.Lhs, func(e ast.Expr) bool { return m.place(e).weak })
-		}
+	tree.Block{c}.Walk(func(s tree.Stmt) bool {
+		n.from = append(n.from, s)
 		return true
 	})
+	for _, a := range m.inside(c) {
+		n.pure = n.pure && a.owner == everywhere && !m.through(a)
+	}
 	call := m.copy(c.Expr)
 	if len(c.Results) == 0 {
 		n.stmt = &ast.ExprStmt{X: call}
@@ -193,18 +171,17 @@ func (m *emitter) complete(lines []*line) error {
 // twice.
 func (m *emitter) lacks(b tree.Block, lines []*line) error {
 	count := map[int]int{}
-	each(lines, func(n *line) {
-		for _, id := range n.nodes {
-			count[id]++
-		}
-	})
+	for _, id := range m.nodes(lines) {
+		count[id]++
+	}
 	var errs []error
-	b.Walk(func(s tree.Stmt) bool {
-		if a, ok := s.(*tree.Assign); ok && m.actions[a].owner == m.me && count[m.actions[a].node] != 1 && !(m.entire && m.idle(m.actions[a].node)) {
-			errs = append(errs, fmt.Errorf("%s: %s is %d times in the program of %s", m.src.Fset.Position(a.Pos), a.Text, count[m.actions[a].node], m.groups[m.me].Name))
+	for _, s := range b {
+		for _, a := range m.inside(s) {
+			if a.owner == m.me && count[a.node] != 1 && !(m.entire && m.idle(a.node)) {
+				errs = append(errs, fmt.Errorf("%s: %s is %d times in the program of %s", m.src.Fset.Position(a.Pos), a.Text, count[a.node], m.groups[m.me].Name))
+			}
 		}
-		return true
-	})
+	}
 	return errors.Join(errs...)
 }
 

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"fmt"
 	"go/ast"
 	"go/types"
 	"slices"
@@ -59,29 +60,33 @@ func (l *loop) sharded(id int, param string) (axis fdg.Axis) {
 	return fdg.None
 }
 
-// adapted is an operation as a replica writes it: an expression, and statements
-// behind it.
-type adapted struct {
-	rhs   ast.Expr
-	after []*line
-}
-
-// adapt rewrites an operation that is special in its group. call is a copy of it.
-func (m *emitter) adapt(a *action, call *ast.CallExpr) adapted {
+// adapt rewrites an operation that is special in its group, and returns what has to
+// stand behind it. n is the line that it is.
+func (m *emitter) adapt(a *action, n *line) []*line {
+	var at *ast.Expr
+	switch s := n.stmt.(type) {
+	case *ast.AssignStmt:
+		at = &s.Rhs[0]
+	case *ast.ExprStmt:
+		at = &s.X
+	}
+	call := ast.Unparen(*at).(*ast.CallExpr)
+	defer func() { m.types[*at] = m.typeOf(a.Rhs[0]) }()
 	switch m.g.Nodes[a.node].Kind {
 	case fdg.Apply:
 		call.Args[0] = m.edgeCall("AllReduce", m.edgeAt(a, paramAt(a.Op.Fn, 0)), call.Args[0])
-		return adapted{rhs: call}
+		return nil
 	case fdg.Log: // a record that only one replica makes
 		sel := call.Fun.(*ast.SelectorExpr)
-		return adapted{rhs: m.edgeCall("LogOnce", nil, append([]ast.Expr{sel.X}, call.Args...)...)}
+		*at = m.edgeCall("LogOnce", nil, append([]ast.Expr{sel.X}, call.Args...)...)
+		return nil
 	}
-	return m.gathered(a, call)
+	return m.cut(a, m.gathered(a, call), at)
 }
 
-// gathered gives an operation all rows, and cuts the replica's own out of its
-// result.
-func (m *emitter) gathered(a *action, call *ast.CallExpr) (out adapted) {
+// gathered gives an operation all rows, and returns the edges that bring them, by
+// their axes.
+func (m *emitter) gathered(a *action, call *ast.CallExpr) map[fdg.Axis]*edgeRow {
 	m.homes(a)
 	by := map[fdg.Axis]*edgeRow{}
 	gather := func(param string, value ast.Expr) ast.Expr {
@@ -104,9 +109,7 @@ func (m *emitter) gathered(a *action, call *ast.CallExpr) (out adapted) {
 		sel := call.Fun.(*ast.SelectorExpr)
 		sel.X = gather(recv.Name(), sel.X)
 	}
-	out.rhs = call
-	m.cut(a, by, &out)
-	return out
+	return by
 }
 
 func paramAt(fn *types.Func, i int) string {
@@ -131,8 +134,9 @@ func (m *emitter) homes(a *action) {
 	}
 }
 
-// cut takes the replica's rows out of what all replicas computed.
-func (m *emitter) cut(a *action, by map[fdg.Axis]*edgeRow, out *adapted) {
+// cut takes the replica's rows out of what all replicas computed: at, or what has
+// several results, behind it.
+func (m *emitter) cut(a *action, by map[fdg.Axis]*edgeRow, at *ast.Expr) (after []*line) {
 	own := func(axis fdg.Axis, v ast.Expr) ast.Expr {
 		if e := by[axis]; e != nil && m.g.Nodes[a.node].Shards != evenShare {
 			return m.edgeCall("OwnRows", e, v)
@@ -142,20 +146,91 @@ func (m *emitter) cut(a *action, by map[fdg.Axis]*edgeRow, out *adapted) {
 	names := m.src.Results(a.node)
 	if len(names) == 0 {
 		if axis := m.src.Axis(analyze.Origin{Node: a.node}); axis != fdg.None && len(a.Lhs) > 0 && m.rowsOf(a.defs[0]) {
-			out.rhs = own(axis, out.rhs)
+			*at = own(axis, *at)
 		}
-		return
+		return nil
 	}
 	for i, name := range names {
 		axis := m.src.Axis(analyze.Origin{Node: a.node, Part: name})
-		if axis == fdg.None || i >= len(a.Lhs) || !m.rowsOf(a.defs[i]) {
-			continue
+		if axis != fdg.None && i < len(a.Lhs) && m.rowsOf(a.defs[i]) {
+			after = append(after, m.assign(a.Pos, m.copy(a.Lhs[i]), own(axis, m.copy(a.Lhs[i]))))
 		}
-		out.after = append(out.after, m.assign(a.Pos, m.copy(a.Lhs[i]), own(axis, m.copy(a.Lhs[i]))))
 	}
+	return after
 }
 
 // rowsOf reports whether what is assigned holds tensors.
 func (m *emitter) rowsOf(d def) bool {
 	return d.v != nil && (d.weak || m.src.IsBatch(typeAt(d.v.typ, d.path)))
+}
+
+// mixed refuses operations that put rows beside each other which replicas share
+// out differently: those of a minibatch stay with the environments they came from,
+// those of a sample are shared out evenly.
+func (l *loop) mixed() {
+	drawn := l.draws()
+	for id, n := range l.g.Nodes {
+		g, ok := l.group[n.Fragment]
+		if !ok || !l.replicated(g) || n.Kind == fdg.Log || l.special(id) {
+			continue
+		}
+		by := map[string][]int{}
+		var names []string
+		for _, e := range l.g.Edges {
+			if e.To != id || e.Kind != fdg.OfValue || e.Axis != fdg.Rows {
+				continue
+			}
+			if by[e.Into] == nil {
+				names = append(names, e.Into)
+			}
+			by[e.Into] = union(by[e.Into], drawn[e.From])
+		}
+		for _, name := range names {
+			if first := by[names[0]]; !slices.Equal(by[name], first) {
+				l.bad(l.src.Pos(id), fmt.Sprintf("%s is given rows of %s (%s) beside rows of %s (%s), which the replicas of %s share out differently",
+					n.Text, l.g.Nodes[first[0]].Text, l.g.Nodes[first[0]].Pos, l.g.Nodes[by[name][0]].Text, l.g.Nodes[by[name][0]].Pos, l.groups[g].Name))
+				break
+			}
+		}
+	}
+}
+
+// draws are, for every node with rows of a learner's batch, the nodes that drew
+// them.
+func (l *loop) draws() [][]int {
+	out := make([][]int, len(l.g.Nodes))
+	for changed := true; changed; {
+		changed = false
+		for id, n := range l.g.Nodes {
+			var now []int
+			if n.Axis == fdg.Rows {
+				now = l.drawnBy(id, out)
+			}
+			if !slices.Equal(now, out[id]) {
+				out[id], changed = now, true
+			}
+		}
+	}
+	return out
+}
+
+func (l *loop) drawnBy(id int, known [][]int) (out []int) {
+	if n := l.g.Nodes[id]; n.Shards == ownRows || n.Shards == evenShare {
+		return []int{id}
+	}
+	for _, e := range l.g.Edges {
+		if e.To == id && e.Kind == fdg.OfValue && e.Axis == fdg.Rows {
+			out = union(out, known[e.From])
+		}
+	}
+	if len(out) == 0 {
+		return []int{id}
+	}
+	return out
+}
+
+func union(a, b []int) []int {
+	out := slices.Concat(a, b)
+	slices.Sort(out)
+	return slices.Compact(out)
 }

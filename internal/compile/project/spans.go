@@ -10,11 +10,12 @@ import (
 	"strings"
 
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
 // Parts of a group's program that are graph work alone can be one compiled graph.
-// Which statements these are is seen in the program; what the graph does is cut out
-// of the loop as a device program has it (device.go), by the nodes of both.
+// Which lines these are is seen in the program; the graph does the statements that
+// they are made of, as a device program does them (device.go).
 
 // fuser looks for such parts.
 type fuser struct {
@@ -31,7 +32,7 @@ type fuser struct {
 // spans adds graphs to a program, beside the statements that they can do, and
 // returns their functions.
 func (m *emitter) spans(name, label string, lines []*line) ([]*line, string) {
-	u := &fuser{emitter: m, prefix: "graph" + strings.TrimPrefix(name, "train"), label: label, total: m.everywhere(lines), writes: m.assigns(lines)}
+	u := &fuser{emitter: m, prefix: "graph" + strings.TrimPrefix(name, "train"), label: label, total: m.mentioned(lines), writes: m.assigns(lines)}
 	lines = u.list(lines)
 	return lines, u.funcs.String()
 }
@@ -46,7 +47,7 @@ func (u *fuser) list(list []*line) (out []*line) {
 		}
 		u.around = append(u.around, list[i])
 		for k, a := range list[i].arms {
-			list[i].arms[k].body = u.list(a.body)
+			list[i].arms[k] = u.list(a)
 		}
 		u.around = u.around[:len(u.around)-1]
 		out = append(out, list[i])
@@ -75,18 +76,6 @@ func (u *fuser) longest(list []*line) (int, *stretch) {
 	return 0, nil
 }
 
-// nodes returns the operations of the group in lines.
-func (u *fuser) nodes(list []*line) (out []int) {
-	each(list, func(n *line) {
-		for _, id := range n.nodes {
-			if _, mine := u.group[u.g.Nodes[id].Fragment]; mine && !slices.Contains(out, id) {
-				out = append(out, id)
-			}
-		}
-	})
-	return out
-}
-
 // heavy are the kinds of operations that are graphs by themselves: two of them in
 // one save a call.
 var heavy = []fdg.Kind{fdg.Step, fdg.Call, fdg.Gradient, fdg.Apply, fdg.Blend, fdg.Update}
@@ -107,8 +96,8 @@ func (u *fuser) eligible(n *line) bool {
 	if n.word == "next" || leaves([]*line{n}, token.BREAK, token.CONTINUE) {
 		return false
 	}
-	if n.word == "if" || n.word == "switch" {
-		if others := u.mentioned([]*line{{head: n.head, arms: armLists(n)}}); len(others) > 1 || len(others) == 1 && others[u.t] == 0 {
+	if n.word == "if" {
+		if others := u.mentioned([]*line{{head: n.head}}); len(others) > 1 || len(others) == 1 && others[u.t] == 0 {
 			return false
 		}
 	}
@@ -117,19 +106,8 @@ func (u *fuser) eligible(n *line) bool {
 		if _, returns := n.stmt.(*ast.ReturnStmt); returns || n.word == "next" {
 			ok = false
 		}
-		for _, id := range n.nodes {
-			ok = ok && u.fits(u.g.Nodes[id])
-		}
 	})
-	return ok
-}
-
-// armLists returns the arms of a branch without their bodies.
-func armLists(n *line) (out []lineArm) {
-	for _, a := range n.arms {
-		out = append(out, lineArm{list: a.list})
-	}
-	return out
+	return ok && !slices.ContainsFunc(u.nodes([]*line{n}), func(id int) bool { return !u.fits(u.g.Nodes[id]) })
 }
 
 // fits reports whether an operation's components can be part of a graph that is
@@ -152,31 +130,24 @@ func (u *fuser) try(list []*line) *stretch {
 	if !ok || !u.begins(u.nodes(list)) {
 		return nil
 	}
-	d, all := u.opened()
-	if d == nil {
-		return nil
-	}
-	c := &cutting{device: d, all: all, nodes: u.nodes(list)}
-	if !c.locate(all, u.around) {
-		return nil
-	}
-	takes, gives, ok := c.bounds(in, out)
-	if !ok {
-		return nil
-	}
-	body, ok := c.body(takes, gives)
+	d := u.lowered(list)
+	takes, gives := d.twins(in), d.twins(out)
+	body, ok := d.part(takes, gives)
 	if !ok || u.work(list) < 2 && !slices.ContainsFunc(body, func(n *line) bool { return n.word == "For" }) {
 		return nil
 	}
-	s := &stretch{name: fmt.Sprint(u.prefix, u.made+1)}
-	text := d.spanFunc(s.name, u.where(list), takes, gives, body)
+	s := &stretch{fmt.Sprint(u.prefix, u.made+1), in, out}
+	var results []string
+	for _, v := range gives {
+		results = append(results, d.typeName(v.typ))
+	}
+	text := wrap(fmt.Sprintf("%s is %s as one graph.", s.name, u.where(list))) + d.function(s.name, takes, results, body)
 	if d.out.any() {
 		return nil
 	}
 	u.made++
 	u.used[s.name] = true
 	u.funcs.WriteString("\n" + text)
-	s.in, s.out = u.same(d, takes, in), u.same(d, gives, out)
 	return s
 }
 
@@ -202,47 +173,180 @@ func (u *fuser) choice(s *stretch, list []*line) (out []*line) {
 			plain = append(plain, n)
 		}
 	}
-	var args, carried, results []ast.Expr
-	args = append(args, u.ref(u.t), u.ref(u.run))
-	var all []*variable
-	var members []ast.Expr
+	var carried, members []*variable
 	for _, v := range s.in {
-		args = append(args, u.ref(v))
 		n := u.member(v)
 		if n == nil {
-			all = append(all, v)
+			carried = append(carried, v)
 			continue
 		}
 		if n.key == nil {
 			n.key = u.variable("j", types.Typ[types.Int])
 		}
-		if !slices.ContainsFunc(members, func(e ast.Expr) bool { return u.of(e.(*ast.Ident)) == n.key }) {
-			members = append(members, u.ref(n.key))
+		if !slices.Contains(members, n.key) {
+			members = append(members, n.key)
 		}
 	}
 	for _, v := range s.out {
-		results = append(results, u.ref(v))
-		if !slices.Contains(all, v) {
-			all = append(all, v)
+		if !slices.Contains(carried, v) {
+			carried = append(carried, v)
 		}
 	}
-	rl := func(name string) ast.Expr {
-		return &ast.SelectorExpr{X: ast.NewIdent(u.rlPackage()), Sel: ast.NewIdent(name)}
-	}
-	for _, v := range all {
-		carried = append(carried, &ast.CallExpr{Fun: rl("Carry"), Args: []ast.Expr{&ast.UnaryExpr{Op: token.AND, X: u.ref(v)}}})
+	call := &ast.CallExpr{Fun: ast.NewIdent(s.name), Args: u.refer(append([]*variable{u.t, u.run}, s.in...))}
+	var body ast.Stmt = &ast.ExprStmt{X: call}
+	if len(s.out) > 0 {
+		body = &ast.AssignStmt{Lhs: u.refer(s.out), Tok: token.ASSIGN, Rhs: []ast.Expr{call}}
 	}
 	vars := ast.Expr(ast.NewIdent("nil"))
-	if len(all) > 0 {
-		vars = &ast.CompositeLit{Type: &ast.ArrayType{Elt: rl("Carried")}, Elts: carried}
-	}
-	call := &ast.CallExpr{Fun: ast.NewIdent(s.name), Args: args}
-	var body ast.Stmt = &ast.ExprStmt{X: call}
-	if len(results) > 0 {
-		body = &ast.AssignStmt{Lhs: results, Tok: token.ASSIGN, Rhs: []ast.Expr{call}}
+	if len(carried) > 0 {
+		vars = &ast.CompositeLit{Type: &ast.ArrayType{Elt: u.rlName("Carried")}, Elts: u.carryAll(carried)}
 	}
 	build := &ast.FuncLit{Type: &ast.FuncType{Params: &ast.FieldList{}}, Body: &ast.BlockStmt{List: []ast.Stmt{body}}}
 	name := text(fmt.Sprintf("%s %d", u.label, u.made))
-	fused := &ast.CallExpr{Fun: &ast.SelectorExpr{X: u.ref(u.run), Sel: ast.NewIdent("Fused")}, Args: append([]ast.Expr{name, vars, build}, members...)}
-	return append(out, &line{pos: list[0].pos, word: "if", head: []ast.Expr{&ast.UnaryExpr{Op: token.NOT, X: fused}}, arms: []lineArm{{body: plain}}})
+	fused := u.runCall("Fused", append([]ast.Expr{name, vars, build}, u.refer(members)...)...)
+	return append(out, &line{pos: list[0].pos, word: "if", head: []ast.Expr{not(fused)}, arms: [][]*line{plain}})
+}
+
+// member returns the loop over a family, among those around, that declares a
+// variable; nil if none does. There is a graph for each of its members.
+func (u *fuser) member(v *variable) *line {
+	for _, n := range u.around {
+		if n.word != "for" || !n.ranged || n.counts || n.key != v && n.value != v {
+			continue
+		}
+		if of := u.mentioned([]*line{{head: n.head}}); len(of) == 1 && of[u.t] > 0 {
+			return n
+		}
+	}
+	return nil
+}
+
+// begins reports whether rollouts that nodes empty are filled by them: a graph
+// begins with empty ones.
+func (u *fuser) begins(nodes []int) bool {
+	for _, id := range nodes {
+		n := u.g.Nodes[id]
+		if n.Kind != fdg.Drain {
+			continue
+		}
+		for other, m := range u.g.Nodes {
+			fills := m.Kind == fdg.Insert && slices.ContainsFunc(m.Writes, func(r int) bool { return slices.Contains(n.Writes, r) })
+			if fills && !slices.Contains(nodes, other) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// boundary returns the variables that lines take from the lines around them, and
+// those that they leave to them; ok is false if one holds more than tensors.
+func (u *fuser) boundary(list []*line) (in, out []*variable, ok bool) {
+	inside, writes := u.mentioned(list), u.assigns(list)
+	for _, v := range sorted(inside) {
+		if v.fixed || inside[v] == u.total[v] {
+			continue
+		}
+		switch {
+		case v.obj == nil || v.typ == nil:
+			return nil, nil, false
+		case u.member(v) != nil:
+		case !tensors(v.typ):
+			return nil, nil, false
+		}
+		if writes[v] > 0 {
+			out = append(out, v)
+		}
+		if writes[v] == 0 || u.writes[v] > writes[v] && !u.first(list, v) {
+			in = append(in, v)
+		}
+	}
+	return in, out, true
+}
+
+// tensors reports whether values of a type are tensors and nothing else.
+func tensors(t types.Type) bool {
+	switch types.TypeString(t, nil) {
+	case module + "rl.Tensor", module + "rl.Tree":
+		return true
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		return tensors(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if !tensors(f.Type()) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// first reports whether lines give a variable a value before they read it.
+func (m *emitter) first(part []*line, v *variable) bool {
+	for _, n := range part {
+		if n.zero == v {
+			return true
+		}
+		if m.mentioned([]*line{n})[v] == 0 {
+			continue
+		}
+		s, ok := n.stmt.(*ast.AssignStmt)
+		if !ok || s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
+			return false
+		}
+		for _, e := range s.Rhs {
+			read := false
+			m.mentions(e, func(x *variable) { read = read || x == v })
+			if read {
+				return false
+			}
+		}
+		return slices.ContainsFunc(s.Lhs, func(e ast.Expr) bool {
+			id, ok := e.(*ast.Ident)
+			return ok && m.of(id) == v
+		})
+	}
+	return false
+}
+
+// lowered returns a device program of the statements that lines have.
+func (u *fuser) lowered(list []*line) *device {
+	d := newDevice(u.src, u.g, &findings{})
+	d.imports, d.used, d.chosen = u.imports, u.used, map[tree.Stmt]bool{}
+	each(list, func(n *line) {
+		for _, s := range n.from {
+			d.chosen[s] = true
+		}
+	})
+	return d
+}
+
+// twins returns the variables that d has for those of another program.
+func (d *device) twins(list []*variable) (out []*variable) {
+	for _, v := range list {
+		out = append(out, d.vars[v.obj])
+	}
+	return out
+}
+
+// part returns the program's lines, with a return of what it gives at the end; ok is
+// false if it needs more than it takes.
+func (d *device) part(takes, gives []*variable) (lines []*line, ok bool) {
+	list := d.block(d.tree.Body)
+	if len(gives) > 0 {
+		list = append(list, &line{pos: list[len(list)-1].pos, stmt: &ast.ReturnStmt{Results: d.refer(gives)}})
+	}
+	list = d.tidy(list)
+	writes := d.assigns(list)
+	for v := range d.mentioned(list) {
+		if !v.fixed && writes[v] == 0 && !slices.Contains(takes, v) {
+			return nil, false
+		}
+	}
+	d.params = takes
+	lines = d.translate(list)
+	return lines, !d.out.any()
 }

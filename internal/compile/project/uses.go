@@ -26,29 +26,16 @@ func (l *loop) uses(e ast.Expr, p *part, to live) {
 		l.uses(e.X, p, to)
 	case *ast.CompositeLit:
 		l.literalUses(e, p, to)
-	case *ast.CallExpr:
-		l.uses(e.Fun, whole, to)
-		l.usesAll(e.Args, to)
-	case *ast.KeyValueExpr:
-		l.uses(e.Value, p, to)
-	case *ast.UnaryExpr:
-		l.uses(e.X, whole, to)
-	case *ast.BinaryExpr:
-		l.uses(e.X, whole, to)
-		l.uses(e.Y, whole, to)
 	case *ast.IndexExpr:
-		if l.own(e) {
-			l.uses(e.X, p.under(element), to)
-		} else {
-			l.uses(e.X, whole, to)
+		if p = p.under(element); !l.own(e) {
+			p = whole
 		}
+		l.uses(e.X, p, to)
 		l.uses(e.Index, whole, to)
-	case *ast.SliceExpr:
-		l.usesAll([]ast.Expr{e.X, e.Low, e.High, e.Max}, to)
-	case *ast.StarExpr:
-		l.uses(e.X, whole, to)
-	case *ast.TypeAssertExpr:
-		l.uses(e.X, whole, to)
+	default:
+		for _, x := range tree.Parts(e) {
+			l.uses(*x, whole, to)
+		}
 	}
 }
 
@@ -69,23 +56,33 @@ func (l *loop) selected(e *ast.SelectorExpr, p *part, to live) {
 }
 
 func (l *loop) literalUses(e *ast.CompositeLit, p *part, to live) {
-	fields := fieldsOf(l.typeOf(e))
-	for i, x := range e.Elts {
-		if kv, ok := x.(*ast.KeyValueExpr); ok {
-			if fields == nil {
-				l.uses(kv.Key, whole, to)
-				l.uses(kv.Value, whole, to)
-			} else {
-				l.uses(kv.Value, p.field(kv.Key.(*ast.Ident).Name), to)
-			}
-			continue
-		}
-		if fields == nil {
-			l.uses(x, whole, to)
-		} else {
-			l.uses(x, p.field(fields[i].Name()), to)
+	names, values := l.elements(e)
+	for i, x := range values {
+		l.uses(x, p.field(names[i]), to)
+	}
+	if names == nil {
+		for _, x := range tree.Parts(e) {
+			l.uses(*x, whole, to)
 		}
 	}
+}
+
+// elements returns the values in a struct's literal, and the names of their fields;
+// none of any other expression.
+func (l *loop) elements(e ast.Expr) (names []string, values []ast.Expr) {
+	lit, ok := ast.Unparen(e).(*ast.CompositeLit)
+	fields := fieldsOf(l.typeOf(e))
+	if !ok || fields == nil {
+		return nil, nil
+	}
+	for i, x := range lit.Elts {
+		name := fields[i].Name()
+		if kv, ok := x.(*ast.KeyValueExpr); ok {
+			name, x = kv.Key.(*ast.Ident).Name, kv.Value
+		}
+		names, values = append(names, name), append(values, x)
+	}
+	return names, values
 }
 
 // wants returns what an action reads, where out is what is wanted after it. What
@@ -118,21 +115,14 @@ func (l *loop) wants(a *action, out live) live {
 // slice and the index.
 func (l *loop) placeUses(e ast.Expr, in live) {
 	switch e := ast.Unparen(e).(type) {
-	case *ast.IndexExpr:
-		if l.own(e) {
-			l.uses(e.X, at(element), in)
-		} else {
-			l.uses(e.X, whole, in)
-		}
-		l.uses(e.Index, whole, in)
+	case *ast.IndexExpr, *ast.StarExpr:
+		l.uses(e, whole, in)
 	case *ast.SelectorExpr:
 		if path, _ := l.path(e); path == "" { // behind a pointer
 			l.uses(e.X, whole, in)
-			return
+		} else {
+			l.placeUses(e.X, in)
 		}
-		l.placeUses(e.X, in)
-	case *ast.StarExpr:
-		l.uses(e.X, whole, in)
 	}
 }
 

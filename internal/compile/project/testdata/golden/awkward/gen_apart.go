@@ -25,9 +25,9 @@ const (
 	apartMMean
 	apartG
 	apartNet
+	apartValue
 	apartTotal2
 	apartTotal3
-	apartTotal4
 	apartNet2
 	apartA
 	apartOut3
@@ -58,9 +58,9 @@ var genApart = edge.Grouping{
 		apartMMean:   {Name: "m.mean", Kind: "send", From: "gradient", To: "apply", Type: "float64", Axis: "none", Node: 14, Pos: "awkward.go:115"},
 		apartG:       {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 23, Pos: "awkward.go:129", Given: true},
 		apartNet:     {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 24, Pos: "awkward.go:130"},
-		apartTotal2:  {Name: "total#2", Kind: "send", From: "gradient", To: "apply", Type: "float64", Axis: "none", Node: 30, Pos: "awkward.go:71"},
-		apartTotal3:  {Name: "total#3", Kind: "send", From: "gradient", To: "environment", Type: "float64", Axis: "none", Node: 31, Pos: "awkward.go:71"},
-		apartTotal4:  {Name: "total#4", Kind: "send", From: "gradient", To: "actor", Type: "float64", Axis: "none", Node: 31, Pos: "awkward.go:71"},
+		apartValue:   {Name: "value", Kind: "send", From: "gradient", To: "apply", Type: "float64", Axis: "none", Node: 30, Pos: "awkward.go:71"},
+		apartTotal2:  {Name: "total#2", Kind: "send", From: "gradient", To: "environment", Type: "float64", Axis: "none", Node: 31, Pos: "awkward.go:71"},
+		apartTotal3:  {Name: "total#3", Kind: "send", From: "gradient", To: "actor", Type: "float64", Axis: "none", Node: 31, Pos: "awkward.go:71"},
 		apartNet2:    {Name: "net#2", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 24, Pos: "awkward.go:130"},
 		apartA:       {Name: "a", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 37, Pos: "awkward.go:82"},
 		apartOut3:    {Name: "out#3", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 38, Pos: "awkward.go:83"},
@@ -82,7 +82,7 @@ func trainApartEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartOut, rl.Step{Obs: out.Obs, Reward: out.Reward, Over: out.Over})          // awkward.go:103
 			edge.Send(x, apartOut2, rl.Step{Obs: out.Obs, Terminated: out.Terminated, Over: out.Over}) // awkward.go:103
 		}
-		total := edge.Sent[float64](x, apartTotal3) // awkward.go:71
+		total := edge.Sent[float64](x, apartTotal2) // awkward.go:71
 		extra := 1                                  // awkward.go:76
 		if total > .5 {                             // awkward.go:77
 			extra = 2 // awkward.go:78
@@ -119,14 +119,15 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			}
 			m.last = out.Obs // awkward.go:109
 		}
-		t.Old.Set(old)                                               // awkward.go:111
-		total := t.sum.Call(rl.Key{}, many{append(seen, act.Value)}) // awkward.go:114
-		edge.Send(x, apartTotal, total)                              // awkward.go:114
-		m2 := m                                                      // awkward.go:116
-		total2 := edge.Sent[float64](x, apartTotal4)                 // awkward.go:71
-		edge.Fetch(x, apartNet2, t.Net.Params)                       // awkward.go:130
-		extra := 1                                                   // awkward.go:76
-		if total2 > .5 {                                             // awkward.go:77
+		t.Old.Set(old)                               // awkward.go:111
+		v := append(seen, act.Value)                 // awkward.go:114
+		total := t.sum.Call(rl.Key{}, many{v})       // awkward.go:114
+		edge.Send(x, apartTotal, total)              // awkward.go:114
+		m2 := m                                      // awkward.go:116
+		total2 := edge.Sent[float64](x, apartTotal3) // awkward.go:71
+		edge.Fetch(x, apartNet2, t.Net.Params)       // awkward.go:130
+		extra := 1                                   // awkward.go:76
+		if total2 > .5 {                             // awkward.go:77
 			extra = 2 // awkward.go:78
 		}
 		obs := m2.last         // awkward.go:80
@@ -136,8 +137,9 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := edge.Sent[rl.Step](x, apartOut3)         // awkward.go:83
 			obs = out.Obs                                   // awkward.go:84
 		}
-		run.Log("after", t.value.Call(rl.Key{}, obs)) // awkward.go:87
-		if m2.steps > 2 {                             // awkward.go:88
+		value := t.value.Call(rl.Key{}, obs) // awkward.go:87
+		run.Log("after", value)              // awkward.go:87
+		if m2.steps > 2 {                    // awkward.go:88
 			edge.Fetch(x, apartSlow, t.Slow.Params) // awkward.go:89
 		}
 	}
@@ -176,7 +178,8 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		m.batch = edge.Sent[kit.Step](x, apartMBatch) // awkward.go:112
 		m.weight = m.batch.Reward                     // awkward.go:113
 		total := edge.Sent[rl.Tensor](x, apartTotal)  // awkward.go:114
-		m.mean = run.Value(rl.Mean(total))            // awkward.go:115
+		mean := rl.Mean(total)                        // awkward.go:115
+		m.mean = run.Value(mean)                      // awkward.go:115
 		edge.Send(x, apartMMean, m.mean)              // awkward.go:115
 		m2 := m                                       // awkward.go:116
 		rounds := t.Rounds                            // awkward.go:61
@@ -208,15 +211,16 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 			if skip { // awkward.go:68
 				continue
 			}
-			value := run.Value(rl.Mean(loss)) // awkward.go:71
-			edge.Send(x, apartTotal2, value)  // awkward.go:71
-			total2 += value                   // awkward.go:71
-			if total2 > 100 {                 // awkward.go:72
+			mean2 := rl.Mean(loss)          // awkward.go:71
+			value := run.Value(mean2)       // awkward.go:71
+			edge.Send(x, apartValue, value) // awkward.go:71
+			total2 += value                 // awkward.go:71
+			if total2 > 100 {               // awkward.go:72
 				break
 			}
 		}
+		edge.Send(x, apartTotal2, total2) // awkward.go:71
 		edge.Send(x, apartTotal3, total2) // awkward.go:71
-		edge.Send(x, apartTotal4, total2) // awkward.go:71
 	}
 	return run.Err()
 }
@@ -252,8 +256,9 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 			if skip { // awkward.go:68
 				continue
 			}
-			total += edge.Sent[float64](x, apartTotal2) // awkward.go:71
-			if total > 100 {                            // awkward.go:72
+			value := edge.Sent[float64](x, apartValue) // awkward.go:71
+			total += value                             // awkward.go:71
+			if total > 100 {                           // awkward.go:72
 				break
 			}
 		}

@@ -18,7 +18,7 @@ const (
 	centralG
 	centralNet
 	centralLoss
-	centralTotal2
+	centralValue
 	centralSlow
 )
 
@@ -36,7 +36,7 @@ var genCentral = edge.Grouping{
 		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 23, Pos: "awkward.go:129", Given: true},
 		centralNet:    {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 24, Pos: "awkward.go:130"},
 		centralLoss:   {Name: "loss", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 29, Pos: "awkward.go:71"},
-		centralTotal2: {Name: "total#2", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 30, Pos: "awkward.go:71"},
+		centralValue:  {Name: "value", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 30, Pos: "awkward.go:71"},
 		centralSlow:   {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 43, Pos: "awkward.go:89"},
 	},
 }
@@ -62,17 +62,19 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(kit.Step{Obs: m.last, Act: act, Reward: old, Terminated: out.Terminated, Over: out.Over})
 			m.last = out.Obs // awkward.go:109
 		}
-		t.Old.Set(old)                                                      // awkward.go:111
-		m.batch = t.Rollout.Drain()                                         // awkward.go:112
-		edge.Gather(x, centralMBatch, kit.Step{Reward: m.batch.Reward})     // awkward.go:112
-		m.weight = m.batch.Reward                                           // awkward.go:113
-		total := t.sum.Call(rl.Key{}, many{append(seen, act.Value)})        // awkward.go:114
-		m.mean = run.Value(rl.Mean(edge.AllGather(x, centralTotal, total))) // awkward.go:115
-		edge.Send(x, centralMMean, m.mean)                                  // awkward.go:115
-		m2 := m                                                             // awkward.go:116
-		rounds := t.Rounds                                                  // awkward.go:61
-		total2 := 0.                                                        // awkward.go:61
-		if m2.mean > .25 {                                                  // awkward.go:62
+		t.Old.Set(old)                                                  // awkward.go:111
+		m.batch = t.Rollout.Drain()                                     // awkward.go:112
+		edge.Gather(x, centralMBatch, kit.Step{Reward: m.batch.Reward}) // awkward.go:112
+		m.weight = m.batch.Reward                                       // awkward.go:113
+		v := append(seen, act.Value)                                    // awkward.go:114
+		total := t.sum.Call(rl.Key{}, many{v})                          // awkward.go:114
+		mean := rl.Mean(edge.AllGather(x, centralTotal, total))         // awkward.go:115
+		m.mean = run.Value(mean)                                        // awkward.go:115
+		edge.Send(x, centralMMean, m.mean)                              // awkward.go:115
+		m2 := m                                                         // awkward.go:116
+		rounds := t.Rounds                                              // awkward.go:61
+		total2 := 0.                                                    // awkward.go:61
+		if m2.mean > .25 {                                              // awkward.go:62
 			rounds--                       // awkward.go:63
 			m2.weight = m2.batch.Act.Value // awkward.go:64
 		}
@@ -100,10 +102,11 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			if skip { // awkward.go:68
 				continue
 			}
-			value := run.Value(rl.Mean(edge.AllGather(x, centralLoss, loss))) // awkward.go:71
-			edge.Send(x, centralTotal2, value)                                // awkward.go:71
-			total2 += value                                                   // awkward.go:71
-			if total2 > 100 {                                                 // awkward.go:72
+			mean2 := rl.Mean(edge.AllGather(x, centralLoss, loss)) // awkward.go:71
+			value := run.Value(mean2)                              // awkward.go:71
+			edge.Send(x, centralValue, value)                      // awkward.go:71
+			total2 += value                                        // awkward.go:71
+			if total2 > 100 {                                      // awkward.go:72
 				break
 			}
 		}
@@ -118,8 +121,9 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			obs = out.Obs                             // awkward.go:84
 			run.Log("extra", out.Reward)              // awkward.go:85
 		}
-		run.Log("after", t.value.Call(rl.Key{}, obs)) // awkward.go:87
-		if m2.steps > 2 {                             // awkward.go:88
+		value := t.value.Call(rl.Key{}, obs) // awkward.go:87
+		run.Log("after", value)              // awkward.go:87
+		if m2.steps > 2 {                    // awkward.go:88
 			edge.Fetch(x, centralSlow, t.Slow.Params) // awkward.go:89
 		}
 	}
@@ -158,8 +162,9 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 			if skip { // awkward.go:68
 				continue
 			}
-			total += edge.Sent[float64](x, centralTotal2) // awkward.go:71
-			if total > 100 {                              // awkward.go:72
+			value := edge.Sent[float64](x, centralValue) // awkward.go:71
+			total += value                               // awkward.go:71
+			if total > 100 {                             // awkward.go:72
 				break
 			}
 		}

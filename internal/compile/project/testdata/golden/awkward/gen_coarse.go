@@ -58,13 +58,14 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		m.batch = t.Rollout.Drain() // awkward.go:112
 		// awkward.go:112
 		edge.Gather(x, coarseMBatch, kit.Step{Obs: m.batch.Obs, Act: kit.Act{Action: m.batch.Act.Action, Value: m.batch.Act.Value}, Reward: m.batch.Reward})
-		total := t.sum.Call(rl.Key{}, many{append(seen, act.Value)}) // awkward.go:114
-		edge.Gather(x, coarseTotal, total)                           // awkward.go:114
-		m2 := m                                                      // awkward.go:116
-		total2 := edge.Sent[float64](x, coarseTotal2)                // awkward.go:71
-		edge.Fetch(x, coarseNet, t.Net.Params)                       // awkward.go:130
-		extra := 1                                                   // awkward.go:76
-		if total2 > .5 {                                             // awkward.go:77
+		v := append(seen, act.Value)                  // awkward.go:114
+		total := t.sum.Call(rl.Key{}, many{v})        // awkward.go:114
+		edge.Gather(x, coarseTotal, total)            // awkward.go:114
+		m2 := m                                       // awkward.go:116
+		total2 := edge.Sent[float64](x, coarseTotal2) // awkward.go:71
+		edge.Fetch(x, coarseNet, t.Net.Params)        // awkward.go:130
+		extra := 1                                    // awkward.go:76
+		if total2 > .5 {                              // awkward.go:77
 			extra = 2 // awkward.go:78
 		}
 		obs := m2.last         // awkward.go:80
@@ -74,8 +75,9 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			obs = out.Obs                             // awkward.go:84
 			run.Log("extra", out.Reward)              // awkward.go:85
 		}
-		run.Log("after", t.value.Call(rl.Key{}, obs)) // awkward.go:87
-		if m2.steps > 2 {                             // awkward.go:88
+		value := t.value.Call(rl.Key{}, obs) // awkward.go:87
+		run.Log("after", value)              // awkward.go:87
+		if m2.steps > 2 {                    // awkward.go:88
 			edge.Fetch(x, coarseSlow, t.Slow.Params) // awkward.go:89
 		}
 	}
@@ -93,7 +95,8 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		m.batch = edge.Gathered[kit.Step](x, coarseMBatch) // awkward.go:112
 		m.weight = m.batch.Reward                          // awkward.go:113
 		total := edge.Gathered[rl.Tensor](x, coarseTotal)  // awkward.go:114
-		m.mean = run.Value(rl.Mean(total))                 // awkward.go:115
+		mean := rl.Mean(total)                             // awkward.go:115
+		m.mean = run.Value(mean)                           // awkward.go:115
 		m2 := m                                            // awkward.go:116
 		rounds := t.Rounds                                 // awkward.go:61
 		total2 := 0.                                       // awkward.go:61
@@ -106,8 +109,10 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			if skip {                                         // awkward.go:68
 				continue
 			}
-			total2 += run.Value(rl.Mean(loss)) // awkward.go:71
-			if total2 > 100 {                  // awkward.go:72
+			mean2 := rl.Mean(loss)    // awkward.go:71
+			value := run.Value(mean2) // awkward.go:71
+			total2 += value           // awkward.go:71
+			if total2 > 100 {         // awkward.go:72
 				break
 			}
 		}

@@ -85,15 +85,17 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(kit.Step{Obs: m.last, Act: act, Reward: old, Terminated: out.Terminated, Over: out.Over})
 			m.last = out.Obs // awkward.go:109
 		}
-		t.Old.Set(old)                                               // awkward.go:111
-		m.batch = t.Rollout.Drain()                                  // awkward.go:112
-		m.weight = m.batch.Reward                                    // awkward.go:113
-		total := t.sum.Call(rl.Key{}, many{append(seen, act.Value)}) // awkward.go:114
-		m.mean = run.Value(rl.Mean(total))                           // awkward.go:115
-		m2 := m                                                      // awkward.go:116
-		rounds := t.Rounds                                           // awkward.go:61
-		total2 := 0.                                                 // awkward.go:61
-		if m2.mean > .25 {                                           // awkward.go:62
+		t.Old.Set(old)                         // awkward.go:111
+		m.batch = t.Rollout.Drain()            // awkward.go:112
+		m.weight = m.batch.Reward              // awkward.go:113
+		v := append(seen, act.Value)           // awkward.go:114
+		total := t.sum.Call(rl.Key{}, many{v}) // awkward.go:114
+		mean := rl.Mean(total)                 // awkward.go:115
+		m.mean = run.Value(mean)               // awkward.go:115
+		m2 := m                                // awkward.go:116
+		rounds := t.Rounds                     // awkward.go:61
+		total2 := 0.                           // awkward.go:61
+		if m2.mean > .25 {                     // awkward.go:62
 			rounds--                       // awkward.go:63
 			m2.weight = m2.batch.Act.Value // awkward.go:64
 		}
@@ -102,8 +104,10 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			if skip {                                         // awkward.go:68
 				continue
 			}
-			total2 += run.Value(rl.Mean(loss)) // awkward.go:71
-			if total2 > 100 {                  // awkward.go:72
+			mean2 := rl.Mean(loss)    // awkward.go:71
+			value := run.Value(mean2) // awkward.go:71
+			total2 += value           // awkward.go:71
+			if total2 > 100 {         // awkward.go:72
 				break
 			}
 		}
@@ -119,8 +123,9 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := edge.Gathered[rl.Step](x, fineOut2)        // awkward.go:83
 			obs = out.Obs                                     // awkward.go:84
 		}
-		run.Log("after", t.value.Call(rl.Key{}, obs)) // awkward.go:87
-		if m2.steps > 2 {                             // awkward.go:88
+		value := t.value.Call(rl.Key{}, obs) // awkward.go:87
+		run.Log("after", value)              // awkward.go:87
+		if m2.steps > 2 {                    // awkward.go:88
 			t.Slow.Params.Blend(t.Net.Params, .1) // awkward.go:89
 		}
 	}

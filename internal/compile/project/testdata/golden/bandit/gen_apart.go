@@ -72,7 +72,8 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 		var adv rl.Tensor
 		// bandit.go:48
 		if !run.Fused("apart/actor 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&out), rl.Carry(&adv)}, func() { adv = graphApartActor1(t, run, obs, out) }) {
-			adv = t.advantage.Call(rl.Key{}, Scored{out.Reward, t.ref.Call(run.Key("ref"), obs).Value}) // bandit.go:48
+			ref := t.ref.Call(run.Key("ref"), obs)                          // bandit.go:48
+			adv = t.advantage.Call(rl.Key{}, Scored{out.Reward, ref.Value}) // bandit.go:48
 		}
 		edge.Send(x, apartAdv, adv)                          // bandit.go:48
 		edge.Fetch(x, apartLm2, run.Scope().Component("lm")) // bandit.go:53
@@ -82,7 +83,8 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphApartActor1 is bandit.go:48 as one graph.
 func graphApartActor1(t *Trainer, run *rl.Run, obs rl.Obs, out rl.Step) rl.Tensor {
-	adv := t.advantage.Call(rl.Key{}, Scored{out.Reward, t.ref.Call(run.Key("ref"), obs).Value}) // bandit.go:48
+	ref := t.ref.Call(run.Key("ref"), obs)                           // bandit.go:48
+	adv := t.advantage.Call(rl.Key{}, Scored{out.Reward, ref.Value}) // bandit.go:48
 	return adv
 }
 
@@ -97,11 +99,12 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		b := kit.Sample{Obs: obs, Action: text.Action, Adv: adv, Ret: out.Reward} // bandit.go:49
 		for e := range t.Epochs {                                                 // bandit.go:50
 			for i := range t.Minibatches { // bandit.go:51
-				// bandit.go:52
-				g, kl := t.loss.Grad(run.Key("loss", e, i), replay.Take(b, run.Key("shuffle", e), replay.ByEnv, i, t.Minibatches))
-				edge.Reduce(x, apartG, g)                           // bandit.go:52
-				edge.Fetch(x, apartLm, run.Scope().Component("lm")) // bandit.go:53
-				run.Log("kl", kl)                                   // bandit.go:54
+				v := run.Key("loss", e, i)                                                    // bandit.go:52
+				take := replay.Take(b, run.Key("shuffle", e), replay.ByEnv, i, t.Minibatches) // bandit.go:52
+				g, kl := t.loss.Grad(v, take)                                                 // bandit.go:52
+				edge.Reduce(x, apartG, g)                                                     // bandit.go:52
+				edge.Fetch(x, apartLm, run.Scope().Component("lm"))                           // bandit.go:53
+				run.Log("kl", kl)                                                             // bandit.go:54
 			}
 		}
 	}

@@ -47,7 +47,8 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		var adv rl.Tensor
 		// bandit.go:48
 		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&out), rl.Carry(&adv)}, func() { adv = graphCoarseCollector1(t, run, obs, out) }) {
-			adv = t.advantage.Call(rl.Key{}, Scored{out.Reward, t.ref.Call(run.Key("ref"), obs).Value}) // bandit.go:48
+			ref := t.ref.Call(run.Key("ref"), obs)                          // bandit.go:48
+			adv = t.advantage.Call(rl.Key{}, Scored{out.Reward, ref.Value}) // bandit.go:48
 		}
 		edge.Gather(x, coarseAdv, adv)                       // bandit.go:48
 		edge.Fetch(x, coarseLm, run.Scope().Component("lm")) // bandit.go:53
@@ -57,7 +58,8 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphCoarseCollector1 is bandit.go:48 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run, obs rl.Obs, out rl.Step) rl.Tensor {
-	adv := t.advantage.Call(rl.Key{}, Scored{out.Reward, t.ref.Call(run.Key("ref"), obs).Value}) // bandit.go:48
+	ref := t.ref.Call(run.Key("ref"), obs)                           // bandit.go:48
+	adv := t.advantage.Call(rl.Key{}, Scored{out.Reward, ref.Value}) // bandit.go:48
 	return adv
 }
 
@@ -74,10 +76,11 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphCoarseLearner1(t, run, b) }) {
 			for e := range t.Epochs { // bandit.go:50
 				for i := range t.Minibatches { // bandit.go:51
-					// bandit.go:52
-					g, kl := t.loss.Grad(run.Key("loss", e, i), replay.Take(b, run.Key("shuffle", e), replay.ByEnv, i, t.Minibatches))
-					t.opt.Apply(g, 1e-6) // bandit.go:53
-					run.Log("kl", kl)    // bandit.go:54
+					v := run.Key("loss", e, i)                                                    // bandit.go:52
+					take := replay.Take(b, run.Key("shuffle", e), replay.ByEnv, i, t.Minibatches) // bandit.go:52
+					g, kl := t.loss.Grad(v, take)                                                 // bandit.go:52
+					t.opt.Apply(g, 1e-6)                                                          // bandit.go:53
+					run.Log("kl", kl)                                                             // bandit.go:54
 				}
 			}
 		}
@@ -90,10 +93,11 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 func graphCoarseLearner1(t *Trainer, run *rl.Run, b kit.Sample) {
 	run.For(t.Epochs, nil, func(e rl.Int) { // bandit.go:50
 		run.For(t.Minibatches, nil, func(i rl.Int) { // bandit.go:51
-			// bandit.go:52
-			g, kl := t.loss.Grad(run.KeyAt("loss", e, i), replay.TakeAt(b, run.KeyAt("shuffle", e), replay.ByEnv, i, t.Minibatches))
-			t.opt.Apply(g, 1e-6) // bandit.go:53
-			run.Log("kl", kl)    // bandit.go:54
+			v := run.KeyAt("loss", e, i)                                                      // bandit.go:52
+			take := replay.TakeAt(b, run.KeyAt("shuffle", e), replay.ByEnv, i, t.Minibatches) // bandit.go:52
+			g, kl := t.loss.Grad(v, take)                                                     // bandit.go:52
+			t.opt.Apply(g, 1e-6)                                                              // bandit.go:53
+			run.Log("kl", kl)                                                                 // bandit.go:54
 		})
 	})
 }

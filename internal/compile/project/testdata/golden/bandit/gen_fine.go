@@ -53,14 +53,16 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		out := edge.Gathered[rl.Step](x, fineOut)               // bandit.go:47
 		// bandit.go:48
 		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&text), rl.Carry(&out)}, func() { graphFineLearner1(t, run, obs, text, out) }) {
-			adv := t.advantage.Call(rl.Key{}, Scored{out.Reward, t.ref.Call(run.Key("ref"), obs).Value}) // bandit.go:48
-			b := kit.Sample{Obs: obs, Action: text.Action, Adv: adv, Ret: out.Reward}                    // bandit.go:49
-			for e := range t.Epochs {                                                                    // bandit.go:50
+			ref := t.ref.Call(run.Key("ref"), obs)                                    // bandit.go:48
+			adv := t.advantage.Call(rl.Key{}, Scored{out.Reward, ref.Value})          // bandit.go:48
+			b := kit.Sample{Obs: obs, Action: text.Action, Adv: adv, Ret: out.Reward} // bandit.go:49
+			for e := range t.Epochs {                                                 // bandit.go:50
 				for i := range t.Minibatches { // bandit.go:51
-					// bandit.go:52
-					g, kl := t.loss.Grad(run.Key("loss", e, i), replay.Take(b, run.Key("shuffle", e), replay.ByEnv, i, t.Minibatches))
-					t.opt.Apply(g, 1e-6) // bandit.go:53
-					run.Log("kl", kl)    // bandit.go:54
+					v := run.Key("loss", e, i)                                                    // bandit.go:52
+					take := replay.Take(b, run.Key("shuffle", e), replay.ByEnv, i, t.Minibatches) // bandit.go:52
+					g, kl := t.loss.Grad(v, take)                                                 // bandit.go:52
+					t.opt.Apply(g, 1e-6)                                                          // bandit.go:53
+					run.Log("kl", kl)                                                             // bandit.go:54
 				}
 			}
 		}
@@ -70,14 +72,16 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphFineLearner1 is bandit.go:48 to bandit.go:50 as one graph.
 func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs, text kit.Act, out rl.Step) {
-	adv := t.advantage.Call(rl.Key{}, Scored{out.Reward, t.ref.Call(run.Key("ref"), obs).Value}) // bandit.go:48
-	b := kit.Sample{Obs: obs, Action: text.Action, Adv: adv, Ret: out.Reward}                    // bandit.go:49
-	run.For(t.Epochs, nil, func(e rl.Int) {                                                      // bandit.go:50
+	ref := t.ref.Call(run.Key("ref"), obs)                                    // bandit.go:48
+	adv := t.advantage.Call(rl.Key{}, Scored{out.Reward, ref.Value})          // bandit.go:48
+	b := kit.Sample{Obs: obs, Action: text.Action, Adv: adv, Ret: out.Reward} // bandit.go:49
+	run.For(t.Epochs, nil, func(e rl.Int) {                                   // bandit.go:50
 		run.For(t.Minibatches, nil, func(i rl.Int) { // bandit.go:51
-			// bandit.go:52
-			g, kl := t.loss.Grad(run.KeyAt("loss", e, i), replay.TakeAt(b, run.KeyAt("shuffle", e), replay.ByEnv, i, t.Minibatches))
-			t.opt.Apply(g, 1e-6) // bandit.go:53
-			run.Log("kl", kl)    // bandit.go:54
+			v := run.KeyAt("loss", e, i)                                                      // bandit.go:52
+			take := replay.TakeAt(b, run.KeyAt("shuffle", e), replay.ByEnv, i, t.Minibatches) // bandit.go:52
+			g, kl := t.loss.Grad(v, take)                                                     // bandit.go:52
+			t.opt.Apply(g, 1e-6)                                                              // bandit.go:53
+			run.Log("kl", kl)                                                                 // bandit.go:54
 		})
 	})
 }

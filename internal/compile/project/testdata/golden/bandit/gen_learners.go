@@ -35,18 +35,20 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		var adv rl.Tensor
 		// bandit.go:45
 		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&text), rl.Carry(&out), rl.Carry(&adv)}, func() { obs, text, out, adv = graphLearnersLearner1(t, run) }) {
-			obs = t.Env.Obs()                                                                           // bandit.go:45
-			text = t.generate.Call(run.Key("tokens"), obs)                                              // bandit.go:46
-			out = t.Env.Step(text.Action)                                                               // bandit.go:47
-			adv = t.advantage.Call(rl.Key{}, Scored{out.Reward, t.ref.Call(run.Key("ref"), obs).Value}) // bandit.go:48
+			obs = t.Env.Obs()                                               // bandit.go:45
+			text = t.generate.Call(run.Key("tokens"), obs)                  // bandit.go:46
+			out = t.Env.Step(text.Action)                                   // bandit.go:47
+			ref := t.ref.Call(run.Key("ref"), obs)                          // bandit.go:48
+			adv = t.advantage.Call(rl.Key{}, Scored{out.Reward, ref.Value}) // bandit.go:48
 		}
 		b := kit.Sample{Obs: obs, Action: text.Action, Adv: adv, Ret: out.Reward} // bandit.go:49
 		for e := range t.Epochs {                                                 // bandit.go:50
 			for i := range t.Minibatches { // bandit.go:51
-				// bandit.go:52
-				g, kl := t.loss.Grad(run.Key("loss", e, i), replay.Take(b, run.Key("shuffle", e), replay.ByEnv, i, t.Minibatches))
-				t.opt.Apply(edge.AllReduce(x, learnersG, g), 1e-6) // bandit.go:53
-				run.Log("kl", kl)                                  // bandit.go:54
+				v := run.Key("loss", e, i)                                                    // bandit.go:52
+				take := replay.Take(b, run.Key("shuffle", e), replay.ByEnv, i, t.Minibatches) // bandit.go:52
+				g, kl := t.loss.Grad(v, take)                                                 // bandit.go:52
+				t.opt.Apply(edge.AllReduce(x, learnersG, g), 1e-6)                            // bandit.go:53
+				run.Log("kl", kl)                                                             // bandit.go:54
 			}
 		}
 	}
@@ -55,9 +57,10 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphLearnersLearner1 is bandit.go:45 to bandit.go:48 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run) (rl.Obs, kit.Act, rl.Step, rl.Tensor) {
-	obs := t.Env.Obs()                                                                           // bandit.go:45
-	text := t.generate.Call(run.Key("tokens"), obs)                                              // bandit.go:46
-	out := t.Env.Step(text.Action)                                                               // bandit.go:47
-	adv := t.advantage.Call(rl.Key{}, Scored{out.Reward, t.ref.Call(run.Key("ref"), obs).Value}) // bandit.go:48
+	obs := t.Env.Obs()                                               // bandit.go:45
+	text := t.generate.Call(run.Key("tokens"), obs)                  // bandit.go:46
+	out := t.Env.Step(text.Action)                                   // bandit.go:47
+	ref := t.ref.Call(run.Key("ref"), obs)                           // bandit.go:48
+	adv := t.advantage.Call(rl.Key{}, Scored{out.Reward, ref.Value}) // bandit.go:48
 	return obs, text, out, adv
 }

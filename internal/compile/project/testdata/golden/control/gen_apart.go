@@ -101,10 +101,8 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		edge.Fetch(x, apartNet2, t.Net.Params) // control.go:76
 		r := run.Iter() % 3                    // control.go:61
-		switch r {                             // control.go:61
-		case 0:
+		if r == 0 {                            // control.go:61
 			run.Log("third", act.Value) // control.go:63
-		case 1, 4:
 		}
 	}
 	return run.Err()
@@ -137,7 +135,8 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 				if mean > worst {                        // control.go:78
 					worst = mean // control.go:79
 				}
-				if edge.Sent[int64](x, apartCount)%int64(t.Delay) == 0 { // control.go:81
+				count := edge.Sent[int64](x, apartCount) // control.go:81
+				if count%int64(t.Delay) == 0 {           // control.go:81
 					continue
 				}
 				if worst > t.Limit { // control.go:85
@@ -156,7 +155,8 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		if run.Iter() < 1 { // control.go:55
 			continue
 		}
-		if edge.Sent[bool](x, apartReady) { // control.go:58
+		ready := edge.Sent[bool](x, apartReady) // control.go:58
+		if ready {                              // control.go:58
 			worst := 0.                // control.go:72
 			for u := range t.Updates { // control.go:73
 				s := edge.Sent[replay.Sample[kit.Step]](x, apartS) // control.go:74
@@ -164,28 +164,32 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 				g, loss := t.loss.Grad(run.Key("loss", u), kit.Sample{Obs: s.Data.Obs, Action: s.Data.Act.Action, Adv: s.Data.Reward, Ret: s.Data.Reward})
 				edge.Reduce(x, apartG, g)             // control.go:75
 				edge.Fetch(x, apartNet, t.Net.Params) // control.go:76
-				mean := run.Value(rl.Mean(loss))      // control.go:78
-				edge.Send(x, apartMean, mean)         // control.go:78
-				edge.Send(x, apartMean2, mean)        // control.go:78
-				if mean > worst {                     // control.go:78
-					worst = mean // control.go:79
+				mean := rl.Mean(loss)                 // control.go:78
+				mean2 := run.Value(mean)              // control.go:78
+				edge.Send(x, apartMean, mean2)        // control.go:78
+				edge.Send(x, apartMean2, mean2)       // control.go:78
+				if mean2 > worst {                    // control.go:78
+					worst = mean2 // control.go:79
 				}
-				if edge.Sent[int64](x, apartCount2)%int64(t.Delay) == 0 { // control.go:81
+				count := edge.Sent[int64](x, apartCount2) // control.go:81
+				if count%int64(t.Delay) == 0 {            // control.go:81
 					edge.Fetch(x, apartSlow, t.Slow.Params) // control.go:82
 					continue
 				}
 				if worst > t.Limit { // control.go:85
 					break
 				}
-				run.Log("value", t.slow.Call(rl.Key{}, s.Data.Obs)) // control.go:88
+				slow := t.slow.Call(rl.Key{}, s.Data.Obs) // control.go:88
+				run.Log("value", slow)                    // control.go:88
 			}
-			run.Log("worst", rl.Scalar(worst)) // control.go:90
+			scalar := rl.Scalar(worst) // control.go:90
+			run.Log("worst", scalar)   // control.go:90
 		}
 		r := run.Iter() % 3 // control.go:61
-		switch r {          // control.go:61
-		case 0:
-		case 1, 4:
-			edge.Fetch(x, apartSlow2, t.Slow.Params) // control.go:65
+		if !(r == 0) {      // control.go:61
+			if r == 1 || r == 4 { // control.go:61
+				edge.Fetch(x, apartSlow2, t.Slow.Params) // control.go:65
+			}
 		}
 	}
 	return run.Err()
@@ -201,7 +205,8 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 		if run.Iter() < 1 { // control.go:55
 			continue
 		}
-		if edge.Sent[bool](x, apartReady2) { // control.go:58
+		ready := edge.Sent[bool](x, apartReady2) // control.go:58
+		if ready {                               // control.go:58
 			n := 0                // control.go:72
 			worst := 0.           // control.go:72
 			for range t.Updates { // control.go:73
@@ -225,15 +230,16 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 					break
 				}
 			}
-			run.Log("updates", rl.Scalar(float64(n))) // control.go:91
+			scalar := rl.Scalar(float64(n)) // control.go:91
+			run.Log("updates", scalar)      // control.go:91
 		}
 		edge.Publish(x, apartNet2, t.Net.Params) // control.go:76
 		r := run.Iter() % 3                      // control.go:61
-		switch r {                               // control.go:61
-		case 0:
-		case 1, 4:
-			t.Slow.Params.Blend(t.Net.Params, .5)      // control.go:65
-			edge.Publish(x, apartSlow2, t.Slow.Params) // control.go:65
+		if !(r == 0) {                           // control.go:61
+			if r == 1 || r == 4 { // control.go:61
+				t.Slow.Params.Blend(t.Net.Params, .5)      // control.go:65
+				edge.Publish(x, apartSlow2, t.Slow.Params) // control.go:65
+			}
 		}
 	}
 	return run.Err()

@@ -67,29 +67,32 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // control.go:74
 				// control.go:75
 				g, loss := t.loss.Grad(run.Key("loss", u), kit.Sample{Obs: s.Data.Obs, Action: s.Data.Act.Action, Adv: s.Data.Reward, Ret: s.Data.Reward})
-				edge.Reduce(x, centralG, g)                                      // control.go:75
-				edge.Fetch(x, centralNet, t.Net.Params)                          // control.go:76
-				mean := run.Value(rl.Mean(edge.AllGather(x, centralLoss, loss))) // control.go:78
-				edge.Send(x, centralMean, mean)                                  // control.go:78
-				if mean > worst {                                                // control.go:78
-					worst = mean // control.go:79
+				edge.Reduce(x, centralG, g)                           // control.go:75
+				edge.Fetch(x, centralNet, t.Net.Params)               // control.go:76
+				mean := rl.Mean(edge.AllGather(x, centralLoss, loss)) // control.go:78
+				mean2 := run.Value(mean)                              // control.go:78
+				edge.Send(x, centralMean, mean2)                      // control.go:78
+				if mean2 > worst {                                    // control.go:78
+					worst = mean2 // control.go:79
 				}
-				if edge.Sent[int64](x, centralCount)%int64(t.Delay) == 0 { // control.go:81
+				count := edge.Sent[int64](x, centralCount) // control.go:81
+				if count%int64(t.Delay) == 0 {             // control.go:81
 					edge.Fetch(x, centralSlow, t.Slow.Params) // control.go:82
 					continue
 				}
 				if worst > t.Limit { // control.go:85
 					break
 				}
-				run.Log("value", t.slow.Call(rl.Key{}, s.Data.Obs)) // control.go:88
+				slow := t.slow.Call(rl.Key{}, s.Data.Obs) // control.go:88
+				run.Log("value", slow)                    // control.go:88
 			}
-			edge.LogOnce(x, run, "worst", rl.Scalar(worst)) // control.go:90
+			scalar := rl.Scalar(worst)            // control.go:90
+			edge.LogOnce(x, run, "worst", scalar) // control.go:90
 		}
 		r := run.Iter() % 3 // control.go:61
-		switch r {          // control.go:61
-		case 0:
+		if r == 0 {         // control.go:61
 			run.Log("third", act.Value) // control.go:63
-		case 1, 4:
+		} else if r == 1 || r == 4 { // control.go:61
 			edge.Fetch(x, centralSlow2, t.Slow.Params) // control.go:65
 		}
 	}
@@ -107,7 +110,8 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 		if run.Iter() < 1 { // control.go:55
 			continue
 		}
-		if edge.Sent[bool](x, centralReady) { // control.go:58
+		ready := edge.Sent[bool](x, centralReady) // control.go:58
+		if ready {                                // control.go:58
 			n := 0                // control.go:72
 			worst := 0.           // control.go:72
 			for range t.Updates { // control.go:73
@@ -130,14 +134,15 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 					break
 				}
 			}
-			run.Log("updates", rl.Scalar(float64(n))) // control.go:91
+			scalar := rl.Scalar(float64(n)) // control.go:91
+			run.Log("updates", scalar)      // control.go:91
 		}
 		r := run.Iter() % 3 // control.go:61
-		switch r {          // control.go:61
-		case 0:
-		case 1, 4:
-			t.Slow.Params.Blend(t.Net.Params, .5)        // control.go:65
-			edge.Publish(x, centralSlow2, t.Slow.Params) // control.go:65
+		if !(r == 0) {      // control.go:61
+			if r == 1 || r == 4 { // control.go:61
+				t.Slow.Params.Blend(t.Net.Params, .5)        // control.go:65
+				edge.Publish(x, centralSlow2, t.Slow.Params) // control.go:65
+			}
 		}
 	}
 	return run.Err()

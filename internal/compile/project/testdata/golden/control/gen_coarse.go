@@ -51,10 +51,8 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		edge.Fetch(x, coarseNet, t.Net.Params) // control.go:76
 		r := run.Iter() % 3                    // control.go:61
-		switch r {                             // control.go:61
-		case 0:
+		if r == 0 {                            // control.go:61
 			run.Log("third", act.Value) // control.go:63
-		case 1, 4:
 		}
 	}
 	return run.Err()
@@ -79,15 +77,16 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		if run.Iter() < 1 { // control.go:55
 			continue
 		}
-		if t.Replay.Ready(3 * t.Batch) { // control.go:58
+		ready := t.Replay.Ready(3 * t.Batch) // control.go:58
+		if ready {                           // control.go:58
 			t.learn(run, rate) // control.go:59
 		}
 		edge.Publish(x, coarseNet, t.Net.Params) // control.go:76
 		r := run.Iter() % 3                      // control.go:61
-		switch r {                               // control.go:61
-		case 0:
-		case 1, 4:
-			t.Slow.Params.Blend(t.Net.Params, .5) // control.go:65
+		if !(r == 0) {                           // control.go:61
+			if r == 1 || r == 4 { // control.go:61
+				t.Slow.Params.Blend(t.Net.Params, .5) // control.go:65
+			}
 		}
 	}
 	return run.Err()

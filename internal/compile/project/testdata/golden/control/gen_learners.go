@@ -50,36 +50,41 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		if run.Iter() < 1 { // control.go:55
 			continue
 		}
-		if t.Replay.Ready(3 * t.Batch) { // control.go:58
+		ready := t.Replay.Ready(3 * t.Batch) // control.go:58
+		if ready {                           // control.go:58
 			n := 0                     // control.go:72
 			worst := 0.                // control.go:72
 			for u := range t.Updates { // control.go:73
 				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // control.go:74
 				// control.go:75
 				g, loss := t.loss.Grad(run.Key("loss", u), kit.Sample{Obs: s.Data.Obs, Action: s.Data.Act.Action, Adv: s.Data.Reward, Ret: s.Data.Reward})
-				t.opt.Apply(edge.AllReduce(x, learnersG, g), rate)                // control.go:76
-				n++                                                               // control.go:77
-				mean := run.Value(rl.Mean(edge.AllGather(x, learnersLoss, loss))) // control.go:78
-				if mean > worst {                                                 // control.go:78
-					worst = mean // control.go:79
+				t.opt.Apply(edge.AllReduce(x, learnersG, g), rate)     // control.go:76
+				n++                                                    // control.go:77
+				mean := rl.Mean(edge.AllGather(x, learnersLoss, loss)) // control.go:78
+				mean2 := run.Value(mean)                               // control.go:78
+				if mean2 > worst {                                     // control.go:78
+					worst = mean2 // control.go:79
 				}
-				if t.opt.Count()%int64(t.Delay) == 0 { // control.go:81
+				count := t.opt.Count()         // control.go:81
+				if count%int64(t.Delay) == 0 { // control.go:81
 					t.Slow.Params.Blend(t.Net.Params, .1) // control.go:82
 					continue
 				}
 				if worst > t.Limit { // control.go:85
 					break
 				}
-				run.Log("value", t.slow.Call(rl.Key{}, s.Data.Obs)) // control.go:88
+				slow := t.slow.Call(rl.Key{}, s.Data.Obs) // control.go:88
+				run.Log("value", slow)                    // control.go:88
 			}
-			edge.LogOnce(x, run, "worst", rl.Scalar(worst))        // control.go:90
-			edge.LogOnce(x, run, "updates", rl.Scalar(float64(n))) // control.go:91
+			scalar := rl.Scalar(worst)               // control.go:90
+			edge.LogOnce(x, run, "worst", scalar)    // control.go:90
+			scalar2 := rl.Scalar(float64(n))         // control.go:91
+			edge.LogOnce(x, run, "updates", scalar2) // control.go:91
 		}
 		r := run.Iter() % 3 // control.go:61
-		switch r {          // control.go:61
-		case 0:
+		if r == 0 {         // control.go:61
 			run.Log("third", act.Value) // control.go:63
-		case 1, 4:
+		} else if r == 1 || r == 4 { // control.go:61
 			t.Slow.Params.Blend(t.Net.Params, .5) // control.go:65
 		}
 	}

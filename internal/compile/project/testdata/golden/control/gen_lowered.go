@@ -25,32 +25,38 @@ func trainLowered(t *Trainer, run *rl.Run) {
 		rate = run.Calc(rate, "/", 2) // control.go:53
 	}, nil)
 	run.If(run.HostBool(func(run *rl.Run) bool { return run.Iter() < 1 }), nil, nil, func() {
-		run.If(t.Replay.ReadyAt(3*t.Batch), nil, func() { // control.go:58
+		ready := t.Replay.ReadyAt(3 * t.Batch) // control.go:58
+		run.If(ready, nil, func() {            // control.go:58
 			n := run.Number(0)                                                                                   // control.go:72
 			worst := run.Number(0.)                                                                              // control.go:72
 			run.Until(t.Updates, []rl.Carried{rl.Carry(&n), rl.Carry(&worst)}, func(u rl.Int) (stop rl.Tensor) { // control.go:73
 				s := t.Replay.Sample(run.KeyAt("sample", u), t.Batch) // control.go:74
 				// control.go:75
 				g, loss := t.loss.Grad(run.KeyAt("loss", u), kit.Sample{Obs: s.Data.Obs, Action: s.Data.Act.Action, Adv: s.Data.Reward, Ret: s.Data.Reward})
-				t.opt.ApplyAt(g, run.Single(rate))                                          // control.go:76
-				n = run.Calc(n, "+", 1)                                                     // control.go:77
-				mean := run.Number(rl.Mean(loss))                                           // control.go:78
-				run.If(run.Calc(mean, ">", worst), []rl.Carried{rl.Carry(&worst)}, func() { // control.go:78
-					worst = mean // control.go:79
+				t.opt.ApplyAt(g, run.Single(rate))                                           // control.go:76
+				n = run.Calc(n, "+", 1)                                                      // control.go:77
+				mean := rl.Mean(loss)                                                        // control.go:78
+				mean2 := run.Number(mean)                                                    // control.go:78
+				run.If(run.Calc(mean2, ">", worst), []rl.Carried{rl.Carry(&worst)}, func() { // control.go:78
+					worst = mean2 // control.go:79
 				}, nil)
-				run.If(run.Calc(run.Calc(t.opt.CountAt(), "%", int64(t.Delay)), "==", 0), []rl.Carried{rl.Carry(&stop)}, func() { // control.go:81
+				count := t.opt.CountAt()                                                                                // control.go:81
+				run.If(run.Calc(run.Calc(count, "%", int64(t.Delay)), "==", 0), []rl.Carried{rl.Carry(&stop)}, func() { // control.go:81
 					t.Slow.Params.Blend(t.Net.Params, .1) // control.go:82
 				}, func() {
 					run.If(run.Calc(worst, ">", t.Limit), []rl.Carried{rl.Carry(&stop)}, func() { // control.go:85
 						stop = run.Number(true) // control.go:86
 					}, func() {
-						run.Log("value", t.slow.Call(rl.Key{}, s.Data.Obs)) // control.go:88
+						slow := t.slow.Call(rl.Key{}, s.Data.Obs) // control.go:88
+						run.Log("value", slow)                    // control.go:88
 					})
 				})
 				return stop
 			})
-			run.Log("worst", run.Single(worst))          // control.go:90
-			run.Log("updates", run.Single(run.Float(n))) // control.go:91
+			scalar := run.Single(worst)         // control.go:90
+			run.Log("worst", scalar)            // control.go:90
+			scalar2 := run.Single(run.Float(n)) // control.go:91
+			run.Log("updates", scalar2)         // control.go:91
 		}, nil)
 		run.If(run.HostBool(func(run *rl.Run) bool { return (run.Iter() % 3) == 0 }), nil, func() { // control.go:61
 			run.Log("third", act.Value) // control.go:63

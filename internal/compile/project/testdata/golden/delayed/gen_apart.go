@@ -104,14 +104,15 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // delayed.go:47
 		if run.Steps() >= t.Warmup { // delayed.go:52
 			for u := range t.Updates { // delayed.go:53
-				b := edge.Sent[kit.Step](x, apartB) // delayed.go:62
-				// delayed.go:63
-				s := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: t.target.Call(rl.Key{}, b.Obs)}
-				g, q := t.qLoss.Grad(run.Key("q", u), s)                 // delayed.go:64
-				edge.Reduce(x, apartG, g)                                // delayed.go:64
-				edge.Fetch(x, apartQ, t.Q.Params)                        // delayed.go:65
-				run.Log("q", q)                                          // delayed.go:66
-				if edge.Sent[int64](x, apartCount)%int64(t.Delay) == 0 { // delayed.go:67
+				b := edge.Sent[kit.Step](x, apartB)                                           // delayed.go:62
+				target := t.target.Call(rl.Key{}, b.Obs)                                      // delayed.go:63
+				s := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: target} // delayed.go:63
+				g, q := t.qLoss.Grad(run.Key("q", u), s)                                      // delayed.go:64
+				edge.Reduce(x, apartG, g)                                                     // delayed.go:64
+				edge.Fetch(x, apartQ, t.Q.Params)                                             // delayed.go:65
+				run.Log("q", q)                                                               // delayed.go:66
+				count := edge.Sent[int64](x, apartCount)                                      // delayed.go:67
+				if count%int64(t.Delay) == 0 {                                                // delayed.go:67
 					g2, p := t.piLoss.Grad(run.Key("pi", u), s) // delayed.go:68
 					edge.Reduce(x, apartG2, g2)                 // delayed.go:68
 					edge.Fetch(x, apartPi, t.Pi.Params)         // delayed.go:69

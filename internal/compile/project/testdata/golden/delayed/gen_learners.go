@@ -45,13 +45,14 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		t.Replay.Insert(edge.AllGather(x, learnersInsert, kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
 		if run.Steps() >= t.Warmup { // delayed.go:52
 			for u := range t.Updates { // delayed.go:53
-				b := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // delayed.go:62
-				// delayed.go:63
-				s := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: t.target.Call(rl.Key{}, b.Obs)}
-				g, q := t.qLoss.Grad(run.Key("q", u), s)              // delayed.go:64
-				t.qOpt.Apply(edge.AllReduce(x, learnersG, g), t.Rate) // delayed.go:65
-				run.Log("q", q)                                       // delayed.go:66
-				if t.qOpt.Count()%int64(t.Delay) == 0 {               // delayed.go:67
+				b := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch))             // delayed.go:62
+				target := t.target.Call(rl.Key{}, b.Obs)                                      // delayed.go:63
+				s := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: target} // delayed.go:63
+				g, q := t.qLoss.Grad(run.Key("q", u), s)                                      // delayed.go:64
+				t.qOpt.Apply(edge.AllReduce(x, learnersG, g), t.Rate)                         // delayed.go:65
+				run.Log("q", q)                                                               // delayed.go:66
+				count := t.qOpt.Count()                                                       // delayed.go:67
+				if count%int64(t.Delay) == 0 {                                                // delayed.go:67
 					g2, p := t.piLoss.Grad(run.Key("pi", u), s)              // delayed.go:68
 					t.piOpt.Apply(edge.AllReduce(x, learnersG2, g2), t.Rate) // delayed.go:69
 					run.Log("pi", p)                                         // delayed.go:70

@@ -73,11 +73,13 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // dqn.go:66
 		obs := edge.Sent[rl.Obs](x, apartObs) // dqn.go:67
 		for i := range t.TrainEvery {         // dqn.go:68
-			act := t.act.Call(run.Key("act", i), ActIn{obs, rl.Scalar(t.Epsilon(run.Progress()))}) // dqn.go:69
-			edge.Send(x, apartAct, kit.Act{Action: act.Action})                                    // dqn.go:69
-			edge.Send(x, apartAct2, act)                                                           // dqn.go:69
-			out := edge.Sent[rl.Step](x, apartOut)                                                 // dqn.go:70
-			obs = out.Obs                                                                          // dqn.go:72
+			v := run.Key("act", i)                              // dqn.go:69
+			scalar := rl.Scalar(t.Epsilon(run.Progress()))      // dqn.go:69
+			act := t.act.Call(v, ActIn{obs, scalar})            // dqn.go:69
+			edge.Send(x, apartAct, kit.Act{Action: act.Action}) // dqn.go:69
+			edge.Send(x, apartAct2, act)                        // dqn.go:69
+			out := edge.Sent[rl.Step](x, apartOut)              // dqn.go:70
+			obs = out.Obs                                       // dqn.go:72
 		}
 		if run.Steps() >= t.Warmup { // dqn.go:74
 			edge.Fetch(x, apartQ2, t.Q.Params) // dqn.go:88
@@ -114,13 +116,14 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // dqn.go:66
 		if run.Steps() >= t.Warmup { // dqn.go:74
 			for u := range t.Updates { // dqn.go:85
-				s := edge.Sent[kit.Step](x, apartS) // dqn.go:86
-				// dqn.go:87
-				g, td := t.loss.Grad(run.Key("loss", u), kit.Sample{Obs: s.Obs, Action: s.Act.Action, Adv: s.Reward, Ret: t.next.Call(rl.Key{}, Next{s.Obs, s.Reward})})
-				edge.Send(x, apartTd, td)         // dqn.go:87
-				edge.Reduce(x, apartG, g)         // dqn.go:87
-				edge.Fetch(x, apartQ, t.Q.Params) // dqn.go:88
-				run.Log("td", td)                 // dqn.go:90
+				s := edge.Sent[kit.Step](x, apartS)                                                             // dqn.go:86
+				v := run.Key("loss", u)                                                                         // dqn.go:87
+				next := t.next.Call(rl.Key{}, Next{s.Obs, s.Reward})                                            // dqn.go:87
+				g, td := t.loss.Grad(v, kit.Sample{Obs: s.Obs, Action: s.Act.Action, Adv: s.Reward, Ret: next}) // dqn.go:87
+				edge.Send(x, apartTd, td)                                                                       // dqn.go:87
+				edge.Reduce(x, apartG, g)                                                                       // dqn.go:87
+				edge.Fetch(x, apartQ, t.Q.Params)                                                               // dqn.go:88
+				run.Log("td", td)                                                                               // dqn.go:90
 			}
 		}
 		if run.Every(t.TargetEvery) { // dqn.go:77

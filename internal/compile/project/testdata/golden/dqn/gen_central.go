@@ -39,21 +39,24 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // dqn.go:66
 		obs := t.Env.Obs()            // dqn.go:67
 		for i := range t.TrainEvery { // dqn.go:68
-			act := t.act.Call(run.Key("act", i), ActIn{obs, rl.Scalar(t.Epsilon(run.Progress()))}) // dqn.go:69
-			out := t.Env.Step(act.Action)                                                          // dqn.go:70
+			v := run.Key("act", i)                         // dqn.go:69
+			scalar := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:69
+			act := t.act.Call(v, ActIn{obs, scalar})       // dqn.go:69
+			out := t.Env.Step(act.Action)                  // dqn.go:70
 			// dqn.go:71
 			t.Replay.Insert(edge.AllGather(x, centralInsert, kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
 			obs = out.Obs // dqn.go:72
 		}
 		if run.Steps() >= t.Warmup { // dqn.go:74
 			for u := range t.Updates { // dqn.go:85
-				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // dqn.go:86
-				// dqn.go:87
-				g, td := t.loss.Grad(run.Key("loss", u), kit.Sample{Obs: s.Obs, Action: s.Act.Action, Adv: s.Reward, Ret: t.next.Call(rl.Key{}, Next{s.Obs, s.Reward})})
-				edge.Reduce(x, centralG, g)                           // dqn.go:87
-				edge.Fetch(x, centralQ, t.Q.Params)                   // dqn.go:88
-				t.Replay.Prioritise(edge.AllGather(x, centralTd, td)) // dqn.go:89
-				run.Log("td", td)                                     // dqn.go:90
+				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch))                               // dqn.go:86
+				v := run.Key("loss", u)                                                                         // dqn.go:87
+				next := t.next.Call(rl.Key{}, Next{s.Obs, s.Reward})                                            // dqn.go:87
+				g, td := t.loss.Grad(v, kit.Sample{Obs: s.Obs, Action: s.Act.Action, Adv: s.Reward, Ret: next}) // dqn.go:87
+				edge.Reduce(x, centralG, g)                                                                     // dqn.go:87
+				edge.Fetch(x, centralQ, t.Q.Params)                                                             // dqn.go:88
+				t.Replay.Prioritise(edge.AllGather(x, centralTd, td))                                           // dqn.go:89
+				run.Log("td", td)                                                                               // dqn.go:90
 			}
 		}
 		if run.Every(t.TargetEvery) { // dqn.go:77

@@ -38,9 +38,11 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		obs := t.Env.Obs()             // dqn.go:67
 		edge.Gather(x, coarseObs, obs) // dqn.go:67
 		for i := range t.TrainEvery {  // dqn.go:68
-			act := t.act.Call(run.Key("act", i), ActIn{obs, rl.Scalar(t.Epsilon(run.Progress()))}) // dqn.go:69
-			edge.Gather(x, coarseAct, act)                                                         // dqn.go:69
-			out := t.Env.Step(act.Action)                                                          // dqn.go:70
+			v := run.Key("act", i)                         // dqn.go:69
+			scalar := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:69
+			act := t.act.Call(v, ActIn{obs, scalar})       // dqn.go:69
+			edge.Gather(x, coarseAct, act)                 // dqn.go:69
+			out := t.Env.Step(act.Action)                  // dqn.go:70
 			// dqn.go:70
 			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // dqn.go:72

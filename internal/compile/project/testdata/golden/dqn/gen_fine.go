@@ -51,9 +51,11 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // dqn.go:66
 		obs := edge.Gathered[rl.Obs](x, fineObs) // dqn.go:67
 		for i := range t.TrainEvery {            // dqn.go:68
-			act := t.act.Call(run.Key("act", i), ActIn{obs, rl.Scalar(t.Epsilon(run.Progress()))}) // dqn.go:69
-			edge.Scatter(x, fineAct, kit.Act{Action: act.Action})                                  // dqn.go:69
-			out := edge.Gathered[rl.Step](x, fineOut)                                              // dqn.go:70
+			v := run.Key("act", i)                                // dqn.go:69
+			scalar := rl.Scalar(t.Epsilon(run.Progress()))        // dqn.go:69
+			act := t.act.Call(v, ActIn{obs, scalar})              // dqn.go:69
+			edge.Scatter(x, fineAct, kit.Act{Action: act.Action}) // dqn.go:69
+			out := edge.Gathered[rl.Step](x, fineOut)             // dqn.go:70
 			// dqn.go:71
 			t.Replay.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // dqn.go:72

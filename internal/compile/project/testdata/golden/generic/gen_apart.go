@@ -11,7 +11,7 @@ import (
 
 // The edges of grouping apart.
 const (
-	apartInFirst = iota
+	apartObs = iota
 	apartAct
 	apartConvert
 	apartDrain
@@ -30,7 +30,7 @@ var genApart = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
 	Edges: []edge.Edge{
-		apartInFirst: {Name: "in.first", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 2, Pos: "generic.go:50"},
+		apartObs:     {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 2, Pos: "generic.go:50"},
 		apartAct:     {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "generic.go:16"},
 		apartConvert: {Name: "convert", Kind: "send", From: "environment", To: "replay", Type: "kit.Step", Axis: "environments", Node: 5, Pos: "generic.go:53"},
 		apartDrain:   {Name: "drain", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "generic.go:55", Given: true},
@@ -46,12 +46,13 @@ func trainApartEnvironment(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
 		for i := range t.Horizon { // generic.go:49
 			obs := t.Env.Obs()                     // generic.go:50
-			edge.Send(x, apartInFirst, obs)        // generic.go:50
+			edge.Send(x, apartObs, obs)            // generic.go:50
 			in := pair(obs, i)                     // generic.go:50
 			act := edge.Sent[kit.Act](x, apartAct) // generic.go:16
 			out := t.Env.Step(act.Action)          // generic.go:52
 			// generic.go:53
-			edge.Send(x, apartConvert, convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
+			convert2 := convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
+			edge.Send(x, apartConvert, convert2) // generic.go:53
 		}
 	}
 	return run.Err()
@@ -62,7 +63,8 @@ func trainApartEnvironment(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 func trainApartActor(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
 		for i := range t.Horizon { // generic.go:49
-			in := pair(edge.Sent[rl.Obs](x, apartInFirst), i)        // generic.go:50
+			obs := edge.Sent[rl.Obs](x, apartObs)                    // generic.go:50
+			in := pair(obs, i)                                       // generic.go:50
 			act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
 			edge.Send(x, apartAct, act)                              // generic.go:16
 		}
@@ -76,9 +78,11 @@ func trainApartActor(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 func trainApartReplay(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
 		for range t.Horizon { // generic.go:49
-			store(t.Rollout, edge.Sent[kit.Step](x, apartConvert)) // generic.go:53
+			convert2 := edge.Sent[kit.Step](x, apartConvert) // generic.go:53
+			store(t.Rollout, convert2)                       // generic.go:53
 		}
-		edge.Send(x, apartDrain, t.Rollout.Drain()) // generic.go:55
+		drain := t.Rollout.Drain()      // generic.go:55
+		edge.Send(x, apartDrain, drain) // generic.go:55
 	}
 	return run.Err()
 }
@@ -87,10 +91,13 @@ func trainApartReplay(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 // gradient.
 func trainApartGradient(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
-		g, loss := t.loss.Grad(run.Key("loss"), t.make.Call(rl.Key{}, edge.Sent[kit.Step](x, apartDrain))) // generic.go:55
-		edge.Reduce(x, apartG, g)                                                                          // generic.go:55
-		edge.Fetch(x, apartNet2, run.Scope().Component("net"))                                             // generic.go:56
-		run.Log("loss", loss)                                                                              // generic.go:57
+		v := run.Key("loss")                                   // generic.go:55
+		drain := edge.Sent[kit.Step](x, apartDrain)            // generic.go:55
+		make2 := t.make.Call(rl.Key{}, drain)                  // generic.go:55
+		g, loss := t.loss.Grad(v, make2)                       // generic.go:55
+		edge.Reduce(x, apartG, g)                              // generic.go:55
+		edge.Fetch(x, apartNet2, run.Scope().Component("net")) // generic.go:56
+		run.Log("loss", loss)                                  // generic.go:57
 	}
 	return run.Err()
 }

@@ -31,38 +31,49 @@ var genCoarse = edge.Grouping{
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
-		if !run.Fused("coarse/collector 1", nil, func() { graphCoarseCollector1(t, run) }) { // generic.go:49
+		var drain kit.Step
+		// generic.go:49
+		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&drain)}, func() { drain = graphCoarseCollector1(t, run) }) {
 			for i := range t.Horizon { // generic.go:49
-				in := pair(t.Env.Obs(), i)                               // generic.go:50
+				obs := t.Env.Obs()                                       // generic.go:50
+				in := pair(obs, i)                                       // generic.go:50
 				act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
 				out := t.Env.Step(act.Action)                            // generic.go:52
 				// generic.go:53
-				store(t.Rollout, convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
+				convert2 := convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
+				store(t.Rollout, convert2) // generic.go:53
 			}
+			drain = t.Rollout.Drain() // generic.go:55
 		}
-		edge.Gather(x, coarseDrain, t.Rollout.Drain())         // generic.go:55
+		edge.Gather(x, coarseDrain, drain)                     // generic.go:55
 		edge.Fetch(x, coarseNet, run.Scope().Component("net")) // generic.go:56
 	}
 	return run.Err()
 }
 
-// graphCoarseCollector1 is generic.go:49 as one graph.
-func graphCoarseCollector1(t *Trainer[kit.Step], run *rl.Run) {
+// graphCoarseCollector1 is generic.go:49 to generic.go:55 as one graph.
+func graphCoarseCollector1(t *Trainer[kit.Step], run *rl.Run) kit.Step {
 	for i := range t.Horizon { // generic.go:49
-		in := both[rl.Obs, int]{t.Env.Obs(), i}                  // generic.go:67
+		obs := t.Env.Obs()                                       // generic.go:50
+		in := both[rl.Obs, int]{obs, i}                          // generic.go:67
 		act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
 		out := t.Env.Step(act.Action)                            // generic.go:52
 		// generic.go:53
-		store(t.Rollout, convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
+		convert2 := convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
+		store(t.Rollout, convert2) // generic.go:53
 	}
+	drain := t.Rollout.Drain() // generic.go:55
+	return drain
 }
 
 // trainCoarseLearner is (*Trainer[S]).Train (generic.go:47) for the fragments
 // gradient and apply.
 func trainCoarseLearner(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
-		// generic.go:55
-		g, loss := t.loss.Grad(run.Key("loss"), t.make.Call(rl.Key{}, edge.Gathered[kit.Step](x, coarseDrain)))
+		v := run.Key("loss")                                     // generic.go:55
+		drain := edge.Gathered[kit.Step](x, coarseDrain)         // generic.go:55
+		make2 := t.make.Call(rl.Key{}, drain)                    // generic.go:55
+		g, loss := t.loss.Grad(v, make2)                         // generic.go:55
 		t.opt.Apply(g, 1e-3)                                     // generic.go:56
 		edge.Publish(x, coarseNet, run.Scope().Component("net")) // generic.go:56
 		run.Log("loss", loss)                                    // generic.go:57

@@ -11,7 +11,7 @@ import (
 
 // The edges of grouping fine.
 const (
-	fineInFirst = iota
+	fineObs = iota
 	fineAct
 	fineConvert
 )
@@ -23,7 +23,7 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []edge.Edge{
-		fineInFirst: {Name: "in.first", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 2, Pos: "generic.go:50"},
+		fineObs:     {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 2, Pos: "generic.go:50"},
 		fineAct:     {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "generic.go:16"},
 		fineConvert: {Name: "convert", Kind: "gather", From: "environment", To: "learner", Type: "kit.Step", Axis: "environments", Node: 5, Pos: "generic.go:53"},
 	},
@@ -35,12 +35,13 @@ func trainFineEnvironment(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
 		for i := range t.Horizon { // generic.go:49
 			obs := t.Env.Obs()                         // generic.go:50
-			edge.Gather(x, fineInFirst, obs)           // generic.go:50
+			edge.Gather(x, fineObs, obs)               // generic.go:50
 			in := pair(obs, i)                         // generic.go:50
 			act := edge.Scattered[kit.Act](x, fineAct) // generic.go:16
 			out := t.Env.Step(act.Action)              // generic.go:52
 			// generic.go:53
-			edge.Gather(x, fineConvert, convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
+			convert2 := convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
+			edge.Gather(x, fineConvert, convert2) // generic.go:53
 		}
 	}
 	return run.Err()
@@ -51,14 +52,19 @@ func trainFineEnvironment(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 func trainFineLearner(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
 		for i := range t.Horizon { // generic.go:49
-			in := pair(edge.Gathered[rl.Obs](x, fineInFirst), i)      // generic.go:50
-			act := t.Player.Act(run.Key("act", in.second), in.first)  // generic.go:51
-			edge.Scatter(x, fineAct, act)                             // generic.go:16
-			store(t.Rollout, edge.Gathered[kit.Step](x, fineConvert)) // generic.go:53
+			obs := edge.Gathered[rl.Obs](x, fineObs)                 // generic.go:50
+			in := pair(obs, i)                                       // generic.go:50
+			act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
+			edge.Scatter(x, fineAct, act)                            // generic.go:16
+			convert2 := edge.Gathered[kit.Step](x, fineConvert)      // generic.go:53
+			store(t.Rollout, convert2)                               // generic.go:53
 		}
-		g, loss := t.loss.Grad(run.Key("loss"), t.make.Call(rl.Key{}, t.Rollout.Drain())) // generic.go:55
-		t.opt.Apply(g, 1e-3)                                                              // generic.go:56
-		run.Log("loss", loss)                                                             // generic.go:57
+		v := run.Key("loss")                  // generic.go:55
+		drain := t.Rollout.Drain()            // generic.go:55
+		make2 := t.make.Call(rl.Key{}, drain) // generic.go:55
+		g, loss := t.loss.Grad(v, make2)      // generic.go:55
+		t.opt.Apply(g, 1e-3)                  // generic.go:56
+		run.Log("loss", loss)                 // generic.go:57
 	}
 	return run.Err()
 }

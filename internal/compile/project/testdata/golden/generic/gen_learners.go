@@ -30,16 +30,21 @@ func trainLearnersLearner(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
 		if !run.Fused("learners/learner 1", nil, func() { graphLearnersLearner1(t, run) }) { // generic.go:49
 			for i := range t.Horizon { // generic.go:49
-				in := pair(t.Env.Obs(), i)                               // generic.go:50
+				obs := t.Env.Obs()                                       // generic.go:50
+				in := pair(obs, i)                                       // generic.go:50
 				act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
 				out := t.Env.Step(act.Action)                            // generic.go:52
 				// generic.go:53
-				store(t.Rollout, convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
+				convert2 := convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
+				store(t.Rollout, convert2) // generic.go:53
 			}
 		}
-		g, loss := t.loss.Grad(run.Key("loss"), t.make.Call(rl.Key{}, t.Rollout.Drain())) // generic.go:55
-		t.opt.Apply(edge.AllReduce(x, learnersG, g), 1e-3)                                // generic.go:56
-		run.Log("loss", loss)                                                             // generic.go:57
+		v := run.Key("loss")                               // generic.go:55
+		drain := t.Rollout.Drain()                         // generic.go:55
+		make2 := t.make.Call(rl.Key{}, drain)              // generic.go:55
+		g, loss := t.loss.Grad(v, make2)                   // generic.go:55
+		t.opt.Apply(edge.AllReduce(x, learnersG, g), 1e-3) // generic.go:56
+		run.Log("loss", loss)                              // generic.go:57
 	}
 	return run.Err()
 }
@@ -47,10 +52,12 @@ func trainLearnersLearner(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 // graphLearnersLearner1 is generic.go:49 as one graph.
 func graphLearnersLearner1(t *Trainer[kit.Step], run *rl.Run) {
 	for i := range t.Horizon { // generic.go:49
-		in := both[rl.Obs, int]{t.Env.Obs(), i}                  // generic.go:67
+		obs := t.Env.Obs()                                       // generic.go:50
+		in := both[rl.Obs, int]{obs, i}                          // generic.go:67
 		act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
 		out := t.Env.Step(act.Action)                            // generic.go:52
 		// generic.go:53
-		store(t.Rollout, convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}))
+		convert2 := convert[kit.Step](kit.Step{Obs: in.first, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
+		store(t.Rollout, convert2) // generic.go:53
 	}
 }

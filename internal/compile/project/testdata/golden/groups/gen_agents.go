@@ -70,7 +70,8 @@ func trainAgentsAgent(t *Trainer, run *rl.Run, x *edge.X) error {
 				// groups.go:62
 				a.Rollout.Insert(kit.Step{Obs: obs[j], Act: acts[j], Reward: out[j].Reward, Terminated: out[j].Terminated, Over: out[j].Over})
 			}
-			obs = next(out) // groups.go:64
+			next2 := next(out) // groups.go:64
+			obs = next2        // groups.go:64
 		}
 		for j := x.Lo; j < x.Hi; j++ { // groups.go:66
 			a := t.Agents[j]       // groups.go:66

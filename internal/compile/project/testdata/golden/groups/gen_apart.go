@@ -77,7 +77,8 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartMoves, moves)          // groups.go:57
 			edge.Send(x, apartActs, acts)            // groups.go:57
 			out := edge.Sent[[]rl.Step](x, apartOut) // groups.go:60
-			obs = next(out)                          // groups.go:64
+			next2 := next(out)                       // groups.go:64
+			obs = next2                              // groups.go:64
 		}
 		for _, m := range t.Agents { // groups.go:69
 			edge.Fetch(x, apartAgentsNetParams2, m.Net.Params) // groups.go:69
@@ -97,7 +98,8 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 				// groups.go:62
 				a.Rollout.Insert(kit.Step{Obs: obs[j], Act: acts[j], Reward: out[j].Reward, Terminated: out[j].Terminated, Over: out[j].Over})
 			}
-			obs = next(out) // groups.go:64
+			next2 := next(out) // groups.go:64
+			obs = next2        // groups.go:64
 		}
 		for _, a := range t.Agents { // groups.go:66
 			b := a.Rollout.Drain()                                                                           // groups.go:67

@@ -45,7 +45,8 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 					// groups.go:62
 					a.Rollout.Insert(kit.Step{Obs: obs[j], Act: acts[j], Reward: out[j].Reward, Terminated: out[j].Terminated, Over: out[j].Over})
 				}
-				obs = next(out) // groups.go:64
+				next2 := next(out) // groups.go:64
+				obs = next2        // groups.go:64
 			}
 		}
 		for _, a := range t.Agents { // groups.go:66
@@ -78,7 +79,8 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) {
 		for i2, x := range out {         // groups.go:79
 			obs2[i2] = x.Obs // groups.go:80
 		}
-		obs = obs2 // groups.go:82
+		next2 := obs2 // groups.go:82
+		obs = next2   // groups.go:64
 	})
 }
 

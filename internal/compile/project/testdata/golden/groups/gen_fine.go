@@ -62,7 +62,8 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				// groups.go:62
 				a.Rollout.Insert(kit.Step{Obs: obs[j], Act: acts[j], Reward: out[j].Reward, Terminated: out[j].Terminated, Over: out[j].Over})
 			}
-			obs = next(out) // groups.go:64
+			next2 := next(out) // groups.go:64
+			obs = next2        // groups.go:64
 		}
 		for j, a := range t.Agents { // groups.go:66
 			b := a.Rollout.Drain() // groups.go:67

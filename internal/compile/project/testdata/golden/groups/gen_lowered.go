@@ -28,7 +28,8 @@ func trainLowered(t *Trainer, run *rl.Run) {
 		for i2, x := range out {         // groups.go:79
 			obs2[i2] = x.Obs // groups.go:80
 		}
-		obs = obs2 // groups.go:82
+		next2 := obs2 // groups.go:82
+		obs = next2   // groups.go:64
 	})
 	for j, a := range t.Agents { // groups.go:66
 		b := a.Rollout.Drain() // groups.go:67

@@ -17,7 +17,7 @@ const (
 	apartAct2
 	apartOut
 	apartOut2
-	apartRecordOver
+	apartDone
 	apartBSteps
 	apartG
 	apartNet
@@ -34,17 +34,17 @@ var genApart = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
 	Edges: []edge.Edge{
-		apartObs:        {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "helpers.go:63"},
-		apartObs2:       {Name: "obs#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "helpers.go:63"},
-		apartAct:        {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "helpers.go:31"},
-		apartAct2:       {Name: "act#2", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "helpers.go:31"},
-		apartOut:        {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "helpers.go:74"},
-		apartOut2:       {Name: "out#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "helpers.go:74"},
-		apartRecordOver: {Name: "record.Over", Kind: "send", From: "environment", To: "replay", Type: "rl.Tensor", Axis: "environments", Node: 5, Pos: "helpers.go:80"},
-		apartBSteps:     {Name: "b.steps", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "helpers.go:68", Given: true},
-		apartG:          {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "helpers.go:94", Given: true},
-		apartNet:        {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 13, Pos: "helpers.go:95"},
-		apartNet2:       {Name: "net#2", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 13, Pos: "helpers.go:95"},
+		apartObs:    {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "helpers.go:63"},
+		apartObs2:   {Name: "obs#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "helpers.go:63"},
+		apartAct:    {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "helpers.go:31"},
+		apartAct2:   {Name: "act#2", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "helpers.go:31"},
+		apartOut:    {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "helpers.go:74"},
+		apartOut2:   {Name: "out#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "helpers.go:74"},
+		apartDone:   {Name: "done", Kind: "send", From: "environment", To: "replay", Type: "rl.Tensor", Axis: "environments", Node: 5, Pos: "helpers.go:80"},
+		apartBSteps: {Name: "b.steps", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "helpers.go:68", Given: true},
+		apartG:      {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "helpers.go:94", Given: true},
+		apartNet:    {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 13, Pos: "helpers.go:95"},
+		apartNet2:   {Name: "net#2", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 13, Pos: "helpers.go:95"},
 	},
 }
 
@@ -60,7 +60,8 @@ func trainApartEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := t.Env.Step(act.Action)                                                                  // helpers.go:74
 			edge.Send(x, apartOut, rl.Step{Obs: out.Obs})                                                  // helpers.go:74
 			edge.Send(x, apartOut2, rl.Step{Obs: out.Obs, Reward: out.Reward, Terminated: out.Terminated}) // helpers.go:74
-			edge.Send(x, apartRecordOver, out.Done())                                                      // helpers.go:80
+			done := out.Done()                                                                             // helpers.go:80
+			edge.Send(x, apartDone, done)                                                                  // helpers.go:80
 		}
 	}
 	return run.Err()
@@ -76,7 +77,8 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartAct, kit.Act{Action: act.Action}) // helpers.go:31
 			edge.Send(x, apartAct2, act)                        // helpers.go:31
 			out := edge.Sent[rl.Step](x, apartOut)              // helpers.go:74
-			obs = out.Obs                                       // helpers.go:76
+			step := out.Obs                                     // helpers.go:76
+			obs = step                                          // helpers.go:66
 		}
 		var ok bool
 		if run.Iter() < 1 { // helpers.go:84
@@ -96,11 +98,13 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // helpers.go:53
 		obs := edge.Sent[rl.Obs](x, apartObs2) // helpers.go:63
 		for range t.Horizon {                  // helpers.go:65
-			act := edge.Sent[kit.Act](x, apartAct2) // helpers.go:31
-			out := edge.Sent[rl.Step](x, apartOut2) // helpers.go:74
-			// helpers.go:75
-			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: edge.Sent[rl.Tensor](x, apartRecordOver)})
-			obs = out.Obs // helpers.go:76
+			act := edge.Sent[kit.Act](x, apartAct2)                                                             // helpers.go:31
+			out := edge.Sent[rl.Step](x, apartOut2)                                                             // helpers.go:74
+			done := edge.Sent[rl.Tensor](x, apartDone)                                                          // helpers.go:80
+			record2 := kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: done} // helpers.go:80
+			t.Rollout.Insert(record2)                                                                           // helpers.go:75
+			step := out.Obs                                                                                     // helpers.go:76
+			obs = step                                                                                          // helpers.go:66
 		}
 		var b batch
 		b.steps = t.Rollout.Drain() // helpers.go:68
@@ -124,9 +128,12 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 				g, loss := t.loss.Grad(run.Key("loss", u), s)         // helpers.go:94
 				edge.Reduce(x, apartG, g)                             // helpers.go:94
 				edge.Fetch(x, apartNet, run.Scope().Component("net")) // helpers.go:95
-				sum += run.Value(rl.Mean(loss))                       // helpers.go:96
+				mean := rl.Mean(loss)                                 // helpers.go:96
+				value := run.Value(mean)                              // helpers.go:96
+				sum += value                                          // helpers.go:96
 			}
-			run.Log("loss", rl.Scalar(sum/float64(t.Updates))) // helpers.go:98
+			scalar := rl.Scalar(sum / float64(t.Updates)) // helpers.go:98
+			run.Log("loss", scalar)                       // helpers.go:98
 		}
 	}
 	return run.Err()

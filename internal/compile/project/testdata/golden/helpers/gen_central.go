@@ -54,12 +54,15 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		if ok { // helpers.go:55
 			sum := 0.                  // helpers.go:92
 			for u := range t.Updates { // helpers.go:93
-				g, loss := t.loss.Grad(run.Key("loss", u), s)                   // helpers.go:94
-				edge.Reduce(x, centralG, g)                                     // helpers.go:94
-				edge.Fetch(x, centralNet, run.Scope().Component("net"))         // helpers.go:95
-				sum += run.Value(rl.Mean(edge.AllGather(x, centralLoss, loss))) // helpers.go:96
+				g, loss := t.loss.Grad(run.Key("loss", u), s)           // helpers.go:94
+				edge.Reduce(x, centralG, g)                             // helpers.go:94
+				edge.Fetch(x, centralNet, run.Scope().Component("net")) // helpers.go:95
+				mean := rl.Mean(edge.AllGather(x, centralLoss, loss))   // helpers.go:96
+				value := run.Value(mean)                                // helpers.go:96
+				sum += value                                            // helpers.go:96
 			}
-			edge.LogOnce(x, run, "loss", rl.Scalar(sum/float64(t.Updates))) // helpers.go:98
+			scalar := rl.Scalar(sum / float64(t.Updates)) // helpers.go:98
+			edge.LogOnce(x, run, "loss", scalar)          // helpers.go:98
 		}
 	}
 	return run.Err()
@@ -71,7 +74,8 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) batch {
 	obs := t.Env.Obs()                                                // helpers.go:63
 	b.from = obs                                                      // helpers.go:64
 	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // helpers.go:65
-		obs = t.step(run.KeyAt("act", i), obs) // helpers.go:66
+		step := t.step(run.KeyAt("act", i), obs) // helpers.go:66
+		obs = step                               // helpers.go:66
 	})
 	b.steps = t.Rollout.Drain() // helpers.go:68
 	b2 := b                     // helpers.go:69

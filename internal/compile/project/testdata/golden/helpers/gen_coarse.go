@@ -57,7 +57,8 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) batch {
 	obs := t.Env.Obs()                                                // helpers.go:63
 	b.from = obs                                                      // helpers.go:64
 	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // helpers.go:65
-		obs = t.step(run.KeyAt("act", i), obs) // helpers.go:66
+		step := t.step(run.KeyAt("act", i), obs) // helpers.go:66
+		obs = step                               // helpers.go:66
 	})
 	b.steps = t.Rollout.Drain() // helpers.go:68
 	b2 := b                     // helpers.go:69
@@ -87,9 +88,12 @@ func graphCoarseLearner1(t *Trainer, run *rl.Run, s kit.Sample) {
 	rate := run.HostFloat(func(run *rl.Run) float64 { return decay(t.Rate, run.Progress()) }) // helpers.go:56
 	sum := run.Number(0.)                                                                     // helpers.go:92
 	run.For(t.Updates, []rl.Carried{rl.Carry(&sum)}, func(u rl.Int) {                         // helpers.go:93
-		g, loss := t.loss.Grad(run.KeyAt("loss", u), s)     // helpers.go:94
-		t.opt.ApplyAt(g, rate)                              // helpers.go:95
-		sum = run.Calc(sum, "+", run.Number(rl.Mean(loss))) // helpers.go:96
+		g, loss := t.loss.Grad(run.KeyAt("loss", u), s) // helpers.go:94
+		t.opt.ApplyAt(g, rate)                          // helpers.go:95
+		mean := rl.Mean(loss)                           // helpers.go:96
+		value := run.Number(mean)                       // helpers.go:96
+		sum = run.Calc(sum, "+", value)                 // helpers.go:96
 	})
-	run.Log("loss", run.Single(run.Calc(sum, "/", float64(t.Updates)))) // helpers.go:98
+	scalar := run.Single(run.Calc(sum, "/", float64(t.Updates))) // helpers.go:98
+	run.Log("loss", scalar)                                      // helpers.go:98
 }

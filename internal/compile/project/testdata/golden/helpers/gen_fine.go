@@ -14,7 +14,7 @@ const (
 	fineObs = iota
 	fineAct
 	fineOut
-	fineRecordOver
+	fineDone
 )
 
 var genFine = edge.Grouping{
@@ -24,10 +24,10 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []edge.Edge{
-		fineObs:        {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "helpers.go:63"},
-		fineAct:        {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "helpers.go:31"},
-		fineOut:        {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "helpers.go:74"},
-		fineRecordOver: {Name: "record.Over", Kind: "gather", From: "environment", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 5, Pos: "helpers.go:80"},
+		fineObs:  {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "helpers.go:63"},
+		fineAct:  {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "helpers.go:31"},
+		fineOut:  {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "helpers.go:74"},
+		fineDone: {Name: "done", Kind: "gather", From: "environment", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 5, Pos: "helpers.go:80"},
 	},
 }
 
@@ -41,7 +41,8 @@ func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 			act := edge.Scattered[kit.Act](x, fineAct)                                                     // helpers.go:31
 			out := t.Env.Step(act.Action)                                                                  // helpers.go:74
 			edge.Gather(x, fineOut, rl.Step{Obs: out.Obs, Reward: out.Reward, Terminated: out.Terminated}) // helpers.go:74
-			edge.Gather(x, fineRecordOver, out.Done())                                                     // helpers.go:80
+			done := out.Done()                                                                             // helpers.go:80
+			edge.Gather(x, fineDone, done)                                                                 // helpers.go:80
 		}
 	}
 	return run.Err()
@@ -53,13 +54,15 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // helpers.go:53
 		obs := edge.Gathered[rl.Obs](x, fineObs) // helpers.go:63
 		for i := range t.Horizon {               // helpers.go:65
-			k := run.Key("act", i)                                // helpers.go:66
-			act := t.Actor.Play(k, obs)                           // helpers.go:73
-			edge.Scatter(x, fineAct, kit.Act{Action: act.Action}) // helpers.go:31
-			out := edge.Gathered[rl.Step](x, fineOut)             // helpers.go:74
-			// helpers.go:75
-			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: edge.Gathered[rl.Tensor](x, fineRecordOver)})
-			obs = out.Obs // helpers.go:76
+			k := run.Key("act", i)                                                                              // helpers.go:66
+			act := t.Actor.Play(k, obs)                                                                         // helpers.go:73
+			edge.Scatter(x, fineAct, kit.Act{Action: act.Action})                                               // helpers.go:31
+			out := edge.Gathered[rl.Step](x, fineOut)                                                           // helpers.go:74
+			done := edge.Gathered[rl.Tensor](x, fineDone)                                                       // helpers.go:80
+			record2 := kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: done} // helpers.go:80
+			t.Rollout.Insert(record2)                                                                           // helpers.go:75
+			step := out.Obs                                                                                     // helpers.go:76
+			obs = step                                                                                          // helpers.go:66
 		}
 		var b batch
 		b.steps = t.Rollout.Drain() // helpers.go:68
@@ -79,9 +82,12 @@ func graphFineLearner1(t *Trainer, run *rl.Run, s kit.Sample) {
 	rate := run.HostFloat(func(run *rl.Run) float64 { return decay(t.Rate, run.Progress()) }) // helpers.go:56
 	sum := run.Number(0.)                                                                     // helpers.go:92
 	run.For(t.Updates, []rl.Carried{rl.Carry(&sum)}, func(u rl.Int) {                         // helpers.go:93
-		g, loss := t.loss.Grad(run.KeyAt("loss", u), s)     // helpers.go:94
-		t.opt.ApplyAt(g, rate)                              // helpers.go:95
-		sum = run.Calc(sum, "+", run.Number(rl.Mean(loss))) // helpers.go:96
+		g, loss := t.loss.Grad(run.KeyAt("loss", u), s) // helpers.go:94
+		t.opt.ApplyAt(g, rate)                          // helpers.go:95
+		mean := rl.Mean(loss)                           // helpers.go:96
+		value := run.Number(mean)                       // helpers.go:96
+		sum = run.Calc(sum, "+", value)                 // helpers.go:96
 	})
-	run.Log("loss", run.Single(run.Calc(sum, "/", float64(t.Updates)))) // helpers.go:98
+	scalar := run.Single(run.Calc(sum, "/", float64(t.Updates))) // helpers.go:98
+	run.Log("loss", scalar)                                      // helpers.go:98
 }

@@ -26,13 +26,13 @@ const (
 	apartBActValue
 	apartBObs
 	apartBReward
-	apartHolds
+	apartReady
 	apartRate
 	apartG
 	apartNet
 	apartLeft2
 	apartNet2
-	apartHolds2
+	apartReady2
 	apartSlow
 	apartSlow2
 )
@@ -62,13 +62,13 @@ var genApart = edge.Grouping{
 		apartBActValue:  {Name: "b.Act.Value", Kind: "send", From: "replay", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 14, Pos: "leaving.go:87"},
 		apartBObs:       {Name: "b.Obs", Kind: "send", From: "replay", To: "gradient", Type: "rl.Obs", Axis: "environments", Node: 14, Pos: "leaving.go:87"},
 		apartBReward:    {Name: "b.Reward", Kind: "send", From: "replay", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 14, Pos: "leaving.go:87"},
-		apartHolds:      {Name: "holds", Kind: "send", From: "replay", To: "gradient", Type: "bool", Axis: "none", Node: 16, Pos: "leaving.go:45"},
+		apartReady:      {Name: "ready", Kind: "send", From: "replay", To: "gradient", Type: "bool", Axis: "none", Node: 16, Pos: "leaving.go:45"},
 		apartRate:       {Name: "rate", Kind: "send", From: "gradient", To: "apply", Type: "float64", Axis: "none", Node: 38, Pos: "leaving.go:111"},
 		apartG:          {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 44, Pos: "leaving.go:59", Given: true},
 		apartNet:        {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 45, Pos: "leaving.go:60"},
 		apartLeft2:      {Name: "left#2", Kind: "send", From: "gradient", To: "apply", Type: "bool", Axis: "none", Node: 38, Pos: "leaving.go:111"},
 		apartNet2:       {Name: "net#2", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 45, Pos: "leaving.go:60"},
-		apartHolds2:     {Name: "holds#2", Kind: "send", From: "replay", To: "apply", Type: "bool", Axis: "none", Node: 51, Pos: "leaving.go:65"},
+		apartReady2:     {Name: "ready#2", Kind: "send", From: "replay", To: "apply", Type: "bool", Axis: "none", Node: 51, Pos: "leaving.go:65"},
 		apartSlow:       {Name: "slow", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 54, Pos: "leaving.go:66"},
 		apartSlow2:      {Name: "slow#2", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 58, Pos: "leaving.go:120"},
 	},
@@ -89,7 +89,8 @@ func trainApartEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartOut2, rl.Step{Obs: out.Obs, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 			edge.Send(x, apartOut3, rl.Step{Reward: out.Reward}) // leaving.go:78
 			if i > 0 {                                           // leaving.go:82
-				if edge.Sent[float64](x, apartValue) > t.Limit { // leaving.go:82
+				value := edge.Sent[float64](x, apartValue) // leaving.go:82
+				if value > t.Limit {                       // leaving.go:82
 					break
 				}
 			}
@@ -108,7 +109,8 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartAct2, act)                        // leaving.go:77
 			out := edge.Sent[rl.Step](x, apartOut)              // leaving.go:78
 			if i > 0 {                                          // leaving.go:82
-				if edge.Sent[float64](x, apartValue2) > t.Limit { // leaving.go:82
+				value := edge.Sent[float64](x, apartValue2) // leaving.go:82
+				if value > t.Limit {                        // leaving.go:82
 					break
 				}
 			}
@@ -131,14 +133,16 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(s)                                                                               // leaving.go:80
 			t.Table.Insert(s)                                                                                 // leaving.go:81
 			if i > 0 {                                                                                        // leaving.go:82
-				if edge.Sent[float64](x, apartValue3) > t.Limit { // leaving.go:82
+				value := edge.Sent[float64](x, apartValue3) // leaving.go:82
+				if value > t.Limit {                        // leaving.go:82
 					b = t.Rollout.Drain() // leaving.go:83
 					break
 				}
 			}
 			obs = out.Obs // leaving.go:85
 		}
-		if !edge.Sent[bool](x, apartLeft) { // leaving.go:76
+		left := edge.Sent[bool](x, apartLeft) // leaving.go:82
+		if !left {                            // leaving.go:76
 			b2 := t.Rollout.Drain() // leaving.go:87
 			b = b2                  // leaving.go:88
 		}
@@ -148,13 +152,15 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 		edge.Send(x, apartBReward, b.Reward)        // leaving.go:87
 		holds := t.Limit > 1                        // leaving.go:45
 		if !holds {                                 // leaving.go:45
-			edge.Send(x, apartHolds, t.Table.Ready(2)) // leaving.go:45
+			ready := t.Table.Ready(2)       // leaving.go:45
+			edge.Send(x, apartReady, ready) // leaving.go:45
 		}
 		for n := 0; ; n++ { // leaving.go:65
 			holds2 := n < 2 // leaving.go:65
 			if holds2 {     // leaving.go:65
-				holds2 = t.Table.Ready(n + 1)     // leaving.go:65
-				edge.Send(x, apartHolds2, holds2) // leaving.go:65
+				ready := t.Table.Ready(n + 1)    // leaving.go:65
+				edge.Send(x, apartReady2, ready) // leaving.go:65
+				holds2 = ready                   // leaving.go:65
 			}
 			if !holds2 { // leaving.go:65
 				break
@@ -172,11 +178,12 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		for i := range t.Horizon { // leaving.go:76
 			out := edge.Sent[rl.Step](x, apartOut3) // leaving.go:78
 			if i > 0 {                              // leaving.go:82
-				value := run.Value(rl.Mean(out.Reward)) // leaving.go:82
-				edge.Send(x, apartValue, value)         // leaving.go:82
-				edge.Send(x, apartValue2, value)        // leaving.go:82
-				edge.Send(x, apartValue3, value)        // leaving.go:82
-				if value > t.Limit {                    // leaving.go:82
+				mean := rl.Mean(out.Reward)      // leaving.go:82
+				value := run.Value(mean)         // leaving.go:82
+				edge.Send(x, apartValue, value)  // leaving.go:82
+				edge.Send(x, apartValue2, value) // leaving.go:82
+				edge.Send(x, apartValue3, value) // leaving.go:82
+				if value > t.Limit {             // leaving.go:82
 					left = true // leaving.go:83
 					break
 				}
@@ -190,10 +197,14 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		b.Reward = edge.Sent[rl.Tensor](x, apartBReward)      // leaving.go:87
 		holds := t.Limit > 1                                  // leaving.go:45
 		if !holds {                                           // leaving.go:45
-			holds = edge.Sent[bool](x, apartHolds) // leaving.go:45
-			if holds {                             // leaving.go:45
-				holds = run.Value(rl.Mean(b.Reward)) > t.Limit/2 // leaving.go:45
+			ready := edge.Sent[bool](x, apartReady) // leaving.go:45
+			holds2 := ready                         // leaving.go:45
+			if holds2 {                             // leaving.go:45
+				mean := rl.Mean(b.Reward)  // leaving.go:45
+				value := run.Value(mean)   // leaving.go:45
+				holds2 = value > t.Limit/2 // leaving.go:45
 			}
+			holds = holds2 // leaving.go:45
 		}
 		if holds { // leaving.go:45
 			run.Log("reward", b.Reward) // leaving.go:46
@@ -205,11 +216,11 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 				edge.Send(x, apartRate, rate) // leaving.go:111
 				if rate < 0 {                 // leaving.go:51
 					break
-				} else if rate > 2 {
+				} else if rate > 2 { // leaving.go:51
 					left2 = true // leaving.go:55
 					break
 				} else {
-					if i != 2 { // leaving.go:51
+					if !(i == 2) { // leaving.go:51
 						// leaving.go:59
 						g, loss := t.loss.Grad(run.Key("loss", u, i), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
 						edge.Reduce(x, apartG, g)             // leaving.go:59
@@ -226,15 +237,15 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		edge.Fetch(x, apartSlow, t.Slow.Params) // leaving.go:66
 		var worth rl.Tensor                     // leaving.go:68
 		var left3 bool                          // leaving.go:68
-		switch {                                // leaving.go:116
-		case run.Iter() < 2:
+		if run.Iter() < 2 {                     // leaving.go:116
 			worth = t.value.Call(rl.Key{}, b.Obs) // leaving.go:118
 			left3 = true                          // leaving.go:118
-		case run.Iter() < 3:
+		} else if run.Iter() < 3 { // leaving.go:116
 			edge.Fetch(x, apartSlow2, t.Slow.Params) // leaving.go:120
 		}
 		if !left3 { // leaving.go:116
-			worth = rl.Standardise(t.value.Call(rl.Key{}, b.Obs), rl.Tensor{}) // leaving.go:122
+			value := t.value.Call(rl.Key{}, b.Obs)     // leaving.go:122
+			worth = rl.Standardise(value, rl.Tensor{}) // leaving.go:122
 		}
 		run.Log("worth", worth) // leaving.go:68
 	}
@@ -249,17 +260,18 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 				rate := edge.Sent[float64](x, apartRate) // leaving.go:111
 				if rate < 0 {                            // leaving.go:51
 					break
-				} else if rate > 2 {
+				} else if rate > 2 { // leaving.go:51
 					break
 				} else {
-					if i != 2 { // leaving.go:51
+					if !(i == 2) { // leaving.go:51
 						g := edge.Reduced(x, apartG)            // leaving.go:59
 						t.opt.Apply(g, rate)                    // leaving.go:60
 						edge.Publish(x, apartNet, t.Net.Params) // leaving.go:60
 					}
 				}
 			}
-			if edge.Sent[bool](x, apartLeft2) { // leaving.go:50
+			left := edge.Sent[bool](x, apartLeft2) // leaving.go:111
+			if left {                              // leaving.go:50
 				break
 			}
 		}
@@ -267,7 +279,8 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 		for n := 0; ; n++ {                      // leaving.go:65
 			holds := n < 2 // leaving.go:65
 			if holds {     // leaving.go:65
-				holds = edge.Sent[bool](x, apartHolds2) // leaving.go:65
+				ready := edge.Sent[bool](x, apartReady2) // leaving.go:65
+				holds = ready                            // leaving.go:65
 			}
 			if !holds { // leaving.go:65
 				break
@@ -275,11 +288,11 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Slow.Params.Blend(t.Net.Params, .1) // leaving.go:66
 		}
 		edge.Publish(x, apartSlow, t.Slow.Params) // leaving.go:66
-		switch {                                  // leaving.go:116
-		case run.Iter() < 2:
-		case run.Iter() < 3:
-			t.Slow.Params.Blend(t.Net.Params, .2)      // leaving.go:120
-			edge.Publish(x, apartSlow2, t.Slow.Params) // leaving.go:120
+		if !(run.Iter() < 2) {                    // leaving.go:116
+			if run.Iter() < 3 { // leaving.go:116
+				t.Slow.Params.Blend(t.Net.Params, .2)      // leaving.go:120
+				edge.Publish(x, apartSlow2, t.Slow.Params) // leaving.go:120
+			}
 		}
 	}
 	return run.Err()

@@ -19,7 +19,7 @@ const (
 	centralG
 	centralNet
 	centralLeft
-	centralHolds
+	centralReady
 	centralSlow
 	centralSlow2
 	centralValue2
@@ -40,7 +40,7 @@ var genCentral = edge.Grouping{
 		centralG:         {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 44, Pos: "leaving.go:59", Given: true},
 		centralNet:       {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 45, Pos: "leaving.go:60"},
 		centralLeft:      {Name: "left", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 38, Pos: "leaving.go:111"},
-		centralHolds:     {Name: "holds", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 51, Pos: "leaving.go:65"},
+		centralReady:     {Name: "ready", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 51, Pos: "leaving.go:65"},
 		centralSlow:      {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 54, Pos: "leaving.go:66"},
 		centralSlow2:     {Name: "slow#2", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 58, Pos: "leaving.go:120"},
 		centralValue2:    {Name: "value#2", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 61, Pos: "leaving.go:122"},
@@ -61,7 +61,9 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(s)                                                                               // leaving.go:80
 			t.Table.Insert(edge.AllGather(x, centralS, s))                                                    // leaving.go:81
 			if i > 0 {                                                                                        // leaving.go:82
-				if run.Value(rl.Mean(edge.AllGather(x, centralOutReward, out.Reward))) > t.Limit { // leaving.go:82
+				mean := rl.Mean(edge.AllGather(x, centralOutReward, out.Reward)) // leaving.go:82
+				value := run.Value(mean)                                         // leaving.go:82
+				if value > t.Limit {                                             // leaving.go:82
 					b = t.Rollout.Drain() // leaving.go:83
 					left = true           // leaving.go:83
 					break
@@ -75,10 +77,14 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		holds := t.Limit > 1 // leaving.go:45
 		if !holds {          // leaving.go:45
-			holds = t.Table.Ready(2) // leaving.go:45
-			if holds {               // leaving.go:45
-				holds = run.Value(rl.Mean(edge.AllGather(x, centralBReward, b.Reward))) > t.Limit/2 // leaving.go:45
+			ready := t.Table.Ready(2) // leaving.go:45
+			holds2 := ready           // leaving.go:45
+			if holds2 {               // leaving.go:45
+				mean := rl.Mean(edge.AllGather(x, centralBReward, b.Reward)) // leaving.go:45
+				value := run.Value(mean)                                     // leaving.go:45
+				holds2 = value > t.Limit/2                                   // leaving.go:45
 			}
+			holds = holds2 // leaving.go:45
 		}
 		if holds { // leaving.go:45
 			run.Log("reward", b.Reward) // leaving.go:46
@@ -89,25 +95,26 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 				var rate float64 // leaving.go:51
 				var left3 bool   // leaving.go:51
 				if u > 0 {       // leaving.go:93
-					value := run.Value(rl.Mean(edge.AllGather(x, centralBActValue, b.Act.Value))) // leaving.go:94
-					edge.Send(x, centralValue, value)                                             // leaving.go:94
-					if value > t.Limit {                                                          // leaving.go:94
+					mean := rl.Mean(edge.AllGather(x, centralBActValue, b.Act.Value)) // leaving.go:94
+					value := run.Value(mean)                                          // leaving.go:94
+					edge.Send(x, centralValue, value)                                 // leaving.go:94
+					if value > t.Limit {                                              // leaving.go:94
 						rate = -1    // leaving.go:95
 						left3 = true // leaving.go:95
-					} else if i == 1 {
+					} else if i == 1 { // leaving.go:97
 						rate = 1e-3  // leaving.go:98
 						left3 = true // leaving.go:98
 					}
-				} else if run.Iter() > 4 {
+				} else if run.Iter() > 4 { // leaving.go:100
 					rate = 3     // leaving.go:101
 					left3 = true // leaving.go:101
 				}
 				if !left3 { // leaving.go:93
-					switch t.Mode { // leaving.go:103
-					case "fast":
+					tag := t.Mode      // leaving.go:103
+					if tag == "fast" { // leaving.go:103
 						rate = 1e-2  // leaving.go:105
 						left3 = true // leaving.go:105
-					case "both":
+					} else if tag == "both" { // leaving.go:103
 						if i > 0 { // leaving.go:107
 							rate = 1e-4  // leaving.go:108
 							left3 = true // leaving.go:108
@@ -119,11 +126,11 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 				}
 				if rate < 0 { // leaving.go:51
 					break
-				} else if rate > 2 {
+				} else if rate > 2 { // leaving.go:51
 					left2 = true // leaving.go:55
 					break
 				} else {
-					if i != 2 { // leaving.go:51
+					if !(i == 2) { // leaving.go:51
 						// leaving.go:59
 						g, loss := t.loss.Grad(run.Key("loss", u, i), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
 						edge.Reduce(x, centralG, g)             // leaving.go:59
@@ -140,8 +147,9 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		for n := 0; ; n++ { // leaving.go:65
 			holds2 := n < 2 // leaving.go:65
 			if holds2 {     // leaving.go:65
-				holds2 = t.Table.Ready(n + 1)      // leaving.go:65
-				edge.Send(x, centralHolds, holds2) // leaving.go:65
+				ready := t.Table.Ready(n + 1)     // leaving.go:65
+				edge.Send(x, centralReady, ready) // leaving.go:65
+				holds2 = ready                    // leaving.go:65
 			}
 			if !holds2 { // leaving.go:65
 				break
@@ -150,16 +158,16 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		edge.Fetch(x, centralSlow, t.Slow.Params) // leaving.go:66
 		var worth rl.Tensor                       // leaving.go:68
 		var left3 bool                            // leaving.go:68
-		switch {                                  // leaving.go:116
-		case run.Iter() < 2:
+		if run.Iter() < 2 {                       // leaving.go:116
 			worth = t.value.Call(rl.Key{}, b.Obs) // leaving.go:118
 			left3 = true                          // leaving.go:118
-		case run.Iter() < 3:
+		} else if run.Iter() < 3 { // leaving.go:116
 			edge.Fetch(x, centralSlow2, t.Slow.Params) // leaving.go:120
 		}
 		if !left3 { // leaving.go:116
+			value := t.value.Call(rl.Key{}, b.Obs) // leaving.go:122
 			// leaving.go:122
-			worth = edge.OwnRows(x, centralValue2, rl.Standardise(edge.AllGather(x, centralValue2, t.value.Call(rl.Key{}, b.Obs)), rl.Tensor{}))
+			worth = edge.OwnRows(x, centralValue2, rl.Standardise(edge.AllGather(x, centralValue2, value), rl.Tensor{}))
 		}
 		run.Log("worth", worth) // leaving.go:68
 	}
@@ -175,23 +183,24 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 				var rate float64 // leaving.go:51
 				var left bool    // leaving.go:51
 				if u > 0 {       // leaving.go:93
-					if edge.Sent[float64](x, centralValue) > t.Limit { // leaving.go:94
+					value := edge.Sent[float64](x, centralValue) // leaving.go:94
+					if value > t.Limit {                         // leaving.go:94
 						rate = -1   // leaving.go:95
 						left = true // leaving.go:95
-					} else if i == 1 {
+					} else if i == 1 { // leaving.go:97
 						rate = 1e-3 // leaving.go:98
 						left = true // leaving.go:98
 					}
-				} else if run.Iter() > 4 {
+				} else if run.Iter() > 4 { // leaving.go:100
 					rate = 3    // leaving.go:101
 					left = true // leaving.go:101
 				}
 				if !left { // leaving.go:93
-					switch t.Mode { // leaving.go:103
-					case "fast":
+					tag := t.Mode      // leaving.go:103
+					if tag == "fast" { // leaving.go:103
 						rate = 1e-2 // leaving.go:105
 						left = true // leaving.go:105
-					case "both":
+					} else if tag == "both" { // leaving.go:103
 						if i > 0 { // leaving.go:107
 							rate = 1e-4 // leaving.go:108
 							left = true // leaving.go:108
@@ -203,24 +212,26 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 				}
 				if rate < 0 { // leaving.go:51
 					break
-				} else if rate > 2 {
+				} else if rate > 2 { // leaving.go:51
 					break
 				} else {
-					if i != 2 { // leaving.go:51
+					if !(i == 2) { // leaving.go:51
 						g := edge.Reduced(x, centralG)            // leaving.go:59
 						t.opt.Apply(g, rate)                      // leaving.go:60
 						edge.Publish(x, centralNet, t.Net.Params) // leaving.go:60
 					}
 				}
 			}
-			if edge.Sent[bool](x, centralLeft) { // leaving.go:50
+			left := edge.Sent[bool](x, centralLeft) // leaving.go:111
+			if left {                               // leaving.go:50
 				break
 			}
 		}
 		for n := 0; ; n++ { // leaving.go:65
 			holds := n < 2 // leaving.go:65
 			if holds {     // leaving.go:65
-				holds = edge.Sent[bool](x, centralHolds) // leaving.go:65
+				ready := edge.Sent[bool](x, centralReady) // leaving.go:65
+				holds = ready                             // leaving.go:65
 			}
 			if !holds { // leaving.go:65
 				break
@@ -228,11 +239,11 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Slow.Params.Blend(t.Net.Params, .1) // leaving.go:66
 		}
 		edge.Publish(x, centralSlow, t.Slow.Params) // leaving.go:66
-		switch {                                    // leaving.go:116
-		case run.Iter() < 2:
-		case run.Iter() < 3:
-			t.Slow.Params.Blend(t.Net.Params, .2)        // leaving.go:120
-			edge.Publish(x, centralSlow2, t.Slow.Params) // leaving.go:120
+		if !(run.Iter() < 2) {                      // leaving.go:116
+			if run.Iter() < 3 { // leaving.go:116
+				t.Slow.Params.Blend(t.Net.Params, .2)        // leaving.go:120
+				edge.Publish(x, centralSlow2, t.Slow.Params) // leaving.go:120
+			}
 		}
 	}
 	return run.Err()

@@ -46,7 +46,8 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			// leaving.go:78
 			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 			if i > 0 { // leaving.go:82
-				if edge.Sent[float64](x, coarseValue) > t.Limit { // leaving.go:82
+				value := edge.Sent[float64](x, coarseValue) // leaving.go:82
+				if value > t.Limit {                        // leaving.go:82
 					break
 				}
 			}
@@ -71,9 +72,10 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(s)                                                                               // leaving.go:80
 			t.Table.Insert(s)                                                                                 // leaving.go:81
 			if i > 0 {                                                                                        // leaving.go:82
-				value := run.Value(rl.Mean(out.Reward)) // leaving.go:82
-				edge.Send(x, coarseValue, value)        // leaving.go:82
-				if value > t.Limit {                    // leaving.go:82
+				mean := rl.Mean(out.Reward)      // leaving.go:82
+				value := run.Value(mean)         // leaving.go:82
+				edge.Send(x, coarseValue, value) // leaving.go:82
+				if value > t.Limit {             // leaving.go:82
 					b = t.Rollout.Drain() // leaving.go:83
 					left = true           // leaving.go:83
 					break
@@ -87,10 +89,14 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		holds := t.Limit > 1 // leaving.go:45
 		if !holds {          // leaving.go:45
-			holds = t.Table.Ready(2) // leaving.go:45
-			if holds {               // leaving.go:45
-				holds = run.Value(rl.Mean(b.Reward)) > t.Limit/2 // leaving.go:45
+			ready := t.Table.Ready(2) // leaving.go:45
+			holds2 := ready           // leaving.go:45
+			if holds2 {               // leaving.go:45
+				mean := rl.Mean(b.Reward)  // leaving.go:45
+				value := run.Value(mean)   // leaving.go:45
+				holds2 = value > t.Limit/2 // leaving.go:45
 			}
+			holds = holds2 // leaving.go:45
 		}
 		if holds { // leaving.go:45
 			run.Log("reward", b.Reward) // leaving.go:46
@@ -101,11 +107,11 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				rate := t.rate(run, b, u, i) // leaving.go:51
 				if rate < 0 {                // leaving.go:51
 					break
-				} else if rate > 2 {
+				} else if rate > 2 { // leaving.go:51
 					left2 = true // leaving.go:55
 					break
 				} else {
-					if i != 2 { // leaving.go:51
+					if !(i == 2) { // leaving.go:51
 						// leaving.go:59
 						g, loss := t.loss.Grad(run.Key("loss", u, i), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
 						t.opt.Apply(g, rate)  // leaving.go:60
@@ -121,7 +127,8 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		for n := 0; ; n++ {                      // leaving.go:65
 			holds2 := n < 2 // leaving.go:65
 			if holds2 {     // leaving.go:65
-				holds2 = t.Table.Ready(n + 1) // leaving.go:65
+				ready := t.Table.Ready(n + 1) // leaving.go:65
+				holds2 = ready                // leaving.go:65
 			}
 			if !holds2 { // leaving.go:65
 				break
@@ -130,7 +137,8 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		// leaving.go:68
 		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphCoarseLearner1(t, run, b) }) {
-			run.Log("worth", t.worth(run, b.Obs)) // leaving.go:68
+			worth := t.worth(run, b.Obs) // leaving.go:68
+			run.Log("worth", worth)      // leaving.go:68
 		}
 	}
 	return run.Err()
@@ -149,7 +157,8 @@ func graphCoarseLearner1(t *Trainer, run *rl.Run, b kit.Step) {
 		}, nil)
 	})
 	run.If(run.Calc(left, "==", false), []rl.Carried{rl.Carry(&worth)}, func() { // leaving.go:116
-		worth = rl.Standardise(t.value.Call(rl.Key{}, b.Obs), rl.Tensor{}) // leaving.go:122
+		value := t.value.Call(rl.Key{}, b.Obs)     // leaving.go:122
+		worth = rl.Standardise(value, rl.Tensor{}) // leaving.go:122
 	}, nil)
 	run.Log("worth", worth) // leaving.go:68
 }

@@ -43,7 +43,8 @@ func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 			// leaving.go:78
 			edge.Gather(x, fineOut, rl.Step{Obs: out.Obs, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 			if i > 0 { // leaving.go:82
-				if edge.Sent[float64](x, fineValue) > t.Limit { // leaving.go:82
+				value := edge.Sent[float64](x, fineValue) // leaving.go:82
+				if value > t.Limit {                      // leaving.go:82
 					break
 				}
 			}
@@ -67,9 +68,10 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(s)                                                                               // leaving.go:80
 			t.Table.Insert(s)                                                                                 // leaving.go:81
 			if i > 0 {                                                                                        // leaving.go:82
-				value := run.Value(rl.Mean(out.Reward)) // leaving.go:82
-				edge.Send(x, fineValue, value)          // leaving.go:82
-				if value > t.Limit {                    // leaving.go:82
+				mean := rl.Mean(out.Reward)    // leaving.go:82
+				value := run.Value(mean)       // leaving.go:82
+				edge.Send(x, fineValue, value) // leaving.go:82
+				if value > t.Limit {           // leaving.go:82
 					b = t.Rollout.Drain() // leaving.go:83
 					left = true           // leaving.go:83
 					break
@@ -83,10 +85,14 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		holds := t.Limit > 1 // leaving.go:45
 		if !holds {          // leaving.go:45
-			holds = t.Table.Ready(2) // leaving.go:45
-			if holds {               // leaving.go:45
-				holds = run.Value(rl.Mean(b.Reward)) > t.Limit/2 // leaving.go:45
+			ready := t.Table.Ready(2) // leaving.go:45
+			holds2 := ready           // leaving.go:45
+			if holds2 {               // leaving.go:45
+				mean := rl.Mean(b.Reward)  // leaving.go:45
+				value := run.Value(mean)   // leaving.go:45
+				holds2 = value > t.Limit/2 // leaving.go:45
 			}
+			holds = holds2 // leaving.go:45
 		}
 		if holds { // leaving.go:45
 			run.Log("reward", b.Reward) // leaving.go:46
@@ -97,11 +103,11 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				rate := t.rate(run, b, u, i) // leaving.go:51
 				if rate < 0 {                // leaving.go:51
 					break
-				} else if rate > 2 {
+				} else if rate > 2 { // leaving.go:51
 					left2 = true // leaving.go:55
 					break
 				} else {
-					if i != 2 { // leaving.go:51
+					if !(i == 2) { // leaving.go:51
 						// leaving.go:59
 						g, loss := t.loss.Grad(run.Key("loss", u, i), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
 						t.opt.Apply(g, rate)  // leaving.go:60
@@ -116,7 +122,8 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		for n := 0; ; n++ { // leaving.go:65
 			holds2 := n < 2 // leaving.go:65
 			if holds2 {     // leaving.go:65
-				holds2 = t.Table.Ready(n + 1) // leaving.go:65
+				ready := t.Table.Ready(n + 1) // leaving.go:65
+				holds2 = ready                // leaving.go:65
 			}
 			if !holds2 { // leaving.go:65
 				break
@@ -124,7 +131,8 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Slow.Params.Blend(t.Net.Params, .1) // leaving.go:66
 		}
 		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphFineLearner1(t, run, b) }) { // leaving.go:68
-			run.Log("worth", t.worth(run, b.Obs)) // leaving.go:68
+			worth := t.worth(run, b.Obs) // leaving.go:68
+			run.Log("worth", worth)      // leaving.go:68
 		}
 	}
 	return run.Err()
@@ -143,7 +151,8 @@ func graphFineLearner1(t *Trainer, run *rl.Run, b kit.Step) {
 		}, nil)
 	})
 	run.If(run.Calc(left, "==", false), []rl.Carried{rl.Carry(&worth)}, func() { // leaving.go:116
-		worth = rl.Standardise(t.value.Call(rl.Key{}, b.Obs), rl.Tensor{}) // leaving.go:122
+		value := t.value.Call(rl.Key{}, b.Obs)     // leaving.go:122
+		worth = rl.Standardise(value, rl.Tensor{}) // leaving.go:122
 	}, nil)
 	run.Log("worth", worth) // leaving.go:68
 }

@@ -48,7 +48,9 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(s)                                                                               // leaving.go:80
 			t.Table.Insert(edge.AllGather(x, learnersS, s))                                                   // leaving.go:81
 			if i > 0 {                                                                                        // leaving.go:82
-				if run.Value(rl.Mean(edge.AllGather(x, learnersOutReward, out.Reward))) > t.Limit { // leaving.go:82
+				mean := rl.Mean(edge.AllGather(x, learnersOutReward, out.Reward)) // leaving.go:82
+				value := run.Value(mean)                                          // leaving.go:82
+				if value > t.Limit {                                              // leaving.go:82
 					b = t.Rollout.Drain() // leaving.go:83
 					left = true           // leaving.go:83
 					break
@@ -62,10 +64,14 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		holds := t.Limit > 1 // leaving.go:45
 		if !holds {          // leaving.go:45
-			holds = t.Table.Ready(2) // leaving.go:45
-			if holds {               // leaving.go:45
-				holds = run.Value(rl.Mean(edge.AllGather(x, learnersBReward, b.Reward))) > t.Limit/2 // leaving.go:45
+			ready := t.Table.Ready(2) // leaving.go:45
+			holds2 := ready           // leaving.go:45
+			if holds2 {               // leaving.go:45
+				mean := rl.Mean(edge.AllGather(x, learnersBReward, b.Reward)) // leaving.go:45
+				value := run.Value(mean)                                      // leaving.go:45
+				holds2 = value > t.Limit/2                                    // leaving.go:45
 			}
+			holds = holds2 // leaving.go:45
 		}
 		if holds { // leaving.go:45
 			run.Log("reward", b.Reward) // leaving.go:46
@@ -76,23 +82,25 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				var rate float64 // leaving.go:51
 				var left3 bool   // leaving.go:51
 				if u > 0 {       // leaving.go:93
-					if run.Value(rl.Mean(edge.AllGather(x, learnersBActValue, b.Act.Value))) > t.Limit { // leaving.go:94
+					mean := rl.Mean(edge.AllGather(x, learnersBActValue, b.Act.Value)) // leaving.go:94
+					value := run.Value(mean)                                           // leaving.go:94
+					if value > t.Limit {                                               // leaving.go:94
 						rate = -1    // leaving.go:95
 						left3 = true // leaving.go:95
-					} else if i == 1 {
+					} else if i == 1 { // leaving.go:97
 						rate = 1e-3  // leaving.go:98
 						left3 = true // leaving.go:98
 					}
-				} else if run.Iter() > 4 {
+				} else if run.Iter() > 4 { // leaving.go:100
 					rate = 3     // leaving.go:101
 					left3 = true // leaving.go:101
 				}
 				if !left3 { // leaving.go:93
-					switch t.Mode { // leaving.go:103
-					case "fast":
+					tag := t.Mode      // leaving.go:103
+					if tag == "fast" { // leaving.go:103
 						rate = 1e-2  // leaving.go:105
 						left3 = true // leaving.go:105
-					case "both":
+					} else if tag == "both" { // leaving.go:103
 						if i > 0 { // leaving.go:107
 							rate = 1e-4  // leaving.go:108
 							left3 = true // leaving.go:108
@@ -104,11 +112,11 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				}
 				if rate < 0 { // leaving.go:51
 					break
-				} else if rate > 2 {
+				} else if rate > 2 { // leaving.go:51
 					left2 = true // leaving.go:55
 					break
 				} else {
-					if i != 2 { // leaving.go:51
+					if !(i == 2) { // leaving.go:51
 						// leaving.go:59
 						g, loss := t.loss.Grad(run.Key("loss", u, i), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
 						t.opt.Apply(edge.AllReduce(x, learnersG, g), rate) // leaving.go:60
@@ -123,7 +131,8 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		for n := 0; ; n++ { // leaving.go:65
 			holds2 := n < 2 // leaving.go:65
 			if holds2 {     // leaving.go:65
-				holds2 = t.Table.Ready(n + 1) // leaving.go:65
+				ready := t.Table.Ready(n + 1) // leaving.go:65
+				holds2 = ready                // leaving.go:65
 			}
 			if !holds2 { // leaving.go:65
 				break
@@ -132,16 +141,16 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		var worth rl.Tensor // leaving.go:68
 		var left3 bool      // leaving.go:68
-		switch {            // leaving.go:116
-		case run.Iter() < 2:
+		if run.Iter() < 2 { // leaving.go:116
 			worth = t.value.Call(rl.Key{}, b.Obs) // leaving.go:118
 			left3 = true                          // leaving.go:118
-		case run.Iter() < 3:
+		} else if run.Iter() < 3 { // leaving.go:116
 			t.Slow.Params.Blend(t.Net.Params, .2) // leaving.go:120
 		}
 		if !left3 { // leaving.go:116
+			value := t.value.Call(rl.Key{}, b.Obs) // leaving.go:122
 			// leaving.go:122
-			worth = edge.OwnRows(x, learnersValue, rl.Standardise(edge.AllGather(x, learnersValue, t.value.Call(rl.Key{}, b.Obs)), rl.Tensor{}))
+			worth = edge.OwnRows(x, learnersValue, rl.Standardise(edge.AllGather(x, learnersValue, value), rl.Tensor{}))
 		}
 		run.Log("worth", worth) // leaving.go:68
 	}

@@ -48,8 +48,9 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			}
 			now[i] = t.value.Call(rl.Key{}, obs) // memory.go:68
 			v := now                             // memory.go:69
-			before = seen                        // memory.go:69
+			v2 := seen                           // memory.go:69
 			seen = v                             // memory.go:69
+			before = v2                          // memory.go:69
 			// memory.go:70
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // memory.go:71
@@ -74,7 +75,8 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		grid := [][]float64{make([]float64, 2), make([]float64, 2)} // memory.go:57
 		for i := range t.Horizon {                                  // memory.go:59
 			out := edge.Gathered[rl.Step](x, coarseOut) // memory.go:61
-			same[i] = run.Value(rl.Mean(out.Reward))    // memory.go:62
+			mean := rl.Mean(out.Reward)                 // memory.go:62
+			same[i] = run.Value(mean)                   // memory.go:62
 			grid[i%2][1] = means[i] * .5                // memory.go:63
 		}
 		h := held{xs: means, n: 2}                       // memory.go:74
@@ -90,18 +92,22 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		last := len(order) - 1                           // memory.go:83
 		at2 := at                                        // memory.go:84
 		of := order                                      // memory.go:84
-		at = last                                        // memory.go:84
-		of[at2] = order[last] + h.xs[1]                  // memory.go:84
+		v := last                                        // memory.go:84
+		v2 := order[last] + h.xs[1]                      // memory.go:84
+		at = v                                           // memory.go:84
+		of[at2] = v2                                     // memory.go:84
 		a, b := swap(means[0], means[3])                 // memory.go:85
 		a, b = swap(a, b)                                // memory.go:86
 		batch := edge.Gathered[kit.Step](x, coarseBatch) // memory.go:87
 		// memory.go:89
 		g, loss := t.loss.Grad(run.Key("loss"), kit.Sample{Obs: batch.Obs, Action: batch.Act.Action, Adv: batch.Reward, Ret: batch.Reward})
-		t.opt.Apply(g, 1e-3*(1+means[1]+order[at]+float64(h.n)))                 // memory.go:90
-		edge.Publish(x, coarseNet, t.Net.Params)                                 // memory.go:90
-		run.Log("loss", loss)                                                    // memory.go:91
-		run.Log("a", rl.Scalar(a+2*b))                                           // memory.go:93
-		run.Log("short", rl.Scalar(short[1]+grid[0][0]+grid[1][1]+float64(k.n))) // memory.go:94
+		t.opt.Apply(g, 1e-3*(1+means[1]+order[at]+float64(h.n)))                // memory.go:90
+		edge.Publish(x, coarseNet, t.Net.Params)                                // memory.go:90
+		run.Log("loss", loss)                                                   // memory.go:91
+		scalar := rl.Scalar(a + 2*b)                                            // memory.go:93
+		run.Log("a", scalar)                                                    // memory.go:93
+		scalar2 := rl.Scalar(short[1] + grid[0][0] + grid[1][1] + float64(k.n)) // memory.go:94
+		run.Log("short", scalar2)                                               // memory.go:94
 	}
 	return run.Err()
 }

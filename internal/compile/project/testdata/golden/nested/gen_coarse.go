@@ -59,12 +59,12 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // nested.go:43
 		for r := range t.Rounds { // nested.go:44
-			steps := edge.Gathered[kit.Step](x, coarseSteps) // nested.go:52
-			last := edge.Gathered[rl.Tensor](x, coarseLast)  // nested.go:52
-			// nested.go:53
-			adv, ret := rl.GAE(.99, .95, steps.Reward, steps.Act.Value, rl.Shift(steps.Act.Value, last), steps.Terminated, steps.Over)
-			batch := kit.Sample{Obs: steps.Obs, Action: steps.Act.Action, Adv: adv, Ret: ret} // nested.go:54
-			for e := range t.Epochs {                                                         // nested.go:55
+			steps := edge.Gathered[kit.Step](x, coarseSteps)                                                 // nested.go:52
+			last := edge.Gathered[rl.Tensor](x, coarseLast)                                                  // nested.go:52
+			shift := rl.Shift(steps.Act.Value, last)                                                         // nested.go:53
+			adv, ret := rl.GAE(.99, .95, steps.Reward, steps.Act.Value, shift, steps.Terminated, steps.Over) // nested.go:53
+			batch := kit.Sample{Obs: steps.Obs, Action: steps.Act.Action, Adv: adv, Ret: ret}                // nested.go:54
+			for e := range t.Epochs {                                                                        // nested.go:55
 				for m := range t.Minibatches { // nested.go:56
 					mini := replay.Take(batch, run.Key("shuffle", r, e), replay.ByStep, m, t.Minibatches) // nested.go:57
 					g, loss := t.loss.Grad(run.Key("loss", r, e, m), mini)                                // nested.go:58

@@ -21,12 +21,12 @@ func trainLowered(t *Trainer, run *rl.Run) {
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // nested.go:50
 		})
-		steps := t.Rollout.Drain()          // nested.go:52
-		last := t.value.Call(rl.Key{}, obs) // nested.go:52
-		// nested.go:53
-		adv, ret := rl.GAE(.99, .95, steps.Reward, steps.Act.Value, rl.Shift(steps.Act.Value, last), steps.Terminated, steps.Over)
-		batch := kit.Sample{Obs: steps.Obs, Action: steps.Act.Action, Adv: adv, Ret: ret} // nested.go:54
-		run.For(t.Epochs, nil, func(e rl.Int) {                                           // nested.go:55
+		steps := t.Rollout.Drain()                                                                       // nested.go:52
+		last := t.value.Call(rl.Key{}, obs)                                                              // nested.go:52
+		shift := rl.Shift(steps.Act.Value, last)                                                         // nested.go:53
+		adv, ret := rl.GAE(.99, .95, steps.Reward, steps.Act.Value, shift, steps.Terminated, steps.Over) // nested.go:53
+		batch := kit.Sample{Obs: steps.Obs, Action: steps.Act.Action, Adv: adv, Ret: ret}                // nested.go:54
+		run.For(t.Epochs, nil, func(e rl.Int) {                                                          // nested.go:55
 			run.For(t.Minibatches, nil, func(m rl.Int) { // nested.go:56
 				mini := replay.TakeAt(batch, run.KeyAt("shuffle", r, e), replay.ByStep, m, t.Minibatches) // nested.go:57
 				g, loss := t.loss.Grad(run.KeyAt("loss", r, e, m), mini)                                  // nested.go:58

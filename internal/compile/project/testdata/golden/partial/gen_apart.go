@@ -18,7 +18,7 @@ const (
 	apartAct2
 	apartOut
 	apartOut2
-	apartSLast
+	apartR
 	apartB
 	apartSlow
 	apartShift
@@ -43,7 +43,7 @@ var genApart = edge.Grouping{
 		apartAct2:  {Name: "act#2", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "partial.go:47"},
 		apartOut:   {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "partial.go:48"},
 		apartOut2:  {Name: "out#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "partial.go:48"},
-		apartSLast: {Name: "s.Last", Kind: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "partial.go:72"},
+		apartR:     {Name: "r", Kind: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "partial.go:72"},
 		apartB:     {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 9, Pos: "partial.go:54", Given: true},
 		apartSlow:  {Name: "slow", Kind: "send", From: "gradient", To: "actor", Type: "rl.Tensor", Axis: "environments", Node: 10, Pos: "partial.go:55"},
 		apartShift: {Name: "shift", Kind: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 11, Pos: "partial.go:55"},
@@ -75,7 +75,7 @@ func trainApartEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // partial.go:43
 		obs := edge.Sent[rl.Obs](x, apartObs) // partial.go:44
-		t.value.Call(rl.Key{}, obs)           // partial.go:45
+		_ = t.value.Call(rl.Key{}, obs)       // partial.go:45
 		for i := range t.Horizon {            // partial.go:46
 			act := t.act.Call(run.Key("act", i), obs)           // partial.go:47
 			edge.Send(x, apartAct, kit.Act{Action: act.Action}) // partial.go:47
@@ -83,16 +83,29 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := edge.Sent[rl.Step](x, apartOut)              // partial.go:48
 			obs = out.Obs                                       // partial.go:50
 		}
-		var s seen
 		var r rl.Tensor
-		s.First, r = t.both(obs)                                                       // partial.go:53
-		edge.Send(x, apartSLast, r)                                                    // partial.go:72
-		s.Last = r                                                                     // partial.go:53
-		edge.Send(x, apartShift, rl.Shift(edge.Sent[rl.Tensor](x, apartSlow), s.Last)) // partial.go:55
-		edge.Fetch(x, apartNet2, t.Net.Params)                                         // partial.go:59
-		run.Log("first", s.First)                                                      // partial.go:65
+		var r2 rl.Tensor
+		// partial.go:53
+		if !run.Fused("apart/actor 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&r), rl.Carry(&r2)}, func() { r, r2 = graphApartActor1(t, run, obs) }) {
+			r, r2 = t.both(obs) // partial.go:53
+		}
+		edge.Send(x, apartR, r2) // partial.go:72
+		var s seen
+		s.First = r                                // partial.go:53
+		s.Last = r2                                // partial.go:53
+		slow := edge.Sent[rl.Tensor](x, apartSlow) // partial.go:55
+		shift := rl.Shift(slow, s.Last)            // partial.go:55
+		edge.Send(x, apartShift, shift)            // partial.go:55
+		edge.Fetch(x, apartNet2, t.Net.Params)     // partial.go:59
+		run.Log("first", s.First)                  // partial.go:65
 	}
 	return run.Err()
+}
+
+// graphApartActor1 is partial.go:53 as one graph.
+func graphApartActor1(t *Trainer, run *rl.Run, obs rl.Obs) (rl.Tensor, rl.Tensor) {
+	r, r2 := t.both(obs) // partial.go:53
+	return r, r2
 }
 
 // trainApartReplay is (*Trainer).Train (partial.go:42) for the fragment replay.
@@ -117,21 +130,26 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 // gradient.
 func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // partial.go:43
+		r := edge.Sent[rl.Tensor](x, apartR) // partial.go:72
 		var s seen
-		s.Last = edge.Sent[rl.Tensor](x, apartSLast)                                                 // partial.go:72
-		b := edge.Sent[kit.Step](x, apartB)                                                          // partial.go:54
-		edge.Send(x, apartSlow, t.slow.Call(rl.Key{}, b.Obs))                                        // partial.go:55
-		ret := rl.NStep(.99, 2, b.Reward, edge.Sent[rl.Tensor](x, apartShift), b.Terminated, b.Over) // partial.go:55
-		for m := range t.Parts {                                                                     // partial.go:56
+		s.Last = r                                                     // partial.go:53
+		b := edge.Sent[kit.Step](x, apartB)                            // partial.go:54
+		slow := t.slow.Call(rl.Key{}, b.Obs)                           // partial.go:55
+		edge.Send(x, apartSlow, slow)                                  // partial.go:55
+		shift := edge.Sent[rl.Tensor](x, apartShift)                   // partial.go:55
+		ret := rl.NStep(.99, 2, b.Reward, shift, b.Terminated, b.Over) // partial.go:55
+		for m := range t.Parts {                                       // partial.go:56
 			// partial.go:57
 			mini := replay.Take(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
-			// partial.go:58
-			g, loss := t.loss.Grad(run.Key("loss", m), kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: t.slow.Call(rl.Key{}, mini.Obs)})
-			edge.Reduce(x, apartG, g)             // partial.go:58
-			edge.Fetch(x, apartNet, t.Net.Params) // partial.go:59
-			run.Log("loss", loss)                 // partial.go:60
+			v := run.Key("loss", m)                                                                              // partial.go:58
+			slow2 := t.slow.Call(rl.Key{}, mini.Obs)                                                             // partial.go:58
+			g, loss := t.loss.Grad(v, kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: slow2}) // partial.go:58
+			edge.Reduce(x, apartG, g)                                                                            // partial.go:58
+			edge.Fetch(x, apartNet, t.Net.Params)                                                                // partial.go:59
+			run.Log("loss", loss)                                                                                // partial.go:60
 		}
-		run.Log("last", rl.Standardise(s.Last, rl.Tensor{})) // partial.go:66
+		standardise := rl.Standardise(s.Last, rl.Tensor{}) // partial.go:66
+		run.Log("last", standardise)                       // partial.go:66
 	}
 	return run.Err()
 }

@@ -39,32 +39,37 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		var ret rl.Tensor
 		// partial.go:44
 		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&s), rl.Carry(&b), rl.Carry(&ret)}, func() { s, b, ret = graphCentralWorker1(t, run) }) {
-			obs := t.Env.Obs()          // partial.go:44
-			t.value.Call(rl.Key{}, obs) // partial.go:45
-			for i := range t.Horizon {  // partial.go:46
+			obs := t.Env.Obs()              // partial.go:44
+			_ = t.value.Call(rl.Key{}, obs) // partial.go:45
+			for i := range t.Horizon {      // partial.go:46
 				act := t.act.Call(run.Key("act", i), obs) // partial.go:47
 				out := t.Env.Step(act.Action)             // partial.go:48
 				// partial.go:49
 				t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 				obs = out.Obs // partial.go:50
 			}
-			s.First, s.Last = t.both(obs) // partial.go:53
-			b = t.Rollout.Drain()         // partial.go:54
-			// partial.go:55
-			ret = rl.NStep(.99, 2, b.Reward, rl.Shift(t.slow.Call(rl.Key{}, b.Obs), s.Last), b.Terminated, b.Over)
+			r, r2 := t.both(obs)                                          // partial.go:53
+			s.First = r                                                   // partial.go:53
+			s.Last = r2                                                   // partial.go:53
+			b = t.Rollout.Drain()                                         // partial.go:54
+			slow := t.slow.Call(rl.Key{}, b.Obs)                          // partial.go:55
+			shift := rl.Shift(slow, s.Last)                               // partial.go:55
+			ret = rl.NStep(.99, 2, b.Reward, shift, b.Terminated, b.Over) // partial.go:55
 		}
 		for m := range t.Parts { // partial.go:56
 			// partial.go:57
 			mini := replay.Take(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
-			// partial.go:58
-			g, loss := t.loss.Grad(run.Key("loss", m), kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: t.slow.Call(rl.Key{}, mini.Obs)})
-			edge.Reduce(x, centralG, g)             // partial.go:58
-			edge.Fetch(x, centralNet, t.Net.Params) // partial.go:59
-			run.Log("loss", loss)                   // partial.go:60
+			v := run.Key("loss", m)                                                                             // partial.go:58
+			slow := t.slow.Call(rl.Key{}, mini.Obs)                                                             // partial.go:58
+			g, loss := t.loss.Grad(v, kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: slow}) // partial.go:58
+			edge.Reduce(x, centralG, g)                                                                         // partial.go:58
+			edge.Fetch(x, centralNet, t.Net.Params)                                                             // partial.go:59
+			run.Log("loss", loss)                                                                               // partial.go:60
 		}
 		run.Log("first", s.First) // partial.go:65
 		// partial.go:66
-		run.Log("last", edge.OwnRows(x, centralSLast, rl.Standardise(edge.AllGather(x, centralSLast, s.Last), rl.Tensor{})))
+		standardise := edge.OwnRows(x, centralSLast, rl.Standardise(edge.AllGather(x, centralSLast, s.Last), rl.Tensor{}))
+		run.Log("last", standardise) // partial.go:66
 	}
 	return run.Err()
 }
@@ -72,7 +77,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 // graphCentralWorker1 is partial.go:44 to partial.go:55 as one graph.
 func graphCentralWorker1(t *Trainer, run *rl.Run) (seen, kit.Step, rl.Tensor) {
 	obs := t.Env.Obs()                                                // partial.go:44
-	_ = []rl.Tensor{t.value.Call(rl.Key{}, obs)}                      // partial.go:45
+	_ = t.value.Call(rl.Key{}, obs)                                   // partial.go:45
 	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // partial.go:46
 		act := t.act.Call(run.KeyAt("act", i), obs) // partial.go:47
 		out := t.Env.Step(act.Action)               // partial.go:48
@@ -80,11 +85,14 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) (seen, kit.Step, rl.Tensor) {
 		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		obs = out.Obs // partial.go:50
 	})
-	var s seen                    // partial.go:52
-	s.First, s.Last = t.both(obs) // partial.go:53
-	b := t.Rollout.Drain()        // partial.go:54
-	// partial.go:55
-	ret := rl.NStep(.99, 2, b.Reward, rl.Shift(t.slow.Call(rl.Key{}, b.Obs), s.Last), b.Terminated, b.Over)
+	r, r2 := t.both(obs) // partial.go:53
+	var s seen
+	s.First = r                                                    // partial.go:53
+	s.Last = r2                                                    // partial.go:53
+	b := t.Rollout.Drain()                                         // partial.go:54
+	slow := t.slow.Call(rl.Key{}, b.Obs)                           // partial.go:55
+	shift := rl.Shift(slow, s.Last)                                // partial.go:55
+	ret := rl.NStep(.99, 2, b.Reward, shift, b.Terminated, b.Over) // partial.go:55
 	return s, b, ret
 }
 

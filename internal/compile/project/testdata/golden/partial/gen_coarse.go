@@ -12,7 +12,7 @@ import (
 
 // The edges of grouping coarse.
 const (
-	coarseSLast = iota
+	coarseR = iota
 	coarseB
 	coarseSlow
 	coarseShift
@@ -26,7 +26,7 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
-		coarseSLast: {Name: "s.Last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "partial.go:72"},
+		coarseR:     {Name: "r", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "partial.go:72"},
 		coarseB:     {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 9, Pos: "partial.go:54", Given: true},
 		coarseSlow:  {Name: "slow", Kind: "scatter", From: "learner", To: "collector", Type: "rl.Tensor", Axis: "environments", Node: 10, Pos: "partial.go:55"},
 		coarseShift: {Name: "shift", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 11, Pos: "partial.go:55"},
@@ -38,38 +38,41 @@ var genCoarse = edge.Grouping{
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // partial.go:43
-		var obs rl.Obs
+		var r rl.Tensor
+		var r2 rl.Tensor
 		// partial.go:44
-		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&obs)}, func() { obs = graphCoarseCollector1(t, run) }) {
-			obs = t.Env.Obs()           // partial.go:44
-			t.value.Call(rl.Key{}, obs) // partial.go:45
-			for i := range t.Horizon {  // partial.go:46
+		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&r), rl.Carry(&r2)}, func() { r, r2 = graphCoarseCollector1(t, run) }) {
+			obs := t.Env.Obs()              // partial.go:44
+			_ = t.value.Call(rl.Key{}, obs) // partial.go:45
+			for i := range t.Horizon {      // partial.go:46
 				act := t.act.Call(run.Key("act", i), obs) // partial.go:47
 				out := t.Env.Step(act.Action)             // partial.go:48
 				// partial.go:49
 				t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 				obs = out.Obs // partial.go:50
 			}
+			r, r2 = t.both(obs) // partial.go:53
 		}
+		edge.Gather(x, coarseR, r2) // partial.go:72
 		var s seen
-		var r rl.Tensor
-		s.First, r = t.both(obs)       // partial.go:53
-		edge.Gather(x, coarseSLast, r) // partial.go:72
-		s.Last = r                     // partial.go:53
-		b := t.Rollout.Drain()         // partial.go:54
+		s.First = r            // partial.go:53
+		s.Last = r2            // partial.go:53
+		b := t.Rollout.Drain() // partial.go:54
 		// partial.go:54
 		edge.Gather(x, coarseB, kit.Step{Obs: b.Obs, Act: kit.Act{Action: b.Act.Action}, Reward: b.Reward, Terminated: b.Terminated, Over: b.Over})
-		edge.Gather(x, coarseShift, rl.Shift(edge.Scattered[rl.Tensor](x, coarseSlow), s.Last)) // partial.go:55
-		edge.Fetch(x, coarseNet, t.Net.Params)                                                  // partial.go:59
-		run.Log("first", s.First)                                                               // partial.go:65
+		slow := edge.Scattered[rl.Tensor](x, coarseSlow) // partial.go:55
+		shift := rl.Shift(slow, s.Last)                  // partial.go:55
+		edge.Gather(x, coarseShift, shift)               // partial.go:55
+		edge.Fetch(x, coarseNet, t.Net.Params)           // partial.go:59
+		run.Log("first", s.First)                        // partial.go:65
 	}
 	return run.Err()
 }
 
-// graphCoarseCollector1 is partial.go:44 to partial.go:46 as one graph.
-func graphCoarseCollector1(t *Trainer, run *rl.Run) rl.Obs {
+// graphCoarseCollector1 is partial.go:44 to partial.go:53 as one graph.
+func graphCoarseCollector1(t *Trainer, run *rl.Run) (rl.Tensor, rl.Tensor) {
 	obs := t.Env.Obs()                                                // partial.go:44
-	_ = []rl.Tensor{t.value.Call(rl.Key{}, obs)}                      // partial.go:45
+	_ = t.value.Call(rl.Key{}, obs)                                   // partial.go:45
 	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // partial.go:46
 		act := t.act.Call(run.KeyAt("act", i), obs) // partial.go:47
 		out := t.Env.Step(act.Action)               // partial.go:48
@@ -77,43 +80,51 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) rl.Obs {
 		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		obs = out.Obs // partial.go:50
 	})
-	return obs
+	r, r2 := t.both(obs) // partial.go:53
+	return r, r2
 }
 
 // trainCoarseLearner is (*Trainer).Train (partial.go:42) for the fragments
 // gradient and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // partial.go:43
+		r := edge.Gathered[rl.Tensor](x, coarseR) // partial.go:72
 		var s seen
-		s.Last = edge.Gathered[rl.Tensor](x, coarseSLast)                                                 // partial.go:72
-		b := edge.Gathered[kit.Step](x, coarseB)                                                          // partial.go:54
-		edge.Scatter(x, coarseSlow, t.slow.Call(rl.Key{}, b.Obs))                                         // partial.go:55
-		ret := rl.NStep(.99, 2, b.Reward, edge.Gathered[rl.Tensor](x, coarseShift), b.Terminated, b.Over) // partial.go:55
-		// partial.go:56
-		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&ret)}, func() { graphCoarseLearner1(t, run, b, ret) }) {
-			for m := range t.Parts { // partial.go:56
+		s.Last = r                                        // partial.go:53
+		b := edge.Gathered[kit.Step](x, coarseB)          // partial.go:54
+		slow := t.slow.Call(rl.Key{}, b.Obs)              // partial.go:55
+		edge.Scatter(x, coarseSlow, slow)                 // partial.go:55
+		shift := edge.Gathered[rl.Tensor](x, coarseShift) // partial.go:55
+		// partial.go:55
+		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&shift)}, func() { graphCoarseLearner1(t, run, b, shift) }) {
+			ret := rl.NStep(.99, 2, b.Reward, shift, b.Terminated, b.Over) // partial.go:55
+			for m := range t.Parts {                                       // partial.go:56
 				// partial.go:57
 				mini := replay.Take(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
-				// partial.go:58
-				g, loss := t.loss.Grad(run.Key("loss", m), kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: t.slow.Call(rl.Key{}, mini.Obs)})
-				t.opt.Apply(g, 1e-3)  // partial.go:59
-				run.Log("loss", loss) // partial.go:60
+				v := run.Key("loss", m)                                                                              // partial.go:58
+				slow2 := t.slow.Call(rl.Key{}, mini.Obs)                                                             // partial.go:58
+				g, loss := t.loss.Grad(v, kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: slow2}) // partial.go:58
+				t.opt.Apply(g, 1e-3)                                                                                 // partial.go:59
+				run.Log("loss", loss)                                                                                // partial.go:60
 			}
 		}
-		edge.Publish(x, coarseNet, t.Net.Params)             // partial.go:59
-		run.Log("last", rl.Standardise(s.Last, rl.Tensor{})) // partial.go:66
+		edge.Publish(x, coarseNet, t.Net.Params)           // partial.go:59
+		standardise := rl.Standardise(s.Last, rl.Tensor{}) // partial.go:66
+		run.Log("last", standardise)                       // partial.go:66
 	}
 	return run.Err()
 }
 
-// graphCoarseLearner1 is partial.go:56 as one graph.
-func graphCoarseLearner1(t *Trainer, run *rl.Run, b kit.Step, ret rl.Tensor) {
-	run.For(t.Parts, nil, func(m rl.Int) { // partial.go:56
+// graphCoarseLearner1 is partial.go:55 to partial.go:56 as one graph.
+func graphCoarseLearner1(t *Trainer, run *rl.Run, b kit.Step, shift rl.Tensor) {
+	ret := rl.NStep(.99, 2, b.Reward, shift, b.Terminated, b.Over) // partial.go:55
+	run.For(t.Parts, nil, func(m rl.Int) {                         // partial.go:56
 		// partial.go:57
 		mini := replay.TakeAt(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
-		// partial.go:58
-		g, loss := t.loss.Grad(run.KeyAt("loss", m), kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: t.slow.Call(rl.Key{}, mini.Obs)})
-		t.opt.Apply(g, 1e-3)  // partial.go:59
-		run.Log("loss", loss) // partial.go:60
+		v := run.KeyAt("loss", m)                                                                           // partial.go:58
+		slow := t.slow.Call(rl.Key{}, mini.Obs)                                                             // partial.go:58
+		g, loss := t.loss.Grad(v, kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: slow}) // partial.go:58
+		t.opt.Apply(g, 1e-3)                                                                                // partial.go:59
+		run.Log("loss", loss)                                                                               // partial.go:60
 	})
 }

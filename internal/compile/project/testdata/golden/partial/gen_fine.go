@@ -51,7 +51,7 @@ func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // partial.go:43
 		obs := edge.Gathered[rl.Obs](x, fineObs) // partial.go:44
-		t.value.Call(rl.Key{}, obs)              // partial.go:45
+		_ = t.value.Call(rl.Key{}, obs)          // partial.go:45
 		for i := range t.Horizon {               // partial.go:46
 			act := t.act.Call(run.Key("act", i), obs)             // partial.go:47
 			edge.Scatter(x, fineAct, kit.Act{Action: act.Action}) // partial.go:47
@@ -60,48 +60,59 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // partial.go:50
 		}
-		var s seen
+		var r rl.Tensor
+		var r2 rl.Tensor
 		// partial.go:53
-		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&s)}, func() { s = graphFineLearner1(t, run, obs) }) {
-			s.First, s.Last = t.both(obs) // partial.go:53
+		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&r), rl.Carry(&r2)}, func() { r, r2 = graphFineLearner1(t, run, obs) }) {
+			r, r2 = t.both(obs) // partial.go:53
 		}
+		var s seen
+		s.First = r            // partial.go:53
+		s.Last = r2            // partial.go:53
 		b := t.Rollout.Drain() // partial.go:54
 		// partial.go:55
 		if !run.Fused("fine/learner 2", []rl.Carried{rl.Carry(&s), rl.Carry(&b)}, func() { graphFineLearner2(t, run, s, b) }) {
-			// partial.go:55
-			ret := rl.NStep(.99, 2, b.Reward, rl.Shift(t.slow.Call(rl.Key{}, b.Obs), s.Last), b.Terminated, b.Over)
-			for m := range t.Parts { // partial.go:56
+			slow := t.slow.Call(rl.Key{}, b.Obs)                           // partial.go:55
+			shift := rl.Shift(slow, s.Last)                                // partial.go:55
+			ret := rl.NStep(.99, 2, b.Reward, shift, b.Terminated, b.Over) // partial.go:55
+			for m := range t.Parts {                                       // partial.go:56
 				// partial.go:57
 				mini := replay.Take(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
-				// partial.go:58
-				g, loss := t.loss.Grad(run.Key("loss", m), kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: t.slow.Call(rl.Key{}, mini.Obs)})
-				t.opt.Apply(g, 1e-3)  // partial.go:59
-				run.Log("loss", loss) // partial.go:60
+				v := run.Key("loss", m)                                                                              // partial.go:58
+				slow2 := t.slow.Call(rl.Key{}, mini.Obs)                                                             // partial.go:58
+				g, loss := t.loss.Grad(v, kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: slow2}) // partial.go:58
+				t.opt.Apply(g, 1e-3)                                                                                 // partial.go:59
+				run.Log("loss", loss)                                                                                // partial.go:60
 			}
+			run.Log("first", s.First)                          // partial.go:65
+			standardise := rl.Standardise(s.Last, rl.Tensor{}) // partial.go:66
+			run.Log("last", standardise)                       // partial.go:66
 		}
-		run.Log("first", s.First)                            // partial.go:65
-		run.Log("last", rl.Standardise(s.Last, rl.Tensor{})) // partial.go:66
 	}
 	return run.Err()
 }
 
 // graphFineLearner1 is partial.go:53 as one graph.
-func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs) seen {
-	var s seen                    // partial.go:52
-	s.First, s.Last = t.both(obs) // partial.go:53
-	return s
+func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs) (rl.Tensor, rl.Tensor) {
+	r, r2 := t.both(obs) // partial.go:53
+	return r, r2
 }
 
-// graphFineLearner2 is partial.go:55 to partial.go:56 as one graph.
+// graphFineLearner2 is partial.go:55 to partial.go:66 as one graph.
 func graphFineLearner2(t *Trainer, run *rl.Run, s seen, b kit.Step) {
-	// partial.go:55
-	ret := rl.NStep(.99, 2, b.Reward, rl.Shift(t.slow.Call(rl.Key{}, b.Obs), s.Last), b.Terminated, b.Over)
-	run.For(t.Parts, nil, func(m rl.Int) { // partial.go:56
+	slow := t.slow.Call(rl.Key{}, b.Obs)                           // partial.go:55
+	shift := rl.Shift(slow, s.Last)                                // partial.go:55
+	ret := rl.NStep(.99, 2, b.Reward, shift, b.Terminated, b.Over) // partial.go:55
+	run.For(t.Parts, nil, func(m rl.Int) {                         // partial.go:56
 		// partial.go:57
 		mini := replay.TakeAt(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
-		// partial.go:58
-		g, loss := t.loss.Grad(run.KeyAt("loss", m), kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: t.slow.Call(rl.Key{}, mini.Obs)})
-		t.opt.Apply(g, 1e-3)  // partial.go:59
-		run.Log("loss", loss) // partial.go:60
+		v := run.KeyAt("loss", m)                                                                            // partial.go:58
+		slow2 := t.slow.Call(rl.Key{}, mini.Obs)                                                             // partial.go:58
+		g, loss := t.loss.Grad(v, kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: slow2}) // partial.go:58
+		t.opt.Apply(g, 1e-3)                                                                                 // partial.go:59
+		run.Log("loss", loss)                                                                                // partial.go:60
 	})
+	run.Log("first", s.First)                          // partial.go:65
+	standardise := rl.Standardise(s.Last, rl.Tensor{}) // partial.go:66
+	run.Log("last", standardise)                       // partial.go:66
 }

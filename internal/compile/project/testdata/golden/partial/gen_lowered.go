@@ -13,7 +13,8 @@ import (
 // are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
 	obs := t.Env.Obs()                                                // partial.go:44
-	kept := []rl.Tensor{t.value.Call(rl.Key{}, obs)}                  // partial.go:45
+	value := t.value.Call(rl.Key{}, obs)                              // partial.go:45
+	kept := []rl.Tensor{value}                                        // partial.go:45
 	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // partial.go:46
 		act := t.act.Call(run.KeyAt("act", i), obs) // partial.go:47
 		out := t.Env.Step(act.Action)               // partial.go:48
@@ -21,22 +22,27 @@ func trainLowered(t *Trainer, run *rl.Run) {
 		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		obs = out.Obs // partial.go:50
 	})
-	var s seen                    // partial.go:52
-	s.First, s.Last = t.both(obs) // partial.go:53
-	b := t.Rollout.Drain()        // partial.go:54
-	// partial.go:55
-	ret := rl.NStep(.99, 2, b.Reward, rl.Shift(t.slow.Call(rl.Key{}, b.Obs), s.Last), b.Terminated, b.Over)
-	run.For(t.Parts, nil, func(m rl.Int) { // partial.go:56
+	var s seen                                                     // partial.go:52
+	r, r2 := t.both(obs)                                           // partial.go:53
+	s.First = r                                                    // partial.go:53
+	s.Last = r2                                                    // partial.go:53
+	b := t.Rollout.Drain()                                         // partial.go:54
+	slow := t.slow.Call(rl.Key{}, b.Obs)                           // partial.go:55
+	shift := rl.Shift(slow, s.Last)                                // partial.go:55
+	ret := rl.NStep(.99, 2, b.Reward, shift, b.Terminated, b.Over) // partial.go:55
+	run.For(t.Parts, nil, func(m rl.Int) {                         // partial.go:56
 		// partial.go:57
 		mini := replay.TakeAt(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
-		// partial.go:58
-		g, loss := t.loss.Grad(run.KeyAt("loss", m), kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: t.slow.Call(rl.Key{}, mini.Obs)})
-		t.opt.Apply(g, 1e-3)  // partial.go:59
-		run.Log("loss", loss) // partial.go:60
+		v := run.KeyAt("loss", m)                                                                            // partial.go:58
+		slow2 := t.slow.Call(rl.Key{}, mini.Obs)                                                             // partial.go:58
+		g, loss := t.loss.Grad(v, kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: slow2}) // partial.go:58
+		t.opt.Apply(g, 1e-3)                                                                                 // partial.go:59
+		run.Log("loss", loss)                                                                                // partial.go:60
 	})
 	run.If(run.HostBool(func(run *rl.Run) bool { return run.Iter() > 1 }), []rl.Carried{rl.Carry(&kept)}, func() { // partial.go:62
 		kept = append(kept, s.First) // partial.go:63
 	}, nil)
-	run.Log("first", s.First)                            // partial.go:65
-	run.Log("last", rl.Standardise(s.Last, rl.Tensor{})) // partial.go:66
+	run.Log("first", s.First)                          // partial.go:65
+	standardise := rl.Standardise(s.Last, rl.Tensor{}) // partial.go:66
+	run.Log("last", standardise)                       // partial.go:66
 }

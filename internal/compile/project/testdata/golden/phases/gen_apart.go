@@ -118,7 +118,8 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 	first := run.Phase("offline", t.Offline) // phases.go:37
 	for first.Next() {                       // phases.go:38
-		if edge.Sent[bool](x, apartReady) { // phases.go:39
+		ready := edge.Sent[bool](x, apartReady) // phases.go:39
+		if ready {                              // phases.go:39
 			b := edge.Sent[kit.Step](x, apartB) // phases.go:54
 			// phases.go:55
 			g, loss := t.loss.Grad(first.Key("loss"), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
@@ -142,7 +143,8 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 	first := run.Phase("offline", t.Offline) // phases.go:37
 	for first.Next() {                       // phases.go:38
-		if edge.Sent[bool](x, apartReady2) { // phases.go:39
+		ready := edge.Sent[bool](x, apartReady2) // phases.go:39
+		if ready {                               // phases.go:39
 			g := edge.Reduced(x, apartG)            // phases.go:55
 			t.opt.Apply(g, 1e-3)                    // phases.go:56
 			edge.Publish(x, apartNet, t.Net.Params) // phases.go:56

@@ -85,7 +85,8 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) (rl.Obs, kit.Act, rl.Step) {
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 	first := run.Phase("offline", t.Offline) // phases.go:37
 	for first.Next() {                       // phases.go:38
-		if edge.Sent[bool](x, centralReady) { // phases.go:39
+		ready := edge.Sent[bool](x, centralReady) // phases.go:39
+		if ready {                                // phases.go:39
 			g := edge.Reduced(x, centralG)            // phases.go:55
 			t.opt.Apply(g, 1e-3)                      // phases.go:56
 			edge.Publish(x, centralNet, t.Net.Params) // phases.go:56

@@ -57,7 +57,8 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	first := run.Phase("offline", t.Offline) // phases.go:37
 	for first.Next() {                       // phases.go:38
-		if t.Replay.Ready(t.Batch) { // phases.go:39
+		ready := t.Replay.Ready(t.Batch) // phases.go:39
+		if ready {                       // phases.go:39
 			t.update(first) // phases.go:40
 		}
 		edge.Publish(x, coarseNet, t.Net.Params) // phases.go:56

@@ -33,7 +33,8 @@ var genLearners = edge.Grouping{
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	first := run.Phase("offline", t.Offline) // phases.go:37
 	for first.Next() {                       // phases.go:38
-		if t.Replay.Ready(t.Batch) { // phases.go:39
+		ready := t.Replay.Ready(t.Batch) // phases.go:39
+		if ready {                       // phases.go:39
 			b := edge.Part(x, t.Replay.Sample(first.Key("sample"), t.Batch)) // phases.go:54
 			// phases.go:55
 			g, loss := t.loss.Grad(first.Key("loss"), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})

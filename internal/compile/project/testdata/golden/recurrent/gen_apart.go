@@ -18,7 +18,7 @@ const (
 	apartOut2
 	apartStep
 	apartStep2
-	apartMem2
+	apartForget
 	apartB
 	apartB2
 	apartG
@@ -37,20 +37,20 @@ var genApart = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
 	Edges: []edge.Edge{
-		apartObs:   {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "recurrent.go:66"},
-		apartObs2:  {Name: "obs#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "recurrent.go:66"},
-		apartMem:   {Name: "mem", Kind: "send", From: "actor", To: "replay", Type: "recurrent.Latent", Axis: "environments", Node: 2, Pos: "recurrent.go:66"},
-		apartOut:   {Name: "out", Kind: "send", From: "actor", To: "environment", Type: "recurrent.Out", Axis: "environments", Node: 4, Pos: "recurrent.go:69"},
-		apartOut2:  {Name: "out#2", Kind: "send", From: "actor", To: "replay", Type: "recurrent.Out", Axis: "environments", Node: 4, Pos: "recurrent.go:69"},
-		apartStep:  {Name: "step", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "recurrent.go:70"},
-		apartStep2: {Name: "step#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "recurrent.go:70"},
-		apartMem2:  {Name: "mem#2", Kind: "send", From: "actor", To: "replay", Type: "recurrent.Latent", Axis: "environments", Node: 8, Pos: "recurrent.go:84"},
-		apartB:     {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "recurrent.Step", Axis: "environments", Node: 10, Pos: "recurrent.go:75"},
-		apartB2:    {Name: "b#2", Kind: "send", From: "replay", To: "apply", Type: "recurrent.Step", Axis: "environments", Node: 10, Pos: "recurrent.go:75"},
-		apartG:     {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 11, Pos: "recurrent.go:76", Given: true},
-		apartNet:   {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 12, Pos: "recurrent.go:77"},
-		apartNet2:  {Name: "net#2", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 12, Pos: "recurrent.go:77"},
-		apartSeen:  {Name: "seen", Kind: "copy", From: "apply", To: "actor", Type: "rl.Stats", Axis: "none", Node: 13, Pos: "recurrent.go:78"},
+		apartObs:    {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "recurrent.go:66"},
+		apartObs2:   {Name: "obs#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "recurrent.go:66"},
+		apartMem:    {Name: "mem", Kind: "send", From: "actor", To: "replay", Type: "recurrent.Latent", Axis: "environments", Node: 2, Pos: "recurrent.go:66"},
+		apartOut:    {Name: "out", Kind: "send", From: "actor", To: "environment", Type: "recurrent.Out", Axis: "environments", Node: 4, Pos: "recurrent.go:69"},
+		apartOut2:   {Name: "out#2", Kind: "send", From: "actor", To: "replay", Type: "recurrent.Out", Axis: "environments", Node: 4, Pos: "recurrent.go:69"},
+		apartStep:   {Name: "step", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "recurrent.go:70"},
+		apartStep2:  {Name: "step#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "recurrent.go:70"},
+		apartForget: {Name: "forget", Kind: "send", From: "actor", To: "replay", Type: "recurrent.Latent", Axis: "environments", Node: 8, Pos: "recurrent.go:84"},
+		apartB:      {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "recurrent.Step", Axis: "environments", Node: 10, Pos: "recurrent.go:75"},
+		apartB2:     {Name: "b#2", Kind: "send", From: "replay", To: "apply", Type: "recurrent.Step", Axis: "environments", Node: 10, Pos: "recurrent.go:75"},
+		apartG:      {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 11, Pos: "recurrent.go:76", Given: true},
+		apartNet:    {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 12, Pos: "recurrent.go:77"},
+		apartNet2:   {Name: "net#2", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 12, Pos: "recurrent.go:77"},
+		apartSeen:   {Name: "seen", Kind: "copy", From: "apply", To: "actor", Type: "rl.Stats", Axis: "none", Node: 13, Pos: "recurrent.go:78"},
 	},
 }
 
@@ -84,8 +84,9 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartOut2, Out{Act: out.Act})                        // recurrent.go:69
 			step := edge.Sent[rl.Step](x, apartStep)                          // recurrent.go:70
 			obs = step.Obs                                                    // recurrent.go:72
-			mem = forget(out.Mem, step.Over)                                  // recurrent.go:72
-			edge.Send(x, apartMem2, mem)                                      // recurrent.go:84
+			forget2 := forget(out.Mem, step.Over)                             // recurrent.go:72
+			edge.Send(x, apartForget, forget2)                                // recurrent.go:84
+			mem = forget2                                                     // recurrent.go:72
 		}
 		t.Memory.Set(mem)                     // recurrent.go:74
 		edge.Fetch(x, apartNet, t.net.Params) // recurrent.go:77
@@ -106,7 +107,8 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 			step := edge.Sent[rl.Step](x, apartStep2)      // recurrent.go:70
 			t.Steps.Insert(Step{in, out.Act, step.Reward}) // recurrent.go:71
 			obs = step.Obs                                 // recurrent.go:72
-			mem = edge.Sent[Latent](x, apartMem2)          // recurrent.go:84
+			forget2 := edge.Sent[Latent](x, apartForget)   // recurrent.go:84
+			mem = forget2                                  // recurrent.go:72
 		}
 		b := t.Steps.Drain() // recurrent.go:75
 		// recurrent.go:75

@@ -57,7 +57,8 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			step := edge.Gathered[rl.Step](x, fineStep)                         // recurrent.go:70
 			t.Steps.Insert(Step{in, out.Act, step.Reward})                      // recurrent.go:71
 			obs = step.Obs                                                      // recurrent.go:72
-			mem = forget(out.Mem, step.Over)                                    // recurrent.go:72
+			forget2 := forget(out.Mem, step.Over)                               // recurrent.go:72
+			mem = forget2                                                       // recurrent.go:72
 		}
 		t.Memory.Set(mem)                                                                                      // recurrent.go:74
 		b := t.Steps.Drain()                                                                                   // recurrent.go:75

@@ -19,7 +19,8 @@ func trainLowered(t *Trainer, run *rl.Run) {
 		step := t.Env.Step(out.Act.Action)             // recurrent.go:70
 		t.Steps.Insert(Step{in, out.Act, step.Reward}) // recurrent.go:71
 		obs = step.Obs                                 // recurrent.go:72
-		mem = forget(out.Mem, step.Over)               // recurrent.go:72
+		forget2 := forget(out.Mem, step.Over)          // recurrent.go:72
+		mem = forget2                                  // recurrent.go:72
 	})
 	t.Memory.Set(mem)    // recurrent.go:74
 	b := t.Steps.Drain() // recurrent.go:75

@@ -104,8 +104,9 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 			act := edge.Sent[kit.Act](x, apartAct2)            // refined.go:67
 			act.Value = edge.Sent[rl.Tensor](x, apartActValue) // refined.go:68
 			out := edge.Sent[rl.Step](x, apartOut2)            // refined.go:69
+			weigh := edge.Sent[rl.Tensor](x, apartWeigh)       // refined.go:70
 			// refined.go:70
-			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: edge.Sent[rl.Tensor](x, apartWeigh), Terminated: out.Terminated, Over: out.Over})
+			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: weigh, Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // refined.go:71
 		}
 		b := t.Rollout.Drain()                                                                            // refined.go:73
@@ -169,8 +170,9 @@ func graphApartCritic1(t *Trainer, run *rl.Run, s kit.Sample) {
 func trainApartJudge(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // refined.go:64
 		for range t.Horizon { // refined.go:66
-			out := edge.Sent[rl.Step](x, apartOut4)             // refined.go:69
-			edge.Send(x, apartWeigh, t.Judge.Weigh(out.Reward)) // refined.go:70
+			out := edge.Sent[rl.Step](x, apartOut4) // refined.go:69
+			weigh := t.Judge.Weigh(out.Reward)      // refined.go:70
+			edge.Send(x, apartWeigh, weigh)         // refined.go:70
 		}
 	}
 	return run.Err()

@@ -46,8 +46,9 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			act.Value = edge.Scattered[rl.Tensor](x, coarseActValue)             // refined.go:68
 			out := t.Env.Step(act.Action)                                        // refined.go:69
 			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs, Reward: out.Reward}) // refined.go:69
+			weigh := edge.Scattered[rl.Tensor](x, coarseWeigh)                   // refined.go:70
 			// refined.go:70
-			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: edge.Scattered[rl.Tensor](x, coarseWeigh), Terminated: out.Terminated, Over: out.Over})
+			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: weigh, Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // refined.go:71
 		}
 		b := t.Rollout.Drain()                                                                              // refined.go:73
@@ -64,11 +65,12 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		obs := edge.Gathered[rl.Obs](x, coarseObs) // refined.go:65
 		for range t.Horizon {                      // refined.go:66
 			var act kit.Act
-			act.Value = t.value.Call(rl.Key{}, obs)                 // refined.go:68
-			edge.Scatter(x, coarseActValue, act.Value)              // refined.go:68
-			out := edge.Gathered[rl.Step](x, coarseOut)             // refined.go:69
-			edge.Scatter(x, coarseWeigh, t.Judge.Weigh(out.Reward)) // refined.go:70
-			obs = out.Obs                                           // refined.go:71
+			act.Value = t.value.Call(rl.Key{}, obs)     // refined.go:68
+			edge.Scatter(x, coarseActValue, act.Value)  // refined.go:68
+			out := edge.Gathered[rl.Step](x, coarseOut) // refined.go:69
+			weigh := t.Judge.Weigh(out.Reward)          // refined.go:70
+			edge.Scatter(x, coarseWeigh, weigh)         // refined.go:70
+			obs = out.Obs                               // refined.go:71
 		}
 		b := edge.Gathered[kit.Step](x, coarseB)                                        // refined.go:73
 		s := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward} // refined.go:74

@@ -55,8 +55,9 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Scatter(x, fineAct, kit.Act{Action: act.Action}) // refined.go:67
 			act.Value = t.value.Call(rl.Key{}, obs)               // refined.go:68
 			out := edge.Gathered[rl.Step](x, fineOut)             // refined.go:69
+			weigh := t.Judge.Weigh(out.Reward)                    // refined.go:70
 			// refined.go:70
-			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: t.Judge.Weigh(out.Reward), Terminated: out.Terminated, Over: out.Over})
+			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: weigh, Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // refined.go:71
 		}
 		b := t.Rollout.Drain()                                                                                 // refined.go:73

@@ -40,8 +40,9 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				act.Value = t.value.Call(rl.Key{}, obs) // refined.go:68
 				out = t.Env.Step(act.Action)            // refined.go:69
 			}
+			weigh := t.Judge.Weigh(out.Reward) // refined.go:70
 			// refined.go:70
-			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: t.Judge.Weigh(out.Reward), Terminated: out.Terminated, Over: out.Over})
+			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: weigh, Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // refined.go:71
 		}
 		b := t.Rollout.Drain()                                                          // refined.go:73

@@ -26,7 +26,7 @@ const (
 	apartBActAction
 	apartBObs
 	apartBReward
-	apartB
+	apartDrain
 	apartMean4
 	apartG
 	apartNet
@@ -64,7 +64,7 @@ var genApart = edge.Grouping{
 		apartBActAction: {Name: "b.Act.Action", Kind: "send", From: "replay", To: "gradient", Type: "rl.Tree", Axis: "environments", Node: 9, Pos: "returning.go:64"},
 		apartBObs:       {Name: "b.Obs", Kind: "send", From: "replay", To: "gradient", Type: "rl.Obs", Axis: "environments", Node: 9, Pos: "returning.go:64"},
 		apartBReward:    {Name: "b.Reward", Kind: "send", From: "replay", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "returning.go:64"},
-		apartB:          {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 15, Pos: "returning.go:69", Given: true},
+		apartDrain:      {Name: "drain", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 15, Pos: "returning.go:69", Given: true},
 		apartMean4:      {Name: "mean#4", Kind: "send", From: "gradient", To: "apply", Type: "float64", Axis: "none", Node: 16, Pos: "returning.go:69"},
 		apartG:          {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 24, Pos: "returning.go:110", Given: true},
 		apartNet:        {Name: "net", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 25, Pos: "returning.go:111"},
@@ -116,8 +116,10 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 				break
 			}
 		}
-		if !edge.Sent[bool](x, apartLeft) { // returning.go:58
-			run.Log("all", t.value.Call(rl.Key{}, obs)) // returning.go:68
+		left := edge.Sent[bool](x, apartLeft) // returning.go:63
+		if !left {                            // returning.go:58
+			value := t.value.Call(rl.Key{}, obs) // returning.go:68
+			run.Log("all", value)                // returning.go:68
 		}
 		edge.Fetch(x, apartNet4, t.Net.Params) // returning.go:111
 	}
@@ -150,7 +152,7 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 		if !left {                                  // returning.go:58
 			drain := t.Rollout.Drain() // returning.go:69
 			// returning.go:69
-			edge.Send(x, apartB, kit.Step{Obs: drain.Obs, Act: kit.Act{Action: drain.Act.Action}, Reward: drain.Reward})
+			edge.Send(x, apartDrain, kit.Step{Obs: drain.Obs, Act: kit.Act{Action: drain.Act.Action}, Reward: drain.Reward})
 		}
 	}
 	return run.Err()
@@ -165,7 +167,8 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		var left bool         // returning.go:39
 		for range t.Horizon { // returning.go:58
 			out := edge.Sent[rl.Step](x, apartOut3) // returning.go:60
-			mean2 = run.Value(rl.Mean(out.Reward))  // returning.go:63
+			mean3 := rl.Mean(out.Reward)            // returning.go:63
+			mean2 = run.Value(mean3)                // returning.go:63
 			edge.Send(x, apartMean, mean2)          // returning.go:63
 			edge.Send(x, apartMean2, mean2)         // returning.go:63
 			edge.Send(x, apartMean3, mean2)         // returning.go:63
@@ -182,8 +185,9 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		b.Obs = edge.Sent[rl.Obs](x, apartBObs)               // returning.go:64
 		b.Reward = edge.Sent[rl.Tensor](x, apartBReward)      // returning.go:64
 		if !left {                                            // returning.go:58
-			b = edge.Sent[kit.Step](x, apartB) // returning.go:69
-			mean = mean2                       // returning.go:69
+			drain := edge.Sent[kit.Step](x, apartDrain) // returning.go:69
+			b = drain                                   // returning.go:69
+			mean = mean2                                // returning.go:69
 		}
 		edge.Send(x, apartMean4, mean) // returning.go:69
 		for i := range t.Rounds {      // returning.go:42
@@ -195,7 +199,7 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 				if r == 2 && mean > .1 { // returning.go:75
 					done = true  // returning.go:76
 					left2 = true // returning.go:76
-				} else if r == 3 {
+				} else if r == 3 { // returning.go:78
 					// returning.go:110
 					g, loss := t.loss.Grad(run2.Key("loss"), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
 					edge.Reduce(x, apartG, g)             // returning.go:110
@@ -208,8 +212,7 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 				}
 			}
 			if !left2 { // returning.go:74
-				switch { // returning.go:84
-				case r == 1 && mean > .2:
+				if r == 1 && mean > .2 { // returning.go:84
 					for i2 := range 3 { // returning.go:86
 						run3 := run2.At("again", i2) // returning.go:87
 						// returning.go:110
@@ -225,9 +228,10 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 					}
 					edge.Send(x, apartDone, done)   // returning.go:88
 					edge.Send(x, apartLeft3, left2) // returning.go:69
-				case r == 0:
+				} else if r == 0 { // returning.go:84
 					if !(mean < .2) { // returning.go:92
-						run2.Log("high", rl.Scalar(mean)) // returning.go:95
+						scalar := rl.Scalar(mean) // returning.go:95
+						run2.Log("high", scalar)  // returning.go:95
 					}
 				}
 				if !left2 { // returning.go:84
@@ -264,7 +268,7 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 				if r == 2 && mean > .1 { // returning.go:75
 					done = true // returning.go:76
 					left = true // returning.go:76
-				} else if r == 3 {
+				} else if r == 3 { // returning.go:78
 					scale := 2 * p                          // returning.go:79
 					g := edge.Reduced(x, apartG)            // returning.go:110
 					t.opt.Apply(g, 1e-3*scale)              // returning.go:111
@@ -274,8 +278,7 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 				}
 			}
 			if !left { // returning.go:74
-				switch { // returning.go:84
-				case r == 1 && mean > .2:
+				if r == 1 && mean > .2 { // returning.go:84
 					for i2 := range 3 { // returning.go:86
 						g := edge.Reduced(x, apartG2)            // returning.go:110
 						t.opt.Apply(g, 1e-3*p)                   // returning.go:111
@@ -286,7 +289,6 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 					}
 					done = edge.Sent[bool](x, apartDone)  // returning.go:88
 					left = edge.Sent[bool](x, apartLeft3) // returning.go:69
-				case r == 0:
 				}
 				if !left { // returning.go:84
 					g := edge.Reduced(x, apartG3)            // returning.go:110
@@ -299,8 +301,9 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 				break
 			}
 		}
-		edge.Publish(x, apartNet4, t.Net.Params)   // returning.go:111
-		run.Log("rounds", rl.Scalar(float64(r)+q)) // returning.go:48
+		edge.Publish(x, apartNet4, t.Net.Params) // returning.go:111
+		scalar := rl.Scalar(float64(r) + q)      // returning.go:48
+		run.Log("rounds", scalar)                // returning.go:48
 	}
 	return run.Err()
 }

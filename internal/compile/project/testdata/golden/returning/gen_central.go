@@ -57,9 +57,10 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := t.Env.Step(act.Action)             // returning.go:60
 			// returning.go:61
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			obs = out.Obs                                                               // returning.go:62
-			mean2 = run.Value(rl.Mean(edge.AllGather(x, centralOutReward, out.Reward))) // returning.go:63
-			if mean2 > .4 {                                                             // returning.go:63
+			obs = out.Obs                                                     // returning.go:62
+			mean3 := rl.Mean(edge.AllGather(x, centralOutReward, out.Reward)) // returning.go:63
+			mean2 = run.Value(mean3)                                          // returning.go:63
+			if mean2 > .4 {                                                   // returning.go:63
 				b2 := t.Rollout.Drain() // returning.go:64
 				b = b2                  // returning.go:65
 				mean = mean2            // returning.go:65
@@ -68,9 +69,11 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			}
 		}
 		if !left { // returning.go:58
-			run.Log("all", t.value.Call(rl.Key{}, obs)) // returning.go:68
-			b = t.Rollout.Drain()                       // returning.go:69
-			mean = mean2                                // returning.go:69
+			value := t.value.Call(rl.Key{}, obs) // returning.go:68
+			run.Log("all", value)                // returning.go:68
+			drain := t.Rollout.Drain()           // returning.go:69
+			b = drain                            // returning.go:69
+			mean = mean2                         // returning.go:69
 		}
 		edge.Send(x, centralMean, mean) // returning.go:69
 		for i := range t.Rounds {       // returning.go:42
@@ -82,7 +85,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 				if r == 2 && mean > .1 { // returning.go:75
 					done = true  // returning.go:76
 					left2 = true // returning.go:76
-				} else if r == 3 {
+				} else if r == 3 { // returning.go:78
 					// returning.go:110
 					g, loss := t.loss.Grad(run2.Key("loss"), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
 					edge.Reduce(x, centralG, g)             // returning.go:110
@@ -92,13 +95,13 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 					left2 = true                            // returning.go:80
 				} else {
 					if !(mean > .3) { // returning.go:103
-						edge.LogOnce(x, run2, "low", rl.Scalar(mean)) // returning.go:106
+						scalar := rl.Scalar(mean)            // returning.go:106
+						edge.LogOnce(x, run2, "low", scalar) // returning.go:106
 					}
 				}
 			}
 			if !left2 { // returning.go:74
-				switch { // returning.go:84
-				case r == 1 && mean > .2:
+				if r == 1 && mean > .2 { // returning.go:84
 					for i2 := range 3 { // returning.go:86
 						run3 := run2.At("again", i2) // returning.go:87
 						// returning.go:110
@@ -114,9 +117,10 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 					}
 					edge.Send(x, centralDone, done)  // returning.go:88
 					edge.Send(x, centralLeft, left2) // returning.go:69
-				case r == 0:
+				} else if r == 0 { // returning.go:84
 					if !(mean < .2) { // returning.go:92
-						edge.LogOnce(x, run2, "high", rl.Scalar(mean)) // returning.go:95
+						scalar := rl.Scalar(mean)             // returning.go:95
+						edge.LogOnce(x, run2, "high", scalar) // returning.go:95
 					}
 				}
 				if !left2 { // returning.go:84
@@ -154,7 +158,7 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 				if r == 2 && mean > .1 { // returning.go:75
 					done = true // returning.go:76
 					left = true // returning.go:76
-				} else if r == 3 {
+				} else if r == 3 { // returning.go:78
 					scale := 2 * p                            // returning.go:79
 					g := edge.Reduced(x, centralG)            // returning.go:110
 					t.opt.Apply(g, 1e-3*scale)                // returning.go:111
@@ -164,8 +168,7 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 				}
 			}
 			if !left { // returning.go:74
-				switch { // returning.go:84
-				case r == 1 && mean > .2:
+				if r == 1 && mean > .2 { // returning.go:84
 					for i2 := range 3 { // returning.go:86
 						g := edge.Reduced(x, centralG2)            // returning.go:110
 						t.opt.Apply(g, 1e-3*p)                     // returning.go:111
@@ -176,7 +179,6 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 					}
 					done = edge.Sent[bool](x, centralDone) // returning.go:88
 					left = edge.Sent[bool](x, centralLeft) // returning.go:69
-				case r == 0:
 				}
 				if !left { // returning.go:84
 					g := edge.Reduced(x, centralG3)            // returning.go:110
@@ -189,7 +191,8 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 				break
 			}
 		}
-		run.Log("rounds", rl.Scalar(float64(r)+q)) // returning.go:48
+		scalar := rl.Scalar(float64(r) + q) // returning.go:48
+		run.Log("rounds", scalar)           // returning.go:48
 	}
 	return run.Err()
 }

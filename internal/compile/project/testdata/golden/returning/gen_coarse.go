@@ -17,7 +17,7 @@ const (
 	coarseBActAction
 	coarseBObs
 	coarseBReward
-	coarseB
+	coarseDrain
 	coarseNet
 )
 
@@ -34,7 +34,7 @@ var genCoarse = edge.Grouping{
 		coarseBActAction: {Name: "b.Act.Action", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Node: 9, Pos: "returning.go:64"},
 		coarseBObs:       {Name: "b.Obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 9, Pos: "returning.go:64"},
 		coarseBReward:    {Name: "b.Reward", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "returning.go:64"},
-		coarseB:          {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 15, Pos: "returning.go:69", Given: true},
+		coarseDrain:      {Name: "drain", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 15, Pos: "returning.go:69", Given: true},
 		coarseNet:        {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 45, Pos: "returning.go:111"},
 	},
 }
@@ -64,10 +64,11 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		edge.Gather(x, coarseBObs, b.Obs)              // returning.go:64
 		edge.Gather(x, coarseBReward, b.Reward)        // returning.go:64
 		if !left {                                     // returning.go:58
-			run.Log("all", t.value.Call(rl.Key{}, obs)) // returning.go:68
-			drain := t.Rollout.Drain()                  // returning.go:69
+			value := t.value.Call(rl.Key{}, obs) // returning.go:68
+			run.Log("all", value)                // returning.go:68
+			drain := t.Rollout.Drain()           // returning.go:69
 			// returning.go:69
-			edge.Gather(x, coarseB, kit.Step{Obs: drain.Obs, Act: kit.Act{Action: drain.Act.Action}, Reward: drain.Reward})
+			edge.Gather(x, coarseDrain, kit.Step{Obs: drain.Obs, Act: kit.Act{Action: drain.Act.Action}, Reward: drain.Reward})
 		}
 		edge.Fetch(x, coarseNet, t.Net.Params) // returning.go:111
 	}
@@ -83,7 +84,8 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		var left bool         // returning.go:39
 		for range t.Horizon { // returning.go:58
 			out := edge.Gathered[rl.Step](x, coarseOut) // returning.go:60
-			mean2 = run.Value(rl.Mean(out.Reward))      // returning.go:63
+			mean3 := rl.Mean(out.Reward)                // returning.go:63
+			mean2 = run.Value(mean3)                    // returning.go:63
 			edge.Send(x, coarseMean, mean2)             // returning.go:63
 			if mean2 > .4 {                             // returning.go:63
 				mean = mean2 // returning.go:65
@@ -97,8 +99,9 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		b.Obs = edge.Gathered[rl.Obs](x, coarseBObs)               // returning.go:64
 		b.Reward = edge.Gathered[rl.Tensor](x, coarseBReward)      // returning.go:64
 		if !left {                                                 // returning.go:58
-			b = edge.Gathered[kit.Step](x, coarseB) // returning.go:69
-			mean = mean2                            // returning.go:69
+			drain := edge.Gathered[kit.Step](x, coarseDrain) // returning.go:69
+			b = drain                                        // returning.go:69
+			mean = mean2                                     // returning.go:69
 		}
 		p := 1.                   // returning.go:40
 		q := 2.                   // returning.go:40
@@ -111,8 +114,9 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				break
 			}
 		}
-		edge.Publish(x, coarseNet, t.Net.Params)   // returning.go:111
-		run.Log("rounds", rl.Scalar(float64(r)+q)) // returning.go:48
+		edge.Publish(x, coarseNet, t.Net.Params) // returning.go:111
+		scalar := rl.Scalar(float64(r) + q)      // returning.go:48
+		run.Log("rounds", scalar)                // returning.go:48
 	}
 	return run.Err()
 }

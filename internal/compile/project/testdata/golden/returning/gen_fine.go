@@ -66,10 +66,11 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := edge.Gathered[rl.Step](x, fineOut)             // returning.go:60
 			// returning.go:61
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			obs = out.Obs                          // returning.go:62
-			mean2 = run.Value(rl.Mean(out.Reward)) // returning.go:63
-			edge.Send(x, fineMean, mean2)          // returning.go:63
-			if mean2 > .4 {                        // returning.go:63
+			obs = out.Obs                 // returning.go:62
+			mean3 := rl.Mean(out.Reward)  // returning.go:63
+			mean2 = run.Value(mean3)      // returning.go:63
+			edge.Send(x, fineMean, mean2) // returning.go:63
+			if mean2 > .4 {               // returning.go:63
 				b2 := t.Rollout.Drain() // returning.go:64
 				b = b2                  // returning.go:65
 				mean = mean2            // returning.go:65
@@ -78,9 +79,11 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			}
 		}
 		if !left { // returning.go:58
-			run.Log("all", t.value.Call(rl.Key{}, obs)) // returning.go:68
-			b = t.Rollout.Drain()                       // returning.go:69
-			mean = mean2                                // returning.go:69
+			value := t.value.Call(rl.Key{}, obs) // returning.go:68
+			run.Log("all", value)                // returning.go:68
+			drain := t.Rollout.Drain()           // returning.go:69
+			b = drain                            // returning.go:69
+			mean = mean2                         // returning.go:69
 		}
 		p := 1.                   // returning.go:40
 		q := 2.                   // returning.go:40
@@ -93,7 +96,8 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				break
 			}
 		}
-		run.Log("rounds", rl.Scalar(float64(r)+q)) // returning.go:48
+		scalar := rl.Scalar(float64(r) + q) // returning.go:48
+		run.Log("rounds", scalar)           // returning.go:48
 	}
 	return run.Err()
 }

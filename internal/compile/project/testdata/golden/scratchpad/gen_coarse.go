@@ -79,7 +79,8 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		var seen average                    // scratchpad.go:54
 		for i := range t.Horizon {          // scratchpad.go:55
 			out := edge.Gathered[rl.Step](x, coarseOut) // scratchpad.go:57
-			same[i] = run.Value(rl.Mean(out.Reward))    // scratchpad.go:60
+			mean := rl.Mean(out.Reward)                 // scratchpad.go:60
+			same[i] = run.Value(mean)                   // scratchpad.go:60
 			seen.add(means[i])                          // scratchpad.go:61
 		}
 		b := edge.Gathered[kit.Step](x, coarseB) // scratchpad.go:65

@@ -67,9 +67,10 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := edge.Gathered[rl.Step](x, fineOut)             // scratchpad.go:57
 			// scratchpad.go:58
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			same[i] = run.Value(rl.Mean(out.Reward)) // scratchpad.go:60
-			seen.add(means[i])                       // scratchpad.go:61
-			obs = out.Obs                            // scratchpad.go:62
+			mean := rl.Mean(out.Reward) // scratchpad.go:60
+			same[i] = run.Value(mean)   // scratchpad.go:60
+			seen.add(means[i])          // scratchpad.go:61
+			obs = out.Obs               // scratchpad.go:62
 		}
 		rewards := edge.Gathered[[][]rl.Tensor](x, fineRewards) // scratchpad.go:57
 		var even rl.Tensor

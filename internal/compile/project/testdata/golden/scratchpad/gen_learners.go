@@ -43,10 +43,11 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := t.Env.Step(act.Action)             // scratchpad.go:57
 			// scratchpad.go:58
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			rewards[i%2] = append(rewards[i%2], out.Reward)                                // scratchpad.go:59
-			same[i] = run.Value(rl.Mean(edge.AllGather(x, learnersOutReward, out.Reward))) // scratchpad.go:60
-			seen.add(means[i])                                                             // scratchpad.go:61
-			obs = out.Obs                                                                  // scratchpad.go:62
+			rewards[i%2] = append(rewards[i%2], out.Reward)                   // scratchpad.go:59
+			mean := rl.Mean(edge.AllGather(x, learnersOutReward, out.Reward)) // scratchpad.go:60
+			same[i] = run.Value(mean)                                         // scratchpad.go:60
+			seen.add(means[i])                                                // scratchpad.go:61
+			obs = out.Obs                                                     // scratchpad.go:62
 		}
 		var even rl.Tensor
 		var odd rl.Tensor

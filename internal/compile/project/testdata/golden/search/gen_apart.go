@@ -110,7 +110,8 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 		edge.Send(x, apartReady2, ready) // search.go:103
 		if ready {                       // search.go:103
 			for u := range t.Updates { // search.go:116
-				edge.Send(x, apartSample, t.Games.Sample(run.Key("sample", u), t.Batch)) // search.go:117
+				sample := t.Games.Sample(run.Key("sample", u), t.Batch) // search.go:117
+				edge.Send(x, apartSample, sample)                       // search.go:117
 			}
 		}
 	}
@@ -121,12 +122,15 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 // gradient.
 func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // search.go:89
-		if edge.Sent[bool](x, apartReady) { // search.go:103
+		ready := edge.Sent[bool](x, apartReady) // search.go:103
+		if ready {                              // search.go:103
 			for u := range t.Updates { // search.go:116
-				g, l := t.loss.Grad(run.Key("loss", u), edge.Sent[kit.Sample](x, apartSample)) // search.go:117
-				edge.Reduce(x, apartG, g)                                                      // search.go:117
-				edge.Fetch(x, apartNet, t.Net.Params)                                          // search.go:118
-				run.Log("loss", l)                                                             // search.go:119
+				v := run.Key("loss", u)                         // search.go:117
+				sample := edge.Sent[kit.Sample](x, apartSample) // search.go:117
+				g, l := t.loss.Grad(v, sample)                  // search.go:117
+				edge.Reduce(x, apartG, g)                       // search.go:117
+				edge.Fetch(x, apartNet, t.Net.Params)           // search.go:118
+				run.Log("loss", l)                              // search.go:119
 			}
 		}
 	}
@@ -136,7 +140,8 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 // trainApartApply is (*Trainer).Train (search.go:88) for the fragment apply.
 func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // search.go:89
-		if edge.Sent[bool](x, apartReady2) { // search.go:103
+		ready := edge.Sent[bool](x, apartReady2) // search.go:103
+		if ready {                               // search.go:103
 			for range t.Updates { // search.go:116
 				g := edge.Reduced(x, apartG)            // search.go:117
 				t.opt.Apply(g, 1e-3)                    // search.go:118
@@ -144,7 +149,9 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 			}
 		}
 		if run.Every(t.ArenaEvery) { // search.go:106
-			if run.Value(t.Arena.Play(run.Key("arena"), t.Net.Params, t.Best.Params)) > t.Gate { // search.go:107
+			play := t.Arena.Play(run.Key("arena"), t.Net.Params, t.Best.Params) // search.go:107
+			value := run.Value(play)                                            // search.go:107
+			if value > t.Gate {                                                 // search.go:107
 				t.Best.Params.Blend(t.Net.Params, 1) // search.go:108
 			}
 			edge.Publish(x, apartBest, t.Best.Params) // search.go:108

@@ -55,10 +55,12 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		edge.Send(x, centralReady, ready) // search.go:103
 		if ready {                        // search.go:103
 			for u := range t.Updates { // search.go:116
-				g, l := t.loss.Grad(run.Key("loss", u), edge.Part(x, t.Games.Sample(run.Key("sample", u), t.Batch))) // search.go:117
-				edge.Reduce(x, centralG, g)                                                                          // search.go:117
-				edge.Fetch(x, centralNet, t.Net.Params)                                                              // search.go:118
-				run.Log("loss", l)                                                                                   // search.go:119
+				v := run.Key("loss", u)                                               // search.go:117
+				sample := edge.Part(x, t.Games.Sample(run.Key("sample", u), t.Batch)) // search.go:117
+				g, l := t.loss.Grad(v, sample)                                        // search.go:117
+				edge.Reduce(x, centralG, g)                                           // search.go:117
+				edge.Fetch(x, centralNet, t.Net.Params)                               // search.go:118
+				run.Log("loss", l)                                                    // search.go:119
 			}
 		}
 		if run.Every(t.ArenaEvery) { // search.go:106
@@ -71,7 +73,8 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 // trainCentralServer is (*Trainer).Train (search.go:88) for the fragment apply.
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // search.go:89
-		if edge.Sent[bool](x, centralReady) { // search.go:103
+		ready := edge.Sent[bool](x, centralReady) // search.go:103
+		if ready {                                // search.go:103
 			for range t.Updates { // search.go:116
 				g := edge.Reduced(x, centralG)            // search.go:117
 				t.opt.Apply(g, 1e-3)                      // search.go:118
@@ -79,7 +82,9 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 			}
 		}
 		if run.Every(t.ArenaEvery) { // search.go:106
-			if run.Value(t.Arena.Play(run.Key("arena"), t.Net.Params, t.Best.Params)) > t.Gate { // search.go:107
+			play := t.Arena.Play(run.Key("arena"), t.Net.Params, t.Best.Params) // search.go:107
+			value := run.Value(play)                                            // search.go:107
+			if value > t.Gate {                                                 // search.go:107
 				t.Best.Params.Blend(t.Net.Params, 1) // search.go:108
 			}
 			edge.Publish(x, centralBest, t.Best.Params) // search.go:108

@@ -72,11 +72,14 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Games.Insert(kit.Sample{Obs: obs, Action: act, Adv: visits, Ret: out.Reward}) // search.go:100
 			obs = out.Obs                                                                   // search.go:101
 		}
-		if t.Games.Ready(t.Batch) { // search.go:103
+		ready := t.Games.Ready(t.Batch) // search.go:103
+		if ready {                      // search.go:103
 			t.learn(run) // search.go:104
 		}
 		if run.Every(t.ArenaEvery) { // search.go:106
-			if run.Value(t.Arena.Play(run.Key("arena"), t.Net.Params, t.Best.Params)) > t.Gate { // search.go:107
+			play := t.Arena.Play(run.Key("arena"), t.Net.Params, t.Best.Params) // search.go:107
+			value := run.Value(play)                                            // search.go:107
+			if value > t.Gate {                                                 // search.go:107
 				t.Best.Params.Blend(t.Net.Params, 1) // search.go:108
 			}
 			edge.Publish(x, coarseBest, t.Best.Params) // search.go:108

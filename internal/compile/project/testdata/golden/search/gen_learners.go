@@ -44,15 +44,20 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Games.Insert(edge.AllGather(x, learnersInsert, kit.Sample{Obs: obs, Action: act, Adv: visits, Ret: out.Reward}))
 			obs = out.Obs // search.go:101
 		}
-		if t.Games.Ready(t.Batch) { // search.go:103
+		ready := t.Games.Ready(t.Batch) // search.go:103
+		if ready {                      // search.go:103
 			for u := range t.Updates { // search.go:116
-				g, l := t.loss.Grad(run.Key("loss", u), edge.Part(x, t.Games.Sample(run.Key("sample", u), t.Batch))) // search.go:117
-				t.opt.Apply(edge.AllReduce(x, learnersG, g), 1e-3)                                                   // search.go:118
-				run.Log("loss", l)                                                                                   // search.go:119
+				v := run.Key("loss", u)                                               // search.go:117
+				sample := edge.Part(x, t.Games.Sample(run.Key("sample", u), t.Batch)) // search.go:117
+				g, l := t.loss.Grad(v, sample)                                        // search.go:117
+				t.opt.Apply(edge.AllReduce(x, learnersG, g), 1e-3)                    // search.go:118
+				run.Log("loss", l)                                                    // search.go:119
 			}
 		}
 		if run.Every(t.ArenaEvery) { // search.go:106
-			if run.Value(t.Arena.Play(run.Key("arena"), t.Net.Params, t.Best.Params)) > t.Gate { // search.go:107
+			play := t.Arena.Play(run.Key("arena"), t.Net.Params, t.Best.Params) // search.go:107
+			value := run.Value(play)                                            // search.go:107
+			if value > t.Gate {                                                 // search.go:107
 				t.Best.Params.Blend(t.Net.Params, 1) // search.go:108
 			}
 		}

@@ -89,7 +89,8 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartAct, kit.Act{Action: act.Action})                        // selfplay.go:71
 			edge.Send(x, apartAct2, kit.Act{Action: act.Action, LogProb: act.LogProb}) // selfplay.go:71
 			out := edge.Sent[rl.Step](x, apartOut)                                     // selfplay.go:74
-			rival = rl.Select(out.Over, edge.Sent[rl.Tensor](x, apartPick), rival)     // selfplay.go:76
+			pick := edge.Sent[rl.Tensor](x, apartPick)                                 // selfplay.go:76
+			rival = rl.Select(out.Over, pick, rival)                                   // selfplay.go:76
 			edge.Send(x, apartRival2, rival)                                           // selfplay.go:76
 			obs = out.Obs                                                              // selfplay.go:77
 		}
@@ -139,12 +140,13 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 		obs := edge.Sent[rl.Obs](x, apartObs3)       // selfplay.go:69
 		rival := edge.Sent[rl.Tensor](x, apartRival) // selfplay.go:69
 		for i := range t.Horizon {                   // selfplay.go:70
-			foe := t.Pool.Call(t.act, rival, run.Key("foe", i), obs)         // selfplay.go:72
-			edge.Send(x, apartFoe, kit.Act{Value: foe.Value})                // selfplay.go:72
-			out := edge.Sent[rl.Step](x, apartOut3)                          // selfplay.go:74
-			edge.Send(x, apartPick, t.Pool.Pick(run.Key("rival", i), rival)) // selfplay.go:76
-			rival = edge.Sent[rl.Tensor](x, apartRival2)                     // selfplay.go:76
-			obs = out.Obs                                                    // selfplay.go:77
+			foe := t.Pool.Call(t.act, rival, run.Key("foe", i), obs) // selfplay.go:72
+			edge.Send(x, apartFoe, kit.Act{Value: foe.Value})        // selfplay.go:72
+			out := edge.Sent[rl.Step](x, apartOut3)                  // selfplay.go:74
+			pick := t.Pool.Pick(run.Key("rival", i), rival)          // selfplay.go:76
+			edge.Send(x, apartPick, pick)                            // selfplay.go:76
+			rival = edge.Sent[rl.Tensor](x, apartRival2)             // selfplay.go:76
+			obs = out.Obs                                            // selfplay.go:77
 		}
 		g := edge.Reduced(x, apartG)             // selfplay.go:81
 		t.opt.Apply(g, 3e-4)                     // selfplay.go:82

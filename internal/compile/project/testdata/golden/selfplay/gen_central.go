@@ -55,9 +55,10 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Gather(x, centralOut, rl.Step{Obs: out.Obs}) // selfplay.go:74
 			// selfplay.go:75
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			rival = rl.Select(out.Over, edge.Scattered[rl.Tensor](x, centralPick), rival) // selfplay.go:76
-			edge.Gather(x, centralRival2, rival)                                          // selfplay.go:76
-			obs = out.Obs                                                                 // selfplay.go:77
+			pick := edge.Scattered[rl.Tensor](x, centralPick) // selfplay.go:76
+			rival = rl.Select(out.Over, pick, rival)          // selfplay.go:76
+			edge.Gather(x, centralRival2, rival)              // selfplay.go:76
+			obs = out.Obs                                     // selfplay.go:77
 		}
 		t.Rival.Set(rival)     // selfplay.go:79
 		b := t.Rollout.Drain() // selfplay.go:80
@@ -77,12 +78,13 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 		obs := edge.Gathered[rl.Obs](x, centralObs)        // selfplay.go:69
 		rival := edge.Gathered[rl.Tensor](x, centralRival) // selfplay.go:69
 		for i := range t.Horizon {                         // selfplay.go:70
-			foe := t.Pool.Call(t.act, rival, run.Key("foe", i), obs)              // selfplay.go:72
-			edge.Scatter(x, centralFoe, kit.Act{Value: foe.Value})                // selfplay.go:72
-			out := edge.Gathered[rl.Step](x, centralOut)                          // selfplay.go:74
-			edge.Scatter(x, centralPick, t.Pool.Pick(run.Key("rival", i), rival)) // selfplay.go:76
-			rival = edge.Gathered[rl.Tensor](x, centralRival2)                    // selfplay.go:76
-			obs = out.Obs                                                         // selfplay.go:77
+			foe := t.Pool.Call(t.act, rival, run.Key("foe", i), obs) // selfplay.go:72
+			edge.Scatter(x, centralFoe, kit.Act{Value: foe.Value})   // selfplay.go:72
+			out := edge.Gathered[rl.Step](x, centralOut)             // selfplay.go:74
+			pick := t.Pool.Pick(run.Key("rival", i), rival)          // selfplay.go:76
+			edge.Scatter(x, centralPick, pick)                       // selfplay.go:76
+			rival = edge.Gathered[rl.Tensor](x, centralRival2)       // selfplay.go:76
+			obs = out.Obs                                            // selfplay.go:77
 		}
 		g := edge.Reduced(x, centralG)            // selfplay.go:81
 		t.opt.Apply(g, 3e-4)                      // selfplay.go:82

@@ -55,9 +55,10 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs}) // selfplay.go:74
 			// selfplay.go:75
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			rival = rl.Select(out.Over, edge.Scattered[rl.Tensor](x, coarsePick), rival) // selfplay.go:76
-			edge.Gather(x, coarseRival2, rival)                                          // selfplay.go:76
-			obs = out.Obs                                                                // selfplay.go:77
+			pick := edge.Scattered[rl.Tensor](x, coarsePick) // selfplay.go:76
+			rival = rl.Select(out.Over, pick, rival)         // selfplay.go:76
+			edge.Gather(x, coarseRival2, rival)              // selfplay.go:76
+			obs = out.Obs                                    // selfplay.go:77
 		}
 		t.Rival.Set(rival)                                                                                  // selfplay.go:79
 		b := t.Rollout.Drain()                                                                              // selfplay.go:80
@@ -74,12 +75,13 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		obs := edge.Gathered[rl.Obs](x, coarseObs)        // selfplay.go:69
 		rival := edge.Gathered[rl.Tensor](x, coarseRival) // selfplay.go:69
 		for i := range t.Horizon {                        // selfplay.go:70
-			foe := t.Pool.Call(t.act, rival, run.Key("foe", i), obs)             // selfplay.go:72
-			edge.Scatter(x, coarseFoe, kit.Act{Value: foe.Value})                // selfplay.go:72
-			out := edge.Gathered[rl.Step](x, coarseOut)                          // selfplay.go:74
-			edge.Scatter(x, coarsePick, t.Pool.Pick(run.Key("rival", i), rival)) // selfplay.go:76
-			rival = edge.Gathered[rl.Tensor](x, coarseRival2)                    // selfplay.go:76
-			obs = out.Obs                                                        // selfplay.go:77
+			foe := t.Pool.Call(t.act, rival, run.Key("foe", i), obs) // selfplay.go:72
+			edge.Scatter(x, coarseFoe, kit.Act{Value: foe.Value})    // selfplay.go:72
+			out := edge.Gathered[rl.Step](x, coarseOut)              // selfplay.go:74
+			pick := t.Pool.Pick(run.Key("rival", i), rival)          // selfplay.go:76
+			edge.Scatter(x, coarsePick, pick)                        // selfplay.go:76
+			rival = edge.Gathered[rl.Tensor](x, coarseRival2)        // selfplay.go:76
+			obs = out.Obs                                            // selfplay.go:77
 		}
 		b := edge.Gathered[kit.Step](x, coarseB) // selfplay.go:80
 		var loss rl.Tensor

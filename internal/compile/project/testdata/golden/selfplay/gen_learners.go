@@ -37,8 +37,9 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := t.Env.Step(act.Action)                            // selfplay.go:74
 			// selfplay.go:75
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			rival = rl.Select(out.Over, t.Pool.Pick(run.Key("rival", i), rival), rival) // selfplay.go:76
-			obs = out.Obs                                                               // selfplay.go:77
+			pick := t.Pool.Pick(run.Key("rival", i), rival) // selfplay.go:76
+			rival = rl.Select(out.Over, pick, rival)        // selfplay.go:76
+			obs = out.Obs                                   // selfplay.go:77
 		}
 		t.Rival.Set(rival)     // selfplay.go:79
 		b := t.Rollout.Drain() // selfplay.go:80

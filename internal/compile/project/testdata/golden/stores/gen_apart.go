@@ -117,7 +117,8 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 			s := t.Sequences.Sample(run.Key("sequences", u), t.Batch) // stores.go:61
 			// stores.go:61
 			edge.Send(x, apartS, replay.Sample[kit.Step]{Data: kit.Step{Obs: s.Data.Obs, Act: kit.Act{Action: s.Data.Act.Action}, Reward: s.Data.Reward}})
-			t.Sequences.Prioritise(s.Index, edge.Sent[rl.Tensor](x, apartRank)) // stores.go:63
+			rank2 := edge.Sent[rl.Tensor](x, apartRank) // stores.go:63
+			t.Sequences.Prioritise(s.Index, rank2)      // stores.go:63
 		}
 	}
 	return run.Err()
@@ -127,8 +128,10 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 // gradient.
 func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // stores.go:46
-		if edge.Sent[bool](x, apartReady) { // stores.go:56
-			s := edge.Sent[replay.Sample[kit.Step]](x, apartSample).Data                     // stores.go:57
+		ready := edge.Sent[bool](x, apartReady) // stores.go:56
+		if ready {                              // stores.go:56
+			sample := edge.Sent[replay.Sample[kit.Step]](x, apartSample)                     // stores.go:57
+			s := sample.Data                                                                 // stores.go:57
 			s2 := kit.Sample{Obs: s.Obs, Action: s.Act.Action, Adv: s.Reward, Ret: s.Reward} // stores.go:58
 			g, loss := t.value.Grad(rl.Key{}, s2)                                            // stores.go:70
 			edge.Reduce(x, apartG, g)                                                        // stores.go:70
@@ -142,7 +145,8 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Reduce(x, apartG2, g)                                                                           // stores.go:70
 			edge.Fetch(x, apartNet2, t.Net.Params)                                                               // stores.go:71
 			run.Log("loss", loss)                                                                                // stores.go:72
-			edge.Send(x, apartRank, t.rank.Call(rl.Key{}, s.Data.Reward))                                        // stores.go:63
+			rank2 := t.rank.Call(rl.Key{}, s.Data.Reward)                                                        // stores.go:63
+			edge.Send(x, apartRank, rank2)                                                                       // stores.go:63
 		}
 	}
 	return run.Err()
@@ -151,7 +155,8 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 // trainApartApply is (*Trainer).Train (stores.go:45) for the fragment apply.
 func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // stores.go:46
-		if edge.Sent[bool](x, apartReady2) { // stores.go:56
+		ready := edge.Sent[bool](x, apartReady2) // stores.go:56
+		if ready {                               // stores.go:56
 			g := edge.Reduced(x, apartG)            // stores.go:70
 			t.opt.Apply(g, 1e-2)                    // stores.go:71
 			edge.Publish(x, apartNet, t.Net.Params) // stores.go:71

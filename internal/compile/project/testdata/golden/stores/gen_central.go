@@ -63,7 +63,8 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		ready := t.All.Ready(1)           // stores.go:56
 		edge.Send(x, centralReady, ready) // stores.go:56
 		if ready {                        // stores.go:56
-			s := edge.Part(x, t.All.Sample(run.Key("all"), t.Batch)).Data                    // stores.go:57
+			sample := edge.Part(x, t.All.Sample(run.Key("all"), t.Batch))                    // stores.go:57
+			s := sample.Data                                                                 // stores.go:57
 			s2 := kit.Sample{Obs: s.Obs, Action: s.Act.Action, Adv: s.Reward, Ret: s.Reward} // stores.go:58
 			g, loss := t.value.Grad(rl.Key{}, s2)                                            // stores.go:70
 			edge.Reduce(x, centralG, g)                                                      // stores.go:70
@@ -88,7 +89,8 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 // trainCentralServer is (*Trainer).Train (stores.go:45) for the fragment apply.
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // stores.go:46
-		if edge.Sent[bool](x, centralReady) { // stores.go:56
+		ready := edge.Sent[bool](x, centralReady) // stores.go:56
+		if ready {                                // stores.go:56
 			g := edge.Reduced(x, centralG)            // stores.go:70
 			t.opt.Apply(g, 1e-2)                      // stores.go:71
 			edge.Publish(x, centralNet, t.Net.Params) // stores.go:71

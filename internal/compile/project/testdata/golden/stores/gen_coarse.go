@@ -64,8 +64,10 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Sequences.Insert(step, out.Over)                                                                   // stores.go:53
 			obs = out.Obs                                                                                        // stores.go:54
 		}
-		if t.All.Ready(1) { // stores.go:56
-			s := t.All.Sample(run.Key("all"), t.Batch).Data // stores.go:57
+		ready := t.All.Ready(1) // stores.go:56
+		if ready {              // stores.go:56
+			sample := t.All.Sample(run.Key("all"), t.Batch) // stores.go:57
+			s := sample.Data                                // stores.go:57
 			// stores.go:58
 			if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&s)}, func() { graphCoarseLearner1(t, run, s) }) {
 				t.learn(run, t.value, kit.Sample{Obs: s.Obs, Action: s.Act.Action, Adv: s.Reward, Ret: s.Reward}) // stores.go:58
@@ -73,12 +75,14 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		for u := range 2 { // stores.go:60
 			s := t.Sequences.Sample(run.Key("sequences", u), t.Batch) // stores.go:61
+			var rank2 rl.Tensor
 			// stores.go:62
-			if !run.Fused("coarse/learner 2", []rl.Carried{rl.Carry(&s)}, func() { graphCoarseLearner2(t, run, s) }) {
+			if !run.Fused("coarse/learner 2", []rl.Carried{rl.Carry(&s), rl.Carry(&rank2)}, func() { rank2 = graphCoarseLearner2(t, run, s) }) {
 				// stores.go:62
 				t.learn(run, t.policy, kit.Sample{Obs: s.Data.Obs, Action: s.Data.Act.Action, Adv: s.Data.Reward, Ret: s.Data.Reward})
+				rank2 = t.rank.Call(rl.Key{}, s.Data.Reward) // stores.go:63
 			}
-			t.Sequences.Prioritise(s.Index, t.rank.Call(rl.Key{}, s.Data.Reward)) // stores.go:63
+			t.Sequences.Prioritise(s.Index, rank2) // stores.go:63
 		}
 		edge.Publish(x, coarseNet, t.Net.Params) // stores.go:71
 	}
@@ -90,8 +94,10 @@ func graphCoarseLearner1(t *Trainer, run *rl.Run, s kit.Step) {
 	t.learn(run, t.value, kit.Sample{Obs: s.Obs, Action: s.Act.Action, Adv: s.Reward, Ret: s.Reward}) // stores.go:58
 }
 
-// graphCoarseLearner2 is stores.go:62 as one graph.
-func graphCoarseLearner2(t *Trainer, run *rl.Run, s replay.Sample[kit.Step]) {
+// graphCoarseLearner2 is stores.go:62 to stores.go:63 as one graph.
+func graphCoarseLearner2(t *Trainer, run *rl.Run, s replay.Sample[kit.Step]) rl.Tensor {
 	// stores.go:62
 	t.learn(run, t.policy, kit.Sample{Obs: s.Data.Obs, Action: s.Data.Act.Action, Adv: s.Data.Reward, Ret: s.Data.Reward})
+	rank2 := t.rank.Call(rl.Key{}, s.Data.Reward) // stores.go:63
+	return rank2
 }

@@ -53,8 +53,10 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Sequences.Insert(edge.AllGather(x, learnersStep2, step), edge.AllGather(x, learnersOutOver, out.Over))
 			obs = out.Obs // stores.go:54
 		}
-		if t.All.Ready(1) { // stores.go:56
-			s := edge.Part(x, t.All.Sample(run.Key("all"), t.Batch)).Data                    // stores.go:57
+		ready := t.All.Ready(1) // stores.go:56
+		if ready {              // stores.go:56
+			sample := edge.Part(x, t.All.Sample(run.Key("all"), t.Batch))                    // stores.go:57
+			s := sample.Data                                                                 // stores.go:57
 			s2 := kit.Sample{Obs: s.Obs, Action: s.Act.Action, Adv: s.Reward, Ret: s.Reward} // stores.go:58
 			g, loss := t.value.Grad(rl.Key{}, s2)                                            // stores.go:70
 			t.opt.Apply(edge.AllReduce(x, learnersG, g), 1e-2)                               // stores.go:71

@@ -77,7 +77,8 @@ func trainApartEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartOut2, rl.Step{Obs: out.Obs, Terminated: out.Terminated, Over: out.Over}) // tangled.go:108
 			edge.Send(x, apartOut3, rl.Step{Reward: out.Reward})                                       // tangled.go:108
 			out2 := out                                                                                // tangled.go:109
-			if edge.Sent[float64](x, apartValue) > t.Limit {                                           // tangled.go:75
+			value := edge.Sent[float64](x, apartValue)                                                 // tangled.go:75
+			if value > t.Limit {                                                                       // tangled.go:75
 				first = out2.Final // tangled.go:76
 				break
 			}
@@ -110,21 +111,35 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			if i%2 == 0 {                              // tangled.go:70
 				mem = changed // tangled.go:71
 			}
-			last = next                                       // tangled.go:74
-			if edge.Sent[float64](x, apartValue2) > t.Limit { // tangled.go:75
+			last = next                                 // tangled.go:74
+			value := edge.Sent[float64](x, apartValue2) // tangled.go:75
+			if value > t.Limit {                        // tangled.go:75
 				break
 			}
 		}
-		first := edge.Sent[rl.Obs](x, apartFirst)          // tangled.go:108
-		mem.B = t.parts.sum.Call(rl.Key{}, many{seen[:2]}) // tangled.go:80
-		t.Memory.Set(mem)                                  // tangled.go:81
-		target := t.parts.slow.Call(rl.Key{}, first)       // tangled.go:83
-		edge.Fetch(x, apartNet2, t.Net.Params)             // tangled.go:120
-		edge.Fetch(x, apartSlow, t.Slow.Params)            // tangled.go:99
-		run.Log("target", target)                          // tangled.go:100
-		run.Log("end", t.parts.slow.Call(rl.Key{}, last))  // tangled.go:101
+		first := edge.Sent[rl.Obs](x, apartFirst) // tangled.go:108
+		var target rl.Tensor
+		// tangled.go:80
+		if !run.Fused("apart/actor 1", []rl.Carried{rl.Carry(&mem), rl.Carry(&first), rl.Carry(&seen), rl.Carry(&target)}, func() { mem, target = graphApartActor1(t, run, mem, first, seen) }) {
+			mem.B = t.parts.sum.Call(rl.Key{}, many{seen[:2]}) // tangled.go:80
+			t.Memory.Set(mem)                                  // tangled.go:81
+			target = t.parts.slow.Call(rl.Key{}, first)        // tangled.go:83
+		}
+		edge.Fetch(x, apartNet2, t.Net.Params)    // tangled.go:120
+		edge.Fetch(x, apartSlow, t.Slow.Params)   // tangled.go:99
+		run.Log("target", target)                 // tangled.go:100
+		slow := t.parts.slow.Call(rl.Key{}, last) // tangled.go:101
+		run.Log("end", slow)                      // tangled.go:101
 	}
 	return run.Err()
+}
+
+// graphApartActor1 is tangled.go:80 to tangled.go:83 as one graph.
+func graphApartActor1(t *Trainer, run *rl.Run, mem pair, first rl.Obs, seen []rl.Tensor) (pair, rl.Tensor) {
+	mem.B = t.parts.sum.Call(rl.Key{}, many{seen[:2]}) // tangled.go:80
+	t.Memory.Set(mem)                                  // tangled.go:81
+	target := t.parts.slow.Call(rl.Key{}, first)       // tangled.go:83
+	return mem, target
 }
 
 // trainApartReplay is (*Trainer).Train (tangled.go:60) for the fragment replay.
@@ -145,8 +160,9 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 			}
 			// tangled.go:73
 			t.Rollout.Insert(kit.Step{Obs: last, Act: act2, Reward: changed.B, Terminated: out2.Terminated, Over: out2.Over})
-			last = next                                       // tangled.go:74
-			if edge.Sent[float64](x, apartValue3) > t.Limit { // tangled.go:75
+			last = next                                 // tangled.go:74
+			value := edge.Sent[float64](x, apartValue3) // tangled.go:75
+			if value > t.Limit {                        // tangled.go:75
 				break
 			}
 		}
@@ -162,25 +178,25 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // tangled.go:61
 		for i := 0; i < t.Horizon; i++ { // tangled.go:65
-			out := edge.Sent[rl.Step](x, apartOut3)  // tangled.go:108
-			out2 := out                              // tangled.go:109
-			value := run.Value(rl.Mean(out2.Reward)) // tangled.go:75
-			edge.Send(x, apartValue, value)          // tangled.go:75
-			edge.Send(x, apartValue2, value)         // tangled.go:75
-			edge.Send(x, apartValue3, value)         // tangled.go:75
-			if value > t.Limit {                     // tangled.go:75
+			out := edge.Sent[rl.Step](x, apartOut3) // tangled.go:108
+			out2 := out                             // tangled.go:109
+			mean := rl.Mean(out2.Reward)            // tangled.go:75
+			value := run.Value(mean)                // tangled.go:75
+			edge.Send(x, apartValue, value)         // tangled.go:75
+			edge.Send(x, apartValue2, value)        // tangled.go:75
+			edge.Send(x, apartValue3, value)        // tangled.go:75
+			if value > t.Limit {                    // tangled.go:75
 				break
 			}
 		}
 		b := edge.Sent[kit.Step](x, apartB) // tangled.go:82
 		var weight rl.Tensor                // tangled.go:84
 		r := run.Iter() % 3                 // tangled.go:85
-		switch {                            // tangled.go:85
-		case r == 0:
+		if r == 0 {                         // tangled.go:85
 			weight = b.Reward // tangled.go:87
-		case r == 1:
+		} else if r == 1 { // tangled.go:85
 			weight = rl.Standardise(b.Reward, weight) // tangled.go:89
-		default:
+		} else {
 			weight = rl.Select(b.Over, b.Reward, b.Act.Value) // tangled.go:91
 		}
 		for r2 := range t.Rounds { // tangled.go:93

@@ -51,8 +51,10 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			}
 			// tangled.go:73
 			t.Rollout.Insert(kit.Step{Obs: last, Act: act, Reward: changed.B, Terminated: out.Terminated, Over: out.Over})
-			last = next                                                                        // tangled.go:74
-			if run.Value(rl.Mean(edge.AllGather(x, centralOutReward, out.Reward))) > t.Limit { // tangled.go:75
+			last = next                                                      // tangled.go:74
+			mean := rl.Mean(edge.AllGather(x, centralOutReward, out.Reward)) // tangled.go:75
+			value := run.Value(mean)                                         // tangled.go:75
+			if value > t.Limit {                                             // tangled.go:75
 				first = out.Final // tangled.go:76
 				break
 			}
@@ -63,13 +65,12 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		target := t.parts.slow.Call(rl.Key{}, first)       // tangled.go:83
 		var weight rl.Tensor                               // tangled.go:84
 		r := run.Iter() % 3                                // tangled.go:85
-		switch {                                           // tangled.go:85
-		case r == 0:
+		if r == 0 {                                        // tangled.go:85
 			weight = b.Reward // tangled.go:87
-		case r == 1:
+		} else if r == 1 { // tangled.go:85
 			// tangled.go:89
 			weight = edge.OwnRows(x, centralBReward, rl.Standardise(edge.AllGather(x, centralBReward, b.Reward), weight))
-		default:
+		} else {
 			weight = rl.Select(b.Over, b.Reward, b.Act.Value) // tangled.go:91
 		}
 		for r2 := range t.Rounds { // tangled.go:93
@@ -83,9 +84,10 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Fetch(x, centralNet, t.Net.Params)                                     // tangled.go:120
 			run2.Log("loss", loss)                                                      // tangled.go:121
 		}
-		edge.Fetch(x, centralSlow, t.Slow.Params)         // tangled.go:99
-		run.Log("target", target)                         // tangled.go:100
-		run.Log("end", t.parts.slow.Call(rl.Key{}, last)) // tangled.go:101
+		edge.Fetch(x, centralSlow, t.Slow.Params) // tangled.go:99
+		run.Log("target", target)                 // tangled.go:100
+		slow := t.parts.slow.Call(rl.Key{}, last) // tangled.go:101
+		run.Log("end", slow)                      // tangled.go:101
 	}
 	return run.Err()
 }

@@ -52,8 +52,9 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			}
 			// tangled.go:73
 			t.Rollout.Insert(kit.Step{Obs: last, Act: act, Reward: changed.B, Terminated: out.Terminated, Over: out.Over})
-			last = next                                       // tangled.go:74
-			if edge.Sent[float64](x, coarseValue) > t.Limit { // tangled.go:75
+			last = next                                 // tangled.go:74
+			value := edge.Sent[float64](x, coarseValue) // tangled.go:75
+			if value > t.Limit {                        // tangled.go:75
 				first = out.Final // tangled.go:76
 				break
 			}
@@ -63,11 +64,12 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		b := t.Rollout.Drain()                             // tangled.go:82
 		// tangled.go:82
 		edge.Gather(x, coarseB, kit.Step{Obs: b.Obs, Act: kit.Act{Action: b.Act.Action, Value: b.Act.Value}, Reward: b.Reward, Over: b.Over})
-		target := t.parts.slow.Call(rl.Key{}, first)      // tangled.go:83
-		edge.Fetch(x, coarseNet, t.Net.Params)            // tangled.go:120
-		edge.Fetch(x, coarseSlow, t.Slow.Params)          // tangled.go:99
-		run.Log("target", target)                         // tangled.go:100
-		run.Log("end", t.parts.slow.Call(rl.Key{}, last)) // tangled.go:101
+		target := t.parts.slow.Call(rl.Key{}, first) // tangled.go:83
+		edge.Fetch(x, coarseNet, t.Net.Params)       // tangled.go:120
+		edge.Fetch(x, coarseSlow, t.Slow.Params)     // tangled.go:99
+		run.Log("target", target)                    // tangled.go:100
+		slow := t.parts.slow.Call(rl.Key{}, last)    // tangled.go:101
+		run.Log("end", slow)                         // tangled.go:101
 	}
 	return run.Err()
 }
@@ -78,7 +80,8 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // tangled.go:61
 		for i := 0; i < t.Horizon; i++ { // tangled.go:65
 			out := edge.Gathered[rl.Step](x, coarseOut) // tangled.go:108
-			value := run.Value(rl.Mean(out.Reward))     // tangled.go:75
+			mean := rl.Mean(out.Reward)                 // tangled.go:75
+			value := run.Value(mean)                    // tangled.go:75
 			edge.Send(x, coarseValue, value)            // tangled.go:75
 			if value > t.Limit {                        // tangled.go:75
 				break
@@ -87,12 +90,11 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		b := edge.Gathered[kit.Step](x, coarseB) // tangled.go:82
 		var weight rl.Tensor                     // tangled.go:84
 		r := run.Iter() % 3                      // tangled.go:85
-		switch {                                 // tangled.go:85
-		case r == 0:
+		if r == 0 {                              // tangled.go:85
 			weight = b.Reward // tangled.go:87
-		case r == 1:
+		} else if r == 1 { // tangled.go:85
 			weight = rl.Standardise(b.Reward, weight) // tangled.go:89
-		default:
+		} else {
 			weight = rl.Select(b.Over, b.Reward, b.Act.Value) // tangled.go:91
 		}
 		// tangled.go:93

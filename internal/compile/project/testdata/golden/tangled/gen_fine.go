@@ -45,8 +45,9 @@ func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := t.Env.Step(act.Action)              // tangled.go:108
 			// tangled.go:108
 			edge.Gather(x, fineOut, rl.Step{Obs: out.Obs, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			out2 := out                                     // tangled.go:109
-			if edge.Sent[float64](x, fineValue) > t.Limit { // tangled.go:75
+			out2 := out                               // tangled.go:109
+			value := edge.Sent[float64](x, fineValue) // tangled.go:75
+			if value > t.Limit {                      // tangled.go:75
 				first = out2.Final // tangled.go:76
 				break
 			}
@@ -79,10 +80,11 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			}
 			// tangled.go:73
 			t.Rollout.Insert(kit.Step{Obs: last, Act: act2, Reward: changed.B, Terminated: out2.Terminated, Over: out2.Over})
-			last = next                              // tangled.go:74
-			value := run.Value(rl.Mean(out2.Reward)) // tangled.go:75
-			edge.Send(x, fineValue, value)           // tangled.go:75
-			if value > t.Limit {                     // tangled.go:75
+			last = next                    // tangled.go:74
+			mean := rl.Mean(out2.Reward)   // tangled.go:75
+			value := run.Value(mean)       // tangled.go:75
+			edge.Send(x, fineValue, value) // tangled.go:75
+			if value > t.Limit {           // tangled.go:75
 				break
 			}
 		}
@@ -93,12 +95,11 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		target := t.parts.slow.Call(rl.Key{}, first)       // tangled.go:83
 		var weight rl.Tensor                               // tangled.go:84
 		r := run.Iter() % 3                                // tangled.go:85
-		switch {                                           // tangled.go:85
-		case r == 0:
+		if r == 0 {                                        // tangled.go:85
 			weight = b.Reward // tangled.go:87
-		case r == 1:
+		} else if r == 1 { // tangled.go:85
 			weight = rl.Standardise(b.Reward, weight) // tangled.go:89
-		default:
+		} else {
 			weight = rl.Select(b.Over, b.Reward, b.Act.Value) // tangled.go:91
 		}
 		// tangled.go:93
@@ -110,9 +111,10 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				// tangled.go:97
 				t.parts.learn.once(run.At("round", r2), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: weight, Ret: weight})
 			}
-			t.Slow.Params.Blend(t.Net.Params, .5)             // tangled.go:99
-			run.Log("target", target)                         // tangled.go:100
-			run.Log("end", t.parts.slow.Call(rl.Key{}, last)) // tangled.go:101
+			t.Slow.Params.Blend(t.Net.Params, .5)     // tangled.go:99
+			run.Log("target", target)                 // tangled.go:100
+			slow := t.parts.slow.Call(rl.Key{}, last) // tangled.go:101
+			run.Log("end", slow)                      // tangled.go:101
 		}
 	}
 	return run.Err()
@@ -126,7 +128,8 @@ func graphFineLearner1(t *Trainer, run *rl.Run, last rl.Obs, b kit.Step, target 
 			t.parts.learn.once(run.At("round", r), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: weight, Ret: weight})
 		})
 	}
-	t.Slow.Params.Blend(t.Net.Params, .5)             // tangled.go:99
-	run.Log("target", target)                         // tangled.go:100
-	run.Log("end", t.parts.slow.Call(rl.Key{}, last)) // tangled.go:101
+	t.Slow.Params.Blend(t.Net.Params, .5)     // tangled.go:99
+	run.Log("target", target)                 // tangled.go:100
+	slow := t.parts.slow.Call(rl.Key{}, last) // tangled.go:101
+	run.Log("end", slow)                      // tangled.go:101
 }

@@ -46,8 +46,10 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			}
 			// tangled.go:73
 			t.Rollout.Insert(kit.Step{Obs: last, Act: act, Reward: changed.B, Terminated: out.Terminated, Over: out.Over})
-			last = next                                                                         // tangled.go:74
-			if run.Value(rl.Mean(edge.AllGather(x, learnersOutReward, out.Reward))) > t.Limit { // tangled.go:75
+			last = next                                                       // tangled.go:74
+			mean := rl.Mean(edge.AllGather(x, learnersOutReward, out.Reward)) // tangled.go:75
+			value := run.Value(mean)                                          // tangled.go:75
+			if value > t.Limit {                                              // tangled.go:75
 				first = out.Final // tangled.go:76
 				break
 			}
@@ -58,13 +60,12 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		target := t.parts.slow.Call(rl.Key{}, first)       // tangled.go:83
 		var weight rl.Tensor                               // tangled.go:84
 		r := run.Iter() % 3                                // tangled.go:85
-		switch {                                           // tangled.go:85
-		case r == 0:
+		if r == 0 {                                        // tangled.go:85
 			weight = b.Reward // tangled.go:87
-		case r == 1:
+		} else if r == 1 { // tangled.go:85
 			// tangled.go:89
 			weight = edge.OwnRows(x, learnersBReward, rl.Standardise(edge.AllGather(x, learnersBReward, b.Reward), weight))
-		default:
+		} else {
 			weight = rl.Select(b.Over, b.Reward, b.Act.Value) // tangled.go:91
 		}
 		for r2 := range t.Rounds { // tangled.go:93
@@ -79,9 +80,10 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		// tangled.go:99
 		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&last), rl.Carry(&target)}, func() { graphLearnersLearner1(t, run, last, target) }) {
-			t.Slow.Params.Blend(t.Net.Params, .5)             // tangled.go:99
-			run.Log("target", target)                         // tangled.go:100
-			run.Log("end", t.parts.slow.Call(rl.Key{}, last)) // tangled.go:101
+			t.Slow.Params.Blend(t.Net.Params, .5)     // tangled.go:99
+			run.Log("target", target)                 // tangled.go:100
+			slow := t.parts.slow.Call(rl.Key{}, last) // tangled.go:101
+			run.Log("end", slow)                      // tangled.go:101
 		}
 	}
 	return run.Err()
@@ -89,7 +91,8 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphLearnersLearner1 is tangled.go:99 to tangled.go:101 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run, last rl.Obs, target rl.Tensor) {
-	t.Slow.Params.Blend(t.Net.Params, .5)             // tangled.go:99
-	run.Log("target", target)                         // tangled.go:100
-	run.Log("end", t.parts.slow.Call(rl.Key{}, last)) // tangled.go:101
+	t.Slow.Params.Blend(t.Net.Params, .5)     // tangled.go:99
+	run.Log("target", target)                 // tangled.go:100
+	slow := t.parts.slow.Call(rl.Key{}, last) // tangled.go:101
+	run.Log("end", slow)                      // tangled.go:101
 }

@@ -87,7 +87,8 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartActValue, act.Value)                                     // two.go:68
 			obs = out.Obs                                                              // two.go:70
 		}
-		edge.Send(x, apartValue, t.Actor.value.Call(rl.Key{}, obs))  // two.go:73
+		value := t.Actor.value.Call(rl.Key{}, obs)                   // two.go:73
+		edge.Send(x, apartValue, value)                              // two.go:73
 		edge.Fetch(x, apartValues2, run.Scope().Component("values")) // two.go:81
 		edge.Fetch(x, apartPolicy2, run.Scope().Component("policy")) // two.go:81
 	}
@@ -117,7 +118,8 @@ func trainApartReplay(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // two.go:55
 		b := edge.Sent[kit.Step](x, apartB)                                             // two.go:72
-		next := rl.Shift(b.Act.Value, edge.Sent[rl.Tensor](x, apartValue))              // two.go:73
+		value := edge.Sent[rl.Tensor](x, apartValue)                                    // two.go:73
+		next := rl.Shift(b.Act.Value, value)                                            // two.go:73
 		adv, ret := rl.GAE(.99, .95, b.Reward, b.Act.Value, next, b.Terminated, b.Over) // two.go:74
 		batch := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: adv, Ret: ret}       // two.go:75
 		run2 := run.At("critic", 0)                                                     // two.go:57

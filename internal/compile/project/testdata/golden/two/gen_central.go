@@ -70,7 +70,8 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) kit.Sample {
 		obs = out.Obs // two.go:70
 	})
 	b := t.Rollout.Drain()                                                          // two.go:72
-	next := rl.Shift(b.Act.Value, t.Actor.value.Call(rl.Key{}, obs))                // two.go:73
+	value := t.Actor.value.Call(rl.Key{}, obs)                                      // two.go:73
+	next := rl.Shift(b.Act.Value, value)                                            // two.go:73
 	adv, ret := rl.GAE(.99, .95, b.Reward, b.Act.Value, next, b.Terminated, b.Over) // two.go:74
 	batch := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: adv, Ret: ret}       // two.go:75
 	return batch

@@ -52,9 +52,10 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		// two.go:72
 		edge.Gather(x, coarseB, kit.Step{Obs: b.Obs, Act: kit.Act{Action: b.Act.Action, Value: b.Act.Value}, Reward: b.Reward, Terminated: b.Terminated, Over: b.Over})
-		edge.Gather(x, coarseValue, t.Actor.value.Call(rl.Key{}, obs)) // two.go:73
-		edge.Fetch(x, coarseValues, run.Scope().Component("values"))   // two.go:81
-		edge.Fetch(x, coarsePolicy, run.Scope().Component("policy"))   // two.go:81
+		value := t.Actor.value.Call(rl.Key{}, obs)                   // two.go:73
+		edge.Gather(x, coarseValue, value)                           // two.go:73
+		edge.Fetch(x, coarseValues, run.Scope().Component("values")) // two.go:81
+		edge.Fetch(x, coarsePolicy, run.Scope().Component("policy")) // two.go:81
 	}
 	return run.Err()
 }
@@ -78,11 +79,12 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) (rl.Obs, kit.Step) {
 // and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // two.go:55
-		b := edge.Gathered[kit.Step](x, coarseB)                                // two.go:72
-		next := rl.Shift(b.Act.Value, edge.Gathered[rl.Tensor](x, coarseValue)) // two.go:73
+		b := edge.Gathered[kit.Step](x, coarseB)          // two.go:72
+		value := edge.Gathered[rl.Tensor](x, coarseValue) // two.go:73
 		var batch kit.Sample
-		// two.go:74
-		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&next), rl.Carry(&batch)}, func() { batch = graphCoarseLearner1(t, run, b, next) }) {
+		// two.go:73
+		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&value), rl.Carry(&batch)}, func() { batch = graphCoarseLearner1(t, run, b, value) }) {
+			next := rl.Shift(b.Act.Value, value)                                            // two.go:73
 			adv, ret := rl.GAE(.99, .95, b.Reward, b.Act.Value, next, b.Terminated, b.Over) // two.go:74
 			batch = kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: adv, Ret: ret}        // two.go:75
 			t.Critic.learn(run.At("critic", 0), batch)                                      // two.go:57
@@ -97,8 +99,9 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	return run.Err()
 }
 
-// graphCoarseLearner1 is two.go:74 to two.go:57 as one graph.
-func graphCoarseLearner1(t *Trainer, run *rl.Run, b kit.Step, next rl.Tensor) kit.Sample {
+// graphCoarseLearner1 is two.go:73 to two.go:57 as one graph.
+func graphCoarseLearner1(t *Trainer, run *rl.Run, b kit.Step, value rl.Tensor) kit.Sample {
+	next := rl.Shift(b.Act.Value, value)                                            // two.go:73
 	adv, ret := rl.GAE(.99, .95, b.Reward, b.Act.Value, next, b.Terminated, b.Over) // two.go:74
 	batch := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: adv, Ret: ret}       // two.go:75
 	run2 := run.At("critic", 0)                                                     // two.go:57

@@ -62,7 +62,8 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		b := t.Rollout.Drain() // two.go:72
 		// two.go:73
 		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&b)}, func() { graphFineLearner1(t, run, obs, b) }) {
-			next := rl.Shift(b.Act.Value, t.Actor.value.Call(rl.Key{}, obs))                // two.go:73
+			value := t.Actor.value.Call(rl.Key{}, obs)                                      // two.go:73
+			next := rl.Shift(b.Act.Value, value)                                            // two.go:73
 			adv, ret := rl.GAE(.99, .95, b.Reward, b.Act.Value, next, b.Terminated, b.Over) // two.go:74
 			batch := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: adv, Ret: ret}       // two.go:75
 			t.Critic.learn(run.At("critic", 0), batch)                                      // two.go:57
@@ -74,7 +75,8 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphFineLearner1 is two.go:73 to two.go:58 as one graph.
 func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs, b kit.Step) {
-	next := rl.Shift(b.Act.Value, t.Actor.value.Call(rl.Key{}, obs))                // two.go:73
+	value := t.Actor.value.Call(rl.Key{}, obs)                                      // two.go:73
+	next := rl.Shift(b.Act.Value, value)                                            // two.go:73
 	adv, ret := rl.GAE(.99, .95, b.Reward, b.Act.Value, next, b.Terminated, b.Over) // two.go:74
 	batch := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: adv, Ret: ret}       // two.go:75
 	run2 := run.At("critic", 0)                                                     // two.go:57

@@ -21,7 +21,8 @@ func trainLowered(t *Trainer, run *rl.Run) {
 		obs = out.Obs // two.go:70
 	})
 	b := t.Rollout.Drain()                                                          // two.go:72
-	next := rl.Shift(b.Act.Value, t.Actor.value.Call(rl.Key{}, obs))                // two.go:73
+	value := t.Actor.value.Call(rl.Key{}, obs)                                      // two.go:73
+	next := rl.Shift(b.Act.Value, value)                                            // two.go:73
 	adv, ret := rl.GAE(.99, .95, b.Reward, b.Act.Value, next, b.Terminated, b.Over) // two.go:74
 	batch := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: adv, Ret: ret}       // two.go:75
 	run2 := run.At("critic", 0)                                                     // two.go:57

@@ -128,28 +128,29 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 			g, post := t.wLoss.Grad(run.Key("world", u), s) // world.go:67
 			edge.Reduce(x, apartG, g)                       // world.go:67
 			edge.Fetch(x, apartWorld, t.World.Params)       // world.go:68
-			switch t.Mode {                                 // world.go:69
-			case "world":
-			case "both":
-				g2, dream := t.piLoss.Grad(run.Key("dream", u), post) // world.go:83
-				edge.Reduce(x, apartG2, g2)                           // world.go:83
-				edge.Send(x, apartDream, kit.Sample{Ret: dream.Ret})  // world.go:83
-				edge.Fetch(x, apartPi, t.Pi.Params)                   // world.go:84
-				edge.Fetch(x, apartScale, t.Scale)                    // world.go:85
-				g2, _ = t.vLoss.Grad(run.Key("value", u), dream)      // world.go:86
-				edge.Reduce(x, apartG3, g2)                           // world.go:86
-				edge.Fetch(x, apartV, t.V.Params)                     // world.go:87
-				edge.Fetch(x, apartSlow, t.Slow.Params)               // world.go:88
-			default:
-				g2, dream := t.piLoss.Grad(run.Key("dream", u), s)    // world.go:83
-				edge.Reduce(x, apartG4, g2)                           // world.go:83
-				edge.Send(x, apartDream2, kit.Sample{Ret: dream.Ret}) // world.go:83
-				edge.Fetch(x, apartPi2, t.Pi.Params)                  // world.go:84
-				edge.Fetch(x, apartScale2, t.Scale)                   // world.go:85
-				g2, _ = t.vLoss.Grad(run.Key("value", u), dream)      // world.go:86
-				edge.Reduce(x, apartG5, g2)                           // world.go:86
-				edge.Fetch(x, apartV2, t.V.Params)                    // world.go:87
-				edge.Fetch(x, apartSlow2, t.Slow.Params)              // world.go:88
+			tag := t.Mode                                   // world.go:69
+			if !(tag == "world") {                          // world.go:69
+				if tag == "both" { // world.go:69
+					g2, dream := t.piLoss.Grad(run.Key("dream", u), post) // world.go:83
+					edge.Reduce(x, apartG2, g2)                           // world.go:83
+					edge.Send(x, apartDream, kit.Sample{Ret: dream.Ret})  // world.go:83
+					edge.Fetch(x, apartPi, t.Pi.Params)                   // world.go:84
+					edge.Fetch(x, apartScale, t.Scale)                    // world.go:85
+					g2, _ = t.vLoss.Grad(run.Key("value", u), dream)      // world.go:86
+					edge.Reduce(x, apartG3, g2)                           // world.go:86
+					edge.Fetch(x, apartV, t.V.Params)                     // world.go:87
+					edge.Fetch(x, apartSlow, t.Slow.Params)               // world.go:88
+				} else {
+					g2, dream := t.piLoss.Grad(run.Key("dream", u), s)    // world.go:83
+					edge.Reduce(x, apartG4, g2)                           // world.go:83
+					edge.Send(x, apartDream2, kit.Sample{Ret: dream.Ret}) // world.go:83
+					edge.Fetch(x, apartPi2, t.Pi.Params)                  // world.go:84
+					edge.Fetch(x, apartScale2, t.Scale)                   // world.go:85
+					g2, _ = t.vLoss.Grad(run.Key("value", u), dream)      // world.go:86
+					edge.Reduce(x, apartG5, g2)                           // world.go:86
+					edge.Fetch(x, apartV2, t.V.Params)                    // world.go:87
+					edge.Fetch(x, apartSlow2, t.Slow.Params)              // world.go:88
+				}
 			}
 		}
 	}
@@ -163,10 +164,11 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 			g := edge.Reduced(x, apartG)                // world.go:67
 			t.wOpt.Apply(g, 1e-3)                       // world.go:68
 			edge.Publish(x, apartWorld, t.World.Params) // world.go:68
-			switch t.Mode {                             // world.go:69
-			case "world":
-				run.Log("skipped", rl.Scalar(1)) // world.go:71
-			case "both":
+			tag := t.Mode                               // world.go:69
+			if tag == "world" {                         // world.go:69
+				scalar := rl.Scalar(1)     // world.go:71
+				run.Log("skipped", scalar) // world.go:71
+			} else if tag == "both" { // world.go:69
 				g2 := edge.Reduced(x, apartG2)                // world.go:83
 				dream := edge.Sent[kit.Sample](x, apartDream) // world.go:83
 				t.piOpt.Apply(g2, 1e-3)                       // world.go:84
@@ -178,7 +180,7 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 				edge.Publish(x, apartV, t.V.Params)           // world.go:87
 				t.Slow.Params.Blend(t.V.Params, .02)          // world.go:88
 				edge.Publish(x, apartSlow, t.Slow.Params)     // world.go:88
-			default:
+			} else {
 				g2 := edge.Reduced(x, apartG4)                 // world.go:83
 				dream := edge.Sent[kit.Sample](x, apartDream2) // world.go:83
 				t.piOpt.Apply(g2, 1e-3)                        // world.go:84

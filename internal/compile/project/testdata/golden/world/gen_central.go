@@ -73,28 +73,29 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			g, post := t.wLoss.Grad(run.Key("world", u), s)                   // world.go:67
 			edge.Reduce(x, centralG, g)                                       // world.go:67
 			edge.Fetch(x, centralWorld, t.World.Params)                       // world.go:68
-			switch t.Mode {                                                   // world.go:69
-			case "world":
-			case "both":
-				g2, dream := t.piLoss.Grad(run.Key("dream", u), post)    // world.go:83
-				edge.Reduce(x, centralG2, g2)                            // world.go:83
-				edge.Gather(x, centralDream, kit.Sample{Ret: dream.Ret}) // world.go:83
-				edge.Fetch(x, centralPi, t.Pi.Params)                    // world.go:84
-				edge.Fetch(x, centralScale, t.Scale)                     // world.go:85
-				g2, _ = t.vLoss.Grad(run.Key("value", u), dream)         // world.go:86
-				edge.Reduce(x, centralG3, g2)                            // world.go:86
-				edge.Fetch(x, centralV, t.V.Params)                      // world.go:87
-				edge.Fetch(x, centralSlow, t.Slow.Params)                // world.go:88
-			default:
-				g2, dream := t.piLoss.Grad(run.Key("dream", u), s)        // world.go:83
-				edge.Reduce(x, centralG4, g2)                             // world.go:83
-				edge.Gather(x, centralDream2, kit.Sample{Ret: dream.Ret}) // world.go:83
-				edge.Fetch(x, centralPi2, t.Pi.Params)                    // world.go:84
-				edge.Fetch(x, centralScale2, t.Scale)                     // world.go:85
-				g2, _ = t.vLoss.Grad(run.Key("value", u), dream)          // world.go:86
-				edge.Reduce(x, centralG5, g2)                             // world.go:86
-				edge.Fetch(x, centralV2, t.V.Params)                      // world.go:87
-				edge.Fetch(x, centralSlow2, t.Slow.Params)                // world.go:88
+			tag := t.Mode                                                     // world.go:69
+			if !(tag == "world") {                                            // world.go:69
+				if tag == "both" { // world.go:69
+					g2, dream := t.piLoss.Grad(run.Key("dream", u), post)    // world.go:83
+					edge.Reduce(x, centralG2, g2)                            // world.go:83
+					edge.Gather(x, centralDream, kit.Sample{Ret: dream.Ret}) // world.go:83
+					edge.Fetch(x, centralPi, t.Pi.Params)                    // world.go:84
+					edge.Fetch(x, centralScale, t.Scale)                     // world.go:85
+					g2, _ = t.vLoss.Grad(run.Key("value", u), dream)         // world.go:86
+					edge.Reduce(x, centralG3, g2)                            // world.go:86
+					edge.Fetch(x, centralV, t.V.Params)                      // world.go:87
+					edge.Fetch(x, centralSlow, t.Slow.Params)                // world.go:88
+				} else {
+					g2, dream := t.piLoss.Grad(run.Key("dream", u), s)        // world.go:83
+					edge.Reduce(x, centralG4, g2)                             // world.go:83
+					edge.Gather(x, centralDream2, kit.Sample{Ret: dream.Ret}) // world.go:83
+					edge.Fetch(x, centralPi2, t.Pi.Params)                    // world.go:84
+					edge.Fetch(x, centralScale2, t.Scale)                     // world.go:85
+					g2, _ = t.vLoss.Grad(run.Key("value", u), dream)          // world.go:86
+					edge.Reduce(x, centralG5, g2)                             // world.go:86
+					edge.Fetch(x, centralV2, t.V.Params)                      // world.go:87
+					edge.Fetch(x, centralSlow2, t.Slow.Params)                // world.go:88
+				}
 			}
 		}
 	}
@@ -108,10 +109,11 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 			g := edge.Reduced(x, centralG)                // world.go:67
 			t.wOpt.Apply(g, 1e-3)                         // world.go:68
 			edge.Publish(x, centralWorld, t.World.Params) // world.go:68
-			switch t.Mode {                               // world.go:69
-			case "world":
-				run.Log("skipped", rl.Scalar(1)) // world.go:71
-			case "both":
+			tag := t.Mode                                 // world.go:69
+			if tag == "world" {                           // world.go:69
+				scalar := rl.Scalar(1)     // world.go:71
+				run.Log("skipped", scalar) // world.go:71
+			} else if tag == "both" { // world.go:69
 				g2 := edge.Reduced(x, centralG2)                    // world.go:83
 				dream := edge.Gathered[kit.Sample](x, centralDream) // world.go:83
 				t.piOpt.Apply(g2, 1e-3)                             // world.go:84
@@ -123,7 +125,7 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 				edge.Publish(x, centralV, t.V.Params)               // world.go:87
 				t.Slow.Params.Blend(t.V.Params, .02)                // world.go:88
 				edge.Publish(x, centralSlow, t.Slow.Params)         // world.go:88
-			default:
+			} else {
 				g2 := edge.Reduced(x, centralG4)                     // world.go:83
 				dream := edge.Gathered[kit.Sample](x, centralDream2) // world.go:83
 				t.piOpt.Apply(g2, 1e-3)                              // world.go:84

@@ -59,12 +59,13 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			s := t.Replay.Sample(run.Key("sample", u), t.Batch) // world.go:66
 			g, post := t.wLoss.Grad(run.Key("world", u), s)     // world.go:67
 			t.wOpt.Apply(g, 1e-3)                               // world.go:68
-			switch t.Mode {                                     // world.go:69
-			case "world":
-				run.Log("skipped", rl.Scalar(1)) // world.go:71
-			case "both":
+			tag := t.Mode                                       // world.go:69
+			if tag == "world" {                                 // world.go:69
+				scalar := rl.Scalar(1)     // world.go:71
+				run.Log("skipped", scalar) // world.go:71
+			} else if tag == "both" { // world.go:69
 				t.dream(run, u, post) // world.go:73
-			default:
+			} else {
 				t.dream(run, u, s) // world.go:75
 			}
 		}

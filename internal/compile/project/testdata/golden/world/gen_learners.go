@@ -53,17 +53,18 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // world.go:66
 			g, post := t.wLoss.Grad(run.Key("world", u), s)                   // world.go:67
 			t.wOpt.Apply(edge.AllReduce(x, learnersG, g), 1e-3)               // world.go:68
-			switch t.Mode {                                                   // world.go:69
-			case "world":
-				edge.LogOnce(x, run, "skipped", rl.Scalar(1)) // world.go:71
-			case "both":
+			tag := t.Mode                                                     // world.go:69
+			if tag == "world" {                                               // world.go:69
+				scalar := rl.Scalar(1)                  // world.go:71
+				edge.LogOnce(x, run, "skipped", scalar) // world.go:71
+			} else if tag == "both" { // world.go:69
 				g2, dream := t.piLoss.Grad(run.Key("dream", u), post)          // world.go:83
 				t.piOpt.Apply(edge.AllReduce(x, learnersG2, g2), 1e-3)         // world.go:84
 				t.Scale.Update(edge.AllGather(x, learnersDreamRet, dream.Ret)) // world.go:85
 				g2, _ = t.vLoss.Grad(run.Key("value", u), dream)               // world.go:86
 				t.vOpt.Apply(edge.AllReduce(x, learnersG3, g2), 1e-3)          // world.go:87
 				t.Slow.Params.Blend(t.V.Params, .02)                           // world.go:88
-			default:
+			} else {
 				g2, dream := t.piLoss.Grad(run.Key("dream", u), s)              // world.go:83
 				t.piOpt.Apply(edge.AllReduce(x, learnersG4, g2), 1e-3)          // world.go:84
 				t.Scale.Update(edge.AllGather(x, learnersDreamRet2, dream.Ret)) // world.go:85
