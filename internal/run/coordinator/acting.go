@@ -114,9 +114,9 @@ func (a *acting) tick(now time.Time) error {
 	for _, id := range a.ordered() {
 		s := a.sessions[id]
 		if late > a.Silence/2 {
-			s.heard.Store(now.UnixNano())
+			s.hear(now)
 		}
-		silent := now.UnixNano()-s.heard.Load() > int64(a.Silence)
+		silent := s.quiet(now) > a.Silence
 		var err error
 		switch {
 		case silent && !s.silent:
