@@ -67,7 +67,7 @@ func (s *Session) unmet(err error) error {
 		return err
 	}
 	hub := s.g.Homes[s.g.Hub]
-	return &Lost{s.g.Workers[hub].Name, err, hub}
+	return &Lost{Worker: s.g.Workers[hub].Name, Err: err, number: hub, seen: true}
 }
 
 // orphaned ends what still waits for the hub when that has left in peace: it does not wait
@@ -75,7 +75,7 @@ func (s *Session) unmet(err error) error {
 // has done its part nothing waits.
 func (s *Session) orphaned(p *peer) {
 	if s.g.Star && !s.isHub() && s.g.Failed != nil {
-		s.g.Failed(&Lost{p.name, errors.New("it has left"), p.number})
+		s.g.Failed(&Lost{Worker: p.name, Err: errors.New("it has left"), number: p.number})
 	}
 }
 
