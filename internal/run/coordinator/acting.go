@@ -331,7 +331,7 @@ func (s *session) told(m *control.Up) core.Event {
 	case control.KindDone:
 		return core.PartDone{From: s.from(m), Progress: progress}
 	case control.KindFailed:
-		return core.PartFailed{From: s.from(m), Error: m.Text, User: m.User, Peer: m.Peer}
+		return core.PartFailed{From: s.from(m), Error: m.Text, User: m.User, Peer: m.Peer, Fault: m.Fault}
 	case control.KindCommit:
 		if m.Manifest != nil {
 			return core.Committing{From: s.from(m), Manifest: *m.Manifest, Ticket: m.Seq}

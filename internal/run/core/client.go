@@ -54,6 +54,7 @@ func (e RecordLost) happen(c *Core) {
 
 func (Tick) happen(c *Core) {
 	c.Now++
+	c.reconsider()
 	for i := range c.Runs {
 		if r := &c.Runs[i]; !r.Phase.Over() {
 			c.overdue(r)

@@ -66,6 +66,7 @@ type (
 		Error string
 		User  bool // another attempt would end the same way
 		Peer  bool // it is another part's failure, seen from here
+		Fault
 	}
 	// PartDone is a part that was done to its end.
 	PartDone struct {
@@ -92,6 +93,15 @@ type (
 	}
 )
 
+// Fault says what a part's failure is to be blamed on, beside the part itself.
+type Fault struct {
+	// Node says that it is the worker's machine that failed, as one that cannot write to the store: another worker may do it.
+	Node bool `json:"node,omitempty"`
+	// Unreached are workers to which the part could not open a connection, Broken those whose connection to it broke.
+	Unreached []string `json:"unreached,omitempty"`
+	Broken    []string `json:"broken,omitempty"`
+}
+
 // From is the part that something comes from.
 type From struct {
 	Worker  string
@@ -111,5 +121,6 @@ type Doing struct {
 	Error    string        `json:"error,omitempty"`
 	User     bool          `json:"user,omitempty"`
 	Peer     bool          `json:"peer,omitempty"`
+	Fault    Fault         `json:"fault,omitzero"`
 	Progress part.Progress `json:"progress"`
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/plan"
@@ -48,6 +49,8 @@ func (c *Core) ask(r *Run, grow bool) {
 		}
 	}
 	r.Tried = c.Members
+	free, without := c.avoid(r, free, grow)
+	more = more && slices.ContainsFunc(free, func(w Worker) bool { return w.Run == "" })
 	if grow && !more {
 		r.Next = nil // who was to join it has gone
 		return
@@ -57,7 +60,7 @@ func (c *Core) ask(r *Run, grow bool) {
 		return
 	}
 	c.Asked++
-	c.Asking = &Asking{Number: c.Asked, Run: r.Name, Grow: grow}
+	c.Asking = &Asking{Number: c.Asked, Run: r.Name, Grow: grow, Without: without}
 	for _, w := range free {
 		c.Asking.Workers = append(c.Asking.Workers, Member{Name: w.Name, Session: w.Session})
 	}
@@ -115,7 +118,7 @@ func (e PlanFailed) happen(c *Core) {
 	switch {
 	case r == nil || q.Grow:
 	case e.Short || r.Epoch > 0 && !r.Resumed:
-		c.wait(r, "waits for more workers: "+e.Why)
+		c.wait(r, strings.Join(append([]string{"waits for more workers: " + e.Why}, q.Without...), "; "))
 	default:
 		c.fail(r, e.Why)
 	}
@@ -132,6 +135,9 @@ func (e PlanMade) happen(c *Core) {
 		return
 	}
 	if !q.Grow {
+		for _, why := range q.Without {
+			c.tell(r, why)
+		}
 		c.assign(r, p, used)
 		return
 	}

@@ -22,8 +22,8 @@ func (l *Lost) Unwrap() error { return l.Err }
 // Peer says that the failure is another process's.
 func (l *Lost) Peer() bool { return true }
 
-// Peers returns the worker, if it is this process's stream to it that ended.
-func (l *Lost) Peers() []string {
+// Broken returns the worker, if it is this process's stream to it that ended.
+func (l *Lost) Broken() []string {
 	if !l.seen {
 		return nil
 	}

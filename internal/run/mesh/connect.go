@@ -30,8 +30,8 @@ func (u *Unreached) Unwrap() error { return u.Err }
 // Peer says that the failure is not of this process's part.
 func (u *Unreached) Peer() bool { return true }
 
-// Peers returns the workers that this process could not reach.
-func (u *Unreached) Peers() []string { return u.Workers }
+// Unreached returns the workers that this process could not reach.
+func (u *Unreached) Unreached() []string { return u.Workers }
 
 // Late is the error of an epoch that did not begin because a process that was to come did not.
 type Late struct{ Worker string }

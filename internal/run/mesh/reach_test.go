@@ -116,14 +116,14 @@ func TestCutLink(t *testing.T) {
 			})
 			var e interface {
 				Peer() bool
-				Peers() []string
+				Unreached() []string
 			}
-			if !errors.As(errs[0], &e) || !e.Peer() || !slices.Equal(e.Peers(), want) {
+			if !errors.As(errs[0], &e) || !e.Peer() || !slices.Equal(e.Unreached(), want) {
 				t.Fatalf("%v names no peers, want %v", errs[0], want)
 			}
 			for i, err := range errs[1:] {
-				if errors.As(err, &e) && len(e.Peers()) > 0 {
-					t.Errorf("process %d blames %v: %v", i+1, e.Peers(), err)
+				if errors.As(err, &e) && len(e.Unreached()) > 0 {
+					t.Errorf("process %d blames %v: %v", i+1, e.Unreached(), err)
 				}
 			}
 		})
@@ -166,8 +166,8 @@ func TestBrokenLink(t *testing.T) {
 		if !errors.As(err, &l) || !l.Peer() {
 			t.Fatalf("process %d: %v", i, err)
 		}
-		if named := len(l.Peers()) > 0; i != 1 && named != (i == 0) { // the second may hear of it before it sees it
-			t.Errorf("process %d names %v: %v", i, l.Peers(), err)
+		if named := len(l.Broken()) > 0; i != 1 && named != (i == 0) { // the second may hear of it before it sees it
+			t.Errorf("process %d names %v: %v", i, l.Broken(), err)
 		}
 		if l.Worker == "w2" || strings.Contains(err.Error(), "w2") {
 			t.Errorf("process %d names another: %v", i, err)
