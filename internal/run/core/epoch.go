@@ -268,7 +268,10 @@ func (c *Core) fail(r *Run, why string) { c.end(r, Failed, why) }
 // end is the end of a run.
 func (c *Core) end(r *Run, as Phase, why string) {
 	c.release(r, "the run is "+string(as))
+	if c.Asking != nil && c.Asking.Run == r.Name {
+		c.Asking = nil // others are asked about
+	}
 	r.Phase, r.Why = as, why
-	r.Until, r.After, r.Tried, r.Halting, r.HaltBy = 0, 0, 0, false, 0
+	r.Until, r.After, r.Tried, r.Later, r.Halting, r.HaltBy = 0, 0, 0, false, false, 0
 	c.tell(r, fmt.Sprintf("%s: %s", as, why))
 }

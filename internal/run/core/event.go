@@ -52,12 +52,16 @@ type (
 		Asked int64
 		Plan  plan.Plan
 	}
-	// PlanFailed is the planner's other answer. Short says that more workers might help.
+	// PlanFailed is the planner's other answer. Short says that more workers might help, Later that there is no answer yet:
+	// PlanThere follows.
 	PlanFailed struct {
 		Asked int64
 		Why   string
 		Short bool
+		Later bool
 	}
+	// PlanThere says that the planner can answer about a run for which it could not yet.
+	PlanThere struct{ Run string }
 	// PartReady is a part that is built.
 	PartReady struct{ From }
 	// PartFailed is a part that failed.

@@ -28,10 +28,10 @@ func (c *Core) schedule() {
 	}
 }
 
-// waiting is how many runs would take workers that are free.
+// waiting is how many runs would take workers that are free. Of those whose plan takes long that is not known.
 func (c *Core) waiting() (n int) {
 	for i := range c.Runs {
-		if c.Runs[i].Phase == Waiting {
+		if c.Runs[i].Phase == Waiting && !c.Runs[i].Later {
 			n++
 		}
 	}
@@ -105,7 +105,9 @@ func (c *Core) answered(number int64) (r *Run, q Asking) {
 		return nil, q
 	}
 	q, c.Asking = *c.Asking, nil
-	r = c.Run(q.Run)
+	if r = c.Run(q.Run); r != nil {
+		r.Later = false
+	}
 	if r != nil && (q.Grow && r.Phase != Running || !q.Grow && r.Phase != Waiting) {
 		r.Tried = 0 // it has changed meanwhile, and who is free is still to be asked about
 		return nil, q
@@ -117,10 +119,19 @@ func (e PlanFailed) happen(c *Core) {
 	r, q := c.answered(e.Asked)
 	switch {
 	case r == nil || q.Grow:
+	case e.Later:
+		r.Later = true
+		c.wait(r, "waits for its plan: "+e.Why)
 	case e.Short || r.Epoch > 0 && !r.Resumed:
 		c.wait(r, strings.Join(append([]string{"waits for more workers: " + e.Why}, q.Without...), "; "))
 	default:
 		c.fail(r, e.Why)
+	}
+}
+
+func (e PlanThere) happen(c *Core) {
+	if r := c.Run(e.Run); r != nil {
+		r.Tried, r.Later = 0, false
 	}
 }
 

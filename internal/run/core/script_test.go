@@ -163,7 +163,11 @@ func (s *script) command(out *strings.Builder, line string) {
 	case "plan-async":
 		s.step(out, PlanMade{s.asked.Asked, sparing(spread(len(s.asked.Workers), number(1), s.asked.Shards))})
 	case "plan-fails":
-		s.step(out, PlanFailed{s.asked.Asked, arg(1), has("short")})
+		s.step(out, PlanFailed{Asked: s.asked.Asked, Why: arg(1), Short: has("short")})
+	case "plan-later":
+		s.step(out, PlanFailed{Asked: s.asked.Asked, Why: "it takes long", Later: true})
+	case "plan-there":
+		s.step(out, PlanThere{arg(1)})
 	case "ready":
 		for i := range f[3:] {
 			s.step(out, PartReady{whose(3 + i)})

@@ -102,7 +102,7 @@ func (s *sim) planned(p MakePlan) Event {
 	if most, ok := s.most[p.Run]; ok {
 		x = spread(len(p.Workers), int64(most), 0)
 	} else if s.chance(5) {
-		return PlanFailed{p.Asked, "not now", true}
+		return PlanFailed{Asked: p.Asked, Why: "not now", Short: true}
 	}
 	if s.async[p.Run] {
 		x = sparing(x)

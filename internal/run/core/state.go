@@ -90,6 +90,7 @@ type Run struct {
 	// What follows is of this coordinator alone.
 	Until  int64    `json:"until,omitempty"`  // tick at which patience ends
 	After  int64    `json:"after,omitempty"`  // tick before which it is not planned
+	Later  bool     `json:"later,omitempty"`  // the planner has no answer yet
 	Tried  int64    `json:"tried,omitempty"`  // state of the workers that was planned for in vain
 	Former []string `json:"former,omitempty"` // workers of the last epoch, while it is being found out why it ended
 	Next   *Next    `json:"next,omitempty"`   // plan to change to at the next checkpoint
