@@ -134,12 +134,21 @@ func (p *planner) ask(ctx context.Context, q question) (a answer, err error) {
 	if err := p.run(ctx, exec.Command(program, plannerCommand, file), text, folder.Path); err != nil {
 		return a, fmt.Errorf("planning failed: %w", err)
 	}
-	text, err = os.ReadFile(file)
+	info, err := os.Stat(file)
+	if err == nil && info.Size() > maxAnswer {
+		err = fmt.Errorf("the plan is too large: %d bytes, at most %d are read", info.Size(), int64(maxAnswer))
+	}
+	if err == nil {
+		text, err = os.ReadFile(file)
+	}
 	if err == nil {
 		err = json.Unmarshal(text, &a)
 	}
 	return a, err
 }
+
+// maxAnswer bounds what is read of a planner's process.
+const maxAnswer = 64 << 20
 
 // run runs a planner's process to its end, or until ctx is done or it has too much memory. Its children end with it.
 func (p *planner) run(ctx context.Context, cmd *exec.Cmd, input []byte, temp string) error {

@@ -3,6 +3,7 @@ package coordinator_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,4 +99,30 @@ func TestSlowPlans(t *testing.T) {
 	for i := range 3 {
 		c.whole(fmt.Sprint("r", i), 35)
 	}
+}
+
+// huge is in the place of a failure of a run whose plan nobody could keep.
+const huge = "huge"
+
+// A plan that is too large to be kept fails its run, and no other.
+func TestHugePlan(t *testing.T) {
+	c := newCluster(t)
+	c.planner = func(ctx context.Context, config string, on plan.Cluster, shards int) (plan.Plan, error) {
+		p, err := planner(ctx, config, on, shards)
+		if j, _ := parse(config); j.fails == huge {
+			for range 100_000 {
+				p.Replicas = append(p.Replicas, plan.Replica{Group: "actor"})
+			}
+		}
+		return p, err
+	}
+	c.coordinate("127.0.0.1:0")
+	c.work("a")
+	c.members(1)
+	c.submit("bad", 1, 10, huge)
+	if r := c.ends("bad", core.Failed); !strings.Contains(r.Why, "too large") {
+		t.Error(r.Why)
+	}
+	c.submit("r", 1, 25, "")
+	c.whole("r", 25)
 }

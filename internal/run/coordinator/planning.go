@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -73,8 +74,18 @@ func (a *acting) planned(ctx context.Context, x *planning) (p plan.Plan, err err
 			err = fmt.Errorf("the planner panicked: %v", x)
 		}
 	}()
-	return a.Planner(ctx, x.Config, x.cluster(), x.Shards)
+	if p, err = a.Planner(ctx, x.Config, x.cluster(), x.Shards); err != nil {
+		return p, err
+	}
+	text, err := json.Marshal(p)
+	if len(text) > maxPlan {
+		err = fmt.Errorf("the plan is too large to be kept: %d replicas take %d bytes, at most %d are taken", len(p.Replicas), len(text), maxPlan)
+	}
+	return p, err
 }
+
+// maxPlan is well below what etcd takes of a run, of which it is a part. A coordinator that cannot keep a run acts no more.
+const maxPlan = 512 << 10
 
 // came returns what the core is told of a plan that has come, or of one that does not come briefly; nil is nothing.
 func (a *acting) came(x *planning) core.Event {
