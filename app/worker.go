@@ -28,6 +28,7 @@ type workerFlags struct {
 	devices          []string
 	store            string
 	patience         time.Duration
+	connect          time.Duration
 	json, withParent bool
 }
 
@@ -61,8 +62,13 @@ func (c *command) worker() *cobra.Command {
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	flags.BoolVar(&f.withParent, parentFlag, false, "end when standard input does")
 	_ = flags.MarkHidden(parentFlag)
+	flags.DurationVar(&f.connect, connectFlag, 0, "`time` after which another worker that does not answer cannot be reached; 0 is a minute")
+	_ = flags.MarkHidden(connectFlag)
 	return cmd
 }
+
+// connectFlag is for tests, which have no minute.
+const connectFlag = "connect"
 
 func (c *command) runWorker(ctx context.Context, f *workerFlags) error {
 	config, err := f.load()
@@ -93,7 +99,7 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags) error {
 		return err
 	}
 	c.started = true
-	m, err := newMachine(machineOptions{Set: &c.set, Listen: f.listen, Advertise: f.advertise, TLS: config, Store: f.store})
+	m, err := newMachine(machineOptions{Set: &c.set, Listen: f.listen, Advertise: f.advertise, TLS: config, Store: f.store, Connect: f.connect})
 	if err != nil {
 		return err
 	}
