@@ -91,6 +91,9 @@ func Test(ctx context.Context, o Options) (report Report, err error) {
 	if err := possible(); err != nil {
 		return report, err
 	}
+	if o.Namespaces && len(NewSchedule(o.Seed, o.Only...).Next(1, true)) == 0 {
+		return report, fmt.Errorf("no fault of the kinds %q can be injected into network namespaces", o.Only)
+	}
 	dir, err := os.MkdirTemp("", "weft-chaos-")
 	if err != nil {
 		return report, err
