@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/app"
+	"github.com/weft-rl/weft/internal/run/certs"
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
 )
@@ -35,14 +36,23 @@ func gymnasium(python string) string {
 	return "algorithm: ppo\nenv: gym:CartPole-v1\nsteps: 640\npython: " + python + "\n"
 }
 
-// listening is where a coordinator says that it listens.
-func listening(t *testing.T, out *shared) string {
+// cluster starts a coordinator with flags and a worker, and returns its address and a client of it.
+func cluster(t *testing.T, flags ...string) (at string, client *control.Client) {
 	t.Helper()
+	t.Chdir(t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir()) // for the user's certificate
+	out, _ := serve(t, append([]string{"coordinator", "--listen", "127.0.0.1:0", "--json"}, flags...)...)
 	var e struct{ Address string }
 	if err := json.Unmarshal([]byte(out.until("listening")), &e); err != nil {
 		t.Fatal(err)
 	}
-	return e.Address
+	worker, _ := serve(t, "worker", "--join", e.Address, "--name", "a", "--devices", "cpu", "--json")
+	worker.until("joined")
+	own, err := certs.Own()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Address, &control.Client{Addresses: []string{e.Address}, TLS: own, Patience: time.Minute}
 }
 
 // ends waits until the process is gone whose number is in a file.
@@ -68,12 +78,7 @@ func ends(t *testing.T, file string) {
 // A submission whose environment hangs does not keep a later one waiting. It fails with a reason when its time is over, or is
 // stopped, and leaves no process.
 func TestHangingSubmission(t *testing.T) {
-	t.Chdir(t.TempDir())
-	out, _ := serve(t, "coordinator", "--listen", "127.0.0.1:0", "--json", "--plan-time", "5s")
-	at := listening(t, out)
-	worker, _ := serve(t, "worker", "--join", at, "--name", "a", "--devices", "cpu", "--json")
-	worker.until("joined")
-	client := &control.Client{Addresses: []string{at}, Patience: time.Minute}
+	at, client := cluster(t, "--plan-time", "5s")
 	file := filepath.Join(t.TempDir(), "pid")
 	if err := client.Submit(t.Context(), "bad", gymnasium(interpreter(t, hang(file)))); err != nil {
 		t.Fatal(err)
@@ -91,12 +96,7 @@ func TestHangingSubmission(t *testing.T) {
 
 // A run that is stopped while its environment is being constructed leaves no process.
 func TestStoppedSubmission(t *testing.T) {
-	t.Chdir(t.TempDir())
-	out, _ := serve(t, "coordinator", "--listen", "127.0.0.1:0", "--json")
-	at := listening(t, out)
-	worker, _ := serve(t, "worker", "--join", at, "--name", "a", "--devices", "cpu", "--json")
-	worker.until("joined")
-	client := &control.Client{Addresses: []string{at}, Patience: time.Minute}
+	at, client := cluster(t)
 	file := filepath.Join(t.TempDir(), "pid")
 	if err := client.Submit(t.Context(), "bad", gymnasium(interpreter(t, hang(file)))); err != nil {
 		t.Fatal(err)
