@@ -107,7 +107,23 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags) error {
 	}
 	o.Runner, o.Data = m.Runner, m.Data
 	err = worker.Run(ctx, o)
+	if errors.Is(err, worker.ErrStuck) {
+		return c.startAgain(ctx, f, o.Log, err)
+	}
 	return errors.Join(err, m.Close())
+}
+
+// startAgain has this process begin anew, since nothing else ends what it is stuck in. One that has a parent leaves that to it.
+func (c *command) startAgain(ctx context.Context, f *workerFlags, say func(string), why error) error {
+	if ctx.Err() != nil || f.withParent || c.become == nil {
+		return why
+	}
+	program, err := self()
+	if err != nil {
+		return errors.Join(why, err)
+	}
+	say(fmt.Sprintf("it starts again: %v", why))
+	return errors.Join(why, c.become(program, c.args))
 }
 
 // facing is an address of this machine, with any port, that who is at another reaches:

@@ -67,6 +67,7 @@ func (c *Core) against(a, b string) *Link {
 // accuse notes what a part says of its connections. That a worker cannot be reached was tried for long enough; a
 // connection that broke may be a lost worker, or a moment's trouble.
 func (c *Core) accuse(r *Run, e PartFailed) {
+	c.behind(r, e)
 	for _, name := range e.Broken {
 		if c.Worker(name) == nil { // which is why
 			continue
@@ -83,6 +84,15 @@ func (c *Core) accuse(r *Run, e PartFailed) {
 		}
 		if l := c.against(e.Worker, name); !l.now() {
 			c.suspend(r, l, "worker "+e.Worker+" could not reach "+name)
+		}
+	}
+}
+
+// behind has workers left out of a run that had not built their parts of it when others had.
+func (c *Core) behind(r *Run, e PartFailed) {
+	for _, name := range e.Late {
+		if c.Worker(name) != nil && c.unfit(name, r.Name) == nil {
+			c.shun(r, name, "its part was not built in time", r.Name)
 		}
 	}
 }
@@ -114,7 +124,8 @@ func (c *Core) excuse(name string) {
 func (c *Core) anew(w Worker) {
 	other := func(name, instance string) bool { return name == w.Name && instance != w.Instance }
 	c.Links = slices.DeleteFunc(c.Links, func(l Link) bool { return other(l.A, l.Of[0]) || other(l.B, l.Of[1]) })
-	c.Unfit = slices.DeleteFunc(c.Unfit, func(u Unfit) bool { return other(u.Worker, u.Of) })
+	// What it failed at in one run may be that run's fault, or what it was started again for.
+	c.Unfit = slices.DeleteFunc(c.Unfit, func(u Unfit) bool { return u.Run == "" && other(u.Worker, u.Of) })
 }
 
 // instance returns the process that has a worker's name; empty if it is not connected.
@@ -144,20 +155,19 @@ func (c *Core) reconsider() {
 	c.Unfit = slices.DeleteFunc(c.Unfit, func(u Unfit) bool { return !u.now() && gone(u.Worker) })
 }
 
-// shun has a worker left out because of its failure, of one run or of all, and reports whether there is another that may do
-// better.
-func (c *Core) shun(r *Run, e PartFailed, run string) bool {
-	if c.unfit(e.Worker, run) != nil || !slices.ContainsFunc(c.Workers, func(w Worker) bool {
-		return w.Name != e.Worker && !w.Silent && c.unfit(w.Name, r.Name) == nil
+// shun has a worker left out of one run or of all, and reports whether there is another that may do better.
+func (c *Core) shun(r *Run, name, why, run string) bool {
+	if c.unfit(name, run) != nil || !slices.ContainsFunc(c.Workers, func(w Worker) bool {
+		return w.Name != name && !w.Silent && c.unfit(w.Name, r.Name) == nil
 	}) {
 		return false
 	}
-	i := slices.IndexFunc(c.Unfit, func(u Unfit) bool { return u.Worker == e.Worker && u.Run == run })
+	i := slices.IndexFunc(c.Unfit, func(u Unfit) bool { return u.Worker == name && u.Run == run })
 	if i < 0 {
 		i = len(c.Unfit)
-		c.Unfit = append(c.Unfit, Unfit{Worker: e.Worker, Of: c.instance(e.Worker), Run: run})
+		c.Unfit = append(c.Unfit, Unfit{Worker: name, Of: c.instance(name), Run: run})
 	}
-	c.Unfit[i].Why = e.Error
+	c.Unfit[i].Why = why
 	c.avoidFor(&c.Unfit[i].Avoided)
 	return true
 }

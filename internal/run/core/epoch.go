@@ -194,11 +194,11 @@ func (c *Core) cause(from From) *Run {
 // an earlier epoch, or whoever had the part before, has shown it. m is nil if the epoch
 // is over. A failure that may be one worker's alone is tried without that worker first.
 func (c *Core) hopeless(r *Run, m *Member, e PartFailed) bool {
-	if e.Node && c.shun(r, e, "") {
+	if e.Node && c.shun(r, e.Worker, e.Error, "") {
 		return false
 	}
 	again := !e.Peer && r.Fault == e.Error && r.Faulty < r.Epoch
-	if again && !e.User && r.FaultBy == e.Worker && (m == nil || !c.spares(r, m)) && c.shun(r, e, r.Name) {
+	if again && !e.User && r.FaultBy == e.Worker && (m == nil || !c.spares(r, m)) && c.shun(r, e.Worker, e.Error, r.Name) {
 		r.Faulty = r.Epoch
 		c.changed(r)
 		return false

@@ -104,6 +104,8 @@ type Fault struct {
 	// Unreached are workers to which the part could not open a connection, Broken those whose connection to it broke.
 	Unreached []string `json:"unreached,omitempty"`
 	Broken    []string `json:"broken,omitempty"`
+	// Late are workers that can be reached and had not built their parts in time.
+	Late []string `json:"late,omitempty"`
 }
 
 // From is the part that something comes from.

@@ -176,6 +176,8 @@ func (s *script) command(out *strings.Builder, line string) {
 		s.step(out, PartFailed{From: whose(3), Error: arg(4), User: has("user"), Peer: has("peer"), Fault: Fault{Node: has("node")}})
 	case "unreached": // and whom
 		s.step(out, PartFailed{From: whose(3), Error: arg(4), Peer: true, Fault: Fault{Unreached: f[5:]}})
+	case "late": // and who
+		s.step(out, PartFailed{From: whose(3), Error: arg(4), Peer: true, Fault: Fault{Late: f[5:]}})
 	case "broken": // likewise
 		s.step(out, PartFailed{From: whose(3), Error: arg(4), Peer: true, Fault: Fault{Broken: f[5:]}})
 	case "done":

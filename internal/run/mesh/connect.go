@@ -33,15 +33,18 @@ func (u *Unreached) Peer() bool { return true }
 // Unreached returns the workers that this process could not reach.
 func (u *Unreached) Unreached() []string { return u.Workers }
 
-// Late is the error of an epoch that did not begin because a process that was to come did not.
-type Late struct{ Worker string }
+// Late is the error of an epoch that did not begin because processes had not built their parts in time.
+type Late struct{ Workers []string }
 
 func (l *Late) Error() string {
-	return fmt.Sprintf("data plane: worker %s did not come in time", l.Worker)
+	return fmt.Sprintf("data plane: worker %s did not come in time", strings.Join(l.Workers, " and worker "))
 }
 
 // Peer says that the failure is another process's.
 func (l *Late) Peer() bool { return true }
+
+// Late returns the workers that did not come.
+func (l *Late) Late() []string { return l.Workers }
 
 // meet opens streams to some of the others, and waits until the rest have opened theirs. Only who opens a stream knows whether
 // the other process can be reached; who waits cannot tell a cut link from a slow process.
@@ -63,10 +66,21 @@ func (s *Session) meet(ctx context.Context) error {
 			if err := context.Cause(joining); err != errLate {
 				return fmt.Errorf("data plane: %w", err)
 			}
-			return &Late{p.name}
+			return s.late()
 		}
 	}
 	return nil
+}
+
+// late returns who has not come.
+func (s *Session) late() error {
+	l := &Late{}
+	for _, p := range s.others() {
+		if !p.isOpen() {
+			l.Workers = append(l.Workers, p.name)
+		}
+	}
+	return l
 }
 
 var errLate = errors.New("not all workers were there in time")

@@ -47,7 +47,7 @@ type Options struct {
 
 	Silence time.Duration // after which a peer counts as lost; 1 s
 	Connect time.Duration // after which a peer that does not answer cannot be reached; 60 s
-	Wait    time.Duration // for peers that answer to build their part; 15 min, more than a coordinator's patience
+	Wait    time.Duration // for peers that answer to build their part; 8 min, less than a coordinator's patience with all
 	Largest int64         // message, in bytes; 4 GiB
 }
 
@@ -59,7 +59,7 @@ func (o Options) withDefaults() Options {
 		o.Connect = time.Minute
 	}
 	if o.Wait == 0 {
-		o.Wait = 15 * time.Minute
+		o.Wait = 8 * time.Minute
 	}
 	if o.Largest == 0 {
 		o.Largest = 4 << 30

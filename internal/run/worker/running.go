@@ -105,6 +105,10 @@ func fault(err error) (f core.Fault) {
 	if errors.As(err, &broken) {
 		f.Broken = broken.Broken()
 	}
+	var late interface{ Late() []string }
+	if errors.As(err, &late) {
+		f.Late = late.Late()
+	}
 	return f
 }
 
