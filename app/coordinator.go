@@ -29,6 +29,7 @@ type coordinatorFlags struct {
 	etcd              []string
 	user, password    string
 	patience          time.Duration
+	planTime          time.Duration
 	json, withParent  bool
 }
 
@@ -61,6 +62,7 @@ func (c *command) coordinator() *cobra.Command {
 	flags.StringVar(&f.user, "etcd-user", "", "`name` to log in to it with; the user needs to read and write /weft/")
 	flags.StringVar(&f.password, "etcd-password-file", "", "`file` that holds the password")
 	flags.DurationVar(&f.patience, "patience", 10*time.Minute, "`time` that a run waits for workers before it is given up")
+	flags.DurationVar(&f.planTime, "plan-time", 2*time.Minute, "`time` that a run's trainer and environments may take to be constructed when it is planned; a run that takes longer fails")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	flags.BoolVar(&f.withParent, parentFlag, false, "end when standard input does")
 	_ = flags.MarkHidden(parentFlag)
@@ -84,6 +86,9 @@ func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error
 	if settings.Patience < 1 {
 		return fmt.Errorf("--patience: %v is too short", f.patience)
 	}
+	if f.planTime <= 0 {
+		return fmt.Errorf("--plan-time: %v is too short", f.planTime)
+	}
 	store, err := f.store(ctx)
 	if err != nil {
 		return err
@@ -95,7 +100,7 @@ func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error
 	}
 	say := c.teller(f.json, "coordinator")
 	c.listening(f.json, l.Addr().String())
-	p := &planner{set: &c.set}
+	p := newPlanner(f.planTime, memory()/2)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var watch sync.WaitGroup

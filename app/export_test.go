@@ -1,10 +1,27 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/plan"
 )
+
+// Plan plans a run on this machine as a coordinator does, twice: the second time by what was found out the first time.
+func Plan(ctx context.Context, config string, limit time.Duration, memory int64) error {
+	p := newPlanner(limit, memory)
+	first, err := p.plan(ctx, config, plan.Local(1, "cpu"), 0)
+	if err != nil {
+		return err
+	}
+	second, err := p.plan(ctx, config, plan.Local(1, "cpu"), 0)
+	if err == nil && (len(p.known) != 1 || first.Graph != second.Graph || len(first.Replicas) != len(second.Replicas)) {
+		err = errors.New("it is planned differently the second time")
+	}
+	return err
+}
 
 // SetPatience sets how long verify waits for a run that stands still, and returns what
 // sets it back.

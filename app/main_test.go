@@ -21,6 +21,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" { // a process of a cluster that a test has started
 		app.Main(weft.Builtin())
 	}
+	if err := os.Setenv(asCommand, "1"); err != nil { // so are those that this one starts
+		panic(err)
+	}
 	goleak.VerifyTestMain(device.Tests{M: m})
 }
 

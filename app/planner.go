@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
@@ -12,42 +11,21 @@ import (
 	"github.com/weft-rl/weft/plan"
 )
 
-// planner plans runs for a coordinator. What there is to plan for is found out by
-// constructing the run's trainer; it is remembered, so that to plan again is quick.
-type planner struct {
-	set   *Set
-	mu    sync.Mutex
-	known []remembered // the newest last
-}
-
-type remembered struct {
-	config string
-	r      *request
-	on     plan.Problem
-}
-
-const maxRemembered = 16
-
-// plan is a coordinator.Planner.
-func (p *planner) plan(text string, c plan.Cluster, shards int) (plan.Plan, error) {
-	k, err := p.problem(text)
-	if err != nil {
-		return plan.Plan{}, err
-	}
-	on := k.on
+// planOn makes the plan of a request on a cluster, given what there is to plan for. Shards are those that the run has had.
+func (r *request) planOn(on plan.Problem, c plan.Cluster, shards int) (plan.Plan, error) {
 	var at []int // in the cluster that was given
-	on.Cluster, at = having(c, k.r.Device)
+	on.Cluster, at = having(c, r.Device)
 	if len(on.Cluster.Workers) == 0 {
-		return plan.Plan{}, fmt.Errorf("%w: none of %d has the device %s", coordinator.ErrShort, len(c.Workers), k.r.Device)
+		return plan.Plan{}, fmt.Errorf("%w: none of %d has the device %s", coordinator.ErrShort, len(c.Workers), r.Device)
 	}
-	if err := k.r.share(&on, shards); err != nil {
+	if err := r.share(&on, shards); err != nil {
 		return plan.Plan{}, err
 	}
-	out, err := k.r.policy.Make(on)
+	out, err := r.policy.Make(on)
 	if err != nil {
 		return out, err
 	}
-	out = out.Fuse(on.Graph, k.r.NoFuse)
+	out = out.Fuse(on.Graph, r.NoFuse)
 	out.Replicas = slices.Clone(out.Replicas)
 	for i := range out.Replicas {
 		out.Replicas[i].Worker = at[out.Replicas[i].Worker]
@@ -83,29 +61,6 @@ func having(c plan.Cluster, device string) (out plan.Cluster, at []int) {
 		}
 	}
 	return out, at
-}
-
-// problem is what there is to plan for a configuration.
-func (p *planner) problem(text string) (remembered, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, k := range p.known {
-		if k.config == text {
-			return k, nil
-		}
-	}
-	r, err := p.set.requested(text)
-	if err != nil {
-		return remembered{}, err
-	}
-	on, err := r.toPlan()
-	if err != nil {
-		return remembered{}, err
-	}
-	k := remembered{text, r, on}
-	p.known = append(p.known, k)
-	p.known = p.known[max(0, len(p.known)-maxRemembered):]
-	return k, nil
 }
 
 // toPlan is what there is to plan for, where this process need not have the devices that workers have.

@@ -29,6 +29,7 @@ type workerFlags struct {
 	devices          []string
 	store            string
 	patience         time.Duration
+	connect          time.Duration
 	json, withParent bool
 }
 
@@ -62,8 +63,13 @@ func (c *command) worker() *cobra.Command {
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	flags.BoolVar(&f.withParent, parentFlag, false, "end when standard input does")
 	_ = flags.MarkHidden(parentFlag)
+	flags.DurationVar(&f.connect, connectFlag, 0, "`time` after which another worker that does not answer cannot be reached; 0 is a minute")
+	_ = flags.MarkHidden(connectFlag)
 	return cmd
 }
+
+// connectFlag is for tests, which have no minute.
+const connectFlag = "connect"
 
 func (c *command) runWorker(ctx context.Context, f *workerFlags) error {
 	errs := []error{c.set.fit()}
@@ -95,13 +101,29 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags) error {
 		return err
 	}
 	c.started = true
-	m, err := newMachine(machineOptions{Set: &c.set, Listen: f.listen, Advertise: f.advertise, TLS: config, Store: f.store})
+	m, err := newMachine(machineOptions{Set: &c.set, Listen: f.listen, Advertise: f.advertise, TLS: config, Store: f.store, Connect: f.connect})
 	if err != nil {
 		return err
 	}
 	o.Runner, o.Data = m.Runner, m.Data
 	err = worker.Run(ctx, o)
+	if errors.Is(err, worker.ErrStuck) {
+		return c.startAgain(ctx, f, o.Log, err)
+	}
 	return errors.Join(err, m.Close())
+}
+
+// startAgain has this process begin anew, since nothing else ends what it is stuck in. One that has a parent leaves that to it.
+func (c *command) startAgain(ctx context.Context, f *workerFlags, say func(string), why error) error {
+	if ctx.Err() != nil || f.withParent || c.become == nil {
+		return why
+	}
+	program, err := self()
+	if err != nil {
+		return errors.Join(why, err)
+	}
+	say(fmt.Sprintf("it starts again: %v", why))
+	return errors.Join(why, c.become(program, c.args))
 }
 
 // facing is an address of this machine, with any port, that who is at another reaches:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -19,6 +20,7 @@ type cluster struct {
 	network     network
 	coordinator *slot
 	workers     []*slot
+	meeting     sync.Mutex // of workers, while they are started
 	client      *control.Client
 	flags       []string // of clients
 	stop        context.CancelFunc
@@ -54,15 +56,21 @@ func newCluster(ctx context.Context, s *starter, n network, workers int, bad fun
 	}
 	at, flags, config := n.reach()
 	c.client, c.flags = &control.Client{Addresses: []string{at}, TLS: config, Patience: time.Minute}, flags
+	n.workers(c.pids)
 	for i := range workers {
+		if err := c.mount(fmt.Sprintf("w%d", i), c.runs()); err != nil {
+			return nil, errors.Join(err, c.close())
+		}
 		w := newSlot(fmt.Sprintf("w%d", i), &c.starter, bad)
 		w.args = func() (place, []string) {
 			return n.worker(i), []string{
-				"worker", "--name", w.name, "--store", c.runs(), "--devices", "cpu",
+				"worker", "--name", w.name, "--store", c.store(w.name), "--devices", "cpu", "--connect", connect.String(),
 				"--cores", fmt.Sprint(max(1, runtime.NumCPU()/workers)), "--json", "--with-parent",
 			}
 		}
+		c.meeting.Lock()
 		c.workers = append(c.workers, w)
+		c.meeting.Unlock()
 		c.all.Go(func() { w.keep(living) })
 	}
 	if err := c.complete(ctx); err != nil {
@@ -72,6 +80,32 @@ func newCluster(ctx context.Context, s *starter, n network, workers int, bad fun
 }
 
 func (c *cluster) runs() string { return filepath.Join(c.dir, "runs") }
+
+// store is where a worker sees the folder of runs, which may be taken away from it.
+func (c *cluster) store(worker string) string { return filepath.Join(c.dir, "store-"+worker) }
+
+// mount has a worker see something in the place of its store.
+func (c *cluster) mount(worker, what string) error {
+	next := c.store(worker) + ".next"
+	if err := os.Symlink(what, next); err != nil {
+		return err
+	}
+	return os.Rename(next, c.store(worker))
+}
+
+// pids are the processes of workers, 0 where there is none.
+func (c *cluster) pids() (out []int) {
+	c.meeting.Lock()
+	defer c.meeting.Unlock()
+	for _, w := range c.workers {
+		pid := 0
+		if p := w.process(); p != nil {
+			pid = p.cmd.Process.Pid
+		}
+		out = append(out, pid)
+	}
+	return out
+}
 
 // listens reads what the coordinator prints.
 func (c *cluster) listens(line string) {

@@ -55,6 +55,16 @@ func (t *trial) inject(ctx context.Context, f Fault) (mark, error) {
 		})
 		return m, nil
 	}
+	switch f.Kind {
+	case CutLink:
+		return t.cutLink(ctx, r, f)
+	case HangSubmission:
+		return t.hang(ctx, r, f, victim)
+	case ReadOnly:
+		return t.readOnly(ctx, r, f, owner)
+	case HideSocket:
+		return t.hideSocket(r, f)
+	}
 	return t.disturb(ctx, r, f)
 }
 

@@ -137,6 +137,20 @@ func (n *namespaces) mend(i int) error {
 	return n.up(i)
 }
 
+// sever has two workers' namespaces drop what is for the other.
+func (n *namespaces) sever(i, j int, cut bool) error {
+	do := "del"
+	if cut {
+		do = "add"
+	}
+	return commands(
+		fmt.Sprintf("ip -n %s route %s blackhole %s/32", n.names[i], do, n.address(j)),
+		fmt.Sprintf("ip -n %s route %s blackhole %s/32", n.names[j], do, n.address(i)),
+	)
+}
+
+func (n *namespaces) workers(func() []int) {}
+
 func (n *namespaces) severs() bool { return false }
 func (n *namespaces) name() string { return "namespaces" }
 

@@ -25,6 +25,10 @@ type network interface {
 	// mend ends it.
 	disturb(i int, k Kind) error
 	mend(i int) error
+	// sever has nothing pass between two workers, or everything again.
+	sever(i, j int, cut bool) error
+	// workers is told how to find the processes of workers.
+	workers(pids func() []int)
 	// severs says whether cut connections are gone, rather than silent for a moment.
 	severs() bool
 	name() string
@@ -62,9 +66,13 @@ func (s *sockets) reach() (string, []string, *tls.Config) {
 }
 func (s *sockets) disturb(int, Kind) error { return errors.New("there is no network to disturb") }
 func (s *sockets) mend(int) error          { return nil }
-func (s *sockets) severs() bool            { return false }
-func (s *sockets) name() string            { return "sockets" }
-func (s *sockets) close() error            { return nil }
+func (s *sockets) sever(int, int, bool) error {
+	return errors.New("there is no network to disturb")
+}
+func (s *sockets) workers(func() []int) {}
+func (s *sockets) severs() bool         { return false }
+func (s *sockets) name() string         { return "sockets" }
+func (s *sockets) close() error         { return nil }
 
 // proxies is TCP with a proxy before each worker, and one between it and the coordinator.
 type proxies struct {
@@ -135,6 +143,19 @@ func (p *proxies) mend(i int) error {
 	p.control[i].heal()
 	p.data[i].heal()
 	return nil
+}
+
+// sever has the proxies before two workers hold back what comes from the other one.
+func (p *proxies) sever(i, j int, cut bool) error {
+	p.data[i].bar(j, cut)
+	p.data[j].bar(i, cut)
+	return nil
+}
+
+func (p *proxies) workers(pids func() []int) {
+	for _, x := range p.data {
+		x.know(pids)
+	}
 }
 
 func (p *proxies) severs() bool { return true }

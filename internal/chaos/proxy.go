@@ -19,6 +19,8 @@ type proxy struct {
 	late  time.Duration
 	open  chan struct{} // closed while bytes pass
 	conns map[*net.TCPConn]bool
+	pids  func() []int          // of workers; nil: who connects is not told apart
+	bars  map[int]chan struct{} // by the worker that connects: closed when its bytes pass again
 }
 
 func newProxy() (*proxy, error) {
@@ -26,7 +28,7 @@ func newProxy() (*proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{listener: l, over: make(chan struct{}), open: make(chan struct{}), conns: map[*net.TCPConn]bool{}}
+	p := &proxy{listener: l, over: make(chan struct{}), open: make(chan struct{}), conns: map[*net.TCPConn]bool{}, bars: map[int]chan struct{}{}}
 	close(p.open)
 	p.tasks.Go(p.accept)
 	return p, nil
@@ -69,9 +71,10 @@ func (p *proxy) serve(in *net.TCPConn) {
 	if !p.remember(out) {
 		return
 	}
+	who := p.who(in)
 	var back sync.WaitGroup
-	back.Go(func() { p.pass(in, out) })
-	p.pass(out, in)
+	back.Go(func() { p.pass(in, out, who) })
+	p.pass(out, in, who)
 	back.Wait()
 }
 
@@ -95,15 +98,15 @@ func (p *proxy) forget(c *net.TCPConn) {
 	_ = c.Close() // it may be closed already
 }
 
-// pass carries bytes one way; its end is that of both ways.
-func (p *proxy) pass(to, from *net.TCPConn) {
+// pass carries bytes one way; its end is that of both ways. who is the worker that connected.
+func (p *proxy) pass(to, from *net.TCPConn, who int) {
 	defer to.Close()
 	defer from.Close()
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
 		if n > 0 {
-			if !p.wait() {
+			if !p.wait(who) {
 				return
 			}
 			if _, err := to.Write(buffer[:n]); err != nil {
@@ -117,10 +120,17 @@ func (p *proxy) pass(to, from *net.TCPConn) {
 }
 
 // wait holds bytes back for as long as the network is bad; false if the proxy is over.
-func (p *proxy) wait() bool {
+func (p *proxy) wait(who int) bool {
 	p.mu.Lock()
-	late, open := p.late, p.open
+	late, open, bar := p.late, p.open, p.bars[who]
 	p.mu.Unlock()
+	if bar != nil {
+		select {
+		case <-bar:
+		case <-p.over:
+			return false
+		}
+	}
 	if late > 0 {
 		timer := time.NewTimer(late)
 		defer timer.Stop()
@@ -156,6 +166,38 @@ func (p *proxy) drop() {
 	case <-p.open:
 		p.open = make(chan struct{})
 	default:
+	}
+}
+
+// know has the proxy tell apart which worker connects.
+func (p *proxy) know(pids func() []int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pids = pids
+}
+
+// who is the worker that has connected; -1 if that is not known.
+func (p *proxy) who(c *net.TCPConn) int {
+	p.mu.Lock()
+	pids := p.pids
+	p.mu.Unlock()
+	if pids == nil {
+		return -1
+	}
+	return owner(c.RemoteAddr().(*net.TCPAddr).Port, pids())
+}
+
+// bar lets nothing pass that is from or for a worker that has connected or does, or everything again.
+func (p *proxy) bar(who int, cut bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old := p.bars[who]
+	switch {
+	case cut && old == nil:
+		p.bars[who] = make(chan struct{})
+	case !cut && old != nil:
+		close(old)
+		delete(p.bars, who)
 	}
 }
 

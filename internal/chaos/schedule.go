@@ -29,6 +29,10 @@ const (
 	CutData           Kind = "cut data connections"
 	Drop              Kind = "drop packets" // of both planes, for longer than it takes to be given up
 	Delay             Kind = "delay packets"
+	CutLink           Kind = "cut link between workers" // for longer than they try to connect; the coordinator reaches both
+	HangSubmission    Kind = "hanging submission"       // whose environment is never constructed, while a worker is killed
+	ReadOnly          Kind = "owner cannot write"       // to the store, which others can
+	HideSocket        Kind = "hide sockets"             // as if temporary folders were separate, while a worker is killed
 )
 
 // trait is what there is to know about a kind.
@@ -36,6 +40,8 @@ type trait struct {
 	kind        Kind
 	least, most time.Duration // how long it lasts
 	network     bool          // it needs connections that can be disturbed
+	sockets     bool          // it needs workers that reach each other by Unix sockets
+	allowed     time.Duration // for what is only known after a while, beside the bar
 }
 
 var traits = []trait{
@@ -50,6 +56,28 @@ var traits = []trait{
 	{kind: CutControl, network: true}, {kind: CutData, network: true},
 	{kind: Drop, network: true, least: 2 * time.Second, most: 4 * time.Second},
 	{kind: Delay, network: true, least: time.Second, most: 2 * time.Second},
+	// A worker is silent for a second, the next epoch does not begin for as long as they try to connect, and each is given a moment
+	// to show another reason.
+	{kind: CutLink, network: true, least: 3 * connect, most: 4 * connect, allowed: 3 * connect},
+	{kind: HangSubmission, least: time.Second, most: 3 * time.Second},
+	{kind: ReadOnly, least: 4 * time.Second, most: 6 * time.Second, allowed: 3 * time.Second},
+	{kind: HideSocket, sockets: true, allowed: time.Second},
+}
+
+// connect is how long workers try to reach each other.
+const connect = 3 * time.Second
+
+// possible reports whether a kind can be injected with or without a network.
+func (t trait) possible(network bool) bool { return network && !t.sockets || !network && !t.network }
+
+// allowance is what a kind may take beside the bar.
+func (k Kind) allowance() time.Duration {
+	for _, t := range traits {
+		if t.kind == k {
+			return t.allowed
+		}
+	}
+	return 0
 }
 
 // Kinds are all kinds, in the order of reports.
@@ -78,21 +106,27 @@ func (f Fault) String() string {
 // Schedule is a sequence of faults that a seed determines.
 type Schedule struct {
 	rng   *rand.Rand
+	only  []Kind
 	decks map[bool][]trait // kinds that are still to be dealt, by whether there is a network
 }
 
-// NewSchedule is the schedule of a seed.
-func NewSchedule(seed uint64) *Schedule {
-	return &Schedule{rng: rand.New(rand.NewPCG(seed, 0)), decks: map[bool][]trait{}}
+// NewSchedule returns the schedule of a seed: of some kinds, or of all if none is given.
+func NewSchedule(seed uint64, only ...Kind) *Schedule {
+	return &Schedule{rng: rand.New(rand.NewPCG(seed, 0)), only: only, decks: map[bool][]trait{}}
 }
 
-// Next are the next faults; without a network, of the kinds that need none. Kinds are
-// dealt like cards, so that all occur equally often.
+// Next returns the next faults, of the kinds that are possible with a network or without. Kinds are
+// dealt like cards, so that all occur equally often. There are none if no kind is possible.
 func (s *Schedule) Next(n int, network bool) (out []Fault) {
 	for range n {
 		deck := s.decks[network]
 		if len(deck) == 0 {
-			deck = slices.DeleteFunc(slices.Clone(traits), func(t trait) bool { return t.network && !network })
+			deck = slices.DeleteFunc(slices.Clone(traits), func(t trait) bool {
+				return !t.possible(network) || len(s.only) > 0 && !slices.Contains(s.only, t.kind)
+			})
+			if len(deck) == 0 {
+				return nil
+			}
 			s.rng.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
 		}
 		t := deck[0]

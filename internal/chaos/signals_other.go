@@ -22,3 +22,5 @@ func bind(*exec.Cmd) {}
 func signal(cmd *exec.Cmd, s syscall.Signal) bool { return cmd.Process.Signal(s) == nil }
 
 func survived(*exec.Cmd) bool { return false }
+
+func owner(int, []int) int { return -1 }

@@ -68,6 +68,7 @@ type Up struct {
 	Text     string         `json:"text,omitempty"`   // note or error
 	User     bool           `json:"user,omitempty"`   // of an error: core.PartFailed has its meaning
 	Peer     bool           `json:"peer,omitempty"`
+	Fault    core.Fault     `json:"fault,omitzero"`
 	Tail     []byte         `json:"-"`
 }
 

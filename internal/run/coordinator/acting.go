@@ -12,7 +12,6 @@ import (
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/internal/run/part"
-	"github.com/weft-rl/weft/plan"
 )
 
 const (
@@ -24,6 +23,7 @@ const (
 // and the tickets; others send it events.
 type acting struct {
 	*coordinator
+	ctx      context.Context // ends with the term
 	term     Term
 	core     *core.Core
 	events   chan event
@@ -34,8 +34,10 @@ type acting struct {
 	ticked   time.Time
 	stale    bool // others do not know the present state
 	lost     []core.RecordLost
-	helpers  sync.WaitGroup // goroutines that this term owns
-	ids      atomic.Int64   // of sessions
+	plans    map[string]*planning // under way, or not asked for again yet, by run
+	answers  []core.Event         // of plans, that the core is still to be told
+	helpers  sync.WaitGroup       // goroutines that this term owns
+	ids      atomic.Int64         // of sessions
 	records  records
 	news     news
 }
@@ -45,12 +47,13 @@ type event struct {
 	core.Event
 	joins *session    // of a worker that joined
 	reply chan string // of a client's wish
+	plan  *planning   // that is made, or takes long
 }
 
 func newActing(c *coordinator, term Term) *acting {
 	return &acting{
 		coordinator: c, term: term, core: core.New(c.Core), events: make(chan event, queued), done: make(chan struct{}),
-		sessions: map[int64]*session{}, tickets: map[int64]chan string{}, records: records{dir: c.Runs}, news: news{changed: make(chan struct{})},
+		sessions: map[int64]*session{}, tickets: map[int64]chan string{}, plans: map[string]*planning{}, records: records{dir: c.Runs}, news: news{changed: make(chan struct{})},
 	}
 }
 
@@ -114,9 +117,9 @@ func (a *acting) tick(now time.Time) error {
 	for _, id := range a.ordered() {
 		s := a.sessions[id]
 		if late > a.Silence/2 {
-			s.heard.Store(now.UnixNano())
+			s.hear(now)
 		}
-		silent := now.UnixNano()-s.heard.Load() > int64(a.Silence)
+		silent := s.quiet(now) > a.Silence
 		var err error
 		switch {
 		case silent && !s.silent:
@@ -147,6 +150,11 @@ func (a *acting) ordered() []int64 {
 // step tells the core what happened and does what it decides. An error ends the term.
 func (a *acting) step(e event) error {
 	began := time.Now()
+	if e.plan != nil {
+		if e.Event = a.came(e.plan); e.Event == nil {
+			return nil
+		}
+	}
 	switch x := e.Event.(type) {
 	case core.Joined:
 		a.sessions[x.Worker.Session] = e.joins
@@ -180,11 +188,15 @@ func (a *acting) step(e event) error {
 	return a.giveUp()
 }
 
-// giveUp ends the runs whose record could not be taken back to where they begin.
+// giveUp tells the core what has come of its decisions: of plans that were there, and of runs whose record could not be
+// taken back to where they begin.
 func (a *acting) giveUp() error {
-	lost := a.lost
-	a.lost = nil
+	lost, answers := a.lost, a.answers
+	a.lost, a.answers = nil, nil
 	for _, e := range lost {
+		answers = append(answers, e)
+	}
+	for _, e := range answers {
 		if err := a.step(event{Event: e}); err != nil {
 			return err
 		}
@@ -207,6 +219,9 @@ func (a *acting) do(d core.Decision, shared *assignment) error {
 			return err
 		}
 		a.note(d.Run)
+		if d.Run.Phase.Over() {
+			a.unplan(d.Run.Name)
+		}
 	case core.Forget:
 		return a.keep(func(ctx context.Context) error { return a.term.Forget(ctx, d.Run) })
 	case core.MakePlan:
@@ -282,32 +297,6 @@ func (a *acting) send(id int64, m *control.Down) {
 	}
 }
 
-// plan asks the planner, aside: it may take a while.
-func (a *acting) plan(d core.MakePlan) {
-	cluster := plan.Cluster{}
-	for _, w := range d.Workers {
-		cluster.Workers = append(cluster.Workers, plan.Worker{Name: w.Name, Host: w.Host, Cores: w.Cores, Memory: w.Memory, Devices: slices.Clone(w.Devices)})
-	}
-	a.helpers.Go(func() {
-		p, err := a.planned(d, cluster)
-		if err != nil {
-			a.put(event{Event: core.PlanFailed{Asked: d.Asked, Why: err.Error(), Short: errors.Is(err, ErrShort)}})
-			return
-		}
-		a.put(event{Event: core.PlanMade{Asked: d.Asked, Plan: p}})
-	})
-}
-
-// planned asks the planner, whose panics are errors as well.
-func (a *acting) planned(d core.MakePlan, on plan.Cluster) (p plan.Plan, err error) {
-	defer func() {
-		if x := recover(); x != nil {
-			err = fmt.Errorf("the planner panicked: %v", x)
-		}
-	}()
-	return a.Planner(d.Config, on, d.Shards)
-}
-
 // from is where a worker's message comes from.
 func (s *session) from(m *control.Up) core.From {
 	return core.From{Worker: s.name, Session: s.id, Run: m.Run, Epoch: m.Epoch, Life: m.Life}
@@ -331,7 +320,7 @@ func (s *session) told(m *control.Up) core.Event {
 	case control.KindDone:
 		return core.PartDone{From: s.from(m), Progress: progress}
 	case control.KindFailed:
-		return core.PartFailed{From: s.from(m), Error: m.Text, User: m.User, Peer: m.Peer}
+		return core.PartFailed{From: s.from(m), Error: m.Text, User: m.User, Peer: m.Peer, Fault: m.Fault}
 	case control.KindCommit:
 		if m.Manifest != nil {
 			return core.Committing{From: s.from(m), Manifest: *m.Manifest, Ticket: m.Seq}

@@ -35,6 +35,7 @@ type cluster struct {
 	runs    string
 	tls     *tls.Config
 	planner coordinator.Planner
+	brief   time.Duration // that others wait for a plan
 	silence time.Duration // long, where nothing is to be taken for lost because this machine is busy
 	returns int64         // ticks in which a connection that broke may be made again; likewise
 	address []string      // of all coordinators there were
@@ -76,7 +77,7 @@ func (c *cluster) coordinate(address string) (at string, stop func()) {
 	at = l.Addr().String()
 	o := coordinator.Options{
 		Listener: l, TLS: c.tls, Store: c.store, Planner: c.planner, Runs: c.runs, Binary: "b1",
-		Core: c.quick(), Tick: 50 * time.Millisecond, Silence: c.silence, Log: c.say("coordinator " + at),
+		Core: c.quick(), Tick: 50 * time.Millisecond, Silence: c.silence, Brief: c.brief, Log: c.say("coordinator " + at),
 	}
 	stop = c.background(func(ctx context.Context) error { return coordinator.Serve(ctx, o) })
 	c.address = append(c.address, at)

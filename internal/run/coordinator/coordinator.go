@@ -22,8 +22,8 @@ import (
 // Planner makes the plan of a configuration on a cluster. Shards are those that the run
 // has had, which the planner keeps to unless the configuration lets a run grow; 0 if it
 // has not been planned before. An error that wraps ErrShort
-// says that more workers might help.
-type Planner func(config string, c plan.Cluster, shards int) (plan.Plan, error)
+// says that more workers might help. It returns when ctx is done. Several goroutines may call it.
+type Planner func(ctx context.Context, config string, c plan.Cluster, shards int) (plan.Plan, error)
 
 // ErrShort is why a plan cannot be made on the workers there are.
 var ErrShort = errors.New("too few workers")
@@ -41,6 +41,7 @@ type Options struct {
 	Core    core.Settings
 	Tick    time.Duration // 250 ms by default
 	Silence time.Duration // after which a worker is suspected; 1 s by default
+	Brief   time.Duration // that other runs wait for the plan of one; 500 ms by default
 
 	Log func(text string)
 	// Took, if there is one, is told how long an event took to be decided and acted upon.
@@ -59,6 +60,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Silence == 0 {
 		o.Silence = time.Second
+	}
+	if o.Brief == 0 {
+		o.Brief = 500 * time.Millisecond
 	}
 	if o.Log == nil {
 		o.Log = func(string) {}
@@ -117,6 +121,9 @@ func (c *coordinator) campaign(ctx context.Context) error {
 // act is a term, from taking over to its end.
 func (c *coordinator) act(ctx context.Context, term Term) (err error) {
 	a := newActing(c, term)
+	var stop context.CancelFunc
+	a.ctx, stop = context.WithCancel(ctx)
+	defer stop()
 	loading, cancel := context.WithTimeout(ctx, storeTimeout)
 	runs, alive, err := term.Load(loading)
 	cancel()
@@ -133,6 +140,7 @@ func (c *coordinator) act(ctx context.Context, term Term) (err error) {
 		err = a.loop(ctx)
 	}
 	c.standBy("it has just stopped acting")
+	stop() // what it has begun
 	a.close()
 	if e := a.resign(); err == nil { // a store that does not answer is told of once
 		err = e

@@ -41,9 +41,9 @@ func (a *acting) renewAll(ctx context.Context, all []*session) {
 			}
 		})
 	}
-	now := time.Now().UnixNano()
+	now := time.Now()
 	for _, s := range all {
-		if now-s.heard.Load() < int64(a.Silence) {
+		if s.quiet(now) < a.Silence {
 			work <- s
 		}
 	}

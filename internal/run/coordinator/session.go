@@ -24,12 +24,19 @@ type session struct {
 	name   string
 	stream control.Session
 	out    chan *control.Down
-	heard  atomic.Int64 // when, in nanoseconds
+	heard  atomic.Pointer[time.Time] // when, with its monotonic reading; see hear
 	over   chan struct{}
 	once   sync.Once
 	silent bool  // of the loop
 	lease  Lease // of who renews it
 }
+
+// hear notes a sign of life. The time is kept as time.Now returns it, since only its monotonic reading tells how much
+// time has passed: clocks are set, also by seconds.
+func (s *session) hear(now time.Time) { s.heard.Store(&now) }
+
+// quiet returns how long before now the last sign of life was.
+func (s *session) quiet(now time.Time) time.Duration { return now.Sub(*s.heard.Load()) }
 
 // end has the connection closed.
 func (s *session) end() { s.once.Do(func() { close(s.over) }) }
@@ -107,7 +114,7 @@ func (c *coordinator) check(m *control.Up) error {
 // welcome lets a worker in, and writes to it until the connection is over.
 func (a *acting) welcome(s *session, h *control.Hello, admitted chan<- *acting) error {
 	s.id, s.name = a.ids.Add(1), h.Name
-	s.heard.Store(time.Now().UnixNano())
+	s.hear(time.Now())
 	ctx, cancel := context.WithTimeout(s.stream.Context(), storeTimeout)
 	lease, err := a.term.Member(ctx, h.Name)
 	cancel()
@@ -120,7 +127,7 @@ func (a *acting) welcome(s *session, h *control.Hello, admitted chan<- *acting) 
 		Name: h.Name, Session: s.id, Instance: h.Instance, Host: h.Host, Data: h.Data,
 		Cores: h.Cores, Memory: h.Memory, Devices: h.Devices,
 	}
-	s.heard.Store(time.Now().UnixNano())
+	s.hear(time.Now())
 	if !a.put(event{Event: core.Joined{Worker: w, Doing: h.Doing}, joins: s}) {
 		return control.Idle("it has just stopped acting")
 	}
@@ -172,7 +179,7 @@ func (a *acting) read(s *session) {
 		if err != nil {
 			return
 		}
-		s.heard.Store(time.Now().UnixNano())
+		s.hear(time.Now())
 		if err := a.take(s, m); err != nil {
 			a.Log(fmt.Sprintf("worker %s: %v", s.name, err))
 			return

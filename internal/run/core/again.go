@@ -29,7 +29,7 @@ func (e Submitted) again(c *Core, old *Run) {
 		r.Shards = 0
 	}
 	r.ID, r.Config, r.Phase, r.Why = e.ID, e.Config, Waiting, "waits for a plan"
-	r.Fault, r.Faulty, r.Restarts, r.Resumed = "", 0, 0, true
+	r.Fault, r.Faulty, r.FaultBy, r.Restarts, r.Resumed = "", 0, "", 0, true
 	r.Until, r.After, r.Tried, r.Progress = c.Now+c.Patience, c.Now, 0, part.Progress{Steps: r.step()}
 	c.tell(r, fmt.Sprintf("resumed, from step %d", r.step()))
 	c.decide(Reply{e.Ticket, ""})

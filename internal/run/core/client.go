@@ -54,6 +54,7 @@ func (e RecordLost) happen(c *Core) {
 
 func (Tick) happen(c *Core) {
 	c.Now++
+	c.reconsider()
 	for i := range c.Runs {
 		if r := &c.Runs[i]; !r.Phase.Over() {
 			c.overdue(r)
@@ -95,7 +96,7 @@ func (e Loaded) happen(c *Core) {
 	c.Runs, c.Awaited = slices.Clone(e.Runs), slices.Clone(e.Alive)
 	for i := range c.Runs {
 		r := &c.Runs[i]
-		r.Until, r.After, r.Tried, r.Former, r.Next, r.HaltBy = 0, 0, 0, nil, nil, 0
+		r.Until, r.After, r.Tried, r.Later, r.Former, r.Next, r.HaltBy = 0, 0, 0, false, nil, nil, 0
 		if r.Phase.Over() {
 			continue
 		}

@@ -86,6 +86,7 @@ func (e Committing) happen(c *Core) {
 		return
 	}
 	last := e.Manifest
+	c.forgive(r)
 	r.Last, r.Fault, r.Restarts, r.Vacated, r.Until = &last, "", 0, 0, c.Now+c.Stall
 	c.changed(r)
 	refuse("")
@@ -141,13 +142,17 @@ func (e PartDone) happen(c *Core) {
 func (e PartFailed) happen(c *Core) {
 	e.Error = part.Brief(e.Error) // it is kept, several times
 	if r := c.cause(e.From); r != nil {
+		c.accuse(r, e)
 		if !c.hopeless(r, nil, e) && !e.Peer {
 			c.tell(r, "it was because of "+e.String())
 		}
 		return
 	}
 	r, m := c.part(e.From)
-	if r == nil || m.Done || c.hopeless(r, m, e) {
+	if r == nil || m.Done {
+		return
+	}
+	if c.accuse(r, e); c.hopeless(r, m, e) {
 		return
 	}
 	gone := r.missing(c.spares(r, m))
@@ -187,14 +192,23 @@ func (c *Core) cause(from From) *Run {
 
 // hopeless ends a run if to try again would end the same way: it says so itself, or
 // an earlier epoch, or whoever had the part before, has shown it. m is nil if the epoch
-// is over.
+// is over. A failure that may be one worker's alone is tried without that worker first.
 func (c *Core) hopeless(r *Run, m *Member, e PartFailed) bool {
-	if e.User || !e.Peer && (r.Fault == e.Error && r.Faulty < r.Epoch || c.repeats(m, e.Error)) {
+	if e.Node && c.shun(r, e.Worker, e.Error, "") {
+		return false
+	}
+	again := !e.Peer && r.Fault == e.Error && r.Faulty < r.Epoch
+	if again && !e.User && r.FaultBy == e.Worker && (m == nil || !c.spares(r, m)) && c.shun(r, e.Worker, e.Error, r.Name) {
+		r.Faulty = r.Epoch
+		c.changed(r)
+		return false
+	}
+	if e.User || again || !e.Peer && c.repeats(m, e.Error) {
 		c.fail(r, e.String())
 		return true
 	}
 	if !e.Peer {
-		r.Fault, r.Faulty = e.Error, r.Epoch
+		r.Fault, r.Faulty, r.FaultBy = e.Error, r.Epoch, e.Worker
 		c.changed(r)
 	}
 	return false
@@ -254,7 +268,10 @@ func (c *Core) fail(r *Run, why string) { c.end(r, Failed, why) }
 // end is the end of a run.
 func (c *Core) end(r *Run, as Phase, why string) {
 	c.release(r, "the run is "+string(as))
+	if c.Asking != nil && c.Asking.Run == r.Name {
+		c.Asking = nil // others are asked about
+	}
 	r.Phase, r.Why = as, why
-	r.Until, r.After, r.Tried, r.Halting, r.HaltBy = 0, 0, 0, false, 0
+	r.Until, r.After, r.Tried, r.Later, r.Halting, r.HaltBy = 0, 0, 0, false, false, 0
 	c.tell(r, fmt.Sprintf("%s: %s", as, why))
 }

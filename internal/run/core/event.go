@@ -52,12 +52,16 @@ type (
 		Asked int64
 		Plan  plan.Plan
 	}
-	// PlanFailed is the planner's other answer. Short says that more workers might help.
+	// PlanFailed is the planner's other answer. Short says that more workers might help, Later that there is no answer yet:
+	// PlanThere follows.
 	PlanFailed struct {
 		Asked int64
 		Why   string
 		Short bool
+		Later bool
 	}
+	// PlanThere says that the planner can answer about a run for which it could not yet.
+	PlanThere struct{ Run string }
 	// PartReady is a part that is built.
 	PartReady struct{ From }
 	// PartFailed is a part that failed.
@@ -66,6 +70,7 @@ type (
 		Error string
 		User  bool // another attempt would end the same way
 		Peer  bool // it is another part's failure, seen from here
+		Fault
 	}
 	// PartDone is a part that was done to its end.
 	PartDone struct {
@@ -92,6 +97,17 @@ type (
 	}
 )
 
+// Fault says what a part's failure is to be blamed on, beside the part itself.
+type Fault struct {
+	// Node says that it is the worker's machine that failed, as one that cannot write to the store: another worker may do it.
+	Node bool `json:"node,omitempty"`
+	// Unreached are workers to which the part could not open a connection, Broken those whose connection to it broke.
+	Unreached []string `json:"unreached,omitempty"`
+	Broken    []string `json:"broken,omitempty"`
+	// Late are workers that can be reached and had not built their parts in time.
+	Late []string `json:"late,omitempty"`
+}
+
 // From is the part that something comes from.
 type From struct {
 	Worker  string
@@ -111,5 +127,6 @@ type Doing struct {
 	Error    string        `json:"error,omitempty"`
 	User     bool          `json:"user,omitempty"`
 	Peer     bool          `json:"peer,omitempty"`
+	Fault    Fault         `json:"fault,omitzero"`
 	Progress part.Progress `json:"progress"`
 }

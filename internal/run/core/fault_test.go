@@ -11,7 +11,7 @@ var schedules = flag.Int("schedules", 2000, "fault schedules to run")
 // TestFaults: whatever happens, no assignment is doubled or forgotten, no two
 // coordinators act, nothing of an old epoch counts, no step is recorded twice or lost,
 // asynchronous runs go on without those that they can spare, runs that grow do, and every
-// run ends.
+// run ends, also where two workers cannot reach each other and where one can keep no checkpoint.
 func TestFaults(t *testing.T) {
 	n := *schedules
 	if testing.Short() {
@@ -47,6 +47,7 @@ func TestPower(t *testing.T) {
 		"one life":         {decide: reborn},
 		"no growth":        {event: stunted},
 		"split anew":       {event: split},
+		"blames nobody":    {event: blameless},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range 2000 {

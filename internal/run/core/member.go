@@ -20,6 +20,7 @@ func (e Joined) happen(c *Core) {
 		i, _ := c.find(w.Name)
 		c.Workers = slices.Delete(c.Workers, i, i+1)
 	}
+	c.anew(w)
 	i, _ := c.find(w.Name)
 	w.Run, w.Silent = "", false
 	c.Workers = slices.Insert(c.Workers, i, w)
@@ -112,7 +113,7 @@ func (c *Core) reported(from From, d Doing) {
 	case d.Done:
 		PartDone{from, d.Progress}.happen(c)
 	case d.Error != "":
-		PartFailed{from, d.Error, d.User, d.Peer}.happen(c)
+		PartFailed{from, d.Error, d.User, d.Peer, d.Fault}.happen(c)
 	case d.Ready:
 		PartReady{from}.happen(c)
 	}
@@ -165,6 +166,7 @@ func (e Heard) happen(c *Core) {
 func (c *Core) leave(w *Worker, why string) {
 	c.Members++
 	c.blame(w.Name)
+	c.excuse(w.Name)
 	r := c.Run(w.Run)
 	if r == nil {
 		return

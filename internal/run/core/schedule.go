@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/plan"
@@ -27,10 +28,10 @@ func (c *Core) schedule() {
 	}
 }
 
-// waiting is how many runs would take workers that are free.
+// waiting is how many runs would take workers that are free. Of those whose plan takes long that is not known.
 func (c *Core) waiting() (n int) {
 	for i := range c.Runs {
-		if c.Runs[i].Phase == Waiting {
+		if c.Runs[i].Phase == Waiting && !c.Runs[i].Later {
 			n++
 		}
 	}
@@ -48,6 +49,8 @@ func (c *Core) ask(r *Run, grow bool) {
 		}
 	}
 	r.Tried = c.Members
+	free, without := c.avoid(r, free, grow)
+	more = more && slices.ContainsFunc(free, func(w Worker) bool { return w.Run == "" })
 	if grow && !more {
 		r.Next = nil // who was to join it has gone
 		return
@@ -57,7 +60,7 @@ func (c *Core) ask(r *Run, grow bool) {
 		return
 	}
 	c.Asked++
-	c.Asking = &Asking{Number: c.Asked, Run: r.Name, Grow: grow}
+	c.Asking = &Asking{Number: c.Asked, Run: r.Name, Grow: grow, Without: without}
 	for _, w := range free {
 		c.Asking.Workers = append(c.Asking.Workers, Member{Name: w.Name, Session: w.Session})
 	}
@@ -102,7 +105,9 @@ func (c *Core) answered(number int64) (r *Run, q Asking) {
 		return nil, q
 	}
 	q, c.Asking = *c.Asking, nil
-	r = c.Run(q.Run)
+	if r = c.Run(q.Run); r != nil {
+		r.Later = false
+	}
 	if r != nil && (q.Grow && r.Phase != Running || !q.Grow && r.Phase != Waiting) {
 		r.Tried = 0 // it has changed meanwhile, and who is free is still to be asked about
 		return nil, q
@@ -114,10 +119,19 @@ func (e PlanFailed) happen(c *Core) {
 	r, q := c.answered(e.Asked)
 	switch {
 	case r == nil || q.Grow:
+	case e.Later:
+		r.Later = true
+		c.wait(r, "waits for its plan: "+e.Why)
 	case e.Short || r.Epoch > 0 && !r.Resumed:
-		c.wait(r, "waits for more workers: "+e.Why)
+		c.wait(r, strings.Join(append([]string{"waits for more workers: " + e.Why}, q.Without...), "; "))
 	default:
 		c.fail(r, e.Why)
+	}
+}
+
+func (e PlanThere) happen(c *Core) {
+	if r := c.Run(e.Run); r != nil {
+		r.Tried, r.Later = 0, false
 	}
 }
 
@@ -132,6 +146,9 @@ func (e PlanMade) happen(c *Core) {
 		return
 	}
 	if !q.Grow {
+		for _, why := range q.Without {
+			c.tell(r, why)
+		}
 		c.assign(r, p, used)
 		return
 	}

@@ -90,7 +90,7 @@ func newScript(t *testing.T) *script {
 }
 
 // small is little patience.
-var small = Settings{Grace: 4, Return: 4, Settle: 2, Start: 20, Stall: 40, Patience: 30, Vacancy: 8, Halt: 12, Lived: 10, Retry: 25, Restarts: 4, Keep: 3}
+var small = Settings{Grace: 4, Return: 4, Settle: 2, Start: 20, Stall: 40, Patience: 30, Vacancy: 8, Halt: 12, Lived: 10, Retry: 25, Avoid: 10, Breaks: 3, Restarts: 4, Keep: 3}
 
 // fields are the words of a command, what is in quotes being one of them.
 func fields(line string) (out []string) {
@@ -163,13 +163,23 @@ func (s *script) command(out *strings.Builder, line string) {
 	case "plan-async":
 		s.step(out, PlanMade{s.asked.Asked, sparing(spread(len(s.asked.Workers), number(1), s.asked.Shards))})
 	case "plan-fails":
-		s.step(out, PlanFailed{s.asked.Asked, arg(1), has("short")})
+		s.step(out, PlanFailed{Asked: s.asked.Asked, Why: arg(1), Short: has("short")})
+	case "plan-later":
+		s.step(out, PlanFailed{Asked: s.asked.Asked, Why: "it takes long", Later: true})
+	case "plan-there":
+		s.step(out, PlanThere{arg(1)})
 	case "ready":
 		for i := range f[3:] {
 			s.step(out, PartReady{whose(3 + i)})
 		}
 	case "failed":
-		s.step(out, PartFailed{whose(3), arg(4), has("user"), has("peer")})
+		s.step(out, PartFailed{From: whose(3), Error: arg(4), User: has("user"), Peer: has("peer"), Fault: Fault{Node: has("node")}})
+	case "unreached": // and whom
+		s.step(out, PartFailed{From: whose(3), Error: arg(4), Peer: true, Fault: Fault{Unreached: f[5:]}})
+	case "late": // and who
+		s.step(out, PartFailed{From: whose(3), Error: arg(4), Peer: true, Fault: Fault{Late: f[5:]}})
+	case "broken": // likewise
+		s.step(out, PartFailed{From: whose(3), Error: arg(4), Peer: true, Fault: Fault{Broken: f[5:]}})
 	case "done":
 		s.step(out, PartDone{whose(3), part.Progress{Steps: number(4), Halted: has("halted")}})
 	case "progress":

@@ -30,6 +30,9 @@ type sim struct {
 	log     []string
 	wrong   []string
 	fault   fault
+
+	severed  []string // two workers that cannot reach each other
+	readOnly string   // worker that can keep no checkpoint
 }
 
 // fault changes a coordinator, to see that the checks see it.
@@ -91,6 +94,7 @@ type job struct {
 	alone                int            // rounds in which the others did not keep up
 	failed               string
 	peer                 bool         // that was another's failure
+	fault                Fault        // what it is blamed on
 	spokes               map[int]*job // of a part that decides: who is connected with it
 	joined               bool         // another, that is or was
 }
@@ -108,6 +112,7 @@ func newSim(seed uint64, f fault) *sim {
 	for i := range 3 + s.rng.IntN(3) {
 		s.workers = append(s.workers, &simWorker{name: string(rune('a' + i)), dead: true})
 	}
+	s.impair(seed)
 	return s
 }
 
@@ -126,7 +131,7 @@ func (s *sim) elect() {
 	for _, name := range s.store.order {
 		s.trouble[name] = s.round
 	}
-	c := &coord{term: s.store.term, core: New(Settings{Grace: 6, Return: 6, Settle: 3, Start: 60, Stall: 80, Patience: 5000, Vacancy: 15, Halt: 60, Lived: 30, Retry: 20, Restarts: 1000, Keep: 9})}
+	c := &coord{term: s.store.term, core: New(Settings{Grace: 6, Return: 6, Settle: 3, Start: 60, Stall: 80, Patience: 5000, Vacancy: 15, Halt: 60, Lived: 30, Retry: 20, Avoid: 20, Breaks: 1000, Restarts: 1000, Keep: 9})}
 	s.coords = append(s.coords, c)
 	var e Loaded
 	for _, name := range s.store.order {

@@ -14,7 +14,7 @@ func (s *sim) produce(w *simWorker) {
 	j := w.job
 	fail := func(why string, peer bool) {
 		j.failed, j.peer = why, peer
-		w.conn.up = append(w.conn.up, PartFailed{s.from(w), why, false, peer})
+		w.conn.up = append(w.conn.up, PartFailed{From: s.from(w), Error: why, Peer: peer})
 	}
 	o := s.owner(j)
 	switch {

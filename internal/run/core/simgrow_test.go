@@ -17,7 +17,7 @@ func (s *sim) grows(c *coord, before, now Run) {
 	}
 	idle := slices.ContainsFunc(c.core.Workers, func(w Worker) bool { return w.Run == "" && !w.Silent })
 	switch {
-	case s.round < s.calm || !idle || now.Epoch != before.Epoch || now.Phase != Running || len(now.Members) >= most || !now.whole() || now.Halting || c.core.waiting() > 0:
+	case s.round < s.calm || !idle || now.Epoch != before.Epoch || now.Phase != Running || len(now.Members) >= most || !now.whole() || now.Halting || c.core.waiting() > 0 || avoids(c.core):
 		s.small[now.Name] = 0
 	case now.step() > before.step():
 		if s.small[now.Name]++; s.small[now.Name] > 3 {

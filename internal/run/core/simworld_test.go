@@ -102,7 +102,7 @@ func (s *sim) planned(p MakePlan) Event {
 	if most, ok := s.most[p.Run]; ok {
 		x = spread(len(p.Workers), int64(most), 0)
 	} else if s.chance(5) {
-		return PlanFailed{p.Asked, "not now", true}
+		return PlanFailed{Asked: p.Asked, Why: "not now", Short: true}
 	}
 	if s.async[p.Run] {
 		x = sparing(x)
@@ -193,7 +193,7 @@ func (s *sim) join(w *simWorker) {
 	w.conn, w.alone = &conn{to: c, session: s.session}, 0
 	e := Joined{Worker: Worker{Name: w.name, Instance: w.instance, Session: s.session, Cores: 1, Devices: []string{"cpu"}}}
 	if j := w.job; j != nil {
-		e.Doing = &Doing{Run: j.Run, Epoch: j.Epoch, Life: j.Life, Ready: j.ready, Done: j.done, Error: j.failed, Peer: j.peer, Progress: part.Progress{Steps: j.step, Halted: j.halted()}}
+		e.Doing = &Doing{Run: j.Run, Epoch: j.Epoch, Life: j.Life, Ready: j.ready, Done: j.done, Error: j.failed, Peer: j.peer, Fault: j.fault, Progress: part.Progress{Steps: j.step, Halted: j.halted()}}
 	}
 	w.conn.up = append(w.conn.up, e)
 	if j := w.job; j != nil { // what was not answered is sent again
@@ -263,7 +263,7 @@ func (s *sim) train(w *simWorker) {
 	switch {
 	case j.failed != "" || j.done:
 	case !j.ready:
-		if s.chance(40) {
+		if s.connects(w) && s.chance(40) {
 			j.ready = true
 			send(PartReady{s.from(w)})
 		}
@@ -290,6 +290,9 @@ func (j *job) halted() bool { return j.halt && j.step < total }
 
 // save has a checkpoint committed.
 func (s *sim) save(w *simWorker) {
+	if !s.keeps(w) {
+		return
+	}
 	w.job.pending = &part.Manifest{Epoch: w.job.Epoch, Step: w.job.step}
 	w.conn.up = append(w.conn.up, Committing{s.from(w), *w.job.pending, w.job.step})
 }
@@ -322,7 +325,7 @@ func (s *sim) advance(w *simWorker) {
 	if n < len(j.Workers) {
 		if j.alone++; j.alone > 10 {
 			j.failed, j.peer = "somebody is missing", true
-			w.conn.up = append(w.conn.up, PartFailed{s.from(w), j.failed, false, true})
+			w.conn.up = append(w.conn.up, PartFailed{From: s.from(w), Error: j.failed, Peer: true})
 		}
 		return
 	}

@@ -19,7 +19,9 @@ type State struct {
 	Asked   int64    `json:"asked"` // number of the last question to the planner
 	// Members counts changes of who is free, so that the planner is not asked the same
 	// again and again.
-	Members int64 `json:"members"`
+	Members int64   `json:"members"`
+	Links   []Link  `json:"links,omitempty"` // connections of which something bad is known
+	Unfit   []Unfit `json:"unfit,omitempty"` // workers, likewise
 	// Awaited are workers that were alive when this coordinator took over and have not
 	// come to it yet.
 	Awaited []string `json:"awaited,omitempty"`
@@ -70,6 +72,7 @@ type Run struct {
 	// again is the algorithm's own.
 	Fault    string         `json:"fault,omitempty"`
 	Faulty   int64          `json:"faulty,omitempty"`   // epoch that it was in
+	FaultBy  string         `json:"faultby,omitempty"`  // worker that had the part
 	Restarts int            `json:"restarts,omitempty"` // since a checkpoint was committed
 	Vacated  int            `json:"vacated,omitempty"`  // parts, since then
 	Epoch    int64          `json:"epoch"`
@@ -87,6 +90,7 @@ type Run struct {
 	// What follows is of this coordinator alone.
 	Until  int64    `json:"until,omitempty"`  // tick at which patience ends
 	After  int64    `json:"after,omitempty"`  // tick before which it is not planned
+	Later  bool     `json:"later,omitempty"`  // the planner has no answer yet
 	Tried  int64    `json:"tried,omitempty"`  // state of the workers that was planned for in vain
 	Former []string `json:"former,omitempty"` // workers of the last epoch, while it is being found out why it ended
 	Next   *Next    `json:"next,omitempty"`   // plan to change to at the next checkpoint
@@ -124,6 +128,8 @@ type Asking struct {
 	Run     string   `json:"run"`
 	Workers []Member `json:"workers"`
 	Grow    bool     `json:"grow,omitempty"` // the run goes on meanwhile
+	// Without says of each worker that is left out why it is.
+	Without []string `json:"without,omitempty"`
 }
 
 // ParseRun is a run as it was kept, in JSON.

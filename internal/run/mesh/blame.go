@@ -13,6 +13,7 @@ type Lost struct {
 	Err    error
 
 	number int
+	seen   bool // by this process, at its own stream to the worker
 }
 
 func (l *Lost) Error() string { return fmt.Sprintf("worker %s was lost: %v", l.Worker, l.Err) }
@@ -20,6 +21,20 @@ func (l *Lost) Unwrap() error { return l.Err }
 
 // Peer says that the failure is another process's.
 func (l *Lost) Peer() bool { return true }
+
+// Broken returns the worker, if it is this process's stream to it that ended.
+func (l *Lost) Broken() []string {
+	if !l.seen {
+		return nil
+	}
+	return []string{l.Worker}
+}
+
+// saw reports whether an error is that this process's stream to p ended.
+func saw(err error, p *peer) bool {
+	var l *Lost
+	return errors.As(err, &l) && l.seen && l.number == p.number
+}
 
 // GaveUp is the error of an epoch that another process gave up.
 type GaveUp struct {
@@ -54,7 +69,7 @@ func (s *Session) reason(f frame, text string) error {
 	case f.from >= len(s.g.Workers):
 		return fmt.Errorf("worker %d of %d failed", f.from, len(s.g.Workers))
 	case f.kind == lost:
-		return &Lost{s.g.Workers[f.from].Name, errors.New(text), f.from}
+		return &Lost{Worker: s.g.Workers[f.from].Name, Err: errors.New(text), number: f.from}
 	}
 	return &GaveUp{s.g.Workers[f.from].Name, text, f.from}
 }

@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"context"
 	"crypto/subtle"
 	"crypto/tls"
 	"errors"
@@ -28,6 +27,10 @@ type hello struct {
 }
 
 const protocol = "2"
+
+// notYet is the code by which a process that is asked too early answers. Unlike Unavailable, which gRPC also gives where
+// nobody answers, it says that the process is there.
+const notYet = codes.Aborted
 
 func (h hello) metadata() metadata.MD {
 	return metadata.Pairs("weft-protocol", protocol, "weft-run-bin", h.run, "weft-epoch", strconv.FormatInt(h.epoch, 10),
@@ -74,11 +77,11 @@ func (n *Node) admit(h hello) (*Session, *peer, error) {
 	s := n.sessions[key{h.run, h.epoch}]
 	n.mu.Unlock()
 	if s == nil {
-		return nil, nil, status.Errorf(codes.Unavailable, "run %q has no epoch %d here", h.run, h.epoch)
+		return nil, nil, status.Errorf(notYet, "run %q has no epoch %d here", h.run, h.epoch)
 	}
 	p, err := s.admit(h)
 	if errors.Is(err, errSoon) {
-		return nil, nil, status.Error(codes.Unavailable, err.Error())
+		return nil, nil, status.Error(notYet, err.Error())
 	}
 	if err != nil {
 		return nil, nil, status.Error(codes.FailedPrecondition, err.Error())
@@ -103,79 +106,11 @@ func (n *Node) accept(stream grpc.ServerStream) error {
 		return err
 	}
 	if err := stream.SendHeader(n.back(h).metadata()); err != nil {
-		s.lose(p, err)
+		p.admitted.Store(false) // it may come again
 		return err
 	}
 	s.host(p, &remote{calls: stream, tls: n.o.TLS != nil})
 	return nil
-}
-
-// connect opens the stream to a peer, trying again while it is not there yet.
-func (s *Session) connect(p *peer) error {
-	network, at := reach(p.address, p.sameHost)
-	open, done := s.knock, func() {}
-	if network != "unix" {
-		conn, err := grpc.NewClient("passthrough:///"+at, clientOptions(s.node.o.TLS)...)
-		if err != nil {
-			return fmt.Errorf("worker %s at %s: %w", p.name, p.address, err)
-		}
-		open = func(at string, h hello) (carrier, error) { return s.open(conn, h) }
-		done = func() { _ = conn.Close() } // nothing is left on it
-	}
-	h := hello{run: s.g.Run, epoch: s.g.Epoch, from: s.g.Me, to: p.number, life: s.g.Life, secret: s.node.o.Secret}
-	pause := time.NewTimer(0)
-	defer pause.Stop()
-	for {
-		c, err := open(at, h)
-		if err == nil {
-			s.begin(p, c)
-			return nil
-		}
-		if status.Code(err) != codes.Unavailable || s.joining.Err() != nil {
-			done()
-			return fmt.Errorf("worker %s at %s: %w", p.name, p.address, err)
-		}
-		pause.Reset(20 * time.Millisecond)
-		select {
-		case <-pause.C:
-		case <-s.joining.Done():
-			done()
-			return fmt.Errorf("worker %s at %s did not come: %w", p.name, p.address, err)
-		}
-	}
-}
-
-// open tries gRPC once.
-func (s *Session) open(conn *grpc.ClientConn, h hello) (carrier, error) {
-	ctx, cancel := context.WithCancel(metadata.NewOutgoingContext(s.ctx, h.metadata()))
-	release := context.AfterFunc(s.joining, cancel)
-	stream, err := conn.NewStream(ctx, &service.Streams[0], method)
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	md, err := stream.Header()
-	if err == nil && len(md.Get("weft-protocol")) == 0 { // refused: the status says why
-		err = stream.RecvMsg(new(arrival))
-	}
-	var answer hello
-	if err == nil {
-		answer, err = readHello(md)
-	}
-	if err == nil {
-		err = s.verify(answer, h)
-	}
-	if release() && err == nil {
-		return &remote{calls: stream, tls: s.node.o.TLS != nil, stop: func() {
-			cancel()
-			_ = conn.Close() // nothing is left on it
-		}}, nil
-	}
-	cancel()
-	if err == nil {
-		err = context.Cause(s.joining)
-	}
-	return nil, err
 }
 
 // verify sees that who answered is who was asked for.

@@ -460,8 +460,9 @@ func TestLoopback(t *testing.T) {
 // TestAbsent: a peer that never comes is named.
 func TestAbsent(t *testing.T) {
 	for _, me := range []int{0, 1} {
-		nodes := []*Node{listen(t, Options{Connect: 50 * time.Millisecond}), listen(t, Options{Connect: 50 * time.Millisecond})}
-		if _, err := nodes[me].enter(t, group(nodes, ""), me, []int{1}); err == nil || !strings.Contains(err.Error(), fmt.Sprint("worker w", 1-me)) {
+		nodes := []*Node{listen(t, Options{Wait: 50 * time.Millisecond}), listen(t, Options{Wait: 50 * time.Millisecond})}
+		var late *Late
+		if _, err := nodes[me].enter(t, group(nodes, ""), me, []int{1}); !errors.As(err, &late) || !slices.Equal(late.Late(), []string{fmt.Sprint("w", 1-me)}) {
 			t.Errorf("process %d: %v", me, err)
 		}
 	}

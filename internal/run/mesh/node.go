@@ -46,7 +46,8 @@ type Options struct {
 	NoSocket, NoMemory bool
 
 	Silence time.Duration // after which a peer counts as lost; 1 s
-	Connect time.Duration // that peers have to come; 60 s
+	Connect time.Duration // after which a peer that does not answer cannot be reached; 60 s
+	Wait    time.Duration // for peers that answer to build their part; 8 min, less than a coordinator's patience with all
 	Largest int64         // message, in bytes; 4 GiB
 }
 
@@ -56,6 +57,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Connect == 0 {
 		o.Connect = time.Minute
+	}
+	if o.Wait == 0 {
+		o.Wait = 8 * time.Minute
 	}
 	if o.Largest == 0 {
 		o.Largest = 4 << 30
@@ -141,13 +145,10 @@ func (n *Node) Address() string {
 	return n.address + between + n.socket
 }
 
-// reach is the network and the address by which a peer is reached.
-func reach(address string, sameHost bool) (network, at string) {
-	tcp, socket, found := strings.Cut(address, between)
-	if found && sameHost {
-		return "unix", socket
-	}
-	return "tcp", tcp
+// reach returns the addresses of a node: over TCP, and of its Unix socket, empty if it has none.
+func reach(address string) (tcp, socket string) {
+	tcp, socket, _ = strings.Cut(address, between)
+	return tcp, socket
 }
 
 // Close ends all sessions and stops to listen.

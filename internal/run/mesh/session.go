@@ -75,7 +75,7 @@ func (n *Node) Join(ctx context.Context, g Group) (*Session, error) {
 		return nil, err
 	}
 	if err := s.meet(ctx); err != nil {
-		err = s.unmet(fmt.Errorf("data plane: %w", err))
+		err = s.unmet(err)
 		s.Abort(err)
 		return nil, err
 	}
@@ -100,35 +100,6 @@ func (s *Session) others() (out []*peer) {
 }
 
 func (s *Session) peer(worker int) *peer { return s.peers[worker].Load() }
-
-// meet opens streams to the processes after this one, and waits for those before it.
-func (s *Session) meet(ctx context.Context) error {
-	joining, stop := context.WithTimeoutCause(ctx, s.node.o.Connect, fmt.Errorf("not all workers were there within %v", s.node.o.Connect))
-	defer stop()
-	joining, fail := context.WithCancelCause(joining)
-	defer fail(nil)
-	defer context.AfterFunc(s.ctx, func() { fail(context.Cause(s.ctx)) })()
-	s.joining = joining
-	var dials sync.WaitGroup
-	for _, p := range s.others() {
-		if s.dials(p) {
-			dials.Go(func() {
-				if err := s.connect(p); err != nil {
-					fail(err)
-				}
-			})
-		}
-	}
-	dials.Wait()
-	for _, p := range s.others() {
-		select {
-		case <-p.open:
-		case <-joining.Done():
-			return fmt.Errorf("worker %s is not connected: %w", p.name, context.Cause(joining))
-		}
-	}
-	return nil
-}
 
 // admit finds the peer that somebody says it is. Each may come once.
 func (s *Session) admit(h hello) (*peer, error) {
@@ -232,7 +203,7 @@ func (s *Session) lose(p *peer, err error) {
 		p.depart()
 		return
 	}
-	s.fail(&Lost{p.name, err, p.number})
+	s.fail(&Lost{Worker: p.name, Err: err, number: p.number, seen: true})
 }
 
 // fail ends the session, once the others were told why. The first cause counts.
@@ -256,7 +227,8 @@ func (s *Session) announce(err error) {
 }
 
 // tell lets the others know whose fault the end is, as far as they can be reached at
-// once: whoever hears of it from whomever gives the same reason.
+// once: whoever hears of it from whomever gives the same reason. The worker that is said to be lost is told too, unless it is
+// this process's stream to it that ended: it may be there, and would blame whoever ends the session next.
 func (s *Session) tell(err error) {
 	defer close(s.told)
 	defer s.end(err)
@@ -265,7 +237,8 @@ func (s *Session) tell(err error) {
 	word, why := s.blame(err)
 	var all sync.WaitGroup
 	for _, p := range s.others() {
-		if p.isOpen() && !p.left.Load() && !p.isGone() && p.number != word.from {
+		knows := word.kind == fail && p.number == word.from
+		if p.isOpen() && !p.left.Load() && !p.isGone() && !knows && !saw(err, p) {
 			all.Go(func() { s.warn(p, word, why) })
 		}
 	}

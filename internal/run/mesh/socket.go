@@ -173,8 +173,8 @@ func (n *Node) greet(c *net.UnixConn) {
 	line, err := n.answer(c)
 	n.door.leave(c)
 	if err != nil {
-		_ = c.Close() // nothing is left on it
-		s.lose(p, err)
+		_ = c.Close()           // nothing is left on it
+		p.admitted.Store(false) // it may come again
 		return
 	}
 	s.host(p, line)
@@ -203,7 +203,7 @@ func (n *Node) hear(c *net.UnixConn) (*Session, *peer, error) {
 		return nil, nil, err
 	}
 	if err := letter(c, append([]byte{byte(codes.OK)}, n.back(h).bytes()...)); err != nil {
-		s.lose(p, err)
+		p.admitted.Store(false) // it may come again
 		return nil, nil, err
 	}
 	return s, p, nil
@@ -234,30 +234,29 @@ func (n *Node) answer(c *net.UnixConn) (carrier, error) {
 }
 
 // knock tries a peer's socket once.
-func (s *Session) knock(at string, h hello) (carrier, error) {
-	conn, err := dialer.DialContext(s.joining, "unix", at)
+func (s *Session) knock(at string, h hello) (_ carrier, err error) {
+	attempt, stop := s.attempt()
+	defer stop()
+	defer func() { err = silent(attempt, err) }()
+	conn, err := dialer.DialContext(attempt, "unix", at)
 	if err != nil {
 		return nil, status.Error(codes.Unavailable, err.Error())
 	}
-	release := context.AfterFunc(s.joining, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	defer release()
+	release := context.AfterFunc(attempt, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	c, err := s.introduce(conn.(*net.UnixConn), h)
-	if err == nil && release() {
+	if release() && err == nil {
 		return c, conn.SetDeadline(time.Time{})
 	}
 	_ = conn.Close() // nothing is left on it
 	if err == nil {
 		c.close()
-		err = context.Cause(s.joining)
+		err = context.Cause(attempt)
 	}
 	return nil, err
 }
 
 // introduce says who this is, and sees who answers.
 func (s *Session) introduce(conn *net.UnixConn, h hello) (carrier, error) {
-	if err := conn.SetDeadline(time.Now().Add(polite)); err != nil {
-		return nil, err
-	}
 	if err := letter(conn, h.bytes()); err != nil {
 		return nil, status.Error(codes.Unavailable, err.Error()) // it ends just now
 	}

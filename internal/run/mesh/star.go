@@ -60,14 +60,15 @@ func (s *Session) dials(p *peer) bool {
 // spares reports whether the session goes on without a peer.
 func (s *Session) spares() bool { return s.isHub() && s.met.Load() }
 
-// unmet is why the hub is not there: its loss, for a process that came in another's
+// unmet returns why the hub is not there: its loss, for a process that came in another's
 // place, which is not waited for.
 func (s *Session) unmet(err error) error {
-	if !s.g.Star || s.isHub() || s.g.Life == 0 {
+	var away *Unreached
+	if !s.g.Star || s.isHub() || s.g.Life == 0 || errors.As(err, &away) {
 		return err
 	}
 	hub := s.g.Homes[s.g.Hub]
-	return &Lost{s.g.Workers[hub].Name, err, hub}
+	return &Lost{Worker: s.g.Workers[hub].Name, Err: err, number: hub}
 }
 
 // orphaned ends what still waits for the hub when that has left in peace: it does not wait
@@ -75,7 +76,7 @@ func (s *Session) unmet(err error) error {
 // has done its part nothing waits.
 func (s *Session) orphaned(p *peer) {
 	if s.g.Star && !s.isHub() && s.g.Failed != nil {
-		s.g.Failed(&Lost{p.name, errors.New("it has left"), p.number})
+		s.g.Failed(&Lost{Worker: p.name, Err: errors.New("it has left"), number: p.number})
 	}
 }
 

@@ -133,7 +133,7 @@ func (n *Node) dialAs(t *testing.T, g Group, life int64) (any, error) {
 	s := &Session{node: n, g: g, ctx: t.Context(), joining: t.Context()}
 	s.g.Me, s.g.Life = 1, life
 	p := newPeer(0, g.Workers[0], "")
-	_, at := reach(p.address, false)
+	at, _ := reach(p.address)
 	conn, err := grpc.NewClient("passthrough:///"+at, clientOptions(nil)...)
 	if err != nil {
 		t.Fatal(err)

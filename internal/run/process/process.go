@@ -55,7 +55,7 @@ func (r *Runner) Run(ctx context.Context, a part.Assignment, to part.Reporter) e
 	}
 	kept, err := r.c.Store(a.Run)
 	if err != nil {
-		return err
+		return unable{err}
 	}
 	x := &run{Runner: r, a: a, to: to, outer: ctx, job: j}
 	x.ctx, x.stop = context.WithCancelCause(ctx)

@@ -65,6 +65,8 @@ func (v *vault) Latest() (f checkpoint.File, step int64, skipped []error, err er
 	f, err = local.Fetch(v.ctx, v.store, *m)
 	if v.a.Life > 0 && errors.Is(err, store.ErrNone) {
 		err = overtaken{err}
+	} else if err != nil {
+		err = v.here(err)
 	}
 	return f, m.Step, nil, err
 }
@@ -77,6 +79,22 @@ func (e overtaken) Unwrap() error { return e.error }
 
 // Peer says that it is not this process's failure: it is given a newer one.
 func (overtaken) Peer() bool { return true }
+
+// unable is the error of a process that cannot use the run's store. That may be its machine's fault.
+type unable struct{ error }
+
+func (e unable) Unwrap() error { return e.error }
+
+// Node says that another worker may be able to.
+func (unable) Node() bool { return true }
+
+// here marks an error of the store as one that another worker may not have, unless the epoch is over.
+func (v *vault) here(err error) error {
+	if err == nil || v.ctx.Err() != nil {
+		return err
+	}
+	return unable{err}
+}
 
 // Save writes an object, and commits it once all rows of metrics up to its step are
 // with the coordinator.
@@ -105,17 +123,17 @@ func (v *vault) Save(step int64, f checkpoint.File) error {
 // put hands an object to the store, which may take a second for each MiB beside its
 // patience: a run does not wait for one that says nothing.
 func (v *vault) put(name string, o *checkpoint.Object) error {
-	return v.within(v.patience+time.Duration(o.Size()>>20)*time.Second, func(ctx context.Context) error {
+	return v.here(v.within(v.patience+time.Duration(o.Size()>>20)*time.Second, func(ctx context.Context) error {
 		return v.store.Put(ctx, name, o.Reader(), o.Size())
-	})
+	}))
 }
 
 // reach sees that there is a store.
 func (v *vault) reach() error {
-	return v.within(v.patience, func(ctx context.Context) error {
+	return v.here(v.within(v.patience, func(ctx context.Context) error {
 		_, err := v.store.List(ctx)
 		return err
-	})
+	}))
 }
 
 // within does something that must not take longer.

@@ -60,7 +60,7 @@ func (p *running) carryOut(r part.Runner) {
 	m := &control.Up{Kind: control.KindDone, Progress: p.progress}
 	if err != nil {
 		text := err.Error()
-		m = &control.Up{Kind: control.KindFailed, Text: part.Brief(text), User: permanent(err), Peer: peer(err)}
+		m = &control.Up{Kind: control.KindFailed, Text: part.Brief(text), User: permanent(err), Peer: peer(err), Fault: fault(err)}
 		if m.Text != text { // what does not go into the run's history is in its log
 			p.say(&control.Up{Kind: control.KindNote, Text: text[:min(len(text), piece)]})
 		}
@@ -91,6 +91,25 @@ func permanent(err error) bool {
 func peer(err error) bool {
 	var e interface{ Peer() bool }
 	return errors.As(err, &e) && e.Peer()
+}
+
+// fault returns what an error says of itself that it is to be blamed on.
+func fault(err error) (f core.Fault) {
+	var node interface{ Node() bool }
+	f.Node = errors.As(err, &node) && node.Node()
+	var away interface{ Unreached() []string }
+	if errors.As(err, &away) {
+		f.Unreached = away.Unreached()
+	}
+	var broken interface{ Broken() []string }
+	if errors.As(err, &broken) {
+		f.Broken = broken.Broken()
+	}
+	var late interface{ Late() []string }
+	if errors.As(err, &late) {
+		f.Late = late.Late()
+	}
+	return f
 }
 
 // say queues a message.
@@ -145,7 +164,7 @@ func (p *running) doing() *core.Doing {
 		d.Progress = *p.progress
 	}
 	if p.err != nil {
-		d.Error, d.User, d.Peer = part.Brief(p.err.Error()), permanent(p.err), peer(p.err)
+		d.Error, d.User, d.Peer, d.Fault = part.Brief(p.err.Error()), permanent(p.err), peer(p.err), fault(p.err)
 	}
 	return d
 }

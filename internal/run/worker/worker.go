@@ -35,6 +35,9 @@ type Options struct {
 	Beat    time.Duration // between signs of life; 250 ms by default
 	Silence time.Duration // after which a coordinator is taken for lost; 1 s by default
 	Lease   time.Duration // for which a part goes on without one; 5 s by default
+	// Leave is how long a part may take to end that was given up; 30 s by default. Code of an algorithm or an environment may
+	// not end at all, and only the end of the process ends it then.
+	Leave time.Duration
 	// Patience is how long it looks for a coordinator before it gives up; 1 min by default.
 	Patience time.Duration
 
@@ -51,6 +54,7 @@ func (o Options) withDefaults() Options {
 	def(&o.Silence, time.Second)
 	def(&o.Lease, 5*time.Second)
 	def(&o.Patience, time.Minute)
+	def(&o.Leave, 30*time.Second)
 	if o.Log == nil {
 		o.Log = func(string) {}
 	}
@@ -62,6 +66,7 @@ type worker struct {
 	Options
 	instance string
 	ctx      context.Context
+	end      context.CancelCauseFunc
 	parts    sync.WaitGroup
 	post     post
 
@@ -69,16 +74,36 @@ type worker struct {
 	part *running // the one it is at, or was at last; nil: none
 }
 
-// Run is a worker until ctx is done, it is refused, or no coordinator is found.
+// ErrStuck is the error of a worker whose part does not end though it was given up. Its process should end too, and may be
+// started again: parts of other runs would wait for that one.
+var ErrStuck = errors.New("a part that was given up does not end")
+
+// Run is a worker until ctx is done, it is refused, no coordinator is found, or a part of it is stuck.
 func Run(ctx context.Context, o Options) error {
 	id := make([]byte, 8)
 	if _, err := rand.Read(id); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	w := &worker{Options: o.withDefaults(), instance: hex.EncodeToString(id), ctx: ctx, post: post{news: make(chan struct{}, 1)}}
-	defer w.parts.Wait()
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &worker{Options: o.withDefaults(), instance: hex.EncodeToString(id), ctx: ctx, end: cancel, post: post{news: make(chan struct{}, 1)}}
+	err := w.work(ctx)
+	cancel(nil)
+	if cause := context.Cause(ctx); errors.Is(cause, ErrStuck) {
+		return cause
+	}
+	if p := w.current(); p != nil {
+		select { // those before it have ended when it does
+		case <-p.over:
+		case <-time.After(w.Leave):
+			return errors.Join(err, p.stuck(w.Leave))
+		}
+	}
+	w.parts.Wait()
+	return err
+}
+
+// work finds a coordinator and stays with it, again and again.
+func (w *worker) work(ctx context.Context) error {
 	for {
 		began := time.Now()
 		err := w.serve(ctx)
@@ -272,6 +297,7 @@ func (w *worker) begin(a part.Assignment) {
 	w.mu.Unlock()
 	if before != nil {
 		before.abort()
+		w.expect(before)
 	}
 	w.parts.Go(func() {
 		defer close(p.over)
@@ -287,5 +313,22 @@ func (w *worker) abort(p *running, why string) {
 	if p == nil || !p.abort() {
 		return
 	}
+	w.expect(p)
 	w.Log(fmt.Sprintf("run %s, epoch %d is given up: %s", p.Run, p.Epoch, why))
+}
+
+// expect ends the worker if a part that was given up does not end in time.
+func (w *worker) expect(p *running) {
+	time.AfterFunc(w.Leave, func() {
+		select {
+		case <-p.over:
+		default:
+			w.end(p.stuck(w.Leave))
+		}
+	})
+}
+
+// stuck is the error of a part that has not ended in time.
+func (p *running) stuck(limit time.Duration) error {
+	return fmt.Errorf("run %s, epoch %d: %w within %v", p.Run, p.Epoch, ErrStuck, limit)
 }

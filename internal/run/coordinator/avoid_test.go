@@ -1,0 +1,79 @@
+package coordinator_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/worker"
+)
+
+// blamed is an error that says what is to blame.
+type blamed struct {
+	peers []string
+	node  bool
+}
+
+func (b blamed) Error() string       { return "it cannot be done here" }
+func (b blamed) Peer() bool          { return len(b.peers) > 0 }
+func (b blamed) Unreached() []string { return b.peers }
+func (b blamed) Node() bool          { return b.node }
+
+// impaired is a runner whose worker cannot reach others, or cannot do what the part that decides has to.
+type impaired struct {
+	fake
+	name string
+	away []string // workers that it cannot reach
+	node bool
+}
+
+func (i impaired) Run(ctx context.Context, a part.Assignment, r part.Reporter) error {
+	for _, w := range a.Workers {
+		switch {
+		case !slices.Contains(i.away, w.Name):
+		case w.Name > i.name: // it is this one that connects
+			return blamed{peers: []string{w.Name}}
+		default: // it waits to be connected to
+			<-ctx.Done()
+			return ctx.Err()
+		}
+	}
+	if i.node && a.Owner() {
+		return blamed{node: true}
+	}
+	return i.fake.Run(ctx, a, r)
+}
+
+// A run is planned without a worker that another cannot reach, though the coordinator reaches both, and without one that
+// cannot keep checkpoints.
+func TestAvoided(t *testing.T) {
+	for name, c := range map[string]struct {
+		workers map[string]impaired
+		without string
+	}{
+		"link":    {map[string]impaired{"a": {away: []string{"b"}}, "b": {away: []string{"a"}}, "c": {}}, "b"},
+		"cut off": {map[string]impaired{"a": {away: []string{"b", "c"}}, "b": {away: []string{"a"}}, "c": {away: []string{"a"}}}, "a"},
+		"store":   {map[string]impaired{"a": {node: true}, "b": {}, "c": {}}, "a"},
+		"stores":  {map[string]impaired{"a": {node: true}, "b": {node: true}, "c": {}}, "b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newCluster(t)
+			x.coordinate("127.0.0.1:0")
+			for name, i := range c.workers {
+				i.fake, i.name = fake{x.disk}, name
+				x.work(name, func(o *worker.Options) { o.Runner = i })
+			}
+			x.members(3)
+			letGo := x.disk.hold("r")
+			x.submit("r", 3, 35, "")
+			x.at("r", 34)
+			letGo()
+			r := x.whole("r", 35)
+			if !strings.Contains(strings.Join(r.History, "\n"), "worker "+c.without+" is left out") {
+				t.Errorf("%q", r.History)
+			}
+		})
+	}
+}

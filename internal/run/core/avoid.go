@@ -1,0 +1,234 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Two workers may be unable to reach each other though the coordinator reaches both, and one machine may be unable to do what
+// others can. Neither is the algorithm's failure. Runs are planned without such a connection or worker for a while, and try it again later.
+
+// Link is what is known against the connection between two workers.
+type Link struct {
+	A      string    `json:"a"` // the names, in order
+	B      string    `json:"b"`
+	Breaks int       `json:"breaks,omitempty"` // without a new checkpoint in between
+	Of     [2]string `json:"of"`               // the processes that had the names
+	Avoided
+}
+
+// Unfit is what is known against a worker.
+type Unfit struct {
+	Worker string `json:"worker"`
+	Of     string `json:"of"`            // the process that had the name
+	Run    string `json:"run,omitempty"` // the run that it is unfit for; empty is any
+	Why    string `json:"why"`
+	Avoided
+}
+
+// Avoided says until when something is not used.
+type Avoided struct {
+	Until int64 `json:"until,omitempty"` // tick at which it may be tried again; 0: it may be used
+	Times int   `json:"times,omitempty"` // that it was found to be bad
+}
+
+// avoidFor has something not used for a while: longer each time that it is bad again.
+func (c *Core) avoidFor(a *Avoided) {
+	a.Until = c.Now + c.Avoid<<min(a.Times, 4)
+	a.Times++
+	c.Members++ // whoever could be planned on it can not any more
+}
+
+func (a Avoided) now() bool { return a.Until > 0 }
+
+// link returns what is known of the connection between two workers; nil if nothing is.
+func (c *Core) link(a, b string) *Link {
+	if a > b {
+		a, b = b, a
+	}
+	for i := range c.Links {
+		if l := &c.Links[i]; l.A == a && l.B == b {
+			return l
+		}
+	}
+	return nil
+}
+
+// against returns the same, and makes a note of it if there is none.
+func (c *Core) against(a, b string) *Link {
+	if l := c.link(a, b); l != nil {
+		return l
+	}
+	a, b = min(a, b), max(a, b)
+	c.Links = append(c.Links, Link{A: a, B: b, Of: [2]string{c.instance(a), c.instance(b)}})
+	return &c.Links[len(c.Links)-1]
+}
+
+// accuse notes what a part says of its connections. That a worker cannot be reached was tried for long enough; a
+// connection that broke may be a lost worker, or a moment's trouble.
+func (c *Core) accuse(r *Run, e PartFailed) {
+	c.behind(r, e)
+	for _, name := range e.Broken {
+		if c.Worker(name) == nil { // which is why
+			continue
+		}
+		if l := c.against(e.Worker, name); !l.now() {
+			if l.Breaks++; l.Breaks >= c.Breaks {
+				c.suspend(r, l, fmt.Sprintf("their connection broke %d times without a new checkpoint", l.Breaks))
+			}
+		}
+	}
+	for _, name := range e.Unreached {
+		if c.Worker(name) == nil {
+			continue
+		}
+		if l := c.against(e.Worker, name); !l.now() {
+			c.suspend(r, l, "worker "+e.Worker+" could not reach "+name)
+		}
+	}
+}
+
+// behind has workers left out of a run that had not built their parts of it when others had.
+func (c *Core) behind(r *Run, e PartFailed) {
+	for _, name := range e.Late {
+		if c.Worker(name) != nil && c.unfit(name, r.Name) == nil {
+			c.shun(r, name, "its part was not built in time", r.Name)
+		}
+	}
+}
+
+// suspend has no run planned on both ends of a connection.
+func (c *Core) suspend(r *Run, l *Link, why string) {
+	l.Breaks = 0
+	c.avoidFor(&l.Avoided)
+	c.tell(r, fmt.Sprintf("workers %s and %s are not planned together for now: %s", l.A, l.B, why))
+}
+
+// forgive forgets what was held against connections that a run has just made a checkpoint with.
+func (c *Core) forgive(r *Run) {
+	c.Links = slices.DeleteFunc(c.Links, func(l Link) bool {
+		return !l.now() && r.member(l.A) != nil && r.member(l.B) != nil
+	})
+}
+
+// excuse forgets that connections to a worker broke, which is lost.
+func (c *Core) excuse(name string) {
+	for i := range c.Links {
+		if l := &c.Links[i]; l.A == name || l.B == name {
+			l.Breaks = 0
+		}
+	}
+}
+
+// anew forgets what was held against a worker when another process comes in its name.
+func (c *Core) anew(w Worker) {
+	other := func(name, instance string) bool { return name == w.Name && instance != w.Instance }
+	c.Links = slices.DeleteFunc(c.Links, func(l Link) bool { return other(l.A, l.Of[0]) || other(l.B, l.Of[1]) })
+	// What it failed at in one run may be that run's fault, or what it was started again for.
+	c.Unfit = slices.DeleteFunc(c.Unfit, func(u Unfit) bool { return u.Run == "" && other(u.Worker, u.Of) })
+}
+
+// instance returns the process that has a worker's name; empty if it is not connected.
+func (c *Core) instance(name string) string {
+	if w := c.Worker(name); w != nil {
+		return w.Instance
+	}
+	return ""
+}
+
+// reconsider lets what was avoided for long enough be tried again.
+func (c *Core) reconsider() {
+	again := func(a *Avoided) {
+		if a.now() && c.Now >= a.Until {
+			a.Until = 0
+			c.Members++
+		}
+	}
+	for i := range c.Links {
+		again(&c.Links[i].Avoided)
+	}
+	for i := range c.Unfit {
+		again(&c.Unfit[i].Avoided)
+	}
+	gone := func(name string) bool { return c.Worker(name) == nil }
+	c.Links = slices.DeleteFunc(c.Links, func(l Link) bool { return !l.now() && (gone(l.A) || gone(l.B)) })
+	c.Unfit = slices.DeleteFunc(c.Unfit, func(u Unfit) bool { return !u.now() && gone(u.Worker) })
+}
+
+// shun has a worker left out of one run or of all, and reports whether there is another that may do better.
+func (c *Core) shun(r *Run, name, why, run string) bool {
+	if c.unfit(name, run) != nil || !slices.ContainsFunc(c.Workers, func(w Worker) bool {
+		return w.Name != name && !w.Silent && c.unfit(w.Name, r.Name) == nil
+	}) {
+		return false
+	}
+	i := slices.IndexFunc(c.Unfit, func(u Unfit) bool { return u.Worker == name && u.Run == run })
+	if i < 0 {
+		i = len(c.Unfit)
+		c.Unfit = append(c.Unfit, Unfit{Worker: name, Of: c.instance(name), Run: run})
+	}
+	c.Unfit[i].Why = why
+	c.avoidFor(&c.Unfit[i].Avoided)
+	return true
+}
+
+// unfit returns why a worker is not to have a part of a run now; nil if it may.
+func (c *Core) unfit(name, run string) *Unfit {
+	for i := range c.Unfit {
+		if u := &c.Unfit[i]; u.Worker == name && (u.Run == "" || u.Run == run) && u.now() {
+			return u
+		}
+	}
+	return nil
+}
+
+// shuns reports whether a worker is not to take over a part of a run: it is unfit, or cannot reach the one that decides.
+func (c *Core) shuns(r *Run, w *Worker) bool {
+	l := c.link(w.Name, r.Members[r.owner()].Name)
+	return c.unfit(w.Name, r.Name) != nil || l != nil && l.now()
+}
+
+// avoid leaves workers out that a run is not to be planned on, and says why. Those that a growing run has stay. If nobody
+// would be left, nobody is left out.
+func (c *Core) avoid(r *Run, free []Worker, grow bool) (out []Worker, without []string) {
+	mine := func(w Worker) bool { return grow && w.Run == r.Name }
+	for _, w := range free {
+		if u := c.unfit(w.Name, r.Name); u != nil && !mine(w) {
+			without = append(without, fmt.Sprintf("worker %s is left out: %s", w.Name, u.Why))
+			continue
+		}
+		out = append(out, w)
+	}
+	if len(out) == 0 {
+		return free, nil
+	}
+	for {
+		worst, with := c.worst(out, mine)
+		if worst < 0 {
+			return out, without
+		}
+		without = append(without, fmt.Sprintf("worker %s is left out: it and worker %s cannot reach each other", out[worst].Name, with))
+		out = slices.Delete(out, worst, worst+1)
+	}
+}
+
+// worst returns the worker with the most bad connections among some, the last of them if there are several, and one of those
+// that it cannot reach; -1 if there is none. Of those that are to stay there is none.
+func (c *Core) worst(all []Worker, stays func(Worker) bool) (worst int, with string) {
+	worst, most := -1, 0
+	for i, w := range all {
+		if stays(w) {
+			continue
+		}
+		n, last := 0, ""
+		for _, o := range all {
+			if l := c.link(w.Name, o.Name); l != nil && l.now() {
+				n, last = n+1, o.Name
+			}
+		}
+		if n > 0 && n >= most {
+			worst, most, with = i, n, last
+		}
+	}
+	return worst, with
+}
