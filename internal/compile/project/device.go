@@ -181,6 +181,8 @@ func (d *device) computes(call *ast.CallExpr) bool {
 // isNumber reports whether values of a type are Go's own: numbers and bools.
 func isNumber(t types.Type) bool { return isBasic(t, types.IsNumeric|types.IsBoolean) }
 
+func isInteger(t types.Type) bool { return isBasic(t, types.IsInteger) }
+
 // isBasic reports whether a type is one of Go's basic types of a kind.
 func isBasic(t types.Type, kind types.BasicInfo) bool {
 	if t == nil {

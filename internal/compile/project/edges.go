@@ -62,19 +62,13 @@ func (f *flow) listEdges(b tree.Block, rows *[]*edgeRow) {
 		case *tree.Call:
 			f.listEdges(s.Body, rows)
 		}
-		*rows = append(*rows, f.joined(s)...)
+		for _, v := range f.all[s].sorted() { // which members gather from each other
+			r := f.value(s, v, whole, "", f.agents(), f.agents())
+			r.Kind, r.Axis = edge.AllGathers, string(fdg.Agents)
+			*rows = append(*rows, r)
+		}
 		*rows = append(*rows, f.crossing(s)...)
 	}
-}
-
-// joined returns the slices that members gather from each other behind a statement.
-func (f *flow) joined(s tree.Stmt) (out []*edgeRow) {
-	for _, v := range f.all[s].sorted() {
-		r := f.value(s, v, whole, "", f.agents(), f.agents())
-		r.Kind, r.Axis = edge.AllGathers, string(fdg.Agents)
-		out = append(out, r)
-	}
-	return out
 }
 
 // joinedWords returns a name without what cannot be in an identifier.

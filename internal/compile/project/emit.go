@@ -161,7 +161,7 @@ func (m *emitter) goLoop(s *tree.Loop) (out []*line) {
 	if !m.follows(s) {
 		return m.inner(s.Body)
 	}
-	n := &line{pos: s.Pos, word: "for", from: []tree.Stmt{s}, ranged: s.Range, counts: isBasic(m.typeOf(s.Over), types.IsInteger), key: m.vars[s.Key], value: m.vars[s.Value]}
+	n := &line{pos: s.Pos, word: "for", from: []tree.Stmt{s}, ranged: s.Range, counts: isInteger(m.typeOf(s.Over)), key: m.vars[s.Key], value: m.vars[s.Value]}
 	if s.Next {
 		n.word = "next"
 	}

@@ -354,23 +354,17 @@ var oneLine = regexp.MustCompile(`\{\n\s*([^\n]*)\n\s*\}`)
 
 // deviceBranch prints a branch of a device program.
 func (w *writer) deviceBranch(n *line) {
-	fmt.Fprintf(&w.b, "%s.If(%s, %s, ", w.names[w.run], w.text(n.head[0]), w.carried(n))
-	for i, a := range n.arms {
-		switch {
-		case len(a) == 0:
-			w.b.WriteString("nil")
-		case i == 0:
-			fmt.Fprintf(&w.b, "func() {%s\n", w.comment(n))
-		default:
-			w.b.WriteString("func() {\n")
+	fmt.Fprintf(&w.b, "%s.If(%s, %s", w.names[w.run], w.text(n.head[0]), w.carried(n))
+	comment := w.comment(n)
+	for _, a := range n.arms {
+		if len(a) == 0 {
+			w.b.WriteString(", nil")
+			continue
 		}
-		if len(a) > 0 {
-			w.block(a)
-			w.b.WriteString("}")
-		}
-		if i == 0 {
-			w.b.WriteString(", ")
-		}
+		fmt.Fprintf(&w.b, ", func() {%s\n", comment)
+		w.block(a)
+		w.b.WriteString("}")
+		comment = ""
 	}
 	w.b.WriteString(")\n")
 }

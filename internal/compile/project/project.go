@@ -58,6 +58,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -218,3 +220,22 @@ func (r Refusal) Err() error {
 	}
 	return errors.Join(errs...)
 }
+
+// Problem is why a loop cannot be taken apart by a grouping.
+type Problem struct {
+	Pos     token.Position
+	Message string
+}
+
+func (p Problem) Error() string { return fmt.Sprintf("%s: %s", p.Pos, p.Message) }
+
+// findings collects problems, each once.
+type findings struct{ list []Problem }
+
+func (f *findings) add(pos token.Position, message string) {
+	if p := (Problem{pos, message}); !slices.Contains(f.list, p) {
+		f.list = append(f.list, p)
+	}
+}
+
+func (f *findings) any() bool { return len(f.list) > 0 }

@@ -24,7 +24,7 @@ func trainLowered(t *Trainer, run *rl.Run) {
 	run.If(run.HostBool(func(run *rl.Run) bool { return run.Iter() > 3 }), []rl.Carried{rl.Carry(&rate)}, func() { // control.go:52
 		rate = run.Calc(rate, "/", 2) // control.go:53
 	}, nil)
-	run.If(run.HostBool(func(run *rl.Run) bool { return run.Iter() < 1 }), nil, nil, func() {
+	run.If(run.HostBool(func(run *rl.Run) bool { return run.Iter() < 1 }), nil, nil, func() { // control.go:55
 		ready := t.Replay.ReadyAt(3 * t.Batch) // control.go:58
 		run.If(ready, nil, func() {            // control.go:58
 			n := run.Number(0)                                                                                   // control.go:72
