@@ -33,6 +33,25 @@ func (u *Unreached) Peer() bool { return true }
 // Unreached returns the workers that this process could not reach.
 func (u *Unreached) Unreached() []string { return u.Workers }
 
+// Refused is the error of an epoch that did not begin because another process did not let this one in, or because somebody
+// else answered in its place. It may be different the next time.
+type Refused struct {
+	Worker string
+	Err    error
+}
+
+func (r *Refused) Error() string {
+	return fmt.Sprintf("data plane: worker %s cannot be connected to: %v", r.Worker, r.Err)
+}
+
+func (r *Refused) Unwrap() error { return r.Err }
+
+// Peer says that the failure is not of this process's part.
+func (r *Refused) Peer() bool { return true }
+
+// Broken returns the worker: there is something wrong between the two.
+func (r *Refused) Broken() []string { return []string{r.Worker} }
+
 // Late is the error of an epoch that did not begin because processes had not built their parts in time.
 type Late struct{ Workers []string }
 
@@ -63,17 +82,21 @@ func (s *Session) meet(ctx context.Context) error {
 		select {
 		case <-p.open:
 		case <-joining.Done():
-			if err := context.Cause(joining); err != errLate {
-				return fmt.Errorf("data plane: %w", err)
-			}
-			return s.late()
+			return s.unjoined(context.Cause(joining))
 		}
 	}
 	return nil
 }
 
-// late returns who has not come.
-func (s *Session) late() error {
+// unjoined returns why the session did not come about: because of a peer, or of what has happened to the epoch.
+func (s *Session) unjoined(err error) error {
+	var refused *Refused
+	switch {
+	case errors.As(err, &refused):
+		return refused
+	case err != errLate:
+		return fmt.Errorf("data plane: %w", err)
+	}
 	l := &Late{}
 	for _, p := range s.others() {
 		if !p.isOpen() {
@@ -141,7 +164,7 @@ func (n noAnswer) Unwrap() error { return n.error }
 func (s *Session) connect(p *peer) (answered bool, err error) {
 	ways, done, err := s.ways(p)
 	if err != nil {
-		return false, fmt.Errorf("worker %s at %s: %w", p.name, p.address, err)
+		return true, &Refused{p.name, err}
 	}
 	h := hello{run: s.g.Run, epoch: s.g.Epoch, from: s.g.Me, to: p.number, life: s.g.Life, secret: s.node.o.Secret}
 	pause := time.NewTimer(0)
@@ -158,9 +181,13 @@ func (s *Session) connect(p *peer) (answered bool, err error) {
 		case notYet:
 			heard, answered = time.Now(), true
 		case codes.Unavailable:
+			if time.Since(heard) > s.node.o.Connect {
+				done()
+				return false, noAnswer{fmt.Errorf("no answer from %s for %v: %w", p.address, s.node.o.Connect, err)}
+			}
 		default:
 			done()
-			return true, fmt.Errorf("worker %s at %s: %w", p.name, p.address, err)
+			return true, &Refused{p.name, err}
 		}
 		pause.Reset(20 * time.Millisecond)
 		select {
@@ -169,10 +196,6 @@ func (s *Session) connect(p *peer) (answered bool, err error) {
 			done()
 			var other noAnswer // for all that time there was none from this one either
 			return answered || !errors.As(context.Cause(s.joining), &other), fmt.Errorf("worker %s at %s: %w", p.name, p.address, err)
-		}
-		if time.Since(heard) > s.node.o.Connect {
-			done()
-			return false, noAnswer{fmt.Errorf("no answer from %s for %v: %w", p.address, s.node.o.Connect, err)}
 		}
 	}
 }

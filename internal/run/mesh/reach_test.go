@@ -133,7 +133,7 @@ func TestCutLink(t *testing.T) {
 // TestSlowPeer: a peer that answers and has not built its part yet is waited for longer than one that cannot be
 // reached.
 func TestSlowPeer(t *testing.T) {
-	o := Options{Connect: 50 * time.Millisecond}
+	o := Options{Connect: time.Second}
 	nodes := []*Node{listen(t, o), listen(t, o), listen(t, o)}
 	g := group(nodes, "")
 	out := make([]*process, len(nodes))
@@ -147,7 +147,7 @@ func TestSlowPeer(t *testing.T) {
 	}
 	all.Go(func() { enter(0) })
 	all.Go(func() { enter(2) })
-	time.Sleep(4 * o.Connect) // it is building
+	time.Sleep(o.Connect * 3 / 2) // it is building
 	all.Go(func() { enter(1) })
 	all.Wait()
 	if t.Failed() {
@@ -175,5 +175,28 @@ func TestBrokenLink(t *testing.T) {
 	}
 	for _, x := range p {
 		x.Leave()
+	}
+}
+
+// TestRefusedBy: a peer that refuses this process, or in whose place somebody else answers, is named too: it is no failure of the
+// algorithm's.
+func TestRefusedBy(t *testing.T) {
+	for name, secrets := range map[string][]string{"secret": {"a", "b"}, "other": {"a", "a"}} {
+		t.Run(name, func(t *testing.T) {
+			nodes := []*Node{listen(t, Options{Secret: secrets[0]}), listen(t, Options{Secret: secrets[1]})}
+			g := group(nodes, "")
+			if name == "other" {
+				g.Workers[1].Data = nodes[0].Address() // it is this process
+			}
+			g.Links = edge.NewLocal(2, []int{1})
+			_, err := nodes[0].Join(t.Context(), g)
+			var e interface {
+				Peer() bool
+				Broken() []string
+			}
+			if !errors.As(err, &e) || !e.Peer() || !slices.Equal(e.Broken(), []string{"w1"}) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

@@ -111,6 +111,7 @@ func (n *Node) listenSocket() {
 		return
 	}
 	n.folder, n.socket = folder, l.Addr().String()
+	n.o.NoMemory = n.o.NoMemory || ring.Probe() != nil // then the socket carries
 	n.door = &door{l: l, in: map[*net.UnixConn]bool{}}
 	n.serving.Go(func() { n.door.open(n.greet) })
 }
@@ -217,7 +218,7 @@ const (
 
 // answer makes the connection a carrier: memory if there can be some.
 func (n *Node) answer(c *net.UnixConn) (carrier, error) {
-	if !n.o.NoMemory && ring.Supported {
+	if !n.o.NoMemory {
 		if _, err := c.Write([]byte{withMemory}); err != nil {
 			return nil, err
 		}

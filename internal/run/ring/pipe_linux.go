@@ -67,6 +67,13 @@ func Take(conn *net.UnixConn) (*Pipe, error) {
 	return nil, fmt.Errorf("shared memory: %w", err)
 }
 
+// Probe reports what keeps this process from making pipes, such as a sandbox that allows no memfd.
+func Probe() error {
+	fds, err := create()
+	closeAll(fds)
+	return err
+}
+
 // create makes the memory and the bells. They stay plain numbers until they are used:
 // an os.File would make them block when it is asked for its own.
 func create() (fds []int, err error) {

@@ -13,6 +13,9 @@ const Supported = false
 // Pipe is one end; here there are none.
 type Pipe struct{}
 
+// Probe reports what keeps this process from making pipes.
+func Probe() error { return errors.ErrUnsupported }
+
 // Offer makes a pipe where there can be one.
 func Offer(*net.UnixConn) (*Pipe, error) { return nil, errors.ErrUnsupported }
 
