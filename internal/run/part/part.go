@@ -45,6 +45,9 @@ type Manifest struct {
 	SHA256 string `json:"sha256"`
 	// Evaluated says that the step was evaluated before: the record of it ends with that.
 	Evaluated bool `json:"evaluated,omitempty"`
+	// Record is how many bytes the run's record has up to this checkpoint, as the coordinator
+	// found it; 0 is unknown.
+	Record int64 `json:"record,omitempty"`
 	// Place is the store that the run's is in, as who wrote the checkpoint names it.
 	Place string `json:"place,omitempty"`
 }
