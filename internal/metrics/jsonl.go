@@ -69,7 +69,7 @@ func RewindJSONL(path string, step int64, all bool) error {
 func rewound(path string, step int64, all bool) (Record, error) {
 	r, err := StatRecord(path)
 	if step < 0 {
-		r, err = anew(path)
+		r, err = Anew(path)
 	}
 	at := int64(0)
 	if err == nil {
@@ -84,9 +84,9 @@ func rewound(path string, step int64, all bool) (Record, error) {
 	return r, nil
 }
 
-// anew removes the closed segments of a record that begins anew, whichever are there,
-// the newest first.
-func anew(path string) (Record, error) {
+// Anew removes the closed segments of a record that begins anew, whichever are there,
+// the newest first, and returns the record that is left.
+func Anew(path string) (Record, error) {
 	names, err := closedSegments(path)
 	for _, name := range slices.Backward(names) {
 		err = errors.Join(err, os.Remove(name))

@@ -144,20 +144,35 @@ func (r *Record) Rotate() error {
 // Check compares the files with what the record should hold up to a position. The error
 // says which file lost what.
 func (r Record) Check(upTo int64) error {
-	start := int64(0)
+	err := r.CheckClosed(upTo)
+	if open := upTo - r.Start(); open > 0 {
+		err = errors.Join(err, holds(r.Path, open))
+	}
+	return err
+}
+
+// CheckClosed is Check for the closed segments alone.
+func (r Record) CheckClosed(upTo int64) error {
 	var errs []error
-	for i := range len(r.Closed) + 1 {
-		want := upTo - start
-		if i < len(r.Closed) {
-			want = min(want, r.Closed[i])
-		}
-		if want <= 0 {
+	for i, size := range r.Closed {
+		if upTo <= 0 {
 			break
 		}
-		errs = append(errs, holds(r.Segment(i), want))
-		start += want
+		errs = append(errs, holds(r.Segment(i), min(upTo, size)))
+		upTo -= size
 	}
 	return errors.Join(errs...)
+}
+
+// Before returns the sizes of the closed segments that stay as they are if the record is
+// cut at a position.
+func (r Record) Before(at int64) []int64 {
+	for i, size := range r.Closed {
+		if at -= size; at < 0 {
+			return r.Closed[:i:i]
+		}
+	}
+	return r.Closed
 }
 
 // holds reports whether a file has as many bytes as it should have at least.

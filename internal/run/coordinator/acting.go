@@ -32,8 +32,7 @@ type acting struct {
 	tickets  map[int64]chan string
 	ticket   int64
 	ticked   time.Time
-	stale    bool // others do not know the present state
-	lost     []core.RecordLost
+	stale    bool           // others do not know the present state
 	helpers  sync.WaitGroup // goroutines that this term owns
 	ids      atomic.Int64   // of sessions
 	records  records
@@ -177,19 +176,17 @@ func (a *acting) step(e event) error {
 	if a.Took != nil {
 		a.Took(e.Event, time.Since(began))
 	}
-	return a.giveUp()
+	return nil
 }
 
-// giveUp ends the runs whose record could not be taken back to where they begin.
-func (a *acting) giveUp() error {
-	lost := a.lost
-	a.lost = nil
-	for _, e := range lost {
-		if err := a.step(event{Event: e}); err != nil {
-			return err
+// write has something done with a run's folder, beside the loop.
+func (a *acting) write(run string, do func(*record) error) {
+	r := a.records.of(run)
+	r.lane.put(func(lane func()) { a.helpers.Go(lane) }, func() {
+		if err := do(r); err != nil {
+			a.put(event{Event: core.RecordLost{Run: run, Why: err.Error()}})
 		}
-	}
-	return nil
+	})
 }
 
 // expect is the ticket of an answer that somebody waits for.
@@ -212,14 +209,21 @@ func (a *acting) do(d core.Decision, shared *assignment) error {
 	case core.MakePlan:
 		a.plan(d)
 	case core.Rewind:
-		if err := a.records.of(d.Run).rewind(d.Epoch, d.Step, d.Evaluated); err != nil {
-			a.lost = append(a.lost, core.RecordLost{Run: d.Run, Why: err.Error()})
-		}
+		a.write(d.Run, func(r *record) error {
+			err := r.rewind(d.Epoch, d.Step, d.Evaluated, d.Size)
+			if err != nil {
+				r.bad = d.Epoch
+			}
+			return err
+		})
 	case core.Tell:
 		a.Log("run " + d.Run + ": " + d.Text)
-		if err := a.records.of(d.Run).say(d.Text); err != nil {
-			a.Log(fmt.Sprintf("run %s: its log cannot be written: %v", d.Run, err))
-		}
+		a.write(d.Run, func(r *record) error {
+			if err := r.say(d.Text); err != nil {
+				a.Log(fmt.Sprintf("run %s: its log cannot be written: %v", d.Run, err))
+			}
+			return nil
+		})
 	case core.Reply:
 		a.publish()                  // whoever is answered finds what was answered for
 		a.tickets[d.Ticket] <- d.Err // has room for it
@@ -232,13 +236,13 @@ func (a *acting) do(d core.Decision, shared *assignment) error {
 		a.send(d.Session, &control.Down{Kind: control.KindRefused, Text: d.Why, Again: true})
 		delete(a.sessions, d.Session)
 	case core.Start:
-		a.send(d.Session, &control.Down{Kind: control.KindStart, Run: d.Run, Epoch: d.Epoch, Life: d.Life})
+		a.sendOf(d.Run, d.Session, &control.Down{Kind: control.KindStart, Run: d.Run, Epoch: d.Epoch, Life: d.Life})
 	case core.Halt:
-		a.send(d.Session, &control.Down{Kind: control.KindHalt, Run: d.Run, Epoch: d.Epoch, Life: d.Life})
+		a.sendOf(d.Run, d.Session, &control.Down{Kind: control.KindHalt, Run: d.Run, Epoch: d.Epoch, Life: d.Life})
 	case core.Abort:
-		a.send(d.Session, &control.Down{Kind: control.KindAbort, Run: d.Run, Epoch: d.Epoch, Life: d.Life, Text: d.Why})
+		a.sendOf(d.Run, d.Session, &control.Down{Kind: control.KindAbort, Run: d.Run, Epoch: d.Epoch, Life: d.Life, Text: d.Why})
 	case core.Answer:
-		a.send(d.Session, &control.Down{Kind: control.KindAck, Seq: d.Ticket, Text: d.Err})
+		a.sendOf(d.Run, d.Session, &control.Down{Kind: control.KindAck, Seq: d.Ticket, Text: d.Err})
 	}
 	return nil
 }
@@ -271,16 +275,23 @@ func (a *acting) assign(d core.Assign, shared *assignment) error {
 		}
 		*shared = assignment{x.Run, x.Epoch, text}
 	}
-	a.send(d.Session, &control.Down{Kind: control.KindAssign, Run: x.Run, Epoch: x.Epoch, Life: x.Life, Me: d.Assignment.Me, Tail: shared.text})
+	a.sendOf(x.Run, d.Session, &control.Down{Kind: control.KindAssign, Run: x.Run, Epoch: x.Epoch, Life: x.Life, Me: d.Assignment.Me, Tail: shared.text})
 	return nil
 }
 
-// send hands a message to a session. One whose queue is full is given up.
-func (a *acting) send(id int64, m *control.Down) {
-	if s := a.sessions[id]; s != nil && !s.offer(m) {
-		s.end()
-	}
+// sendOf hands a message about a run to a session, once what was decided about the run's
+// folder before is done. Nobody is given a part of an epoch that could not be begun.
+func (a *acting) sendOf(run string, id int64, m *control.Down) {
+	r, s := a.records.of(run), a.sessions[id]
+	r.lane.soon(func() {
+		if m.Kind != control.KindAssign || r.bad != m.Epoch {
+			s.hand(m)
+		}
+	})
 }
+
+// send hands a message to a session.
+func (a *acting) send(id int64, m *control.Down) { a.sessions[id].hand(m) }
 
 // plan asks the planner, aside: it may take a while.
 func (a *acting) plan(d core.MakePlan) {

@@ -147,15 +147,17 @@ func (r *record) retire() {
 
 // note has a run's folder say where the run stands, and lets it go when the run is over.
 func (a *acting) note(run core.Run) {
-	r := a.records.of(run.Name)
-	if run.Epoch > 0 {
-		if err := r.keeps(run); err != nil {
-			a.lost = append(a.lost, core.RecordLost{Run: run.Name, Why: err.Error()})
+	run = core.Run{Name: run.Name, Phase: run.Phase, Epoch: run.Epoch, Shards: run.Shards, Last: run.Last} // the rest is the loop's
+	a.write(run.Name, func(r *record) error {
+		var err error
+		if run.Epoch > 0 {
+			err = r.keeps(run)
 		}
-	}
-	if run.Phase.Over() {
-		r.retire()
-		return
-	}
-	_ = r.hold() // whoever has it was told so, or does not act any more
+		if run.Phase.Over() {
+			r.retire()
+		} else {
+			_ = r.hold() // whoever has it was told so, or does not act any more
+		}
+		return err
+	})
 }

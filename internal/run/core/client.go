@@ -52,6 +52,12 @@ func (e RecordLost) happen(c *Core) {
 	}
 }
 
+func (e RecordGap) happen(c *Core) {
+	if r := c.Run(e.Run); r != nil && r.Phase.Active() && r.Epoch == e.Epoch {
+		c.restart(r, "lines of its record are missing: "+e.Why)
+	}
+}
+
 func (Tick) happen(c *Core) {
 	c.Now++
 	for i := range c.Runs {

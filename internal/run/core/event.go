@@ -85,6 +85,13 @@ type (
 	}
 	// RecordLost is a record that the coordinator cannot keep, such as on a full disk.
 	RecordLost struct{ Run, Why string }
+	// RecordGap is a record that lacks lines of an epoch, which no worker sends again: such
+	// as after the coordinator's machine was lost with what was not on its disk.
+	RecordGap struct {
+		Run   string
+		Epoch int64
+		Why   string
+	}
 	// Loaded is what an earlier coordinator left, and which workers are still thought alive.
 	Loaded struct {
 		Runs  []Run

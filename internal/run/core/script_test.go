@@ -156,6 +156,8 @@ func (s *script) command(out *strings.Builder, line string) {
 		s.step(out, StopAsked{arg(1), has("now"), 2})
 	case "record-lost":
 		s.step(out, RecordLost{arg(1), arg(2)})
+	case "record-gap":
+		s.step(out, RecordGap{arg(1), number(2), arg(3)})
 	case "plan":
 		s.step(out, PlanMade{s.asked.Asked, spread(len(s.asked.Workers), number(1), s.asked.Shards)})
 	case "plan-anew": // into as many shards as there are workers

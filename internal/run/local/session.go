@@ -176,6 +176,9 @@ func noteSkipped(w Watcher, skipped []error) {
 func (s *Session) open() error {
 	if s.Part != nil {
 		s.sink = s.Part.Sink
+		if x, ok := s.sink.(interface{ Size() int64 }); ok {
+			s.size = x.Size
+		}
 		return nil
 	}
 	if s.vault == nil {
