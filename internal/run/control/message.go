@@ -92,6 +92,7 @@ type Submit struct {
 	Config  string `json:"config"`
 	Resume  bool   `json:"resume,omitempty"` // a run of that name that is over is to go on
 	Split   bool   `json:"split,omitempty"`  // then its environments may be split anew
+	Lost    bool   `json:"lost,omitempty"`   // it goes on although lines of its record are lost
 }
 
 // Named asks about a run, or for something to be done with it. An empty name is all
@@ -104,7 +105,15 @@ type Named struct {
 }
 
 // OK answers what was done.
-type OK struct{}
+type OK struct {
+	Text string `json:"text,omitempty"` // what is left to do
+}
+
+// Compacted is what became of the files in which a coordinator keeps its state.
+type Compacted struct {
+	Before int64 `json:"before"` // bytes
+	After  int64 `json:"after"`
+}
 
 // Status is what a coordinator knows.
 type Status struct {

@@ -155,6 +155,9 @@ func (a *acting) step(e event) error {
 	case core.StopAsked:
 		x.Ticket = a.expect(e.reply)
 		e.Event = x
+	case core.DeleteAsked:
+		x.Ticket = a.expect(e.reply)
+		e.Event = x
 	}
 	var shared assignment
 	for _, d := range a.core.Step(e.Event) {

@@ -40,7 +40,7 @@ func (c *coordinator) Submit(ctx context.Context, q *control.Submit) (*control.O
 		return nil, err
 	}
 	s, _ := a.news.latest()
-	e := core.Submitted{Name: q.Name, ID: q.ID, Config: q.Config, Split: q.Split}
+	e := core.Submitted{Name: q.Name, ID: q.ID, Config: q.Config, Split: q.Split, Lost: q.Lost}
 	switch _, known := find(s, q.Name); {
 	case q.Resume:
 		e.Again, err = a.again(q, known)

@@ -330,18 +330,22 @@ func (r *record) mine() error {
 	return nil
 }
 
-// commit returns the position in the record at which the lines of a checkpoint end, of
-// which the epoch has so many bytes. They must be synced. Lines that are not there any more are a gap.
-func (r *record) commit(number, bytes int64) (int64, error) {
+// commit returns the position in the record at which the lines of a checkpoint end: m says
+// how many bytes of the epoch's lines that are, or 0. The lines must be synced. Lines that
+// are not there any more are a gap.
+func (r *record) commit(number int64, m part.Manifest) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.checked(number); err != nil || r.file == nil || number != r.at.Epoch {
 		return 0, err
 	}
-	if at := r.at.Base + bytes; bytes >= 0 && at <= r.lines.Size() {
-		return at, nil
+	switch has := r.lines.Size() - r.at.Base; {
+	case m.Record == 0:
+		return r.lines.Find(m.Step, m.Evaluated)
+	case m.Record < 0 || m.Record > has:
+		return 0, gap{fmt.Errorf("a checkpoint with %d bytes of the epoch's lines, and %s has %d", m.Record, r.path(), has)}
 	}
-	return 0, gap{fmt.Errorf("a checkpoint with %d bytes of the epoch's lines, and %s has %d", bytes, r.path(), r.lines.Size()-r.at.Base)}
+	return r.at.Base + m.Record, nil
 }
 
 // checked reports a gap if the newest file of an epoch's record is not as it was written.

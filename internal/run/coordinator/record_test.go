@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/part"
 )
 
 const row = "{\"step\":%,\"iter\":1,\"seconds\":0}\n"
@@ -285,7 +286,7 @@ func TestRotated(t *testing.T) {
 		r.close()
 	}
 	r = take()
-	if at, err := r.commit(1, 7*line); err != nil || at != 7*line {
+	if at, err := r.commit(1, part.Manifest{Step: 7, Record: 7 * line}); err != nil || at != 7*line {
 		t.Errorf("a checkpoint is at %d, %v", at, err)
 	}
 	if err := r.rewind(2, 4, true, 4*line); err != nil { // into a closed file

@@ -108,7 +108,7 @@ func (x receipt) complete() (err error) {
 	case m.Kind == control.KindDone:
 		return x.record.whole(m.Epoch)
 	case m.Manifest != nil:
-		m.Manifest.Record, err = x.record.commit(m.Epoch, m.Manifest.Record)
+		m.Manifest.Record, err = x.record.commit(m.Epoch, *m.Manifest)
 	}
 	return err
 }

@@ -28,6 +28,20 @@ func (e Submitted) happen(c *Core) {
 	c.decide(Reply{e.Ticket, ""})
 }
 
+func (e DeleteAsked) happen(c *Core) {
+	r := c.Run(e.Run)
+	switch {
+	case r == nil: // only its folder is there
+	case !r.Phase.Over():
+		c.decide(Reply{e.Ticket, fmt.Sprintf("run %s is %s: weft stop %s ends it first", e.Run, r.Phase, e.Run)})
+		return
+	default:
+		c.decide(Forget{e.Run})
+		c.Runs = slices.DeleteFunc(c.Runs, func(r Run) bool { return r.Name == e.Run })
+	}
+	c.decide(Reply{e.Ticket, ""})
+}
+
 // forget gives up the oldest runs that are over, where there are too many.
 func (c *Core) forget() {
 	over := 0

@@ -39,6 +39,12 @@ type (
 		// Again says that it is a run that is to go on, and from where, if it is not known.
 		Again *part.Committed
 		Split bool // then its environments may be split anew
+		Lost  bool // then it goes on although lines of its record are lost
+	}
+	// DeleteAsked is a run that is over and to be forgotten.
+	DeleteAsked struct {
+		Run    string
+		Ticket int64
 	}
 	// StopAsked is a run that is no longer wanted: as soon as it can be saved, or now.
 	StopAsked struct {
