@@ -164,6 +164,20 @@ func (r Record) CheckClosed(upTo int64) error {
 	return errors.Join(errs...)
 }
 
+// Trim truncates closed segments that are longer than they were when they were closed,
+// as one can be that somebody else still wrote to.
+func (r *Record) Trim(closed []int64) error {
+	for i, size := range closed[:min(len(closed), len(r.Closed))] {
+		if r.Closed[i] > size {
+			if err := os.Truncate(r.Segment(i), size); err != nil {
+				return err
+			}
+			r.Closed[i] = size
+		}
+	}
+	return nil
+}
+
 // Before returns the sizes of the closed segments that stay as they are if the record is
 // cut at a position.
 func (r Record) Before(at int64) []int64 {
@@ -235,12 +249,12 @@ func (r *Record) cutInPlace(size int64) error {
 // Complete reports whether the record has the lines that it had when a step was done, of
 // which it had size bytes. The error says what is lost.
 func (r Record) Complete(size, step int64) error {
-	row, ok, err := r.Last()
-	switch {
-	case r.Size() < size && err == nil && ok:
-		return fmt.Errorf("%s has %d bytes of the %d that were recorded up to step %d: the lines after step %d are lost", r.Path, r.Size(), size, step, row.Step)
-	case r.Size() < size:
-		return fmt.Errorf("%s has %d bytes of the %d that were recorded up to step %d: those lines are lost", r.Path, r.Size(), size, step)
+	if r.Size() < size {
+		lost := "those lines are lost"
+		if row, ok, err := r.Last(); err == nil && ok {
+			lost = fmt.Sprintf("the lines after step %d are lost", row.Step)
+		}
+		return fmt.Errorf("%s has %d bytes of the %d that were recorded up to step %d: %s", r.Path, r.Size(), size, step, lost)
 	}
 	ends, err := r.ends(size)
 	if err == nil && !ends {

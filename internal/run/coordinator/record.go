@@ -103,6 +103,7 @@ type record struct {
 	file  *os.File        // the newest of the record; nil while it is closed
 	lines metrics.Record  // while file is open
 	limit int64           // of the bytes in a file; 0 is the default
+	end   int64           // of what was written to file since it was opened
 	dirty bool            // lines were written and not synced
 	over  bool            // the run is: nothing is recorded before another epoch begins
 	kept  *part.Committed // what it says of where the run can go on, once that was written
@@ -169,6 +170,9 @@ func (r *record) place(step int64, evaluated bool, size int64) (lines metrics.Re
 	if err == nil {
 		err = (metrics.Record{Path: r.path(), Closed: known.Closed}).CheckClosed(size)
 	}
+	if err == nil {
+		err = lines.Trim(known.Closed)
+	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		err = lines.Complete(size, step)
 	}
@@ -225,7 +229,7 @@ func (r *record) open() (err error) {
 		return err
 	}
 	lines.Closed, lines.Limit = r.at.Closed, r.limit
-	r.lines, r.dirty = lines, true // what another coordinator wrote may not be on the disk
+	r.lines, r.end, r.dirty = lines, 0, true // what another coordinator wrote may not be on the disk
 	return nil
 }
 
@@ -262,7 +266,8 @@ func (r *record) write(number, offset int64, lines []byte) error {
 		return nil
 	}
 	n, err := r.file.WriteAt(lines, at-start)
-	r.lines.Open, r.dirty = max(r.lines.Open, at-start+int64(n)), true
+	r.end = max(r.end, at-start+int64(n))
+	r.lines.Open, r.dirty = max(r.lines.Open, r.end), true
 	return err
 }
 
@@ -293,7 +298,7 @@ func (r *record) sync() error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.file != file || !r.lines.Full() {
+	if r.file != file || !r.lines.Full() || r.end < r.lines.Open { // what another wrote may have to be written again
 		return nil
 	}
 	return r.rotate()
@@ -363,8 +368,10 @@ func (r *record) checked(number int64) error {
 	return r.mine()
 }
 
-// whole reports a gap if any file of an epoch's record is not as it was written.
-func (r *record) whole(number int64) error {
+// whole reports a gap if any file of an epoch's record is not as it was written. Total is
+// how many bytes of lines the epoch has in all, if that is known; what is there beyond them, as another coordinator
+// may have left it, is removed.
+func (r *record) whole(number, total int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.checked(number); err != nil || r.file == nil || number != r.at.Epoch {
@@ -373,7 +380,15 @@ func (r *record) whole(number int64) error {
 	if err := r.lines.Check(r.lines.Size()); err != nil {
 		return gap{err}
 	}
-	return nil
+	has, keep := r.lines.Size()-r.at.Base, r.at.Base+total-r.lines.Start()
+	switch {
+	case total > has:
+		return gap{fmt.Errorf("%s has %d bytes of the epoch's %d: lines are lost", r.path(), has, total)}
+	case total == 0 || total == has || keep < 0:
+		return nil
+	}
+	r.lines.Open = keep
+	return errors.Join(r.file.Truncate(keep), r.file.Sync())
 }
 
 // say adds a line to the log.

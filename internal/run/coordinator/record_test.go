@@ -294,16 +294,46 @@ func TestRotated(t *testing.T) {
 	}
 	r.holds(t, all[:4*line])
 	put(2, 4, 9)
-	if err := r.whole(2); err != nil {
-		t.Error(err)
+	for _, total := range []int64{0, 5 * line} {
+		if err := r.whole(2, total); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := r.whole(2, 6*line); !errors.As(err, new(gap)) {
+		t.Errorf("a line was never written: %v", err)
 	}
 	if err := os.Truncate(filepath.Join(dir, "metrics.000001.jsonl"), 10); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.whole(2); !errors.As(err, new(gap)) {
+	if err := r.whole(2, 0); !errors.As(err, new(gap)) {
 		t.Errorf("a closed file lost lines: %v", err)
 	}
 	if err := r.rewind(3, 9, true, 9*line); err == nil || !strings.Contains(err.Error(), "metrics.000001.jsonl has 10 bytes of the") {
 		t.Errorf("an epoch begins without them: %v", err)
 	}
+}
+
+// Lines that a coordinator before had written, and nobody had acknowledged, are written again or removed in the end.
+func TestLeftover(t *testing.T) {
+	r := &record{dir: t.TempDir(), limit: 80}
+	if err := r.rewind(1, -1, false, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.write(1, 0, []byte(rows("1", "2")+rows("8", "9", "10", "11"))); err != nil {
+		t.Fatal(err)
+	}
+	r.close()
+	r = &record{dir: r.dir, limit: 80}
+	defer r.close()
+	at := int64(len(rows("1", "2")))
+	if err := errors.Join(r.write(1, at, []byte(rows("3"))), r.sync()); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.at.Closed) > 0 {
+		t.Error("a file was closed before its lines were written again")
+	}
+	if err := r.whole(1, at+int64(len(rows("3")))); err != nil {
+		t.Fatal(err)
+	}
+	r.holds(t, rows("1", "2", "3"))
 }

@@ -106,7 +106,7 @@ func (x receipt) complete() (err error) {
 	case x.record == nil:
 		return nil
 	case m.Kind == control.KindDone:
-		return x.record.whole(m.Epoch)
+		return x.record.whole(m.Epoch, m.Offset)
 	case m.Manifest != nil:
 		m.Manifest.Record, err = x.record.commit(m.Epoch, *m.Manifest)
 	}
