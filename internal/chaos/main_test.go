@@ -35,7 +35,7 @@ func TestFaults(t *testing.T) {
 	}
 	all := chaos.Runs(seconds)
 	report, err := chaos.Test(t.Context(), chaos.Options{
-		Program: program, Env: []string{asCommand + "=1"}, Seed: 341, Faults: faults, PerRun: faults / 2, Workers: 3,
+		Program: program, Env: []string{asCommand + "=1"}, Seed: 1354894, Faults: faults, PerRun: faults / 2, Workers: 3,
 		Runs: []chaos.Run{all[0], all[2]}, Patience: 3 * time.Minute, Log: func(text string) { t.Log(text) },
 	})
 	if err != nil {
@@ -60,7 +60,7 @@ func TestSpared(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("TMPDIR", t.TempDir())
-	const killThenFreeze = 1413
+	const killThenFreeze = 4625
 	seconds := 60.
 	if testing.Short() {
 		seconds = 20 // as long, under a race detector
@@ -78,5 +78,38 @@ func TestSpared(t *testing.T) {
 	x := report.Trials[0]
 	if len(x.Injected) != 2 || x.Epochs == 1 && (x.Injected[0].Replaced == nil || x.Injected[1].Replaced == nil) {
 		t.Errorf("%+v", x)
+	}
+}
+
+// Runs live through the loss of lines that were not on the coordinator's disk, and begin an epoch as soon with a large record
+// as with a small one.
+func TestRecords(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	faults, seconds := 4, 8.
+	if testing.Short() {
+		faults, seconds = 2, 3
+	}
+	report, err := chaos.Test(t.Context(), chaos.Options{
+		Program: program, Env: []string{asCommand + "=1"}, Seed: 1, Faults: faults, PerRun: faults, Workers: 2,
+		Kinds: []chaos.Kind{chaos.LargeRecord, chaos.LoseLines}, Record: 256 << 20,
+		Runs: chaos.Runs(seconds)[3:4], Patience: 3 * time.Minute, Log: func(text string) { t.Log(text) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range report.Violations() {
+		t.Error(v)
+	}
+	for _, x := range report.Trials {
+		for _, i := range x.Injected {
+			t.Logf("%s: %.2f s", i.Fault, i.Recovery)
+		}
+	}
+	if report.Faults() < faults {
+		t.Errorf("%d faults, want %d", report.Faults(), faults)
 	}
 }

@@ -29,6 +29,8 @@ const (
 	CutData           Kind = "cut data connections"
 	Drop              Kind = "drop packets" // of both planes, for longer than it takes to be given up
 	Delay             Kind = "delay packets"
+	LargeRecord       Kind = "large record"        // when the owner is killed
+	LoseLines         Kind = "lose unsynced lines" // of the record, with the coordinator
 )
 
 // trait is what there is to know about a kind.
@@ -50,6 +52,7 @@ var traits = []trait{
 	{kind: CutControl, network: true}, {kind: CutData, network: true},
 	{kind: Drop, network: true, least: 2 * time.Second, most: 4 * time.Second},
 	{kind: Delay, network: true, least: time.Second, most: 2 * time.Second},
+	{kind: LargeRecord}, {kind: LoseLines},
 }
 
 // Kinds are all kinds, in the order of reports.
@@ -78,12 +81,14 @@ func (f Fault) String() string {
 // Schedule is a sequence of faults that a seed determines.
 type Schedule struct {
 	rng   *rand.Rand
+	kinds []Kind           // that are dealt; nil is all
 	decks map[bool][]trait // kinds that are still to be dealt, by whether there is a network
 }
 
-// NewSchedule is the schedule of a seed.
-func NewSchedule(seed uint64) *Schedule {
-	return &Schedule{rng: rand.New(rand.NewPCG(seed, 0)), decks: map[bool][]trait{}}
+// NewSchedule returns the schedule of a seed, with faults of some kinds, or of all if none
+// is given.
+func NewSchedule(seed uint64, kinds ...Kind) *Schedule {
+	return &Schedule{rng: rand.New(rand.NewPCG(seed, 0)), kinds: kinds, decks: map[bool][]trait{}}
 }
 
 // Next are the next faults; without a network, of the kinds that need none. Kinds are
@@ -92,7 +97,9 @@ func (s *Schedule) Next(n int, network bool) (out []Fault) {
 	for range n {
 		deck := s.decks[network]
 		if len(deck) == 0 {
-			deck = slices.DeleteFunc(slices.Clone(traits), func(t trait) bool { return t.network && !network })
+			deck = slices.DeleteFunc(slices.Clone(traits), func(t trait) bool {
+				return t.network && !network || len(s.kinds) > 0 && !slices.Contains(s.kinds, t.kind)
+			})
 			s.rng.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
 		}
 		t := deck[0]
