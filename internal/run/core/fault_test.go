@@ -47,6 +47,7 @@ func TestPower(t *testing.T) {
 		"one life":         {decide: reborn},
 		"no growth":        {event: stunted},
 		"split anew":       {event: split},
+		"no gap":           {event: complacent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range 2000 {
@@ -90,6 +91,14 @@ func late(all []Decision) []Decision {
 func deaf(_ *Core, e Event) Event {
 	switch e.(type) {
 	case Lost, Silent:
+		return nil
+	}
+	return e
+}
+
+// complacent takes every record for complete.
+func complacent(_ *Core, e Event) Event {
+	if _, ok := e.(RecordGap); ok {
 		return nil
 	}
 	return e
