@@ -192,6 +192,17 @@ func (a *acting) write(run string, do func(*record) error) {
 	})
 }
 
+// over reports whether the term is.
+func (a *acting) over() bool {
+	select {
+	case <-a.done:
+	case <-a.term.Lost():
+	default:
+		return false
+	}
+	return true
+}
+
 // expect is the ticket of an answer that somebody waits for.
 func (a *acting) expect(reply chan string) int64 {
 	a.ticket++
@@ -213,6 +224,10 @@ func (a *acting) do(d core.Decision, shared *assignment) error {
 		a.plan(d)
 	case core.Rewind:
 		a.write(d.Run, func(r *record) error {
+			if a.over() { // another coordinator may have begun a later epoch
+				r.bad = d.Epoch
+				return nil
+			}
 			err := r.rewind(d.Epoch, d.Step, d.Evaluated, d.Size)
 			if err != nil {
 				r.bad = d.Epoch

@@ -78,6 +78,9 @@ func (r *records) begin(run, id, config string) error {
 	if err := r.of(run).hold(); err != nil {
 		return err
 	}
+	if err := os.Remove(filepath.Join(dir, epochFile)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a run that is not here any more
+		return err
+	}
 	return errors.Join(durable.Replace(filepath.Join(dir, idFile), []byte(id)), durable.Replace(filepath.Join(dir, configFile), []byte(config)))
 }
 
@@ -136,6 +139,9 @@ func (r *record) rewind(number, step int64, evaluated bool, size int64) error {
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
 		return err
 	}
+	if known, err := r.index(); err == nil && known.Epoch > number {
+		return fmt.Errorf("epoch %d cannot begin: another coordinator has begun epoch %d", number, known.Epoch)
+	}
 	lines, at, err := r.place(step, evaluated, size)
 	if err != nil {
 		return err
@@ -173,8 +179,12 @@ func (r *record) place(step int64, evaluated bool, size int64) (lines metrics.Re
 	if err == nil {
 		err = lines.Trim(known.Closed)
 	}
+	elsewhere := errors.Is(err, fs.ErrNotExist) && lines.Size() == 0
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		err = lines.Complete(size, step)
+	}
+	if err != nil && elsewhere {
+		err = fmt.Errorf("%w, unless the coordinators do not share their folder of runs (--runs)", err)
 	}
 	return lines, size, err
 }
@@ -313,14 +323,20 @@ func (r *record) rotate() error {
 	if err := r.mine(); err != nil {
 		return err
 	}
-	if err := errors.Join(r.file.Sync(), r.lines.Rotate()); err != nil {
+	if known, err := r.index(); err != nil || known.Epoch != r.at.Epoch || !slices.Equal(known.Closed, r.at.Closed) {
+		return errors.Join(err, errors.New("another coordinator writes the record"))
+	}
+	if err := r.file.Sync(); err != nil {
+		return err
+	}
+	r.shut() // not every system renames an open file
+	if err := r.lines.Rotate(); err != nil {
 		return err
 	}
 	r.at.Closed = r.lines.Closed
 	if err := r.mark(r.at); err != nil {
 		return err
 	}
-	r.shut()
 	return r.open()
 }
 

@@ -72,6 +72,10 @@ func TestRecord(t *testing.T) {
 	put(1, 0, rows("7"))
 	put(2, 0, rows("3"))
 	r.holds(t, rows("1", "2", "3"))
+	if err := r.rewind(1, 1, false, 0); err == nil {
+		t.Error("an epoch begins after a later one")
+	}
+	r.holds(t, rows("1", "2", "3"))
 	if err := r.write(2, 1000, []byte("x")); err == nil {
 		t.Error("lines with a gap before them are taken")
 	}

@@ -71,10 +71,15 @@ func TestAcknowledgedLate(t *testing.T) {
 	end()
 }
 
+// endless is a term that nobody ends.
+type endless struct{ Term }
+
+func (endless) Lost() <-chan struct{} { return nil }
+
 // A run whose disk does not answer keeps no other from being decided about.
 func TestApart(t *testing.T) {
 	c := &coordinator{Options: Options{Address: "here", Runs: t.TempDir(), Core: core.Defaults()}.withDefaults()}
-	a := newActing(c, nil)
+	a := newActing(c, endless{})
 	slow, s := a.records.of("slow"), &session{out: make(chan *control.Down, 8), over: make(chan struct{})}
 	a.sessions[1] = s
 	slow.mu.Lock()
