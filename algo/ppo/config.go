@@ -76,8 +76,8 @@ var presets = []algo.Preset{
 		Set: []string{"envs=16", "horizon=32", "learning_rate=3e-3"},
 	},
 	{
-		Name: "default", Env: "Memory-v0", Doc: "needs recurrence", Steps: 60_000,
-		Set: []string{"envs=32", "horizon=16", "minibatches=4", "learning_rate=3e-3", "memory=32", "hidden=32"},
+		Name: "default", Env: "Memory-v0", Doc: "needs recurrence", Steps: 120_000,
+		Set: []string{"envs=64", "horizon=16", "minibatches=2", "learning_rate=3e-3", "memory=32", "hidden=16"},
 	},
 }
 
