@@ -21,7 +21,8 @@ import (
 type chaosFlags struct {
 	chaos.Options
 	seconds      float64
-	only         []string
+	only, kinds  []string
+	record       int64 // MiB
 	json, inside bool
 }
 
@@ -55,6 +56,8 @@ func (c *command) chaos() *cobra.Command {
 	flags.IntVar(&f.PerRun, "per-run", 10, "`faults` that a run gets at most")
 	flags.Float64Var(&f.seconds, "seconds", 15, "`seconds` that a run takes, about, if it is left alone")
 	flags.StringSliceVar(&f.only, "only", nil, "`runs` to train, by name; all of them if none is given")
+	flags.StringSliceVar(&f.kinds, "kinds", nil, "`kinds` of faults to inject, as docs/chaos.md names them; all of them if none is given")
+	flags.Int64Var(&f.record, "record", 64, "`MiB` of lines that the fault \"large record\" adds")
 	flags.DurationVar(&f.Patience, "patience", 45*time.Second, "`time` after which a run that does not get on counts as hanging")
 	flags.DurationVar(&f.Bar, "bar", 3*time.Second, "`time` within which a run must train again after a fault; 0 is any")
 	flags.BoolVar(&f.Namespaces, "namespaces", false, "put every process into a network namespace; needs an administrator's rights and the program ip")
@@ -73,6 +76,14 @@ func (f *chaosFlags) check() error {
 	}{{"faults", f.Faults}, {"processes", f.Workers}, {"per-run", f.PerRun}} {
 		if x.n < 1 {
 			errs = append(errs, fmt.Errorf("--%s: %d is too few", x.flag, x.n))
+		}
+	}
+	if f.Record = f.record << 20; f.record < 1 {
+		errs = append(errs, fmt.Errorf("--record: %d is too little", f.record))
+	}
+	for _, k := range f.kinds {
+		if f.Kinds = append(f.Kinds, chaos.Kind(k)); !slices.Contains(chaos.Kinds(), chaos.Kind(k)) {
+			errs = append(errs, fmt.Errorf("--kinds: there is no fault %q: docs/chaos.md has them", k))
 		}
 	}
 	if f.seconds <= 0 {

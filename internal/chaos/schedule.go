@@ -102,6 +102,9 @@ func (s *Schedule) Next(n int, network bool) (out []Fault) {
 			})
 			s.rng.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
 		}
+		if len(deck) == 0 { // all that are asked for need a network
+			return out
+		}
 		t := deck[0]
 		s.decks[network] = deck[1:]
 		out = append(out, Fault{
