@@ -102,6 +102,11 @@ func (s *Session) prepare() (err error) {
 			return fmt.Errorf("run %s: %w", j.Dir, err)
 		}
 	}
+	if s.loaded && j.Part == nil && !j.LostRecord {
+		if _, _, err := s.place(filepath.Join(j.Dir, recordFile)); err != nil {
+			return err
+		}
+	}
 	if j.From != "" && !s.loaded {
 		return s.start(j)
 	}
@@ -232,20 +237,29 @@ func (s *Session) openRecord(path string) (*metrics.JSONL, error) {
 			return nil, err
 		}
 	}
-	step, all := s.run.Steps(), s.evaluated == s.run.Steps()
-	r, err := metrics.StatRecord(path)
-	at := s.recorded
-	switch {
-	case err != nil:
-	case at == 0 || s.LostRecord && r.Complete(at, step) != nil: // an older weft wrote it
-		at, err = r.Find(step, all)
-	default:
-		err = r.Complete(at, step)
-	}
+	r, at, err := s.place(path)
 	if err != nil {
-		return nil, fmt.Errorf("%w; put the files back, or go on without those lines with --lost-record", err)
+		return nil, err
 	}
 	return metrics.OpenAt(r, at)
+}
+
+// place returns the record, and where the lines end in it that it had when the checkpoint
+// was taken. It fails if some of them are lost, unless the user knows.
+func (s *Session) place(path string) (r metrics.Record, at int64, err error) {
+	r, err = metrics.StatRecord(path)
+	step, at := s.run.Steps(), s.recorded
+	if err == nil && at > 0 {
+		err = r.Complete(at, step)
+	}
+	switch {
+	case err == nil && at > 0:
+		return r, at, nil
+	case err == nil || s.LostRecord: // an older weft wrote the checkpoint, or there are fewer lines
+		at, err = r.Find(step, s.evaluated == step)
+		return r, at, err
+	}
+	return r, 0, fmt.Errorf("%w; put the files back, or go on without those lines with --lost-record", err)
 }
 
 // unsaved returns the rows of the step that the run goes on from, if its evaluation will
