@@ -300,7 +300,11 @@ func (a *acting) assign(d core.Assign, shared *assignment) error {
 // sendOf hands a message about a run to a session, once what was decided about the run's
 // folder before is done. Nobody is given a part of an epoch that could not be begun.
 func (a *acting) sendOf(run string, id int64, m *control.Down) {
-	r, s := a.records.of(run), a.sessions[id]
+	r, s := a.records.known(run), a.sessions[id]
+	if r == nil { // a worker spoke of it, and nobody else
+		s.hand(m)
+		return
+	}
 	r.lane.soon(func() {
 		if m.Kind != control.KindAssign || r.bad != m.Epoch {
 			s.hand(m)

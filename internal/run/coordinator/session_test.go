@@ -1,6 +1,8 @@
 package coordinator
 
 import (
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -69,6 +71,29 @@ func TestAcknowledgedLate(t *testing.T) {
 	take(&control.Up{Kind: control.KindNote, Run: "run", Seq: 8})
 	s.end() // and who is gone is not waited for
 	end()
+}
+
+// A run that only a worker speaks of has no folder, whatever the worker says of it.
+func TestStranger(t *testing.T) {
+	dir := t.TempDir()
+	c := &coordinator{Options: Options{Address: "here", Runs: filepath.Join(dir, "runs"), Core: core.Defaults()}.withDefaults()}
+	a, s := newActing(c, endless{}), &session{out: make(chan *control.Down, 8), over: make(chan struct{}), name: "w", id: 1}
+	a.sessions[1] = s
+	const run = "../out"
+	if err := a.do(core.Abort{From: core.From{Worker: "w", Session: 1, Run: run, Epoch: 1}, Why: "it is over"}, &assignment{}); err != nil {
+		t.Fatal(err)
+	}
+	if m := <-s.out; m.Kind != control.KindAbort {
+		t.Errorf("%+v", m)
+	}
+	take, end := settled(a, s)
+	take(&control.Up{Kind: control.KindNote, Run: run, Epoch: 1, Seq: 1, Text: "x"})
+	take(&control.Up{Kind: control.KindRecord, Run: run, Epoch: 1, Seq: 2, Tail: []byte("x\n")})
+	end()
+	a.close()
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
 }
 
 // endless is a term that nobody ends.
