@@ -75,6 +75,9 @@ func (r *records) begin(run, id, config string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
+	if err := durable.Names(r.dir); err != nil {
+		return err
+	}
 	if err := r.of(run).hold(); err != nil {
 		return err
 	}
