@@ -22,6 +22,7 @@ type chaosFlags struct {
 	chaos.Options
 	seconds      float64
 	only, kinds  []string
+	record       int64 // MiB
 	json, inside bool
 }
 
@@ -55,7 +56,8 @@ func (c *command) chaos() *cobra.Command {
 	flags.IntVar(&f.PerRun, "per-run", 10, "`faults` that a run gets at most")
 	flags.Float64Var(&f.seconds, "seconds", 15, "`seconds` that a run takes, about, if it is left alone")
 	flags.StringSliceVar(&f.only, "only", nil, "`runs` to train, by name; all of them if none is given")
-	flags.StringSliceVar(&f.kinds, "kinds", nil, "`kinds` of faults to inject, as the report names them; all of them if none is given")
+	flags.StringSliceVar(&f.kinds, "kinds", nil, "`kinds` of faults to inject, as docs/chaos.md names them; all of them if none is given")
+	flags.Int64Var(&f.record, "record", 64, "`MiB` of lines that the fault \"large record\" adds")
 	flags.DurationVar(&f.Patience, "patience", 45*time.Second, "`time` after which a run that does not get on counts as hanging")
 	flags.DurationVar(&f.Bar, "bar", 3*time.Second, "`time` within which a run must train again after a fault; 0 is any")
 	flags.BoolVar(&f.Namespaces, "namespaces", false, "put every process into a network namespace; needs an administrator's rights and the program ip")
@@ -76,6 +78,14 @@ func (f *chaosFlags) check() error {
 			errs = append(errs, fmt.Errorf("--%s: %d is too few", x.flag, x.n))
 		}
 	}
+	if f.Record = f.record << 20; f.record < 1 {
+		errs = append(errs, fmt.Errorf("--record: %d is too little", f.record))
+	}
+	for _, k := range f.kinds {
+		if f.Kinds = append(f.Kinds, chaos.Kind(k)); !slices.Contains(chaos.Kinds(), chaos.Kind(k)) {
+			errs = append(errs, fmt.Errorf("--kinds: %q is no kind of fault: there are %q", k, chaos.Kinds()))
+		}
+	}
 	if f.seconds <= 0 {
 		errs = append(errs, fmt.Errorf("--seconds: %v is too short", f.seconds))
 	}
@@ -85,11 +95,6 @@ func (f *chaosFlags) check() error {
 	f.Runs = slices.DeleteFunc(chaos.Runs(f.seconds), func(r chaos.Run) bool { return len(f.only) > 0 && !slices.Contains(f.only, r.Name) })
 	if len(f.Runs) < len(f.only) {
 		errs = append(errs, fmt.Errorf("--only %s: the runs are %s", strings.Join(f.only, ","), strings.Join(names(chaos.Runs(1)), ", ")))
-	}
-	for _, k := range f.kinds {
-		if f.Only = append(f.Only, chaos.Kind(k)); !slices.Contains(chaos.Kinds(), chaos.Kind(k)) {
-			errs = append(errs, fmt.Errorf("--kinds: %q is no kind of fault: there are %q", k, chaos.Kinds()))
-		}
 	}
 	return errors.Join(errs...)
 }

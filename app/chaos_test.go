@@ -14,6 +14,8 @@ func TestChaosUsage(t *testing.T) {
 		{"chaos --per-run 0", "--per-run: 0 is too few"},
 		{"chaos --seconds 0", "--seconds: 0 is too short"},
 		{"chaos --patience 0s", "--patience: 0s is too short"},
+		{"chaos --record 0", "--record: 0 is too little"},
+		{"chaos --kinds rain", "--kinds: there is no fault \"rain\""},
 		{"chaos --fault 3", "unknown flag --fault, did you mean --faults?"},
 		{"chaos all", "unknown command"},
 	} {

@@ -183,6 +183,12 @@ func TestCluster(t *testing.T) {
 	contains(t, do(t, 0, "logs", "ppo-Identity-v0-seed1", "--cluster", at, "--follow").out, "epoch 1 begins at step 0 on a, b", "done after 640 steps")
 	contains(t, do(t, 0, "status", "--cluster", at, "--json").out, `"phase":"done"`)
 	contains(t, do(t, 1, "stop", "nothing", "--cluster", at).errors, "there is no run nothing: weft status shows them")
+	contains(t, do(t, 0, "delete", "ppo-Identity-v0-seed1", "--cluster", at).out, "run ppo-Identity-v0-seed1 is deleted")
+	contains(t, do(t, 0, "compact", "--cluster", at).out, " MB became ")
+	contains(t, do(t, 0, "status", "--cluster", at).out, "2 workers, 1 runs")
+	if _, err := os.Stat(filepath.Join("runs", "ppo-Identity-v0-seed1")); err == nil {
+		t.Error("the folder of a deleted run is there")
+	}
 }
 
 // A run that is interrupted, or stopped from elsewhere, ends with 130.

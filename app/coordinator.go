@@ -41,7 +41,7 @@ func (c *command) coordinator() *cobra.Command {
 		Long: "Coordinator takes runs on and hands their parts to workers; when a worker is lost, a run goes on from its last\n" +
 			"checkpoint with those that are left. Its own state is in an etcd, which is part of it and listens nowhere, or\n" +
 			"with --etcd in an existing one: then several coordinators may be started, of which one acts and another takes\n" +
-			"over. The records and logs of runs are in its folder of runs, which those that take over should share.",
+			"over. The records and logs of runs are in its folder of runs, which those that take over must share.",
 		Example: "  weft coordinator\n" +
 			"  weft coordinator --listen 10.0.0.1:7700 --certs certs\n" +
 			"  weft coordinator --etcd https://10.0.0.2:2379,https://10.0.0.3:2379 --etcd-user weft --etcd-password-file secret --certs certs",

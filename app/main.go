@@ -123,6 +123,6 @@ func (c *command) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(noSuchFlag)
 	root.AddCommand(c.train(), c.resume(), c.eval(), c.list(), c.bench(), c.check(), c.devices(), c.graph(), c.plan(), c.generate(), c.groupingsOf(), c.verify(),
-		c.coordinator(), c.worker(), c.status(), c.stop(), c.logs(), c.certs(), c.chaos(), c.planner())
+		c.coordinator(), c.worker(), c.status(), c.stop(), c.logs(), c.delete(), c.compact(), c.certs(), c.chaos(), c.planner())
 	return root
 }

@@ -44,6 +44,7 @@ func (c *command) resume() *cobra.Command {
 	cmd.Flags().Lookup("steps").Usage = "train to this many steps in all instead of those it was started with"
 	f.elsewhere.flags(cmd)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
+	cmd.Flags().BoolVar(&f.lost, "lost-record", false, "go on although lines of the run's record (metrics.jsonl) are lost")
 	return cmd
 }
 
@@ -77,7 +78,7 @@ func (c *command) runResume(ctx context.Context, dir string, more []config.Assig
 		return err
 	}
 	defer release()
-	return c.goOn(ctx, before, r, dir, c.watcher(r, dir, f.json))
+	return c.goOn(ctx, before, r, dir, c.watcher(r, dir, f.json), f.lost)
 }
 
 // resumed is what a run was and what the flags make of it; what is where it was read.
@@ -98,12 +99,12 @@ func (c *command) resumed(ctx context.Context, file, flags []config.Assignment, 
 }
 
 // goOn resumes a run whose budget may have changed.
-func (c *command) goOn(ctx context.Context, before, r *request, dir string, w watcher) error {
+func (c *command) goOn(ctx context.Context, before, r *request, dir string, w watcher, lost bool) error {
 	job, err := r.job()
 	if err != nil {
 		return err
 	}
-	job.Dir, job.Resume, job.Watch = dir, true, w
+	job.Dir, job.Resume, job.Watch, job.LostRecord = dir, true, w, lost
 	s, err := local.Prepare(job)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
@@ -68,7 +69,7 @@ func (c *command) resumeProcesses(ctx context.Context, before, r *request, dir s
 		return err
 	}
 	return c.inProcesses(ctx, r, f, dir, func(client *control.Client, ctx context.Context, name, config string) error {
-		return client.Resume(ctx, name, config, r.Policy != before.Policy)
+		return client.Resume(ctx, name, config, r.Policy != before.Policy, f.lost)
 	})
 }
 
@@ -120,9 +121,16 @@ func commit(ctx context.Context, kept store.Store, c part.Committed, step int64,
 	}
 	c.Epoch++
 	c.Last = &part.Manifest{
-		Epoch: c.Epoch, Step: step, Object: process.ObjectName(c.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256(),
+		Record: recorded(f), Epoch: c.Epoch, Step: step, Object: process.ObjectName(c.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256(),
 	}
 	return c, kept.Put(ctx, c.Last.Object, o.Reader(), o.Size())
+}
+
+// recorded returns how many bytes of the record there were when a checkpoint was taken; 0
+// is unknown.
+func recorded(f checkpoint.File) int64 {
+	n, _ := strconv.ParseInt(f.Meta["recorded"], 10, 64)
+	return n
 }
 
 // handBest does the same for the best checkpoint, if the store has none as good.
@@ -179,7 +187,7 @@ func (c *command) resumeCluster(ctx context.Context, run string, more []config.A
 	}
 	c.started = true
 	resume := func(ctx context.Context, name, config string) error {
-		return client.Resume(ctx, name, config, r.Policy != before.Policy)
+		return client.Resume(ctx, name, config, r.Policy != before.Policy, f.lost)
 	}
 	return c.follow(ctx, client, r, name, resume, &viewer{w: w, told: old.Told})
 }

@@ -28,6 +28,7 @@ type trainFlags struct {
 	json   bool
 	seeds  string
 	skip   bool               // verification
+	lost   bool               // lines of the record are, and it goes on all the same
 	dry    bool               // show the configuration, and start nothing
 	values map[string]*string // flags that are settings, by key
 	elsewhere

@@ -26,8 +26,9 @@ type Options struct {
 	Time    time.Duration // after which no more are injected; 0 is no limit
 	Workers int
 	PerRun  int    // faults that a run gets
+	Kinds   []Kind // of faults; all if there are none
+	Record  int64  // bytes by which a large record is larger; 0 is 64 MiB
 	Runs    []Run  // in turn
-	Only    []Kind // of faults; empty is all
 	// Namespaces has every process in a network namespace of its own, with TLS. This
 	// process must be in one that Enter made.
 	Namespaces bool
@@ -90,8 +91,8 @@ func Test(ctx context.Context, o Options) (report Report, err error) {
 	if err := possible(); err != nil {
 		return report, err
 	}
-	if o.Namespaces && len(NewSchedule(o.Seed, o.Only...).Next(1, true)) == 0 {
-		return report, fmt.Errorf("no fault of the kinds %q can be injected into network namespaces", o.Only)
+	if o.Namespaces && len(NewSchedule(o.Seed, o.Kinds...).Next(1, true)) == 0 {
+		return report, fmt.Errorf("no fault of the kinds %q can be injected into network namespaces", o.Kinds)
 	}
 	dir, err := os.MkdirTemp("", "weft-chaos-")
 	if err != nil {
@@ -114,7 +115,7 @@ func Test(ctx context.Context, o Options) (report Report, err error) {
 	if o.Time > 0 {
 		o.until = time.Now().Add(o.Time)
 	}
-	schedule := NewSchedule(o.Seed, o.Only...)
+	schedule := NewSchedule(o.Seed, o.Kinds...)
 	for i := 0; report.Faults() < o.Faults && ctx.Err() == nil && (i == 0 || o.until.IsZero() || time.Now().Before(o.until)); i++ {
 		t := &trial{Options: o, run: o.Runs[i%len(o.Runs)], want: want[i%len(o.Runs)]}
 		t.name = fmt.Sprintf("%03d-%s", i+1, t.run.Name)

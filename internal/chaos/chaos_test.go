@@ -36,6 +36,14 @@ func TestSchedule(t *testing.T) {
 	if !differ {
 		t.Error("another seed has the same faults")
 	}
+	for _, f := range NewSchedule(3, LoseLines, Drop).Next(4, false) {
+		if f.Kind != LoseLines {
+			t.Errorf("%s was not asked for, or needs a network", f.Kind)
+		}
+	}
+	if all := NewSchedule(3, Drop).Next(4, false); len(all) > 0 {
+		t.Errorf("%v without a network", all)
+	}
 	for _, network := range []bool{false, true} {
 		met := map[Kind]bool{}
 		for _, f := range NewSchedule(3).Next(len(traits), network) {

@@ -114,7 +114,7 @@ func shared(name string) bool {
 }
 
 // belongs are the files of a run's folder.
-var belongs = regexp.MustCompile(`^(config\.yaml|metrics\.jsonl|epoch\.json|committed\.json|log\.txt|\.submission|\.lock|best\.epoch-\d+\.safetensors|step-\d+\.epoch-\d+(\.[0-9a-f]+)?\.safetensors)$`)
+var belongs = regexp.MustCompile(`^(config\.yaml|metrics(\.\d{6})?\.jsonl|epoch\.json|committed\.json|log\.txt|\.submission|\.lock|best\.epoch-\d+\.safetensors|step-\d+\.epoch-\d+(\.[0-9a-f]+)?\.safetensors)$`)
 
 // tidy sees that nothing half-written is left.
 func tidy(folder string) error {

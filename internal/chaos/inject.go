@@ -31,6 +31,10 @@ func (t *trial) inject(ctx context.Context, f Fault) (mark, error) {
 		return kill(r, owner), nil
 	case KillCoordinator:
 		return t.killCoordinator(ctx, r)
+	case LargeRecord:
+		return t.largeRecord(ctx)
+	case LoseLines:
+		return t.loseLines(ctx, r, f.Pick)
 	case KillBoth:
 		m := kill(r, victim)
 		after, err := t.killCoordinator(ctx, r)

@@ -66,7 +66,7 @@ func TestSpared(t *testing.T) {
 		seconds = 20 // as long, under a race detector
 	}
 	report, err := chaos.Test(t.Context(), chaos.Options{
-		Program: program, Env: []string{asCommand + "=1"}, Seed: killThenFreeze, Only: []chaos.Kind{chaos.KillWorker, chaos.FreezeWorker}, Faults: 2, PerRun: 2, Workers: 3,
+		Program: program, Env: []string{asCommand + "=1"}, Seed: killThenFreeze, Kinds: []chaos.Kind{chaos.KillWorker, chaos.FreezeWorker}, Faults: 2, PerRun: 2, Workers: 3,
 		Runs: chaos.Runs(seconds)[2:3], Patience: 3 * time.Minute, Log: func(text string) { t.Log(text) },
 	})
 	if err != nil {
@@ -95,7 +95,7 @@ func TestLasting(t *testing.T) {
 	}
 	one := chaos.Runs(seconds)[0]
 	report, err := chaos.Test(t.Context(), chaos.Options{
-		Program: program, Env: []string{asCommand + "=1"}, Seed: 1, Only: []chaos.Kind{chaos.CutLink, chaos.HangSubmission, chaos.ReadOnly, chaos.HideSocket},
+		Program: program, Env: []string{asCommand + "=1"}, Seed: 1, Kinds: []chaos.Kind{chaos.CutLink, chaos.HangSubmission, chaos.ReadOnly, chaos.HideSocket},
 		Faults: 6, PerRun: 3, Workers: 3, Runs: []chaos.Run{one}, Patience: 3 * time.Minute, Log: func(text string) { t.Log(text) },
 	})
 	if err != nil {
@@ -112,5 +112,38 @@ func TestLasting(t *testing.T) {
 	}
 	if len(met) < 4 {
 		t.Errorf("only %v were got over", met)
+	}
+}
+
+// Runs live through the loss of lines that were not on the coordinator's disk, and begin an epoch as soon with a large record
+// as with a small one.
+func TestRecords(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	faults, seconds := 4, 8.
+	if testing.Short() {
+		faults, seconds = 2, 3
+	}
+	report, err := chaos.Test(t.Context(), chaos.Options{
+		Program: program, Env: []string{asCommand + "=1"}, Seed: 1, Faults: faults, PerRun: faults, Workers: 2,
+		Kinds: []chaos.Kind{chaos.LargeRecord, chaos.LoseLines}, Record: 256 << 20,
+		Runs: chaos.Runs(seconds)[3:4], Patience: 3 * time.Minute, Log: func(text string) { t.Log(text) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range report.Violations() {
+		t.Error(v)
+	}
+	for _, x := range report.Trials {
+		for _, i := range x.Injected {
+			t.Logf("%s: %.2f s", i.Fault, i.Recovery)
+		}
+	}
+	if report.Faults() < faults {
+		t.Errorf("%d faults, want %d", report.Faults(), faults)
 	}
 }

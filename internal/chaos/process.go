@@ -227,6 +227,18 @@ func (s *slot) leave() {
 	}
 }
 
+// fall kills the process, and returns when it has ended. Another comes with rejoin.
+func (s *slot) fall() {
+	s.mu.Lock()
+	s.away = true
+	p := s.now
+	s.mu.Unlock()
+	if p != nil {
+		p.signal(sigKill)
+		<-p.over
+	}
+}
+
 func (s *slot) rejoin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,6 +33,8 @@ const (
 	HangSubmission    Kind = "hanging submission"       // whose environment is never constructed, while a worker is killed
 	ReadOnly          Kind = "owner cannot write"       // to the store, which others can
 	HideSocket        Kind = "hide sockets"             // as if temporary folders were separate, while a worker is killed
+	LargeRecord       Kind = "large record"             // when the owner is killed
+	LoseLines         Kind = "lose unsynced lines"      // of the record, with the coordinator
 )
 
 // trait is what there is to know about a kind.
@@ -56,6 +58,7 @@ var traits = []trait{
 	{kind: CutControl, network: true}, {kind: CutData, network: true},
 	{kind: Drop, network: true, least: 2 * time.Second, most: 4 * time.Second},
 	{kind: Delay, network: true, least: time.Second, most: 2 * time.Second},
+	{kind: LargeRecord}, {kind: LoseLines},
 	// A worker is silent for a second, the next epoch does not begin for as long as they try to connect, and each is given a moment
 	// to show another reason.
 	{kind: CutLink, network: true, least: 3 * connect, most: 4 * connect, allowed: 3 * connect},
@@ -106,13 +109,14 @@ func (f Fault) String() string {
 // Schedule is a sequence of faults that a seed determines.
 type Schedule struct {
 	rng   *rand.Rand
-	only  []Kind
+	kinds []Kind           // that are dealt; nil is all
 	decks map[bool][]trait // kinds that are still to be dealt, by whether there is a network
 }
 
-// NewSchedule returns the schedule of a seed: of some kinds, or of all if none is given.
-func NewSchedule(seed uint64, only ...Kind) *Schedule {
-	return &Schedule{rng: rand.New(rand.NewPCG(seed, 0)), only: only, decks: map[bool][]trait{}}
+// NewSchedule returns the schedule of a seed, with faults of some kinds, or of all if none
+// is given.
+func NewSchedule(seed uint64, kinds ...Kind) *Schedule {
+	return &Schedule{rng: rand.New(rand.NewPCG(seed, 0)), kinds: kinds, decks: map[bool][]trait{}}
 }
 
 // Next returns the next faults, of the kinds that are possible with a network or without. Kinds are
@@ -122,12 +126,12 @@ func (s *Schedule) Next(n int, network bool) (out []Fault) {
 		deck := s.decks[network]
 		if len(deck) == 0 {
 			deck = slices.DeleteFunc(slices.Clone(traits), func(t trait) bool {
-				return !t.possible(network) || len(s.only) > 0 && !slices.Contains(s.only, t.kind)
+				return !t.possible(network) || len(s.kinds) > 0 && !slices.Contains(s.kinds, t.kind)
 			})
-			if len(deck) == 0 {
-				return nil
-			}
 			s.rng.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
+		}
+		if len(deck) == 0 { // none that is asked for is possible
+			return out
 		}
 		t := deck[0]
 		s.decks[network] = deck[1:]

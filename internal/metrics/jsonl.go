@@ -7,43 +7,94 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 )
 
 // JSONL is a sink that writes one JSON object a line: step, iter, seconds,
 // then the row's values in order. JSON has no NaN and no infinities; they are
-// written as null.
+// written as null. A file that has become large is closed and another one begun: Record
+// says under which names.
 type JSONL struct {
-	out  journal
-	line []byte
+	out    journal
+	record Record
+	line   []byte
 }
 
-// OpenJSONL opens the file at path for a run that goes on after resumeStep:
+// OpenJSONL opens the record at path for a run that goes on after resumeStep:
 // lines of later steps are removed, since those iterations will be done again,
-// and so is a last line that was cut short. The file is replaced in one piece:
-// a crash leaves the old one or the new one. A resumeStep below zero starts
-// anew, dropping whatever the file held.
+// and so is a last line that was cut short. A resumeStep below zero starts
+// anew, dropping whatever the record held.
 func OpenJSONL(path string, resumeStep int64) (*JSONL, error) {
-	if err := RewindJSONL(path, resumeStep, true); err != nil {
+	r, err := rewound(path, resumeStep, true)
+	if err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return nil, fmt.Errorf("open metrics: %w", err)
-	}
-	return &JSONL{out: journal{file: f}}, nil
+	return openRecord(r)
 }
 
-// RewindJSONL does to a file what OpenJSONL does before it opens it. Unless all lines of
+// OpenAt opens a record, cut at a position, which must be the end of a line.
+func OpenAt(r Record, at int64) (*JSONL, error) {
+	if err := r.Cut(at); err != nil {
+		return nil, fmt.Errorf("open metrics: %w", err)
+	}
+	return openRecord(r)
+}
+
+func openRecord(r Record) (*JSONL, error) {
+	j := &JSONL{record: r}
+	if err := j.open(); err != nil {
+		return nil, fmt.Errorf("open metrics: %w", err)
+	}
+	return j, nil
+}
+
+func (j *JSONL) open() (err error) {
+	j.out.file, err = os.OpenFile(j.record.Path, os.O_WRONLY|os.O_APPEND, 0)
+	return err
+}
+
+// RewindJSONL does to a record what OpenJSONL does before it opens it. Unless all lines of
 // the step itself are to stay, the first of them does alone: what came after it in the
 // same step, such as an evaluation, will be done again.
 func RewindJSONL(path string, step int64, all bool) error {
-	if err := rewind(path, step, all); err != nil {
-		return fmt.Errorf("open metrics: %w", err)
+	_, err := rewound(path, step, all)
+	return err
+}
+
+// rewound returns the record at path, cut behind a step.
+func rewound(path string, step int64, all bool) (Record, error) {
+	r, err := StatRecord(path)
+	if step < 0 {
+		r, err = Anew(path)
 	}
-	return nil
+	at := int64(0)
+	if err == nil {
+		at, err = r.Find(step, all)
+	}
+	if err == nil {
+		err = r.Cut(at)
+	}
+	if err != nil {
+		return r, fmt.Errorf("open metrics: %w", err)
+	}
+	return r, nil
+}
+
+// Anew removes the closed segments of a record that begins anew, whichever are there,
+// the newest first, and returns the record that is left.
+func Anew(path string) (Record, error) {
+	names, err := closedSegments(path)
+	for _, name := range slices.Backward(names) {
+		err = errors.Join(err, os.Remove(name))
+	}
+	if err != nil {
+		return Record{}, err
+	}
+	return StatRecord(path)
 }
 
 // Write appends the row as one line.
@@ -53,10 +104,74 @@ func (j *JSONL) Write(r Row) error {
 		j.line = line
 		err = j.out.append(line)
 	}
+	if err == nil {
+		if j.record.Open += int64(len(line)); j.record.Full() {
+			j.out.err = j.rotate()
+			err = j.out.err
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("write metrics: %w", err)
 	}
 	return nil
+}
+
+// rotate closes the file and begins another.
+func (j *JSONL) rotate() error {
+	err := j.whole()
+	if err = errors.Join(err, j.out.close()); err != nil {
+		return err
+	}
+	if err := j.record.Rotate(); err != nil {
+		return err
+	}
+	return j.open()
+}
+
+// Barrier checks that all rows that were written are still in their files, and returns a
+// function that makes them durable. Another goroutine may call it.
+func (j *JSONL) Barrier() (sync func() error, err error) {
+	if err := j.whole(); err != nil {
+		return nil, err
+	}
+	file := j.out.file
+	return func() error {
+		err := file.Sync()
+		if errors.Is(err, os.ErrClosed) { // it was synced before it was closed
+			return nil
+		}
+		return err
+	}, nil
+}
+
+// Size returns the bytes of the record, its closed segments included.
+func (j *JSONL) Size() int64 { return j.record.Size() }
+
+// Last returns the newest row of the record; ok is false if there is none.
+func (j *JSONL) Last() (row Row, ok bool, err error) { return j.record.Last() }
+
+// whole reports what somebody else has removed of the record.
+func (j *JSONL) whole() error {
+	if err := Same(j.out.file, j.record.Path); err != nil {
+		return err
+	}
+	return j.record.Check(j.record.Size())
+}
+
+// Same reports whether an open file is still the one at path.
+func Same(f *os.File, path string) error {
+	mine, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	there, err := os.Stat(path)
+	if err == nil && !os.SameFile(mine, there) {
+		return fmt.Errorf("%s was replaced while it was written: %d bytes of lines are lost", path, mine.Size())
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s was removed while it was written: %d bytes of lines are lost", path, mine.Size())
+	}
+	return err
 }
 
 // AppendJSON appends the row to b as a line of a JSONL file.
@@ -67,13 +182,39 @@ func (r Row) AppendJSON(b []byte) ([]byte, error) {
 	return appendRow(b, r), nil
 }
 
-// Close makes the file durable and closes it.
-func (j *JSONL) Close() error { return j.out.close() }
+// Close makes the file durable and closes it. It fails if rows that were written are not
+// in their files any more.
+func (j *JSONL) Close() error {
+	err := j.whole()
+	if errors.Is(err, os.ErrClosed) {
+		err = nil // which the file says itself
+	}
+	if err != nil {
+		err = fmt.Errorf("close metrics: %w", err)
+	}
+	return errors.Join(err, j.out.close())
+}
 
-// ReadJSONL reads the rows of a file that a JSONL sink wrote or is writing: a
-// last line that is not yet complete is left out. What was written as null is
-// NaN.
-func ReadJSONL(path string) ([]Row, error) {
+// ReadJSONL reads the rows of a record that a JSONL sink wrote or is writing, with its
+// closed segments: a last line that is not yet complete is left out. What was written as
+// null is NaN.
+func ReadJSONL(path string) (rows []Row, err error) {
+	r, err := StatRecord(path)
+	if err != nil {
+		return nil, fmt.Errorf("read metrics: %w", err)
+	}
+	for i := range len(r.Closed) + 1 {
+		more, err := readRows(r.Segment(i))
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	return rows, nil
+}
+
+// readRows reads the rows of one file.
+func readRows(path string) ([]Row, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read metrics: %w", err)

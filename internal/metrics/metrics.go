@@ -38,6 +38,13 @@ type Sink interface {
 	Close() error
 }
 
+// Barrier is implemented by sinks whose rows can be made durable. Sync makes the rows
+// durable that were written before the call of Barrier, and may be called by another
+// goroutine. An error says what was lost of them.
+type Barrier interface {
+	Barrier() (sync func() error, err error)
+}
+
 // keys are the names of a row's own fields in a JSON line.
 var keys = []string{"step", "iter", "seconds"}
 
@@ -79,4 +86,23 @@ func (m multi) each(do func(Sink) error) error {
 		errs = append(errs, do(s))
 	}
 	return errors.Join(errs...)
+}
+
+// Barrier implements Barrier for the sinks that do.
+func (m multi) Barrier() (func() error, error) {
+	var all []func() error
+	var errs []error
+	for _, s := range m {
+		if b, ok := s.(Barrier); ok {
+			sync, err := b.Barrier()
+			all, errs = append(all, sync), append(errs, err)
+		}
+	}
+	return func() error {
+		var errs []error
+		for _, sync := range all {
+			errs = append(errs, sync())
+		}
+		return errors.Join(errs...)
+	}, errors.Join(errs...)
 }

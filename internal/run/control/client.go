@@ -129,10 +129,26 @@ func (c *Client) Submit(ctx context.Context, name, config string) error {
 }
 
 // Resume asks for a run that is over to go on, with a configuration that may have changed;
-// with split, also the parts that its environments are split into.
-func (c *Client) Resume(ctx context.Context, name, config string, split bool) error {
-	_, err := invoke[OK](ctx, c, "Submit", &Submit{Version: Version, Name: name, ID: rand.Text(), Config: config, Resume: true, Split: split})
+// with split, also the parts that its environments are split into. With lost it goes on
+// although lines of its record are lost.
+func (c *Client) Resume(ctx context.Context, name, config string, split, lost bool) error {
+	_, err := invoke[OK](ctx, c, "Submit", &Submit{Version: Version, Name: name, ID: rand.Text(), Config: config, Resume: true, Split: split, Lost: lost})
 	return err
+}
+
+// Delete has a run that is over forgotten and its folder removed. It returns what is left
+// for the user to remove.
+func (c *Client) Delete(ctx context.Context, run string) (left string, err error) {
+	ok, err := invoke[OK](ctx, c, "Delete", &Named{Version: Version, Run: run})
+	if err != nil {
+		return "", err
+	}
+	return ok.Text, nil
+}
+
+// Compact has the coordinator's embedded etcd give disk space back.
+func (c *Client) Compact(ctx context.Context) (*Compacted, error) {
+	return invoke[Compacted](ctx, c, "Compact", &Named{Version: Version})
 }
 
 // Status is what the coordinator knows of a run, or of all.

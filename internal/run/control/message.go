@@ -64,7 +64,7 @@ type Up struct {
 	Hello    *Hello         `json:"hello,omitempty"`
 	Manifest *part.Manifest `json:"manifest,omitempty"`
 	Progress *part.Progress `json:"progress,omitempty"`
-	Offset   int64          `json:"offset,omitempty"` // of a record's tail among the epoch's lines
+	Offset   int64          `json:"offset,omitempty"` // of a record's tail among the epoch's lines; of a part that is done, where they end
 	Text     string         `json:"text,omitempty"`   // note or error
 	User     bool           `json:"user,omitempty"`   // of an error: core.PartFailed has its meaning
 	Peer     bool           `json:"peer,omitempty"`
@@ -93,6 +93,7 @@ type Submit struct {
 	Config  string `json:"config"`
 	Resume  bool   `json:"resume,omitempty"` // a run of that name that is over is to go on
 	Split   bool   `json:"split,omitempty"`  // then its environments may be split anew
+	Lost    bool   `json:"lost,omitempty"`   // it goes on although lines of its record are lost
 }
 
 // Named asks about a run, or for something to be done with it. An empty name is all
@@ -105,7 +106,15 @@ type Named struct {
 }
 
 // OK answers what was done.
-type OK struct{}
+type OK struct {
+	Text string `json:"text,omitempty"` // what is left to do
+}
+
+// Compacted is what became of the files in which a coordinator keeps its state.
+type Compacted struct {
+	Before int64 `json:"before"` // bytes
+	After  int64 `json:"after"`
+}
 
 // Status is what a coordinator knows.
 type Status struct {

@@ -23,6 +23,10 @@ type Server interface {
 	Submit(context.Context, *Submit) (*OK, error)
 	Status(context.Context, *Named) (*Status, error)
 	Stop(context.Context, *Named) (*OK, error)
+	// Delete forgets a run that is over, and removes its folder.
+	Delete(context.Context, *Named) (*OK, error)
+	// Compact gives disk space back that the coordinator's state does not need any more.
+	Compact(context.Context, *Named) (*Compacted, error)
 	// Watch sends a run whenever it has changed, until it is over.
 	Watch(*Named, Sender[core.Run]) error
 	// Logs sends what a run told.
@@ -68,6 +72,8 @@ var description = grpc.ServiceDesc{
 		{MethodName: "Submit", Handler: call(Server.Submit)},
 		{MethodName: "Status", Handler: call(Server.Status)},
 		{MethodName: "Stop", Handler: call(Server.Stop)},
+		{MethodName: "Delete", Handler: call(Server.Delete)},
+		{MethodName: "Compact", Handler: call(Server.Compact)},
 	},
 	Streams: []grpc.StreamDesc{joinStream, watchStream, logsStream},
 }

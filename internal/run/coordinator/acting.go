@@ -32,8 +32,7 @@ type acting struct {
 	tickets  map[int64]chan string
 	ticket   int64
 	ticked   time.Time
-	stale    bool // others do not know the present state
-	lost     []core.RecordLost
+	stale    bool                 // others do not know the present state
 	plans    map[string]*planning // under way, or not asked for again yet, by run
 	answers  []core.Event         // of plans, that the core is still to be told
 	helpers  sync.WaitGroup       // goroutines that this term owns
@@ -164,6 +163,9 @@ func (a *acting) step(e event) error {
 	case core.StopAsked:
 		x.Ticket = a.expect(e.reply)
 		e.Event = x
+	case core.DeleteAsked:
+		x.Ticket = a.expect(e.reply)
+		e.Event = x
 	}
 	var shared assignment
 	for _, d := range a.core.Step(e.Event) {
@@ -185,23 +187,40 @@ func (a *acting) step(e event) error {
 	if a.Took != nil {
 		a.Took(e.Event, time.Since(began))
 	}
-	return a.giveUp()
+	return a.tell()
 }
 
-// giveUp tells the core what has come of its decisions: of plans that were there, and of runs whose record could not be
-// taken back to where they begin.
-func (a *acting) giveUp() error {
-	lost, answers := a.lost, a.answers
-	a.lost, a.answers = nil, nil
-	for _, e := range lost {
-		answers = append(answers, e)
-	}
+// tell tells the core of plans that were there when it asked for them.
+func (a *acting) tell() error {
+	answers := a.answers
+	a.answers = nil
 	for _, e := range answers {
 		if err := a.step(event{Event: e}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// write has something done with a run's folder, beside the loop.
+func (a *acting) write(run string, do func(*record) error) {
+	r := a.records.of(run)
+	r.lane.put(func(lane func()) { a.helpers.Go(lane) }, func() {
+		if err := do(r); err != nil {
+			a.put(event{Event: core.RecordLost{Run: run, Why: err.Error()}})
+		}
+	})
+}
+
+// over reports whether the term is.
+func (a *acting) over() bool {
+	select {
+	case <-a.done:
+	case <-a.term.Lost():
+	default:
+		return false
+	}
+	return true
 }
 
 // expect is the ticket of an answer that somebody waits for.
@@ -227,14 +246,25 @@ func (a *acting) do(d core.Decision, shared *assignment) error {
 	case core.MakePlan:
 		a.plan(d)
 	case core.Rewind:
-		if err := a.records.of(d.Run).rewind(d.Epoch, d.Step, d.Evaluated); err != nil {
-			a.lost = append(a.lost, core.RecordLost{Run: d.Run, Why: err.Error()})
-		}
+		a.write(d.Run, func(r *record) error {
+			if a.over() { // another coordinator may have begun a later epoch
+				r.bad = d.Epoch
+				return nil
+			}
+			err := r.rewind(d.Epoch, d.Step, d.Evaluated, d.Size)
+			if err != nil {
+				r.bad = d.Epoch
+			}
+			return err
+		})
 	case core.Tell:
 		a.Log("run " + d.Run + ": " + d.Text)
-		if err := a.records.of(d.Run).say(d.Text); err != nil {
-			a.Log(fmt.Sprintf("run %s: its log cannot be written: %v", d.Run, err))
-		}
+		a.write(d.Run, func(r *record) error {
+			if err := r.say(d.Text); err != nil {
+				a.Log(fmt.Sprintf("run %s: its log cannot be written: %v", d.Run, err))
+			}
+			return nil
+		})
 	case core.Reply:
 		a.publish()                  // whoever is answered finds what was answered for
 		a.tickets[d.Ticket] <- d.Err // has room for it
@@ -247,13 +277,13 @@ func (a *acting) do(d core.Decision, shared *assignment) error {
 		a.send(d.Session, &control.Down{Kind: control.KindRefused, Text: d.Why, Again: true})
 		delete(a.sessions, d.Session)
 	case core.Start:
-		a.send(d.Session, &control.Down{Kind: control.KindStart, Run: d.Run, Epoch: d.Epoch, Life: d.Life})
+		a.sendOf(d.Run, d.Session, &control.Down{Kind: control.KindStart, Run: d.Run, Epoch: d.Epoch, Life: d.Life})
 	case core.Halt:
-		a.send(d.Session, &control.Down{Kind: control.KindHalt, Run: d.Run, Epoch: d.Epoch, Life: d.Life})
+		a.sendOf(d.Run, d.Session, &control.Down{Kind: control.KindHalt, Run: d.Run, Epoch: d.Epoch, Life: d.Life})
 	case core.Abort:
-		a.send(d.Session, &control.Down{Kind: control.KindAbort, Run: d.Run, Epoch: d.Epoch, Life: d.Life, Text: d.Why})
+		a.sendOf(d.Run, d.Session, &control.Down{Kind: control.KindAbort, Run: d.Run, Epoch: d.Epoch, Life: d.Life, Text: d.Why})
 	case core.Answer:
-		a.send(d.Session, &control.Down{Kind: control.KindAck, Seq: d.Ticket, Text: d.Err})
+		a.sendOf(d.Run, d.Session, &control.Down{Kind: control.KindAck, Seq: d.Ticket, Text: d.Err})
 	}
 	return nil
 }
@@ -286,16 +316,27 @@ func (a *acting) assign(d core.Assign, shared *assignment) error {
 		}
 		*shared = assignment{x.Run, x.Epoch, text}
 	}
-	a.send(d.Session, &control.Down{Kind: control.KindAssign, Run: x.Run, Epoch: x.Epoch, Life: x.Life, Me: d.Assignment.Me, Tail: shared.text})
+	a.sendOf(x.Run, d.Session, &control.Down{Kind: control.KindAssign, Run: x.Run, Epoch: x.Epoch, Life: x.Life, Me: d.Assignment.Me, Tail: shared.text})
 	return nil
 }
 
-// send hands a message to a session. One whose queue is full is given up.
-func (a *acting) send(id int64, m *control.Down) {
-	if s := a.sessions[id]; s != nil && !s.offer(m) {
-		s.end()
+// sendOf hands a message about a run to a session, once what was decided about the run's
+// folder before is done. Nobody is given a part of an epoch that could not be begun.
+func (a *acting) sendOf(run string, id int64, m *control.Down) {
+	r, s := a.records.known(run), a.sessions[id]
+	if r == nil { // a worker spoke of it, and nobody else
+		s.hand(m)
+		return
 	}
+	r.lane.soon(func() {
+		if m.Kind != control.KindAssign || r.bad != m.Epoch {
+			s.hand(m)
+		}
+	})
 }
+
+// send hands a message to a session.
+func (a *acting) send(id int64, m *control.Down) { a.sessions[id].hand(m) }
 
 // from is where a worker's message comes from.
 func (s *session) from(m *control.Up) core.From {

@@ -3,9 +3,11 @@ package coordinator
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
@@ -31,6 +33,9 @@ func (a *acting) again(q *control.Submit, known bool) (*part.Committed, error) {
 		err = r.alone(c)
 	}
 	if err == nil {
+		err = r.ready(c, q.Lost)
+	}
+	if err == nil {
 		err = durable.Replace(filepath.Join(r.dir, idFile), []byte(q.ID))
 	}
 	if err != nil && !known {
@@ -54,6 +59,32 @@ func (r *record) alone(c part.Committed) error {
 		return fmt.Errorf("%s was trained in one process to step %d, beyond the %d that a cluster committed: weft resume %s goes on with it, also with --processes", r.dir, step, c.Step(), r.dir)
 	}
 	return err
+}
+
+// ready sees that the record has the lines up to what was committed. With lost, those that
+// it has are made a record that can be gone on with.
+func (r *record) ready(c part.Committed, lost bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.Last == nil {
+		return nil
+	}
+	if lost {
+		if err := metrics.MendRecord(r.path()); err != nil {
+			return err
+		}
+		at, err := r.index()
+		lines, err2 := metrics.StatRecord(r.path())
+		if errors.Is(err, fs.ErrNotExist) {
+			return err2
+		}
+		at.Closed = lines.Closed
+		return errors.Join(err, err2, r.mark(at))
+	}
+	if _, _, err := r.place(c.Last.Step, c.Last.Evaluated, c.Last.Record); err != nil {
+		return fmt.Errorf("%w; put the files back, or go on without those lines with --lost-record", err)
+	}
+	return nil
 }
 
 // configure writes down what a run is from now on.
@@ -147,15 +178,17 @@ func (r *record) retire() {
 
 // note has a run's folder say where the run stands, and lets it go when the run is over.
 func (a *acting) note(run core.Run) {
-	r := a.records.of(run.Name)
-	if run.Epoch > 0 {
-		if err := r.keeps(run); err != nil {
-			a.lost = append(a.lost, core.RecordLost{Run: run.Name, Why: err.Error()})
+	run = core.Run{Name: run.Name, Phase: run.Phase, Epoch: run.Epoch, Shards: run.Shards, Last: run.Last} // the rest is the loop's
+	a.write(run.Name, func(r *record) error {
+		var err error
+		if run.Epoch > 0 {
+			err = r.keeps(run)
 		}
-	}
-	if run.Phase.Over() {
-		r.retire()
-		return
-	}
-	_ = r.hold() // whoever has it was told so, or does not act any more
+		if run.Phase.Over() {
+			r.retire()
+		} else {
+			_ = r.hold() // whoever has it was told so, or does not act any more
+		}
+		return err
+	})
 }

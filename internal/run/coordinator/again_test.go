@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/internal/run/etcd"
@@ -21,7 +22,7 @@ func (c *cluster) stop(run string) {
 }
 
 func (c *cluster) resume(run string, workers, steps int) error {
-	return c.client.Resume(c.Context(), run, fmt.Sprintf(configuration, workers, steps, ""), false)
+	return c.client.Resume(c.Context(), run, fmt.Sprintf(configuration, workers, steps, ""), false, false)
 }
 
 func refused(t *testing.T, err error, want string) {
@@ -152,4 +153,74 @@ func TestResumeRefused(t *testing.T) {
 		release()
 	}
 	refused(t, c.resume("../r", 1, 65), "is no name for a run")
+}
+
+// A run whose record lost lines while it was over is resumed only by somebody who knows.
+func TestResumeLost(t *testing.T) {
+	c := newCluster(t)
+	c.coordinate("127.0.0.1:0")
+	c.work("a")
+	c.members(1)
+	c.submit("r", 1, 65, "")
+	c.at("r", 25)
+	c.stop("r")
+	if err := os.Truncate(filepath.Join(c.runs, "r", "metrics.jsonl"), 100); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, c.resume("r", 1, 65), "lost; put the files back, or go on without those lines with --lost-record")
+	if err := c.client.Resume(t.Context(), "r", fmt.Sprintf(configuration, 1, 65, ""), false, true); err != nil {
+		t.Fatal(err)
+	}
+	c.ends("r", core.Done)
+	rows, err := metrics.ReadJSONL(filepath.Join(c.runs, "r", "metrics.jsonl"))
+	if n := len(rows); err != nil || n < 10 || n > 50 || rows[0].Step != 1 || rows[n-1].Step != 65 {
+		t.Errorf("%d lines: %v", n, err)
+	}
+}
+
+// A run that is over can be deleted: nothing is left of it, and its name is free.
+func TestDelete(t *testing.T) {
+	c := newCluster(t)
+	at, stop := c.coordinate("127.0.0.1:0")
+	letGo := c.disk.hold("r")
+	c.work("a")
+	c.members(1)
+	c.submit("r", 1, 25, "")
+	c.at("r", 15)
+	erase := func(run string) error {
+		_, err := c.client.Delete(t.Context(), run)
+		return err
+	}
+	refused(t, erase("r"), "run r is running: weft stop r ends it first")
+	refused(t, erase("s"), "there is no run s")
+	refused(t, erase("../r"), "there is no run ../r")
+	letGo()
+	c.whole("r", 25)
+	release, err := checkpoint.Lock(filepath.Join(c.runs, "r"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused(t, erase("r"), "in use by")
+	release()
+	if err := erase("r"); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(c.runs); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+	refused(t, erase("r"), "there is no run r")
+	stop()
+	if err := os.Mkdir(filepath.Join(c.runs, ".deleted-r-1"), 0o755); err != nil { // by one that was killed
+		t.Fatal(err)
+	}
+	c.coordinate(at)
+	c.submit("r", 1, 25, "")
+	c.whole("r", 25)
+	left, err := os.ReadDir(c.runs)
+	if s, e := c.client.Status(t.Context(), ""); e != nil || err != nil || len(s.Runs) != 1 || len(left) != 1 {
+		t.Errorf("%+v, %v, %v, %v", s, e, left, err)
+	}
+	if x, err := c.client.Compact(t.Context()); err != nil || x.After == 0 || x.After > x.Before {
+		t.Errorf("%+v, %v", x, err)
+	}
 }

@@ -40,7 +40,7 @@ func (c *coordinator) Submit(ctx context.Context, q *control.Submit) (*control.O
 		return nil, err
 	}
 	s, _ := a.news.latest()
-	e := core.Submitted{Name: q.Name, ID: q.ID, Config: q.Config, Split: q.Split}
+	e := core.Submitted{Name: q.Name, ID: q.ID, Config: q.Config, Split: q.Split, Lost: q.Lost}
 	switch _, known := find(s, q.Name); {
 	case q.Resume:
 		e.Again, err = a.again(q, known)
@@ -111,13 +111,21 @@ func (c *coordinator) Status(ctx context.Context, q *control.Named) (*control.St
 			return nil, unknownRun(q.Run)
 		}
 		s.Runs = []core.Run{r}
-		return &s, nil
+		return &s, a.closed(ctx, r)
 	}
 	s.Runs = slices.Clone(s.Runs)
 	for i := range s.Runs { // all at once are for an overview
 		s.Runs[i].Config, s.Runs[i].Plan, s.Runs[i].History = "", nil, nil
 	}
 	return &s, nil
+}
+
+// closed waits until the folder of a run that is over says so and is nobody's any more.
+func (a *acting) closed(ctx context.Context, r core.Run) error {
+	if x := a.records.known(r.Name); x != nil && r.Phase.Over() {
+		return x.lane.wait(ctx)
+	}
+	return nil
 }
 
 func unknownRun(name string) error {
@@ -141,6 +149,9 @@ func (c *coordinator) Watch(q *control.Named, to control.Sender[core.Run]) error
 			return unknownRun(q.Run)
 		}
 		r.Config, r.Plan = "", nil
+		if err := a.closed(to.Context(), r); err != nil {
+			return err
+		}
 		if first || !reflect.DeepEqual(r, last) {
 			if err := to.Send(&r); err != nil {
 				return err
@@ -188,6 +199,11 @@ func (a *acting) tail(file io.Reader, q *control.Named, to control.Sender[contro
 	buffer := make([]byte, 64<<10)
 	for {
 		s, changed := a.news.latest() // before reading: what is told at the end is there then
+		if x := a.records.known(q.Run); x != nil {
+			if err := x.lane.wait(to.Context()); err != nil {
+				return err
+			}
+		}
 		for {
 			n, err := file.Read(buffer)
 			if n > 0 {

@@ -132,6 +132,12 @@ func (c *coordinator) act(ctx context.Context, term Term) (err error) {
 		return err
 	}
 	c.Log(fmt.Sprintf("it acts, with %d runs", len(runs)))
+	a.helpers.Go(a.records.sweep)
+	for _, r := range runs {
+		if !r.Phase.Over() {
+			a.records.of(r.Name) // its workers may speak of it at once
+		}
+	}
 	if err = a.step(event{Event: core.Loaded{Runs: runs, Alive: alive}}); err == nil {
 		a.publish()
 		c.mu.Lock()

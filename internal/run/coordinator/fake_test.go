@@ -112,7 +112,7 @@ func (f fake) Run(ctx context.Context, a part.Assignment, r part.Reporter) error
 }
 
 func (f fake) train(ctx context.Context, a part.Assignment, j job, r part.Reporter) error {
-	step := int64(0)
+	step, recorded := int64(0), int64(0)
 	if a.From != nil {
 		f.mu.Lock()
 		step = f.saved[a.From.Object]
@@ -130,7 +130,7 @@ func (f fake) train(ctx context.Context, a part.Assignment, j job, r part.Report
 			return ctx.Err()
 		case <-r.Halted():
 			r.Progress(part.Progress{Steps: step, Iter: step, Halted: true})
-			return f.commit(ctx, a, step, r)
+			return f.commit(ctx, a, step, recorded, r)
 		case <-time.After(time.Millisecond): // it is the work
 		}
 		if step++; step > j.steps/2 && j.fails != "" && j.fails != sparing {
@@ -143,12 +143,14 @@ func (f fake) train(ctx context.Context, a part.Assignment, j job, r part.Report
 				return ctx.Err()
 			}
 		}
-		if err := r.Record(ctx, fmt.Appendf(nil, "{\"step\":%d,\"iter\":%d,\"seconds\":0}\n", step, step)); err != nil {
+		line := fmt.Appendf(nil, "{\"step\":%d,\"iter\":%d,\"seconds\":0}\n", step, step)
+		recorded += int64(len(line))
+		if err := r.Record(ctx, line); err != nil {
 			return err
 		}
 		r.Progress(part.Progress{Steps: step, Iter: step, Metrics: make([]part.Metric, 2*part.MaxMetrics)})
 		if step%10 == 0 || step == j.steps {
-			if err := f.commit(ctx, a, step, r); err != nil {
+			if err := f.commit(ctx, a, step, recorded, r); err != nil {
 				return err
 			}
 		}
@@ -158,8 +160,8 @@ func (f fake) train(ctx context.Context, a part.Assignment, j job, r part.Report
 	return nil
 }
 
-func (f fake) commit(ctx context.Context, a part.Assignment, step int64, r part.Reporter) error {
-	m := part.Manifest{Epoch: a.Epoch, Step: step, Object: fmt.Sprintf("%s-%d-%d", a.Run, a.Epoch, step)}
+func (f fake) commit(ctx context.Context, a part.Assignment, step, recorded int64, r part.Reporter) error {
+	m := part.Manifest{Epoch: a.Epoch, Step: step, Object: fmt.Sprintf("%s-%d-%d", a.Run, a.Epoch, step), Record: recorded}
 	f.mu.Lock()
 	f.saved[m.Object] = step
 	f.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,12 +20,13 @@ import (
 // A run's folder has its configuration, its record and its log. Lines of the record are
 // put where they belong by their offset in the epoch, so that lines which are sent again
 // are not there twice; an epoch begins with the lines up to its checkpoint, in a new file,
-// so that a coordinator that no longer acts writes into one that nobody reads.
+// so that a coordinator that no longer acts writes into one that nobody reads. A file that
+// has become large is closed (metrics.Record), so that no more than that is ever copied.
 const (
 	configFile = "config.yaml"
 	idFile     = ".submission" // whose folder it is
 	recordFile = "metrics.jsonl"
-	epochFile  = "epoch.json" // which epoch the record is at, and where that begins in it
+	epochFile  = "epoch.json" // which epoch the record is at, where that begins in it, and the closed files' sizes
 	logFile    = "log.txt"
 )
 
@@ -48,22 +50,12 @@ func (r *records) of(run string) *record {
 	return r.all[run]
 }
 
-// known is the folder of a run that was heard of by others than the sender of a name.
+// known is the folder of a run that was heard of by others than the sender of a name: nil
+// if there is none.
 func (r *records) known(run string) *record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if x := r.all[run]; x != nil || !names.MatchString(run) {
-		return x
-	}
-	x := &record{dir: filepath.Join(r.dir, run)}
-	if _, err := os.Stat(filepath.Join(x.dir, epochFile)); err != nil {
-		return nil
-	}
-	if r.all == nil {
-		r.all = map[string]*record{}
-	}
-	r.all[run] = x
-	return x
+	return r.all[run]
 }
 
 func (r *records) log(run string) string { return filepath.Join(r.dir, run, logFile) }
@@ -83,7 +75,13 @@ func (r *records) begin(run, id, config string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
+	if err := durable.Names(r.dir); err != nil {
+		return err
+	}
 	if err := r.of(run).hold(); err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(dir, epochFile)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a run that is not here any more
 		return err
 	}
 	return errors.Join(durable.Replace(filepath.Join(dir, idFile), []byte(id)), durable.Replace(filepath.Join(dir, configFile), []byte(config)))
@@ -101,23 +99,42 @@ func (r *records) close() {
 // record is the folder of one run.
 type record struct {
 	dir  string
-	mu   sync.Mutex
-	at   epoch
-	file *os.File
-	over bool            // the run is: nothing is recorded before another epoch begins
-	kept *part.Committed // what it says of where the run can go on, once that was written
+	lane lane  // of what the loop has done with the folder
+	bad  int64 // epoch whose beginning failed; of the lane
+
+	syncing sync.Mutex // one at a time
+
+	mu    sync.Mutex
+	at    epoch
+	file  *os.File        // the newest of the record; nil while it is closed
+	lines metrics.Record  // while file is open
+	limit int64           // of the bytes in a file; 0 is the default
+	end   int64           // of what was written to file since it was opened
+	dirty bool            // lines were written and not synced
+	over  bool            // the run is: nothing is recorded before another epoch begins
+	kept  *part.Committed // what it says of where the run can go on, once that was written
 
 	release func() // of the lock on it; nil while it is not held
 }
 
 type epoch struct {
-	Epoch int64 `json:"epoch"`
-	Base  int64 `json:"base"`
+	Epoch  int64   `json:"epoch"`
+	Base   int64   `json:"base"`             // position in the record at which it begins
+	Closed []int64 `json:"closed,omitempty"` // bytes of the record's closed segments
 }
 
+// gap is lines that are missing from a record, and that nobody sends again. The run goes
+// back to its last checkpoint for them.
+type gap struct{ error }
+
+func (g gap) Unwrap() error { return g.error }
+
+func (r *record) path() string { return filepath.Join(r.dir, recordFile) }
+
 // rewind begins an epoch: what was recorded after a step is taken back, and so is the
-// evaluation of the step itself if that is to be done again.
-func (r *record) rewind(number, step int64, evaluated bool) error {
+// evaluation of the step itself if that is to be done again. Size is how much of the
+// record that leaves; 0 is unknown. It fails if the record has lost lines before.
+func (r *record) rewind(number, step int64, evaluated bool, size int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.shut()
@@ -125,20 +142,54 @@ func (r *record) rewind(number, step int64, evaluated bool) error {
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
 		return err
 	}
-	// A coordinator may be killed between any two of these, and the next one is told again what was not acknowledged of the
-	// epoch before: it must not look for the place of that in what is left of the record.
-	if err := r.mark(epoch{number, unknown}); err != nil {
-		return err
+	if known, err := r.index(); err == nil && known.Epoch > number {
+		return fmt.Errorf("epoch %d cannot begin: another coordinator has begun epoch %d", number, known.Epoch)
 	}
-	path := filepath.Join(r.dir, recordFile)
-	if err := metrics.RewindJSONL(path, step, evaluated); err != nil {
-		return err
-	}
-	info, err := os.Stat(path)
+	lines, at, err := r.place(step, evaluated, size)
 	if err != nil {
 		return err
 	}
-	return r.mark(epoch{number, info.Size()})
+	// A coordinator may be killed between any two of these, and the next one is told again what was not acknowledged of the
+	// epoch before: it must not look for the place of that in what is left of the record.
+	if err := r.mark(epoch{number, unknown, lines.Before(at)}); err != nil {
+		return err
+	}
+	lines.Limit = r.limit
+	if err := lines.Cut(at); err != nil {
+		return err
+	}
+	return r.mark(epoch{number, lines.Size(), lines.Closed})
+}
+
+// place returns the record as it is, and where the lines of a checkpoint end in it.
+func (r *record) place(step int64, evaluated bool, size int64) (lines metrics.Record, at int64, err error) {
+	if step < 0 {
+		lines, err = metrics.Anew(r.path())
+		return lines, 0, err
+	}
+	lines, err = metrics.StatRecord(r.path())
+	if err != nil {
+		return lines, 0, err
+	}
+	if size == 0 {
+		at, err = lines.Find(step, evaluated)
+		return lines, at, err
+	}
+	known, err := r.index()
+	if err == nil {
+		err = (metrics.Record{Path: r.path(), Closed: known.Closed}).CheckClosed(size)
+	}
+	if err == nil {
+		err = lines.Trim(known.Closed)
+	}
+	elsewhere := errors.Is(err, fs.ErrNotExist) && lines.Size() == 0
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = lines.Complete(size, step)
+	}
+	if err != nil && elsewhere {
+		err = fmt.Errorf("%w, unless the coordinators do not share their folder of runs (--runs)", err)
+	}
+	return lines, size, err
 }
 
 // unknown is the base of an epoch that nobody has been given a part of yet.
@@ -153,22 +204,50 @@ func (r *record) mark(e epoch) error {
 	return durable.Replace(filepath.Join(r.dir, epochFile), text)
 }
 
+// index reads it.
+func (r *record) index() (e epoch, err error) {
+	text, err := os.ReadFile(filepath.Join(r.dir, epochFile))
+	if err == nil {
+		err = json.Unmarshal(text, &e)
+	}
+	if err == nil && slices.ContainsFunc(e.Closed, func(n int64) bool { return n < 0 || n > 1<<50 }) {
+		err = fmt.Errorf("%s: it makes no sense", filepath.Join(r.dir, epochFile))
+	}
+	return e, err
+}
+
 // open takes up the epoch that the folder says it is at.
-func (r *record) open() error {
+func (r *record) open() (err error) {
 	if r.file != nil {
 		return nil
 	}
-	text, err := os.ReadFile(filepath.Join(r.dir, epochFile))
-	if err == nil {
-		err = json.Unmarshal(text, &r.at)
+	if r.at, err = r.index(); err != nil || r.at.Base < 0 { // nobody has a part of it yet
+		return err
 	}
-	if err == nil {
-		r.file, err = os.OpenFile(filepath.Join(r.dir, recordFile), os.O_RDWR, 0)
+	lines, err := metrics.StatRecord(r.path())
+	if err != nil {
+		return err
 	}
-	return err
+	if n := len(r.at.Closed); len(lines.Closed) > n { // a coordinator was killed while it closed a file
+		r.at.Closed = append(slices.Clip(r.at.Closed), lines.Closed[n:]...)
+		f, err := os.OpenFile(r.path(), os.O_RDWR|os.O_CREATE, 0o644)
+		if err == nil {
+			err = errors.Join(f.Close(), r.mark(r.at))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if r.file, err = os.OpenFile(r.path(), os.O_RDWR, 0); err != nil {
+		return err
+	}
+	lines.Closed, lines.Limit = r.at.Closed, r.limit
+	r.lines, r.end, r.dirty = lines, 0, true // what another coordinator wrote may not be on the disk
+	return nil
 }
 
 // write puts lines of an epoch where they belong. Those of another epoch are dropped.
+// Lines before which others are missing are a gap.
 func (r *record) write(number, offset int64, lines []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -177,33 +256,158 @@ func (r *record) write(number, offset int64, lines []byte) error {
 	}
 	err := r.open()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the record is where the coordinator was that began the epoch
+		return gap{fmt.Errorf("%s is gone, or is not shared with the coordinator before this one: %w", r.dir, err)}
 	}
-	if err != nil {
+	if err != nil || number != r.at.Epoch {
 		return err
 	}
-	if number != r.at.Epoch {
+	if r.file == nil {
+		return gap{fmt.Errorf("lines of epoch %d, which nobody has a part of", number)}
+	}
+	if err := r.grown(); err != nil {
+		return err
+	}
+	at, start := r.at.Base+offset, r.lines.Start()
+	if offset < 0 || offset > r.lines.Size()-r.at.Base {
+		return gap{fmt.Errorf("lines at byte %d of the epoch, and %s has %d bytes of it", offset, r.path(), r.lines.Size()-r.at.Base)}
+	}
+	if at < start { // what was sent again is in a closed file
+		lines = lines[min(int64(len(lines)), start-at):]
+		at = start
+	}
+	if len(lines) == 0 {
 		return nil
 	}
-	info, err := r.file.Stat()
-	if err != nil {
-		return err
-	}
-	if offset < 0 || r.at.Base+offset > info.Size() {
-		return fmt.Errorf("lines at %d of a record that has %d bytes of the epoch", offset, info.Size()-r.at.Base)
-	}
-	_, err = r.file.WriteAt(lines, r.at.Base+offset)
+	n, err := r.file.WriteAt(lines, at-start)
+	r.end = max(r.end, at-start+int64(n))
+	r.lines.Open, r.dirty = max(r.lines.Open, r.end), true
 	return err
 }
 
-// sync makes what was written durable.
+// grown reports a gap if the file has become shorter than it was.
+func (r *record) grown() error {
+	info, err := r.file.Stat()
+	if err == nil && info.Size() < r.lines.Open {
+		err = gap{fmt.Errorf("%s has %d bytes, and had %d: lines are lost", r.path(), info.Size(), r.lines.Open)}
+	}
+	return err
+}
+
+// sync makes what was written durable, and closes a file that has become large. It fails
+// with os.ErrClosed if the epoch ended meanwhile. Lines are written while it waits for
+// the disk.
 func (r *record) sync() error {
+	r.syncing.Lock()
+	defer r.syncing.Unlock()
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.file == nil {
+	file, dirty := r.file, r.dirty
+	r.dirty = false
+	r.mu.Unlock()
+	if file == nil || !dirty {
 		return nil
 	}
-	return r.file.Sync()
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.file != file || !r.lines.Full() || r.end < r.lines.Open { // what another wrote may have to be written again
+		return nil
+	}
+	return r.rotate()
+}
+
+// rotate closes the newest file and begins another, unless the file ends within a line.
+func (r *record) rotate() error {
+	var last [1]byte
+	if _, err := r.file.ReadAt(last[:], r.lines.Open-1); err != nil || last[0] != '\n' {
+		return err
+	}
+	if err := r.mine(); err != nil {
+		return err
+	}
+	if known, err := r.index(); err != nil || known.Epoch != r.at.Epoch || !slices.Equal(known.Closed, r.at.Closed) {
+		return errors.Join(err, errors.New("another coordinator writes the record"))
+	}
+	if err := r.file.Sync(); err != nil {
+		return err
+	}
+	r.shut() // not every system renames an open file
+	if err := r.lines.Rotate(); err != nil {
+		return err
+	}
+	r.at.Closed = r.lines.Closed
+	if err := r.mark(r.at); err != nil {
+		return err
+	}
+	return r.open()
+}
+
+// mine reports a gap if the newest file is not the one that was written.
+func (r *record) mine() error {
+	if err := r.grown(); err != nil {
+		return err
+	}
+	if err := metrics.Same(r.file, r.path()); err != nil {
+		return gap{err}
+	}
+	return nil
+}
+
+// commit returns the position in the record at which the lines of a checkpoint end: m says
+// how many bytes of the epoch's lines that are, or 0. The lines must be synced. Lines that
+// are not there any more are a gap.
+func (r *record) commit(number int64, m part.Manifest) (int64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.checked(number); err != nil || r.file == nil || number != r.at.Epoch {
+		return 0, err
+	}
+	switch has := r.lines.Size() - r.at.Base; {
+	case m.Record == 0:
+		return r.lines.Find(m.Step, m.Evaluated)
+	case m.Record < 0 || m.Record > has:
+		return 0, gap{fmt.Errorf("a checkpoint with %d bytes of the epoch's lines, and %s has %d", m.Record, r.path(), has)}
+	}
+	return r.at.Base + m.Record, nil
+}
+
+// checked reports a gap if the newest file of an epoch's record is not as it was written.
+func (r *record) checked(number int64) error {
+	if r.over {
+		return nil
+	}
+	err := r.open() // nothing may have been written yet
+	if errors.Is(err, fs.ErrNotExist) {
+		return gap{fmt.Errorf("%s is gone: %w", r.dir, err)}
+	}
+	if err != nil || number != r.at.Epoch || r.file == nil {
+		return err
+	}
+	return r.mine()
+}
+
+// whole reports a gap if any file of an epoch's record is not as it was written. Total is
+// how many bytes of lines the epoch has in all, if that is known; what is there beyond them, as another coordinator
+// may have left it, is removed.
+func (r *record) whole(number, total int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.checked(number); err != nil || r.file == nil || number != r.at.Epoch {
+		return err
+	}
+	if err := r.lines.Check(r.lines.Size()); err != nil {
+		return gap{err}
+	}
+	has, keep := r.lines.Size()-r.at.Base, r.at.Base+total-r.lines.Start()
+	switch {
+	case total > has:
+		return gap{fmt.Errorf("%s has %d bytes of the epoch's %d: lines are lost", r.path(), has, total)}
+	case total == 0 || total == has || keep < 0:
+		return nil
+	}
+	r.lines.Open = keep
+	return errors.Join(r.file.Truncate(keep), r.file.Sync())
 }
 
 // say adds a line to the log.

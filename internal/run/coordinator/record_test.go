@@ -2,12 +2,15 @@ package coordinator
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/part"
 )
 
 const row = "{\"step\":%,\"iter\":1,\"seconds\":0}\n"
@@ -21,7 +24,13 @@ func rows(steps ...string) (out string) {
 
 func (r *record) holds(t *testing.T, want string) {
 	t.Helper()
-	if text, err := os.ReadFile(filepath.Join(r.dir, recordFile)); err != nil || string(text) != want {
+	all, err := filepath.Glob(filepath.Join(r.dir, "metrics*.jsonl")) // in order
+	text := ""
+	for _, path := range all {
+		part, e := os.ReadFile(path)
+		text, err = text+string(part), errors.Join(err, e)
+	}
+	if err != nil || text != want {
 		t.Errorf("the record is %q, %v, want %q", text, err, want)
 	}
 }
@@ -36,8 +45,10 @@ func TestRecord(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	put(1, 0, rows("1")) // nobody has begun it
-	if err := r.rewind(1, -1, false); err != nil {
+	if err := r.write(1, 0, []byte(rows("1"))); !errors.As(err, new(gap)) { // it is not here
+		t.Errorf("lines without a record are taken: %v", err)
+	}
+	if err := r.rewind(1, -1, false, 0); err != nil {
 		t.Fatal(err)
 	}
 	put(1, 0, rows("1", "2"))
@@ -51,7 +62,7 @@ func TestRecord(t *testing.T) {
 	if err := old.open(); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.rewind(2, 2, false); err != nil {
+	if err := r.rewind(2, 2, false, 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := old.write(1, 0, []byte(rows("9", "9"))); err != nil { // by one that no longer acts
@@ -60,6 +71,10 @@ func TestRecord(t *testing.T) {
 	old.close()
 	put(1, 0, rows("7"))
 	put(2, 0, rows("3"))
+	r.holds(t, rows("1", "2", "3"))
+	if err := r.rewind(1, 1, false, 0); err == nil {
+		t.Error("an epoch begins after a later one")
+	}
 	r.holds(t, rows("1", "2", "3"))
 	if err := r.write(2, 1000, []byte("x")); err == nil {
 		t.Error("lines with a gap before them are taken")
@@ -99,20 +114,20 @@ func TestBegunInPart(t *testing.T) {
 // epoch before is no gap in it.
 func TestRewoundInPart(t *testing.T) {
 	r := &record{dir: t.TempDir()}
-	if err := r.rewind(1, -1, false); err != nil {
+	if err := r.rewind(1, -1, false, 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.write(1, 0, []byte(rows("1", "2", "3"))); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(r.dir, recordFile)
-	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o755)); err != nil { // so that it does not come to the end
+	if err := os.Mkdir(path+".tmp", 0o755); err != nil { // so that it does not come to the end
 		t.Fatal(err)
 	}
-	if err := r.rewind(2, 1, false); err == nil {
-		t.Fatal("a folder was taken back")
+	if err := r.rewind(2, 1, false, 0); err == nil {
+		t.Fatal("a record was taken back over a folder")
 	}
-	if err := errors.Join(os.Remove(path), os.WriteFile(path, []byte(rows("1")), 0o644)); err != nil {
+	if err := errors.Join(os.Remove(path+".tmp"), os.WriteFile(path, []byte(rows("1")), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	r = &record{dir: r.dir} // another coordinator's
@@ -121,7 +136,7 @@ func TestRewoundInPart(t *testing.T) {
 		t.Error(err)
 	}
 	r.holds(t, rows("1"))
-	if err := r.rewind(3, 1, false); err != nil {
+	if err := r.rewind(3, 1, false, 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.write(3, 0, []byte(rows("2"))); err != nil {
@@ -136,7 +151,7 @@ func TestRetired(t *testing.T) {
 	a.records.dir = t.TempDir()
 	r := a.records.of("run")
 	defer r.close()
-	if err := r.rewind(1, -1, false); err != nil {
+	if err := r.rewind(1, -1, false, 0); err != nil {
 		t.Fatal(err)
 	}
 	put := func(epoch, offset int64, text string) {
@@ -147,6 +162,9 @@ func TestRetired(t *testing.T) {
 	}
 	put(1, 0, rows("1"))
 	a.note(core.Run{Name: "run", Phase: core.Stopped})
+	if err := r.lane.wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if r.file != nil {
 		t.Error("its file is still open")
 	}
@@ -154,7 +172,7 @@ func TestRetired(t *testing.T) {
 	if r.holds(t, rows("1")); r.file != nil {
 		t.Error("its file is open again")
 	}
-	if err := r.rewind(2, 1, false); err != nil {
+	if err := r.rewind(2, 1, false, 0); err != nil {
 		t.Fatal(err)
 	}
 	put(2, 0, rows("2"))
@@ -179,4 +197,147 @@ func FuzzEpoch(f *testing.F) {
 			t.Error(info, err)
 		}
 	})
+}
+
+// The time to take a record back does not grow with the record.
+func TestRewindLarge(t *testing.T) {
+	r := &record{dir: t.TempDir()}
+	defer r.close()
+	if err := r.rewind(1, -1, false, 0); err != nil {
+		t.Fatal(err)
+	}
+	line := strings.Repeat(" ", 1000) + "}\n"
+	var text []byte
+	steps := 0
+	for offset := int64(0); offset < 192<<20; offset += int64(len(text)) {
+		text = text[:0]
+		for len(text) < 1<<20 {
+			steps++
+			text = fmt.Appendf(text, `{"step":%d,"iter":1,"seconds":0%s`, steps, line)
+		}
+		if err := r.write(1, offset, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	began := time.Now()
+	if err := r.rewind(2, int64(steps-10), false, 0); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// A record whose files are closed when they are large is the same, for whichever coordinator takes it up, and wherever the
+// one before it was killed.
+func TestRotated(t *testing.T) {
+	dir := t.TempDir()
+	take := func() *record {
+		r := &record{dir: dir, limit: 80}
+		t.Cleanup(r.close)
+		return r
+	}
+	r := take()
+	if err := r.rewind(1, -1, false, 0); err != nil {
+		t.Fatal(err)
+	}
+	all := rows("1", "2", "3", "4", "5", "6", "7", "8", "9")
+	line := int64(len(rows("1")))
+	put := func(epoch, from, to int64) {
+		t.Helper()
+		base := int64(0)
+		if epoch > 1 {
+			base = 4
+		}
+		if err := errors.Join(r.write(epoch, (from-base)*line, []byte(all[from*line:to*line])), r.sync()); err != nil {
+			t.Fatal(err)
+		}
+		r.holds(t, all[:to*line])
+	}
+	put(1, 0, 2)
+	put(1, 2, 4) // which closes a file
+	if n := len(r.at.Closed); n != 1 {
+		t.Fatalf("%d files are closed: %+v", n, r.at)
+	}
+	before, err := os.ReadFile(filepath.Join(dir, epochFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(1, 0, 6) // all of it again, and more
+	put(1, 6, 7)
+	if n := len(r.at.Closed); n != 2 {
+		t.Fatalf("%d files are closed: %+v", n, r.at)
+	}
+	r.close()
+	for _, lost := range []bool{false, true} { // killed when a file was closed, before or after the next was begun
+		if err := os.WriteFile(filepath.Join(dir, epochFile), before, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if r = take(); lost {
+			open := filepath.Join(dir, recordFile)
+			info, err := os.Stat(open)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info.Size() == 0 {
+				err = os.Remove(open)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(1, 3, 7)
+		r.close()
+	}
+	r = take()
+	if at, err := r.commit(1, part.Manifest{Step: 7, Record: 7 * line}); err != nil || at != 7*line {
+		t.Errorf("a checkpoint is at %d, %v", at, err)
+	}
+	if err := r.rewind(2, 4, true, 4*line); err != nil { // into a closed file
+		t.Fatal(err)
+	}
+	r.holds(t, all[:4*line])
+	put(2, 4, 9)
+	for _, total := range []int64{0, 5 * line} {
+		if err := r.whole(2, total); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := r.whole(2, 6*line); !errors.As(err, new(gap)) {
+		t.Errorf("a line was never written: %v", err)
+	}
+	if err := os.Truncate(filepath.Join(dir, "metrics.000001.jsonl"), 10); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.whole(2, 0); !errors.As(err, new(gap)) {
+		t.Errorf("a closed file lost lines: %v", err)
+	}
+	if err := r.rewind(3, 9, true, 9*line); err == nil || !strings.Contains(err.Error(), "metrics.000001.jsonl has 10 bytes of the") {
+		t.Errorf("an epoch begins without them: %v", err)
+	}
+}
+
+// Lines that a coordinator before had written, and nobody had acknowledged, are written again or removed in the end.
+func TestLeftover(t *testing.T) {
+	r := &record{dir: t.TempDir(), limit: 80}
+	if err := r.rewind(1, -1, false, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.write(1, 0, []byte(rows("1", "2")+rows("8", "9", "10", "11"))); err != nil {
+		t.Fatal(err)
+	}
+	r.close()
+	r = &record{dir: r.dir, limit: 80}
+	defer r.close()
+	at := int64(len(rows("1", "2")))
+	if err := errors.Join(r.write(1, at, []byte(rows("3"))), r.sync()); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.at.Closed) > 0 {
+		t.Error("a file was closed before its lines were written again")
+	}
+	if err := r.whole(1, at+int64(len(rows("3")))); err != nil {
+		t.Fatal(err)
+	}
+	r.holds(t, rows("1", "2", "3"))
 }

@@ -388,3 +388,54 @@ func TestSubmitted(t *testing.T) {
 		}
 	}
 }
+
+// A coordinator whose machine dies leaves a record without the lines that were not on its disk. The run goes on from its
+// last checkpoint, and its record is whole.
+func TestUnsynced(t *testing.T) {
+	c := newCluster(t)
+	at, stop := c.coordinate("127.0.0.1:0")
+	letGo := c.disk.hold("r")
+	c.work("a")
+	c.members(1)
+	c.submit("r", 1, 65, "")
+	c.at("r", 64)
+	stop()
+	path := filepath.Join(c.runs, "r", "metrics.jsonl")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	if err := os.Truncate(path, int64(len(bytes.Join(lines[:61], nil)))); err != nil { // the last checkpoint is of step 60
+		t.Fatal(err)
+	}
+	c.coordinate(at)
+	letGo()
+	c.whole("r", 65)
+}
+
+// A record that loses lines which no epoch does again is an error that says which, not a run that is done.
+func TestRecordDamaged(t *testing.T) {
+	for name, harm := range map[string]func(dir string) error{
+		"truncated": func(dir string) error { return os.Truncate(filepath.Join(dir, "metrics.jsonl"), 100) },
+		"removed":   func(dir string) error { return os.Remove(filepath.Join(dir, "metrics.jsonl")) },
+		"folder":    os.RemoveAll,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			c.coordinate("127.0.0.1:0")
+			letGo := c.disk.hold("r")
+			c.work("a")
+			c.members(1)
+			c.submit("r", 1, 65, "")
+			c.at("r", 64)
+			if err := harm(filepath.Join(c.runs, "r")); err != nil {
+				t.Fatal(err)
+			}
+			letGo()
+			if r := c.ends("r", core.Failed); !strings.Contains(r.Why, "lost") || !strings.Contains(r.Why, "the checkpoint of step 60 is good") {
+				t.Error(r.Why)
+			}
+		})
+	}
+}

@@ -27,8 +27,9 @@ type session struct {
 	heard  atomic.Pointer[time.Time] // when, with its monotonic reading; see hear
 	over   chan struct{}
 	once   sync.Once
-	silent bool  // of the loop
-	lease  Lease // of who renews it
+	read   chan struct{} // closed when all that came is decided upon
+	silent bool          // of the loop
+	lease  Lease         // of who renews it
 }
 
 // hear notes a sign of life. The time is kept as time.Now returns it, since only its monotonic reading tells how much
@@ -51,14 +52,22 @@ func (s *session) offer(m *control.Down) bool {
 	}
 }
 
+// hand queues a message. A session that takes none is given up; nil is one that is over.
+func (s *session) hand(m *control.Down) {
+	if s != nil && !s.offer(m) {
+		s.end()
+	}
+}
+
 // Join is a worker's connection: one goroutine reads, this one writes.
 func (c *coordinator) Join(stream control.Session) error {
-	s := &session{stream: stream, out: make(chan *control.Down, outgoing), over: make(chan struct{})}
+	s := &session{stream: stream, out: make(chan *control.Down, outgoing), over: make(chan struct{}), read: make(chan struct{})}
 	hello := make(chan *control.Up)
 	admitted := make(chan *acting, 1)
 	defer close(admitted)
 	c.readers.Go(func() {
 		defer s.end()
+		defer close(s.read)
 		m, err := stream.Recv()
 		if err != nil {
 			return
@@ -69,7 +78,7 @@ func (c *coordinator) Join(stream control.Session) error {
 			return
 		}
 		if a := <-admitted; a != nil {
-			a.read(s)
+			a.listen(s)
 		}
 	})
 	select {
@@ -133,7 +142,7 @@ func (a *acting) welcome(s *session, h *control.Hello, admitted chan<- *acting) 
 	}
 	defer a.put(event{Event: core.Lost{Name: s.name, Session: s.id}})
 	admitted <- a
-	return a.write(s)
+	return a.speak(s)
 }
 
 // release gives a worker's lease back, so that others know at once. When it is the term
@@ -151,11 +160,15 @@ func (a *acting) release(s *session) {
 	}
 }
 
-func (a *acting) write(s *session) error {
+func (a *acting) speak(s *session) error {
 	defer s.end() // nobody takes anything from now on
 	for {
 		select {
 		case <-s.stream.Context().Done():
+			select { // what came before the end counts
+			case <-s.read:
+			case <-a.done:
+			}
 			return nil
 		case <-s.over:
 			return nil
@@ -172,56 +185,39 @@ func (a *acting) write(s *session) error {
 	}
 }
 
-// read takes a worker's messages until the connection is over.
-func (a *acting) read(s *session) {
+// listen takes a worker's messages until the connection is over, and returns when all of
+// them are handled.
+func (a *acting) listen(s *session) {
+	receipts := make(chan receipt, settling)
+	var settled sync.WaitGroup
+	defer settled.Wait()
+	defer close(receipts)
+	settled.Go(func() { a.settle(s, receipts) })
 	for {
 		m, err := s.stream.Recv()
 		if err != nil {
 			return
 		}
 		s.hear(time.Now())
-		if err := a.take(s, m); err != nil {
-			a.Log(fmt.Sprintf("worker %s: %v", s.name, err))
+		if !a.take(s, m, receipts) {
 			return
 		}
 	}
 }
 
-// take handles a message. Lines are written before anything that was said after them
-// is decided upon.
-func (a *acting) take(s *session, m *control.Up) error {
-	switch m.Kind {
-	case control.KindBeat:
+// take handles a message; false if the term is over. Lines are written before anything
+// that was said after them is decided upon.
+func (a *acting) take(s *session, m *control.Up, receipts chan<- receipt) bool {
+	if m.Kind == control.KindBeat {
 		s.offer(&control.Down{Kind: control.KindBeat})
-		if m.Progress != nil && !a.put(event{Event: core.Progressed{From: s.from(m), Progress: bounded(*m.Progress)}}) {
-			return ErrDeposed
-		}
-		return nil
-	case control.KindRecord, control.KindNote:
-		if err := a.written(s, m); err != nil && !a.put(event{Event: core.RecordLost{Run: m.Run, Why: err.Error()}}) {
-			return ErrDeposed
-		}
-		// What is acknowledged is not sent again: a coordinator that is killed now has written it.
-		a.acknowledge(s, m.Seq)
-		return nil
-	case control.KindCommit:
-		if r := a.records.known(m.Run); r != nil {
-			if err := r.sync(); err != nil && !a.put(event{Event: core.RecordLost{Run: m.Run, Why: err.Error()}}) {
-				return ErrDeposed
-			}
-		}
+		return m.Progress == nil || a.put(event{Event: core.Progressed{From: s.from(m), Progress: bounded(*m.Progress)}})
 	}
-	e := s.told(m)
-	if e == nil {
-		return fmt.Errorf("a message of kind %q that makes no sense", m.Kind)
+	x := receipt{m, a.records.known(m.Run)}
+	if err := a.written(s, x); err != nil && !a.lose(m, err) {
+		return false
 	}
-	if !a.put(event{Event: e}) {
-		return ErrDeposed
-	}
-	if m.Kind != control.KindCommit { // which is answered
-		a.acknowledge(s, m.Seq)
-	}
-	return nil
+	receipts <- x // settle takes them to the end
+	return true
 }
 
 // acknowledge tells a worker that its message has come. It waits for room: what is not acknowledged the worker keeps, and
@@ -235,13 +231,15 @@ func (a *acting) acknowledge(s *session, seq int64) {
 }
 
 // written takes lines and notes of a run. Those of an epoch that is over are dropped.
-func (a *acting) written(s *session, m *control.Up) error {
-	r := a.records.known(m.Run)
-	if r == nil {
+func (a *acting) written(s *session, x receipt) error {
+	if x.record == nil {
 		return nil
 	}
-	if m.Kind == control.KindNote {
-		return r.say(s.name + ": " + m.Text)
+	switch m := x.message; m.Kind {
+	case control.KindNote:
+		return x.record.say(s.name + ": " + m.Text)
+	case control.KindRecord:
+		return x.record.write(m.Epoch, m.Offset, m.Tail)
 	}
-	return r.write(m.Epoch, m.Offset, m.Tail)
+	return nil
 }

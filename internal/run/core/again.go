@@ -25,6 +25,11 @@ func (e Submitted) again(c *Core, old *Run) {
 		old.Epoch, old.Shards, old.Last = e.Again.Epoch, e.Again.Shards, e.Again.Last
 	}
 	r := old
+	if e.Lost && r.Last != nil { // what is left of the record is found by the steps
+		last := *r.Last
+		last.Record = 0
+		r.Last = &last
+	}
 	if e.Split {
 		r.Shards = 0
 	}

@@ -28,6 +28,20 @@ func (e Submitted) happen(c *Core) {
 	c.decide(Reply{e.Ticket, ""})
 }
 
+func (e DeleteAsked) happen(c *Core) {
+	r := c.Run(e.Run)
+	switch {
+	case r == nil: // only its folder is there
+	case !r.Phase.Over():
+		c.decide(Reply{e.Ticket, fmt.Sprintf("run %s is %s: weft stop %s ends it first", e.Run, r.Phase, e.Run)})
+		return
+	default:
+		c.decide(Forget{e.Run})
+		c.Runs = slices.DeleteFunc(c.Runs, func(r Run) bool { return r.Name == e.Run })
+	}
+	c.decide(Reply{e.Ticket, ""})
+}
+
 // forget gives up the oldest runs that are over, where there are too many.
 func (c *Core) forget() {
 	over := 0
@@ -49,6 +63,12 @@ func (c *Core) forget() {
 func (e RecordLost) happen(c *Core) {
 	if r := c.Run(e.Run); r != nil && !r.Phase.Over() {
 		c.fail(r, fmt.Sprintf("its record cannot be kept: %s; %s", e.Why, r.rest()))
+	}
+}
+
+func (e RecordGap) happen(c *Core) {
+	if r := c.Run(e.Run); r != nil && r.Phase.Active() && r.Epoch == e.Epoch {
+		c.restart(r, "lines of its record are missing: "+e.Why)
 	}
 }
 

@@ -42,6 +42,7 @@ type (
 		Step  int64 // -1: the run begins
 		// Evaluated says that the evaluation of the step itself stays.
 		Evaluated bool
+		Size      int64 // bytes that stay of the record; 0 is unknown
 	}
 	// Assign hands a worker its part.
 	Assign struct {
@@ -64,6 +65,7 @@ type (
 		Session int64
 		Ticket  int64
 		Err     string
+		Run     string
 	}
 	// Reply tells a client what became of its wish.
 	Reply struct {

@@ -65,7 +65,7 @@ func (e Progressed) happen(c *Core) {
 
 func (e Committing) happen(c *Core) {
 	r, m := c.part(e.From)
-	refuse := func(why string) { c.decide(Answer{e.Worker, e.Session, e.Ticket, why}) }
+	refuse := func(why string) { c.decide(Answer{e.Worker, e.Session, e.Ticket, why, e.Run}) }
 	switch {
 	case r == nil:
 		if c.here(e.Worker, e.Session) != nil {

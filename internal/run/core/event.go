@@ -39,6 +39,12 @@ type (
 		// Again says that it is a run that is to go on, and from where, if it is not known.
 		Again *part.Committed
 		Split bool // then its environments may be split anew
+		Lost  bool // then it goes on although lines of its record are lost
+	}
+	// DeleteAsked is a run that is over and to be forgotten.
+	DeleteAsked struct {
+		Run    string
+		Ticket int64
 	}
 	// StopAsked is a run that is no longer wanted: as soon as it can be saved, or now.
 	StopAsked struct {
@@ -90,6 +96,13 @@ type (
 	}
 	// RecordLost is a record that the coordinator cannot keep, such as on a full disk.
 	RecordLost struct{ Run, Why string }
+	// RecordGap is a record that lacks lines of an epoch, which no worker sends again: such
+	// as after the coordinator's machine was lost with what was not on its disk.
+	RecordGap struct {
+		Run   string
+		Epoch int64
+		Why   string
+	}
 	// Loaded is what an earlier coordinator left, and which workers are still thought alive.
 	Loaded struct {
 		Runs  []Run

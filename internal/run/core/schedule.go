@@ -221,11 +221,11 @@ func (c *Core) assign(r *Run, p plan.Plan, members []Member) {
 		c.Worker(m.Name).Run = r.Name
 	}
 	a := c.assignment(r)
-	step, evaluated := int64(-1), false
-	if r.Last != nil {
-		step, evaluated = r.Last.Step, r.Last.Evaluated
+	back := Rewind{Run: r.Name, Epoch: r.Epoch, Step: -1}
+	if l := r.Last; l != nil {
+		back.Step, back.Evaluated, back.Size = l.Step, l.Evaluated, l.Record
 	}
-	c.decide(Rewind{r.Name, r.Epoch, step, evaluated})
+	c.decide(back)
 	for i, m := range members {
 		a.Me = i
 		c.decide(Assign{m.Session, a})

@@ -145,17 +145,21 @@ func (s *script) command(out *strings.Builder, line string) {
 	case "heard":
 		s.step(out, Heard{arg(1), s.session(arg(1))})
 	case "submit":
-		s.step(out, Submitted{arg(1), strings.Join(f[1:], " "), "config of " + arg(1), 1, nil, false})
+		s.step(out, Submitted{arg(1), strings.Join(f[1:], " "), "config of " + arg(1), 1, nil, false, false})
 	case "resume": // with what the folder says, if anything
 		again := &part.Committed{}
 		if len(f) > 4 {
 			again = &part.Committed{Epoch: number(2), Shards: int(number(3)), Last: &part.Manifest{Epoch: number(2), Step: number(4), Object: "x"}}
 		}
-		s.step(out, Submitted{arg(1), fmt.Sprint("again ", strings.Join(f[1:], " "), s.core.Now), "config of " + arg(1), 3, again, has("split")})
+		s.step(out, Submitted{arg(1), fmt.Sprint("again ", strings.Join(f[1:], " "), s.core.Now), "config of " + arg(1), 3, again, has("split"), has("lost")})
 	case "stop":
 		s.step(out, StopAsked{arg(1), has("now"), 2})
+	case "delete":
+		s.step(out, DeleteAsked{arg(1), 4})
 	case "record-lost":
 		s.step(out, RecordLost{arg(1), arg(2)})
+	case "record-gap":
+		s.step(out, RecordGap{arg(1), number(2), arg(3)})
 	case "plan":
 		s.step(out, PlanMade{s.asked.Asked, spread(len(s.asked.Workers), number(1), s.asked.Shards)})
 	case "plan-anew": // into as many shards as there are workers

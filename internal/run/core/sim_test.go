@@ -89,7 +89,7 @@ type job struct {
 	step                 int64
 	halt                 bool  // at the next consistent point
 	kept                 int64 // step of the checkpoint that counts
-	lines                int
+	lines, acknowledged  int
 	pending              *part.Manifest // not yet answered
 	alone                int            // rounds in which the others did not keep up
 	failed               string
@@ -274,12 +274,40 @@ type line struct {
 	step  int64
 }
 
-func (s *sim) write(l line) {
+// write puts a line where it belongs; false if lines before it are missing.
+func (s *sim) write(l line) bool {
 	r := s.store.record[l.run]
-	if r == nil || r.epoch != l.epoch || r.base+l.at > len(r.steps) {
-		return
+	if r == nil || r.epoch != l.epoch {
+		return true
+	}
+	if r.base+l.at > len(r.steps) {
+		return false
 	}
 	r.steps = append(r.steps[:r.base+l.at], append([]int64{l.step}, r.steps[min(len(r.steps), r.base+l.at+1):]...)...)
+	return true
+}
+
+// unsynced is the loss of lines that came after the checkpoint of a run.
+func (s *sim) unsynced(run string) {
+	r := s.store.record[run]
+	if r == nil {
+		return
+	}
+	if kept := s.kept(run); !kept.Phase.Over() {
+		r.steps = slices.DeleteFunc(slices.Clone(r.steps), func(step int64) bool { return step > kept.step() && s.chance(70) })
+		for i, step := range r.steps { // what is left has no hole
+			if step != int64(i+1)*stride {
+				r.steps = r.steps[:i]
+				break
+			}
+		}
+	}
+}
+
+// short reports whether an epoch's record lacks lines up to a step.
+func (s *sim) short(from From, step int64) bool {
+	r := s.store.record[from.Run]
+	return r != nil && r.epoch == from.Epoch && int64(len(r.steps)) < step/stride
 }
 
 // end sees that every run ended well, and that nothing is left over.

@@ -51,6 +51,9 @@ func (s *sim) misfortune() {
 		s.acting().frozen = 1 + s.rng.IntN(20)
 	case n < 15:
 		s.elect() // the old one does not know yet
+	case n < 17:
+		s.acting().dead = true
+		s.unsynced(fmt.Sprint("r", 1+s.rng.IntN(3)))
 	}
 }
 
@@ -72,7 +75,7 @@ func (s *sim) clients(faults bool) {
 		return
 	}
 	for _, name := range slices.Clone(s.unheard) {
-		s.tell(c, Submitted{name, name, "config", int64(name[1] - '0'), nil, false})
+		s.tell(c, Submitted{name, name, "config", int64(name[1] - '0'), nil, false, false})
 	}
 	if faults && s.rng.IntN(500) == 0 {
 		s.tell(c, StopAsked{"r2", s.chance(20), 0})
@@ -117,7 +120,16 @@ func (s *sim) hear(c *coord, w *simWorker) {
 		e := conn.up[0]
 		conn.up = conn.up[1:]
 		if l, ok := e.(line); ok {
-			s.write(l)
+			switch j := w.job; {
+			case !s.write(l):
+				s.tell(c, RecordGap{l.run, l.epoch, "lines are missing"})
+			case j != nil && j.Run == l.run && j.Epoch == l.epoch:
+				j.acknowledged = max(j.acknowledged, l.at+1)
+			}
+			continue
+		}
+		if from, short := s.incomplete(e); short {
+			s.tell(c, RecordGap{from.Run, from.Epoch, "lines are lost"})
 			continue
 		}
 		s.tell(c, e)
@@ -140,6 +152,18 @@ func (s *sim) hear(c *coord, w *simWorker) {
 		}
 		conn.quiet = 0
 	}
+}
+
+// incomplete reports whether a worker says something that is true only of a record with
+// more lines.
+func (s *sim) incomplete(e Event) (From, bool) {
+	switch e := e.(type) {
+	case Committing:
+		return e.From, s.short(e.From, e.Manifest.Step)
+	case PartDone:
+		return e.From, s.short(e.From, e.Progress.Steps)
+	}
+	return From{}, false
 }
 
 // cut breaks a worker's connection; what was under way may be lost.
@@ -193,15 +217,23 @@ func (s *sim) join(w *simWorker) {
 	w.conn, w.alone = &conn{to: c, session: s.session}, 0
 	e := Joined{Worker: Worker{Name: w.name, Instance: w.instance, Session: s.session, Cores: 1, Devices: []string{"cpu"}}}
 	if j := w.job; j != nil {
-		e.Doing = &Doing{Run: j.Run, Epoch: j.Epoch, Life: j.Life, Ready: j.ready, Done: j.done, Error: j.failed, Peer: j.peer, Fault: j.fault, Progress: part.Progress{Steps: j.step, Halted: j.halted()}}
+		e.Doing = &Doing{Run: j.Run, Epoch: j.Epoch, Life: j.Life, Ready: j.ready, Progress: part.Progress{Steps: j.step, Halted: j.halted()}}
 	}
 	w.conn.up = append(w.conn.up, e)
 	if j := w.job; j != nil { // what was not answered is sent again
-		for at := range j.lines {
+		for at := j.acknowledged; at < j.lines; at++ {
 			w.conn.up = append(w.conn.up, line{run: j.Run, epoch: j.Epoch, at: at, step: start(j) + int64(at+1)*stride})
 		}
 		if j.pending != nil {
 			w.conn.up = append(w.conn.up, Committing{s.from(w), *j.pending, j.pending.Step})
+		}
+		switch {
+		case j.failed != "":
+			w.conn.up = append(w.conn.up, PartFailed{From: s.from(w), Error: j.failed, Peer: j.peer, Fault: j.fault})
+		case j.done && j.Owner():
+			w.conn.up = append(w.conn.up, PartDone{s.from(w), part.Progress{Steps: j.step, Halted: j.halted()}})
+		case j.done:
+			w.conn.up = append(w.conn.up, PartDone{s.from(w), part.Progress{}})
 		}
 	}
 }

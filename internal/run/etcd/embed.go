@@ -32,7 +32,7 @@ func Embed(ctx context.Context, dir string) (*Store, error) {
 		unlock()
 		return nil, err
 	}
-	s := &Store{client: v3client.New(e.Server), ttl: aloneTTL, warden: w, close: func() {
+	s := &Store{client: v3client.New(e.Server), ttl: aloneTTL, warden: w, server: e.Server.Backend(), close: func() {
 		e.Close()
 		unlock()
 	}}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"go.uber.org/zap"
+
+	"github.com/weft-rl/weft/internal/run/core"
 )
 
 // Data that another coordinator uses is told of, and not waited for.
@@ -20,6 +22,38 @@ func TestLocked(t *testing.T) {
 		t.Error(err)
 	}
 	if err := open(t, dir).Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// An etcd that has kept much gives its disk space back, and keeps what counts.
+func TestCompact(t *testing.T) {
+	s := open(t, t.TempDir())
+	defer s.Close()
+	term, err := s.Campaign(t.Context(), "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := core.Run{Name: "r", Phase: core.Done, Config: strings.Repeat("x", 200<<10)}
+	for i := range 40 {
+		run.Epoch = int64(i)
+		if err := term.Save(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, after, err := s.Compact(t.Context())
+	if err != nil || before < 4<<20 || after > 1<<20 {
+		t.Errorf("%d bytes became %d: %v", before, after, err)
+	}
+	if _, _, err := s.Compact(t.Context()); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	runs, _, err := term.Load(t.Context())
+	if err != nil || len(runs) != 1 || runs[0].Epoch != 39 {
+		t.Errorf("%+v, %v", runs, err)
+	}
+	run.Epoch++
+	if err := term.Save(t.Context(), run); err != nil {
 		t.Error(err)
 	}
 }

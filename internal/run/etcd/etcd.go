@@ -39,8 +39,9 @@ const prefix = "/weft/"
 type Store struct {
 	client *clientv3.Client
 	close  func()
-	ttl    int64   // of the leadership
-	warden *warden // of an embedded one
+	ttl    int64    // of the leadership
+	warden *warden  // of an embedded one
+	server embedded // likewise
 }
 
 // Broken is closed when an embedded etcd cannot go on. An existing one may come back.

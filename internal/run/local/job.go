@@ -39,7 +39,9 @@ type Job struct {
 	// RestartEpisodes resumes with new episodes where an environment cannot save
 	// its state, instead of not at all.
 	RestartEpisodes bool
-	From            string // run folder whose weights to start from
+	// LostRecord resumes a run although lines of its record are lost.
+	LostRecord bool
+	From       string // run folder whose weights to start from
 
 	CheckpointEvery time.Duration // at most this much work is done again after a crash
 	CheckpointSteps int64         // and at most this many steps; 0: no bound

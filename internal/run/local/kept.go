@@ -52,6 +52,9 @@ func (k *kept) Latest() (f checkpoint.File, step int64, skipped []error, err err
 	if err == nil {
 		f, err = Fetch(ctx, s, *c.Last)
 	}
+	if err == nil {
+		f.Meta["recorded"] = fmt.Sprint(c.Last.Record)
+	}
 	return f, c.Last.Step, skipped, err
 }
 

@@ -49,6 +49,9 @@ func TestLeave(t *testing.T) {
 					more := again(j)
 					more.Plan = quits(t, way, other).Plan
 					sameBits(t, resumeTwice(t, more), want)
+					if got := learnt(t, j.Dir); !reflect.DeepEqual(got, record) { // iterations of one step included
+						t.Errorf("resumed, the metrics are\n%v, want\n%v", got, record)
+					}
 				}
 			}
 		})

@@ -1,5 +1,7 @@
 package local
 
+import "github.com/weft-rl/weft/internal/metrics"
+
 // A checkpoint is written while the run goes on: at the cut its state is copied, and
 // a goroutine encodes and writes the copy. There is one at a time: who wants to save
 // again waits for it, and so does whoever ends the run.
@@ -13,9 +15,21 @@ func (s *Session) save() error {
 	if err != nil {
 		return err
 	}
+	sync := func() error { return nil }
+	if b, ok := s.sink.(metrics.Barrier); ok {
+		if sync, err = b.Barrier(); err != nil {
+			return err
+		}
+	}
 	step, written := s.run.Steps(), make(chan error, 1)
 	s.taken, s.savedAt, s.writing = step, s.Now(), written
-	go func() { written <- s.vault.Save(step, f) }()
+	go func() {
+		err := sync() // a checkpoint must not outlive the lines before it
+		if err == nil {
+			err = s.vault.Save(step, f)
+		}
+		written <- err
+	}()
 	return nil
 }
 

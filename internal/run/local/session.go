@@ -37,6 +37,7 @@ type Session struct {
 	run    *rl.Run      // likewise
 	vault  Vault        // nil: nothing is kept
 	sink   metrics.Sink // likewise
+	size   func() int64 // of the record in bytes; 0 where it is kept elsewhere
 	loaded bool         // from a checkpoint of the run itself
 
 	ctx       context.Context
@@ -44,6 +45,7 @@ type Session struct {
 	before    float64 // seconds that earlier processes worked
 	beganAt   int64   // steps that they did
 	evaluated int64   // steps at the last evaluation; -1 without one
+	recorded  int64   // bytes of the record when the checkpoint was taken that it goes on from
 	saved     int64   // steps of the newest checkpoint; -1 without one
 	taken     int64   // steps of the newest that was begun; likewise
 	savedAt   time.Time
@@ -69,7 +71,7 @@ func Train(ctx context.Context, j Job) (Result, error) {
 // given back by Train, by Finish, or by Close.
 func Prepare(j Job) (*Session, error) {
 	j = j.withDefaults()
-	s := &Session{Job: j, saved: -1, taken: -1, evaluated: -1}
+	s := &Session{Job: j, saved: -1, taken: -1, evaluated: -1, size: func() int64 { return 0 }}
 	var err error
 	if s.assembly, err = assemble(j, s.cut, s.until); err != nil {
 		return nil, err
@@ -98,6 +100,11 @@ func (s *Session) prepare() (err error) {
 				return err
 			}
 			return fmt.Errorf("run %s: %w", j.Dir, err)
+		}
+	}
+	if s.loaded && j.Part == nil && !j.LostRecord {
+		if _, _, err := s.place(filepath.Join(j.Dir, recordFile)); err != nil {
+			return err
 		}
 	}
 	if j.From != "" && !s.loaded {
@@ -160,6 +167,7 @@ func (s *Session) load() error {
 	// A checkpoint without these is no worse for it: they decide no weights.
 	s.before, _ = strconv.ParseFloat(f.Meta["seconds"], 64)
 	s.evaluated, _ = strconv.ParseInt(f.Meta["evaluated"], 10, 64)
+	s.recorded, _ = strconv.ParseInt(f.Meta["recorded"], 10, 64)
 	return nil
 }
 
@@ -173,6 +181,9 @@ func noteSkipped(w Watcher, skipped []error) {
 func (s *Session) open() error {
 	if s.Part != nil {
 		s.sink = s.Part.Sink
+		if x, ok := s.sink.(interface{ Size() int64 }); ok {
+			s.size = x.Size
+		}
 		return nil
 	}
 	if s.vault == nil {
@@ -185,13 +196,13 @@ func (s *Session) open() error {
 	if s.loaded {
 		resume = s.run.Steps()
 	}
-	unsaved, err := s.takeBack(path, resume)
+	jsonl, err := s.openRecord(path)
 	if err != nil {
 		return err
 	}
-	jsonl, err := metrics.OpenJSONL(path, resume)
+	unsaved, err := s.unsaved(jsonl, resume)
 	if err != nil {
-		return err
+		return errors.Join(err, jsonl.Close())
 	}
 	from := resume
 	if len(unsaved) > 0 {
@@ -209,27 +220,59 @@ func (s *Session) open() error {
 		}
 		return errors.Join(err, jsonl.Close())
 	}
-	s.sink = metrics.Multi(jsonl, board)
+	s.sink, s.size = metrics.Multi(jsonl, board), jsonl.Size
 	return nil
 }
 
 const recordFile = "metrics.jsonl"
 
-// takeBack takes an evaluation of the step that the run goes on from out of the record
-// where the checkpoint does not know of it: it will be done again. Event files forget
-// steps as a whole, so the rows of the step that stay are written there anew.
-func (s *Session) takeBack(path string, step int64) (stay []metrics.Row, err error) {
+// openRecord opens the record, cut to the lines that it had when the checkpoint was taken:
+// the rest will be done again, such as an evaluation of which the checkpoint does not know.
+func (s *Session) openRecord(path string) (*metrics.JSONL, error) {
+	if !s.loaded {
+		return metrics.OpenJSONL(path, -1)
+	}
+	if s.LostRecord {
+		if err := metrics.MendRecord(path); err != nil {
+			return nil, err
+		}
+	}
+	r, at, err := s.place(path)
+	if err != nil {
+		return nil, err
+	}
+	return metrics.OpenAt(r, at)
+}
+
+// place returns the record, and where the lines end in it that it had when the checkpoint
+// was taken. It fails if some of them are lost, unless the user knows.
+func (s *Session) place(path string) (r metrics.Record, at int64, err error) {
+	r, err = metrics.StatRecord(path)
+	step, at := s.run.Steps(), s.recorded
+	if err == nil && at > 0 {
+		err = r.Complete(at, step)
+	}
+	switch {
+	case err == nil && at > 0:
+		return r, at, nil
+	case err == nil || s.LostRecord: // an older weft wrote the checkpoint, or there are fewer lines
+		at, err = r.Find(step, s.evaluated == step)
+		return r, at, err
+	}
+	return r, 0, fmt.Errorf("%w; put the files back, or go on without those lines with --lost-record", err)
+}
+
+// unsaved returns the rows of the step that the run goes on from, if its evaluation will
+// be done again. Event files forget steps as a whole, so these rows are written there anew.
+func (s *Session) unsaved(j *metrics.JSONL, step int64) ([]metrics.Row, error) {
 	if !s.loaded || s.evaluated == step {
 		return nil, nil
 	}
-	if err := metrics.RewindJSONL(path, step, false); err != nil {
+	row, ok, err := j.Last()
+	if err != nil || !ok || row.Step != step {
 		return nil, err
 	}
-	rows, err := metrics.ReadJSONL(path)
-	if n := len(rows); n > 0 && rows[n-1].Step == step {
-		stay = rows[n-1:]
-	}
-	return stay, err
+	return []metrics.Row{row}, nil
 }
 
 // Close gives back what a session holds besides memory: files, and what its
@@ -258,6 +301,6 @@ func (s *Session) content() (_ checkpoint.File, err error) {
 		"algorithm": s.Algorithm.Name, "env": s.Env.ID, "seed": fmt.Sprint(s.Seed),
 		"steps": fmt.Sprint(s.run.Steps()), "iterations": fmt.Sprint(s.run.Iter()),
 		"seconds": strconv.FormatFloat(s.seconds(), 'g', -1, 64), "exact": fmt.Sprint(s.exact),
-		"evaluated": fmt.Sprint(s.evaluated),
+		"evaluated": fmt.Sprint(s.evaluated), "recorded": fmt.Sprint(s.size()),
 	}}, err
 }

@@ -45,6 +45,9 @@ type Manifest struct {
 	SHA256 string `json:"sha256"`
 	// Evaluated says that the step was evaluated before: the record of it ends with that.
 	Evaluated bool `json:"evaluated,omitempty"`
+	// Record is how many bytes of lines there are up to this checkpoint: in the epoch, as the
+	// worker says it; in the whole record once it is committed. 0 is unknown then.
+	Record int64 `json:"record,omitempty"`
 	// Place is the store that the run's is in, as who wrote the checkpoint names it.
 	Place string `json:"place,omitempty"`
 }

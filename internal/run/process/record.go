@@ -18,8 +18,9 @@ type record struct {
 	end sync.WaitGroup
 	off sync.Once
 
-	mu  sync.Mutex
-	err error // the first
+	mu   sync.Mutex
+	err  error // the first
+	size int64 // bytes of all lines
 }
 
 // entry is a line, or the wish to hear when all before it are handed over.
@@ -51,7 +52,17 @@ func (r *record) Write(row metrics.Row) error {
 	if err := r.put(entry{line: line}); err != nil {
 		return err
 	}
-	return r.failure()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.size += int64(len(line))
+	return r.err
+}
+
+// Size returns the bytes of the epoch's lines so far.
+func (r *record) Size() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.size
 }
 
 func (r *record) put(e entry) error {

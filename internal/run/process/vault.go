@@ -103,8 +103,12 @@ func (v *vault) Save(step int64, f checkpoint.File) error {
 	if err != nil {
 		return err
 	}
+	recorded, err := strconv.ParseInt(f.Meta["recorded"], 10, 64)
+	if err != nil {
+		return fmt.Errorf("checkpoint of step %d: it does not say how much was recorded: %w", step, err)
+	}
 	m := part.Manifest{
-		Epoch: v.a.Epoch, Step: step, Object: ObjectName(v.a.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256(),
+		Record: recorded, Epoch: v.a.Epoch, Step: step, Object: ObjectName(v.a.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256(),
 		Evaluated: f.Meta["evaluated"] == fmt.Sprint(step), Place: v.place,
 	}
 	if err := v.put(m.Object, o); err != nil {

@@ -133,6 +133,13 @@ func (m *mail) full() bool {
 	return m.crowded()
 }
 
+// empty reports whether everything was acknowledged.
+func (m *mail) empty() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.queue) == 0
+}
+
 func (m *mail) crowded() bool { return m.bytes > maxBytes || len(m.queue) > maxMessages }
 
 // room waits until there is room for more.

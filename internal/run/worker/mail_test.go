@@ -124,6 +124,8 @@ func TestLongFailure(t *testing.T) {
 	if note.Kind != control.KindNote || len(note.Text) < part.MostReason || len(note.Text) > control.MaxMessage/2 {
 		t.Errorf("%s of %d bytes", note.Kind, len(note.Text))
 	}
+	p.mail.acknowledge(note.Seq, "")
+	p.mail.acknowledge(failed.Seq, "")
 	if d := p.doing(); failed.Kind != control.KindFailed || failed.Text != part.Brief(text) || d.Error != failed.Text {
 		t.Errorf("%s of %d bytes, and %d", failed.Kind, len(failed.Text), len(d.Error))
 	}
@@ -150,7 +152,8 @@ type does func(ctx context.Context, r part.Reporter) error
 
 func (d does) Run(ctx context.Context, _ part.Assignment, r part.Reporter) error { return d(ctx, r) }
 
-// How a part ends is told, whatever ends it.
+// How a part ends is told, whatever ends it. A new coordinator hears of it with the rest of what was not acknowledged, the
+// lines of its record before: one that took the run for done would drop them.
 func TestEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		run        does
@@ -170,6 +173,10 @@ func TestEnds(t *testing.T) {
 			if u == nil || u.Kind != c.kind || u.User != c.user || u.Peer != c.peer || u.Run != "r" || u.Epoch != 2 {
 				t.Errorf("%+v", u)
 			}
+			if d := p.doing(); d.Done || d.Error != "" {
+				t.Errorf("before all that came before is acknowledged: %+v", d)
+			}
+			p.mail.acknowledge(u.Seq, "")
 			if d := p.doing(); d.Done != (c.kind == control.KindDone) || d.User != c.user || d.Peer != c.peer {
 				t.Errorf("%+v", d)
 			}

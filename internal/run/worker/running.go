@@ -57,7 +57,7 @@ func (p *running) carryOut(r part.Runner) {
 		p.aborted = true
 		return
 	}
-	m := &control.Up{Kind: control.KindDone, Progress: p.progress}
+	m := &control.Up{Kind: control.KindDone, Progress: p.progress, Offset: p.offset}
 	if err != nil {
 		text := err.Error()
 		m = &control.Up{Kind: control.KindFailed, Text: part.Brief(text), User: permanent(err), Peer: peer(err), Fault: fault(err)}
@@ -152,18 +152,21 @@ func (p *running) halt() {
 // Halted implements part.Reporter.
 func (p *running) Halted() <-chan struct{} { return p.halted }
 
-// doing is what a new coordinator is told; nil if there is nothing to go on with.
+// doing is what a new coordinator is told; nil if there is nothing to go on with. How the
+// part ended is among it once that was acknowledged, with all that was said before: else
+// the coordinator hears of it in its order.
 func (p *running) doing() *core.Doing {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.aborted {
 		return nil
 	}
-	d := &core.Doing{Run: p.Run, Epoch: p.Epoch, Life: p.Life, Ready: p.ready, Done: p.ended && p.err == nil}
+	ended := p.ended && p.mail.empty()
+	d := &core.Doing{Run: p.Run, Epoch: p.Epoch, Life: p.Life, Ready: p.ready, Done: ended && p.err == nil}
 	if p.progress != nil {
 		d.Progress = *p.progress
 	}
-	if p.err != nil {
+	if ended && p.err != nil {
 		d.Error, d.User, d.Peer, d.Fault = part.Brief(p.err.Error()), permanent(p.err), peer(p.err), fault(p.err)
 	}
 	return d
