@@ -185,7 +185,7 @@ func (g *grower) cond(sc *scope) string {
 	case 2:
 		return fmt.Sprintf("run.Value(rl.Mean(%s)) > %s", g.tensor(sc, g.axis(sc), 1), g.one("0", ".1", ".3"))
 	case 3:
-		return g.t("opt") + ".Count()%2 == 0"
+		return g.t("opt") + ".Count()%2 == 1" // a guard that is true from the start would stop all learning
 	case 4:
 		if list := sc.of("int"); len(list) > 0 {
 			return g.pick(list).name + " > 0"

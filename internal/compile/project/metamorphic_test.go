@@ -157,7 +157,7 @@ func (s *specimen) learners(i int) bool {
 // rounding grows on the way.
 func (s *specimen) wrong(i int, plain, o, reference outcome) string {
 	why := differs(plain, o, !s.summed[i-1])
-	if strings.HasPrefix(why, "weight ") && strings.Contains(string(s.source), "rl.Standardise(") {
+	if (strings.HasPrefix(why, "weight ") || strings.HasPrefix(why, "record ")) && strings.Contains(string(s.source), "rl.Standardise(") {
 		why = ""
 	}
 	switch {

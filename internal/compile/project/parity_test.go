@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -128,7 +130,31 @@ func differs(plain, o outcome, bits bool) string {
 			return fmt.Sprintf("weight %d is %g, not %g", i, x, plain.Values[i])
 		}
 	}
+	return records(plain.Logs, o.Logs)
+}
+
+// ofOwnRows are records of what a replica makes of its own rows and has no rows itself:
+// their mean is not that of all rows.
+var ofOwnRows = regexp.MustCompile(`explained_variance `)
+
+// records compares what was logged, the numbers within rounding.
+func records(plain, logs []string) string {
+	if len(plain) != len(logs) {
+		return fmt.Sprintf("%d records, not %d", len(logs), len(plain))
+	}
+	for i, was := range plain {
+		if !ofOwnRows.MatchString(was) && !slices.EqualFunc(strings.Fields(was), strings.Fields(logs[i]), nearly) {
+			return fmt.Sprintf("record %q, not %q", logs[i], was)
+		}
+	}
 	return ""
+}
+
+// nearly reports whether two words are equal, or numbers within rounding.
+func nearly(a, b string) bool {
+	x, err := strconv.ParseFloat(strings.Trim(a, "{}[]"), 64)
+	y, err2 := strconv.ParseFloat(strings.Trim(b, "{}[]"), 64)
+	return a == b || err == nil && err2 == nil && math.Abs(x-y) <= 100*near*(1+math.Abs(x))
 }
 
 // TestParity: every loop that is taken apart, with 1, 2 and 3 replicas of which one
