@@ -35,6 +35,7 @@ type job struct {
 	Procs               int
 	Reference           int64
 	Patience            int
+	Iterations          int
 }
 
 // perPackage is how many loops are put into one package, so that what they use is

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -37,6 +38,8 @@ type Job struct {
 	Procs     int
 	Reference int64 // steps of as many plain loops as there are shards
 	Patience  int   // seconds after which a run stands still
+
+	Iterations int // 0 for the usual few
 }
 
 // Jobs are all runs, with the graphs of their loops.
@@ -76,7 +79,7 @@ func (j Job) run(graph string) trial.Outcome {
 	loop := registry.Loops[j.Loop]
 	c := trial.Config{
 		Build:      func(s *rl.Scope) (rl.Trainer, error) { return j.build(loop, s) },
-		Iterations: iterations, Members: j.Members,
+		Iterations: cmp.Or(j.Iterations, iterations), Members: j.Members,
 	}
 	var out trial.Outcome
 	switch {
