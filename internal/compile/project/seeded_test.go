@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/analyze"
+	"github.com/weft-rl/weft/internal/compile/tree"
 	"github.com/weft-rl/weft/internal/compile/vocabulary"
 	"github.com/weft-rl/weft/plan"
 )
@@ -102,6 +103,8 @@ type bench struct {
 	// done.
 	garbles, garbled bool
 	lost             *crossed
+	left             tree.Stmt // what a group left out
+	garbage          int       // a statement behind which there is garbage, by its number, or 0
 }
 
 // errNowhere is the panic of a bench whose data has no place for its fault.
@@ -141,6 +144,9 @@ func (b *bench) compile() (text []byte, how string) {
 		}
 	}()
 	b.behind(analysed)
+	if b.garbage > 0 {
+		b.spoilBehind(b.numbered(b.garbage))
+	}
 	if b.src.Tree.Check(b.operation) != nil {
 		return nil, "tree.Check"
 	}
@@ -244,6 +250,7 @@ type variant struct {
 	program program
 	text    []byte
 	lost    *crossed // what is not sent
+	left    int      // the statement that a group left out
 }
 
 func (v *variant) String() string {
@@ -261,6 +268,9 @@ func drawn(t *testing.T, f *analyze.Frame, s *subject, kind, n int, r *rand.Rand
 	b := &bench{src: src.Source, g: src.Graph, by: s.by, kind: kind, turn: r.IntN(len(s.by.Groups)), r: r, at: -1}
 	text, how := b.compile()
 	v = &variant{subject: s, kind: kind, at: b.at, what: b.what, same: b.same, garbled: b.garbled, text: text, lost: b.lost}
+	if b.left != nil {
+		v.left = b.left.At().ID
+	}
 	switch {
 	case how != "":
 		return v, how

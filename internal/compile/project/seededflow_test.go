@@ -231,7 +231,7 @@ func lostKeeps(b *bench) (out []place) {
 	b.f.tree.Body.Walk(func(s tree.Stmt) bool {
 		for g := range b.f.groups {
 			if b.f.keep[s][g] {
-				out = append(out, spot(b.by.Groups[g].Name+" in "+b.where(s), func() { delete(b.f.keep[s], g) }))
+				out = append(out, spot(b.by.Groups[g].Name+" in "+b.where(s), func() { delete(b.f.keep[s], g); b.left = s }))
 			}
 		}
 		return true
@@ -247,7 +247,7 @@ func lostDoes(b *bench) (out []place) {
 	b.f.tree.Body.Walk(func(s tree.Stmt) bool {
 		for g := range b.f.groups {
 			if _, ok := b.f.does[s][g]; ok {
-				out = append(out, spot(b.by.Groups[g].Name+": "+b.where(s), func() { delete(b.f.does[s], g) }))
+				out = append(out, spot(b.by.Groups[g].Name+": "+b.where(s), func() { delete(b.f.does[s], g); b.left = s }))
 				if a, ok := s.(*tree.Assign); ok && len(a.Rhs) == 1 && lossKey.MatchString(types.ExprString(a.Rhs[0])) {
 					out[len(out)-1].same = "a loss that draws nothing"
 				}

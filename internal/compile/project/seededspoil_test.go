@@ -54,6 +54,59 @@ func (b *bench) spoil(s *tree.Assign, more ...*types.Var) {
 	renumber(p)
 }
 
+// spoilBehind puts garbage behind a statement into all variables that are written
+// inside it and mentioned outside.
+func (b *bench) spoilBehind(s tree.Stmt) {
+	p, inside := b.src.Tree, b.mentions(tree.Block{s})
+	if a, ok := s.(*tree.Assign); ok {
+		b.spoil(a)
+		return
+	}
+	all, written := b.mentions(p.Body), []*types.Var{}
+	tree.Block{s}.Walk(func(s tree.Stmt) bool {
+		if a, ok := s.(*tree.Assign); ok {
+			for _, e := range append(slices.Clone(a.Lhs), a.Fills...) {
+				if v := p.Root(e); v != nil && inside[v] < all[v] && !slices.Contains(written, v) {
+					written = append(written, v)
+				}
+			}
+		}
+		return true
+	})
+	blocks(&p.Body, func(list *tree.Block) {
+		if i := slices.Index(*list, s); i >= 0 {
+			for _, v := range written {
+				a := &tree.Assign{Site: *s.At(), Tok: token.ASSIGN, Lhs: []ast.Expr{p.Ref(v)}, Rhs: []ast.Expr{b.spoiled(p.Ref(v))}, Text: "garbage"}
+				*list = slices.Insert(slices.Clone(*list), i+1, tree.Stmt(a))
+			}
+		}
+	})
+	renumber(p)
+}
+
+// computes reports whether a statement leaves nothing but values of variables: it
+// changes no component, logs nothing and does not jump.
+func (b *bench) computes(s tree.Stmt) bool {
+	yes := !exits(s)
+	tree.Block{s}.Walk(func(s tree.Stmt) bool {
+		n, ok := b.src.Node(s)
+		yes = yes && !(ok && (len(b.g.Nodes[n].Writes) > 0 || b.g.Nodes[n].Kind == fdg.Log))
+		return yes
+	})
+	return yes
+}
+
+// numbered returns the statement with a number.
+func (b *bench) numbered(id int) (out tree.Stmt) {
+	b.src.Tree.Body.Walk(func(s tree.Stmt) bool {
+		if s.At().ID == id && out == nil {
+			out = s
+		}
+		return true
+	})
+	return out
+}
+
 // trailing reports whether a statement is a continue behind which its loop has
 // nothing.
 func (b *bench) trailing(s tree.Stmt) (yes bool) {

@@ -226,6 +226,9 @@ func negated(b *bench) (out []place) {
 				t := b.src.Tree.Info.TypeOf(x.Cond)
 				x.Cond = b.typed(&ast.UnaryExpr{Op: token.NOT, X: b.typed(&ast.ParenExpr{X: x.Cond}, t)}, t)
 			})
+			if b.computes(x) {
+				p.garble = func() { b.spoilBehind(x) }
+			}
 			if b.barren(x) {
 				p.same = "neither way leaves anything"
 			}
