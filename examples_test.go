@@ -23,7 +23,7 @@ func command(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// trained is what the last line of a training command says.
+// trained holds the last line that a training command prints.
 type trained struct {
 	Policy  string
 	Steps   int64

@@ -21,15 +21,23 @@ func (c *command) check() *cobra.Command {
 		Short: "Find what cannot be read in a training loop",
 		Long: "Check reads the training loops of packages, built-in algorithms by name or any by path, and prints what it\n" +
 			"cannot read in them, or what would not mean the same when a loop is distributed, with what to write instead.\n" +
-			"Notes are about loops that are accepted. The exit code is 1 if there is anything but notes.",
+			"Notes are about loops that are accepted, and about policies that cannot take one apart. The exit code is 1 if\n" +
+			"there is anything but notes.",
 		Example: "  weft check ppo\n  weft check ./my/algo\n  weft check ./...",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			results, err := c.analyze(cmd.Context(), args)
+			results, err := c.project(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
-			return report(c.out, results, quiet)
+			var read []analyze.Result
+			for _, r := range results {
+				read = append(read, analyze.Result{Package: r.Package, Findings: r.Findings})
+				if !quiet {
+					refused(c.out, r)
+				}
+			}
+			return report(c.out, read, quiet)
 		},
 	}
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "leave notes out")

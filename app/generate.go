@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,7 +49,7 @@ func (c *command) runGenerate(ctx context.Context, args []string, check bool) er
 			}
 			continue
 		}
-		c.refused(r)
+		refused(c.err, r)
 		stale, err := r.Stale()
 		if err != nil {
 			return err
@@ -73,11 +74,11 @@ func (c *command) runGenerate(ctx context.Context, args []string, check bool) er
 }
 
 // refused says why there are no programs for some groupings.
-func (c *command) refused(r project.Result) {
+func refused(w io.Writer, r project.Result) {
 	for _, x := range r.Refused {
 		for _, p := range x.Problems {
 			p.Pos.Filename = nearby(p.Pos.Filename)
-			fmt.Fprintf(c.err, "note: no programs for %s: %v\n", x.Grouping, p)
+			fmt.Fprintf(w, "%s: note: no programs for %s: %s\n", p.Pos, x.Grouping, p.Message)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (c *command) programs(ctx context.Context, tmp string, packages []*foreignP
 			continue
 		}
 		if !plain {
-			c.refused(r)
+			refused(c.err, r)
 		}
 		if err := out.add(filepath.Join(tmp, "programs"), r); err != nil {
 			return out, err

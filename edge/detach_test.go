@@ -7,7 +7,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// notes is what a loop may hand on: slices, also nested, in arrays and behind
+// notes holds all that a loop may hand on: slices, also nested, in arrays and behind
 // pointers and maps.
 type notes struct {
 	Flat  []float64

@@ -61,6 +61,14 @@ func Graph(s *rl.Scope, n int, d Dynamics) (Batch, error) {
 	return alone{g}, nil
 }
 
+// Apart is dynamics whose environments do not look at each other though their graph
+// cannot show it, because they gather by numbers that they compute. The conformance
+// kit envtest splits batches, and so sees whether it is true.
+type Apart interface {
+	Joint
+	Apart()
+}
+
 // lone is dynamics as those of the only kind of agent.
 type lone struct{ d Dynamics }
 
@@ -91,6 +99,9 @@ func GraphGroups(s *rl.Scope, n int, d Joint) (Groups, error) {
 	g.reset = rl.NewFunc(s, one.ID+" reset", g.resetGraph)
 	g.advance = rl.NewFunc(s, one.ID+" step", g.advanceGraph)
 	g.renew = rl.NewFunc(s, one.ID+" renew", g.renewGraph)
+	if _, ok := d.(Apart); ok {
+		g.reset, g.advance, g.renew = g.reset.Apart(), g.advance.Apart(), g.renew.Apart()
+	}
 	g.count = rl.FromFlat(s, make([]int32, one.Rows), one.Rows)
 	return g, nil
 }

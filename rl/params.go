@@ -79,7 +79,7 @@ func (p *Params) Name() string { return p.name }
 
 // Version counts the writes, so that a copy knows whether it is current.
 //
-//weft:op read reads shape=one
+//weft:refuse count with rl.Opt.Count, which is saved with the run
 func (p *Params) Version() int64 { return p.version }
 
 // Paths are the names of the single tensors, sorted.

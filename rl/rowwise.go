@@ -29,10 +29,19 @@ type rowChecker interface {
 // is likely to have, so that none is taken for rows.
 const sampleRows = 13
 
+// Apart says that rows of f's results do not look at each other where its graph
+// cannot show it: where rows are gathered by numbers that are computed. Whoever says
+// so answers for it with a test that splits a batch. Apart returns f.
+func (f *Func[I, O]) Apart() *Func[I, O] {
+	f.checks.vouched = true
+	return f
+}
+
 // rowChecks are the answers for one graph function.
 type rowChecks struct {
-	mu   sync.Mutex
-	done []rowAnswer
+	vouched bool // nothing is asked
+	mu      sync.Mutex
+	done    []rowAnswer
 }
 
 type rowAnswer struct {
@@ -193,7 +202,7 @@ func (f *Func[I, O]) rowwise(in I, leaves []Tensor) (only []bool, err error) {
 // else.
 func (f *Func[I, O]) split(in I, leaves []Tensor) []bool {
 	own := f.scope.sharded()
-	if own == nil || rowsOf(leaves) == own.Of { // it has all rows
+	if f.checks.vouched || own == nil || rowsOf(leaves) == own.Of { // it has all rows
 		return nil
 	}
 	only, err := f.rowwise(in, leaves)

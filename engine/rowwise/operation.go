@@ -16,6 +16,8 @@ func (c *checker) operation(n *ir.Node, in []state) state {
 	switch n.Op {
 	case compute.OpTypeIdentity, compute.OpTypeOptimizationBarrier, compute.OpTypeSchedulingBarrier:
 		return joinAll(n, in)
+	case compute.OpTypeBitcast:
+		return bitcast(n, in[0])
 	case compute.OpTypeReshape:
 		return c.reshape(n, in[0])
 	case compute.OpTypeTranspose, compute.OpTypeBroadcastInDim, compute.OpTypeReverse:
@@ -46,6 +48,15 @@ func (c *checker) operation(n *ir.Node, in []state) state {
 		return dynamic(n, in)
 	}
 	return cross(n, "cannot be shown to leave rows apart")
+}
+
+// bitcast leaves axes where they are, but for a last one that the bits of an element become, or come from.
+func bitcast(n *ir.Node, s state) state {
+	in, out := n.Inputs[0].Shape.Dimensions, n.Outputs[0].Shape.Dimensions
+	if s.axis >= len(out) || in[s.axis] != out[s.axis] {
+		return cross(n, "takes rows apart")
+	}
+	return s
 }
 
 // reshape finds the axis that has the rows after a reshape: a row is a stretch of elements, before and after.

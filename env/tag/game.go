@@ -22,6 +22,10 @@ func (d game) learners() []int {
 	return []int{d.Taggers}
 }
 
+// Apart says that games do not look at each other: who is seen is gathered by numbers
+// that are counted from the first body of the same game.
+func (d game) Apart() {}
+
 func (d game) Spec() []env.Spec {
 	out := make([]env.Spec, len(d.learners()))
 	for i, agents := range d.learners() {

@@ -71,7 +71,7 @@ func (t *Trainer) Train(run *rl.Run) error {
 }
 
 type (
-	// Step is what every environment saw, and what was done there.
+	// Step holds the observation of every environment and the action taken there.
 	Step struct {
 		Obs    rl.Obs
 		Action rl.Tree

@@ -1,6 +1,6 @@
 package adversary
 
-// crashFeatures are those of loops that ended in a crash.
+// crashFeatures lists the features of loops that ended in a crash.
 var crashFeatures = []feature{
 	{name: "acting twice", class: crashes, add: func(g *grower) {
 		g.put(step, "again := t.act.Call(run.Key(\"again\", i), %s)\nrun.Log(\"again\", again.LogProb)", g.one("obs", "out.Obs"))

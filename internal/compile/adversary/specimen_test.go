@@ -27,7 +27,7 @@ type specimen struct {
 	left     map[string]string // policies that were refused, with why
 }
 
-// verdict is what the compiler said of a loop.
+// verdict holds the answer of the compiler about a loop.
 type verdict int
 
 const (

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// count is what became of some loops.
+// count counts loops by their outcome.
 type count struct{ loops, accepted, refused, wrong, twice, still int }
 
 // tally counts loops and runs, in all and by class.

@@ -17,7 +17,7 @@ func loops() []string {
 	return append(algorithms, folders("testdata/src/loops/*")...)
 }
 
-// accepted are those, and fixtures that are not run: a run takes one way of many.
+// accepted lists those loops, and fixtures that are not run: a run takes one way of many.
 func accepted() []string { return append(loops(), folders("testdata/src/accepted/*")...) }
 
 // everything is those, and what there are findings about.

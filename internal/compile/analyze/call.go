@@ -401,8 +401,10 @@ func (x *interp) authorOp(id int, call *ast.CallExpr, fn *types.Func, m *mark, r
 			x.write(id, r, o, len(objs) > 1)
 		}
 	}
-	for _, a := range args {
-		x.lend(id, call, a)
+	for i, a := range args {
+		if x.leads(x.typeOf(call.Args[min(i, len(call.Args)-1)])) {
+			x.lend(id, call, a)
+		}
 	}
 }
 

@@ -155,7 +155,8 @@ func (x *interp) rounds(s *tree.Loop, n fdg.Node, bound func(id int) *value, bod
 	region, entry := x.region, x.st
 	head := entry
 	var exit *state
-	for found := len(x.out.list); ; x.out.retract(found) {
+	for found, round := len(x.out.list), 0; ; x.out.retract(found) {
+		round++
 		l.breaks, l.continues = nil, nil
 		x.st = head.clone()
 		x.loops = append(x.loops, l)
@@ -176,7 +177,14 @@ func (x *interp) rounds(s *tree.Loop, n fdg.Node, bound func(id int) *value, bod
 		if exit = merge(exit, l.breaks); s.Cond == nil && !s.Range {
 			exit = l.breaks // nothing but a break ends it
 		}
+		if round > wide { // from here on what was known stays known
+			now = merge(head, now)
+		}
 		if now.equal(head) {
+			break
+		}
+		if round > most {
+			x.bad(s.Pos, "unresolved", "what the variables of this loop hold of each other does not settle", "keep what one round leaves for the next in variables of their own, not inside of one another")
 			break
 		}
 		head = now
@@ -199,6 +207,15 @@ func (x *interp) rounds(s *tree.Loop, n fdg.Node, bound func(id int) *value, bod
 		})
 	}
 }
+
+// A loop is gone round until its head knows all that reaches it. That takes one
+// round more than there are variables in a chain of assignments; states that come
+// and go are joined behind wide rounds, and a loop that has not settled behind so
+// many is refused.
+const (
+	wide = 12
+	most = 40
+)
 
 // carried marks what a loop's round made as seen by the next one. What an outer
 // loop carries stays its own.

@@ -108,7 +108,7 @@ func (x *interp) writable(at ast.Expr, base *value, what string) bool {
 // that the statement names, and of all others that share the memory.
 func (x *interp) inject(sites []int, v *value, s *tree.Assign, place ast.Expr) {
 	for k, old := range x.st.vars {
-		x.st.vars[k] = old.inject(sites, v)
+		x.st.vars[k] = old.inject(sites, v, 0)
 	}
 	for _, k := range append(slices.Clone(s.Shares), x.t.Root(place)) {
 		if old, ok := x.st.vars[k]; ok && refers(k.Type()) && !slices.ContainsFunc(old.allSites(), func(at int) bool { return slices.Contains(sites, at) }) {
@@ -117,13 +117,21 @@ func (x *interp) inject(sites []int, v *value, s *tree.Assign, place ast.Expr) {
 	}
 }
 
-// inject returns v after an element was written into the memory made at sites.
-func (v *value) inject(sites []int, x *value) *value {
+// deep is how far into structs of structs memory is told apart. Memory that holds
+// what holds it would go on for ever.
+const deep = 5
+
+// inject returns v, which is so many fields inside a variable, after an element was
+// written into the memory made at sites.
+func (v *value) inject(sites []int, x *value, depth int) *value {
 	if v == nil {
 		return nil
 	}
 	if slices.ContainsFunc(v.sites, func(s int) bool { return s != outside && slices.Contains(sites, s) }) {
 		out := *join(v, x)
+		if depth >= deep {
+			out = *v.shallow(x)
+		}
 		out.derived = false
 		return &out
 	}
@@ -133,9 +141,17 @@ func (v *value) inject(sites []int, x *value) *value {
 	out := *v
 	out.fields = nil
 	for name, f := range v.fields {
-		out.set(name, f.inject(sites, x))
+		out.set(name, f.inject(sites, x, depth+1))
 	}
 	return &out
+}
+
+// shallow returns all that two values hold, without regard to where in them.
+func (v *value) shallow(x *value) *value {
+	out := settled(computed(v, x))
+	both := join(v, x)
+	out.sites, out.keys, out.objs = both.allSites(), both.allKeys(), both.objs
+	return out
 }
 
 // smear returns v with x in all its parts.
@@ -202,7 +218,7 @@ func (x *interp) appends(s *tree.Assign, call *ast.CallExpr) bool {
 	}
 	for k, old := range x.st.vars {
 		if base.part || k != x.t.Root(call.Args[0]) {
-			x.st.vars[k] = old.inject(base.sites, joinAll(x.args(call)[1:]...))
+			x.st.vars[k] = old.inject(base.sites, joinAll(x.args(call)[1:]...), 0)
 		}
 	}
 	return true

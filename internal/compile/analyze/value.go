@@ -108,8 +108,13 @@ func (v *value) field(name string) *value {
 	}
 	out := &value{derived: v.derived, sites: v.sites, keys: v.keys, varies: v.varies}
 	for _, d := range v.defs {
-		out.defs = append(out.defs, def{d.node, under(d.part, name), d.carried})
+		if strings.Count(d.part, ".") < deep { // no type goes deeper that memory does not go round in
+			d.part = under(d.part, name)
+		}
+		out.defs = append(out.defs, d)
 	}
+	slices.SortFunc(out.defs, compareDefs)
+	out.defs = slices.Compact(out.defs)
 	return out
 }
 

@@ -70,7 +70,7 @@ func (l *loop) residents() {
 	said := map[int]bool{}
 	for id, n := range l.g.Nodes {
 		for _, r := range slices.Concat(n.Reads, n.Writes) {
-			if t := l.src.Component(r); n.Kind == fdg.Op && !resident(t) && !said[r] {
+			if t := l.src.Component(r); (n.Kind == fdg.Op || l.g.Resources[r].Large) && !resident(t) && !said[r] {
 				said[r] = true
 				l.bad(l.src.Pos(id), fmt.Sprintf("%s works on the host, so that the loop cannot be one device program: a component whose state lives on a device implements rl.Resident", l.g.Resources[r].Name))
 			}

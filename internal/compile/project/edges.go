@@ -166,6 +166,17 @@ func (f *flow) exported(t types.Type, path string, p *part) (out []load) {
 	return out
 }
 
+// crosses reports whether a part of a variable can be sent: as one value, or field
+// by field.
+func (f *flow) crosses(v *variable, p *part) bool {
+	var sent func(t types.Type) bool
+	sent = func(t types.Type) bool {
+		fields := f.open(t)
+		return f.carries(t) || fields != nil && !slices.ContainsFunc(fields, func(x *types.Var) bool { return !sent(x.Type()) })
+	}
+	return v.resource >= 0 || !slices.ContainsFunc(p.merged().paths(), func(path string) bool { return !sent(typeAt(v.typ, path)) })
+}
+
 // carries reports whether all of a value is seen from outside its package.
 func (f *flow) carries(t types.Type) bool { return f.seen(t, map[types.Type]bool{}) }
 

@@ -277,6 +277,9 @@ func (w *walker) assign(s *tree.Assign, out live) live {
 			if w.shares(d.v, out) {
 				w.bad(s.Pos, fmt.Sprintf("%s is made by %s, and %s writes into its memory under another name: copy it before", d.v.name, w.groups[a.owner].Name, w.groups[w.g].Name))
 			}
+			if !w.crosses(d.v, p) {
+				w.bad(s.Pos, fmt.Sprintf("%s goes from %s to %s, but holds a slice of structs whose fields are not exported: export them", d.v.name, w.groups[a.owner].Name, w.groups[w.g].Name))
+			}
 			w.receive(s, w.g, d.v, p, a.owner)
 		}
 	}
@@ -322,7 +325,7 @@ func (w *walker) outside(s tree.Stmt, out live) (in live, ok bool) {
 			continue
 		}
 		from := w.makers(s, v, p)
-		if len(from) != 1 || from[0] == w.g || w.shares(v, out) || !w.works(s) {
+		if len(from) != 1 || from[0] == w.g || w.shares(v, out) || !w.works(s) || !w.crosses(v, p) {
 			return nil, false
 		}
 		needs = append(needs, need{v, p, from[0]})
@@ -458,7 +461,7 @@ func (w *walker) after(s *tree.Loop, out, inner live) live {
 	changed := w.changes(s)
 	for _, v := range out.sorted() {
 		p := out[v].and(changed[v])
-		if p.none() || !inner[v].and(p).none() || w.shares(v, out) {
+		if p.none() || !inner[v].and(p).none() || w.shares(v, out) || !w.crosses(v, p) {
 			continue
 		}
 		from := w.makers(s, v, p)

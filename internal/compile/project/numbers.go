@@ -130,6 +130,7 @@ func (d *device) refuse(e ast.Expr) {
 func (d *device) call(e *ast.CallExpr) ast.Expr {
 	w := d.src.Word(d.callee(e))
 	switch at := w.Number; {
+	case w.Device == "":
 	case w.Index >= 0:
 		d.indexed(e, w)
 	case at >= 0 && at < len(e.Args) && d.class(e.Args[at]) != known:

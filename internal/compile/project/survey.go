@@ -173,8 +173,11 @@ func (d *device) plain(n *line) bool {
 // places counts the arguments of a call that may be an index of the program's.
 func (d *device) places(call *ast.CallExpr, v *variable) (n int) {
 	w := d.src.Word(d.callee(call))
+	if w.Device == "" || w.Index < 0 {
+		return 0
+	}
 	for i, a := range call.Args {
-		if w.Index >= 0 && (i == w.Index || i > w.Index && w.Indices) && d.of(a) == v {
+		if (i == w.Index || i > w.Index && w.Indices) && d.of(a) == v {
 			n++
 		}
 	}

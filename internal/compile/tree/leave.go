@@ -12,7 +12,6 @@ import (
 // other arm of the branch that it ends; where that is not enough, a flag says that
 // it happened, and what follows is under the condition that it did not.
 type exit struct {
-	used bool
 	flag *types.Var
 }
 
