@@ -126,7 +126,7 @@ func (c *checker) shape(n ast.Stmt, both func(string) bool, inLoop bool) string 
 		if then+other == "" {
 			return before
 		}
-		if cond := c.text(s.Cond); strings.HasPrefix(cond, "!") { // of two arms one is left
+		if opposite(s.Cond) {
 			then, other = other, then
 		}
 		return fmt.Sprintf("%sif %s {%s}{%s}", before, c.at(s), then, other)
@@ -171,11 +171,17 @@ func (c *checker) named(n ast.Node, both func(string) bool) (out string) {
 // at is where a statement comes from.
 func (c *checker) at(n ast.Node) string { return c.comments[c.fset.Position(n.Pos()).Line] }
 
-func (c *checker) text(e ast.Expr) string {
-	if u, ok := e.(*ast.UnaryExpr); ok && u.Op == token.NOT {
-		return "!"
+// opposite reports whether a condition is written as the opposite of one. The printer
+// writes it so where only the else of an if is left, and !x again as x, so that two
+// programs write one condition in two ways.
+func opposite(e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.UnaryExpr:
+		return e.Op == token.NOT && !opposite(e.X)
+	case *ast.BinaryExpr:
+		return e.Op == token.NEQ
 	}
-	return ""
+	return false
 }
 
 // TestMeets: the check has teeth.
@@ -189,6 +195,9 @@ func trainA() {
 		if c { // a.go:2
 			break
 		}
+		if n%2 != 0 { // a.go:3
+			edge.Send(x, three, v)
+		}
 	}
 }
 
@@ -199,6 +208,11 @@ func trainB() {
 		if c { // a.go:2
 			break
 		}
+		if n%2 == 0 { // a.go:3
+			n++
+		} else {
+			v = edge.Sent[int](x, three)
+		}
 	}
 }
 `
@@ -208,8 +222,9 @@ func trainB() {
 	for name, change := range map[string][2]string{
 		"order":    {"edge.Send(x, one, v)\n\t\tedge.Send(x, two, v)", "edge.Send(x, two, v)\n\t\tedge.Send(x, one, v)"},
 		"loop":     {"w := edge.Sent[int](x, two)", "for { // a.go:9\n\t\t\tw := edge.Sent[int](x, two)\n\t\t}"},
-		"break":    {"if c { // a.go:2\n\t\t\tbreak\n\t\t}\n\t}\n}\n\nfunc", "}\n}\n\nfunc"},
-		"continue": {"break\n\t\t}\n\t}\n}\n\nfunc", "continue\n\t\t}\n\t}\n}\n\nfunc"},
+		"break":    {"if c { // a.go:2\n\t\t\tbreak\n\t\t}", ""},
+		"continue": {"break", "continue"},
+		"opposite": {"n%2 != 0", "n%2 == 0"},
 	} {
 		wrong := strings.Replace(program, change[0], change[1], 1)
 		if wrong == program || len(apart(t, name, []byte(wrong))) == 0 {

@@ -2,6 +2,7 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -27,6 +28,10 @@ type outcome struct {
 	Err            string
 	Fused          int64
 	Apart          []string
+	Arrays         []string
+	Counts         []string
+	Work           string
+	Traces         []string
 }
 
 // overlaid are the generated files as the go command sees them beside the loops,
@@ -123,28 +128,56 @@ func differs(plain, o outcome, bits bool) string {
 		case !slices.Equal(o.Logs, plain.Logs):
 			return "other logs"
 		}
-		return ""
+		return otherWork(plain, o)
 	}
 	for i, x := range o.Values {
 		if math.Abs(x-plain.Values[i]) > near {
 			return fmt.Sprintf("weight %d is %g, not %g", i, x, plain.Values[i])
 		}
 	}
-	return records(plain.Logs, o.Logs)
+	return cmp.Or(records("record", plain.Logs, o.Logs), records("array", plain.Arrays, o.Arrays), otherWork(plain, o))
+}
+
+// otherWork says how the operations of a run differ from those of the plain one:
+// their number, and, where no group has several replicas, what they were given and
+// made. Operations inside of graphs are not seen.
+func otherWork(plain, o outcome) string {
+	switch {
+	case plain.Steps != o.Steps:
+		return fmt.Sprintf("%d steps, not %d", o.Steps, plain.Steps)
+	case plain.Fused+o.Fused > 0 || o.Grouping == Lowered || o.Grouping == "agents": // members share what others do once
+		return ""
+	case !slices.Equal(plain.Counts, o.Counts):
+		more, less := without(o.Counts, plain.Counts), without(plain.Counts, o.Counts)
+		return fmt.Sprintf("operations %q, not %q", more[:min(3, len(more))], less[:min(3, len(less))])
+	case o.alone() && o.Work != plain.Work:
+		return "operations on other values"
+	}
+	return ""
+}
+
+// alone reports whether every group of a run is one replica.
+func (o outcome) alone() bool {
+	return !slices.ContainsFunc(o.Traces, func(s string) bool { return !strings.Contains(s, "/0 ") })
+}
+
+// without returns the strings of a list that another one lacks.
+func without(list, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(others, s) })
 }
 
 // ofOwnRows are records of what a replica makes of its own rows and has no rows itself:
 // their mean is not that of all rows.
 var ofOwnRows = regexp.MustCompile(`explained_variance `)
 
-// records compares what was logged, the numbers within rounding.
-func records(plain, logs []string) string {
+// records compares lines with numbers, these within rounding.
+func records(what string, plain, logs []string) string {
 	if len(plain) != len(logs) {
-		return fmt.Sprintf("%d records, not %d", len(logs), len(plain))
+		return fmt.Sprintf("%d lines of %ss, not %d", len(logs), what, len(plain))
 	}
 	for i, was := range plain {
 		if !ofOwnRows.MatchString(was) && !slices.EqualFunc(strings.Fields(was), strings.Fields(logs[i]), nearly) {
-			return fmt.Sprintf("record %q, not %q", logs[i], was)
+			return fmt.Sprintf("%s %q, not %q", what, logs[i], was)
 		}
 	}
 	return ""

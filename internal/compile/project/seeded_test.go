@@ -2,7 +2,7 @@ package project
 
 import (
 	"bytes"
-	"flag"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/types"
@@ -13,12 +13,9 @@ import (
 
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/analyze"
-	"github.com/weft-rl/weft/internal/compile/tree"
 	"github.com/weft-rl/weft/internal/compile/vocabulary"
 	"github.com/weft-rl/weft/plan"
 )
-
-var howFaulty = flag.Int("faults", 60, "faults that TestSeeded puts into the compiler, from -seed on")
 
 // stage is a point between two passes of the compiler.
 type stage int
@@ -32,19 +29,11 @@ const (
 	tidied                // its lines are final and have been checked
 )
 
-// place is one spot in the compiler's data, and a fault that fits there.
+// place is one spot in the compiler's data, with a fault that fits there.
 type place struct {
 	what string
 	put  func()
-	// garble, where it is set, puts garbage in place of the values that the fault may
-	// change. A fault of a place where garbage is not noticed has no effect.
-	garble func()
-	// same, where it is set, is a rule by which the fault has no effect.
-	same string
 }
-
-// spot makes a place.
-func spot(what string, put func()) place { return place{what: what, put: put} }
 
 // faultKinds are the faults, by the pass behind which they are put.
 var faultKinds = []struct {
@@ -53,11 +42,13 @@ var faultKinds = []struct {
 	places func(*bench) []place
 }{
 	{"tree: effect lost", analysed, lostEffects},
-	{"tree: assignment lost", analysed, lostAssigns},
+	{"tree: assignment lost", analysed, lostAssigns(false)},
+	{"tree: operation lost", analysed, lostAssigns(true)},
 	{"tree: operands swapped", analysed, swappedOperands},
 	{"tree: condition negated", analysed, negated},
 	{"tree: arguments swapped", analysed, swappedArguments},
 	{"tree: bound off by one", analysed, bounds},
+	{"tree: key of another draw", analysed, otherKeys},
 	{"tree: jump lost", analysed, lostJumps},
 	{"tree: break for continue", analysed, otherJumps},
 	{"tree: other variable assigned", analysed, otherVariables},
@@ -65,21 +56,20 @@ var faultKinds = []struct {
 	{"graph: value edge lost", analysed, lostEdges(fdg.OfValue)},
 	{"graph: resource edge lost", analysed, lostEdges(fdg.OfResource)},
 	{"graph: control edge lost", analysed, lostEdges(fdg.OfControl)},
-	{"graph: rows misjudged", analysed, otherSharding},
-	{"graph: other fragment", analysed, otherFragments},
-	{"graph: access lost", analysed, lostAccess},
+	{"graph: rows misjudged", analysed, otherRows},
 	{"flow: value not sent", solved, lostCrossings(false)},
 	{"flow: copy not sent", solved, lostCrossings(true)},
 	{"flow: field not sent", solved, lostParts},
 	{"flow: other sender", solved, otherSenders},
 	{"flow: construct left out", solved, lostKeeps},
 	{"flow: assignment left out", solved, lostDoes},
-	{"edges: other kind", listed, otherKinds},
+	{"edges: other kind", listed, otherEnds},
 	{"edges: given though held", listed, wronglyGiven},
 	{"edges: edge lost", listed, lostRows},
 	{"lines: call for its body", begun, rolledUp},
 	{"lines: line lost", written, lostLines},
 	{"lines: line lost at the end", tidied, lostLines},
+	{"lines: replicas not joined", tidied, lostCollectives},
 	{"lines: ends exchanged", tidied, exchangedEnds},
 }
 
@@ -96,43 +86,28 @@ type bench struct {
 	rows  []*edgeRow
 	m     *emitter
 	lines []*line
-	at    int    // the place, -1 until it is chosen
-	what  string // its name
-	same  string
-	// garbles puts garbage there, not the fault. garbled reports whether that can be
-	// done.
-	garbles, garbled bool
-	lost             *crossed
-	left             tree.Stmt // what a group left out
-	garbage          int       // a statement behind which there is garbage, by its number, or 0
+	what  string // the place of the fault
 }
 
 // errNowhere is the panic of a bench whose data has no place for its fault.
-var errNowhere = fmt.Errorf("there is no place for it")
+var errNowhere = errors.New("there is no place for it")
 
 // behind puts the fault in if it belongs behind a pass.
 func (b *bench) behind(s stage) {
-	if b.kind < 0 || faultKinds[b.kind].at != s {
+	if faultKinds[b.kind].at != s {
 		return
 	}
 	list := faultKinds[b.kind].places(b)
 	if len(list) == 0 {
 		panic(errNowhere)
 	}
-	if b.at < 0 {
-		b.at = b.r.IntN(len(list))
-	}
-	p := list[b.at]
-	b.what, b.same, b.garbled = p.what, p.same, p.garble != nil
-	if !b.garbles {
-		p.put()
-	} else if b.garbled {
-		p.garble()
-	}
+	p := list[b.r.IntN(len(list))]
+	b.what = p.what
+	p.put()
 }
 
-// compile does what grouped does. If the compiler notices the fault itself, how says
-// by what.
+// compile does what grouped does. If the compiler, or a check of its data, notices
+// the fault, how says by what.
 func (b *bench) compile() (text []byte, how string) {
 	defer func() {
 		switch p := recover(); p {
@@ -144,14 +119,13 @@ func (b *bench) compile() (text []byte, how string) {
 		}
 	}()
 	b.behind(analysed)
-	if b.garbage > 0 {
-		b.spoilBehind(b.numbered(b.garbage))
-	}
-	if b.src.Tree.Check(b.operation) != nil {
+	switch {
+	case b.src.Tree.Check(b.operation) != nil:
 		return nil, "tree.Check"
-	}
-	if b.g.Check() != nil {
+	case b.g.Check() != nil:
 		return nil, "fdg.Check"
+	case b.ofGraph() && len(disagreements(b.src, b.g)) > 0:
+		return nil, "not of its tree"
 	}
 	out := &findings{}
 	b.f = newFlow(newLoop(b.src, b.g, b.by, out))
@@ -176,6 +150,11 @@ func (b *bench) compile() (text []byte, how string) {
 	}
 	return text, ""
 }
+
+// ofGraph reports whether the fault is in the graph. One in the tree would be in the
+// graph as well if it had been there before the analysis, so that comparing the two
+// is no way to notice it.
+func (b *bench) ofGraph() bool { return strings.HasPrefix(faultKinds[b.kind].name, "graph:") }
 
 func (b *bench) operation(_ *ast.CallExpr, fn *types.Func) bool {
 	return b.src.Word(fn).Use == vocabulary.Operation
@@ -206,7 +185,7 @@ type subject struct {
 	summed bool
 }
 
-// subjects are what a loop gives.
+// subjects returns a loop's subjects, one for each grouping.
 func subjects(s specimen) (out []*subject) {
 	for i, by := range s.groupings {
 		out = append(out, &subject{specimen: s, by: by, text: s.program.files["_"+by.Name+".go"], summed: s.summed[i]})
@@ -221,7 +200,7 @@ var byHand = []string{
 	"testdata/src/loops/returning/returning.go", "../analyze/testdata/src/loops/scratchpad/scratchpad.go",
 }
 
-// fixture is the specimen of a loop by hand, as if it were a random one.
+// fixture returns the specimen of a loop by hand, as if it were a random one.
 func fixture(t testing.TB, f *analyze.Frame, file string, n int) specimen {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -243,14 +222,9 @@ func fixture(t testing.TB, f *analyze.Frame, file string, n int) specimen {
 type variant struct {
 	*subject
 	kind    int
-	at      int // the place
 	what    string
-	same    string
-	garbled bool
 	program program
 	text    []byte
-	lost    *crossed // what is not sent
-	left    int      // the statement that a group left out
 }
 
 func (v *variant) String() string {
@@ -258,35 +232,32 @@ func (v *variant) String() string {
 }
 
 // drawn puts a fault of a kind into the compiler. how says by what it was noticed
-// before anything ran, "nowhere" that there is no place for it, or "no fault" that
-// the programs are the same.
+// before anything ran, "nowhere" that there is no place for it, or "no change" that
+// programs and graph are, byte for byte, those without it.
 func drawn(t *testing.T, f *analyze.Frame, s *subject, kind, n int, r *rand.Rand) (v *variant, how string) {
 	src, err := f.Source(map[string][]byte{"random.go": s.source})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{src: src.Source, g: src.Graph, by: s.by, kind: kind, turn: r.IntN(len(s.by.Groups)), r: r, at: -1}
+	b := &bench{src: src.Source, g: src.Graph, by: s.by, kind: kind, turn: r.IntN(len(s.by.Groups)), r: r}
 	text, how := b.compile()
-	v = &variant{subject: s, kind: kind, at: b.at, what: b.what, same: b.same, garbled: b.garbled, text: text, lost: b.lost}
-	if b.left != nil {
-		v.left = b.left.At().ID
-	}
-	switch {
-	case how != "":
+	v = &variant{subject: s, kind: kind, what: b.what, text: text}
+	if how != "" {
 		return v, how
-	case bytes.Equal(text, s.text):
-		return v, "no fault"
 	}
 	var graph strings.Builder
 	if err := b.g.WriteJSON(&graph); err != nil {
 		return v, "error"
 	}
-	v.program = program{name: fmt.Sprintf("%sx%d", s.program.name, n), made: []string{s.by.Name}, graph: graph.String()}
+	if bytes.Equal(text, s.text) && graph.String() == s.program.graph {
+		return v, "no change"
+	}
+	v.program = program{name: fmt.Sprintf("%sx%d", s.program.name, n), made: []string{s.by.Name}, graph: graph.String(), steer: s.program.steer}
 	v.program.files = map[string][]byte{"_.go": s.source, "_" + s.by.Name + ".go": text}
 	switch {
 	case compiles(f, v.program.files) != nil:
 		return v, "Go's types"
-	case len(apart(t, s.by.Name, text)) > 0 && len(apart(t, s.by.Name, s.text)) == 0:
+	case len(apart(t, s.by.Name, text)) > 0:
 		return v, "ends do not meet"
 	}
 	return v, ""

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,18 +12,18 @@ import (
 	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
-// lostEdges are edges of a kind that a graph can lose.
+// lostEdges are the dependences of a kind that a graph can lose: all edges between two
+// nodes.
 func lostEdges(kind fdg.Dependence) func(*bench) []place {
 	return func(b *bench) (out []place) {
-		for i, e := range b.g.Edges {
+		for _, e := range b.g.Edges {
 			if e.Kind == kind {
-				out = append(out, spot(fmt.Sprintf("edge %d from %s to %s", i, b.g.Nodes[e.From].Text, b.g.Nodes[e.To].Text), func() {
-					b.g.Edges = slices.Delete(slices.Clone(b.g.Edges), i, i+1)
+				out = append(out, place{fmt.Sprintf("from %s to %s", b.g.Nodes[e.From].Text, b.g.Nodes[e.To].Text), func() {
+					b.g.Edges = slices.DeleteFunc(slices.Clone(b.g.Edges), func(x fdg.Edge) bool {
+						return x.Kind == kind && x.From == e.From && x.To == e.To && x.Resource == e.Resource
+					})
 					ported(b.g)
-				}))
-				if kind == fdg.OfControl {
-					out[len(out)-1].same = "executed in place of received"
-				}
+				}})
 			}
 		}
 		return out
@@ -51,82 +50,18 @@ func ported(g *fdg.Graph) {
 	}
 }
 
-// otherSharding are nodes whose declaration says something else of their rows, and
-// edges that are split along something else.
-func otherSharding(b *bench) (out []place) {
+// otherRows are nodes of which the graph says something else about their rows.
+func otherRows(b *bench) (out []place) {
 	for i := range b.g.Nodes {
 		n := &b.g.Nodes[i]
-		if n.Fragment == "" {
+		if n.Fragment == "" || n.Op == "" {
 			continue
 		}
-		out = append(out, spot("whole of "+n.Text, func() { n.Whole = !n.Whole }))
-		if !n.Whole {
-			out[len(out)-1].same = "all rows in place of the replica's own"
-		}
+		out = append(out, place{"whole of " + n.Text, func() { n.Whole = !n.Whole }})
 		for _, s := range []string{"", ownRows, evenShare, allOfIt} {
 			if s != n.Shards {
-				out = append(out, spot(fmt.Sprintf("shards %q of %s", s, n.Text), func() { n.Shards = s }))
+				out = append(out, place{fmt.Sprintf("shards %q of %s", s, n.Text), func() { n.Shards = s }})
 			}
-		}
-	}
-	for i := range b.g.Edges {
-		if e := &b.g.Edges[i]; e.Kind == fdg.OfValue {
-			out = append(out, spot(fmt.Sprintf("axis of the edge from %s to %s", b.g.Nodes[e.From].Text, b.g.Nodes[e.To].Text), func() { e.Axis = otherAxis(e.Axis) }))
-		}
-	}
-	return out
-}
-
-func otherAxis(a fdg.Axis) fdg.Axis {
-	if a == fdg.None {
-		return fdg.Environments
-	}
-	return fdg.None
-}
-
-// otherFragments are nodes that are given to another fragment.
-func otherFragments(b *bench) (out []place) {
-	for i := range b.g.Nodes {
-		n := &b.g.Nodes[i]
-		from := b.g.Fragment(n.Fragment)
-		if from == nil {
-			continue
-		}
-		for j := range b.g.Fragments {
-			to := &b.g.Fragments[j]
-			if to.Name != from.Name && b.by.Of(to.Name) != b.by.Of(from.Name) {
-				out = append(out, spot(n.Text+" to "+to.Name, func() {
-					from.Nodes = slices.DeleteFunc(slices.Clone(from.Nodes), func(x int) bool { return x == i })
-					to.Nodes = append(slices.Clone(to.Nodes), i)
-					slices.Sort(to.Nodes)
-					n.Fragment = to.Name
-					ported(b.g)
-				}))
-				out[len(out)-1].same = "a legal placement"
-			}
-		}
-	}
-	return out
-}
-
-// lostAccess are reads and writes of components that a node no longer tells of, with
-// the edges that came of them.
-func lostAccess(b *bench) (out []place) {
-	lose := func(list *[]int, k int, mine func(fdg.Edge) int, node int) {
-		r := (*list)[k]
-		*list = slices.Delete(slices.Clone(*list), k, k+1)
-		b.g.Edges = slices.DeleteFunc(slices.Clone(b.g.Edges), func(e fdg.Edge) bool {
-			return e.Kind == fdg.OfResource && e.Resource == r && mine(e) == node
-		})
-		ported(b.g)
-	}
-	for i := range b.g.Nodes {
-		n := &b.g.Nodes[i]
-		for k, r := range n.Reads {
-			out = append(out, place{what: n.Text + " reads " + b.g.Resources[r].Name, put: func() { lose(&n.Reads, k, func(e fdg.Edge) int { return e.To }, i) }})
-		}
-		for k, r := range n.Writes {
-			out = append(out, place{what: n.Text + " writes " + b.g.Resources[r].Name, put: func() { lose(&n.Writes, k, func(e fdg.Edge) int { return e.From }, i) }})
 		}
 	}
 	return out
@@ -153,34 +88,13 @@ func lostCrossings(copies bool) func(*bench) []place {
 	return func(b *bench) (out []place) {
 		b.crossings(func(s tree.Stmt, g int, v *variable) {
 			if (v.resource >= 0) == copies {
-				out = append(out, spot(b.crosses(s, g, v), func() {
+				out = append(out, place{b.crosses(s, g, v), func() {
 					delete(b.f.sent[s][g], v)
-					b.lost = &crossed{s.At().ID, g, v.id, ""}
-				}))
+				}})
 			}
 		})
 		return out
 	}
-}
-
-// unfilled are the fields of an observation that no environment of the settings
-// has.
-var unfilled = []string{"Legal", "State", "Turn", "Alive"}
-
-// crossed names what a group receives behind a statement, in any reading of a loop.
-type crossed struct {
-	stmt, to, variable int
-	path               string
-}
-
-// idents returns the edges that carry it.
-func (b *bench) idents(c crossed) (out []string) {
-	for _, r := range b.rows {
-		if r.v != nil && r.point.At().ID == c.stmt && r.to == c.to && r.v.id == c.variable {
-			out = append(out, r.ident)
-		}
-	}
-	return out
 }
 
 // lostParts are fields of what crosses that are not sent.
@@ -197,8 +111,8 @@ func lostParts(b *bench) (out []place) {
 			}
 		}
 		for i, path := range all {
-			if len(all) > 1 && !slices.Contains(unfilled, path[strings.LastIndexByte(path, '.')+1:]) {
-				out = append(out, spot(path+" of "+b.crosses(s, g, v), func() {
+			if len(all) > 1 {
+				out = append(out, place{path + " of " + b.crosses(s, g, v), func() {
 					var now *part
 					for j, p := range all {
 						if j != i {
@@ -206,8 +120,7 @@ func lostParts(b *bench) (out []place) {
 						}
 					}
 					b.f.sent[s][g][v] = now
-					b.lost = &crossed{s.At().ID, g, v.id, path}
-				}))
+				}})
 			}
 		}
 	})
@@ -219,7 +132,7 @@ func otherSenders(b *bench) (out []place) {
 	b.crossings(func(s tree.Stmt, g int, v *variable) {
 		for h := range b.f.groups {
 			if h != g && h != b.f.from[s][g][v] && b.f.sent[s][h][v].none() {
-				out = append(out, spot(b.crosses(s, g, v)+" from "+b.by.Groups[h].Name, func() { b.f.from[s][g][v] = h }))
+				out = append(out, place{b.crosses(s, g, v) + " from " + b.by.Groups[h].Name, func() { b.f.from[s][g][v] = h }})
 			}
 		}
 	})
@@ -231,26 +144,20 @@ func lostKeeps(b *bench) (out []place) {
 	b.f.tree.Body.Walk(func(s tree.Stmt) bool {
 		for g := range b.f.groups {
 			if b.f.keep[s][g] {
-				out = append(out, spot(b.by.Groups[g].Name+" in "+b.where(s), func() { delete(b.f.keep[s], g); b.left = s }))
+				out = append(out, place{b.by.Groups[g].Name + " in " + b.where(s), func() { delete(b.f.keep[s], g) }})
 			}
 		}
 		return true
 	})
 	return out
 }
-
-// lossKey is the key of a loss. Those of random loops draw nothing.
-var lossKey = regexp.MustCompile(`^run\w*\.Key\("(loss|member)\d*"`)
 
 // lostDoes are assignments that a group does not execute.
 func lostDoes(b *bench) (out []place) {
 	b.f.tree.Body.Walk(func(s tree.Stmt) bool {
 		for g := range b.f.groups {
 			if _, ok := b.f.does[s][g]; ok {
-				out = append(out, spot(b.by.Groups[g].Name+": "+b.where(s), func() { delete(b.f.does[s], g); b.left = s }))
-				if a, ok := s.(*tree.Assign); ok && len(a.Rhs) == 1 && lossKey.MatchString(types.ExprString(a.Rhs[0])) {
-					out[len(out)-1].same = "a loss that draws nothing"
-				}
+				out = append(out, place{b.by.Groups[g].Name + ": " + b.where(s), func() { delete(b.f.does[s], g) }})
 			}
 		}
 		return true
@@ -258,16 +165,16 @@ func lostDoes(b *bench) (out []place) {
 	return out
 }
 
-// otherKinds are edges whose ends do something else. Between two groups of one
+// otherEnds are edges whose ends do something else. Between two groups of one
 // replica each a value is sent, gathered and scattered alike.
-func otherKinds(b *bench) (out []place) {
+func otherEnds(b *bench) (out []place) {
 	for _, r := range b.rows {
 		if b.by.Groups[r.from].Over == fdg.None && b.by.Groups[r.to].Over == fdg.None {
 			continue
 		}
 		for _, k := range []edge.Kind{edge.Gathers, edge.Scatters, edge.Sends, edge.Copies, edge.Reduces} {
 			if k != r.Kind && r.v != nil && r.from != r.to && (k == edge.Copies) == (r.v.resource >= 0) {
-				out = append(out, spot(fmt.Sprintf("%s %s in place of %s", r.Name, k, r.Kind), func() { r.Kind = k }))
+				out = append(out, place{fmt.Sprintf("%s %s in place of %s", r.Name, k, r.Kind), func() { r.Kind = k }})
 			}
 		}
 	}
@@ -278,8 +185,7 @@ func otherKinds(b *bench) (out []place) {
 func wronglyGiven(b *bench) (out []place) {
 	for _, r := range b.rows {
 		if !r.Given && r.v != nil && r.v.resource < 0 {
-			out = append(out, spot(r.Name, func() { r.Given = true }))
-			out[len(out)-1].same = "the memory is overwritten"
+			out = append(out, place{r.Name, func() { r.Given = true }})
 		}
 	}
 	return out
@@ -287,12 +193,9 @@ func wronglyGiven(b *bench) (out []place) {
 
 func lostRows(b *bench) (out []place) {
 	for i, r := range b.rows {
-		out = append(out, spot(r.Name, func() {
-			if r.v != nil {
-				b.lost = &crossed{r.point.At().ID, r.to, r.v.id, ""}
-			}
+		out = append(out, place{r.Name, func() {
 			b.rows = slices.Delete(slices.Clone(b.rows), i, i+1)
-		}))
+		}})
 	}
 	return out
 }
@@ -310,7 +213,7 @@ func lists(list *[]*line, f func(*[]*line)) {
 func lostLines(b *bench) (out []place) {
 	lists(&b.lines, func(list *[]*line) {
 		for i, n := range *list {
-			out = append(out, spot(b.shows(n), func() { *list = slices.Delete(slices.Clone(*list), i, i+1) }))
+			out = append(out, place{b.shows(n), func() { *list = slices.Delete(slices.Clone(*list), i, i+1) }})
 		}
 	})
 	return out
@@ -352,7 +255,7 @@ func exchangedEnds(b *bench) (out []place) {
 			for i, m := range (*list)[:j] {
 				x, y := b.ends(m), b.ends(n)
 				if len(x) == 1 && len(y) == 1 && x[0] != y[0] && between(x[0]) == between(y[0]) {
-					out = append(out, spot(strings.Join(append(x, y...), " and "), func() { (*list)[i], (*list)[j] = n, m }))
+					out = append(out, place{strings.Join(append(x, y...), " and "), func() { (*list)[i], (*list)[j] = n, m }})
 				}
 			}
 		}
@@ -365,11 +268,51 @@ func exchangedEnds(b *bench) (out []place) {
 func rolledUp(b *bench) (out []place) {
 	b.m.tree.Body.Walk(func(s tree.Stmt) bool {
 		if c, ok := s.(*tree.Call); ok && b.m.keep[c][b.m.me] && !b.m.closed(c) {
-			out = append(out, spot(b.where(c)+" "+c.Fn.Name(), func() {
+			out = append(out, place{b.where(c) + " " + c.Fn.Name(), func() {
 				b.m.rolls = func(x *tree.Call) bool { return x == c || b.m.closed(x) }
-			}))
+			}})
 		}
 		return true
 	})
 	return out
+}
+
+// lostCollectives are values that the replicas of a group do not gather, or sum, from
+// each other.
+func lostCollectives(b *bench) (out []place) {
+	lists(&b.lines, func(list *[]*line) {
+		for _, n := range *list {
+			if n.stmt == nil {
+				continue
+			}
+			operands(n.stmt, func(e *ast.Expr) {
+				call, ok := (*e).(*ast.CallExpr)
+				if ok && len(call.Args) == 3 && strings.HasPrefix(printed(call.Fun), "edge.All") {
+					out = append(out, place{printed(call), func() { *e = call.Args[2] }})
+				}
+			})
+		}
+	})
+	return out
+}
+
+func printed(e ast.Expr) string { return types.ExprString(e) }
+
+// operands visits the values that a statement assigns and the arguments of its calls.
+func operands(s ast.Stmt, f func(*ast.Expr)) {
+	ast.Inspect(s, func(n ast.Node) bool {
+		var list []ast.Expr
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			list = n.Args
+		case *ast.AssignStmt:
+			list = n.Rhs
+		case *ast.KeyValueExpr:
+			f(&n.Value)
+		}
+		for i := range list {
+			f(&list[i])
+		}
+		return true
+	})
 }

@@ -1,0 +1,231 @@
+package project
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/analyze"
+	"github.com/weft-rl/weft/internal/compile/tree"
+)
+
+// dependence is an edge of a graph, whatever part of a result it carries.
+type dependence struct {
+	kind               fdg.Dependence
+	from, to, resource int
+}
+
+// agreement compares a graph with the tree that it was made from: a dependence that
+// the tree shows is in the graph, and a node says of itself what the vocabulary says.
+// It goes through the tree forwards with the last writers of every component, and
+// asks the analysis for what variables hold.
+type agreement struct {
+	src   *analyze.Source
+	g     *fdg.Graph
+	want  map[dependence]bool
+	wrong []string
+	loops []*ways
+	under []*tree.Branch // around the statement
+	born  map[*types.Var]int
+}
+
+// writers are the nodes that may have written a component last, nil behind a jump.
+type writers map[int]map[int]bool
+
+// ways are the states that leave a loop's body by a jump.
+type ways struct{ broken, continued writers }
+
+// disagreements returns in what a graph is not that of its tree.
+func disagreements(src *analyze.Source, g *fdg.Graph) (out []string) {
+	a := &agreement{src: src, g: g, want: map[dependence]bool{}, born: map[*types.Var]int{}}
+	a.block(src.Tree.Body, writers{})
+	have := map[dependence]bool{}
+	for _, e := range g.Edges {
+		have[dependence{e.Kind, e.From, e.To, e.Resource}] = true
+	}
+	for d := range a.want {
+		if !have[d] {
+			out = append(out, fmt.Sprintf("there is no %s edge from %s to %s", d.kind, g.Nodes[d.from].Text, g.Nodes[d.to].Text))
+		}
+	}
+	return append(out, a.wrong...)
+}
+
+func (w writers) union(other writers) writers {
+	if w == nil {
+		return other
+	}
+	out := writers{}
+	for _, from := range []writers{w, other} {
+		for r, nodes := range from {
+			if out[r] == nil {
+				out[r] = map[int]bool{}
+			}
+			maps.Copy(out[r], nodes)
+		}
+	}
+	return out
+}
+
+func (a *agreement) block(b tree.Block, w writers) writers {
+	for _, s := range b {
+		if w == nil {
+			return nil
+		}
+		w = a.stmt(s, w)
+	}
+	return w
+}
+
+func (a *agreement) stmt(s tree.Stmt, w writers) writers {
+	switch s := s.(type) {
+	case *tree.Assign:
+		return a.assign(s, w)
+	case *tree.Branch:
+		return a.branch(s, w)
+	case *tree.Loop:
+		return a.loop(s, w)
+	case *tree.Call:
+		return a.block(s.Body, w)
+	case *tree.Jump:
+		last := a.loops[len(a.loops)-1]
+		if s.Tok.String() == "break" {
+			last.broken = last.broken.union(w)
+		} else {
+			last.continued = last.continued.union(w)
+		}
+	}
+	return nil
+}
+
+func (a *agreement) assign(s *tree.Assign, w writers) writers {
+	n, ok := a.src.Node(s)
+	for _, e := range s.Lhs {
+		if v := a.src.Tree.Var(e); v != nil && (s.Define || s.Tok == token.VAR) {
+			a.born[v] = len(a.under)
+		}
+	}
+	if !ok {
+		return w
+	}
+	node := a.g.Nodes[n]
+	a.reads(s, n, fdg.OfValue, s.Rhs...)
+	if s.Op == nil && len(s.Lhs) > 0 { // which number it is depends on the way here
+		for _, b := range a.under[min(len(a.under), a.born[a.src.Tree.Root(s.Lhs[0])]):] {
+			a.reads(b, n, fdg.OfValue, b.Cond)
+		}
+	}
+	if s.Op != nil && s.Op.Kind == tree.Word {
+		word := a.src.Word(s.Op.Fn)
+		if node.Whole != word.Whole || node.Shards != word.Shards || node.Kind != word.Kind {
+			a.wrong = append(a.wrong, fmt.Sprintf("%s: the graph says %s whole=%v shards=%q, the vocabulary %s whole=%v shards=%q",
+				node.Text, node.Kind, node.Whole, node.Shards, word.Kind, word.Whole, word.Shards))
+		}
+		if (word.Writes || word.Replaces || word.Params) != (len(node.Writes) > 0) {
+			a.wrong = append(a.wrong, node.Text+": the graph and the vocabulary do not agree on whether it writes")
+		}
+	}
+	for _, r := range node.Reads {
+		for from := range w[r] {
+			a.want[dependence{fdg.OfResource, from, n, r}] = true
+		}
+	}
+	out := maps.Clone(w)
+	for _, r := range node.Writes {
+		if a.g.Resources[r].Family {
+			out = out.union(writers{r: {n: true}})
+		} else {
+			out[r] = map[int]bool{n: true}
+		}
+	}
+	return out
+}
+
+// reads notes what the variables of expressions come from.
+func (a *agreement) reads(s tree.Stmt, n int, kind fdg.Dependence, list ...ast.Expr) {
+	for _, e := range list {
+		if e == nil {
+			continue
+		}
+		ast.Inspect(e, func(x ast.Node) bool {
+			e, ok := x.(ast.Expr)
+			if !ok {
+				return true
+			}
+			if call, ok := x.(*ast.CallExpr); ok && types.ExprString(call.Fun) == "len" {
+				return false // which the analysis takes for known
+			}
+			v, path := a.src.Tree.Path(e)
+			if v == nil {
+				return true
+			}
+			for _, o := range a.src.Origins(s, false, v, path) {
+				a.want[dependence{kind, o.Node, n, -1}] = true
+			}
+			return false
+		})
+	}
+}
+
+func (a *agreement) branch(s *tree.Branch, w writers) (out writers) {
+	a.under = append(a.under, s)
+	defer func() { a.under = a.under[:len(a.under)-1] }()
+	exhaustive := !s.Switch && len(s.Arms) == 2
+	for _, arm := range s.Arms {
+		exhaustive = exhaustive || arm.Default
+		out = out.union(a.block(arm.Body, w))
+		if n, ok := a.src.Node(s); ok {
+			a.reads(s, n, fdg.OfControl, append(slices.Clone(arm.List), s.Cond)...)
+		}
+	}
+	if !exhaustive {
+		out = out.union(w)
+	}
+	return out
+}
+
+func (a *agreement) loop(s *tree.Loop, w writers) (out writers) {
+	if n, ok := a.src.Node(s); ok && !s.Range && !s.Next && s.Init == nil {
+		a.reads(s, n, fdg.OfControl, s.Cond)
+	}
+	for range 3 { // what one round writes, the next reads
+		here := &ways{}
+		a.loops = append(a.loops, here)
+		end := a.block(s.Body, w).union(here.continued)
+		a.loops = a.loops[:len(a.loops)-1]
+		if s.Range || s.Next || s.Cond != nil {
+			out = out.union(w).union(end)
+		}
+		out, w = out.union(here.broken), w.union(end)
+	}
+	return out
+}
+
+// TestAgreement: the graphs of random loops and of fixtures agree with their trees.
+func TestAgreement(t *testing.T) {
+	f := randomFrame(t)
+	var sources [][]byte
+	for i, file := range byHand {
+		sources = append(sources, fixture(t, f, file, i).source)
+	}
+	for n := range uint64(60) {
+		sources = append(sources, grown(*seed*1_000_000+n))
+	}
+	edges := 0
+	for i, text := range sources {
+		src, err := f.Source(map[string][]byte{"random.go": text})
+		if err != nil || src.Graph == nil {
+			continue
+		}
+		for _, why := range disagreements(src.Source, src.Graph) {
+			t.Errorf("loop %d: %s", i, why)
+		}
+		edges += len(src.Graph.Edges)
+	}
+	t.Logf("%d edges", edges)
+}
