@@ -190,8 +190,12 @@ func (a *agreement) branch(s *tree.Branch, w writers) (out writers) {
 }
 
 func (a *agreement) loop(s *tree.Loop, w writers) (out writers) {
-	if n, ok := a.src.Node(s); ok && !s.Range && !s.Next && s.Init == nil {
+	if n, ok := a.src.Node(s); ok && !s.Next {
 		a.reads(s, n, fdg.OfControl, s.Cond)
+		a.steps(s, n)
+		if t := a.src.Tree.Info.TypeOf(s.Over); s.Range && isInteger(t) {
+			a.reads(s, n, fdg.OfControl, s.Over)
+		}
 	}
 	for range 3 { // what one round writes, the next reads
 		here := &ways{}
@@ -204,6 +208,26 @@ func (a *agreement) loop(s *tree.Loop, w writers) (out writers) {
 		out, w = out.union(here.broken), w.union(end)
 	}
 	return out
+}
+
+// steps notes that the condition of a loop depends on the numbers in its head.
+func (a *agreement) steps(s *tree.Loop, n int) {
+	for _, x := range []*tree.Assign{s.Init, s.Post} {
+		if x == nil {
+			continue
+		}
+		m, ok := a.src.Node(x)
+		if !ok {
+			continue
+		}
+		a.reads(x, m, fdg.OfValue, x.Rhs...)
+		ast.Inspect(s.Cond, func(e ast.Node) bool {
+			if id, ok := e.(*ast.Ident); ok && a.src.Tree.Var(id) == a.src.Tree.Root(x.Lhs[0]) {
+				a.want[dependence{fdg.OfControl, m, n, -1}] = true
+			}
+			return true
+		})
+	}
 }
 
 // TestAgreement: the graphs of random loops and of fixtures agree with their trees.

@@ -86,7 +86,7 @@ func (b *batch) pack(name string, list []program) {
 		names := declaredNames(b.t, p.files)
 		for file, text := range p.files {
 			if p.steer {
-				text = steered(b.t, text)
+				text = steered(b.t, text, p.files["_.go"])
 			}
 			b.put(filepath.Join(runner, name, p.name+file), prefixed(b.t, text, name, p.name, names))
 		}

@@ -32,6 +32,7 @@ type outcome struct {
 	Counts         []string
 	Work           string
 	Traces         []string
+	Early          [][]call
 }
 
 // overlaid are the generated files as the go command sees them beside the loops,
@@ -128,42 +129,14 @@ func differs(plain, o outcome, bits bool) string {
 		case !slices.Equal(o.Logs, plain.Logs):
 			return "other logs"
 		}
-		return otherWork(plain, o)
+		return otherWork(plain, o, true)
 	}
 	for i, x := range o.Values {
 		if math.Abs(x-plain.Values[i]) > near {
 			return fmt.Sprintf("weight %d is %g, not %g", i, x, plain.Values[i])
 		}
 	}
-	return cmp.Or(records("record", plain.Logs, o.Logs), records("array", plain.Arrays, o.Arrays), otherWork(plain, o))
-}
-
-// otherWork says how the operations of a run differ from those of the plain one:
-// their number, and, where no group has several replicas, what they were given and
-// made. Operations inside of graphs are not seen.
-func otherWork(plain, o outcome) string {
-	switch {
-	case plain.Steps != o.Steps:
-		return fmt.Sprintf("%d steps, not %d", o.Steps, plain.Steps)
-	case plain.Fused+o.Fused > 0 || o.Grouping == Lowered || o.Grouping == "agents": // members share what others do once
-		return ""
-	case !slices.Equal(plain.Counts, o.Counts):
-		more, less := without(o.Counts, plain.Counts), without(plain.Counts, o.Counts)
-		return fmt.Sprintf("operations %q, not %q", more[:min(3, len(more))], less[:min(3, len(less))])
-	case o.alone() && o.Work != plain.Work:
-		return "operations on other values"
-	}
-	return ""
-}
-
-// alone reports whether every group of a run is one replica.
-func (o outcome) alone() bool {
-	return !slices.ContainsFunc(o.Traces, func(s string) bool { return !strings.Contains(s, "/0 ") })
-}
-
-// without returns the strings of a list that another one lacks.
-func without(list, others []string) []string {
-	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(others, s) })
+	return cmp.Or(records("record", plain.Logs, o.Logs), records("array", plain.Arrays, o.Arrays), otherWork(plain, o, false))
 }
 
 // ofOwnRows are records of what a replica makes of its own rows and has no rows itself:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/analyze"
 	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
@@ -181,10 +182,14 @@ func otherEnds(b *bench) (out []place) {
 	return out
 }
 
-// wronglyGiven are values whose sender gives up memory that it still uses.
+// wronglyGiven are batches whose sender gives up memory that somebody else still uses.
 func wronglyGiven(b *bench) (out []place) {
 	for _, r := range b.rows {
-		if !r.Given && r.v != nil && r.v.resource < 0 {
+		held := slices.ContainsFunc(b.g.Edges, func(e fdg.Edge) bool {
+			to, ok := b.f.group[b.g.Nodes[e.To].Fragment]
+			return ok && to != r.to && slices.ContainsFunc(r.origins, func(o analyze.Origin) bool { return o.Node == e.From && overlap(o.Part, e.Part) })
+		})
+		if !r.Given && held && r.v.resource < 0 && b.src.IsBatch(r.v.typ) {
 			out = append(out, place{r.Name, func() { r.Given = true }})
 		}
 	}

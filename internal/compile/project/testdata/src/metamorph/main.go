@@ -126,7 +126,9 @@ func (j Job) apart(c trial.Config, loop registry.Loop, graph string) trial.Outco
 
 // reference is what replicated learners must compute.
 func (j Job) reference(c trial.Config) (out trial.Outcome) {
+	var seen trial.Witnesses
 	scopes, err := reference.Train(reference.Config{
+		Observe: func(rank int) rl.Observer { return seen.Observe("", rank) },
 		Backend: trial.Root(0).Device().Backend(), Seed: cmp.Or(j.Seed, trial.Seed), Loops: j.Shards, Steps: j.Reference, Build: c.Build,
 	})
 	if err != nil {
@@ -135,6 +137,7 @@ func (j Job) reference(c trial.Config) (out trial.Outcome) {
 	st := rl.NewState(scopes[0])
 	scopes[0].Save(st)
 	out.Weights, out.Values = trial.Weights(scopes[0], st)
+	out.Early = seen.Early()
 	return out
 }
 

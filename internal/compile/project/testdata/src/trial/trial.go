@@ -37,6 +37,7 @@ type Outcome struct {
 	Counts         []string // operations by iteration, as one process would make them
 	Work           string   // digest of all that operations were given and made, in any order
 	Traces         []string // digests of the same by replica, in order
+	Early          [][]Call // calls of the first iterations, by replica
 }
 
 // Config is one run.
@@ -94,9 +95,9 @@ func Run(c Config) (out Outcome) {
 		return rl.ErrStop
 	}
 	var err error
-	var seen witnesses
+	var seen Witnesses
 	w, err = dist.New(dist.Config{
-		Observe: seen.observe, Root: Root(c.Seed), Build: c.Build, Plan: c.Plan, Graph: c.Graph, Programs: c.Programs, Members: c.Members,
+		Observe: seen.Observe, Root: Root(c.Seed), Build: c.Build, Plan: c.Plan, Graph: c.Graph, Programs: c.Programs, Members: c.Members,
 		Budget: 1 << 40, Cut: cut, Around: c.Around, Lowered: c.Lowered, Until: func(int64) int64 { return c.Until },
 	})
 	if err == nil {
@@ -106,6 +107,7 @@ func Run(c Config) (out Outcome) {
 		out.Err = err.Error()
 	}
 	slices.Sort(out.Logs)
+	out.Early = seen.Early()
 	out.Counts, out.Work, out.Traces = seen.counts(c.Plan), seen.work(), seen.traces()
 	if w != nil {
 		out.Fused, out.Apart = w.Fused()
