@@ -60,6 +60,9 @@ func bred(f *analyze.Frame, s specimen, want func(*fdg.Graph) []plan.Grouping, n
 	if src.Graph == nil {
 		return s, 0, fmt.Errorf("the analyser does not accept it: %v", src.Findings)
 	}
+	if wrong := disagreements(src.Source, src.Graph); len(wrong) > 0 {
+		return s, 0, fmt.Errorf("the graph is not that of the tree: %v", wrong)
+	}
 	s.program.files = map[string][]byte{"_.go": s.source}
 	for _, by := range want(src.Graph) {
 		if len(s.groupings) == n {
@@ -72,6 +75,9 @@ func bred(f *analyze.Frame, s specimen, want func(*fdg.Graph) []plan.Grouping, n
 		if slices.ContainsFunc(made.Refused, func(x Refusal) bool { return x.Grouping == by.Name }) {
 			refused++
 			continue
+		}
+		if wrong := apart(by.Name, made.Files["gen_"+by.Name+".go"]); len(wrong) > 0 {
+			return s, refused, fmt.Errorf("%v", wrong)
 		}
 		s.take(by, made)
 	}

@@ -260,7 +260,7 @@ func drawn(t *testing.T, f *analyze.Frame, s *subject, kind, n int, r *rand.Rand
 	switch {
 	case compiles(f, v.program.files) != nil:
 		return v, "Go's types"
-	case len(apart(t, s.by.Name, text)) > 0:
+	case len(apart(s.by.Name, text)) > 0:
 		return v, "ends do not meet"
 	}
 	return v, ""

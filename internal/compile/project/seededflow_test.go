@@ -182,12 +182,12 @@ func otherEnds(b *bench) (out []place) {
 	return out
 }
 
-// wronglyGiven are batches whose sender gives up memory that somebody else still uses.
+// wronglyGiven are batches whose sender gives up memory that an operation of its own still uses.
 func wronglyGiven(b *bench) (out []place) {
 	for _, r := range b.rows {
 		held := slices.ContainsFunc(b.g.Edges, func(e fdg.Edge) bool {
 			to, ok := b.f.group[b.g.Nodes[e.To].Fragment]
-			return ok && to != r.to && slices.ContainsFunc(r.origins, func(o analyze.Origin) bool { return o.Node == e.From && overlap(o.Part, e.Part) })
+			return ok && to == r.from && slices.ContainsFunc(r.origins, func(o analyze.Origin) bool { return o.Node == e.From && overlap(o.Part, e.Part) })
 		})
 		if !r.Given && held && r.v.resource < 0 && b.src.IsBatch(r.v.typ) {
 			out = append(out, place{r.Name, func() { r.Given = true }})
