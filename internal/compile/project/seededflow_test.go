@@ -89,9 +89,7 @@ func lostCrossings(copies bool) func(*bench) []place {
 	return func(b *bench) (out []place) {
 		b.crossings(func(s tree.Stmt, g int, v *variable) {
 			if (v.resource >= 0) == copies {
-				out = append(out, place{b.crosses(s, g, v), func() {
-					delete(b.f.sent[s][g], v)
-				}})
+				out = append(out, place{b.crosses(s, g, v), func() { delete(b.f.sent[s][g], v) }})
 			}
 		})
 		return out
@@ -196,11 +194,10 @@ func wronglyGiven(b *bench) (out []place) {
 	return out
 }
 
+// lostRows are edges that are not listed.
 func lostRows(b *bench) (out []place) {
 	for i, r := range b.rows {
-		out = append(out, place{r.Name, func() {
-			b.rows = slices.Delete(slices.Clone(b.rows), i, i+1)
-		}})
+		out = append(out, place{r.Name, func() { b.rows = slices.Delete(slices.Clone(b.rows), i, i+1) }})
 	}
 	return out
 }
@@ -215,6 +212,7 @@ func lists(list *[]*line, f func(*[]*line)) {
 	}
 }
 
+// lostLines are lines of a program that are left out.
 func lostLines(b *bench) (out []place) {
 	lists(&b.lines, func(list *[]*line) {
 		for i, n := range *list {
@@ -235,7 +233,10 @@ func (b *bench) shows(n *line) string {
 
 // ends returns the edges that a line sends on or receives from, by their names.
 func (b *bench) ends(n *line) (out []string) {
-	ast.Inspect(&ast.BlockStmt{List: slices.DeleteFunc([]ast.Stmt{n.stmt}, func(s ast.Stmt) bool { return s == nil })}, func(x ast.Node) bool {
+	if n.stmt == nil {
+		return nil
+	}
+	ast.Inspect(n.stmt, func(x ast.Node) bool {
 		if e := edgeOf(x); e != "" {
 			out = append(out, e)
 		}
@@ -292,16 +293,14 @@ func lostCollectives(b *bench) (out []place) {
 			}
 			operands(n.stmt, func(e *ast.Expr) {
 				call, ok := (*e).(*ast.CallExpr)
-				if ok && len(call.Args) == 3 && strings.HasPrefix(printed(call.Fun), "edge.All") {
-					out = append(out, place{printed(call), func() { *e = call.Args[2] }})
+				if ok && len(call.Args) == 3 && strings.HasPrefix(types.ExprString(call.Fun), "edge.All") {
+					out = append(out, place{types.ExprString(call), func() { *e = call.Args[2] }})
 				}
 			})
 		}
 	})
 	return out
 }
-
-func printed(e ast.Expr) string { return types.ExprString(e) }
 
 // operands visits the values that a statement assigns and the arguments of its calls.
 func operands(s ast.Stmt, f func(*ast.Expr)) {

@@ -119,10 +119,12 @@ func lostAssigns(ops bool) func(*bench) []place {
 	}
 }
 
+// lostJumps are jumps that are left out.
 func lostJumps(b *bench) []place {
 	return b.lostStatements(func(s tree.Stmt) bool { _, ok := s.(*tree.Jump); return ok })
 }
 
+// otherJumps are jumps to the other end of a loop.
 func otherJumps(b *bench) (out []place) {
 	other := map[token.Token]token.Token{token.BREAK: token.CONTINUE, token.CONTINUE: token.BREAK}
 	statements(b, func(j *tree.Jump) { out = append(out, place{b.where(j), func() { j.Tok = other[j.Tok] }}) })
@@ -143,6 +145,7 @@ func (b *bench) inside(f func(ast.Expr)) {
 
 var ordered = []token.Token{token.SUB, token.QUO, token.REM, token.LSS, token.LEQ, token.GTR, token.GEQ, token.SHL, token.SHR}
 
+// swappedOperands are operations whose operands cannot change places.
 func swappedOperands(b *bench) (out []place) {
 	b.inside(func(e ast.Expr) {
 		if x, ok := e.(*ast.BinaryExpr); ok && slices.Contains(ordered, x.Op) && b.differ(x.X, x.Y) {
@@ -213,6 +216,7 @@ func (b *bench) typed(e ast.Expr, t types.Type) ast.Expr {
 	return e
 }
 
+// negated are conditions that are inverted.
 func negated(b *bench) (out []place) {
 	statements(b, func(x *tree.Branch) {
 		if !x.Switch && x.Cond != nil {

@@ -10,10 +10,9 @@ import (
 
 // otherWork says how the operations of a run differ from those of the plain one:
 // their number, and, where no group has several replicas, what they were given and
-// made. Of replicas, calls of the first iterations are compared one by one: all of
-// them to the bit, or those behind the first gradient, which is a sum of parts, within
-// rounding.
-// Operations inside of graphs are not seen.
+// made. Calls of replicas in the first iterations are compared one by one: to the bit,
+// or behind the first gradient, which is a sum of parts, within rounding. Operations
+// inside of graphs are not seen.
 func otherWork(plain, o outcome, bits bool) string {
 	switch {
 	case plain.Steps != o.Steps:
