@@ -44,9 +44,10 @@ type leaf struct {
 }
 
 // unseen reports whether the operations of a run cannot be compared: graphs hide them,
-// and members share what the plain loop does once.
+// and of several replicas that share out members each does what the plain loop does
+// once.
 func unseen(plain, o outcome) bool {
-	return plain.Fused+o.Fused > 0 || o.Grouping == Lowered || o.Grouping == "agents"
+	return plain.Fused+o.Fused > 0 || o.Grouping == Lowered || o.Grouping == "agents" && !o.alone()
 }
 
 // calls are those of several replicas that are one call of the plain loop, by what is
