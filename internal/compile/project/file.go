@@ -47,17 +47,28 @@ func (l *loop) trainerType() types.Type {
 
 // file returns the source of all programs of a grouping.
 func (f *flow) file(gr plan.Grouping) ([]byte, error) {
+	f.reserve()
+	return f.written(gr, f.edges(gr.Name), (*emitter).program)
+}
+
+// reserve keeps the names of the packages that every program uses from being given
+// to anything else.
+func (f *flow) reserve() {
 	for _, p := range []string{f.edgePackage(), f.planPackage(), f.rlPackage()} {
 		f.used[p] = true
 	}
-	rows := f.edges(gr.Name)
+}
+
+// written returns the source of all programs, each of which program makes from its
+// group's emitter.
+func (f *flow) written(gr plan.Grouping, rows []*edgeRow, program func(*emitter) ([]*line, error)) ([]byte, error) {
 	var programs bytes.Buffer
 	var names []string
 	for i, group := range gr.Groups {
 		name := f.unused("train" + title(gr.Name) + title(group.Name))
 		names = append(names, name)
 		m := newEmitter(f, i, rows)
-		lines, err := m.program()
+		lines, err := program(m)
 		if err != nil {
 			return nil, err
 		}

@@ -13,7 +13,7 @@ var components = []component{
 	{"Env", "env.Batch", "", ""},
 	{"Rollout", "*replay.Rollout[kit.Step]", `replay.NewRollout[kit.Step](s, "rollout")`, ""},
 	{"Replay", "*replay.Table[kit.Step]", `replay.NewTable[kit.Step](s, "replay", 40, replay.Options{PRIORITY})`, ""},
-	{"Memory", "*rl.Slots[pair]", `rl.NewSlots(s, "memory", pair{zero, zero})`, "pair"},
+	{"Memory", "*rl.Slots[pair]", `rl.NewSlots(s, "memory", pair{zero, half})`, "pair"},
 	{"Seen", "*rl.Stats", `rl.NewStats(s, "seen", 5)`, ""},
 	{"Net", "*kit.Net", `kit.New(s, "net", e.Spec())`, ""},
 	{"Slow", "*kit.Net", `kit.New(s, "slow", e.Spec())`, ""},
@@ -85,7 +85,7 @@ func (g *grower) file(train string) string {
 	}
 	zero := ""
 	if g.need["Memory"] {
-		zero = "zero := rl.FromFlat(s, make([]float32, e.Spec().Rows), e.Spec().Rows)\n"
+		zero = "zero := rl.FromFlat(s, make([]float32, e.Spec().Rows), e.Spec().Rows)\nhalf := rl.FromFlat(s, kit.Halves(e.Spec().Rows), e.Spec().Rows)\n"
 	}
 	if g.need["Members"] {
 		made.WriteString("for _, name := range []string{\"a\", \"b\", \"c\"} {\nt.Members = append(t.Members, newMember(s, name, e.Spec()))\n}\n")

@@ -111,7 +111,7 @@ func (g *grower) branch(sc *scope) {
 func (g *grower) choose(sc *scope) {
 	v, axis := g.fresh("v"), g.axis(sc)
 	g.line("var %s rl.Tensor", v)
-	g.line("switch %s {", g.one("run.Iter() % 3", "run.Steps() % 3", "run.Iter() % 2"))
+	g.line("switch %s {", g.one("run.Iter() % 3", "run.Steps() % 3", "(run.Iter() + 1) % 3"))
 	g.line("case 0:\n%s = %s", v, g.tensor(sc, axis, 1))
 	g.line("case 1:\n%s = %s", v, g.tensor(sc, axis, 1))
 	g.line("default:\n%s = %s\n}", v, g.tensor(sc, axis, 1))
@@ -185,7 +185,7 @@ func (g *grower) cond(sc *scope) string {
 	case 2:
 		return fmt.Sprintf("run.Value(rl.Mean(%s)) > %s", g.tensor(sc, g.axis(sc), 1), g.one("0", ".1", ".3"))
 	case 3:
-		return g.t("opt") + ".Count()%2 == 0"
+		return g.t("opt") + ".Count()%2 == 1" // a guard that is true from the start would stop all learning
 	case 4:
 		if list := sc.of("int"); len(list) > 0 {
 			return g.pick(list).name + " > 0"

@@ -60,6 +60,9 @@ func bred(f *analyze.Frame, s specimen, want func(*fdg.Graph) []plan.Grouping, n
 	if src.Graph == nil {
 		return s, 0, fmt.Errorf("the analyser does not accept it: %v", src.Findings)
 	}
+	if wrong := disagreements(src.Source, src.Graph); len(wrong) > 0 {
+		return s, 0, fmt.Errorf("the graph is not that of the tree: %v", wrong)
+	}
 	s.program.files = map[string][]byte{"_.go": s.source}
 	for _, by := range want(src.Graph) {
 		if len(s.groupings) == n {
@@ -72,6 +75,9 @@ func bred(f *analyze.Frame, s specimen, want func(*fdg.Graph) []plan.Grouping, n
 		if slices.ContainsFunc(made.Refused, func(x Refusal) bool { return x.Grouping == by.Name }) {
 			refused++
 			continue
+		}
+		if wrong := apart(by.Name, made.Files["gen_"+by.Name+".go"]); len(wrong) > 0 {
+			return s, refused, fmt.Errorf("%v", wrong)
 		}
 		s.take(by, made)
 	}
@@ -157,8 +163,8 @@ func (s *specimen) learners(i int) bool {
 // rounding grows on the way.
 func (s *specimen) wrong(i int, plain, o, reference outcome) string {
 	why := differs(plain, o, !s.summed[i-1])
-	if strings.HasPrefix(why, "weight ") && strings.Contains(string(s.source), "rl.Standardise(") {
-		why = ""
+	if strings.Contains(string(s.source), "rl.Standardise(") && slices.ContainsFunc([]string{"weight ", "record ", "array "}, func(p string) bool { return strings.HasPrefix(why, p) }) {
+		why = otherCalls(plain, o, true, true) // up to where it can grow
 	}
 	switch {
 	case why != "" || !s.learners(i):
@@ -168,7 +174,7 @@ func (s *specimen) wrong(i int, plain, o, reference outcome) string {
 	case reference.Weights != o.Weights:
 		return "other weights than those of the reference"
 	}
-	return ""
+	return otherCalls(reference, o, false, false)
 }
 
 // results are what came out of specimens: of every job, and of its reference.

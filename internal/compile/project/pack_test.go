@@ -22,6 +22,7 @@ type program struct {
 	files map[string][]byte // Go files
 	made  []string          // groupings
 	graph string
+	steer bool // let runs invert conditions
 }
 
 // job is what testdata/src/metamorph does with a loop.
@@ -35,6 +36,8 @@ type job struct {
 	Procs               int
 	Reference           int64
 	Patience            int
+	Iterations          int
+	Seed, Flip          uint64
 }
 
 // perPackage is how many loops are put into one package, so that what they use is
@@ -82,6 +85,9 @@ func (b *batch) pack(name string, list []program) {
 		b.graphs[p.name] = p.graph
 		names := declaredNames(b.t, p.files)
 		for file, text := range p.files {
+			if p.steer {
+				text = steered(b.t, text, p.files["_.go"])
+			}
 			b.put(filepath.Join(runner, name, p.name+file), prefixed(b.t, text, name, p.name, names))
 		}
 		fmt.Fprintf(&adds, "registry.Add(%q, %sNew", p.name, p.name)

@@ -121,3 +121,13 @@ func Last(x rl.Tensor) rl.Tensor {
 	n := x.Node()
 	return rl.Wrap(Squeeze(Slice(n, AxisRange(), AxisElem(n.Shape().Dimensions[1]-1)), 1))
 }
+
+// Halves returns n numbers that are not zero: the same for all rows, so that it does
+// not matter which of them a replica has.
+func Halves(n int) []float32 {
+	out := make([]float32, n)
+	for i := range out {
+		out[i] = .5
+	}
+	return out
+}

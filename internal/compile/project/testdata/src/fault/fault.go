@@ -140,3 +140,25 @@ func Fused(run *rl.Run, name string, vars []rl.Carried, body func(), of ...int) 
 func KeyAt(run *rl.Run, use string, at ...rl.Int) rl.Key {
 	return run.KeyAt(use, make([]rl.Int, len(at))...)
 }
+
+// One, added to the line of an if, makes Steer invert that one alone.
+const One = 1 << 63
+
+var flip uint64
+
+// Steer chooses the branches whose conditions Way inverts from now on: none for 0, that
+// of one line, or otherwise one in three, others for every number.
+func Steer(by uint64) { flip = by }
+
+// Way returns the condition of the branch at a line of the source, or its opposite.
+// All programs of a loop are steered alike, so that they still have to agree.
+func Way[T ~bool](line uint64, cond T) T {
+	inverted := false
+	switch {
+	case flip >= One:
+		inverted = line == flip-One
+	case flip > 0:
+		inverted = (line*0x9e3779b97f4a7c15^flip*0xd1342543de82ef95)>>40%3 == 0
+	}
+	return cond != T(inverted)
+}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/debug"
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/compile/project/testdata/src/fault"
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/metamorph/registry"
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/trial"
 	"github.com/weft-rl/weft/internal/run/reference"
@@ -37,6 +39,10 @@ type Job struct {
 	Procs     int
 	Reference int64 // steps of as many plain loops as there are shards
 	Patience  int   // seconds after which a run stands still
+
+	Iterations int    // 0 for the usual few
+	Seed       uint64 // 0 for the usual one
+	Flip       uint64 // which conditions are inverted, as fault.Steer takes it
 }
 
 // Jobs are all runs, with the graphs of their loops.
@@ -73,10 +79,11 @@ func main() {
 
 func (j Job) run(graph string) trial.Outcome {
 	runtime.GOMAXPROCS(j.Procs)
+	fault.Steer(j.Flip)
 	loop := registry.Loops[j.Loop]
 	c := trial.Config{
 		Build:      func(s *rl.Scope) (rl.Trainer, error) { return j.build(loop, s) },
-		Iterations: iterations, Members: j.Members,
+		Iterations: cmp.Or(j.Iterations, iterations), Members: j.Members, Seed: j.Seed,
 	}
 	var out trial.Outcome
 	switch {
@@ -119,8 +126,10 @@ func (j Job) apart(c trial.Config, loop registry.Loop, graph string) trial.Outco
 
 // reference is what replicated learners must compute.
 func (j Job) reference(c trial.Config) (out trial.Outcome) {
+	var seen trial.Witnesses
 	scopes, err := reference.Train(reference.Config{
-		Backend: trial.Root().Device().Backend(), Seed: trial.Seed, Loops: j.Shards, Steps: j.Reference, Build: c.Build,
+		Observe: func(rank int) rl.Observer { return seen.Observe("", rank) },
+		Backend: trial.Root(0).Device().Backend(), Seed: cmp.Or(j.Seed, trial.Seed), Loops: j.Shards, Steps: j.Reference, Build: c.Build,
 	})
 	if err != nil {
 		return trial.Outcome{Err: err.Error()}
@@ -128,6 +137,7 @@ func (j Job) reference(c trial.Config) (out trial.Outcome) {
 	st := rl.NewState(scopes[0])
 	scopes[0].Save(st)
 	out.Weights, out.Values = trial.Weights(scopes[0], st)
+	out.Early = seen.Early()
 	return out
 }
 

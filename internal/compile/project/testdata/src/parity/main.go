@@ -168,7 +168,7 @@ func main() {
 
 func outcomes(name string) (out []trial.Outcome) {
 	out = append(out, run(name, plan.Grouping{}, nil, edge.Grouping{}, nil, 0, 1))
-	t, err := build(name, trial.Root())
+	t, err := build(name, trial.Root(0))
 	if err != nil {
 		return out
 	}

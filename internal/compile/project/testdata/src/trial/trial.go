@@ -3,9 +3,11 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -31,6 +33,11 @@ type Outcome struct {
 	Err            string
 	Fused          int64    // calls of graphs in place of statements
 	Apart          []string // why others were not
+	Arrays         []string // of the state, with sums of their numbers
+	Counts         []string // operations by iteration, as one process would make them
+	Work           string   // digest of all that operations were given and made, in any order
+	Traces         []string // digests of the same by replica, in order
+	Early          [][]Call // calls of the first iterations, by replica
 }
 
 // Config is one run.
@@ -46,18 +53,19 @@ type Config struct {
 	// again after Until steps.
 	Lowered func(rl.Trainer, *rl.Run)
 	Until   int64
+	Seed    uint64 // 0 for Seed
 }
 
-// Seed is that of every run.
+// Seed is that of every run that names no other.
 const Seed = 7
 
-// Root is the scope of every run.
-func Root() *rl.Scope {
+// Root is the scope of every run. A seed of 0 stands for Seed.
+func Root(seed uint64) *rl.Scope {
 	d, err := device.Open(device.Default)
 	if err != nil {
 		panic(err)
 	}
-	return rl.NewScope(d, Seed)
+	return rl.NewScope(d, cmp.Or(seed, Seed))
 }
 
 // Run runs to the end.
@@ -81,14 +89,15 @@ func Run(c Config) (out Outcome) {
 		}
 		st := rl.NewState(w.Scope())
 		w.Save(st)
-		out.State = digest(whole(w, st), nil)
+		out.State, out.Arrays = digest(whole(w, st), nil), summary(whole(w, st))
 		out.Weights, out.Values = Weights(w.Scope(), st)
 		out.Moved, out.Steps = out.Weights != start, cut.Steps
 		return rl.ErrStop
 	}
 	var err error
+	var seen Witnesses
 	w, err = dist.New(dist.Config{
-		Root: Root(), Build: c.Build, Plan: c.Plan, Graph: c.Graph, Programs: c.Programs, Members: c.Members,
+		Observe: seen.Observe, Root: Root(c.Seed), Build: c.Build, Plan: c.Plan, Graph: c.Graph, Programs: c.Programs, Members: c.Members,
 		Budget: 1 << 40, Cut: cut, Around: c.Around, Lowered: c.Lowered, Until: func(int64) int64 { return c.Until },
 	})
 	if err == nil {
@@ -98,6 +107,8 @@ func Run(c Config) (out Outcome) {
 		out.Err = err.Error()
 	}
 	slices.Sort(out.Logs)
+	out.Early = seen.Early()
+	out.Counts, out.Work, out.Traces = seen.counts(c.Plan), seen.work(), seen.traces()
 	if w != nil {
 		out.Fused, out.Apart = w.Fused()
 	}
@@ -174,4 +185,29 @@ func digest(st *rl.State, values *[]float64) string {
 		}
 	}
 	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// summary returns a line for every array of a state: its name, its shape, the sum of
+// its numbers and one that depends on their order.
+func summary(st *rl.State) (out []string) {
+	for _, a := range st.Arrays() {
+		sum, weighted := 0., 0.
+		v := reflect.ValueOf(a.Flat)
+		for i := range v.Len() {
+			x := 0.
+			switch e := v.Index(i); {
+			case e.CanFloat():
+				x = e.Float()
+			case e.CanInt():
+				x = float64(e.Int())
+			case e.CanUint():
+				x = float64(e.Uint())
+			case e.Kind() == reflect.Bool && e.Bool():
+				x = 1
+			}
+			sum, weighted = sum+x, weighted+x*float64(i%7)
+		}
+		out = append(out, fmt.Sprintln(strings.ReplaceAll(a.Name, " ", "_"), strings.ReplaceAll(a.Shape.String(), " ", ""), sum, weighted))
+	}
+	return out
 }

@@ -43,7 +43,7 @@ func New(s *rl.Scope, makeEnv algo.MakeEnv, n int) (*Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Trainer{Horizon: 4, Rounds: 3, Env: e, Rollout: replay.NewRollout[kit.Step](s, "rollout")}
+	t := &Trainer{Horizon: 4, Rounds: 4, Env: e, Rollout: replay.NewRollout[kit.Step](s, "rollout")}
 	t.Net, t.Slow, t.Seen = kit.New(s, "net", e.Spec()), kit.New(s, "slow", e.Spec()), rl.NewStats(s, "seen", 5)
 	t.Old = rl.NewSlots(s, "old", rl.FromFlat(s, make([]float32, e.Spec().Rows), e.Spec().Rows))
 	t.act, t.value = rl.NewFunc(s, "act", t.Net.Policy), rl.NewFunc(s, "value", t.Slow.Value)
