@@ -182,6 +182,25 @@ func (c *Core) unfit(name, run string) *Unfit {
 	return nil
 }
 
+// LeftOut returns what no run, or one run, is planned on for now, a sentence each.
+func (s *State) LeftOut() (out []string) {
+	for _, l := range s.Links {
+		if l.now() {
+			out = append(out, fmt.Sprintf("workers %s and %s are not planned together: they could not reach each other", l.A, l.B))
+		}
+	}
+	for _, u := range s.Unfit {
+		of := "all runs"
+		if u.Run != "" {
+			of = "run " + u.Run
+		}
+		if u.now() {
+			out = append(out, fmt.Sprintf("worker %s is left out of %s: %s", u.Worker, of, u.Why))
+		}
+	}
+	return out
+}
+
 // shuns reports whether a worker is not to take over a part of a run: it is unfit, or cannot reach the one that decides.
 func (c *Core) shuns(r *Run, w *Worker) bool {
 	l := c.link(w.Name, r.Members[r.owner()].Name)

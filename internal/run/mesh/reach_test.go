@@ -18,8 +18,8 @@ import (
 // TestOtherFolder: processes whose hosts have the same name, and that do not see each other's temporary folder, meet over
 // TCP: containers on their host's network, and cloned machines.
 func TestOtherFolder(t *testing.T) {
-	nodes := []*Node{listen(t, Options{}), listen(t, Options{}), listen(t, Options{})}
-	// The second one's socket is not there, and the third one's nobody answers at.
+	nodes := []*Node{listen(t, Options{}), listen(t, Options{}), listen(t, Options{}), listen(t, Options{})}
+	// The second one's socket is not there, at the third one's nobody answers, and at the fourth one's somebody else does.
 	if err := os.Remove(nodes[1].socket); err != nil {
 		t.Fatal(err)
 	}
@@ -33,8 +33,9 @@ func TestOtherFolder(t *testing.T) {
 	if err := l.(*net.UnixListener).Close(); err != nil {
 		t.Fatal(err)
 	}
+	nodes[3].socket = nodes[0].socket
 	p := joinAll(t, nodes, "here", 4)
-	for i := range 2 {
+	for i := range 3 {
 		p[i].send(t, i+1, edge.Message{Value: 7})
 		if got := edge.As[int](p[i+1].next(t).Value); got != 7 {
 			t.Errorf("%d arrived", got)
