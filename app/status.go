@@ -69,6 +69,12 @@ func showStatus(out io.Writer, s *control.Status) error {
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Phase, r.Epoch, has(r), metrics.Count(p.Steps), metrics.Count(saved),
 			metrics.Number(mean(p.Episodes, p.Return)), metrics.Count(int64(p.StepsPerSecond)), metrics.Number(p.Staleness), p.Slowest, r.Why)
 	}
+	for i, text := range s.LeftOut {
+		if i == 0 {
+			fmt.Fprintln(t)
+		}
+		fmt.Fprintln(t, text)
+	}
 	return t.Flush()
 }
 

@@ -121,6 +121,7 @@ type Status struct {
 	Coordinator string        `json:"coordinator"` // its address
 	Workers     []core.Worker `json:"workers"`
 	Runs        []core.Run    `json:"runs"`
+	LeftOut     []string      `json:"left_out,omitempty"` // what is not planned on for now, and why
 }
 
 // Chunk is a piece of a log.

@@ -69,6 +69,10 @@ func TestAvoided(t *testing.T) {
 			letGo := x.disk.hold("r")
 			x.submit("r", 3, 35, "")
 			x.at("r", 34)
+			s, err := x.client.Status(t.Context(), "")
+			if err != nil || !strings.Contains(strings.Join(s.LeftOut, "\n"), c.without) {
+				t.Errorf("the status says %q, %v", s.LeftOut, err)
+			}
 			letGo()
 			r := x.whole("r", 35)
 			if !strings.Contains(strings.Join(r.History, "\n"), "worker "+c.without+" is left out") {

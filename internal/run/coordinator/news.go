@@ -19,7 +19,7 @@ type news struct {
 // publish makes the present state known.
 func (a *acting) publish() {
 	a.stale = false
-	s := control.Status{Coordinator: a.Address, Workers: slices.Clone(a.core.Workers), Runs: slices.Clone(a.core.Runs)}
+	s := control.Status{Coordinator: a.Address, Workers: slices.Clone(a.core.Workers), Runs: slices.Clone(a.core.Runs), LeftOut: a.core.LeftOut()}
 	for i := range s.Runs {
 		s.Runs[i].Members = slices.Clone(s.Runs[i].Members)
 	}

@@ -182,6 +182,25 @@ func (c *Core) unfit(name, run string) *Unfit {
 	return nil
 }
 
+// LeftOut returns what no run, or one run, is planned on for now, a sentence each.
+func (s *State) LeftOut() (out []string) {
+	for _, l := range s.Links {
+		if l.now() {
+			out = append(out, fmt.Sprintf("workers %s and %s are not planned together: they could not reach each other", l.A, l.B))
+		}
+	}
+	for _, u := range s.Unfit {
+		of := "all runs"
+		if u.Run != "" {
+			of = "run " + u.Run
+		}
+		if u.now() {
+			out = append(out, fmt.Sprintf("worker %s is left out of %s: %s", u.Worker, of, u.Why))
+		}
+	}
+	return out
+}
+
 // shuns reports whether a worker is not to take over a part of a run: it is unfit, or cannot reach the one that decides.
 func (c *Core) shuns(r *Run, w *Worker) bool {
 	l := c.link(w.Name, r.Members[r.owner()].Name)
@@ -215,20 +234,22 @@ func (c *Core) avoid(r *Run, free []Worker, grow bool) (out []Worker, without []
 // worst returns the worker with the most bad connections among some, the last of them if there are several, and one of those
 // that it cannot reach; -1 if there is none. Of those that are to stay there is none.
 func (c *Core) worst(all []Worker, stays func(Worker) bool) (worst int, with string) {
-	worst, most := -1, 0
+	bad := map[int][]string{} // by worker: whom it cannot reach
+	for _, l := range c.Links {
+		a := slices.IndexFunc(all, func(w Worker) bool { return w.Name == l.A })
+		b := slices.IndexFunc(all, func(w Worker) bool { return w.Name == l.B })
+		if l.now() && a >= 0 && b >= 0 {
+			bad[a], bad[b] = append(bad[a], l.B), append(bad[b], l.A)
+		}
+	}
+	worst = -1
 	for i, w := range all {
-		if stays(w) {
-			continue
+		if n := len(bad[i]); n > 0 && !stays(w) && (worst < 0 || n >= len(bad[worst])) {
+			worst = i
 		}
-		n, last := 0, ""
-		for _, o := range all {
-			if l := c.link(w.Name, o.Name); l != nil && l.now() {
-				n, last = n+1, o.Name
-			}
-		}
-		if n > 0 && n >= most {
-			worst, most, with = i, n, last
-		}
+	}
+	if worst >= 0 {
+		with = slices.Max(bad[worst])
 	}
 	return worst, with
 }

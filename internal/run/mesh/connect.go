@@ -149,7 +149,13 @@ func (s *Session) ways(p *peer) ([]way, func(), error) {
 	}
 	all := []way{func(h hello) (carrier, error) { return s.open(conn, h) }}
 	if socket != "" && p.sameHost {
-		all = slices.Insert(all, 0, func(h hello) (carrier, error) { return s.knock(socket, h) })
+		all = slices.Insert(all, 0, func(h hello) (carrier, error) {
+			c, err := s.knock(socket, h)
+			if code := status.Code(err); code != codes.OK && code != notYet { // it may be another machine's socket of that name
+				err = status.Error(codes.Unavailable, err.Error())
+			}
+			return c, err
+		})
 	}
 	return all, func() { _ = conn.Close() }, nil // nothing is left on it
 }

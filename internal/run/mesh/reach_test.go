@@ -18,8 +18,8 @@ import (
 // TestOtherFolder: processes whose hosts have the same name, and that do not see each other's temporary folder, meet over
 // TCP: containers on their host's network, and cloned machines.
 func TestOtherFolder(t *testing.T) {
-	nodes := []*Node{listen(t, Options{}), listen(t, Options{}), listen(t, Options{})}
-	// The second one's socket is not there, and the third one's nobody answers at.
+	nodes := []*Node{listen(t, Options{}), listen(t, Options{}), listen(t, Options{}), listen(t, Options{})}
+	// The second one's socket is not there, at the third one's nobody answers, and at the fourth one's somebody else does.
 	if err := os.Remove(nodes[1].socket); err != nil {
 		t.Fatal(err)
 	}
@@ -33,8 +33,9 @@ func TestOtherFolder(t *testing.T) {
 	if err := l.(*net.UnixListener).Close(); err != nil {
 		t.Fatal(err)
 	}
+	nodes[3].socket = nodes[0].socket
 	p := joinAll(t, nodes, "here", 4)
-	for i := range 2 {
+	for i := range 3 {
 		p[i].send(t, i+1, edge.Message{Value: 7})
 		if got := edge.As[int](p[i+1].next(t).Value); got != 7 {
 			t.Errorf("%d arrived", got)
@@ -97,9 +98,10 @@ func enterAll(t *testing.T, nodes []*Node, g func(me int) Group) []error {
 // TestCutLink: who cannot reach a peer, whatever the others can, says so, says which, and that it is not the algorithm's
 // failure. Nobody who can be reached is named.
 func TestCutLink(t *testing.T) {
-	o := Options{Connect: 300 * time.Millisecond}
+	o := Options{Connect: 2 * time.Second} // in which a busy machine answers
 	for name, away := range map[string][]int{"one": {2}, "last": {3}, "several": {1, 3}} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			nodes := []*Node{listen(t, o), listen(t, o), listen(t, o), listen(t, o)}
 			var want []string
 			for _, i := range away {
