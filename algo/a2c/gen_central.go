@@ -37,9 +37,10 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		var ret rl.Tensor
 		// a2c.go:31
 		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&s), rl.Carry(&adv), rl.Carry(&ret)}, func() { s, adv, ret = graphCentralWorker1(t, run) }) {
-			batch := t.Collect(run)                                                  // a2c.go:31
-			s = batch.Steps                                                          // a2c.go:52
-			next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:53
+			batch := t.Collect(run)                      // a2c.go:31
+			s = batch.Steps                              // a2c.go:52
+			shift := rl.Shift(s.Act.Value, batch.Last)   // a2c.go:53
+			next := rl.Select(s.Truncated, s.Cut, shift) // a2c.go:53
 			// a2c.go:54
 			adv, ret = rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
 		}
@@ -66,9 +67,12 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) (Step, rl.Tensor, rl.Tensor) {
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:44
 		obs = out.Obs                                                                              // a2c.go:45
 	})
-	batch := Batch{t.Rollout.Drain(), t.Actor.Last(obs)}                     // a2c.go:47
-	s := batch.Steps                                                         // a2c.go:52
-	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:53
+	drain := t.Rollout.Drain()                   // a2c.go:47
+	last := t.Actor.Last(obs)                    // a2c.go:47
+	batch := Batch{drain, last}                  // a2c.go:47
+	s := batch.Steps                             // a2c.go:52
+	shift := rl.Shift(s.Act.Value, batch.Last)   // a2c.go:53
+	next := rl.Select(s.Truncated, s.Cut, shift) // a2c.go:53
 	// a2c.go:54
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
 	return s, adv, ret
@@ -81,7 +85,8 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 		lr := t.Learner.Rate.At(run.Progress())                   // a2c.go:59
 		t.Learner.opt.Apply(g, lr)                                // a2c.go:60
 		edge.Publish(x, centralNet, run.Scope().Component("net")) // a2c.go:60
-		run.Log("learning_rate", rl.Scalar(lr))                   // a2c.go:64
+		scalar := rl.Scalar(lr)                                   // a2c.go:64
+		run.Log("learning_rate", scalar)                          // a2c.go:64
 	}
 	return run.Err()
 }

@@ -56,19 +56,24 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:44
 			obs = out.Obs                                                                              // a2c.go:45
 		}
-		batch := Batch{t.Rollout.Drain(), t.Actor.Last(obs)} // a2c.go:47
-		// a2c.go:32
-		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphFineLearner1(t, run, batch) }) {
+		drain := t.Rollout.Drain() // a2c.go:47
+		// a2c.go:47
+		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&drain)}, func() { graphFineLearner1(t, run, obs, drain) }) {
+			last := t.Actor.Last(obs)   // a2c.go:47
+			batch := Batch{drain, last} // a2c.go:47
 			t.Learner.Learn(run, batch) // a2c.go:32
 		}
 	}
 	return run.Err()
 }
 
-// graphFineLearner1 is a2c.go:32 as one graph.
-func graphFineLearner1(t *Trainer, run *rl.Run, batch Batch) {
-	s := batch.Steps                                                         // a2c.go:52
-	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:53
+// graphFineLearner1 is a2c.go:47 to a2c.go:32 as one graph.
+func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs, drain Step) {
+	last := t.Actor.Last(obs)                    // a2c.go:47
+	batch := Batch{drain, last}                  // a2c.go:47
+	s := batch.Steps                             // a2c.go:52
+	shift := rl.Shift(s.Act.Value, batch.Last)   // a2c.go:53
+	next := rl.Select(s.Truncated, s.Cut, shift) // a2c.go:53
 	// a2c.go:54
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
 	if t.Learner.NormalizeAdvantage { // a2c.go:55
@@ -80,5 +85,6 @@ func graphFineLearner1(t *Trainer, run *rl.Run, batch Batch) {
 	run.Log("loss/policy", m.Policy)                                                            // a2c.go:61
 	run.Log("loss/value", m.Value)                                                              // a2c.go:62
 	run.Log("loss/entropy", m.Entropy)                                                          // a2c.go:63
-	run.Log("learning_rate", lr)                                                                // a2c.go:64
+	scalar := lr                                                                                // a2c.go:64
+	run.Log("learning_rate", scalar)                                                            // a2c.go:64
 }

@@ -34,9 +34,10 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		var ret rl.Tensor
 		// a2c.go:31
 		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&s), rl.Carry(&adv), rl.Carry(&ret)}, func() { s, adv, ret = graphLearnersLearner1(t, run) }) {
-			batch := t.Collect(run)                                                  // a2c.go:31
-			s = batch.Steps                                                          // a2c.go:52
-			next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:53
+			batch := t.Collect(run)                      // a2c.go:31
+			s = batch.Steps                              // a2c.go:52
+			shift := rl.Shift(s.Act.Value, batch.Last)   // a2c.go:53
+			next := rl.Select(s.Truncated, s.Cut, shift) // a2c.go:53
 			// a2c.go:54
 			adv, ret = rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
 		}
@@ -49,7 +50,8 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		run.Log("loss/policy", m.Policy)                                                 // a2c.go:61
 		run.Log("loss/value", m.Value)                                                   // a2c.go:62
 		run.Log("loss/entropy", m.Entropy)                                               // a2c.go:63
-		edge.LogOnce(x, run, "learning_rate", rl.Scalar(lr))                             // a2c.go:64
+		scalar := rl.Scalar(lr)                                                          // a2c.go:64
+		edge.LogOnce(x, run, "learning_rate", scalar)                                    // a2c.go:64
 	}
 	return run.Err()
 }
@@ -64,9 +66,12 @@ func graphLearnersLearner1(t *Trainer, run *rl.Run) (Step, rl.Tensor, rl.Tensor)
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:44
 		obs = out.Obs                                                                              // a2c.go:45
 	})
-	batch := Batch{t.Rollout.Drain(), t.Actor.Last(obs)}                     // a2c.go:47
-	s := batch.Steps                                                         // a2c.go:52
-	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:53
+	drain := t.Rollout.Drain()                   // a2c.go:47
+	last := t.Actor.Last(obs)                    // a2c.go:47
+	batch := Batch{drain, last}                  // a2c.go:47
+	s := batch.Steps                             // a2c.go:52
+	shift := rl.Shift(s.Act.Value, batch.Last)   // a2c.go:53
+	next := rl.Select(s.Truncated, s.Cut, shift) // a2c.go:53
 	// a2c.go:54
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
 	return s, adv, ret

@@ -56,7 +56,8 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) Batch {
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:44
 		obs = out.Obs                                                                              // impala.go:45
 	})
-	batch := Batch{t.Rollout.Drain(), obs} // impala.go:47
+	drain := t.Rollout.Drain() // impala.go:47
+	batch := Batch{drain, obs} // impala.go:47
 	return batch
 }
 
@@ -67,7 +68,8 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 		lr := t.Learner.Rate.At(run.Progress())                   // impala.go:54
 		t.Learner.opt.Apply(g, lr)                                // impala.go:55
 		edge.Publish(x, centralNet, run.Scope().Component("net")) // impala.go:55
-		run.Log("learning_rate", rl.Scalar(lr))                   // impala.go:60
+		scalar := rl.Scalar(lr)                                   // impala.go:60
+		run.Log("learning_rate", scalar)                          // impala.go:60
 	}
 	return run.Err()
 }

@@ -51,7 +51,8 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) Batch {
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:44
 		obs = out.Obs                                                                              // impala.go:45
 	})
-	batch := Batch{t.Rollout.Drain(), obs} // impala.go:47
+	drain := t.Rollout.Drain() // impala.go:47
+	batch := Batch{drain, obs} // impala.go:47
 	return batch
 }
 
@@ -78,5 +79,6 @@ func graphCoarseLearner1(t *Trainer, run *rl.Run, batch Batch) {
 	run.Log("loss/value", m.Value)                                                              // impala.go:57
 	run.Log("loss/entropy", m.Entropy)                                                          // impala.go:58
 	run.Log("ratio", m.Ratio)                                                                   // impala.go:59
-	run.Log("learning_rate", lr)                                                                // impala.go:60
+	scalar := lr                                                                                // impala.go:60
+	run.Log("learning_rate", scalar)                                                            // impala.go:60
 }

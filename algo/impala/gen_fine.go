@@ -56,7 +56,8 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:44
 			obs = out.Obs                                                                              // impala.go:45
 		}
-		batch := Batch{t.Rollout.Drain(), obs} // impala.go:47
+		drain := t.Rollout.Drain() // impala.go:47
+		batch := Batch{drain, obs} // impala.go:47
 		// impala.go:32
 		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphFineLearner1(t, run, batch) }) {
 			t.Learner.Learn(run, batch) // impala.go:32
@@ -74,5 +75,6 @@ func graphFineLearner1(t *Trainer, run *rl.Run, batch Batch) {
 	run.Log("loss/value", m.Value)                                                              // impala.go:57
 	run.Log("loss/entropy", m.Entropy)                                                          // impala.go:58
 	run.Log("ratio", m.Ratio)                                                                   // impala.go:59
-	run.Log("learning_rate", lr)                                                                // impala.go:60
+	scalar := lr                                                                                // impala.go:60
+	run.Log("learning_rate", scalar)                                                            // impala.go:60
 }

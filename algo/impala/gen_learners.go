@@ -39,7 +39,8 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		run.Log("loss/value", m.Value)                           // impala.go:57
 		run.Log("loss/entropy", m.Entropy)                       // impala.go:58
 		run.Log("ratio", m.Ratio)                                // impala.go:59
-		edge.LogOnce(x, run, "learning_rate", rl.Scalar(lr))     // impala.go:60
+		scalar := rl.Scalar(lr)                                  // impala.go:60
+		edge.LogOnce(x, run, "learning_rate", scalar)            // impala.go:60
 	}
 	return run.Err()
 }
@@ -54,6 +55,7 @@ func graphLearnersLearner1(t *Trainer, run *rl.Run) Batch {
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:44
 		obs = out.Obs                                                                              // impala.go:45
 	})
-	batch := Batch{t.Rollout.Drain(), obs} // impala.go:47
+	drain := t.Rollout.Drain() // impala.go:47
+	batch := Batch{drain, obs} // impala.go:47
 	return batch
 }

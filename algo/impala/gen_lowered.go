@@ -18,7 +18,8 @@ func trainLowered(t *Trainer, run *rl.Run) {
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:44
 		obs = out.Obs                                                                              // impala.go:45
 	})
-	batch := Batch{t.Rollout.Drain(), obs}                                                      // impala.go:47
+	drain := t.Rollout.Drain()                                                                  // impala.go:47
+	batch := Batch{drain, obs}                                                                  // impala.go:47
 	g, m := t.Learner.loss.Grad(run.Key("loss"), batch)                                         // impala.go:53
 	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // impala.go:54
 	t.Learner.opt.ApplyAt(g, lr)                                                                // impala.go:55
@@ -26,5 +27,6 @@ func trainLowered(t *Trainer, run *rl.Run) {
 	run.Log("loss/value", m.Value)                                                              // impala.go:57
 	run.Log("loss/entropy", m.Entropy)                                                          // impala.go:58
 	run.Log("ratio", m.Ratio)                                                                   // impala.go:59
-	run.Log("learning_rate", lr)                                                                // impala.go:60
+	scalar := lr                                                                                // impala.go:60
+	run.Log("learning_rate", scalar)                                                            // impala.go:60
 }

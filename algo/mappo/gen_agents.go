@@ -58,9 +58,10 @@ func trainAgentsAgent(t *Trainer, run *rl.Run, x *edge.X) error {
 			acts := make([]ActOut, len(t.Roles))   // mappo.go:61
 			moves := make([]rl.Tree, len(t.Roles)) // mappo.go:62
 			for j := x.Lo; j < x.Hi; j++ {         // mappo.go:63
-				r := t.Roles[j]                                     // mappo.go:63
-				acts[j] = r.Actor.Act(run.Key("act", i, j), obs[j]) // mappo.go:64
-				moves[j] = acts[j].Action                           // mappo.go:65
+				r := t.Roles[j]                                  // mappo.go:63
+				act := r.Actor.Act(run.Key("act", i, j), obs[j]) // mappo.go:64
+				acts[j] = act                                    // mappo.go:64
+				moves[j] = acts[j].Action                        // mappo.go:65
 			}
 			edge.Gather(x, agentsMoves, moves)        // mappo.go:166
 			out := edge.Sent[[]rl.Step](x, agentsOut) // mappo.go:67
@@ -69,13 +70,16 @@ func trainAgentsAgent(t *Trainer, run *rl.Run, x *edge.X) error {
 				cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:69
 				r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:70
 			}
-			obs = seen(out) // mappo.go:72
+			seen2 := seen(out) // mappo.go:72
+			obs = seen2        // mappo.go:72
 		}
 		obs2 := obs                    // mappo.go:74
 		for j := x.Lo; j < x.Hi; j++ { // mappo.go:48
-			r := t.Roles[j]                                          // mappo.go:48
-			batch := Batch{r.Rollout.Drain(), r.Actor.Last(obs2[j])} // mappo.go:49
-			r.Learner.Learn(run.At("role", j), batch)                // mappo.go:50
+			r := t.Roles[j]                           // mappo.go:48
+			drain := r.Rollout.Drain()                // mappo.go:49
+			last := r.Actor.Last(obs2[j])             // mappo.go:49
+			batch := Batch{drain, last}               // mappo.go:49
+			r.Learner.Learn(run.At("role", j), batch) // mappo.go:50
 		}
 	}
 	return run.Err()

@@ -45,10 +45,13 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			obs = t.Collect(run) // mappo.go:47
 		}
 		for j, r := range t.Roles { // mappo.go:48
-			batch := Batch{r.Rollout.Drain(), r.Actor.Last(obs[j])}                                              // mappo.go:49
+			drain := r.Rollout.Drain()                                                                           // mappo.go:49
+			last := r.Actor.Last(obs[j])                                                                         // mappo.go:49
+			batch := Batch{drain, last}                                                                          // mappo.go:49
 			run2 := run.At("role", j)                                                                            // mappo.go:50
 			s := batch.Steps                                                                                     // mappo.go:88
-			next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last))                             // mappo.go:89
+			shift := rl.Shift(s.Act.Value, batch.Last)                                                           // mappo.go:89
+			next := rl.Select(s.Truncated, s.Cut, shift)                                                         // mappo.go:89
 			v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:90
 			over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:91
 			adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:92
@@ -74,7 +77,8 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 					m.log(run2) // mappo.go:106
 				}
 			}
-			run2.Log("explained_variance", r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret})) // mappo.go:110
+			explained2 := r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret}) // mappo.go:110
+			run2.Log("explained_variance", explained2)                                // mappo.go:110
 		}
 	}
 	return run.Err()
@@ -87,8 +91,9 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) []rl.Obs {
 		acts := make([]ActOut, len(t.Roles))   // mappo.go:61
 		moves := make([]rl.Tree, len(t.Roles)) // mappo.go:62
 		for j, r := range t.Roles {            // mappo.go:63
-			acts[j] = r.Actor.Act(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // mappo.go:64
-			moves[j] = acts[j].Action                                       // mappo.go:65
+			act := r.Actor.Act(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // mappo.go:64
+			acts[j] = act                                                // mappo.go:64
+			moves[j] = acts[j].Action                                    // mappo.go:65
 		}
 		out := t.Env.Step(moves)    // mappo.go:67
 		for j, r := range t.Roles { // mappo.go:68
@@ -99,7 +104,8 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) []rl.Obs {
 		for j, x := range out {          // mappo.go:80
 			obs2[j] = x.Obs // mappo.go:81
 		}
-		obs = obs2 // mappo.go:83
+		seen2 := obs2 // mappo.go:83
+		obs = seen2   // mappo.go:72
 	})
 	obs2 := obs // mappo.go:74
 	return obs2
@@ -127,7 +133,8 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 					}
 				}
 			}
-			run2.Log("learning_rate", rl.Scalar(lr)) // mappo.go:109
+			scalar := rl.Scalar(lr)           // mappo.go:109
+			run2.Log("learning_rate", scalar) // mappo.go:109
 		}
 	}
 	return run.Err()

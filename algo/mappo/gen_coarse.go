@@ -11,8 +11,8 @@ import (
 
 // The edges of grouping coarse.
 const (
-	coarseBatchSteps = iota
-	coarseBatchLast
+	coarseDrain = iota
+	coarseLast
 	coarseRolesLearnerNetParams
 )
 
@@ -23,8 +23,8 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
-		coarseBatchSteps:            {Name: "batch.Steps", Kind: "gather", From: "collector", To: "learner", Type: "mappo.Step", Axis: "environments", Node: 11, Pos: "mappo.go:49", Given: true},
-		coarseBatchLast:             {Name: "batch.Last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "mappo.go:172"},
+		coarseDrain:                 {Name: "drain", Kind: "gather", From: "collector", To: "learner", Type: "mappo.Step", Axis: "environments", Node: 11, Pos: "mappo.go:49", Given: true},
+		coarseLast:                  {Name: "last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "mappo.go:172"},
 		coarseRolesLearnerNetParams: {Name: "Roles.Learner.net.params", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 27, Pos: "mappo.go:105"},
 	},
 }
@@ -41,9 +41,10 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		for j, r := range t.Roles { // mappo.go:48
 			drain := r.Rollout.Drain() // mappo.go:49
 			// mappo.go:49
-			edge.Gather(x, coarseBatchSteps, Step{Obs: drain.Obs, Act: ActOut{Raw: drain.Act.Raw, LogProb: drain.Act.LogProb, Value: drain.Act.Value, Weight: drain.Act.Weight}, Reward: drain.Reward, Terminated: drain.Terminated, Truncated: drain.Truncated, Cut: drain.Cut})
-			edge.Gather(x, coarseBatchLast, r.Actor.Last(obs[j])) // mappo.go:172
-			for _, m := range t.Roles {                           // mappo.go:105
+			edge.Gather(x, coarseDrain, Step{Obs: drain.Obs, Act: ActOut{Raw: drain.Act.Raw, LogProb: drain.Act.LogProb, Value: drain.Act.Value, Weight: drain.Act.Weight}, Reward: drain.Reward, Terminated: drain.Terminated, Truncated: drain.Truncated, Cut: drain.Cut})
+			last := r.Actor.Last(obs[j])     // mappo.go:49
+			edge.Gather(x, coarseLast, last) // mappo.go:172
+			for _, m := range t.Roles {      // mappo.go:105
 				edge.Fetch(x, coarseRolesLearnerNetParams, m.Learner.net.params) // mappo.go:105
 			}
 		}
@@ -58,8 +59,9 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) []rl.Obs {
 		acts := make([]ActOut, len(t.Roles))   // mappo.go:61
 		moves := make([]rl.Tree, len(t.Roles)) // mappo.go:62
 		for j, r := range t.Roles {            // mappo.go:63
-			acts[j] = r.Actor.Act(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // mappo.go:64
-			moves[j] = acts[j].Action                                       // mappo.go:65
+			act := r.Actor.Act(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // mappo.go:64
+			acts[j] = act                                                // mappo.go:64
+			moves[j] = acts[j].Action                                    // mappo.go:65
 		}
 		out := t.Env.Step(moves)    // mappo.go:67
 		for j, r := range t.Roles { // mappo.go:68
@@ -70,7 +72,8 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) []rl.Obs {
 		for j, x := range out {          // mappo.go:80
 			obs2[j] = x.Obs // mappo.go:81
 		}
-		obs = obs2 // mappo.go:83
+		seen2 := obs2 // mappo.go:83
+		obs = seen2   // mappo.go:72
 	})
 	obs2 := obs // mappo.go:74
 	return obs2
@@ -81,8 +84,9 @@ func graphCoarseCollector1(t *Trainer, run *rl.Run) []rl.Obs {
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // mappo.go:46
 		for j, r := range t.Roles { // mappo.go:48
-			// mappo.go:49
-			batch := Batch{edge.Gathered[Step](x, coarseBatchSteps), edge.Gathered[rl.Tensor](x, coarseBatchLast)}
+			drain := edge.Gathered[Step](x, coarseDrain)    // mappo.go:49
+			last := edge.Gathered[rl.Tensor](x, coarseLast) // mappo.go:172
+			batch := Batch{drain, last}                     // mappo.go:49
 			// mappo.go:50
 			if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, j, r, batch) }, j) {
 				r.Learner.Learn(run.At("role", j), batch) // mappo.go:50
@@ -99,7 +103,8 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 func graphCoarseLearner1(t *Trainer, run *rl.Run, j int, r *Role, batch Batch) {
 	run2 := run.At("role", j)                                                                            // mappo.go:50
 	s := batch.Steps                                                                                     // mappo.go:88
-	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last))                             // mappo.go:89
+	shift := rl.Shift(s.Act.Value, batch.Last)                                                           // mappo.go:89
+	next := rl.Select(s.Truncated, s.Cut, shift)                                                         // mappo.go:89
 	v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:90
 	over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:91
 	adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:92
@@ -119,6 +124,8 @@ func graphCoarseLearner1(t *Trainer, run *rl.Run, j int, r *Role, batch Batch) {
 			m.log(run2)                                                                                      // mappo.go:106
 		})
 	})
-	run2.Log("learning_rate", lr)                                                               // mappo.go:109
-	run2.Log("explained_variance", r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret})) // mappo.go:110
+	scalar := lr                                                              // mappo.go:109
+	run2.Log("learning_rate", scalar)                                         // mappo.go:109
+	explained2 := r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret}) // mappo.go:110
+	run2.Log("explained_variance", explained2)                                // mappo.go:110
 }

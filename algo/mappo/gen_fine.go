@@ -53,8 +53,9 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			acts := make([]ActOut, len(t.Roles))   // mappo.go:61
 			moves := make([]rl.Tree, len(t.Roles)) // mappo.go:62
 			for j, r := range t.Roles {            // mappo.go:63
-				acts[j] = r.Actor.Act(run.Key("act", i, j), obs[j]) // mappo.go:64
-				moves[j] = acts[j].Action                           // mappo.go:65
+				act := r.Actor.Act(run.Key("act", i, j), obs[j]) // mappo.go:64
+				acts[j] = act                                    // mappo.go:64
+				moves[j] = acts[j].Action                        // mappo.go:65
 			}
 			edge.Scatter(x, fineMoves, moves)           // mappo.go:166
 			out := edge.Gathered[[]rl.Step](x, fineOut) // mappo.go:67
@@ -62,13 +63,16 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:69
 				r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:70
 			}
-			obs = seen(out) // mappo.go:72
+			seen2 := seen(out) // mappo.go:72
+			obs = seen2        // mappo.go:72
 		}
 		obs2 := obs                 // mappo.go:74
 		for j, r := range t.Roles { // mappo.go:48
-			batch := Batch{r.Rollout.Drain(), r.Actor.Last(obs2[j])} // mappo.go:49
-			// mappo.go:50
-			if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphFineLearner1(t, run, j, r, batch) }, j) {
+			drain := r.Rollout.Drain() // mappo.go:49
+			// mappo.go:49
+			if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs2), rl.Carry(&drain)}, func() { graphFineLearner1(t, run, obs2, j, r, drain) }, j) {
+				last := r.Actor.Last(obs2[j])             // mappo.go:49
+				batch := Batch{drain, last}               // mappo.go:49
 				r.Learner.Learn(run.At("role", j), batch) // mappo.go:50
 			}
 		}
@@ -76,11 +80,14 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	return run.Err()
 }
 
-// graphFineLearner1 is mappo.go:50 as one graph.
-func graphFineLearner1(t *Trainer, run *rl.Run, j int, r *Role, batch Batch) {
+// graphFineLearner1 is mappo.go:49 to mappo.go:50 as one graph.
+func graphFineLearner1(t *Trainer, run *rl.Run, obs []rl.Obs, j int, r *Role, drain Step) {
+	last := r.Actor.Last(obs[j])                                                                         // mappo.go:49
+	batch := Batch{drain, last}                                                                          // mappo.go:49
 	run2 := run.At("role", j)                                                                            // mappo.go:50
 	s := batch.Steps                                                                                     // mappo.go:88
-	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last))                             // mappo.go:89
+	shift := rl.Shift(s.Act.Value, batch.Last)                                                           // mappo.go:89
+	next := rl.Select(s.Truncated, s.Cut, shift)                                                         // mappo.go:89
 	v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:90
 	over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:91
 	adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:92
@@ -100,6 +107,8 @@ func graphFineLearner1(t *Trainer, run *rl.Run, j int, r *Role, batch Batch) {
 			m.log(run2)                                                                                      // mappo.go:106
 		})
 	})
-	run2.Log("learning_rate", lr)                                                               // mappo.go:109
-	run2.Log("explained_variance", r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret})) // mappo.go:110
+	scalar := lr                                                              // mappo.go:109
+	run2.Log("learning_rate", scalar)                                         // mappo.go:109
+	explained2 := r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret}) // mappo.go:110
+	run2.Log("explained_variance", explained2)                                // mappo.go:110
 }

@@ -60,7 +60,8 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Fetch(x, centralReturnsStats, run.Scope().Component("returns/stats")) // ppo.go:176
 			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward)                  // ppo.go:177
 		}
-		next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:65
+		shift := rl.Shift(batch.Values, batch.Last)              // ppo.go:65
+		next := rl.Select(steps.Out.Truncated, steps.Cut, shift) // ppo.go:65
 		// ppo.go:66
 		adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps.Out.Terminated, steps.Out.Over)
 		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret} // ppo.go:67
@@ -79,17 +80,20 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 				m.log(run)                                                 // ppo.go:79
 			}
 			if t.Learner.TargetKL > 0 { // ppo.go:81
-				value := run.Value(rl.Mean(edge.AllGather(x, centralMKL, m.KL))) // ppo.go:81
-				edge.Send(x, centralValue, value)                                // ppo.go:81
-				if value > t.Learner.TargetKL {                                  // ppo.go:81
+				mean := rl.Mean(edge.AllGather(x, centralMKL, m.KL)) // ppo.go:81
+				value := run.Value(mean)                             // ppo.go:81
+				edge.Send(x, centralValue, value)                    // ppo.go:81
+				if value > t.Learner.TargetKL {                      // ppo.go:81
 					break
 				}
 			}
 		}
-		run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:86
-		if t.Learner.NormalizeObs {                                                                     // ppo.go:183
-			edge.Gather(x, centralFeatures, t.Learner.features.Call(rl.Key{}, steps.In.Obs.X)) // ppo.go:184
-			edge.Fetch(x, centralObservations, t.Learner.norm)                                 // ppo.go:184
+		explained2 := t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret}) // ppo.go:86
+		run.Log("explained_variance", explained2)                                      // ppo.go:86
+		if t.Learner.NormalizeObs {                                                    // ppo.go:183
+			features := t.Learner.features.Call(rl.Key{}, steps.In.Obs.X) // ppo.go:184
+			edge.Gather(x, centralFeatures, features)                     // ppo.go:184
+			edge.Fetch(x, centralObservations, t.Learner.norm)            // ppo.go:184
 		}
 	}
 	return run.Err()
@@ -133,15 +137,18 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 				edge.Publish(x, centralNet, run.Scope().Component("net")) // ppo.go:77
 			}
 			if t.Learner.TargetKL > 0 { // ppo.go:81
-				if edge.Sent[float64](x, centralValue) > t.Learner.TargetKL { // ppo.go:81
+				value := edge.Sent[float64](x, centralValue) // ppo.go:81
+				if value > t.Learner.TargetKL {              // ppo.go:81
 					break
 				}
 			}
 		}
-		run.Log("learning_rate", rl.Scalar(lr)) // ppo.go:85
-		if t.Learner.NormalizeObs {             // ppo.go:183
-			t.Learner.norm.Update(edge.Gathered[rl.Tensor](x, centralFeatures)) // ppo.go:184
-			edge.Publish(x, centralObservations, t.Learner.norm)                // ppo.go:184
+		scalar := rl.Scalar(lr)          // ppo.go:85
+		run.Log("learning_rate", scalar) // ppo.go:85
+		if t.Learner.NormalizeObs {      // ppo.go:183
+			features := edge.Gathered[rl.Tensor](x, centralFeatures) // ppo.go:184
+			t.Learner.norm.Update(features)                          // ppo.go:184
+			edge.Publish(x, centralObservations, t.Learner.norm)     // ppo.go:184
 		}
 	}
 	return run.Err()

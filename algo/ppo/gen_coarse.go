@@ -102,9 +102,10 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphCoarseLearner1 is ppo.go:38 as one graph.
 func graphCoarseLearner1(t *Trainer, run *rl.Run, batch Batch) {
-	steps := batch.Steps                                                                  // ppo.go:63
-	reward := t.Learner.scaled(steps.Out)                                                 // ppo.go:64
-	next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:65
+	steps := batch.Steps                                     // ppo.go:63
+	reward := t.Learner.scaled(steps.Out)                    // ppo.go:64
+	shift := rl.Shift(batch.Values, batch.Last)              // ppo.go:65
+	next := rl.Select(steps.Out.Truncated, steps.Cut, shift) // ppo.go:65
 	// ppo.go:66
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps.Out.Terminated, steps.Out.Over)
 	sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret}        // ppo.go:67
@@ -122,11 +123,15 @@ func graphCoarseLearner1(t *Trainer, run *rl.Run, batch Batch) {
 			m.log(run)                                                   // ppo.go:79
 		})
 		if t.Learner.TargetKL > 0 { // ppo.go:81
-			stop = run.Calc(run.Number(rl.Mean(m.KL)), ">", t.Learner.TargetKL) // ppo.go:81
+			mean := rl.Mean(m.KL)                           // ppo.go:81
+			value := run.Number(mean)                       // ppo.go:81
+			stop = run.Calc(value, ">", t.Learner.TargetKL) // ppo.go:81
 		}
 		return stop
 	})
-	run.Log("learning_rate", lr)                                                                    // ppo.go:85
-	run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:86
-	t.Learner.observe(steps.In.Obs)                                                                 // ppo.go:87
+	scalar := lr                                                                   // ppo.go:85
+	run.Log("learning_rate", scalar)                                               // ppo.go:85
+	explained2 := t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret}) // ppo.go:86
+	run.Log("explained_variance", explained2)                                      // ppo.go:86
+	t.Learner.observe(steps.In.Obs)                                                // ppo.go:87
 }

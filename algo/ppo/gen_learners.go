@@ -52,7 +52,8 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Learner.returns.Update(edge.AllGather(x, learnersStepsOutReward, steps.Out.Reward), edge.AllGather(x, learnersStepsOutOver, steps.Out.Over))
 			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward) // ppo.go:177
 		}
-		next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:65
+		shift := rl.Shift(batch.Values, batch.Last)              // ppo.go:65
+		next := rl.Select(steps.Out.Truncated, steps.Cut, shift) // ppo.go:65
 		// ppo.go:66
 		adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps.Out.Terminated, steps.Out.Over)
 		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret} // ppo.go:67
@@ -71,16 +72,20 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				m.log(run)                                                 // ppo.go:79
 			}
 			if t.Learner.TargetKL > 0 { // ppo.go:81
-				if run.Value(rl.Mean(edge.AllGather(x, learnersMKL, m.KL))) > t.Learner.TargetKL { // ppo.go:81
+				mean := rl.Mean(edge.AllGather(x, learnersMKL, m.KL)) // ppo.go:81
+				value := run.Value(mean)                              // ppo.go:81
+				if value > t.Learner.TargetKL {                       // ppo.go:81
 					break
 				}
 			}
 		}
-		edge.LogOnce(x, run, "learning_rate", rl.Scalar(lr))                                            // ppo.go:85
-		run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:86
-		if t.Learner.NormalizeObs {                                                                     // ppo.go:183
-			// ppo.go:184
-			t.Learner.norm.Update(edge.AllGather(x, learnersFeatures, t.Learner.features.Call(rl.Key{}, steps.In.Obs.X)))
+		scalar := rl.Scalar(lr)                                                        // ppo.go:85
+		edge.LogOnce(x, run, "learning_rate", scalar)                                  // ppo.go:85
+		explained2 := t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret}) // ppo.go:86
+		run.Log("explained_variance", explained2)                                      // ppo.go:86
+		if t.Learner.NormalizeObs {                                                    // ppo.go:183
+			features := t.Learner.features.Call(rl.Key{}, steps.In.Obs.X)        // ppo.go:184
+			t.Learner.norm.Update(edge.AllGather(x, learnersFeatures, features)) // ppo.go:184
 		}
 	}
 	return run.Err()

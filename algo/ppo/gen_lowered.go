@@ -22,14 +22,15 @@ func trainLowered(t *Trainer, run *rl.Run) {
 		obs = out.Obs                                                                                      // ppo.go:52
 		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:52
 	})
-	t.Memory.Set(memory)                                                                    // ppo.go:54
-	steps := t.Rollout.Drain()                                                              // ppo.go:55
-	values := t.Actor.Values(steps.In)                                                      // ppo.go:56
-	last := t.Actor.Values(ActIn{obs, memory})                                              // ppo.go:57
-	batch := Batch{steps, values, last}                                                     // ppo.go:58
-	steps2 := batch.Steps                                                                   // ppo.go:63
-	reward := t.Learner.scaled(steps2.Out)                                                  // ppo.go:64
-	next := rl.Select(steps2.Out.Truncated, steps2.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:65
+	t.Memory.Set(memory)                                       // ppo.go:54
+	steps := t.Rollout.Drain()                                 // ppo.go:55
+	values := t.Actor.Values(steps.In)                         // ppo.go:56
+	last := t.Actor.Values(ActIn{obs, memory})                 // ppo.go:57
+	batch := Batch{steps, values, last}                        // ppo.go:58
+	steps2 := batch.Steps                                      // ppo.go:63
+	reward := t.Learner.scaled(steps2.Out)                     // ppo.go:64
+	shift := rl.Shift(batch.Values, batch.Last)                // ppo.go:65
+	next := rl.Select(steps2.Out.Truncated, steps2.Cut, shift) // ppo.go:65
 	// ppo.go:66
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps2.Out.Terminated, steps2.Out.Over)
 	sample := Sample{steps2.In, steps2.Act.Raw, steps2.Act.LogProb, batch.Values, adv, ret}     // ppo.go:67
@@ -47,11 +48,15 @@ func trainLowered(t *Trainer, run *rl.Run) {
 			m.log(run)                                                   // ppo.go:79
 		})
 		if t.Learner.TargetKL > 0 { // ppo.go:81
-			stop = run.Calc(run.Number(rl.Mean(m.KL)), ">", t.Learner.TargetKL) // ppo.go:81
+			mean := rl.Mean(m.KL)                           // ppo.go:81
+			value := run.Number(mean)                       // ppo.go:81
+			stop = run.Calc(value, ">", t.Learner.TargetKL) // ppo.go:81
 		}
 		return stop
 	})
-	run.Log("learning_rate", lr)                                                                    // ppo.go:85
-	run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:86
-	t.Learner.observe(steps2.In.Obs)                                                                // ppo.go:87
+	scalar := lr                                                                   // ppo.go:85
+	run.Log("learning_rate", scalar)                                               // ppo.go:85
+	explained2 := t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret}) // ppo.go:86
+	run.Log("explained_variance", explained2)                                      // ppo.go:86
+	t.Learner.observe(steps2.In.Obs)                                               // ppo.go:87
 }

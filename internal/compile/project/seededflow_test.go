@@ -207,7 +207,7 @@ func lists(list *[]*line, f func(*[]*line)) {
 	f(list)
 	for _, n := range *list {
 		for i := range n.arms {
-			lists(&n.arms[i].body, f)
+			lists(&n.arms[i], f)
 		}
 	}
 }
