@@ -29,37 +29,6 @@ func blocks(b *tree.Block, f func(*tree.Block)) {
 	}
 }
 
-// renumber gives statements their numbers again, so that a tree with statements
-// moved is still in form.
-func renumber(p *tree.Program) {
-	at := 0
-	var number func(tree.Block)
-	number = func(b tree.Block) {
-		for _, s := range b {
-			s.At().ID = at
-			at++
-			switch s := s.(type) {
-			case *tree.Branch:
-				for _, a := range s.Arms {
-					number(a.Body)
-				}
-			case *tree.Loop:
-				if s.Init != nil {
-					at++
-				}
-				number(s.Body)
-				if s.Post != nil {
-					at++
-				}
-			case *tree.Call:
-				number(s.Body)
-			}
-		}
-	}
-	number(p.Body)
-	p.Stmts = at
-}
-
 // where names a statement.
 func (b *bench) where(s tree.Stmt) string {
 	text := fmt.Sprintf("%T", s)
@@ -104,7 +73,6 @@ func (b *bench) lostStatements(lost func(tree.Stmt) bool) (out []place) {
 			if lost(s) {
 				out = append(out, place{b.where(s), func() {
 					*list = slices.Delete(slices.Clone(*list), i, i+1)
-					renumber(b.src.Tree)
 				}})
 			}
 		}
@@ -277,7 +245,6 @@ func exchanged(b *bench) (out []place) {
 			if ok && ok2 && b.dependent(x, y) {
 				out = append(out, place{b.where(x) + " and " + b.where(y), func() {
 					(*list)[i-1], (*list)[i] = y, x
-					renumber(b.src.Tree)
 				}})
 			}
 		}
