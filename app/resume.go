@@ -24,7 +24,9 @@ func (c *command) resume() *cobra.Command {
 			"as a run that was never interrupted. It may go on under another policy, with other workers, in\n" +
 			"processes of its own (--processes), or in one, wherever it was before. With --cluster, RUN is the\n" +
 			"name of a run that its coordinator has. An environment that cannot save its state refuses to\n" +
-			"be resumed; with --resume=restart-episodes its run goes on with new episodes.",
+			"be resumed; with --resume=restart-episodes its run goes on with new episodes. A run that has no\n" +
+			"good checkpoint left is an error; with --or-begin it begins again, and what it had recorded is\n" +
+			"kept in its folder, under replaced-1.",
 		Example: "  weft resume runs/ppo-CartPole-v1-seed1\n  weft resume runs/ppo-CartPole-v1-seed1 --steps 1_000_000\n" +
 			"  weft resume runs/ppo-CartPole-v1-seed1 --policy single-learner-coarse --workers 4\n" +
 			"  weft resume runs/ppo-CartPole-v1-seed1 --processes 2\n" +
@@ -43,6 +45,7 @@ func (c *command) resume() *cobra.Command {
 	c.settingFlags(cmd, f, []string{"steps", "policy", "workers", "max-workers", "resume", "python", "on-env-failure"})
 	cmd.Flags().Lookup("steps").Usage = "train to this many steps in all instead of those it was started with"
 	f.elsewhere.flags(cmd)
+	cmd.Flags().BoolVar(&f.begin, "or-begin", false, "begin again at step 0 if no good checkpoint is left, and keep the old record in RUN/replaced-N")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	return cmd
 }
@@ -69,7 +72,7 @@ func (c *command) runResume(ctx context.Context, dir string, more []config.Assig
 		return err
 	}
 	if f.processes > 0 {
-		return c.resumeProcesses(ctx, before, r, dir, f, layers{flags: more}.sets("workers"))
+		return toBegin(c.resumeProcesses(ctx, before, r, dir, f, layers{flags: more}.sets("workers")), dir)
 	}
 	r.keepShards(before, kept.Shards)
 	release, err := lock(dir)
@@ -77,7 +80,15 @@ func (c *command) runResume(ctx context.Context, dir string, more []config.Assig
 		return err
 	}
 	defer release()
-	return c.goOn(ctx, before, r, dir, c.watcher(r, dir, f.json))
+	return toBegin(c.goOn(ctx, before, r, dir, f.begin, c.watcher(r, dir, f.json)), dir)
+}
+
+// toBegin adds to the error of a run without a good checkpoint how to begin it again.
+func toBegin(err error, dir string) error {
+	if errors.As(err, new(local.NoCheckpoint)) {
+		return fmt.Errorf("%w: weft resume %s --or-begin begins it again and keeps what is there", err, dir)
+	}
+	return err
 }
 
 // resumed is what a run was and what the flags make of it; what is where it was read.
@@ -98,12 +109,12 @@ func (c *command) resumed(ctx context.Context, file, flags []config.Assignment, 
 }
 
 // goOn resumes a run whose budget may have changed.
-func (c *command) goOn(ctx context.Context, before, r *request, dir string, w watcher) error {
+func (c *command) goOn(ctx context.Context, before, r *request, dir string, begin bool, w watcher) error {
 	job, err := r.job()
 	if err != nil {
 		return err
 	}
-	job.Dir, job.Resume, job.Watch = dir, true, w
+	job.Dir, job.Resume, job.OrBegin, job.Watch = dir, true, begin, w
 	s, err := local.Prepare(job)
 	if err != nil {
 		return err

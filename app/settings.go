@@ -17,6 +17,7 @@ import (
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/policy"
 )
@@ -309,6 +310,11 @@ func (r *request) setWrap() (err error) {
 		return fmt.Errorf("--wrap: %w", err)
 	}
 	r.Wrap = r.wrap.String()
+	for _, file := range r.wrap.Files() {
+		if part.Own(filepath.Clean(file)) {
+			return fmt.Errorf("--wrap: %s is a file of the run's own: choose another name", filepath.Clean(file))
+		}
+	}
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/internal/run/durable"
 	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/part"
 )
 
 // trainFlags are the flags of train that are no settings of the run.
@@ -28,6 +29,7 @@ type trainFlags struct {
 	json   bool
 	seeds  string
 	skip   bool               // verification
+	begin  bool               // of resume: again, if there is no good checkpoint
 	values map[string]*string // flags that are settings, by key
 	elsewhere
 }
@@ -243,6 +245,9 @@ func prepare(r *request, out string, w local.Watcher) (s *local.Session, release
 		return nil, nil, err
 	}
 	if err = checkOut(out); err == nil { // again, now that nobody else can come between
+		err = s.SetAside()
+	}
+	if err == nil {
 		err = r.record(out)
 	}
 	if err != nil {
@@ -297,13 +302,18 @@ func taken(dir string) bool {
 	return err == nil
 }
 
-// checkOut refuses a folder that holds something a run would overwrite.
+// checkOut refuses a folder that holds a run, or files that a run would overwrite. A run that never got to a checkpoint, such as
+// one that failed at once, leaves its folder to the next: what it wrote is set aside.
 func checkOut(dir string) error {
 	if dir == "" {
 		return nil
 	}
 	if taken(dir) {
-		return fmt.Errorf("--out: %s already holds a run: weft resume %s goes on with it", dir, dir)
+		t, err := part.ReadTraces(dir)
+		if err == nil && len(t.Checkpoints) > 0 {
+			err = fmt.Errorf("--out: %s already holds a run: weft resume %s goes on with it", dir, dir)
+		}
+		return err
 	}
 	for _, name := range []string{"checkpoints", "metrics.jsonl"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {

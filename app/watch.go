@@ -84,7 +84,7 @@ func sentence(e local.Evaluation, greedy bool) string {
 
 func (s *screen) done(r local.Result) {
 	if r.Interrupted && r.Steps == 0 {
-		fmt.Fprintf(s.out, "interrupted before the first checkpoint: weft resume %s begins again\n", cmp.Or(s.again, s.dir))
+		fmt.Fprintf(s.out, "interrupted before the first checkpoint: weft resume %s --or-begin begins again\n", cmp.Or(s.again, s.dir))
 		return
 	}
 	if r.Interrupted {

@@ -51,6 +51,25 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+// A recorder takes back what was recorded after the checkpoint, in its own files and in no other of the folder.
+func TestWrapOthersFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	do(t, 0, tiny("--out", "mine", "--wrap", "record=c")...)
+	other := filepath.Join("mine", "c-of-mine")
+	if err := os.WriteFile(other, []byte("not JSON"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	do(t, 0, "resume", "mine", "--steps", "512")
+	contains(t, read(t, "mine", "config.yaml"), "steps: 512")
+	if read(t, other) != "not JSON" {
+		t.Error("another file was cut")
+	}
+	for _, file := range []string{"metrics.jsonl", "config.yaml", "checkpoints", "./log.txt"} {
+		contains(t, do(t, 2, tiny("--out", "yours", "--wrap", "record="+file)...).errors, "--wrap: "+filepath.Base(file)+" is a file of the run's own: choose another name")
+	}
+	absent(t, "yours")
+}
+
 func TestWrapMistakes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	o := do(t, 2, "train", "ppo", "--env", "CartPole-v1", "--wrap", "frames=3,time-limit", "--out", dir)

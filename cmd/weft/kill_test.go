@@ -44,7 +44,7 @@ func TestKill(t *testing.T) {
 				if _, code := p.end(); code != -1 && i == 0 { // later it may be
 					t.Fatalf("exit code %d: the run was over before it was killed", code)
 				}
-				args = []string{"resume", c.name, "--json"}
+				args = []string{"resume", c.name, "--or-begin", "--json"} // it may be killed before the first checkpoint
 			}
 			line, _ := do(t, dir, 0, args...)
 			sameBits(t, parse(t, line), want)

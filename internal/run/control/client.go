@@ -129,9 +129,10 @@ func (c *Client) Submit(ctx context.Context, name, config string) error {
 }
 
 // Resume asks for a run that is over to go on, with a configuration that may have changed;
-// with split, also the parts that its environments are split into.
-func (c *Client) Resume(ctx context.Context, name, config string, split bool) error {
-	_, err := invoke[OK](ctx, c, "Submit", &Submit{Version: Version, Name: name, ID: rand.Text(), Config: config, Resume: true, Split: split})
+// with split, also the parts that its environments are split into. With begin, a run of which no checkpoint was committed
+// begins again instead of being refused.
+func (c *Client) Resume(ctx context.Context, name, config string, split, begin bool) error {
+	_, err := invoke[OK](ctx, c, "Submit", &Submit{Version: Version, Name: name, ID: rand.Text(), Config: config, Resume: true, Split: split, Begin: begin})
 	return err
 }
 

@@ -39,6 +39,7 @@ type (
 		// Again says that it is a run that is to go on, and from where, if it is not known.
 		Again *part.Committed
 		Split bool // then its environments may be split anew
+		Anew  bool // it is another run than the one that had its name, which left nothing
 	}
 	// StopAsked is a run that is no longer wanted: as soon as it can be saved, or now.
 	StopAsked struct {

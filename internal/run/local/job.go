@@ -36,6 +36,9 @@ type Job struct {
 
 	Dir    string // run folder; empty: nothing is kept
 	Resume bool   // go on from Dir's newest good checkpoint
+	// OrBegin has a run that is to be resumed and has no good checkpoint begin again, instead of failing. What it has left
+	// is set aside.
+	OrBegin bool
 	// RestartEpisodes resumes with new episodes where an environment cannot save
 	// its state, instead of not at all.
 	RestartEpisodes bool

@@ -20,6 +20,8 @@ type kept struct {
 	*checkpoint.Dir
 	run string // folder
 
+	note string // how a cluster's checkpoint was found, once it was
+
 	asked bool     // for the score of a cluster's best
 	beat  *float64 // that score, if there is one
 }
@@ -35,24 +37,40 @@ const fetching = 10 * time.Minute
 // Latest implements Vault. A cluster's checkpoint that cannot be had is no reason to go
 // on from an older one, or from the beginning.
 func (k *kept) Latest() (f checkpoint.File, step int64, skipped []error, err error) {
-	c, err := part.ReadCommitted(k.run)
+	c, err := Committed(k.run, "")
 	if err != nil {
 		return f, 0, nil, err
 	}
 	f, step, skipped, err = k.Dir.Latest()
+	skipped = append(skipped, c.Skipped...)
 	if c.Last == nil || err == nil && (step > c.Last.Step || step == c.Last.Step && !(c.Last.Evaluated && f.Meta["evaluated"] != fmt.Sprint(step))) {
 		return f, step, skipped, err
 	}
-	if err != nil && !errors.Is(err, checkpoint.ErrNone) {
+	none := errors.Is(err, checkpoint.ErrNone)
+	if err != nil && !none {
 		return f, 0, nil, err
 	}
+	k.note = c.Note
+	f, err = k.fetch(c.Committed)
+	lost := errors.Is(err, store.ErrNone) || errors.Is(err, checkpoint.ErrDamaged)
+	switch {
+	case lost && none:
+		return f, 0, append(skipped, err), checkpoint.ErrNone
+	case lost:
+		err = fmt.Errorf("%w; to go on from the older checkpoint of step %d instead, remove committed.json", err, step)
+	}
+	return f, c.Last.Step, skipped, err
+}
+
+// fetch reads the committed checkpoint.
+func (k *kept) fetch(c part.Committed) (f checkpoint.File, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), fetching)
 	defer cancel()
 	s, err := k.store(c)
 	if err == nil {
 		f, err = Fetch(ctx, s, *c.Last)
 	}
-	return f, c.Last.Step, skipped, err
+	return f, err
 }
 
 // Place is the store that a cluster's checkpoint of a run is in: beside the run's other
@@ -87,7 +105,7 @@ func Fetch(ctx context.Context, s store.Store, m part.Manifest) (checkpoint.File
 	}
 	defer r.Close()
 	if size != m.Size {
-		return checkpoint.File{}, fmt.Errorf("checkpoint %s has %d bytes, not %d as when it was committed", m.Object, size, m.Size)
+		return checkpoint.File{}, fmt.Errorf("checkpoint %s has %d bytes, not %d as when it was committed: %w", m.Object, size, m.Size, checkpoint.ErrDamaged)
 	}
 	f, step, err := checkpoint.Decode(r, size, m.SHA256)
 	if err == nil && step != m.Step {
@@ -102,13 +120,10 @@ func Fetch(ctx context.Context, s store.Store, m part.Manifest) (checkpoint.File
 // elsewhere is the best checkpoint that a cluster had.
 func (k *kept) elsewhere() (f checkpoint.File, score float64, step int64, err error) {
 	c, err := part.ReadCommitted(k.run)
-	if err == nil && c.Last == nil {
-		err = checkpoint.ErrNone
-	}
 	if err != nil {
 		return f, 0, 0, err
 	}
-	s, err := k.store(c)
+	s, err := k.store(c) // in the run's folder, if committed.json is missing
 	if err != nil {
 		return f, 0, 0, err
 	}
@@ -148,6 +163,22 @@ func Newest(run string) (f checkpoint.File, step int64, skipped []error, err err
 		return f, 0, nil, err
 	}
 	return k.Latest()
+}
+
+// NewestOrBegin is Newest of a run that may have none, because it has not begun yet or because it is to begin again: then the
+// step is -1. Otherwise the error is NoCheckpoint.
+func NewestOrBegin(run string, begin bool) (f checkpoint.File, step int64, skipped []error, err error) {
+	f, step, skipped, err = Newest(run)
+	if errors.Is(err, checkpoint.ErrNone) {
+		if err = nothing(run, skipped); err == nil || begin {
+			return f, -1, skipped, nil
+		}
+		return f, 0, nil, err
+	}
+	if err != nil {
+		err = fmt.Errorf("run %s: %w", run, err)
+	}
+	return f, step, skipped, err
 }
 
 // Best is the best checkpoint of a run's folder, its score and its step.

@@ -90,6 +90,54 @@ func TestKeptDamaged(t *testing.T) {
 	}
 }
 
+// Where committed.json is missing, the newest good object of the run's folder counts which the record reaches: one that it does not
+// reach was never committed.
+func TestKeptUncommitted(t *testing.T) {
+	run := filepath.Join(t.TempDir(), "run")
+	put := func(epoch, step int64) string {
+		t.Helper()
+		o, err := checkpoint.Encode(step, file("cluster", -1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := ObjectName(epoch, step, o.SHA256())
+		if err := store.Folder(run).Put(t.Context(), name, o.Reader(), o.Size()); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(run, name)
+	}
+	put(1, 32)
+	put(2, 64)
+	last, beyond := put(3, 96), put(3, 128)
+	record := filepath.Join(run, recordFile)
+	if err := os.WriteFile(record, []byte(`{"step":32,"iter":1,"seconds":0}`+"\n"+`{"step":96,"iter":3,"seconds":0}`+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	newest := func(want int64, skips int) {
+		t.Helper()
+		f, step, skipped, err := Newest(run)
+		if err != nil || step != want || f.Meta["who"] != "cluster" || len(skipped) != skips {
+			t.Errorf("step %d, %v, passed over %v, %v", step, f.Meta, skipped, err)
+		}
+	}
+	newest(96, 0)
+	if err := os.Truncate(last, 100); err != nil {
+		t.Fatal(err)
+	}
+	newest(64, 1)
+	c, err := Committed(run, "")
+	if err != nil || c.Step() != 64 || c.Epoch != 3 || c.Note == "" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if err := errors.Join(os.Remove(record), os.Remove(last)); err != nil {
+		t.Fatal(err)
+	}
+	newest(128, 0)
+	if _, err := os.Stat(beyond); err != nil {
+		t.Error(err)
+	}
+}
+
 // The best of both is the best, and what is no better does not take its place.
 func TestKeptBest(t *testing.T) {
 	run := filepath.Join(t.TempDir(), "run")
