@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -204,6 +205,21 @@ func TestClusterStop(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, ran.until(""))
 	}
 	contains(t, do(t, 0, "stop", "mine", "--cluster", at, "--now").out, "run mine is stopped: as was asked for") // as it was
+}
+
+// A run of a cluster goes on when the terminal is closed that it was submitted from.
+func TestClusterHungUp(t *testing.T) {
+	t.Chdir(t.TempDir())
+	at := coordinator(t)
+	worker, _ := serve(t, "worker", "--join", at, "--name", "a", "--devices", "cpu", "--json")
+	worker.until("joined")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	out := &stopAfter{text: `"iteration"`, times: 3, cancel: func() { cancel(app.HungUp) }}
+	if code := app.Run(ctx, weft.Builtin(), tiny("--cluster", at, "--steps", "1_000_000", "--json", "--out", "mine"), out, io.Discard); code != 130 {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, do(t, 0, "status", "mine", "--cluster", at).out, "run mine is running")
+	do(t, 0, "stop", "mine", "--cluster", at)
 }
 
 // What a run is wrong about is told by the coordinator as train would.

@@ -136,6 +136,9 @@ func (c *command) follow(ctx context.Context, client *control.Client, r *request
 	}
 	v.total, v.async, v.begun = r.Steps, r.Async, time.Now()
 	last, err := v.follow(ctx, client, name)
+	if v.stays && errors.Is(context.Cause(ctx), errHungUp) {
+		return exitStatus(exitInterrupted) // nobody is there to be told: the run goes on in its cluster
+	}
 	if ctx.Err() != nil {
 		last, err = v.stop(ctx, client, name)
 	}

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -21,16 +19,18 @@ const (
 	exitInterrupted = 130
 )
 
-// Main runs the command line of a binary that knows set, and exits.
+// Main runs the command line of a binary that knows set, and exits. It takes the signals SIGINT, SIGTERM and SIGHUP as requests to
+// end, and, while it trains, does not end with who reads its output.
 func Main(set Set) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// Once asked to stop, a second request is the operating system's to answer.
-	context.AfterFunc(ctx, stop)
-	c := &command{set: set, out: os.Stdout, err: os.Stderr, become: become}
+	ctx, stop := interruptions()
+	c := &command{set: set, out: os.Stdout, err: os.Stderr, become: become, outlive: outlivePipes}
 	code := c.execute(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
+
+// errHungUp is the cause of an interruption by a terminal that was closed.
+var errHungUp = errors.New("the terminal was closed")
 
 // Run is Main with everything given, for tests and for binaries with a command
 // line of their own. It returns the exit code.
@@ -47,6 +47,15 @@ type command struct {
 	started  bool // past the point where an error is one of usage
 	// become replaces this process by another program; nil where it may not.
 	become func(program string, args []string) error
+	// outlive has the process go on when nobody reads its output any more; nil where signals are not its business.
+	outlive func()
+}
+
+// works is called by commands that others depend on: they do not end with who reads their output.
+func (c *command) works() {
+	if c.outlive != nil {
+		c.outlive()
+	}
 }
 
 func (c *command) execute(ctx context.Context, args []string) int {

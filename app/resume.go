@@ -33,6 +33,7 @@ func (c *command) resume() *cobra.Command {
 			"  weft resume ppo-CartPole-v1-seed1 --cluster 10.0.0.1:7700 --certs certs --max-workers 8",
 		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			c.works()
 			if err := f.elsewhere.check(cmd, 0); err != nil {
 				return err
 			}

@@ -204,5 +204,5 @@ func (c *command) resumeCluster(ctx context.Context, run string, more []config.A
 	resume := func(ctx context.Context, name, config string) error {
 		return client.Resume(ctx, name, config, r.Policy != before.Policy, f.begin)
 	}
-	return c.follow(ctx, client, r, name, resume, &viewer{w: w, told: old.Told})
+	return c.follow(ctx, client, r, name, resume, &viewer{w: w, told: old.Told, stays: true})
 }

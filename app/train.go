@@ -49,7 +49,9 @@ func (c *command) train() *cobra.Command {
 		Use:   "train ALGO",
 		Short: "Train an agent",
 		Long: "Train trains ALGO, a built-in algorithm or the path of an author's package, on an environment.\n" +
-			"Without --env it runs the algorithm's first preset. Everything a run writes is in its folder.",
+			"Without --env it runs the algorithm's first preset. Everything a run writes is in its folder.\n" +
+			"Ctrl-C, SIGTERM and a closed terminal save the run and end it (weft resume goes on); with nohup it\n" +
+			"outlives the terminal. It goes on when nobody reads its output any more.",
 		Example: "  weft train ppo\n" +
 			"  weft train ppo --env Acrobot-v1 --seed 7\n" +
 			"  weft train ppo --env Pendulum-v1 --set learning_rate=3e-4 --set hidden=128,128\n" +
@@ -60,8 +62,11 @@ func (c *command) train() *cobra.Command {
 			"  weft train ppo --policy single-learner-coarse --cluster 10.0.0.1:7700 --certs certs\n" +
 			"  weft train ppo --policy single-learner-coarse --cluster 127.0.0.1:7700 --workers 1 --max-workers 4\n" +
 			"  weft train ppo --env ./my/env --steps 100000",
-		Args:        cobra.MaximumNArgs(1),
-		RunE:        func(cmd *cobra.Command, args []string) error { return c.runTrain(cmd, f, args) },
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.works()
+			return c.runTrain(cmd, f, args)
+		},
 		Annotations: map[string]string{settingsHint: "a setting of the algorithm is given with --set key=value"},
 	}
 	c.settingFlags(cmd, f, nil)
