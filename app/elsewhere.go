@@ -33,7 +33,7 @@ func (f *elsewhere) flags(cmd *cobra.Command) {
 	f.credentials.flags(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.addresses, "cluster", nil, "`address` of the coordinator whose workers are to train; without --workers, all that there are")
-	flags.IntVar(&f.processes, "processes", 0, "train in `N` processes of this machine, which are started and taken down again")
+	flags.IntVar(&f.processes, "processes", 0, "train in `N` processes of this machine, which are started and taken down again; for policies that share the work out")
 	flags.StringVar(&f.store, "store", "", "`place` of the checkpoints of --processes, a folder or s3://HOST/BUCKET/FOLDER; by default they are in the run's own folder")
 }
 

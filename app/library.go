@@ -16,6 +16,9 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
+// jobSource is where the settings of a Job come from.
+const jobSource = "job"
+
 // Job is a training run asked for by a Go program. What is left out is as the
 // command line has it.
 type Job struct {
@@ -92,7 +95,7 @@ func Train(ctx context.Context, j Job) (Result, error) {
 func (j Job) request() (*request, error) {
 	set := Set{Algorithms: []algo.Algorithm{j.Algorithm}, Environments: []env.Entry{j.Env}, Policies: j.Policies}
 	flag := func(key string, value any) config.Assignment {
-		return config.Assignment{Key: key, Value: fmt.Sprint(value), Source: "job"}
+		return config.Assignment{Key: key, Value: fmt.Sprint(value), Source: jobSource}
 	}
 	id := j.Env.ID
 	if len(j.Options) > 0 {
@@ -109,7 +112,7 @@ func (j Job) request() (*request, error) {
 	l.deploy = deploy
 	errs := []error{checkOut(j.Out), err}
 	for _, text := range j.Set {
-		a, err := config.ParseSet(text, "job")
+		a, err := config.ParseSet(text, jobSource)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -125,7 +128,7 @@ func deployed(d plan.Deployment) (out []config.Assignment, err error) {
 	fields, err := config.Fields(&d)
 	for _, f := range fields {
 		if f.Value != "" && f.Value != "0" && f.Value != "false" {
-			out = append(out, config.Assignment{Key: f.Key, Value: f.Value, Source: "job"})
+			out = append(out, config.Assignment{Key: f.Key, Value: f.Value, Source: jobSource})
 		}
 	}
 	return out, err

@@ -23,7 +23,7 @@ func (c *command) resume() *cobra.Command {
 		Long: "Resume goes on from the newest good checkpoint of a run folder, and ends in the same bits\n" +
 			"as a run that was never interrupted. It may go on under another policy, with other workers, in\n" +
 			"processes of its own (--processes), or in one, wherever it was before. With --cluster, RUN is the\n" +
-			"name of a run that its coordinator has. An environment that cannot save its state refuses to\n" +
+			"name of a run that its coordinator has. The folder of --seeds goes on with all of its seeds. An environment that cannot save its state refuses to\n" +
 			"be resumed; with --resume=restart-episodes its run goes on with new episodes. A run that has no\n" +
 			"good checkpoint left is an error; with --or-begin it begins again, and what it had recorded is\n" +
 			"kept in its folder, under replaced-1.",
@@ -60,6 +60,9 @@ func oneRun(cmd *cobra.Command, args []string) error {
 }
 
 func (c *command) runResume(ctx context.Context, dir string, more []config.Assignment, f *trainFlags) error {
+	if seeds := seedFolders(dir); len(seeds) > 0 && !taken(dir) {
+		return c.resumeSeeds(ctx, dir, seeds, more, f)
+	}
 	file, err := runConfig(dir)
 	if err != nil {
 		return err
@@ -109,43 +112,72 @@ func (c *command) resumed(ctx context.Context, file, flags []config.Assignment, 
 	return before, r, nil
 }
 
-// goOn resumes a run whose budget may have changed.
+// goOn resumes a run whose budget may have changed, and says how it ended.
 func (c *command) goOn(ctx context.Context, before, r *request, dir string, begin bool, w watcher) error {
-	job, err := r.job()
-	if err != nil {
-		return err
-	}
-	job.Dir, job.Resume, job.OrBegin, job.Watch = dir, true, begin, w
-	s, err := local.Prepare(job)
+	s, err := r.goOn(before, dir, begin, w)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = s.Close() }() // done already, with its error, if the session ran
+	if s.over == "" {
+		return c.finish(ctx, s.Session, w)
+	}
+	w.Note(s.over)
+	result, err := s.Finish()
+	if err == nil {
+		w.done(result)
+	}
+	return err
+}
 
+// resumption is a run that is ready to go on.
+type resumption struct {
+	*local.Session
+	over string // why there is nothing to go on with; "" if there is
+}
+
+// run goes on, if there is something to go on with.
+func (s resumption) run(ctx context.Context) (local.Result, error) {
+	if s.over != "" {
+		return s.Finish()
+	}
+	return s.Train(ctx)
+}
+
+// goOn prepares a run to go on, in a folder that is locked. The new configuration is kept.
+func (r *request) goOn(before *request, dir string, begin bool, w local.Watcher) (out resumption, err error) {
+	job, err := r.job()
+	if err != nil {
+		return out, err
+	}
+	job.Dir, job.Resume, job.OrBegin, job.Watch = dir, true, begin, w
+	s, err := local.Prepare(job)
+	if err != nil {
+		return out, err
+	}
+	out.Session = s
 	// No budget changes what the algorithm ended.
 	switch {
 	case s.Ended() && s.Finished():
-		w.Note(fmt.Sprintf("%s was ended by its algorithm at step %d: there is nothing to go on with", dir, s.Done()))
-		return told(s, w)
+		out.over = fmt.Sprintf("%s was ended by its algorithm at step %d: there is nothing to go on with", dir, s.Done())
+		return out, nil
 	case s.Ended(): // an evaluation is left to do
-		return c.finish(ctx, s, w)
+		return out, nil
 	}
-	if err := changeBudget(s.Done(), before, r, dir, w); err != nil {
-		return err
+	if err = changeBudget(s.Done(), before, r, dir, s.Watch); err == nil && !reflect.DeepEqual(before.settings, r.settings) {
+		err = r.record(dir)
 	}
-	if !reflect.DeepEqual(before.settings, r.settings) {
-		if err := r.record(dir); err != nil {
-			return err
-		}
+	if err != nil {
+		return resumption{}, errors.Join(err, s.Close())
 	}
 	if s.Finished() {
-		return finished(s, dir, w)
+		out.over = fmt.Sprintf("%s is finished: nothing was left to do; weft resume %s --steps N trains it further", dir, dir)
 	}
-	return c.finish(ctx, s, w)
+	return out, nil
 }
 
 // changeBudget says what another number of steps means for a run.
-func changeBudget(done int64, before, r *request, dir string, w watcher) error {
+func changeBudget(done int64, before, r *request, dir string, w local.Watcher) error {
 	if r.Steps == before.Steps {
 		return nil
 	}
@@ -154,21 +186,6 @@ func changeBudget(done int64, before, r *request, dir string, w watcher) error {
 	}
 	w.Note(budgetChange(before.Steps, r.Steps, done))
 	return nil
-}
-
-// finished tells the result of a run that has nothing left to do.
-func finished(s *local.Session, dir string, w watcher) error {
-	w.Note(fmt.Sprintf("%s is finished: nothing was left to do; weft resume %s --steps N trains it further", dir, dir))
-	return told(s, w)
-}
-
-// told tells the result of a finished run.
-func told(s *local.Session, w watcher) error {
-	result, err := s.Finish()
-	if err == nil {
-		w.done(result)
-	}
-	return err
 }
 
 // budgetChange says what another budget means for a run.
@@ -191,8 +208,8 @@ func runConfig(dir string) ([]config.Assignment, error) {
 
 // noRun says why a folder is not the one of a run.
 func noRun(dir string) error {
-	if seeds, _ := filepath.Glob(filepath.Join(dir, "seed*", configFile)); len(seeds) > 0 {
-		return fmt.Errorf("%s holds the runs of several seeds: name one of them, such as %s", dir, filepath.Dir(seeds[0]))
+	if seeds := seedFolders(dir); len(seeds) > 0 {
+		return fmt.Errorf("%s holds the runs of several seeds: name one of them, such as %s", dir, seeds[0])
 	}
 	return fmt.Errorf("%s is no run folder: it has no %s", dir, configFile)
 }

@@ -49,7 +49,7 @@ func (r *request) keepParts(before *request, shards int) error {
 // resumeProcesses has a run of a folder go on in processes of this machine, wherever it
 // was trained before.
 func (c *command) resumeProcesses(ctx context.Context, before, r *request, dir string, f *trainFlags, workers bool) error {
-	if err := r.shareAmong(f.processes, workers); err != nil {
+	if err := r.shareAmongProcesses(f.processes, workers); err != nil {
 		return err
 	}
 	dir, err := filepath.Abs(dir)

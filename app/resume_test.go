@@ -191,7 +191,7 @@ func TestResumeWithoutCheckpoint(t *testing.T) {
 				}
 			}
 			record := read(t, "mine", "metrics.jsonl")
-			for _, how := range [][]string{nil, {"--json"}, {"--processes", "2"}} {
+			for _, how := range [][]string{nil, {"--json"}, {"--processes", "1"}} {
 				o := do(t, 2, append([]string{"resume", "mine"}, how...)...)
 				contains(t, o.errors, "no good checkpoint", "3 lines", "weft resume mine --or-begin")
 			}

@@ -105,6 +105,7 @@ func (s *Set) resolve(l layers) (*request, error) {
 	if r.Policy == policy.Plain.Name && (r.Workers > 1 || r.MaxWorkers > 1 || r.Async) {
 		errs = append(errs, errors.New("--policy: plain is one worker, in step with itself: name the policy that is to share the work out (weft list policies shows them)"))
 	}
+	errs = append(errs, r.checkUsed(l)...)
 	if r.algorithm, err = s.algorithm(r.Algorithm); err != nil {
 		errs = append(errs, err)
 	}
@@ -130,6 +131,29 @@ func (s *Set) resolve(l layers) (*request, error) {
 		errs = append(errs, err)
 	}
 	return r, errors.Join(errs...)
+}
+
+// checkUsed refuses settings of the distribution that were asked for and would change nothing. Those of files are passed over: a
+// run's configuration has all of them, and its policy may be another now.
+func (r *request) checkUsed(l layers) (errs []error) {
+	asked := slices.Clone(l.flags)
+	for _, a := range l.deploy {
+		if a.Source == jobSource {
+			asked = append(asked, a)
+		}
+	}
+	for _, a := range asked {
+		async := slices.Contains([]string{"staleness", "producers", "queue"}, a.Key)
+		splits := async || slices.Contains([]string{"replicas", "pipeline", "devices", "placement", "no_fuse"}, a.Key)
+		switch {
+		case a.Value == "" || a.Value == "0" || a.Value == "false":
+		case splits && r.Policy == policy.Plain.Name:
+			errs = append(errs, fmt.Errorf("--%s: policy plain does not split the loop, so that this changes nothing: name a policy that does (weft list policies shows them)", strings.ReplaceAll(a.Key, "_", "-")))
+		case async && !r.Async:
+			errs = append(errs, fmt.Errorf("--%s: it is for asynchronous runs: add --async", a.Key))
+		}
+	}
+	return errs
 }
 
 // own sets what belongs to the run. What is right is set even where something

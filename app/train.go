@@ -78,7 +78,7 @@ func (c *command) train() *cobra.Command {
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	flags.BoolVar(&f.skip, "no-verify", false, "start without checking that the policy computes what the plain loop of an author's package does")
 	f.elsewhere.flags(cmd)
-	flags.StringVar(&f.seeds, "seeds", "", "train `N` seeds, from --seed on, and summarise them")
+	flags.StringVar(&f.seeds, "seeds", "", "train `N` seeds, from --seed on, and summarise them; weft resume FOLDER goes on with all of them")
 	help := cmd.HelpFunc()
 	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		help(cmd, args)

@@ -97,7 +97,11 @@ func (s *screen) done(r local.Result) {
 	if !s.shown {
 		fmt.Fprintf(s.out, "%d steps, %d episodes, mean return of the last 100: %s\n", r.Steps, r.Episodes, metrics.Number(r.ReturnMean))
 	}
-	fmt.Fprintf(s.out, "weights %.16s  state %.16s  in %s\n", r.WeightsSHA256, r.StateSHA256, s.dir)
+	weights := "no weights"
+	if r.WeightsSHA256 != "" {
+		weights = fmt.Sprintf("weights %.16s", r.WeightsSHA256)
+	}
+	fmt.Fprintf(s.out, "%s  state %.16s  in %s\n", weights, r.StateSHA256, s.dir)
 }
 
 // roundedUp says why a run took more steps than it was asked to.
@@ -197,8 +201,8 @@ type doneEvent struct {
 	StepsPerSecond float64 `json:"steps_per_second"`
 	Episodes       int64   `json:"episodes"`
 	ReturnMean     number  `json:"return_mean"`
-	WeightsSHA256  string  `json:"weights_sha256"`
-	StateSHA256    string  `json:"state_sha256"`
+	WeightsSHA256  string  `json:"weights_sha256,omitempty"` // none of an algorithm without parameters
+	StateSHA256    string  `json:"state_sha256,omitempty"`
 	Out            string  `json:"out"`
 }
 

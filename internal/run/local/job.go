@@ -101,10 +101,11 @@ type Report struct {
 // Result is how a run ended.
 type Result struct {
 	Steps, Iter, Episodes      int64
+	Began                      int64 // steps that were done before this process took over
 	Seconds                    float64
 	StepsPerSecond             float64 // of this process's own work, if it did any
 	ReturnMean                 float64 // of the last episodes; NaN without any
-	WeightsSHA256, StateSHA256 string
+	WeightsSHA256, StateSHA256 string  // of an algorithm without parameters the first is empty
 	Interrupted                bool
 	Exact                      bool           // synchronous, so that it can be repeated to the bit
 	Figures                    []dist.Figures // of replicas; none of the plain loop

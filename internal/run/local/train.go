@@ -315,7 +315,7 @@ func (s *Session) conclude() error {
 		return err
 	}
 	s.result = Result{
-		Steps: s.run.Steps(), Iter: s.run.Iter(), Episodes: s.scope.Episodes().Count(),
+		Steps: s.run.Steps(), Iter: s.run.Iter(), Episodes: s.scope.Episodes().Count(), Began: s.beganAt,
 		Seconds: s.seconds(), StepsPerSecond: s.speed(), ReturnMean: s.returns(),
 		WeightsSHA256: checkpoint.WeightsSHA256(weights(s.scope, f.Arrays)), StateSHA256: checkpoint.StateSHA256(f.Arrays),
 		Figures: s.world.Figures(), Dropped: s.world.Dropped(), Exact: s.world.Exact(),
