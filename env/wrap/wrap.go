@@ -68,6 +68,16 @@ func (l List) Files() (out []string) {
 	return out
 }
 
+// Changing are the wrappers that change what agents see or do, as Parse reads them.
+func (l List) Changing() (out []string) {
+	for _, w := range l {
+		if w.rule != nil && !strings.HasPrefix(w.text, "normalize-reward") {
+			out = append(out, w.text)
+		}
+	}
+	return out
+}
+
 // TimeLimit truncates episodes after n steps.
 func TimeLimit(n int) Wrapper { return Wrapper{text: fmt.Sprintf("time-limit=%d", n), limit: &n} }
 

@@ -120,7 +120,7 @@ func TestNotExact(t *testing.T) {
 	if _, err := Prepare(again(j)); !errors.Is(err, ErrNotExact) {
 		t.Errorf("resumed with %v", err)
 	}
-	if e, err := EvaluateRun(t.Context(), j, false, true, 8); err != nil || e.Episodes != 8 || e.Steps != 256 {
+	if e, err := EvaluateRun(t.Context(), j, NewestAlone, true, 8); err != nil || e.Episodes != 8 || e.Steps != 256 {
 		t.Errorf("%+v, %v", e, err)
 	}
 	next := small(t, forgetful, 64, "normalize_obs=true")
@@ -169,7 +169,7 @@ func TestFrom(t *testing.T) {
 		t.Errorf("%d steps, weights %.8s, want %.8s at step 0", got.Steps, got.WeightsSHA256, want.WeightsSHA256)
 	}
 	first.Seed = 7 // for the same episodes
-	e, err := EvaluateRun(t.Context(), first, false, true, 16)
+	e, err := EvaluateRun(t.Context(), first, NewestAlone, true, 16)
 	if e.Steps = 0; err != nil || !reflect.DeepEqual(e, *got.Evaluation) {
 		t.Errorf("evaluation %+v, %v, want %+v", *got.Evaluation, err, e)
 	}

@@ -111,7 +111,7 @@ type Result struct {
 	Figures                    []dist.Figures // of replicas; none of the plain loop
 	Dropped                    int            // items in flight that saving an asynchronous run cost
 	Evaluation                 *Evaluation    // the last one
-	Agent                      rl.Agent
+	Player                     *Player        // acts with the weights that it ended with; nil if there is no agent for one environment
 }
 
 func (j Job) withDefaults() Job {

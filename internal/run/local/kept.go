@@ -19,6 +19,7 @@ import (
 type kept struct {
 	*checkpoint.Dir
 	run string // folder
+	ctx context.Context
 
 	note string // how a cluster's checkpoint was found, once it was
 
@@ -28,7 +29,7 @@ type kept struct {
 
 func openKept(run string, keep int) (*kept, error) {
 	dir, err := checkpoint.Open(checkpoints(run), keep)
-	return &kept{Dir: dir, run: run}, err
+	return &kept{Dir: dir, run: run, ctx: context.Background()}, err
 }
 
 // fetching is how long a store may take to give a checkpoint.
@@ -64,7 +65,7 @@ func (k *kept) Latest() (f checkpoint.File, step int64, skipped []error, err err
 
 // fetch reads the committed checkpoint.
 func (k *kept) fetch(c part.Committed) (f checkpoint.File, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), fetching)
+	ctx, cancel := context.WithTimeout(k.ctx, fetching)
 	defer cancel()
 	s, err := k.store(c)
 	if err == nil {
@@ -127,7 +128,7 @@ func (k *kept) elsewhere() (f checkpoint.File, score float64, step int64, err er
 	if err != nil {
 		return f, 0, 0, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), fetching)
+	ctx, cancel := context.WithTimeout(k.ctx, fetching)
 	defer cancel()
 	return FetchBest(ctx, s)
 }

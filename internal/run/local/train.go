@@ -319,7 +319,10 @@ func (s *Session) conclude() error {
 		Seconds: s.seconds(), StepsPerSecond: s.speed(), ReturnMean: s.returns(),
 		WeightsSHA256: checkpoint.WeightsSHA256(weights(s.scope, f.Arrays)), StateSHA256: checkpoint.StateSHA256(f.Arrays),
 		Figures: s.world.Figures(), Dropped: s.world.Dropped(), Exact: s.world.Exact(),
-		Interrupted: s.stopped, Evaluation: s.result.Evaluation, Agent: s.world.Trainer().Agent(),
+		Interrupted: s.stopped, Evaluation: s.result.Evaluation,
+	}
+	if s.Part == nil {
+		s.result.Player, _ = newPlayer(s.scope, s.world.Trainer().Agent(), s.specs) // evaluation says why there is none
 	}
 	if p := s.Probe; p != nil && p.State != nil {
 		p.State(f.Arrays)
