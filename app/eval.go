@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -51,7 +52,7 @@ func (c *command) eval() *cobra.Command {
 	cmd.Flags().BoolVar(&f.best, "best", false, "evaluate the weights that evaluated best, and fail if none were evaluated")
 	cmd.Flags().BoolVar(&f.newest, "newest", false, "evaluate the weights of the newest checkpoint")
 	cmd.Flags().BoolVar(&f.sample, "sample", false, "act as in training instead of greedily")
-	cmd.Flags().StringVar(&f.video, "video", "", "draw the first episode into a GIF `file`")
+	cmd.Flags().StringVar(&f.video, "video", "", "draw the first episode into a `file` of the format GIF, whose name ends in .gif")
 	cmd.Flags().StringVar(&f.record, "record", "", "write the episodes into a `file`, a line of JSON each")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	c.settingFlags(cmd, set, []string{"python", "on-env-failure"})
@@ -103,18 +104,28 @@ func (c *command) runEval(ctx context.Context, dir string, flags []config.Assign
 // recorders are the wrappers of an evaluation. Their files are not the run's: they
 // are named as from here.
 func (f evalFlags) recorders() (list wrap.List, err error) {
+	var errs []error
 	for _, x := range []struct {
-		file string
-		make func(string) wrap.Wrapper
-	}{{f.video, wrap.Video}, {f.record, wrap.Record}} {
+		flag, file string
+		make       func(string) wrap.Wrapper
+		check      func(string) error
+	}{{"--video", f.video, wrap.Video, wrap.CheckVideo}, {"--record", f.record, wrap.Record, func(string) error { return nil }}} {
 		if x.file == "" {
 			continue
 		}
+		if err := x.check(x.file); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %s: %w", x.flag, x.file, err))
+			continue
+		}
 		path, err := filepath.Abs(x.file)
+		if err == nil {
+			_, err = os.Stat(filepath.Dir(path)) // else it would be told when an episode was played
+		}
 		if err != nil {
-			return nil, err
+			errs = append(errs, fmt.Errorf("%s: %w", x.flag, err))
+			continue
 		}
 		list = append(list, x.make(path))
 	}
-	return list, nil
+	return list, errors.Join(errs...)
 }

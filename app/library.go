@@ -158,6 +158,7 @@ type observer struct {
 }
 
 func (o observer) Begin(int64, int64)         {}
+func (o observer) Evaluating(int)             {}
 func (o observer) Evaluated(local.Evaluation) {}
 func (o observer) End()                       {}
 

@@ -285,7 +285,10 @@ func TestLibraryEmpty(t *testing.T) {
 		func() error { _, err := app.Resume(t.Context(), app.Set{}, "mine", app.Resumption{}); return err },
 		func() error { _, err := app.Resume(t.Context(), app.Set{}, "", app.Resumption{}); return err },
 		func() error { _, err := app.Evaluate(t.Context(), app.Set{}, "mine", app.Trial{}); return err },
-		func() error { _, err := app.Evaluate(t.Context(), weft.Builtin(), "mine", app.Trial{Episodes: -1}); return err },
+		func() error {
+			_, err := app.Evaluate(t.Context(), weft.Builtin(), "mine", app.Trial{Episodes: -1})
+			return err
+		},
 		func() error { _, err := app.Load(t.Context(), app.Set{}, "mine", app.Loading{}); return err },
 	} {
 		err := f()

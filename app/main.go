@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weft-rl/weft/internal/config"
 )
 
 // Exit codes of the command.
@@ -131,7 +133,17 @@ func (c *command) root() *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(noSuchFlag)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", config.Width)))
 	root.AddCommand(c.train(), c.resume(), c.eval(), c.list(), c.bench(), c.check(), c.devices(), c.graph(), c.plan(), c.generate(), c.groupingsOf(), c.verify(),
 		c.coordinator(), c.worker(), c.status(), c.stop(), c.logs(), c.certs(), c.chaos())
+	fold(root)
 	return root
+}
+
+// fold has the texts of commands fit the columns of help.
+func fold(cmd *cobra.Command) {
+	cmd.Long = config.Fold(cmd.Long)
+	for _, x := range cmd.Commands() {
+		fold(x)
+	}
 }

@@ -262,3 +262,16 @@ func (f *failing) Step(rl.Key, env.Row, env.Row) (reward float64, terminated, tr
 	}
 	return 1, false, false
 }
+
+// What goes on after the training is said: an evaluation may take long.
+func TestLastEvaluationIsSaid(t *testing.T) {
+	t.Chdir(t.TempDir())
+	o := do(t, 0, tiny("--out", "mine")...)
+	done, says, end := strings.Index(o.out, "done  256 steps"), strings.Index(o.out, "evaluating the final policy greedily over 4 episodes (--eval-episodes)"), strings.Index(o.out, "step 256: greedy evaluation over 4 episodes")
+	if done < 0 || says < done || end < says {
+		t.Errorf("%s", o.out)
+	}
+	contains(t, do(t, 0, "eval", "mine", "--episodes", "3").out, "evaluating the best weights, of step 256, over 3 episodes", "greedy evaluation over 3 episodes")
+	contains(t, do(t, 0, "eval", "mine", "--episodes", "3", "--newest").out, "evaluating the newest weights, of step 256")
+	contains(t, do(t, 2, "eval", "mine", "--best", "--newest").errors, "--best and --newest: choose one")
+}

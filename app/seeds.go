@@ -226,6 +226,7 @@ type seedView struct {
 	i int
 }
 
+func (v seedView) Evaluating(int)             {}
 func (v seedView) Evaluated(local.Evaluation) {}
 func (v seedView) End()                       {}
 

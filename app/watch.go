@@ -63,6 +63,8 @@ func (s *screen) End() {
 	s.bar = nil
 }
 
+func (s *screen) Evaluating(episodes int) { s.Note(local.SayEvaluating(episodes)) }
+
 func (s *screen) Evaluated(e local.Evaluation) {
 	s.Note(fmt.Sprintf("step %d: %s", e.Steps, sentence(e, true)))
 }
@@ -160,6 +162,9 @@ func (l *lines) Iteration(r local.Report) {
 		Logs     map[string]number `json:"metrics"`
 	}{"iteration", r.Steps, r.Iter, r.Seconds, r.Episodes, number(r.Return), logs})
 }
+
+// Evaluating says nothing: the event of the evaluation follows.
+func (l *lines) Evaluating(int) {}
 
 func (l *lines) Evaluated(e local.Evaluation) { l.evaluated(e, true) }
 

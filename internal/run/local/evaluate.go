@@ -102,6 +102,11 @@ func mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
+// SayEvaluating is what a user is told before the last evaluation.
+func SayEvaluating(episodes int) string {
+	return fmt.Sprintf("evaluating the final policy greedily over %d episodes (--eval-episodes)", episodes)
+}
+
 // EvaluateRun evaluates the policy of some of a run's weights.
 func EvaluateRun(ctx context.Context, j Job, which Weights, greedy bool, episodes int) (e Evaluation, err error) {
 	j = j.withDefaults()

@@ -81,6 +81,8 @@ type Watcher interface {
 	Begin(done, total int64)
 	// Iteration is told after every iteration.
 	Iteration(Report)
+	// Evaluating is told before the last evaluation, which may take long.
+	Evaluating(episodes int)
 	// Evaluated is told after every evaluation.
 	Evaluated(Evaluation)
 	// Note is told what a user should know.
@@ -134,6 +136,7 @@ type silent struct{}
 
 func (silent) Begin(int64, int64)   {}
 func (silent) Iteration(Report)     {}
+func (silent) Evaluating(int)       {}
 func (silent) Evaluated(Evaluation) {}
 func (silent) Note(string)          {}
 func (silent) End()                 {}

@@ -91,6 +91,7 @@ func (s *Session) owesEvaluation() bool { return s.EvalEpisodes > 0 && s.evaluat
 // lastEvaluation evaluates the final policy, and saves that it was done, so that
 // to resume the run does not do it again.
 func (s *Session) lastEvaluation() error {
+	s.Watch.Evaluating(s.EvalEpisodes)
 	if err := s.evaluate(); err != nil {
 		return err
 	}
