@@ -73,7 +73,7 @@ func Train(ctx context.Context, j Job) (Result, error) {
 	if err != nil {
 		return Result{}, forGo(err, jobFields)
 	}
-	s, release, err := prepare(r, j.Out, observer{j.Watch, j.Note})
+	s, release, err := prepare(ctx, r, j.Out, observer{j.Watch, j.Note})
 	if err != nil {
 		return Result{}, forGo(err, jobFields)
 	}

@@ -114,7 +114,7 @@ func (c *command) resumed(ctx context.Context, file, flags []config.Assignment, 
 
 // goOn resumes a run whose budget may have changed, and says how it ended.
 func (c *command) goOn(ctx context.Context, before, r *request, dir string, begin bool, w watcher) error {
-	s, err := r.goOn(before, dir, begin, w)
+	s, err := r.goOn(ctx, before, dir, begin, w)
 	if err != nil {
 		return err
 	}
@@ -145,12 +145,12 @@ func (s resumption) run(ctx context.Context) (local.Result, error) {
 }
 
 // goOn prepares a run to go on, in a folder that is locked. The new configuration is kept.
-func (r *request) goOn(before *request, dir string, begin bool, w local.Watcher) (out resumption, err error) {
+func (r *request) goOn(ctx context.Context, before *request, dir string, begin bool, w local.Watcher) (out resumption, err error) {
 	job, err := r.job()
 	if err != nil {
 		return out, err
 	}
-	job.Dir, job.Resume, job.OrBegin, job.Watch = dir, true, begin, w
+	job.Dir, job.Resume, job.OrBegin, job.Watch, job.Reading = dir, true, begin, w, ctx
 	s, err := local.Prepare(job)
 	if err != nil {
 		return out, err

@@ -79,7 +79,7 @@ func hand(ctx context.Context, dir string, flags *trainFlags, w watcher) (c part
 		return c, "", err
 	}
 	defer release()
-	found, err := local.Committed(dir, flags.store)
+	found, err := local.Committed(ctx, dir, flags.store)
 	if err != nil {
 		return c, "", err
 	}
@@ -96,7 +96,7 @@ func hand(ctx context.Context, dir string, flags *trainFlags, w watcher) (c part
 			return c, "", err
 		}
 	}
-	f, step, err := newest(dir, flags.begin, w)
+	f, step, err := newest(ctx, dir, flags.begin, w)
 	if err != nil {
 		return c, "", err
 	}
@@ -117,8 +117,8 @@ func hand(ctx context.Context, dir string, flags *trainFlags, w watcher) (c part
 }
 
 // newest reads the checkpoint that a run's folder goes on from; its step is -1 if the run is to begin.
-func newest(dir string, begin bool, w watcher) (f checkpoint.File, step int64, err error) {
-	f, step, skipped, err := local.NewestOrBegin(dir, begin)
+func newest(ctx context.Context, dir string, begin bool, w watcher) (f checkpoint.File, step int64, err error) {
+	f, step, skipped, err := local.NewestOrBegin(ctx, dir, begin)
 	if err != nil {
 		return f, 0, err
 	}
@@ -150,7 +150,7 @@ func commit(ctx context.Context, kept store.Store, c part.Committed, step int64,
 
 // handBest does the same for the best checkpoint, if the store has none as good.
 func handBest(ctx context.Context, dir string, kept store.Store, epoch int64) error {
-	f, score, step, err := local.Best(dir)
+	f, score, step, err := local.Best(ctx, dir)
 	if errors.Is(err, checkpoint.ErrNone) {
 		return nil
 	}

@@ -59,7 +59,7 @@ func resumeIn(ctx context.Context, set Set, dir string, o Resumption) (x local.R
 		return x, err
 	}
 	defer release()
-	s, err := r.goOn(before, dir, o.OrBegin, observer{o.Watch, o.Note})
+	s, err := r.goOn(ctx, before, dir, o.OrBegin, observer{o.Watch, o.Note})
 	if err != nil {
 		return x, err
 	}

@@ -40,7 +40,7 @@ func (c *command) trainSeeds(ctx context.Context, r *request, n int, f *trainFla
 	if out == "" {
 		out = newFolder(fmt.Sprintf("%s-seeds%d-%d", r.name(), r.Seed, r.Seed+uint64(n)-1))
 	}
-	runs, err := seedRuns(r, n, out)
+	runs, err := seedRuns(ctx, r, n, out)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ const seedPrefix = "seed"
 // seedRuns are the runs of n seeds. One of them is constructed to find out
 // whether that works, before any starts. All have a folder then, so that those that
 // are not begun when the command is interrupted go on with the others.
-func seedRuns(r *request, n int, out string) ([]*seedRun, error) {
+func seedRuns(ctx context.Context, r *request, n int, out string) ([]*seedRun, error) {
 	runs := make([]*seedRun, n)
 	for i := range runs {
 		mine := *r
@@ -130,7 +130,7 @@ func seedRuns(r *request, n int, out string) ([]*seedRun, error) {
 			return nil, fmt.Errorf("%w (weft resume %s goes on with all seeds)", err, out)
 		}
 	}
-	s, release, err := prepare(r, "", nil)
+	s, release, err := prepare(ctx, r, "", nil)
 	if err == nil {
 		release()
 		err = s.Close()
@@ -166,7 +166,7 @@ func (s *seedRun) train(ctx context.Context, begin bool, w local.Watcher) {
 		s.err = toBegin(s.err, s.dir)
 		return
 	}
-	session, release, err := prepare(s.r, s.dir, w)
+	session, release, err := prepare(ctx, s.r, s.dir, w)
 	if err != nil {
 		s.err = err
 		return
@@ -181,7 +181,7 @@ func (s *seedRun) goOn(ctx context.Context, begin bool, w local.Watcher) (r loca
 		return r, err
 	}
 	defer release()
-	session, err := s.r.goOn(s.before, s.dir, begin, w)
+	session, err := s.r.goOn(ctx, s.before, s.dir, begin, w)
 	if err != nil {
 		return r, err
 	}

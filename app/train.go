@@ -202,7 +202,7 @@ func (c *command) trainOne(ctx context.Context, r *request, f *trainFlags) error
 		out = newFolder(fmt.Sprintf("%s-seed%d", r.name(), r.Seed))
 	}
 	w := c.watcher(r, out, f.json)
-	s, release, err := prepare(r, out, w)
+	s, release, err := prepare(ctx, r, out, w)
 	if err != nil {
 		return err
 	}
@@ -227,12 +227,12 @@ func (c *command) finish(ctx context.Context, s *local.Session, w watcher) error
 
 // prepare makes the session of a new run, and once that is known to work its
 // folder with its configuration.
-func prepare(r *request, out string, w local.Watcher) (s *local.Session, release func(), err error) {
+func prepare(ctx context.Context, r *request, out string, w local.Watcher) (s *local.Session, release func(), err error) {
 	job, err := r.job()
 	if err != nil {
 		return nil, nil, err
 	}
-	job.Dir, job.Watch = out, w
+	job.Dir, job.Watch, job.Reading = out, w, ctx
 	if s, err = local.Prepare(job); err != nil {
 		return nil, nil, err
 	}

@@ -2,7 +2,6 @@ package local
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 
@@ -126,7 +125,7 @@ func (a *assembly) loadWeights(f checkpoint.File) error {
 
 // start takes the weights of another run over.
 func (a *assembly) start(j Job) error {
-	t, err := takeWeights(context.Background(), j.From, PreferBest, j.Watch)
+	t, err := takeWeights(j.Reading, j.From, PreferBest, j.Watch)
 	if err == nil {
 		err = a.loadWeights(t.File)
 	}

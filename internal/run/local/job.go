@@ -44,6 +44,10 @@ type Job struct {
 	RestartEpisodes bool
 	From            string // run folder whose weights to start from
 
+	// Reading ends the reading of what the run goes on or starts from, which may be in a store that does not answer; nil is
+	// never.
+	Reading context.Context
+
 	CheckpointEvery time.Duration // at most this much work is done again after a crash
 	CheckpointSteps int64         // and at most this many steps; 0: no bound
 	Keep            int           // checkpoints kept
@@ -125,6 +129,9 @@ func (j Job) withDefaults() Job {
 	}
 	if j.Now == nil {
 		j.Now = time.Now
+	}
+	if j.Reading == nil {
+		j.Reading = context.Background()
 	}
 	if j.Watch == nil {
 		j.Watch = silent{}

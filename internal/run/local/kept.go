@@ -27,9 +27,10 @@ type kept struct {
 	beat  *float64 // that score, if there is one
 }
 
-func openKept(run string, keep int) (*kept, error) {
+// openKept opens the checkpoints of a run's folder. Reading those of a store ends with ctx.
+func openKept(ctx context.Context, run string, keep int) (*kept, error) {
 	dir, err := checkpoint.Open(checkpoints(run), keep)
-	return &kept{Dir: dir, run: run, ctx: context.Background()}, err
+	return &kept{Dir: dir, run: run, ctx: ctx}, err
 }
 
 // fetching is how long a store may take to give a checkpoint.
@@ -38,7 +39,7 @@ const fetching = 10 * time.Minute
 // Latest implements Vault. A cluster's checkpoint that cannot be had is no reason to go
 // on from an older one, or from the beginning.
 func (k *kept) Latest() (f checkpoint.File, step int64, skipped []error, err error) {
-	c, err := Committed(k.run, "")
+	c, err := Committed(k.ctx, k.run, "")
 	if err != nil {
 		return f, 0, nil, err
 	}
@@ -121,6 +122,9 @@ func Fetch(ctx context.Context, s store.Store, m part.Manifest) (checkpoint.File
 // elsewhere is the best checkpoint that a cluster had.
 func (k *kept) elsewhere() (f checkpoint.File, score float64, step int64, err error) {
 	c, err := part.ReadCommitted(k.run)
+	if err == nil && c.Last == nil && !part.HasObjects(k.run) {
+		err = checkpoint.ErrNone
+	}
 	if err != nil {
 		return f, 0, 0, err
 	}
@@ -158,8 +162,8 @@ func (k *kept) SaveBest(score float64, step int64, f checkpoint.File) error {
 }
 
 // Newest is the checkpoint that a run's folder goes on from, and what was passed over.
-func Newest(run string) (f checkpoint.File, step int64, skipped []error, err error) {
-	k, err := openKept(run, 1)
+func Newest(ctx context.Context, run string) (f checkpoint.File, step int64, skipped []error, err error) {
+	k, err := openKept(ctx, run, 1)
 	if err != nil {
 		return f, 0, nil, err
 	}
@@ -168,8 +172,8 @@ func Newest(run string) (f checkpoint.File, step int64, skipped []error, err err
 
 // NewestOrBegin is Newest of a run that may have none, because it has not begun yet or because it is to begin again: then the
 // step is -1. Otherwise the error is NoCheckpoint.
-func NewestOrBegin(run string, begin bool) (f checkpoint.File, step int64, skipped []error, err error) {
-	f, step, skipped, err = Newest(run)
+func NewestOrBegin(ctx context.Context, run string, begin bool) (f checkpoint.File, step int64, skipped []error, err error) {
+	f, step, skipped, err = Newest(ctx, run)
 	if errors.Is(err, checkpoint.ErrNone) {
 		if err = nothing(run, skipped); err == nil || begin {
 			return f, -1, skipped, nil
@@ -183,8 +187,8 @@ func NewestOrBegin(run string, begin bool) (f checkpoint.File, step int64, skipp
 }
 
 // Best is the best checkpoint of a run's folder, its score and its step.
-func Best(run string) (f checkpoint.File, score float64, step int64, err error) {
-	k, err := openKept(run, 1)
+func Best(ctx context.Context, run string) (f checkpoint.File, score float64, step int64, err error) {
+	k, err := openKept(ctx, run, 1)
 	if err != nil {
 		return f, 0, 0, err
 	}

@@ -51,7 +51,7 @@ func TestKept(t *testing.T) {
 	} {
 		run := filepath.Join(t.TempDir(), "run")
 		for _, place := range []string{filepath.Dir(run), t.TempDir()} { // beside it, and elsewhere
-			k, err := openKept(run, 3)
+			k, err := openKept(t.Context(), run, 3)
 			if err == nil && c.local >= 0 {
 				err = k.Save(c.local, file("local", c.evaluated))
 			}
@@ -61,7 +61,7 @@ func TestKept(t *testing.T) {
 			if c.cluster >= 0 {
 				committed(t, run, place, c.cluster, c.evaluatedBy)
 			}
-			f, step, _, err := Newest(run)
+			f, step, _, err := Newest(t.Context(), run)
 			if err != nil || f.Meta["who"] != c.want || step != max(c.local, c.cluster) {
 				t.Errorf("%+v: %v of step %d, %v", c, f.Meta, step, err)
 			}
@@ -76,7 +76,7 @@ func TestKeptDamaged(t *testing.T) {
 		"gone": os.Remove, "torn": func(path string) error { return os.Truncate(path, 10) },
 	} {
 		run := filepath.Join(t.TempDir(), "run")
-		k, err := openKept(run, 3)
+		k, err := openKept(t.Context(), run, 3)
 		if err == nil {
 			err = k.Save(32, file("local", -1))
 		}
@@ -84,7 +84,7 @@ func TestKeptDamaged(t *testing.T) {
 		if err = errors.Join(err, damage(filepath.Join(run, m.Object))); err != nil {
 			t.Fatal(err)
 		}
-		if f, _, _, err := Newest(run); err == nil || !strings.Contains(err.Error(), "object") {
+		if f, _, _, err := Newest(t.Context(), run); err == nil || !strings.Contains(err.Error(), "object") {
 			t.Errorf("%s: %v, %v", name, f.Meta, err)
 		}
 	}
@@ -115,7 +115,7 @@ func TestKeptUncommitted(t *testing.T) {
 	}
 	newest := func(want int64, skips int) {
 		t.Helper()
-		f, step, skipped, err := Newest(run)
+		f, step, skipped, err := Newest(t.Context(), run)
 		if err != nil || step != want || f.Meta["who"] != "cluster" || len(skipped) != skips {
 			t.Errorf("step %d, %v, passed over %v, %v", step, f.Meta, skipped, err)
 		}
@@ -125,7 +125,7 @@ func TestKeptUncommitted(t *testing.T) {
 		t.Fatal(err)
 	}
 	newest(64, 1)
-	c, err := Committed(run, "")
+	c, err := Committed(t.Context(), run, "")
 	if err != nil || c.Step() != 64 || c.Epoch != 3 || c.Note == "" {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -141,7 +141,7 @@ func TestKeptUncommitted(t *testing.T) {
 // The best of both is the best, and what is no better does not take its place.
 func TestKeptBest(t *testing.T) {
 	run := filepath.Join(t.TempDir(), "run")
-	if _, _, _, err := Best(run); !errors.Is(err, checkpoint.ErrNone) {
+	if _, _, _, err := Best(t.Context(), run); !errors.Is(err, checkpoint.ErrNone) {
 		t.Errorf("of nothing: %v", err)
 	}
 	committed(t, run, filepath.Dir(run), 64, -1)
@@ -152,7 +152,7 @@ func TestKeptBest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := openKept(run, 3)
+	k, err := openKept(t.Context(), run, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestKeptBest(t *testing.T) {
 		if err := k.SaveBest(x.score, 96, file("local", -1)); err != nil {
 			t.Fatal(err)
 		}
-		if f, score, _, err := Best(run); err != nil || score != x.want || f.Meta["who"] != x.who {
+		if f, score, _, err := Best(t.Context(), run); err != nil || score != x.want || f.Meta["who"] != x.who {
 			t.Errorf("after %v: %v of %v, %v", x.score, score, f.Meta, err)
 		}
 	}

@@ -52,7 +52,7 @@ type Found struct {
 // Committed returns what committed.json of a run's folder says. If that file is missing, Committed looks for the checkpoint that
 // it would name: the newest good one among the objects of the run at place, by default those in the folder itself. An object of a
 // step that the record does not reach was not committed, and counts only if there is no record. Committed writes nothing.
-func Committed(run, place string) (Found, error) {
+func Committed(ctx context.Context, run, place string) (Found, error) {
 	c, err := part.ReadCommitted(run)
 	if err != nil || c.Last != nil {
 		return Found{Committed: c}, err
@@ -60,6 +60,9 @@ func Committed(run, place string) (Found, error) {
 	run, err = filepath.Abs(run)
 	if err != nil {
 		return Found{}, err
+	}
+	if place == "" && !part.HasObjects(run) { // no cluster had it
+		return Found{Committed: c}, nil
 	}
 	if place = cmp.Or(place, filepath.Dir(run)); place != filepath.Dir(run) {
 		if place, err = store.Absolute(place); err != nil {
@@ -74,7 +77,7 @@ func Committed(run, place string) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), fetching)
+	ctx, cancel := context.WithTimeout(ctx, fetching)
 	defer cancel()
 	f, err := uncommitted(ctx, all.Under(filepath.Base(run)), reach)
 	if f.Epoch = max(f.Epoch, c.Epoch); f.Last != nil {

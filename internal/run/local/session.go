@@ -89,7 +89,7 @@ func (s *Session) prepare() (err error) {
 	case j.Part != nil:
 		s.vault = j.Part.Vault
 	case j.Dir != "":
-		if s.vault, err = openKept(j.Dir, j.Keep); err != nil {
+		if s.vault, err = openKept(j.Reading, j.Dir, j.Keep); err != nil {
 			return err
 		}
 	}

@@ -31,11 +31,10 @@ func (t taken) String() string { return fmt.Sprintf("%s weights, of step %d", t.
 
 // takeWeights reads weights of a run's folder. What it passes over it notes.
 func takeWeights(ctx context.Context, dir string, which Weights, w Watcher) (t taken, err error) {
-	k, err := openKept(dir, 1)
+	k, err := openKept(ctx, dir, 1)
 	if err != nil {
 		return t, err
 	}
-	k.ctx = ctx
 	if which != NewestAlone {
 		t.what = "best"
 		t.File, _, t.step, err = k.Best()

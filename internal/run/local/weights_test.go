@@ -12,7 +12,7 @@ import (
 func TestWeights(t *testing.T) {
 	j := identity(t)
 	train(t, j)
-	dir, err := openKept(j.Dir, 3)
+	dir, err := openKept(t.Context(), j.Dir, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

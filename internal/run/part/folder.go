@@ -50,6 +50,16 @@ func ReadTraces(dir string) (t Traces, err error) {
 	return t, err
 }
 
+// HasObjects reports whether a run's folder has checkpoints that a cluster wrote there, of steps or the best.
+func HasObjects(dir string) bool {
+	for _, pattern := range []string{"step-*.epoch-*.safetensors", "best.epoch-*.safetensors"} {
+		if found, _ := filepath.Glob(filepath.Join(escaped(dir), pattern)); len(found) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // escaped is a folder's path as the beginning of a pattern.
 func escaped(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
