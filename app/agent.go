@@ -25,7 +25,8 @@ type Observation struct {
 	State []float64            // global state, where there is one; nil: zeros
 }
 
-// Specs are the environment as the agents see it, by kind of agents: their spaces of observations and actions among others.
+// Specs returns the specs of the environment as the agents see it, by kind of agents: their spaces of observations and actions among
+// others.
 func (a *Agent) Specs() []env.Spec { return a.player.Specs() }
 
 // Reset begins an episode: an agent with memory forgets. An agent that was just made is at the beginning of one.

@@ -22,7 +22,7 @@ type evalFlags struct {
 	video, record string
 }
 
-// which are the weights that are evaluated.
+// which returns the weights to evaluate.
 func (f evalFlags) which() local.Weights {
 	switch {
 	case f.best:

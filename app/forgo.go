@@ -30,8 +30,8 @@ var (
 	goesPattern = regexp.MustCompile(`weft resume \S+ goes on`)
 )
 
-// forGo is an error of the command line as the library tells it: with fields in the place of flags, and without hints at other
-// commands. A flag that has no field is a setting of the run's configuration.
+// forGo rewrites the text of an error of the command line for a Go program: fields take the place of flags, and hints at other
+// commands are left out. A flag without a field is named as the setting in the run's configuration.
 func forGo(err error, fields map[string]string) error {
 	if err == nil {
 		return nil
@@ -42,6 +42,7 @@ func forGo(err error, fields map[string]string) error {
 	return err
 }
 
+// inGo does the same to a text.
 func inGo(text string, fields map[string]string) string {
 	text = hintPattern.ReplaceAllString(text, "")
 	text = goesPattern.ReplaceAllString(text, "app.Resume goes on")

@@ -82,7 +82,7 @@ func Train(ctx context.Context, j Job) (Result, error) {
 	return resultOf(x), forGo(err, jobFields)
 }
 
-// resultOf is a result as the library tells it.
+// resultOf returns a result of the runtime as one of the library.
 func resultOf(x local.Result) Result {
 	out := Result{
 		Steps: x.Steps, Episodes: x.Episodes, Seconds: x.Seconds, ReturnMean: x.ReturnMean, EvalReturn: math.NaN(),

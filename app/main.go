@@ -53,7 +53,7 @@ type command struct {
 	outlive func()
 }
 
-// works is called by commands that others depend on: they do not end with who reads their output.
+// works has the process outlive the readers of its output. Commands that train, or that runs depend on, call it.
 func (c *command) works() {
 	if c.outlive != nil {
 		c.outlive()

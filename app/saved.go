@@ -67,7 +67,7 @@ func resumeIn(ctx context.Context, set Set, dir string, o Resumption) (x local.R
 	return s.run(ctx)
 }
 
-// saved is what a run's folder asks for, with some settings changed.
+// saved resolves the configuration of a run's folder, with some settings changed.
 func (s *Set) saved(dir string, flags []config.Assignment) (*request, error) {
 	file, err := runConfig(dir)
 	if err != nil {
@@ -89,7 +89,7 @@ const (
 	NewestWeights                // those of the newest good checkpoint
 )
 
-// which is the choice as the runtime has it.
+// which returns the runtime's name of the choice.
 func (w Weights) which() local.Weights {
 	if w == NewestWeights {
 		return local.NewestAlone
@@ -166,7 +166,7 @@ func Load(ctx context.Context, set Set, dir string, o Loading) (*Agent, error) {
 	return &Agent{Step: step, player: p}, nil
 }
 
-// agentJob is the job of a run's folder, for its agent alone.
+// agentJob returns the job of a run's folder, to build its agent alone.
 func (s *Set) agentJob(dir string, note func(string)) (j local.Job, err error) {
 	r, err := s.saved(dir, nil)
 	if err != nil {

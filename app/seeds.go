@@ -93,7 +93,7 @@ func (c *command) seeds(ctx context.Context, runs []*seedRun, out string, f *tra
 	return show.finish(ctx)
 }
 
-// seedFolders are the folders of a folder of seeds, by seed.
+// seedFolders returns the run folders in a folder of seeds, ordered by seed.
 func seedFolders(dir string) (out []string) {
 	entries, _ := os.ReadDir(dir) // that there are none is told by who looks for a run
 	seed := func(path string) (uint64, bool) {
@@ -354,7 +354,7 @@ func summary(runs []*seedRun, clock time.Duration) (total local.Result, returns 
 	return total, returns, errs
 }
 
-// hashOf is the hash of hashes; of none there is none.
+// hashOf returns the hash of hashes that follow each other, and "" if there are none.
 func hashOf(all string) string {
 	if all == "" {
 		return ""

@@ -58,7 +58,7 @@ func (l List) Silent() List {
 	return slices.DeleteFunc(slices.Clone(l), func(w Wrapper) bool { return w.watch != nil })
 }
 
-// Files are the names of the files that recorders write into a run's folder.
+// Files returns the names of the files that recorders write into a run's folder.
 func (l List) Files() (out []string) {
 	for _, w := range l {
 		if _, file, ok := strings.Cut(w.text, "="); ok && w.watch != nil && !filepath.IsAbs(file) {
@@ -68,7 +68,7 @@ func (l List) Files() (out []string) {
 	return out
 }
 
-// Changing are the wrappers that change what agents see or do, as Parse reads them.
+// Changing returns the wrappers that change what agents see or do, as Parse reads them.
 func (l List) Changing() (out []string) {
 	for _, w := range l {
 		if w.rule != nil && !strings.HasPrefix(w.text, "normalize-reward") {

@@ -52,7 +52,7 @@ func newPlayer(s *rl.Scope, agent rl.Agent, specs []env.Spec) (*Player, error) {
 	return p, nil
 }
 
-// Specs are the environment as the agents see it, by kind of agents.
+// Specs returns the specs of the environment as the agents see it, by kind of agents.
 func (p *Player) Specs() []env.Spec { return slices.Clone(p.specs) }
 
 // Reset begins an episode: the agents forget what they remember.
@@ -154,7 +154,7 @@ func (p *Player) observe(spec env.Spec, seen Seen) (o rl.Obs, err error) {
 	return o, nil
 }
 
-// numbers are the leaves of an observation.
+// numbers makes the leaves of an observation.
 func (p *Player) numbers(spec env.Spec, given map[string][]float64) (rl.Tree, error) {
 	var names []string
 	var leaves []rl.Tensor
@@ -177,7 +177,7 @@ func (p *Player) numbers(spec env.Spec, given map[string][]float64) (rl.Tree, er
 	return rl.NewTree(names, leaves), nil
 }
 
-// oneRow is the shape of a leaf for one environment, with an axis of agents if there are several.
+// oneRow returns the shape of a leaf for one environment, with an axis of agents if there are several.
 func oneRow(spec env.Spec, one shapes.Shape) shapes.Shape {
 	dims := []int{1}
 	if spec.Agents > 1 {
@@ -209,7 +209,7 @@ func (p *Player) leaf(l rl.SpaceLeaf, x []float64, shape shapes.Shape) (t rl.Ten
 	return t, nil
 }
 
-// masks are the legal actions by leaf of the action.
+// masks makes the masks of legal actions, by leaf of the action.
 func (p *Player) masks(spec env.Spec, given map[string][]bool) (rl.Tree, error) {
 	var names []string
 	var leaves []rl.Tensor

@@ -60,7 +60,7 @@ func HasObjects(dir string) bool {
 	return false
 }
 
-// escaped is a folder's path as the beginning of a pattern.
+// escaped returns a folder's path as the beginning of a pattern.
 func escaped(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
