@@ -95,7 +95,8 @@ func tried(t *testing.T, a algo.Algorithm, p policy.Policy) (class, why string) 
 		Algorithm: a, Env: e, Set: []string{"envs=4"}, Steps: 1, Deployment: plan.Deployment{Policy: p.Name, Workers: workers},
 	})
 	if err != nil {
-		line, _, _ := strings.Cut(err.Error(), "\n")
+		text := strings.ReplaceAll(err.Error(), "Job.Deployment.Workers", "--workers") // as the command line tells it
+		line, _, _ := strings.Cut(text, "\n")
 		return "", strings.TrimPrefix(line, "policy "+p.Name+": ")
 	}
 	switch {

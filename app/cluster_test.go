@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -213,6 +214,21 @@ func TestClusterStop(t *testing.T) {
 	contains(t, do(t, 0, "stop", "mine", "--cluster", at, "--now").out, "run mine is stopped: as was asked for") // as it was
 }
 
+// A run of a cluster goes on when the terminal is closed that it was submitted from.
+func TestClusterHungUp(t *testing.T) {
+	t.Chdir(t.TempDir())
+	at := coordinator(t)
+	worker, _ := serve(t, "worker", "--join", at, "--name", "a", "--devices", "cpu", "--json")
+	worker.until("joined")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	out := &stopAfter{text: `"iteration"`, times: 3, cancel: func() { cancel(app.HungUp) }}
+	if code := app.Run(ctx, weft.Builtin(), tiny("--cluster", at, "--steps", "1_000_000", "--json", "--out", "mine"), out, io.Discard); code != 130 {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, do(t, 0, "status", "mine", "--cluster", at).out, "run mine is running")
+	do(t, 0, "stop", "mine", "--cluster", at)
+}
+
 // What a run is wrong about is told by the coordinator as train would.
 func TestClusterRefuses(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -293,6 +309,9 @@ func TestClusterUsage(t *testing.T) {
 		{"train ppo --cluster 127.0.0.1:1 --processes 2", "--cluster and --processes"},
 		{"train ppo --processes 0", "--processes: 0 is no number"},
 		{"train ppo --processes 2 --policy gpu-only --workers 2 --device cuda", "--workers: policy gpu-only is one program of one process"},
+		{"train ppo --processes 2 --policy single-learner-coarse --workers 3", "--workers: 3 are more than the 2 processes of --processes: take --processes 3"},
+		{"train ppo --processes 2", "--processes: policy plain is one process: take --processes 1, or name the policy that is to share the work out"},
+		{"train ppo --processes 2 --policy gpu-only", "--processes: policy gpu-only is one process"},
 		{"train ppo --processes 2 --seeds 2", "--seeds: in a cluster"},
 		{"train ppo --processes 2 --policy single-learner-coarse --max-workers 3", "--max-workers: it is for --cluster"},
 		{"train ppo --policy single-learner-coarse --max-workers 3", "--max-workers: it is for --cluster"},

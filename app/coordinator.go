@@ -47,6 +47,7 @@ func (c *command) coordinator() *cobra.Command {
 			"  weft coordinator --etcd https://10.0.0.2:2379,https://10.0.0.3:2379 --etcd-user weft --etcd-password-file secret --certs certs",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			c.works()
 			ctx, stop := withParent(cmd.Context(), f.withParent)
 			defer stop()
 			return c.runCoordinator(ctx, f)

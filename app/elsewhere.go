@@ -32,7 +32,7 @@ func (f *elsewhere) flags(cmd *cobra.Command) {
 	f.credentials.flags(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.addresses, "cluster", nil, "`address` of the coordinator whose workers are to train; without --workers, all that there are")
-	flags.IntVar(&f.processes, "processes", 0, "train in `N` processes of this machine, which are started and taken down again")
+	flags.IntVar(&f.processes, "processes", 0, "train in `N` processes of this machine, which are started and taken down again; for policies that share the work out")
 	flags.StringVar(&f.store, "store", "", "`place` of the checkpoints of --processes, a folder or s3://HOST/BUCKET/FOLDER; by default they are in the run's own folder")
 }
 
@@ -130,6 +130,9 @@ func (c *command) follow(ctx context.Context, client *control.Client, r *request
 	}
 	v.total, v.async, v.begun = r.Steps, r.Async, time.Now()
 	last, err := v.follow(ctx, client, name)
+	if v.stays && errors.Is(context.Cause(ctx), errHungUp) {
+		return exitStatus(exitInterrupted) // nobody is there to be told: the run goes on in its cluster
+	}
 	if ctx.Err() != nil {
 		last, err = v.stop(ctx, client, name)
 	}

@@ -31,6 +31,9 @@ func SetPatience(d time.Duration) (back func()) {
 	return func() { patience = old }
 }
 
+// HungUp is the cause of an interruption by a terminal that was closed.
+var HungUp = errHungUp
+
 // Remember and VerifiedBefore keep and find what was verified.
 var (
 	Remember       = remember

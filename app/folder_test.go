@@ -61,7 +61,7 @@ func TestOccupied(t *testing.T) {
 	do(t, 0, tiny("--out", "empty")...)
 	do(t, 0, tiny("--seeds", "2", "--out", "several")...)
 	contains(t, do(t, 2, tiny("--seeds", "3", "--out", "several")...).errors, "already holds a run")
-	contains(t, do(t, 2, "resume", "several").errors, "several seeds", filepath.Join("several", "seed1"))
+	contains(t, do(t, 2, "eval", "several").errors, "several seeds", filepath.Join("several", "seed1"))
 }
 
 // Runs without a folder of their own never meet.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -326,24 +325,31 @@ func (k kindItem) label(space string) string {
 	return space
 }
 
+// show prints items for a person: a line or more to each, or one of them in full.
 func show(w io.Writer, items []item, full bool) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var rows [][]string
+	envs := false
 	for _, x := range items {
-		switch {
-		case x.Spec != nil:
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", x.Name, x.Spec.Observation, x.Spec.Action, x.Doc)
-		case x.Missing != "":
-			fmt.Fprintf(t, "%s\t-\t-\t%s (not here: weft list envs %s says why)\n", x.Name, x.Doc, x.Name)
-		case x.Async != "":
-			fmt.Fprintf(t, "%s\t%s\t%s\n", x.Name, x.Async, like(x))
-		default:
-			fmt.Fprintf(t, "%s\t%s\n", x.Name, x.Doc)
+		doc := like(x)
+		if x.Missing != "" {
+			doc += " (not here)"
 		}
+		envs = envs || x.Missing != "" || x.Spec != nil
+		if x.Async != "" {
+			doc += "; " + x.Async
+		}
+		rows = append(rows, []string{x.Name, doc})
 	}
-	if err := t.Flush(); err != nil || !full {
+	if err := config.Columns(w, rows); err != nil {
 		return err
 	}
-	return detail(w, items[0])
+	if full {
+		return detail(w, items[0])
+	}
+	if envs {
+		fmt.Fprintln(w, "\nweft list envs NAME shows what an environment looks like, or why it is not here.")
+	}
+	return nil
 }
 
 // like is what a policy is, and where it is known from.
@@ -355,8 +361,14 @@ func like(x item) string {
 }
 
 func detail(w io.Writer, x item) error {
+	if x.Spec != nil {
+		fmt.Fprintln(w)
+		if err := config.Columns(w, [][]string{{"Observation", x.Spec.Observation}, {"Action", x.Spec.Action}}); err != nil {
+			return err
+		}
+	}
 	if x.Source != "" {
-		fmt.Fprintln(w, "\nComputed by "+x.Source)
+		fmt.Fprintln(w, "\n"+config.Fold("Computed by "+x.Source))
 	}
 	if len(x.fields) > 0 {
 		fmt.Fprintln(w, "\nSettings:")
@@ -366,14 +378,15 @@ func detail(w io.Writer, x item) error {
 	}
 	if len(x.Presets) > 0 {
 		fmt.Fprintln(w, "\nPresets:")
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		var rows [][]string
 		for _, p := range x.Presets {
-			fmt.Fprintf(t, "  %s\t%s\t%d steps\t%s\n", p.Name, p.Env, p.Steps, p.Doc)
+			doc := fmt.Sprintf("%s (%d steps)", p.Doc, p.Steps)
 			if len(p.Set) > 0 {
-				fmt.Fprintf(t, "  \t\t\t%s\n", strings.Join(p.Set, " "))
+				doc += ": " + strings.Join(p.Set, " ")
 			}
+			rows = append(rows, []string{"", p.Name, p.Env, doc})
 		}
-		return t.Flush()
+		return config.Columns(w, rows)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package app_test
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/weft-rl/weft"
 	"github.com/weft-rl/weft/internal/config"
@@ -90,5 +91,34 @@ func TestListAgents(t *testing.T) {
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{}, {"--help"}, {"help"}} {
 		contains(t, do(t, 0, args...).out, "train", "resume", "eval", "list", "weft train ppo")
+	}
+}
+
+// What is shown fits a terminal of 80 columns. Commands, which are to be copied, may be longer.
+func TestWidth(t *testing.T) {
+	var all [][]string
+	for _, kind := range []string{"algorithms", "envs", "policies", "wrappers"} {
+		all = append(all, []string{"list", kind})
+		for _, x := range events(t, do(t, 0, "list", kind, "--json").out) {
+			name, _, _ := strings.Cut(strings.Split(x["name"].(string), "[")[0], "=")
+			if !strings.Contains(name, ":NAME") && x["missing"] == nil {
+				all = append(all, []string{"list", kind, name})
+			}
+		}
+	}
+	for line := range strings.Lines(do(t, 0, "--help").out) {
+		if f := strings.Fields(line); len(f) > 1 && strings.HasPrefix(line, "  ") && f[0] != "weft" && !strings.HasPrefix(f[0], "-") {
+			all = append(all, []string{f[0], "--help"})
+		}
+	}
+	if len(all) < 40 {
+		t.Fatalf("only %q", all)
+	}
+	for _, args := range append(all, []string{"--help"}, []string{"train", "ppo", "--help"}, []string{"certs", "issue", "--help"}) {
+		for line := range strings.Lines(do(t, 0, args...).out) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 && !strings.HasPrefix(line, "  weft ") {
+				t.Errorf("weft %s: %d columns: %s", strings.Join(args, " "), n, line)
+			}
+		}
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weft-rl/weft/internal/config"
 )
 
 // Exit codes of the command.
@@ -21,16 +21,18 @@ const (
 	exitInterrupted = 130
 )
 
-// Main runs the command line of a binary that knows set, and exits.
+// Main runs the command line of a binary that knows set, and exits. It takes the signals SIGINT, SIGTERM and SIGHUP as requests to
+// end, and, while it trains, does not end with who reads its output.
 func Main(set Set) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// Once asked to stop, a second request is the operating system's to answer.
-	context.AfterFunc(ctx, stop)
-	c := &command{set: set, out: os.Stdout, err: os.Stderr, become: become}
+	ctx, stop := interruptions()
+	c := &command{set: set, out: os.Stdout, err: os.Stderr, become: become, outlive: outlivePipes}
 	code := c.execute(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
+
+// errHungUp is the cause of an interruption by a terminal that was closed.
+var errHungUp = errors.New("the terminal was closed")
 
 // Run is Main with everything given, for tests and for binaries with a command
 // line of their own. It returns the exit code.
@@ -47,6 +49,15 @@ type command struct {
 	started  bool // past the point where an error is one of usage
 	// become replaces this process by another program; nil where it may not.
 	become func(program string, args []string) error
+	// outlive has the process go on when nobody reads its output any more; nil where signals are not its business.
+	outlive func()
+}
+
+// works has the process outlive the readers of its output. Commands that train, or that runs depend on, call it.
+func (c *command) works() {
+	if c.outlive != nil {
+		c.outlive()
+	}
 }
 
 func (c *command) execute(ctx context.Context, args []string) int {
@@ -122,7 +133,17 @@ func (c *command) root() *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(noSuchFlag)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", config.Width)))
 	root.AddCommand(c.train(), c.resume(), c.eval(), c.list(), c.bench(), c.check(), c.devices(), c.graph(), c.plan(), c.generate(), c.groupingsOf(), c.verify(),
 		c.coordinator(), c.worker(), c.status(), c.stop(), c.logs(), c.delete(), c.compact(), c.certs(), c.chaos(), c.planner())
+	fold(root)
 	return root
+}
+
+// fold has the texts of commands fit the columns of help.
+func fold(cmd *cobra.Command) {
+	cmd.Long = config.Fold(cmd.Long)
+	for _, x := range cmd.Commands() {
+		fold(x)
+	}
 }

@@ -79,7 +79,7 @@ func TestPlanMistakes(t *testing.T) {
 		}},
 		{"--policy single-learner-coarse --placement learner", []string{`placement "learner" is not of the form group:worker`}},
 		{"--policy single-learner-coarse --workers 2 --placement learner:local/0,learner:local/1", []string{"group learner is given 2 workers, but has 1 replicas"}},
-		{"--policy plain --placement all:local/0", []string{"no groups that could be placed"}},
+		{"--policy plain --placement all:local/0", []string{"does not split the loop"}},
 		{"--cluster absent.yaml", []string{"absent.yaml"}},
 	} {
 		contains(t, do(t, 2, planned(strings.Fields(c.args)...)...).errors, c.want...)

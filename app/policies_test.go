@@ -12,7 +12,7 @@ import (
 
 func TestListPolicies(t *testing.T) {
 	o := do(t, 0, "list", "policies")
-	contains(t, o.out, "plain ", "gpu-only ", "as Acme, Sebulba", "asynchronous or synchronous")
+	contains(t, strings.Join(strings.Fields(o.out), " "), "plain ", "gpu-only ", "as Acme, Sebulba", "asynchronous or synchronous")
 	contains(t, do(t, 0, "list", "policies", "central").out, "parameter servers", "Settings:", "staleness", "placement")
 	contains(t, do(t, 2, "list", "policies", "centrall").errors, `did you mean "central"?`)
 	all := events(t, do(t, 0, "list", "policies", "--json").out)

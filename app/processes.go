@@ -21,12 +21,13 @@ import (
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/port"
 	"github.com/weft-rl/weft/internal/run/scratch"
+	"github.com/weft-rl/weft/policy"
 )
 
 // trainProcesses trains in processes of this machine: a coordinator and workers, all
 // this very program.
 func (c *command) trainProcesses(ctx context.Context, r *request, f *trainFlags, workers bool) (err error) {
-	if err := r.shareAmong(f.processes, workers); err != nil {
+	if err := r.shareAmongProcesses(f.processes, workers); err != nil {
 		return err
 	}
 	out := f.out
@@ -39,8 +40,32 @@ func (c *command) trainProcesses(ctx context.Context, r *request, f *trainFlags,
 	return c.inProcesses(ctx, r, f, out, (*control.Client).Submit)
 }
 
+// shareAmongProcesses is shareAmong for processes of this machine, of which there are as many as were asked for: a run that wants
+// more would wait for them in vain, and one that cannot use them leaves them idle.
+func (r *request) shareAmongProcesses(processes int, workers bool) error {
+	if err := r.shareAmong(processes, workers); err != nil {
+		return err
+	}
+	switch {
+	case processes > 1 && (r.Policy == policy.Plain.Name || r.policy.Lowered):
+		return fmt.Errorf("--processes: policy %s is one process: take --processes 1, or name the policy that is to share the work out (weft list policies shows them)", r.Policy)
+	case r.Workers > processes:
+		return fmt.Errorf("--workers: %d are more than the %d processes of --processes: take --processes %d", r.Workers, processes, r.Workers)
+	}
+	return nil
+}
+
+// spare says that some processes have nothing to do.
+func (r *request) spare(processes int, w watcher) {
+	if n := processes - r.Workers; n > 0 && processes > 1 {
+		w.Note(fmt.Sprintf("%d of the %d processes are spare: the run has %d workers (--workers)", n, processes, r.Workers))
+	}
+}
+
 // inProcesses has a run begin or go on in processes of its own.
 func (c *command) inProcesses(ctx context.Context, r *request, f *trainFlags, out string, begin func(*control.Client, context.Context, string, string) error) (err error) {
+	w := c.watcher(r, out, f.json)
+	r.spare(f.processes, w)
 	h, err := newHousehold(f, filepath.Dir(out), r.Device)
 	if err != nil {
 		return err
@@ -59,7 +84,7 @@ func (c *command) inProcesses(ctx context.Context, r *request, f *trainFlags, ou
 	defer cancel(nil)
 	h.all.Go(func() { h.watch(watched, cancel) })
 	submit := func(ctx context.Context, name, config string) error { return begin(client, ctx, name, config) }
-	err = c.follow(watched, client, r, filepath.Base(out), submit, &viewer{w: c.watcher(r, out, f.json)})
+	err = c.follow(watched, client, r, filepath.Base(out), submit, &viewer{w: w})
 	if why := context.Cause(watched); why != nil && ctx.Err() == nil {
 		return why
 	}
@@ -138,7 +163,9 @@ func (h *household) coordinator(ctx context.Context, address chan<- string) {
 		if !listened {
 			at = port.Lasting()
 		}
-		return []string{"coordinator", "--listen", at, "--certs", h.certs, "--data", h.data.Path, "--runs", h.runs, "--json", "--" + parentFlag}
+		return []string{
+			"coordinator", "--listen", at, "--certs", h.certs, "--data", h.data.Path, "--runs", h.runs, "--patience", fmt.Sprint(returning), "--json", "--" + parentFlag,
+		}
 	}, func(line string) {
 		var e listeningEvent
 		if json.Unmarshal([]byte(line), &e) == nil && e.Event == "listening" {
@@ -196,6 +223,9 @@ const (
 	alive    = time.Second
 	attempts = 5
 	goodbye  = 5 * time.Second // for a process to end when it is asked to
+	// returning is how long a run waits for workers: all there are have joined before it begins, so it waits only for those that
+	// are started again.
+	returning = time.Minute
 )
 
 // keep keeps a process alive until ctx is done, and reads what it prints.

@@ -9,6 +9,11 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/weft-rl/weft"
+	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/rl"
 )
 
 // doneFields are what the last event of a run has, in this order.
@@ -165,4 +170,42 @@ func TestPlainLines(t *testing.T) {
 			}
 		}
 	}
+}
+
+// aimless is an algorithm without parameters.
+type aimless struct {
+	scope *rl.Scope
+	env   env.Batch
+}
+
+func (a aimless) Train(run *rl.Run) error {
+	for run.Next() {
+		rows := a.env.Spec().Rows
+		a.env.Step(rl.One(rl.FromFlat(a.scope, make([]int32, rows), rows)))
+	}
+	return run.Err()
+}
+
+func (a aimless) Agent() rl.Agent { return nil }
+
+// The weights of an algorithm without parameters have no hash, rather than that of nothing.
+func TestNoWeights(t *testing.T) {
+	t.Chdir(t.TempDir())
+	set := weft.Builtin()
+	set.Algorithms = append(set.Algorithms, algo.Define("aimless", "", nil, func(s *rl.Scope, m algo.MakeEnv, _ *struct{}) (rl.Trainer, error) {
+		e, err := m.Batch(4)
+		return aimless{s, e}, err
+	}))
+	args := []string{"train", "aimless", "--env", "Identity-v0", "--steps", "64", "--eval-episodes", "0"}
+	for _, more := range [][]string{{"--json"}, {"--json", "--seeds", "2"}} {
+		o := run(t.Context(), set, append(args, more...)...)
+		if o.code != 0 {
+			t.Fatalf("%+v", o)
+		}
+		e := last(t, o)
+		if _, there := e["weights_sha256"]; there || !sha.MatchString(fmt.Sprint(e["state_sha256"])) {
+			t.Errorf("%v", e)
+		}
+	}
+	contains(t, run(t.Context(), set, args...).out, "no weights  state ")
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
-	"github.com/weft-rl/weft/internal/run/process"
 	"github.com/weft-rl/weft/internal/run/store"
 	"github.com/weft-rl/weft/policy"
 )
@@ -51,7 +50,7 @@ func (r *request) keepParts(before *request, shards int) error {
 // resumeProcesses has a run of a folder go on in processes of this machine, wherever it
 // was trained before.
 func (c *command) resumeProcesses(ctx context.Context, before, r *request, dir string, f *trainFlags, workers bool) error {
-	if err := r.shareAmong(f.processes, workers); err != nil {
+	if err := r.shareAmongProcesses(f.processes, workers); err != nil {
 		return err
 	}
 	dir, err := filepath.Abs(dir)
@@ -59,7 +58,7 @@ func (c *command) resumeProcesses(ctx context.Context, before, r *request, dir s
 		return err
 	}
 	w := c.watcher(r, dir, f.json)
-	kept, place, err := hand(ctx, dir, f.store, w)
+	kept, place, err := hand(ctx, dir, f, w)
 	if err != nil {
 		return err
 	}
@@ -69,37 +68,42 @@ func (c *command) resumeProcesses(ctx context.Context, before, r *request, dir s
 		return err
 	}
 	return c.inProcesses(ctx, r, f, dir, func(client *control.Client, ctx context.Context, name, config string) error {
-		return client.Resume(ctx, name, config, r.Policy != before.Policy, f.lost)
+		return client.Resume(ctx, name, config, control.Again{Split: r.Policy != before.Policy, Lost: f.lost, Begin: f.begin})
 	})
 }
 
 // hand makes the newest checkpoint of a run's folder one that a cluster goes on from, in
 // a store, which by default is where the last one was.
-func hand(ctx context.Context, dir, place string, w watcher) (c part.Committed, _ string, err error) {
+func hand(ctx context.Context, dir string, flags *trainFlags, w watcher) (c part.Committed, _ string, err error) {
 	release, err := lock(dir)
 	if err != nil {
 		return c, "", err
 	}
 	defer release()
-	if c, err = part.ReadCommitted(dir); err != nil {
+	found, err := local.Committed(ctx, dir, flags.store)
+	if err != nil {
 		return c, "", err
 	}
+	c = found.Committed
 	from, err1 := store.Absolute(local.Place(dir, c))
-	place, err2 := store.Absolute(cmp.Or(place, from))
+	place, err2 := store.Absolute(cmp.Or(flags.store, from))
 	all, err3 := store.Open(place)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return c, "", err
 	}
-	f, step, skipped, err := local.Newest(dir)
-	for _, x := range skipped {
-		w.Note(fmt.Sprintf("passed over: %v", x))
+	if found.Note != "" { // from now on it is committed
+		w.Note(found.Note)
+		if err := c.Write(dir); err != nil {
+			return c, "", err
+		}
 	}
-	if errors.Is(err, checkpoint.ErrNone) {
-		w.Note("there is no checkpoint to go on from: the run starts again from the beginning")
-		return c, place, nil
-	}
+	f, step, err := newest(ctx, dir, flags.begin, w)
 	if err != nil {
-		return c, "", fmt.Errorf("run %s: %w", dir, err)
+		return c, "", err
+	}
+	if step < 0 { // epochs go on counting: there may be objects of earlier ones in the store
+		c = part.Committed{Epoch: c.Epoch}
+		return c, place, c.Write(dir)
 	}
 	evaluated := f.Meta["evaluated"] == fmt.Sprint(step)
 	if c.Last != nil && c.Last.Step == step && (c.Last.Evaluated || !evaluated) && place == from {
@@ -113,6 +117,25 @@ func hand(ctx context.Context, dir, place string, w watcher) (c part.Committed, 
 	return c, place, errors.Join(handBest(ctx, dir, kept, c.Epoch), c.Write(dir))
 }
 
+// newest reads the checkpoint that a run's folder goes on from; its step is -1 if the run is to begin.
+func newest(ctx context.Context, dir string, begin bool, w watcher) (f checkpoint.File, step int64, err error) {
+	f, step, skipped, err := local.NewestOrBegin(ctx, dir, begin)
+	if err != nil {
+		return f, 0, err
+	}
+	for _, x := range skipped {
+		w.Note(fmt.Sprintf("passed over: %v", x))
+	}
+	if step >= 0 {
+		return f, step, nil
+	}
+	to, err := part.SetAside(dir)
+	if err == nil && to != "" {
+		w.Note(fmt.Sprintf("the run begins at step 0: what %s held before is in %s", dir, to))
+	}
+	return f, step, err
+}
+
 // commit puts a checkpoint into a run's store, as one of an epoch of its own.
 func commit(ctx context.Context, kept store.Store, c part.Committed, step int64, f checkpoint.File) (part.Committed, error) {
 	o, err := checkpoint.Encode(step, f)
@@ -121,7 +144,7 @@ func commit(ctx context.Context, kept store.Store, c part.Committed, step int64,
 	}
 	c.Epoch++
 	c.Last = &part.Manifest{
-		Record: recorded(f), Epoch: c.Epoch, Step: step, Object: process.ObjectName(c.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256(),
+		Record: recorded(f), Epoch: c.Epoch, Step: step, Object: local.ObjectName(c.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256(),
 	}
 	return c, kept.Put(ctx, c.Last.Object, o.Reader(), o.Size())
 }
@@ -135,7 +158,7 @@ func recorded(f checkpoint.File) int64 {
 
 // handBest does the same for the best checkpoint, if the store has none as good.
 func handBest(ctx context.Context, dir string, kept store.Store, epoch int64) error {
-	f, score, step, err := local.Best(dir)
+	f, score, step, err := local.Best(ctx, dir)
 	if errors.Is(err, checkpoint.ErrNone) {
 		return nil
 	}
@@ -187,7 +210,7 @@ func (c *command) resumeCluster(ctx context.Context, run string, more []config.A
 	}
 	c.started = true
 	resume := func(ctx context.Context, name, config string) error {
-		return client.Resume(ctx, name, config, r.Policy != before.Policy, f.lost)
+		return client.Resume(ctx, name, config, control.Again{Split: r.Policy != before.Policy, Lost: f.lost, Begin: f.begin})
 	}
-	return c.follow(ctx, client, r, name, resume, &viewer{w: w, told: old.Told})
+	return c.follow(ctx, client, r, name, resume, &viewer{w: w, told: old.Told, stays: true})
 }

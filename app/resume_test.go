@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -168,4 +169,109 @@ func (forgetful) Reset(rl.Key, env.Row) {}
 
 func (forgetful) Step(rl.Key, env.Row, env.Row) (reward float64, terminated, truncated bool) {
 	return 1, false, false
+}
+
+// A run whose checkpoints are gone or damaged is not begun anew behind its user's back: that takes a flag, and what there was
+// of it is kept.
+func TestResumeWithoutCheckpoint(t *testing.T) {
+	for name, lose := range map[string]func(path string) error{
+		"gone": os.Remove, "torn": func(path string) error { return os.Truncate(path, 10) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			want := last(t, do(t, 0, tiny("--json", "--out", "whole")...))
+			interrupt(t, `"iteration"`, 3, tiny("--json", "--out", "mine", "--checkpoint-steps", "64")...)
+			files, err := filepath.Glob("mine/checkpoints/*")
+			if err != nil || len(files) == 0 {
+				t.Fatalf("%v, %v", files, err)
+			}
+			for _, path := range files {
+				if err := lose(path); err != nil {
+					t.Fatal(err)
+				}
+			}
+			record := read(t, "mine", "metrics.jsonl")
+			for _, how := range [][]string{nil, {"--json"}, {"--processes", "1"}} {
+				o := do(t, 2, append([]string{"resume", "mine"}, how...)...)
+				contains(t, o.errors, "no good checkpoint", "3 lines", "weft resume mine --or-begin")
+			}
+			if read(t, "mine", "metrics.jsonl") != record {
+				t.Fatal("the record has changed")
+			}
+			o := do(t, 0, "resume", "mine", "--or-begin", "--json")
+			contains(t, strings.Join(notes(t, o), "\n"), "begins at step 0", filepath.Join("mine", "replaced-1"))
+			if got := last(t, o); got["weights_sha256"] != want["weights_sha256"] || got["state_sha256"] != want["state_sha256"] {
+				t.Errorf("%v, want %v", got, want)
+			}
+			if read(t, "mine", "replaced-1", "metrics.jsonl") != record {
+				t.Error("the old record was not kept")
+			}
+			if n := strings.Count(read(t, "mine", "metrics.jsonl"), "\n"); n != 5 { // with the evaluation
+				t.Errorf("the new record has %d lines", n)
+			}
+			// There is something to go on from now, which the flag does not change.
+			contains(t, do(t, 0, "resume", "mine", "--or-begin").out, "mine is finished")
+		})
+	}
+}
+
+// A run that failed before its first checkpoint leaves its folder to the next attempt.
+func TestFailedFirst(t *testing.T) {
+	t.Chdir(t.TempDir())
+	set := weft.Builtin()
+	fails := 20
+	set.Environments = append(set.Environments, env.Entry{ID: "Failing-v0", New: func(s *rl.Scope, n int, _ any) (env.Batch, error) {
+		spec := env.Spec{ID: "Failing-v0", Obs: rl.Discrete{N: 2}, Action: rl.Discrete{N: 2}, Limit: 8}
+		return env.Hosts(s, n, spec, func(int) (env.Host, error) { return &failing{left: fails}, nil })
+	}})
+	train := tiny("--env", "Failing-v0", "--out", "mine", "--json")
+	if o := run(t.Context(), set, append(train, "--keep", "5")...); o.code != 1 {
+		t.Fatalf("%+v", o)
+	}
+	record := read(t, "mine", "metrics.jsonl")
+	o := run(t.Context(), set, "resume", "mine")
+	if o.code != 2 {
+		t.Fatalf("%+v", o)
+	}
+	contains(t, o.errors, "no good checkpoint", "1 line:", "--or-begin")
+	fails = 1000 // as if it were mended
+	if o = run(t.Context(), set, train...); o.code != 0 {
+		t.Fatalf("%+v", o)
+	}
+	contains(t, strings.Join(notes(t, o), "\n"), "what mine held before is in "+filepath.Join("mine", "replaced-1"))
+	if read(t, "mine", "replaced-1", "metrics.jsonl") != record {
+		t.Error("the old record was not kept")
+	}
+	contains(t, read(t, "mine", "replaced-1", "config.yaml"), "keep: 5")
+	contains(t, read(t, "mine", "config.yaml"), "keep: 3")
+	if o = run(t.Context(), set, train...); o.code != 2 {
+		t.Fatalf("%+v", o)
+	}
+	contains(t, o.errors, "already holds a run")
+}
+
+// failing is an environment that breaks after some steps.
+type failing struct {
+	forgetful
+	left int
+}
+
+func (f *failing) Step(rl.Key, env.Row, env.Row) (reward float64, terminated, truncated bool) {
+	if f.left--; f.left < 0 {
+		return math.NaN(), false, false
+	}
+	return 1, false, false
+}
+
+// What goes on after the training is said: an evaluation may take long.
+func TestLastEvaluationIsSaid(t *testing.T) {
+	t.Chdir(t.TempDir())
+	o := do(t, 0, tiny("--out", "mine")...)
+	done, says, end := strings.Index(o.out, "done  256 steps"), strings.Index(o.out, "evaluating the final policy greedily over 4 episodes (--eval-episodes)"), strings.Index(o.out, "step 256: greedy evaluation over 4 episodes")
+	if done < 0 || says < done || end < says {
+		t.Errorf("%s", o.out)
+	}
+	contains(t, do(t, 0, "eval", "mine", "--episodes", "3").out, "evaluating the best weights, of step 256, over 3 episodes", "greedy evaluation over 3 episodes")
+	contains(t, do(t, 0, "eval", "mine", "--episodes", "3", "--newest").out, "evaluating the newest weights, of step 256")
+	contains(t, do(t, 2, "eval", "mine", "--best", "--newest").errors, "--best and --newest: choose one")
 }

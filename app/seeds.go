@@ -1,24 +1,33 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"time"
 
+	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/metrics/progress"
 	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/part"
 )
 
 // seedRun is one of several seeds.
 type seedRun struct {
 	r      *request
+	before *request // what it was, of one that goes on; nil of one that begins
 	dir    string
 	result local.Result
 	err    error
@@ -31,12 +40,43 @@ func (c *command) trainSeeds(ctx context.Context, r *request, n int, f *trainFla
 	if out == "" {
 		out = newFolder(fmt.Sprintf("%s-seeds%d-%d", r.name(), r.Seed, r.Seed+uint64(n)-1))
 	}
-	runs, err := seedRuns(r, n, out)
+	runs, err := seedRuns(ctx, r, n, out)
 	if err != nil {
 		return err
 	}
 	c.started = true
-	show := c.seedWatcher(r, runs, out, f.json)
+	return c.seeds(ctx, runs, out, f)
+}
+
+// resumeSeeds has all seeds of a folder go on. Those that had not begun begin.
+func (c *command) resumeSeeds(ctx context.Context, dir string, folders []string, more []config.Assignment, f *trainFlags) error {
+	if f.processes > 0 {
+		return fmt.Errorf("--processes: %s holds the runs of several seeds, which go on in this process: leave it out, or name one of them, such as %s", dir, folders[0])
+	}
+	var runs []*seedRun
+	var errs []error
+	for _, folder := range folders {
+		file, err := runConfig(folder)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		before, r, err := c.resumed(ctx, file, more, filepath.Join(folder, configFile))
+		if r == nil { // a program of its own has done all of them, or there is an error
+			return err
+		}
+		runs = append(runs, &seedRun{r: r, before: before, dir: folder})
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	c.started = true
+	return c.seeds(ctx, runs, dir, f)
+}
+
+// seeds trains seeds, as many at a time as there are cores, and summarises them.
+func (c *command) seeds(ctx context.Context, runs []*seedRun, out string, f *trainFlags) error {
+	show := c.seedWatcher(runs, out, f.json)
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, s := range runs {
@@ -44,7 +84,7 @@ func (c *command) trainSeeds(ctx context.Context, r *request, n int, f *trainFla
 		wg.Go(func() {
 			defer func() { <-slots }()
 			if s.err = ctx.Err(); s.err == nil {
-				s.train(ctx, seedView{show, i})
+				s.train(ctx, f.again, seedView{show, i})
 				show.ended(s)
 			}
 		})
@@ -53,34 +93,100 @@ func (c *command) trainSeeds(ctx context.Context, r *request, n int, f *trainFla
 	return show.finish(ctx)
 }
 
+// seedFolders returns the run folders in a folder of seeds, ordered by seed.
+func seedFolders(dir string) (out []string) {
+	entries, _ := os.ReadDir(dir) // that there are none is told by who looks for a run
+	seed := func(path string) (uint64, bool) {
+		digits, ok := strings.CutPrefix(filepath.Base(path), seedPrefix)
+		n, err := strconv.ParseUint(digits, 10, 64)
+		return n, ok && err == nil
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if _, ok := seed(path); ok && taken(path) {
+			out = append(out, path)
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int {
+		x, _ := seed(a)
+		y, _ := seed(b)
+		return cmp.Compare(x, y)
+	})
+	return out
+}
+
+const seedPrefix = "seed"
+
 // seedRuns are the runs of n seeds. One of them is constructed to find out
-// whether that works, before any starts.
-func seedRuns(r *request, n int, out string) ([]*seedRun, error) {
+// whether that works, before any starts. All have a folder then, so that those that
+// are not begun when the command is interrupted go on with the others.
+func seedRuns(ctx context.Context, r *request, n int, out string) ([]*seedRun, error) {
 	runs := make([]*seedRun, n)
 	for i := range runs {
 		mine := *r
 		mine.Seed = r.Seed + uint64(i)
-		runs[i] = &seedRun{r: &mine, dir: filepath.Join(out, fmt.Sprintf("seed%d", mine.Seed))}
+		runs[i] = &seedRun{r: &mine, dir: filepath.Join(out, fmt.Sprint(seedPrefix, mine.Seed))}
 		if err := checkOut(runs[i].dir); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w (weft resume %s goes on with all seeds)", err, out)
 		}
 	}
-	s, release, err := prepare(r, "", nil)
+	s, release, err := prepare(ctx, r, "", nil)
 	if err == nil {
 		release()
 		err = s.Close()
 	}
+	for _, s := range runs {
+		if err == nil {
+			err = s.claim()
+		}
+	}
 	return runs, err
 }
 
-func (s *seedRun) train(ctx context.Context, w local.Watcher) {
-	session, release, err := prepare(s.r, s.dir, w)
+// claim makes the folder of a seed that is to begin.
+func (s *seedRun) claim() error {
+	release, err := lock(s.dir)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err = checkOut(s.dir); err == nil { // again, now that nobody else can come between
+		_, err = part.SetAside(s.dir, s.r.wrap.Files()...)
+	}
+	if err == nil {
+		err = s.r.record(s.dir)
+	}
+	return err
+}
+
+// train trains a seed, from the beginning or from where it was.
+func (s *seedRun) train(ctx context.Context, how again, w local.Watcher) {
+	if s.before != nil {
+		s.result, s.err = s.goOn(ctx, how, w)
+		s.err = toBegin(s.err, s.dir)
+		return
+	}
+	session, release, err := prepare(ctx, s.r, s.dir, w)
 	if err != nil {
 		s.err = err
 		return
 	}
 	defer release()
 	s.result, s.err = session.Train(ctx)
+}
+
+func (s *seedRun) goOn(ctx context.Context, how again, w local.Watcher) (r local.Result, err error) {
+	release, err := lock(s.dir)
+	if err != nil {
+		return r, err
+	}
+	defer release()
+	session, err := s.r.goOn(ctx, s.before, s.dir, how, w)
+	if err != nil {
+		return r, err
+	}
+	defer func() { _ = session.Close() }() // done already, with its error, if the session ran
+	return session.run(ctx)
 }
 
 // seedWatcher shows several seeds at once: one bar for all of them on a screen,
@@ -92,13 +198,15 @@ type seedWatcher struct {
 	out   string
 	lines *lines // nil: for a person
 	bar   *progress.Progress
+	begun time.Time
 
 	mu   sync.Mutex
 	last []local.Report
 }
 
-func (c *command) seedWatcher(r *request, runs []*seedRun, out string, asJSON bool) *seedWatcher {
-	w := &seedWatcher{c: c, r: r, runs: runs, out: out, last: make([]local.Report, len(runs))}
+func (c *command) seedWatcher(runs []*seedRun, out string, asJSON bool) *seedWatcher {
+	r := runs[0].r
+	w := &seedWatcher{c: c, r: r, runs: runs, out: out, begun: time.Now(), last: make([]local.Report, len(runs))}
 	if asJSON {
 		w.lines = &lines{out: json.NewEncoder(c.out), err: c.err, r: r, dir: out}
 		return w
@@ -118,7 +226,7 @@ type seedView struct {
 	i int
 }
 
-func (v seedView) Begin(int64, int64)         {}
+func (v seedView) Evaluating(int)             {}
 func (v seedView) Evaluated(local.Evaluation) {}
 func (v seedView) End()                       {}
 
@@ -131,6 +239,17 @@ func (v seedView) Note(text string) {
 		return
 	}
 	v.w.bar.Note(text)
+}
+
+// Begin tells of what was done of a seed before this process took over.
+func (v seedView) Begin(done, _ int64) {
+	if v.w.lines != nil {
+		return
+	}
+	v.w.mu.Lock()
+	defer v.w.mu.Unlock()
+	v.w.last[v.i].Steps = done
+	v.w.bar.Skip(done)
 }
 
 func (v seedView) Iteration(r local.Report) {
@@ -168,6 +287,10 @@ func (w *seedWatcher) ended(s *seedRun) {
 	case w.lines != nil:
 		w.lines.emit(newDone("seed", s.r, s.dir, s.result))
 	default:
+		if x := &w.last[slices.Index(w.runs, s)]; s.err == nil && x.Steps == 0 { // there was nothing left to do
+			x.Steps, x.Episodes, x.Return = s.result.Steps, s.result.Episodes, s.result.ReturnMean
+			w.bar.Skip(x.Steps)
+		}
 		w.bar.Note(s.sentence())
 	}
 }
@@ -207,9 +330,12 @@ type seedsEvent struct {
 }
 
 // summary is all seeds together, as far as they ended: their sums, their mean
-// return, and hashes over theirs.
-func summary(runs []*seedRun) (total local.Result, returns []float64, errs []error) {
-	weights, state := sha256.New(), sha256.New()
+// return, and hashes over theirs. Their speed is that of this process, by the clock: seeds are trained beside each other
+// and one after another.
+func summary(runs []*seedRun, clock time.Duration) (total local.Result, returns []float64, errs []error) {
+	total.Seconds = clock.Seconds()
+	here := int64(0)
+	weights, state := "", ""
 	for _, s := range runs {
 		if s.err != nil {
 			errs = append(errs, fmt.Errorf("seed %d: %w", s.r.Seed, s.err))
@@ -218,20 +344,27 @@ func summary(runs []*seedRun) (total local.Result, returns []float64, errs []err
 		returns = append(returns, s.result.ReturnMean)
 		total.Steps += s.result.Steps
 		total.Episodes += s.result.Episodes
-		total.Seconds = max(total.Seconds, s.result.Seconds)
+		here += s.result.Steps - s.result.Began
 		total.Interrupted = total.Interrupted || s.result.Interrupted
-		weights.Write([]byte(s.result.WeightsSHA256))
-		state.Write([]byte(s.result.StateSHA256))
+		weights, state = weights+s.result.WeightsSHA256, state+s.result.StateSHA256
 	}
-	total.StepsPerSecond = float64(total.Steps) / max(1e-9, total.Seconds)
+	total.StepsPerSecond = float64(here) / max(1e-9, total.Seconds)
 	total.ReturnMean = metrics.Mean(returns)
-	total.WeightsSHA256, total.StateSHA256 = fmt.Sprintf("%x", weights.Sum(nil)), fmt.Sprintf("%x", state.Sum(nil))
+	total.WeightsSHA256, total.StateSHA256 = hashOf(weights), hashOf(state)
 	return total, returns, errs
+}
+
+// hashOf returns the hash of hashes that follow each other, and "" if there are none.
+func hashOf(all string) string {
+	if all == "" {
+		return ""
+	}
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(all)))
 }
 
 // finish tells how the seeds ended, and with which exit code.
 func (w *seedWatcher) finish(ctx context.Context) error {
-	total, returns, errs := summary(w.runs)
+	total, returns, errs := summary(w.runs, time.Since(w.begun))
 	if w.bar != nil {
 		w.bar.Finish()
 	}
@@ -262,7 +395,7 @@ func (w *seedWatcher) interrupted(total local.Result) {
 		w.lines.emit(newDone("interrupted", w.r, w.out, total))
 		return
 	}
-	fmt.Fprintf(w.c.out, "interrupted, saved: weft resume %s goes on with one seed\n", filepath.Join(w.out, "seedN"))
+	fmt.Fprintf(w.c.out, "interrupted, saved: weft resume %s goes on with all seeds\n", w.out)
 }
 
 // statistics tells the mean, the interquartile mean and the interval of returns.

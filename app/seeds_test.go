@@ -3,9 +3,11 @@ package app_test
 import (
 	"errors"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weft-rl/weft"
 	"github.com/weft-rl/weft/algo"
@@ -91,13 +93,49 @@ func TestFailingSeed(t *testing.T) {
 	contains(t, o.errors, "1 of 3 seeds failed", "an unlucky seed")
 }
 
-// Interrupted seeds are saved, and can be resumed one by one.
+// Interrupted seeds go on together: those that were under way, those that had not begun, and those that were done, to the bits
+// of seeds that were never interrupted.
 func TestInterruptedSeeds(t *testing.T) {
 	t.Chdir(t.TempDir())
-	o := interrupt(t, `"event":"seed"`, 1, tiny("--seeds", "5", "--out", "several", "--json")...)
+	want := last(t, do(t, 0, tiny("--seeds", "5", "--seed", "8", "--out", "whole", "--json")...))
+	o := interrupt(t, `"event":"seed"`, 1, tiny("--seeds", "5", "--seed", "8", "--out", "several", "--json")...)
 	if e := last(t, o); e["event"] != "interrupted" {
 		t.Errorf("%v", e)
 	}
 	first := byEvent(t, o, "seed")[0]
 	contains(t, do(t, 0, "resume", first["out"].(string)).out, "is finished")
+	contains(t, do(t, 2, tiny("--seeds", "5", "--seed", "8", "--out", "several")...).errors, "already holds a run", "weft resume several goes on with all seeds")
+	contains(t, do(t, 2, "resume", "several", "--processes", "2").errors, "--processes", "name one of them")
+	o = do(t, 0, "resume", "several", "--json")
+	got := last(t, o)
+	for _, k := range []string{"event", "seed", "steps", "episodes", "return_mean", "weights_sha256", "state_sha256"} {
+		if got[k] != want[k] {
+			t.Errorf("%s is %v, want %v", k, got[k], want[k])
+		}
+	}
+	if n := len(byEvent(t, o, "seed")); n != 5 {
+		t.Errorf("%d seeds ended", n)
+	}
+	contains(t, do(t, 0, "resume", "several").out, "5 seeds: mean return", "seed 12: 256 steps")
+	contains(t, do(t, 0, "resume", "several", "--steps", "512").out, "seed 10: 512 steps", "from 256 to 512 steps")
+}
+
+// The speed of several seeds is that of the clock.
+func TestSeedsSpeed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	began := time.Now()
+	o := do(t, 0, tiny("--seeds", "6", "--eval-episodes", "0", "--json")...)
+	elapsed := time.Since(began).Seconds()
+	sum := 0.
+	for _, e := range byEvent(t, o, "seed") {
+		sum += e["seconds"].(float64)
+	}
+	e := last(t, o)
+	seconds, speed := e["seconds"].(float64), e["steps_per_second"].(float64)
+	if at := float64(runtime.GOMAXPROCS(0)); seconds*at < sum || seconds > elapsed {
+		t.Errorf("%v s, where the seeds took %v, %v at a time, and the clock says %v", seconds, sum, at, elapsed)
+	}
+	if abs(speed*seconds-6*256) > 1 {
+		t.Errorf("%v steps a second for %v s", speed, seconds)
+	}
 }

@@ -188,7 +188,10 @@ func unknown(what, name string, names []string, list string) error {
 	if near, ok := config.Nearest(name, names); ok {
 		return fmt.Errorf("unknown %s %q, did you mean %q? (%s shows all)", what, name, near, list)
 	}
-	if len(names) == 1 {
+	switch len(names) {
+	case 0:
+		return fmt.Errorf("unknown %s %q: there are none: the program's Set names none (weft.Builtin() has the built-in ones)", what, name)
+	case 1:
 		return fmt.Errorf("unknown %s %q: there is only %s", what, name, names[0])
 	}
 	return fmt.Errorf("unknown %s %q: there are %s", what, name, strings.Join(slices.Sorted(slices.Values(names)), ", "))

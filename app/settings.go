@@ -17,6 +17,7 @@ import (
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/policy"
 )
@@ -39,7 +40,7 @@ type settings struct {
 	CheckpointEvery time.Duration `default:"15s" range:"(0s,)" doc:"time between checkpoints"`
 	CheckpointSteps int64         `default:"0" unit:"steps" range:"[0,)" doc:"steps between checkpoints, beside the time; 0 is no bound"`
 	Keep            int           `default:"3" unit:"checkpoints" range:"[1,)" doc:"checkpoints kept, the best one apart"`
-	From            string        `doc:"run folder whose weights to start from"`
+	From            string        `doc:"run folder whose weights to start from: those that evaluated best, or the newest if none were evaluated"`
 	Resume          string        `default:"exact" oneof:"exact restart-episodes" doc:"how the run resumes if its environment cannot save its state: not at all, or with new episodes"`
 	Python          string        `doc:"Python interpreter of environments that need one"`
 	OnEnvFailure    string        `default:"stop" oneof:"stop restart" doc:"what the failure of an environment in Python does: stop the run, or restart it"`
@@ -104,6 +105,7 @@ func (s *Set) resolve(l layers) (*request, error) {
 	if r.Policy == policy.Plain.Name && (r.Workers > 1 || r.MaxWorkers > 1 || r.Async) {
 		errs = append(errs, errors.New("--policy: plain is one worker, in step with itself: name the policy that is to share the work out (weft list policies shows them)"))
 	}
+	errs = append(errs, r.checkUsed(l)...)
 	if r.algorithm, err = s.algorithm(r.Algorithm); err != nil {
 		errs = append(errs, err)
 	}
@@ -129,6 +131,29 @@ func (s *Set) resolve(l layers) (*request, error) {
 		errs = append(errs, err)
 	}
 	return r, errors.Join(errs...)
+}
+
+// checkUsed refuses settings of the distribution that were asked for and would change nothing. Those of files are passed over: a
+// run's configuration has all of them, and its policy may be another now.
+func (r *request) checkUsed(l layers) (errs []error) {
+	asked := slices.Clone(l.flags)
+	for _, a := range l.deploy {
+		if a.Source == jobSource {
+			asked = append(asked, a)
+		}
+	}
+	for _, a := range asked {
+		async := slices.Contains([]string{"staleness", "producers", "queue"}, a.Key)
+		splits := async || slices.Contains([]string{"replicas", "pipeline", "devices", "placement", "no_fuse"}, a.Key)
+		switch {
+		case a.Value == "" || a.Value == "0" || a.Value == "false":
+		case splits && r.Policy == policy.Plain.Name:
+			errs = append(errs, fmt.Errorf("--%s: policy plain does not split the loop, so that this changes nothing: name a policy that does (weft list policies shows them)", strings.ReplaceAll(a.Key, "_", "-")))
+		case async && !r.Async:
+			errs = append(errs, fmt.Errorf("--%s: it is for asynchronous runs: add --async", a.Key))
+		}
+	}
+	return errs
 }
 
 // own sets what belongs to the run. What is right is set even where something
@@ -340,6 +365,11 @@ func (r *request) setWrap() (err error) {
 		return fmt.Errorf("--wrap: %w", err)
 	}
 	r.Wrap = r.wrap.String()
+	for _, file := range r.wrap.Files() {
+		if part.Own(filepath.Clean(file)) {
+			return fmt.Errorf("--wrap: %s is a file of the run's own: choose another name", filepath.Clean(file))
+		}
+	}
 	return nil
 }
 

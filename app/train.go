@@ -17,6 +17,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/internal/run/durable"
 	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/part"
 )
 
 // trainFlags are the flags of train that are no settings of the run.
@@ -28,8 +29,8 @@ type trainFlags struct {
 	json   bool
 	seeds  string
 	skip   bool               // verification
-	lost   bool               // lines of the record are, and it goes on all the same
 	dry    bool               // show the configuration, and start nothing
+	again                     // of resume
 	values map[string]*string // flags that are settings, by key
 	elsewhere
 }
@@ -49,7 +50,9 @@ func (c *command) train() *cobra.Command {
 		Use:   "train ALGO",
 		Short: "Train an agent",
 		Long: "Train trains ALGO, a built-in algorithm or the path of an author's package, on an environment.\n" +
-			"Without --env it runs the algorithm's first preset. Everything a run writes is in its folder.",
+			"Without --env it runs the algorithm's first preset. Everything a run writes is in its folder.\n" +
+			"Ctrl-C, SIGTERM and a closed terminal save the run and end it (weft resume goes on); with nohup it\n" +
+			"outlives the terminal. It goes on when nobody reads its output any more.",
 		Example: "  weft train ppo\n" +
 			"  weft train ppo --env Acrobot-v1 --seed 7\n" +
 			"  weft train ppo --env Pendulum-v1 --set learning_rate=3e-4 --set hidden=128,128\n" +
@@ -61,8 +64,11 @@ func (c *command) train() *cobra.Command {
 			"  weft train ppo --policy single-learner-coarse --cluster 127.0.0.1:7700 --workers 1 --max-workers 4\n" +
 			"  weft train ppo --env ./my/env --steps 100000\n" +
 			"  weft train ppo --env Acrobot-v1 --dry-run > acrobot.yaml",
-		Args:        cobra.MaximumNArgs(1),
-		RunE:        func(cmd *cobra.Command, args []string) error { return c.runTrain(cmd, f, args) },
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.works()
+			return c.runTrain(cmd, f, args)
+		},
 		Annotations: map[string]string{settingsHint: "a setting of the algorithm is given with --set key=value"},
 	}
 	c.settingFlags(cmd, f, nil)
@@ -75,7 +81,7 @@ func (c *command) train() *cobra.Command {
 	flags.BoolVar(&f.dry, "dry-run", false, "print the configuration of the run, which is fit for --config, and start nothing")
 	flags.BoolVar(&f.skip, "no-verify", false, "start without checking that the policy computes what the plain loop of an author's package does")
 	f.elsewhere.flags(cmd)
-	flags.StringVar(&f.seeds, "seeds", "", "train `N` seeds, from --seed on, and summarise them")
+	flags.StringVar(&f.seeds, "seeds", "", "train `N` seeds, from --seed on, and summarise them; weft resume FOLDER goes on with all of them")
 	help := cmd.HelpFunc()
 	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		help(cmd, args)
@@ -206,7 +212,7 @@ func (c *command) trainOne(ctx context.Context, r *request, f *trainFlags) error
 		out = newFolder(fmt.Sprintf("%s-seed%d", r.name(), r.Seed))
 	}
 	w := c.watcher(r, out, f.json)
-	s, release, err := prepare(r, out, w)
+	s, release, err := prepare(ctx, r, out, w)
 	if err != nil {
 		return err
 	}
@@ -231,12 +237,12 @@ func (c *command) finish(ctx context.Context, s *local.Session, w watcher) error
 
 // prepare makes the session of a new run, and once that is known to work its
 // folder with its configuration.
-func prepare(r *request, out string, w local.Watcher) (s *local.Session, release func(), err error) {
+func prepare(ctx context.Context, r *request, out string, w local.Watcher) (s *local.Session, release func(), err error) {
 	job, err := r.job()
 	if err != nil {
 		return nil, nil, err
 	}
-	job.Dir, job.Watch = out, w
+	job.Dir, job.Watch, job.Reading = out, w, ctx
 	if s, err = local.Prepare(job); err != nil {
 		return nil, nil, err
 	}
@@ -254,6 +260,9 @@ func prepare(r *request, out string, w local.Watcher) (s *local.Session, release
 		return nil, nil, err
 	}
 	if err = checkOut(out); err == nil { // again, now that nobody else can come between
+		err = s.SetAside()
+	}
+	if err == nil {
 		err = r.record(out)
 	}
 	if err != nil {
@@ -308,13 +317,18 @@ func taken(dir string) bool {
 	return err == nil
 }
 
-// checkOut refuses a folder that holds something a run would overwrite.
+// checkOut refuses a folder that holds a run, or files that a run would overwrite. A run that never got to a checkpoint, such as
+// one that failed at once, leaves its folder to the next: what it wrote is set aside.
 func checkOut(dir string) error {
 	if dir == "" {
 		return nil
 	}
 	if taken(dir) {
-		return fmt.Errorf("--out: %s already holds a run: weft resume %s goes on with it", dir, dir)
+		t, err := part.ReadTraces(dir)
+		if err == nil && len(t.Checkpoints) > 0 {
+			err = fmt.Errorf("--out: %s already holds a run: weft resume %s goes on with it", dir, dir)
+		}
+		return err
 	}
 	for _, name := range []string{"checkpoints", "metrics.jsonl"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {

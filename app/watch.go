@@ -63,6 +63,8 @@ func (s *screen) End() {
 	s.bar = nil
 }
 
+func (s *screen) Evaluating(episodes int) { s.Note(local.SayEvaluating(episodes)) }
+
 func (s *screen) Evaluated(e local.Evaluation) {
 	s.Note(fmt.Sprintf("step %d: %s", e.Steps, sentence(e, true)))
 }
@@ -84,7 +86,7 @@ func sentence(e local.Evaluation, greedy bool) string {
 
 func (s *screen) done(r local.Result) {
 	if r.Interrupted && r.Steps == 0 {
-		fmt.Fprintf(s.out, "interrupted before the first checkpoint: weft resume %s begins again\n", cmp.Or(s.again, s.dir))
+		fmt.Fprintf(s.out, "interrupted before the first checkpoint: weft resume %s --or-begin begins again\n", cmp.Or(s.again, s.dir))
 		return
 	}
 	if r.Interrupted {
@@ -97,7 +99,11 @@ func (s *screen) done(r local.Result) {
 	if !s.shown {
 		fmt.Fprintf(s.out, "%d steps, %d episodes, mean return of the last 100: %s\n", r.Steps, r.Episodes, metrics.Number(r.ReturnMean))
 	}
-	fmt.Fprintf(s.out, "weights %.16s  state %.16s  in %s\n", r.WeightsSHA256, r.StateSHA256, s.dir)
+	weights := "no weights"
+	if r.WeightsSHA256 != "" {
+		weights = fmt.Sprintf("weights %.16s", r.WeightsSHA256)
+	}
+	fmt.Fprintf(s.out, "%s  state %.16s  in %s\n", weights, r.StateSHA256, s.dir)
 }
 
 // roundedUp says why a run took more steps than it was asked to.
@@ -157,6 +163,9 @@ func (l *lines) Iteration(r local.Report) {
 	}{"iteration", r.Steps, r.Iter, r.Seconds, r.Episodes, number(r.Return), logs})
 }
 
+// Evaluating says nothing: the event of the evaluation follows.
+func (l *lines) Evaluating(int) {}
+
 func (l *lines) Evaluated(e local.Evaluation) { l.evaluated(e, true) }
 
 func (l *lines) evaluated(e local.Evaluation, greedy bool) {
@@ -197,8 +206,8 @@ type doneEvent struct {
 	StepsPerSecond float64 `json:"steps_per_second"`
 	Episodes       int64   `json:"episodes"`
 	ReturnMean     number  `json:"return_mean"`
-	WeightsSHA256  string  `json:"weights_sha256"`
-	StateSHA256    string  `json:"state_sha256"`
+	WeightsSHA256  string  `json:"weights_sha256,omitempty"` // none of an algorithm without parameters
+	StateSHA256    string  `json:"state_sha256,omitempty"`
 	Out            string  `json:"out"`
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/weft-rl/weft/internal/bench"
@@ -28,6 +29,9 @@ func wholeRun(ctx context.Context, args []string) (r bench.WholeRun, err error) 
 	}
 	defer func() { err = errors.Join(err, dir.Remove()) }()
 	cmd := exec.CommandContext(ctx, program, append(append([]string{"train"}, args...), "--json", "--out", filepath.Join(dir.Path, "run"))...)
+	runtime.LockOSThread() // bind's, as in process: a run does not end because nobody reads its output
+	defer runtime.UnlockOSThread()
+	bind(cmd)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it takes what it started with it
 	cmd.WaitDelay = goodbye
 	var problems tail

@@ -44,6 +44,7 @@ func (c *command) worker() *cobra.Command {
 			"  weft worker --join 10.0.0.1:7700 --listen 10.0.0.2:0 --certs certs --store /shared/runs",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			c.works()
 			ctx, stop := withParent(cmd.Context(), f.withParent)
 			defer stop()
 			return c.runWorker(ctx, f)

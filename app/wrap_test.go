@@ -51,6 +51,43 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+// A recorder takes back what was recorded after the checkpoint, in its own files and in no other of the folder.
+func TestWrapOthersFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	do(t, 0, tiny("--out", "mine", "--wrap", "record=c")...)
+	other := filepath.Join("mine", "c-of-mine")
+	if err := os.WriteFile(other, []byte("not JSON"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	do(t, 0, "resume", "mine", "--steps", "512")
+	contains(t, read(t, "mine", "config.yaml"), "steps: 512")
+	if read(t, other) != "not JSON" {
+		t.Error("another file was cut")
+	}
+	for _, file := range []string{"metrics.jsonl", "config.yaml", "checkpoints", "./log.txt"} {
+		contains(t, do(t, 2, tiny("--out", "yours", "--wrap", "record="+file)...).errors, "--wrap: "+filepath.Base(file)+" is a file of the run's own: choose another name")
+	}
+	absent(t, "yours")
+}
+
+// A video is a GIF, whatever its file is called: other names are refused before anything is played.
+func TestVideoName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	do(t, 0, tiny("--out", "mine", "--env", "CartPole-v1")...)
+	contains(t, do(t, 2, "eval", "mine", "--video", "x.mp4").errors, "--video: x.mp4: a video is written as a GIF: name a file that ends in .gif, such as x.gif")
+	contains(t, do(t, 2, "eval", "mine", "--video", "x").errors, "such as x.gif")
+	contains(t, do(t, 2, "eval", "mine", "--video", "nowhere/x.gif").errors, "--video: ", "nowhere", "no such file or directory")
+	contains(t, do(t, 2, "eval", "mine", "--record", "nowhere/x.jsonl").errors, "--record: ", "nowhere")
+	contains(t, do(t, 2, tiny("--env", "CartPole-v1", "--wrap", "video=x.mp4", "--out", "yours")...).errors, "--wrap: wrapper video=x.mp4: a video is written as a GIF")
+	for _, file := range []string{"x.mp4", "x", "yours"} {
+		absent(t, file)
+	}
+	do(t, 0, "eval", "mine", "--episodes", "1", "--video", "x.GIF")
+	if text := read(t, "x.GIF"); !strings.HasPrefix(text, "GIF8") {
+		t.Errorf("%.8q", text)
+	}
+}
+
 func TestWrapMistakes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	o := do(t, 2, "train", "ppo", "--env", "CartPole-v1", "--wrap", "frames=3,time-limit", "--out", dir)

@@ -98,6 +98,7 @@ func (s *seen) Iteration(r local.Report) {
 		s.stop(r)
 	}
 }
+func (s *seen) Evaluating(int)               {}
 func (s *seen) Evaluated(e local.Evaluation) { s.eval = append(s.eval, e) }
 
 type outcome struct {

@@ -170,6 +170,37 @@ func TestResumeMissing(t *testing.T) {
 	}
 }
 
+// Without committed.json a run goes on from the newest good checkpoint that its folder has, and none is deleted.
+func TestResumeUncommitted(t *testing.T) {
+	dir := t.TempDir()
+	want, record := whole(t)
+	p := start(t, dir, split("--processes", "2", "--out", "mine")...)
+	if !p.until(`"iteration"`, 3) {
+		t.Fatal(p.stderr.String())
+	}
+	p.signal(syscall.SIGINT)
+	p.end()
+	if err := os.CopyFS(filepath.Join(dir, "copy"), os.DirFS(filepath.Join(dir, "mine"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		out string
+		how []string
+	}{{"mine", []string{"--processes", "2"}}, {"copy", nil}} {
+		if err := os.Remove(filepath.Join(dir, c.out, "committed.json")); err != nil {
+			t.Fatal(err)
+		}
+		p := start(t, dir, append([]string{"resume", c.out, "--json"}, c.how...)...)
+		if !p.until("committed.json is missing: going on from step-", 1) || !p.until(`"begin"`, 1) || strings.Contains(p.lines.Text(), `"steps":0,`) {
+			p.end()
+			t.Fatalf("%s: it begins with %s, %s", c.out, p.lines.Text(), p.stderr.String())
+		}
+		line, _ := p.end()
+		sameBits(t, parse(t, line), want)
+		sameRecord(t, filepath.Join(dir, c.out), record)
+	}
+}
+
 // A coordinator whose data is damaged says so in a sentence.
 func TestCoordinatorDamaged(t *testing.T) {
 	dir := t.TempDir()

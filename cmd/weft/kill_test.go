@@ -3,7 +3,9 @@
 package main
 
 import (
+	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -44,7 +46,7 @@ func TestKill(t *testing.T) {
 				if _, code := p.end(); code != -1 && i == 0 { // later it may be
 					t.Fatalf("exit code %d: the run was over before it was killed", code)
 				}
-				args = []string{"resume", c.name, "--json"}
+				args = []string{"resume", c.name, "--or-begin", "--json"} // it may be killed before the first checkpoint
 			}
 			line, _ := do(t, dir, 0, args...)
 			sameBits(t, parse(t, line), want)
@@ -52,17 +54,20 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// Ctrl-C and a polite request to end write a checkpoint and exit with 130.
+// Ctrl-C, a polite request to end and a terminal that is closed write a checkpoint and exit with 130. A terminal may say twice
+// that it is closed: the kernel does, and so does a shell.
 func TestInterrupt(t *testing.T) {
 	dir := t.TempDir()
 	line, _ := do(t, dir, 0, long("--out", "whole")...)
 	want := parse(t, line)
-	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(s.String(), func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "mine")
 			p := start(t, dir, long("--out", out, "--checkpoint-steps", "0")...)
 			p.until(`"iteration"`, 10)
-			p.signal(s)
+			if p.signal(s); s == syscall.SIGHUP {
+				p.signal(s)
+			}
 			line, code := p.end()
 			if e := parse(t, line); code != 130 || e.Event != "interrupted" || e.Steps < 160 || e.Steps >= 6400 {
 				t.Fatalf("exit code %d, %+v", code, e)
@@ -74,5 +79,72 @@ func TestInterrupt(t *testing.T) {
 			line, _ = do(t, dir, 0, "resume", out, "--json")
 			sameBits(t, parse(t, line), want)
 		})
+	}
+}
+
+// A run that was started to outlive its terminal, as nohup does it, goes on when that is closed.
+func TestNoHangUp(t *testing.T) {
+	bin, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := begin(t, t.TempDir(), "sh", append([]string{"-c", `trap "" HUP; exec "$0" "$@"`, bin}, long("--out", "mine")...)...)
+	p.until(`"iteration"`, 10)
+	p.signal(syscall.SIGHUP)
+	if line, code := p.end(); code != 0 || parse(t, line).Event != "done" {
+		t.Errorf("exit code %d, %s", code, line)
+	}
+}
+
+// A run goes on when nobody reads what it prints any more, in one process and in several.
+func TestClosedPipe(t *testing.T) {
+	for _, how := range [][]string{nil, {"--policy", "single-learner-coarse", "--processes", "2"}} {
+		dir := t.TempDir()
+		bin, err := binary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), bin, long(append(how, "--out", "mine")...)...)
+		cmd.Dir = dir
+		in, out, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Stdout, cmd.Stderr = out, out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		out.Close()
+		if _, err := in.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v: %v", how, err)
+		}
+		if line, _ := do(t, dir, 0, "resume", "mine", "--json"); parse(t, line).Steps != 6400 {
+			t.Errorf("%v: it ended as %s", how, line)
+		}
+	}
+}
+
+// What does not train ends with who reads it, without a word.
+func TestClosedPipeOfList(t *testing.T) {
+	bin, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	cmd := exec.CommandContext(t.Context(), bin, "list", "envs", "CartPole-v1")
+	var errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = out, &errs
+	err = cmd.Run()
+	out.Close()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); err == nil || !ok || status.Signal() != syscall.SIGPIPE || errs.Len() > 0 {
+		t.Errorf("%v, %s", err, errs.String())
 	}
 }

@@ -59,7 +59,13 @@ func start(t *testing.T, dir string, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, Cmd: exec.CommandContext(t.Context(), bin, args...)}
+	return begin(t, dir, bin, args...)
+}
+
+// begin starts a program in a folder.
+func begin(t *testing.T, dir, program string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, Cmd: exec.CommandContext(t.Context(), program, args...)}
 	p.Dir, p.Stderr = dir, &p.stderr
 	p.Env = append(os.Environ(), "GOFLAGS=", "GOPROXY=off", "GOWORK=off", "TMPDIR="+t.TempDir())
 	out, err := p.StdoutPipe()

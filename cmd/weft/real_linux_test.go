@@ -83,7 +83,7 @@ func TestRealRun(t *testing.T) {
 	do(t, dir, 0, "eval", "mine", "--episodes", "2", "--best")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "another secret")
 	began := time.Now()
-	_, text := do(t, dir, 1, args("--processes", "2", "--store", server.Place("runs"), "--out", "other")...)
+	_, text := do(t, dir, 1, args("--policy", "single-learner-coarse", "--processes", "2", "--store", server.Place("runs"), "--out", "other")...)
 	if !strings.Contains(text, "signature") || strings.Count(text, "\n") != 1 {
 		t.Errorf("a wrong key: %s", text)
 	}

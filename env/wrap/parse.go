@@ -25,7 +25,7 @@ var kinds = []kind{
 	{"rescale-action", "", "", "act between -1 and 1, whatever the bounds", nothing(RescaleAction)},
 	{"clip-action", "", "", "act without bounds, and be moved to the nearest", nothing(ClipAction)},
 	{"record", "file", "episodes.jsonl", "write episodes into a file of the run's folder", text(Record)},
-	{"video", "file", "episode.gif", "draw an episode into a file of the run's folder", text(Video)},
+	{"video", "file", "episode.gif", "draw an episode into a GIF file of the run's folder", film},
 }
 
 func whole(f func(int) Wrapper) func(string) (Wrapper, error) {
@@ -55,6 +55,8 @@ func nothing(f func() Wrapper) func(string) (Wrapper, error) {
 func text(f func(string) Wrapper) func(string) (Wrapper, error) {
 	return func(value string) (Wrapper, error) { return f(value), nil }
 }
+
+func film(value string) (Wrapper, error) { return Video(value), CheckVideo(value) }
 
 // Parse reads a list such as "time-limit=200,frame-stack=4". All that is wrong is
 // reported at once.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/weft-rl/weft/env"
@@ -214,9 +215,19 @@ func (r *recorder) cut() error {
 	ext := filepath.Ext(r.whole)
 	files, err := filepath.Glob(strings.TrimSuffix(r.whole, ext) + "*" + ext)
 	for _, file := range files {
-		err = errors.Join(err, cutFile(file, r.steps))
+		if r.wrote(file) {
+			err = errors.Join(err, cutFile(file, r.steps))
+		}
 	}
 	return err
+}
+
+// wrote reports whether a file is one that the recorder of a replica writes: in gives their names.
+func (r *recorder) wrote(file string) bool {
+	ext := filepath.Ext(r.whole)
+	first, ok := strings.CutPrefix(strings.TrimSuffix(file, ext), strings.TrimSuffix(r.whole, ext)+".")
+	_, err := strconv.ParseUint(first, 10, 63)
+	return file == r.whole || ok && err == nil
 }
 
 func cutFile(path string, steps int64) error {

@@ -9,16 +9,29 @@ import (
 	"image/gif"
 	"math"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/rl"
 )
+
+// CheckVideo returns an error if a file's name does not say that it is a GIF, which is what Video writes.
+func CheckVideo(file string) error {
+	if ext := filepath.Ext(file); !strings.EqualFold(ext, ".gif") {
+		return fmt.Errorf("a video is written as a GIF: name a file that ends in .gif, such as %s.gif", strings.TrimSuffix(file, ext))
+	}
+	return nil
+}
 
 // Video draws the first episode of the first environment as a GIF. It records once,
 // however many environments it is put around one after another.
 func Video(file string) Wrapper {
 	once := new(bool)
 	return Wrapper{text: "video=" + file, draws: true, watch: func(_ *rl.Scope, g env.Groups, dir string) (env.Groups, error) {
+		if err := CheckVideo(file); err != nil {
+			return nil, err
+		}
 		v := &video{Groups: g, path: in(dir, file, env.Spec{}), done: once}
 		if g.Spec()[0].First > 0 {
 			v.done = new(bool) // another replica has the first environment

@@ -19,7 +19,9 @@ package wrap
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/rl"
@@ -54,6 +56,26 @@ func (l List) String() string {
 // Silent is the list without those that only record.
 func (l List) Silent() List {
 	return slices.DeleteFunc(slices.Clone(l), func(w Wrapper) bool { return w.watch != nil })
+}
+
+// Files returns the names of the files that recorders write into a run's folder.
+func (l List) Files() (out []string) {
+	for _, w := range l {
+		if _, file, ok := strings.Cut(w.text, "="); ok && w.watch != nil && !filepath.IsAbs(file) {
+			out = append(out, file)
+		}
+	}
+	return out
+}
+
+// Changing returns the wrappers that change what agents see or do, as Parse reads them.
+func (l List) Changing() (out []string) {
+	for _, w := range l {
+		if w.rule != nil && !strings.HasPrefix(w.text, "normalize-reward") {
+			out = append(out, w.text)
+		}
+	}
+	return out
 }
 
 // TimeLimit truncates episodes after n steps.

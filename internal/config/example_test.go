@@ -61,10 +61,13 @@ func ExampleTable() {
 	}
 	// Output:
 	// SETTING        TYPE      DEFAULT  MEANING
-	// envs           int       4        environments stepped together; unit environments; range [1,)
+	// envs           int       4        environments stepped together; unit
+	//                                   environments; range [1,)
 	// learning_rate  float64   2.5e-4   Adam's step size at the start; range (0,1]
-	// anneal         string    linear   how the step size falls; one of linear, constant
-	// net.hidden     int list  64,64    width of each hidden layer; unit units; range [1,)
+	// anneal         string    linear   how the step size falls; one of linear,
+	//                                   constant
+	// net.hidden     int list  64,64    width of each hidden layer; unit units; range
+	//                                   [1,)
 }
 
 func ExampleYAML() {

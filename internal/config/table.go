@@ -9,28 +9,57 @@ import (
 )
 
 const (
-	lineWidth = 100 // of help and of YAML comments
+	lineWidth = 100 // of YAML comments
 	columnGap = "  "
 )
 
+// Width is how many columns help has: those of a terminal that nobody has made wider.
+const Width = 80
+
 // widest bounds the columns of the table before the last, so that one long name
 // or default leaves the last at least a third of the line.
-var widest = [...]int{32, 12, 16}
+var widest = [...]int{24, 10, 12}
 
 // Table prints fields as help: one row to a setting with its type, default and
-// purpose, in aligned columns no wider than 100 characters in all.
+// purpose, in aligned columns no wider than Width in all.
 func Table(w io.Writer, fields []Field) error {
 	rows := [][]string{{"SETTING", "TYPE", "DEFAULT", "MEANING"}}
 	for _, f := range fields {
 		rows = append(rows, []string{f.Key, f.Kind, shown(f.Default), meaning(f)})
 	}
-	widths := columnWidths(rows)
+	return columns(w, rows, widest[:])
+}
+
+// Columns prints rows in aligned columns no wider than Width in all. The last column is folded; the others have the width of
+// their longest cells. All rows have as many cells.
+func Columns(w io.Writer, rows [][]string) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	bounds := make([]int, len(rows[0])-1)
+	for i := range bounds {
+		bounds[i] = Width / 2
+	}
+	return columns(w, rows, bounds)
+}
+
+func columns(w io.Writer, rows [][]string, bounds []int) error {
+	widths := columnWidths(rows, bounds)
 	var b strings.Builder
 	for _, row := range rows {
 		writeRow(&b, row, widths)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// Fold breaks a text into lines no wider than Width. Paragraphs, which an empty line divides, stay apart.
+func Fold(text string) string {
+	var out []string
+	for part := range strings.SplitSeq(text, "\n\n") {
+		out = append(out, strings.Join(wrap(part, Width), "\n"))
+	}
+	return strings.Join(out, "\n\n")
 }
 
 // shown makes a default visible that is empty or would not fit on a line.
@@ -58,16 +87,16 @@ func meaning(f Field) string {
 
 // columnWidths fits each column to its longest cell, within bounds, and gives
 // the last what is left of the line.
-func columnWidths(rows [][]string) []int {
-	widths := make([]int, len(widest)+1)
-	left := lineWidth
-	for i, bound := range widest {
+func columnWidths(rows [][]string, bounds []int) []int {
+	widths := make([]int, len(bounds)+1)
+	left := Width
+	for i, bound := range bounds {
 		for _, row := range rows {
 			widths[i] = max(widths[i], min(utf8.RuneCountInString(row[i]), bound))
 		}
 		left -= widths[i] + len(columnGap)
 	}
-	widths[len(widest)] = left
+	widths[len(bounds)] = left
 	return widths
 }
 

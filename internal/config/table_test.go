@@ -19,20 +19,21 @@ func TestTable(t *testing.T) {
 	if err := Table(&b, fields); err != nil {
 		t.Fatal(err)
 	}
-	want := `SETTING                           TYPE      DEFAULT  MEANING
-envs                              int       4        environments stepped together; unit
-                                                     environments; range [1,)
-net.hidden                        int list  64,64    width of each hidden layer, from the one that
-                                                     sees the observation on
-note                              string    ""       größer
-a_key_that_goes_on_well_past_the  string    a        odd; one of a, b
-_widest_column
+	want := `SETTING                   TYPE      DEFAULT  MEANING
+envs                      int       4        environments stepped together; unit
+                                             environments; range [1,)
+net.hidden                int list  64,64    width of each hidden layer, from
+                                             the one that sees the observation
+                                             on
+note                      string    ""       größer
+a_key_that_goes_on_well_  string    a        odd; one of a, b
+past_the_widest_column
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 	for line := range strings.Lines(b.String()) {
-		if n := utf8.RuneCountInString(line) - 1; n > lineWidth {
+		if n := utf8.RuneCountInString(line) - 1; n > Width {
 			t.Errorf("%d characters: %s", n, line)
 		}
 	}

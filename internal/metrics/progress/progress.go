@@ -97,6 +97,17 @@ func (p *Progress) Update(s Snapshot) {
 	}
 }
 
+// Skip tells of steps that were done before this process took over and are not in Options.Done.
+func (p *Progress) Skip(steps int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done += steps
+	p.last.Steps += steps
+	for i := range p.meter.samples {
+		p.meter.samples[i].steps += steps
+	}
+}
+
 // Note prints a message, above the panel if there is one.
 func (p *Progress) Note(text string) {
 	p.mu.Lock()

@@ -8,8 +8,11 @@ import (
 
 // WeightsSHA256 is the sha256, in hexadecimal, of the arrays' data one after the other in name order (names
 // compared byte by byte), and of nothing else: no names, shapes or lengths. Any tool that can sort names and write
-// little-endian numbers can compute it.
+// little-endian numbers can compute it. Of no arrays it is empty: the hash of nothing would be taken for one of weights.
 func WeightsSHA256(arrays []Array) string {
+	if len(arrays) == 0 {
+		return ""
+	}
 	h := sha256.New()
 	for _, a := range byName(arrays) {
 		h.Write(a.Data)

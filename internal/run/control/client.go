@@ -128,11 +128,18 @@ func (c *Client) Submit(ctx context.Context, name, config string) error {
 	return err
 }
 
-// Resume asks for a run that is over to go on, with a configuration that may have changed;
-// with split, also the parts that its environments are split into. With lost it goes on
-// although lines of its record are lost.
-func (c *Client) Resume(ctx context.Context, name, config string, split, lost bool) error {
-	_, err := invoke[OK](ctx, c, "Submit", &Submit{Version: Version, Name: name, ID: rand.Text(), Config: config, Resume: true, Split: split, Lost: lost})
+// Again says how a run that is over goes on.
+type Again struct {
+	Split bool // the parts that its environments are split into may be others
+	Lost  bool // it goes on although lines of its record are lost
+	Begin bool // it begins again, instead of being refused, if no checkpoint of it was committed
+}
+
+// Resume asks for a run that is over to go on, with a configuration that may have changed.
+func (c *Client) Resume(ctx context.Context, name, config string, how Again) error {
+	_, err := invoke[OK](ctx, c, "Submit", &Submit{
+		Version: Version, Name: name, ID: rand.Text(), Config: config, Resume: true, Split: how.Split, Lost: how.Lost, Begin: how.Begin,
+	})
 	return err
 }
 

@@ -94,6 +94,7 @@ type Submit struct {
 	Resume  bool   `json:"resume,omitempty"` // a run of that name that is over is to go on
 	Split   bool   `json:"split,omitempty"`  // then its environments may be split anew
 	Lost    bool   `json:"lost,omitempty"`   // it goes on although lines of its record are lost
+	Begin   bool   `json:"begin,omitempty"`  // and, if none of its checkpoints was committed, it may begin again
 }
 
 // Named asks about a run, or for something to be done with it. An empty name is all

@@ -16,8 +16,8 @@ import (
 )
 
 // again is what the folder of a run that is to be resumed says of it, which the core may
-// not know. From now on nobody else may train into the folder.
-func (a *acting) again(q *control.Submit, known bool) (*part.Committed, error) {
+// not know. From now on nobody else may train into the folder. Old is what the core knows, if it is known.
+func (a *acting) again(q *control.Submit, known bool, old core.Run) (*part.Committed, error) {
 	r := a.records.of(q.Name)
 	if _, err := os.Stat(filepath.Join(r.dir, configFile)); err != nil {
 		if known { // another coordinator had it
@@ -32,6 +32,9 @@ func (a *acting) again(q *control.Submit, known bool) (*part.Committed, error) {
 	if err == nil {
 		err = r.alone(c)
 	}
+	if err == nil && c.Last == nil && (!known || old.Blank()) {
+		err = r.anew(q.Begin)
+	}
 	if err == nil {
 		err = r.ready(c, q.Lost)
 	}
@@ -42,6 +45,32 @@ func (a *acting) again(q *control.Submit, known bool) (*part.Committed, error) {
 		r.letGo()
 	}
 	return &c, err
+}
+
+// anew has a run begin of which no checkpoint was committed. If it has left something it begins again only if it may, and
+// what it has left is set aside.
+func (r *record) anew(begin bool) error {
+	t, err := part.ReadTraces(r.dir)
+	if err != nil || t.None() {
+		return err
+	}
+	if !begin {
+		return fmt.Errorf("%s says of no checkpoint that it was committed, and has a record of %d lines and %d files of checkpoints: "+
+			"weft resume RUN --processes N looks for a good one among these, and with --or-begin the run begins again and they are kept", r.dir, t.Lines, len(t.Checkpoints))
+	}
+	return r.setAside()
+}
+
+// setAside keeps what a run has left that begins again.
+func (r *record) setAside() error {
+	r.mu.Lock()
+	r.shut()
+	to, err := part.SetAside(r.dir)
+	r.mu.Unlock()
+	if err == nil && to != "" {
+		err = r.say(fmt.Sprintf("begins at step 0: what %s held before is in %s", r.dir, to))
+	}
+	return err
 }
 
 // alone sees that nobody trained the run further than what was committed: its record
@@ -141,19 +170,25 @@ func (r *record) keeps(run core.Run) error {
 // hold keeps others from training into the folder. A file system that knows no locks is
 // no reason not to.
 func (r *record) hold() error {
+	_, err := r.take()
+	return err
+}
+
+// take is hold; fresh is false if the folder was held before.
+func (r *record) take() (fresh bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.release != nil {
-		return nil
+		return false, nil
 	}
 	release, err := checkpoint.Lock(r.dir)
 	if errors.Is(err, errors.ErrUnsupported) {
-		return nil
+		return true, nil
 	}
 	if err == nil {
 		r.release = release
 	}
-	return err
+	return true, err
 }
 
 // letGo lets others have the folder.

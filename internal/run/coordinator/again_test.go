@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/internal/run/etcd"
 )
@@ -22,7 +23,7 @@ func (c *cluster) stop(run string) {
 }
 
 func (c *cluster) resume(run string, workers, steps int) error {
-	return c.client.Resume(c.Context(), run, fmt.Sprintf(configuration, workers, steps, ""), false, false)
+	return c.client.Resume(c.Context(), run, fmt.Sprintf(configuration, workers, steps, ""), control.Again{})
 }
 
 func refused(t *testing.T, err error, want string) {
@@ -78,7 +79,7 @@ func TestResume(t *testing.T) {
 }
 
 // A coordinator that knows nothing goes on with what the folder says, from the last
-// checkpoint that was committed or, if there was none, from the beginning.
+// checkpoint that was committed or, if there was none and that was asked for, from the beginning.
 func TestResumeFolder(t *testing.T) {
 	for _, at := range []int64{5, 35} { // a checkpoint is every ten steps
 		c := newCluster(t)
@@ -108,14 +109,45 @@ func TestResumeFolder(t *testing.T) {
 		if err != nil || s.Runs[0].Phase != core.Stopped || s.Runs[0].Progress.Steps != at/10*10 || !strings.Contains(s.Runs[0].Config, "workers=1") {
 			t.Errorf("%+v, %v", s, err)
 		}
-		refused(t, c.client.Submit(t.Context(), "r", fmt.Sprintf(configuration, 1, 65, "")), "holds another run")
-		if err := c.resume("r", 1, 65); err != nil {
+		begin := at < 10
+		if begin {
+			refused(t, c.resume("r", 1, 65), "--or-begin")
+			if rows, err := metrics.ReadJSONL(filepath.Join(c.runs, "r", "metrics.jsonl")); err != nil || len(rows) != int(at) {
+				t.Errorf("%d lines are left of the record, %v", len(rows), err)
+			}
+		} else {
+			refused(t, c.client.Submit(t.Context(), "r", fmt.Sprintf(configuration, 1, 65, "")), "holds another run")
+		}
+		if err := c.client.Resume(t.Context(), "r", fmt.Sprintf(configuration, 1, 65, ""), control.Again{Begin: begin}); err != nil {
 			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(c.runs, "r", "replaced-1", "metrics.jsonl")); (err == nil) != begin {
+			t.Errorf("the old record: %v", err)
 		}
 		if r := c.whole("r", 65); r.Epoch != 2 {
 			t.Errorf("it took %d epochs", r.Epoch)
 		}
 	}
+}
+
+// A run that failed before its first checkpoint leaves its name and its folder to the next, whose epochs go on counting.
+func TestFailedFirst(t *testing.T) {
+	c := newCluster(t)
+	c.coordinate("127.0.0.1:0")
+	c.work("a")
+	c.members(1)
+	c.submit("r", 1, 9, "of no use") // at step 5
+	c.ends("r", core.Failed)
+	c.submit("r", 1, 65, "")
+	if r := c.whole("r", 65); r.Epoch < 2 || strings.Contains(r.Config, "of no use") {
+		t.Errorf("%+v", r)
+	}
+	for _, name := range []string{"metrics.jsonl", "config.yaml"} {
+		if _, err := os.Stat(filepath.Join(c.runs, "r", "replaced-1", name)); err != nil {
+			t.Error(err)
+		}
+	}
+	refused(t, c.client.Submit(t.Context(), "r", fmt.Sprintf(configuration, 1, 65, "")), "there is a run r already, which is done")
 }
 
 // What somebody else is at, and what makes no sense, is refused.
@@ -168,7 +200,7 @@ func TestResumeLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(t, c.resume("r", 1, 65), "lost; put the files back, or go on without those lines with --lost-record")
-	if err := c.client.Resume(t.Context(), "r", fmt.Sprintf(configuration, 1, 65, ""), false, true); err != nil {
+	if err := c.client.Resume(t.Context(), "r", fmt.Sprintf(configuration, 1, 65, ""), control.Again{Lost: true}); err != nil {
 		t.Fatal(err)
 	}
 	c.ends("r", core.Done)

@@ -41,10 +41,10 @@ func (c *coordinator) Submit(ctx context.Context, q *control.Submit) (*control.O
 	}
 	s, _ := a.news.latest()
 	e := core.Submitted{Name: q.Name, ID: q.ID, Config: q.Config, Split: q.Split, Lost: q.Lost}
-	switch _, known := find(s, q.Name); {
+	switch old, known := find(s, q.Name); {
 	case q.Resume:
-		e.Again, err = a.again(q, known)
-	case !known:
+		e.Again, err = a.again(q, known, old)
+	case !known || old.Blank() && old.ID != q.ID:
 		err = a.records.begin(q.Name, q.ID, q.Config)
 	}
 	if err != nil {

@@ -66,11 +66,16 @@ func (r *records) begin(run, id, config string) error {
 	dir := filepath.Join(r.dir, run)
 	old, err := os.ReadFile(filepath.Join(dir, idFile))
 	same := err == nil && string(old) == id
-	switch _, err := os.Lstat(filepath.Join(dir, configFile)); {
-	case err == nil && same:
-		return nil
-	case err == nil:
-		return fmt.Errorf("%s holds another run: choose another name with --out", dir)
+	_, err = os.Lstat(filepath.Join(dir, configFile))
+	there := err == nil
+	if there && same {
+		return r.of(run).hold()
+	}
+	other := fmt.Errorf("%s holds another run: choose another name with --out", dir)
+	if there {
+		if t, err := part.ReadTraces(dir); err != nil || len(t.Checkpoints) > 0 {
+			return errors.Join(err, other)
+		}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -78,8 +83,16 @@ func (r *records) begin(run, id, config string) error {
 	if err := durable.Names(r.dir); err != nil {
 		return err
 	}
-	if err := r.of(run).hold(); err != nil {
+	switch fresh, err := r.of(run).take(); {
+	case err != nil:
 		return err
+	case there && !fresh: // it was submitted just now
+		return other
+	}
+	if there { // a run that never got to a checkpoint
+		if err := r.of(run).setAside(); err != nil {
+			return err
+		}
 	}
 	if err := os.Remove(filepath.Join(dir, epochFile)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a run that is not here any more
 		return err

@@ -283,9 +283,9 @@ func TestFailures(t *testing.T) {
 	}
 	c.ends("large", core.Stopped)
 	for name, err := range map[string]error{
-		"there is a run large already": c.client.Submit(t.Context(), "large", fmt.Sprintf(configuration, 3, 20, "")),
-		"is no name for a run":         c.client.Submit(t.Context(), "../x", "workers=1 steps=1"),
-		"there is no run x":            c.client.Stop(t.Context(), "x", false),
+		"there is a run bad already": c.client.Submit(t.Context(), "bad", fmt.Sprintf(configuration, 3, 20, "")),
+		"is no name for a run":       c.client.Submit(t.Context(), "../x", "workers=1 steps=1"),
+		"there is no run x":          c.client.Stop(t.Context(), "x", false),
 	} {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v, want %q", err, name)

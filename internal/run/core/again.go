@@ -6,6 +6,9 @@ import (
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
+// Blank reports whether a run is over and never committed a checkpoint. Another run may have its name.
+func (r *Run) Blank() bool { return r.Phase.Over() && r.Phase != Done && r.Last == nil }
+
 // again has a run go on that is over, or that only its folder knows of.
 func (e Submitted) again(c *Core, old *Run) {
 	switch {
@@ -36,6 +39,10 @@ func (e Submitted) again(c *Core, old *Run) {
 	r.ID, r.Config, r.Phase, r.Why = e.ID, e.Config, Waiting, "waits for a plan"
 	r.Fault, r.Faulty, r.FaultBy, r.Restarts, r.Resumed = "", 0, "", 0, true
 	r.Until, r.After, r.Tried, r.Progress = c.Now+c.Patience, c.Now, 0, part.Progress{Steps: r.step()}
-	c.tell(r, fmt.Sprintf("resumed, from step %d", r.step()))
+	if e.Anew {
+		c.tell(r, "submitted, in the place of a run that never got to a checkpoint")
+	} else {
+		c.tell(r, fmt.Sprintf("resumed, from step %d", r.step()))
+	}
 	c.decide(Reply{e.Ticket, ""})
 }

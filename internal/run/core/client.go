@@ -9,6 +9,9 @@ import (
 
 func (e Submitted) happen(c *Core) {
 	old := c.Run(e.Name)
+	if e.Again == nil && old != nil && old.ID != e.ID && old.Blank() { // epochs go on counting: old workers may come back
+		e.Again, e.Split, e.Anew = &part.Committed{}, true, true
+	}
 	if e.Again != nil && (old == nil || old.ID != e.ID) {
 		e.again(c, old)
 		return

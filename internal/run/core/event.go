@@ -40,6 +40,7 @@ type (
 		Again *part.Committed
 		Split bool // then its environments may be split anew
 		Lost  bool // then it goes on although lines of its record are lost
+		Anew  bool // it is another run than the one that had its name, which left nothing
 	}
 	// DeleteAsked is a run that is over and to be forgotten.
 	DeleteAsked struct {

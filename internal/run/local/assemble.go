@@ -19,8 +19,9 @@ import (
 // assembly is a job's trainers, as its plan has them.
 type assembly struct {
 	world *dist.World
-	exact bool   // every environment can save its state
-	why   string // why not
+	specs []env.Spec // of the first environments that the algorithm makes
+	exact bool       // every environment can save its state
+	why   string     // why not
 }
 
 // assemble constructs the job's algorithm on its environments: first as the plain
@@ -36,7 +37,9 @@ func assemble(j Job, cut func(rl.Cut) error, until func(int64) int64) (_ *assemb
 	entry := wrap.Entry(j.Env, j.Wrap, j.Dir)
 	var spec env.Spec
 	saw := func(specs []env.Spec) {
-		spec = specs[0]
+		if spec = specs[0]; a.specs == nil {
+			a.specs = specs
+		}
 		a.exact = a.exact && spec.Exact
 		a.why = spec.Why
 	}
@@ -122,29 +125,13 @@ func (a *assembly) loadWeights(f checkpoint.File) error {
 
 // start takes the weights of another run over.
 func (a *assembly) start(j Job) error {
-	what, step, err := a.weightsOf(j)
+	t, err := takeWeights(j.Reading, j.From, PreferBest, j.Watch)
+	if err == nil {
+		err = a.loadWeights(t.File)
+	}
 	if err != nil {
 		return fmt.Errorf("weights of run %s: %w", j.From, err)
 	}
-	j.Watch.Note(fmt.Sprintf("it starts from the %s weights of %s, of its step %d", what, j.From, step))
+	j.Watch.Note(fmt.Sprintf("it starts from the %s weights of %s, of its step %d", t.what, j.From, t.step))
 	return nil
-}
-
-func (a *assembly) weightsOf(j Job) (what string, step int64, err error) {
-	dir, err := openKept(j.From, 1)
-	if err != nil {
-		return "", 0, err
-	}
-	what = "best"
-	f, _, step, err := dir.Best()
-	if err != nil {
-		var skipped []error
-		what = "newest"
-		f, step, skipped, err = dir.Latest()
-		noteSkipped(j.Watch, skipped)
-	}
-	if err == nil {
-		err = a.loadWeights(f)
-	}
-	return what, step, err
 }

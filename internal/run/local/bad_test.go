@@ -74,7 +74,7 @@ func TestBadNumbers(t *testing.T) {
 					t.Errorf("%q does not say %q", err, part)
 				}
 			}
-			if e, err := EvaluateRun(t.Context(), j, false, true, 1); err != nil || e.Steps != 128 {
+			if e, err := EvaluateRun(t.Context(), j, NewestAlone, true, 1); err != nil || e.Steps != 128 {
 				t.Errorf("evaluation %+v, %v", e, err)
 			}
 		})

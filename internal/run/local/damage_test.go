@@ -47,14 +47,14 @@ func TestDamagedCheckpoints(t *testing.T) {
 			if err := os.RemoveAll(checkpoints(j.Dir)); err != nil {
 				t.Fatal(err)
 			}
-		}, 0, []string{"starts again from the beginning"}},
+		}, 0, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j := interrupted(t)
 			c.damage(t, j)
 			w := &spy{}
 			j = again(j)
-			j.Watch = w
+			j.Watch, j.OrBegin = w, true
 			s, err := Prepare(j)
 			if err != nil {
 				t.Fatal(err)
@@ -120,7 +120,7 @@ func TestNotExact(t *testing.T) {
 	if _, err := Prepare(again(j)); !errors.Is(err, ErrNotExact) {
 		t.Errorf("resumed with %v", err)
 	}
-	if e, err := EvaluateRun(t.Context(), j, false, true, 8); err != nil || e.Episodes != 8 || e.Steps != 256 {
+	if e, err := EvaluateRun(t.Context(), j, NewestAlone, true, 8); err != nil || e.Episodes != 8 || e.Steps != 256 {
 		t.Errorf("%+v, %v", e, err)
 	}
 	next := small(t, forgetful, 64, "normalize_obs=true")
@@ -169,7 +169,7 @@ func TestFrom(t *testing.T) {
 		t.Errorf("%d steps, weights %.8s, want %.8s at step 0", got.Steps, got.WeightsSHA256, want.WeightsSHA256)
 	}
 	first.Seed = 7 // for the same episodes
-	e, err := EvaluateRun(t.Context(), first, false, true, 16)
+	e, err := EvaluateRun(t.Context(), first, NewestAlone, true, 16)
 	if e.Steps = 0; err != nil || !reflect.DeepEqual(e, *got.Evaluation) {
 		t.Errorf("evaluation %+v, %v, want %+v", *got.Evaluation, err, e)
 	}
@@ -200,5 +200,10 @@ func TestFromThenGone(t *testing.T) {
 	if err := os.RemoveAll(checkpoints(j.Dir)); err != nil {
 		t.Fatal(err)
 	}
-	sameBits(t, train(t, again(j)), want)
+	j = again(j)
+	if _, err := Prepare(j); !errors.As(err, new(NoCheckpoint)) {
+		t.Errorf("it begins again without being asked to: %v", err)
+	}
+	j.OrBegin = true
+	sameBits(t, train(t, j), want)
 }

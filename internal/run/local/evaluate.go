@@ -8,7 +8,6 @@ import (
 
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/wrap"
-	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -32,6 +31,9 @@ const (
 // its own, so that short episodes are not favoured. The episodes are the same at
 // every evaluation of a seed, which makes two of them comparable.
 func Evaluate(ctx context.Context, s *rl.Scope, j Job, agent rl.Agent, episodes int, greedy bool) (Evaluation, error) {
+	if err := checkAgent(agent); err != nil {
+		return Evaluation{}, fmt.Errorf("algorithm %s cannot be evaluated: %w", j.Algorithm.Name, err)
+	}
 	var returns, lengths []float64
 	unfinished := 0
 	for at := 0; at < episodes; at += evalRows {
@@ -100,43 +102,21 @@ func mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// EvaluateRun evaluates the policy of a run's newest checkpoint, or its best.
-func EvaluateRun(ctx context.Context, j Job, best, greedy bool, episodes int) (e Evaluation, err error) {
+// SayEvaluating is what a user is told before the last evaluation.
+func SayEvaluating(episodes int) string {
+	return fmt.Sprintf("evaluating the final policy greedily over %d episodes (--eval-episodes)", episodes)
+}
+
+// EvaluateRun evaluates the policy of some of a run's weights.
+func EvaluateRun(ctx context.Context, j Job, which Weights, greedy bool, episodes int) (e Evaluation, err error) {
 	j = j.withDefaults()
-	f, step, err := load(j, best)
-	if err != nil {
-		return Evaluation{}, err
-	}
-	j.Plan = nil // an agent is whole wherever it was trained
-	a, err := assemble(j, nil, nil)
+	a, t, err := withAgent(ctx, j, which)
 	if err != nil {
 		return Evaluation{}, err
 	}
 	defer func() { err = errors.Join(err, a.world.Close()) }()
-	if err := a.loadWeights(f); err != nil {
-		return Evaluation{}, err
-	}
+	j.Watch.Note(fmt.Sprintf("evaluating the %s, over %d episodes", t, episodes))
 	e, err = Evaluate(ctx, a.world.Scope(), j, a.world.Trainer().Agent(), episodes, greedy)
-	e.Steps = step
+	e.Steps = t.step
 	return e, err
-}
-
-func load(j Job, best bool) (checkpoint.File, int64, error) {
-	dir, err := openKept(j.Dir, j.Keep)
-	if err != nil {
-		return checkpoint.File{}, 0, err
-	}
-	if best {
-		f, _, step, err := dir.Best()
-		if errors.Is(err, checkpoint.ErrNone) {
-			err = fmt.Errorf("run %s has no best policy: none was evaluated yet", j.Dir)
-		}
-		return f, step, err
-	}
-	f, step, skipped, err := dir.Latest()
-	noteSkipped(j.Watch, skipped)
-	if errors.Is(err, checkpoint.ErrNone) {
-		err = fmt.Errorf("run %s has no checkpoint yet", j.Dir)
-	}
-	return f, step, err
 }

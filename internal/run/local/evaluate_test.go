@@ -54,7 +54,7 @@ func TestEvalEvery(t *testing.T) {
 			best = i
 		}
 	}
-	e, err := EvaluateRun(t.Context(), j, true, true, 8)
+	e, err := EvaluateRun(t.Context(), j, OnlyBest, true, 8)
 	if err != nil || e.Steps != steps[best] || e.Mean != returns[best] {
 		t.Errorf("best %+v, %v; want %v at step %d", e, err, returns[best], steps[best])
 	}
@@ -163,14 +163,14 @@ func (s *stopAtEnd) End() { s.cancel() }
 func TestEvaluateEpisodes(t *testing.T) {
 	j := identity(t)
 	train(t, j)
-	e, err := EvaluateRun(t.Context(), j, false, false, evalRows+3)
+	e, err := EvaluateRun(t.Context(), j, NewestAlone, false, evalRows+3)
 	if err != nil || e.Episodes != evalRows+3 || e.Unfinished != 0 || e.Length != debug.Length {
 		t.Errorf("%+v, %v", e, err)
 	}
 	if !(e.Min <= e.Mean && e.Mean <= e.Max && e.Std >= 0) {
 		t.Errorf("%+v", e)
 	}
-	if _, err := EvaluateRun(canceled(t), j, false, true, 1); !strings.Contains(err.Error(), "canceled") {
+	if _, err := EvaluateRun(canceled(t), j, NewestAlone, true, 1); !strings.Contains(err.Error(), "canceled") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -180,7 +180,7 @@ func TestEvaluateEpisodes(t *testing.T) {
 func TestFirstEpisodes(t *testing.T) {
 	j := small(t, hosts("Lengths-v0", func(i int) env.Host { return &sized{length: i + 1} }), 64)
 	train(t, j)
-	e, err := EvaluateRun(t.Context(), j, false, true, 9)
+	e, err := EvaluateRun(t.Context(), j, NewestAlone, true, 9)
 	want := Evaluation{Steps: 64, Episodes: 9, Mean: 5, Std: math.Sqrt(60. / 9), Min: 1, Max: 9, Length: 5}
 	if err != nil || e != want {
 		t.Errorf("%+v, %v, want %+v", e, err, want)
@@ -210,7 +210,7 @@ func TestSummarise(t *testing.T) {
 
 func TestNothingToEvaluate(t *testing.T) {
 	j := identity(t)
-	for _, best := range []bool{false, true} {
+	for _, best := range []Weights{PreferBest, OnlyBest, NewestAlone} {
 		if _, err := EvaluateRun(t.Context(), j, best, true, 1); err == nil || !strings.Contains(err.Error(), j.Dir+" has no") {
 			t.Errorf("best %v: error %v", best, err)
 		}

@@ -36,12 +36,19 @@ type Job struct {
 
 	Dir    string // run folder; empty: nothing is kept
 	Resume bool   // go on from Dir's newest good checkpoint
+	// OrBegin has a run that is to be resumed and has no good checkpoint begin again, instead of failing. What it has left
+	// is set aside.
+	OrBegin bool
 	// RestartEpisodes resumes with new episodes where an environment cannot save
 	// its state, instead of not at all.
 	RestartEpisodes bool
 	// LostRecord resumes a run although lines of its record are lost.
 	LostRecord bool
 	From       string // run folder whose weights to start from
+
+	// Reading ends the reading of what the run goes on or starts from, which may be in a store that does not answer; nil is
+	// never.
+	Reading context.Context
 
 	CheckpointEvery time.Duration // at most this much work is done again after a crash
 	CheckpointSteps int64         // and at most this many steps; 0: no bound
@@ -80,6 +87,8 @@ type Watcher interface {
 	Begin(done, total int64)
 	// Iteration is told after every iteration.
 	Iteration(Report)
+	// Evaluating is told before the last evaluation, which may take long.
+	Evaluating(episodes int)
 	// Evaluated is told after every evaluation.
 	Evaluated(Evaluation)
 	// Note is told what a user should know.
@@ -100,16 +109,17 @@ type Report struct {
 // Result is how a run ended.
 type Result struct {
 	Steps, Iter, Episodes      int64
+	Began                      int64 // steps that were done before this process took over
 	Seconds                    float64
 	StepsPerSecond             float64 // of this process's own work, if it did any
 	ReturnMean                 float64 // of the last episodes; NaN without any
-	WeightsSHA256, StateSHA256 string
+	WeightsSHA256, StateSHA256 string  // of an algorithm without parameters the first is empty
 	Interrupted                bool
 	Exact                      bool           // synchronous, so that it can be repeated to the bit
 	Figures                    []dist.Figures // of replicas; none of the plain loop
 	Dropped                    int            // items in flight that saving an asynchronous run cost
 	Evaluation                 *Evaluation    // the last one
-	Agent                      rl.Agent
+	Player                     *Player        // acts with the weights that it ended with; nil if there is no agent for one environment
 }
 
 func (j Job) withDefaults() Job {
@@ -122,6 +132,9 @@ func (j Job) withDefaults() Job {
 	if j.Now == nil {
 		j.Now = time.Now
 	}
+	if j.Reading == nil {
+		j.Reading = context.Background()
+	}
 	if j.Watch == nil {
 		j.Watch = silent{}
 	}
@@ -132,6 +145,7 @@ type silent struct{}
 
 func (silent) Begin(int64, int64)   {}
 func (silent) Iteration(Report)     {}
+func (silent) Evaluating(int)       {}
 func (silent) Evaluated(Evaluation) {}
 func (silent) Note(string)          {}
 func (silent) End()                 {}

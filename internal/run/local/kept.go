@@ -19,14 +19,18 @@ import (
 type kept struct {
 	*checkpoint.Dir
 	run string // folder
+	ctx context.Context
+
+	note string // how a cluster's checkpoint was found, once it was
 
 	asked bool     // for the score of a cluster's best
 	beat  *float64 // that score, if there is one
 }
 
-func openKept(run string, keep int) (*kept, error) {
+// openKept opens the checkpoints of a run's folder. Reading those of a store ends with ctx.
+func openKept(ctx context.Context, run string, keep int) (*kept, error) {
 	dir, err := checkpoint.Open(checkpoints(run), keep)
-	return &kept{Dir: dir, run: run}, err
+	return &kept{Dir: dir, run: run, ctx: ctx}, err
 }
 
 // fetching is how long a store may take to give a checkpoint.
@@ -35,18 +39,34 @@ const fetching = 10 * time.Minute
 // Latest implements Vault. A cluster's checkpoint that cannot be had is no reason to go
 // on from an older one, or from the beginning.
 func (k *kept) Latest() (f checkpoint.File, step int64, skipped []error, err error) {
-	c, err := part.ReadCommitted(k.run)
+	c, err := Committed(k.ctx, k.run, "")
 	if err != nil {
 		return f, 0, nil, err
 	}
 	f, step, skipped, err = k.Dir.Latest()
+	skipped = append(skipped, c.Skipped...)
 	if c.Last == nil || err == nil && (step > c.Last.Step || step == c.Last.Step && !(c.Last.Evaluated && f.Meta["evaluated"] != fmt.Sprint(step))) {
 		return f, step, skipped, err
 	}
-	if err != nil && !errors.Is(err, checkpoint.ErrNone) {
+	none := errors.Is(err, checkpoint.ErrNone)
+	if err != nil && !none {
 		return f, 0, nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), fetching)
+	k.note = c.Note
+	f, err = k.fetch(c.Committed)
+	lost := errors.Is(err, store.ErrNone) || errors.Is(err, checkpoint.ErrDamaged)
+	switch {
+	case lost && none:
+		return f, 0, append(skipped, err), checkpoint.ErrNone
+	case lost:
+		err = fmt.Errorf("%w; to go on from the older checkpoint of step %d instead, remove committed.json", err, step)
+	}
+	return f, c.Last.Step, skipped, err
+}
+
+// fetch reads the committed checkpoint.
+func (k *kept) fetch(c part.Committed) (f checkpoint.File, err error) {
+	ctx, cancel := context.WithTimeout(k.ctx, fetching)
 	defer cancel()
 	s, err := k.store(c)
 	if err == nil {
@@ -55,7 +75,7 @@ func (k *kept) Latest() (f checkpoint.File, step int64, skipped []error, err err
 	if err == nil {
 		f.Meta["recorded"] = fmt.Sprint(c.Last.Record)
 	}
-	return f, c.Last.Step, skipped, err
+	return f, err
 }
 
 // Place is the store that a cluster's checkpoint of a run is in: beside the run's other
@@ -90,7 +110,7 @@ func Fetch(ctx context.Context, s store.Store, m part.Manifest) (checkpoint.File
 	}
 	defer r.Close()
 	if size != m.Size {
-		return checkpoint.File{}, fmt.Errorf("checkpoint %s has %d bytes, not %d as when it was committed", m.Object, size, m.Size)
+		return checkpoint.File{}, fmt.Errorf("checkpoint %s has %d bytes, not %d as when it was committed: %w", m.Object, size, m.Size, checkpoint.ErrDamaged)
 	}
 	f, step, err := checkpoint.Decode(r, size, m.SHA256)
 	if err == nil && step != m.Step {
@@ -105,17 +125,17 @@ func Fetch(ctx context.Context, s store.Store, m part.Manifest) (checkpoint.File
 // elsewhere is the best checkpoint that a cluster had.
 func (k *kept) elsewhere() (f checkpoint.File, score float64, step int64, err error) {
 	c, err := part.ReadCommitted(k.run)
-	if err == nil && c.Last == nil {
+	if err == nil && c.Last == nil && !part.HasObjects(k.run) {
 		err = checkpoint.ErrNone
 	}
 	if err != nil {
 		return f, 0, 0, err
 	}
-	s, err := k.store(c)
+	s, err := k.store(c) // in the run's folder, if committed.json is missing
 	if err != nil {
 		return f, 0, 0, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), fetching)
+	ctx, cancel := context.WithTimeout(k.ctx, fetching)
 	defer cancel()
 	return FetchBest(ctx, s)
 }
@@ -145,17 +165,33 @@ func (k *kept) SaveBest(score float64, step int64, f checkpoint.File) error {
 }
 
 // Newest is the checkpoint that a run's folder goes on from, and what was passed over.
-func Newest(run string) (f checkpoint.File, step int64, skipped []error, err error) {
-	k, err := openKept(run, 1)
+func Newest(ctx context.Context, run string) (f checkpoint.File, step int64, skipped []error, err error) {
+	k, err := openKept(ctx, run, 1)
 	if err != nil {
 		return f, 0, nil, err
 	}
 	return k.Latest()
 }
 
+// NewestOrBegin is Newest of a run that may have none, because it has not begun yet or because it is to begin again: then the
+// step is -1. Otherwise the error is NoCheckpoint.
+func NewestOrBegin(ctx context.Context, run string, begin bool) (f checkpoint.File, step int64, skipped []error, err error) {
+	f, step, skipped, err = Newest(ctx, run)
+	if errors.Is(err, checkpoint.ErrNone) {
+		if err = nothing(run, skipped); err == nil || begin {
+			return f, -1, skipped, nil
+		}
+		return f, 0, nil, err
+	}
+	if err != nil {
+		err = fmt.Errorf("run %s: %w", run, err)
+	}
+	return f, step, skipped, err
+}
+
 // Best is the best checkpoint of a run's folder, its score and its step.
-func Best(run string) (f checkpoint.File, score float64, step int64, err error) {
-	k, err := openKept(run, 1)
+func Best(ctx context.Context, run string) (f checkpoint.File, score float64, step int64, err error) {
+	k, err := openKept(ctx, run, 1)
 	if err != nil {
 		return f, 0, 0, err
 	}

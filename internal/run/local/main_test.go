@@ -102,6 +102,7 @@ func (s *spy) Iteration(r Report) {
 		s.iteration(r)
 	}
 }
+func (s *spy) Evaluating(int)         {}
 func (s *spy) Evaluated(e Evaluation) { s.evaluated = append(s.evaluated, e) }
 func (s *spy) Note(text string)       { s.notes = append(s.notes, text) }
 func (s *spy) End()                   { s.ended++ }

@@ -74,6 +74,7 @@ func (s *serial) tell(f func(Watcher)) {
 
 func (s *serial) Begin(done, total int64) { s.tell(func(w Watcher) { w.Begin(done, total) }) }
 func (s *serial) Iteration(r Report)      { s.tell(func(w Watcher) { w.Iteration(r) }) }
+func (s *serial) Evaluating(n int)        { s.tell(func(w Watcher) { w.Evaluating(n) }) }
 func (s *serial) Evaluated(e Evaluation)  { s.tell(func(w Watcher) { w.Evaluated(e) }) }
 func (s *serial) Note(text string)        { s.tell(func(w Watcher) { w.Note(text) }) }
 func (s *serial) End()                    { s.tell(func(w Watcher) { w.End() }) }

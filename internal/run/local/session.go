@@ -12,6 +12,7 @@ import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -90,16 +91,13 @@ func (s *Session) prepare() (err error) {
 	case j.Part != nil:
 		s.vault = j.Part.Vault
 	case j.Dir != "":
-		if s.vault, err = openKept(j.Dir, j.Keep); err != nil {
+		if s.vault, err = openKept(j.Reading, j.Dir, j.Keep); err != nil {
 			return err
 		}
 	}
 	if j.Resume {
 		if err := s.load(); err != nil {
-			if j.Dir == "" { // a part, and the coordinator says of which run
-				return err
-			}
-			return fmt.Errorf("run %s: %w", j.Dir, err)
+			return err
 		}
 	}
 	if s.loaded && j.Part == nil && !j.LostRecord {
@@ -142,32 +140,55 @@ func (s *Session) Finish() (Result, error) {
 	return s.result, errors.Join(err, s.Close())
 }
 
-// load takes the run's newest good state over. Without any, the run starts from
-// the beginning again, which gives the same bits.
+// load takes the run's newest good state over. Without any, a run that has left something begins again only if it may,
+// which gives the same bits; one that has not begun yet begins.
 func (s *Session) load() error {
-	if !s.exact && !s.RestartEpisodes {
-		return ErrNotExact
-	}
 	f, step, skipped, err := s.vault.Latest()
-	noteSkipped(s.Watch, skipped)
 	if errors.Is(err, checkpoint.ErrNone) {
-		s.Watch.Note("there is no checkpoint to go on from: the run starts again from the beginning")
-		return nil
+		return s.begin(skipped)
 	}
+	noteSkipped(s.Watch, skipped)
 	if err != nil {
-		return err
+		return s.of(err)
+	}
+	if k, ok := s.vault.(*kept); ok && k.note != "" {
+		s.Watch.Note(k.note)
+	}
+	if !s.exact && !s.RestartEpisodes {
+		return s.of(ErrNotExact)
 	}
 	if !s.exact {
 		s.Watch.Note(fmt.Sprintf("%s cannot save its state: its environments begin new episodes at step %d", s.Env.ID, step))
 	}
 	if err := s.restore(f, step); err != nil {
-		return err
+		return s.of(err)
 	}
 	s.loaded, s.saved, s.taken, s.beganAt = true, step, step, s.run.Steps()
 	// A checkpoint without these is no worse for it: they decide no weights.
 	s.before, _ = strconv.ParseFloat(f.Meta["seconds"], 64)
 	s.evaluated, _ = strconv.ParseInt(f.Meta["evaluated"], 10, 64)
 	s.recorded, _ = strconv.ParseInt(f.Meta["recorded"], 10, 64)
+	return nil
+}
+
+// of says of which run an error is. Of a part's the coordinator does.
+func (s *Session) of(err error) error {
+	if s.Dir == "" {
+		return err
+	}
+	return fmt.Errorf("run %s: %w", s.Dir, err)
+}
+
+// begin has a run without a good checkpoint begin, if nothing is lost by it or that was asked for.
+func (s *Session) begin(skipped []error) error {
+	err := nothing(s.Dir, skipped)
+	if err != nil && !s.OrBegin {
+		return err
+	}
+	noteSkipped(s.Watch, skipped)
+	if err == nil {
+		s.Watch.Note("the run has not begun yet: it begins now")
+	}
 	return nil
 }
 
@@ -195,6 +216,8 @@ func (s *Session) open() error {
 	path, resume := filepath.Join(s.Dir, recordFile), int64(-1)
 	if s.loaded {
 		resume = s.run.Steps()
+	} else if err := s.SetAside(); err != nil {
+		return err
 	}
 	jsonl, err := s.openRecord(path)
 	if err != nil {
@@ -225,6 +248,16 @@ func (s *Session) open() error {
 }
 
 const recordFile = "metrics.jsonl"
+
+// SetAside moves what an earlier run has left out of the way, in the folder where this one begins. Train does it where it was
+// not done before.
+func (s *Session) SetAside() error {
+	to, err := part.SetAside(s.Dir, s.Wrap.Files()...)
+	if err == nil && to != "" {
+		s.Watch.Note(fmt.Sprintf("the run begins at step 0: what %s held before is in %s", s.Dir, to))
+	}
+	return err
+}
 
 // openRecord opens the record, cut to the lines that it had when the checkpoint was taken:
 // the rest will be done again, such as an evaluation of which the checkpoint does not know.

@@ -91,6 +91,7 @@ func (s *Session) owesEvaluation() bool { return s.EvalEpisodes > 0 && s.evaluat
 // lastEvaluation evaluates the final policy, and saves that it was done, so that
 // to resume the run does not do it again.
 func (s *Session) lastEvaluation() error {
+	s.Watch.Evaluating(s.EvalEpisodes)
 	if err := s.evaluate(); err != nil {
 		return err
 	}
@@ -315,11 +316,14 @@ func (s *Session) conclude() error {
 		return err
 	}
 	s.result = Result{
-		Steps: s.run.Steps(), Iter: s.run.Iter(), Episodes: s.scope.Episodes().Count(),
+		Steps: s.run.Steps(), Iter: s.run.Iter(), Episodes: s.scope.Episodes().Count(), Began: s.beganAt,
 		Seconds: s.seconds(), StepsPerSecond: s.speed(), ReturnMean: s.returns(),
 		WeightsSHA256: checkpoint.WeightsSHA256(weights(s.scope, f.Arrays)), StateSHA256: checkpoint.StateSHA256(f.Arrays),
 		Figures: s.world.Figures(), Dropped: s.world.Dropped(), Exact: s.world.Exact(),
-		Interrupted: s.stopped, Evaluation: s.result.Evaluation, Agent: s.world.Trainer().Agent(),
+		Interrupted: s.stopped, Evaluation: s.result.Evaluation,
+	}
+	if s.Part == nil {
+		s.result.Player, _ = newPlayer(s.scope, s.world.Trainer().Agent(), s.specs) // evaluation says why there is none
 	}
 	if p := s.Probe; p != nil && p.State != nil {
 		p.State(f.Arrays)

@@ -38,24 +38,6 @@ type vault struct {
 	blind bool
 }
 
-const suffix = ".safetensors"
-
-// ObjectName is that of a step's checkpoint. It has a part of the sum, because a step
-// may be saved twice: when it was reached, and when it was evaluated.
-func ObjectName(epoch, step int64, sha256 string) string {
-	return fmt.Sprintf("step-%012d.epoch-%d.%.16s%s", step, epoch, sha256, suffix)
-}
-
-// epochOf is the epoch that wrote an object.
-func epochOf(name string) (epoch int64, ok bool) {
-	parts := strings.Split(name, ".")
-	if len(parts) != 4 || !strings.HasPrefix(parts[0], "step-") || !strings.HasPrefix(parts[1], "epoch-") {
-		return 0, false
-	}
-	epoch, err := strconv.ParseInt(strings.TrimPrefix(parts[1], "epoch-"), 10, 64)
-	return epoch, err == nil
-}
-
 // Latest is the checkpoint that the assignment begins with, and no other.
 func (v *vault) Latest() (f checkpoint.File, step int64, skipped []error, err error) {
 	m := v.a.From
@@ -108,7 +90,7 @@ func (v *vault) Save(step int64, f checkpoint.File) error {
 		return fmt.Errorf("checkpoint of step %d: it does not say how much was recorded: %w", step, err)
 	}
 	m := part.Manifest{
-		Record: recorded, Epoch: v.a.Epoch, Step: step, Object: ObjectName(v.a.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256(),
+		Record: recorded, Epoch: v.a.Epoch, Step: step, Object: local.ObjectName(v.a.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256(),
 		Evaluated: f.Meta["evaluated"] == fmt.Sprint(step), Place: v.place,
 	}
 	if err := v.put(m.Object, o); err != nil {
@@ -120,7 +102,7 @@ func (v *vault) Save(step int64, f checkpoint.File) error {
 	if err := v.to.Commit(v.ctx, m); err != nil {
 		return fmt.Errorf("checkpoint of step %d was not committed: %w", step, err)
 	}
-	v.prune(m.Object)
+	v.prune(m.Object, step)
 	return nil
 }
 
@@ -152,7 +134,7 @@ func (v *vault) within(limit time.Duration, do func(context.Context) error) erro
 }
 
 // prune removes what is not needed any more. What cannot be removed only takes room.
-func (v *vault) prune(committed string) {
+func (v *vault) prune(committed string, step int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(v.good) == 0 && v.a.From != nil {
@@ -160,23 +142,24 @@ func (v *vault) prune(committed string) {
 	}
 	v.good = append(slices.DeleteFunc(v.good, func(n string) bool { return n == committed }), committed)
 	v.good = v.good[max(0, len(v.good)-v.keep):]
-	err := v.within(v.patience, v.clean)
+	err := v.within(v.patience, func(ctx context.Context) error { return v.clean(ctx, step) })
 	if err != nil && v.ctx.Err() == nil {
 		v.to.Note("old checkpoints could not be removed: " + strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 }
 
-// clean removes all but the good ones.
-func (v *vault) clean(ctx context.Context) error {
+// clean removes all but the good ones, up to the step that was committed: what has more steps than that is superseded by
+// nothing, whatever it is doing here.
+func (v *vault) clean(ctx context.Context, committed int64) error {
 	names, err := v.store.List(ctx)
 	for _, name := range names {
-		if epoch, ok := epochOf(name); ok && epoch <= v.a.Epoch && !slices.Contains(v.good, name) {
+		if epoch, step, ok := local.ParseObject(name); ok && epoch <= v.a.Epoch && step <= committed && !slices.Contains(v.good, name) {
 			err = errors.Join(err, v.store.Delete(ctx, name))
 		}
 	}
 	if s, ok := v.store.(store.Sweeper); ok { // this process writes nothing now, and earlier epochs are over
 		err = errors.Join(err, s.Sweep(ctx, func(name string) bool {
-			epoch, ok := epochOf(name)
+			epoch, _, ok := local.ParseObject(name)
 			if !ok {
 				epoch, ok = local.BestEpoch(name)
 			}

@@ -52,3 +52,40 @@ func TestBestOfEpochs(t *testing.T) {
 	}
 	save(at(4), 1, 1, "best.epoch-3.safetensors", "best.epoch-4.safetensors") // it may be better
 }
+
+// TestSuperseded: a commit does away with checkpoints that it supersedes, and with none that has more steps, whatever that
+// is doing in the store.
+func TestSuperseded(t *testing.T) {
+	s := store.Folder(t.TempDir()).Under("r")
+	for _, name := range []string{local.ObjectName(1, 32, "a"), local.ObjectName(1, 640, "b")} {
+		if err := s.Put(t.Context(), name, strings.NewReader("?"), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	desk := parttest.NewDesk(1)
+	v := &vault{ctx: t.Context(), store: s, a: part.Assignment{Epoch: 2}, keep: 1, patience: time.Minute, to: desk, lines: newRecord(t.Context(), desk)}
+	steps := func(want ...int64) {
+		t.Helper()
+		names, err := s.List(t.Context())
+		var got []int64
+		for _, name := range names {
+			_, step, _ := local.ParseObject(name)
+			got = append(got, step)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("checkpoints of steps %v, want %v; %v", got, want, err)
+		}
+	}
+	for _, x := range []struct {
+		step int64
+		want []int64
+	}{{64, []int64{64, 640}}, {128, []int64{128, 640}}, {1024, []int64{1024}}} {
+		if err := v.Save(x.step, checkpoint.File{}); err != nil {
+			t.Fatal(err)
+		}
+		steps(x.want...)
+	}
+	if err := v.lines.Close(); err != nil {
+		t.Error(err)
+	}
+}

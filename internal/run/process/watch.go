@@ -42,6 +42,9 @@ func logged(r local.Report) []part.Metric {
 	return part.Bounded(out)
 }
 
+// Evaluating is a note: nothing else tells why a run that is done is not over.
+func (w *watch) Evaluating(episodes int) { w.to.Note(local.SayEvaluating(episodes)) }
+
 // Evaluated tells of an evaluation that can be told: of one without a complete episode
 // there is no mean.
 func (w *watch) Evaluated(e local.Evaluation) {
