@@ -128,18 +128,24 @@ func (x *interp) opaque(call *ast.CallExpr) {
 // is given.
 func (x *interp) trace(recv *value, args []*value) {
 	for _, v := range append(slices.Clone(args), recv) {
-		for _, o := range objectsOf(v) {
-			_, copied := o.copied()
-			switch {
-			case copied:
-				x.reads[o] = true
-			case o.function() && o.by.ParamsAt < 0: // called inside another
-				for _, p := range x.graphReads(o) {
-					x.reads[p] = true
-				}
-				x.draws = x.draws || o.draws
+		v.each(func(v *value) { // a network of the vocabulary's holds statistics
+			for _, o := range v.objs {
+				x.traceObject(o)
 			}
+		})
+	}
+}
+
+func (x *interp) traceObject(o *object) {
+	_, copied := o.copied()
+	switch {
+	case copied:
+		x.reads[o] = true
+	case o.function() && o.by.ParamsAt < 0: // called inside another
+		for _, p := range x.graphReads(o) {
+			x.reads[p] = true
 		}
+		x.draws = x.draws || o.draws
 	}
 }
 
