@@ -119,13 +119,15 @@ type record struct {
 
 	mu    sync.Mutex
 	at    epoch
-	file  *os.File        // the newest of the record; nil while it is closed
-	lines metrics.Record  // while file is open
-	limit int64           // of the bytes in a file; 0 is the default
-	end   int64           // of what was written to file since it was opened
-	dirty bool            // lines were written and not synced
-	over  bool            // the run is: nothing is recorded before another epoch begins
-	kept  *part.Committed // what it says of where the run can go on, once that was written
+	file  *os.File       // the newest of the record; nil while it is closed
+	lines metrics.Record // while file is open
+	limit int64          // of the bytes in a file; 0 is the default
+	end   int64          // of what was written to file since it was opened
+	dirty bool           // lines were written and not synced
+	over  bool           // the run is: nothing is recorded before another epoch begins
+	// cutting says that another epoch is about to begin: lines are of those before.
+	cutting bool
+	kept    *part.Committed // what it says of where the run can go on, once that was written
 
 	release func() // of the lock on it; nil while it is not held
 }
@@ -149,9 +151,20 @@ func (r *record) path() string { return filepath.Join(r.dir, recordFile) }
 // record that leaves; 0 is unknown. It fails if the record has lost lines before.
 func (r *record) rewind(number, step int64, evaluated bool, size int64) error {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.shut()
-	r.over = false
+	r.over, r.cutting = false, true
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		r.cutting = false
+		r.mu.Unlock()
+	}()
+	return r.cut(number, step, evaluated, size)
+}
+
+// cut does the work of rewind. It has the files to itself, and whoever speaks of the epoch
+// before is not kept waiting for the disk: a worker of which nothing is heard is given up.
+func (r *record) cut(number, step int64, evaluated bool, size int64) error {
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
 		return err
 	}
@@ -264,7 +277,7 @@ func (r *record) open() (err error) {
 func (r *record) write(number, offset int64, lines []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.over {
+	if r.over || r.cutting {
 		return nil
 	}
 	err := r.open()
@@ -387,7 +400,7 @@ func (r *record) commit(number int64, m part.Manifest) (int64, error) {
 
 // checked reports a gap if the newest file of an epoch's record is not as it was written.
 func (r *record) checked(number int64) error {
-	if r.over {
+	if r.over || r.cutting {
 		return nil
 	}
 	err := r.open() // nothing may have been written yet

@@ -145,6 +145,21 @@ func TestRewoundInPart(t *testing.T) {
 	r.holds(t, rows("1", "2"))
 }
 
+// Who speaks of an epoch while the next one is about to begin is not kept waiting, and not heard.
+func TestCutting(t *testing.T) {
+	r := &record{dir: t.TempDir()}
+	defer r.close()
+	if err := r.rewind(1, -1, false, 0); err != nil {
+		t.Fatal(err)
+	}
+	r.cutting = true
+	_, err := r.commit(1, part.Manifest{Step: 1})
+	if err := errors.Join(r.write(1, 0, []byte(rows("1"))), r.sync(), err, r.whole(1, 9)); err != nil || r.file != nil {
+		t.Error(err)
+	}
+	r.holds(t, "")
+}
+
 // The record of a run that is over is closed, and stays as it is until another epoch begins.
 func TestRetired(t *testing.T) {
 	a := &acting{}
