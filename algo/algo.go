@@ -84,6 +84,34 @@ type Preset struct {
 	Doc   string
 	Steps int64
 	Set   []string // key=value
+	apply func(config any) error
+}
+
+// For returns the preset "default" for an environment: how its settings, a C,
+// differ from the defaults, as a function that sets them.
+func For[C any](env string, steps int64, doc string, set func(*C)) Preset {
+	return Preset{Name: "default", Env: env, Doc: doc, Steps: steps, apply: func(config any) error {
+		c, ok := config.(*C)
+		if !ok {
+			return fmt.Errorf("the preset for %s sets a %T, not a %T", env, c, config)
+		}
+		set(c)
+		return nil
+	}}
+}
+
+// Named returns the preset under another name, under which it has to be asked for.
+func (p Preset) Named(name string) Preset {
+	p.Name = name
+	return p
+}
+
+// Apply sets what the preset's function sets, if it has one.
+func (p Preset) Apply(config any) error {
+	if p.apply == nil {
+		return nil
+	}
+	return p.apply(config)
 }
 
 // Define is an algorithm whose settings are a C.

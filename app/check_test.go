@@ -21,7 +21,7 @@ func TestCheckAndGraph(t *testing.T) {
 		code     int
 		out, err string // parts of what is printed
 	}{
-		{"check ppo", 0, "ppo.go:75:24: note: if run.Value", ""},
+		{"check ppo", 0, ":24: note: if run.Value", ""},
 		{"check --quiet ppo", 0, "", ""},
 		{"check ../algo/ppo", 0, "note", ""},
 		{"check ./" + fixtures + "module", 0, "", ""},

@@ -24,7 +24,7 @@ type credentials struct{ dir, ca, cert, key string }
 
 func (f *credentials) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.dir, "certs", "", "`folder` with a certificate and its authority's, as weft certs makes them; needed on any address but loopback")
+	flags.StringVar(&f.dir, "certs", "", "`folder` with a certificate and its authority's, as weft certs makes them; by default, on loopback, this user's own")
 	flags.StringVar(&f.ca, "ca", "", "`file` of the authority's certificate, instead of --certs")
 	flags.StringVar(&f.cert, "cert", "", "`file` of this process's certificate")
 	flags.StringVar(&f.key, "key", "", "`file` of its key")
@@ -48,6 +48,22 @@ func (f *credentials) load() (*tls.Config, error) {
 	return files.Load()
 }
 
+// loadFor reads what was named; by default, for addresses that only this machine
+// reaches, this user's own certificate. It is nil, and certs.Required says so, where
+// one has to be named.
+func (f *credentials) loadFor(addresses ...string) (*tls.Config, error) {
+	c, err := f.load()
+	if c != nil || err != nil || len(addresses) == 0 {
+		return c, err
+	}
+	for _, a := range addresses {
+		if err := certs.Required(a, nil); err != nil {
+			return nil, err
+		}
+	}
+	return certs.Own()
+}
+
 // clientFlags are those of commands that speak with a coordinator.
 type clientFlags struct {
 	credentials
@@ -60,14 +76,9 @@ func (f *clientFlags) flags(cmd *cobra.Command) {
 }
 
 func (f *clientFlags) client() (*control.Client, error) {
-	config, err := f.load()
+	config, err := f.loadFor(f.addresses...)
 	if err != nil {
 		return nil, err
-	}
-	for _, a := range f.addresses {
-		if err := certs.Required(a, config); err != nil {
-			return nil, err
-		}
 	}
 	return &control.Client{Addresses: f.addresses, TLS: config}, nil
 }

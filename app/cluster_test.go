@@ -142,6 +142,7 @@ func serve(t *testing.T, args ...string) (out *shared, stop func()) {
 // coordinator starts a coordinator in the test's folder.
 func coordinator(t *testing.T) (address string) {
 	t.Helper()
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir()) // for the user's certificate
 	out, _ := serve(t, "coordinator", "--listen", "127.0.0.1:0", "--json")
 	var e struct{ Address string }
 	if err := json.Unmarshal([]byte(out.until("listening")), &e); err != nil {

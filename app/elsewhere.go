@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weft-rl/weft/internal/run/certs"
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/internal/run/local"
@@ -57,13 +56,8 @@ func (f *elsewhere) check(cmd *cobra.Command, seeds int) error {
 	if f.asked() && seeds > 0 {
 		errs = append(errs, errors.New("--seeds: in a cluster each seed is a run of its own, with --seed"))
 	}
-	config, err := f.load()
-	if errs = append(errs, err); err == nil {
-		for _, a := range f.addresses {
-			errs = append(errs, certs.Required(a, config))
-		}
-	}
-	return errors.Join(errs...)
+	_, err := f.loadFor(f.addresses...)
+	return errors.Join(append(errs, err)...)
 }
 
 // trainElsewhere has a run trained by a cluster.
@@ -71,7 +65,7 @@ func (c *command) trainElsewhere(ctx context.Context, r *request, f *trainFlags,
 	if f.processes > 0 {
 		return c.trainProcesses(ctx, r, f, workers)
 	}
-	config, err := f.load()
+	config, err := f.loadFor(f.addresses...)
 	if err != nil {
 		return err
 	}

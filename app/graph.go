@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
 )
 
@@ -36,6 +38,9 @@ func (c *command) graph() *cobra.Command {
 				return unknown("format", format, names, "weft graph --help")
 			}
 			results, err := c.analyze(cmd.Context(), args)
+			if g := c.builtin(args[0]); err != nil && g != nil {
+				return write(g, c.out)
+			}
 			if err != nil {
 				return err
 			}
@@ -50,4 +55,19 @@ func (c *command) graph() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&format, "format", format, "how to write it: "+strings.Join(names, ", "))
 	return cmd
+}
+
+// builtin returns the graph that this program carries of one of its own algorithms,
+// for where their source is not to be had; nil for anything else.
+func (c *command) builtin(name string) *fdg.Graph {
+	_, path, err := c.source(name)
+	set, ok := edge.Programs(path)
+	if err != nil || !ok {
+		return nil
+	}
+	g, err := fdg.ReadJSON(bytes.NewReader(set.Graph))
+	if err != nil {
+		return nil
+	}
+	return g
 }

@@ -156,7 +156,11 @@ func (c *command) algorithms(name string) (out []item, err error) {
 			return nil, fmt.Errorf("algorithm %s: %w", a.Name, err)
 		}
 		for _, p := range a.Presets {
-			x.Presets = append(x.Presets, presetItem(p))
+			set, err := presetSettings(a, p)
+			if err != nil {
+				return nil, fmt.Errorf("algorithm %s, preset %s: %w", a.Name, p.Name, err)
+			}
+			x.Presets = append(x.Presets, presetItem{p.Name, p.Env, p.Doc, p.Steps, set})
 		}
 		out = append(out, x)
 	}

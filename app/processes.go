@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weft-rl/weft/internal/run/certs"
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/port"
 	"github.com/weft-rl/weft/internal/run/scratch"
@@ -94,6 +96,8 @@ func (c *command) inProcesses(ctx context.Context, r *request, f *trainFlags, ou
 type household struct {
 	program string
 	data    *scratch.Folder // of the embedded etcd
+	certs   string          // folder of the certificate by which they know each other, and nobody else
+	tls     *tls.Config     // with it
 	runs    string
 	store   string // of checkpoints
 	device  string
@@ -109,7 +113,18 @@ func newHousehold(f *trainFlags, runs, device string) (*household, error) {
 		return nil, err
 	}
 	data, err := scratch.New("weft-cluster-")
-	return &household{program: program, data: data, runs: runs, store: cmp.Or(f.store, runs), device: device, workers: f.processes, failed: make(chan error, f.processes+1)}, err
+	if err != nil {
+		return nil, err
+	}
+	h := &household{program: program, data: data, certs: filepath.Join(data.Path, "certs"), runs: runs, store: cmp.Or(f.store, runs), device: device, workers: f.processes, failed: make(chan error, f.processes+1)}
+	files, err := certs.Household(h.certs)
+	if err == nil {
+		h.tls, err = files.Load()
+	}
+	if err != nil {
+		return nil, errors.Join(err, data.Remove())
+	}
+	return h, nil
 }
 
 // start starts all processes, and waits until the workers have joined.
@@ -132,12 +147,12 @@ func (h *household) start(ctx context.Context) (*control.Client, error) {
 			h.keep(living, fmt.Sprintf("worker w%d", i), func() []string {
 				return []string{
 					"worker", "--join", at, "--name", fmt.Sprintf("w%d", i), "--store", h.store, "--devices", h.device,
-					"--cores", fmt.Sprint(max(1, runtime.NumCPU()/h.workers)), "--memory", fmt.Sprintf("%.3f", gib(memory())/float64(h.workers)), "--json", "--" + parentFlag,
+					"--certs", h.certs, "--cores", fmt.Sprint(max(1, runtime.NumCPU()/h.workers)), "--memory", fmt.Sprintf("%.3f", gib(memory())/float64(h.workers)), "--json", "--" + parentFlag,
 				}
 			}, func(string) {})
 		})
 	}
-	client := &control.Client{Addresses: []string{at}, Patience: 30 * time.Second}
+	client := &control.Client{Addresses: []string{at}, TLS: h.tls, Patience: 30 * time.Second}
 	return client, h.complete(ctx, client)
 }
 
@@ -148,7 +163,7 @@ func (h *household) coordinator(ctx context.Context, address chan<- string) {
 		if !listened {
 			at = port.Lasting()
 		}
-		return []string{"coordinator", "--listen", at, "--data", h.data.Path, "--runs", h.runs, "--patience", fmt.Sprint(returning), "--json", "--" + parentFlag}
+		return []string{"coordinator", "--listen", at, "--certs", h.certs, "--data", h.data.Path, "--runs", h.runs, "--patience", fmt.Sprint(returning), "--json", "--" + parentFlag}
 	}, func(line string) {
 		var e listeningEvent
 		if json.Unmarshal([]byte(line), &e) == nil && e.Event == "listening" {

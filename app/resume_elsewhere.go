@@ -169,7 +169,7 @@ func handBest(ctx context.Context, dir string, kept store.Store, epoch int64) er
 
 // resumeCluster has a run go on that a cluster has, or had.
 func (c *command) resumeCluster(ctx context.Context, run string, more []config.Assignment, f *trainFlags) error {
-	tls, err := f.load()
+	tls, err := f.loadFor(f.addresses...)
 	if err != nil {
 		return err
 	}

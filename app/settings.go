@@ -234,7 +234,7 @@ func (r *request) choose(s *Set) ([]config.Assignment, error) {
 	if r.Steps == 0 {
 		r.Steps = p.Steps
 	}
-	return assignments(p)
+	return assignments(r.algorithm, p)
 }
 
 // preset is the one asked for: by default an environment's own, if it has one,
@@ -265,13 +265,44 @@ func (r *request) preset() (algo.Preset, error) {
 	return algo.Preset{}, fmt.Errorf("--preset: %w", unknown("preset", r.Preset, slices.Compact(names), "weft list algorithms "+r.algorithm.Name))
 }
 
-func assignments(p algo.Preset) (out []config.Assignment, err error) {
-	for _, text := range p.Set {
+// assignments returns what a preset sets.
+func assignments(a algo.Algorithm, p algo.Preset) (out []config.Assignment, err error) {
+	set, err := presetSettings(a, p)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range set {
 		a, err := config.ParseSet(text, "preset "+p.Name)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, a)
+	}
+	return out, nil
+}
+
+// presetSettings lists how a preset differs from the defaults, as key=value.
+func presetSettings(a algo.Algorithm, p algo.Preset) ([]string, error) {
+	c := a.Config()
+	if err := config.Defaults(c); err != nil {
+		return nil, err
+	}
+	before, err := config.Map(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Apply(c); err != nil {
+		return nil, err
+	}
+	after, err := config.Map(c)
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(p.Set)
+	for i, x := range after {
+		if x != before[i] {
+			out = append(out, x.Key+"="+x.Value)
+		}
 	}
 	return out, nil
 }

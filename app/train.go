@@ -30,6 +30,7 @@ type trainFlags struct {
 	seeds  string
 	skip   bool               // verification
 	begin  bool               // of resume: again, if there is no good checkpoint
+	dry    bool               // show the configuration, and start nothing
 	values map[string]*string // flags that are settings, by key
 	elsewhere
 }
@@ -61,7 +62,8 @@ func (c *command) train() *cobra.Command {
 			"  weft train ppo --policy single-learner-coarse --processes 2\n" +
 			"  weft train ppo --policy single-learner-coarse --cluster 10.0.0.1:7700 --certs certs\n" +
 			"  weft train ppo --policy single-learner-coarse --cluster 127.0.0.1:7700 --workers 1 --max-workers 4\n" +
-			"  weft train ppo --env ./my/env --steps 100000",
+			"  weft train ppo --env ./my/env --steps 100000\n" +
+			"  weft train ppo --env Acrobot-v1 --dry-run > acrobot.yaml",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.works()
@@ -76,6 +78,7 @@ func (c *command) train() *cobra.Command {
 	flags.StringVar(&f.deploy, "deployment", "", deploymentUsage)
 	flags.StringVar(&f.out, "out", "", "run `folder`; default: a new one under runs/")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
+	flags.BoolVar(&f.dry, "dry-run", false, "print the configuration of the run, which is fit for --config, and start nothing")
 	flags.BoolVar(&f.skip, "no-verify", false, "start without checking that the policy computes what the plain loop of an author's package does")
 	f.elsewhere.flags(cmd)
 	flags.StringVar(&f.seeds, "seeds", "", "train `N` seeds, from --seed on, and summarise them; weft resume FOLDER goes on with all of them")
@@ -181,6 +184,13 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 	r, wrong := c.set.resolve(l)
 	seeds, wrongSeeds := f.count()
 	if err := errors.Join(malformed, wrong, wrongSeeds, checkFrom(r), checkOut(f.out), f.elsewhere.check(cmd, seeds)); err != nil {
+		return err
+	}
+	if f.dry {
+		text, err := r.yaml()
+		if err == nil {
+			_, err = c.out.Write(text)
+		}
 		return err
 	}
 	if err := c.verifyOnce(cmd.Context(), r, f, l.value("algorithm")); err != nil {

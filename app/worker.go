@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -66,19 +67,20 @@ func (c *command) worker() *cobra.Command {
 }
 
 func (c *command) runWorker(ctx context.Context, f *workerFlags) error {
-	config, err := f.load()
-	errs := []error{err, c.set.fit()}
+	errs := []error{c.set.fit()}
 	if len(f.join) == 0 {
 		errs = append(errs, errors.New("--join is needed: the address of a coordinator, such as "+defaultCluster))
-	}
-	if f.listen == "" && len(f.join) > 0 {
+	} else if f.listen == "" {
 		f.listen = facing(f.join[0])
 	}
-	if err == nil && len(f.join) > 0 {
-		for _, a := range append([]string{f.listen}, f.join...) {
-			errs = append(errs, certs.Required(a, config))
+	var config *tls.Config
+	if len(f.join) > 0 {
+		var err error
+		if config, err = f.loadFor(append([]string{f.listen}, f.join...)...); err != nil {
+			errs = append(errs, err)
+		} else {
+			errs = append(errs, certs.Fits(cmp.Or(f.advertise, f.listen), config))
 		}
-		errs = append(errs, certs.Fits(cmp.Or(f.advertise, f.listen), config))
 	}
 	for _, d := range f.devices {
 		errs = append(errs, device.Check(d))

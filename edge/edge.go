@@ -162,3 +162,19 @@ func For(t rl.Trainer) (s Set, ok bool) {
 	s, ok = sets[reflect.TypeOf(t)]
 	return s, ok
 }
+
+// Programs finds the programs of the trainer that a package declares, by the package's
+// import path; ok is false if none were generated.
+func Programs(path string) (s Set, ok bool) {
+	mu.Lock()
+	defer mu.Unlock()
+	for t, set := range sets {
+		for t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		if t.PkgPath() == path {
+			return set, true
+		}
+	}
+	return Set{}, false
+}

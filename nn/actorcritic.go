@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
@@ -16,7 +17,7 @@ type Torso struct {
 	Act    Activation // none means tanh
 }
 
-// Apply is the features of observations x.
+// Apply returns the features of observations x.
 func (t Torso) Apply(c *rl.Ctx, sc *model.Scope, x rl.Tree) *Node {
 	if box, ok := t.Space.(rl.Box); ok && len(box.Dims) == 3 {
 		return NatureCNN.Apply(c, sc, x.Leaf("").Node())
@@ -25,39 +26,94 @@ func (t Torso) Apply(c *rl.Ctx, sc *model.Scope, x rl.Tree) *Node {
 }
 
 // ActorCritic is a policy over a space of actions and a value function, with
-// networks of their own or, if they are Shared, one but for the last layers.
+// networks of their own or, if they are Shared, one but for the last layers. With a
+// Cell they share one that remembers.
 type ActorCritic struct {
 	Torso
 	Head   Head
 	Shared bool
+	Cell   Cell // nil for a network without memory
 }
 
-// Apply is the policy and the value, [rows...], for observations.
+// Init makes the parameters, by applying the network to an observation of zeros.
+func (a ActorCritic) Init(c *rl.Ctx, sc *model.Scope) {
+	var memory rl.Tensor
+	if a.Cell != nil {
+		memory = rl.Wrap(Zeros(c.Graph(), shapes.Make(dtypes.Float32, 1, a.Cell.StateSize())))
+	}
+	pi, _, _ := a.Recall(c, sc, rl.Obs{X: Blank(c, a.Space)}, memory)
+	pi.Mode()
+}
+
+// Apply returns the policy and the value, [rows...], for observations.
 func (a ActorCritic) Apply(c *rl.Ctx, sc *model.Scope, obs rl.Obs) (Dist, *Node) {
-	of := func(name string) *Node { return a.Torso.Apply(c, sc.At("%s", name), obs.X) }
-	var p, v *Node
-	if a.Shared {
-		p = of("torso")
-		v = p
-	} else {
-		p, v = of("policy"), of("value")
+	pi, v, _ := a.Recall(c, sc, obs, rl.Tensor{})
+	return pi, v
+}
+
+// Recall is Apply for a network with a Cell: it takes memory and returns the next, nil
+// where there is none. Of observations [env, time, ...] memory is that of the first.
+func (a ActorCritic) Recall(c *rl.Ctx, sc *model.Scope, obs rl.Obs, memory rl.Tensor) (pi Dist, value, next *Node) {
+	p, next := a.trunk(c, sc, "policy", obs, memory)
+	v := p
+	if !a.Shared && a.Cell == nil {
+		v, _ = a.trunk(c, sc, "value", obs, memory)
 	}
 	out := Dense(c, sc.At("policy").At("out"), p, a.Head.Units(), .01)
-	value := Dense(c, sc.At("value").At("out"), v, 1, 1)
-	return a.Head.Dist(c, sc.At("policy"), out, obs.Legal), Squeeze(value, -1)
+	pi = a.Head.Dist(c, sc.At("policy"), out, obs.Legal)
+	return pi, a.worth(c, sc, v), next
 }
 
-// Value is Apply's second result alone: what bootstraps need.
+// Value returns Apply's second result alone: what bootstraps need.
 func (a ActorCritic) Value(c *rl.Ctx, sc *model.Scope, obs rl.Obs) *Node {
-	name := "value"
-	if a.Shared {
-		name = "torso"
-	}
-	x := a.Torso.Apply(c, sc.At("%s", name), obs.X)
+	return a.Recalled(c, sc, obs, rl.Tensor{})
+}
+
+// Recalled returns Recall's second result alone.
+func (a ActorCritic) Recalled(c *rl.Ctx, sc *model.Scope, obs rl.Obs, memory rl.Tensor) *Node {
+	v, _ := a.trunk(c, sc, "value", obs, memory)
+	return a.worth(c, sc, v)
+}
+
+// worth applies the last layer of the value function.
+func (a ActorCritic) worth(c *rl.Ctx, sc *model.Scope, x *Node) *Node {
 	return Squeeze(Dense(c, sc.At("value").At("out"), x, 1, 1), -1)
 }
 
-// Blank is one observation of a space, all zero: to make a network's parameters
+// trunk returns what the last layer of the policy or of the value sees, and the next
+// memory.
+func (a ActorCritic) trunk(c *rl.Ctx, sc *model.Scope, of string, obs rl.Obs, memory rl.Tensor) (x, next *Node) {
+	if a.Cell == nil && !a.Shared {
+		return a.Torso.Apply(c, sc.At("%s", of), obs.X), nil
+	}
+	x = a.Torso.Apply(c, sc.At("torso"), obs.X)
+	if a.Cell == nil {
+		return x, nil
+	}
+	start := memory.Node()
+	if start.Rank() == 3 { // of a sequence
+		start = Squeeze(SliceAxis(start, 1, AxisElem(0)), 1)
+	}
+	var first *Node
+	if obs.First.Ok() {
+		first = obs.First.Node()
+	}
+	return Unroll(c, sc.At("memory"), a.Cell, x, start, first)
+}
+
+// Width returns how many features Features makes of an observation.
+func Width(space rl.Space) (n int) {
+	for _, l := range space.Leaves() {
+		if k := rl.Choices(l.Space); k > 0 {
+			n += k
+		} else {
+			n += max(1, l.Space.Shape().Size())
+		}
+	}
+	return n
+}
+
+// Blank returns one observation of a space, all zero: to make a network's parameters
 // by applying it.
 func Blank(c *rl.Ctx, space rl.Space) rl.Tree {
 	var names []string

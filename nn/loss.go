@@ -1,8 +1,6 @@
 package nn
 
-import (
-	. "github.com/gomlx/gomlx/core/graph"
-)
+import . "github.com/gomlx/gomlx/core/graph"
 
 // Huber is the loss of errors x, element by element: quadratic up to delta,
 // linear beyond. GoMLX's is a mean over the batch, which a loss by rows must not

@@ -22,6 +22,8 @@ type Cell interface {
 }
 
 // NewMemory is the empty memory of n environments.
+//
+//weft:sizes 2
 func NewMemory(s *rl.Scope, cell Cell, n int) rl.Tensor {
 	return rl.FromFlat(s, make([]float32, n*cell.StateSize()), n, cell.StateSize())
 }

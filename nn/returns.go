@@ -38,6 +38,7 @@ type followOut struct{ Running, Returns rl.Tensor }
 // sees the rewards of all. clip bounds scaled rewards, 0 is no bound; 10 is usual.
 //
 //weft:makes name=1
+//weft:sizes 2
 func NewReturns(s *rl.Scope, name string, envs int, gamma, clip float64) *Returns {
 	if own := s.Envs(); envs == own.Len() {
 		envs = max(envs, own.Of)

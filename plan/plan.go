@@ -84,7 +84,7 @@ type Deployment struct {
 	MaxWorkers int      `default:"0" unit:"workers" range:"[0,)" doc:"workers that a run of a cluster has in all: more than --workers are taken in when they join, at a checkpoint; 0 is no more than --workers" json:"max_workers"`
 	Replicas   int      `default:"0" unit:"replicas" range:"[0,)" doc:"parts that the environments are split into; 0 is one for each worker" json:"replicas"`
 	Async      bool     `default:"false" doc:"let replicas run ahead of each other: faster, and no longer repeatable" json:"async"`
-	Staleness  int      `default:"0" unit:"versions" range:"[0,)" doc:"versions that an asynchronous replica's weights may be behind; 0 is one, or where replicas send gradients two for each" json:"staleness"`
+	Staleness  int      `default:"0" unit:"versions" range:"[0,)" doc:"how many updates old the weights may be that an asynchronous replica's work was made with; older work is dropped; 0 is 1, and under central twice the replicas" json:"staleness"`
 	Producers  int      `default:"0" unit:"replicas" range:"[0,)" doc:"replicas that an asynchronous gather waits for; 0 is all" json:"producers"`
 	Queue      int      `default:"2" unit:"items" range:"[1,)" doc:"items that an asynchronous edge holds before its sender waits" json:"queue"`
 	NoFuse     []string `doc:"fusions to leave out: replicas, groups, graphs or all" json:"no_fuse"`

@@ -35,6 +35,41 @@ type Agent interface {
 	Act(k Key, obs Obs, mem Tree, greedy bool) (action, next Tree)
 }
 
+// NewAgent returns an agent without memory that samples by one function, or acts
+// greedily by another; action picks what it does out of their results.
+func NewAgent[A any](sample, greedy *Func[Obs, A], action func(A) Tree) Agent {
+	return Acting[Obs, A]{
+		Sample: sample, Greedy: greedy,
+		In:  func(obs Obs, _ Tree) Obs { return obs },
+		Out: func(a A) (Tree, Tree) { return action(a), Tree{} },
+	}
+}
+
+// Acting is an agent that acts by graph functions.
+type Acting[I, A any] struct {
+	Sample, Greedy *Func[I, A]
+	In             func(obs Obs, memory Tree) I  // what they are given
+	Out            func(a A) (action, next Tree) // what their results are
+	Fresh          func(n int) Tree              // memory for n environments; nil for an agent without
+}
+
+// Memory returns fresh memory for n environments.
+func (a Acting[I, A]) Memory(n int) Tree {
+	if a.Fresh == nil {
+		return Tree{}
+	}
+	return a.Fresh(n)
+}
+
+// Act calls the function that is asked for.
+func (a Acting[I, A]) Act(k Key, obs Obs, mem Tree, greedy bool) (action, next Tree) {
+	f := a.Sample
+	if greedy {
+		f = a.Greedy
+	}
+	return a.Out(f.Call(k, a.In(obs, mem)))
+}
+
 // Team is agents for environments with several kinds of them, one for each kind
 // and in their order: what a trainer on groups of environments returns as its
 // Agent. Agents act by themselves, whatever they shared in training.

@@ -58,6 +58,7 @@ func Scalar(x float64) Tensor {
 // dimensions on s's device.
 //
 //weft:refuse make tensors in the constructor, or from numbers with rl.Scalar
+//weft:sizes 2+
 func FromFlat[T gotype.Supported](s *Scope, data []T, dims ...int) Tensor {
 	shape := shapes.Make(dtypes.FromGenericsType[T](), dims...)
 	if shape.Size() != len(data) {

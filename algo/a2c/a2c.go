@@ -5,7 +5,11 @@
 package a2c
 
 import (
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/nn"
 	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
@@ -52,7 +56,7 @@ func (l *Learner) Learn(run *rl.Run, b Batch) {
 		adv = rl.Standardise(adv, rl.Tensor{}) // crosses rows, so it is no part of the loss
 	}
 	g, m := l.loss.Grad(run.Key("loss"), Sample{s.Obs, s.Act.Raw, adv, ret})
-	lr := l.rate(run.Progress())
+	lr := l.Rate.At(run.Progress())
 	l.opt.Apply(g, lr)
 	run.Log("loss/policy", m.Policy)
 	run.Log("loss/value", m.Value)
@@ -99,10 +103,10 @@ type Actor struct {
 // Act samples an action for every environment.
 func (a *Actor) Act(k rl.Key, obs rl.Obs) ActOut { return a.act.Call(k, obs) }
 
-// Value is the value of the states where mask is true, and 0 elsewhere.
+// Value returns the value of the states where mask is true, and 0 elsewhere.
 func (a *Actor) Value(mask rl.Tensor, obs rl.Obs) rl.Tensor { return a.value.Rows(mask, rl.Key{}, obs) }
 
-// Last is the value of every state.
+// Last returns the value of every state.
 func (a *Actor) Last(obs rl.Obs) rl.Tensor { return a.value.Call(rl.Key{}, obs) }
 
 // Learner improves the weights.
@@ -112,9 +116,100 @@ type Learner struct {
 	loss *rl.Loss[Sample, Metrics]
 }
 
-func (l *Learner) rate(progress float64) float64 {
-	if l.Anneal == "linear" {
-		return l.LearningRate * (1 - progress)
+// Agent returns the trained policy, for evaluation, export and serving.
+func (t *Trainer) Agent() rl.Agent {
+	return rl.NewAgent(t.Actor.act, t.Actor.greedy, func(a ActOut) rl.Tree { return a.Action })
+}
+
+// Config is A2C's settings.
+type Config struct {
+	Envs    int `default:"8" unit:"environments" range:"[1,)" doc:"environments stepped together"`
+	Horizon int `default:"5" unit:"steps" range:"[1,)" doc:"steps that every environment takes in an iteration, all of them one gradient"`
+
+	nn.Rate     `defaults:"learning_rate=7e-4 anneal=linear"`
+	RMSDecay    float64 `default:"0.99" range:"[0,1)" doc:"of RMSProp's mean square"`
+	RMSEps      float64 `default:"1e-5" range:"(0,)" doc:"RMSProp's term for numerical stability"`
+	MaxGradNorm float64 `default:"0.5" range:"(0,)" doc:"norm over all parameters to which gradients are clipped"`
+
+	Gamma              float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
+	Lambda             float64 `default:"1" range:"[0,1]" doc:"weight of longer advantage estimates; 1 is the return of as many steps as there are"`
+	ValueCoef          float64 `default:"0.5" range:"[0,)" doc:"weight of the value loss"`
+	EntropyCoef        float64 `default:"0.01" range:"[0,)" doc:"weight of the entropy bonus"`
+	NormalizeAdvantage bool    `default:"false" doc:"standardise advantages in every update"`
+
+	nn.Layers
+	Shared bool `default:"false" doc:"one network for policy and value, but for the last layer"`
+}
+
+// Algorithm is A2C for whoever runs it.
+var Algorithm = algo.Define("a2c", "synchronous advantage actor-critic", []algo.Preset{
+	algo.For("CartPole-v1", 500_000, "the published recipe", func(*Config) {}),
+	algo.For("Identity-v0", 20_000, "solved in a second", func(c *Config) {
+		c.Envs, c.LearningRate = 16, 3e-3
+	}),
+}, build)
+
+func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
+	e, err := make.Batch(c.Envs)
+	if err != nil {
+		return nil, err
 	}
-	return l.LearningRate
+	spec := e.Spec()
+	torso, err := c.Torso(spec.Obs)
+	if err != nil {
+		return nil, err
+	}
+	n := &net{Config: *c, ActorCritic: nn.ActorCritic{Torso: torso, Head: nn.NewHead(spec.Action), Shared: c.Shared}}
+	n.params = rl.NewParams(s, "net", n.Init)
+	return &Trainer{
+		Config:  *c,
+		Env:     e,
+		Rollout: replay.NewRollout[Step](s, "rollout"),
+		Actor: &Actor{
+			act:    rl.NewFunc(s, "act", n.act),
+			greedy: rl.NewFunc(s, "greedy", n.greedy),
+			value:  rl.NewFunc(s, "value", n.values),
+		},
+		Learner: &Learner{
+			Config: *c,
+			opt:    rl.NewOpt(s, "rmsprop", nn.ClipNorm{Max: c.MaxGradNorm, Rule: nn.RMSProp{Alpha: c.RMSDecay, Eps: c.RMSEps}}, n.params),
+			loss:   rl.NewLoss(s, "loss", n.loss, n.params),
+		},
+	}, nil
+}
+
+// net is the policy and the value function.
+type net struct {
+	Config
+	nn.ActorCritic
+	params *rl.Params
+}
+
+func (n *net) act(c *rl.Ctx, obs rl.Obs) ActOut {
+	pi, v := n.Apply(c, c.Scope(n.params), obs)
+	return n.out(pi.Sample(c, "action"), v)
+}
+
+func (n *net) greedy(c *rl.Ctx, obs rl.Obs) ActOut {
+	pi, v := n.Apply(c, c.Scope(n.params), obs)
+	return n.out(pi.Mode(), v)
+}
+
+func (n *net) out(raw rl.Tree, v *Node) ActOut {
+	return ActOut{Action: n.Head.Clip(raw), Raw: raw, Value: rl.Wrap(v)}
+}
+
+func (n *net) values(c *rl.Ctx, obs rl.Obs) rl.Tensor {
+	return rl.Wrap(n.Value(c, c.Scope(n.params), obs))
+}
+
+// loss returns the policy gradient, the squared error of values and the entropy
+// bonus, by row.
+func (n *net) loss(c *rl.Ctx, s Sample) (loss, weight rl.Tensor, m Metrics) {
+	pi, v := n.Apply(c, c.Scope(n.params), s.Obs)
+	policy := Neg(Mul(pi.LogProb(s.Action), s.Adv.Node()))
+	value := Square(Sub(v, s.Ret.Node()))
+	entropy := pi.Entropy()
+	total := Sub(Add(policy, MulScalar(value, n.ValueCoef)), MulScalar(entropy, n.EntropyCoef))
+	return rl.Wrap(total), rl.Tensor{}, Metrics{rl.Wrap(policy), rl.Wrap(value), rl.Wrap(entropy)}
 }

@@ -21,69 +21,69 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
-		coarseBatch: {Name: "batch", Kind: "gather", From: "collector", To: "learner", Type: "a2c.Batch", Axis: "environments", Node: 7, Pos: "a2c.go:43"},
-		coarseNet:   {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 16, Pos: "a2c.go:56"},
+		coarseBatch: {Name: "batch", Kind: "gather", From: "collector", To: "learner", Type: "a2c.Batch", Axis: "environments", Node: 7, Pos: "a2c.go:47"},
+		coarseNet:   {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 16, Pos: "a2c.go:60"},
 	},
 }
 
-// trainCoarseCollector is (*Trainer).Train (a2c.go:25) for the fragments
+// trainCoarseCollector is (*Trainer).Train (a2c.go:29) for the fragments
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // a2c.go:26
+	for run.Next() { // a2c.go:30
 		var batch Batch
-		// a2c.go:27
+		// a2c.go:31
 		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCoarseCollector1(t, run) }) {
-			batch = t.Collect(run) // a2c.go:27
+			batch = t.Collect(run) // a2c.go:31
 		}
-		// a2c.go:43
+		// a2c.go:47
 		edge.Gather(x, coarseBatch, Batch{Steps: Step{Obs: batch.Steps.Obs, Act: ActOut{Raw: batch.Steps.Act.Raw, Value: batch.Steps.Act.Value}, Reward: batch.Steps.Reward, Terminated: batch.Steps.Terminated, Truncated: batch.Steps.Truncated, Over: batch.Steps.Over, Cut: batch.Steps.Cut}, Last: batch.Last})
-		edge.Fetch(x, coarseNet, run.Scope().Component("net")) // a2c.go:56
+		edge.Fetch(x, coarseNet, run.Scope().Component("net")) // a2c.go:60
 	}
 	return run.Err()
 }
 
-// graphCoarseCollector1 is a2c.go:27 as one graph.
+// graphCoarseCollector1 is a2c.go:31 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) Batch {
-	obs := t.Env.Obs()                                                // a2c.go:35
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // a2c.go:36
-		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // a2c.go:37
-		out := t.Env.Step(act.Action)                                                              // a2c.go:38
-		cut := t.Actor.Value(out.Truncated, out.Final)                                             // a2c.go:39
-		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:40
-		obs = out.Obs                                                                              // a2c.go:41
+	obs := t.Env.Obs()                                                // a2c.go:39
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // a2c.go:40
+		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // a2c.go:41
+		out := t.Env.Step(act.Action)                                                              // a2c.go:42
+		cut := t.Actor.Value(out.Truncated, out.Final)                                             // a2c.go:43
+		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:44
+		obs = out.Obs                                                                              // a2c.go:45
 	})
-	batch := Batch{t.Rollout.Drain(), t.Actor.Last(obs)} // a2c.go:43
+	batch := Batch{t.Rollout.Drain(), t.Actor.Last(obs)} // a2c.go:47
 	return batch
 }
 
-// trainCoarseLearner is (*Trainer).Train (a2c.go:25) for the fragments gradient
+// trainCoarseLearner is (*Trainer).Train (a2c.go:29) for the fragments gradient
 // and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // a2c.go:26
-		batch := edge.Gathered[Batch](x, coarseBatch) // a2c.go:43
-		// a2c.go:28
+	for run.Next() { // a2c.go:30
+		batch := edge.Gathered[Batch](x, coarseBatch) // a2c.go:47
+		// a2c.go:32
 		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, batch) }) {
-			t.Learner.Learn(run, batch) // a2c.go:28
+			t.Learner.Learn(run, batch) // a2c.go:32
 		}
-		edge.Publish(x, coarseNet, run.Scope().Component("net")) // a2c.go:56
+		edge.Publish(x, coarseNet, run.Scope().Component("net")) // a2c.go:60
 	}
 	return run.Err()
 }
 
-// graphCoarseLearner1 is a2c.go:28 as one graph.
+// graphCoarseLearner1 is a2c.go:32 as one graph.
 func graphCoarseLearner1(t *Trainer, run *rl.Run, batch Batch) {
-	s := batch.Steps                                                         // a2c.go:48
-	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:49
-	// a2c.go:50
+	s := batch.Steps                                                         // a2c.go:52
+	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:53
+	// a2c.go:54
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
-	if t.Learner.NormalizeAdvantage { // a2c.go:51
-		adv = rl.Standardise(adv, rl.Tensor{}) // a2c.go:52
+	if t.Learner.NormalizeAdvantage { // a2c.go:55
+		adv = rl.Standardise(adv, rl.Tensor{}) // a2c.go:56
 	}
-	g, m := t.Learner.loss.Grad(run.Key("loss"), Sample{s.Obs, s.Act.Raw, adv, ret})         // a2c.go:54
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // a2c.go:55
-	t.Learner.opt.ApplyAt(g, lr)                                                             // a2c.go:56
-	run.Log("loss/policy", m.Policy)                                                         // a2c.go:57
-	run.Log("loss/value", m.Value)                                                           // a2c.go:58
-	run.Log("loss/entropy", m.Entropy)                                                       // a2c.go:59
-	run.Log("learning_rate", lr)                                                             // a2c.go:60
+	g, m := t.Learner.loss.Grad(run.Key("loss"), Sample{s.Obs, s.Act.Raw, adv, ret})            // a2c.go:58
+	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // a2c.go:59
+	t.Learner.opt.ApplyAt(g, lr)                                                                // a2c.go:60
+	run.Log("loss/policy", m.Policy)                                                            // a2c.go:61
+	run.Log("loss/value", m.Value)                                                              // a2c.go:62
+	run.Log("loss/entropy", m.Entropy)                                                          // a2c.go:63
+	run.Log("learning_rate", lr)                                                                // a2c.go:64
 }

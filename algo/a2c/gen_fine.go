@@ -22,63 +22,63 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []edge.Edge{
-		fineObs: {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "a2c.go:35"},
-		fineAct: {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "a2c.ActOut", Axis: "environments", Node: 3, Pos: "a2c.go:100"},
-		fineOut: {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "a2c.go:38"},
+		fineObs: {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "a2c.go:39"},
+		fineAct: {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "a2c.ActOut", Axis: "environments", Node: 3, Pos: "a2c.go:104"},
+		fineOut: {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "a2c.go:42"},
 	},
 }
 
-// trainFineEnvironment is (*Trainer).Train (a2c.go:25) for the fragment
+// trainFineEnvironment is (*Trainer).Train (a2c.go:29) for the fragment
 // environment, replicated over environments.
 func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // a2c.go:26
-		obs := t.Env.Obs()           // a2c.go:35
-		edge.Gather(x, fineObs, obs) // a2c.go:35
-		for range t.Horizon {        // a2c.go:36
-			act := edge.Scattered[ActOut](x, fineAct) // a2c.go:100
-			out := t.Env.Step(act.Action)             // a2c.go:38
-			edge.Gather(x, fineOut, out)              // a2c.go:38
+	for run.Next() { // a2c.go:30
+		obs := t.Env.Obs()           // a2c.go:39
+		edge.Gather(x, fineObs, obs) // a2c.go:39
+		for range t.Horizon {        // a2c.go:40
+			act := edge.Scattered[ActOut](x, fineAct) // a2c.go:104
+			out := t.Env.Step(act.Action)             // a2c.go:42
+			edge.Gather(x, fineOut, out)              // a2c.go:42
 		}
 	}
 	return run.Err()
 }
 
-// trainFineLearner is (*Trainer).Train (a2c.go:25) for the fragments actor,
+// trainFineLearner is (*Trainer).Train (a2c.go:29) for the fragments actor,
 // replay, gradient and apply.
 func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // a2c.go:26
-		obs := edge.Gathered[rl.Obs](x, fineObs) // a2c.go:35
-		for i := range t.Horizon {               // a2c.go:36
-			act := t.Actor.Act(run.Key("act", i), obs)                                                 // a2c.go:37
-			edge.Scatter(x, fineAct, ActOut{Action: act.Action})                                       // a2c.go:100
-			out := edge.Gathered[rl.Step](x, fineOut)                                                  // a2c.go:38
-			cut := t.Actor.Value(out.Truncated, out.Final)                                             // a2c.go:39
-			t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:40
-			obs = out.Obs                                                                              // a2c.go:41
+	for run.Next() { // a2c.go:30
+		obs := edge.Gathered[rl.Obs](x, fineObs) // a2c.go:39
+		for i := range t.Horizon {               // a2c.go:40
+			act := t.Actor.Act(run.Key("act", i), obs)                                                 // a2c.go:41
+			edge.Scatter(x, fineAct, ActOut{Action: act.Action})                                       // a2c.go:104
+			out := edge.Gathered[rl.Step](x, fineOut)                                                  // a2c.go:42
+			cut := t.Actor.Value(out.Truncated, out.Final)                                             // a2c.go:43
+			t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:44
+			obs = out.Obs                                                                              // a2c.go:45
 		}
-		batch := Batch{t.Rollout.Drain(), t.Actor.Last(obs)} // a2c.go:43
-		// a2c.go:28
+		batch := Batch{t.Rollout.Drain(), t.Actor.Last(obs)} // a2c.go:47
+		// a2c.go:32
 		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphFineLearner1(t, run, batch) }) {
-			t.Learner.Learn(run, batch) // a2c.go:28
+			t.Learner.Learn(run, batch) // a2c.go:32
 		}
 	}
 	return run.Err()
 }
 
-// graphFineLearner1 is a2c.go:28 as one graph.
+// graphFineLearner1 is a2c.go:32 as one graph.
 func graphFineLearner1(t *Trainer, run *rl.Run, batch Batch) {
-	s := batch.Steps                                                         // a2c.go:48
-	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:49
-	// a2c.go:50
+	s := batch.Steps                                                         // a2c.go:52
+	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:53
+	// a2c.go:54
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
-	if t.Learner.NormalizeAdvantage { // a2c.go:51
-		adv = rl.Standardise(adv, rl.Tensor{}) // a2c.go:52
+	if t.Learner.NormalizeAdvantage { // a2c.go:55
+		adv = rl.Standardise(adv, rl.Tensor{}) // a2c.go:56
 	}
-	g, m := t.Learner.loss.Grad(run.Key("loss"), Sample{s.Obs, s.Act.Raw, adv, ret})         // a2c.go:54
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // a2c.go:55
-	t.Learner.opt.ApplyAt(g, lr)                                                             // a2c.go:56
-	run.Log("loss/policy", m.Policy)                                                         // a2c.go:57
-	run.Log("loss/value", m.Value)                                                           // a2c.go:58
-	run.Log("loss/entropy", m.Entropy)                                                       // a2c.go:59
-	run.Log("learning_rate", lr)                                                             // a2c.go:60
+	g, m := t.Learner.loss.Grad(run.Key("loss"), Sample{s.Obs, s.Act.Raw, adv, ret})            // a2c.go:58
+	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // a2c.go:59
+	t.Learner.opt.ApplyAt(g, lr)                                                                // a2c.go:60
+	run.Log("loss/policy", m.Policy)                                                            // a2c.go:61
+	run.Log("loss/value", m.Value)                                                              // a2c.go:62
+	run.Log("loss/entropy", m.Entropy)                                                          // a2c.go:63
+	run.Log("learning_rate", lr)                                                                // a2c.go:64
 }

@@ -20,54 +20,54 @@ var genLearners = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []edge.Edge{
-		learnersAdv: {Name: "adv", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 13, Pos: "a2c.go:52"},
-		learnersG:   {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 16, Pos: "a2c.go:56"},
+		learnersAdv: {Name: "adv", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 13, Pos: "a2c.go:56"},
+		learnersG:   {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 16, Pos: "a2c.go:60"},
 	},
 }
 
-// trainLearnersLearner is (*Trainer).Train (a2c.go:25) for the fragments
+// trainLearnersLearner is (*Trainer).Train (a2c.go:29) for the fragments
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // a2c.go:26
+	for run.Next() { // a2c.go:30
 		var s Step
 		var adv rl.Tensor
 		var ret rl.Tensor
-		// a2c.go:27
+		// a2c.go:31
 		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&s), rl.Carry(&adv), rl.Carry(&ret)}, func() { s, adv, ret = graphLearnersLearner1(t, run) }) {
-			batch := t.Collect(run)                                                  // a2c.go:27
-			s = batch.Steps                                                          // a2c.go:48
-			next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:49
-			// a2c.go:50
+			batch := t.Collect(run)                                                  // a2c.go:31
+			s = batch.Steps                                                          // a2c.go:52
+			next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:53
+			// a2c.go:54
 			adv, ret = rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
 		}
-		if t.Learner.NormalizeAdvantage { // a2c.go:51
-			adv = edge.OwnRows(x, learnersAdv, rl.Standardise(edge.AllGather(x, learnersAdv, adv), rl.Tensor{})) // a2c.go:52
+		if t.Learner.NormalizeAdvantage { // a2c.go:55
+			adv = edge.OwnRows(x, learnersAdv, rl.Standardise(edge.AllGather(x, learnersAdv, adv), rl.Tensor{})) // a2c.go:56
 		}
-		g, m := t.Learner.loss.Grad(run.Key("loss"), Sample{s.Obs, s.Act.Raw, adv, ret}) // a2c.go:54
-		lr := t.Learner.rate(run.Progress())                                             // a2c.go:55
-		t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), lr)                         // a2c.go:56
-		run.Log("loss/policy", m.Policy)                                                 // a2c.go:57
-		run.Log("loss/value", m.Value)                                                   // a2c.go:58
-		run.Log("loss/entropy", m.Entropy)                                               // a2c.go:59
-		edge.LogOnce(x, run, "learning_rate", rl.Scalar(lr))                             // a2c.go:60
+		g, m := t.Learner.loss.Grad(run.Key("loss"), Sample{s.Obs, s.Act.Raw, adv, ret}) // a2c.go:58
+		lr := t.Learner.Rate.At(run.Progress())                                          // a2c.go:59
+		t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), lr)                         // a2c.go:60
+		run.Log("loss/policy", m.Policy)                                                 // a2c.go:61
+		run.Log("loss/value", m.Value)                                                   // a2c.go:62
+		run.Log("loss/entropy", m.Entropy)                                               // a2c.go:63
+		edge.LogOnce(x, run, "learning_rate", rl.Scalar(lr))                             // a2c.go:64
 	}
 	return run.Err()
 }
 
-// graphLearnersLearner1 is a2c.go:27 to a2c.go:50 as one graph.
+// graphLearnersLearner1 is a2c.go:31 to a2c.go:54 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run) (Step, rl.Tensor, rl.Tensor) {
-	obs := t.Env.Obs()                                                // a2c.go:35
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // a2c.go:36
-		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // a2c.go:37
-		out := t.Env.Step(act.Action)                                                              // a2c.go:38
-		cut := t.Actor.Value(out.Truncated, out.Final)                                             // a2c.go:39
-		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:40
-		obs = out.Obs                                                                              // a2c.go:41
+	obs := t.Env.Obs()                                                // a2c.go:39
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // a2c.go:40
+		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // a2c.go:41
+		out := t.Env.Step(act.Action)                                                              // a2c.go:42
+		cut := t.Actor.Value(out.Truncated, out.Final)                                             // a2c.go:43
+		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:44
+		obs = out.Obs                                                                              // a2c.go:45
 	})
-	batch := Batch{t.Rollout.Drain(), t.Actor.Last(obs)}                     // a2c.go:43
-	s := batch.Steps                                                         // a2c.go:48
-	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:49
-	// a2c.go:50
+	batch := Batch{t.Rollout.Drain(), t.Actor.Last(obs)}                     // a2c.go:47
+	s := batch.Steps                                                         // a2c.go:52
+	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:53
+	// a2c.go:54
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
 	return s, adv, ret
 }

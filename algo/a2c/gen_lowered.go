@@ -6,31 +6,31 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// trainLowered is one iteration of (*Trainer).Train (a2c.go:25) as a device
+// trainLowered is one iteration of (*Trainer).Train (a2c.go:29) as a device
 // program has it: the loops and branches of run are the program's, those of Go
 // are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                // a2c.go:35
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // a2c.go:36
-		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // a2c.go:37
-		out := t.Env.Step(act.Action)                                                              // a2c.go:38
-		cut := t.Actor.Value(out.Truncated, out.Final)                                             // a2c.go:39
-		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:40
-		obs = out.Obs                                                                              // a2c.go:41
+	obs := t.Env.Obs()                                                // a2c.go:39
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // a2c.go:40
+		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // a2c.go:41
+		out := t.Env.Step(act.Action)                                                              // a2c.go:42
+		cut := t.Actor.Value(out.Truncated, out.Final)                                             // a2c.go:43
+		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:44
+		obs = out.Obs                                                                              // a2c.go:45
 	})
-	batch := Batch{t.Rollout.Drain(), t.Actor.Last(obs)}                     // a2c.go:43
-	s := batch.Steps                                                         // a2c.go:48
-	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:49
-	// a2c.go:50
+	batch := Batch{t.Rollout.Drain(), t.Actor.Last(obs)}                     // a2c.go:47
+	s := batch.Steps                                                         // a2c.go:52
+	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last)) // a2c.go:53
+	// a2c.go:54
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, s.Reward, s.Act.Value, next, s.Terminated, s.Over)
-	if t.Learner.NormalizeAdvantage { // a2c.go:51
-		adv = rl.Standardise(adv, rl.Tensor{}) // a2c.go:52
+	if t.Learner.NormalizeAdvantage { // a2c.go:55
+		adv = rl.Standardise(adv, rl.Tensor{}) // a2c.go:56
 	}
-	g, m := t.Learner.loss.Grad(run.Key("loss"), Sample{s.Obs, s.Act.Raw, adv, ret})         // a2c.go:54
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // a2c.go:55
-	t.Learner.opt.ApplyAt(g, lr)                                                             // a2c.go:56
-	run.Log("loss/policy", m.Policy)                                                         // a2c.go:57
-	run.Log("loss/value", m.Value)                                                           // a2c.go:58
-	run.Log("loss/entropy", m.Entropy)                                                       // a2c.go:59
-	run.Log("learning_rate", lr)                                                             // a2c.go:60
+	g, m := t.Learner.loss.Grad(run.Key("loss"), Sample{s.Obs, s.Act.Raw, adv, ret})            // a2c.go:58
+	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // a2c.go:59
+	t.Learner.opt.ApplyAt(g, lr)                                                                // a2c.go:60
+	run.Log("loss/policy", m.Policy)                                                            // a2c.go:61
+	run.Log("loss/value", m.Value)                                                              // a2c.go:62
+	run.Log("loss/entropy", m.Entropy)                                                          // a2c.go:63
+	run.Log("learning_rate", lr)                                                                // a2c.go:64
 }

@@ -6,6 +6,14 @@
 package dqn
 
 import (
+	"errors"
+	"fmt"
+
+	"github.com/gomlx/compute/dtypes"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/nn"
 	"github.com/weft-rl/weft/replay"
@@ -100,36 +108,240 @@ func (a *Actor) Act(k rl.Key, in ActIn) rl.Tree { return a.act.Call(k, in) }
 // Learner improves the weights.
 type Learner struct {
 	Config
-	net, target *Net
+	net, target *net
 	opt         *rl.Opt
 	loss        *rl.Loss[Batch, Metrics]
 	values      *rl.Func[rl.Obs, rl.Tensor]
 }
 
-// Values are those of all actions, [rows, actions].
+// Values returns those of all actions, [rows, actions].
 func (l *Learner) Values(obs rl.Obs) rl.Tensor { return l.values.Call(rl.Key{}, obs) }
 
 // Update makes update u of an iteration and returns the rows' priorities.
 func (l *Learner) Update(run *rl.Run, u int, b Batch) rl.Tensor {
 	g, m := l.loss.Grad(run.Key("loss", u), b)
-	l.opt.Apply(g, l.rate(run.Progress()))
+	l.opt.Apply(g, l.Rate.At(run.Progress()))
 	run.Log("loss/td", m.Loss)
 	run.Log("q", m.Q)
 	return m.Priority
 }
 
-func (l *Learner) rate(progress float64) float64 {
-	if l.Anneal == "linear" {
-		return l.LearningRate * (1 - progress)
-	}
-	return l.LearningRate
-}
-
-// Epsilon is how often to act at random: from the start's value straight to the
+// Epsilon returns how often to act at random: from the start's value straight to the
 // end's, over the first part of the budget.
 func (c Config) Epsilon(progress float64) float64 {
 	return nn.Linear(c.EpsilonStart, c.EpsilonEnd)(progress / c.Exploration)
 }
 
-// BetaAt is how far a sample's probabilities are corrected for: fully at the end.
+// BetaAt returns how far a sample's probabilities are corrected for: fully at the end.
 func (c Config) BetaAt(progress float64) float64 { return nn.Linear(c.Beta, 1)(progress) }
+
+// Agent returns the trained policy, for evaluation, export and serving.
+func (t *Trainer) Agent() rl.Agent { return agent{t.Actor, t.EpsilonEnd} }
+
+type agent struct {
+	actor   *Actor
+	epsilon float64
+}
+
+func (a agent) Memory(int) rl.Tree { return rl.Tree{} }
+
+func (a agent) Act(k rl.Key, obs rl.Obs, _ rl.Tree, greedy bool) (action, next rl.Tree) {
+	if greedy {
+		return a.actor.greedy.Call(k, obs), rl.Tree{}
+	}
+	return a.actor.Act(k, ActIn{obs, rl.Scalar(a.epsilon)}), rl.Tree{}
+}
+
+// Config is DQN's settings. The defaults are CleanRL's for classic control.
+type Config struct {
+	Envs           int   `default:"1" unit:"environments" range:"[1,)" doc:"environments stepped together"`
+	TrainEvery     int   `default:"10" unit:"steps" range:"[1,)" doc:"steps that every environment takes between updates"`
+	Updates        int   `default:"1" unit:"updates" range:"[1,)" doc:"updates of an iteration"`
+	Batch          int   `default:"128" unit:"rows" range:"[1,)" doc:"rows of an update"`
+	Buffer         int   `default:"10000" unit:"rows" range:"[1,)" doc:"rows that are kept"`
+	LearningStarts int64 `default:"10000" unit:"steps" range:"[1,)" doc:"steps taken before the first update"`
+
+	nn.Rate     `defaults:"learning_rate=2.5e-4"`
+	AdamEps     float64 `default:"1e-8" range:"(0,)" doc:"Adam's term for numerical stability"`
+	MaxGradNorm float64 `default:"0" range:"[0,)" doc:"norm over all parameters to which gradients are clipped; 0 is no bound"`
+	Huber       float64 `default:"0" range:"[0,)" doc:"size of an error from which it counts linearly and no longer squared; 0 is always squared"`
+
+	Gamma       float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
+	NStep       int     `default:"1" unit:"steps" range:"[1,)" doc:"steps of a row: rewards that are added up before a value is asked for"`
+	TargetEvery int64   `default:"500" unit:"steps" range:"[1,)" doc:"steps between two updates of the target network"`
+	Tau         float64 `default:"1" range:"(0,1]" doc:"how far the target network then moves; 1 is a copy"`
+
+	EpsilonStart float64 `default:"1" range:"[0,1]" doc:"part of actions that are random at the start"`
+	EpsilonEnd   float64 `default:"0.05" range:"[0,1]" doc:"the same at the end"`
+	Exploration  float64 `default:"0.5" range:"(0,1]" doc:"part of the budget over which it goes from one to the other"`
+
+	Double      bool    `default:"false" doc:"let the network choose the action whose value the target network gives"`
+	Dueling     bool    `default:"false" doc:"split values into that of the state and the actions' advantages"`
+	Prioritised bool    `default:"false" doc:"draw rows by the size of their errors"`
+	Alpha       float64 `default:"0.6" range:"[0,)" doc:"power of the error that a row's priority is"`
+	Beta        float64 `default:"0.4" range:"[0,1]" doc:"how far unequal probabilities are corrected for at the start; fully at the end"`
+	PriorityEps float64 `default:"1e-3" range:"(0,)" doc:"added to errors, so that no row is forgotten"`
+
+	nn.Layers `defaults:"hidden=120,84 activation=relu"`
+}
+
+// Validate finds settings that do not go together.
+func (c *Config) Validate() error {
+	var errs []error
+	if rows := c.NStep * c.Envs; c.Buffer < rows {
+		errs = append(errs, fmt.Errorf("buffer: %d rows do not hold the %d steps of a row (n_step) in each of %d environments (envs)", c.Buffer, c.NStep, c.Envs))
+	}
+	if least := int64(c.NStep * c.Envs); c.LearningStarts < least {
+		errs = append(errs, fmt.Errorf("learning_starts: after %d steps there is no row of n_step=%d steps in %d environments; at least %d are needed", c.LearningStarts, c.NStep, c.Envs, least))
+	}
+	return errors.Join(errs...)
+}
+
+// Algorithm is DQN for whoever runs it.
+var Algorithm = algo.Define("dqn", "deep Q-learning: double, dueling, prioritised", []algo.Preset{
+	algo.For("CartPole-v1", 500_000, "CleanRL's recipe", func(*Config) {}),
+	algo.For("CartPole-v1", 500_000, "Double DQN that stays where it gets: a long memory, a step size that ends at 0", func(c *Config) {
+		c.Double, c.Envs, c.TrainEvery, c.Updates, c.Buffer, c.LearningStarts = true, 8, 8, 8, 100_000, 2000
+		c.LearningRate, c.Anneal, c.TargetEvery, c.Exploration = 1e-3, "linear", 1024, .2
+	}).Named("double"),
+	algo.For("Identity-v0", 20_000, "solved in a second", func(c *Config) {
+		c.Envs, c.TrainEvery, c.Batch, c.LearningStarts, c.TargetEvery = 8, 4, 64, 1000, 500
+		c.LearningRate, c.Gamma = 1e-3, .9
+	}),
+}, build)
+
+func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
+	e, err := make.Batch(c.Envs)
+	if err != nil {
+		return nil, err
+	}
+	spec := e.Spec()
+	if _, ok := spec.Action.(rl.Discrete); !ok {
+		return nil, fmt.Errorf("dqn compares single discrete actions, and those of %s are %s: take ppo", spec.ID, spec.Action)
+	}
+	q, err := newNet(s, "q", *c, spec)
+	if err != nil {
+		return nil, err
+	}
+	target, err := newNet(s, "target", *c, spec)
+	if err != nil {
+		return nil, err
+	}
+	target.params.Blend(q.params, 1)
+	how := replay.Options{
+		NStep: c.NStep, Discount: c.Gamma, Priority: c.Prioritised,
+		Ratio: float64(c.Updates*c.Batch) / float64(c.TrainEvery*c.Envs),
+	}
+	return &Trainer{
+		Config:  *c,
+		Env:     e,
+		Replay:  replay.NewTable[Transition](s, "replay", c.Buffer, how),
+		Actor:   &Actor{act: rl.NewFunc(s, "act", q.act), greedy: rl.NewFunc(s, "greedy", q.greedy)},
+		Learner: newLearner(s, q, target),
+	}, nil
+}
+
+func newLearner(s *rl.Scope, q, target *net) *Learner {
+	c := q.Config
+	l := &Learner{Config: c, net: q, target: target}
+	l.opt = rl.NewOpt(s, "adam", nn.ClipNorm{Max: c.MaxGradNorm, Rule: nn.Adam{Eps: c.AdamEps}}, q.params)
+	l.loss = rl.NewLoss(s, "td", l.lossGraph, q.params)
+	l.values = rl.NewFunc(s, "values", q.valuesGraph)
+	return l
+}
+
+// net is the values of all actions.
+type net struct {
+	Config
+	params  *rl.Params
+	torso   nn.Torso
+	actions rl.Discrete
+}
+
+func newNet(s *rl.Scope, name string, c Config, spec env.Spec) (*net, error) {
+	torso, err := c.Torso(spec.Obs)
+	if err != nil {
+		return nil, err
+	}
+	n := &net{Config: c, torso: torso, actions: spec.Action.(rl.Discrete)}
+	n.params = rl.NewParams(s, name, func(c *rl.Ctx, sc *model.Scope) {
+		n.forward(c, sc, rl.Obs{X: nn.Blank(c, spec.Obs)})
+	})
+	return n, nil
+}
+
+func (n *net) forward(c *rl.Ctx, sc *model.Scope, obs rl.Obs) *Node {
+	x := n.torso.Apply(c, sc.At("torso"), obs.X)
+	q := nn.Dense(c, sc.At("out"), x, n.actions.N, 1)
+	if !n.Dueling {
+		return q
+	}
+	v := nn.Dense(c, sc.At("value"), x, 1, 1)
+	return Add(v, Sub(q, ReduceAndKeep(q, ReduceMean, -1)))
+}
+
+// values returns those of all actions, [rows, actions].
+func (n *net) values(c *rl.Ctx, obs rl.Obs) *Node { return n.forward(c, c.Scope(n.params), obs) }
+
+// among returns the distribution over the legal actions by scores.
+func (n *net) among(scores *Node, obs rl.Obs) *nn.Discrete {
+	legal := rl.Tensor{}
+	if obs.Legal.Has("") {
+		legal = obs.Legal.Leaf("")
+	}
+	return nn.Categorical(scores, legal).From(n.actions.Start)
+}
+
+// of returns the values of one action a row.
+func (n *net) of(q *Node, action rl.Tree) *Node {
+	a := SubScalar(action.Leaf("").Node(), n.actions.Start)
+	return ReduceSum(Mul(q, OneHot(a, n.actions.N, q.DType())), -1)
+}
+
+func (n *net) valuesGraph(c *rl.Ctx, obs rl.Obs) rl.Tensor { return rl.Wrap(n.values(c, obs)) }
+
+func (n *net) greedy(c *rl.Ctx, obs rl.Obs) rl.Tree {
+	return n.among(n.values(c, obs), obs).Mode()
+}
+
+// act returns the best legal action, or with probability epsilon any legal one.
+func (n *net) act(c *rl.Ctx, in ActIn) rl.Tree {
+	q := n.values(c, in.Obs)
+	best, any := n.among(q, in.Obs).Mode(), n.among(ZerosLike(q), in.Obs).Sample(c, "any")
+	u := c.Uniform("epsilon", q.Shape().Dimensions[0])
+	explore := LessThan(u, in.Epsilon.Node())
+	return rl.One(rl.Wrap(Where(explore, any.Leaf("").Node(), best.Leaf("").Node())))
+}
+
+// lossGraph returns the error of one action's value against the reward and the best
+// value of where it led, by the target network. The best action there is the
+// target's, or with Double the network's own.
+func (l *Learner) lossGraph(c *rl.Ctx, b Batch) (loss, weight rl.Tensor, m Metrics) {
+	s := b.Sample
+	d := s.Data
+	next := l.target.values(c, d.Next)
+	chooser := next
+	if l.Double {
+		chooser = l.net.values(c, d.Next)
+	}
+	reached := l.target.of(next, l.target.among(chooser, d.Next).Mode())
+	open := OneMinus(ConvertDType(d.Terminated.Node(), dtypes.Float32))
+	goal := Add(d.Reward.Node(), Mul(Mul(s.Discount.Node(), open), reached))
+
+	q := l.net.of(l.net.values(c, d.Obs), d.Action)
+	td := Sub(q, StopGradient(goal))
+	x := Square(td)
+	if l.Huber > 0 {
+		x = nn.Huber(td, l.Huber)
+	}
+	if l.Prioritised {
+		weight = rl.Wrap(Pow(s.Prob.Node(), Neg(b.Beta.Node())))
+	}
+	return rl.Wrap(x), weight, Metrics{Priority: rl.Wrap(l.priority(td)), Loss: rl.Wrap(x), Q: rl.Wrap(q)}
+}
+
+// priority returns what a row's probability of being drawn will be proportional to.
+func (l *Learner) priority(td *Node) *Node {
+	size := AddScalar(Abs(td), l.PriorityEps)
+	return Pow(size, ConstAs(size, l.Alpha))
+}

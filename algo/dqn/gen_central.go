@@ -26,67 +26,67 @@ var genCentral = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []edge.Edge{
-		centralInsert:   {Name: "Insert", Kind: "all-gather", From: "worker", To: "worker", Type: "dqn.Transition", Axis: "environments", Node: 6, Pos: "dqn.go:45"},
-		centralOutOver:  {Name: "out.Over", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 6, Pos: "dqn.go:45"},
-		centralG:        {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "dqn.go:114", Given: true},
-		centralQ:        {Name: "q", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 13, Pos: "dqn.go:115"},
-		centralSIndex:   {Name: "s.Index", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 17, Pos: "dqn.go:58"},
-		centralPriority: {Name: "priority", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 17, Pos: "dqn.go:58"},
-		centralTarget:   {Name: "target", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 19, Pos: "dqn.go:62"},
+		centralInsert:   {Name: "Insert", Kind: "all-gather", From: "worker", To: "worker", Type: "dqn.Transition", Axis: "environments", Node: 6, Pos: "dqn.go:53"},
+		centralOutOver:  {Name: "out.Over", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 6, Pos: "dqn.go:53"},
+		centralG:        {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "dqn.go:122", Given: true},
+		centralQ:        {Name: "q", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 13, Pos: "dqn.go:123"},
+		centralSIndex:   {Name: "s.Index", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 17, Pos: "dqn.go:66"},
+		centralPriority: {Name: "priority", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 17, Pos: "dqn.go:66"},
+		centralTarget:   {Name: "target", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 19, Pos: "dqn.go:70"},
 	},
 }
 
-// trainCentralWorker is (*Trainer).Train (dqn.go:28) for the fragments
+// trainCentralWorker is (*Trainer).Train (dqn.go:36) for the fragments
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:29
-		obs := t.Env.Obs()                              // dqn.go:40
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:41
-		for i := range t.TrainEvery {                   // dqn.go:42
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon}) // dqn.go:43
-			out := t.Env.Step(action)                                     // dqn.go:44
-			// dqn.go:45
+	for run.Next() { // dqn.go:37
+		obs := t.Env.Obs()                              // dqn.go:48
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:49
+		for i := range t.TrainEvery {                   // dqn.go:50
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon}) // dqn.go:51
+			out := t.Env.Step(action)                                     // dqn.go:52
+			// dqn.go:53
 			t.Replay.Insert(edge.AllGather(x, centralInsert, Transition{obs, action, out.Reward, out.Final, out.Terminated}), edge.AllGather(x, centralOutOver, out.Over))
-			obs = out.Obs // dqn.go:46
+			obs = out.Obs // dqn.go:54
 		}
-		if run.Steps() >= t.LearningStarts { // dqn.go:31
-			beta := rl.Scalar(t.BetaAt(run.Progress())) // dqn.go:53
-			for u := range t.Updates {                  // dqn.go:54
-				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // dqn.go:55
-				b := Batch{s, beta}                                               // dqn.go:56
-				g, m := t.Learner.loss.Grad(run.Key("loss", u), b)                // dqn.go:114
-				edge.Reduce(x, centralG, g)                                       // dqn.go:114
-				edge.Fetch(x, centralQ, t.Learner.net.params)                     // dqn.go:115
-				run.Log("loss/td", m.Loss)                                        // dqn.go:116
-				run.Log("q", m.Q)                                                 // dqn.go:117
-				priority := m.Priority                                            // dqn.go:118
-				if t.Prioritised {                                                // dqn.go:57
-					// dqn.go:58
+		if run.Steps() >= t.LearningStarts { // dqn.go:39
+			beta := rl.Scalar(t.BetaAt(run.Progress())) // dqn.go:61
+			for u := range t.Updates {                  // dqn.go:62
+				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch)) // dqn.go:63
+				b := Batch{s, beta}                                               // dqn.go:64
+				g, m := t.Learner.loss.Grad(run.Key("loss", u), b)                // dqn.go:122
+				edge.Reduce(x, centralG, g)                                       // dqn.go:122
+				edge.Fetch(x, centralQ, t.Learner.net.params)                     // dqn.go:123
+				run.Log("loss/td", m.Loss)                                        // dqn.go:124
+				run.Log("q", m.Q)                                                 // dqn.go:125
+				priority := m.Priority                                            // dqn.go:126
+				if t.Prioritised {                                                // dqn.go:65
+					// dqn.go:66
 					t.Replay.Prioritise(edge.AllGather(x, centralSIndex, s.Index), edge.AllGather(x, centralPriority, priority))
 				}
 			}
-			if run.Every(t.TargetEvery) { // dqn.go:61
-				edge.Fetch(x, centralTarget, t.Learner.target.params) // dqn.go:62
+			if run.Every(t.TargetEvery) { // dqn.go:69
+				edge.Fetch(x, centralTarget, t.Learner.target.params) // dqn.go:70
 			}
 		}
 	}
 	return run.Err()
 }
 
-// trainCentralServer is (*Trainer).Train (dqn.go:28) for the fragment apply.
+// trainCentralServer is (*Trainer).Train (dqn.go:36) for the fragment apply.
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:29
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:41
-		run.Log("epsilon", epsilon)                     // dqn.go:48
-		if run.Steps() >= t.LearningStarts {            // dqn.go:31
-			for range t.Updates { // dqn.go:54
-				g := edge.Reduced(x, centralG)                         // dqn.go:114
-				t.Learner.opt.Apply(g, t.Learner.rate(run.Progress())) // dqn.go:115
-				edge.Publish(x, centralQ, t.Learner.net.params)        // dqn.go:115
+	for run.Next() { // dqn.go:37
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:49
+		run.Log("epsilon", epsilon)                     // dqn.go:56
+		if run.Steps() >= t.LearningStarts {            // dqn.go:39
+			for range t.Updates { // dqn.go:62
+				g := edge.Reduced(x, centralG)                            // dqn.go:122
+				t.Learner.opt.Apply(g, t.Learner.Rate.At(run.Progress())) // dqn.go:123
+				edge.Publish(x, centralQ, t.Learner.net.params)           // dqn.go:123
 			}
-			if run.Every(t.TargetEvery) { // dqn.go:61
-				t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:62
-				edge.Publish(x, centralTarget, t.Learner.target.params)    // dqn.go:62
+			if run.Every(t.TargetEvery) { // dqn.go:69
+				t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:70
+				edge.Publish(x, centralTarget, t.Learner.target.params)    // dqn.go:70
 			}
 		}
 	}

@@ -23,51 +23,51 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
-		coarseObs:    {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "dqn.go:40"},
-		coarseAction: {Name: "action", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Node: 4, Pos: "dqn.go:98"},
-		coarseOut:    {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "dqn.go:44"},
-		coarseQ:      {Name: "q", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 13, Pos: "dqn.go:115"},
+		coarseObs:    {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "dqn.go:48"},
+		coarseAction: {Name: "action", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Node: 4, Pos: "dqn.go:106"},
+		coarseOut:    {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "dqn.go:52"},
+		coarseQ:      {Name: "q", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 13, Pos: "dqn.go:123"},
 	},
 }
 
-// trainCoarseCollector is (*Trainer).Train (dqn.go:28) for the fragments
+// trainCoarseCollector is (*Trainer).Train (dqn.go:36) for the fragments
 // environment and actor, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:29
-		obs := t.Env.Obs()                              // dqn.go:40
-		edge.Gather(x, coarseObs, obs)                  // dqn.go:40
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:41
-		for i := range t.TrainEvery {                   // dqn.go:42
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon}) // dqn.go:43
-			edge.Gather(x, coarseAction, action)                          // dqn.go:98
-			out := t.Env.Step(action)                                     // dqn.go:44
-			// dqn.go:44
+	for run.Next() { // dqn.go:37
+		obs := t.Env.Obs()                              // dqn.go:48
+		edge.Gather(x, coarseObs, obs)                  // dqn.go:48
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:49
+		for i := range t.TrainEvery {                   // dqn.go:50
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon}) // dqn.go:51
+			edge.Gather(x, coarseAction, action)                          // dqn.go:106
+			out := t.Env.Step(action)                                     // dqn.go:52
+			// dqn.go:52
 			edge.Gather(x, coarseOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
-			obs = out.Obs // dqn.go:46
+			obs = out.Obs // dqn.go:54
 		}
-		if run.Steps() >= t.LearningStarts { // dqn.go:31
-			edge.Fetch(x, coarseQ, t.Learner.net.params) // dqn.go:115
+		if run.Steps() >= t.LearningStarts { // dqn.go:39
+			edge.Fetch(x, coarseQ, t.Learner.net.params) // dqn.go:123
 		}
 	}
 	return run.Err()
 }
 
-// trainCoarseLearner is (*Trainer).Train (dqn.go:28) for the fragments replay,
+// trainCoarseLearner is (*Trainer).Train (dqn.go:36) for the fragments replay,
 // gradient and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:29
-		obs := edge.Gathered[rl.Obs](x, coarseObs)      // dqn.go:40
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:41
-		for range t.TrainEvery {                        // dqn.go:42
-			action := edge.Gathered[rl.Tree](x, coarseAction)                                         // dqn.go:98
-			out := edge.Gathered[rl.Step](x, coarseOut)                                               // dqn.go:44
-			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // dqn.go:45
-			obs = out.Obs                                                                             // dqn.go:46
+	for run.Next() { // dqn.go:37
+		obs := edge.Gathered[rl.Obs](x, coarseObs)      // dqn.go:48
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:49
+		for range t.TrainEvery {                        // dqn.go:50
+			action := edge.Gathered[rl.Tree](x, coarseAction)                                         // dqn.go:106
+			out := edge.Gathered[rl.Step](x, coarseOut)                                               // dqn.go:52
+			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // dqn.go:53
+			obs = out.Obs                                                                             // dqn.go:54
 		}
-		run.Log("epsilon", epsilon)          // dqn.go:48
-		if run.Steps() >= t.LearningStarts { // dqn.go:31
-			t.Learn(run)                                   // dqn.go:32
-			edge.Publish(x, coarseQ, t.Learner.net.params) // dqn.go:115
+		run.Log("epsilon", epsilon)          // dqn.go:56
+		if run.Steps() >= t.LearningStarts { // dqn.go:39
+			t.Learn(run)                                   // dqn.go:40
+			edge.Publish(x, coarseQ, t.Learner.net.params) // dqn.go:123
 		}
 	}
 	return run.Err()

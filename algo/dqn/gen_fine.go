@@ -22,44 +22,44 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []edge.Edge{
-		fineObs:    {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "dqn.go:40"},
-		fineAction: {Name: "action", Kind: "scatter", From: "learner", To: "environment", Type: "rl.Tree", Axis: "environments", Node: 4, Pos: "dqn.go:98"},
-		fineOut:    {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "dqn.go:44"},
+		fineObs:    {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "dqn.go:48"},
+		fineAction: {Name: "action", Kind: "scatter", From: "learner", To: "environment", Type: "rl.Tree", Axis: "environments", Node: 4, Pos: "dqn.go:106"},
+		fineOut:    {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "dqn.go:52"},
 	},
 }
 
-// trainFineEnvironment is (*Trainer).Train (dqn.go:28) for the fragment
+// trainFineEnvironment is (*Trainer).Train (dqn.go:36) for the fragment
 // environment, replicated over environments.
 func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:29
-		obs := t.Env.Obs()           // dqn.go:40
-		edge.Gather(x, fineObs, obs) // dqn.go:40
-		for range t.TrainEvery {     // dqn.go:42
-			action := edge.Scattered[rl.Tree](x, fineAction) // dqn.go:98
-			out := t.Env.Step(action)                        // dqn.go:44
-			// dqn.go:44
+	for run.Next() { // dqn.go:37
+		obs := t.Env.Obs()           // dqn.go:48
+		edge.Gather(x, fineObs, obs) // dqn.go:48
+		for range t.TrainEvery {     // dqn.go:50
+			action := edge.Scattered[rl.Tree](x, fineAction) // dqn.go:106
+			out := t.Env.Step(action)                        // dqn.go:52
+			// dqn.go:52
 			edge.Gather(x, fineOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		}
 	}
 	return run.Err()
 }
 
-// trainFineLearner is (*Trainer).Train (dqn.go:28) for the fragments actor,
+// trainFineLearner is (*Trainer).Train (dqn.go:36) for the fragments actor,
 // replay, gradient and apply.
 func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:29
-		obs := edge.Gathered[rl.Obs](x, fineObs)        // dqn.go:40
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:41
-		for i := range t.TrainEvery {                   // dqn.go:42
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon})                             // dqn.go:43
-			edge.Scatter(x, fineAction, action)                                                       // dqn.go:98
-			out := edge.Gathered[rl.Step](x, fineOut)                                                 // dqn.go:44
-			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // dqn.go:45
-			obs = out.Obs                                                                             // dqn.go:46
+	for run.Next() { // dqn.go:37
+		obs := edge.Gathered[rl.Obs](x, fineObs)        // dqn.go:48
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:49
+		for i := range t.TrainEvery {                   // dqn.go:50
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon})                             // dqn.go:51
+			edge.Scatter(x, fineAction, action)                                                       // dqn.go:106
+			out := edge.Gathered[rl.Step](x, fineOut)                                                 // dqn.go:52
+			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // dqn.go:53
+			obs = out.Obs                                                                             // dqn.go:54
 		}
-		run.Log("epsilon", epsilon)          // dqn.go:48
-		if run.Steps() >= t.LearningStarts { // dqn.go:31
-			t.Learn(run) // dqn.go:32
+		run.Log("epsilon", epsilon)          // dqn.go:56
+		if run.Steps() >= t.LearningStarts { // dqn.go:39
+			t.Learn(run) // dqn.go:40
 		}
 	}
 	return run.Err()

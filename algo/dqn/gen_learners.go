@@ -23,45 +23,45 @@ var genLearners = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []edge.Edge{
-		learnersInsert:   {Name: "Insert", Kind: "all-gather", From: "learner", To: "learner", Type: "dqn.Transition", Axis: "environments", Node: 6, Pos: "dqn.go:45"},
-		learnersOutOver:  {Name: "out.Over", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 6, Pos: "dqn.go:45"},
-		learnersG:        {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 13, Pos: "dqn.go:115"},
-		learnersSIndex:   {Name: "s.Index", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 17, Pos: "dqn.go:58"},
-		learnersPriority: {Name: "priority", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 17, Pos: "dqn.go:58"},
+		learnersInsert:   {Name: "Insert", Kind: "all-gather", From: "learner", To: "learner", Type: "dqn.Transition", Axis: "environments", Node: 6, Pos: "dqn.go:53"},
+		learnersOutOver:  {Name: "out.Over", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 6, Pos: "dqn.go:53"},
+		learnersG:        {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 13, Pos: "dqn.go:123"},
+		learnersSIndex:   {Name: "s.Index", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 17, Pos: "dqn.go:66"},
+		learnersPriority: {Name: "priority", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 17, Pos: "dqn.go:66"},
 	},
 }
 
-// trainLearnersLearner is (*Trainer).Train (dqn.go:28) for the fragments
+// trainLearnersLearner is (*Trainer).Train (dqn.go:36) for the fragments
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // dqn.go:29
-		obs := t.Env.Obs()                              // dqn.go:40
-		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:41
-		for i := range t.TrainEvery {                   // dqn.go:42
-			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon}) // dqn.go:43
-			out := t.Env.Step(action)                                     // dqn.go:44
-			// dqn.go:45
+	for run.Next() { // dqn.go:37
+		obs := t.Env.Obs()                              // dqn.go:48
+		epsilon := rl.Scalar(t.Epsilon(run.Progress())) // dqn.go:49
+		for i := range t.TrainEvery {                   // dqn.go:50
+			action := t.Actor.Act(run.Key("act", i), ActIn{obs, epsilon}) // dqn.go:51
+			out := t.Env.Step(action)                                     // dqn.go:52
+			// dqn.go:53
 			t.Replay.Insert(edge.AllGather(x, learnersInsert, Transition{obs, action, out.Reward, out.Final, out.Terminated}), edge.AllGather(x, learnersOutOver, out.Over))
-			obs = out.Obs // dqn.go:46
+			obs = out.Obs // dqn.go:54
 		}
-		edge.LogOnce(x, run, "epsilon", epsilon) // dqn.go:48
-		if run.Steps() >= t.LearningStarts {     // dqn.go:31
-			beta := rl.Scalar(t.BetaAt(run.Progress())) // dqn.go:53
-			for u := range t.Updates {                  // dqn.go:54
-				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch))                    // dqn.go:55
-				b := Batch{s, beta}                                                                  // dqn.go:56
-				g, m := t.Learner.loss.Grad(run.Key("loss", u), b)                                   // dqn.go:114
-				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), t.Learner.rate(run.Progress())) // dqn.go:115
-				run.Log("loss/td", m.Loss)                                                           // dqn.go:116
-				run.Log("q", m.Q)                                                                    // dqn.go:117
-				priority := m.Priority                                                               // dqn.go:118
-				if t.Prioritised {                                                                   // dqn.go:57
-					// dqn.go:58
+		edge.LogOnce(x, run, "epsilon", epsilon) // dqn.go:56
+		if run.Steps() >= t.LearningStarts {     // dqn.go:39
+			beta := rl.Scalar(t.BetaAt(run.Progress())) // dqn.go:61
+			for u := range t.Updates {                  // dqn.go:62
+				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch))                       // dqn.go:63
+				b := Batch{s, beta}                                                                     // dqn.go:64
+				g, m := t.Learner.loss.Grad(run.Key("loss", u), b)                                      // dqn.go:122
+				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // dqn.go:123
+				run.Log("loss/td", m.Loss)                                                              // dqn.go:124
+				run.Log("q", m.Q)                                                                       // dqn.go:125
+				priority := m.Priority                                                                  // dqn.go:126
+				if t.Prioritised {                                                                      // dqn.go:65
+					// dqn.go:66
 					t.Replay.Prioritise(edge.AllGather(x, learnersSIndex, s.Index), edge.AllGather(x, learnersPriority, priority))
 				}
 			}
-			if run.Every(t.TargetEvery) { // dqn.go:61
-				t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:62
+			if run.Every(t.TargetEvery) { // dqn.go:69
+				t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:70
 			}
 		}
 	}

@@ -6,36 +6,36 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// trainLowered is one iteration of (*Trainer).Train (dqn.go:28) as a device
+// trainLowered is one iteration of (*Trainer).Train (dqn.go:36) as a device
 // program has it: the loops and branches of run are the program's, those of Go
 // are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                                       // dqn.go:40
-	epsilon := run.HostFloat(func(run *rl.Run) float64 { return t.Epsilon(run.Progress()) }) // dqn.go:41
-	run.For(t.TrainEvery, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) {                     // dqn.go:42
-		action := t.Actor.Act(run.KeyAt("act", i), ActIn{obs, epsilon})                           // dqn.go:43
-		out := t.Env.Step(action)                                                                 // dqn.go:44
-		t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // dqn.go:45
-		obs = out.Obs                                                                             // dqn.go:46
+	obs := t.Env.Obs()                                                                       // dqn.go:48
+	epsilon := run.HostFloat(func(run *rl.Run) float64 { return t.Epsilon(run.Progress()) }) // dqn.go:49
+	run.For(t.TrainEvery, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) {                     // dqn.go:50
+		action := t.Actor.Act(run.KeyAt("act", i), ActIn{obs, epsilon})                           // dqn.go:51
+		out := t.Env.Step(action)                                                                 // dqn.go:52
+		t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // dqn.go:53
+		obs = out.Obs                                                                             // dqn.go:54
 	})
-	run.Log("epsilon", epsilon)                                                                           // dqn.go:48
-	run.If(run.HostBool(func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // dqn.go:31
-		beta := run.HostFloat(func(run *rl.Run) float64 { return t.BetaAt(run.Progress()) }) // dqn.go:53
-		run.For(t.Updates, nil, func(u rl.Int) {                                             // dqn.go:54
-			s := t.Replay.Sample(run.KeyAt("sample", u), t.Batch) // dqn.go:55
-			b := Batch{s, beta}                                   // dqn.go:56
-			g, m := t.Learner.loss.Grad(run.KeyAt("loss", u), b)  // dqn.go:114
-			// dqn.go:115
-			t.Learner.opt.ApplyAt(g, run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }))
-			run.Log("loss/td", m.Loss) // dqn.go:116
-			run.Log("q", m.Q)          // dqn.go:117
-			priority := m.Priority     // dqn.go:118
-			if t.Prioritised {         // dqn.go:57
-				t.Replay.Prioritise(s.Index, priority) // dqn.go:58
+	run.Log("epsilon", epsilon)                                                                           // dqn.go:56
+	run.If(run.HostBool(func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // dqn.go:39
+		beta := run.HostFloat(func(run *rl.Run) float64 { return t.BetaAt(run.Progress()) }) // dqn.go:61
+		run.For(t.Updates, nil, func(u rl.Int) {                                             // dqn.go:62
+			s := t.Replay.Sample(run.KeyAt("sample", u), t.Batch) // dqn.go:63
+			b := Batch{s, beta}                                   // dqn.go:64
+			g, m := t.Learner.loss.Grad(run.KeyAt("loss", u), b)  // dqn.go:122
+			// dqn.go:123
+			t.Learner.opt.ApplyAt(g, run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }))
+			run.Log("loss/td", m.Loss) // dqn.go:124
+			run.Log("q", m.Q)          // dqn.go:125
+			priority := m.Priority     // dqn.go:126
+			if t.Prioritised {         // dqn.go:65
+				t.Replay.Prioritise(s.Index, priority) // dqn.go:66
 			}
 		})
-		run.If(run.HostBool(func(run *rl.Run) bool { return run.Every(t.TargetEvery) }), nil, func() { // dqn.go:61
-			t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:62
+		run.If(run.HostBool(func(run *rl.Run) bool { return run.Every(t.TargetEvery) }), nil, func() { // dqn.go:69
+			t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:70
 		}, nil)
 	}, nil)
 }

@@ -61,7 +61,7 @@ func (t *byParts) update(run *rl.Run, u int, b Batch) rl.Tensor {
 		of, weights, sums = g.Of(), append(weights, weight), append(sums, kept)
 		priorities = append(priorities, m.Priority)
 	}
-	l.opt.Apply(t.scope.Grads(of, weights, sums), l.rate(run.Progress()))
+	l.opt.Apply(t.scope.Grads(of, weights, sums), l.Rate.At(run.Progress()))
 	return rl.Concat(priorities)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/nn"
 	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
@@ -22,7 +23,7 @@ func TestLoss(t *testing.T) {
 	k := rl.NewKey(5)
 	for _, double := range []bool{false, true} {
 		s := rl.NewScope(d, 1)
-		c := Config{Double: double, Dueling: true, Hidden: []int{8}, Activation: "tanh", Prioritised: true, Alpha: .5, PriorityEps: .25}
+		c := Config{Double: double, Dueling: true, Layers: nn.Layers{Hidden: []int{8}, Activation: "tanh"}, Prioritised: true, Alpha: .5, PriorityEps: .25}
 		spec := env.Spec{Obs: rl.Box{Dims: []int{2}}, Action: rl.Discrete{N: actions, Start: 5}}
 		net, err := newNet(s, "q", c, spec)
 		if err != nil {

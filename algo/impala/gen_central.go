@@ -21,53 +21,53 @@ var genCentral = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []edge.Edge{
-		centralG:   {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 8, Pos: "impala.go:49", Given: true},
-		centralNet: {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 10, Pos: "impala.go:51"},
+		centralG:   {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 8, Pos: "impala.go:53", Given: true},
+		centralNet: {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 10, Pos: "impala.go:55"},
 	},
 }
 
-// trainCentralWorker is (*Trainer).Train (impala.go:25) for the fragments
+// trainCentralWorker is (*Trainer).Train (impala.go:29) for the fragments
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // impala.go:26
+	for run.Next() { // impala.go:30
 		var batch Batch
-		// impala.go:27
+		// impala.go:31
 		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCentralWorker1(t, run) }) {
-			batch = t.Collect(run) // impala.go:27
+			batch = t.Collect(run) // impala.go:31
 		}
-		g, m := t.Learner.loss.Grad(run.Key("loss"), batch)     // impala.go:49
-		edge.Reduce(x, centralG, g)                             // impala.go:49
-		edge.Fetch(x, centralNet, run.Scope().Component("net")) // impala.go:51
-		run.Log("loss/policy", m.Policy)                        // impala.go:52
-		run.Log("loss/value", m.Value)                          // impala.go:53
-		run.Log("loss/entropy", m.Entropy)                      // impala.go:54
-		run.Log("ratio", m.Ratio)                               // impala.go:55
+		g, m := t.Learner.loss.Grad(run.Key("loss"), batch)     // impala.go:53
+		edge.Reduce(x, centralG, g)                             // impala.go:53
+		edge.Fetch(x, centralNet, run.Scope().Component("net")) // impala.go:55
+		run.Log("loss/policy", m.Policy)                        // impala.go:56
+		run.Log("loss/value", m.Value)                          // impala.go:57
+		run.Log("loss/entropy", m.Entropy)                      // impala.go:58
+		run.Log("ratio", m.Ratio)                               // impala.go:59
 	}
 	return run.Err()
 }
 
-// graphCentralWorker1 is impala.go:27 as one graph.
+// graphCentralWorker1 is impala.go:31 as one graph.
 func graphCentralWorker1(t *Trainer, run *rl.Run) Batch {
-	obs := t.Env.Obs()                                                // impala.go:35
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // impala.go:36
-		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // impala.go:37
-		out := t.Env.Step(act.Action)                                                              // impala.go:38
-		cut := t.Actor.Value(out.Truncated, out.Final)                                             // impala.go:39
-		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:40
-		obs = out.Obs                                                                              // impala.go:41
+	obs := t.Env.Obs()                                                // impala.go:39
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // impala.go:40
+		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // impala.go:41
+		out := t.Env.Step(act.Action)                                                              // impala.go:42
+		cut := t.Actor.Value(out.Truncated, out.Final)                                             // impala.go:43
+		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:44
+		obs = out.Obs                                                                              // impala.go:45
 	})
-	batch := Batch{t.Rollout.Drain(), obs} // impala.go:43
+	batch := Batch{t.Rollout.Drain(), obs} // impala.go:47
 	return batch
 }
 
-// trainCentralServer is (*Trainer).Train (impala.go:25) for the fragment apply.
+// trainCentralServer is (*Trainer).Train (impala.go:29) for the fragment apply.
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // impala.go:26
-		g := edge.Reduced(x, centralG)                            // impala.go:49
-		lr := t.Learner.rate(run.Progress())                      // impala.go:50
-		t.Learner.opt.Apply(g, lr)                                // impala.go:51
-		edge.Publish(x, centralNet, run.Scope().Component("net")) // impala.go:51
-		run.Log("learning_rate", rl.Scalar(lr))                   // impala.go:56
+	for run.Next() { // impala.go:30
+		g := edge.Reduced(x, centralG)                            // impala.go:53
+		lr := t.Learner.Rate.At(run.Progress())                   // impala.go:54
+		t.Learner.opt.Apply(g, lr)                                // impala.go:55
+		edge.Publish(x, centralNet, run.Scope().Component("net")) // impala.go:55
+		run.Log("learning_rate", rl.Scalar(lr))                   // impala.go:60
 	}
 	return run.Err()
 }

@@ -21,62 +21,62 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
-		coarseBatch: {Name: "batch", Kind: "gather", From: "collector", To: "learner", Type: "impala.Batch", Axis: "environments", Node: 7, Pos: "impala.go:43"},
-		coarseNet:   {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 10, Pos: "impala.go:51"},
+		coarseBatch: {Name: "batch", Kind: "gather", From: "collector", To: "learner", Type: "impala.Batch", Axis: "environments", Node: 7, Pos: "impala.go:47"},
+		coarseNet:   {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 10, Pos: "impala.go:55"},
 	},
 }
 
-// trainCoarseCollector is (*Trainer).Train (impala.go:25) for the fragments
+// trainCoarseCollector is (*Trainer).Train (impala.go:29) for the fragments
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // impala.go:26
+	for run.Next() { // impala.go:30
 		var batch Batch
-		// impala.go:27
+		// impala.go:31
 		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCoarseCollector1(t, run) }) {
-			batch = t.Collect(run) // impala.go:27
+			batch = t.Collect(run) // impala.go:31
 		}
-		edge.Gather(x, coarseBatch, batch)                     // impala.go:43
-		edge.Fetch(x, coarseNet, run.Scope().Component("net")) // impala.go:51
+		edge.Gather(x, coarseBatch, batch)                     // impala.go:47
+		edge.Fetch(x, coarseNet, run.Scope().Component("net")) // impala.go:55
 	}
 	return run.Err()
 }
 
-// graphCoarseCollector1 is impala.go:27 as one graph.
+// graphCoarseCollector1 is impala.go:31 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) Batch {
-	obs := t.Env.Obs()                                                // impala.go:35
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // impala.go:36
-		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // impala.go:37
-		out := t.Env.Step(act.Action)                                                              // impala.go:38
-		cut := t.Actor.Value(out.Truncated, out.Final)                                             // impala.go:39
-		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:40
-		obs = out.Obs                                                                              // impala.go:41
+	obs := t.Env.Obs()                                                // impala.go:39
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // impala.go:40
+		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // impala.go:41
+		out := t.Env.Step(act.Action)                                                              // impala.go:42
+		cut := t.Actor.Value(out.Truncated, out.Final)                                             // impala.go:43
+		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:44
+		obs = out.Obs                                                                              // impala.go:45
 	})
-	batch := Batch{t.Rollout.Drain(), obs} // impala.go:43
+	batch := Batch{t.Rollout.Drain(), obs} // impala.go:47
 	return batch
 }
 
-// trainCoarseLearner is (*Trainer).Train (impala.go:25) for the fragments
+// trainCoarseLearner is (*Trainer).Train (impala.go:29) for the fragments
 // gradient and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // impala.go:26
-		batch := edge.Gathered[Batch](x, coarseBatch) // impala.go:43
-		// impala.go:28
+	for run.Next() { // impala.go:30
+		batch := edge.Gathered[Batch](x, coarseBatch) // impala.go:47
+		// impala.go:32
 		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, batch) }) {
-			t.Learner.Learn(run, batch) // impala.go:28
+			t.Learner.Learn(run, batch) // impala.go:32
 		}
-		edge.Publish(x, coarseNet, run.Scope().Component("net")) // impala.go:51
+		edge.Publish(x, coarseNet, run.Scope().Component("net")) // impala.go:55
 	}
 	return run.Err()
 }
 
-// graphCoarseLearner1 is impala.go:28 as one graph.
+// graphCoarseLearner1 is impala.go:32 as one graph.
 func graphCoarseLearner1(t *Trainer, run *rl.Run, batch Batch) {
-	g, m := t.Learner.loss.Grad(run.Key("loss"), batch)                                      // impala.go:49
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // impala.go:50
-	t.Learner.opt.ApplyAt(g, lr)                                                             // impala.go:51
-	run.Log("loss/policy", m.Policy)                                                         // impala.go:52
-	run.Log("loss/value", m.Value)                                                           // impala.go:53
-	run.Log("loss/entropy", m.Entropy)                                                       // impala.go:54
-	run.Log("ratio", m.Ratio)                                                                // impala.go:55
-	run.Log("learning_rate", lr)                                                             // impala.go:56
+	g, m := t.Learner.loss.Grad(run.Key("loss"), batch)                                         // impala.go:53
+	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // impala.go:54
+	t.Learner.opt.ApplyAt(g, lr)                                                                // impala.go:55
+	run.Log("loss/policy", m.Policy)                                                            // impala.go:56
+	run.Log("loss/value", m.Value)                                                              // impala.go:57
+	run.Log("loss/entropy", m.Entropy)                                                          // impala.go:58
+	run.Log("ratio", m.Ratio)                                                                   // impala.go:59
+	run.Log("learning_rate", lr)                                                                // impala.go:60
 }

@@ -22,57 +22,57 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []edge.Edge{
-		fineObs: {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "impala.go:35"},
-		fineAct: {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "impala.ActOut", Axis: "environments", Node: 3, Pos: "impala.go:91"},
-		fineOut: {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "impala.go:38"},
+		fineObs: {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "impala.go:39"},
+		fineAct: {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "impala.ActOut", Axis: "environments", Node: 3, Pos: "impala.go:95"},
+		fineOut: {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "impala.go:42"},
 	},
 }
 
-// trainFineEnvironment is (*Trainer).Train (impala.go:25) for the fragment
+// trainFineEnvironment is (*Trainer).Train (impala.go:29) for the fragment
 // environment, replicated over environments.
 func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // impala.go:26
-		obs := t.Env.Obs()           // impala.go:35
-		edge.Gather(x, fineObs, obs) // impala.go:35
-		for range t.Horizon {        // impala.go:36
-			act := edge.Scattered[ActOut](x, fineAct) // impala.go:91
-			out := t.Env.Step(act.Action)             // impala.go:38
-			edge.Gather(x, fineOut, out)              // impala.go:38
+	for run.Next() { // impala.go:30
+		obs := t.Env.Obs()           // impala.go:39
+		edge.Gather(x, fineObs, obs) // impala.go:39
+		for range t.Horizon {        // impala.go:40
+			act := edge.Scattered[ActOut](x, fineAct) // impala.go:95
+			out := t.Env.Step(act.Action)             // impala.go:42
+			edge.Gather(x, fineOut, out)              // impala.go:42
 		}
 	}
 	return run.Err()
 }
 
-// trainFineLearner is (*Trainer).Train (impala.go:25) for the fragments actor,
+// trainFineLearner is (*Trainer).Train (impala.go:29) for the fragments actor,
 // replay, gradient and apply.
 func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // impala.go:26
-		obs := edge.Gathered[rl.Obs](x, fineObs) // impala.go:35
-		for i := range t.Horizon {               // impala.go:36
-			act := t.Actor.Act(run.Key("act", i), obs)                                                 // impala.go:37
-			edge.Scatter(x, fineAct, ActOut{Action: act.Action})                                       // impala.go:91
-			out := edge.Gathered[rl.Step](x, fineOut)                                                  // impala.go:38
-			cut := t.Actor.Value(out.Truncated, out.Final)                                             // impala.go:39
-			t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:40
-			obs = out.Obs                                                                              // impala.go:41
+	for run.Next() { // impala.go:30
+		obs := edge.Gathered[rl.Obs](x, fineObs) // impala.go:39
+		for i := range t.Horizon {               // impala.go:40
+			act := t.Actor.Act(run.Key("act", i), obs)                                                 // impala.go:41
+			edge.Scatter(x, fineAct, ActOut{Action: act.Action})                                       // impala.go:95
+			out := edge.Gathered[rl.Step](x, fineOut)                                                  // impala.go:42
+			cut := t.Actor.Value(out.Truncated, out.Final)                                             // impala.go:43
+			t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:44
+			obs = out.Obs                                                                              // impala.go:45
 		}
-		batch := Batch{t.Rollout.Drain(), obs} // impala.go:43
-		// impala.go:28
+		batch := Batch{t.Rollout.Drain(), obs} // impala.go:47
+		// impala.go:32
 		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphFineLearner1(t, run, batch) }) {
-			t.Learner.Learn(run, batch) // impala.go:28
+			t.Learner.Learn(run, batch) // impala.go:32
 		}
 	}
 	return run.Err()
 }
 
-// graphFineLearner1 is impala.go:28 as one graph.
+// graphFineLearner1 is impala.go:32 as one graph.
 func graphFineLearner1(t *Trainer, run *rl.Run, batch Batch) {
-	g, m := t.Learner.loss.Grad(run.Key("loss"), batch)                                      // impala.go:49
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // impala.go:50
-	t.Learner.opt.ApplyAt(g, lr)                                                             // impala.go:51
-	run.Log("loss/policy", m.Policy)                                                         // impala.go:52
-	run.Log("loss/value", m.Value)                                                           // impala.go:53
-	run.Log("loss/entropy", m.Entropy)                                                       // impala.go:54
-	run.Log("ratio", m.Ratio)                                                                // impala.go:55
-	run.Log("learning_rate", lr)                                                             // impala.go:56
+	g, m := t.Learner.loss.Grad(run.Key("loss"), batch)                                         // impala.go:53
+	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // impala.go:54
+	t.Learner.opt.ApplyAt(g, lr)                                                                // impala.go:55
+	run.Log("loss/policy", m.Policy)                                                            // impala.go:56
+	run.Log("loss/value", m.Value)                                                              // impala.go:57
+	run.Log("loss/entropy", m.Entropy)                                                          // impala.go:58
+	run.Log("ratio", m.Ratio)                                                                   // impala.go:59
+	run.Log("learning_rate", lr)                                                                // impala.go:60
 }

@@ -19,41 +19,41 @@ var genLearners = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []edge.Edge{
-		learnersG: {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 10, Pos: "impala.go:51"},
+		learnersG: {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 10, Pos: "impala.go:55"},
 	},
 }
 
-// trainLearnersLearner is (*Trainer).Train (impala.go:25) for the fragments
+// trainLearnersLearner is (*Trainer).Train (impala.go:29) for the fragments
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // impala.go:26
+	for run.Next() { // impala.go:30
 		var batch Batch
-		// impala.go:27
+		// impala.go:31
 		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphLearnersLearner1(t, run) }) {
-			batch = t.Collect(run) // impala.go:27
+			batch = t.Collect(run) // impala.go:31
 		}
-		g, m := t.Learner.loss.Grad(run.Key("loss"), batch)      // impala.go:49
-		lr := t.Learner.rate(run.Progress())                     // impala.go:50
-		t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), lr) // impala.go:51
-		run.Log("loss/policy", m.Policy)                         // impala.go:52
-		run.Log("loss/value", m.Value)                           // impala.go:53
-		run.Log("loss/entropy", m.Entropy)                       // impala.go:54
-		run.Log("ratio", m.Ratio)                                // impala.go:55
-		edge.LogOnce(x, run, "learning_rate", rl.Scalar(lr))     // impala.go:56
+		g, m := t.Learner.loss.Grad(run.Key("loss"), batch)      // impala.go:53
+		lr := t.Learner.Rate.At(run.Progress())                  // impala.go:54
+		t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), lr) // impala.go:55
+		run.Log("loss/policy", m.Policy)                         // impala.go:56
+		run.Log("loss/value", m.Value)                           // impala.go:57
+		run.Log("loss/entropy", m.Entropy)                       // impala.go:58
+		run.Log("ratio", m.Ratio)                                // impala.go:59
+		edge.LogOnce(x, run, "learning_rate", rl.Scalar(lr))     // impala.go:60
 	}
 	return run.Err()
 }
 
-// graphLearnersLearner1 is impala.go:27 as one graph.
+// graphLearnersLearner1 is impala.go:31 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run) Batch {
-	obs := t.Env.Obs()                                                // impala.go:35
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // impala.go:36
-		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // impala.go:37
-		out := t.Env.Step(act.Action)                                                              // impala.go:38
-		cut := t.Actor.Value(out.Truncated, out.Final)                                             // impala.go:39
-		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:40
-		obs = out.Obs                                                                              // impala.go:41
+	obs := t.Env.Obs()                                                // impala.go:39
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // impala.go:40
+		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // impala.go:41
+		out := t.Env.Step(act.Action)                                                              // impala.go:42
+		cut := t.Actor.Value(out.Truncated, out.Final)                                             // impala.go:43
+		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:44
+		obs = out.Obs                                                                              // impala.go:45
 	})
-	batch := Batch{t.Rollout.Drain(), obs} // impala.go:43
+	batch := Batch{t.Rollout.Drain(), obs} // impala.go:47
 	return batch
 }

@@ -6,25 +6,25 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// trainLowered is one iteration of (*Trainer).Train (impala.go:25) as a device
+// trainLowered is one iteration of (*Trainer).Train (impala.go:29) as a device
 // program has it: the loops and branches of run are the program's, those of Go
 // are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                // impala.go:35
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // impala.go:36
-		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // impala.go:37
-		out := t.Env.Step(act.Action)                                                              // impala.go:38
-		cut := t.Actor.Value(out.Truncated, out.Final)                                             // impala.go:39
-		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:40
-		obs = out.Obs                                                                              // impala.go:41
+	obs := t.Env.Obs()                                                // impala.go:39
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // impala.go:40
+		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // impala.go:41
+		out := t.Env.Step(act.Action)                                                              // impala.go:42
+		cut := t.Actor.Value(out.Truncated, out.Final)                                             // impala.go:43
+		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:44
+		obs = out.Obs                                                                              // impala.go:45
 	})
-	batch := Batch{t.Rollout.Drain(), obs}                                                   // impala.go:43
-	g, m := t.Learner.loss.Grad(run.Key("loss"), batch)                                      // impala.go:49
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // impala.go:50
-	t.Learner.opt.ApplyAt(g, lr)                                                             // impala.go:51
-	run.Log("loss/policy", m.Policy)                                                         // impala.go:52
-	run.Log("loss/value", m.Value)                                                           // impala.go:53
-	run.Log("loss/entropy", m.Entropy)                                                       // impala.go:54
-	run.Log("ratio", m.Ratio)                                                                // impala.go:55
-	run.Log("learning_rate", lr)                                                             // impala.go:56
+	batch := Batch{t.Rollout.Drain(), obs}                                                      // impala.go:47
+	g, m := t.Learner.loss.Grad(run.Key("loss"), batch)                                         // impala.go:53
+	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // impala.go:54
+	t.Learner.opt.ApplyAt(g, lr)                                                                // impala.go:55
+	run.Log("loss/policy", m.Policy)                                                            // impala.go:56
+	run.Log("loss/value", m.Value)                                                              // impala.go:57
+	run.Log("loss/entropy", m.Entropy)                                                          // impala.go:58
+	run.Log("ratio", m.Ratio)                                                                   // impala.go:59
+	run.Log("learning_rate", lr)                                                                // impala.go:60
 }

@@ -5,7 +5,11 @@
 package impala
 
 import (
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/nn"
 	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
@@ -47,7 +51,7 @@ func (t *Trainer) Collect(run *rl.Run) Batch {
 // weights, so V-trace is part of the loss.
 func (l *Learner) Learn(run *rl.Run, b Batch) {
 	g, m := l.loss.Grad(run.Key("loss"), b)
-	lr := l.rate(run.Progress())
+	lr := l.Rate.At(run.Progress())
 	l.opt.Apply(g, lr)
 	run.Log("loss/policy", m.Policy)
 	run.Log("loss/value", m.Value)
@@ -90,7 +94,7 @@ type Actor struct {
 // Act samples an action for every environment.
 func (a *Actor) Act(k rl.Key, obs rl.Obs) ActOut { return a.act.Call(k, obs) }
 
-// Value is the value of the states where mask is true, and 0 elsewhere.
+// Value returns the value of the states where mask is true, and 0 elsewhere.
 func (a *Actor) Value(mask rl.Tensor, obs rl.Obs) rl.Tensor { return a.value.Rows(mask, rl.Key{}, obs) }
 
 // Learner improves the weights.
@@ -100,9 +104,114 @@ type Learner struct {
 	loss *rl.Loss[Batch, Metrics]
 }
 
-func (l *Learner) rate(progress float64) float64 {
-	if l.Anneal == "linear" {
-		return l.LearningRate * (1 - progress)
-	}
-	return l.LearningRate
+// Agent returns the trained policy, for evaluation, export and serving.
+func (t *Trainer) Agent() rl.Agent {
+	return rl.NewAgent(t.Actor.act, t.Actor.greedy, func(a ActOut) rl.Tree { return a.Action })
 }
+
+// Config is IMPALA's settings.
+type Config struct {
+	Envs    int `default:"8" unit:"environments" range:"[1,)" doc:"environments stepped together"`
+	Horizon int `default:"20" unit:"steps" range:"[1,)" doc:"steps that every environment takes in an iteration, all of them one gradient"`
+
+	nn.Rate     `defaults:"learning_rate=3e-3 anneal=linear"`
+	RMSDecay    float64 `default:"0.99" range:"[0,1)" doc:"of RMSProp's mean square"`
+	RMSEps      float64 `default:"1e-2" range:"(0,)" doc:"added to the root of RMSProp's mean square; so large, small gradients make small steps"`
+	MaxGradNorm float64 `default:"0.5" range:"(0,)" doc:"norm over all parameters to which gradients are clipped"`
+
+	Gamma       float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
+	Lambda      float64 `default:"1" range:"[0,1]" doc:"weight of longer traces"`
+	Rho         float64 `default:"1" range:"(0,)" doc:"bound of the importance ratios that values are corrected by"`
+	Trace       float64 `default:"1" range:"(0,)" doc:"bound of the importance ratios that traces are cut by"`
+	ValueCoef   float64 `default:"0.5" range:"[0,)" doc:"weight of the value loss"`
+	EntropyCoef float64 `default:"0.01" range:"[0,)" doc:"weight of the entropy bonus"`
+
+	nn.Layers
+	Shared bool `default:"false" doc:"one network for policy and value, but for the last layer"`
+}
+
+// Algorithm is IMPALA for whoever runs it.
+var Algorithm = algo.Define("impala", "actor-critic with V-trace corrections", []algo.Preset{
+	algo.For("CartPole-v1", 1_000_000, "rollouts of 20 steps", func(*Config) {}),
+	algo.For("Identity-v0", 40_000, "solved in a second", func(c *Config) {
+		c.Envs, c.Horizon, c.LearningRate = 16, 8, 3e-3
+	}),
+}, build)
+
+func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
+	e, err := make.Batch(c.Envs)
+	if err != nil {
+		return nil, err
+	}
+	spec := e.Spec()
+	torso, err := c.Torso(spec.Obs)
+	if err != nil {
+		return nil, err
+	}
+	n := &net{Config: *c, ActorCritic: nn.ActorCritic{Torso: torso, Head: nn.NewHead(spec.Action), Shared: c.Shared}}
+	n.params = rl.NewParams(s, "net", n.Init)
+	rule := nn.ClipNorm{Max: c.MaxGradNorm, Rule: nn.RMSProp{Alpha: c.RMSDecay, Eps: c.RMSEps}}
+	return &Trainer{
+		Config:  *c,
+		Env:     e,
+		Rollout: replay.NewRollout[Step](s, "rollout"),
+		Actor: &Actor{
+			act:    rl.NewFunc(s, "act", n.act),
+			greedy: rl.NewFunc(s, "greedy", n.greedy),
+			value:  rl.NewFunc(s, "value", n.values),
+		},
+		Learner: &Learner{
+			Config: *c,
+			opt:    rl.NewOpt(s, "rmsprop", rule, n.params),
+			loss:   rl.NewLoss(s, "loss", n.loss, n.params),
+		},
+	}, nil
+}
+
+// net is the policy and the value function.
+type net struct {
+	Config
+	nn.ActorCritic
+	params *rl.Params
+}
+
+func (n *net) act(c *rl.Ctx, obs rl.Obs) ActOut {
+	pi, _ := n.Apply(c, c.Scope(n.params), obs)
+	return n.out(pi, pi.Sample(c, "action"))
+}
+
+func (n *net) greedy(c *rl.Ctx, obs rl.Obs) ActOut {
+	pi, _ := n.Apply(c, c.Scope(n.params), obs)
+	return n.out(pi, pi.Mode())
+}
+
+func (n *net) out(pi nn.Dist, raw rl.Tree) ActOut {
+	return ActOut{Action: n.Head.Clip(raw), Raw: raw, LogProb: rl.Wrap(pi.LogProb(raw))}
+}
+
+func (n *net) values(c *rl.Ctx, obs rl.Obs) rl.Tensor {
+	return rl.Wrap(n.Value(c, c.Scope(n.params), obs))
+}
+
+// loss returns the policy gradient by V-trace's advantages, the squared error
+// against its targets and the entropy bonus, by row. Targets and advantages are
+// numbers to be learnt from: no gradient flows through them.
+func (n *net) loss(c *rl.Ctx, b Batch) (loss, weight rl.Tensor, m Metrics) {
+	s, sc := b.Steps, c.Scope(n.params)
+	pi, v := n.Apply(c, sc, s.Obs)
+	logp := pi.LogProb(s.Act.Raw)
+	logRatio := fixed(Sub(logp, s.Act.LogProb.Node()))
+	values := fixed(v)
+	next := rl.Select(s.Truncated, s.Cut, rl.Shift(values, fixed(n.Value(c, sc, b.Last))))
+	target, adv := rl.VTrace(n.Gamma, n.Lambda, n.Rho, n.Trace, logRatio, s.Reward, values, next, s.Terminated, s.Over)
+
+	policy := Neg(Mul(logp, adv.Node()))
+	value := Square(Sub(v, target.Node()))
+	entropy := pi.Entropy()
+	total := Sub(Add(policy, MulScalar(value, n.ValueCoef)), MulScalar(entropy, n.EntropyCoef))
+	return rl.Wrap(total), rl.Tensor{}, Metrics{
+		Policy: rl.Wrap(policy), Value: rl.Wrap(value), Entropy: rl.Wrap(entropy), Ratio: rl.Wrap(Exp(logRatio.Node())),
+	}
+}
+
+func fixed(x *Node) rl.Tensor { return rl.Wrap(StopGradient(x)) }

@@ -22,9 +22,9 @@ var genAgents = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainAgentsEnvironment), edge.Of(trainAgentsAgent)},
 	Edges: []edge.Edge{
-		agentsObs:   {Name: "obs", Kind: "scatter", From: "environment", To: "agent", Type: "[]rl.Obs", Axis: "agents", Node: 1, Pos: "mappo.go:49"},
-		agentsMoves: {Name: "moves", Kind: "gather", From: "agent", To: "environment", Type: "[]rl.Tree", Axis: "agents", Node: 4, Pos: "mappo.go:156"},
-		agentsOut:   {Name: "out", Kind: "send", From: "environment", To: "agent", Type: "[]rl.Step", Axis: "environments", Node: 5, Pos: "mappo.go:57"},
+		agentsObs:   {Name: "obs", Kind: "scatter", From: "environment", To: "agent", Type: "[]rl.Obs", Axis: "agents", Node: 1, Pos: "mappo.go:59"},
+		agentsMoves: {Name: "moves", Kind: "gather", From: "agent", To: "environment", Type: "[]rl.Tree", Axis: "agents", Node: 4, Pos: "mappo.go:166"},
+		agentsOut:   {Name: "out", Kind: "send", From: "environment", To: "agent", Type: "[]rl.Step", Axis: "environments", Node: 5, Pos: "mappo.go:67"},
 	},
 	Member: edge.MemberOf(func(t *Trainer, member int) []rl.Component {
 		if member >= len(t.Roles) {
@@ -34,48 +34,48 @@ var genAgents = edge.Grouping{
 	}),
 }
 
-// trainAgentsEnvironment is (*Trainer).Train (mappo.go:35) for the fragment
+// trainAgentsEnvironment is (*Trainer).Train (mappo.go:45) for the fragment
 // environment.
 func trainAgentsEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // mappo.go:36
-		obs := t.Env.Obs()              // mappo.go:49
-		edge.Scatter(x, agentsObs, obs) // mappo.go:49
-		for range t.Horizon {           // mappo.go:50
-			moves := edge.Gathered[[]rl.Tree](x, agentsMoves) // mappo.go:156
-			out := t.Env.Step(moves)                          // mappo.go:57
-			edge.Send(x, agentsOut, out)                      // mappo.go:57
+	for run.Next() { // mappo.go:46
+		obs := t.Env.Obs()              // mappo.go:59
+		edge.Scatter(x, agentsObs, obs) // mappo.go:59
+		for range t.Horizon {           // mappo.go:60
+			moves := edge.Gathered[[]rl.Tree](x, agentsMoves) // mappo.go:166
+			out := t.Env.Step(moves)                          // mappo.go:67
+			edge.Send(x, agentsOut, out)                      // mappo.go:67
 		}
 	}
 	return run.Err()
 }
 
-// trainAgentsAgent is (*Trainer).Train (mappo.go:35) for the fragments actor,
+// trainAgentsAgent is (*Trainer).Train (mappo.go:45) for the fragments actor,
 // replay, gradient and apply, replicated over agents.
 func trainAgentsAgent(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // mappo.go:36
-		obs := edge.Scattered[[]rl.Obs](x, agentsObs) // mappo.go:49
-		for i := range t.Horizon {                    // mappo.go:50
-			acts := make([]ActOut, len(t.Roles))   // mappo.go:51
-			moves := make([]rl.Tree, len(t.Roles)) // mappo.go:52
-			for j := x.Lo; j < x.Hi; j++ {         // mappo.go:53
-				r := t.Roles[j]                                     // mappo.go:53
-				acts[j] = r.Actor.Act(run.Key("act", i, j), obs[j]) // mappo.go:54
-				moves[j] = acts[j].Action                           // mappo.go:55
+	for run.Next() { // mappo.go:46
+		obs := edge.Scattered[[]rl.Obs](x, agentsObs) // mappo.go:59
+		for i := range t.Horizon {                    // mappo.go:60
+			acts := make([]ActOut, len(t.Roles))   // mappo.go:61
+			moves := make([]rl.Tree, len(t.Roles)) // mappo.go:62
+			for j := x.Lo; j < x.Hi; j++ {         // mappo.go:63
+				r := t.Roles[j]                                     // mappo.go:63
+				acts[j] = r.Actor.Act(run.Key("act", i, j), obs[j]) // mappo.go:64
+				moves[j] = acts[j].Action                           // mappo.go:65
 			}
-			edge.Gather(x, agentsMoves, moves)        // mappo.go:156
-			out := edge.Sent[[]rl.Step](x, agentsOut) // mappo.go:57
-			for j := x.Lo; j < x.Hi; j++ {            // mappo.go:58
-				r := t.Roles[j]                                                                                  // mappo.go:58
-				cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:59
-				r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:60
+			edge.Gather(x, agentsMoves, moves)        // mappo.go:166
+			out := edge.Sent[[]rl.Step](x, agentsOut) // mappo.go:67
+			for j := x.Lo; j < x.Hi; j++ {            // mappo.go:68
+				r := t.Roles[j]                                                                                  // mappo.go:68
+				cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:69
+				r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:70
 			}
-			obs = seen(out) // mappo.go:62
+			obs = seen(out) // mappo.go:72
 		}
-		obs2 := obs                    // mappo.go:64
-		for j := x.Lo; j < x.Hi; j++ { // mappo.go:38
-			r := t.Roles[j]                                          // mappo.go:38
-			batch := Batch{r.Rollout.Drain(), r.Actor.Last(obs2[j])} // mappo.go:39
-			r.Learner.Learn(run.At("role", j), batch)                // mappo.go:40
+		obs2 := obs                    // mappo.go:74
+		for j := x.Lo; j < x.Hi; j++ { // mappo.go:48
+			r := t.Roles[j]                                          // mappo.go:48
+			batch := Batch{r.Rollout.Drain(), r.Actor.Last(obs2[j])} // mappo.go:49
+			r.Learner.Learn(run.At("role", j), batch)                // mappo.go:50
 		}
 	}
 	return run.Err()

@@ -23,102 +23,102 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
-		coarseBatchSteps:            {Name: "batch.Steps", Kind: "gather", From: "collector", To: "learner", Type: "mappo.Step", Axis: "environments", Node: 11, Pos: "mappo.go:39", Given: true},
-		coarseBatchLast:             {Name: "batch.Last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "mappo.go:162"},
-		coarseRolesLearnerNetParams: {Name: "Roles.Learner.net.params", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 27, Pos: "mappo.go:95"},
+		coarseBatchSteps:            {Name: "batch.Steps", Kind: "gather", From: "collector", To: "learner", Type: "mappo.Step", Axis: "environments", Node: 11, Pos: "mappo.go:49", Given: true},
+		coarseBatchLast:             {Name: "batch.Last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "mappo.go:172"},
+		coarseRolesLearnerNetParams: {Name: "Roles.Learner.net.params", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 27, Pos: "mappo.go:105"},
 	},
 }
 
-// trainCoarseCollector is (*Trainer).Train (mappo.go:35) for the fragments
+// trainCoarseCollector is (*Trainer).Train (mappo.go:45) for the fragments
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // mappo.go:36
+	for run.Next() { // mappo.go:46
 		var obs []rl.Obs
-		// mappo.go:37
+		// mappo.go:47
 		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&obs)}, func() { obs = graphCoarseCollector1(t, run) }) {
-			obs = t.Collect(run) // mappo.go:37
+			obs = t.Collect(run) // mappo.go:47
 		}
-		for j, r := range t.Roles { // mappo.go:38
-			drain := r.Rollout.Drain() // mappo.go:39
-			// mappo.go:39
+		for j, r := range t.Roles { // mappo.go:48
+			drain := r.Rollout.Drain() // mappo.go:49
+			// mappo.go:49
 			edge.Gather(x, coarseBatchSteps, Step{Obs: drain.Obs, Act: ActOut{Raw: drain.Act.Raw, LogProb: drain.Act.LogProb, Value: drain.Act.Value, Weight: drain.Act.Weight}, Reward: drain.Reward, Terminated: drain.Terminated, Truncated: drain.Truncated, Cut: drain.Cut})
-			edge.Gather(x, coarseBatchLast, r.Actor.Last(obs[j])) // mappo.go:162
-			for _, m := range t.Roles {                           // mappo.go:95
-				edge.Fetch(x, coarseRolesLearnerNetParams, m.Learner.net.params) // mappo.go:95
+			edge.Gather(x, coarseBatchLast, r.Actor.Last(obs[j])) // mappo.go:172
+			for _, m := range t.Roles {                           // mappo.go:105
+				edge.Fetch(x, coarseRolesLearnerNetParams, m.Learner.net.params) // mappo.go:105
 			}
 		}
 	}
 	return run.Err()
 }
 
-// graphCoarseCollector1 is mappo.go:37 as one graph.
+// graphCoarseCollector1 is mappo.go:47 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) []rl.Obs {
-	obs := t.Env.Obs()                                                // mappo.go:49
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // mappo.go:50
-		acts := make([]ActOut, len(t.Roles))   // mappo.go:51
-		moves := make([]rl.Tree, len(t.Roles)) // mappo.go:52
-		for j, r := range t.Roles {            // mappo.go:53
-			acts[j] = r.Actor.Act(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // mappo.go:54
-			moves[j] = acts[j].Action                                       // mappo.go:55
+	obs := t.Env.Obs()                                                // mappo.go:59
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // mappo.go:60
+		acts := make([]ActOut, len(t.Roles))   // mappo.go:61
+		moves := make([]rl.Tree, len(t.Roles)) // mappo.go:62
+		for j, r := range t.Roles {            // mappo.go:63
+			acts[j] = r.Actor.Act(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // mappo.go:64
+			moves[j] = acts[j].Action                                       // mappo.go:65
 		}
-		out := t.Env.Step(moves)    // mappo.go:57
-		for j, r := range t.Roles { // mappo.go:58
-			cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:59
-			r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:60
+		out := t.Env.Step(moves)    // mappo.go:67
+		for j, r := range t.Roles { // mappo.go:68
+			cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:69
+			r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:70
 		}
-		obs2 := make([]rl.Obs, len(out)) // mappo.go:69
-		for j, x := range out {          // mappo.go:70
-			obs2[j] = x.Obs // mappo.go:71
+		obs2 := make([]rl.Obs, len(out)) // mappo.go:79
+		for j, x := range out {          // mappo.go:80
+			obs2[j] = x.Obs // mappo.go:81
 		}
-		obs = obs2 // mappo.go:73
+		obs = obs2 // mappo.go:83
 	})
-	obs2 := obs // mappo.go:64
+	obs2 := obs // mappo.go:74
 	return obs2
 }
 
-// trainCoarseLearner is (*Trainer).Train (mappo.go:35) for the fragments
+// trainCoarseLearner is (*Trainer).Train (mappo.go:45) for the fragments
 // gradient and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // mappo.go:36
-		for j, r := range t.Roles { // mappo.go:38
-			// mappo.go:39
+	for run.Next() { // mappo.go:46
+		for j, r := range t.Roles { // mappo.go:48
+			// mappo.go:49
 			batch := Batch{edge.Gathered[Step](x, coarseBatchSteps), edge.Gathered[rl.Tensor](x, coarseBatchLast)}
-			// mappo.go:40
+			// mappo.go:50
 			if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, j, r, batch) }, j) {
-				r.Learner.Learn(run.At("role", j), batch) // mappo.go:40
+				r.Learner.Learn(run.At("role", j), batch) // mappo.go:50
 			}
-			for _, m := range t.Roles { // mappo.go:95
-				edge.Publish(x, coarseRolesLearnerNetParams, m.Learner.net.params) // mappo.go:95
+			for _, m := range t.Roles { // mappo.go:105
+				edge.Publish(x, coarseRolesLearnerNetParams, m.Learner.net.params) // mappo.go:105
 			}
 		}
 	}
 	return run.Err()
 }
 
-// graphCoarseLearner1 is mappo.go:40 as one graph.
+// graphCoarseLearner1 is mappo.go:50 as one graph.
 func graphCoarseLearner1(t *Trainer, run *rl.Run, j int, r *Role, batch Batch) {
-	run2 := run.At("role", j)                                                                            // mappo.go:40
-	s := batch.Steps                                                                                     // mappo.go:78
-	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last))                             // mappo.go:79
-	v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:80
-	over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:81
-	adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:82
-	if r.Learner.NormalizeValue {                                                                        // mappo.go:83
-		r.Learner.net.returns.Update(ret) // mappo.go:84
+	run2 := run.At("role", j)                                                                            // mappo.go:50
+	s := batch.Steps                                                                                     // mappo.go:88
+	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last))                             // mappo.go:89
+	v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:90
+	over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:91
+	adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:92
+	if r.Learner.NormalizeValue {                                                                        // mappo.go:93
+		r.Learner.net.returns.Update(ret) // mappo.go:94
 	}
-	if r.Learner.NormalizeAdvantage { // mappo.go:86
-		adv = rl.Standardise(adv, s.Act.Weight) // mappo.go:87
+	if r.Learner.NormalizeAdvantage { // mappo.go:96
+		adv = rl.Standardise(adv, s.Act.Weight) // mappo.go:97
 	}
-	sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret}    // mappo.go:89
-	lr := run.HostFloat(func(run *rl.Run) float64 { return r.Learner.rate(run2.Progress()) }) // mappo.go:90
-	run.For(r.Learner.Epochs, nil, func(e rl.Int) {                                           // mappo.go:91
-		run.For(r.Learner.Minibatches, nil, func(i rl.Int) { // mappo.go:92
-			mini := replay.TakeAt(sample, run2.KeyAt("shuffle", e), replay.ByStep, i, r.Learner.Minibatches) // mappo.go:93
-			g, m := r.Learner.loss.Grad(run2.KeyAt("loss", e, i), mini)                                      // mappo.go:94
-			r.Learner.opt.ApplyAt(g, lr)                                                                     // mappo.go:95
-			m.log(run2)                                                                                      // mappo.go:96
+	sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret}       // mappo.go:99
+	lr := run.HostFloat(func(run *rl.Run) float64 { return r.Learner.Rate.At(run2.Progress()) }) // mappo.go:100
+	run.For(r.Learner.Epochs, nil, func(e rl.Int) {                                              // mappo.go:101
+		run.For(r.Learner.Minibatches, nil, func(i rl.Int) { // mappo.go:102
+			mini := replay.TakeAt(sample, run2.KeyAt("shuffle", e), replay.ByStep, i, r.Learner.Minibatches) // mappo.go:103
+			g, m := r.Learner.loss.Grad(run2.KeyAt("loss", e, i), mini)                                      // mappo.go:104
+			r.Learner.opt.ApplyAt(g, lr)                                                                     // mappo.go:105
+			m.log(run2)                                                                                      // mappo.go:106
 		})
 	})
-	run2.Log("learning_rate", lr)                                                               // mappo.go:99
-	run2.Log("explained_variance", r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret})) // mappo.go:100
+	run2.Log("learning_rate", lr)                                                               // mappo.go:109
+	run2.Log("explained_variance", r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret})) // mappo.go:110
 }

@@ -23,83 +23,83 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []edge.Edge{
-		fineObs:   {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "[]rl.Obs", Axis: "environments", Node: 1, Pos: "mappo.go:49"},
-		fineMoves: {Name: "moves", Kind: "scatter", From: "learner", To: "environment", Type: "[]rl.Tree", Axis: "environments", Node: 4, Pos: "mappo.go:156"},
-		fineOut:   {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "[]rl.Step", Axis: "environments", Node: 5, Pos: "mappo.go:57"},
+		fineObs:   {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "[]rl.Obs", Axis: "environments", Node: 1, Pos: "mappo.go:59"},
+		fineMoves: {Name: "moves", Kind: "scatter", From: "learner", To: "environment", Type: "[]rl.Tree", Axis: "environments", Node: 4, Pos: "mappo.go:166"},
+		fineOut:   {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "[]rl.Step", Axis: "environments", Node: 5, Pos: "mappo.go:67"},
 	},
 }
 
-// trainFineEnvironment is (*Trainer).Train (mappo.go:35) for the fragment
+// trainFineEnvironment is (*Trainer).Train (mappo.go:45) for the fragment
 // environment, replicated over environments.
 func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // mappo.go:36
-		obs := t.Env.Obs()           // mappo.go:49
-		edge.Gather(x, fineObs, obs) // mappo.go:49
-		for range t.Horizon {        // mappo.go:50
-			moves := edge.Scattered[[]rl.Tree](x, fineMoves) // mappo.go:156
-			out := t.Env.Step(moves)                         // mappo.go:57
-			edge.Gather(x, fineOut, out)                     // mappo.go:57
+	for run.Next() { // mappo.go:46
+		obs := t.Env.Obs()           // mappo.go:59
+		edge.Gather(x, fineObs, obs) // mappo.go:59
+		for range t.Horizon {        // mappo.go:60
+			moves := edge.Scattered[[]rl.Tree](x, fineMoves) // mappo.go:166
+			out := t.Env.Step(moves)                         // mappo.go:67
+			edge.Gather(x, fineOut, out)                     // mappo.go:67
 		}
 	}
 	return run.Err()
 }
 
-// trainFineLearner is (*Trainer).Train (mappo.go:35) for the fragments actor,
+// trainFineLearner is (*Trainer).Train (mappo.go:45) for the fragments actor,
 // replay, gradient and apply.
 func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // mappo.go:36
-		obs := edge.Gathered[[]rl.Obs](x, fineObs) // mappo.go:49
-		for i := range t.Horizon {                 // mappo.go:50
-			acts := make([]ActOut, len(t.Roles))   // mappo.go:51
-			moves := make([]rl.Tree, len(t.Roles)) // mappo.go:52
-			for j, r := range t.Roles {            // mappo.go:53
-				acts[j] = r.Actor.Act(run.Key("act", i, j), obs[j]) // mappo.go:54
-				moves[j] = acts[j].Action                           // mappo.go:55
+	for run.Next() { // mappo.go:46
+		obs := edge.Gathered[[]rl.Obs](x, fineObs) // mappo.go:59
+		for i := range t.Horizon {                 // mappo.go:60
+			acts := make([]ActOut, len(t.Roles))   // mappo.go:61
+			moves := make([]rl.Tree, len(t.Roles)) // mappo.go:62
+			for j, r := range t.Roles {            // mappo.go:63
+				acts[j] = r.Actor.Act(run.Key("act", i, j), obs[j]) // mappo.go:64
+				moves[j] = acts[j].Action                           // mappo.go:65
 			}
-			edge.Scatter(x, fineMoves, moves)           // mappo.go:156
-			out := edge.Gathered[[]rl.Step](x, fineOut) // mappo.go:57
-			for j, r := range t.Roles {                 // mappo.go:58
-				cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:59
-				r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:60
+			edge.Scatter(x, fineMoves, moves)           // mappo.go:166
+			out := edge.Gathered[[]rl.Step](x, fineOut) // mappo.go:67
+			for j, r := range t.Roles {                 // mappo.go:68
+				cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:69
+				r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:70
 			}
-			obs = seen(out) // mappo.go:62
+			obs = seen(out) // mappo.go:72
 		}
-		obs2 := obs                 // mappo.go:64
-		for j, r := range t.Roles { // mappo.go:38
-			batch := Batch{r.Rollout.Drain(), r.Actor.Last(obs2[j])} // mappo.go:39
-			// mappo.go:40
+		obs2 := obs                 // mappo.go:74
+		for j, r := range t.Roles { // mappo.go:48
+			batch := Batch{r.Rollout.Drain(), r.Actor.Last(obs2[j])} // mappo.go:49
+			// mappo.go:50
 			if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphFineLearner1(t, run, j, r, batch) }, j) {
-				r.Learner.Learn(run.At("role", j), batch) // mappo.go:40
+				r.Learner.Learn(run.At("role", j), batch) // mappo.go:50
 			}
 		}
 	}
 	return run.Err()
 }
 
-// graphFineLearner1 is mappo.go:40 as one graph.
+// graphFineLearner1 is mappo.go:50 as one graph.
 func graphFineLearner1(t *Trainer, run *rl.Run, j int, r *Role, batch Batch) {
-	run2 := run.At("role", j)                                                                            // mappo.go:40
-	s := batch.Steps                                                                                     // mappo.go:78
-	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last))                             // mappo.go:79
-	v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:80
-	over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:81
-	adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:82
-	if r.Learner.NormalizeValue {                                                                        // mappo.go:83
-		r.Learner.net.returns.Update(ret) // mappo.go:84
+	run2 := run.At("role", j)                                                                            // mappo.go:50
+	s := batch.Steps                                                                                     // mappo.go:88
+	next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last))                             // mappo.go:89
+	v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:90
+	over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:91
+	adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:92
+	if r.Learner.NormalizeValue {                                                                        // mappo.go:93
+		r.Learner.net.returns.Update(ret) // mappo.go:94
 	}
-	if r.Learner.NormalizeAdvantage { // mappo.go:86
-		adv = rl.Standardise(adv, s.Act.Weight) // mappo.go:87
+	if r.Learner.NormalizeAdvantage { // mappo.go:96
+		adv = rl.Standardise(adv, s.Act.Weight) // mappo.go:97
 	}
-	sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret}    // mappo.go:89
-	lr := run.HostFloat(func(run *rl.Run) float64 { return r.Learner.rate(run2.Progress()) }) // mappo.go:90
-	run.For(r.Learner.Epochs, nil, func(e rl.Int) {                                           // mappo.go:91
-		run.For(r.Learner.Minibatches, nil, func(i rl.Int) { // mappo.go:92
-			mini := replay.TakeAt(sample, run2.KeyAt("shuffle", e), replay.ByStep, i, r.Learner.Minibatches) // mappo.go:93
-			g, m := r.Learner.loss.Grad(run2.KeyAt("loss", e, i), mini)                                      // mappo.go:94
-			r.Learner.opt.ApplyAt(g, lr)                                                                     // mappo.go:95
-			m.log(run2)                                                                                      // mappo.go:96
+	sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret}       // mappo.go:99
+	lr := run.HostFloat(func(run *rl.Run) float64 { return r.Learner.Rate.At(run2.Progress()) }) // mappo.go:100
+	run.For(r.Learner.Epochs, nil, func(e rl.Int) {                                              // mappo.go:101
+		run.For(r.Learner.Minibatches, nil, func(i rl.Int) { // mappo.go:102
+			mini := replay.TakeAt(sample, run2.KeyAt("shuffle", e), replay.ByStep, i, r.Learner.Minibatches) // mappo.go:103
+			g, m := r.Learner.loss.Grad(run2.KeyAt("loss", e, i), mini)                                      // mappo.go:104
+			r.Learner.opt.ApplyAt(g, lr)                                                                     // mappo.go:105
+			m.log(run2)                                                                                      // mappo.go:106
 		})
 	})
-	run2.Log("learning_rate", lr)                                                               // mappo.go:99
-	run2.Log("explained_variance", r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret})) // mappo.go:100
+	run2.Log("learning_rate", lr)                                                               // mappo.go:109
+	run2.Log("explained_variance", r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret})) // mappo.go:110
 }

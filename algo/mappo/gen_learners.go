@@ -23,75 +23,75 @@ var genLearners = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []edge.Edge{
-		learnersRet:        {Name: "ret", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 19, Pos: "mappo.go:84"},
-		learnersAdv:        {Name: "adv", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 21, Pos: "mappo.go:87"},
-		learnersSActWeight: {Name: "s.Act.Weight", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 21, Pos: "mappo.go:87"},
-		learnersG:          {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 27, Pos: "mappo.go:95"},
+		learnersRet:        {Name: "ret", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 19, Pos: "mappo.go:94"},
+		learnersAdv:        {Name: "adv", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 21, Pos: "mappo.go:97"},
+		learnersSActWeight: {Name: "s.Act.Weight", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 21, Pos: "mappo.go:97"},
+		learnersG:          {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 27, Pos: "mappo.go:105"},
 	},
 }
 
-// trainLearnersLearner is (*Trainer).Train (mappo.go:35) for the fragments
+// trainLearnersLearner is (*Trainer).Train (mappo.go:45) for the fragments
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // mappo.go:36
+	for run.Next() { // mappo.go:46
 		var obs []rl.Obs
-		// mappo.go:37
+		// mappo.go:47
 		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&obs)}, func() { obs = graphLearnersLearner1(t, run) }) {
-			obs = t.Collect(run) // mappo.go:37
+			obs = t.Collect(run) // mappo.go:47
 		}
-		for j, r := range t.Roles { // mappo.go:38
-			batch := Batch{r.Rollout.Drain(), r.Actor.Last(obs[j])}                                              // mappo.go:39
-			run2 := run.At("role", j)                                                                            // mappo.go:40
-			s := batch.Steps                                                                                     // mappo.go:78
-			next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last))                             // mappo.go:79
-			v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:80
-			over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:81
-			adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:82
-			if r.Learner.NormalizeValue {                                                                        // mappo.go:83
-				r.Learner.net.returns.Update(edge.AllGather(x, learnersRet, ret)) // mappo.go:84
+		for j, r := range t.Roles { // mappo.go:48
+			batch := Batch{r.Rollout.Drain(), r.Actor.Last(obs[j])}                                              // mappo.go:49
+			run2 := run.At("role", j)                                                                            // mappo.go:50
+			s := batch.Steps                                                                                     // mappo.go:88
+			next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last))                             // mappo.go:89
+			v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:90
+			over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:91
+			adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:92
+			if r.Learner.NormalizeValue {                                                                        // mappo.go:93
+				r.Learner.net.returns.Update(edge.AllGather(x, learnersRet, ret)) // mappo.go:94
 			}
-			if r.Learner.NormalizeAdvantage { // mappo.go:86
-				// mappo.go:87
+			if r.Learner.NormalizeAdvantage { // mappo.go:96
+				// mappo.go:97
 				adv = edge.OwnRows(x, learnersAdv, rl.Standardise(edge.AllGather(x, learnersAdv, adv), edge.AllGather(x, learnersSActWeight, s.Act.Weight)))
 			}
-			sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret} // mappo.go:89
-			lr := r.Learner.rate(run2.Progress())                                                  // mappo.go:90
-			for e := range r.Learner.Epochs {                                                      // mappo.go:91
-				for i := range r.Learner.Minibatches { // mappo.go:92
-					mini := replay.Take(sample, run2.Key("shuffle", e), replay.ByStep, i, r.Learner.Minibatches) // mappo.go:93
-					g, m := r.Learner.loss.Grad(run2.Key("loss", e, i), mini)                                    // mappo.go:94
-					r.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), lr)                                     // mappo.go:95
-					m.log(run2)                                                                                  // mappo.go:96
+			sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret} // mappo.go:99
+			lr := r.Learner.Rate.At(run2.Progress())                                               // mappo.go:100
+			for e := range r.Learner.Epochs {                                                      // mappo.go:101
+				for i := range r.Learner.Minibatches { // mappo.go:102
+					mini := replay.Take(sample, run2.Key("shuffle", e), replay.ByStep, i, r.Learner.Minibatches) // mappo.go:103
+					g, m := r.Learner.loss.Grad(run2.Key("loss", e, i), mini)                                    // mappo.go:104
+					r.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), lr)                                     // mappo.go:105
+					m.log(run2)                                                                                  // mappo.go:106
 				}
 			}
-			edge.LogOnce(x, run2, "learning_rate", rl.Scalar(lr))                                       // mappo.go:99
-			run2.Log("explained_variance", r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret})) // mappo.go:100
+			edge.LogOnce(x, run2, "learning_rate", rl.Scalar(lr))                                       // mappo.go:109
+			run2.Log("explained_variance", r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret})) // mappo.go:110
 		}
 	}
 	return run.Err()
 }
 
-// graphLearnersLearner1 is mappo.go:37 as one graph.
+// graphLearnersLearner1 is mappo.go:47 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run) []rl.Obs {
-	obs := t.Env.Obs()                                                // mappo.go:49
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // mappo.go:50
-		acts := make([]ActOut, len(t.Roles))   // mappo.go:51
-		moves := make([]rl.Tree, len(t.Roles)) // mappo.go:52
-		for j, r := range t.Roles {            // mappo.go:53
-			acts[j] = r.Actor.Act(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // mappo.go:54
-			moves[j] = acts[j].Action                                       // mappo.go:55
+	obs := t.Env.Obs()                                                // mappo.go:59
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // mappo.go:60
+		acts := make([]ActOut, len(t.Roles))   // mappo.go:61
+		moves := make([]rl.Tree, len(t.Roles)) // mappo.go:62
+		for j, r := range t.Roles {            // mappo.go:63
+			acts[j] = r.Actor.Act(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // mappo.go:64
+			moves[j] = acts[j].Action                                       // mappo.go:65
 		}
-		out := t.Env.Step(moves)    // mappo.go:57
-		for j, r := range t.Roles { // mappo.go:58
-			cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:59
-			r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:60
+		out := t.Env.Step(moves)    // mappo.go:67
+		for j, r := range t.Roles { // mappo.go:68
+			cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:69
+			r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:70
 		}
-		obs2 := make([]rl.Obs, len(out)) // mappo.go:69
-		for j, x := range out {          // mappo.go:70
-			obs2[j] = x.Obs // mappo.go:71
+		obs2 := make([]rl.Obs, len(out)) // mappo.go:79
+		for j, x := range out {          // mappo.go:80
+			obs2[j] = x.Obs // mappo.go:81
 		}
-		obs = obs2 // mappo.go:73
+		obs = obs2 // mappo.go:83
 	})
-	obs2 := obs // mappo.go:64
+	obs2 := obs // mappo.go:74
 	return obs2
 }

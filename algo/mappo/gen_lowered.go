@@ -7,55 +7,55 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// trainLowered is one iteration of (*Trainer).Train (mappo.go:35) as a device
+// trainLowered is one iteration of (*Trainer).Train (mappo.go:45) as a device
 // program has it: the loops and branches of run are the program's, those of Go
 // are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                // mappo.go:49
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // mappo.go:50
-		acts := make([]ActOut, len(t.Roles))   // mappo.go:51
-		moves := make([]rl.Tree, len(t.Roles)) // mappo.go:52
-		for j, r := range t.Roles {            // mappo.go:53
-			acts[j] = r.Actor.Act(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // mappo.go:54
-			moves[j] = acts[j].Action                                       // mappo.go:55
+	obs := t.Env.Obs()                                                // mappo.go:59
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // mappo.go:60
+		acts := make([]ActOut, len(t.Roles))   // mappo.go:61
+		moves := make([]rl.Tree, len(t.Roles)) // mappo.go:62
+		for j, r := range t.Roles {            // mappo.go:63
+			acts[j] = r.Actor.Act(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // mappo.go:64
+			moves[j] = acts[j].Action                                       // mappo.go:65
 		}
-		out := t.Env.Step(moves)    // mappo.go:57
-		for j, r := range t.Roles { // mappo.go:58
-			cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:59
-			r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:60
+		out := t.Env.Step(moves)    // mappo.go:67
+		for j, r := range t.Roles { // mappo.go:68
+			cut := r.Actor.Value(out[j].Truncated, out[j].Final)                                             // mappo.go:69
+			r.Rollout.Insert(Step{obs[j], acts[j], out[j].Reward, out[j].Terminated, out[j].Truncated, cut}) // mappo.go:70
 		}
-		obs2 := make([]rl.Obs, len(out)) // mappo.go:69
-		for j, x := range out {          // mappo.go:70
-			obs2[j] = x.Obs // mappo.go:71
+		obs2 := make([]rl.Obs, len(out)) // mappo.go:79
+		for j, x := range out {          // mappo.go:80
+			obs2[j] = x.Obs // mappo.go:81
 		}
-		obs = obs2 // mappo.go:73
+		obs = obs2 // mappo.go:83
 	})
-	obs2 := obs                 // mappo.go:64
-	for j, r := range t.Roles { // mappo.go:38
-		batch := Batch{r.Rollout.Drain(), r.Actor.Last(obs2[j])}                                             // mappo.go:39
-		run2 := run.At("role", j)                                                                            // mappo.go:40
-		s := batch.Steps                                                                                     // mappo.go:78
-		next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last))                             // mappo.go:79
-		v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:80
-		over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:81
-		adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:82
-		if r.Learner.NormalizeValue {                                                                        // mappo.go:83
-			r.Learner.net.returns.Update(ret) // mappo.go:84
+	obs2 := obs                 // mappo.go:74
+	for j, r := range t.Roles { // mappo.go:48
+		batch := Batch{r.Rollout.Drain(), r.Actor.Last(obs2[j])}                                             // mappo.go:49
+		run2 := run.At("role", j)                                                                            // mappo.go:50
+		s := batch.Steps                                                                                     // mappo.go:88
+		next := rl.Select(s.Truncated, s.Cut, rl.Shift(s.Act.Value, batch.Last))                             // mappo.go:89
+		v := r.Learner.worth.Call(rl.Key{}, Values{s.Act.Value, next})                                       // mappo.go:90
+		over := rl.Or(s.Terminated, s.Truncated)                                                             // mappo.go:91
+		adv, ret := rl.GAE(r.Learner.Gamma, r.Learner.Lambda, s.Reward, v.State, v.Next, s.Terminated, over) // mappo.go:92
+		if r.Learner.NormalizeValue {                                                                        // mappo.go:93
+			r.Learner.net.returns.Update(ret) // mappo.go:94
 		}
-		if r.Learner.NormalizeAdvantage { // mappo.go:86
-			adv = rl.Standardise(adv, s.Act.Weight) // mappo.go:87
+		if r.Learner.NormalizeAdvantage { // mappo.go:96
+			adv = rl.Standardise(adv, s.Act.Weight) // mappo.go:97
 		}
-		sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret}    // mappo.go:89
-		lr := run.HostFloat(func(run *rl.Run) float64 { return r.Learner.rate(run2.Progress()) }) // mappo.go:90
-		run.For(r.Learner.Epochs, nil, func(e rl.Int) {                                           // mappo.go:91
-			run.For(r.Learner.Minibatches, nil, func(i rl.Int) { // mappo.go:92
-				mini := replay.TakeAt(sample, run2.KeyAt("shuffle", e), replay.ByStep, i, r.Learner.Minibatches) // mappo.go:93
-				g, m := r.Learner.loss.Grad(run2.KeyAt("loss", e, i), mini)                                      // mappo.go:94
-				r.Learner.opt.ApplyAt(g, lr)                                                                     // mappo.go:95
-				m.log(run2)                                                                                      // mappo.go:96
+		sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret}       // mappo.go:99
+		lr := run.HostFloat(func(run *rl.Run) float64 { return r.Learner.Rate.At(run2.Progress()) }) // mappo.go:100
+		run.For(r.Learner.Epochs, nil, func(e rl.Int) {                                              // mappo.go:101
+			run.For(r.Learner.Minibatches, nil, func(i rl.Int) { // mappo.go:102
+				mini := replay.TakeAt(sample, run2.KeyAt("shuffle", e), replay.ByStep, i, r.Learner.Minibatches) // mappo.go:103
+				g, m := r.Learner.loss.Grad(run2.KeyAt("loss", e, i), mini)                                      // mappo.go:104
+				r.Learner.opt.ApplyAt(g, lr)                                                                     // mappo.go:105
+				m.log(run2)                                                                                      // mappo.go:106
 			})
 		})
-		run2.Log("learning_rate", lr)                                                               // mappo.go:99
-		run2.Log("explained_variance", r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret})) // mappo.go:100
+		run2.Log("learning_rate", lr)                                                               // mappo.go:109
+		run2.Log("explained_variance", r.Learner.explained.Call(rl.Key{}, Explained{v.State, ret})) // mappo.go:110
 	}
 }

@@ -9,7 +9,17 @@
 package mappo
 
 import (
+	"cmp"
+	"fmt"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/nn"
 	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
@@ -64,7 +74,7 @@ func (t *Trainer) Collect(run *rl.Run) []rl.Obs {
 	return obs
 }
 
-// seen is what the agents act on next.
+// seen returns what the agents act on next.
 func seen(out []rl.Step) []rl.Obs {
 	obs := make([]rl.Obs, len(out))
 	for j, x := range out {
@@ -87,7 +97,7 @@ func (l *Learner) Learn(run *rl.Run, b Batch) {
 		adv = rl.Standardise(adv, s.Act.Weight) // crosses rows, so it is no part of the loss
 	}
 	sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret}
-	lr := l.rate(run.Progress())
+	lr := l.Rate.At(run.Progress())
 	for e := range l.Epochs {
 		for i := range l.Minibatches {
 			mini := replay.Take(sample, run.Key("shuffle", e), replay.ByStep, i, l.Minibatches)
@@ -155,25 +165,256 @@ type Actor struct {
 // Act samples an action for every agent of every environment.
 func (a *Actor) Act(k rl.Key, obs rl.Obs) ActOut { return a.act.Call(k, obs) }
 
-// Value is the value of the states where mask is true, and 0 elsewhere.
+// Value returns the value of the states where mask is true, and 0 elsewhere.
 func (a *Actor) Value(mask rl.Tensor, obs rl.Obs) rl.Tensor { return a.value.Rows(mask, rl.Key{}, obs) }
 
-// Last is the value of every state.
+// Last returns the value of every state.
 func (a *Actor) Last(obs rl.Obs) rl.Tensor { return a.value.Call(rl.Key{}, obs) }
 
 // Learner improves the weights of a role.
 type Learner struct {
 	Config
-	net       *Net
+	net       *net
 	opt       *rl.Opt
 	loss      *rl.Loss[Sample, Metrics]
 	worth     *rl.Func[Values, Values] // the critic's outputs in the unit of rewards
 	explained *rl.Func[Explained, rl.Tensor]
 }
 
-func (l *Learner) rate(progress float64) float64 {
-	if l.Anneal == "linear" {
-		return l.LearningRate * (1 - progress)
+// Agent returns the trained policies as a team, for evaluation, export and serving.
+// Its members act on what they see themselves: the critics stay behind.
+func (t *Trainer) Agent() rl.Agent {
+	team := make(rl.Team, len(t.Roles))
+	for j, r := range t.Roles {
+		team[j] = rl.NewAgent(r.Actor.sample, r.Actor.greedy, func(a rl.Tree) rl.Tree { return a })
 	}
-	return l.LearningRate
+	return team
+}
+
+// Config is MAPPO's settings. The defaults are the paper's for particle
+// environments, but for fewer of these.
+type Config struct {
+	Envs        int `default:"32" unit:"environments" range:"[1,)" doc:"environments stepped together"`
+	Horizon     int `default:"25" unit:"steps" range:"[1,)" doc:"steps that every environment takes in an iteration"`
+	Epochs      int `default:"10" unit:"passes" range:"[1,)" doc:"passes over what an iteration collected"`
+	Minibatches int `default:"1" unit:"minibatches" range:"[1,)" doc:"minibatches of a pass"`
+
+	Separate bool `default:"false" doc:"a policy and a critic for every agent, instead of one for all agents of a kind"`
+	Central  bool `default:"true" doc:"critics see the state of the whole environment, where it has one; else what the agent sees"`
+	AgentID  bool `default:"true" doc:"tell shared networks which of the kind's agents they act for"`
+
+	nn.Rate     `defaults:"learning_rate=7e-4"`
+	AdamEps     float64 `default:"1e-5" range:"(0,)" doc:"Adam's term for numerical stability"`
+	MaxGradNorm float64 `default:"10" range:"(0,)" doc:"norm over all parameters of a role to which gradients are clipped"`
+
+	Gamma       float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
+	Lambda      float64 `default:"0.95" range:"[0,1]" doc:"weight of longer advantage estimates"`
+	Clip        float64 `default:"0.2" range:"(0,)" doc:"how far the probability ratio may move from 1"`
+	ClipValue   bool    `default:"true" doc:"clip the value loss likewise"`
+	Huber       float64 `default:"10" range:"[0,)" doc:"error from which the value loss is linear; 0 is never"`
+	ValueCoef   float64 `default:"1" range:"[0,)" doc:"weight of the value loss"`
+	EntropyCoef float64 `default:"0.01" range:"[0,)" doc:"weight of the entropy bonus"`
+
+	NormalizeAdvantage bool `default:"true" doc:"standardise the advantages of an iteration"`
+	NormalizeValue     bool `default:"true" doc:"let critics learn returns that are standardised by running statistics"`
+
+	nn.Layers
+}
+
+// Validate finds settings that do not go together.
+func (c *Config) Validate() error {
+	if rows := c.Envs * c.Horizon; c.Minibatches > rows {
+		return fmt.Errorf("minibatches: %d are more than the %d steps of an iteration (envs x horizon)", c.Minibatches, rows)
+	}
+	return nil
+}
+
+// Algorithm is MAPPO for whoever runs it.
+var Algorithm = algo.Define("mappo", "PPO for several agents, with centralised critics", []algo.Preset{
+	algo.For("mpe/simple_spread-v3", 2_000_000, "the paper's recipe, with fewer environments", func(*Config) {}),
+	algo.For("mpe/simple_tag-v3", 500_000, "two kinds of agents against each other", func(*Config) {}),
+	algo.For("Tag-v0", 500_000, "taggers and runners, a policy for each kind; critics see what their agent sees", func(c *Config) {
+		c.Horizon, c.Epochs, c.Minibatches, c.AgentID, c.LearningRate, c.Gamma = 50, 4, 4, false, 1e-3, .98
+	}),
+	algo.For("Agents-v0", 20_000, "solved in a second", func(c *Config) {
+		c.Envs, c.Horizon, c.LearningRate = 16, 32, 3e-3
+	}),
+}, build)
+
+func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
+	e, err := make.Groups(c.Envs)
+	if err != nil {
+		return nil, err
+	}
+	if c.Separate {
+		e = env.Each(e)
+	}
+	t := &Trainer{Config: *c, Env: e}
+	for _, spec := range e.Spec() {
+		r, err := newRole(s, cmp.Or(spec.Kind, "agent"), *c, spec)
+		if err != nil {
+			return nil, err
+		}
+		t.Roles = append(t.Roles, r)
+	}
+	return t, nil
+}
+
+func newRole(s *rl.Scope, name string, c Config, spec env.Spec) (*Role, error) {
+	n, err := newNet(s, name, c, spec)
+	if err != nil {
+		return nil, err
+	}
+	return &Role{
+		Rollout: replay.NewRollout[Step](s, name+" rollout"),
+		Actor: &Actor{
+			act:    rl.NewFunc(s, name+" act", n.actGraph),
+			value:  rl.NewFunc(s, name+" value", n.valueGraph),
+			sample: rl.NewFunc(s, name+" sample", n.sampleGraph),
+			greedy: rl.NewFunc(s, name+" greedy", n.greedyGraph),
+		},
+		Learner: &Learner{
+			Config:    c,
+			net:       n,
+			opt:       rl.NewOpt(s, name+" adam", nn.ClipNorm{Max: c.MaxGradNorm, Rule: nn.Adam{Eps: c.AdamEps}}, n.params),
+			loss:      rl.NewLoss(s, name+" loss", n.lossGraph, n.params),
+			worth:     rl.NewFunc(s, name+" worth", n.worthGraph),
+			explained: rl.NewFunc(s, name+" explained variance", explained),
+		},
+	}, nil
+}
+
+func explained(_ *rl.Ctx, in Explained) rl.Tensor {
+	return rl.Wrap(nn.ExplainedVariance(in.Value.Node(), in.Return.Node()))
+}
+
+// net is the policy of a kind of agents and its critic.
+type net struct {
+	Config
+	spec    env.Spec
+	params  *rl.Params
+	returns *rl.Stats // nil without normalisation
+	head    nn.Head
+	act     nn.Activation
+}
+
+func newNet(s *rl.Scope, name string, c Config, spec env.Spec) (*net, error) {
+	act, err := nn.ActivationNamed(c.Activation)
+	if err != nil {
+		return nil, err
+	}
+	n := &net{Config: c, spec: spec, head: nn.NewHead(spec.Action), act: act}
+	if c.NormalizeValue {
+		n.returns = rl.NewStats(s, name+" returns", 0)
+	}
+	n.params = rl.NewParams(s, name+" net", func(c *rl.Ctx, sc *model.Scope) {
+		obs := n.blank(c)
+		n.policy(c, sc, obs).Mode()
+		n.value(c, sc, obs)
+	})
+	return n, nil
+}
+
+// blank returns what the agents of one environment see, all zero.
+func (n *net) blank(c *rl.Ctx) rl.Obs {
+	x := nn.Blank(c, n.spec.Obs)
+	leaves := make([]rl.Tensor, x.Len())
+	for i := range leaves {
+		leaves[i] = rl.Wrap(nn.ForAgents(x.At(i).Node(), 1, n.spec.Agents))
+	}
+	return rl.Obs{
+		X:     rl.NewTree(x.Names(), leaves),
+		State: rl.Wrap(Zeros(c.Graph(), shapes.Make(dtypes.Float32, 1, n.spec.State))),
+	}
+}
+
+func (n *net) mlp(c *rl.Ctx, sc *model.Scope, x *Node, out int, gain float64) *Node {
+	if n.AgentID {
+		x = nn.Numbered(x, n.spec.Agents)
+	}
+	return nn.MLP{Hidden: n.Hidden, Act: n.act, Out: out, OutGain: gain}.Apply(c, sc, x)
+}
+
+// policy returns the distribution of every agent's actions.
+func (n *net) policy(c *rl.Ctx, sc *model.Scope, obs rl.Obs) nn.Dist {
+	sc = sc.At("policy")
+	out := n.mlp(c, sc, nn.Features(n.spec.Obs, obs.X), n.head.Units(), .01)
+	return n.head.Dist(c, sc, out, obs.Legal)
+}
+
+// value returns the critic's output for every agent.
+func (n *net) value(c *rl.Ctx, sc *model.Scope, obs rl.Obs) *Node {
+	var x *Node
+	if n.Central && n.spec.State > 0 {
+		x = obs.State.Node()
+		x = nn.ForAgents(x, x.Rank()-1, n.spec.Agents)
+	} else {
+		x = nn.Features(n.spec.Obs, obs.X)
+	}
+	return Squeeze(n.mlp(c, sc.At("value"), x, 1, 1), -1)
+}
+
+func (n *net) actGraph(c *rl.Ctx, obs rl.Obs) ActOut {
+	sc := c.Scope(n.params)
+	pi := n.policy(c, sc, obs)
+	raw := pi.Sample(c, "action")
+	out := ActOut{Action: n.head.Clip(raw), Raw: raw, LogProb: rl.Wrap(pi.LogProb(raw)), Value: rl.Wrap(n.value(c, sc, obs))}
+	if n.spec.Mortal {
+		out.Weight = rl.Wrap(ConvertDType(obs.Alive.Node(), dtypes.Float32))
+	}
+	return out
+}
+
+func (n *net) sampleGraph(c *rl.Ctx, obs rl.Obs) rl.Tree {
+	return n.head.Clip(n.policy(c, c.Scope(n.params), obs).Sample(c, "action"))
+}
+
+func (n *net) greedyGraph(c *rl.Ctx, obs rl.Obs) rl.Tree {
+	return n.head.Clip(n.policy(c, c.Scope(n.params), obs).Mode())
+}
+
+func (n *net) valueGraph(c *rl.Ctx, obs rl.Obs) rl.Tensor {
+	return rl.Wrap(n.value(c, c.Scope(n.params), obs))
+}
+
+func (n *net) worthGraph(c *rl.Ctx, v Values) Values {
+	if n.returns == nil {
+		return v
+	}
+	return Values{rl.Wrap(n.returns.Restore(c, v.State.Node())), rl.Wrap(n.returns.Restore(c, v.Next.Node()))}
+}
+
+// lossGraph returns the clipped surrogate, the clipped value loss and the entropy
+// bonus, by row and agent. Agents out of play weigh nothing.
+func (n *net) lossGraph(c *rl.Ctx, s Sample) (loss, weight rl.Tensor, m Metrics) {
+	sc := c.Scope(n.params)
+	pi := n.policy(c, sc, s.Obs)
+	p := nn.Surrogate(pi.LogProb(s.Action), s.LogProb.Node(), s.Adv.Node(), n.Clip)
+	value := n.valueLoss(c, n.value(c, sc, s.Obs), s)
+	entropy := pi.Entropy()
+
+	total := Sub(Add(p.Loss, MulScalar(value, n.ValueCoef)), MulScalar(entropy, n.EntropyCoef))
+	return rl.Wrap(total), s.Weight, Metrics{rl.Wrap(p.Loss), rl.Wrap(value), rl.Wrap(entropy), rl.Wrap(p.KL), rl.Wrap(p.Clipped)}
+}
+
+// valueLoss returns the error of values against returns, in the critic's unit.
+func (n *net) valueLoss(c *rl.Ctx, v *Node, s Sample) *Node {
+	ret, old := s.Ret.Node(), s.Value.Node()
+	if n.returns != nil {
+		ret = n.returns.Norm(c, ret)
+	}
+	loss := n.distance(v, ret)
+	if n.ClipValue {
+		near := Add(old, ClipScalar(Sub(v, old), -n.Clip, n.Clip))
+		loss = Max(loss, n.distance(near, ret))
+	}
+	return loss
+}
+
+func (n *net) distance(a, b *Node) *Node {
+	d := Sub(a, b)
+	if n.Huber > 0 {
+		return nn.Huber(d, n.Huber)
+	}
+	return MulScalar(Square(d), .5)
 }

@@ -29,119 +29,119 @@ var genCentral = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
 	Edges: []edge.Edge{
-		centralBatch:        {Name: "batch", Kind: "gather", From: "worker", To: "server", Type: "ppo.Batch", Axis: "environments", Node: 10, Pos: "ppo.go:49"},
-		centralReturnsStats: {Name: "returns/stats", Kind: "copy", From: "server", To: "worker", Type: "nn.Returns", Axis: "none", Node: 14, Pos: "ppo.go:169"},
-		centralMiniAdv:      {Name: "mini.Adv", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 24, Pos: "ppo.go:68"},
-		centralG:            {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 25, Pos: "ppo.go:70", Given: true},
-		centralNet:          {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 26, Pos: "ppo.go:71"},
-		centralMKL:          {Name: "m.KL", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 33, Pos: "ppo.go:75"},
-		centralValue:        {Name: "value", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 34, Pos: "ppo.go:75"},
-		centralFeatures:     {Name: "features", Kind: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Node: 42, Pos: "ppo.go:177"},
-		centralObservations: {Name: "observations", Kind: "copy", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Node: 43, Pos: "ppo.go:177"},
+		centralBatch:        {Name: "batch", Kind: "gather", From: "worker", To: "server", Type: "ppo.Batch", Axis: "environments", Node: 10, Pos: "ppo.go:55"},
+		centralReturnsStats: {Name: "returns/stats", Kind: "copy", From: "server", To: "worker", Type: "nn.Returns", Axis: "none", Node: 14, Pos: "ppo.go:176"},
+		centralMiniAdv:      {Name: "mini.Adv", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 24, Pos: "ppo.go:74"},
+		centralG:            {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 25, Pos: "ppo.go:76", Given: true},
+		centralNet:          {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 26, Pos: "ppo.go:77"},
+		centralMKL:          {Name: "m.KL", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 33, Pos: "ppo.go:81"},
+		centralValue:        {Name: "value", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 34, Pos: "ppo.go:81"},
+		centralFeatures:     {Name: "features", Kind: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Node: 42, Pos: "ppo.go:184"},
+		centralObservations: {Name: "observations", Kind: "copy", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Node: 43, Pos: "ppo.go:184"},
 	},
 }
 
-// trainCentralWorker is (*Trainer).Train (ppo.go:29) for the fragments
+// trainCentralWorker is (*Trainer).Train (ppo.go:35) for the fragments
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // ppo.go:30
+	for run.Next() { // ppo.go:36
 		var batch Batch
-		// ppo.go:31
+		// ppo.go:37
 		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCentralWorker1(t, run) }) {
-			batch = t.Collect(run) // ppo.go:31
+			batch = t.Collect(run) // ppo.go:37
 		}
-		// ppo.go:49
+		// ppo.go:55
 		edge.Gather(x, centralBatch, Batch{Steps: Step{Out: Outcome{Reward: batch.Steps.Out.Reward, Over: batch.Steps.Out.Over}}})
-		steps := batch.Steps // ppo.go:57
+		steps := batch.Steps // ppo.go:63
 		var reward rl.Tensor
-		if !t.Learner.NormalizeReward { // ppo.go:166
-			reward = steps.Out.Reward // ppo.go:167
+		if !t.Learner.NormalizeReward { // ppo.go:173
+			reward = steps.Out.Reward // ppo.go:174
 		} else {
-			edge.Fetch(x, centralReturnsStats, run.Scope().Component("returns/stats")) // ppo.go:169
-			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward)                  // ppo.go:170
+			edge.Fetch(x, centralReturnsStats, run.Scope().Component("returns/stats")) // ppo.go:176
+			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward)                  // ppo.go:177
 		}
-		next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:59
-		// ppo.go:60
+		next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:65
+		// ppo.go:66
 		adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps.Out.Terminated, steps.Out.Over)
-		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret} // ppo.go:61
-		for e := range t.Learner.Epochs {                                                    // ppo.go:63
-			var m Metrics                          // ppo.go:64
-			for i := range t.Learner.Minibatches { // ppo.go:65
-				mini := replay.Take(sample, run.Key("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:66
-				if t.Learner.NormalizeAdvantage {                                                              // ppo.go:67
-					// ppo.go:68
+		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret} // ppo.go:67
+		for e := range t.Learner.Epochs {                                                    // ppo.go:69
+			var m Metrics                          // ppo.go:70
+			for i := range t.Learner.Minibatches { // ppo.go:71
+				mini := replay.Take(sample, run.Key("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:72
+				if t.Learner.NormalizeAdvantage {                                                              // ppo.go:73
+					// ppo.go:74
 					mini.Adv = edge.OwnRows(x, centralMiniAdv, rl.Standardise(edge.AllGather(x, centralMiniAdv, mini.Adv), rl.Tensor{}))
 				}
-				g, aux := t.Learner.loss.Grad(run.Key("loss", e, i), mini) // ppo.go:70
-				edge.Reduce(x, centralG, g)                                // ppo.go:70
-				edge.Fetch(x, centralNet, t.Actor.net.params)              // ppo.go:71
-				m = aux                                                    // ppo.go:72
-				m.log(run)                                                 // ppo.go:73
+				g, aux := t.Learner.loss.Grad(run.Key("loss", e, i), mini) // ppo.go:76
+				edge.Reduce(x, centralG, g)                                // ppo.go:76
+				edge.Fetch(x, centralNet, run.Scope().Component("net"))    // ppo.go:77
+				m = aux                                                    // ppo.go:78
+				m.log(run)                                                 // ppo.go:79
 			}
-			if t.Learner.TargetKL > 0 { // ppo.go:75
-				value := run.Value(rl.Mean(edge.AllGather(x, centralMKL, m.KL))) // ppo.go:75
-				edge.Send(x, centralValue, value)                                // ppo.go:75
-				if value > t.Learner.TargetKL {                                  // ppo.go:75
+			if t.Learner.TargetKL > 0 { // ppo.go:81
+				value := run.Value(rl.Mean(edge.AllGather(x, centralMKL, m.KL))) // ppo.go:81
+				edge.Send(x, centralValue, value)                                // ppo.go:81
+				if value > t.Learner.TargetKL {                                  // ppo.go:81
 					break
 				}
 			}
 		}
-		run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:80
-		if t.Learner.NormalizeObs {                                                                     // ppo.go:176
-			edge.Gather(x, centralFeatures, t.Learner.features.Call(rl.Key{}, steps.In.Obs.X)) // ppo.go:177
-			edge.Fetch(x, centralObservations, t.Actor.net.norm)                               // ppo.go:177
+		run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:86
+		if t.Learner.NormalizeObs {                                                                     // ppo.go:183
+			edge.Gather(x, centralFeatures, t.Learner.features.Call(rl.Key{}, steps.In.Obs.X)) // ppo.go:184
+			edge.Fetch(x, centralObservations, t.Learner.norm)                                 // ppo.go:184
 		}
 	}
 	return run.Err()
 }
 
-// graphCentralWorker1 is ppo.go:31 as one graph.
+// graphCentralWorker1 is ppo.go:37 as one graph.
 func graphCentralWorker1(t *Trainer, run *rl.Run) Batch {
-	obs := t.Env.Obs()                                                                   // ppo.go:39
-	memory := t.Memory.Get()                                                             // ppo.go:39
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:40
-		in := ActIn{obs, memory}                                                                           // ppo.go:41
-		act := t.Actor.Act(run.KeyAt("act", i), in)                                                        // ppo.go:42
-		out := t.Env.Step(act.Action)                                                                      // ppo.go:43
-		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:44
-		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:45
-		obs = out.Obs                                                                                      // ppo.go:46
-		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:46
+	obs := t.Env.Obs()                                                                   // ppo.go:45
+	memory := t.Memory.Get()                                                             // ppo.go:45
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:46
+		in := ActIn{obs, memory}                                                                           // ppo.go:47
+		act := t.Actor.Act(run.KeyAt("act", i), in)                                                        // ppo.go:48
+		out := t.Env.Step(act.Action)                                                                      // ppo.go:49
+		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:50
+		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:51
+		obs = out.Obs                                                                                      // ppo.go:52
+		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:52
 	})
-	t.Memory.Set(memory)                       // ppo.go:48
-	steps := t.Rollout.Drain()                 // ppo.go:49
-	values := t.Actor.Values(steps.In)         // ppo.go:50
-	last := t.Actor.Values(ActIn{obs, memory}) // ppo.go:51
-	batch := Batch{steps, values, last}        // ppo.go:52
+	t.Memory.Set(memory)                       // ppo.go:54
+	steps := t.Rollout.Drain()                 // ppo.go:55
+	values := t.Actor.Values(steps.In)         // ppo.go:56
+	last := t.Actor.Values(ActIn{obs, memory}) // ppo.go:57
+	batch := Batch{steps, values, last}        // ppo.go:58
 	return batch
 }
 
-// trainCentralServer is (*Trainer).Train (ppo.go:29) for the fragment apply.
+// trainCentralServer is (*Trainer).Train (ppo.go:35) for the fragment apply.
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // ppo.go:30
-		batch := edge.Gathered[Batch](x, centralBatch) // ppo.go:49
-		steps := batch.Steps                           // ppo.go:57
-		if t.Learner.NormalizeReward {                 // ppo.go:166
-			t.Learner.returns.Update(steps.Out.Reward, steps.Out.Over)                   // ppo.go:169
-			edge.Publish(x, centralReturnsStats, run.Scope().Component("returns/stats")) // ppo.go:169
+	for run.Next() { // ppo.go:36
+		batch := edge.Gathered[Batch](x, centralBatch) // ppo.go:55
+		steps := batch.Steps                           // ppo.go:63
+		if t.Learner.NormalizeReward {                 // ppo.go:173
+			t.Learner.returns.Update(steps.Out.Reward, steps.Out.Over)                   // ppo.go:176
+			edge.Publish(x, centralReturnsStats, run.Scope().Component("returns/stats")) // ppo.go:176
 		}
-		lr := t.Learner.rate(run.Progress()) // ppo.go:62
-		for range t.Learner.Epochs {         // ppo.go:63
-			for range t.Learner.Minibatches { // ppo.go:65
-				g := edge.Reduced(x, centralG)                  // ppo.go:70
-				t.Learner.opt.Apply(g, lr)                      // ppo.go:71
-				edge.Publish(x, centralNet, t.Actor.net.params) // ppo.go:71
+		lr := t.Learner.Rate.At(run.Progress()) // ppo.go:68
+		for range t.Learner.Epochs {            // ppo.go:69
+			for range t.Learner.Minibatches { // ppo.go:71
+				g := edge.Reduced(x, centralG)                            // ppo.go:76
+				t.Learner.opt.Apply(g, lr)                                // ppo.go:77
+				edge.Publish(x, centralNet, run.Scope().Component("net")) // ppo.go:77
 			}
-			if t.Learner.TargetKL > 0 { // ppo.go:75
-				if edge.Sent[float64](x, centralValue) > t.Learner.TargetKL { // ppo.go:75
+			if t.Learner.TargetKL > 0 { // ppo.go:81
+				if edge.Sent[float64](x, centralValue) > t.Learner.TargetKL { // ppo.go:81
 					break
 				}
 			}
 		}
-		run.Log("learning_rate", rl.Scalar(lr)) // ppo.go:79
-		if t.Learner.NormalizeObs {             // ppo.go:176
-			t.Learner.net.norm.Update(edge.Gathered[rl.Tensor](x, centralFeatures)) // ppo.go:177
-			edge.Publish(x, centralObservations, t.Actor.net.norm)                  // ppo.go:177
+		run.Log("learning_rate", rl.Scalar(lr)) // ppo.go:85
+		if t.Learner.NormalizeObs {             // ppo.go:183
+			t.Learner.norm.Update(edge.Gathered[rl.Tensor](x, centralFeatures)) // ppo.go:184
+			edge.Publish(x, centralObservations, t.Learner.norm)                // ppo.go:184
 		}
 	}
 	return run.Err()

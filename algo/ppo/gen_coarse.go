@@ -24,109 +24,109 @@ var genCoarse = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
 	Edges: []edge.Edge{
-		coarseSteps:        {Name: "steps", Kind: "gather", From: "collector", To: "learner", Type: "ppo.Step", Axis: "environments", Node: 10, Pos: "ppo.go:49", Given: true},
-		coarseLast:         {Name: "last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "ppo.go:150"},
-		coarseObservations: {Name: "observations", Kind: "copy", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Node: 43, Pos: "ppo.go:177"},
-		coarseNet:          {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 26, Pos: "ppo.go:71"},
+		coarseSteps:        {Name: "steps", Kind: "gather", From: "collector", To: "learner", Type: "ppo.Step", Axis: "environments", Node: 10, Pos: "ppo.go:55", Given: true},
+		coarseLast:         {Name: "last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "ppo.go:157"},
+		coarseObservations: {Name: "observations", Kind: "copy", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Node: 43, Pos: "ppo.go:184"},
+		coarseNet:          {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 26, Pos: "ppo.go:77"},
 	},
 }
 
-// trainCoarseCollector is (*Trainer).Train (ppo.go:29) for the fragments
+// trainCoarseCollector is (*Trainer).Train (ppo.go:35) for the fragments
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // ppo.go:30
+	for run.Next() { // ppo.go:36
 		var obs rl.Obs
 		var memory rl.Tensor
 		var steps Step
-		// ppo.go:39
+		// ppo.go:45
 		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&memory), rl.Carry(&steps)}, func() { obs, memory, steps = graphCoarseCollector1(t, run) }) {
-			obs = t.Env.Obs()          // ppo.go:39
-			memory = t.Memory.Get()    // ppo.go:39
-			for i := range t.Horizon { // ppo.go:40
-				in := ActIn{obs, memory}                                                                           // ppo.go:41
-				act := t.Actor.Act(run.Key("act", i), in)                                                          // ppo.go:42
-				out := t.Env.Step(act.Action)                                                                      // ppo.go:43
-				cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:44
-				t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:45
-				obs = out.Obs                                                                                      // ppo.go:46
-				memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:46
+			obs = t.Env.Obs()          // ppo.go:45
+			memory = t.Memory.Get()    // ppo.go:45
+			for i := range t.Horizon { // ppo.go:46
+				in := ActIn{obs, memory}                                                                           // ppo.go:47
+				act := t.Actor.Act(run.Key("act", i), in)                                                          // ppo.go:48
+				out := t.Env.Step(act.Action)                                                                      // ppo.go:49
+				cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:50
+				t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:51
+				obs = out.Obs                                                                                      // ppo.go:52
+				memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:52
 			}
-			t.Memory.Set(memory)      // ppo.go:48
-			steps = t.Rollout.Drain() // ppo.go:49
+			t.Memory.Set(memory)      // ppo.go:54
+			steps = t.Rollout.Drain() // ppo.go:55
 		}
-		// ppo.go:49
+		// ppo.go:55
 		edge.Gather(x, coarseSteps, Step{In: steps.In, Act: ActOut{Raw: steps.Act.Raw, LogProb: steps.Act.LogProb}, Out: steps.Out, Cut: steps.Cut})
-		last := t.Actor.Values(ActIn{obs, memory})          // ppo.go:51
-		edge.Gather(x, coarseLast, last)                    // ppo.go:150
-		edge.Fetch(x, coarseObservations, t.Actor.net.norm) // ppo.go:177
-		edge.Fetch(x, coarseNet, t.Actor.net.params)        // ppo.go:71
+		last := t.Actor.Values(ActIn{obs, memory})             // ppo.go:57
+		edge.Gather(x, coarseLast, last)                       // ppo.go:157
+		edge.Fetch(x, coarseObservations, t.Learner.norm)      // ppo.go:184
+		edge.Fetch(x, coarseNet, run.Scope().Component("net")) // ppo.go:77
 	}
 	return run.Err()
 }
 
-// graphCoarseCollector1 is ppo.go:39 to ppo.go:49 as one graph.
+// graphCoarseCollector1 is ppo.go:45 to ppo.go:55 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) (rl.Obs, rl.Tensor, Step) {
-	obs := t.Env.Obs()                                                                   // ppo.go:39
-	memory := t.Memory.Get()                                                             // ppo.go:39
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:40
-		in := ActIn{obs, memory}                                                                           // ppo.go:41
-		act := t.Actor.Act(run.KeyAt("act", i), in)                                                        // ppo.go:42
-		out := t.Env.Step(act.Action)                                                                      // ppo.go:43
-		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:44
-		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:45
-		obs = out.Obs                                                                                      // ppo.go:46
-		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:46
+	obs := t.Env.Obs()                                                                   // ppo.go:45
+	memory := t.Memory.Get()                                                             // ppo.go:45
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:46
+		in := ActIn{obs, memory}                                                                           // ppo.go:47
+		act := t.Actor.Act(run.KeyAt("act", i), in)                                                        // ppo.go:48
+		out := t.Env.Step(act.Action)                                                                      // ppo.go:49
+		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:50
+		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:51
+		obs = out.Obs                                                                                      // ppo.go:52
+		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:52
 	})
-	t.Memory.Set(memory)       // ppo.go:48
-	steps := t.Rollout.Drain() // ppo.go:49
+	t.Memory.Set(memory)       // ppo.go:54
+	steps := t.Rollout.Drain() // ppo.go:55
 	return obs, memory, steps
 }
 
-// trainCoarseLearner is (*Trainer).Train (ppo.go:29) for the fragments gradient
+// trainCoarseLearner is (*Trainer).Train (ppo.go:35) for the fragments gradient
 // and apply.
 func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // ppo.go:30
-		steps := edge.Gathered[Step](x, coarseSteps)    // ppo.go:49
-		values := t.Actor.Values(steps.In)              // ppo.go:50
-		last := edge.Gathered[rl.Tensor](x, coarseLast) // ppo.go:150
-		batch := Batch{steps, values, last}             // ppo.go:52
-		// ppo.go:32
+	for run.Next() { // ppo.go:36
+		steps := edge.Gathered[Step](x, coarseSteps)    // ppo.go:55
+		values := t.Actor.Values(steps.In)              // ppo.go:56
+		last := edge.Gathered[rl.Tensor](x, coarseLast) // ppo.go:157
+		batch := Batch{steps, values, last}             // ppo.go:58
+		// ppo.go:38
 		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, batch) }) {
-			t.Learner.Learn(run, batch) // ppo.go:32
+			t.Learner.Learn(run, batch) // ppo.go:38
 		}
-		edge.Publish(x, coarseObservations, t.Actor.net.norm) // ppo.go:177
-		edge.Publish(x, coarseNet, t.Actor.net.params)        // ppo.go:71
+		edge.Publish(x, coarseObservations, t.Learner.norm)      // ppo.go:184
+		edge.Publish(x, coarseNet, run.Scope().Component("net")) // ppo.go:77
 	}
 	return run.Err()
 }
 
-// graphCoarseLearner1 is ppo.go:32 as one graph.
+// graphCoarseLearner1 is ppo.go:38 as one graph.
 func graphCoarseLearner1(t *Trainer, run *rl.Run, batch Batch) {
-	steps := batch.Steps                                                                  // ppo.go:57
-	reward := t.Learner.scaled(steps.Out)                                                 // ppo.go:58
-	next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:59
-	// ppo.go:60
+	steps := batch.Steps                                                                  // ppo.go:63
+	reward := t.Learner.scaled(steps.Out)                                                 // ppo.go:64
+	next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:65
+	// ppo.go:66
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps.Out.Terminated, steps.Out.Over)
-	sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret}     // ppo.go:61
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // ppo.go:62
-	run.Until(t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                       // ppo.go:63
-		var m Metrics                                                               // ppo.go:64
-		run.For(t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:65
-			mini := replay.TakeAt(sample, run.KeyAt("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:66
-			if t.Learner.NormalizeAdvantage {                                                                  // ppo.go:67
-				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:68
+	sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret}        // ppo.go:67
+	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // ppo.go:68
+	run.Until(t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                          // ppo.go:69
+		var m Metrics                                                               // ppo.go:70
+		run.For(t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:71
+			mini := replay.TakeAt(sample, run.KeyAt("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:72
+			if t.Learner.NormalizeAdvantage {                                                                  // ppo.go:73
+				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:74
 			}
-			g, aux := t.Learner.loss.Grad(run.KeyAt("loss", e, i), mini) // ppo.go:70
-			t.Learner.opt.ApplyAt(g, lr)                                 // ppo.go:71
-			m = aux                                                      // ppo.go:72
-			m.log(run)                                                   // ppo.go:73
+			g, aux := t.Learner.loss.Grad(run.KeyAt("loss", e, i), mini) // ppo.go:76
+			t.Learner.opt.ApplyAt(g, lr)                                 // ppo.go:77
+			m = aux                                                      // ppo.go:78
+			m.log(run)                                                   // ppo.go:79
 		})
-		if t.Learner.TargetKL > 0 { // ppo.go:75
-			stop = run.Calc(run.Number(rl.Mean(m.KL)), ">", t.Learner.TargetKL) // ppo.go:75
+		if t.Learner.TargetKL > 0 { // ppo.go:81
+			stop = run.Calc(run.Number(rl.Mean(m.KL)), ">", t.Learner.TargetKL) // ppo.go:81
 		}
 		return stop
 	})
-	run.Log("learning_rate", lr)                                                                    // ppo.go:79
-	run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:80
-	t.Learner.observe(steps.In.Obs)                                                                 // ppo.go:81
+	run.Log("learning_rate", lr)                                                                    // ppo.go:85
+	run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:86
+	t.Learner.observe(steps.In.Obs)                                                                 // ppo.go:87
 }

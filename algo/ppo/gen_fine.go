@@ -23,86 +23,86 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []edge.Edge{
-		fineObs: {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "ppo.go:39"},
-		fineAct: {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "ppo.ActOut", Axis: "environments", Node: 4, Pos: "ppo.go:144"},
-		fineOut: {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "ppo.go:43"},
+		fineObs: {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "ppo.go:45"},
+		fineAct: {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "ppo.ActOut", Axis: "environments", Node: 4, Pos: "ppo.go:151"},
+		fineOut: {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "ppo.go:49"},
 	},
 }
 
-// trainFineEnvironment is (*Trainer).Train (ppo.go:29) for the fragment
+// trainFineEnvironment is (*Trainer).Train (ppo.go:35) for the fragment
 // environment, replicated over environments.
 func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // ppo.go:30
-		obs := t.Env.Obs()           // ppo.go:39
-		edge.Gather(x, fineObs, obs) // ppo.go:39
-		for range t.Horizon {        // ppo.go:40
-			act := edge.Scattered[ActOut](x, fineAct) // ppo.go:144
-			out := t.Env.Step(act.Action)             // ppo.go:43
-			edge.Gather(x, fineOut, out)              // ppo.go:43
+	for run.Next() { // ppo.go:36
+		obs := t.Env.Obs()           // ppo.go:45
+		edge.Gather(x, fineObs, obs) // ppo.go:45
+		for range t.Horizon {        // ppo.go:46
+			act := edge.Scattered[ActOut](x, fineAct) // ppo.go:151
+			out := t.Env.Step(act.Action)             // ppo.go:49
+			edge.Gather(x, fineOut, out)              // ppo.go:49
 		}
 	}
 	return run.Err()
 }
 
-// trainFineLearner is (*Trainer).Train (ppo.go:29) for the fragments actor,
+// trainFineLearner is (*Trainer).Train (ppo.go:35) for the fragments actor,
 // replay, gradient and apply.
 func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // ppo.go:30
-		obs := edge.Gathered[rl.Obs](x, fineObs) // ppo.go:39
-		memory := t.Memory.Get()                 // ppo.go:39
-		for i := range t.Horizon {               // ppo.go:40
-			in := ActIn{obs, memory}                                                                           // ppo.go:41
-			act := t.Actor.Act(run.Key("act", i), in)                                                          // ppo.go:42
-			edge.Scatter(x, fineAct, ActOut{Action: act.Action})                                               // ppo.go:144
-			out := edge.Gathered[rl.Step](x, fineOut)                                                          // ppo.go:43
-			cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:44
-			t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:45
-			obs = out.Obs                                                                                      // ppo.go:46
-			memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:46
+	for run.Next() { // ppo.go:36
+		obs := edge.Gathered[rl.Obs](x, fineObs) // ppo.go:45
+		memory := t.Memory.Get()                 // ppo.go:45
+		for i := range t.Horizon {               // ppo.go:46
+			in := ActIn{obs, memory}                                                                           // ppo.go:47
+			act := t.Actor.Act(run.Key("act", i), in)                                                          // ppo.go:48
+			edge.Scatter(x, fineAct, ActOut{Action: act.Action})                                               // ppo.go:151
+			out := edge.Gathered[rl.Step](x, fineOut)                                                          // ppo.go:49
+			cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:50
+			t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:51
+			obs = out.Obs                                                                                      // ppo.go:52
+			memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:52
 		}
-		t.Memory.Set(memory)       // ppo.go:48
-		steps := t.Rollout.Drain() // ppo.go:49
-		// ppo.go:50
+		t.Memory.Set(memory)       // ppo.go:54
+		steps := t.Rollout.Drain() // ppo.go:55
+		// ppo.go:56
 		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&memory), rl.Carry(&steps)}, func() { graphFineLearner1(t, run, obs, memory, steps) }) {
-			values := t.Actor.Values(steps.In)         // ppo.go:50
-			last := t.Actor.Values(ActIn{obs, memory}) // ppo.go:51
-			batch := Batch{steps, values, last}        // ppo.go:52
-			t.Learner.Learn(run, batch)                // ppo.go:32
+			values := t.Actor.Values(steps.In)         // ppo.go:56
+			last := t.Actor.Values(ActIn{obs, memory}) // ppo.go:57
+			batch := Batch{steps, values, last}        // ppo.go:58
+			t.Learner.Learn(run, batch)                // ppo.go:38
 		}
 	}
 	return run.Err()
 }
 
-// graphFineLearner1 is ppo.go:50 to ppo.go:32 as one graph.
+// graphFineLearner1 is ppo.go:56 to ppo.go:38 as one graph.
 func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs, memory rl.Tensor, steps Step) {
-	values := t.Actor.Values(steps.In)                                                      // ppo.go:50
-	last := t.Actor.Values(ActIn{obs, memory})                                              // ppo.go:51
-	batch := Batch{steps, values, last}                                                     // ppo.go:52
-	steps2 := batch.Steps                                                                   // ppo.go:57
-	reward := t.Learner.scaled(steps2.Out)                                                  // ppo.go:58
-	next := rl.Select(steps2.Out.Truncated, steps2.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:59
-	// ppo.go:60
+	values := t.Actor.Values(steps.In)                                                      // ppo.go:56
+	last := t.Actor.Values(ActIn{obs, memory})                                              // ppo.go:57
+	batch := Batch{steps, values, last}                                                     // ppo.go:58
+	steps2 := batch.Steps                                                                   // ppo.go:63
+	reward := t.Learner.scaled(steps2.Out)                                                  // ppo.go:64
+	next := rl.Select(steps2.Out.Truncated, steps2.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:65
+	// ppo.go:66
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps2.Out.Terminated, steps2.Out.Over)
-	sample := Sample{steps2.In, steps2.Act.Raw, steps2.Act.LogProb, batch.Values, adv, ret}  // ppo.go:61
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // ppo.go:62
-	run.Until(t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                       // ppo.go:63
-		var m Metrics                                                               // ppo.go:64
-		run.For(t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:65
-			mini := replay.TakeAt(sample, run.KeyAt("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:66
-			if t.Learner.NormalizeAdvantage {                                                                  // ppo.go:67
-				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:68
+	sample := Sample{steps2.In, steps2.Act.Raw, steps2.Act.LogProb, batch.Values, adv, ret}     // ppo.go:67
+	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // ppo.go:68
+	run.Until(t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                          // ppo.go:69
+		var m Metrics                                                               // ppo.go:70
+		run.For(t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:71
+			mini := replay.TakeAt(sample, run.KeyAt("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:72
+			if t.Learner.NormalizeAdvantage {                                                                  // ppo.go:73
+				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:74
 			}
-			g, aux := t.Learner.loss.Grad(run.KeyAt("loss", e, i), mini) // ppo.go:70
-			t.Learner.opt.ApplyAt(g, lr)                                 // ppo.go:71
-			m = aux                                                      // ppo.go:72
-			m.log(run)                                                   // ppo.go:73
+			g, aux := t.Learner.loss.Grad(run.KeyAt("loss", e, i), mini) // ppo.go:76
+			t.Learner.opt.ApplyAt(g, lr)                                 // ppo.go:77
+			m = aux                                                      // ppo.go:78
+			m.log(run)                                                   // ppo.go:79
 		})
-		if t.Learner.TargetKL > 0 { // ppo.go:75
-			stop = run.Calc(run.Number(rl.Mean(m.KL)), ">", t.Learner.TargetKL) // ppo.go:75
+		if t.Learner.TargetKL > 0 { // ppo.go:81
+			stop = run.Calc(run.Number(rl.Mean(m.KL)), ">", t.Learner.TargetKL) // ppo.go:81
 		}
 		return stop
 	})
-	run.Log("learning_rate", lr)                                                                    // ppo.go:79
-	run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:80
-	t.Learner.observe(steps2.In.Obs)                                                                // ppo.go:81
+	run.Log("learning_rate", lr)                                                                    // ppo.go:85
+	run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:86
+	t.Learner.observe(steps2.In.Obs)                                                                // ppo.go:87
 }

@@ -25,84 +25,84 @@ var genLearners = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []edge.Edge{
-		learnersStepsOutReward: {Name: "steps.Out.Reward", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 14, Pos: "ppo.go:169"},
-		learnersStepsOutOver:   {Name: "steps.Out.Over", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 14, Pos: "ppo.go:169"},
-		learnersMiniAdv:        {Name: "mini.Adv", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 24, Pos: "ppo.go:68"},
-		learnersG:              {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 26, Pos: "ppo.go:71"},
-		learnersMKL:            {Name: "m.KL", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 33, Pos: "ppo.go:75"},
-		learnersFeatures:       {Name: "features", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 43, Pos: "ppo.go:177"},
+		learnersStepsOutReward: {Name: "steps.Out.Reward", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 14, Pos: "ppo.go:176"},
+		learnersStepsOutOver:   {Name: "steps.Out.Over", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 14, Pos: "ppo.go:176"},
+		learnersMiniAdv:        {Name: "mini.Adv", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 24, Pos: "ppo.go:74"},
+		learnersG:              {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 26, Pos: "ppo.go:77"},
+		learnersMKL:            {Name: "m.KL", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 33, Pos: "ppo.go:81"},
+		learnersFeatures:       {Name: "features", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 43, Pos: "ppo.go:184"},
 	},
 }
 
-// trainLearnersLearner is (*Trainer).Train (ppo.go:29) for the fragments
+// trainLearnersLearner is (*Trainer).Train (ppo.go:35) for the fragments
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // ppo.go:30
+	for run.Next() { // ppo.go:36
 		var batch Batch
-		// ppo.go:31
+		// ppo.go:37
 		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphLearnersLearner1(t, run) }) {
-			batch = t.Collect(run) // ppo.go:31
+			batch = t.Collect(run) // ppo.go:37
 		}
-		steps := batch.Steps // ppo.go:57
+		steps := batch.Steps // ppo.go:63
 		var reward rl.Tensor
-		if !t.Learner.NormalizeReward { // ppo.go:166
-			reward = steps.Out.Reward // ppo.go:167
+		if !t.Learner.NormalizeReward { // ppo.go:173
+			reward = steps.Out.Reward // ppo.go:174
 		} else {
-			// ppo.go:169
+			// ppo.go:176
 			t.Learner.returns.Update(edge.AllGather(x, learnersStepsOutReward, steps.Out.Reward), edge.AllGather(x, learnersStepsOutOver, steps.Out.Over))
-			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward) // ppo.go:170
+			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward) // ppo.go:177
 		}
-		next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:59
-		// ppo.go:60
+		next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:65
+		// ppo.go:66
 		adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps.Out.Terminated, steps.Out.Over)
-		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret} // ppo.go:61
-		lr := t.Learner.rate(run.Progress())                                                 // ppo.go:62
-		for e := range t.Learner.Epochs {                                                    // ppo.go:63
-			var m Metrics                          // ppo.go:64
-			for i := range t.Learner.Minibatches { // ppo.go:65
-				mini := replay.Take(sample, run.Key("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:66
-				if t.Learner.NormalizeAdvantage {                                                              // ppo.go:67
-					// ppo.go:68
+		sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret} // ppo.go:67
+		lr := t.Learner.Rate.At(run.Progress())                                              // ppo.go:68
+		for e := range t.Learner.Epochs {                                                    // ppo.go:69
+			var m Metrics                          // ppo.go:70
+			for i := range t.Learner.Minibatches { // ppo.go:71
+				mini := replay.Take(sample, run.Key("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:72
+				if t.Learner.NormalizeAdvantage {                                                              // ppo.go:73
+					// ppo.go:74
 					mini.Adv = edge.OwnRows(x, learnersMiniAdv, rl.Standardise(edge.AllGather(x, learnersMiniAdv, mini.Adv), rl.Tensor{}))
 				}
-				g, aux := t.Learner.loss.Grad(run.Key("loss", e, i), mini) // ppo.go:70
-				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), lr)   // ppo.go:71
-				m = aux                                                    // ppo.go:72
-				m.log(run)                                                 // ppo.go:73
+				g, aux := t.Learner.loss.Grad(run.Key("loss", e, i), mini) // ppo.go:76
+				t.Learner.opt.Apply(edge.AllReduce(x, learnersG, g), lr)   // ppo.go:77
+				m = aux                                                    // ppo.go:78
+				m.log(run)                                                 // ppo.go:79
 			}
-			if t.Learner.TargetKL > 0 { // ppo.go:75
-				if run.Value(rl.Mean(edge.AllGather(x, learnersMKL, m.KL))) > t.Learner.TargetKL { // ppo.go:75
+			if t.Learner.TargetKL > 0 { // ppo.go:81
+				if run.Value(rl.Mean(edge.AllGather(x, learnersMKL, m.KL))) > t.Learner.TargetKL { // ppo.go:81
 					break
 				}
 			}
 		}
-		edge.LogOnce(x, run, "learning_rate", rl.Scalar(lr))                                            // ppo.go:79
-		run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:80
-		if t.Learner.NormalizeObs {                                                                     // ppo.go:176
-			// ppo.go:177
-			t.Learner.net.norm.Update(edge.AllGather(x, learnersFeatures, t.Learner.features.Call(rl.Key{}, steps.In.Obs.X)))
+		edge.LogOnce(x, run, "learning_rate", rl.Scalar(lr))                                            // ppo.go:85
+		run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:86
+		if t.Learner.NormalizeObs {                                                                     // ppo.go:183
+			// ppo.go:184
+			t.Learner.norm.Update(edge.AllGather(x, learnersFeatures, t.Learner.features.Call(rl.Key{}, steps.In.Obs.X)))
 		}
 	}
 	return run.Err()
 }
 
-// graphLearnersLearner1 is ppo.go:31 as one graph.
+// graphLearnersLearner1 is ppo.go:37 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run) Batch {
-	obs := t.Env.Obs()                                                                   // ppo.go:39
-	memory := t.Memory.Get()                                                             // ppo.go:39
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:40
-		in := ActIn{obs, memory}                                                                           // ppo.go:41
-		act := t.Actor.Act(run.KeyAt("act", i), in)                                                        // ppo.go:42
-		out := t.Env.Step(act.Action)                                                                      // ppo.go:43
-		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:44
-		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:45
-		obs = out.Obs                                                                                      // ppo.go:46
-		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:46
+	obs := t.Env.Obs()                                                                   // ppo.go:45
+	memory := t.Memory.Get()                                                             // ppo.go:45
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:46
+		in := ActIn{obs, memory}                                                                           // ppo.go:47
+		act := t.Actor.Act(run.KeyAt("act", i), in)                                                        // ppo.go:48
+		out := t.Env.Step(act.Action)                                                                      // ppo.go:49
+		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:50
+		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:51
+		obs = out.Obs                                                                                      // ppo.go:52
+		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:52
 	})
-	t.Memory.Set(memory)                       // ppo.go:48
-	steps := t.Rollout.Drain()                 // ppo.go:49
-	values := t.Actor.Values(steps.In)         // ppo.go:50
-	last := t.Actor.Values(ActIn{obs, memory}) // ppo.go:51
-	batch := Batch{steps, values, last}        // ppo.go:52
+	t.Memory.Set(memory)                       // ppo.go:54
+	steps := t.Rollout.Drain()                 // ppo.go:55
+	values := t.Actor.Values(steps.In)         // ppo.go:56
+	last := t.Actor.Values(ActIn{obs, memory}) // ppo.go:57
+	batch := Batch{steps, values, last}        // ppo.go:58
 	return batch
 }

@@ -7,51 +7,51 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// trainLowered is one iteration of (*Trainer).Train (ppo.go:29) as a device
+// trainLowered is one iteration of (*Trainer).Train (ppo.go:35) as a device
 // program has it: the loops and branches of run are the program's, those of Go
 // are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                                   // ppo.go:39
-	memory := t.Memory.Get()                                                             // ppo.go:39
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:40
-		in := ActIn{obs, memory}                                                                           // ppo.go:41
-		act := t.Actor.Act(run.KeyAt("act", i), in)                                                        // ppo.go:42
-		out := t.Env.Step(act.Action)                                                                      // ppo.go:43
-		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:44
-		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:45
-		obs = out.Obs                                                                                      // ppo.go:46
-		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:46
+	obs := t.Env.Obs()                                                                   // ppo.go:45
+	memory := t.Memory.Get()                                                             // ppo.go:45
+	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:46
+		in := ActIn{obs, memory}                                                                           // ppo.go:47
+		act := t.Actor.Act(run.KeyAt("act", i), in)                                                        // ppo.go:48
+		out := t.Env.Step(act.Action)                                                                      // ppo.go:49
+		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:50
+		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:51
+		obs = out.Obs                                                                                      // ppo.go:52
+		memory = rl.Keep(act.Memory, out.Over)                                                             // ppo.go:52
 	})
-	t.Memory.Set(memory)                                                                    // ppo.go:48
-	steps := t.Rollout.Drain()                                                              // ppo.go:49
-	values := t.Actor.Values(steps.In)                                                      // ppo.go:50
-	last := t.Actor.Values(ActIn{obs, memory})                                              // ppo.go:51
-	batch := Batch{steps, values, last}                                                     // ppo.go:52
-	steps2 := batch.Steps                                                                   // ppo.go:57
-	reward := t.Learner.scaled(steps2.Out)                                                  // ppo.go:58
-	next := rl.Select(steps2.Out.Truncated, steps2.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:59
-	// ppo.go:60
+	t.Memory.Set(memory)                                                                    // ppo.go:54
+	steps := t.Rollout.Drain()                                                              // ppo.go:55
+	values := t.Actor.Values(steps.In)                                                      // ppo.go:56
+	last := t.Actor.Values(ActIn{obs, memory})                                              // ppo.go:57
+	batch := Batch{steps, values, last}                                                     // ppo.go:58
+	steps2 := batch.Steps                                                                   // ppo.go:63
+	reward := t.Learner.scaled(steps2.Out)                                                  // ppo.go:64
+	next := rl.Select(steps2.Out.Truncated, steps2.Cut, rl.Shift(batch.Values, batch.Last)) // ppo.go:65
+	// ppo.go:66
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps2.Out.Terminated, steps2.Out.Over)
-	sample := Sample{steps2.In, steps2.Act.Raw, steps2.Act.LogProb, batch.Values, adv, ret}  // ppo.go:61
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.rate(run.Progress()) }) // ppo.go:62
-	run.Until(t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                       // ppo.go:63
-		var m Metrics                                                               // ppo.go:64
-		run.For(t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:65
-			mini := replay.TakeAt(sample, run.KeyAt("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:66
-			if t.Learner.NormalizeAdvantage {                                                                  // ppo.go:67
-				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:68
+	sample := Sample{steps2.In, steps2.Act.Raw, steps2.Act.LogProb, batch.Values, adv, ret}     // ppo.go:67
+	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // ppo.go:68
+	run.Until(t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                          // ppo.go:69
+		var m Metrics                                                               // ppo.go:70
+		run.For(t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:71
+			mini := replay.TakeAt(sample, run.KeyAt("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:72
+			if t.Learner.NormalizeAdvantage {                                                                  // ppo.go:73
+				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:74
 			}
-			g, aux := t.Learner.loss.Grad(run.KeyAt("loss", e, i), mini) // ppo.go:70
-			t.Learner.opt.ApplyAt(g, lr)                                 // ppo.go:71
-			m = aux                                                      // ppo.go:72
-			m.log(run)                                                   // ppo.go:73
+			g, aux := t.Learner.loss.Grad(run.KeyAt("loss", e, i), mini) // ppo.go:76
+			t.Learner.opt.ApplyAt(g, lr)                                 // ppo.go:77
+			m = aux                                                      // ppo.go:78
+			m.log(run)                                                   // ppo.go:79
 		})
-		if t.Learner.TargetKL > 0 { // ppo.go:75
-			stop = run.Calc(run.Number(rl.Mean(m.KL)), ">", t.Learner.TargetKL) // ppo.go:75
+		if t.Learner.TargetKL > 0 { // ppo.go:81
+			stop = run.Calc(run.Number(rl.Mean(m.KL)), ">", t.Learner.TargetKL) // ppo.go:81
 		}
 		return stop
 	})
-	run.Log("learning_rate", lr)                                                                    // ppo.go:79
-	run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:80
-	t.Learner.observe(steps2.In.Obs)                                                                // ppo.go:81
+	run.Log("learning_rate", lr)                                                                    // ppo.go:85
+	run.Log("explained_variance", t.Learner.explained.Call(rl.Key{}, Explained{batch.Values, ret})) // ppo.go:86
+	t.Learner.observe(steps2.In.Obs)                                                                // ppo.go:87
 }

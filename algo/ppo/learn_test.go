@@ -64,6 +64,24 @@ func TestContinuous(t *testing.T) {
 	}
 }
 
+// TestDemo: the README's recurrent example learns with any seed, not only with the
+// default one.
+func TestDemo(t *testing.T) {
+	for seed := uint64(1); seed <= 4; seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			j := app.Job{Algorithm: ppo.Algorithm, Env: debug.Memory, Options: []string{"delay=8"}, Seed: seed, EvalEpisodes: 200}
+			r, err := app.Train(context.Background(), j)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.EvalReturn < .98 {
+				t.Errorf("%.2f of the answers are right; .5 is chance", r.EvalReturn)
+			}
+		})
+	}
+}
+
 // TestMemory: a cue must be remembered, within one rollout's length and beyond
 // it; without memory it is a toss.
 func TestMemory(t *testing.T) {

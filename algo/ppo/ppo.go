@@ -6,6 +6,12 @@
 package ppo
 
 import (
+	"errors"
+	"fmt"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/nn"
 	"github.com/weft-rl/weft/replay"
@@ -59,7 +65,7 @@ func (l *Learner) Learn(run *rl.Run, b Batch) {
 	next := rl.Select(steps.Out.Truncated, steps.Cut, rl.Shift(b.Values, b.Last))
 	adv, ret := rl.GAE(l.Gamma, l.Lambda, reward, b.Values, next, steps.Out.Terminated, steps.Out.Over)
 	sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, b.Values, adv, ret}
-	lr := l.rate(run.Progress())
+	lr := l.Rate.At(run.Progress())
 	for e := range l.Epochs {
 		var m Metrics
 		for i := range l.Minibatches {
@@ -134,25 +140,26 @@ func (m Metrics) log(run *rl.Run) {
 
 // Actor chooses actions and values states with the current weights.
 type Actor struct {
-	net    *Net
 	act    *rl.Func[ActIn, ActOut]
 	greedy *rl.Func[ActIn, ActOut]
 	value  *rl.Func[ActIn, rl.Tensor]
+	scope  *rl.Scope
+	cell   nn.Cell // nil without recurrence
 }
 
 // Act samples an action for every environment.
 func (a *Actor) Act(k rl.Key, in ActIn) ActOut { return a.act.Call(k, in) }
 
-// Value is the value of the states where mask is true, and 0 elsewhere.
+// Value returns the value of the states where mask is true, and 0 elsewhere.
 func (a *Actor) Value(mask rl.Tensor, in ActIn) rl.Tensor { return a.value.Rows(mask, rl.Key{}, in) }
 
-// Values are those of all states.
+// Values returns those of all states.
 func (a *Actor) Values(in ActIn) rl.Tensor { return a.value.Call(rl.Key{}, in) }
 
 // Learner improves the weights.
 type Learner struct {
 	Config
-	net       *Net
+	norm      *rl.Stats // of observations; nil without normalisation
 	opt       *rl.Opt
 	loss      *rl.Loss[Sample, Metrics]
 	explained *rl.Func[Explained, rl.Tensor]
@@ -161,7 +168,7 @@ type Learner struct {
 	scale     *rl.Func[rl.Tensor, rl.Tensor]
 }
 
-// scaled is the rewards as the learner sees them.
+// scaled returns the rewards as the learner sees them.
 func (l *Learner) scaled(out Outcome) rl.Tensor {
 	if !l.NormalizeReward {
 		return out.Reward
@@ -174,11 +181,11 @@ func (l *Learner) scaled(out Outcome) rl.Tensor {
 // learning, so that acting and learning normalise alike.
 func (l *Learner) observe(obs rl.Obs) {
 	if l.NormalizeObs {
-		l.net.norm.Update(l.features.Call(rl.Key{}, obs.X))
+		l.norm.Update(l.features.Call(rl.Key{}, obs.X))
 	}
 }
 
-// rows are what a minibatch is made of: a recurrent network needs sequences.
+// rows says what a minibatch is made of: a recurrent network needs sequences.
 func (l *Learner) rows() replay.By {
 	if l.Config.Memory > 0 {
 		return replay.ByEnv
@@ -186,9 +193,202 @@ func (l *Learner) rows() replay.By {
 	return replay.ByStep
 }
 
-func (l *Learner) rate(progress float64) float64 {
-	if l.Anneal == "linear" {
-		return l.LearningRate * (1 - progress)
+// Agent returns the trained policy, for evaluation, export and serving.
+func (t *Trainer) Agent() rl.Agent {
+	a := rl.Acting[ActIn, ActOut]{Sample: t.Actor.act, Greedy: t.Actor.greedy}
+	a.In = func(obs rl.Obs, _ rl.Tree) ActIn { return ActIn{Obs: obs} }
+	a.Out = func(out ActOut) (action, next rl.Tree) { return out.Action, rl.Tree{} }
+	if t.Actor.cell != nil {
+		a.In = func(obs rl.Obs, memory rl.Tree) ActIn { return ActIn{obs, memory.At(0)} }
+		a.Out = func(out ActOut) (action, next rl.Tree) { return out.Action, rl.One(out.Memory) }
+		a.Fresh = func(n int) rl.Tree { return rl.One(nn.NewMemory(t.Actor.scope, t.Actor.cell, n)) }
 	}
-	return l.LearningRate
+	return a
+}
+
+// Config is PPO's settings. The defaults are CleanRL's for classic control.
+type Config struct {
+	Envs        int `default:"4" unit:"environments" range:"[1,)" doc:"environments stepped together"`
+	Horizon     int `default:"128" unit:"steps" range:"[1,)" doc:"steps that every environment takes in an iteration"`
+	Epochs      int `default:"4" unit:"passes" range:"[1,)" doc:"passes over what an iteration collected"`
+	Minibatches int `default:"4" unit:"minibatches" range:"[1,)" doc:"minibatches of a pass"`
+
+	nn.Rate     `defaults:"learning_rate=2.5e-4 anneal=linear"`
+	AdamEps     float64 `default:"1e-5" range:"(0,)" doc:"Adam's term for numerical stability"`
+	MaxGradNorm float64 `default:"0.5" range:"(0,)" doc:"norm over all parameters to which gradients are clipped"`
+
+	Gamma       float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
+	Lambda      float64 `default:"0.95" range:"[0,1]" doc:"weight of longer advantage estimates"`
+	Clip        float64 `default:"0.2" range:"(0,)" doc:"how far the probability ratio may move from 1"`
+	ClipValue   bool    `default:"true" doc:"clip the value loss likewise"`
+	ValueCoef   float64 `default:"0.5" range:"[0,)" doc:"weight of the value loss"`
+	EntropyCoef float64 `default:"0.01" range:"[0,)" doc:"weight of the entropy bonus"`
+	TargetKL    float64 `default:"0" range:"[0,)" doc:"end an iteration's passes when the policy has moved this far; 0 is never"`
+
+	NormalizeAdvantage bool    `default:"true" doc:"standardise advantages in every minibatch"`
+	NormalizeObs       bool    `default:"false" doc:"standardise observations by running statistics"`
+	NormalizeReward    bool    `default:"false" doc:"divide rewards by the deviation of running discounted returns"`
+	ClipObs            float64 `default:"10" range:"(0,)" doc:"bound of standardised observations and rewards"`
+
+	nn.Layers
+	Shared bool `default:"false" doc:"one network for policy and value, but for the last layer"`
+	Memory int  `default:"0" unit:"units" range:"[0,)" doc:"size of a GRU behind a shared network; 0 is no recurrence"`
+}
+
+// Validate finds settings that do not go together.
+func (c *Config) Validate() error {
+	var errs []error
+	if rows := c.Envs * c.Horizon; c.Memory == 0 && c.Minibatches > rows {
+		errs = append(errs, fmt.Errorf("minibatches: %d are more than the %d steps of an iteration (envs x horizon)", c.Minibatches, rows))
+	}
+	if c.Memory > 0 && c.Minibatches > c.Envs {
+		errs = append(errs, fmt.Errorf("minibatches: with memory they are made of whole sequences, so %d need at least as many envs, not %d", c.Minibatches, c.Envs))
+	}
+	return errors.Join(errs...)
+}
+
+// Algorithm is PPO for whoever runs it.
+var Algorithm = algo.Define("ppo", "proximal policy optimisation", []algo.Preset{
+	algo.For("CartPole-v1", 64_000, "solved in seconds: made for wall time", func(c *Config) {
+		c.Envs, c.Horizon, c.Minibatches, c.LearningRate, c.Gamma, c.Lambda, c.ClipValue = 16, 64, 8, 2e-3, .98, .9, false
+	}).Named("quick"),
+	algo.For("CartPole-v1", 500_000, "CleanRL's recipe", func(*Config) {}),
+	algo.For("Acrobot-v1", 500_000, "CleanRL's recipe", func(*Config) {}),
+	algo.For("Pendulum-v1", 300_000, "a short horizon of value suits a short swing", func(c *Config) {
+		c.Envs, c.Horizon, c.Epochs, c.Minibatches, c.LearningRate = 8, 256, 10, 8, 1e-3
+		c.Gamma, c.EntropyCoef, c.ClipValue = .9, 0, false
+	}),
+	algo.For("HalfCheetah-v5", 1_000_000, "CleanRL's recipe for MuJoCo", func(c *Config) {
+		c.Envs, c.Horizon, c.Epochs, c.Minibatches, c.LearningRate = 1, 2048, 10, 32, 3e-4
+		c.EntropyCoef, c.NormalizeObs, c.NormalizeReward = 0, true, true
+	}),
+	algo.For("Identity-v0", 10_000, "solved in a second", func(c *Config) {
+		c.Envs, c.Horizon, c.LearningRate = 16, 32, 3e-3
+	}),
+	algo.For("Memory-v0", 120_000, "needs recurrence", func(c *Config) {
+		c.Envs, c.Horizon, c.Minibatches, c.LearningRate, c.Memory, c.Hidden = 64, 16, 2, 3e-3, 32, []int{16}
+	}),
+}, build)
+
+func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
+	e, err := make.Batch(c.Envs)
+	if err != nil {
+		return nil, err
+	}
+	if n := e.Spec().Agents; n > 1 {
+		return nil, fmt.Errorf("%s has %d agents, this algorithm trains one: use one for several", e.Spec().ID, n)
+	}
+	spec := e.Spec()
+	torso, err := c.Torso(spec.Obs)
+	if err != nil {
+		return nil, err
+	}
+	n := &net{Config: *c, space: spec.Obs, ActorCritic: nn.ActorCritic{Torso: torso, Head: nn.NewHead(spec.Action), Shared: c.Shared}}
+	var zero rl.Tensor
+	if c.Memory > 0 {
+		n.Cell = nn.GRU{Units: c.Memory}
+		zero = nn.NewMemory(s, n.Cell, spec.Rows)
+	}
+	if c.NormalizeObs {
+		n.norm = rl.NewStats(s, "observations", c.ClipObs, nn.Width(spec.Obs))
+		n.Space = rl.Box{Dims: []int{nn.Width(spec.Obs)}} // of what is left of observations
+	}
+	n.params = rl.NewParams(s, "net", n.Init)
+	return &Trainer{
+		Config:  *c,
+		Env:     e,
+		Memory:  rl.NewSlots(s, "memory", zero),
+		Rollout: replay.NewRollout[Step](s, "rollout"),
+		Actor: &Actor{
+			act:    rl.NewFunc(s, "act", n.act),
+			greedy: rl.NewFunc(s, "greedy", n.greedy),
+			value:  rl.NewFunc(s, "value", n.values),
+			scope:  s,
+			cell:   n.Cell,
+		},
+		Learner: newLearner(s, n, spec),
+	}, nil
+}
+
+func newLearner(s *rl.Scope, n *net, spec env.Spec) *Learner {
+	c := n.Config
+	l := &Learner{
+		Config:    c,
+		norm:      n.norm,
+		opt:       rl.NewOpt(s, "adam", nn.ClipNorm{Max: c.MaxGradNorm, Rule: nn.Adam{Eps: c.AdamEps}}, n.params),
+		loss:      rl.NewLoss(s, "loss", n.loss, n.params),
+		explained: rl.NewFunc(s, "explained variance", explained),
+		features:  rl.NewFunc(s, "features", n.features),
+	}
+	if c.NormalizeReward {
+		l.returns = nn.NewReturns(s, "returns", spec.Rows, c.Gamma, c.ClipObs)
+		l.scale = rl.NewFunc(s, "scale", l.scaling)
+	}
+	return l
+}
+
+func (l *Learner) scaling(c *rl.Ctx, reward rl.Tensor) rl.Tensor {
+	return rl.Wrap(l.returns.Scale(c, reward.Node()))
+}
+
+func explained(_ *rl.Ctx, in Explained) rl.Tensor {
+	return rl.Wrap(nn.ExplainedVariance(in.Value.Node(), in.Return.Node()))
+}
+
+// net is the policy and the value function.
+type net struct {
+	Config
+	nn.ActorCritic
+	params *rl.Params
+	space  rl.Space  // of observations
+	norm   *rl.Stats // of them; nil without normalisation
+}
+
+// seen returns observations as the networks see them.
+func (n *net) seen(c *rl.Ctx, obs rl.Obs) rl.Obs {
+	if n.norm != nil {
+		obs.X = rl.One(rl.Wrap(n.norm.Norm(c, nn.Features(n.space, obs.X))))
+	}
+	return obs
+}
+
+func (n *net) act(c *rl.Ctx, in ActIn) ActOut {
+	pi, _, memory := n.Recall(c, c.Scope(n.params), n.seen(c, in.Obs), in.Memory)
+	return n.out(pi.Sample(c, "action"), pi, memory)
+}
+
+func (n *net) greedy(c *rl.Ctx, in ActIn) ActOut {
+	pi, _, memory := n.Recall(c, c.Scope(n.params), n.seen(c, in.Obs), in.Memory)
+	return n.out(pi.Mode(), pi, memory)
+}
+
+func (n *net) out(raw rl.Tree, pi nn.Dist, memory *Node) ActOut {
+	out := ActOut{Action: n.Head.Clip(raw), Raw: raw, LogProb: rl.Wrap(pi.LogProb(raw))}
+	if memory != nil {
+		out.Memory = rl.Wrap(memory)
+	}
+	return out
+}
+
+func (n *net) values(c *rl.Ctx, in ActIn) rl.Tensor {
+	return rl.Wrap(n.Recalled(c, c.Scope(n.params), n.seen(c, in.Obs), in.Memory))
+}
+
+func (n *net) features(_ *rl.Ctx, x rl.Tree) rl.Tensor { return rl.Wrap(nn.Features(n.space, x)) }
+
+// loss returns the clipped surrogate, the clipped value loss and the entropy bonus,
+// by row.
+func (n *net) loss(c *rl.Ctx, s Sample) (loss, weight rl.Tensor, m Metrics) {
+	pi, v, _ := n.Recall(c, c.Scope(n.params), n.seen(c, s.In.Obs), s.In.Memory)
+	p := nn.Surrogate(pi.LogProb(s.Action), s.LogProb.Node(), s.Adv.Node(), n.Clip)
+	ret, old := s.Ret.Node(), s.Value.Node()
+	value := Square(Sub(v, ret))
+	if n.ClipValue {
+		near := Add(old, ClipScalar(Sub(v, old), -n.Clip, n.Clip))
+		value = Max(value, Square(Sub(near, ret)))
+	}
+	value = MulScalar(value, .5)
+	entropy := pi.Entropy()
+	total := Sub(Add(p.Loss, MulScalar(value, n.ValueCoef)), MulScalar(entropy, n.EntropyCoef))
+	return rl.Wrap(total), rl.Tensor{}, Metrics{rl.Wrap(p.Loss), rl.Wrap(value), rl.Wrap(entropy), rl.Wrap(p.KL), rl.Wrap(p.Clipped)}
 }

@@ -31,7 +31,13 @@ var binary = sync.OnceValues(func() (string, error) {
 var built string // the folder of the binary, once there is one
 
 func TestMain(m *testing.M) {
+	home, err := os.MkdirTemp("", "weft-test-home-") // of the user's certificate
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("XDG_CONFIG_HOME", home)
 	code := m.Run()
+	os.RemoveAll(home)
 	if built != "" {
 		os.RemoveAll(built)
 	}

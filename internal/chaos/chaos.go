@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/internal/metrics"
-	"github.com/weft-rl/weft/internal/run/port"
 )
 
 // Options are what is broken, and how.
@@ -142,9 +141,9 @@ func open(o Options, dir string, wanted bool) (network, error) {
 	case o.Namespaces:
 		return newNamespaces(o.Workers, dir)
 	case wanted:
-		return newProxies(o.Workers)
+		return newProxies(o.Workers, dir)
 	}
-	return &sockets{at: port.Lasting()}, nil
+	return newSockets(dir)
 }
 
 // references runs everything undisturbed, in one process.

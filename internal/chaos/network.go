@@ -4,8 +4,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
+	"github.com/weft-rl/weft/internal/run/certs"
 	"github.com/weft-rl/weft/internal/run/port"
 )
 
@@ -33,13 +35,30 @@ type network interface {
 type place struct{ prefix, flags []string }
 
 // sockets is no network: data goes through Unix sockets, and nothing can be disturbed.
-type sockets struct{ at string }
+type sockets struct {
+	at     string
+	certs  string // folder of the certificate that all have
+	config *tls.Config
+}
 
-func (s *sockets) coordinator() place { return place{flags: []string{"--listen", s.at}} }
+// newSockets makes a certificate in a folder, by which processes know each other.
+func newSockets(dir string) (*sockets, error) {
+	s := &sockets{at: port.Lasting(), certs: filepath.Join(dir, "certs")}
+	files, err := certs.Household(s.certs)
+	if err == nil {
+		s.config, err = files.Load()
+	}
+	return s, err
+}
+
+func (s *sockets) place(flags ...string) place {
+	return place{flags: append(flags, "--certs", s.certs)}
+}
+func (s *sockets) coordinator() place { return s.place("--listen", s.at) }
 func (s *sockets) listens(at string)  { s.at = at }
-func (s *sockets) worker(int) place   { return place{flags: []string{"--join", s.at}} }
+func (s *sockets) worker(int) place   { return s.place("--join", s.at) }
 func (s *sockets) reach() (string, []string, *tls.Config) {
-	return s.at, nil, nil
+	return s.at, []string{"--certs", s.certs}, s.config
 }
 func (s *sockets) disturb(int, Kind) error { return errors.New("there is no network to disturb") }
 func (s *sockets) mend(int) error          { return nil }
@@ -54,8 +73,12 @@ type proxies struct {
 	ports         []string // that workers listen at
 }
 
-func newProxies(workers int) (_ *proxies, err error) {
-	p := &proxies{sockets: sockets{at: port.Lasting()}}
+func newProxies(workers int, dir string) (_ *proxies, err error) {
+	s, err := newSockets(dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &proxies{sockets: *s}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
@@ -84,7 +107,7 @@ func (p *proxies) listens(at string) {
 }
 
 func (p *proxies) worker(i int) place {
-	return place{flags: []string{"--join", p.control[i].address(), "--listen", p.ports[i], "--advertise", p.data[i].address()}}
+	return p.place("--join", p.control[i].address(), "--listen", p.ports[i], "--advertise", p.data[i].address())
 }
 
 func (p *proxies) disturb(i int, k Kind) error {

@@ -24,7 +24,8 @@
 //	doc      what it is for; every setting has one
 //
 // A nested struct is a group, and its settings have dotted keys. An embedded
-// struct without a key of its own is flattened. Unexported fields are left alone.
+// struct without a key of its own is flattened, and may be given other defaults:
+// `defaults:"rate=1e-3 size=4"`. Unexported fields are left alone.
 //
 // Values travel as text: an [Assignment]. A list is its items separated by
 // commas; an item that is empty, or holds a comma or a quote, is written between

@@ -238,3 +238,36 @@ func wantError(t *testing.T, err error, want string) {
 		t.Errorf("got error\n%s\nwant\n%s", got, want)
 	}
 }
+
+// TestEmbeddedDefaults: who embeds settings may give them other defaults, at any
+// depth, and none that there are not.
+func TestEmbeddedDefaults(t *testing.T) {
+	type Inner struct {
+		Rate float64 `default:"1" range:"(0,)" doc:"a rate"`
+		Size []int   `default:"4" doc:"sizes"`
+	}
+	type Middle struct {
+		Inner `defaults:"rate=2 size=5,6"`
+	}
+	var c struct {
+		Middle `defaults:"rate=3"`
+	}
+	if err := Defaults(&c); err != nil {
+		t.Fatal(err)
+	}
+	if c.Rate != 3 || !slices.Equal(c.Size, []int{5, 6}) {
+		t.Errorf("the outermost default counts, then the next: %+v", c)
+	}
+	if err := Set(&c, []Assignment{{Key: "rate", Value: "7"}}); err != nil || c.Rate != 7 {
+		t.Errorf("%v, %+v", err, c)
+	}
+	var wrong struct {
+		Inner `defaults:"rat=2 size rate=-1"`
+	}
+	err := Defaults(&wrong)
+	for _, want := range []string{`has no setting "rat"`, `"size" is not of the form key=value`, "-1 is outside (0,)"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}

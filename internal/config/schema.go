@@ -32,16 +32,19 @@ type place struct {
 	field string // Go's name for it, such as "ppo.Config.Net"
 	key   string
 	index []int
+	// defaults are those that a struct which embeds this one gives it, by key, in the
+	// place of its own.
+	defaults map[string]string
 }
 
 func (sch *schema) walk(t reflect.Type, at place) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		inner := place{at.field + "." + f.Name, at.key, append(slices.Clone(at.index), i)}
+		inner := place{at.field + "." + f.Name, at.key, append(slices.Clone(at.index), i), at.defaults}
 		_, named := f.Tag.Lookup("key")
 		switch isStruct := f.Type.Kind() == reflect.Struct; {
 		case f.Anonymous && isStruct && !named:
-			sch.walk(f.Type, inner)
+			sch.embed(f, inner)
 		case !f.IsExported():
 		case isStruct:
 			inner.key = sch.claim(f, inner)
@@ -49,6 +52,31 @@ func (sch *schema) walk(t reflect.Type, at place) {
 		default:
 			inner.key = sch.claim(f, inner)
 			sch.add(f, inner)
+		}
+	}
+}
+
+// embed reads an embedded struct, whose settings stand among those of the struct
+// around it. That one may give them other defaults: defaults:"rate=1e-3 size=4".
+func (sch *schema) embed(f reflect.StructField, at place) {
+	given := map[string]string{}
+	for _, text := range strings.Fields(f.Tag.Get("defaults")) {
+		key, value, ok := strings.Cut(text, "=")
+		if !ok {
+			sch.problems.addf(at.field, "", "defaults: %q is not of the form key=value", text)
+		}
+		given[key] = value
+	}
+	before := len(sch.settings)
+	for key, value := range at.defaults { // what is around it all decides
+		given[key] = value
+	}
+	at.defaults = given
+	sch.walk(f.Type, at)
+	for _, text := range strings.Fields(f.Tag.Get("defaults")) {
+		key, _, _ := strings.Cut(text, "=")
+		if !slices.ContainsFunc(sch.settings[before:], func(s setting) bool { return s.Key == under(at.key, key) }) {
+			sch.problems.addf(at.field, key, "defaults: %s has no setting %q", f.Type, key)
 		}
 	}
 }
@@ -108,6 +136,9 @@ func (sch *schema) add(f reflect.StructField, at place) {
 		Unit:    f.Tag.Get("unit"),
 		Default: f.Tag.Get("default"),
 		Doc:     f.Tag.Get("doc"),
+	}
+	if text, ok := at.defaults[s.Key]; ok {
+		s.Default = text
 	}
 	if s.list {
 		s.Kind += " list"

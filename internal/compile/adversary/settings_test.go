@@ -219,6 +219,41 @@ var replicaFeatures = []feature{
 		p := g.inside()
 		g.sink(p, "t.rows")
 	}},
+	{name: "memory made of the constructor's rows", class: replicas, slot: "slots", add: func(g *grower) {
+		g.field("Slots *rl.Slots[rl.Tensor]")
+		n := g.one("e.Spec().Rows", "int(s.Envs().Len())", "n")
+		if n == "n" {
+			g.make("n := %s", g.one("e.Spec().Rows", "len(make([]int, e.Spec().Rows))"))
+		}
+		f := g.fresh("fill")
+		g.decl("func %s(first, n int) []float32 {\nout := make([]float32, n)\n%s\nreturn out\n}", f, g.one(
+			"", // zeros
+			"for i := range out {\nout[i] = float32(first+i) * .1\n}",
+			"for i := range n {\nout[i] = float32(i) * .1\n}",
+			"if n > 3 {\nout[0] = 1\n}",
+			"view := out[:n-1]\nfor i := range view {\nview[i] = 1\n}",
+			"copy(out[1:], []float32{.5, .5, .5, .5, .5, .5, .5, .5})",
+			"for i := 0; i < 8; i++ {\nif i == n {\nbreak\n}\nout[i] = .5\n}",
+		))
+		g.make("t.Slots = rl.NewSlots(s, \"slots\", rl.FromFlat(s, %s(0, %s), %s))", f, n, n)
+		g.put(start, "slots := t.Slots.Get()")
+		g.put(step, "slots = rl.Keep(t.sum.Call(rl.Key{}, yard.Many{All: []rl.Tensor{slots, out.Reward}}), out.Over)")
+		g.apart = false
+		g.put(drained, "t.Slots.Set(slots)\nrun.Log(\"slots\", slots)")
+	}},
+	{name: "tensor made of the constructor's rows", class: replicas, add: func(g *grower) {
+		g.field("shift rl.Tensor")
+		g.make("shift := make([]float32, e.Spec().Rows)\n%s\nt.shift = rl.FromFlat(s, shift, e.Spec().Rows)", g.one(
+			"", "shift[0] = 1", "for i := range shift {\nshift[i] = float32(i)\n}", "shift[len(shift)-1] = 1"))
+		g.put(step, "run.Log(\"shift\", t.sum.Call(rl.Key{}, yard.Many{All: []rl.Tensor{t.shift, out.Reward}}))")
+	}},
+	{name: "graph function made of the constructor's rows", class: replicas, slot: "policy", add: func(g *grower) {
+		g.field("scale *rl.Func[rl.Tensor, rl.Tensor]")
+		f := g.fresh("scale")
+		g.decl("type %s struct { n int }\n\nfunc (f %s) apply(c *rl.Ctx, x rl.Tensor) rl.Tensor { return yard.Times(x, f.n) }", f, f)
+		g.make("t.scale = rl.NewFunc(s, \"scale\", %s{%s}.apply)", f, g.one("e.Spec().Envs", "e.Spec().Rows", "len(make([]int, e.Spec().Rows))"))
+		g.put(step, "run.Log(\"scaled\", t.scale.Call(rl.Key{}, out.Reward))")
+	}},
 	{name: "rows of a tensor", class: replicas, styles: onRollout, add: func(g *grower) {
 		p, x := []place{step, drained}[g.r.IntN(2)], g.fresh("x")
 		g.put(p, "%s := float64(%s.%s) * .1", x, g.tensor(p), g.one("Rows()", "Shape().Dimensions[0]"))

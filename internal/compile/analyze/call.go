@@ -101,10 +101,10 @@ func (x *interp) builtin(call *ast.CallExpr, name string) *value {
 				out.sites = union(out.sites, a.sites, cmp.Compare[int])
 			}
 		}
-		return settled(out)
+		return varied(settled(out), varies(args...))
 	case "len", "cap":
 		if _, isBasic := x.typeOf(call.Args[0]).Underlying().(*types.Basic); !isBasic {
-			return nil // how many there are does not depend on what they hold
+			return varied(nil, varies(args...)) // how many there are does not depend on what they hold
 		}
 	case "delete":
 		x.bad(where(call), "map", "a map has no order and cannot travel", "use a slice or a struct")
@@ -118,8 +118,11 @@ func (x *interp) builtin(call *ast.CallExpr, name string) *value {
 
 // makes evaluates make and new.
 func (x *interp) makes(call *ast.CallExpr, name string) *value {
+	var size variation
 	for _, a := range call.Args[1:] {
-		x.eval(a)
+		if varies(x.eval(a)) != 0 {
+			size = longer
+		}
 	}
 	if name == "new" {
 		x.bad(where(call), "pointer", "new makes a variable that can be changed from elsewhere", "declare a variable")
@@ -134,7 +137,7 @@ func (x *interp) makes(call *ast.CallExpr, name string) *value {
 	case *types.Chan:
 		x.bad(where(call), "channel", "a channel hides where its values go", "pass values as arguments and results")
 	}
-	return x.fresh(call, x.zero(x.typeOf(call)))
+	return x.fresh(call, join(x.zero(x.typeOf(call)), &value{varies: size}))
 }
 
 // indirect calls a function value. Only schedules, which are pure functions of
@@ -150,7 +153,7 @@ func (x *interp) indirect(call *ast.CallExpr) []*value {
 	}
 	x.opaque(call)
 	x.bad(where(call), "function", "a function value cannot be read through: what it does is not in the source", "call a declared function or method")
-	return nil
+	return []*value{varied(nil, varies(append(args, v)...))}
 }
 
 // either calls one of several functions.
@@ -191,7 +194,7 @@ func (x *interp) invoke(call *ast.CallExpr, fn *types.Func, recv *value, args []
 			x.trace(recv, args)
 			x.opaque(call)
 		}
-		return x.strangers(fn, computed(append(args, recv)...).varies)
+		return x.strangers(fn, x.laden(call, recv), args)
 	}
 	return x.enter(call, fn, recv, args)
 }
@@ -208,15 +211,15 @@ func (x *interp) behind(call *ast.CallExpr, fn *types.Func, recv *value, args []
 		x.opaque(call)
 	}
 	if len(fns) == 0 {
-		return x.strangers(fn, false)
+		return x.strangers(fn, recv, args)
 	}
 	return x.either(call, fns, args)
 }
 
 // strangers returns the results of a function that is not read.
-func (x *interp) strangers(fn *types.Func, varies bool) (out []*value) {
+func (x *interp) strangers(fn *types.Func, recv *value, args []*value) (out []*value) {
 	for v := range fn.Signature().Results().Variables() {
-		out = append(out, join(x.stranger(v.Type()), &value{varies: varies}))
+		out = append(out, varied(x.stranger(v.Type()), varies(append(args, recv)...)))
 	}
 	return out
 }
@@ -242,7 +245,7 @@ func methodOf(o *object, fn *types.Func) *types.Func {
 // of its own for each call.
 func (x *interp) enter(call *ast.CallExpr, fn *types.Func, recv *value, args []*value) []*value {
 	if x.running[fn] {
-		return x.strangers(fn, false)
+		return x.strangers(fn, recv, args)
 	}
 	x.running[fn] = true
 	defer delete(x.running, fn)

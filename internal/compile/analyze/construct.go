@@ -18,9 +18,11 @@ func (x *interp) makesComponent(call *ast.CallExpr, w vocabulary.Word, recv *val
 		}
 		return nil
 	case w.Own:
-		return slices.Repeat([]*value{{varies: true}}, 2)
-	case !w.Makes:
-		return []*value{joinAll(args...)} // a wrapper, at most
+		return slices.Repeat([]*value{{varies: otherwise}}, 2)
+	}
+	laid := x.lays(call, w, recv, args)
+	if !w.Makes {
+		return []*value{laid} // a wrapper, at most
 	}
 	t := x.typeOf(call)
 	if tuple, several := t.(*types.Tuple); several {
@@ -126,18 +128,24 @@ func (x *interp) opaque(call *ast.CallExpr) {
 // is given.
 func (x *interp) trace(recv *value, args []*value) {
 	for _, v := range append(slices.Clone(args), recv) {
-		for _, o := range objectsOf(v) {
-			_, copied := o.copied()
-			switch {
-			case copied:
-				x.reads[o] = true
-			case o.function() && o.by.ParamsAt < 0: // called inside another
-				for _, p := range x.graphReads(o) {
-					x.reads[p] = true
-				}
-				x.draws = x.draws || o.draws
+		v.each(func(v *value) { // a network of the vocabulary's holds statistics
+			for _, o := range v.objs {
+				x.traceObject(o)
 			}
+		})
+	}
+}
+
+func (x *interp) traceObject(o *object) {
+	_, copied := o.copied()
+	switch {
+	case copied:
+		x.reads[o] = true
+	case o.function() && o.by.ParamsAt < 0: // called inside another
+		for _, p := range x.graphReads(o) {
+			x.reads[p] = true
 		}
+		x.draws = x.draws || o.draws
 	}
 }
 
@@ -256,6 +264,9 @@ func (x *interp) construct(fn *types.Func, trainer types.Type) []*object {
 	}
 	if len(out) == 0 {
 		return nil
+	}
+	if varies(out[0]) != 0 {
+		x.unequal(p.Decl.Pos(), "which trainer this returns differs from replica to replica: it depends on the rows that one has")
 	}
 	return slices.DeleteFunc(slices.Clone(objectsOf(out[0])), func(o *object) bool { return o.typ == nil || !sameNamed(o.typ, trainer) })
 }

@@ -35,6 +35,7 @@ func (x *interp) branch(n *tree.Branch, rest tree.Block) {
 	}
 	if literal {
 		x.depth++
+		x.literals++
 	}
 	before, region := x.st, x.region
 	var after *state
@@ -45,6 +46,7 @@ func (x *interp) branch(n *tree.Branch, rest tree.Block) {
 	}
 	if literal {
 		x.depth--
+		x.literals--
 	}
 	x.region, x.st = region, after
 }
@@ -82,6 +84,8 @@ func (x *interp) loop(s *tree.Loop) {
 			bound = x.eval(s.Cond)
 		case s.Range && isInteger(x.typeOf(s.Over)):
 			bound = over
+		case s.Range && x.phase == building:
+			bound = varied(nil, varies(over))
 		}
 		if id >= 0 {
 			x.b.extra[id].family = slices.ContainsFunc(objectsOf(over), func(o *object) bool { return o.many })
@@ -90,7 +94,7 @@ func (x *interp) loop(s *tree.Loop) {
 		return bound
 	}, func() {
 		if s.Key != nil {
-			x.declare(s.Key, nil)
+			x.declare(s.Key, varied(nil, varies(over)))
 		}
 		if s.Value != nil {
 			x.declare(s.Value, x.strip(over.element(), s.Value.Type()))
@@ -151,7 +155,7 @@ func (x *interp) rounds(s *tree.Loop, n fdg.Node, bound func(id int) *value, bod
 	} else {
 		x.depth++
 	}
-	l := &loop{node: id}
+	l := &loop{node: id, conds: len(x.conds)}
 	region, entry := x.region, x.st
 	head := entry
 	var exit *state
@@ -160,7 +164,7 @@ func (x *interp) rounds(s *tree.Loop, n fdg.Node, bound func(id int) *value, bod
 		l.breaks, l.continues = nil, nil
 		x.st = head.clone()
 		x.loops = append(x.loops, l)
-		cond := bound(id)
+		cond := varied(bound(id), l.known)
 		exit = x.st.clone()
 		if id >= 0 {
 			x.region = x.b.open(id, 0, "")
@@ -180,7 +184,7 @@ func (x *interp) rounds(s *tree.Loop, n fdg.Node, bound func(id int) *value, bod
 		if round > wide { // from here on what was known stays known
 			now = merge(head, now)
 		}
-		if now.equal(head) {
+		if now.equal(head) && !l.unsettled() {
 			break
 		}
 		if round > most {

@@ -145,6 +145,7 @@ func (x *interp) selector(e *ast.SelectorExpr) *value {
 			if message, instead := x.uneven(e, f); x.phase == training && message != "" {
 				x.bad(e.Sel.Pos(), "component", message, instead)
 			}
+			x.recorded(e, f)
 		}
 		return x.walkFields(x.eval(e.X), fields)
 	}
@@ -196,12 +197,6 @@ func (x *interp) mutable(f *types.Var) bool {
 	return x.mutables[f.Origin()]
 }
 
-// differs reports whether a field holds what differs from replica to replica.
-func (x *interp) differs(f *types.Var) bool {
-	rel, ours := inVocabulary(f.Pkg())
-	return x.varying[f.Origin()] || ours && rel == "env" && (f.Name() == "First" || f.Name() == "Rows") && isInteger(f.Type())
-}
-
 // receiver returns what a method is called on, promoted through embedded fields.
 func (x *interp) receiver(e *ast.SelectorExpr, sel *types.Selection) *value {
 	return x.walkFields(x.eval(e.X), promoted(sel))
@@ -231,7 +226,7 @@ func (x *interp) walkFields(v *value, fields []*types.Var) *value {
 	}
 	out := x.walk(v, names)
 	if x.phase == building && len(fields) > 0 && x.differs(fields[len(fields)-1]) {
-		out = join(out, &value{varies: true})
+		out = join(out, &value{varies: otherwise})
 	}
 	return out
 }
@@ -304,13 +299,6 @@ func fieldNamed(s *types.Struct, name string) *types.Var {
 		}
 	}
 	return nil
-}
-
-// vary notes that a field holds what differs from replica to replica.
-func (x *interp) vary(f *types.Var, v *value) {
-	if x.phase == building && f != nil && v != nil && v.varies && !x.p.isBatch(f.Type()) && !x.isComponent(f.Type()) {
-		x.varying[f.Origin()] = true
-	}
 }
 
 // escape reports a batch that a struct hides in an interface.
@@ -404,7 +392,7 @@ func (x *interp) index(e *ast.IndexExpr) *value {
 	if _, isBasic := x.typeOf(e.X).Underlying().(*types.Basic); isBasic {
 		return computed(base, at)
 	}
-	out := base.element()
+	out := varied(base.element(), varies(at))
 	if at != nil && len(at.defs) > 0 {
 		return join(out, computed(at))
 	}
@@ -420,9 +408,11 @@ func (x *interp) slice(e *ast.SliceExpr) *value {
 		if i == nil {
 			continue
 		}
-		if at := x.eval(i); at != nil && len(at.defs) > 0 {
+		at := x.eval(i)
+		if at != nil && len(at.defs) > 0 {
 			base = join(base, computed(at))
 		}
+		base = varied(base, varies(at))
 	}
 	if e.High != nil && e.Max == nil {
 		return join(base, &value{part: true})

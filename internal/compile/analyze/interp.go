@@ -43,6 +43,7 @@ type interp struct {
 	reads    map[*object]bool       // found while tracing
 	draws    bool                   // likewise
 	depth    int                    // of loops, outside of training
+	literals int                    // around this point
 	programs map[any]*tree.Program
 	running  map[*types.Func]bool // function values that are being called
 
@@ -83,6 +84,9 @@ type point struct {
 type loop struct {
 	node              int
 	breaks, continues *state
+	conds             int       // how many conditions are around it
+	varies            variation // of what decides about leaving it
+	known             variation // of that, when it was last gone round
 }
 
 func newInterp(p *program, out *findings) *interp {
@@ -150,7 +154,7 @@ func (x *interp) typeName(t types.Type) string {
 // when runs f where a condition holds.
 func (x *interp) when(cond *value, f func()) {
 	flat := computed(cond)
-	if len(flat.defs) == 0 {
+	if len(flat.defs) == 0 && flat.varies == 0 {
 		f()
 		return
 	}
@@ -164,6 +168,7 @@ func (x *interp) when(cond *value, f func()) {
 // batch's own nodes stand inside the branch, so that it needs no such mark.
 func (x *interp) implied(value *value, t types.Type, v *types.Var) *value {
 	born, known := x.born[v]
+	value = varied(value, x.decided(born))
 	if x.phase != training || !known || len(x.conds) <= born || x.p.isBatch(t) {
 		return value
 	}

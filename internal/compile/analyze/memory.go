@@ -78,7 +78,9 @@ func (x *interp) putElement(to target, v *value, s *tree.Assign) {
 		v = (*value)(nil).with(to.path, v)
 	}
 	if x.phase != training {
+		v = varied(v, varies(x.eval(at.Index), base)) // of a part of the rows it is another row
 		x.put(at.X, join(base, v), s)
+		x.spread(s, varies(v))
 		return
 	}
 	if x.writable(at, base, "this writes into a slice that was not made here") {
@@ -172,6 +174,9 @@ func (v *value) smear(x *value) *value {
 // and a variable that it has a pointer to.
 func (x *interp) fill(s *tree.Assign) {
 	if x.phase != training {
+		if call, ok := ast.Unparen(s.Rhs[0]).(*ast.CallExpr); ok {
+			x.spread(s, x.decided(0)|varies(append(x.args(call), x.receiverOf(call))...))
+		}
 		return
 	}
 	if s.Op != nil {

@@ -116,7 +116,13 @@ func (x *interp) forget(s tree.Stmt) {
 
 func (x *interp) returns(s *tree.Return) {
 	for i, v := range x.values(s.Results, len(x.ret)) {
+		if !v.empty() { // what a constructor returns with an error is nothing
+			v = varied(v, x.decided(0))
+		}
 		x.ret[i] = join(x.ret[i], v)
+	}
+	for _, l := range x.loops {
+		x.left(l)
 	}
 	if x.phase == training && len(x.loops) > 0 {
 		x.node(nodeKey{s, 0}, s.Pos, fdg.Node{Kind: fdg.Return, Text: "return"})
@@ -136,6 +142,7 @@ func (x *interp) jump(s *tree.Jump) {
 	if x.phase == training {
 		x.node(nodeKey{s, 0}, s.Pos, fdg.Node{Kind: kind, Text: s.Tok.String()})
 	}
+	x.left(l)
 	*to = merge(*to, x.st.clone())
 	x.st.dead = true
 }

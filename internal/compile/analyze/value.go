@@ -38,8 +38,8 @@ type value struct {
 	derived bool
 	// part is true for a slice that may end before its memory does.
 	part bool
-	// varies is true for what a constructor computed from the replica's own rows.
-	varies bool
+	// varies says how a value of a constructor depends on the replica's own rows.
+	varies variation
 }
 
 // closure is a declared function, or a method with its receiver.
@@ -103,7 +103,7 @@ func (v *value) field(name string) *value {
 	if f, ok := v.fields[name]; ok {
 		return f
 	}
-	if len(v.defs)+len(v.sites)+len(v.keys) == 0 && !v.varies {
+	if len(v.defs)+len(v.sites)+len(v.keys) == 0 && v.varies == 0 {
 		return nil
 	}
 	out := &value{derived: v.derived, sites: v.sites, keys: v.keys, varies: v.varies}
@@ -150,7 +150,7 @@ func join(a, b *value) *value {
 	out := &value{
 		defs: union(a.defs, b.defs, compareDefs), sites: union(a.sites, b.sites, cmp.Compare[int]), keys: union(a.keys, b.keys, cmp.Compare[int]),
 		objs: union(a.objs, b.objs, compareObjects), fns: joinClosures(a.fns, b.fns),
-		text: agreed(a.text, b.text), derived: a.derived || b.derived, part: a.part || b.part, varies: a.varies || b.varies,
+		text: agreed(a.text, b.text), derived: a.derived || b.derived, part: a.part || b.part, varies: a.varies | b.varies,
 	}
 	for name, f := range a.fields {
 		out.set(name, join(f, b.field(name)))
@@ -231,7 +231,7 @@ func same(a, b *value) bool {
 }
 
 func (v *value) empty() bool {
-	return v == nil || len(v.defs)+len(v.fields)+len(v.objs)+len(v.sites)+len(v.keys)+len(v.fns)+len(v.text) == 0 && !v.derived && !v.varies
+	return v == nil || len(v.defs)+len(v.fields)+len(v.objs)+len(v.sites)+len(v.keys)+len(v.fns)+len(v.text) == 0 && !v.derived && v.varies == 0
 }
 
 // use is a part of a value where something uses it.
@@ -273,7 +273,7 @@ func computed(list ...*value) *value {
 		for _, u := range v.uses("") {
 			out.defs = append(out.defs, u.def)
 		}
-		v.each(func(x *value) { out.varies = out.varies || x.varies })
+		out.varies |= varies(v)
 	}
 	slices.SortFunc(out.defs, compareDefs)
 	out.defs = slices.Compact(out.defs)

@@ -16,6 +16,11 @@
 //	//weft:defines function=I     argument I is the constructor of an algorithm
 //	//weft:own                    its result differs from replica to replica
 //
+// and beside one of these
+//
+//	//weft:sizes I                argument I, from I on with a +, is a number of rows, of
+//	                              which a replica gives its own
+//
 // The attributes of an operation are
 //
 //	reads, writes     the state of its receiver; replaces all of it
@@ -60,6 +65,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -116,7 +122,12 @@ type Word struct {
 	ComponentAt      int // the argument that is registered, or traced; the receiver is -1
 	Traces, Draws    bool
 	Defines, Own     bool
+	sizes            [2]int // the arguments from the first to before the second are numbers of rows
 }
+
+// Sizes reports whether an argument is a number of rows, of which a replica may
+// give its own.
+func (w Word) Sizes(i int) bool { return w.sizes[0] <= i && i < w.sizes[1] }
 
 // Component is what a type that has state says of itself, or one of its parts.
 type Component struct {
@@ -262,20 +273,48 @@ func (r *reader) directives(doc *ast.CommentGroup) (out []ast.Directive) {
 func (r *reader) function(doc *ast.CommentGroup, name string) error {
 	for _, d := range r.directives(doc) {
 		r.at = d.Slash
-		if _, twice := r.set.Words[name]; twice {
+		w, twice := r.set.Words[name]
+		switch {
+		case d.Name == "sizes" && (!twice || w.sizes[1] == 0):
+			if !twice {
+				w = newWord(name)
+			}
+			if err := r.sizes(&w, d.Args); err != nil {
+				return err
+			}
+		case twice:
 			return r.bad("%s says twice what it is", name)
-		}
-		w, err := r.word(name, d)
-		if err != nil {
-			return err
+		default:
+			var err error
+			if w, err = r.word(name, d); err != nil {
+				return err
+			}
 		}
 		r.set.Words[name] = w
 	}
 	return nil
 }
 
+// sizes reads which arguments are numbers of rows.
+func (r *reader) sizes(w *Word, args string) error {
+	first, all := strings.CutSuffix(args, "+")
+	at, err := strconv.Atoi(first)
+	if err != nil || at < 0 {
+		return r.bad("%s: %q is no argument's number", w.Name, args)
+	}
+	if w.sizes = [2]int{at, at + 1}; all {
+		w.sizes[1] = math.MaxInt
+	}
+	return nil
+}
+
+// newWord returns a word that says nothing of itself.
+func newWord(name string) Word {
+	return Word{Name: name, Index: -1, Number: -1, NameAt: -1, GraphAt: -1, ParamsAt: -1, ComponentAt: -1}
+}
+
 func (r *reader) word(name string, d ast.Directive) (w Word, err error) {
-	w = Word{Name: name, Index: -1, Number: -1, NameAt: -1, GraphAt: -1, ParamsAt: -1, ComponentAt: -1}
+	w = newWord(name)
 	args := strings.Fields(d.Args)
 	switch d.Name {
 	case "pure":

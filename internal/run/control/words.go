@@ -49,6 +49,7 @@ func advice(text string) string {
 	for _, x := range [][2]string{
 		{"connection refused", "nothing listens there: weft coordinator starts one"},
 		{"first record does not look like a TLS", "it is without TLS: leave the certificates away"},
+		{"unknown authority", "it is another user's, or was started with other certificates: --certs DIR names those"},
 		{"certificate", "both sides need certificates of one authority, for the addresses that they are reached at"},
 		{"server preface", "it may ask for certificates: --certs DIR names them"},
 	} {

@@ -115,3 +115,6 @@ func Centred(x rl.Tensor) rl.Tensor {
 func Noisy(c *rl.Ctx, x rl.Tensor) rl.Tensor {
 	return rl.Wrap(graph.Add(x.Node(), c.Uniform("noise", x.Node().Shape().Dimensions...)))
 }
+
+// Times multiplies by a constant of the graph.
+func Times(x rl.Tensor, by int) rl.Tensor { return rl.Wrap(graph.MulScalar(x.Node(), by)) }

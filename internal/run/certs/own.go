@@ -1,0 +1,104 @@
+package certs
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// soon is how long before its end a user's own certificate is replaced.
+const soon = 30 * 24 * time.Hour
+
+// Own returns the certificate by which the processes of one user know each other on
+// one machine, made when it is first asked for. Who listens on loopback is reached by
+// every user of the machine, and runs what it is told: only who can read this user's
+// files is to tell it anything.
+func Own() (*tls.Config, error) {
+	home, err := os.UserConfigDir()
+	if err != nil {
+		return nil, fmt.Errorf("there is no place for this user's certificate (%w): name one with --certs", err)
+	}
+	return own(filepath.Join(home, "weft", "loopback"))
+}
+
+func own(dir string) (*tls.Config, error) {
+	c, err := owned(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = replace(dir); err == nil {
+			c, err = owned(dir)
+		}
+	}
+	return c, err
+}
+
+// owned reads the certificate in dir, which nobody else may be able to read or to
+// change. One that ends soon is as good as none.
+func owned(dir string) (*tls.Config, error) {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() || !private(info) {
+		return nil, fmt.Errorf("%s holds the secret of this user's processes, and others may get at it: remove it, and another is made", dir)
+	}
+	f, err := In(dir)
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.Load()
+	if err != nil {
+		return nil, err
+	}
+	leaf, err := x509.ParseCertificate(c.Certificates[0].Certificate[0])
+	if err != nil {
+		return nil, err
+	}
+	if time.Until(leaf.NotAfter) < soon {
+		return nil, fmt.Errorf("%s: its certificate ends: %w", dir, fs.ErrNotExist)
+	}
+	return c, nil
+}
+
+// replace makes an authority and a certificate in dir, in one step: of several
+// processes that do so at once one prevails, and all have its certificate.
+func replace(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return err
+	}
+	made, err := os.MkdirTemp(filepath.Dir(dir), ".loopback-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(made) // what is left of it
+	if _, err := Household(made); err != nil {
+		return err
+	}
+	if _, err := owned(dir); errors.Is(err, fs.ErrNotExist) { // nobody was faster
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(made, dir); err != nil && !errors.Is(err, fs.ErrExist) {
+		if _, other := owned(dir); other != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Household makes an authority in dir, and a certificate of it for loopback.
+func Household(dir string) (Files, error) {
+	if err := Init(dir); err != nil {
+		return Files{}, err
+	}
+	f, err := Issue(dir, "loopback")
+	if err != nil {
+		return f, err
+	}
+	return f, os.Remove(filepath.Join(dir, authority+".key")) // it issues no other
+}

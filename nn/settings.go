@@ -1,0 +1,31 @@
+package nn
+
+import "github.com/weft-rl/weft/rl"
+
+// Rate is a step size and how it goes on, as settings for an algorithm to embed.
+type Rate struct {
+	LearningRate float64 `default:"3e-4" range:"(0,)" doc:"the optimiser's step size at the start"`
+	Anneal       string  `default:"constant" oneof:"linear constant" doc:"how the step size goes on: linearly to 0 at the end of the budget, or not"`
+}
+
+// At returns the step size when a part of the budget is done.
+//
+//weft:pure
+func (r Rate) At(progress float64) float64 {
+	if r.Anneal == "linear" {
+		return r.LearningRate * (1 - progress)
+	}
+	return r.LearningRate
+}
+
+// Layers are the hidden layers of networks, as settings for an algorithm to embed.
+type Layers struct {
+	Hidden     []int  `default:"64,64" unit:"units" range:"[1,)" doc:"hidden layers of every network"`
+	Activation string `default:"tanh" oneof:"tanh relu silu gelu" doc:"activation of the hidden layers"`
+}
+
+// Torso returns a network with these layers for observations of a space.
+func (l Layers) Torso(space rl.Space) (Torso, error) {
+	act, err := ActivationNamed(l.Activation)
+	return Torso{Space: space, Hidden: l.Hidden, Act: act}, err
+}
