@@ -183,7 +183,7 @@ func TestPrecedence(t *testing.T) {
 		{"file", []string{"train", "--config", file}, "CartPole-v1", 1000, 3, []string{"preset: default", "  envs: 2", "  gamma: 0.5"}},
 		{"file over preset", []string{"train", "--config", file, "--preset", "quick"}, "CartPole-v1", 1000, 3, []string{"  envs: 2", "  horizon: 64"}},
 		{"flags over file", []string{"train", "--config", file, "--seed", "9", "--steps", "77", "--set", "envs=1"}, "CartPole-v1", 77, 9, []string{"  envs: 1", "  gamma: 0.5"}},
-		{"options", []string{"train", "ppo", "--env", "Memory-v0?delay=3"}, "Memory-v0", 60_000, 1, []string{`env: "Memory-v0?delay=3"`, "  memory: 32"}},
+		{"options", []string{"train", "ppo", "--env", "Memory-v0?delay=3"}, "Memory-v0", 120_000, 1, []string{`env: "Memory-v0?delay=3"`, "  memory: 32"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := stillborn(t, c.args...)

@@ -2,12 +2,12 @@ package coordinator
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
@@ -75,7 +75,7 @@ func (r *records) remove(run string) error {
 	delete(r.all, run)
 	r.mu.Unlock()
 	dir := filepath.Join(r.dir, run)
-	gone := filepath.Join(r.dir, fmt.Sprintf(".deleted-%s-%d", run, time.Now().UnixNano()))
+	gone := filepath.Join(r.dir, fmt.Sprintf(".deleted-%s-%s", run, rand.Text()))
 	err := os.Rename(dir, gone)
 	if x != nil {
 		x.close()
