@@ -33,6 +33,8 @@ func TestCheckAndGraph(t *testing.T) {
 		{"graph ppo", 0, "1 observe [environment] t.Env.Obs()", ""},
 		{"graph ../algo/ppo --format dot", 0, "digraph", ""},
 		{"graph ppo --format svg", 0, "<svg", ""},
+		{"graph ppo --format tree", 0, "obs = t.Env.Obs() // operation", ""},
+		{"graph ./" + fixtures + "src/findings/goroutine --format tree", 1, "", "a goroutine hides"},
 		{"graph ppo --format json", 0, `"train": "(*Trainer).Train"`, ""},
 		{"graph ./" + fixtures + "module", 0, "graph example.com/author", ""},
 		{"graph ppo --format jsn", 2, "", `did you mean "json"`},
