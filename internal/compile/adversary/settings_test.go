@@ -228,7 +228,10 @@ var replicaFeatures = []feature{
 		f := g.fresh("fill")
 		g.decl("func %s(first, n int) []float32 {\nout := make([]float32, n)\n%s\nreturn out\n}", f, g.one(
 			"", // zeros
+			"for i := range out {\nout[i] = .5\n}",
 			"for i := range out {\nout[i] = float32(first+i) * .1\n}",
+			"for i := range out {\nif i > 1 {\ncontinue\n}\nout[i] = .5\n}",
+			"for i := range out {\ni = 0\nout[i] = .5\n}",
 			"for i := range n {\nout[i] = float32(i) * .1\n}",
 			"if n > 3 {\nout[0] = 1\n}",
 			"view := out[:n-1]\nfor i := range view {\nview[i] = 1\n}",

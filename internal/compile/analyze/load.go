@@ -261,12 +261,21 @@ type Frame struct {
 func Frames(ctx context.Context, dir string, patterns ...string) (out []*Frame, err error) {
 	err = eachRoot(ctx, dir, nil, patterns, func(r *packages.Package, others []*unit) {
 		f := &Frame{pkg: r, others: others, imports: map[string]*types.Package{}}
-		for _, i := range r.Types.Imports() {
-			f.imports[i.Path()] = i
-		}
+		f.reach(r.Types)
 		out = append(out, f)
 	})
 	return out, err
+}
+
+// reach notes what a package imports, at any distance: a program may have to name the
+// type of a value that the loop does not name.
+func (f *Frame) reach(p *types.Package) {
+	for _, i := range p.Imports() {
+		if _, known := f.imports[i.Path()]; !known {
+			f.imports[i.Path()] = i
+			f.reach(i)
+		}
+	}
 }
 
 // Import gives the type checker what was loaded.

@@ -79,9 +79,13 @@ func (x *interp) putElement(to target, v *value, s *tree.Assign) {
 		v = (*value)(nil).with(to.path, v)
 	}
 	if x.phase != training {
-		v = varied(v, varies(x.eval(at.Index), base)) // of a part of the rows it is another row
+		if x.uniform(at, s) {
+			x.spread(s, otherwise) // others have a part of it
+		} else {
+			v = varied(v, varies(x.eval(at.Index), base)) // of a part of the rows it is another row
+			x.spread(s, varies(v))
+		}
 		x.put(at.X, join(base, v), s)
-		x.spread(s, varies(v))
 		return
 	}
 	x.overwrite(at, at.X, base, v, s, "this writes into a slice that was not made here")

@@ -242,7 +242,9 @@ func (x *interp) assign(s *tree.Assign, i int, v *value, rhs ast.Expr) {
 	if _, known := x.born[root]; plain && (s.Define || s.Tok == token.VAR || !known) {
 		x.born[root] = len(x.conds)
 	}
-	v = x.implied(v, x.typeOf(lhs), root)
+	if !x.uniform(lhs, s) {
+		v = x.implied(v, x.typeOf(lhs), root)
+	}
 	key := nodeKey{s, i + 1}
 	if _, late := x.late[key]; x.phase == training && (late || v != nil && v.derived && !(hidden && plain)) {
 		sites, keys := v.allSites(), v.allKeys()

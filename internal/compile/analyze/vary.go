@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/weft-rl/weft/internal/compile/tree"
 	"github.com/weft-rl/weft/internal/compile/vocabulary"
@@ -101,13 +102,43 @@ func (x *interp) spread(s *tree.Assign, by variation) {
 		return
 	}
 	for _, v := range s.Shares {
-		x.st.vars[v] = varied(x.st.vars[v], by)
+		if old, there := x.st.vars[v]; there {
+			x.st.vars[v] = varied(old, by)
+		}
 	}
 	for _, f := range s.Fills {
 		if v := x.t.Root(f); v != nil {
 			x.st.vars[v] = varied(x.st.vars[v], by)
 		}
 	}
+}
+
+// uniform reports whether a statement of a constructor gives all elements of a slice
+// the same value: it stands in a loop over the slice that does nothing else with the
+// slice or its index, and always goes on to the next.
+func (x *interp) uniform(lhs ast.Expr, s *tree.Assign) bool {
+	at, element := lhs.(*ast.IndexExpr)
+	l, inside := s.Up.(*tree.Loop)
+	if !element || !inside || x.phase != building || len(x.conds) > x.loops[len(x.loops)-1].conds+1 {
+		return false
+	}
+	over := x.t.Var(l.Over)
+	if over == nil || over != x.t.Var(at.X) || l.Key == nil || l.Key != x.t.Var(at.Index) {
+		return false
+	}
+	all := true
+	l.Body.Walk(func(n tree.Stmt) bool {
+		a, ok := n.(*tree.Assign)
+		all = all && ok
+		if ok && a != s {
+			for _, e := range append(slices.Clone(a.Lhs), a.Fills...) {
+				v := x.t.Root(e)
+				all = all && v != over && v != l.Key
+			}
+		}
+		return true
+	})
+	return all
 }
 
 // lays checks what a word of a constructor is given, and returns what of it goes on

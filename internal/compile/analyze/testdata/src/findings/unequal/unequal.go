@@ -15,12 +15,12 @@ import (
 )
 
 type Trainer struct {
-	Env                               env.Batch
-	zeros                             []float32
-	act                               *rl.Func[rl.Obs, kit.Act]
-	scaled                            *rl.Func[rl.Obs, rl.Tensor]
-	ramp                              rl.Tensor
-	zero, one, two, three, six, seven *rl.Slots[rl.Tensor]
+	Env                                            env.Batch
+	zeros                                          []float32
+	act                                            *rl.Func[rl.Obs, kit.Act]
+	scaled                                         *rl.Func[rl.Obs, rl.Tensor]
+	ramp                                           rl.Tensor
+	zero, one, two, three, six, seven, eight, nine *rl.Slots[rl.Tensor]
 }
 
 type scale struct{ rows int }
@@ -57,6 +57,20 @@ func New(s *rl.Scope, m algo.MakeEnv) (*Trainer, error) {
 	}
 	t.ramp = rl.FromFlat(s, filled, rows)
 	t.two = rl.NewSlots(s, "two", t.ramp) // want `this differs from replica to replica`
+
+	halves := make([]float32, rows)
+	for i := range halves {
+		halves[i] = .5
+	}
+	t.eight = rl.NewSlots(s, "eight", rl.FromFlat(s, halves, rows))
+	some := make([]float32, rows)
+	for i := range some {
+		if i > 1 {
+			break
+		}
+		some[i] = .5
+	}
+	t.nine = rl.NewSlots(s, "nine", rl.FromFlat(s, some, rows)) // want `this differs from replica to replica`
 
 	name := "three"
 	for i := range 8 {
