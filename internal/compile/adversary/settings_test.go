@@ -251,11 +251,11 @@ var replicaFeatures = []feature{
 		g.put(step, "run.Log(\"shift\", t.sum.Call(rl.Key{}, yard.Many{All: []rl.Tensor{t.shift, out.Reward}}))")
 	}},
 	{name: "graph function made of the constructor's rows", class: replicas, slot: "policy", add: func(g *grower) {
-		g.field("scale *rl.Func[rl.Tensor, rl.Tensor]")
-		f := g.fresh("scale")
+		g.field("times *rl.Func[rl.Tensor, rl.Tensor]")
+		f := g.fresh("times")
 		g.decl("type %s struct { n int }\n\nfunc (f %s) apply(c *rl.Ctx, x rl.Tensor) rl.Tensor { return yard.Times(x, f.n) }", f, f)
-		g.make("t.scale = rl.NewFunc(s, \"scale\", %s{%s}.apply)", f, g.one("e.Spec().Envs", "e.Spec().Rows", "len(make([]int, e.Spec().Rows))"))
-		g.put(step, "run.Log(\"scaled\", t.scale.Call(rl.Key{}, out.Reward))")
+		g.make("t.times = rl.NewFunc(s, \"times\", %s{%s}.apply)", f, g.one("e.Spec().Envs", "e.Spec().Rows", "len(make([]int, e.Spec().Rows))"))
+		g.put(step, "run.Log(\"scaled\", t.times.Call(rl.Key{}, out.Reward))")
 	}},
 	{name: "rows of a tensor", class: replicas, styles: onRollout, add: func(g *grower) {
 		p, x := []place{step, drained}[g.r.IntN(2)], g.fresh("x")
