@@ -16,6 +16,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/store"
 	"github.com/weft-rl/weft/policy"
 	"github.com/weft-rl/weft/rl"
 )
@@ -52,6 +53,9 @@ func (f *elsewhere) check(cmd *cobra.Command, seeds int) error {
 	}
 	if f.store != "" && f.processes < 1 {
 		errs = append(errs, errors.New("--store: it is for --processes; workers of a cluster are started with theirs"))
+	}
+	if _, err := store.Absolute(f.store); err != nil {
+		errs = append(errs, fmt.Errorf("--store: %w", err))
 	}
 	if f.asked() && seeds > 0 {
 		errs = append(errs, errors.New("--seeds: in a cluster each seed is a run of its own, with --seed"))

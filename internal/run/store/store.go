@@ -40,9 +40,9 @@ func Open(place string) (Store, error) {
 	if !strings.HasPrefix(place, "s3://") {
 		return Folder(place), nil
 	}
-	u, err := url.Parse(place)
+	u, err := address(place)
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, err
 	}
 	bucket, folder, _ := strings.Cut(strings.Trim(u.Path, "/"), "/")
 	if u.Host == "" || bucket == "" {
@@ -54,9 +54,33 @@ func Open(place string) (Store, error) {
 // Absolute is a place as any process of this machine would name it.
 func Absolute(place string) (string, error) {
 	if strings.HasPrefix(place, "s3://") {
-		return place, nil
+		_, err := address(place)
+		return place, err
 	}
 	return filepath.Abs(place)
+}
+
+// address reads the address of an object store. It is written into a run's folder, told
+// to workers and shown by ps, so that it may hold no keys; what is wrong with it is said
+// without repeating them.
+func address(place string) (*url.URL, error) {
+	u, err := url.Parse(place)
+	if err != nil {
+		var bare *url.Error
+		if errors.As(err, &bare) {
+			err = bare.Err
+		}
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	if u.User != nil {
+		return nil, fmt.Errorf("store s3://%s: an address holds no keys, which everybody could read in the run's folder: put them into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", u.Host)
+	}
+	for key := range u.Query() {
+		if key != "insecure" {
+			return nil, fmt.Errorf("store s3://%s: it has no setting %q; there is insecure, and keys are in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", u.Host, key)
+		}
+	}
+	return u, nil
 }
 
 // check refuses names that could lead elsewhere.
