@@ -175,7 +175,7 @@ var packages = sync.OnceValue(func() error {
 	return exec.Command(python, "-c", "import gymnasium, ale_py, pettingzoo, mpe2, mujoco").Run()
 })
 
-// shorterBy is how much shorter runs are here than for a reader.
+// shorterBy divides the steps of a reader's runs.
 const shorterBy = 250
 
 // typed runs one command, which must end well.

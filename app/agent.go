@@ -17,7 +17,7 @@ type Agent struct {
 	player *local.Player
 }
 
-// Observation is what the agents of one kind see of the environment. Numbers are in row-major order, those of several agents one
+// Observation holds the view that agents of one kind have of the environment. Numbers are in row-major order, those of several agents one
 // after another.
 type Observation struct {
 	X     map[string][]float64 // by part of the space of observations; a space that is no Dict has one part, ""

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// jobSource is where the settings of a Job come from.
+// jobSource names a Job as the source of its settings.
 const jobSource = "job"
 
 // Job is a training run asked for by a Go program. What is left out is as the

@@ -35,7 +35,7 @@ type planner struct {
 	known []remembered // the newest last
 }
 
-// remembered is what there is to plan for a configuration: a plan.Problem, in JSON.
+// remembered caches the plan.Problem of a configuration, in JSON.
 type remembered struct {
 	config  string
 	problem json.RawMessage
@@ -50,7 +50,7 @@ func newPlanner(limit time.Duration, memory int64) *planner {
 	return &planner{limit: limit, memory: memory, room: make(chan struct{}, maxSurveys)}
 }
 
-// question is what a planner's process is asked.
+// question holds a request to a planner's process.
 type question struct {
 	Config  string          `json:"config"`
 	Cluster plan.Cluster    `json:"cluster"`
@@ -58,7 +58,7 @@ type question struct {
 	Problem json.RawMessage `json:"problem,omitempty"` // if it is known
 }
 
-// answer is what it answers.
+// answer holds the process's reply.
 type answer struct {
 	Plan    plan.Plan       `json:"plan"`
 	Problem json.RawMessage `json:"problem,omitempty"`
@@ -66,7 +66,7 @@ type answer struct {
 	Short   bool            `json:"short,omitempty"`
 }
 
-// plan is a coordinator.Planner.
+// plan implements coordinator.Planner.
 func (p *planner) plan(ctx context.Context, text string, c plan.Cluster, shards int) (plan.Plan, error) {
 	q := question{Config: text, Cluster: c, Shards: shards, Problem: p.recall(text)}
 	if q.Problem == nil && shards == 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/core"
 )
 
-// interpreter is a script that takes Python's place.
+// interpreter writes a script that takes Python's place.
 func interpreter(t *testing.T, script string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "python")
@@ -33,7 +33,7 @@ func hang(file string) string {
 	return "echo $$ > " + file + ".new; mv " + file + ".new " + file + "; exec sleep 100000"
 }
 
-// gymnasium is the configuration of a run whose environment is another program's.
+// gymnasium returns the configuration of a run whose environment is another program's.
 func gymnasium(python string) string {
 	return "algorithm: ppo\nenv: gym:CartPole-v1\nsteps: 640\npython: " + python + "\n"
 }

@@ -40,7 +40,7 @@ func (c *command) trainProcesses(ctx context.Context, r *request, f *trainFlags,
 	return c.inProcesses(ctx, r, f, out, (*control.Client).Submit)
 }
 
-// shareAmongProcesses is shareAmong for processes of this machine, of which there are as many as were asked for: a run that wants
+// shareAmongProcesses does what shareAmong does, for processes of this machine, of which there are as many as were asked for: a run that wants
 // more would wait for them in vain, and one that cannot use them leaves them idle.
 func (r *request) shareAmongProcesses(processes int, workers bool) error {
 	if err := r.shareAmong(processes, workers); err != nil {

@@ -10,5 +10,5 @@ func bind(*exec.Cmd) {}
 // endGroup kills a process.
 func endGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() } // or it has ended
 
-// resident is not known here: memory is not bounded.
+// resident returns 0: this system does not tell a process's memory, which is not bounded then.
 func resident(int) int64 { return 0 }

@@ -14,5 +14,5 @@ func bind(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 // endGroup kills a process that was bound, and all of its children that are left.
 func endGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // or it has ended
 
-// resident is not known here: memory is not bounded.
+// resident returns 0: this system does not tell a process's memory, which is not bounded then.
 func resident(int) int64 { return 0 }

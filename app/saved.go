@@ -12,7 +12,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
-// Resumption is how a run goes on. The zero value goes on as it was.
+// Resumption says how a run goes on. The zero value goes on as it was.
 type Resumption struct {
 	Steps           int64 // to train to in all; 0: as many as it was started with
 	LostRecord      bool  // go on although lines of the run's record (metrics.jsonl) are lost
@@ -98,7 +98,7 @@ func (w Weights) which() local.Weights {
 	return local.PreferBest
 }
 
-// Trial is how a run's policy is evaluated. The zero value plays 100 episodes greedily.
+// Trial says how a run's policy is evaluated. The zero value plays 100 episodes greedily.
 type Trial struct {
 	Episodes int // complete ones to play; 0: 100
 	Weights  Weights
@@ -107,7 +107,7 @@ type Trial struct {
 	Note func(text string)
 }
 
-// Score is how a policy did over complete episodes, every one in an environment of its own.
+// Score holds the returns of a policy over complete episodes, every one in an environment of its own.
 type Score struct {
 	Steps      int64 // of the training, when the weights were saved
 	Episodes   int
@@ -136,7 +136,7 @@ func Evaluate(ctx context.Context, set Set, dir string, t Trial) (Score, error) 
 	return Score(e), nil
 }
 
-// Loading is how the agent of a run is loaded. The zero value has the best weights.
+// Loading says how the agent of a run is loaded. The zero value has the best weights.
 type Loading struct {
 	Weights Weights
 	// Wrapped says that the program gives observations as the run's wrappers make them, and takes actions as they are before

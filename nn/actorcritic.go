@@ -51,7 +51,7 @@ func (a ActorCritic) Apply(c *rl.Ctx, sc *model.Scope, obs rl.Obs) (Dist, *Node)
 	return pi, v
 }
 
-// Recall is Apply for a network with a Cell: it takes memory and returns the next, nil
+// Recall does what Apply does, for a network with a Cell: it takes memory and returns the next, nil
 // where there is none. Of observations [env, time, ...] memory is that of the first.
 func (a ActorCritic) Recall(c *rl.Ctx, sc *model.Scope, obs rl.Obs, memory rl.Tensor) (pi Dist, value, next *Node) {
 	p, next := a.trunk(c, sc, "policy", obs, memory)

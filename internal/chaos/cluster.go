@@ -81,7 +81,7 @@ func newCluster(ctx context.Context, s *starter, n network, workers int, bad fun
 
 func (c *cluster) runs() string { return filepath.Join(c.dir, "runs") }
 
-// store is where a worker sees the folder of runs, which may be taken away from it.
+// store returns the path at which a worker sees the folder of runs. The path may be taken away from it.
 func (c *cluster) store(worker string) string { return filepath.Join(c.dir, "store-"+worker) }
 
 // mount has a worker see something in the place of its store.
@@ -93,7 +93,7 @@ func (c *cluster) mount(worker, what string) error {
 	return os.Rename(next, c.store(worker))
 }
 
-// pids are the processes of workers, 0 where there is none.
+// pids returns the processes of workers, 0 for a worker without one.
 func (c *cluster) pids() (out []int) {
 	c.meeting.Lock()
 	defer c.meeting.Unlock()

@@ -176,7 +176,7 @@ func (p *proxy) know(pids func() []int) {
 	p.pids = pids
 }
 
-// who is the worker that has connected; -1 if that is not known.
+// who returns the worker that has connected, or -1 if that is not known.
 func (p *proxy) who(c *net.TCPConn) int {
 	p.mu.Lock()
 	pids := p.pids

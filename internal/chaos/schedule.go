@@ -67,13 +67,13 @@ var traits = []trait{
 	{kind: HideSocket, sockets: true, allowed: time.Second},
 }
 
-// connect is how long workers try to reach each other.
+// connect limits the attempts of workers to reach each other.
 const connect = 3 * time.Second
 
 // possible reports whether a kind can be injected with or without a network.
 func (t trait) possible(network bool) bool { return network && !t.sockets || !network && !t.network }
 
-// allowance is what a kind may take beside the bar.
+// allowance returns the time that a run may take beyond the bar to recover from a fault of a kind.
 func (k Kind) allowance() time.Duration {
 	for _, t := range traits {
 		if t.kind == k {

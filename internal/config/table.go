@@ -13,7 +13,7 @@ const (
 	columnGap = "  "
 )
 
-// Width is how many columns help has: those of a terminal that nobody has made wider.
+// Width limits the columns of help to those of a terminal that nobody has made wider.
 const Width = 80
 
 // widest bounds the columns of the table before the last, so that one long name

@@ -95,10 +95,10 @@ func (r Record) Last() (row Row, ok bool, err error) {
 	return row, ok, err
 }
 
-// window is how many bytes are read line by line once a search has come down to them.
+// window limits the bytes that are read line by line once a search has come down to them.
 const window = 1 << 20
 
-// findIn is Find for one file.
+// findIn does what Find does, in one file.
 func findIn(path string, step int64, all bool) (int64, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -158,7 +158,7 @@ func scan(f *os.File, lo, hi, step int64, all bool) (int64, error) {
 	return min(end, hi), nil
 }
 
-// block is how much is read at once to find the ends of a line.
+// block is the number of bytes read at once to find the ends of a line.
 const block = 4 << 10
 
 // lineAt returns the line that the byte at a place belongs to, without its newline, and

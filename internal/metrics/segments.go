@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// SegmentSize is how many bytes the newest file of a record may hold. Then the file is
+// SegmentSize limits the bytes in the newest file of a record. Then the file is
 // closed under another name, and an empty one takes its place.
 const SegmentSize = 32 << 20
 
@@ -151,7 +151,7 @@ func (r Record) Check(upTo int64) error {
 	return err
 }
 
-// CheckClosed is Check for the closed segments alone.
+// CheckClosed does what Check does, for the closed segments alone.
 func (r Record) CheckClosed(upTo int64) error {
 	var errs []error
 	for i, size := range r.Closed {

@@ -259,7 +259,7 @@ var Analyzer = &analysis.Analyzer{
 	Run: vet,
 }
 
-// Vet is a program for go vet -vettool.
+// Vet runs the analyser as a program for go vet -vettool.
 func Vet() { unitchecker.Main(Analyzer) }
 
 func vet(pass *analysis.Pass) (any, error) {

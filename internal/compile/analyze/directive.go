@@ -36,8 +36,8 @@ func oneOf(list ...string) func(string) bool {
 // names lists the directives, for suggestions.
 var names = []string{"train", "fragment", "rows", "op", "axis"}
 
-// mark is what directives say about a function, a type or a statement: their
-// arguments by their names, or yes.
+// mark holds the directives of a function, a type or a statement: their arguments
+// by the directives' names, or yes.
 type mark map[string]string
 
 // marks are the directives of a package: of functions and statements by their
@@ -145,7 +145,8 @@ func (r *directiveReader) directive(group *ast.CommentGroup, d ast.Directive, pl
 	r.apply(r.m.of[key], place, d)
 }
 
-// target is what a directive stands above, or nil if it may not stand there.
+// target returns the function, type or statement that a directive stands above, or
+// nil if the directive may not stand there.
 func (r *directiveReader) target(place ast.Node, d ast.Directive) any {
 	switch n := place.(type) {
 	case *ast.FuncDecl:

@@ -25,7 +25,7 @@ func (p *partition) edges() {
 	}
 }
 
-// axis is what the values of an edge are split along.
+// axis returns the axis along which the values of an edge are split.
 func (p *partition) axis(e fdg.Edge) fdg.Axis {
 	shape := p.partShape(e)
 	if a := p.b.extra[e.From].axis; a != "" && shape != "" {
@@ -167,7 +167,7 @@ func (p *partition) conditions() {
 	}
 }
 
-// followers are the other fragments with something that a branch or loop
+// followers returns the other fragments with something that a branch or loop
 // decides: what is inside, and, where it leaves a loop, all of that loop.
 func (p *partition) followers(node int, owner string) (out []string) {
 	inside := func(n, in int) bool {

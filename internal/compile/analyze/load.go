@@ -174,7 +174,7 @@ func hideGenerated(c *packages.Config, patterns []string) error {
 	return nil
 }
 
-// readable are the packages below some that are not among them.
+// readable returns the packages below some that are not among them.
 func readable(roots ...*types.Package) (out []string) {
 	for _, r := range roots {
 		for p := range below(r) {
@@ -194,7 +194,7 @@ func usesVocabulary(p *types.Package) bool {
 	})
 }
 
-// below are the packages that a package imports and that use the vocabulary, with
+// below returns the packages that a package imports and that use the vocabulary, with
 // those that they import.
 func below(p *types.Package) iter.Seq[*types.Package] {
 	seen := map[*types.Package]bool{}
@@ -312,7 +312,7 @@ func (f *Frame) check(files map[string][]byte) (u *unit, soft []types.Error, har
 	return u, soft, hard
 }
 
-// Unused are the variables that files declare and do not use; an error says why
+// Unused returns the variables that files declare and do not use; an error says why
 // they are no package at all.
 func (f *Frame) Unused(files map[string][]byte) (at []token.Position, err error) {
 	_, soft, err := f.check(files)
@@ -322,7 +322,7 @@ func (f *Frame) Unused(files map[string][]byte) (at []token.Position, err error)
 	return at, err
 }
 
-// Source is Sources for the package with other files, by name; the first one's
+// Source does what Sources does, for the package with other files, by name; the first one's
 // folder is the package's.
 func (f *Frame) Source(files map[string][]byte) (Sourced, error) {
 	u, _, err := f.check(files)

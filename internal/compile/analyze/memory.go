@@ -126,7 +126,7 @@ func (x *interp) inject(sites []int, v *value, s *tree.Assign, place ast.Expr) {
 	}
 }
 
-// deep is how far into structs of structs memory is told apart. Memory that holds
+// deep limits how far into structs of structs memory is told apart. Memory that holds
 // what holds it would go on for ever.
 const deep = 5
 

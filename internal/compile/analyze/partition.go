@@ -21,7 +21,7 @@ const (
 // order is that in which the default fragments are listed.
 var order = []string{environment, actor, replay, gradient, apply}
 
-// listed is a fragment's place in that order, behind which all others follow.
+// listed returns a fragment's place in that order, behind which all others follow.
 func listed(fragment string) int {
 	if i := slices.Index(order, fragment); i >= 0 {
 		return i

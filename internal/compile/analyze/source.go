@@ -189,7 +189,7 @@ func isList(t types.Type) bool {
 	return false
 }
 
-// fieldsAt are the fields of a struct, of what a pointer points to, or of the
+// fieldsAt returns the fields of a struct, of what a pointer points to, or of the
 // elements of a list.
 func fieldsAt(t types.Type) (out []*types.Var) {
 	if t == nil {
@@ -204,7 +204,7 @@ func fieldsAt(t types.Type) (out []*types.Var) {
 	return out
 }
 
-// fieldNamed is one of those fields, or nil.
+// fieldNamed returns one of those fields, or nil.
 func fieldNamed(t types.Type, name string) *types.Var {
 	for _, f := range fieldsAt(t) {
 		if f.Name() == name {

@@ -325,12 +325,12 @@ func (v *value) every(f func(def) def) *value {
 	return &out
 }
 
-// state is what is known at a point of the program.
+// state holds the values of variables and fields at a point of the program.
 type state struct {
 	vars map[*types.Var]*value
 	// heap holds the fields of what constructors made.
 	heap map[place]*value
-	// writers are who last wrote each resource; none is the constructor.
+	// writers holds the last writers of each resource; none means the constructor.
 	writers map[int][]def
 	handed  map[int]bool // memory that an operation was given, by where it was made
 	used    map[int]bool // keys that an operation was given, by where they were made

@@ -154,7 +154,7 @@ func (c *checker) shape(n ast.Stmt, both func(string) bool, inLoop bool) string 
 	return c.named(n, both)
 }
 
-// arm is an arm of an if.
+// arm reads an arm of an if.
 func (c *checker) arm(s ast.Stmt, both func(string) bool, inLoop bool) string {
 	c.inner[s] = true
 	if b, ok := s.(*ast.BlockStmt); ok {

@@ -221,7 +221,7 @@ func (r Refusal) Err() error {
 	return errors.Join(errs...)
 }
 
-// Problem is why a loop cannot be taken apart by a grouping.
+// Problem says why a loop cannot be taken apart by a grouping.
 type Problem struct {
 	Pos     token.Position
 	Message string

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
-// lostEdges are the dependences of a kind that a graph can lose: all edges between two
+// lostEdges lists faults: the dependences of a kind that a graph can lose: all edges between two
 // nodes.
 func lostEdges(kind fdg.Dependence) func(*bench) []place {
 	return func(b *bench) (out []place) {
@@ -51,7 +51,7 @@ func ported(g *fdg.Graph) {
 	}
 }
 
-// otherRows are nodes of which the graph says something else about their rows.
+// otherRows lists faults: nodes of which the graph says something else about their rows.
 func otherRows(b *bench) (out []place) {
 	for i := range b.g.Nodes {
 		n := &b.g.Nodes[i]
@@ -84,7 +84,7 @@ func (b *bench) crosses(s tree.Stmt, g int, v *variable) string {
 	return fmt.Sprintf("%s to %s behind %s", v.name, b.by.Groups[g].Name, b.where(s))
 }
 
-// lostCrossings are values, or copies of components, that are not sent.
+// lostCrossings lists faults: values, or copies of components, that are not sent.
 func lostCrossings(copies bool) func(*bench) []place {
 	return func(b *bench) (out []place) {
 		b.crossings(func(s tree.Stmt, g int, v *variable) {
@@ -96,7 +96,7 @@ func lostCrossings(copies bool) func(*bench) []place {
 	}
 }
 
-// lostParts are fields of what crosses that are not sent.
+// lostParts lists faults: fields of what crosses that are not sent.
 func lostParts(b *bench) (out []place) {
 	b.crossings(func(s tree.Stmt, g int, v *variable) {
 		if v.resource >= 0 || b.f.open(v.typ) == nil {
@@ -126,7 +126,7 @@ func lostParts(b *bench) (out []place) {
 	return out
 }
 
-// otherSenders are crossings that come from a group which does not have the value.
+// otherSenders lists faults: crossings that come from a group which does not have the value.
 func otherSenders(b *bench) (out []place) {
 	b.crossings(func(s tree.Stmt, g int, v *variable) {
 		for h := range b.f.groups {
@@ -138,7 +138,7 @@ func otherSenders(b *bench) (out []place) {
 	return out
 }
 
-// lostKeeps are loops, branches and calls that a group does not go into.
+// lostKeeps lists faults: loops, branches and calls that a group does not go into.
 func lostKeeps(b *bench) (out []place) {
 	b.f.tree.Body.Walk(func(s tree.Stmt) bool {
 		for g := range b.f.groups {
@@ -151,7 +151,7 @@ func lostKeeps(b *bench) (out []place) {
 	return out
 }
 
-// lostDoes are assignments that a group does not execute.
+// lostDoes lists faults: assignments that a group does not execute.
 func lostDoes(b *bench) (out []place) {
 	b.f.tree.Body.Walk(func(s tree.Stmt) bool {
 		for g := range b.f.groups {
@@ -164,7 +164,7 @@ func lostDoes(b *bench) (out []place) {
 	return out
 }
 
-// otherEnds are edges whose ends do something else. Between two groups of one
+// otherEnds lists faults: edges whose ends do something else. Between two groups of one
 // replica each a value is sent, gathered and scattered alike.
 func otherEnds(b *bench) (out []place) {
 	for _, r := range b.rows {
@@ -180,7 +180,7 @@ func otherEnds(b *bench) (out []place) {
 	return out
 }
 
-// wronglyGiven are batches whose sender gives up memory that an operation of its own still uses.
+// wronglyGiven lists faults: batches whose sender gives up memory that an operation of its own still uses.
 func wronglyGiven(b *bench) (out []place) {
 	for _, r := range b.rows {
 		held := slices.ContainsFunc(b.g.Edges, func(e fdg.Edge) bool {
@@ -194,7 +194,7 @@ func wronglyGiven(b *bench) (out []place) {
 	return out
 }
 
-// lostRows are edges that are not listed.
+// lostRows lists faults: edges that are not listed.
 func lostRows(b *bench) (out []place) {
 	for i, r := range b.rows {
 		out = append(out, place{r.Name, func() { b.rows = slices.Delete(slices.Clone(b.rows), i, i+1) }})
@@ -212,7 +212,7 @@ func lists(list *[]*line, f func(*[]*line)) {
 	}
 }
 
-// lostLines are lines of a program that are left out.
+// lostLines lists faults: lines of a program that are left out.
 func lostLines(b *bench) (out []place) {
 	lists(&b.lines, func(list *[]*line) {
 		for i, n := range *list {
@@ -245,7 +245,7 @@ func (b *bench) ends(n *line) (out []string) {
 	return out
 }
 
-// exchangedEnds are pairs of edges between the same two groups that one of them
+// exchangedEnds lists faults: pairs of edges between the same two groups that one of them
 // uses in another order.
 func exchangedEnds(b *bench) (out []place) {
 	between := func(name string) string {
@@ -269,7 +269,7 @@ func exchangedEnds(b *bench) (out []place) {
 	return out
 }
 
-// rolledUp are calls that are printed though the program does not execute all of
+// rolledUp lists faults: calls that are printed though the program does not execute all of
 // what they were read through to.
 func rolledUp(b *bench) (out []place) {
 	b.m.tree.Body.Walk(func(s tree.Stmt) bool {
@@ -283,7 +283,7 @@ func rolledUp(b *bench) (out []place) {
 	return out
 }
 
-// lostCollectives are values that the replicas of a group do not gather, or sum, from
+// lostCollectives lists faults: values that the replicas of a group do not gather, or sum, from
 // each other.
 func lostCollectives(b *bench) (out []place) {
 	lists(&b.lines, func(list *[]*line) {

@@ -13,7 +13,7 @@ import (
 
 var howFaulty = flag.Int("faults", 24, "faults with an effect that TestSeeded puts into the compiler, from -seed on")
 
-// setting is how programs are run.
+// setting says how programs are run.
 type setting struct {
 	env                      string
 	envs, shards, iterations int
@@ -63,7 +63,7 @@ func (x setting) apart(name string, s *subject) job {
 	return j
 }
 
-// right is what a subject leaves without a fault.
+// right holds the outcomes of a subject without a fault.
 type right struct {
 	specimen
 	plain, apart, reference outcome
@@ -101,7 +101,7 @@ func measured(b *batch, list []*subject, x setting) map[*subject]right {
 	return out
 }
 
-// verdict is what is known of a fault.
+// verdict says whether a fault was noticed, and by which check.
 type verdict struct {
 	how      string // it was noticed
 	deviates string // it has an effect
@@ -187,7 +187,7 @@ func TestSeeded(t *testing.T) {
 	}
 }
 
-// perBuild is how many faults are built into one command.
+// perBuild limits the faults that are built into one command.
 const perBuild = 170
 
 // seeded puts n faults into the compiler, with random loops from next on.

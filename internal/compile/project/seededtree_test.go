@@ -53,7 +53,7 @@ func statements[S tree.Stmt](b *bench, f func(S)) {
 	})
 }
 
-// lostEffects are writes of memory that an assignment no longer tells of.
+// lostEffects lists faults: writes of memory that an assignment no longer tells of.
 func lostEffects(b *bench) (out []place) {
 	statements(b, func(a *tree.Assign) {
 		if len(a.Shares) > 0 {
@@ -66,7 +66,7 @@ func lostEffects(b *bench) (out []place) {
 	return out
 }
 
-// lostStatements are statements of a kind that can be taken out of the tree.
+// lostStatements lists faults: statements of a kind that can be taken out of the tree.
 func (b *bench) lostStatements(lost func(tree.Stmt) bool) (out []place) {
 	blocks(&b.src.Tree.Body, func(list *tree.Block) {
 		for i, s := range *list {
@@ -80,19 +80,19 @@ func (b *bench) lostStatements(lost func(tree.Stmt) bool) (out []place) {
 	return out
 }
 
-// lostAssigns are assignments that are left out, of operations or of others.
+// lostAssigns lists faults: assignments that are left out, of operations or of others.
 func lostAssigns(ops bool) func(*bench) []place {
 	return func(b *bench) []place {
 		return b.lostStatements(func(s tree.Stmt) bool { a, ok := s.(*tree.Assign); return ok && (a.Op != nil) == ops })
 	}
 }
 
-// lostJumps are jumps that are left out.
+// lostJumps lists faults: jumps that are left out.
 func lostJumps(b *bench) []place {
 	return b.lostStatements(func(s tree.Stmt) bool { _, ok := s.(*tree.Jump); return ok })
 }
 
-// otherJumps are jumps to the other end of a loop.
+// otherJumps lists faults: jumps to the other end of a loop.
 func otherJumps(b *bench) (out []place) {
 	other := map[token.Token]token.Token{token.BREAK: token.CONTINUE, token.CONTINUE: token.BREAK}
 	statements(b, func(j *tree.Jump) { out = append(out, place{b.where(j), func() { j.Tok = other[j.Tok] }}) })
@@ -113,7 +113,7 @@ func (b *bench) inside(f func(ast.Expr)) {
 
 var ordered = []token.Token{token.SUB, token.QUO, token.REM, token.LSS, token.LEQ, token.GTR, token.GEQ, token.SHL, token.SHR}
 
-// swappedOperands are operations whose operands cannot change places.
+// swappedOperands lists faults: operations whose operands cannot change places.
 func swappedOperands(b *bench) (out []place) {
 	b.inside(func(e ast.Expr) {
 		if x, ok := e.(*ast.BinaryExpr); ok && slices.Contains(ordered, x.Op) && b.differ(x.X, x.Y) {
@@ -129,7 +129,7 @@ func (b *bench) differ(x, y ast.Expr) bool {
 	return info.TypeOf(x) != nil && info.TypeOf(y) != nil && types.Identical(info.TypeOf(x), info.TypeOf(y)) && types.ExprString(x) != types.ExprString(y)
 }
 
-// swappedArguments are pairs of one type: arguments of a call, or fields of a
+// swappedArguments lists faults: pairs of one type: arguments of a call, or fields of a
 // literal.
 func swappedArguments(b *bench) (out []place) {
 	b.inside(func(e ast.Expr) {
@@ -159,7 +159,7 @@ func swappedArguments(b *bench) (out []place) {
 	return out
 }
 
-// otherKeys are keys of draws that have another name or lack an index.
+// otherKeys lists faults: keys of draws that have another name or lack an index.
 func otherKeys(b *bench) (out []place) {
 	b.inside(func(e ast.Expr) {
 		call, ok := e.(*ast.CallExpr)
@@ -184,7 +184,7 @@ func (b *bench) typed(e ast.Expr, t types.Type) ast.Expr {
 	return e
 }
 
-// negated are conditions that are inverted.
+// negated lists faults: conditions that are inverted.
 func negated(b *bench) (out []place) {
 	statements(b, func(x *tree.Branch) {
 		if !x.Switch && x.Cond != nil {
@@ -197,7 +197,7 @@ func negated(b *bench) (out []place) {
 	return out
 }
 
-// bounds are loops that go round once more, or once less.
+// bounds lists faults: loops that go round once more, or once less.
 func bounds(b *bench) (out []place) {
 	off := map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR}
 	statements(b, func(l *tree.Loop) {
@@ -217,7 +217,7 @@ func bounds(b *bench) (out []place) {
 	return out
 }
 
-// otherVariables are assignments that go to another variable of the same type.
+// otherVariables lists faults: assignments that go to another variable of the same type.
 func otherVariables(b *bench) (out []place) {
 	p := b.src.Tree
 	statements(b, func(a *tree.Assign) {
@@ -236,7 +236,7 @@ func otherVariables(b *bench) (out []place) {
 	return out
 }
 
-// exchanged are statements that depend on the one before them, and come before it.
+// exchanged lists faults: statements that depend on the one before them, and come before it.
 func exchanged(b *bench) (out []place) {
 	blocks(&b.src.Tree.Body, func(list *tree.Block) {
 		for i := 1; i < len(*list); i++ {

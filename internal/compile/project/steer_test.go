@@ -16,7 +16,7 @@ import (
 	"github.com/weft-rl/weft/internal/compile/analyze"
 )
 
-// sourceLine is what a comment of a program says of where its line comes from.
+// sourceLine finds the author's line in a comment of a program.
 var sourceLine = regexp.MustCompile(`random\.go:(\d+)`)
 
 // steered returns a file of a loop, its source or its programs, in which fault.Way

@@ -151,7 +151,7 @@ func (b *builder) ident(e *ast.Ident) ast.Expr {
 	return out
 }
 
-// selected is a selector on an expression of the tree.
+// selected returns a selector on an expression of the tree.
 func (b *builder) selected(e *ast.SelectorExpr, x ast.Expr) ast.Expr {
 	out := &ast.SelectorExpr{X: x, Sel: b.ident(e.Sel).(*ast.Ident)}
 	if sel, ok := b.fr.Info.Selections[e]; ok {

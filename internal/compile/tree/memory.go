@@ -61,7 +61,7 @@ func (p *Program) shared(a *Assign) (more bool) {
 	for _, f := range a.Fills { // what is filled may get what stands beside it
 		v := p.Root(f)
 		call, ok := ast.Unparen(a.Rhs[0]).(*ast.CallExpr)
-		if v == nil || !ok || !p.Refers(elementOf(p.Info.TypeOf(f))) {
+		if v == nil || !ok || !p.Refers(filledType(p.Info.TypeOf(f))) {
 			continue
 		}
 		for _, arg := range call.Args {
@@ -151,7 +151,7 @@ func (p *Program) own(v *types.Var) {
 	}
 }
 
-// returned are the operands of a call whose memory its result may share: a
+// returned lists the operands of a call whose memory its result may share: a
 // function may return what it was given, a clone does not.
 func (p *Program) returned(e *ast.CallExpr) []ast.Expr {
 	fun := ast.Unparen(e.Fun)
@@ -160,7 +160,7 @@ func (p *Program) returned(e *ast.CallExpr) []ast.Expr {
 			return nil
 		}
 	}
-	if fn := Callee(p.Info, e); fn != nil && p.fresh(fn) && !p.Refers(elementOf(p.Info.TypeOf(e))) {
+	if fn := Callee(p.Info, e); fn != nil && p.fresh(fn) && !p.Refers(filledType(p.Info.TypeOf(e))) {
 		return nil
 	}
 	if sel, ok := fun.(*ast.SelectorExpr); ok && p.Info.Selections[sel] != nil {
@@ -202,8 +202,8 @@ func (p *Program) Refers(t types.Type) bool {
 	})
 }
 
-// elementOf is the type of what is written when a value is filled.
-func elementOf(t types.Type) types.Type {
+// filledType returns the type of the memory that filling a value writes.
+func filledType(t types.Type) types.Type {
 	if t == nil {
 		return nil
 	}

@@ -374,7 +374,7 @@ func (b *builder) returns(s *ast.ReturnStmt) {
 	b.emit(&leave{b.site(s.Pos()), b.fr.exit})
 }
 
-// named are the names of parameters or results, nil for one without.
+// named returns the names of parameters or results, nil for one without.
 func named(list *ast.FieldList) (out []*ast.Ident) {
 	if list == nil {
 		return nil

@@ -2,7 +2,7 @@ package tree
 
 import "go/types"
 
-// Verdict is what a look at a type says about the question whether values of it
+// Verdict answers, for one type, the question whether values of it
 // hold something.
 type Verdict int
 

@@ -92,7 +92,7 @@ const (
 // uses are the directives above functions that say what a word is for in a loop.
 var uses = map[string]Use{"op": Operation, "pure": Pure, "moves": Moves, "refuse": Refused, "traces": Refused, "next": Next}
 
-// Word is what a function or method says of itself: by a directive, the verb, and
+// Word holds what a function or method says of itself: by a directive, the verb, and
 // its attributes.
 type Word struct {
 	Name    string // package, receiver and name, as in rl.Func.Call

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// soon is how long before its end a user's own certificate is replaced.
+// soon is the time before its end at which a user's own certificate is replaced.
 const soon = 30 * 24 * time.Hour
 
 // Own returns the certificate by which the processes of one user know each other on

@@ -111,7 +111,7 @@ type OK struct {
 	Text string `json:"text,omitempty"` // what is left to do
 }
 
-// Compacted is what became of the files in which a coordinator keeps its state.
+// Compacted holds the sizes of a coordinator's state on disk, before and after compacting.
 type Compacted struct {
 	Before int64 `json:"before"` // bytes
 	After  int64 `json:"after"`

@@ -174,7 +174,7 @@ func (r *record) hold() error {
 	return err
 }
 
-// take is hold; fresh is false if the folder was held before.
+// take locks the folder as hold does; fresh is false if it was locked before.
 func (r *record) take() (fresh bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

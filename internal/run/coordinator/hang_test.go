@@ -16,7 +16,7 @@ import (
 // hangs is in the place of a failure of a run that cannot be planned in a finite time.
 const hangs = "hangs"
 
-// hanging is a planner that does not answer about runs that hang, until it is told that nobody waits.
+// hanging returns a planner that does not answer about runs that hang, until it is told that nobody waits.
 func hanging(begun, given chan<- struct{}) coordinator.Planner {
 	return func(ctx context.Context, config string, c plan.Cluster, shards int) (plan.Plan, error) {
 		if j, err := parse(config); err == nil && j.fails == hangs {
@@ -80,7 +80,7 @@ func TestStoppedPlan(t *testing.T) {
 	c.whole("r", 25)
 }
 
-// slowly is a planner that answers about everything, but late.
+// slowly returns a planner that answers about everything, but late.
 func slowly(ctx context.Context, config string, c plan.Cluster, shards int) (plan.Plan, error) {
 	time.Sleep(20 * time.Millisecond)
 	return planner(ctx, config, c, shards)

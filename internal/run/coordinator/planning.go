@@ -112,7 +112,7 @@ func later(asked int64) core.Event {
 	return core.PlanFailed{Asked: asked, Why: "its trainer and environments are being constructed", Later: true}
 }
 
-// answer is the core's answer to a question.
+// answer returns the event that tells the core the result of planning.
 func (x *planning) answer(asked int64) core.Event {
 	if x.err != nil {
 		return core.PlanFailed{Asked: asked, Why: x.err.Error(), Short: errors.Is(x.err, ErrShort)}

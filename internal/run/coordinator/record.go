@@ -50,8 +50,8 @@ func (r *records) of(run string) *record {
 	return r.all[run]
 }
 
-// known is the folder of a run that was heard of by others than the sender of a name: nil
-// if there is none.
+// known returns the folder of a run that the coordinator has, or nil: a name that only a
+// worker spoke of has none.
 func (r *records) known(run string) *record {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,7 +17,7 @@ type receipt struct {
 	record  *record // of the message's run; nil if that is not known
 }
 
-// settling is how many receipts may wait for the disk. A worker has no more messages
+// settling limits the receipts that wait for the disk. A worker has no more messages
 // under way.
 const settling = 2048
 

@@ -8,7 +8,7 @@ import (
 // Two workers may be unable to reach each other though the coordinator reaches both, and one machine may be unable to do what
 // others can. Neither is the algorithm's failure. Runs are planned without such a connection or worker for a while, and try it again later.
 
-// Link is what is known against the connection between two workers.
+// Link records the breaks of the connection between two workers, and until when no plan uses it.
 type Link struct {
 	A      string    `json:"a"` // the names, in order
 	B      string    `json:"b"`
@@ -17,7 +17,7 @@ type Link struct {
 	Avoided
 }
 
-// Unfit is what is known against a worker.
+// Unfit records why a worker is left out of plans, and until when.
 type Unfit struct {
 	Worker string `json:"worker"`
 	Of     string `json:"of"`            // the process that had the name

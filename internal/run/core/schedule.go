@@ -28,7 +28,7 @@ func (c *Core) schedule() {
 	}
 }
 
-// waiting is how many runs would take workers that are free. Of those whose plan takes long that is not known.
+// waiting counts the runs that would take free workers. A run whose plan is still being made does not count.
 func (c *Core) waiting() (n int) {
 	for i := range c.Runs {
 		if c.Runs[i].Phase == Waiting && !c.Runs[i].Later {

@@ -287,7 +287,7 @@ func (s *sim) write(l line) bool {
 	return true
 }
 
-// unsynced is the loss of lines that came after the checkpoint of a run.
+// unsynced loses lines that came after the checkpoint of a run.
 func (s *sim) unsynced(run string) {
 	r := s.store.record[run]
 	if r == nil {

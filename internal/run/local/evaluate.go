@@ -102,7 +102,7 @@ func mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// SayEvaluating is what a user is told before the last evaluation.
+// SayEvaluating returns the note that announces the last evaluation.
 func SayEvaluating(episodes int) string {
 	return fmt.Sprintf("evaluating the final policy greedily over %d episodes (--eval-episodes)", episodes)
 }

@@ -173,7 +173,7 @@ func Newest(ctx context.Context, run string) (f checkpoint.File, step int64, ski
 	return k.Latest()
 }
 
-// NewestOrBegin is Newest of a run that may have none, because it has not begun yet or because it is to begin again: then the
+// NewestOrBegin does what Newest does, for a run that may have none, because it has not begun yet or because it is to begin again: then the
 // step is -1. Otherwise the error is NoCheckpoint.
 func NewestOrBegin(ctx context.Context, run string, begin bool) (f checkpoint.File, step int64, skipped []error, err error) {
 	f, step, skipped, err = Newest(ctx, run)

@@ -28,7 +28,7 @@ type Player struct {
 	step   uint64
 }
 
-// Seen is what the agents of one kind see of an environment. Numbers are in row-major order, those of several agents one after
+// Seen holds the view that agents of one kind have of an environment. Numbers are in row-major order, those of several agents one after
 // another.
 type Seen struct {
 	X     map[string][]float64 // by leaf of the space of observations; a space that is no Dict has one leaf, ""

@@ -216,7 +216,7 @@ func try(ways []way, h hello) (c carrier, err error) {
 	return c, err
 }
 
-// attempt is a context for one attempt to open a stream.
+// attempt returns a context for one attempt to open a stream.
 func (s *Session) attempt() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(s.joining, min(polite, s.node.o.Connect))
 }

@@ -44,7 +44,7 @@ func TestOtherFolder(t *testing.T) {
 	leave(t, p)
 }
 
-// hole is an address at which connections are taken, and nothing is answered: what a cut looks like that drops packets.
+// hole returns an address at which connections are taken, and nothing is answered: what a cut looks like that drops packets.
 func hole(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -20,7 +20,7 @@ const (
 	recordFiles = "metrics*.jsonl" // the newest, and those that were closed
 )
 
-// Traces are what is left of a run in its folder, as far as its loss would matter.
+// Traces list the files of a run's folder whose loss would matter.
 type Traces struct {
 	Checkpoints []string // names of files that are, or were, checkpoints
 	Lines       int      // of the record

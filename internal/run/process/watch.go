@@ -42,7 +42,7 @@ func logged(r local.Report) []part.Metric {
 	return part.Bounded(out)
 }
 
-// Evaluating is a note: nothing else tells why a run that is done is not over.
+// Evaluating sends a note: nothing else tells why a run that is done is not over.
 func (w *watch) Evaluating(episodes int) { w.to.Note(local.SayEvaluating(episodes)) }
 
 // Evaluated tells of an evaluation that can be told: of one without a complete episode

@@ -152,7 +152,7 @@ func (p *running) halt() {
 // Halted implements part.Reporter.
 func (p *running) Halted() <-chan struct{} { return p.halted }
 
-// doing is what a new coordinator is told; nil if there is nothing to go on with. How the
+// doing returns the part's state for a new coordinator, nil if there is nothing to go on with. How the
 // part ended is among it once that was acknowledged, with all that was said before: else
 // the coordinator hears of it in its order.
 func (p *running) doing() *core.Doing {

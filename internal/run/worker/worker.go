@@ -78,7 +78,7 @@ type worker struct {
 // started again: parts of other runs would wait for that one.
 var ErrStuck = errors.New("a part that was given up does not end")
 
-// Run is a worker until ctx is done, it is refused, no coordinator is found, or a part of it is stuck.
+// Run works until ctx is done, it is refused, no coordinator is found, or a part of it is stuck.
 func Run(ctx context.Context, o Options) error {
 	id := make([]byte, 8)
 	if _, err := rand.Read(id); err != nil {
@@ -328,7 +328,7 @@ func (w *worker) expect(p *running) {
 	})
 }
 
-// stuck is the error of a part that has not ended in time.
+// stuck returns the error of a part that has not ended in time.
 func (p *running) stuck(limit time.Duration) error {
 	return fmt.Errorf("run %s, epoch %d: %w within %v", p.Run, p.Epoch, ErrStuck, limit)
 }
