@@ -164,7 +164,28 @@ func (m *emitter) complete(lines []*line) error {
 			errs = append(errs, fmt.Errorf("%s: the program of %s uses edge %s %d times", r.Pos, m.groups[m.me].Name, r.Name, m.met[r]))
 		}
 	}
-	return errors.Join(append(errs, m.lacks(m.tree.Body, lines))...)
+	return errors.Join(append(errs, m.lacks(m.tree.Body, lines), m.rolledWrongly(lines))...)
+}
+
+// rolledWrongly reports operations that lines do inside a call as they stand, though they are
+// another group's, or the replicas of this one do them in a way of their own.
+func (m *emitter) rolledWrongly(lines []*line) error {
+	var errs []error
+	each(lines, func(n *line) {
+		if len(n.from) == 0 || m.entire {
+			return
+		}
+		c, ok := n.from[0].(*tree.Call)
+		if !ok {
+			return
+		}
+		for _, a := range m.inside(c) {
+			if a.owner != everywhere && (a.owner != m.me || m.special(a.node)) {
+				errs = append(errs, fmt.Errorf("%s: the program of %s does %s as it stands inside a call of %s", m.src.Fset.Position(a.Pos), m.groups[m.me].Name, a.Text, c.Fn.Name()))
+			}
+		}
+	})
+	return errors.Join(errs...)
 }
 
 // lacks reports the operations of the group in a block that lines lack, or have
