@@ -10,14 +10,14 @@ import (
 	"testing"
 
 	"github.com/weft-rl/weft"
-	"github.com/weft-rl/weft/app"
+	"github.com/weft-rl/weft/cli"
 )
 
 // command runs the command line, which must end well.
 func command(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, problems bytes.Buffer
-	if code := app.Run(t.Context(), weft.Builtin(), args, &out, &problems); code != 0 {
+	if code := cli.Run(t.Context(), weft.Builtin(), args, &out, &problems); code != 0 {
 		t.Fatalf("weft %s: exit code %d\n%s%s", strings.Join(args, " "), code, out.String(), problems.String())
 	}
 	return out.String()

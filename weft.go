@@ -1,5 +1,6 @@
 // Package weft is everything that comes with Weft: the built-in algorithms and
-// environments, ready for a command line (package app) of one's own.
+// environments, ready for a command line (package cli) or a program (package app) of
+// one's own.
 package weft
 
 import (

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 )
 
@@ -95,9 +96,9 @@ var vocabulary = []string{
 	"github.com/gomlx/", "runtime.", "runtime/", "reflect.", "sync.", "testing.",
 }
 
-// entry is where the command and the library begin: a failure with no author's
-// frame inside it is not the fault of a line of source.
-const entry = "github.com/weft-rl/weft/app."
+// entries are the packages in which the command line and the library begin: a failure
+// with no author's frame inside them is not the fault of a line of source.
+var entries = []string{"github.com/weft-rl/weft/cli.", "github.com/weft-rl/weft/app."}
 
 // authorPosition is the innermost caller outside the vocabulary.
 func authorPosition() string {
@@ -122,21 +123,17 @@ func Callers(most int) (out []Caller) {
 	for more := true; more && len(out) < most; {
 		var f runtime.Frame
 		f, more = frames.Next()
-		if strings.HasPrefix(f.Function, entry) {
+		if hasPrefix(f.Function, entries) {
 			break
 		}
-		if f.Function != "" && !inVocabulary(f.Function) {
+		if f.Function != "" && !hasPrefix(f.Function, vocabulary) {
 			out = append(out, Caller{f.File, f.Line})
 		}
 	}
 	return out
 }
 
-func inVocabulary(function string) bool {
-	for _, prefix := range vocabulary {
-		if strings.HasPrefix(function, prefix) {
-			return true
-		}
-	}
-	return false
+// hasPrefix reports whether a function is of one of the packages.
+func hasPrefix(function string, packages []string) bool {
+	return slices.ContainsFunc(packages, func(p string) bool { return strings.HasPrefix(function, p) })
 }

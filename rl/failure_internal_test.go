@@ -16,7 +16,7 @@ func TestVocabulary(t *testing.T) {
 		"github.com/weft-rl/weft/rl_test.TestFailureHasAPlace": false,
 		"main.(*Trainer).Train":                                false,
 	} {
-		if got := inVocabulary(function); got != want {
+		if got := hasPrefix(function, vocabulary); got != want {
 			t.Errorf("%s in the vocabulary: %v", function, got)
 		}
 	}

@@ -3,7 +3,7 @@ package main
 
 import (
 	"github.com/weft-rl/weft"
-	"github.com/weft-rl/weft/app"
+	"github.com/weft-rl/weft/cli"
 )
 
-func main() { app.Main(weft.Builtin()) }
+func main() { cli.Main(weft.Builtin()) }

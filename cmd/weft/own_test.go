@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/weft-rl/weft"
-	"github.com/weft-rl/weft/app"
+	"github.com/weft-rl/weft/cli"
 )
 
 // own is a copy of the module of an author, who has this repository beside it
@@ -108,13 +108,13 @@ func TestOwnInProcess(t *testing.T) {
 	t.Setenv("GOPROXY", "off")
 	var out, errs bytes.Buffer
 	args := []string{"list", "envs", "./env", "--json"}
-	if code := app.Run(t.Context(), weft.Builtin(), args, &out, &errs); code != 0 {
+	if code := cli.Run(t.Context(), weft.Builtin(), args, &out, &errs); code != 0 {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
 	if !strings.HasPrefix(out.String(), `{"name":"Parity-v0"`) || !strings.Contains(out.String(), `"key":"numbers"`) {
 		t.Error(out.String())
 	}
-	if code := app.Run(t.Context(), weft.Builtin(), append(args, "--jsn"), &out, &errs); code != 2 {
+	if code := cli.Run(t.Context(), weft.Builtin(), append(args, "--jsn"), &out, &errs); code != 2 {
 		t.Errorf("exit code %d", code)
 	}
 }

@@ -11,14 +11,14 @@ import (
 	"testing"
 
 	"github.com/weft-rl/weft"
-	"github.com/weft-rl/weft/app"
+	"github.com/weft-rl/weft/cli"
 )
 
 // weft runs the command line and returns what it printed.
 func run(t *testing.T, code int, args ...string) string {
 	t.Helper()
 	var out, problems bytes.Buffer
-	if got := app.Run(t.Context(), weft.Builtin(), args, &out, &problems); got != code {
+	if got := cli.Run(t.Context(), weft.Builtin(), args, &out, &problems); got != code {
 		t.Fatalf("weft %s: exit code %d\n%s%s", strings.Join(args, " "), got, out.String(), problems.String())
 	}
 	return out.String() + problems.String()

@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-rl/weft"
-	"github.com/weft-rl/weft/app"
+	"github.com/weft-rl/weft/cli"
 	"github.com/weft-rl/weft/internal/chaos"
 )
 
@@ -16,7 +16,7 @@ const asCommand = "WEFT_TEST_COMMAND"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" { // a process of a cluster
-		app.Main(weft.Builtin())
+		cli.Main(weft.Builtin())
 	}
 	goleak.VerifyTestMain(m)
 }

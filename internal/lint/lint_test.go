@@ -62,8 +62,9 @@ var may = map[string][]string{
 	"internal/run/worker":         {"internal/run/part", "internal/run/core", "internal/run/control"},
 	"internal/verify":             {"rl", "env", "algo", "fdg", "plan", "edge", "internal/run/checkpoint", "internal/run/local", "internal/run/reference"},
 	"internal/run/local":          {"rl", "env", "algo", "fdg", "plan", "edge", "internal/metrics", "internal/run/checkpoint", "internal/run/dist", "internal/run/part", "internal/run/store"},
-	"app":                         {"rl", "env", "algo", "fdg", "plan", "policy", "edge", "internal"},
-	"cmd":                         {"", "app"},
+	"app":                         {"cli"},
+	"cli":                         {"rl", "env", "algo", "fdg", "plan", "policy", "edge", "internal"},
+	"cmd":                         {"", "cli"},
 	"examples":                    {"rl", "env", "replay", "nn", "algo", "fdg", "plan", "policy", "edge"}, // what an author has
 	"cmd/weft-vet":                {"internal/compile/analyze"},
 	"":                            {"algo", "app", "env", "policy"},
@@ -147,7 +148,7 @@ func TestAllowed(t *testing.T) {
 	}{
 		{"algo/ppo", "rl", true}, {"algo/ppo", "env", true}, {"algo/ppo", "app", false},
 		{"algo/ppo", "internal/run/local", false}, {"algo/pbt", "algo/ppo", true},
-		{"app", "algo", true}, {"app", "algo/ppo", false}, {"internal/run/local", "algo/ppo", false},
+		{"cli", "algo", true}, {"cli", "algo/ppo", false}, {"internal/run/local", "algo/ppo", false},
 		{"rl", "env", false}, {"env/classic", "env", true}, {"env/classic", "nn", false},
 		{"", "algo/ppo", true}, {"cmd/weft", "", true}, {"somewhere", "rl", false},
 	} {

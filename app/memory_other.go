@@ -1,6 +1,0 @@
-//go:build !linux
-
-package app
-
-// memory is what this machine has, in bytes; 0 is unknown.
-func memory() int64 { return 0 }

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-rl/weft/internal/run/certs"
+	"github.com/weft-rl/weft/internal/run/control"
+)
+
+// defaultCluster is where a coordinator listens, and is looked for.
+const defaultCluster = "127.0.0.1:7700"
+
+// credentials are the flags that name certificates.
+type credentials struct{ dir, ca, cert, key string }
+
+func (f *credentials) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.dir, "certs", "", "`folder` with a certificate and its authority's, as weft certs makes them; by default, on loopback, this user's own")
+	flags.StringVar(&f.ca, "ca", "", "`file` of the authority's certificate, instead of --certs")
+	flags.StringVar(&f.cert, "cert", "", "`file` of this process's certificate")
+	flags.StringVar(&f.key, "key", "", "`file` of its key")
+}
+
+// load reads what was named; nil if nothing was.
+func (f *credentials) load() (*tls.Config, error) {
+	files := certs.Files{CA: f.ca, Cert: f.cert, Key: f.key}
+	var err error
+	switch {
+	case f.dir == "" && files == (certs.Files{}):
+		return nil, nil
+	case f.dir != "" && files == (certs.Files{}):
+		files, err = certs.In(f.dir)
+	case files.CA == "" || files.Cert == "" || files.Key == "":
+		err = errors.New("--ca, --cert and --key belong together")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return files.Load()
+}
+
+// loadFor reads what was named; by default, for addresses that only this machine
+// reaches, this user's own certificate. It is nil, and certs.Required says so, where
+// one has to be named.
+func (f *credentials) loadFor(addresses ...string) (*tls.Config, error) {
+	c, err := f.load()
+	if c != nil || err != nil || len(addresses) == 0 {
+		return c, err
+	}
+	for _, a := range addresses {
+		if err := certs.Required(a, nil); err != nil {
+			return nil, err
+		}
+	}
+	return certs.Own()
+}
+
+// clientFlags are those of commands that speak with a coordinator.
+type clientFlags struct {
+	credentials
+	addresses []string
+}
+
+func (f *clientFlags) flags(cmd *cobra.Command) {
+	f.credentials.flags(cmd)
+	cmd.Flags().StringSliceVar(&f.addresses, "cluster", []string{defaultCluster}, "`address` of the coordinator, or of several of which one acts")
+}
+
+func (f *clientFlags) client() (*control.Client, error) {
+	config, err := f.loadFor(f.addresses...)
+	if err != nil {
+		return nil, err
+	}
+	return &control.Client{Addresses: f.addresses, TLS: config}, nil
+}
+
+// self is the path of this program, which may have been removed since it started.
+func self() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path); err != nil && runtime.GOOS == "linux" {
+		return "/proc/self/exe", nil
+	}
+	return path, nil
+}
+
+// binary is the hash of this program.
+func binary() (string, error) {
+	path, err := self()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("this program's own file: %w", err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-rl/weft/internal/run/certs"
+	"github.com/weft-rl/weft/internal/run/coordinator"
+	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/etcd"
+)
+
+// coordinatorFlags are the flags of coordinator.
+type coordinatorFlags struct {
+	credentials
+	listen, advertise string
+	data, runs        string
+	etcd              []string
+	user, password    string
+	patience          time.Duration
+	planTime          time.Duration
+	json, withParent  bool
+}
+
+func (c *command) coordinator() *cobra.Command {
+	f := &coordinatorFlags{}
+	cmd := &cobra.Command{
+		Use:   "coordinator",
+		Short: "Coordinate the workers of a cluster",
+		Long: "Coordinator takes runs on and hands their parts to workers; when a worker is lost, a run goes on from its last\n" +
+			"checkpoint with those that are left. Its own state is in an etcd, which is part of it and listens nowhere, or\n" +
+			"with --etcd in an existing one: then several coordinators may be started, of which one acts and another takes\n" +
+			"over. The records and logs of runs are in its folder of runs, which those that take over must share.",
+		Example: "  weft coordinator\n" +
+			"  weft coordinator --listen 10.0.0.1:7700 --certs certs\n" +
+			"  weft coordinator --etcd https://10.0.0.2:2379,https://10.0.0.3:2379 --etcd-user weft --etcd-password-file secret --certs certs",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c.works()
+			ctx, stop := withParent(cmd.Context(), f.withParent)
+			defer stop()
+			return c.runCoordinator(ctx, f)
+		},
+	}
+	f.credentials.flags(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.listen, "listen", defaultCluster, "`address` to listen on")
+	flags.StringVar(&f.advertise, "advertise", "", "`address` at which others reach it; the one it listens on by default")
+	flags.StringVar(&f.data, "data", "coordinator", "`folder` of the embedded etcd")
+	flags.StringVar(&f.runs, "runs", "runs", "`folder` of the runs' records and logs")
+	flags.StringSliceVar(&f.etcd, "etcd", nil, "`endpoints` of an existing etcd to use instead of the embedded one")
+	flags.StringVar(&f.user, "etcd-user", "", "`name` to log in to it with; the user needs to read and write /weft/")
+	flags.StringVar(&f.password, "etcd-password-file", "", "`file` that holds the password")
+	flags.DurationVar(&f.patience, "patience", 10*time.Minute, "`time` that a run waits for workers before it is given up")
+	flags.DurationVar(&f.planTime, "plan-time", 2*time.Minute, "`time` that a run's trainer and environments may take to be constructed when it is planned; a run that takes longer fails")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
+	flags.BoolVar(&f.withParent, parentFlag, false, "end when standard input does")
+	_ = flags.MarkHidden(parentFlag)
+	return cmd
+}
+
+func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error {
+	config, err := f.loadFor(f.listen)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(certs.Fits(cmp.Or(f.advertise, f.listen), config), c.set.fit()); err != nil {
+		return err
+	}
+	hash, err := binary()
+	if err != nil {
+		return err
+	}
+	settings := core.Defaults()
+	settings.Patience = int64(f.patience / (250 * time.Millisecond))
+	if settings.Patience < 1 {
+		return fmt.Errorf("--patience: %v is too short", f.patience)
+	}
+	if f.planTime <= 0 {
+		return fmt.Errorf("--plan-time: %v is too short", f.planTime)
+	}
+	store, err := f.store(ctx)
+	if err != nil {
+		return err
+	}
+	c.started = true
+	l, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	say := c.teller(f.json, "coordinator")
+	c.listening(f.json, l.Addr().String())
+	p := newPlanner(f.planTime, memory()/2)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-store.Broken():
+			cancel(store.Err())
+		case <-ctx.Done():
+		}
+	})
+	err = coordinator.Serve(ctx, coordinator.Options{
+		Listener: l, Address: f.advertise, TLS: config, Store: store, Planner: p.plan, Runs: f.runs, Binary: hash, Core: settings, Log: say,
+	})
+	cancel(nil)
+	watch.Wait()
+	if why := context.Cause(ctx); err == nil && !errors.Is(why, context.Canceled) {
+		err = why
+	}
+	return errors.Join(err, store.Close())
+}
+
+// fit reports what is wrong with the set itself.
+func (s *Set) fit() error { return errors.Join(s.wrong...) }
+
+func (f *coordinatorFlags) store(ctx context.Context) (*etcd.Store, error) {
+	if len(f.etcd) == 0 {
+		return etcd.Embed(ctx, filepath.Join(f.data, "etcd"))
+	}
+	config, err := f.load()
+	if err != nil {
+		return nil, err
+	}
+	r := etcd.Remote{Endpoints: f.etcd, TLS: config, User: f.user}
+	if f.password != "" {
+		text, err := os.ReadFile(f.password)
+		if err != nil {
+			return nil, err
+		}
+		r.Password = strings.TrimSpace(string(text))
+	}
+	return etcd.Dial(r)
+}
+
+// listening tells where a coordinator is reached.
+func (c *command) listening(asJSON bool, address string) {
+	if asJSON {
+		_ = json.NewEncoder(c.out).Encode(listeningEvent{"listening", address})
+		return
+	}
+	fmt.Fprintf(c.out, "coordinator at %s: weft worker --join %s\n", address, address)
+}
+
+type listeningEvent struct {
+	Event   string `json:"event"`
+	Address string `json:"address"`
+}
+
+// teller tells the user what a process of a cluster does, a line at a time.
+func (c *command) teller(asJSON bool, who string) func(string) {
+	var mu sync.Mutex
+	if !asJSON {
+		return func(text string) {
+			mu.Lock()
+			defer mu.Unlock()
+			fmt.Fprintf(c.out, "%s %s: %s\n", time.Now().Format("15:04:05.000"), who, text)
+		}
+	}
+	out := json.NewEncoder(c.out)
+	return func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		_ = out.Encode(struct {
+			Event string `json:"event"`
+			Text  string `json:"text"`
+		}{"note", text})
+	}
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-rl/weft/env/wrap"
+	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/run/local"
+)
+
+// evalFlags are the flags of eval.
+type evalFlags struct {
+	episodes      int
+	best, newest  bool
+	sample, json  bool
+	video, record string
+}
+
+// which returns the weights to evaluate.
+func (f evalFlags) which() local.Weights {
+	switch {
+	case f.best:
+		return local.OnlyBest
+	case f.newest:
+		return local.NewestAlone
+	}
+	return local.PreferBest
+}
+
+func (c *command) eval() *cobra.Command {
+	var f evalFlags
+	set := &trainFlags{values: map[string]*string{}}
+	cmd := &cobra.Command{
+		Use:   "eval RUN",
+		Short: "Evaluate a run's policy",
+		Long: "Eval plays complete episodes with a run's policy, every one in an environment of its own. It takes the\n" +
+			"weights that evaluated best during the run, or the newest if none were evaluated, as --from of weft train does.",
+		Example: "  weft eval runs/ppo-CartPole-v1-seed1 --episodes 100\n  weft eval runs/ppo-CartPole-v1-seed1 --newest\n" +
+			"  weft eval runs/ppo-CartPole-v1-seed1 --video cartpole.gif",
+		Args: oneRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.runEval(cmd.Context(), args[0], set.changed(cmd), f)
+		},
+	}
+	cmd.Flags().IntVar(&f.episodes, "episodes", 100, "complete episodes to play")
+	cmd.Flags().BoolVar(&f.best, "best", false, "evaluate the weights that evaluated best, and fail if none were evaluated")
+	cmd.Flags().BoolVar(&f.newest, "newest", false, "evaluate the weights of the newest checkpoint")
+	cmd.Flags().BoolVar(&f.sample, "sample", false, "act as in training instead of greedily")
+	cmd.Flags().StringVar(&f.video, "video", "", "draw the first episode into a `file` of the format GIF, whose name ends in .gif")
+	cmd.Flags().StringVar(&f.record, "record", "", "write the episodes into a `file`, a line of JSON each")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
+	c.settingFlags(cmd, set, []string{"python", "on-env-failure"})
+	return cmd
+}
+
+func (c *command) runEval(ctx context.Context, dir string, flags []config.Assignment, f evalFlags) error {
+	if f.episodes < 1 {
+		return fmt.Errorf("--episodes: %d is no number of episodes", f.episodes)
+	}
+	if f.best && f.newest {
+		return errors.New("--best and --newest: choose one")
+	}
+	file, err := runConfig(dir)
+	if err != nil {
+		return err
+	}
+	l := layers{file: file, flags: flags}
+	if paths := c.foreign(l); len(paths) > 0 {
+		return c.runBuilt(ctx, paths, "")
+	}
+	r, err := c.set.resolve(l)
+	if err != nil {
+		return err
+	}
+	r.single = true
+	job, err := r.job()
+	if err != nil {
+		return err
+	}
+	w := c.watcher(r, dir, f.json)
+	job.Dir, job.Watch = dir, w
+	if job.EvalWrap, err = f.recorders(); err != nil {
+		return err
+	}
+	c.started = true
+	e, err := local.EvaluateRun(ctx, job, f.which(), !f.sample, f.episodes)
+	if err != nil && ctx.Err() == nil {
+		w.fail(err)
+		return exitStatus(exitFailed)
+	}
+	if err != nil {
+		return err
+	}
+	w.evaluated(e, !f.sample)
+	return nil
+}
+
+// recorders are the wrappers of an evaluation. Their files are not the run's: they
+// are named as from here.
+func (f evalFlags) recorders() (list wrap.List, err error) {
+	var errs []error
+	for _, x := range []struct {
+		flag, file string
+		make       func(string) wrap.Wrapper
+		check      func(string) error
+	}{{"--video", f.video, wrap.Video, wrap.CheckVideo}, {"--record", f.record, wrap.Record, func(string) error { return nil }}} {
+		if x.file == "" {
+			continue
+		}
+		if err := x.check(x.file); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %s: %w", x.flag, x.file, err))
+			continue
+		}
+		path, err := filepath.Abs(x.file)
+		if err == nil {
+			_, err = os.Stat(filepath.Dir(path)) // else it would be told when an episode was played
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", x.flag, err))
+			continue
+		}
+		list = append(list, x.make(path))
+	}
+	return list, errors.Join(errs...)
+}

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-rl/weft/internal/config"
+)
+
+// Exit codes of the command.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// Main runs the command line of a binary that knows set, and exits. It takes the signals SIGINT, SIGTERM and SIGHUP as requests to
+// end, and, while it trains, does not end with who reads its output.
+func Main(set Set) {
+	ctx, stop := interruptions()
+	c := &command{set: set, out: os.Stdout, err: os.Stderr, become: become, outlive: outlivePipes}
+	code := c.execute(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// errHungUp is the cause of an interruption by a terminal that was closed.
+var errHungUp = errors.New("the terminal was closed")
+
+// Run is Main with everything given, for tests and for binaries with a command
+// line of their own. It returns the exit code.
+func Run(ctx context.Context, set Set, args []string, stdout, stderr io.Writer) int {
+	c := &command{set: set, out: stdout, err: stderr}
+	return c.execute(ctx, args)
+}
+
+// command is one invocation.
+type command struct {
+	set      Set
+	out, err io.Writer
+	args     []string
+	started  bool // past the point where an error is one of usage
+	// become replaces this process by another program; nil where it may not.
+	become func(program string, args []string) error
+	// outlive has the process go on when nobody reads its output any more; nil where signals are not its business.
+	outlive func()
+}
+
+// works has the process outlive the readers of its output. Commands that train, or that runs depend on, call it.
+func (c *command) works() {
+	if c.outlive != nil {
+		c.outlive()
+	}
+}
+
+func (c *command) execute(ctx context.Context, args []string) int {
+	c.args = args
+	root := c.root()
+	root.SetArgs(args)
+	root.SetOut(c.out)
+	root.SetErr(c.err)
+	err := root.ExecuteContext(ctx)
+	var status exitStatus
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &status):
+		return int(status)
+	case ctx.Err() != nil:
+		fmt.Fprintln(c.err, "weft: interrupted")
+		return exitInterrupted
+	case c.started:
+		fmt.Fprintf(c.err, "weft: %v\n", err)
+		return exitFailed
+	}
+	fmt.Fprint(c.err, complaint(err))
+	return exitUsage
+}
+
+// exitStatus is an exit code whose reason the user already knows.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// complaint is what is wrong, one line to each problem.
+func complaint(err error) string {
+	all := problems(err)
+	if len(all) == 1 {
+		return fmt.Sprintf("weft: %v\n", all[0])
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "weft: %d things are wrong:\n", len(all))
+	for _, e := range all {
+		fmt.Fprintf(&b, "  %v\n", e)
+	}
+	return b.String()
+}
+
+// problems takes apart what was joined: an error whose text is its parts' texts,
+// line by line.
+func problems(err error) (all []error) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	if again := errors.Join(joined.Unwrap()...); again == nil || again.Error() != err.Error() {
+		return []error{err}
+	}
+	for _, e := range joined.Unwrap() {
+		all = append(all, problems(e)...)
+	}
+	return all
+}
+
+func (c *command) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "weft",
+		Short: "Train reinforcement-learning agents",
+		Long: "Weft trains reinforcement-learning agents. An algorithm is written once, as a plain Go loop;\n" +
+			"how it is distributed is chosen outside of it.",
+		Example:       "  weft train ppo                      # CartPole, in seconds\n  weft train ppo --env Pendulum-v1\n  weft list envs",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          noSuchCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(noSuchFlag)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", config.Width)))
+	root.AddCommand(c.train(), c.resume(), c.eval(), c.list(), c.bench(), c.check(), c.devices(), c.graph(), c.plan(), c.generate(), c.groupingsOf(), c.verify(),
+		c.coordinator(), c.worker(), c.status(), c.stop(), c.logs(), c.delete(), c.compact(), c.certs(), c.chaos(), c.planner())
+	fold(root)
+	return root
+}
+
+// fold has the texts of commands fit the columns of help.
+func fold(cmd *cobra.Command) {
+	cmd.Long = config.Fold(cmd.Long)
+	for _, x := range cmd.Commands() {
+		fold(x)
+	}
+}

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/mesh"
+	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/process"
+	"github.com/weft-rl/weft/internal/run/store"
+)
+
+// dataPlane opens this process's end of the data plane, and makes what carries out
+// its parts of runs: their checkpoints are kept at a place that store.Open knows, each
+// run's in a folder of its own. Without certificates it is for loopback alone.
+func (s *Set) dataPlane(listen string, o mesh.Options, place string) (part.Runner, *mesh.Node, error) {
+	kept, err := store.Open(place)
+	if err != nil {
+		return nil, nil, err
+	}
+	if place, err = store.Absolute(place); err != nil {
+		return nil, nil, err
+	}
+	node, err := mesh.Listen(listen, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return process.New(process.Config{
+		Job: s.jobOf, Node: node, Store: func(run string) (store.Store, error) { return kept.Under(run), nil }, Place: place,
+	}), node, nil
+}
+
+// jobOf is the job of a configuration: the text of a run folder's config.yaml.
+func (s *Set) jobOf(text string) (local.Job, error) {
+	r, err := s.requested(text)
+	if err != nil {
+		return local.Job{}, err
+	}
+	r.single = true // the plan has it on one device of one worker
+	return r.job()
+}

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/plan"
+)
+
+// planFormats are how a plan can be written.
+var planFormats = map[string]func(*plan.Sheet, io.Writer) error{
+	"text": (*plan.Sheet).Print,
+	"json": (*plan.Sheet).WriteJSON,
+	"dot":  (*plan.Sheet).WriteDOT,
+	"svg":  (*plan.Sheet).WriteSVG,
+}
+
+// planSettings are the flags of train that decide about a plan.
+var planSettings = []string{
+	"env", "wrap", "preset", "policy", "workers", "max-workers", "device", "replicas", "async", "staleness", "producers", "queue",
+	"no-fuse", "placement", "devices", "pipeline", "seed", "python",
+}
+
+func (c *command) plan() *cobra.Command {
+	f := &trainFlags{values: map[string]*string{}}
+	names := slices.Sorted(maps.Keys(planFormats))
+	format, cluster := "text", ""
+	cmd := &cobra.Command{
+		Use:   "plan ALGO",
+		Short: "Show how a policy distributes a training loop",
+		Long: "Plan shows what train would run: which groups of fragments there are, where their replicas are, and what crosses\n" +
+			"between them, before and after co-located work is fused. What crosses is measured: the generated programs run\n" +
+			"for a few iterations in this process. ALGO and the flags are train's; a cluster that is not this machine is\n" +
+			"described by a file.",
+		Example: "  weft plan ppo --policy single-learner-coarse --workers 4\n" +
+			"  weft plan a2c --policy central --async --workers 4 --format svg > a3c.svg\n" +
+			"  weft plan ppo --policy multi-learner --cluster cluster.yaml",
+		Args:        cobra.MaximumNArgs(1),
+		Annotations: map[string]string{settingsHint: "a setting of the algorithm is given with --set key=value"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			write, ok := planFormats[format]
+			if !ok {
+				return unknown("format", format, names, "weft plan --help")
+			}
+			sheet, err := c.runPlan(cmd, f, args, cluster)
+			if err != nil || sheet == nil {
+				return err
+			}
+			return write(sheet, c.out)
+		},
+	}
+	c.settingFlags(cmd, f, planSettings)
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.set, "set", nil, "a setting of the algorithm, `key=value`; may be repeated")
+	flags.StringVar(&f.file, "config", "", "`file` of settings (YAML), as every run folder holds one; flags override it")
+	flags.StringVar(&f.deploy, "deployment", "", deploymentUsage)
+	flags.StringVar(&cluster, "cluster", "", "`file` (YAML) that describes the workers there are; without one they are in this process")
+	flags.StringVar(&format, "format", format, "how to write it: "+strings.Join(names, ", "))
+	return cmd
+}
+
+// endless is a budget that no measurement comes to the end of.
+const endless = 1 << 50
+
+// runPlan plans and measures; without a sheet another binary did.
+func (c *command) runPlan(cmd *cobra.Command, f *trainFlags, args []string, cluster string) (*plan.Sheet, error) {
+	l, malformed := f.layers(cmd, args)
+	if paths := c.foreign(l); len(paths) > 0 {
+		if malformed != nil {
+			return nil, malformed
+		}
+		return nil, c.runBuilt(cmd.Context(), paths, l.policy())
+	}
+	l.flags = append(l.flags, config.Assignment{Key: "steps", Value: fmt.Sprint(endless), Source: "plan"})
+	r, wrong := c.set.resolve(l)
+	if err := errors.Join(malformed, wrong, r.on(cluster, l)); err != nil {
+		return nil, err
+	}
+	job, err := r.job()
+	if err != nil {
+		return nil, err
+	}
+	job.EvalEpisodes = 0
+	if r.cluster != nil {
+		job.Open = nil // what it has need not be here
+	}
+	on, err := r.facts(job)
+	if err != nil {
+		return nil, err
+	}
+	sheet := &plan.Sheet{Cluster: on.Cluster, Facts: on.Facts}
+	if sheet.Before, err = r.policy.Make(on); err != nil {
+		return nil, err
+	}
+	c.started = true
+	m := &meter{job: job, graph: on.Graph, envs: on.Facts.Envs}
+	if err := m.measure(cmd.Context(), &sheet.Before); err != nil {
+		return nil, err
+	}
+	sheet.After = sheet.Before.Fuse(on.Graph, r.NoFuse)
+	if len(sheet.After.Fused) > 0 {
+		if err := m.measure(cmd.Context(), &sheet.After); err != nil {
+			return nil, err
+		}
+	}
+	sheet.Measured = m.how()
+	return sheet, nil
+}
+
+// on has the request planned for the cluster that a file describes. As many workers
+// are used as it has, unless a number is asked for.
+func (r *request) on(file string, l layers) error {
+	if file == "" {
+		return nil
+	}
+	cluster, err := readCluster(file)
+	if err != nil {
+		return err
+	}
+	r.cluster = cluster
+	if !l.sets("workers") && r.policy.Name != "plain" {
+		r.Workers = len(cluster.Workers)
+	}
+	if l.sets("device") {
+		return prefer(cluster, r.Device)
+	}
+	return nil
+}
+
+// errPlanned ends the preparation of a run that is not to be run.
+var errPlanned = errors.New("planned")
+
+// facts constructs the job's trainer as train does, to see what there is to plan for.
+func (r *request) facts(job local.Job) (on plan.Problem, err error) {
+	job.Plan = func(g *fdg.Graph, f plan.Facts) (plan.Plan, error) {
+		on = r.problem(g, f)
+		return plan.Plan{}, errPlanned
+	}
+	s, err := local.Prepare(job)
+	if err == nil {
+		err = s.Close()
+	}
+	if errors.Is(err, errPlanned) {
+		err = nil
+	}
+	return on, err
+}

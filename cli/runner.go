@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"crypto/tls"
+	"time"
+
+	"github.com/weft-rl/weft/internal/run/mesh"
+	"github.com/weft-rl/weft/internal/run/part"
+)
+
+// machine is what a worker process carries out parts of runs with.
+type machine struct {
+	part.Runner
+	Data  string // address of its data plane
+	Close func() error
+}
+
+// machineOptions are what a machine is made of.
+type machineOptions struct {
+	Set    *Set
+	Listen string // address for the data plane
+	// Advertise is the address that others find it at, and then the only one: no socket
+	// is a way around it. Empty is the one it listens on.
+	Advertise string
+	TLS       *tls.Config   // for the data plane; nil is for loopback alone
+	Store     string        // where checkpoints are kept
+	Connect   time.Duration // after which a worker that does not answer cannot be reached; 0 is the default
+}
+
+// newMachine makes the machine of a worker process; tests have others.
+var newMachine = func(o machineOptions) (machine, error) {
+	how := mesh.Options{TLS: o.TLS, Advertise: o.Advertise, NoSocket: o.Advertise != "", Connect: o.Connect}
+	r, node, err := o.Set.dataPlane(o.Listen, how, o.Store)
+	if err != nil {
+		return machine{}, err
+	}
+	return machine{Runner: r, Data: node.Address(), Close: node.Close}, nil
+}

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/part"
+)
+
+// Resumption says how a run goes on. The zero value goes on as it was.
+type Resumption struct {
+	Steps           int64 // to train to in all; 0: as many as it was started with
+	LostRecord      bool  // go on although lines of the run's record (metrics.jsonl) are lost
+	OrBegin         bool  // begin again if no good checkpoint is left, and keep the old record in replaced-N of the folder
+	RestartEpisodes bool  // go on with new episodes if the environment cannot save its state
+	// Watch is told after every iteration, and Note in a sentence what a user should know. Both may be nil.
+	Watch func(Progress)
+	Note  func(text string)
+}
+
+// Resume goes on with the run of a folder in this process, exactly where it stopped, to the bits of a run that was never
+// interrupted. Set knows its algorithm, environment and policy: weft.Builtin() has the built-in ones. A finished run gives its
+// result again. Without a good checkpoint Resume fails and changes nothing.
+func Resume(ctx context.Context, set Set, dir string, o Resumption) (Result, error) {
+	x, err := resumeIn(ctx, set, dir, o)
+	if errors.As(err, new(local.NoCheckpoint)) {
+		err = fmt.Errorf("%w: with Resumption.OrBegin it begins again, and what is there is kept", err)
+	}
+	return resultOf(x), forGo(err, resumptionFields)
+}
+
+func resumeIn(ctx context.Context, set Set, dir string, o Resumption) (x local.Result, err error) {
+	var flags []config.Assignment
+	if o.Steps != 0 {
+		flags = append(flags, config.Assignment{Key: "steps", Value: fmt.Sprint(o.Steps), Source: "resumption"})
+	}
+	if o.RestartEpisodes {
+		flags = append(flags, config.Assignment{Key: "resume", Value: "restart-episodes", Source: "resumption"})
+	}
+	before, err := set.saved(dir, nil)
+	if err != nil {
+		return x, err
+	}
+	r, err := set.saved(dir, flags)
+	if err != nil {
+		return x, err
+	}
+	kept, err := part.ReadCommitted(dir)
+	if err != nil {
+		return x, err
+	}
+	r.keepShards(before, kept.Shards)
+	release, err := lock(dir)
+	if err != nil {
+		return x, err
+	}
+	defer release()
+	s, err := r.goOn(ctx, before, dir, again{o.OrBegin, o.LostRecord}, observer{o.Watch, o.Note})
+	if err != nil {
+		return x, err
+	}
+	defer func() { _ = s.Close() }() // done already, with its error, if the session ran
+	return s.run(ctx)
+}
+
+// saved resolves the configuration of a run's folder, with some settings changed.
+func (s *Set) saved(dir string, flags []config.Assignment) (*request, error) {
+	file, err := runConfig(dir)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.resolve(layers{file: file, flags: flags})
+	if err != nil {
+		err = fmt.Errorf("%s: %w", filepath.Join(dir, configFile), err)
+	}
+	return r, err
+}
+
+// Weights says which weights of a run are taken.
+type Weights int
+
+// The choices. weft eval and --from follow the same rule.
+const (
+	BestWeights   Weights = iota // those that evaluated best; the newest of a run that was never evaluated
+	NewestWeights                // those of the newest good checkpoint
+)
+
+// which returns the runtime's name of the choice.
+func (w Weights) which() local.Weights {
+	if w == NewestWeights {
+		return local.NewestAlone
+	}
+	return local.PreferBest
+}
+
+// Trial says how a run's policy is evaluated. The zero value plays 100 episodes greedily.
+type Trial struct {
+	Episodes int // complete ones to play; 0: 100
+	Weights  Weights
+	Sample   bool // act as in training instead of greedily
+	// Note is told in a sentence what a user should know; it may be nil.
+	Note func(text string)
+}
+
+// Score holds the returns of a policy over complete episodes, every one in an environment of its own.
+type Score struct {
+	Steps      int64 // of the training, when the weights were saved
+	Episodes   int
+	Unfinished int // episodes that did not end, and are not counted
+	Mean, Std  float64
+	Min, Max   float64
+	Length     float64 // mean, in steps
+}
+
+// Evaluate plays complete episodes with the policy of a run's folder, as weft eval does.
+func Evaluate(ctx context.Context, set Set, dir string, t Trial) (Score, error) {
+	if t.Episodes == 0 {
+		t.Episodes = 100
+	}
+	if t.Episodes < 0 {
+		return Score{}, fmt.Errorf("Trial.Episodes: %d is no number of episodes", t.Episodes)
+	}
+	j, err := set.agentJob(dir, t.Note)
+	if err != nil {
+		return Score{}, forGo(err, savedFields)
+	}
+	e, err := local.EvaluateRun(ctx, j, t.Weights.which(), !t.Sample, t.Episodes)
+	if err != nil {
+		return Score{}, forGo(err, savedFields)
+	}
+	return Score(e), nil
+}
+
+// Loading says how the agent of a run is loaded. The zero value has the best weights.
+type Loading struct {
+	Weights Weights
+	// Wrapped says that the program gives observations as the run's wrappers make them, and takes actions as they are before
+	// these wrappers. A run with wrappers that change either cannot be loaded otherwise.
+	Wrapped bool
+	// Note is told in a sentence what a user should know; it may be nil.
+	Note func(text string)
+}
+
+// Load loads the agent of a run's folder, wherever it was trained. Close gives back what it holds.
+func Load(ctx context.Context, set Set, dir string, o Loading) (*Agent, error) {
+	r, err := set.saved(dir, nil)
+	if err != nil {
+		return nil, forGo(err, savedFields)
+	}
+	if changing := r.wrap.Changing(); len(changing) > 0 && !o.Wrapped {
+		return nil, fmt.Errorf("run %s was trained with wrappers that change what its agent sees or does (%s): set Loading.Wrapped and "+
+			"give it observations as they make them, or let Evaluate play it", dir, strings.Join(changing, ", "))
+	}
+	j, err := set.agentJob(dir, o.Note)
+	if err != nil {
+		return nil, forGo(err, savedFields)
+	}
+	p, _, step, err := local.LoadPlayer(ctx, j, o.Weights.which())
+	if err != nil {
+		return nil, forGo(err, savedFields)
+	}
+	return &Agent{Step: step, player: p}, nil
+}
+
+// agentJob returns the job of a run's folder, to build its agent alone.
+func (s *Set) agentJob(dir string, note func(string)) (j local.Job, err error) {
+	r, err := s.saved(dir, nil)
+	if err != nil {
+		return j, err
+	}
+	r.single = true
+	if j, err = r.job(); err != nil {
+		return j, err
+	}
+	j.Dir, j.Watch = dir, observer{note: note}
+	return j, nil
+}

@@ -1,0 +1,347 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/internal/run/durable"
+	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/part"
+)
+
+// trainFlags are the flags of train that are no settings of the run.
+type trainFlags struct {
+	set    []string
+	file   string
+	deploy string
+	out    string
+	json   bool
+	seeds  string
+	skip   bool               // verification
+	dry    bool               // show the configuration, and start nothing
+	again                     // of resume
+	values map[string]*string // flags that are settings, by key
+	elsewhere
+}
+
+// settingFlags are the settings that have a flag of their own, with its name.
+var settingFlags = []struct{ flag, key string }{
+	{"env", "env"}, {"wrap", "wrap"}, {"preset", "preset"}, {"policy", "policy"}, {"workers", "workers"}, {"max-workers", "max_workers"}, {"device", "device"},
+	{"replicas", "replicas"}, {"async", "async"}, {"staleness", "staleness"}, {"producers", "producers"}, {"queue", "queue"}, {"no-fuse", "no_fuse"}, {"placement", "placement"}, {"devices", "devices"}, {"pipeline", "pipeline"},
+	{"steps", "steps"}, {"seed", "seed"}, {"eval-every", "eval_every"}, {"eval-episodes", "eval_episodes"},
+	{"checkpoint-every", "checkpoint_every"}, {"checkpoint-steps", "checkpoint_steps"}, {"keep", "keep"}, {"from", "from"},
+	{"resume", "resume"}, {"python", "python"}, {"on-env-failure", "on_env_failure"},
+}
+
+func (c *command) train() *cobra.Command {
+	f := &trainFlags{values: map[string]*string{}}
+	cmd := &cobra.Command{
+		Use:   "train ALGO",
+		Short: "Train an agent",
+		Long: "Train trains ALGO, a built-in algorithm or the path of an author's package, on an environment.\n" +
+			"Without --env it runs the algorithm's first preset. Everything a run writes is in its folder.\n" +
+			"Ctrl-C, SIGTERM and a closed terminal save the run and end it (weft resume goes on); with nohup it\n" +
+			"outlives the terminal. It goes on when nobody reads its output any more.",
+		Example: "  weft train ppo\n" +
+			"  weft train ppo --env Acrobot-v1 --seed 7\n" +
+			"  weft train ppo --env Pendulum-v1 --set learning_rate=3e-4 --set hidden=128,128\n" +
+			"  weft train ppo --env CartPole-v1 --seeds 5 --json\n" +
+			"  weft train ppo --policy single-learner-coarse --workers 4\n" +
+			"  weft train ppo --deployment four-workers.yaml\n" +
+			"  weft train ppo --policy single-learner-coarse --processes 2\n" +
+			"  weft train ppo --policy single-learner-coarse --cluster 10.0.0.1:7700 --certs certs\n" +
+			"  weft train ppo --policy single-learner-coarse --cluster 127.0.0.1:7700 --workers 1 --max-workers 4\n" +
+			"  weft train ppo --env ./my/env --steps 100000\n" +
+			"  weft train ppo --env Acrobot-v1 --dry-run > acrobot.yaml",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.works()
+			return c.runTrain(cmd, f, args)
+		},
+		Annotations: map[string]string{settingsHint: "a setting of the algorithm is given with --set key=value"},
+	}
+	c.settingFlags(cmd, f, nil)
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.set, "set", nil, "a setting of the algorithm, `key=value`; may be repeated")
+	flags.StringVar(&f.file, "config", "", "`file` of settings (YAML), as every run folder holds one; flags override it")
+	flags.StringVar(&f.deploy, "deployment", "", deploymentUsage)
+	flags.StringVar(&f.out, "out", "", "run `folder`; default: a new one under runs/")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
+	flags.BoolVar(&f.dry, "dry-run", false, "print the configuration of the run, which is fit for --config, and start nothing")
+	flags.BoolVar(&f.skip, "no-verify", false, "start without checking that the policy computes what the plain loop of an author's package does")
+	f.elsewhere.flags(cmd)
+	flags.StringVar(&f.seeds, "seeds", "", "train `N` seeds, from --seed on, and summarise them; weft resume FOLDER goes on with all of them")
+	help := cmd.HelpFunc()
+	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		help(cmd, args)
+		for _, name := range cmd.Flags().Args() {
+			if err := c.helpSettings(name); err != nil {
+				fmt.Fprintf(c.out, "\n%v\n", err)
+			}
+		}
+	})
+	return cmd
+}
+
+// settingFlags makes flags of the run's settings, documented by their tags; of
+// those that are named, if any are.
+func (c *command) settingFlags(cmd *cobra.Command, f *trainFlags, only []string) {
+	fields, err := config.Fields(&settings{})
+	if err != nil {
+		panic(err) // the tags are wrong, which a test would have found
+	}
+	doc := map[string]config.Field{}
+	for _, x := range fields {
+		doc[x.Key] = x
+	}
+	for _, s := range settingFlags {
+		if only != nil && !slices.Contains(only, s.flag) {
+			continue
+		}
+		x := doc[s.key]
+		usage := x.Doc
+		if x.Default != "" && x.Default != "0" {
+			usage += " (default " + x.Default + ")"
+		}
+		f.values[s.key] = cmd.Flags().String(s.flag, "", usage)
+		flag := cmd.Flags().Lookup(s.flag)
+		flag.Value = &kindValue{flag.Value, x.Kind}
+		if x.Kind == "bool" {
+			flag.NoOptDefVal = "true"
+		}
+	}
+}
+
+// layers are what the command line asks for, with what is wrong with its form.
+func (f *trainFlags) layers(cmd *cobra.Command, args []string) (l layers, err error) {
+	var errs []error
+	if f.file != "" {
+		if l.file, err = readFile(f.file); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if f.deploy != "" {
+		if l.deploy, err = readDeployment(f.deploy); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(args) == 1 {
+		l.flags = append(l.flags, config.Assignment{Key: "algorithm", Value: args[0], Source: "command line"})
+	}
+	l.flags = append(l.flags, f.changed(cmd)...)
+	for _, text := range f.set {
+		a, err := config.ParseSet(text, "--set")
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		l.set = append(l.set, a)
+	}
+	return l, errors.Join(errs...)
+}
+
+// changed are the settings that were given by flags.
+func (f *trainFlags) changed(cmd *cobra.Command) (out []config.Assignment) {
+	for _, s := range settingFlags {
+		if f.values[s.key] != nil && cmd.Flags().Changed(s.flag) {
+			out = append(out, config.Assignment{Key: s.key, Value: *f.values[s.key], Source: "--" + s.flag})
+		}
+	}
+	return out
+}
+
+// count is the number of seeds asked for, 0 if none were.
+func (f *trainFlags) count() (int, error) {
+	if f.seeds == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(f.seeds)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("--seeds: %q is no number of seeds", f.seeds)
+	}
+	return n, nil
+}
+
+func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) error {
+	l, malformed := f.layers(cmd, args)
+	if paths := c.foreign(l); len(paths) > 0 {
+		if malformed != nil {
+			return malformed
+		}
+		return c.runBuilt(cmd.Context(), paths, l.policy())
+	}
+	r, wrong := c.set.resolve(l)
+	seeds, wrongSeeds := f.count()
+	if err := errors.Join(malformed, wrong, wrongSeeds, checkFrom(r), checkOut(f.out), f.elsewhere.check(cmd, seeds)); err != nil {
+		return err
+	}
+	if f.dry {
+		text, err := r.yaml()
+		if err == nil {
+			_, err = c.out.Write(text)
+		}
+		return err
+	}
+	if err := c.verifyOnce(cmd.Context(), r, f, l.value("algorithm")); err != nil {
+		return err
+	}
+	if f.elsewhere.asked() {
+		return c.trainElsewhere(cmd.Context(), r, f, l.sets("workers"))
+	}
+	if seeds > 0 {
+		return c.trainSeeds(cmd.Context(), r, seeds, f)
+	}
+	return c.trainOne(cmd.Context(), r, f)
+}
+
+// trainOne trains one seed and reports it.
+func (c *command) trainOne(ctx context.Context, r *request, f *trainFlags) error {
+	out := f.out
+	if out == "" {
+		out = newFolder(fmt.Sprintf("%s-seed%d", r.name(), r.Seed))
+	}
+	w := c.watcher(r, out, f.json)
+	s, release, err := prepare(ctx, r, out, w)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return c.finish(ctx, s, w)
+}
+
+// finish runs a prepared session, and says how it ended.
+func (c *command) finish(ctx context.Context, s *local.Session, w watcher) error {
+	c.started = true
+	result, err := s.Train(ctx)
+	if err != nil {
+		w.fail(err)
+		return exitStatus(exitFailed)
+	}
+	w.done(result)
+	if result.Interrupted {
+		return exitStatus(exitInterrupted)
+	}
+	return nil
+}
+
+// prepare makes the session of a new run, and once that is known to work its
+// folder with its configuration.
+func prepare(ctx context.Context, r *request, out string, w local.Watcher) (s *local.Session, release func(), err error) {
+	job, err := r.job()
+	if err != nil {
+		return nil, nil, err
+	}
+	job.Dir, job.Watch, job.Reading = out, w, ctx
+	if s, err = local.Prepare(job); err != nil {
+		return nil, nil, err
+	}
+	unlock := func() {}
+	release = func() {
+		_ = s.Close() // done already, with its error, if the session ran
+		unlock()
+	}
+	if out == "" {
+		return s, release, nil
+	}
+	if unlock, err = lock(out); err != nil {
+		unlock = func() {}
+		release()
+		return nil, nil, err
+	}
+	if err = checkOut(out); err == nil { // again, now that nobody else can come between
+		err = s.SetAside()
+	}
+	if err == nil {
+		err = r.record(out)
+	}
+	if err != nil {
+		release()
+		err = errors.Join(err, s.Close())
+	}
+	return s, release, err
+}
+
+const configFile = "config.yaml"
+
+// record writes the configuration into the run's folder, in one piece: without
+// it the run could not be resumed.
+func (r *request) record(dir string) error {
+	text, err := r.yaml()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, configFile)
+	return durable.Replace(path, text)
+}
+
+// lock keeps other processes out of a run's folder; a file system that knows no
+// locks is no reason not to train.
+func lock(dir string) (release func(), err error) {
+	release, err = checkpoint.LockSoon(dir)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return func() {}, nil
+	}
+	return release, err
+}
+
+// name is what the run's folder is called by default, without its seed.
+func (r *request) name() string {
+	return r.algorithm.Name + "-" + strings.NewReplacer("/", "_", ":", "_").Replace(r.entry.ID)
+}
+
+// newFolder is a folder under runs/ that does not exist yet.
+func newFolder(name string) string {
+	dir := filepath.Join("runs", name)
+	for i := 2; ; i++ {
+		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+			return dir
+		}
+		dir = filepath.Join("runs", fmt.Sprintf("%s-%d", name, i))
+	}
+}
+
+// taken reports whether a folder holds a run.
+func taken(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, configFile))
+	return err == nil
+}
+
+// checkOut refuses a folder that holds a run, or files that a run would overwrite. A run that never got to a checkpoint, such as
+// one that failed at once, leaves its folder to the next: what it wrote is set aside.
+func checkOut(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if taken(dir) {
+		t, err := part.ReadTraces(dir)
+		if err == nil && len(t.Checkpoints) > 0 {
+			err = fmt.Errorf("--out: %s already holds a run: weft resume %s goes on with it", dir, dir)
+		}
+		return err
+	}
+	for _, name := range []string{"checkpoints", "metrics.jsonl"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return fmt.Errorf("--out: %s already holds %s, which would be overwritten", dir, name)
+		}
+	}
+	return nil
+}
+
+// checkFrom sees that weights come from a run.
+func checkFrom(r *request) error {
+	if r.From != "" && !taken(r.From) {
+		return fmt.Errorf("--from: %w", noRun(r.From))
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/internal/run/certs"
+	"github.com/weft-rl/weft/internal/run/worker"
+)
+
+// workerFlags are the flags of worker.
+type workerFlags struct {
+	credentials
+	join             []string
+	name, listen     string
+	advertise        string
+	cores            int
+	memory           float64
+	devices          []string
+	store            string
+	patience         time.Duration
+	connect          time.Duration
+	json, withParent bool
+}
+
+func (c *command) worker() *cobra.Command {
+	f := &workerFlags{}
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Work for a coordinator",
+		Long: "Worker joins a cluster and carries out what its coordinator assigns to it. It must be the very program that the\n" +
+			"coordinator is. When the coordinator is lost it looks for it, or for the one that takes over, and goes on.",
+		Example: "  weft worker --join 127.0.0.1:7700\n" +
+			"  weft worker --join 10.0.0.1:7700 --listen 10.0.0.2:0 --certs certs --store /shared/runs",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c.works()
+			ctx, stop := withParent(cmd.Context(), f.withParent)
+			defer stop()
+			return c.runWorker(ctx, f)
+		},
+	}
+	f.credentials.flags(cmd)
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.join, "join", nil, "`address` of the coordinator, or of several of which one acts")
+	flags.StringVar(&f.name, "name", "", "`name` in the cluster; by default the host's and the process's number")
+	flags.StringVar(&f.listen, "listen", "", "`address` at which other workers reach it; by default this machine's own as the coordinator sees it, and any port")
+	flags.StringVar(&f.advertise, "advertise", "", "`address` at which they find it, where that is another one; it is then the only one")
+	flags.IntVar(&f.cores, "cores", 0, "`cores` that it may use; 0 is all")
+	flags.Float64Var(&f.memory, "memory", 0, "memory that it may use, in `GiB`; 0 is all, where that is known")
+	flags.StringSliceVar(&f.devices, "devices", nil, "`devices` that it offers, the preferred one first; by default those that weft devices shows")
+	flags.StringVar(&f.store, "store", "runs", "`place` of checkpoints, which all workers share: a folder, or s3://HOST/BUCKET/FOLDER")
+	flags.DurationVar(&f.patience, "patience", time.Minute, "`time` that it looks for a coordinator before it gives up")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
+	flags.BoolVar(&f.withParent, parentFlag, false, "end when standard input does")
+	_ = flags.MarkHidden(parentFlag)
+	flags.DurationVar(&f.connect, connectFlag, 0, "`time` after which another worker that does not answer cannot be reached; 0 is a minute")
+	_ = flags.MarkHidden(connectFlag)
+	return cmd
+}
+
+// connectFlag is for tests, which have no minute.
+const connectFlag = "connect"
+
+func (c *command) runWorker(ctx context.Context, f *workerFlags) error {
+	errs := []error{c.set.fit()}
+	if len(f.join) == 0 {
+		errs = append(errs, errors.New("--join is needed: the address of a coordinator, such as "+defaultCluster))
+	} else if f.listen == "" {
+		f.listen = facing(f.join[0])
+	}
+	var config *tls.Config
+	if len(f.join) > 0 {
+		var err error
+		if config, err = f.loadFor(append([]string{f.listen}, f.join...)...); err != nil {
+			errs = append(errs, err)
+		} else {
+			errs = append(errs, certs.Fits(cmp.Or(f.advertise, f.listen), config))
+		}
+	}
+	for _, d := range f.devices {
+		errs = append(errs, device.Check(d))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	o := worker.Options{
+		Coordinators: f.join, TLS: config, Name: f.name, Memory: int64(f.memory * (1 << 30)), Devices: f.devices,
+		Patience: f.patience, Log: c.teller(f.json, "worker"),
+	}
+	if err := fill(&o, f.cores); err != nil {
+		return err
+	}
+	c.started = true
+	m, err := newMachine(machineOptions{Set: &c.set, Listen: f.listen, Advertise: f.advertise, TLS: config, Store: f.store, Connect: f.connect})
+	if err != nil {
+		return err
+	}
+	o.Runner, o.Data = m.Runner, m.Data
+	err = worker.Run(ctx, o)
+	if errors.Is(err, worker.ErrStuck) {
+		return c.startAgain(ctx, f, o.Log, err)
+	}
+	return errors.Join(err, m.Close())
+}
+
+// startAgain has this process begin anew, since nothing else ends what it is stuck in. One that has a parent leaves that to it.
+func (c *command) startAgain(ctx context.Context, f *workerFlags, say func(string), why error) error {
+	if ctx.Err() != nil || f.withParent || c.become == nil {
+		return why
+	}
+	program, err := self()
+	if err != nil {
+		return errors.Join(why, err)
+	}
+	say(fmt.Sprintf("it starts again: %v", why))
+	return errors.Join(why, c.become(program, c.args))
+}
+
+// facing is an address of this machine, with any port, that who is at another reaches:
+// the one that packets to it would come from. None is sent.
+func facing(address string) string {
+	host := "127.0.0.1"
+	if conn, err := net.Dial("udp", address); err == nil {
+		host = conn.LocalAddr().(*net.UDPAddr).IP.String()
+		_ = conn.Close() // nothing was sent
+	}
+	return net.JoinHostPort(host, "0")
+}
+
+// fill fills in what this machine and program are.
+func fill(o *worker.Options, cores int) (err error) {
+	if o.Host, err = os.Hostname(); err != nil {
+		return err
+	}
+	if o.Name == "" {
+		o.Name = fmt.Sprintf("%s-%d", o.Host, os.Getpid())
+	}
+	if o.Cores = cores; o.Cores <= 0 {
+		o.Cores = runtime.NumCPU()
+	}
+	if o.Memory == 0 {
+		o.Memory = memory()
+	}
+	if len(o.Devices) == 0 {
+		o.Devices = usable()
+	}
+	o.Binary, err = binary()
+	return err
+}
+
+// usable are the devices that there are, the default one first.
+func usable() (out []string) {
+	for _, d := range device.List() {
+		if d.Usable {
+			out = append(out, d.Name)
+		}
+	}
+	return out
+}
+
+const parentFlag = "with-parent"
+
+// withParent ends with standard input, which a parent holds open for as long as it
+// lives, however that ends.
+func withParent(ctx context.Context, with bool) (context.Context, func()) {
+	if !with {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	go func() { // to its end, or to that of the process: nothing interrupts it before
+		defer cancel()
+		_, _ = os.Stdin.Read(make([]byte, 1))
+	}()
+	return ctx, cancel
+}
