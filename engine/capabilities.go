@@ -11,9 +11,8 @@ import (
 
 // capabilities lists what the engine does: every operation with a loop or a lowering, and views.
 var capabilities = sync.OnceValue(func() compute.Capabilities {
-	return record.Capabilities(func(op compute.OpType) bool {
-		_, lowered := lowerings[op]
-		return lowered || ir.Elementwise(op) || ir.View(op) || op == compute.OpTypeBroadcastInDim ||
-			op == compute.OpTypeTranspose
+	return record.Capabilities(func(t compute.OpType) bool {
+		_, stepped := howOf(t)
+		return stepped || ir.Elementwise(t) || ir.View(t) || t == compute.OpTypeBroadcastInDim
 	})
 })

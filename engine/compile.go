@@ -6,6 +6,7 @@ import (
 
 	"github.com/gomlx/compute"
 
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/internal/simplify"
 	"github.com/weft-rl/weft/engine/ir"
 )
@@ -130,7 +131,7 @@ func (l *lowering) step(c *cluster) (step, error) {
 		return l.region(c)
 	}
 	n := c.nodes[0]
-	how, ok := lowerings[n.Op]
+	how, ok := howOf(n.Op)
 	if !ok {
 		return step{}, notImplemented(n)
 	}
@@ -182,9 +183,54 @@ type how struct {
 	inplace func(n *ir.Node, v *ir.Value) []*ir.Value
 }
 
-// lowerings has every operation that is not part of a region or a view. It is filled by the files that implement
-// them.
-var lowerings = map[compute.OpType]how{}
+// howOf returns how an operation becomes a step, false if it does not, or only as a part of a region.
+func howOf(t compute.OpType) (how, bool) {
+	switch op.Of(t).Class {
+	case op.Reduce:
+		return how{build: reduce, scratch: reduceScratch}, true
+	case op.Scatter:
+		return how{build: scatter, inplace: overFirst}, true
+	}
+	switch t {
+	case compute.OpTypeIota:
+		return how{build: counting}, true
+	case compute.OpTypeSlice:
+		return how{build: slice}, true
+	case compute.OpTypeReverse:
+		return how{build: reverse}, true
+	case compute.OpTypePad:
+		return how{build: pad}, true
+	case compute.OpTypeConcatenate:
+		return how{build: concatenate}, true
+	case compute.OpTypeTranspose:
+		return how{build: transpose}, true
+	case compute.OpTypeDynamicSlice:
+		return how{build: dynamicSlice}, true
+	case compute.OpTypeDynamicUpdateSlice:
+		return how{build: dynamicUpdateSlice, inplace: overFirst}, true
+	case compute.OpTypeGather:
+		return how{build: gather}, true
+	case compute.OpTypeArgMinMax:
+		return how{build: argMinMax}, true
+	case compute.OpTypeReduceWindow:
+		return how{build: reduceWindow}, true
+	case compute.OpTypeSelectAndScatterMax, compute.OpTypeSelectAndScatterMin:
+		return how{build: selectAndScatter}, true
+	case compute.OpTypeDotGeneral:
+		return how{build: dotGeneral, scratch: dotScratch}, true
+	case compute.OpTypeConvGeneral:
+		return how{build: convGeneral}, true
+	case compute.OpTypeSort:
+		return how{build: sortAlong, scratch: sortScratch}, true
+	case compute.OpTypeRNGBitGenerator:
+		return how{build: randomBits}, true
+	case compute.OpTypeWhile:
+		return how{build: while, scratch: whileScratch, inplace: overSame}, true
+	case compute.OpTypeIf:
+		return how{build: branch}, true
+	}
+	return how{}, false
+}
 
 // scratchBytes returns how much of the arena a cluster needs besides its values.
 func scratchBytes(c *cluster) int {
@@ -197,7 +243,7 @@ func scratchBytes(c *cluster) int {
 	if c.sweep != nil && !c.region() {
 		return memberScratch(c.nodes[0])
 	}
-	if h := lowerings[c.nodes[0].Op]; h.scratch != nil && !c.region() {
+	if h, _ := howOf(c.nodes[0].Op); h.scratch != nil && !c.region() {
 		return h.scratch(c.nodes[0])
 	}
 	return 0

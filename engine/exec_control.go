@@ -3,15 +3,8 @@ package engine
 import (
 	"unsafe"
 
-	"github.com/gomlx/compute"
-
 	"github.com/weft-rl/weft/engine/ir"
 )
-
-func init() {
-	lowerings[compute.OpTypeWhile] = how{build: while, scratch: whileScratch, inplace: overSame}
-	lowerings[compute.OpTypeIf] = how{build: branch}
-}
 
 // overSame lets output i of a loop take the memory of its initial state i.
 func overSame(n *ir.Node, v *ir.Value) []*ir.Value { return n.Inputs[v.Index : v.Index+1] }

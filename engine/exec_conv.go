@@ -4,17 +4,12 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 
 	"github.com/weft-rl/weft/engine/internal/kernel"
 	"github.com/weft-rl/weft/engine/internal/loops"
 	"github.com/weft-rl/weft/engine/ir"
 )
-
-func init() {
-	lowerings[compute.OpTypeConvGeneral] = how{build: convGeneral}
-}
 
 // conv is a convolution of [batch, spatial..., channels] with [spatial..., channels, features], as products of patch
 // matrices: each output position is a row of the patch under the window, written out, times the kernel.

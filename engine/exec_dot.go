@@ -5,17 +5,12 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 
 	"github.com/weft-rl/weft/engine/internal/kernel"
 	"github.com/weft-rl/weft/engine/internal/loops"
 	"github.com/weft-rl/weft/engine/ir"
 )
-
-func init() {
-	lowerings[compute.OpTypeDotGeneral] = how{build: dotGeneral, scratch: dotScratch}
-}
 
 // matrix is an operand of a product: rows x cols, whose elements lie rs and cs elements apart. If its axes cannot be
 // read like that, copy brings it into rows without gaps, one matrix for each of the batch.

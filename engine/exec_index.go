@@ -4,22 +4,9 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/gomlx/compute"
-
 	"github.com/weft-rl/weft/engine/internal/loops"
 	"github.com/weft-rl/weft/engine/ir"
 )
-
-func init() {
-	lowerings[compute.OpTypeGather] = how{build: gather}
-	for op := range scatterKinds {
-		lowerings[op] = how{build: scatter, inplace: overFirst}
-	}
-}
-
-var scatterKinds = map[compute.OpType]loops.Kind{
-	compute.OpTypeScatterSum: loops.Sum, compute.OpTypeScatterMax: loops.Max, compute.OpTypeScatterMin: loops.Min,
-}
 
 // indexer reads index vectors: it turns the i-th of them into the offset of a window in the operand.
 type indexer struct {
@@ -113,7 +100,7 @@ func scatter(l *lowering, n *ir.Node) (func(fr *frame), error) {
 	s := n.Attr.(ir.Scatter)
 	in, updates, out := n.Inputs[0], n.Inputs[2], n.Outputs[0]
 	operand, ud := in.Shape.Dimensions, updates.Shape.Dimensions
-	fn, ok := loops.Combine(scatterKinds[n.Op], in.DType())
+	fn, ok := loops.Combine(foldOf(n), in.DType())
 	if !ok {
 		return nil, notImplemented(n)
 	}

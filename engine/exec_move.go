@@ -3,21 +3,9 @@ package engine
 import (
 	"unsafe"
 
-	"github.com/gomlx/compute"
-
 	"github.com/weft-rl/weft/engine/internal/loops"
 	"github.com/weft-rl/weft/engine/ir"
 )
-
-func init() {
-	lowerings[compute.OpTypeIota] = how{build: counting}
-	lowerings[compute.OpTypeSlice] = how{build: slice}
-	lowerings[compute.OpTypeReverse] = how{build: reverse}
-	lowerings[compute.OpTypePad] = how{build: pad}
-	lowerings[compute.OpTypeConcatenate] = how{build: concatenate}
-	lowerings[compute.OpTypeDynamicSlice] = how{build: dynamicSlice}
-	lowerings[compute.OpTypeDynamicUpdateSlice] = how{build: dynamicUpdateSlice, inplace: overFirst}
-}
 
 // overFirst lets a step write over its first operand.
 func overFirst(n *ir.Node, v *ir.Value) []*ir.Value {

@@ -1,16 +1,10 @@
 package engine
 
 import (
-	"github.com/gomlx/compute"
-
 	"github.com/weft-rl/weft/engine/internal/kernel"
 	"github.com/weft-rl/weft/engine/internal/loops"
 	"github.com/weft-rl/weft/engine/ir"
 )
-
-func init() {
-	lowerings[compute.OpTypeRNGBitGenerator] = how{build: randomBits}
-}
 
 // randomBits is Philox4x32-10: the first word of the state is the key, the other two the counter, least significant
 // first. The new state's counter is past the blocks used, so that streams never overlap.

@@ -3,31 +3,21 @@ package engine
 import (
 	"unsafe"
 
-	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 
 	"github.com/weft-rl/weft/engine/internal/kernel"
 	"github.com/weft-rl/weft/engine/internal/loops"
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-var reduceKinds = map[compute.OpType]loops.Kind{
-	compute.OpTypeReduceSum: loops.Sum, compute.OpTypeReduceProduct: loops.Product, compute.OpTypeReduceMax: loops.Max,
-	compute.OpTypeReduceMin: loops.Min, compute.OpTypeReduceBitwiseAnd: loops.And, compute.OpTypeReduceBitwiseOr: loops.Or,
-	compute.OpTypeReduceBitwiseXor: loops.Xor, compute.OpTypeReduceLogicalAnd: loops.And,
-	compute.OpTypeReduceLogicalOr: loops.Or, compute.OpTypeReduceLogicalXor: loops.Xor,
-}
+// foldOf returns how a reduction or a scatter joins elements; None for other nodes.
+func foldOf(n *ir.Node) loops.Kind { return op.Of(op.Of(n.Op).By).Fold }
 
-var reduceKernels = map[loops.Kind]kernel.ReduceOp{
-	loops.Sum: kernel.ReduceSum, loops.Product: kernel.ReduceProduct, loops.Max: kernel.ReduceMax,
-	loops.Min: kernel.ReduceMin,
-}
-
-func init() {
-	for op := range reduceKinds {
-		lowerings[op] = how{build: reduce, scratch: reduceScratch}
-	}
-	lowerings[compute.OpTypeArgMinMax] = how{build: argMinMax}
+// fastReduce reports whether the kernel package has a reduction.
+func fastReduce(n *ir.Node) bool {
+	_, ok := foldOf(n).Vector()
+	return ok && op.Of(n.Op).Class == op.Reduce && n.Inputs[0].DType() == dtypes.Float32
 }
 
 // reduction is the shape of a reduction: outer x length x inner to outer x inner. Reduced axes that do not lie
@@ -94,7 +84,7 @@ func reduceScratch(n *ir.Node) int {
 
 func reduce(l *lowering, n *ir.Node) (func(fr *frame), error) {
 	in, out := n.Inputs[0], n.Outputs[0]
-	r, kind := reductionOf(n), reduceKinds[n.Op]
+	r, kind := reductionOf(n), foldOf(n)
 	from, scratch := l.at(in), l.scratchRef()
 	size, count := in.DType().Size(), in.Size()
 	var run func(fr *frame)
@@ -103,7 +93,7 @@ func reduce(l *lowering, n *ir.Node) (func(fr *frame), error) {
 		source = scratch
 		scratch.off += (in.Bytes() + alignment - 1) &^ (alignment - 1)
 	}
-	if k, ok := reduceKernels[kind]; ok && in.DType() == dtypes.Float32 {
+	if k, ok := kind.Vector(); ok && in.DType() == dtypes.Float32 {
 		run = reduce32(r, k, l.at(out), source, scratch)
 	} else {
 		fn, ok := loops.Combine(kind, in.DType())

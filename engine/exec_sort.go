@@ -9,10 +9,6 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-func init() {
-	lowerings[compute.OpTypeSort] = how{build: sortAlong, scratch: sortScratch}
-}
-
 func sortScratch(n *ir.Node) int {
 	length := n.Outputs[0].Shape.Dimensions[n.Attr.(ir.Sort).Axis]
 	return 2*length*4 + alignment + length*8

@@ -150,7 +150,8 @@ func (l *lowering) argRows(n *ir.Node, rows int) job {
 }
 
 func (l *lowering) reduceRows(n *ir.Node, rows int) job {
-	r, op := reductionOf(n), reduceKernels[reduceKinds[n.Op]]
+	r := reductionOf(n)
+	op, _ := foldOf(n).Vector()
 	in, out, each := l.at(n.Inputs[0]), l.at(n.Outputs[0]), r.outer/rows
 	return func(fr *frame, lo, hi, _ int) {
 		count := (hi - lo) * each
@@ -162,7 +163,8 @@ func (l *lowering) reduceRows(n *ir.Node, rows int) job {
 // columnSum is a reduction over the rows, as the tail of a region that only reads.
 func (l *lowering) columnSum(n *ir.Node) rowStep {
 	r := reductionOf(n)
-	t := tail{reduction: r, op: reduceKernels[reduceKinds[n.Op]], src: operand{ref: l.at(n.Inputs[0])},
+	op, _ := foldOf(n).Vector()
+	t := tail{reduction: r, op: op, src: operand{ref: l.at(n.Inputs[0])},
 		out: l.at(n.Outputs[0]), partial: l.scratchRef(), parts: tailParts(r)}
 	return rowStep{
 		rows:   func(fr *frame, lo, hi, _ int) { t.take(fr, nil, lo*r.inner, (hi-lo)*r.inner) },

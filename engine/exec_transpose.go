@@ -4,15 +4,9 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/gomlx/compute"
-
 	"github.com/weft-rl/weft/engine/internal/kernel"
 	"github.com/weft-rl/weft/engine/ir"
 )
-
-func init() {
-	lowerings[compute.OpTypeTranspose] = how{build: transpose}
-}
 
 // transposition is a permutation of axes as a batch of matrix transpositions: the axis that is contiguous in the
 // operand against the one that is contiguous in the output, for every position along the others.

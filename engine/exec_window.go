@@ -6,19 +6,9 @@ import (
 	"github.com/gomlx/compute"
 
 	"github.com/weft-rl/weft/engine/internal/loops"
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
-
-func init() {
-	lowerings[compute.OpTypeReduceWindow] = how{build: reduceWindow}
-	lowerings[compute.OpTypeSelectAndScatterMax] = how{build: selectAndScatter}
-	lowerings[compute.OpTypeSelectAndScatterMin] = how{build: selectAndScatter}
-}
-
-var windowKinds = map[compute.ReduceOpType]loops.Kind{
-	compute.ReduceOpSum: loops.Sum, compute.ReduceOpProduct: loops.Product, compute.ReduceOpMax: loops.Max,
-	compute.ReduceOpMin: loops.Min,
-}
 
 // windows visits the elements of an operand under a window.
 type windows struct {
@@ -50,11 +40,12 @@ func (w *windows) visit(axis, pos, count, off int, fn func(off int)) {
 func reduceWindow(l *lowering, n *ir.Node) (func(fr *frame), error) {
 	in, out := n.Inputs[0], n.Outputs[0]
 	w := windowsOf(n, out)
-	fn, ok := loops.Combine(windowKinds[w.Kind], in.DType())
+	kind := op.Joins(w.Kind).Fold
+	fn, ok := loops.Combine(kind, in.DType())
 	if !ok {
 		return nil, notImplemented(n)
 	}
-	identity := loops.Identity(windowKinds[w.Kind], in.DType())
+	identity := loops.Identity(kind, in.DType())
 	count, size, to, from := out.Size(), in.DType().Size(), l.at(out), l.at(in)
 	work := func(fr *frame, lo, hi, _ int) {
 		src, dst := fr.at(from), unsafe.Add(fr.at(to), lo*size)

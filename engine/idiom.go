@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-rl/weft/engine/internal/kernel"
 	"github.com/weft-rl/weft/engine/internal/loops"
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
@@ -19,11 +20,6 @@ type idiom struct {
 	args []*ir.Value
 	over []*ir.Node // the nodes that the loop does besides the last
 	cost int
-}
-
-// activations are the operations that have a loop with a sum before them.
-var activations = map[compute.OpType]kernel.UnaryOp{
-	compute.OpTypeTanh: kernel.Tanh, compute.OpTypeLogistic: kernel.Logistic,
 }
 
 // findIdioms notes which nodes of the region end an idiom, and which are part of one.
@@ -57,11 +53,11 @@ func (b *regionBuilder) inputs(n *ir.Node) []*ir.Value {
 
 // addThenActivate matches tanh(x+y), logistic(x+y) and max(x+y, 0).
 func (b *regionBuilder) addThenActivate(n *ir.Node) *idiom {
-	act, ok := activations[n.Op]
+	act := op.Of(n.Op).AfterAdd
 	if n.Op == compute.OpTypeMax && constant32(n.Inputs[1], 0) {
-		act, ok = kernel.Relu, true
+		act = kernel.Relu
 	}
-	if !ok {
+	if act == kernel.Identity {
 		return nil
 	}
 	add := b.private(n.Inputs[0], compute.OpTypeAdd, 1)

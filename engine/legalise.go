@@ -7,6 +7,7 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
@@ -51,7 +52,7 @@ func (r *rewriter) add(n *ir.Node) *ir.Value {
 }
 
 func (r *rewriter) node(n *ir.Node) {
-	if half := n.Outputs[0].DType(); half.IsHalfPrecision() && widened(n.Op) {
+	if half := n.Outputs[0].DType(); half.IsHalfPrecision() && op.Of(n.Op).Wide != op.Never {
 		r.widen(n, half)
 		return
 	}
@@ -63,18 +64,6 @@ func (r *rewriter) node(n *ir.Node) {
 		return
 	}
 	r.add(n)
-}
-
-// widened are the operations with no loops for 16-bit floats.
-func widened(op compute.OpType) bool {
-	switch op {
-	case compute.OpTypeDotGeneral, compute.OpTypeConvGeneral, compute.OpTypeReduceSum, compute.OpTypeReduceProduct,
-		compute.OpTypeReduceMax, compute.OpTypeReduceMin, compute.OpTypeReduceWindow, compute.OpTypeScatterSum,
-		compute.OpTypeScatterMax, compute.OpTypeScatterMin, compute.OpTypeSelectAndScatterMax,
-		compute.OpTypeSelectAndScatterMin, compute.OpTypeIota:
-		return true
-	}
-	return false
 }
 
 func (r *rewriter) convert(v *ir.Value, to dtypes.DType) *ir.Value {

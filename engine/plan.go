@@ -218,8 +218,8 @@ func (p *planner) overwritable(c *cluster, v *ir.Value) []*ir.Value {
 	var ins []*ir.Value
 	if c.region() {
 		ins = regionInPlace(c, v, p.folded)
-	} else if l := lowerings[c.nodes[0].Op]; l.inplace != nil {
-		ins = l.inplace(c.nodes[0], v)
+	} else if h, _ := howOf(c.nodes[0].Op); h.inplace != nil {
+		ins = h.inplace(c.nodes[0], v)
 	}
 	var out []*ir.Value
 	for _, in := range ins {

@@ -9,6 +9,7 @@ import (
 	"github.com/gomlx/compute"
 
 	"github.com/weft-rl/weft/engine/internal/loops"
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
@@ -275,7 +276,7 @@ func (b *regionBuilder) scalars(n *ir.Node, in *instr) int {
 		if !ok {
 			continue
 		}
-		if fn, ok := loops.Scalar(n.Op, n.Inputs[len(n.Inputs)-1].DType(), j); ok {
+		if fn, ok := op.Of(n.Op).Loops.Single(n.Inputs[len(n.Inputs)-1].DType(), j); ok {
 			in.fn = fn
 			*[]*int{&in.a, &in.b, &in.c}[j] = s
 			return j
@@ -448,18 +449,16 @@ func loopOf(n *ir.Node) (loops.Fn, int, error) {
 		}
 		return nil, 0, notImplemented(n)
 	}
-	fn, ok := loops.Elementwise(n.Op, n.Inputs[len(n.Inputs)-1].DType())
+	fn, ok := op.Of(n.Op).Loops.Of(n.Inputs[len(n.Inputs)-1].DType())
 	if !ok {
 		return nil, 0, notImplemented(n)
 	}
 	return fn, loopCost(n.Op), nil
 }
 
-func loopCost(op compute.OpType) int {
-	switch op {
-	case compute.OpTypeExp, compute.OpTypeTanh, compute.OpTypeLogistic, compute.OpTypeLog, compute.OpTypeExpm1,
-		compute.OpTypeLog1p, compute.OpTypeSin, compute.OpTypeCos, compute.OpTypeErf, compute.OpTypePow,
-		compute.OpTypeAtan2, compute.OpTypeRem:
+// loopCost is the rough cost of an operation's loop, in nanoseconds per thousand elements.
+func loopCost(t compute.OpType) int {
+	if op.Of(t).Dear {
 		return 1000
 	}
 	return 100

@@ -7,6 +7,7 @@ import (
 	"github.com/gomlx/compute/dtypes"
 
 	"github.com/weft-rl/weft/engine/internal/kernel"
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
@@ -206,7 +207,7 @@ func firstAxis(v *ir.Value) int {
 
 // overRows reports whether a node sums over the rows.
 func overRows(n *ir.Node) bool {
-	if _, ok := reduceKinds[n.Op]; ok {
+	if op.Of(n.Op).Class == op.Reduce {
 		return slices.Contains(n.Attr.(ir.Axes).Axes, 0)
 	}
 	return n.Op == compute.OpTypeDotGeneral && slices.Contains(n.Attr.(ir.Dot).LhsContract, 0)
@@ -226,9 +227,7 @@ func (sw *sweeper) rowwise(c *cluster) bool {
 	case n.Op == compute.OpTypeArgMinMax:
 		return firstAxis(n.Inputs[0]) == rows && fastArg(n)
 	}
-	kind, reduces := reduceKinds[n.Op]
-	_, fast := reduceKernels[kind]
-	if !reduces || !fast || n.Inputs[0].DType() != dtypes.Float32 || firstAxis(n.Inputs[0]) != rows || overRows(n) {
+	if !fastReduce(n) || firstAxis(n.Inputs[0]) != rows || overRows(n) {
 		return false
 	}
 	r := reductionOf(n)
@@ -255,7 +254,7 @@ func (sw *sweeper) sums(c *cluster) bool {
 		g := gemmOf(n)
 		return g.batch == 1 && g.k == rows && firstAxis(n.Inputs[1]) == rows && g.a.copy == nil && g.b.copy == nil && g.b.cs == 1
 	}
-	if _, ok := reduceKernels[reduceKinds[n.Op]]; !ok {
+	if !fastReduce(n) {
 		return false
 	}
 	r := reductionOf(n)

@@ -4,7 +4,6 @@ import (
 	"unsafe"
 
 	"github.com/gomlx/compute"
-	"github.com/gomlx/compute/dtypes"
 
 	"github.com/weft-rl/weft/engine/internal/kernel"
 	"github.com/weft-rl/weft/engine/ir"
@@ -20,8 +19,7 @@ const maxTile = 1 << 14
 // tailUnit returns how many elements a reduction takes at a time when it is the tail of a region, or 0 if it cannot
 // be: the blocks of its own order must not be cut.
 func tailUnit(n *ir.Node) int {
-	kind, reduces := reduceKinds[n.Op]
-	if _, ok := reduceKernels[kind]; !reduces || !ok || n.Inputs[0].DType() != dtypes.Float32 || n.Inputs[0].Size() == 0 {
+	if !fastReduce(n) || n.Inputs[0].Size() == 0 {
 		return 0
 	}
 	switch r := reductionOf(n); {
@@ -92,7 +90,8 @@ func tailScratch(tails []*ir.Node) (bytes int) {
 // tails makes the reductions of the region; their partial results lie from scratch on.
 func (b *regionBuilder) tails(scratch ref) (tails []tail) {
 	for _, n := range b.c.tails {
-		t := tail{reduction: reductionOf(n), op: reduceKernels[reduceKinds[n.Op]], out: b.at(n.Outputs[0]),
+		by, _ := foldOf(n).Vector()
+		t := tail{reduction: reductionOf(n), op: by, out: b.at(n.Outputs[0]),
 			src: b.r.operands[b.operand[n.Inputs[0]]], partial: scratch}
 		t.parts = tailParts(t.reduction)
 		scratch.off += (t.parts*4 + alignment - 1) &^ (alignment - 1)

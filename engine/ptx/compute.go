@@ -7,6 +7,8 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 
+	"github.com/weft-rl/weft/engine/internal/loops"
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/rows"
 )
 
@@ -35,7 +37,7 @@ func (w *writer) compute(n *rows.Node) []string {
 	case rows.Round:
 		return []string{w.round}
 	case rows.Row:
-		return []string{w.op(b32, "cvt.u32.u64", w.row)}
+		return []string{w.Op(b32, "cvt.u32.u64", w.row)}
 	case rows.Carried:
 		return w.carried[n.State]
 	case rows.Load:
@@ -84,27 +86,14 @@ func (w *writer) dealt(k kind, elems []string) []string {
 		x := elems[i*lanes]
 		for j := 1; j < lanes && i*lanes+j < len(elems); j++ {
 			if next := elems[i*lanes+j]; next != x {
-				mine := w.op(pred, "setp.ge.u32", w.lane, fmt.Sprint(j))
-				x = w.either(k, mine, next, x)
+				mine := w.Op(pred, "setp.ge.u32", w.lane, fmt.Sprint(j))
+				x = w.Either(k, mine, next, x)
 			}
 		}
 		out[i] = x
 	}
 	return out
 }
-
-// either is a where the predicate holds, else b.
-func (w *writer) either(k kind, p, a, b string) string {
-	if k.class != pred {
-		return w.op(k.class, "selp."+untyped(k), a, b, p)
-	}
-	yes := w.op(pred, "and.pred", p, a)
-	no := w.op(pred, "and.pred", w.op(pred, "not.pred", p), b)
-	return w.op(pred, "or.pred", yes, no)
-}
-
-// untyped is the suffix for moving bits.
-func untyped(k kind) string { return [...]string{"f32", "f64", "b32", "b64", "pred"}[k.class] }
 
 func (w *writer) mapped(n *rows.Node) []string {
 	args := make([][]string, len(n.Args))
@@ -149,19 +138,19 @@ func (w *writer) elem(n *rows.Node, i int) string {
 func (w *writer) from(k kind, x, mode, which string) string {
 	bound := "31"
 	shuffle := func(x string) string {
-		return w.op(b32, "shfl.sync."+mode+".b32", x, which, bound, "0xffffffff")
+		return w.Op(b32, "shfl.sync."+mode+".b32", x, which, bound, "0xffffffff")
 	}
-	switch k.class {
+	switch k.Class {
 	case pred:
-		return w.op(pred, "setp.ne.u32", shuffle(w.op(b32, "selp.u32", "1", "0", x)), "0")
+		return w.Op(pred, "setp.ne.u32", shuffle(w.Op(b32, "selp.u32", "1", "0", x)), "0")
 	case b32:
 		return shuffle(x)
 	case f32:
-		return w.op(f32, "mov.b32", shuffle(w.op(b32, "mov.b32", x)))
+		return w.Op(f32, "mov.b32", shuffle(w.Op(b32, "mov.b32", x)))
 	}
-	lo, hi := w.new(b32), w.new(b32)
-	w.line("mov.b64 {%s, %s}, %s", lo, hi, x)
-	return w.op(k.class, "mov.b64", fmt.Sprintf("{%s, %s}", shuffle(lo), shuffle(hi)))
+	lo, hi := w.New(b32), w.New(b32)
+	w.Line("mov.b64 {%s, %s}, %s", lo, hi, x)
+	return w.Op(k.Class, "mov.b64", fmt.Sprintf("{%s, %s}", shuffle(lo), shuffle(hi)))
 }
 
 func (w *writer) pick(n *rows.Node) []string {
@@ -185,7 +174,7 @@ func (w *writer) pick(n *rows.Node) []string {
 // reduce makes groups one element each. A whole vector that is spread is reduced thread by thread, then between threads.
 func (w *writer) reduce(n *rows.Node) []string {
 	x := n.Args[0]
-	combine := reductions[n.Map]
+	combine := op.Of(n.Map).By
 	if spread(x.N) && n.N == 1 && len(n.Groups[0]) == x.N {
 		return []string{w.across(n.Map, x)}
 	}
@@ -205,31 +194,20 @@ func (w *writer) reduce(n *rows.Node) []string {
 	return out
 }
 
-var reductions = map[compute.OpType]compute.OpType{
-	compute.OpTypeReduceSum: compute.OpTypeAdd, compute.OpTypeReduceMax: compute.OpTypeMax, compute.OpTypeReduceMin: compute.OpTypeMin,
-	compute.OpTypeReduceProduct: compute.OpTypeMul, compute.OpTypeReduceLogicalAnd: compute.OpTypeLogicalAnd,
-	compute.OpTypeReduceLogicalOr: compute.OpTypeLogicalOr,
-}
-
 // across reduces a vector that is spread over the threads; threads without an element in the last register leave it out.
-func (w *writer) across(op compute.OpType, x *rows.Node) string {
-	k, combine, regs := kindOf(x.Type), reductions[op], w.get(x)
+func (w *writer) across(t compute.OpType, x *rows.Node) string {
+	k, combine, regs := kindOf(x.Type), op.Of(t).By, w.get(x)
 	sum := regs[0]
 	for i, r := range regs[1:] {
 		next := w.scalar(combine, x.Type, x.Type, []string{sum, r})
 		if p := w.valid(i+1, x.N); p != "" {
-			next = w.either(k, p, next, sum)
+			next = w.Either(k, p, next, sum)
 		}
 		sum = next
 	}
-	if x.N < lanes { // then some threads have nothing at all, but the last element again: it counts once
-		if op == compute.OpTypeReduceSum || op == compute.OpTypeReduceProduct {
-			unit := uint64(0)
-			if op == compute.OpTypeReduceProduct {
-				refuse("a product of %d elements", x.N)
-			}
-			sum = w.either(k, w.valid(0, x.N), sum, w.constant(x.Type, unit))
-		}
+	// Threads without any element have the last one again, which must count once.
+	if fold := op.Of(combine).Fold; x.N < lanes && !fold.Idempotent() {
+		sum = w.Either(k, w.valid(0, x.N), sum, w.constant(x.Type, loops.Identity(fold, x.Type)))
 	}
 	return w.butterfly(k, combine, x.Type, sum)
 }
@@ -246,7 +224,7 @@ func (w *writer) butterfly(k kind, combine compute.OpType, t dtypes.DType, x str
 func (w *writer) best(n *rows.Node) []string {
 	x := n.Args[0]
 	k, index := kindOf(x.Type), kindOf(n.Type)
-	if spread(n.N) || k.class == pred {
+	if spread(n.N) || k.Class == pred {
 		refuse("the best of %d groups", n.N)
 	}
 	how := "setp.gt."
@@ -258,14 +236,14 @@ func (w *writer) best(n *rows.Node) []string {
 		top, at := w.elem(x, g[0]), w.constant(n.Type, 0)
 		for j, e := range g[1:] {
 			next := w.elem(x, e)
-			wins := w.op(pred, how+k.suffix, next, top)
-			if k.class == f32 || k.class == f64 {
-				odd := w.op(pred, "setp.nan."+k.suffix, next, next)
-				fine := w.op(pred, "setp.num."+k.suffix, top, top)
-				wins = w.op(pred, "or.pred", wins, w.op(pred, "and.pred", odd, fine))
+			wins := w.Op(pred, how+k.Suffix, next, top)
+			if k.Class == f32 || k.Class == f64 {
+				odd := w.Op(pred, "setp.nan."+k.Suffix, next, next)
+				fine := w.Op(pred, "setp.num."+k.Suffix, top, top)
+				wins = w.Op(pred, "or.pred", wins, w.Op(pred, "and.pred", odd, fine))
 			}
-			top = w.either(k, wins, next, top)
-			at = w.either(index, wins, w.constant(n.Type, uint64(j+1)), at)
+			top = w.Either(k, wins, next, top)
+			at = w.Either(index, wins, w.constant(n.Type, uint64(j+1)), at)
 		}
 		out[i] = at
 	}
@@ -279,7 +257,7 @@ func (w *writer) choose(n *rows.Node) []string {
 	otherwise, end := w.label(), w.label()
 	outs := make([][]string, len(b.Outcomes))
 	for i, o := range b.Outcomes {
-		outs[i] = w.many(kindOf(o.Chosen.Type).class, registers(o.Chosen.N))
+		outs[i] = w.Many(kindOf(o.Chosen.Type).Class, registers(o.Chosen.N))
 	}
 	arm := func(value func(rows.Outcome) *rows.Node) {
 		w.enter()
@@ -290,12 +268,12 @@ func (w *writer) choose(n *rows.Node) []string {
 		}
 		w.exit()
 	}
-	w.line("@!%s bra %s", cond, otherwise)
+	w.Line("@!%s bra %s", cond, otherwise)
 	arm(func(o rows.Outcome) *rows.Node { return o.Then })
-	w.line("bra %s", end)
-	w.at(otherwise)
+	w.Line("bra %s", end)
+	w.Label(otherwise)
 	arm(func(o rows.Outcome) *rows.Node { return o.Else })
-	w.at(end)
+	w.Label(end)
 	for i, o := range b.Outcomes {
 		w.scopes[len(w.scopes)-1][o.Chosen] = outs[i]
 	}

@@ -3,6 +3,9 @@ package ptx
 import (
 	"fmt"
 
+	"github.com/gomlx/compute/dtypes"
+
+	"github.com/weft-rl/weft/engine/internal/assembly"
 	"github.com/weft-rl/weft/engine/rows"
 )
 
@@ -44,23 +47,23 @@ func (w *writer) fetchAll(n *rows.Node) []string {
 
 // fetcher loads elements of a matrix: (i, j) is the operand's element or register i and the result's register j.
 func (w *writer) fetcher(n *rows.Node) func(i, j int) string {
-	base := w.op(b64, "add.u64", w.inputs[n.Input], fmt.Sprint(4*n.Weight.Offset))
+	base := w.Op(b64, "add.u64", w.inputs[n.Input], fmt.Sprint(4*n.Weight.Offset))
 	bases := map[int]string{}
 	stepI, stepJ := n.Weight.K, n.Weight.N
 	load := func(i, j int) string {
 		switch {
 		case spread(n.N): // a column for each thread
 			if bases[j] == "" {
-				bases[j] = w.op(b64, "mad.lo.u64", w.element(j, n.N), fmt.Sprint(4*stepJ), base)
+				bases[j] = w.Op(b64, "mad.lo.u64", w.element(j, n.N), fmt.Sprint(4*stepJ), base)
 			}
-			return w.f("ld.global.nc", fmt.Sprintf("[%s+%d]", bases[j], 4*i*stepI))
+			return w.F("ld.global.nc", fmt.Sprintf("[%s+%d]", bases[j], 4*i*stepI))
 		case spread(n.Args[0].N): // a row for each thread
 			if bases[i] == "" {
-				bases[i] = w.op(b64, "mad.lo.u64", w.element(i, n.Args[0].N), fmt.Sprint(4*stepI), base)
+				bases[i] = w.Op(b64, "mad.lo.u64", w.element(i, n.Args[0].N), fmt.Sprint(4*stepI), base)
 			}
-			return w.f("ld.global.nc", fmt.Sprintf("[%s+%d]", bases[i], 4*j*stepJ))
+			return w.F("ld.global.nc", fmt.Sprintf("[%s+%d]", bases[i], 4*j*stepJ))
 		}
-		return w.f("ld.global.nc", fmt.Sprintf("[%s+%d]", base, 4*(i*stepI+j*stepJ)))
+		return w.F("ld.global.nc", fmt.Sprintf("[%s+%d]", base, 4*(i*stepI+j*stepJ)))
 	}
 	return func(i, j int) string { return w.multiplied(load(i, j)) }
 }
@@ -71,7 +74,7 @@ func (w *writer) multiplied(x string) string {
 		return x
 	}
 	// In the upper half of a word, above zeros, a bfloat16 is a float32.
-	return w.op(f32, "mov.b32", w.op(b32, "cvt.rn.bf16x2.f32", x, float(0)))
+	return w.Op(f32, "mov.b32", w.Op(b32, "cvt.rn.bf16x2.f32", x, assembly.Float(0)))
 }
 
 func (w *writer) dot(n *rows.Node) []string {
@@ -90,10 +93,10 @@ func (w *writer) dot(n *rows.Node) []string {
 	add := func(i, j int, x string) {
 		c := i % chains
 		if len(sums[j]) <= c {
-			sums[j] = append(sums[j], w.f("mul.rn", x, fetch(i, j)))
+			sums[j] = append(sums[j], w.F("mul.rn", x, fetch(i, j)))
 			return
 		}
-		sums[j][c] = w.f("fma.rn", x, fetch(i, j), sums[j][c])
+		sums[j][c] = w.F("fma.rn", x, fetch(i, j), sums[j][c])
 	}
 	w.each(n.Args[0], x, func(i int, x string) {
 		for j := range columns {
@@ -124,15 +127,15 @@ func (w *writer) each(n *rows.Node, regs []string, do func(i int, x string)) {
 		}
 		return
 	}
-	mine := w.op(b32, "mad.lo.u32", w.lane, "4", w.stage)
-	w.line("bar.warp.sync 0xffffffff") // what was there before has been read
+	mine := w.Op(b32, "mad.lo.u32", w.lane, "4", w.stage)
+	w.Line("bar.warp.sync 0xffffffff") // what was there before has been read
 	for i, x := range regs {
-		w.line("st.shared.f32 [%s+%d], %s", mine, 4*i*lanes, x)
+		w.Line("st.shared.f32 [%s+%d], %s", mine, 4*i*lanes, x)
 	}
-	w.line("bar.warp.sync 0xffffffff")
+	w.Line("bar.warp.sync 0xffffffff")
 	for i := 0; i < n.N; i += 4 {
-		four := w.many(f32, 4)
-		w.line("ld.shared.v4.f32 {%s, %s, %s, %s}, [%s+%d]", four[0], four[1], four[2], four[3], w.stage, 4*i)
+		four := w.Many(f32, 4)
+		w.Line("ld.shared.v4.f32 {%s, %s, %s, %s}, [%s+%d]", four[0], four[1], four[2], four[3], w.stage, 4*i)
 		for j, x := range four {
 			if i+j < n.N {
 				do(i+j, x)
@@ -148,18 +151,18 @@ func (w *writer) dotAcross(n *rows.Node, x []string, fetch func(i, j int) string
 		for i, xi := range x {
 			weight := fetch(i, j)
 			if p := w.valid(i, n.Args[0].N); p != "" {
-				weight = w.either(kind{f32, "f32", 4}, p, weight, float(0))
+				weight = w.Either(kindOf(dtypes.Float32), p, weight, assembly.Float(0))
 			}
 			if out[j] == "" {
-				out[j] = w.f("mul.rn", xi, weight)
+				out[j] = w.F("mul.rn", xi, weight)
 			} else {
-				out[j] = w.f("fma.rn", xi, weight, out[j])
+				out[j] = w.F("fma.rn", xi, weight, out[j])
 			}
 		}
 	}
 	for d := lanes / 2; d > 0; d /= 2 { // the results side by side, since each step waits for the one before it
 		for j, s := range out {
-			out[j] = w.f("add.rn", s, w.from(kind{f32, "f32", 4}, s, "bfly", fmt.Sprint(d)))
+			out[j] = w.F("add.rn", s, w.from(kindOf(dtypes.Float32), s, "bfly", fmt.Sprint(d)))
 		}
 	}
 	return out
@@ -170,7 +173,7 @@ func (w *writer) total(s []string) string {
 	for len(s) > 1 {
 		var next []string
 		for i := 0; i+1 < len(s); i += 2 {
-			next = append(next, w.f("add.rn", s[i], s[i+1]))
+			next = append(next, w.F("add.rn", s[i], s[i+1]))
 		}
 		if len(s)%2 == 1 {
 			next = append(next, s[len(s)-1])

@@ -71,15 +71,11 @@ func (w *writer) text(name string) string {
 		fmt.Fprintf(&b, ".param .u64 p%d", i)
 	}
 	fmt.Fprintf(&b, ")\n.maxntid %d, 1, 1\n{\n", w.warps*lanes)
-	for c, n := range w.counts {
-		if n > 0 {
-			fmt.Fprintf(&b, ".reg .%s %%%s<%d>;\n", classes[c].declared, classes[c].prefix, n)
-		}
-	}
+	b.WriteString(w.Declarations())
 	if w.shared > 0 {
 		fmt.Fprintf(&b, ".shared .align 16 .b8 stage[%d];\n", w.shared*4*w.warps)
 	}
-	b.WriteString(w.b.String())
+	b.WriteString(w.Body())
 	b.WriteString("}\n")
 	return b.String()
 }

@@ -19,15 +19,15 @@ func (w *writer) kernel() {
 			w.carried[i] = []string{w.constant(r.Value.DType(), 0)}
 		}
 	}
-	w.round = w.op(b32, "mov.u32", "0")
+	w.round = w.Op(b32, "mov.u32", "0")
 	start := w.label()
-	w.at(start)
+	w.Label(start)
 	w.enter()
 	w.oneRound()
 	w.exit()
-	w.line("add.u32 %s, %s, 1", w.round, w.round)
-	more := w.op(pred, "setp.lt.u32", w.round, fmt.Sprint(w.loop.Trips))
-	w.line("@%s bra %s", more, start)
+	w.Line("add.u32 %s, %s, 1", w.round, w.round)
+	more := w.Op(pred, "setp.lt.u32", w.round, fmt.Sprint(w.loop.Trips))
+	w.Line("@%s bra %s", more, start)
 	for i, r := range w.loop.Results {
 		switch r.Kind {
 		case rows.State, rows.Sum:
@@ -36,7 +36,7 @@ func (w *writer) kernel() {
 			w.onlyFirstRow(func() { w.store(i, w.carried[i]) })
 		}
 	}
-	w.line("ret")
+	w.Line("ret")
 }
 
 // where finds the row and the addresses.
@@ -51,26 +51,26 @@ func (w *writer) where() {
 			w.params++
 		}
 	}
-	tid := w.op(b32, "mov.u32", "%tid.x")
-	w.lane = w.op(b32, "and.b32", tid, "31")
-	w.lane64 = w.op(b64, "cvt.u64.u32", w.lane)
-	warp := w.op(b32, "shr.u32", tid, "5")
-	block := w.op(b32, "mov.u32", "%ctaid.x")
-	row := w.op(b32, "mad.lo.u32", block, fmt.Sprint(w.warps), warp)
-	beyond := w.op(pred, "setp.ge.u32", row, fmt.Sprint(w.loop.Rows))
-	w.line("@%s ret", beyond)
-	w.row = w.op(b64, "cvt.u64.u32", row)
-	w.first = w.op(pred, "setp.eq.u32", w.lane, "0")
+	tid := w.Op(b32, "mov.u32", "%tid.x")
+	w.lane = w.Op(b32, "and.b32", tid, "31")
+	w.lane64 = w.Op(b64, "cvt.u64.u32", w.lane)
+	warp := w.Op(b32, "shr.u32", tid, "5")
+	block := w.Op(b32, "mov.u32", "%ctaid.x")
+	row := w.Op(b32, "mad.lo.u32", block, fmt.Sprint(w.warps), warp)
+	beyond := w.Op(pred, "setp.ge.u32", row, fmt.Sprint(w.loop.Rows))
+	w.Line("@%s ret", beyond)
+	w.row = w.Op(b64, "cvt.u64.u32", row)
+	w.first = w.Op(pred, "setp.eq.u32", w.lane, "0")
 	w.walk(true, func(x *rows.Node) { w.ensure(x.N) })
 	if w.shared = w.staged(); w.shared > 0 {
-		base := w.op(b32, "mov.u32", "stage")
-		w.stage = w.op(b32, "mad.lo.u32", warp, fmt.Sprint(4*w.shared), base)
+		base := w.Op(b32, "mov.u32", "stage")
+		w.stage = w.Op(b32, "mad.lo.u32", warp, fmt.Sprint(4*w.shared), base)
 	}
 }
 
 func (w *writer) address(param int) string {
-	l := w.op(b64, "ld.param.u64", fmt.Sprintf("[p%d]", param))
-	return w.op(b64, "cvta.to.global.u64", l)
+	l := w.Op(b64, "ld.param.u64", fmt.Sprintf("[p%d]", param))
+	return w.Op(b64, "cvta.to.global.u64", l)
 }
 
 // staged is how many floats the longest vector has that goes round a warp: the operand of a product with a long result.
@@ -112,7 +112,7 @@ func (w *writer) oneRound() {
 			w.store(i, w.get(r.Next))
 		case rows.Sum:
 			k := kindOf(r.Value.DType())
-			next[i] = []string{w.op(k.class, "add."+k.suffix, w.carried[i][0], w.get(r.Next)[0])}
+			next[i] = []string{w.Op(k.Class, "add."+k.Suffix, w.carried[i][0], w.get(r.Next)[0])}
 		case rows.State, rows.Common:
 			next[i] = w.get(r.Next)
 		}
@@ -132,14 +132,14 @@ func (w *writer) oneRound() {
 }
 
 func (w *writer) copied(k kind, from []string) []string {
-	out := w.many(k.class, len(from))
+	out := w.Many(k.Class, len(from))
 	for i, x := range from {
 		w.move(k, out[i], x)
 	}
 	return out
 }
 
-func (w *writer) move(k kind, to, from string) { w.line("mov.%s %s, %s", k.suffix, to, from) }
+func (w *writer) move(k kind, to, from string) { w.Line("mov.%s %s, %s", k.Suffix, to, from) }
 
 // walk visits what results need in every round, operands first; with arms, also what only branches need.
 func (w *writer) walk(arms bool, visit func(*rows.Node)) {

@@ -11,10 +11,10 @@ import (
 // base is the address of a row's place.
 func (w *writer) base(address string, p rows.Place, size int) string {
 	if p.Row != 0 {
-		address = w.op(b64, "mad.lo.u64", w.row, fmt.Sprint(p.Row*size), address)
+		address = w.Op(b64, "mad.lo.u64", w.row, fmt.Sprint(p.Row*size), address)
 	}
 	if p.Offset != 0 {
-		address = w.op(b64, "add.u64", address, fmt.Sprint(p.Offset*size))
+		address = w.Op(b64, "add.u64", address, fmt.Sprint(p.Offset*size))
 	}
 	return address
 }
@@ -22,20 +22,20 @@ func (w *writer) base(address string, p rows.Place, size int) string {
 // load reads a node's elements.
 func (w *writer) load(n *rows.Node) []string {
 	k := kindOf(n.Type)
-	address := w.base(w.inputs[n.Input], n.Place, k.size)
+	address := w.base(w.inputs[n.Input], n.Place, k.Size)
 	for i, d := range n.Dyn {
 		index := w.get(n.Args[i])[0]
 		if n.Args[i].Op != rows.Round || w.loop.Trips-1 > d.Most {
 			index = w.clamped(index, n.Args[i].Type, d.Most)
 		} else {
-			index = w.op(b64, "cvt.u64.u32", index)
+			index = w.Op(b64, "cvt.u64.u32", index)
 		}
-		address = w.op(b64, "mad.lo.u64", index, fmt.Sprint(d.Stride*k.size), address)
+		address = w.Op(b64, "mad.lo.u64", index, fmt.Sprint(d.Stride*k.Size), address)
 	}
 	out := make([]string, registers(n.N))
 	if !spread(n.N) {
 		for i, e := range n.Place.Elems {
-			out[i] = w.read(n.Type, address, e*k.size)
+			out[i] = w.read(n.Type, address, e*k.Size)
 		}
 		return out
 	}
@@ -44,8 +44,8 @@ func (w *writer) load(n *rows.Node) []string {
 		refuse("a row whose %d elements lie unevenly", n.N)
 	}
 	for i := range out {
-		at := w.op(b64, "mad.lo.u64", w.element(i, n.N), fmt.Sprint(step*k.size), address)
-		out[i] = w.read(n.Type, at, n.Place.Elems[0]*k.size)
+		at := w.Op(b64, "mad.lo.u64", w.element(i, n.N), fmt.Sprint(step*k.Size), address)
+		out[i] = w.read(n.Type, at, n.Place.Elems[0]*k.Size)
 	}
 	return out
 }
@@ -54,10 +54,10 @@ func (w *writer) load(n *rows.Node) []string {
 func (w *writer) element(i, n int) string {
 	at := w.lane64
 	if i > 0 {
-		at = w.op(b64, "add.u64", at, fmt.Sprint(i*lanes))
+		at = w.Op(b64, "add.u64", at, fmt.Sprint(i*lanes))
 	}
 	if (i+1)*lanes > n {
-		at = w.op(b64, "min.u64", at, fmt.Sprint(n-1))
+		at = w.Op(b64, "min.u64", at, fmt.Sprint(n-1))
 	}
 	return at
 }
@@ -76,36 +76,36 @@ func evenly(at []int) (step int, ok bool) {
 // clamped is an index as a u64 from 0 to most.
 func (w *writer) clamped(x string, t dtypes.DType, most int) string {
 	k := kindOf(t)
-	x = w.op(k.class, "max."+k.suffix, x, "0")
-	x = w.op(k.class, "min."+k.suffix, x, fmt.Sprint(most))
-	if k.size == 4 {
-		return w.op(b64, "cvt.u64.u32", x)
+	x = w.Op(k.Class, "max."+k.Suffix, x, "0")
+	x = w.Op(k.Class, "min."+k.Suffix, x, fmt.Sprint(most))
+	if k.Size == 4 {
+		return w.Op(b64, "cvt.u64.u32", x)
 	}
 	return x
 }
 
 func (w *writer) read(t dtypes.DType, address string, offset int) string {
 	k := kindOf(t)
-	if k.class == pred {
-		x := w.op(b32, "ld.global.nc.u8", fmt.Sprintf("[%s+%d]", address, offset))
-		return w.op(pred, "setp.ne.u32", x, "0")
+	if k.Class == pred {
+		x := w.Op(b32, "ld.global.nc.u8", fmt.Sprintf("[%s+%d]", address, offset))
+		return w.Op(pred, "setp.ne.u32", x, "0")
 	}
-	return w.op(k.class, "ld.global.nc."+k.suffix, fmt.Sprintf("[%s+%d]", address, offset))
+	return w.Op(k.Class, "ld.global.nc."+k.Suffix, fmt.Sprintf("[%s+%d]", address, offset))
 }
 
 // store writes a result's elements: small ones thread 0, others the threads that have them.
 func (w *writer) store(i int, from []string) {
 	r := w.loop.Results[i]
 	k := kindOf(r.Value.DType())
-	address := w.base(w.outputs[i], r.Place, k.size)
+	address := w.base(w.outputs[i], r.Place, k.Size)
 	if r.Kind == rows.Aside && r.Step != 0 {
-		round := w.op(b64, "cvt.u64.u32", w.round)
-		address = w.op(b64, "mad.lo.u64", round, fmt.Sprint(r.Step*k.size), address)
+		round := w.Op(b64, "cvt.u64.u32", w.round)
+		address = w.Op(b64, "mad.lo.u64", round, fmt.Sprint(r.Step*k.Size), address)
 	}
 	n := len(r.Place.Elems)
 	if !spread(n) {
 		for j, e := range r.Place.Elems {
-			w.write(k, w.first, address, e*k.size, from[j])
+			w.write(k, w.first, address, e*k.Size, from[j])
 		}
 		return
 	}
@@ -114,8 +114,8 @@ func (w *writer) store(i int, from []string) {
 		refuse("a row whose %d elements lie unevenly", n)
 	}
 	for j, x := range from {
-		at := w.op(b64, "mad.lo.u64", w.element(j, n), fmt.Sprint(step*k.size), address)
-		w.write(k, w.valid(j, n), at, r.Place.Elems[0]*k.size, x)
+		at := w.Op(b64, "mad.lo.u64", w.element(j, n), fmt.Sprint(step*k.Size), address)
+		w.write(k, w.valid(j, n), at, r.Place.Elems[0]*k.Size, x)
 	}
 }
 
@@ -134,26 +134,26 @@ func (w *writer) valid(i, n int) string {
 // ensure makes the predicates of the threads that valid is about.
 func (w *writer) ensure(n int) {
 	if left := n % lanes; spread(n) && left != 0 && w.tails[left] == "" {
-		w.tails[left] = w.op(pred, "setp.lt.u32", w.lane, fmt.Sprint(left))
+		w.tails[left] = w.Op(pred, "setp.lt.u32", w.lane, fmt.Sprint(left))
 	}
 }
 
 func (w *writer) write(k kind, if_, address string, offset int, x string) {
-	suffix := k.suffix
-	if k.class == pred {
-		x, suffix = w.op(b32, "selp.u32", "1", "0", x), "u8"
+	suffix := k.Suffix
+	if k.Class == pred {
+		x, suffix = w.Op(b32, "selp.u32", "1", "0", x), "u8"
 	}
 	if if_ != "" {
 		if_ = "@" + if_ + " "
 	}
-	w.line("%sst.global.%s [%s+%d], %s", if_, suffix, address, offset, x)
+	w.Line("%sst.global.%s [%s+%d], %s", if_, suffix, address, offset, x)
 }
 
 // onlyFirstRow writes what the warp of row 0 alone does.
 func (w *writer) onlyFirstRow(do func()) {
 	over := w.label()
-	other := w.op(pred, "setp.ne.u64", w.row, "0")
-	w.line("@%s bra %s", other, over)
+	other := w.Op(pred, "setp.ne.u64", w.row, "0")
+	w.Line("@%s bra %s", other, over)
 	do()
-	w.at(over)
+	w.Label(over)
 }

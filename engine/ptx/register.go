@@ -2,61 +2,41 @@ package ptx
 
 import (
 	"fmt"
-	"math"
-	"strings"
 
+	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 
+	"github.com/weft-rl/weft/engine/internal/assembly"
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 	"github.com/weft-rl/weft/engine/rows"
 )
 
-// class is a kind of register.
-type class int
+// kind is how an element type is computed with.
+type kind = assembly.Kind
 
+// The classes of registers.
 const (
-	f32 class = iota
-	f64
-	b32
-	b64
-	pred
+	f32  = assembly.F32
+	f64  = assembly.F64
+	b32  = assembly.B32
+	b64  = assembly.B64
+	pred = assembly.Pred
 )
 
-var classes = [...]struct{ declared, prefix string }{{"f32", "f"}, {"f64", "d"}, {"b32", "r"}, {"b64", "l"}, {"pred", "p"}}
-
-// kind is how an element type is computed with: its registers, the suffix of arithmetic, and its size in memory.
-type kind struct {
-	class  class
-	suffix string
-	size   int
-}
-
+// kindOf returns the kind of an element type that kernels compute with; others are refused.
 func kindOf(t dtypes.DType) kind {
-	switch t {
-	case dtypes.Float32:
-		return kind{f32, "f32", 4}
-	case dtypes.Float64:
-		return kind{f64, "f64", 8}
-	case dtypes.Int32:
-		return kind{b32, "s32", 4}
-	case dtypes.Uint32:
-		return kind{b32, "u32", 4}
-	case dtypes.Int64:
-		return kind{b64, "s64", 8}
-	case dtypes.Uint64:
-		return kind{b64, "u64", 8}
-	case dtypes.Bool:
-		return kind{pred, "pred", 1}
+	k, ok := assembly.KindOf(t)
+	if !ok {
+		refuse("elements of type %s", t)
 	}
-	refuse("elements of type %s", t)
-	return kind{}
+	return k
 }
 
 // writer writes one kernel.
 type writer struct {
+	assembly.Writer
 	loop   *rows.Loop
-	b      strings.Builder
-	counts [len(classes)]int
 	params int
 	warps  int
 	halves bool // products round their operands to bfloat16
@@ -64,7 +44,6 @@ type writer struct {
 	labels int
 
 	scopes  []map[*rows.Node][]string // the registers of what is computed, innermost last
-	turns   []map[string]turn         // of numbers, by the same scopes
 	carried map[int][]string          // registers of states
 	weights map[*rows.Node][]string   // of products whose matrix is held
 	inputs  []string                  // addresses
@@ -87,75 +66,36 @@ func newWriter(l *rows.Loop, warps int, p ir.Precision) *writer {
 }
 
 // enter begins a part of the program, exit ends it: what is computed there is not there any more.
-func (w *writer) enter() { w.scopes = append(w.scopes, map[*rows.Node][]string{}) }
+func (w *writer) enter() {
+	w.scopes = append(w.scopes, map[*rows.Node][]string{})
+	w.Enter()
+}
 
 func (w *writer) exit() {
 	w.scopes = w.scopes[:len(w.scopes)-1]
-	w.turns = w.turns[:min(len(w.turns), len(w.scopes))]
+	w.Exit()
 }
-
-func (w *writer) new(c class) string {
-	w.counts[c]++
-	return fmt.Sprintf("%%%s%d", classes[c].prefix, w.counts[c]-1)
-}
-
-func (w *writer) many(c class, n int) []string {
-	out := make([]string, n)
-	for i := range out {
-		out[i] = w.new(c)
-	}
-	return out
-}
-
-func (w *writer) line(format string, args ...any) {
-	fmt.Fprintf(&w.b, format, args...)
-	w.b.WriteString(";\n")
-}
-
-// op writes an instruction with a new register for its result.
-func (w *writer) op(c class, name string, args ...string) string {
-	out := w.new(c)
-	w.line("%s %s, %s", name, out, strings.Join(args, ", "))
-	return out
-}
-
-func (w *writer) f(name string, args ...string) string { return w.op(f32, name+".f32", args...) }
 
 func (w *writer) label() string {
 	w.labels++
 	return fmt.Sprintf("L%d", w.labels-1)
 }
 
-func (w *writer) at(label string) { w.b.WriteString(label + ":\n") }
-
-// float is a float32 immediate.
-func float(x float64) string { return fmt.Sprintf("0f%08X", math.Float32bits(float32(x))) }
-
-func double(x float64) string { return fmt.Sprintf("0d%016X", math.Float64bits(x)) }
-
-// immediate is a constant element.
-func immediate(t dtypes.DType, bits uint64) string {
-	switch t {
-	case dtypes.Float32:
-		return fmt.Sprintf("0f%08X", uint32(bits))
-	case dtypes.Float64:
-		return fmt.Sprintf("0d%016X", bits)
-	case dtypes.Int32:
-		return fmt.Sprint(int32(bits))
-	case dtypes.Int64:
-		return fmt.Sprint(int64(bits))
+// scalar writes an elementwise operation for one register; of is the operands' type, to the result's.
+func (w *writer) scalar(t compute.OpType, of, to dtypes.DType, args []string) string {
+	k := kindOf(of)
+	if form := op.Of(t).PTX; form != nil {
+		if x := form(&w.Writer, assembly.Element{Of: of, To: to, Kind: k, Args: args}); x != "" {
+			return x
+		}
 	}
-	return fmt.Sprint(bits)
+	refuse("%s of %s", t, of)
+	return ""
 }
 
-// constant is a register with a constant element.
+// constant returns a register with a constant element.
 func (w *writer) constant(t dtypes.DType, bits uint64) string {
-	k := kindOf(t)
-	if k.class != pred {
-		return w.op(k.class, "mov."+k.suffix, immediate(t, bits))
-	}
-	zero := w.op(b32, "mov.u32", "0")
-	return w.op(pred, "setp.ne.u32", zero, fmt.Sprint(bits&1))
+	return w.Constant(t, kindOf(t), bits)
 }
 
 // spread reports whether a vector of n elements is spread over the threads.

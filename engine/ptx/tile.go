@@ -8,6 +8,7 @@ import (
 
 	"github.com/gomlx/compute/dtypes"
 
+	"github.com/weft-rl/weft/engine/internal/assembly"
 	"github.com/weft-rl/weft/engine/ir"
 	"github.com/weft-rl/weft/engine/rows"
 )
@@ -152,46 +153,46 @@ func (t *tiler) kernel() {
 	}
 	single, double := t.address(t.params), t.address(t.params+1)
 	t.params += 2
-	t.thread = t.op(b32, "mov.u32", "%tid.x")
-	t.lane = t.op(b32, "and.b32", t.thread, "31")
-	t.lane64 = t.op(b64, "cvt.u64.u32", t.lane)
-	t.warp = t.op(b32, "shr.u32", t.thread, "5")
-	t.group, t.member = t.op(b32, "shr.u32", t.lane, "2"), t.op(b32, "and.b32", t.lane, "3")
-	t.mine = t.op(b32, "and.b32", t.thread, fmt.Sprint(tile-1)) // the thread's row in the tile
-	t.first = t.op(pred, "setp.lt.u32", t.thread, fmt.Sprint(tile))
-	block := t.op(b32, "mov.u32", "%ctaid.x")
+	t.thread = t.Op(b32, "mov.u32", "%tid.x")
+	t.lane = t.Op(b32, "and.b32", t.thread, "31")
+	t.lane64 = t.Op(b64, "cvt.u64.u32", t.lane)
+	t.warp = t.Op(b32, "shr.u32", t.thread, "5")
+	t.group, t.member = t.Op(b32, "shr.u32", t.lane, "2"), t.Op(b32, "and.b32", t.lane, "3")
+	t.mine = t.Op(b32, "and.b32", t.thread, fmt.Sprint(tile-1)) // the thread's row in the tile
+	t.first = t.Op(pred, "setp.lt.u32", t.thread, fmt.Sprint(tile))
+	block := t.Op(b32, "mov.u32", "%ctaid.x")
 	t.survey()
 	t.weights()
 	t.accumulators()
-	number := t.op(b32, "mov.u32", block)
-	t.row = t.new(b64)
+	number := t.Op(b32, "mov.u32", block)
+	t.row = t.New(b64)
 	start := t.label()
-	t.at(start)
+	t.Label(start)
 	t.enter()
 	t.place(number)
 	for _, s := range t.sums {
 		t.add(s)
 	}
 	t.exit()
-	t.line("bar.sync 0") // the next tile overwrites what this one reads
-	t.line("add.u32 %s, %s, %d", number, number, t.how.Blocks)
-	more := t.op(pred, "setp.lt.u32", number, fmt.Sprint(up(t.region.Rows, tile)/tile))
-	t.line("@%s bra %s", more, start)
+	t.Line("bar.sync 0") // the next tile overwrites what this one reads
+	t.Line("add.u32 %s, %s, %d", number, number, t.how.Blocks)
+	more := t.Op(pred, "setp.lt.u32", number, fmt.Sprint(up(t.region.Rows, tile)/tile))
+	t.Line("@%s bra %s", more, start)
 	t.leave(block, single, double)
-	t.line("ret")
+	t.Line("ret")
 }
 
 // place finds the thread's row of a tile. Beyond the last row the threads do that one again, and it does not count.
 func (t *tiler) place(number string) {
-	row := t.op(b32, "mad.lo.u32", number, fmt.Sprint(tile), t.mine)
+	row := t.Op(b32, "mad.lo.u32", number, fmt.Sprint(tile), t.mine)
 	t.counting = t.first
 	if t.region.Rows%tile != 0 {
-		begin := t.op(b32, "mul.lo.u32", number, fmt.Sprint(tile))
-		t.left = t.op(b32, "sub.u32", fmt.Sprint(t.region.Rows), begin)
-		t.counting = t.op(pred, "and.pred", t.first, t.op(pred, "setp.lt.u32", t.mine, t.left))
-		row = t.op(b32, "min.u32", row, fmt.Sprint(t.region.Rows-1))
+		begin := t.Op(b32, "mul.lo.u32", number, fmt.Sprint(tile))
+		t.left = t.Op(b32, "sub.u32", fmt.Sprint(t.region.Rows), begin)
+		t.counting = t.Op(pred, "and.pred", t.first, t.Op(pred, "setp.lt.u32", t.mine, t.left))
+		row = t.Op(b32, "min.u32", row, fmt.Sprint(t.region.Rows-1))
 	}
-	t.line("cvt.u64.u32 %s, %s", t.row, row)
+	t.Line("cvt.u64.u32 %s, %s", t.row, row)
 }
 
 // blank zeroes what a matrix of the tile has beyond the last row, before it is added up.
@@ -200,14 +201,14 @@ func (t *tiler) blank(h *matrix) {
 		return
 	}
 	over := t.label()
-	t.line("@%s bra %s", t.op(pred, "setp.ge.u32", t.left, fmt.Sprint(tile)), over)
-	beyond := t.op(pred, "setp.ge.u32", t.mine, t.left)
+	t.Line("@%s bra %s", t.Op(pred, "setp.ge.u32", t.left, fmt.Sprint(tile)), over)
+	beyond := t.Op(pred, "setp.ge.u32", t.mine, t.left)
 	at := t.rowOf(h)
 	for word := 0; word < h.size*h.stride; word += 4 {
-		t.line("@%s st.shared.f32 [%s+%d], %s", beyond, at, h.at+word, float(0))
+		t.Line("@%s st.shared.f32 [%s+%d], %s", beyond, at, h.at+word, assembly.Float(0))
 	}
-	t.at(over)
-	t.line("bar.sync 0")
+	t.Label(over)
+	t.Line("bar.sync 0")
 }
 
 // survey counts who uses what, so that what is used once need not be kept.
@@ -238,7 +239,7 @@ func (t *tiler) weights() {
 			t.matrixOf(n)
 		}
 	})
-	t.line("bar.sync 0")
+	t.Line("bar.sync 0")
 }
 
 // nodes visits all that the region computes, operands first.
@@ -286,40 +287,40 @@ func (t *tiler) matrixOf(n *rows.Node) matrix {
 	t.matrices[key] = m
 	// Word e of what is in shared memory begins with element (e/words, e%words) of so many, and zero beyond the matrix.
 	words := m.size * m.stride / 4
-	e := t.op(b32, "mov.u32", t.thread)
+	e := t.Op(b32, "mov.u32", t.thread)
 	start := t.label()
-	t.at(start)
-	i := t.op(b32, "div.u32", e, fmt.Sprint(words))
-	j := t.op(b32, "mul.lo.u32", t.op(b32, "rem.u32", e, fmt.Sprint(words)), fmt.Sprint(4/m.size))
-	inside := t.op(pred, "setp.lt.u32", i, fmt.Sprint(k))
+	t.Label(start)
+	i := t.Op(b32, "div.u32", e, fmt.Sprint(words))
+	j := t.Op(b32, "mul.lo.u32", t.Op(b32, "rem.u32", e, fmt.Sprint(words)), fmt.Sprint(4/m.size))
+	inside := t.Op(pred, "setp.lt.u32", i, fmt.Sprint(k))
 	element := func(j string) string {
-		in := t.op(pred, "and.pred", inside, t.op(pred, "setp.lt.u32", j, fmt.Sprint(c)))
-		at := t.op(b32, "mad.lo.u32", i, fmt.Sprint(far), t.op(b32, "mul.lo.u32", j, fmt.Sprint(near)))
-		at = t.op(b32, "selp.b32", at, "0", in)
-		address := t.op(b64, "mad.lo.u64", t.op(b64, "cvt.u64.u32", at), "4", t.inputs[n.Input])
-		x := t.f("ld.global.nc", fmt.Sprintf("[%s+%d]", address, 4*n.Weight.Offset))
-		return t.f("selp", x, float(0), in)
+		in := t.Op(pred, "and.pred", inside, t.Op(pred, "setp.lt.u32", j, fmt.Sprint(c)))
+		at := t.Op(b32, "mad.lo.u32", i, fmt.Sprint(far), t.Op(b32, "mul.lo.u32", j, fmt.Sprint(near)))
+		at = t.Op(b32, "selp.b32", at, "0", in)
+		address := t.Op(b64, "mad.lo.u64", t.Op(b64, "cvt.u64.u32", at), "4", t.inputs[n.Input])
+		x := t.F("ld.global.nc", fmt.Sprintf("[%s+%d]", address, 4*n.Weight.Offset))
+		return t.F("selp", x, assembly.Float(0), in)
 	}
 	x := element(j)
-	to := t.op(b32, "mad.lo.u32", e, "4", t.shared0())
+	to := t.Op(b32, "mad.lo.u32", e, "4", t.shared0())
 	switch {
 	case t.halves:
-		t.line("st.shared.b32 [%s+%d], %s", to, m.at, t.pair("", x, element(t.op(b32, "add.u32", j, "1"))))
+		t.Line("st.shared.b32 [%s+%d], %s", to, m.at, t.pair("", x, element(t.Op(b32, "add.u32", j, "1"))))
 	case t.exact:
-		t.line("st.shared.f32 [%s+%d], %s", to, m.at, x)
+		t.Line("st.shared.f32 [%s+%d], %s", to, m.at, x)
 	default:
-		t.line("st.shared.b32 [%s+%d], %s", to, m.at, t.part(x).high)
+		t.Line("st.shared.b32 [%s+%d], %s", to, m.at, t.part(x).high)
 	}
-	t.line("add.u32 %s, %s, %d", e, e, threads)
-	more := t.op(pred, "setp.lt.u32", e, fmt.Sprint(m.rows*words))
-	t.line("@%s bra %s", more, start)
+	t.Line("add.u32 %s, %s, %d", e, e, threads)
+	more := t.Op(pred, "setp.lt.u32", e, fmt.Sprint(m.rows*words))
+	t.Line("@%s bra %s", more, start)
 	return m
 }
 
 // shared0 is the address of shared memory.
 func (t *tiler) shared0() string {
 	if t.stage == "" {
-		t.stage = t.op(b32, "mov.u32", "stage")
+		t.stage = t.Op(b32, "mov.u32", "stage")
 	}
 	return t.stage
 }
@@ -390,7 +391,7 @@ func (t *tiler) settle() {
 	}
 	if freed {
 		t.free = joined(t.free)
-		t.line("bar.sync 0") // all have read it before it is written again
+		t.Line("bar.sync 0") // all have read it before it is written again
 	}
 }
 

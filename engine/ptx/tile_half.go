@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/weft-rl/weft/engine/internal/assembly"
 	"github.com/weft-rl/weft/engine/rows"
 )
 
@@ -17,34 +18,34 @@ func halfStride(columns int) int { return up(columns, 16) + 8 }
 
 // pair rounds two numbers, to the nearest, into one word, the first in the lower half.
 func (t *tiler) pair(guard, x, y string) string {
-	out := t.new(b32)
-	t.line("%scvt.rn.bf16x2.f32 %s, %s, %s", guard, out, y, x)
+	out := t.New(b32)
+	t.Line("%scvt.rn.bf16x2.f32 %s, %s, %s", guard, out, y, x)
 	return out
 }
 
 // blocks loads n blocks of 8 x 8. Threads 8i to 8i+7 have the addresses of the rows of block i. Of a block a thread gets
 // elements 2 member and the next of row group, or, if it is turned round, of column group.
 func (t *tiler) blocks(n int, turn bool, at string, offset int) []string {
-	out := t.many(b32, n)
+	out := t.Many(b32, n)
 	how := ""
 	if turn {
 		how = ".trans"
 	}
-	t.line("ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16 {%s}, [%s+%d]", n, how, strings.Join(out, ", "), at, offset)
+	t.Line("ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16 {%s}, [%s+%d]", n, how, strings.Join(out, ", "), at, offset)
 	return out
 }
 
 // starts are the addresses for blocks that lie n/8 below each other, and so on to the right: those of a row for each of n
 // lanes, a power of two.
 func (t *tiler) starts(m *matrix, n int) string {
-	row := t.op(b32, "rem.u32", t.lane, fmt.Sprint(n))
-	at := t.op(b32, "mad.lo.u32", row, fmt.Sprint(2*m.stride), t.shared0())
-	return t.op(b32, "mad.lo.u32", t.op(b32, "div.u32", t.lane, fmt.Sprint(n)), "16", at)
+	row := t.Op(b32, "rem.u32", t.lane, fmt.Sprint(n))
+	at := t.Op(b32, "mad.lo.u32", row, fmt.Sprint(2*m.stride), t.shared0())
+	return t.Op(b32, "mad.lo.u32", t.Op(b32, "div.u32", t.lane, fmt.Sprint(n)), "16", at)
 }
 
 // halfOperand loads a product's operand, all of the warp's rows.
 func (t *tiler) halfOperand(h *matrix) (out [][4]part) {
-	at := t.op(b32, "mad.lo.u32", t.warp, fmt.Sprint(16*2*h.stride), t.starts(h, 16))
+	at := t.Op(b32, "mad.lo.u32", t.warp, fmt.Sprint(16*2*h.stride), t.starts(h, 16))
 	for k := 0; k < h.columns; k += 16 {
 		out = append(out, [4]part(parts(t.blocks(4, false, at, h.at+2*k))))
 	}
@@ -57,7 +58,7 @@ func (t *tiler) halfProduct(n *rows.Node, m matrix, c int) [4]string {
 	if turned(n) {
 		at, along, from = t.starts(&m, 8), 1, c*m.stride
 	}
-	sum := [4]string{float(0), float(0), float(0), float(0)}
+	sum := [4]string{assembly.Float(0), assembly.Float(0), assembly.Float(0), assembly.Float(0)}
 	steps := t.fragments[n]
 	for i := 0; i < len(steps); i += 2 { // two steps to a load
 		some := steps[i:min(i+2, len(steps))]
@@ -72,11 +73,11 @@ func (t *tiler) halfProduct(n *rows.Node, m matrix, c int) [4]string {
 // halfSumOperands are sumOperands: both matrices are read turned round.
 func (t *tiler) halfSumOperands(a *accumulator, x, y *matrix) (left func(k, down int) [4]part, right func(k, across int) [2]part, step int) {
 	// Of X the blocks are those of two times 8 rows, each of two times 8 columns.
-	row := t.op(b32, "and.b32", t.lane, "7")
-	row = t.op(b32, "mad.lo.u32", t.op(b32, "shr.u32", t.lane, "4"), "8", row)
-	from := t.op(b32, "mad.lo.u32", row, fmt.Sprint(2*x.stride), t.shared0())
-	block := t.op(b32, "and.b32", t.op(b32, "shr.u32", t.lane, "3"), "1")
-	from = t.op(b32, "mad.lo.u32", block, "16", from)
+	row := t.Op(b32, "and.b32", t.lane, "7")
+	row = t.Op(b32, "mad.lo.u32", t.Op(b32, "shr.u32", t.lane, "4"), "8", row)
+	from := t.Op(b32, "mad.lo.u32", row, fmt.Sprint(2*x.stride), t.shared0())
+	block := t.Op(b32, "and.b32", t.Op(b32, "shr.u32", t.lane, "3"), "1")
+	from = t.Op(b32, "mad.lo.u32", block, "16", from)
 	from, other := t.shareOut(a, from, t.starts(y, lanes), 2)
 	left = func(k, down int) [4]part {
 		return [4]part(parts(t.blocks(4, true, from, x.at+2*(k*x.stride+16*down))))

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weft-rl/weft/engine/internal/assembly"
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/rows"
 )
 
@@ -47,7 +49,7 @@ func (t *tiler) keepAs(f form) *matrix {
 	default:
 		t.keepLong(n)
 	}
-	t.line("bar.sync 0")
+	t.Line("bar.sync 0")
 	t.settleBut(n)
 	t.read(f)
 	return t.buffers[f]
@@ -71,7 +73,7 @@ func (t *tiler) rooms(n *rows.Node) (out []*matrix) {
 		if h == nil {
 			h = t.room(f.matrix())
 		} else {
-			t.line("bar.sync 0") // all are through with what they did with it before
+			t.Line("bar.sync 0") // all are through with what they did with it before
 		}
 		out = append(out, h)
 	}
@@ -101,14 +103,14 @@ func (t *tiler) filled(n *rows.Node, hs []*matrix) {
 
 // rowOf is the address of the thread's row in a matrix of the tile.
 func (t *tiler) rowOf(h *matrix) string {
-	return t.op(b32, "mad.lo.u32", t.mine, fmt.Sprint(h.size*h.stride), t.shared0())
+	return t.Op(b32, "mad.lo.u32", t.mine, fmt.Sprint(h.size*h.stride), t.shared0())
 }
 
 // keepSmall writes what each thread has of its row, and zeros up to a whole operand.
 func (t *tiler) keepSmall(n *rows.Node) {
 	regs := slices.Clone(t.get(n))
 	for len(regs) < up(n.N, 16) {
-		regs = append(regs, float(0))
+		regs = append(regs, assembly.Float(0))
 	}
 	hs := t.rooms(n)
 	for _, h := range hs {
@@ -123,39 +125,39 @@ func (t *tiler) keepSmall(n *rows.Node) {
 // putPair writes elements i and i+1 of a row that begins at an address.
 func (t *tiler) putPair(h *matrix, at string, i int, guard, x, y string) {
 	if h.size == 2 {
-		t.line("%sst.shared.b32 [%s+%d], %s", guard, at, h.at+2*i, t.pair(guard, x, y))
+		t.Line("%sst.shared.b32 [%s+%d], %s", guard, at, h.at+2*i, t.pair(guard, x, y))
 		return
 	}
-	t.line("%sst.shared.v2.f32 [%s+%d], {%s, %s}", guard, at, h.at+4*i, x, y)
+	t.Line("%sst.shared.v2.f32 [%s+%d], {%s, %s}", guard, at, h.at+4*i, x, y)
 }
 
 // keepLoad reads a long row of an input, by pairs of elements; the two threads of a row take turns.
 func (t *tiler) keepLoad(n *rows.Node) {
 	k := kindOf(n.Type)
-	if k.class != f32 {
+	if k.Class != f32 {
 		refuse("long rows of %s", n.Type)
 	}
-	address := t.base(t.inputs[n.Input], n.Place, k.size)
+	address := t.base(t.inputs[n.Input], n.Place, k.Size)
 	for i, d := range n.Dyn {
 		index := t.clamped(t.get(n.Args[i])[0], n.Args[i].Type, d.Most)
-		address = t.op(b64, "mad.lo.u64", index, fmt.Sprint(d.Stride*k.size), address)
+		address = t.Op(b64, "mad.lo.u64", index, fmt.Sprint(d.Stride*k.Size), address)
 	}
 	hs := t.rooms(n)
 	var at []string
 	for _, h := range hs {
 		at = append(at, t.rowOf(h))
 	}
-	half := t.op(b32, "shr.u32", t.thread, "6")
-	other := t.op(pred, "setp.ne.u32", half, "0")
+	half := t.Op(b32, "shr.u32", t.thread, "6")
+	other := t.Op(pred, "setp.ne.u32", half, "0")
 	for i := 0; i < up(n.N, 16); i += 2 {
 		guard := "@!" + other + " "
 		if i%4 == 2 {
 			guard = "@" + other + " "
 		}
-		pair := [2]string{float(0), float(0)}
+		pair := [2]string{assembly.Float(0), assembly.Float(0)}
 		for j := i; j < min(i+2, n.N); j++ {
-			pair[j-i] = t.new(f32)
-			t.line("%sld.global.nc.f32 %s, [%s+%d]", guard, pair[j-i], address, 4*n.Place.Elems[j])
+			pair[j-i] = t.New(f32)
+			t.Line("%sld.global.nc.f32 %s, [%s+%d]", guard, pair[j-i], address, 4*n.Place.Elems[j])
 		}
 		for k, h := range hs {
 			if i < h.columns {
@@ -178,7 +180,7 @@ func (t *tiler) keepLong(n *rows.Node) {
 		to = append(to, t.corner(h))
 	}
 	for c := 0; c < up(n.N, 16); c += 8 {
-		x := [4]string{float(0), float(0), float(0), float(0)}
+		x := [4]string{assembly.Float(0), assembly.Float(0), assembly.Float(0), assembly.Float(0)}
 		if c < n.N {
 			x = t.fragment(n, c)
 		}
@@ -202,9 +204,9 @@ func (t *tiler) put(h *matrix, to string, c int, x [4]string) {
 // corner is the address of the thread's part of the warp's rows: of each eight columns a thread has two, in rows lane/4
 // and 8 further.
 func (t *tiler) corner(m *matrix) string {
-	row := t.op(b32, "mad.lo.u32", t.warp, "16", t.group)
-	at := t.op(b32, "mad.lo.u32", row, fmt.Sprint(m.size*m.stride), t.shared0())
-	return t.op(b32, "mad.lo.u32", t.member, fmt.Sprint(2*m.size), at)
+	row := t.Op(b32, "mad.lo.u32", t.warp, "16", t.group)
+	at := t.Op(b32, "mad.lo.u32", row, fmt.Sprint(m.size*m.stride), t.shared0())
+	return t.Op(b32, "mad.lo.u32", t.member, fmt.Sprint(2*m.size), at)
 }
 
 // prepare has everything ready that fragments of a node are made of.
@@ -241,14 +243,14 @@ func (t *tiler) operand(n *rows.Node) {
 		t.fragments[n] = t.halfOperand(h)
 		return
 	}
-	row := t.op(b32, "mad.lo.u32", t.warp, "16", t.group)
-	at := t.op(b32, "mad.lo.u32", row, fmt.Sprint(4*h.stride), t.shared0())
-	at = t.op(b32, "mad.lo.u32", t.member, "4", at)
+	row := t.Op(b32, "mad.lo.u32", t.warp, "16", t.group)
+	at := t.Op(b32, "mad.lo.u32", row, fmt.Sprint(4*h.stride), t.shared0())
+	at = t.Op(b32, "mad.lo.u32", t.member, "4", at)
 	var out [][4]part
 	for k := 0; k < up(n.Args[0].N, 8); k += 8 {
 		var x [4]part
 		for i, offset := range [4]int{4 * k, 4*k + 32*h.stride, 4 * (k + 4), 4*(k+4) + 32*h.stride} {
-			x[i] = t.part(t.f("ld.shared", fmt.Sprintf("[%s+%d]", at, h.at+offset)))
+			x[i] = t.part(t.F("ld.shared", fmt.Sprintf("[%s+%d]", at, h.at+offset)))
 		}
 		out = append(out, x)
 	}
@@ -261,10 +263,10 @@ func (t *tiler) fragment(n *rows.Node, c int) [4]string {
 		at := t.corner(h)
 		var x [4]string
 		for i := range x {
-			x[i] = t.new(f32)
+			x[i] = t.New(f32)
 		}
-		t.line("ld.shared.v2.f32 {%s, %s}, [%s+%d]", x[0], x[1], at, h.at+4*c)
-		t.line("ld.shared.v2.f32 {%s, %s}, [%s+%d]", x[2], x[3], at, h.at+4*c+32*h.stride)
+		t.Line("ld.shared.v2.f32 {%s, %s}, [%s+%d]", x[0], x[1], at, h.at+4*c)
+		t.Line("ld.shared.v2.f32 {%s, %s}, [%s+%d]", x[2], x[3], at, h.at+4*c+32*h.stride)
 		t.read(form{n, false})
 		return x
 	}
@@ -325,18 +327,18 @@ func (t *tiler) columns(n *rows.Node, c int) [4]string {
 	}
 	var x [2]string
 	for i := range x {
-		e := t.op(b32, "mad.lo.u32", t.member, "2", fmt.Sprint(c+i))
+		e := t.Op(b32, "mad.lo.u32", t.member, "2", fmt.Sprint(c+i))
 		if c+8 > n.N {
-			e = t.op(b32, "min.u32", e, fmt.Sprint(n.N-1))
+			e = t.Op(b32, "min.u32", e, fmt.Sprint(n.N-1))
 		}
-		at := t.op(b64, "mad.lo.u64", t.op(b64, "cvt.u64.u32", e), fmt.Sprint(step*k.size), t.inputs[n.Input])
+		at := t.Op(b64, "mad.lo.u64", t.Op(b64, "cvt.u64.u32", e), fmt.Sprint(step*k.Size), t.inputs[n.Input])
 		x[i] = t.read0(n, at)
 	}
 	return [4]string{x[0], x[1], x[0], x[1]}
 }
 
 func (t *tiler) read0(n *rows.Node, at string) string {
-	return t.writer.read(n.Type, at, (n.Place.Offset+n.Place.Elems[0])*kindOf(n.Type).size)
+	return t.writer.read(n.Type, at, (n.Place.Offset+n.Place.Elems[0])*kindOf(n.Type).Size)
 }
 
 // product multiplies the operand, which is at hand, with eight columns of the matrix.
@@ -350,10 +352,10 @@ func (t *tiler) product(n *rows.Node, c int) [4]string {
 	if turned(n) {
 		step, along = 1, m.stride
 	}
-	at := t.op(b32, "mad.lo.u32", t.member, fmt.Sprint(4*step), t.shared0())
-	at = t.op(b32, "mad.lo.u32", t.group, fmt.Sprint(4*along), at)
+	at := t.Op(b32, "mad.lo.u32", t.member, fmt.Sprint(4*step), t.shared0())
+	at = t.Op(b32, "mad.lo.u32", t.group, fmt.Sprint(4*along), at)
 	// A step of the tensor cores takes long to be done: the three of exact products do not wait for each other.
-	zero := [4]string{float(0), float(0), float(0), float(0)}
+	zero := [4]string{assembly.Float(0), assembly.Float(0), assembly.Float(0), assembly.Float(0)}
 	sum, lows, highs := zero, zero, zero
 	for i, a := range t.fragments[n] {
 		offset := m.at + 4*(8*i*step+c*along)
@@ -366,7 +368,7 @@ func (t *tiler) product(n *rows.Node, c int) [4]string {
 	}
 	if t.exact {
 		for i := range sum {
-			sum[i] = t.f("add.rn", sum[i], t.f("add.rn", lows[i], highs[i]))
+			sum[i] = t.F("add.rn", sum[i], t.F("add.rn", lows[i], highs[i]))
 		}
 	}
 	return sum
@@ -382,20 +384,20 @@ func low(p part) string  { return p.low }
 // into what is not a number anyhow. Of the rest the tensor cores cut off what TF32 does not have: at most 2^-22 of x.
 func (t *tiler) part(x string) part {
 	if !t.exact {
-		return part{high: t.op(b32, "cvt.rna.tf32.f32", x)}
+		return part{high: t.Op(b32, "cvt.rna.tf32.f32", x)}
 	}
-	bits := t.op(b32, "add.u32", t.op(b32, "mov.b32", x), "4096")
-	bits = t.op(b32, "and.b32", bits, "0xffffe000")
-	return part{high: bits, low: t.op(b32, "mov.b32", t.f("sub.rn", x, t.op(f32, "mov.b32", bits)))}
+	bits := t.Op(b32, "add.u32", t.Op(b32, "mov.b32", x), "4096")
+	bits = t.Op(b32, "and.b32", bits, "0xffffe000")
+	return part{high: bits, low: t.Op(b32, "mov.b32", t.F("sub.rn", x, t.Op(f32, "mov.b32", bits)))}
 }
 
 // weight is an element of a matrix of weights, which have been rounded where that is all there is to do.
 func (t *tiler) weight(at string, offset int) part {
 	where := fmt.Sprintf("[%s+%d]", at, offset)
 	if t.exact {
-		return t.part(t.f("ld.shared", where))
+		return t.part(t.F("ld.shared", where))
 	}
-	return part{high: t.op(b32, "ld.shared.b32", where)}
+	return part{high: t.Op(b32, "ld.shared.b32", where)}
 }
 
 // multiply is a step of the tensor cores, of 16 x 8 by 8 x 8: in TF32, or in three steps that make up for what TF32 rounds
@@ -419,13 +421,13 @@ func each(parts []part, of func(part) string) []string {
 func (t *tiler) mma(a, b []string, c [4]string) [4]string {
 	var d [4]string
 	for i := range d {
-		d[i] = t.new(f32)
+		d[i] = t.New(f32)
 	}
 	kind := "m16n8k8.row.col.f32.tf32.tf32.f32"
 	if t.halves {
 		kind = "m16n8k16.row.col.f32.bf16.bf16.f32"
 	}
-	t.line("mma.sync.aligned.%s {%s, %s, %s, %s}, {%s, %s, %s, %s}, {%s, %s}, {%s, %s, %s, %s}", kind,
+	t.Line("mma.sync.aligned.%s {%s, %s, %s, %s}, {%s, %s, %s, %s}, {%s, %s}, {%s, %s, %s, %s}", kind,
 		d[0], d[1], d[2], d[3], a[0], a[1], a[2], a[3], b[0], b[1], c[0], c[1], c[2], c[3])
 	return d
 }
@@ -439,13 +441,13 @@ func (t *tiler) smallDot(n *rows.Node) []string {
 		t.put(h, to, c, t.product(n, c))
 	}
 	delete(t.fragments, n)
-	t.line("bar.sync 0")
+	t.Line("bar.sync 0")
 	at := t.rowOf(h)
 	out := make([]string, n.N)
 	for i := range out {
-		out[i] = t.f("ld.shared", fmt.Sprintf("[%s+%d]", at, h.at+4*i))
+		out[i] = t.F("ld.shared", fmt.Sprintf("[%s+%d]", at, h.at+4*i))
 	}
-	t.line("bar.sync 0")
+	t.Line("bar.sync 0")
 	t.free = joined(append(t.free, span{h.at, h.bytes()}))
 	return out
 }
@@ -458,9 +460,9 @@ func (t *tiler) across(n *rows.Node) []string {
 	out := make([]string, n.N)
 	for i, g := range n.Groups {
 		for _, e := range g {
-			one := t.f("ld.shared", fmt.Sprintf("[%s+%d]", at, h.at+4*e))
+			one := t.F("ld.shared", fmt.Sprintf("[%s+%d]", at, h.at+4*e))
 			if out[i] != "" {
-				one = t.scalar(reductions[n.Map], n.Type, n.Type, []string{out[i], one})
+				one = t.scalar(op.Of(n.Map).By, n.Type, n.Type, []string{out[i], one})
 			}
 			out[i] = one
 		}

@@ -7,7 +7,11 @@
 // it there as well. So control flow nests to any depth. A value of a function that has already returned, such as a
 // scalar GoMLX cached while it built a loop body, is recorded once more where it is used, which is possible as long as
 // it does not depend on that function's parameters.
+//
+// The methods of elementwise operations, reductions and scatters are generated from the table of operations.
 package record
+
+//go:generate go run ./gen
 
 import (
 	"fmt"

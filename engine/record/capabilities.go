@@ -1,26 +1,20 @@
 package record
 
 import (
-	"slices"
-
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
+
+	"github.com/weft-rl/weft/engine/internal/op"
 )
 
-// written are the operations that the recorder turns into others, or that need nothing to run.
-var written = []compute.OpType{
-	compute.OpTypeParameter, compute.OpTypeConstant, compute.OpTypeCall, compute.OpTypeDot,
-	compute.OpTypeFusedSoftmax, compute.OpTypeFusedGelu, compute.OpTypeFusedLayerNorm, compute.OpTypeFusedDense,
-	compute.OpTypeFusedScaledDotProductAttention, compute.OpTypeFusedAttentionQKVProjection,
-	compute.OpTypeBatchNormForInference, compute.OpTypeBatchNormForTraining, compute.OpTypeBatchNormGradient,
-}
-
-// Capabilities are those of a backend that records with this package and runs the operations that runs says.
+// Capabilities returns those of a backend that records with this package and runs the operations that runs says. It
+// need not run those that are recorded as others, nor parameters, constants and calls.
 func Capabilities(runs func(compute.OpType) bool) compute.Capabilities {
 	c := compute.Capabilities{Functions: true, Operations: map[compute.OpType]bool{}, DTypes: map[dtypes.DType]bool{}}
-	for op := range compute.OpTypeLast {
-		if op != compute.OpTypeCapturedValue && (runs(op) || slices.Contains(written, op)) {
-			c.Operations[op] = true
+	for _, row := range op.Rows() {
+		known := row.Class == op.Composite || row.Class == op.Source || row.Op == compute.OpTypeCall
+		if row.Op != compute.OpTypeCapturedValue && (known || runs(row.Op)) {
+			c.Operations[row.Op] = true
 		}
 	}
 	for _, d := range dtypes.DTypeValues() {

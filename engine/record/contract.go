@@ -9,14 +9,15 @@ import (
 	"github.com/gomlx/compute/shapeinference"
 	"github.com/gomlx/compute/shapes"
 
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
 // reduce records a reduction; no axes means all of them.
-func (f *Function) reduce(op compute.OpType, x compute.Value, axes []int) (compute.Value, error) {
-	return f.one(op, x, func(s shapes.Shape) (any, shapes.Shape, error) {
-		if err := reducible(op, s.DType); err != nil {
-			return nil, s, err
+func (f *Function) reduce(t compute.OpType, x compute.Value, axes []int) (compute.Value, error) {
+	return f.one(t, x, func(s shapes.Shape) (any, shapes.Shape, error) {
+		if !op.Of(t).Takes.Has(s.DType) {
+			return nil, s, fmt.Errorf("%s of %s: %w", t, s.DType, compute.ErrNotImplemented)
 		}
 		if len(axes) == 0 {
 			axes = make([]int, s.Rank())
@@ -34,22 +35,6 @@ func (f *Function) reduce(op compute.OpType, x compute.Value, axes []int) (compu
 		out, err := shapeinference.Reduce(s, axes)
 		return ir.Axes{Axes: axes}, out, err
 	})
-}
-
-func reducible(op compute.OpType, d dtypes.DType) error {
-	ok := d.IsInt() || d.IsFloat()
-	switch op {
-	case compute.OpTypeReduceMax, compute.OpTypeReduceMin:
-		ok = true
-	case compute.OpTypeReduceLogicalAnd, compute.OpTypeReduceLogicalOr, compute.OpTypeReduceLogicalXor:
-		ok = d == dtypes.Bool
-	case compute.OpTypeReduceBitwiseAnd, compute.OpTypeReduceBitwiseOr, compute.OpTypeReduceBitwiseXor:
-		ok = d.IsInt()
-	}
-	if !ok {
-		return fmt.Errorf("%s of %s: %w", op, d, compute.ErrNotImplemented)
-	}
-	return nil
 }
 
 // ArgMinMax implements compute.Function.
@@ -82,6 +67,16 @@ func window(rank int, dims, strides []int, paddings [][2]int) ir.Window {
 	}
 	return ir.Window{Dims: dims, Strides: slices.Clone(strides), Paddings: orZeros(paddings, rank),
 		InputDilations: orOnes(nil, rank), Dilations: orOnes(nil, rank)}
+}
+
+// SelectAndScatterMax implements compute.Function.
+func (f *Function) SelectAndScatterMax(operand, source compute.Value, dims, strides []int, paddings [][2]int) (compute.Value, error) {
+	return f.selectScatter(compute.OpTypeSelectAndScatterMax, operand, source, dims, strides, paddings)
+}
+
+// SelectAndScatterMin implements compute.Function.
+func (f *Function) SelectAndScatterMin(operand, source compute.Value, dims, strides []int, paddings [][2]int) (compute.Value, error) {
+	return f.selectScatter(compute.OpTypeSelectAndScatterMin, operand, source, dims, strides, paddings)
 }
 
 func (f *Function) selectScatter(op compute.OpType, operand, source compute.Value, dims, strides []int,

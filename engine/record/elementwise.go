@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/compute/shapeinference"
 	"github.com/gomlx/compute/shapes"
 
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
@@ -29,49 +30,54 @@ func plain(s shapes.Shape) shapes.Shape {
 	return shapes.Shape{DType: s.DType, Dimensions: s.Dimensions}
 }
 
-func (f *Function) unary(op compute.OpType, x compute.Value) (compute.Value, error) {
-	vs, err := f.values(op, x)
+func (f *Function) unary(t compute.OpType, x compute.Value) (compute.Value, error) {
+	vs, err := f.values(t, x)
 	if err != nil {
 		return nil, err
 	}
-	shape := vs[0].Shape
-	switch op {
-	case compute.OpTypeIsFinite, compute.OpTypeIsNaN:
-		if !shape.DType.IsFloat() {
-			return nil, fmt.Errorf("%s of %s: %w", op, shape.DType, compute.ErrNotImplemented)
-		}
+	shape, row := vs[0].Shape, op.Of(t)
+	if row.Bool {
 		shape = shapes.Make(dtypes.Bool, shape.Dimensions...)
-	default:
-		if shape, err = shapeinference.UnaryOp(op, shape); err != nil {
-			return nil, err
-		}
+	} else if shape, err = shapeinference.UnaryOp(t, shape); err != nil {
+		return nil, err
 	}
-	return result(f.add(ir.NewNode(op, nil, vs, plain(shape))))
+	if err := takes(row, vs[0]); err != nil {
+		return nil, err
+	}
+	return result(f.add(ir.NewNode(t, nil, vs, plain(shape))))
 }
 
-func (f *Function) binary(op compute.OpType, lhs, rhs compute.Value) (compute.Value, error) {
-	vs, err := f.values(op, lhs, rhs)
+// takes returns the not-implemented error for element types that an operation does not take.
+func takes(row *op.Row, v *ir.Value) error {
+	if row.Takes.Has(v.DType()) {
+		return nil
+	}
+	return fmt.Errorf("%s of %s: %w", row.Op, v.DType(), compute.ErrNotImplemented)
+}
+
+func (f *Function) binary(t compute.OpType, lhs, rhs compute.Value) (compute.Value, error) {
+	vs, err := f.values(t, lhs, rhs)
 	if err != nil {
 		return nil, err
 	}
-	infer := shapeinference.BinaryOp
-	if shapeinference.ComparisonOperations.Has(op) || op == compute.OpTypeNotEqualTotalOrder {
+	infer, row := shapeinference.BinaryOp, op.Of(t)
+	if row.Bool {
 		infer = shapeinference.ComparisonOp
 	}
-	inferred := op
-	if op == compute.OpTypeNotEqualTotalOrder { // upstream's table of comparisons leaves this one out
+	inferred := t
+	if t == compute.OpTypeNotEqualTotalOrder { // upstream's table of comparisons leaves this one out
 		inferred = compute.OpTypeEqualTotalOrder
 	}
 	shape, err := infer(inferred, vs[0].Shape, vs[1].Shape)
 	if err != nil {
 		return nil, err
 	}
-	if op == compute.OpTypeAtan2 && !vs[0].DType().IsFloat() {
-		return nil, fmt.Errorf("%s of %s: %w", op, vs[0].DType(), compute.ErrNotImplemented)
+	if err := takes(row, vs[0]); err != nil {
+		return nil, err
 	}
 	shape = emptied(plain(shape), vs)
 	vs[0], vs[1] = f.spread(vs[0], shape), f.spread(vs[1], shape)
-	return result(f.add(ir.NewNode(op, nil, vs, shape)))
+	return result(f.add(ir.NewNode(t, nil, vs, shape)))
 }
 
 // emptied sets axes to zero where an operand is empty: upstream's inference broadcasts 0 with 1 to 1.

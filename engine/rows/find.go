@@ -7,6 +7,7 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
@@ -182,12 +183,10 @@ func (f *finder) source(v *ir.Value) *ir.Value {
 			v = w
 			continue
 		}
-		switch v.Node.Op {
-		case compute.OpTypeIdentity, compute.OpTypeOptimizationBarrier, compute.OpTypeSchedulingBarrier:
-			v = v.Node.Inputs[0]
-			continue
+		if op.Of(v.Node.Op).Class != op.Same {
+			return v
 		}
-		return v
+		v = v.Node.Inputs[0]
 	}
 }
 

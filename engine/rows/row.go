@@ -7,6 +7,7 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
@@ -63,8 +64,12 @@ func (f *finder) written(v *ir.Value, axis int) *Node {
 	if elems > most || elems < 1 {
 		refuse("a row of %d elements", elems)
 	}
-	if ir.Elementwise(n.Op) {
+	switch row := op.Of(n.Op); {
+	case row.Elementwise():
 		return f.elementwise(v, axis, elems)
+	case row.Class == op.Reduce:
+		x, groups := f.grouped(n.Inputs[0], n.Attr.(ir.Axes).Axes, axis)
+		return f.reduce(n.Op, x, groups)
 	}
 	switch n.Op {
 	case compute.OpTypeConstant:
@@ -77,11 +82,6 @@ func (f *finder) written(v *ir.Value, axis int) *Node {
 		return f.moved(v, axis)
 	case compute.OpTypePad:
 		return f.padded(v, axis)
-	case compute.OpTypeReduceSum, compute.OpTypeReduceMax, compute.OpTypeReduceMin, compute.OpTypeReduceProduct,
-		compute.OpTypeReduceLogicalAnd, compute.OpTypeReduceLogicalOr:
-		axes := n.Attr.(ir.Axes).Axes
-		x, groups := f.grouped(n.Inputs[0], axes, axis)
-		return f.reduce(n.Op, x, groups)
 	case compute.OpTypeArgMinMax:
 		a := n.Attr.(ir.ArgMinMax)
 		x, groups := f.grouped(n.Inputs[0], []int{a.Axis}, axis)

@@ -5,17 +5,19 @@ import (
 
 	"github.com/gomlx/compute"
 
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
 // operation returns the state of the outputs of an operation of which at least one operand has rows and none mixes them.
 func (c *checker) operation(n *ir.Node, in []state) state {
-	if ir.Elementwise(n.Op) {
+	switch row := op.Of(n.Op); {
+	case row.Elementwise(), row.Class == op.Same:
 		return joinAll(n, in)
+	case row.Class == op.Reduce:
+		return reduce(n, in[0], n.Attr.(ir.Axes).Axes)
 	}
 	switch n.Op {
-	case compute.OpTypeIdentity, compute.OpTypeOptimizationBarrier, compute.OpTypeSchedulingBarrier:
-		return joinAll(n, in)
 	case compute.OpTypeBitcast:
 		return bitcast(n, in[0])
 	case compute.OpTypeReshape:
@@ -28,10 +30,6 @@ func (c *checker) operation(n *ir.Node, in []state) state {
 		return c.concatenate(n, in)
 	case compute.OpTypePad:
 		return c.pad(n, in)
-	case compute.OpTypeReduceSum, compute.OpTypeReduceMax, compute.OpTypeReduceMin, compute.OpTypeReduceProduct,
-		compute.OpTypeReduceLogicalAnd, compute.OpTypeReduceLogicalOr, compute.OpTypeReduceLogicalXor,
-		compute.OpTypeReduceBitwiseAnd, compute.OpTypeReduceBitwiseOr, compute.OpTypeReduceBitwiseXor:
-		return reduce(n, in[0], n.Attr.(ir.Axes).Axes)
 	case compute.OpTypeArgMinMax:
 		return reduce(n, in[0], []int{n.Attr.(ir.ArgMinMax).Axis})
 	case compute.OpTypeSort:

@@ -1,59 +1,81 @@
 package stablehlo
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
+
 	"github.com/gomlx/compute/dtypes"
 
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// same is an operation whose operands and result have one type.
-func same(op string) printer {
-	return func(w *writer, n *ir.Node) {
-		w.set(n, "stablehlo.%s %s : %s", op, w.list(n.Inputs), typeOf(n.Outputs[0]))
+// written writes a node as the table of operations spells it.
+func written(w *writer, n *ir.Node) {
+	h := op.Of(n.Op).HLO
+	text := h.Text
+	if text == "" {
+		text = "stablehlo." + h.Name + " $x : $out"
 	}
-}
-
-func erf(w *writer, n *ir.Node) {
-	w.set(n, "chlo.erf %s : %s -> %s", w.name(n.Inputs[0]), typeOf(n.Inputs[0]), typeOf(n.Outputs[0]))
-}
-
-// absolute of what has no sign is itself.
-func absolute(w *writer, n *ir.Node) {
-	if n.Inputs[0].DType().IsUnsigned() {
+	if h.Unsigned != "" && n.Inputs[0].DType().IsUnsigned() {
+		text = h.Unsigned
+	}
+	if text == "$0" {
 		identity(w, n)
 		return
 	}
-	same("abs")(w, n)
-}
-
-// sign of what has none is whether it is zero.
-func sign(w *writer, n *ir.Node) {
-	v := n.Inputs[0]
-	if !v.DType().IsUnsigned() {
-		same("sign")(w, n)
-		return
+	before := ""
+	for line := range strings.SplitSeq(text, "\n") {
+		before = w.let("%s", w.filled(n, line, before))
 	}
-	one := w.let("stablehlo.constant dense<1> : %s", typeOf(v))
-	w.set(n, "stablehlo.minimum %s, %s : %s", w.name(v), one, typeOf(v))
+	w.names[n.Outputs[0]] = before
 }
 
-func finite(w *writer, n *ir.Node) {
-	w.set(n, "stablehlo.is_finite %s : %s", w.name(n.Inputs[0]), signature(n))
-}
-
-func isNaN(w *writer, n *ir.Node) {
-	x := w.name(n.Inputs[0])
-	w.set(n, "stablehlo.compare NE, %s, %s, FLOAT : (%s, %s) -> %s", x, x, typeOf(n.Inputs[0]), typeOf(n.Inputs[0]),
-		typeOf(n.Outputs[0]))
-}
-
-// compare takes floats by their order as numbers, or by the total order in which -NaN is first and NaN last.
-func compare(how string, total bool) printer {
-	return func(w *writer, n *ir.Node) {
-		w.set(n, "stablehlo.compare %s, %s, %s : %s", how, w.list(n.Inputs), order(n.Inputs[0].DType(), total), signature(n))
+// filled returns a text of the table with what the node has in the place of each $; see op.HLO.
+func (w *writer) filled(n *ir.Node, text, before string) string {
+	parts := strings.Split(text, "$")
+	out := parts[0]
+	for _, part := range parts[1:] {
+		end := strings.IndexFunc(part, func(r rune) bool { return r != '^' && (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+		if end < 0 {
+			end = len(part)
+		}
+		out += w.field(n, part[:end], before) + part[end:]
 	}
+	return out
 }
 
+func (w *writer) field(n *ir.Node, name, before string) string {
+	switch name {
+	case "x":
+		return w.list(n.Inputs)
+	case "in":
+		return typeOf(n.Inputs[0])
+	case "out":
+		return typeOf(n.Outputs[0])
+	case "sig":
+		return signature(n)
+	case "order":
+		return order(n.Inputs[0].DType(), false)
+	case "total":
+		return order(n.Inputs[0].DType(), true)
+	case "axes":
+		return ints(n.Attr.(ir.Axes).Axes)
+	case "axis":
+		return fmt.Sprint(n.Attr.(ir.Axis).Axis)
+	case "^":
+		return before
+	}
+	if i, err := strconv.Atoi(name); err == nil && i < len(n.Inputs) {
+		return w.name(n.Inputs[i])
+	}
+	w.failf("%s: the table of operations has $%s, which stands for nothing", n.Op, name)
+	return ""
+}
+
+// order is how elements are compared: floats by their order as numbers, or by the total order in which -NaN is first
+// and NaN last.
 func order(d dtypes.DType, total bool) string {
 	switch {
 	case d.IsFloat() && total:
@@ -64,12 +86,4 @@ func order(d dtypes.DType, total bool) string {
 		return "UNSIGNED"
 	}
 	return "SIGNED"
-}
-
-func where(w *writer, n *ir.Node) {
-	w.set(n, "stablehlo.select %s : %s, %s", w.list(n.Inputs), typeOf(n.Inputs[0]), typeOf(n.Outputs[0]))
-}
-
-func convert(w *writer, n *ir.Node) {
-	w.set(n, "stablehlo.convert %s : %s", w.name(n.Inputs[0]), signature(n))
 }

@@ -3,6 +3,7 @@ package stablehlo
 import (
 	"fmt"
 
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
@@ -22,16 +23,14 @@ func gather(w *writer, n *ir.Node) {
 		`indices_are_sorted = false}> : %s`, w.list(n.Inputs), numbers, array(a.Sizes), signature(n))
 }
 
-func scatter(op string) printer {
-	return func(w *writer, n *ir.Node) {
-		a, d := n.Attr.(ir.Scatter), n.Inputs[0].DType()
-		numbers := joined(field("update_window_dims", a.UpdateWindow), field("inserted_window_dims", a.Inserted),
-			field("scatter_dims_to_operand_dims", a.Map), fmt.Sprintf("index_vector_dim = %d", a.IndexAxis))
-		operands, name := w.scattered(n), w.fresh()
-		w.line(`%s = "stablehlo.scatter"(%s) <{scatter_dimension_numbers = #stablehlo.scatter<%s>, `+
-			`indices_are_sorted = false, unique_indices = %t}> ({`, name, operands, numbers, a.Unique)
-		w.block(func() { w.combine(op, d) })
-		w.line("}) : %s", signature(n))
-		w.names[n.Outputs[0]] = name
-	}
+func scatter(w *writer, n *ir.Node) {
+	a, d := n.Attr.(ir.Scatter), n.Inputs[0].DType()
+	numbers := joined(field("update_window_dims", a.UpdateWindow), field("inserted_window_dims", a.Inserted),
+		field("scatter_dims_to_operand_dims", a.Map), fmt.Sprintf("index_vector_dim = %d", a.IndexAxis))
+	operands, name := w.scattered(n), w.fresh()
+	w.line(`%s = "stablehlo.scatter"(%s) <{scatter_dimension_numbers = #stablehlo.scatter<%s>, `+
+		`indices_are_sorted = false, unique_indices = %t}> ({`, name, operands, numbers, a.Unique)
+	w.block(func() { w.combine(op.Of(op.Of(n.Op).By).HLO.Name, d) })
+	w.line("}) : %s", signature(n))
+	w.names[n.Outputs[0]] = name
 }

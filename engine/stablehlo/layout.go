@@ -12,10 +12,6 @@ import (
 // identity needs no text: the output is another name for the operand.
 func identity(w *writer, n *ir.Node) { w.names[n.Outputs[0]] = w.name(n.Inputs[0]) }
 
-func reshape(w *writer, n *ir.Node) {
-	w.set(n, "stablehlo.reshape %s : %s", w.name(n.Inputs[0]), signature(n))
-}
-
 // bitcast of a bool converts it: it is one bit here, but a byte in memory.
 func bitcast(w *writer, n *ir.Node) {
 	from, to := n.Inputs[0].DType(), n.Outputs[0].DType()
@@ -23,24 +19,10 @@ func bitcast(w *writer, n *ir.Node) {
 	case from == to:
 		identity(w, n)
 	case from == dtypes.Bool || to == dtypes.Bool:
-		convert(w, n)
+		w.set(n, "stablehlo.convert %s : %s", w.name(n.Inputs[0]), signature(n))
 	default:
 		w.set(n, "stablehlo.bitcast_convert %s : %s", w.name(n.Inputs[0]), signature(n))
 	}
-}
-
-func transpose(w *writer, n *ir.Node) {
-	w.set(n, "stablehlo.transpose %s, dims = [%s] : %s", w.name(n.Inputs[0]), ints(n.Attr.(ir.Axes).Axes), signature(n))
-}
-
-func broadcast(w *writer, n *ir.Node) {
-	w.set(n, "stablehlo.broadcast_in_dim %s, dims = [%s] : %s", w.name(n.Inputs[0]), ints(n.Attr.(ir.Axes).Axes),
-		signature(n))
-}
-
-func reverse(w *writer, n *ir.Node) {
-	w.set(n, "stablehlo.reverse %s, dims = [%s] : %s", w.name(n.Inputs[0]), ints(n.Attr.(ir.Axes).Axes),
-		typeOf(n.Outputs[0]))
 }
 
 func slice(w *writer, n *ir.Node) {
@@ -59,14 +41,6 @@ func pad(w *writer, n *ir.Node) {
 	}
 	w.set(n, "stablehlo.pad %s, low = [%s], high = [%s], interior = [%s] : %s", w.list(n.Inputs), ints(low), ints(high),
 		ints(inside), signature(n))
-}
-
-func concatenate(w *writer, n *ir.Node) {
-	w.set(n, "stablehlo.concatenate %s, dim = %d : %s", w.list(n.Inputs), n.Attr.(ir.Axis).Axis, signature(n))
-}
-
-func iota(w *writer, n *ir.Node) {
-	w.set(n, "stablehlo.iota dim = %d : %s", n.Attr.(ir.Axis).Axis, typeOf(n.Outputs[0]))
 }
 
 // starts are the start indices of a dynamic slice, from operand on, in one type, which StableHLO wants them to have.

@@ -8,39 +8,42 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 
+	"github.com/weft-rl/weft/engine/internal/loops"
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// start writes what a reduction begins with.
-type start func(w *writer, d dtypes.DType) string
-
-func zero(w *writer, d dtypes.DType) string  { return w.scalar(d, 0) }
-func one(w *writer, d dtypes.DType) string   { return w.scalar(d, 1) }
-func least(w *writer, d dtypes.DType) string { return w.extreme(d, true) }
-func most(w *writer, d dtypes.DType) string  { return w.extreme(d, false) }
-
-func ones(w *writer, d dtypes.DType) string {
-	if d == dtypes.Bool || d.IsUnsigned() {
+// start writes the element with which elements of a type begin to be joined.
+func (w *writer) start(by *op.Row, d dtypes.DType) string {
+	switch by.Fold {
+	case loops.Product:
+		return w.scalar(d, 1)
+	case loops.Max:
+		return w.extreme(d, true)
+	case loops.Min:
 		return w.extreme(d, false)
+	case loops.And:
+		if d == dtypes.Bool || d.IsUnsigned() {
+			return w.extreme(d, false)
+		}
+		return w.scalar(d, -1)
 	}
-	return w.scalar(d, -1)
+	return w.scalar(d, 0)
 }
 
-func reduce(op string, from start) printer {
-	return func(w *writer, n *ir.Node) {
-		v, axes := n.Inputs[0], n.Attr.(ir.Axes).Axes
-		if len(axes) == 0 {
-			identity(w, n)
-			return
-		}
-		if w.options.Spread && few(v, axes) {
-			reduceFew(w, n, op, axes)
-			return
-		}
-		init := from(w, v.DType())
-		w.set(n, "stablehlo.reduce(%s init: %s) applies stablehlo.%s across dimensions = [%s] : (%s, %s) -> %s",
-			w.name(v), init, op, ints(axes), typeOf(v), tensor(v.DType()), typeOf(n.Outputs[0]))
+func reduce(w *writer, n *ir.Node) {
+	v, axes, by := n.Inputs[0], n.Attr.(ir.Axes).Axes, op.Of(op.Of(n.Op).By)
+	if len(axes) == 0 {
+		identity(w, n)
+		return
 	}
+	if w.options.Spread && few(v, axes) {
+		reduceFew(w, n, by.HLO.Name, axes)
+		return
+	}
+	init := w.start(by, v.DType())
+	w.set(n, "stablehlo.reduce(%s init: %s) applies stablehlo.%s across dimensions = [%s] : (%s, %s) -> %s",
+		w.name(v), init, by.HLO.Name, ints(axes), typeOf(v), tensor(v.DType()), typeOf(n.Outputs[0]))
 }
 
 // argMinMax reduces pairs of a value and its index. A NaN wins over numbers, and among equals the first one does, in
@@ -94,28 +97,19 @@ func (w *writer) better(d, index dtypes.DType, isMin bool) {
 	w.line("stablehlo.return %s, %s : %s, %s", value, at, tensor(d), tensor(index))
 }
 
-// kinds are the reductions that windows and collectives choose from.
-var kinds = map[compute.ReduceOpType]struct {
-	op   string
-	from start
-}{
-	compute.ReduceOpSum: {"add", zero}, compute.ReduceOpProduct: {"multiply", one},
-	compute.ReduceOpMax: {"maximum", least}, compute.ReduceOpMin: {"minimum", most},
-}
-
 func reduceWindow(w *writer, n *ir.Node) {
 	a, v := n.Attr.(ir.Window), n.Inputs[0]
-	kind, ok := kinds[a.Kind]
-	if !ok {
+	by := op.Joins(a.Kind)
+	if by.Fold == loops.None {
 		w.failf("%s by %s: %w", n.Op, a.Kind, compute.ErrNotImplemented)
 		return
 	}
-	init := kind.from(w, v.DType())
+	init := w.start(by, v.DType())
 	name := w.fresh()
 	w.line(`%s = "stablehlo.reduce_window"(%s, %s) <{window_dimensions = %s, window_strides = %s, base_dilations = %s, `+
 		`window_dilations = %s, padding = %s}> ({`, name, w.name(v), init, array(a.Dims), array(a.Strides),
 		array(a.InputDilations), array(a.Dilations), padding(a.Paddings))
-	w.block(func() { w.combine(kind.op, v.DType()) })
+	w.block(func() { w.combine(by.HLO.Name, v.DType()) })
 	w.line("}) : (%s, %s) -> %s", typeOf(v), tensor(v.DType()), typeOf(n.Outputs[0]))
 	w.names[n.Outputs[0]] = name
 }
@@ -145,7 +139,7 @@ func padding(ps [][2]int) string {
 func selectAndScatter(how string) printer {
 	return func(w *writer, n *ir.Node) {
 		a, d := n.Attr.(ir.Window), n.Inputs[0].DType()
-		init := zero(w, d)
+		init := w.scalar(d, 0)
 		name := w.fresh()
 		w.line(`%s = "stablehlo.select_and_scatter"(%s, %s) <{window_dimensions = %s, window_strides = %s, padding = %s}> ({`,
 			name, w.list(n.Inputs), init, array(a.Dims), array(a.Strides), padding(a.Paddings))
@@ -164,8 +158,8 @@ func selectAndScatter(how string) printer {
 // allReduce joins the values that the replicas of a group have; each gets the result.
 func allReduce(w *writer, n *ir.Node) {
 	a, d := n.Attr.(ir.Collective), n.Inputs[0].DType()
-	kind, ok := kinds[a.Kind]
-	if !ok {
+	by := op.Joins(a.Kind)
+	if by.Fold == loops.None {
 		w.failf("%s by %s: %w", n.Op, a.Kind, compute.ErrNotImplemented)
 		return
 	}
@@ -186,7 +180,7 @@ func allReduce(w *writer, n *ir.Node) {
 	name := w.fresh()
 	w.line(`%s = "stablehlo.all_reduce"(%s) <{replica_groups = dense<[%s]> : tensor<%dx%dxi64>}> ({`, name,
 		w.name(n.Inputs[0]), joined(parts...), len(groups), len(groups[0]))
-	w.block(func() { w.combine(kind.op, d) })
+	w.block(func() { w.combine(by.HLO.Name, d) })
 	w.line("}) : %s", signature(n))
 	w.names[n.Outputs[0]] = name
 }

@@ -1,7 +1,7 @@
 // Package stablehlo writes recorded computations as StableHLO, the language that XLA compiles for CPUs, GPUs and TPUs.
 // It is text in, text out: nothing here needs XLA or C.
 //
-// Every operation of package ir has one printer in a table. Closures become regions: what the body of a loop captures
+// An operation is written as the table of operations spells it, or by a printer of its own. Closures become regions: what the body of a loop captures
 // is carried along as state that does not change, what a branch captures it simply names. Dead nodes are left out. The
 // text depends on the module alone, so that programs can be compared and cached by it.
 //
@@ -20,6 +20,7 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
@@ -46,7 +47,7 @@ type Options struct {
 }
 
 // Supports reports whether the operation can be written.
-func Supports(op compute.OpType) bool { return printers[op] != nil }
+func Supports(t compute.OpType) bool { return printerOf(t) != nil }
 
 // Text writes the module as a StableHLO module with a function called main.
 func Text(m *ir.Module, o Options) (string, error) {
@@ -231,17 +232,14 @@ func (w *writer) body(f *ir.Func) {
 }
 
 func (w *writer) node(n *ir.Node) {
-	if n.Op == compute.OpTypeParameter || n.Op == compute.OpTypeCapturedValue {
-		return // named by whoever passes it
-	}
-	p := printers[n.Op]
+	p := printerOf(n.Op)
 	switch {
 	case p == nil:
 		w.errs = append(w.errs, fmt.Errorf("%s: %w", n.Op, compute.ErrNotImplemented))
 		for _, v := range n.Outputs { // so that it is reported once
 			w.names[v] = "%undefined"
 		}
-	case n.Outputs[0].DType().IsHalfPrecision() && accumulates(n):
+	case n.Outputs[0].DType().IsHalfPrecision() && op.Of(n.Op).Wide == op.Everywhere:
 		w.widened(n, p)
 	default:
 		p(w, n)

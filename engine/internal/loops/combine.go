@@ -13,9 +13,10 @@ import (
 // Kind is how two elements become one in a reduction, a window or a scatter.
 type Kind int
 
-// The kinds. The logical ones are those of bools, the bitwise ones those of integers.
+// The kinds. And, Or and Xor are those of bools, and of the bits of integers.
 const (
-	Sum Kind = iota
+	None Kind = iota
+	Sum
 	Product
 	Max
 	Min
@@ -23,6 +24,24 @@ const (
 	Or
 	Xor
 )
+
+// Idempotent reports whether an element joined with itself is that element.
+func (k Kind) Idempotent() bool { return k == Max || k == Min || k == And || k == Or }
+
+// Vector returns the kernel that reduces float32, false if there is none.
+func (k Kind) Vector() (kernel.ReduceOp, bool) {
+	switch k {
+	case Sum:
+		return kernel.ReduceSum, true
+	case Product:
+		return kernel.ReduceProduct, true
+	case Max:
+		return kernel.ReduceMax, true
+	case Min:
+		return kernel.ReduceMin, true
+	}
+	return 0, false
+}
 
 // CombineFn joins n elements of src into dst: dst[i*ds] = kind(dst[i*ds], src[i*ss]), strides in elements, in order.
 // With a dst stride of 0 it reduces.
@@ -33,39 +52,49 @@ type combineKey struct {
 	in   dtypes.DType
 }
 
-var combines = map[combineKey]CombineFn{}
-var identities = map[combineKey]uint64{}
+// combination is a loop, and the bits of the element that changes nothing.
+type combination struct {
+	fn       CombineFn
+	identity uint64
+}
+
+var combinations = newCombinations()
 
 // Combine returns the loop of a kind.
 func Combine(kind Kind, d dtypes.DType) (CombineFn, bool) {
-	fn, ok := combines[combineKey{kind, d}]
-	return fn, ok
+	c, ok := combinations[combineKey{kind, d}]
+	return c.fn, ok
 }
 
 // Identity returns the bits of the element that changes nothing, in the low bytes.
-func Identity(kind Kind, d dtypes.DType) uint64 { return identities[combineKey{kind, d}] }
+func Identity(kind Kind, d dtypes.DType) uint64 { return combinations[combineKey{kind, d}].identity }
 
-func init() {
-	combineNumber(dtypes.Int8, math.MinInt8, int8(math.MaxInt8))
-	combineNumber(dtypes.Int16, math.MinInt16, int16(math.MaxInt16))
-	combineNumber(dtypes.Int32, math.MinInt32, int32(math.MaxInt32))
-	combineNumber(dtypes.Int64, math.MinInt64, int64(math.MaxInt64))
-	combineNumber(dtypes.Uint8, 0, uint8(math.MaxUint8))
-	combineNumber(dtypes.Uint16, 0, uint16(math.MaxUint16))
-	combineNumber(dtypes.Uint32, 0, uint32(math.MaxUint32))
-	combineNumber(dtypes.Uint64, 0, uint64(math.MaxUint64))
-	combineNumber(dtypes.Float32, float32(math.Inf(-1)), float32(math.Inf(1)))
-	combineNumber(dtypes.Float64, math.Inf(-1), math.Inf(1))
-	combineBits[uint8](dtypes.Int8, dtypes.Uint8)
-	combineBits[uint16](dtypes.Int16, dtypes.Uint16)
-	combineBits[uint32](dtypes.Int32, dtypes.Uint32)
-	combineBits[uint64](dtypes.Int64, dtypes.Uint64)
-	combineBits[uint8](dtypes.Bool)
-	identities[combineKey{And, dtypes.Bool}] = 1
-	for kind, as := range map[Kind]Kind{Max: Or, Min: And} { // false is less than true
-		combines[combineKey{kind, dtypes.Bool}] = combines[combineKey{as, dtypes.Bool}]
-		identities[combineKey{kind, dtypes.Bool}] = identities[combineKey{as, dtypes.Bool}]
-	}
+// combiner collects combinations.
+type combiner map[combineKey]combination
+
+func newCombinations() combiner {
+	c := combiner{}
+	combineNumber(c, dtypes.Int8, math.MinInt8, int8(math.MaxInt8))
+	combineNumber(c, dtypes.Int16, math.MinInt16, int16(math.MaxInt16))
+	combineNumber(c, dtypes.Int32, math.MinInt32, int32(math.MaxInt32))
+	combineNumber(c, dtypes.Int64, math.MinInt64, int64(math.MaxInt64))
+	combineNumber(c, dtypes.Uint8, 0, uint8(math.MaxUint8))
+	combineNumber(c, dtypes.Uint16, 0, uint16(math.MaxUint16))
+	combineNumber(c, dtypes.Uint32, 0, uint32(math.MaxUint32))
+	combineNumber(c, dtypes.Uint64, 0, uint64(math.MaxUint64))
+	combineNumber(c, dtypes.Float32, float32(math.Inf(-1)), float32(math.Inf(1)))
+	combineNumber(c, dtypes.Float64, math.Inf(-1), math.Inf(1))
+	combineBits[uint8](c, dtypes.Int8, dtypes.Uint8)
+	combineBits[uint16](c, dtypes.Int16, dtypes.Uint16)
+	combineBits[uint32](c, dtypes.Int32, dtypes.Uint32)
+	combineBits[uint64](c, dtypes.Int64, dtypes.Uint64)
+	combineBits[uint8](c, dtypes.Bool)
+	all := c[combineKey{And, dtypes.Bool}]
+	all.identity = 1
+	c[combineKey{And, dtypes.Bool}] = all
+	c[combineKey{Min, dtypes.Bool}] = all // false is less than true
+	c[combineKey{Max, dtypes.Bool}] = c[combineKey{Or, dtypes.Bool}]
+	return c
 }
 
 // bitsOf returns the bytes of an element as a word.
@@ -74,29 +103,28 @@ func bitsOf[T any](x T) (w uint64) {
 	return w
 }
 
-func combineSet[T any](k Kind, d dtypes.DType, identity T, fn CombineFn) {
-	combines[combineKey{k, d}] = fn
-	identities[combineKey{k, d}] = bitsOf(identity)
+func combineSet[T any](c combiner, k Kind, d dtypes.DType, identity T, fn CombineFn) {
+	c[combineKey{k, d}] = combination{fn, bitsOf(identity)}
 }
 
-func combineNumber[T number](d dtypes.DType, least, most T) {
-	combineSet(Sum, d, T(0), func(dst, src unsafe.Pointer, n, ds, ss int) {
+func combineNumber[T number](c combiner, d dtypes.DType, least, most T) {
+	combineSet(c, Sum, d, T(0), func(dst, src unsafe.Pointer, n, ds, ss int) {
 		for i := range n {
 			*at2[T](dst, i*ds) += *at2[T](src, i*ss)
 		}
 	})
-	combineSet(Product, d, T(1), func(dst, src unsafe.Pointer, n, ds, ss int) {
+	combineSet(c, Product, d, T(1), func(dst, src unsafe.Pointer, n, ds, ss int) {
 		for i := range n {
 			*at2[T](dst, i*ds) *= *at2[T](src, i*ss)
 		}
 	})
-	combineSet(Max, d, least, func(dst, src unsafe.Pointer, n, ds, ss int) {
+	combineSet(c, Max, d, least, func(dst, src unsafe.Pointer, n, ds, ss int) {
 		for i := range n {
 			p := at2[T](dst, i*ds)
 			*p = max(*p, *at2[T](src, i*ss))
 		}
 	})
-	combineSet(Min, d, most, func(dst, src unsafe.Pointer, n, ds, ss int) {
+	combineSet(c, Min, d, most, func(dst, src unsafe.Pointer, n, ds, ss int) {
 		for i := range n {
 			p := at2[T](dst, i*ds)
 			*p = min(*p, *at2[T](src, i*ss))
@@ -104,19 +132,19 @@ func combineNumber[T number](d dtypes.DType, least, most T) {
 	})
 }
 
-func combineBits[T unsigned](ds ...dtypes.DType) {
+func combineBits[T unsigned](c combiner, ds ...dtypes.DType) {
 	for _, d := range ds {
-		combineSet(And, d, ^T(0), func(dst, src unsafe.Pointer, n, ds, ss int) {
+		combineSet(c, And, d, ^T(0), func(dst, src unsafe.Pointer, n, ds, ss int) {
 			for i := range n {
 				*at2[T](dst, i*ds) &= *at2[T](src, i*ss)
 			}
 		})
-		combineSet(Or, d, T(0), func(dst, src unsafe.Pointer, n, ds, ss int) {
+		combineSet(c, Or, d, T(0), func(dst, src unsafe.Pointer, n, ds, ss int) {
 			for i := range n {
 				*at2[T](dst, i*ds) |= *at2[T](src, i*ss)
 			}
 		})
-		combineSet(Xor, d, T(0), func(dst, src unsafe.Pointer, n, ds, ss int) {
+		combineSet(c, Xor, d, T(0), func(dst, src unsafe.Pointer, n, ds, ss int) {
 			for i := range n {
 				*at2[T](dst, i*ds) ^= *at2[T](src, i*ss)
 			}

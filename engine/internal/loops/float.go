@@ -1,51 +1,22 @@
 package loops
 
 import (
-	"maps"
 	"math"
 	"unsafe"
-
-	"github.com/gomlx/compute"
-	"github.com/gomlx/compute/dtypes"
 )
 
 type float interface{ float32 | float64 }
 
-func floats() {
-	set(dtypes.Float32, floating[float32]())
-	set(dtypes.Float64, floating[float64]())
-	set(dtypes.Float32, ordered(func(x float32) int64 { return int64(order32(x)) }))
-	set(dtypes.Float64, ordered(order64))
-}
+// The operations of floats that are not functions of package math.
+var (
+	Div      = floats(div[float32], div[float64])
+	Sign     = floats(unary(sign[float32]), unary(sign[float64]))
+	IsNaN    = floats(unary(isNaN[float32]), unary(isNaN[float64]))
+	IsFinite = floats(unary(isFinite[float32]), unary(isFinite[float64]))
+)
 
-func floating[T float]() map[compute.OpType]Fn {
-	fns := numbers[T]()
-	maps.Copy(fns, map[compute.OpType]Fn{
-		compute.OpTypeDiv:      div[T],
-		compute.OpTypeAbs:      viaFloat64[T](math.Abs),
-		compute.OpTypeCeil:     viaFloat64[T](math.Ceil),
-		compute.OpTypeFloor:    viaFloat64[T](math.Floor),
-		compute.OpTypeRound:    viaFloat64[T](math.RoundToEven),
-		compute.OpTypeSqrt:     viaFloat64[T](math.Sqrt),
-		compute.OpTypeRsqrt:    viaFloat64[T](func(x float64) float64 { return 1 / math.Sqrt(x) }),
-		compute.OpTypeExp:      viaFloat64[T](math.Exp),
-		compute.OpTypeExpm1:    viaFloat64[T](math.Expm1),
-		compute.OpTypeLog:      viaFloat64[T](math.Log),
-		compute.OpTypeLog1p:    viaFloat64[T](math.Log1p),
-		compute.OpTypeSin:      viaFloat64[T](math.Sin),
-		compute.OpTypeCos:      viaFloat64[T](math.Cos),
-		compute.OpTypeTanh:     viaFloat64[T](math.Tanh),
-		compute.OpTypeErf:      viaFloat64[T](math.Erf),
-		compute.OpTypeLogistic: viaFloat64[T](func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }),
-		compute.OpTypeSign:     unary(sign[T]),
-		compute.OpTypePow:      viaFloat64s[T](math.Pow),
-		compute.OpTypeAtan2:    viaFloat64s[T](math.Atan2),
-		compute.OpTypeRem:      viaFloat64s[T](math.Mod),
-		compute.OpTypeIsNaN:    unary(func(x T) bool { return x != x }),
-		compute.OpTypeIsFinite: unary(func(x T) bool { return x-x == 0 }),
-	})
-	return fns
-}
+func isNaN[T float](x T) bool    { return x != x }
+func isFinite[T float](x T) bool { return x-x == 0 }
 
 func div[T float](dst, a, b, _ unsafe.Pointer, n int) {
 	d, x, y := of[T](dst, n), of[T](a, n), of[T](b, n)
@@ -84,27 +55,19 @@ func order64(x float64) int64 {
 	return b ^ (b >> 63 & math.MaxInt64)
 }
 
-func ordered[T float](rank func(T) int64) map[compute.OpType]Fn {
-	return map[compute.OpType]Fn{
-		compute.OpTypeEqualTotalOrder:          binary(func(a, b T) bool { return rank(a) == rank(b) }),
-		compute.OpTypeNotEqualTotalOrder:       binary(func(a, b T) bool { return rank(a) != rank(b) }),
-		compute.OpTypeLessThanTotalOrder:       binary(func(a, b T) bool { return rank(a) < rank(b) }),
-		compute.OpTypeLessOrEqualTotalOrder:    binary(func(a, b T) bool { return rank(a) <= rank(b) }),
-		compute.OpTypeGreaterThanTotalOrder:    binary(func(a, b T) bool { return rank(a) > rank(b) }),
-		compute.OpTypeGreaterOrEqualTotalOrder: binary(func(a, b T) bool { return rank(a) >= rank(b) }),
-	}
+// TotalOrder returns the loops that compare floats by their place in the total order.
+func TotalOrder(compare func(a, b int64) bool) Set {
+	return floats(
+		binary(func(a, b float32) bool { return compare(int64(order32(a)), int64(order32(b))) }),
+		binary(func(a, b float64) bool { return compare(order64(a), order64(b)) }))
 }
 
-func bools() {
-	set(dtypes.Bool, map[compute.OpType]Fn{
-		compute.OpTypeLogicalAnd: binary(func(a, b bool) bool { return a && b }),
-		compute.OpTypeLogicalOr:  binary(func(a, b bool) bool { return a || b }),
-		compute.OpTypeLogicalXor: binary(func(a, b bool) bool { return a != b }),
-		compute.OpTypeMax:        binary(func(a, b bool) bool { return a || b }),
-		compute.OpTypeMin:        binary(func(a, b bool) bool { return a && b }),
-		compute.OpTypeLogicalNot: unary(func(a bool) bool { return !a }),
-		compute.OpTypeEqual:      equal[bool],
-		compute.OpTypeNotEqual:   notEqual[bool],
-		compute.OpTypeWhere:      where[bool],
-	})
-}
+// The operations of bools.
+var (
+	BoolAnd      = bools(binary(func(a, b bool) bool { return a && b }))
+	BoolOr       = bools(binary(func(a, b bool) bool { return a || b }))
+	BoolXor      = bools(binary(func(a, b bool) bool { return a != b }))
+	BoolNot      = bools(unary(func(a bool) bool { return !a }))
+	BoolEqual    = bools(equal[bool])
+	BoolNotEqual = bools(notEqual[bool])
+)

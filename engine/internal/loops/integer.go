@@ -1,82 +1,84 @@
 package loops
 
 import (
-	"maps"
 	"math/bits"
 	"unsafe"
-
-	"github.com/gomlx/compute"
-	"github.com/gomlx/compute/dtypes"
 )
-
-func signedInts() {
-	set(dtypes.Int8, signedInt[int8, uint8]())
-	set(dtypes.Int16, signedInt[int16, uint16]())
-	set(dtypes.Int32, signedInt[int32, uint32]())
-	set(dtypes.Int64, signedInt[int64, uint64]())
-}
-
-func unsignedInts() {
-	set(dtypes.Uint8, unsignedInt[uint8, int8]())
-	set(dtypes.Uint16, unsignedInt[uint16, int16]())
-	set(dtypes.Uint32, unsignedInt[uint32, int32]())
-	set(dtypes.Uint64, unsignedInt[uint64, int64]())
-}
 
 type integer interface{ signed | unsigned }
 
-// integers are the operations of integers, S and U being the signed and the unsigned type of T's width.
-func integers[T integer, S signed, U unsigned]() map[compute.OpType]Fn {
-	fns := numbers[T]()
-	maps.Copy(fns, map[compute.OpType]Fn{
-		compute.OpTypeDiv:                      binary(quotient[T]),
-		compute.OpTypeRem:                      binary(remainder[T]),
-		compute.OpTypePow:                      binary(power[T]),
-		compute.OpTypeBitwiseAnd:               binary(func(a, b T) T { return a & b }),
-		compute.OpTypeBitwiseOr:                binary(func(a, b T) T { return a | b }),
-		compute.OpTypeBitwiseXor:               binary(func(a, b T) T { return a ^ b }),
-		compute.OpTypeBitwiseNot:               unary(func(a T) T { return ^a }),
-		compute.OpTypeBitCount:                 unary(func(a T) T { return T(bits.OnesCount64(uint64(U(a)))) }),
-		compute.OpTypeClz:                      unary(func(a T) T { return T(bits.LeadingZeros64(uint64(U(a))) - 64 + width[T]()) }),
-		compute.OpTypeShiftLeft:                binary(func(a, b T) T { return a << U(b) }),
-		compute.OpTypeShiftRightLogical:        binary(func(a, b T) T { return T(U(a) >> U(b)) }),
-		compute.OpTypeShiftRightArithmetic:     binary(func(a, b T) T { return T(S(a) >> U(b)) }),
-		compute.OpTypeEqualTotalOrder:          fns[compute.OpTypeEqual],
-		compute.OpTypeNotEqualTotalOrder:       fns[compute.OpTypeNotEqual],
-		compute.OpTypeLessThanTotalOrder:       fns[compute.OpTypeLessThan],
-		compute.OpTypeLessOrEqualTotalOrder:    fns[compute.OpTypeLessOrEqual],
-		compute.OpTypeGreaterThanTotalOrder:    fns[compute.OpTypeGreaterThan],
-		compute.OpTypeGreaterOrEqualTotalOrder: fns[compute.OpTypeGreaterOrEqual],
-	})
-	return fns
+// The operations of integers.
+var (
+	Quotient             = integers2(quotient, quotient, quotient, quotient, quotient, quotient, quotient, quotient)
+	Remainder            = integers2(remainder, remainder, remainder, remainder, remainder, remainder, remainder, remainder)
+	Power                = integers2(power, power, power, power, power, power, power, power)
+	BitAnd               = integers2(and, and, and, and, and, and, and, and)
+	BitOr                = integers2(or, or, or, or, or, or, or, or)
+	BitXor               = integers2(xor, xor, xor, xor, xor, xor, xor, xor)
+	BitNot               = integers1(not, not, not, not, not, not, not, not)
+	ShiftLeft            = integers2(shiftLeft, shiftLeft, shiftLeft, shiftLeft, shiftLeft, shiftLeft, shiftLeft, shiftLeft)
+	ShiftRightLogical    = integers2(shiftRightLogical, shiftRightLogical, shiftRightLogical, shiftRightLogical, shiftRightLogical, shiftRightLogical, shiftRightLogical, shiftRightLogical)
+	ShiftRightArithmetic = integers2(shiftRightArithmetic, shiftRightArithmetic, shiftRightArithmetic, shiftRightArithmetic, shiftRightArithmetic, shiftRightArithmetic, shiftRightArithmetic, shiftRightArithmetic)
+	BitCount             = integers1(bitCount, bitCount, bitCount, bitCount, bitCount, bitCount, bitCount, bitCount)
+	LeadingZeros         = integers1(leadingZeros, leadingZeros, leadingZeros, leadingZeros, leadingZeros, leadingZeros, leadingZeros, leadingZeros)
+
+	// Magnitude and Direction are the absolute value and the sign.
+	Magnitude = integers1(magnitude, magnitude, magnitude, magnitude, itself, itself, itself, itself)
+	Direction = integers1(direction, direction, direction, direction, atMostOne, atMostOne, atMostOne, atMostOne)
+)
+
+// integers1 makes the loops of a function of one integer, given for every type.
+func integers1(i8 func(int8) int8, i16 func(int16) int16, i32 func(int32) int32, i64 func(int64) int64,
+	u8 func(uint8) uint8, u16 func(uint16) uint16, u32 func(uint32) uint32, u64 func(uint64) uint64) Set {
+	return integers(unary(i8), unary(i16), unary(i32), unary(i64), unary(u8), unary(u16), unary(u32), unary(u64))
 }
 
-func signedInt[T signed, U unsigned]() map[compute.OpType]Fn {
-	fns := integers[T, T, U]()
-	fns[compute.OpTypeAbs] = unary(func(a T) T {
-		if a < 0 {
-			return -a
-		}
-		return a
-	})
-	fns[compute.OpTypeSign] = unary(func(a T) T {
-		switch {
-		case a < 0:
-			return -1
-		case a > 0:
-			return 1
-		}
-		return 0
-	})
-	return fns
+// integers2 makes the loops of a function of two integers, given for every type.
+func integers2(i8 func(a, b int8) int8, i16 func(a, b int16) int16, i32 func(a, b int32) int32, i64 func(a, b int64) int64,
+	u8 func(a, b uint8) uint8, u16 func(a, b uint16) uint16, u32 func(a, b uint32) uint32, u64 func(a, b uint64) uint64) Set {
+	return integers(binary(i8), binary(i16), binary(i32), binary(i64), binary(u8), binary(u16), binary(u32), binary(u64))
 }
 
-func unsignedInt[T unsigned, S signed]() map[compute.OpType]Fn {
-	fns := integers[T, S, T]()
-	fns[compute.OpTypeAbs] = unary(func(a T) T { return a })
-	fns[compute.OpTypeSign] = unary(func(a T) T { return min(a, 1) })
-	return fns
+func and[T integer](a, b T) T { return a & b }
+func or[T integer](a, b T) T  { return a | b }
+func xor[T integer](a, b T) T { return a ^ b }
+func not[T integer](a T) T    { return ^a }
+
+// word returns the bits of a, zeros above them.
+func word[T integer](a T) uint64 { return uint64(a) & (1<<width[T]() - 1) }
+
+// Shift counts have no sign: a negative one is a large one, which leaves nothing, or the sign alone.
+func shiftLeft[T integer](a, b T) T         { return a << word(b) }
+func shiftRightLogical[T integer](a, b T) T { return T(word(a) >> word(b)) }
+
+func shiftRightArithmetic[T integer](a, b T) T {
+	unused := 64 - width[T]()
+	return T(int64(a) << unused >> unused >> min(word(b), 63))
 }
+
+func bitCount[T integer](a T) T     { return T(bits.OnesCount64(word(a))) }
+func leadingZeros[T integer](a T) T { return T(bits.LeadingZeros64(word(a)) - 64 + width[T]()) }
+
+func magnitude[T signed](a T) T {
+	if a < 0 {
+		return -a
+	}
+	return a
+}
+
+func itself[T unsigned](a T) T { return a }
+
+func direction[T signed](a T) T {
+	switch {
+	case a < 0:
+		return -1
+	case a > 0:
+		return 1
+	}
+	return 0
+}
+
+func atMostOne[T unsigned](a T) T { return min(a, 1) }
 
 func width[T any]() int {
 	var t T

@@ -1,52 +1,27 @@
 package simplify
 
 import (
-	"math"
-
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// arithmetic drops operations with a neutral constant. x+0 is not among those of floats: it turns -0 into +0.
+// arithmetic drops operations with a neutral constant.
 func (p *pass) arithmetic(n *ir.Node) *ir.Value {
-	if len(n.Inputs) != 2 || !ir.Elementwise(n.Op) {
+	neutral := op.Of(n.Op).Neutral
+	if neutral == nil {
 		return nil
 	}
 	x, y := n.Inputs[0], n.Inputs[1]
-	switch n.Op {
-	case compute.OpTypeMul:
-		if isSplat(y, 1) {
-			return x
-		}
-		if isSplat(x, 1) {
-			return y
-		}
-	case compute.OpTypeDiv:
-		if isSplat(y, 1) {
-			return x
-		}
-	case compute.OpTypeSub:
-		if isSplat(y, 0) {
-			return x
-		}
-	case compute.OpTypeAdd:
-		if neutralToAdd(y) {
-			return x
-		}
-		if neutralToAdd(x) {
-			return y
-		}
+	if isSplat(y, neutral.Value) {
+		return x
+	}
+	if neutral.Left && isSplat(x, neutral.Value) {
+		return y
 	}
 	return nil
-}
-
-func neutralToAdd(v *ir.Value) bool {
-	if v.DType().IsInt() {
-		return isSplat(v, 0)
-	}
-	return isSplat(v, math.Copysign(0, -1))
 }
 
 // isSplat reports whether every element of v is the constant x; zeros are told apart by their sign.

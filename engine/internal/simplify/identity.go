@@ -6,6 +6,7 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/shapes"
 
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
@@ -38,10 +39,9 @@ func (p *pass) identity(n *ir.Node) *ir.Value {
 		return n.Inputs[0]
 	case compute.OpTypeDotGeneral:
 		return p.dot(n)
-	case compute.OpTypeNeg:
-		if in := n.Inputs[0].Node; in.Op == compute.OpTypeNeg {
-			return in.Inputs[0]
-		}
+	}
+	if in := n.Inputs; len(in) == 1 && in[0].Node.Op == n.Op && op.Of(n.Op).Involution {
+		return in[0].Node.Inputs[0]
 	}
 	if v := p.arithmetic(n); v != nil {
 		return v

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gomlx/compute"
 
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
@@ -176,8 +177,7 @@ func (p *pass) key(n *ir.Node) (string, bool) {
 	for i, v := range n.Inputs {
 		ins[i] = p.ids[v]
 	}
-	switch n.Op {
-	case compute.OpTypeAdd, compute.OpTypeMul, compute.OpTypeMax, compute.OpTypeMin:
+	if op.Of(n.Op).Commutes {
 		slices.Sort(ins)
 	}
 	if l, ok := n.Attr.(ir.Literal); ok {

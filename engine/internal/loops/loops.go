@@ -3,45 +3,11 @@
 // bits.
 package loops
 
-import (
-	"unsafe"
-
-	"github.com/gomlx/compute"
-	"github.com/gomlx/compute/dtypes"
-)
+import "unsafe"
 
 // Fn runs one elementwise operation on n elements: dst[i] = op(a[i], b[i], c[i]). Operands an operation does not have
 // are nil. dst may be the same memory as an operand of the same element size, but must not overlap one otherwise.
 type Fn func(dst, a, b, c unsafe.Pointer, n int)
-
-type key struct {
-	op compute.OpType
-	in dtypes.DType
-}
-
-var table = map[key]Fn{}
-
-// Elementwise returns the loop of op on elements of type in, which for Where is the type of the values selected.
-func Elementwise(op compute.OpType, in dtypes.DType) (Fn, bool) {
-	fn, ok := table[key{op, in}]
-	return fn, ok
-}
-
-func init() {
-	signedInts()
-	unsignedInts()
-	floats()
-	conversionTable()
-	kernels()
-	halves()
-	bools()
-}
-
-func set(d dtypes.DType, fns map[compute.OpType]Fn) {
-	for op, fn := range fns {
-		table[key{op, d}] = fn
-	}
-}
 
 func of[T any](p unsafe.Pointer, n int) []T { return unsafe.Slice((*T)(p), n) }
 
@@ -61,17 +27,6 @@ func binary[T, U any](f func(T, T) U) Fn {
 		d, x, y := of[U](dst, n), of[T](a, n), of[T](b, n)
 		for i := range d {
 			d[i] = f(x[i], y[i])
-		}
-	}
-}
-
-func where[T any](dst, a, b, c unsafe.Pointer, n int) {
-	d, cond, x, y := of[T](dst, n), of[bool](a, n), of[T](b, n), of[T](c, n)
-	for i := range d {
-		if cond[i] {
-			d[i] = x[i]
-		} else {
-			d[i] = y[i]
 		}
 	}
 }
