@@ -16,7 +16,7 @@ func TestSurrogate(t *testing.T) {
 	more, less := math.Log(1.5), math.Log(.5)
 	out := eval(s, func(_ *rl.Ctx, x []*node) []*node {
 		p := nn.Surrogate(x[0], x[1], x[2], .2)
-		return []*node{p.Loss, p.Clipped, p.KL}
+		return []*node{p.Loss, p.Outside(), p.KL()}
 	},
 		rl.FromFlat(s, []float32{float32(more), float32(more), float32(less), 0}, 4),
 		rl.FromFlat(s, make([]float32, 4), 4), rl.FromFlat(s, []float32{2, -2, 2, 3}, 4))

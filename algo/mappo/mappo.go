@@ -394,7 +394,7 @@ func (n *net) lossGraph(c *rl.Ctx, s Sample) (loss, weight rl.Tensor, m Metrics)
 	entropy := pi.Entropy()
 
 	total := Sub(Add(p.Loss, MulScalar(value, n.ValueCoef)), MulScalar(entropy, n.EntropyCoef))
-	return rl.Wrap(total), s.Weight, Metrics{rl.Wrap(p.Loss), rl.Wrap(value), rl.Wrap(entropy), rl.Wrap(p.KL), rl.Wrap(p.Clipped)}
+	return rl.Wrap(total), s.Weight, Metrics{rl.Wrap(p.Loss), rl.Wrap(value), rl.Wrap(entropy), rl.Wrap(p.KL()), rl.Wrap(p.Outside())}
 }
 
 // valueLoss returns the error of values against returns, in the critic's unit.

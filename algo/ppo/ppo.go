@@ -390,5 +390,5 @@ func (n *net) loss(c *rl.Ctx, s Sample) (loss, weight rl.Tensor, m Metrics) {
 	value = MulScalar(value, .5)
 	entropy := pi.Entropy()
 	total := Sub(Add(p.Loss, MulScalar(value, n.ValueCoef)), MulScalar(entropy, n.EntropyCoef))
-	return rl.Wrap(total), rl.Tensor{}, Metrics{rl.Wrap(p.Loss), rl.Wrap(value), rl.Wrap(entropy), rl.Wrap(p.KL), rl.Wrap(p.Clipped)}
+	return rl.Wrap(total), rl.Tensor{}, Metrics{rl.Wrap(p.Loss), rl.Wrap(value), rl.Wrap(entropy), rl.Wrap(p.KL()), rl.Wrap(p.Outside())}
 }
