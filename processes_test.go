@@ -15,7 +15,6 @@ import (
 	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/mpe"
-	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/run/local"
@@ -116,12 +115,13 @@ func (s share) assignment(t *testing.T) part.Assignment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.Plan = func(g *fdg.Graph, f plan.Facts) (plan.Plan, error) {
+	j.Plan = func(on plan.Problem) (plan.Plan, error) {
 		p, err := policy.Find(s.Policy, policy.Builtin())
 		if err == nil {
-			a.Plan, err = p.Make(plan.Problem{Graph: g, Cluster: plan.Local(s.Workers, "cpu"), Deployment: s.Deployment, Facts: f})
+			on.Cluster, on.Deployment = plan.Local(s.Workers, "cpu"), s.Deployment
+			a.Plan, err = p.Make(on)
 		}
-		a.Plan = a.Plan.Fuse(g, nil)
+		a.Plan = a.Plan.Fuse(on.Graph, nil)
 		return a.Plan, err
 	}
 	x, err := local.Prepare(j)

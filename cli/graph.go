@@ -14,14 +14,15 @@ import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/analyze"
+	"github.com/weft-rl/weft/internal/draw/graph"
 )
 
 // formats are how a graph can be written.
 var formats = map[string]func(*fdg.Graph, io.Writer) error{
 	"text": (*fdg.Graph).Print,
 	"json": (*fdg.Graph).WriteJSON,
-	"dot":  (*fdg.Graph).WriteDOT,
-	"svg":  (*fdg.Graph).WriteSVG,
+	"dot":  func(g *fdg.Graph, w io.Writer) error { return graph.DOT(w, g) },
+	"svg":  func(g *fdg.Graph, w io.Writer) error { return graph.SVG(w, g) },
 }
 
 func (c *command) graph() *cobra.Command {

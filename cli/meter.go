@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/plan"
@@ -13,12 +12,11 @@ import (
 
 // meter runs the programs of plans for a few iterations, to see what crosses.
 type meter struct {
-	job   local.Job
-	graph *fdg.Graph
-	envs  int
+	job  local.Job
+	envs int
 
 	observer
-	edges      []edge.Edge
+	edges      []plan.Edge
 	stop       func()
 	asked      int64   // iterations to measure
 	warm       bool    // everything has crossed that will
@@ -50,7 +48,7 @@ func (m *meter) measure(ctx context.Context, p *plan.Plan) error {
 		return nil
 	}
 	j := m.job
-	j.Plan = func(*fdg.Graph, plan.Facts) (plan.Plan, error) { return *p, nil }
+	j.Plan = func(plan.Problem) (plan.Plan, error) { return *p, nil }
 	j.Watch = m
 	s, err := local.Prepare(j)
 	if err != nil {
@@ -71,7 +69,7 @@ func (m *meter) measure(ctx context.Context, p *plan.Plan) error {
 		return fmt.Errorf("%s: the run ended before it could be measured", p.Policy)
 	}
 	p.Calls = perIteration(m.last.calls-m.from.calls, n)
-	p.Edges = described(m.graph, p, m.edges)
+	p.Edges = slices.Clone(m.edges)
 	for i := range p.Edges {
 		p.Edges[i].Calls = perIteration(m.last.messages[i]-m.from.messages[i], n)
 		p.Edges[i].Bytes = perIteration(m.last.bytes[i]-m.from.bytes[i], n)
@@ -107,40 +105,10 @@ func (m *meter) Iteration(r local.Report) {
 // reading; copies are made once in any case.
 func (m *meter) learns(now reading) bool {
 	for i, e := range m.edges {
-		learned := e.Kind == edge.Copies || e.Kind == edge.Reduces || e.Kind == edge.AllReduces
+		learned := e.Operator == fdg.Broadcast || e.Operator == fdg.Reduce || e.Operator == fdg.AllReduce
 		if learned && m.from.iter > 0 && m.from.bytes[i] > 0 && now.bytes[i] > m.from.bytes[i] {
 			return true
 		}
 	}
 	return false
-}
-
-// described are the edges of programs as a plan has them.
-func described(g *fdg.Graph, p *plan.Plan, edges []edge.Edge) (out []plan.Edge) {
-	crossing := plan.Crossing(g, p.Grouping)
-	for _, e := range edges {
-		x := plan.Edge{
-			From: e.From, To: e.To, Name: e.Name, Operator: operator(e.Kind), Type: e.Type, Axis: fdg.Axis(e.Axis),
-			Often: g.Often(g.Nodes[e.Node].Freq), Nodes: []int{e.Node}, Blocking: !e.Log,
-		}
-		i := slices.IndexFunc(crossing, func(c plan.Edge) bool {
-			return c.From == e.From && c.To == e.To && (c.Name == e.Name || slices.Contains(c.Nodes, e.Node))
-		})
-		if i >= 0 {
-			x.Often = crossing[i].Often
-		}
-		if x.Axis == "" {
-			x.Axis = fdg.None
-		}
-		out = append(out, x)
-	}
-	return out
-}
-
-// operator is what carries edges of a kind: a copy goes to all that have one.
-func operator(k edge.Kind) fdg.Operator {
-	if k == edge.Copies {
-		return fdg.Broadcast
-	}
-	return fdg.Operator(k)
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/draw/sheet"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/plan"
 )
@@ -20,8 +20,8 @@ import (
 var planFormats = map[string]func(*plan.Sheet, io.Writer) error{
 	"text": (*plan.Sheet).Print,
 	"json": (*plan.Sheet).WriteJSON,
-	"dot":  (*plan.Sheet).WriteDOT,
-	"svg":  (*plan.Sheet).WriteSVG,
+	"dot":  func(s *plan.Sheet, w io.Writer) error { return sheet.DOT(w, s) },
+	"svg":  func(s *plan.Sheet, w io.Writer) error { return sheet.SVG(w, s) },
 }
 
 // planSettings are the flags of train that decide about a plan.
@@ -102,7 +102,7 @@ func (c *command) runPlan(cmd *cobra.Command, f *trainFlags, args []string, clus
 		return nil, err
 	}
 	c.started = true
-	m := &meter{job: job, graph: on.Graph, envs: on.Facts.Envs}
+	m := &meter{job: job, envs: on.Facts.Envs}
 	if err := m.measure(cmd.Context(), &sheet.Before); err != nil {
 		return nil, err
 	}
@@ -141,8 +141,8 @@ var errPlanned = errors.New("planned")
 
 // facts constructs the job's trainer as train does, to see what there is to plan for.
 func (r *request) facts(job local.Job) (on plan.Problem, err error) {
-	job.Plan = func(g *fdg.Graph, f plan.Facts) (plan.Plan, error) {
-		on = r.problem(g, f)
+	job.Plan = func(known plan.Problem) (plan.Plan, error) {
+		on = r.problem(known)
 		return plan.Plan{}, errPlanned
 	}
 	s, err := local.Prepare(job)

@@ -13,7 +13,6 @@ import (
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/wrap"
-	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/run/local"
@@ -420,16 +419,16 @@ func (r *request) job() (local.Job, error) {
 }
 
 // plan is what decides how the loop is distributed; nil for the plain loop.
-func (r *request) plan() func(*fdg.Graph, plan.Facts) (plan.Plan, error) {
+func (r *request) plan() func(plan.Problem) (plan.Plan, error) {
 	if r.Policy == policy.Plain.Name {
 		return nil
 	}
-	return func(g *fdg.Graph, f plan.Facts) (plan.Plan, error) {
-		p, err := r.policy.Make(r.problem(g, f))
+	return func(on plan.Problem) (plan.Plan, error) {
+		p, err := r.policy.Make(r.problem(on))
 		if err != nil {
 			return p, err
 		}
-		return p.Fuse(g, r.NoFuse), nil
+		return p.Fuse(on.Graph, r.NoFuse), nil
 	}
 }
 
@@ -448,9 +447,9 @@ func (r *request) devices() []string {
 	return out
 }
 
-// problem is what a policy has to solve.
-func (r *request) problem(g *fdg.Graph, f plan.Facts) plan.Problem {
-	on := plan.Problem{Graph: g, Cluster: plan.Local(r.Workers, r.devices()...), Deployment: r.Deployment, Facts: f}
+// problem completes what a policy has to solve by what the request says.
+func (r *request) problem(on plan.Problem) plan.Problem {
+	on.Cluster, on.Deployment = plan.Local(r.Workers, r.devices()...), r.Deployment
 	if r.cluster != nil {
 		on.Cluster = *r.cluster
 	}

@@ -3,6 +3,7 @@ package edge
 import (
 	"slices"
 
+	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -72,7 +73,7 @@ func (x *X) Uncounted() int64 {
 // age is how many versions behind what a message was made with is.
 func (x *X) age(m Message) (behind int64) {
 	for e, v := range m.Versions {
-		if e < len(x.top.Edges) && x.top.Edges[e].Kind == Copies && x.ends[e].from == x.group {
+		if e < len(x.top.Edges) && x.top.Edges[e].Operator == fdg.Broadcast && x.ends[e].from == x.group {
 			behind = max(behind, x.versions[e]-v)
 		}
 	}
@@ -236,7 +237,7 @@ func (x *X) producers(edge int) int {
 // from.
 func (t *Topology) Takes(group, of int) int {
 	for _, e := range t.Edges {
-		if e.Kind == Reduces && e.To == t.Groups[group].Name {
+		if e.Operator == fdg.Reduce && e.To == t.Groups[group].Name {
 			return 1
 		}
 	}

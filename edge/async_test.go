@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -16,9 +18,9 @@ func TestAhead(t *testing.T) {
 			const k, n, rounds = 3, 6, 40
 			queues := []int{64, 64, 64, 64, 64, c.queue}
 			w := newQueues(t, k, n, queues, &edge.Async{Staleness: c.staleness, Producers: c.producers},
-				edge.Edge{Name: "a", Kind: edge.Gathers, From: many, To: one},
-				edge.Edge{Name: "b", Kind: edge.Gathers, From: many, To: one},
-				edge.Edge{Name: "net", Kind: edge.Copies, From: one, To: many})
+				plan.Edge{Name: "a", Operator: fdg.Gather, From: many, To: one},
+				plan.Edge{Name: "b", Operator: fdg.Gather, From: many, To: one},
+				plan.Edge{Name: "net", Operator: fdg.Broadcast, From: one, To: many})
 			errs := w.run(func(i int, x *edge.X, s *rl.Scope) {
 				l := newLearner(s)
 				if i < k {
@@ -75,9 +77,9 @@ func fill(x, n int) []float32 {
 func TestAsArrived(t *testing.T) {
 	const k = 3
 	w := newQueues(t, k, 3, []int{64, 64, 64, 64, 64, 1}, &edge.Async{Staleness: 100},
-		edge.Edge{Name: "g", Kind: edge.Reduces, From: many, To: one},
-		edge.Edge{Name: "from", Kind: edge.Sends, From: many, To: one},
-		edge.Edge{Name: "net", Kind: edge.Copies, From: one, To: many})
+		plan.Edge{Name: "g", Operator: fdg.Reduce, From: many, To: one},
+		plan.Edge{Name: "from", Operator: fdg.Send, From: many, To: one},
+		plan.Edge{Name: "net", Operator: fdg.Broadcast, From: one, To: many})
 	seen := map[int]int{}
 	w.run(func(i int, x *edge.X, s *rl.Scope) {
 		l := newLearner(s)
@@ -114,7 +116,7 @@ func TestPartly(t *testing.T) {
 	for _, producers := range []int{1, 2, 3} {
 		const k, n, rounds = 3, 7, 30
 		w := newQueues(t, k, n, []int{64, 64, 64, 64, 1}, &edge.Async{Staleness: 100, Producers: producers},
-			edge.Edge{Name: "a", Kind: edge.Gathers, From: many, To: one}, edge.Edge{Name: "net", Kind: edge.Copies, From: one, To: many})
+			plan.Edge{Name: "a", Operator: fdg.Gather, From: many, To: one}, plan.Edge{Name: "net", Operator: fdg.Broadcast, From: one, To: many})
 		var kept *rl.Slots[rl.Tensor]
 		errs := w.run(func(i int, x *edge.X, s *rl.Scope) {
 			l := newLearner(s)

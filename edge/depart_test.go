@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -28,10 +30,10 @@ type remote struct {
 	out outside
 }
 
-func newRemote(t *testing.T, k int, kind edge.Kind) *remote {
+func newRemote(t *testing.T, k int, kind fdg.Operator) *remote {
 	r := &remote{T: t, k: k}
 	r.world = newQueues(t, k, k, []int{4, 4, 4, 4, 2}, &edge.Async{Staleness: 100},
-		edge.Edge{Name: "a", Kind: kind, From: many, To: one}, edge.Edge{Name: "b", Kind: edge.Gathers, From: many, To: one})
+		plan.Edge{Name: "a", Operator: kind, From: many, To: one}, plan.Edge{Name: "b", Operator: fdg.Gather, From: many, To: one})
 	away := make([]bool, k+1)
 	for i := range k {
 		away[i] = true
@@ -76,7 +78,7 @@ func (r *remote) takes() (a, b []float64, err error) {
 // after it take from who has come in its place.
 func TestDeparted(t *testing.T) {
 	const k = 3
-	r := newRemote(t, k, edge.Gathers)
+	r := newRemote(t, k, fdg.Gather)
 	x := r.x[k]
 	for from := range k {
 		r.begins(from, 1)
@@ -122,7 +124,7 @@ func TestDeparted(t *testing.T) {
 // even if its first message was taken.
 func TestDepartedBefore(t *testing.T) {
 	const k = 2
-	r := newRemote(t, k, edge.Gathers)
+	r := newRemote(t, k, fdg.Gather)
 	r.begins(0, 1)
 	r.link.Depart(k, 0)
 	r.begins(1, 1)
@@ -139,7 +141,7 @@ func TestDepartedBefore(t *testing.T) {
 // place of one that is gone.
 func TestDepartedWhole(t *testing.T) {
 	const k = 2
-	r := newRemote(t, k, edge.Gathers)
+	r := newRemote(t, k, fdg.Gather)
 	r.top.Async.Whole = true
 	r.begins(0, 1)
 	r.link.Depart(k, 0)
@@ -156,7 +158,7 @@ func TestDepartedWhole(t *testing.T) {
 // its iteration never came.
 func TestDepartedApplied(t *testing.T) {
 	const k = 2
-	r := newRemote(t, k, edge.Reduces)
+	r := newRemote(t, k, fdg.Reduce)
 	x, l := r.x[k], newLearner(r.scopes[k])
 	g, _ := l.loss.Grad(rl.Key{}, rowsOf(r.scopes[k], 0, 2).X)
 	weight, sums := g.Hand()

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -37,11 +39,11 @@ func (n notes) all(x int) bool {
 // whatever carries the value. The race detector is the judge.
 func TestDetach(t *testing.T) {
 	const rounds = 50
-	kinds := []edge.Edge{
-		{Name: "gather", Kind: edge.Gathers, From: many, To: one},
-		{Name: "scatter", Kind: edge.Scatters, From: one, To: many},
-		{Name: "send", Kind: edge.Sends, From: one, To: many},
-		{Name: "all", Kind: edge.AllGathers, From: many, To: many},
+	kinds := []plan.Edge{
+		{Name: "gather", Operator: fdg.Gather, From: many, To: one},
+		{Name: "scatter", Operator: fdg.Scatter, From: one, To: many},
+		{Name: "send", Operator: fdg.Send, From: one, To: many},
+		{Name: "all", Operator: fdg.AllGather, From: many, To: many},
 	}
 	w := newWorld(t, 2, 2, 4, nil, kinds...)
 	w.must(t, func(i int, x *edge.X, s *rl.Scope) {
@@ -74,7 +76,7 @@ func TestDetach(t *testing.T) {
 // TestDetachPosted: an asynchronous receiver that is given a value twice may write
 // the first one.
 func TestDetachPosted(t *testing.T) {
-	w := newWorld(t, 1, 1, 4, &edge.Async{Staleness: 8}, edge.Edge{Name: "send", Kind: edge.Sends, From: one, To: many})
+	w := newWorld(t, 1, 1, 4, &edge.Async{Staleness: 8}, plan.Edge{Name: "send", Operator: fdg.Send, From: one, To: many})
 	w.must(t, func(i int, x *edge.X, _ *rl.Scope) {
 		if i == 1 {
 			v := []int{1}

@@ -100,47 +100,20 @@ func Iteration[T rl.Trainer](f func(t T, run *rl.Run)) func(rl.Trainer, *rl.Run)
 type Grouping struct {
 	plan.Grouping
 	Programs []Main // one for each group
-	Edges    []Edge
+	Edges    []plan.Edge
 	// Member are the components of one member of the family that a group is
 	// replicated over, nil where none is.
 	Member func(t rl.Trainer, member int) []rl.Component
 }
 
-// Edge is a place where programs meet, in program order. Its number is its
-// position in the grouping's list.
-type Edge struct {
-	Name string // the variable or resource, made unique
-	Kind Kind
-	From string // group
-	To   string // group; the same as From for a collective
-	Type string // Go type of what is carried
-	// Axis that its rows are split along: environments, rows, none; or agents, of a
-	// slice with an element for every member.
-	Axis string
-	// Node of the graph whose result or write it carries.
-	Node int
-	Pos  string // of that node, file:line
-	// Given is true when the sender does not use the value afterwards: its memory
-	// passes with the message.
-	Given bool
-	// Log is true when the value is only logged, so that nobody waits for it.
-	Log bool
+// Crossings returns the edges of all groupings, as a plan.Problem has them.
+func (s Set) Crossings() map[string][]plan.Edge {
+	out := map[string][]plan.Edge{}
+	for _, g := range s.Groupings {
+		out[g.Name] = g.Edges
+	}
+	return out
 }
-
-// Kind is how an edge carries.
-type Kind string
-
-// The kinds. The first of each pair of functions is called by From's replicas,
-// the second by To's.
-const (
-	Gathers    Kind = "gather"     // Gather, Gathered: rows of all replicas, in the order of the axis
-	Scatters   Kind = "scatter"    // Scatter, Scattered: to every replica its rows
-	Sends      Kind = "send"       // Send, Sent: the same value to every replica of To, from the first of From
-	Copies     Kind = "copy"       // Publish, Fetch: a resource, if it has changed
-	Reduces    Kind = "reduce"     // Reduce, Reduced: gradients, summed in rank order
-	AllReduces Kind = "all-reduce" // AllReduce: the same, to all replicas of the group
-	AllGathers Kind = "all-gather" // AllGather: rows of all replicas, to all replicas of the group
-)
 
 var (
 	mu   sync.Mutex

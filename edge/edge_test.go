@@ -14,7 +14,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -34,7 +36,7 @@ type world struct {
 	stop   context.CancelCauseFunc
 }
 
-func newWorld(t *testing.T, k, n, queue int, async *edge.Async, edges ...edge.Edge) *world {
+func newWorld(t *testing.T, k, n, queue int, async *edge.Async, edges ...plan.Edge) *world {
 	t.Helper()
 	queues := make([]int, len(edges)+edge.Control)
 	for i := range queues {
@@ -45,7 +47,7 @@ func newWorld(t *testing.T, k, n, queue int, async *edge.Async, edges ...edge.Ed
 
 var errDone = errors.New("done")
 
-func newQueues(t *testing.T, k, n int, queues []int, async *edge.Async, edges ...edge.Edge) *world {
+func newQueues(t *testing.T, k, n int, queues []int, async *edge.Async, edges ...plan.Edge) *world {
 	t.Helper()
 	dev, err := device.Open("cpu")
 	if err != nil {
@@ -141,11 +143,11 @@ func TestRows(t *testing.T) {
 	for _, k := range []int{1, 2, 3, 5, 8, 11} {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
 			w := newWorld(t, k, n, 1, nil,
-				edge.Edge{Name: "up", Kind: edge.Gathers, From: many, To: one},
-				edge.Edge{Name: "down", Kind: edge.Scatters, From: one, To: many},
-				edge.Edge{Name: "all", Kind: edge.AllGathers, From: many, To: many},
-				edge.Edge{Name: "number", Kind: edge.Sends, From: one, To: many},
-				edge.Edge{Name: "first", Kind: edge.Sends, From: many, To: one})
+				plan.Edge{Name: "up", Operator: fdg.Gather, From: many, To: one},
+				plan.Edge{Name: "down", Operator: fdg.Scatter, From: one, To: many},
+				plan.Edge{Name: "all", Operator: fdg.AllGather, From: many, To: many},
+				plan.Edge{Name: "number", Operator: fdg.Send, From: one, To: many},
+				plan.Edge{Name: "first", Operator: fdg.Send, From: many, To: one})
 			w.must(t, func(i int, x *edge.X, s *rl.Scope) {
 				whole := rowsOf(s, 0, n)
 				for round := range 3 {
@@ -181,7 +183,7 @@ func TestRows(t *testing.T) {
 // TestUneven: all-gathered parts may have any number of rows, none included.
 func TestUneven(t *testing.T) {
 	const k = 3
-	w := newWorld(t, k, 6, 1, nil, edge.Edge{Name: "all", Kind: edge.AllGathers, From: many, To: many})
+	w := newWorld(t, k, 6, 1, nil, plan.Edge{Name: "all", Operator: fdg.AllGather, From: many, To: many})
 	bounds := []int{0, 4, 4, 6}
 	w.must(t, func(i int, x *edge.X, s *rl.Scope) {
 		if i == k {
@@ -233,9 +235,9 @@ func TestGradients(t *testing.T) {
 	for _, k := range []int{1, 2, 3, 5} {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
 			w := newWorld(t, k, n, 1, nil,
-				edge.Edge{Name: "g", Kind: edge.Reduces, From: many, To: one},
-				edge.Edge{Name: "net", Kind: edge.Copies, From: one, To: many},
-				edge.Edge{Name: "g2", Kind: edge.AllReduces, From: many, To: many})
+				plan.Edge{Name: "g", Operator: fdg.Reduce, From: many, To: one},
+				plan.Edge{Name: "net", Operator: fdg.Broadcast, From: one, To: many},
+				plan.Edge{Name: "g2", Operator: fdg.AllReduce, From: many, To: many})
 			result := make([][]float32, k+1)
 			w.must(t, func(i int, x *edge.X, s *rl.Scope) {
 				l := newLearner(s)
@@ -279,7 +281,7 @@ func near(a, b []float32) bool {
 // TestFailure: the first cause wins, and nobody goes on waiting.
 func TestFailure(t *testing.T) {
 	cause := errors.New("the wheel came off")
-	w := newWorld(t, 3, 3, 1, nil, edge.Edge{Name: "up", Kind: edge.Gathers, From: many, To: one})
+	w := newWorld(t, 3, 3, 1, nil, plan.Edge{Name: "up", Operator: fdg.Gather, From: many, To: one})
 	errs := w.run(func(i int, x *edge.X, s *rl.Scope) {
 		if i == 1 {
 			rl.Fail(cause)
@@ -304,7 +306,7 @@ func TestFailure(t *testing.T) {
 
 // TestMisfit: rows that are not shared out are refused.
 func TestMisfit(t *testing.T) {
-	w := newWorld(t, 2, 4, 1, nil, edge.Edge{Name: "acts", Kind: edge.Scatters, From: one, To: many})
+	w := newWorld(t, 2, 4, 1, nil, plan.Edge{Name: "acts", Operator: fdg.Scatter, From: one, To: many})
 	errs := w.run(func(i int, x *edge.X, s *rl.Scope) {
 		if i == 2 {
 			edge.Scatter(x, 0, rowsOf(s, 0, 3))

@@ -6,7 +6,9 @@ import (
 	"sync"
 
 	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -15,7 +17,7 @@ func Example() {
 	dev, _ := device.Open(device.Default)
 	root := rl.NewScope(dev, 1)
 	top := &edge.Topology{
-		Edges: []edge.Edge{{Name: "rows", Kind: edge.Gathers, From: "collector", To: "learner"}},
+		Edges: []plan.Edge{{Name: "rows", Operator: fdg.Gather, From: "collector", To: "learner"}},
 		Groups: []edge.Members{
 			{Name: "collector", Own: []rl.Span{{Lo: 0, Hi: 1, Of: 3}, {Lo: 1, Hi: 3, Of: 3}}},
 			{Name: "learner", Own: make([]rl.Span, 1)},

@@ -48,7 +48,7 @@ func Scatter[T any](x *X, edge int, v T) {
 			cut = func(t rl.Tensor, lo, hi int) rl.Tensor { return rl.PartFor(t, lo, hi, on[r]) }
 		}
 		switch k := x.replicas(to); {
-		case k > 1 && x.top.Edges[edge].Axis == string(fdg.Rows): // of a learner's batch: an even share
+		case k > 1 && x.top.Edges[edge].Axis == fdg.Rows: // of a learner's batch: an even share
 			n := length(v)
 			part = rows(x, edge, v, r*n/k, (r+1)*n/k, -1, cut)
 		case own.Len() < own.Of:

@@ -58,7 +58,7 @@ func rows[T any](x *X, edge int, v T, lo, hi, of int, cut func(t rl.Tensor, lo, 
 // byMember reports whether an edge carries slices with an element for every
 // member.
 func (x *X) byMember(edge int) bool {
-	return edge < len(x.top.Edges) && x.top.Edges[edge].Axis == string(fdg.Agents)
+	return edge < len(x.top.Edges) && x.top.Edges[edge].Axis == fdg.Agents
 }
 
 // members is a slice with every member's element from the replica that owns it.

@@ -7,14 +7,16 @@ import (
 	"testing"
 
 	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
 
 // TestScribble: what was handed over is no longer what it was, for its sender.
 func TestScribble(t *testing.T) {
 	w := newWorld(t, 1, 2, 1, nil,
-		edge.Edge{Name: "given", Kind: edge.Gathers, From: many, To: one, Given: true},
-		edge.Edge{Name: "lent", Kind: edge.Gathers, From: many, To: one})
+		plan.Edge{Name: "given", Operator: fdg.Gather, From: many, To: one, Given: true},
+		plan.Edge{Name: "lent", Operator: fdg.Gather, From: many, To: one})
 	want := []float32{1, 2}
 	w.must(t, func(i int, x *edge.X, s *rl.Scope) {
 		for e, given := range []bool{true, false} {

@@ -6,6 +6,8 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -17,8 +19,8 @@ type rows struct{ X, Flag rl.Tensor }
 func TestTurns(t *testing.T) {
 	const n, steps = 8, 3
 	w := newWorld(t, 4, n, 1, nil,
-		edge.Edge{Name: "out", Kind: "gather", From: many, To: one, Axis: "environments"},
-		edge.Edge{Name: "act", Kind: "scatter", From: one, To: many, Axis: "environments"})
+		plan.Edge{Name: "out", Operator: fdg.Gather, From: many, To: one, Axis: "environments"},
+		plan.Edge{Name: "act", Operator: fdg.Scatter, From: one, To: many, Axis: "environments"})
 	w.top.Turns = 2
 	acted := make(chan struct{}, 2*steps)
 	w.must(t, func(i int, x *edge.X, s *rl.Scope) {
@@ -73,7 +75,7 @@ func TestTurns(t *testing.T) {
 
 // A batch in which something has no rows is waited for as a whole.
 func TestTurnsOfScalars(t *testing.T) {
-	w := newWorld(t, 2, 7, 1, nil, edge.Edge{Name: "out", Kind: "gather", From: many, To: one, Axis: "environments"})
+	w := newWorld(t, 2, 7, 1, nil, plan.Edge{Name: "out", Operator: fdg.Gather, From: many, To: one, Axis: "environments"})
 	w.top.Turns = 2
 	w.must(t, func(i int, x *edge.X, s *rl.Scope) {
 		if i < 2 {

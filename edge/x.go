@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
 
 // Topology is who takes part in a run: the edges of a grouping, and for each of
 // its groups how many replicas it has and what they share out.
 type Topology struct {
-	Edges  []Edge
+	Edges  []plan.Edge
 	Groups []Members
 	// Turns is how many parts of the environments take turns: what is gathered of them
 	// then comes part by part. 0 is all at once.

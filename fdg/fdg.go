@@ -231,6 +231,7 @@ const (
 	Gather    Operator = "gather"
 	Broadcast Operator = "broadcast"
 	AllGather Operator = "all-gather"
+	Reduce    Operator = "reduce"
 	AllReduce Operator = "all-reduce"
 )
 

@@ -135,18 +135,6 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestDOT(t *testing.T) {
-	var b bytes.Buffer
-	if err := small().WriteDOT(&b); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"digraph", "cluster_1", "n1 -> n2", "style=dashed", "Reward iteration", "}\n"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %q in\n%s", want, &b)
-		}
-	}
-}
-
 // TestCheck breaks every promise once.
 func TestCheck(t *testing.T) {
 	if err := small().Check(); err != nil {

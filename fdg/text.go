@@ -78,7 +78,7 @@ func (p *printer) node(n Node, depth int) {
 
 func (p *printer) head(n Node) string {
 	if n.Kind.Control() {
-		return fmt.Sprintf("%d %s %s", n.ID, n.Text, at(n))
+		return fmt.Sprintf("%d %s %s", n.ID, n.Text, n.At())
 	}
 	owner := n.Fragment
 	if owner == "" {
@@ -88,11 +88,11 @@ func (p *printer) head(n Node) string {
 	if n.Whole {
 		whole = " whole"
 	}
-	return fmt.Sprintf("%d %s%s [%s] %s %s %s", n.ID, n.Kind, whole, owner, n.Text, n.Shape, at(n))
+	return fmt.Sprintf("%d %s%s [%s] %s %s %s", n.ID, n.Kind, whole, owner, n.Text, n.Shape, n.At())
 }
 
-// at is where a node stands, with the lines of the calls around it.
-func at(n Node) string {
+// At says where a node stands, with the lines of the calls around it.
+func (n Node) At() string {
 	s := "(" + n.Pos.String()
 	for i := len(n.Calls) - 1; i >= 0; i-- {
 		s += fmt.Sprintf(" < %d", n.Calls[i].Line)

@@ -21,7 +21,7 @@ func pair() plan.Plan {
 			{Group: "collector", Rank: 1, First: 1, Last: 2, Device: "cpu"},
 			{Group: "learner", Last: 2, Device: "cpu"},
 		},
-		Edges: []plan.Edge{{Name: "batch", From: "collector", To: "learner", Operator: fdg.Gather, Often: "iteration", Blocking: true, Calls: 2, Bytes: 41_024}},
+		Edges: []plan.Edge{{Name: "batch", From: "collector", To: "learner", Operator: fdg.Gather, Often: "iteration", Calls: 2, Bytes: 41_024}},
 	}
 }
 

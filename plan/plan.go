@@ -5,7 +5,7 @@ import (
 )
 
 // Version is that of the JSON form.
-const Version = 1
+const Version = 2
 
 // Plan is what a policy decided for one loop on one cluster.
 type Plan struct {
@@ -56,17 +56,26 @@ type Replica struct {
 	Device string `json:"device"`
 }
 
-// Edge is what crosses between groups, or between the replicas of one.
+// Edge is a place where programs meet: something crosses between groups, or between the
+// replicas of one. The projector makes the list of a grouping, in program order; programs
+// know an edge by its position in it.
 type Edge struct {
-	From     string       `json:"from"`
-	To       string       `json:"to"`
-	Name     string       `json:"name"` // of the value or the resource
+	Name     string       `json:"name"` // of the variable or the resource, made unique
 	Operator fdg.Operator `json:"operator"`
-	Type     string       `json:"type,omitempty"`
-	Axis     fdg.Axis     `json:"axis"`
-	Often    string       `json:"often"` // in words: iteration x t.Horizon
-	Nodes    []int        `json:"nodes"` // of the graph, that make it
-	Blocking bool         `json:"blocking"`
+	From     string       `json:"from"`           // group
+	To       string       `json:"to"`             // group; the same as From for a collective
+	Type     string       `json:"type,omitempty"` // of what is carried, in Go
+	// Axis is the one that rows are split along: environments, rows, none; or agents, of a
+	// slice with an element for every member.
+	Axis  fdg.Axis `json:"axis"`
+	Often string   `json:"often"` // in words: iteration x t.Horizon
+	Node  int      `json:"node"`  // of the graph, whose result or write it carries
+	Pos   string   `json:"pos"`   // of that node, file:line
+	// Given is true when the sender does not use the value afterwards: its memory
+	// passes with the message.
+	Given bool `json:"given,omitempty"`
+	// Log is true when the value is only logged, so that nobody waits for it.
+	Log bool `json:"log,omitempty"`
 	// Local is true when no replica has to leave its worker for it.
 	Local bool `json:"local,omitempty"`
 	// Bytes and Calls are of one iteration, over all replicas, where they were
@@ -109,6 +118,9 @@ type Problem struct {
 	Cluster    Cluster
 	Deployment Deployment
 	Facts      Facts
+	// Crossings are the edges of the groupings that programs were generated for, by the
+	// grouping's name.
+	Crossings map[string][]Edge
 }
 
 // Group is the group of that name, or nil.

@@ -12,7 +12,7 @@ import (
 // Print writes the plan as text: who runs what where, and what crosses.
 func (p *Plan) Print(w io.Writer, c Cluster) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "plan %s of %s: %s\n", p.Policy, p.Graph, p.kind())
+	fmt.Fprintf(t, "plan %s of %s: %s\n", p.Policy, p.Graph, p.Kind())
 	if p.Lowered {
 		fmt.Fprintln(t, "the whole loop is one device program"+p.sharing())
 	}
@@ -25,7 +25,7 @@ func (p *Plan) Print(w io.Writer, c Cluster) error {
 	}
 	fmt.Fprint(t, "\nreplica\tshards\tworker\tdevice\n")
 	for _, r := range p.Replicas {
-		fmt.Fprintf(t, "%s %d\t%s\t%s\t%s\n", r.Group, r.Rank, p.shards(r), worker(c, r.Worker), r.Device)
+		fmt.Fprintf(t, "%s %d\t%s\t%s\t%s\n", r.Group, r.Rank, p.Range(r), worker(c, r.Worker), r.Device)
 	}
 	fmt.Fprintln(t)
 	p.printEdges(t)
@@ -41,7 +41,8 @@ func (p *Plan) Print(w io.Writer, c Cluster) error {
 	return t.Flush()
 }
 
-func (p *Plan) kind() string {
+// Kind says in a few words what a plan promises.
+func (p *Plan) Kind() string {
 	switch {
 	case p.Lowered && p.Shards > 1:
 		return "synchronous, gradients summed by the devices"
@@ -76,7 +77,8 @@ func (p *Plan) sumsGradients() bool {
 	})
 }
 
-func (p *Plan) shards(r Replica) string {
+// Range says which shards a replica has.
+func (p *Plan) Range(r Replica) string {
 	if r.Last == r.First+1 {
 		return fmt.Sprintf("%d of %d", r.First, p.Shards)
 	}
@@ -93,20 +95,20 @@ func worker(c Cluster, i int) string {
 // edgeHead are the columns of the table of what crosses.
 var edgeHead = []string{"edge", "carried by", "from", "to", "once per", "calls", "bytes"}
 
-// rows are the table of what crosses.
-func (p *Plan) rows() (out [][]string) {
+// Table returns the table of what crosses, with the names of its columns.
+func (p *Plan) Table() (head []string, rows [][]string) {
 	for _, e := range p.Edges {
 		often := e.Often
-		if !e.Blocking {
+		if e.Log {
 			often += ", nobody waits"
 		}
 		calls, bytes := "-", "-"
 		if e.Calls > 0 {
 			calls, bytes = number(e.Calls), number(e.Bytes)
 		}
-		out = append(out, []string{e.Name, string(e.Operator), e.From, e.To, often, calls, bytes})
+		rows = append(rows, []string{e.Name, string(e.Operator), e.From, e.To, often, calls, bytes})
 	}
-	return out
+	return edgeHead, rows
 }
 
 func (p *Plan) printEdges(w io.Writer) {
@@ -118,8 +120,9 @@ func (p *Plan) printEdges(w io.Writer) {
 		fmt.Fprintln(w, what)
 		return
 	}
-	fmt.Fprintln(w, strings.Join(edgeHead, "\t"))
-	for _, row := range p.rows() {
+	head, rows := p.Table()
+	fmt.Fprintln(w, strings.Join(head, "\t"))
+	for _, row := range rows {
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 }
@@ -139,30 +142,3 @@ func (p *Plan) WriteJSON(w io.Writer) error {
 	e.SetIndent("", "  ")
 	return e.Encode(p)
 }
-
-// WriteDOT writes the plan for Graphviz: a box for every worker, replicas in it.
-func (p *Plan) WriteDOT(w io.Writer, c Cluster) error {
-	return (&Sheet{Cluster: c, After: *p}).WriteDOT(w)
-}
-
-// dot writes the boxes and arrows, with a prefix to their names.
-func (p *Plan) dot(b *strings.Builder, c Cluster, prefix string) {
-	for i := range c.Workers {
-		fmt.Fprintf(b, "    subgraph \"cluster_%sworker%d\" {\n      label=%q;\n", prefix, i, c.Workers[i].Name)
-		for _, r := range p.at(i) {
-			fmt.Fprintf(b, "      %q [label=%q];\n", prefix+id(r), fmt.Sprintf("%s %d\n%s%s", r.Group, r.Rank, r.noun(), p.shards(r)))
-		}
-		b.WriteString("    }\n")
-	}
-	for _, e := range p.Edges {
-		for _, from := range p.Of(e.From) {
-			for _, to := range p.Of(e.To) {
-				if from != to {
-					fmt.Fprintf(b, "    %q -> %q [label=%q];\n", prefix+id(from), prefix+id(to), e.Name+": "+string(e.Operator))
-				}
-			}
-		}
-	}
-}
-
-func id(r Replica) string { return fmt.Sprintf("%s/%d", r.Group, r.Rank) }

@@ -119,7 +119,7 @@ func (p Policy) Make(on plan.Problem) (plan.Plan, error) {
 	if err := out.Assign(d, on.Cluster, on.Graph); err != nil {
 		return out, err
 	}
-	out.Edges = plan.Crossing(on.Graph, by)
+	out.Edges = slices.Clone(on.Crossings[by.Name])
 	return out, out.Check(on)
 }
 

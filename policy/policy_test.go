@@ -9,6 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	_ "github.com/weft-rl/weft/algo/a2c"
+	_ "github.com/weft-rl/weft/algo/mappo"
+	_ "github.com/weft-rl/weft/algo/ppo"
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/analyze"
 	"github.com/weft-rl/weft/plan"
@@ -30,9 +34,11 @@ func graphOf(t *testing.T, pattern string) *fdg.Graph {
 	return results[0].Graph
 }
 
+// problem asks for a plan of a graph whose package has programs.
 func problem(g *fdg.Graph, workers int) plan.Problem {
+	set, _ := edge.Programs(g.Name)
 	return plan.Problem{
-		Graph: g, Cluster: plan.Local(workers, "cpu"), Deployment: plan.Deployment{Workers: workers, Staleness: 1, Queue: 2},
+		Graph: g, Crossings: set.Crossings(), Cluster: plan.Local(workers, "cpu"), Deployment: plan.Deployment{Workers: workers, Staleness: 1, Queue: 2},
 		Facts: plan.Facts{Envs: 11, Block: 1, Graph: true},
 	}
 }

@@ -21,10 +21,10 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralAdv: {Name: "adv", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 13, Pos: "a2c.go:56"},
-		centralG:   {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "a2c.go:58", Given: true},
-		centralNet: {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 16, Pos: "a2c.go:60"},
+	Edges: []plan.Edge{
+		centralAdv: {Name: "adv", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 13, Pos: "a2c.go:56"},
+		centralG:   {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 14, Pos: "a2c.go:58", Given: true},
+		centralNet: {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 16, Pos: "a2c.go:60"},
 	},
 }
 

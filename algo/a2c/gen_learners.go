@@ -19,9 +19,9 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersAdv: {Name: "adv", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 13, Pos: "a2c.go:56"},
-		learnersG:   {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 16, Pos: "a2c.go:60"},
+	Edges: []plan.Edge{
+		learnersAdv: {Name: "adv", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 13, Pos: "a2c.go:56"},
+		learnersG:   {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 16, Pos: "a2c.go:60"},
 	},
 }
 

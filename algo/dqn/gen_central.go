@@ -25,14 +25,14 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralInsert:   {Name: "Insert", Kind: "all-gather", From: "worker", To: "worker", Type: "dqn.Transition", Axis: "environments", Node: 6, Pos: "dqn.go:53"},
-		centralOutOver:  {Name: "out.Over", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 6, Pos: "dqn.go:53"},
-		centralG:        {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "dqn.go:122", Given: true},
-		centralQ:        {Name: "q", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 13, Pos: "dqn.go:123"},
-		centralSIndex:   {Name: "s.Index", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 17, Pos: "dqn.go:66"},
-		centralPriority: {Name: "priority", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 17, Pos: "dqn.go:66"},
-		centralTarget:   {Name: "target", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 19, Pos: "dqn.go:70"},
+	Edges: []plan.Edge{
+		centralInsert:   {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "dqn.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "dqn.go:53"},
+		centralOutOver:  {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "dqn.go:53"},
+		centralG:        {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 12, Pos: "dqn.go:122", Given: true},
+		centralQ:        {Name: "q", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 13, Pos: "dqn.go:123"},
+		centralSIndex:   {Name: "s.Index", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "dqn.go:66"},
+		centralPriority: {Name: "priority", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "dqn.go:66"},
+		centralTarget:   {Name: "target", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 19, Pos: "dqn.go:70"},
 	},
 }
 

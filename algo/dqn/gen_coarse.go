@@ -22,11 +22,11 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"replay", "gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseObs:    {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "dqn.go:48"},
-		coarseAction: {Name: "action", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Node: 4, Pos: "dqn.go:106"},
-		coarseOut:    {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "dqn.go:52"},
-		coarseQ:      {Name: "q", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 13, Pos: "dqn.go:123"},
+	Edges: []plan.Edge{
+		coarseObs:    {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "dqn.go:48"},
+		coarseAction: {Name: "action", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 4, Pos: "dqn.go:106"},
+		coarseOut:    {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 5, Pos: "dqn.go:52"},
+		coarseQ:      {Name: "q", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 13, Pos: "dqn.go:123"},
 	},
 }
 

@@ -21,10 +21,10 @@ var genFine = edge.Grouping{
 		{Name: "learner", Fragments: []string{"actor", "replay", "gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
-	Edges: []edge.Edge{
-		fineObs:    {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "dqn.go:48"},
-		fineAction: {Name: "action", Kind: "scatter", From: "learner", To: "environment", Type: "rl.Tree", Axis: "environments", Node: 4, Pos: "dqn.go:106"},
-		fineOut:    {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "dqn.go:52"},
+	Edges: []plan.Edge{
+		fineObs:    {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "dqn.go:48"},
+		fineAction: {Name: "action", Operator: "scatter", From: "learner", To: "environment", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 4, Pos: "dqn.go:106"},
+		fineOut:    {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 5, Pos: "dqn.go:52"},
 	},
 }
 

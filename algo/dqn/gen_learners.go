@@ -22,12 +22,12 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersInsert:   {Name: "Insert", Kind: "all-gather", From: "learner", To: "learner", Type: "dqn.Transition", Axis: "environments", Node: 6, Pos: "dqn.go:53"},
-		learnersOutOver:  {Name: "out.Over", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 6, Pos: "dqn.go:53"},
-		learnersG:        {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 13, Pos: "dqn.go:123"},
-		learnersSIndex:   {Name: "s.Index", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 17, Pos: "dqn.go:66"},
-		learnersPriority: {Name: "priority", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 17, Pos: "dqn.go:66"},
+	Edges: []plan.Edge{
+		learnersInsert:   {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "dqn.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "dqn.go:53"},
+		learnersOutOver:  {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "dqn.go:53"},
+		learnersG:        {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 13, Pos: "dqn.go:123"},
+		learnersSIndex:   {Name: "s.Index", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "dqn.go:66"},
+		learnersPriority: {Name: "priority", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 17, Pos: "dqn.go:66"},
 	},
 }
 

@@ -20,9 +20,9 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralG:   {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 8, Pos: "impala.go:53", Given: true},
-		centralNet: {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 10, Pos: "impala.go:55"},
+	Edges: []plan.Edge{
+		centralG:   {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 8, Pos: "impala.go:53", Given: true},
+		centralNet: {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 10, Pos: "impala.go:55"},
 	},
 }
 

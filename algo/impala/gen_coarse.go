@@ -20,9 +20,9 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseBatch: {Name: "batch", Kind: "gather", From: "collector", To: "learner", Type: "impala.Batch", Axis: "environments", Node: 7, Pos: "impala.go:47"},
-		coarseNet:   {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 10, Pos: "impala.go:55"},
+	Edges: []plan.Edge{
+		coarseBatch: {Name: "batch", Operator: "gather", From: "collector", To: "learner", Type: "impala.Batch", Axis: "environments", Often: "iteration", Node: 7, Pos: "impala.go:47"},
+		coarseNet:   {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 10, Pos: "impala.go:55"},
 	},
 }
 

@@ -21,10 +21,10 @@ var genFine = edge.Grouping{
 		{Name: "learner", Fragments: []string{"actor", "replay", "gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
-	Edges: []edge.Edge{
-		fineObs: {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "impala.go:39"},
-		fineAct: {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "impala.ActOut", Axis: "environments", Node: 3, Pos: "impala.go:95"},
-		fineOut: {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "impala.go:42"},
+	Edges: []plan.Edge{
+		fineObs: {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "impala.go:39"},
+		fineAct: {Name: "act", Operator: "scatter", From: "learner", To: "environment", Type: "impala.ActOut", Axis: "environments", Often: "iteration x t.Horizon", Node: 3, Pos: "impala.go:95"},
+		fineOut: {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "impala.go:42"},
 	},
 }
 

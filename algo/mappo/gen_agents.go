@@ -21,10 +21,10 @@ var genAgents = edge.Grouping{
 		{Name: "agent", Fragments: []string{"actor", "replay", "gradient", "apply"}, Over: "agents"},
 	}},
 	Programs: []edge.Main{edge.Of(trainAgentsEnvironment), edge.Of(trainAgentsAgent)},
-	Edges: []edge.Edge{
-		agentsObs:   {Name: "obs", Kind: "scatter", From: "environment", To: "agent", Type: "[]rl.Obs", Axis: "agents", Node: 1, Pos: "mappo.go:59"},
-		agentsMoves: {Name: "moves", Kind: "gather", From: "agent", To: "environment", Type: "[]rl.Tree", Axis: "agents", Node: 4, Pos: "mappo.go:166"},
-		agentsOut:   {Name: "out", Kind: "send", From: "environment", To: "agent", Type: "[]rl.Step", Axis: "environments", Node: 5, Pos: "mappo.go:67"},
+	Edges: []plan.Edge{
+		agentsObs:   {Name: "obs", Operator: "scatter", From: "environment", To: "agent", Type: "[]rl.Obs", Axis: "agents", Often: "iteration", Node: 1, Pos: "mappo.go:59"},
+		agentsMoves: {Name: "moves", Operator: "gather", From: "agent", To: "environment", Type: "[]rl.Tree", Axis: "agents", Often: "iteration x t.Horizon", Node: 4, Pos: "mappo.go:166"},
+		agentsOut:   {Name: "out", Operator: "send", From: "environment", To: "agent", Type: "[]rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "mappo.go:67"},
 	},
 	Member: edge.MemberOf(func(t *Trainer, member int) []rl.Component {
 		if member >= len(t.Roles) {

@@ -25,13 +25,13 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralRet:                    {Name: "ret", Kind: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Node: 17, Pos: "mappo.go:92"},
-		centralRolesLearnerNetReturns: {Name: "Roles.Learner.net.returns", Kind: "copy", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Node: 19, Pos: "mappo.go:94"},
-		centralAdv:                    {Name: "adv", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 21, Pos: "mappo.go:97"},
-		centralSActWeight:             {Name: "s.Act.Weight", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 21, Pos: "mappo.go:97"},
-		centralG:                      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 26, Pos: "mappo.go:104", Given: true},
-		centralRolesLearnerNetParams:  {Name: "Roles.Learner.net.params", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 27, Pos: "mappo.go:105"},
+	Edges: []plan.Edge{
+		centralRet:                    {Name: "ret", Operator: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Roles", Node: 17, Pos: "mappo.go:92"},
+		centralRolesLearnerNetReturns: {Name: "Roles.Learner.net.returns", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Often: "iteration x t.Roles ?", Node: 19, Pos: "mappo.go:94"},
+		centralAdv:                    {Name: "adv", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Roles ?", Node: 21, Pos: "mappo.go:97"},
+		centralSActWeight:             {Name: "s.Act.Weight", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Roles ?", Node: 21, Pos: "mappo.go:97"},
+		centralG:                      {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Roles x l.Epochs x l.Minibatches", Node: 26, Pos: "mappo.go:104", Given: true},
+		centralRolesLearnerNetParams:  {Name: "Roles.Learner.net.params", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Roles x l.Epochs x l.Minibatches", Node: 27, Pos: "mappo.go:105"},
 	},
 }
 

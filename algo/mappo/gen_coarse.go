@@ -22,10 +22,10 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseDrain:                 {Name: "drain", Kind: "gather", From: "collector", To: "learner", Type: "mappo.Step", Axis: "environments", Node: 11, Pos: "mappo.go:49", Given: true},
-		coarseLast:                  {Name: "last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "mappo.go:172"},
-		coarseRolesLearnerNetParams: {Name: "Roles.Learner.net.params", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 27, Pos: "mappo.go:105"},
+	Edges: []plan.Edge{
+		coarseDrain:                 {Name: "drain", Operator: "gather", From: "collector", To: "learner", Type: "mappo.Step", Axis: "environments", Often: "iteration x t.Roles", Node: 11, Pos: "mappo.go:49", Given: true},
+		coarseLast:                  {Name: "last", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Roles", Node: 12, Pos: "mappo.go:172"},
+		coarseRolesLearnerNetParams: {Name: "Roles.Learner.net.params", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration x t.Roles", Node: 27, Pos: "mappo.go:105"},
 	},
 }
 

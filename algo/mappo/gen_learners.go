@@ -22,11 +22,11 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersRet:        {Name: "ret", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 19, Pos: "mappo.go:94"},
-		learnersAdv:        {Name: "adv", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 21, Pos: "mappo.go:97"},
-		learnersSActWeight: {Name: "s.Act.Weight", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 21, Pos: "mappo.go:97"},
-		learnersG:          {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 27, Pos: "mappo.go:105"},
+	Edges: []plan.Edge{
+		learnersRet:        {Name: "ret", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Roles ?", Node: 19, Pos: "mappo.go:94"},
+		learnersAdv:        {Name: "adv", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Roles ?", Node: 21, Pos: "mappo.go:97"},
+		learnersSActWeight: {Name: "s.Act.Weight", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Roles ?", Node: 21, Pos: "mappo.go:97"},
+		learnersG:          {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Roles x l.Epochs x l.Minibatches", Node: 27, Pos: "mappo.go:105"},
 	},
 }
 

@@ -28,16 +28,16 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralBatch:        {Name: "batch", Kind: "gather", From: "worker", To: "server", Type: "ppo.Batch", Axis: "environments", Node: 10, Pos: "ppo.go:55"},
-		centralReturnsStats: {Name: "returns/stats", Kind: "copy", From: "server", To: "worker", Type: "nn.Returns", Axis: "none", Node: 14, Pos: "ppo.go:176"},
-		centralMiniAdv:      {Name: "mini.Adv", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 24, Pos: "ppo.go:74"},
-		centralG:            {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 25, Pos: "ppo.go:76", Given: true},
-		centralNet:          {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 26, Pos: "ppo.go:77"},
-		centralMKL:          {Name: "m.KL", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 33, Pos: "ppo.go:81"},
-		centralValue:        {Name: "value", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 34, Pos: "ppo.go:81"},
-		centralFeatures:     {Name: "features", Kind: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Node: 42, Pos: "ppo.go:184"},
-		centralObservations: {Name: "observations", Kind: "copy", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Node: 43, Pos: "ppo.go:184"},
+	Edges: []plan.Edge{
+		centralBatch:        {Name: "batch", Operator: "gather", From: "worker", To: "server", Type: "ppo.Batch", Axis: "environments", Often: "iteration", Node: 10, Pos: "ppo.go:55"},
+		centralReturnsStats: {Name: "returns/stats", Operator: "broadcast", From: "server", To: "worker", Type: "nn.Returns", Axis: "none", Often: "iteration ?", Node: 14, Pos: "ppo.go:176"},
+		centralMiniAdv:      {Name: "mini.Adv", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x l.Epochs x l.Minibatches ?", Node: 24, Pos: "ppo.go:74"},
+		centralG:            {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x l.Epochs x l.Minibatches", Node: 25, Pos: "ppo.go:76", Given: true},
+		centralNet:          {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x l.Epochs x l.Minibatches", Node: 26, Pos: "ppo.go:77"},
+		centralMKL:          {Name: "m.KL", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x l.Epochs ?", Node: 33, Pos: "ppo.go:81"},
+		centralValue:        {Name: "value", Operator: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Often: "iteration x l.Epochs ?", Node: 34, Pos: "ppo.go:81"},
+		centralFeatures:     {Name: "features", Operator: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 42, Pos: "ppo.go:184"},
+		centralObservations: {Name: "observations", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Often: "iteration ?", Node: 43, Pos: "ppo.go:184"},
 	},
 }
 

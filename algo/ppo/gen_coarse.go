@@ -23,11 +23,11 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseSteps:        {Name: "steps", Kind: "gather", From: "collector", To: "learner", Type: "ppo.Step", Axis: "environments", Node: 10, Pos: "ppo.go:55", Given: true},
-		coarseLast:         {Name: "last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "ppo.go:157"},
-		coarseObservations: {Name: "observations", Kind: "copy", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Node: 43, Pos: "ppo.go:184"},
-		coarseNet:          {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 26, Pos: "ppo.go:77"},
+	Edges: []plan.Edge{
+		coarseSteps:        {Name: "steps", Operator: "gather", From: "collector", To: "learner", Type: "ppo.Step", Axis: "environments", Often: "iteration", Node: 10, Pos: "ppo.go:55", Given: true},
+		coarseLast:         {Name: "last", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 12, Pos: "ppo.go:157"},
+		coarseObservations: {Name: "observations", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Often: "iteration", Node: 43, Pos: "ppo.go:184"},
+		coarseNet:          {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 26, Pos: "ppo.go:77"},
 	},
 }
 

@@ -24,13 +24,13 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersStepsOutReward: {Name: "steps.Out.Reward", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 14, Pos: "ppo.go:176"},
-		learnersStepsOutOver:   {Name: "steps.Out.Over", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 14, Pos: "ppo.go:176"},
-		learnersMiniAdv:        {Name: "mini.Adv", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 24, Pos: "ppo.go:74"},
-		learnersG:              {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 26, Pos: "ppo.go:77"},
-		learnersMKL:            {Name: "m.KL", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 33, Pos: "ppo.go:81"},
-		learnersFeatures:       {Name: "features", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 43, Pos: "ppo.go:184"},
+	Edges: []plan.Edge{
+		learnersStepsOutReward: {Name: "steps.Out.Reward", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 14, Pos: "ppo.go:176"},
+		learnersStepsOutOver:   {Name: "steps.Out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 14, Pos: "ppo.go:176"},
+		learnersMiniAdv:        {Name: "mini.Adv", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x l.Epochs x l.Minibatches ?", Node: 24, Pos: "ppo.go:74"},
+		learnersG:              {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x l.Epochs x l.Minibatches", Node: 26, Pos: "ppo.go:77"},
+		learnersMKL:            {Name: "m.KL", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x l.Epochs ?", Node: 33, Pos: "ppo.go:81"},
+		learnersFeatures:       {Name: "features", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 43, Pos: "ppo.go:184"},
 	},
 }
 

@@ -21,7 +21,6 @@ import (
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/env/debug"
-	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
@@ -33,17 +32,18 @@ import (
 )
 
 // by plans with a policy of that name.
-func by(d plan.Deployment) func(*fdg.Graph, plan.Facts) (plan.Plan, error) {
-	return func(g *fdg.Graph, f plan.Facts) (plan.Plan, error) {
+func by(d plan.Deployment) func(plan.Problem) (plan.Plan, error) {
+	return func(on plan.Problem) (plan.Plan, error) {
 		p, err := policy.Find(d.Policy, policy.Builtin())
 		if err != nil {
 			return plan.Plan{}, err
 		}
-		made, err := p.Make(plan.Problem{Graph: g, Cluster: plan.Local(d.Workers, "cpu"), Deployment: d, Facts: f})
+		on.Cluster, on.Deployment = plan.Local(d.Workers, "cpu"), d
+		made, err := p.Make(on)
 		if err != nil {
 			return made, err
 		}
-		return made.Fuse(g, d.NoFuse), nil
+		return made.Fuse(on.Graph, d.NoFuse), nil
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/wrap"
-	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/reference"
@@ -155,7 +154,7 @@ func (k *Check) runPlan(ctx context.Context, p plan.Plan) (r *ran, unfit, err er
 		probe.Observe = r.observe
 	}
 	j := k.job(probe)
-	j.Plan = func(*fdg.Graph, plan.Facts) (plan.Plan, error) { return p, nil }
+	j.Plan = func(plan.Problem) (plan.Plan, error) { return p, nil }
 	s, err := local.Prepare(j)
 	if err != nil {
 		return r, err, nil

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"fmt"
 	"go/token"
 	"go/types"
@@ -8,15 +9,15 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/analyze"
 	"github.com/weft-rl/weft/internal/compile/tree"
+	"github.com/weft-rl/weft/plan"
 )
 
 // edgeRow is an edge of a grouping with its name in the generated file.
 type edgeRow struct {
-	edge.Edge
+	plan.Edge
 	ident string
 	v     *variable
 	part  *part // what of it is carried, as one value
@@ -30,7 +31,7 @@ type edgeRow struct {
 
 // edges lists what crosses, in program order; every program refers to this list.
 func (f *flow) edges(prefix string) (rows []*edgeRow) {
-	f.listEdges(f.tree.Body, &rows)
+	f.listEdges(f.tree.Body, fdg.Freq{}, &rows)
 	names := map[string]int{}
 	for i, r := range rows {
 		if names[r.Name]++; names[r.Name] > 1 { // a run knows edges by their names
@@ -48,27 +49,46 @@ func (f *flow) edges(prefix string) (rows []*edgeRow) {
 	return rows
 }
 
-func (f *flow) listEdges(b tree.Block, rows *[]*edgeRow) {
+// listEdges lists the edges of a block that is executed as often as freq says.
+func (f *flow) listEdges(b tree.Block, freq fdg.Freq, rows *[]*edgeRow) {
 	for _, s := range b {
+		inner := f.inner(s, freq)
+		first := len(*rows)
 		switch s := s.(type) {
 		case *tree.Assign:
 			*rows = append(*rows, f.collectives(f.actions[s])...)
 		case *tree.Branch:
 			for _, a := range s.Arms {
-				f.listEdges(a.Body, rows)
+				f.listEdges(a.Body, inner, rows)
 			}
 		case *tree.Loop:
-			f.listEdges(s.Body, rows)
+			f.listEdges(s.Body, inner, rows)
 		case *tree.Call:
-			f.listEdges(s.Body, rows)
+			f.listEdges(s.Body, inner, rows)
 		}
 		for _, v := range f.all[s].sorted() { // which members gather from each other
 			r := f.value(s, v, whole, "", f.agents(), f.agents())
-			r.Kind, r.Axis = edge.AllGathers, string(fdg.Agents)
+			r.Operator, r.Axis = fdg.AllGather, fdg.Agents
 			*rows = append(*rows, r)
 		}
 		*rows = append(*rows, f.crossing(s)...)
+		for _, r := range (*rows)[first:] {
+			r.Often = cmp.Or(r.Often, f.g.Often(freq))
+		}
 	}
+}
+
+// inner returns how often what is in a statement is executed.
+func (f *flow) inner(s tree.Stmt, freq fdg.Freq) fdg.Freq {
+	switch s := s.(type) {
+	case *tree.Branch:
+		freq.Maybe = true
+	case *tree.Loop:
+		if id, ok := f.src.Node(s); ok {
+			freq.Loops = append(slices.Clip(freq.Loops), id)
+		}
+	}
+	return freq
 }
 
 // joinedWords returns a name without what cannot be in an identifier.
@@ -191,9 +211,9 @@ func (f *flow) seen(t types.Type, inside map[types.Type]bool) bool {
 func (f *flow) byMember(r *edgeRow, s tree.Stmt, own bool) {
 	switch {
 	case r.from == f.agents() && f.filled(s, r.v):
-		r.Kind, r.Axis = edge.Gathers, string(fdg.Agents)
+		r.Operator, r.Axis = fdg.Gather, fdg.Agents
 	case r.to == f.agents() && own:
-		r.Kind, r.Axis = edge.Scatters, string(fdg.Agents)
+		r.Operator, r.Axis = fdg.Scatter, fdg.Agents
 	}
 }
 
@@ -227,14 +247,14 @@ func (f *flow) defines(s tree.Stmt, v *variable) (out []string) {
 }
 
 // row makes an edge behind a statement.
-func (f *flow) row(s tree.Stmt, from, to, node int, e edge.Edge) *edgeRow {
+func (f *flow) row(s tree.Stmt, from, to, node int, e plan.Edge) *edgeRow {
 	e.From, e.To, e.Node, e.Pos = f.groups[from].Name, f.groups[to].Name, node, f.g.Nodes[node].Pos.String()
 	return &edgeRow{Edge: e, from: from, to: to, point: s}
 }
 
 func (f *flow) copied(s tree.Stmt, v *variable, from, to int) *edgeRow {
 	res := f.g.Resources[v.resource]
-	r := f.row(s, from, to, f.writer(s, v.resource), edge.Edge{Name: res.Name, Kind: edge.Copies, Type: res.Type, Axis: string(res.Axis)})
+	r := f.row(s, from, to, f.writer(s, v.resource), plan.Edge{Name: res.Name, Operator: fdg.Broadcast, Type: res.Type, Axis: res.Axis})
 	r.v = v
 	return r
 }
@@ -262,8 +282,8 @@ func (f *flow) value(s tree.Stmt, v *variable, p *part, path string, from, to in
 		node = o.Node
 	}
 	t := typeAt(v.typ, path)
-	r := f.row(s, from, to, node, edge.Edge{
-		Name: strings.TrimSuffix(v.name+"."+path, "."), Kind: f.kind(s.At().Pos, t, axis, from, to), Axis: string(axis),
+	r := f.row(s, from, to, node, plan.Edge{
+		Name: strings.TrimSuffix(v.name+"."+path, "."), Operator: f.kind(s.At().Pos, t, axis, from, to), Axis: axis,
 		Type: types.TypeString(t, (*types.Package).Name), Log: f.logged(origins, to), Given: f.once(s, origins) && f.given(origins, to),
 	})
 	r.v, r.part, r.path, r.origins = v, p, path, origins
@@ -292,26 +312,26 @@ func isGrads(t types.Type) bool {
 }
 
 // kind returns how a value of type t crosses from one group to another.
-func (f *flow) kind(pos token.Pos, t types.Type, axis fdg.Axis, from, to int) edge.Kind {
+func (f *flow) kind(pos token.Pos, t types.Type, axis fdg.Axis, from, to int) fdg.Operator {
 	switch {
 	case isGrads(t) && !f.replicated(to):
-		return edge.Reduces
+		return fdg.Reduce
 	case from == to: // among members
-		return edge.AllGathers
+		return fdg.AllGather
 	case isGrads(t) && !f.replicated(from):
 		f.bad(pos, fmt.Sprintf("a gradient of %s would be applied by every replica of %s, and its memory is used up by the first: let one group have both", f.groups[from].Name, f.groups[to].Name))
-		return edge.Sends
+		return fdg.Send
 	case f.replicated(from) && f.replicated(to):
 		f.bad(pos, fmt.Sprintf("%s and %s are both replicated, and a value goes between them: let one of them be one, or make them one group", f.groups[from].Name, f.groups[to].Name))
-		return edge.Sends
+		return fdg.Send
 	case axis == fdg.None:
-		return edge.Sends
+		return fdg.Send
 	case f.replicated(from):
-		return edge.Gathers
+		return fdg.Gather
 	case f.replicated(to):
-		return edge.Scatters
+		return fdg.Scatter
 	}
-	return edge.Sends
+	return fdg.Send
 }
 
 // takers returns the edges of the graph by which nodes get a part of what was made.
@@ -366,22 +386,22 @@ func (f *flow) collectives(a *action) (out []*edgeRow) {
 	}
 	sig := a.Op.Fn.Signature()
 	if f.g.Nodes[a.node].Kind == fdg.Apply {
-		return []*edgeRow{f.collective(a, sig.Params().At(0), 0, edge.AllReduces, fdg.None)}
+		return []*edgeRow{f.collective(a, sig.Params().At(0), 0, fdg.AllReduce, fdg.None)}
 	}
 	for i := range sig.Params().Len() {
 		if axis := f.sharded(a.node, sig.Params().At(i).Name()); axis != fdg.None {
-			out = append(out, f.collective(a, sig.Params().At(i), i, edge.AllGathers, axis))
+			out = append(out, f.collective(a, sig.Params().At(i), i, fdg.AllGather, axis))
 		}
 	}
 	if recv := sig.Recv(); recv != nil && f.src.IsBatch(recv.Type()) {
 		if axis := f.sharded(a.node, recv.Name()); axis != fdg.None {
-			out = append(out, f.collective(a, recv, -1, edge.AllGathers, axis))
+			out = append(out, f.collective(a, recv, -1, fdg.AllGather, axis))
 		}
 	}
 	return out
 }
 
-func (f *flow) collective(a *action, param *types.Var, i int, kind edge.Kind, axis fdg.Axis) *edgeRow {
+func (f *flow) collective(a *action, param *types.Var, i int, kind fdg.Operator, axis fdg.Axis) *edgeRow {
 	t, name := param.Type(), a.Op.Fn.Name()
 	if args := a.Op.Call.Args; i >= 0 && i < len(args) {
 		if now := f.typeOf(args[i]); now != nil {
@@ -391,7 +411,7 @@ func (f *flow) collective(a *action, param *types.Var, i int, kind edge.Kind, ax
 			name = strings.Trim(v.Name()+"."+path, ".")
 		}
 	}
-	r := f.row(a.Assign, a.owner, a.owner, a.node, edge.Edge{Name: name, Kind: kind, Type: types.TypeString(t, (*types.Package).Name), Axis: string(axis)})
+	r := f.row(a.Assign, a.owner, a.owner, a.node, plan.Edge{Name: name, Operator: kind, Type: types.TypeString(t, (*types.Package).Name), Axis: axis})
 	r.path = param.Name()
 	return r
 }

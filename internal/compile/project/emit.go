@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/tree"
 )
 
@@ -274,28 +274,28 @@ func (m *emitter) transfers(s tree.Stmt) (out []*line) {
 }
 
 // ends are the functions of both ends of an edge.
-var ends = map[edge.Kind][2]string{
-	edge.Gathers: {"Gather", "Gathered"}, edge.Scatters: {"Scatter", "Scattered"}, edge.Sends: {"Send", "Sent"},
-	edge.Copies: {"Publish", "Fetch"}, edge.Reduces: {"Reduce", "Reduced"},
+var ends = map[fdg.Operator][2]string{
+	fdg.Gather: {"Gather", "Gathered"}, fdg.Scatter: {"Scatter", "Scattered"}, fdg.Send: {"Send", "Sent"},
+	fdg.Broadcast: {"Publish", "Fetch"}, fdg.Reduce: {"Reduce", "Reduced"},
 }
 
 func (m *emitter) send(r *edgeRow) []*line {
 	pos := m.src.Pos(r.Node)
-	if r.Kind == edge.Copies {
-		return m.resourceLines(r, ends[r.Kind][0], pos)
+	if r.Operator == fdg.Broadcast {
+		return m.resourceLines(r, ends[r.Operator][0], pos)
 	}
 	v := m.partOf(m.fieldOf(m.ref(r.v), r.path), typeAt(r.v.typ, r.path), r.part)
-	return []*line{{pos: pos, stmt: &ast.ExprStmt{X: m.edgeCall(ends[r.Kind][0], r, v)}}}
+	return []*line{{pos: pos, stmt: &ast.ExprStmt{X: m.edgeCall(ends[r.Operator][0], r, v)}}}
 }
 
 func (m *emitter) take(r *edgeRow) []*line {
 	pos := m.src.Pos(r.Node)
-	if r.Kind == edge.Copies {
-		return m.resourceLines(r, ends[r.Kind][1], pos)
+	if r.Operator == fdg.Broadcast {
+		return m.resourceLines(r, ends[r.Operator][1], pos)
 	}
-	fun := m.edgeFun(ends[r.Kind][1])
+	fun := m.edgeFun(ends[r.Operator][1])
 	t := typeAt(r.v.typ, r.path)
-	if r.Kind != edge.Reduces {
+	if r.Operator != fdg.Reduce {
 		fun = &ast.IndexExpr{X: fun, Index: m.typeExpr(t, m.src.Pos(r.Node))}
 	}
 	call := &ast.CallExpr{Fun: fun, Args: []ast.Expr{m.ref(m.x), ast.NewIdent(r.ident)}}

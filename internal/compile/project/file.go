@@ -164,9 +164,10 @@ func (f *flow) table(b *bytes.Buffer, gr plan.Grouping, rows []*edgeRow, program
 	}
 	fmt.Fprintf(b, "},\n")
 	if len(rows) > 0 {
-		fmt.Fprintf(b, "Edges: []%s.Edge{\n", edge)
+		fmt.Fprintf(b, "Edges: []%s.Edge{\n", plan)
 		for _, r := range rows {
-			fmt.Fprintf(b, "%s: {Name: %q, Kind: %q, From: %q, To: %q, Type: %q, Axis: %q, Node: %d, Pos: %q", r.ident, r.Name, r.Kind, r.From, r.To, r.Type, r.Axis, r.Node, r.Pos)
+			fmt.Fprintf(b, "%s: {Name: %q, Operator: %q, From: %q, To: %q, Type: %q, Axis: %q, Often: %q, Node: %d, Pos: %q",
+				r.ident, r.Name, r.Operator, r.From, r.To, r.Type, r.Axis, r.Often, r.Node, r.Pos)
 			if r.Given {
 				b.WriteString(", Given: true")
 			}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/analyze"
 	"github.com/weft-rl/weft/internal/compile/tree"
@@ -171,9 +170,9 @@ func otherEnds(b *bench) (out []place) {
 		if b.by.Groups[r.from].Over == fdg.None && b.by.Groups[r.to].Over == fdg.None {
 			continue
 		}
-		for _, k := range []edge.Kind{edge.Gathers, edge.Scatters, edge.Sends, edge.Copies, edge.Reduces} {
-			if k != r.Kind && r.v != nil && r.from != r.to && (k == edge.Copies) == (r.v.resource >= 0) {
-				out = append(out, place{fmt.Sprintf("%s %s in place of %s", r.Name, k, r.Kind), func() { r.Kind = k }})
+		for _, k := range []fdg.Operator{fdg.Gather, fdg.Scatter, fdg.Send, fdg.Broadcast, fdg.Reduce} {
+			if k != r.Operator && r.v != nil && r.from != r.to && (k == fdg.Broadcast) == (r.v.resource >= 0) {
+				out = append(out, place{fmt.Sprintf("%s %s in place of %s", r.Name, k, r.Operator), func() { r.Operator = k }})
 			}
 		}
 	}

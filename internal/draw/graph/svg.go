@@ -232,7 +232,7 @@ func (p *pen) wire(w wire, lines [][]point) {
 
 // tell says all about a wire.
 func (p *pen) tell(w wire) string {
-	s := fmt.Sprintf("%s from %d to %s", strings.Join(w.names, ", "), w.from, join(w.to))
+	s := fmt.Sprintf("%s from %d to %s", strings.Join(w.names, ", "), w.from, strings.Trim(fmt.Sprint(w.to), "[]"))
 	if w.often != "" {
 		s += ", each " + often(w.often)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -82,7 +83,7 @@ func (w *World) Iteration() (out []rl.Logged) {
 
 // names returns the names of edges, of which later ones of the same name are
 // numbered: metrics are told apart by name.
-func names(edges []edge.Edge) []string {
+func names(edges []plan.Edge) []string {
 	out := make([]string, 0, len(edges))
 	for _, e := range edges {
 		name := e.Name

@@ -90,7 +90,7 @@ func arrange(c *dist.Config, j Job, t rl.Trainer, spec env.Spec) error {
 		c.Members = max(c.Members, p.Members(t))
 	}
 	c.Facts = plan.Facts{Envs: spec.Envs, Block: spec.Block, Graph: spec.Graph, Agents: c.Members, Devices: j.Device.Parts()}
-	if c.Plan, err = j.Plan(g, c.Facts); err != nil {
+	if c.Plan, err = j.Plan(plan.Problem{Graph: g, Facts: c.Facts, Crossings: set.Crossings()}); err != nil {
 		return err
 	}
 	c.Graph = g

@@ -10,7 +10,6 @@ import (
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/wrap"
-	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/internal/run/dist"
 	"github.com/weft-rl/weft/plan"
@@ -32,7 +31,7 @@ type Job struct {
 	Seed  uint64
 	Steps int64
 	// Plan decides how the loop is distributed; nil is as it stands.
-	Plan func(*fdg.Graph, plan.Facts) (plan.Plan, error)
+	Plan func(on plan.Problem) (plan.Plan, error)
 
 	Dir    string // run folder; empty: nothing is kept
 	Resume bool   // go on from Dir's newest good checkpoint

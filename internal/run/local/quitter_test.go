@@ -211,10 +211,10 @@ func init() {
 	edge.Register[*quitter](edge.Set{Graph: text.Bytes(), Groupings: []edge.Grouping{{
 		Grouping: two,
 		Programs: []edge.Main{edge.Of((*quitter).collector), edge.Of((*quitter).learner)},
-		Edges: []edge.Edge{ // of one name: their metrics are told apart all the same
-			{Name: "x", Kind: edge.Copies, From: "learner", To: "collector"},
-			{Name: "x", Kind: edge.Gathers, From: "collector", To: "learner", Axis: "environments"},
-			{Name: "x", Kind: edge.Sends, From: "learner", To: "collector"},
+		Edges: []plan.Edge{ // of one name: their metrics are told apart all the same
+			{Name: "x", Operator: fdg.Broadcast, From: "learner", To: "collector"},
+			{Name: "x", Operator: fdg.Gather, From: "collector", To: "learner", Axis: "environments"},
+			{Name: "x", Operator: fdg.Send, From: "learner", To: "collector"},
 		},
 	}}})
 }
@@ -231,7 +231,7 @@ func quits(t *testing.T, way string, k int) Job {
 		Steps: 256, Dir: filepath.Join(t.TempDir(), "run"), CheckpointEvery: time.Hour,
 	}
 	if k > 0 {
-		j.Plan = func(*fdg.Graph, plan.Facts) (plan.Plan, error) {
+		j.Plan = func(plan.Problem) (plan.Plan, error) {
 			p := plan.Plan{Version: plan.Version, Grouping: two, Shards: k, Owner: "learner"}
 			for r := range k {
 				p.Replicas = append(p.Replicas, plan.Replica{Group: "collector", Rank: r, First: r, Last: r + 1})

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -115,7 +115,7 @@ func checkpoints(dir string) string { return filepath.Join(dir, "checkpoints") }
 
 // Edges are those of the generated programs that the session runs; none of the
 // plain loop.
-func (s *Session) Edges() []edge.Edge { return s.world.Programs.Edges }
+func (s *Session) Edges() []plan.Edge { return s.world.Programs.Edges }
 
 // Compile makes the device program of a loop that is to be one, and does nothing
 // elsewhere. Train does it where it was not done before.

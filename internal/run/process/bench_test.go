@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/part/parttest"
@@ -23,7 +22,7 @@ func BenchmarkCoarse(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		j.Plan = func(*fdg.Graph, plan.Facts) (plan.Plan, error) { return p, nil }
+		j.Plan = func(plan.Problem) (plan.Plan, error) { return p, nil }
 		s, err := local.Prepare(j)
 		if err != nil {
 			b.Fatal(err)

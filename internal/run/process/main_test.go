@@ -20,7 +20,6 @@ import (
 	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/classic"
-	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/metrics"
@@ -120,12 +119,13 @@ func planned(t testing.TB, text string, d plan.Deployment) plan.Plan {
 		t.Fatal(err)
 	}
 	var out plan.Plan
-	j.Plan = func(g *fdg.Graph, f plan.Facts) (plan.Plan, error) {
+	j.Plan = func(on plan.Problem) (plan.Plan, error) {
 		p, err := policy.Find(d.Policy, policy.Builtin())
 		if err == nil {
-			out, err = p.Make(plan.Problem{Graph: g, Cluster: plan.Local(d.Workers, "cpu"), Deployment: d, Facts: f})
+			on.Cluster, on.Deployment = plan.Local(d.Workers, "cpu"), d
+			out, err = p.Make(on)
 		}
-		out = out.Fuse(g, nil)
+		out = out.Fuse(on.Graph, nil)
 		return out, err
 	}
 	s, err := local.Prepare(j)

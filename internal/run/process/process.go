@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/edge"
-	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/run/dist"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/mesh"
@@ -129,7 +128,7 @@ func (x *run) here(r plan.Replica) bool { return r.Worker == x.a.Me }
 func (x *run) arrange() local.Job {
 	j := x.job
 	j.Resume, j.Dir = x.a.From != nil, ""
-	j.Plan = func(*fdg.Graph, plan.Facts) (plan.Plan, error) { return x.a.Plan, nil }
+	j.Plan = func(plan.Problem) (plan.Plan, error) { return x.a.Plan, nil }
 	if x.finished() || len(x.a.Plan.Groups) == 0 && !x.a.Plan.Lowered {
 		j.Plan = nil
 	}

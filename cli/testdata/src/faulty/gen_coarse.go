@@ -21,10 +21,10 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseS:       {Name: "s", Kind: "gather", From: "collector", To: "learner", Type: "faulty.Step", Axis: "environments", Node: 8, Pos: "loop.go:56"},
-		coarseOnFalse: {Name: "onFalse", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "loop.go:57"},
-		coarseNet:     {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 14, Pos: "loop.go:61"},
+	Edges: []plan.Edge{
+		coarseS:       {Name: "s", Operator: "gather", From: "collector", To: "learner", Type: "faulty.Step", Axis: "environments", Node: 8, Pos: "loop.go:56"},
+		coarseOnFalse: {Name: "onFalse", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "loop.go:57"},
+		coarseNet:     {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 14, Pos: "loop.go:61"},
 	},
 }
 

@@ -19,9 +19,9 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersAdv: {Name: "adv", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "loop.go:60"},
-		learnersG:   {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "loop.go:61"},
+	Edges: []plan.Edge{
+		learnersAdv: {Name: "adv", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "loop.go:60"},
+		learnersG:   {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "loop.go:61"},
 	},
 }
 

@@ -159,7 +159,7 @@ func arrange(c *dist.Config, j job.Job, leg job.Leg, unfit *bool) error {
 	}
 	c.Graph = g
 	c.Plan, err = p.Make(plan.Problem{
-		Graph: g, Cluster: plan.Local(leg.Workers, plan.CPU), Facts: c.Facts,
+		Graph: g, Cluster: plan.Local(leg.Workers, plan.CPU), Facts: c.Facts, Crossings: set.Crossings(),
 		Deployment: plan.Deployment{Policy: leg.Policy, Workers: leg.Workers, Queue: 2},
 	})
 	if err != nil {

@@ -23,11 +23,11 @@ var genAgents = edge.Grouping{
 		{Name: "agent", Fragments: []string{"actor", "replay", "gradient", "apply"}, Over: "agents"},
 	}},
 	Programs: []edge.Main{edge.Of(trainAgentsEnvironment), edge.Of(trainAgentsAgent)},
-	Edges: []edge.Edge{
-		agentsObs:     {Name: "obs", Kind: "scatter", From: "environment", To: "agent", Type: "[]rl.Obs", Axis: "agents", Node: 1, Pos: "agents.go:61"},
-		agentsActions: {Name: "actions", Kind: "gather", From: "agent", To: "environment", Type: "[]rl.Tree", Axis: "agents", Node: 4, Pos: "agents.go:66"},
-		agentsOut:     {Name: "out", Kind: "scatter", From: "environment", To: "agent", Type: "[]rl.Step", Axis: "agents", Node: 5, Pos: "agents.go:69"},
-		agentsRewards: {Name: "rewards", Kind: "all-gather", From: "agent", To: "agent", Type: "[]rl.Tensor", Axis: "agents", Node: 9, Pos: "agents.go:80"},
+	Edges: []plan.Edge{
+		agentsObs:     {Name: "obs", Operator: "scatter", From: "environment", To: "agent", Type: "[]rl.Obs", Axis: "agents", Often: "iteration", Node: 1, Pos: "agents.go:61"},
+		agentsActions: {Name: "actions", Operator: "gather", From: "agent", To: "environment", Type: "[]rl.Tree", Axis: "agents", Often: "iteration x t.Horizon", Node: 4, Pos: "agents.go:66"},
+		agentsOut:     {Name: "out", Operator: "scatter", From: "environment", To: "agent", Type: "[]rl.Step", Axis: "agents", Often: "iteration x t.Horizon", Node: 5, Pos: "agents.go:69"},
+		agentsRewards: {Name: "rewards", Operator: "all-gather", From: "agent", To: "agent", Type: "[]rl.Tensor", Axis: "agents", Often: "iteration", Node: 9, Pos: "agents.go:80"},
 	},
 	Member: edge.MemberOf(func(t *Trainer, member int) []rl.Component {
 		if member >= len(t.Agents) {

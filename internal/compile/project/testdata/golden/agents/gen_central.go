@@ -21,9 +21,9 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralG:               {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "agents.go:93", Given: true},
-		centralAgentsNetParams: {Name: "Agents.Net.Params", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 13, Pos: "agents.go:94"},
+	Edges: []plan.Edge{
+		centralG:               {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Agents", Node: 12, Pos: "agents.go:93", Given: true},
+		centralAgentsNetParams: {Name: "Agents.Net.Params", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Agents", Node: 13, Pos: "agents.go:94"},
 	},
 }
 

@@ -22,10 +22,10 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseSteps:           {Name: "steps", Kind: "gather", From: "collector", To: "learner", Type: "[]kit.Step", Axis: "environments", Node: 9, Pos: "agents.go:80"},
-		coarseRewards:         {Name: "rewards", Kind: "gather", From: "collector", To: "learner", Type: "[]rl.Tensor", Axis: "environments", Node: 9, Pos: "agents.go:80"},
-		coarseAgentsNetParams: {Name: "Agents.Net.Params", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 13, Pos: "agents.go:94"},
+	Edges: []plan.Edge{
+		coarseSteps:           {Name: "steps", Operator: "gather", From: "collector", To: "learner", Type: "[]kit.Step", Axis: "environments", Often: "iteration", Node: 9, Pos: "agents.go:80"},
+		coarseRewards:         {Name: "rewards", Operator: "gather", From: "collector", To: "learner", Type: "[]rl.Tensor", Axis: "environments", Often: "iteration", Node: 9, Pos: "agents.go:80"},
+		coarseAgentsNetParams: {Name: "Agents.Net.Params", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 13, Pos: "agents.go:94"},
 	},
 }
 

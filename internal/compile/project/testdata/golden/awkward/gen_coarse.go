@@ -24,12 +24,12 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseMBatch: {Name: "m.batch", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "awkward.go:112", Given: true},
-		coarseTotal:  {Name: "total", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 12, Pos: "awkward.go:114"},
-		coarseTotal2: {Name: "total#2", Kind: "send", From: "learner", To: "collector", Type: "float64", Axis: "none", Node: 31, Pos: "awkward.go:71"},
-		coarseNet:    {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 24, Pos: "awkward.go:130"},
-		coarseSlow:   {Name: "slow", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 43, Pos: "awkward.go:89"},
+	Edges: []plan.Edge{
+		coarseMBatch: {Name: "m.batch", Operator: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 11, Pos: "awkward.go:112", Given: true},
+		coarseTotal:  {Name: "total", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 12, Pos: "awkward.go:114"},
+		coarseTotal2: {Name: "total#2", Operator: "send", From: "learner", To: "collector", Type: "float64", Axis: "none", Often: "iteration", Node: 31, Pos: "awkward.go:71"},
+		coarseNet:    {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 24, Pos: "awkward.go:130"},
+		coarseSlow:   {Name: "slow", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 43, Pos: "awkward.go:89"},
 	},
 }
 

@@ -25,13 +25,13 @@ var genFine = edge.Grouping{
 		{Name: "learner", Fragments: []string{"actor", "replay", "gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
-	Edges: []edge.Edge{
-		fineMLast: {Name: "m.last", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "awkward.go:97"},
-		fineAct:   {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "awkward.go:102"},
-		fineOut:   {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "awkward.go:103"},
-		fineTotal: {Name: "total", Kind: "send", From: "learner", To: "environment", Type: "float64", Axis: "none", Node: 31, Pos: "awkward.go:71"},
-		fineA:     {Name: "a", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 37, Pos: "awkward.go:82"},
-		fineOut2:  {Name: "out#2", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 38, Pos: "awkward.go:83"},
+	Edges: []plan.Edge{
+		fineMLast: {Name: "m.last", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "awkward.go:97"},
+		fineAct:   {Name: "act", Operator: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "awkward.go:102"},
+		fineOut:   {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "awkward.go:103"},
+		fineTotal: {Name: "total", Operator: "send", From: "learner", To: "environment", Type: "float64", Axis: "none", Often: "iteration", Node: 31, Pos: "awkward.go:71"},
+		fineA:     {Name: "a", Operator: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Often: "iteration x extra", Node: 37, Pos: "awkward.go:82"},
+		fineOut2:  {Name: "out#2", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x extra", Node: 38, Pos: "awkward.go:83"},
 	},
 }
 

@@ -23,12 +23,12 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersTotal:        {Name: "total", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 13, Pos: "awkward.go:115"},
-		learnersMBatchReward: {Name: "m.batch.Reward", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 21, Pos: "awkward.go:126"},
-		learnersSAdv:         {Name: "s.Adv", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 22, Pos: "awkward.go:127"},
-		learnersG:            {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 24, Pos: "awkward.go:130"},
-		learnersLoss:         {Name: "loss", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 29, Pos: "awkward.go:71"},
+	Edges: []plan.Edge{
+		learnersTotal:        {Name: "total", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 13, Pos: "awkward.go:115"},
+		learnersMBatchReward: {Name: "m.batch.Reward", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x rounds ?", Node: 21, Pos: "awkward.go:126"},
+		learnersSAdv:         {Name: "s.Adv", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x rounds ?", Node: 22, Pos: "awkward.go:127"},
+		learnersG:            {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x rounds ?", Node: 24, Pos: "awkward.go:130"},
+		learnersLoss:         {Name: "loss", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x rounds", Node: 29, Pos: "awkward.go:71"},
 	},
 }
 

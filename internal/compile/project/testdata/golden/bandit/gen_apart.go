@@ -32,17 +32,17 @@ var genApart = edge.Grouping{
 		{Name: "apply", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
-	Edges: []edge.Edge{
-		apartObs:   {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "bandit.go:45"},
-		apartObs2:  {Name: "obs#2", Kind: "send", From: "environment", To: "gradient", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "bandit.go:45"},
-		apartText:  {Name: "text", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 2, Pos: "bandit.go:46"},
-		apartText2: {Name: "text#2", Kind: "send", From: "actor", To: "gradient", Type: "kit.Act", Axis: "environments", Node: 2, Pos: "bandit.go:46"},
-		apartOut:   {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 3, Pos: "bandit.go:47"},
-		apartOut2:  {Name: "out#2", Kind: "send", From: "environment", To: "gradient", Type: "rl.Step", Axis: "environments", Node: 3, Pos: "bandit.go:47"},
-		apartAdv:   {Name: "adv", Kind: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Node: 5, Pos: "bandit.go:48"},
-		apartG:     {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "bandit.go:52", Given: true},
-		apartLm:    {Name: "lm", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 10, Pos: "bandit.go:53"},
-		apartLm2:   {Name: "lm#2", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 10, Pos: "bandit.go:53"},
+	Edges: []plan.Edge{
+		apartObs:   {Name: "obs", Operator: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "bandit.go:45"},
+		apartObs2:  {Name: "obs#2", Operator: "send", From: "environment", To: "gradient", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "bandit.go:45"},
+		apartText:  {Name: "text", Operator: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Often: "iteration", Node: 2, Pos: "bandit.go:46"},
+		apartText2: {Name: "text#2", Operator: "send", From: "actor", To: "gradient", Type: "kit.Act", Axis: "environments", Often: "iteration", Node: 2, Pos: "bandit.go:46"},
+		apartOut:   {Name: "out", Operator: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 3, Pos: "bandit.go:47"},
+		apartOut2:  {Name: "out#2", Operator: "send", From: "environment", To: "gradient", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 3, Pos: "bandit.go:47"},
+		apartAdv:   {Name: "adv", Operator: "send", From: "actor", To: "gradient", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 5, Pos: "bandit.go:48"},
+		apartG:     {Name: "g", Operator: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Epochs x t.Minibatches", Node: 9, Pos: "bandit.go:52", Given: true},
+		apartLm:    {Name: "lm", Operator: "broadcast", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Often: "iteration x t.Epochs x t.Minibatches", Node: 10, Pos: "bandit.go:53"},
+		apartLm2:   {Name: "lm#2", Operator: "broadcast", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 10, Pos: "bandit.go:53"},
 	},
 }
 

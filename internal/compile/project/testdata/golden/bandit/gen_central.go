@@ -22,9 +22,9 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralG:  {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "bandit.go:52", Given: true},
-		centralLm: {Name: "lm", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 10, Pos: "bandit.go:53"},
+	Edges: []plan.Edge{
+		centralG:  {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Epochs x t.Minibatches", Node: 9, Pos: "bandit.go:52", Given: true},
+		centralLm: {Name: "lm", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Epochs x t.Minibatches", Node: 10, Pos: "bandit.go:53"},
 	},
 }
 

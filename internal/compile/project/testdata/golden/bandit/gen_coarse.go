@@ -25,12 +25,12 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseObs:  {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "bandit.go:45"},
-		coarseText: {Name: "text", Kind: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Node: 2, Pos: "bandit.go:46"},
-		coarseOut:  {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 3, Pos: "bandit.go:47"},
-		coarseAdv:  {Name: "adv", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 5, Pos: "bandit.go:48"},
-		coarseLm:   {Name: "lm", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 10, Pos: "bandit.go:53"},
+	Edges: []plan.Edge{
+		coarseObs:  {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "bandit.go:45"},
+		coarseText: {Name: "text", Operator: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Often: "iteration", Node: 2, Pos: "bandit.go:46"},
+		coarseOut:  {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 3, Pos: "bandit.go:47"},
+		coarseAdv:  {Name: "adv", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 5, Pos: "bandit.go:48"},
+		coarseLm:   {Name: "lm", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 10, Pos: "bandit.go:53"},
 	},
 }
 

@@ -23,10 +23,10 @@ var genFine = edge.Grouping{
 		{Name: "learner", Fragments: []string{"actor", "gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
-	Edges: []edge.Edge{
-		fineObs:  {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "bandit.go:45"},
-		fineText: {Name: "text", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 2, Pos: "bandit.go:46"},
-		fineOut:  {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 3, Pos: "bandit.go:47"},
+	Edges: []plan.Edge{
+		fineObs:  {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "bandit.go:45"},
+		fineText: {Name: "text", Operator: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Often: "iteration", Node: 2, Pos: "bandit.go:46"},
+		fineOut:  {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 3, Pos: "bandit.go:47"},
 	},
 }
 

@@ -20,8 +20,8 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersG: {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 10, Pos: "bandit.go:53"},
+	Edges: []plan.Edge{
+		learnersG: {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Epochs x t.Minibatches", Node: 10, Pos: "bandit.go:53"},
 	},
 }
 

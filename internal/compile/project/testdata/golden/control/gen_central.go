@@ -29,17 +29,17 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralInsert:  {Name: "Insert", Kind: "all-gather", From: "worker", To: "worker", Type: "kit.Step", Axis: "environments", Node: 5, Pos: "control.go:48"},
-		centralOutOver: {Name: "out.Over", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 5, Pos: "control.go:48"},
-		centralReady:   {Name: "ready", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 11, Pos: "control.go:58"},
-		centralG:       {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 15, Pos: "control.go:75", Given: true},
-		centralNet:     {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 16, Pos: "control.go:76"},
-		centralLoss:    {Name: "loss", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 18, Pos: "control.go:78"},
-		centralMean:    {Name: "mean", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 19, Pos: "control.go:78"},
-		centralCount:   {Name: "count", Kind: "send", From: "server", To: "worker", Type: "int64", Axis: "none", Node: 22, Pos: "control.go:81"},
-		centralSlow:    {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 24, Pos: "control.go:82"},
-		centralSlow2:   {Name: "slow#2", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 37, Pos: "control.go:65"},
+	Edges: []plan.Edge{
+		centralInsert:  {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "kit.Step", Axis: "environments", Often: "iteration x i < t.Steps", Node: 5, Pos: "control.go:48"},
+		centralOutOver: {Name: "out.Over", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x i < t.Steps", Node: 5, Pos: "control.go:48"},
+		centralReady:   {Name: "ready", Operator: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Often: "iteration", Node: 11, Pos: "control.go:58"},
+		centralG:       {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 15, Pos: "control.go:75", Given: true},
+		centralNet:     {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 16, Pos: "control.go:76"},
+		centralLoss:    {Name: "loss", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 18, Pos: "control.go:78"},
+		centralMean:    {Name: "mean", Operator: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Often: "iteration x t.Updates ?", Node: 19, Pos: "control.go:78"},
+		centralCount:   {Name: "count", Operator: "send", From: "server", To: "worker", Type: "int64", Axis: "none", Often: "iteration x t.Updates ?", Node: 22, Pos: "control.go:81"},
+		centralSlow:    {Name: "slow", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 24, Pos: "control.go:82"},
+		centralSlow2:   {Name: "slow#2", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 37, Pos: "control.go:65"},
 	},
 }
 

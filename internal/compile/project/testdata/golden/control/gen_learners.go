@@ -22,11 +22,11 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersInsert:  {Name: "Insert", Kind: "all-gather", From: "learner", To: "learner", Type: "kit.Step", Axis: "environments", Node: 5, Pos: "control.go:48"},
-		learnersOutOver: {Name: "out.Over", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 5, Pos: "control.go:48"},
-		learnersG:       {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 16, Pos: "control.go:76"},
-		learnersLoss:    {Name: "loss", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 18, Pos: "control.go:78"},
+	Edges: []plan.Edge{
+		learnersInsert:  {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration x i < t.Steps", Node: 5, Pos: "control.go:48"},
+		learnersOutOver: {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x i < t.Steps", Node: 5, Pos: "control.go:48"},
+		learnersG:       {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 16, Pos: "control.go:76"},
+		learnersLoss:    {Name: "loss", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 18, Pos: "control.go:78"},
 	},
 }
 

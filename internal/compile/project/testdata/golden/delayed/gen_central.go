@@ -26,14 +26,14 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralInsert: {Name: "Insert", Kind: "all-gather", From: "worker", To: "worker", Type: "kit.Step", Axis: "environments", Node: 4, Pos: "delayed.go:51"},
-		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "delayed.go:64", Given: true},
-		centralQ:      {Name: "q", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 10, Pos: "delayed.go:65"},
-		centralCount:  {Name: "count", Kind: "send", From: "server", To: "worker", Type: "int64", Axis: "none", Node: 12, Pos: "delayed.go:67"},
-		centralG2:     {Name: "g#2", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "delayed.go:68", Given: true},
-		centralPi:     {Name: "pi", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 15, Pos: "delayed.go:69"},
-		centralQSlow:  {Name: "q slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 18, Pos: "delayed.go:73"},
+	Edges: []plan.Edge{
+		centralInsert: {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 4, Pos: "delayed.go:51"},
+		centralG:      {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 9, Pos: "delayed.go:64", Given: true},
+		centralQ:      {Name: "q", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 10, Pos: "delayed.go:65"},
+		centralCount:  {Name: "count", Operator: "send", From: "server", To: "worker", Type: "int64", Axis: "none", Often: "iteration x t.Updates ?", Node: 12, Pos: "delayed.go:67"},
+		centralG2:     {Name: "g#2", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 14, Pos: "delayed.go:68", Given: true},
+		centralPi:     {Name: "pi", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 15, Pos: "delayed.go:69"},
+		centralQSlow:  {Name: "q slow", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 18, Pos: "delayed.go:73"},
 	},
 }
 

@@ -23,11 +23,11 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"replay", "gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseObs: {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "delayed.go:48"},
-		coarseAct: {Name: "act", Kind: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Node: 2, Pos: "delayed.go:49"},
-		coarseOut: {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 3, Pos: "delayed.go:50"},
-		coarsePi:  {Name: "pi", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 15, Pos: "delayed.go:69"},
+	Edges: []plan.Edge{
+		coarseObs: {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "delayed.go:48"},
+		coarseAct: {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Often: "iteration", Node: 2, Pos: "delayed.go:49"},
+		coarseOut: {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 3, Pos: "delayed.go:50"},
+		coarsePi:  {Name: "pi", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 15, Pos: "delayed.go:69"},
 	},
 }
 

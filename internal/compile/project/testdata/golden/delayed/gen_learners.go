@@ -21,10 +21,10 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersInsert: {Name: "Insert", Kind: "all-gather", From: "learner", To: "learner", Type: "kit.Step", Axis: "environments", Node: 4, Pos: "delayed.go:51"},
-		learnersG:      {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 10, Pos: "delayed.go:65"},
-		learnersG2:     {Name: "g#2", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 15, Pos: "delayed.go:69"},
+	Edges: []plan.Edge{
+		learnersInsert: {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 4, Pos: "delayed.go:51"},
+		learnersG:      {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 10, Pos: "delayed.go:65"},
+		learnersG2:     {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 15, Pos: "delayed.go:69"},
 	},
 }
 

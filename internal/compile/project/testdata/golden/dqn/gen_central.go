@@ -24,12 +24,12 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralInsert: {Name: "Insert", Kind: "all-gather", From: "worker", To: "worker", Type: "kit.Step", Axis: "environments", Node: 6, Pos: "dqn.go:71"},
-		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 11, Pos: "dqn.go:87", Given: true},
-		centralQ:      {Name: "q", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 12, Pos: "dqn.go:88"},
-		centralTd:     {Name: "td", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Node: 13, Pos: "dqn.go:89"},
-		centralTarget: {Name: "target", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 16, Pos: "dqn.go:78"},
+	Edges: []plan.Edge{
+		centralInsert: {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "kit.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "dqn.go:71"},
+		centralG:      {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 11, Pos: "dqn.go:87", Given: true},
+		centralQ:      {Name: "q", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 12, Pos: "dqn.go:88"},
+		centralTd:     {Name: "td", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 13, Pos: "dqn.go:89"},
+		centralTarget: {Name: "target", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 16, Pos: "dqn.go:78"},
 	},
 }
 

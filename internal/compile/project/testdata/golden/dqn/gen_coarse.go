@@ -23,11 +23,11 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"replay", "gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseObs: {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "dqn.go:67"},
-		coarseAct: {Name: "act", Kind: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "dqn.go:69"},
-		coarseOut: {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "dqn.go:70"},
-		coarseQ:   {Name: "q", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 12, Pos: "dqn.go:88"},
+	Edges: []plan.Edge{
+		coarseObs: {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "dqn.go:67"},
+		coarseAct: {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 4, Pos: "dqn.go:69"},
+		coarseOut: {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 5, Pos: "dqn.go:70"},
+		coarseQ:   {Name: "q", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 12, Pos: "dqn.go:88"},
 	},
 }
 

@@ -21,10 +21,10 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersInsert: {Name: "Insert", Kind: "all-gather", From: "learner", To: "learner", Type: "kit.Step", Axis: "environments", Node: 6, Pos: "dqn.go:71"},
-		learnersG:      {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "dqn.go:88"},
-		learnersTd:     {Name: "td", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 13, Pos: "dqn.go:89"},
+	Edges: []plan.Edge{
+		learnersInsert: {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "dqn.go:71"},
+		learnersG:      {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 12, Pos: "dqn.go:88"},
+		learnersTd:     {Name: "td", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 13, Pos: "dqn.go:89"},
 	},
 }
 

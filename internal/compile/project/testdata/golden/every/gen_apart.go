@@ -32,17 +32,17 @@ var genApart = edge.Grouping{
 		{Name: "apply", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
-	Edges: []edge.Edge{
-		apartObs:  {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "every.go:40"},
-		apartObs2: {Name: "obs#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "every.go:40"},
-		apartAct:  {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "every.go:42"},
-		apartAct2: {Name: "act#2", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "every.go:42"},
-		apartOut:  {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "every.go:43"},
-		apartOut2: {Name: "out#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "every.go:43"},
-		apartB:    {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 8, Pos: "every.go:49", Given: true},
-		apartG:    {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 10, Pos: "every.go:51", Given: true},
-		apartNet:  {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 11, Pos: "every.go:52"},
-		apartNet2: {Name: "net#2", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 11, Pos: "every.go:52"},
+	Edges: []plan.Edge{
+		apartObs:  {Name: "obs", Operator: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "every.go:40"},
+		apartObs2: {Name: "obs#2", Operator: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "every.go:40"},
+		apartAct:  {Name: "act", Operator: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Steps", Node: 3, Pos: "every.go:42"},
+		apartAct2: {Name: "act#2", Operator: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Steps", Node: 3, Pos: "every.go:42"},
+		apartOut:  {Name: "out", Operator: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Steps", Node: 4, Pos: "every.go:43"},
+		apartOut2: {Name: "out#2", Operator: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Steps", Node: 4, Pos: "every.go:43"},
+		apartB:    {Name: "b", Operator: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Often: "iteration x t.Steps", Node: 8, Pos: "every.go:49", Given: true},
+		apartG:    {Name: "g", Operator: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Steps", Node: 10, Pos: "every.go:51", Given: true},
+		apartNet:  {Name: "net", Operator: "broadcast", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Often: "iteration x t.Steps", Node: 11, Pos: "every.go:52"},
+		apartNet2: {Name: "net#2", Operator: "broadcast", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Often: "iteration x t.Steps", Node: 11, Pos: "every.go:52"},
 	},
 }
 

@@ -21,9 +21,9 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralG:   {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 10, Pos: "every.go:51", Given: true},
-		centralNet: {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 11, Pos: "every.go:52"},
+	Edges: []plan.Edge{
+		centralG:   {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Steps", Node: 10, Pos: "every.go:51", Given: true},
+		centralNet: {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Steps", Node: 11, Pos: "every.go:52"},
 	},
 }
 

@@ -21,9 +21,9 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseB:   {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 8, Pos: "every.go:49", Given: true},
-		coarseNet: {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 11, Pos: "every.go:52"},
+	Edges: []plan.Edge{
+		coarseB:   {Name: "b", Operator: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration x t.Steps", Node: 8, Pos: "every.go:49", Given: true},
+		coarseNet: {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration x t.Steps", Node: 11, Pos: "every.go:52"},
 	},
 }
 

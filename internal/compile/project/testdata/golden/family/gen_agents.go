@@ -23,11 +23,11 @@ var genAgents = edge.Grouping{
 		{Name: "agent", Fragments: []string{"actor", "replay", "gradient", "apply"}, Over: "agents"},
 	}},
 	Programs: []edge.Main{edge.Of(trainAgentsEnvironment), edge.Of(trainAgentsAgent)},
-	Edges: []edge.Edge{
-		agentsObs:   {Name: "obs", Kind: "send", From: "environment", To: "agent", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "family.go:64"},
-		agentsAct:   {Name: "act", Kind: "send", From: "agent", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "family.go:66"},
-		agentsOut:   {Name: "out", Kind: "send", From: "environment", To: "agent", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "family.go:67"},
-		agentsVotes: {Name: "votes", Kind: "all-gather", From: "agent", To: "agent", Type: "[]rl.Tensor", Axis: "agents", Node: 8, Pos: "family.go:74"},
+	Edges: []plan.Edge{
+		agentsObs:   {Name: "obs", Operator: "send", From: "environment", To: "agent", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "family.go:64"},
+		agentsAct:   {Name: "act", Operator: "send", From: "agent", To: "environment", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 3, Pos: "family.go:66"},
+		agentsOut:   {Name: "out", Operator: "send", From: "environment", To: "agent", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "family.go:67"},
+		agentsVotes: {Name: "votes", Operator: "all-gather", From: "agent", To: "agent", Type: "[]rl.Tensor", Axis: "agents", Often: "iteration", Node: 8, Pos: "family.go:74"},
 	},
 	Member: edge.MemberOf(func(t *Trainer, member int) []rl.Component {
 		if member >= len(t.Members) {

@@ -32,17 +32,17 @@ var genApart = edge.Grouping{
 		{Name: "apply", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
-	Edges: []edge.Edge{
-		apartObs:              {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "family.go:64"},
-		apartObs2:             {Name: "obs#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "family.go:64"},
-		apartAct:              {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "family.go:66"},
-		apartAct2:             {Name: "act#2", Kind: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "family.go:66"},
-		apartOut:              {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "family.go:67"},
-		apartOut2:             {Name: "out#2", Kind: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "family.go:67"},
-		apartB:                {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 6, Pos: "family.go:71", Given: true},
-		apartG:                {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 11, Pos: "family.go:78", Given: true},
-		apartMembersNetParams: {Name: "Members.Net.Params", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 12, Pos: "family.go:79"},
-		apartMembersOldParams: {Name: "Members.Old.Params", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 15, Pos: "family.go:83"},
+	Edges: []plan.Edge{
+		apartObs:              {Name: "obs", Operator: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "family.go:64"},
+		apartObs2:             {Name: "obs#2", Operator: "send", From: "environment", To: "replay", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "family.go:64"},
+		apartAct:              {Name: "act", Operator: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 3, Pos: "family.go:66"},
+		apartAct2:             {Name: "act#2", Operator: "send", From: "actor", To: "replay", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 3, Pos: "family.go:66"},
+		apartOut:              {Name: "out", Operator: "send", From: "environment", To: "actor", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "family.go:67"},
+		apartOut2:             {Name: "out#2", Operator: "send", From: "environment", To: "replay", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "family.go:67"},
+		apartB:                {Name: "b", Operator: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 6, Pos: "family.go:71", Given: true},
+		apartG:                {Name: "g", Operator: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Members", Node: 11, Pos: "family.go:78", Given: true},
+		apartMembersNetParams: {Name: "Members.Net.Params", Operator: "broadcast", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Often: "iteration x t.Members", Node: 12, Pos: "family.go:79"},
+		apartMembersOldParams: {Name: "Members.Old.Params", Operator: "broadcast", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 15, Pos: "family.go:83"},
 	},
 }
 

@@ -22,10 +22,10 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralG:                {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 11, Pos: "family.go:78", Given: true},
-		centralMembersNetParams: {Name: "Members.Net.Params", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 12, Pos: "family.go:79"},
-		centralMembersOldParams: {Name: "Members.Old.Params", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 15, Pos: "family.go:83"},
+	Edges: []plan.Edge{
+		centralG:                {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Members", Node: 11, Pos: "family.go:78", Given: true},
+		centralMembersNetParams: {Name: "Members.Net.Params", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Members", Node: 12, Pos: "family.go:79"},
+		centralMembersOldParams: {Name: "Members.Old.Params", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 15, Pos: "family.go:83"},
 	},
 }
 

@@ -20,8 +20,8 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseB: {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 6, Pos: "family.go:71", Given: true},
+	Edges: []plan.Edge{
+		coarseB: {Name: "b", Operator: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 6, Pos: "family.go:71", Given: true},
 	},
 }
 

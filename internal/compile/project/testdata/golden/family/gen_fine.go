@@ -22,10 +22,10 @@ var genFine = edge.Grouping{
 		{Name: "learner", Fragments: []string{"actor", "replay", "gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
-	Edges: []edge.Edge{
-		fineObs: {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "family.go:64"},
-		fineAct: {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "family.go:66"},
-		fineOut: {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "family.go:67"},
+	Edges: []plan.Edge{
+		fineObs: {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "family.go:64"},
+		fineAct: {Name: "act", Operator: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 3, Pos: "family.go:66"},
+		fineOut: {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "family.go:67"},
 	},
 }
 

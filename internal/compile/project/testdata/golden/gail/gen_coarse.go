@@ -24,11 +24,11 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"replay", "gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseObs:  {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "base.go:50"},
-		coarseAct:  {Name: "act", Kind: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "base.go:52"},
-		coarseOut:  {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "base.go:53"},
-		coarseBase: {Name: "base", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 15, Pos: "base.go:63"},
+	Edges: []plan.Edge{
+		coarseObs:  {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "base.go:50"},
+		coarseAct:  {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 3, Pos: "base.go:52"},
+		coarseOut:  {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "base.go:53"},
+		coarseBase: {Name: "base", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 15, Pos: "base.go:63"},
 	},
 }
 

@@ -29,14 +29,14 @@ var genApart = edge.Grouping{
 		{Name: "apply", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
-	Edges: []edge.Edge{
-		apartObs:     {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Node: 2, Pos: "generic.go:50"},
-		apartAct:     {Name: "act", Kind: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "generic.go:16"},
-		apartConvert: {Name: "convert", Kind: "send", From: "environment", To: "replay", Type: "kit.Step", Axis: "environments", Node: 5, Pos: "generic.go:53"},
-		apartDrain:   {Name: "drain", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "generic.go:55", Given: true},
-		apartG:       {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "generic.go:55", Given: true},
-		apartNet:     {Name: "net", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 10, Pos: "generic.go:56"},
-		apartNet2:    {Name: "net#2", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 10, Pos: "generic.go:56"},
+	Edges: []plan.Edge{
+		apartObs:     {Name: "obs", Operator: "send", From: "environment", To: "actor", Type: "rl.Obs", Axis: "environments", Often: "iteration x t.Horizon", Node: 2, Pos: "generic.go:50"},
+		apartAct:     {Name: "act", Operator: "send", From: "actor", To: "environment", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 3, Pos: "generic.go:16"},
+		apartConvert: {Name: "convert", Operator: "send", From: "environment", To: "replay", Type: "kit.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "generic.go:53"},
+		apartDrain:   {Name: "drain", Operator: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 7, Pos: "generic.go:55", Given: true},
+		apartG:       {Name: "g", Operator: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 9, Pos: "generic.go:55", Given: true},
+		apartNet:     {Name: "net", Operator: "broadcast", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 10, Pos: "generic.go:56"},
+		apartNet2:    {Name: "net#2", Operator: "broadcast", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 10, Pos: "generic.go:56"},
 	},
 }
 

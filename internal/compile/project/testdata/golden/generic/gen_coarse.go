@@ -21,9 +21,9 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseDrain: {Name: "drain", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "generic.go:55", Given: true},
-		coarseNet:   {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 10, Pos: "generic.go:56"},
+	Edges: []plan.Edge{
+		coarseDrain: {Name: "drain", Operator: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 7, Pos: "generic.go:55", Given: true},
+		coarseNet:   {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 10, Pos: "generic.go:56"},
 	},
 }
 

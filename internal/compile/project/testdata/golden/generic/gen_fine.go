@@ -22,10 +22,10 @@ var genFine = edge.Grouping{
 		{Name: "learner", Fragments: []string{"actor", "replay", "gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
-	Edges: []edge.Edge{
-		fineObs:     {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 2, Pos: "generic.go:50"},
-		fineAct:     {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "generic.go:16"},
-		fineConvert: {Name: "convert", Kind: "gather", From: "environment", To: "learner", Type: "kit.Step", Axis: "environments", Node: 5, Pos: "generic.go:53"},
+	Edges: []plan.Edge{
+		fineObs:     {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration x t.Horizon", Node: 2, Pos: "generic.go:50"},
+		fineAct:     {Name: "act", Operator: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 3, Pos: "generic.go:16"},
+		fineConvert: {Name: "convert", Operator: "gather", From: "environment", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "generic.go:53"},
 	},
 }
 

@@ -32,17 +32,17 @@ var genApart = edge.Grouping{
 		{Name: "apply", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainApartEnvironment), edge.Of(trainApartActor), edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
-	Edges: []edge.Edge{
-		apartObs:              {Name: "obs", Kind: "send", From: "environment", To: "actor", Type: "[]rl.Obs", Axis: "environments", Node: 1, Pos: "groups.go:52"},
-		apartObs2:             {Name: "obs#2", Kind: "send", From: "environment", To: "replay", Type: "[]rl.Obs", Axis: "environments", Node: 1, Pos: "groups.go:52"},
-		apartMoves:            {Name: "moves", Kind: "send", From: "actor", To: "environment", Type: "[]rl.Tree", Axis: "environments", Node: 4, Pos: "groups.go:57"},
-		apartActs:             {Name: "acts", Kind: "send", From: "actor", To: "replay", Type: "[]kit.Act", Axis: "environments", Node: 4, Pos: "groups.go:57"},
-		apartOut:              {Name: "out", Kind: "send", From: "environment", To: "actor", Type: "[]rl.Step", Axis: "environments", Node: 5, Pos: "groups.go:60"},
-		apartOut2:             {Name: "out#2", Kind: "send", From: "environment", To: "replay", Type: "[]rl.Step", Axis: "environments", Node: 5, Pos: "groups.go:60"},
-		apartB:                {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Node: 10, Pos: "groups.go:67", Given: true},
-		apartG:                {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 11, Pos: "groups.go:68", Given: true},
-		apartAgentsNetParams:  {Name: "Agents.Net.Params", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 12, Pos: "groups.go:69"},
-		apartAgentsNetParams2: {Name: "Agents.Net.Params#2", Kind: "copy", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Node: 12, Pos: "groups.go:69"},
+	Edges: []plan.Edge{
+		apartObs:              {Name: "obs", Operator: "send", From: "environment", To: "actor", Type: "[]rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "groups.go:52"},
+		apartObs2:             {Name: "obs#2", Operator: "send", From: "environment", To: "replay", Type: "[]rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "groups.go:52"},
+		apartMoves:            {Name: "moves", Operator: "send", From: "actor", To: "environment", Type: "[]rl.Tree", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "groups.go:57"},
+		apartActs:             {Name: "acts", Operator: "send", From: "actor", To: "replay", Type: "[]kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "groups.go:57"},
+		apartOut:              {Name: "out", Operator: "send", From: "environment", To: "actor", Type: "[]rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "groups.go:60"},
+		apartOut2:             {Name: "out#2", Operator: "send", From: "environment", To: "replay", Type: "[]rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "groups.go:60"},
+		apartB:                {Name: "b", Operator: "send", From: "replay", To: "gradient", Type: "kit.Step", Axis: "environments", Often: "iteration x t.Agents", Node: 10, Pos: "groups.go:67", Given: true},
+		apartG:                {Name: "g", Operator: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Agents", Node: 11, Pos: "groups.go:68", Given: true},
+		apartAgentsNetParams:  {Name: "Agents.Net.Params", Operator: "broadcast", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Often: "iteration x t.Agents", Node: 12, Pos: "groups.go:69"},
+		apartAgentsNetParams2: {Name: "Agents.Net.Params#2", Operator: "broadcast", From: "apply", To: "actor", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 12, Pos: "groups.go:69"},
 	},
 }
 

@@ -21,9 +21,9 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseB:               {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 10, Pos: "groups.go:67", Given: true},
-		coarseAgentsNetParams: {Name: "Agents.Net.Params", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 12, Pos: "groups.go:69"},
+	Edges: []plan.Edge{
+		coarseB:               {Name: "b", Operator: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration x t.Agents", Node: 10, Pos: "groups.go:67", Given: true},
+		coarseAgentsNetParams: {Name: "Agents.Net.Params", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 12, Pos: "groups.go:69"},
 	},
 }
 

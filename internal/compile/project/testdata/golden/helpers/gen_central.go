@@ -23,11 +23,11 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralBStepsReward: {Name: "b.steps.Reward", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "helpers.go:87"},
-		centralG:            {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "helpers.go:94", Given: true},
-		centralNet:          {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 13, Pos: "helpers.go:95"},
-		centralLoss:         {Name: "loss", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 14, Pos: "helpers.go:96"},
+	Edges: []plan.Edge{
+		centralBStepsReward: {Name: "b.steps.Reward", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 9, Pos: "helpers.go:87"},
+		centralG:            {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 12, Pos: "helpers.go:94", Given: true},
+		centralNet:          {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 13, Pos: "helpers.go:95"},
+		centralLoss:         {Name: "loss", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Updates ?", Node: 14, Pos: "helpers.go:96"},
 	},
 }
 

@@ -21,9 +21,9 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseBSteps: {Name: "b.steps", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "helpers.go:68", Given: true},
-		coarseNet:    {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 13, Pos: "helpers.go:95"},
+	Edges: []plan.Edge{
+		coarseBSteps: {Name: "b.steps", Operator: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 7, Pos: "helpers.go:68", Given: true},
+		coarseNet:    {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 13, Pos: "helpers.go:95"},
 	},
 }
 

@@ -21,10 +21,10 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersBStepsReward: {Name: "b.steps.Reward", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "helpers.go:87"},
-		learnersG:            {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 13, Pos: "helpers.go:95"},
-		learnersLoss:         {Name: "loss", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 14, Pos: "helpers.go:96"},
+	Edges: []plan.Edge{
+		learnersBStepsReward: {Name: "b.steps.Reward", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 9, Pos: "helpers.go:87"},
+		learnersG:            {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 13, Pos: "helpers.go:95"},
+		learnersLoss:         {Name: "loss", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Updates ?", Node: 14, Pos: "helpers.go:96"},
 	},
 }
 

@@ -24,12 +24,12 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"replay", "gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseObs:   {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "leaving.go:75"},
-		coarseAct:   {Name: "act", Kind: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "leaving.go:77"},
-		coarseOut:   {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "leaving.go:78"},
-		coarseValue: {Name: "value", Kind: "send", From: "learner", To: "collector", Type: "float64", Axis: "none", Node: 9, Pos: "leaving.go:82"},
-		coarseNet:   {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 45, Pos: "leaving.go:60"},
+	Edges: []plan.Edge{
+		coarseObs:   {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "leaving.go:75"},
+		coarseAct:   {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 3, Pos: "leaving.go:77"},
+		coarseOut:   {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "leaving.go:78"},
+		coarseValue: {Name: "value", Operator: "send", From: "learner", To: "collector", Type: "float64", Axis: "none", Often: "iteration x t.Horizon ?", Node: 9, Pos: "leaving.go:82"},
+		coarseNet:   {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 45, Pos: "leaving.go:60"},
 	},
 }
 

@@ -24,13 +24,13 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersS:         {Name: "s", Kind: "all-gather", From: "learner", To: "learner", Type: "kit.Step", Axis: "environments", Node: 6, Pos: "leaving.go:81"},
-		learnersOutReward: {Name: "out.Reward", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "leaving.go:82"},
-		learnersBReward:   {Name: "b.Reward", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 18, Pos: "leaving.go:45"},
-		learnersBActValue: {Name: "b.Act.Value", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 25, Pos: "leaving.go:94"},
-		learnersG:         {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 45, Pos: "leaving.go:60"},
-		learnersValue:     {Name: "value", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 61, Pos: "leaving.go:122"},
+	Edges: []plan.Edge{
+		learnersS:         {Name: "s", Operator: "all-gather", From: "learner", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 6, Pos: "leaving.go:81"},
+		learnersOutReward: {Name: "out.Reward", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Horizon ?", Node: 8, Pos: "leaving.go:82"},
+		learnersBReward:   {Name: "b.Reward", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 18, Pos: "leaving.go:45"},
+		learnersBActValue: {Name: "b.Act.Value", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Updates x 3 ?", Node: 25, Pos: "leaving.go:94"},
+		learnersG:         {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x 3 ?", Node: 45, Pos: "leaving.go:60"},
+		learnersValue:     {Name: "value", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 61, Pos: "leaving.go:122"},
 	},
 }
 

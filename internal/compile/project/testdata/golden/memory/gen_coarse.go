@@ -24,10 +24,10 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseOut:   {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "memory.go:61"},
-		coarseBatch: {Name: "batch", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 21, Pos: "memory.go:87", Given: true},
-		coarseNet:   {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 24, Pos: "memory.go:90"},
+	Edges: []plan.Edge{
+		coarseOut:   {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "memory.go:61"},
+		coarseBatch: {Name: "batch", Operator: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 21, Pos: "memory.go:87", Given: true},
+		coarseNet:   {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 24, Pos: "memory.go:90"},
 	},
 }
 

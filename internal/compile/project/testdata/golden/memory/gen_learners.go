@@ -22,9 +22,9 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersOutReward: {Name: "out.Reward", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 5, Pos: "memory.go:62"},
-		learnersG:         {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 24, Pos: "memory.go:90"},
+	Edges: []plan.Edge{
+		learnersOutReward: {Name: "out.Reward", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "memory.go:62"},
+		learnersG:         {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 24, Pos: "memory.go:90"},
 	},
 }
 

@@ -22,9 +22,9 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralG:   {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "nested.go:58", Given: true},
-		centralNet: {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 15, Pos: "nested.go:59"},
+	Edges: []plan.Edge{
+		centralG:   {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Rounds x t.Epochs x t.Minibatches", Node: 14, Pos: "nested.go:58", Given: true},
+		centralNet: {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Rounds x t.Epochs x t.Minibatches", Node: 15, Pos: "nested.go:59"},
 	},
 }
 

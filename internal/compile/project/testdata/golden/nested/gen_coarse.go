@@ -23,10 +23,10 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseSteps: {Name: "steps", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "nested.go:52", Given: true},
-		coarseLast:  {Name: "last", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "nested.go:52"},
-		coarseNet:   {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 15, Pos: "nested.go:59"},
+	Edges: []plan.Edge{
+		coarseSteps: {Name: "steps", Operator: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration x t.Rounds", Node: 7, Pos: "nested.go:52", Given: true},
+		coarseLast:  {Name: "last", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Rounds", Node: 8, Pos: "nested.go:52"},
+		coarseNet:   {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration x t.Rounds", Node: 15, Pos: "nested.go:59"},
 	},
 }
 

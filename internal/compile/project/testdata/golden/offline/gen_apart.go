@@ -26,13 +26,13 @@ var genApart = edge.Grouping{
 		{Name: "apply", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainApartReplay), edge.Of(trainApartGradient), edge.Of(trainApartApply)},
-	Edges: []edge.Edge{
-		apartB:   {Name: "b", Kind: "send", From: "replay", To: "gradient", Type: "kit.Sample", Axis: "rows", Node: 1, Pos: "offline.go:51"},
-		apartG:   {Name: "g", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 2, Pos: "offline.go:52", Given: true},
-		apartV:   {Name: "v", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 3, Pos: "offline.go:53"},
-		apartG2:  {Name: "g#2", Kind: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Node: 4, Pos: "offline.go:54", Given: true},
-		apartQ:   {Name: "q", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 5, Pos: "offline.go:55"},
-		apartOld: {Name: "old", Kind: "copy", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Node: 6, Pos: "offline.go:56"},
+	Edges: []plan.Edge{
+		apartB:   {Name: "b", Operator: "send", From: "replay", To: "gradient", Type: "kit.Sample", Axis: "rows", Often: "iteration", Node: 1, Pos: "offline.go:51"},
+		apartG:   {Name: "g", Operator: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 2, Pos: "offline.go:52", Given: true},
+		apartV:   {Name: "v", Operator: "broadcast", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 3, Pos: "offline.go:53"},
+		apartG2:  {Name: "g#2", Operator: "reduce", From: "gradient", To: "apply", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 4, Pos: "offline.go:54", Given: true},
+		apartQ:   {Name: "q", Operator: "broadcast", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 5, Pos: "offline.go:55"},
+		apartOld: {Name: "old", Operator: "broadcast", From: "apply", To: "gradient", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 6, Pos: "offline.go:56"},
 	},
 }
 

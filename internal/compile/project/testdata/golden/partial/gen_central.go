@@ -23,10 +23,10 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralG:     {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 16, Pos: "partial.go:58", Given: true},
-		centralNet:   {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 17, Pos: "partial.go:59"},
-		centralSLast: {Name: "s.Last", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 21, Pos: "partial.go:66"},
+	Edges: []plan.Edge{
+		centralG:     {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Parts", Node: 16, Pos: "partial.go:58", Given: true},
+		centralNet:   {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Parts", Node: 17, Pos: "partial.go:59"},
+		centralSLast: {Name: "s.Last", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 21, Pos: "partial.go:66"},
 	},
 }
 

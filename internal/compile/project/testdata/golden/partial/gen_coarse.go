@@ -25,12 +25,12 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseR:     {Name: "r", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "partial.go:72"},
-		coarseB:     {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 9, Pos: "partial.go:54", Given: true},
-		coarseSlow:  {Name: "slow", Kind: "scatter", From: "learner", To: "collector", Type: "rl.Tensor", Axis: "environments", Node: 10, Pos: "partial.go:55"},
-		coarseShift: {Name: "shift", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 11, Pos: "partial.go:55"},
-		coarseNet:   {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 17, Pos: "partial.go:59"},
+	Edges: []plan.Edge{
+		coarseR:     {Name: "r", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 8, Pos: "partial.go:72"},
+		coarseB:     {Name: "b", Operator: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 9, Pos: "partial.go:54", Given: true},
+		coarseSlow:  {Name: "slow", Operator: "scatter", From: "learner", To: "collector", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 10, Pos: "partial.go:55"},
+		coarseShift: {Name: "shift", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 11, Pos: "partial.go:55"},
+		coarseNet:   {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 17, Pos: "partial.go:59"},
 	},
 }
 

@@ -21,9 +21,9 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersG:     {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 17, Pos: "partial.go:59"},
-		learnersSLast: {Name: "s.Last", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 21, Pos: "partial.go:66"},
+	Edges: []plan.Edge{
+		learnersG:     {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Parts", Node: 17, Pos: "partial.go:59"},
+		learnersSLast: {Name: "s.Last", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 21, Pos: "partial.go:66"},
 	},
 }
 

@@ -25,13 +25,13 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralReady:  {Name: "ready", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 1, Pos: "phases.go:39"},
-		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 4, Pos: "phases.go:55", Given: true},
-		centralNet:    {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 5, Pos: "phases.go:56"},
-		centralInsert: {Name: "Insert", Kind: "all-gather", From: "worker", To: "worker", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "phases.go:47"},
-		centralG2:     {Name: "g#2", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 13, Pos: "phases.go:55", Given: true},
-		centralNet2:   {Name: "net#2", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 14, Pos: "phases.go:56"},
+	Edges: []plan.Edge{
+		centralReady:  {Name: "ready", Operator: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Often: "iteration", Node: 1, Pos: "phases.go:39"},
+		centralG:      {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration ?", Node: 4, Pos: "phases.go:55", Given: true},
+		centralNet:    {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 5, Pos: "phases.go:56"},
+		centralInsert: {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 11, Pos: "phases.go:47"},
+		centralG2:     {Name: "g#2", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 13, Pos: "phases.go:55", Given: true},
+		centralNet2:   {Name: "net#2", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 14, Pos: "phases.go:56"},
 	},
 }
 

@@ -24,12 +24,12 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"replay", "gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseNet:  {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 5, Pos: "phases.go:56"},
-		coarseObs:  {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 8, Pos: "phases.go:44"},
-		coarseAct:  {Name: "act", Kind: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Node: 9, Pos: "phases.go:45"},
-		coarseOut:  {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 10, Pos: "phases.go:46"},
-		coarseNet2: {Name: "net#2", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 14, Pos: "phases.go:56"},
+	Edges: []plan.Edge{
+		coarseNet:  {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 5, Pos: "phases.go:56"},
+		coarseObs:  {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 8, Pos: "phases.go:44"},
+		coarseAct:  {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Often: "iteration", Node: 9, Pos: "phases.go:45"},
+		coarseOut:  {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 10, Pos: "phases.go:46"},
+		coarseNet2: {Name: "net#2", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 14, Pos: "phases.go:56"},
 	},
 }
 

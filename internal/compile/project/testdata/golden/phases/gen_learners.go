@@ -21,10 +21,10 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersG:      {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 5, Pos: "phases.go:56"},
-		learnersInsert: {Name: "Insert", Kind: "all-gather", From: "learner", To: "learner", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "phases.go:47"},
-		learnersG2:     {Name: "g#2", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "phases.go:56"},
+	Edges: []plan.Edge{
+		learnersG:      {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration ?", Node: 5, Pos: "phases.go:56"},
+		learnersInsert: {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 11, Pos: "phases.go:47"},
+		learnersG2:     {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 14, Pos: "phases.go:56"},
 	},
 }
 

@@ -23,11 +23,11 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralRoll:                     {Name: "roll", Kind: "gather", From: "worker", To: "server", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "base.go:57"},
-		centralG:                        {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 8, Pos: "base.go:62", Given: true},
-		centralMembersTrainerNetParams:  {Name: "Members.Trainer.Net.Params", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 9, Pos: "base.go:63"},
-		centralMembersTrainerNetParams2: {Name: "Members.Trainer.Net.Params#2", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 14, Pos: "population.go:55"},
+	Edges: []plan.Edge{
+		centralRoll:                     {Name: "roll", Operator: "gather", From: "worker", To: "server", Type: "kit.Step", Axis: "environments", Often: "iteration x t.Members", Node: 7, Pos: "base.go:57"},
+		centralG:                        {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Members", Node: 8, Pos: "base.go:62", Given: true},
+		centralMembersTrainerNetParams:  {Name: "Members.Trainer.Net.Params", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Members", Node: 9, Pos: "base.go:63"},
+		centralMembersTrainerNetParams2: {Name: "Members.Trainer.Net.Params#2", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 14, Pos: "population.go:55"},
 	},
 }
 

@@ -22,10 +22,10 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseRoll:                     {Name: "roll", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "base.go:57", Given: true},
-		coarseMembersTrainerNetParams:  {Name: "Members.Trainer.Net.Params", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 9, Pos: "base.go:63"},
-		coarseMembersTrainerNetParams2: {Name: "Members.Trainer.Net.Params#2", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 14, Pos: "population.go:55"},
+	Edges: []plan.Edge{
+		coarseRoll:                     {Name: "roll", Operator: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration x t.Members", Node: 7, Pos: "base.go:57", Given: true},
+		coarseMembersTrainerNetParams:  {Name: "Members.Trainer.Net.Params", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration x t.Members", Node: 9, Pos: "base.go:63"},
+		coarseMembersTrainerNetParams2: {Name: "Members.Trainer.Net.Params#2", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 14, Pos: "population.go:55"},
 	},
 }
 

@@ -20,9 +20,9 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersG:          {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "base.go:63"},
-		learnersRollReward: {Name: "roll.Reward", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 11, Pos: "population.go:44"},
+	Edges: []plan.Edge{
+		learnersG:          {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Members", Node: 9, Pos: "base.go:63"},
+		learnersRollReward: {Name: "roll.Reward", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Members", Node: 11, Pos: "population.go:44"},
 	},
 }
 

@@ -23,11 +23,11 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralB:    {Name: "b", Kind: "gather", From: "worker", To: "server", Type: "recurrent.Step", Axis: "environments", Node: 10, Pos: "recurrent.go:75"},
-		centralG:    {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 11, Pos: "recurrent.go:76", Given: true},
-		centralNet:  {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 12, Pos: "recurrent.go:77"},
-		centralSeen: {Name: "seen", Kind: "copy", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Node: 13, Pos: "recurrent.go:78"},
+	Edges: []plan.Edge{
+		centralB:    {Name: "b", Operator: "gather", From: "worker", To: "server", Type: "recurrent.Step", Axis: "environments", Often: "iteration", Node: 10, Pos: "recurrent.go:75"},
+		centralG:    {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 11, Pos: "recurrent.go:76", Given: true},
+		centralNet:  {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 12, Pos: "recurrent.go:77"},
+		centralSeen: {Name: "seen", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Stats", Axis: "none", Often: "iteration", Node: 13, Pos: "recurrent.go:78"},
 	},
 }
 

@@ -22,10 +22,10 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseB:    {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "recurrent.Step", Axis: "environments", Node: 10, Pos: "recurrent.go:75", Given: true},
-		coarseNet:  {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 12, Pos: "recurrent.go:77"},
-		coarseSeen: {Name: "seen", Kind: "copy", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Node: 13, Pos: "recurrent.go:78"},
+	Edges: []plan.Edge{
+		coarseB:    {Name: "b", Operator: "gather", From: "collector", To: "learner", Type: "recurrent.Step", Axis: "environments", Often: "iteration", Node: 10, Pos: "recurrent.go:75", Given: true},
+		coarseNet:  {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 12, Pos: "recurrent.go:77"},
+		coarseSeen: {Name: "seen", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Stats", Axis: "none", Often: "iteration", Node: 13, Pos: "recurrent.go:78"},
 	},
 }
 

@@ -22,10 +22,10 @@ var genFine = edge.Grouping{
 		{Name: "learner", Fragments: []string{"actor", "replay", "gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
-	Edges: []edge.Edge{
-		fineObs:  {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "recurrent.go:66"},
-		fineOut:  {Name: "out", Kind: "scatter", From: "learner", To: "environment", Type: "recurrent.Out", Axis: "environments", Node: 4, Pos: "recurrent.go:69"},
-		fineStep: {Name: "step", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "recurrent.go:70"},
+	Edges: []plan.Edge{
+		fineObs:  {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "recurrent.go:66"},
+		fineOut:  {Name: "out", Operator: "scatter", From: "learner", To: "environment", Type: "recurrent.Out", Axis: "environments", Often: "iteration x t.Chunk", Node: 4, Pos: "recurrent.go:69"},
+		fineStep: {Name: "step", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Chunk", Node: 5, Pos: "recurrent.go:70"},
 	},
 }
 

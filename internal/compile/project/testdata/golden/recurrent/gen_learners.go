@@ -20,9 +20,9 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersG:       {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "recurrent.go:77"},
-		learnersBReward: {Name: "b.Reward", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 13, Pos: "recurrent.go:78"},
+	Edges: []plan.Edge{
+		learnersG:       {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 12, Pos: "recurrent.go:77"},
+		learnersBReward: {Name: "b.Reward", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 13, Pos: "recurrent.go:78"},
 	},
 }
 

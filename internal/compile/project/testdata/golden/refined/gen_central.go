@@ -25,13 +25,13 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply", "critic"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralObs:      {Name: "obs", Kind: "gather", From: "worker", To: "server", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "refined.go:65"},
-		centralActValue: {Name: "act.Value", Kind: "scatter", From: "server", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 4, Pos: "refined.go:68"},
-		centralOut:      {Name: "out", Kind: "gather", From: "worker", To: "server", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "refined.go:69"},
-		centralB:        {Name: "b", Kind: "gather", From: "worker", To: "server", Type: "kit.Step", Axis: "environments", Node: 8, Pos: "refined.go:73"},
-		centralG:        {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "refined.go:83", Given: true},
-		centralPolicy:   {Name: "policy", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 10, Pos: "refined.go:84"},
+	Edges: []plan.Edge{
+		centralObs:      {Name: "obs", Operator: "gather", From: "worker", To: "server", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "refined.go:65"},
+		centralActValue: {Name: "act.Value", Operator: "scatter", From: "server", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "refined.go:68"},
+		centralOut:      {Name: "out", Operator: "gather", From: "worker", To: "server", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "refined.go:69"},
+		centralB:        {Name: "b", Operator: "gather", From: "worker", To: "server", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 8, Pos: "refined.go:73"},
+		centralG:        {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 9, Pos: "refined.go:83", Given: true},
+		centralPolicy:   {Name: "policy", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 10, Pos: "refined.go:84"},
 	},
 }
 

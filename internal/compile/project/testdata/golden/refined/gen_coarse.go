@@ -25,13 +25,13 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply", "critic", "judge"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseObs:      {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "refined.go:65"},
-		coarseActValue: {Name: "act.Value", Kind: "scatter", From: "learner", To: "collector", Type: "rl.Tensor", Axis: "environments", Node: 4, Pos: "refined.go:68"},
-		coarseOut:      {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "refined.go:69"},
-		coarseWeigh:    {Name: "weigh", Kind: "scatter", From: "learner", To: "collector", Type: "rl.Tensor", Axis: "environments", Node: 6, Pos: "refined.go:70"},
-		coarseB:        {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 8, Pos: "refined.go:73", Given: true},
-		coarsePolicy:   {Name: "policy", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 10, Pos: "refined.go:84"},
+	Edges: []plan.Edge{
+		coarseObs:      {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "refined.go:65"},
+		coarseActValue: {Name: "act.Value", Operator: "scatter", From: "learner", To: "collector", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "refined.go:68"},
+		coarseOut:      {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "refined.go:69"},
+		coarseWeigh:    {Name: "weigh", Operator: "scatter", From: "learner", To: "collector", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Horizon", Node: 6, Pos: "refined.go:70"},
+		coarseB:        {Name: "b", Operator: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 8, Pos: "refined.go:73", Given: true},
+		coarsePolicy:   {Name: "policy", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 10, Pos: "refined.go:84"},
 	},
 }
 

@@ -20,9 +20,9 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply", "critic", "judge"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersG:  {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 10, Pos: "refined.go:84"},
-		learnersG2: {Name: "g#2", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 13, Pos: "refined.go:84"},
+	Edges: []plan.Edge{
+		learnersG:  {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 10, Pos: "refined.go:84"},
+		learnersG2: {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 13, Pos: "refined.go:84"},
 	},
 }
 

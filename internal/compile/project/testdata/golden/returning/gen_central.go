@@ -29,17 +29,17 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralOutReward: {Name: "out.Reward", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 6, Pos: "returning.go:63"},
-		centralMean:      {Name: "mean", Kind: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Node: 16, Pos: "returning.go:69"},
-		centralG:         {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 24, Pos: "returning.go:110", Given: true},
-		centralNet:       {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 25, Pos: "returning.go:111"},
-		centralG2:        {Name: "g#2", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 34, Pos: "returning.go:110", Given: true},
-		centralNet2:      {Name: "net#2", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 35, Pos: "returning.go:111"},
-		centralDone:      {Name: "done", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 38, Pos: "returning.go:88"},
-		centralLeft:      {Name: "left", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 16, Pos: "returning.go:69"},
-		centralG3:        {Name: "g#3", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 44, Pos: "returning.go:110", Given: true},
-		centralNet3:      {Name: "net#3", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 45, Pos: "returning.go:111"},
+	Edges: []plan.Edge{
+		centralOutReward: {Name: "out.Reward", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Horizon", Node: 6, Pos: "returning.go:63"},
+		centralMean:      {Name: "mean", Operator: "send", From: "worker", To: "server", Type: "float64", Axis: "none", Often: "iteration", Node: 16, Pos: "returning.go:69"},
+		centralG:         {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Rounds ?", Node: 24, Pos: "returning.go:110", Given: true},
+		centralNet:       {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Rounds ?", Node: 25, Pos: "returning.go:111"},
+		centralG2:        {Name: "g#2", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Rounds x 3 ?", Node: 34, Pos: "returning.go:110", Given: true},
+		centralNet2:      {Name: "net#2", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Rounds x 3 ?", Node: 35, Pos: "returning.go:111"},
+		centralDone:      {Name: "done", Operator: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Often: "iteration x t.Rounds ?", Node: 38, Pos: "returning.go:88"},
+		centralLeft:      {Name: "left", Operator: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Often: "iteration x t.Rounds ?", Node: 16, Pos: "returning.go:69"},
+		centralG3:        {Name: "g#3", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Rounds ?", Node: 44, Pos: "returning.go:110", Given: true},
+		centralNet3:      {Name: "net#3", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Rounds ?", Node: 45, Pos: "returning.go:111"},
 	},
 }
 

@@ -27,15 +27,15 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseOut:        {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "returning.go:60"},
-		coarseMean:       {Name: "mean", Kind: "send", From: "learner", To: "collector", Type: "float64", Axis: "none", Node: 7, Pos: "returning.go:63"},
-		coarseLeft:       {Name: "left", Kind: "send", From: "learner", To: "collector", Type: "bool", Axis: "none", Node: 7, Pos: "returning.go:63"},
-		coarseBActAction: {Name: "b.Act.Action", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Node: 9, Pos: "returning.go:64"},
-		coarseBObs:       {Name: "b.Obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 9, Pos: "returning.go:64"},
-		coarseBReward:    {Name: "b.Reward", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "returning.go:64"},
-		coarseDrain:      {Name: "drain", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 15, Pos: "returning.go:69", Given: true},
-		coarseNet:        {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 45, Pos: "returning.go:111"},
+	Edges: []plan.Edge{
+		coarseOut:        {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "returning.go:60"},
+		coarseMean:       {Name: "mean", Operator: "send", From: "learner", To: "collector", Type: "float64", Axis: "none", Often: "iteration x t.Horizon", Node: 7, Pos: "returning.go:63"},
+		coarseLeft:       {Name: "left", Operator: "send", From: "learner", To: "collector", Type: "bool", Axis: "none", Often: "iteration", Node: 7, Pos: "returning.go:63"},
+		coarseBActAction: {Name: "b.Act.Action", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration", Node: 9, Pos: "returning.go:64"},
+		coarseBObs:       {Name: "b.Obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 9, Pos: "returning.go:64"},
+		coarseBReward:    {Name: "b.Reward", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 9, Pos: "returning.go:64"},
+		coarseDrain:      {Name: "drain", Operator: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration ?", Node: 15, Pos: "returning.go:69", Given: true},
+		coarseNet:        {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 45, Pos: "returning.go:111"},
 	},
 }
 

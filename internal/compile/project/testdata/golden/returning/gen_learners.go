@@ -22,11 +22,11 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersOutReward: {Name: "out.Reward", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 6, Pos: "returning.go:63"},
-		learnersG:         {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 25, Pos: "returning.go:111"},
-		learnersG2:        {Name: "g#2", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 35, Pos: "returning.go:111"},
-		learnersG3:        {Name: "g#3", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 45, Pos: "returning.go:111"},
+	Edges: []plan.Edge{
+		learnersOutReward: {Name: "out.Reward", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Horizon", Node: 6, Pos: "returning.go:63"},
+		learnersG:         {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Rounds ?", Node: 25, Pos: "returning.go:111"},
+		learnersG2:        {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Rounds x 3 ?", Node: 35, Pos: "returning.go:111"},
+		learnersG3:        {Name: "g#3", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Rounds ?", Node: 45, Pos: "returning.go:111"},
 	},
 }
 

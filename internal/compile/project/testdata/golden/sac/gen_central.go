@@ -27,15 +27,15 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralInsert: {Name: "Insert", Kind: "all-gather", From: "worker", To: "worker", Type: "kit.Step", Axis: "environments", Node: 6, Pos: "sac.go:65"},
-		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 11, Pos: "sac.go:79", Given: true},
-		centralQ:      {Name: "q", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 12, Pos: "sac.go:80"},
-		centralG2:     {Name: "g#2", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 15, Pos: "sac.go:83", Given: true},
-		centralPi:     {Name: "pi", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 16, Pos: "sac.go:84"},
-		centralG3:     {Name: "g#3", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 17, Pos: "sac.go:85", Given: true},
-		centralAlpha:  {Name: "alpha", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 18, Pos: "sac.go:86"},
-		centralSlow:   {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 20, Pos: "sac.go:90"},
+	Edges: []plan.Edge{
+		centralInsert: {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 6, Pos: "sac.go:65"},
+		centralG:      {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates", Node: 11, Pos: "sac.go:79", Given: true},
+		centralQ:      {Name: "q", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates", Node: 12, Pos: "sac.go:80"},
+		centralG2:     {Name: "g#2", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 15, Pos: "sac.go:83", Given: true},
+		centralPi:     {Name: "pi", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 16, Pos: "sac.go:84"},
+		centralG3:     {Name: "g#3", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 17, Pos: "sac.go:85", Given: true},
+		centralAlpha:  {Name: "alpha", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 18, Pos: "sac.go:86"},
+		centralSlow:   {Name: "slow", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates", Node: 20, Pos: "sac.go:90"},
 	},
 }
 

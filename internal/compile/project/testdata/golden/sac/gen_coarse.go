@@ -24,12 +24,12 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"replay", "gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseObs:  {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "sac.go:57"},
-		coarseAct:  {Name: "act", Kind: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "sac.go:60"},
-		coarseAct2: {Name: "act#2", Kind: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "sac.go:62"},
-		coarseOut:  {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "sac.go:64"},
-		coarsePi:   {Name: "pi", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 16, Pos: "sac.go:84"},
+	Edges: []plan.Edge{
+		coarseObs:  {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "sac.go:57"},
+		coarseAct:  {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Often: "iteration ?", Node: 3, Pos: "sac.go:60"},
+		coarseAct2: {Name: "act#2", Operator: "gather", From: "collector", To: "learner", Type: "kit.Act", Axis: "environments", Often: "iteration ?", Node: 4, Pos: "sac.go:62"},
+		coarseOut:  {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "sac.go:64"},
+		coarsePi:   {Name: "pi", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 16, Pos: "sac.go:84"},
 	},
 }
 

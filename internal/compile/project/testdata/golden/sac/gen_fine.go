@@ -23,11 +23,11 @@ var genFine = edge.Grouping{
 		{Name: "learner", Fragments: []string{"actor", "replay", "gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
-	Edges: []edge.Edge{
-		fineObs:  {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "sac.go:57"},
-		fineAct:  {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "sac.go:60"},
-		fineAct2: {Name: "act#2", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 4, Pos: "sac.go:62"},
-		fineOut:  {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 5, Pos: "sac.go:64"},
+	Edges: []plan.Edge{
+		fineObs:  {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "sac.go:57"},
+		fineAct:  {Name: "act", Operator: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Often: "iteration ?", Node: 3, Pos: "sac.go:60"},
+		fineAct2: {Name: "act#2", Operator: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Often: "iteration ?", Node: 4, Pos: "sac.go:62"},
+		fineOut:  {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration", Node: 5, Pos: "sac.go:64"},
 	},
 }
 

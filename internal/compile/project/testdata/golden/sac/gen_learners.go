@@ -22,11 +22,11 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersInsert: {Name: "Insert", Kind: "all-gather", From: "learner", To: "learner", Type: "kit.Step", Axis: "environments", Node: 6, Pos: "sac.go:65"},
-		learnersG:      {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "sac.go:80"},
-		learnersG2:     {Name: "g#2", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 16, Pos: "sac.go:84"},
-		learnersG3:     {Name: "g#3", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 18, Pos: "sac.go:86"},
+	Edges: []plan.Edge{
+		learnersInsert: {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 6, Pos: "sac.go:65"},
+		learnersG:      {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates", Node: 12, Pos: "sac.go:80"},
+		learnersG2:     {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 16, Pos: "sac.go:84"},
+		learnersG3:     {Name: "g#3", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 18, Pos: "sac.go:86"},
 	},
 }
 

@@ -26,11 +26,11 @@ var genFine = edge.Grouping{
 		{Name: "learner", Fragments: []string{"actor", "replay", "gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
-	Edges: []edge.Edge{
-		fineObs:     {Name: "obs", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "scratchpad.go:50"},
-		fineAct:     {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 3, Pos: "scratchpad.go:56"},
-		fineOut:     {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 4, Pos: "scratchpad.go:57"},
-		fineRewards: {Name: "rewards", Kind: "gather", From: "environment", To: "learner", Type: "[][]rl.Tensor", Axis: "environments", Node: 4, Pos: "scratchpad.go:57"},
+	Edges: []plan.Edge{
+		fineObs:     {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "scratchpad.go:50"},
+		fineAct:     {Name: "act", Operator: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 3, Pos: "scratchpad.go:56"},
+		fineOut:     {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 4, Pos: "scratchpad.go:57"},
+		fineRewards: {Name: "rewards", Operator: "gather", From: "environment", To: "learner", Type: "[][]rl.Tensor", Axis: "environments", Often: "iteration", Node: 4, Pos: "scratchpad.go:57"},
 	},
 }
 

@@ -24,12 +24,12 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralInsert: {Name: "Insert", Kind: "all-gather", From: "worker", To: "worker", Type: "kit.Sample", Axis: "environments", Node: 10, Pos: "search.go:100"},
-		centralReady:  {Name: "ready", Kind: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Node: 11, Pos: "search.go:103"},
-		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 15, Pos: "search.go:117", Given: true},
-		centralNet:    {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 16, Pos: "search.go:118"},
-		centralBest:   {Name: "best", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 22, Pos: "search.go:108"},
+	Edges: []plan.Edge{
+		centralInsert: {Name: "Insert", Operator: "all-gather", From: "worker", To: "worker", Type: "kit.Sample", Axis: "environments", Often: "iteration x t.Moves", Node: 10, Pos: "search.go:100"},
+		centralReady:  {Name: "ready", Operator: "send", From: "worker", To: "server", Type: "bool", Axis: "none", Often: "iteration", Node: 11, Pos: "search.go:103"},
+		centralG:      {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 15, Pos: "search.go:117", Given: true},
+		centralNet:    {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Updates ?", Node: 16, Pos: "search.go:118"},
+		centralBest:   {Name: "best", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 22, Pos: "search.go:108"},
 	},
 }
 

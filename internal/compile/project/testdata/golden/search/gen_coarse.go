@@ -24,12 +24,12 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"replay", "gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseObs:    {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "search.go:90"},
-		coarseAct:    {Name: "act", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Node: 8, Pos: "search.go:98"},
-		coarseVisits: {Name: "visits", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "search.go:98"},
-		coarseOut:    {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 9, Pos: "search.go:99"},
-		coarseBest:   {Name: "best", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 22, Pos: "search.go:108"},
+	Edges: []plan.Edge{
+		coarseObs:    {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "search.go:90"},
+		coarseAct:    {Name: "act", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.Moves", Node: 8, Pos: "search.go:98"},
+		coarseVisits: {Name: "visits", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Moves", Node: 8, Pos: "search.go:98"},
+		coarseOut:    {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Moves", Node: 9, Pos: "search.go:99"},
+		coarseBest:   {Name: "best", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration ?", Node: 22, Pos: "search.go:108"},
 	},
 }
 

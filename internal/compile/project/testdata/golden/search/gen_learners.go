@@ -20,9 +20,9 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersInsert: {Name: "Insert", Kind: "all-gather", From: "learner", To: "learner", Type: "kit.Sample", Axis: "environments", Node: 10, Pos: "search.go:100"},
-		learnersG:      {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 16, Pos: "search.go:118"},
+	Edges: []plan.Edge{
+		learnersInsert: {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "kit.Sample", Axis: "environments", Often: "iteration x t.Moves", Node: 10, Pos: "search.go:100"},
+		learnersG:      {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 16, Pos: "search.go:118"},
 	},
 }
 

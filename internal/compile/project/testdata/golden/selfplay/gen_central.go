@@ -27,15 +27,15 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralObs:    {Name: "obs", Kind: "gather", From: "worker", To: "server", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "selfplay.go:69"},
-		centralRival:  {Name: "rival", Kind: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Node: 2, Pos: "selfplay.go:69"},
-		centralFoe:    {Name: "foe", Kind: "scatter", From: "server", To: "worker", Type: "kit.Act", Axis: "environments", Node: 5, Pos: "selfplay.go:72"},
-		centralOut:    {Name: "out", Kind: "gather", From: "worker", To: "server", Type: "rl.Step", Axis: "environments", Node: 6, Pos: "selfplay.go:74"},
-		centralPick:   {Name: "pick", Kind: "scatter", From: "server", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "selfplay.go:76"},
-		centralRival2: {Name: "rival#2", Kind: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "selfplay.go:76"},
-		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "selfplay.go:81", Given: true},
-		centralNet:    {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 13, Pos: "selfplay.go:82"},
+	Edges: []plan.Edge{
+		centralObs:    {Name: "obs", Operator: "gather", From: "worker", To: "server", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "selfplay.go:69"},
+		centralRival:  {Name: "rival", Operator: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 2, Pos: "selfplay.go:69"},
+		centralFoe:    {Name: "foe", Operator: "scatter", From: "server", To: "worker", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "selfplay.go:72"},
+		centralOut:    {Name: "out", Operator: "gather", From: "worker", To: "server", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 6, Pos: "selfplay.go:74"},
+		centralPick:   {Name: "pick", Operator: "scatter", From: "server", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Horizon", Node: 8, Pos: "selfplay.go:76"},
+		centralRival2: {Name: "rival#2", Operator: "gather", From: "worker", To: "server", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Horizon", Node: 9, Pos: "selfplay.go:76"},
+		centralG:      {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration", Node: 12, Pos: "selfplay.go:81", Given: true},
+		centralNet:    {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 13, Pos: "selfplay.go:82"},
 	},
 }
 

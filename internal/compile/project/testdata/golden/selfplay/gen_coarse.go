@@ -27,15 +27,15 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseObs:    {Name: "obs", Kind: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 1, Pos: "selfplay.go:69"},
-		coarseRival:  {Name: "rival", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 2, Pos: "selfplay.go:69"},
-		coarseFoe:    {Name: "foe", Kind: "scatter", From: "learner", To: "collector", Type: "kit.Act", Axis: "environments", Node: 5, Pos: "selfplay.go:72"},
-		coarseOut:    {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 6, Pos: "selfplay.go:74"},
-		coarsePick:   {Name: "pick", Kind: "scatter", From: "learner", To: "collector", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "selfplay.go:76"},
-		coarseRival2: {Name: "rival#2", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 9, Pos: "selfplay.go:76"},
-		coarseB:      {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 11, Pos: "selfplay.go:80", Given: true},
-		coarseNet:    {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 13, Pos: "selfplay.go:82"},
+	Edges: []plan.Edge{
+		coarseObs:    {Name: "obs", Operator: "gather", From: "collector", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "selfplay.go:69"},
+		coarseRival:  {Name: "rival", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 2, Pos: "selfplay.go:69"},
+		coarseFoe:    {Name: "foe", Operator: "scatter", From: "learner", To: "collector", Type: "kit.Act", Axis: "environments", Often: "iteration x t.Horizon", Node: 5, Pos: "selfplay.go:72"},
+		coarseOut:    {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.Horizon", Node: 6, Pos: "selfplay.go:74"},
+		coarsePick:   {Name: "pick", Operator: "scatter", From: "learner", To: "collector", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Horizon", Node: 8, Pos: "selfplay.go:76"},
+		coarseRival2: {Name: "rival#2", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.Horizon", Node: 9, Pos: "selfplay.go:76"},
+		coarseB:      {Name: "b", Operator: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 11, Pos: "selfplay.go:80", Given: true},
+		coarseNet:    {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 13, Pos: "selfplay.go:82"},
 	},
 }
 

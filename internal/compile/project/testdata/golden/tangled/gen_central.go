@@ -24,12 +24,12 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralOutReward: {Name: "out.Reward", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 10, Pos: "tangled.go:75"},
-		centralBReward:   {Name: "b.Reward", Kind: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Node: 21, Pos: "tangled.go:89"},
-		centralG:         {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 26, Pos: "tangled.go:119", Given: true},
-		centralNet:       {Name: "net", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 27, Pos: "tangled.go:120"},
-		centralSlow:      {Name: "slow", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 29, Pos: "tangled.go:99"},
+	Edges: []plan.Edge{
+		centralOutReward: {Name: "out.Reward", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration x i < t.Horizon", Node: 10, Pos: "tangled.go:75"},
+		centralBReward:   {Name: "b.Reward", Operator: "all-gather", From: "worker", To: "worker", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 21, Pos: "tangled.go:89"},
+		centralG:         {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Rounds", Node: 26, Pos: "tangled.go:119", Given: true},
+		centralNet:       {Name: "net", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x t.Rounds", Node: 27, Pos: "tangled.go:120"},
+		centralSlow:      {Name: "slow", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 29, Pos: "tangled.go:99"},
 	},
 }
 

@@ -24,12 +24,12 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseOut:   {Name: "out", Kind: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Node: 6, Pos: "tangled.go:108"},
-		coarseValue: {Name: "value", Kind: "send", From: "learner", To: "collector", Type: "float64", Axis: "none", Node: 11, Pos: "tangled.go:75"},
-		coarseB:     {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 17, Pos: "tangled.go:82", Given: true},
-		coarseNet:   {Name: "net", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 27, Pos: "tangled.go:120"},
-		coarseSlow:  {Name: "slow", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 29, Pos: "tangled.go:99"},
+	Edges: []plan.Edge{
+		coarseOut:   {Name: "out", Operator: "gather", From: "collector", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x i < t.Horizon", Node: 6, Pos: "tangled.go:108"},
+		coarseValue: {Name: "value", Operator: "send", From: "learner", To: "collector", Type: "float64", Axis: "none", Often: "iteration x i < t.Horizon", Node: 11, Pos: "tangled.go:75"},
+		coarseB:     {Name: "b", Operator: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 17, Pos: "tangled.go:82", Given: true},
+		coarseNet:   {Name: "net", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 27, Pos: "tangled.go:120"},
+		coarseSlow:  {Name: "slow", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 29, Pos: "tangled.go:99"},
 	},
 }
 

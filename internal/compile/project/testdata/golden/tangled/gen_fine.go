@@ -24,12 +24,12 @@ var genFine = edge.Grouping{
 		{Name: "learner", Fragments: []string{"actor", "replay", "gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
-	Edges: []edge.Edge{
-		fineLast:  {Name: "last", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 3, Pos: "tangled.go:63"},
-		fineAct:   {Name: "act", Kind: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Node: 5, Pos: "tangled.go:107"},
-		fineOut:   {Name: "out", Kind: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Node: 6, Pos: "tangled.go:108"},
-		fineValue: {Name: "value", Kind: "send", From: "learner", To: "environment", Type: "float64", Axis: "none", Node: 11, Pos: "tangled.go:75"},
-		fineFirst: {Name: "first", Kind: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Node: 6, Pos: "tangled.go:108"},
+	Edges: []plan.Edge{
+		fineLast:  {Name: "last", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 3, Pos: "tangled.go:63"},
+		fineAct:   {Name: "act", Operator: "scatter", From: "learner", To: "environment", Type: "kit.Act", Axis: "environments", Often: "iteration x i < t.Horizon", Node: 5, Pos: "tangled.go:107"},
+		fineOut:   {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x i < t.Horizon", Node: 6, Pos: "tangled.go:108"},
+		fineValue: {Name: "value", Operator: "send", From: "learner", To: "environment", Type: "float64", Axis: "none", Often: "iteration x i < t.Horizon", Node: 11, Pos: "tangled.go:75"},
+		fineFirst: {Name: "first", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 6, Pos: "tangled.go:108"},
 	},
 }
 

@@ -21,10 +21,10 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersOutReward: {Name: "out.Reward", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 10, Pos: "tangled.go:75"},
-		learnersBReward:   {Name: "b.Reward", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 21, Pos: "tangled.go:89"},
-		learnersG:         {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 27, Pos: "tangled.go:120"},
+	Edges: []plan.Edge{
+		learnersOutReward: {Name: "out.Reward", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x i < t.Horizon", Node: 10, Pos: "tangled.go:75"},
+		learnersBReward:   {Name: "b.Reward", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration ?", Node: 21, Pos: "tangled.go:89"},
+		learnersG:         {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Rounds", Node: 27, Pos: "tangled.go:120"},
 	},
 }
 

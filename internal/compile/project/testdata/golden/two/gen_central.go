@@ -23,11 +23,11 @@ var genCentral = edge.Grouping{
 		{Name: "server", Fragments: []string{"apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCentralWorker), edge.Of(trainCentralServer)},
-	Edges: []edge.Edge{
-		centralG:      {Name: "g", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 12, Pos: "two.go:80", Given: true},
-		centralValues: {Name: "values", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 13, Pos: "two.go:81"},
-		centralG2:     {Name: "g#2", Kind: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Node: 16, Pos: "two.go:80", Given: true},
-		centralPolicy: {Name: "policy", Kind: "copy", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Node: 17, Pos: "two.go:81"},
+	Edges: []plan.Edge{
+		centralG:      {Name: "g", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x l.Updates", Node: 12, Pos: "two.go:80", Given: true},
+		centralValues: {Name: "values", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x l.Updates", Node: 13, Pos: "two.go:81"},
+		centralG2:     {Name: "g#2", Operator: "reduce", From: "worker", To: "server", Type: "rl.Grads", Axis: "none", Often: "iteration x l.Updates", Node: 16, Pos: "two.go:80", Given: true},
+		centralPolicy: {Name: "policy", Operator: "broadcast", From: "server", To: "worker", Type: "rl.Params", Axis: "none", Often: "iteration x l.Updates", Node: 17, Pos: "two.go:81"},
 	},
 }
 

@@ -23,11 +23,11 @@ var genCoarse = edge.Grouping{
 		{Name: "learner", Fragments: []string{"gradient", "apply"}, Over: "none"},
 	}},
 	Programs: []edge.Main{edge.Of(trainCoarseCollector), edge.Of(trainCoarseLearner)},
-	Edges: []edge.Edge{
-		coarseB:      {Name: "b", Kind: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Node: 7, Pos: "two.go:72", Given: true},
-		coarseValue:  {Name: "value", Kind: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Node: 8, Pos: "two.go:73"},
-		coarseValues: {Name: "values", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 13, Pos: "two.go:81"},
-		coarsePolicy: {Name: "policy", Kind: "copy", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Node: 17, Pos: "two.go:81"},
+	Edges: []plan.Edge{
+		coarseB:      {Name: "b", Operator: "gather", From: "collector", To: "learner", Type: "kit.Step", Axis: "environments", Often: "iteration", Node: 7, Pos: "two.go:72", Given: true},
+		coarseValue:  {Name: "value", Operator: "gather", From: "collector", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration", Node: 8, Pos: "two.go:73"},
+		coarseValues: {Name: "values", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 13, Pos: "two.go:81"},
+		coarsePolicy: {Name: "policy", Operator: "broadcast", From: "learner", To: "collector", Type: "rl.Params", Axis: "none", Often: "iteration", Node: 17, Pos: "two.go:81"},
 	},
 }
 

@@ -26,15 +26,15 @@ var genLearners = edge.Grouping{
 		{Name: "learner", Fragments: []string{"environment", "actor", "replay", "gradient", "apply"}, Over: "environments"},
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
-	Edges: []edge.Edge{
-		learnersInsert:    {Name: "Insert", Kind: "all-gather", From: "learner", To: "learner", Type: "kit.Sample", Axis: "environments", Node: 5, Pos: "world.go:63"},
-		learnersG:         {Name: "g", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 9, Pos: "world.go:68"},
-		learnersG2:        {Name: "g#2", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 14, Pos: "world.go:84"},
-		learnersDreamRet:  {Name: "dream.Ret", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 15, Pos: "world.go:85"},
-		learnersG3:        {Name: "g#3", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 17, Pos: "world.go:87"},
-		learnersG4:        {Name: "g#4", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 20, Pos: "world.go:84"},
-		learnersDreamRet2: {Name: "dream.Ret#2", Kind: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Node: 21, Pos: "world.go:85"},
-		learnersG5:        {Name: "g#5", Kind: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Node: 23, Pos: "world.go:87"},
+	Edges: []plan.Edge{
+		learnersInsert:    {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "kit.Sample", Axis: "environments", Often: "iteration x t.Every", Node: 5, Pos: "world.go:63"},
+		learnersG:         {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates", Node: 9, Pos: "world.go:68"},
+		learnersG2:        {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 14, Pos: "world.go:84"},
+		learnersDreamRet:  {Name: "dream.Ret", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 15, Pos: "world.go:85"},
+		learnersG3:        {Name: "g#3", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 17, Pos: "world.go:87"},
+		learnersG4:        {Name: "g#4", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 20, Pos: "world.go:84"},
+		learnersDreamRet2: {Name: "dream.Ret#2", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "rows", Often: "iteration x t.Updates ?", Node: 21, Pos: "world.go:85"},
+		learnersG5:        {Name: "g#5", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 23, Pos: "world.go:87"},
 	},
 }
 
