@@ -11,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/internal/bench"
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/plan"
 )
 
@@ -26,10 +28,10 @@ type benchFlags struct {
 func (c *command) bench() *cobra.Command {
 	f := &benchFlags{Options: bench.Options{Policy: c.trainPolicy, Loop: c.trainLoop}}
 	f.Train = func(ctx context.Context, r bench.Recipe, after func()) error {
-		return c.trainRecipe(ctx, r, Job{}, after)
+		return c.trainRecipe(ctx, r, app.Job{}, after)
 	}
 	f.Device = func(ctx context.Context, r bench.Recipe, device string, after func()) error {
-		return c.trainRecipe(ctx, r, Job{Device: device, Deployment: plan.Deployment{Policy: "gpu-only"}}, after)
+		return c.trainRecipe(ctx, r, app.Job{Device: device, Deployment: plan.Deployment{Policy: "gpu-only"}}, after)
 	}
 	f.Whole = func(ctx context.Context, args []string) (bench.WholeRun, error) { return wholeRun(ctx, args) }
 	f.Env = func(id string, n int) (bench.Stepper, error) { return c.stepper(id, n, f.Python) }
@@ -124,23 +126,23 @@ func benchmark(name string) (bench.Benchmark, error) {
 		}
 		names = append(names, b.Name)
 	}
-	return bench.Benchmark{}, unknown("benchmark", name, names, "weft bench")
+	return bench.Benchmark{}, request.Unknown("benchmark", name, names, "weft bench")
 }
 
 // trainRecipe is PPO as weft train has it, but for annealing, which an endless
 // run has none of, on a job's device and under its policy.
-func (c *command) trainRecipe(ctx context.Context, r bench.Recipe, j Job, after func()) error {
-	a, err := c.set.algorithm("ppo")
+func (c *command) trainRecipe(ctx context.Context, r bench.Recipe, j app.Job, after func()) error {
+	a, err := c.set.Algorithm("ppo")
 	if err != nil {
 		return err
 	}
-	e, err := c.set.environment("CartPole-v1")
+	e, err := c.set.Environment("CartPole-v1")
 	if err != nil {
 		return err
 	}
 	j.Algorithm, j.Env, j.Preset, j.Steps, j.Set = a, e, "default", endless, recipe(r)
-	j.Watch = func(Progress) { after() }
-	_, err = Train(ctx, j)
+	j.Watch = func(app.Progress) { after() }
+	_, err = app.Train(ctx, j)
 	return err
 }
 
@@ -154,11 +156,11 @@ func recipe(r bench.Recipe) []string {
 // trainPolicy is the same under a policy, on CartPole or on an environment that
 // computes.
 func (c *command) trainPolicy(ctx context.Context, p bench.PolicySpec, w bench.Way, after func()) error {
-	a, err := c.set.algorithm("ppo")
+	a, err := c.set.Algorithm("ppo")
 	if err != nil {
 		return err
 	}
-	e, err := c.set.environment("CartPole-v1")
+	e, err := c.set.Environment("CartPole-v1")
 	if p.Burn > 0 {
 		e, err = burner(p.Burn, true), nil
 	}
@@ -172,32 +174,32 @@ func (c *command) trainPolicy(ctx context.Context, p bench.PolicySpec, w bench.W
 	if w.NoFuse != "" {
 		d.NoFuse = []string{w.NoFuse}
 	}
-	_, err = Train(ctx, Job{
+	_, err = app.Train(ctx, app.Job{
 		Algorithm: a, Env: e, Steps: endless, Deployment: d,
 		Set:   append(recipe(p.Recipe), "hidden="+p.Hidden),
-		Watch: func(Progress) { after() },
+		Watch: func(app.Progress) { after() },
 	})
 	return err
 }
 
 // trainLoop trains any of the set's algorithms on a device.
 func (c *command) trainLoop(ctx context.Context, l bench.LoopSpec, w bench.LoopWay, device string, after func()) error {
-	a, err := c.set.algorithm(l.Algorithm)
+	a, err := c.set.Algorithm(l.Algorithm)
 	if err != nil {
 		return err
 	}
 	preset := "default"
-	e, err := c.set.environment(l.Env)
+	e, err := c.set.Environment(l.Env)
 	if l.Burn > 0 { // which has none
 		e, err, preset = burner(l.Burn, false), nil, ""
 	}
 	if err != nil {
 		return err
 	}
-	_, err = Train(ctx, Job{
+	_, err = app.Train(ctx, app.Job{
 		Algorithm: a, Env: e, Options: l.Options, Preset: preset, Steps: endless, Set: l.Set, Device: device,
 		Deployment: plan.Deployment{Policy: w.Policy, Devices: w.Devices, Pipeline: w.Pipeline},
-		Watch:      func(Progress) { after() },
+		Watch:      func(app.Progress) { after() },
 	})
 	return err
 }

@@ -9,13 +9,14 @@ import (
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/algo/ppo"
+	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/cli"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/classic"
 )
 
 func runBench(ctx context.Context, args ...string) (code int, out, problems string) {
-	set := cli.Set{Algorithms: []algo.Algorithm{ppo.Algorithm}, Environments: []env.Entry{classic.CartPole}}
+	set := app.Set{Algorithms: []algo.Algorithm{ppo.Algorithm}, Environments: []env.Entry{classic.CartPole}}
 	var o, p bytes.Buffer
 	code = cli.Run(ctx, set, append([]string{"bench"}, args...), &o, &p)
 	return code, o.String(), p.String()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/internal/request"
 )
 
 // An author's package is named by its path. It becomes part of a binary that
@@ -26,33 +27,28 @@ import (
 type offered struct{ Path, Variable string }
 
 // foreign are the packages that were named and are not part of this binary.
-func (c *command) foreign(l layers) (out []offered) {
-	if c.set.built {
+func (c *command) foreign(l request.Layers) (out []offered) {
+	if c.set.Built() {
 		return nil // or it would be built again and again
 	}
 	named := map[string]string{}
-	for _, layer := range [][]config.Assignment{l.file, l.deploy, l.flags} {
+	for _, layer := range [][]config.Assignment{l.File, l.Deploy, l.Flags} {
 		for _, a := range layer {
 			named[a.Key] = a.Value
 		}
 	}
 	algorithm := named["algorithm"]
-	if isPath(algorithm) {
+	if request.IsPath(algorithm) {
 		out = append(out, offered{algorithm, "Algorithm"})
 	}
 	environment, _, _ := strings.Cut(named["env"], "?")
-	if isPath(environment) {
+	if request.IsPath(environment) {
 		out = append(out, offered{environment, "Environment"})
 	}
-	if isPath(named["policies"]) {
+	if request.IsPath(named["policies"]) {
 		out = append(out, offered{named["policies"], "Policy"})
 	}
 	return out
-}
-
-// isPath tells a path from a name, as the go command does.
-func isPath(name string) bool {
-	return name == "." || name == ".." || strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || filepath.IsAbs(name)
 }
 
 // runBuilt builds a binary that knows the packages, and runs this very command

@@ -108,7 +108,7 @@ func names(all []chaos.Run) (out []string) {
 }
 
 func (c *command) runChaos(ctx context.Context, f *chaosFlags) (err error) {
-	if err := errors.Join(f.check(), c.set.fit()); err != nil {
+	if err := errors.Join(f.check(), c.set.Fit()); err != nil {
 		return err
 	}
 	c.started = true

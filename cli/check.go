@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-rl/weft/internal/compile/analyze"
+	"github.com/weft-rl/weft/internal/request"
 )
 
 func (c *command) check() *cobra.Command {
@@ -96,13 +97,13 @@ func (c *command) analyze(ctx context.Context, args []string) (out []analyze.Res
 // source is where a package's source is, and what the go command calls it there.
 // A folder is looked at from inside, so that it may be in a module of its own.
 func (c *command) source(name string) (dir, pattern string, err error) {
-	if info, err := os.Stat(name); isPath(name) && err == nil && info.IsDir() {
+	if info, err := os.Stat(name); request.IsPath(name) && err == nil && info.IsDir() {
 		return name, ".", nil
 	}
-	if isPath(name) || strings.ContainsAny(name, "./") {
+	if request.IsPath(name) || strings.ContainsAny(name, "./") {
 		return ".", name, nil
 	}
-	a, err := c.set.algorithm(name)
+	a, err := c.set.Algorithm(name)
 	if err != nil {
 		return "", "", err
 	}

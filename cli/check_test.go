@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/algo/ppo"
+	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/cli"
 )
 
@@ -42,7 +43,7 @@ func TestCheckAndGraph(t *testing.T) {
 		{"graph ../rl", 1, "", "not one package with a function marked //weft:train"},
 	} {
 		var out, err bytes.Buffer
-		set := cli.Set{Algorithms: []algo.Algorithm{ppo.Algorithm}}
+		set := app.Set{Algorithms: []algo.Algorithm{ppo.Algorithm}}
 		code := cli.Run(context.Background(), set, strings.Fields(c.args), &out, &err)
 		if code != c.code || !strings.Contains(out.String(), c.out) || !strings.Contains(err.String(), c.err) {
 			t.Errorf("weft %s: code %d, want %d\nout: %s\nerr: %s", c.args, code, c.code, &out, &err)

@@ -75,7 +75,7 @@ func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(certs.Fits(cmp.Or(f.advertise, f.listen), config), c.set.fit()); err != nil {
+	if err := errors.Join(certs.Fits(cmp.Or(f.advertise, f.listen), config), c.set.Fit()); err != nil {
 		return err
 	}
 	hash, err := binary()
@@ -122,9 +122,6 @@ func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error
 	}
 	return errors.Join(err, store.Close())
 }
-
-// fit reports what is wrong with the set itself.
-func (s *Set) fit() error { return errors.Join(s.wrong...) }
 
 func (f *coordinatorFlags) store(ctx context.Context) (*etcd.Store, error) {
 	if len(f.etcd) == 0 {

@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/store"
-	"github.com/weft-rl/weft/policy"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -65,7 +65,7 @@ func (f *elsewhere) check(cmd *cobra.Command, seeds int) error {
 }
 
 // trainElsewhere has a run trained by a cluster.
-func (c *command) trainElsewhere(ctx context.Context, r *request, f *trainFlags, workers bool) error {
+func (c *command) trainElsewhere(ctx context.Context, r *request.Request, f *trainFlags, workers bool) error {
 	if f.processes > 0 {
 		return c.trainProcesses(ctx, r, f, workers)
 	}
@@ -79,30 +79,18 @@ func (c *command) trainElsewhere(ctx context.Context, r *request, f *trainFlags,
 	if err != nil {
 		return err
 	}
-	if err := r.shareAmong(max(1, len(s.Workers)), workers); err != nil {
+	if err := r.ShareAmong(max(1, len(s.Workers)), workers); err != nil {
 		return err
 	}
 	name := filepath.Base(f.out)
 	if f.out == "" {
-		name = unused(s, fmt.Sprintf("%s-seed%d", r.name(), r.Seed))
+		name = unused(s, fmt.Sprintf("%s-seed%d", r.Name(), r.Seed))
 	}
 	return c.follow(ctx, client, r, name, client.Submit, &viewer{w: f.watcher(c, r, name), stays: true})
 }
 
-// shareAmong has so many processes share the work, unless a number was asked for. A loop
-// that is one program is one process's, and a run that grows takes what there is by itself.
-func (r *request) shareAmong(workers int, asked bool) error {
-	switch {
-	case r.policy.Lowered && max(r.Workers, r.MaxWorkers) > 1:
-		return fmt.Errorf("--workers: policy %s is one program of one process, where each worker is a device: leave out --processes and --cluster", r.Policy)
-	case !asked && r.Policy != policy.Plain.Name && !r.policy.Lowered && r.MaxWorkers == 0:
-		r.Workers = workers
-	}
-	return nil
-}
-
 // watcher shows a run of a cluster, which is resumed there.
-func (f *trainFlags) watcher(c *command, r *request, name string) watcher {
+func (f *trainFlags) watcher(c *command, r *request.Request, name string) watcher {
 	w := c.watcher(r, name, f.json)
 	if s, ok := w.(*screen); ok && len(f.addresses) > 0 {
 		s.again = fmt.Sprintf("%s --cluster %s", name, strings.Join(f.addresses, ","))
@@ -124,8 +112,8 @@ func unused(s *control.Status, name string) string {
 
 // follow has a run begin or go on, and shows it until it is over. If it is interrupted
 // the run is stopped.
-func (c *command) follow(ctx context.Context, client *control.Client, r *request, name string, begin func(ctx context.Context, name, config string) error, v *viewer) error {
-	text, err := r.yaml()
+func (c *command) follow(ctx context.Context, client *control.Client, r *request.Request, name string, begin func(ctx context.Context, name, config string) error, v *viewer) error {
+	text, err := r.YAML()
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-rl/weft/env/wrap"
 	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/local"
 )
 
@@ -66,20 +67,20 @@ func (c *command) runEval(ctx context.Context, dir string, flags []config.Assign
 	if f.best && f.newest {
 		return errors.New("--best and --newest: choose one")
 	}
-	file, err := runConfig(dir)
+	file, err := request.RunConfig(dir)
 	if err != nil {
 		return err
 	}
-	l := layers{file: file, flags: flags}
+	l := request.Layers{File: file, Flags: flags}
 	if paths := c.foreign(l); len(paths) > 0 {
 		return c.runBuilt(ctx, paths, "")
 	}
-	r, err := c.set.resolve(l)
+	r, err := c.set.Resolve(l)
 	if err != nil {
 		return err
 	}
-	r.single = true
-	job, err := r.job()
+	r.Single = true
+	job, err := r.Job()
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ var (
 func SetRunner(make func(store string, steps func(config string) (int64, error)) part.Runner) {
 	newMachine = func(o machineOptions) (machine, error) {
 		steps := func(config string) (int64, error) {
-			r, err := o.Set.requested(config)
+			r, err := o.Set.Requested(config)
 			if err != nil {
 				return 0, err
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/request"
 )
 
 // kindValue is a text flag that shows the kind of its setting in help. What is
@@ -31,7 +32,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 			names = append(names, x.Name())
 		}
 	}
-	return unknown("command", args[0], names, "weft --help")
+	return request.Unknown("command", args[0], names, "weft --help")
 }
 
 // noSuchFlag adds to the error of a flag that does not exist the one that was
@@ -57,8 +58,8 @@ const settingsHint = "settings"
 
 // helpSettings prints the settings of the algorithm that help was asked for.
 func (c *command) helpSettings(name string) error {
-	a, err := c.set.algorithm(name)
-	if err != nil && isPath(name) {
+	a, err := c.set.Algorithm(name)
+	if err != nil && request.IsPath(name) {
 		err = fmt.Errorf("weft list algorithms %s shows its settings", name)
 	}
 	if err != nil {
@@ -71,3 +72,5 @@ func (c *command) helpSettings(name string) error {
 	fmt.Fprintf(c.out, "\nSettings of %s (--set key=value):\n", a.Name)
 	return config.Table(c.out, fields)
 }
+
+const deploymentUsage = "`file` (YAML) that says how the loop is distributed: policy, workers, placement and so on; flags override it"

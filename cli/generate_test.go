@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/algo/ppo"
+	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/cli"
 )
 
@@ -18,7 +19,7 @@ const programs = "../internal/compile/project/testdata/src/"
 
 func generate(args ...string) (code int, out, err string) {
 	var o, e bytes.Buffer
-	set := cli.Set{Algorithms: []algo.Algorithm{ppo.Algorithm}}
+	set := app.Set{Algorithms: []algo.Algorithm{ppo.Algorithm}}
 	code = cli.Run(context.Background(), set, append([]string{"generate"}, args...), &o, &e)
 	return code, o.String(), e.String()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/analyze"
 	"github.com/weft-rl/weft/internal/draw/graph"
+	"github.com/weft-rl/weft/internal/request"
 )
 
 // formats are how a graph can be written.
@@ -42,7 +43,7 @@ func (c *command) graph() *cobra.Command {
 			}
 			write, ok := formats[format]
 			if !ok {
-				return unknown("format", format, names, "weft graph --help")
+				return request.Unknown("format", format, names, "weft graph --help")
 			}
 			results, err := c.analyze(cmd.Context(), args)
 			if g := c.builtin(args[0]); err != nil && g != nil {

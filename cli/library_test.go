@@ -10,14 +10,14 @@ import (
 
 	"github.com/weft-rl/weft"
 	"github.com/weft-rl/weft/algo/ppo"
-	"github.com/weft-rl/weft/cli"
+	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/debug"
 	"github.com/weft-rl/weft/rl"
 )
 
-func job() cli.Job {
-	return cli.Job{
+func job() app.Job {
+	return app.Job{
 		Algorithm: ppo.Algorithm, Env: debug.Identity, Seed: 1, Steps: 256,
 		Set: []string{"envs=4", "horizon=16", "hidden=8", "epochs=1"},
 	}
@@ -29,9 +29,9 @@ func TestLibrary(t *testing.T) {
 	want := last(t, do(t, 0, tiny("--json")...))
 	j := job()
 	j.Out = "mine"
-	var seen []cli.Progress
-	j.Watch = func(p cli.Progress) { seen = append(seen, p) }
-	r, err := cli.Train(t.Context(), j)
+	var seen []app.Progress
+	j.Watch = func(p app.Progress) { seen = append(seen, p) }
+	r, err := app.Train(t.Context(), j)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,28 +47,18 @@ func TestLibrary(t *testing.T) {
 	contains(t, do(t, 0, "resume", "mine").out, "mine is finished")
 }
 
-func TestLibraryMistakes(t *testing.T) {
-	j := job()
-	j.Set, j.Options, j.Preset = []string{"gama=1", "x"}, []string{"symbls=3"}, "quick"
-	_, err := cli.Train(t.Context(), j)
-	if err == nil {
-		t.Fatal("no error")
-	}
-	contains(t, err.Error(), `did you mean "gamma"?`, `"x" is not of the form`, `did you mean "symbols"?`, "preset")
-}
-
 // An interrupted run that keeps nothing is over; one with a folder is not.
 func TestLibraryInterrupted(t *testing.T) {
 	j := job()
 	j.Out = filepath.Join(t.TempDir(), "mine")
 	ctx, cancel := context.WithCancel(t.Context())
-	j.Watch = func(cli.Progress) { cancel() }
-	r, err := cli.Train(ctx, j)
+	j.Watch = func(app.Progress) { cancel() }
+	r, err := app.Train(ctx, j)
 	if err != nil || !r.Interrupted || r.Steps != 64 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	do(t, 0, "resume", j.Out)
-	if _, err := cli.Train(t.Context(), j); err == nil || !strings.Contains(err.Error(), "Job.Out: "+j.Out+" already holds a run: app.Resume goes on with it") {
+	if _, err := app.Train(t.Context(), j); err == nil || !strings.Contains(err.Error(), "Job.Out: "+j.Out+" already holds a run: app.Resume goes on with it") {
 		t.Errorf("trained into an occupied folder: %v", err)
 	}
 }
@@ -78,25 +68,25 @@ func TestLibraryVerbs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	want := last(t, do(t, 0, tiny("--json", "--out", "whole")...))
 	interrupt(t, `"iteration"`, 2, tiny("--json", "--out", "mine")...)
-	var seen []cli.Progress
-	r, err := cli.Resume(t.Context(), weft.Builtin(), "mine", cli.Resumption{Watch: func(p cli.Progress) { seen = append(seen, p) }})
+	var seen []app.Progress
+	r, err := app.Resume(t.Context(), weft.Builtin(), "mine", app.Resumption{Watch: func(p app.Progress) { seen = append(seen, p) }})
 	if err != nil || r.WeightsSHA256 != want["weights_sha256"] || r.StateSHA256 != want["state_sha256"] || len(seen) != 2 || math.IsNaN(r.EvalReturn) {
 		t.Fatalf("%+v, %v, %d iterations", r, err, len(seen))
 	}
-	again, err := cli.Resume(t.Context(), weft.Builtin(), "mine", cli.Resumption{}) // there is nothing left to do
+	again, err := app.Resume(t.Context(), weft.Builtin(), "mine", app.Resumption{}) // there is nothing left to do
 	if err != nil || again.WeightsSHA256 != r.WeightsSHA256 {
 		t.Errorf("%+v, %v", again, err)
 	}
-	further, err := cli.Resume(t.Context(), weft.Builtin(), "mine", cli.Resumption{Steps: 512})
+	further, err := app.Resume(t.Context(), weft.Builtin(), "mine", app.Resumption{Steps: 512})
 	if err != nil || further.Steps != 512 || further.Agent.Step != 512 {
 		t.Errorf("%+v, %v", further, err)
 	}
-	score, err := cli.Evaluate(t.Context(), weft.Builtin(), "whole", cli.Trial{Episodes: 7})
+	score, err := app.Evaluate(t.Context(), weft.Builtin(), "whole", app.Trial{Episodes: 7})
 	e := last(t, do(t, 0, "eval", "whole", "--episodes", "7", "--json"))
 	if err != nil || score.Episodes != 7 || score.Steps != 256 || score.Mean != e["return_mean"] {
 		t.Errorf("%+v, %v, want %v", score, err, e)
 	}
-	agent, err := cli.Load(t.Context(), weft.Builtin(), "whole", cli.Loading{Weights: cli.NewestWeights})
+	agent, err := app.Load(t.Context(), weft.Builtin(), "whole", app.Loading{Weights: app.NewestWeights})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +109,7 @@ func TestLibraryVerbs(t *testing.T) {
 	j.From, j.Steps, j.Out = "whole", 64, "from"
 	var told []string
 	j.Note = func(text string) { told = append(told, text) }
-	if _, err := cli.Train(t.Context(), j); err != nil || !strings.Contains(strings.Join(told, "\n"), "it starts from the best weights of ") {
+	if _, err := app.Train(t.Context(), j); err != nil || !strings.Contains(strings.Join(told, "\n"), "it starts from the best weights of ") {
 		t.Errorf("%q, %v", told, err)
 	}
 }
@@ -132,13 +122,13 @@ func TestAgent(t *testing.T) {
 		spec := env.Spec{ID: "Forgetful-v0", Obs: rl.Discrete{N: 2}, Action: rl.Discrete{N: 2}, Limit: 8}
 		return env.Hosts(s, n, spec, func(int) (env.Host, error) { return forgetful{}, nil })
 	}})
-	load := func(t *testing.T, args ...string) *cli.Agent {
+	load := func(t *testing.T, args ...string) *app.Agent {
 		t.Helper()
 		dir := filepath.Base(t.Name())
 		if o := run(t.Context(), set, tiny(append(args, "--eval-episodes", "0", "--out", dir)...)...); o.code != 0 {
 			t.Fatal(o.errors)
 		}
-		agent, err := cli.Load(t.Context(), set, dir, cli.Loading{Wrapped: true})
+		agent, err := app.Load(t.Context(), set, dir, app.Loading{Wrapped: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +139,7 @@ func TestAgent(t *testing.T) {
 		})
 		return agent
 	}
-	wrong := func(t *testing.T, a *cli.Agent, obs []float64, want string) {
+	wrong := func(t *testing.T, a *app.Agent, obs []float64, want string) {
 		t.Helper()
 		if x, err := a.Act(obs); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, %v, want %q", obs, x, err, want)
@@ -162,7 +152,7 @@ func TestAgent(t *testing.T) {
 		wrong(t, a, []float64{-1}, "number 0 of the observation is -1, which is not in Discrete(")
 		wrong(t, a, []float64{.5}, "number 0 of the observation is 0.5, which is not in Discrete(")
 		wrong(t, a, []float64{math.NaN()}, "NaN")
-		_, err := a.ActAll([]cli.Observation{{X: map[string][]float64{"x": {1}}}})
+		_, err := a.ActAll([]app.Observation{{X: map[string][]float64{"x": {1}}}})
 		if err == nil || !strings.Contains(err.Error(), `the observation lacks ""`) {
 			t.Error(err)
 		}
@@ -203,17 +193,17 @@ func TestAgent(t *testing.T) {
 func TestAgentOfKinds(t *testing.T) {
 	t.Chdir(t.TempDir())
 	do(t, 0, "train", "mappo", "--env", "Kinds-v0", "--steps", "256", "--eval-episodes", "0", "--out", "mine")
-	a, err := cli.Load(t.Context(), weft.Builtin(), "mine", cli.Loading{})
+	a, err := app.Load(t.Context(), weft.Builtin(), "mine", app.Loading{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	symbols, number := cli.Observation{X: map[string][]float64{"": make([]float64, 12)}}, cli.Observation{X: map[string][]float64{"": {0}}}
-	x, err := a.ActAll([]cli.Observation{symbols, number})
+	symbols, number := app.Observation{X: map[string][]float64{"": make([]float64, 12)}}, app.Observation{X: map[string][]float64{"": {0}}}
+	x, err := a.ActAll([]app.Observation{symbols, number})
 	if err != nil || len(x) != 2 || len(x[0][""]) != 3 || len(x[1][""]) != 1 {
 		t.Errorf("%v, %v", x, err)
 	}
-	_, err = a.ActAll([]cli.Observation{symbols, symbols})
+	_, err = a.ActAll([]app.Observation{symbols, symbols})
 	if err == nil || !strings.Contains(err.Error(), `kind "number": the observation has 12 numbers, not 1`) {
 		t.Error(err)
 	}
@@ -228,32 +218,32 @@ func TestLibrarySpeaksGo(t *testing.T) {
 	do(t, 0, tiny("--out", "mine")...)
 	do(t, 0, tiny("--out", "wrapped", "--wrap", "normalize-obs")...)
 	set := weft.Builtin()
-	with := func(f func(*cli.Job)) error {
+	with := func(f func(*app.Job)) error {
 		j := job()
 		f(&j)
-		_, err := cli.Train(t.Context(), j)
+		_, err := app.Train(t.Context(), j)
 		return err
 	}
-	resume := func(dir string, o cli.Resumption) error {
-		_, err := cli.Resume(t.Context(), set, dir, o)
+	resume := func(dir string, o app.Resumption) error {
+		_, err := app.Resume(t.Context(), set, dir, o)
 		return err
 	}
 	load := func(dir string) error {
-		_, err := cli.Load(t.Context(), set, dir, cli.Loading{})
+		_, err := app.Load(t.Context(), set, dir, app.Loading{})
 		return err
 	}
 	for want, err := range map[string]error{
-		"Job.Deployment.Policy: plain is one worker":       with(func(j *cli.Job) { j.Deployment.Workers = 2 }),
-		"Job.Deployment.Policy: unknown policy":            with(func(j *cli.Job) { j.Deployment.Policy = "plane" }),
-		"Job.Deployment.Replicas: policy plain":            with(func(j *cli.Job) { j.Deployment.Replicas = 2 }),
-		"Job.Wrap: wrapper x":                              with(func(j *cli.Job) { j.Wrap = "x" }),
-		"Job.Device: ":                                     with(func(j *cli.Job) { j.Device = "gpu" }),
-		"Job.Steps is needed":                              with(func(j *cli.Job) { j.Steps, j.Env = 0, debug.Host }),
-		"Job.Preset: ":                                     with(func(j *cli.Job) { j.Preset = "quick" }),
-		"nowhere is no run folder: it":                     with(func(j *cli.Job) { j.From = "nowhere" }),
-		"Job.Out: mine already holds a run: app.Resume":    with(func(j *cli.Job) { j.Out = "mine" }),
-		"nowhere is no run folder: it has no config.yaml":  resume("nowhere", cli.Resumption{}),
-		"Resumption.Steps: 8 is less than the 256 steps":   resume("mine", cli.Resumption{Steps: 8}),
+		"Job.Deployment.Policy: plain is one worker":       with(func(j *app.Job) { j.Deployment.Workers = 2 }),
+		"Job.Deployment.Policy: unknown policy":            with(func(j *app.Job) { j.Deployment.Policy = "plane" }),
+		"Job.Deployment.Replicas: policy plain":            with(func(j *app.Job) { j.Deployment.Replicas = 2 }),
+		"Job.Wrap: wrapper x":                              with(func(j *app.Job) { j.Wrap = "x" }),
+		"Job.Device: ":                                     with(func(j *app.Job) { j.Device = "gpu" }),
+		"Job.Steps is needed":                              with(func(j *app.Job) { j.Steps, j.Env = 0, debug.Host }),
+		"Job.Preset: ":                                     with(func(j *app.Job) { j.Preset = "quick" }),
+		"nowhere is no run folder: it":                     with(func(j *app.Job) { j.From = "nowhere" }),
+		"Job.Out: mine already holds a run: app.Resume":    with(func(j *app.Job) { j.Out = "mine" }),
+		"nowhere is no run folder: it has no config.yaml":  resume("nowhere", app.Resumption{}),
+		"Resumption.Steps: 8 is less than the 256 steps":   resume("mine", app.Resumption{Steps: 8}),
 		"nowhere2 is no run folder: it has no config.yaml": load("nowhere2"),
 		"set Loading.Wrapped":                              load("wrapped"),
 	} {
@@ -277,19 +267,19 @@ func TestLibraryEmpty(t *testing.T) {
 	nameless := job()
 	nameless.Algorithm.Name = ""
 	for i, f := range []func() error{
-		func() error { _, err := cli.Train(t.Context(), cli.Job{}); return err },
-		func() error { _, err := cli.Train(t.Context(), cli.Job{Algorithm: ppo.Algorithm}); return err },
-		func() error { _, err := cli.Train(t.Context(), cli.Job{Env: debug.Identity, Steps: 1}); return err },
-		func() error { _, err := cli.Train(t.Context(), half); return err },
-		func() error { _, err := cli.Train(t.Context(), nameless); return err },
-		func() error { _, err := cli.Resume(t.Context(), cli.Set{}, "mine", cli.Resumption{}); return err },
-		func() error { _, err := cli.Resume(t.Context(), cli.Set{}, "", cli.Resumption{}); return err },
-		func() error { _, err := cli.Evaluate(t.Context(), cli.Set{}, "mine", cli.Trial{}); return err },
+		func() error { _, err := app.Train(t.Context(), app.Job{}); return err },
+		func() error { _, err := app.Train(t.Context(), app.Job{Algorithm: ppo.Algorithm}); return err },
+		func() error { _, err := app.Train(t.Context(), app.Job{Env: debug.Identity, Steps: 1}); return err },
+		func() error { _, err := app.Train(t.Context(), half); return err },
+		func() error { _, err := app.Train(t.Context(), nameless); return err },
+		func() error { _, err := app.Resume(t.Context(), app.Set{}, "mine", app.Resumption{}); return err },
+		func() error { _, err := app.Resume(t.Context(), app.Set{}, "", app.Resumption{}); return err },
+		func() error { _, err := app.Evaluate(t.Context(), app.Set{}, "mine", app.Trial{}); return err },
 		func() error {
-			_, err := cli.Evaluate(t.Context(), weft.Builtin(), "mine", cli.Trial{Episodes: -1})
+			_, err := app.Evaluate(t.Context(), weft.Builtin(), "mine", app.Trial{Episodes: -1})
 			return err
 		},
-		func() error { _, err := cli.Load(t.Context(), cli.Set{}, "mine", cli.Loading{}); return err },
+		func() error { _, err := app.Load(t.Context(), app.Set{}, "mine", app.Loading{}); return err },
 	} {
 		err := f()
 		if err == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-rl/weft/env/wrap"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
@@ -46,10 +47,10 @@ func (c *command) list() *cobra.Command {
 }
 
 // namedBy is what is asked for by name, as train would have it.
-func namedBy(args []string) (l layers) {
+func namedBy(args []string) (l request.Layers) {
 	if len(args) == 2 {
 		key := map[string]string{"algorithms": "algorithm", "envs": "env", "policies": "policies"}[args[0]]
-		l.flags = []config.Assignment{{Key: key, Value: args[1]}}
+		l.Flags = []config.Assignment{{Key: key, Value: args[1]}}
 	}
 	return l
 }
@@ -123,7 +124,7 @@ func (c *command) items(args []string) (all []item, err error) {
 	case "wrappers":
 		all, err = wrappers(name)
 	default:
-		err = unknown("kind of thing", args[0], kinds, "weft list --help")
+		err = request.Unknown("kind of thing", args[0], kinds, "weft list --help")
 	}
 	return all, err
 }
@@ -144,7 +145,7 @@ func encode(w io.Writer, items []item) error {
 func (c *command) algorithms(name string) (out []item, err error) {
 	all := c.set.Algorithms
 	if name != "" {
-		a, err := c.set.algorithm(name)
+		a, err := c.set.Algorithm(name)
 		if err != nil {
 			return nil, err
 		}
@@ -156,7 +157,7 @@ func (c *command) algorithms(name string) (out []item, err error) {
 			return nil, fmt.Errorf("algorithm %s: %w", a.Name, err)
 		}
 		for _, p := range a.Presets {
-			set, err := presetSettings(a, p)
+			set, err := request.PresetSettings(a, p)
 			if err != nil {
 				return nil, fmt.Errorf("algorithm %s, preset %s: %w", a.Name, p.Name, err)
 			}
@@ -168,15 +169,15 @@ func (c *command) algorithms(name string) (out []item, err error) {
 }
 
 func (c *command) policies(name string) (out []item, err error) {
-	if isPath(name) {
+	if request.IsPath(name) {
 		name = "" // its policies are among all
 	}
 	if name != "" {
-		if _, err := c.set.policy(name); err != nil {
+		if _, err := c.set.Policy(name); err != nil {
 			return nil, err
 		}
 	}
-	for _, p := range c.set.policies() {
+	for _, p := range c.set.AllPolicies() {
 		if name != "" && name != p.Name {
 			continue
 		}
@@ -198,7 +199,7 @@ func wrappers(name string) (out []item, err error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, unknown("wrapper", name, wrap.Names(), "weft list wrappers")
+		return nil, request.Unknown("wrapper", name, wrap.Names(), "weft list wrappers")
 	}
 	return out, nil
 }
@@ -222,8 +223,8 @@ func fieldsOf(p any) ([]config.Field, error) {
 func (c *command) environments(name string) (out []item, err error) {
 	all := c.set.Environments
 	if name != "" {
-		id, set, err := options(name)
-		e, missing := c.set.environment(id)
+		id, set, err := request.Options(name)
+		e, missing := c.set.Environment(id)
 		if err := errors.Join(err, missing); err != nil {
 			return nil, err
 		}
@@ -265,11 +266,11 @@ func configured(e env.Entry, set []config.Assignment) env.Entry {
 	}
 	out := e
 	out.NewGroups = func(s *rl.Scope, n int, _ any) (env.Groups, error) {
-		r := request{entry: e}
-		if err := r.setEnv(set); err != nil {
+		r := request.Request{Found: request.Found{Env: e}}
+		if err := r.SetEnv(set); err != nil {
 			return nil, err
 		}
-		return e.Make(s, n, r.envOptions)
+		return e.Make(s, n, r.Found.EnvOptions)
 	}
 	return out
 }

@@ -1,3 +1,5 @@
+// Package cli is the command line: a binary of an author's own that calls Main has all of it, for their algorithms and
+// environments as for the built-in ones.
 package cli
 
 import (
@@ -10,7 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/request"
 )
 
 // Exit codes of the command.
@@ -23,7 +27,7 @@ const (
 
 // Main runs the command line of a binary that knows set, and exits. It takes the signals SIGINT, SIGTERM and SIGHUP as requests to
 // end, and, while it trains, does not end with who reads its output.
-func Main(set Set) {
+func Main(set app.Set) {
 	ctx, stop := interruptions()
 	c := &command{set: set, out: os.Stdout, err: os.Stderr, become: become, outlive: outlivePipes}
 	code := c.execute(ctx, os.Args[1:])
@@ -36,14 +40,14 @@ var errHungUp = errors.New("the terminal was closed")
 
 // Run is Main with everything given, for tests and for binaries with a command
 // line of their own. It returns the exit code.
-func Run(ctx context.Context, set Set, args []string, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, set app.Set, args []string, stdout, stderr io.Writer) int {
 	c := &command{set: set, out: stdout, err: stderr}
 	return c.execute(ctx, args)
 }
 
 // command is one invocation.
 type command struct {
-	set      Set
+	set      request.Set
 	out, err io.Writer
 	args     []string
 	started  bool // past the point where an error is one of usage
@@ -91,7 +95,7 @@ func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)
 
 // complaint is what is wrong, one line to each problem.
 func complaint(err error) string {
-	all := problems(err)
+	all := request.Problems(err)
 	if len(all) == 1 {
 		return fmt.Sprintf("weft: %v\n", all[0])
 	}
@@ -101,22 +105,6 @@ func complaint(err error) string {
 		fmt.Fprintf(&b, "  %v\n", e)
 	}
 	return b.String()
-}
-
-// problems takes apart what was joined: an error whose text is its parts' texts,
-// line by line.
-func problems(err error) (all []error) {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	if again := errors.Join(joined.Unwrap()...); again == nil || again.Error() != err.Error() {
-		return []error{err}
-	}
-	for _, e := range joined.Unwrap() {
-		all = append(all, problems(e)...)
-	}
-	return all
 }
 
 func (c *command) root() *cobra.Command {

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-rl/weft"
+	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/cli"
 	"github.com/weft-rl/weft/internal/device"
 )
@@ -34,7 +35,7 @@ type outcome struct {
 }
 
 // run runs the command line in this process.
-func run(ctx context.Context, set cli.Set, args ...string) outcome {
+func run(ctx context.Context, set app.Set, args ...string) outcome {
 	var out, errs bytes.Buffer
 	code := cli.Run(ctx, set, args, &out, &errs)
 	return outcome{code, out.String(), errs.String()}

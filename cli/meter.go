@@ -15,7 +15,7 @@ type meter struct {
 	job  local.Job
 	envs int
 
-	observer
+	local.Silent
 	edges      []plan.Edge
 	stop       func()
 	asked      int64   // iterations to measure

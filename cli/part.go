@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
@@ -11,7 +12,7 @@ import (
 // dataPlane opens this process's end of the data plane, and makes what carries out
 // its parts of runs: their checkpoints are kept at a place that store.Open knows, each
 // run's in a folder of its own. Without certificates it is for loopback alone.
-func (s *Set) dataPlane(listen string, o mesh.Options, place string) (part.Runner, *mesh.Node, error) {
+func dataPlane(s *request.Set, listen string, o mesh.Options, place string) (part.Runner, *mesh.Node, error) {
 	kept, err := store.Open(place)
 	if err != nil {
 		return nil, nil, err
@@ -24,16 +25,18 @@ func (s *Set) dataPlane(listen string, o mesh.Options, place string) (part.Runne
 		return nil, nil, err
 	}
 	return process.New(process.Config{
-		Job: s.jobOf, Node: node, Store: func(run string) (store.Store, error) { return kept.Under(run), nil }, Place: place,
+		Job: jobOf(s), Node: node, Store: func(run string) (store.Store, error) { return kept.Under(run), nil }, Place: place,
 	}), node, nil
 }
 
-// jobOf is the job of a configuration: the text of a run folder's config.yaml.
-func (s *Set) jobOf(text string) (local.Job, error) {
-	r, err := s.requested(text)
-	if err != nil {
-		return local.Job{}, err
+// jobOf returns a function that makes the job of a configuration: the text of a run folder's config.yaml.
+func jobOf(s *request.Set) func(text string) (local.Job, error) {
+	return func(text string) (local.Job, error) {
+		r, err := s.Requested(text)
+		if err != nil {
+			return local.Job{}, err
+		}
+		r.Single = true // the plan has it on one device of one worker
+		return r.Job()
 	}
-	r.single = true // the plan has it on one device of one worker
-	return r.job()
 }

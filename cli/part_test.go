@@ -8,8 +8,10 @@ import (
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/algo/ppo"
+	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/debug"
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/part/parttest"
@@ -18,19 +20,19 @@ import (
 // A run folder's configuration is all that a worker needs to do the same again.
 func TestPart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	want, err := Train(t.Context(), Job{
+	want, err := app.Train(t.Context(), app.Job{
 		Algorithm: ppo.Algorithm, Env: debug.Identity, Seed: 5, Steps: 256, Out: dir,
 		Set: []string{"envs=4", "horizon=16", "hidden=8", "epochs=1"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := os.ReadFile(filepath.Join(dir, configFile))
+	config, err := os.ReadFile(filepath.Join(dir, request.ConfigFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := Set{Algorithms: []algo.Algorithm{ppo.Algorithm}, Environments: []env.Entry{debug.Identity}}
-	run, node, err := set.dataPlane("127.0.0.1:0", mesh.Options{}, t.TempDir())
+	set := request.Set{Algorithms: []algo.Algorithm{ppo.Algorithm}, Environments: []env.Entry{debug.Identity}}
+	run, node, err := dataPlane(&set, "127.0.0.1:0", mesh.Options{}, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

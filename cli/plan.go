@@ -12,7 +12,7 @@ import (
 
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/draw/sheet"
-	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/plan"
 )
 
@@ -49,7 +49,7 @@ func (c *command) plan() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write, ok := planFormats[format]
 			if !ok {
-				return unknown("format", format, names, "weft plan --help")
+				return request.Unknown("format", format, names, "weft plan --help")
 			}
 			sheet, err := c.runPlan(cmd, f, args, cluster)
 			if err != nil || sheet == nil {
@@ -78,27 +78,27 @@ func (c *command) runPlan(cmd *cobra.Command, f *trainFlags, args []string, clus
 		if malformed != nil {
 			return nil, malformed
 		}
-		return nil, c.runBuilt(cmd.Context(), paths, l.policy())
+		return nil, c.runBuilt(cmd.Context(), paths, l.Policy())
 	}
-	l.flags = append(l.flags, config.Assignment{Key: "steps", Value: fmt.Sprint(endless), Source: "plan"})
-	r, wrong := c.set.resolve(l)
-	if err := errors.Join(malformed, wrong, r.on(cluster, l)); err != nil {
+	l.Flags = append(l.Flags, config.Assignment{Key: "steps", Value: fmt.Sprint(endless), Source: "plan"})
+	r, wrong := c.set.Resolve(l)
+	if err := errors.Join(malformed, wrong, r.On(cluster, l)); err != nil {
 		return nil, err
 	}
-	job, err := r.job()
+	job, err := r.Job()
 	if err != nil {
 		return nil, err
 	}
 	job.EvalEpisodes = 0
-	if r.cluster != nil {
+	if r.Cluster != nil {
 		job.Open = nil // what it has need not be here
 	}
-	on, err := r.facts(job)
+	on, err := r.Facts(job)
 	if err != nil {
 		return nil, err
 	}
 	sheet := &plan.Sheet{Cluster: on.Cluster, Facts: on.Facts}
-	if sheet.Before, err = r.policy.Make(on); err != nil {
+	if sheet.Before, err = r.Found.Policy.Make(on); err != nil {
 		return nil, err
 	}
 	c.started = true
@@ -114,43 +114,4 @@ func (c *command) runPlan(cmd *cobra.Command, f *trainFlags, args []string, clus
 	}
 	sheet.Measured = m.how()
 	return sheet, nil
-}
-
-// on has the request planned for the cluster that a file describes. As many workers
-// are used as it has, unless a number is asked for.
-func (r *request) on(file string, l layers) error {
-	if file == "" {
-		return nil
-	}
-	cluster, err := readCluster(file)
-	if err != nil {
-		return err
-	}
-	r.cluster = cluster
-	if !l.sets("workers") && r.policy.Name != "plain" {
-		r.Workers = len(cluster.Workers)
-	}
-	if l.sets("device") {
-		return prefer(cluster, r.Device)
-	}
-	return nil
-}
-
-// errPlanned ends the preparation of a run that is not to be run.
-var errPlanned = errors.New("planned")
-
-// facts constructs the job's trainer as train does, to see what there is to plan for.
-func (r *request) facts(job local.Job) (on plan.Problem, err error) {
-	job.Plan = func(known plan.Problem) (plan.Plan, error) {
-		on = r.problem(known)
-		return plan.Plan{}, errPlanned
-	}
-	s, err := local.Prepare(job)
-	if err == nil {
-		err = s.Close()
-	}
-	if errors.Is(err, errPlanned) {
-		err = nil
-	}
-	return on, err
 }

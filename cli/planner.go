@@ -1,27 +1,25 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/weft-rl/weft/internal/config"
-	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/coordinator"
 	"github.com/weft-rl/weft/plan"
 )
 
 // planOn makes the plan of a request on a cluster, given what there is to plan for. Shards are those that the run has had.
-func (r *request) planOn(on plan.Problem, c plan.Cluster, shards int) (plan.Plan, error) {
+func planOn(r *request.Request, on plan.Problem, c plan.Cluster, shards int) (plan.Plan, error) {
 	var at []int // in the cluster that was given
 	on.Cluster, at = having(c, r.Device)
 	if len(on.Cluster.Workers) == 0 {
 		return plan.Plan{}, fmt.Errorf("%w: none of %d has the device %s", coordinator.ErrShort, len(c.Workers), r.Device)
 	}
-	if err := r.share(&on, shards); err != nil {
+	if err := share(r, &on, shards); err != nil {
 		return plan.Plan{}, err
 	}
-	out, err := r.policy.Make(on)
+	out, err := r.Found.Policy.Make(on)
 	if err != nil {
 		return out, err
 	}
@@ -37,14 +35,14 @@ func (r *request) planOn(on plan.Problem, c plan.Cluster, shards int) (plan.Plan
 // environments are split: as many as before, if it has begun with that many, unless it
 // grows and shrinks with the cluster. Then that is the policy's to say, which knows
 // whether it shows in what is computed.
-func (r *request) share(on *plan.Problem, before int) error {
+func share(r *request.Request, on *plan.Problem, before int) error {
 	d, free := &on.Deployment, len(on.Cluster.Workers)
 	if before == 0 && d.Workers > free {
 		return fmt.Errorf("%w: %d are asked for, and %d are free", coordinator.ErrShort, d.Workers, free)
 	}
 	want := d.Workers
 	if d.MaxWorkers > 0 {
-		want = max(want, min(d.MaxWorkers, r.policy.Most(*on)))
+		want = max(want, min(d.MaxWorkers, r.Found.Policy.Most(*on)))
 	} else if before > 0 {
 		d.Replicas = before
 	}
@@ -56,34 +54,9 @@ func (r *request) share(on *plan.Problem, before int) error {
 func having(c plan.Cluster, device string) (out plan.Cluster, at []int) {
 	for i, w := range c.Workers {
 		one := plan.Cluster{Workers: []plan.Worker{w}}
-		if prefer(&one, device) == nil {
+		if request.Prefer(&one, device) == nil {
 			out.Workers, at = append(out.Workers, one.Workers...), append(at, i)
 		}
 	}
 	return out, at
-}
-
-// toPlan is what there is to plan for, where this process need not have the devices that workers have.
-func (r *request) toPlan() (plan.Problem, error) {
-	here := *r
-	here.Device, here.single = device.Default, true
-	job, err := here.job()
-	if err != nil {
-		return plan.Problem{}, err
-	}
-	job.EvalEpisodes = 0
-	return here.facts(job)
-}
-
-// requested is the request that the text of a run folder's config.yaml is.
-func (s *Set) requested(text string) (*request, error) {
-	file, err := config.ParseYAML([]byte(text), configFile)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.resolve(layers{file: file})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", configFile, errors.Join(problems(err)...))
-	}
-	return r, nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/coordinator"
 	"github.com/weft-rl/weft/internal/run/scratch"
 	"github.com/weft-rl/weft/plan"
@@ -219,7 +220,7 @@ func (c *command) planner() *cobra.Command {
 			if err := json.Unmarshal(text, &q); err != nil {
 				return err
 			}
-			if text, err = json.Marshal(c.set.answer(q)); err != nil {
+			if text, err = json.Marshal(answerTo(&c.set, q)); err != nil {
 				return err
 			}
 			return os.WriteFile(args[0], text, 0o600)
@@ -227,35 +228,35 @@ func (c *command) planner() *cobra.Command {
 	}
 }
 
-// answer answers a coordinator's question.
-func (s *Set) answer(q question) (a answer) {
+// answerTo answers a coordinator's question.
+func answerTo(s *request.Set, q question) (a answer) {
 	defer func() {
 		if x := recover(); x != nil {
 			a = answer{Error: fmt.Sprintf("panic: %v\n%s", x, debug.Stack())}
 		}
 	}()
 	var err error
-	if a.Plan, a.Problem, err = s.planned(q); err != nil {
+	if a.Plan, a.Problem, err = plannedFor(s, q); err != nil {
 		a.Error, a.Short = err.Error(), errors.Is(err, coordinator.ErrShort)
 	}
 	return a
 }
 
-// planned plans a run, and finds out what there is to plan for unless that is known.
-func (s *Set) planned(q question) (p plan.Plan, problem json.RawMessage, err error) {
-	r, err := s.requested(q.Config)
+// plannedFor plans a run, and finds out what there is to plan for unless that is known.
+func plannedFor(s *request.Set, q question) (p plan.Plan, problem json.RawMessage, err error) {
+	r, err := s.Requested(q.Config)
 	if err != nil {
 		return p, nil, err
 	}
 	var on plan.Problem
 	if problem = q.Problem; problem != nil {
 		err = json.Unmarshal(problem, &on)
-	} else if on, err = r.toPlan(); err == nil {
+	} else if on, err = r.ToPlan(); err == nil {
 		problem, err = json.Marshal(on)
 	}
 	if err != nil {
 		return p, nil, err
 	}
-	p, err = r.planOn(on, q.Cluster, q.Shards)
+	p, err = planOn(r, on, q.Cluster, q.Shards)
 	return p, problem, err
 }

@@ -17,22 +17,22 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/certs"
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/port"
 	"github.com/weft-rl/weft/internal/run/scratch"
-	"github.com/weft-rl/weft/policy"
 )
 
 // trainProcesses trains in processes of this machine: a coordinator and workers, all
 // this very program.
-func (c *command) trainProcesses(ctx context.Context, r *request, f *trainFlags, workers bool) (err error) {
-	if err := r.shareAmongProcesses(f.processes, workers); err != nil {
+func (c *command) trainProcesses(ctx context.Context, r *request.Request, f *trainFlags, workers bool) (err error) {
+	if err := r.ShareAmongProcesses(f.processes, workers); err != nil {
 		return err
 	}
 	out := f.out
 	if out == "" {
-		out = newFolder(fmt.Sprintf("%s-seed%d", r.name(), r.Seed))
+		out = request.NewFolder(fmt.Sprintf("%s-seed%d", r.Name(), r.Seed))
 	}
 	if out, err = filepath.Abs(out); err != nil {
 		return err
@@ -40,32 +40,17 @@ func (c *command) trainProcesses(ctx context.Context, r *request, f *trainFlags,
 	return c.inProcesses(ctx, r, f, out, (*control.Client).Submit)
 }
 
-// shareAmongProcesses does what shareAmong does, for processes of this machine, of which there are as many as were asked for: a run that wants
-// more would wait for them in vain, and one that cannot use them leaves them idle.
-func (r *request) shareAmongProcesses(processes int, workers bool) error {
-	if err := r.shareAmong(processes, workers); err != nil {
-		return err
-	}
-	switch {
-	case processes > 1 && (r.Policy == policy.Plain.Name || r.policy.Lowered):
-		return fmt.Errorf("--processes: policy %s is one process: take --processes 1, or name the policy that is to share the work out (weft list policies shows them)", r.Policy)
-	case r.Workers > processes:
-		return fmt.Errorf("--workers: %d are more than the %d processes of --processes: take --processes %d", r.Workers, processes, r.Workers)
-	}
-	return nil
-}
-
 // spare says that some processes have nothing to do.
-func (r *request) spare(processes int, w watcher) {
+func spare(r *request.Request, processes int, w watcher) {
 	if n := processes - r.Workers; n > 0 && processes > 1 {
 		w.Note(fmt.Sprintf("%d of the %d processes are spare: the run has %d workers (--workers)", n, processes, r.Workers))
 	}
 }
 
 // inProcesses has a run begin or go on in processes of its own.
-func (c *command) inProcesses(ctx context.Context, r *request, f *trainFlags, out string, begin func(*control.Client, context.Context, string, string) error) (err error) {
+func (c *command) inProcesses(ctx context.Context, r *request.Request, f *trainFlags, out string, begin func(*control.Client, context.Context, string, string) error) (err error) {
 	w := c.watcher(r, out, f.json)
-	r.spare(f.processes, w)
+	spare(r, f.processes, w)
 	h, err := newHousehold(f, filepath.Dir(out), r.Device)
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ import (
 func (c *command) programs(ctx context.Context, tmp string, packages []*foreignPackage, name string) (generated, error) {
 	out := generated{overlay: overlay{}}
 	i := slices.IndexFunc(packages, func(x *foreignPackage) bool { return x.Variable == "Algorithm" })
-	plain := name == policy.Plain.Name
+	plain := c.set.AsIs(name)
 	if i < 0 || !packages[i].hasLoop() {
 		return out, nil
 	}
@@ -157,7 +157,7 @@ func readingFlags(ctx context.Context, dir string) (flags []string, forget func(
 func (c *command) groupings(ctx context.Context, dir string, g *fdg.Graph) ([]plan.Grouping, error) {
 	x, err := find(ctx, dir, g.Name)
 	if err != nil || len(x.Offers) == 0 {
-		return policy.Groupings(g, c.set.policies()), err
+		return policy.Groupings(g, c.set.AllPolicies()), err
 	}
 	tmp, err := os.MkdirTemp("", "weft-policies-")
 	if err != nil {
@@ -237,14 +237,14 @@ func (c *command) groupingsOf() *cobra.Command {
 	return &cobra.Command{
 		Use: groupingsCommand, Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(c.set.wrong...); err != nil {
+			if err := c.set.Fit(); err != nil {
 				return err
 			}
 			g, err := fdg.ReadJSON(os.Stdin)
 			if err != nil {
 				return err
 			}
-			return json.NewEncoder(c.out).Encode(policy.Groupings(g, c.set.policies()))
+			return json.NewEncoder(c.out).Encode(policy.Groupings(g, c.set.AllPolicies()))
 		},
 	}
 }

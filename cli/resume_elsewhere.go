@@ -9,48 +9,18 @@ import (
 	"strconv"
 
 	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/store"
-	"github.com/weft-rl/weft/policy"
 )
-
-// shards is how many parts a run's environments were split into, as far as its
-// configuration says; 0 of the loop as it stands.
-func (r *request) shards() int {
-	if r.Policy == policy.Plain.Name {
-		return 0
-	}
-	return cmp.Or(r.Replicas, r.Workers)
-}
-
-// keepShards has a run go on with as many parts of its environments as it has had: with
-// several learners they decide what it computes. Of one that grows that many are the
-// policy's to say, from its configuration alone.
-func (r *request) keepShards(before *request, shards int) {
-	if shards > 0 && r.MaxWorkers == 0 && r.Replicas == 0 && r.Policy == before.Policy && r.Workers != shards {
-		r.Replicas = shards
-	}
-}
-
-// keepParts does the same where a run is to grow otherwise than before, if the policy's sums show how many parts there are.
-func (r *request) keepParts(before *request, shards int) error {
-	if shards == 0 || r.MaxWorkers == before.MaxWorkers || r.MaxWorkers == 0 || r.Replicas > 0 || r.Policy != before.Policy {
-		return nil
-	}
-	on, err := r.toPlan()
-	if err == nil && r.policy.Sums(on) {
-		r.Replicas = shards
-	}
-	return err
-}
 
 // resumeProcesses has a run of a folder go on in processes of this machine, wherever it
 // was trained before.
-func (c *command) resumeProcesses(ctx context.Context, before, r *request, dir string, f *trainFlags, workers bool) error {
-	if err := r.shareAmongProcesses(f.processes, workers); err != nil {
+func (c *command) resumeProcesses(ctx context.Context, before, r *request.Request, dir string, f *trainFlags, workers bool) error {
+	if err := r.ShareAmongProcesses(f.processes, workers); err != nil {
 		return err
 	}
 	dir, err := filepath.Abs(dir)
@@ -63,19 +33,19 @@ func (c *command) resumeProcesses(ctx context.Context, before, r *request, dir s
 		return err
 	}
 	f.store = place
-	r.keepShards(before, cmp.Or(kept.Shards, before.shards()))
-	if err := changeBudget(kept.Step(), before, r, dir, w); err != nil {
+	r.KeepShards(before, cmp.Or(kept.Shards, before.Shards()))
+	if err := request.ChangeBudget(kept.Step(), before, r, dir, w); err != nil {
 		return err
 	}
 	return c.inProcesses(ctx, r, f, dir, func(client *control.Client, ctx context.Context, name, config string) error {
-		return client.Resume(ctx, name, config, control.Again{Split: r.Policy != before.Policy, Lost: f.lost, Begin: f.begin})
+		return client.Resume(ctx, name, config, control.Again{Split: r.Policy != before.Policy, Lost: f.Lost, Begin: f.Begin})
 	})
 }
 
 // hand makes the newest checkpoint of a run's folder one that a cluster goes on from, in
 // a store, which by default is where the last one was.
 func hand(ctx context.Context, dir string, flags *trainFlags, w watcher) (c part.Committed, _ string, err error) {
-	release, err := lock(dir)
+	release, err := request.Lock(dir)
 	if err != nil {
 		return c, "", err
 	}
@@ -97,7 +67,7 @@ func hand(ctx context.Context, dir string, flags *trainFlags, w watcher) (c part
 			return c, "", err
 		}
 	}
-	f, step, err := newest(ctx, dir, flags.begin, w)
+	f, step, err := newest(ctx, dir, flags.Begin, w)
 	if err != nil {
 		return c, "", err
 	}
@@ -189,7 +159,7 @@ func (c *command) resumeCluster(ctx context.Context, run string, more []config.A
 		return err
 	}
 	old := s.Runs[0]
-	file, err := config.ParseYAML([]byte(old.Config), configFile)
+	file, err := config.ParseYAML([]byte(old.Config), request.ConfigFile)
 	if err != nil {
 		return err
 	}
@@ -197,20 +167,20 @@ func (c *command) resumeCluster(ctx context.Context, run string, more []config.A
 	if r == nil {
 		return err
 	}
-	if err := r.shareAmong(max(1, len(s.Workers)), layers{flags: more}.sets("workers")); err != nil {
+	if err := r.ShareAmong(max(1, len(s.Workers)), request.Layers{Flags: more}.Sets("workers")); err != nil {
 		return err
 	}
-	r.keepShards(before, old.Shards)
-	if err := r.keepParts(before, old.Shards); err != nil {
+	r.KeepShards(before, old.Shards)
+	if err := r.KeepParts(before, old.Shards); err != nil {
 		return err
 	}
 	w := f.watcher(c, r, name)
-	if err := changeBudget((part.Committed{Last: old.Last}).Step(), before, r, name, w); err != nil {
+	if err := request.ChangeBudget((part.Committed{Last: old.Last}).Step(), before, r, name, w); err != nil {
 		return err
 	}
 	c.started = true
 	resume := func(ctx context.Context, name, config string) error {
-		return client.Resume(ctx, name, config, control.Again{Split: r.Policy != before.Policy, Lost: f.lost, Begin: f.begin})
+		return client.Resume(ctx, name, config, control.Again{Split: r.Policy != before.Policy, Lost: f.Lost, Begin: f.Begin})
 	}
 	return c.follow(ctx, client, r, name, resume, &viewer{w: w, told: old.Told, stays: true})
 }

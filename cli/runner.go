@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"time"
 
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
 )
@@ -17,7 +18,7 @@ type machine struct {
 
 // machineOptions are what a machine is made of.
 type machineOptions struct {
-	Set    *Set
+	Set    *request.Set
 	Listen string // address for the data plane
 	// Advertise is the address that others find it at, and then the only one: no socket
 	// is a way around it. Empty is the one it listens on.
@@ -30,7 +31,7 @@ type machineOptions struct {
 // newMachine makes the machine of a worker process; tests have others.
 var newMachine = func(o machineOptions) (machine, error) {
 	how := mesh.Options{TLS: o.TLS, Advertise: o.Advertise, NoSocket: o.Advertise != "", Connect: o.Connect}
-	r, node, err := o.Set.dataPlane(o.Listen, how, o.Store)
+	r, node, err := dataPlane(o.Set, o.Listen, how, o.Store)
 	if err != nil {
 		return machine{}, err
 	}

@@ -1,33 +1,30 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/metrics/progress"
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
 // seedRun is one of several seeds.
 type seedRun struct {
-	r      *request
-	before *request // what it was, of one that goes on; nil of one that begins
+	r      *request.Request
+	before *request.Request // what it was, of one that goes on; nil of one that begins
 	dir    string
 	result local.Result
 	err    error
@@ -35,10 +32,10 @@ type seedRun struct {
 
 // trainSeeds trains several seeds, as many at a time as there are cores, and
 // summarises them. A seed that fails does not stop the others.
-func (c *command) trainSeeds(ctx context.Context, r *request, n int, f *trainFlags) error {
+func (c *command) trainSeeds(ctx context.Context, r *request.Request, n int, f *trainFlags) error {
 	out := f.out
 	if out == "" {
-		out = newFolder(fmt.Sprintf("%s-seeds%d-%d", r.name(), r.Seed, r.Seed+uint64(n)-1))
+		out = request.NewFolder(fmt.Sprintf("%s-seeds%d-%d", r.Name(), r.Seed, r.Seed+uint64(n)-1))
 	}
 	runs, err := seedRuns(ctx, r, n, out)
 	if err != nil {
@@ -56,12 +53,12 @@ func (c *command) resumeSeeds(ctx context.Context, dir string, folders []string,
 	var runs []*seedRun
 	var errs []error
 	for _, folder := range folders {
-		file, err := runConfig(folder)
+		file, err := request.RunConfig(folder)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		before, r, err := c.resumed(ctx, file, more, filepath.Join(folder, configFile))
+		before, r, err := c.resumed(ctx, file, more, filepath.Join(folder, request.ConfigFile))
 		if r == nil { // a program of its own has done all of them, or there is an error
 			return err
 		}
@@ -84,7 +81,7 @@ func (c *command) seeds(ctx context.Context, runs []*seedRun, out string, f *tra
 		wg.Go(func() {
 			defer func() { <-slots }()
 			if s.err = ctx.Err(); s.err == nil {
-				s.train(ctx, f.again, seedView{show, i})
+				s.train(ctx, f.Again, seedView{show, i})
 				show.ended(s)
 			}
 		})
@@ -93,44 +90,20 @@ func (c *command) seeds(ctx context.Context, runs []*seedRun, out string, f *tra
 	return show.finish(ctx)
 }
 
-// seedFolders returns the run folders in a folder of seeds, ordered by seed.
-func seedFolders(dir string) (out []string) {
-	entries, _ := os.ReadDir(dir) // that there are none is told by who looks for a run
-	seed := func(path string) (uint64, bool) {
-		digits, ok := strings.CutPrefix(filepath.Base(path), seedPrefix)
-		n, err := strconv.ParseUint(digits, 10, 64)
-		return n, ok && err == nil
-	}
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		if _, ok := seed(path); ok && taken(path) {
-			out = append(out, path)
-		}
-	}
-	slices.SortFunc(out, func(a, b string) int {
-		x, _ := seed(a)
-		y, _ := seed(b)
-		return cmp.Compare(x, y)
-	})
-	return out
-}
-
-const seedPrefix = "seed"
-
 // seedRuns are the runs of n seeds. One of them is constructed to find out
 // whether that works, before any starts. All have a folder then, so that those that
 // are not begun when the command is interrupted go on with the others.
-func seedRuns(ctx context.Context, r *request, n int, out string) ([]*seedRun, error) {
+func seedRuns(ctx context.Context, r *request.Request, n int, out string) ([]*seedRun, error) {
 	runs := make([]*seedRun, n)
 	for i := range runs {
 		mine := *r
 		mine.Seed = r.Seed + uint64(i)
-		runs[i] = &seedRun{r: &mine, dir: filepath.Join(out, fmt.Sprint(seedPrefix, mine.Seed))}
-		if err := checkOut(runs[i].dir); err != nil {
+		runs[i] = &seedRun{r: &mine, dir: filepath.Join(out, fmt.Sprint(request.SeedPrefix, mine.Seed))}
+		if err := request.CheckOut(runs[i].dir); err != nil {
 			return nil, fmt.Errorf("%w (weft resume %s goes on with all seeds)", err, out)
 		}
 	}
-	s, release, err := prepare(ctx, r, "", nil)
+	s, release, err := request.Prepare(ctx, r, "", nil)
 	if err == nil {
 		release()
 		err = s.Close()
@@ -145,28 +118,28 @@ func seedRuns(ctx context.Context, r *request, n int, out string) ([]*seedRun, e
 
 // claim makes the folder of a seed that is to begin.
 func (s *seedRun) claim() error {
-	release, err := lock(s.dir)
+	release, err := request.Lock(s.dir)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err = checkOut(s.dir); err == nil { // again, now that nobody else can come between
-		_, err = part.SetAside(s.dir, s.r.wrap.Files()...)
+	if err = request.CheckOut(s.dir); err == nil { // again, now that nobody else can come between
+		_, err = part.SetAside(s.dir, s.r.Found.Wrap.Files()...)
 	}
 	if err == nil {
-		err = s.r.record(s.dir)
+		err = s.r.Record(s.dir)
 	}
 	return err
 }
 
 // train trains a seed, from the beginning or from where it was.
-func (s *seedRun) train(ctx context.Context, how again, w local.Watcher) {
+func (s *seedRun) train(ctx context.Context, how request.Again, w local.Watcher) {
 	if s.before != nil {
 		s.result, s.err = s.goOn(ctx, how, w)
 		s.err = toBegin(s.err, s.dir)
 		return
 	}
-	session, release, err := prepare(ctx, s.r, s.dir, w)
+	session, release, err := request.Prepare(ctx, s.r, s.dir, w)
 	if err != nil {
 		s.err = err
 		return
@@ -175,25 +148,25 @@ func (s *seedRun) train(ctx context.Context, how again, w local.Watcher) {
 	s.result, s.err = session.Train(ctx)
 }
 
-func (s *seedRun) goOn(ctx context.Context, how again, w local.Watcher) (r local.Result, err error) {
-	release, err := lock(s.dir)
+func (s *seedRun) goOn(ctx context.Context, how request.Again, w local.Watcher) (r local.Result, err error) {
+	release, err := request.Lock(s.dir)
 	if err != nil {
 		return r, err
 	}
 	defer release()
-	session, err := s.r.goOn(ctx, s.before, s.dir, how, w)
+	session, err := s.r.GoOn(ctx, s.before, s.dir, how, w)
 	if err != nil {
 		return r, err
 	}
 	defer func() { _ = session.Close() }() // done already, with its error, if the session ran
-	return session.run(ctx)
+	return session.Run(ctx)
 }
 
 // seedWatcher shows several seeds at once: one bar for all of them on a screen,
 // one event for each that ends to a program.
 type seedWatcher struct {
 	c     *command
-	r     *request
+	r     *request.Request
 	runs  []*seedRun
 	out   string
 	lines *lines // nil: for a person
@@ -215,7 +188,7 @@ func (c *command) seedWatcher(runs []*seedRun, out string, asJSON bool) *seedWat
 		w.last[i].Return = math.NaN()
 	}
 	fmt.Fprintf(c.out, "%s on %s, %d seeds from %d: %s steps each, in %s\n",
-		r.algorithm.Name, r.entry.ID, len(runs), r.Seed, metrics.Count(r.Steps), out)
+		r.Found.Algorithm.Name, r.Found.Env.ID, len(runs), r.Seed, metrics.Count(r.Steps), out)
 	w.bar = progress.New(c.out, progress.Options{Total: r.Steps * int64(len(runs))})
 	return w
 }

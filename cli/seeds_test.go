@@ -12,7 +12,7 @@ import (
 	"github.com/weft-rl/weft"
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/algo/ppo"
-	"github.com/weft-rl/weft/cli"
+	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -56,7 +56,7 @@ func TestSeeds(t *testing.T) {
 func abs(x float64) float64 { return max(x, -x) }
 
 // fragile is what fails with seed 2.
-func fragile(t *testing.T) cli.Set {
+func fragile(t *testing.T) app.Set {
 	a := ppo.Algorithm
 	a.New = func(s *rl.Scope, make algo.MakeEnv, config any) (rl.Trainer, error) {
 		if s.Key("") == rl.NewScope(s.Device(), 2).Key("") {

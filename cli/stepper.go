@@ -6,22 +6,23 @@ import (
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/internal/bench"
 	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/rl"
 )
 
 // stepper makes environments for a benchmark, without the guard that a run has:
 // what others are measured without.
 func (c *command) stepper(name string, n int, python string) (bench.Stepper, error) {
-	id, set, err := options(name)
+	id, set, err := request.Options(name)
 	if err != nil {
 		return nil, err
 	}
-	r := &request{}
-	if r.entry, err = c.set.environment(id); err != nil {
+	r := &request.Request{}
+	if r.Found.Env, err = c.set.Environment(id); err != nil {
 		return nil, errors.Join(bench.ErrNoEnv, err)
 	}
 	r.Python = python
-	if err := r.setEnv(set); err != nil {
+	if err := r.SetEnv(set); err != nil {
 		return nil, err
 	}
 	d, err := device.Open(device.Default)
@@ -30,7 +31,7 @@ func (c *command) stepper(name string, n int, python string) (bench.Stepper, err
 	}
 	s := &stepper{scope: rl.NewScope(d, 1)}
 	err = rl.Catch(func() error {
-		s.batch, err = r.entry.New(s.scope, n, r.envOptions)
+		s.batch, err = r.Found.Env.New(s.scope, n, r.Found.EnvOptions)
 		return err
 	})
 	if err != nil {

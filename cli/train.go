@@ -4,34 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-rl/weft/internal/config"
-	"github.com/weft-rl/weft/internal/run/checkpoint"
-	"github.com/weft-rl/weft/internal/run/durable"
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/local"
-	"github.com/weft-rl/weft/internal/run/part"
 )
 
 // trainFlags are the flags of train that are no settings of the run.
 type trainFlags struct {
-	set    []string
-	file   string
-	deploy string
-	out    string
-	json   bool
-	seeds  string
-	skip   bool               // verification
-	dry    bool               // show the configuration, and start nothing
-	again                     // of resume
-	values map[string]*string // flags that are settings, by key
+	set           []string
+	file          string
+	deploy        string
+	out           string
+	json          bool
+	seeds         string
+	skip          bool               // verification
+	dry           bool               // show the configuration, and start nothing
+	request.Again                    // of resume
+	values        map[string]*string // flags that are settings, by key
 	elsewhere
 }
 
@@ -97,7 +91,7 @@ func (c *command) train() *cobra.Command {
 // settingFlags makes flags of the run's settings, documented by their tags; of
 // those that are named, if any are.
 func (c *command) settingFlags(cmd *cobra.Command, f *trainFlags, only []string) {
-	fields, err := config.Fields(&settings{})
+	fields, err := config.Fields(&request.Settings{})
 	if err != nil {
 		panic(err) // the tags are wrong, which a test would have found
 	}
@@ -124,29 +118,29 @@ func (c *command) settingFlags(cmd *cobra.Command, f *trainFlags, only []string)
 }
 
 // layers are what the command line asks for, with what is wrong with its form.
-func (f *trainFlags) layers(cmd *cobra.Command, args []string) (l layers, err error) {
+func (f *trainFlags) layers(cmd *cobra.Command, args []string) (l request.Layers, err error) {
 	var errs []error
 	if f.file != "" {
-		if l.file, err = readFile(f.file); err != nil {
+		if l.File, err = request.ReadFile(f.file); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	if f.deploy != "" {
-		if l.deploy, err = readDeployment(f.deploy); err != nil {
+		if l.Deploy, err = request.ReadDeployment(f.deploy); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	if len(args) == 1 {
-		l.flags = append(l.flags, config.Assignment{Key: "algorithm", Value: args[0], Source: "command line"})
+		l.Flags = append(l.Flags, config.Assignment{Key: "algorithm", Value: args[0], Source: "command line"})
 	}
-	l.flags = append(l.flags, f.changed(cmd)...)
+	l.Flags = append(l.Flags, f.changed(cmd)...)
 	for _, text := range f.set {
 		a, err := config.ParseSet(text, "--set")
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		l.set = append(l.set, a)
+		l.Set = append(l.Set, a)
 	}
 	return l, errors.Join(errs...)
 }
@@ -179,25 +173,25 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 		if malformed != nil {
 			return malformed
 		}
-		return c.runBuilt(cmd.Context(), paths, l.policy())
+		return c.runBuilt(cmd.Context(), paths, l.Policy())
 	}
-	r, wrong := c.set.resolve(l)
+	r, wrong := c.set.Resolve(l)
 	seeds, wrongSeeds := f.count()
-	if err := errors.Join(malformed, wrong, wrongSeeds, checkFrom(r), checkOut(f.out), f.elsewhere.check(cmd, seeds)); err != nil {
+	if err := errors.Join(malformed, wrong, wrongSeeds, request.CheckFrom(r), request.CheckOut(f.out), f.elsewhere.check(cmd, seeds)); err != nil {
 		return err
 	}
 	if f.dry {
-		text, err := r.yaml()
+		text, err := r.YAML()
 		if err == nil {
 			_, err = c.out.Write(text)
 		}
 		return err
 	}
-	if err := c.verifyOnce(cmd.Context(), r, f, l.value("algorithm")); err != nil {
+	if err := c.verifyOnce(cmd.Context(), r, f, l.Value("algorithm")); err != nil {
 		return err
 	}
 	if f.elsewhere.asked() {
-		return c.trainElsewhere(cmd.Context(), r, f, l.sets("workers"))
+		return c.trainElsewhere(cmd.Context(), r, f, l.Sets("workers"))
 	}
 	if seeds > 0 {
 		return c.trainSeeds(cmd.Context(), r, seeds, f)
@@ -206,13 +200,13 @@ func (c *command) runTrain(cmd *cobra.Command, f *trainFlags, args []string) err
 }
 
 // trainOne trains one seed and reports it.
-func (c *command) trainOne(ctx context.Context, r *request, f *trainFlags) error {
+func (c *command) trainOne(ctx context.Context, r *request.Request, f *trainFlags) error {
 	out := f.out
 	if out == "" {
-		out = newFolder(fmt.Sprintf("%s-seed%d", r.name(), r.Seed))
+		out = request.NewFolder(fmt.Sprintf("%s-seed%d", r.Name(), r.Seed))
 	}
 	w := c.watcher(r, out, f.json)
-	s, release, err := prepare(ctx, r, out, w)
+	s, release, err := request.Prepare(ctx, r, out, w)
 	if err != nil {
 		return err
 	}
@@ -231,117 +225,6 @@ func (c *command) finish(ctx context.Context, s *local.Session, w watcher) error
 	w.done(result)
 	if result.Interrupted {
 		return exitStatus(exitInterrupted)
-	}
-	return nil
-}
-
-// prepare makes the session of a new run, and once that is known to work its
-// folder with its configuration.
-func prepare(ctx context.Context, r *request, out string, w local.Watcher) (s *local.Session, release func(), err error) {
-	job, err := r.job()
-	if err != nil {
-		return nil, nil, err
-	}
-	job.Dir, job.Watch, job.Reading = out, w, ctx
-	if s, err = local.Prepare(job); err != nil {
-		return nil, nil, err
-	}
-	unlock := func() {}
-	release = func() {
-		_ = s.Close() // done already, with its error, if the session ran
-		unlock()
-	}
-	if out == "" {
-		return s, release, nil
-	}
-	if unlock, err = lock(out); err != nil {
-		unlock = func() {}
-		release()
-		return nil, nil, err
-	}
-	if err = checkOut(out); err == nil { // again, now that nobody else can come between
-		err = s.SetAside()
-	}
-	if err == nil {
-		err = r.record(out)
-	}
-	if err != nil {
-		release()
-		err = errors.Join(err, s.Close())
-	}
-	return s, release, err
-}
-
-const configFile = "config.yaml"
-
-// record writes the configuration into the run's folder, in one piece: without
-// it the run could not be resumed.
-func (r *request) record(dir string) error {
-	text, err := r.yaml()
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(dir, configFile)
-	return durable.Replace(path, text)
-}
-
-// lock keeps other processes out of a run's folder; a file system that knows no
-// locks is no reason not to train.
-func lock(dir string) (release func(), err error) {
-	release, err = checkpoint.LockSoon(dir)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return func() {}, nil
-	}
-	return release, err
-}
-
-// name is what the run's folder is called by default, without its seed.
-func (r *request) name() string {
-	return r.algorithm.Name + "-" + strings.NewReplacer("/", "_", ":", "_").Replace(r.entry.ID)
-}
-
-// newFolder is a folder under runs/ that does not exist yet.
-func newFolder(name string) string {
-	dir := filepath.Join("runs", name)
-	for i := 2; ; i++ {
-		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-			return dir
-		}
-		dir = filepath.Join("runs", fmt.Sprintf("%s-%d", name, i))
-	}
-}
-
-// taken reports whether a folder holds a run.
-func taken(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, configFile))
-	return err == nil
-}
-
-// checkOut refuses a folder that holds a run, or files that a run would overwrite. A run that never got to a checkpoint, such as
-// one that failed at once, leaves its folder to the next: what it wrote is set aside.
-func checkOut(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	if taken(dir) {
-		t, err := part.ReadTraces(dir)
-		if err == nil && len(t.Checkpoints) > 0 {
-			err = fmt.Errorf("--out: %s already holds a run: weft resume %s goes on with it", dir, dir)
-		}
-		return err
-	}
-	for _, name := range []string{"checkpoints", "metrics.jsonl"} {
-		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			return fmt.Errorf("--out: %s already holds %s, which would be overwritten", dir, name)
-		}
-	}
-	return nil
-}
-
-// checkFrom sees that weights come from a run.
-func checkFrom(r *request) error {
-	if r.From != "" && !taken(r.From) {
-		return fmt.Errorf("--from: %w", noRun(r.From))
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/verify"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/policy"
@@ -29,16 +30,16 @@ const verifyLimit = 5 * time.Second
 // if that has not been done for the programs as they are. name is what the user calls
 // the algorithm. Only a difference keeps a run from starting: whatever else goes wrong
 // here the run meets and reports itself.
-func (c *command) verifyOnce(ctx context.Context, r *request, f *trainFlags, name string) error {
-	if f.skip || r.Policy == policy.Plain.Name || c.ownAlgorithm(r) {
+func (c *command) verifyOnce(ctx context.Context, r *request.Request, f *trainFlags, name string) error {
+	if f.skip || r.Found.Policy.AsIs || c.ownAlgorithm(r) {
 		return nil
 	}
-	small, begun := r.toVerify(), time.Now()
-	on, err := small.problemOf()
+	small, begun := toVerify(r), time.Now()
+	on, err := small.Problem()
 	if err != nil {
 		return ctx.Err()
 	}
-	key, err := c.verifiedKey(on.Graph, r.policy)
+	key, err := c.verifiedKey(on.Graph, r.Found.Policy)
 	if err == nil && verifiedBefore(key) {
 		return nil
 	}
@@ -68,7 +69,7 @@ func (c *command) verifyOnce(ctx context.Context, r *request, f *trainFlags, nam
 // teller tells a user of train about the verification of a run.
 type teller struct {
 	c    *command
-	r    *request
+	r    *request.Request
 	json bool
 }
 
@@ -103,12 +104,12 @@ func (t teller) refuse(why error) error {
 func (t teller) emit(event any) { _ = json.NewEncoder(t.c.out).Encode(event) }
 
 // verifyOne compares the request's policy with the plain loop.
-func (c *command) verifyOne(ctx context.Context, r *request) (*verify.Check, verify.Verdict, error) {
+func (c *command) verifyOne(ctx context.Context, r *request.Request) (*verify.Check, verify.Verdict, error) {
 	k, on, err := c.newCheck(ctx, r, verify.Config{Limit: verifyLimit, Patience: patience})
 	if err != nil {
 		return nil, verify.Verdict{}, err
 	}
-	p, sums, err := planned(r.policy, on, r.Workers)
+	p, sums, err := planned(r.Found.Policy, on, r.Workers)
 	if err != nil {
 		return k, verify.Verdict{Unfit: err}, nil
 	}
@@ -116,35 +117,26 @@ func (c *command) verifyOne(ctx context.Context, r *request) (*verify.Check, ver
 	return k, v, err
 }
 
-// toVerify returns the request with two or three workers, on the CPU engine, and
+// toVerify returns a request with two or three workers, on the CPU engine, and
 // synchronous: an asynchronous run has the same programs.
-func (r *request) toVerify() *request {
+func toVerify(r *request.Request) *request.Request {
 	small := *r
 	d := r.Deployment
 	small.Deployment = plan.Deployment{Policy: d.Policy, Workers: min(max(d.Workers, 2), 3), NoFuse: d.NoFuse, Queue: d.Queue, Pipeline: d.Pipeline && !d.Async}
-	if r.policy.Lowered {
+	if r.Found.Policy.Lowered {
 		small.Workers = 1
 	}
-	small.cluster, small.single, small.Device = nil, true, plan.CPU
+	small.Cluster, small.Single, small.Device = nil, true, plan.CPU
 	return &small
-}
-
-// problemOf constructs the request's trainer to see what there is to plan for.
-func (r *request) problemOf() (plan.Problem, error) {
-	job, err := r.job()
-	if err != nil {
-		return plan.Problem{}, err
-	}
-	return r.facts(job)
 }
 
 // ownAlgorithm reports whether the algorithm is one of Weft's own, which its tests
 // verify under every policy.
-func (c *command) ownAlgorithm(r *request) bool {
-	if _, named := c.set.algorithmAt[r.Algorithm]; named {
+func (c *command) ownAlgorithm(r *request.Request) bool {
+	if c.set.Named(r.Algorithm) {
 		return false
 	}
-	path := reflect.TypeOf(r.config).Elem().PkgPath()
+	path := reflect.TypeOf(r.Found.Config).Elem().PkgPath()
 	return strings.HasPrefix(path, weftModule+"/") && !strings.Contains(path, "/testdata/")
 }
 
@@ -152,7 +144,7 @@ func (c *command) ownAlgorithm(r *request) bool {
 // of the programs, the graph, how the policy groups it, and the version of Go. A binary
 // that weft did not build stands for its programs.
 func (c *command) verifiedKey(g *fdg.Graph, p policy.Policy) (string, error) {
-	form := c.set.form
+	form, _ := c.set.Programs()
 	if form == "" {
 		var err error
 		if form, err = binary(); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/verify"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/policy"
@@ -79,13 +80,13 @@ func (c *command) runVerify(cmd *cobra.Command, f *verifyFlags, args []string) e
 		if malformed != nil {
 			return malformed
 		}
-		return c.runBuilt(cmd.Context(), paths, cmp.Or(l.value("policy"), "all"))
+		return c.runBuilt(cmd.Context(), paths, cmp.Or(l.Value("policy"), "all"))
 	}
-	l.steps = fewSteps
-	r, wrong := c.set.resolve(l)
+	l.Steps = fewSteps
+	r, wrong := c.set.Resolve(l)
 	counts, bad := f.counts()
-	if l.value("policy") == policy.Plain.Name {
-		bad = errors.Join(bad, errors.New("--policy: plain is what the others are compared with: name another, or none for all of them"))
+	if l.Sets("policy") && r.Found.Policy.AsIs {
+		bad = errors.Join(bad, fmt.Errorf("--policy: %s is what the others are compared with: name another, or none for all of them", r.Policy))
 	}
 	if f.iterations < 0 {
 		bad = errors.Join(bad, fmt.Errorf("--iterations: %d is no number of iterations", f.iterations))
@@ -93,9 +94,9 @@ func (c *command) runVerify(cmd *cobra.Command, f *verifyFlags, args []string) e
 	if err := errors.Join(malformed, wrong, bad); err != nil {
 		return err
 	}
-	policies := c.set.policies()
-	if l.sets("policy") {
-		policies = []policy.Policy{r.policy}
+	policies := c.set.AllPolicies()
+	if l.Sets("policy") {
+		policies = []policy.Policy{r.Found.Policy}
 	}
 	c.started = true
 	k, on, err := c.newCheck(cmd.Context(), r, verify.Config{Iterations: f.iterations, Patience: patience})
@@ -104,7 +105,7 @@ func (c *command) runVerify(cmd *cobra.Command, f *verifyFlags, args []string) e
 	}
 	out := c.verdicts(r, k, f.json)
 	for _, p := range policies {
-		if p.Name == policy.Plain.Name {
+		if p.AsIs {
 			continue
 		}
 		if err := out.policy(cmd.Context(), p, on, counts); err != nil {
@@ -120,17 +121,18 @@ var patience = 60 * time.Second
 
 // newCheck runs the plain loop of a request on the CPU engine, which promises bits. It
 // also returns the problem that policies solve for the request.
-func (c *command) newCheck(ctx context.Context, r *request, how verify.Config) (*verify.Check, plan.Problem, error) {
+func (c *command) newCheck(ctx context.Context, r *request.Request, how verify.Config) (*verify.Check, plan.Problem, error) {
 	on := plan.Problem{}
-	r.Device, r.cluster, r.single = device.Default, nil, true
-	job, err := r.job()
+	r.Device, r.Cluster, r.Single = device.Default, nil, true
+	job, err := r.Job()
 	if err != nil {
 		return nil, on, err
 	}
-	if on, err = r.facts(job); err != nil {
+	if on, err = r.Facts(job); err != nil {
 		return nil, on, err
 	}
-	how.Job, how.Graph, how.Texts = job, on.Graph, c.set.texts
+	how.Job, how.Graph = job, on.Graph
+	_, how.Texts = c.set.Programs()
 	k, err := verify.New(ctx, how)
 	return k, on, err
 }
@@ -150,7 +152,7 @@ func planned(p policy.Policy, on plan.Problem, workers int) (by plan.Plan, sums 
 // verdicts shows what was found.
 type verdicts struct {
 	c      *command
-	r      *request
+	r      *request.Request
 	k      *verify.Check
 	json   *json.Encoder // nil shows it to a person
 	equal  int
@@ -169,12 +171,12 @@ type verdict struct {
 	Difference *verify.Difference `json:"difference,omitempty"`
 }
 
-func (c *command) verdicts(r *request, k *verify.Check, asJSON bool) *verdicts {
+func (c *command) verdicts(r *request.Request, k *verify.Check, asJSON bool) *verdicts {
 	v := &verdicts{c: c, r: r, k: k}
 	if asJSON {
 		v.json = json.NewEncoder(c.out)
 	} else {
-		fmt.Fprintf(c.out, "%s on %s, seed %d: %d iterations\n", r.algorithm.Name, r.entry.ID, r.Seed, k.Iterated())
+		fmt.Fprintf(c.out, "%s on %s, seed %d: %d iterations\n", r.Found.Algorithm.Name, r.Found.Env.ID, r.Seed, k.Iterated())
 	}
 	return v
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-rl/weft"
 	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/cli"
 	"github.com/weft-rl/weft/cli/testdata/src/faulty"
 	"github.com/weft-rl/weft/env"
@@ -19,7 +20,7 @@ import (
 )
 
 // withFault is a set with the loop whose programs have a fault.
-func withFault(t *testing.T, fault string) cli.Set {
+func withFault(t *testing.T, fault string) app.Set {
 	faulty.Fault = fault
 	t.Cleanup(func() { faulty.Fault = "" })
 	set := weft.Builtin()

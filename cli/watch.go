@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/metrics/progress"
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
 )
@@ -20,7 +21,7 @@ type watcher interface {
 	evaluated(e local.Evaluation, greedy bool)
 }
 
-func (c *command) watcher(r *request, dir string, asJSON bool) watcher {
+func (c *command) watcher(r *request.Request, dir string, asJSON bool) watcher {
 	if asJSON {
 		return &lines{out: json.NewEncoder(c.out), err: c.err, r: r, dir: dir}
 	}
@@ -30,7 +31,7 @@ func (c *command) watcher(r *request, dir string, asJSON bool) watcher {
 // screen shows a run to a person.
 type screen struct {
 	out, err io.Writer
-	r        *request
+	r        *request.Request
 	dir      string
 	again    string // what weft resume is given to go on; empty is dir
 	bar      *progress.Progress
@@ -38,7 +39,7 @@ type screen struct {
 }
 
 func (s *screen) Begin(done, total int64) {
-	fmt.Fprintf(s.out, "%s on %s, seed %d: %s steps, in %s\n", s.r.algorithm.Name, s.r.entry.ID, s.r.Seed, metrics.Count(total), s.dir)
+	fmt.Fprintf(s.out, "%s on %s, seed %d: %s steps, in %s\n", s.r.Found.Algorithm.Name, s.r.Found.Env.ID, s.r.Seed, metrics.Count(total), s.dir)
 	s.bar, s.shown = progress.New(s.out, progress.Options{Total: total, Done: done}), true
 }
 
@@ -122,7 +123,7 @@ func (s *screen) fail(err error) {
 type lines struct {
 	out *json.Encoder
 	err io.Writer
-	r   *request
+	r   *request.Request
 	dir string
 }
 
@@ -144,7 +145,7 @@ func (l *lines) Begin(done, total int64) {
 		Steps     int64  `json:"steps"`
 		Total     int64  `json:"total"`
 		Out       string `json:"out"`
-	}{"begin", l.r.algorithm.Name, l.r.entry.ID, l.r.Policy, l.r.Workers, l.r.Seed, done, total, l.dir})
+	}{"begin", l.r.Found.Algorithm.Name, l.r.Found.Env.ID, l.r.Policy, l.r.Workers, l.r.Seed, done, total, l.dir})
 }
 
 func (l *lines) Iteration(r local.Report) {
@@ -211,9 +212,9 @@ type doneEvent struct {
 	Out            string  `json:"out"`
 }
 
-func newDone(event string, r *request, dir string, x local.Result) doneEvent {
+func newDone(event string, r *request.Request, dir string, x local.Result) doneEvent {
 	return doneEvent{
-		event, r.algorithm.Name, r.entry.ID, r.Policy, r.Workers, r.Async, r.Seed, x.Steps, x.Seconds, x.StepsPerSecond,
+		event, r.Found.Algorithm.Name, r.Found.Env.ID, r.Policy, r.Workers, r.Async, r.Seed, x.Steps, x.Seconds, x.StepsPerSecond,
 		x.Episodes, number(x.ReturnMean), x.WeightsSHA256, x.StateSHA256, dir,
 	}
 }

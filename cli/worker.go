@@ -73,7 +73,7 @@ func (c *command) worker() *cobra.Command {
 const connectFlag = "connect"
 
 func (c *command) runWorker(ctx context.Context, f *workerFlags) error {
-	errs := []error{c.set.fit()}
+	errs := []error{c.set.Fit()}
 	if len(f.join) == 0 {
 		errs = append(errs, errors.New("--join is needed: the address of a coordinator, such as "+defaultCluster))
 	} else if f.listen == "" {

@@ -12,7 +12,7 @@ import (
 // Plain is the loop as it stands.
 var Plain = Policy{
 	Name: "plain", Doc: "the loop as it stands, in one goroutine: the reference for all others",
-	Grouping: func(*fdg.Graph) (plan.Grouping, error) { return plan.Grouping{}, nil },
+	Grouping: func(*fdg.Graph) (plan.Grouping, error) { return plan.Grouping{}, nil }, AsIs: true,
 }
 
 // GPUOnly is the whole loop as one device program.

@@ -26,6 +26,8 @@ type Policy struct {
 	// Grouping takes a loop apart. An error says why this loop cannot be. A policy
 	// that runs the loop as it stands, or lowered, gives an empty grouping.
 	Grouping func(g *fdg.Graph) (plan.Grouping, error)
+	// AsIs is true when the loop runs as it stands, in one process and in step with itself.
+	AsIs bool
 	// Lowered is true when the loop becomes one device program.
 	Lowered bool
 	// Async says whether asynchronous edges make sense for it.

@@ -135,16 +135,28 @@ func (j Job) withDefaults() Job {
 		j.Reading = context.Background()
 	}
 	if j.Watch == nil {
-		j.Watch = silent{}
+		j.Watch = Silent{}
 	}
 	return j
 }
 
-type silent struct{}
+// Silent is a Watcher that passes nothing on.
+type Silent struct{}
 
-func (silent) Begin(int64, int64)   {}
-func (silent) Iteration(Report)     {}
-func (silent) Evaluating(int)       {}
-func (silent) Evaluated(Evaluation) {}
-func (silent) Note(string)          {}
-func (silent) End()                 {}
+// Begin does nothing.
+func (Silent) Begin(int64, int64) {}
+
+// Iteration does nothing.
+func (Silent) Iteration(Report) {}
+
+// Evaluating does nothing.
+func (Silent) Evaluating(int) {}
+
+// Evaluated does nothing.
+func (Silent) Evaluated(Evaluation) {}
+
+// Note does nothing.
+func (Silent) Note(string) {}
+
+// End does nothing.
+func (Silent) End() {}

@@ -1,13 +1,13 @@
-package cli
+package app
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
 )
@@ -42,11 +42,11 @@ func resumeIn(ctx context.Context, set Set, dir string, o Resumption) (x local.R
 	if o.RestartEpisodes {
 		flags = append(flags, config.Assignment{Key: "resume", Value: "restart-episodes", Source: "resumption"})
 	}
-	before, err := set.saved(dir, nil)
+	before, err := set.Saved(dir, nil)
 	if err != nil {
 		return x, err
 	}
-	r, err := set.saved(dir, flags)
+	r, err := set.Saved(dir, flags)
 	if err != nil {
 		return x, err
 	}
@@ -54,31 +54,18 @@ func resumeIn(ctx context.Context, set Set, dir string, o Resumption) (x local.R
 	if err != nil {
 		return x, err
 	}
-	r.keepShards(before, kept.Shards)
-	release, err := lock(dir)
+	r.KeepShards(before, kept.Shards)
+	release, err := request.Lock(dir)
 	if err != nil {
 		return x, err
 	}
 	defer release()
-	s, err := r.goOn(ctx, before, dir, again{o.OrBegin, o.LostRecord}, observer{o.Watch, o.Note})
+	s, err := r.GoOn(ctx, before, dir, request.Again{Begin: o.OrBegin, Lost: o.LostRecord}, observer{watch: o.Watch, note: o.Note})
 	if err != nil {
 		return x, err
 	}
 	defer func() { _ = s.Close() }() // done already, with its error, if the session ran
-	return s.run(ctx)
-}
-
-// saved resolves the configuration of a run's folder, with some settings changed.
-func (s *Set) saved(dir string, flags []config.Assignment) (*request, error) {
-	file, err := runConfig(dir)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.resolve(layers{file: file, flags: flags})
-	if err != nil {
-		err = fmt.Errorf("%s: %w", filepath.Join(dir, configFile), err)
-	}
-	return r, err
+	return s.Run(ctx)
 }
 
 // Weights says which weights of a run are taken.
@@ -125,7 +112,7 @@ func Evaluate(ctx context.Context, set Set, dir string, t Trial) (Score, error) 
 	if t.Episodes < 0 {
 		return Score{}, fmt.Errorf("Trial.Episodes: %d is no number of episodes", t.Episodes)
 	}
-	j, err := set.agentJob(dir, t.Note)
+	j, err := agentJob(&set, dir, t.Note)
 	if err != nil {
 		return Score{}, forGo(err, savedFields)
 	}
@@ -148,15 +135,15 @@ type Loading struct {
 
 // Load loads the agent of a run's folder, wherever it was trained. Close gives back what it holds.
 func Load(ctx context.Context, set Set, dir string, o Loading) (*Agent, error) {
-	r, err := set.saved(dir, nil)
+	r, err := set.Saved(dir, nil)
 	if err != nil {
 		return nil, forGo(err, savedFields)
 	}
-	if changing := r.wrap.Changing(); len(changing) > 0 && !o.Wrapped {
+	if changing := r.Found.Wrap.Changing(); len(changing) > 0 && !o.Wrapped {
 		return nil, fmt.Errorf("run %s was trained with wrappers that change what its agent sees or does (%s): set Loading.Wrapped and "+
 			"give it observations as they make them, or let Evaluate play it", dir, strings.Join(changing, ", "))
 	}
-	j, err := set.agentJob(dir, o.Note)
+	j, err := agentJob(&set, dir, o.Note)
 	if err != nil {
 		return nil, forGo(err, savedFields)
 	}
@@ -168,13 +155,13 @@ func Load(ctx context.Context, set Set, dir string, o Loading) (*Agent, error) {
 }
 
 // agentJob returns the job of a run's folder, to build its agent alone.
-func (s *Set) agentJob(dir string, note func(string)) (j local.Job, err error) {
-	r, err := s.saved(dir, nil)
+func agentJob(s *Set, dir string, note func(string)) (j local.Job, err error) {
+	r, err := s.Saved(dir, nil)
 	if err != nil {
 		return j, err
 	}
-	r.single = true
-	if j, err = r.job(); err != nil {
+	r.Single = true
+	if j, err = r.Job(); err != nil {
 		return j, err
 	}
 	j.Dir, j.Watch = dir, observer{note: note}

@@ -1,4 +1,4 @@
-package cli
+package request
 
 import (
 	"errors"
@@ -11,11 +11,9 @@ import (
 	"github.com/weft-rl/weft/plan"
 )
 
-const deploymentUsage = "`file` (YAML) that says how the loop is distributed: policy, workers, placement and so on; flags override it"
-
-// readDeployment reads a file that holds nothing but a deployment.
-func readDeployment(path string) ([]config.Assignment, error) {
-	all, err := readFile(path)
+// ReadDeployment reads a file that holds nothing but a deployment.
+func ReadDeployment(path string) ([]config.Assignment, error) {
+	all, err := ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +103,8 @@ func parseCluster(data []byte, path string) (*plan.Cluster, error) {
 	return c, nil
 }
 
-// prefer puts a device first on every worker, which must have it.
-func prefer(c *plan.Cluster, device string) error {
+// Prefer puts a device first on every worker, which must have it.
+func Prefer(c *plan.Cluster, device string) error {
 	var errs []error
 	for i := range c.Workers {
 		w := &c.Workers[i]

@@ -1,4 +1,6 @@
-package cli
+// Package app is the library: it trains, resumes, evaluates and loads agents from a Go program, in this process. Package cli
+// has the command line.
+package app
 
 import (
 	"context"
@@ -10,14 +12,16 @@ import (
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/policy"
 	"github.com/weft-rl/weft/rl"
 )
 
-// jobSource names a Job as the source of its settings.
-const jobSource = "job"
+// Set is what a program knows: Algorithms, Environments, Schemes (environments by prefix, as in gym:CartPole-v1) and Policies
+// beside the built-in ones. weft.Builtin() has all that come with Weft.
+type Set = request.Set
 
 // Job is a training run asked for by a Go program. What is left out is as the
 // command line has it.
@@ -73,7 +77,7 @@ func Train(ctx context.Context, j Job) (Result, error) {
 	if err != nil {
 		return Result{}, forGo(err, jobFields)
 	}
-	s, release, err := prepare(ctx, r, j.Out, observer{j.Watch, j.Note})
+	s, release, err := request.Prepare(ctx, r, j.Out, observer{watch: j.Watch, note: j.Note})
 	if err != nil {
 		return Result{}, forGo(err, jobFields)
 	}
@@ -98,7 +102,7 @@ func resultOf(x local.Result) Result {
 }
 
 // request resolves the job as the command line would.
-func (j Job) request() (*request, error) {
+func (j Job) request() (*request.Request, error) {
 	var unset []error
 	if j.Algorithm.Name == "" || j.Algorithm.New == nil || j.Algorithm.Config == nil {
 		unset = append(unset, errors.New("Job.Algorithm is not set: name one, as in ppo.Algorithm"))
@@ -111,33 +115,33 @@ func (j Job) request() (*request, error) {
 	}
 	set := Set{Algorithms: []algo.Algorithm{j.Algorithm}, Environments: []env.Entry{j.Env}, Policies: j.Policies}
 	flag := func(key string, value any) config.Assignment {
-		return config.Assignment{Key: key, Value: fmt.Sprint(value), Source: jobSource}
+		return config.Assignment{Key: key, Value: fmt.Sprint(value), Source: request.JobSource}
 	}
 	id := j.Env.ID
 	if len(j.Options) > 0 {
 		id += "?" + strings.Join(j.Options, "&")
 	}
-	l := layers{flags: []config.Assignment{
+	l := request.Layers{Flags: []config.Assignment{
 		flag("algorithm", j.Algorithm.Name), flag("env", id), flag("wrap", j.Wrap), flag("preset", j.Preset),
 		flag("seed", j.Seed), flag("steps", j.Steps), flag("eval_episodes", j.EvalEpisodes), flag("eval_every", j.EvalEvery),
 		flag("from", j.From),
 	}}
 	if j.Device != "" {
-		l.flags = append(l.flags, flag("device", j.Device))
+		l.Flags = append(l.Flags, flag("device", j.Device))
 	}
 	deploy, err := deployed(j.Deployment)
-	l.deploy = deploy
-	errs := []error{checkOut(j.Out), err}
+	l.Deploy = deploy
+	errs := []error{request.CheckOut(j.Out), err}
 	for _, text := range j.Set {
-		a, err := config.ParseSet(text, jobSource)
+		a, err := config.ParseSet(text, request.JobSource)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		l.set = append(l.set, a)
+		l.Set = append(l.Set, a)
 	}
-	r, err := set.resolve(l)
-	return r, errors.Join(append(errs, err, checkFrom(r))...)
+	r, err := set.Resolve(l)
+	return r, errors.Join(append(errs, err, request.CheckFrom(r))...)
 }
 
 // deployed are the settings of a deployment that are not zero.
@@ -145,7 +149,7 @@ func deployed(d plan.Deployment) (out []config.Assignment, err error) {
 	fields, err := config.Fields(&d)
 	for _, f := range fields {
 		if f.Value != "" && f.Value != "0" && f.Value != "false" {
-			out = append(out, config.Assignment{Key: f.Key, Value: f.Value, Source: jobSource})
+			out = append(out, config.Assignment{Key: f.Key, Value: f.Value, Source: request.JobSource})
 		}
 	}
 	return out, err
@@ -153,14 +157,10 @@ func deployed(d plan.Deployment) (out []config.Assignment, err error) {
 
 // observer passes on what a Go program wants to know of a run. Either function may be nil.
 type observer struct {
+	local.Silent
 	watch func(Progress)
 	note  func(string)
 }
-
-func (o observer) Begin(int64, int64)         {}
-func (o observer) Evaluating(int)             {}
-func (o observer) Evaluated(local.Evaluation) {}
-func (o observer) End()                       {}
 
 func (o observer) Note(text string) {
 	if o.note != nil {

@@ -1,7 +1,6 @@
-// Package cli is the command line and the library entry: what an author's own
-// binary needs to train their algorithms on their environments as the built-in
-// ones are.
-package cli
+// Package request is what the command line and the library share: settings of a run, from
+// flags, files and a program's fields to the job that is trained, and the run's folder.
+package request
 
 import (
 	"errors"
@@ -69,7 +68,7 @@ func (s *Set) At(path string, entry any) {
 // addPolicy adds a policy that a package offers, unless it is none or another's
 // name is taken in vain.
 func (s *Set) addPolicy(path string, p policy.Policy) {
-	_, err := policy.Find(p.Name, s.policies())
+	_, err := policy.Find(p.Name, s.AllPolicies())
 	switch {
 	case p.Name == "" || p.Grouping == nil:
 		s.wrong = append(s.wrong, fmt.Errorf("%s offers a policy without a name or without a grouping", path))
@@ -80,21 +79,21 @@ func (s *Set) addPolicy(path string, p policy.Policy) {
 	}
 }
 
-// policies are all that there are.
-func (s *Set) policies() []policy.Policy {
+// AllPolicies returns the built-in policies and those of the set.
+func (s *Set) AllPolicies() []policy.Policy {
 	return slices.Concat(policy.Builtin(), s.Policies)
 }
 
-// policy finds a policy by name.
-func (s *Set) policy(name string) (policy.Policy, error) {
+// Policy finds a policy by name.
+func (s *Set) Policy(name string) (policy.Policy, error) {
 	var names []string
-	for _, p := range s.policies() {
+	for _, p := range s.AllPolicies() {
 		if p.Name == name {
 			return p, nil
 		}
 		names = append(names, p.Name)
 	}
-	return policy.Policy{}, unknown("policy", name, names, "weft list policies")
+	return policy.Policy{}, Unknown("policy", name, names, "weft list policies")
 }
 
 // putAt has an entry found by its path as it was named and as configurations have it.
@@ -112,8 +111,8 @@ func put[T any](m *map[string]T, k string, v T) {
 	(*m)[k] = v
 }
 
-// algorithm finds an algorithm by name or path.
-func (s *Set) algorithm(name string) (algo.Algorithm, error) {
+// Algorithm finds an algorithm by name or path.
+func (s *Set) Algorithm(name string) (algo.Algorithm, error) {
 	if a, ok := s.algorithmAt[name]; ok {
 		return a, nil
 	}
@@ -127,11 +126,11 @@ func (s *Set) algorithm(name string) (algo.Algorithm, error) {
 		}
 		names = append(names, a.Name)
 	}
-	return algo.Algorithm{}, unknown("algorithm", name, names, "weft list algorithms")
+	return algo.Algorithm{}, Unknown("algorithm", name, names, "weft list algorithms")
 }
 
-// environment finds an environment by id or path.
-func (s *Set) environment(id string) (env.Entry, error) {
+// Environment finds an environment by id or path.
+func (s *Set) Environment(id string) (env.Entry, error) {
 	if e, ok := s.environmentAt[id]; ok {
 		return e, nil
 	}
@@ -145,7 +144,7 @@ func (s *Set) environment(id string) (env.Entry, error) {
 	if prefix, name, ok := strings.Cut(id, ":"); ok {
 		return s.foreignTo(prefix, name)
 	}
-	return env.Entry{}, unknown("environment", id, ids, "weft list envs")
+	return env.Entry{}, Unknown("environment", id, ids, "weft list envs")
 }
 
 // foreignTo finds an environment that a scheme offers.
@@ -161,12 +160,12 @@ func (s *Set) foreignTo(prefix, name string) (env.Entry, error) {
 		}
 		prefixes = append(prefixes, x.Prefix)
 	}
-	return env.Entry{}, unknown("kind of environment", prefix, prefixes, "weft list envs")
+	return env.Entry{}, Unknown("kind of environment", prefix, prefixes, "weft list envs")
 }
 
-// options divides an environment's name from the settings that may follow it, as
+// Options divides an environment's name from the settings that may follow it, as
 // in Memory-v0?delay=10&cues=3.
-func options(name string) (id string, set []config.Assignment, err error) {
+func Options(name string) (id string, set []config.Assignment, err error) {
 	id, query, _ := strings.Cut(name, "?")
 	var errs []error
 	for part := range strings.SplitSeq(query, "&") {
@@ -183,8 +182,8 @@ func options(name string) (id string, set []config.Assignment, err error) {
 	return id, set, errors.Join(errs...)
 }
 
-// unknown says which name was probably meant.
-func unknown(what, name string, names []string, list string) error {
+// Unknown says which name was probably meant.
+func Unknown(what, name string, names []string, list string) error {
 	if near, ok := config.Nearest(name, names); ok {
 		return fmt.Errorf("unknown %s %q, did you mean %q? (%s shows all)", what, name, near, list)
 	}
@@ -195,4 +194,25 @@ func unknown(what, name string, names []string, list string) error {
 		return fmt.Errorf("unknown %s %q: there is only %s", what, name, names[0])
 	}
 	return fmt.Errorf("unknown %s %q: there are %s", what, name, strings.Join(slices.Sorted(slices.Values(names)), ", "))
+}
+
+// Fit reports what is wrong with the set itself: with what packages offer that were named on the command line.
+func (s *Set) Fit() error { return errors.Join(s.wrong...) }
+
+// Built reports whether the binary was built for packages that were named on the command line.
+func (s *Set) Built() bool { return s.built }
+
+// Named reports whether an algorithm is named by the path of its package.
+func (s *Set) Named(algorithm string) bool {
+	_, ok := s.algorithmAt[algorithm]
+	return ok
+}
+
+// Programs returns the form and the texts of the programs that the binary was built with, as Generated was told them.
+func (s *Set) Programs() (form string, texts map[string][]byte) { return s.form, s.texts }
+
+// AsIs reports whether a name is that of a policy that runs the loop as it stands.
+func (s *Set) AsIs(name string) bool {
+	p, err := policy.Find(name, s.AllPolicies())
+	return err == nil && p.AsIs
 }
