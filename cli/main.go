@@ -15,6 +15,7 @@ import (
 	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/request"
+	_ "github.com/weft-rl/weft/internal/run/store/s3" // places that begin with s3://
 )
 
 // Exit codes of the command.

@@ -32,7 +32,7 @@ const unfinished = ".part"
 
 // Put writes beside the object's name, and takes the name when all is on disk.
 func (f folder) Put(ctx context.Context, name string, r io.Reader, size int64) error {
-	if err := check(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return err
 	}
 	path := f.path(name)
@@ -97,7 +97,7 @@ func (s stopping) Read(p []byte) (int, error) {
 }
 
 func (f folder) Get(_ context.Context, name string) (io.ReadCloser, int64, error) {
-	if err := check(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return nil, 0, err
 	}
 	file, err := os.Open(f.path(name))
@@ -151,7 +151,7 @@ func (f folder) Sweep(_ context.Context, of func(object string) bool) error {
 }
 
 func (f folder) Delete(_ context.Context, name string) error {
-	if err := check(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return err
 	}
 	return removeAny(f.path(name))

@@ -1,6 +1,9 @@
 // Package store is where the checkpoints of a run on many processes are kept: a
-// folder that all of them see, or a bucket of an S3-compatible object store. An
-// object is there as a whole or not at all, and is replaced in one step.
+// folder that all of them see, or an object store. An object is there as a whole or
+// not at all, and is replaced in one step.
+//
+// Object stores register themselves, so that a program links only those that it
+// imports; the command line imports all of them.
 package store
 
 import (
@@ -12,6 +15,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // ErrNone means that there is no object of that name.
@@ -32,7 +36,30 @@ type Store interface {
 	Under(folder string) Store
 }
 
-// Open is the store at a place: a folder's path, or, of an object store,
+// Address says where in an object store objects are.
+type Address struct {
+	Host   string // with a port or without
+	Bucket string
+	Folder string // that names of objects begin with; may be empty
+	Secure bool   // by TLS
+}
+
+// Opener opens an object store.
+type Opener func(at Address) (Store, error)
+
+var (
+	registering sync.Mutex
+	openers     = map[string]Opener{} // by the scheme of addresses
+)
+
+// Register has Open open addresses of a scheme by open. Packages of object stores call it when they are imported.
+func Register(scheme string, open Opener) {
+	registering.Lock()
+	defer registering.Unlock()
+	openers[scheme] = open
+}
+
+// Open returns the store at a place: a folder's path, or, of an object store,
 // s3://HOST[:PORT]/BUCKET[/FOLDER], whose keys the environment has
 // (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_REGION). With ?insecure=true it
 // is spoken to without TLS.
@@ -48,7 +75,13 @@ func Open(place string) (Store, error) {
 	if u.Host == "" || bucket == "" {
 		return nil, fmt.Errorf("store %s: it names no host and bucket; s3://HOST/BUCKET/FOLDER does", place)
 	}
-	return openS3(u.Host, bucket, folder, u.Query().Get("insecure") != "true")
+	registering.Lock()
+	open := openers[u.Scheme]
+	registering.Unlock()
+	if open == nil {
+		return nil, fmt.Errorf("store %s: this program cannot open it: add the import _ \"github.com/weft-rl/weft/app/%s\"", place, u.Scheme)
+	}
+	return open(Address{Host: u.Host, Bucket: bucket, Folder: folder, Secure: u.Query().Get("insecure") != "true"})
 }
 
 // Absolute is a place as any process of this machine would name it.
@@ -83,8 +116,8 @@ func address(place string) (*url.URL, error) {
 	return u, nil
 }
 
-// check refuses names that could lead elsewhere.
-func check(name string) error {
+// CheckName refuses names of objects that could lead elsewhere. Every store checks the names that it is given.
+func CheckName(name string) error {
 	if name == "" || name != path.Clean(name) || path.IsAbs(name) || name == "." || strings.HasPrefix(name, "..") || strings.Contains(name, "\\") {
 		return fmt.Errorf("store: %q is no name of an object", name)
 	}

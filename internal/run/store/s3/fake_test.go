@@ -1,4 +1,4 @@
-package store
+package s3
 
 import (
 	"bufio"
@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/weft-rl/weft/internal/run/store"
 )
 
 // fake is a server that speaks as much of S3's protocol as the store needs.
@@ -121,14 +123,14 @@ func (f *fake) list(w http.ResponseWriter, bucket, prefix string) {
 }
 
 // serve is a store on a fake server.
-func serve(t *testing.T) (Store, *fake) {
+func serve(t *testing.T) (store.Store, *fake) {
 	t.Helper()
 	f := &fake{objects: map[string][]byte{}}
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	s, err := Open("s3://" + strings.TrimPrefix(server.URL, "http://") + "/bucket/runs?insecure=true")
+	s, err := store.Open("s3://" + strings.TrimPrefix(server.URL, "http://") + "/bucket/runs?insecure=true")
 	if err != nil {
 		t.Fatal(err)
 	}

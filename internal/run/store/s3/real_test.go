@@ -1,4 +1,4 @@
-package store
+package s3
 
 import (
 	"context"
@@ -13,10 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-rl/weft/internal/run/store"
 	"github.com/weft-rl/weft/internal/run/store/s3test"
+	"github.com/weft-rl/weft/internal/run/store/storetest"
 )
 
-// existing is the variable that names a store to test with, as Open takes it; its keys
+// existing is the variable that names a store to test with, as store.Open takes it; its keys
 // are in the environment as ever.
 const existing = "WEFT_S3_PLACE"
 
@@ -25,7 +27,7 @@ func TestRealPlace(t *testing.T) {
 	if os.Getenv(existing) == "" {
 		t.Skipf("there is no S3 store: %s names one, such as s3://HOST/BUCKET/FOLDER", existing)
 	}
-	all, err := Open(os.Getenv(existing))
+	all, err := store.Open(os.Getenv(existing))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,14 +41,14 @@ func TestRealPlace(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	contract(t, s.Under("contract"))
-	whole(t, s.Under("whole"))
+	storetest.Contract(t, s.Under("contract"))
+	storetest.Whole(t, s.Under("whole"))
 	parts(t, s.Under("parts"))
 }
 
-func openReal(t *testing.T, place string) Store {
+func openReal(t *testing.T, place string) store.Store {
 	t.Helper()
-	s, err := Open(place)
+	s, err := store.Open(place)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +58,8 @@ func openReal(t *testing.T, place string) Store {
 // TestRealServer: the same on a server of the test's own.
 func TestRealServer(t *testing.T) {
 	server := s3test.Start(t)
-	contract(t, openReal(t, server.Place("contract")))
-	whole(t, openReal(t, server.Place("whole")))
+	storetest.Contract(t, openReal(t, server.Place("contract")))
+	storetest.Whole(t, openReal(t, server.Place("whole")))
 	parts(t, openReal(t, server.Place("parts")))
 }
 
@@ -67,7 +69,7 @@ func noise(seed byte, size int64) io.Reader {
 }
 
 // parts: what is sent in parts is there as a whole, and replaced as a whole.
-func parts(t *testing.T, s Store) {
+func parts(t *testing.T, s store.Store) {
 	const size = 2*part + 12345
 	for _, seed := range []byte{1, 2} {
 		if err := s.Put(t.Context(), "large", noise(seed, size), size); err != nil {
@@ -91,10 +93,10 @@ func TestRealRefused(t *testing.T) {
 	server := s3test.Start(t)
 	s := openReal(t, server.Absent())
 	_, err := s.List(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "bucket absent") || errors.Is(err, ErrNone) {
+	if err == nil || !strings.Contains(err.Error(), "bucket absent") || errors.Is(err, store.ErrNone) {
 		t.Errorf("no bucket: %v", err)
 	}
-	if _, _, err := s.Get(t.Context(), "x"); err == nil || errors.Is(err, ErrNone) {
+	if _, _, err := s.Get(t.Context(), "x"); err == nil || errors.Is(err, store.ErrNone) {
 		t.Errorf("no bucket: %v", err)
 	}
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "another secret")
@@ -105,7 +107,7 @@ func TestRealRefused(t *testing.T) {
 		"get":    func() error { _, _, err := s.Get(t.Context(), "x"); return err }(),
 		"list":   func() error { _, err := s.List(t.Context()); return err }(),
 	} {
-		if err == nil || errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "bucket bucket") {
+		if err == nil || errors.Is(err, store.ErrNone) || !strings.Contains(err.Error(), "bucket bucket") {
 			t.Errorf("%s with a wrong key: %v", what, err)
 		}
 	}
@@ -133,7 +135,7 @@ func (p *pausing) Read(b []byte) (int, error) {
 func TestRealKilled(t *testing.T) {
 	server := s3test.Start(t)
 	s := openReal(t, server.Place("runs"))
-	put(t, s, "small", []byte("old"))
+	storetest.Put(t, s, "small", []byte("old"))
 	const size = 3 * part
 	if err := s.Put(t.Context(), "large", noise(1, size), size); err != nil {
 		t.Fatal(err)
@@ -151,12 +153,12 @@ func TestRealKilled(t *testing.T) {
 		server.Run()
 	}
 	names, err := s.List(t.Context())
-	if err != nil || !slices.Equal(names, []string{"large", "small"}) || string(get(t, s, "small")) != "old" {
+	if err != nil || !slices.Equal(names, []string{"large", "small"}) || string(storetest.Get(t, s, "small")) != "old" {
 		t.Errorf("%v, %v", names, err)
 	}
 	same(t, s, "large", 1, size)
 	sweep := func(name string) int {
-		if err := s.(Sweeper).Sweep(t.Context(), func(object string) bool { return object == name }); err != nil {
+		if err := s.(store.Sweeper).Sweep(t.Context(), func(object string) bool { return object == name }); err != nil {
 			t.Error(err)
 		}
 		return unfinishedUploads(t, s)
@@ -178,7 +180,7 @@ func TestRealKilled(t *testing.T) {
 }
 
 // same sees that an object is the noise of a seed.
-func same(t *testing.T, s Store, name string, seed byte, size int64) {
+func same(t *testing.T, s store.Store, name string, seed byte, size int64) {
 	t.Helper()
 	r, n, err := s.Get(t.Context(), name)
 	if err != nil || n != size {
@@ -192,7 +194,7 @@ func same(t *testing.T, s Store, name string, seed byte, size int64) {
 	}
 }
 
-func unfinishedUploads(t *testing.T, s Store) (n int) {
+func unfinishedUploads(t *testing.T, s store.Store) (n int) {
 	t.Helper()
 	b := s.(*bucket)
 	for u := range b.client.ListIncompleteUploads(t.Context(), b.name, b.prefix(), true) {

@@ -1,4 +1,6 @@
-package store
+// Package s3 is the store in a bucket of an S3-compatible object store. To import it is
+// to have store.Open know addresses that begin with s3://.
+package s3
 
 import (
 	"bytes"
@@ -14,6 +16,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/weft-rl/weft/internal/run/store"
 )
 
 // bucket is the store in a bucket. The object store makes an object visible when all
@@ -24,18 +28,20 @@ type bucket struct {
 	folder string
 }
 
-func openS3(host, name, folder string, secure bool) (Store, error) {
-	client, err := minio.New(host, &minio.Options{
-		Creds: credentials.NewEnvAWS(), Secure: secure, BucketLookup: minio.BucketLookupPath,
+func init() { store.Register("s3", open) }
+
+func open(at store.Address) (store.Store, error) {
+	client, err := minio.New(at.Host, &minio.Options{
+		Creds: credentials.NewEnvAWS(), Secure: at.Secure, BucketLookup: minio.BucketLookupPath,
 		Region: os.Getenv("AWS_REGION"), // without one the server is asked
 	})
 	if err != nil {
-		return nil, fmt.Errorf("store %s: %w", host, err)
+		return nil, fmt.Errorf("store %s: %w", at.Host, err)
 	}
-	return &bucket{client, name, folder}, nil
+	return &bucket{client, at.Bucket, at.Folder}, nil
 }
 
-func (b *bucket) Under(folder string) Store {
+func (b *bucket) Under(folder string) store.Store {
 	return &bucket{b.client, b.name, path.Join(b.folder, folder)}
 }
 
@@ -56,7 +62,7 @@ const part = 16 << 20
 // Put keeps an object. What was not taken is sent again for a few seconds, so that a
 // server may be away for a moment; therefore no more than a part is held in memory.
 func (b *bucket) Put(ctx context.Context, name string, r io.Reader, size int64) error {
-	if err := check(name); err != nil {
+	if err := store.CheckName(name); err != nil {
 		return err
 	}
 	if size <= part {
@@ -85,7 +91,7 @@ func (b *bucket) Sweep(ctx context.Context, of func(object string) bool) error {
 		}
 		if of(strings.TrimPrefix(u.Key, b.prefix())) {
 			err := (minio.Core{Client: b.client}).AbortMultipartUpload(ctx, b.name, u.Key, u.UploadID)
-			if err = b.named(u.Key, err); !errors.Is(err, ErrNone) { // else somebody else was faster
+			if err = b.named(u.Key, err); !errors.Is(err, store.ErrNone) { // else somebody else was faster
 				errs = append(errs, err)
 			}
 		}
@@ -94,7 +100,7 @@ func (b *bucket) Sweep(ctx context.Context, of func(object string) bool) error {
 }
 
 func (b *bucket) Get(ctx context.Context, name string) (io.ReadCloser, int64, error) {
-	if err := check(name); err != nil {
+	if err := store.CheckName(name); err != nil {
 		return nil, 0, err
 	}
 	o, err := b.client.GetObject(ctx, b.name, b.key(name), minio.GetObjectOptions{})
@@ -123,7 +129,7 @@ func (b *bucket) List(ctx context.Context) (names []string, err error) {
 }
 
 func (b *bucket) Delete(ctx context.Context, name string) error {
-	if err := check(name); err != nil {
+	if err := store.CheckName(name); err != nil {
 		return err
 	}
 	return b.named(name, b.client.RemoveObject(ctx, b.name, b.key(name), minio.RemoveObjectOptions{}))
@@ -135,7 +141,7 @@ func (b *bucket) named(name string, err error) error {
 	case err == nil:
 		return nil
 	case r.StatusCode == http.StatusNotFound && r.Code != "NoSuchBucket":
-		return fmt.Errorf("store: bucket %s: %s: %w", b.name, name, ErrNone)
+		return fmt.Errorf("store: bucket %s: %s: %w", b.name, name, store.ErrNone)
 	}
 	return fmt.Errorf("store: bucket %s: %s: %w", b.name, name, err)
 }

@@ -1,8 +1,10 @@
-package store
+package s3
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/weft-rl/weft/internal/run/store"
 )
 
 // TestAddress: keys in an address are refused wherever one is read, and not repeated.
@@ -16,8 +18,8 @@ func TestAddress(t *testing.T) {
 		"s3://host":                              "names no host and bucket",
 		"s3://host/bucket/folder?insecure=false": "",
 	} {
-		_, err := Open(place)
-		_, other := Absolute(place)
+		_, err := store.Open(place)
+		_, other := store.Absolute(place)
 		for _, err := range []error{err, other} {
 			switch {
 			case want == "" && (err == nil || strings.Contains(err.Error(), "AWS_ACCESS_KEY_ID")):

@@ -1,0 +1,46 @@
+package lint
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// maxModules bounds the modules behind the library: whoever imports it has all of them in their go.sum, their build and their
+// audits.
+const maxModules = 30
+
+// unwanted lists modules that only the command line may need.
+var unwanted = []string{"go.etcd.io/", "github.com/minio/", "golang.org/x/tools", "github.com/spf13/", "google.golang.org/grpc"}
+
+// TestModules: package app is a library, with little behind it.
+func TestModules(t *testing.T) {
+	behind := modules(t, "./app")
+	if len(behind) == 0 || len(behind) > maxModules {
+		t.Errorf("%d modules are behind package app, at most %d may be: %s", len(behind), maxModules, strings.Join(behind, ", "))
+	}
+	for _, m := range behind {
+		if slices.ContainsFunc(unwanted, func(u string) bool { return strings.HasPrefix(m, u) }) {
+			t.Errorf("package app needs %s, which is for package cli: go list -deps -f '{{.ImportPath}} {{.Imports}}' ./app shows by which import", m)
+		}
+	}
+	if all := modules(t, "./cli"); !slices.ContainsFunc(all, func(m string) bool { return strings.HasPrefix(m, unwanted[0]) }) {
+		t.Errorf("package cli does not need %s: the list of what is unwanted is out of date", unwanted[0])
+	}
+}
+
+// modules returns the modules behind a package, but ours.
+func modules(t *testing.T, pkg string) (out []string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", pkg)
+	cmd.Dir = filepath.Join("..", "..")
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Fields(string(text))
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(m string) bool { return m == module })
+}
