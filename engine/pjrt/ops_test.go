@@ -33,7 +33,7 @@ func cpu(t testing.TB) compute.Backend {
 // TestOps compares every operation and type with the CPU engine.
 func TestOps(t *testing.T) {
 	b, want := backend(t), cpu(t)
-	for _, c := range enginetest.Ops() {
+	for _, c := range enginetest.Ops(want) {
 		t.Run(c.Name, func(t *testing.T) { c.Compare(t, b, want) })
 	}
 }

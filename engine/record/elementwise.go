@@ -121,6 +121,9 @@ func (f *Function) Clamp(low, x, high compute.Value) (compute.Value, error) {
 			return nil, fmt.Errorf("Clamp: bound %s for %s: want a scalar or the same shape", v.Shape, shape)
 		}
 	}
+	if err := takes(op.Of(compute.OpTypeClamp), vs[1]); err != nil {
+		return nil, err
+	}
 	return f.spreadAll(compute.OpTypeClamp, shape, vs)
 }
 

@@ -11,6 +11,8 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
+
+	"github.com/weft-rl/weft/engine/internal/op"
 )
 
 var (
@@ -31,72 +33,54 @@ type Op struct {
 	build Build
 }
 
-func unaryCase(name string, types []dtypes.DType, fn func(f compute.Function) func(compute.Value) (compute.Value, error)) Op {
-	return Op{name, types, [][]int{{3, 37}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-		return fn(f)(ps[0])
-	}}
-}
-
-func binaryCase(name string, types []dtypes.DType, fn func(f compute.Function) func(a, b compute.Value) (compute.Value, error)) Op {
-	return Op{name, types, [][]int{{5, 19}, {1, 19}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-		return fn(f)(ps[0], ps[1])
-	}}
-}
-
-func reduceCase(name string, types []dtypes.DType, axes []int, fn func(f compute.Function) func(x compute.Value, axes ...int) (compute.Value, error)) Op {
-	return Op{fmt.Sprint(name, axes), types, [][]int{{3, 70, 4}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
-		return fn(f)(ps[0], axes...)
-	}}
-}
-
-// Ops are the operations, with the types they take.
-func Ops() []Op {
-	type F = compute.Function
-	cases := []Op{
-		unaryCase("exp", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Exp }),
-		unaryCase("expm1", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Expm1 }),
-		unaryCase("log", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Log }),
-		unaryCase("log1p", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Log1p }),
-		unaryCase("tanh", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Tanh }),
-		unaryCase("logistic", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Logistic }),
-		unaryCase("erf", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Erf }),
-		unaryCase("sqrt", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Sqrt }),
-		unaryCase("rsqrt", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Rsqrt }),
-		unaryCase("sin", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Sin }),
-		unaryCase("cos", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Cos }),
-		unaryCase("floor", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Floor }),
-		unaryCase("ceil", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Ceil }),
-		unaryCase("round", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Round }),
-		unaryCase("abs", allTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Abs }),
-		unaryCase("sign", allTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Sign }),
-		unaryCase("not", intTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.BitwiseNot }),
-		unaryCase("popcount", intTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.BitCount }),
-		unaryCase("clz", intTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.Clz }),
-		unaryCase("isfinite", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.IsFinite }),
-		unaryCase("isnan", floatTypes, func(f F) func(compute.Value) (compute.Value, error) { return f.IsNaN }),
-		binaryCase("add", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.Add }),
-		binaryCase("sub", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.Sub }),
-		binaryCase("mul", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.Mul }),
-		binaryCase("div", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.Div }),
-		binaryCase("rem", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.Rem }),
-		binaryCase("max", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.Max }),
-		binaryCase("min", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.Min }),
-		binaryCase("less", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.LessThan }),
-		binaryCase("greater or equal", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.GreaterOrEqual }),
-		binaryCase("equal", allTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.Equal }),
-		binaryCase("and", intTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.BitwiseAnd }),
-		binaryCase("shift left", intTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.ShiftLeft }),
-		binaryCase("shift right", intTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.ShiftRightLogical }),
-		binaryCase("shift right, signed", intTypes, func(f F) func(a, b compute.Value) (compute.Value, error) { return f.ShiftRightArithmetic }),
+// method records an operation by the method that has its name.
+func method(t compute.OpType, more ...any) Build {
+	return func(f compute.Function, ps []compute.Value) (compute.Value, error) {
+		var in []reflect.Value
+		for _, p := range ps {
+			in = append(in, reflect.ValueOf(p))
+		}
+		for _, m := range more {
+			in = append(in, reflect.ValueOf(m))
+		}
+		out := reflect.ValueOf(f).MethodByName(t.String()).Call(in)
+		err, _ := out[1].Interface().(error)
+		v, _ := out[0].Interface().(compute.Value)
+		return v, err
 	}
-	for _, axes := range [][]int{{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}, {0, 1, 2}} {
-		cases = append(cases,
-			reduceCase("sum", allTypes, axes, func(f F) func(x compute.Value, axes ...int) (compute.Value, error) { return f.ReduceSum }),
-			reduceCase("max", allTypes, axes, func(f F) func(x compute.Value, axes ...int) (compute.Value, error) { return f.ReduceMax }),
-			reduceCase("min", allTypes, axes, func(f F) func(x compute.Value, axes ...int) (compute.Value, error) { return f.ReduceMin }),
-			reduceCase("and", intTypes, axes, func(f F) func(x compute.Value, axes ...int) (compute.Value, error) { return f.ReduceBitwiseAnd }),
-			reduceCase("xor", intTypes, axes, func(f F) func(x compute.Value, axes ...int) (compute.Value, error) { return f.ReduceBitwiseXor }),
-		)
+}
+
+// Ops returns the operations, with the types they take. Elementwise ones and reductions are all those of the table that
+// a backend has.
+func Ops(b compute.Backend) (cases []Op) {
+	has := b.Capabilities().Operations
+	for _, row := range op.Rows() {
+		if !has[row.Op] {
+			continue
+		}
+		var takes []dtypes.DType
+		for _, d := range allTypes {
+			if row.Takes.Has(d) {
+				takes = append(takes, d)
+			}
+		}
+		if row.Takes == op.Bools { // upstream's backend takes numbers alone where both could be
+			takes = []dtypes.DType{dtypes.Bool}
+		}
+		switch row.Class {
+		case op.Unary:
+			cases = append(cases, Op{row.Op.String(), takes, [][]int{{3, 37}}, method(row.Op)})
+		case op.Binary:
+			cases = append(cases, Op{row.Op.String(), takes, [][]int{{5, 19}, {1, 19}}, method(row.Op)})
+		case op.Reduce:
+			for _, axes := range [][]int{{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}, {0, 1, 2}} {
+				var list []any
+				for _, a := range axes {
+					list = append(list, a)
+				}
+				cases = append(cases, Op{fmt.Sprint(row.Op, axes), takes, [][]int{{3, 70, 4}}, method(row.Op, list...)})
+			}
+		}
 	}
 	return slices.Concat(cases, shapeCases(), windowCases())
 }
@@ -181,6 +165,10 @@ func operandsOf(d dtypes.DType, dims [][]int) []any {
 	for _, dd := range dims {
 		flat := reflect.ValueOf(dtypes.MakeAnySlice(d, shapes.Make(d, dd...).Size()))
 		for i := range flat.Len() {
+			if d == dtypes.Bool {
+				flat.Index(i).SetBool(r.IntN(2) == 0)
+				continue
+			}
 			v := float64(1 + r.IntN(5))
 			if d.IsFloat() {
 				v = float64(1+r.IntN(60)) / 16

@@ -27,7 +27,7 @@ var table = []Row{
 	// Of one element.
 	{Op: compute.OpTypeAbs, Class: Unary, Takes: Numbers, Loops: join(loops.Magnitude, float(math.Abs), vector(kernel.Abs)),
 		HLO: HLO{Name: "abs", Unsigned: "$0"}, PTX: assembly.Abs},
-	{Op: compute.OpTypeNeg, Class: Unary, Takes: Numbers, Involution: true, Loops: join(loops.Neg, vector(kernel.Neg)),
+	{Op: compute.OpTypeNeg, Class: Unary, Takes: Floats | Signed, Involution: true, Loops: join(loops.Neg, vector(kernel.Neg)),
 		HLO: HLO{Name: "negate"}, PTX: one("neg", "neg", "")},
 	{Op: compute.OpTypeSign, Class: Unary, Takes: Numbers, Loops: join(loops.Direction, loops.Sign, vector(kernel.Sign)),
 		HLO: HLO{Name: "sign", Unsigned: "stablehlo.constant dense<1> : $out\nstablehlo.minimum $0, $^ : $out"},
