@@ -1,7 +1,6 @@
 package weft_test
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -140,7 +139,7 @@ func sums(t *testing.T, a algo.Algorithm, e env.Entry, p policy.Policy) bool {
 		t.Fatal(err)
 	}
 	set, _ := edge.For(x)
-	g, err := fdg.ReadJSON(bytes.NewReader(set.Graph))
+	g, err := fdg.Unpack(set.Graph)
 	if err != nil {
 		t.Fatal(err)
 	}

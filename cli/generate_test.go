@@ -60,7 +60,7 @@ func TestGenerateWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, problems := generate("./" + dir)
-	if code != 0 || !strings.Contains(out, "gen_weft.json") {
+	if code != 0 || !strings.Contains(out, "gen_weft.go") {
 		t.Fatalf("code %d\n%s%s", code, out, problems)
 	}
 	if code, out, _ := generate("--check", "./"+dir); code != 0 || out != "" {

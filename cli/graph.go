@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -97,7 +96,7 @@ func (c *command) builtin(name string) *fdg.Graph {
 	if err != nil || !ok {
 		return nil
 	}
-	g, err := fdg.ReadJSON(bytes.NewReader(set.Graph))
+	g, err := fdg.Unpack(set.Graph)
 	if err != nil {
 		return nil
 	}

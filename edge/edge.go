@@ -50,7 +50,7 @@ func (g Grouping) Members(t rl.Trainer) (n int) {
 
 // Set is all that was generated for one trainer.
 type Set struct {
-	Graph     []byte // the fdg.Graph as JSON: running needs no source
+	Graph     string // the fdg.Graph, packed: running needs no source
 	Groupings []Grouping
 	// Lowered is one iteration of the loop as a device program has it, for rl.Lower;
 	// nil where the loop cannot be one.

@@ -17,17 +17,30 @@ func (g *Graph) WriteJSON(w io.Writer) error {
 // ReadJSON reads what WriteJSON wrote, and checks it. What another version wrote
 // is refused, and so is a field that this one does not know.
 func ReadJSON(r io.Reader) (*Graph, error) {
+	var g Graph
+	if err := decode(r, &g, func() int { return g.Version }); err != nil {
+		return nil, err
+	}
+	return g.checked()
+}
+
+// decode reads a graph of this version.
+func decode(r io.Reader, into any, version func() int) error {
 	d := json.NewDecoder(r)
 	d.DisallowUnknownFields()
-	var g Graph
-	if err := d.Decode(&g); err != nil {
-		return nil, fmt.Errorf("graph: %w", err)
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("graph: %w", err)
 	}
-	if g.Version != Version {
-		return nil, fmt.Errorf("graph: version %d, but this program reads version %d", g.Version, Version)
+	if v := version(); v != Version {
+		return fmt.Errorf("graph: version %d, but this program reads version %d", v, Version)
 	}
+	return nil
+}
+
+// checked returns a graph that was read, if it is one.
+func (g *Graph) checked() (*Graph, error) {
 	if err := g.Check(); err != nil {
 		return nil, fmt.Errorf("graph %s: %w", g.Name, err)
 	}
-	return &g, nil
+	return g, nil
 }

@@ -3,7 +3,7 @@
 package dqn
 
 import (
-	_ "embed" // of the graph
+	_ "embed" // of the device program's text
 
 	"github.com/weft-rl/weft/edge"
 )
@@ -11,9 +11,102 @@ import (
 //go:embed gen_lowered.go
 var genText []byte
 
-//go:embed gen_weft.json
-var genGraph []byte
-
 func init() {
 	edge.Register[*Trainer](edge.Set{Graph: genGraph, Groupings: []edge.Grouping{genCoarse, genFine, genLearners, genCentral}, Lowered: edge.Iteration(trainLowered), Text: genText})
 }
+
+// genGraph is the loop's graph. Places are relative to the functions that begin at starts.
+const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/dqn","train":"(*Trainer).Train",
+"starts":["dqn.go:36","dqn.go:47","dqn.go:106","dqn.go:60","dqn.go:121","dqn.go:213","dqn.go:261","dqn.go:244"],
+"pos":{"file":"0","line":0,"col":1},
+"regions":[
+{"id":0,"node":-1,"nodes":[0]},
+{"id":1,"node":0,"nodes":[1,2,3,7,8]},
+{"id":2,"node":3,"nodes":[4,5,6]},
+{"id":3,"node":8,"label":"then","nodes":[9,10,18]},
+{"id":4,"node":10,"nodes":[11,12,13,14,15,16]},
+{"id":5,"node":16,"label":"then","nodes":[17]},
+{"id":6,"node":18,"label":"then","nodes":[19]}],
+"nodes":[
+{"id":0,"kind":"next","name":"iteration","text":"for run.Next()","pos":{"file":"0","line":1,"col":2},"region":0,"opens":[1],"freq":{},"axis":"none"},
+{"id":1,"kind":"observe","op":"env.Batch.Obs","name":"obs","text":"t.Env.Obs()","pos":{"file":"1","line":1,"col":9},"calls":[{"file":"0","line":2,"col":3}],"region":1,"fragment":"environment","freq":{"loops":[0]},"axis":"environments","shape":"[env, ...]","reads":[0],"impl":"host"},
+{"id":2,"kind":"batch","op":"rl.Scalar","name":"epsilon","text":"rl.Scalar(t.Epsilon(run.Progress()))","pos":{"file":"1","line":2,"col":13},"calls":[{"file":"0","line":2,"col":3}],"region":1,"freq":{"loops":[0]},"axis":"none","shape":"[]","impl":"graph"},
+{"id":3,"kind":"loop","name":"t.TrainEvery","text":"for range t.TrainEvery","pos":{"file":"1","line":3,"col":2},"calls":[{"file":"0","line":2,"col":3}],"region":1,"opens":[2],"freq":{"loops":[0]},"axis":"none"},
+{"id":4,"kind":"call","op":"rl.Func.Call","name":"action","text":"a.act.Call(k, in)","pos":{"file":"2","line":0,"col":58},"calls":[{"file":"0","line":2,"col":3},{"file":"1","line":4,"col":13}],"region":2,"fragment":"actor","freq":{"loops":[0,3]},"turns":true,"axis":"environments","shape":"[env, ...]","reads":[1],"impl":"graph"},
+{"id":5,"kind":"step","op":"env.Batch.Step","name":"out","text":"t.Env.Step(action)","pos":{"file":"1","line":5,"col":10},"calls":[{"file":"0","line":2,"col":3}],"region":2,"fragment":"environment","freq":{"loops":[0,3]},"axis":"environments","shape":"[env, ...]","reads":[0,2],"writes":[0,2],"impl":"host"},
+{"id":6,"kind":"insert","op":"replay.Table.Insert","text":"t.Replay.Insert(Transition{…}, out.Over)","pos":{"file":"1","line":6,"col":3},"calls":[{"file":"0","line":2,"col":3}],"region":2,"fragment":"replay","freq":{"loops":[0,3]},"whole":true,"axis":"none","reads":[3],"writes":[3],"impl":"host"},
+{"id":7,"kind":"log","op":"rl.Run.Log","text":"run.Log(\"epsilon\", epsilon)","pos":{"file":"1","line":9,"col":2},"calls":[{"file":"0","line":2,"col":3}],"region":1,"fragment":"apply","freq":{"loops":[0]},"axis":"none","impl":"host"},
+{"id":8,"kind":"branch","text":"if run.Steps() \u003e= t.LearningStarts","pos":{"file":"0","line":3,"col":6},"region":1,"opens":[3],"freq":{"loops":[0]},"axis":"none"},
+{"id":9,"kind":"batch","op":"rl.Scalar","name":"beta","text":"rl.Scalar(t.BetaAt(run.Progress()))","pos":{"file":"3","line":1,"col":10},"calls":[{"file":"0","line":4,"col":4}],"region":3,"freq":{"loops":[0],"maybe":true},"axis":"none","shape":"[]","impl":"graph"},
+{"id":10,"kind":"loop","name":"t.Updates","text":"for range t.Updates","pos":{"file":"3","line":2,"col":2},"calls":[{"file":"0","line":4,"col":4}],"region":3,"opens":[4],"freq":{"loops":[0],"maybe":true},"axis":"none"},
+{"id":11,"kind":"sample","op":"replay.Table.Sample","name":"s","text":"t.Replay.Sample(run.Key(\"sample\", u), t.Batch)","pos":{"file":"3","line":3,"col":8},"calls":[{"file":"0","line":4,"col":4}],"region":4,"fragment":"replay","freq":{"loops":[0,10],"maybe":true},"whole":true,"axis":"rows","shape":"[rows, ...]","reads":[3],"impl":"host"},
+{"id":12,"kind":"gradient","op":"rl.Loss.Grad","text":"l.loss.Grad(run.Key(\"loss\", u), b)","pos":{"file":"4","line":1,"col":10},"calls":[{"file":"0","line":4,"col":4},{"file":"3","line":4,"col":15}],"region":4,"fragment":"gradient","freq":{"loops":[0,10],"maybe":true},"axis":"rows","shape":"[rows, ...]","reads":[1,4],"impl":"graph"},
+{"id":13,"kind":"apply","op":"rl.Opt.Apply","text":"l.opt.Apply(g, l.Rate.At(run.Progress()))","pos":{"file":"4","line":2,"col":2},"calls":[{"file":"0","line":4,"col":4},{"file":"3","line":4,"col":15}],"region":4,"fragment":"apply","freq":{"loops":[0,10],"maybe":true},"axis":"none","reads":[1,5],"writes":[1,5],"impl":"graph"},
+{"id":14,"kind":"log","op":"rl.Run.Log","text":"run.Log(\"loss/td\", m.Loss)","pos":{"file":"4","line":3,"col":2},"calls":[{"file":"0","line":4,"col":4},{"file":"3","line":4,"col":15}],"region":4,"fragment":"gradient","freq":{"loops":[0,10],"maybe":true},"axis":"none","impl":"host"},
+{"id":15,"kind":"log","op":"rl.Run.Log","text":"run.Log(\"q\", m.Q)","pos":{"file":"4","line":4,"col":2},"calls":[{"file":"0","line":4,"col":4},{"file":"3","line":4,"col":15}],"region":4,"fragment":"gradient","freq":{"loops":[0,10],"maybe":true},"axis":"none","impl":"host"},
+{"id":16,"kind":"branch","text":"if t.Prioritised","pos":{"file":"3","line":5,"col":6},"calls":[{"file":"0","line":4,"col":4}],"region":4,"opens":[5],"freq":{"loops":[0,10],"maybe":true},"axis":"none"},
+{"id":17,"kind":"prioritise","op":"replay.Table.Prioritise","text":"t.Replay.Prioritise(s.Index, priority)","pos":{"file":"3","line":6,"col":4},"calls":[{"file":"0","line":4,"col":4}],"region":5,"fragment":"replay","freq":{"loops":[0,10],"maybe":true},"whole":true,"axis":"none","reads":[3],"writes":[3],"impl":"host"},
+{"id":18,"kind":"branch","text":"if run.Every(t.TargetEvery)","pos":{"file":"3","line":9,"col":5},"calls":[{"file":"0","line":4,"col":4}],"region":3,"opens":[6],"freq":{"loops":[0],"maybe":true},"axis":"none"},
+{"id":19,"kind":"blend","op":"rl.Params.Blend","text":"t.Learner.target.params.Blend(t.Learner.net.params, t.Tau)","pos":{"file":"3","line":10,"col":3},"calls":[{"file":"0","line":4,"col":4}],"region":6,"fragment":"apply","freq":{"loops":[0],"maybe":true},"axis":"none","reads":[1,4],"writes":[4],"impl":"graph"}],
+"edges":[
+{"id":0,"kind":"resource","from":5,"to":1,"resource":0,"carried":0,"type":"env.Batch","axis":"environments","freq":{"loops":[0]}},
+{"id":1,"kind":"resource","from":13,"to":4,"resource":1,"carried":0,"type":"rl.Params","axis":"none","freq":{"loops":[0],"maybe":true}},
+{"id":2,"kind":"value","from":2,"to":4,"into":"in.Epsilon","resource":-1,"carried":-1,"type":"rl.Tensor","axis":"none","shape":"[]","freq":{"loops":[0]}},
+{"id":3,"kind":"value","from":1,"to":4,"into":"in.Obs","resource":-1,"carried":-1,"type":"rl.Obs","axis":"environments","shape":"[env, ...]","freq":{"loops":[0]}},
+{"id":4,"kind":"value","from":5,"part":"Obs","to":4,"into":"in.Obs","resource":-1,"carried":3,"type":"rl.Obs","axis":"environments","shape":"[env, ...]","freq":{"loops":[0,3]}},
+{"id":5,"kind":"resource","from":5,"to":5,"resource":0,"carried":0,"type":"env.Batch","axis":"environments","freq":{"loops":[0,3]}},
+{"id":6,"kind":"resource","from":5,"to":5,"resource":0,"carried":3,"type":"env.Batch","axis":"environments","freq":{"loops":[0,3]}},
+{"id":7,"kind":"resource","from":5,"to":5,"resource":2,"carried":0,"type":"env.Batch","axis":"environments","freq":{"loops":[0,3]}},
+{"id":8,"kind":"resource","from":5,"to":5,"resource":2,"carried":3,"type":"env.Batch","axis":"environments","freq":{"loops":[0,3]}},
+{"id":9,"kind":"value","from":4,"to":5,"into":"action","resource":-1,"carried":-1,"type":"rl.Tree","axis":"environments","shape":"[env, ...]","freq":{"loops":[0,3]}},
+{"id":10,"kind":"resource","from":6,"to":6,"resource":3,"carried":0,"type":"replay.Table[dqn.Transition]","axis":"none","freq":{"loops":[0,3]}},
+{"id":11,"kind":"resource","from":6,"to":6,"resource":3,"carried":3,"type":"replay.Table[dqn.Transition]","axis":"none","freq":{"loops":[0,3]}},
+{"id":12,"kind":"resource","from":17,"to":6,"resource":3,"carried":0,"type":"replay.Table[dqn.Transition]","axis":"none","freq":{"loops":[0],"maybe":true}},
+{"id":13,"kind":"value","from":5,"part":"Over","to":6,"into":"done","resource":-1,"carried":-1,"type":"rl.Tensor","axis":"environments","shape":"[env, ...]","freq":{"loops":[0,3]}},
+{"id":14,"kind":"value","from":4,"to":6,"into":"e.Action","resource":-1,"carried":-1,"type":"rl.Tree","axis":"environments","shape":"[env, ...]","freq":{"loops":[0,3]}},
+{"id":15,"kind":"value","from":5,"part":"Final","to":6,"into":"e.Next","resource":-1,"carried":-1,"type":"rl.Obs","axis":"environments","shape":"[env, ...]","freq":{"loops":[0,3]}},
+{"id":16,"kind":"value","from":1,"to":6,"into":"e.Obs","resource":-1,"carried":-1,"type":"rl.Obs","axis":"environments","shape":"[env, ...]","freq":{"loops":[0]}},
+{"id":17,"kind":"value","from":5,"part":"Obs","to":6,"into":"e.Obs","resource":-1,"carried":3,"type":"rl.Obs","axis":"environments","shape":"[env, ...]","freq":{"loops":[0,3]}},
+{"id":18,"kind":"value","from":5,"part":"Reward","to":6,"into":"e.Reward","resource":-1,"carried":-1,"type":"rl.Tensor","axis":"environments","shape":"[env, ...]","freq":{"loops":[0,3]}},
+{"id":19,"kind":"value","from":5,"part":"Terminated","to":6,"into":"e.Terminated","resource":-1,"carried":-1,"type":"rl.Tensor","axis":"environments","shape":"[env, ...]","freq":{"loops":[0,3]}},
+{"id":20,"kind":"value","from":2,"to":7,"into":"x","resource":-1,"carried":-1,"type":"rl.Tensor","axis":"none","shape":"[]","freq":{"loops":[0]}},
+{"id":21,"kind":"resource","from":6,"to":11,"resource":3,"carried":-1,"type":"replay.Table[dqn.Transition]","axis":"none","freq":{"loops":[0],"maybe":true}},
+{"id":22,"kind":"resource","from":6,"to":11,"resource":3,"carried":0,"type":"replay.Table[dqn.Transition]","axis":"none","freq":{"loops":[0],"maybe":true}},
+{"id":23,"kind":"resource","from":17,"to":11,"resource":3,"carried":0,"type":"replay.Table[dqn.Transition]","axis":"none","freq":{"loops":[0,10],"maybe":true}},
+{"id":24,"kind":"resource","from":17,"to":11,"resource":3,"carried":10,"type":"replay.Table[dqn.Transition]","axis":"none","freq":{"loops":[0,10],"maybe":true}},
+{"id":25,"kind":"resource","from":13,"to":12,"resource":1,"carried":0,"type":"rl.Params","axis":"none","freq":{"loops":[0,10],"maybe":true}},
+{"id":26,"kind":"resource","from":13,"to":12,"resource":1,"carried":10,"type":"rl.Params","axis":"none","freq":{"loops":[0,10],"maybe":true}},
+{"id":27,"kind":"resource","from":19,"to":12,"resource":4,"carried":0,"type":"rl.Params","axis":"none","freq":{"loops":[0],"maybe":true}},
+{"id":28,"kind":"value","from":9,"to":12,"into":"in.Beta","resource":-1,"carried":-1,"type":"rl.Tensor","axis":"none","shape":"[]","freq":{"loops":[0],"maybe":true}},
+{"id":29,"kind":"value","from":11,"to":12,"into":"in.Sample","resource":-1,"carried":-1,"type":"replay.Sample[dqn.Transition]","axis":"rows","shape":"[rows, ...]","freq":{"loops":[0,10],"maybe":true}},
+{"id":30,"kind":"resource","from":13,"to":13,"resource":1,"carried":0,"type":"rl.Params","axis":"none","freq":{"loops":[0,10],"maybe":true}},
+{"id":31,"kind":"resource","from":13,"to":13,"resource":1,"carried":10,"type":"rl.Params","axis":"none","freq":{"loops":[0,10],"maybe":true}},
+{"id":32,"kind":"resource","from":13,"to":13,"resource":5,"carried":0,"type":"rl.Opt","axis":"none","freq":{"loops":[0,10],"maybe":true}},
+{"id":33,"kind":"resource","from":13,"to":13,"resource":5,"carried":10,"type":"rl.Opt","axis":"none","freq":{"loops":[0,10],"maybe":true}},
+{"id":34,"kind":"value","from":12,"part":"g","to":13,"into":"g","resource":-1,"carried":-1,"type":"rl.Grads","axis":"none","freq":{"loops":[0,10],"maybe":true}},
+{"id":35,"kind":"value","from":12,"part":"aux.Loss","to":14,"into":"x","resource":-1,"carried":-1,"type":"rl.Tensor","axis":"rows","shape":"[rows, ...]","freq":{"loops":[0,10],"maybe":true}},
+{"id":36,"kind":"value","from":12,"part":"aux.Q","to":15,"into":"x","resource":-1,"carried":-1,"type":"rl.Tensor","axis":"rows","shape":"[rows, ...]","freq":{"loops":[0,10],"maybe":true}},
+{"id":37,"kind":"resource","from":6,"to":17,"resource":3,"carried":-1,"type":"replay.Table[dqn.Transition]","axis":"none","freq":{"loops":[0],"maybe":true}},
+{"id":38,"kind":"resource","from":6,"to":17,"resource":3,"carried":0,"type":"replay.Table[dqn.Transition]","axis":"none","freq":{"loops":[0],"maybe":true}},
+{"id":39,"kind":"resource","from":17,"to":17,"resource":3,"carried":0,"type":"replay.Table[dqn.Transition]","axis":"none","freq":{"loops":[0,10],"maybe":true}},
+{"id":40,"kind":"resource","from":17,"to":17,"resource":3,"carried":10,"type":"replay.Table[dqn.Transition]","axis":"none","freq":{"loops":[0,10],"maybe":true}},
+{"id":41,"kind":"value","from":11,"part":"Index","to":17,"into":"index","resource":-1,"carried":-1,"type":"rl.Tensor","axis":"rows","shape":"[rows, ...]","freq":{"loops":[0,10],"maybe":true}},
+{"id":42,"kind":"value","from":12,"part":"aux.Priority","to":17,"into":"priority","resource":-1,"carried":-1,"type":"rl.Tensor","axis":"rows","shape":"[rows, ...]","freq":{"loops":[0,10],"maybe":true}},
+{"id":43,"kind":"resource","from":13,"to":19,"resource":1,"carried":-1,"type":"rl.Params","axis":"none","freq":{"loops":[0],"maybe":true}},
+{"id":44,"kind":"resource","from":13,"to":19,"resource":1,"carried":0,"type":"rl.Params","axis":"none","freq":{"loops":[0],"maybe":true}},
+{"id":45,"kind":"resource","from":19,"to":19,"resource":4,"carried":0,"type":"rl.Params","axis":"none","freq":{"loops":[0],"maybe":true}}],
+"resources":[
+{"id":0,"name":"environments","kind":"environments","type":"env.Batch","axis":"environments","sharing":"pinned","home":"environment","pos":{"file":"5","line":1,"col":22}},
+{"id":1,"name":"q","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"6","line":6,"col":25}},
+{"id":2,"name":"environments/episodes","kind":"episodes","type":"env.Batch","axis":"environments","sharing":"pinned","home":"environment","pos":{"file":"5","line":1,"col":22},"part":"episodes"},
+{"id":3,"name":"replay","kind":"table","type":"replay.Table[dqn.Transition]","axis":"none","sharing":"pinned","home":"replay","pos":{"file":"5","line":25,"col":39},"large":true},
+{"id":4,"name":"target","kind":"weights","type":"rl.Params","axis":"none","sharing":"copyable","home":"apply","pos":{"file":"6","line":6,"col":25}},
+{"id":5,"name":"adam","kind":"optimiser","type":"rl.Opt","axis":"none","sharing":"pinned","home":"apply","pos":{"file":"7","line":3,"col":19}}],
+"fragments":[
+{"name":"environment","group":"environment","nodes":[1,5],"resources":[0,2],"entries":[{"peer":"actor","kind":"value","name":"action@4","edges":[9],"type":"rl.Tree","axis":"environments","freq":{"loops":[0,3]},"operators":["send","scatter","gather","all-gather"],"blocking":true}],"exits":[{"peer":"actor","kind":"value","name":"obs@1","edges":[3],"type":"rl.Obs","axis":"environments","freq":{"loops":[0]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"actor","kind":"value","name":"out@5.Obs","edges":[4],"type":"rl.Obs","axis":"environments","freq":{"loops":[0,3]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"replay","kind":"value","name":"out@5.Over","edges":[13],"type":"rl.Tensor","axis":"environments","freq":{"loops":[0,3]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"replay","kind":"value","name":"out@5.Final","edges":[15],"type":"rl.Obs","axis":"environments","freq":{"loops":[0,3]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"replay","kind":"value","name":"obs@1","edges":[16],"type":"rl.Obs","axis":"environments","freq":{"loops":[0]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"replay","kind":"value","name":"out@5.Obs","edges":[17],"type":"rl.Obs","axis":"environments","freq":{"loops":[0,3]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"replay","kind":"value","name":"out@5.Reward","edges":[18],"type":"rl.Tensor","axis":"environments","freq":{"loops":[0,3]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"replay","kind":"value","name":"out@5.Terminated","edges":[19],"type":"rl.Tensor","axis":"environments","freq":{"loops":[0,3]},"operators":["send","scatter","gather","all-gather"],"blocking":true}],"impls":["host","graph"]},
+{"name":"actor","group":"actor","nodes":[4],"entries":[{"peer":"apply","kind":"resource","name":"q","edges":[1],"type":"rl.Params","axis":"none","freq":{"loops":[0],"maybe":true},"operators":["send","broadcast"],"blocking":true},{"peer":"environment","kind":"value","name":"obs@1","edges":[3],"type":"rl.Obs","axis":"environments","freq":{"loops":[0]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"environment","kind":"value","name":"out@5.Obs","edges":[4],"type":"rl.Obs","axis":"environments","freq":{"loops":[0,3]},"operators":["send","scatter","gather","all-gather"],"blocking":true}],"exits":[{"peer":"environment","kind":"value","name":"action@4","edges":[9],"type":"rl.Tree","axis":"environments","freq":{"loops":[0,3]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"replay","kind":"value","name":"action@4","edges":[14],"type":"rl.Tree","axis":"environments","freq":{"loops":[0,3]},"operators":["send","scatter","gather","all-gather"],"blocking":true}],"impls":["host","graph"]},
+{"name":"replay","group":"replay","nodes":[6,11,17],"resources":[3],"entries":[{"peer":"environment","kind":"value","name":"out@5.Over","edges":[13],"type":"rl.Tensor","axis":"environments","freq":{"loops":[0,3]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"actor","kind":"value","name":"action@4","edges":[14],"type":"rl.Tree","axis":"environments","freq":{"loops":[0,3]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"environment","kind":"value","name":"out@5.Final","edges":[15],"type":"rl.Obs","axis":"environments","freq":{"loops":[0,3]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"environment","kind":"value","name":"obs@1","edges":[16],"type":"rl.Obs","axis":"environments","freq":{"loops":[0]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"environment","kind":"value","name":"out@5.Obs","edges":[17],"type":"rl.Obs","axis":"environments","freq":{"loops":[0,3]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"environment","kind":"value","name":"out@5.Reward","edges":[18],"type":"rl.Tensor","axis":"environments","freq":{"loops":[0,3]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"environment","kind":"value","name":"out@5.Terminated","edges":[19],"type":"rl.Tensor","axis":"environments","freq":{"loops":[0,3]},"operators":["send","scatter","gather","all-gather"],"blocking":true},{"peer":"gradient","kind":"value","name":"gradient@12.aux.Priority","edges":[42],"type":"rl.Tensor","axis":"rows","freq":{"loops":[0,10],"maybe":true},"operators":["send","scatter","gather","all-gather"],"blocking":true}],"exits":[{"peer":"gradient","kind":"value","name":"s@11","edges":[29],"type":"replay.Sample[dqn.Transition]","axis":"rows","freq":{"loops":[0,10],"maybe":true},"operators":["send","scatter","gather","all-gather"],"blocking":true}],"impls":["host","graph"]},
+{"name":"gradient","group":"learner","nodes":[12,14,15],"entries":[{"peer":"apply","kind":"resource","name":"q","edges":[25,26],"type":"rl.Params","axis":"none","freq":{"loops":[0,10],"maybe":true},"operators":["send","broadcast"],"blocking":true},{"peer":"apply","kind":"resource","name":"target","edges":[27],"type":"rl.Params","axis":"none","freq":{"loops":[0],"maybe":true},"operators":["send","broadcast"],"blocking":true},{"peer":"replay","kind":"value","name":"s@11","edges":[29],"type":"replay.Sample[dqn.Transition]","axis":"rows","freq":{"loops":[0,10],"maybe":true},"operators":["send","scatter","gather","all-gather"],"blocking":true}],"exits":[{"peer":"apply","kind":"value","name":"gradient@12.g","edges":[34],"type":"rl.Grads","axis":"none","freq":{"loops":[0,10],"maybe":true},"operators":["send","gather","all-reduce"],"blocking":true},{"peer":"replay","kind":"value","name":"gradient@12.aux.Priority","edges":[42],"type":"rl.Tensor","axis":"rows","freq":{"loops":[0,10],"maybe":true},"operators":["send","scatter","gather","all-gather"],"blocking":true}],"impls":["host","graph"]},
+{"name":"apply","group":"learner","nodes":[7,13,19],"resources":[1,4,5],"entries":[{"peer":"gradient","kind":"value","name":"gradient@12.g","edges":[34],"type":"rl.Grads","axis":"none","freq":{"loops":[0,10],"maybe":true},"operators":["send","gather","all-reduce"],"blocking":true}],"exits":[{"peer":"actor","kind":"resource","name":"q","edges":[1],"type":"rl.Params","axis":"none","freq":{"loops":[0],"maybe":true},"operators":["send","broadcast"],"blocking":true},{"peer":"gradient","kind":"resource","name":"q","edges":[25,26],"type":"rl.Params","axis":"none","freq":{"loops":[0,10],"maybe":true},"operators":["send","broadcast"],"blocking":true},{"peer":"gradient","kind":"resource","name":"target","edges":[27],"type":"rl.Params","axis":"none","freq":{"loops":[0],"maybe":true},"operators":["send","broadcast"],"blocking":true}],"impls":["host","graph"]}],
+"conditions":[]}
+`

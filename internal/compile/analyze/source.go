@@ -61,6 +61,18 @@ func (x *interp) source(g *fdg.Graph, dir string) *Source {
 	}
 }
 
+// Starts returns where the functions of the package begin.
+func (s *Source) Starts() (out []fdg.Pos) {
+	for _, f := range s.x.p.main.files {
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok {
+				out = append(out, s.x.b.pos(fn.Pos()))
+			}
+		}
+	}
+	return out
+}
+
 // Node returns the node of a statement: of an operation, of a number that an
 // Assign without one computes, of a branch, a loop, a jump or a return.
 func (s *Source) Node(n tree.Stmt) (int, bool) {

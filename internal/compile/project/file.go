@@ -221,16 +221,18 @@ func assemble(pkg string, body []byte, imports map[string]string) ([]byte, error
 	return append([]byte(header), out...), nil
 }
 
-// graphFile is the graph beside the programs.
-const graphFile = "gen_weft.json"
+// registryFile holds the graph, and registers it with all programs.
+const registryFile = "gen_weft.go"
 
-// registry adds the graph, and the file that registers it with all programs.
+// oldGraphFile held the graph in packages that older versions generated programs for.
+const oldGraphFile = "gen_weft.json"
+
+// registry adds the file with the graph that registers all programs.
 func (r *Result) registry(src *analyze.Source, made []string) error {
-	var graph bytes.Buffer
-	if err := r.Graph.WriteJSON(&graph); err != nil {
+	graph, err := r.Graph.Pack(src.Starts())
+	if err != nil {
 		return err
 	}
-	r.Files[graphFile] = graph.Bytes()
 	l := newLoop(src, r.Graph, plan.Grouping{}, &findings{})
 	pkg := l.edgePackage()
 	var b bytes.Buffer
@@ -238,7 +240,7 @@ func (r *Result) registry(src *analyze.Source, made []string) error {
 	if whole {
 		fmt.Fprintf(&b, "//go:embed %s\nvar genText []byte\n\n", edge.LoweredFile)
 	}
-	fmt.Fprintf(&b, "//go:embed gen_weft.json\nvar genGraph []byte\n\nfunc init() {\n%s.Register[%s](%s.Set{Graph: genGraph, Groupings: []%s.Grouping{", pkg, l.typeName(l.trainerType()), pkg, pkg)
+	fmt.Fprintf(&b, "func init() {\n%s.Register[%s](%s.Set{Graph: genGraph, Groupings: []%s.Grouping{", pkg, l.typeName(l.trainerType()), pkg, pkg)
 	for i, name := range made {
 		if i > 0 {
 			b.WriteString(", ")
@@ -249,12 +251,14 @@ func (r *Result) registry(src *analyze.Source, made []string) error {
 	if whole {
 		fmt.Fprintf(&b, ", Lowered: %s.Iteration(%s), Text: genText", pkg, l.unused(deviceFunc))
 	}
-	b.WriteString("})\n}\n")
+	fmt.Fprintf(&b, "})\n}\n\n// genGraph is the loop's graph. Places are relative to the functions that begin at starts.\nconst genGraph = `%s`\n", graph)
 	text, err := assemble(src.Pkg.Name(), b.Bytes(), l.imports)
 	if err != nil {
 		return err
 	}
-	text = bytes.Replace(text, []byte("import (\n"), []byte("import (\n\t_ \"embed\" // of the graph\n\n"), 1)
-	r.Files["gen_weft.go"], err = format.Source(text)
+	if whole {
+		text = bytes.Replace(text, []byte("import (\n"), []byte("import (\n\t_ \"embed\" // of the device program's text\n\n"), 1)
+	}
+	r.Files[registryFile], err = format.Source(text)
 	return err
 }

@@ -98,10 +98,17 @@ func compiles(f *analyze.Frame, files map[string][]byte) error {
 	return nil
 }
 
+// jsonOf returns a graph as JSON.
+func jsonOf(g *fdg.Graph) string {
+	var b strings.Builder
+	_ = g.WriteJSON(&b) // to memory
+	return b.String()
+}
+
 // take adds a grouping's programs.
 func (s *specimen) take(by plan.Grouping, made Result) {
 	s.program.files["_"+by.Name+".go"] = made.Files["gen_"+by.Name+".go"]
-	s.program.graph = string(made.Files[graphFile])
+	s.program.graph = jsonOf(made.Graph)
 	s.program.made = append(s.program.made, by.Name)
 	s.groupings = append(s.groupings, by)
 	s.summed = append(s.summed, slices.ContainsFunc(made.Graph.Nodes, func(n fdg.Node) bool {

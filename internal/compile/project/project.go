@@ -204,7 +204,7 @@ func (r Result) Stale() (out []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if analyze.Generated(text) || name == graphFile {
+		if analyze.Generated(text) || name == oldGraphFile {
 			out = append(out, name)
 		}
 	}

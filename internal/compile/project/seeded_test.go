@@ -245,17 +245,14 @@ func drawn(t *testing.T, f *analyze.Frame, s *subject, kind, n int, r *rand.Rand
 	if how != "" {
 		return v, how
 	}
-	var graph strings.Builder
-	if err := b.g.WriteJSON(&graph); err != nil {
-		return v, "error"
-	}
-	switch same := graph.String() == s.program.graph; {
+	graph := jsonOf(b.g)
+	switch same := graph == s.program.graph; {
 	case bytes.Equal(text, s.text) && same:
 		return v, "no change"
 	case !same: // which no run can excuse
 		return v, unnoticed
 	}
-	v.program = program{name: fmt.Sprintf("%sx%d", s.program.name, n), made: []string{s.by.Name}, graph: graph.String(), steer: s.program.steer}
+	v.program = program{name: fmt.Sprintf("%sx%d", s.program.name, n), made: []string{s.by.Name}, graph: graph, steer: s.program.steer}
 	v.program.files = map[string][]byte{"_.go": s.source, "_" + s.by.Name + ".go": text}
 	switch {
 	case compiles(f, v.program.files) != nil:

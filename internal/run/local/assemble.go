@@ -1,7 +1,6 @@
 package local
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
@@ -82,7 +81,7 @@ func arrange(c *dist.Config, j Job, t rl.Trainer, spec env.Spec) error {
 	if !ok {
 		return fmt.Errorf("algorithm %s has no generated programs, so it can run as the plain loop only: weft generate makes them", j.Algorithm.Name)
 	}
-	g, err := fdg.ReadJSON(bytes.NewReader(set.Graph))
+	g, err := fdg.Unpack(set.Graph)
 	if err != nil {
 		return fmt.Errorf("the graph of algorithm %s: %w", j.Algorithm.Name, err)
 	}

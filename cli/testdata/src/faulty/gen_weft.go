@@ -15,5 +15,5 @@ var genText []byte
 var genGraph []byte
 
 func init() {
-	edge.Register[*Trainer](edge.Set{Graph: genGraph, Groupings: []edge.Grouping{genCoarse, genLearners}, Lowered: edge.Iteration(trainLowered), Text: genText})
+	edge.Register[*Trainer](edge.Set{Graph: string(genGraph), Groupings: []edge.Grouping{genCoarse, genLearners}, Lowered: edge.Iteration(trainLowered), Text: genText})
 }

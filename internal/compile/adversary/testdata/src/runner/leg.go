@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -145,7 +144,7 @@ func arrange(c *dist.Config, j job.Job, leg job.Leg, unfit *bool) error {
 	if !ok {
 		return errors.New("the loop has no generated programs")
 	}
-	g, err := fdg.ReadJSON(bytes.NewReader(set.Graph))
+	g, err := fdg.Unpack(set.Graph)
 	if err != nil {
 		return err
 	}

@@ -176,7 +176,7 @@ func outcomes(name string) (out []trial.Outcome) {
 	if !ok {
 		return append(out, trial.Outcome{Loop: name, Err: "nothing was generated"})
 	}
-	g, err := fdg.ReadJSON(strings.NewReader(string(set.Graph)))
+	g, err := fdg.Unpack(set.Graph)
 	if err != nil {
 		return append(out, trial.Outcome{Loop: name, Err: err.Error()})
 	}
