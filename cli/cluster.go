@@ -20,7 +20,10 @@ import (
 const defaultCluster = "127.0.0.1:7700"
 
 // credentials are the flags that name certificates.
-type credentials struct{ dir, ca, cert, key string }
+type credentials struct {
+	dir, ca, cert, key, revoked string
+	keys                        *certs.Keys // once they are loaded; nil is none
+}
 
 func (f *credentials) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
@@ -28,11 +31,12 @@ func (f *credentials) flags(cmd *cobra.Command) {
 	flags.StringVar(&f.ca, "ca", "", "`file` of the authority's certificate, instead of --certs")
 	flags.StringVar(&f.cert, "cert", "", "`file` of this process's certificate")
 	flags.StringVar(&f.key, "key", "", "`file` of its key")
+	flags.StringVar(&f.revoked, "revoked", "", "`file` of the certificates that the authority revoked; with --certs, ca.crl of that folder if it is there")
 }
 
 // load reads what was named; nil if nothing was.
 func (f *credentials) load() (*tls.Config, error) {
-	files := certs.Files{CA: f.ca, Cert: f.cert, Key: f.key}
+	files := certs.Files{CA: f.ca, Cert: f.cert, Key: f.key, Revoked: f.revoked}
 	var err error
 	switch {
 	case f.dir == "" && files == (certs.Files{}):
@@ -40,12 +44,15 @@ func (f *credentials) load() (*tls.Config, error) {
 	case f.dir != "" && files == (certs.Files{}):
 		files, err = certs.In(f.dir)
 	case files.CA == "" || files.Cert == "" || files.Key == "":
-		err = errors.New("--ca, --cert and --key belong together")
+		err = errors.New("--ca, --cert and --key belong together, and --revoked with them")
 	}
 	if err != nil {
 		return nil, err
 	}
-	return files.Load()
+	if f.keys, err = files.Open(); err != nil {
+		return nil, err
+	}
+	return f.keys.TLS(), nil
 }
 
 // loadFor reads what was named; by default, for addresses that only this machine
@@ -61,7 +68,10 @@ func (f *credentials) loadFor(addresses ...string) (*tls.Config, error) {
 			return nil, err
 		}
 	}
-	return certs.Own()
+	if f.keys, err = certs.Own(); err != nil {
+		return nil, err
+	}
+	return f.keys.TLS(), nil
 }
 
 // clientFlags are those of commands that speak with a coordinator.

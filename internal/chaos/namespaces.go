@@ -48,7 +48,7 @@ func newNamespaces(workers int, dir string) (_ *namespaces, err error) {
 	if err := certs.Init(n.dir); err != nil {
 		return nil, err
 	}
-	files, err := certs.Issue(n.dir, "chaos", hosts...)
+	files, err := certs.Issue(n.dir, "chaos", certs.Roles(), hosts...)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (l *limited) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if len(l.open) >= l.most {
-			l.open = slices.DeleteFunc(l.open, isClosed)
+			l.open = slices.DeleteFunc(l.open, Closed)
 		}
 		if len(l.open) < l.most {
 			l.open = append(l.open, c)
@@ -40,8 +40,8 @@ func (l *limited) Accept() (net.Conn, error) {
 	}
 }
 
-// isClosed reports whether this process has closed a connection.
-func isClosed(c net.Conn) bool {
+// Closed reports whether this process has closed a connection.
+func Closed(c net.Conn) bool {
 	kernel, ok := c.(syscall.Conn)
 	if !ok {
 		return false

@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 )
 
@@ -50,9 +51,14 @@ func Init(dir string) error {
 	return err
 }
 
-// Issue makes a certificate for name and the further names and addresses under which
-// its holder is reached, signed by dir's authority.
-func Issue(dir, name string, hosts ...string) (Files, error) {
+// Issue makes a certificate for name with some roles, and the further names and addresses
+// under which its holder is reached, signed by dir's authority.
+func Issue(dir, name string, roles []Role, hosts ...string) (Files, error) {
+	return sign(dir, dir, name, roles, hosts)
+}
+
+// sign does the same, and writes the files into another folder.
+func sign(dir, into, name string, roles []Role, hosts []string) (Files, error) {
 	f := Files{CA: filepath.Join(dir, authority+".crt")}
 	if !named.MatchString(name) || name == authority {
 		return f, fmt.Errorf("%q is no name for a certificate: it is to be a host's name or address, or a user's", name)
@@ -69,18 +75,24 @@ func Issue(dir, name string, hosts ...string) (Files, error) {
 	if err != nil {
 		return f, err
 	}
+	for _, r := range roles {
+		t.Subject.OrganizationalUnit = append(t.Subject.OrganizationalUnit, unit+string(r))
+	}
 	t.KeyUsage = x509.KeyUsageDigitalSignature
 	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	for _, host := range append([]string{name, "localhost", "127.0.0.1", "::1"}, hosts...) {
-		if ip := net.ParseIP(host); ip != nil {
-			t.IPAddresses = append(t.IPAddresses, ip)
-		} else {
+		if ip := net.ParseIP(host); ip == nil && !slices.Contains(t.DNSNames, host) {
 			t.DNSNames = append(t.DNSNames, host)
+		} else if ip != nil && !slices.ContainsFunc(t.IPAddresses, ip.Equal) {
+			t.IPAddresses = append(t.IPAddresses, ip)
 		}
 	}
-	made, err := write(dir, name, t, ca, key, caKey)
+	made, err := write(into, name, t, ca, key, caKey)
 	f.Cert, f.Key = made.Cert, made.Key
-	return f, err
+	if err != nil {
+		return f, err
+	}
+	return f, noteIssued(dir, name, t.SerialNumber)
 }
 
 // named are names that are safe as a file's.

@@ -15,7 +15,7 @@ func TestMutual(t *testing.T) {
 	ours, others := t.TempDir(), t.TempDir()
 	server, client, stranger := issue(t, ours, "server"), issue(t, ours, "client"), issue(t, others, "client")
 	bare := client.Clone()
-	bare.Certificates = nil
+	bare.Certificates, bare.GetClientCertificate = nil, nil
 	for _, c := range []struct {
 		name   string
 		client *tls.Config
@@ -36,7 +36,7 @@ func issue(t *testing.T, dir, name string) *tls.Config {
 			t.Fatal(err)
 		}
 	}
-	f, err := Issue(dir, name, "10.0.0.7")
+	f, err := Issue(dir, name, Roles(), "10.0.0.7")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%v, want %q", err, text)
 		}
 	}
-	_, err := Issue(dir, "a")
+	_, err := Issue(dir, "a", Roles())
 	says(err, "holds no authority: weft certs init")
 	if err := Init(dir); err != nil {
 		t.Fatal(err)
@@ -89,14 +89,14 @@ func TestMistakes(t *testing.T) {
 	_, err = In(dir)
 	says(err, "holds no certificate: weft certs issue")
 	for _, name := range []string{"", "../x", "ca", "a b"} {
-		_, err = Issue(dir, name)
+		_, err = Issue(dir, name, Roles())
 		says(err, "is no name for a certificate")
 	}
 	issue(t, dir, "a")
 	if f, err := In(dir); err != nil || filepath.Base(f.Cert) != "a.crt" {
 		t.Error(f, err)
 	}
-	_, err = Issue(dir, "a")
+	_, err = Issue(dir, "a", Roles())
 	says(err, "exists already")
 	issue(t, dir, "b")
 	_, err = In(dir)
@@ -127,7 +127,7 @@ func TestFits(t *testing.T) {
 	if err := Init(dir); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Issue(dir, "gpu1", "10.0.0.2")
+	f, err := Issue(dir, "gpu1", []Role{Work}, "10.0.0.2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func FuzzFiles(f *testing.F) {
 	if err := Init(dir); err != nil {
 		f.Fatal(err)
 	}
-	made, err := Issue(dir, "a")
+	made, err := Issue(dir, "a", Roles())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -167,8 +167,8 @@ func FuzzFiles(f *testing.F) {
 	f.Add(texts[0], texts[1], texts[2])
 	f.Add([]byte("-----BEGIN CERTIFICATE-----"), []byte{}, []byte{})
 	f.Fuzz(func(t *testing.T, ca, cert, key []byte) {
-		c, err := parse(ca, cert, key)
-		if err == nil && Fits("127.0.0.1:1", c) == nil && c.ClientCAs == nil {
+		l, err := parse(ca, cert, key, ca)
+		if err == nil && (len(l.cas) == 0 || len(l.revoked) > 0) {
 			t.Error("nobody would be asked for a certificate")
 		}
 	})

@@ -2,18 +2,19 @@ package certs
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 )
 
 // Files are where a process has its certificate. They may come from elsewhere than
 // from this package.
-type Files struct{ CA, Cert, Key string }
+type Files struct {
+	CA, Cert, Key string
+	Revoked       string // list of certificates that the authority has revoked; it need not be there
+}
 
 // In finds the certificate in a folder that holds one beside the authority's.
 func In(dir string) (Files, error) {
@@ -32,43 +33,9 @@ func In(dir string) (Files, error) {
 		return Files{}, fmt.Errorf("%s holds no certificate: weft certs issue makes one", dir)
 	case 1:
 		at := filepath.Join(dir, found[0])
-		return Files{filepath.Join(dir, authority+".crt"), at + ".crt", at + ".key"}, nil
+		return Files{filepath.Join(dir, authority+".crt"), at + ".crt", at + ".key", filepath.Join(dir, revokedFile)}, nil
 	}
 	return Files{}, fmt.Errorf("%s holds certificates of %s: name one with --cert and --key", dir, strings.Join(found, ", "))
-}
-
-// Load reads them: a configuration for servers and clients alike, in which both sides
-// must show a certificate of the authority.
-func (f Files) Load() (*tls.Config, error) {
-	var texts [3][]byte
-	for i, path := range []string{f.CA, f.Cert, f.Key} {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		texts[i] = text
-	}
-	c, err := parse(texts[0], texts[1], texts[2])
-	if err != nil {
-		return nil, fmt.Errorf("certificates %s, %s and %s: %w", f.CA, f.Cert, f.Key, err)
-	}
-	return c, nil
-}
-
-// parse reads what the files hold.
-func parse(ca, cert, key []byte) (*tls.Config, error) {
-	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(ca) {
-		return nil, errors.New("the authority's file holds no certificate")
-	}
-	return &tls.Config{
-		Certificates: []tls.Certificate{pair}, RootCAs: pool,
-		ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13,
-	}, nil
 }
 
 // Required refuses an address that others than this machine reach, unless there are

@@ -1,8 +1,6 @@
 package certs
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,7 +16,7 @@ const soon = 30 * 24 * time.Hour
 // one machine, made when it is first asked for. Who listens on loopback is reached by
 // every user of the machine, and runs what it is told: only who can read this user's
 // files is to tell it anything.
-func Own() (*tls.Config, error) {
+func Own() (*Keys, error) {
 	home, err := os.UserConfigDir()
 	if err != nil {
 		return nil, fmt.Errorf("there is no place for this user's certificate (%w): name one with --certs", err)
@@ -26,19 +24,20 @@ func Own() (*tls.Config, error) {
 	return own(filepath.Join(home, "weft", "loopback"))
 }
 
-func own(dir string) (*tls.Config, error) {
-	c, err := owned(dir)
+func own(dir string) (*Keys, error) {
+	k, err := owned(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = replace(dir); err == nil {
-			c, err = owned(dir)
+			k, err = owned(dir)
 		}
 	}
-	return c, err
+	return k, err
 }
 
 // owned reads the certificate in dir, which nobody else may be able to read or to
-// change. One that ends soon is as good as none.
-func owned(dir string) (*tls.Config, error) {
+// change. One that ends soon, or
+// names no role, is as good as none.
+func owned(dir string) (*Keys, error) {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return nil, err
@@ -50,18 +49,15 @@ func owned(dir string) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := f.Load()
+	k, err := f.Open()
 	if err != nil {
 		return nil, err
 	}
-	leaf, err := x509.ParseCertificate(c.Certificates[0].Certificate[0])
-	if err != nil {
-		return nil, err
-	}
-	if time.Until(leaf.NotAfter) < soon {
+	if time.Until(k.now.pair.Leaf.NotAfter) < soon || len(k.holder().Roles) == 0 {
 		return nil, fmt.Errorf("%s: its certificate ends: %w", dir, fs.ErrNotExist)
 	}
-	return c, nil
+	k.renew = "the next weft command of this user makes another, and it is taken over"
+	return k, nil
 }
 
 // replace makes an authority and a certificate in dir, in one step: of several
@@ -96,9 +92,10 @@ func Household(dir string) (Files, error) {
 	if err := Init(dir); err != nil {
 		return Files{}, err
 	}
-	f, err := Issue(dir, "loopback")
+	f, err := Issue(dir, "loopback", Roles())
 	if err != nil {
 		return f, err
 	}
-	return f, os.Remove(filepath.Join(dir, authority+".key")) // it issues no other
+	// It issues no other.
+	return f, errors.Join(os.Remove(filepath.Join(dir, authority+".key")), os.Remove(filepath.Join(dir, issuedFile)))
 }

@@ -20,7 +20,7 @@ func TestOwn(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			all[i] = c
+			all[i] = c.TLS()
 		})
 	}
 	wait.Wait()
@@ -36,7 +36,7 @@ func TestOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := talk(t, all[0], other); err == nil {
+	if err := talk(t, all[0], other.TLS()); err == nil {
 		t.Error("another user is let in")
 	}
 	if left, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(left) != 1 {

@@ -12,10 +12,10 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/weft-rl/weft/internal/run/certs"
 	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/gate"
 )
 
 // Client speaks with the coordinator that acts, wherever that is.
@@ -29,11 +29,7 @@ type Client struct {
 
 // dial prepares a connection.
 func (c *Client) dial(address string) (*grpc.ClientConn, error) {
-	creds := insecure.NewCredentials()
-	if c.TLS != nil {
-		creds = credentials.NewTLS(c.TLS)
-	}
-	return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(creds), grpc.WithDefaultCallOptions(
+	return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(gate.Dial(c.TLS, certs.Coordinate)), grpc.WithDefaultCallOptions(
 		grpc.ForceCodec(codec{}), grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, MaxDelay: time.Second}, MinConnectTimeout: 2 * time.Second}))
 }

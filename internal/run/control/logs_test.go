@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/weft-rl/weft/internal/run/gate"
 )
 
 // forgetful is a coordinator that stops to act in the midst of a log, as often as it is to.
@@ -36,7 +38,7 @@ func TestLogs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := NewServer(&forgetful{stops: 1}, nil)
+	server := NewServer(&forgetful{stops: 1}, gate.New(nil, nil))
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(l) }) // to the end of the test
 	defer serving.Wait()

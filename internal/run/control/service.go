@@ -2,18 +2,16 @@ package control
 
 import (
 	"context"
-	"crypto/tls"
 	"strings"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
 	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/gate"
 )
 
 // Server is what a coordinator offers.
@@ -83,12 +81,19 @@ func join(server any, stream grpc.ServerStream) error {
 }
 
 func call[Q, A any](do func(Server, context.Context, *Q) (*A, error)) grpc.MethodHandler {
-	return func(server any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
-		q := new(Q)
-		if err := decode(q); err != nil {
-			return nil, err
+	return func(server any, ctx context.Context, decode func(any) error, guard grpc.UnaryServerInterceptor) (any, error) {
+		info := &grpc.UnaryServerInfo{Server: server}
+		if stream := grpc.ServerTransportStreamFromContext(ctx); stream != nil {
+			info.FullMethod = stream.Method()
 		}
-		return do(server.(Server), ctx, q)
+		// Who may not call learns nothing of what would be wrong with the message.
+		return guard(ctx, nil, info, func(ctx context.Context, _ any) (any, error) {
+			q := new(Q)
+			if err := decode(q); err != nil {
+				return nil, err
+			}
+			return do(server.(Server), ctx, q)
+		})
 	}
 }
 
@@ -102,20 +107,20 @@ func answers[A any](do func(Server, *Named, Sender[A]) error) grpc.StreamHandler
 	}
 }
 
-// NewServer is a gRPC server for s; without tls it is for loopback alone. Who is slow
+// Caller returns who makes a call, or has a session, by its context.
+func Caller(ctx context.Context) gate.Caller { return gate.Of(ctx) }
+
+// NewServer is a gRPC server for s, with a gate that decides who may call what. Who is slow
 // to introduce himself, or silent, is hung up on.
-func NewServer(s Server, tls *tls.Config) *grpc.Server {
-	creds := insecure.NewCredentials()
-	if tls != nil {
-		creds = credentials.NewTLS(tls)
-	}
-	g := grpc.NewServer(
-		grpc.Creds(creds), grpc.ForceServerCodec(codec{}), grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage),
+func NewServer(s Server, who *gate.Gate) *grpc.Server {
+	options := append(who.Options(),
+		grpc.ForceServerCodec(codec{}), grpc.MaxRecvMsgSize(maxUp), grpc.MaxSendMsgSize(MaxMessage),
 		grpc.ConnectionTimeout(5*time.Second), grpc.MaxHeaderListSize(16<<10), grpc.MaxConcurrentStreams(64),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 10 * time.Second, Time: 10 * time.Second, Timeout: 5 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
 		grpc.WaitForHandlers(true),
 	)
+	g := grpc.NewServer(options...)
 	g.RegisterService(&description, s)
 	return g
 }
@@ -144,7 +149,7 @@ func Reason(err error) string { return status.Convert(err).Message() }
 // refused is the text of a refusal.
 func refused(err error) (text string, ok bool) {
 	s, _ := status.FromError(err)
-	return s.Message(), s.Code() == codes.InvalidArgument || s.Code() == codes.Unauthenticated
+	return s.Message(), s.Code() == codes.InvalidArgument || s.Code() == codes.Unauthenticated || s.Code() == codes.PermissionDenied
 }
 
 // Idle is the answer of a coordinator that does not act and knows of none that does.

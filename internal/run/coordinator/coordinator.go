@@ -16,6 +16,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/bound"
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/gate"
 	"github.com/weft-rl/weft/plan"
 )
 
@@ -73,6 +74,7 @@ func (o Options) withDefaults() Options {
 // coordinator is one process's: it acts, or stands by.
 type coordinator struct {
 	Options
+	gate    *gate.Gate
 	mu      sync.Mutex
 	acts    *acting // nil: it stands by
 	idle    string  // why, if nobody is known to act
@@ -83,11 +85,15 @@ type coordinator struct {
 // While another does, it tells who that is.
 func Serve(ctx context.Context, o Options) error {
 	c := &coordinator{Options: o.withDefaults(), idle: "it has just started"}
-	server := control.NewServer(c, c.TLS)
+	c.gate = gate.New(c.TLS, c.Log)
+	server := control.NewServer(c, c.gate)
+	watching, stop := context.WithCancel(ctx)
+	c.readers.Go(func() { c.gate.Watch(watching) })
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(bound.Connections(c.Listener, bound.Most)) }()
 	err := c.campaign(ctx)
 	server.Stop()
+	stop()
 	c.readers.Wait()
 	return errors.Join(err, <-served)
 }

@@ -40,7 +40,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	c.told("somebody is refused: the worker's program")
+	c.told(": the worker's program")
 	raw(t, at, "GET / HTTP/1.1\r\n\r\n", strings.Repeat("\x00\xff", 1<<12), "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"+strings.Repeat("x", 1000))
 	strange(t, at)
 	letGo()
@@ -167,7 +167,7 @@ func authority(t *testing.T) issued {
 	if err := certs.Init(dir); err != nil {
 		t.Fatal(err)
 	}
-	f, err := certs.Issue(dir, "node")
+	f, err := certs.Issue(dir, "node", certs.Roles())
 	if err != nil {
 		t.Fatal(err)
 	}

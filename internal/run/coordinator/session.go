@@ -84,7 +84,7 @@ func (c *coordinator) Join(stream control.Session) error {
 	select {
 	case m := <-hello:
 		if err := c.check(m); err != nil {
-			c.Log(fmt.Sprintf("somebody is refused: %.300s", control.Reason(err)))
+			c.gate.Refused(control.Caller(stream.Context()), control.Reason(err))
 			return err
 		}
 		a, err := c.acting(stream.Context())

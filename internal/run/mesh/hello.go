@@ -11,10 +11,11 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/weft-rl/weft/internal/run/certs"
+	"github.com/weft-rl/weft/internal/run/gate"
 )
 
 // hello is what the two ends of a stream tell each other in its headers.
@@ -122,12 +123,8 @@ func (s *Session) verify(h, asked hello) error {
 }
 
 func clientOptions(config *tls.Config) []grpc.DialOption {
-	creds := insecure.NewCredentials()
-	if config != nil {
-		creds = credentials.NewTLS(config)
-	}
 	return []grpc.DialOption{
-		grpc.WithTransportCredentials(creds), grpc.WithContextDialer(dialTCP), grpc.WithNoProxy(),
+		grpc.WithTransportCredentials(gate.Dial(config, certs.Work)), grpc.WithContextDialer(dialTCP), grpc.WithNoProxy(),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(mostMessage)),
 		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
 		grpc.WithReadBufferSize(buffer), grpc.WithWriteBufferSize(buffer), grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),

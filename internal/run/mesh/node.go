@@ -24,10 +24,10 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/weft-rl/weft/internal/run/bound"
+	"github.com/weft-rl/weft/internal/run/gate"
 	"github.com/weft-rl/weft/internal/run/scratch"
 )
 
@@ -49,6 +49,8 @@ type Options struct {
 	Connect time.Duration // after which a peer that does not answer cannot be reached; 60 s
 	Wait    time.Duration // for peers that answer to build their part; 8 min, less than a coordinator's patience with all
 	Largest int64         // message, in bytes; 4 GiB
+
+	Log func(text string) // of who is refused; nil is nowhere
 }
 
 func (o Options) withDefaults() Options {
@@ -74,7 +76,9 @@ type Node struct {
 	socket  string          // of processes of this host; empty is none
 	folder  *scratch.Folder // that it is in
 	server  *grpc.Server
-	door    *door // of the socket; nil is none
+	gate    *gate.Gate
+	unwatch func() // ends the gate's watch
+	door    *door  // of the socket; nil is none
 	serving sync.WaitGroup
 
 	mu       sync.Mutex
@@ -101,11 +105,7 @@ func Listen(address string, o Options) (*Node, error) {
 	if o.Advertise != "" {
 		n.address = o.Advertise
 	}
-	var creds credentials.TransportCredentials
-	if o.TLS != nil {
-		creds = credentials.NewTLS(o.TLS)
-	}
-	n.serve(l, creds)
+	n.serve(l)
 	if !o.NoSocket {
 		n.listenSocket()
 	}
@@ -116,16 +116,17 @@ func Listen(address string, o Options) (*Node, error) {
 // first half to be acknowledged.
 const window = 16 << 20
 
-func (n *Node) serve(l net.Listener, creds credentials.TransportCredentials) {
-	options := []grpc.ServerOption{
-		grpc.ForceServerCodecV2(codec{}), grpc.MaxRecvMsgSize(mostMessage), grpc.MaxHeaderListSize(16 << 10),
-		grpc.ConnectionTimeout(5 * time.Second), grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window),
+func (n *Node) serve(l net.Listener) {
+	n.gate = gate.New(n.o.TLS, n.o.Log)
+	options := append(n.gate.Options(),
+		grpc.ForceServerCodecV2(codec{}), grpc.MaxRecvMsgSize(mostMessage), grpc.MaxHeaderListSize(16<<10),
+		grpc.ConnectionTimeout(5*time.Second), grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window),
 		grpc.ReadBufferSize(buffer), grpc.WriteBufferSize(buffer), grpc.MaxConcurrentStreams(64),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 10 * time.Second}),
-	}
-	if creds != nil {
-		options = append(options, grpc.Creds(creds))
-	}
+	)
+	watching, stop := context.WithCancel(context.Background())
+	n.unwatch = stop
+	n.serving.Go(func() { n.gate.Watch(watching) })
 	n.server = grpc.NewServer(options...)
 	n.server.RegisterService(&service, n)
 	n.serving.Go(func() { _ = n.server.Serve(bound.Connections(l, bound.Most)) }) // it ends when the node is closed
@@ -163,6 +164,7 @@ func (n *Node) Close() error {
 		s.Abort(errors.New("the process ends"))
 	}
 	n.server.Stop()
+	n.unwatch()
 	if n.door != nil {
 		n.door.close()
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/gate"
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
@@ -76,7 +77,7 @@ func TestLeaseEndsMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &slow{t: t, givenUp: make(chan struct{}), again: make(chan *control.Hello, 1)}
-	server := control.NewServer(c, nil)
+	server := control.NewServer(c, gate.New(nil, nil))
 	var all sync.WaitGroup
 	all.Go(func() { _ = server.Serve(l) }) // to the end of the test
 	defer all.Wait()

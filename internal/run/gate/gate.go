@@ -1,0 +1,194 @@
+// Package gate decides who gets in to the gRPC servers of a cluster, and what they may call there: by the role that the
+// certificate of the caller names. It logs whom it refuses, and ends the connections of those whose certificate is not good
+// any more.
+package gate
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/weft-rl/weft/internal/run/bound"
+	"github.com/weft-rl/weft/internal/run/certs"
+)
+
+// methods is the list of what may be called, and of the role that it takes. What is not in it nobody may call.
+var methods = map[string]certs.Role{
+	"/weft.Control/Join":    certs.Work,
+	"/weft.Control/Submit":  certs.Submit,
+	"/weft.Control/Stop":    certs.Submit,
+	"/weft.Control/Delete":  certs.Submit,
+	"/weft.Control/Compact": certs.Submit,
+	"/weft.Control/Status":  certs.Read,
+	"/weft.Control/Watch":   certs.Read,
+	"/weft.Control/Logs":    certs.Read,
+	"/weft.Mesh/Join":       certs.Work,
+}
+
+// RoleOf returns the role that a method takes; false if nobody may call it.
+func RoleOf(method string) (certs.Role, bool) {
+	r, ok := methods[method]
+	return r, ok
+}
+
+// Caller is who makes a call.
+type Caller struct {
+	certs.Holder        // of a server without TLS, which only tests have: no name, and all roles
+	Address      string // that the call came from
+}
+
+// String names the caller, for logs.
+func (c Caller) String() string {
+	if c.Name == "" {
+		return c.Address
+	}
+	return c.Name + " at " + c.Address
+}
+
+// Of returns who makes the call of a context that a server was given.
+func Of(ctx context.Context) Caller {
+	c := Caller{Holder: certs.Holder{Roles: certs.Roles()}}
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return c
+	}
+	c.Address = p.Addr.String()
+	if info, ok := p.AuthInfo.(credentials.TLSInfo); ok {
+		c.Holder = holder(info)
+	}
+	return c
+}
+
+func holder(info credentials.TLSInfo) certs.Holder {
+	if len(info.State.PeerCertificates) == 0 {
+		return certs.Holder{}
+	}
+	return certs.HolderOf(info.State.PeerCertificates[0])
+}
+
+// Gate is that of one server.
+type Gate struct {
+	tls      *tls.Config
+	refusals refusals
+
+	mu   sync.Mutex
+	open []visitor // and some that were closed since
+}
+
+// visitor is a connection that was let in.
+type visitor struct {
+	conn  net.Conn
+	chain [][]byte // its certificates
+}
+
+// New returns the gate of a server with certificates; nil is without, for tests on loopback. Log is told of whom it refuses.
+func New(config *tls.Config, log func(string)) *Gate {
+	return &Gate{tls: config, refusals: refusals{log: log}}
+}
+
+// Options are those of the server.
+func (g *Gate) Options() []grpc.ServerOption {
+	creds := insecure.NewCredentials()
+	if g.tls != nil {
+		creds = &door{credentials.NewTLS(g.tls), g}
+	}
+	return []grpc.ServerOption{
+		grpc.Creds(creds),
+		grpc.UnaryInterceptor(func(ctx context.Context, q any, info *grpc.UnaryServerInfo, do grpc.UnaryHandler) (any, error) {
+			if err := g.allow(ctx, info.FullMethod); err != nil {
+				return nil, err
+			}
+			return do(ctx, q)
+		}),
+		grpc.StreamInterceptor(func(server any, s grpc.ServerStream, info *grpc.StreamServerInfo, do grpc.StreamHandler) error {
+			if err := g.allow(s.Context(), info.FullMethod); err != nil {
+				return err
+			}
+			return do(server, s)
+		}),
+	}
+}
+
+// allow refuses a call for which the caller lacks the role.
+func (g *Gate) allow(ctx context.Context, method string) error {
+	role, known := RoleOf(method)
+	who := Of(ctx)
+	switch {
+	case !known:
+		g.Refused(who, "nobody may call "+method)
+		return status.Errorf(codes.PermissionDenied, "nobody may call %s", method)
+	case !who.May(role):
+		err := who.Needs(role)
+		g.Refused(who, method+": "+err.Error())
+		return status.Error(codes.PermissionDenied, err.Error())
+	}
+	return nil
+}
+
+// Refused logs that somebody was refused, and why. What comes too often is counted.
+func (g *Gate) Refused(who Caller, why string) { g.refusals.note(who, why, time.Now()) }
+
+// Watch ends connections whose certificate is not good any more, such as one that was revoked, until ctx is done.
+func (g *Gate) Watch(ctx context.Context) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			g.refusals.turn(now)
+			g.sweep()
+		}
+	}
+}
+
+// sweep forgets connections that are closed, and closes those whose certificate is not good any more.
+func (g *Gate) sweep() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	kept := g.open[:0]
+	known := map[string]error{} // by certificate: workers of a machine have the same
+	for _, v := range g.open {
+		if bound.Closed(v.conn) {
+			continue
+		}
+		err, seen := known[string(v.chain[0])]
+		if !seen {
+			err = g.tls.VerifyPeerCertificate(v.chain, nil)
+			known[string(v.chain[0])] = err
+		}
+		if err == nil {
+			kept = append(kept, v)
+			continue
+		}
+		_ = v.conn.Close() // it is told nothing
+		g.Refused(Caller{Address: v.conn.RemoteAddr().String()}, "its connection is ended: "+err.Error())
+	}
+	clear(g.open[len(kept):])
+	g.open = kept
+}
+
+// keep has a connection ended when its certificate is not good any more.
+func (g *Gate) keep(conn net.Conn, chain []*x509.Certificate) {
+	if g.tls.VerifyPeerCertificate == nil || len(chain) == 0 {
+		return
+	}
+	v := visitor{conn: conn}
+	for _, c := range chain {
+		v.chain = append(v.chain, c.Raw)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open = append(g.open, v)
+}
