@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,9 +24,11 @@ const defaultCluster = "127.0.0.1:7700"
 type credentials struct {
 	dir, ca, cert, key, revoked string
 	keys                        *certs.Keys // once they are loaded; nil is none
+	say                         func(text string)
 }
 
 func (f *credentials) flags(cmd *cobra.Command) {
+	f.say = func(text string) { fmt.Fprintf(cmd.ErrOrStderr(), "weft: %s\n", text) }
 	flags := cmd.Flags()
 	flags.StringVar(&f.dir, "certs", "", "`folder` with a certificate and its authority's, as weft certs makes them; by default, on loopback, this user's own")
 	flags.StringVar(&f.ca, "ca", "", "`file` of the authority's certificate, instead of --certs")
@@ -74,6 +77,16 @@ func (f *credentials) loadFor(addresses ...string) (*tls.Config, error) {
 	return f.keys.TLS(), nil
 }
 
+// warned tells the user of a client what is to be done about its certificate.
+func (f *credentials) warned() {
+	if f.keys == nil {
+		return
+	}
+	if text := f.keys.Warning(time.Now()); text != "" {
+		f.say(text)
+	}
+}
+
 // clientFlags are those of commands that speak with a coordinator.
 type clientFlags struct {
 	credentials
@@ -90,6 +103,7 @@ func (f *clientFlags) client() (*control.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.warned()
 	return &control.Client{Addresses: f.addresses, TLS: config}, nil
 }
 

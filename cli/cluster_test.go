@@ -305,7 +305,8 @@ func TestClusterUsage(t *testing.T) {
 		{"stop", "weft stop takes the name of one run"},
 		{"logs a b", "weft logs takes the name of one run"},
 		{"certs isue x", `unknown command "isue", did you mean "issue"?`},
-		{"certs issue x", "certs holds no authority: weft certs init"},
+		{"certs issue x --role work", "certs holds no authority: weft certs init"},
+		{"certs issue x", "--role: a certificate without a role is good for nothing: there are coordinate, work, submit, read"},
 		{"train ppo --cluster 127.0.0.1:1 --processes 2", "--cluster and --processes"},
 		{"train ppo --processes 0", "--processes: 0 is no number"},
 		{"train ppo --processes 2 --policy gpu-only --workers 2 --device cuda", "--workers: policy gpu-only is one program of one process"},
@@ -327,7 +328,8 @@ func TestClusterUsage(t *testing.T) {
 		})
 	}
 	contains(t, do(t, 0, "certs", "init").out, "certs/ca.crt")
-	contains(t, do(t, 0, "certs", "issue", "gpu1", "--host", "10.0.0.2").out, "certs/gpu1.key")
+	contains(t, do(t, 0, "certs", "issue", "gpu1", "--role", "work", "--host", "10.0.0.2").out, "certs/gpu1.key")
+	contains(t, do(t, 0, "certs", "renew", "gpu1").out, "certs/gpu1.crt", "nothing has to be restarted")
 }
 
 // A whole cluster of this machine comes and goes with a run.

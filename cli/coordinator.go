@@ -105,6 +105,7 @@ func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var watch sync.WaitGroup
+	watch.Go(func() { f.keys.Tend(ctx, say) })
 	watch.Go(func() {
 		select {
 		case <-store.Broken():

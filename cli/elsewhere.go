@@ -73,6 +73,7 @@ func (c *command) trainElsewhere(ctx context.Context, r *request.Request, f *tra
 	if err != nil {
 		return err
 	}
+	f.warned()
 	client := &control.Client{Addresses: f.addresses, TLS: config}
 	c.started = true
 	s, err := client.Status(ctx, "")

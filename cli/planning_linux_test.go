@@ -54,7 +54,7 @@ func cluster(t *testing.T, flags ...string) (at string, client *control.Client) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e.Address, &control.Client{Addresses: []string{e.Address}, TLS: own, Patience: time.Minute}
+	return e.Address, &control.Client{Addresses: []string{e.Address}, TLS: own.TLS(), Patience: time.Minute}
 }
 
 // ends waits until the process is gone whose number is in a file.

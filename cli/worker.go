@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -107,7 +108,12 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags) error {
 		return err
 	}
 	o.Runner, o.Data = m.Runner, m.Data
+	tending, stop := context.WithCancel(ctx)
+	var tend sync.WaitGroup
+	tend.Go(func() { f.keys.Tend(tending, o.Log) })
 	err = worker.Run(ctx, o)
+	stop()
+	tend.Wait()
 	if errors.Is(err, worker.ErrStuck) {
 		return c.startAgain(ctx, f, o.Log, err)
 	}

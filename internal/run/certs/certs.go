@@ -75,9 +75,7 @@ func sign(dir, into, name string, roles []Role, hosts []string) (Files, error) {
 	if err != nil {
 		return f, err
 	}
-	for _, r := range roles {
-		t.Subject.OrganizationalUnit = append(t.Subject.OrganizationalUnit, unit+string(r))
-	}
+	t.Subject = Subject(name, roles...)
 	t.KeyUsage = x509.KeyUsageDigitalSignature
 	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	for _, host := range append([]string{name, "localhost", "127.0.0.1", "::1"}, hosts...) {

@@ -24,9 +24,12 @@ func Own() (*Keys, error) {
 	return own(filepath.Join(home, "weft", "loopback"))
 }
 
+// errEnds is the error of a certificate that is to be replaced.
+var errEnds = errors.New("its certificate ends, or names no role")
+
 func own(dir string) (*Keys, error) {
 	k, err := owned(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errEnds) {
 		if err = replace(dir); err == nil {
 			k, err = owned(dir)
 		}
@@ -54,7 +57,7 @@ func owned(dir string) (*Keys, error) {
 		return nil, err
 	}
 	if time.Until(k.now.pair.Leaf.NotAfter) < soon || len(k.holder().Roles) == 0 {
-		return nil, fmt.Errorf("%s: its certificate ends: %w", dir, fs.ErrNotExist)
+		return nil, fmt.Errorf("%s: %w", dir, errEnds)
 	}
 	k.renew = "the next weft command of this user makes another, and it is taken over"
 	return k, nil
@@ -74,7 +77,7 @@ func replace(dir string) error {
 	if _, err := Household(made); err != nil {
 		return err
 	}
-	if _, err := owned(dir); errors.Is(err, fs.ErrNotExist) { // nobody was faster
+	if _, err := owned(dir); errors.Is(err, errEnds) { // and nobody was faster
 		if err := os.RemoveAll(dir); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package certs
 
 import (
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,15 @@ func Roles() []Role { return []Role{Coordinate, Work, Submit, Read} }
 
 // unit begins the organisational units of a certificate's subject that name roles.
 const unit = "weft:"
+
+// Subject returns the subject of a certificate whose holder has some roles.
+func Subject(name string, roles ...Role) pkix.Name {
+	s := pkix.Name{CommonName: name}
+	for _, r := range roles {
+		s.OrganizationalUnit = append(s.OrganizationalUnit, unit+string(r))
+	}
+	return s
+}
 
 // ParseRoles returns the roles of some names.
 func ParseRoles(names []string) (out []Role, err error) {
