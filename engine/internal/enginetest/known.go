@@ -54,6 +54,9 @@ func Knowns() []Known {
 				return f.LessThanTotalOrder(ps[0], ps[1])
 			},
 			[]bool{true, true, false, false}},
+		{"order of bools", []any{[]bool{false, false, true, true}, []bool{false, true, false, true}},
+			func(f compute.Function, ps []compute.Value) (compute.Value, error) { return f.LessThan(ps[0], ps[1]) },
+			[]bool{false, true, false, false}},
 		{"select and scatter", []any{[]float32{1, 5, 5, 2, 3}, []float32{10, 20}}, func(f compute.Function, ps []compute.Value) (compute.Value, error) {
 			return f.SelectAndScatterMax(ps[0], ps[1], []int{3}, []int{2}, nil)
 		}, []float32{0, 10, 20, 0, 0}},

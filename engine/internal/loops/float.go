@@ -70,4 +70,10 @@ var (
 	BoolNot      = bools(unary(func(a bool) bool { return !a }))
 	BoolEqual    = bools(equal[bool])
 	BoolNotEqual = bools(notEqual[bool])
+
+	// false is less than true
+	BoolLess           = bools(less[uint8])
+	BoolLessOrEqual    = bools(lessOrEqual[uint8])
+	BoolGreater        = bools(greater[uint8])
+	BoolGreaterOrEqual = bools(greaterOrEqual[uint8])
 )
