@@ -100,7 +100,7 @@ func (c *command) project(ctx context.Context, args []string) (out []project.Res
 			c.started = false
 			return nil, err
 		}
-		results, err := c.taken(ctx, dir, pattern)
+		results, err := c.maker().Project(ctx, dir, pattern)
 		if err != nil {
 			return nil, err
 		}

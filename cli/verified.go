@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/module"
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/verify"
 	"github.com/weft-rl/weft/plan"
@@ -137,7 +138,7 @@ func (c *command) ownAlgorithm(r *request.Request) bool {
 		return false
 	}
 	path := reflect.TypeOf(r.Found.Config).Elem().PkgPath()
-	return strings.HasPrefix(path, weftModule+"/") && !strings.Contains(path, "/testdata/")
+	return strings.HasPrefix(path, module.Weft+"/") && !strings.Contains(path, "/testdata/")
 }
 
 // verifiedKey returns the hash under which an algorithm's programs for a policy are kept:

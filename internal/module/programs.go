@@ -1,4 +1,4 @@
-package cli
+package module
 
 import (
 	"bytes"
@@ -15,8 +15,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/analyze"
 	"github.com/weft-rl/weft/internal/compile/project"
@@ -27,14 +25,13 @@ import (
 // programs generates what an author's algorithm needs to run under a policy, as
 // files of a build's overlay: the author's folder is left alone. What is up to date
 // there is taken from there. The plain loop runs even if it cannot be read.
-func (c *command) programs(ctx context.Context, tmp string, packages []*foreignPackage, name string) (generated, error) {
+func (m Maker) programs(ctx context.Context, tmp string, packages []*Package, plain bool) (generated, error) {
 	out := generated{overlay: overlay{}}
-	i := slices.IndexFunc(packages, func(x *foreignPackage) bool { return x.Variable == "Algorithm" })
-	plain := c.set.AsIs(name)
+	i := slices.IndexFunc(packages, func(x *Package) bool { return x.Variable == "Algorithm" })
 	if i < 0 || !packages[i].hasLoop() {
 		return out, nil
 	}
-	results, err := c.taken(ctx, packages[i].Dir, ".")
+	results, err := m.Project(ctx, packages[i].Dir, ".")
 	if err != nil && plain {
 		return out, nil // what keeps it from being read keeps it from being compiled, or does not matter
 	}
@@ -43,20 +40,19 @@ func (c *command) programs(ctx context.Context, tmp string, packages []*foreignP
 	}
 	for _, r := range results {
 		if r.Graph == nil {
-			bad := report(c.err, []analyze.Result{{Package: r.Package, Findings: r.Findings}}, true)
-			if bad != nil && !plain {
+			if bad := m.Unread(r); bad != nil && !plain {
 				return out, bad
 			}
 			continue
 		}
 		if !plain {
-			refused(c.err, r)
+			m.Refused(r)
 		}
 		if err := out.add(filepath.Join(tmp, "programs"), r); err != nil {
 			return out, err
 		}
 		if !plain {
-			if err := out.describe(packages[i], r); err != nil {
+			if err := out.describe(packages[i], r, m.Hash); err != nil {
 				return out, err
 			}
 		}
@@ -66,8 +62,8 @@ func (c *command) programs(ctx context.Context, tmp string, packages []*foreignP
 
 // describe adds the texts of what was generated, and the form: a hash of them, of the
 // package's own source, and of this program, which generated them.
-func (o *generated) describe(x *foreignPackage, r project.Result) error {
-	program, err := binary()
+func (o *generated) describe(x *Package, r project.Result, hash func() (string, error)) error {
+	program, err := hash()
 	if err != nil {
 		return err
 	}
@@ -115,9 +111,9 @@ func (o overlay) add(tmp string, r project.Result) error {
 	return nil
 }
 
-// taken takes the loops of packages apart in all ways that policies do: the
+// Project takes the loops of packages apart in all ways that policies do: the
 // built-in ones, this binary's own, and those that a package offers.
-func (c *command) taken(ctx context.Context, dir, pattern string) ([]project.Result, error) {
+func (m Maker) Project(ctx context.Context, dir, pattern string) ([]project.Result, error) {
 	var errs []error
 	flags, forget, err := readingFlags(ctx, dir)
 	if err != nil {
@@ -125,7 +121,7 @@ func (c *command) taken(ctx context.Context, dir, pattern string) ([]project.Res
 	}
 	defer forget()
 	results, err := project.Package(analyze.WithBuildFlags(ctx, flags), dir, func(g *fdg.Graph) []plan.Grouping {
-		list, err := c.groupings(ctx, dir, g)
+		list, err := m.groupings(ctx, dir, g)
 		errs = append(errs, err)
 		return list
 	}, pattern)
@@ -141,23 +137,23 @@ func readingFlags(ctx context.Context, dir string) (flags []string, forget func(
 		return nil, forget, err
 	}
 	text, err := os.ReadFile(mod)
-	if err != nil || !bytes.Contains(text, []byte(weftModule+" v")) {
+	if err != nil || !bytes.Contains(text, []byte(Weft+" v")) {
 		return nil, forget, err // ours, or one that has nothing to do with us
 	}
 	tmp, err := os.MkdirTemp("", "weft-module-")
 	if err != nil {
 		return nil, forget, err
 	}
-	flags, err = moduleFlags(ctx, tmp, &foreignModule{Dir: filepath.Dir(mod), GoMod: mod})
+	flags, err = moduleFlags(ctx, tmp, &home{Dir: filepath.Dir(mod), GoMod: mod})
 	return flags, func() { os.RemoveAll(tmp) }, err
 }
 
 // groupings are the ways in which policies take a graph apart. What a policy does
 // that an author's package offers, only a binary knows that has it.
-func (c *command) groupings(ctx context.Context, dir string, g *fdg.Graph) ([]plan.Grouping, error) {
+func (m Maker) groupings(ctx context.Context, dir string, g *fdg.Graph) ([]plan.Grouping, error) {
 	x, err := find(ctx, dir, g.Name)
 	if err != nil || len(x.Offers) == 0 {
-		return policy.Groupings(g, c.set.AllPolicies()), err
+		return policy.Groupings(g, m.Policies), err
 	}
 	tmp, err := os.MkdirTemp("", "weft-policies-")
 	if err != nil {
@@ -168,7 +164,7 @@ func (c *command) groupings(ctx context.Context, dir string, g *fdg.Graph) ([]pl
 	if err != nil {
 		return nil, err
 	}
-	bin, err := build(ctx, tmp, []*foreignPackage{x}, generated{overlay: hidden})
+	bin, err := build(ctx, tmp, []*Package{x}, generated{overlay: hidden})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
@@ -176,7 +172,7 @@ func (c *command) groupings(ctx context.Context, dir string, g *fdg.Graph) ([]pl
 	if err := g.WriteJSON(&graph); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, bin, groupingsCommand)
+	cmd := exec.CommandContext(ctx, bin, GroupingsCommand)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = &graph, &out, &problems
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("the policies of %s: %w\n%s", dir, err, strings.TrimSpace(problems.String()))
@@ -187,8 +183,8 @@ func (c *command) groupings(ctx context.Context, dir string, g *fdg.Graph) ([]pl
 }
 
 // find is the package of a graph, with the policies that it offers.
-func find(ctx context.Context, dir, path string) (*foreignPackage, error) {
-	x := &foreignPackage{offered: offered{dir, "Policy"}}
+func find(ctx context.Context, dir, path string) (*Package, error) {
+	x := &Package{Named: Named{dir, "Policy"}}
 	out, err := goCommand(ctx, dir, "list", "-e", "-json=Dir,ImportPath,Name,GoFiles,CgoFiles,Module", path)
 	if err == nil {
 		err = json.Unmarshal([]byte(out), x)
@@ -206,7 +202,7 @@ func find(ctx context.Context, dir, path string) (*foreignPackage, error) {
 }
 
 // hasLoop reports whether a training loop is marked in the package's own source.
-func (x *foreignPackage) hasLoop() bool {
+func (x *Package) hasLoop() bool {
 	return slices.ContainsFunc(append(x.GoFiles, x.CgoFiles...), func(name string) bool {
 		text, err := os.ReadFile(filepath.Join(x.Dir, name))
 		return err == nil && bytes.Contains(text, []byte("//weft:train"))
@@ -214,7 +210,7 @@ func (x *foreignPackage) hasLoop() bool {
 }
 
 // withoutPrograms hides what was generated before, which may fit no longer.
-func (x *foreignPackage) withoutPrograms() (overlay, error) {
+func (x *Package) withoutPrograms() (overlay, error) {
 	out := overlay{}
 	for _, name := range x.GoFiles {
 		file := filepath.Join(x.Dir, name)
@@ -229,22 +225,6 @@ func (x *foreignPackage) withoutPrograms() (overlay, error) {
 	return out, nil
 }
 
-const groupingsCommand = "groupings"
-
-// groupingsOf is how a binary that was built for an author's policies is asked what
-// they do: it reads a graph and writes the groupings.
-func (c *command) groupingsOf() *cobra.Command {
-	return &cobra.Command{
-		Use: groupingsCommand, Hidden: true, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := c.set.Fit(); err != nil {
-				return err
-			}
-			g, err := fdg.ReadJSON(os.Stdin)
-			if err != nil {
-				return err
-			}
-			return json.NewEncoder(c.out).Encode(policy.Groupings(g, c.set.AllPolicies()))
-		},
-	}
-}
+// GroupingsCommand is the command by which a binary that was built for an author's policies is asked what they do: it reads a
+// graph on standard input and writes groupings, both as JSON.
+const GroupingsCommand = "groupings"

@@ -1,4 +1,7 @@
-package cli
+// Package module finds, reads and builds the packages of authors. Such a package is named by its path. It becomes part of a
+// binary that knows the built-in ones as well: a main package that exists only in a build overlay, inside the author's module,
+// so that their dependencies are theirs.
+package module
 
 import (
 	"bytes"
@@ -17,26 +20,27 @@ import (
 	"strings"
 )
 
-const weftModule = "github.com/weft-rl/weft"
+// Weft is the path of Weft's own module.
+const Weft = "github.com/weft-rl/weft"
 
-// foreignPackage is an author's package as the go command knows it.
-type foreignPackage struct {
-	offered
+// Package is an author's package as the go command knows it.
+type Package struct {
+	Named
 	Dir        string
 	ImportPath string
 	Name       string
 	GoFiles    []string
 	CgoFiles   []string
-	Module     *foreignModule
+	Module     *home
 	Error      *struct{ Err string }
 	Offers     []string `json:"-"` // variables that it is imported for
 }
 
-// foreignModule is the module that it is in.
-type foreignModule struct{ Dir, GoMod string }
+// home is the module that a package is in.
+type home struct{ Dir, GoMod string }
 
-// inspect finds authors' packages, and whether they offer what they must.
-func inspect(ctx context.Context, packages []offered) (all []*foreignPackage, err error) {
+// Inspect finds authors' packages, and whether they offer what they must.
+func Inspect(ctx context.Context, packages []Named) (all []*Package, err error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return nil, errors.New("a package of your own is compiled with the go command, which was not found: install Go from go.dev")
 	}
@@ -49,12 +53,12 @@ func inspect(ctx context.Context, packages []offered) (all []*foreignPackage, er
 		return nil, err
 	}
 	if all[0].Module.Dir != all[len(all)-1].Module.Dir {
-		return nil, fmt.Errorf("%s are in different modules: put them into one", paths(packages))
+		return nil, fmt.Errorf("%s are in different modules: put them into one", Paths(packages))
 	}
 	return all, nil
 }
 
-func (p offered) inspect(ctx context.Context) (*foreignPackage, error) {
+func (p Named) inspect(ctx context.Context) (*Package, error) {
 	if info, err := os.Stat(p.Path); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("%s: there is no such folder", p.Path)
 	}
@@ -63,9 +67,9 @@ func (p offered) inspect(ctx context.Context) (*foreignPackage, error) {
 		return nil, fmt.Errorf("%s: %w", p.Path, err)
 	}
 	if mod = strings.TrimSpace(mod); mod == "" || mod == os.DevNull {
-		return nil, fmt.Errorf("%s is in no module: run go mod init there, and go get %s", p.Path, weftModule)
+		return nil, fmt.Errorf("%s is in no module: run go mod init there, and go get %s", p.Path, Weft)
 	}
-	x := &foreignPackage{offered: p}
+	x := &Package{Named: p}
 	out, err := goCommand(ctx, p.Path, "list", "-e", "-json=Dir,ImportPath,Name,GoFiles,CgoFiles,Module,Error", ".")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Path, err)
@@ -77,7 +81,7 @@ func (p offered) inspect(ctx context.Context) (*foreignPackage, error) {
 }
 
 // check says what keeps the package from being imported.
-func (x *foreignPackage) check() error {
+func (x *Package) check() error {
 	switch {
 	case len(x.GoFiles)+len(x.CgoFiles) == 0:
 		return fmt.Errorf("%s holds no Go package", x.Path)
@@ -109,7 +113,7 @@ func (x *foreignPackage) check() error {
 // policyVariables are what a package may offer policies as.
 var policyVariables = []string{"Policy", "Policies"}
 
-func (x *foreignPackage) example() string {
+func (x *Package) example() string {
 	return map[string]string{
 		"Algorithm": "Algorithm = algo.Define(...)", "Environment": "Environment = env.Entry{...}", "Policy": "Policy = policy.Policy{...}",
 	}[x.Variable]
@@ -141,7 +145,7 @@ func declared(dir string, files []string) func(name string) bool {
 // require only the part that it imports: with a copy of its go.mod, to which
 // Weft's requirements are added, and of its go.sum together with Weft's. The
 // author's own files are left alone. In a workspace, the workspace decides.
-func moduleFlags(ctx context.Context, tmp string, m *foreignModule) ([]string, error) {
+func moduleFlags(ctx context.Context, tmp string, m *home) ([]string, error) {
 	work, err := goCommand(ctx, m.Dir, "env", "GOWORK")
 	if err != nil {
 		return nil, err
@@ -149,9 +153,9 @@ func moduleFlags(ctx context.Context, tmp string, m *foreignModule) ([]string, e
 	if work = strings.TrimSpace(work); work != "" && work != "off" {
 		return nil, nil
 	}
-	weft, err := goCommand(ctx, m.Dir, "list", "-m", "-mod=readonly", "-f", "{{.Dir}}", weftModule)
+	weft, err := goCommand(ctx, m.Dir, "list", "-m", "-mod=readonly", "-f", "{{.Dir}}", Weft)
 	if err != nil {
-		return nil, fmt.Errorf("its module does not require %s: %w", weftModule, err)
+		return nil, fmt.Errorf("its module does not require %s: %w", Weft, err)
 	}
 	weft = strings.TrimSpace(weft)
 	sum, err := sums(filepath.Dir(m.GoMod), weft)
