@@ -38,6 +38,7 @@ func (e Submitted) again(c *Core, old *Run) {
 	}
 	r.ID, r.Config, r.Phase, r.Why = e.ID, e.Config, Waiting, "waits for a plan"
 	r.Fault, r.Faulty, r.FaultBy, r.Restarts, r.Resumed = "", 0, "", 0, true
+	r.Refused, r.Moves = nil, c.Now
 	r.Until, r.After, r.Tried, r.Progress = c.Now+c.Patience, c.Now, 0, part.Progress{Steps: r.step()}
 	if e.Anew {
 		c.tell(r, "submitted, in the place of a run that never got to a checkpoint")

@@ -158,7 +158,7 @@ func (c *Core) reconsider() {
 // shun has a worker left out of one run or of all, and reports whether there is another that may do better.
 func (c *Core) shun(r *Run, name, why, run string) bool {
 	if c.unfit(name, run) != nil || !slices.ContainsFunc(c.Workers, func(w Worker) bool {
-		return w.Name != name && !w.Silent && c.unfit(w.Name, r.Name) == nil
+		return w.Name != name && !w.Silent && !w.Draining && c.unfit(w.Name, r.Name) == nil
 	}) {
 		return false
 	}

@@ -50,6 +50,9 @@ func (s *State) checkRun(r *Run) (errs []error) {
 	if r.Halting && (r.Phase != Running || r.HaltBy == 0) {
 		wrong("%s, and to stop at tick %d", r.Phase, r.HaltBy)
 	}
+	if r.Handing && (r.Phase != Running || r.Halting) {
+		wrong("%s, and to go on without a worker", r.Phase)
+	}
 	if !r.Phase.Over() && r.Until == 0 {
 		wrong("%s without an end to it", r.Phase)
 	}
@@ -71,6 +74,8 @@ func (s *State) checkRun(r *Run) (errs []error) {
 		}
 		if w := s.here(m.Name, m.Session); w == nil || w.Run != r.Name {
 			wrong("worker %s has a part and does not know of it", m.Name)
+		} else if w.Binary != r.Program {
+			wrong("worker %s has program %q, and the run %q", m.Name, w.Binary, r.Program)
 		}
 	}
 	return errs

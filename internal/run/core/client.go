@@ -89,7 +89,7 @@ func (Tick) happen(c *Core) {
 func (c *Core) overdue(r *Run) {
 	if r.Phase == Waiting && c.Now >= r.After {
 		r.Former = nil
-		if c.Retry > 0 && c.Now%c.Retry == 0 {
+		if c.Retry > 0 && c.Now%c.Retry == 0 || c.Now == r.Moves {
 			r.Tried = 0
 		}
 	}
@@ -119,7 +119,7 @@ func (e Loaded) happen(c *Core) {
 	c.Runs, c.Awaited = slices.Clone(e.Runs), slices.Clone(e.Alive)
 	for i := range c.Runs {
 		r := &c.Runs[i]
-		r.Until, r.After, r.Tried, r.Later, r.Former, r.Next, r.HaltBy = 0, 0, 0, false, nil, nil, 0
+		r.Until, r.After, r.Tried, r.Later, r.Former, r.Next, r.HaltBy, r.Moves, r.Vain = 0, 0, 0, false, nil, nil, 0, c.Now+c.Move, nil
 		if r.Phase.Over() {
 			continue
 		}

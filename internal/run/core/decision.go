@@ -54,6 +54,16 @@ type (
 	// Halt has the part that decides end the run at its next consistent point, which it
 	// keeps a checkpoint of. It may be told several times.
 	Halt struct{ From }
+	// Drain tells a worker that it is to leave, which it does when it is dismissed.
+	Drain struct {
+		Worker  string
+		Session int64
+	}
+	// Dismiss lets a worker leave that is to: no run needs it.
+	Dismiss struct {
+		Worker  string
+		Session int64
+	}
 	// Abort ends a part.
 	Abort struct {
 		From
@@ -106,6 +116,10 @@ func (d Assign) String() string {
 
 func (d Start) String() string { return "start " + d.From.String() }
 func (d Halt) String() string  { return "halt " + d.From.String() }
+func (d Drain) String() string { return fmt.Sprintf("drain %s#%d", d.Worker, d.Session) }
+
+func (d Dismiss) String() string { return fmt.Sprintf("dismiss %s#%d", d.Worker, d.Session) }
+
 func (d Abort) String() string { return fmt.Sprintf("abort %s: %s", d.From, d.Why) }
 
 // String is a part, with the worker that has it.

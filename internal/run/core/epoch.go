@@ -42,7 +42,7 @@ func (e PartReady) happen(c *Core) {
 			return
 		}
 	}
-	r.Phase, r.Until = Running, c.Now+c.Stall
+	r.Phase, r.Until, r.Before = Running, c.Now+c.Stall, ""
 	c.changed(r)
 	for _, m := range r.Members {
 		c.decide(Start{r.to(m)})
@@ -90,7 +90,7 @@ func (e Committing) happen(c *Core) {
 	r.Last, r.Fault, r.Restarts, r.Vacated, r.Until = &last, "", 0, 0, c.Now+c.Stall
 	c.changed(r)
 	refuse("")
-	if !r.Halting {
+	if !r.Halting && !r.Handing {
 		c.shrink(r)
 		c.grow(r)
 	}
@@ -132,7 +132,12 @@ func (e PartDone) happen(c *Core) {
 		return
 	}
 	// Who decides is done when all have done what there was to do.
-	if r.Progress = e.Progress; e.Progress.Halted {
+	r.Progress = e.Progress
+	switch {
+	case e.Progress.Halted && r.Handing && !r.Halting:
+		c.replan(r, "since a worker leaves")
+		return
+	case e.Progress.Halted:
 		c.end(r, Stopped, asked+"; "+r.rest())
 		return
 	}
@@ -152,7 +157,7 @@ func (e PartFailed) happen(c *Core) {
 	if r == nil || m.Done {
 		return
 	}
-	if c.accuse(r, e); c.hopeless(r, m, e) {
+	if c.accuse(r, e); c.moveBack(r, e) || c.hopeless(r, m, e) {
 		return
 	}
 	gone := r.missing(c.spares(r, m))
@@ -241,6 +246,12 @@ func (c *Core) restart(r *Run, why string) {
 		c.fail(r, fmt.Sprintf("given up after %d attempts without a new checkpoint, the last of which ended because %s", r.Restarts, why))
 		return
 	}
+	switch {
+	case r.Handing: // it was to go on elsewhere
+		r.Moves = c.Now
+	case r.Restarts == 1:
+		r.Moves = c.Now + c.Move
+	}
 	c.release(r, why)
 	r.Phase, r.Why, r.Until, r.After, r.Tried = Waiting, why, c.Now+c.Patience, c.Now, 0
 	r.Progress = part.Progress{Steps: r.step()}
@@ -259,7 +270,7 @@ func (c *Core) release(r *Run, why string) {
 			c.decide(Abort{r.to(m), why})
 		}
 	}
-	r.Members, r.Plan, r.Next, r.Former, r.Vacated = nil, nil, nil, nil, 0
+	r.Members, r.Plan, r.Next, r.Former, r.Vacated, r.Handing = nil, nil, nil, nil, 0, false
 	c.Members++
 }
 

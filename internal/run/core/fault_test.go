@@ -11,7 +11,8 @@ var schedules = flag.Int("schedules", 2000, "fault schedules to run")
 // TestFaults: whatever happens, no assignment is doubled or forgotten, no two
 // coordinators act, nothing of an old epoch counts, no step is recorded twice or lost,
 // asynchronous runs go on without those that they can spare, runs that grow do, and every
-// run ends, also where two workers cannot reach each other and where one can keep no checkpoint.
+// run ends, also where two workers cannot reach each other and where one can keep no checkpoint. Workers that are to leave do,
+// and nothing is done again because of it.
 func TestFaults(t *testing.T) {
 	n := *schedules
 	if testing.Short() {
@@ -35,6 +36,8 @@ func TestPower(t *testing.T) {
 		"nothing is kept":  {decide: without(func(d Decision) bool { _, ok := d.(Persist); return ok })},
 		"no abort":         {decide: without(func(d Decision) bool { _, ok := d.(Abort); return ok })},
 		"no halt":          {decide: without(func(d Decision) bool { _, ok := d.(Halt); return ok })},
+		"no dismissal":     {decide: without(func(d Decision) bool { _, ok := d.(Dismiss); return ok })},
+		"no handing over":  {event: clinging},
 		"no start":         {decide: without(func(d Decision) bool { _, ok := d.(Start); return ok })},
 		"no rewind":        {decide: without(func(d Decision) bool { _, ok := d.(Rewind); return ok })},
 		"assigned twice":   {decide: twice},

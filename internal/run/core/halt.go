@@ -25,15 +25,15 @@ func (c *Core) halt(r *Run) {
 	if r.Halting {
 		return // it was asked for before
 	}
-	r.Halting, r.HaltBy, r.Next = true, c.Now+c.Halt, nil
+	r.Halting, r.Handing, r.HaltBy, r.Next = true, false, c.Now+c.Halt, nil
 	r.Why = "stops at its next consistent point, " + asked
 	c.tell(r, r.Why)
 	c.remind(r)
 }
 
-// remind tells the part that decides of a run's halt; it may not have heard.
+// remind tells the part that decides to end at its next consistent point, if it is to; it may not have heard.
 func (c *Core) remind(r *Run) {
-	if r == nil || r.Phase != Running || !r.Halting {
+	if r == nil || r.Phase != Running || !r.Halting && !r.Handing {
 		return
 	}
 	if m := r.Members[r.owner()]; m.Session != 0 {

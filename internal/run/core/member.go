@@ -6,7 +6,7 @@ import (
 )
 
 func (e Joined) happen(c *Core) {
-	w := e.Worker
+	w, unheard := e.Worker, false
 	if old := c.Worker(w.Name); old != nil {
 		if old.Instance != w.Instance && !old.Silent {
 			c.decide(Refuse{w.Name, w.Session, fmt.Sprintf("there is a worker %s already, on %s: give this one another name with --name", w.Name, old.Host)})
@@ -17,15 +17,21 @@ func (e Joined) happen(c *Core) {
 		} else {
 			c.leave(old, "connected anew")
 		}
+		if old.Draining && old.Instance == w.Instance && !w.Draining {
+			w.Draining, unheard = true, true
+		}
 		i, _ := c.find(w.Name)
 		c.Workers = slices.Delete(c.Workers, i, i+1)
 	}
 	c.anew(w)
 	i, _ := c.find(w.Name)
-	w.Run, w.Silent = "", false
+	w.Run, w.Silent, w.Dismissed = "", false, false
 	c.Workers = slices.Insert(c.Workers, i, w)
 	c.Members++
 	c.decide(Welcome{w.Name, w.Session})
+	if unheard {
+		c.decide(Drain{w.Name, w.Session})
+	}
 	c.takeUp(&c.Workers[i], e.Doing)
 	c.arrived(w.Name)
 }
@@ -75,6 +81,7 @@ func (r *Run) missing(owner bool) *Member {
 func (c *Core) takeUp(w *Worker, d *Doing) {
 	if m := c.at(d, w.Name); m != nil && m.Session == 0 {
 		m.Session, m.Until, w.Run = w.Session, 0, d.Run
+		c.Run(d.Run).Program = w.Binary // an older coordinator may not have kept it
 		c.complete(c.Run(d.Run))
 		c.reported(From{w.Name, w.Session, d.Run, d.Epoch, d.Life}, *d)
 		c.remind(c.Run(d.Run))

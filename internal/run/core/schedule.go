@@ -22,7 +22,7 @@ func (c *Core) schedule() {
 			return
 		case r.Phase == Waiting && c.Now >= r.After && r.Tried != c.Members:
 			c.ask(r, false)
-		case r.Phase == Running && !r.Halting && r.whole() && r.Tried != c.Members && c.waiting() == 0:
+		case r.Phase == Running && !r.Halting && !r.Handing && r.whole() && r.Tried != c.Members && c.waiting() == 0:
 			c.ask(r, true)
 		}
 	}
@@ -38,29 +38,35 @@ func (c *Core) waiting() (n int) {
 	return n
 }
 
-// ask asks the planner about a run on the workers that it could have.
-func (c *Core) ask(r *Run, grow bool) {
-	var free []Worker
-	more := false
+// available returns the workers that a run could have: those that are free, and its own if it grows.
+func (c *Core) available(r *Run, grow bool) (out []Worker) {
 	for _, w := range c.Workers {
-		if mine := grow && w.Run == r.Name; !w.Silent && (w.Run == "" || mine) {
-			free = append(free, w)
-			more = more || !mine
+		if !w.Silent && !w.Draining && (w.Run == "" || grow && w.Run == r.Name) {
+			out = append(out, w)
 		}
 	}
+	return out
+}
+
+// ask asks the planner about a run on the workers of one program that it could have.
+func (c *Core) ask(r *Run, grow bool) {
 	r.Tried = c.Members
+	free := c.available(r, grow)
+	programs := c.untried(r, c.programs(r, free, grow))
+	if len(programs) > 0 {
+		free = slices.DeleteFunc(free, func(w Worker) bool { return w.Binary != programs[0] })
+	}
 	free, without := c.avoid(r, free, grow)
-	more = more && slices.ContainsFunc(free, func(w Worker) bool { return w.Run == "" })
-	if grow && !more {
+	if grow && !slices.ContainsFunc(free, func(w Worker) bool { return w.Run == "" }) {
 		r.Next = nil // who was to join it has gone
 		return
 	}
-	if len(free) == 0 {
-		c.wait(r, c.lack())
+	if len(free) == 0 || len(programs) == 0 {
+		c.wait(r, c.lack(r))
 		return
 	}
 	c.Asked++
-	c.Asking = &Asking{Number: c.Asked, Run: r.Name, Grow: grow, Without: without}
+	c.Asking = &Asking{Number: c.Asked, Run: r.Name, Grow: grow, Without: without, Program: programs[0]}
 	for _, w := range free {
 		c.Asking.Workers = append(c.Asking.Workers, Member{Name: w.Name, Session: w.Session})
 	}
@@ -68,21 +74,29 @@ func (c *Core) ask(r *Run, grow bool) {
 }
 
 // lack says why no worker is free.
-func (c *Core) lack() string {
-	busy, silent := 0, 0
+func (c *Core) lack(r *Run) string {
+	busy, silent, leaving, other := 0, 0, 0, 0
 	for _, w := range c.Workers {
 		switch {
 		case w.Silent:
 			silent++
+		case w.Draining:
+			leaving++
 		case w.Run != "":
 			busy++
+		default:
+			other++
 		}
 	}
 	switch {
+	case other > 0:
+		return fmt.Sprintf("waits for a worker: the %d that are free have another program than its %.12s", other, r.Program)
 	case busy > 0:
 		return fmt.Sprintf("waits for a worker: all %d are at other runs", busy)
 	case silent > 0:
 		return fmt.Sprintf("waits for a worker: of %d nothing is heard", silent)
+	case leaving > 0:
+		return fmt.Sprintf("waits for a worker: the %d that are there are to leave", leaving)
 	}
 	return "waits for a worker: there is none (weft worker --join starts one)"
 }
@@ -122,6 +136,8 @@ func (e PlanFailed) happen(c *Core) {
 	case e.Later:
 		r.Later = true
 		c.wait(r, "waits for its plan: "+e.Why)
+	case (e.Short || r.Epoch > 0 && !r.Resumed) && c.other(r, q.Program):
+		r.Tried = 0 // there are workers of another program
 	case e.Short || r.Epoch > 0 && !r.Resumed:
 		c.wait(r, strings.Join(append([]string{"waits for more workers: " + e.Why}, q.Without...), "; "))
 	default:
@@ -203,7 +219,7 @@ func compact(p plan.Plan, workers []Member) (plan.Plan, []Member) {
 func (c *Core) free(r *Run, all []Member) bool {
 	for _, m := range all {
 		w := c.Worker(m.Name)
-		if w == nil || w.Silent || w.Run != "" && w.Run != r.Name || m.Session != 0 && w.Session != m.Session {
+		if w == nil || w.Silent || w.Draining || w.Run != "" && w.Run != r.Name || m.Session != 0 && w.Session != m.Session {
 			return false
 		}
 	}
@@ -220,6 +236,7 @@ func (c *Core) assign(r *Run, p plan.Plan, members []Member) {
 	for _, m := range members {
 		c.Worker(m.Name).Run = r.Name
 	}
+	c.move(r, c.Worker(members[0].Name).Binary)
 	a := c.assignment(r)
 	back := Rewind{Run: r.Name, Epoch: r.Epoch, Step: -1}
 	if l := r.Last; l != nil {

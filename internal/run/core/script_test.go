@@ -90,7 +90,7 @@ func newScript(t *testing.T) *script {
 }
 
 // small is little patience.
-var small = Settings{Grace: 4, Return: 4, Settle: 2, Start: 20, Stall: 40, Patience: 30, Vacancy: 8, Halt: 12, Lived: 10, Retry: 25, Avoid: 10, Breaks: 3, Restarts: 4, Keep: 3}
+var small = Settings{Grace: 4, Return: 4, Settle: 2, Start: 20, Stall: 40, Patience: 30, Vacancy: 8, Halt: 12, Lived: 10, Retry: 25, Avoid: 10, Move: 6, Breaks: 3, Restarts: 4, Keep: 3}
 
 // fields are the words of a command, what is in quotes being one of them.
 func fields(line string) (out []string) {
@@ -154,6 +154,10 @@ func (s *script) command(out *strings.Builder, line string) {
 		s.step(out, Submitted{arg(1), fmt.Sprint("again ", strings.Join(f[1:], " "), s.core.Now), "config of " + arg(1), 3, again, has("split"), has("lost"), false})
 	case "stop":
 		s.step(out, StopAsked{arg(1), has("now"), 2})
+	case "drain":
+		s.step(out, DrainAsked{arg(1), 0, 5})
+	case "leave": // the worker asks for it itself
+		s.step(out, DrainAsked{arg(1), s.session(arg(1)), 0})
 	case "delete":
 		s.step(out, DeleteAsked{arg(1), 4})
 	case "record-lost":
@@ -198,10 +202,16 @@ func (s *script) command(out *strings.Builder, line string) {
 }
 
 // join is a worker that joins: its name, then perhaps its process and device, or run,
-// epoch and how far it is.
+// epoch and how far it is; at the end, perhaps, its program.
 func (s *script) join(out *strings.Builder, f []string) {
 	s.sessions++
-	e := Joined{Worker: Worker{Name: f[0], Session: s.sessions, Instance: "process of " + f[0], Host: "h", Data: f[0] + ":1", Cores: 2, Devices: []string{"cpu"}}}
+	program, has := strings.CutPrefix(f[len(f)-1], "program=")
+	if has {
+		f = f[:len(f)-1]
+	} else {
+		program = ""
+	}
+	e := Joined{Worker: Worker{Name: f[0], Session: s.sessions, Instance: "process of " + f[0], Host: "h", Data: f[0] + ":1", Cores: 2, Devices: []string{"cpu"}, Binary: program}}
 	if len(f) == 2 || len(f) == 3 {
 		e.Worker.Instance = f[1]
 	}

@@ -31,6 +31,9 @@ type sim struct {
 	wrong   []string
 	fault   fault
 
+	upgrades bool            // processes that are started anew may have another program
+	handed   map[string]bool // runs that have just gone on without a worker that leaves
+
 	severed  []string // two workers that cannot reach each other
 	readOnly string   // worker that can keep no checkpoint
 }
@@ -71,6 +74,8 @@ type simWorker struct {
 	conn           *conn
 	alone          int // rounds without a connection
 	job            *job
+	program        string
+	draining       bool // it knows that it is to leave
 }
 
 // conn is a connection: what is under way in it, in both directions.
@@ -106,7 +111,7 @@ const (
 )
 
 func newSim(seed uint64, f fault) *sim {
-	s := &sim{rng: rand.New(rand.NewPCG(seed, 1)), want: map[string]int{}, async: map[string]bool{}, most: map[string]int{}, small: map[string]int{}, trouble: map[string]int{}, seen: map[string]bool{}, fault: f}
+	s := &sim{rng: rand.New(rand.NewPCG(seed, 1)), want: map[string]int{}, async: map[string]bool{}, most: map[string]int{}, small: map[string]int{}, trouble: map[string]int{}, seen: map[string]bool{}, handed: map[string]bool{}, fault: f}
 	s.store = store{runs: map[string][]byte{}, record: map[string]*record{}}
 	s.elect()
 	for i := range 3 + s.rng.IntN(3) {
@@ -131,7 +136,7 @@ func (s *sim) elect() {
 	for _, name := range s.store.order {
 		s.trouble[name] = s.round
 	}
-	c := &coord{term: s.store.term, core: New(Settings{Grace: 6, Return: 6, Settle: 3, Start: 60, Stall: 80, Patience: 5000, Vacancy: 15, Halt: 60, Lived: 30, Retry: 20, Avoid: 20, Breaks: 1000, Restarts: 1000, Keep: 9})}
+	c := &coord{term: s.store.term, core: New(Settings{Grace: 6, Return: 6, Settle: 3, Start: 60, Stall: 80, Patience: 5000, Vacancy: 15, Halt: 60, Lived: 30, Retry: 20, Avoid: 20, Move: 30, Breaks: 1000, Restarts: 1000, Keep: 9})}
 	s.coords = append(s.coords, c)
 	var e Loaded
 	for _, name := range s.store.order {
@@ -199,6 +204,12 @@ func (s *sim) do(c *coord, d Decision) bool {
 		s.send(c, d.Session, d)
 	case Answer:
 		s.send(c, d.Session, d)
+	case Drain:
+		s.send(c, d.Session, d)
+	case Dismiss:
+		s.send(c, d.Session, d)
+	case Tell:
+		s.handed[d.Run] = strings.Contains(d.Text, "nothing is done again") || s.handed[d.Run]
 	}
 	return true
 }
@@ -261,6 +272,7 @@ func (s *sim) rewind(c *coord, d Rewind) {
 		r = &record{}
 		s.store.record[d.Run] = r
 	}
+	s.lossless(d, r)
 	r.steps = slices.DeleteFunc(slices.Clone(r.steps), func(step int64) bool { return step > d.Step })
 	r.epoch, r.base = d.Epoch, len(r.steps)
 }
@@ -334,6 +346,9 @@ func (s *sim) end() {
 		}
 	}
 	for _, w := range s.workers {
+		if w.draining && !w.dead {
+			s.complain("worker %s is to leave, and was never let go", w.name)
+		}
 		if w.job != nil && !w.job.done {
 			s.complain("worker %s is still at %s/%d", w.name, w.job.Run, w.job.Epoch)
 		}

@@ -15,9 +15,9 @@ func (s *sim) grows(c *coord, before, now Run) {
 	if now.Phase.Active() && now.Shards != min(most, len(now.Members)) {
 		s.complain("%s has %d shards on %d workers", now.Name, now.Shards, len(now.Members))
 	}
-	idle := slices.ContainsFunc(c.core.Workers, func(w Worker) bool { return w.Run == "" && !w.Silent })
+	idle := slices.ContainsFunc(c.core.Workers, func(w Worker) bool { return w.Run == "" && !w.Silent && !w.Draining && w.Binary == now.Program })
 	switch {
-	case s.round < s.calm || !idle || now.Epoch != before.Epoch || now.Phase != Running || len(now.Members) >= most || !now.whole() || now.Halting || c.core.waiting() > 0 || avoids(c.core):
+	case s.round < s.calm || !idle || now.Epoch != before.Epoch || now.Phase != Running || len(now.Members) >= most || !now.whole() || now.Halting || now.Handing || c.core.waiting() > 0 || avoids(c.core):
 		s.small[now.Name] = 0
 	case now.step() > before.step():
 		if s.small[now.Name]++; s.small[now.Name] > 3 {

@@ -18,6 +18,7 @@ func (s *sim) impair(seed uint64) {
 	if rng.IntN(3) == 0 {
 		s.readOnly = s.workers[1].name
 	}
+	s.upgrades = rng.IntN(3) == 0
 }
 
 // away returns the worker that another cannot reach and is to connect to; empty if there is none. In a star that is the

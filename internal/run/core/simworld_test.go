@@ -54,6 +54,8 @@ func (s *sim) misfortune() {
 	case n < 17:
 		s.acting().dead = true
 		s.unsynced(fmt.Sprint("r", 1+s.rng.IntN(3)))
+	case n < 21:
+		s.leave(w)
 	}
 }
 
@@ -215,7 +217,7 @@ func (s *sim) join(w *simWorker) {
 	}
 	s.session++
 	w.conn, w.alone = &conn{to: c, session: s.session}, 0
-	e := Joined{Worker: Worker{Name: w.name, Instance: w.instance, Session: s.session, Cores: 1, Devices: []string{"cpu"}}}
+	e := Joined{Worker: Worker{Name: w.name, Instance: w.instance, Session: s.session, Cores: 1, Devices: []string{"cpu"}, Binary: w.program, Draining: w.draining}}
 	if j := w.job; j != nil {
 		e.Doing = &Doing{Run: j.Run, Epoch: j.Epoch, Life: j.Life, Ready: j.ready, Progress: part.Progress{Steps: j.step, Halted: j.halted()}}
 	}
@@ -269,6 +271,10 @@ func (s *sim) obey(w *simWorker, d Decision) {
 		}
 	case Answer:
 		s.committed(w, d)
+	case Drain:
+		w.draining = true
+	case Dismiss:
+		s.dismissed(w)
 	}
 }
 
@@ -381,6 +387,7 @@ func (s *sim) recover(percent int) {
 	for _, w := range s.workers {
 		if w.dead && !w.gone && s.chance(percent) && (w.conn == nil || w.conn.to.dead) {
 			s.session++
+			s.upgrade(w)
 			w.dead, w.instance, w.conn, w.alone = false, fmt.Sprint("process ", s.session), nil, 0
 		}
 	}

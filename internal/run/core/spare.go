@@ -40,7 +40,7 @@ func (c *Core) vacate(r *Run, m *Member, why string) {
 // fill gives vacant parts to workers that are free, once it is known where the part is
 // that decides.
 func (c *Core) fill(r *Run) {
-	if r.Phase != Running || !r.vacant() || r.Members[r.owner()].Session == 0 {
+	if r.Phase != Running || r.Handing || !r.vacant() || r.Members[r.owner()].Session == 0 {
 		return
 	}
 	for i := range r.Members {
@@ -58,7 +58,7 @@ func (c *Core) heir(r *Run, m *Member) (best *Worker) {
 	for i := range c.Workers {
 		w := &c.Workers[i]
 		mine := w.Name == m.Name
-		if w.Silent || w.Run != "" || !mine && (best != nil || r.member(w.Name) != nil) || !c.suits(r, m, w) || c.shuns(r, w) {
+		if w.Silent || w.Draining || w.Binary != r.Program || w.Run != "" || !mine && (best != nil || r.member(w.Name) != nil) || !c.suits(r, m, w) || c.shuns(r, w) {
 			continue
 		}
 		if best = w; mine {

@@ -37,8 +37,12 @@ type Worker struct {
 	Cores    int      `json:"cores"`
 	Memory   int64    `json:"memory,omitempty"`
 	Devices  []string `json:"devices"`
-	Silent   bool     `json:"silent,omitempty"` // connected, but nothing is heard of it
-	Run      string   `json:"run,omitempty"`    // that it has a part in
+	Binary   string   `json:"binary,omitempty"`   // hash of its program
+	Silent   bool     `json:"silent,omitempty"`   // connected, but nothing is heard of it
+	Draining bool     `json:"draining,omitempty"` // it is to leave: no run is planned on it
+	// Dismissed says that it was told that it may leave.
+	Dismissed bool   `json:"dismissed,omitempty"`
+	Run       string `json:"run,omitempty"` // that it has a part in
 }
 
 // Phase is where a run's life stands.
@@ -86,6 +90,10 @@ type Run struct {
 	Told     int64          `json:"told"`              // how much that was in all
 	Resumed  bool           `json:"resumed,omitempty"` // after it was over, and not planned since
 	Halting  bool           `json:"halting,omitempty"` // it is to end at its next consistent point
+	Handing  bool           `json:"handing,omitempty"` // its epoch is to end there, since a worker is to leave
+	Program  string         `json:"program,omitempty"` // hash of the program that its workers have, or had last
+	Before   string         `json:"before,omitempty"`  // hash of the one that they had, if it has just moved
+	Refused  []string       `json:"refused,omitempty"` // hashes of programs that could not run it
 
 	// What follows is of this coordinator alone.
 	Until  int64    `json:"until,omitempty"`  // tick at which patience ends
@@ -95,6 +103,9 @@ type Run struct {
 	Former []string `json:"former,omitempty"` // workers of the last epoch, while it is being found out why it ended
 	Next   *Next    `json:"next,omitempty"`   // plan to change to at the next checkpoint
 	HaltBy int64    `json:"haltby,omitempty"` // tick at which patience with a halt ends
+	Moves  int64    `json:"moves,omitempty"`  // tick from which on it may have workers of another program
+	Vain   []string `json:"vain,omitempty"`   // programs that could not be planned on
+	VainAt int64    `json:"vainat,omitempty"` // state of the workers then
 }
 
 // Member is a worker's part in an epoch.
@@ -130,6 +141,7 @@ type Asking struct {
 	Grow    bool     `json:"grow,omitempty"` // the run goes on meanwhile
 	// Without says of each worker that is left out why it is.
 	Without []string `json:"without,omitempty"`
+	Program string   `json:"program,omitempty"` // of all of the workers
 }
 
 // ParseRun is a run as it was kept, in JSON.
