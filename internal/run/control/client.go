@@ -165,6 +165,12 @@ func (c *Client) Stop(ctx context.Context, run string, now bool) error {
 	return err
 }
 
+// Drain has a worker leave once its run can go on without it. It does not wait for that.
+func (c *Client) Drain(ctx context.Context, worker string) error {
+	_, err := invoke[OK](ctx, c, "Drain", &Named{Version: Version, Worker: worker})
+	return err
+}
+
 // Watch tells of a run whenever it has changed, until it is over, and returns it as
 // it ended. It goes on with another coordinator where one takes over.
 func (c *Client) Watch(ctx context.Context, run string, tell func(core.Run)) (last core.Run, err error) {

@@ -20,7 +20,7 @@ const maxUp = 2 << 20
 // Hello is how a worker introduces itself.
 type Hello struct {
 	Version  int         `json:"version"`
-	Binary   string      `json:"binary"` // hash of the program, which must be the coordinator's own
+	Binary   string      `json:"binary"` // hash of the program
 	Name     string      `json:"name"`
 	Instance string      `json:"instance"` // tells processes of the same name apart
 	Host     string      `json:"host"`
@@ -28,7 +28,15 @@ type Hello struct {
 	Cores    int         `json:"cores"`
 	Memory   int64       `json:"memory"`
 	Devices  []string    `json:"devices"`
-	Doing    *core.Doing `json:"doing,omitempty"` // what it is still at
+	Doing    *core.Doing `json:"doing,omitempty"`    // what it is still at
+	Draining bool        `json:"draining,omitempty"` // it is to leave
+	Shared   *Shared     `json:"shared,omitempty"`   // its store; nil if nobody asks whether that is shared
+}
+
+// Shared describes a worker's store, which must be the one of all workers.
+type Shared struct {
+	Place string `json:"place"`          // its address, as the worker names it
+	Mark  string `json:"mark,omitempty"` // found in it when a coordinator last asked
 }
 
 // Kind is what a message is.
@@ -44,6 +52,8 @@ const (
 	KindNote   Kind = "note"
 	KindDone   Kind = "done"
 	KindFailed Kind = "failed"
+	KindMark   Kind = "mark"  // its text is the mark that it left or found in its store
+	KindLeave  Kind = "leave" // it is to leave, and waits to be dismissed
 )
 
 // What a coordinator says; it beats as well.
@@ -54,7 +64,10 @@ const (
 	KindStart   Kind = "start"
 	KindHalt    Kind = "halt" // at the next consistent point
 	KindAbort   Kind = "abort"
-	KindAck     Kind = "ack" // of what a sequence number was given to
+	KindLook    Kind = "look"    // for the mark in its store, or leave one there, if there is a text
+	KindDrain   Kind = "drain"   // it is to leave
+	KindDismiss Kind = "dismiss" // and may do so: no run needs it
+	KindAck     Kind = "ack"     // of what a sequence number was given to
 )
 
 // Up is a message of a worker.
@@ -105,6 +118,7 @@ type Submit struct {
 type Named struct {
 	Version int    `json:"version"`
 	Run     string `json:"run"`
+	Worker  string `json:"worker,omitempty"` // of a drain
 	Follow  bool   `json:"follow,omitempty"` // of logs: until the run is over
 	Now     bool   `json:"now,omitempty"`    // of a stop: what was done since the last checkpoint is given up
 }

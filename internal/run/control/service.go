@@ -21,6 +21,8 @@ type Server interface {
 	Submit(context.Context, *Submit) (*OK, error)
 	Status(context.Context, *Named) (*Status, error)
 	Stop(context.Context, *Named) (*OK, error)
+	// Drain has a worker leave once its run can go on without it. It does not wait for that.
+	Drain(context.Context, *Named) (*OK, error)
 	// Delete forgets a run that is over, and removes its folder.
 	Delete(context.Context, *Named) (*OK, error)
 	// Compact gives disk space back that the coordinator's state does not need any more.
@@ -70,6 +72,7 @@ var description = grpc.ServiceDesc{
 		{MethodName: "Submit", Handler: call(Server.Submit)},
 		{MethodName: "Status", Handler: call(Server.Status)},
 		{MethodName: "Stop", Handler: call(Server.Stop)},
+		{MethodName: "Drain", Handler: call(Server.Drain)},
 		{MethodName: "Delete", Handler: call(Server.Delete)},
 		{MethodName: "Compact", Handler: call(Server.Compact)},
 	},

@@ -39,6 +39,7 @@ type acting struct {
 	ids      atomic.Int64         // of sessions
 	records  records
 	news     news
+	shared   shared
 }
 
 // event is something that happened, with who wants to know what comes of it.
@@ -166,6 +167,11 @@ func (a *acting) step(e event) error {
 	case core.DeleteAsked:
 		x.Ticket = a.expect(e.reply)
 		e.Event = x
+	case core.DrainAsked:
+		if e.reply != nil {
+			x.Ticket = a.expect(e.reply)
+		}
+		e.Event, a.stale = x, true
 	}
 	var shared assignment
 	for _, d := range a.core.Step(e.Event) {
@@ -280,6 +286,10 @@ func (a *acting) do(d core.Decision, shared *assignment) error {
 		a.sendOf(d.Run, d.Session, &control.Down{Kind: control.KindStart, Run: d.Run, Epoch: d.Epoch, Life: d.Life})
 	case core.Halt:
 		a.sendOf(d.Run, d.Session, &control.Down{Kind: control.KindHalt, Run: d.Run, Epoch: d.Epoch, Life: d.Life})
+	case core.Drain:
+		a.send(d.Session, &control.Down{Kind: control.KindDrain})
+	case core.Dismiss:
+		a.send(d.Session, &control.Down{Kind: control.KindDismiss})
 	case core.Abort:
 		a.sendOf(d.Run, d.Session, &control.Down{Kind: control.KindAbort, Run: d.Run, Epoch: d.Epoch, Life: d.Life, Text: d.Why})
 	case core.Answer:

@@ -65,7 +65,7 @@ func BenchmarkWorkers(b *testing.B) {
 		var all sync.WaitGroup
 		slow := &slowest{}
 		all.Go(func() {
-			if err := coordinator.Serve(ctx, coordinator.Options{Listener: l, Store: store, Planner: planner, Runs: b.TempDir(), Binary: "b1", Took: slow.took}); err != nil {
+			if err := coordinator.Serve(ctx, coordinator.Options{Listener: l, Store: store, Planner: planner, Runs: b.TempDir(), Took: slow.took}); err != nil {
 				b.Error(err)
 			}
 		})

@@ -76,7 +76,7 @@ func (c *cluster) coordinate(address string) (at string, stop func()) {
 	}
 	at = l.Addr().String()
 	o := coordinator.Options{
-		Listener: l, TLS: c.tls, Store: c.store, Planner: c.planner, Runs: c.runs, Binary: "b1",
+		Listener: l, TLS: c.tls, Store: c.store, Planner: c.planner, Runs: c.runs,
 		Core: c.quick(), Tick: 50 * time.Millisecond, Silence: c.silence, Brief: c.brief, Log: c.say("coordinator " + at),
 	}
 	stop = c.background(func(ctx context.Context) error { return coordinator.Serve(ctx, o) })

@@ -37,7 +37,6 @@ type Options struct {
 	Store    Store
 	Planner  Planner
 	Runs     string // folder of the runs' records and logs
-	Binary   string // hash that workers must have
 
 	Core    core.Settings
 	Tick    time.Duration // 250 ms by default
@@ -139,6 +138,7 @@ func (c *coordinator) act(ctx context.Context, term Term) (err error) {
 	}
 	c.Log(fmt.Sprintf("it acts, with %d runs", len(runs)))
 	a.helpers.Go(a.records.sweep)
+	a.shared.recall(c.Runs, len(alive))
 	for _, r := range runs {
 		if !r.Phase.Over() {
 			a.records.of(r.Name) // its workers may speak of it at once

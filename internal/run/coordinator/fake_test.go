@@ -59,10 +59,11 @@ type disk struct {
 	saved map[string]int64
 	ends  map[string]chan struct{}
 	gate  map[string]chan struct{} // steps of runs wait for it, if there is one
+	done  map[string]int           // steps that were done, those that were done again too
 }
 
 func newDisk() *disk {
-	return &disk{saved: map[string]int64{}, ends: map[string]chan struct{}{}, gate: map[string]chan struct{}{}}
+	return &disk{saved: map[string]int64{}, ends: map[string]chan struct{}{}, gate: map[string]chan struct{}{}, done: map[string]int{}}
 }
 
 // end is closed when the epoch's owner is done.
@@ -83,6 +84,13 @@ func (d *disk) hold(run string) (letGo func()) {
 	gate := make(chan struct{})
 	d.gate[run] = gate
 	return sync.OnceFunc(func() { close(gate) })
+}
+
+// did returns how many steps of a run were done, again or not.
+func (d *disk) did(run string) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.done[run]
 }
 
 // fake is a runner that trains by counting.
@@ -143,6 +151,9 @@ func (f fake) train(ctx context.Context, a part.Assignment, j job, r part.Report
 				return ctx.Err()
 			}
 		}
+		f.mu.Lock()
+		f.done[a.Run]++
+		f.mu.Unlock()
 		line := fmt.Appendf(nil, "{\"step\":%d,\"iter\":%d,\"seconds\":0}\n", step, step)
 		recorded += int64(len(line))
 		if err := r.Record(ctx, line); err != nil {

@@ -26,7 +26,6 @@ func TestRefused(t *testing.T) {
 	letGo := c.disk.hold("r")
 	c.submit("r", 1, 65, "")
 	for want, change := range map[string]func(*worker.Options){
-		"is not the coordinator's":               func(o *worker.Options) { o.Binary = "another" },
 		"is no name for a worker":                func(o *worker.Options) { o.Name = "../b" },
 		"has 0 cores":                            func(o *worker.Options) { o.Cores = 0 },
 		"there is a worker a already":            func(o *worker.Options) { o.Name = "a" },
@@ -40,7 +39,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	c.told(": the worker's program")
+	c.told(": worker b has 0 cores")
 	raw(t, at, "GET / HTTP/1.1\r\n\r\n", strings.Repeat("\x00\xff", 1<<12), "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"+strings.Repeat("x", 1000))
 	strange(t, at)
 	letGo()

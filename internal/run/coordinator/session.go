@@ -91,6 +91,12 @@ func (c *coordinator) Join(stream control.Session) error {
 		if err != nil {
 			return err
 		}
+		left, err := a.share(s, m.Hello)
+		if err != nil {
+			c.Log(fmt.Sprintf("worker %s is refused: %.300s", m.Hello.Name, control.Reason(err)))
+			return err
+		}
+		defer left()
 		return a.welcome(s, m.Hello, admitted)
 	case <-s.over:
 		return control.Refusal("a message that is no introduction")
@@ -110,8 +116,6 @@ func (c *coordinator) check(m *control.Up) error {
 		return control.Refusal("a message that is no introduction")
 	case h.Version != control.Version:
 		return control.Refusal(fmt.Sprintf("the worker speaks version %d of the protocol, the coordinator version %d: start both with the same weft", h.Version, control.Version))
-	case h.Binary != c.Binary:
-		return control.Refusal(fmt.Sprintf("the worker's program (%.12s) is not the coordinator's (%.12s): start both with the same binary", h.Binary, c.Binary))
 	case !names.MatchString(h.Name):
 		return control.Refusal(fmt.Sprintf("%.100q is no name for a worker: letters, digits, dots, dashes, underscores", h.Name))
 	case h.Cores < 1 || h.Memory < 0 || len(h.Devices) == 0:
@@ -134,7 +138,7 @@ func (a *acting) welcome(s *session, h *control.Hello, admitted chan<- *acting) 
 	defer a.release(s)
 	w := core.Worker{
 		Name: h.Name, Session: s.id, Instance: h.Instance, Host: h.Host, Data: h.Data,
-		Cores: h.Cores, Memory: h.Memory, Devices: h.Devices,
+		Cores: h.Cores, Memory: h.Memory, Devices: h.Devices, Binary: h.Binary, Draining: h.Draining,
 	}
 	s.hear(time.Now())
 	if !a.put(event{Event: core.Joined{Worker: w, Doing: h.Doing}, joins: s}) {
@@ -211,6 +215,9 @@ func (a *acting) take(s *session, m *control.Up, receipts chan<- receipt) bool {
 	if m.Kind == control.KindBeat {
 		s.offer(&control.Down{Kind: control.KindBeat})
 		return m.Progress == nil || a.put(event{Event: core.Progressed{From: s.from(m), Progress: bounded(*m.Progress)}})
+	}
+	if m.Kind == control.KindLeave {
+		return a.put(event{Event: core.DrainAsked{Worker: s.name, Session: s.id}})
 	}
 	x := receipt{m, a.records.known(m.Run)}
 	if err := a.written(s, x); err != nil && !a.lose(m, err) {

@@ -27,6 +27,7 @@ var methods = map[string]certs.Role{
 	"/weft.Control/Join":    certs.Work,
 	"/weft.Control/Submit":  certs.Submit,
 	"/weft.Control/Stop":    certs.Submit,
+	"/weft.Control/Drain":   certs.Submit,
 	"/weft.Control/Delete":  certs.Submit,
 	"/weft.Control/Compact": certs.Submit,
 	"/weft.Control/Status":  certs.Read,

@@ -51,11 +51,16 @@ func (m *mail) put(u *control.Up) int64 {
 	}
 	m.queue = append(m.queue, u)
 	m.bytes += len(u.Tail)
+	m.ring()
+	return u.Seq
+}
+
+// ring has who sends look for something to send.
+func (p *post) ring() {
 	select {
-	case m.news <- struct{}{}:
+	case p.news <- struct{}{}:
 	default:
 	}
-	return u.Seq
 }
 
 // next is the next message to send, or nil.

@@ -31,6 +31,7 @@ type Options struct {
 	Devices      []string
 	Binary       string // hash of the program
 	Runner       part.Runner
+	Shared       *Shared // its store; nil if nobody is to check that it is shared
 
 	Beat    time.Duration // between signs of life; 250 ms by default
 	Silence time.Duration // after which a coordinator is taken for lost; 1 s by default
@@ -38,6 +39,10 @@ type Options struct {
 	// Leave is how long a part may take to end that was given up; 30 s by default. Code of an algorithm or an environment may
 	// not end at all, and only the end of the process ends it then.
 	Leave time.Duration
+	// Drain, if there is one, is closed when the worker is to leave. It then waits until its run goes on without it, for as long as
+	// DrainTimeout, 1 min by default. The end of the context has it leave at once.
+	Drain        <-chan struct{}
+	DrainTimeout time.Duration
 	// Patience is how long it looks for a coordinator before it gives up; 1 min by default.
 	Patience time.Duration
 
@@ -55,6 +60,7 @@ func (o Options) withDefaults() Options {
 	def(&o.Lease, 5*time.Second)
 	def(&o.Patience, time.Minute)
 	def(&o.Leave, 30*time.Second)
+	def(&o.DrainTimeout, time.Minute)
 	if o.Log == nil {
 		o.Log = func(string) {}
 	}
@@ -70,15 +76,18 @@ type worker struct {
 	parts    sync.WaitGroup
 	post     post
 
-	mu   sync.Mutex
-	part *running // the one it is at, or was at last; nil: none
+	mu      sync.Mutex
+	part    *running    // the one it is at, or was at last; nil: none
+	joined  bool        // a coordinator has welcomed it, and the connection lasts
+	mark    string      // that was last found in the store
+	leaving *time.Timer // ends it if it is not dismissed in time; nil: it is not to leave
 }
 
 // ErrStuck is the error of a worker whose part does not end though it was given up. Its process should end too, and may be
 // started again: parts of other runs would wait for that one.
 var ErrStuck = errors.New("a part that was given up does not end")
 
-// Run works until ctx is done, it is refused, no coordinator is found, or a part of it is stuck.
+// Run works until ctx is done, it is asked to leave and may, it is refused, no coordinator is found, or a part of it is stuck.
 func Run(ctx context.Context, o Options) error {
 	id := make([]byte, 8)
 	if _, err := rand.Read(id); err != nil {
@@ -86,8 +95,12 @@ func Run(ctx context.Context, o Options) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &worker{Options: o.withDefaults(), instance: hex.EncodeToString(id), ctx: ctx, end: cancel, post: post{news: make(chan struct{}, 1)}}
+	var waits sync.WaitGroup
+	waits.Go(func() { w.await(ctx) })
 	err := w.work(ctx)
 	cancel(nil)
+	waits.Wait()
+	w.stay()
 	if cause := context.Cause(ctx); errors.Is(cause, ErrStuck) {
 		return cause
 	}
@@ -168,6 +181,11 @@ func (w *worker) session(ctx context.Context, conn *grpc.ClientConn, p *running,
 		return err
 	}
 	m, err := link.Recv()
+	if err == nil && m.Kind == control.KindLook {
+		quiet.Reset(looking + 5*time.Second)
+		_ = w.look(ctx, link, m.Text) // what is wrong is received
+		m, err = link.Recv()
+	}
 	if err != nil {
 		return err
 	}
@@ -184,6 +202,8 @@ func (w *worker) session(ctx context.Context, conn *grpc.ClientConn, p *running,
 		}
 	}
 	w.Log("it has joined")
+	w.isJoined(true)
+	defer w.isJoined(false)
 	if p != nil {
 		p.mail.again()
 	}
@@ -214,6 +234,7 @@ func (w *worker) hello(p *running) *control.Hello {
 	if p != nil {
 		h.Doing = p.doing()
 	}
+	h.Draining, h.Shared = w.isLeaving(), w.store()
 	return h
 }
 
@@ -227,7 +248,13 @@ func (w *worker) current() *running {
 func (w *worker) send(ctx context.Context, link control.Link) {
 	beat := time.NewTicker(w.Beat)
 	defer beat.Stop()
+	told := false
 	for {
+		if !told && w.isLeaving() {
+			if told = true; link.Send(&control.Up{Kind: control.KindLeave}) != nil {
+				return
+			}
+		}
 		p := w.current()
 		if p != nil {
 			for m := p.mail.next(); m != nil; m = p.mail.next() {
@@ -278,6 +305,11 @@ func (w *worker) obey(m *control.Down) error {
 		if mine {
 			w.abort(p, m.Text)
 		}
+	case control.KindDrain:
+		w.leave("the coordinator asks it to leave")
+	case control.KindDismiss:
+		w.Log("it leaves: no run needs it")
+		w.end(errLeft)
 	case control.KindAck:
 		if p != nil {
 			p.mail.acknowledge(m.Seq, m.Text)

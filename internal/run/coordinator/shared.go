@@ -1,0 +1,165 @@
+package coordinator
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/durable"
+)
+
+// All workers must have the same store: one that has another folder would fail the runs that it has a part in, long after it
+// joined. So the first worker leaves a mark in its store, and every other one must find it there. The coordinator itself may be
+// without access to the store.
+
+const (
+	markFile = ".mark"          // in the folder of runs: the mark, for the coordinator that takes over; the store may be the same folder
+	looking  = 15 * time.Second // for a worker to read or write the mark
+	absence  = 10 * time.Second // for which a new coordinator waits for workers that have the mark: as long as their leases last
+)
+
+// shared is what is known of the workers' store.
+type shared struct {
+	mu      sync.Mutex
+	mark    string
+	who     string    // a worker that found the mark, and where
+	writing bool      // a worker is about to leave it
+	members int       // that have it
+	until   time.Time // when workers of an earlier coordinator have come back, or do not
+}
+
+// recall reads the mark that an earlier coordinator kept, some of whose workers may be alive.
+func (s *shared) recall(dir string, alive int) {
+	text, err := os.ReadFile(filepath.Join(dir, markFile))
+	if err != nil || alive == 0 { // then the next worker leaves a mark
+		return
+	}
+	s.mark, s.who, s.until = strings.TrimSpace(string(text)), "those that were there before", time.Now().Add(absence)
+}
+
+// need decides what a worker has to do: nothing, to leave a mark, or to look for it.
+func (s *shared) need(h *control.Hello) (write, read bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.members == 0 && !s.writing && time.Now().After(s.until) {
+		s.mark = h.Shared.Mark // of a worker that returns; the coordinator before did not keep it
+	}
+	switch {
+	case s.writing:
+		return false, false, control.Idle("another worker is just leaving a mark in the store")
+	case s.mark == "":
+		s.writing = true
+		return true, false, nil
+	}
+	return false, h.Shared.Mark != s.mark, nil
+}
+
+// joined counts a worker that has the mark.
+func (s *shared) joined(h *control.Hello, mark string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mark, s.writing = mark, false
+	s.members++
+	s.who = fmt.Sprintf("worker %s has (%s on %s)", h.Name, h.Shared.Place, h.Host)
+}
+
+// gaveUp lets another worker leave a mark.
+func (s *shared) gaveUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writing = false
+}
+
+// left counts a worker less.
+func (s *shared) left() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.members--
+}
+
+// known returns the mark, and who has it.
+func (s *shared) known() (mark, who string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mark, s.who
+}
+
+// share refuses a worker whose store is not that of the others. It returns what is to be called when the worker has left.
+func (a *acting) share(s *session, h *control.Hello) (left func(), err error) {
+	if h.Shared == nil {
+		return func() {}, nil
+	}
+	write, read, err := a.shared.need(h)
+	if err != nil {
+		return nil, err
+	}
+	mark, who := a.shared.known()
+	switch {
+	case write:
+		mark = rand.Text()
+		found, err := a.look(s, mark)
+		if err == nil && found != mark {
+			err = fmt.Errorf("%q is read where %q was written", found, mark)
+		}
+		if err == nil {
+			err = errors.Join(os.MkdirAll(a.Runs, 0o755), durable.Replace(filepath.Join(a.Runs, markFile), []byte(mark+"\n")))
+		}
+		if err != nil {
+			a.shared.gaveUp()
+			return nil, unusable(h, err)
+		}
+	case read:
+		found, err := a.look(s, "")
+		if err != nil {
+			return nil, unusable(h, err)
+		}
+		if found != mark {
+			return nil, control.Refusal(fmt.Sprintf("its --store (%s on %s) is not the one that %s: all workers must see the same files; mount that folder here and name it with --store, or give all of them one s3:// address", h.Shared.Place, h.Host, who))
+		}
+	}
+	a.shared.joined(h, mark)
+	return a.shared.left, nil
+}
+
+// unusable is the answer to a worker that cannot use its store now.
+func unusable(h *control.Hello, err error) error {
+	return control.Idle(fmt.Sprintf("worker %s cannot use its --store (%s on %s): %v", h.Name, h.Shared.Place, h.Host, err))
+}
+
+// look has a worker leave a mark in its store, if there is one, and returns the mark that it finds there then.
+func (a *acting) look(s *session, mark string) (found string, err error) {
+	if err := s.stream.Send(&control.Down{Kind: control.KindLook, Text: mark}); err != nil {
+		return "", err
+	}
+	answer := make(chan *control.Up, 1)
+	a.readers.Go(func() { // until the stream ends, which it does when nobody waits any more
+		if m, err := s.stream.Recv(); err == nil {
+			answer <- m
+		}
+		close(answer)
+	})
+	select {
+	case m, ok := <-answer:
+		switch {
+		case !ok:
+			return "", errors.New("the connection broke")
+		case m.Kind == control.KindFailed:
+			return "", errors.New(m.Text)
+		case m.Kind != control.KindMark:
+			return "", fmt.Errorf("it says %q instead of what it found", m.Kind)
+		}
+		return m.Text, nil
+	case <-time.After(looking):
+		return "", fmt.Errorf("it did not answer within %v", looking)
+	case <-s.stream.Context().Done():
+		return "", s.stream.Context().Err()
+	case <-a.done:
+		return "", ErrDeposed
+	}
+}
