@@ -78,10 +78,6 @@ func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error
 	if err := errors.Join(certs.Fits(cmp.Or(f.advertise, f.listen), config), c.set.Fit()); err != nil {
 		return err
 	}
-	hash, err := binary()
-	if err != nil {
-		return err
-	}
 	settings := core.Defaults()
 	settings.Patience = int64(f.patience / (250 * time.Millisecond))
 	if settings.Patience < 1 {
@@ -114,7 +110,7 @@ func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error
 		}
 	})
 	err = coordinator.Serve(ctx, coordinator.Options{
-		Listener: l, Address: f.advertise, TLS: config, Store: store, Planner: p.plan, Runs: f.runs, Binary: hash, Core: settings, Log: say,
+		Listener: l, Address: f.advertise, TLS: config, Store: store, Planner: p.plan, Runs: f.runs, Core: settings, Log: say,
 	})
 	cancel(nil)
 	watch.Wait()

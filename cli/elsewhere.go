@@ -27,12 +27,14 @@ type elsewhere struct {
 	addresses []string
 	processes int
 	store     string
+	detach    bool
 }
 
 func (f *elsewhere) flags(cmd *cobra.Command) {
 	f.credentials.flags(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.addresses, "cluster", nil, "`address` of the coordinator whose workers are to train; without --workers, all that there are")
+	flags.BoolVar(&f.detach, "detach", false, "with --cluster, submit the run and return: what happens to this command, a signal included, does not concern it. Without it Ctrl-C and SIGTERM stop the run at its next consistent point")
 	flags.IntVar(&f.processes, "processes", 0, "train in `N` processes of this machine, which are started and taken down again; for policies that share the work out")
 	flags.StringVar(&f.store, "store", "", "`place` of the checkpoints of --processes, a folder or s3://HOST/BUCKET/FOLDER; by default they are in the run's own folder")
 }
@@ -44,6 +46,9 @@ func (f *elsewhere) check(cmd *cobra.Command, seeds int) error {
 	var errs []error
 	if len(f.addresses) > 0 && f.processes > 0 {
 		errs = append(errs, errors.New("--cluster and --processes: a run is in one or the other"))
+	}
+	if f.detach && len(f.addresses) == 0 {
+		errs = append(errs, errors.New("--detach: it is for --cluster, where a run goes on without this command"))
 	}
 	if cmd.Flags().Changed("processes") && f.processes < 1 {
 		errs = append(errs, fmt.Errorf("--processes: %d is no number of processes", f.processes))
@@ -86,6 +91,9 @@ func (c *command) trainElsewhere(ctx context.Context, r *request.Request, f *tra
 	name := filepath.Base(f.out)
 	if f.out == "" {
 		name = unused(s, fmt.Sprintf("%s-seed%d", r.Name(), r.Seed))
+	}
+	if f.detach {
+		return c.detach(ctx, f, r, name, client.Submit)
 	}
 	return c.follow(ctx, client, r, name, client.Submit, &viewer{w: f.watcher(c, r, name), stays: true})
 }

@@ -182,5 +182,8 @@ func (c *command) resumeCluster(ctx context.Context, run string, more []config.A
 	resume := func(ctx context.Context, name, config string) error {
 		return client.Resume(ctx, name, config, control.Again{Split: r.Policy != before.Policy, Lost: f.Lost, Begin: f.Begin})
 	}
+	if f.detach {
+		return c.detach(ctx, f, r, name, resume)
+	}
 	return c.follow(ctx, client, r, name, resume, &viewer{w: w, told: old.Told, stays: true})
 }

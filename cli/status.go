@@ -52,10 +52,10 @@ func showStatus(out io.Writer, s *control.Status) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "coordinator %s, %d workers, %d runs\n", s.Coordinator, len(s.Workers), len(s.Runs))
 	if len(s.Workers) > 0 {
-		fmt.Fprint(t, "\nWORKER\tHOST\tCORES\tMEMORY\tDEVICES\tAT\n")
+		fmt.Fprint(t, "\nWORKER\tHOST\tCORES\tMEMORY\tDEVICES\tPROGRAM\tAT\n")
 	}
 	for _, w := range s.Workers {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", w.Name, w.Host, w.Cores, size(w.Memory), strings.Join(w.Devices, ","), occupation(w))
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%.8s\t%s\n", w.Name, w.Host, w.Cores, size(w.Memory), strings.Join(w.Devices, ","), w.Binary, occupation(w))
 	}
 	if len(s.Runs) > 0 {
 		fmt.Fprint(t, "\nRUN\tIS\tEPOCH\tWORKERS\tSTEPS\tSAVED\tRETURN\tSTEPS/S\tSTALENESS\tSLOWEST\tWHY\n")
@@ -101,6 +101,10 @@ func occupation(w core.Worker) string {
 	switch {
 	case w.Silent:
 		return "(silent)"
+	case w.Draining && w.Run != "":
+		return w.Run + " (to leave)"
+	case w.Draining:
+		return "(to leave)"
 	case w.Run == "":
 		return "-"
 	}

@@ -46,7 +46,9 @@ func (c *command) train() *cobra.Command {
 		Long: "Train trains ALGO, a built-in algorithm or the path of an author's package, on an environment.\n" +
 			"Without --env it runs the algorithm's first preset. Everything a run writes is in its folder.\n" +
 			"Ctrl-C, SIGTERM and a closed terminal save the run and end it (weft resume goes on); with nohup it\n" +
-			"outlives the terminal. It goes on when nobody reads its output any more.",
+			"outlives the terminal. It goes on when nobody reads its output any more. With --cluster, Ctrl-C and\n" +
+			"SIGTERM have the cluster save the run and end it, and a closed terminal changes nothing; with\n" +
+			"--detach the command returns at once, and nothing that happens to it concerns the run.",
 		Example: "  weft train ppo\n" +
 			"  weft train ppo --env Acrobot-v1 --seed 7\n" +
 			"  weft train ppo --env Pendulum-v1 --set learning_rate=3e-4 --set hidden=128,128\n" +
@@ -54,6 +56,7 @@ func (c *command) train() *cobra.Command {
 			"  weft train ppo --policy single-learner-coarse --workers 4\n" +
 			"  weft train ppo --deployment four-workers.yaml\n" +
 			"  weft train ppo --policy single-learner-coarse --processes 2\n" +
+			"  weft train ppo --policy single-learner-coarse --cluster 127.0.0.1:7700 --detach\n" +
 			"  weft train ppo --policy single-learner-coarse --cluster 10.0.0.1:7700 --certs certs\n" +
 			"  weft train ppo --policy single-learner-coarse --cluster 127.0.0.1:7700 --workers 1 --max-workers 4\n" +
 			"  weft train ppo --env ./my/env --steps 100000\n" +

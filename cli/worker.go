@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/run/certs"
+	"github.com/weft-rl/weft/internal/run/store"
 	"github.com/weft-rl/weft/internal/run/worker"
 )
 
@@ -30,7 +31,7 @@ type workerFlags struct {
 	devices          []string
 	store            string
 	patience         time.Duration
-	connect          time.Duration
+	connect, drain   time.Duration
 	json, withParent bool
 }
 
@@ -39,16 +40,23 @@ func (c *command) worker() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Work for a coordinator",
-		Long: "Worker joins a cluster and carries out what its coordinator assigns to it. It must be the very program that the\n" +
-			"coordinator is. When the coordinator is lost it looks for it, or for the one that takes over, and goes on.",
+		Long: "Worker joins a cluster and carries out what its coordinator assigns to it. When the coordinator is lost it looks\n" +
+			"for it, or for the one that takes over, and goes on. A run has workers of one program alone, so all of them are\n" +
+			"started from the same file, except while they are upgraded.\n\n" +
+			"Ctrl-C, SIGTERM and weft drain have a worker leave: its run is saved at its next consistent point and goes on\n" +
+			"from there without it. A second signal ends it at once, as does the end of --drain-timeout; then what was done\n" +
+			"since the last checkpoint is done again.",
 		Example: "  weft worker --join 127.0.0.1:7700\n" +
 			"  weft worker --join 10.0.0.1:7700 --listen 10.0.0.2:0 --certs certs --store /shared/runs",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.works()
-			ctx, stop := withParent(cmd.Context(), f.withParent)
-			defer stop()
-			return c.runWorker(ctx, f)
+			if f.withParent { // which takes it down with the run
+				ctx, stop := withParent(cmd.Context(), true)
+				defer stop()
+				return c.runWorker(ctx, f, nil)
+			}
+			return c.runWorker(context.WithoutCancel(cmd.Context()), f, cmd.Context().Done())
 		},
 	}
 	f.credentials.flags(cmd)
@@ -62,6 +70,7 @@ func (c *command) worker() *cobra.Command {
 	flags.StringSliceVar(&f.devices, "devices", nil, "`devices` that it offers, the preferred one first; by default those that weft devices shows")
 	flags.StringVar(&f.store, "store", "runs", "`place` of checkpoints, which all workers share: a folder, or s3://HOST/BUCKET/FOLDER")
 	flags.DurationVar(&f.patience, "patience", time.Minute, "`time` that it looks for a coordinator before it gives up")
+	flags.DurationVar(&f.drain, "drain-timeout", time.Minute, "`time` that its run may take to come to a consistent point when it is to leave, before it leaves all the same")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	flags.BoolVar(&f.withParent, parentFlag, false, "end when standard input does")
 	_ = flags.MarkHidden(parentFlag)
@@ -73,8 +82,12 @@ func (c *command) worker() *cobra.Command {
 // connectFlag is for tests, which have no minute.
 const connectFlag = "connect"
 
-func (c *command) runWorker(ctx context.Context, f *workerFlags) error {
+// runWorker works until ctx is done, or until drain is closed and its run goes on without it.
+func (c *command) runWorker(ctx context.Context, f *workerFlags, drain <-chan struct{}) error {
 	errs := []error{c.set.Fit()}
+	if f.drain <= 0 {
+		errs = append(errs, fmt.Errorf("--drain-timeout: %v is too short", f.drain))
+	}
 	if len(f.join) == 0 {
 		errs = append(errs, errors.New("--join is needed: the address of a coordinator, such as "+defaultCluster))
 	} else if f.listen == "" {
@@ -97,7 +110,7 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags) error {
 	}
 	o := worker.Options{
 		Coordinators: f.join, TLS: config, Name: f.name, Memory: int64(f.memory * (1 << 30)), Devices: f.devices,
-		Patience: f.patience, Log: c.teller(f.json, "worker"),
+		Patience: f.patience, Log: c.teller(f.json, "worker"), Drain: drain, DrainTimeout: f.drain,
 	}
 	if err := fill(&o, f.cores); err != nil {
 		return err
@@ -108,6 +121,11 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags) error {
 		return err
 	}
 	o.Runner, o.Data = m.Runner, m.Data
+	if !f.withParent { // else all have what their parent has
+		if o.Shared, err = shared(f.store); err != nil {
+			return errors.Join(err, m.Close())
+		}
+	}
 	tending, stop := context.WithCancel(ctx)
 	var tend sync.WaitGroup
 	tend.Go(func() { f.keys.Tend(tending, o.Log) })
@@ -115,6 +133,11 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags) error {
 	stop()
 	tend.Wait()
 	if errors.Is(err, worker.ErrStuck) {
+		select {
+		case <-drain: // it was to leave anyway
+			return err
+		default:
+		}
 		return c.startAgain(ctx, f, o.Log, err)
 	}
 	return errors.Join(err, m.Close())
@@ -189,4 +212,20 @@ func withParent(ctx context.Context, with bool) (context.Context, func()) {
 		_, _ = os.Stdin.Read(make([]byte, 1))
 	}()
 	return ctx, cancel
+}
+
+// shared returns the worker's store, for the check that all workers have the same.
+func shared(place string) (*worker.Shared, error) {
+	s, err := store.Open(place)
+	if err != nil {
+		return nil, err
+	}
+	if place, err = store.Absolute(place); err != nil {
+		return nil, err
+	}
+	return &worker.Shared{
+		Place: place,
+		Put:   func(ctx context.Context, mark string) error { return store.Mark(ctx, s, mark) },
+		Get:   func(ctx context.Context) (string, error) { return store.Marked(ctx, s) },
+	}, nil
 }
