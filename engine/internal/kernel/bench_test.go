@@ -33,13 +33,6 @@ func BenchmarkGemmForward(b *testing.B) {
 	}
 }
 
-func BenchmarkGemmEpilogue(b *testing.B) {
-	for _, act := range []UnaryOp{Identity, Relu, Tanh, Logistic} {
-		c := gemmCase{m: 1024, k: 64, n: 64, bias: true, act: act}
-		b.Run(fmt.Sprint(act), func(b *testing.B) { benchGemm(b, c) })
-	}
-}
-
 func BenchmarkGemmWeights(b *testing.B) {
 	for _, s := range [][2]int{{4, 64}, {64, 64}, {64, 2}, {17, 256}, {256, 256}, {256, 6}} {
 		c := gemmCase{m: s[0], n: s[1], k: 1024, ta: true}
@@ -85,15 +78,12 @@ func BenchmarkElementwise(b *testing.B) {
 	b.Run("max", func(b *testing.B) { benchElements(b, n, func() { Binary32(Max, z, x, y) }) })
 	b.Run("pow", func(b *testing.B) { benchElements(b, n, func() { Binary32(Pow, z, x, y) }) })
 	b.Run("tanhgrad", func(b *testing.B) { benchElements(b, n, func() { TanhGrad32(z, x, y) }) })
-	a := Adam{Beta1: 0.9, Beta2: 0.999, Debias1: 1, Debias2: 1, LR: 1e-3, Eps: 1e-7}
-	w, v := make([]float32, n), make([]float32, n)
-	b.Run("adam", func(b *testing.B) { benchElements(b, n, func() { a.Step(w, z, v, y) }) })
 	b.Run("short", func(b *testing.B) { benchElements(b, 64, func() { Unary32(Relu, z[:64], x[:64]) }) })
 }
 
 func BenchmarkReduce(b *testing.B) {
 	const n = 65536
-	x, s, tmp := make([]float32, n), make([]float32, n), make([]float32, 8192)
+	x, s := make([]float32, n), make([]float32, n)
 	normals(rng(1), x)
 	for op := range numReduce {
 		b.Run(fmt.Sprintf("all/%d", op), func(b *testing.B) { benchElements(b, n, func() { Reduce32(op, x) }) })
@@ -108,15 +98,9 @@ func BenchmarkReduce(b *testing.B) {
 		b.Run(fmt.Sprintf("cols/%d", k), func(b *testing.B) {
 			benchElements(b, n, func() { ReduceCols32(ReduceSum, s[:k], x, n/k, k, s) })
 		})
-		b.Run(fmt.Sprintf("softmax/%d", k), func(b *testing.B) {
-			benchElements(b, n, func() { SoftmaxRows32(s, x, n/k, k, tmp) })
-		})
 		idx := make([]int32, n)
 		b.Run(fmt.Sprintf("argmax/%d", k), func(b *testing.B) {
 			benchElements(b, n, func() { ArgRows32(idx, x, n/k, k, false) })
-		})
-		b.Run(fmt.Sprintf("bias/%d", k), func(b *testing.B) {
-			benchElements(b, n, func() { Row32(Add, s, x, x[:k], n/k, k, s) })
 		})
 	}
 }

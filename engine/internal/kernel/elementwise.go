@@ -3,7 +3,7 @@ package kernel
 // UnaryOp is an elementwise operation of one operand.
 type UnaryOp uint8
 
-// The unary operations. Identity copies; it is also "no activation" in a product's epilogue.
+// The unary operations. Identity copies.
 const (
 	Identity UnaryOp = iota
 	Neg
@@ -130,12 +130,6 @@ func Bits32SV(op BitOp, dst []uint32, x uint32, y []uint32) {
 	cur.bitsSV[op](dst[:n], x, y[:n])
 }
 
-// Not32 writes ^x[i] to dst[i].
-func Not32(dst, x []uint32) {
-	n := min(len(dst), len(x))
-	cur.not(dst[:n], x[:n])
-}
-
 // Compare32 writes op(x[i], y[i]) to dst[i].
 func Compare32(op CompareOp, dst []bool, x, y []float32) {
 	n := min(len(dst), len(x), len(y))
@@ -169,12 +163,6 @@ func Select32VS(dst []float32, cond []bool, x []float32, y float32) {
 func Select32SV(dst []float32, cond []bool, x float32, y []float32) {
 	n := min(len(dst), len(cond), len(y))
 	cur.selectSV(dst[:n], cond[:n], x, y[:n])
-}
-
-// Select32SS is Select32 with one x and one y for all.
-func Select32SS(dst []float32, cond []bool, x, y float32) {
-	n := min(len(dst), len(cond))
-	cur.selectSS(dst[:n], cond[:n], x, y)
 }
 
 // Int32ToFloat32 converts, rounding to nearest even.

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -47,7 +48,7 @@ func TestUnaryEdges(t *testing.T) {
 			use(t, Go)
 			Unary32(op, o.want, o.x)
 			levels(t, func(l Level) {
-				Fill(o.dst, 77)
+				fill(o.dst, 77)
 				Unary32(op, o.dst, o.x)
 				if err := diff(o.want, o.dst); err != nil {
 					t.Fatalf("%v op %d: %v", l, op, err)
@@ -88,7 +89,7 @@ func TestBinaryEdges(t *testing.T) {
 					for i := range n {
 						o.want[i] = lane(i)
 					}
-					Fill(o.dst, 77)
+					fill(o.dst, 77)
 					run(o.dst)
 					if err := diff(o.want, o.dst); err != nil {
 						t.Fatalf("%v op %d %s: %v", l, op, what, err)
@@ -137,7 +138,6 @@ func TestCompareSelectEdges(t *testing.T) {
 				"vv":   {func() { Select32(o.dst, o.cond, o.x, o.y) }, func(i int) float32 { return sel(o.cond[i], o.x[i], o.y[i]) }},
 				"vs":   {func() { Select32VS(o.dst, o.cond, o.x, s) }, func(i int) float32 { return sel(o.cond[i], o.x[i], s) }},
 				"sv":   {func() { Select32SV(o.dst, o.cond, s, o.y) }, func(i int) float32 { return sel(o.cond[i], s, o.y[i]) }},
-				"ss":   {func() { Select32SS(o.dst, o.cond, 1, s) }, func(i int) float32 { return sel(o.cond[i], 1, s) }},
 				"bool": {func() { BoolToFloat32(o.dst, o.cond) }, func(i int) float32 { return sel[float32](o.cond[i], 1, 0) }},
 			} {
 				c.run()
@@ -175,12 +175,6 @@ func TestBitsEdges(t *testing.T) {
 				check("vs", func(i int) uint32 { return lane[op](o.u[i], 13) })
 				Bits32SV(op, o.w, 0x80001234, o.v)
 				check("sv", func(i int) uint32 { return lane[op](0x80001234, o.v[i]) })
-			}
-			Not32(o.w, o.u)
-			for i := range n {
-				if o.w[i] != ^o.u[i] {
-					t.Fatalf("%v not %d of %d", l, i, n)
-				}
 			}
 		})
 	})
@@ -223,8 +217,8 @@ func TestConvertEdges(t *testing.T) {
 	})
 }
 
-// TestGrads: the fused gradients have the bits of their operations one after the other.
-func TestGrads(t *testing.T) {
+// TestFused: fused operations have the bits of their operations one after the other.
+func TestFused(t *testing.T) {
 	everyLength(t, func(o *operands, n int) {
 		levels(t, func(l Level) {
 			tmp := make([]float32, n)
@@ -237,98 +231,13 @@ func TestGrads(t *testing.T) {
 			Binary32SV(Sub, tmp, 1, tmp)
 			Binary32(Mul, o.want, o.x, tmp)
 			TanhGrad32(o.dst, o.x, o.y)
-			check("tanh")
-			Binary32SV(Sub, tmp, 1, o.y)
-			Binary32(Mul, tmp, o.y, tmp)
-			Binary32(Mul, o.want, o.x, tmp)
-			LogisticGrad32(o.dst, o.x, o.y)
-			check("logistic")
-			Compare32VS(Greater, o.mask, o.y, 0)
-			Select32VS(o.want, o.mask, o.x, 0)
-			ReluGrad32(o.dst, o.x, o.y)
-			check("relu")
+			check("gradient of tanh")
+			for _, act := range []UnaryOp{Tanh, Logistic, Relu, Exp} {
+				Binary32(Add, tmp, o.x, o.y)
+				Unary32(act, o.want, tmp)
+				AddAct32(act, o.dst, o.x, o.y)
+				check(fmt.Sprint("add, then ", act))
+			}
 		})
 	})
-}
-
-// TestAdam: the fused step has the bits of its composition.
-func TestAdam(t *testing.T) {
-	a := Adam{Beta1: 0.9, Beta2: 0.999, Debias1: 1 / (1 - 0.9), Debias2: 1 / (1 - 0.999), LR: 3e-4, Eps: 1e-7}
-	r := rng(10)
-	for _, n := range edges {
-		alloc := func() []float32 { return guarded[float32](t, n, n%2 == 0) }
-		w, m, v, g := alloc(), alloc(), alloc(), alloc()
-		levels(t, func(l Level) {
-			for _, x := range [][]float32{w, m, v, g} {
-				normals(r, x)
-			}
-			Unary32(Abs, v, v)
-			ww, wm, wv := adamComposed(&a, w, m, v, g)
-			a.Step(w, m, v, g)
-			for what, p := range map[string][2][]float32{"w": {ww, w}, "m": {wm, m}, "v": {wv, v}} {
-				if err := diff(p[0], p[1]); err != nil {
-					t.Fatalf("%v %s: %v", l, what, err)
-				}
-			}
-		})
-	}
-}
-
-func adamComposed(a *Adam, w, m, v, g []float32) (nw, nm, nv []float32) {
-	n := len(w)
-	nm, nv, nw = make([]float32, n), make([]float32, n), make([]float32, n)
-	t1, t2 := make([]float32, n), make([]float32, n)
-	Binary32VS(Mul, nm, m, a.Beta1)
-	Binary32VS(Mul, t1, g, 1-a.Beta1)
-	Binary32(Add, nm, nm, t1)
-	Binary32VS(Mul, nv, v, a.Beta2)
-	Binary32(Mul, t1, g, g)
-	Binary32VS(Mul, t1, t1, 1-a.Beta2)
-	Binary32(Add, nv, nv, t1)
-	Binary32VS(Mul, t1, nm, a.Debias1)
-	Binary32VS(Mul, t1, t1, a.LR)
-	Binary32VS(Mul, t2, nv, a.Debias2)
-	Unary32(Sqrt, t2, t2)
-	Binary32VS(Add, t2, t2, a.Eps)
-	Binary32(Div, t1, t1, t2)
-	Binary32(Sub, nw, w, t1)
-	return nw, nm, nv
-}
-
-func TestBroadcast(t *testing.T) {
-	r := rng(11)
-	scratch := make([]float32, RowScratch)
-	for _, n := range []int{1, 2, 3, 6, 8, 17, 64, 255, 256, 300} {
-		for _, m := range []int{0, 1, 2, 5, 33, 100} {
-			x, row, col := guarded[float32](t, m*n, false), guarded[float32](t, n, false), guarded[float32](t, m, false)
-			dst, want := guarded[float32](t, m*n, true), make([]float32, m*n)
-			normals(r, x)
-			normals(r, row)
-			normals(r, col)
-			levels(t, func(l Level) {
-				for _, s := range [][]float32{nil, scratch} {
-					for what, c := range map[string]struct {
-						run  func()
-						lane func(i, j int) float32
-					}{
-						"row":     {func() { Row32(Sub, dst, x, row, m, n, s) }, func(i, j int) float32 { return x[i*n+j] - row[j] }},
-						"row rev": {func() { Row32Rev(Sub, dst, row, x, m, n, s) }, func(i, j int) float32 { return row[j] - x[i*n+j] }},
-						"col":     {func() { Col32(Div, dst, x, col, m, n, s) }, func(i, j int) float32 { return x[i*n+j] / col[i] }},
-						"col rev": {func() { Col32Rev(Sub, dst, col, x, m, n, s) }, func(i, j int) float32 { return col[i] - x[i*n+j] }},
-					} {
-						for i := range m {
-							for j := range n {
-								want[i*n+j] = c.lane(i, j)
-							}
-						}
-						Fill(dst, 77)
-						c.run()
-						if err := diff(want, dst); err != nil {
-							t.Fatalf("%v %s %dx%d: %v", l, what, m, n, err)
-						}
-					}
-				}
-			})
-		}
-	}
 }

@@ -6,14 +6,13 @@ import (
 	"github.com/weft-rl/weft/engine/internal/kernel"
 )
 
-// A layer of a network: product, bias and activation in one go, its scratch kept by the caller.
+// A product, its scratch kept by the caller.
 func ExampleGemm32() {
 	g := kernel.Gemm32{
 		M: 2, K: 3, N: 2,
 		A: []float32{1, 2, 3, 4, 5, 6}, LDA: 3,
 		B: []float32{1, 0, 0, 1, 1, -3}, LDB: 2,
 		C: make([]float32, 4), LDC: 2,
-		Bias: []float32{0.5, 1}, Act: kernel.Relu,
 	}
 	scratch := make([]float32, g.Scratch())
 	if err := g.Run(scratch); err != nil {
@@ -21,7 +20,7 @@ func ExampleGemm32() {
 		return
 	}
 	fmt.Println(g.C)
-	// Output: [4.5 0 10.5 0]
+	// Output: [4 -7 10 -13]
 }
 
 func ExampleReduceRows32() {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Gemm32 is one matrix product C = op(A)*op(B), with an optional epilogue: C = grad(act(op(A)*op(B) + bias), Y).
+// Gemm32 is one matrix product C = op(A)*op(B).
 //
 // op(A) is M x K and op(B) is K x N. A is stored in rows of LDA elements, as M x K or, with TransA, as K x M; B in
 // rows of LDB as K x N or, with TransB, N x K; C in rows of LDC. With Acc the first chains start from what C holds.
@@ -22,11 +22,6 @@ type Gemm32 struct {
 	LDC     int
 	Acc     bool
 	Packed  []float32 // op(B) by PackB32, used instead of B when set
-	Bias    []float32 // one value per column, added after the product when set
-	Act     UnaryOp   // applied after the bias; Identity for none
-	Grad    GradOp    // applied last, with Y; NoGrad for none
-	Y       []float32 // M x N in rows of LDY: the outputs of the activation that Grad goes back through
-	LDY     int
 }
 
 // Check says whether the slices hold the matrices they are said to.
@@ -39,14 +34,6 @@ func (g *Gemm32) Check() error {
 	}
 	if err := checkMatrix("C", len(g.C), g.M, g.N, g.LDC, false); err != nil {
 		return err
-	}
-	if g.Bias != nil && len(g.Bias) < g.N {
-		return fmt.Errorf("bias has %d values for %d columns", len(g.Bias), g.N)
-	}
-	if g.Grad != NoGrad {
-		if err := checkMatrix("Y", len(g.Y), g.M, g.N, g.LDY, false); err != nil {
-			return err
-		}
 	}
 	if g.K == 0 {
 		return nil
@@ -79,8 +66,7 @@ const ProductBlock = 256
 // Run computes the whole product. scratch holds at least Scratch values; its contents do not matter.
 func (g *Gemm32) Run(scratch []float32) error { return g.RunRange(0, g.M, 0, g.N, scratch) }
 
-// RunRange computes rows [r0,r1) and columns [c0,c1) of C, epilogue included: any split of C into ranges gives the
-// same bits as Run. c0 is a multiple of PanelWidth where Packed is set. Ranges running at the same time need
+// RunRange computes rows [r0,r1) and columns [c0,c1) of C: any split of C into ranges gives the same bits as Run. c0 is a multiple of PanelWidth where Packed is set. Ranges running at the same time need
 // scratch of their own.
 func (g *Gemm32) RunRange(r0, r1, c0, c1 int, scratch []float32) error {
 	if err := g.Check(); err != nil {
@@ -149,40 +135,6 @@ func packTrans(dst, b []float32, ldb, k, cols int) {
 	}
 }
 
-// epilogue adds the bias, applies the activation and goes back through another, on a finished block of C. Rows that
-// follow one another without a gap are done in one go.
-func (g *Gemm32) epilogue(r0, r1, c0, c1 int, scratch []float32) {
-	if g.Bias == nil && g.Act == Identity && g.Grad == NoGrad {
-		return
-	}
-	n := c1 - c0
-	rows := 1
-	if n == g.LDC && (g.Grad == NoGrad || n == g.LDY) {
-		rows = r1 - r0
-	}
-	for i := r0; i < r1; i += rows {
-		c := g.C[i*g.LDC+c0 : (i+rows-1)*g.LDC+c1]
-		switch f := cur.addAct[g.Act]; {
-		case g.Bias == nil:
-			g.activate(c)
-		case f != nil:
-			eachRow(f, c, c, g.Bias[c0:c1], rows, n, scratch)
-		default:
-			Row32(Add, c, c, g.Bias[c0:c1], rows, n, scratch)
-			g.activate(c)
-		}
-		if g.Grad != NoGrad {
-			g.Grad.apply(c, c, g.Y[i*g.LDY+c0:(i+rows-1)*g.LDY+c1])
-		}
-	}
-}
-
-func (g *Gemm32) activate(c []float32) {
-	if g.Act != Identity {
-		Unary32(g.Act, c, c)
-	}
-}
-
 // at reads op(A) and op(B), for the twin.
 func (g *Gemm32) at(i, k int) float32 {
 	if g.TransA {
@@ -203,7 +155,7 @@ func (g *Gemm32) bt(k, j int) float32 {
 }
 
 // runGo is the twin. It goes along rows of C, so that the chains of a row advance side by side.
-func (g *Gemm32) runGo(r0, r1, c0, c1 int, scratch []float32) {
+func (g *Gemm32) runGo(r0, r1, c0, c1 int) {
 	var chains [PanelWidth]float32
 	for i := r0; i < r1; i++ {
 		for j := c0; j < c1; j += PanelWidth {
@@ -221,7 +173,6 @@ func (g *Gemm32) runGo(r0, r1, c0, c1 int, scratch []float32) {
 			}
 		}
 	}
-	g.epilogue(r0, r1, c0, c1, scratch)
 }
 
 // chains goes on with the chains of row i from column c on, over the block of k that starts at k0.

@@ -30,20 +30,19 @@ const (
 
 // Scratch is how many float32 of scratch Run and RunRange need.
 func (g *Gemm32) Scratch() int {
-	return RowScratch + rowBlock*PanelWidth + PackedSize(min(g.K, ProductBlock), min(g.N, nBlock))
+	return rowBlock*PanelWidth + PackedSize(min(g.K, ProductBlock), min(g.N, nBlock))
 }
 
 func (g *Gemm32) run(r0, r1, c0, c1 int, scratch []float32) {
-	epi := scratch[:RowScratch]
 	if Level(active) == Go {
-		g.runGo(r0, r1, c0, c1, epi)
+		g.runGo(r0, r1, c0, c1)
 		return
 	}
-	s := gemmRun{Gemm32: *g, epi: epi, temp: scratch[RowScratch : RowScratch+rowBlock*PanelWidth],
-		pack: scratch[RowScratch+rowBlock*PanelWidth:], wide: Level(active) == AVX512}
+	s := gemmRun{Gemm32: *g, temp: scratch[:rowBlock*PanelWidth], pack: scratch[rowBlock*PanelWidth:],
+		wide: Level(active) == AVX512}
 	switch {
 	case g.K == 0:
-		g.runGo(r0, r1, c0, c1, epi)
+		g.runGo(r0, r1, c0, c1)
 	case s.swaps(r1-r0, c1-c0):
 		s.swapped(r0, r1, c0, c1)
 	default:
@@ -55,9 +54,9 @@ func (g *Gemm32) run(r0, r1, c0, c1 int, scratch []float32) {
 
 // gemmRun is one run's scratch.
 type gemmRun struct {
-	Gemm32          // by value: a pointer here would move every caller's product to the heap
-	epi, temp, pack []float32
-	wide            bool
+	Gemm32     // by value: a pointer here would move every caller's product to the heap
+	temp, pack []float32
+	wide       bool
 }
 
 // strides gives the distances, in elements, between rows and columns of an operand.
@@ -76,9 +75,6 @@ func (s *gemmRun) columns(r0, r1, c0, c1 int) {
 		for i := r0; i < r1; i += rowBlock {
 			e := min(i+rowBlock, r1)
 			s.block(i, e, c0, c1, k0, k1, b, bK, bV)
-			if k1 == s.K {
-				s.epilogue(i, e, c0, c1, s.epi)
-			}
 		}
 	}
 }
@@ -192,7 +188,6 @@ func (s *gemmRun) swapped(r0, r1, c0, c1 int) {
 			s.swappedBlock(i, e, c0, n, k0)
 		}
 		Transpose32(s.C[i*s.LDC+c0:], s.LDC, s.temp, rowBlock, n, e-i)
-		s.epilogue(i, e, c0, c1, s.epi)
 	}
 }
 

@@ -1987,48 +1987,6 @@ next:
 	VZEROUPPER
 	RET
 
-// func addRowsAVX2(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, n int)
-TEXT ·addRowsAVX2(SB), NOSPLIT, $0-48
-	MOVQ dst+0(FP), DI
-	MOVQ ldd+8(FP), R8
-	MOVQ src+16(FP), SI
-	MOVQ lds+24(FP), R9
-	MOVQ rows+32(FP), R10
-	MOVQ n+40(FP), R11
-	MOVQ R11, CX
-	ANDQ $7, CX
-	LEAQ tailmask<>(SB), AX
-	NEGQ CX
-	VMOVUPS 32(AX)(CX*4), Y15
-	NEGQ CX
-	SUBQ CX, R11
-	SHLQ $2, R11
-row:
-	XORQ BX, BX
-	CMPQ BX, R11
-	JGE tail
-vector:
-	VMOVUPS (SI)(BX*1), Y0
-	VADDPS (DI)(BX*1), Y0, Y0
-	VMOVUPS Y0, (DI)(BX*1)
-	ADDQ $32, BX
-	CMPQ BX, R11
-	JLT vector
-tail:
-	TESTQ CX, CX
-	JEQ next
-	VMASKMOVPS (SI)(BX*1), Y15, Y0
-	VMASKMOVPS (DI)(BX*1), Y15, Y1
-	VADDPS Y1, Y0, Y0
-	VMASKMOVPS Y0, Y15, (DI)(BX*1)
-next:
-	ADDQ R8, DI
-	ADDQ R9, SI
-	DECQ R10
-	JNE row
-	VZEROUPPER
-	RET
-
 // func philoxAVX2(dst *uint32, blocks int, c0, c1, c2, c3, k0, k1 uint32)
 TEXT ·philoxAVX2(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI

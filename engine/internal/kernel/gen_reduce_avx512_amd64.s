@@ -2801,48 +2801,6 @@ next:
 	VZEROUPPER
 	RET
 
-// func addRowsAVX512(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, n int)
-TEXT ·addRowsAVX512(SB), NOSPLIT, $0-48
-	MOVQ dst+0(FP), DI
-	MOVQ ldd+8(FP), R8
-	MOVQ src+16(FP), SI
-	MOVQ lds+24(FP), R9
-	MOVQ rows+32(FP), R10
-	MOVQ n+40(FP), R11
-	MOVQ R11, CX
-	ANDQ $15, CX
-	MOVL $1, AX
-	SHLL CX, AX
-	DECL AX
-	KMOVW AX, K1
-	SUBQ CX, R11
-	SHLQ $2, R11
-row:
-	XORQ BX, BX
-	CMPQ BX, R11
-	JGE tail
-vector:
-	VMOVUPS (SI)(BX*1), Z0
-	VADDPS (DI)(BX*1), Z0, Z0
-	VMOVUPS Z0, (DI)(BX*1)
-	ADDQ $64, BX
-	CMPQ BX, R11
-	JLT vector
-tail:
-	TESTQ CX, CX
-	JEQ next
-	VMOVUPS.Z (SI)(BX*1), K1, Z0
-	VMOVUPS.Z (DI)(BX*1), K1, Z1
-	VADDPS Z1, Z0, Z0
-	VMOVUPS Z0, K1, (DI)(BX*1)
-next:
-	ADDQ R8, DI
-	ADDQ R9, SI
-	DECQ R10
-	JNE row
-	VZEROUPPER
-	RET
-
 // func philoxAVX512(dst *uint32, blocks int, c0, c1, c2, c3, k0, k1 uint32)
 TEXT ·philoxAVX512(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI

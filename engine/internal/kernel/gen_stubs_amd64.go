@@ -59,9 +59,6 @@ func sinCoreAVX2(dst []float32, x []float32)
 func cosCoreAVX2(dst []float32, x []float32)
 
 //go:noescape
-func notAVX2(dst []uint32, x []uint32)
-
-//go:noescape
 func intToFloatAVX2(dst []float32, x []int32)
 
 //go:noescape
@@ -75,15 +72,6 @@ func boolToFloatAVX2(dst []float32, x []bool)
 
 //go:noescape
 func tanhGradAVX2(dst []float32, g []float32, y []float32)
-
-//go:noescape
-func logisticGradAVX2(dst []float32, g []float32, y []float32)
-
-//go:noescape
-func reluGradAVX2(dst []float32, g []float32, y []float32)
-
-//go:noescape
-func adamAVX2(w []float32, m []float32, v []float32, g []float32, b1 float32, c1 float32, b2 float32, c2 float32, d1 float32, d2 float32, lr float32, eps float32)
 
 //go:noescape
 func addTanhAVX2(dst []float32, x []float32, y []float32)
@@ -102,9 +90,6 @@ func selectVSAVX2(dst []float32, cond []bool, x []float32, y float32)
 
 //go:noescape
 func selectSVAVX2(dst []float32, cond []bool, x float32, y []float32)
-
-//go:noescape
-func selectSSAVX2(dst []float32, cond []bool, x float32, y float32)
 
 //go:noescape
 func addVVAVX2(dst []float32, x []float32, y []float32)
@@ -299,9 +284,6 @@ func transposeAVX2(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, c
 func copyRowsAVX2(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, n int)
 
 //go:noescape
-func addRowsAVX2(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, n int)
-
-//go:noescape
 func philoxAVX2(dst *uint32, blocks int, c0, c1, c2, c3, k0, k1 uint32)
 
 //go:noescape
@@ -365,22 +347,17 @@ func fillAVX2(t *table) {
 	t.unary[Relu] = reluAVX2
 	t.unary[Sin] = sinCoreAVX2
 	t.unary[Cos] = cosCoreAVX2
-	t.not = notAVX2
 	t.intToFloat = intToFloatAVX2
 	t.uintToFloat = uintToFloatAVX2
 	t.floatToInt = floatToIntAVX2
 	t.boolToFloat = boolToFloatAVX2
 	t.tanhGrad = tanhGradAVX2
-	t.logisticGrad = logisticGradAVX2
-	t.reluGrad = reluGradAVX2
-	t.adam = adamAVX2
 	t.addAct[Tanh] = addTanhAVX2
 	t.addAct[Relu] = addReluAVX2
 	t.addAct[Logistic] = addLogisticAVX2
 	t.selectVV = selectVVAVX2
 	t.selectVS = selectVSAVX2
 	t.selectSV = selectSVAVX2
-	t.selectSS = selectSSAVX2
 	t.binaryVV[Add] = addVVAVX2
 	t.binaryVS[Add] = addVSAVX2
 	t.binarySV[Add] = addSVAVX2
@@ -463,9 +440,6 @@ func fillReduceAVX2(t *table) {
 	t.copyRows = func(dst []float32, ldd int, src []float32, lds, m, n int) {
 		copyRowsAVX2(&dst[0], uintptr(ldd)*4, &src[0], uintptr(lds)*4, m, n)
 	}
-	t.addRows = func(dst []float32, ldd int, src []float32, lds, m, n int) {
-		addRowsAVX2(&dst[0], uintptr(ldd)*4, &src[0], uintptr(lds)*4, m, n)
-	}
 	t.transpose = func(dst []float32, ldd int, x []float32, ldx, m, n int) {
 		const strip = 8
 		for i := 0; i < m; i += strip {
@@ -529,9 +503,6 @@ func sinCoreAVX512(dst []float32, x []float32)
 func cosCoreAVX512(dst []float32, x []float32)
 
 //go:noescape
-func notAVX512(dst []uint32, x []uint32)
-
-//go:noescape
 func intToFloatAVX512(dst []float32, x []int32)
 
 //go:noescape
@@ -545,15 +516,6 @@ func boolToFloatAVX512(dst []float32, x []bool)
 
 //go:noescape
 func tanhGradAVX512(dst []float32, g []float32, y []float32)
-
-//go:noescape
-func logisticGradAVX512(dst []float32, g []float32, y []float32)
-
-//go:noescape
-func reluGradAVX512(dst []float32, g []float32, y []float32)
-
-//go:noescape
-func adamAVX512(w []float32, m []float32, v []float32, g []float32, b1 float32, c1 float32, b2 float32, c2 float32, d1 float32, d2 float32, lr float32, eps float32)
 
 //go:noescape
 func addTanhAVX512(dst []float32, x []float32, y []float32)
@@ -572,9 +534,6 @@ func selectVSAVX512(dst []float32, cond []bool, x []float32, y float32)
 
 //go:noescape
 func selectSVAVX512(dst []float32, cond []bool, x float32, y []float32)
-
-//go:noescape
-func selectSSAVX512(dst []float32, cond []bool, x float32, y float32)
 
 //go:noescape
 func addVVAVX512(dst []float32, x []float32, y []float32)
@@ -775,9 +734,6 @@ func transposeAVX512(dst *float32, ldd uintptr, src *float32, lds uintptr, rows,
 func copyRowsAVX512(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, n int)
 
 //go:noescape
-func addRowsAVX512(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, n int)
-
-//go:noescape
 func philoxAVX512(dst *uint32, blocks int, c0, c1, c2, c3, k0, k1 uint32)
 
 //go:noescape
@@ -841,22 +797,17 @@ func fillAVX512(t *table) {
 	t.unary[Relu] = reluAVX512
 	t.unary[Sin] = sinCoreAVX512
 	t.unary[Cos] = cosCoreAVX512
-	t.not = notAVX512
 	t.intToFloat = intToFloatAVX512
 	t.uintToFloat = uintToFloatAVX512
 	t.floatToInt = floatToIntAVX512
 	t.boolToFloat = boolToFloatAVX512
 	t.tanhGrad = tanhGradAVX512
-	t.logisticGrad = logisticGradAVX512
-	t.reluGrad = reluGradAVX512
-	t.adam = adamAVX512
 	t.addAct[Tanh] = addTanhAVX512
 	t.addAct[Relu] = addReluAVX512
 	t.addAct[Logistic] = addLogisticAVX512
 	t.selectVV = selectVVAVX512
 	t.selectVS = selectVSAVX512
 	t.selectSV = selectSVAVX512
-	t.selectSS = selectSSAVX512
 	t.binaryVV[Add] = addVVAVX512
 	t.binaryVS[Add] = addVSAVX512
 	t.binarySV[Add] = addSVAVX512
@@ -938,9 +889,6 @@ func fillReduceAVX512(t *table) {
 	t.philox = philoxAVX512
 	t.copyRows = func(dst []float32, ldd int, src []float32, lds, m, n int) {
 		copyRowsAVX512(&dst[0], uintptr(ldd)*4, &src[0], uintptr(lds)*4, m, n)
-	}
-	t.addRows = func(dst []float32, ldd int, src []float32, lds, m, n int) {
-		addRowsAVX512(&dst[0], uintptr(ldd)*4, &src[0], uintptr(lds)*4, m, n)
 	}
 	t.transpose = func(dst []float32, ldd int, x []float32, ldx, m, n int) {
 		const strip = 16

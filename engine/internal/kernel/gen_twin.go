@@ -494,18 +494,6 @@ func cosCoreGo(dst []float32, x []float32) {
 	}
 }
 
-func notLane(x int32) int32 {
-	v2 := x ^ int32(-1)
-	return v2
-}
-
-func notGo(dst []uint32, x []uint32) {
-	x = x[:len(dst)]
-	for i := range dst {
-		dst[i] = uint32(notLane(int32(x[i])))
-	}
-}
-
 func intToFloatLane(x int32) float32 {
 	v1 := float32(x)
 	return v1
@@ -577,62 +565,6 @@ func tanhGradGo(dst []float32, g []float32, y []float32) {
 	y = y[:len(dst)]
 	for i := range dst {
 		dst[i] = tanhGradLane(g[i], y[i])
-	}
-}
-
-func logisticGradLane(g float32, y float32) float32 {
-	v3 := float32(float32(1) - y)
-	v4 := float32(y * v3)
-	v5 := float32(g * v4)
-	return v5
-}
-
-func logisticGradGo(dst []float32, g []float32, y []float32) {
-	g = g[:len(dst)]
-	y = y[:len(dst)]
-	for i := range dst {
-		dst[i] = logisticGradLane(g[i], y[i])
-	}
-}
-
-func reluGradLane(g float32, y float32) float32 {
-	v3 := y > float32(0)
-	v4 := sel(v3, g, float32(0))
-	return v4
-}
-
-func reluGradGo(dst []float32, g []float32, y []float32) {
-	g = g[:len(dst)]
-	y = y[:len(dst)]
-	for i := range dst {
-		dst[i] = reluGradLane(g[i], y[i])
-	}
-}
-
-func adamLane(w float32, m float32, v float32, g float32, b1 float32, c1 float32, b2 float32, c2 float32, d1 float32, d2 float32, lr float32, eps float32) (float32, float32, float32) {
-	v12 := float32(b1 * m)
-	v13 := float32(c1 * g)
-	v14 := float32(v12 + v13)
-	v15 := float32(b2 * v)
-	v16 := float32(g * g)
-	v17 := float32(c2 * v16)
-	v18 := float32(v15 + v17)
-	v19 := float32(v14 * d1)
-	v20 := float32(lr * v19)
-	v21 := float32(v18 * d2)
-	v22 := float32(math.Sqrt(float64(v21)))
-	v23 := float32(v22 + eps)
-	v24 := float32(v20 / v23)
-	v25 := float32(w - v24)
-	return v25, v14, v18
-}
-
-func adamGo(w []float32, m []float32, v []float32, g []float32, b1 float32, c1 float32, b2 float32, c2 float32, d1 float32, d2 float32, lr float32, eps float32) {
-	m = m[:len(w)]
-	v = v[:len(w)]
-	g = g[:len(w)]
-	for i := range w {
-		w[i], m[i], v[i] = adamLane(w[i], m[i], v[i], g[i], b1, c1, b2, c2, d1, d2, lr, eps)
 	}
 }
 
@@ -756,18 +688,6 @@ func selectSVGo(dst []float32, cond []bool, x float32, y []float32) {
 	y = y[:len(dst)]
 	for i := range dst {
 		dst[i] = selectLane(cond[i], x, y[i])
-	}
-}
-
-func selectSSLane(cond bool, x float32, y float32) float32 {
-	v3 := sel(cond, x, y)
-	return v3
-}
-
-func selectSSGo(dst []float32, cond []bool, x float32, y float32) {
-	cond = cond[:len(dst)]
-	for i := range dst {
-		dst[i] = selectSSLane(cond[i], x, y)
 	}
 }
 
@@ -1442,22 +1362,17 @@ func fillGo(t *table) {
 	t.unary[Relu] = reluGo
 	t.unary[Sin] = sinCoreGo
 	t.unary[Cos] = cosCoreGo
-	t.not = notGo
 	t.intToFloat = intToFloatGo
 	t.uintToFloat = uintToFloatGo
 	t.floatToInt = floatToIntGo
 	t.boolToFloat = boolToFloatGo
 	t.tanhGrad = tanhGradGo
-	t.logisticGrad = logisticGradGo
-	t.reluGrad = reluGradGo
-	t.adam = adamGo
 	t.addAct[Tanh] = addTanhGo
 	t.addAct[Relu] = addReluGo
 	t.addAct[Logistic] = addLogisticGo
 	t.selectVV = selectVVGo
 	t.selectVS = selectVSGo
 	t.selectSV = selectSVGo
-	t.selectSS = selectSSGo
 	t.binaryVV[Add] = addVVGo
 	t.binaryVS[Add] = addVSGo
 	t.binarySV[Add] = addSVGo

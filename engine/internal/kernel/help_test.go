@@ -24,6 +24,13 @@ func use(tb testing.TB, l Level) {
 	}
 }
 
+// fill sets every element of x.
+func fill(x []float32, v float32) {
+	for i := range x {
+		x[i] = v
+	}
+}
+
 func rng(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
 func normals(r *rand.Rand, x []float32) {

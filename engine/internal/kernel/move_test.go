@@ -15,14 +15,14 @@ func TestTranspose(t *testing.T) {
 				dst := guarded[float32](t, (n-1)*ldd+m, pad == 0)
 				normals(r, x)
 				want := make([]float32, len(dst))
-				Fill(want, 77)
+				fill(want, 77)
 				for i := range m {
 					for j := range n {
 						want[j*ldd+i] = x[i*ldx+j]
 					}
 				}
 				levels(t, func(l Level) {
-					Fill(dst, 77)
+					fill(dst, 77)
 					Transpose32(dst, ldd, x, ldx, m, n)
 					if err := diff(want, dst); err != nil {
 						t.Fatalf("%v %dx%d: %v", l, m, n, err)
@@ -43,11 +43,10 @@ func TestRows(t *testing.T) {
 				mixed(r, src)
 				start := make([]float32, len(dst))
 				mixed(r, start)
-				copied, added := slices.Clone(start), slices.Clone(start)
+				copied := slices.Clone(start)
 				for i := range m {
 					for j := range n {
 						copied[i*ldd+j] = src[i*lds+j]
-						added[i*ldd+j] += src[i*lds+j]
 					}
 				}
 				levels(t, func(l Level) {
@@ -56,56 +55,18 @@ func TestRows(t *testing.T) {
 					if err := diff(copied, dst); err != nil {
 						t.Fatalf("%v copy %dx%d: %v", l, m, n, err)
 					}
-					copy(dst, start)
-					AddRows32(dst, ldd, src, lds, m, n)
-					if err := diff(added, dst); err != nil {
-						t.Fatalf("%v add %dx%d: %v", l, m, n, err)
-					}
 				})
 			}
 		}
 	}
 }
 
-func TestGatherScatter(t *testing.T) {
+func TestGather(t *testing.T) {
 	x := []int64{0, 1, 10, 11, 20, 21}
 	got := make([]int64, 8)
 	GatherRows(got, x, []int32{2, 0, -5, 9}, 2)
 	if want := []int64{20, 21, 0, 1, 0, 1, 20, 21}; !slices.Equal(got, want) {
 		t.Errorf("gather: %v, want %v", got, want)
-	}
-	dst := make([]int64, 6)
-	ScatterRows(dst, x, []int32{1, 5, 1}, 2)
-	if want := []int64{0, 0, 20, 21, 0, 0}; !slices.Equal(dst, want) {
-		t.Errorf("scatter: %v, want %v", dst, want)
-	}
-	f := make([]float32, 4)
-	ScatterAddRows32(f, []float32{1, 2, 3, 4, 5, 6}, []int32{1, 1, -1}, 2)
-	if want := []float32{0, 0, 4, 6}; !slices.Equal(f, want) {
-		t.Errorf("scatter-add: %v, want %v", f, want)
-	}
-}
-
-func TestCopyStrided(t *testing.T) {
-	src := make([]int32, 24)
-	for i := range src {
-		src[i] = int32(i)
-	}
-	dst := make([]int32, 24)
-	CopyStrided(dst, []int{6, 2, 1}, src, []int{1, 4, 12}, []int{4, 3, 2}) // reverses the axes of 2x3x4
-	for i := range 2 {
-		for j := range 3 {
-			for k := range 4 {
-				if got, want := dst[k*6+j*2+i], src[i*12+j*4+k]; got != want {
-					t.Fatalf("(%d,%d,%d): %d, want %d", i, j, k, got, want)
-				}
-			}
-		}
-	}
-	before := slices.Clone(dst)
-	CopyStrided(dst, []int{30}, src, []int{1}, []int{2})
-	if !slices.Equal(before, dst) {
-		t.Error("a block that does not fit was copied")
 	}
 }
 

@@ -54,7 +54,7 @@ func TestReduceZeros(t *testing.T) {
 	neg := float32(math.Copysign(0, -1))
 	for _, n := range []int{1, 2, 9, 16, 17} {
 		x := make([]float32, n)
-		Fill(x, neg)
+		fill(x, neg)
 		y := append([]float32{0}, x...)
 		levels(t, func(l Level) {
 			if got := Reduce32(ReduceMax, y); !sameBits(got, 0) {
@@ -171,35 +171,5 @@ func TestArgRowsEdges(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// TestSoftmax: the row kernels have the bits of their composition out of whole-matrix operations.
-func TestSoftmax(t *testing.T) {
-	r := rng(15)
-	for _, n := range []int{1, 2, 6, 8, 9, 17, 64, 100} {
-		const m = 437
-		x := guarded[float32](t, m*n, false)
-		normals(r, x)
-		levels(t, func(l Level) {
-			most, sum := make([]float32, m), make([]float32, m)
-			z, e, want := make([]float32, m*n), make([]float32, m*n), make([]float32, m*n)
-			ReduceRows32(ReduceMax, most, x, m, n)
-			Col32(Sub, z, x, most, m, n, nil)
-			Unary32(Exp, e, z)
-			ReduceRows32(ReduceSum, sum, e, m, n)
-			Col32(Div, want, e, sum, m, n, nil)
-			got := guarded[float32](t, m*n, false)
-			SoftmaxRows32(got, x, m, n, make([]float32, SoftmaxScratch(n)))
-			if err := diff(want, got); err != nil {
-				t.Fatalf("%v softmax of %d: %v", l, n, err)
-			}
-			Unary32(Log, sum, sum)
-			Col32(Sub, want, z, sum, m, n, nil)
-			LogSoftmaxRows32(got, x, m, n, make([]float32, SoftmaxScratch(n)))
-			if err := diff(want, got); err != nil {
-				t.Fatalf("%v log-softmax of %d: %v", l, n, err)
-			}
-		})
 	}
 }

@@ -10,14 +10,6 @@ func fillRestGo(t *table) {
 			copy(dst[i*ldd:i*ldd+n], src[i*lds:])
 		}
 	}
-	t.addRows = func(dst []float32, ldd int, src []float32, lds, m, n int) {
-		for i := range m {
-			d := dst[i*ldd : i*ldd+n]
-			for j, v := range src[i*lds : i*lds+n] {
-				d[j] = v + d[j]
-			}
-		}
-	}
 	for op, f := range map[BinaryOp]func(x, y float64) float64{Rem: math.Mod, Atan2: math.Atan2} {
 		t.binaryVV[op] = func(dst, x, y []float32) {
 			for i := range dst {

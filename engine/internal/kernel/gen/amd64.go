@@ -273,7 +273,7 @@ var intOp = map[op]string{opAdd: "VPADDD", opSub: "VPSUBD", opMul: "VPMULLD", op
 	opSra: "VPSRAD", opShlV: "VPSLLVD", opShrV: "VPSRLVD", opSraV: "VPSRAVD", opTrunc: "VCVTTPS2DQ", opFloat: "VCVTDQ2PS"}
 
 func (s *alloc) mnemonic(n *node) string {
-	bits := map[op]string{opAnd: "VPAND", opOr: "VPOR", opXor: "VPXOR", opAndNot: "VPANDN"}
+	bits := map[op]string{opAnd: "VPAND", opOr: "VPOR", opXor: "VPXOR"}
 	switch m, isBits := bits[n.op]; {
 	case isBits && s.wide:
 		return m + "D"

@@ -58,16 +58,6 @@ func fromUint(b *body, x *node) *node {
 	return b.Add(b.Mul(hi, b.F(65536)), lo)
 }
 
-func adam(b *body, in []*node) []*node {
-	w, m, v, g := in[0], in[1], in[2], in[3]
-	b1, c1, b2, c2 := in[4], in[5], in[6], in[7]
-	d1, d2, lr, eps := in[8], in[9], in[10], in[11]
-	m = b.Add(b.Mul(b1, m), b.Mul(c1, g))
-	v = b.Add(b.Mul(b2, v), b.Mul(c2, b.Mul(g, g)))
-	step := b.Div(b.Mul(lr, b.Mul(m, d1)), b.Add(b.Sqrt(b.Mul(v, d2)), eps))
-	return []*node{b.Sub(w, step), m, v}
-}
-
 func kernels() []*kern {
 	ks := []*kern{
 		unary("neg", "Neg", func(b *body, x *node) *node { return b.Xor(x, b.FB(0x80000000)) }),
@@ -88,7 +78,6 @@ func kernels() []*kern {
 		unary("relu", "Relu", relu),
 		unary("sinCore", "Sin", sine),
 		unary("cosCore", "Cos", cosine),
-		newKern("not", "not", one(func(b *body, x *node) *node { return b.Xor(x, b.I(-1)) }), out("dst", "uint32"), vec("x", "uint32")),
 		newKern("intToFloat", "intToFloat", one(func(b *body, x *node) *node { return b.Float(x) }), out("dst", "float32"), vec("x", "int32")),
 		newKern("uintToFloat", "uintToFloat", one(fromUint), out("dst", "float32"), vec("x", "uint32")),
 		newKern("floatToInt", "floatToInt", one(toInt), out("dst", "int32"), vec("x", "float32")),
@@ -96,15 +85,6 @@ func kernels() []*kern {
 		newKern("tanhGrad", "tanhGrad", two(func(b *body, g, y *node) *node {
 			return b.Mul(g, b.Sub(b.F(1), b.Mul(y, y)))
 		}), out("dst", "float32"), vec("g", "float32"), vec("y", "float32")),
-		newKern("logisticGrad", "logisticGrad", two(func(b *body, g, y *node) *node {
-			return b.Mul(g, b.Mul(y, b.Sub(b.F(1), y)))
-		}), out("dst", "float32"), vec("g", "float32"), vec("y", "float32")),
-		newKern("reluGrad", "reluGrad", two(func(b *body, g, y *node) *node {
-			return b.Sel(b.Cmp(opGT, y, b.F(0)), g, b.F(0))
-		}), out("dst", "float32"), vec("g", "float32"), vec("y", "float32")),
-		newKern("adam", "adam", adam, both("w", "float32"), both("m", "float32"), both("v", "float32"), vec("g", "float32"),
-			scl("b1", "float32"), scl("c1", "float32"), scl("b2", "float32"), scl("c2", "float32"),
-			scl("d1", "float32"), scl("d2", "float32"), scl("lr", "float32"), scl("eps", "float32")),
 	}
 	for _, o := range []struct {
 		name, index string
@@ -125,7 +105,6 @@ func selects() []*kern {
 		newKern("selectVV", "selectVV", f, out("dst", t), cond, vec("x", t), vec("y", t)),
 		newKern("selectVS", "selectVS", f, out("dst", t), cond, vec("x", t), scl("y", t)),
 		newKern("selectSV", "selectSV", f, out("dst", t), cond, scl("x", t), vec("y", t)),
-		newKern("selectSS", "selectSS", f, out("dst", t), cond, scl("x", t), scl("y", t)),
 	}
 }
 

@@ -95,8 +95,6 @@ func goExpr(n *node, names map[*node]string) string {
 			return fmt.Sprintf("math.Float32frombits(math.Float32bits(%s) %s math.Float32bits(%s))", a[0], goInfix[n.op], a[1])
 		}
 		return fmt.Sprintf("%s %s %s", a[0], goInfix[n.op], a[1])
-	case opAndNot:
-		return fmt.Sprintf("%s &^ %s", a[1], a[0])
 	case opEQ, opNE, opLT, opLE, opGT, opGE, opMaskAnd, opMaskOr:
 		return fmt.Sprintf("%s %s %s", a[0], goInfix[n.op], a[1])
 	case opMaskNot:

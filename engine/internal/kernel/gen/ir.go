@@ -32,7 +32,6 @@ const (
 	opAnd
 	opOr
 	opXor
-	opAndNot // ^x & y
 	opLookup // a row of the table, by the low four bits
 	opFourth // the fourth bit as a sign, which only narrow lookups need
 	opSign   // x, whose sign bit is clear, with the sign of y
@@ -120,7 +119,6 @@ func (b *body) Round(x *node, mode uint64) *node { return b.add(opRound, f32, mo
 func (b *body) And(x, y *node) *node             { return b.add(opAnd, x.kind, 0, x, y) }
 func (b *body) Or(x, y *node) *node              { return b.add(opOr, x.kind, 0, x, y) }
 func (b *body) Xor(x, y *node) *node             { return b.add(opXor, x.kind, 0, x, y) }
-func (b *body) AndNot(x, y *node) *node          { return b.add(opAndNot, x.kind, 0, x, y) }
 func (b *body) Shl(x *node, n uint64) *node      { return b.add(opShl, i32, n, x) }
 func (b *body) Shr(x *node, n uint64) *node      { return b.add(opShr, i32, n, x) }
 func (b *body) Sra(x *node, n uint64) *node      { return b.add(opSra, i32, n, x) }

@@ -35,9 +35,6 @@ func newKern(name, slot string, f func(b *body, in []*node) []*node, all ...para
 func vec(name, typ string) param { return param{name: name, typ: typ, in: true} }
 func scl(name, typ string) param { return param{name: name, typ: typ, in: true, scalar: true} }
 func out(name, typ string) param { return param{name: name, typ: typ, out: true} }
-func both(name, typ string) param {
-	return param{name: name, typ: typ, in: true, out: true}
-}
 
 func (p param) kind() kind {
 	switch p.typ {

@@ -48,8 +48,7 @@ func generate(dir string) {
 		a.argShort("Max", 22) // not less or equal: greater, or NaN
 		a.argShort("Min", 25)
 		a.transpose()
-		a.rows("copyRows", false)
-		a.rows("addRows", true)
+		a.copyRows()
 		a.philox()
 		a.save(dir, "reduce")
 	}
@@ -113,9 +112,7 @@ func stubs(ks []*kern) string {
 			fmt.Fprintf(&w, "//go:noescape\nfunc %s%s(t *tile)\n\n", k.name, i.name)
 		}
 		fmt.Fprintf(&w, "//go:noescape\nfunc transpose%s(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, cols int)\n\n", i.name)
-		for _, n := range []string{"copyRows", "addRows"} {
-			fmt.Fprintf(&w, "//go:noescape\nfunc %s%s(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, n int)\n\n", n, i.name)
-		}
+		fmt.Fprintf(&w, "//go:noescape\nfunc copyRows%s(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, n int)\n\n", i.name)
 		fmt.Fprintf(&w, "//go:noescape\nfunc philox%s(dst *uint32, blocks int, c0, c1, c2, c3, k0, k1 uint32)\n\n", i.name)
 		for _, n := range []string{"Max", "Min"} {
 			fmt.Fprintf(&w, "//go:noescape\nfunc arg%sShort%s(dst []int32, x []float32, n int)\n\n", n, i.name)
@@ -150,10 +147,8 @@ func reduceTable(suffix string) string {
 	}
 	lanes := map[string]int{"AVX2": 8, "AVX512": 16}[suffix]
 	fmt.Fprintf(&w, "\tt.short = %d\n\tt.lanes = %d\n\tt.argShort = [2]func(dst []int32, x []float32, n int){argMaxShort%s, argMinShort%s}\n\tt.philox = philox%s\n", lanes, lanes, suffix, suffix, suffix)
-	for _, n := range []string{"copyRows", "addRows"} {
-		fmt.Fprintf(&w, "\tt.%s = func(dst []float32, ldd int, src []float32, lds, m, n int) {\n", n)
-		fmt.Fprintf(&w, "\t\t%s%s(&dst[0], uintptr(ldd)*4, &src[0], uintptr(lds)*4, m, n)\n\t}\n", n, suffix)
-	}
+	fmt.Fprintf(&w, "\tt.copyRows = func(dst []float32, ldd int, src []float32, lds, m, n int) {\n")
+	fmt.Fprintf(&w, "\t\tcopyRows%s(&dst[0], uintptr(ldd)*4, &src[0], uintptr(lds)*4, m, n)\n\t}\n", suffix)
 	fmt.Fprintf(&w, "\tt.transpose = func(dst []float32, ldd int, x []float32, ldx, m, n int) {\n")
 	fmt.Fprintf(&w, "\t\tconst strip = %d\n\t\tfor i := 0; i < m; i += strip {\n", lanes)
 	fmt.Fprintf(&w, "\t\t\ttranspose%s(&dst[i], uintptr(ldd)*4, &x[i*ldx], uintptr(ldx)*4, min(strip, m-i), n)\n\t\t}\n\t}\n}\n\n", suffix)

@@ -2,11 +2,11 @@ package main
 
 import "fmt"
 
-// rows writes func copyRows(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, n int), and addRows, which
-// adds to dst: rows of n, at least one of either, between two layouts. Strides are in bytes.
-func (a *asm) rows(name string, add bool) {
-	fmt.Fprintf(&a.w, "// func %s%s(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, n int)\n", name, a.name)
-	fmt.Fprintf(&a.w, "TEXT ·%s%s(SB), NOSPLIT, $0-48\n", name, a.name)
+// copyRows writes func copyRows(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, n int): rows of n, at
+// least one of either, between two layouts. Strides are in bytes.
+func (a *asm) copyRows() {
+	fmt.Fprintf(&a.w, "// func copyRows%s(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, n int)\n", a.name)
+	fmt.Fprintf(&a.w, "TEXT ·copyRows%s(SB), NOSPLIT, $0-48\n", a.name)
 	a.ins("MOVQ dst+0(FP), DI")
 	a.ins("MOVQ ldd+8(FP), R8")
 	a.ins("MOVQ src+16(FP), SI")
@@ -24,9 +24,6 @@ func (a *asm) rows(name string, add bool) {
 	a.ins("JGE tail")
 	a.label("vector")
 	a.ins("VMOVUPS (SI)(BX*1), %s", a.v(0))
-	if add {
-		a.ins("VADDPS (DI)(BX*1), %s, %s", a.v(0), a.v(0))
-	}
 	a.ins("VMOVUPS %s, (DI)(BX*1)", a.v(0))
 	a.ins("ADDQ $%d, BX", 4*a.lanes)
 	a.ins("CMPQ BX, R11")
@@ -34,7 +31,7 @@ func (a *asm) rows(name string, add bool) {
 	a.label("tail")
 	a.ins("TESTQ CX, CX")
 	a.ins("JEQ next")
-	a.maskedRow(add)
+	a.maskedRow()
 	a.label("next")
 	a.ins("ADDQ R8, DI")
 	a.ins("ADDQ R9, SI")
@@ -45,20 +42,12 @@ func (a *asm) rows(name string, add bool) {
 	a.w.WriteString("\n")
 }
 
-func (a *asm) maskedRow(add bool) {
+func (a *asm) maskedRow() {
 	if a.wide {
 		a.ins("VMOVUPS.Z (SI)(BX*1), K1, Z0")
-		if add {
-			a.ins("VMOVUPS.Z (DI)(BX*1), K1, Z1")
-			a.ins("VADDPS Z1, Z0, Z0")
-		}
 		a.ins("VMOVUPS Z0, K1, (DI)(BX*1)")
 		return
 	}
 	a.ins("VMASKMOVPS (SI)(BX*1), Y15, Y0")
-	if add {
-		a.ins("VMASKMOVPS (DI)(BX*1), Y15, Y1")
-		a.ins("VADDPS Y1, Y0, Y0")
-	}
 	a.ins("VMASKMOVPS Y0, Y15, (DI)(BX*1)")
 }
