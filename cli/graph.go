@@ -19,10 +19,11 @@ import (
 
 // formats are how a graph can be written.
 var formats = map[string]func(*fdg.Graph, io.Writer) error{
-	"text": (*fdg.Graph).Print,
-	"json": (*fdg.Graph).WriteJSON,
-	"dot":  func(g *fdg.Graph, w io.Writer) error { return graph.DOT(w, g) },
-	"svg":  func(g *fdg.Graph, w io.Writer) error { return graph.SVG(w, g) },
+	"text":     (*fdg.Graph).Print,
+	"json":     (*fdg.Graph).WriteJSON,
+	"dot":      func(g *fdg.Graph, w io.Writer) error { return graph.DOT(w, g) },
+	"svg":      func(g *fdg.Graph, w io.Writer) error { return graph.SVG(w, g) },
+	"overview": func(g *fdg.Graph, w io.Writer) error { return graph.Overview(w, g) },
 }
 
 func (c *command) graph() *cobra.Command {

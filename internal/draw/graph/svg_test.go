@@ -90,8 +90,14 @@ func TestSVGDrawings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := draw(t, r.Graph)
 			inspect(t, r.Graph, got)
+			var page bytes.Buffer
+			if err := graph.Overview(&page, r.Graph); err != nil {
+				t.Fatal(err)
+			}
+			parsed(t, page.Bytes())
 			if name == "ppo" {
 				golden(t, "../../../docs/fdg-ppo.svg", got)
+				golden(t, "../../../docs/fragments-ppo.svg", page.Bytes())
 			}
 		})
 	}
@@ -107,7 +113,40 @@ func TestSVGRandom(t *testing.T) {
 			if !bytes.Equal(got, draw(t, g)) {
 				t.Error("two drawings of one graph differ")
 			}
+			var page bytes.Buffer
+			if err := graph.Overview(&page, g); err != nil {
+				t.Error(err)
+			}
+			parsed(t, page.Bytes())
 		})
+	}
+}
+
+// parsed reads a drawing as XML.
+func parsed(t *testing.T, page []byte) {
+	t.Helper()
+	for d := xml.NewDecoder(bytes.NewReader(page)); ; {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatalf("%v\n%s", err, page)
+		}
+	}
+}
+
+// TestOverview looks for what crosses in a small graph, and how often.
+func TestOverview(t *testing.T) {
+	var page bytes.Buffer
+	if err := graph.Overview(&page, small(t)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{">environment<", ">learner<", ">reward<", "once per iteration", "<title>environment to learner: reward"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("no %q in\n%s", want, &page)
+		}
+	}
+	if n := strings.Count(page.String(), "marker-end"); n != 1 {
+		t.Errorf("%d arrows, want 1", n)
 	}
 }
 
