@@ -81,6 +81,7 @@ func (m maker) As(name string) MakeEnv {
 type Preset struct {
 	Name  string // "default" is used when the environment is named and no preset is
 	Env   string
+	Kind  env.Kind // of environments that no preset names, instead of Env
 	Doc   string
 	Steps int64
 	Set   []string // key=value
@@ -93,11 +94,19 @@ func For[C any](env string, steps int64, doc string, set func(*C)) Preset {
 	return Preset{Name: "default", Env: env, Doc: doc, Steps: steps, apply: func(config any) error {
 		c, ok := config.(*C)
 		if !ok {
-			return fmt.Errorf("the preset for %s sets a %T, not a %T", env, c, config)
+			return fmt.Errorf("preset %q sets a %T, not a %T", doc, c, config)
 		}
 		set(c)
 		return nil
 	}}
+}
+
+// ForKind returns the preset "default" for the environments of a kind that no preset names. The
+// first one also serves those whose kind is not known.
+func ForKind[C any](kind env.Kind, steps int64, doc string, set func(*C)) Preset {
+	p := For("", steps, doc, set)
+	p.Kind = kind
+	return p
 }
 
 // Named returns the preset under another name, under which it has to be asked for.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -161,7 +162,7 @@ func (c *command) algorithms(name string) (out []item, err error) {
 			if err != nil {
 				return nil, fmt.Errorf("algorithm %s, preset %s: %w", a.Name, p.Name, err)
 			}
-			x.Presets = append(x.Presets, presetItem{p.Name, p.Env, p.Doc, p.Steps, set})
+			x.Presets = append(x.Presets, presetItem{p.Name, cmp.Or(p.Env, "any of "+string(p.Kind)), p.Doc, p.Steps, set})
 		}
 		out = append(out, x)
 	}

@@ -113,6 +113,9 @@ type Groups interface {
 type Entry struct {
 	ID  string
 	Doc string // one line
+	// Kind decides which settings an algorithm has for it that has none for its ID; it may be
+	// empty.
+	Kind Kind
 	// Options makes a pointer to the struct of the environment's settings, tagged
 	// like an algorithm's configuration and with its defaults set; nil if it has
 	// none.

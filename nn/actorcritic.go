@@ -19,7 +19,7 @@ type Torso struct {
 
 // Apply returns the features of observations x.
 func (t Torso) Apply(c *rl.Ctx, sc *model.Scope, x rl.Tree) *Node {
-	if box, ok := t.Space.(rl.Box); ok && len(box.Dims) == 3 {
+	if rl.IsImage(t.Space) {
 		return NatureCNN.Apply(c, sc, x.Leaf("").Node())
 	}
 	return MLP{Hidden: t.Hidden, Act: t.Act}.Apply(c, sc, Features(t.Space, x))

@@ -24,6 +24,18 @@ type Layers struct {
 	Activation string `default:"tanh" oneof:"tanh relu silu gelu" doc:"activation of the hidden layers"`
 }
 
+// Sharing says whether policy and value share a network, as settings for an algorithm to embed.
+type Sharing struct {
+	Shared string `default:"auto" oneof:"auto true false" doc:"one network for policy and value, but for the last layer; auto is so where pictures are seen"`
+}
+
+// Shares reports whether they do where a space is observed.
+//
+//weft:pure
+func (s Sharing) Shares(space rl.Space) bool {
+	return s.Shared == "true" || s.Shared == "auto" && rl.IsImage(space)
+}
+
 // Torso returns a network with these layers for observations of a space.
 func (l Layers) Torso(space rl.Space) (Torso, error) {
 	act, err := ActivationNamed(l.Activation)

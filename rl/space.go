@@ -137,6 +137,14 @@ func (d Dict) String() string {
 	return "Dict(" + strings.Join(parts, ", ") + ")"
 }
 
+// IsImage reports whether a space holds pictures: blocks of height, width and channels.
+//
+//weft:pure
+func IsImage(s Space) bool {
+	box, ok := s.(Box)
+	return ok && len(box.Dims) == 3
+}
+
 // Choices is the number of entries that a mask of legal actions has for a simple
 // space: the options of each number, one after another. 0 means that masks do
 // not apply.

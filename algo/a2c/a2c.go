@@ -138,12 +138,15 @@ type Config struct {
 	NormalizeAdvantage bool    `default:"false" doc:"standardise advantages in every update"`
 
 	nn.Layers
-	Shared bool `default:"false" doc:"one network for policy and value, but for the last layer"`
+	nn.Sharing
 }
 
 // Algorithm is A2C for whoever runs it.
 var Algorithm = algo.Define("a2c", "synchronous advantage actor-critic", []algo.Preset{
 	algo.For("CartPole-v1", 500_000, "the published recipe", func(*Config) {}),
+	algo.ForKind(env.Control, 500_000, "the published recipe", func(*Config) {}),
+	algo.ForKind(env.Continuous, 1_000_000, "no entropy bonus", func(c *Config) { c.EntropyCoef = 0 }),
+	algo.ForKind(env.Images, 10_000_000, "the published recipe for Atari", func(c *Config) { c.Envs = 16 }),
 	algo.For("Identity-v0", 20_000, "solved in a second", func(c *Config) {
 		c.Envs, c.LearningRate = 16, 3e-3
 	}),
@@ -159,7 +162,7 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &net{Config: *c, ActorCritic: nn.ActorCritic{Torso: torso, Head: nn.NewHead(spec.Action), Shared: c.Shared}}
+	n := &net{Config: *c, ActorCritic: nn.ActorCritic{Torso: torso, Head: nn.NewHead(spec.Action), Shared: c.Shares(spec.Obs)}}
 	n.params = rl.NewParams(s, "net", n.Init)
 	return &Trainer{
 		Config:  *c,

@@ -204,6 +204,11 @@ var Algorithm = algo.Define("dqn", "deep Q-learning: double, dueling, prioritise
 		c.Double, c.Envs, c.TrainEvery, c.Updates, c.Buffer, c.LearningStarts = true, 8, 8, 8, 100_000, 2000
 		c.LearningRate, c.Anneal, c.TargetEvery, c.Exploration = 1e-3, "linear", 1024, .2
 	}).Named("double"),
+	algo.ForKind(env.Control, 500_000, "CleanRL's recipe for classic control", func(*Config) {}),
+	algo.ForKind(env.Images, 10_000_000, "CleanRL's recipe for Atari, with a tenth of the memory", func(c *Config) {
+		c.TrainEvery, c.Batch, c.Buffer, c.LearningStarts, c.TargetEvery = 4, 32, 100_000, 80_000, 1000
+		c.LearningRate, c.EpsilonEnd, c.Exploration = 1e-4, .01, .1
+	}),
 	algo.For("Identity-v0", 20_000, "solved in a second", func(c *Config) {
 		c.Envs, c.TrainEvery, c.Batch, c.LearningStarts, c.TargetEvery = 8, 4, 64, 1000, 500
 		c.LearningRate, c.Gamma = 1e-3, .9

@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/dqn","train":"(*Trainer).Train",
-"starts":["dqn.go:36","dqn.go:47","dqn.go:106","dqn.go:60","dqn.go:121","dqn.go:213","dqn.go:261","dqn.go:244"],
+"starts":["dqn.go:36","dqn.go:47","dqn.go:106","dqn.go:60","dqn.go:121","dqn.go:218","dqn.go:266","dqn.go:249"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},

@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/impala","train":"(*Trainer).Train",
-"starts":["impala.go:29","impala.go:38","impala.go:95","impala.go:98","impala.go:52","impala.go:141"],
+"starts":["impala.go:29","impala.go:38","impala.go:95","impala.go:98","impala.go:52","impala.go:144"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},

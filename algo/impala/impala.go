@@ -127,12 +127,15 @@ type Config struct {
 	EntropyCoef float64 `default:"0.01" range:"[0,)" doc:"weight of the entropy bonus"`
 
 	nn.Layers
-	Shared bool `default:"false" doc:"one network for policy and value, but for the last layer"`
+	nn.Sharing
 }
 
 // Algorithm is IMPALA for whoever runs it.
 var Algorithm = algo.Define("impala", "actor-critic with V-trace corrections", []algo.Preset{
 	algo.For("CartPole-v1", 1_000_000, "rollouts of 20 steps", func(*Config) {}),
+	algo.ForKind(env.Control, 1_000_000, "rollouts of 20 steps", func(*Config) {}),
+	algo.ForKind(env.Continuous, 1_000_000, "no entropy bonus", func(c *Config) { c.EntropyCoef = 0 }),
+	algo.ForKind(env.Images, 10_000_000, "more environments for a longer batch", func(c *Config) { c.Envs = 32 }),
 	algo.For("Identity-v0", 40_000, "solved in a second", func(c *Config) {
 		c.Envs, c.Horizon, c.LearningRate = 16, 8, 3e-3
 	}),
@@ -148,7 +151,7 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &net{Config: *c, ActorCritic: nn.ActorCritic{Torso: torso, Head: nn.NewHead(spec.Action), Shared: c.Shared}}
+	n := &net{Config: *c, ActorCritic: nn.ActorCritic{Torso: torso, Head: nn.NewHead(spec.Action), Shared: c.Shares(spec.Obs)}}
 	n.params = rl.NewParams(s, "net", n.Init)
 	rule := nn.ClipNorm{Max: c.MaxGradNorm, Rule: nn.RMSProp{Alpha: c.RMSDecay, Eps: c.RMSEps}}
 	return &Trainer{

@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/mappo","train":"(*Trainer).Train",
-"starts":["mappo.go:45","mappo.go:58","mappo.go:166","mappo.go:169","mappo.go:78","mappo.go:172","mappo.go:87","mappo.go:148","mappo.go:244","mappo.go:301","mappo.go:263"],
+"starts":["mappo.go:45","mappo.go:58","mappo.go:166","mappo.go:169","mappo.go:78","mappo.go:172","mappo.go:87","mappo.go:148","mappo.go:245","mappo.go:302","mappo.go:264"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},

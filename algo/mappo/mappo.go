@@ -236,6 +236,7 @@ var Algorithm = algo.Define("mappo", "PPO for several agents, with centralised c
 	algo.For("Tag-v0", 500_000, "taggers and runners, a policy for each kind; critics see what their agent sees", func(c *Config) {
 		c.Horizon, c.Epochs, c.Minibatches, c.AgentID, c.LearningRate, c.Gamma = 50, 4, 4, false, 1e-3, .98
 	}),
+	algo.ForKind(env.Teams, 2_000_000, "the paper's recipe, with fewer environments", func(*Config) {}),
 	algo.For("Agents-v0", 20_000, "solved in a second", func(c *Config) {
 		c.Envs, c.Horizon, c.LearningRate = 16, 32, 3e-3
 	}),

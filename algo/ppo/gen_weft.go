@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/ppo","train":"(*Trainer).Train",
-"starts":["ppo.go:35","ppo.go:44","ppo.go:151","ppo.go:154","ppo.go:157","ppo.go:172","ppo.go:62","ppo.go:133","ppo.go:182","ppo.go:273","ppo.go:313"],
+"starts":["ppo.go:35","ppo.go:44","ppo.go:151","ppo.go:154","ppo.go:157","ppo.go:172","ppo.go:62","ppo.go:133","ppo.go:182","ppo.go:274","ppo.go:314"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},

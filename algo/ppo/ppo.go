@@ -231,8 +231,8 @@ type Config struct {
 	ClipObs            float64 `default:"10" range:"(0,)" doc:"bound of standardised observations and rewards"`
 
 	nn.Layers
-	Shared bool `default:"false" doc:"one network for policy and value, but for the last layer"`
-	Memory int  `default:"0" unit:"units" range:"[0,)" doc:"size of a GRU behind a shared network; 0 is no recurrence"`
+	nn.Sharing
+	Memory int `default:"0" unit:"units" range:"[0,)" doc:"size of a GRU behind a shared network; 0 is no recurrence"`
 }
 
 // Validate finds settings that do not go together.
@@ -253,15 +253,16 @@ var Algorithm = algo.Define("ppo", "proximal policy optimisation", []algo.Preset
 		c.Envs, c.Horizon, c.Minibatches, c.LearningRate, c.Gamma, c.Lambda, c.ClipValue = 16, 64, 8, 2e-3, .98, .9, false
 	}).Named("quick"),
 	algo.For("CartPole-v1", 500_000, "CleanRL's recipe", func(*Config) {}),
-	algo.For("Acrobot-v1", 500_000, "CleanRL's recipe", func(*Config) {}),
 	algo.For("Pendulum-v1", 300_000, "a short horizon of value suits a short swing", func(c *Config) {
 		c.Envs, c.Horizon, c.Epochs, c.Minibatches, c.LearningRate = 8, 256, 10, 8, 1e-3
 		c.Gamma, c.EntropyCoef, c.ClipValue = .9, 0, false
 	}),
-	algo.For("HalfCheetah-v5", 1_000_000, "CleanRL's recipe for MuJoCo", func(c *Config) {
+	algo.ForKind(env.Control, 500_000, "CleanRL's recipe for classic control", func(*Config) {}),
+	algo.ForKind(env.Continuous, 1_000_000, "CleanRL's recipe for MuJoCo", func(c *Config) {
 		c.Envs, c.Horizon, c.Epochs, c.Minibatches, c.LearningRate = 1, 2048, 10, 32, 3e-4
 		c.EntropyCoef, c.NormalizeObs, c.NormalizeReward = 0, true, true
 	}),
+	algo.ForKind(env.Images, 10_000_000, "CleanRL's recipe for Atari", func(c *Config) { c.Envs, c.Clip = 8, .1 }),
 	algo.For("Identity-v0", 10_000, "solved in a second", func(c *Config) {
 		c.Envs, c.Horizon, c.LearningRate = 16, 32, 3e-3
 	}),
@@ -283,7 +284,7 @@ func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &net{Config: *c, space: spec.Obs, ActorCritic: nn.ActorCritic{Torso: torso, Head: nn.NewHead(spec.Action), Shared: c.Shared}}
+	n := &net{Config: *c, space: spec.Obs, ActorCritic: nn.ActorCritic{Torso: torso, Head: nn.NewHead(spec.Action), Shared: c.Shares(spec.Obs)}}
 	var zero rl.Tensor
 	if c.Memory > 0 {
 		n.Cell = nn.GRU{Units: c.Memory}

@@ -23,7 +23,7 @@ var All = []env.Entry{CartPole, Acrobot, MountainCar, MountainCarContinuous, Pen
 // entry offers dynamics that have no options.
 func entry(d env.Dynamics, doc string) env.Entry {
 	return env.Entry{
-		ID: d.Spec().ID, Doc: doc,
+		ID: d.Spec().ID, Doc: doc, Kind: env.KindOf(d.Spec()),
 		New: func(s *rl.Scope, n int, _ any) (env.Batch, error) { return env.Graph(s, n, d) },
 	}
 }

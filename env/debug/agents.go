@@ -59,7 +59,7 @@ func (d team) Observe(_ *rl.Ctx, state rl.Tree) rl.Obs {
 // and with one more rule: who does not repeat its symbol is out of play for the
 // rest of the episode.
 var Kinds = env.Entry{
-	ID: "Kinds-v0", Doc: "agents repeat a symbol, and are out of play after a wrong one; another kind repeats a number",
+	ID: "Kinds-v0", Doc: "agents repeat a symbol, and are out of play after a wrong one; another kind repeats a number", Kind: env.Teams,
 	Options: func() any { return &AgentsOptions{3, 4} },
 	NewGroups: func(s *rl.Scope, n int, options any) (env.Groups, error) {
 		o, err := settings[AgentsOptions](options)

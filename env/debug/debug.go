@@ -25,8 +25,12 @@ const Length = 16
 // entry offers a task with options of type T. make returns its dynamics, or what
 // is wrong with the options.
 func entry[T any](id, doc string, defaults T, make func(T) (env.Dynamics, error)) env.Entry {
+	kind := env.Kind("")
+	if d, err := make(defaults); err == nil {
+		kind = env.KindOf(d.Spec())
+	}
 	return env.Entry{
-		ID: id, Doc: doc,
+		ID: id, Doc: doc, Kind: kind,
 		Options: func() any { o := defaults; return &o },
 		New: func(s *rl.Scope, n int, options any) (env.Batch, error) {
 			o, err := settings[T](options)

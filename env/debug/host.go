@@ -10,7 +10,7 @@ import (
 // Host is Host-v0: Identity as plain Go. It exists so that the path of host
 // environments can be tested with a task whose solution is known.
 var Host = env.Entry{
-	ID: "Host-v0", Doc: "Identity-v0 as a host environment: name the symbol that is shown",
+	ID: "Host-v0", Doc: "Identity-v0 as a host environment: name the symbol that is shown", Kind: env.Control,
 	Options: func() any { o := identityDefaults; return &o },
 	New: func(s *rl.Scope, n int, options any) (env.Batch, error) {
 		o, err := settings[IdentityOptions](options)

@@ -55,7 +55,7 @@ func (d identity) Observe(_ *rl.Ctx, state rl.Tree) rl.Obs {
 // IdentityContinuous is Identity with numbers for symbols: repeating the number
 // shown earns 1, and less the further away the action is.
 var IdentityContinuous = env.Entry{
-	ID: "IdentityContinuous-v0", Doc: "repeat the number that is shown; 1 less the squared distance for each of 16 steps",
+	ID: "IdentityContinuous-v0", Doc: "repeat the number that is shown; 1 less the squared distance for each of 16 steps", Kind: env.Continuous,
 	New: func(s *rl.Scope, n int, options any) (env.Batch, error) {
 		if options != nil {
 			return nil, errNoOptions

@@ -64,7 +64,7 @@ func Atari(game string) (env.Entry, error) {
 func atariEntry(full, id string, preprocess bool) env.Entry {
 	seen := new(catalogue)
 	return env.Entry{
-		ID: full, Doc: id + " through the Arcade Learning Environment",
+		ID: full, Doc: id + " through the Arcade Learning Environment", Kind: env.Images,
 		Options: atariDefaults,
 		New: func(s *rl.Scope, n int, options any) (env.Batch, error) {
 			o, ok := options.(*AtariOptions)

@@ -65,7 +65,7 @@ func Entry(id string) (env.Entry, error) {
 	}
 	full, seen := "gym:"+id, new(catalogue)
 	return env.Entry{
-		ID: full, Doc: id + " through Gymnasium", Options: newOptions,
+		ID: full, Doc: id + " through Gymnasium", Kind: kindOf(id), Options: newOptions,
 		New: func(s *rl.Scope, n int, options any) (env.Batch, error) {
 			o, ok := options.(*Options)
 			if !ok {

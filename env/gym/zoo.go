@@ -47,7 +47,7 @@ func Zoo(id string) (env.Entry, error) {
 	}
 	full, seen := "zoo:"+id, new(catalogue)
 	return env.Entry{
-		ID: full, Doc: id + " through PettingZoo", Options: zooDefaults,
+		ID: full, Doc: id + " through PettingZoo", Kind: env.Teams, Options: zooDefaults,
 		NewGroups: func(s *rl.Scope, n int, options any) (env.Groups, error) {
 			o, ok := options.(*ZooOptions)
 			if !ok {

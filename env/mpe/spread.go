@@ -31,7 +31,7 @@ func (o SpreadOptions) Check() error {
 // SimpleSpread is mpe/simple_spread-v3: N agents of one kind are to cover N
 // landmarks without touching each other.
 var SimpleSpread = env.Entry{
-	ID: spreadID, Doc: "agents cover landmarks together and avoid each other",
+	ID: spreadID, Doc: "agents cover landmarks together and avoid each other", Kind: env.Teams,
 	Options: func() any { return &SpreadOptions{N: 3, LocalRatio: .5, MaxCycles: 25} },
 	New: func(s *rl.Scope, n int, options any) (env.Batch, error) {
 		o, err := settings[SpreadOptions](options)

@@ -28,7 +28,7 @@ func (o TagOptions) Check() error {
 // SimpleTag is mpe/simple_tag-v3: agents of kind "adversary" chase those of kind
 // "agent".
 var SimpleTag = env.Entry{
-	ID: tagID, Doc: "adversaries chase good agents around obstacles; two kinds of agents",
+	ID: tagID, Doc: "adversaries chase good agents around obstacles; two kinds of agents", Kind: env.Teams,
 	Options: func() any { return &TagOptions{NumGood: 1, NumAdversaries: 3, NumObstacles: 2, MaxCycles: 25} },
 	NewGroups: func(s *rl.Scope, n int, options any) (env.Groups, error) {
 		o, err := settings[TagOptions](options)

@@ -123,7 +123,7 @@ func (o Options) Check() error {
 
 // Tag is Tag-v0: agents of kind "tagger" chase those of kind "runner".
 var Tag = env.Entry{
-	ID: id, Doc: "taggers chase runners on a plane, WarpDrive's continuous tag; two kinds of agents, as many as one likes",
+	ID: id, Doc: "taggers chase runners on a plane, WarpDrive's continuous tag; two kinds of agents, as many as one likes", Kind: env.Teams,
 	Options: defaults,
 	NewGroups: func(s *rl.Scope, n int, options any) (env.Groups, error) {
 		o, ok := options.(*Options)

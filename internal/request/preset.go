@@ -3,6 +3,7 @@ package request
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/internal/config"
@@ -39,10 +40,7 @@ func (r *Request) preset() (algo.Preset, error) {
 		name = "default"
 	}
 	var names []string
-	for _, p := range r.Found.Algorithm.Presets {
-		if r.Env != "" && p.Env != r.Found.Env.ID {
-			continue
-		}
+	for _, p := range r.suitable() {
 		if p.Name == name || name == "" {
 			return p, nil
 		}
@@ -57,6 +55,29 @@ func (r *Request) preset() (algo.Preset, error) {
 		return algo.Preset{}, fmt.Errorf("--preset: %s has none for %s", r.Found.Algorithm.Name, r.Found.Env.ID)
 	}
 	return algo.Preset{}, fmt.Errorf("--preset: %w", Unknown("preset", r.Preset, slices.Compact(names), "weft list algorithms "+r.Found.Algorithm.Name))
+}
+
+// suitable returns the presets for the environment, those that suit it best first: those that name
+// it, or, without its scheme, the same task (gym:CartPole-v1), those for its kind, and, if that is
+// not known, the first one for a kind. Without an environment these are all that name one.
+func (r *Request) suitable() (out []algo.Preset) {
+	all, id := r.Found.Algorithm.Presets, r.Found.Env.ID
+	_, task, _ := strings.Cut(id, ":")
+	for _, fits := range []func(algo.Preset) bool{
+		func(p algo.Preset) bool { return p.Env != "" && (r.Env == "" || p.Env == id) },
+		func(p algo.Preset) bool { return p.Env != "" && p.Env == task },
+		func(p algo.Preset) bool { return r.Env != "" && p.Kind != "" && p.Kind == r.Found.Env.Kind },
+	} {
+		for _, p := range all {
+			if fits(p) {
+				out = append(out, p)
+			}
+		}
+	}
+	if i := slices.IndexFunc(all, func(p algo.Preset) bool { return p.Kind != "" }); len(out) == 0 && i >= 0 {
+		return all[i : i+1]
+	}
+	return out
 }
 
 // assignments returns what a preset sets.

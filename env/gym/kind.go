@@ -1,0 +1,37 @@
+package gym
+
+import (
+	"strings"
+
+	"github.com/weft-rl/weft/env"
+)
+
+// kinds are those of the tasks that Gymnasium registers itself, without their versions. Asking an
+// environment what it is takes a Python process, so that of others it is not known.
+var kinds = map[env.Kind][]string{
+	env.Control: {
+		"CartPole", "MountainCar", "Acrobot", "LunarLander", "FrozenLake", "FrozenLake8x8", "CliffWalking", "CliffWalkingSlippery",
+		"Taxi", "Blackjack",
+	},
+	env.Continuous: {
+		"MountainCarContinuous", "Pendulum", "LunarLanderContinuous", "BipedalWalker", "BipedalWalkerHardcore", "Ant", "HalfCheetah",
+		"Hopper", "Humanoid", "HumanoidStandup", "InvertedDoublePendulum", "InvertedPendulum", "Pusher", "Reacher", "Swimmer", "Walker2d",
+	},
+	env.Images: {"CarRacing"},
+}
+
+// kindOf returns the kind of a task of Gymnasium's, or none.
+func kindOf(id string) env.Kind {
+	task := id
+	if i := strings.LastIndex(id, "-v"); i >= 0 {
+		task = id[:i]
+	}
+	for kind, tasks := range kinds {
+		for _, t := range tasks {
+			if t == task {
+				return kind
+			}
+		}
+	}
+	return ""
+}
