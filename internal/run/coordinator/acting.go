@@ -174,7 +174,9 @@ func (a *acting) step(e event) error {
 		e.Event, a.stale = x, true
 	}
 	var shared assignment
-	for _, d := range a.core.Step(e.Event) {
+	decisions := a.core.Step(e.Event)
+	a.give(e.Event, decisions)
+	for _, d := range decisions {
 		if err := a.do(d, &shared); err != nil {
 			return err
 		}

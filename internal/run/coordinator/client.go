@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -40,7 +41,7 @@ func (c *coordinator) Submit(ctx context.Context, q *control.Submit) (*control.O
 		return nil, err
 	}
 	s, _ := a.news.latest()
-	e := core.Submitted{Name: q.Name, ID: q.ID, Config: q.Config, Split: q.Split, Lost: q.Lost}
+	e := core.Submitted{Name: q.Name, ID: q.ID, Config: q.Config, Secret: rand.Text(), Split: q.Split, Lost: q.Lost}
 	switch old, known := find(s, q.Name); {
 	case q.Resume:
 		e.Again, err = a.again(q, known, old)

@@ -21,7 +21,7 @@ func (a *acting) publish() {
 	a.stale = false
 	s := control.Status{Coordinator: a.Address, Workers: slices.Clone(a.core.Workers), Runs: slices.Clone(a.core.Runs), LeftOut: a.core.LeftOut()}
 	for i := range s.Runs {
-		s.Runs[i].Members = slices.Clone(s.Runs[i].Members)
+		s.Runs[i].Members, s.Runs[i].Secret = slices.Clone(s.Runs[i].Members), ""
 	}
 	sessions := make([]*session, 0, len(a.sessions))
 	for _, id := range a.ordered() {

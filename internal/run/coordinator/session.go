@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/gate"
 )
 
 const (
@@ -22,6 +23,7 @@ const (
 type session struct {
 	id     int64
 	name   string
+	who    gate.Caller
 	stream control.Session
 	out    chan *control.Down
 	heard  atomic.Pointer[time.Time] // when, with its monotonic reading; see hear
@@ -30,6 +32,7 @@ type session struct {
 	read   chan struct{} // closed when all that came is decided upon
 	silent bool          // of the loop
 	lease  Lease         // of who renews it
+	parts  parts         // that it was given
 }
 
 // hear notes a sign of life. The time is kept as time.Now returns it, since only its monotonic reading tells how much
@@ -61,7 +64,7 @@ func (s *session) hand(m *control.Down) {
 
 // Join is a worker's connection: one goroutine reads, this one writes.
 func (c *coordinator) Join(stream control.Session) error {
-	s := &session{stream: stream, out: make(chan *control.Down, outgoing), over: make(chan struct{}), read: make(chan struct{})}
+	s := &session{stream: stream, who: control.Caller(stream.Context()), out: make(chan *control.Down, outgoing), over: make(chan struct{}), read: make(chan struct{})}
 	hello := make(chan *control.Up)
 	admitted := make(chan *acting, 1)
 	defer close(admitted)
@@ -84,7 +87,7 @@ func (c *coordinator) Join(stream control.Session) error {
 	select {
 	case m := <-hello:
 		if err := c.check(m); err != nil {
-			c.gate.Refused(control.Caller(stream.Context()), control.Reason(err))
+			c.gate.Refused(s.who, control.Reason(err))
 			return err
 		}
 		a, err := c.acting(stream.Context())
@@ -97,6 +100,9 @@ func (c *coordinator) Join(stream control.Session) error {
 			return err
 		}
 		defer left()
+		if d := m.Hello.Doing; d != nil {
+			s.parts.claimed = d.Run
+		}
 		return a.welcome(s, m.Hello, admitted)
 	case <-s.over:
 		return control.Refusal("a message that is no introduction")
@@ -138,7 +144,7 @@ func (a *acting) welcome(s *session, h *control.Hello, admitted chan<- *acting) 
 	defer a.release(s)
 	w := core.Worker{
 		Name: h.Name, Session: s.id, Instance: h.Instance, Host: h.Host, Data: h.Data,
-		Cores: h.Cores, Memory: h.Memory, Devices: h.Devices, Binary: h.Binary, Draining: h.Draining,
+		Cores: h.Cores, Memory: h.Memory, Devices: h.Devices, Binary: h.Binary, Draining: h.Draining, Holder: s.who.Name,
 	}
 	s.hear(time.Now())
 	if !a.put(event{Event: core.Joined{Worker: w, Doing: h.Doing}, joins: s}) {
@@ -219,7 +225,12 @@ func (a *acting) take(s *session, m *control.Up, receipts chan<- receipt) bool {
 	if m.Kind == control.KindLeave {
 		return a.put(event{Event: core.DrainAsked{Worker: s.name, Session: s.id}})
 	}
-	x := receipt{m, a.records.known(m.Run)}
+	x := receipt{message: m}
+	if s.parts.mayWrite(m) {
+		x.record = a.records.known(m.Run)
+	} else if !s.parts.knows(m.Run) {
+		a.gate.Refused(s.who, fmt.Sprintf("worker %s says %q of run %q, of which it has no part", s.name, m.Kind, m.Run))
+	}
 	if err := a.written(s, x); err != nil && !a.lose(m, err) {
 		return false
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/gate"
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
@@ -33,6 +34,7 @@ func TestAcknowledged(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.close()
+	s.parts.add(grant{"run", 1, 0, true})
 	take, end := settled(a, s)
 	r.syncing.Lock() // the disk takes its time
 	take(&control.Up{Kind: control.KindRecord, Run: "run", Epoch: 1, Seq: 7, Tail: []byte(rows("1"))})
@@ -60,6 +62,7 @@ func TestAcknowledged(t *testing.T) {
 func TestAcknowledgedLate(t *testing.T) {
 	a, s := &acting{}, &session{out: make(chan *control.Down, 1), over: make(chan struct{})}
 	a.records.dir = t.TempDir()
+	s.parts.add(grant{"run", 0, 0, false})
 	take, end := settled(a, s)
 	s.out <- &control.Down{Kind: control.KindBeat}
 	take(&control.Up{Kind: control.KindNote, Run: "run", Seq: 7})
@@ -77,6 +80,7 @@ func TestAcknowledgedLate(t *testing.T) {
 func TestStranger(t *testing.T) {
 	dir := t.TempDir()
 	c := &coordinator{Options: Options{Address: "here", Runs: filepath.Join(dir, "runs"), Core: core.Defaults()}.withDefaults()}
+	c.gate = gate.New(nil, nil)
 	a, s := newActing(c, endless{}), &session{out: make(chan *control.Down, 8), over: make(chan struct{}), name: "w", id: 1}
 	a.sessions[1] = s
 	const run = "../out"

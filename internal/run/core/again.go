@@ -36,6 +36,9 @@ func (e Submitted) again(c *Core, old *Run) {
 	if e.Split {
 		r.Shards = 0
 	}
+	if r.Secret == "" {
+		r.Secret = e.Secret
+	}
 	r.ID, r.Config, r.Phase, r.Why = e.ID, e.Config, Waiting, "waits for a plan"
 	r.Fault, r.Faulty, r.FaultBy, r.Restarts, r.Resumed = "", 0, "", 0, true
 	r.Refused, r.Moves = nil, c.Now

@@ -67,6 +67,7 @@ func (c *Core) against(a, b string) *Link {
 // accuse notes what a part says of its connections. That a worker cannot be reached was tried for long enough; a
 // connection that broke may be a lost worker, or a moment's trouble.
 func (c *Core) accuse(r *Run, e PartFailed) {
+	e.Fault = e.Fault.within(r)
 	c.behind(r, e)
 	for _, name := range e.Broken {
 		if c.Worker(name) == nil { // which is why
@@ -86,6 +87,20 @@ func (c *Core) accuse(r *Run, e PartFailed) {
 			c.suspend(r, l, "worker "+e.Worker+" could not reach "+name)
 		}
 	}
+}
+
+// within returns the fault without workers that have nothing to do with the run: a part cannot blame them.
+func (f Fault) within(r *Run) Fault {
+	of := func(names []string) (out []string) {
+		for _, name := range names {
+			if r.member(name) != nil || slices.Contains(r.Former, name) {
+				out = append(out, name)
+			}
+		}
+		return out
+	}
+	f.Unreached, f.Broken, f.Late = of(f.Unreached), of(f.Broken), of(f.Late)
+	return f
 }
 
 // behind has workers left out of a run that had not built their parts of it when others had.

@@ -25,7 +25,7 @@ func (e Submitted) happen(c *Core) {
 		return
 	}
 	c.forget()
-	c.Runs = append(c.Runs, Run{Name: e.Name, ID: e.ID, Config: e.Config, Phase: Waiting, Why: "waits for a plan", Until: c.Now + c.Patience})
+	c.Runs = append(c.Runs, Run{Name: e.Name, ID: e.ID, Config: e.Config, Secret: e.Secret, Phase: Waiting, Why: "waits for a plan", Until: c.Now + c.Patience})
 	r := c.Run(e.Name)
 	c.tell(r, "submitted")
 	c.decide(Reply{e.Ticket, ""})

@@ -41,6 +41,8 @@ type (
 		Split bool // then its environments may be split anew
 		Lost  bool // then it goes on although lines of its record are lost
 		Anew  bool // it is another run than the one that had its name, which left nothing
+		// Secret is one that nobody can guess, for a run that has none.
+		Secret string
 	}
 	// DeleteAsked is a run that is over and to be forgotten.
 	DeleteAsked struct {

@@ -7,12 +7,16 @@ import (
 
 func (e Joined) happen(c *Core) {
 	w, unheard := e.Worker, false
+	if r := c.anothers(w); r != nil {
+		c.decide(Refuse{w.Name, w.Session, fmt.Sprintf("worker %s has a part of run %s, and another certificate: give this one another name with --name", w.Name, r.Name)})
+		return
+	}
 	if old := c.Worker(w.Name); old != nil {
-		if old.Instance != w.Instance && !old.Silent {
+		if old.Instance != w.Instance && !old.Silent || old.Holder != w.Holder {
 			c.decide(Refuse{w.Name, w.Session, fmt.Sprintf("there is a worker %s already, on %s: give this one another name with --name", w.Name, old.Host)})
 			return
 		}
-		if m := c.at(e.Doing, w.Name); m != nil && old.Run == e.Doing.Run {
+		if m := c.at(e.Doing, w); m != nil && old.Run == e.Doing.Run {
 			m.Session = 0 // it is the same part, by another connection
 		} else {
 			c.leave(old, "connected anew")
@@ -51,8 +55,19 @@ func (c *Core) arrived(name string) {
 	}
 }
 
-// at is the part that a worker says it is at, if there is one.
-func (c *Core) at(d *Doing, name string) *Member {
+// anothers returns the run of which somebody else's worker of the same name has a part, and may come back for it.
+func (c *Core) anothers(w Worker) *Run {
+	for i := range c.Runs {
+		r := &c.Runs[i]
+		if m := r.member(w.Name); m != nil && r.Phase.Active() && !m.Done && !m.Vacant && m.Holder != w.Holder {
+			return r
+		}
+	}
+	return nil
+}
+
+// at is the part that a worker says it is at, if there is one and it is its own.
+func (c *Core) at(d *Doing, w Worker) *Member {
 	if d == nil {
 		return nil
 	}
@@ -60,7 +75,7 @@ func (c *Core) at(d *Doing, name string) *Member {
 	if r == nil || !r.Phase.Active() || r.Epoch != d.Epoch {
 		return nil
 	}
-	if m := r.member(name); m != nil && m.Life == d.Life {
+	if m := r.member(w.Name); m != nil && m.Life == d.Life && m.Holder == w.Holder {
 		return m
 	}
 	return nil
@@ -79,7 +94,7 @@ func (r *Run) missing(owner bool) *Member {
 
 // takeUp lets a worker go on with a part that is still its own.
 func (c *Core) takeUp(w *Worker, d *Doing) {
-	if m := c.at(d, w.Name); m != nil && m.Session == 0 {
+	if m := c.at(d, *w); m != nil && m.Session == 0 {
 		m.Session, m.Until, w.Run = w.Session, 0, d.Run
 		c.Run(d.Run).Program = w.Binary // an older coordinator may not have kept it
 		c.complete(c.Run(d.Run))

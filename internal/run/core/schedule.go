@@ -1,6 +1,8 @@
 package core
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -233,8 +235,9 @@ func (c *Core) assign(r *Run, p plan.Plan, members []Member) {
 	r.Phase, r.Why, r.Plan, r.Members, r.Next, r.Former = Starting, "", &p, members, nil, nil
 	r.Shards, r.Most = p.Shards, p.MaxWorkers
 	r.Until = c.Now + c.Start
-	for _, m := range members {
-		c.Worker(m.Name).Run = r.Name
+	for i, m := range members {
+		w := c.Worker(m.Name)
+		w.Run, members[i].Holder = r.Name, w.Holder
 	}
 	c.move(r, c.Worker(members[0].Name).Binary)
 	a := c.assignment(r)
@@ -252,15 +255,24 @@ func (c *Core) assign(r *Run, p plan.Plan, members []Member) {
 
 // assignment is what the parts of an epoch have in common.
 func (c *Core) assignment(r *Run) part.Assignment {
-	a := part.Assignment{Run: r.Name, Epoch: r.Epoch, Config: r.Config, Plan: *r.Plan, From: r.Last}
+	a := part.Assignment{Run: r.Name, Epoch: r.Epoch, Config: r.Config, Plan: *r.Plan, From: r.Last, Secret: r.secret()}
 	for _, m := range r.Members {
-		x := part.Worker{Name: m.Name}
+		x := part.Worker{Name: m.Name, Holder: m.Holder}
 		if w := c.Worker(m.Name); w != nil { // or nobody needs to find it
 			x.Data, x.Host = w.Data, w.Host
 		}
 		a.Workers = append(a.Workers, x)
 	}
 	return a
+}
+
+// secret returns what the processes of the epoch know, and nobody else: none of an earlier one.
+func (r *Run) secret() string {
+	if r.Secret == "" {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", r.Secret, r.Name, r.Epoch))
+	return hex.EncodeToString(sum[:16])
 }
 
 // names are those of workers, shortened where there are many.

@@ -145,13 +145,13 @@ func (s *script) command(out *strings.Builder, line string) {
 	case "heard":
 		s.step(out, Heard{arg(1), s.session(arg(1))})
 	case "submit":
-		s.step(out, Submitted{arg(1), strings.Join(f[1:], " "), "config of " + arg(1), 1, nil, false, false, false})
+		s.step(out, Submitted{arg(1), strings.Join(f[1:], " "), "config of " + arg(1), 1, nil, false, false, false, ""})
 	case "resume": // with what the folder says, if anything
 		again := &part.Committed{}
 		if len(f) > 4 {
 			again = &part.Committed{Epoch: number(2), Shards: int(number(3)), Last: &part.Manifest{Epoch: number(2), Step: number(4), Object: "x"}}
 		}
-		s.step(out, Submitted{arg(1), fmt.Sprint("again ", strings.Join(f[1:], " "), s.core.Now), "config of " + arg(1), 3, again, has("split"), has("lost"), false})
+		s.step(out, Submitted{arg(1), fmt.Sprint("again ", strings.Join(f[1:], " "), s.core.Now), "config of " + arg(1), 3, again, has("split"), has("lost"), false, ""})
 	case "stop":
 		s.step(out, StopAsked{arg(1), has("now"), 2})
 	case "drain":

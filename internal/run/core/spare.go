@@ -84,7 +84,7 @@ func (c *Core) suits(r *Run, m *Member, w *Worker) bool {
 func (c *Core) give(r *Run, number int, w *Worker) {
 	m := &r.Members[number]
 	before := m.Name
-	m.Name, m.Session, m.Vacant, m.After, m.Until = w.Name, w.Session, false, 0, c.Now+c.Start
+	m.Name, m.Session, m.Holder, m.Vacant, m.After, m.Until = w.Name, w.Session, w.Holder, false, 0, c.Now+c.Start
 	w.Run = r.Name
 	a := c.assignment(r)
 	a.Me, a.Life = number, m.Life

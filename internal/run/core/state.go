@@ -30,8 +30,9 @@ type State struct {
 // Worker is a process that has joined.
 type Worker struct {
 	Name     string   `json:"name"`
-	Session  int64    `json:"session"`  // its connection
-	Instance string   `json:"instance"` // tells processes of the same name apart
+	Session  int64    `json:"session"`          // its connection
+	Instance string   `json:"instance"`         // tells processes of the same name apart
+	Holder   string   `json:"holder,omitempty"` // whom its certificate was issued to
 	Host     string   `json:"host"`
 	Data     string   `json:"data"` // address of its data plane
 	Cores    int      `json:"cores"`
@@ -69,6 +70,7 @@ type Run struct {
 	Name   string `json:"name"`
 	ID     string `json:"id"` // of its submission
 	Config string `json:"config"`
+	Secret string `json:"secret,omitempty"` // that of its epochs is made of; clients are not shown it
 	Phase  Phase  `json:"phase"`
 	// Why says, in a sentence, what it waits for or why it is over.
 	Why string `json:"why,omitempty"`
@@ -112,6 +114,7 @@ type Run struct {
 type Member struct {
 	Name    string `json:"name"`
 	Session int64  `json:"session"`          // 0: a new coordinator has not heard of it yet
+	Holder  string `json:"holder,omitempty"` // of its certificate: nobody else may say that it has the part
 	Life    int64  `json:"life,omitempty"`   // how many had the part in this epoch before
 	Vacant  bool   `json:"vacant,omitempty"` // nobody has it: the one that is named was the last
 	Ready   bool   `json:"ready,omitempty"`

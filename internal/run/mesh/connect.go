@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/weft-rl/weft/internal/run/gate"
 )
 
 // Unreached is the error of an epoch that did not begin because this process could not open a stream to others.
@@ -172,7 +174,7 @@ func (s *Session) connect(p *peer) (answered bool, err error) {
 	if err != nil {
 		return true, &Refused{p.name, err}
 	}
-	h := hello{run: s.g.Run, epoch: s.g.Epoch, from: s.g.Me, to: p.number, life: s.g.Life, secret: s.node.o.Secret}
+	h := hello{run: s.g.Run, epoch: s.g.Epoch, from: s.g.Me, to: p.number, life: s.g.Life, secret: s.secret()}
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	for heard := time.Now(); ; {
@@ -251,6 +253,9 @@ func (s *Session) open(conn *grpc.ClientConn, h hello) (_ carrier, err error) {
 	}
 	if err == nil {
 		err = s.verify(answer, h)
+	}
+	if err == nil {
+		err = s.belongs(h.to, gate.Of(stream.Context()).Name)
 	}
 	if release() && err == nil {
 		return &remote{calls: stream, tls: s.node.o.TLS != nil, stop: func() {

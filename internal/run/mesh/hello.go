@@ -69,16 +69,35 @@ func (h hello) knows(secret string) bool {
 	return subtle.ConstantTimeCompare([]byte(h.secret), []byte(secret)) == 1
 }
 
-// admit finds the session and the peer that somebody says it is, or says why not.
-func (n *Node) admit(h hello) (*Session, *peer, error) {
-	if !h.knows(n.o.Secret) {
-		return nil, nil, status.Error(codes.PermissionDenied, "the secret is wrong")
+// secret returns what peers must know.
+func (s *Session) secret() string { return s.node.o.Secret + s.g.Secret }
+
+// belongs refuses the holder of a certificate who is not the one that a worker has. Of one that came in another's place the
+// coordinator told this process nothing: it knows the epoch's secret.
+func (s *Session) belongs(worker int, holder string) error {
+	if worker < 0 || worker >= len(s.g.Workers) {
+		return nil // nobody has anything to say to it
 	}
+	if w := s.g.Workers[worker]; holder != "" && w.Holder != "" && holder != w.Holder {
+		return fmt.Errorf("%q is not worker %s, whose certificate was issued to %q", holder, w.Name, w.Holder)
+	}
+	return nil
+}
+
+// admit finds the session and the peer that somebody says it is, or says why not. Holder is whom its certificate was issued
+// to, if it has shown one.
+func (n *Node) admit(h hello, holder string) (*Session, *peer, error) {
 	n.mu.Lock()
 	s := n.sessions[key{h.run, h.epoch}]
 	n.mu.Unlock()
 	if s == nil {
 		return nil, nil, status.Errorf(notYet, "run %q has no epoch %d here", h.run, h.epoch)
+	}
+	if !h.knows(s.secret()) {
+		return nil, nil, status.Error(codes.PermissionDenied, "the secret is wrong")
+	}
+	if err := s.belongs(h.from, holder); h.life == 0 && err != nil {
+		return nil, nil, status.Error(codes.PermissionDenied, err.Error())
 	}
 	p, err := s.admit(h)
 	if errors.Is(err, errSoon) {
@@ -91,8 +110,8 @@ func (n *Node) admit(h hello) (*Session, *peer, error) {
 }
 
 // back is how a hello is answered.
-func (n *Node) back(h hello) hello {
-	return hello{run: h.run, epoch: h.epoch, from: h.to, to: h.from, life: h.life, secret: n.o.Secret}
+func (s *Session) back(h hello) hello {
+	return hello{run: h.run, epoch: h.epoch, from: h.to, to: h.from, life: h.life, secret: s.secret()}
 }
 
 // accept is a gRPC stream that somebody opened. It lasts as long as the session.
@@ -102,11 +121,15 @@ func (n *Node) accept(stream grpc.ServerStream) error {
 	if err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
-	s, p, err := n.admit(h)
+	who := gate.Of(stream.Context())
+	s, p, err := n.admit(h, who.Name)
 	if err != nil {
+		if status.Code(err) == codes.PermissionDenied {
+			n.gate.Refused(who, fmt.Sprintf("epoch %d of run %q: %s", h.epoch, h.run, status.Convert(err).Message()))
+		}
 		return err
 	}
-	if err := stream.SendHeader(n.back(h).metadata()); err != nil {
+	if err := stream.SendHeader(s.back(h).metadata()); err != nil {
 		p.admitted.Store(false) // it may come again
 		return err
 	}
@@ -116,7 +139,7 @@ func (n *Node) accept(stream grpc.ServerStream) error {
 
 // verify sees that who answered is who was asked for.
 func (s *Session) verify(h, asked hello) error {
-	if !h.knows(s.node.o.Secret) || h.run != asked.run || h.epoch != asked.epoch || h.from != asked.to || h.to != asked.from {
+	if !h.knows(s.secret()) || h.run != asked.run || h.epoch != asked.epoch || h.from != asked.to || h.to != asked.from {
 		return errors.New("somebody else answered there")
 	}
 	return nil

@@ -32,6 +32,8 @@ type Group struct {
 	Star bool
 	Hub  int
 	Life int64 // how many had this process's part before
+	// Secret is what the processes of this epoch know, and no others.
+	Secret string
 }
 
 // Session is an epoch in which this process takes part.

@@ -196,14 +196,14 @@ func (n *Node) hear(c *net.UnixConn) (*Session, *peer, error) {
 	if err != nil {
 		err = status.Error(codes.InvalidArgument, err.Error())
 	} else {
-		s, p, err = n.admit(h)
+		s, p, err = n.admit(h, "") // the folder of the socket is this user's alone
 	}
 	if err != nil {
 		text := status.Convert(err).Message()
 		_ = letter(c, append([]byte{byte(status.Code(err))}, text[:min(len(text), mostLetter-1)]...)) // or it is gone
 		return nil, nil, err
 	}
-	if err := letter(c, append([]byte{byte(codes.OK)}, n.back(h).bytes()...)); err != nil {
+	if err := letter(c, append([]byte{byte(codes.OK)}, s.back(h).bytes()...)); err != nil {
 		p.admitted.Store(false) // it may come again
 		return nil, nil, err
 	}

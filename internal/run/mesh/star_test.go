@@ -139,7 +139,7 @@ func (n *Node) dialAs(t *testing.T, g Group, life int64) (any, error) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	return s.open(conn, hello{run: g.Run, epoch: g.Epoch, from: 1, to: p.number, life: life, secret: n.o.Secret})
+	return s.open(conn, hello{run: g.Run, epoch: g.Epoch, from: 1, to: p.number, life: life, secret: s.secret()})
 }
 
 // TestHubLost: without the hub nothing goes on.

@@ -25,6 +25,8 @@ type Assignment struct {
 	// Workers are the processes by their number in the plan.
 	Workers []Worker `json:"workers"`
 	Me      int      `json:"me"` // this process's number
+	// Secret is known to the processes of the epoch alone. They show it to each other.
+	Secret string `json:"secret,omitempty"`
 	// From is the checkpoint to begin with; nil at the beginning of the run.
 	From *Manifest `json:"from,omitempty"`
 }
@@ -34,6 +36,8 @@ type Worker struct {
 	Name string `json:"name"`
 	Data string `json:"data"` // address of its data plane
 	Host string `json:"host"` // processes of one host may share more than a network
+	// Holder is whom its certificate was issued to: nobody else is let in in its name.
+	Holder string `json:"holder,omitempty"`
 }
 
 // Manifest is what makes a checkpoint valid once it is committed.

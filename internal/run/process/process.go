@@ -219,7 +219,7 @@ func (x *run) among(links *edge.Local, do func() error) error {
 	}
 	g := mesh.Group{
 		Run: x.a.Run, Epoch: x.a.Epoch, Workers: x.a.Workers, Me: x.a.Me, Links: links, Device: x.job.Device, Failed: x.stop,
-		Star: x.a.Plan.Sparing(), Life: x.a.Life,
+		Star: x.a.Plan.Sparing(), Life: x.a.Life, Secret: x.a.Secret,
 	}
 	g.Homes, g.Hub = x.homes()
 	s, err := x.c.Node.Join(x.outer, g)
