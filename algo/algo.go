@@ -123,7 +123,7 @@ func (p Preset) Apply(config any) error {
 	return p.apply(config)
 }
 
-// Define is an algorithm whose settings are a C.
+// Define returns an algorithm whose settings are a C.
 //
 //weft:defines function=3
 func Define[C any](name, doc string, presets []Preset, build func(*rl.Scope, MakeEnv, *C) (rl.Trainer, error)) Algorithm {

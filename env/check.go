@@ -55,7 +55,7 @@ func checks(spec Spec, s rl.Space) (out []leafCheck) {
 	return out
 }
 
-// batched is the shape of all agents' values.
+// batched returns the shape of all agents' values.
 func batched(spec Spec, one shapes.Shape) shapes.Shape {
 	dims := []int{spec.Rows}
 	if spec.Agents > 1 {
@@ -88,7 +88,7 @@ func (g *kindGuard) broken(format string, args ...any) {
 	rl.Failf("step %d: environment %s: %w", g.scope.Steps(), g.spec.ID, err)
 }
 
-// env is the global environment of value i of a batch with n values for each
+// env returns the global environment of value i of a batch with n values for each
 // agent.
 func (g *kindGuard) env(i, n int) int { return g.spec.First + i/n/g.spec.agents() }
 
@@ -255,7 +255,7 @@ func spaceOf(s rl.Space, name string) rl.Space {
 	return nil
 }
 
-// rewards are those of each environment, summed over its agents.
+// rewards returns those of each environment, summed over its agents.
 func (g *kindGuard) rewards(reward rl.Tensor) []float64 {
 	x := rl.Floats(reward)
 	n := g.spec.agents()

@@ -21,7 +21,7 @@ type crew struct {
 // worth is the work for which another goroutine is worth its start.
 const worth = 50 * time.Microsecond
 
-// size is how many goroutines are to do n environments.
+// size returns how many goroutines are to do n environments.
 func (c *crew) size(n int) int {
 	if c.hands > 0 {
 		return min(n, c.hands)

@@ -6,7 +6,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Each is environments with every agent as a kind of its own, so that an
+// Each returns environments with every agent as a kind of its own, so that an
 // algorithm with one policy for each kind has one for each agent. Agent j of a
 // kind is called by the kind's name, if it has one, and j. It is a view: the
 // environments stay what they were, and are part of the state once.
@@ -78,7 +78,7 @@ func (e *each) Step(action []rl.Tree) []rl.Step {
 	return out
 }
 
-// together are agents' actions as those of their kind.
+// together returns agents' actions as those of their kind.
 func together(agents []rl.Tree) rl.Tree {
 	if len(agents) == 1 {
 		return agents[0]
@@ -94,14 +94,14 @@ func together(agents []rl.Tree) rl.Tree {
 	return rl.NewTree(agents[0].Names(), leaves)
 }
 
-// obs is what the agent sees.
+// obs returns what the agent sees.
 func (p place) obs(o rl.Obs) rl.Obs {
 	o.X, o.Legal = o.X.Map(p.column), o.Legal.Map(p.column)
 	o.Alive, o.Turn = p.column(o.Alive), p.column(o.Turn)
 	return o
 }
 
-// column is the agent's part of a tensor [env, agent, ...].
+// column returns the agent's part of a tensor [env, agent, ...].
 func (p place) column(t rl.Tensor) rl.Tensor {
 	if !t.Ok() || p.of == 1 {
 		return t

@@ -141,7 +141,7 @@ func (s Spec) own(scope *rl.Scope, n int) Spec {
 	return s
 }
 
-// agents is how many agents there are.
+// agents returns how many agents there are.
 func (s Spec) agents() int { return max(1, s.Agents) }
 
 // Check reports what is wrong with a spec, all at once.

@@ -200,7 +200,7 @@ func (g *graphGroups) advanceGraph(c *rl.Ctx, in advanceIn) advanceOut {
 	return out
 }
 
-// perAgent is a flag of environments for each of their agents.
+// perAgent returns a flag of environments for each of their agents.
 func perAgent(flag *graph.Node, s Spec) *graph.Node {
 	if s.Agents <= 1 {
 		return flag
@@ -208,7 +208,7 @@ func perAgent(flag *graph.Node, s Spec) *graph.Node {
 	return graph.BroadcastToDims(graph.ExpandAxes(flag, 1), flag.Shape().Dimensions[0], s.Agents)
 }
 
-// ended is where an episode is over by itself, [env].
+// ended returns where an episode is over by itself, [env].
 func ended(m Moves) *graph.Node {
 	if m.Over.Ok() {
 		return m.Over.Node()
@@ -243,7 +243,7 @@ func (g *graphGroups) renewGraph(c *rl.Ctx, in renewIn) (out live) {
 	return out
 }
 
-// renewed is fresh in the rows that are over, and old in the others.
+// renewed returns fresh in the rows that are over, and old in the others.
 func renewed[T any](over rl.Tensor, fresh, old T) T {
 	next, before := rl.Leaves(fresh), rl.Leaves(old)
 	for i := range next {
@@ -264,12 +264,12 @@ func (g *graphGroups) observe(c *rl.Ctx, state rl.Tree, age, first *graph.Node) 
 	return live{state, rl.Wrap(age), obs}
 }
 
-// everywhere is the flag for each row of like.
+// everywhere returns the flag for each row of like.
 func everywhere(like *graph.Node, flag bool) *graph.Node {
 	return graph.BroadcastToDims(graph.Const(like.Graph(), flag), like.Shape().Dimensions...)
 }
 
-// Resident is the whole state: a device program can hold it.
+// Resident returns the whole state: a device program can hold it.
 func (g *graphGroups) Resident() []rl.Carried {
 	g.Obs()
 	return []rl.Carried{rl.Carry(&g.last), g.time.Carried()}

@@ -20,12 +20,12 @@ func openGroups(t *testing.T, s *rl.Scope, e env.Entry, n int) env.Groups {
 	return g
 }
 
-// actions are random ones of step i.
+// actions returns random ones of step i.
 func actions(s *rl.Scope, g env.Groups, i int) []rl.Tree {
 	return env.SampleGroups(s, g.Spec(), g.Obs(), rl.NewKey(7).Fold(uint64(i)))
 }
 
-// play is the rewards of some random steps, as text.
+// play returns the rewards of some random steps, as text.
 func play(s *rl.Scope, g env.Groups, steps int) string {
 	var out strings.Builder
 	for i := range steps {

@@ -63,7 +63,7 @@ func (g *guard) Step(action []rl.Tree) []rl.Step {
 	return out
 }
 
-// named are the tensors of every kind of agent, under its name where there are
+// named returns the tensors of every kind of agent, under its name where there are
 // several.
 func named[T any](what string, kinds []string, list []T) (out []rl.Leaf) {
 	for i, x := range list {
@@ -76,7 +76,7 @@ func named[T any](what string, kinds []string, list []T) (out []rl.Leaf) {
 	return out
 }
 
-// step is Step on values.
+// step does what Step does on values.
 func (g *guard) step(action []rl.Tree) []rl.Step {
 	g.each(len(action), "actions", func(i int, k *kindGuard) { k.checkAction(action[i]) })
 	out := g.Groups.Step(action)
@@ -93,7 +93,7 @@ func (g *guard) step(action []rl.Tree) []rl.Step {
 	return out
 }
 
-// lowered is Step inside a device program, which looks at numbers only: shapes are
+// lowered does what Step does inside a device program, which looks at numbers only: shapes are
 // the graph's affair, and actions and observations lie in their spaces or the plain
 // loop would have said so.
 func (g *guard) lowered(l *rl.Lowering, action []rl.Tree) []rl.Step {
@@ -118,7 +118,7 @@ func (g *guard) lowered(l *rl.Lowering, action []rl.Tree) []rl.Step {
 	return out
 }
 
-// Resident is the environments' state, if a device program can hold it.
+// Resident returns the environments' state, if a device program can hold it.
 func (g *guard) Resident() []rl.Carried {
 	r, ok := g.Groups.(rl.Resident)
 	if !ok {

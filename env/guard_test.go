@@ -57,7 +57,7 @@ func newFake(s *rl.Scope) *fake {
 
 func (f *fake) none() rl.Tensor { return rl.FromFlat(f.scope, make([]bool, rows), rows) }
 
-// obs is a good observation in which row 1 may do anything but 1 and 0.
+// obs returns a good observation in which row 1 may do anything but 1 and 0.
 func (f *fake) obs() rl.Obs {
 	legal := []bool{true, true, true, true, true, true, false, false, true, true, true, true, true, true, true}
 	return rl.Obs{
@@ -69,14 +69,14 @@ func (f *fake) obs() rl.Obs {
 	}
 }
 
-// act is a good action.
+// act returns a good action.
 func (f *fake) act() rl.Tree {
 	return rl.NewTree([]string{"key", "aim"}, []rl.Tensor{
 		rl.FromFlat(f.scope, []int32{0, 2, 0, 1, 1, 0}, rows, 2), rl.FromFlat(f.scope, []float32{0, .5, 1}, rows, 1),
 	})
 }
 
-// set is a tree with one leaf replaced.
+// set returns a tree with one leaf replaced.
 func set(t rl.Tree, name string, x rl.Tensor) rl.Tree {
 	leaves := make([]rl.Tensor, t.Len())
 	for i, n := range t.Names() {
@@ -87,7 +87,7 @@ func set(t rl.Tree, name string, x rl.Tensor) rl.Tree {
 	return rl.NewTree(t.Names(), leaves)
 }
 
-// numbers are zeros but for x at i.
+// numbers returns zeros but for x at i.
 func numbers(s *rl.Scope, i int, x float64, dims ...int) rl.Tensor {
 	n := 1
 	for _, d := range dims {

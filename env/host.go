@@ -101,7 +101,7 @@ func (h *hostBatch) restart(s *rl.State) error {
 	return nil
 }
 
-// keyOf is the key of one environment, by its global index.
+// keyOf returns the key of one environment, by its global index.
 func keyOf(k rl.Key, env int) rl.Key { return k.At(0).Fold(uint64(env)) }
 
 // each calls f for every environment, and says which failed.
@@ -154,7 +154,7 @@ func (h *hostBatch) Step(action rl.Tree) rl.Step {
 	}
 }
 
-// SetLimit is that of a Limiter.
+// SetLimit implements Limiter.
 func (h *hostBatch) SetLimit(n int) { h.spec.Limit = n }
 
 // Close closes the hosts that can be.

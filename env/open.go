@@ -21,7 +21,7 @@ func Open(s *rl.Scope, e Entry, n int, options any) (Batch, error) {
 	return OpenAs(s, Name, e, n, options)
 }
 
-// OpenAs is Open under another name, for a scope with several environments. Their
+// OpenAs does what Open does under another name, for a scope with several environments. Their
 // steps count together; their draws and their episodes are their own.
 //
 //weft:makes
@@ -33,7 +33,7 @@ func OpenAs(s *rl.Scope, name string, e Entry, n int, options any) (Batch, error
 	return alone{g}, nil
 }
 
-// OpenGroups is Open for an entry with any number of kinds of agents: one whose
+// OpenGroups does what Open does for an entry with any number of kinds of agents: one whose
 // environments are a Batch has one kind.
 //
 //weft:makes
@@ -41,7 +41,7 @@ func OpenGroups(s *rl.Scope, e Entry, n int, options any) (Groups, error) {
 	return OpenGroupsAs(s, Name, e, n, options)
 }
 
-// OpenGroupsAs is OpenGroups under another name.
+// OpenGroupsAs returns OpenGroups under another name.
 //
 //weft:makes
 func OpenGroupsAs(s *rl.Scope, name string, e Entry, n int, options any) (Groups, error) {
@@ -115,7 +115,7 @@ func severalKinds(specs []Spec) error {
 		len(specs), strings.Join(names, ", "))
 }
 
-// AsGroups is a batch as the only kind of agent.
+// AsGroups returns a batch as the only kind of agent.
 func AsGroups(b Batch) Groups {
 	if a, ok := b.(alone); ok {
 		return a.Groups

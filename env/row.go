@@ -21,7 +21,7 @@ type Row struct {
 	i int
 }
 
-// Leaf is the numbers of a leaf of a row; "" names the only one.
+// Leaf returns the numbers of a leaf of a row; "" names the only one.
 func Leaf[T Number](r Row, name string) []T {
 	j := slices.Index(r.t.names, name)
 	if j < 0 {
@@ -35,16 +35,16 @@ func Leaf[T Number](r Row, name string) []T {
 	return x[r.i*n : (r.i+1)*n : (r.i+1)*n]
 }
 
-// Float32 is the numbers of a float32 leaf.
+// Float32 returns the numbers of a float32 leaf.
 func (r Row) Float32(name string) []float32 { return Leaf[float32](r, name) }
 
-// Int32 is the numbers of an int32 leaf: discrete actions and observations.
+// Int32 returns the numbers of an int32 leaf: discrete actions and observations.
 func (r Row) Int32(name string) []int32 { return Leaf[int32](r, name) }
 
-// Uint8 is the numbers of a uint8 leaf: images.
+// Uint8 returns the numbers of a uint8 leaf: images.
 func (r Row) Uint8(name string) []uint8 { return Leaf[uint8](r, name) }
 
-// Legal is the mask of legal actions for a leaf of the action, to be written
+// Legal returns the mask of legal actions for a leaf of the action, to be written
 // with every observation of a masked environment.
 func (r Row) Legal(name string) []bool {
 	if r.t.masks == nil || !slices.Contains(r.t.masks.names, name) {
@@ -67,7 +67,7 @@ func (t *table) add(name string, flat any, one shapes.Shape) {
 	t.one, t.size = append(t.one, one), append(t.size, one.Size())
 }
 
-// newTable is zeros for the observations of a batch.
+// newTable returns zeros for the observations of a batch.
 func newTable(spec Spec) *table {
 	t := &table{}
 	for _, l := range spec.Obs.Leaves() {
@@ -116,7 +116,7 @@ func (t *table) obs(s *rl.Scope, first []bool) rl.Obs {
 	return o
 }
 
-// read is a tree on the host, read from the device once for all environments.
+// read returns a tree on the host, read from the device once for all environments.
 func read(tree rl.Tree) *table {
 	t := &table{}
 	for j, name := range tree.Names() {

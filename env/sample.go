@@ -7,7 +7,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Sample is a random legal action for every agent of a batch: uniform over what
+// Sample returns a random legal action for every agent of a batch: uniform over what
 // is legal or bounded, normal or exponential where a bound is missing. What an
 // environment gets depends on the key, its global index and the kind of agent
 // alone.
@@ -32,7 +32,7 @@ func Sample(s *rl.Scope, spec Spec, obs rl.Obs, k rl.Key) rl.Tree {
 	return rl.NewTree(names, leaves)
 }
 
-// SampleGroups is Sample for every kind of agent.
+// SampleGroups does what Sample does for every kind of agent.
 //
 //weft:refuse sample actions in a graph function, by the draws of its rl.Ctx
 func SampleGroups(s *rl.Scope, specs []Spec, obs []rl.Obs, k rl.Key) []rl.Tree {
@@ -86,7 +86,7 @@ func fill[T any](x []T, draw func(i int) T) {
 	}
 }
 
-// at is the environment of number i of the batch, and the number's place there.
+// at returns the environment of number i of the batch, and the number's place there.
 func (p sampler) at(i int) (row, draw int) { return i / (p.size * p.agents), i % (p.size * p.agents) }
 
 // whole draws number i of a space of whole numbers.
@@ -115,7 +115,7 @@ func (p sampler) whole(i int, legal []bool) int {
 	return start + choose(legal[first:first+n], func(n int) int { return p.key.IntN(row, draw, n) })
 }
 
-// choose is one of the true positions; 0 where there is none.
+// choose returns one of the true positions; 0 where there is none.
 func choose(legal []bool, intN func(int) int) int {
 	var open []int
 	for i, ok := range legal {
@@ -129,7 +129,7 @@ func choose(legal []bool, intN func(int) int) int {
 	return open[intN(len(open))]
 }
 
-// options are the numbers of choices that a space of whole numbers offers, one
+// options returns the numbers of choices that a space of whole numbers offers, one
 // after another as a mask has them, and what the first choice is called.
 func options(s rl.Space) (groups []int, start int) {
 	switch s := s.(type) {

@@ -11,7 +11,7 @@ import (
 // Environments may be more than a Batch or Groups. What they are besides is found
 // through all that stands around them: the guard, wrappers, views.
 
-// Find is x as a T, or the first of what it stands around that is one: whoever
+// Find returns x as a T, or the first of what it stands around that is one: whoever
 // stands around another has a method Unwrap() any.
 func Find[T any](x any) (t T, ok bool) {
 	for {
@@ -83,14 +83,14 @@ func (g *guard) Unwrap() any { return g.Groups }
 // Unwrap lets Drawer be found behind dynamics of one kind.
 func (l lone) Unwrap() any { return l.d }
 
-// SetLimit is that of a Limiter.
+// SetLimit implements Limiter.
 func (g *graphGroups) SetLimit(n int) {
 	for i := range g.specs {
 		g.specs[i].Limit = n
 	}
 }
 
-// Film is that of a Renderer, where the dynamics are a Drawer.
+// Film returns that of a Renderer, where the dynamics are a Drawer.
 func (g *graphGroups) Film(i int, take func(image.Image)) (rate float64, err error) {
 	return g.film.begin(g.dyn, i, take)
 }
@@ -103,7 +103,7 @@ func (g *graphGroups) shoot(state rl.Tree) {
 	g.film.shoot(g.film.env, state.Map(func(t rl.Tensor) rl.Tensor { return rl.Gather(t, 1, []int{g.film.env}) }))
 }
 
-// Film is that of a Renderer, where hosts are Drawers.
+// Film returns that of a Renderer, where hosts are Drawers.
 func (h *hostBatch) Film(i int, take func(image.Image)) (rate float64, err error) {
 	return h.film.begin(h.envs[i], i, take)
 }

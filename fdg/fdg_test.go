@@ -11,7 +11,7 @@ import (
 	"github.com/weft-rl/weft/fdg"
 )
 
-// small is a loop that steps environments and applies a gradient when a number
+// small returns a loop that steps environments and applies a gradient when a number
 // says so.
 func small() *fdg.Graph {
 	at := func(line int) fdg.Pos { return fdg.Pos{File: "loop.go", Line: line, Col: 2} }

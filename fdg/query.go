@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Fragment is the fragment of that name, or nil.
+// Fragment returns the fragment of that name, or nil.
 func (g *Graph) Fragment(name string) *Fragment {
 	for i := range g.Fragments {
 		if g.Fragments[i].Name == name {
@@ -22,7 +22,7 @@ func (g *Graph) Crosses(e Edge) bool {
 	return from != "" && to != "" && from != to
 }
 
-// FreqOf is how often node n fires, from where it stands.
+// FreqOf returns how often node n fires, from where it stands.
 func (g *Graph) FreqOf(n int) (f Freq) {
 	for up := g.Regions[g.Nodes[n].Region].Node; up >= 0; up = g.Regions[g.Nodes[up].Region].Node {
 		if g.Nodes[up].Kind == Branch {
@@ -35,7 +35,7 @@ func (g *Graph) FreqOf(n int) (f Freq) {
 	return f
 }
 
-// Common is how often something travels from a place that fires as a does to one
+// Common returns how often something travels from a place that fires as a does to one
 // that fires as b does: it is moved out of every loop that does not hold both.
 func Common(a, b Freq) (f Freq) {
 	n := 0
@@ -45,7 +45,7 @@ func Common(a, b Freq) (f Freq) {
 	return Freq{Loops: slices.Clip(a.Loops[:n:n]), Maybe: a.Maybe || b.Maybe}
 }
 
-// Often is a frequency in words: the loops' texts, outermost first.
+// Often returns a frequency in words: the loops' texts, outermost first.
 func (g *Graph) Often(f Freq) string {
 	parts := make([]string, 0, len(f.Loops))
 	for _, l := range f.Loops {
@@ -83,7 +83,7 @@ func compareEdges(a, b Edge) int {
 	)
 }
 
-// Shape is the graph without names, texts and positions, its edges and ports in an
+// Shape returns the graph without names, texts and positions, its edges and ports in an
 // order that does not depend on them: what stays the same when an author renames
 // things or moves code into a helper. It is for comparing, not for use: equal
 // edges share a number.

@@ -25,7 +25,7 @@ func (g *Graph) Print(w io.Writer) error {
 	return b.Flush()
 }
 
-// String is what Print writes.
+// String returns what Print writes.
 func (g *Graph) String() string {
 	var b strings.Builder
 	_ = g.Print(&b) // a strings.Builder does not fail

@@ -25,7 +25,7 @@ type CNN struct {
 // NatureCNN is the network of Mnih et al. (2015) for stacked Atari frames.
 var NatureCNN = CNN{Layers: []Conv{{32, 8, 4}, {64, 4, 2}, {64, 3, 1}}, Units: 512}
 
-// Apply is the features of images x, [..., height, width, channels]. Bytes are
+// Apply returns the features of images x, [..., height, width, channels]. Bytes are
 // scaled from 0..255 to 0..1; other numbers are taken as they are.
 func (n CNN) Apply(c *rl.Ctx, sc *model.Scope, x *Node) *Node {
 	if x.Rank() < 4 {
@@ -63,7 +63,7 @@ func (l Conv) apply(c *rl.Ctx, sc *model.Scope, x *Node, gain float64) *Node {
 	return Add(Convolve(x, w).Strides(l.Stride).NoPadding().Done(), ExpandLeftToRank(b, 4))
 }
 
-// oddSized is images and a kernel with a row and a column of zeros added at the
+// oddSized returns images and a kernel with a row and a column of zeros added at the
 // end where the kernel's size is even, which changes nothing of the result:
 // GoMLX v0.28.1 takes the gradient by the input of an even-sized convolution at
 // positions that are off by one.
@@ -75,7 +75,7 @@ func oddSized(x, w *Node) (_, _ *Node) {
 	return grow(x, 1), grow(w, 0)
 }
 
-// pixels are numbers for the network: bytes from 0 to 1.
+// pixels returns numbers for the network: bytes from 0 to 1.
 func pixels(x *Node) *Node {
 	if x.DType() == dtypes.Uint8 {
 		return MulScalar(number(x), 1.0/255)

@@ -26,7 +26,7 @@ type Discrete struct {
 	one   bool // a single number, without an axis
 }
 
-// Categorical is the distribution of one of k options by logits [rows..., k].
+// Categorical returns the distribution of one of k options by logits [rows..., k].
 // legal, [rows..., k], is true for the options that are allowed; it may be
 // absent.
 func Categorical(logits *Node, legal rl.Tensor) *Discrete {
@@ -35,7 +35,7 @@ func Categorical(logits *Node, legal rl.Tensor) *Discrete {
 	return d
 }
 
-// MultiDiscrete is the distribution of several numbers, number i below sizes[i].
+// MultiDiscrete returns the distribution of several numbers, number i below sizes[i].
 // Logits and masks have the options of all numbers one after another.
 func MultiDiscrete(logits *Node, sizes []int, legal rl.Tensor) *Discrete {
 	logits = table(number(logits), sizes)
@@ -53,7 +53,7 @@ func MultiDiscrete(logits *Node, sizes []int, legal rl.Tensor) *Discrete {
 	return newDiscrete(logits, open)
 }
 
-// MultiBinary is the distribution of zeros and ones, number i being 1 with
+// MultiBinary returns the distribution of zeros and ones, number i being 1 with
 // probability sigmoid(logits[i]). A mask has two entries for each number, for 0
 // and for 1.
 func MultiBinary(logits *Node, legal rl.Tensor) *Discrete {
@@ -63,7 +63,7 @@ func MultiBinary(logits *Node, legal rl.Tensor) *Discrete {
 	return MultiDiscrete(Reshape(pairs, append(leadDims(logits), 2*len(sizes))...), sizes, legal)
 }
 
-// table is [..., sum of sizes] as [..., numbers, largest size]; what fills short
+// table returns [..., sum of sizes] as [..., numbers, largest size]; what fills short
 // rows is zero.
 func table(x *Node, sizes []int) *Node {
 	lead := leadDims(x)
@@ -91,7 +91,7 @@ func table(x *Node, sizes []int) *Node {
 	return Stack(rows, -2)
 }
 
-// exists is true for the options of a table that stand for something.
+// exists returns true for the options of a table that stand for something.
 func exists(x *Node, sizes []int) *Node {
 	real := make([][]bool, len(sizes))
 	for i, n := range sizes {
@@ -115,7 +115,7 @@ func newDiscrete(logits, open *Node) *Discrete {
 	return d
 }
 
-// closed is x with the options that are not open replaced.
+// closed returns x with the options that are not open replaced.
 func (d *Discrete) closed(x *Node, by float64) *Node {
 	if d.open == nil {
 		return x
@@ -123,14 +123,14 @@ func (d *Discrete) closed(x *Node, by float64) *Node {
 	return Where(d.open, x, ConstAs(x, by))
 }
 
-// From is d for numbers that count from start.
+// From returns d for numbers that count from start.
 func (d *Discrete) From(start int) *Discrete {
 	from := *d
 	from.start = start
 	return &from
 }
 
-// Probs are the probabilities, [rows..., options]; for several numbers [rows...,
+// Probs returns the probabilities, [rows..., options]; for several numbers [rows...,
 // numbers, options], 0 beyond a number's own options.
 func (d *Discrete) Probs() *Node {
 	p := d.probs()
@@ -149,10 +149,10 @@ func (d *Discrete) Sample(c *rl.Ctx, use string) rl.Tree {
 	return d.largest(Add(d.logp, c.Gumbel(use, d.logp.Shape().Dimensions...)))
 }
 
-// Mode is the likeliest options, the first of equals.
+// Mode returns the likeliest options, the first of equals.
 func (d *Discrete) Mode() rl.Tree { return d.largest(d.logp) }
 
-// largest is the open option with the greatest score, for each number.
+// largest returns the open option with the greatest score, for each number.
 func (d *Discrete) largest(score *Node) rl.Tree {
 	best := ArgMax(d.closed(score, math.Inf(-1)), -1, dtypes.Int32)
 	if d.start != 0 {

@@ -30,7 +30,7 @@ type joint struct {
 	parts []Dist
 }
 
-// Joint is the distribution of named actions, each drawn from its own part
+// Joint returns the distribution of named actions, each drawn from its own part
 // independently of the others.
 func Joint(names []string, parts []Dist) Dist {
 	if len(names) != len(parts) || len(names) == 0 {
@@ -72,5 +72,5 @@ func (j joint) sum(part func(i int) *Node) *Node {
 	return total
 }
 
-// node is the only tensor of an action.
+// node returns the only tensor of an action.
 func node(action rl.Tree) *Node { return action.Leaf("").Node() }

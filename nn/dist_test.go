@@ -42,7 +42,7 @@ func describe(t *testing.T, f func(x *node) nn.Dist, x ...float32) described {
 	return described{out[0], out[1][:k], out[2][0], out[3][0], mean}
 }
 
-// again is an action that a distribution cannot know as its own sample.
+// again returns an action that a distribution cannot know as its own sample.
 func again(a rl.Tree) rl.Tree {
 	return a.Map(func(x rl.Tensor) rl.Tensor { return rl.Wrap(graph.Identity(x.Node())) })
 }
@@ -241,7 +241,7 @@ func TestGaussian(t *testing.T) {
 	near(t, "mean log-density", []float64{d.meanLog}, []float64{-d.entropy}, 6/math.Sqrt(samples))
 }
 
-// squashedLog is the log-density of one squashed number.
+// squashedLog returns the log-density of one squashed number.
 func squashedLog(a, mean, std, lo, hi float64) float64 {
 	y := (a - (lo+hi)/2) / ((hi - lo) / 2)
 	z := (math.Atanh(y) - mean) / std

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// exampleScope is where an example's components live.
+// exampleScope returns where an example's components live.
 func exampleScope() *rl.Scope {
 	backend, err := gobackend.New("ops_sequential")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Features are observations as float32 numbers [..., features] for an MLP: boxes
+// Features returns observations as float32 numbers [..., features] for an MLP: boxes
 // flat, whole numbers one-hot, the leaves of a Dict one after another.
 func Features(space rl.Space, x rl.Tree) *Node {
 	leaves := space.Leaves()

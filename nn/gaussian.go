@@ -16,7 +16,7 @@ type gaussian struct {
 	dtype        dtypes.DType
 }
 
-// Gaussian is the distribution of k independent normal numbers with means
+// Gaussian returns the distribution of k independent normal numbers with means
 // [rows..., k]. logStd, the logarithm of their deviations, is [k], or as large as
 // the means where it depends on the state.
 func Gaussian(mean, logStd *Node) Dist { return newGaussian(mean, logStd) }
@@ -27,17 +27,17 @@ func newGaussian(mean, logStd *Node) *gaussian {
 	return &gaussian{mean, spread, []int{lastDim(mean)}, dtypes.Float32}
 }
 
-// draw is a sample [rows..., k].
+// draw returns a sample [rows..., k].
 func (d *gaussian) draw(c *rl.Ctx, use string) *Node {
 	return Add(d.mean, Mul(Exp(d.logStd), c.Normal(use, d.mean.Shape().Dimensions...)))
 }
 
-// action is x, [rows..., k], in the shape and dtype of the space.
+// action returns x, [rows..., k], in the shape and dtype of the space.
 func (d *gaussian) action(x *Node) rl.Tree {
 	return rl.One(rl.Wrap(ConvertDType(Reshape(x, append(leadDims(x), d.dims...)...), d.dtype)))
 }
 
-// flat is an action as float32 [rows..., k].
+// flat returns an action as float32 [rows..., k].
 func (d *gaussian) flat(action rl.Tree) *Node {
 	return Reshape(number(node(action)), d.mean.Shape().Dimensions...)
 }
@@ -51,10 +51,10 @@ func (d *gaussian) logDensity(x *Node) *Node {
 // Sample draws unbounded numbers.
 func (d *gaussian) Sample(c *rl.Ctx, use string) rl.Tree { return d.action(d.draw(c, use)) }
 
-// Mode is the means.
+// Mode returns the means.
 func (d *gaussian) Mode() rl.Tree { return d.action(d.mean) }
 
-// LogProb is the logarithm of the joint density.
+// LogProb returns the logarithm of the joint density.
 func (d *gaussian) LogProb(action rl.Tree) *Node { return ReduceSum(d.logDensity(d.flat(action)), -1) }
 
 // Entropy depends on the deviations alone.
@@ -70,7 +70,7 @@ type squashed struct {
 	before       map[*Node]*Node // by sample, what was squashed
 }
 
-// Squashed is the distribution of normal numbers with the given means and
+// Squashed returns the distribution of normal numbers with the given means and
 // logarithms of deviations, as for Gaussian, squashed by tanh into the bounds of
 // a box. Densities are in the units of the box. An action on a bound, where the
 // density has none, counts as one just inside. The log-probability of an action
@@ -108,10 +108,10 @@ func (d *squashed) Sample(c *rl.Ctx, use string) rl.Tree {
 	return a
 }
 
-// Mode is the squashed means.
+// Mode returns the squashed means.
 func (d *squashed) Mode() rl.Tree { return d.squash(d.mean) }
 
-// LogProb is the density before squashing over the slope of the squashing.
+// LogProb returns the density before squashing over the slope of the squashing.
 func (d *squashed) LogProb(action rl.Tree) *Node {
 	u, mine := d.before[node(action)]
 	if !mine {
@@ -124,13 +124,13 @@ func (d *squashed) LogProb(action rl.Tree) *Node {
 // to be at most: a few steps of float32.
 const edge = 1e-6
 
-// unsquash is the inverse of squash: atanh within the edges.
+// unsquash returns the inverse of squash: atanh within the edges.
 func (d *squashed) unsquash(a *Node) *Node {
 	y := ClipScalar(Div(Sub(a, d.middle), d.half), -1+edge, 1-edge)
 	return MulScalar(Sub(Log1p(y), Log1p(Neg(y))), .5)
 }
 
-// logSlope is log(half (1-tanh²u)), in a form that neither overflows nor cancels
+// logSlope returns log(half (1-tanh²u)), in a form that neither overflows nor cancels
 // for large u: 1-tanh²u = 4 e^-2|u| / (1+e^-2|u|)².
 func (d *squashed) logSlope(u *Node) *Node {
 	a := Abs(u)
@@ -138,7 +138,7 @@ func (d *squashed) logSlope(u *Node) *Node {
 	return Add(AddScalar(tanh, 2*math.Ln2), Log(d.half))
 }
 
-// Entropy is the entropy before squashing plus the expected log-slope. That has
+// Entropy returns the entropy before squashing plus the expected log-slope. That has
 // no closed form; one number at a time it is a smooth integral, and the
 // trapezoidal rule on 61 points from -6 to 6 deviations is wrong by less than
 // 1e-5 for deviations up to 4, and 1e-3 up to e².

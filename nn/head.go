@@ -15,12 +15,12 @@ type Head struct {
 	squashed bool
 }
 
-// NewHead is the head of a policy over any space. Boxes get a Gaussian whose
+// NewHead returns the head of a policy over any space. Boxes get a Gaussian whose
 // deviations do not depend on the state: the logarithms are a parameter that
 // starts at 0. It is unbounded: Clip what goes to the environment.
 func NewHead(space rl.Space) Head { return newHead(space, false) }
 
-// NewSquashedHead is NewHead with boxes squashed into their bounds, and
+// NewSquashedHead does what NewHead does with boxes squashed into their bounds, and
 // deviations that are outputs of the network as well: for boxes it takes the
 // means, then the logarithms of deviations, which are kept between -5 and 2.
 func NewSquashedHead(space rl.Space) Head { return newHead(space, true) }
@@ -38,7 +38,7 @@ func newHead(space rl.Space, squashed bool) Head {
 	return h
 }
 
-// Units is the number of outputs that the network needs.
+// Units returns the number of outputs that the network needs.
 func (h Head) Units() int {
 	n := 0
 	for _, l := range h.leaves {
@@ -47,7 +47,7 @@ func (h Head) Units() int {
 	return n
 }
 
-// units is 0 for a space that no distribution covers.
+// units returns 0 for a space that no distribution covers.
 func (h Head) units(space rl.Space) int {
 	switch s := space.(type) {
 	case rl.Discrete, rl.MultiDiscrete:
@@ -66,7 +66,7 @@ func (h Head) units(space rl.Space) int {
 	return 0
 }
 
-// Dist is the distributions of actions for outputs [rows..., Units]. Parameters
+// Dist returns the distributions of actions for outputs [rows..., Units]. Parameters
 // of the head's own are in sc. legal has masks by leaf of the action, all or some
 // or none.
 func (h Head) Dist(c *rl.Ctx, sc *model.Scope, outputs *Node, legal rl.Tree) Dist {

@@ -16,7 +16,7 @@ import (
 // order. The key is the weight's own.
 type Init func(k rl.Key, dims []int) []float64
 
-// Param is the weight called name in sc, made on first use. Its initial value
+// Param returns the weight called name in sc, made on first use. Its initial value
 // depends on the seed and its path alone.
 func Param(c *rl.Ctx, sc *model.Scope, name string, init Init, dims ...int) *Node {
 	key := c.InitKey(model.JoinPath(sc.Scope(), name))
@@ -37,7 +37,7 @@ func float32s(x []float64) []float32 {
 	return out
 }
 
-// Fill is x everywhere.
+// Fill returns x everywhere.
 func Fill(x float64) Init {
 	return func(_ rl.Key, dims []int) []float64 {
 		out := make([]float64, size(dims))
@@ -48,7 +48,7 @@ func Fill(x float64) Init {
 	}
 }
 
-// Orthogonal is gain times a matrix drawn uniformly from those with orthonormal
+// Orthogonal returns gain times a matrix drawn uniformly from those with orthonormal
 // columns, or orthonormal rows where there are more columns than rows (Saxe et
 // al., 2014). All axes but the last are taken together as rows, so that a
 // convolution's kernel has one column for each of its output channels.
@@ -59,7 +59,7 @@ func Orthogonal(gain float64) Init {
 	}
 }
 
-// orthogonalBlocks is n matrices, each orthogonal by itself, side by side: the
+// orthogonalBlocks returns n matrices, each orthogonal by itself, side by side: the
 // kernels of a recurrent cell's gates.
 func orthogonalBlocks(n int) Init {
 	return func(k rl.Key, dims []int) []float64 {
@@ -75,7 +75,7 @@ func orthogonalBlocks(n int) Init {
 	}
 }
 
-// orthogonal is row-major. Gram-Schmidt gives the factor R of the normal matrix
+// orthogonal returns a matrix, row-major. Gram-Schmidt gives the factor R of the normal matrix
 // a positive diagonal, which is what makes Q uniformly distributed: a
 // factorisation with other signs would have to be corrected (Mezzadri, 2007).
 func orthogonal(k rl.Key, rows, cols int, gain float64) []float64 {
@@ -101,7 +101,7 @@ func orthogonal(k rl.Key, rows, cols int, gain float64) []float64 {
 	return out
 }
 
-// normals are n standard normal numbers of row i of k, by the Box-Muller
+// normals returns n standard normal numbers of row i of k, by the Box-Muller
 // transform of the words of a block, two by two.
 func normals(k rl.Key, i, n int) []float64 {
 	out := make([]float64, (n+3)/4*4)
@@ -116,7 +116,7 @@ func normals(k rl.Key, i, n int) []float64 {
 	return out[:n]
 }
 
-// fraction is the middle of one of 2^32 equal parts of (0,1).
+// fraction returns the middle of one of 2^32 equal parts of (0,1).
 func fraction(w uint32) float64 { return (float64(w) + .5) / (1 << 32) }
 
 // dot adds up in four strands, because one would wait for every addition.

@@ -2,7 +2,7 @@ package nn
 
 import . "github.com/gomlx/gomlx/core/graph"
 
-// Huber is the loss of errors x, element by element: quadratic up to delta,
+// Huber returns the loss of errors x, element by element: quadratic up to delta,
 // linear beyond. GoMLX's is a mean over the batch, which a loss by rows must not
 // be.
 func Huber(x *Node, delta float64) *Node {
@@ -11,7 +11,7 @@ func Huber(x *Node, delta float64) *Node {
 	return Add(MulScalar(Square(inner), .5), MulScalar(Sub(size, inner), delta))
 }
 
-// ExplainedVariance is the part of the targets' variance that predictions
+// ExplainedVariance returns the part of the targets' variance that predictions
 // explain: 1 for perfect ones, 0 for a constant, less for worse. Where targets do
 // not vary it is 0. It is a scalar over all rows, and so belongs outside losses.
 func ExplainedVariance(pred, target *Node) *Node {

@@ -16,7 +16,7 @@ import (
 // Activation is GoMLX's: activation.TypeTanh, activation.TypeRelu and so on.
 type Activation = activation.Type
 
-// ActivationNamed is the activation that a configuration names: "tanh", "relu",
+// ActivationNamed returns the activation that a configuration names: "tanh", "relu",
 // "silu".
 func ActivationNamed(name string) (Activation, error) {
 	a, err := activation.TypeString(strings.ReplaceAll(name, "_", ""))
@@ -26,7 +26,7 @@ func ActivationNamed(name string) (Activation, error) {
 	return a, nil
 }
 
-// Dense is x times an orthogonal matrix of the given gain, plus a bias that
+// Dense returns x times an orthogonal matrix of the given gain, plus a bias that
 // starts at 0. It acts on the last axis of x, which may have any dtype.
 func Dense(c *rl.Ctx, sc *model.Scope, x *Node, units int, gain float64) *Node {
 	if units < 1 {
@@ -37,7 +37,7 @@ func Dense(c *rl.Ctx, sc *model.Scope, x *Node, units int, gain float64) *Node {
 	return affine(x, w, Param(c, sc, "biases", Fill(0), units))
 }
 
-// affine is x w + b on the last axis. It is plain graph code: GoMLX's fused
+// affine returns x w + b on the last axis. It is plain graph code: GoMLX's fused
 // layer would compute the product again for its gradient.
 func affine(x, w, b *Node) *Node {
 	lead := leadDims(x)
@@ -58,7 +58,7 @@ type MLP struct {
 	OutGain float64 // 0 means 1; policies start well with .01
 }
 
-// Apply is the network's output for x, [..., features].
+// Apply returns the network's output for x, [..., features].
 func (m MLP) Apply(c *rl.Ctx, sc *model.Scope, x *Node) *Node {
 	act := or(m.Act, activation.TypeTanh)
 	for i, units := range m.Hidden {
@@ -70,7 +70,7 @@ func (m MLP) Apply(c *rl.Ctx, sc *model.Scope, x *Node) *Node {
 	return Dense(c, sc.At("out"), x, m.Out, or(m.OutGain, 1))
 }
 
-// or is x, or the default where x is not set.
+// or returns x, or the default where x is not set.
 func or[T comparable](x, otherwise T) T {
 	var zero T
 	if x == zero {
@@ -79,10 +79,10 @@ func or[T comparable](x, otherwise T) T {
 	return x
 }
 
-// number is x as float32.
+// number returns x as float32.
 func number(x *Node) *Node { return ConvertDType(x, dtypes.Float32) }
 
 func lastDim(x *Node) int { return x.Shape().Dimensions[x.Rank()-1] }
 
-// leadDims are all dimensions but the last, in a slice of their own.
+// leadDims returns all dimensions but the last, in a slice of their own.
 func leadDims(x *Node) []int { return append([]int(nil), x.Shape().Dimensions[:x.Rank()-1]...) }

@@ -35,7 +35,7 @@ func apply(s *rl.Scope, p *rl.Params, net network, x rl.Tensor) []float64 {
 	}, x)[0]
 }
 
-// affine is x w + b for one row.
+// affine returns x w + b for one row.
 func affine(x, w, b []float64) []float64 {
 	out := slices.Clone(b)
 	for j := range out {

@@ -42,7 +42,7 @@ func eval(s *rl.Scope, f func(c *rl.Ctx, x []*node) []*node, in ...rl.Tensor) []
 	return out
 }
 
-// failure is what stopped f, or nothing.
+// failure returns what stopped f, or nothing.
 func failure(f func()) string {
 	if err := rl.Catch(func() error { f(); return nil }); err != nil {
 		return err.Error()
@@ -62,7 +62,7 @@ func near(t *testing.T, what string, got, want []float64, tol float64) {
 	}
 }
 
-// wave is n numbers that look arbitrary.
+// wave returns n numbers that look arbitrary.
 func wave(n int, phase float64) []float32 {
 	out := make([]float32, n)
 	for i := range out {

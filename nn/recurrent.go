@@ -21,7 +21,7 @@ type Cell interface {
 	Step(c *rl.Ctx, sc *model.Scope, in, state *Node) (y, next *Node)
 }
 
-// NewMemory is the empty memory of n environments.
+// NewMemory returns the empty memory of n environments.
 //
 //weft:sizes 2
 func NewMemory(s *rl.Scope, cell Cell, n int) rl.Tensor {
@@ -55,7 +55,7 @@ func Unroll(c *rl.Ctx, sc *model.Scope, cell Cell, x, state, first *Node) (y, la
 	return Stack(outputs, 1), state
 }
 
-// rest is what comes after the first step in [env, time, ...].
+// rest returns what comes after the first step in [env, time, ...].
 func rest(x *Node) *Node {
 	if x == nil {
 		return nil
@@ -63,7 +63,7 @@ func rest(x *Node) *Node {
 	return SliceAxis(x, 1, AxisRangeToEnd(1))
 }
 
-// column is time t of [env, time, ...].
+// column returns time t of [env, time, ...].
 func column(x *Node, t int) *Node {
 	if x == nil {
 		return nil
@@ -71,7 +71,7 @@ func column(x *Node, t int) *Node {
 	return Squeeze(SliceAxis(x, 1, AxisElem(t)), 1)
 }
 
-// clearWhere is state with the rows zeroed where first. It selects and does not
+// clearWhere returns state with the rows zeroed where first. It selects and does not
 // multiply, so that not even a NaN survives.
 func clearWhere(first, state *Node) *Node {
 	if first == nil {
@@ -80,7 +80,7 @@ func clearWhere(first, state *Node) *Node {
 	return Where(truth(first), ZerosLike(state), state)
 }
 
-// truth is x as bool.
+// truth returns x as bool.
 func truth(x *Node) *Node {
 	if x.DType() == dtypes.Bool {
 		return x
@@ -93,10 +93,10 @@ func truth(x *Node) *Node {
 // orthogonal, biases at 0. The memory is the output.
 type GRU struct{ Units int }
 
-// StateSize is the number of units.
+// StateSize returns the number of units.
 func (r GRU) StateSize() int { return r.Units }
 
-// Inputs is the gates' share of x: reset, update, candidate.
+// Inputs returns the gates' share of x: reset, update, candidate.
 func (r GRU) Inputs(c *rl.Ctx, sc *model.Scope, x *Node) *Node {
 	return gateInputs(c, sc, x, 3, r.Units, Param(c, sc, "biases", Fill(0), 3*r.Units))
 }
@@ -120,10 +120,10 @@ func (r GRU) Step(c *rl.Ctx, sc *model.Scope, in, h *Node) (y, next *Node) {
 // GoMLX's own LSTM cannot clear its state in mid-sequence.
 type LSTM struct{ Units int }
 
-// StateSize is twice the number of units.
+// StateSize returns twice the number of units.
 func (r LSTM) StateSize() int { return 2 * r.Units }
 
-// Inputs is the gates' share of x: input, forget, cell, output.
+// Inputs returns the gates' share of x: input, forget, cell, output.
 func (r LSTM) Inputs(c *rl.Ctx, sc *model.Scope, x *Node) *Node {
 	forget := func(k rl.Key, dims []int) []float64 {
 		b := Fill(0)(k, dims)
@@ -142,13 +142,13 @@ func (r LSTM) Step(c *rl.Ctx, sc *model.Scope, in, state *Node) (y, next *Node) 
 	return y, Concatenate([]*Node{y, cell}, -1)
 }
 
-// gateInputs is what n gates take of x, side by side.
+// gateInputs returns what n gates take of x, side by side.
 func gateInputs(c *rl.Ctx, sc *model.Scope, x *Node, n, units int, bias *Node) *Node {
 	x = number(x)
 	return affine(x, Param(c, sc, "input_weights", orthogonalBlocks(n), lastDim(x), n*units), bias)
 }
 
-// gateState is what n gates take of the hidden state, side by side.
+// gateState returns what n gates take of the hidden state, side by side.
 func gateState(c *rl.Ctx, sc *model.Scope, h *Node, n, units int) *Node {
 	return DotProduct(h, Param(c, sc, "recurrent_weights", orthogonalBlocks(n), units, n*units))
 }

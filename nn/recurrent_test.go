@@ -16,7 +16,7 @@ import (
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// gruStep is one step of one row.
+// gruStep returns one step of one row.
 func gruStep(w map[string][]float64, x, h []float64) []float64 {
 	n := len(h)
 	in := affine(x, w["input_weights"], w["biases"])
@@ -30,7 +30,7 @@ func gruStep(w map[string][]float64, x, h []float64) []float64 {
 	return out
 }
 
-// lstmStep is one step of one row; s is the output, then the cell.
+// lstmStep returns one step of one row; s is the output, then the cell.
 func lstmStep(w map[string][]float64, x, s []float64) []float64 {
 	n := len(s) / 2
 	in := affine(x, w["input_weights"], w["biases"])
@@ -59,7 +59,7 @@ func buildCell(s *rl.Scope, cell nn.Cell) *rl.Params {
 	})
 }
 
-// unroll is the outputs and the last memory; first may be absent.
+// unroll returns the outputs and the last memory; first may be absent.
 func unroll(s *rl.Scope, p *rl.Params, cell nn.Cell, x, state, first rl.Tensor) (y, last rl.Tensor) {
 	f := rl.NewFunc(s, "unroll", func(c *rl.Ctx, in []rl.Tensor) []rl.Tensor {
 		var first *node

@@ -33,7 +33,7 @@ type followIn struct{ Running, Reward, Done rl.Tensor }
 
 type followOut struct{ Running, Returns rl.Tensor }
 
-// NewReturns are returns of the given number of environments, those that this
+// NewReturns returns returns of the given number of environments, those that this
 // replica owns; several replicas all follow all environments, because every one
 // sees the rewards of all. clip bounds scaled rewards, 0 is no bound; 10 is usual.
 //
@@ -60,13 +60,13 @@ func (r *Returns) Update(reward, done rl.Tensor) {
 	r.running = out.Running
 }
 
-// Scale is rewards of any shape divided by the deviation of returns. Before the
+// Scale returns rewards of any shape divided by the deviation of returns. Before the
 // first update they stay as they are.
 //
 //weft:traces
 func (r *Returns) Scale(c *rl.Ctx, reward *Node) *Node { return r.stats.Scale(c, number(reward)) }
 
-// graph is the recurrence R[t] = decay[t] R[t-1] + reward[t].
+// graph returns the recurrence R[t] = decay[t] R[t-1] + reward[t].
 func (r *Returns) graph(_ *rl.Ctx, in followIn) followOut {
 	reward := number(in.Reward.Node())
 	goesOn := ConvertDType(LogicalNot(truth(in.Done.Node())), dtypes.Float32)
@@ -84,7 +84,7 @@ func (r *Returns) graph(_ *rl.Ctx, in followIn) followOut {
 	return followOut{rl.Wrap(Squeeze(left, 1)), rl.Wrap(x)}
 }
 
-// recur is y[t] = decay[t] y[t-1] + x[t] over axis 1, for decay[0] = 0. It
+// recur returns y[t] = decay[t] y[t-1] + x[t] over axis 1, for decay[0] = 0. It
 // doubles the stretch that every y covers, so that the graph grows with the
 // logarithm of time.
 func recur(decay, x *Node) *Node {
@@ -95,10 +95,10 @@ func recur(decay, x *Node) *Node {
 	return x
 }
 
-// column1 is time t of [env, time], as [env, 1].
+// column1 returns time t of [env, time], as [env, 1].
 func column1(x *Node, t int) *Node { return SliceAxis(x, 1, AxisElem(t)) }
 
-// Resident is the environments' returns.
+// Resident returns the environments' returns.
 func (r *Returns) Resident() []rl.Carried { return []rl.Carried{rl.Carry(&r.running)} }
 
 // Axis of the environments' returns.
@@ -122,5 +122,5 @@ func (r *Returns) Load(s *rl.State) error {
 	return s.Err()
 }
 
-// Stats are the statistics, which remote readers have copies of.
+// Stats returns the statistics, which remote readers have copies of.
 func (r *Returns) Stats() *rl.Stats { return r.stats }

@@ -12,7 +12,7 @@ import (
 
 const gamma = .9
 
-// batch is rewards and ends of 2 environments over time.
+// batch returns rewards and ends of 2 environments over time.
 func batch(s *rl.Scope, time int, phase float64) (reward, done rl.Tensor, r []float32, d []bool) {
 	r, d = wave(2*time, phase), make([]bool, 2*time)
 	for i := range d {

@@ -19,10 +19,10 @@ type Adam struct {
 	Decay float64 // of the weights, times the learning rate; default none
 }
 
-// Slots are the running mean and mean square.
+// Slots returns the running mean and mean square.
 func (Adam) Slots() []string { return []string{"mean", "square"} }
 
-// Update is one step.
+// Update returns one step.
 func (r Adam) Update(p, g *Node, s []*Node, lr, count *Node) (*Node, []*Node) {
 	b1, b2, eps := or(r.Beta1, .9), or(r.Beta2, .999), or(r.Eps, 1e-8)
 	// The corrections are close to 1 or to 0: float32 would lose digits there.
@@ -36,12 +36,12 @@ func (r Adam) Update(p, g *Node, s []*Node, lr, count *Node) (*Node, []*Node) {
 	return Sub(p, Mul(rate, Div(m, denominator))), []*Node{m, v}
 }
 
-// correction is 1-beta^count: what a running average that began at 0 has seen.
+// correction returns 1-beta^count: what a running average that began at 0 has seen.
 func correction(beta float64, count *Node) *Node {
 	return OneMinus(Pow(ConstAs(count, beta), count))
 }
 
-// average is the running average of x.
+// average returns the running average of x.
 func average(beta float64, old, x *Node) *Node {
 	return Add(MulScalar(old, beta), MulScalar(x, 1-beta))
 }
@@ -53,7 +53,7 @@ type SGD struct {
 	Nesterov bool
 }
 
-// Slots are the sum of gradients, if there is momentum.
+// Slots returns the sum of gradients, if there is momentum.
 func (r SGD) Slots() []string {
 	if r.Momentum == 0 {
 		return nil
@@ -61,7 +61,7 @@ func (r SGD) Slots() []string {
 	return []string{"momentum"}
 }
 
-// Update is one step.
+// Update returns one step.
 func (r SGD) Update(p, g *Node, s []*Node, lr, _ *Node) (*Node, []*Node) {
 	if r.Momentum == 0 {
 		return Sub(p, Mul(lr, g)), s
@@ -84,7 +84,7 @@ type RMSProp struct {
 	Centered bool    // divide by the deviation, not by the root mean square
 }
 
-// Slots are the mean square, then what the options ask for.
+// Slots returns the mean square, then what the options ask for.
 func (r RMSProp) Slots() []string {
 	names := []string{"square"}
 	if r.Centered {
@@ -96,7 +96,7 @@ func (r RMSProp) Slots() []string {
 	return names
 }
 
-// Update is one step.
+// Update returns one step.
 func (r RMSProp) Update(p, g *Node, s []*Node, lr, _ *Node) (*Node, []*Node) {
 	alpha, eps := or(r.Alpha, .99), or(r.Eps, 1e-8)
 	square := average(alpha, s[0], Square(g))
@@ -129,10 +129,10 @@ func (r ClipNorm) rule() rl.Rule {
 	return r.Rule
 }
 
-// Slots are the inner rule's.
+// Slots returns the inner rule's.
 func (r ClipNorm) Slots() []string { return r.rule().Slots() }
 
-// Update is one step.
+// Update returns one step.
 func (r ClipNorm) Update(p, g *Node, s []*Node, lr, count *Node) (*Node, []*Node) {
 	if r.Max > 0 {
 		// What is added keeps 0/0 away; it is PyTorch's.

@@ -44,7 +44,7 @@ func train(t *testing.T, rule rl.Rule) [][]float64 {
 	return out
 }
 
-// byHand is the same with step, a rule for a single number that keeps its state
+// byHand returns the same with step, a rule for a single number that keeps its state
 // in m; n counts from 1.
 func byHand(grads [][]float64, step func(p, g, lr float64, n int, m *[3]float64) float64) [][]float64 {
 	p := append([]float64(nil), start...)

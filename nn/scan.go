@@ -41,7 +41,7 @@ func newScan(c *rl.Ctx, sc *model.Scope, cell Cell, in, first *Node) *scan {
 	return s
 }
 
-// run is the outputs, [env, time, units], and the memory after the last step, from
+// run returns the outputs, [env, time, units], and the memory after the last step, from
 // state on. like is an output of a step.
 func (s *scan) run(state, like *Node) (y, last *Node) {
 	y, began, last := s.forward(state, like)
@@ -50,7 +50,7 @@ func (s *scan) run(state, like *Node) (y, last *Node) {
 	return timeFirst(out[0]), out[1]
 }
 
-// forward is the outputs and the memory before each step, by time, and the last one.
+// forward returns the outputs and the memory before each step, by time, and the last one.
 func (s *scan) forward(state, like *Node) (y, began, last *Node) {
 	start := []*Node{state, s.room(like), s.room(state)}
 	out := rl.Repeat(s.c.Graph(), s.steps(), start, func(t *Node, now []*Node) []*Node {
@@ -60,7 +60,7 @@ func (s *scan) forward(state, like *Node) (y, began, last *Node) {
 	return out[1], out[2], out[0]
 }
 
-// backward is the derivatives by inputs, first memory and weights, of what has these
+// backward returns the derivatives by inputs, first memory and weights, of what has these
 // by the outputs and by the last memory.
 func (s *scan) backward(began, y, last *Node) []*Node {
 	start := []*Node{ZerosLike(s.in), last}
@@ -78,7 +78,7 @@ func (s *scan) backward(began, y, last *Node) []*Node {
 	})
 }
 
-// stepBackward is backward for the step at time t. The weights are nodes of the loop
+// stepBackward returns backward for the step at time t. The weights are nodes of the loop
 // meanwhile, so that it is there that they are differentiated by.
 func (s *scan) stepBackward(t, state, dy, dnext *Node) []*Node {
 	wrt := []*Node{Identity(at(s.in, t)), Identity(state)}
@@ -93,7 +93,7 @@ func (s *scan) stepBackward(t, state, dy, dnext *Node) []*Node {
 	return Gradient(Add(ReduceAllSum(Mul(y, dy)), ReduceAllSum(Mul(next, dnext))), wrt...)
 }
 
-// step is the cell's at time t.
+// step returns the cell's at time t.
 func (s *scan) step(t, in, state *Node) (y, next *Node) {
 	if s.first != nil {
 		state = clearWhere(at(s.first, t), state)
@@ -111,12 +111,12 @@ func (s *scan) weights() []*Node {
 	return out
 }
 
-// room is for what is like x at each time.
+// room returns zeros for what is like x at each time.
 func (s *scan) room(x *Node) *Node {
 	return Zeros(s.c.Graph(), shapes.Make(x.DType(), slices.Concat([]int{s.steps()}, x.Shape().Dimensions)...))
 }
 
-// derived is outputs, which were computed from inputs in a way that GoMLX cannot
+// derived returns outputs, which were computed from inputs in a way that GoMLX cannot
 // differentiate, with back for a derivative: from those by the outputs it makes
 // those by the inputs. All are float32.
 //
@@ -140,7 +140,7 @@ func derived(inputs, outputs []*Node, back func([]*Node) []*Node) []*Node {
 	return out
 }
 
-// flat is all of x in one vector.
+// flat returns all of x in one vector.
 func flat(x []*Node) *Node {
 	parts := make([]*Node, len(x))
 	for i, n := range x {
@@ -149,7 +149,7 @@ func flat(x []*Node) *Node {
 	return Concatenate(parts, 0)
 }
 
-// cutUp is a vector's parts, like those of like.
+// cutUp returns a vector's parts, like those of like.
 func cutUp(v *Node, like []*Node) []*Node {
 	out, from := make([]*Node, len(like)), 0
 	for i, x := range like {
@@ -167,20 +167,20 @@ func total(x []*Node) int {
 	return n
 }
 
-// timeFirst is [time, env, ...] of [env, time, ...], and the other way round.
+// timeFirst returns [time, env, ...] of [env, time, ...], and the other way round.
 func timeFirst(x *Node) *Node { return Transpose(x, 0, 1) }
 
-// at is x at time t, of [time, ...].
+// at returns x at time t, of [time, ...].
 func at(x, t *Node) *Node {
 	dims := slices.Clone(x.Shape().Dimensions)
 	dims[0] = 1
 	return Squeeze(DynamicSlice(x, start(x, t), dims), 0)
 }
 
-// put is x with y at time t.
+// put returns x with y at time t.
 func put(x, t, y *Node) *Node { return DynamicUpdateSlice(x, ExpandAxes(y, 0), start(x, t)) }
 
-// start is the position of time t in x.
+// start returns the position of time t in x.
 func start(x, t *Node) []*Node {
 	out := []*Node{t}
 	for range x.Rank() - 1 {

@@ -46,7 +46,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// differentiated is the outputs and the last memory of a cell, and the derivatives
+// differentiated returns the outputs and the last memory of a cell, and the derivatives
 // of a sum that has both in it, by all that they are made of.
 func differentiated(s *rl.Scope, cell nn.Cell, envs, time int, clears bool) [][]float64 {
 	const features = 2

@@ -14,7 +14,7 @@ import (
 //weft:pure
 type Schedule func(progress float64) float64
 
-// Constant is x throughout.
+// Constant returns x throughout.
 //
 //weft:pure
 func Constant(x float64) Schedule { return func(float64) float64 { return x } }
@@ -68,7 +68,7 @@ func Piecewise(points ...Point) Schedule {
 	}
 }
 
-// Warmup is s, scaled by a factor that rises from from to 1 over the first part
+// Warmup returns s, scaled by a factor that rises from from to 1 over the first part
 // of the budget.
 //
 //weft:pure
@@ -81,5 +81,5 @@ func Warmup(part, from float64, s Schedule) Schedule {
 	}
 }
 
-// unit is p kept between 0 and 1.
+// unit returns p kept between 0 and 1.
 func unit(p float64) float64 { return min(1, max(0, p)) }

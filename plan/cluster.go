@@ -24,7 +24,7 @@ type Worker struct {
 // CPU is the device that every worker of this process has.
 const CPU = "cpu"
 
-// Local is n lanes of this process, which compute on the first of the given devices
+// Local returns n lanes of this process, which compute on the first of the given devices
 // unless a deployment says otherwise.
 func Local(n int, devices ...string) Cluster {
 	var c Cluster

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-rl/weft/fdg"
 )
 
-// DeviceNames are the devices that the deployment gives to groups.
+// DeviceNames returns the devices that the deployment gives to groups.
 func (d Deployment) DeviceNames() (out []string) {
 	for _, text := range d.Devices {
 		if _, name, ok := strings.Cut(text, ":"); ok && !slices.Contains(out, name) {
@@ -74,7 +74,7 @@ func steps(g *fdg.Graph, group Group) bool {
 	return true
 }
 
-// turn is the part of the environments, of those that take turns, that a shard is of.
+// turn returns the part of the environments, of those that take turns, that a shard is of.
 func (p *Plan) turn(shard int) int { return shard * max(1, p.Turns) / p.Shards }
 
 // Turn makes two parts of the environments take turns, if the plan steps them apart
@@ -93,7 +93,7 @@ func (p *Plan) Turn(g *fdg.Graph) error {
 	return fmt.Errorf("--pipeline: policy %s has no environments apart from what acts for them: single-learner-fine has", p.Policy)
 }
 
-// needsAll is a graph function that is called on what environments return, or on what
+// needsAll returns a graph function that is called on what environments return, or on what
 // was made of it row by row, and whose rows depend on each other; nil if there is none.
 func needsAll(g *fdg.Graph, group Group) *fdg.Node {
 	seen := map[int]bool{}

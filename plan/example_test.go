@@ -8,7 +8,7 @@ import (
 	"github.com/weft-rl/weft/plan"
 )
 
-// pair is two groups: replicas that collect, and one that learns.
+// pair returns two groups: replicas that collect, and one that learns.
 func pair() plan.Plan {
 	return plan.Plan{
 		Policy: "pair", Graph: "example", Shards: 2,

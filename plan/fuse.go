@@ -29,7 +29,7 @@ func CheckNoFuse(names []string) error {
 	return errors.Join(errs...)
 }
 
-// Fuse is the plan with co-located work put together, but for the fusions that are
+// Fuse returns the plan with co-located work put together, but for the fusions that are
 // left out. It never changes a result: only calls that treat rows alone are
 // batched, and gradients stay one call a shard.
 func (p Plan) Fuse(g *fdg.Graph, without []string) Plan {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// placed are the workers of each group that the deployment names, by group.
+// placed returns the workers of each group that the deployment names, by group.
 func (d Deployment) placed() (map[string][]string, error) {
 	return byGroup(d.Placement, "placement", "worker")
 }
@@ -85,7 +85,7 @@ func (p *Plan) Place(d Deployment, c Cluster) error {
 	return errors.Join(errs...)
 }
 
-// find is the number of a worker, which there is.
+// find returns the number of a worker, which there is.
 func (c Cluster) find(name string) int {
 	return slices.IndexFunc(c.Workers, func(w Worker) bool { return w.Name == name })
 }

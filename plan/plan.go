@@ -123,7 +123,7 @@ type Problem struct {
 	Crossings map[string][]Edge
 }
 
-// Group is the group of that name, or nil.
+// Group returns the group of that name, or nil.
 func (g Grouping) Group(name string) *Group {
 	for i := range g.Groups {
 		if g.Groups[i].Name == name {
@@ -133,7 +133,7 @@ func (g Grouping) Group(name string) *Group {
 	return nil
 }
 
-// Of is the group that a fragment is in, or "".
+// Of returns the group that a fragment is in, or "".
 func (g Grouping) Of(fragment string) string {
 	for _, x := range g.Groups {
 		for _, f := range x.Fragments {
@@ -165,7 +165,7 @@ func (p *Plan) Sparing() bool {
 	return len(p.Groups) > 1
 }
 
-// Of are the replicas of a group, by rank.
+// Of returns the replicas of a group, by rank.
 func (p *Plan) Of(group string) (out []Replica) {
 	for _, r := range p.Replicas {
 		if r.Group == group {

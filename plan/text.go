@@ -127,7 +127,7 @@ func (p *Plan) printEdges(w io.Writer) {
 	}
 }
 
-// number is one with its thousands apart.
+// number returns one with its thousands apart.
 func number(n int64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

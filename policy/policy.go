@@ -51,12 +51,12 @@ func (a Asynchrony) String() string {
 	return [...]string{"synchronous", "synchronous or asynchronous", "asynchronous or synchronous"}[a]
 }
 
-// Builtin are the policies that come with Weft.
+// Builtin returns the policies that come with Weft.
 func Builtin() []Policy {
 	return []Policy{Plain, SingleLearnerCoarse, SingleLearnerFine, MultiLearner, GPUOnly, Environments, Central}
 }
 
-// Find is the policy of that name.
+// Find returns the policy of that name.
 func Find(name string, in []Policy) (Policy, error) {
 	var names []string
 	for _, p := range in {
@@ -68,7 +68,7 @@ func Find(name string, in []Policy) (Policy, error) {
 	return Policy{}, fmt.Errorf("there is no policy %q: there are %s", name, strings.Join(names, ", "))
 }
 
-// Groupings are the distinct ways in which policies take a graph apart; policies
+// Groupings returns the distinct ways in which policies take a graph apart; policies
 // that it cannot take are passed over.
 func Groupings(g *fdg.Graph, of []Policy) (out []plan.Grouping) {
 	for _, p := range of {
@@ -81,7 +81,7 @@ func Groupings(g *fdg.Graph, of []Policy) (out []plan.Grouping) {
 	return out
 }
 
-// Make is the plan of a policy for a problem, before any fusion. Whatever is
+// Make returns the plan of a policy for a problem, before any fusion. Whatever is
 // missing is reported at once, and nothing is planned then.
 func (p Policy) Make(on plan.Problem) (plan.Plan, error) {
 	d := on.Deployment
@@ -125,7 +125,7 @@ func (p Policy) Make(on plan.Problem) (plan.Plan, error) {
 	return out, out.Check(on)
 }
 
-// shards is how many parts a replicated grouping has.
+// shards returns how many parts a replicated grouping has.
 func shards(by plan.Grouping, on plan.Problem) int {
 	d := on.Deployment
 	if d.Replicas > 0 {
@@ -152,14 +152,14 @@ func sums(g *fdg.Graph, by plan.Grouping) bool {
 	return false
 }
 
-// Sums reports whether the number of parts shows in what is computed for a problem: gradients of several parts are
-// added up, in step.
+// Sums reports whether the number of parts shows in what is computed for a problem: gradients of
+// several parts are added up, in step.
 func (p Policy) Sums(on plan.Problem) bool {
 	by, err := p.Grouping(on.Graph)
 	return err == nil && !on.Deployment.Async && sums(on.Graph, by)
 }
 
-// Most is how many workers a problem has something to do for.
+// Most returns how many workers a problem has something to do for.
 func (p Policy) Most(on plan.Problem) int {
 	by, err := p.Grouping(on.Graph)
 	over := replicated(by)
@@ -173,7 +173,7 @@ func (p Policy) Most(on plan.Problem) int {
 	return max(1, n)
 }
 
-// owner is the group that applies gradients, or else the last one.
+// owner returns the group that applies gradients, or else the last one.
 func owner(g *fdg.Graph, by plan.Grouping) string {
 	for _, n := range g.Nodes {
 		if n.Kind == fdg.Apply {
@@ -217,7 +217,7 @@ func pipeline(out *plan.Plan, on plan.Problem) error {
 	return out.Turn(on.Graph)
 }
 
-// patience is how many versions weights may be behind unless the deployment says
+// patience returns how many versions weights may be behind unless the deployment says
 // it. Where replicas send gradients each of them makes a version, so that most are
 // as many behind as there are others; a lower bound would throw them away.
 func patience(g *fdg.Graph, out *plan.Plan) int {
@@ -242,7 +242,7 @@ func (p Policy) lowering(on plan.Problem) error {
 	return nil
 }
 
-// replicated is the axis that a grouping replicates over.
+// replicated returns the axis that a grouping replicates over.
 func replicated(by plan.Grouping) fdg.Axis {
 	for _, g := range by.Groups {
 		if g.Over != fdg.None {
@@ -272,7 +272,7 @@ func capacity(shards int, over fdg.Axis, on plan.Problem) error {
 	return fmt.Errorf("%d replicas for %d environments in blocks of %d: give each at least one block, with --workers %d or fewer, or more environments", shards, f.Envs, max(1, f.Block), most)
 }
 
-// parts is how many there can be of what is split.
+// parts returns how many there can be of what is split.
 func parts(over fdg.Axis, f plan.Facts) int {
 	if over == fdg.Agents {
 		return max(1, f.Agents)

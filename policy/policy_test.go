@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// graphOf is the graph of a package of this module.
+// graphOf returns the graph of a package of this module.
 func graphOf(t *testing.T, pattern string) *fdg.Graph {
 	t.Helper()
 	results, err := analyze.Analyze(context.Background(), "..", pattern)

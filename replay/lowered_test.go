@@ -96,7 +96,7 @@ func (l *looper) plain(run *rl.Run) error {
 	return run.Err()
 }
 
-// lowered is plain as generated code has it.
+// lowered trains as plain does, as generated code has it.
 func (l *looper) lowered(run *rl.Run) {
 	obs := l.env.Obs()
 	run.For(4, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) {

@@ -41,7 +41,7 @@ func fails(t *testing.T, f func(), parts ...string) {
 	}
 }
 
-// iota32 are the numbers from lo.
+// iota32 returns the numbers from lo.
 func iota32(s *rl.Scope, lo int, dims ...int) rl.Tensor {
 	n := 1
 	for _, d := range dims {

@@ -20,7 +20,7 @@ type given struct {
 	Extra rl.Tensor // absent
 }
 
-// rowsFrom is n rows from a number on.
+// rowsFrom returns n rows from a number on.
 func rowsFrom(s *rl.Scope, from, n int) given {
 	id, pixels := make([]int64, n), make([]uint8, 2*n)
 	for i := range id {
@@ -30,7 +30,7 @@ func rowsFrom(s *rl.Scope, from, n int) given {
 	return given{ID: rl.FromFlat(s, id, n), Bytes: rl.One(rl.FromFlat(s, pixels, n, 2))}
 }
 
-// kept are the numbers of the rows in a reservoir, by slot.
+// kept returns the numbers of the rows in a reservoir, by slot.
 func kept(s *rl.Scope, r *replay.Reservoir[given]) []int64 {
 	st := rl.NewState(s)
 	r.Save(st)

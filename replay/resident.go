@@ -20,7 +20,7 @@ type stored struct {
 	Top   rl.Tensor
 }
 
-// Resident are the rings, the priorities and the count.
+// Resident returns the rings, the priorities and the count.
 func (t *Table[E]) Resident() []rl.Carried {
 	t.board()
 	return []rl.Carried{rl.Carry(&t.on), t.count.Carried()}
@@ -44,7 +44,7 @@ func (t *store[E]) board() {
 	}
 }
 
-// Stays is rl.Stays: a store is large.
+// Stays implements rl.Stays: a store is large.
 func (t *store[E]) Stays() {}
 
 // land gives the host what a device program left.
@@ -64,7 +64,7 @@ func (t *store[E]) land() {
 	}
 }
 
-// leave is land for a host that is about to change something.
+// leave lands for a host that is about to change something.
 func (t *store[E]) leave() {
 	t.land()
 	t.on = stored{}
@@ -87,34 +87,34 @@ type tracedTable[E any] struct {
 
 func (t *Table[E]) traced(l *rl.Lowering) tracedTable[E] { return tracedTable[E]{t.store.traced(l), t} }
 
-// ReadyAt is Ready inside a device program: a bool scalar.
+// ReadyAt does what Ready does inside a device program: a bool scalar.
 func (t *Table[E]) ReadyAt(n int) rl.Tensor {
 	_, held := t.traced(t.scope.Lowering()).held()
 	return rl.Wrap(graph.GreaterOrEqual(held, graph.ConstAs(held, n)))
 }
 
-// rows is the number of rows inserted, ever, as an int64 scalar.
+// rows returns the number of rows inserted, ever, as an int64 scalar.
 func (t traced[E]) rows() *graph.Node { return t.count.Node(t.g) }
 
-// slotOf is slot of int64 rows, as int32.
+// slotOf returns slot of int64 rows, as int32.
 func (t traced[E]) slotOf(row *graph.Node) *graph.Node {
 	return graph.ConvertDType(graph.Mod(row, graph.ConstAs(row, t.capacity)), dtypes.Int32)
 }
 
-// oldest is store.oldest: an int64 scalar.
+// oldest does what store.oldest does: an int64 scalar.
 func (t traced[E]) oldest() *graph.Node {
 	count := t.rows()
 	return graph.Max(graph.ZerosLike(count), graph.AddScalar(count, -t.capacity))
 }
 
-// held is Table.held: int64 scalars.
+// held does what Table.held does: int64 scalars.
 func (t tracedTable[E]) held() (lo, n *graph.Node) {
 	count := t.rows()
 	lo = t.oldest()
 	return lo, graph.Max(graph.ZerosLike(count), graph.Sub(graph.AddScalar(count, -(t.table.span()-1)*t.envs), lo))
 }
 
-// insert is Insert.
+// insert does what Insert does.
 func (t tracedTable[E]) insert(e E, leaves []rl.Tensor, done rl.Tensor) {
 	leaves, done = t.l.Lift(leaves), t.l.Lift([]rl.Tensor{done})[0]
 	if t.rings == nil {
@@ -127,7 +127,7 @@ func (t tracedTable[E]) insert(e E, leaves []rl.Tensor, done rl.Tensor) {
 	t.count.Add(int64(t.envs))
 }
 
-// put is store.put.
+// put does what store.put does.
 func (t traced[E]) put(leaves []rl.Tensor, done rl.Tensor) {
 	t.check(leaves, done)
 	if !t.on.Done.Ok() { // before the program's own tensors are there
@@ -142,7 +142,7 @@ func (t traced[E]) put(leaves []rl.Tensor, done rl.Tensor) {
 	t.on.Done = rl.Wrap(t.write(t.on.Done.Node(), at, done.Node()))
 }
 
-// blank are empty tensors.
+// blank makes empty tensors.
 func (t traced[E]) blank(leaves []rl.Tensor, done rl.Tensor) {
 	t.on.Rings = make([]rl.Tensor, len(leaves))
 	for i, x := range leaves {
@@ -157,7 +157,7 @@ func (t traced[E]) blank(leaves []rl.Tensor, done rl.Tensor) {
 	}
 }
 
-// ring is an empty ring of rows like those of x.
+// ring returns an empty ring of rows like those of x.
 func (t traced[E]) ring(x rl.Tensor, slots int) rl.Tensor {
 	dims := append([]int{slots}, x.Shape().Dimensions[1:]...)
 	return rl.Wrap(graph.Zeros(t.g, shapes.Make(x.Shape().DType, dims...)))
@@ -192,7 +192,7 @@ func (t traced[E]) window(ring, from, x, shift *graph.Node) *graph.Node {
 	return graph.DynamicUpdateSlice(ring, graph.Where(fits, now, old), t.start(ring, from))
 }
 
-// start is the position of a slot in a ring.
+// start returns the position of a slot in a ring.
 func (t traced[E]) start(ring, slot *graph.Node) []*graph.Node {
 	out := []*graph.Node{slot}
 	for range ring.Rank() - 1 {
@@ -201,12 +201,12 @@ func (t traced[E]) start(ring, slot *graph.Node) []*graph.Node {
 	return out
 }
 
-// full is a constant in the shape of x.
+// full returns a constant in the shape of x.
 func (t traced[E]) full(x *graph.Node, n int) *graph.Node {
 	return graph.BroadcastToDims(graph.ConstAs(x, n), x.Shape().Dimensions...)
 }
 
-// enter is Table.enter.
+// enter does what Table.enter does.
 func (t tracedTable[E]) enter() {
 	over, _ := t.overwrite()
 	ready := graph.AddScalar(over, -(t.table.span()-1)*t.envs)
@@ -226,17 +226,17 @@ func (t traced[E]) overwrite() (rows, old *graph.Node) {
 	return rows, old
 }
 
-// topOf is the largest priority, n times.
+// topOf returns the largest priority, n times.
 func (t traced[E]) topOf(n int) *graph.Node {
 	return graph.BroadcastToDims(graph.ConvertDType(t.on.Top.Node(), dtypes.Float64), n)
 }
 
-// slotOf64 is slotOf of a vector.
+// slotOf64 returns slotOf of a vector.
 func (t traced[E]) slotOf64(row *graph.Node) *graph.Node {
 	return graph.ConvertDType(graph.Mod(row, t.full(row, t.capacity)), dtypes.Int32)
 }
 
-// leaf is the node of a slot.
+// leaf returns the node of a slot.
 func (t traced[E]) leaf(slot *graph.Node) *graph.Node { return graph.AddScalar(slot, t.priority.size) }
 
 // set gives nodes of the tree values, and then all above them. Node 0, which is no
@@ -260,10 +260,10 @@ func (t traced[E]) set(at, value *graph.Node) {
 	t.on.Nodes = rl.Wrap(nodes)
 }
 
-// take are elements of a vector.
+// take returns elements of a vector.
 func take(x, index *graph.Node) *graph.Node { return graph.Gather(x, graph.ExpandAxes(index, -1)) }
 
-// prioritise is Prioritise.
+// prioritise does what Prioritise does.
 func (t traced[E]) prioritise(index, priority rl.Tensor) {
 	both := t.l.Lift([]rl.Tensor{index, priority})
 	row, p := both[0].Node(), both[1].Node()
@@ -282,7 +282,7 @@ func (t traced[E]) prioritise(index, priority rl.Tensor) {
 	t.on.Top = rl.Wrap(graph.Max(t.on.Top.Node(), graph.ReduceAllMax(p)))
 }
 
-// latest is false for elements that come again later.
+// latest returns false for elements that come again later.
 func latest(x *graph.Node) *graph.Node {
 	n := x.Shape().Size()
 	square := []int{n, n}

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// sample is Sample.
+// sample does what Sample does.
 func (t tracedTable[E]) sample(k rl.Key, n int) (s Sample[E]) {
 	if !t.on.Done.Ok() {
 		rl.Failf("a table is sampled that nothing was inserted into")
@@ -64,7 +64,7 @@ func (t traced[E]) proportional(k rl.Key, n int) (row, prob *graph.Node) {
 	return t.rowAt(at), prob
 }
 
-// find is sums.find: the nodes of slots, as int32.
+// find does what sums.find does: the nodes of slots, as int32.
 func (t traced[E]) find(x *graph.Node) *graph.Node {
 	nodes := t.on.Nodes.Node()
 	at := graph.OnesLike(graph.Iota(t.g, shapes.Make(dtypes.Int32, x.Shape().Size()), 0))
@@ -78,7 +78,7 @@ func (t traced[E]) find(x *graph.Node) *graph.Node {
 	return at
 }
 
-// rowAt is rowIn, of the slots of nodes.
+// rowAt returns rowIn, of the slots of nodes.
 func (t traced[E]) rowAt(node *graph.Node) *graph.Node {
 	n := node.Shape().Size()
 	slot := graph.ConvertDType(graph.AddScalar(node, -t.priority.size), dtypes.Int64)
@@ -87,7 +87,7 @@ func (t traced[E]) rowAt(node *graph.Node) *graph.Node {
 	return graph.Sub(last, graph.Mod(graph.Add(graph.Sub(graph.Mod(last, size), slot), size), size))
 }
 
-// follow is store.follow: where rows end, and after how many steps.
+// follow does what store.follow does: where rows end, and after how many steps.
 func (t traced[E]) follow(first *graph.Node, span int) (last, steps *graph.Node) {
 	last, steps = first, graph.OnesLike(first)
 	on := graph.Equal(first, first)
@@ -99,12 +99,12 @@ func (t traced[E]) follow(first *graph.Node, span int) (last, steps *graph.Node)
 	return last, steps
 }
 
-// after is the slot one step later.
+// after returns the slot one step later.
 func (t traced[E]) after(slot *graph.Node) *graph.Node {
 	return graph.Mod(graph.AddScalar(slot, t.envs), t.full(slot, t.capacity))
 }
 
-// gather is Table.gather.
+// gather does what Table.gather does.
 func (t tracedTable[E]) gather(first, last, steps *graph.Node) []rl.Tensor {
 	window := t.windows(first, t.table.span())
 	out := make([]rl.Tensor, len(t.on.Rings))
@@ -124,7 +124,7 @@ func (t tracedTable[E]) gather(first, last, steps *graph.Node) []rl.Tensor {
 	return out
 }
 
-// windows is store.windows: [rows, span, 1].
+// windows returns store.windows: [rows, span, 1].
 func (t traced[E]) windows(first *graph.Node, span int) *graph.Node {
 	slots := []*graph.Node{first}
 	for range span - 1 {
@@ -133,22 +133,22 @@ func (t traced[E]) windows(first *graph.Node, span int) *graph.Node {
 	return graph.ExpandAxes(graph.Stack(slots, 1), -1)
 }
 
-// times is the number of every one of span steps of n rows.
+// times returns the number of every one of span steps of n rows.
 func (t traced[E]) times(n, span int) *graph.Node {
 	return graph.Iota(t.g, shapes.Make(dtypes.Int32, n, span), 1)
 }
 
-// across is a number of each row at all its steps.
+// across returns a number of each row at all its steps.
 func (t traced[E]) across(x *graph.Node, span int) *graph.Node {
 	return graph.BroadcastToDims(graph.ExpandAxes(x, 1), x.Shape().Size(), span)
 }
 
-// within is store.within.
+// within does what store.within does.
 func (t traced[E]) within(steps *graph.Node, span int) *graph.Node {
 	return graph.LessThan(t.times(steps.Shape().Size(), span), t.across(steps, span))
 }
 
-// total is Table.sum.
+// total does what Table.sum does.
 func (t tracedTable[E]) total(reward rl.Tensor, steps *graph.Node) rl.Tensor {
 	n, span := steps.Shape().Size(), t.table.span()
 	end := rl.Wrap(graph.Equal(t.times(n, span), t.across(graph.AddScalar(steps, -1), span)))

@@ -30,7 +30,7 @@ type inside[E any] struct {
 	like    E
 }
 
-// NewRollout is an empty rollout.
+// NewRollout returns an empty rollout.
 //
 //weft:makes name=1
 func NewRollout[E any](s *rl.Scope, name string) *Rollout[E] {
@@ -53,7 +53,7 @@ func (r *Rollout[E]) Insert(e E) {
 	r.steps = append(r.steps, e)
 }
 
-// put is Insert inside a device program.
+// put does what Insert does inside a device program.
 func (r *Rollout[E]) put(l *rl.Lowering, e E) {
 	if r.in == nil || r.in.program != l {
 		in := &inside[E]{program: l, stream: l.NewStream()}
@@ -64,7 +64,7 @@ func (r *Rollout[E]) put(l *rl.Lowering, e E) {
 	r.in.stream.Put(l.Lift(rl.Leaves(e)))
 }
 
-// taken is Drain inside a device program.
+// taken does what Drain does inside a device program.
 func (r *Rollout[E]) taken() E {
 	n, leaves := 0, []rl.Tensor(nil)
 	if r.in != nil {
@@ -83,10 +83,10 @@ func (r *Rollout[E]) taken() E {
 	return rl.Rebuild(r.in.like, leaves)
 }
 
-// Resident is nothing: between iterations a rollout is empty.
+// Resident returns nothing: between iterations a rollout is empty.
 func (r *Rollout[E]) Resident() []rl.Carried { return nil }
 
-// Drain is all steps since the last Drain, as tensors [env, time, ...].
+// Drain returns all steps since the last Drain, as tensors [env, time, ...].
 //
 //weft:op drain writes empties one shape=time
 func (r *Rollout[E]) Drain() E {
@@ -104,7 +104,7 @@ func (r *Rollout[E]) Drain() E {
 	return e
 }
 
-// drained is Drain on values.
+// drained does what Drain does on values.
 func (r *Rollout[E]) drained() E {
 	columns := r.columns()
 	out := make([]rl.Tensor, len(columns[0]))
@@ -124,7 +124,7 @@ func (r *Rollout[E]) drained() E {
 	return rl.Rebuild(like, out)
 }
 
-// columns are the tensors of every step, which must be the same ones.
+// columns returns the tensors of every step, which must be the same ones.
 func (r *Rollout[E]) columns() [][]rl.Tensor {
 	out := make([][]rl.Tensor, len(r.steps))
 	present := func(a, b rl.Tensor) bool { return a.Ok() == b.Ok() }
@@ -162,7 +162,7 @@ const (
 	ByEnv            // whole sequences
 )
 
-// Take is minibatch m of n of a batch of tensors [env, time, ...], shuffled by
+// Take returns minibatch m of n of a batch of tensors [env, time, ...], shuffled by
 // k: the n minibatches of one key share no row and leave none out. Scalars are
 // the same in every minibatch.
 //
@@ -203,7 +203,7 @@ func Take[B any](b B, k rl.Key, by By, m, n int) B {
 	})
 }
 
-// ours are the rows of a shard, counted from its first, in the order they have among
+// ours returns the rows of a shard, counted from its first, in the order they have among
 // all.
 func ours(index []int, lo, hi int) []int {
 	out := index[:0]
@@ -215,7 +215,7 @@ func ours(index []int, lo, hi int) []int {
 	return out
 }
 
-// TakeAt is Take inside a device program, where which minibatch it is may be a
+// TakeAt does what Take does inside a device program, where which minibatch it is may be a
 // graph value.
 func TakeAt[B any](b B, k rl.Key, by By, m rl.Int, n int) B {
 	axes := 2
@@ -248,7 +248,7 @@ func TakeAt[B any](b B, k rl.Key, by By, m rl.Int, n int) B {
 	})
 }
 
-// rowsOf is the number of rows that all tensors of b agree on, and of
+// rowsOf returns the number of rows that all tensors of b agree on, and of
 // environments that they are of.
 func rowsOf[B any](b B, axes int) (n, envs int) {
 	var rows []int // the axes that are to be one
@@ -275,7 +275,7 @@ func rowsOf[B any](b B, axes int) (n, envs int) {
 	return n, rows[0]
 }
 
-// nameOf is what a message calls leaf i: a batch of one tensor has no name.
+// nameOf returns what a message calls leaf i: a batch of one tensor has no name.
 func nameOf[B any](b B, i int) string {
 	if name := rl.LeafNames(b)[i]; name != "" {
 		return name

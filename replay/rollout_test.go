@@ -14,7 +14,7 @@ type step struct {
 	Done   rl.Tensor
 }
 
-// stepAt is step t of two environments: observation 100 env + 10 t + feature.
+// stepAt returns step t of two environments: observation 100 env + 10 t + feature.
 func stepAt(s *rl.Scope, t int) step {
 	x := []float32{float32(10 * t), float32(10*t + 1), float32(100 + 10*t), float32(100 + 10*t + 1)}
 	return step{

@@ -41,7 +41,7 @@ func (t *Table[E]) Sample(k rl.Key, n int) Sample[E] {
 	return s
 }
 
-// sampled is Sample on values.
+// sampled does what Sample does on values.
 func (t *Table[E]) sampled(k rl.Key, n int) Sample[E] {
 	t.land()
 	if !t.Ready(1) {
@@ -79,7 +79,7 @@ func (t *Table[E]) draw(k rl.Key, n int) []float32 {
 	return prob
 }
 
-// gather is the tensors of a sample.
+// gather returns the tensors of a sample.
 func (t *Table[E]) gather(n int, steps []int) []rl.Tensor {
 	out := make([]rl.Tensor, len(t.rings))
 	if t.span() > 1 {
@@ -101,7 +101,7 @@ func (t *Table[E]) gather(n int, steps []int) []rl.Tensor {
 	return out
 }
 
-// sum is the discounted sum of rewards [rows, time] over the steps of each row. It
+// sum returns the discounted sum of rewards [rows, time] over the steps of each row. It
 // is the estimator of package rl, so that there is one definition of what rounds.
 func (t *Table[E]) sum(reward rl.Tensor, steps []int) rl.Tensor {
 	n, span := len(steps), t.span()

@@ -341,7 +341,7 @@ func (q *Sequences[E]) Load(s *rl.State) error {
 // cuts is how a device knows where sequences start, and how many there are.
 type cuts struct{ Begins, Age, Held rl.Tensor }
 
-// Resident are the rings, the priorities, the count and what is known of episodes.
+// Resident returns the rings, the priorities, the count and what is known of episodes.
 func (q *Sequences[E]) Resident() []rl.Carried {
 	q.board()
 	if q.rings != nil && !q.cut.Held.Ok() {
@@ -360,7 +360,7 @@ func (q *Sequences[E]) land() {
 	}
 }
 
-// leave is land for a host that is about to change something.
+// leave lands for a host that is about to change something.
 func (q *Sequences[E]) leave() {
 	q.land()
 	q.on, q.cut = stored{}, cuts{}
@@ -376,7 +376,7 @@ func (q *Sequences[E]) traced(l *rl.Lowering) tracedSequences[E] {
 	return tracedSequences[E]{q.store.traced(l), q}
 }
 
-// ReadyAt is Ready inside a device program: a bool scalar.
+// ReadyAt does what Ready does inside a device program: a bool scalar.
 func (q *Sequences[E]) ReadyAt(n int) rl.Tensor {
 	if !q.cut.Held.Ok() {
 		return rl.Wrap(graph.Const(q.scope.Lowering().Graph(), n <= 0))
@@ -385,7 +385,7 @@ func (q *Sequences[E]) ReadyAt(n int) rl.Tensor {
 	return rl.Wrap(graph.GreaterOrEqual(held, graph.ConstAs(held, n)))
 }
 
-// insert is Insert.
+// insert does what Insert does.
 func (t tracedSequences[E]) insert(e E, leaves []rl.Tensor, done rl.Tensor) {
 	leaves, done = t.l.Lift(leaves), t.l.Lift([]rl.Tensor{done})[0]
 	if t.rings == nil {
@@ -432,7 +432,7 @@ func (t tracedSequences[E]) block(row *graph.Node) *graph.Node {
 	return graph.MulScalar(block, t.envs)
 }
 
-// enter is Sequences.enter, and completes.
+// enter does what Sequences.enter does, and completes.
 func (t tracedSequences[E]) enter(age, done *graph.Node) {
 	rows, gone := t.overwrite()
 	held := graph.Sub(t.q.cut.Held.Node(), number(graph.GreaterThan(gone, graph.ZerosLike(gone))))
@@ -446,7 +446,7 @@ func (t tracedSequences[E]) enter(age, done *graph.Node) {
 	t.q.cut.Held = rl.Wrap(graph.Add(held, number(enters)))
 }
 
-// sample is Sample.
+// sample does what Sample does.
 func (t tracedSequences[E]) sample(k rl.Key, n int) (s Sample[E]) {
 	if !t.q.cut.Held.Ok() {
 		rl.Failf("sequences are sampled that nothing was inserted into")
@@ -476,7 +476,7 @@ func (t tracedSequences[E]) uniform(k rl.Key, n int) (row, prob *graph.Node) {
 	return t.rowAt(t.find(x)), prob
 }
 
-// gather is Sequences.gather.
+// gather does what Sequences.gather does.
 func (t tracedSequences[E]) gather(row, first, begins *graph.Node) []rl.Tensor {
 	own := graph.Add(t.block(row), graph.Mod(row, t.full(row, t.envs)))
 	memory := graph.ConvertDType(graph.Where(begins, t.full(row, t.sparse-1), own), dtypes.Int32)

@@ -402,7 +402,7 @@ func TestSequencesAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkSequences is a batch of 32 sequences of 40 small steps.
+// BenchmarkSequences measures a batch of 32 sequences of 40 small steps.
 func BenchmarkSequences(b *testing.B) {
 	for _, priority := range []bool{false, true} {
 		b.Run(fmt.Sprintf("priority=%v", priority), func(b *testing.B) {

@@ -162,7 +162,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkSample is a batch of 128 from a table of 100,000 small rows.
+// BenchmarkSample measures a batch of 128 from a table of 100,000 small rows.
 func BenchmarkSample(b *testing.B) {
 	for _, priority := range []bool{false, true} {
 		b.Run(fmt.Sprintf("priority=%v", priority), func(b *testing.B) {

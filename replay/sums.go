@@ -33,7 +33,7 @@ func (s *sums) set(slot int, p float32) {
 	}
 }
 
-// find is the slot in which x, from 0 to the total, lies when priorities are laid
+// find returns the slot in which x, from 0 to the total, lies when priorities are laid
 // end to end. It never is one without a priority, whatever rounding did to x.
 func (s *sums) find(x float64) int {
 	i := 1
@@ -55,7 +55,7 @@ func (s *sums) draw(k rl.Key, i, n int) (slot int, prob float32) {
 	return slot, float32(s.of(slot) / s.total())
 }
 
-// leaves are the priorities of the first n slots.
+// leaves returns the priorities of the first n slots.
 func (s *sums) leaves(n int) []float32 {
 	out := make([]float32, n)
 	for i := range out {

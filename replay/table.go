@@ -51,7 +51,7 @@ type Options struct {
 
 var tableTags = map[string]role{"sum": ofAll, "last": ofLast}
 
-// NewTable is an empty table of capacity rows.
+// NewTable returns an empty table of capacity rows.
 //
 //weft:makes name=1
 func NewTable[E any](s *rl.Scope, name string, capacity int, how Options) *Table[E] {
@@ -79,7 +79,7 @@ func NewTable[E any](s *rl.Scope, name string, capacity int, how Options) *Table
 	return t
 }
 
-// span is the steps that a row looks ahead, itself included.
+// span returns the steps that a row looks ahead, itself included.
 func (t *Table[E]) span() int { return max(1, t.NStep, t.Sequence) }
 
 // Insert adds a row for every environment. done, [env] bool, is where an episode
@@ -131,7 +131,7 @@ func (t *Table[E]) enter() {
 	}
 }
 
-// held are the rows that may be drawn: n from row lo on. The newest are held back
+// held returns the rows that may be drawn: n from row lo on. The newest are held back
 // until all their steps are there.
 func (t *Table[E]) held() (lo int64, n int) {
 	lo = t.oldest()

@@ -32,7 +32,7 @@ func newHistory(t testing.TB, envs, capacity int, how replay.Options) *history {
 	return &history{s: s, envs: envs, table: replay.NewTable[transition](s, "table", capacity, how)}
 }
 
-// add is one step. An observation is (step, environment), its successor the same
+// add takes one step. An observation is (step, environment), its successor the same
 // with a step more and a half, as of a final observation.
 func (h *history) add() {
 	t := len(h.reward)

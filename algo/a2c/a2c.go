@@ -23,7 +23,7 @@ type Trainer struct {
 	Learner *Learner
 }
 
-// Train is the algorithm.
+// Train runs the algorithm.
 //
 //weft:train
 func (t *Trainer) Train(run *rl.Run) error {

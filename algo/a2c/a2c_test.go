@@ -26,7 +26,7 @@ func TestSmallTasks(t *testing.T) {
 	})
 }
 
-// TestCartPole is the published recipe on part of its steps.
+// TestCartPole runs the published recipe on part of its steps.
 func TestCartPole(t *testing.T) {
 	t.Parallel()
 	if got := algotest.Greedy(t, app.Job{Algorithm: a2c.Algorithm, Env: classic.CartPole, Steps: 200_000}); got < 475 {

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-rl/weft/env/classic"
 )
 
-// BenchmarkTrain is DQN on CartPole with CleanRL's settings, one environment and
+// BenchmarkTrain measures DQN on CartPole with CleanRL's settings, one environment and
 // an update of 128 rows every 10 steps.
 func BenchmarkTrain(b *testing.B) {
 	r, err := app.Train(context.Background(), app.Job{

@@ -70,7 +70,7 @@ func TestBootstrap(t *testing.T) {
 	}
 }
 
-// value is what the best action is worth.
+// value returns what the best action is worth.
 func value(x *dqn.Trainer) float64 {
 	q := rl.Read[float32](x.Learner.Values(x.Env.Obs()))
 	return float64(max(q[0], q[1]))

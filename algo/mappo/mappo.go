@@ -39,7 +39,7 @@ type Role struct {
 	Learner *Learner
 }
 
-// Train is the algorithm.
+// Train runs the algorithm.
 //
 //weft:train
 func (t *Trainer) Train(run *rl.Run) error {

@@ -15,7 +15,7 @@ import (
 // tagEnvs is how many games are played to know what taggers get.
 const tagEnvs = 200
 
-// taggers is what all taggers of a game get in an episode of 50 steps, on average.
+// taggers returns what all taggers of a game get in an episode of 50 steps, on average.
 func taggers(g env.Groups, act func(step int, obs []rl.Obs) []rl.Tree) (mean float64) {
 	alive := make([]bool, tagEnvs)
 	for i := range alive {

@@ -84,7 +84,7 @@ func stopNear(t *testing.T, j local.Job, iter int64) {
 	}
 }
 
-// resumed is what becomes of a run that was stopped on the way and goes on.
+// resumed returns what becomes of a run that was stopped on the way and goes on.
 func resumed(t *testing.T, j *local.Job, d plan.Deployment) local.Result {
 	t.Helper()
 	j.Steps, j.EvalEvery, j.EvalEpisodes, j.Dir, j.Plan = 24_576, 0, 200, t.TempDir(), by(d)

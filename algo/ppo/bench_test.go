@@ -10,7 +10,7 @@ import (
 	"github.com/weft-rl/weft/env/classic"
 )
 
-// BenchmarkTrain is whole iterations of PPO on CartPole, 128 steps of every
+// BenchmarkTrain measures whole iterations of PPO on CartPole, 128 steps of every
 // environment, 4 epochs of 4 minibatches.
 func BenchmarkTrain(b *testing.B) {
 	for _, envs := range []int{4, 128} {

@@ -48,7 +48,7 @@ func (d decaying) entry() env.Entry {
 	return env.Entry{ID: "Decaying-v0", New: func(s *rl.Scope, n int, _ any) (env.Batch, error) { return env.Graph(s, n, d) }}
 }
 
-// coarse is a deployment of one collector and a learner apart from it, of two that
+// coarse returns a deployment of one collector and a learner apart from it, of two that
 // fail at the same step either might be heard, and without some more fusions.
 func coarse(without ...string) plan.Deployment {
 	return plan.Deployment{Policy: "single-learner-coarse", Workers: 1, Queue: 2, NoFuse: append(without, plan.FuseGroups)}

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// programs are the modules of a loop on an environment, as a GPU gets them.
+// programs returns the modules of a loop on an environment, as a GPU gets them.
 func programs(t *testing.T, in env.Entry, horizon int) []*ir.Module {
 	t.Helper()
 	tap := ptxtest.NewTap(t)
@@ -24,7 +24,8 @@ func programs(t *testing.T, in env.Entry, horizon int) []*ir.Module {
 	return tap.Modules
 }
 
-// A rollout of the device program is row by row, and as a kernel for a GPU it does what the CPU engine does.
+// A rollout of the device program is row by row, and as a kernel for a GPU it does what the CPU
+// engine does.
 func TestRolloutKernel(t *testing.T) {
 	for _, e := range classic.All {
 		t.Run(e.ID, func(t *testing.T) {

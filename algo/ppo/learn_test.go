@@ -109,7 +109,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestCartPole is the README's command.
+// TestCartPole runs the README's command.
 func TestCartPole(t *testing.T) {
 	t.Parallel()
 	if got := train(t, app.Job{Env: classic.CartPole, Preset: "quick"}); got < 475 {

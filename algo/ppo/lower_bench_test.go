@@ -10,7 +10,7 @@ import (
 	"github.com/weft-rl/weft/plan"
 )
 
-// BenchmarkLowered is environment steps a second of the plain loop and of the same
+// BenchmarkLowered measures environment steps a second of the plain loop and of the same
 // loop as one device program.
 func BenchmarkLowered(b *testing.B) {
 	for _, envs := range []int{4, 16, 128} {

@@ -72,7 +72,7 @@ func watchedOn(t *testing.T, on string, iterations int64, train func(*Trainer, *
 	return s
 }
 
-// lower is training as a device program.
+// lower returns training as a device program.
 func lower(how rl.Chunks) func(*Trainer, *rl.Run) error {
 	return func(t *Trainer, run *rl.Run) error {
 		p, err := rl.Lower(run, how, func(run *rl.Run) { trainLowered(t, run) })

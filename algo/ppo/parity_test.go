@@ -47,7 +47,7 @@ func by(d plan.Deployment) func(plan.Problem) (plan.Plan, error) {
 	}
 }
 
-// job is a short run with 11 environments, so that shards are unequal.
+// job returns a short run with 11 environments, so that shards are unequal.
 func job(t testing.TB, e env.Entry, set ...string) local.Job {
 	t.Helper()
 	d, err := device.Open(device.Default)
@@ -198,7 +198,7 @@ func TestOnHost(t *testing.T) {
 	}
 }
 
-// kept is the state that a run ends in, as its checkpoint has it.
+// kept returns the state that a run ends in, as its checkpoint has it.
 func kept(t *testing.T, j local.Job) map[string][]byte {
 	t.Helper()
 	j.Dir, j.EvalEpisodes = t.TempDir(), 0
@@ -218,7 +218,7 @@ func kept(t *testing.T, j local.Job) map[string][]byte {
 	return out
 }
 
-// together is the state of several loops as one: rows put together. Who counts
+// together returns the state of several loops as one: rows put together. Who counts
 // finished episodes is no business of single loops.
 func together(scopes []*rl.Scope) map[string][]byte {
 	out := map[string][]byte{}
@@ -239,7 +239,7 @@ func together(scopes []*rl.Scope) map[string][]byte {
 	return out
 }
 
-// apart is the largest difference between two networks' weights.
+// apart returns the largest difference between two networks' weights.
 func apart(a, b map[string][]byte) (most float64) {
 	for name, data := range a {
 		if !strings.HasPrefix(name, "net/") {

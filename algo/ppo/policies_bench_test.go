@@ -31,7 +31,7 @@ var burnerEnv = env.Entry{ID: "Burner-v0", New: func(s *rl.Scope, n int, _ any) 
 	return env.Hosts(s, n, spec, func(int) (env.Host, error) { return &burner{}, nil })
 }}
 
-// BenchmarkPolicies is environment steps a second under several policies, with an
+// BenchmarkPolicies measures environment steps a second under several policies, with an
 // environment that costs nothing and one that costs 50 us a step.
 func BenchmarkPolicies(b *testing.B) {
 	for _, e := range []struct {

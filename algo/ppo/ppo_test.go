@@ -11,7 +11,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// settled is the value of a state after training.
+// settled returns the value of a state after training.
 func settled(t *testing.T, terminates bool) float64 {
 	t.Helper()
 	x := algotest.Trained(t, ppo.Algorithm, debug.Endless, &debug.EndlessOptions{Terminates: terminates}, 40_000,

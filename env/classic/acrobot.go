@@ -40,7 +40,7 @@ func (acrobot) Observe(_ *rl.Ctx, state rl.Tree) rl.Obs {
 	return rl.Obs{X: rl.One(rl.Wrap(join(Cos(t1), Sin(t1), Cos(t2), Sin(t2), SliceAxis(s, 1, AxisRange(2)))))}
 }
 
-// Step is one classical Runge-Kutta step, the torque held; then angles are
+// Step returns one classical Runge-Kutta step, the torque held; then angles are
 // wrapped and speeds clipped.
 func (acrobot) Step(_ *rl.Ctx, state, action rl.Tree) env.Move {
 	s := state.Leaf("").Node()
@@ -59,7 +59,7 @@ func (acrobot) Step(_ *rl.Ctx, state, action rl.Tree) env.Move {
 	return env.Move{State: rl.One(rl.Wrap(next)), Reward: rl.Wrap(reward), Terminated: rl.Wrap(up)}
 }
 
-// acrobotSlope is the state's derivative, by the equations of Sutton and Barto's
+// acrobotSlope returns the state's derivative, by the equations of Sutton and Barto's
 // book.
 func acrobotSlope(s, torque *Node) *Node {
 	t1, t2, v1, v2 := column(s, 0), column(s, 1), column(s, 2), column(s, 3)

@@ -38,7 +38,7 @@ func (cartPole) Reset(c *rl.Ctx, n int) rl.Tree {
 
 func (cartPole) Observe(_ *rl.Ctx, state rl.Tree) rl.Obs { return rl.Obs{X: state} }
 
-// Step is one explicit Euler step: positions advance with the old velocities.
+// Step returns one explicit Euler step: positions advance with the old velocities.
 func (cartPole) Step(_ *rl.Ctx, state, action rl.Tree) env.Move {
 	const m = cartPoleMass * cartLength / cartMass
 	s := state.Leaf("").Node()

@@ -28,7 +28,7 @@ func entry(d env.Dynamics, doc string) env.Entry {
 	}
 }
 
-// symmetric is the box from -high to high.
+// symmetric returns the box from -high to high.
 func symmetric(high ...float64) rl.Box {
 	low := make([]float64, len(high))
 	for i, x := range high {
@@ -37,30 +37,30 @@ func symmetric(high ...float64) rl.Box {
 	return rl.Box{Low: low, High: high, Dims: []int{len(high)}}
 }
 
-// column is component i of a state, [env, 1]: keeping the axis saves reshapes.
+// column returns component i of a state, [env, 1]: keeping the axis saves reshapes.
 func column(state *Node, i int) *Node { return SliceAxis(state, 1, AxisRange(i, i+1)) }
 
 // join puts columns side by side.
 func join(columns ...*Node) *Node { return Concatenate(columns, 1) }
 
-// flat is a column as a vector [env].
+// flat returns a column as a vector [env].
 func flat(column *Node) *Node { return Reshape(column, column.Shape().Dimensions[0]) }
 
-// number is a discrete action as a float32 column.
+// number returns a discrete action as a float32 column.
 func number(action rl.Tree) *Node {
 	a := action.Leaf("").Node()
 	return ConvertDType(Reshape(a, a.Shape().Dimensions[0], 1), float32Type)
 }
 
-// constant is a row vector [1, n] of the state's type.
+// constant returns a row vector [1, n] of the state's type.
 func constant(like *Node, x ...float32) *Node { return ConstAs(like, [][]float32{x}) }
 
-// always is the number x for every row.
+// always returns the number x for every row.
 func always(state *Node, x float64) rl.Tensor {
 	return rl.Wrap(BroadcastToDims(Scalar(state.Graph(), float32Type, x), state.Shape().Dimensions[0]))
 }
 
-// draw is n initial states, component i uniform between low[i] and high[i].
+// draw returns n initial states, component i uniform between low[i] and high[i].
 func draw(c *rl.Ctx, n int, low, high []float64) rl.Tree {
 	u := c.Uniform("state", n, len(low))
 	scale, shift := make([]float32, len(low)), make([]float32, len(low))

@@ -134,7 +134,7 @@ type stepOut struct {
 	Obs                rl.Obs
 }
 
-// stepper is one step of bare dynamics, without resets and limits.
+// stepper returns one step of bare dynamics, without resets and limits.
 func (k task) stepper(s *rl.Scope) func(state, action rl.Tree) stepOut {
 	f := rl.NewFunc(s, "step", func(c *rl.Ctx, in stepIn) stepOut {
 		m := k.dyn.Step(c, in.State, in.Action)
@@ -143,7 +143,7 @@ func (k task) stepper(s *rl.Scope) func(state, action rl.Tree) stepOut {
 	return func(state, action rl.Tree) stepOut { return f.Call(rl.Key{}, stepIn{state, action}) }
 }
 
-// matrix is rows of numbers as a tree of one float32 tensor.
+// matrix returns rows of numbers as a tree of one float32 tensor.
 func matrix(s *rl.Scope, rows [][]float64) rl.Tree {
 	var flat []float32
 	for _, r := range rows {
@@ -154,7 +154,7 @@ func matrix(s *rl.Scope, rows [][]float64) rl.Tree {
 	return rl.One(rl.FromFlat(s, flat, len(rows), len(rows[0])))
 }
 
-// actions are numbers as a batch of the task's actions.
+// actions returns numbers as a batch of the task's actions.
 func (k task) actions(s *rl.Scope, x []float64) rl.Tree {
 	if _, ok := k.dyn.Spec().Action.(rl.Discrete); ok {
 		flat := make([]int32, len(x))

@@ -52,7 +52,7 @@ func (pendulum) Step(_ *rl.Ctx, state, action rl.Tree) env.Move {
 	return env.Move{State: rl.One(rl.Wrap(join(theta, speed))), Reward: rl.Wrap(cost), Terminated: rl.Wrap(never)}
 }
 
-// wrap is an angle in [-pi, pi).
+// wrap returns an angle in [-pi, pi).
 func wrap(x *Node) *Node {
 	turns := Floor(MulScalar(AddScalar(x, math.Pi), 1/(2*math.Pi)))
 	return Sub(x, MulScalar(turns, 2*math.Pi))

@@ -11,7 +11,7 @@ import (
 // pictures are this many pixels wide.
 const pictureWidth = 300
 
-// Draw is a picture of the cart, with as much of its track as it may use.
+// Draw returns a picture of the cart, with as much of its track as it may use.
 func (cartPole) Draw(state rl.Tree) image.Image {
 	s := rl.Floats(state.At(0))
 	x, theta := s[0], s[2]
@@ -24,10 +24,10 @@ func (cartPole) Draw(state rl.Tree) image.Image {
 	return c.Paletted
 }
 
-// Rate is that of its time steps.
+// Rate returns that of its time steps.
 func (cartPole) Rate() float64 { return 1 / cartTau }
 
-// Draw is a picture of the pendulum: upright at an angle of 0.
+// Draw returns a picture of the pendulum: upright at an angle of 0.
 func (pendulum) Draw(state rl.Tree) image.Image {
 	theta := rl.Floats(state.At(0))[0]
 	c := sketch.New(pictureWidth/2, sketch.Point{X: -1.3, Y: -1.3}, sketch.Point{X: 1.3, Y: 1.3})
@@ -36,5 +36,5 @@ func (pendulum) Draw(state rl.Tree) image.Image {
 	return c.Paletted
 }
 
-// Rate is that of its time steps.
+// Rate returns that of its time steps.
 func (pendulum) Rate() float64 { return 20 }

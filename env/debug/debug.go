@@ -46,7 +46,7 @@ func entry[T any](id, doc string, defaults T, make func(T) (env.Dynamics, error)
 	}
 }
 
-// settings are options as the struct that a task expects.
+// settings returns options as the struct that a task expects.
 func settings[T any](options any) (T, error) {
 	o, ok := options.(*T)
 	if !ok || o == nil {
@@ -56,7 +56,7 @@ func settings[T any](options any) (T, error) {
 	return *o, nil
 }
 
-// atLeast is the error of an option below its least value.
+// atLeast returns the error of an option below its least value.
 func atLeast(name string, x, least int) error {
 	if x < least {
 		return fmt.Errorf("option %s is %d, at least %d is needed", name, x, least)
@@ -69,10 +69,10 @@ func pick(c *rl.Ctx, use string, n int, dims ...int) *graph.Node {
 	return graph.ConvertDType(graph.MulScalar(c.Uniform(use, dims...), float32(n)), dtypes.Int32)
 }
 
-// float is x, bool, as 0 and 1.
+// float returns x, bool, as 0 and 1.
 func float(x *graph.Node) rl.Tensor { return rl.Wrap(graph.ConvertDType(x, dtypes.Float32)) }
 
-// never is false for each row, or for each of its agents.
+// never returns false for each row, or for each of its agents.
 func never(g *graph.Graph, dims ...int) rl.Tensor {
 	return rl.Wrap(graph.BroadcastToDims(graph.Const(g, false), dims...))
 }

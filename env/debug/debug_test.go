@@ -23,7 +23,7 @@ func newScope(t testing.TB) *rl.Scope {
 	return rl.NewScope(rl.NewDevice(b), 1)
 }
 
-// play is the mean return of a policy over some episodes of n environments, and
+// play returns the mean return of a policy over some episodes of n environments, and
 // the mean length.
 func play(t *testing.T, e env.Entry, options any, n, steps int, act func(s *rl.Scope, o rl.Obs) rl.Tree) (ret, length float64) {
 	t.Helper()
@@ -55,10 +55,10 @@ func choose(f func(x []float32) int) func(*rl.Scope, rl.Obs) rl.Tree {
 	}
 }
 
-// hot is the position of the one in a one-hot vector.
+// hot returns the position of the one in a one-hot vector.
 func hot(x []float32) int { return slices.Index(x, 1) }
 
-// last is the highest position of a one.
+// last returns the highest position of a one.
 func last(x []float32) int {
 	i := len(x) - 1
 	for x[i] == 0 {
@@ -166,7 +166,7 @@ func TestMemoryForgets(t *testing.T) {
 	}
 }
 
-// counts is how often each row of width w occurs.
+// counts returns how often each row of width w occurs.
 func counts(x []float32, w int) map[string]int {
 	out := map[string]int{}
 	for i := 0; i < len(x); i += w {

@@ -39,7 +39,7 @@ func (h *host) Step(k rl.Key, action, obs env.Row) (reward float64, terminated, 
 	return reward, false, false
 }
 
-// MarshalBinary is the symbol shown.
+// MarshalBinary returns the symbol shown.
 func (h *host) MarshalBinary() ([]byte, error) { return fmt.Append(nil, h.shown), nil }
 
 // UnmarshalBinary takes it back.

@@ -16,7 +16,7 @@ var identityDefaults = IdentityOptions{Symbols: 4}
 
 func (o IdentityOptions) check() error { return atLeast("symbols", o.Symbols, 2) }
 
-// spec is what Identity and Host have in common.
+// spec returns what Identity and Host have in common.
 func (o IdentityOptions) spec(id string) env.Spec {
 	return env.Spec{
 		ID: id, Limit: Length,

@@ -31,7 +31,7 @@ func (memory) Spec() env.Spec {
 	}
 }
 
-// state is the cue and the steps since it was shown.
+// state returns the cue and the steps since it was shown.
 func (memory) state(cue, age *graph.Node) rl.Tree {
 	return rl.NewTree([]string{"cue", "age"}, []rl.Tensor{rl.Wrap(cue), rl.Wrap(age)})
 }

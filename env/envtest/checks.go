@@ -228,7 +228,7 @@ func checkAgents(k *kit) error {
 	})
 }
 
-// check is what is wrong with the flags of agent i of the batch.
+// check returns what is wrong with the flags of agent i of the batch.
 func (a agents) check(i int, over, mortal bool) error {
 	switch {
 	case over && !a.done(i):

@@ -61,7 +61,7 @@ type Problem struct {
 
 func (p Problem) String() string { return p.Check + ": " + p.Err.Error() }
 
-// Check is Run outside a test: it returns what failed, in the order of the
+// Check does what Run does, outside a test: it returns what failed, in the order of the
 // checks.
 func Check(e env.Entry, opts ...Option) []Problem {
 	k, err := newKit(e, opts)
@@ -133,7 +133,7 @@ func (k *kit) measure() error {
 // maxBlock is the largest block that is looked for.
 const maxBlock = 64
 
-// smallest is the spec of the smallest batch that can be made: one block.
+// smallest returns the spec of the smallest batch that can be made: one block.
 func (k *kit) smallest() (env.Spec, error) {
 	var first error
 	for n := 1; n <= maxBlock; n++ {
@@ -150,7 +150,7 @@ func (k *kit) smallest() (env.Spec, error) {
 
 func (k *kit) scope(seed uint64) *rl.Scope { return k.owned(rl.NewScope(k.dev, seed)) }
 
-// owned is a scope that is closed when its check is over.
+// owned returns a scope that is closed when its check is over.
 func (k *kit) owned(s *rl.Scope) *rl.Scope {
 	k.scopes = append(k.scopes, s)
 	return s
@@ -171,7 +171,7 @@ func (k *kit) open(s *rl.Scope, n int) (env.Groups, error) {
 	return env.OpenGroups(s, k.entry, n, k.options)
 }
 
-// run is a check's error, or the failure that stopped it.
+// run returns a check's error, or the failure that stopped it.
 func (k *kit) run(c check) error {
 	err := rl.Catch(func() error { return c.run(k) })
 	return errors.Join(err, k.close())

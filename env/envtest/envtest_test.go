@@ -64,7 +64,7 @@ func (b *twisted) addReward(x *rl.Step, f func(row int) float32) {
 	x.Reward = rl.FromFlat(b.scope, r, len(r))
 }
 
-// none is a false flag for each environment.
+// none returns a false flag for each environment.
 func (b *twisted) none() rl.Tensor {
 	return rl.FromFlat(b.scope, make([]bool, b.Batch.Spec().Rows), b.Batch.Spec().Rows)
 }
@@ -88,7 +88,7 @@ func (h twist) entry() env.Entry {
 // calls is state that no seed determines.
 var calls float32
 
-// hosts are environments that f makes, in place of Identity's.
+// hosts returns environments that f makes, in place of Identity's.
 func hosts(f func(index int) env.Host) func(*rl.Scope, int, any) (env.Batch, error) {
 	return func(s *rl.Scope, n int, _ any) (env.Batch, error) {
 		box := rl.Box{Low: []float64{0}, High: []float64{1}, Dims: []int{1}}
@@ -269,7 +269,7 @@ func (b joint) Step(a []rl.Tree) []rl.Step {
 	return x
 }
 
-// flags are false for every agent of a kind.
+// flags returns false for every agent of a kind.
 func (b joint) flags(kind int) rl.Tensor {
 	spec := b.Spec()[kind]
 	if spec.Agents > 1 {
@@ -356,7 +356,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// blocks is Identity in blocks of n.
+// blocks does what Identity does in blocks of n.
 func blocks(n int) env.Entry {
 	e := debug.Host
 	e.New = func(s *rl.Scope, envs int, _ any) (env.Batch, error) {

@@ -10,7 +10,7 @@ import (
 
 // The checks of this file compare rollouts that must agree bit for bit.
 
-// few is how many environments and steps are enough where one wrong bit is
+// few returns how many environments and steps are enough where one wrong bit is
 // looked for.
 func (k *kit) few() (envs, steps int) { return 5 * k.block, min(k.steps, 100) }
 
@@ -174,7 +174,7 @@ func checkSnapshot(k *kit) error {
 	return nil
 }
 
-// reread is a state as it comes back from a file: its arrays and nothing else.
+// reread returns a state as it comes back from a file: its arrays and nothing else.
 func reread(s *rl.Scope, from *rl.State) *rl.State {
 	out := rl.NewState(s)
 	for _, a := range from.Arrays() {

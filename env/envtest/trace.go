@@ -36,7 +36,7 @@ func tableOf[T any](v T) table {
 	return out
 }
 
-// sums is a hash of each row. Rows that differ in one number never collide: every
+// sums returns a hash of each row. Rows that differ in one number never collide: every
 // round is a bijection. Numbers of every type here are exact as float64.
 func sums(x []float64, rows int) []uint64 {
 	out := make([]uint64, rows)
@@ -65,7 +65,7 @@ func (t table) differ(a int, u table, b int) string {
 	return ""
 }
 
-// seen is differ but for First: whether agents see the same.
+// seen compares as differ does, but for First: it reports whether agents see the same.
 func (t table) seen(a int, u table, b int) bool {
 	for i, name := range t.names {
 		if !strings.HasSuffix(name, "First") && t.sums[i][a] != u.sums[i][b] {
@@ -75,7 +75,7 @@ func (t table) seen(a int, u table, b int) bool {
 	return true
 }
 
-// same is differ over all environments of two equal batches.
+// same returns differ over all environments of two equal batches.
 func (t table) same(u table) error {
 	if t.rows != u.rows {
 		return fmt.Errorf("%d environments and %d", t.rows, u.rows)
@@ -130,7 +130,7 @@ type trace struct {
 	steps []moment
 }
 
-// spec is what all kinds of agents share.
+// spec returns what all kinds of agents share.
 func (t *trace) spec() env.Spec { return t.specs[0] }
 
 // roll opens n environments in s and makes a rollout of them.
@@ -142,7 +142,7 @@ func (k *kit) roll(s *rl.Scope, n, steps int) (*trace, error) {
 	return rollout(s, b, 0, steps), nil
 }
 
-// rollout is steps of a batch that has taken some already; their number is part
+// rollout returns steps of a batch that has taken some already; their number is part
 // of the actions' keys.
 func rollout(s *rl.Scope, g env.Groups, taken, steps int) *trace {
 	specs, obs := g.Spec(), g.Obs()
@@ -158,7 +158,7 @@ func rollout(s *rl.Scope, g env.Groups, taken, steps int) *trace {
 	return out
 }
 
-// next is what all kinds of agents are to act on after a step.
+// next returns what all kinds of agents are to act on after a step.
 func next(x []rl.Step) []rl.Obs {
 	out := make([]rl.Obs, len(x))
 	for i := range x {
@@ -195,7 +195,7 @@ func mark(out []bool, t rl.Tensor) {
 	}
 }
 
-// whole is the plain rollout, made once.
+// whole returns the plain rollout, made once.
 func (k *kit) whole() (*trace, error) {
 	if k.plain == nil {
 		t, err := k.roll(k.scope(seed), k.envs, k.steps)

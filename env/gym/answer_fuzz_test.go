@@ -12,7 +12,7 @@ import (
 	"github.com/weft-rl/weft/env"
 )
 
-// answering is a worker that says what is given, and then nothing more.
+// answering returns a worker that says what is given, and then nothing more.
 func answering(t testing.TB, said []byte) *worker {
 	t.Helper()
 	from, theirs, err := pipe(0)
@@ -29,7 +29,7 @@ func answering(t testing.TB, said []byte) *worker {
 	return &worker{rows: 2, timeout: time.Second, to: -1, from: from}
 }
 
-// framed is a message as a worker sends it.
+// framed returns a message as a worker sends it.
 func framed(kind byte, data string) []byte {
 	return append(binary.LittleEndian.AppendUint32([]byte{kind}, uint32(len(data))), data...)
 }

@@ -9,7 +9,7 @@ import (
 // python are words that mean something else to Python than text.
 var python = map[string]string{"True": "true", "False": "false", "None": "null"}
 
-// value is an argument as JSON: text that is none is a string.
+// value returns an argument as JSON: text that is none is a string.
 func value(text string) json.RawMessage {
 	if word, ok := python[text]; ok {
 		text = word

@@ -79,12 +79,12 @@ func atariEntry(full, id string, preprocess bool) env.Entry {
 	}
 }
 
-// ask is the preprocessing as workers are told.
+// ask returns the preprocessing as workers are told.
 func (o *AtariOptions) ask() *atariArgs {
 	return &atariArgs{o.FrameSkip, o.Grey, o.Size, o.Stack, o.EpisodicLife, o.ClipReward, o.NoopMax, o.FireReset}
 }
 
-// constructor is the options with the emulator's own frame skip turned off, and
+// constructor returns the options with the emulator's own frame skip turned off, and
 // with the cheapest observation, since the screen is read by the preprocessing.
 func (o *AtariOptions) constructor() Options {
 	out := o.Options

@@ -44,13 +44,13 @@ type batch struct {
 // Spec of each kind of agents.
 func (b *batch) Spec() []env.Spec { return b.specs }
 
-// Source is that of env.Sourced.
+// Source implements env.Sourced.
 func (b *batch) Source() string { return "Python, " + b.python }
 
 // Axis of its state: environments.
 func (b *batch) Axis() rl.Axis { return rl.Envs }
 
-// Obs is the last observation.
+// Obs returns the last observation.
 func (b *batch) Obs() []rl.Obs {
 	b.begin()
 	return b.last
@@ -73,7 +73,7 @@ func (b *batch) Step(action []rl.Tree) []rl.Step {
 	return out
 }
 
-// SetLimit is that of env.Limiter. Limits of the environments' own stay.
+// SetLimit implements env.Limiter. Limits of the environments' own stay.
 func (b *batch) SetLimit(n int) {
 	b.limit = n
 	for k := range b.specs {

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// BenchmarkBridge is a step of all environments through the bridge, without the
+// BenchmarkBridge measures a step of all environments through the bridge, without the
 // guard. Of environments that do nothing it is what the bridge costs.
 func BenchmarkBridge(b *testing.B) {
 	needs(b)

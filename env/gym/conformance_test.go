@@ -9,12 +9,12 @@ import (
 	"github.com/weft-rl/weft/env/wrap"
 )
 
-// entry is an environment of Gymnasium. Tests share it, and what is known of it.
+// entry returns an environment of Gymnasium. Tests share it, and what is known of it.
 func entry(t testing.TB, id string) env.Entry { return shared(t, "gym:"+id, id, Entry) }
 
 var entries sync.Map
 
-// shared is the entry that open makes, the same whenever it is asked for.
+// shared returns the entry that open makes, the same whenever it is asked for.
 func shared(t testing.TB, name, id string, open func(string) (env.Entry, error)) env.Entry {
 	t.Helper()
 	e, err := open(id)
@@ -27,7 +27,7 @@ func shared(t testing.TB, name, id string, open func(string) (env.Entry, error))
 
 const ours = "weft_test_envs:"
 
-// with are the default options, changed.
+// with returns the default options, changed.
 func with(change func(*Options)) *Options {
 	o := defaults()
 	if change != nil {

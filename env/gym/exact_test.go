@@ -11,7 +11,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// play is everything that environments show in some steps of random actions.
+// play returns everything that environments show in some steps of random actions.
 func play(s *rl.Scope, b env.Batch, from, n int) (out []string) {
 	obs := b.Obs()
 	for i := range n {

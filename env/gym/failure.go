@@ -47,14 +47,14 @@ func (w *worker) broken(err error) error {
 	return f
 }
 
-// senseless is a worker that answers what it cannot have been asked for: a program that
+// senseless returns a worker that answers what it cannot have been asked for: a program that
 // writes to descriptor 4 itself, for instance. It is ended.
 func (w *worker) senseless(what string) error {
 	w.stop(0)
 	return &failure{-1, fmt.Sprintf("%s sends %s", w.span(), what)}
 }
 
-// complaint is what a worker says went wrong.
+// complaint returns what a worker says went wrong.
 func (w *worker) complaint(kind byte, deadline time.Time) error {
 	if kind != 'e' {
 		return w.senseless(fmt.Sprintf("something out of turn (%q)", kind))

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// faulty are environments, two to a worker, of which the second of a worker fails
+// faulty returns environments, two to a worker, of which the second of a worker fails
 // at its third step.
 func faulty(t *testing.T, n int, how, once string, change func(*Options)) (*rl.Scope, env.Batch) {
 	o := with(func(o *Options) {

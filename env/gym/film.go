@@ -13,24 +13,24 @@ type film struct {
 	take   func(image.Image)
 }
 
-// WithPictures is that of env.Pictured.
+// WithPictures implements env.Pictured.
 func (o *Options) WithPictures() any { return new(o.drawn()) }
 
-// WithPictures is that of env.Pictured.
+// WithPictures implements env.Pictured.
 func (o *ZooOptions) WithPictures() any {
 	out := *o
 	out.Options = o.drawn()
 	return &out
 }
 
-// WithPictures is that of env.Pictured.
+// WithPictures implements env.Pictured.
 func (o *AtariOptions) WithPictures() any {
 	out := *o
 	out.Options = o.drawn()
 	return &out
 }
 
-// drawn is the options with the way in which Python's environments are told to
+// drawn returns the options with the way in which Python's environments are told to
 // return pictures, unless they are told another.
 func (o Options) drawn() Options {
 	if _, given := o.args["render_mode"]; !given {
@@ -39,7 +39,7 @@ func (o Options) drawn() Options {
 	return o
 }
 
-// Film is that of env.Renderer.
+// Film implements env.Renderer.
 func (b *batch) Film(i int, take func(image.Image)) (rate float64, err error) {
 	if b.rate == 0 {
 		return 0, errors.New("it draws no pictures: its render_mode is not rgb_array")
@@ -83,7 +83,7 @@ func (b *batch) shoot() {
 	b.film.take(x)
 }
 
-// picture is what the worker drew last.
+// picture returns what the worker drew last.
 func (w *worker) picture() (image.Image, error) {
 	if err := w.send(map[string]string{"do": "picture"}); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (w *worker) picture() (image.Image, error) {
 	return w.drawn()
 }
 
-// drawn is the picture that a worker answers with.
+// drawn returns the picture that a worker answers with.
 func (w *worker) drawn() (image.Image, error) {
 	var reply struct {
 		Shape []int `json:"shape"`

@@ -45,7 +45,7 @@ func (l *layout) place(rows int) {
 	}
 }
 
-// row is how many bytes an environment shows and is shown.
+// row returns how many bytes an environment shows and is shown.
 func (l *layout) row() (n int) {
 	for _, a := range l.arrays {
 		n += a.size
@@ -57,7 +57,7 @@ func (l *layout) row() (n int) {
 // and before a reset.
 var times = []string{"obs", "final"}
 
-// layoutOf is the arrays of a batch. Those of agents begin with the number of
+// layoutOf returns the arrays of a batch. Those of agents begin with the number of
 // their kind: actions, what they see, rewards and flags.
 func layoutOf(specs []env.Spec) *layout {
 	l := &layout{}
@@ -104,7 +104,7 @@ func (l *layout) addKind(prefix string, spec env.Spec) {
 	add("truncated", dtypes.Bool, nil)
 }
 
-// masks are the leaves of the action that have masks.
+// masks returns the leaves of the action that have masks.
 func masks(spec env.Spec) (out []rl.SpaceLeaf) {
 	for _, l := range spec.Action.Leaves() {
 		if spec.Masked && rl.Choices(l.Space) > 0 {

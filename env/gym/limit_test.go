@@ -11,7 +11,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// limited is an environment of PettingZoo with a time limit from here.
+// limited returns an environment of PettingZoo with a time limit from here.
 func limited(t testing.TB, id string, n int) env.Entry {
 	return wrap.Entry(zoo(t, id), wrap.List{wrap.TimeLimit(n)}, "")
 }

@@ -52,7 +52,7 @@ var backend = func() *rl.Device {
 	return rl.NewDevice(b)
 }()
 
-// newScope is a scope that is closed when the test is over.
+// newScope returns a scope that is closed when the test is over.
 func newScope(t testing.TB, seed uint64) *rl.Scope {
 	s := rl.NewScope(backend, seed)
 	t.Cleanup(func() {

@@ -20,7 +20,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// pids are those of a batch's workers.
+// pids returns those of a batch's workers.
 func pids(b *batch) (out []int) {
 	for _, w := range b.workers {
 		if w.cmd != nil {
@@ -50,7 +50,7 @@ func gone(t *testing.T, pid int) {
 	}
 }
 
-// segments are the names of shared memory that there are.
+// segments returns the names of shared memory that there are.
 func segments(t *testing.T) []string {
 	all, err := filepath.Glob("/dev/shm/*")
 	if err != nil {

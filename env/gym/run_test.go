@@ -31,7 +31,7 @@ type ended struct {
 	State   string `json:"state_sha256"`
 }
 
-// last is the last event of a run that was told in JSON.
+// last returns the last event of a run that was told in JSON.
 func last(t *testing.T, out string) (x ended) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(out), "\n")
@@ -83,7 +83,7 @@ func TestRunsSameBits(t *testing.T) {
 	}
 }
 
-// recorded are the episodes of a run, whoever wrote them, in some order.
+// recorded returns the episodes of a run, whoever wrote them, in some order.
 func recorded(t *testing.T, dir, name string) (out []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, name, "episodes*.jsonl"))

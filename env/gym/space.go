@@ -46,7 +46,7 @@ type leaf struct {
 
 var dtypeOf = map[string]dtypes.DType{"float32": dtypes.Float32, "uint8": dtypes.Uint8, "int32": dtypes.Int32, "int64": dtypes.Int64}
 
-// spaceOf is leaves as a space; a single one without a name is itself.
+// spaceOf returns leaves as a space; a single one without a name is itself.
 func spaceOf(leaves []leaf, open bool) (rl.Space, error) {
 	var out rl.Dict
 	for _, l := range leaves {
@@ -120,13 +120,13 @@ func (l leaf) check() error {
 	return nil
 }
 
-// several are the numbers of a list that came as JSON, if it is one.
+// several returns the numbers of a list that came as JSON, if it is one.
 func several(x any) []any {
 	all, _ := x.([]any)
 	return slices.Clip(all)
 }
 
-// count is a number that came as JSON.
+// count returns a number that came as JSON.
 func count(x any) int {
 	f, _ := x.(float64)
 	return int(f)

@@ -142,7 +142,7 @@ func (b *batch) check() error {
 	return nil
 }
 
-// specOf is the spec of a kind of agents.
+// specOf returns the spec of a kind of agents.
 func (b *batch) specOf(k kind) (spec env.Spec, err error) {
 	spec = b.spec
 	spec.Kind, spec.Masked = k.Name, k.Masked
@@ -217,7 +217,7 @@ type makeMessage struct {
 	Probe    bool        `json:"probe"` // find out whether state can be saved
 }
 
-// ask is the message without what differs from worker to worker.
+// ask returns the message without what differs from worker to worker.
 func (b *batch) ask() (makeMessage, error) {
 	ask := makeMessage{
 		Do: "make", Needs: [][2]string{{"gymnasium", "gymnasium"}}, Adapter: "weft_gym:Gym",

@@ -29,7 +29,7 @@ func (b *batch) Save(s *rl.State) {
 	}
 }
 
-// save is every environment's state.
+// save returns every environment's state.
 func (b *batch) save() (out [][]byte) {
 	check := func(err error) {
 		if err != nil {
@@ -47,7 +47,7 @@ func (b *batch) save() (out [][]byte) {
 	return out
 }
 
-// saved are the states of a worker's environments, each of which shows so many bytes.
+// saved returns the states of a worker's environments, each of which shows so many bytes.
 func (w *worker) saved(shown int) (out [][]byte, err error) {
 	var reply struct {
 		Sizes []int `json:"sizes"`

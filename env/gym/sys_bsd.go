@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// memory is a file whose name is gone at once: it goes with the last process
+// memory returns a file whose name is gone at once: it goes with the last process
 // that has it.
 func memory() (*os.File, error) {
 	f, err := os.CreateTemp("", "weft-")

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// memory is a file without a name: it is gone with the last process that has it.
+// memory returns a file without a name: it is gone with the last process that has it.
 func memory() (*os.File, error) {
 	fd, err := unix.MemfdCreate("weft", unix.MFD_CLOEXEC)
 	if err != nil {

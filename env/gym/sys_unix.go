@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipe is one direction to or from a worker: our end, and its.
+// pipe returns one direction to or from a worker: our end, and its.
 func pipe(ours int) (fd int, theirs *os.File, err error) {
 	var p [2]int
 	if err := unix.Pipe(p[:]); err != nil {

@@ -28,13 +28,13 @@ type sight struct {
 	alive, turn, state view
 }
 
-// all are the views that are there, in the order of parts.
+// all returns the views that are there, in the order of parts.
 func (s sight) all() []view {
 	out := slices.Concat(s.x, s.legal, []view{s.alive, s.turn, s.state})
 	return slices.DeleteFunc(out, func(v view) bool { return v.flat == nil })
 }
 
-// parts are the tensors of an observation that are there.
+// parts returns the tensors of an observation that are there.
 func parts(o rl.Obs) []rl.Tensor {
 	out := slices.Concat(rl.Leaves(o.X), rl.Leaves(o.Legal), []rl.Tensor{o.Alive, o.Turn, o.State})
 	return slices.DeleteFunc(out, func(t rl.Tensor) bool { return !t.Ok() })
@@ -91,7 +91,7 @@ func kindViewsOf(spec env.Spec, prefix string, all map[string]view) kindViews {
 	}
 }
 
-// typed is bytes as a slice of a type.
+// typed returns bytes as a slice of a type.
 func typed(b []byte, d dtypes.DType) any {
 	if len(b) == 0 {
 		return dtypes.MakeAnySlice(d, 0)
@@ -110,7 +110,7 @@ func typed(b []byte, d dtypes.DType) any {
 	return b
 }
 
-// bytesOf is a tensor's data, for reading only.
+// bytesOf returns a tensor's data, for reading only.
 func bytesOf(t rl.Tensor) []byte {
 	switch t.Shape().DType {
 	case dtypes.Float32:
@@ -125,7 +125,7 @@ func bytesOf(t rl.Tensor) []byte {
 	return dtypes.UnsafeByteSlice(rl.Read[uint8](t))
 }
 
-// tensor is a copy of the array on the device; none of an empty view.
+// tensor returns a copy of the array on the device; none of an empty view.
 func (v view) tensor(s *rl.Scope) rl.Tensor {
 	if v.flat == nil {
 		return rl.Tensor{}
@@ -133,10 +133,10 @@ func (v view) tensor(s *rl.Scope) rl.Tensor {
 	return s.Device().Tensor(v.flat, v.shape)
 }
 
-// at is environment i's part.
+// at returns environment i's part.
 func (v view) at(i int) []byte { return v.bytes[i*v.row : (i+1)*v.row] }
 
-// tree is views as a tree of tensors.
+// tree returns views as a tree of tensors.
 func tree(s *rl.Scope, all []view) rl.Tree {
 	if len(all) == 0 {
 		return rl.Tree{}
@@ -148,7 +148,7 @@ func tree(s *rl.Scope, all []view) rl.Tree {
 	return rl.NewTree(names, leaves)
 }
 
-// obs is a copy of what is seen.
+// obs returns a copy of what is seen.
 func (s sight) obs(scope *rl.Scope, first rl.Tensor) rl.Obs {
 	return rl.Obs{
 		X: tree(scope, s.x), Legal: tree(scope, s.legal),
@@ -175,7 +175,7 @@ func (v *views) fill(i int) {
 	}
 }
 
-// observation is what shared memory shows as tensors; over says where an episode
+// observation returns what shared memory shows as tensors; over says where an episode
 // begins.
 func (b *batch) observation() []rl.Obs {
 	first := rl.FromFlat(b.scope, b.over, len(b.over))
@@ -186,7 +186,7 @@ func (b *batch) observation() []rl.Obs {
 	return out
 }
 
-// result is a step as shared memory has it.
+// result returns a step as shared memory has it.
 func (b *batch) result() []rl.Step {
 	any := false
 	for i, x := range b.views.over.bytes {
@@ -209,7 +209,7 @@ func (b *batch) result() []rl.Step {
 	return out
 }
 
-// final is the observations as they were before any reset.
+// final returns the observations as they were before any reset.
 func (b *batch) final() []rl.Obs {
 	for i, over := range b.over {
 		if !over {

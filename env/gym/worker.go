@@ -22,7 +22,7 @@ import (
 //go:embed worker/*.py
 var scripts embed.FS
 
-// boot is what the interpreter is started with, and modules what it then imports.
+// boot returns what the interpreter is started with, and modules what it then imports.
 func boot() (code string, modules map[string]string, err error) {
 	files, err := scripts.ReadDir("worker")
 	modules = map[string]string{}
@@ -132,7 +132,7 @@ func (w *worker) start(s *spawner, python string, memory *os.File, show bool) er
 	return w.send(modules)
 }
 
-// environment is that of workers: they are many, so each is to use one thread,
+// environment returns that of workers: they are many, so each is to use one thread,
 // and the order of Python's sets must not depend on the process.
 func environment(own []string) []string {
 	out := []string{"PYTHONHASHSEED=0", "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1", "PYGAME_HIDE_SUPPORT_PROMPT=1"}

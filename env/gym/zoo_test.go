@@ -15,10 +15,10 @@ import (
 
 const herd, rounds = "weft_test_zoo", "weft_test_zoo:Rounds"
 
-// zoo is an environment of PettingZoo.
+// zoo returns an environment of PettingZoo.
 func zoo(t testing.TB, id string) env.Entry { return shared(t, "zoo:"+id, id, Zoo) }
 
-// withZoo are the default options, changed; args are keyword arguments.
+// withZoo returns the default options, changed; args are keyword arguments.
 func withZoo(t testing.TB, change func(*ZooOptions), args ...string) *ZooOptions {
 	t.Helper()
 	o := zooDefaults().(*ZooOptions)
@@ -44,7 +44,7 @@ func openZoo(t testing.TB, id string, n int, o *ZooOptions) (*rl.Scope, env.Grou
 	return s, g
 }
 
-// playZoo is everything that environments show in some steps of random actions.
+// playZoo returns everything that environments show in some steps of random actions.
 func playZoo(s *rl.Scope, g env.Groups, from, n int) (out []string) {
 	for i := range n {
 		x := g.Step(env.SampleGroups(s, g.Spec(), g.Obs(), rl.NewKey(9).Fold(uint64(from+i))))
@@ -219,7 +219,7 @@ func TestZooSpreadIsGraph(t *testing.T) {
 	}
 }
 
-// positions are those that agents see: their own, and the landmarks' from theirs.
+// positions returns those that agents see: their own, and the landmarks' from theirs.
 func positions(obs []float32, agents, width int) (out []float32) {
 	for env := range slices.Chunk(obs, agents*width) {
 		for j := range agents {

@@ -35,7 +35,7 @@ import (
 // All are the environments of this package.
 var All = []env.Entry{SimpleSpread, SimpleTag}
 
-// settings are options as the struct that an environment expects, if their Check
+// settings returns options as the struct that an environment expects, if their Check
 // finds nothing wrong.
 func settings[T interface{ Check() error }](options any) (o T, err error) {
 	p, ok := options.(*T)
@@ -45,7 +45,7 @@ func settings[T interface{ Check() error }](options any) (o T, err error) {
 	return *p, (*p).Check()
 }
 
-// atLeast is the error of an option below its least value.
+// atLeast returns the error of an option below its least value.
 func atLeast(name string, x, least int) error {
 	if x < least {
 		return fmt.Errorf("option %s is %d, at least %d is needed", name, x, least)
@@ -64,7 +64,7 @@ func actionSpace(continuous bool) rl.Space {
 	return rl.Discrete{N: moves}
 }
 
-// agentAxis is x, [env, agent, ...], as a kind of agents has it: without the axis
+// agentAxis returns x, [env, agent, ...], as a kind of agents has it: without the axis
 // where it is only one.
 func agentAxis(x *graph.Node) rl.Tensor {
 	if x.Shape().Dimensions[1] == 1 {
@@ -73,17 +73,17 @@ func agentAxis(x *graph.Node) rl.Tensor {
 	return rl.Wrap(x)
 }
 
-// forAll is a flag of environments, [env], for each of their agents.
+// forAll returns a flag of environments, [env], for each of their agents.
 func forAll(flag *graph.Node, agents int) rl.Tensor {
 	return agentAxis(graph.BroadcastToDims(graph.ExpandAxes(flag, 1), flag.Shape().Dimensions[0], agents))
 }
 
-// never is false for each row of x.
+// never returns false for each row of x.
 func never(x *graph.Node) *graph.Node {
 	return graph.BroadcastToDims(graph.Const(x.Graph(), false), x.Shape().Dimensions[0])
 }
 
-// flat is x, [env, ...], with one axis beside the environments.
+// flat returns x, [env, ...], with one axis beside the environments.
 func flat(x *graph.Node) *graph.Node { return graph.Reshape(x, x.Shape().Dimensions[0], -1) }
 
 func shape(dims ...int) shapes.Shape { return shapes.Make(dtypes.Float32, dims...) }

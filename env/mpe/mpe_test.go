@@ -123,7 +123,7 @@ type stepOut struct {
 	Obs                []rl.Obs
 }
 
-// stepper is one step of bare dynamics, without resets and limits.
+// stepper returns one step of bare dynamics, without resets and limits.
 func (d joint) stepper(s *rl.Scope) *rl.Func[stepIn, stepOut] {
 	return rl.NewFunc(s, "step", func(c *rl.Ctx, in stepIn) stepOut {
 		m := d.Step(c, in.State, in.Action)
@@ -131,7 +131,7 @@ func (d joint) stepper(s *rl.Scope) *rl.Func[stepIn, stepOut] {
 	})
 }
 
-// state is recorded states as a batch.
+// state returns recorded states as a batch.
 func (d joint) state(s *rl.Scope, rows []struct{ Pos, Vel []float32 }) rl.Tree {
 	var pos, vel []float32
 	for _, r := range rows {
@@ -143,7 +143,7 @@ func (d joint) state(s *rl.Scope, rows []struct{ Pos, Vel []float32 }) rl.Tree {
 	})
 }
 
-// actions are recorded ones as a batch of each kind.
+// actions returns recorded ones as a batch of each kind.
 func (d joint) actions(s *rl.Scope, rows [][]float64) (out []rl.Tree) {
 	first := 0
 	for i, spec := range d.kinds {
@@ -170,7 +170,7 @@ func (d joint) actions(s *rl.Scope, rows [][]float64) (out []rl.Tree) {
 	return out
 }
 
-// rows are numbers of all kinds as recorded: those of one environment together.
+// rows returns numbers of all kinds as recorded: those of one environment together.
 func rows(n int, kinds []rl.Tensor) [][]float64 {
 	out := make([][]float64, n)
 	for _, t := range kinds {

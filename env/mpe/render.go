@@ -7,7 +7,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// picture is the area and a little beyond, with its bodies in their colours.
+// picture returns the area and a little beyond, with its bodies in their colours.
 func (w world) picture(state rl.Tree, colour func(agent int) sketch.Colour) image.Image {
 	pos := rl.Floats(state.At(0))
 	c := sketch.New(300, sketch.Point{X: -1.5, Y: -1.5}, sketch.Point{X: 1.5, Y: 1.5})
@@ -21,15 +21,15 @@ func (w world) picture(state rl.Tree, colour func(agent int) sketch.Colour) imag
 	return c.Paletted
 }
 
-// Rate is that of time steps.
+// Rate returns that of time steps.
 func (w world) Rate() float64 { return 1 / timestep }
 
-// Draw is a picture of agents and landmarks.
+// Draw returns a picture of agents and landmarks.
 func (d spread) Draw(state rl.Tree) image.Image {
 	return d.picture(state, func(int) sketch.Colour { return sketch.Blue })
 }
 
-// Draw is a picture of adversaries, good agents and obstacles.
+// Draw returns a picture of adversaries, good agents and obstacles.
 func (d tag) Draw(state rl.Tree) image.Image {
 	return d.picture(state, func(agent int) sketch.Colour {
 		if agent < d.NumAdversaries {

@@ -97,7 +97,7 @@ func (d tag) Step(_ *rl.Ctx, state rl.Tree, action []rl.Tree) env.Moves {
 	}
 }
 
-// outside is what good agents lose for being near or beyond the edge, [env, good]:
+// outside returns what good agents lose for being near or beyond the edge, [env, good]:
 // for each coordinate nothing up to 0.9, then 10 for each unit, and from 1 on
 // exp(2x-2), at most 10.
 func (d tag) outside(pos *Node) *Node {

@@ -64,7 +64,7 @@ func (w world) step(state rl.Tree, push *Node) rl.Tree {
 	return place(next, vel)
 }
 
-// contact is the force on each agent of all bodies that it touches or nearly does.
+// contact returns the force on each agent of all bodies that it touches or nearly does.
 func (w world) contact(pos *Node) *Node {
 	away := Neg(w.from(pos, 0, w.agents))
 	dist := length(away)
@@ -74,7 +74,7 @@ func (w world) contact(pos *Node) *Node {
 	return ReduceSum(Mul(away, ExpandAxes(force, -1)), 2)
 }
 
-// from is where all bodies are from where some agents are, [env, agent, body, 2].
+// from returns where all bodies are from where some agents are, [env, agent, body, 2].
 func (w world) from(pos *Node, first, last int) *Node {
 	d := pos.Shape().Dimensions
 	to := []int{d[0], last - first, d[1], 2}
@@ -83,13 +83,13 @@ func (w world) from(pos *Node, first, last int) *Node {
 		BroadcastToDims(ExpandAxes(part(pos, first, last), 2), to...))
 }
 
-// touching is the distances at which agents and bodies touch, like dist [env,
+// touching returns the distances at which agents and bodies touch, like dist [env,
 // agent, body].
 func (w world) touching(dist *Node) *Node {
 	return w.between(dist, func(a, b int) float64 { return w.bodies[a].size + w.bodies[b].size })
 }
 
-// solid is 1 where an agent and a body can push each other away, else 0.
+// solid returns 1 where an agent and a body can push each other away, else 0.
 func (w world) solid(dist *Node) *Node {
 	return w.between(dist, func(a, b int) float64 {
 		if a != b && w.bodies[a].collides && w.bodies[b].collides {
@@ -99,7 +99,7 @@ func (w world) solid(dist *Node) *Node {
 	})
 }
 
-// between is a constant of all agents and bodies, like x [env, agent, body].
+// between returns a constant of all agents and bodies, like x [env, agent, body].
 func (w world) between(x *Node, f func(a, b int) float64) *Node {
 	rows := make([][]float32, w.agents)
 	for a := range rows {
@@ -110,7 +110,7 @@ func (w world) between(x *Node, f func(a, b int) float64) *Node {
 	return BroadcastToShape(ConstAs(x, [][][]float32{rows}), x.Shape())
 }
 
-// touches are which agents touch which bodies, [env, agent, body], 1 or 0.
+// touches returns which agents touch which bodies, [env, agent, body], 1 or 0.
 func (w world) touches(pos *Node) *Node {
 	dist := length(w.from(pos, 0, w.agents))
 	return Mul(ConvertDType(LessThan(dist, w.touching(dist)), dtypes.Float32), w.solid(dist))
@@ -128,7 +128,7 @@ func (w world) slow(vel *Node) *Node {
 	return Mul(vel, Where(fast, Div(bound, Where(fast, speed, bound)), OnesLike(speed)))
 }
 
-// push is the force of actions of agents, the first of which is given, on
+// push returns the force of actions of agents, the first of which is given, on
 // themselves, [env, agent, 2].
 func (w world) push(action *Node, first, agents int) *Node {
 	if action.DType() != dtypes.Float32 {
@@ -140,7 +140,7 @@ func (w world) push(action *Node, first, agents int) *Node {
 	return Mul(u, column(u, w.each(func(_ int, b body) float64 { return b.accel })[first:first+agents]))
 }
 
-// sight is what agents see, [env, agent, n]: their own velocities and positions,
+// sight returns what agents see, [env, agent, n]: their own velocities and positions,
 // and the landmarks and the other agents from where they are.
 func (w world) sight(state rl.Tree, first, last int) []*Node {
 	pos, vel := placed(state)
@@ -156,7 +156,7 @@ func (w world) sight(state rl.Tree, first, last int) []*Node {
 	return out
 }
 
-// but is x [env, agent, body, 2] without each agent's own element, agent i's being
+// but returns x [env, agent, body, 2] without each agent's own element, agent i's being
 // that of body first+i, among the first bodies; flat, [env, agent, 2 (bodies-1)].
 func but(x *Node, first, agents, bodies int) *Node {
 	at := func(lo, hi int) *Node { return SliceAxis(x, 2, AxisRange(lo, hi)) }
@@ -174,7 +174,7 @@ func but(x *Node, first, agents, bodies int) *Node {
 	return Concatenate(parts, 2)
 }
 
-// offDiagonal is x [env, n, n, 2] without its diagonal, [env, n, n-1, 2]: after the
+// offDiagonal returns x [env, n, n, 2] without its diagonal, [env, n, n-1, 2]: after the
 // first element, each n+1 elements are n others and one of the diagonal.
 func offDiagonal(x *Node) *Node {
 	n := x.Shape().Dimensions[1]
@@ -183,7 +183,7 @@ func offDiagonal(x *Node) *Node {
 	return Reshape(x, -1, n, n-1, 2)
 }
 
-// each is a number of every body.
+// each returns a number of every body.
 func (w world) each(f func(i int, b body) float64) []float32 {
 	out := make([]float32, len(w.bodies))
 	for i, b := range w.bodies {
@@ -192,7 +192,7 @@ func (w world) each(f func(i int, b body) float64) []float32 {
 	return out
 }
 
-// column is a constant [1, n, 1] like x.
+// column returns a constant [1, n, 1] like x.
 func column(x *Node, numbers []float32) *Node {
 	rows := make([][]float32, len(numbers))
 	for i, v := range numbers {
@@ -201,8 +201,8 @@ func column(x *Node, numbers []float32) *Node {
 	return ConstAs(x, [][][]float32{rows})
 }
 
-// part is elements [first, last) of the second axis.
+// part returns elements [first, last) of the second axis.
 func part(x *Node, first, last int) *Node { return SliceAxis(x, 1, AxisRange(first, last)) }
 
-// length is that of vectors [..., 2].
+// length returns that of vectors [..., 2].
 func length(v *Node) *Node { return Sqrt(ReduceSum(Square(v), -1)) }

@@ -173,7 +173,7 @@ func (b *Batch) bindFields() error {
 	return nil
 }
 
-// actionSpace is the actuators' range of control.
+// actionSpace returns the actuators' range of control.
 func actionSpace(ctrl []float64) rl.Box {
 	box := rl.Box{Dims: []int{len(ctrl) / 2}}
 	for i := 0; i < len(ctrl); i += 2 {
@@ -186,7 +186,7 @@ func actionSpace(ctrl []float64) rl.Box {
 // Spec describes the batch.
 func (b *Batch) Spec() env.Spec { return b.spec }
 
-// Obs is the observation to act on.
+// Obs returns the observation to act on.
 func (b *Batch) Obs() rl.Obs {
 	if b.rows == nil {
 		rl.Failf("environment %s: it was closed", b.spec.ID)
@@ -214,13 +214,13 @@ func (b *Batch) Step(action rl.Tree) rl.Step {
 	return out
 }
 
-// tensors is an observation, with what is now in first.
+// tensors returns an observation, with what is now in first.
 func (b *Batch) tensors(obs []float32) rl.Obs {
 	n := b.spec.Rows
 	return rl.Obs{X: rl.One(rl.FromFlat(b.scope, obs, n, b.width)), First: rl.FromFlat(b.scope, b.first, n)}
 }
 
-// advance is a step without its tensors: nothing in it allocates.
+// advance takes a step without making its tensors: nothing in it allocates.
 func (b *Batch) advance(action []float32) {
 	b.time++
 	nu := len(b.rows[0].ctrl)
@@ -244,7 +244,7 @@ func (b *Batch) advance(action []float32) {
 	b.renew(b.key.Fold(uint64(b.time)).Use("renew"))
 }
 
-// judge is what environment i shows and earns after a step.
+// judge writes what environment i shows and earns after a step.
 func (b *Batch) judge(i int) {
 	s, k := &b.rows[i], len(b.task.parts)
 	if b.task.place != nil {
@@ -303,15 +303,15 @@ func (b *Batch) must(err error) {
 	}
 }
 
-// SetLimit is that of env.Limiter.
+// SetLimit implements env.Limiter.
 func (b *Batch) SetLimit(n int) { b.spec.Limit = n }
 
-// Source is that of env.Sourced.
+// Source implements env.Sourced.
 func (b *Batch) Source() string {
 	return fmt.Sprintf("MuJoCo %s, %s", b.sims.Lib.Version, b.sims.Lib.Path)
 }
 
-// Qpos is a copy of an environment's generalised positions, which are enough to
+// Qpos returns a copy of an environment's generalised positions, which are enough to
 // draw it; row counts within the batch.
 func (b *Batch) Qpos(row int) []float64 {
 	defer runtime.KeepAlive(b)
@@ -319,7 +319,7 @@ func (b *Batch) Qpos(row int) []float64 {
 	return slices.Clone(b.rows[row].qpos)
 }
 
-// Parts are the reward's parts of the last step, environment by environment, and
+// Parts returns the reward's parts of the last step, environment by environment, and
 // their names.
 func (b *Batch) Parts() (names []string, values []float64) { return b.task.parts, b.parts }
 
@@ -332,7 +332,7 @@ func (b *Batch) Close() error {
 	return b.sims.Close()
 }
 
-// Axis is the environments'.
+// Axis returns the environments'.
 func (b *Batch) Axis() rl.Axis { return rl.Envs }
 
 // Save keeps the whole state of the simulations. Where one is, is kept besides:

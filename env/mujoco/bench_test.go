@@ -8,7 +8,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// BenchmarkStep is whole steps of 64 environments, guarded as a training loop
+// BenchmarkStep measures whole steps of 64 environments, guarded as a training loop
 // sees them. testdata/peers.py measures EnvPool and Gymnasium likewise.
 func BenchmarkStep(b *testing.B) {
 	needLibrary(b)

@@ -33,7 +33,7 @@ func conform(t *testing.T, set ...string) {
 	}
 }
 
-// optionsWith are options set as texts say.
+// optionsWith returns options set as texts say.
 func optionsWith(make func() any, set []string) func() any {
 	return func() any {
 		o := make()

@@ -60,7 +60,7 @@ type film struct {
 	paint  *solid.Painter
 }
 
-// Film is that of env.Renderer.
+// Film implements env.Renderer.
 func (b *Batch) Film(i int, take func(image.Image)) (rate float64, err error) {
 	rate = 1 / (b.sims.Timestep * float64(b.task.skip))
 	if b.film != nil {
@@ -94,7 +94,7 @@ func newFilm(t task, row int, take func(image.Image)) (*film, error) {
 	return f, nil
 }
 
-// bodyOf is a geom as something to draw, wherever it is. What has no simple form
+// bodyOf returns a geom as something to draw, wherever it is. What has no simple form
 // is drawn as the box around it.
 func bodyOf(g mj.Geom) solid.Body {
 	out := solid.Body{Size: g.Size, Colour: solid.Vec{float64(g.RGBA[0]), float64(g.RGBA[1]), float64(g.RGBA[2])}}

@@ -120,7 +120,7 @@ func setAll(o any, set []string) error {
 	return config.Set(o, pairs)
 }
 
-// text is an option of Python's as a setting.
+// text returns an option of Python's as a setting.
 func text(x any) string {
 	if list, ok := x.([]any); ok {
 		var parts []string
@@ -224,7 +224,7 @@ func compare(t *testing.T, r recording, tolerance func(id string) float64, also 
 	}
 }
 
-// recorded is what Gymnasium did with a version on another machine.
+// recorded returns what Gymnasium did with a version on another machine.
 func recorded(t *testing.T, version string) recording {
 	t.Helper()
 	file := filepath.Join("testdata", "trajectories-"+version+".json.gz")
@@ -234,7 +234,7 @@ func recorded(t *testing.T, version string) recording {
 	return readRecording(t, file)
 }
 
-// elsewhere is the tolerance for a recording: libm may round differently there, and
+// elsewhere returns the tolerance for a recording: libm may round differently there, and
 // a simulation magnifies that.
 func elsewhere(string) float64 { return 1e-9 }
 

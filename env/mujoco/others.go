@@ -123,7 +123,7 @@ func (d *draws) nudge(speed []float64) {
 	}
 }
 
-// between is the way from one of the task's bodies to another.
+// between returns the way from one of the task's bodies to another.
 func (s *sim) between(from, to int) []float64 {
 	for i := range s.scratch {
 		s.scratch[i] = s.bodies[to][i] - s.bodies[from][i]

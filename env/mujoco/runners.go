@@ -194,7 +194,7 @@ func (o *HumanoidOptions) task() (task, error) {
 // to the joint that hangs the body in it.
 var worldPart = [fields]int{cinert: 10, cvel: 6, qfrcActuator: 6, cfrcExt: 6}
 
-// massCentre is the x of the centre of all mass.
+// massCentre returns the x of the centre of all mass.
 func massCentre(s *sim) float64 {
 	sum := 0.
 	for i, m := range s.mass {

@@ -34,7 +34,7 @@ func sum[T float32 | float64](lo, hi int, f func(i int) T) T {
 	return total
 }
 
-// actionCost is weight times the squared norm of an action, in single precision
+// actionCost returns weight times the squared norm of an action, in single precision
 // as NumPy has it.
 func actionCost(weight float64, action []float32) float64 {
 	squares := sum(0, len(action), func(i int) float32 { return float32(action[i] * action[i]) })

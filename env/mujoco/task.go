@@ -85,7 +85,7 @@ func derived(f field, lo, hi int) func(*sim) []float64 {
 
 func body(i int) func(*sim) []float64 { return func(s *sim) []float64 { return s.bodies[i] } }
 
-// motion is the observation that most tasks have: positions but for the first
+// motion returns the observation that most tasks have: positions but for the first
 // ones, which say where it is, and velocities.
 func motion(hidden int, exclude bool, speed func(float64) float64) []piece {
 	if !exclude {
@@ -94,7 +94,7 @@ func motion(hidden int, exclude bool, speed func(float64) float64) []piece {
 	return []piece{{from: positions(hidden, end)}, {velocities(0, end), speed}}
 }
 
-// write is the observation.
+// write writes the observation.
 func (t *task) write(s *sim, obs []float64) {
 	for _, p := range t.obs {
 		x := p.from(s)
@@ -108,7 +108,7 @@ func (t *task) write(s *sim, obs []float64) {
 	}
 }
 
-// width is the numbers of an observation.
+// width returns the numbers of an observation.
 func (t *task) width(s *sim) (n int) {
 	for _, p := range t.obs {
 		n += len(p.from(s))
@@ -123,7 +123,7 @@ type draws struct {
 	next int
 }
 
-// unit is uniform in (0,1).
+// unit draws uniformly from (0,1).
 func (d *draws) unit() float64 {
 	d.next++
 	w := d.key.Bits(d.row, d.next/2)
@@ -131,7 +131,7 @@ func (d *draws) unit() float64 {
 	return (float64(uint64(w[at])<<20|uint64(w[at+1]>>12)) + .5) / (1 << 52)
 }
 
-// uniform is between -x and x.
+// uniform draws between -x and x.
 func (d *draws) uniform(x float64) float64 { return x * (2*d.unit() - 1) }
 
 // normal has standard deviation x.
@@ -140,7 +140,7 @@ func (d *draws) normal(x float64) float64 {
 	return x * r * math.Cos(2*math.Pi*d.unit())
 }
 
-// shaken is a start with noise on everything: uniform on positions, and the
+// shaken returns a start with noise on everything: uniform on positions, and the
 // given kind on velocities.
 func shaken(scale float64, speed func(*draws, float64) float64) func(*sim, *draws) {
 	return func(s *sim, d *draws) {

@@ -38,7 +38,7 @@ type Canvas struct {
 	scale float64 // pixels of a unit
 }
 
-// New is an empty picture of the plane between two corners, width pixels wide.
+// New returns an empty picture of the plane between two corners, width pixels wide.
 func New(width int, min, max Point) *Canvas {
 	scale := float64(width) / (max.X - min.X)
 	height := int(math.Round(scale * (max.Y - min.Y)))
@@ -87,14 +87,14 @@ func (c *Canvas) fill(corners []Point, paint Colour, inside func(Point) bool) {
 	}
 }
 
-// pixel is where a point is; far away ones are moved nearer, or they would not fit
+// pixel returns where a point is; far away ones are moved nearer, or they would not fit
 // into a number.
 func (c *Canvas) pixel(p Point) (x, y int) {
 	clamp := func(v float64) int { return int(math.Floor(min(1e6, max(-1e6, v)))) }
 	return clamp((p.X - c.min.X) * c.scale), c.Bounds().Dy() - 1 - clamp((p.Y-c.min.Y)*c.scale)
 }
 
-// point is the middle of a pixel.
+// point returns the middle of a pixel.
 func (c *Canvas) point(x, y int) Point {
 	return Point{c.min.X + (float64(x)+.5)/c.scale, c.min.Y + (float64(c.Bounds().Dy()-1-y)+.5)/c.scale}
 }

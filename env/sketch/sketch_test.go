@@ -8,7 +8,7 @@ import (
 	"github.com/weft-rl/weft/env/sketch"
 )
 
-// text is a picture with a character for each pixel.
+// text returns a picture with a character for each pixel.
 func text(c *sketch.Canvas) string {
 	var b strings.Builder
 	for y := range c.Bounds().Dy() {

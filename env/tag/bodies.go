@@ -20,7 +20,7 @@ const (
 // their own because a last axis of two would be a bad one to go along.
 type bodies struct{ x, y, speed, heading, push *Node }
 
-// part is agents lo to hi.
+// part returns agents lo to hi.
 func (b bodies) part(lo, hi int) bodies {
 	cut := func(x *Node) *Node { return SliceAxis(x, 1, AxisRange(lo, hi)) }
 	return bodies{cut(b.x), cut(b.y), cut(b.speed), cut(b.heading), cut(b.push)}
@@ -29,12 +29,12 @@ func (b bodies) part(lo, hi int) bodies {
 func (b bodies) rows() int   { return b.x.Shape().Dimensions[0] }
 func (b bodies) agents() int { return b.x.Shape().Dimensions[1] }
 
-// velocity is where bodies are going to.
+// velocity returns where bodies are going to.
 func (b bodies) velocity() (x, y *Node) {
 	return Mul(b.speed, Cos(b.heading)), Mul(b.speed, Sin(b.heading))
 }
 
-// move is bodies one step later, and which of them met a wall. Who is not playing, 0,
+// move returns bodies one step later, and which of them met a wall. Who is not playing, 0,
 // stays where it is.
 func (d game) move(b bodies, by choices, playing *Node) (next bodies, met *Node) {
 	most := d.speeds(b.speed)
@@ -51,10 +51,10 @@ func (d game) move(b bodies, by choices, playing *Node) (next bodies, met *Node)
 
 func (d game) within(x *Node) *Node { return MinScalar(MaxScalar(x, 0), d.Size) }
 
-// around is angles as those of one turn.
+// around returns angles as those of one turn.
 func around(x *Node) *Node { return Sub(x, MulScalar(Floor(MulScalar(x, 1/circle)), circle)) }
 
-// speeds are the most that agents move in a step, like x [env, agent].
+// speeds returns the most that agents move in a step, like x [env, agent].
 func (d game) speeds(x *Node) *Node {
 	most := make([]float32, d.agents())
 	for i := range most {
@@ -94,7 +94,7 @@ func stateOf(t rl.Tree) state {
 	return s
 }
 
-// agentAxis is x, [env, agent, ...], as a kind of agents has it: without the axis
+// agentAxis returns x, [env, agent, ...], as a kind of agents has it: without the axis
 // where it is only one.
 func agentAxis(x *Node) rl.Tensor {
 	if x.Shape().Dimensions[1] == 1 {
@@ -108,10 +108,10 @@ func agentAxis(x *Node) rl.Tensor {
 func first(x *Node, n int) *Node { return SliceAxis(x, 1, AxisRange(0, n)) }
 func last(x *Node, n int) *Node  { return SliceAxis(x, 1, AxisRange(n)) }
 
-// each is a flag of environments, [env], for n agents.
+// each returns a flag of environments, [env], for n agents.
 func each(flag *Node, n int) *Node { return across(flag, 1, n) }
 
-// across is x with an axis inserted, along which it is the same n times.
+// across returns x with an axis inserted, along which it is the same n times.
 func across(x *Node, axis, n int) *Node {
 	x = ExpandAxes(x, axis)
 	dims := append([]int(nil), x.Shape().Dimensions...)

@@ -14,7 +14,7 @@ type game struct{ Options }
 
 func (d game) agents() int { return d.Taggers + d.Runners }
 
-// learners are the numbers of agents of the kinds that learn.
+// learners returns the numbers of agents of the kinds that learn.
 func (d game) learners() []int {
 	if d.RunnerPolicy == learned {
 		return []int{d.Taggers, d.Runners}
@@ -86,7 +86,7 @@ func (d game) Step(c *rl.Ctx, tree rl.Tree, action []rl.Tree) env.Moves {
 	return out
 }
 
-// fate is what runners in play get, walls aside.
+// fate returns what runners in play get, walls aside.
 func (d game) fate(tagged, playing, late *Node) *Node {
 	safe := each(late, d.Runners)
 	if d.Leave {
@@ -114,7 +114,7 @@ func (d game) tag(b bodies, playing *Node) tags {
 	return tags{tagged, made}
 }
 
-// playing is 1 for agents that are in play and 0 for others, [env, agent].
+// playing returns 1 for agents that are in play and 0 for others, [env, agent].
 func (d game) playing(s state) *Node {
 	if s.playing == nil {
 		return OnesLike(s.x)
@@ -144,7 +144,7 @@ func (d game) choices(c *rl.Ctx, s state, action []rl.Tree) choices {
 	return choices{level(at(0), d.AccelerationLevels, d.Acceleration), level(at(1), d.TurnLevels, d.Turn*circle/360)}
 }
 
-// level is what choices mean: the first nothing, the others evenly from -most to
+// level returns what choices mean: the first nothing, the others evenly from -most to
 // most.
 func level(choice *Node, levels int, most float64) *Node {
 	x := AddScalar(MulScalar(float(AddScalar(choice, -1)), 2*most/float64(levels-1)), -most)

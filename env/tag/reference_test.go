@@ -22,7 +22,7 @@ type player struct {
 	tagger, in                 bool
 }
 
-// plainOf is row i of a batch of states, by their leaves' names.
+// plainOf returns row i of a batch of states, by their leaves' names.
 func plainOf(o Options, state map[string][]float64, i int) *plain {
 	g := &plain{Options: o, time: int(state["time"][i])}
 	n := o.Taggers + o.Runners
@@ -37,7 +37,7 @@ func plainOf(o Options, state map[string][]float64, i int) *plain {
 	return g
 }
 
-// numbers are a tree's, by the names of its leaves.
+// numbers returns a tree's, by the names of its leaves.
 func numbers(t rl.Tree) map[string][]float64 {
 	out := map[string][]float64{}
 	for i, name := range t.Names() {
@@ -110,7 +110,7 @@ func (g *plain) advance(p *player, move [2]int, r *result) (reward float64) {
 	return reward
 }
 
-// caught is what happens to a runner in play after all have moved.
+// caught decides what happens to a runner in play after all have moved.
 func (g *plain) caught(i int, r *result) {
 	p := &g.players[i]
 	order := g.by(i, func(q player) bool { return q.tagger })
@@ -130,7 +130,7 @@ func (g *plain) far(i, j int) float64 {
 	return math.Hypot(g.players[i].x-g.players[j].x, g.players[i].y-g.players[j].y)
 }
 
-// by is the players but i that are wanted and in play, nearest first.
+// by returns the players but i that are wanted and in play, nearest first.
 func (g *plain) by(i int, want func(player) bool) (out []int) {
 	for j, q := range g.players {
 		if j != i && q.in && want(q) {
@@ -141,7 +141,7 @@ func (g *plain) by(i int, want func(player) bool) (out []int) {
 	return out
 }
 
-// observe is what player i sees. It is not sure where two are as near as each other.
+// observe returns what player i sees. It is not sure where two are as near as each other.
 func (g *plain) observe(i int) (out []float64, sure bool) {
 	p := g.players[i]
 	top := math.Max(g.TaggerSpeed, g.RunnerSpeed)
@@ -180,7 +180,7 @@ func (g *plain) observe(i int) (out []float64, sure bool) {
 	return out, sureA && sureB
 }
 
-// look is what player i sees of some, in so many places: all that is of one sort
+// look returns what player i sees of some, in so many places: all that is of one sort
 // together.
 func (g *plain) look(i int, who []int, places int, ordered bool) (out []float64, sure bool) {
 	p := g.players[i]
@@ -295,7 +295,7 @@ func outcomeOf(out stepOut) outcome {
 	return o
 }
 
-// kindOf is which kind of agent i is, its number there, and how many there are.
+// kindOf returns which kind of agent i is, its number there, and how many there are.
 func (d game) kindOf(i int) (kind, number, of int) {
 	if i < d.Taggers {
 		return 0, i, d.Taggers

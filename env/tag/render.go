@@ -7,7 +7,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Draw is a picture of the plane: taggers, with their reach, and the runners that
+// Draw returns a picture of the plane: taggers, with their reach, and the runners that
 // are in play.
 func (d game) Draw(state rl.Tree) image.Image {
 	x, y := rl.Floats(state.Leaf("x")), rl.Floats(state.Leaf("y"))
@@ -29,5 +29,5 @@ func (d game) Draw(state rl.Tree) image.Image {
 	return c.Paletted
 }
 
-// Rate is what one can follow: the game has no time but steps.
+// Rate returns what one can follow: the game has no time but steps.
 func (d game) Rate() float64 { return 20 }

@@ -18,7 +18,7 @@ type pairs struct {
 	mates    bool  // from and to are the same agents, who do not see themselves
 }
 
-// distance is that of each pair, squared.
+// distance returns that of each pair, squared.
 func (p pairs) distance() *Node {
 	n, m := p.from.agents(), p.to.agents()
 	dx := Sub(across(p.to.x, 1, n), across(p.from.x, 2, m))
@@ -26,7 +26,7 @@ func (p pairs) distance() *Node {
 	return Add(Square(dx), Square(dy))
 }
 
-// visible is which pairs see each other; nil is all.
+// visible returns which pairs see each other; nil is all.
 func (p pairs) visible() *Node {
 	n, m := p.from.agents(), p.to.agents()
 	var seen *Node
@@ -51,7 +51,7 @@ const mostBits = 16
 // nobody comes after everybody in an order.
 const nobody = math.MaxInt32
 
-// order is an integer for each pair, the smaller the nearer. Distances are no less
+// order returns an integer for each pair, the smaller the nearer. Distances are no less
 // than 0, so that their bits are ordered as they are; the lowest make room for the
 // number of the agent, so that no two are equal and a minimum says whose it is.
 // Distances that differ by less than what is left of them count as equal.
@@ -65,10 +65,10 @@ func (p pairs) order() *Node {
 	return key
 }
 
-// mask is the bits of an order that are the agent's.
+// mask returns the bits of an order that are the agent's.
 func (p pairs) mask() int32 { return 1<<bits.Len(uint(p.to.agents()-1)) - 1 }
 
-// nearest are the k nearest, nearest first: their numbers, and whether there are so
+// nearest returns the k nearest, nearest first: their numbers, and whether there are so
 // many, [env, from, k].
 func (p pairs) nearest(k int) (who, there *Node) {
 	key := p.order()
@@ -95,7 +95,7 @@ const (
 	seenWidth = 6
 )
 
-// seen are how many others a kind's agents see, of the other kind and of their own.
+// seen returns how many others a kind's agents see, of the other kind and of their own.
 func (d game) seen(kind int) (others, mates int) {
 	own, other := d.Taggers, d.Runners
 	if kind == 1 {
@@ -127,7 +127,7 @@ func (d game) Observe(_ *rl.Ctx, tree rl.Tree) []rl.Obs {
 	return out
 }
 
-// observe is what a kind's agents see, [env, agent, width].
+// observe returns what a kind's agents see, [env, agent, width].
 func (d game) observe(s state, kind int) *Node {
 	taggers, runners := s.part(0, d.Taggers), s.part(d.Taggers, d.agents())
 	toOthers := pairs{from: taggers, to: runners, there: s.playing}
@@ -149,7 +149,7 @@ func (d game) observe(s state, kind int) *Node {
 	return Concatenate(parts, 2)
 }
 
-// own is what agents see of themselves, [env, agent, 1] each.
+// own returns what agents see of themselves, [env, agent, 1] each.
 func (d game) own(b bodies, time *Node) []*Node {
 	out := []*Node{
 		AddScalar(MulScalar(b.x, 2/d.Size), -1), AddScalar(MulScalar(b.y, 2/d.Size), -1),
@@ -164,7 +164,7 @@ func (d game) own(b bodies, time *Node) []*Node {
 
 func (d game) fastest() float64 { return max(d.TaggerSpeed, d.RunnerSpeed) }
 
-// closest is what agents see of the k nearest, [env, agent, k] each.
+// closest returns what agents see of the k nearest, [env, agent, k] each.
 func (d game) closest(p pairs, k int) []*Node {
 	who, there := p.nearest(k)
 	n, m := p.to.rows(), p.to.agents()
@@ -176,7 +176,7 @@ func (d game) closest(p pairs, k int) []*Node {
 	return d.look(p.from, at(0), at(1), at(2), at(3), there)
 }
 
-// everybody is what agents see of all others, [env, agent, other] each.
+// everybody returns what agents see of all others, [env, agent, other] each.
 func (d game) everybody(p pairs) []*Node {
 	vx, vy := p.to.velocity()
 	n := p.from.agents()
@@ -188,7 +188,7 @@ func (d game) everybody(p pairs) []*Node {
 	return d.look(p.from, at(p.to.x), at(p.to.y), at(vx), at(vy), there)
 }
 
-// look is others' places and velocities, [env, agent, k], as agents see them.
+// look returns others' places and velocities, [env, agent, k], as agents see them.
 func (d game) look(from bodies, x, y, vx, vy, there *Node) []*Node {
 	k := x.Shape().Dimensions[2]
 	mine := func(x *Node) *Node { return across(x, 2, k) }

@@ -20,7 +20,7 @@ type stepOut struct {
 	Obs                []rl.Obs
 }
 
-// stepper is one step of bare dynamics, without resets.
+// stepper returns one step of bare dynamics, without resets.
 func (d game) stepper(s *rl.Scope) *rl.Func[stepIn, stepOut] {
 	return rl.NewFunc(s, "step", func(c *rl.Ctx, in stepIn) stepOut {
 		m := d.Step(c, in.State, in.Action)
@@ -28,7 +28,7 @@ func (d game) stepper(s *rl.Scope) *rl.Func[stepIn, stepOut] {
 	})
 }
 
-// actions are moves of all agents, by environment, as trees of the kinds that learn.
+// actions returns moves of all agents, by environment, as trees of the kinds that learn.
 func (d game) actions(s *rl.Scope, moves [][][2]int) (out []rl.Tree) {
 	at := 0
 	for _, agents := range d.learners() {

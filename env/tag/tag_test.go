@@ -22,14 +22,14 @@ func newScope(t testing.TB) *rl.Scope {
 	return rl.NewScope(rl.NewDevice(b), 1)
 }
 
-// with is the default options but for some.
+// with returns the default options but for some.
 func with(change func(o *Options)) *Options {
 	o := defaults().(*Options)
 	change(o)
 	return o
 }
 
-// small is a game that is soon over.
+// small makes a game that is soon over.
 func small(o *Options) {
 	o.Taggers, o.Runners, o.Size, o.Length, o.Reach = 2, 5, 6, 16, .15
 	o.AccelerationLevels, o.TurnLevels = 4, 5

@@ -38,7 +38,7 @@ type change interface {
 	number(x, lo, hi *graph.Node) *graph.Node
 }
 
-// newActions is a rule for all boxes of an action space, whose bounds must do.
+// newActions returns a rule for all boxes of an action space, whose bounds must do.
 func newActions(spec env.Spec, to change, do func(lo, hi float64) bool) (rule, error) {
 	r := actions{to: to, spaces: spec.Action.Leaves()}
 	boxes := 0
@@ -84,7 +84,7 @@ func (r actions) action(_ *rl.Ctx, a rl.Tree) rl.Tree {
 	return rl.NewTree(a.Names(), leaves)
 }
 
-// limits are the bounds of a box in the shape of x.
+// limits returns the bounds of a box in the shape of x.
 func limits(x *graph.Node, b rl.Box) (lo, hi *graph.Node) {
 	low, high := make([]float32, b.Shape().Size()), make([]float32, b.Shape().Size())
 	for i := range low {
@@ -115,7 +115,7 @@ func (clip) number(x, lo, hi *graph.Node) *graph.Node { return within(x, lo, hi)
 
 func within(x, lo, hi *graph.Node) *graph.Node { return graph.Min(graph.Max(x, lo), hi) }
 
-// mapLeaves is a space with its simple spaces replaced.
+// mapLeaves returns a space with its simple spaces replaced.
 func mapLeaves(s rl.Space, f func(rl.Space) rl.Space) rl.Space {
 	d, ok := s.(rl.Dict)
 	if !ok {

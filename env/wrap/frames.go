@@ -38,10 +38,10 @@ type frames struct {
 	agents int
 }
 
-// joined is whether frames of a box go into an axis that is there.
+// joined reports whether frames of a box go into an axis that is there.
 func joined(b rl.Box) bool { return len(b.Dims) == 1 || len(b.Dims) >= 3 }
 
-// stacked is the space of n frames.
+// stacked returns the space of n frames.
 func (r frames) stacked(b rl.Box) rl.Box {
 	last := 1 // numbers that stay together
 	if joined(b) {
@@ -89,7 +89,7 @@ func zeros(s *rl.Scope, d dtypes.DType, dims ...int) rl.Tensor {
 	return s.Device().Tensor(dtypes.MakeAnySlice(d, shape.Size()), shape)
 }
 
-// boxes is a tree with a tensor for every box.
+// boxes returns a tree with a tensor for every box.
 func (r frames) boxes(f func(l rl.SpaceLeaf, b rl.Box) rl.Tensor) rl.Tree {
 	var names []string
 	var leaves []rl.Tensor
@@ -109,7 +109,7 @@ func (r frames) first(_ *rl.Ctx, _ rl.Tree, o rl.Obs) (rl.Tree, rl.Obs) {
 	return mem, r.show(o, mem)
 }
 
-// frame is an observation with the axis that frames are joined along.
+// frame returns an observation with the axis that frames are joined along.
 func frame(t rl.Tensor, b rl.Box) *graph.Node {
 	if joined(b) {
 		return t.Node()
@@ -117,7 +117,7 @@ func frame(t rl.Tensor, b rl.Box) *graph.Node {
 	return graph.ExpandAxes(t.Node(), -1)
 }
 
-// push is the stack with an observation for its oldest.
+// push returns the stack with an observation for its oldest.
 func (r frames) push(mem rl.Tree, o rl.Obs) rl.Tree {
 	return r.boxes(func(l rl.SpaceLeaf, b rl.Box) rl.Tensor {
 		x, old := frame(o.X.Leaf(l.Name), b), mem.Leaf(l.Name).Node()
@@ -127,7 +127,7 @@ func (r frames) push(mem rl.Tree, o rl.Obs) rl.Tree {
 	})
 }
 
-// show is an observation with the boxes of the stack.
+// show returns an observation with the boxes of the stack.
 func (r frames) show(o rl.Obs, mem rl.Tree) rl.Obs {
 	leaves := make([]rl.Tensor, o.X.Len())
 	for i, name := range o.X.Names() {

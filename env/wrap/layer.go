@@ -151,7 +151,7 @@ func (l *layer) Step(action []rl.Tree) []rl.Step {
 	return out.Steps
 }
 
-// rewards are the task's of a step.
+// rewards returns the task's of a step.
 func rewards(g env.Groups, x []rl.Step) []rl.Tensor {
 	if r, ok := env.Find[env.Rewarder](g); ok {
 		return r.Rewards()
@@ -163,7 +163,7 @@ func rewards(g env.Groups, x []rl.Step) []rl.Tensor {
 	return out
 }
 
-// Rewards are the task's.
+// Rewards returns the task's.
 func (l *layer) Rewards() []rl.Tensor { return l.raw }
 
 func (l *layer) actGraph(c *rl.Ctx, action []rl.Tree) []rl.Tree {

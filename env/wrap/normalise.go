@@ -54,7 +54,7 @@ func momentsOf(t rl.Tree) moments {
 	return moments{t.Leaf("mean").Node(), t.Leaf("var").Node(), t.Leaf("weight").Node()}
 }
 
-// fresh is the moments of numbers with the given dimensions before any value.
+// fresh returns the moments of numbers with the given dimensions before any value.
 func fresh(s *rl.Scope, dims ...int) rl.Tree {
 	ones, weight := make([]float32, shapeOf(dtypes.Float32, dims...).Size()), make([]float32, dims[0])
 	for i := range ones {
@@ -126,7 +126,7 @@ func (r normalised) zero(s *rl.Scope, n int) rl.Tree {
 	return fresh(s, n, r.size)
 }
 
-// lead is the axes before those of an observation.
+// lead returns the axes before those of an observation.
 func (r normalised) lead() int {
 	if r.agents > 1 {
 		return 2
@@ -134,7 +134,7 @@ func (r normalised) lead() int {
 	return 1
 }
 
-// flat is the numbers of an observation side by side.
+// flat returns the numbers of an observation side by side.
 func (r normalised) flat(o rl.Obs) *graph.Node {
 	parts := make([]*graph.Node, len(r.names))
 	for i, name := range r.names {
@@ -144,7 +144,7 @@ func (r normalised) flat(o rl.Obs) *graph.Node {
 	return graph.Concatenate(parts, -1)
 }
 
-// norm is an observation by the moments.
+// norm returns an observation by the moments.
 func (r normalised) norm(m moments, o rl.Obs) rl.Obs {
 	x := graph.Div(graph.Sub(r.flat(o), m.mean), m.deviation())
 	if r.clip > 0 {
@@ -176,7 +176,7 @@ func (r normalised) step(_ *rl.Ctx, mem rl.Tree, x rl.Step) (rl.Tree, rl.Step) {
 	return m.tree(), x
 }
 
-// pool is the moments of all environments' values together.
+// pool returns the moments of all environments' values together.
 func (r normalised) pool(s *rl.Scope, from rl.Tree, n int) rl.Tree {
 	mean, variance, weight := rl.Floats(from.Leaf("mean")), rl.Floats(from.Leaf("var")), rl.Floats(from.Leaf("weight"))
 	size := len(mean) / len(weight)
@@ -235,7 +235,7 @@ func (r scaled) zero(s *rl.Scope, n int) rl.Tree {
 	return with(fresh(s, dims...), zeros(s, dtypes.Float32, dims...))
 }
 
-// with is moments and the return they are of.
+// with returns moments and the return they are of.
 func with(m rl.Tree, ret rl.Tensor) rl.Tree {
 	return rl.NewTree(append(slices.Clone(momentNames), "return"), []rl.Tensor{m.At(0), m.At(1), m.At(2), ret})
 }

@@ -95,7 +95,7 @@ func parse(part string) (Wrapper, error) {
 	}
 }
 
-// Names are the names that Parse knows.
+// Names returns the names that Parse knows.
 func Names() (out []string) {
 	for _, k := range kinds {
 		out = append(out, k.name)
@@ -106,7 +106,7 @@ func Names() (out []string) {
 // Kind is a wrapper as a configuration names it.
 type Kind struct{ Name, Usage, Doc string }
 
-// Kinds are the wrappers that Parse knows.
+// Kinds returns the wrappers that Parse knows.
 func Kinds() (out []Kind) {
 	for _, k := range kinds {
 		usage := k.name

@@ -24,7 +24,7 @@ func Record(file string) Wrapper {
 	}}
 }
 
-// in is the path of a recorder's file.
+// in returns the path of a recorder's file.
 func in(dir, file string, spec env.Spec) string {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(dir, file)
@@ -90,7 +90,7 @@ func (r *recorder) begin(obs []rl.Obs) {
 	}
 }
 
-// row is what a tree holds of an environment.
+// row returns what a tree holds of an environment.
 func row(t rl.Tree, i int) map[string][]float64 {
 	out := map[string][]float64{}
 	for j, name := range t.Names() {

@@ -13,7 +13,7 @@ func put[T any](s *rl.State, v T) {
 	}
 }
 
-// get is like with what put saved.
+// get returns a value like the given one with what put saved.
 func get[T any](s *rl.State, like T) T {
 	leaves := rl.Leaves(like)
 	for i, t := range leaves {

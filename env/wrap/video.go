@@ -16,7 +16,8 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// CheckVideo returns an error if a file's name does not say that it is a GIF, which is what Video writes.
+// CheckVideo returns an error if a file's name does not say that it is a GIF, which is what Video
+// writes.
 func CheckVideo(file string) error {
 	if ext := filepath.Ext(file); !strings.EqualFold(ext, ".gif") {
 		return fmt.Errorf("a video is written as a GIF: name a file that ends in .gif, such as %s.gif", strings.TrimSuffix(file, ext))
@@ -99,7 +100,7 @@ func (v *video) add(x image.Image) {
 	v.film.Delay = append(v.film.Delay, max(2, int(math.Round(100/v.rate)))) // browsers slow down what is faster
 }
 
-// websafe is a picture in six levels each of red, green and blue, in the order of
+// websafe returns a picture in six levels each of red, green and blue, in the order of
 // the palette: to look for the nearest colour would take a hundred times as long.
 func websafe(x image.Image) *image.Paletted {
 	full, ok := x.(*image.RGBA)

@@ -41,7 +41,7 @@ func (w Wrapper) String() string { return w.text }
 // List is wrappers, the innermost first.
 type List []Wrapper
 
-// String is the list as Parse reads it.
+// String returns the list as Parse reads it.
 func (l List) String() string {
 	text := ""
 	for i, w := range l {
@@ -53,7 +53,7 @@ func (l List) String() string {
 	return text
 }
 
-// Silent is the list without those that only record.
+// Silent returns the list without those that only record.
 func (l List) Silent() List {
 	return slices.DeleteFunc(slices.Clone(l), func(w Wrapper) bool { return w.watch != nil })
 }
@@ -81,7 +81,7 @@ func (l List) Changing() (out []string) {
 // TimeLimit truncates episodes after n steps.
 func TimeLimit(n int) Wrapper { return Wrapper{text: fmt.Sprintf("time-limit=%d", n), limit: &n} }
 
-// Entry is an entry whose environments are wrapped. Files of recorders are in dir,
+// Entry returns an entry whose environments are wrapped. Files of recorders are in dir,
 // unless they are named with a full path.
 func Entry(e env.Entry, list List, dir string) env.Entry {
 	if len(list) == 0 {

@@ -354,7 +354,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// stub is a batch of somebody else's.
+// stub returns a batch of somebody else's.
 func stub(s *rl.Scope, n int, _ any) (env.Batch, error) { return fixed{n: n}, nil }
 
 type fixed struct {

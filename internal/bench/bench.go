@@ -29,7 +29,7 @@ type Benchmark struct {
 	precisions bool                  // it has rows of them
 }
 
-// Table is the benchmark's table of a name; the empty one is its own.
+// Table returns the benchmark's table of a name; the empty one is its own.
 func (b Benchmark) Table(name string) (Benchmark, error) {
 	if name == "" {
 		return b, nil
@@ -185,7 +185,7 @@ func Run(ctx context.Context, b Benchmark, o Options, r Reporter) (err error) {
 	return nil
 }
 
-// IDs are the cases' short names.
+// IDs returns the cases' short names.
 func (b Benchmark) IDs(quick bool) (out []string) {
 	for _, c := range b.cases(quick) {
 		out = append(out, c.ID)

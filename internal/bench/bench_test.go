@@ -102,7 +102,7 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
-// sham is a benchmark of two cases, with fake contenders.
+// sham returns a benchmark of two cases, with fake contenders.
 func sham(log *[]string) Benchmark {
 	return Benchmark{
 		Name: "sham", Doc: "nothing at all", names: []string{"a", "b"},

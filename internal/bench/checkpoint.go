@@ -39,7 +39,7 @@ func checkpointCases(bool) []Case {
 	}
 }
 
-// costs are those of checkpoints, beside who writes none. Best rounds are compared,
+// costs returns those of checkpoints, beside who writes none. Best rounds are compared,
 // because others on the machine can only slow a round down.
 func costs(results []Result) string {
 	var list []string

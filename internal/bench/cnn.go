@@ -25,7 +25,7 @@ func cnn(batch int) Workload {
 	return w
 }
 
-// natureGraph is the CNN's loss and gradients. GoMLX's gradient of a convolution
+// natureGraph returns the CNN's loss and gradients. GoMLX's gradient of a convolution
 // by its input is off by one position for kernels of even size, so that it is
 // taken here layer by layer, with inputGradient in between.
 func (w Workload) natureGraph(xs []*Node) []*Node {
@@ -51,7 +51,7 @@ func (w Workload) natureGraph(xs []*Node) []*Node {
 	return append([]*Node{loss}, grads...)
 }
 
-// inputGradient is the gradient of a convolution without padding by its input:
+// inputGradient returns the gradient of a convolution without padding by its input:
 // a convolution of v, spread out by the stride, with the kernel turned round.
 func (c convolution) inputGradient(v, kernel *Node) *Node {
 	axes := compute.ConvolveAxesConfig{

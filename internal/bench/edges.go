@@ -59,7 +59,7 @@ func edgeCases(quick bool) (out []Case) {
 // edgeWays are what carries.
 var edgeWays = []string{"channel", "memory", "unix", "tcp", "tls"}
 
-// bareWay is what bare gRPC has for a way: what is the fastest between processes of one
+// bareWay returns what bare gRPC has for a way: what is the fastest between processes of one
 // host for memory that they share, and nothing within a process.
 func bareWay(way string) string {
 	switch way {

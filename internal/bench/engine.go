@@ -67,7 +67,7 @@ func engineContenders(ctx context.Context, o Options) (field, error) {
 	return f, nil
 }
 
-// goContenders are those in this process, the engine first.
+// goContenders returns those in this process, the engine first.
 func goContenders(ctx context.Context, o Options, absent *[]Absence) (out []Contender) {
 	if o.wants("weft") {
 		for _, path := range []string{pathLean, pathExecute, pathExec} {

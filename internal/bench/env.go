@@ -44,7 +44,7 @@ func envCases(bool) []Case {
 	}
 }
 
-// everywhere is an environment that all have under one name, 64 times.
+// everywhere returns an environment that all have under one name, 64 times.
 func everywhere(id string) EnvSpec {
 	return EnvSpec{Envs: 64, Bridge: "gym:" + id, Native: id, Gymnasium: id, EnvPool: id}
 }
@@ -62,7 +62,7 @@ func envCase(e EnvSpec) Case {
 	return Case{ID: id, Title: title, Work: float64(e.Envs), Unit: "steps/s", Spec: e}
 }
 
-// by is the case as a peer is told of it.
+// by returns the case as a peer is told of it.
 func (e EnvSpec) by(peer, way string) (any, bool) {
 	e.ID, e.Way = map[string]string{"gymnasium": e.Gymnasium, "envpool": e.EnvPool}[peer], way
 	return e, e.ID != ""

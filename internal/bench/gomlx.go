@@ -20,7 +20,7 @@ const (
 	pathExec    = "Exec"    // GoMLX's graph.Exec on tensors
 )
 
-// gomlx is a contender that runs workloads as GoMLX graphs on a backend.
+// gomlx returns a contender that runs workloads as GoMLX graphs on a backend.
 func gomlx(name, path string, threads int, open func(threads int) (compute.Backend, error)) Contender {
 	label := Label{Name: name, Path: path}
 	if threads > 0 {

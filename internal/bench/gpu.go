@@ -74,8 +74,8 @@ func gpuContenders(ctx context.Context, o Options) (field, error) {
 // exact is the precision of a device whose name says nothing of one.
 const exact = "float32"
 
-// precisions are the precisions to show: those asked for, or the device's own. On a GPU that is two: products may round to
-// TF32, as JAX's do.
+// precisions returns the precisions to show: those asked for, or the device's own. On a GPU that is
+// two: products may round to TF32, as JAX's do.
 func (o Options) precisions() []string {
 	_, own, named := strings.Cut(o.On, "+")
 	switch {
@@ -89,7 +89,7 @@ func (o Options) precisions() []string {
 	return []string{exact}
 }
 
-// onWith is the device's name with a precision.
+// onWith returns the device's name with a precision.
 func (o Options) onWith(precision string) string {
 	plain, _, _ := strings.Cut(o.On, "+")
 	if precision == exact {

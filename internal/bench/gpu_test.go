@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestPrecisions: on a GPU there are two rows of Weft's, with a precision in the device's name or on another device there
-// is one, and others when they are asked for, each on the device that has it.
+// TestPrecisions: on a GPU there are two rows of Weft's, with a precision in the device's name or
+// on another device there is one, and others when they are asked for, each on the device that has
+// it.
 func TestPrecisions(t *testing.T) {
 	for _, c := range []struct {
 		on, asked, want string

@@ -74,7 +74,7 @@ func gpuPolicyCases(quick bool) (out []Case) {
 	return append(out, gpuPolicyCase(envs[0], horizon, 50, nets[0]))
 }
 
-// gpuPolicyCase is PPO's recipe, on CartPole or on environments of the host that each
+// gpuPolicyCase returns PPO's recipe, on CartPole or on environments of the host that each
 // compute for so many microseconds.
 func gpuPolicyCase(n, horizon, burn int, hidden string) Case {
 	id, title := fmt.Sprintf("envs=%d", n), fmt.Sprintf("%d environments", n)
@@ -140,7 +140,7 @@ func tagCases(quick bool) (out []Case) {
 	return out
 }
 
-// loopContenders are ways of training loops with Weft.
+// loopContenders returns ways of training loops with Weft.
 func loopContenders(ways []LoopWay) func(context.Context, Options) (field, error) {
 	return func(_ context.Context, o Options) (field, error) {
 		f := field{close: func() error { return nil }}

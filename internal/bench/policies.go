@@ -103,7 +103,7 @@ func policyCase(id, title string, envs, burn int, hidden string, epochs int, way
 	}
 }
 
-// winner is who was fastest in a case, and everybody beside the first. Fastest rounds
+// winner returns who was fastest in a case, and everybody beside the first. Fastest rounds
 // are compared, because others on the machine can only slow a round down.
 func winner(results []Result) string {
 	var first, least float64

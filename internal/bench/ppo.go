@@ -80,7 +80,7 @@ func begin(ctx context.Context, train func(ctx context.Context, after func()) er
 	return t
 }
 
-// wait is until the next turn, or the end.
+// wait waits until the next turn, or the end.
 func (t *training) wait(ctx context.Context) {
 	select {
 	case <-t.turn:
@@ -88,7 +88,7 @@ func (t *training) wait(ctx context.Context) {
 	}
 }
 
-// Run is one iteration.
+// Run returns one iteration.
 func (t *training) Run() error {
 	select {
 	case t.turn <- struct{}{}:

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// interpreter is the one whose packages are tested.
+// interpreter returns the one whose packages are tested.
 func interpreter() string {
 	if p := os.Getenv("WEFT_BENCH_PYTHON"); p != "" {
 		return p
@@ -105,7 +105,7 @@ func TestPeersLearn(t *testing.T) {
 	}
 }
 
-// interpreterOf is a program that is called like Python and does what a shell
+// interpreterOf returns a program that is called like Python and does what a shell
 // script says.
 func interpreterOf(t *testing.T, script string) string {
 	sh, err := exec.LookPath("sh")

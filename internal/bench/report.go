@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// rate is what a result does in a second.
+// rate returns what a result does in a second.
 func rate(c Case, r Result) float64 { return c.Work / r.Median() }
 
 // failed says that a result holds no measurement.
 func failed(r Result) bool { return r.Err != nil || len(r.Seconds) == 0 }
 
-// ratio is how many times as long as the first contender another takes.
+// ratio returns how many times as long as the first contender another takes.
 func ratio(results []Result, i int) (x float64, ok bool) {
 	if i == 0 || failed(results[0]) || failed(results[i]) {
 		return 0, false
@@ -24,7 +24,7 @@ func ratio(results []Result, i int) (x float64, ok bool) {
 	return results[i].Median() / results[0].Median(), true
 }
 
-// best is the fastest contender that goes by another name than the first.
+// best returns the fastest contender that goes by another name than the first.
 func best(results []Result) (x Result, ok bool) {
 	for _, r := range results[min(1, len(results)):] {
 		if r.Name != results[0].Name && !failed(r) && (!ok || r.Median() < x.Median()) {
@@ -86,7 +86,7 @@ func (t *table) End(all []CaseResults) {
 	}
 }
 
-// versus is the first contender beside the best of another name, or what threads
+// versus returns the first contender beside the best of another name, or what threads
 // bring.
 func versus(results []Result) string {
 	text := scaling(results)

@@ -16,7 +16,7 @@ type Result struct {
 	once    float64 // seconds of the call that made it ready
 }
 
-// Median is the time of one call.
+// Median returns the time of one call.
 func (r Result) Median() float64 {
 	s := slices.Sorted(slices.Values(r.Seconds))
 	if len(s) == 0 {
@@ -25,10 +25,10 @@ func (r Result) Median() float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// fastest is the time of one call in the round in which it was least.
+// fastest returns the time of one call in the round in which it was least.
 func fastest(r Result) float64 { return slices.Min(r.Seconds) }
 
-// Spread is half of the distance from the fastest to the slowest round, as a
+// Spread returns half of the distance from the fastest to the slowest round, as a
 // part of the median.
 func (r Result) Spread() float64 {
 	if len(r.Seconds) < 2 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// onThreads is the path of contenders that are told how many threads to use.
+// onThreads returns the path of contenders that are told how many threads to use.
 func onThreads(n int) string {
 	if n == 1 {
 		return "1 thread"
@@ -13,7 +13,7 @@ func onThreads(n int) string {
 	return fmt.Sprintf("%d threads", n)
 }
 
-// scaling is how much faster than on one thread contenders are on two; empty if
+// scaling returns how much faster than on one thread contenders are on two; empty if
 // nobody was told how many to use.
 func scaling(results []Result) string {
 	var out []string

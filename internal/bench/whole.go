@@ -77,7 +77,7 @@ func (w *whole) train(ctx context.Context, steps int64) (Sample, error) {
 
 func (w *whole) Release() {}
 
-// wholes are the contenders that are asked for.
+// wholes returns the contenders that are asked for.
 func wholes(o Options, ways ...Whole) (out []Contender) {
 	for _, w := range ways {
 		if o.wants(w.Name) {

@@ -25,7 +25,7 @@ type Workload struct {
 	Scaling bool `json:"-"`
 }
 
-// on is the workload for a contender that fixes its threads, or does not if
+// on returns the workload for a contender that fixes its threads, or does not if
 // that is 0.
 func (w Workload) on(threads int) (Workload, error) {
 	if w.Scaling != (threads > 0) {
@@ -59,7 +59,7 @@ func product(side int) Workload {
 	return Workload{Kind: "product", Widths: []int{side}, Pass: "forward", Inputs: []Input{in, in}}
 }
 
-// dense are the weights and biases of dense layers.
+// dense returns the weights and biases of dense layers.
 func dense(widths []int) (out []Input) {
 	for i, n := range widths[1:] {
 		out = append(out, weights(widths[i], widths[i], n), bias(n))
@@ -67,14 +67,14 @@ func dense(widths []int) (out []Input) {
 	return out
 }
 
-// weights are uniform, of a variance that keeps activations as large as inputs.
+// weights draws uniformly, of a variance that keeps activations as large as inputs.
 func weights(fanIn int, dims ...int) Input {
 	return Input{dims, float32(math.Sqrt(12 / float64(fanIn)))}
 }
 
 func bias(n int) Input { return Input{[]int{n}, .1} }
 
-// values are pseudo-random numbers between -scale/2 and scale/2, exact in
+// values returns pseudo-random numbers between -scale/2 and scale/2, exact in
 // float32 up to the last multiplication.
 func (x Input) values(seed int) []float32 {
 	out := make([]float32, shapes.Make(dtypes.Float32, x.Dims...).Size())
@@ -84,7 +84,7 @@ func (x Input) values(seed int) []float32 {
 	return out
 }
 
-// scramble is an integer hash that NumPy can do as well.
+// scramble returns an integer hash that NumPy can do as well.
 func scramble(i, seed uint32) uint32 {
 	h := i*0x9E3779B1 + (seed+1)*0x85EBCA6B
 	h = (h ^ h>>15) * 0x2C1B3C6D
@@ -116,7 +116,7 @@ func (w Workload) FLOP() float64 {
 	return 6 * total * rows
 }
 
-// args are all inputs of the graph: with Adam, its two moments and its clock
+// args returns all inputs of the graph: with Adam, its two moments and its clock
 // stand behind the weights.
 func (w Workload) args() []Input {
 	args := append([]Input(nil), w.Inputs...)
@@ -134,7 +134,7 @@ func (w Workload) args() []Input {
 // feeds says that, but for the first, output i is input i of the next run.
 func (w Workload) feeds() bool { return w.Pass == "adam" }
 
-// graph is the work as a GoMLX graph.
+// graph returns the work as a GoMLX graph.
 func (w Workload) graph(xs []*Node) []*Node {
 	n := len(w.Inputs)
 	switch {

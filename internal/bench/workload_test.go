@@ -20,7 +20,7 @@ var small = map[string]Workload{
 	"product":  product(37),
 }
 
-// digest is what outputs are compared by: the sum of magnitudes, and a sum with
+// digest returns what outputs are compared by: the sum of magnitudes, and a sum with
 // weights. Its twin is in peers/work.py.
 func digest(x []float32) (d [2]float64) {
 	for i, w := range (Input{Dims: []int{len(x)}, Scale: 1}).values(0) {
@@ -60,7 +60,7 @@ func flat(t testing.TB, b compute.Buffer) []float32 {
 	return x
 }
 
-// reference is what GoMLX's Go backend makes of a workload.
+// reference returns what GoMLX's Go backend makes of a workload.
 func reference(t testing.TB, w Workload) [][2]float64 {
 	b, err := openGo(0)
 	if err != nil {
@@ -250,7 +250,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// BenchmarkEngine is the cases of weft bench engine --quick for the contenders
+// BenchmarkEngine measures the cases of weft bench engine --quick for the contenders
 // in this process, for benchstat.
 func BenchmarkEngine(b *testing.B) {
 	var absent []Absence

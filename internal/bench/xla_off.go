@@ -8,7 +8,7 @@ import (
 	"github.com/gomlx/compute"
 )
 
-// xlaBackend is not part of this build, which needs no C compiler.
+// xlaBackend fails: XLA is not part of this build, which needs no C compiler.
 func xlaBackend(context.Context, string) (func(int) (compute.Backend, error), *Absence) {
 	return nil, &Absence{
 		Name: "xla", Why: "not in this build",

@@ -15,7 +15,7 @@ import (
 const findPlugin = `import importlib.metadata as m
 print(next(str(f.locate().resolve()) for f in m.files("xla-cpu-pjrt") if f.name.endswith(".so")))`
 
-// xlaBackend is XLA behind GoMLX, with the plugin that the interpreter has.
+// xlaBackend returns XLA behind GoMLX, with the plugin that the interpreter has.
 func xlaBackend(ctx context.Context, python string) (func(int) (compute.Backend, error), *Absence) {
 	out, err := exec.CommandContext(ctx, python, "-c", findPlugin).Output()
 	if err != nil {

@@ -41,7 +41,7 @@ type sample struct {
 	hidden   int
 }
 
-// defaultSample is what the tags of sample say, written by hand.
+// defaultSample returns what the tags of sample say, written by hand.
 func defaultSample() sample {
 	s := sample{
 		Base: Base{Seed: 1, Steps: 1_000_000}, Envs: 4, LR: 2.5e-4, Gamma: 0.99, Anneal: "linear",

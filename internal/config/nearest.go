@@ -46,7 +46,7 @@ func hasWord(text, word string) bool {
 	return found && err == nil
 }
 
-// distance is that of Damerau and Levenshtein: the fewest insertions, deletions,
+// distance returns that of Damerau and Levenshtein: the fewest insertions, deletions,
 // substitutions and swaps of neighbours that turn a into b. It is the full
 // distance, which lets the letters of a swap be edited further.
 func distance(a, b []rune) int {

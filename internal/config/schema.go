@@ -100,7 +100,7 @@ func (sch *schema) claim(f reflect.StructField, at place) string {
 	return key
 }
 
-// under is the key of name in the group prefix.
+// under returns the key of name in the group prefix.
 func under(prefix, name string) string {
 	if prefix == "" {
 		return name

@@ -17,7 +17,7 @@ type setting struct {
 	bounds *interval // nil where any value will do
 }
 
-// item is the type that kind reads.
+// item returns the type that kind reads.
 func (s *setting) item() reflect.Type {
 	if s.list {
 		return s.typ.Elem()
@@ -93,7 +93,7 @@ func (s *setting) items(root reflect.Value) []string {
 	return items
 }
 
-// text is the value that the setting has in root, as read would take it.
+// text returns the value that the setting has in root, as read would take it.
 func (s *setting) text(root reflect.Value) string {
 	items := s.items(root)
 	if s.list {

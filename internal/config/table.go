@@ -30,8 +30,8 @@ func Table(w io.Writer, fields []Field) error {
 	return columns(w, rows, widest[:])
 }
 
-// Columns prints rows in aligned columns no wider than Width in all. The last column is folded; the others have the width of
-// their longest cells. All rows have as many cells.
+// Columns prints rows in aligned columns no wider than Width in all. The last column is folded; the
+// others have the width of their longest cells. All rows have as many cells.
 func Columns(w io.Writer, rows [][]string) error {
 	if len(rows) == 0 {
 		return nil
@@ -53,7 +53,8 @@ func columns(w io.Writer, rows [][]string, bounds []int) error {
 	return err
 }
 
-// Fold breaks a text into lines no wider than Width. Paragraphs, which an empty line divides, stay apart.
+// Fold breaks a text into lines no wider than Width. Paragraphs, which an empty line divides, stay
+// apart.
 func Fold(text string) string {
 	var out []string
 	for part := range strings.SplitSeq(text, "\n\n") {
@@ -70,7 +71,7 @@ func shown(text string) string {
 	return text
 }
 
-// meaning is what a setting is for, and which values it takes.
+// meaning returns what a setting is for, and which values it takes.
 func meaning(f Field) string {
 	parts := []string{f.Doc}
 	if f.Unit != "" {

@@ -76,7 +76,7 @@ func splitKey(key string) (group, name string) {
 
 func indentOf(key string) string { return strings.Repeat("  ", strings.Count(key, ".")) }
 
-// yaml is the value that the setting has in root, as a scalar or a sequence.
+// yaml returns the value that the setting has in root, as a scalar or a sequence.
 func (s *setting) yaml(root reflect.Value) string {
 	items := s.items(root)
 	if s.item().Kind() == reflect.String {

@@ -38,7 +38,7 @@ type place struct {
 	precision ir.Precision
 }
 
-// String is the place's part of a name: 2, or 0-3.
+// String returns the place's part of a name: 2, or 0-3.
 func (p place) String() string {
 	if p.many > 0 {
 		return fmt.Sprintf("%d-%d", p.number, p.number+p.many-1)
@@ -46,7 +46,7 @@ func (p place) String() string {
 	return strconv.Itoa(p.number)
 }
 
-// suffix is the end of a name that says how products round, if they do: +tf32.
+// suffix returns the end of a name that says how products round, if they do: +tf32.
 func (p place) suffix() string {
 	if p.precision == ir.Exact {
 		return ""
@@ -54,7 +54,7 @@ func (p place) suffix() string {
 	return "+" + p.precision.String()
 }
 
-// precision is the way to round of that name, if the devices have it.
+// precision returns the way to round of that name, if the devices have it.
 func (k kind) precision(name string) (ir.Precision, bool) {
 	for _, p := range k.rounds {
 		if p.String() == name {
@@ -82,7 +82,7 @@ var (
 	open = map[string]*rl.Device{}
 )
 
-// Open is the device of that name.
+// Open returns the device of that name.
 func Open(name string) (*rl.Device, error) {
 	k, at, err := parse(name)
 	if err != nil {
@@ -136,7 +136,7 @@ func parse(name string) (kind, place, error) {
 	return kind{}, place{}, fmt.Errorf("unknown device %q, there is %s", name, strings.Join(Names(), ", "))
 }
 
-// numbered is the place of a number, or of two with a dash between them.
+// numbered returns the place of a number, or of two with a dash between them.
 func numbered(text string) (at place, ok bool) {
 	first, last, several := strings.Cut(text, "-")
 	n, err := strconv.ParseUint(first, 10, 31)
@@ -147,7 +147,7 @@ func numbered(text string) (at place, ok bool) {
 	return place{number: int(n), many: int(m-n) + 1}, err == nil && m > n
 }
 
-// Several is the name of n devices in a row as one, from the named one on. Of one it is
+// Several returns the name of n devices in a row as one, from the named one on. Of one it is
 // the name itself.
 func Several(name string, n int) (string, error) {
 	k, at, err := parse(name)
@@ -165,7 +165,7 @@ func Several(name string, n int) (string, error) {
 	return out + at.suffix(), nil
 }
 
-// Count is how many devices a name is of.
+// Count returns how many devices a name is of.
 func Count(name string) int {
 	_, at, _ := parse(name)
 	return max(1, at.many)

@@ -117,7 +117,7 @@ func (d *doubling) graph(run *rl.Run) rl.Tensor {
 	return x
 }
 
-// told is what a run logged, and how it went.
+// told returns what a run logged, and how it went.
 func (d *doubling) told(t *testing.T, fuse bool, iterations int64) (logs []string, calls int64, apart map[string]error) {
 	t.Helper()
 	run := rl.NewRun(d.scope, iterations, func(c rl.Cut) error {

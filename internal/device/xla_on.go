@@ -59,7 +59,8 @@ func find(kind plugin.Kind, o pjrt.Options) (*pjrt.Backend, error) {
 	if o.Plugin, err = plugin.Find(kind); err != nil {
 		return nil, err
 	}
-	// Kernels are a compiler's choice, which a user may want to rule out when looking for a difference.
+	// Kernels are a compiler's choice, which a user may want to rule out when looking for a
+	// difference.
 	o.Plain = o.Plain || os.Getenv("WEFT_KERNELS") == "off"
 	o.Unpinned = os.Getenv("WEFT_PINNED") == "off" // to see what it brings
 	return pjrt.New(o)

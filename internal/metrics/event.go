@@ -48,7 +48,7 @@ func frame(b, data []byte) []byte {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// maskedCRC is the checksum of a TFRecord. The mask keeps the checksum of data
+// maskedCRC returns the checksum of a TFRecord. The mask keeps the checksum of data
 // that itself contains checksums from being degenerate.
 func maskedCRC(b []byte) uint32 {
 	sum := crc32.Checksum(b, castagnoli)

@@ -10,7 +10,7 @@ import (
 // The decoder below shares nothing with the code it tests: its own checksum,
 // its own varints, field numbers spelt out again.
 
-// crc32c is the Castagnoli checksum bit by bit.
+// crc32c returns the Castagnoli checksum bit by bit.
 func crc32c(b []byte) uint32 {
 	sum := ^uint32(0)
 	for _, x := range b {

@@ -68,7 +68,7 @@ func (r Row) check() error {
 	return errors.Join(errs...)
 }
 
-// Multi is a sink that hands each row to all of the sinks, in order. A sink
+// Multi returns a sink that hands each row to all of the sinks, in order. A sink
 // that fails does not keep the row from the others.
 func Multi(sinks ...Sink) Sink { return multi(slices.Clone(sinks)) }
 

@@ -46,7 +46,8 @@ func TestRewindLarge(t *testing.T) {
 	}
 }
 
-// A record that is cut at any step, wherever its segments end, holds the lines up to that step, and can be gone on with.
+// A record that is cut at any step, wherever its segments end, holds the lines up to that step, and
+// can be gone on with.
 func TestSegments(t *testing.T) {
 	line := func(step int64, more string) string {
 		return fmt.Sprintf("{\"step\":%d,\"iter\":1,\"seconds\":0%s}\n", step, more)

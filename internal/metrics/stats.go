@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Mean is the arithmetic mean, NaN of nothing.
+// Mean returns the arithmetic mean, NaN of nothing.
 func Mean(xs []float64) float64 {
 	sum := 0.0
 	for _, x := range xs {
@@ -15,7 +15,7 @@ func Mean(xs []float64) float64 {
 	return sum / float64(len(xs))
 }
 
-// InterquartileMean is the mean of the middle half of xs in order, NaN of
+// InterquartileMean returns the mean of the middle half of xs in order, NaN of
 // nothing. Where a quarter of len(xs) is not whole, the two values on the edge
 // count for the part of them that lies inside. (Trimming whole values only, as
 // scipy's trim_mean and with it rliable do, gives the same when len(xs) is a
@@ -40,7 +40,7 @@ func InterquartileMean(xs []float64) float64 {
 // interval to settle to about a hundredth of its width.
 const resamples = 10_000
 
-// Interval is a confidence interval for stat of the values that xs were drawn
+// Interval returns a confidence interval for stat of the values that xs were drawn
 // from, by the percentile bootstrap: xs is resampled with replacement, and the
 // interval holds the middle part level (such as 0.95) of what stat makes of
 // the samples. The random numbers are always the same, so the interval is a

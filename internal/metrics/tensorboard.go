@@ -93,7 +93,7 @@ func createEventFile(dir string, now time.Time) (*os.File, error) {
 	return os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 }
 
-// newestEventFile is the latest time in the folder's names of event files.
+// newestEventFile returns the latest time in the folder's names of event files.
 func newestEventFile(dir string) (int64, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// leaf is rows of two numbers, the row's number and x.
+// leaf returns rows of two numbers, the row's number and x.
 func leaf(t *testing.T, name string, x float32, rows ...int) rl.Leaf {
 	t.Helper()
 	d, err := device.Open(device.Default)
@@ -50,7 +50,7 @@ func TestDigests(t *testing.T) {
 	}
 }
 
-// at is an operation that was called from places, the innermost first.
+// at returns an operation that was called from places, the innermost first.
 func at(name string, lines ...int) *record {
 	r := &record{ident: ident{next: 1, kind: "rl.Func.Call", name: name, number: 1}}
 	for _, l := range lines {

@@ -34,14 +34,14 @@ type Turn [9]float64
 // Upright is no rotation.
 var Upright = Turn{1, 0, 0, 0, 1, 0, 0, 0, 1}
 
-// to is a direction of the body's own in space.
+// to returns a direction of the body's own in space.
 func (m *Turn) to(v Vec) Vec {
 	return Vec{
 		m[0]*v[0] + m[1]*v[1] + m[2]*v[2], m[3]*v[0] + m[4]*v[1] + m[5]*v[2], m[6]*v[0] + m[7]*v[1] + m[8]*v[2],
 	}
 }
 
-// from is a direction in space as the body's own.
+// from returns a direction in space as the body's own.
 func (m *Turn) from(v Vec) Vec {
 	return Vec{
 		m[0]*v[0] + m[3]*v[1] + m[6]*v[2], m[1]*v[0] + m[4]*v[1] + m[7]*v[2], m[2]*v[0] + m[5]*v[1] + m[8]*v[2],
@@ -57,7 +57,7 @@ type Body struct {
 	Colour Vec
 }
 
-// extent is the radius of a ball around the body, which is no plane.
+// extent returns the radius of a ball around the body, which is no plane.
 func (b *Body) extent() float64 {
 	switch b.Shape {
 	case Ellipsoid:
@@ -73,7 +73,7 @@ func (b *Body) extent() float64 {
 // none is the way to what a ray does not meet.
 var none = math.Inf(1)
 
-// hit is how far along a ray of unit length a body is met from outside, and its
+// hit returns how far along a ray of unit length a body is met from outside, and its
 // normal there.
 func (b *Body) hit(from, ray Vec) (far float64, normal Vec) {
 	o, d := b.Turn.from(from.sub(b.At)), b.Turn.from(ray)
@@ -93,7 +93,7 @@ func (b *Body) hit(from, ray Vec) (far float64, normal Vec) {
 	return far, b.Turn.to(normal)
 }
 
-// entry is the smaller x with a*x*x + 2*b*x + c = 0, where it is ahead.
+// entry returns the smaller x with a*x*x + 2*b*x + c = 0, where it is ahead.
 func entry(a, b, c float64) float64 {
 	root := b*b - a*c
 	if root < 0 || a <= 0 {
@@ -138,7 +138,7 @@ func ellipsoid(o, d, size Vec) (float64, Vec) {
 	return far, n.unit()
 }
 
-// rod is a cylinder with flat or round ends.
+// rod returns a cylinder with flat or round ends.
 func rod(o, d Vec, radius, half float64, round bool) (far float64, normal Vec) {
 	a, b, c := d[0]*d[0]+d[1]*d[1], o[0]*d[0]+o[1]*d[1], o[0]*o[0]+o[1]*o[1]-radius*radius
 	if b*b < a*c {
@@ -158,7 +158,7 @@ func rod(o, d Vec, radius, half float64, round bool) (far float64, normal Vec) {
 	return far, normal
 }
 
-// end is a rod's end whose middle is the origin.
+// end returns a rod's end whose middle is the origin.
 func end(o, d Vec, radius float64, round bool, side float64) (float64, Vec) {
 	if round {
 		return ellipsoid(o, d, Vec{radius, radius, radius})

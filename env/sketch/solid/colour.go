@@ -20,7 +20,7 @@ const (
 
 func sky(ray Vec) Vec { return horizon.mix(zenith, min(1, max(0, 1.6*ray[2]))) }
 
-// surface is the colour of a body where its normal is given.
+// surface returns the colour of a body where its normal is given.
 func (v *view) surface(b *Body, normal, ray Vec) Vec {
 	lit := normal.dot(v.sun)
 	c := b.Colour.times(ambient + (1.1-ambient)*max(0, lit))
@@ -33,7 +33,7 @@ func (v *view) surface(b *Body, normal, ray Vec) Vec {
 // blurred is how thick the haze is behind which tiles are no longer seen.
 const blurred = 6
 
-// floor is the colour of a plane at a place: tiles, shadows, and haze. look tells
+// floor returns the colour of a plane at a place: tiles, shadows, and haze. look tells
 // apart what has an edge between.
 func (v *view) floor(b *Body, at Vec, far float64) (c Vec, look int) {
 	p, haze := b.Turn.from(at.sub(b.At)), far*far/(v.haze*v.haze)
@@ -107,7 +107,7 @@ func rgb(c Vec) (r, g, b uint8) {
 	return part(c[0]), part(c[1]), part(c[2])
 }
 
-// cell is a colour in five bits each.
+// cell returns a colour in five bits each.
 func cell(c Vec) int {
 	r, g, b := rgb(c)
 	return int(r>>3)<<10 | int(g>>3)<<5 | int(b>>3)

@@ -33,7 +33,7 @@ type seen struct {
 	part   int // the same where the picture is smooth; 0 is the sky
 }
 
-// New is a painter for bodies of some colours.
+// New returns a painter for bodies of some colours.
 func New(width, height int, colours []Vec) *Painter {
 	p := &Painter{width: width, height: height, seen: make([]seen, width*height)}
 	p.mix(colours)
@@ -116,7 +116,7 @@ func (v *view) surround() {
 	v.all = v.ball(middle, radius)
 }
 
-// Draw is a picture. The same camera and bodies give the same one.
+// Draw returns a picture. The same camera and bodies give the same one.
 func (p *Painter) Draw(c Camera, bodies []Body) *image.Paletted {
 	v := p.view(c, bodies)
 	each(len(p.seen), func(i int) { p.seen[i] = v.trace(p.ray(v, i, .5, .5)) })
@@ -148,7 +148,7 @@ func each(n int, do func(i int)) {
 	all.Wait()
 }
 
-// ray is the direction of a place in pixel i.
+// ray returns the direction of a place in pixel i.
 func (p *Painter) ray(v *view, i int, dx, dy float64) Vec {
 	x, y := float64(i%p.width)+dx-float64(p.width)/2, float64(p.height)/2-float64(i/p.width)-dy
 	return v.ahead.add(v.right.times(x)).add(v.up.times(y)).unit()
@@ -161,7 +161,7 @@ func (p *Painter) edge(i int) bool {
 		i >= p.width && p.seen[i-p.width].part != part || i+p.width < len(p.seen) && p.seen[i+p.width].part != part
 }
 
-// trace is what a ray from the eye meets first.
+// trace returns what a ray from the eye meets first.
 func (v *view) trace(ray Vec) seen {
 	far, at, normal := none, -1, Vec{}
 	if v.all.seen(ray) {

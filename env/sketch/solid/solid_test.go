@@ -102,7 +102,7 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// BenchmarkDraw is a picture of a body of twelve rods.
+// BenchmarkDraw measures a picture of a body of twelve rods.
 func BenchmarkDraw(b *testing.B) {
 	bodies := []Body{{Shape: Plane, Turn: Upright, Colour: Vec{.8, .9, .8}}}
 	for i := range 12 {

@@ -44,7 +44,7 @@ func Analyze(ctx context.Context, dir string, patterns ...string) ([]Result, err
 	return Overlay(ctx, dir, nil, patterns...)
 }
 
-// Overlay is Analyze with the contents of some files replaced, by absolute path.
+// Overlay does what Analyze does with the contents of some files replaced, by absolute path.
 func Overlay(ctx context.Context, dir string, files map[string][]byte, patterns ...string) (out []Result, err error) {
 	err = eachRoot(ctx, dir, files, patterns, func(r *packages.Package, others []*unit) {
 		graph, found := examine(r.Fset, unitOf(r), others)
@@ -81,7 +81,7 @@ func examine(fset *token.FileSet, main *unit, others []*unit) (*fdg.Graph, []Fin
 	return g, found
 }
 
-// explore is examine that gives the interpreter as well, and if asked to with
+// explore returns examine that gives the interpreter as well, and if asked to with
 // what was known at every point.
 func explore(fset *token.FileSet, main *unit, others []*unit, points bool) (*interp, *fdg.Graph, []Finding) {
 	out := &findings{fset: fset}
@@ -234,7 +234,7 @@ func (x *interp) finish(d *ast.FuncDecl) *fdg.Graph {
 	return g
 }
 
-// funcName is a function as Go writes it in a stack.
+// funcName returns a function as Go writes it in a stack.
 func funcName(d *ast.FuncDecl) string {
 	if d.Recv == nil || len(d.Recv.List) == 0 {
 		return d.Name.Name
@@ -242,7 +242,7 @@ func funcName(d *ast.FuncDecl) string {
 	return "(" + types.ExprString(d.Recv.List[0].Type) + ")." + d.Name.Name
 }
 
-// Errors are the findings that stop a loop from being accepted.
+// Errors returns the findings that stop a loop from being accepted.
 func (r Result) Errors() []Finding {
 	return slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool { return f.Note })
 }

@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// loops are the accepted ones: real algorithms, and fixtures.
+// loops returns the accepted ones: real algorithms, and fixtures.
 func loops() []string {
 	algorithms := []string{"../../../algo/ppo", "../../../algo/a2c", "../../../algo/dqn", "../../../algo/impala", "../../../algo/mappo"}
 	return append(algorithms, folders("testdata/src/loops/*")...)
@@ -20,10 +20,10 @@ func loops() []string {
 // accepted lists those loops, and fixtures that are not run: a run takes one way of many.
 func accepted() []string { return append(loops(), folders("testdata/src/accepted/*")...) }
 
-// everything is those, and what there are findings about.
+// everything returns those, and what there are findings about.
 func everything() []string { return append(accepted(), folders("testdata/src/findings/*")...) }
 
-// folders are those of a pattern. One that matches nothing leaves its tests with
+// folders returns those of a pattern. One that matches nothing leaves its tests with
 // nothing, which they notice.
 func folders(pattern string) []string {
 	dirs, _ := filepath.Glob(pattern) // there is an error only for what is no pattern

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkAnalyze is the analysis of packages whose loops grow, their
+// BenchmarkAnalyze measures the analysis of packages whose loops grow, their
 // dependences being type-checked already. 1,000 lines are to take less than 2 s,
 // and twice as many about twice as long.
 func BenchmarkAnalyze(b *testing.B) {

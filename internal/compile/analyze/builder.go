@@ -76,7 +76,7 @@ func (b *builder) node(key nodeKey, n fdg.Node, region int) (id int, isNew bool)
 	return id, true
 }
 
-// open is region i of a node.
+// open returns region i of a node.
 func (b *builder) open(node, i int, label string) int {
 	key := [2]int{node, i}
 	if id, ok := b.opened[key]; ok {
@@ -105,7 +105,7 @@ func (b *builder) site(e ast.Expr, next *tree.Loop) int {
 	return id
 }
 
-// spread is a value's uses, field by field where some fields of a result were
+// spread returns a value's uses, field by field where some fields of a result were
 // replaced by others.
 func (b *builder) spread(v *value, into string) (out []use) {
 	if v == nil || len(v.fields) == 0 {
@@ -133,7 +133,7 @@ func (b *builder) spread(v *value, into string) (out []use) {
 	return out
 }
 
-// under is a field's name behind a path.
+// under returns a field's name behind a path.
 func under(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 
 // uses adds a resource to what a node reads or writes.

@@ -414,7 +414,7 @@ func (x *interp) lend(id int, call *ast.CallExpr, v *value) {
 	}
 }
 
-// partType is the type of a part of a node's result.
+// partType returns the type of a part of a node's result.
 func (b *builder) partType(d def) types.Type {
 	e := b.extra[d.node]
 	t := e.result

@@ -177,7 +177,7 @@ func (x *interp) graphReads(o *object) []*object {
 	return o.reads
 }
 
-// constructors are the functions that make a trainer: what algo.Define is given,
+// constructors returns the functions that make a trainer: what algo.Define is given,
 // or else those that return one and are not called by another.
 func (x *interp) constructors(trainer types.Type) []*types.Func {
 	if defined := x.defined(); len(defined) > 0 {
@@ -201,7 +201,7 @@ func (x *interp) constructors(trainer types.Type) []*types.Func {
 	return out
 }
 
-// defined are the functions that calls of algo.Define name.
+// defined returns the functions that calls of algo.Define name.
 func (x *interp) defined() (out []*types.Func) {
 	for _, f := range x.p.main.files {
 		eachCall(f, x.p.main.info, func(call *ast.CallExpr, fn *types.Func) {

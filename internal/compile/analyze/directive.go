@@ -101,7 +101,7 @@ func (r *directiveReader) nearly(c *ast.Comment) {
 	}
 }
 
-// places are what a directive can stand above, by line; of several things on a
+// places returns what a directive can stand above, by line; of several things on a
 // line, the outermost.
 func (r *directiveReader) places(f *ast.File) map[int]ast.Node {
 	out := map[int]ast.Node{}

@@ -157,7 +157,7 @@ func (x *interp) filled(id int, o *object) {
 	}
 }
 
-// resource is a part of an object's state.
+// resource returns a part of an object's state.
 func (x *interp) resource(o *object, part string) int {
 	key := place{o, part}
 	if r, ok := x.b.resource[key]; ok {
@@ -179,7 +179,7 @@ func (x *interp) resource(o *object, part string) int {
 	return r
 }
 
-// resourceName is what the constructor called a component, or the field that
+// resourceName returns what the constructor called a component, or the field that
 // holds it.
 func (x *interp) resourceName(o *object, part string) string {
 	name := o.name
@@ -206,7 +206,7 @@ func (x *interp) resourceName(o *object, part string) string {
 	}
 }
 
-// axisOf is what an author's component says that it may be split along: the
+// axisOf returns what an author's component says that it may be split along: the
 // constant that its Axis method returns.
 func (x *interp) axisOf(o *object) fdg.Axis {
 	m, _, _ := types.LookupFieldOrMethod(types.NewPointer(o.typ), true, x.p.main.pkg, "Axis")

@@ -38,7 +38,7 @@ func (f Finding) String() string {
 	return s
 }
 
-// text is a finding without its position.
+// text returns a finding without its position.
 func (f Finding) text() string {
 	s := f.Message
 	if f.Note {

@@ -83,7 +83,7 @@ func (p *partition) fragment(name string) fdg.Fragment {
 	return f
 }
 
-// group is the role of a fragment. One that a directive names has the role of what
+// group returns the role of a fragment. One that a directive names has the role of what
 // it took over, the learner's before any other.
 func (p *partition) group(name string) string {
 	if slices.Contains(order, name) {
@@ -139,7 +139,7 @@ func (p *partition) portName(e fdg.Edge) string {
 	return strings.TrimSuffix(fmt.Sprintf("%s@%d.%s", cmp.Or(n.Name, string(n.Kind)), n.ID, e.Part), ".")
 }
 
-// operators are what may carry an edge.
+// operators returns what may carry an edge.
 func (p *partition) operators(e fdg.Edge) []fdg.Operator {
 	switch {
 	case e.Kind == fdg.OfValue && p.x.p.typ(p.b.partType(def{e.From, e.Part, -1})).Gradient:

@@ -29,7 +29,7 @@ func FuzzMutate(f *testing.F) {
 	})
 }
 
-// TestMutate is a fixed walk of the same kind, so that every run of the tests
+// TestMutate runs a fixed walk of the same kind, so that every run of the tests
 // takes a few hundred of its steps.
 func TestMutate(t *testing.T) {
 	authors := open(t, everything()...)

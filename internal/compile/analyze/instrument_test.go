@@ -45,7 +45,7 @@ func instrument(t *testing.T, pkgs []*packages.Package) map[string][]byte {
 	return out
 }
 
-// words is a program that knows the vocabulary of a package.
+// words returns a program that knows the vocabulary of a package.
 func words(t *testing.T, p *packages.Package) *program {
 	t.Helper()
 	set, err := vocabularyOf(p.Fset, p.Types)
@@ -55,7 +55,7 @@ func words(t *testing.T, p *packages.Package) *program {
 	return &program{words: set}
 }
 
-// allMarks are the directives of all packages, by function.
+// allMarks returns the directives of all packages, by function.
 func allMarks(pkgs []*packages.Package) map[*types.Func]mark {
 	out := map[*types.Func]mark{}
 	for _, p := range pkgs {
@@ -219,7 +219,7 @@ func (e *editor) results(call *ast.CallExpr, fn *types.Func, at string, componen
 	}
 }
 
-// placeOf is a node as package trace names it.
+// placeOf returns a node as package trace names it.
 func placeOf(n fdg.Node) string {
 	s := fmt.Sprintf("%s:%d:%d", n.Pos.File, n.Pos.Line, n.Pos.Col)
 	for _, c := range slices.Backward(n.Calls) {

@@ -95,7 +95,7 @@ const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFil
 
 type flagsKey struct{}
 
-// WithBuildFlags is a context in which packages are read with flags of the go
+// WithBuildFlags returns a context in which packages are read with flags of the go
 // command: those that their module is built with, where its go.mod alone does not do.
 func WithBuildFlags(ctx context.Context, flags []string) context.Context {
 	return context.WithValue(ctx, flagsKey{}, flags)

@@ -142,7 +142,7 @@ func static(g *fdg.Graph) map[dependence]bool {
 	return out
 }
 
-// missing are the dependences that were seen and are not in the graph.
+// missing returns the dependences that were seen and are not in the graph.
 func (s *sightings) missing(g *fdg.Graph) (out []string) {
 	have := static(g)
 	for u := range s.uses {
@@ -205,7 +205,7 @@ func (s *sightings) bypassed(g *fdg.Graph, u dependence) bool {
 	return false
 }
 
-// enclosing are the loops and branches around a node.
+// enclosing returns the loops and branches around a node.
 func enclosing(g *fdg.Graph, n int) (out []int) {
 	for up := g.Regions[g.Nodes[n].Region].Node; up >= 0; up = g.Regions[g.Nodes[up].Region].Node {
 		out = append(out, up)

@@ -29,7 +29,7 @@ func listed(fragment string) int {
 	return len(order)
 }
 
-// groupOf is the role of a default fragment.
+// groupOf returns the role of a default fragment.
 func groupOf(fragment string) string {
 	if fragment == gradient || fragment == apply {
 		return "learner"
@@ -122,7 +122,7 @@ func (p *partition) opShape(i int) string {
 	return rowsShape
 }
 
-// partShape is the shape of what an edge carries.
+// partShape returns the shape of what an edge carries.
 func (p *partition) partShape(e fdg.Edge) string {
 	t := p.b.partType(def{e.From, e.Part, -1})
 	if t == nil || p.x.p.isBatch(t) && !p.x.p.typ(t).Gradient || p.b.extra[e.From].taint {
@@ -208,7 +208,7 @@ func (p *partition) owners() {
 	}
 }
 
-// pinned is the owner of a node that does not depend on other nodes' owners.
+// pinned returns the owner of a node that does not depend on other nodes' owners.
 func (p *partition) pinned(i int) string {
 	n, pin := p.g.Nodes[i], p.b.extra[i].pin
 	home := p.homeOf(n)
@@ -223,7 +223,7 @@ func (p *partition) pinned(i int) string {
 	return pin
 }
 
-// homeOf is where the state lives that a node must be at.
+// homeOf returns where the state lives that a node must be at.
 func (p *partition) homeOf(n fdg.Node) string {
 	for _, r := range n.Writes {
 		return p.g.Resources[r].Home

@@ -38,7 +38,7 @@ func loaded(dirs ...string) ([]*Frame, error) {
 	return Frames(context.Background(), ".", patterns...)
 }
 
-// open are fixtures to be analysed again, by their folders. They are shared, so that
+// open returns fixtures to be analysed again, by their folders. They are shared, so that
 // nothing of them may be changed.
 func open(t testing.TB, dirs ...string) (out []*author) {
 	t.Helper()
@@ -62,7 +62,7 @@ func open(t testing.TB, dirs ...string) (out []*author) {
 
 func (a *author) name() string { return label(a.pkg.PkgPath) }
 
-// graph is that of the package with other files; with none, its own.
+// graph returns that of the package with other files; with none, its own.
 func (a *author) graph(t testing.TB, files map[string][]byte) *fdg.Graph {
 	t.Helper()
 	u := unitOf(a.pkg)
@@ -87,7 +87,7 @@ func (a *author) graph(t testing.TB, files map[string][]byte) *fdg.Graph {
 	return g
 }
 
-// files are the sources of the package.
+// files returns the sources of the package.
 func (a *author) files(t testing.TB) map[string][]byte {
 	out := map[string][]byte{}
 	for _, name := range a.pkg.CompiledGoFiles {
@@ -302,7 +302,7 @@ func TestReorder(t *testing.T) {
 	}
 }
 
-// dependences are a graph's edges in words, whatever the order of its nodes.
+// dependences returns a graph's edges in words, whatever the order of its nodes.
 func dependences(g *fdg.Graph) (out []string) {
 	text := func(n int) string {
 		if n < 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-rl/weft/internal/compile/vocabulary"
 )
 
-// config is what the program tells whoever builds its trees.
+// config returns what the program tells whoever builds its trees.
 func (x *interp) config(open bool) *tree.Config {
 	c := &tree.Config{
 		Fset: x.p.fset, Open: open, Classify: x.classify, Resolve: x.resolve, Fills: x.fills,

@@ -37,7 +37,7 @@ type Sourced struct {
 	Source *Source
 }
 
-// Sources is Overlay for those who need the source beside the graph.
+// Sources does what Overlay does for those who need the source beside the graph.
 func Sources(ctx context.Context, dir string, files map[string][]byte, patterns ...string) (out []Sourced, err error) {
 	err = eachRoot(ctx, dir, files, patterns, func(r *packages.Package, others []*unit) {
 		out = append(out, sourced(r.Fset, unitOf(r), others, filepath.Dir(r.GoFiles[0])))
@@ -113,13 +113,13 @@ func (s *Source) origins(v *value, path string) (out []Origin) {
 	return slices.Compact(out)
 }
 
-// Axis is what a part of a node's result is split along.
+// Axis returns what a part of a node's result is split along.
 func (s *Source) Axis(o Origin) fdg.Axis { return s.p.axis(fdg.Edge{From: o.Node, Part: o.Part}) }
 
-// Results are the names of the parts of a node that has several results.
+// Results returns the names of the parts of a node that has several results.
 func (s *Source) Results(node int) []string { return s.x.b.extra[node].names }
 
-// Pos is where a node stands.
+// Pos returns where a node stands.
 func (s *Source) Pos(node int) token.Pos { return s.x.b.extra[node].pos }
 
 // Family reports whether a loop goes through the members of a family.
@@ -132,7 +132,7 @@ func (s *Source) Shared(resource int) bool {
 	return yes
 }
 
-// Component is the type of a resource's component.
+// Component returns the type of a resource's component.
 func (s *Source) Component(resource int) types.Type { return s.x.b.owners[resource].typ }
 
 // Word returns what a function or method of the vocabulary says of itself; it is

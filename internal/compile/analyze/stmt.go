@@ -410,5 +410,5 @@ func (x *interp) escapes(lhs, rhs ast.Expr) {
 	}
 }
 
-// oneLine is source text without line breaks.
+// oneLine returns source text without line breaks.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -9,7 +9,7 @@ import (
 // qualifier names types by package, as an author writes them.
 func qualifier(p *types.Package) string { return p.Name() }
 
-// when is a verdict on a type that has no parts of interest.
+// when returns a verdict on a type that has no parts of interest.
 func when(is bool) tree.Verdict {
 	if is {
 		return tree.Yes

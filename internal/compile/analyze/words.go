@@ -106,7 +106,7 @@ func typeWord(t types.Type) string {
 	return rel + "." + n.Obj().Name()
 }
 
-// wordOf is the name of a function or method of the vocabulary.
+// wordOf returns the name of a function or method of the vocabulary.
 func wordOf(f *types.Func) (string, bool) {
 	rel, ok := inVocabulary(f.Pkg())
 	if !ok {
@@ -120,7 +120,7 @@ func wordOf(f *types.Func) (string, bool) {
 	return rel + "." + f.Name(), true
 }
 
-// namedOf is the declared type behind a pointer, or nil.
+// namedOf returns the declared type behind a pointer, or nil.
 func namedOf(t types.Type) *types.Named {
 	if p, ok := types.Unalias(t).(*types.Pointer); ok {
 		t = p.Elem()
@@ -129,7 +129,7 @@ func namedOf(t types.Type) *types.Named {
 	return n
 }
 
-// resourceOf is a component, or a part of one, in the graph.
+// resourceOf returns a component, or a part of one, in the graph.
 func resourceOf(c vocabulary.Component) fdg.Resource {
 	r := fdg.Resource{Kind: c.Kind, Axis: c.Axis, Sharing: fdg.Pinned, Home: c.Home, Large: c.Large, Steady: c.Steady}
 	if c.Copyable {

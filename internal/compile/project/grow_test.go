@@ -40,7 +40,7 @@ type scope struct {
 	depth int
 }
 
-// grown is the source of a loop.
+// grown returns the source of a loop.
 func grown(seed uint64) []byte {
 	g := &grower{r: rand.New(rand.NewPCG(seed, 1)), need: map[string]bool{}, names: map[string]int{}, left: 14}
 	g.style = style{table: g.chance(3), family: g.chance(6), slots: g.chance(3), twoNets: g.chance(2)}
@@ -53,12 +53,12 @@ func grown(seed uint64) []byte {
 	return out
 }
 
-// chance is true once in n times.
+// chance returns true once in n times.
 func (g *grower) chance(n int) bool { return g.r.IntN(n) == 0 }
 
 func (g *grower) one(list ...string) string { return list[g.r.IntN(len(list))] }
 
-// fresh is a name like no other.
+// fresh returns a name like no other.
 func (g *grower) fresh(like string) string {
 	g.names[like]++
 	if n := g.names[like]; n > 1 {
@@ -67,7 +67,7 @@ func (g *grower) fresh(like string) string {
 	return like
 }
 
-// t is a field of the trainer, which is then made.
+// t returns a field of the trainer, which is then made.
 func (g *grower) t(field string) string {
 	g.need[field] = true
 	return "t." + field
@@ -75,7 +75,7 @@ func (g *grower) t(field string) string {
 
 func (g *grower) line(f string, args ...any) { fmt.Fprintf(&g.out, f+"\n", args...) }
 
-// key is one of the run's for every way round the loops.
+// key returns one of the run's for every way round the loops.
 func (g *grower) key(sc *scope, use string) string {
 	return fmt.Sprintf("run.Key(%s)", strings.Join(append([]string{fmt.Sprintf("%q", g.fresh(use))}, sc.index...), ", "))
 }
@@ -87,7 +87,7 @@ func (sc *scope) add(name, kind, axis string) *val {
 	return v
 }
 
-// of are the values of a kind.
+// of returns the values of a kind.
 func (sc *scope) of(kind string) (out []*val) {
 	for _, v := range sc.vals {
 		if v.kind == kind {
@@ -97,7 +97,7 @@ func (sc *scope) of(kind string) (out []*val) {
 	return out
 }
 
-// pick is one of them.
+// pick returns one of them.
 func (g *grower) pick(list []*val) *val {
 	return list[g.r.IntN(len(list))]
 }
@@ -312,7 +312,7 @@ func (g *grower) whileCollecting(sc *scope, obs string) {
 	})
 }
 
-// collectApart is collect as a method, whose results are of several fragments.
+// collectApart returns collect as a method, whose results are of several fragments.
 func (g *grower) collectApart(sc *scope, obs string) *val {
 	name, run := g.fresh("collect"), g.runAt(sc)
 	var list []*val
@@ -357,7 +357,7 @@ func (g *grower) method(body func()) {
 	g.out.WriteString(before)
 }
 
-// runAt is the run as a method called inside loops gets it.
+// runAt returns the run as a method called inside loops gets it.
 func (g *grower) runAt(sc *scope) string {
 	run := "run"
 	for _, i := range sc.index {

@@ -56,7 +56,7 @@ func newMember(s *rl.Scope, name string, spec env.Spec) *Member {
 `},
 }
 
-// file is the package of a loop.
+// file returns the package of a loop.
 func (g *grower) file(train string) string {
 	for _, always := range []string{"opt", "Net", "Env"} {
 		g.need[always] = true
@@ -126,7 +126,7 @@ func (t *Trainer) Train(run *rl.Run) error {
 // imports of a loop, by the name that it uses them with.
 var imports = []string{"algo", "env", "internal/compile/analyze/testdata/src/kit", "nn", "replay", "rl"}
 
-// headed is the beginning of a file with what it imports.
+// headed returns the beginning of a file with what it imports.
 func headed(body string) string {
 	var b strings.Builder
 	b.WriteString("// Package random is a loop that was written at random.\npackage random\n\nimport (\n")

@@ -86,7 +86,7 @@ func (g *grower) fromTable(sc *scope) {
 	g.line("}")
 }
 
-// update is a gradient and its application; it names the loss of every row.
+// update returns a gradient and its application; it names the loss of every row.
 func (g *grower) update(sc *scope, sample, axis string) string {
 	loss, opt := g.one("loss", "fit"), "opt"
 	if g.style.twoNets && g.chance(3) {
@@ -110,7 +110,7 @@ func (g *grower) update(sc *scope, sample, axis string) string {
 	return g.shown(sc, l)
 }
 
-// updateApart is update as a method, with or without a guard.
+// updateApart returns update as a method, with or without a guard.
 func (g *grower) updateApart(sc *scope, sample, axis, loss, opt string) string {
 	name, run, guard := g.fresh("update"), g.runAt(sc), g.chance(2)
 	returns, end := "rl.Tensor", "return loss\n}"
@@ -152,7 +152,7 @@ func (g *grower) shown(sc *scope, name string) string {
 	return name
 }
 
-// sample is what a loss needs, put together from rows of an axis.
+// sample returns what a loss needs, put together from rows of an axis.
 func (g *grower) sample(sc *scope, axis string) string {
 	obs, action := g.observed(sc, axis)
 	return fmt.Sprintf("kit.Sample{Obs: %s, Action: %s, Adv: %s, Ret: %s}", obs, action, g.tensor(sc, axis, 2), g.tensor(sc, axis, 2))

@@ -71,7 +71,7 @@ func (g *grower) statement(sc *scope) {
 	}
 }
 
-// axis is one that something at hand has rows of.
+// axis returns one that something at hand has rows of.
 func (g *grower) axis(sc *scope) string {
 	var list []string
 	for _, v := range sc.vals {
@@ -82,7 +82,7 @@ func (g *grower) axis(sc *scope) string {
 	return g.one(list...)
 }
 
-// variable is one of a kind that may be assigned to, or nil.
+// variable returns one of a kind that may be assigned to, or nil.
 func (g *grower) variable(sc *scope, kind, axis string) *val {
 	var list []*val
 	for _, v := range sc.of(kind) {
@@ -96,7 +96,7 @@ func (g *grower) variable(sc *scope, kind, axis string) *val {
 	return list[g.r.IntN(len(list))]
 }
 
-// branch is an if, with or without an else.
+// branch writes an if, with or without an else.
 func (g *grower) branch(sc *scope) {
 	g.line("if %s {", g.cond(sc))
 	g.block(sc, "", func(sc *scope) { g.statement(sc); g.strew(sc, 1) })
@@ -160,7 +160,7 @@ func (g *grower) list(sc *scope) {
 	g.line("%s = append(%s, %s)", l.name, l.name, g.tensor(sc, "env", 1))
 }
 
-// count is how often a loop goes round.
+// count returns how often a loop goes round.
 func (g *grower) count(sc *scope) string {
 	if list := sc.of("int"); len(list) > 0 && g.chance(2) {
 		return g.pick(list).name
@@ -168,7 +168,7 @@ func (g *grower) count(sc *scope) string {
 	return fmt.Sprint(1 + g.r.IntN(2))
 }
 
-// cond is a condition that control may depend on.
+// cond returns a condition that control may depend on.
 func (g *grower) cond(sc *scope) string {
 	if list := sc.of("float"); len(list) > 0 && g.chance(2) {
 		return g.pick(list).name + " > " + g.one("0", ".1", ".3", ".5")
@@ -198,7 +198,7 @@ func (g *grower) cond(sc *scope) string {
 	return g.one("run.Iter()%2 == 0", "run.Iter()%3 != 0", "run.Iter() > 1")
 }
 
-// tensor is an expression of numbers, one for each row of an axis.
+// tensor returns an expression of numbers, one for each row of an axis.
 func (g *grower) tensor(sc *scope, axis string, depth int) string {
 	leaves, flags := g.leaves(sc, axis)
 	if depth > 0 && g.chance(2) || len(leaves) == 0 {
@@ -233,7 +233,7 @@ var fields = map[string][2]string{
 	"sample": {".Adv .Ret"},
 }
 
-// leaves are the tensors of an axis that are at hand.
+// leaves returns the tensors of an axis that are at hand.
 func (g *grower) leaves(sc *scope, axis string) (numbers, flags []string) {
 	for _, v := range sc.vals {
 		f, ok := fields[v.kind]
@@ -253,7 +253,7 @@ func (g *grower) leaves(sc *scope, axis string) (numbers, flags []string) {
 	return numbers, flags
 }
 
-// observed is an observation and the action that was taken on one, of an axis.
+// observed returns an observation and the action that was taken on one, of an axis.
 func (g *grower) observed(sc *scope, axis string) (obs, action string) {
 	at := map[string][2]string{
 		"obs": {"%s"}, "out": {"%s.Final"}, "act": {"", "%s.Action"}, "batch": {"%s.Obs", "%s.Act.Action"},

@@ -43,7 +43,7 @@ var variants = []struct {
 	}},
 }
 
-// between is the text from one string up to another.
+// between returns the text from one string up to another.
 func between(s, from, to string) string {
 	i := strings.Index(s, from)
 	return s[i : i+strings.Index(s[i:], to)]

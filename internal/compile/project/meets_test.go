@@ -20,7 +20,7 @@ func meets(t *testing.T, name string, text []byte) {
 	}
 }
 
-// apart are the places where programs do not meet.
+// apart returns the places where programs do not meet.
 func apart(name string, text []byte) (out []string) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, text, parser.ParseComments)
@@ -62,7 +62,7 @@ type checker struct {
 // crossing are the functions of package edge that another group answers.
 var crossing = []string{"Gather", "Gathered", "Scatter", "Scattered", "Send", "Sent", "Publish", "Fetch", "Reduce", "Reduced"}
 
-// edges are the constants that a program names where it crosses.
+// edges returns the constants that a program names where it crosses.
 func (c *checker) edges(n ast.Node) map[string]bool {
 	out := map[string]bool{}
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -94,7 +94,7 @@ func edgeOf(n ast.Node) string {
 	return id.Name
 }
 
-// shape is a block as two programs share it: edges, and the loops, branches and
+// shape returns a block as two programs share it: edges, and the loops, branches and
 // jumps around them. A jump counts inside a loop that holds edges.
 func (c *checker) shape(n ast.Stmt, both func(string) bool, inLoop bool) string {
 	holds := false
@@ -165,7 +165,7 @@ func (c *checker) arm(s ast.Stmt, both func(string) bool, inLoop bool) string {
 	return c.shape(s, both, inLoop)
 }
 
-// named are the edges in a simple statement or a condition, in the order in which
+// named returns the edges in a simple statement or a condition, in the order in which
 // they are used: a call's arguments come before it.
 func (c *checker) named(n ast.Node, both func(string) bool) (out string) {
 	var open []ast.Node
@@ -183,7 +183,7 @@ func (c *checker) named(n ast.Node, both func(string) bool) (out string) {
 	return out
 }
 
-// at is where a statement comes from.
+// at returns where a statement comes from.
 func (c *checker) at(n ast.Node) string { return c.comments[c.fset.Position(n.Pos()).Line] }
 
 // opposite reports whether a condition is written as the opposite of one. The printer

@@ -31,7 +31,7 @@ type specimen struct {
 	jobs      []job           // plain first
 }
 
-// randomFrame is what random loops are analysed in.
+// randomFrame returns what random loops are analysed in.
 func randomFrame(t testing.TB) *analyze.Frame {
 	t.Helper()
 	frames, err := analyze.Frames(t.Context(), ".", "./testdata/src/random")
@@ -41,7 +41,7 @@ func randomFrame(t testing.TB) *analyze.Frame {
 	return frames[0]
 }
 
-// bred is the specimen of a loop, under groupings that want makes of its graph,
+// bred returns the specimen of a loop, under groupings that want makes of its graph,
 // until so many were taken. An error says what the analyser or the projector could
 // not do with it.
 func bred(f *analyze.Frame, s specimen, want func(*fdg.Graph) []plan.Grouping, n int) (_ specimen, refused int, err error) {
@@ -117,7 +117,7 @@ func (s *specimen) take(by plan.Grouping, made Result) {
 	}))
 }
 
-// randomSpecimen is that of a seed.
+// randomSpecimen returns that of a seed.
 func randomSpecimen(f *analyze.Frame, seed uint64) (specimen, int, error) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	s := specimen{seed: seed, source: grown(seed)}
@@ -150,7 +150,7 @@ func randomSpecimen(f *analyze.Frame, seed uint64) (specimen, int, error) {
 	return s, refused, err
 }
 
-// mixture are ways to take a loop apart, those of policies and random ones.
+// mixture returns ways to take a loop apart, those of policies and random ones.
 func mixture(r *rand.Rand, g *fdg.Graph) []plan.Grouping {
 	of, more := standard(g), shuffled(r, g)
 	r.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
@@ -220,7 +220,7 @@ func carriedOut(t testing.TB, all []specimen, others []program, otherJobs []job)
 	return out, got
 }
 
-// wrongs are the jobs that went wrong, with why.
+// wrongs returns the jobs that went wrong, with why.
 func (r results) wrongs() map[int]string {
 	out := map[int]string{}
 	for i := 1; i < len(r.jobs); i++ {
@@ -306,12 +306,12 @@ func examined(t *testing.T, f *analyze.Frame, all []specimen, faulty bool, tally
 	}
 }
 
-// again is what went wrong, and how to see it again.
+// again returns what went wrong, and how to see it again.
 func (s specimen) again(why string) string {
 	return fmt.Sprintf("loop %d: %s\nAgain: go test ./internal/compile/project -run TestMetamorphic -loop %d", s.seed, why, s.seed)
 }
 
-// smaller is the source of a small loop that fails as the specimen does: in job i, or
+// smaller returns the source of a small loop that fails as the specimen does: in job i, or
 // with 0 before anything runs.
 func (s specimen) smaller(t testing.TB, f *analyze.Frame, i int) []byte {
 	if i == 0 {
@@ -344,7 +344,7 @@ func (s specimen) smaller(t testing.TB, f *analyze.Frame, i int) []byte {
 	})
 }
 
-// variant is a specimen with another source and one job of its own.
+// variant returns a specimen with another source and one job of its own.
 func (s specimen) variant(f *analyze.Frame, source []byte, i, n int) (specimen, bool) {
 	v := specimen{seed: s.seed, source: source}
 	v.program.name = fmt.Sprintf("%sv%d", s.program.name, n)
@@ -356,7 +356,7 @@ func (s specimen) variant(f *analyze.Frame, source []byte, i, n int) (specimen, 
 	return v, err == nil
 }
 
-// left is a grouping of the fragments that a graph still has.
+// left returns a grouping of the fragments that a graph still has.
 func left(by plan.Grouping, g *fdg.Graph) plan.Grouping {
 	out := plan.Grouping{Name: by.Name}
 	for _, x := range by.Groups {

@@ -39,7 +39,7 @@ func minimised(f *analyze.Frame, source []byte, fails func([][]byte) []bool) []b
 // blank is a line of which nothing is left.
 var blank = regexp.MustCompile(`(?m)^[ \t]+\n`)
 
-// shorter are the loops that one statement less makes, one declaration, or the
+// shorter returns the loops that one statement less makes, one declaration, or the
 // header of a loop or branch, and without what nobody needs then.
 func shorter(f *analyze.Frame, source []byte) (out [][]byte) {
 	fset := token.NewFileSet()
@@ -81,7 +81,7 @@ func shorter(f *analyze.Frame, source []byte) (out [][]byte) {
 	return out
 }
 
-// cleaned is a loop without what it declares and does not use, nil if it is none.
+// cleaned returns a loop without what it declares and does not use, nil if it is none.
 func cleaned(f *analyze.Frame, text []byte) []byte {
 	for range 30 {
 		unused, err := f.Unused(map[string][]byte{"random.go": text})

@@ -152,7 +152,7 @@ func (b *batch) run(jobs []job) (out []outcome) {
 	return out
 }
 
-// declaredNames are what files declare for their whole package.
+// declaredNames returns what files declare for their whole package.
 func declaredNames(t testing.TB, files map[string][]byte) map[string]bool {
 	names := map[string]bool{}
 	for _, text := range files {
@@ -171,7 +171,7 @@ func parsed(t testing.TB, fset *token.FileSet, text []byte) *ast.File {
 	return f
 }
 
-// prefixed is a file of another package with a prefix before the names that its
+// prefixed returns a file of another package with a prefix before the names that its
 // package declares.
 func prefixed(t testing.TB, text []byte, pkg, prefix string, names map[string]bool) []byte {
 	fset := token.NewFileSet()

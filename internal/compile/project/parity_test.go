@@ -35,7 +35,7 @@ type outcome struct {
 	Early          [][]call
 }
 
-// overlaid are the generated files as the go command sees them beside the loops,
+// overlaid returns the generated files as the go command sees them beside the loops,
 // which get what a runner wants of a trainer.
 func overlaid(t testing.TB, results []Result, change func(pkg, name string, text []byte) []byte) string {
 	dir := t.TempDir()

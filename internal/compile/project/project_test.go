@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // loops are the accepted ones: real algorithms, and the analyser's fixtures.
 var loops = []string{"../../../algo/...", "../analyze/testdata/src/loops/...", "./testdata/src/loops/..."}
 
-// wanted are the groupings of the built-in policies, and for fixtures also those
+// wanted returns the groupings of the built-in policies, and for fixtures also those
 // that the policies would not form.
 func wanted(g *fdg.Graph) []plan.Grouping {
 	if strings.Contains(g.Name, "/testdata/") {

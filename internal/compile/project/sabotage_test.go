@@ -33,7 +33,7 @@ type sabotage struct {
 	run                  job
 }
 
-// sabotaged are specimens with faults.
+// sabotaged returns specimens with faults.
 func sabotaged(all []specimen) (out []sabotage) {
 	for k, f := range sabotages {
 		n := 0
@@ -62,7 +62,7 @@ func sabotaged(all []specimen) (out []sabotage) {
 	return out
 }
 
-// carry are the programs and the runs of faults.
+// carry returns the programs and the runs of faults.
 func carry(list []sabotage) (programs []program, jobs []job) {
 	for _, x := range list {
 		programs, jobs = append(programs, x.program), append(jobs, x.run)

@@ -179,7 +179,8 @@ func otherEnds(b *bench) (out []place) {
 	return out
 }
 
-// wronglyGiven lists faults: batches whose sender gives up memory that an operation of its own still uses.
+// wronglyGiven lists faults: batches whose sender gives up memory that an operation of its own
+// still uses.
 func wronglyGiven(b *bench) (out []place) {
 	for _, r := range b.rows {
 		held := slices.ContainsFunc(b.g.Edges, func(e fdg.Edge) bool {

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-rl/weft/plan"
 )
 
-// standard are the groupings that the built-in policies form of a graph, as far
+// standard returns the groupings that the built-in policies form of a graph, as far
 // as it has what they keep apart.
 func standard(g *fdg.Graph) (out []plan.Grouping) {
 	var environment, collector, learner, apply, rest []string
@@ -49,7 +49,7 @@ func standard(g *fdg.Graph) (out []plan.Grouping) {
 	return append(out, apart)
 }
 
-// replicas are the groupings that share out environments.
+// replicas returns the groupings that share out environments.
 func replicas(environment, collector, learner, all []string) []plan.Grouping {
 	return []plan.Grouping{
 		{Name: "coarse", Groups: []plan.Group{

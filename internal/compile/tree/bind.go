@@ -30,7 +30,7 @@ func (b *builder) bind(caller *frame, c called, call *ast.CallExpr) {
 	}
 }
 
-// list is the slice that holds the last arguments of a call.
+// list returns the slice that holds the last arguments of a call.
 func (b *builder) list(t types.Type, args []ast.Expr) ast.Expr {
 	if len(args) == 0 {
 		return b.p.typed(&ast.CallExpr{Fun: b.p.typeName(t), Args: []ast.Expr{b.p.universal("nil")}}, t)
@@ -42,7 +42,7 @@ func (b *builder) list(t types.Type, args []ast.Expr) ast.Expr {
 	return b.p.typed(lit, t)
 }
 
-// receiver is what a method is called on, as its receiver's type has it.
+// receiver returns what a method is called on, as its receiver's type has it.
 func (b *builder) receiver(caller *frame, c called, call *ast.CallExpr, want types.Type) ast.Expr {
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 	if !ok {
@@ -151,7 +151,7 @@ func (b *builder) changes(o types.Object) (yes bool) {
 	return yes
 }
 
-// lower is a name as that of a variable.
+// lower returns a name as that of a variable.
 func lower(s string) string {
 	if s == strings.ToUpper(s) {
 		return strings.ToLower(s)

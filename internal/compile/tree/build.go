@@ -154,7 +154,7 @@ func (b *builder) declare(pos token.Pos, v *types.Var) {
 
 func (b *builder) emit(s Stmt) { b.out = append(b.out, s) }
 
-// site is that of a statement at a position.
+// site returns that of a statement at a position.
 func (b *builder) site(pos token.Pos) Site {
 	return Site{Pos: pos, Calls: b.fr.calls, Pin: b.pin, Up: b.up}
 }

@@ -141,7 +141,7 @@ func (b *builder) temps(c called) []*types.Var {
 	return results
 }
 
-// hint is what a call's result may be called.
+// hint returns what a call's result may be called.
 func (b *builder) hint(c called) string {
 	name := "v"
 	if c.fn != nil {
@@ -170,7 +170,7 @@ func (b *builder) effect(e ast.Expr) {
 	b.emit(b.operation(c, oneLine(types.ExprString(e))))
 }
 
-// resultType is the type of one of a call's results.
+// resultType returns the type of one of a call's results.
 func (b *builder) resultType(call *ast.CallExpr, i int) types.Type {
 	t := b.typeOf(call)
 	if tuple, ok := t.(*types.Tuple); ok {
@@ -179,7 +179,7 @@ func (b *builder) resultType(call *ast.CallExpr, i int) types.Type {
 	return t
 }
 
-// operation is a call that stays one, as a statement without places.
+// operation returns a call that stays one, as a statement without places.
 func (b *builder) operation(c called, text string) *Assign {
 	call := b.bareCall(c)
 	a := &Assign{Site: b.site(c.source.Pos()), Tok: token.ASSIGN, Rhs: []ast.Expr{call}, Text: text}
@@ -303,7 +303,7 @@ func (b *builder) instantiated(c called) map[*types.TypeParam]types.Type {
 	return out
 }
 
-// receiverType is the declared type that a method's receiver has, or nil.
+// receiverType returns the declared type that a method's receiver has, or nil.
 func (b *builder) receiverType(c called) *types.Named {
 	sel, ok := ast.Unparen(c.source.Fun).(*ast.SelectorExpr)
 	if !ok || b.fr.Info.Selections[sel] == nil {

@@ -250,7 +250,7 @@ var typeMode = func() types.TypeAndValue {
 	return tv
 }()
 
-// typeExpression is how a type is known as an expression.
+// typeExpression returns how a type is known as an expression.
 func typeExpression(t types.Type) types.TypeAndValue {
 	tv := typeMode
 	tv.Type = t

@@ -132,7 +132,7 @@ func (e *eliminator) arms(s *Branch, tail, loop bool) {
 	}
 }
 
-// left is what a statement that leaves becomes.
+// left returns what a statement that leaves becomes.
 func (e *eliminator) left(s *leave, tail, loop bool) (out Block) {
 	if !tail {
 		out = append(out, e.set(s.Site))
@@ -155,7 +155,7 @@ func (e *eliminator) flag() *types.Var {
 	return e.to.flag
 }
 
-// guard is what follows a statement in which the exit may have been left for.
+// guard returns what follows a statement in which the exit may have been left for.
 func (e *eliminator) guard(s Stmt, rest Block, tail bool) Stmt {
 	at := *s.At()
 	return &Branch{Site: at, Cond: e.not(e.p.Ref(e.flag())), Text: "if it went on", Arms: []Arm{{Label: "then", Body: e.block(rest, tail, false)}}}
@@ -196,7 +196,7 @@ func (e *eliminator) move(s *Branch, rest Block) bool {
 	return true
 }
 
-// not is the opposite of a condition.
+// not returns the opposite of a condition.
 func (b *builder) not(e ast.Expr) ast.Expr {
 	if _, name := e.(*ast.Ident); !name {
 		e = b.p.typed(&ast.ParenExpr{X: e}, b.p.Info.TypeOf(e))
@@ -240,7 +240,7 @@ func breaks(s *Branch) (yes bool) {
 	return yes
 }
 
-// chain is a switch as ifs. Its tag is a variable or a constant.
+// chain returns a switch as ifs. Its tag is a variable or a constant.
 func (b *builder) chain(s *Branch) Stmt {
 	var first, last *Branch
 	var other Block
@@ -277,7 +277,7 @@ func (b *builder) chain(s *Branch) Stmt {
 	return first
 }
 
-// binary is a comparison or a logical operator.
+// binary returns a comparison or a logical operator.
 func (b *builder) binary(x ast.Expr, op token.Token, y ast.Expr) ast.Expr {
 	return b.p.typed(&ast.BinaryExpr{X: b.paren(x), Op: op, Y: b.paren(y)}, types.Typ[types.Bool])
 }

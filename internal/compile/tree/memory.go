@@ -216,7 +216,7 @@ func filledType(t types.Type) types.Type {
 	return t
 }
 
-// changed are the variables whose memory a statement may change, besides those
+// changed returns the variables whose memory a statement may change, besides those
 // that it names on its left and in its fills.
 func (p *Program) changed(a *Assign) (out []*types.Var) {
 	named, all := vars{}, vars{}

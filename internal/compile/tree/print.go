@@ -126,7 +126,7 @@ func (w *writer) assign(a *Assign) string {
 	return fmt.Sprintf("%s %s %s", w.list(a.Lhs), a.Tok, w.list(a.Rhs))
 }
 
-// facts are what is known of an assignment beyond what it says.
+// facts returns what is known of an assignment beyond what it says.
 func (w *writer) facts(a *Assign) string {
 	var out []string
 	if a.Op != nil {

@@ -159,7 +159,7 @@ func (b *builder) branch(s *ast.IfStmt, cond ast.Expr) {
 	b.emit(n)
 }
 
-// newBranch is an if, at its condition.
+// newBranch returns an if, at its condition.
 func (b *builder) newBranch(cond, source ast.Expr) *Branch {
 	return &Branch{Site: b.site(source.Pos()), Cond: cond, Text: "if " + oneLine(types.ExprString(source))}
 }
@@ -274,7 +274,7 @@ func (b *builder) forLoop(s *ast.ForStmt, label string) {
 	})
 }
 
-// rounds is what stands at the top of a loop's rounds: what followed the round
+// rounds returns what stands at the top of a loop's rounds: what followed the round
 // before, if that is more than a simple statement, and what the condition needs.
 func (b *builder) rounds(n *Loop, cond, post Block) (out Block) {
 	if len(post) > 0 {
@@ -387,5 +387,5 @@ func named(list *ast.FieldList) (out []*ast.Ident) {
 	return out
 }
 
-// oneLine is source text without line breaks.
+// oneLine returns source text without line breaks.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

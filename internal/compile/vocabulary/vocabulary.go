@@ -246,7 +246,7 @@ func (r *reader) file(f *ast.File) error {
 	return nil
 }
 
-// name is a function's as a word.
+// name returns a function's as a word.
 func (r *reader) name(d *ast.FuncDecl) string {
 	if d.Recv == nil || len(d.Recv.List) == 0 {
 		return r.pkg + "." + d.Name.Name

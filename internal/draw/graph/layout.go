@@ -184,7 +184,7 @@ func (d *drawing) open(n fdg.Node, depth, home int) {
 	d.boxes[at].close = d.alone(slot{})
 }
 
-// span is which lanes a node touches with all that is inside it, or, with
+// span returns which lanes a node touches with all that is inside it, or, with
 // nothing inside, those that decide it, or else lane home.
 func (d *drawing) span(n fdg.Node, home int) (first, last int) {
 	first, last = len(d.lanes), -1
@@ -249,7 +249,7 @@ func (d *drawing) measure() {
 	d.frame()
 }
 
-// edges is the room that boxes need which begin or end at a lane.
+// edges returns the room that boxes need which begin or end at a lane.
 func (d *drawing) edges(lane int) (left, right float64) {
 	left, right = 4, 4
 	for _, b := range d.boxes {

@@ -119,7 +119,7 @@ func (d *drawing) follows(e fdg.Edge) bool {
 // interval is taken by a wire in some channel or track.
 type interval struct{ lo, hi int }
 
-// fit is the first of several parallel ways on which an interval is free, and
+// fit returns the first of several parallel ways on which an interval is free, and
 // takes it.
 func fit(taken *[][]interval, want interval) int {
 	meets := func(x interval) bool { return x.lo <= want.hi && want.lo <= x.hi }
@@ -171,7 +171,7 @@ func (d *drawing) tracks() {
 	}
 }
 
-// reach is from which slot to which a wire runs up or down.
+// reach returns from which slot to which a wire runs up or down.
 func (d *drawing) reach(w wire) interval {
 	v := interval{d.places[w.from].slot, d.places[w.from].slot}
 	for _, n := range w.to {
@@ -202,7 +202,7 @@ func (d *drawing) newDocks() *docks {
 	return k
 }
 
-// dock is the next free place at a side of a node.
+// dock returns the next free place at a side of a node.
 func (k *docks) dock(d *drawing, n, side int) point {
 	key := [2]int{n, side}
 	k.used[key]++
@@ -210,7 +210,7 @@ func (k *docks) dock(d *drawing, n, side int) point {
 	return point{p.x + p.w*float64(side), p.y + p.h*float64(k.used[key])/float64(k.total[key]+1)}
 }
 
-// paths are the corners of a wire's lines, one for each end.
+// paths returns the corners of a wire's lines, one for each end.
 func (d *drawing) paths(w wire, k *docks) (lines [][]point) {
 	p, l := d.places[w.from], d.lanes[w.lane]
 	if w.straight {
@@ -239,7 +239,7 @@ func (d *drawing) paths(w wire, k *docks) (lines [][]point) {
 	return lines
 }
 
-// leave is where a wire turns from its node's lower edge into its channel. The
+// leave returns where a wire turns from its node's lower edge into its channel. The
 // uppermost channel turns last, so that no wire cuts through another's label.
 func (d *drawing) leave(w wire) (x, y float64) {
 	p := d.places[w.from]
@@ -260,7 +260,7 @@ func (d *drawing) exits(node, side int) (n int) {
 	return n
 }
 
-// trace is a line through corners, rounded.
+// trace returns a line through corners, rounded.
 func trace(line []point) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "M%s %s", num(line[0].x), num(line[0].y))
@@ -275,7 +275,7 @@ func trace(line []point) string {
 	return b.String()
 }
 
-// length is of lines that run along an axis.
+// length returns of lines that run along an axis.
 func length(a, b point) float64 { return max(a.x-b.x, b.x-a.x) + max(a.y-b.y, b.y-a.y) }
 
 func towards(from, to point, r float64) point {

@@ -276,7 +276,7 @@ func (p *pen) badge(x, y float64, ink string, n int) {
 	p.put(`<circle cx="%s" cy="%s" r="7.5" fill="%s"/><text x="%s" y="%s" class="num">%d</text>`, num(x), num(y), ink, num(x), num(y+3.4), n)
 }
 
-// short is the fullest label that fits: first the names become fewer, then the
+// short returns the fullest label that fits: first the names become fewer, then the
 // loops.
 func (w wire) short(room float64) string {
 	loops := strings.Split(w.often, " x ")
@@ -305,7 +305,7 @@ func (w wire) short(room float64) string {
 	return cut(some+" · … × "+loops[len(loops)-1], room, 10.5)
 }
 
-// last is the end of a dotted name.
+// last returns the end of a dotted name.
 func last(s string) string {
 	if strings.HasSuffix(s, ")") {
 		return s

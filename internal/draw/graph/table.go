@@ -55,7 +55,7 @@ func (p *pen) entry(w wire, x, y float64) {
 	p.put(`</g>`)
 }
 
-// types are the Go types and shapes that a wire carries.
+// types returns the Go types and shapes that a wire carries.
 func (w wire) types() string {
 	var list []string
 	for _, e := range w.edges {
@@ -85,7 +85,7 @@ func (p *pen) key(x, y float64) {
 	p.text(x, y+20, "small", "A question mark: a branch may leave it out.")
 }
 
-// measure is how wide text will be, about: fonts differ, so it is generous.
+// measure returns how wide text will be, about: fonts differ, so it is generous.
 func measure(s string, size float64) (w float64) {
 	for _, r := range s {
 		switch {

@@ -8,7 +8,8 @@ import (
 	"github.com/weft-rl/weft/plan"
 )
 
-// DOT writes a sheet for Graphviz, both plans in one drawing: a box for every worker, replicas in it.
+// DOT writes a sheet for Graphviz, both plans in one drawing: a box for every worker, replicas in
+// it.
 func DOT(w io.Writer, s *plan.Sheet) error {
 	var b strings.Builder
 	b.WriteString("digraph plan {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n")

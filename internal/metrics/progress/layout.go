@@ -37,7 +37,7 @@ func (l line) text() string {
 
 func (l line) width() int { return utf8.RuneCountInString(l.text()) }
 
-// cut is the part of the line that fits the width.
+// cut returns the part of the line that fits the width.
 func (l line) cut(width int) line {
 	var out line
 	for _, s := range l {
@@ -79,7 +79,7 @@ type view struct {
 	elapsed time.Duration
 }
 
-// panel is the live view: bar and clock, then the numbers on as many rows as
+// panel returns the live view: bar and clock, then the numbers on as many rows as
 // they need.
 func (v view) panel(width int, g glyphs) []line {
 	rows := []line{v.headline(width, g)}
@@ -94,7 +94,7 @@ func (v view) panel(width int, g glyphs) []line {
 	return rows
 }
 
-// headline is a bar as long as the fields beside it allow.
+// headline returns a bar as long as the fields beside it allow.
 func (v view) headline(width int, g glyphs) line {
 	if v.total <= 0 {
 		return fit(width, v.fields())
@@ -107,10 +107,10 @@ func (v view) headline(width int, g glyphs) line {
 	return join(bar(v.part(), n, g), beside)
 }
 
-// plain is everything in one line.
+// plain returns everything in one line.
 func (v view) plain() line { return join(append(v.fields(), v.cells()...)...) }
 
-// final is the last line of a run.
+// final returns the last line of a run.
 func (v view) final(width int) line {
 	head := line{{strong, "done"}, {text: fmt.Sprintf("  %s steps in %s", metrics.Count(v.Steps), metrics.Duration(v.elapsed))}}
 	if v.Steps < v.total {
@@ -126,7 +126,7 @@ func (v view) final(width int) line {
 	return fit(width, parts)
 }
 
-// fields are the parts of the headline, the most important first. Their widths
+// fields returns the parts of the headline, the most important first. Their widths
 // do not change while a run goes on, so that nothing jumps.
 func (v view) fields() []line {
 	steps := fmt.Sprintf("%5s", metrics.Count(v.Steps))
@@ -144,7 +144,7 @@ func (v view) fields() []line {
 	}
 }
 
-// cells are the numbers of the run, each with its label, of steady widths.
+// cells returns the numbers of the run, each with its label, of steady widths.
 func (v view) cells() []line {
 	cells := []line{
 		cell("return", fmt.Sprintf("%-7s", metrics.Number(v.Return))),
@@ -158,12 +158,12 @@ func (v view) cells() []line {
 
 func cell(label, value string) line { return line{{faint, label + " "}, {text: value}} }
 
-// part is how much of the run is done, from 0 to 1.
+// part returns how much of the run is done, from 0 to 1.
 func (v view) part() float64 {
 	return min(1, max(0, float64(v.Steps)/float64(v.total)))
 }
 
-// left is the time left at the present rate.
+// left returns the time left at the present rate.
 func (v view) left() string {
 	seconds := max(0, float64(v.total-v.Steps)) / v.rate
 	if !(seconds < math.MaxInt64/float64(time.Second)) {
@@ -172,7 +172,7 @@ func (v view) left() string {
 	return metrics.Duration(time.Duration(seconds * float64(time.Second)))
 }
 
-// bar is part of n columns filled, to half a column.
+// bar returns part of n columns filled, to half a column.
 func bar(part float64, n int, g glyphs) line {
 	halves := int(part * float64(2*n))
 	full, half := halves/2, halves%2

@@ -31,7 +31,7 @@ func (m *meter) add(at time.Time, steps int64) {
 	m.samples = slices.Delete(m.samples, 0, old)
 }
 
-// rate is in steps a second; NaN before there are two samples at two times.
+// rate returns the speed in steps a second; NaN before there are two samples at two times.
 func (m *meter) rate() float64 {
 	first, last := m.samples[0], m.samples[len(m.samples)-1]
 	return perSecond(last.steps-first.steps, last.at.Sub(first.at))

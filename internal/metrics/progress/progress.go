@@ -139,7 +139,7 @@ func (p *Progress) Finish() {
 
 func (p *Progress) write(s string) { io.WriteString(p.w, s) }
 
-// view is what is to be seen now.
+// view returns what is to be seen now.
 func (p *Progress) view(now time.Time) view {
 	return view{
 		Snapshot: p.last,
@@ -149,7 +149,7 @@ func (p *Progress) view(now time.Time) view {
 	}
 }
 
-// firstMark is the step of the first plain line: at one per cent, soon enough
+// firstMark returns the step of the first plain line: at one per cent, soon enough
 // to see that a run works at all.
 func firstMark(total int64) int64 {
 	if total <= 0 {
@@ -158,7 +158,7 @@ func firstMark(total int64) int64 {
 	return max(1, total/100)
 }
 
-// nextMark is the first step after steps at which another twentieth of the run
+// nextMark returns the first step after steps at which another twentieth of the run
 // is done.
 func nextMark(steps, total int64) int64 {
 	const parts = 20
@@ -169,7 +169,7 @@ func nextMark(steps, total int64) int64 {
 	return (next*total + parts - 1) / parts
 }
 
-// printable is text without trailing newlines and without control characters,
+// printable returns text without trailing newlines and without control characters,
 // which could move the cursor.
 func printable(text string) string {
 	keep := func(r rune) rune {

@@ -28,7 +28,7 @@ func live(w io.Writer, c *fakeClock, width int) *Progress {
 	return New(w, Options{Total: 1000, Now: c.now, Columns: columns(width)})
 }
 
-// percents are the first words of plain lines.
+// percents returns the first words of plain lines.
 func percents(b *bytes.Buffer) string {
 	var out []string
 	for _, l := range lines(b) {

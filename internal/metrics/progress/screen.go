@@ -36,7 +36,7 @@ type screen struct {
 	drawn   []int // widths of the lines now on the terminal
 }
 
-// newScreen is nil if there is no terminal to draw on.
+// newScreen returns nil if there is no terminal to draw on.
 func newScreen(w io.Writer, columns func() int) *screen {
 	if columns == nil {
 		columns = terminalColumns(w)
@@ -78,7 +78,7 @@ func utf8Locale() bool {
 	return false
 }
 
-// width is asked for at each drawing, since windows change.
+// width asks for the terminal's at each drawing, since windows change.
 func (s *screen) width() int {
 	if n := s.columns(); n > 0 {
 		return n

@@ -113,7 +113,7 @@ func (b *batch) model(name string) (at unsafe.Pointer, n, size int) {
 	return b.field(b.lib.fn.expand, name)
 }
 
-// field is the first simulation's memory of a field.
+// field returns the first simulation's memory of a field.
 func (b *batch) field(fn uintptr, name string) (at unsafe.Pointer, n, size int) {
 	sizes := new([2]int32)
 	first := call(fn, b.handle, uintptr(cstring(name)), uintptr(unsafe.Pointer(&sizes[0])), uintptr(unsafe.Pointer(&sizes[1])))
@@ -162,7 +162,7 @@ func (b *batch) each(fn uintptr, ids []int32, args ...uintptr) (failed int32) {
 	return failed
 }
 
-// done is what the failed simulations of a call say.
+// done returns what the failed simulations of a call say.
 func (b *batch) done(failed int32, first int) error {
 	if failed == 0 {
 		return nil

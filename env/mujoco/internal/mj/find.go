@@ -16,7 +16,7 @@ import (
 // Install is what a user without the library is told to do.
 const Install = "pip install mujoco==4.0.0 gymnasium==1.3.0"
 
-// Library is the file to load: the given one, WEFT_MUJOCO's, that of the package
+// Library returns the file to load: the given one, WEFT_MUJOCO's, that of the package
 // mujoco of an interpreter, or the system's, in this order. A folder stands for the
 // library in it.
 func Library(given, interpreter string) (string, error) {
@@ -38,7 +38,7 @@ func Library(given, interpreter string) (string, error) {
 	return "", errors.New("libmujoco was not found: " + Install + ", or name a Python that has it with --python, or the file with option library or WEFT_MUJOCO")
 }
 
-// Models is the folder of model files: the given one, or that of the package
+// Models returns the folder of model files: the given one, or that of the package
 // gymnasium of an interpreter.
 func Models(given, interpreter string) (string, error) {
 	folder := given
@@ -54,7 +54,7 @@ func Models(given, interpreter string) (string, error) {
 	return folder, nil
 }
 
-// libraryIn is path if it is a file, and otherwise the library in that folder,
+// libraryIn returns path if it is a file, and otherwise the library in that folder,
 // the last by name if there are several.
 func libraryIn(path string) string {
 	info, err := os.Stat(path)
@@ -75,7 +75,7 @@ func libraryIn(path string) string {
 	return slices.Max(found)
 }
 
-// System is the library where the loader of the system looks for libraries, such as
+// System returns the library where the loader of the system looks for libraries, such as
 // that of Debian's package; "" if there is none.
 func System() string {
 	folders := slices.Concat(filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")), filepath.SplitList(os.Getenv("DYLD_LIBRARY_PATH")))

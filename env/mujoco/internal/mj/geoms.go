@@ -33,7 +33,7 @@ const shown = 3
 // grey is the colour of a geom that is given none, for which its material's stands.
 var grey = []float32{.5, .5, .5, 1}
 
-// Geoms are what one sees of the model, but for height fields. To ask for them may
+// Geoms returns what one sees of the model, but for height fields. To ask for them may
 // give every simulation fields of its own: it is for simulations that are not
 // stepped.
 func (s *Sims) Geoms() ([]Geom, error) {

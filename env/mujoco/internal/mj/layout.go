@@ -71,11 +71,11 @@ func (o object) address(name string) unsafe.Pointer {
 	return pointer(o.at + o.layout[o.kind+"."+name])
 }
 
-// count is a number of things. It is read as 32 bits, which are the low ones where
+// count returns a number of things. It is read as 32 bits, which are the low ones where
 // a version has 64: Go's machines that MuJoCo runs on are little-endian.
 func (o object) count(name string) int { return int(*(*int32)(o.address(name))) }
 
-// number is a field that is a number itself.
+// number returns a field that is a number itself.
 func (o object) number(name string) *float64 { return (*float64)(o.address(name)) }
 
 func (o object) array(name string) uintptr { return *(*uintptr)(o.address(name)) }
@@ -121,7 +121,7 @@ var dataArrays = map[string]array{
 	"cfrc_ext":        {"nbody", 6, 8},
 }
 
-// check is whether an object can be what the layout says: every array lies within
+// check reports whether an object can be what the layout says: every array lies within
 // the object's buffer, and no two overlap. A layout of another version fails here.
 func (o object) check(arrays map[string]array, model object) error {
 	type extent struct {
@@ -152,7 +152,7 @@ func (o object) check(arrays map[string]array, model object) error {
 	return nil
 }
 
-// floats is the memory of an array of numbers.
+// floats returns the memory of an array of numbers.
 func (o object) floats(name string, arrays map[string]array, model object) []float64 {
 	a, ok := arrays[name]
 	if !ok || a.size != 8 {

@@ -136,7 +136,7 @@ func (l *Lib) resolve(find func(name string) uintptr) error {
 	return nil
 }
 
-// layoutOf is the layout of a version, nil if it needs none.
+// layoutOf returns the layout of a version, nil if it needs none.
 func layoutOf(path, version string) (layout, error) {
 	if isBatched(version) {
 		return nil, nil
@@ -166,7 +166,7 @@ func (l *Lib) quieten() {
 	*(*uintptr)(pointer(l.fn.userError)) = purego.NewCallback(l.fail)
 }
 
-// fail is called by a library without a batch interface that cannot go on. It must
+// fail takes the message of a library without a batch interface that cannot go on. It must
 // not return, or what the library finds impossible would go on; the thread stands
 // still for good, and the library is not called any more.
 func (l *Lib) fail(message uintptr) uintptr {
@@ -177,7 +177,7 @@ func (l *Lib) fail(message uintptr) uintptr {
 	select {}
 }
 
-// failure is why the library gave up, nil if it did not.
+// failure returns why the library gave up, nil if it did not.
 func (l *Lib) failure() error {
 	select {
 	case <-l.failed:
@@ -212,11 +212,11 @@ func call(fn uintptr, args ...uintptr) uintptr {
 	return r
 }
 
-// pointer is an address of C memory as a pointer. It is read through memory
+// pointer returns an address of C memory as a pointer. It is read through memory
 // because a plain conversion looks like arithmetic on a Go pointer.
 func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
-// text is a C string.
+// text returns a C string.
 func text(address uintptr) string {
 	if address == 0 {
 		return ""
@@ -228,7 +228,7 @@ func text(address uintptr) string {
 	return string(unsafe.Slice((*byte)(p), n))
 }
 
-// cstring is a Go string for C.
+// cstring returns a Go string for C.
 func cstring(s string) unsafe.Pointer {
 	b := append([]byte(s), 0)
 	return unsafe.Pointer(&b[0])

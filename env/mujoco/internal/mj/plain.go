@@ -82,7 +82,7 @@ func (p *plain) make(file string, n int) (err error) {
 	return nil
 }
 
-// check is whether the layout is the library's: by where arrays are, and by what
+// check reports whether the layout is the library's: by where arrays are, and by what
 // a step does to the first simulation.
 func (p *plain) check() error {
 	first := p.rows[0]
@@ -143,7 +143,7 @@ func (p *plain) save(i int) {
 	}
 }
 
-// component is a part of a state, which begins with the time.
+// component returns a part of a state, which begins with the time.
 func (p *plain) component(c Component, i int) []float64 {
 	at := i * p.width
 	want := slices.Index([]Component{Time, Qpos, Qvel, 0, 0, Ctrl}, c) // in the order of stateArrays
@@ -206,7 +206,7 @@ func (p *plain) run(op op, ids []int32, first int) error {
 	return nil
 }
 
-// work is a goroutine of the crew: woken up, it takes simulations until there are
+// work runs as a goroutine of the crew: woken up, it takes simulations until there are
 // none left.
 func (p *plain) work() {
 	for range p.wake {

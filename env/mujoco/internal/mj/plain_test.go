@@ -9,7 +9,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// asPlain is a library as one without a batch interface, where the table knows
+// asPlain returns a library as one without a batch interface, where the table knows
 // its version: both ways can then be compared on the same library.
 func asPlain(t *testing.T, l *Lib) *Lib {
 	t.Helper()
@@ -43,7 +43,7 @@ const falling = `<mujoco>
   <actuator><general joint="arm" dyntype="filter" dynprm="0.1" gainprm="2"/></actuator>
 </mujoco>`
 
-// trace is everything that simulations show while they are reset, moved, stepped
+// trace returns everything that simulations show while they are reset, moved, stepped
 // and asked for forces.
 func trace(t *testing.T, l *Lib, file string, threads int) (all []float64) {
 	t.Helper()
@@ -147,7 +147,7 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
-// TestGivesUpItself is the same with a library whose own errors end up there.
+// TestGivesUpItself runs the same with a library whose own errors end up there.
 func TestGivesUpItself(t *testing.T) {
 	l := library(t)
 	if l.layout == nil {

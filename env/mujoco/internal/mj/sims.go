@@ -84,7 +84,7 @@ func (s *Sims) describe(e engine) {
 	s.CtrlRange, s.BodyMass = slices.Clone(numbers[float64](e, "actuator_ctrlrange")), slices.Clone(numbers[float64](e, "body_mass"))
 }
 
-// numbers is a field of mjModel whose elements are of type T, nil if it has none.
+// numbers returns a field of mjModel whose elements are of type T, nil if it has none.
 func numbers[T float64 | float32 | int32](e engine, name string) []T {
 	at, n, size := e.model(name)
 	if at == nil || n == 0 || uintptr(size) != unsafe.Sizeof(*new(T)) {
@@ -114,22 +114,22 @@ const (
 	Ctrl Component = 1 << 6
 )
 
-// Component is the memory of a part of simulation i's state: written, it is the
+// Component returns the memory of a part of simulation i's state: written, it is the
 // state at the next call.
 func (s *Sims) Component(c Component, i int) []float64 { return s.engine.component(c, i) }
 
-// State is the memory of all states, one after another: everything that decides
+// State returns the memory of all states, one after another: everything that decides
 // how the simulations go on, the solver's warm start included.
 func (s *Sims) State() []float64 { return s.engine.state() }
 
-// Output is the memory of a derived field of mjData, simulation by simulation,
+// Output returns the memory of a derived field of mjData, simulation by simulation,
 // filled by every call from now on; nil if there is no such field of numbers.
 func (s *Sims) Output(name string) []float64 { return s.engine.output(name) }
 
-// Body is the index of a body, -1 if there is none of that name.
+// Body returns the index of a body, -1 if there is none of that name.
 func (s *Sims) Body(name string) int { return s.engine.body(name) }
 
-// bodyOf is the index of a body of a model.
+// bodyOf returns the index of a body of a model.
 func (l *Lib) bodyOf(model uintptr, name string) int {
 	const objBody = 1
 	return int(int32(call(l.fn.name2id, model, objBody, uintptr(cstring(name)))))
@@ -155,7 +155,7 @@ func (s *Sims) run(op op, ids []int32) error {
 	return err
 }
 
-// upToNul is the text in a buffer that C has written.
+// upToNul returns the text in a buffer that C has written.
 func upToNul(b []byte) string {
 	if i := slices.Index(b, 0); i >= 0 {
 		b = b[:i]

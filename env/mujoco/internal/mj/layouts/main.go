@@ -134,7 +134,7 @@ func measure(include string, fields []string) (version string, column map[string
 	return answer(string(out))
 }
 
-// read is the text of all headers.
+// read returns the text of all headers.
 func read(include string) ([]byte, error) {
 	files, err := filepath.Glob(filepath.Join(include, "mujoco", "*.h"))
 	if err == nil && len(files) == 0 {
@@ -151,7 +151,7 @@ func read(include string) ([]byte, error) {
 	return all.Bytes(), err
 }
 
-// question is a program that prints the version and a line for every field. Those
+// question returns a program that prints the version and a line for every field. Those
 // that the headers do not mention are not asked for.
 func question(headers []byte, fields []string) []byte {
 	var b bytes.Buffer
@@ -182,7 +182,7 @@ func answer(text string) (version string, column map[string]string, err error) {
 	return versionOf(number), column, nil
 }
 
-// versionOf is the text of a version's number, in which each part has a digit in
+// versionOf returns the text of a version's number, in which each part has a digit in
 // old versions, and three in new ones.
 func versionOf(n int) string {
 	base := 10
