@@ -6,6 +6,7 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
@@ -86,14 +87,12 @@ func fuse(f *ir.Func, s settings) ([]*cluster, map[*ir.Node]bool) {
 
 // stepped reports whether a node does something at run time.
 func stepped(n *ir.Node) bool {
-	switch n.Op {
-	case compute.OpTypeParameter, compute.OpTypeCapturedValue, compute.OpTypeConstant:
-		return false
-	case compute.OpTypeSlice:
+	if n.Op == compute.OpTypeSlice {
 		_, ok := contiguous(n)
 		return !ok
 	}
-	return !ir.View(n.Op)
+	row := op.Of(n.Op)
+	return row.Class != op.Source && !row.View()
 }
 
 // foldable reports whether n is a broadcast that only elementwise nodes use.

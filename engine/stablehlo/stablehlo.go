@@ -46,7 +46,7 @@ type Options struct {
 	Kernels bool
 }
 
-// Supports reports whether the operation can be written.
+// Supports reports whether an operation can be written.
 func Supports(t compute.OpType) bool { return printerOf(t) != nil }
 
 // Text writes the module as a StableHLO module with a function called main.

@@ -1,5 +1,6 @@
-// Package assembly writes PTX, the portable assembly of NVIDIA GPUs: registers, instructions, and the elements of
-// operations. It knows nothing of graphs; package ptx puts kernels together with it.
+// Package assembly writes PTX, the portable assembly of NVIDIA GPUs: registers, instructions, and
+// the elements of operations. It knows nothing of graphs; package ptx puts kernels together with
+// it.
 package assembly
 
 import (
@@ -25,7 +26,8 @@ const (
 
 var names = [classes]struct{ declared, prefix string }{{"f32", "f"}, {"f64", "d"}, {"b32", "r"}, {"b64", "l"}, {"pred", "p"}}
 
-// Kind is how an element type is computed with: its registers, the suffix of arithmetic, and its size in memory.
+// Kind is how an element type is computed with: its registers, the suffix of arithmetic, and its
+// size in memory.
 type Kind struct {
 	Class  Class
 	Suffix string
@@ -67,7 +69,8 @@ type Writer struct {
 	depth  int
 }
 
-// Enter begins a part of the program; Exit ends it, and forgets the registers that were computed in it.
+// Enter begins a part of the program; Exit ends it, and forgets the registers that were computed in
+// it.
 func (w *Writer) Enter() { w.depth++ }
 
 // Exit ends what Enter began.

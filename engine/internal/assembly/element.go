@@ -6,19 +6,20 @@ import (
 	"github.com/gomlx/compute/dtypes"
 )
 
-// Element is one element of an operation: the types of its operands and of its result, and the operands' registers.
+// Element is one element of an operation: the types of its operands and of its result, and the
+// operands' registers.
 type Element struct {
 	Of, To dtypes.DType
 	Kind   Kind // of Of
 	Args   []string
 }
 
-// Form writes an element of an operation and returns the register of its result, "" if it cannot be done for the
-// element's type.
+// Form writes an element of an operation and returns the register of its result, "" if it cannot be
+// done for the element's type.
 type Form func(w *Writer, e Element) string
 
-// Instruction returns the form of an operation that is one instruction: of floats, of integers, and of predicates; ""
-// where there is none. One that ends in .b counts bits without a sign.
+// Instruction returns the form of an operation that is one instruction: of floats, of integers, and
+// of predicates; "" where there is none. One that ends in .b counts bits without a sign.
 func Instruction(float, integer, pred string) Form {
 	return func(w *Writer, e Element) string {
 		k, name := e.Kind, integer
@@ -38,8 +39,8 @@ func Instruction(float, integer, pred string) Form {
 	}
 }
 
-// Comparison returns the form of a comparison, by its names for floats and for integers, and of predicates by a form
-// of its own, or nil.
+// Comparison returns the form of a comparison, by its names for floats and for integers, and of
+// predicates by a form of its own, or nil.
 func Comparison(float, integer string, pred Form) Form {
 	return func(w *Writer, e Element) string {
 		name := integer
@@ -81,7 +82,8 @@ func Abs(w *Writer, e Element) string {
 	return Instruction("abs", "abs", "")(w, e)
 }
 
-// Divide writes a quotient; those of float32 are exact to two units of the last place, without a detour for what is tiny.
+// Divide writes a quotient; those of float32 are exact to two units of the last place, without a
+// detour for what is tiny.
 func Divide(w *Writer, e Element) string {
 	if e.Kind.Class == F32 {
 		return w.F("div.full", e.Args...)
@@ -130,8 +132,8 @@ func IsFinite(w *Writer, e Element) string {
 	return w.Op(Pred, "setp.lt."+k.Suffix, size, inf)
 }
 
-// Shift returns the form of a shift, shl.b, shr.u or shr.s; by as many bits as there are, or more, leaves nothing, as
-// the hardware has it.
+// Shift returns the form of a shift, shl.b, shr.u or shr.s; by as many bits as there are, or more,
+// leaves nothing, as the hardware has it.
 func Shift(name string) Form {
 	return func(w *Writer, e Element) string {
 		k, by := e.Kind, e.Args[1]

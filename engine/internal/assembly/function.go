@@ -2,13 +2,14 @@ package assembly
 
 import "math"
 
-// Functions of one float32, exact to a few units in the last place: the approximations that the hardware has are used
-// where their error is as small as that, and kept away from where it is not.
+// Functions of one float32, exact to a few units in the last place: the approximations that the
+// hardware has are used where their error is as small as that, and kept away from where it is not.
 
 // Rsqrt writes 1/sqrt(x).
 func Rsqrt(w *Writer, x string) string { return w.F("rcp.rn", w.F("sqrt.rn", x)) }
 
-// Rounded returns the function that rounds to a whole number: rmi down, rpi up, rni to the nearest, half to even.
+// Rounded returns the function that rounds to a whole number: rmi down, rpi up, rni to the nearest,
+// half to even.
 func Rounded(how string) func(*Writer, string) string {
 	return func(w *Writer, x string) string { return w.Op(F32, "cvt."+how+".f32.f32", x) }
 }
@@ -29,7 +30,8 @@ func (w *Writer) polynomial(x string, c ...float64) string {
 	return y
 }
 
-// Exp writes e to the x. It takes whole powers of two out, exactly, so that the hardware's power of two sees only small numbers.
+// Exp writes e to the x. It takes whole powers of two out, exactly, so that the hardware's power of
+// two sees only small numbers.
 func Exp(w *Writer, x string) string {
 	k := w.Op(F32, "cvt.rni.f32.f32", w.F("mul.rn", x, Float(math.Log2E)))
 	r := w.F("fma.rn", k, Float(-0.693359375), x)
@@ -44,7 +46,8 @@ func Exp(w *Writer, x string) string {
 	return w.F("selp", Float(0), y, w.Op(Pred, "setp.lt.f32", x, Float(-104)))
 }
 
-// Log writes the natural logarithm. It splits x into m 2^e with m around 1, and has a polynomial in m-1.
+// Log writes the natural logarithm. It splits x into m 2^e with m around 1, and has a polynomial in
+// m-1.
 func Log(w *Writer, x string) string {
 	tiny := w.Op(Pred, "setp.lt.f32", x, Float(math.Ldexp(1, -126)))
 	scaled := w.F("selp", w.F("mul.rn", x, Float(math.Ldexp(1, 23))), x, tiny)
@@ -84,7 +87,8 @@ func Expm1(w *Writer, x string) string {
 	return w.F("selp", p, w.F("add.rn", Exp(w, x), Float(-1)), near)
 }
 
-// Tanh writes (1-e)/(1+e) with e = exp(-2|x|), and near 0, where that loses digits, a polynomial (Cephes' tanhf).
+// Tanh writes (1-e)/(1+e) with e = exp(-2|x|), and near 0, where that loses digits, a polynomial
+// (Cephes' tanhf).
 func Tanh(w *Writer, x string) string {
 	size := w.F("abs", x)
 	e := w.F("ex2.approx.ftz", w.F("mul.rn", size, Float(-2*math.Log2E)))
@@ -101,8 +105,9 @@ func Logistic(w *Writer, x string) string {
 	return w.F("rcp.approx.ftz", w.F("add.rn", Exp(w, w.F("neg", x)), Float(1)))
 }
 
-// Sine returns the function sin for shift 0 and cos for shift 1: quarters are taken off in double precision, and each
-// half of a quarter has its polynomial. A program that wants one often wants the other, of the same number.
+// Sine returns the function sin for shift 0 and cos for shift 1: quarters are taken off in double
+// precision, and each half of a quarter has its polynomial. A program that wants one often wants
+// the other, of the same number.
 func Sine(shift int) func(*Writer, string) string {
 	return func(w *Writer, x string) string {
 		sin, cos, quarter := w.quarters(x)
@@ -119,7 +124,8 @@ func Sine(shift int) func(*Writer, string) string {
 // turn has what sine and cosine of a number have in common.
 type turn struct{ sin, cos, quarter string }
 
-// quarters writes the number's turn, if it is not there yet: sine and cosine of what is beyond whole quarters, and how many those are.
+// quarters writes the number's turn, if it is not there yet: sine and cosine of what is beyond
+// whole quarters, and how many those are.
 func (w *Writer) quarters(x string) (sin, cos, quarter string) {
 	for i := len(w.turns) - 1; i >= 0; i-- {
 		if t, ok := w.turns[i][x]; ok {
@@ -130,7 +136,8 @@ func (w *Writer) quarters(x string) (sin, cos, quarter string) {
 	q := w.Op(F64, "cvt.rni.f64.f64", w.Op(F64, "mul.rn.f64", d, Double(2/math.Pi)))
 	r := w.Op(F32, "cvt.rn.f32.f64", w.Op(F64, "fma.rn.f64", q, Double(-math.Pi/2), d))
 	quarter = w.Op(B32, "cvt.rni.s32.f64", q)
-	// Of numbers beyond all digits something between -1 and 1 is left, of those beyond all numbers nothing.
+	// Of numbers beyond all digits something between -1 and 1 is left, of those beyond all numbers
+	// nothing.
 	inside := w.F("max", w.F("min", r, Float(math.Pi/4+1e-3)), Float(-math.Pi/4-1e-3))
 	r = w.F("selp", inside, Float(math.NaN()), w.Op(Pred, "setp.lt.f32", w.F("abs", x), Float(math.Inf(1))))
 	z := w.F("mul.rn", r, r)

@@ -23,7 +23,8 @@ func (s Set) Of(d dtypes.DType) (Fn, bool) {
 	return fn, ok
 }
 
-// Single returns the loop in which operand which (0 is the first) points to one element that serves for all.
+// Single returns the loop in which operand which (0 is the first) points to one element that serves
+// for all.
 func (s Set) Single(d dtypes.DType, which int) (Fn, bool) {
 	fn := s.single[d][which]
 	return fn, fn != nil
@@ -39,8 +40,8 @@ func Join(sets ...Set) Set {
 	return all
 }
 
-// Halves adds the loops of 16-bit floats, made of float32's: widen, compute, round once. toBool says that the operation
-// gives bools.
+// Halves adds the loops of 16-bit floats, made of float32's: widen, compute, round once. toBool
+// says that the operation gives bools.
 func (s Set) Halves(toBool bool) Set {
 	fn, ok := s.whole[dtypes.Float32]
 	if !ok {

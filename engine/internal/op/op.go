@@ -1,11 +1,12 @@
-// Package op is the table of the engine's operations. A row says all that the engine knows of an operation: its class,
-// the element types it takes, its loops, how graphs with it are simplified, and its form in StableHLO and in PTX. The
-// packages that record graphs, check, simplify and run them, or write them for other devices, ask the table when a
-// program is compiled; nothing looks into it while one runs.
+// Package op is the table of the engine's operations. A row says all that the engine knows of an
+// operation: its class, the element types it takes, its loops, how graphs with it are simplified,
+// and its form in StableHLO and in PTX. The packages that record graphs, check, simplify and run
+// them, or write them for other devices, ask the table when a program is compiled; nothing looks
+// into it while one runs.
 //
-// A new elementwise operation or reduction is a row here, and the kernels that the row names. An operation of another
-// class, which moves, multiplies or searches elements, also has its code in the packages that record, run and write it;
-// its row has what they have in common.
+// A new elementwise operation or reduction is a row here, and the kernels that the row names. An
+// operation of another class, which moves, multiplies or searches elements, also has its code in
+// the packages that record, run and write it; its row has what they have in common.
 package op
 
 import (
@@ -26,11 +27,13 @@ type Row struct {
 	// Bool is set if the result has bools, whatever the operands have.
 	Bool bool
 
-	// Loops compute an elementwise operation. Those of 16-bit floats are made of float32's where they are missing.
+	// Loops compute an elementwise operation. Those of 16-bit floats are made of float32's where
+	// they are missing.
 	Loops loops.Set
 	// Dear is set if a loop takes several nanoseconds an element.
 	Dear bool
-	// AfterAdd is the vector kernel of the operation that adds two operands first; Identity is none.
+	// AfterAdd is the vector kernel of the operation that adds two operands first; Identity is
+	// none.
 	AfterAdd kernel.UnaryOp
 
 	// Commutes is set if the operands can be exchanged.
@@ -40,14 +43,16 @@ type Row struct {
 	// Neutral is an operand that changes nothing, if there is one.
 	Neutral *Neutral
 
-	// Fold is how a binary operation joins the elements of a reduction, a window or a scatter; None if it does not.
+	// Fold is how a binary operation joins the elements of a reduction, a window or a scatter; None
+	// if it does not.
 	Fold loops.Kind
 	// By is the binary operation by which a reduction or a scatter joins two elements.
 	By compute.OpType
 	// Wide says where the operation is done in float32 if its elements are 16-bit floats.
 	Wide Wide
 
-	// HLO is the operation in StableHLO. It is empty if package stablehlo has code for the operation, or none.
+	// HLO is the operation in StableHLO. It is empty if package stablehlo has code for the
+	// operation, or none.
 	HLO HLO
 	// PTX writes one element of an elementwise operation for GPUs; nil if there is no form.
 	PTX assembly.Form
@@ -56,8 +61,8 @@ type Row struct {
 // Class is what kind of operation a row is about.
 type Class int
 
-// The classes. Element i of the result of a Unary, Binary, Ternary or Convert operation depends on element i of the
-// operands alone.
+// The classes. Element i of the result of a Unary, Binary, Ternary or Convert operation depends on
+// element i of the operands alone.
 const (
 	Missing   Class = iota // not an operation of the engine
 	Source                 // gives a value without computing anything
@@ -91,12 +96,11 @@ type Neutral struct {
 // Wide says where an operation on 16-bit floats is done in float32 and rounded at the end.
 type Wide int
 
-// The operation is done in 16 bits where there are loops for them; or it has none in the engine; or it adds or
-// multiplies many elements, for which 16 bits are too few on any device.
+// The places.
 const (
-	Never Wide = iota
-	InLoops
-	Everywhere
+	Never      Wide = iota // nowhere
+	InLoops                // in the engine, which has no 16-bit loops for the operation
+	Everywhere             // on every device: 16 bits are too few to add or multiply many elements in
 )
 
 // HLO is an operation in StableHLO. Text is the operation with $ before what is filled in:
@@ -105,8 +109,9 @@ const (
 //	$0 $1   operand 0, 1         $out    type of the result           $total  the same, in the total order
 //	$^      the line before      $sig    types of all: (...) -> ...   $axes $axis  the attribute
 //
-// Several lines are several operations, of which the last gives the result. A text of one operand alone needs no
-// operation. Without Text, it is that of an operation whose operands and result have one type.
+// Several lines are several operations, of which the last gives the result. A text of one operand
+// alone needs no operation. Without Text, it is that of an operation whose operands and result have
+// one type.
 type HLO struct {
 	Name     string // without its dialect, as reductions name it
 	Text     string
@@ -140,29 +145,36 @@ func (t Types) Has(d dtypes.DType) bool {
 	return d.IsInt() && t&Signed != 0
 }
 
-// index has the row of every operation.
-var index = indexed()
+// completed returns rows with the loops of 16-bit floats, which follow from those of float32.
+func completed(rows []Row) []Row {
+	for i, r := range rows {
+		rows[i].Loops = r.Loops.Halves(r.Bool)
+	}
+	return rows
+}
 
-func indexed() (all [compute.OpTypeLast]*Row) {
+// index has the row of every operation.
+var index = indexed(table)
+
+func indexed(rows []Row) (all [compute.OpTypeLast]*Row) {
 	for i := range all {
 		all[i] = &Row{Op: compute.OpType(i)}
 	}
-	for i := range table {
-		r := &table[i]
-		r.Loops = r.Loops.Halves(r.Bool)
-		all[r.Op] = r
+	for i := range rows {
+		all[rows[i].Op] = &rows[i]
 	}
 	return all
 }
 
-// Of returns the row of an operation. That of an operation which the engine does not have is of class Missing.
+// Of returns the row of an operation. That of an operation which the engine does not have is of
+// class Missing.
 func Of(t compute.OpType) *Row { return index[t] }
 
 // Rows returns all operations of the engine.
 func Rows() []Row { return table }
 
-// Joins returns the row of the operation by which a kind of reduction joins two elements; of class Missing for kinds
-// that there are no loops for.
+// Joins returns the row of the operation by which a kind of reduction joins two elements; of class
+// Missing for kinds that there are no loops for.
 func Joins(kind compute.ReduceOpType) *Row {
 	switch kind {
 	case compute.ReduceOpSum:

@@ -38,7 +38,8 @@ func each(t *testing.T, do func(t *testing.T, row op.Row, d dtypes.DType), class
 	}
 }
 
-// TestRows: every operation has one row, whose columns agree with each other and with what runs and writes operations.
+// TestRows: every operation has one row, whose columns agree with each other and with what runs and
+// writes operations.
 func TestRows(t *testing.T) {
 	b, err := engine.New("")
 	if err != nil {
@@ -172,8 +173,8 @@ func run(t *testing.T, row op.Row, d dtypes.DType, config string, single int, ar
 	return ir.BytesOf(flat), nil
 }
 
-// TestLoops: elementwise operations take the types that their rows say and no others, and the engine gives the bits of
-// their loops, also where an operand is one element.
+// TestLoops: elementwise operations take the types that their rows say and no others, and the
+// engine gives the bits of their loops, also where an operand is one element.
 func TestLoops(t *testing.T) {
 	const n = 301
 	each(t, func(t *testing.T, row op.Row, d dtypes.DType) {

@@ -23,7 +23,7 @@ var (
 	function = assembly.Function
 )
 
-var table = []Row{
+var table = completed([]Row{
 	// Of one element.
 	{Op: compute.OpTypeAbs, Class: Unary, Takes: Numbers, Loops: join(loops.Magnitude, float(math.Abs), vector(kernel.Abs)),
 		HLO: HLO{Name: "abs", Unsigned: "$0"}, PTX: assembly.Abs},
@@ -221,7 +221,7 @@ var table = []Row{
 	{Op: compute.OpTypeBatchNormForInference, Class: Composite},
 	{Op: compute.OpTypeBatchNormForTraining, Class: Composite},
 	{Op: compute.OpTypeBatchNormGradient, Class: Composite},
-}
+})
 
 func rsqrt(x float64) float64    { return 1 / math.Sqrt(x) }
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

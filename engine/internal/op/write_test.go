@@ -24,8 +24,9 @@ import (
 
 const trips = 3
 
-// module records an operation on parameters of the given dimensions, alone, and as what a loop makes of its state in
-// each round. It returns nil if the operation does not take the type. Reductions are over the second axis.
+// module records an operation on parameters of the given dimensions, alone, and as what a loop
+// makes of its state in each round. It returns nil if the operation does not take the type.
+// Reductions are over the second axis.
 func module(t *testing.T, row op.Row, d dtypes.DType, dims []int) *ir.Module {
 	t.Helper()
 	tap := ptxtest.NewTap(t)
@@ -140,8 +141,9 @@ func modest(v *ir.Value, r *rand.Rand) any {
 	return flat.Interface()
 }
 
-// TestPTX: the kernels of operations compute what the engine does: whole numbers and bools to the bit, floats to a few
-// units of the last place. Rows are short, longer than a thread holds, and longer than a warp has threads.
+// TestPTX: the kernels of operations compute what the engine does: whole numbers and bools to the
+// bit, floats to a few units of the last place. Rows are short, longer than a thread holds, and
+// longer than a warp has threads.
 func TestPTX(t *testing.T) {
 	done := map[compute.OpType]bool{}
 	each(t, func(t *testing.T, row op.Row, d dtypes.DType) {
@@ -179,7 +181,8 @@ func TestPTX(t *testing.T) {
 	}
 }
 
-// TestRowwise: the rows of elementwise operations and of reductions along another axis do not look at each other.
+// TestRowwise: the rows of elementwise operations and of reductions along another axis do not look
+// at each other.
 func TestRowwise(t *testing.T) {
 	each(t, func(t *testing.T, row op.Row, d dtypes.DType) {
 		m := module(t, row, d, []int{5, 3})

@@ -3,6 +3,7 @@ package simplify
 import (
 	"github.com/gomlx/compute"
 
+	"github.com/weft-rl/weft/engine/internal/op"
 	"github.com/weft-rl/weft/engine/ir"
 )
 
@@ -13,11 +14,10 @@ const maxFolded = 1 << 16
 // them takes the one element as it is.
 func foldable(n *ir.Node) bool {
 	switch n.Op {
-	case compute.OpTypeParameter, compute.OpTypeCapturedValue, compute.OpTypeConstant, compute.OpTypeBroadcastInDim,
-		compute.OpTypeOptimizationBarrier, compute.OpTypeSchedulingBarrier:
+	case compute.OpTypeBroadcastInDim, compute.OpTypeOptimizationBarrier, compute.OpTypeSchedulingBarrier:
 		return false
 	}
-	if len(n.Funcs) > 0 {
+	if len(n.Funcs) > 0 || op.Of(n.Op).Class == op.Source {
 		return false
 	}
 	in, out := 0, 0

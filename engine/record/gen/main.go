@@ -1,5 +1,5 @@
-// Command gen writes the methods of package record that differ in nothing but the operation, from the table of
-// operations: go generate ./engine/record.
+// Command gen writes the methods of package record that differ in nothing but the operation, from
+// the table of operations: go generate ./engine/record.
 package main
 
 import (
@@ -24,8 +24,8 @@ func main() {
 	}
 }
 
-// forms are the methods of the classes whose operations all have the same operands and attributes; %[1]s is the
-// operation.
+// forms are the methods of the classes whose operations all have the same operands and attributes;
+// %[1]s is the operation.
 var forms = map[op.Class]string{
 	op.Unary: `func (f *Function) %[1]s(x compute.Value) (compute.Value, error) {
 	return f.unary(compute.OpType%[1]s, x)

@@ -12,8 +12,8 @@ import (
 // printer writes one node and names its outputs.
 type printer func(w *writer, n *ir.Node)
 
-// printerOf returns the printer of an operation, nil if it cannot be written: by the table of operations, or by code for
-// what needs more than a line.
+// printerOf returns the printer of an operation, nil if it cannot be written: by the table of
+// operations, or by code for what needs more than a line.
 func printerOf(t compute.OpType) printer {
 	row := op.Of(t)
 	switch {
