@@ -15,6 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-rl/weft/internal/launch"
+	children "github.com/weft-rl/weft/internal/launch/local"
 	"github.com/weft-rl/weft/internal/run/certs"
 	"github.com/weft-rl/weft/internal/run/coordinator"
 	"github.com/weft-rl/weft/internal/run/core"
@@ -65,8 +67,8 @@ func (c *command) coordinator() *cobra.Command {
 	flags.DurationVar(&f.patience, "patience", 10*time.Minute, "`time` that a run waits for workers before it is given up")
 	flags.DurationVar(&f.planTime, "plan-time", 2*time.Minute, "`time` that a run's trainer and environments may take to be constructed when it is planned; a run that takes longer fails")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
-	flags.BoolVar(&f.withParent, parentFlag, false, "end when standard input does")
-	_ = flags.MarkHidden(parentFlag)
+	flags.BoolVar(&f.withParent, children.ParentFlag, false, "end when standard input does")
+	_ = flags.MarkHidden(children.ParentFlag)
 	return cmd
 }
 
@@ -142,15 +144,10 @@ func (f *coordinatorFlags) store(ctx context.Context) (*etcd.Store, error) {
 // listening tells where a coordinator is reached.
 func (c *command) listening(asJSON bool, address string) {
 	if asJSON {
-		_ = json.NewEncoder(c.out).Encode(listeningEvent{"listening", address})
+		_ = json.NewEncoder(c.out).Encode(launch.NewListening(address))
 		return
 	}
 	fmt.Fprintf(c.out, "coordinator at %s: weft worker --join %s\n", address, address)
-}
-
-type listeningEvent struct {
-	Event   string `json:"event"`
-	Address string `json:"address"`
 }
 
 // teller tells the user what a process of a cluster does, a line at a time.

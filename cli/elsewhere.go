@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-rl/weft/internal/launch"
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
@@ -151,7 +152,7 @@ const halting = 90 * time.Second
 // stop has a run stop at its next consistent point, and waits for that. If it was not the
 // user who asked, but this machine's processes do not stay alive, it is not waited for.
 func (v *viewer) stop(ctx context.Context, client *control.Client, name string) (last core.Run, err error) {
-	now, limit := errors.As(context.Cause(ctx), new(unsteady)), halting
+	now, limit := errors.As(context.Cause(ctx), new(launch.Unsteady)), halting
 	if now {
 		limit = 10 * time.Second
 	} else {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	children "github.com/weft-rl/weft/internal/launch/local"
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/coordinator"
 	"github.com/weft-rl/weft/internal/run/scratch"
@@ -157,21 +158,21 @@ func (p *planner) run(ctx context.Context, cmd *exec.Cmd, input []byte, temp str
 	defer runtime.UnlockOSThread()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var said tail
+	var said children.Tail
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &said, &said
 	cmd.Env = append(os.Environ(), "TMPDIR="+temp)
 	cmd.WaitDelay = time.Second // for children that hold its output
-	bind(cmd)
+	children.Bind(cmd)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { endGroup(cmd) })
+	stop := context.AfterFunc(ctx, func() { children.EndGroup(cmd) })
 	over := make(chan struct{})
 	var watch sync.WaitGroup
 	watch.Go(func() { p.watch(cmd.Process.Pid, over, cancel) })
 	err := cmd.Wait()
 	stop()
-	endGroup(cmd)
+	children.EndGroup(cmd)
 	close(over)
 	watch.Wait()
 	if ctx.Err() != nil {
@@ -193,7 +194,7 @@ func (p *planner) watch(pid int, over <-chan struct{}, end context.CancelCauseFu
 			return
 		case <-ticker.C:
 		}
-		if has := resident(pid); has > p.memory {
+		if has := children.Resident(pid); has > p.memory {
 			end(fmt.Errorf("its trainer and environments have %.1f GiB of memory, and may have %.1f (half of the coordinator's machine)", gib(has), gib(p.memory)))
 			return
 		}

@@ -12,8 +12,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/weft-rl/weft/internal/bench"
+	children "github.com/weft-rl/weft/internal/launch/local"
 	"github.com/weft-rl/weft/internal/run/scratch"
 )
 
@@ -29,12 +31,12 @@ func wholeRun(ctx context.Context, args []string) (r bench.WholeRun, err error) 
 	}
 	defer func() { err = errors.Join(err, dir.Remove()) }()
 	cmd := exec.CommandContext(ctx, program, append(append([]string{"train"}, args...), "--json", "--out", filepath.Join(dir.Path, "run"))...)
-	runtime.LockOSThread() // bind's, as in process: a run does not end because nobody reads its output
+	runtime.LockOSThread() // Bind's, as in launch: a run does not end because nobody reads its output
 	defer runtime.UnlockOSThread()
-	bind(cmd)
+	children.Bind(cmd)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it takes what it started with it
-	cmd.WaitDelay = goodbye
-	var problems tail
+	cmd.WaitDelay = 5 * time.Second
+	var problems children.Tail
 	cmd.Stderr = &problems
 	out, err := cmd.StdoutPipe()
 	if err == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-rl/weft/internal/device"
+	children "github.com/weft-rl/weft/internal/launch/local"
 	"github.com/weft-rl/weft/internal/run/certs"
 	"github.com/weft-rl/weft/internal/run/store"
 	"github.com/weft-rl/weft/internal/run/worker"
@@ -72,8 +73,8 @@ func (c *command) worker() *cobra.Command {
 	flags.DurationVar(&f.patience, "patience", time.Minute, "`time` that it looks for a coordinator before it gives up")
 	flags.DurationVar(&f.drain, "drain-timeout", time.Minute, "`time` that its run may take to come to a consistent point when it is to leave, before it leaves all the same")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
-	flags.BoolVar(&f.withParent, parentFlag, false, "end when standard input does")
-	_ = flags.MarkHidden(parentFlag)
+	flags.BoolVar(&f.withParent, children.ParentFlag, false, "end when standard input does")
+	_ = flags.MarkHidden(children.ParentFlag)
 	flags.DurationVar(&f.connect, connectFlag, 0, "`time` after which another worker that does not answer cannot be reached; 0 is a minute")
 	_ = flags.MarkHidden(connectFlag)
 	return cmd
@@ -197,8 +198,6 @@ func usable() (out []string) {
 	}
 	return out
 }
-
-const parentFlag = "with-parent"
 
 // withParent ends with standard input, which a parent holds open for as long as it
 // lives, however that ends.

@@ -161,8 +161,8 @@ func references(ctx context.Context, o Options, dir string) (out []*reference, e
 		}
 		o.Log(r.Name + ": undisturbed")
 		w := &reference{}
-		p, err := s.run(r.Name, place{}, append(r.reference(o.Workers), "--out", r.Name, "--json"), func(p *process) {
-			context.AfterFunc(ctx, func() { p.signal(sigKill) })
+		p, err := s.run(r.Name, append(r.reference(o.Workers), "--out", r.Name, "--json"), func(p *process) {
+			context.AfterFunc(ctx, func() { p.Signal(sigKill) })
 		}, func(line string) { _ = json.Unmarshal([]byte(line), &w.ended) })
 		if err == nil && (p.err != nil || w.Event != "done") {
 			err = fmt.Errorf("%w: %s", errors.Join(p.err, ctx.Err()), p.tail())

@@ -232,16 +232,16 @@ func TestProcess(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &starter{program: shell, dir: t.TempDir()}
-			p, err := s.run("p", place{}, []string{"-c", c.script}, func(p *process) {
+			p, err := s.run("p", []string{"-c", c.script}, func(p *process) {
 				if c.ask {
-					p.ask()
+					p.Ask()
 				}
 			}, func(string) {})
 			if err != nil {
 				t.Fatal(err)
 			}
 			got := ""
-			if err := errors.Join(p.leftovers()...); err != nil {
+			if err := p.leftovers(); err != nil {
 				got = err.Error()
 			}
 			if got != c.want && !strings.Contains(got, c.want) || c.want == "" && got != "" {

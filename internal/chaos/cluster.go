@@ -1,8 +1,8 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weft-rl/weft/internal/launch"
+	"github.com/weft-rl/weft/internal/launch/local"
 	"github.com/weft-rl/weft/internal/run/control"
 )
 
@@ -18,18 +20,25 @@ import (
 type cluster struct {
 	starter
 	network     network
+	running     *local.Cluster
 	coordinator *slot
 	workers     []*slot
-	meeting     sync.Mutex // of workers, while they are started
 	client      *control.Client
 	flags       []string // of clients
-	stop        context.CancelFunc
-	all         sync.WaitGroup
 	bad         func(error)
+	over        chan struct{} // closed when it is to end
+	watch       sync.WaitGroup
 
-	hearing sync.Mutex
-	listen  chan struct{} // closed, and made anew, when the coordinator says that it listens
-	heard   int           // times that it did
+	mu     sync.Mutex
+	files  map[string]files // of the newest process, by name
+	listen chan struct{}    // closed, and made anew, when the coordinator says that it listens
+	heard  int              // times that it did
+}
+
+// slot is a process of a cluster that is started again when it has died.
+type slot struct {
+	name string
+	*local.Member
 }
 
 // goodbye is how long a process may take to end.
@@ -37,46 +46,104 @@ const goodbye = 10 * time.Second
 
 // newCluster starts a cluster in a folder. What goes wrong with it is told to bad.
 func newCluster(ctx context.Context, s *starter, n network, workers int, bad func(error)) (*cluster, error) {
-	c := &cluster{starter: starter{program: s.program, env: s.env, dir: s.dir}, network: n, bad: bad, listen: make(chan struct{})}
-	living, stop := context.WithCancel(context.WithoutCancel(ctx))
-	c.stop = stop
-	c.coordinator = newSlot("coordinator", &c.starter, bad)
-	c.coordinator.read = c.listens
-	c.coordinator.args = func() (place, []string) {
-		return n.coordinator(), []string{"coordinator", "--data", filepath.Join(c.dir, "coordinator"), "--runs", c.runs(), "--json", "--with-parent"}
+	c := &cluster{
+		starter: starter{program: s.program, env: s.env, dir: s.dir}, network: n, bad: bad,
+		over: make(chan struct{}), listen: make(chan struct{}), files: map[string]files{},
 	}
-	listening := c.listening()
-	c.all.Go(func() { c.coordinator.keep(living) })
-	select {
-	case <-listening:
-	case <-time.After(time.Minute):
-		return nil, errors.Join(errors.New("the coordinator does not say that it listens"), c.close())
-	case <-ctx.Done():
-		return nil, errors.Join(ctx.Err(), c.close())
+	spec, err := c.spec(workers)
+	if err != nil {
+		return nil, errors.Join(err, n.close())
 	}
+	l := local.Launcher{Grace: goodbye, Before: c.before, After: c.after, Late: c.late, Listening: c.listens}
+	starting, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the coordinator does not say that it listens"))
+	defer cancel()
+	if c.running, err = l.Start(starting, spec); err != nil {
+		return nil, errors.Join(err, n.close())
+	}
+	for i, m := range c.running.Processes() {
+		if s := (&slot{m.Name(), m}); i == 0 {
+			c.coordinator = s
+		} else {
+			c.workers = append(c.workers, s)
+		}
+	}
+	c.watch.Go(c.watchFailed)
 	at, flags, config := n.reach()
 	c.client, c.flags = &control.Client{Addresses: []string{at}, TLS: config, Patience: time.Minute}, flags
 	n.workers(c.pids)
-	for i := range workers {
-		if err := c.mount(fmt.Sprintf("w%d", i), c.runs()); err != nil {
-			return nil, errors.Join(err, c.close())
-		}
-		w := newSlot(fmt.Sprintf("w%d", i), &c.starter, bad)
-		w.args = func() (place, []string) {
-			return n.worker(i), []string{
-				"worker", "--name", w.name, "--store", c.store(w.name), "--devices", "cpu", "--connect", connect.String(),
-				"--cores", fmt.Sprint(max(1, runtime.NumCPU()/workers)), "--json", "--with-parent",
-			}
-		}
-		c.meeting.Lock()
-		c.workers = append(c.workers, w)
-		c.meeting.Unlock()
-		c.all.Go(func() { w.keep(living) })
-	}
-	if err := c.complete(ctx); err != nil {
-		return nil, errors.Join(err, c.close())
+	gathering, stop := context.WithTimeoutCause(ctx, time.Minute, errors.New("not all workers have joined within a minute"))
+	defer stop()
+	if err := c.client.Gather(gathering, workers); err != nil {
+		return nil, errors.Join(cmp.Or(context.Cause(gathering), err), c.close())
 	}
 	return c, nil
+}
+
+// spec says what the processes are.
+func (c *cluster) spec(workers int) (launch.Spec, error) {
+	s := launch.Spec{Program: c.program, Env: c.env, Coordinator: c.network.coordinator().task("coordinator",
+		"coordinator", "--data", filepath.Join(c.dir, "coordinator"), "--runs", c.runs(), "--json")}
+	for i := range workers {
+		name := fmt.Sprintf("w%d", i)
+		if err := c.mount(name, c.runs()); err != nil {
+			return s, err
+		}
+		s.Workers = append(s.Workers, c.network.worker(i).task(name,
+			"worker", "--name", name, "--store", c.store(name), "--devices", "cpu", "--connect", connect.String(),
+			"--cores", fmt.Sprint(max(1, runtime.NumCPU()/workers)), "--json"))
+	}
+	return s, nil
+}
+
+// before prepares a process that is about to start.
+func (c *cluster) before(s *local.Start) error {
+	f, err := c.prepare(s.Name, s.Cmd)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.files[s.Name] = f
+	return err
+}
+
+// after sees how a process ended.
+func (c *cluster) after(x local.Exit) {
+	f := c.newest(x.Name)
+	c.bad(errors.Join(f.leftovers(x.Err, x.Asked, x.Killed), f.errors.Close()))
+}
+
+// newest returns the files of the newest process of a name.
+func (c *cluster) newest(name string) files {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.files[name]
+}
+
+// late has a process that does not end say what it is at.
+func (c *cluster) late(m *local.Member) {
+	p := m.Process()
+	if p == nil {
+		return // it has just ended
+	}
+	c.bad(fmt.Errorf("%s does not end within %v: %s says what it is at", m.Name(), goodbye, c.newest(m.Name()).errors.Name()))
+	p.Signal(sigThaw)
+	p.Signal(sigDump)
+	timer := time.NewTimer(5 * time.Second)
+	defer timer.Stop()
+	select {
+	case <-p.Over():
+	case <-timer.C:
+	}
+}
+
+// watchFailed tells of processes that do not stay alive.
+func (c *cluster) watchFailed() {
+	for {
+		select {
+		case err := <-c.running.Failed():
+			c.bad(err)
+		case <-c.over:
+			return
+		}
+	}
 }
 
 func (c *cluster) runs() string { return filepath.Join(c.dir, "runs") }
@@ -95,87 +162,56 @@ func (c *cluster) mount(worker, what string) error {
 
 // pids returns the processes of workers, 0 for a worker without one.
 func (c *cluster) pids() (out []int) {
-	c.meeting.Lock()
-	defer c.meeting.Unlock()
 	for _, w := range c.workers {
 		pid := 0
-		if p := w.process(); p != nil {
-			pid = p.cmd.Process.Pid
+		if p := w.Process(); p != nil {
+			pid = p.Cmd.Process.Pid
 		}
 		out = append(out, pid)
 	}
 	return out
 }
 
-// listens reads what the coordinator prints.
-func (c *cluster) listens(line string) {
-	var e struct{ Event, Address string }
-	if json.Unmarshal([]byte(line), &e) != nil || e.Event != "listening" {
-		return
-	}
-	c.hearing.Lock()
-	defer c.hearing.Unlock()
+// listens hears that the coordinator listens.
+func (c *cluster) listens(at string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.heard++; c.heard == 1 {
-		c.network.listens(e.Address)
+		c.network.listens(at)
 	}
 	close(c.listen)
 	c.listen = make(chan struct{})
 }
 
-// listening is closed when the coordinator says the next time that it listens.
+// listening returns a channel that is closed when the coordinator says the next time that it listens.
 func (c *cluster) listening() <-chan struct{} {
-	c.hearing.Lock()
-	defer c.hearing.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.listen
 }
 
-// complete waits until all workers have joined.
-func (c *cluster) complete(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("not all workers have joined within a minute"))
-	defer cancel()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		s, err := c.client.Status(ctx, "")
-		if err == nil && len(s.Workers) == len(c.workers) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), err)
-		case <-ticker.C:
-		}
-	}
-}
-
-// slots are all processes.
+// slots returns all processes.
 func (c *cluster) slots() []*slot { return append([]*slot{c.coordinator}, c.workers...) }
 
 // dump has all processes say what they are at, which ends them.
 func (c *cluster) dump() {
 	for _, s := range c.slots() {
-		s.leave()
-		s.signal(sigThaw)
-		s.signal(sigDump)
+		s.Leave()
+		s.Signal(sigThaw)
+		s.Signal(sigDump)
 	}
 }
 
-// close ends all processes, the workers first, and sees that nothing is left of them.
+// close ends all processes, and sees that nothing is left of them.
 func (c *cluster) close() error {
 	for _, s := range c.slots() {
-		s.signal(sigThaw)
+		s.Signal(sigThaw)
 	}
-	c.stop()
-	for _, s := range c.slots() {
-		s.end(goodbye)
+	err := c.running.Stop(context.Background())
+	close(c.over)
+	c.watch.Wait()
+	for _, name := range c.survivors() {
+		c.bad(fmt.Errorf("%s has left processes behind", name))
 	}
-	c.all.Wait()
-	c.starter.mu.Lock()
-	defer c.starter.mu.Unlock()
-	for _, p := range c.starter.all {
-		if survived(p.cmd) {
-			c.bad(fmt.Errorf("%s has left processes behind", p.name))
-		}
-	}
-	return c.network.close()
+	return errors.Join(err, c.network.close())
 }

@@ -52,10 +52,10 @@ func (t *trial) inject(ctx context.Context, f Fault) (mark, error) {
 		return t.slow(ctx, victim, f.For), nil
 	case Leave:
 		m := lost(r, victim)
-		victim.leave()
+		victim.Leave()
 		t.lasting.Go(func() {
 			rest(ctx, f.For)
-			victim.rejoin()
+			victim.Return()
 		})
 		return m, nil
 	}
@@ -130,7 +130,7 @@ func spares(r core.Run, all ...*slot) bool {
 func kill(r core.Run, all ...*slot) mark {
 	m := lost(r, all...)
 	for _, s := range all {
-		s.signal(sigKill)
+		s.Signal(sigKill)
 	}
 	return m
 }
@@ -138,7 +138,7 @@ func kill(r core.Run, all ...*slot) mark {
 // killCoordinator returns when there is another one: what the old one said does not count.
 func (t *trial) killCoordinator(ctx context.Context, r core.Run) (mark, error) {
 	m, listening := going(r), t.cluster.listening()
-	t.cluster.coordinator.signal(sigKill)
+	t.cluster.coordinator.Signal(sigKill)
 	ctx, cancel := context.WithTimeoutCause(ctx, t.Patience, fmt.Errorf("no coordinator is there again within %v", t.Patience))
 	defer cancel()
 	select {
@@ -152,28 +152,28 @@ func (t *trial) killCoordinator(ctx context.Context, r core.Run) (mark, error) {
 
 func (t *trial) freeze(ctx context.Context, r core.Run, s *slot, d time.Duration) mark {
 	m := lost(r, s)
-	s.signal(sigFreeze)
+	s.Signal(sigFreeze)
 	t.lasting.Go(func() {
 		rest(ctx, d)
-		s.signal(sigThaw)
+		s.Signal(sigThaw)
 	})
 	return m
 }
 
 func (t *trial) pause(ctx context.Context, s *slot, d time.Duration) mark {
-	s.signal(sigFreeze)
+	s.Signal(sigFreeze)
 	rest(ctx, d)
 	r, _, _ := t.view.latest()
-	s.signal(sigThaw)
+	s.Signal(sigThaw)
 	return going(r)
 }
 
 // slow has a worker stand still two thirds of the time.
 func (t *trial) slow(ctx context.Context, s *slot, d time.Duration) mark {
 	for until := time.Now().Add(d); time.Now().Before(until) && ctx.Err() == nil; {
-		s.signal(sigFreeze)
+		s.Signal(sigFreeze)
 		rest(ctx, 40*time.Millisecond)
-		s.signal(sigThaw)
+		s.Signal(sigThaw)
 		rest(ctx, 20*time.Millisecond)
 	}
 	r, _, _ := t.view.latest()

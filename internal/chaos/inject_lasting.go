@@ -97,11 +97,7 @@ func (t *trial) readOnly(ctx context.Context, r core.Run, f Fault, owner *slot) 
 // others have to be reached in another way.
 func (t *trial) hideSocket(r core.Run, f Fault) (mark, error) {
 	for _, s := range t.cluster.workers {
-		p := s.process()
-		if p == nil {
-			continue
-		}
-		all, _ := filepath.Glob(filepath.Join(p.temp, "weft-data-*", "socket")) // the pattern is a good one
+		all, _ := filepath.Glob(filepath.Join(t.cluster.newest(s.name).temp, "weft-data-*", "socket")) // the pattern is a good one
 		for _, path := range all {
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return mark{}, err

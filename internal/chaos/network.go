@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/weft-rl/weft/internal/launch"
 	"github.com/weft-rl/weft/internal/run/certs"
 	"github.com/weft-rl/weft/internal/run/port"
 )
@@ -38,16 +39,21 @@ type network interface {
 // place is where a process is: what its command begins with, and flags.
 type place struct{ prefix, flags []string }
 
+// task returns a process of that place.
+func (p place) task(name string, args ...string) launch.Task {
+	return launch.Task{Name: name, Wrap: p.prefix, Args: append(args, p.flags...)}
+}
+
 // sockets is no network: data goes through Unix sockets, and nothing can be disturbed.
 type sockets struct {
-	at     string
+	at     string // where the coordinator listens, once it does
 	certs  string // folder of the certificate that all have
 	config *tls.Config
 }
 
 // newSockets makes a certificate in a folder, by which processes know each other.
 func newSockets(dir string) (*sockets, error) {
-	s := &sockets{at: port.Lasting(), certs: filepath.Join(dir, "certs")}
+	s := &sockets{certs: filepath.Join(dir, "certs")}
 	files, err := certs.Household(s.certs)
 	if err == nil {
 		s.config, err = files.Load()
@@ -58,9 +64,9 @@ func newSockets(dir string) (*sockets, error) {
 func (s *sockets) place(flags ...string) place {
 	return place{flags: append(flags, "--certs", s.certs)}
 }
-func (s *sockets) coordinator() place { return s.place("--listen", s.at) }
+func (s *sockets) coordinator() place { return s.place("--listen", launch.Listen) }
 func (s *sockets) listens(at string)  { s.at = at }
-func (s *sockets) worker(int) place   { return s.place("--join", s.at) }
+func (s *sockets) worker(int) place   { return s.place("--join", launch.Join) }
 func (s *sockets) reach() (string, []string, *tls.Config) {
 	return s.at, []string{"--certs", s.certs}, s.config
 }

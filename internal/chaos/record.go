@@ -34,12 +34,12 @@ func (t *trial) loseLines(ctx context.Context, r core.Run, pick int) (mark, erro
 // when there is one again.
 func (t *trial) without(ctx context.Context, do func(metrics.Record) error) error {
 	listening := t.cluster.listening()
-	t.cluster.coordinator.fall()
+	t.cluster.coordinator.Fall()
 	record, err := metrics.StatRecord(filepath.Join(t.cluster.runs(), t.name, "metrics.jsonl"))
 	if err == nil {
 		err = do(record)
 	}
-	t.cluster.coordinator.rejoin()
+	t.cluster.coordinator.Return()
 	ctx, cancel := context.WithTimeoutCause(ctx, t.Patience, fmt.Errorf("no coordinator is there again within %v", t.Patience))
 	defer cancel()
 	select {

@@ -17,10 +17,6 @@ const (
 
 func possible() error { return errors.New("processes can be frozen and watched on Linux alone") }
 
-func bind(*exec.Cmd) {}
-
-func signal(cmd *exec.Cmd, s syscall.Signal) bool { return cmd.Process.Signal(s) == nil }
-
 func survived(*exec.Cmd) bool { return false }
 
 func owner(int, []int) int { return -1 }

@@ -102,7 +102,7 @@ func (t *trial) train(ctx context.Context, faults []Fault) {
 	var end ended
 	over, started := make(chan error, 1), make(chan *process, 1)
 	all.Go(func() {
-		p, err := t.cluster.run("client", place{flags: flags}, args, func(p *process) { started <- p }, func(line string) {
+		p, err := t.cluster.run("client", append(args, flags...), func(p *process) { started <- p }, func(line string) {
 			_ = json.Unmarshal([]byte(line), &end) // the last one counts
 		})
 		if err == nil && p.err != nil {
@@ -122,7 +122,7 @@ func (t *trial) train(ctx context.Context, faults []Fault) {
 		}
 		t.cluster.dump()
 		if p := <-started; p != nil {
-			p.signal(sigKill)
+			p.Signal(sigKill)
 		}
 		return
 	}

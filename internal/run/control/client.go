@@ -159,6 +159,23 @@ func (c *Client) Status(ctx context.Context, run string) (*Status, error) {
 	return invoke[Status](ctx, c, "Status", &Named{Version: Version, Run: run})
 }
 
+// Gather waits until so many workers have joined the coordinator.
+func (c *Client) Gather(ctx context.Context, workers int) error {
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		s, err := c.Status(ctx, "")
+		if err != nil || len(s.Workers) >= workers {
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
 // Stop has a run end at its next consistent point, or now. It does not wait for that.
 func (c *Client) Stop(ctx context.Context, run string, now bool) error {
 	_, err := invoke[OK](ctx, c, "Stop", &Named{Version: Version, Run: run, Now: now})

@@ -1,4 +1,4 @@
-package cli
+package local
 
 import (
 	"fmt"
@@ -10,17 +10,17 @@ import (
 	"syscall"
 )
 
-// bind has a process end with this one, even if this one is killed, and not with
+// Bind has a process end with this one, even if this one is killed, and not with
 // what its terminal is told.
-func bind(cmd *exec.Cmd) {
+func Bind(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
-// endGroup kills a process that was bound, and all of its children that are left.
-func endGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // or it has ended
+// EndGroup kills a process that was bound, and all of its children that are left.
+func EndGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // or it has ended
 
-// resident returns how many bytes of memory a process and its descendants have.
-func resident(pid int) (bytes int64) {
+// Resident returns how many bytes of memory a process and its descendants have.
+func Resident(pid int) (bytes int64) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid)) // not there: it has ended
 	if f := strings.Fields(string(text)); len(f) > 1 {
 		pages, _ := strconv.ParseInt(f[1], 10, 64)
@@ -31,7 +31,7 @@ func resident(pid int) (bytes int64) {
 		text, _ := os.ReadFile(path)
 		for _, child := range strings.Fields(string(text)) {
 			if n, err := strconv.Atoi(child); err == nil {
-				bytes += resident(n)
+				bytes += Resident(n)
 			}
 		}
 	}
