@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/plain"
 	"github.com/weft-rl/weft/internal/request"
 	_ "github.com/weft-rl/weft/internal/run/store/s3" // places that begin with s3://
 )
@@ -82,7 +83,7 @@ func (c *command) execute(ctx context.Context, args []string) int {
 		fmt.Fprintln(c.err, "weft: interrupted")
 		return exitInterrupted
 	case c.started:
-		fmt.Fprintf(c.err, "weft: %v\n", err)
+		fmt.Fprintf(c.err, "weft: %s\n", plain.Text(err.Error()))
 		return exitFailed
 	}
 	fmt.Fprint(c.err, complaint(err))

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-rl/weft/internal/metrics"
+	"github.com/weft-rl/weft/internal/plain"
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
 )
@@ -38,9 +39,9 @@ func (c *command) status() *cobra.Command {
 			case asJSON:
 				return json.NewEncoder(c.out).Encode(s)
 			case len(args) == 1:
-				return showRun(c.out, s.Runs[0])
+				return showRun(plain.Writer(c.out), s.Runs[0])
 			}
-			return showStatus(c.out, s)
+			return showStatus(plain.Writer(c.out), s)
 		},
 	}
 	f.flags(cmd)
@@ -178,7 +179,7 @@ func (c *command) stop() *cobra.Command {
 func (c *command) runStop(ctx context.Context, client *control.Client, name string, now bool) error {
 	r, err := stopped(ctx, client, name, now, halting, func(core.Run) {})
 	if err == nil {
-		fmt.Fprintf(c.out, "run %s is %s: %s\n", r.Name, r.Phase, r.Why)
+		fmt.Fprintf(plain.Writer(c.out), "run %s is %s: %s\n", r.Name, r.Phase, r.Why)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/metrics/progress"
+	"github.com/weft-rl/weft/internal/plain"
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
@@ -46,12 +47,13 @@ func (s *screen) Begin(done, total int64) {
 func (s *screen) Iteration(r local.Report) {
 	snap := progress.Snapshot{Steps: r.Steps, Episodes: r.Episodes, Return: r.Return}
 	for _, l := range r.Logs {
-		snap.Losses = append(snap.Losses, metrics.Value{Name: l.Name, X: l.X})
+		snap.Losses = append(snap.Losses, metrics.Value{Name: plain.Line(l.Name), X: l.X})
 	}
 	s.bar.Update(snap)
 }
 
 func (s *screen) Note(text string) {
+	text = plain.Text(text)
 	if s.bar != nil {
 		s.bar.Note(text)
 		return
@@ -104,7 +106,7 @@ func (s *screen) done(r local.Result) {
 	if r.WeightsSHA256 != "" {
 		weights = fmt.Sprintf("weights %.16s", r.WeightsSHA256)
 	}
-	fmt.Fprintf(s.out, "%s  state %.16s  in %s\n", weights, r.StateSHA256, s.dir)
+	fmt.Fprintf(plain.Writer(s.out), "%s  state %.16s  in %s\n", weights, r.StateSHA256, s.dir)
 }
 
 // roundedUp says why a run took more steps than it was asked to.
@@ -116,7 +118,7 @@ func (s *screen) fail(err error) {
 	if s.bar != nil {
 		s.End()
 	}
-	fmt.Fprintf(s.err, "weft: %v\n", err)
+	fmt.Fprintf(s.err, "weft: %s\n", plain.Text(err.Error()))
 }
 
 // lines shows a run to a program: one JSON object a line.
@@ -234,5 +236,5 @@ func (l *lines) fail(err error) {
 		Event string `json:"event"`
 		Error string `json:"error"`
 	}{"error", err.Error()})
-	fmt.Fprintf(l.err, "weft: %v\n", err)
+	fmt.Fprintf(l.err, "weft: %s\n", plain.Text(err.Error()))
 }

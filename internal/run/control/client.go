@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 
+	"github.com/weft-rl/weft/internal/plain"
 	"github.com/weft-rl/weft/internal/run/certs"
 	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/internal/run/gate"
@@ -57,7 +58,7 @@ func (c *Client) Each(ctx context.Context, do func(*grpc.ClientConn) error) erro
 			case hint && at != "" && !slices.Contains(queue[i+1:], at):
 				queue = slices.Insert(queue, i+1, at)
 			case !hint && !passing(err):
-				return plain(err)
+				return said(err)
 			}
 			last = err
 			if ctx.Err() != nil {
@@ -208,6 +209,7 @@ func (c *Client) Watch(ctx context.Context, run string, tell func(core.Run)) (la
 func (c *Client) Logs(ctx context.Context, run string, follow bool, w io.Writer) error {
 	var m Chunk
 	written := 0
+	shown := plain.Writer(w)
 	for over := false; !over; {
 		err := c.Each(ctx, func(conn *grpc.ClientConn) error {
 			before, known := written, written
@@ -217,7 +219,7 @@ func (c *Client) Logs(ctx context.Context, run string, follow bool, w io.Writer)
 				}
 				text := m.Tail[min(known, len(m.Tail)):]
 				known -= len(m.Tail) - len(text)
-				n, err := w.Write(text)
+				n, err := shown.Write(text)
 				if written += n; err != nil {
 					return Final{err}
 				}

@@ -7,15 +7,17 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/status"
+
+	"github.com/weft-rl/weft/internal/plain"
 )
 
-// plain is an error without gRPC's words.
-func plain(err error) error {
+// said returns an error without gRPC's words.
+func said(err error) error {
 	s, ok := status.FromError(err)
 	if !ok || s.Message() == "" {
 		return err
 	}
-	return errors.New(bare(s.Message()))
+	return errors.New(plain.Text(bare(s.Message())))
 }
 
 // bare is what a connection failed with, of which gRPC makes a quoted description.
@@ -34,7 +36,7 @@ func bare(text string) string {
 
 // silent says that no coordinator acts, why, and what can be done about it.
 func (c *Client) silent(err error) error {
-	text := plain(err).Error()
+	text := said(err).Error()
 	if _, hint := leader(err); hint {
 		text = "it does not act, and the one that does is not to be reached"
 	}

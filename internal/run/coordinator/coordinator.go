@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weft-rl/weft/internal/plain"
 	"github.com/weft-rl/weft/internal/run/bound"
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
@@ -64,8 +65,11 @@ func (o Options) withDefaults() Options {
 	if o.Brief == 0 {
 		o.Brief = 500 * time.Millisecond
 	}
-	if o.Log == nil {
-		o.Log = func(string) {}
+	log := o.Log
+	o.Log = func(text string) {
+		if log != nil {
+			log(plain.Text(text)) // it may be another process's
+		}
 	}
 	return o
 }

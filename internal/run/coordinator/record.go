@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/internal/metrics"
+	"github.com/weft-rl/weft/internal/plain"
 	"github.com/weft-rl/weft/internal/run/durable"
 	"github.com/weft-rl/weft/internal/run/part"
 )
@@ -450,7 +451,7 @@ func (r *record) say(text string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(f, "%s %s\n", time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), strings.ReplaceAll(text, "\n", "\n\t"))
+	_, err = fmt.Fprintf(f, "%s %s\n", time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), strings.ReplaceAll(plain.Text(text), "\n", "\n\t"))
 	return errors.Join(err, f.Close())
 }
 

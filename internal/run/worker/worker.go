@@ -16,6 +16,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/weft-rl/weft/internal/plain"
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/part"
 )
@@ -61,8 +62,11 @@ func (o Options) withDefaults() Options {
 	def(&o.Patience, time.Minute)
 	def(&o.Leave, 30*time.Second)
 	def(&o.DrainTimeout, time.Minute)
-	if o.Log == nil {
-		o.Log = func(string) {}
+	log := o.Log
+	o.Log = func(text string) {
+		if log != nil {
+			log(plain.Text(text)) // it may be another process's
+		}
 	}
 	return o
 }
