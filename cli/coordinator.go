@@ -32,6 +32,7 @@ type coordinatorFlags struct {
 	user, password    string
 	patience          time.Duration
 	planTime          time.Duration
+	most              most
 	json, withParent  bool
 }
 
@@ -66,6 +67,7 @@ func (c *command) coordinator() *cobra.Command {
 	flags.StringVar(&f.password, "etcd-password-file", "", "`file` that holds the password")
 	flags.DurationVar(&f.patience, "patience", 10*time.Minute, "`time` that a run waits for workers before it is given up")
 	flags.DurationVar(&f.planTime, "plan-time", 2*time.Minute, "`time` that a run's trainer and environments may take to be constructed when it is planned; a run that takes longer fails")
+	f.most.flags(cmd)
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	flags.BoolVar(&f.withParent, children.ParentFlag, false, "end when standard input does")
 	_ = flags.MarkHidden(children.ParentFlag)
@@ -87,6 +89,10 @@ func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error
 	}
 	if f.planTime <= 0 {
 		return fmt.Errorf("--plan-time: %v is too short", f.planTime)
+	}
+	bounds, err := f.most.bounds()
+	if err != nil {
+		return err
 	}
 	store, err := f.store(ctx)
 	if err != nil {
@@ -112,7 +118,7 @@ func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error
 		}
 	})
 	err = coordinator.Serve(ctx, coordinator.Options{
-		Listener: l, Address: f.advertise, TLS: config, Store: store, Planner: p.plan, Runs: f.runs, Core: settings, Log: say,
+		Listener: l, Address: f.advertise, TLS: config, Store: store, Planner: p.plan, Runs: f.runs, Core: settings, Bounds: bounds, Log: say,
 	})
 	cancel(nil)
 	watch.Wait()

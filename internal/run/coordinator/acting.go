@@ -38,6 +38,7 @@ type acting struct {
 	helpers  sync.WaitGroup       // goroutines that this term owns
 	ids      atomic.Int64         // of sessions
 	records  records
+	queue    queue
 	news     news
 	shared   shared
 }
@@ -53,7 +54,7 @@ type event struct {
 func newActing(c *coordinator, term Term) *acting {
 	return &acting{
 		coordinator: c, term: term, core: core.New(c.Core), events: make(chan event, queued), done: make(chan struct{}),
-		sessions: map[int64]*session{}, tickets: map[int64]chan string{}, plans: map[string]*planning{}, records: records{dir: c.Runs}, news: news{changed: make(chan struct{})},
+		sessions: map[int64]*session{}, tickets: map[int64]chan string{}, plans: map[string]*planning{}, records: records{dir: c.Runs, most: c.Bounds.Log}, news: news{changed: make(chan struct{})},
 	}
 }
 

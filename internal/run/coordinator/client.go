@@ -15,9 +15,6 @@ import (
 	"github.com/weft-rl/weft/internal/run/core"
 )
 
-// maxConfig is well below what etcd takes of a run, of which it is a part.
-const maxConfig = 256 << 10
-
 func sameVersion(v int) error {
 	if v != control.Version {
 		return control.Refusal(fmt.Sprintf("the client speaks version %d of the protocol, the coordinator version %d: use the same weft", v, control.Version))
@@ -33,13 +30,16 @@ func (c *coordinator) Submit(ctx context.Context, q *control.Submit) (*control.O
 	if !names.MatchString(q.Name) {
 		return nil, control.Refusal(fmt.Sprintf("%q is no name for a run: letters, digits, dots, dashes, underscores, at most 100", q.Name))
 	}
-	if len(q.Config) > maxConfig {
-		return nil, control.Refusal(fmt.Sprintf("a configuration of %d bytes: at most %d are taken", len(q.Config), maxConfig))
-	}
 	a, err := c.acting(ctx)
 	if err != nil {
 		return nil, err
 	}
+	done, err := a.admit(q)
+	if err != nil {
+		a.gate.Refused(control.Caller(ctx), control.Reason(err))
+		return nil, err
+	}
+	defer done()
 	s, _ := a.news.latest()
 	e := core.Submitted{Name: q.Name, ID: q.ID, Config: q.Config, Secret: rand.Text(), Split: q.Split, Lost: q.Lost}
 	switch old, known := find(s, q.Name); {
@@ -115,8 +115,8 @@ func (c *coordinator) Status(ctx context.Context, q *control.Named) (*control.St
 		return &s, a.closed(ctx, r)
 	}
 	s.Runs = slices.Clone(s.Runs)
-	for i := range s.Runs { // all at once are for an overview
-		s.Runs[i].Config, s.Runs[i].Plan, s.Runs[i].History = "", nil, nil
+	for i := range s.Runs {
+		s.Runs[i] = overview(s.Runs[i])
 	}
 	return &s, nil
 }

@@ -39,6 +39,7 @@ type Options struct {
 	Planner  Planner
 	Runs     string // folder of the runs' records and logs
 
+	Bounds  Bounds
 	Core    core.Settings
 	Tick    time.Duration // 250 ms by default
 	Silence time.Duration // after which a worker is suspected; 1 s by default
@@ -65,6 +66,7 @@ func (o Options) withDefaults() Options {
 	if o.Brief == 0 {
 		o.Brief = 500 * time.Millisecond
 	}
+	o.Bounds = o.Bounds.withDefaults()
 	log := o.Log
 	o.Log = func(text string) {
 		if log != nil {

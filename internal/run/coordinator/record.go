@@ -33,9 +33,10 @@ const (
 
 // records are the runs' folders.
 type records struct {
-	dir string
-	mu  sync.Mutex
-	all map[string]*record
+	dir  string
+	most int64 // bytes of a run's log; 0 is no bound
+	mu   sync.Mutex
+	all  map[string]*record
 }
 
 // of is the folder of a run.
@@ -46,7 +47,7 @@ func (r *records) of(run string) *record {
 		r.all = map[string]*record{}
 	}
 	if r.all[run] == nil {
-		r.all[run] = &record{dir: filepath.Join(r.dir, run)}
+		r.all[run] = &record{dir: filepath.Join(r.dir, run), most: r.most}
 	}
 	return r.all[run]
 }
@@ -113,6 +114,8 @@ func (r *records) close() {
 // record is the folder of one run.
 type record struct {
 	dir  string
+	most int64 // bytes of its log; 0 is no bound
+	full bool  // the log is, and says so
 	lane lane  // of what the loop has done with the folder
 	bad  int64 // epoch whose beginning failed; of the lane
 
@@ -450,6 +453,12 @@ func (r *record) say(text string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if info, e := f.Stat(); r.most > 0 && (r.full || e == nil && info.Size()+int64(len(text)) > r.most) {
+		if r.full {
+			return f.Close()
+		}
+		r.full, text = true, fmt.Sprintf("nothing more is written here: the log may have %d bytes (--max-log of weft coordinator)", r.most)
 	}
 	_, err = fmt.Fprintf(f, "%s %s\n", time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), strings.ReplaceAll(plain.Text(text), "\n", "\n\t"))
 	return errors.Join(err, f.Close())

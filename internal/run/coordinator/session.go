@@ -125,9 +125,9 @@ func (c *coordinator) check(m *control.Up) error {
 	case !names.MatchString(h.Name):
 		return control.Refusal(fmt.Sprintf("%.100q is no name for a worker: letters, digits, dots, dashes, underscores", h.Name))
 	case h.Cores < 1 || h.Memory < 0 || len(h.Devices) == 0:
-		return control.Refusal(fmt.Sprintf("worker %s has %d cores, %d bytes of memory and the devices %q", h.Name, h.Cores, h.Memory, h.Devices))
+		return control.Refusal(fmt.Sprintf("worker %s has %d cores, %d bytes of memory and the devices %.200q", h.Name, h.Cores, h.Memory, h.Devices))
 	}
-	return nil
+	return sane(h)
 }
 
 // welcome lets a worker in, and writes to it until the connection is over.
@@ -255,7 +255,7 @@ func (a *acting) written(s *session, x receipt) error {
 	}
 	switch m := x.message; m.Kind {
 	case control.KindNote:
-		return x.record.say(s.name + ": " + m.Text)
+		return x.record.say(s.name + ": " + brief(m.Text, maxNote))
 	case control.KindRecord:
 		return x.record.write(m.Epoch, m.Offset, m.Tail)
 	}

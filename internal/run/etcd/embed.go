@@ -54,6 +54,7 @@ func configure(dir string, w *warden) *embed.Config {
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.EnableGRPCGateway = false
 	cfg.TickMs, cfg.ElectionMs = 100, 500
+	cfg.SnapshotCount, cfg.SnapshotCatchUpEntries = 500, 50 // entries that it has in memory, each of them a whole run
 	cfg.AutoCompactionMode, cfg.AutoCompactionRetention = embed.CompactorModeRevision, "1000"
 	return cfg
 }
