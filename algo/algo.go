@@ -1,6 +1,3 @@
-// Package algo is what an algorithm's package offers to whoever runs it: a name,
-// a typed configuration, presets, and a constructor. The built-in algorithms
-// are in its folders; an author's own, in another module, are made the same way.
 package algo
 
 import (

@@ -1,5 +1,3 @@
-// Package cli is the command line: a binary of an author's own that calls Main has all of it, for their algorithms and
-// environments as for the built-in ones.
 package cli
 
 import (

@@ -1,4 +1,3 @@
-// Package replay holds what environments produced until a learner reads it.
 package replay
 
 import (

@@ -5,6 +5,22 @@ import (
 	"math/rand/v2"
 )
 
+// How numbers are drawn.
+//
+// A random number is a function, not a stream: of (seed, use, iteration, position in it, global
+// row, position in the row). A Key is 128 bits, folded by Philox4x32-10; draws are Philox blocks of
+// (row, block) under it (rl/key.go), and rl/graphkey.go is the same integer arithmetic as graph
+// code, bit for bit, which a test compares. Outside a lowered loop the draws of a graph function
+// are an *input* that Go fills: at the batch sizes of a rollout this is far cheaper than sixty
+// small graph operations, and the bits are the same. Normals and Gumbels are graph code on these
+// uniforms.
+//
+// Minibatches are taken by rl.Permutation, a keyed Feistel network walked along its cycles:
+// position j of the order is computed alone, without a table or a sort, so a shard can find its own
+// rows. Environments draw by (seed, their global index, their step number): how many stand beside
+// them does not matter, and a reset needs no count of its own. Those of a process that takes the
+// place of a lost one draw by its life as well (Scope.Anew).
+
 // Key names a random draw. A draw is a pure function of the key, the row's
 // global index and the position in the row: nothing is consumed, so how a batch
 // is split over workers cannot change what is drawn.

@@ -8,6 +8,38 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
+// The loop as one device program.
+//
+// Under gpu-only nothing crosses to the host for a chunk of iterations. rl/lower*.go builds that
+// program out of the very functions that the loop calls: generated code runs the author's
+// statements once, on nodes, and the components hold nodes for state meanwhile (rl.Resident).
+//
+//   - Loops and branches. Run.For and Run.If first build a body in vain, in a closure that nobody
+//     calls, to see what it changes, logs and puts aside; then they build it in earnest with just
+//     that as the loop's state. A variable that is absent before the loop and there after it starts
+//     as zeros of the shape that the rehearsal saw. An index that somebody must know as a Go number
+//     unrolls its loop.
+//   - What only the host knows, schedules and conditions on counters, is a table with a row for
+//     each iteration of the chunk, which the author's own Go code fills before the call (HostFloat,
+//     HostBool).
+//   - Streams are what a loop puts aside round by round: a rollout's steps, and the rewards and
+//     ends by which the host follows episodes when the chunk is done.
+//   - The same bits. Keys, permutations and uniform draws exist as graph code with the integer
+//     arithmetic of the Go code; logged tensors are added up in a written order (halves, element by
+//     element) in both. On the CPU engine a draw is one operation, its generator of Philox blocks,
+//     of which a key is the state. So on the CPU engine weights, state, metrics and episodes are
+//     the plain loop's, and a run moves between gpu-only and any other policy at a checkpoint.
+//   - Failures (a loss that is no number) are carried through the program as the number of the
+//     first check that failed, which has the author's position.
+//   - Several devices (rl/lower_parts.go) have one program on whole values, of which is said beside
+//     it how inputs and outputs are cut: state of environments along them, everything else not at
+//     all. XLA's partitioner does the rest, so there is no second analysis of a loop, no algorithm
+//     is special, and nothing but the order of sums depends on how many devices there are. Where
+//     rows come from nowhere, as a minibatch's do, their numbers are an input that is cut, and what
+//     is done by these numbers follows. The alternative, the multi-learner program lowered with
+//     collectives for edges, would keep Weft's kernels, which a partitioner cannot take apart; but
+//     it needs shapes that do not depend on which rows a shuffle gives to whom.
+
 // Lowering is a training loop under construction as one device program. Generated
 // code runs the author's statements once, on nodes: components hold nodes for
 // state, For and If make the program's loops and branches of Go's, and what only

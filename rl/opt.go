@@ -8,6 +8,10 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
+//   - Gradients are applied once. Apply takes their memory over; a second use is an error.
+//   - What an estimator's numbers are is an input, not a part of its program, so that a schedule
+//     compiles nothing.
+
 // Rule is the arithmetic of an optimiser, as graph code: package nn has Adam,
 // RMSProp, SGD and clipping.
 //

@@ -7,6 +7,21 @@ import (
 	"sync"
 )
 
+// run.Next() is the only consistent point: no local variable survives it, counters are frozen
+// between two of them. So a run is resumed by loading its state and entering the loop at its top.
+// Whoever runs the loop sees every consistent point as a Cut, and does there what has to be done
+// between iterations: metrics, evaluation, checkpoints, stopping.
+//
+// A training function may leave its loop by break or return. Whoever called it then calls
+// Run.Leave, which ends the iteration as Next would have (counters, logs, episodes, a last cut) and
+// marks the run's state as ended: to resume such a run changes nothing, whatever the budget. A
+// phase whose loop was left is ended in the same way. The state that is reported is that of the
+// last cut, so nothing behind the loop changes it.
+//
+// Operations return no errors. A failing one panics with a *rl.Failure that carries the file and
+// line of the author's call; rl.Train turns it into an error. GoMLX's own panics at graph building
+// take the same way. No panic reaches a user.
+
 // ErrStop, returned from a cut, ends the run without an error.
 var ErrStop = errors.New("stop")
 

@@ -10,6 +10,18 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 )
 
+// A component is state with a home: parameters, optimiser, slots, statistics, rollout,
+// environments, episodes. It is made in a Scope, which gives it its device, its seed and the range
+// of environments it owns, and which knows all of them. A run's state is the state of its scope's
+// components and the counters of Run; that is what a checkpoint holds. An author's own type joins
+// by implementing rl.Component and calling Scope.Register. When a trainer has been constructed,
+// Scope.Registered goes through all that it refers to: a component that the scope does not know
+// would be trained and neither saved nor sent, and is an error that names its field.
+//
+//   - Spaces live in rl, not in env: networks' heads need them, and nn must not know environments.
+//   - One store of GoMLX variables per scope, with the parameters' name as the first part of the
+//     path: GoMLX attaches one store to a graph, and a loss may read several networks.
+
 // Scope is where components are made: it gives them their device, their seed
 // and the range of environments they own, and knows them all, so that a run can
 // save and load them. An algorithm is constructed in one scope for each replica

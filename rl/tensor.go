@@ -14,6 +14,27 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
+// How values and graphs go together.
+//
+// rl.Tensor is a value while the loop runs and a GoMLX graph node while a graph function is traced.
+// One struct type of tensors (Sample, ActOut) therefore names what a function takes both where the
+// loop calls it and where its arithmetic is written, and the same loop can later be traced as a
+// whole. It is immutable.
+//
+//   - rl.Func is a graph function. It is traced and compiled once for every combination of input
+//     shapes; Call on values runs the program, Call on nodes builds into the caller's graph.
+//     rl.Loss gives a loss and a weight per row; Grad differentiates their weighted sum and returns
+//     sums and weight separately, so that gradients of several learners add up exactly;
+//     rl.Opt.Apply divides, clips and steps. The gradient and its application are separate
+//     operations because distribution cuts between them.
+//   - rl.Params are GoMLX variables under one scope of a store: any GoMLX layer works in a graph
+//     function through Ctx.Scope. Graph functions only read them; what is not made by NewParams is
+//     an error.
+//   - Structs of tensors are taken apart by a codec that is worked out once per type
+//     (rl/leaves.go).
+//   - Operations that only move data (Select, Stack, Gather, ...) are plain Go on values and graph
+//     code on nodes; what rounds is graph code everywhere, so that there is one definition of it.
+
 // Tensor is a value while the loop runs and a graph node while a graph function
 // is traced, so that one struct type serves as argument of both. It is
 // immutable: an operation that changes something returns another Tensor. The

@@ -1,12 +1,3 @@
-// Package mujoco is Gymnasium's MuJoCo tasks (v5) in Go, on libmujoco loaded at
-// run time. Dynamics, observations, rewards, ends and options are Gymnasium's,
-// down to the last bit where both compute in the same order; the random numbers
-// of a first state are drawn by environment and step as everywhere here, from
-// Gymnasium's distributions.
-//
-// A task is data (task.go): a model file, the pieces of an observation, how a
-// first state is drawn, and the parts of a reward. One batch steps them all, on
-// the library's own threads.
 package mujoco
 
 import (

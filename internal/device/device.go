@@ -1,8 +1,3 @@
-// Package device opens what computations run on, by the names users give.
-//
-// A process has one device of a name, and everything in it shares that: its
-// threads are as many as the machine's cores, and runs side by side must not
-// each bring their own.
 package device
 
 import (

@@ -1,6 +1,3 @@
-// Package module finds, reads and builds the packages of authors. Such a package is named by its path. It becomes part of a
-// binary that knows the built-in ones as well: a main package that exists only in a build overlay, inside the author's module,
-// so that their dependencies are theirs.
 package module
 
 import (

@@ -1,15 +1,3 @@
-// Package analyze reads a training loop's Go source and makes its fragmented
-// dataflow graph.
-//
-// It loads the author's package and has package tree read the constructor, the
-// graph functions and the function marked //weft:train. Then it runs these trees on
-// what is known of their values: the constructor's to learn which field holds which
-// component, a graph function's to learn which of them it reads, the loop's to make
-// the graph. Operations become nodes, loops are gone round until nothing new is
-// learnt. Values and the state that operations share go through one analysis of
-// reaching definitions. Afterwards nodes are given to fragments. Whatever cannot be
-// read, or would not mean the same when the loop is taken apart, is a Finding; all
-// of them are reported at once, and nothing is guessed.
 package analyze
 
 import (

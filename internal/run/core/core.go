@@ -1,17 +1,3 @@
-// Package core is what a coordinator decides: a deterministic state machine that is
-// told what happened and says what to do about it. It has no goroutine, clock or
-// socket; time is a count of ticks. Whoever drives it does what it says in the order
-// it says it, and does nothing further when something cannot be kept (Persist):
-// then another coordinator acts.
-//
-// A run goes on in epochs. An epoch is one plan on one set of workers, from one
-// checkpoint; whatever goes wrong in it, and whatever is to change about it, ends it,
-// and the next one begins from the last checkpoint that was committed. What belongs to
-// an epoch that is over is refused, so that a worker that was thought dead does no harm.
-//
-// Only where a plan can spare a worker (plan.Plan.Sparing) does the epoch go on without
-// it: the part is vacant, and whoever is free takes it over, as another life of it.
-// Everything that parts say bears their life as well.
 package core
 
 import "slices"

@@ -1,11 +1,3 @@
-// Package dist runs a training loop as a plan says: a trainer for every replica
-// in a scope of its own, the generated program of its group as a goroutine, edges
-// between them. The plain loop is the special case of one replica that has
-// everything, so that whoever keeps a run's folder need not know the difference.
-//
-// One replica is the owner of Next. At every consistent point the others tell it
-// what they did, it decides, and it may ask them for the state of what is at home
-// with them.
 package dist
 
 import (
