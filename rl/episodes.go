@@ -16,8 +16,8 @@ type Episode struct {
 	Kinds  []float64 // the part of each kind of agent in Return, where there are several
 }
 
-// EpisodeWindow is how many of the last episodes the reported mean is over.
-const EpisodeWindow = 100
+// episodeWindow is how many of the last episodes the reported mean is over.
+const episodeWindow = 100
 
 // Episodes follows the episodes of a scope's environments. Its state is part of
 // the run's, so that a resumed run reports what an unbroken one would.
@@ -27,7 +27,7 @@ type Episodes struct {
 	names   []string    // of the kinds of agents, where there are several
 	kinds   [][]float64 // their parts of returns
 	count   int64
-	window  []Episode // the last EpisodeWindow, oldest first
+	window  []Episode // the last episodeWindow, oldest first
 	fresh   []Episode // since the last Take
 	on      underway  // the episodes under way, where a device program follows them
 	shared  bool      // others have environments too: counting is for who has all
@@ -35,15 +35,10 @@ type Episodes struct {
 
 func newEpisodes() *Episodes { return &Episodes{} }
 
-// Record follows one step of environments lo, lo+1, ...: their rewards, and
-// which of their episodes are over. Episodes are ordered by step, then
-// environment.
-func (e *Episodes) Record(lo int, step int64, reward []float64, over []bool) {
-	e.RecordKinds(lo, step, nil, [][]float64{reward}, over)
-}
-
-// RecordKinds is Record for the rewards of each kind of agent, summed over its
-// agents. kinds are their names, nil where there is only one.
+// RecordKinds follows one step of environments lo, lo+1, ...: the rewards of each
+// kind of agent, summed over its agents, and which of their episodes are over.
+// kinds are their names, nil where there is only one. Episodes are ordered by step,
+// then environment.
 func (e *Episodes) RecordKinds(lo int, step int64, kinds []string, reward [][]float64, over []bool) {
 	e.leave()
 	e.grow(len(over), kinds)
@@ -97,7 +92,7 @@ func (e *Episodes) add(x Episode) {
 func (e *Episodes) keep(x Episode) {
 	e.count++
 	e.window = append(e.window, x)
-	if len(e.window) > EpisodeWindow {
+	if len(e.window) > episodeWindow {
 		e.window = append(e.window[:0], e.window[1:]...)
 	}
 }
@@ -114,8 +109,8 @@ func (e *Episodes) Take() []Episode {
 	return out
 }
 
-// Mean is the mean return and length of the last EpisodeWindow episodes; n is
-// how many there are.
+// Mean is the mean return and length of the last 100 episodes; n is how many there
+// are.
 func (e *Episodes) Mean() (ret, length float64, n int) {
 	for _, x := range e.window {
 		ret += x.Return

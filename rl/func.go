@@ -109,7 +109,7 @@ func (f *Func[I, O]) rows(mask Tensor, k Key, in I) O {
 	if out, ok := f.inTurns(k, in, leaves, []Tensor{mask}, func(k Key, in I, also []Tensor) O { return f.rows(also[0], k, in) }); ok {
 		return out
 	}
-	if mask.node == nil && ctxOf(leaves) == nil && !Any(mask) {
+	if mask.node == nil && ctxOf(leaves) == nil && !anyTrue(mask) {
 		e := f.cache.any(leaves)
 		if e == nil {
 			e = f.masks.any(append(leaves[:len(leaves):len(leaves)], mask))
@@ -164,7 +164,7 @@ func (f *Func[I, O]) Where(mask Tensor, k Key, in I, otherwise O) O {
 func (f *Func[I, O]) where(mask Tensor, k Key, in I, otherwise O) O {
 	c := f.scope.under([]Tensor{mask})
 	switch {
-	case c == nil && !Any(mask):
+	case c == nil && !anyTrue(mask):
 		return otherwise
 	case c != nil && c.branches():
 		return unless(c, mask, func() O { return f.call(k, in) }, Leaves(otherwise))
@@ -211,8 +211,8 @@ func unless[O any](c *Ctx, mask Tensor, build func() O, otherwise []Tensor) (out
 	return Rebuild(out, leaves)
 }
 
-// Any reports whether a bool tensor is true anywhere.
-func Any(mask Tensor) bool {
+// anyTrue reports whether a bool tensor is true anywhere.
+func anyTrue(mask Tensor) bool {
 	for _, b := range Read[bool](mask) {
 		if b {
 			return true

@@ -76,20 +76,12 @@ func (k Key) At(row int) Key {
 	return k
 }
 
-// Own is the environments of the replica whose run made the key, so that what is
-// drawn for a batch of theirs can be that part of what is drawn for all; ok is
-// false where the run has one replica, or the key is of no run.
+// OwnOf returns the environments that a batch of so many rows is of, among those of
+// the replica whose run made the key: what is drawn for the batch is that part of what
+// is drawn for all. ok is false where the run has one replica, the key is of no run, or
+// the batch is of no environments.
 //
 //weft:refuse let the operation find its rows: draws go by their global index
-func (k Key) Own() (own Span, ok bool) {
-	if k.own == nil {
-		return Span{}, false
-	}
-	return k.own.Span, true
-}
-
-// OwnOf returns Own for the environments that a batch of so many rows is of, which may
-// be second ones; ok is false where it is of none.
 func (k Key) OwnOf(rows int) (own Span, ok bool) {
 	if k.own == nil {
 		return Span{}, false

@@ -109,9 +109,6 @@ func (s *Scope) Lowering() *Lowering {
 	return s.lower
 }
 
-// Lowering is the device program that the run's loop is being made, or nil.
-func (r *Run) Lowering() *Lowering { return r.root().lower }
-
 // counting sees that counters are asked for where they are numbers.
 func (r *Run) counting() *Run {
 	if r.lower != nil {

@@ -57,10 +57,10 @@ func (e *Episodes) leave() {
 	e.on = underway{}
 }
 
-// Sum takes over what episodes that ended in an iteration come to: how many there
+// sum takes over what episodes that ended in an iteration come to: how many there
 // were, and the sums of their returns, lengths and kinds' parts. One that is their
 // mean stands for all of them.
-func (e *Episodes) Sum(step, count int64, ret, length float64, kinds []float64) {
+func (e *Episodes) sum(step, count int64, ret, length float64, kinds []float64) {
 	if count == 0 {
 		return
 	}

@@ -439,7 +439,7 @@ func (p *Program) pass() error {
 		if p.sums {
 			e := it.ending
 			p.scope.AddSteps(int(p.steps))
-			p.of.Episodes.Sum(p.scope.Steps(), e.count, e.ret, e.length, e.kinds)
+			p.of.Episodes.sum(p.scope.Steps(), e.count, e.ret, e.length, e.kinds)
 		}
 		for _, m := range it.moves {
 			of := p.of

@@ -147,9 +147,9 @@ func TestEpisodes(t *testing.T) {
 	if _, _, n := e.Mean(); n != 0 {
 		t.Errorf("%d episodes at first", n)
 	}
-	e.Record(10, 3, []float64{1, 2, 3}, []bool{false, true, false})
-	e.Record(10, 6, []float64{1, 2, 3}, []bool{true, false, true})
-	e.Record(10, 9, []float64{5, 5, 5}, []bool{false, true, false})
+	e.RecordKinds(10, 3, nil, [][]float64{{1, 2, 3}}, []bool{false, true, false})
+	e.RecordKinds(10, 6, nil, [][]float64{{1, 2, 3}}, []bool{true, false, true})
+	e.RecordKinds(10, 9, nil, [][]float64{{5, 5, 5}}, []bool{false, true, false})
 	got := e.Take()
 	equal(t, "episodes", got, []rl.Episode{
 		{Env: 11, Step: 3, Return: 2, Length: 1}, {Env: 10, Step: 6, Return: 2, Length: 2},
@@ -188,12 +188,14 @@ func TestEpisodesOfKinds(t *testing.T) {
 func TestEpisodesWindow(t *testing.T) {
 	s := scope(t)
 	e := s.Episodes()
-	step := func(e *rl.Episodes, i int) { e.Record(0, int64(i), []float64{float64(i), 1}, []bool{true, false}) }
+	step := func(e *rl.Episodes, i int) {
+		e.RecordKinds(0, int64(i), nil, [][]float64{{float64(i), 1}}, []bool{true, false})
+	}
 	for i := range 250 {
 		step(e, i)
 	}
 	// The last 100 returns are 150 to 249.
-	if ret, length, n := e.Mean(); n != rl.EpisodeWindow || ret != 199.5 || length != 1 || e.Count() != 250 {
+	if ret, length, n := e.Mean(); n != 100 || ret != 199.5 || length != 1 || e.Count() != 250 {
 		t.Errorf("mean return %v, length %v of %d; %d in all", ret, length, n, e.Count())
 	}
 	e.Take()
@@ -207,8 +209,8 @@ func TestEpisodesWindow(t *testing.T) {
 		step(e, i)
 		step(f, i)
 	}
-	e.Record(0, 300, []float64{1, 1}, []bool{true, true})
-	f.Record(0, 300, []float64{1, 1}, []bool{true, true})
+	e.RecordKinds(0, 300, nil, [][]float64{{1, 1}}, []bool{true, true})
+	f.RecordKinds(0, 300, nil, [][]float64{{1, 1}}, []bool{true, true})
 	equal(t, "episodes", f.Take(), e.Take())
 	a, _, _ := e.Mean()
 	if b, _, _ := f.Mean(); a != b || f.Count() != e.Count() {

@@ -59,14 +59,14 @@ func TestScopeClose(t *testing.T) {
 // nothing else.
 func TestRestarting(t *testing.T) {
 	s := scope(t)
-	s.Episodes().Record(0, 1, []float64{5, 7}, []bool{true, false})
+	s.Episodes().RecordKinds(0, 1, nil, [][]float64{{5, 7}}, []bool{true, false})
 	st := rl.NewState(s).Restarting()
 	s.Episodes().Save(st.At("episodes"))
 	again := scope(t)
 	if err := again.Episodes().Load(st.At("episodes")); err != nil {
 		t.Fatal(err)
 	}
-	again.Episodes().Record(0, 2, []float64{1, 1}, []bool{true, true})
+	again.Episodes().RecordKinds(0, 2, nil, [][]float64{{1, 1}}, []bool{true, true})
 	if e := again.Episodes().Take(); again.Episodes().Count() != 3 || e[1].Return != 1 || e[1].Length != 1 {
 		t.Errorf("%d episodes, then %+v", again.Episodes().Count(), e)
 	}

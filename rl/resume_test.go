@@ -57,7 +57,7 @@ func (l *learner) Train(run *rl.Run) error {
 		x := run.Key("act").Uniform(0, 0)
 		l.mem.Set(floats(l.s, []float64{rl.Floats(l.mem.Get())[0] + x}, 1))
 		l.s.AddSteps(7)
-		l.s.Episodes().Record(0, l.s.Steps(), []float64{x}, []bool{x > .5})
+		l.s.Episodes().RecordKinds(0, l.s.Steps(), nil, [][]float64{{x}}, []bool{x > .5})
 		l.learn(run)
 		run.Log("memory", l.mem.Get())
 		if run.Every(20) {

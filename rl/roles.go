@@ -1,9 +1,5 @@
 package rl
 
-// The four roles of an algorithm, as the paper names them. They are roles of
-// ordinary structs: the analyser reads through them to the operations inside,
-// so an author is free to draw the lines elsewhere.
-
 // Trainer owns the loop. Run as plain Go it is the reference that every
 // distribution policy must match.
 //
@@ -12,16 +8,6 @@ type Trainer interface {
 	Train(*Run) error
 	// Agent is what was trained, for evaluation, export and serving.
 	Agent() Agent
-}
-
-// Actor chooses actions for a batch of environments.
-type Actor[I, O any] interface {
-	Act(k Key, in I) O
-}
-
-// Learner improves the parameters from a batch.
-type Learner[B any] interface {
-	Learn(run *Run, batch B)
 }
 
 // Agent is what evaluation, export and serving need, and all they need. With

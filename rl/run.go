@@ -409,7 +409,7 @@ func (r *Run) Load(s *State) error { return r.LoadSome(s, func(string) bool { re
 // LoadSome is Load for a replica that has use of the components for whose names
 // want is true.
 func (r *Run) LoadSome(s *State, want func(name string) bool) error {
-	if err := r.scope.LoadSome(s, want); err != nil {
+	if err := r.scope.loadSome(s, want); err != nil {
 		return err
 	}
 	return r.loadCounters(s.At("run"))

@@ -159,7 +159,7 @@ func TestCutEpisodes(t *testing.T) {
 	var got []rl.Episode
 	r := rl.NewRun(s, 4, func(c rl.Cut) error { got = append(got, c.Episodes...); return nil })
 	train(t, stepping(s, 2, func(*rl.Run) {
-		s.Episodes().Record(0, s.Steps(), []float64{1, 2}, []bool{true, false})
+		s.Episodes().RecordKinds(0, s.Steps(), nil, [][]float64{{1, 2}}, []bool{true, false})
 	}), r)
 	equal(t, "episodes", got, []rl.Episode{{Step: 2, Return: 1, Length: 1}, {Step: 4, Return: 1, Length: 1}})
 }

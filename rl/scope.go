@@ -314,7 +314,7 @@ func (s *Scope) SaveSome(st *State, want func(name string) bool) {
 }
 
 // Load gives every component its state back.
-func (s *Scope) Load(st *State) error { return s.LoadSome(st, func(string) bool { return true }) }
+func (s *Scope) Load(st *State) error { return s.loadSome(st, func(string) bool { return true }) }
 
 // Component is the component of a name, or nil.
 func (s *Scope) Component(name string) Component { return s.components[name] }
@@ -322,9 +322,9 @@ func (s *Scope) Component(name string) Component { return s.components[name] }
 // Components are the names of all, in the order they were made.
 func (s *Scope) Components() []string { return s.names }
 
-// LoadSome gives the components for whose names want is true their state back,
+// loadSome gives the components for whose names want is true their state back,
 // and the scope its counters.
-func (s *Scope) LoadSome(st *State, want func(name string) bool) error {
+func (s *Scope) loadSome(st *State, want func(name string) bool) error {
 	steps, key := GetSliceN[int64](st, "steps", 1), GetSliceN[uint32](st, "key", 4)
 	if st.Err() == nil && [4]uint32(key) != s.key.w {
 		return errors.New("the state is that of another seed")
