@@ -155,6 +155,15 @@ func (c *Client) Compact(ctx context.Context) (*Compacted, error) {
 	return invoke[Compacted](ctx, c, "Compact", &Named{Version: Version})
 }
 
+// Audit returns who asked for what, of a run or of all, the oldest first.
+func (c *Client) Audit(ctx context.Context, run string) ([]Deed, error) {
+	d, err := invoke[Deeds](ctx, c, "Audit", &Named{Version: Version, Run: run})
+	if err != nil {
+		return nil, err
+	}
+	return d.All, nil
+}
+
 // Status is what the coordinator knows of a run, or of all.
 func (c *Client) Status(ctx context.Context, run string) (*Status, error) {
 	return invoke[Status](ctx, c, "Status", &Named{Version: Version, Run: run})

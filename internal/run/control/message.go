@@ -4,6 +4,8 @@
 package control
 
 import (
+	"time"
+
 	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/internal/run/part"
 )
@@ -132,6 +134,23 @@ type OK struct {
 type Compacted struct {
 	Before int64 `json:"before"` // bytes
 	After  int64 `json:"after"`
+}
+
+// Deed is something that somebody asked a coordinator for.
+type Deed struct {
+	Time    time.Time `json:"time"`
+	Who     string    `json:"who,omitempty"` // name in the caller's certificate
+	From    string    `json:"from"`          // address
+	What    string    `json:"what"`          // submit, resume, stop, delete, drain or compact
+	Run     string    `json:"run,omitempty"`
+	Worker  string    `json:"worker,omitempty"`
+	How     string    `json:"how,omitempty"`
+	Refused string    `json:"refused,omitempty"` // why it was not done
+}
+
+// Deeds are the newest of an audit, the oldest of them first.
+type Deeds struct {
+	All []Deed `json:"all"`
 }
 
 // Status is what a coordinator knows.

@@ -27,6 +27,8 @@ type Server interface {
 	Delete(context.Context, *Named) (*OK, error)
 	// Compact gives disk space back that the coordinator's state does not need any more.
 	Compact(context.Context, *Named) (*Compacted, error)
+	// Audit tells who asked for what.
+	Audit(context.Context, *Named) (*Deeds, error)
 	// Watch sends a run whenever it has changed, until it is over.
 	Watch(*Named, Sender[core.Run]) error
 	// Logs sends what a run told.
@@ -75,6 +77,7 @@ var description = grpc.ServiceDesc{
 		{MethodName: "Drain", Handler: call(Server.Drain)},
 		{MethodName: "Delete", Handler: call(Server.Delete)},
 		{MethodName: "Compact", Handler: call(Server.Compact)},
+		{MethodName: "Audit", Handler: call(Server.Audit)},
 	},
 	Streams: []grpc.StreamDesc{joinStream, watchStream, logsStream},
 }
@@ -115,8 +118,8 @@ func Caller(ctx context.Context) gate.Caller { return gate.Of(ctx) }
 
 // NewServer is a gRPC server for s, with a gate that decides who may call what. Who is slow
 // to introduce himself, or silent, is hung up on.
-func NewServer(s Server, who *gate.Gate) *grpc.Server {
-	options := append(who.Options(),
+func NewServer(s Server, who *gate.Gate, more ...grpc.ServerOption) *grpc.Server {
+	options := append(append(who.Options(), more...),
 		grpc.ForceServerCodec(codec{}), grpc.MaxRecvMsgSize(maxUp), grpc.MaxSendMsgSize(MaxMessage),
 		grpc.ConnectionTimeout(5*time.Second), grpc.MaxHeaderListSize(16<<10), grpc.MaxConcurrentStreams(64),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 10 * time.Second, Time: 10 * time.Second, Timeout: 5 * time.Second}),
@@ -153,6 +156,12 @@ func Reason(err error) string { return status.Convert(err).Message() }
 func refused(err error) (text string, ok bool) {
 	s, _ := status.FromError(err)
 	return s.Message(), s.Code() == codes.InvalidArgument || s.Code() == codes.Unauthenticated || s.Code() == codes.PermissionDenied
+}
+
+// Elsewhither reports whether an answer is that a call is to be made to another coordinator, or later.
+func Elsewhither(err error) bool {
+	_, hint := leader(err)
+	return hint || status.Code(err) == codes.Unavailable
 }
 
 // Idle is the answer of a coordinator that does not act and knows of none that does.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/journal"
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
@@ -32,11 +33,12 @@ type acting struct {
 	tickets  map[int64]chan string
 	ticket   int64
 	ticked   time.Time
-	stale    bool                 // others do not know the present state
-	plans    map[string]*planning // under way, or not asked for again yet, by run
-	answers  []core.Event         // of plans, that the core is still to be told
-	helpers  sync.WaitGroup       // goroutines that this term owns
-	ids      atomic.Int64         // of sessions
+	alive    atomic.Pointer[time.Time] // when the loop last ticked; nil: it has not yet
+	stale    bool                      // others do not know the present state
+	plans    map[string]*planning      // under way, or not asked for again yet, by run
+	answers  []core.Event              // of plans, that the core is still to be told
+	helpers  sync.WaitGroup            // goroutines that this term owns
+	ids      atomic.Int64              // of sessions
 	records  records
 	queue    queue
 	news     news
@@ -113,6 +115,7 @@ func (a *acting) resign() error {
 // tick lets time pass, and looks who is silent. When it was this process that stood
 // still, nobody is blamed for it.
 func (a *acting) tick(now time.Time) error {
+	a.alive.Store(&now)
 	late := now.Sub(a.ticked) - a.Tick
 	a.ticked = now
 	for _, id := range a.ordered() {
@@ -193,6 +196,10 @@ func (a *acting) step(e event) error {
 	if a.stale && len(a.events) == 0 { // else it would be old at once
 		a.publish()
 	}
+	a.Probe.tally.decided(time.Since(began))
+	if x, ok := e.Event.(core.Progressed); ok {
+		a.Probe.tally.advanced(x.Run, x.Progress.Steps)
+	}
 	if a.Took != nil {
 		a.Took(e.Event, time.Since(began))
 	}
@@ -242,7 +249,8 @@ func (a *acting) expect(reply chan string) int64 {
 func (a *acting) do(d core.Decision, shared *assignment) error {
 	switch d := d.(type) {
 	case core.Persist:
-		d.Run.Progress.Metrics = nil // they are in the run's record
+		a.Probe.tally.kept(d.Run, time.Now())
+		d.Run.Progress.Metrics, d.Run.Progress.Edges = nil, nil // they are in the run's record, or of the moment
 		if err := a.keep(func(ctx context.Context) error { return a.term.Save(ctx, d.Run) }); err != nil {
 			return err
 		}
@@ -267,10 +275,10 @@ func (a *acting) do(d core.Decision, shared *assignment) error {
 			return err
 		})
 	case core.Tell:
-		a.Log("run " + d.Run + ": " + d.Text)
+		a.Log.Info(d.Text, journal.Run, d.Run)
 		a.write(d.Run, func(r *record) error {
 			if err := r.say(d.Text); err != nil {
-				a.Log(fmt.Sprintf("run %s: its log cannot be written: %v", d.Run, err))
+				a.Log.Error(fmt.Sprintf("its log cannot be written: %v", err), journal.Run, d.Run)
 			}
 			return nil
 		})
@@ -358,7 +366,7 @@ func (s *session) from(m *control.Up) core.From {
 
 // bounded is where a run stands, with no more of it than belongs there.
 func bounded(p part.Progress) part.Progress {
-	p.Metrics = part.Bounded(p.Metrics)
+	p.Metrics, p.Edges = part.Bounded(p.Metrics), part.BoundedTraffic(p.Edges)
 	return p
 }
 

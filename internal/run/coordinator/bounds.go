@@ -110,6 +110,9 @@ func brief(text string, most int) string {
 // sane refuses a worker that introduces itself with what nobody could be shown, or that takes all there is.
 func sane(h *control.Hello) error {
 	words := append([]string{h.Instance, h.Host, h.Data, h.Binary}, h.Devices...)
+	if h.Shared != nil {
+		words = append(words, h.Shared.Place, h.Shared.Mark)
+	}
 	if len(h.Devices) > maxDevices {
 		return control.Refusal(fmt.Sprintf("worker %s has %d devices: at most %d are taken", h.Name, len(h.Devices), maxDevices))
 	}

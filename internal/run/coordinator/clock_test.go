@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/journal"
 )
 
 // stepped returns t as time.Now would have returned it had the machine's clock been set forward by d seconds: the
@@ -25,7 +26,7 @@ func stepped(t *testing.T, at time.Time, d int) time.Time {
 // A clock that is set forward is no silence: a worker that was just heard of is neither taken for lost nor
 // has its lease given up.
 func TestClockStep(t *testing.T) {
-	c := &coordinator{Options: Options{Tick: 250 * time.Millisecond, Silence: time.Second, Log: func(string) {}}}
+	c := &coordinator{Options: Options{Tick: 250 * time.Millisecond, Silence: time.Second, Log: journal.Discard(), Probe: &Probe{}}}
 	a := newActing(c, nil)
 	s := &session{id: 1, name: "w", out: nil, over: make(chan struct{})}
 	a.core.Step(core.Joined{Worker: core.Worker{Name: "w", Session: 1}})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"log/slog"
 	"net"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/coordinator"
 	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/internal/run/etcd"
+	"github.com/weft-rl/weft/internal/run/journal"
 	"github.com/weft-rl/weft/internal/run/worker"
 )
 
@@ -40,6 +42,7 @@ type cluster struct {
 	returns int64         // ticks in which a connection that broke may be made again; likewise
 	address []string      // of all coordinators there were
 	client  *control.Client
+	probe   *coordinator.Probe // of the next coordinator; nil is none
 	mu      sync.Mutex
 	said    []string // by all of them
 }
@@ -77,7 +80,7 @@ func (c *cluster) coordinate(address string) (at string, stop func()) {
 	at = l.Addr().String()
 	o := coordinator.Options{
 		Listener: l, TLS: c.tls, Store: c.store, Planner: c.planner, Runs: c.runs,
-		Core: c.quick(), Tick: 50 * time.Millisecond, Silence: c.silence, Brief: c.brief, Log: c.say("coordinator " + at),
+		Core: c.quick(), Tick: 50 * time.Millisecond, Silence: c.silence, Brief: c.brief, Log: c.say("coordinator " + at), Probe: c.probe,
 	}
 	stop = c.background(func(ctx context.Context) error { return coordinator.Serve(ctx, o) })
 	c.address = append(c.address, at)
@@ -85,13 +88,17 @@ func (c *cluster) coordinate(address string) (at string, stop func()) {
 	return at, stop
 }
 
-func (c *cluster) say(who string) func(string) {
-	return func(text string) {
-		c.Logf("%s %s: %s", time.Now().Format("05.000"), who, text)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.said = append(c.said, text)
-	}
+func (c *cluster) say(who string) *slog.Logger { return journal.New(mouth{c}, journal.Text, who) }
+
+// mouth takes what is logged.
+type mouth struct{ *cluster }
+
+func (m mouth) Write(line []byte) (int, error) {
+	m.Logf("%s", line)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.said = append(m.said, string(line))
+	return len(line), nil
 }
 
 // told waits until somebody says something.

@@ -9,15 +9,16 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"sync"
 	"time"
 
-	"github.com/weft-rl/weft/internal/plain"
 	"github.com/weft-rl/weft/internal/run/bound"
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/internal/run/gate"
+	"github.com/weft-rl/weft/internal/run/journal"
 	"github.com/weft-rl/weft/plan"
 )
 
@@ -45,7 +46,8 @@ type Options struct {
 	Silence time.Duration // after which a worker is suspected; 1 s by default
 	Brief   time.Duration // that other runs wait for the plan of one; 500 ms by default
 
-	Log func(text string)
+	Log   *slog.Logger // nil is none
+	Probe *Probe       // shows how it is; nil is nobody who asks
 	// Took, if there is one, is told how long an event took to be decided and acted upon.
 	Took func(core.Event, time.Duration)
 }
@@ -67,11 +69,11 @@ func (o Options) withDefaults() Options {
 		o.Brief = 500 * time.Millisecond
 	}
 	o.Bounds = o.Bounds.withDefaults()
-	log := o.Log
-	o.Log = func(text string) {
-		if log != nil {
-			log(plain.Text(text)) // it may be another process's
-		}
+	if o.Probe == nil {
+		o.Probe = &Probe{}
+	}
+	if o.Log == nil {
+		o.Log = journal.Discard()
 	}
 	return o
 }
@@ -80,6 +82,7 @@ func (o Options) withDefaults() Options {
 type coordinator struct {
 	Options
 	gate    *gate.Gate
+	audit   audit
 	mu      sync.Mutex
 	acts    *acting // nil: it stands by
 	idle    string  // why, if nobody is known to act
@@ -90,8 +93,10 @@ type coordinator struct {
 // While another does, it tells who that is.
 func Serve(ctx context.Context, o Options) error {
 	c := &coordinator{Options: o.withDefaults(), idle: "it has just started"}
-	c.gate = gate.New(c.TLS, c.Log)
-	server := control.NewServer(c, c.gate)
+	c.gate = gate.New(c.TLS, func(text string) { c.Log.Warn(text) })
+	c.Probe.c.Store(c)
+	c.audit.dir = c.Runs
+	server := control.NewServer(audited{c}, c.gate, c.Probe.tally.counts()...)
 	watching, stop := context.WithCancel(ctx)
 	c.readers.Go(func() { c.gate.Watch(watching) })
 	served := make(chan error, 1)
@@ -107,7 +112,7 @@ func Serve(ctx context.Context, o Options) error {
 func (c *coordinator) campaign(ctx context.Context) error {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		if at := c.other(ctx); at != "" {
-			c.Log(fmt.Sprintf("it stands by: the coordinator at %s acts", at))
+			c.Log.Info(fmt.Sprintf("it stands by: the coordinator at %s acts", at))
 		}
 		term, err := c.Store.Campaign(ctx, c.Address)
 		if err == nil {
@@ -119,7 +124,7 @@ func (c *coordinator) campaign(ctx context.Context) error {
 		}
 		if err != nil {
 			c.standBy(err.Error())
-			c.Log(fmt.Sprintf("it does not act: %v", err))
+			c.Log.Error(fmt.Sprintf("it does not act: %v", err))
 		}
 		select {
 		case <-ctx.Done():
@@ -142,7 +147,8 @@ func (c *coordinator) act(ctx context.Context, term Term) (err error) {
 		_ = a.resign() // else the leadership ends by itself
 		return err
 	}
-	c.Log(fmt.Sprintf("it acts, with %d runs", len(runs)))
+	c.Log.Info(fmt.Sprintf("it acts, with %d runs", len(runs)))
+	c.Probe.tally.elected()
 	a.helpers.Go(a.records.sweep)
 	a.shared.recall(c.Runs, len(alive))
 	for _, r := range runs {

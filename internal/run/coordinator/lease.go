@@ -3,9 +3,10 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
+
+	"github.com/weft-rl/weft/internal/run/journal"
 )
 
 // renewal is how often leases are renewed, and renewers by how many at a time.
@@ -56,7 +57,7 @@ func (a *acting) renewOne(ctx context.Context, s *session) {
 	defer cancel()
 	err := s.lease.Renew(ctx)
 	if errors.Is(err, ErrExpired) {
-		a.Log(fmt.Sprintf("worker %s: %v", s.name, err))
+		a.Log.Warn(err.Error(), journal.Worker, s.name)
 		s.end()
 	}
 }

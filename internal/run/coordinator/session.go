@@ -12,6 +12,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/internal/run/gate"
+	"github.com/weft-rl/weft/internal/run/journal"
 )
 
 const (
@@ -96,7 +97,7 @@ func (c *coordinator) Join(stream control.Session) error {
 		}
 		left, err := a.share(s, m.Hello)
 		if err != nil {
-			c.Log(fmt.Sprintf("worker %s is refused: %.300s", m.Hello.Name, control.Reason(err)))
+			c.Log.Warn(fmt.Sprintf("it is refused: %.300s", control.Reason(err)), journal.Worker, m.Hello.Name)
 			return err
 		}
 		defer left()
@@ -166,7 +167,7 @@ func (a *acting) release(s *session) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if err := s.lease.Release(ctx); err != nil && !errors.Is(err, ErrExpired) {
-		a.Log(fmt.Sprintf("worker %s: its lease was not given back: %v", s.name, err))
+		a.Log.Warn(fmt.Sprintf("its lease was not given back: %v", err), journal.Worker, s.name)
 	}
 }
 

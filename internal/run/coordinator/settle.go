@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/journal"
 )
 
 // receipt is a message of a worker that was taken, and that is acknowledged, or decided
@@ -38,7 +39,7 @@ func (a *acting) settle(s *session, receipts <-chan receipt) {
 			}
 		}
 		if err := a.settleAll(s, batch); err != nil {
-			a.Log(fmt.Sprintf("worker %s: %v", s.name, err))
+			a.Log.Warn(err.Error(), journal.Worker, s.name)
 			s.end()
 			for range receipts { // so that the reader is not kept waiting
 			}

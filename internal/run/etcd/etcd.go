@@ -111,6 +111,14 @@ func (s *Store) Close() error {
 	return err
 }
 
+// Probe reports why etcd takes no writes.
+func (s *Store) Probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	_, err := s.client.Put(ctx, prefix+"probe", "")
+	return err
+}
+
 // Leader is the address of the coordinator that acts.
 func (s *Store) Leader(ctx context.Context) (string, error) {
 	got, err := s.client.Get(ctx, prefix+"leader/", clientv3.WithFirstCreate()...)

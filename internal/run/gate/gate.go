@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -30,6 +31,7 @@ var methods = map[string]certs.Role{
 	"/weft.Control/Drain":   certs.Submit,
 	"/weft.Control/Delete":  certs.Submit,
 	"/weft.Control/Compact": certs.Submit,
+	"/weft.Control/Audit":   certs.Submit,
 	"/weft.Control/Status":  certs.Read,
 	"/weft.Control/Watch":   certs.Read,
 	"/weft.Control/Logs":    certs.Read,
@@ -81,6 +83,7 @@ func holder(info credentials.TLSInfo) certs.Holder {
 type Gate struct {
 	tls      *tls.Config
 	refusals refusals
+	count    atomic.Int64 // of refusals
 
 	mu   sync.Mutex
 	open []visitor // and some that were closed since
@@ -137,7 +140,13 @@ func (g *Gate) allow(ctx context.Context, method string) error {
 }
 
 // Refused logs that somebody was refused, and why. What comes too often is counted.
-func (g *Gate) Refused(who Caller, why string) { g.refusals.note(who, why, time.Now()) }
+func (g *Gate) Refused(who Caller, why string) {
+	g.count.Add(1)
+	g.refusals.note(who, why, time.Now())
+}
+
+// Count returns how many were refused.
+func (g *Gate) Count() int64 { return g.count.Load() }
 
 // Watch ends connections whose certificate is not good any more, such as one that was revoked, until ctx is done.
 func (g *Gate) Watch(ctx context.Context) {

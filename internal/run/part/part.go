@@ -103,6 +103,10 @@ type Progress struct {
 	Slowest        string  `json:"slowest"`   // fragment that others wait for
 	// Metrics are what the iteration logged, as far as there is room (Bounded).
 	Metrics []Metric `json:"metrics,omitempty"`
+	// Edges are what crossed between replicas since the epoch began, by the kind of edge.
+	Edges []Traffic `json:"edges,omitempty"`
+	// Saving is how many seconds the newest checkpoint took to be written and committed; 0 before the first.
+	Saving float64 `json:"saving,omitempty"`
 	// Evaluation is the newest, once there was one.
 	Evaluation *Evaluation `json:"evaluation,omitempty"`
 	// Result is how it ended, once it has.
@@ -110,6 +114,28 @@ type Progress struct {
 	// Halted is true when it ended where Halted asked for it, and goes on from its last
 	// checkpoint.
 	Halted bool `json:"halted,omitempty"`
+}
+
+// Traffic is what crossed on the edges of one kind.
+type Traffic struct {
+	Kind     string `json:"kind"`
+	Messages int64  `json:"messages"`
+	Bytes    int64  `json:"bytes"`   // of tensors
+	Waiting  int64  `json:"waiting"` // most messages that waited of one sender
+}
+
+// maxKinds and maxKind bound what is told of edges: as many kinds, with names of so many bytes.
+const maxKinds, maxKind = 16, 32
+
+// BoundedTraffic returns as much of what is told of edges as there is room for.
+func BoundedTraffic(all []Traffic) []Traffic {
+	if len(all) > maxKinds {
+		all = all[:maxKinds]
+	}
+	for i := range all {
+		all[i].Kind = all[i].Kind[:min(len(all[i].Kind), maxKind)]
+	}
+	return all
 }
 
 // Evaluation is how the policy did at some step, in episodes of its own.

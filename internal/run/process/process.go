@@ -146,12 +146,13 @@ func (x *run) lead(j local.Job) error {
 	defer heard()
 	lines := newRecord(x.ctx, x.to)
 	x.vault.lines, j.Part.Sink, j.Part.Stop = lines, lines, stop
-	w := newWatch(x.to)
+	w := newWatch(x.to, x.vault.took)
 	j.Watch = w
 	s, err := local.Prepare(j)
 	if err != nil {
 		return errors.Join(err, lines.Close())
 	}
+	w.knows(s.Edges())
 	err = x.among(s.Links(), func() error {
 		train := func() (local.Result, error) { return s.Train(x.ctx) }
 		if s.Finished() && x.alone() { // of one that its algorithm ended, other processes have their part

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-rl/weft/internal/run/checkpoint"
@@ -30,6 +31,7 @@ type vault struct {
 	patience time.Duration
 	to       part.Reporter
 	lines    *record
+	saving   atomic.Int64 // ns that the newest checkpoint took
 
 	mu   sync.Mutex
 	good []string // objects of this epoch's commits, and the one it began with; oldest first
@@ -81,6 +83,7 @@ func (v *vault) here(err error) error {
 // Save writes an object, and commits it once all rows of metrics up to its step are
 // with the coordinator.
 func (v *vault) Save(step int64, f checkpoint.File) error {
+	began := time.Now()
 	o, err := checkpoint.Encode(step, f)
 	if err != nil {
 		return err
@@ -102,9 +105,13 @@ func (v *vault) Save(step int64, f checkpoint.File) error {
 	if err := v.to.Commit(v.ctx, m); err != nil {
 		return fmt.Errorf("checkpoint of step %d was not committed: %w", step, err)
 	}
+	v.saving.Store(int64(time.Since(began)))
 	v.prune(m.Object, step)
 	return nil
 }
+
+// took returns how long the newest checkpoint took to be written and committed.
+func (v *vault) took() time.Duration { return time.Duration(v.saving.Load()) }
 
 // put hands an object to the store, which may take a second for each MiB beside its
 // patience: a run does not wait for one that says nothing.

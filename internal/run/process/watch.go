@@ -2,22 +2,35 @@ package process
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/weft-rl/weft/internal/run/dist"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/plan"
 )
 
 // watch tells the coordinator how a run gets on.
 type watch struct {
 	to    part.Reporter
 	begun time.Time
-	from  int64 // steps done before
+	from  int64                // steps done before
+	kinds map[string]string    // of edges, by their names
+	took  func() time.Duration // of the newest checkpoint
 	last  part.Progress
 }
 
-func newWatch(to part.Reporter) *watch { return &watch{to: to} }
+func newWatch(to part.Reporter, took func() time.Duration) *watch { return &watch{to: to, took: took} }
+
+// knows tells it which edges there are.
+func (w *watch) knows(all []plan.Edge) {
+	w.kinds = map[string]string{}
+	for _, e := range all {
+		w.kinds[e.Name] = string(e.Operator)
+	}
+}
 
 func (w *watch) Begin(done, _ int64) { w.begun, w.from = time.Now(), done }
 
@@ -26,11 +39,29 @@ func (w *watch) Iteration(r local.Report) {
 		Steps: r.Steps, Iter: r.Iter, Episodes: r.Episodes,
 		StepsPerSecond: float64(r.Steps-w.from) / max(1e-9, time.Since(w.begun).Seconds()),
 		Staleness:      staleness(r.Figures), Slowest: slowest(r.Figures), Metrics: logged(r), Evaluation: w.last.Evaluation,
+		Edges: w.traffic(r.Figures), Saving: w.took().Seconds(),
 	}
 	if !math.IsNaN(r.Return) {
 		w.last.Return = r.Return
 	}
 	w.to.Progress(w.last)
+}
+
+// traffic is what crossed, by the kind of edge. Kinds are in the order of their names.
+func (w *watch) traffic(all []dist.Figures) (out []part.Traffic) {
+	for _, f := range all {
+		for _, e := range f.Edges {
+			kind := w.kinds[e.Edge]
+			i, found := slices.BinarySearchFunc(out, kind, func(t part.Traffic, kind string) int { return strings.Compare(t.Kind, kind) })
+			if !found {
+				out = slices.Insert(out, i, part.Traffic{Kind: kind})
+			}
+			out[i].Messages += e.Messages
+			out[i].Bytes += e.Bytes
+			out[i].Waiting = max(out[i].Waiting, int64(e.Depth))
+		}
+	}
+	return out
 }
 
 // logged are the first of what an iteration logged.

@@ -28,9 +28,9 @@ func (w *worker) leave(why string) {
 	if w.leaving != nil {
 		return
 	}
-	w.Log(fmt.Sprintf("%s: it waits for its run to go on without it, for at most %v", why, w.DrainTimeout))
+	w.Log.Info(fmt.Sprintf("%s: it waits for its run to go on without it, for at most %v", why, w.DrainTimeout))
 	w.leaving = time.AfterFunc(w.DrainTimeout, func() {
-		w.Log(fmt.Sprintf("it leaves, though its run did not come to a consistent point within %v", w.DrainTimeout))
+		w.Log.Warn(fmt.Sprintf("it leaves, though its run did not come to a consistent point within %v", w.DrainTimeout))
 		w.end(errLeft)
 	})
 	if !w.joined && (p == nil || p.doing() == nil) {

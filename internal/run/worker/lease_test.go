@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/gate"
+	"github.com/weft-rl/weft/internal/run/journal"
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
@@ -88,11 +89,11 @@ func TestLeaseEndsMeanwhile(t *testing.T) {
 		err := Run(ctx, Options{
 			Coordinators: []string{l.Addr().String()}, Name: "w", Beat: 10 * time.Millisecond, Lease: 300 * time.Millisecond,
 			Runner: does(func(ctx context.Context, r part.Reporter) error { return r.Ready(ctx) }),
-			Log: func(text string) {
+			Log: journal.New(hears(func(text string) {
 				if strings.Contains(text, "given up") {
 					given()
 				}
-			},
+			}), journal.Text, "worker"),
 		})
 		if err != nil {
 			t.Error(err)
@@ -102,4 +103,12 @@ func TestLeaseEndsMeanwhile(t *testing.T) {
 	if h := <-c.again; h.Doing != nil {
 		t.Errorf("it is still at %+v", h.Doing)
 	}
+}
+
+// hears is told what is logged.
+type hears func(text string)
+
+func (h hears) Write(line []byte) (int, error) {
+	h(string(line))
+	return len(line), nil
 }

@@ -145,6 +145,13 @@ func (m *mail) empty() bool {
 	return len(m.queue) == 0
 }
 
+// waiting returns how many messages wait to be acknowledged, and the bytes of lines among them.
+func (m *mail) waiting() (messages, bytes int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.queue), m.bytes
+}
+
 func (m *mail) crowded() bool { return m.bytes > maxBytes || len(m.queue) > maxMessages }
 
 // room waits until there is room for more.

@@ -43,19 +43,19 @@ func newRunning(ctx context.Context, cancel context.CancelFunc, a part.Assignmen
 // errAborted is what a part is told that goes on after its epoch has ended.
 var errAborted = errors.New("the epoch is over")
 
-// carryOut runs the part to its end, and says how it ended, unless nobody wants to know.
-func (p *running) carryOut(r part.Runner) {
+// carryOut runs the part to its end, and says how it ended, unless nobody wants to know: then it returns nil.
+func (p *running) carryOut(r part.Runner) error {
 	defer p.cancel()
 	err := p.run(r)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.aborted {
-		return
+		return nil
 	}
 	p.ended, p.err = true, err
 	if p.ctx.Err() != nil { // the process is ending: its connection says so
 		p.aborted = true
-		return
+		return nil
 	}
 	m := &control.Up{Kind: control.KindDone, Progress: p.progress, Offset: p.offset}
 	if err != nil {
@@ -66,6 +66,7 @@ func (p *running) carryOut(r part.Runner) {
 		}
 	}
 	p.say(m)
+	return err
 }
 
 // run runs the part. No panic of it ends the process, which may be wanted for others.

@@ -11,13 +11,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc"
 
-	"github.com/weft-rl/weft/internal/plain"
 	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/journal"
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
@@ -47,7 +48,8 @@ type Options struct {
 	// Patience is how long it looks for a coordinator before it gives up; 1 min by default.
 	Patience time.Duration
 
-	Log func(text string)
+	Log   *slog.Logger // nil is none
+	Probe *Probe       // shows how it is; nil is nobody who asks
 }
 
 func (o Options) withDefaults() Options {
@@ -62,11 +64,11 @@ func (o Options) withDefaults() Options {
 	def(&o.Patience, time.Minute)
 	def(&o.Leave, 30*time.Second)
 	def(&o.DrainTimeout, time.Minute)
-	log := o.Log
-	o.Log = func(text string) {
-		if log != nil {
-			log(plain.Text(text)) // it may be another process's
-		}
+	if o.Probe == nil {
+		o.Probe = &Probe{}
+	}
+	if o.Log == nil {
+		o.Log = journal.Discard()
 	}
 	return o
 }
@@ -99,6 +101,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &worker{Options: o.withDefaults(), instance: hex.EncodeToString(id), ctx: ctx, end: cancel, post: post{news: make(chan struct{}, 1)}}
+	w.Probe.w.Store(w)
 	var waits sync.WaitGroup
 	waits.Go(func() { w.await(ctx) })
 	err := w.work(ctx)
@@ -147,7 +150,7 @@ func (w *worker) serve(ctx context.Context) error {
 	lease := time.AfterFunc(w.Lease, func() { w.abort(p, unheard) })
 	defer lease.Stop()
 	c := control.Client{Addresses: w.Coordinators, TLS: w.TLS, Patience: w.Patience, Waiting: func(why error) {
-		w.Log(fmt.Sprintf("it looks for a coordinator: %v", why))
+		w.Log.Warn(fmt.Sprintf("it looks for a coordinator: %v", why))
 	}}
 	joined := false
 	err := c.Each(ctx, func(conn *grpc.ClientConn) error {
@@ -161,7 +164,7 @@ func (w *worker) serve(ctx context.Context) error {
 		return err
 	})
 	if joined && ctx.Err() == nil {
-		w.Log("the connection to the coordinator is lost")
+		w.Log.Warn("the connection to the coordinator is lost")
 	}
 	return err
 }
@@ -205,7 +208,8 @@ func (w *worker) session(ctx context.Context, conn *grpc.ClientConn, p *running,
 			return errors.New("it said that it is at a part that it has given up meanwhile") // and says otherwise when it comes again
 		}
 	}
-	w.Log("it has joined")
+	w.Log.Info("it has joined")
+	w.Probe.joins.Add(1)
 	w.isJoined(true)
 	defer w.isJoined(false)
 	if p != nil {
@@ -312,7 +316,7 @@ func (w *worker) obey(m *control.Down) error {
 	case control.KindDrain:
 		w.leave("the coordinator asks it to leave")
 	case control.KindDismiss:
-		w.Log("it leaves: no run needs it")
+		w.Log.Info("it leaves: no run needs it")
 		w.end(errLeft)
 	case control.KindAck:
 		if p != nil {
@@ -324,7 +328,7 @@ func (w *worker) obey(m *control.Down) error {
 
 // begin carries an assignment out, once the part before it has ended.
 func (w *worker) begin(a part.Assignment) {
-	w.Log(fmt.Sprintf("run %s, epoch %d: part %d of %d", a.Run, a.Epoch, a.Me, len(a.Workers)))
+	w.Log.Info(fmt.Sprintf("epoch %d: part %d of %d", a.Epoch, a.Me, len(a.Workers)), journal.Run, a.Run)
 	ctx, cancel := context.WithCancel(w.ctx)
 	p := newRunning(ctx, cancel, a, &w.post)
 	w.mu.Lock()
@@ -340,7 +344,10 @@ func (w *worker) begin(a part.Assignment) {
 		if before != nil {
 			<-before.over
 		}
-		p.carryOut(w.Runner)
+		w.Probe.parts.Add(1)
+		if p.carryOut(w.Runner) != nil {
+			w.Probe.failed.Add(1)
+		}
 	})
 }
 
@@ -350,7 +357,7 @@ func (w *worker) abort(p *running, why string) {
 		return
 	}
 	w.expect(p)
-	w.Log(fmt.Sprintf("run %s, epoch %d is given up: %s", p.Run, p.Epoch, why))
+	w.Log.Info(fmt.Sprintf("epoch %d is given up: %s", p.Epoch, why), journal.Run, p.Run)
 }
 
 // expect ends the worker if a part that was given up does not end in time.

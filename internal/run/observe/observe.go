@@ -1,0 +1,109 @@
+// Package observe lets those who operate a cluster look into its processes: metrics in Prometheus' format, and whether a process
+// is well and ready. What is told of is the present; nothing is kept for a run that is over.
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Process is what is looked into.
+type Process struct {
+	Metrics prometheus.Collector
+	Well    func() error                // why it should be started again; nil if it is well
+	Ready   func(context.Context) error // why it is of no use now; nil if it is
+}
+
+// Serve answers at /metrics, /healthz and /readyz until ctx is done. Whoever reaches the address may ask; nothing can be changed
+// there.
+func Serve(ctx context.Context, l net.Listener, p Process) error {
+	h, err := p.handler()
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	server := &http.Server{
+		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10, BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	var closing sync.WaitGroup
+	over, stop := context.WithCancel(ctx)
+	closing.Go(func() {
+		<-over.Done()
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		if server.Shutdown(ending) != nil {
+			_ = server.Close() // whoever still waits is cut off
+		}
+	})
+	err = server.Serve(l)
+	stop()
+	closing.Wait()
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// handler returns what answers. The registry is its own: another library's metrics do not appear among these.
+func (p Process) handler() (http.Handler, error) {
+	r := prometheus.NewRegistry()
+	if err := errors.Join(
+		r.Register(p.Metrics), r.Register(collectors.NewGoCollector()),
+		r.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
+	); err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, p.Well()) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, q *http.Request) {
+		ctx, cancel := context.WithTimeout(q.Context(), 5*time.Second)
+		defer cancel()
+		answer(w, p.Ready(ctx))
+	})
+	return mux, nil
+}
+
+// answer says ok, or what is wrong.
+func answer(w http.ResponseWriter, err error) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if err != nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprintln(w, err)
+		return
+	}
+	fmt.Fprintln(w, "ok")
+}
+
+// described is a metric's name, help and labels.
+func described(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("weft_"+name, help, labels, nil)
+}
+
+// sender sends metrics to who collects them.
+type sender chan<- prometheus.Metric
+
+func (s sender) gauge(d *prometheus.Desc, x float64, labels ...string) {
+	s <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, x, labels...)
+}
+
+func (s sender) counter(d *prometheus.Desc, n int64, labels ...string) {
+	s <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
+}
+
+func (s sender) is(d *prometheus.Desc, yes bool, labels ...string) {
+	x := 0.
+	if yes {
+		x = 1
+	}
+	s.gauge(d, x, labels...)
+}
