@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-rl/weft/internal/chaos"
+	"github.com/weft-rl/weft/internal/run/journal"
 )
 
 // chaosFlags are the flags of chaos.
@@ -120,7 +121,8 @@ func (c *command) runChaos(ctx context.Context, f *chaosFlags) (err error) {
 	}
 	f.Log = func(string) {}
 	if !f.json {
-		f.Log = c.teller(false, "chaos")
+		log := journal.New(c.out, journal.Text, "chaos")
+		f.Log = func(text string) { log.Info(text) }
 	}
 	r, err := chaos.Test(ctx, f.Options)
 	if err != nil && len(r.Trials) == 0 {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -21,11 +22,14 @@ import (
 	"github.com/weft-rl/weft/internal/run/coordinator"
 	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/internal/run/etcd"
+	"github.com/weft-rl/weft/internal/run/journal"
+	"github.com/weft-rl/weft/internal/run/observe"
 )
 
 // coordinatorFlags are the flags of coordinator.
 type coordinatorFlags struct {
 	credentials
+	watched
 	listen, advertise string
 	data, runs        string
 	etcd              []string
@@ -33,7 +37,7 @@ type coordinatorFlags struct {
 	patience          time.Duration
 	planTime          time.Duration
 	most              most
-	json, withParent  bool
+	withParent        bool
 }
 
 func (c *command) coordinator() *cobra.Command {
@@ -47,6 +51,7 @@ func (c *command) coordinator() *cobra.Command {
 			"over. The records and logs of runs are in its folder of runs, which those that take over must share.",
 		Example: "  weft coordinator\n" +
 			"  weft coordinator --listen 10.0.0.1:7700 --certs certs\n" +
+			"  weft coordinator --metrics 127.0.0.1:9700 --log-format json\n" +
 			"  weft coordinator --etcd https://10.0.0.2:2379,https://10.0.0.3:2379 --etcd-user weft --etcd-password-file secret --certs certs",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -57,6 +62,7 @@ func (c *command) coordinator() *cobra.Command {
 		},
 	}
 	f.credentials.flags(cmd)
+	f.watched.flags(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", defaultCluster, "`address` to listen on")
 	flags.StringVar(&f.advertise, "advertise", "", "`address` at which others reach it; the one it listens on by default")
@@ -68,7 +74,6 @@ func (c *command) coordinator() *cobra.Command {
 	flags.DurationVar(&f.patience, "patience", 10*time.Minute, "`time` that a run waits for workers before it is given up")
 	flags.DurationVar(&f.planTime, "plan-time", 2*time.Minute, "`time` that a run's trainer and environments may take to be constructed when it is planned; a run that takes longer fails")
 	f.most.flags(cmd)
-	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	flags.BoolVar(&f.withParent, children.ParentFlag, false, "end when standard input does")
 	_ = flags.MarkHidden(children.ParentFlag)
 	return cmd
@@ -79,7 +84,7 @@ func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(certs.Fits(cmp.Or(f.advertise, f.listen), config), c.set.Fit()); err != nil {
+	if err := errors.Join(certs.Fits(cmp.Or(f.advertise, f.listen), config), c.set.Fit(), f.check()); err != nil {
 		return err
 	}
 	settings := core.Defaults()
@@ -103,13 +108,19 @@ func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
-	say := c.teller(f.json, "coordinator")
-	c.listening(f.json, l.Addr().String())
+	log := f.logger(c.out, "coordinator")
+	c.listening(f, log, l.Addr().String())
 	p := newPlanner(f.planTime, memory()/2)
+	probe := &coordinator.Probe{}
+	unobserve, err := f.observe(ctx, observe.Coordinator(probe), log)
+	if err != nil {
+		return errors.Join(err, l.Close(), store.Close())
+	}
+	defer unobserve()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var watch sync.WaitGroup
-	watch.Go(func() { f.keys.Tend(ctx, say) })
+	watch.Go(func() { f.keys.Tend(ctx, func(text string) { log.Warn(text) }) })
 	watch.Go(func() {
 		select {
 		case <-store.Broken():
@@ -118,7 +129,7 @@ func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error
 		}
 	})
 	err = coordinator.Serve(ctx, coordinator.Options{
-		Listener: l, Address: f.advertise, TLS: config, Store: store, Planner: p.plan, Runs: f.runs, Core: settings, Bounds: bounds, Log: say,
+		Listener: l, Address: f.advertise, TLS: config, Store: store, Planner: p.plan, Runs: f.runs, Core: settings, Bounds: bounds, Log: log, Probe: probe,
 	})
 	cancel(nil)
 	watch.Wait()
@@ -148,31 +159,13 @@ func (f *coordinatorFlags) store(ctx context.Context) (*etcd.Store, error) {
 }
 
 // listening tells where a coordinator is reached.
-func (c *command) listening(asJSON bool, address string) {
-	if asJSON {
+func (c *command) listening(f *coordinatorFlags, log *slog.Logger, address string) {
+	switch f.shape() {
+	case journal.Events:
 		_ = json.NewEncoder(c.out).Encode(launch.NewListening(address))
-		return
-	}
-	fmt.Fprintf(c.out, "coordinator at %s: weft worker --join %s\n", address, address)
-}
-
-// teller tells the user what a process of a cluster does, a line at a time.
-func (c *command) teller(asJSON bool, who string) func(string) {
-	var mu sync.Mutex
-	if !asJSON {
-		return func(text string) {
-			mu.Lock()
-			defer mu.Unlock()
-			fmt.Fprintf(c.out, "%s %s: %s\n", time.Now().Format("15:04:05.000"), who, text)
-		}
-	}
-	out := json.NewEncoder(c.out)
-	return func(text string) {
-		mu.Lock()
-		defer mu.Unlock()
-		_ = out.Encode(struct {
-			Event string `json:"event"`
-			Text  string `json:"text"`
-		}{"note", text})
+	case journal.JSON:
+		log.Info("it listens", "address", address)
+	default:
+		fmt.Fprintf(c.out, "coordinator at %s: weft worker --join %s\n", address, address)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"runtime"
@@ -17,6 +18,8 @@ import (
 	"github.com/weft-rl/weft/internal/device"
 	children "github.com/weft-rl/weft/internal/launch/local"
 	"github.com/weft-rl/weft/internal/run/certs"
+	"github.com/weft-rl/weft/internal/run/journal"
+	"github.com/weft-rl/weft/internal/run/observe"
 	"github.com/weft-rl/weft/internal/run/store"
 	"github.com/weft-rl/weft/internal/run/worker"
 )
@@ -24,16 +27,17 @@ import (
 // workerFlags are the flags of worker.
 type workerFlags struct {
 	credentials
-	join             []string
-	name, listen     string
-	advertise        string
-	cores            int
-	memory           float64
-	devices          []string
-	store            string
-	patience         time.Duration
-	connect, drain   time.Duration
-	json, withParent bool
+	watched
+	join           []string
+	name, listen   string
+	advertise      string
+	cores          int
+	memory         float64
+	devices        []string
+	store          string
+	patience       time.Duration
+	connect, drain time.Duration
+	withParent     bool
 }
 
 func (c *command) worker() *cobra.Command {
@@ -48,7 +52,8 @@ func (c *command) worker() *cobra.Command {
 			"from there without it. A second signal ends it at once, as does the end of --drain-timeout; then what was done\n" +
 			"since the last checkpoint is done again.",
 		Example: "  weft worker --join 127.0.0.1:7700\n" +
-			"  weft worker --join 10.0.0.1:7700 --listen 10.0.0.2:0 --certs certs --store /shared/runs",
+			"  weft worker --join 10.0.0.1:7700 --listen 10.0.0.2:0 --certs certs --store /shared/runs\n" +
+			"  weft worker --join 127.0.0.1:7700 --metrics 127.0.0.1:9701 --log-format json --drain-timeout 5m",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.works()
@@ -61,6 +66,7 @@ func (c *command) worker() *cobra.Command {
 		},
 	}
 	f.credentials.flags(cmd)
+	f.watched.flags(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.join, "join", nil, "`address` of the coordinator, or of several of which one acts")
 	flags.StringVar(&f.name, "name", "", "`name` in the cluster; by default the host's and the process's number")
@@ -72,7 +78,6 @@ func (c *command) worker() *cobra.Command {
 	flags.StringVar(&f.store, "store", "runs", "`place` of checkpoints, which all workers share: a folder, or s3://HOST/BUCKET/FOLDER")
 	flags.DurationVar(&f.patience, "patience", time.Minute, "`time` that it looks for a coordinator before it gives up")
 	flags.DurationVar(&f.drain, "drain-timeout", time.Minute, "`time` that its run may take to come to a consistent point when it is to leave, before it leaves all the same")
-	flags.BoolVar(&f.json, "json", false, "print one JSON object a line and nothing else")
 	flags.BoolVar(&f.withParent, children.ParentFlag, false, "end when standard input does")
 	_ = flags.MarkHidden(children.ParentFlag)
 	flags.DurationVar(&f.connect, connectFlag, 0, "`time` after which another worker that does not answer cannot be reached; 0 is a minute")
@@ -85,7 +90,7 @@ const connectFlag = "connect"
 
 // runWorker works until ctx is done, or until drain is closed and its run goes on without it.
 func (c *command) runWorker(ctx context.Context, f *workerFlags, drain <-chan struct{}) error {
-	errs := []error{c.set.Fit()}
+	errs := []error{c.set.Fit(), f.check()}
 	if f.drain <= 0 {
 		errs = append(errs, fmt.Errorf("--drain-timeout: %v is too short", f.drain))
 	}
@@ -111,10 +116,13 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags, drain <-chan st
 	}
 	o := worker.Options{
 		Coordinators: f.join, TLS: config, Name: f.name, Memory: int64(f.memory * (1 << 30)), Devices: f.devices,
-		Patience: f.patience, Log: c.teller(f.json, "worker"), Drain: drain, DrainTimeout: f.drain,
+		Patience: f.patience, Log: f.logger(c.out, "worker"), Probe: &worker.Probe{}, Drain: drain, DrainTimeout: f.drain,
 	}
 	if err := fill(&o, f.cores); err != nil {
 		return err
+	}
+	if f.shape() == journal.JSON { // else whoever reads knows which worker it is
+		o.Log = o.Log.With(journal.Worker, o.Name)
 	}
 	c.started = true
 	m, err := newMachine(machineOptions{Set: &c.set, Listen: f.listen, Advertise: f.advertise, TLS: config, Store: f.store, Connect: f.connect})
@@ -127,9 +135,14 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags, drain <-chan st
 			return errors.Join(err, m.Close())
 		}
 	}
+	unobserve, err := f.observe(ctx, observe.Worker(o.Probe), o.Log)
+	if err != nil {
+		return errors.Join(err, m.Close())
+	}
+	defer unobserve()
 	tending, stop := context.WithCancel(ctx)
 	var tend sync.WaitGroup
-	tend.Go(func() { f.keys.Tend(tending, o.Log) })
+	tend.Go(func() { f.keys.Tend(tending, func(text string) { o.Log.Warn(text) }) })
 	err = worker.Run(ctx, o)
 	stop()
 	tend.Wait()
@@ -145,7 +158,7 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags, drain <-chan st
 }
 
 // startAgain has this process begin anew, since nothing else ends what it is stuck in. One that has a parent leaves that to it.
-func (c *command) startAgain(ctx context.Context, f *workerFlags, say func(string), why error) error {
+func (c *command) startAgain(ctx context.Context, f *workerFlags, log *slog.Logger, why error) error {
 	if ctx.Err() != nil || f.withParent || c.become == nil {
 		return why
 	}
@@ -153,7 +166,7 @@ func (c *command) startAgain(ctx context.Context, f *workerFlags, say func(strin
 	if err != nil {
 		return errors.Join(why, err)
 	}
-	say(fmt.Sprintf("it starts again: %v", why))
+	log.Error(fmt.Sprintf("it starts again: %v", why))
 	return errors.Join(why, c.become(program, c.args))
 }
 
