@@ -37,6 +37,7 @@ type coordinatorFlags struct {
 	patience          time.Duration
 	planTime          time.Duration
 	most              most
+	allow             allowed
 	withParent        bool
 }
 
@@ -74,6 +75,7 @@ func (c *command) coordinator() *cobra.Command {
 	flags.DurationVar(&f.patience, "patience", 10*time.Minute, "`time` that a run waits for workers before it is given up")
 	flags.DurationVar(&f.planTime, "plan-time", 2*time.Minute, "`time` that a run's trainer and environments may take to be constructed when it is planned; a run that takes longer fails")
 	f.most.flags(cmd)
+	f.allow.flags(cmd)
 	flags.BoolVar(&f.withParent, children.ParentFlag, false, "end when standard input does")
 	_ = flags.MarkHidden(children.ParentFlag)
 	return cmd
@@ -95,6 +97,10 @@ func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error
 	if f.planTime <= 0 {
 		return fmt.Errorf("--plan-time: %v is too short", f.planTime)
 	}
+	allow, err := f.allow.folders()
+	if err != nil {
+		return err
+	}
 	bounds, err := f.most.bounds()
 	if err != nil {
 		return err
@@ -110,7 +116,7 @@ func (c *command) runCoordinator(ctx context.Context, f *coordinatorFlags) error
 	}
 	log := f.logger(c.out, "coordinator")
 	c.listening(f, log, l.Addr().String())
-	p := newPlanner(f.planTime, memory()/2)
+	p := newPlanner(f.planTime, memory()/2, allow)
 	probe := &coordinator.Probe{}
 	unobserve, err := f.observe(ctx, observe.Coordinator(probe), log)
 	if err != nil {

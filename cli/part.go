@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/mesh"
@@ -12,7 +16,9 @@ import (
 // dataPlane opens this process's end of the data plane, and makes what carries out
 // its parts of runs: their checkpoints are kept at a place that store.Open knows, each
 // run's in a folder of its own. Without certificates it is for loopback alone.
-func dataPlane(s *request.Set, listen string, o mesh.Options, place string) (part.Runner, *mesh.Node, error) {
+//
+// Runs may name what allow says, and write into their own folders.
+func dataPlane(s *request.Set, listen string, o mesh.Options, place string, allow []string) (part.Runner, *mesh.Node, error) {
 	kept, err := store.Open(place)
 	if err != nil {
 		return nil, nil, err
@@ -25,15 +31,29 @@ func dataPlane(s *request.Set, listen string, o mesh.Options, place string) (par
 		return nil, nil, err
 	}
 	return process.New(process.Config{
-		Job: jobOf(s), Node: node, Store: func(run string) (store.Store, error) { return kept.Under(run), nil }, Place: place,
+		Job: jobOf(s, request.Confinement{Programs: allow, Data: []string{place}}), Node: node, Place: place,
+		Store: func(run string) (store.Store, error) { return kept.Under(run), nil },
+		Files: func(run string) (string, error) { return folderIn(place, run) },
 	}), node, nil
 }
 
-// jobOf returns a function that makes the job of a configuration: the text of a run folder's config.yaml.
-func jobOf(s *request.Set) func(text string) (local.Job, error) {
+// folderIn makes the folder of a run, where the store has folders.
+func folderIn(place, run string) (string, error) {
+	if !filepath.IsAbs(place) {
+		return "", request.Forbidden{Err: fmt.Errorf("--wrap: the run's files are at %s, which has no folder for what is recorded: leave out record and video", place)}
+	}
+	dir := filepath.Join(place, run)
+	return dir, os.MkdirAll(dir, 0o755)
+}
+
+// jobOf returns a function that makes the job of a configuration that was submitted: the text of a run folder's config.yaml.
+func jobOf(s *request.Set, c request.Confinement) func(text string) (local.Job, error) {
 	return func(text string) (local.Job, error) {
 		r, err := s.Requested(text)
 		if err != nil {
+			return local.Job{}, err
+		}
+		if err := r.Confine(c); err != nil {
 			return local.Job{}, err
 		}
 		r.Single = true // the plan has it on one device of one worker

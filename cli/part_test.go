@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,7 +33,7 @@ func TestPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := request.Set{Algorithms: []algo.Algorithm{ppo.Algorithm}, Environments: []env.Entry{debug.Identity}}
-	run, node, err := dataPlane(&set, "127.0.0.1:0", mesh.Options{}, t.TempDir())
+	run, node, err := dataPlane(&set, "127.0.0.1:0", mesh.Options{}, t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,5 +49,45 @@ func TestPart(t *testing.T) {
 	a.Config = strings.Replace(a.Config, "algorithm: ppo", "algorithm: ppi", 1)
 	if err := run.Run(t.Context(), a, d); err == nil || !strings.Contains(err.Error(), "ppi") {
 		t.Errorf("an unknown algorithm: %v", err)
+	}
+}
+
+// TestPartConfined: what a submitted run records is in its folder of the store, and a worker refuses one that names other
+// places, whatever its coordinator thought of it.
+func TestPartConfined(t *testing.T) {
+	store, elsewhere := t.TempDir(), t.TempDir()
+	t.Chdir(t.TempDir())
+	set := request.Set{Algorithms: []algo.Algorithm{ppo.Algorithm}, Environments: []env.Entry{debug.Identity}}
+	run, node, err := dataPlane(&set, "127.0.0.1:0", mesh.Options{}, store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer node.Close()
+	const config = "algorithm: ppo\nenv: Identity-v0\nsteps: 256\nset:\n  envs: 4\n  horizon: 16\n  hidden: 8\n  epochs: 1\n"
+	assignment := func(more string) part.Assignment {
+		return part.Assignment{Run: "r", Epoch: 1, Config: more + config, Workers: []part.Worker{{Name: "w", Data: node.Address()}}}
+	}
+	if err := run.Run(t.Context(), assignment("wrap: record=e.jsonl\n"), parttest.NewDesk(1)); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(filepath.Join(store, "r", "e.jsonl")); err != nil || info.Size() == 0 {
+		t.Errorf("what was recorded: %v", err)
+	}
+	for more, want := range map[string]string{
+		"wrap: record=" + filepath.Join(elsewhere, "e.jsonl") + "\n": "in the run's own folder",
+		"wrap: record=../e.jsonl\n":                                  "in the run's own folder",
+		"from: " + elsewhere + "\n":                                  "from: a submitted run may not name the folder " + elsewhere,
+		"python: /bin/sh\n":                                          "python: a submitted run may not name the program /bin/sh",
+	} {
+		err := run.Run(t.Context(), assignment(more), parttest.NewDesk(1))
+		var last request.Forbidden
+		if !errors.As(err, &last) || !last.Permanent() || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s%v, want %q", more, err, want)
+		}
+	}
+	for _, dir := range []string{".", elsewhere} {
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%v is left in %s, %v", left, dir, err)
+		}
 	}
 }

@@ -31,6 +31,7 @@ import (
 type planner struct {
 	limit  time.Duration // for a plan
 	memory int64         // bytes that a process and its children may have; 0 is no limit
+	allow  []string      // files and folders that submitted runs may name
 	room   chan struct{} // as many as may construct what was never planned before
 
 	mu    sync.Mutex
@@ -48,8 +49,8 @@ const (
 	maxSurveys    = 8 // of new runs at a time; runs that have begun never wait
 )
 
-func newPlanner(limit time.Duration, memory int64) *planner {
-	return &planner{limit: limit, memory: memory, room: make(chan struct{}, maxSurveys)}
+func newPlanner(limit time.Duration, memory int64, allow []string) *planner {
+	return &planner{limit: limit, memory: memory, allow: allow, room: make(chan struct{}, maxSurveys)}
 }
 
 // question holds a request to a planner's process.
@@ -58,6 +59,7 @@ type question struct {
 	Cluster plan.Cluster    `json:"cluster"`
 	Shards  int             `json:"shards"`
 	Problem json.RawMessage `json:"problem,omitempty"` // if it is known
+	Allow   []string        `json:"allow,omitempty"`   // files and folders that the run may name
 }
 
 // answer holds the process's reply.
@@ -70,7 +72,7 @@ type answer struct {
 
 // plan implements coordinator.Planner.
 func (p *planner) plan(ctx context.Context, text string, c plan.Cluster, shards int) (plan.Plan, error) {
-	q := question{Config: text, Cluster: c, Shards: shards, Problem: p.recall(text)}
+	q := question{Config: text, Cluster: c, Shards: shards, Problem: p.recall(text), Allow: p.allow}
 	if q.Problem == nil && shards == 0 {
 		select {
 		case p.room <- struct{}{}:
@@ -246,6 +248,10 @@ func answerTo(s *request.Set, q question) (a answer) {
 // plannedFor plans a run, and finds out what there is to plan for unless that is known.
 func plannedFor(s *request.Set, q question) (p plan.Plan, problem json.RawMessage, err error) {
 	r, err := s.Requested(q.Config)
+	if err == nil {
+		r.From = "" // only workers read it
+		err = r.Confine(request.Confinement{Programs: q.Allow})
+	}
 	if err != nil {
 		return p, nil, err
 	}

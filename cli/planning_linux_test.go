@@ -83,7 +83,7 @@ func ends(t *testing.T, file string) {
 // A submission whose environment hangs does not keep a later one waiting. It fails with a reason when its time is over, or is
 // stopped, and leaves no process.
 func TestHangingSubmission(t *testing.T) {
-	at, client := cluster(t, "--plan-time", "5s")
+	at, client := cluster(t, "--plan-time", "5s", "--allow", "/")
 	file := filepath.Join(t.TempDir(), "pid")
 	if err := client.Submit(t.Context(), "bad", gymnasium(interpreter(t, hang(file)))); err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestHangingSubmission(t *testing.T) {
 
 // A run that is stopped while its environment is being constructed leaves no process.
 func TestStoppedSubmission(t *testing.T) {
-	at, client := cluster(t)
+	at, client := cluster(t, "--allow", "/")
 	file := filepath.Join(t.TempDir(), "pid")
 	if err := client.Submit(t.Context(), "bad", gymnasium(interpreter(t, hang(file)))); err != nil {
 		t.Fatal(err)

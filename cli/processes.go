@@ -108,17 +108,17 @@ func newHousehold(f *trainFlags, runs, device string) (*household, error) {
 	h.spec = launch.Spec{
 		Program: program,
 		Env:     []string{"TMPDIR=" + data.Path}, // what a process that is killed leaves goes with the rest
-		Coordinator: launch.Task{Name: "coordinator", Args: []string{
+		Coordinator: launch.Task{Name: "coordinator", Args: append([]string{
 			"coordinator", "--listen", launch.Listen, "--certs", folder, "--data", data.Path, "--runs", runs, "--patience", fmt.Sprint(returning), "--json",
-		}},
+		}, everything()...)},
 	}
 	cores, memory := max(1, runtime.NumCPU()/f.processes), gib(memory())/float64(f.processes)
 	for i := range f.processes {
 		name := fmt.Sprintf("w%d", i)
-		h.spec.Workers = append(h.spec.Workers, launch.Task{Name: "worker " + name, Args: []string{
+		h.spec.Workers = append(h.spec.Workers, launch.Task{Name: "worker " + name, Args: append([]string{
 			"worker", "--join", launch.Join, "--name", name, "--store", cmp.Or(f.store, runs), "--devices", device,
 			"--certs", folder, "--cores", fmt.Sprint(cores), "--memory", fmt.Sprintf("%.3f", memory), "--json",
-		}})
+		}, everything()...)})
 	}
 	return h, nil
 }

@@ -25,13 +25,14 @@ type machineOptions struct {
 	Advertise string
 	TLS       *tls.Config   // for the data plane; nil is for loopback alone
 	Store     string        // where checkpoints are kept
+	Allow     []string      // files and folders that submitted runs may name
 	Connect   time.Duration // after which a worker that does not answer cannot be reached; 0 is the default
 }
 
 // newMachine makes the machine of a worker process; tests have others.
 var newMachine = func(o machineOptions) (machine, error) {
 	how := mesh.Options{TLS: o.TLS, Advertise: o.Advertise, NoSocket: o.Advertise != "", Connect: o.Connect}
-	r, node, err := dataPlane(o.Set, o.Listen, how, o.Store)
+	r, node, err := dataPlane(o.Set, o.Listen, how, o.Store, o.Allow)
 	if err != nil {
 		return machine{}, err
 	}

@@ -35,6 +35,7 @@ type workerFlags struct {
 	memory         float64
 	devices        []string
 	store          string
+	allow          allowed
 	patience       time.Duration
 	connect, drain time.Duration
 	withParent     bool
@@ -76,6 +77,7 @@ func (c *command) worker() *cobra.Command {
 	flags.Float64Var(&f.memory, "memory", 0, "memory that it may use, in `GiB`; 0 is all, where that is known")
 	flags.StringSliceVar(&f.devices, "devices", nil, "`devices` that it offers, the preferred one first; by default those that weft devices shows")
 	flags.StringVar(&f.store, "store", "runs", "`place` of checkpoints, which all workers share: a folder, or s3://HOST/BUCKET/FOLDER")
+	f.allow.flags(cmd)
 	flags.DurationVar(&f.patience, "patience", time.Minute, "`time` that it looks for a coordinator before it gives up")
 	flags.DurationVar(&f.drain, "drain-timeout", time.Minute, "`time` that its run may take to come to a consistent point when it is to leave, before it leaves all the same")
 	flags.BoolVar(&f.withParent, children.ParentFlag, false, "end when standard input does")
@@ -111,7 +113,8 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags, drain <-chan st
 	for _, d := range f.devices {
 		errs = append(errs, device.Check(d))
 	}
-	if err := errors.Join(errs...); err != nil {
+	allow, err := f.allow.folders()
+	if err := errors.Join(append(errs, err)...); err != nil {
 		return err
 	}
 	o := worker.Options{
@@ -125,7 +128,7 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags, drain <-chan st
 		o.Log = o.Log.With(journal.Worker, o.Name)
 	}
 	c.started = true
-	m, err := newMachine(machineOptions{Set: &c.set, Listen: f.listen, Advertise: f.advertise, TLS: config, Store: f.store, Connect: f.connect})
+	m, err := newMachine(machineOptions{Set: &c.set, Listen: f.listen, Advertise: f.advertise, TLS: config, Store: f.store, Allow: allow, Connect: f.connect})
 	if err != nil {
 		return err
 	}

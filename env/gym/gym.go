@@ -23,7 +23,7 @@ import (
 // Options are the settings of an environment of Gymnasium. Settings that are none
 // of these are keyword arguments of its constructor.
 type Options struct {
-	Python    string        `doc:"Python interpreter; empty is that of WEFT_PYTHON, or python3"`
+	Python    string        `names:"program" doc:"Python interpreter; empty is that of WEFT_PYTHON, or python3"`
 	Workers   int           `default:"0" unit:"processes" range:"[0,)" doc:"Python processes of a replica; 0 is one for each core, over all replicas, and one alone where a step is too short to share"`
 	Timeout   time.Duration `default:"60s" range:"(0s,)" doc:"how long a step, or the start, may take before a process counts as hanging"`
 	OnFailure string        `default:"stop" oneof:"stop restart" doc:"what an environment's failure does: stop the run, or restart the environments of its process"`

@@ -6,15 +6,15 @@ package mujoco
 
 // Setup is where the library and the models are, and how many threads step.
 type Setup struct {
-	Python  string `doc:"Python interpreter whose packages have the library and the models; empty is that of WEFT_PYTHON, or python3"`
-	Library string `doc:"libmujoco's file or folder; empty looks at WEFT_MUJOCO, the Python package mujoco and the system, in this order"`
-	Models  string `doc:"folder of the model files; empty is that of the Python package gymnasium"`
+	Python  string `names:"program" doc:"Python interpreter whose packages have the library and the models; empty is that of WEFT_PYTHON, or python3"`
+	Library string `names:"program" doc:"libmujoco's file or folder; empty looks at WEFT_MUJOCO, the Python package mujoco and the system, in this order"`
+	Models  string `names:"folder" doc:"folder of the model files; empty is that of the Python package gymnasium"`
 	Threads int    `default:"0" unit:"threads" range:"[0,)" doc:"threads that step the environments; 0 is one for each processor"`
 }
 
 // HalfCheetahOptions are the settings of HalfCheetah-v5.
 type HalfCheetahOptions struct {
-	XMLFile             string  `key:"xml_file" default:"half_cheetah.xml" doc:"model file"`
+	XMLFile             string  `key:"xml_file" names:"file" default:"half_cheetah.xml" doc:"model file"`
 	FrameSkip           int     `default:"5" unit:"substeps" range:"[1,)" doc:"substeps of the simulation in a step"`
 	ForwardRewardWeight float64 `default:"1" doc:"reward for a speed of 1"`
 	CtrlCostWeight      float64 `default:"0.1" doc:"cost of the squared action"`
@@ -25,7 +25,7 @@ type HalfCheetahOptions struct {
 
 // HopperOptions are the settings of Hopper-v5.
 type HopperOptions struct {
-	XMLFile                string    `key:"xml_file" default:"hopper.xml" doc:"model file"`
+	XMLFile                string    `key:"xml_file" names:"file" default:"hopper.xml" doc:"model file"`
 	FrameSkip              int       `default:"4" unit:"substeps" range:"[1,)" doc:"substeps of the simulation in a step"`
 	ForwardRewardWeight    float64   `default:"1" doc:"reward for a speed of 1"`
 	CtrlCostWeight         float64   `default:"1e-3" doc:"cost of the squared action"`
@@ -41,7 +41,7 @@ type HopperOptions struct {
 
 // Walker2dOptions are the settings of Walker2d-v5.
 type Walker2dOptions struct {
-	XMLFile                string    `key:"xml_file" default:"walker2d_v5.xml" doc:"model file"`
+	XMLFile                string    `key:"xml_file" names:"file" default:"walker2d_v5.xml" doc:"model file"`
 	FrameSkip              int       `default:"4" unit:"substeps" range:"[1,)" doc:"substeps of the simulation in a step"`
 	ForwardRewardWeight    float64   `default:"1" doc:"reward for a speed of 1"`
 	CtrlCostWeight         float64   `default:"1e-3" doc:"cost of the squared action"`
@@ -56,7 +56,7 @@ type Walker2dOptions struct {
 
 // SwimmerOptions are the settings of Swimmer-v5.
 type SwimmerOptions struct {
-	XMLFile             string  `key:"xml_file" default:"swimmer.xml" doc:"model file"`
+	XMLFile             string  `key:"xml_file" names:"file" default:"swimmer.xml" doc:"model file"`
 	FrameSkip           int     `default:"4" unit:"substeps" range:"[1,)" doc:"substeps of the simulation in a step"`
 	ForwardRewardWeight float64 `default:"1" doc:"reward for a speed of 1"`
 	CtrlCostWeight      float64 `default:"1e-4" doc:"cost of the squared action"`
@@ -67,7 +67,7 @@ type SwimmerOptions struct {
 
 // AntOptions are the settings of Ant-v5.
 type AntOptions struct {
-	XMLFile                string    `key:"xml_file" default:"ant.xml" doc:"model file"`
+	XMLFile                string    `key:"xml_file" names:"file" default:"ant.xml" doc:"model file"`
 	FrameSkip              int       `default:"5" unit:"substeps" range:"[1,)" doc:"substeps of the simulation in a step"`
 	ForwardRewardWeight    float64   `default:"1" doc:"reward for a speed of 1"`
 	CtrlCostWeight         float64   `default:"0.5" doc:"cost of the squared action"`
@@ -85,7 +85,7 @@ type AntOptions struct {
 
 // HumanoidOptions are the settings of Humanoid-v5.
 type HumanoidOptions struct {
-	XMLFile                string    `key:"xml_file" default:"humanoid.xml" doc:"model file"`
+	XMLFile                string    `key:"xml_file" names:"file" default:"humanoid.xml" doc:"model file"`
 	FrameSkip              int       `default:"5" unit:"substeps" range:"[1,)" doc:"substeps of the simulation in a step"`
 	ForwardRewardWeight    float64   `default:"1.25" doc:"reward for a speed of 1"`
 	CtrlCostWeight         float64   `default:"0.1" doc:"cost of the squared action"`
@@ -105,7 +105,7 @@ type HumanoidOptions struct {
 
 // InvertedPendulumOptions are the settings of InvertedPendulum-v5.
 type InvertedPendulumOptions struct {
-	XMLFile         string  `key:"xml_file" default:"inverted_pendulum.xml" doc:"model file"`
+	XMLFile         string  `key:"xml_file" names:"file" default:"inverted_pendulum.xml" doc:"model file"`
 	FrameSkip       int     `default:"2" unit:"substeps" range:"[1,)" doc:"substeps of the simulation in a step"`
 	ResetNoiseScale float64 `default:"0.01" range:"[0,)" doc:"noise of the first state"`
 	Setup
@@ -113,7 +113,7 @@ type InvertedPendulumOptions struct {
 
 // InvertedDoublePendulumOptions are the settings of InvertedDoublePendulum-v5.
 type InvertedDoublePendulumOptions struct {
-	XMLFile         string  `key:"xml_file" default:"inverted_double_pendulum.xml" doc:"model file"`
+	XMLFile         string  `key:"xml_file" names:"file" default:"inverted_double_pendulum.xml" doc:"model file"`
 	FrameSkip       int     `default:"5" unit:"substeps" range:"[1,)" doc:"substeps of the simulation in a step"`
 	HealthyReward   float64 `default:"10" doc:"reward of a step upright"`
 	ResetNoiseScale float64 `default:"0.1" range:"[0,)" doc:"noise of the first state"`
@@ -122,7 +122,7 @@ type InvertedDoublePendulumOptions struct {
 
 // ReacherOptions are the settings of Reacher-v5.
 type ReacherOptions struct {
-	XMLFile             string  `key:"xml_file" default:"reacher.xml" doc:"model file"`
+	XMLFile             string  `key:"xml_file" names:"file" default:"reacher.xml" doc:"model file"`
 	FrameSkip           int     `default:"2" unit:"substeps" range:"[1,)" doc:"substeps of the simulation in a step"`
 	RewardDistWeight    float64 `default:"1" doc:"cost of the distance from the target"`
 	RewardControlWeight float64 `default:"1" doc:"cost of the squared action"`
@@ -131,7 +131,7 @@ type ReacherOptions struct {
 
 // PusherOptions are the settings of Pusher-v5.
 type PusherOptions struct {
-	XMLFile             string  `key:"xml_file" default:"pusher_v5.xml" doc:"model file"`
+	XMLFile             string  `key:"xml_file" names:"file" default:"pusher_v5.xml" doc:"model file"`
 	FrameSkip           int     `default:"5" unit:"substeps" range:"[1,)" doc:"substeps of the simulation in a step"`
 	RewardNearWeight    float64 `default:"0.5" doc:"cost of the hand's distance from the object"`
 	RewardDistWeight    float64 `default:"1" doc:"cost of the object's distance from the goal"`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,10 +19,33 @@ import (
 // A resumed run goes on where its checkpoint was. A replica that has only a part
 // of the environments puts the index of the first of them into the file's name.
 func Record(file string) Wrapper {
-	return Wrapper{text: "record=" + file, watch: func(_ *rl.Scope, g env.Groups, dir string) (env.Groups, error) {
+	return Wrapper{text: "record=" + file, watch: func(_ *rl.Scope, g env.Groups, at place) (env.Groups, error) {
 		spec := g.Spec()[0]
-		return &recorder{Groups: g, whole: in(dir, file, env.Spec{}), path: in(dir, file, spec), under: make([]*Episode, spec.Rows)}, nil
+		return &recorder{Groups: g, at: at, whole: in(at.dir, file, env.Spec{}), path: in(at.dir, file, spec), under: make([]*Episode, spec.Rows)}, nil
 	}}
+}
+
+// place is where recorders write.
+type place struct {
+	dir      string // of files that are not named with a full path
+	confined bool   // everything is in dir
+}
+
+// open opens a file. A confined one is in dir, also if links in dir lead elsewhere.
+func (p place) open(path string, how int) (*os.File, error) {
+	if !p.confined {
+		return os.OpenFile(path, how, 0o644)
+	}
+	name, err := filepath.Rel(p.dir, path)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(p.dir)
+	if err != nil {
+		return nil, err
+	}
+	f, err := root.OpenFile(name, how, 0o644)
+	return f, errors.Join(err, root.Close())
 }
 
 // in returns the path of a recorder's file.
@@ -60,6 +84,7 @@ type Played struct {
 // recorder writes episodes.
 type recorder struct {
 	env.Groups
+	at     place
 	whole  string // path of the file of all environments
 	path   string
 	file   *os.File
@@ -158,7 +183,7 @@ func (r *recorder) write(line []byte) (err error) {
 		if r.loaded {
 			how = os.O_APPEND
 		}
-		if r.file, err = os.OpenFile(r.path, os.O_CREATE|os.O_WRONLY|how, 0o644); err != nil {
+		if r.file, err = r.at.open(r.path, os.O_CREATE|os.O_WRONLY|how); err != nil {
 			return err
 		}
 	}
@@ -216,7 +241,7 @@ func (r *recorder) cut() error {
 	files, err := filepath.Glob(strings.TrimSuffix(r.whole, ext) + "*" + ext)
 	for _, file := range files {
 		if r.wrote(file) {
-			err = errors.Join(err, cutFile(file, r.steps))
+			err = errors.Join(err, r.at.cut(file, r.steps))
 		}
 	}
 	return err
@@ -230,8 +255,14 @@ func (r *recorder) wrote(file string) bool {
 	return file == r.whole || ok && err == nil
 }
 
-func cutFile(path string, steps int64) error {
-	data, err := os.ReadFile(path)
+// cut takes episodes out of a file that ended after so many steps.
+func (p place) cut(path string, steps int64) (err error) {
+	f, err := p.open(path, os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	data, err := io.ReadAll(f)
 	if err != nil {
 		return err
 	}
@@ -239,7 +270,7 @@ func cutFile(path string, steps int64) error {
 	for line := range bytes.Lines(data) {
 		var e struct{ Steps int64 }
 		if json.Unmarshal(line, &e) != nil || e.Steps > steps {
-			return os.Truncate(path, int64(size))
+			return f.Truncate(int64(size))
 		}
 		size += len(line)
 	}

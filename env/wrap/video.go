@@ -29,11 +29,11 @@ func CheckVideo(file string) error {
 // however many environments it is put around one after another.
 func Video(file string) Wrapper {
 	once := new(bool)
-	return Wrapper{text: "video=" + file, draws: true, watch: func(_ *rl.Scope, g env.Groups, dir string) (env.Groups, error) {
+	return Wrapper{text: "video=" + file, draws: true, watch: func(_ *rl.Scope, g env.Groups, at place) (env.Groups, error) {
 		if err := CheckVideo(file); err != nil {
 			return nil, err
 		}
-		v := &video{Groups: g, path: in(dir, file, env.Spec{}), done: once}
+		v := &video{Groups: g, at: at, path: in(at.dir, file, env.Spec{}), done: once}
 		if g.Spec()[0].First > 0 {
 			v.done = new(bool) // another replica has the first environment
 			return v, nil
@@ -65,6 +65,7 @@ type video struct {
 	env.Groups
 	from env.Renderer // nil: nothing is drawn
 	rate float64
+	at   place
 	path string
 	film gif.GIF
 	done *bool
@@ -124,7 +125,7 @@ func (v *video) finish() error {
 	*v.done = true
 	_, filming := v.from.Film(0, nil)
 	v.film.Delay[len(v.film.Delay)-1] = 100
-	f, err := os.Create(v.path)
+	f, err := v.at.open(v.path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
 	if err != nil {
 		return err
 	}

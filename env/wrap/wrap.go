@@ -12,11 +12,13 @@ import (
 
 // Wrapper is one thing to put around environments.
 type Wrapper struct {
-	text  string                                                          // as Parse reads it
-	limit *int                                                            // of TimeLimit
-	rule  func(spec env.Spec) (rule, error)                               // of wrappers that are graph code
-	watch func(s *rl.Scope, g env.Groups, dir string) (env.Groups, error) // of recorders
-	draws bool                                                            // of those that need pictures
+	text  string                                                        // as Parse reads it
+	limit *int                                                          // of TimeLimit
+	rule  func(spec env.Spec) (rule, error)                             // of wrappers that are graph code
+	watch func(s *rl.Scope, g env.Groups, at place) (env.Groups, error) // of recorders
+	// confined recorders write into the run's folder and nowhere else, whatever links are there.
+	confined bool
+	draws    bool // of those that need pictures
 }
 
 func (w Wrapper) String() string { return w.text }
@@ -49,6 +51,32 @@ func (l List) Files() (out []string) {
 		}
 	}
 	return out
+}
+
+// Recorders returns the files that recorders write, as they were named.
+func (l List) Recorders() (out []string) {
+	for _, w := range l {
+		if _, file, ok := strings.Cut(w.text, "="); ok && w.watch != nil {
+			out = append(out, file)
+		}
+	}
+	return out
+}
+
+// Confined returns the list with recorders that write into the run's folder and nowhere else, for runs that somebody else
+// asked for. A file that would be elsewhere is an error, unless may says that it may be.
+func (l List) Confined(may func(file string) bool) (List, error) {
+	out := slices.Clone(l)
+	for i := range out {
+		_, file, _ := strings.Cut(out[i].text, "=")
+		if out[i].watch == nil || filepath.IsAbs(file) && may(file) {
+			continue
+		}
+		if out[i].confined = true; !filepath.IsLocal(file) {
+			return nil, fmt.Errorf("%s: the file of a submitted run is in the run's own folder: name it without the folder", out[i])
+		}
+	}
+	return out, nil
 }
 
 // Changing returns the wrappers that change what agents see or do, as Parse reads them.
@@ -97,7 +125,7 @@ func around(s *rl.Scope, g env.Groups, list List, dir string) (_ env.Groups, err
 		case w.limit != nil:
 			err = limit(g, *w.limit)
 		case w.watch != nil:
-			g, err = w.watch(s, g, dir)
+			g, err = w.watch(s, g, place{dir, w.confined})
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w, err)

@@ -82,7 +82,7 @@ func newCluster(ctx context.Context, s *starter, n network, workers int, bad fun
 // spec says what the processes are.
 func (c *cluster) spec(workers int) (launch.Spec, error) {
 	s := launch.Spec{Program: c.program, Env: c.env, Coordinator: c.network.coordinator().task("coordinator",
-		"coordinator", "--data", filepath.Join(c.dir, "coordinator"), "--runs", c.runs(), "--json")}
+		"coordinator", "--data", filepath.Join(c.dir, "coordinator"), "--runs", c.runs(), "--allow", c.dir, "--json")}
 	for i := range workers {
 		name := fmt.Sprintf("w%d", i)
 		if err := c.mount(name, c.runs()); err != nil {
@@ -90,7 +90,7 @@ func (c *cluster) spec(workers int) (launch.Spec, error) {
 		}
 		s.Workers = append(s.Workers, c.network.worker(i).task(name,
 			"worker", "--name", name, "--store", c.store(name), "--devices", "cpu", "--connect", connect.String(),
-			"--cores", fmt.Sprint(max(1, runtime.NumCPU()/workers)), "--json"))
+			"--cores", fmt.Sprint(max(1, runtime.NumCPU()/workers)), "--allow", c.dir, "--json"))
 	}
 	return s, nil
 }

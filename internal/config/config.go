@@ -46,6 +46,7 @@ type Field struct {
 	Range   string   // as the tag writes it; may be empty
 	OneOf   []string // the values allowed; empty where any is
 	Doc     string   // what the setting is for
+	Names   string   // what of the machine it names: a program, a file or a folder; empty is nothing
 	Value   string   // the present value, as Set would read it
 }
 

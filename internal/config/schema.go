@@ -136,6 +136,7 @@ func (sch *schema) add(f reflect.StructField, at place) {
 		Unit:    f.Tag.Get("unit"),
 		Default: f.Tag.Get("default"),
 		Doc:     f.Tag.Get("doc"),
+		Names:   f.Tag.Get("names"),
 	}
 	if text, ok := at.defaults[s.Key]; ok {
 		s.Default = text

@@ -38,9 +38,9 @@ type Settings struct {
 	CheckpointEvery time.Duration `default:"15s" range:"(0s,)" doc:"time between checkpoints"`
 	CheckpointSteps int64         `default:"0" unit:"steps" range:"[0,)" doc:"steps between checkpoints, beside the time; 0 is no bound"`
 	Keep            int           `default:"3" unit:"checkpoints" range:"[1,)" doc:"checkpoints kept, the best one apart"`
-	From            string        `doc:"run folder whose weights to start from: those that evaluated best, or the newest if none were evaluated"`
+	From            string        `names:"folder" doc:"run folder whose weights to start from: those that evaluated best, or the newest if none were evaluated"`
 	Resume          string        `default:"exact" oneof:"exact restart-episodes" doc:"how the run resumes if its environment cannot save its state: not at all, or with new episodes"`
-	Python          string        `doc:"Python interpreter of environments that need one"`
+	Python          string        `names:"program" doc:"Python interpreter of environments that need one"`
 	OnEnvFailure    string        `default:"stop" oneof:"stop restart" doc:"what the failure of an environment in Python does: stop the run, or restart it"`
 }
 

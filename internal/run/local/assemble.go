@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -33,7 +34,7 @@ func assemble(j Job, cut func(rl.Cut) error, until func(int64) int64) (_ *assemb
 			err = errors.Join(err, root.Close())
 		}
 	}()
-	entry := wrap.Entry(j.Env, j.Wrap, j.Dir)
+	entry := wrap.Entry(j.Env, j.Wrap, cmp.Or(j.Files, j.Dir))
 	var spec env.Spec
 	saw := func(specs []env.Spec) {
 		if spec = specs[0]; a.specs == nil {

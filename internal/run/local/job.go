@@ -34,6 +34,7 @@ type Job struct {
 	Plan func(on plan.Problem) (plan.Plan, error)
 
 	Dir    string // run folder; empty: nothing is kept
+	Files  string // folder of what recorders in Wrap write; empty is Dir
 	Resume bool   // go on from Dir's newest good checkpoint
 	// OrBegin has a run that is to be resumed and has no good checkpoint begin again, instead of failing. What it has left
 	// is set aside.

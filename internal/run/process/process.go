@@ -31,6 +31,8 @@ type Config struct {
 	// Store is where a run's checkpoints are kept; all processes see the same.
 	Store func(run string) (store.Store, error)
 	Place string // that they are kept at, for who resumes a run elsewhere
+	// Files returns the folder of a run, in which its recorders write; nil is that there are none.
+	Files func(run string) (string, error)
 	// Patience is how long the store may take over anything small; 1 min.
 	Patience time.Duration
 }
@@ -51,6 +53,11 @@ func (r *Runner) Run(ctx context.Context, a part.Assignment, to part.Reporter) e
 	j, err := r.c.Job(a.Config)
 	if err != nil {
 		return err
+	}
+	if len(j.Wrap.Recorders()) > 0 && r.c.Files != nil {
+		if j.Files, err = r.c.Files(a.Run); err != nil {
+			return err
+		}
 	}
 	kept, err := r.c.Store(a.Run)
 	if err != nil {
