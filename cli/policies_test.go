@@ -38,6 +38,30 @@ func TestOwnPolicy(t *testing.T) {
 	}
 }
 
+// TestOwnAsIs: a policy of any name can say that it runs the loop as it stands.
+func TestOwnAsIs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	set := weft.Builtin()
+	set.Policies = []policy.Policy{{Name: "bare", Doc: "nothing at all", Grouping: policy.Plain.Grouping, AsIs: true}}
+	plain := last(t, do(t, 0, tiny("--json")...))
+	if e := last(t, run(t.Context(), set, tiny("--json", "--policy", "bare")...)); e["state_sha256"] != plain["state_sha256"] {
+		t.Errorf("%v", e)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{tiny("--policy", "bare", "--workers", "2"), "--policy: bare is one worker"},
+		{tiny("--policy", "bare", "--replicas", "2"), "policy bare does not split the loop"},
+		{tiny("--policy", "bare", "--processes", "2"), "policy bare is one process"},
+		{[]string{"verify", "ppo", "--policy", "bare"}, "bare is what the others are compared with"},
+	} {
+		if o := run(t.Context(), set, c.args...); o.code != 2 || !strings.Contains(o.errors, c.want) {
+			t.Errorf("%v: code %d, %s; want %s", c.args, o.code, o.errors, c.want)
+		}
+	}
+}
+
 // TestOfferedPolicies: what a package offers as policies must be some, under names
 // of their own.
 func TestOfferedPolicies(t *testing.T) {

@@ -4,6 +4,8 @@
 // What to start is data: a Spec, which a launcher may hand to a scheduler as it is. Where a process can know an address
 // only when it starts, its arguments have a placeholder. A launcher is a folder below this one, and a line in the table of
 // the command line; launchtest holds the tests that it must pass.
+//
+// What only child processes have, signals above all, belongs to package local and not to the interface.
 package launch
 
 import (

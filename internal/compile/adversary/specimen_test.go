@@ -98,7 +98,7 @@ func (s *specimen) take(f *analyze.Frame, r project.Result) {
 			name = project.Lowered
 		}
 		switch why, no := refusals[name]; {
-		case p.Name == policy.Plain.Name:
+		case p.AsIs:
 		case err != nil:
 			s.left[p.Name] = "does not fit: " + err.Error()
 		case no:
