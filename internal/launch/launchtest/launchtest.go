@@ -162,19 +162,27 @@ func coordinatorAgain(t *testing.T, l launch.Launcher) {
 	}
 }
 
-// leave: a process that is to leave ends, and comes back when it may.
+// leave: a process that is to leave ends, and comes back when it may, not before. To return from an absence that has not
+// begun yet is no leave to return from the next one.
 func leave(t *testing.T, l launch.Launcher) {
 	c := start(t, l, spec(t, 2))
 	await(t, "all join", present(c, "a", "b"))
-	m := c.Members()[1]
-	for range 2 { // the second time is as the first
+	m, other := c.Members()[1], c.Members()[2]
+	m.Return()
+	for i := range 2 {
 		m.Leave()
 		await(t, "it leaves", func() bool { return !m.State().Running })
+		if _, err := ask(c.Address(), "end b"); err != nil {
+			t.Fatal(err)
+		}
+		await(t, "the other one is back", func() bool { return other.State() == launch.State{Running: true, Starts: i + 2} })
 		await(t, "it is missed", present(c, "b"))
-		before := m.State().Starts
+		if s := m.State(); s.Running || s.Starts != i+1 {
+			t.Errorf("it returned by itself: %+v", s)
+		}
 		m.Return()
-		await(t, "it returns", func() bool { return m.State() == launch.State{Running: true, Starts: before + 1} })
-		await(t, "it joins again", present(c, "a", "b"))
+		await(t, "it returns", func() bool { return m.State() == launch.State{Running: true, Starts: i + 2} })
+		await(t, "all join again", present(c, "a", "b"))
 	}
 }
 
