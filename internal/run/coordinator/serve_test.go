@@ -203,7 +203,9 @@ func TestGrow(t *testing.T) {
 	c.members(2)
 	c.submit("r", 2, 300, "")
 	c.at("r", 15)
-	c.wait("as many metrics as may be", func(s *control.Status) bool { return len(s.Runs[0].Progress.Metrics) == part.MaxMetrics })
+	if s, err := c.client.Status(t.Context(), "r"); err != nil || len(s.Runs[0].Progress.Metrics) != part.MaxMetrics {
+		t.Errorf("%+v has not as many metrics as may be, %v", s, err)
+	}
 	stop()
 	c.wait("one worker", func(s *control.Status) bool { return len(s.Runs[0].Members) == 1 })
 	c.work("c")
