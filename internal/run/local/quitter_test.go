@@ -208,7 +208,7 @@ func init() {
 	if err := g.WriteJSON(&text); err != nil {
 		panic(err)
 	}
-	edge.Register[*quitter](edge.Set{Graph: text.Bytes(), Groupings: []edge.Grouping{{
+	edge.Register[*quitter](edge.Set{Graph: text.String(), Groupings: []edge.Grouping{{
 		Grouping: two,
 		Programs: []edge.Main{edge.Of((*quitter).collector), edge.Of((*quitter).learner)},
 		Edges: []plan.Edge{ // of one name: their metrics are told apart all the same
