@@ -238,7 +238,7 @@ func TestLibrarySpeaksGo(t *testing.T) {
 		"Job.Deployment.Replicas: policy plain":            with(func(j *app.Job) { j.Deployment.Replicas = 2 }),
 		"Job.Wrap: wrapper x":                              with(func(j *app.Job) { j.Wrap = "x" }),
 		"Job.Device: ":                                     with(func(j *app.Job) { j.Device = "gpu" }),
-		"Job.Steps is needed":                              with(func(j *app.Job) { j.Steps, j.Env = 0, debug.Host }),
+		"Job.Steps is needed":                              with(func(j *app.Job) { j.Steps, j.Algorithm.Presets = 0, nil }),
 		"Job.Preset: ":                                     with(func(j *app.Job) { j.Preset = "quick" }),
 		"nowhere is no run folder: it":                     with(func(j *app.Job) { j.From = "nowhere" }),
 		"Job.Out: mine already holds a run: app.Resume":    with(func(j *app.Job) { j.Out = "mine" }),

@@ -70,7 +70,7 @@ func TestMistakes(t *testing.T) {
 		{"train ppo --env cartpole", []string{`unknown environment "cartpole", did you mean "CartPole-v1"?`}},
 		{"train ppo --env Zork", []string{`unknown environment "Zork": there are `, "Acrobot-v1, Agents-v0, Ant-v5, CartPole-v1"}},
 		{"train ppo --preset quik", []string{`unknown preset "quik", did you mean "quick"?`}},
-		{"train ppo --env Host-v0 --preset quick", []string{"--preset: ppo has none for Host-v0"}},
+		{"train ppo --env Host-v0 --preset quick", []string{`--preset: unknown preset "quick": there is only default`}},
 		{"train ppo --steps -3", []string{"--steps: steps: -3 is outside [0,)"}},
 		{"train ppo --seed -3", []string{"--seed: seed: "}},
 		{"train ppo --workers 2", []string{"--policy: plain is one worker"}},
