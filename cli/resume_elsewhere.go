@@ -151,6 +151,7 @@ func (c *command) resumeCluster(ctx context.Context, run string, more []config.A
 	if err != nil {
 		return err
 	}
+	f.warned()
 	client := &control.Client{Addresses: f.addresses, TLS: tls}
 	name := filepath.Base(filepath.Clean(run))
 	s, err := client.Status(ctx, name)

@@ -26,12 +26,13 @@ type machineOptions struct {
 	TLS       *tls.Config   // for the data plane; nil is for loopback alone
 	Store     string        // where checkpoints are kept
 	Allow     []string      // files and folders that submitted runs may name
+	Log       func(string)  // of who is refused
 	Connect   time.Duration // after which a worker that does not answer cannot be reached; 0 is the default
 }
 
 // newMachine makes the machine of a worker process; tests have others.
 var newMachine = func(o machineOptions) (machine, error) {
-	how := mesh.Options{TLS: o.TLS, Advertise: o.Advertise, NoSocket: o.Advertise != "", Connect: o.Connect}
+	how := mesh.Options{TLS: o.TLS, Advertise: o.Advertise, NoSocket: o.Advertise != "", Connect: o.Connect, Log: o.Log}
 	r, node, err := dataPlane(o.Set, o.Listen, how, o.Store, o.Allow)
 	if err != nil {
 		return machine{}, err

@@ -128,7 +128,10 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags, drain <-chan st
 		o.Log = o.Log.With(journal.Worker, o.Name)
 	}
 	c.started = true
-	m, err := newMachine(machineOptions{Set: &c.set, Listen: f.listen, Advertise: f.advertise, TLS: config, Store: f.store, Allow: allow, Connect: f.connect})
+	m, err := newMachine(machineOptions{
+		Set: &c.set, Listen: f.listen, Advertise: f.advertise, TLS: config, Store: f.store, Allow: allow, Connect: f.connect,
+		Log: func(text string) { o.Log.Warn(text) },
+	})
 	if err != nil {
 		return err
 	}
