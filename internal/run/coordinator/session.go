@@ -33,6 +33,7 @@ type session struct {
 	read   chan struct{} // closed when all that came is decided upon
 	silent bool          // of the loop
 	lease  Lease         // of who renews it
+	left   func()        // has its store not be the cluster's because of it; may be called again
 	parts  parts         // that it was given
 }
 
@@ -100,7 +101,8 @@ func (c *coordinator) Join(stream control.Session) error {
 			c.Log.Warn(fmt.Sprintf("it is refused: %.300s", control.Reason(err)), journal.Worker, m.Hello.Name)
 			return err
 		}
-		defer left()
+		s.left = sync.OnceFunc(left)
+		defer s.left()
 		if d := m.Hello.Doing; d != nil {
 			s.parts.claimed = d.Run
 		}
@@ -152,6 +154,7 @@ func (a *acting) welcome(s *session, h *control.Hello, admitted chan<- *acting) 
 		return control.Idle("it has just stopped acting")
 	}
 	defer a.put(event{Event: core.Lost{Name: s.name, Session: s.id}})
+	defer s.left() // before others hear of it
 	admitted <- a
 	return a.speak(s)
 }
