@@ -28,10 +28,10 @@ const (
 type shared struct {
 	mu      sync.Mutex
 	mark    string
-	who     string    // a worker that found the mark, and where
-	writing bool      // a worker is about to leave it
-	members int       // that have it
-	until   time.Time // when workers of an earlier coordinator have come back, or do not
+	who     string        // a worker that found the mark, and where
+	writing chan struct{} // closed when the worker is done that is about to leave it; nil: none is
+	members int           // that have it
+	until   time.Time     // when workers of an earlier coordinator have come back, or do not
 }
 
 // recall reads the mark that an earlier coordinator kept, some of whose workers may be alive.
@@ -40,21 +40,21 @@ func (s *shared) recall(dir string, alive int) {
 	if err != nil || alive == 0 { // then the next worker leaves a mark
 		return
 	}
-	s.mark, s.who, s.until = strings.TrimSpace(string(text)), "those that were there before", time.Now().Add(absence)
+	s.mark, s.who, s.until = strings.TrimSpace(string(text)), "the workers that were there before have", time.Now().Add(absence)
 }
 
-// need decides what a worker has to do: nothing, to leave a mark, or to look for it.
-func (s *shared) need(h *control.Hello) (write, read bool, err error) {
+// need decides what a worker has to do: nothing, to leave a mark, to look for it, or to wait for another that leaves one.
+func (s *shared) need(h *control.Hello) (write, read bool, wait <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.members == 0 && !s.writing && time.Now().After(s.until) {
+	if s.writing != nil {
+		return false, false, s.writing
+	}
+	if s.members == 0 && time.Now().After(s.until) {
 		s.mark = h.Shared.Mark // of a worker that returns; the coordinator before did not keep it
 	}
-	switch {
-	case s.writing:
-		return false, false, control.Idle("another worker is just leaving a mark in the store")
-	case s.mark == "":
-		s.writing = true
+	if s.mark == "" {
+		s.writing = make(chan struct{})
 		return true, false, nil
 	}
 	return false, h.Shared.Mark != s.mark, nil
@@ -64,16 +64,17 @@ func (s *shared) need(h *control.Hello) (write, read bool, err error) {
 func (s *shared) joined(h *control.Hello, mark string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mark, s.writing = mark, false
+	s.mark = mark
 	s.members++
 	s.who = fmt.Sprintf("worker %s has (%s on %s)", h.Name, h.Shared.Place, h.Host)
 }
 
-// gaveUp lets another worker leave a mark.
-func (s *shared) gaveUp() {
+// wrote lets other workers look for the mark, or leave one.
+func (s *shared) wrote() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.writing = false
+	close(s.writing)
+	s.writing = nil
 }
 
 // left counts a worker less.
@@ -95,13 +96,19 @@ func (a *acting) share(s *session, h *control.Hello) (left func(), err error) {
 	if h.Shared == nil {
 		return func() {}, nil
 	}
-	write, read, err := a.shared.need(h)
-	if err != nil {
-		return nil, err
+	write, read, wait := a.shared.need(h)
+	for wait != nil {
+		select {
+		case <-wait:
+		case <-s.stream.Context().Done():
+			return nil, s.stream.Context().Err()
+		}
+		write, read, wait = a.shared.need(h)
 	}
 	mark, who := a.shared.known()
 	switch {
 	case write:
+		defer a.shared.wrote()
 		mark = rand.Text()
 		found, err := a.look(s, mark)
 		if err == nil && found != mark {
@@ -111,7 +118,6 @@ func (a *acting) share(s *session, h *control.Hello) (left func(), err error) {
 			err = errors.Join(os.MkdirAll(a.Runs, 0o755), durable.Replace(filepath.Join(a.Runs, markFile), []byte(mark+"\n")))
 		}
 		if err != nil {
-			a.shared.gaveUp()
 			return nil, unusable(h, err)
 		}
 	case read:

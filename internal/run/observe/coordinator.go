@@ -64,7 +64,7 @@ func (c coordinated) Collect(to chan<- prometheus.Metric) {
 	for method, n := range f.Refused {
 		s.counter(refused, n, method)
 	}
-	to <- prometheus.MustNewConstHistogram(recovery, uint64(f.Recovery.Count), f.Recovery.Sum, nil)
+	to <- prometheus.MustNewConstSummary(recovery, uint64(f.Recovery.Count), f.Recovery.Sum, nil)
 	if !f.Acts { // the one that acts tells of the cluster
 		return
 	}
