@@ -138,7 +138,7 @@ func sums(t *testing.T, a algo.Algorithm, e env.Entry, p policy.Policy) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, _ := edge.For(x)
+	set, _ := edge.ProgramsOf(x)
 	g, err := fdg.Unpack(set.Graph)
 	if err != nil {
 		t.Fatal(err)

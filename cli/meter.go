@@ -8,6 +8,7 @@ import (
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/plan"
+	"github.com/weft-rl/weft/rl"
 )
 
 // meter runs the programs of plans for a few iterations, to see what crosses.
@@ -82,7 +83,7 @@ func perIteration(total, n int64) int64 { return (total + n - 1) / n }
 
 // Iteration reads what has crossed, and stops when that is enough.
 func (m *meter) Iteration(r local.Report) {
-	now := reading{iter: r.Iter, calls: m.job.Device.Calls(), messages: make([]int64, len(m.edges)), bytes: make([]int64, len(m.edges))}
+	now := reading{iter: r.Iter, calls: rl.System.Calls(m.job.Device), messages: make([]int64, len(m.edges)), bytes: make([]int64, len(m.edges))}
 	for _, f := range r.Figures { // one that has not reported yet has no edges
 		for i, e := range f.Edges {
 			now.messages[i] += e.Messages

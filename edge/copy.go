@@ -10,6 +10,18 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
+// Copied is a component that remote readers have copies of: parameters, statistics. Its
+// tensors are immutable, so that a copy may share them.
+type Copied interface {
+	rl.Component
+	// Version counts the writes.
+	Version() int64
+	// Tensors returns the values.
+	Tensors() []rl.Tensor
+	// Adopt replaces the values by those of another's Tensors.
+	Adopt([]rl.Tensor) error
+}
+
 // copyState is what an end of a copy's edge remembers.
 type copyState struct {
 	known    bool       // something was published
@@ -50,7 +62,7 @@ func Publish(x *X, edge int, c rl.Component) {
 // changed is what is new of a component.
 func (x *X) changed(edge int, c rl.Component) resource {
 	s := x.ends[edge].of(c)
-	if p, ok := c.(rl.Copied); ok {
+	if p, ok := c.(Copied); ok {
 		if s.known && s.seen == p.Version() {
 			return resource{Version: s.versions}
 		}
@@ -112,7 +124,7 @@ func (x *X) adopt(edge int, c rl.Component, r resource) {
 	var err error
 	switch {
 	case r.Tensors != nil:
-		err = c.(rl.Copied).Adopt(r.Tensors)
+		err = c.(Copied).Adopt(r.Tensors)
 	case r.Arrays != nil:
 		st := rl.NewState(x.scope)
 		for _, a := range r.Arrays {

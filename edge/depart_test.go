@@ -161,7 +161,7 @@ func TestDepartedApplied(t *testing.T) {
 	r := newRemote(t, k, fdg.Reduce)
 	x, l := r.x[k], newLearner(r.scopes[k])
 	g, _ := l.loss.Grad(rl.Key{}, rowsOf(r.scopes[k], 0, 2).X)
-	weight, sums := g.Hand()
+	weight, sums := rl.System.HandGrads(g)
 	r.sends(0, 4, 1, 0, nil)
 	r.sends(0, 0, 1, 10, edge.GradientOf(g, weight, sums))
 	r.link.Depart(k, 0)

@@ -52,7 +52,7 @@ func (g Grouping) Members(t rl.Trainer) (n int) {
 type Set struct {
 	Graph     string // the fdg.Graph, packed: running needs no source
 	Groupings []Grouping
-	// Lowered is one iteration of the loop as a device program has it, for rl.Lower;
+	// Lowered is one iteration of the loop as a device program has it, for rl.System.Lower;
 	// nil where the loop cannot be one.
 	Lowered func(t rl.Trainer, run *rl.Run)
 	// Text is the generated file that Lowered is in, whose comments say where its
@@ -128,8 +128,8 @@ func Register[T rl.Trainer](s Set) {
 	sets[reflect.TypeFor[T]()] = s
 }
 
-// For finds the programs of a trainer; ok is false if none were generated.
-func For(t rl.Trainer) (s Set, ok bool) {
+// ProgramsOf finds the programs of a trainer; ok is false if none were generated.
+func ProgramsOf(t rl.Trainer) (s Set, ok bool) {
 	mu.Lock()
 	defer mu.Unlock()
 	s, ok = sets[reflect.TypeOf(t)]

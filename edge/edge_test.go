@@ -56,7 +56,7 @@ func newQueues(t *testing.T, k, n int, queues []int, async *edge.Async, edges ..
 	ctx, stop := context.WithCancelCause(t.Context())
 	own := make([]rl.Span, k)
 	for r := range own {
-		lo, hi := rl.Shard(n, 1, r, k)
+		lo, hi := rl.System.Shard(n, 1, r, k)
 		own[r] = rl.Span{Lo: lo, Hi: hi, Of: n}
 	}
 	w := &world{stop: stop, top: &edge.Topology{

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/gomlx/gomlx/core/graph"
+
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/device"
@@ -36,4 +38,26 @@ func Example() {
 	fmt.Println(rl.Floats(edge.Gathered[rl.Tensor](x, 0)))
 	all.Wait()
 	// Output: [10 20 30]
+}
+
+// Statements in a row that are graph work alone are done by one graph where they can
+// be; generated programs ask for it like this.
+func ExampleFused() {
+	dev, _ := device.Open(device.Default)
+	s := rl.NewScope(dev, 1)
+	double := rl.NewFunc(s, "double", func(_ *rl.Ctx, x rl.Tensor) rl.Tensor { return rl.Wrap(graph.MulScalar(x.Node(), 2)) })
+	memory := rl.NewSlots(s, "memory", rl.FromFlat(s, []float32{1}, 1))
+	statements := func() { memory.Set(double.Call(rl.Key{}, double.Call(rl.Key{}, memory.Get()))) }
+
+	run := rl.NewRun(s, 3, nil)
+	rl.System.Fuse(run)
+	for run.Next() {
+		if !edge.Fused(run, "quadruple", nil, statements) { // the first time always
+			statements()
+		}
+		s.AddSteps(1)
+	}
+	calls, _ := rl.System.Fusing(run)
+	fmt.Println(rl.Floats(memory.Get()), "with", calls, "calls of a graph")
+	// Output: [64] with 2 calls of a graph
 }

@@ -4,7 +4,7 @@ import "github.com/weft-rl/weft/rl"
 
 // GradientOf is a gradient as it crosses.
 func GradientOf(g rl.Grads, weight rl.Tensor, sums []rl.Tensor) any {
-	return gradient{g.Of(), weight, sums}
+	return gradient{rl.System.GradsOf(g), weight, sums}
 }
 
 // Detach is detach.

@@ -10,8 +10,8 @@ type gradient struct {
 }
 
 func (x *X) handOver(edge int, g rl.Grads) gradient {
-	out := gradient{Of: g.Of()}
-	out.Weight, out.Sums = g.Hand()
+	out := gradient{Of: rl.System.GradsOf(g)}
+	out.Weight, out.Sums = rl.System.HandGrads(g)
 	if scribble {
 		out.Sums = moved(out.Sums)
 	}
@@ -68,16 +68,16 @@ func (x *X) sum(parts []gradient) rl.Grads {
 	for i, p := range parts {
 		weights[i], sums[i] = p.Weight, p.Sums
 	}
-	return x.scope.Grads(parts[0].Of, weights, sums)
+	return rl.System.AddGrads(x.scope, parts[0].Of, weights, sums)
 }
 
 // cloned is a copy in memory of its own, because whoever applies gradients uses
 // their memory again.
 func cloned(g rl.Grads) gradient {
-	weight, sums := g.Parts()
-	out := gradient{Of: g.Of(), Weight: weight, Sums: make([]rl.Tensor, len(sums))}
+	weight, sums := rl.System.GradParts(g)
+	out := gradient{Of: rl.System.GradsOf(g), Weight: weight, Sums: make([]rl.Tensor, len(sums))}
 	for i, t := range sums {
-		out.Sums[i] = rl.Clone(t)
+		out.Sums[i] = rl.System.Clone(t)
 	}
 	return out
 }

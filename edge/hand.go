@@ -7,7 +7,7 @@ import "github.com/weft-rl/weft/rl"
 // has passed is overwritten, and the receiver has a copy, so that a sender that
 // uses it after all is found out.
 func hand[T any](x *X, edge int, v T) T {
-	if !scribble || !x.top.Edges[edge].Given || !rl.HasLeaves[T]() {
+	if !scribble || !x.top.Edges[edge].Given || !hasLeaves[T]() {
 		return v
 	}
 	leaves := rl.Leaves(v)
@@ -19,12 +19,12 @@ func moved(tensors []rl.Tensor) []rl.Tensor {
 	out := make([]rl.Tensor, len(tensors))
 	for i, t := range tensors {
 		if out[i] = t; t.Ok() {
-			out[i] = rl.Clone(t)
+			out[i] = rl.System.Clone(t)
 		}
 	}
 	for _, t := range tensors {
 		if t.Ok() {
-			rl.Scribble(t)
+			rl.System.Scribble(t)
 		}
 	}
 	return out

@@ -7,7 +7,7 @@ import (
 
 // Gather sends this replica's rows; the other end is Gathered.
 func Gather[T any](x *X, edge int, v T) {
-	v = rl.Whole(v)
+	v = whole(v)
 	count(x, edge, v)
 	toAll(x, edge, x.stamp(edge, Message{}), hand(x, edge, v))
 }
@@ -19,7 +19,7 @@ func Gathered[T any](x *X, edge int) T {
 	if x.top.Async != nil {
 		return concat(x, edge, values[T](x.serve(edge)))
 	}
-	if x.inTurns(from) && rl.HasLeaves[T]() && !x.byMember(edge) {
+	if x.inTurns(from) && hasLeaves[T]() && !x.byMember(edge) {
 		return gatheredInTurns[T](x, edge)
 	}
 	return concat(x, edge, ranks[T](x, edge, 0, x.replicas(from)))
@@ -42,10 +42,10 @@ func Scatter[T any](x *X, edge int, v T) {
 	}
 	to := x.ends[edge].to
 	for r, own := range x.top.Groups[to].Own {
-		part, cut := v, rl.Part
+		part, cut := v, rl.System.Part
 		on := x.top.Groups[to].On
 		if on != nil { // it is on its way before it is read there
-			cut = func(t rl.Tensor, lo, hi int) rl.Tensor { return rl.PartFor(t, lo, hi, on[r]) }
+			cut = func(t rl.Tensor, lo, hi int) rl.Tensor { return rl.System.PartFor(t, lo, hi, on[r]) }
 		}
 		switch k := x.replicas(to); {
 		case k > 1 && x.top.Edges[edge].Axis == fdg.Rows: // of a learner's batch: an even share
@@ -56,7 +56,7 @@ func Scatter[T any](x *X, edge int, v T) {
 		}
 		count(x, edge, part)
 		if on != nil {
-			rl.Begin(part, on[r])
+			begin(part, on[r])
 		}
 		x.send(edge, x.top.Number(to, r), Message{Value: detach(part)})
 	}
@@ -69,7 +69,7 @@ func Scattered[T any](x *X, edge int) T { return first[T](x, edge) }
 // of several senders the first one's counts, all having the same.
 func Send[T any](x *X, edge int, v T) {
 	to := x.ends[edge].to
-	v = rl.Whole(v)
+	v = whole(v)
 	switch {
 	case x.top.Async != nil && x.Of > 0: // every producer's own session has it
 		count(x, edge, v)
@@ -115,7 +115,7 @@ func Sent[T any](x *X, edge int) T {
 // every replica is on its own.
 func AllGather[T any](x *X, edge int, v T) T {
 	k := x.replicas(x.group)
-	v = rl.Whole(v)
+	v = whole(v)
 	if k == 1 || x.top.Async != nil {
 		x.ends[edge].mine = [2]int{0, -1}
 		return v
@@ -149,7 +149,7 @@ func OwnRows[T any](x *X, edge int, v T) T {
 	if own[1] < 0 {
 		return v
 	}
-	return rows(x, edge, v, own[0], own[1], -1, rl.Part)
+	return rows(x, edge, v, own[0], own[1], -1, rl.System.Part)
 }
 
 // Part is this replica's even share of a batch that all replicas have.
@@ -158,7 +158,7 @@ func Part[T any](x *X, v T) T {
 	if k == 1 || x.top.Async != nil {
 		return v
 	}
-	return rows(x, 0, v, x.rank*n/k, (x.rank+1)*n/k, -1, rl.Part)
+	return rows(x, 0, v, x.rank*n/k, (x.rank+1)*n/k, -1, rl.System.Part)
 }
 
 // toAll sends v to every replica of the receiving group, which may each write what

@@ -10,7 +10,7 @@ import (
 // concat puts the rows of all parts together, in their order. What has no rows
 // is the first part's.
 func concat[T any](x *X, edge int, parts []T) T {
-	if len(parts) == 1 || !rl.HasLeaves[T]() {
+	if len(parts) == 1 || !hasLeaves[T]() {
 		return parts[0]
 	}
 	if x.byMember(edge) {
@@ -31,14 +31,14 @@ func concat[T any](x *X, edge int, parts []T) T {
 		for i := range parts {
 			column[i] = leaves[i][j]
 		}
-		out[j] = rl.Concat(column)
+		out[j] = rl.System.Concat(column)
 	}
 	return rl.Rebuild(parts[0], out)
 }
 
 // rows is rows lo to hi of a batch, by cut; of is how many it must have, -1 any number.
 func rows[T any](x *X, edge int, v T, lo, hi, of int, cut func(t rl.Tensor, lo, hi int) rl.Tensor) T {
-	if !rl.HasLeaves[T]() {
+	if !hasLeaves[T]() {
 		return v
 	}
 	if x.byMember(edge) {
@@ -81,7 +81,7 @@ func memberRange[T any](v T, lo, hi int) T {
 
 // length is the number of rows of a batch.
 func length[T any](v T) int {
-	if rl.HasLeaves[T]() {
+	if hasLeaves[T]() {
 		for _, t := range rl.Leaves(v) {
 			if t.Ok() && t.Shape().Rank() > 0 {
 				return t.Rows()
@@ -93,12 +93,12 @@ func length[T any](v T) int {
 
 // count notes the size of what is sent.
 func count[T any](x *X, edge int, v T) {
-	if !rl.HasLeaves[T]() {
+	if !hasLeaves[T]() {
 		return
 	}
 	leaves := rl.Leaves(v)
 	for i := 0; i < len(leaves) && !x.top.Edges[edge].Log; i++ {
-		rl.MustBeWhole(leaves[i], "sent to other replicas")
+		rl.System.MustBeWhole(leaves[i], "sent to other replicas")
 	}
 	x.weigh(edge, leaves)
 }

@@ -42,7 +42,7 @@ func gatheredInTurns[T any](x *X, edge int) T {
 			return concat(x, edge, all)
 		}
 	}
-	return rl.Rebuild(take(0), rl.InParts(first, bounds, func(i int) []rl.Tensor {
+	return rl.Rebuild(take(0), rl.System.InParts(first, bounds, func(i int) []rl.Tensor {
 		leaves := rl.Leaves(take(i))
 		for j, t := range leaves {
 			if t.Ok() != first[j].Ok() {

@@ -49,7 +49,7 @@ func TestReturns(t *testing.T) {
 			}
 		}
 	}
-	episodes := s.Episodes().Take()
+	episodes := rl.System.TakeEpisodes(s.Episodes())
 	if len(episodes) != 2 || s.Steps() != 2*debug.Length {
 		t.Fatalf("%d episodes, %d steps", len(episodes), s.Steps())
 	}
@@ -58,7 +58,7 @@ func TestReturns(t *testing.T) {
 			t.Errorf("episode %+v, want the sum of %v", e, sum[i])
 		}
 	}
-	if got := s.Episodes().KindNames(); !slices.Equal(got, []string{"symbol", "number"}) {
+	if got := rl.System.KindNames(s.Episodes()); !slices.Equal(got, []string{"symbol", "number"}) {
 		t.Errorf("kinds %q", got)
 	}
 }

@@ -218,7 +218,7 @@ func TestCounts(t *testing.T) {
 	if s.Steps() != 40 {
 		t.Errorf("%d steps counted, want 40", s.Steps())
 	}
-	got := s.Episodes().Take()
+	got := rl.System.TakeEpisodes(s.Episodes())
 	want := []rl.Episode{{Env: 11, Step: 20, Return: 2, Length: 1}, {Env: 11, Step: 40, Return: 2, Length: 1}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("episodes %+v, want %+v", got, want)
@@ -241,7 +241,7 @@ func TestAgents(t *testing.T) {
 	}
 	b := open(t, s, f)
 	fails(t, func() { b.Step(rl.One(rl.FromFlat(s, make([]int32, 4), 2, 2))) }, "")
-	if e := s.Episodes().Take(); len(e) != 2 || e[0].Return != 3 || e[1].Return != 7 {
+	if e := rl.System.TakeEpisodes(s.Episodes()); len(e) != 2 || e[0].Return != 3 || e[1].Return != 7 {
 		t.Errorf("episodes %+v, want returns 3 and 7", e)
 	}
 	f.first, f.step.Obs = f.step.Obs, obs()

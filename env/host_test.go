@@ -103,7 +103,7 @@ func TestHosts(t *testing.T) {
 			t.Errorf("step %d: legal %v", i, got)
 		}
 	}
-	if e := s.Episodes().Take(); len(e) != 2 || e[0].Env != 1 || e[0].Return != 6.5 || e[1].Env != 0 || e[1].Return != 6 {
+	if e := rl.System.TakeEpisodes(s.Episodes()); len(e) != 2 || e[0].Env != 1 || e[0].Return != 6.5 || e[1].Env != 0 || e[1].Return != 6 {
 		t.Errorf("episodes %+v", e)
 	}
 }

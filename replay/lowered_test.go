@@ -99,14 +99,14 @@ func (l *looper) plain(run *rl.Run) error {
 // lowered trains as plain does, as generated code has it.
 func (l *looper) lowered(run *rl.Run) {
 	obs := l.env.Obs()
-	run.For(4, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) {
-		action := l.act.Call(run.KeyAt("act", i), obs)
+	rl.System.For(run, 4, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) {
+		action := l.act.Call(rl.System.KeyAt(run, "act", i), obs)
 		out := l.env.Step(action)
 		l.insert(obs, action, out)
 		obs = out.Obs
 	})
-	run.If(l.table.ReadyAt(3), nil, func() {
-		run.For(2, nil, func(u rl.Int) { l.learn(run, run.KeyAt("sample", u)) })
+	rl.System.If(run, l.table.ReadyAt(3), nil, func() {
+		rl.System.For(run, 2, nil, func(u rl.Int) { l.learn(run, rl.System.KeyAt(run, "sample", u)) })
 	}, nil)
 }
 
@@ -134,11 +134,11 @@ func TestSequencesLowered(t *testing.T) {
 			}
 			logs, state := train((*looper).plain)
 			gotLogs, got := train(func(l *looper, run *rl.Run) error {
-				p, err := rl.Lower(run, rl.Chunks{Most: 3, Far: i == 0}, l.lowered)
+				train, err := rl.System.Lower(run, rl.Chunks{Most: 3, Far: i == 0}, l.lowered)
 				if err != nil {
 					return err
 				}
-				return p.Train(func(int64) int64 { return math.MaxInt64 })
+				return train(func(int64) int64 { return math.MaxInt64 })
 			})
 			if !slices.EqualFunc(logs, gotLogs, slices.Equal[[]rl.Logged]) || len(slices.Concat(logs...)) < 100 {
 				t.Errorf("logs\n%v\nwant\n%v", gotLogs, logs)

@@ -27,7 +27,7 @@ func TestTakeShards(t *testing.T) {
 						s := root.Shard(r, k)
 						lo, hi := s.Own(envs, 1)
 						s.SetEnvs(rl.Span{Lo: lo, Hi: hi, Of: envs})
-						part := replay.Take(rl.Part(whole, lo, hi), rl.NewRun(s, 1, nil).Key("shuffle", 2), by, m, minibatches)
+						part := replay.Take(rl.System.Part(whole, lo, hi), rl.NewRun(s, 1, nil).Key("shuffle", 2), by, m, minibatches)
 						mine = append(mine, rl.Read[float32](part))
 						parts += len(mine[r])
 					}
@@ -114,9 +114,9 @@ func TestTablesOfShards(t *testing.T) {
 				done[e] = rl.NewKey(3).IntN(step, e, 5) == 0
 			}
 			whole := []rl.Tensor{iota32(plain, envs*step, envs), iota32(plain, -envs*step, envs, 1), rl.FromFlat(plain, done, envs)}
-			parts := rl.InParts(whole, bounds, func(r int) (out []rl.Tensor) {
+			parts := rl.System.InParts(whole, bounds, func(r int) (out []rl.Tensor) {
 				for _, x := range whole {
-					out = append(out, rl.Part(x, bounds[r], bounds[r+1]))
+					out = append(out, rl.System.Part(x, bounds[r], bounds[r+1]))
 				}
 				return out
 			})

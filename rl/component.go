@@ -80,7 +80,7 @@ func NewState(s *Scope) *State {
 // Restarting makes s a state without the episodes under way, and returns it: what
 // is left to a run whose environments cannot be saved. Environments save and load
 // what outlives an episode, and begin new ones when they are loaded.
-func (s *State) Restarting() *State {
+func (system) Restarting(s *State) *State {
 	s.set.restarts = true
 	return s
 }

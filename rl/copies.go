@@ -150,14 +150,11 @@ type beginner interface {
 	Begin(buf compute.Buffer) (wait func(flat any) error)
 }
 
-// Begin begins to bring what v has on a device of its own memory to another one, or to
-// the host if to is nil: it is handed to somebody who will read it there, and is on its
-// way before that. What comes part by part is not asked for.
-func Begin[T any](v T, to *Device) {
-	if !HasLeaves[T]() {
-		return
-	}
-	for _, t := range Leaves(v) {
+// Begin begins to bring tensors that are on a device of its own memory to another one, or
+// to the host if to is nil: they are handed to somebody who will read them there, and are on
+// their way before that. What comes part by part is not asked for.
+func (system) Begin(tensors []Tensor, to *Device) {
+	for _, t := range tensors {
 		if t.val != nil && t.val.buf != nil && t.val.dev != to {
 			t.val.begin()
 		}
@@ -180,21 +177,21 @@ func (v *value) begin() {
 
 // PartFor is Part for somebody on another device, or on the host if to is nil. What is
 // on its way there is not waited for: whoever reads the part does.
-func PartFor(t Tensor, lo, hi int, to *Device) Tensor {
+func (system) PartFor(t Tensor, lo, hi int, to *Device) Tensor {
 	v := t.val
 	if v == nil || v.parts == nil && (v.buf == nil || v.dev == to || v.dev.shared) {
-		return Part(t, lo, hi)
+		return part(t, lo, hi)
 	}
 	if v.parts != nil {
 		if p, at := v.parts.holding(lo, hi); p.Ok() {
-			return PartFor(p, lo-at, hi-at, to)
+			return System.PartFor(p, lo-at, hi-at, to)
 		}
-		return Part(t, lo, hi)
+		return part(t, lo, hi)
 	}
 	v.begin()
 	now := v.copies.Load()
 	if lo == 0 && hi == t.Rows() || now == nil || now.coming == nil || now.flat != nil || lo < 0 || hi < lo || hi > t.Rows() {
-		return Part(t, lo, hi)
+		return part(t, lo, hi)
 	}
 	shape := withRows(*v.shape, hi-lo)
 	return Tensor{val: &value{shape: &shape, dev: v.dev, flat: &later{of: v, lo: lo}}}

@@ -109,12 +109,12 @@ func TestBegin(t *testing.T) {
 	d, f := farDevice(t)
 	other, _ := farDevice(t)
 	x, here := doubled(d, 1, 2), d.from([]float32{1}, shapes.Make(dtypes.Float32, 1))
-	Begin([]Tensor{x, here, {}, Scalar(1)}, d)
+	System.Begin([]Tensor{x, here, {}, Scalar(1)}, d)
 	if f.begun != 0 {
 		t.Error("what stays on its device is read")
 	}
-	Begin([]Tensor{x, here}, other)
-	Begin([]Tensor{x}, nil)
+	System.Begin([]Tensor{x, here}, other)
+	System.Begin([]Tensor{x}, nil)
 	if f.begun != 1 || f.waited != 0 || !x.val.away() {
 		t.Errorf("%d reads were begun and %d waited for", f.begun, f.waited)
 	}
@@ -131,7 +131,7 @@ func TestBegin(t *testing.T) {
 	if f.waited != 1 || x.val.away() || x.val.on(other) != buf {
 		t.Errorf("it was waited for %d times", f.waited)
 	}
-	Begin([]Tensor{x}, nil)
+	System.Begin([]Tensor{x}, nil)
 	if f.begun != 1 {
 		t.Error("what is on the host is read again")
 	}
@@ -142,9 +142,9 @@ func TestPartFor(t *testing.T) {
 	d, f := farDevice(t)
 	other, _ := farDevice(t)
 	x := doubled(d, 1, 2, 3, 4)
-	parts := []Tensor{PartFor(x, 0, 1, other), PartFor(x, 1, 4, other)}
-	halves := InParts([]Tensor{x}, []int{0, 4, 8}, func(i int) []Tensor { return []Tensor{doubled(d, 5, 6, 7, 8)} })[0]
-	parts = append(parts, PartFor(halves, 4, 8, nil), PartFor(halves, 5, 7, nil), PartFor(halves, 3, 5, nil))
+	parts := []Tensor{System.PartFor(x, 0, 1, other), System.PartFor(x, 1, 4, other)}
+	halves := inPartsOf([]Tensor{x}, []int{0, 4, 8}, func(i int) []Tensor { return []Tensor{doubled(d, 5, 6, 7, 8)} })[0]
+	parts = append(parts, System.PartFor(halves, 4, 8, nil), System.PartFor(halves, 5, 7, nil), System.PartFor(halves, 3, 5, nil))
 	if f.begun != 2 || f.waited != 0 { // the last needs both halves, which are put together on the device
 		t.Errorf("%d reads were begun and %d waited for", f.begun, f.waited)
 	}
@@ -158,10 +158,10 @@ func TestPartFor(t *testing.T) {
 			}
 		}
 	}
-	if got := Read[float32](PartFor(x, 2, 4, d)); !slices.Equal(got, []float32{6, 8}) {
+	if got := Read[float32](System.PartFor(x, 2, 4, d)); !slices.Equal(got, []float32{6, 8}) {
 		t.Errorf("for its own device a part is %v", got)
 	}
-	if err := Catch(func() error { PartFor(doubled(d, 1, 2), 1, 3, other); return nil }); err == nil {
+	if err := Catch(func() error { System.PartFor(doubled(d, 1, 2), 1, 3, other); return nil }); err == nil {
 		t.Error("rows that are not there")
 	}
 }

@@ -51,11 +51,11 @@ func NewDevice(b compute.Backend) *Device {
 }
 
 // Calls is how many times a compiled graph has been called.
-func (d *Device) Calls() int64 { return d.calls.Load() }
+func (system) Calls(d *Device) int64 { return d.calls.Load() }
 
 // Compiling is what the device has been compiling, and for how long; for 0 while it does
 // not, or does not say.
-func (d *Device) Compiling() (what string, took time.Duration) {
+func (system) Compiling(d *Device) (what string, took time.Duration) {
 	if c, ok := d.backend.(interface {
 		Compiling() (string, time.Duration)
 	}); ok {
@@ -64,9 +64,9 @@ func (d *Device) Compiling() (what string, took time.Duration) {
 	return "", 0
 }
 
-// Parts is how many devices it is: a whole loop that is one program is shared out among
+// Devices returns how many devices d is: a whole loop that is one program is shared out among
 // them.
-func (d *Device) Parts() int { return max(1, d.parts) }
+func (system) Devices(d *Device) int { return max(1, d.parts) }
 
 // Backend is the GoMLX backend that the device computes with.
 func (d *Device) Backend() compute.Backend { return d.backend }
@@ -135,7 +135,7 @@ func (d *Device) Tensor(flat any, shape shapes.Shape) Tensor { return d.from(fla
 
 // Beside lets the device know how many other processes compute on this machine, if it
 // wants to: it may be called at any time, and often. nil is none.
-func (d *Device) Beside(others func() int) {
+func (system) Beside(d *Device, others func() int) {
 	if b, ok := d.backend.(interface{ Beside(func() int) }); ok {
 		b.Beside(others)
 	}
@@ -148,7 +148,7 @@ type over interface {
 
 // Adopt is a tensor of the shape whose data, in row-major order, are given away to
 // it: they become the tensor's own memory where the device can use it.
-func (d *Device) Adopt(shape shapes.Shape, data []byte) Tensor {
+func (system) Adopt(d *Device, shape shapes.Shape, data []byte) Tensor {
 	if b, ok := d.backend.(over); ok {
 		buf, err := b.NewOver(shape, data)
 		check(err)

@@ -28,7 +28,7 @@ type Episodes struct {
 	kinds   [][]float64 // their parts of returns
 	count   int64
 	window  []Episode // the last episodeWindow, oldest first
-	fresh   []Episode // since the last Take
+	fresh   []Episode // since the last take
 	on      underway  // the episodes under way, where a device program follows them
 	shared  bool      // others have environments too: counting is for who has all
 }
@@ -77,9 +77,9 @@ func (e *Episodes) parts(i int) (out []float64) {
 	return out
 }
 
-// KindNames are the kinds of agents that Episode.Kinds are of; nil where there is
+// kindNames are the kinds of agents that Episode.Kinds are of; nil where there is
 // one.
-func (e *Episodes) KindNames() []string { return e.names }
+func (e *Episodes) kindNames() []string { return e.names }
 
 func (e *Episodes) add(x Episode) {
 	e.fresh = append(e.fresh, x)
@@ -102,8 +102,8 @@ func (e *Episodes) keep(x Episode) {
 //weft:refuse log episodes through the runner
 func (e *Episodes) Count() int64 { return e.count }
 
-// Take is the episodes that ended since the last Take.
-func (e *Episodes) Take() []Episode {
+// take is the episodes that ended since it was last called.
+func (e *Episodes) take() []Episode {
 	out := e.fresh
 	e.fresh = nil
 	return out

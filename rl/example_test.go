@@ -100,27 +100,6 @@ func ExampleRun() {
 	// 3 1200 [{progress 0.800000011920929}] true
 }
 
-// Statements in a row that are graph work alone are done by one graph where they can
-// be; generated programs ask for it like this.
-func ExampleRun_Fused() {
-	s := exampleScope()
-	double := rl.NewFunc(s, "double", func(_ *rl.Ctx, x rl.Tensor) rl.Tensor { return rl.Wrap(graph.MulScalar(x.Node(), 2)) })
-	memory := rl.NewSlots(s, "memory", rl.FromFlat(s, []float32{1}, 1))
-	statements := func() { memory.Set(double.Call(rl.Key{}, double.Call(rl.Key{}, memory.Get()))) }
-
-	run := rl.NewRun(s, 3, nil)
-	run.Fuse()
-	for run.Next() {
-		if !run.Fused("quadruple", nil, statements) { // the first time always
-			statements()
-		}
-		s.AddSteps(1)
-	}
-	calls, _ := run.Fusing()
-	fmt.Println(rl.Floats(memory.Get()), "with", calls, "calls of a graph")
-	// Output: [64] with 2 calls of a graph
-}
-
 // A permutation needs no table: each position is computed from the key alone.
 func ExamplePermutation() {
 	order := rl.NewPermutation(rl.NewKey(1).Use("shuffle"), 5)

@@ -19,7 +19,7 @@ import (
 // position j of the order is computed alone, without a table or a sort, so a shard can find its own
 // rows. Environments draw by (seed, their global index, their step number): how many stand beside
 // them does not matter, and a reset needs no count of its own. Those of a process that takes the
-// place of a lost one draw by its life as well (Scope.Anew).
+// place of a lost one draw by its life as well (System.Anew).
 
 // Key names a random draw. A draw is a pure function of the key, the row's
 // global index and the position in the row: nothing is consumed, so how a batch

@@ -10,12 +10,8 @@ import (
 // any other: its steps, episodes and logs are reported at a last cut, and the run's
 // state says that it has ended, so that to resume it does nothing.
 
-// Leave ends the iteration that the training function was in when it returned, if
-// Next had not ended it. Whoever calls the training function calls Leave behind it;
-// Train does. In a run of several replicas Leave meets the others as Next does;
-// more reports that the one that decides goes on all the same. The function may then
-// be called again, and its first Next continues with that iteration.
-func (r *Run) Leave() (more bool) {
+// leave is System.Leave.
+func (r *Run) leave() (more bool) {
 	open := r.open()
 	for i, o := range open {
 		if r.stopped {
@@ -34,7 +30,7 @@ func (r *Run) Leave() (more bool) {
 }
 
 // Ended reports whether the algorithm has ended the run by leaving its loop.
-func (r *Run) Ended() bool { return r.whole().ended }
+func (system) Ended(r *Run) bool { return r.whole().ended }
 
 // leaveOthers ends the iterations of phases whose loops were left before r's Next
 // was called.

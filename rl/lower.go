@@ -112,7 +112,7 @@ func (s *Scope) Lowering() *Lowering {
 // counting sees that counters are asked for where they are numbers.
 func (r *Run) counting() *Run {
 	if r.lower != nil {
-		failf("a counter is read inside a device program, where only the host knows it: generated code asks through HostFloat or HostBool")
+		failf("a counter is read inside a device program, where only the host knows it: generated code asks through edge.HostFloat or edge.HostBool")
 	}
 	return r
 }
@@ -184,7 +184,7 @@ func (l *Lowering) known(i Int) *keyFold {
 }
 
 // KeyAt is Key with positions that may be graph values.
-func (r *Run) KeyAt(use string, at ...Int) Key {
+func (system) KeyAt(r *Run, use string, at ...Int) Key {
 	k := r.Key(use)
 	for _, i := range at {
 		if i.node == nil {
@@ -196,23 +196,7 @@ func (r *Run) KeyAt(use string, at ...Int) Key {
 	return k
 }
 
-// HostFloat is a number that f computes from the counters of every iteration: a
-// schedule, say. It is a float32 scalar.
-func (r *Run) HostFloat(f func(*Run) float64) Tensor {
-	return r.host(dtypes.Float32, f)
-}
-
-// HostBool is a condition that f computes from the counters of every iteration.
-func (r *Run) HostBool(f func(*Run) bool) Tensor {
-	x := r.host(dtypes.Int32, func(r *Run) float64 {
-		if f(r) {
-			return 1
-		}
-		return 0
-	})
-	return Wrap(graph.NotEqual(x.node, graph.ZerosLike(x.node)))
-}
-
+// host is System.Table.
 func (r *Run) host(d dtypes.DType, f func(*Run) float64) Tensor {
 	l := r.root().lower
 	if l == nil {

@@ -131,7 +131,7 @@ type ending struct {
 }
 
 // readEndings cuts the sums of iterations apart.
-func (p *Program) readEndings(out []Tensor) {
+func (p *wholeLoop) readEndings(out []Tensor) {
 	columns := make([][]float64, len(out))
 	for i, t := range out {
 		columns[i] = Floats(t)

@@ -20,7 +20,7 @@ func Unroll(why string) { Fail(fmt.Errorf("%w: %s", errUnroll, why)) }
 
 // For is a loop of a device program: body n times, with the variables that it
 // changes and that live on.
-func (r *Run) For(n int, vars []Carried, body func(i Int)) {
+func (system) For(r *Run, n int, vars []Carried, body func(i Int)) {
 	r.root().lower.loop(n, nil, vars, func(i Int) Tensor {
 		body(i)
 		return Tensor{}
@@ -29,7 +29,7 @@ func (r *Run) For(n int, vars []Carried, body func(i Int)) {
 
 // Until is For that ends early, after the round in which body gives true, a bool
 // scalar.
-func (r *Run) Until(n int, vars []Carried, body func(i Int) (stop Tensor)) {
+func (system) Until(r *Run, n int, vars []Carried, body func(i Int) (stop Tensor)) {
 	r.root().lower.loop(n, nil, vars, body)
 }
 
@@ -398,7 +398,7 @@ func (w *while) results(out []*graph.Node) {
 
 // If is a branch of a device program: one of two bodies, with the variables that
 // they change and that live on.
-func (r *Run) If(yes Tensor, vars []Carried, then, otherwise func()) {
+func (system) If(r *Run, yes Tensor, vars []Carried, then, otherwise func()) {
 	l := r.root().lower
 	around := l.frame
 	l.frame = &frame{} // arms are built several times, and draw for themselves

@@ -82,7 +82,7 @@ func (c *Ctx) compile(outs []Tensor) error {
 
 // parting is how the program is shared out, nil on one device. tables and counts are
 // how many of them it is given.
-func (p *Program) parting(tables, counts int) *parting {
+func (p *wholeLoop) parting(tables, counts int) *parting {
 	if p.scope.dev.parts < 2 {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (p *Program) parting(tables, counts int) *parting {
 }
 
 // axes are those along which the tensors of the state are cut.
-func (p *Program) axes() (out []int) {
+func (p *wholeLoop) axes() (out []int) {
 	envs := p.scope.Envs().Of
 	for i, c := range p.state {
 		for _, t := range c.carried() {
@@ -116,7 +116,7 @@ func (p *Program) axes() (out []int) {
 }
 
 // equal sees that every device has as many environments.
-func (p *Program) equal() error {
+func (p *wholeLoop) equal() error {
 	n, envs := p.scope.dev.parts, p.scope.Envs().Of
 	if n < 2 || envs%n == 0 {
 		return nil
@@ -157,14 +157,14 @@ func (l *Lowering) numbered(n, parts int) *graph.Node {
 }
 
 // lament tells of rows that every device has all of.
-func (p *Program) lament() {
+func (p *wholeLoop) lament() {
 	for _, n := range p.l.uneven {
 		p.scope.Note(fmt.Sprintf("%d rows, of a minibatch or sample, make no %d equal parts: every device computes all of them", n, p.scope.dev.parts))
 	}
 }
 
 // countings are the vectors of numbers that the program is given.
-func (p *Program) countings(sizes []int) []Tensor {
+func (p *wholeLoop) countings(sizes []int) []Tensor {
 	out := make([]Tensor, len(sizes))
 	for i, n := range sizes {
 		x := make([]uint32, n)

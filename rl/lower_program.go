@@ -11,10 +11,10 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Program is a whole training loop as one device program, which runs a chunk of
+// wholeLoop is a whole training loop as one device program, which runs a chunk of
 // iterations a call. Nothing crosses to the host inside a chunk; between chunks it
 // reads metrics and may save.
-type Program struct {
+type wholeLoop struct {
 	run   *Run
 	scope *Scope
 	how   Chunks
@@ -64,9 +64,11 @@ type Chunks struct {
 	Far bool
 }
 
-// Lower makes a device program of a loop whose one iteration is body.
-func Lower(r *Run, how Chunks, body func(*Run)) (p *Program, err error) {
-	p = &Program{run: r, scope: r.scope, how: how, chunk: 1, body: body}
+// Lower makes a device program of a loop whose one iteration is body. train runs the program to
+// the end of its run; until gives it, for a number of steps, the next one at which the host wants
+// to see the state itself: to save it, or to evaluate it.
+func (system) Lower(r *Run, how Chunks, body func(*Run)) (train func(until func(steps int64) int64) error, err error) {
+	p := &wholeLoop{run: r, scope: r.scope, how: how, chunk: 1, body: body}
 	err = Catch(func() error {
 		if err := errors.Join(p.equal(), p.residents()); err != nil {
 			return err
@@ -86,12 +88,12 @@ func Lower(r *Run, how Chunks, body func(*Run)) (p *Program, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("the loop as one device program: %w", err)
 	}
-	return p, nil
+	return p.train, nil
 }
 
 // fit chooses how much a call does, once it is known what an iteration has. Where
 // memory is shared the host is not far, and follows every step if it can be.
-func (p *Program) fit() {
+func (p *wholeLoop) fit() {
 	dev := p.scope.dev
 	p.of = p.l.moved
 	least, most, follow := 16, movesMost/8, movesMost/8 // a device that is far waits while the host follows
@@ -105,7 +107,7 @@ func (p *Program) fit() {
 }
 
 // residents collects the state of all components.
-func (p *Program) residents() error {
+func (p *wholeLoop) residents() error {
 	var errs []error
 	p.state, p.byEnv = nil, nil
 	add := func(byEnv bool, all ...Carried) {
@@ -129,7 +131,7 @@ func (p *Program) residents() error {
 
 // inputs are what the program is given: two counters, tables, numbers of rows, the
 // state.
-func (p *Program) inputs(first int64, n int, tables []Tensor) []Tensor {
+func (p *wholeLoop) inputs(first int64, n int, tables []Tensor) []Tensor {
 	in := []Tensor{scalarInt(first), scalarInt32(int32(n))}
 	in = append(append(in, tables...), p.count...)
 	for _, c := range p.state {
@@ -150,7 +152,7 @@ func scalarInt32(x int32) Tensor {
 }
 
 // rehearse traces the loop into a graph that nobody compiles.
-func (p *Program) rehearse(c *Ctx, in []Tensor, build func(*Ctx, []Tensor) []Tensor) {
+func (p *wholeLoop) rehearse(c *Ctx, in []Tensor, build func(*Ctx, []Tensor) []Tensor) {
 	rehearsed(c, "loop", in, build)
 }
 
@@ -174,7 +176,7 @@ func rehearsed(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []Te
 
 // build prepares tracing the loop, with as many tables as are known, and lets use
 // do it.
-func (p *Program) build(hosts []hostTable, use func(c *Ctx, in []Tensor, trace func(*Ctx, []Tensor) []Tensor)) {
+func (p *wholeLoop) build(hosts []hostTable, use func(c *Ctx, in []Tensor, trace func(*Ctx, []Tensor) []Tensor)) {
 	tables := make([]Tensor, len(hosts))
 	for i, h := range hosts {
 		shape := shapes.Make(h.dtype, p.chunk)
@@ -198,7 +200,7 @@ func (p *Program) build(hosts []hostTable, use func(c *Ctx, in []Tensor, trace f
 
 // trace builds the program: its outputs are the rounds made, the failure, the logs,
 // the rewards and ends of every step, and what of the state changed.
-func (p *Program) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
+func (p *wholeLoop) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
 	l := p.l
 	first, limit := nodes[0].Node(), nodes[1].Node()
 	nodes = nodes[2:]
@@ -241,7 +243,7 @@ func (p *Program) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
 }
 
 // results are what the program gives, and along which axes that is cut.
-func (p *Program) results(c *Ctx, logs *Stream, before []Tensor) []Tensor {
+func (p *wholeLoop) results(c *Ctx, logs *Stream, before []Tensor) []Tensor {
 	l := p.l
 	out := []Tensor{l.rounds, l.failed}
 	_, sums := logs.Take()
@@ -273,7 +275,7 @@ func (p *Program) results(c *Ctx, logs *Stream, before []Tensor) []Tensor {
 }
 
 // place gives the state its nodes: inputs, or GoMLX's variables.
-func (p *Program) place(c *Ctx, nodes []Tensor) []Tensor {
+func (p *wholeLoop) place(c *Ctx, nodes []Tensor) []Tensor {
 	before, _ := placed(c, p.state, nodes)
 	return before
 }
@@ -297,7 +299,7 @@ func placed(c *Ctx, state []Carried, nodes []Tensor) (before, rest []Tensor) {
 }
 
 // call runs n iterations.
-func (p *Program) call(n int) error {
+func (p *wholeLoop) call(n int) error {
 	r := p.run
 	out := p.prog.run(Key{}, p.inputs(r.iter, n, p.tables(n)))
 	p.prog.dev.fetch(out, len(out)-len(p.moved))
@@ -328,7 +330,7 @@ func (p *Program) call(n int) error {
 }
 
 // tables are the host's numbers for the next n iterations.
-func (p *Program) tables(n int) []Tensor {
+func (p *wholeLoop) tables(n int) []Tensor {
 	r := p.run
 	iter, steps, previous := r.iter, r.steps, r.previous
 	defer func() { r.iter, r.steps, r.previous = iter, steps, previous }()
@@ -348,7 +350,7 @@ func (p *Program) tables(n int) []Tensor {
 }
 
 // readLogs divides the sums of every iteration.
-func (p *Program) readLogs(sums []Tensor) {
+func (p *wholeLoop) readLogs(sums []Tensor) {
 	for j, name := range p.names {
 		sum, count := Floats(sums[2*j]), Floats(sums[2*j+1])
 		for i := range p.pending {
@@ -360,7 +362,7 @@ func (p *Program) readLogs(sums []Tensor) {
 }
 
 // readMoves cuts ends and rewards of steps, [iterations*steps, env, ...], apart.
-func (p *Program) readMoves(out []Tensor) {
+func (p *wholeLoop) readMoves(out []Tensor) {
 	per := out[0].Shape().Dimensions[0] / p.chunk
 	for i, m := range movesOf(out, len(p.pending)*per) {
 		it := &p.pending[i/per]
@@ -405,10 +407,8 @@ func sumRows(x []float64, n int) []float64 {
 // for the host to be asked now and then.
 const pace = 200 * time.Millisecond
 
-// Train runs the program to the end of its run. until gives, for a number of
-// steps, the next one at which the host wants to see the state itself: to save it,
-// or to evaluate it.
-func (p *Program) Train(until func(steps int64) int64) error {
+// train runs the program to the end of its run: see Lower.
+func (p *wholeLoop) train(until func(steps int64) int64) error {
 	r := p.run
 	n := 1
 	for r.Next() {
@@ -433,7 +433,7 @@ func (p *Program) Train(until func(steps int64) int64) error {
 
 // pass tells the run about the iterations of a call, but for the last, which Next
 // tells of.
-func (p *Program) pass() error {
+func (p *wholeLoop) pass() error {
 	r := p.run
 	for i, it := range p.pending {
 		if p.sums {

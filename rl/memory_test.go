@@ -150,12 +150,12 @@ func TestEpisodes(t *testing.T) {
 	e.RecordKinds(10, 3, nil, [][]float64{{1, 2, 3}}, []bool{false, true, false})
 	e.RecordKinds(10, 6, nil, [][]float64{{1, 2, 3}}, []bool{true, false, true})
 	e.RecordKinds(10, 9, nil, [][]float64{{5, 5, 5}}, []bool{false, true, false})
-	got := e.Take()
+	got := rl.System.TakeEpisodes(e)
 	equal(t, "episodes", got, []rl.Episode{
 		{Env: 11, Step: 3, Return: 2, Length: 1}, {Env: 10, Step: 6, Return: 2, Length: 2},
 		{Env: 12, Step: 6, Return: 6, Length: 2}, {Env: 11, Step: 9, Return: 7, Length: 2},
 	})
-	if ret, length, n := e.Mean(); n != 4 || ret != 17./4 || length != 7./4 || e.Count() != 4 || len(e.Take()) != 0 {
+	if ret, length, n := e.Mean(); n != 4 || ret != 17./4 || length != 7./4 || e.Count() != 4 || len(rl.System.TakeEpisodes(e)) != 0 {
 		t.Errorf("mean return %v, length %v of %d; %d in all", ret, length, n, e.Count())
 	}
 }
@@ -177,11 +177,11 @@ func TestEpisodesOfKinds(t *testing.T) {
 	for _, e := range []*rl.Episodes{e, f} {
 		e.RecordKinds(0, 4, names, [][]float64{{1, 2}, {10, 20}}, []bool{false, true})
 		e.RecordKinds(0, 6, names, [][]float64{{1, 2}, {10, 20}}, []bool{false, true})
-		equal(t, "episodes", e.Take(), []rl.Episode{
+		equal(t, "episodes", rl.System.TakeEpisodes(e), []rl.Episode{
 			{Env: 1, Step: 4, Return: 44, Length: 2, Kinds: []float64{4, 40}},
 			{Env: 1, Step: 6, Return: 22, Length: 1, Kinds: []float64{2, 20}},
 		})
-		equal(t, "names", e.KindNames(), names)
+		equal(t, "names", rl.System.KindNames(e), names)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestEpisodesWindow(t *testing.T) {
 	if ret, length, n := e.Mean(); n != 100 || ret != 199.5 || length != 1 || e.Count() != 250 {
 		t.Errorf("mean return %v, length %v of %d; %d in all", ret, length, n, e.Count())
 	}
-	e.Take()
+	rl.System.TakeEpisodes(e)
 	st := rl.NewState(s)
 	e.Save(st)
 	f := seeded(t, 1).Episodes()
@@ -211,7 +211,7 @@ func TestEpisodesWindow(t *testing.T) {
 	}
 	e.RecordKinds(0, 300, nil, [][]float64{{1, 1}}, []bool{true, true})
 	f.RecordKinds(0, 300, nil, [][]float64{{1, 1}}, []bool{true, true})
-	equal(t, "episodes", f.Take(), e.Take())
+	equal(t, "episodes", rl.System.TakeEpisodes(f), rl.System.TakeEpisodes(e))
 	a, _, _ := e.Mean()
 	if b, _, _ := f.Mean(); a != b || f.Count() != e.Count() {
 		t.Errorf("mean %v after a load, %v without", b, a)

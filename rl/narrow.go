@@ -23,7 +23,7 @@ func (n *Narrowed) Narrow(all []Tensor, to []Span) []Tensor {
 	return eachRows(all, func(i int) []Tensor {
 		var parts []Tensor
 		for _, s := range to {
-			parts = append(parts, Part(all[i], s.Lo, s.Hi))
+			parts = append(parts, part(all[i], s.Lo, s.Hi))
 		}
 		return parts
 	})
@@ -35,10 +35,10 @@ func (n *Narrowed) Widen(rows []Tensor) []Tensor {
 	out := eachRows(rows, func(i int) (parts []Tensor) {
 		at, done := 0, 0
 		for _, s := range n.to {
-			parts = append(parts, Part(all[i], at, s.Lo), Part(rows[i], done, done+s.Len()))
+			parts = append(parts, part(all[i], at, s.Lo), part(rows[i], done, done+s.Len()))
 			at, done = s.Hi, done+s.Len()
 		}
-		return append(parts, Part(all[i], at, all[i].Rows()))
+		return append(parts, part(all[i], at, all[i].Rows()))
 	})
 	*n = Narrowed{}
 	return out
@@ -57,7 +57,7 @@ func eachRows(all []Tensor, parts func(i int) []Tensor) []Tensor {
 				some = append(some, p)
 			}
 		}
-		out[i] = Concat(some)
+		out[i] = concat(some)
 	}
 	return out
 }

@@ -21,7 +21,7 @@ func (s *Scope) Note(text string) {
 }
 
 // TakeNotes are the notes since the last time.
-func (s *Scope) TakeNotes() []string {
+func (system) TakeNotes(s *Scope) []string {
 	s.notices.mu.Lock()
 	defer s.notices.mu.Unlock()
 	out := s.notices.notes
@@ -42,7 +42,7 @@ func (s *Scope) Count(name string, n int64) {
 }
 
 // Counts are all counts, by name.
-func (s *Scope) Counts() []Logged {
+func (system) Counts(s *Scope) []Logged {
 	s.notices.mu.Lock()
 	defer s.notices.mu.Unlock()
 	return slices.Clone(s.notices.counts)

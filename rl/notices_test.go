@@ -13,13 +13,13 @@ func TestNotices(t *testing.T) {
 	s := scope(t)
 	s.Note("one")
 	s.Note("two")
-	if got := s.TakeNotes(); !slices.Equal(got, []string{"one", "two"}) || s.TakeNotes() != nil {
+	if got := rl.System.TakeNotes(s); !slices.Equal(got, []string{"one", "two"}) || rl.System.TakeNotes(s) != nil {
 		t.Errorf("notes %q", got)
 	}
 	s.Count("b", 1)
 	s.Count("a", 2)
 	s.Count("b", 3)
-	if got := s.Counts(); !slices.Equal(got, []rl.Logged{{Name: "a", X: 2}, {Name: "b", X: 3}}) {
+	if got := rl.System.Counts(s); !slices.Equal(got, []rl.Logged{{Name: "a", X: 2}, {Name: "b", X: 3}}) {
 		t.Errorf("counts %v", got)
 	}
 }
@@ -60,14 +60,14 @@ func TestScopeClose(t *testing.T) {
 func TestRestarting(t *testing.T) {
 	s := scope(t)
 	s.Episodes().RecordKinds(0, 1, nil, [][]float64{{5, 7}}, []bool{true, false})
-	st := rl.NewState(s).Restarting()
+	st := rl.System.Restarting(rl.NewState(s))
 	s.Episodes().Save(st.At("episodes"))
 	again := scope(t)
 	if err := again.Episodes().Load(st.At("episodes")); err != nil {
 		t.Fatal(err)
 	}
 	again.Episodes().RecordKinds(0, 2, nil, [][]float64{{1, 1}}, []bool{true, true})
-	if e := again.Episodes().Take(); again.Episodes().Count() != 3 || e[1].Return != 1 || e[1].Length != 1 {
+	if e := rl.System.TakeEpisodes(again.Episodes()); again.Episodes().Count() != 3 || e[1].Return != 1 || e[1].Length != 1 {
 		t.Errorf("%d episodes, then %+v", again.Episodes().Count(), e)
 	}
 }

@@ -47,7 +47,7 @@ func NamedLeaves[T any](prefix string, v T) (out []Leaf) {
 
 // Observe makes o the observer of the scope's operations. A scope has none unless
 // it is given one, and operations then cost one comparison more.
-func (s *Scope) Observe(o Observer) { s.observer = o }
+func (system) Observe(s *Scope, o Observer) { s.observer = o }
 
 // Observation is an operation under way. Operations that it makes in turn are part
 // of it, and are not observed themselves.

@@ -56,7 +56,7 @@ func newObserved(t *testing.T) *observed {
 func TestObserve(t *testing.T) {
 	o := newObserved(t)
 	var seen list
-	o.scope.Observe(&seen)
+	rl.System.Observe(o.scope, &seen)
 	if err := rl.Train(o, rl.NewRun(o.scope, 2, nil)); err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func Select(mask, onTrue, onFalse Tensor) Tensor {
 		failf("select: mask %s does not lead %s and %s", mask.Shape(), onTrue.Shape(), onFalse.Shape())
 	}
 	if bounds := boundsOf(in); bounds != nil {
-		return InParts(in[1:2], bounds, func(i int) []Tensor {
+		return inPartsOf(in[1:2], bounds, func(i int) []Tensor {
 			p := partOf(in, bounds, i)
 			return []Tensor{Select(p[0], p[1], p[2])}
 		})[0]
@@ -173,7 +173,7 @@ func Stack(steps []Tensor) Tensor {
 		for i := range parts {
 			parts[i] = Stack(partOf(steps, bounds, i))
 		}
-		return Concat(parts)
+		return concat(parts)
 	}
 	if far(steps) {
 		return op("stack", steps, func(_ *Ctx, in []Tensor) []Tensor { return []Tensor{Wrap(graph.Stack(nodes(in), 1))} })[0]
@@ -296,7 +296,7 @@ func Standardise(x, weight Tensor) Tensor {
 		for i, t := range in {
 			in[i], lo, hi = m.All(t)
 		}
-		return Part(standardise(in), lo, hi)
+		return part(standardise(in), lo, hi)
 	}
 	return standardise(in)
 }

@@ -62,16 +62,16 @@ func NewOpt(s *Scope, name string, rule Rule, of ...*Params) *Opt {
 
 // Count is the number of updates so far: the learner's own clock.
 //
-//weft:op read reads shape=one device=CountAt
+//weft:op read reads shape=one device=edge.CountAt
 func (o *Opt) Count() int64 { return o.count.Int64() }
 
 // Apply makes one step against g with learning rate lr. If no row of the batch
 // had any weight there is no step, not even by momentum.
 //
-//weft:op apply writes params device=ApplyAt number=1
+//weft:op apply writes params device=edge.ApplyAt number=1
 func (o *Opt) Apply(g Grads, lr float64) {
 	if g.weight.node != nil {
-		o.ApplyAt(g, Scalar(lr))
+		o.applyAt(g, Scalar(lr))
 		return
 	}
 	o.check(g)
@@ -112,9 +112,9 @@ func (o *Opt) apply(g Grads, lr float64) {
 	o.count.Add(1)
 }
 
-// ApplyAt is Apply inside a device program, with a learning rate that may be a
+// applyAt is Apply inside a device program, with a learning rate that may be a
 // graph value.
-func (o *Opt) ApplyAt(g Grads, lr Tensor) {
+func (o *Opt) applyAt(g Grads, lr Tensor) {
 	c := ctxOf([]Tensor{g.weight})
 	if c == nil {
 		failf("optimiser %q: gradients of the loop itself are applied by Apply", o.name)

@@ -60,7 +60,7 @@ func (l *Loss[I, A]) gradPadded(k Key, in I, leaves []Tensor, rows int) (g Grads
 		return l.grad(k, in, leaves)
 	}
 	g, aux = l.result(e, e.run(k, filled))
-	return g, Map(aux, func(t Tensor) Tensor { return Part(t, 0, rows) })
+	return g, Map(aux, func(t Tensor) Tensor { return part(t, 0, rows) })
 }
 
 func (l *Loss[I, A]) compilePadded(in I, filled []Tensor) *compiled[A] {

@@ -2,16 +2,15 @@ package rl
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Concat is the rows of several tensors, one tensor after another: the parts of a
+// concat is the rows of several tensors, one tensor after another: the parts of a
 // batch, put together.
-func Concat(parts []Tensor) Tensor {
+func concat(parts []Tensor) Tensor {
 	if len(parts) == 1 {
 		return parts[0]
 	}
@@ -40,8 +39,8 @@ func sameRows(a, b Tensor) bool {
 		slices.Equal(x.Dimensions[1:], y.Dimensions[1:])
 }
 
-// Part is rows lo to hi of a tensor.
-func Part(t Tensor, lo, hi int) Tensor {
+// part is rows lo to hi of a tensor.
+func part(t Tensor, lo, hi int) Tensor {
 	if t.Shape().Rank() == 0 || lo < 0 || hi < lo || hi > t.Rows() {
 		failf("rows %d to %d of %s", lo, hi, t.describe())
 	}
@@ -50,7 +49,7 @@ func Part(t Tensor, lo, hi int) Tensor {
 	}
 	if t.val != nil && t.val.parts != nil {
 		if p, at := t.val.parts.holding(lo, hi); p.Ok() {
-			return Part(p, lo-at, hi-at)
+			return part(p, lo-at, hi-at)
 		}
 	}
 	src := bytesOf(t)
@@ -62,7 +61,7 @@ func Part(t Tensor, lo, hi int) Tensor {
 
 // Clone is a tensor of the same content in memory of its own. A constant has
 // none, and is its own clone.
-func Clone(t Tensor) Tensor {
+func (system) Clone(t Tensor) Tensor {
 	if t.val == nil || t.val.dev == nil {
 		return t
 	}
@@ -73,7 +72,7 @@ func Clone(t Tensor) Tensor {
 
 // Scribble overwrites a value's memory: for tests that look for uses of what was
 // handed over.
-func Scribble(t Tensor) {
+func (system) Scribble(t Tensor) {
 	if t.val == nil || t.val.buf == nil || !t.val.dev.shared {
 		return
 	}
@@ -83,15 +82,8 @@ func Scribble(t Tensor) {
 	}
 }
 
-// HasLeaves reports whether values of type T are made of tensors alone, so that
-// Leaves takes them.
-func HasLeaves[T any]() bool {
-	_, err := codecOf(reflect.TypeFor[T]())
-	return err == nil
-}
-
-// Of are the names of the parameters that the gradients belong to.
-func (g Grads) Of() []string {
+// GradsOf returns the names of the parameters that gradients belong to.
+func (system) GradsOf(g Grads) []string {
 	names := make([]string, len(g.of))
 	for i, p := range g.of {
 		names[i] = p.name
@@ -99,9 +91,9 @@ func (g Grads) Of() []string {
 	return names
 }
 
-// Hand gives the gradients away: the weight, and the sums in the order of the
+// HandGrads gives gradients away: the weight, and the sums in the order of the
 // parameters' paths. They cannot be applied afterwards.
-func (g Grads) Hand() (weight Tensor, sums []Tensor) {
+func (system) HandGrads(g Grads) (weight Tensor, sums []Tensor) {
 	if g.spent == nil || *g.spent {
 		failf("gradients are handed on that do not exist any more")
 	}
@@ -109,13 +101,13 @@ func (g Grads) Hand() (weight Tensor, sums []Tensor) {
 	return g.weight, g.sums
 }
 
-// Parts are the weight and the sums, which stay the gradients' own.
-func (g Grads) Parts() (weight Tensor, sums []Tensor) { return g.weight, g.sums }
+// GradParts returns the weight and the sums, which stay the gradients' own.
+func (system) GradParts(g Grads) (weight Tensor, sums []Tensor) { return g.weight, g.sums }
 
-// Grads makes gradients of parts that other replicas handed on, for this scope's
-// own parameters of the given names: sums and weights added in the order of the
+// AddGrads makes gradients of parts that other replicas handed on, for a scope's own
+// parameters of the given names: sums and weights added in the order of the
 // parts, whose memory is taken over.
-func (s *Scope) Grads(of []string, weights []Tensor, sums [][]Tensor) Grads {
+func (system) AddGrads(s *Scope, of []string, weights []Tensor, sums [][]Tensor) Grads {
 	g := Grads{spent: new(bool), weight: add(weights)}
 	for _, name := range of {
 		p, ok := s.components[name].(*Params)
@@ -170,18 +162,6 @@ func addTo[T float32 | float64](out []T, parts []Tensor) {
 			out[i] += x
 		}
 	}
-}
-
-// Copied is a component that remote readers have copies of: parameters,
-// statistics. Its tensors are immutable, so that a copy may share them.
-type Copied interface {
-	Component
-	// Version counts the writes.
-	Version() int64
-	// Tensors are the values.
-	Tensors() []Tensor
-	// Adopt replaces the values by those of another's Tensors.
-	Adopt([]Tensor) error
 }
 
 // Adopt replaces the values by those of a component of the same structure.

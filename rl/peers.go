@@ -13,7 +13,7 @@ type Record struct {
 // and the number of its elements.
 func (r Record) total() (sum float64, n int) {
 	if r.X[0].Shape().Rank() > 0 {
-		return Total(Concat(r.X))
+		return Total(concat(r.X))
 	}
 	for _, x := range r.X {
 		one, _ := Total(x)
@@ -57,7 +57,7 @@ type Peers interface {
 }
 
 // Join makes r the run of one replica of several.
-func (r *Run) Join(p Peers) { r.peers = p }
+func (system) Join(r *Run, p Peers) { r.peers = p }
 
 // report is what this replica did since the last Next.
 func (r *Run) report() Report {
@@ -65,8 +65,8 @@ func (r *Run) report() Report {
 	defer r.mu.Unlock()
 	out := Report{Steps: r.scope.Steps()}
 	if r.started { // before the first iteration there is nothing to tell
-		out.Logs, out.Episodes = r.logs, r.scope.Episodes().Take()
-		out.Kinds = r.scope.Episodes().KindNames()
+		out.Logs, out.Episodes = r.logs, r.scope.Episodes().take()
+		out.Kinds = r.scope.Episodes().kindNames()
 		out.Second = r.scope.secondEpisodes()
 		r.logs = nil
 	}
@@ -101,7 +101,7 @@ func (r *Run) follow(v Verdict) {
 
 // Merge puts the reports of all replicas together, those of every group by rank:
 // what is found is what one replica that has all rows would have reported.
-func Merge(groups [][]Report) Report {
+func (system) Merge(groups [][]Report) Report {
 	var out Report
 	for _, g := range groups {
 		out.Logs = append(out.Logs, mergeLogs(g)...)

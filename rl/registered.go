@@ -12,7 +12,7 @@ import (
 // and neither saved nor sent to other replicas. The error names the field. Components
 // of scopes beside s, such as the environments of an evaluation, are not looked for in
 // s; nor is one that saves nothing.
-func (s *Scope) Registered(t Trainer) error {
+func (system) Registered(s *Scope, t Trainer) error {
 	w := &walk{scope: s, top: base(reflect.TypeOf(t)), known: map[unsafe.Pointer]bool{}, seen: map[place]bool{}}
 	w.home, _, _ = strings.Cut(w.top.PkgPath(), "/")
 	for o := s; o != nil; o = o.beside {

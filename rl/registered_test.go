@@ -56,14 +56,14 @@ func TestRegistered(t *testing.T) {
 		h, c := &keeper{Net: &network{params(s, "net", 2, 1)}}, &count{}
 		h.Self = h
 		hold(h, c)
-		err := s.Registered(h)
+		err := rl.System.Registered(s, h)
 		if err == nil || !strings.HasPrefix(err.Error(), path+", a component of type *rl_test.count, is not registered") {
 			t.Errorf("%s: %v", path, err)
 		}
 		s = scope(t)
 		h.Net = &network{params(s, "net", 2, 1)}
 		s.Register("count", c)
-		if err := s.Registered(h); err != nil {
+		if err := rl.System.Registered(s, h); err != nil {
 			t.Errorf("%s, registered: %v", path, err)
 		}
 	}
@@ -75,19 +75,19 @@ func TestRegisteredElsewhere(t *testing.T) {
 	s := scope(t)
 	other := &count{}
 	s.Beside("evaluation").Register("count", other)
-	if err := s.Registered(&keeper{hidden: other, Any: &silent{}}); err != nil {
+	if err := rl.System.Registered(s, &keeper{hidden: other, Any: &silent{}}); err != nil {
 		t.Error(err)
 	}
 	child := &count{}
 	s.Child("aside").Register("count", child)
-	if err := s.Registered(&keeper{hidden: child}); err == nil {
+	if err := rl.System.Registered(s, &keeper{hidden: child}); err == nil {
 		t.Error("a component of a child scope, which nobody saves, counts as registered")
 	}
 	foreign := params(scope(t), "net", 2, 1)
 	for path, h := range map[string]*keeper{
 		"trainer.Net.Params": {Net: &network{foreign}}, "trainer.Any[0]": {Any: []*rl.Params{foreign}},
 	} {
-		if err := scope(t).Registered(h); err == nil || !strings.HasPrefix(err.Error(), path+", a component of type *rl.Params") {
+		if err := rl.System.Registered(scope(t), h); err == nil || !strings.HasPrefix(err.Error(), path+", a component of type *rl.Params") {
 			t.Errorf("%s is of another scope: %v", path, err)
 		}
 	}

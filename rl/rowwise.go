@@ -247,7 +247,7 @@ func (t Tensor) whole(used string) {
 // MustBeWhole stops the run if t was made of a replica's part of a batch and has no
 // rows, so that the other replicas have another one in its place. It is used as it
 // says.
-func MustBeWhole(t Tensor, used string) { t.whole(used) }
+func (system) MustBeWhole(t Tensor, used string) { t.whole(used) }
 
 // declared names a function as its author wrote it.
 func declared(f any) string {

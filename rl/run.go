@@ -13,7 +13,7 @@ import (
 // between iterations: metrics, evaluation, checkpoints, stopping.
 //
 // A training function may leave its loop by break or return. Whoever called it then calls
-// Run.Leave, which ends the iteration as Next would have (counters, logs, episodes, a last cut) and
+// System.Leave, which ends the iteration as Next would have (counters, logs, episodes, a last cut) and
 // marks the run's state as ended: to resume such a run changes nothing, whatever the budget. A
 // phase whose loop was left is ended in the same way. The state that is reported is that of the
 // last cut, so nothing behind the loop changes it.
@@ -101,7 +101,7 @@ func Train(t Trainer, r *Run) error {
 		if err := t.Train(r); err != nil {
 			return err
 		}
-		r.Leave()
+		r.leave()
 		return nil
 	})
 	if err != nil {
@@ -221,7 +221,7 @@ func (r *Run) Err() error { return r.whole().err }
 
 // Stopped reports whether the run ended early, by a cut's decision, wherever that was
 // made.
-func (r *Run) Stopped() bool { return r.whole().stopped }
+func (system) Stopped(r *Run) bool { return r.whole().stopped }
 
 // Iter is the number of iterations done.
 //
@@ -258,7 +258,7 @@ func (r *Run) Every(n int64) bool {
 // Key names a random draw of this iteration. at tells apart the draws of one
 // use: positions in the iteration's loops.
 //
-//weft:pure device=KeyAt index=1+
+//weft:pure device=edge.KeyAt index=1+
 func (r *Run) Key(use string, at ...int) Key {
 	k := r.key.Use(use)
 	if l := r.root().lower; l != nil {
@@ -320,7 +320,7 @@ func means(logs []Record) []Logged {
 // Value is a scalar tensor as a Go number that control may depend on. It makes
 // fragments wait for each other.
 //
-//weft:op value shape=one device=Number
+//weft:op value shape=one device=edge.Number
 func (r *Run) Value(x Tensor) float64 {
 	x.whole("read by run.Value")
 	v := Floats(x)
@@ -380,12 +380,12 @@ func (r *Run) Scope() *Scope { return r.scope }
 //
 //weft:refuse leave saving to the runner, which does it between iterations
 func (r *Run) Save(s *State) {
-	r.SaveCounters(s)
-	r.scope.SaveSome(s, func(string) bool { return true })
+	r.saveCounters(s)
+	r.scope.saveSome(s, func(string) bool { return true })
 }
 
-// SaveCounters puts the counters alone, the run's and its scope's.
-func (r *Run) SaveCounters(s *State) {
+// saveCounters puts the counters alone, the run's and its scope's.
+func (r *Run) saveCounters(s *State) {
 	r.counters(s.At("run"))
 	r.scope.saveCounters(s)
 }
@@ -404,11 +404,11 @@ func (r *Run) counters(s *State) {
 // there when entered at its top.
 //
 //weft:refuse leave loading to the runner, which does it between iterations
-func (r *Run) Load(s *State) error { return r.LoadSome(s, func(string) bool { return true }) }
+func (r *Run) Load(s *State) error { return r.loadSome(s, func(string) bool { return true }) }
 
-// LoadSome is Load for a replica that has use of the components for whose names
+// loadSome is Load for a replica that has use of the components for whose names
 // want is true.
-func (r *Run) LoadSome(s *State, want func(name string) bool) error {
+func (r *Run) loadSome(s *State, want func(name string) bool) error {
 	if err := r.scope.loadSome(s, want); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // of environments it owns, and which knows all of them. A run's state is the state of its scope's
 // components and the counters of Run; that is what a checkpoint holds. An author's own type joins
 // by implementing rl.Component and calling Scope.Register. When a trainer has been constructed,
-// Scope.Registered goes through all that it refers to: a component that the scope does not know
+// System.Registered goes through all that it refers to: a component that the scope does not know
 // would be trained and neither saved nor sent, and is an error that names its field.
 //
 //   - Spaces live in rl, not in env: networks' heads need them, and nn must not know environments.
@@ -99,12 +99,12 @@ func (s *Scope) Beside(name string) *Scope {
 
 // Shard is a scope for replica r of k: it draws what s would, and owns the r-th
 // part of what s owns. Its components are not part of s's state.
-func (s *Scope) Shard(r, k int) *Scope { return s.Shards(r, r+1, k) }
+func (s *Scope) Shard(r, k int) *Scope { return s.shards(r, r+1, k) }
 
-// Shards is a scope for a replica that has shards [first, last) of k. It shares
+// shards is a scope for a replica that has shards [first, last) of k. It shares
 // its run with other replicas even where it has all of them: episodes are counted
 // by whoever puts them together.
-func (s *Scope) Shards(first, last, k int) *Scope {
+func (s *Scope) shards(first, last, k int) *Scope {
 	if k < 1 || first < 0 || first >= last || last > k || s.of != 1 {
 		failf("shard %d of %d of a scope that is itself %d of %d", first, k, s.first, s.of)
 	}
@@ -118,7 +118,7 @@ func (s *Scope) Shards(first, last, k int) *Scope {
 // the n-th time. Its environments and its run draw other numbers than those before them
 // did; what all replicas have alike stays the same. It is called before anything is made
 // in the scope.
-func (s *Scope) Anew(n int64) { s.life = n }
+func (system) Anew(s *Scope, n int64) { s.life = n }
 
 // Span is the part [Lo, Hi) of Of things.
 type Span struct{ Lo, Hi, Of int }
@@ -200,7 +200,7 @@ func (s *Scope) declare() int {
 }
 
 // Use makes d the scope's device, before anything is made in it.
-func (s *Scope) Use(d *Device) {
+func (system) Use(s *Scope, d *Device) {
 	if len(s.names) > 1 { // its episodes are counted by the host
 		failf("a scope is moved to another device after %q was made in it", s.names[1])
 	}
@@ -234,14 +234,14 @@ func (s *Scope) Own(n, block int) (lo, hi int) {
 	if n/block < s.of {
 		failf("%d replicas are too many for %d environments in blocks of %d: that makes only %d shard(s)", s.of, n, block, n/block)
 	}
-	lo, _ = Shard(n, block, s.first, s.of)
-	_, hi = Shard(n, block, s.last-1, s.of)
+	lo, _ = shard(n, block, s.first, s.of)
+	_, hi = shard(n, block, s.last-1, s.of)
 	return lo, hi
 }
 
-// Shard is the range [lo, hi) of n things, in multiples of block, that part r of
+// shard is the range [lo, hi) of n things, in multiples of block, that part r of
 // k owns.
-func Shard(n, block, r, k int) (lo, hi int) {
+func shard(n, block, r, k int) (lo, hi int) {
 	blocks := n / block
 	return r * blocks / k * block, (r + 1) * blocks / k * block
 }
@@ -287,7 +287,7 @@ func (s *Scope) EpisodesOf(env string) *Episodes {
 func (s *Scope) secondEpisodes() (out []SecondEpisodes) {
 	for _, name := range s.names {
 		if e, ok := s.components[name].(*Episodes); ok && e != s.episodes && len(e.fresh) > 0 {
-			out = append(out, SecondEpisodes{name, e.Take()})
+			out = append(out, SecondEpisodes{name, e.take()})
 		}
 	}
 	return out
@@ -296,7 +296,7 @@ func (s *Scope) secondEpisodes() (out []SecondEpisodes) {
 // Save puts the state of every component.
 func (s *Scope) Save(st *State) {
 	s.saveCounters(st)
-	s.SaveSome(st, func(string) bool { return true })
+	s.saveSome(st, func(string) bool { return true })
 }
 
 func (s *Scope) saveCounters(st *State) {
@@ -304,8 +304,8 @@ func (s *Scope) saveCounters(st *State) {
 	PutSlice(st, "key", s.key.w[:])
 }
 
-// SaveSome puts the state of the components for whose names want is true.
-func (s *Scope) SaveSome(st *State, want func(name string) bool) {
+// saveSome puts the state of the components for whose names want is true.
+func (s *Scope) saveSome(st *State, want func(name string) bool) {
 	for _, name := range s.names {
 		if want(name) {
 			s.components[name].Save(st.At(name))
@@ -317,10 +317,10 @@ func (s *Scope) SaveSome(st *State, want func(name string) bool) {
 func (s *Scope) Load(st *State) error { return s.loadSome(st, func(string) bool { return true }) }
 
 // Component is the component of a name, or nil.
-func (s *Scope) Component(name string) Component { return s.components[name] }
+func (system) Component(s *Scope, name string) Component { return s.components[name] }
 
 // Components are the names of all, in the order they were made.
-func (s *Scope) Components() []string { return s.names }
+func (system) Components(s *Scope) []string { return s.names }
 
 // loadSome gives the components for whose names want is true their state back,
 // and the scope its counters.
@@ -356,7 +356,7 @@ func (s *Scope) Params() []*Params {
 }
 
 // SaveWeights puts what LoadWeights takes over.
-func (s *Scope) SaveWeights(st *State) {
+func (system) SaveWeights(s *Scope, st *State) {
 	for _, name := range s.names {
 		switch c := s.components[name].(type) {
 		case *Params, *Stats:
@@ -402,7 +402,7 @@ func (s *Scope) own(params []*Params) {
 // LoadWeights takes over what an agent is made of, parameters and statistics,
 // and leaves everything else as it is: for evaluation, and for a run that starts
 // from another's weights.
-func (s *Scope) LoadWeights(st *State) error {
+func (system) LoadWeights(s *Scope, st *State) error {
 	for _, name := range s.names {
 		var err error
 		switch c := s.components[name].(type) {

@@ -38,7 +38,7 @@ func TestShardDraws(t *testing.T) {
 	for _, k := range []int{2, 5, 11} {
 		for _, s := range shards(root, n, k) {
 			f, key, own := rl.NewFunc(s, "noise", noise), rl.NewRun(s, 1, nil).Key("act", 1), s.Envs()
-			equal(t, "part", rl.Read[float32](f.Call(key, rl.Part(x, own.Lo, own.Hi))), want[own.Lo:own.Hi])
+			equal(t, "part", rl.Read[float32](f.Call(key, rl.System.Part(x, own.Lo, own.Hi))), want[own.Lo:own.Hi])
 			equal(t, "all", rl.Read[float32](f.Call(key, x)), want)
 			if key.Uniform(0, 0) != rl.NewRun(root, 1, nil).Key("act", 1).Uniform(0, 0) {
 				t.Error("a number that belongs to no row differs between replicas")
@@ -70,7 +70,7 @@ func TestShardGrad(t *testing.T) {
 	}
 	_, loss := bowl(root)
 	g, _ := loss.Grad(rl.Key{}, rows(root, 0, 40))
-	weight, sums := g.Parts()
+	weight, sums := rl.System.GradParts(g)
 	want, total := rl.Floats(sums[0]), rl.Floats(weight)[0]
 
 	var weights []rl.Tensor
@@ -82,14 +82,14 @@ func TestShardGrad(t *testing.T) {
 		if aux.Rows() != cut[1]-cut[0] || aux.Shape().Rank() != 1 {
 			t.Errorf("replica %d: %s for %v", r, aux.Shape(), cut)
 		}
-		w, s := g.Hand()
+		w, s := rl.System.HandGrads(g)
 		weights, parts = append(weights, w), append(parts, s)
 	}
-	sum := all[0].Grads([]string{"net"}, weights, parts)
-	weight, sums = sum.Parts()
+	sum := rl.System.AddGrads(all[0], []string{"net"}, weights, parts)
+	weight, sums = rl.System.GradParts(sum)
 	near(t, "gradient", rl.Floats(sums[0]), want, 1e-4)
 	near(t, "weight", rl.Floats(weight), []float64{total}, 0)
-	fails(t, func() { g.Hand(); g.Hand() }, "handed on")
+	fails(t, func() { rl.System.HandGrads(g); rl.System.HandGrads(g) }, "handed on")
 }
 
 // TestShardSecond: what is drawn for second environments, of another number, goes by
@@ -108,15 +108,15 @@ func TestShardSecond(t *testing.T) {
 	for _, s := range shards(root, n, 2) {
 		lo, hi := s.Own(second, 1)
 		s.AddEnvs(rl.Span{Lo: lo, Hi: hi, Of: second})
-		equal(t, "draws", run(s, rl.Part(x, lo, hi)), whole[lo:hi])
+		equal(t, "draws", run(s, rl.System.Part(x, lo, hi)), whole[lo:hi])
 		mine := rl.NewState(s)
 		mine.Add(st.Arrays()[0])
-		equal(t, "state", rl.Floats(mine.GetRows("x", rl.Part(x, lo, hi))), rl.Floats(rl.Part(x, lo, hi)))
+		equal(t, "state", rl.Floats(mine.GetRows("x", rl.System.Part(x, lo, hi))), rl.Floats(rl.System.Part(x, lo, hi)))
 	}
 	// Two of four rows from the middle, or from the end: who is meant cannot be told.
 	s := shards(root, 4, 2)[1]
 	s.AddEnvs(rl.Span{Lo: 1, Hi: 3, Of: 3})
-	fails(t, func() { run(s, rl.Part(x, 0, 2)) }, "a batch of 2 rows may be of environments 2 to 3 of 4, or 1 to 2 of 3")
+	fails(t, func() { run(s, rl.System.Part(x, 0, 2)) }, "a batch of 2 rows may be of environments 2 to 3 of 4, or 1 to 2 of 3")
 }
 
 // TestShardState: rows that replicas saved are found again by whoever has them.
@@ -134,7 +134,7 @@ func TestShardState(t *testing.T) {
 			mine.Add(a)
 		}
 		own := s.Envs()
-		part := rl.Part(x, own.Lo, own.Hi)
+		part := rl.System.Part(x, own.Lo, own.Hi)
 		equal(t, "x", rl.Floats(mine.GetRows("x", part)), rl.Floats(part))
 		equal(t, "y", rl.GetRowSlice[int64](mine, "y"), []int64{0, 1, 2, 3, 4}[own.Lo:own.Hi])
 		mine.GetRows("x", rl.FromFlat(s, []float32{1}, 1))
@@ -148,7 +148,7 @@ func TestMerge(t *testing.T) {
 	log := func(name string, x ...float32) rl.Record {
 		return rl.Record{Name: name, X: []rl.Tensor{rl.FromFlat(s, x, len(x))}}
 	}
-	all := rl.Merge([][]rl.Report{
+	all := rl.System.Merge([][]rl.Report{
 		{
 			{Steps: 10, Logs: []rl.Record{log("a", 1), log("a", 2)}, Episodes: []rl.Episode{{Env: 1, Step: 10}}},
 			{Steps: 10, Logs: []rl.Record{log("a", 3), log("a", 4), log("b")}, Episodes: []rl.Episode{{Env: 2, Step: 5}}},
@@ -173,11 +173,11 @@ func TestMerge(t *testing.T) {
 func TestParts(t *testing.T) {
 	s := scope(t)
 	x := rl.FromFlat(s, []int32{1, 2, 3, 4, 5, 6}, 3, 2)
-	got := rl.Concat([]rl.Tensor{rl.Part(x, 0, 1), rl.Part(x, 1, 1), rl.Part(x, 1, 3)})
+	got := rl.System.Concat([]rl.Tensor{rl.System.Part(x, 0, 1), rl.System.Part(x, 1, 1), rl.System.Part(x, 1, 3)})
 	equal(t, "whole", rl.Read[int32](got), rl.Read[int32](x))
-	if c := rl.Clone(x); rl.SameMemory(c, x) || !slices.Equal(rl.Read[int32](c), rl.Read[int32](x)) {
+	if c := rl.System.Clone(x); rl.SameMemory(c, x) || !slices.Equal(rl.Read[int32](c), rl.Read[int32](x)) {
 		t.Error("a clone shares its memory, or has other numbers")
 	}
-	fails(t, func() { rl.Part(x, 1, 4) }, "rows 1 to 4")
-	fails(t, func() { rl.Concat([]rl.Tensor{x, rl.FromFlat(s, []float32{1}, 1)}) }, "part 1")
+	fails(t, func() { rl.System.Part(x, 1, 4) }, "rows 1 to 4")
+	fails(t, func() { rl.System.Concat([]rl.Tensor{x, rl.FromFlat(s, []float32{1}, 1)}) }, "part 1")
 }

@@ -32,11 +32,11 @@ const formsMost = 4
 type Stays interface{ Stays() }
 
 // Fuse makes the parts that Fused is asked for one compiled graph each.
-func (r *Run) Fuse() { r.fusing = &fusion{spans: map[string]*span{}} }
+func (system) Fuse(r *Run) { r.fusing = &fusion{spans: map[string]*span{}} }
 
 // Fusing is how many times a graph was called in place of statements, and why those
 // parts that could not be one graph could not, by name.
-func (r *Run) Fusing() (calls int64, apart map[string]error) {
+func (system) Fusing(r *Run) (calls int64, apart map[string]error) {
 	apart = map[string]error{}
 	if r.fusing == nil {
 		return 0, apart
@@ -59,7 +59,7 @@ func (r *Run) Fusing() (calls int64, apart map[string]error) {
 // So do they the first time. What is made on first use is there then, and has been
 // looked at as only plain values can be. Of is which members of families the part is
 // for.
-func (r *Run) Fused(name string, vars []Carried, body func(), of ...int) bool {
+func (system) Fused(r *Run, name string, vars []Carried, body func(), of ...int) bool {
 	f := r.root().fusing
 	if f == nil {
 		return false
@@ -87,14 +87,14 @@ func (r *Run) Fused(name string, vars []Carried, body func(), of ...int) bool {
 	}
 	f.calls++
 	if o := r.scope.Observed(); o != nil {
-		o.End(Operation{Kind: FusedKind, Name: name})
+		o.End(Operation{Kind: fusedKind, Name: name})
 	}
 	return true
 }
 
-// FusedKind is the kind of operation that an observer sees in the place of those that
+// fusedKind is the kind of operation that an observer sees in the place of those that
 // one graph did.
-const FusedKind = "rl.Run.Fused"
+const fusedKind = "rl.Run.Fused"
 
 // form is the program for what variables hold now, nil if there is none.
 func (s *span) form(r *Run, vars []Carried, body func()) *spanProgram {

@@ -150,10 +150,10 @@ func TestScopeSaveLoad(t *testing.T) {
 	}
 
 	weights := rl.NewState(a.s)
-	a.s.SaveWeights(weights)
+	rl.System.SaveWeights(a.s, weights)
 	c := build(1)
 	params(c.s, "other", 1, 1)
-	if err := c.s.LoadWeights(copied(c.s, weights)); err != nil {
+	if err := rl.System.LoadWeights(c.s, copied(c.s, weights)); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "weights", values(c.p), values(a.p))
@@ -164,5 +164,5 @@ func TestScopeSaveLoad(t *testing.T) {
 
 	says(t, build(2).s.Load(copied(c.s, st)), "another seed")
 	says(t, c.s.Load(copied(c.s, st, "memory/0")), "component memory", `state "memory/0" is missing`)
-	says(t, c.s.LoadWeights(copied(c.s, st, "stats/m2")), `state "stats/m2" is missing`)
+	says(t, rl.System.LoadWeights(c.s, copied(c.s, st, "stats/m2")), `state "stats/m2" is missing`)
 }

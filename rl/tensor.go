@@ -163,7 +163,7 @@ func Flat(t Tensor) any { return t.host() }
 
 // Bytes is a tensor's data as it lies in memory, for reading only. It stays what it
 // is for as long as the tensor is held.
-func Bytes(t Tensor) []byte {
+func (system) Bytes(t Tensor) []byte {
 	t.mustBeValue()
 	return bytesOf(t)
 }

@@ -15,8 +15,8 @@ type Together interface {
 	Whole(function string) bool
 }
 
-// Join makes the loop that computes on d one of several.
-func (d *Device) Join(t Together) { d.together = t }
+// JoinLoops makes the loop that computes on d one of several.
+func (system) JoinLoops(d *Device, t Together) { d.together = t }
 
 // meeting is that of the loop that values belong to, or nil.
 func meeting(in []Tensor) Together {

@@ -28,10 +28,10 @@ type inPart struct {
 	all  *value // once it was put together
 }
 
-// InParts are tensors of the given shapes whose rows [bounds[i], bounds[i+1]) get
-// gives when somebody asks for them, for all tensors at once. Tensors that are not Ok
+// inPartsOf returns tensors of the given shapes whose rows [bounds[i], bounds[i+1]) get
+// returns when somebody asks for them, for all tensors at once. Tensors that are not Ok
 // stay absent.
-func InParts(like []Tensor, bounds []int, get func(part int) []Tensor) []Tensor {
+func inPartsOf(like []Tensor, bounds []int, get func(part int) []Tensor) []Tensor {
 	p := &inParts{bounds: bounds, get: get, got: make([][]Tensor, len(bounds)-1)}
 	return p.tensors(like)
 }
@@ -96,27 +96,23 @@ func (v *value) whole() *value {
 		for i, leaves := range p.got {
 			list[i] = leaves[v.parts.leaf]
 		}
-		v.parts.all = Concat(list).val
+		v.parts.all = concat(list).val
 	}
 	return v.parts.all
 }
 
-// Whole is v with what comes part by part put together: for others than the goroutine
-// that it comes to.
-func Whole[T any](v T) T {
-	if !HasLeaves[T]() {
-		return v
-	}
-	leaves := Leaves(v)
+// Whole puts what comes part by part among tensors together, for others than the goroutine
+// that it comes to. It replaces them in place, and reports whether there were any.
+func (system) Whole(leaves []Tensor) bool {
 	if boundsOf(leaves) == nil {
-		return v
+		return false
 	}
 	for i, t := range leaves {
 		if t.val != nil && t.val.parts != nil {
 			leaves[i] = Tensor{val: t.val.whole()}
 		}
 	}
-	return Rebuild(v, leaves)
+	return true
 }
 
 // boundsOf are the parts that the rows of a batch come in; nil if it is whole, or no
@@ -152,7 +148,7 @@ func partOf(in []Tensor, bounds []int, i int) []Tensor {
 	out := make([]Tensor, len(in))
 	for j, t := range in {
 		if t.Ok() {
-			out[j] = Part(t, bounds[i], bounds[i+1])
+			out[j] = part(t, bounds[i], bounds[i+1])
 		}
 	}
 	return out
@@ -198,7 +194,7 @@ func (f *Func[I, O]) inTurns(k Key, in I, leaves, also []Tensor, call func(k Key
 		like[i] = Tensor{val: &value{shape: &shapes[0], dev: e.dev}}
 		shapes = shapes[1:]
 	}
-	made := InParts(like, bounds, func(i int) []Tensor {
+	made := inPartsOf(like, bounds, func(i int) []Tensor {
 		part := partOf(all, bounds, i)
 		return Leaves(call(k.rows(Span{bounds[i], bounds[i+1], n}), Rebuild(in, part[:len(leaves)]), part[len(leaves):]))
 	})

@@ -17,7 +17,7 @@ func inTurns(s *rl.Scope, n int, asked *[]string, name string) rl.Tensor {
 		x[i] = float32(i + 1)
 	}
 	like := rl.FromFlat(s, x[:n/2], n/2)
-	return rl.InParts([]rl.Tensor{like}, []int{0, n / 2, n}, func(part int) []rl.Tensor {
+	return rl.System.InParts([]rl.Tensor{like}, []int{0, n / 2, n}, func(part int) []rl.Tensor {
 		*asked = append(*asked, fmt.Sprint(name, part))
 		if part == 0 {
 			return []rl.Tensor{like}
@@ -41,20 +41,20 @@ func TestInTurns(t *testing.T) {
 	if x.Rows() != 7 || y.Rows() != 7 || len(asked) != 0 {
 		t.Fatalf("%v and %v, and %v was asked for", x, y, asked)
 	}
-	first := rl.Floats(rl.Part(y, 0, 3))
+	first := rl.Floats(rl.System.Part(y, 0, 3))
 	if fmt.Sprint(asked) != "[x0]" {
 		t.Errorf("for the first rows %v was asked for", asked)
 	}
 	var none []string
-	want := rl.Floats(f.Call(k, rl.Concat([]rl.Tensor{rl.Part(inTurns(s, 7, &none, ""), 0, 3), rl.Part(inTurns(s, 7, &none, ""), 3, 7)})))
+	want := rl.Floats(f.Call(k, rl.System.Concat([]rl.Tensor{rl.System.Part(inTurns(s, 7, &none, ""), 0, 3), rl.System.Part(inTurns(s, 7, &none, ""), 3, 7)})))
 	equal(t, "the first part", first, want[:3])
 	equal(t, "all", rl.Floats(y), want)
-	equal(t, "rows of both parts", rl.Floats(rl.Part(y, 2, 5)), want[2:5])
+	equal(t, "rows of both parts", rl.Floats(rl.System.Part(y, 2, 5)), want[2:5])
 	if fmt.Sprint(asked) != "[x0 x1]" {
 		t.Errorf("asked for %v", asked)
 	}
 	equal(t, "a sum of all rows", rl.Floats(rl.Mean(inTurns(s, 7, &asked, "x"))), []float64{4})
-	mask := rl.InParts([]rl.Tensor{rl.FromFlat(s, []bool{true, false, true}, 3)}, []int{0, 3, 7}, func(part int) []rl.Tensor {
+	mask := rl.System.InParts([]rl.Tensor{rl.FromFlat(s, []bool{true, false, true}, 3)}, []int{0, 3, 7}, func(part int) []rl.Tensor {
 		if part == 0 {
 			return []rl.Tensor{rl.FromFlat(s, []bool{true, false, true}, 3)}
 		}

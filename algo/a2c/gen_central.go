@@ -36,7 +36,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		var adv rl.Tensor
 		var ret rl.Tensor
 		// a2c.go:31
-		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&s), rl.Carry(&adv), rl.Carry(&ret)}, func() { s, adv, ret = graphCentralWorker1(t, run) }) {
+		if !edge.Fused(run, "central/worker 1", []rl.Carried{rl.Carry(&s), rl.Carry(&adv), rl.Carry(&ret)}, func() { s, adv, ret = graphCentralWorker1(t, run) }) {
 			batch := t.Collect(run)                      // a2c.go:31
 			s = batch.Steps                              // a2c.go:52
 			shift := rl.Shift(s.Act.Value, batch.Last)   // a2c.go:53
@@ -49,7 +49,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		g, m := t.Learner.loss.Grad(run.Key("loss"), Sample{s.Obs, s.Act.Raw, adv, ret}) // a2c.go:58
 		edge.Reduce(x, centralG, g)                                                      // a2c.go:58
-		edge.Fetch(x, centralNet, run.Scope().Component("net"))                          // a2c.go:60
+		edge.Fetch(x, centralNet, edge.Component(run, "net"))                            // a2c.go:60
 		run.Log("loss/policy", m.Policy)                                                 // a2c.go:61
 		run.Log("loss/value", m.Value)                                                   // a2c.go:62
 		run.Log("loss/entropy", m.Entropy)                                               // a2c.go:63
@@ -59,9 +59,9 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphCentralWorker1 is a2c.go:31 to a2c.go:54 as one graph.
 func graphCentralWorker1(t *Trainer, run *rl.Run) (Step, rl.Tensor, rl.Tensor) {
-	obs := t.Env.Obs()                                                // a2c.go:39
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // a2c.go:40
-		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // a2c.go:41
+	obs := t.Env.Obs()                                                      // a2c.go:39
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // a2c.go:40
+		act := t.Actor.Act(edge.KeyAt(run, "act", i), obs)                                         // a2c.go:41
 		out := t.Env.Step(act.Action)                                                              // a2c.go:42
 		cut := t.Actor.Value(out.Truncated, out.Final)                                             // a2c.go:43
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:44
@@ -81,12 +81,12 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) (Step, rl.Tensor, rl.Tensor) {
 // trainCentralServer is (*Trainer).Train (a2c.go:29) for the fragment apply.
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // a2c.go:30
-		g := edge.Reduced(x, centralG)                            // a2c.go:58
-		lr := t.Learner.Rate.At(run.Progress())                   // a2c.go:59
-		t.Learner.opt.Apply(g, lr)                                // a2c.go:60
-		edge.Publish(x, centralNet, run.Scope().Component("net")) // a2c.go:60
-		scalar := rl.Scalar(lr)                                   // a2c.go:64
-		run.Log("learning_rate", scalar)                          // a2c.go:64
+		g := edge.Reduced(x, centralG)                          // a2c.go:58
+		lr := t.Learner.Rate.At(run.Progress())                 // a2c.go:59
+		t.Learner.opt.Apply(g, lr)                              // a2c.go:60
+		edge.Publish(x, centralNet, edge.Component(run, "net")) // a2c.go:60
+		scalar := rl.Scalar(lr)                                 // a2c.go:64
+		run.Log("learning_rate", scalar)                        // a2c.go:64
 	}
 	return run.Err()
 }

@@ -32,21 +32,21 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // a2c.go:30
 		var batch Batch
 		// a2c.go:31
-		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCoarseCollector1(t, run) }) {
+		if !edge.Fused(run, "coarse/collector 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCoarseCollector1(t, run) }) {
 			batch = t.Collect(run) // a2c.go:31
 		}
 		// a2c.go:47
 		edge.Gather(x, coarseBatch, Batch{Steps: Step{Obs: batch.Steps.Obs, Act: ActOut{Raw: batch.Steps.Act.Raw, Value: batch.Steps.Act.Value}, Reward: batch.Steps.Reward, Terminated: batch.Steps.Terminated, Truncated: batch.Steps.Truncated, Over: batch.Steps.Over, Cut: batch.Steps.Cut}, Last: batch.Last})
-		edge.Fetch(x, coarseNet, run.Scope().Component("net")) // a2c.go:60
+		edge.Fetch(x, coarseNet, edge.Component(run, "net")) // a2c.go:60
 	}
 	return run.Err()
 }
 
 // graphCoarseCollector1 is a2c.go:31 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) Batch {
-	obs := t.Env.Obs()                                                // a2c.go:39
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // a2c.go:40
-		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // a2c.go:41
+	obs := t.Env.Obs()                                                      // a2c.go:39
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // a2c.go:40
+		act := t.Actor.Act(edge.KeyAt(run, "act", i), obs)                                         // a2c.go:41
 		out := t.Env.Step(act.Action)                                                              // a2c.go:42
 		cut := t.Actor.Value(out.Truncated, out.Final)                                             // a2c.go:43
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:44
@@ -64,10 +64,10 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // a2c.go:30
 		batch := edge.Gathered[Batch](x, coarseBatch) // a2c.go:47
 		// a2c.go:32
-		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, batch) }) {
+		if !edge.Fused(run, "coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, batch) }) {
 			t.Learner.Learn(run, batch) // a2c.go:32
 		}
-		edge.Publish(x, coarseNet, run.Scope().Component("net")) // a2c.go:60
+		edge.Publish(x, coarseNet, edge.Component(run, "net")) // a2c.go:60
 	}
 	return run.Err()
 }
@@ -82,12 +82,12 @@ func graphCoarseLearner1(t *Trainer, run *rl.Run, batch Batch) {
 	if t.Learner.NormalizeAdvantage { // a2c.go:55
 		adv = rl.Standardise(adv, rl.Tensor{}) // a2c.go:56
 	}
-	g, m := t.Learner.loss.Grad(run.Key("loss"), Sample{s.Obs, s.Act.Raw, adv, ret})            // a2c.go:58
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // a2c.go:59
-	t.Learner.opt.ApplyAt(g, lr)                                                                // a2c.go:60
-	run.Log("loss/policy", m.Policy)                                                            // a2c.go:61
-	run.Log("loss/value", m.Value)                                                              // a2c.go:62
-	run.Log("loss/entropy", m.Entropy)                                                          // a2c.go:63
-	scalar := lr                                                                                // a2c.go:64
-	run.Log("learning_rate", scalar)                                                            // a2c.go:64
+	g, m := t.Learner.loss.Grad(run.Key("loss"), Sample{s.Obs, s.Act.Raw, adv, ret})                  // a2c.go:58
+	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // a2c.go:59
+	edge.ApplyAt(t.Learner.opt, g, lr)                                                                // a2c.go:60
+	run.Log("loss/policy", m.Policy)                                                                  // a2c.go:61
+	run.Log("loss/value", m.Value)                                                                    // a2c.go:62
+	run.Log("loss/entropy", m.Entropy)                                                                // a2c.go:63
+	scalar := lr                                                                                      // a2c.go:64
+	run.Log("learning_rate", scalar)                                                                  // a2c.go:64
 }

@@ -58,7 +58,7 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		drain := t.Rollout.Drain() // a2c.go:47
 		// a2c.go:47
-		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&drain)}, func() { graphFineLearner1(t, run, obs, drain) }) {
+		if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&drain)}, func() { graphFineLearner1(t, run, obs, drain) }) {
 			last := t.Actor.Last(obs)   // a2c.go:47
 			batch := Batch{drain, last} // a2c.go:47
 			t.Learner.Learn(run, batch) // a2c.go:32
@@ -79,12 +79,12 @@ func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs, drain Step) {
 	if t.Learner.NormalizeAdvantage { // a2c.go:55
 		adv = rl.Standardise(adv, rl.Tensor{}) // a2c.go:56
 	}
-	g, m := t.Learner.loss.Grad(run.Key("loss"), Sample{s.Obs, s.Act.Raw, adv, ret})            // a2c.go:58
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // a2c.go:59
-	t.Learner.opt.ApplyAt(g, lr)                                                                // a2c.go:60
-	run.Log("loss/policy", m.Policy)                                                            // a2c.go:61
-	run.Log("loss/value", m.Value)                                                              // a2c.go:62
-	run.Log("loss/entropy", m.Entropy)                                                          // a2c.go:63
-	scalar := lr                                                                                // a2c.go:64
-	run.Log("learning_rate", scalar)                                                            // a2c.go:64
+	g, m := t.Learner.loss.Grad(run.Key("loss"), Sample{s.Obs, s.Act.Raw, adv, ret})                  // a2c.go:58
+	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // a2c.go:59
+	edge.ApplyAt(t.Learner.opt, g, lr)                                                                // a2c.go:60
+	run.Log("loss/policy", m.Policy)                                                                  // a2c.go:61
+	run.Log("loss/value", m.Value)                                                                    // a2c.go:62
+	run.Log("loss/entropy", m.Entropy)                                                                // a2c.go:63
+	scalar := lr                                                                                      // a2c.go:64
+	run.Log("learning_rate", scalar)                                                                  // a2c.go:64
 }

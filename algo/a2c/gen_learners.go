@@ -33,7 +33,7 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		var adv rl.Tensor
 		var ret rl.Tensor
 		// a2c.go:31
-		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&s), rl.Carry(&adv), rl.Carry(&ret)}, func() { s, adv, ret = graphLearnersLearner1(t, run) }) {
+		if !edge.Fused(run, "learners/learner 1", []rl.Carried{rl.Carry(&s), rl.Carry(&adv), rl.Carry(&ret)}, func() { s, adv, ret = graphLearnersLearner1(t, run) }) {
 			batch := t.Collect(run)                      // a2c.go:31
 			s = batch.Steps                              // a2c.go:52
 			shift := rl.Shift(s.Act.Value, batch.Last)   // a2c.go:53
@@ -58,9 +58,9 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphLearnersLearner1 is a2c.go:31 to a2c.go:54 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run) (Step, rl.Tensor, rl.Tensor) {
-	obs := t.Env.Obs()                                                // a2c.go:39
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // a2c.go:40
-		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // a2c.go:41
+	obs := t.Env.Obs()                                                      // a2c.go:39
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // a2c.go:40
+		act := t.Actor.Act(edge.KeyAt(run, "act", i), obs)                                         // a2c.go:41
 		out := t.Env.Step(act.Action)                                                              // a2c.go:42
 		cut := t.Actor.Value(out.Truncated, out.Final)                                             // a2c.go:43
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:44

@@ -3,16 +3,17 @@
 package a2c
 
 import (
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/rl"
 )
 
 // trainLowered is one iteration of (*Trainer).Train (a2c.go:29) as a device
-// program has it: the loops and branches of run are the program's, those of Go
-// are gone through while it is built.
+// program has it: the loops and branches of package edge are the program's,
+// those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                // a2c.go:39
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // a2c.go:40
-		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // a2c.go:41
+	obs := t.Env.Obs()                                                      // a2c.go:39
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // a2c.go:40
+		act := t.Actor.Act(edge.KeyAt(run, "act", i), obs)                                         // a2c.go:41
 		out := t.Env.Step(act.Action)                                                              // a2c.go:42
 		cut := t.Actor.Value(out.Truncated, out.Final)                                             // a2c.go:43
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // a2c.go:44
@@ -29,12 +30,12 @@ func trainLowered(t *Trainer, run *rl.Run) {
 	if t.Learner.NormalizeAdvantage { // a2c.go:55
 		adv = rl.Standardise(adv, rl.Tensor{}) // a2c.go:56
 	}
-	g, m := t.Learner.loss.Grad(run.Key("loss"), Sample{s.Obs, s.Act.Raw, adv, ret})            // a2c.go:58
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // a2c.go:59
-	t.Learner.opt.ApplyAt(g, lr)                                                                // a2c.go:60
-	run.Log("loss/policy", m.Policy)                                                            // a2c.go:61
-	run.Log("loss/value", m.Value)                                                              // a2c.go:62
-	run.Log("loss/entropy", m.Entropy)                                                          // a2c.go:63
-	scalar := lr                                                                                // a2c.go:64
-	run.Log("learning_rate", scalar)                                                            // a2c.go:64
+	g, m := t.Learner.loss.Grad(run.Key("loss"), Sample{s.Obs, s.Act.Raw, adv, ret})                  // a2c.go:58
+	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // a2c.go:59
+	edge.ApplyAt(t.Learner.opt, g, lr)                                                                // a2c.go:60
+	run.Log("loss/policy", m.Policy)                                                                  // a2c.go:61
+	run.Log("loss/value", m.Value)                                                                    // a2c.go:62
+	run.Log("loss/entropy", m.Entropy)                                                                // a2c.go:63
+	scalar := lr                                                                                      // a2c.go:64
+	run.Log("learning_rate", scalar)                                                                  // a2c.go:64
 }

@@ -3,30 +3,31 @@
 package dqn
 
 import (
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/rl"
 )
 
 // trainLowered is one iteration of (*Trainer).Train (dqn.go:36) as a device
-// program has it: the loops and branches of run are the program's, those of Go
-// are gone through while it is built.
+// program has it: the loops and branches of package edge are the program's,
+// those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                                       // dqn.go:48
-	epsilon := run.HostFloat(func(run *rl.Run) float64 { return t.Epsilon(run.Progress()) }) // dqn.go:49
-	run.For(t.TrainEvery, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) {                     // dqn.go:50
-		action := t.Actor.Act(run.KeyAt("act", i), ActIn{obs, epsilon})                           // dqn.go:51
+	obs := t.Env.Obs()                                                                             // dqn.go:48
+	epsilon := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Epsilon(run.Progress()) }) // dqn.go:49
+	edge.For(run, t.TrainEvery, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) {                     // dqn.go:50
+		action := t.Actor.Act(edge.KeyAt(run, "act", i), ActIn{obs, epsilon})                     // dqn.go:51
 		out := t.Env.Step(action)                                                                 // dqn.go:52
 		t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // dqn.go:53
 		obs = out.Obs                                                                             // dqn.go:54
 	})
-	run.Log("epsilon", epsilon)                                                                           // dqn.go:56
-	run.If(run.HostBool(func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // dqn.go:39
-		beta := run.HostFloat(func(run *rl.Run) float64 { return t.BetaAt(run.Progress()) }) // dqn.go:61
-		run.For(t.Updates, nil, func(u rl.Int) {                                             // dqn.go:62
-			s := t.Replay.Sample(run.KeyAt("sample", u), t.Batch) // dqn.go:63
-			b := Batch{s, beta}                                   // dqn.go:64
-			g, m := t.Learner.loss.Grad(run.KeyAt("loss", u), b)  // dqn.go:122
+	run.Log("epsilon", epsilon)                                                                                       // dqn.go:56
+	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // dqn.go:39
+		beta := edge.HostFloat(run, func(run *rl.Run) float64 { return t.BetaAt(run.Progress()) }) // dqn.go:61
+		edge.For(run, t.Updates, nil, func(u rl.Int) {                                             // dqn.go:62
+			s := t.Replay.Sample(edge.KeyAt(run, "sample", u), t.Batch) // dqn.go:63
+			b := Batch{s, beta}                                         // dqn.go:64
+			g, m := t.Learner.loss.Grad(edge.KeyAt(run, "loss", u), b)  // dqn.go:122
 			// dqn.go:123
-			t.Learner.opt.ApplyAt(g, run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }))
+			edge.ApplyAt(t.Learner.opt, g, edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }))
 			run.Log("loss/td", m.Loss) // dqn.go:124
 			run.Log("q", m.Q)          // dqn.go:125
 			priority := m.Priority     // dqn.go:126
@@ -34,7 +35,7 @@ func trainLowered(t *Trainer, run *rl.Run) {
 				t.Replay.Prioritise(s.Index, priority) // dqn.go:66
 			}
 		})
-		run.If(run.HostBool(func(run *rl.Run) bool { return run.Every(t.TargetEvery) }), nil, func() { // dqn.go:69
+		edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Every(t.TargetEvery) }), nil, func() { // dqn.go:69
 			t.Learner.target.params.Blend(t.Learner.net.params, t.Tau) // dqn.go:70
 		}, nil)
 	}, nil)

@@ -50,19 +50,19 @@ func (t *byParts) update(run *rl.Run, u int, b Batch) rl.Tensor {
 			if x.Shape().Rank() == 0 {
 				return x
 			}
-			return rl.Part(x, r*x.Rows()/t.k, (r+1)*x.Rows()/t.k)
+			return rl.System.Part(x, r*x.Rows()/t.k, (r+1)*x.Rows()/t.k)
 		})
 		g, m := l.loss.Grad(run.Key("loss", u), part)
-		weight, sum := g.Parts()
+		weight, sum := rl.System.GradParts(g)
 		kept := make([]rl.Tensor, len(sum))
 		for i, x := range sum {
-			kept[i] = rl.Clone(x) // its memory is used again by the next part
+			kept[i] = rl.System.Clone(x) // its memory is used again by the next part
 		}
-		of, weights, sums = g.Of(), append(weights, weight), append(sums, kept)
+		of, weights, sums = rl.System.GradsOf(g), append(weights, weight), append(sums, kept)
 		priorities = append(priorities, m.Priority)
 	}
-	l.opt.Apply(t.scope.Grads(of, weights, sums), l.Rate.At(run.Progress()))
-	return rl.Concat(priorities)
+	l.opt.Apply(rl.System.AddGrads(t.scope, of, weights, sums), l.Rate.At(run.Progress()))
+	return rl.System.Concat(priorities)
 }
 
 // TestLearners: replicated learners, with and without a server, end in the bits of

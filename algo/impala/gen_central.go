@@ -32,25 +32,25 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // impala.go:30
 		var batch Batch
 		// impala.go:31
-		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCentralWorker1(t, run) }) {
+		if !edge.Fused(run, "central/worker 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCentralWorker1(t, run) }) {
 			batch = t.Collect(run) // impala.go:31
 		}
-		g, m := t.Learner.loss.Grad(run.Key("loss"), batch)     // impala.go:53
-		edge.Reduce(x, centralG, g)                             // impala.go:53
-		edge.Fetch(x, centralNet, run.Scope().Component("net")) // impala.go:55
-		run.Log("loss/policy", m.Policy)                        // impala.go:56
-		run.Log("loss/value", m.Value)                          // impala.go:57
-		run.Log("loss/entropy", m.Entropy)                      // impala.go:58
-		run.Log("ratio", m.Ratio)                               // impala.go:59
+		g, m := t.Learner.loss.Grad(run.Key("loss"), batch)   // impala.go:53
+		edge.Reduce(x, centralG, g)                           // impala.go:53
+		edge.Fetch(x, centralNet, edge.Component(run, "net")) // impala.go:55
+		run.Log("loss/policy", m.Policy)                      // impala.go:56
+		run.Log("loss/value", m.Value)                        // impala.go:57
+		run.Log("loss/entropy", m.Entropy)                    // impala.go:58
+		run.Log("ratio", m.Ratio)                             // impala.go:59
 	}
 	return run.Err()
 }
 
 // graphCentralWorker1 is impala.go:31 as one graph.
 func graphCentralWorker1(t *Trainer, run *rl.Run) Batch {
-	obs := t.Env.Obs()                                                // impala.go:39
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // impala.go:40
-		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // impala.go:41
+	obs := t.Env.Obs()                                                      // impala.go:39
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // impala.go:40
+		act := t.Actor.Act(edge.KeyAt(run, "act", i), obs)                                         // impala.go:41
 		out := t.Env.Step(act.Action)                                                              // impala.go:42
 		cut := t.Actor.Value(out.Truncated, out.Final)                                             // impala.go:43
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:44
@@ -64,12 +64,12 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) Batch {
 // trainCentralServer is (*Trainer).Train (impala.go:29) for the fragment apply.
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // impala.go:30
-		g := edge.Reduced(x, centralG)                            // impala.go:53
-		lr := t.Learner.Rate.At(run.Progress())                   // impala.go:54
-		t.Learner.opt.Apply(g, lr)                                // impala.go:55
-		edge.Publish(x, centralNet, run.Scope().Component("net")) // impala.go:55
-		scalar := rl.Scalar(lr)                                   // impala.go:60
-		run.Log("learning_rate", scalar)                          // impala.go:60
+		g := edge.Reduced(x, centralG)                          // impala.go:53
+		lr := t.Learner.Rate.At(run.Progress())                 // impala.go:54
+		t.Learner.opt.Apply(g, lr)                              // impala.go:55
+		edge.Publish(x, centralNet, edge.Component(run, "net")) // impala.go:55
+		scalar := rl.Scalar(lr)                                 // impala.go:60
+		run.Log("learning_rate", scalar)                        // impala.go:60
 	}
 	return run.Err()
 }

@@ -32,20 +32,20 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // impala.go:30
 		var batch Batch
 		// impala.go:31
-		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCoarseCollector1(t, run) }) {
+		if !edge.Fused(run, "coarse/collector 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCoarseCollector1(t, run) }) {
 			batch = t.Collect(run) // impala.go:31
 		}
-		edge.Gather(x, coarseBatch, batch)                     // impala.go:47
-		edge.Fetch(x, coarseNet, run.Scope().Component("net")) // impala.go:55
+		edge.Gather(x, coarseBatch, batch)                   // impala.go:47
+		edge.Fetch(x, coarseNet, edge.Component(run, "net")) // impala.go:55
 	}
 	return run.Err()
 }
 
 // graphCoarseCollector1 is impala.go:31 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) Batch {
-	obs := t.Env.Obs()                                                // impala.go:39
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // impala.go:40
-		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // impala.go:41
+	obs := t.Env.Obs()                                                      // impala.go:39
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // impala.go:40
+		act := t.Actor.Act(edge.KeyAt(run, "act", i), obs)                                         // impala.go:41
 		out := t.Env.Step(act.Action)                                                              // impala.go:42
 		cut := t.Actor.Value(out.Truncated, out.Final)                                             // impala.go:43
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:44
@@ -62,23 +62,23 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // impala.go:30
 		batch := edge.Gathered[Batch](x, coarseBatch) // impala.go:47
 		// impala.go:32
-		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, batch) }) {
+		if !edge.Fused(run, "coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, batch) }) {
 			t.Learner.Learn(run, batch) // impala.go:32
 		}
-		edge.Publish(x, coarseNet, run.Scope().Component("net")) // impala.go:55
+		edge.Publish(x, coarseNet, edge.Component(run, "net")) // impala.go:55
 	}
 	return run.Err()
 }
 
 // graphCoarseLearner1 is impala.go:32 as one graph.
 func graphCoarseLearner1(t *Trainer, run *rl.Run, batch Batch) {
-	g, m := t.Learner.loss.Grad(run.Key("loss"), batch)                                         // impala.go:53
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // impala.go:54
-	t.Learner.opt.ApplyAt(g, lr)                                                                // impala.go:55
-	run.Log("loss/policy", m.Policy)                                                            // impala.go:56
-	run.Log("loss/value", m.Value)                                                              // impala.go:57
-	run.Log("loss/entropy", m.Entropy)                                                          // impala.go:58
-	run.Log("ratio", m.Ratio)                                                                   // impala.go:59
-	scalar := lr                                                                                // impala.go:60
-	run.Log("learning_rate", scalar)                                                            // impala.go:60
+	g, m := t.Learner.loss.Grad(run.Key("loss"), batch)                                               // impala.go:53
+	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // impala.go:54
+	edge.ApplyAt(t.Learner.opt, g, lr)                                                                // impala.go:55
+	run.Log("loss/policy", m.Policy)                                                                  // impala.go:56
+	run.Log("loss/value", m.Value)                                                                    // impala.go:57
+	run.Log("loss/entropy", m.Entropy)                                                                // impala.go:58
+	run.Log("ratio", m.Ratio)                                                                         // impala.go:59
+	scalar := lr                                                                                      // impala.go:60
+	run.Log("learning_rate", scalar)                                                                  // impala.go:60
 }

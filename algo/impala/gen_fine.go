@@ -59,7 +59,7 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		drain := t.Rollout.Drain() // impala.go:47
 		batch := Batch{drain, obs} // impala.go:47
 		// impala.go:32
-		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphFineLearner1(t, run, batch) }) {
+		if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphFineLearner1(t, run, batch) }) {
 			t.Learner.Learn(run, batch) // impala.go:32
 		}
 	}
@@ -68,13 +68,13 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphFineLearner1 is impala.go:32 as one graph.
 func graphFineLearner1(t *Trainer, run *rl.Run, batch Batch) {
-	g, m := t.Learner.loss.Grad(run.Key("loss"), batch)                                         // impala.go:53
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // impala.go:54
-	t.Learner.opt.ApplyAt(g, lr)                                                                // impala.go:55
-	run.Log("loss/policy", m.Policy)                                                            // impala.go:56
-	run.Log("loss/value", m.Value)                                                              // impala.go:57
-	run.Log("loss/entropy", m.Entropy)                                                          // impala.go:58
-	run.Log("ratio", m.Ratio)                                                                   // impala.go:59
-	scalar := lr                                                                                // impala.go:60
-	run.Log("learning_rate", scalar)                                                            // impala.go:60
+	g, m := t.Learner.loss.Grad(run.Key("loss"), batch)                                               // impala.go:53
+	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // impala.go:54
+	edge.ApplyAt(t.Learner.opt, g, lr)                                                                // impala.go:55
+	run.Log("loss/policy", m.Policy)                                                                  // impala.go:56
+	run.Log("loss/value", m.Value)                                                                    // impala.go:57
+	run.Log("loss/entropy", m.Entropy)                                                                // impala.go:58
+	run.Log("ratio", m.Ratio)                                                                         // impala.go:59
+	scalar := lr                                                                                      // impala.go:60
+	run.Log("learning_rate", scalar)                                                                  // impala.go:60
 }

@@ -29,7 +29,7 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // impala.go:30
 		var batch Batch
 		// impala.go:31
-		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphLearnersLearner1(t, run) }) {
+		if !edge.Fused(run, "learners/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphLearnersLearner1(t, run) }) {
 			batch = t.Collect(run) // impala.go:31
 		}
 		g, m := t.Learner.loss.Grad(run.Key("loss"), batch)      // impala.go:53
@@ -47,9 +47,9 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphLearnersLearner1 is impala.go:31 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run) Batch {
-	obs := t.Env.Obs()                                                // impala.go:39
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // impala.go:40
-		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // impala.go:41
+	obs := t.Env.Obs()                                                      // impala.go:39
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // impala.go:40
+		act := t.Actor.Act(edge.KeyAt(run, "act", i), obs)                                         // impala.go:41
 		out := t.Env.Step(act.Action)                                                              // impala.go:42
 		cut := t.Actor.Value(out.Truncated, out.Final)                                             // impala.go:43
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:44

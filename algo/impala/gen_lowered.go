@@ -3,30 +3,31 @@
 package impala
 
 import (
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/rl"
 )
 
 // trainLowered is one iteration of (*Trainer).Train (impala.go:29) as a device
-// program has it: the loops and branches of run are the program's, those of Go
-// are gone through while it is built.
+// program has it: the loops and branches of package edge are the program's,
+// those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                // impala.go:39
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // impala.go:40
-		act := t.Actor.Act(run.KeyAt("act", i), obs)                                               // impala.go:41
+	obs := t.Env.Obs()                                                      // impala.go:39
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // impala.go:40
+		act := t.Actor.Act(edge.KeyAt(run, "act", i), obs)                                         // impala.go:41
 		out := t.Env.Step(act.Action)                                                              // impala.go:42
 		cut := t.Actor.Value(out.Truncated, out.Final)                                             // impala.go:43
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // impala.go:44
 		obs = out.Obs                                                                              // impala.go:45
 	})
-	drain := t.Rollout.Drain()                                                                  // impala.go:47
-	batch := Batch{drain, obs}                                                                  // impala.go:47
-	g, m := t.Learner.loss.Grad(run.Key("loss"), batch)                                         // impala.go:53
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // impala.go:54
-	t.Learner.opt.ApplyAt(g, lr)                                                                // impala.go:55
-	run.Log("loss/policy", m.Policy)                                                            // impala.go:56
-	run.Log("loss/value", m.Value)                                                              // impala.go:57
-	run.Log("loss/entropy", m.Entropy)                                                          // impala.go:58
-	run.Log("ratio", m.Ratio)                                                                   // impala.go:59
-	scalar := lr                                                                                // impala.go:60
-	run.Log("learning_rate", scalar)                                                            // impala.go:60
+	drain := t.Rollout.Drain()                                                                        // impala.go:47
+	batch := Batch{drain, obs}                                                                        // impala.go:47
+	g, m := t.Learner.loss.Grad(run.Key("loss"), batch)                                               // impala.go:53
+	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // impala.go:54
+	edge.ApplyAt(t.Learner.opt, g, lr)                                                                // impala.go:55
+	run.Log("loss/policy", m.Policy)                                                                  // impala.go:56
+	run.Log("loss/value", m.Value)                                                                    // impala.go:57
+	run.Log("loss/entropy", m.Entropy)                                                                // impala.go:58
+	run.Log("ratio", m.Ratio)                                                                         // impala.go:59
+	scalar := lr                                                                                      // impala.go:60
+	run.Log("learning_rate", scalar)                                                                  // impala.go:60
 }

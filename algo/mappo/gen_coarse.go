@@ -35,7 +35,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // mappo.go:46
 		var obs []rl.Obs
 		// mappo.go:47
-		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&obs)}, func() { obs = graphCoarseCollector1(t, run) }) {
+		if !edge.Fused(run, "coarse/collector 1", []rl.Carried{rl.Carry(&obs)}, func() { obs = graphCoarseCollector1(t, run) }) {
 			obs = t.Collect(run) // mappo.go:47
 		}
 		for j, r := range t.Roles { // mappo.go:48
@@ -54,14 +54,14 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphCoarseCollector1 is mappo.go:47 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) []rl.Obs {
-	obs := t.Env.Obs()                                                // mappo.go:59
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // mappo.go:60
+	obs := t.Env.Obs()                                                      // mappo.go:59
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // mappo.go:60
 		acts := make([]ActOut, len(t.Roles))   // mappo.go:61
 		moves := make([]rl.Tree, len(t.Roles)) // mappo.go:62
 		for j, r := range t.Roles {            // mappo.go:63
-			act := r.Actor.Act(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // mappo.go:64
-			acts[j] = act                                                // mappo.go:64
-			moves[j] = acts[j].Action                                    // mappo.go:65
+			act := r.Actor.Act(edge.KeyAt(run, "act", i, rl.IntOf(j)), obs[j]) // mappo.go:64
+			acts[j] = act                                                      // mappo.go:64
+			moves[j] = acts[j].Action                                          // mappo.go:65
 		}
 		out := t.Env.Step(moves)    // mappo.go:67
 		for j, r := range t.Roles { // mappo.go:68
@@ -88,7 +88,7 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			last := edge.Gathered[rl.Tensor](x, coarseLast) // mappo.go:172
 			batch := Batch{drain, last}                     // mappo.go:49
 			// mappo.go:50
-			if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, j, r, batch) }, j) {
+			if !edge.Fused(run, "coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, j, r, batch) }, j) {
 				r.Learner.Learn(run.At("role", j), batch) // mappo.go:50
 			}
 			for _, m := range t.Roles { // mappo.go:105
@@ -114,14 +114,15 @@ func graphCoarseLearner1(t *Trainer, run *rl.Run, j int, r *Role, batch Batch) {
 	if r.Learner.NormalizeAdvantage { // mappo.go:96
 		adv = rl.Standardise(adv, s.Act.Weight) // mappo.go:97
 	}
-	sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret}       // mappo.go:99
-	lr := run.HostFloat(func(run *rl.Run) float64 { return r.Learner.Rate.At(run2.Progress()) }) // mappo.go:100
-	run.For(r.Learner.Epochs, nil, func(e rl.Int) {                                              // mappo.go:101
-		run.For(r.Learner.Minibatches, nil, func(i rl.Int) { // mappo.go:102
-			mini := replay.TakeAt(sample, run2.KeyAt("shuffle", e), replay.ByStep, i, r.Learner.Minibatches) // mappo.go:103
-			g, m := r.Learner.loss.Grad(run2.KeyAt("loss", e, i), mini)                                      // mappo.go:104
-			r.Learner.opt.ApplyAt(g, lr)                                                                     // mappo.go:105
-			m.log(run2)                                                                                      // mappo.go:106
+	sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret}             // mappo.go:99
+	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return r.Learner.Rate.At(run2.Progress()) }) // mappo.go:100
+	edge.For(run, r.Learner.Epochs, nil, func(e rl.Int) {                                              // mappo.go:101
+		edge.For(run, r.Learner.Minibatches, nil, func(i rl.Int) { // mappo.go:102
+			// mappo.go:103
+			mini := replay.TakeAt(sample, edge.KeyAt(run2, "shuffle", e), replay.ByStep, i, r.Learner.Minibatches)
+			g, m := r.Learner.loss.Grad(edge.KeyAt(run2, "loss", e, i), mini) // mappo.go:104
+			edge.ApplyAt(r.Learner.opt, g, lr)                                // mappo.go:105
+			m.log(run2)                                                       // mappo.go:106
 		})
 	})
 	scalar := lr                                                              // mappo.go:109

@@ -70,7 +70,7 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		for j, r := range t.Roles { // mappo.go:48
 			drain := r.Rollout.Drain() // mappo.go:49
 			// mappo.go:49
-			if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs2), rl.Carry(&drain)}, func() { graphFineLearner1(t, run, obs2, j, r, drain) }, j) {
+			if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&obs2), rl.Carry(&drain)}, func() { graphFineLearner1(t, run, obs2, j, r, drain) }, j) {
 				last := r.Actor.Last(obs2[j])             // mappo.go:49
 				batch := Batch{drain, last}               // mappo.go:49
 				r.Learner.Learn(run.At("role", j), batch) // mappo.go:50
@@ -97,14 +97,15 @@ func graphFineLearner1(t *Trainer, run *rl.Run, obs []rl.Obs, j int, r *Role, dr
 	if r.Learner.NormalizeAdvantage { // mappo.go:96
 		adv = rl.Standardise(adv, s.Act.Weight) // mappo.go:97
 	}
-	sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret}       // mappo.go:99
-	lr := run.HostFloat(func(run *rl.Run) float64 { return r.Learner.Rate.At(run2.Progress()) }) // mappo.go:100
-	run.For(r.Learner.Epochs, nil, func(e rl.Int) {                                              // mappo.go:101
-		run.For(r.Learner.Minibatches, nil, func(i rl.Int) { // mappo.go:102
-			mini := replay.TakeAt(sample, run2.KeyAt("shuffle", e), replay.ByStep, i, r.Learner.Minibatches) // mappo.go:103
-			g, m := r.Learner.loss.Grad(run2.KeyAt("loss", e, i), mini)                                      // mappo.go:104
-			r.Learner.opt.ApplyAt(g, lr)                                                                     // mappo.go:105
-			m.log(run2)                                                                                      // mappo.go:106
+	sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret}             // mappo.go:99
+	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return r.Learner.Rate.At(run2.Progress()) }) // mappo.go:100
+	edge.For(run, r.Learner.Epochs, nil, func(e rl.Int) {                                              // mappo.go:101
+		edge.For(run, r.Learner.Minibatches, nil, func(i rl.Int) { // mappo.go:102
+			// mappo.go:103
+			mini := replay.TakeAt(sample, edge.KeyAt(run2, "shuffle", e), replay.ByStep, i, r.Learner.Minibatches)
+			g, m := r.Learner.loss.Grad(edge.KeyAt(run2, "loss", e, i), mini) // mappo.go:104
+			edge.ApplyAt(r.Learner.opt, g, lr)                                // mappo.go:105
+			m.log(run2)                                                       // mappo.go:106
 		})
 	})
 	scalar := lr                                                              // mappo.go:109

@@ -36,7 +36,7 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // mappo.go:46
 		var obs []rl.Obs
 		// mappo.go:47
-		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&obs)}, func() { obs = graphLearnersLearner1(t, run) }) {
+		if !edge.Fused(run, "learners/learner 1", []rl.Carried{rl.Carry(&obs)}, func() { obs = graphLearnersLearner1(t, run) }) {
 			obs = t.Collect(run) // mappo.go:47
 		}
 		for j, r := range t.Roles { // mappo.go:48
@@ -78,14 +78,14 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphLearnersLearner1 is mappo.go:47 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run) []rl.Obs {
-	obs := t.Env.Obs()                                                // mappo.go:59
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // mappo.go:60
+	obs := t.Env.Obs()                                                      // mappo.go:59
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // mappo.go:60
 		acts := make([]ActOut, len(t.Roles))   // mappo.go:61
 		moves := make([]rl.Tree, len(t.Roles)) // mappo.go:62
 		for j, r := range t.Roles {            // mappo.go:63
-			act := r.Actor.Act(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // mappo.go:64
-			acts[j] = act                                                // mappo.go:64
-			moves[j] = acts[j].Action                                    // mappo.go:65
+			act := r.Actor.Act(edge.KeyAt(run, "act", i, rl.IntOf(j)), obs[j]) // mappo.go:64
+			acts[j] = act                                                      // mappo.go:64
+			moves[j] = acts[j].Action                                          // mappo.go:65
 		}
 		out := t.Env.Step(moves)    // mappo.go:67
 		for j, r := range t.Roles { // mappo.go:68

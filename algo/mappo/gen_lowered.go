@@ -3,22 +3,23 @@
 package mappo
 
 import (
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
 
 // trainLowered is one iteration of (*Trainer).Train (mappo.go:45) as a device
-// program has it: the loops and branches of run are the program's, those of Go
-// are gone through while it is built.
+// program has it: the loops and branches of package edge are the program's,
+// those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                // mappo.go:59
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // mappo.go:60
+	obs := t.Env.Obs()                                                      // mappo.go:59
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // mappo.go:60
 		acts := make([]ActOut, len(t.Roles))   // mappo.go:61
 		moves := make([]rl.Tree, len(t.Roles)) // mappo.go:62
 		for j, r := range t.Roles {            // mappo.go:63
-			act := r.Actor.Act(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // mappo.go:64
-			acts[j] = act                                                // mappo.go:64
-			moves[j] = acts[j].Action                                    // mappo.go:65
+			act := r.Actor.Act(edge.KeyAt(run, "act", i, rl.IntOf(j)), obs[j]) // mappo.go:64
+			acts[j] = act                                                      // mappo.go:64
+			moves[j] = acts[j].Action                                          // mappo.go:65
 		}
 		out := t.Env.Step(moves)    // mappo.go:67
 		for j, r := range t.Roles { // mappo.go:68
@@ -50,14 +51,15 @@ func trainLowered(t *Trainer, run *rl.Run) {
 		if r.Learner.NormalizeAdvantage { // mappo.go:96
 			adv = rl.Standardise(adv, s.Act.Weight) // mappo.go:97
 		}
-		sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret}       // mappo.go:99
-		lr := run.HostFloat(func(run *rl.Run) float64 { return r.Learner.Rate.At(run2.Progress()) }) // mappo.go:100
-		run.For(r.Learner.Epochs, nil, func(e rl.Int) {                                              // mappo.go:101
-			run.For(r.Learner.Minibatches, nil, func(i rl.Int) { // mappo.go:102
-				mini := replay.TakeAt(sample, run2.KeyAt("shuffle", e), replay.ByStep, i, r.Learner.Minibatches) // mappo.go:103
-				g, m := r.Learner.loss.Grad(run2.KeyAt("loss", e, i), mini)                                      // mappo.go:104
-				r.Learner.opt.ApplyAt(g, lr)                                                                     // mappo.go:105
-				m.log(run2)                                                                                      // mappo.go:106
+		sample := Sample{s.Obs, s.Act.Raw, s.Act.LogProb, s.Act.Value, s.Act.Weight, adv, ret}             // mappo.go:99
+		lr := edge.HostFloat(run, func(run *rl.Run) float64 { return r.Learner.Rate.At(run2.Progress()) }) // mappo.go:100
+		edge.For(run, r.Learner.Epochs, nil, func(e rl.Int) {                                              // mappo.go:101
+			edge.For(run, r.Learner.Minibatches, nil, func(i rl.Int) { // mappo.go:102
+				// mappo.go:103
+				mini := replay.TakeAt(sample, edge.KeyAt(run2, "shuffle", e), replay.ByStep, i, r.Learner.Minibatches)
+				g, m := r.Learner.loss.Grad(edge.KeyAt(run2, "loss", e, i), mini) // mappo.go:104
+				edge.ApplyAt(r.Learner.opt, g, lr)                                // mappo.go:105
+				m.log(run2)                                                       // mappo.go:106
 			})
 		})
 		scalar := lr                                                              // mappo.go:109

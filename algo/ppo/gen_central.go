@@ -47,7 +47,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // ppo.go:36
 		var batch Batch
 		// ppo.go:37
-		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCentralWorker1(t, run) }) {
+		if !edge.Fused(run, "central/worker 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCentralWorker1(t, run) }) {
 			batch = t.Collect(run) // ppo.go:37
 		}
 		// ppo.go:55
@@ -57,8 +57,8 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		if !t.Learner.NormalizeReward { // ppo.go:173
 			reward = steps.Out.Reward // ppo.go:174
 		} else {
-			edge.Fetch(x, centralReturnsStats, run.Scope().Component("returns/stats")) // ppo.go:176
-			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward)                  // ppo.go:177
+			edge.Fetch(x, centralReturnsStats, edge.Component(run, "returns/stats")) // ppo.go:176
+			reward = t.Learner.scale.Call(rl.Key{}, steps.Out.Reward)                // ppo.go:177
 		}
 		shift := rl.Shift(batch.Values, batch.Last)              // ppo.go:65
 		next := rl.Select(steps.Out.Truncated, steps.Cut, shift) // ppo.go:65
@@ -75,7 +75,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 				}
 				g, aux := t.Learner.loss.Grad(run.Key("loss", e, i), mini) // ppo.go:76
 				edge.Reduce(x, centralG, g)                                // ppo.go:76
-				edge.Fetch(x, centralNet, run.Scope().Component("net"))    // ppo.go:77
+				edge.Fetch(x, centralNet, edge.Component(run, "net"))      // ppo.go:77
 				m = aux                                                    // ppo.go:78
 				m.log(run)                                                 // ppo.go:79
 			}
@@ -101,11 +101,11 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphCentralWorker1 is ppo.go:37 as one graph.
 func graphCentralWorker1(t *Trainer, run *rl.Run) Batch {
-	obs := t.Env.Obs()                                                                   // ppo.go:45
-	memory := t.Memory.Get()                                                             // ppo.go:45
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:46
+	obs := t.Env.Obs()                                                                         // ppo.go:45
+	memory := t.Memory.Get()                                                                   // ppo.go:45
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:46
 		in := ActIn{obs, memory}                                                                           // ppo.go:47
-		act := t.Actor.Act(run.KeyAt("act", i), in)                                                        // ppo.go:48
+		act := t.Actor.Act(edge.KeyAt(run, "act", i), in)                                                  // ppo.go:48
 		out := t.Env.Step(act.Action)                                                                      // ppo.go:49
 		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:50
 		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:51
@@ -126,15 +126,15 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 		batch := edge.Gathered[Batch](x, centralBatch) // ppo.go:55
 		steps := batch.Steps                           // ppo.go:63
 		if t.Learner.NormalizeReward {                 // ppo.go:173
-			t.Learner.returns.Update(steps.Out.Reward, steps.Out.Over)                   // ppo.go:176
-			edge.Publish(x, centralReturnsStats, run.Scope().Component("returns/stats")) // ppo.go:176
+			t.Learner.returns.Update(steps.Out.Reward, steps.Out.Over)                 // ppo.go:176
+			edge.Publish(x, centralReturnsStats, edge.Component(run, "returns/stats")) // ppo.go:176
 		}
 		lr := t.Learner.Rate.At(run.Progress()) // ppo.go:68
 		for range t.Learner.Epochs {            // ppo.go:69
 			for range t.Learner.Minibatches { // ppo.go:71
-				g := edge.Reduced(x, centralG)                            // ppo.go:76
-				t.Learner.opt.Apply(g, lr)                                // ppo.go:77
-				edge.Publish(x, centralNet, run.Scope().Component("net")) // ppo.go:77
+				g := edge.Reduced(x, centralG)                          // ppo.go:76
+				t.Learner.opt.Apply(g, lr)                              // ppo.go:77
+				edge.Publish(x, centralNet, edge.Component(run, "net")) // ppo.go:77
 			}
 			if t.Learner.TargetKL > 0 { // ppo.go:81
 				value := edge.Sent[float64](x, centralValue) // ppo.go:81

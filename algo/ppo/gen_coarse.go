@@ -39,7 +39,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		var memory rl.Tensor
 		var steps Step
 		// ppo.go:45
-		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&memory), rl.Carry(&steps)}, func() { obs, memory, steps = graphCoarseCollector1(t, run) }) {
+		if !edge.Fused(run, "coarse/collector 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&memory), rl.Carry(&steps)}, func() { obs, memory, steps = graphCoarseCollector1(t, run) }) {
 			obs = t.Env.Obs()          // ppo.go:45
 			memory = t.Memory.Get()    // ppo.go:45
 			for i := range t.Horizon { // ppo.go:46
@@ -56,21 +56,21 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		// ppo.go:55
 		edge.Gather(x, coarseSteps, Step{In: steps.In, Act: ActOut{Raw: steps.Act.Raw, LogProb: steps.Act.LogProb}, Out: steps.Out, Cut: steps.Cut})
-		last := t.Actor.Values(ActIn{obs, memory})             // ppo.go:57
-		edge.Gather(x, coarseLast, last)                       // ppo.go:157
-		edge.Fetch(x, coarseObservations, t.Learner.norm)      // ppo.go:184
-		edge.Fetch(x, coarseNet, run.Scope().Component("net")) // ppo.go:77
+		last := t.Actor.Values(ActIn{obs, memory})           // ppo.go:57
+		edge.Gather(x, coarseLast, last)                     // ppo.go:157
+		edge.Fetch(x, coarseObservations, t.Learner.norm)    // ppo.go:184
+		edge.Fetch(x, coarseNet, edge.Component(run, "net")) // ppo.go:77
 	}
 	return run.Err()
 }
 
 // graphCoarseCollector1 is ppo.go:45 to ppo.go:55 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) (rl.Obs, rl.Tensor, Step) {
-	obs := t.Env.Obs()                                                                   // ppo.go:45
-	memory := t.Memory.Get()                                                             // ppo.go:45
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:46
+	obs := t.Env.Obs()                                                                         // ppo.go:45
+	memory := t.Memory.Get()                                                                   // ppo.go:45
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:46
 		in := ActIn{obs, memory}                                                                           // ppo.go:47
-		act := t.Actor.Act(run.KeyAt("act", i), in)                                                        // ppo.go:48
+		act := t.Actor.Act(edge.KeyAt(run, "act", i), in)                                                  // ppo.go:48
 		out := t.Env.Step(act.Action)                                                                      // ppo.go:49
 		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:50
 		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:51
@@ -91,11 +91,11 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		last := edge.Gathered[rl.Tensor](x, coarseLast) // ppo.go:157
 		batch := Batch{steps, values, last}             // ppo.go:58
 		// ppo.go:38
-		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, batch) }) {
+		if !edge.Fused(run, "coarse/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner1(t, run, batch) }) {
 			t.Learner.Learn(run, batch) // ppo.go:38
 		}
-		edge.Publish(x, coarseObservations, t.Learner.norm)      // ppo.go:184
-		edge.Publish(x, coarseNet, run.Scope().Component("net")) // ppo.go:77
+		edge.Publish(x, coarseObservations, t.Learner.norm)    // ppo.go:184
+		edge.Publish(x, coarseNet, edge.Component(run, "net")) // ppo.go:77
 	}
 	return run.Err()
 }
@@ -108,24 +108,25 @@ func graphCoarseLearner1(t *Trainer, run *rl.Run, batch Batch) {
 	next := rl.Select(steps.Out.Truncated, steps.Cut, shift) // ppo.go:65
 	// ppo.go:66
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps.Out.Terminated, steps.Out.Over)
-	sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret}        // ppo.go:67
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // ppo.go:68
-	run.Until(t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                          // ppo.go:69
-		var m Metrics                                                               // ppo.go:70
-		run.For(t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:71
-			mini := replay.TakeAt(sample, run.KeyAt("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:72
-			if t.Learner.NormalizeAdvantage {                                                                  // ppo.go:73
+	sample := Sample{steps.In, steps.Act.Raw, steps.Act.LogProb, batch.Values, adv, ret}              // ppo.go:67
+	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // ppo.go:68
+	edge.Until(run, t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                          // ppo.go:69
+		var m Metrics                                                                     // ppo.go:70
+		edge.For(run, t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:71
+			// ppo.go:72
+			mini := replay.TakeAt(sample, edge.KeyAt(run, "shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches)
+			if t.Learner.NormalizeAdvantage { // ppo.go:73
 				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:74
 			}
-			g, aux := t.Learner.loss.Grad(run.KeyAt("loss", e, i), mini) // ppo.go:76
-			t.Learner.opt.ApplyAt(g, lr)                                 // ppo.go:77
-			m = aux                                                      // ppo.go:78
-			m.log(run)                                                   // ppo.go:79
+			g, aux := t.Learner.loss.Grad(edge.KeyAt(run, "loss", e, i), mini) // ppo.go:76
+			edge.ApplyAt(t.Learner.opt, g, lr)                                 // ppo.go:77
+			m = aux                                                            // ppo.go:78
+			m.log(run)                                                         // ppo.go:79
 		})
 		if t.Learner.TargetKL > 0 { // ppo.go:81
-			mean := rl.Mean(m.KL)                           // ppo.go:81
-			value := run.Number(mean)                       // ppo.go:81
-			stop = run.Calc(value, ">", t.Learner.TargetKL) // ppo.go:81
+			mean := rl.Mean(m.KL)                                 // ppo.go:81
+			value := edge.Number(run, mean)                       // ppo.go:81
+			stop = edge.Calc(run, value, ">", t.Learner.TargetKL) // ppo.go:81
 		}
 		return stop
 	})

@@ -63,7 +63,7 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		t.Memory.Set(memory)       // ppo.go:54
 		steps := t.Rollout.Drain() // ppo.go:55
 		// ppo.go:56
-		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&memory), rl.Carry(&steps)}, func() { graphFineLearner1(t, run, obs, memory, steps) }) {
+		if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&memory), rl.Carry(&steps)}, func() { graphFineLearner1(t, run, obs, memory, steps) }) {
 			values := t.Actor.Values(steps.In)         // ppo.go:56
 			last := t.Actor.Values(ActIn{obs, memory}) // ppo.go:57
 			batch := Batch{steps, values, last}        // ppo.go:58
@@ -84,24 +84,25 @@ func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs, memory rl.Tensor, st
 	next := rl.Select(steps2.Out.Truncated, steps2.Cut, shift) // ppo.go:65
 	// ppo.go:66
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps2.Out.Terminated, steps2.Out.Over)
-	sample := Sample{steps2.In, steps2.Act.Raw, steps2.Act.LogProb, batch.Values, adv, ret}     // ppo.go:67
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // ppo.go:68
-	run.Until(t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                          // ppo.go:69
-		var m Metrics                                                               // ppo.go:70
-		run.For(t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:71
-			mini := replay.TakeAt(sample, run.KeyAt("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:72
-			if t.Learner.NormalizeAdvantage {                                                                  // ppo.go:73
+	sample := Sample{steps2.In, steps2.Act.Raw, steps2.Act.LogProb, batch.Values, adv, ret}           // ppo.go:67
+	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // ppo.go:68
+	edge.Until(run, t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                          // ppo.go:69
+		var m Metrics                                                                     // ppo.go:70
+		edge.For(run, t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:71
+			// ppo.go:72
+			mini := replay.TakeAt(sample, edge.KeyAt(run, "shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches)
+			if t.Learner.NormalizeAdvantage { // ppo.go:73
 				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:74
 			}
-			g, aux := t.Learner.loss.Grad(run.KeyAt("loss", e, i), mini) // ppo.go:76
-			t.Learner.opt.ApplyAt(g, lr)                                 // ppo.go:77
-			m = aux                                                      // ppo.go:78
-			m.log(run)                                                   // ppo.go:79
+			g, aux := t.Learner.loss.Grad(edge.KeyAt(run, "loss", e, i), mini) // ppo.go:76
+			edge.ApplyAt(t.Learner.opt, g, lr)                                 // ppo.go:77
+			m = aux                                                            // ppo.go:78
+			m.log(run)                                                         // ppo.go:79
 		})
 		if t.Learner.TargetKL > 0 { // ppo.go:81
-			mean := rl.Mean(m.KL)                           // ppo.go:81
-			value := run.Number(mean)                       // ppo.go:81
-			stop = run.Calc(value, ">", t.Learner.TargetKL) // ppo.go:81
+			mean := rl.Mean(m.KL)                                 // ppo.go:81
+			value := edge.Number(run, mean)                       // ppo.go:81
+			stop = edge.Calc(run, value, ">", t.Learner.TargetKL) // ppo.go:81
 		}
 		return stop
 	})

@@ -40,7 +40,7 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // ppo.go:36
 		var batch Batch
 		// ppo.go:37
-		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphLearnersLearner1(t, run) }) {
+		if !edge.Fused(run, "learners/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphLearnersLearner1(t, run) }) {
 			batch = t.Collect(run) // ppo.go:37
 		}
 		steps := batch.Steps // ppo.go:63
@@ -93,11 +93,11 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphLearnersLearner1 is ppo.go:37 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run) Batch {
-	obs := t.Env.Obs()                                                                   // ppo.go:45
-	memory := t.Memory.Get()                                                             // ppo.go:45
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:46
+	obs := t.Env.Obs()                                                                         // ppo.go:45
+	memory := t.Memory.Get()                                                                   // ppo.go:45
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:46
 		in := ActIn{obs, memory}                                                                           // ppo.go:47
-		act := t.Actor.Act(run.KeyAt("act", i), in)                                                        // ppo.go:48
+		act := t.Actor.Act(edge.KeyAt(run, "act", i), in)                                                  // ppo.go:48
 		out := t.Env.Step(act.Action)                                                                      // ppo.go:49
 		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:50
 		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:51

@@ -3,19 +3,20 @@
 package ppo
 
 import (
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
 
 // trainLowered is one iteration of (*Trainer).Train (ppo.go:35) as a device
-// program has it: the loops and branches of run are the program's, those of Go
-// are gone through while it is built.
+// program has it: the loops and branches of package edge are the program's,
+// those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                                   // ppo.go:45
-	memory := t.Memory.Get()                                                             // ppo.go:45
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:46
+	obs := t.Env.Obs()                                                                         // ppo.go:45
+	memory := t.Memory.Get()                                                                   // ppo.go:45
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs), rl.Carry(&memory)}, func(i rl.Int) { // ppo.go:46
 		in := ActIn{obs, memory}                                                                           // ppo.go:47
-		act := t.Actor.Act(run.KeyAt("act", i), in)                                                        // ppo.go:48
+		act := t.Actor.Act(edge.KeyAt(run, "act", i), in)                                                  // ppo.go:48
 		out := t.Env.Step(act.Action)                                                                      // ppo.go:49
 		cut := t.Actor.Value(out.Truncated, ActIn{out.Final, act.Memory})                                  // ppo.go:50
 		t.Rollout.Insert(Step{in, act, Outcome{out.Reward, out.Terminated, out.Truncated, out.Over}, cut}) // ppo.go:51
@@ -33,24 +34,25 @@ func trainLowered(t *Trainer, run *rl.Run) {
 	next := rl.Select(steps2.Out.Truncated, steps2.Cut, shift) // ppo.go:65
 	// ppo.go:66
 	adv, ret := rl.GAE(t.Learner.Gamma, t.Learner.Lambda, reward, batch.Values, next, steps2.Out.Terminated, steps2.Out.Over)
-	sample := Sample{steps2.In, steps2.Act.Raw, steps2.Act.LogProb, batch.Values, adv, ret}     // ppo.go:67
-	lr := run.HostFloat(func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // ppo.go:68
-	run.Until(t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                          // ppo.go:69
-		var m Metrics                                                               // ppo.go:70
-		run.For(t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:71
-			mini := replay.TakeAt(sample, run.KeyAt("shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches) // ppo.go:72
-			if t.Learner.NormalizeAdvantage {                                                                  // ppo.go:73
+	sample := Sample{steps2.In, steps2.Act.Raw, steps2.Act.LogProb, batch.Values, adv, ret}           // ppo.go:67
+	lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // ppo.go:68
+	edge.Until(run, t.Learner.Epochs, nil, func(e rl.Int) (stop rl.Tensor) {                          // ppo.go:69
+		var m Metrics                                                                     // ppo.go:70
+		edge.For(run, t.Learner.Minibatches, []rl.Carried{rl.Carry(&m)}, func(i rl.Int) { // ppo.go:71
+			// ppo.go:72
+			mini := replay.TakeAt(sample, edge.KeyAt(run, "shuffle", e), t.Learner.rows(), i, t.Learner.Minibatches)
+			if t.Learner.NormalizeAdvantage { // ppo.go:73
 				mini.Adv = rl.Standardise(mini.Adv, rl.Tensor{}) // ppo.go:74
 			}
-			g, aux := t.Learner.loss.Grad(run.KeyAt("loss", e, i), mini) // ppo.go:76
-			t.Learner.opt.ApplyAt(g, lr)                                 // ppo.go:77
-			m = aux                                                      // ppo.go:78
-			m.log(run)                                                   // ppo.go:79
+			g, aux := t.Learner.loss.Grad(edge.KeyAt(run, "loss", e, i), mini) // ppo.go:76
+			edge.ApplyAt(t.Learner.opt, g, lr)                                 // ppo.go:77
+			m = aux                                                            // ppo.go:78
+			m.log(run)                                                         // ppo.go:79
 		})
 		if t.Learner.TargetKL > 0 { // ppo.go:81
-			mean := rl.Mean(m.KL)                           // ppo.go:81
-			value := run.Number(mean)                       // ppo.go:81
-			stop = run.Calc(value, ">", t.Learner.TargetKL) // ppo.go:81
+			mean := rl.Mean(m.KL)                                 // ppo.go:81
+			value := edge.Number(run, mean)                       // ppo.go:81
+			stop = edge.Calc(run, value, ">", t.Learner.TargetKL) // ppo.go:81
 		}
 		return stop
 	})

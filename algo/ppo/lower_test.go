@@ -75,11 +75,11 @@ func watchedOn(t *testing.T, on string, iterations int64, train func(*Trainer, *
 // lower returns training as a device program.
 func lower(how rl.Chunks) func(*Trainer, *rl.Run) error {
 	return func(t *Trainer, run *rl.Run) error {
-		p, err := rl.Lower(run, how, func(run *rl.Run) { trainLowered(t, run) })
+		train, err := rl.System.Lower(run, how, func(run *rl.Run) { trainLowered(t, run) })
 		if err != nil {
 			return err
 		}
-		return p.Train(func(int64) int64 { return math.MaxInt64 })
+		return train(func(int64) int64 { return math.MaxInt64 })
 	}
 }
 

@@ -109,7 +109,7 @@ func TestRestartEpisodes(t *testing.T) {
 	if err := rl.Catch(func() error { b.Save(rl.NewState(s)); return nil }); !errors.Is(err, env.ErrNoSnapshot) {
 		t.Errorf("saving gave %v", err)
 	}
-	st := rl.NewState(s).Restarting()
+	st := rl.System.Restarting(rl.NewState(s))
 	s.Save(st)
 	again, c := openTest(t, ours+"Locked", 3, with(nil))
 	if err := again.Load(st); err != nil {

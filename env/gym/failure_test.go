@@ -121,10 +121,10 @@ func TestRestart(t *testing.T) {
 					t.Errorf("step %d: %v, want %v", i, got, want)
 				}
 			}
-			if c := s.Counts(); len(c) != 1 || c[0].Name != "env/restarts" || c[0].X != 2 {
+			if c := rl.System.Counts(s); len(c) != 1 || c[0].Name != "env/restarts" || c[0].X != 2 {
 				t.Errorf("counts %v", c)
 			}
-			if n := s.TakeNotes(); len(n) != 1 || !strings.Contains(n[0], "step 12") || !strings.Contains(n[0], "was restarted") {
+			if n := rl.System.TakeNotes(s); len(n) != 1 || !strings.Contains(n[0], "step 12") || !strings.Contains(n[0], "was restarted") {
 				t.Errorf("notes %q", n)
 			}
 		})

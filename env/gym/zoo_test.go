@@ -353,7 +353,7 @@ func TestZooRestart(t *testing.T) {
 	if final := rl.Floats(x[0].Final.X.At(0)); !slices.Equal(final, before) || rl.Read[float32](x[1].Final.State)[0] != 2 {
 		t.Errorf("final %v, before %v, state %v", final, before, rl.Floats(x[1].Final.State))
 	}
-	if c := s.Counts(); len(c) != 1 || c[0].X != 3 {
+	if c := rl.System.Counts(s); len(c) != 1 || c[0].X != 3 {
 		t.Errorf("counts %v", c)
 	}
 }

@@ -57,7 +57,7 @@ func TestRecord(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	got, want := episodes(t, filepath.Join(dir, "e.jsonl")), s.Episodes().Take()
+	got, want := episodes(t, filepath.Join(dir, "e.jsonl")), rl.System.TakeEpisodes(s.Episodes())
 	if len(got) != 4 || len(want) != 4 {
 		t.Fatalf("%d episodes recorded, %d counted", len(got), len(want))
 	}

@@ -229,7 +229,7 @@ func TestNormalizeReward(t *testing.T) {
 			}
 		}
 	}
-	a, b := s.Episodes().Take(), u.Episodes().Take()
+	a, b := rl.System.TakeEpisodes(s.Episodes()), rl.System.TakeEpisodes(u.Episodes())
 	if len(a) != 4 || fmt.Sprint(a) != fmt.Sprint(b) {
 		t.Errorf("episodes %v, want %v", a, b)
 	}
@@ -267,10 +267,10 @@ func TestKnowledge(t *testing.T) {
 		g.Step(act(s, g, i))
 	}
 	state := rl.NewState(s)
-	s.SaveWeights(state)
+	rl.System.SaveWeights(s, state)
 	again := newScope(t)
 	open(t, again, classic.CartPole, 3, "normalize-obs,frame-stack=2")
-	if err := again.LoadWeights(state); err != nil {
+	if err := rl.System.LoadWeights(again, state); err != nil {
 		t.Fatal(err)
 	}
 	watch := func(s *rl.Scope) []float64 {
@@ -297,7 +297,7 @@ func TestKnowledge(t *testing.T) {
 		t.Error("an evaluation changed the statistics")
 	}
 	torn := rl.NewState(s)
-	if err := again.LoadWeights(torn); err == nil || !strings.Contains(err.Error(), "is missing") {
+	if err := rl.System.LoadWeights(again, torn); err == nil || !strings.Contains(err.Error(), "is missing") {
 		t.Errorf("error %v", err)
 	}
 }

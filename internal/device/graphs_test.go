@@ -9,6 +9,7 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
 
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/rl"
 )
@@ -77,7 +78,7 @@ func (d *doubling) Agent() rl.Agent { return nil }
 func (d *doubling) Train(run *rl.Run) error {
 	for run.Next() {
 		var last rl.Tensor
-		if !run.Fused("doubling", []rl.Carried{rl.Carry(&last)}, func() { last = d.graph(run) }) {
+		if !rl.System.Fused(run, "doubling", []rl.Carried{rl.Carry(&last)}, func() { last = d.graph(run) }) {
 			last = d.statements(run)
 		}
 		run.Log("last", last)
@@ -106,11 +107,11 @@ func (d *doubling) graph(run *rl.Run) rl.Tensor {
 	if d.extra != nil {
 		x = d.extra()
 	}
-	run.Until(d.rounds, []rl.Carried{rl.Carry(&x)}, func(rl.Int) rl.Tensor {
+	rl.System.Until(run, d.rounds, []rl.Carried{rl.Carry(&x)}, func(rl.Int) rl.Tensor {
 		run.Log("before", x)
 		x = d.double.Call(rl.Key{}, x)
 		run.Log("sum", rl.Mean(x))
-		return run.Calc(run.Number(rl.Mean(x)), ">", d.stop)
+		return edge.Calc(run, edge.Number(run, rl.Mean(x)), ">", d.stop)
 	})
 	d.memory.Set(x)
 	run.Log("before", rl.Mean(x))
@@ -125,12 +126,12 @@ func (d *doubling) told(t *testing.T, fuse bool, iterations int64) (logs []strin
 		return nil
 	})
 	if fuse {
-		run.Fuse()
+		rl.System.Fuse(run)
 	}
 	if err := rl.Train(d, run); err != nil {
 		t.Fatal(err)
 	}
-	calls, apart = run.Fusing()
+	calls, apart = rl.System.Fusing(run)
 	return append(logs, fmt.Sprint(rl.Floats(d.memory.Get()))), calls, apart
 }
 

@@ -60,7 +60,7 @@ func TestCopiesXLA(t *testing.T) {
 			t.Error("it was read from the device twice")
 		}
 		steps := rl.Stack([]rl.Tensor{on.Call(rl.Key{}, x), on.Call(rl.Key{}, x)})
-		if got := rl.Floats(rl.Concat([]rl.Tensor{steps, on.Call(rl.Key{}, steps)})); !slices.Equal(got, []float64{2, 2, 4, 4, 6, 6, 4, 4, 8, 8, 12, 12}) {
+		if got := rl.Floats(rl.System.Concat([]rl.Tensor{steps, on.Call(rl.Key{}, steps)})); !slices.Equal(got, []float64{2, 2, 4, 4, 6, 6, 4, 4, 8, 8, 12, 12}) {
 			t.Errorf("stacked there: %v", got)
 		}
 	}

@@ -165,3 +165,35 @@ func TestAllowed(t *testing.T) {
 		}
 	}
 }
+
+// TestSystem: what authors' packages use of rl is the vocabulary; rl.System is the runtime's, and
+// generated programs reach it through package edge.
+func TestSystem(t *testing.T) {
+	root, files := filepath.Join("..", ".."), 0
+	for _, folder := range []string{"algo", "env", "examples", "nn", "replay"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(file string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+				return err
+			}
+			files++
+			text, err := os.ReadFile(file)
+			if system.Match(text) {
+				t.Errorf("%s uses rl.System, which is for the runtime: use a word of the vocabulary, or add one", file)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files < 50 {
+		t.Fatalf("only %d files were read: is %s the root of the module?", files, root)
+	}
+	for text, want := range map[string]bool{"rl.System.Fuse(run)": true, "url.System": false, "rl.Systems": false} {
+		if system.MatchString(text) != want {
+			t.Errorf("%s: found %v, want %v", text, !want, want)
+		}
+	}
+}
+
+var system = regexp.MustCompile(`\brl\.System\b`)

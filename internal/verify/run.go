@@ -226,7 +226,7 @@ func together(scopes []*rl.Scope, exact bool) (out []checkpoint.Array) {
 	for _, s := range scopes {
 		st := rl.NewState(s)
 		if !exact {
-			st.Restarting()
+			rl.System.Restarting(st)
 		}
 		s.Save(st)
 		for _, a := range st.Arrays() {

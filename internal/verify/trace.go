@@ -94,7 +94,7 @@ func digests(leaves []rl.Leaf, envs rl.Span) []digest {
 }
 
 func newDigest(l rl.Leaf, envs rl.Span) digest {
-	data := rl.Bytes(l.Tensor)
+	data := rl.System.Bytes(l.Tensor)
 	d := digest{name: l.Name, shape: l.Shape(), envs: envs, bytes: maphash.Bytes(seed, data)}
 	n := envs.Len()
 	if d.byEnv = n > 0 && l.Shape().Rank() > 0 && l.Rows() == n; d.byEnv {

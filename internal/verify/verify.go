@@ -218,7 +218,7 @@ func (k *Check) compare(ctx context.Context, p plan.Plan, by *standard) Verdict 
 func (k *Check) graphs(got *ran, d *Difference) (out []string) {
 	for _, t := range got.traces {
 		for _, r := range t.records {
-			if r.kind != rl.FusedKind || d != nil && d.Place != nil && r.iter >= d.Place.Iteration {
+			if r.kind != rl.System.FusedKind() || d != nil && d.Place != nil && r.iter >= d.Place.Iteration {
 				continue
 			}
 			name := r.name

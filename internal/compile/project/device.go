@@ -35,7 +35,7 @@ func lowered(src *analyze.Source, g *fdg.Graph) ([]byte, []Problem, error) {
 	if out.any() {
 		return nil, out.list, nil
 	}
-	d.used[d.rlPackage()] = true
+	d.used[d.rlPackage()], d.used[d.edgePackage()] = true, true
 	name := d.unused(deviceFunc)
 	lines := d.translate(d.tidy(d.block(body)))
 	if out.any() {
@@ -44,7 +44,7 @@ func lowered(src *analyze.Source, g *fdg.Graph) ([]byte, []Problem, error) {
 	if err := d.lacks(body, lines); err != nil {
 		return nil, nil, err
 	}
-	text := wrap(fmt.Sprintf("%s is one iteration of %s (%s) as a device program has it: the loops and branches of run are the program's, those of Go are gone through while it is built.", name, g.Train, g.Pos)) +
+	text := wrap(fmt.Sprintf("%s is one iteration of %s (%s) as a device program has it: the loops and branches of package edge are the program's, those of Go are gone through while it is built.", name, g.Train, g.Pos)) +
 		d.function(name, nil, nil, lines)
 	if out.any() {
 		return nil, out.list, nil
@@ -192,7 +192,7 @@ func isBasic(t types.Type, kind types.BasicInfo) bool {
 	return ok && b.Info()&kind != 0
 }
 
-// isInt reports whether values of a type are ints, as run.For counts.
+// isInt reports whether values of a type are ints, as edge.For counts.
 func isInt(t types.Type) bool {
 	return t != nil && types.Identical(types.Default(t), types.Typ[types.Int])
 }

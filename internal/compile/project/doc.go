@@ -69,7 +69,7 @@
 //
 // spans.go looks in a finished program for statements in a row that are graph work alone, and cuts
 // what one graph would do in their place out of the loop as a device program has it, by the nodes
-// of both; rl.Run.Fused (rl/span.go) compiles and calls it. Three things make that exact. Logged
+// of both; edge.Fused (rl/span.go) compiles and calls it. Three things make that exact. Logged
 // tensors come out of a graph as they are, with when each was logged, and are not added up in it.
 // Ends and rewards of steps come out too, so that episodes are followed as ever. And when a check
 // in the graph fails, nothing is taken over from it: the statements run instead, and find the fault
@@ -106,13 +106,13 @@
 // # From source to a device program
 //
 // gpu-only makes the whole loop one program. The generator writes one iteration (gen_lowered.go),
-// which rl.Lower runs once, on nodes: components hold nodes for state, run.For, run.Until and
-// run.If make the program's loops and branches, and the author's graph functions, losses and
+// which rl.System.Lower runs once, on nodes: components hold nodes for state, edge.For, edge.Until
+// and edge.If make the program's loops and branches, and the author's graph functions, losses and
 // estimators build into it as they are. It is the projector's tree with one group that has
 // everything (device.go); calls are read through where control or numbers in them are not the
 // configuration's. Of every number it is known who knows it (numbers.go, survey.go): Go, while the
 // program is built; the host, from counters, for which a function becomes a table with one row an
-// iteration; or the device alone, for which arithmetic becomes run.Calc. control.go makes loops
+// iteration; or the device alone, for which arithmetic becomes edge.Calc. control.go makes loops
 // over integers the program's, unless their index is more than a position of draws and minibatches:
 // then Go writes them out. What follows a continue or break that the device decides goes into the
 // other arm.

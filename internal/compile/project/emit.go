@@ -360,7 +360,7 @@ func (m *emitter) resourceLines(r *edgeRow, word string, pos token.Pos) []*line 
 			m.bad(pos, res.Name+" cannot be found from the trainer: keep it in a field, or give it a constant name in the constructor")
 			return nil
 		}
-		c := &ast.CallExpr{Fun: &ast.SelectorExpr{X: m.runCall("Scope"), Sel: ast.NewIdent("Component")}, Args: []ast.Expr{&ast.BasicLit{Kind: token.STRING, Value: `"` + res.Name + `"`}}}
+		c := m.runCall("Component", text(res.Name))
 		return []*line{{pos: pos, stmt: &ast.ExprStmt{X: m.edgeCall(word, r, c)}}}
 	}
 	var e ast.Expr = m.ref(m.t)
@@ -397,9 +397,9 @@ func (m *emitter) rlCall(name string, args ...ast.Expr) ast.Expr {
 	return &ast.CallExpr{Fun: m.rlName(name), Args: args}
 }
 
-// runCall calls a method of the run.
+// runCall calls a function of package edge on the run.
 func (m *emitter) runCall(name string, args ...ast.Expr) ast.Expr {
-	return &ast.CallExpr{Fun: &ast.SelectorExpr{X: m.ref(m.run), Sel: ast.NewIdent(name)}, Args: args}
+	return &ast.CallExpr{Fun: m.edgeFun(name), Args: append([]ast.Expr{m.ref(m.run)}, args...)}
 }
 
 // carryAll tells a graph, or a loop or branch of a device program, which variables it

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/weft-rl/weft/internal/compile/tree"
 	"github.com/weft-rl/weft/internal/compile/vocabulary"
@@ -99,16 +100,16 @@ func (d *device) refuse(e ast.Expr) {
 // place where it is given an index, or a number, of the device's.
 func (d *device) call(e *ast.CallExpr) ast.Expr {
 	w := d.src.Word(d.callee(e))
+	indexed := false
 	switch at := w.Number; {
 	case w.Device == "":
 	case w.Index >= 0:
-		d.indexed(e, w)
+		indexed = d.indexed(e, w)
 	case at >= 0 && at < len(e.Args) && d.class(e.Args[at]) != known:
 		x := d.single(e.Args[at])
 		if w.Device == argumentItself {
 			return x
 		}
-		renamed(e, w.Device)
 		e.Fun = d.rewrite(e.Fun)
 		for i := range e.Args {
 			if i != at {
@@ -116,10 +117,14 @@ func (d *device) call(e *ast.CallExpr) ast.Expr {
 			}
 		}
 		e.Args[at] = x
+		d.renamed(e, w.Device)
 		return e
 	}
 	e.Fun = d.rewrite(e.Fun)
 	d.rewriteAll(e.Args)
+	if indexed {
+		d.renamed(e, w.Device)
+	}
 	return e
 }
 
@@ -127,21 +132,22 @@ func (d *device) call(e *ast.CallExpr) ast.Expr {
 // argument.
 const argumentItself = "-"
 
-// indexed gives a call the positions of the program's loops.
-func (d *device) indexed(e *ast.CallExpr, w vocabulary.Word) {
+// indexed gives a call the positions of the program's loops, and reports whether there
+// are any among its arguments.
+func (d *device) indexed(e *ast.CallExpr, w vocabulary.Word) bool {
 	last := min(w.Index+1, len(e.Args))
 	if w.Indices {
 		last = len(e.Args)
 	}
 	if !slices.ContainsFunc(e.Args[min(w.Index, last):last], d.isIndex) {
-		return
+		return false
 	}
-	renamed(e, w.Device)
 	for i := w.Index; i < last; i++ {
 		if !d.isIndex(e.Args[i]) {
 			e.Args[i] = d.rlCall("IntOf", e.Args[i])
 		}
 	}
+	return true
 }
 
 func (d *device) isIndex(e ast.Expr) bool {
@@ -149,13 +155,19 @@ func (d *device) isIndex(e ast.Expr) bool {
 	return ok && d.index[d.of(id)]
 }
 
-// renamed calls another function of the same package or receiver.
-func renamed(e *ast.CallExpr, name string) {
+// renamed calls another function of the same package or receiver. A method whose other
+// function is one of package edge, edge.NAME, becomes a call of that on the receiver.
+func (d *device) renamed(e *ast.CallExpr, name string) {
 	fun := e.Fun
 	if i, ok := fun.(*ast.IndexExpr); ok {
 		fun = i.X
 	}
-	fun.(*ast.SelectorExpr).Sel = ast.NewIdent(name)
+	sel := fun.(*ast.SelectorExpr)
+	if name, ours := strings.CutPrefix(name, "edge."); ours {
+		e.Fun, e.Args = d.edgeFun(name), append([]ast.Expr{sel.X}, e.Args...)
+		return
+	}
+	sel.Sel = ast.NewIdent(name)
 }
 
 // single returns a number as a float32 scalar.
@@ -166,7 +178,12 @@ func (d *device) single(e ast.Expr) ast.Expr {
 	if d.class(e) == counted {
 		return d.runCall("HostFloat", d.closure(e, types.Typ[types.Float64]))
 	}
-	return d.runCall("Single", d.tensor(e))
+	return d.numberCall("Single", e)
+}
+
+// numberCall calls a function of package edge on a number of the program's.
+func (d *device) numberCall(name string, e ast.Expr) ast.Expr {
+	return &ast.CallExpr{Fun: d.edgeFun(name), Args: []ast.Expr{d.tensor(e)}}
 }
 
 // closure returns a function by which the host computes an expression for every
@@ -221,7 +238,7 @@ func (d *device) tensor(e ast.Expr) ast.Expr {
 		if b, ok := t.Underlying().(*types.Basic); ok && b.Kind() == types.Bool {
 			return d.runCall("HostBool", d.closure(e, t))
 		}
-		return d.rlCall("Host", d.ref(d.run), d.closure(e, t))
+		return d.runCall("Host", d.closure(e, t))
 	}
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -262,7 +279,7 @@ func (d *device) known(e ast.Expr) ast.Expr {
 	return d.rewrite(e)
 }
 
-// calculated are the operators that run.Calc knows.
+// calculated are the operators that edge.Calc knows.
 var calculated = map[token.Token]bool{
 	token.ADD: true, token.SUB: true, token.MUL: true, token.QUO: true, token.REM: true, token.LSS: true, token.LEQ: true,
 	token.GTR: true, token.GEQ: true, token.EQL: true, token.NEQ: true, token.LAND: true, token.LOR: true,
@@ -282,18 +299,18 @@ func (d *device) precision(e ast.Expr) {
 
 func (d *device) tracedCall(e *ast.CallExpr) ast.Expr {
 	if w := d.src.Word(d.callee(e)); d.computes(e) && w.Device != "" {
-		renamed(e, w.Device)
 		d.types[e] = d.rlType("Tensor")
 		e.Fun = d.rewrite(e.Fun)
 		d.rewriteAll(e.Args)
+		d.renamed(e, w.Device)
 		return e
 	}
 	if id, ok := ast.Unparen(e.Fun).(*ast.Ident); ok && len(e.Args) == 1 && d.callee(e) == nil {
 		switch id.Name {
 		case "float64":
-			return d.runCall("Float", d.tensor(e.Args[0]))
+			return d.numberCall("Float", e.Args[0])
 		case "int", "int64":
-			return d.runCall("Int", d.tensor(e.Args[0]))
+			return d.numberCall("Int", e.Args[0])
 		}
 	}
 	d.refuse(e)

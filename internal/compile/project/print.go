@@ -354,7 +354,7 @@ var oneLine = regexp.MustCompile(`\{\n\s*([^\n]*)\n\s*\}`)
 
 // deviceBranch prints a branch of a device program.
 func (w *writer) deviceBranch(n *line) {
-	fmt.Fprintf(&w.b, "%s.If(%s, %s", w.names[w.run], w.text(n.head[0]), w.carried(n))
+	fmt.Fprintf(&w.b, "%s.If(%s, %s, %s", w.edgePackage(), w.names[w.run], w.text(n.head[0]), w.carried(n))
 	comment := w.comment(n)
 	for _, a := range n.arms {
 		if len(a) == 0 {
@@ -383,7 +383,7 @@ func (w *writer) deviceLoop(n *line) {
 	if n.stop != nil {
 		word, result = "Until", fmt.Sprintf("(%s %s.Tensor) ", w.names[n.stop], w.rlPackage())
 	}
-	fmt.Fprintf(&w.b, "%s.%s(%s, %s, func(%s %s.Int) %s{%s\n", w.names[w.run], word, w.text(n.head[0]), w.carried(n), index, w.rlPackage(), result, w.comment(n))
+	fmt.Fprintf(&w.b, "%s.%s(%s, %s, %s, func(%s %s.Int) %s{%s\n", w.edgePackage(), word, w.names[w.run], w.text(n.head[0]), w.carried(n), index, w.rlPackage(), result, w.comment(n))
 	w.block(n.arms[0])
 	w.b.WriteString("})\n")
 }

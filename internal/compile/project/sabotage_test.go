@@ -19,8 +19,8 @@ var sabotages = []struct {
 	{"local random index", "run.Key(", "fault.Key(run,", true, false},
 	{"observation buffer reused", "t.Env.Step(", "fault.Step(t.Env,", false, false},
 	{"gradients not summed", "edge.AllReduce(", "fault.AllReduce(", true, false},
-	{"result of a graph dropped", "run.Fused(", "fault.Fused(run,", false, true},
-	{"position of a graph's draws", "run.KeyAt(", "fault.KeyAt(run,", false, true},
+	{"result of a graph dropped", "edge.Fused(", "fault.Fused(", false, true},
+	{"position of a graph's draws", "edge.KeyAt(", "fault.KeyAt(", false, true},
 }
 
 // perFault is how many programs each of them is put into.

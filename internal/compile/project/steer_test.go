@@ -109,7 +109,7 @@ func ifs(t testing.TB, text []byte) (*token.FileSet, []oneIf) {
 			if !analyze.Generated(text) {
 				line = fmt.Sprint(at)
 			}
-			if line != "" && !strings.HasPrefix(types.ExprString(s.Cond), "!run.Fused(") {
+			if line != "" && !strings.HasPrefix(types.ExprString(s.Cond), "!edge.Fused(") {
 				out = append(out, oneIf{s, line, inElse[s]})
 			}
 			return true

@@ -36,7 +36,8 @@
 //	shards=HOW        what replicas do that have some of the rows: own (it finds
 //	                  theirs itself), even (each takes an even share of the result)
 //	                  or all (each does all of it)
-//	device=NAME       what a device program calls in its place; - for its argument
+//	device=NAME       what a device program calls in its place, edge.NAME for a function of
+//	                  package edge on the receiver; - for its argument
 //	index=I           arguments, from I on with a +, that may be a loop's index there
 //	number=I          an argument that may be a number of the device's there
 //	again             one key may be given to several of it, each taking a part

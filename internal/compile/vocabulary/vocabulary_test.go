@@ -33,7 +33,7 @@ func TestOurs(t *testing.T) {
 		t.Errorf("%d words and %d components", len(s.Words), len(s.Components))
 	}
 	apply := s.Words["rl.Opt.Apply"]
-	if apply.Use != Operation || apply.Kind != fdg.Apply || !apply.Writes || !apply.Params || apply.Device != "ApplyAt" || apply.Number != 1 {
+	if apply.Use != Operation || apply.Kind != fdg.Apply || !apply.Writes || !apply.Params || apply.Device != "edge.ApplyAt" || apply.Number != 1 {
 		t.Errorf("rl.Opt.Apply is %+v", apply)
 	}
 	step := s.Words["env.Batch.Step"]
@@ -41,7 +41,7 @@ func TestOurs(t *testing.T) {
 		t.Errorf("env.Batch.Step is %+v", step)
 	}
 	key := s.Words["rl.Run.Key"]
-	if key.Use != Pure || key.Index != 1 || !key.Indices || key.Device != "KeyAt" {
+	if key.Use != Pure || key.Index != 1 || !key.Indices || key.Device != "edge.KeyAt" {
 		t.Errorf("rl.Run.Key is %+v", key)
 	}
 	loss := s.Words["rl.NewLoss"]

@@ -10,7 +10,7 @@
 // # Replicas, edges and cuts
 //
 // internal/run/dist carries a plan out in one process. Every replica has a scope of its own
-// (Scope.Shards: the same seed, its part of the environments), the author's trainer constructed in
+// (rl.System.Shards: the same seed, its part of the environments), the author's trainer constructed in
 // it, and the generated program of its group as a goroutine. The plain loop is the special case of
 // one replica without edges, so internal/run/local keeps folders, metrics and checkpoints for both.
 //
@@ -74,7 +74,7 @@
 // would not have its own bits. Results of a chunk or a span are read together.
 //
 // What is scattered to a replica on another device begins to be read as soon as the call that makes
-// it was made (rl.Begin), and is waited for by whoever needs it there, cut into parts or not
+// it was made (rl.System.Begin), and is waited for by whoever needs it there, cut into parts or not
 // (rl.PartFor): the learner's goroutine makes the next call meanwhile.
 //
 // Double buffering is laziness, not another goroutine. Under --pipeline the replicas of the

@@ -37,7 +37,7 @@ func (w *World) Figures() []Figures { return w.figures }
 // other parts of their programs could not be one.
 func (w *World) Fused() (calls int64, apart []string) {
 	for _, r := range w.replicas {
-		n, why := r.run.Fusing()
+		n, why := rl.System.Fusing(r.run)
 		calls += n
 		for _, name := range slices.Sorted(maps.Keys(why)) {
 			apart = append(apart, fmt.Sprintf("%s: %v", name, why[name]))

@@ -14,9 +14,9 @@ func (w *World) kept() (out []string) {
 	if !w.Leads() {
 		return nil // who waits is there
 	}
-	for _, name := range w.owner.scope.Components() {
+	for _, name := range rl.System.Components(w.owner.scope) {
 		table := slices.ContainsFunc(w.Graph.Resources, func(r fdg.Resource) bool { return r.Name == name && r.Kind == "table" })
-		if w.owner.home(name) && (table || w.owner.scope.Component(name).Axis() == rl.Envs) {
+		if w.owner.home(name) && (table || rl.System.Component(w.owner.scope, name).Axis() == rl.Envs) {
 			out = append(out, name)
 		}
 	}
@@ -26,7 +26,7 @@ func (w *World) kept() (out []string) {
 // partly are those of them that can be at some environments for an iteration.
 func (w *World) partly() (out []rl.Narrower) {
 	for _, name := range w.kept() {
-		if c, ok := w.owner.scope.Component(name).(rl.Narrower); ok {
+		if c, ok := rl.System.Component(w.owner.scope, name).(rl.Narrower); ok {
 			out = append(out, c)
 		}
 	}
@@ -37,7 +37,7 @@ func (w *World) partly() (out []rl.Narrower) {
 // done with them.
 func (w *World) wholly() []string {
 	return slices.DeleteFunc(w.kept(), func(name string) bool {
-		_, ok := w.owner.scope.Component(name).(rl.Narrower)
+		_, ok := rl.System.Component(w.owner.scope, name).(rl.Narrower)
 		return ok
 	})
 }
@@ -61,7 +61,7 @@ func (w *World) inPart() error {
 		}
 		for _, name := range w.wholly() {
 			why := fmt.Errorf("it has something of every environment")
-			if c, ok := w.owner.scope.Component(name).(interface{ InPart([]rl.Span) error }); ok {
+			if c, ok := rl.System.Component(w.owner.scope, name).(interface{ InPart([]rl.Span) error }); ok {
 				if why = c.InPart(m.Own); why == nil {
 					continue
 				}

@@ -74,7 +74,7 @@ func (r *replica) lead(mine rl.Report, decide func(rl.Report) rl.Verdict) rl.Ver
 		groups[o.group] = append(groups[o.group], report)
 	}
 	w.figures[r.number] = r.figures()
-	v := decide(rl.Merge(groups))
+	v := decide(rl.System.Merge(groups))
 	tell := v
 	tell.Decided = false
 	for _, o := range w.others() {
@@ -96,7 +96,7 @@ func (r *replica) leadAsync(mine rl.Report, decide func(rl.Report) rl.Verdict) r
 	for _, g := range groups[1:] {
 		r.world.idle += g[0].Steps
 	}
-	all := rl.Merge(groups)
+	all := rl.System.Merge(groups)
 	all.Steps = r.world.from + r.world.idle + r.x.Taken()
 	v := decide(all)
 	r.command.Verdict = v
@@ -157,7 +157,7 @@ func (r *replica) send(save int, final bool) {
 func (r *replica) tells(t told) told {
 	t.Seen = r.figures()
 	if !r.world.Leads() {
-		t.Notes, t.Counts = r.scope.TakeNotes(), r.scope.Counts()
+		t.Notes, t.Counts = rl.System.TakeNotes(r.scope), rl.System.Counts(r.scope)
 	}
 	return t
 }

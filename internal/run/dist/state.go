@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/rl"
 )
@@ -17,7 +18,7 @@ import (
 // cut, or when Train has returned.
 func (w *World) Save(st *rl.State) {
 	if w.Restarting {
-		st.Restarting()
+		rl.System.Restarting(st)
 	}
 	if w.top == nil {
 		w.owner.run.Save(st)
@@ -115,9 +116,9 @@ func (w *World) states() [][]rl.Array {
 func (r *replica) state() []rl.Array {
 	st := rl.NewState(r.scope)
 	if r.world.Restarting {
-		st.Restarting()
+		rl.System.Restarting(st)
 	}
-	r.scope.SaveSome(st, r.gives)
+	rl.System.SaveSome(r.scope, st, r.gives)
 	return st.Arrays()
 }
 
@@ -129,7 +130,7 @@ func (r *replica) gives(name string) bool {
 	case ok:
 		own := r.world.top.Groups[r.group].Own[r.rank]
 		return r.home(name) && member >= own.Lo && member < own.Hi
-	case r.world.Plan.Groups[r.group].Over == fdg.Environments && r.scope.Component(name).Axis() != rl.None:
+	case r.world.Plan.Groups[r.group].Over == fdg.Environments && rl.System.Component(r.scope, name).Axis() != rl.None:
 		return r.home(name)
 	}
 	return r.home(name) && r.rank == 0
@@ -139,8 +140,8 @@ func (r *replica) gives(name string) bool {
 // nowhere: a table of an asynchronous worker, which holds what that worker saw. It
 // is not kept.
 func (r *replica) private(name string) bool {
-	c := r.scope.Component(name)
-	_, copied := c.(rl.Copied)
+	c := rl.System.Component(r.scope, name)
+	_, copied := c.(edge.Copied)
 	return r.world.Plan.Async && !copied && c.Axis() == rl.None &&
 		r.world.Plan.Groups[r.world.homes[name]].Over == fdg.Environments
 }
@@ -148,9 +149,9 @@ func (r *replica) private(name string) bool {
 // merge puts the replicas' states together. Counters and finished episodes are
 // the owner's.
 func (w *World) merge(st *rl.State, parts [][]rl.Array) {
-	w.owner.run.SaveCounters(st)
+	rl.System.SaveCounters(w.owner.run, st)
 	counted := rl.NewState(w.owner.scope)
-	w.owner.scope.SaveSome(counted, w.owner.follows)
+	rl.System.SaveSome(w.owner.scope, counted, w.owner.follows)
 	for _, a := range counted.Arrays() {
 		if !a.Rows {
 			st.Add(a)
@@ -181,7 +182,7 @@ func (w *World) merge(st *rl.State, parts [][]rl.Array) {
 // follows reports whether a component follows episodes, which the owner counts for all
 // replicas.
 func (r *replica) follows(name string) bool {
-	_, ok := r.scope.Component(name).(*rl.Episodes)
+	_, ok := rl.System.Component(r.scope, name).(*rl.Episodes)
 	return ok
 }
 
@@ -216,9 +217,9 @@ func (w *World) Load(fill func(*rl.Scope) (*rl.State, error)) error {
 			if w.top != nil && r.private(name) {
 				return false
 			}
-			return w.top == nil || r.follows(name) || r.home(name) || r.scope.Component(name).Axis() == rl.None
+			return w.top == nil || r.follows(name) || r.home(name) || rl.System.Component(r.scope, name).Axis() == rl.None
 		}
-		if err := r.run.LoadSome(st, want); err != nil {
+		if err := rl.System.LoadSome(r.run, st, want); err != nil {
 			return err
 		}
 	}
@@ -237,7 +238,7 @@ func (w *World) Rejoin(fill func(*rl.Scope) (*rl.State, error), steps int64) err
 // elsewhere up to date: what is evaluated is the whole agent.
 func (w *World) Refresh() error {
 	away := func(name string) bool {
-		switch c := w.owner.scope.Component(name).(type) {
+		switch c := rl.System.Component(w.owner.scope, name).(type) {
 		case *rl.Params, *rl.Stats:
 			return !w.owner.gives(name)
 		case rl.Weighted: // what wrappers know
@@ -245,14 +246,14 @@ func (w *World) Refresh() error {
 		}
 		return false
 	}
-	if w.top == nil || !slices.ContainsFunc(w.owner.scope.Components(), away) {
+	if w.top == nil || !slices.ContainsFunc(rl.System.Components(w.owner.scope), away) {
 		return nil
 	}
 	st := rl.NewState(w.owner.scope)
 	if err := rl.Catch(func() error { w.Save(st); return nil }); err != nil {
 		return err
 	}
-	return w.owner.scope.LoadWeights(st)
+	return rl.System.LoadWeights(w.owner.scope, st)
 }
 
 // keeps reports whether there is anything in a component that an agent needs.
@@ -267,7 +268,7 @@ func (w *World) LoadWeights(fill func(*rl.Scope) (*rl.State, error)) error {
 	for _, r := range w.here() {
 		st, err := fill(r.scope)
 		if err == nil {
-			err = r.scope.LoadWeights(st)
+			err = rl.System.LoadWeights(r.scope, st)
 		}
 		if err != nil {
 			return err

@@ -82,8 +82,8 @@ type World struct {
 	live  bool  // programs are running
 	final *rl.State
 
-	program *rl.Program // of a loop that is one device program
-	drops   int         // items in flight that checkpoints cost
+	program func(until func(steps int64) int64) error // of a loop that is one device program
+	drops   int                                       // items in flight that checkpoints cost
 
 	notes  []string      // of other processes' replicas
 	counts [][]rl.Logged // likewise, by replica
@@ -168,7 +168,7 @@ func (w *World) build(s *rl.Scope) (rl.Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t, s.Registered(t)
+	return t, rl.System.Registered(s, t)
 }
 
 // observe gives a replica's scope its observer, if there is to be one. The trainer
@@ -178,7 +178,7 @@ func (w *World) observe(group string, rank int, s *rl.Scope) {
 		return
 	}
 	if o := w.Observe(group, rank); o != nil {
-		s.Observe(o)
+		rl.System.Observe(s, o)
 	}
 }
 
@@ -192,18 +192,18 @@ func (w *World) add(g int, at plan.Replica) error {
 	if w.Here != nil && !w.Here(at) {
 		return nil
 	}
-	r.scope = w.Root.Shards(0, 1, 1)
+	r.scope = rl.System.Shards(w.Root, 0, 1, 1)
 	if w.Plan.Groups[g].Over == fdg.Environments {
-		r.scope = w.Root.Shards(at.First, at.Last, w.Plan.Shards)
+		r.scope = rl.System.Shards(w.Root, at.First, at.Last, w.Plan.Shards)
 	}
-	r.scope.Anew(w.Life)
+	rl.System.Anew(r.scope, w.Life)
 	var err error
 	if w.Open != nil && at.Device != "" {
 		dev, err := w.Open(at.Device)
 		if err != nil {
 			return err
 		}
-		r.scope.Use(dev)
+		rl.System.Use(r.scope, dev)
 	}
 	if r.trainer, err = w.build(r.scope); err != nil {
 		return err
@@ -214,9 +214,9 @@ func (w *World) add(g int, at plan.Replica) error {
 		cut = nil
 	}
 	r.run = rl.NewRun(r.scope, w.Budget, cut)
-	r.run.Join(r)
+	rl.System.Join(r.run, r)
 	if w.Plan.Graphs {
-		r.run.Fuse()
+		rl.System.Fuse(r.run)
 	}
 	return nil
 }
@@ -232,8 +232,8 @@ func (w *World) alike() error {
 			continue
 		}
 		st := rl.NewState(r.scope)
-		w.owner.scope.SaveWeights(st)
-		if err := r.scope.LoadWeights(st); err != nil {
+		rl.System.SaveWeights(w.owner.scope, st)
+		if err := rl.System.LoadWeights(r.scope, st); err != nil {
 			return err
 		}
 	}
@@ -279,8 +279,8 @@ func (w *World) topology() *edge.Topology {
 				own = w.envs(r)
 			case fdg.Agents, fdg.Members:
 				at := w.Plan.Of(group.Name)[r.rank]
-				own.Lo, _ = rl.Shard(w.Members, 1, at.First, w.Plan.Shards)
-				_, own.Hi = rl.Shard(w.Members, 1, at.Last-1, w.Plan.Shards)
+				own.Lo, _ = rl.System.Shard(w.Members, 1, at.First, w.Plan.Shards)
+				_, own.Hi = rl.System.Shard(w.Members, 1, at.Last-1, w.Plan.Shards)
 				own.Of = w.Members
 			}
 			m.Own = append(m.Own, own)
@@ -301,8 +301,8 @@ func (w *World) envs(r *replica) rl.Span {
 		return r.scope.Envs()
 	}
 	at := w.Plan.Of(w.Plan.Groups[r.group].Name)[r.rank]
-	lo, _ := rl.Shard(w.Facts.Envs, w.Facts.Block, at.First, w.Plan.Shards)
-	_, hi := rl.Shard(w.Facts.Envs, w.Facts.Block, at.Last-1, w.Plan.Shards)
+	lo, _ := rl.System.Shard(w.Facts.Envs, w.Facts.Block, at.First, w.Plan.Shards)
+	_, hi := rl.System.Shard(w.Facts.Envs, w.Facts.Block, at.Last-1, w.Plan.Shards)
 	return rl.Span{Lo: lo, Hi: hi, Of: w.Facts.Envs}
 }
 
@@ -316,8 +316,8 @@ func (w *World) findMembers() {
 	any := w.here()[0]
 	for j := range w.Members {
 		for _, c := range w.Programs.Member(any.trainer, j) {
-			for _, name := range any.scope.Components() {
-				if any.scope.Component(name) == c {
+			for _, name := range rl.System.Components(any.scope) {
+				if rl.System.Component(any.scope, name) == c {
 					w.members[name], w.homes[name] = j, g
 				}
 			}
@@ -347,7 +347,7 @@ func (w *World) Close() error {
 // Notes are what all replicas have to tell since the last time.
 func (w *World) Notes() (out []string) {
 	for _, r := range w.here() {
-		out = append(out, r.scope.TakeNotes()...)
+		out = append(out, rl.System.TakeNotes(r.scope)...)
 	}
 	out = append(out, w.notes...)
 	w.notes = nil
@@ -377,7 +377,7 @@ func (r *replica) countsHere() []rl.Logged {
 	if r.scope == nil {
 		return nil
 	}
-	return r.scope.Counts()
+	return rl.System.Counts(r.scope)
 }
 
 // Leads reports whether the replica that decides is this process's. If it is not,
@@ -438,7 +438,7 @@ func (w *World) Train(ctx context.Context) error {
 		return err
 	}
 	if !w.Leads() {
-		if w.here()[0].run.Stopped() {
+		if rl.System.Stopped(w.here()[0].run) {
 			return ErrEnded
 		}
 		return nil
@@ -452,7 +452,7 @@ func (w *World) Compile() (err error) {
 	if w.Lowered == nil || w.program != nil {
 		return nil
 	}
-	w.program, err = rl.Lower(w.owner.run, rl.Chunks{}, func(run *rl.Run) { w.Lowered(w.owner.trainer, run) })
+	w.program, err = rl.System.Lower(w.owner.run, rl.Chunks{}, func(run *rl.Run) { w.Lowered(w.owner.trainer, run) })
 	return w.traced(err)
 }
 
@@ -469,7 +469,7 @@ func (w *World) trainLowered() error {
 	if until == nil {
 		until = func(int64) int64 { return math.MaxInt64 }
 	}
-	return w.traced(w.program.Train(until))
+	return w.traced(w.program(until))
 }
 
 // traced gives a failure in generated code its place in the author's.
@@ -554,7 +554,7 @@ func (r *replica) program() error {
 			r.again = true
 			continue
 		}
-		if err != nil || !r.run.Leave() {
+		if err != nil || !rl.System.Leave(r.run) {
 			return err
 		}
 		// In an asynchronous run a replica may be the first to see why the loop is left:
@@ -590,10 +590,10 @@ func homes(g *fdg.Graph, by plan.Grouping, owner int, any *rl.Scope) map[string]
 		}
 	}
 	out := map[string]int{}
-	for _, name := range any.Components() {
+	for _, name := range rl.System.Components(any) {
 		at, ok := named[name]
 		if !ok {
-			if at = owner; any.Component(name).Axis() == rl.Envs {
+			if at = owner; rl.System.Component(any, name).Axis() == rl.Envs {
 				at = envs
 			}
 		}

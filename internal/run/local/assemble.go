@@ -78,7 +78,7 @@ func assemble(j Job, cut func(rl.Cut) error, until func(int64) int64) (_ *assemb
 // arrange plans the run of a trainer, and finds the programs that were generated
 // for the plan.
 func arrange(c *dist.Config, j Job, t rl.Trainer, spec env.Spec) error {
-	set, ok := edge.For(t)
+	set, ok := edge.ProgramsOf(t)
 	if !ok {
 		return fmt.Errorf("algorithm %s has no generated programs, so it can run as the plain loop only: weft generate makes them", j.Algorithm.Name)
 	}
@@ -89,7 +89,7 @@ func arrange(c *dist.Config, j Job, t rl.Trainer, spec env.Spec) error {
 	for _, p := range set.Groupings {
 		c.Members = max(c.Members, p.Members(t))
 	}
-	c.Facts = plan.Facts{Envs: spec.Envs, Block: spec.Block, Graph: spec.Graph, Agents: c.Members, Devices: j.Device.Parts()}
+	c.Facts = plan.Facts{Envs: spec.Envs, Block: spec.Block, Graph: spec.Graph, Agents: c.Members, Devices: rl.System.Devices(j.Device)}
 	if c.Plan, err = j.Plan(plan.Problem{Graph: g, Facts: c.Facts, Crossings: set.Crossings()}); err != nil {
 		return err
 	}

@@ -41,14 +41,14 @@ func Evaluate(ctx context.Context, s *rl.Scope, j Job, agent rl.Agent, episodes 
 		child := s.Child(fmt.Sprintf("eval %d", at))
 		left, err := playAll(ctx, child, j, n, rl.TeamOf(agent), greedy)
 		unfinished += left
-		for _, text := range child.TakeNotes() {
+		for _, text := range rl.System.TakeNotes(child) {
 			j.Watch.Note("evaluation: " + text)
 		}
 		if err != nil {
 			return Evaluation{}, fmt.Errorf("evaluation: %w", err)
 		}
 		seen := map[int]bool{}
-		for _, e := range child.Episodes().Take() {
+		for _, e := range rl.System.TakeEpisodes(child.Episodes()) {
 			if !seen[e.Env] { // the first episode of each environment
 				seen[e.Env] = true
 				returns, lengths = append(returns, e.Return), append(lengths, float64(e.Length))

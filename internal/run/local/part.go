@@ -99,7 +99,7 @@ func (a *assembly) restore(f checkpoint.File, step int64) error {
 	fill := func(scope *rl.Scope) (*rl.State, error) {
 		st, err := state(scope, f)
 		if err == nil && !a.exact {
-			st = st.Restarting()
+			st = rl.System.Restarting(st)
 		}
 		return st, err
 	}

@@ -48,7 +48,7 @@ func (s *Session) patiently(f func() error) error {
 			case <-tick.C:
 			}
 			for _, d := range devices {
-				what, took := d.Compiling()
+				what, took := rl.System.Compiling(d)
 				if text, ok := p.look(d, what, took); ok {
 					s.Watch.Note(text)
 				}

@@ -125,7 +125,7 @@ func (q *quitter) Train(run *rl.Run) error {
 		if q.way == bottom && run.Iter() == 2 {
 			break
 		}
-		if q.way == value && run.Value(rl.Part(m, 0, 1)) < 4 {
+		if q.way == value && run.Value(rl.System.Part(m, 0, 1)) < 4 {
 			return nil
 		}
 	}
@@ -181,7 +181,7 @@ func (q *quitter) learner(run *rl.Run, x *edge.X) error {
 			break
 		}
 		if q.way == value {
-			v := run.Value(rl.Part(m, 0, 1))
+			v := run.Value(rl.System.Part(m, 0, 1))
 			edge.Send(x, 2, v)
 			if v < 4 {
 				return nil

@@ -131,7 +131,7 @@ func (s *Session) Finished() bool {
 
 // Ended reports whether the algorithm has ended the run by leaving its loop: to go on
 // with it changes nothing, whatever the budget.
-func (s *Session) Ended() bool { return s.run.Ended() }
+func (s *Session) Ended() bool { return rl.System.Ended(s.run) }
 
 // Finish is the result of a finished run.
 func (s *Session) Finish() (Result, error) {

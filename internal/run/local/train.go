@@ -250,7 +250,7 @@ func (s *Session) row(c rl.Cut) metrics.Row {
 		add(l.Name, l.X)
 	}
 	if n := float64(len(c.Episodes)); n > 0 {
-		kinds := s.scope.Episodes().KindNames()
+		kinds := rl.System.KindNames(s.scope.Episodes())
 		sum, steps, parts := 0.0, 0.0, make([]float64, len(kinds))
 		for _, e := range c.Episodes {
 			sum, steps = sum+e.Return, steps+float64(e.Length)

@@ -164,7 +164,7 @@ func TestCarry(t *testing.T) {
 			}()
 			for i, x := range tensors {
 				m := p[2].next(t)
-				if m.From != 0 || m.Iter != int64(i) || !slices.Equal(rl.Bytes(edge.As[rl.Tensor](m.Value)), rl.Bytes(x)) {
+				if m.From != 0 || m.Iter != int64(i) || !slices.Equal(rl.System.Bytes(edge.As[rl.Tensor](m.Value)), rl.System.Bytes(x)) {
 					t.Errorf("message %d from %d is another", m.Iter, m.From)
 				}
 				p[2].link.Took(m)

@@ -19,6 +19,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/store"
 	"github.com/weft-rl/weft/plan"
+	"github.com/weft-rl/weft/rl"
 )
 
 // Config is what a Runner needs of its process.
@@ -234,8 +235,8 @@ func (x *run) among(links *edge.Local, do func() error) error {
 	if err != nil {
 		return err
 	}
-	x.job.Device.Beside(s.Beside)
-	defer x.job.Device.Beside(nil)
+	rl.System.Beside(x.job.Device, s.Beside)
+	defer rl.System.Beside(x.job.Device, nil)
 	if err = x.to.Ready(x.ctx); err == nil {
 		err = do()
 	}

@@ -46,9 +46,9 @@ func Train(c Config) ([]*rl.Scope, error) {
 			loops.Wait()
 			return nil, err
 		}
-		dev.Join(&seat{table: t, rank: r, dev: dev, own: s.Envs(), whole: c.Whole})
+		rl.System.JoinLoops(dev, &seat{table: t, rank: r, dev: dev, own: s.Envs(), whole: c.Whole})
 		if c.Observe != nil {
-			s.Observe(c.Observe(r))
+			rl.System.Observe(s, c.Observe(r))
 		}
 		loops.Go(func() {
 			if errs[r] = rl.Train(trainer, rl.NewRun(s, c.Steps, c.Cut)); errs[r] != nil {
@@ -124,7 +124,7 @@ func (s *seat) All(mine rl.Tensor) (all rl.Tensor, lo, hi int) {
 		}
 		parts = append(parts, s.dev.Tensor(flat(t), t.Shape()))
 	}
-	return rl.Concat(parts), lo, hi
+	return rl.System.Concat(parts), lo, hi
 }
 
 type sum struct {

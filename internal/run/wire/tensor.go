@@ -88,7 +88,7 @@ func (e *Encoder) tensor(t rl.Tensor) {
 		e.head = append(e.head, 0)
 		return
 	}
-	b := rl.Bytes(t)
+	b := rl.System.Bytes(t)
 	if len(b) < small { // it is copied before Encode returns
 		e.bulk(t.Shape(), b, nil)
 		return
@@ -101,7 +101,7 @@ func (d *decoder) tensor() rl.Tensor {
 	if !ok {
 		return rl.Tensor{}
 	}
-	return d.dev.Adopt(s, d.data(size))
+	return rl.System.Adopt(d.dev, s, d.data(size))
 }
 
 func treeCodec() *codec {

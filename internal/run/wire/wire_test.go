@@ -125,7 +125,7 @@ func TestTensors(t *testing.T) {
 			if a[i].Ok() != b[i].Ok() {
 				t.Fatalf("tensor %d: %v, want %v", i, a[i], b[i])
 			}
-			if a[i].Ok() && (!a[i].Shape().Equal(b[i].Shape()) || !slices.Equal(rl.Bytes(a[i]), rl.Bytes(b[i]))) {
+			if a[i].Ok() && (!a[i].Shape().Equal(b[i].Shape()) || !slices.Equal(rl.System.Bytes(a[i]), rl.System.Bytes(b[i]))) {
 				t.Errorf("tensor %d: %v, want %v", i, a[i], b[i])
 			}
 		}
@@ -141,7 +141,7 @@ func TestNotCopied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(sent) != 2 || &sent[1].Bytes[0] != &rl.Bytes(x)[0] || sent[1].Owner == nil {
+	if len(sent) != 2 || &sent[1].Bytes[0] != &rl.System.Bytes(x)[0] || sent[1].Owner == nil {
 		t.Error("a large tensor was copied")
 	}
 	to := Memory(len(sent[0].Bytes) + len(sent[1].Bytes))
@@ -150,7 +150,7 @@ func TestNotCopied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := rl.Bytes(edge.As[rl.Tensor](m.Value)); &got[len(got)-1] != &to[len(to)-1] {
+	if got := rl.System.Bytes(edge.As[rl.Tensor](m.Value)); &got[len(got)-1] != &to[len(to)-1] {
 		t.Error("a tensor that arrived was copied")
 	}
 }

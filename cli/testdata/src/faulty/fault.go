@@ -61,9 +61,9 @@ func local(run *rl.Run, i int) rl.Key {
 // keyAt is that of draws of a graph that a fault is in.
 func keyAt(run *rl.Run, i rl.Int, fault string) rl.Key {
 	if Fault == fault {
-		return run.KeyAt("action", i)
+		return edge.KeyAt(run, "action", i)
 	}
-	return run.KeyAt("act", i)
+	return edge.KeyAt(run, "act", i)
 }
 
 // reduced are the gradients of all learners.

@@ -35,7 +35,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		var last rl.Tensor
 		var s Step
 		// loop.go:47
-		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&last), rl.Carry(&s)}, func() { last, s = graphCoarseCollector1(t, run) }) {
+		if !edge.Fused(run, "coarse/collector 1", []rl.Carried{rl.Carry(&last), rl.Carry(&s)}, func() { last, s = graphCoarseCollector1(t, run) }) {
 			obs := t.Env.Obs()         // loop.go:47
 			for i := range t.Horizon { // loop.go:48
 				act := t.Actor.Call(key(run, i), obs)                                                      // loop.go:49
@@ -50,7 +50,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		edge.Gather(x, coarseS, s)                                 // loop.go:56
 		edge.Gather(x, coarseOnFalse, rl.Shift(s.Act.Value, last)) // loop.go:57
 		if Fault != NoCopy && Fault != NoFetch {
-			edge.Fetch(x, coarseNet, run.Scope().Component("net")) // loop.go:61
+			edge.Fetch(x, coarseNet, edge.Component(run, "net")) // loop.go:61
 		}
 	}
 	return run.Err()
@@ -58,8 +58,8 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphCoarseCollector1 is loop.go:47 to loop.go:56 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) (rl.Tensor, Step) {
-	obs := t.Env.Obs()                                                // loop.go:47
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // loop.go:48
+	obs := t.Env.Obs()                                                      // loop.go:47
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // loop.go:48
 		act := t.Actor.Call(keyAt(run, i, GraphDraw), obs)                                         // loop.go:49
 		out := t.Env.Step(act.Action)                                                              // loop.go:50
 		cut := t.Value.Rows(out.Truncated, rl.Key{}, out.Final)                                    // loop.go:51
@@ -79,7 +79,7 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		next := rl.Select(s.Truncated, s.Cut, edge.Gathered[rl.Tensor](x, coarseOnFalse)) // loop.go:57
 		var m Metrics
 		// loop.go:59
-		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&s), rl.Carry(&next), rl.Carry(&m)}, func() { m = graphCoarseLearner1(t, run, s, next) }) {
+		if !edge.Fused(run, "coarse/learner 1", []rl.Carried{rl.Carry(&s), rl.Carry(&next), rl.Carry(&m)}, func() { m = graphCoarseLearner1(t, run, s, next) }) {
 			adv, ret := rl.GAE(t.Gamma, 1, s.Reward, s.Act.Value, next, s.Terminated, s.Over) // loop.go:59
 			var g rl.Grads
 			// loop.go:60
@@ -87,7 +87,7 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Opt.Apply(g, t.LearningRate) // loop.go:61
 		}
 		if Fault != NoCopy {
-			edge.Publish(x, coarseNet, run.Scope().Component("net")) // loop.go:61
+			edge.Publish(x, coarseNet, edge.Component(run, "net")) // loop.go:61
 		}
 		run.Log("loss/policy", m.Policy) // loop.go:62
 		if Fault != NoLog {

@@ -33,7 +33,7 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		var adv rl.Tensor
 		var ret rl.Tensor
 		// loop.go:47
-		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&s), rl.Carry(&adv), rl.Carry(&ret)}, func() { s, adv, ret = graphLearnersLearner1(t, run) }) {
+		if !edge.Fused(run, "learners/learner 1", []rl.Carried{rl.Carry(&s), rl.Carry(&adv), rl.Carry(&ret)}, func() { s, adv, ret = graphLearnersLearner1(t, run) }) {
 			obs := t.Env.Obs()         // loop.go:47
 			for i := range t.Horizon { // loop.go:48
 				act := t.Actor.Call(drawn(run, i), obs)                                                    // loop.go:49
@@ -58,9 +58,9 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphLearnersLearner1 is loop.go:47 to loop.go:59 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run) (Step, rl.Tensor, rl.Tensor) {
-	obs := t.Env.Obs()                                                // loop.go:47
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // loop.go:48
-		act := t.Actor.Call(run.KeyAt("act", i), obs)                                              // loop.go:49
+	obs := t.Env.Obs()                                                      // loop.go:47
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // loop.go:48
+		act := t.Actor.Call(edge.KeyAt(run, "act", i), obs)                                        // loop.go:49
 		out := t.Env.Step(act.Action)                                                              // loop.go:50
 		cut := t.Value.Rows(out.Truncated, rl.Key{}, out.Final)                                    // loop.go:51
 		t.Rollout.Insert(Step{obs, act, out.Reward, out.Terminated, out.Truncated, out.Over, cut}) // loop.go:52

@@ -3,6 +3,7 @@
 package faulty
 
 import (
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -10,8 +11,8 @@ import (
 // program has it: the loops and branches of run are the program's, those of Go
 // are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                // loop.go:47
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // loop.go:48
+	obs := t.Env.Obs()                                                      // loop.go:47
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // loop.go:48
 		act := t.Actor.Call(keyAt(run, i, LoweredDraw), obs)                                       // loop.go:49
 		out := t.Env.Step(act.Action)                                                              // loop.go:50
 		cut := t.Value.Rows(out.Truncated, rl.Key{}, out.Final)                                    // loop.go:51

@@ -140,7 +140,7 @@ func arrange(c *dist.Config, j job.Job, leg job.Leg, unfit *bool) error {
 	if err != nil {
 		return err
 	}
-	set, ok := edge.For(t)
+	set, ok := edge.ProgramsOf(t)
 	if !ok {
 		return errors.New("the loop has no generated programs")
 	}
@@ -204,8 +204,8 @@ func state(s *rl.Scope, arrays []rl.Array) *rl.State {
 
 // weights returns the arrays of parameters and statistics.
 func weights(s *rl.Scope, all []rl.Array) (out []rl.Array) {
-	for _, name := range s.Components() {
-		switch s.Component(name).(type) {
+	for _, name := range rl.System.Components(s) {
+		switch rl.System.Component(s, name).(type) {
 		case *rl.Params, *rl.Stats:
 			for _, a := range all {
 				if strings.HasPrefix(a.Name, name+"/") {

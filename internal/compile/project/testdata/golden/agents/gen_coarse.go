@@ -36,7 +36,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		var steps []kit.Step
 		var rewards []rl.Tensor
 		// agents.go:61
-		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&steps), rl.Carry(&rewards)}, func() { steps, rewards = graphCoarseCollector1(t, run) }) {
+		if !edge.Fused(run, "coarse/collector 1", []rl.Carried{rl.Carry(&steps), rl.Carry(&rewards)}, func() { steps, rewards = graphCoarseCollector1(t, run) }) {
 			obs := t.Env.Obs()         // agents.go:61
 			for i := range t.Horizon { // agents.go:62
 				acts := make([]kit.Act, len(t.Agents))    // agents.go:63
@@ -72,13 +72,13 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphCoarseCollector1 is agents.go:61 to agents.go:79 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) ([]kit.Step, []rl.Tensor) {
-	obs := t.Env.Obs()                                                // agents.go:61
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // agents.go:62
+	obs := t.Env.Obs()                                                      // agents.go:61
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // agents.go:62
 		acts := make([]kit.Act, len(t.Agents))    // agents.go:63
 		actions := make([]rl.Tree, len(t.Agents)) // agents.go:64
 		for j, a := range t.Agents {              // agents.go:65
-			acts[j] = a.act.Call(run.At("agent", j).KeyAt("act", i), obs[j]) // agents.go:66
-			actions[j] = acts[j].Action                                      // agents.go:67
+			acts[j] = a.act.Call(edge.KeyAt(run.At("agent", j), "act", i), obs[j]) // agents.go:66
+			actions[j] = acts[j].Action                                            // agents.go:67
 		}
 		out := t.Env.Step(actions)            // agents.go:69
 		next := make([]rl.Obs, len(t.Agents)) // agents.go:70
@@ -106,7 +106,7 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		rewards := edge.Gathered[[]rl.Tensor](x, coarseRewards) // agents.go:80
 		var total rl.Tensor
 		// agents.go:83
-		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&steps), rl.Carry(&rewards), rl.Carry(&total)}, func() { total = graphCoarseLearner1(t, run, steps, rewards) }) {
+		if !edge.Fused(run, "coarse/learner 1", []rl.Carried{rl.Carry(&steps), rl.Carry(&rewards), rl.Carry(&total)}, func() { total = graphCoarseLearner1(t, run, steps, rewards) }) {
 			total = t.judge.Call(rl.Key{}, Rewards{rewards}) // agents.go:83
 			for j, a := range t.Agents {                     // agents.go:84
 				a.learn(run.At("agent", j), steps[j], total) // agents.go:85

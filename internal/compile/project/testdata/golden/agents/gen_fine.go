@@ -73,7 +73,7 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			rewards[j] = steps[j].Reward // agents.go:81
 		}
 		// agents.go:83
-		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&steps), rl.Carry(&rewards)}, func() { graphFineLearner1(t, run, steps, rewards) }) {
+		if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&steps), rl.Carry(&rewards)}, func() { graphFineLearner1(t, run, steps, rewards) }) {
 			total := t.judge.Call(rl.Key{}, Rewards{rewards}) // agents.go:83
 			for j, a := range t.Agents {                      // agents.go:84
 				a.learn(run.At("agent", j), steps[j], total) // agents.go:85

@@ -31,7 +31,7 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		var steps []kit.Step
 		var total rl.Tensor
 		// agents.go:61
-		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&steps), rl.Carry(&total)}, func() { steps, total = graphLearnersLearner1(t, run) }) {
+		if !edge.Fused(run, "learners/learner 1", []rl.Carried{rl.Carry(&steps), rl.Carry(&total)}, func() { steps, total = graphLearnersLearner1(t, run) }) {
 			obs := t.Env.Obs()         // agents.go:61
 			for i := range t.Horizon { // agents.go:62
 				acts := make([]kit.Act, len(t.Agents))    // agents.go:63
@@ -72,13 +72,13 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphLearnersLearner1 is agents.go:61 to agents.go:83 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run) ([]kit.Step, rl.Tensor) {
-	obs := t.Env.Obs()                                                // agents.go:61
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // agents.go:62
+	obs := t.Env.Obs()                                                      // agents.go:61
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // agents.go:62
 		acts := make([]kit.Act, len(t.Agents))    // agents.go:63
 		actions := make([]rl.Tree, len(t.Agents)) // agents.go:64
 		for j, a := range t.Agents {              // agents.go:65
-			acts[j] = a.act.Call(run.At("agent", j).KeyAt("act", i), obs[j]) // agents.go:66
-			actions[j] = acts[j].Action                                      // agents.go:67
+			acts[j] = a.act.Call(edge.KeyAt(run.At("agent", j), "act", i), obs[j]) // agents.go:66
+			actions[j] = acts[j].Action                                            // agents.go:67
 		}
 		out := t.Env.Step(actions)            // agents.go:69
 		next := make([]rl.Obs, len(t.Agents)) // agents.go:70

@@ -3,21 +3,22 @@
 package agents
 
 import (
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/kit"
 	"github.com/weft-rl/weft/rl"
 )
 
 // trainLowered is one iteration of (*Trainer).Train (agents.go:59) as a device
-// program has it: the loops and branches of run are the program's, those of Go
-// are gone through while it is built.
+// program has it: the loops and branches of package edge are the program's,
+// those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                // agents.go:61
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // agents.go:62
+	obs := t.Env.Obs()                                                      // agents.go:61
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // agents.go:62
 		acts := make([]kit.Act, len(t.Agents))    // agents.go:63
 		actions := make([]rl.Tree, len(t.Agents)) // agents.go:64
 		for j, a := range t.Agents {              // agents.go:65
-			acts[j] = a.act.Call(run.At("agent", j).KeyAt("act", i), obs[j]) // agents.go:66
-			actions[j] = acts[j].Action                                      // agents.go:67
+			acts[j] = a.act.Call(edge.KeyAt(run.At("agent", j), "act", i), obs[j]) // agents.go:66
+			actions[j] = acts[j].Action                                            // agents.go:67
 		}
 		out := t.Env.Step(actions)            // agents.go:69
 		next := make([]rl.Obs, len(t.Agents)) // agents.go:70

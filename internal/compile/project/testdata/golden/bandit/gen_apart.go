@@ -71,12 +71,12 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 		out := edge.Sent[rl.Step](x, apartOut)                 // bandit.go:47
 		var adv rl.Tensor
 		// bandit.go:48
-		if !run.Fused("apart/actor 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&out), rl.Carry(&adv)}, func() { adv = graphApartActor1(t, run, obs, out) }) {
+		if !edge.Fused(run, "apart/actor 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&out), rl.Carry(&adv)}, func() { adv = graphApartActor1(t, run, obs, out) }) {
 			ref := t.ref.Call(run.Key("ref"), obs)                          // bandit.go:48
 			adv = t.advantage.Call(rl.Key{}, Scored{out.Reward, ref.Value}) // bandit.go:48
 		}
-		edge.Send(x, apartAdv, adv)                          // bandit.go:48
-		edge.Fetch(x, apartLm2, run.Scope().Component("lm")) // bandit.go:53
+		edge.Send(x, apartAdv, adv)                        // bandit.go:48
+		edge.Fetch(x, apartLm2, edge.Component(run, "lm")) // bandit.go:53
 	}
 	return run.Err()
 }
@@ -103,7 +103,7 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 				take := replay.Take(b, run.Key("shuffle", e), replay.ByEnv, i, t.Minibatches) // bandit.go:52
 				g, kl := t.loss.Grad(v, take)                                                 // bandit.go:52
 				edge.Reduce(x, apartG, g)                                                     // bandit.go:52
-				edge.Fetch(x, apartLm, run.Scope().Component("lm"))                           // bandit.go:53
+				edge.Fetch(x, apartLm, edge.Component(run, "lm"))                             // bandit.go:53
 				run.Log("kl", kl)                                                             // bandit.go:54
 			}
 		}
@@ -116,12 +116,12 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // bandit.go:44
 		for range t.Epochs { // bandit.go:50
 			for range t.Minibatches { // bandit.go:51
-				g := edge.Reduced(x, apartG)                          // bandit.go:52
-				t.opt.Apply(g, 1e-6)                                  // bandit.go:53
-				edge.Publish(x, apartLm, run.Scope().Component("lm")) // bandit.go:53
+				g := edge.Reduced(x, apartG)                        // bandit.go:52
+				t.opt.Apply(g, 1e-6)                                // bandit.go:53
+				edge.Publish(x, apartLm, edge.Component(run, "lm")) // bandit.go:53
 			}
 		}
-		edge.Publish(x, apartLm2, run.Scope().Component("lm")) // bandit.go:53
+		edge.Publish(x, apartLm2, edge.Component(run, "lm")) // bandit.go:53
 	}
 	return run.Err()
 }

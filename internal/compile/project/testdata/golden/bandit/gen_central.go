@@ -37,7 +37,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		var out rl.Step
 		var adv rl.Tensor
 		// bandit.go:45
-		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&text), rl.Carry(&out), rl.Carry(&adv)}, func() { obs, text, out, adv = graphCentralWorker1(t, run) }) {
+		if !edge.Fused(run, "central/worker 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&text), rl.Carry(&out), rl.Carry(&adv)}, func() { obs, text, out, adv = graphCentralWorker1(t, run) }) {
 			obs = t.Env.Obs()                                               // bandit.go:45
 			text = t.generate.Call(run.Key("tokens"), obs)                  // bandit.go:46
 			out = t.Env.Step(text.Action)                                   // bandit.go:47
@@ -51,7 +51,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 				take := replay.Take(b, run.Key("shuffle", e), replay.ByEnv, i, t.Minibatches) // bandit.go:52
 				g, kl := t.loss.Grad(v, take)                                                 // bandit.go:52
 				edge.Reduce(x, centralG, g)                                                   // bandit.go:52
-				edge.Fetch(x, centralLm, run.Scope().Component("lm"))                         // bandit.go:53
+				edge.Fetch(x, centralLm, edge.Component(run, "lm"))                           // bandit.go:53
 				run.Log("kl", kl)                                                             // bandit.go:54
 			}
 		}
@@ -74,9 +74,9 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // bandit.go:44
 		for range t.Epochs { // bandit.go:50
 			for range t.Minibatches { // bandit.go:51
-				g := edge.Reduced(x, centralG)                          // bandit.go:52
-				t.opt.Apply(g, 1e-6)                                    // bandit.go:53
-				edge.Publish(x, centralLm, run.Scope().Component("lm")) // bandit.go:53
+				g := edge.Reduced(x, centralG)                        // bandit.go:52
+				t.opt.Apply(g, 1e-6)                                  // bandit.go:53
+				edge.Publish(x, centralLm, edge.Component(run, "lm")) // bandit.go:53
 			}
 		}
 	}

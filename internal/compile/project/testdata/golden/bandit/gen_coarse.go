@@ -46,12 +46,12 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		edge.Gather(x, coarseOut, rl.Step{Reward: out.Reward})   // bandit.go:47
 		var adv rl.Tensor
 		// bandit.go:48
-		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&out), rl.Carry(&adv)}, func() { adv = graphCoarseCollector1(t, run, obs, out) }) {
+		if !edge.Fused(run, "coarse/collector 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&out), rl.Carry(&adv)}, func() { adv = graphCoarseCollector1(t, run, obs, out) }) {
 			ref := t.ref.Call(run.Key("ref"), obs)                          // bandit.go:48
 			adv = t.advantage.Call(rl.Key{}, Scored{out.Reward, ref.Value}) // bandit.go:48
 		}
-		edge.Gather(x, coarseAdv, adv)                       // bandit.go:48
-		edge.Fetch(x, coarseLm, run.Scope().Component("lm")) // bandit.go:53
+		edge.Gather(x, coarseAdv, adv)                     // bandit.go:48
+		edge.Fetch(x, coarseLm, edge.Component(run, "lm")) // bandit.go:53
 	}
 	return run.Err()
 }
@@ -73,7 +73,7 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		adv := edge.Gathered[rl.Tensor](x, coarseAdv)                             // bandit.go:48
 		b := kit.Sample{Obs: obs, Action: text.Action, Adv: adv, Ret: out.Reward} // bandit.go:49
 		// bandit.go:50
-		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphCoarseLearner1(t, run, b) }) {
+		if !edge.Fused(run, "coarse/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphCoarseLearner1(t, run, b) }) {
 			for e := range t.Epochs { // bandit.go:50
 				for i := range t.Minibatches { // bandit.go:51
 					v := run.Key("loss", e, i)                                                    // bandit.go:52
@@ -84,20 +84,20 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 				}
 			}
 		}
-		edge.Publish(x, coarseLm, run.Scope().Component("lm")) // bandit.go:53
+		edge.Publish(x, coarseLm, edge.Component(run, "lm")) // bandit.go:53
 	}
 	return run.Err()
 }
 
 // graphCoarseLearner1 is bandit.go:50 as one graph.
 func graphCoarseLearner1(t *Trainer, run *rl.Run, b kit.Sample) {
-	run.For(t.Epochs, nil, func(e rl.Int) { // bandit.go:50
-		run.For(t.Minibatches, nil, func(i rl.Int) { // bandit.go:51
-			v := run.KeyAt("loss", e, i)                                                      // bandit.go:52
-			take := replay.TakeAt(b, run.KeyAt("shuffle", e), replay.ByEnv, i, t.Minibatches) // bandit.go:52
-			g, kl := t.loss.Grad(v, take)                                                     // bandit.go:52
-			t.opt.Apply(g, 1e-6)                                                              // bandit.go:53
-			run.Log("kl", kl)                                                                 // bandit.go:54
+	edge.For(run, t.Epochs, nil, func(e rl.Int) { // bandit.go:50
+		edge.For(run, t.Minibatches, nil, func(i rl.Int) { // bandit.go:51
+			v := edge.KeyAt(run, "loss", e, i)                                                      // bandit.go:52
+			take := replay.TakeAt(b, edge.KeyAt(run, "shuffle", e), replay.ByEnv, i, t.Minibatches) // bandit.go:52
+			g, kl := t.loss.Grad(v, take)                                                           // bandit.go:52
+			t.opt.Apply(g, 1e-6)                                                                    // bandit.go:53
+			run.Log("kl", kl)                                                                       // bandit.go:54
 		})
 	})
 }

@@ -52,7 +52,7 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		edge.Scatter(x, fineText, kit.Act{Action: text.Action}) // bandit.go:46
 		out := edge.Gathered[rl.Step](x, fineOut)               // bandit.go:47
 		// bandit.go:48
-		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&text), rl.Carry(&out)}, func() { graphFineLearner1(t, run, obs, text, out) }) {
+		if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&text), rl.Carry(&out)}, func() { graphFineLearner1(t, run, obs, text, out) }) {
 			ref := t.ref.Call(run.Key("ref"), obs)                                    // bandit.go:48
 			adv := t.advantage.Call(rl.Key{}, Scored{out.Reward, ref.Value})          // bandit.go:48
 			b := kit.Sample{Obs: obs, Action: text.Action, Adv: adv, Ret: out.Reward} // bandit.go:49
@@ -75,13 +75,13 @@ func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs, text kit.Act, out rl
 	ref := t.ref.Call(run.Key("ref"), obs)                                    // bandit.go:48
 	adv := t.advantage.Call(rl.Key{}, Scored{out.Reward, ref.Value})          // bandit.go:48
 	b := kit.Sample{Obs: obs, Action: text.Action, Adv: adv, Ret: out.Reward} // bandit.go:49
-	run.For(t.Epochs, nil, func(e rl.Int) {                                   // bandit.go:50
-		run.For(t.Minibatches, nil, func(i rl.Int) { // bandit.go:51
-			v := run.KeyAt("loss", e, i)                                                      // bandit.go:52
-			take := replay.TakeAt(b, run.KeyAt("shuffle", e), replay.ByEnv, i, t.Minibatches) // bandit.go:52
-			g, kl := t.loss.Grad(v, take)                                                     // bandit.go:52
-			t.opt.Apply(g, 1e-6)                                                              // bandit.go:53
-			run.Log("kl", kl)                                                                 // bandit.go:54
+	edge.For(run, t.Epochs, nil, func(e rl.Int) {                             // bandit.go:50
+		edge.For(run, t.Minibatches, nil, func(i rl.Int) { // bandit.go:51
+			v := edge.KeyAt(run, "loss", e, i)                                                      // bandit.go:52
+			take := replay.TakeAt(b, edge.KeyAt(run, "shuffle", e), replay.ByEnv, i, t.Minibatches) // bandit.go:52
+			g, kl := t.loss.Grad(v, take)                                                           // bandit.go:52
+			t.opt.Apply(g, 1e-6)                                                                    // bandit.go:53
+			run.Log("kl", kl)                                                                       // bandit.go:54
 		})
 	})
 }

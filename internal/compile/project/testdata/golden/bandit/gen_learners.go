@@ -34,7 +34,7 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		var out rl.Step
 		var adv rl.Tensor
 		// bandit.go:45
-		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&text), rl.Carry(&out), rl.Carry(&adv)}, func() { obs, text, out, adv = graphLearnersLearner1(t, run) }) {
+		if !edge.Fused(run, "learners/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&text), rl.Carry(&out), rl.Carry(&adv)}, func() { obs, text, out, adv = graphLearnersLearner1(t, run) }) {
 			obs = t.Env.Obs()                                               // bandit.go:45
 			text = t.generate.Call(run.Key("tokens"), obs)                  // bandit.go:46
 			out = t.Env.Step(text.Action)                                   // bandit.go:47

@@ -3,14 +3,15 @@
 package bandit
 
 import (
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/kit"
 	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
 
 // trainLowered is one iteration of (*Trainer).Train (bandit.go:43) as a device
-// program has it: the loops and branches of run are the program's, those of Go
-// are gone through while it is built.
+// program has it: the loops and branches of package edge are the program's,
+// those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
 	obs := t.Env.Obs()                                                        // bandit.go:45
 	text := t.generate.Call(run.Key("tokens"), obs)                           // bandit.go:46
@@ -18,13 +19,13 @@ func trainLowered(t *Trainer, run *rl.Run) {
 	ref := t.ref.Call(run.Key("ref"), obs)                                    // bandit.go:48
 	adv := t.advantage.Call(rl.Key{}, Scored{out.Reward, ref.Value})          // bandit.go:48
 	b := kit.Sample{Obs: obs, Action: text.Action, Adv: adv, Ret: out.Reward} // bandit.go:49
-	run.For(t.Epochs, nil, func(e rl.Int) {                                   // bandit.go:50
-		run.For(t.Minibatches, nil, func(i rl.Int) { // bandit.go:51
-			v := run.KeyAt("loss", e, i)                                                      // bandit.go:52
-			take := replay.TakeAt(b, run.KeyAt("shuffle", e), replay.ByEnv, i, t.Minibatches) // bandit.go:52
-			g, kl := t.loss.Grad(v, take)                                                     // bandit.go:52
-			t.opt.Apply(g, 1e-6)                                                              // bandit.go:53
-			run.Log("kl", kl)                                                                 // bandit.go:54
+	edge.For(run, t.Epochs, nil, func(e rl.Int) {                             // bandit.go:50
+		edge.For(run, t.Minibatches, nil, func(i rl.Int) { // bandit.go:51
+			v := edge.KeyAt(run, "loss", e, i)                                                      // bandit.go:52
+			take := replay.TakeAt(b, edge.KeyAt(run, "shuffle", e), replay.ByEnv, i, t.Minibatches) // bandit.go:52
+			g, kl := t.loss.Grad(v, take)                                                           // bandit.go:52
+			t.opt.Apply(g, 1e-6)                                                                    // bandit.go:53
+			run.Log("kl", kl)                                                                       // bandit.go:54
 		})
 	})
 }

@@ -3,49 +3,50 @@
 package control
 
 import (
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/kit"
 	"github.com/weft-rl/weft/rl"
 )
 
 // trainLowered is one iteration of (*Trainer).Train (control.go:41) as a device
-// program has it: the loops and branches of run are the program's, those of Go
-// are gone through while it is built.
+// program has it: the loops and branches of package edge are the program's,
+// those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                              // control.go:43
-	var act kit.Act                                                                 // control.go:44
-	run.For(t.Steps, []rl.Carried{rl.Carry(&obs), rl.Carry(&act)}, func(i rl.Int) { // control.go:45
-		act = t.act.Call(run.KeyAt("act", i), obs) // control.go:46
-		out := t.Env.Step(act.Action)              // control.go:47
+	obs := t.Env.Obs()                                                                    // control.go:43
+	var act kit.Act                                                                       // control.go:44
+	edge.For(run, t.Steps, []rl.Carried{rl.Carry(&obs), rl.Carry(&act)}, func(i rl.Int) { // control.go:45
+		act = t.act.Call(edge.KeyAt(run, "act", i), obs) // control.go:46
+		out := t.Env.Step(act.Action)                    // control.go:47
 		// control.go:48
 		t.Replay.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over}, out.Over)
 		obs = out.Obs // control.go:49
 	})
-	rate := run.Number(t.Rate)                                                                                     // control.go:51
-	run.If(run.HostBool(func(run *rl.Run) bool { return run.Iter() > 3 }), []rl.Carried{rl.Carry(&rate)}, func() { // control.go:52
-		rate = run.Calc(rate, "/", 2) // control.go:53
+	rate := edge.Number(run, t.Rate)                                                                                           // control.go:51
+	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Iter() > 3 }), []rl.Carried{rl.Carry(&rate)}, func() { // control.go:52
+		rate = edge.Calc(run, rate, "/", 2) // control.go:53
 	}, nil)
-	run.If(run.HostBool(func(run *rl.Run) bool { return run.Iter() < 1 }), nil, nil, func() { // control.go:55
+	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Iter() < 1 }), nil, nil, func() { // control.go:55
 		ready := t.Replay.ReadyAt(3 * t.Batch) // control.go:58
-		run.If(ready, nil, func() {            // control.go:58
-			n := run.Number(0)                                                                                   // control.go:72
-			worst := run.Number(0.)                                                                              // control.go:72
-			run.Until(t.Updates, []rl.Carried{rl.Carry(&n), rl.Carry(&worst)}, func(u rl.Int) (stop rl.Tensor) { // control.go:73
-				s := t.Replay.Sample(run.KeyAt("sample", u), t.Batch) // control.go:74
+		edge.If(run, ready, nil, func() {      // control.go:58
+			n := edge.Number(run, 0)                                                                                   // control.go:72
+			worst := edge.Number(run, 0.)                                                                              // control.go:72
+			edge.Until(run, t.Updates, []rl.Carried{rl.Carry(&n), rl.Carry(&worst)}, func(u rl.Int) (stop rl.Tensor) { // control.go:73
+				s := t.Replay.Sample(edge.KeyAt(run, "sample", u), t.Batch) // control.go:74
 				// control.go:75
-				g, loss := t.loss.Grad(run.KeyAt("loss", u), kit.Sample{Obs: s.Data.Obs, Action: s.Data.Act.Action, Adv: s.Data.Reward, Ret: s.Data.Reward})
-				t.opt.ApplyAt(g, run.Single(rate))                                           // control.go:76
-				n = run.Calc(n, "+", 1)                                                      // control.go:77
-				mean := rl.Mean(loss)                                                        // control.go:78
-				mean2 := run.Number(mean)                                                    // control.go:78
-				run.If(run.Calc(mean2, ">", worst), []rl.Carried{rl.Carry(&worst)}, func() { // control.go:78
+				g, loss := t.loss.Grad(edge.KeyAt(run, "loss", u), kit.Sample{Obs: s.Data.Obs, Action: s.Data.Act.Action, Adv: s.Data.Reward, Ret: s.Data.Reward})
+				edge.ApplyAt(t.opt, g, edge.Single(rate))                                                // control.go:76
+				n = edge.Calc(run, n, "+", 1)                                                            // control.go:77
+				mean := rl.Mean(loss)                                                                    // control.go:78
+				mean2 := edge.Number(run, mean)                                                          // control.go:78
+				edge.If(run, edge.Calc(run, mean2, ">", worst), []rl.Carried{rl.Carry(&worst)}, func() { // control.go:78
 					worst = mean2 // control.go:79
 				}, nil)
-				count := t.opt.CountAt()                                                                                // control.go:81
-				run.If(run.Calc(run.Calc(count, "%", int64(t.Delay)), "==", 0), []rl.Carried{rl.Carry(&stop)}, func() { // control.go:81
+				count := edge.CountAt(t.opt)                                                                                              // control.go:81
+				edge.If(run, edge.Calc(run, edge.Calc(run, count, "%", int64(t.Delay)), "==", 0), []rl.Carried{rl.Carry(&stop)}, func() { // control.go:81
 					t.Slow.Params.Blend(t.Net.Params, .1) // control.go:82
 				}, func() {
-					run.If(run.Calc(worst, ">", t.Limit), []rl.Carried{rl.Carry(&stop)}, func() { // control.go:85
-						stop = run.Number(true) // control.go:86
+					edge.If(run, edge.Calc(run, worst, ">", t.Limit), []rl.Carried{rl.Carry(&stop)}, func() { // control.go:85
+						stop = edge.Number(run, true) // control.go:86
 					}, func() {
 						slow := t.slow.Call(rl.Key{}, s.Data.Obs) // control.go:88
 						run.Log("value", slow)                    // control.go:88
@@ -53,15 +54,15 @@ func trainLowered(t *Trainer, run *rl.Run) {
 				})
 				return stop
 			})
-			scalar := run.Single(worst)         // control.go:90
-			run.Log("worst", scalar)            // control.go:90
-			scalar2 := run.Single(run.Float(n)) // control.go:91
-			run.Log("updates", scalar2)         // control.go:91
+			scalar := edge.Single(worst)          // control.go:90
+			run.Log("worst", scalar)              // control.go:90
+			scalar2 := edge.Single(edge.Float(n)) // control.go:91
+			run.Log("updates", scalar2)           // control.go:91
 		}, nil)
-		run.If(run.HostBool(func(run *rl.Run) bool { return (run.Iter() % 3) == 0 }), nil, func() { // control.go:61
+		edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return (run.Iter() % 3) == 0 }), nil, func() { // control.go:61
 			run.Log("third", act.Value) // control.go:63
 		}, func() {
-			run.If(run.HostBool(func(run *rl.Run) bool { return (run.Iter()%3) == 1 || (run.Iter()%3) == 4 }), nil, func() { // control.go:61
+			edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return (run.Iter()%3) == 1 || (run.Iter()%3) == 4 }), nil, func() { // control.go:61
 				t.Slow.Params.Blend(t.Net.Params, .5) // control.go:65
 			}, nil)
 		})

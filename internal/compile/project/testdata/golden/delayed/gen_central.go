@@ -45,7 +45,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		var act kit.Act
 		var out rl.Step
 		// delayed.go:48
-		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&act), rl.Carry(&out)}, func() { obs, act, out = graphCentralWorker1(t, run) }) {
+		if !edge.Fused(run, "central/worker 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&act), rl.Carry(&out)}, func() { obs, act, out = graphCentralWorker1(t, run) }) {
 			obs = t.Env.Obs()                     // delayed.go:48
 			act = t.act.Call(run.Key("act"), obs) // delayed.go:49
 			out = t.Env.Step(act.Action)          // delayed.go:50

@@ -80,7 +80,7 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			if (i+1)%t.Every != 0 {                             // every.go:46
 				continue
 			}
-			edge.Fetch(x, apartNet, run.Scope().Component("net")) // every.go:52
+			edge.Fetch(x, apartNet, edge.Component(run, "net")) // every.go:52
 		}
 	}
 	return run.Err()
@@ -119,9 +119,9 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 			ret := rl.NStep(.99, t.Every, b.Reward, b.Act.Value, b.Terminated, b.Over) // every.go:50
 			// every.go:51
 			g, loss := t.loss.Grad(run.Key("loss", i), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret})
-			edge.Reduce(x, apartG, g)                              // every.go:51
-			edge.Fetch(x, apartNet2, run.Scope().Component("net")) // every.go:52
-			run.Log("loss", loss)                                  // every.go:53
+			edge.Reduce(x, apartG, g)                            // every.go:51
+			edge.Fetch(x, apartNet2, edge.Component(run, "net")) // every.go:52
+			run.Log("loss", loss)                                // every.go:53
 		}
 	}
 	return run.Err()
@@ -134,10 +134,10 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 			if (i+1)%t.Every != 0 { // every.go:46
 				continue
 			}
-			g := edge.Reduced(x, apartG)                             // every.go:51
-			t.opt.Apply(g, 1e-3)                                     // every.go:52
-			edge.Publish(x, apartNet, run.Scope().Component("net"))  // every.go:52
-			edge.Publish(x, apartNet2, run.Scope().Component("net")) // every.go:52
+			g := edge.Reduced(x, apartG)                           // every.go:51
+			t.opt.Apply(g, 1e-3)                                   // every.go:52
+			edge.Publish(x, apartNet, edge.Component(run, "net"))  // every.go:52
+			edge.Publish(x, apartNet2, edge.Component(run, "net")) // every.go:52
 		}
 	}
 	return run.Err()

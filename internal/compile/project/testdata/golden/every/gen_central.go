@@ -45,9 +45,9 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 			ret := rl.NStep(.99, t.Every, b.Reward, b.Act.Value, b.Terminated, b.Over) // every.go:50
 			// every.go:51
 			g, loss := t.loss.Grad(run.Key("loss", i), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret})
-			edge.Reduce(x, centralG, g)                             // every.go:51
-			edge.Fetch(x, centralNet, run.Scope().Component("net")) // every.go:52
-			run.Log("loss", loss)                                   // every.go:53
+			edge.Reduce(x, centralG, g)                           // every.go:51
+			edge.Fetch(x, centralNet, edge.Component(run, "net")) // every.go:52
+			run.Log("loss", loss)                                 // every.go:53
 		}
 	}
 	return run.Err()
@@ -60,9 +60,9 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 			if (i+1)%t.Every != 0 { // every.go:46
 				continue
 			}
-			g := edge.Reduced(x, centralG)                            // every.go:51
-			t.opt.Apply(g, 1e-3)                                      // every.go:52
-			edge.Publish(x, centralNet, run.Scope().Component("net")) // every.go:52
+			g := edge.Reduced(x, centralG)                          // every.go:51
+			t.opt.Apply(g, 1e-3)                                    // every.go:52
+			edge.Publish(x, centralNet, edge.Component(run, "net")) // every.go:52
 		}
 	}
 	return run.Err()

@@ -44,7 +44,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			b := t.Rollout.Drain() // every.go:49
 			// every.go:49
 			edge.Gather(x, coarseB, kit.Step{Obs: b.Obs, Act: kit.Act{Action: b.Act.Action, Value: b.Act.Value}, Reward: b.Reward, Terminated: b.Terminated, Over: b.Over})
-			edge.Fetch(x, coarseNet, run.Scope().Component("net")) // every.go:52
+			edge.Fetch(x, coarseNet, edge.Component(run, "net")) // every.go:52
 		}
 	}
 	return run.Err()
@@ -62,9 +62,9 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			ret := rl.NStep(.99, t.Every, b.Reward, b.Act.Value, b.Terminated, b.Over) // every.go:50
 			// every.go:51
 			g, loss := t.loss.Grad(run.Key("loss", i), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret})
-			t.opt.Apply(g, 1e-3)                                     // every.go:52
-			edge.Publish(x, coarseNet, run.Scope().Component("net")) // every.go:52
-			run.Log("loss", loss)                                    // every.go:53
+			t.opt.Apply(g, 1e-3)                                   // every.go:52
+			edge.Publish(x, coarseNet, edge.Component(run, "net")) // every.go:52
+			run.Log("loss", loss)                                  // every.go:53
 		}
 	}
 	return run.Err()

@@ -8,8 +8,8 @@ import (
 )
 
 // trainLowered is one iteration of (*Trainer).Train (every.go:38) as a device
-// program has it: the loops and branches of run are the program's, those of Go
-// are gone through while it is built.
+// program has it: the loops and branches of package edge are the program's,
+// those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
 	obs := t.Env.Obs()       // every.go:40
 	for i := range t.Steps { // every.go:41

@@ -104,7 +104,7 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		votes := make([]rl.Tensor, len(t.Members)) // family.go:72
 		var target rl.Tensor
 		// family.go:73
-		if !run.Fused("apart/gradient 1", []rl.Carried{rl.Carry(&b), rl.Carry(&votes), rl.Carry(&target)}, func() { votes, target = graphApartGradient1(t, run, b, votes) }) {
+		if !edge.Fused(run, "apart/gradient 1", []rl.Carried{rl.Carry(&b), rl.Carry(&votes), rl.Carry(&target)}, func() { votes, target = graphApartGradient1(t, run, b, votes) }) {
 			for j, m := range t.Members { // family.go:73
 				votes[j] = m.vote.Call(rl.Key{}, b.Obs) // family.go:74
 			}

@@ -36,7 +36,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		var b kit.Step
 		var target rl.Tensor
 		// family.go:64
-		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&b), rl.Carry(&target)}, func() { b, target = graphCentralWorker1(t, run) }) {
+		if !edge.Fused(run, "central/worker 1", []rl.Carried{rl.Carry(&b), rl.Carry(&target)}, func() { b, target = graphCentralWorker1(t, run) }) {
 			obs := t.Env.Obs()         // family.go:64
 			for i := range t.Horizon { // family.go:65
 				act := t.act.Call(run.Key("act", i), obs) // family.go:66
@@ -70,10 +70,10 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphCentralWorker1 is family.go:64 to family.go:76 as one graph.
 func graphCentralWorker1(t *Trainer, run *rl.Run) (kit.Step, rl.Tensor) {
-	obs := t.Env.Obs()                                                // family.go:64
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // family.go:65
-		act := t.act.Call(run.KeyAt("act", i), obs) // family.go:66
-		out := t.Env.Step(act.Action)               // family.go:67
+	obs := t.Env.Obs()                                                      // family.go:64
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // family.go:65
+		act := t.act.Call(edge.KeyAt(run, "act", i), obs) // family.go:66
+		out := t.Env.Step(act.Action)                     // family.go:67
 		// family.go:68
 		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		obs = out.Obs // family.go:69

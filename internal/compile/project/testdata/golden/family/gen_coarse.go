@@ -31,7 +31,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // family.go:63
 		var b kit.Step
 		// family.go:64
-		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&b)}, func() { b = graphCoarseCollector1(t, run) }) {
+		if !edge.Fused(run, "coarse/collector 1", []rl.Carried{rl.Carry(&b)}, func() { b = graphCoarseCollector1(t, run) }) {
 			obs := t.Env.Obs()         // family.go:64
 			for i := range t.Horizon { // family.go:65
 				act := t.act.Call(run.Key("act", i), obs) // family.go:66
@@ -49,10 +49,10 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphCoarseCollector1 is family.go:64 to family.go:71 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) kit.Step {
-	obs := t.Env.Obs()                                                // family.go:64
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // family.go:65
-		act := t.act.Call(run.KeyAt("act", i), obs) // family.go:66
-		out := t.Env.Step(act.Action)               // family.go:67
+	obs := t.Env.Obs()                                                      // family.go:64
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // family.go:65
+		act := t.act.Call(edge.KeyAt(run, "act", i), obs) // family.go:66
+		out := t.Env.Step(act.Action)                     // family.go:67
 		// family.go:68
 		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		obs = out.Obs // family.go:69
@@ -68,7 +68,7 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		b := edge.Gathered[kit.Step](x, coarseB)   // family.go:71
 		votes := make([]rl.Tensor, len(t.Members)) // family.go:72
 		// family.go:73
-		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&votes)}, func() { votes = graphCoarseLearner1(t, run, b, votes) }) {
+		if !edge.Fused(run, "coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&votes)}, func() { votes = graphCoarseLearner1(t, run, b, votes) }) {
 			for j, m := range t.Members { // family.go:73
 				votes[j] = m.vote.Call(rl.Key{}, b.Obs) // family.go:74
 			}

@@ -61,7 +61,7 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		b := t.Rollout.Drain()                     // family.go:71
 		votes := make([]rl.Tensor, len(t.Members)) // family.go:72
 		// family.go:73
-		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&votes)}, func() { votes = graphFineLearner1(t, run, b, votes) }) {
+		if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&votes)}, func() { votes = graphFineLearner1(t, run, b, votes) }) {
 			for j, m := range t.Members { // family.go:73
 				votes[j] = m.vote.Call(rl.Key{}, b.Obs) // family.go:74
 			}

@@ -3,18 +3,19 @@
 package family
 
 import (
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/kit"
 	"github.com/weft-rl/weft/rl"
 )
 
 // trainLowered is one iteration of (*Trainer).Train (family.go:62) as a device
-// program has it: the loops and branches of run are the program's, those of Go
-// are gone through while it is built.
+// program has it: the loops and branches of package edge are the program's,
+// those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                // family.go:64
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // family.go:65
-		act := t.act.Call(run.KeyAt("act", i), obs) // family.go:66
-		out := t.Env.Step(act.Action)               // family.go:67
+	obs := t.Env.Obs()                                                      // family.go:64
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // family.go:65
+		act := t.act.Call(edge.KeyAt(run, "act", i), obs) // family.go:66
+		out := t.Env.Step(act.Action)                     // family.go:67
 		// family.go:68
 		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		obs = out.Obs // family.go:69

@@ -69,7 +69,7 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			run.Log("accuracy", acc)                                                   // gail.go:46
 		}
 		// gail.go:48
-		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&roll)}, func() { roll = graphFineLearner1(t, run, roll) }) {
+		if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&roll)}, func() { roll = graphFineLearner1(t, run, roll) }) {
 			roll.Reward = t.reward.Call(rl.Key{}, roll.Obs) // gail.go:48
 			t.Base.Learn(run, roll)                         // gail.go:49
 		}

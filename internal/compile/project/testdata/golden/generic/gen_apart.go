@@ -68,7 +68,7 @@ func trainApartActor(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 			act := t.Player.Act(run.Key("act", in.second), in.first) // generic.go:51
 			edge.Send(x, apartAct, act)                              // generic.go:16
 		}
-		edge.Fetch(x, apartNet, run.Scope().Component("net")) // generic.go:56
+		edge.Fetch(x, apartNet, edge.Component(run, "net")) // generic.go:56
 	}
 	return run.Err()
 }
@@ -91,13 +91,13 @@ func trainApartReplay(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 // gradient.
 func trainApartGradient(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
-		v := run.Key("loss")                                   // generic.go:55
-		drain := edge.Sent[kit.Step](x, apartDrain)            // generic.go:55
-		make2 := t.make.Call(rl.Key{}, drain)                  // generic.go:55
-		g, loss := t.loss.Grad(v, make2)                       // generic.go:55
-		edge.Reduce(x, apartG, g)                              // generic.go:55
-		edge.Fetch(x, apartNet2, run.Scope().Component("net")) // generic.go:56
-		run.Log("loss", loss)                                  // generic.go:57
+		v := run.Key("loss")                                 // generic.go:55
+		drain := edge.Sent[kit.Step](x, apartDrain)          // generic.go:55
+		make2 := t.make.Call(rl.Key{}, drain)                // generic.go:55
+		g, loss := t.loss.Grad(v, make2)                     // generic.go:55
+		edge.Reduce(x, apartG, g)                            // generic.go:55
+		edge.Fetch(x, apartNet2, edge.Component(run, "net")) // generic.go:56
+		run.Log("loss", loss)                                // generic.go:57
 	}
 	return run.Err()
 }
@@ -106,10 +106,10 @@ func trainApartGradient(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 // apply.
 func trainApartApply(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
-		g := edge.Reduced(x, apartG)                             // generic.go:55
-		t.opt.Apply(g, 1e-3)                                     // generic.go:56
-		edge.Publish(x, apartNet, run.Scope().Component("net"))  // generic.go:56
-		edge.Publish(x, apartNet2, run.Scope().Component("net")) // generic.go:56
+		g := edge.Reduced(x, apartG)                           // generic.go:55
+		t.opt.Apply(g, 1e-3)                                   // generic.go:56
+		edge.Publish(x, apartNet, edge.Component(run, "net"))  // generic.go:56
+		edge.Publish(x, apartNet2, edge.Component(run, "net")) // generic.go:56
 	}
 	return run.Err()
 }

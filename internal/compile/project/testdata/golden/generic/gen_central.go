@@ -31,7 +31,7 @@ var genCentral = edge.Grouping{
 // environment, actor, replay and gradient, replicated over environments.
 func trainCentralWorker(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
-		if !run.Fused("central/worker 1", nil, func() { graphCentralWorker1(t, run) }) { // generic.go:49
+		if !edge.Fused(run, "central/worker 1", nil, func() { graphCentralWorker1(t, run) }) { // generic.go:49
 			for i := range t.Horizon { // generic.go:49
 				obs := t.Env.Obs()                                       // generic.go:50
 				in := pair(obs, i)                                       // generic.go:50
@@ -42,13 +42,13 @@ func trainCentralWorker(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 				store(t.Rollout, convert2) // generic.go:53
 			}
 		}
-		v := run.Key("loss")                                    // generic.go:55
-		drain := t.Rollout.Drain()                              // generic.go:55
-		make2 := t.make.Call(rl.Key{}, drain)                   // generic.go:55
-		g, loss := t.loss.Grad(v, make2)                        // generic.go:55
-		edge.Reduce(x, centralG, g)                             // generic.go:55
-		edge.Fetch(x, centralNet, run.Scope().Component("net")) // generic.go:56
-		run.Log("loss", loss)                                   // generic.go:57
+		v := run.Key("loss")                                  // generic.go:55
+		drain := t.Rollout.Drain()                            // generic.go:55
+		make2 := t.make.Call(rl.Key{}, drain)                 // generic.go:55
+		g, loss := t.loss.Grad(v, make2)                      // generic.go:55
+		edge.Reduce(x, centralG, g)                           // generic.go:55
+		edge.Fetch(x, centralNet, edge.Component(run, "net")) // generic.go:56
+		run.Log("loss", loss)                                 // generic.go:57
 	}
 	return run.Err()
 }
@@ -70,9 +70,9 @@ func graphCentralWorker1(t *Trainer[kit.Step], run *rl.Run) {
 // apply.
 func trainCentralServer(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
-		g := edge.Reduced(x, centralG)                            // generic.go:55
-		t.opt.Apply(g, 1e-3)                                      // generic.go:56
-		edge.Publish(x, centralNet, run.Scope().Component("net")) // generic.go:56
+		g := edge.Reduced(x, centralG)                          // generic.go:55
+		t.opt.Apply(g, 1e-3)                                    // generic.go:56
+		edge.Publish(x, centralNet, edge.Component(run, "net")) // generic.go:56
 	}
 	return run.Err()
 }

@@ -33,7 +33,7 @@ func trainCoarseCollector(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
 		var drain kit.Step
 		// generic.go:49
-		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&drain)}, func() { drain = graphCoarseCollector1(t, run) }) {
+		if !edge.Fused(run, "coarse/collector 1", []rl.Carried{rl.Carry(&drain)}, func() { drain = graphCoarseCollector1(t, run) }) {
 			for i := range t.Horizon { // generic.go:49
 				obs := t.Env.Obs()                                       // generic.go:50
 				in := pair(obs, i)                                       // generic.go:50
@@ -45,8 +45,8 @@ func trainCoarseCollector(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 			}
 			drain = t.Rollout.Drain() // generic.go:55
 		}
-		edge.Gather(x, coarseDrain, drain)                     // generic.go:55
-		edge.Fetch(x, coarseNet, run.Scope().Component("net")) // generic.go:56
+		edge.Gather(x, coarseDrain, drain)                   // generic.go:55
+		edge.Fetch(x, coarseNet, edge.Component(run, "net")) // generic.go:56
 	}
 	return run.Err()
 }
@@ -70,13 +70,13 @@ func graphCoarseCollector1(t *Trainer[kit.Step], run *rl.Run) kit.Step {
 // gradient and apply.
 func trainCoarseLearner(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
-		v := run.Key("loss")                                     // generic.go:55
-		drain := edge.Gathered[kit.Step](x, coarseDrain)         // generic.go:55
-		make2 := t.make.Call(rl.Key{}, drain)                    // generic.go:55
-		g, loss := t.loss.Grad(v, make2)                         // generic.go:55
-		t.opt.Apply(g, 1e-3)                                     // generic.go:56
-		edge.Publish(x, coarseNet, run.Scope().Component("net")) // generic.go:56
-		run.Log("loss", loss)                                    // generic.go:57
+		v := run.Key("loss")                                   // generic.go:55
+		drain := edge.Gathered[kit.Step](x, coarseDrain)       // generic.go:55
+		make2 := t.make.Call(rl.Key{}, drain)                  // generic.go:55
+		g, loss := t.loss.Grad(v, make2)                       // generic.go:55
+		t.opt.Apply(g, 1e-3)                                   // generic.go:56
+		edge.Publish(x, coarseNet, edge.Component(run, "net")) // generic.go:56
+		run.Log("loss", loss)                                  // generic.go:57
 	}
 	return run.Err()
 }

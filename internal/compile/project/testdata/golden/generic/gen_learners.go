@@ -28,7 +28,7 @@ var genLearners = edge.Grouping{
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer[kit.Step], run *rl.Run, x *edge.X) error {
 	for run.Next() { // generic.go:48
-		if !run.Fused("learners/learner 1", nil, func() { graphLearnersLearner1(t, run) }) { // generic.go:49
+		if !edge.Fused(run, "learners/learner 1", nil, func() { graphLearnersLearner1(t, run) }) { // generic.go:49
 			for i := range t.Horizon { // generic.go:49
 				obs := t.Env.Obs()                                       // generic.go:50
 				in := pair(obs, i)                                       // generic.go:50

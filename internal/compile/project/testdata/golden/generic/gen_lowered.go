@@ -8,8 +8,8 @@ import (
 )
 
 // trainLowered is one iteration of (*Trainer[S]).Train (generic.go:47) as a
-// device program has it: the loops and branches of run are the program's, those
-// of Go are gone through while it is built.
+// device program has it: the loops and branches of package edge are the
+// program's, those of Go are gone through while it is built.
 func trainLowered(t *Trainer[kit.Step], run *rl.Run) {
 	for i := range t.Horizon { // generic.go:49
 		obs := t.Env.Obs()                                       // generic.go:50

@@ -31,7 +31,7 @@ var genCoarse = edge.Grouping{
 // environment, actor and replay, replicated over environments.
 func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // groups.go:51
-		if !run.Fused("coarse/collector 1", nil, func() { graphCoarseCollector1(t, run) }) { // groups.go:52
+		if !edge.Fused(run, "coarse/collector 1", nil, func() { graphCoarseCollector1(t, run) }) { // groups.go:52
 			obs := t.Env.Obs()         // groups.go:52
 			for i := range t.Horizon { // groups.go:53
 				acts := make([]kit.Act, len(t.Agents))  // groups.go:54
@@ -62,13 +62,13 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphCoarseCollector1 is groups.go:52 to groups.go:53 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                // groups.go:52
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // groups.go:53
+	obs := t.Env.Obs()                                                      // groups.go:52
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // groups.go:53
 		acts := make([]kit.Act, len(t.Agents))  // groups.go:54
 		moves := make([]rl.Tree, len(t.Agents)) // groups.go:55
 		for j, a := range t.Agents {            // groups.go:56
-			acts[j] = a.act.Call(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // groups.go:57
-			moves[j] = acts[j].Action                                      // groups.go:58
+			acts[j] = a.act.Call(edge.KeyAt(run, "act", i, rl.IntOf(j)), obs[j]) // groups.go:57
+			moves[j] = acts[j].Action                                            // groups.go:58
 		}
 		out := t.Env.Step(moves)     // groups.go:60
 		for j, a := range t.Agents { // groups.go:61
@@ -91,7 +91,7 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		for j, a := range t.Agents { // groups.go:66
 			b := edge.Gathered[kit.Step](x, coarseB) // groups.go:67
 			// groups.go:68
-			if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphCoarseLearner1(t, run, j, a, b) }, j) {
+			if !edge.Fused(run, "coarse/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphCoarseLearner1(t, run, j, a, b) }, j) {
 				// groups.go:68
 				g, loss := a.loss.Grad(run.Key("loss", j), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
 				a.opt.Apply(g, 1e-3)                 // groups.go:69

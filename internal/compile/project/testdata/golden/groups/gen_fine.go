@@ -68,7 +68,7 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		for j, a := range t.Agents { // groups.go:66
 			b := a.Rollout.Drain() // groups.go:67
 			// groups.go:68
-			if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphFineLearner1(t, run, j, a, b) }, j) {
+			if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphFineLearner1(t, run, j, a, b) }, j) {
 				// groups.go:68
 				g, loss := a.loss.Grad(run.Key("loss", j), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
 				a.opt.Apply(g, 1e-3)                 // groups.go:69

@@ -28,7 +28,7 @@ var genLearners = edge.Grouping{
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // groups.go:51
-		if !run.Fused("learners/learner 1", nil, func() { graphLearnersLearner1(t, run) }) { // groups.go:52
+		if !edge.Fused(run, "learners/learner 1", nil, func() { graphLearnersLearner1(t, run) }) { // groups.go:52
 			obs := t.Env.Obs()         // groups.go:52
 			for i := range t.Horizon { // groups.go:53
 				acts := make([]kit.Act, len(t.Agents))  // groups.go:54
@@ -59,13 +59,13 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphLearnersLearner1 is groups.go:52 to groups.go:53 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                // groups.go:52
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // groups.go:53
+	obs := t.Env.Obs()                                                      // groups.go:52
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // groups.go:53
 		acts := make([]kit.Act, len(t.Agents))  // groups.go:54
 		moves := make([]rl.Tree, len(t.Agents)) // groups.go:55
 		for j, a := range t.Agents {            // groups.go:56
-			acts[j] = a.act.Call(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // groups.go:57
-			moves[j] = acts[j].Action                                      // groups.go:58
+			acts[j] = a.act.Call(edge.KeyAt(run, "act", i, rl.IntOf(j)), obs[j]) // groups.go:57
+			moves[j] = acts[j].Action                                            // groups.go:58
 		}
 		out := t.Env.Step(moves)     // groups.go:60
 		for j, a := range t.Agents { // groups.go:61

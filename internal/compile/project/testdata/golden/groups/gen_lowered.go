@@ -3,21 +3,22 @@
 package groups
 
 import (
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/kit"
 	"github.com/weft-rl/weft/rl"
 )
 
 // trainLowered is one iteration of (*Trainer).Train (groups.go:50) as a device
-// program has it: the loops and branches of run are the program's, those of Go
-// are gone through while it is built.
+// program has it: the loops and branches of package edge are the program's,
+// those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                // groups.go:52
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // groups.go:53
+	obs := t.Env.Obs()                                                      // groups.go:52
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // groups.go:53
 		acts := make([]kit.Act, len(t.Agents))  // groups.go:54
 		moves := make([]rl.Tree, len(t.Agents)) // groups.go:55
 		for j, a := range t.Agents {            // groups.go:56
-			acts[j] = a.act.Call(run.KeyAt("act", i, rl.IntOf(j)), obs[j]) // groups.go:57
-			moves[j] = acts[j].Action                                      // groups.go:58
+			acts[j] = a.act.Call(edge.KeyAt(run, "act", i, rl.IntOf(j)), obs[j]) // groups.go:57
+			moves[j] = acts[j].Action                                            // groups.go:58
 		}
 		out := t.Env.Step(moves)     // groups.go:60
 		for j, a := range t.Agents { // groups.go:61

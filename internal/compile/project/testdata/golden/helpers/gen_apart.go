@@ -87,7 +87,7 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			ok = true // helpers.go:88
 		}
 		if ok { // helpers.go:55
-			edge.Fetch(x, apartNet2, run.Scope().Component("net")) // helpers.go:95
+			edge.Fetch(x, apartNet2, edge.Component(run, "net")) // helpers.go:95
 		}
 	}
 	return run.Err()
@@ -125,12 +125,12 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		if ok {                                       // helpers.go:55
 			sum := 0.                  // helpers.go:92
 			for u := range t.Updates { // helpers.go:93
-				g, loss := t.loss.Grad(run.Key("loss", u), s)         // helpers.go:94
-				edge.Reduce(x, apartG, g)                             // helpers.go:94
-				edge.Fetch(x, apartNet, run.Scope().Component("net")) // helpers.go:95
-				mean := rl.Mean(loss)                                 // helpers.go:96
-				value := run.Value(mean)                              // helpers.go:96
-				sum += value                                          // helpers.go:96
+				g, loss := t.loss.Grad(run.Key("loss", u), s)       // helpers.go:94
+				edge.Reduce(x, apartG, g)                           // helpers.go:94
+				edge.Fetch(x, apartNet, edge.Component(run, "net")) // helpers.go:95
+				mean := rl.Mean(loss)                               // helpers.go:96
+				value := run.Value(mean)                            // helpers.go:96
+				sum += value                                        // helpers.go:96
 			}
 			scalar := rl.Scalar(sum / float64(t.Updates)) // helpers.go:98
 			run.Log("loss", scalar)                       // helpers.go:98
@@ -151,11 +151,11 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 		if ok { // helpers.go:55
 			rate := decay(t.Rate, run.Progress()) // helpers.go:56
 			for range t.Updates {                 // helpers.go:93
-				g := edge.Reduced(x, apartG)                            // helpers.go:94
-				t.opt.Apply(g, rate)                                    // helpers.go:95
-				edge.Publish(x, apartNet, run.Scope().Component("net")) // helpers.go:95
+				g := edge.Reduced(x, apartG)                          // helpers.go:94
+				t.opt.Apply(g, rate)                                  // helpers.go:95
+				edge.Publish(x, apartNet, edge.Component(run, "net")) // helpers.go:95
 			}
-			edge.Publish(x, apartNet2, run.Scope().Component("net")) // helpers.go:95
+			edge.Publish(x, apartNet2, edge.Component(run, "net")) // helpers.go:95
 		}
 	}
 	return run.Err()

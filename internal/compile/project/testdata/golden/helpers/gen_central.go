@@ -37,7 +37,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // helpers.go:53
 		var b batch
 		// helpers.go:54
-		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&b)}, func() { b = graphCentralWorker1(t, run) }) {
+		if !edge.Fused(run, "central/worker 1", []rl.Carried{rl.Carry(&b)}, func() { b = graphCentralWorker1(t, run) }) {
 			b = t.collect(run) // helpers.go:54
 		}
 		var s kit.Sample
@@ -54,12 +54,12 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		if ok { // helpers.go:55
 			sum := 0.                  // helpers.go:92
 			for u := range t.Updates { // helpers.go:93
-				g, loss := t.loss.Grad(run.Key("loss", u), s)           // helpers.go:94
-				edge.Reduce(x, centralG, g)                             // helpers.go:94
-				edge.Fetch(x, centralNet, run.Scope().Component("net")) // helpers.go:95
-				mean := rl.Mean(edge.AllGather(x, centralLoss, loss))   // helpers.go:96
-				value := run.Value(mean)                                // helpers.go:96
-				sum += value                                            // helpers.go:96
+				g, loss := t.loss.Grad(run.Key("loss", u), s)         // helpers.go:94
+				edge.Reduce(x, centralG, g)                           // helpers.go:94
+				edge.Fetch(x, centralNet, edge.Component(run, "net")) // helpers.go:95
+				mean := rl.Mean(edge.AllGather(x, centralLoss, loss)) // helpers.go:96
+				value := run.Value(mean)                              // helpers.go:96
+				sum += value                                          // helpers.go:96
 			}
 			scalar := rl.Scalar(sum / float64(t.Updates)) // helpers.go:98
 			edge.LogOnce(x, run, "loss", scalar)          // helpers.go:98
@@ -70,12 +70,12 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphCentralWorker1 is helpers.go:54 as one graph.
 func graphCentralWorker1(t *Trainer, run *rl.Run) batch {
-	var b batch                                                       // helpers.go:62
-	obs := t.Env.Obs()                                                // helpers.go:63
-	b.from = obs                                                      // helpers.go:64
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // helpers.go:65
-		step := t.step(run.KeyAt("act", i), obs) // helpers.go:66
-		obs = step                               // helpers.go:66
+	var b batch                                                             // helpers.go:62
+	obs := t.Env.Obs()                                                      // helpers.go:63
+	b.from = obs                                                            // helpers.go:64
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // helpers.go:65
+		step := t.step(edge.KeyAt(run, "act", i), obs) // helpers.go:66
+		obs = step                                     // helpers.go:66
 	})
 	b.steps = t.Rollout.Drain() // helpers.go:68
 	b2 := b                     // helpers.go:69
@@ -95,9 +95,9 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 		if ok { // helpers.go:55
 			rate := decay(t.Rate, run.Progress()) // helpers.go:56
 			for range t.Updates {                 // helpers.go:93
-				g := edge.Reduced(x, centralG)                            // helpers.go:94
-				t.opt.Apply(g, rate)                                      // helpers.go:95
-				edge.Publish(x, centralNet, run.Scope().Component("net")) // helpers.go:95
+				g := edge.Reduced(x, centralG)                          // helpers.go:94
+				t.opt.Apply(g, rate)                                    // helpers.go:95
+				edge.Publish(x, centralNet, edge.Component(run, "net")) // helpers.go:95
 			}
 		}
 	}

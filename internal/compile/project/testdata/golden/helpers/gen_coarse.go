@@ -33,7 +33,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // helpers.go:53
 		var b batch
 		// helpers.go:54
-		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&b)}, func() { b = graphCoarseCollector1(t, run) }) {
+		if !edge.Fused(run, "coarse/collector 1", []rl.Carried{rl.Carry(&b)}, func() { b = graphCoarseCollector1(t, run) }) {
 			b = t.collect(run) // helpers.go:54
 		}
 		// helpers.go:68
@@ -45,7 +45,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			ok = true // helpers.go:88
 		}
 		if ok { // helpers.go:55
-			edge.Fetch(x, coarseNet, run.Scope().Component("net")) // helpers.go:95
+			edge.Fetch(x, coarseNet, edge.Component(run, "net")) // helpers.go:95
 		}
 	}
 	return run.Err()
@@ -53,12 +53,12 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphCoarseCollector1 is helpers.go:54 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) batch {
-	var b batch                                                       // helpers.go:62
-	obs := t.Env.Obs()                                                // helpers.go:63
-	b.from = obs                                                      // helpers.go:64
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // helpers.go:65
-		step := t.step(run.KeyAt("act", i), obs) // helpers.go:66
-		obs = step                               // helpers.go:66
+	var b batch                                                             // helpers.go:62
+	obs := t.Env.Obs()                                                      // helpers.go:63
+	b.from = obs                                                            // helpers.go:64
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // helpers.go:65
+		step := t.step(edge.KeyAt(run, "act", i), obs) // helpers.go:66
+		obs = step                                     // helpers.go:66
 	})
 	b.steps = t.Rollout.Drain() // helpers.go:68
 	b2 := b                     // helpers.go:69
@@ -74,10 +74,10 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		s, ok := t.sample(run, b)                          // helpers.go:55
 		if ok {                                            // helpers.go:55
 			// helpers.go:56
-			if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&s)}, func() { graphCoarseLearner1(t, run, s) }) {
+			if !edge.Fused(run, "coarse/learner 1", []rl.Carried{rl.Carry(&s)}, func() { graphCoarseLearner1(t, run, s) }) {
 				t.learn(run, s, decay(t.Rate, run.Progress())) // helpers.go:56
 			}
-			edge.Publish(x, coarseNet, run.Scope().Component("net")) // helpers.go:95
+			edge.Publish(x, coarseNet, edge.Component(run, "net")) // helpers.go:95
 		}
 	}
 	return run.Err()
@@ -85,15 +85,15 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphCoarseLearner1 is helpers.go:56 as one graph.
 func graphCoarseLearner1(t *Trainer, run *rl.Run, s kit.Sample) {
-	rate := run.HostFloat(func(run *rl.Run) float64 { return decay(t.Rate, run.Progress()) }) // helpers.go:56
-	sum := run.Number(0.)                                                                     // helpers.go:92
-	run.For(t.Updates, []rl.Carried{rl.Carry(&sum)}, func(u rl.Int) {                         // helpers.go:93
-		g, loss := t.loss.Grad(run.KeyAt("loss", u), s) // helpers.go:94
-		t.opt.ApplyAt(g, rate)                          // helpers.go:95
-		mean := rl.Mean(loss)                           // helpers.go:96
-		value := run.Number(mean)                       // helpers.go:96
-		sum = run.Calc(sum, "+", value)                 // helpers.go:96
+	rate := edge.HostFloat(run, func(run *rl.Run) float64 { return decay(t.Rate, run.Progress()) }) // helpers.go:56
+	sum := edge.Number(run, 0.)                                                                     // helpers.go:92
+	edge.For(run, t.Updates, []rl.Carried{rl.Carry(&sum)}, func(u rl.Int) {                         // helpers.go:93
+		g, loss := t.loss.Grad(edge.KeyAt(run, "loss", u), s) // helpers.go:94
+		edge.ApplyAt(t.opt, g, rate)                          // helpers.go:95
+		mean := rl.Mean(loss)                                 // helpers.go:96
+		value := edge.Number(run, mean)                       // helpers.go:96
+		sum = edge.Calc(run, sum, "+", value)                 // helpers.go:96
 	})
-	scalar := run.Single(run.Calc(sum, "/", float64(t.Updates))) // helpers.go:98
-	run.Log("loss", scalar)                                      // helpers.go:98
+	scalar := edge.Single(edge.Calc(run, sum, "/", float64(t.Updates))) // helpers.go:98
+	run.Log("loss", scalar)                                             // helpers.go:98
 }

@@ -69,7 +69,8 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		b2 := b                     // helpers.go:69
 		s, ok := t.sample(run, b2)  // helpers.go:55
 		if ok {                     // helpers.go:55
-			if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&s)}, func() { graphFineLearner1(t, run, s) }) { // helpers.go:56
+			// helpers.go:56
+			if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&s)}, func() { graphFineLearner1(t, run, s) }) {
 				t.learn(run, s, decay(t.Rate, run.Progress())) // helpers.go:56
 			}
 		}
@@ -79,15 +80,15 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphFineLearner1 is helpers.go:56 as one graph.
 func graphFineLearner1(t *Trainer, run *rl.Run, s kit.Sample) {
-	rate := run.HostFloat(func(run *rl.Run) float64 { return decay(t.Rate, run.Progress()) }) // helpers.go:56
-	sum := run.Number(0.)                                                                     // helpers.go:92
-	run.For(t.Updates, []rl.Carried{rl.Carry(&sum)}, func(u rl.Int) {                         // helpers.go:93
-		g, loss := t.loss.Grad(run.KeyAt("loss", u), s) // helpers.go:94
-		t.opt.ApplyAt(g, rate)                          // helpers.go:95
-		mean := rl.Mean(loss)                           // helpers.go:96
-		value := run.Number(mean)                       // helpers.go:96
-		sum = run.Calc(sum, "+", value)                 // helpers.go:96
+	rate := edge.HostFloat(run, func(run *rl.Run) float64 { return decay(t.Rate, run.Progress()) }) // helpers.go:56
+	sum := edge.Number(run, 0.)                                                                     // helpers.go:92
+	edge.For(run, t.Updates, []rl.Carried{rl.Carry(&sum)}, func(u rl.Int) {                         // helpers.go:93
+		g, loss := t.loss.Grad(edge.KeyAt(run, "loss", u), s) // helpers.go:94
+		edge.ApplyAt(t.opt, g, rate)                          // helpers.go:95
+		mean := rl.Mean(loss)                                 // helpers.go:96
+		value := edge.Number(run, mean)                       // helpers.go:96
+		sum = edge.Calc(run, sum, "+", value)                 // helpers.go:96
 	})
-	scalar := run.Single(run.Calc(sum, "/", float64(t.Updates))) // helpers.go:98
-	run.Log("loss", scalar)                                      // helpers.go:98
+	scalar := edge.Single(edge.Calc(run, sum, "/", float64(t.Updates))) // helpers.go:98
+	run.Log("loss", scalar)                                             // helpers.go:98
 }

@@ -34,7 +34,7 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // helpers.go:53
 		var b batch
 		// helpers.go:54
-		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&b)}, func() { b = graphLearnersLearner1(t, run) }) {
+		if !edge.Fused(run, "learners/learner 1", []rl.Carried{rl.Carry(&b)}, func() { b = graphLearnersLearner1(t, run) }) {
 			b = t.collect(run) // helpers.go:54
 		}
 		var s kit.Sample
@@ -67,12 +67,12 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphLearnersLearner1 is helpers.go:54 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run) batch {
-	var b batch                                                       // helpers.go:62
-	obs := t.Env.Obs()                                                // helpers.go:63
-	b.from = obs                                                      // helpers.go:64
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // helpers.go:65
-		step := t.step(run.KeyAt("act", i), obs) // helpers.go:66
-		obs = step                               // helpers.go:66
+	var b batch                                                             // helpers.go:62
+	obs := t.Env.Obs()                                                      // helpers.go:63
+	b.from = obs                                                            // helpers.go:64
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // helpers.go:65
+		step := t.step(edge.KeyAt(run, "act", i), obs) // helpers.go:66
+		obs = step                                     // helpers.go:66
 	})
 	b.steps = t.Rollout.Drain() // helpers.go:68
 	b2 := b                     // helpers.go:69

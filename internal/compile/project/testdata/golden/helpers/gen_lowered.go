@@ -3,44 +3,45 @@
 package helpers
 
 import (
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/kit"
 	"github.com/weft-rl/weft/rl"
 )
 
 // trainLowered is one iteration of (*Trainer).Train (helpers.go:52) as a device
-// program has it: the loops and branches of run are the program's, those of Go
-// are gone through while it is built.
+// program has it: the loops and branches of package edge are the program's,
+// those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	var b batch                                                       // helpers.go:62
-	obs := t.Env.Obs()                                                // helpers.go:63
-	b.from = obs                                                      // helpers.go:64
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // helpers.go:65
-		step := t.step(run.KeyAt("act", i), obs) // helpers.go:66
-		obs = step                               // helpers.go:66
+	var b batch                                                             // helpers.go:62
+	obs := t.Env.Obs()                                                      // helpers.go:63
+	b.from = obs                                                            // helpers.go:64
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // helpers.go:65
+		step := t.step(edge.KeyAt(run, "act", i), obs) // helpers.go:66
+		obs = step                                     // helpers.go:66
 	})
-	b.steps = t.Rollout.Drain()                                                                                                // helpers.go:68
-	b2 := b                                                                                                                    // helpers.go:69
-	var s kit.Sample                                                                                                           // helpers.go:55
-	ok := run.Number(false)                                                                                                    // helpers.go:55
-	run.If(run.HostBool(func(run *rl.Run) bool { return run.Iter() < 1 }), []rl.Carried{rl.Carry(&s), rl.Carry(&ok)}, func() { // helpers.go:84
-		s = kit.Sample{}       // helpers.go:85
-		ok = run.Number(false) // helpers.go:85
+	b.steps = t.Rollout.Drain()                                                                                                            // helpers.go:68
+	b2 := b                                                                                                                                // helpers.go:69
+	var s kit.Sample                                                                                                                       // helpers.go:55
+	ok := edge.Number(run, false)                                                                                                          // helpers.go:55
+	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Iter() < 1 }), []rl.Carried{rl.Carry(&s), rl.Carry(&ok)}, func() { // helpers.go:84
+		s = kit.Sample{}             // helpers.go:85
+		ok = edge.Number(run, false) // helpers.go:85
 	}, func() {
 		adv := rl.Standardise(b2.steps.Reward, rl.Tensor{})                                // helpers.go:87
 		s = kit.Sample{Obs: b2.steps.Obs, Action: b2.steps.Act.Action, Adv: adv, Ret: adv} // helpers.go:88
-		ok = run.Number(true)                                                              // helpers.go:88
+		ok = edge.Number(run, true)                                                        // helpers.go:88
 	})
-	run.If(ok, nil, func() { // helpers.go:55
-		rate := run.HostFloat(func(run *rl.Run) float64 { return decay(t.Rate, run.Progress()) }) // helpers.go:56
-		sum := run.Number(0.)                                                                     // helpers.go:92
-		run.For(t.Updates, []rl.Carried{rl.Carry(&sum)}, func(u rl.Int) {                         // helpers.go:93
-			g, loss := t.loss.Grad(run.KeyAt("loss", u), s) // helpers.go:94
-			t.opt.ApplyAt(g, rate)                          // helpers.go:95
-			mean := rl.Mean(loss)                           // helpers.go:96
-			value := run.Number(mean)                       // helpers.go:96
-			sum = run.Calc(sum, "+", value)                 // helpers.go:96
+	edge.If(run, ok, nil, func() { // helpers.go:55
+		rate := edge.HostFloat(run, func(run *rl.Run) float64 { return decay(t.Rate, run.Progress()) }) // helpers.go:56
+		sum := edge.Number(run, 0.)                                                                     // helpers.go:92
+		edge.For(run, t.Updates, []rl.Carried{rl.Carry(&sum)}, func(u rl.Int) {                         // helpers.go:93
+			g, loss := t.loss.Grad(edge.KeyAt(run, "loss", u), s) // helpers.go:94
+			edge.ApplyAt(t.opt, g, rate)                          // helpers.go:95
+			mean := rl.Mean(loss)                                 // helpers.go:96
+			value := edge.Number(run, mean)                       // helpers.go:96
+			sum = edge.Calc(run, sum, "+", value)                 // helpers.go:96
 		})
-		scalar := run.Single(run.Calc(sum, "/", float64(t.Updates))) // helpers.go:98
-		run.Log("loss", scalar)                                      // helpers.go:98
+		scalar := edge.Single(edge.Calc(run, sum, "/", float64(t.Updates))) // helpers.go:98
+		run.Log("loss", scalar)                                             // helpers.go:98
 	}, nil)
 }

@@ -130,7 +130,8 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			}
 			t.Slow.Params.Blend(t.Net.Params, .1) // leaving.go:66
 		}
-		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphFineLearner1(t, run, b) }) { // leaving.go:68
+		// leaving.go:68
+		if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphFineLearner1(t, run, b) }) {
 			worth := t.worth(run, b.Obs) // leaving.go:68
 			run.Log("worth", worth)      // leaving.go:68
 		}
@@ -140,17 +141,17 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphFineLearner1 is leaving.go:68 as one graph.
 func graphFineLearner1(t *Trainer, run *rl.Run, b kit.Step) {
-	var worth rl.Tensor                                                                                                              // leaving.go:68
-	left := run.Number(false)                                                                                                        // leaving.go:68
-	run.If(run.HostBool(func(run *rl.Run) bool { return run.Iter() < 2 }), []rl.Carried{rl.Carry(&worth), rl.Carry(&left)}, func() { // leaving.go:116
+	var worth rl.Tensor                                                                                                                          // leaving.go:68
+	left := edge.Number(run, false)                                                                                                              // leaving.go:68
+	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Iter() < 2 }), []rl.Carried{rl.Carry(&worth), rl.Carry(&left)}, func() { // leaving.go:116
 		worth = t.value.Call(rl.Key{}, b.Obs) // leaving.go:118
-		left = run.Number(true)               // leaving.go:118
+		left = edge.Number(run, true)         // leaving.go:118
 	}, func() {
-		run.If(run.HostBool(func(run *rl.Run) bool { return run.Iter() < 3 }), nil, func() { // leaving.go:116
+		edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Iter() < 3 }), nil, func() { // leaving.go:116
 			t.Slow.Params.Blend(t.Net.Params, .2) // leaving.go:120
 		}, nil)
 	})
-	run.If(run.Calc(left, "==", false), []rl.Carried{rl.Carry(&worth)}, func() { // leaving.go:116
+	edge.If(run, edge.Calc(run, left, "==", false), []rl.Carried{rl.Carry(&worth)}, func() { // leaving.go:116
 		value := t.value.Call(rl.Key{}, b.Obs)     // leaving.go:122
 		worth = rl.Standardise(value, rl.Tensor{}) // leaving.go:122
 	}, nil)

@@ -81,9 +81,9 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 				out := edge.Sent[rl.Step](x, apartOut)              // nested.go:48
 				obs = out.Obs                                       // nested.go:50
 			}
-			last := t.value.Call(rl.Key{}, obs)                    // nested.go:52
-			edge.Send(x, apartLast, last)                          // nested.go:52
-			edge.Fetch(x, apartNet2, run.Scope().Component("net")) // nested.go:59
+			last := t.value.Call(rl.Key{}, obs)                  // nested.go:52
+			edge.Send(x, apartLast, last)                        // nested.go:52
+			edge.Fetch(x, apartNet2, edge.Component(run, "net")) // nested.go:59
 		}
 	}
 	return run.Err()
@@ -124,7 +124,7 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 					mini := replay.Take(batch, run.Key("shuffle", r, e), replay.ByStep, m, t.Minibatches) // nested.go:57
 					g, loss := t.loss.Grad(run.Key("loss", r, e, m), mini)                                // nested.go:58
 					edge.Reduce(x, apartG, g)                                                             // nested.go:58
-					edge.Fetch(x, apartNet, run.Scope().Component("net"))                                 // nested.go:59
+					edge.Fetch(x, apartNet, edge.Component(run, "net"))                                   // nested.go:59
 					run.Log("loss", loss)                                                                 // nested.go:60
 				}
 			}
@@ -139,12 +139,12 @@ func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 		for range t.Rounds { // nested.go:44
 			for range t.Epochs { // nested.go:55
 				for range t.Minibatches { // nested.go:56
-					g := edge.Reduced(x, apartG)                            // nested.go:58
-					t.opt.Apply(g, 1e-3)                                    // nested.go:59
-					edge.Publish(x, apartNet, run.Scope().Component("net")) // nested.go:59
+					g := edge.Reduced(x, apartG)                          // nested.go:58
+					t.opt.Apply(g, 1e-3)                                  // nested.go:59
+					edge.Publish(x, apartNet, edge.Component(run, "net")) // nested.go:59
 				}
 			}
-			edge.Publish(x, apartNet2, run.Scope().Component("net")) // nested.go:59
+			edge.Publish(x, apartNet2, edge.Component(run, "net")) // nested.go:59
 		}
 	}
 	return run.Err()

@@ -51,7 +51,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 					mini := replay.Take(batch, run.Key("shuffle", r, e), replay.ByStep, m, t.Minibatches) // nested.go:57
 					g, loss := t.loss.Grad(run.Key("loss", r, e, m), mini)                                // nested.go:58
 					edge.Reduce(x, centralG, g)                                                           // nested.go:58
-					edge.Fetch(x, centralNet, run.Scope().Component("net"))                               // nested.go:59
+					edge.Fetch(x, centralNet, edge.Component(run, "net"))                                 // nested.go:59
 					run.Log("loss", loss)                                                                 // nested.go:60
 				}
 			}
@@ -66,9 +66,9 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 		for range t.Rounds { // nested.go:44
 			for range t.Epochs { // nested.go:55
 				for range t.Minibatches { // nested.go:56
-					g := edge.Reduced(x, centralG)                            // nested.go:58
-					t.opt.Apply(g, 1e-3)                                      // nested.go:59
-					edge.Publish(x, centralNet, run.Scope().Component("net")) // nested.go:59
+					g := edge.Reduced(x, centralG)                          // nested.go:58
+					t.opt.Apply(g, 1e-3)                                    // nested.go:59
+					edge.Publish(x, centralNet, edge.Component(run, "net")) // nested.go:59
 				}
 			}
 		}

@@ -46,9 +46,9 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 			steps := t.Rollout.Drain() // nested.go:52
 			// nested.go:52
 			edge.Gather(x, coarseSteps, kit.Step{Obs: steps.Obs, Act: kit.Act{Action: steps.Act.Action, Value: steps.Act.Value}, Reward: steps.Reward, Terminated: steps.Terminated, Over: steps.Over})
-			last := t.value.Call(rl.Key{}, obs)                    // nested.go:52
-			edge.Gather(x, coarseLast, last)                       // nested.go:52
-			edge.Fetch(x, coarseNet, run.Scope().Component("net")) // nested.go:59
+			last := t.value.Call(rl.Key{}, obs)                  // nested.go:52
+			edge.Gather(x, coarseLast, last)                     // nested.go:52
+			edge.Fetch(x, coarseNet, edge.Component(run, "net")) // nested.go:59
 		}
 	}
 	return run.Err()
@@ -72,7 +72,7 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 					run.Log("loss", loss)                                                                 // nested.go:60
 				}
 			}
-			edge.Publish(x, coarseNet, run.Scope().Component("net")) // nested.go:59
+			edge.Publish(x, coarseNet, edge.Component(run, "net")) // nested.go:59
 		}
 	}
 	return run.Err()

@@ -3,20 +3,21 @@
 package nested
 
 import (
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/kit"
 	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
 
 // trainLowered is one iteration of (*Trainer).Train (nested.go:42) as a device
-// program has it: the loops and branches of run are the program's, those of Go
-// are gone through while it is built.
+// program has it: the loops and branches of package edge are the program's,
+// those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	run.For(t.Rounds, nil, func(r rl.Int) { // nested.go:44
-		obs := t.Env.Obs()                                                // nested.go:45
-		run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // nested.go:46
-			act := t.act.Call(run.KeyAt("act", r, i), obs) // nested.go:47
-			out := t.Env.Step(act.Action)                  // nested.go:48
+	edge.For(run, t.Rounds, nil, func(r rl.Int) { // nested.go:44
+		obs := t.Env.Obs()                                                      // nested.go:45
+		edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // nested.go:46
+			act := t.act.Call(edge.KeyAt(run, "act", r, i), obs) // nested.go:47
+			out := t.Env.Step(act.Action)                        // nested.go:48
 			// nested.go:49
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // nested.go:50
@@ -26,12 +27,12 @@ func trainLowered(t *Trainer, run *rl.Run) {
 		shift := rl.Shift(steps.Act.Value, last)                                                         // nested.go:53
 		adv, ret := rl.GAE(.99, .95, steps.Reward, steps.Act.Value, shift, steps.Terminated, steps.Over) // nested.go:53
 		batch := kit.Sample{Obs: steps.Obs, Action: steps.Act.Action, Adv: adv, Ret: ret}                // nested.go:54
-		run.For(t.Epochs, nil, func(e rl.Int) {                                                          // nested.go:55
-			run.For(t.Minibatches, nil, func(m rl.Int) { // nested.go:56
-				mini := replay.TakeAt(batch, run.KeyAt("shuffle", r, e), replay.ByStep, m, t.Minibatches) // nested.go:57
-				g, loss := t.loss.Grad(run.KeyAt("loss", r, e, m), mini)                                  // nested.go:58
-				t.opt.Apply(g, 1e-3)                                                                      // nested.go:59
-				run.Log("loss", loss)                                                                     // nested.go:60
+		edge.For(run, t.Epochs, nil, func(e rl.Int) {                                                    // nested.go:55
+			edge.For(run, t.Minibatches, nil, func(m rl.Int) { // nested.go:56
+				mini := replay.TakeAt(batch, edge.KeyAt(run, "shuffle", r, e), replay.ByStep, m, t.Minibatches) // nested.go:57
+				g, loss := t.loss.Grad(edge.KeyAt(run, "loss", r, e, m), mini)                                  // nested.go:58
+				t.opt.Apply(g, 1e-3)                                                                            // nested.go:59
+				run.Log("loss", loss)                                                                           // nested.go:60
 			})
 		})
 	})

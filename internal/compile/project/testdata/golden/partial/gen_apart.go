@@ -86,7 +86,7 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 		var r rl.Tensor
 		var r2 rl.Tensor
 		// partial.go:53
-		if !run.Fused("apart/actor 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&r), rl.Carry(&r2)}, func() { r, r2 = graphApartActor1(t, run, obs) }) {
+		if !edge.Fused(run, "apart/actor 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&r), rl.Carry(&r2)}, func() { r, r2 = graphApartActor1(t, run, obs) }) {
 			r, r2 = t.both(obs) // partial.go:53
 		}
 		edge.Send(x, apartR, r2) // partial.go:72

@@ -41,7 +41,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		var r rl.Tensor
 		var r2 rl.Tensor
 		// partial.go:44
-		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&r), rl.Carry(&r2)}, func() { r, r2 = graphCoarseCollector1(t, run) }) {
+		if !edge.Fused(run, "coarse/collector 1", []rl.Carried{rl.Carry(&r), rl.Carry(&r2)}, func() { r, r2 = graphCoarseCollector1(t, run) }) {
 			obs := t.Env.Obs()              // partial.go:44
 			_ = t.value.Call(rl.Key{}, obs) // partial.go:45
 			for i := range t.Horizon {      // partial.go:46
@@ -71,11 +71,11 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphCoarseCollector1 is partial.go:44 to partial.go:53 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) (rl.Tensor, rl.Tensor) {
-	obs := t.Env.Obs()                                                // partial.go:44
-	_ = t.value.Call(rl.Key{}, obs)                                   // partial.go:45
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // partial.go:46
-		act := t.act.Call(run.KeyAt("act", i), obs) // partial.go:47
-		out := t.Env.Step(act.Action)               // partial.go:48
+	obs := t.Env.Obs()                                                      // partial.go:44
+	_ = t.value.Call(rl.Key{}, obs)                                         // partial.go:45
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // partial.go:46
+		act := t.act.Call(edge.KeyAt(run, "act", i), obs) // partial.go:47
+		out := t.Env.Step(act.Action)                     // partial.go:48
 		// partial.go:49
 		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		obs = out.Obs // partial.go:50
@@ -96,7 +96,7 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		edge.Scatter(x, coarseSlow, slow)                 // partial.go:55
 		shift := edge.Gathered[rl.Tensor](x, coarseShift) // partial.go:55
 		// partial.go:55
-		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&shift)}, func() { graphCoarseLearner1(t, run, b, shift) }) {
+		if !edge.Fused(run, "coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&shift)}, func() { graphCoarseLearner1(t, run, b, shift) }) {
 			ret := rl.NStep(.99, 2, b.Reward, shift, b.Terminated, b.Over) // partial.go:55
 			for m := range t.Parts {                                       // partial.go:56
 				// partial.go:57
@@ -118,10 +118,10 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 // graphCoarseLearner1 is partial.go:55 to partial.go:56 as one graph.
 func graphCoarseLearner1(t *Trainer, run *rl.Run, b kit.Step, shift rl.Tensor) {
 	ret := rl.NStep(.99, 2, b.Reward, shift, b.Terminated, b.Over) // partial.go:55
-	run.For(t.Parts, nil, func(m rl.Int) {                         // partial.go:56
+	edge.For(run, t.Parts, nil, func(m rl.Int) {                   // partial.go:56
 		// partial.go:57
 		mini := replay.TakeAt(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
-		v := run.KeyAt("loss", m)                                                                           // partial.go:58
+		v := edge.KeyAt(run, "loss", m)                                                                     // partial.go:58
 		slow := t.slow.Call(rl.Key{}, mini.Obs)                                                             // partial.go:58
 		g, loss := t.loss.Grad(v, kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: slow}) // partial.go:58
 		t.opt.Apply(g, 1e-3)                                                                                // partial.go:59

@@ -63,7 +63,7 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		var r rl.Tensor
 		var r2 rl.Tensor
 		// partial.go:53
-		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&r), rl.Carry(&r2)}, func() { r, r2 = graphFineLearner1(t, run, obs) }) {
+		if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&r), rl.Carry(&r2)}, func() { r, r2 = graphFineLearner1(t, run, obs) }) {
 			r, r2 = t.both(obs) // partial.go:53
 		}
 		var s seen
@@ -71,7 +71,7 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		s.Last = r2            // partial.go:53
 		b := t.Rollout.Drain() // partial.go:54
 		// partial.go:55
-		if !run.Fused("fine/learner 2", []rl.Carried{rl.Carry(&s), rl.Carry(&b)}, func() { graphFineLearner2(t, run, s, b) }) {
+		if !edge.Fused(run, "fine/learner 2", []rl.Carried{rl.Carry(&s), rl.Carry(&b)}, func() { graphFineLearner2(t, run, s, b) }) {
 			slow := t.slow.Call(rl.Key{}, b.Obs)                           // partial.go:55
 			shift := rl.Shift(slow, s.Last)                                // partial.go:55
 			ret := rl.NStep(.99, 2, b.Reward, shift, b.Terminated, b.Over) // partial.go:55
@@ -103,10 +103,10 @@ func graphFineLearner2(t *Trainer, run *rl.Run, s seen, b kit.Step) {
 	slow := t.slow.Call(rl.Key{}, b.Obs)                           // partial.go:55
 	shift := rl.Shift(slow, s.Last)                                // partial.go:55
 	ret := rl.NStep(.99, 2, b.Reward, shift, b.Terminated, b.Over) // partial.go:55
-	run.For(t.Parts, nil, func(m rl.Int) {                         // partial.go:56
+	edge.For(run, t.Parts, nil, func(m rl.Int) {                   // partial.go:56
 		// partial.go:57
 		mini := replay.TakeAt(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
-		v := run.KeyAt("loss", m)                                                                            // partial.go:58
+		v := edge.KeyAt(run, "loss", m)                                                                      // partial.go:58
 		slow2 := t.slow.Call(rl.Key{}, mini.Obs)                                                             // partial.go:58
 		g, loss := t.loss.Grad(v, kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: slow2}) // partial.go:58
 		t.opt.Apply(g, 1e-3)                                                                                 // partial.go:59

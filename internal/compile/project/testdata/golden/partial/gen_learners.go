@@ -35,7 +35,7 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		var b kit.Step
 		var ret rl.Tensor
 		// partial.go:44
-		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&s), rl.Carry(&b), rl.Carry(&ret)}, func() { s, b, ret = graphLearnersLearner1(t, run) }) {
+		if !edge.Fused(run, "learners/learner 1", []rl.Carried{rl.Carry(&s), rl.Carry(&b), rl.Carry(&ret)}, func() { s, b, ret = graphLearnersLearner1(t, run) }) {
 			obs := t.Env.Obs()              // partial.go:44
 			_ = t.value.Call(rl.Key{}, obs) // partial.go:45
 			for i := range t.Horizon {      // partial.go:46
@@ -72,11 +72,11 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphLearnersLearner1 is partial.go:44 to partial.go:55 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run) (seen, kit.Step, rl.Tensor) {
-	obs := t.Env.Obs()                                                // partial.go:44
-	_ = t.value.Call(rl.Key{}, obs)                                   // partial.go:45
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // partial.go:46
-		act := t.act.Call(run.KeyAt("act", i), obs) // partial.go:47
-		out := t.Env.Step(act.Action)               // partial.go:48
+	obs := t.Env.Obs()                                                      // partial.go:44
+	_ = t.value.Call(rl.Key{}, obs)                                         // partial.go:45
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // partial.go:46
+		act := t.act.Call(edge.KeyAt(run, "act", i), obs) // partial.go:47
+		out := t.Env.Step(act.Action)                     // partial.go:48
 		// partial.go:49
 		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		obs = out.Obs // partial.go:50

@@ -3,21 +3,22 @@
 package partial
 
 import (
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/kit"
 	"github.com/weft-rl/weft/replay"
 	"github.com/weft-rl/weft/rl"
 )
 
 // trainLowered is one iteration of (*Trainer).Train (partial.go:42) as a device
-// program has it: the loops and branches of run are the program's, those of Go
-// are gone through while it is built.
+// program has it: the loops and branches of package edge are the program's,
+// those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                // partial.go:44
-	value := t.value.Call(rl.Key{}, obs)                              // partial.go:45
-	kept := []rl.Tensor{value}                                        // partial.go:45
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // partial.go:46
-		act := t.act.Call(run.KeyAt("act", i), obs) // partial.go:47
-		out := t.Env.Step(act.Action)               // partial.go:48
+	obs := t.Env.Obs()                                                      // partial.go:44
+	value := t.value.Call(rl.Key{}, obs)                                    // partial.go:45
+	kept := []rl.Tensor{value}                                              // partial.go:45
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // partial.go:46
+		act := t.act.Call(edge.KeyAt(run, "act", i), obs) // partial.go:47
+		out := t.Env.Step(act.Action)                     // partial.go:48
 		// partial.go:49
 		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		obs = out.Obs // partial.go:50
@@ -30,16 +31,16 @@ func trainLowered(t *Trainer, run *rl.Run) {
 	slow := t.slow.Call(rl.Key{}, b.Obs)                           // partial.go:55
 	shift := rl.Shift(slow, s.Last)                                // partial.go:55
 	ret := rl.NStep(.99, 2, b.Reward, shift, b.Terminated, b.Over) // partial.go:55
-	run.For(t.Parts, nil, func(m rl.Int) {                         // partial.go:56
+	edge.For(run, t.Parts, nil, func(m rl.Int) {                   // partial.go:56
 		// partial.go:57
 		mini := replay.TakeAt(kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: ret, Ret: ret}, run.Key("shuffle"), replay.ByEnv, m, t.Parts)
-		v := run.KeyAt("loss", m)                                                                            // partial.go:58
+		v := edge.KeyAt(run, "loss", m)                                                                      // partial.go:58
 		slow2 := t.slow.Call(rl.Key{}, mini.Obs)                                                             // partial.go:58
 		g, loss := t.loss.Grad(v, kit.Sample{Obs: mini.Obs, Action: mini.Action, Adv: mini.Adv, Ret: slow2}) // partial.go:58
 		t.opt.Apply(g, 1e-3)                                                                                 // partial.go:59
 		run.Log("loss", loss)                                                                                // partial.go:60
 	})
-	run.If(run.HostBool(func(run *rl.Run) bool { return run.Iter() > 1 }), []rl.Carried{rl.Carry(&kept)}, func() { // partial.go:62
+	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Iter() > 1 }), []rl.Carried{rl.Carry(&kept)}, func() { // partial.go:62
 		kept = append(kept, s.First) // partial.go:63
 	}, nil)
 	run.Log("first", s.First)                          // partial.go:65

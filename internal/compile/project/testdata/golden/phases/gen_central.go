@@ -56,7 +56,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		var act kit.Act
 		var out rl.Step
 		// phases.go:44
-		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&act), rl.Carry(&out)}, func() { obs, act, out = graphCentralWorker1(t, run) }) {
+		if !edge.Fused(run, "central/worker 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&act), rl.Carry(&out)}, func() { obs, act, out = graphCentralWorker1(t, run) }) {
 			obs = t.Env.Obs()                     // phases.go:44
 			act = t.act.Call(run.Key("act"), obs) // phases.go:45
 			out = t.Env.Step(act.Action)          // phases.go:46

@@ -3,20 +3,21 @@
 package population
 
 import (
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/kit"
 	"github.com/weft-rl/weft/rl"
 )
 
 // trainLowered is one iteration of (*Trainer).Train (population.go:38) as a
-// device program has it: the loops and branches of run are the program's, those
-// of Go are gone through while it is built.
+// device program has it: the loops and branches of package edge are the
+// program's, those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
 	for i, m := range t.Members { // population.go:40
-		mine := run.At("member", i)                                                // population.go:41
-		obs := m.Trainer.Env.Obs()                                                 // base.go:50
-		run.For(m.Trainer.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i2 rl.Int) { // base.go:51
-			act := m.Trainer.Act.Call(mine.KeyAt("act", i2), obs) // base.go:52
-			out := m.Trainer.Env.Step(act.Action)                 // base.go:53
+		mine := run.At("member", i)                                                      // population.go:41
+		obs := m.Trainer.Env.Obs()                                                       // base.go:50
+		edge.For(run, m.Trainer.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i2 rl.Int) { // base.go:51
+			act := m.Trainer.Act.Call(edge.KeyAt(mine, "act", i2), obs) // base.go:52
+			out := m.Trainer.Env.Step(act.Action)                       // base.go:53
 			// base.go:54
 			m.Trainer.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // base.go:55
@@ -25,7 +26,7 @@ func trainLowered(t *Trainer, run *rl.Run) {
 		m.Learn(mine, roll)               // population.go:43
 		m.Fitness.Update(roll.Reward)     // population.go:44
 	}
-	run.If(run.HostBool(func(run *rl.Run) bool { return run.Every(t.Every) }), nil, func() { // population.go:46
+	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Every(t.Every) }), nil, func() { // population.go:46
 		for _, m := range t.Members { // population.go:54
 			m.Net.Params.Blend(t.Best.Params, .5) // population.go:55
 		}

@@ -35,7 +35,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // recurrent.go:65
 		var b Step
 		// recurrent.go:66
-		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&b)}, func() { b = graphCoarseCollector1(t, run) }) {
+		if !edge.Fused(run, "coarse/collector 1", []rl.Carried{rl.Carry(&b)}, func() { b = graphCoarseCollector1(t, run) }) {
 			obs := t.Env.Obs()       // recurrent.go:66
 			mem := t.Memory.Get()    // recurrent.go:66
 			for i := range t.Chunk { // recurrent.go:67
@@ -60,16 +60,16 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphCoarseCollector1 is recurrent.go:66 to recurrent.go:75 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) Step {
-	obs := t.Env.Obs()                                                              // recurrent.go:66
-	mem := t.Memory.Get()                                                           // recurrent.go:66
-	run.For(t.Chunk, []rl.Carried{rl.Carry(&obs), rl.Carry(&mem)}, func(i rl.Int) { // recurrent.go:67
-		in := In{obs, mem}                             // recurrent.go:68
-		out := t.act.Call(run.KeyAt("act", i), in)     // recurrent.go:69
-		step := t.Env.Step(out.Act.Action)             // recurrent.go:70
-		t.Steps.Insert(Step{in, out.Act, step.Reward}) // recurrent.go:71
-		obs = step.Obs                                 // recurrent.go:72
-		forget2 := forget(out.Mem, step.Over)          // recurrent.go:72
-		mem = forget2                                  // recurrent.go:72
+	obs := t.Env.Obs()                                                                    // recurrent.go:66
+	mem := t.Memory.Get()                                                                 // recurrent.go:66
+	edge.For(run, t.Chunk, []rl.Carried{rl.Carry(&obs), rl.Carry(&mem)}, func(i rl.Int) { // recurrent.go:67
+		in := In{obs, mem}                               // recurrent.go:68
+		out := t.act.Call(edge.KeyAt(run, "act", i), in) // recurrent.go:69
+		step := t.Env.Step(out.Act.Action)               // recurrent.go:70
+		t.Steps.Insert(Step{in, out.Act, step.Reward})   // recurrent.go:71
+		obs = step.Obs                                   // recurrent.go:72
+		forget2 := forget(out.Mem, step.Over)            // recurrent.go:72
+		mem = forget2                                    // recurrent.go:72
 	})
 	t.Memory.Set(mem)    // recurrent.go:74
 	b := t.Steps.Drain() // recurrent.go:75
@@ -83,7 +83,7 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		b := edge.Gathered[Step](x, coarseB) // recurrent.go:75
 		var loss rl.Tensor
 		// recurrent.go:76
-		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&loss)}, func() { loss = graphCoarseLearner1(t, run, b) }) {
+		if !edge.Fused(run, "coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&loss)}, func() { loss = graphCoarseLearner1(t, run, b) }) {
 			var g rl.Grads
 			// recurrent.go:76
 			g, loss = t.loss.Grad(run.Key("loss"), kit.Sample{Obs: b.In.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})

@@ -60,9 +60,10 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			forget2 := forget(out.Mem, step.Over)                               // recurrent.go:72
 			mem = forget2                                                       // recurrent.go:72
 		}
-		t.Memory.Set(mem)                                                                                      // recurrent.go:74
-		b := t.Steps.Drain()                                                                                   // recurrent.go:75
-		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphFineLearner1(t, run, b) }) { // recurrent.go:76
+		t.Memory.Set(mem)    // recurrent.go:74
+		b := t.Steps.Drain() // recurrent.go:75
+		// recurrent.go:76
+		if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphFineLearner1(t, run, b) }) {
 			// recurrent.go:76
 			g, loss := t.loss.Grad(run.Key("loss"), kit.Sample{Obs: b.In.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
 			t.opt.Apply(g, 1e-3)    // recurrent.go:77

@@ -3,24 +3,25 @@
 package recurrent
 
 import (
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/kit"
 	"github.com/weft-rl/weft/rl"
 )
 
 // trainLowered is one iteration of (*Trainer).Train (recurrent.go:64) as a
-// device program has it: the loops and branches of run are the program's, those
-// of Go are gone through while it is built.
+// device program has it: the loops and branches of package edge are the
+// program's, those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                              // recurrent.go:66
-	mem := t.Memory.Get()                                                           // recurrent.go:66
-	run.For(t.Chunk, []rl.Carried{rl.Carry(&obs), rl.Carry(&mem)}, func(i rl.Int) { // recurrent.go:67
-		in := In{obs, mem}                             // recurrent.go:68
-		out := t.act.Call(run.KeyAt("act", i), in)     // recurrent.go:69
-		step := t.Env.Step(out.Act.Action)             // recurrent.go:70
-		t.Steps.Insert(Step{in, out.Act, step.Reward}) // recurrent.go:71
-		obs = step.Obs                                 // recurrent.go:72
-		forget2 := forget(out.Mem, step.Over)          // recurrent.go:72
-		mem = forget2                                  // recurrent.go:72
+	obs := t.Env.Obs()                                                                    // recurrent.go:66
+	mem := t.Memory.Get()                                                                 // recurrent.go:66
+	edge.For(run, t.Chunk, []rl.Carried{rl.Carry(&obs), rl.Carry(&mem)}, func(i rl.Int) { // recurrent.go:67
+		in := In{obs, mem}                               // recurrent.go:68
+		out := t.act.Call(edge.KeyAt(run, "act", i), in) // recurrent.go:69
+		step := t.Env.Step(out.Act.Action)               // recurrent.go:70
+		t.Steps.Insert(Step{in, out.Act, step.Reward})   // recurrent.go:71
+		obs = step.Obs                                   // recurrent.go:72
+		forget2 := forget(out.Mem, step.Over)            // recurrent.go:72
+		mem = forget2                                    // recurrent.go:72
 	})
 	t.Memory.Set(mem)    // recurrent.go:74
 	b := t.Steps.Drain() // recurrent.go:75

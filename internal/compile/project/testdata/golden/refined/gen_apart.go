@@ -91,7 +91,7 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := edge.Sent[rl.Step](x, apartOut)                                     // refined.go:69
 			obs = out.Obs                                                              // refined.go:71
 		}
-		edge.Fetch(x, apartPolicy, run.Scope().Component("policy")) // refined.go:84
+		edge.Fetch(x, apartPolicy, edge.Component(run, "policy")) // refined.go:84
 	}
 	return run.Err()
 }
@@ -124,7 +124,7 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		s := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward} // refined.go:74
 		g, loss := t.Policy.loss.Grad(run.Key("loss"), s)                               // refined.go:83
 		edge.Reduce(x, apartG, g)                                                       // refined.go:83
-		edge.Fetch(x, apartPolicy2, run.Scope().Component("policy"))                    // refined.go:84
+		edge.Fetch(x, apartPolicy2, edge.Component(run, "policy"))                      // refined.go:84
 		run.Log("loss", loss)                                                           // refined.go:85
 	}
 	return run.Err()
@@ -133,10 +133,10 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 // trainApartApply is (*Trainer).Train (refined.go:63) for the fragment apply.
 func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // refined.go:64
-		g := edge.Reduced(x, apartG)                                   // refined.go:83
-		t.Policy.opt.Apply(g, 1e-3)                                    // refined.go:84
-		edge.Publish(x, apartPolicy, run.Scope().Component("policy"))  // refined.go:84
-		edge.Publish(x, apartPolicy2, run.Scope().Component("policy")) // refined.go:84
+		g := edge.Reduced(x, apartG)                                 // refined.go:83
+		t.Policy.opt.Apply(g, 1e-3)                                  // refined.go:84
+		edge.Publish(x, apartPolicy, edge.Component(run, "policy"))  // refined.go:84
+		edge.Publish(x, apartPolicy2, edge.Component(run, "policy")) // refined.go:84
 	}
 	return run.Err()
 }
@@ -152,9 +152,10 @@ func trainApartCritic(t *Trainer, run *rl.Run, x *edge.X) error {
 			out := edge.Sent[rl.Step](x, apartOut3) // refined.go:69
 			obs = out.Obs                           // refined.go:71
 		}
-		b := edge.Sent[kit.Step](x, apartB2)                                                                   // refined.go:73
-		s := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward}                        // refined.go:74
-		if !run.Fused("apart/critic 1", []rl.Carried{rl.Carry(&s)}, func() { graphApartCritic1(t, run, s) }) { // refined.go:77
+		b := edge.Sent[kit.Step](x, apartB2)                                            // refined.go:73
+		s := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward} // refined.go:74
+		// refined.go:77
+		if !edge.Fused(run, "apart/critic 1", []rl.Carried{rl.Carry(&s)}, func() { graphApartCritic1(t, run, s) }) {
 			t.Critic.learn(run, s) // refined.go:77
 		}
 	}

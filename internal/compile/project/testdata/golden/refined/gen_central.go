@@ -56,7 +56,7 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 		s := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward}                      // refined.go:74
 		g, loss := t.Policy.loss.Grad(run.Key("loss"), s)                                                    // refined.go:83
 		edge.Reduce(x, centralG, g)                                                                          // refined.go:83
-		edge.Fetch(x, centralPolicy, run.Scope().Component("policy"))                                        // refined.go:84
+		edge.Fetch(x, centralPolicy, edge.Component(run, "policy"))                                          // refined.go:84
 		run.Log("loss", loss)                                                                                // refined.go:85
 	}
 	return run.Err()
@@ -78,9 +78,9 @@ func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 		s := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward} // refined.go:74
 		g := edge.Reduced(x, centralG)                                                  // refined.go:83
 		t.Policy.opt.Apply(g, 1e-3)                                                     // refined.go:84
-		edge.Publish(x, centralPolicy, run.Scope().Component("policy"))                 // refined.go:84
+		edge.Publish(x, centralPolicy, edge.Component(run, "policy"))                   // refined.go:84
 		// refined.go:77
-		if !run.Fused("central/server 1", []rl.Carried{rl.Carry(&s)}, func() { graphCentralServer1(t, run, s) }) {
+		if !edge.Fused(run, "central/server 1", []rl.Carried{rl.Carry(&s)}, func() { graphCentralServer1(t, run, s) }) {
 			t.Critic.learn(run, s) // refined.go:77
 		}
 	}

@@ -53,7 +53,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		b := t.Rollout.Drain()                                                                              // refined.go:73
 		edge.Gather(x, coarseB, kit.Step{Obs: b.Obs, Act: kit.Act{Action: b.Act.Action}, Reward: b.Reward}) // refined.go:73
-		edge.Fetch(x, coarsePolicy, run.Scope().Component("policy"))                                        // refined.go:84
+		edge.Fetch(x, coarsePolicy, edge.Component(run, "policy"))                                          // refined.go:84
 	}
 	return run.Err()
 }
@@ -75,12 +75,12 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		b := edge.Gathered[kit.Step](x, coarseB)                                        // refined.go:73
 		s := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward} // refined.go:74
 		// refined.go:75
-		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&s)}, func() { graphCoarseLearner1(t, run, s) }) {
+		if !edge.Fused(run, "coarse/learner 1", []rl.Carried{rl.Carry(&s)}, func() { graphCoarseLearner1(t, run, s) }) {
 			t.Policy.learn(run, s) // refined.go:75
 		}
-		edge.Publish(x, coarsePolicy, run.Scope().Component("policy")) // refined.go:84
+		edge.Publish(x, coarsePolicy, edge.Component(run, "policy")) // refined.go:84
 		// refined.go:77
-		if !run.Fused("coarse/learner 2", []rl.Carried{rl.Carry(&s)}, func() { graphCoarseLearner2(t, run, s) }) {
+		if !edge.Fused(run, "coarse/learner 2", []rl.Carried{rl.Carry(&s)}, func() { graphCoarseLearner2(t, run, s) }) {
 			t.Critic.learn(run, s) // refined.go:77
 		}
 	}

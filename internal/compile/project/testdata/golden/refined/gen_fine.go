@@ -60,9 +60,10 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: weigh, Terminated: out.Terminated, Over: out.Over})
 			obs = out.Obs // refined.go:71
 		}
-		b := t.Rollout.Drain()                                                                                 // refined.go:73
-		s := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward}                        // refined.go:74
-		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&s)}, func() { graphFineLearner1(t, run, s) }) { // refined.go:75
+		b := t.Rollout.Drain()                                                          // refined.go:73
+		s := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward} // refined.go:74
+		// refined.go:75
+		if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&s)}, func() { graphFineLearner1(t, run, s) }) {
 			t.Policy.learn(run, s) // refined.go:75
 			t.Critic.learn(run, s) // refined.go:77
 		}

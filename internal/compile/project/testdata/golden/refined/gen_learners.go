@@ -36,7 +36,7 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			act := t.act.Call(run.Key("act", i), obs) // refined.go:67
 			var out rl.Step
 			// refined.go:68
-			if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&act), rl.Carry(&out)}, func() { act, out = graphLearnersLearner1(t, run, obs, act) }) {
+			if !edge.Fused(run, "learners/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&act), rl.Carry(&out)}, func() { act, out = graphLearnersLearner1(t, run, obs, act) }) {
 				act.Value = t.value.Call(rl.Key{}, obs) // refined.go:68
 				out = t.Env.Step(act.Action)            // refined.go:69
 			}

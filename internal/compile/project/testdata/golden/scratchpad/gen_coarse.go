@@ -50,13 +50,13 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		var even rl.Tensor
 		var odd rl.Tensor
 		// scratchpad.go:64
-		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&rewards), rl.Carry(&even), rl.Carry(&odd)}, func() { even, odd = graphCoarseCollector1(t, run, rewards) }) {
+		if !edge.Fused(run, "coarse/collector 1", []rl.Carried{rl.Carry(&rewards), rl.Carry(&even), rl.Carry(&odd)}, func() { even, odd = graphCoarseCollector1(t, run, rewards) }) {
 			even = t.sum.Call(rl.Key{}, many{rewards[0]}) // scratchpad.go:64
 			odd = t.sum.Call(rl.Key{}, many{rewards[1]})  // scratchpad.go:64
 		}
 		b := t.Rollout.Drain()                                                                              // scratchpad.go:65
 		edge.Gather(x, coarseB, kit.Step{Obs: b.Obs, Act: kit.Act{Action: b.Act.Action}, Reward: b.Reward}) // scratchpad.go:65
-		edge.Fetch(x, coarseNet, run.Scope().Component("net"))                                              // scratchpad.go:77
+		edge.Fetch(x, coarseNet, edge.Component(run, "net"))                                                // scratchpad.go:77
 		run.Log("even", even)                                                                               // scratchpad.go:80
 		run.Log("odd", odd)                                                                                 // scratchpad.go:81
 	}
@@ -99,7 +99,7 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			t.opt.Apply(g, weights[j])     // scratchpad.go:77
 			run.Log(name("loss", j), loss) // scratchpad.go:78
 		}
-		edge.Publish(x, coarseNet, run.Scope().Component("net")) // scratchpad.go:77
+		edge.Publish(x, coarseNet, edge.Component(run, "net")) // scratchpad.go:77
 	}
 	return run.Err()
 }

@@ -76,7 +76,7 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		var even rl.Tensor
 		var odd rl.Tensor
 		// scratchpad.go:64
-		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&rewards), rl.Carry(&even), rl.Carry(&odd)}, func() { even, odd = graphFineLearner1(t, run, rewards) }) {
+		if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&rewards), rl.Carry(&even), rl.Carry(&odd)}, func() { even, odd = graphFineLearner1(t, run, rewards) }) {
 			even = t.sum.Call(rl.Key{}, many{rewards[0]}) // scratchpad.go:64
 			odd = t.sum.Call(rl.Key{}, many{rewards[1]})  // scratchpad.go:64
 		}

@@ -86,7 +86,7 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		b := edge.Gathered[kit.Step](x, coarseB) // selfplay.go:80
 		var loss rl.Tensor
 		// selfplay.go:81
-		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&loss)}, func() { loss = graphCoarseLearner1(t, run, b) }) {
+		if !edge.Fused(run, "coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&loss)}, func() { loss = graphCoarseLearner1(t, run, b) }) {
 			var g rl.Grads
 			// selfplay.go:81
 			g, loss = t.loss.Grad(run.Key("loss"), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})

@@ -63,9 +63,10 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			rival = rl.Select(out.Over, pick, rival)        // selfplay.go:76
 			obs = out.Obs                                   // selfplay.go:77
 		}
-		t.Rival.Set(rival)                                                                                     // selfplay.go:79
-		b := t.Rollout.Drain()                                                                                 // selfplay.go:80
-		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphFineLearner1(t, run, b) }) { // selfplay.go:81
+		t.Rival.Set(rival)     // selfplay.go:79
+		b := t.Rollout.Drain() // selfplay.go:80
+		// selfplay.go:81
+		if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&b)}, func() { graphFineLearner1(t, run, b) }) {
 			// selfplay.go:81
 			g, loss := t.loss.Grad(run.Key("loss"), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: b.Reward, Ret: b.Reward})
 			t.opt.Apply(g, 3e-4)  // selfplay.go:82

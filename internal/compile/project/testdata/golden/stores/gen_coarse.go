@@ -69,7 +69,7 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			sample := t.All.Sample(run.Key("all"), t.Batch) // stores.go:57
 			s := sample.Data                                // stores.go:57
 			// stores.go:58
-			if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&s)}, func() { graphCoarseLearner1(t, run, s) }) {
+			if !edge.Fused(run, "coarse/learner 1", []rl.Carried{rl.Carry(&s)}, func() { graphCoarseLearner1(t, run, s) }) {
 				t.learn(run, t.value, kit.Sample{Obs: s.Obs, Action: s.Act.Action, Adv: s.Reward, Ret: s.Reward}) // stores.go:58
 			}
 		}
@@ -77,7 +77,7 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			s := t.Sequences.Sample(run.Key("sequences", u), t.Batch) // stores.go:61
 			var rank2 rl.Tensor
 			// stores.go:62
-			if !run.Fused("coarse/learner 2", []rl.Carried{rl.Carry(&s), rl.Carry(&rank2)}, func() { rank2 = graphCoarseLearner2(t, run, s) }) {
+			if !edge.Fused(run, "coarse/learner 2", []rl.Carried{rl.Carry(&s), rl.Carry(&rank2)}, func() { rank2 = graphCoarseLearner2(t, run, s) }) {
 				// stores.go:62
 				t.learn(run, t.policy, kit.Sample{Obs: s.Data.Obs, Action: s.Data.Act.Action, Adv: s.Data.Reward, Ret: s.Data.Reward})
 				rank2 = t.rank.Call(rl.Key{}, s.Data.Reward) // stores.go:63

@@ -62,9 +62,10 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		ready := t.All.Ready(1) // stores.go:56
 		if ready {              // stores.go:56
-			sample := t.All.Sample(run.Key("all"), t.Batch)                                                        // stores.go:57
-			s := sample.Data                                                                                       // stores.go:57
-			if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&s)}, func() { graphFineLearner1(t, run, s) }) { // stores.go:58
+			sample := t.All.Sample(run.Key("all"), t.Batch) // stores.go:57
+			s := sample.Data                                // stores.go:57
+			// stores.go:58
+			if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&s)}, func() { graphFineLearner1(t, run, s) }) {
 				t.learn(run, t.value, kit.Sample{Obs: s.Obs, Action: s.Act.Action, Adv: s.Reward, Ret: s.Reward}) // stores.go:58
 			}
 		}
@@ -72,7 +73,7 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			s := t.Sequences.Sample(run.Key("sequences", u), t.Batch) // stores.go:61
 			var rank2 rl.Tensor
 			// stores.go:62
-			if !run.Fused("fine/learner 2", []rl.Carried{rl.Carry(&s), rl.Carry(&rank2)}, func() { rank2 = graphFineLearner2(t, run, s) }) {
+			if !edge.Fused(run, "fine/learner 2", []rl.Carried{rl.Carry(&s), rl.Carry(&rank2)}, func() { rank2 = graphFineLearner2(t, run, s) }) {
 				// stores.go:62
 				t.learn(run, t.policy, kit.Sample{Obs: s.Data.Obs, Action: s.Data.Act.Action, Adv: s.Data.Reward, Ret: s.Data.Reward})
 				rank2 = t.rank.Call(rl.Key{}, s.Data.Reward) // stores.go:63

@@ -120,7 +120,7 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 		first := edge.Sent[rl.Obs](x, apartFirst) // tangled.go:108
 		var target rl.Tensor
 		// tangled.go:80
-		if !run.Fused("apart/actor 1", []rl.Carried{rl.Carry(&mem), rl.Carry(&first), rl.Carry(&seen), rl.Carry(&target)}, func() { mem, target = graphApartActor1(t, run, mem, first, seen) }) {
+		if !edge.Fused(run, "apart/actor 1", []rl.Carried{rl.Carry(&mem), rl.Carry(&first), rl.Carry(&seen), rl.Carry(&target)}, func() { mem, target = graphApartActor1(t, run, mem, first, seen) }) {
 			mem.B = t.parts.sum.Call(rl.Key{}, many{seen[:2]}) // tangled.go:80
 			t.Memory.Set(mem)                                  // tangled.go:81
 			target = t.parts.slow.Call(rl.Key{}, first)        // tangled.go:83

@@ -98,7 +98,7 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			weight = rl.Select(b.Over, b.Reward, b.Act.Value) // tangled.go:91
 		}
 		// tangled.go:93
-		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&weight)}, func() { graphCoarseLearner1(t, run, b, weight) }) {
+		if !edge.Fused(run, "coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&weight)}, func() { graphCoarseLearner1(t, run, b, weight) }) {
 			for r2 := range t.Rounds { // tangled.go:93
 				if r2 == 1 && run.Iter() > 2 { // tangled.go:94
 					continue
@@ -117,7 +117,7 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 // graphCoarseLearner1 is tangled.go:93 as one graph.
 func graphCoarseLearner1(t *Trainer, run *rl.Run, b kit.Step, weight rl.Tensor) {
 	for r := range t.Rounds { // tangled.go:93
-		run.If(run.HostBool(func(run *rl.Run) bool { return r == 1 && run.Iter() > 2 }), nil, nil, func() { // tangled.go:94
+		edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return r == 1 && run.Iter() > 2 }), nil, nil, func() { // tangled.go:94
 			// tangled.go:97
 			t.parts.learn.once(run.At("round", r), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: weight, Ret: weight})
 		})

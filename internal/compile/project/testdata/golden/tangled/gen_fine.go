@@ -103,7 +103,7 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			weight = rl.Select(b.Over, b.Reward, b.Act.Value) // tangled.go:91
 		}
 		// tangled.go:93
-		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&last), rl.Carry(&b), rl.Carry(&target), rl.Carry(&weight)}, func() { graphFineLearner1(t, run, last, b, target, weight) }) {
+		if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&last), rl.Carry(&b), rl.Carry(&target), rl.Carry(&weight)}, func() { graphFineLearner1(t, run, last, b, target, weight) }) {
 			for r2 := range t.Rounds { // tangled.go:93
 				if r2 == 1 && run.Iter() > 2 { // tangled.go:94
 					continue
@@ -123,7 +123,7 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 // graphFineLearner1 is tangled.go:93 to tangled.go:101 as one graph.
 func graphFineLearner1(t *Trainer, run *rl.Run, last rl.Obs, b kit.Step, target rl.Tensor, weight rl.Tensor) {
 	for r := range t.Rounds { // tangled.go:93
-		run.If(run.HostBool(func(run *rl.Run) bool { return r == 1 && run.Iter() > 2 }), nil, nil, func() { // tangled.go:94
+		edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return r == 1 && run.Iter() > 2 }), nil, nil, func() { // tangled.go:94
 			// tangled.go:97
 			t.parts.learn.once(run.At("round", r), kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: weight, Ret: weight})
 		})

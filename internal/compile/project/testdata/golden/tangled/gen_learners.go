@@ -79,7 +79,7 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 			run2.Log("loss", loss)                                                      // tangled.go:121
 		}
 		// tangled.go:99
-		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&last), rl.Carry(&target)}, func() { graphLearnersLearner1(t, run, last, target) }) {
+		if !edge.Fused(run, "learners/learner 1", []rl.Carried{rl.Carry(&last), rl.Carry(&target)}, func() { graphLearnersLearner1(t, run, last, target) }) {
 			t.Slow.Params.Blend(t.Net.Params, .5)     // tangled.go:99
 			run.Log("target", target)                 // tangled.go:100
 			slow := t.parts.slow.Call(rl.Key{}, last) // tangled.go:101

@@ -87,10 +87,10 @@ func trainApartActor(t *Trainer, run *rl.Run, x *edge.X) error {
 			edge.Send(x, apartActValue, act.Value)                                     // two.go:68
 			obs = out.Obs                                                              // two.go:70
 		}
-		value := t.Actor.value.Call(rl.Key{}, obs)                   // two.go:73
-		edge.Send(x, apartValue, value)                              // two.go:73
-		edge.Fetch(x, apartValues2, run.Scope().Component("values")) // two.go:81
-		edge.Fetch(x, apartPolicy2, run.Scope().Component("policy")) // two.go:81
+		value := t.Actor.value.Call(rl.Key{}, obs)                 // two.go:73
+		edge.Send(x, apartValue, value)                            // two.go:73
+		edge.Fetch(x, apartValues2, edge.Component(run, "values")) // two.go:81
+		edge.Fetch(x, apartPolicy2, edge.Component(run, "policy")) // two.go:81
 	}
 	return run.Err()
 }
@@ -124,17 +124,17 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 		batch := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: adv, Ret: ret}       // two.go:75
 		run2 := run.At("critic", 0)                                                     // two.go:57
 		for u := range t.Critic.Updates {                                               // two.go:79
-			g, loss := t.Critic.loss.Grad(run2.Key("loss", u), batch)   // two.go:80
-			edge.Reduce(x, apartG, g)                                   // two.go:80
-			edge.Fetch(x, apartValues, run.Scope().Component("values")) // two.go:81
-			run2.Log("loss", loss)                                      // two.go:82
+			g, loss := t.Critic.loss.Grad(run2.Key("loss", u), batch) // two.go:80
+			edge.Reduce(x, apartG, g)                                 // two.go:80
+			edge.Fetch(x, apartValues, edge.Component(run, "values")) // two.go:81
+			run2.Log("loss", loss)                                    // two.go:82
 		}
 		run3 := run.At("policy", 0)       // two.go:58
 		for u := range t.Policy.Updates { // two.go:79
-			g, loss := t.Policy.loss.Grad(run3.Key("loss", u), batch)   // two.go:80
-			edge.Reduce(x, apartG2, g)                                  // two.go:80
-			edge.Fetch(x, apartPolicy, run.Scope().Component("policy")) // two.go:81
-			run3.Log("loss", loss)                                      // two.go:82
+			g, loss := t.Policy.loss.Grad(run3.Key("loss", u), batch) // two.go:80
+			edge.Reduce(x, apartG2, g)                                // two.go:80
+			edge.Fetch(x, apartPolicy, edge.Component(run, "policy")) // two.go:81
+			run3.Log("loss", loss)                                    // two.go:82
 		}
 	}
 	return run.Err()
@@ -144,17 +144,17 @@ func trainApartGradient(t *Trainer, run *rl.Run, x *edge.X) error {
 func trainApartApply(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // two.go:55
 		for range t.Critic.Updates { // two.go:79
-			g := edge.Reduced(x, apartG)                                  // two.go:80
-			t.Critic.opt.Apply(g, t.Critic.rate)                          // two.go:81
-			edge.Publish(x, apartValues, run.Scope().Component("values")) // two.go:81
+			g := edge.Reduced(x, apartG)                                // two.go:80
+			t.Critic.opt.Apply(g, t.Critic.rate)                        // two.go:81
+			edge.Publish(x, apartValues, edge.Component(run, "values")) // two.go:81
 		}
-		edge.Publish(x, apartValues2, run.Scope().Component("values")) // two.go:81
-		for range t.Policy.Updates {                                   // two.go:79
-			g := edge.Reduced(x, apartG2)                                 // two.go:80
-			t.Policy.opt.Apply(g, t.Policy.rate)                          // two.go:81
-			edge.Publish(x, apartPolicy, run.Scope().Component("policy")) // two.go:81
+		edge.Publish(x, apartValues2, edge.Component(run, "values")) // two.go:81
+		for range t.Policy.Updates {                                 // two.go:79
+			g := edge.Reduced(x, apartG2)                               // two.go:80
+			t.Policy.opt.Apply(g, t.Policy.rate)                        // two.go:81
+			edge.Publish(x, apartPolicy, edge.Component(run, "policy")) // two.go:81
 		}
-		edge.Publish(x, apartPolicy2, run.Scope().Component("policy")) // two.go:81
+		edge.Publish(x, apartPolicy2, edge.Component(run, "policy")) // two.go:81
 	}
 	return run.Err()
 }

@@ -37,22 +37,22 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // two.go:55
 		var batch kit.Sample
 		// two.go:56
-		if !run.Fused("central/worker 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCentralWorker1(t, run) }) {
+		if !edge.Fused(run, "central/worker 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphCentralWorker1(t, run) }) {
 			batch = t.collect(run) // two.go:56
 		}
 		run2 := run.At("critic", 0)       // two.go:57
 		for u := range t.Critic.Updates { // two.go:79
-			g, loss := t.Critic.loss.Grad(run2.Key("loss", u), batch)     // two.go:80
-			edge.Reduce(x, centralG, g)                                   // two.go:80
-			edge.Fetch(x, centralValues, run.Scope().Component("values")) // two.go:81
-			run2.Log("loss", loss)                                        // two.go:82
+			g, loss := t.Critic.loss.Grad(run2.Key("loss", u), batch)   // two.go:80
+			edge.Reduce(x, centralG, g)                                 // two.go:80
+			edge.Fetch(x, centralValues, edge.Component(run, "values")) // two.go:81
+			run2.Log("loss", loss)                                      // two.go:82
 		}
 		run3 := run.At("policy", 0)       // two.go:58
 		for u := range t.Policy.Updates { // two.go:79
-			g, loss := t.Policy.loss.Grad(run3.Key("loss", u), batch)     // two.go:80
-			edge.Reduce(x, centralG2, g)                                  // two.go:80
-			edge.Fetch(x, centralPolicy, run.Scope().Component("policy")) // two.go:81
-			run3.Log("loss", loss)                                        // two.go:82
+			g, loss := t.Policy.loss.Grad(run3.Key("loss", u), batch)   // two.go:80
+			edge.Reduce(x, centralG2, g)                                // two.go:80
+			edge.Fetch(x, centralPolicy, edge.Component(run, "policy")) // two.go:81
+			run3.Log("loss", loss)                                      // two.go:82
 		}
 	}
 	return run.Err()
@@ -60,11 +60,11 @@ func trainCentralWorker(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphCentralWorker1 is two.go:56 as one graph.
 func graphCentralWorker1(t *Trainer, run *rl.Run) kit.Sample {
-	obs := t.Env.Obs()                                                // two.go:64
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // two.go:65
-		act := t.Actor.act.Call(run.KeyAt("act", i), obs) // two.go:66
-		out := t.Env.Step(act.Action)                     // two.go:67
-		act.Value = t.Actor.value.Call(rl.Key{}, obs)     // two.go:68
+	obs := t.Env.Obs()                                                      // two.go:64
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // two.go:65
+		act := t.Actor.act.Call(edge.KeyAt(run, "act", i), obs) // two.go:66
+		out := t.Env.Step(act.Action)                           // two.go:67
+		act.Value = t.Actor.value.Call(rl.Key{}, obs)           // two.go:68
 		// two.go:69
 		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		obs = out.Obs // two.go:70
@@ -81,14 +81,14 @@ func graphCentralWorker1(t *Trainer, run *rl.Run) kit.Sample {
 func trainCentralServer(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // two.go:55
 		for range t.Critic.Updates { // two.go:79
-			g := edge.Reduced(x, centralG)                                  // two.go:80
-			t.Critic.opt.Apply(g, t.Critic.rate)                            // two.go:81
-			edge.Publish(x, centralValues, run.Scope().Component("values")) // two.go:81
+			g := edge.Reduced(x, centralG)                                // two.go:80
+			t.Critic.opt.Apply(g, t.Critic.rate)                          // two.go:81
+			edge.Publish(x, centralValues, edge.Component(run, "values")) // two.go:81
 		}
 		for range t.Policy.Updates { // two.go:79
-			g := edge.Reduced(x, centralG2)                                 // two.go:80
-			t.Policy.opt.Apply(g, t.Policy.rate)                            // two.go:81
-			edge.Publish(x, centralPolicy, run.Scope().Component("policy")) // two.go:81
+			g := edge.Reduced(x, centralG2)                               // two.go:80
+			t.Policy.opt.Apply(g, t.Policy.rate)                          // two.go:81
+			edge.Publish(x, centralPolicy, edge.Component(run, "policy")) // two.go:81
 		}
 	}
 	return run.Err()

@@ -38,7 +38,7 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		var obs rl.Obs
 		var b kit.Step
 		// two.go:64
-		if !run.Fused("coarse/collector 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&b)}, func() { obs, b = graphCoarseCollector1(t, run) }) {
+		if !edge.Fused(run, "coarse/collector 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&b)}, func() { obs, b = graphCoarseCollector1(t, run) }) {
 			obs = t.Env.Obs()          // two.go:64
 			for i := range t.Horizon { // two.go:65
 				act := t.Actor.act.Call(run.Key("act", i), obs) // two.go:66
@@ -52,21 +52,21 @@ func trainCoarseCollector(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		// two.go:72
 		edge.Gather(x, coarseB, kit.Step{Obs: b.Obs, Act: kit.Act{Action: b.Act.Action, Value: b.Act.Value}, Reward: b.Reward, Terminated: b.Terminated, Over: b.Over})
-		value := t.Actor.value.Call(rl.Key{}, obs)                   // two.go:73
-		edge.Gather(x, coarseValue, value)                           // two.go:73
-		edge.Fetch(x, coarseValues, run.Scope().Component("values")) // two.go:81
-		edge.Fetch(x, coarsePolicy, run.Scope().Component("policy")) // two.go:81
+		value := t.Actor.value.Call(rl.Key{}, obs)                 // two.go:73
+		edge.Gather(x, coarseValue, value)                         // two.go:73
+		edge.Fetch(x, coarseValues, edge.Component(run, "values")) // two.go:81
+		edge.Fetch(x, coarsePolicy, edge.Component(run, "policy")) // two.go:81
 	}
 	return run.Err()
 }
 
 // graphCoarseCollector1 is two.go:64 to two.go:72 as one graph.
 func graphCoarseCollector1(t *Trainer, run *rl.Run) (rl.Obs, kit.Step) {
-	obs := t.Env.Obs()                                                // two.go:64
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // two.go:65
-		act := t.Actor.act.Call(run.KeyAt("act", i), obs) // two.go:66
-		out := t.Env.Step(act.Action)                     // two.go:67
-		act.Value = t.Actor.value.Call(rl.Key{}, obs)     // two.go:68
+	obs := t.Env.Obs()                                                      // two.go:64
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // two.go:65
+		act := t.Actor.act.Call(edge.KeyAt(run, "act", i), obs) // two.go:66
+		out := t.Env.Step(act.Action)                           // two.go:67
+		act.Value = t.Actor.value.Call(rl.Key{}, obs)           // two.go:68
 		// two.go:69
 		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		obs = out.Obs // two.go:70
@@ -83,18 +83,18 @@ func trainCoarseLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		value := edge.Gathered[rl.Tensor](x, coarseValue) // two.go:73
 		var batch kit.Sample
 		// two.go:73
-		if !run.Fused("coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&value), rl.Carry(&batch)}, func() { batch = graphCoarseLearner1(t, run, b, value) }) {
+		if !edge.Fused(run, "coarse/learner 1", []rl.Carried{rl.Carry(&b), rl.Carry(&value), rl.Carry(&batch)}, func() { batch = graphCoarseLearner1(t, run, b, value) }) {
 			next := rl.Shift(b.Act.Value, value)                                            // two.go:73
 			adv, ret := rl.GAE(.99, .95, b.Reward, b.Act.Value, next, b.Terminated, b.Over) // two.go:74
 			batch = kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: adv, Ret: ret}        // two.go:75
 			t.Critic.learn(run.At("critic", 0), batch)                                      // two.go:57
 		}
-		edge.Publish(x, coarseValues, run.Scope().Component("values")) // two.go:81
+		edge.Publish(x, coarseValues, edge.Component(run, "values")) // two.go:81
 		// two.go:58
-		if !run.Fused("coarse/learner 2", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner2(t, run, batch) }) {
+		if !edge.Fused(run, "coarse/learner 2", []rl.Carried{rl.Carry(&batch)}, func() { graphCoarseLearner2(t, run, batch) }) {
 			t.Policy.learn(run.At("policy", 0), batch) // two.go:58
 		}
-		edge.Publish(x, coarsePolicy, run.Scope().Component("policy")) // two.go:81
+		edge.Publish(x, coarsePolicy, edge.Component(run, "policy")) // two.go:81
 	}
 	return run.Err()
 }
@@ -105,20 +105,20 @@ func graphCoarseLearner1(t *Trainer, run *rl.Run, b kit.Step, value rl.Tensor) k
 	adv, ret := rl.GAE(.99, .95, b.Reward, b.Act.Value, next, b.Terminated, b.Over) // two.go:74
 	batch := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: adv, Ret: ret}       // two.go:75
 	run2 := run.At("critic", 0)                                                     // two.go:57
-	run.For(t.Critic.Updates, nil, func(u rl.Int) {                                 // two.go:79
-		g, loss := t.Critic.loss.Grad(run2.KeyAt("loss", u), batch) // two.go:80
-		t.Critic.opt.Apply(g, t.Critic.rate)                        // two.go:81
-		run2.Log("loss", loss)                                      // two.go:82
+	edge.For(run, t.Critic.Updates, nil, func(u rl.Int) {                           // two.go:79
+		g, loss := t.Critic.loss.Grad(edge.KeyAt(run2, "loss", u), batch) // two.go:80
+		t.Critic.opt.Apply(g, t.Critic.rate)                              // two.go:81
+		run2.Log("loss", loss)                                            // two.go:82
 	})
 	return batch
 }
 
 // graphCoarseLearner2 is two.go:58 as one graph.
 func graphCoarseLearner2(t *Trainer, run *rl.Run, batch kit.Sample) {
-	run2 := run.At("policy", 0)                     // two.go:58
-	run.For(t.Policy.Updates, nil, func(u rl.Int) { // two.go:79
-		g, loss := t.Policy.loss.Grad(run2.KeyAt("loss", u), batch) // two.go:80
-		t.Policy.opt.Apply(g, t.Policy.rate)                        // two.go:81
-		run2.Log("loss", loss)                                      // two.go:82
+	run2 := run.At("policy", 0)                           // two.go:58
+	edge.For(run, t.Policy.Updates, nil, func(u rl.Int) { // two.go:79
+		g, loss := t.Policy.loss.Grad(edge.KeyAt(run2, "loss", u), batch) // two.go:80
+		t.Policy.opt.Apply(g, t.Policy.rate)                              // two.go:81
+		run2.Log("loss", loss)                                            // two.go:82
 	})
 }

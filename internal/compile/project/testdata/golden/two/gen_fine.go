@@ -61,7 +61,7 @@ func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 		}
 		b := t.Rollout.Drain() // two.go:72
 		// two.go:73
-		if !run.Fused("fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&b)}, func() { graphFineLearner1(t, run, obs, b) }) {
+		if !edge.Fused(run, "fine/learner 1", []rl.Carried{rl.Carry(&obs), rl.Carry(&b)}, func() { graphFineLearner1(t, run, obs, b) }) {
 			value := t.Actor.value.Call(rl.Key{}, obs)                                      // two.go:73
 			next := rl.Shift(b.Act.Value, value)                                            // two.go:73
 			adv, ret := rl.GAE(.99, .95, b.Reward, b.Act.Value, next, b.Terminated, b.Over) // two.go:74
@@ -80,15 +80,15 @@ func graphFineLearner1(t *Trainer, run *rl.Run, obs rl.Obs, b kit.Step) {
 	adv, ret := rl.GAE(.99, .95, b.Reward, b.Act.Value, next, b.Terminated, b.Over) // two.go:74
 	batch := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: adv, Ret: ret}       // two.go:75
 	run2 := run.At("critic", 0)                                                     // two.go:57
-	run.For(t.Critic.Updates, nil, func(u rl.Int) {                                 // two.go:79
-		g, loss := t.Critic.loss.Grad(run2.KeyAt("loss", u), batch) // two.go:80
-		t.Critic.opt.Apply(g, t.Critic.rate)                        // two.go:81
-		run2.Log("loss", loss)                                      // two.go:82
+	edge.For(run, t.Critic.Updates, nil, func(u rl.Int) {                           // two.go:79
+		g, loss := t.Critic.loss.Grad(edge.KeyAt(run2, "loss", u), batch) // two.go:80
+		t.Critic.opt.Apply(g, t.Critic.rate)                              // two.go:81
+		run2.Log("loss", loss)                                            // two.go:82
 	})
-	run3 := run.At("policy", 0)                     // two.go:58
-	run.For(t.Policy.Updates, nil, func(u rl.Int) { // two.go:79
-		g, loss := t.Policy.loss.Grad(run3.KeyAt("loss", u), batch) // two.go:80
-		t.Policy.opt.Apply(g, t.Policy.rate)                        // two.go:81
-		run3.Log("loss", loss)                                      // two.go:82
+	run3 := run.At("policy", 0)                           // two.go:58
+	edge.For(run, t.Policy.Updates, nil, func(u rl.Int) { // two.go:79
+		g, loss := t.Policy.loss.Grad(edge.KeyAt(run3, "loss", u), batch) // two.go:80
+		t.Policy.opt.Apply(g, t.Policy.rate)                              // two.go:81
+		run3.Log("loss", loss)                                            // two.go:82
 	})
 }

@@ -32,7 +32,7 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 	for run.Next() { // two.go:55
 		var batch kit.Sample
 		// two.go:56
-		if !run.Fused("learners/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphLearnersLearner1(t, run) }) {
+		if !edge.Fused(run, "learners/learner 1", []rl.Carried{rl.Carry(&batch)}, func() { batch = graphLearnersLearner1(t, run) }) {
 			batch = t.collect(run) // two.go:56
 		}
 		run2 := run.At("critic", 0)       // two.go:57
@@ -53,11 +53,11 @@ func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
 
 // graphLearnersLearner1 is two.go:56 as one graph.
 func graphLearnersLearner1(t *Trainer, run *rl.Run) kit.Sample {
-	obs := t.Env.Obs()                                                // two.go:64
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // two.go:65
-		act := t.Actor.act.Call(run.KeyAt("act", i), obs) // two.go:66
-		out := t.Env.Step(act.Action)                     // two.go:67
-		act.Value = t.Actor.value.Call(rl.Key{}, obs)     // two.go:68
+	obs := t.Env.Obs()                                                      // two.go:64
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // two.go:65
+		act := t.Actor.act.Call(edge.KeyAt(run, "act", i), obs) // two.go:66
+		out := t.Env.Step(act.Action)                           // two.go:67
+		act.Value = t.Actor.value.Call(rl.Key{}, obs)           // two.go:68
 		// two.go:69
 		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		obs = out.Obs // two.go:70

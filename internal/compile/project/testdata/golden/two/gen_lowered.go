@@ -3,19 +3,20 @@
 package two
 
 import (
+	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/kit"
 	"github.com/weft-rl/weft/rl"
 )
 
 // trainLowered is one iteration of (*Trainer).Train (two.go:54) as a device
-// program has it: the loops and branches of run are the program's, those of Go
-// are gone through while it is built.
+// program has it: the loops and branches of package edge are the program's,
+// those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                // two.go:64
-	run.For(t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // two.go:65
-		act := t.Actor.act.Call(run.KeyAt("act", i), obs) // two.go:66
-		out := t.Env.Step(act.Action)                     // two.go:67
-		act.Value = t.Actor.value.Call(rl.Key{}, obs)     // two.go:68
+	obs := t.Env.Obs()                                                      // two.go:64
+	edge.For(run, t.Horizon, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // two.go:65
+		act := t.Actor.act.Call(edge.KeyAt(run, "act", i), obs) // two.go:66
+		out := t.Env.Step(act.Action)                           // two.go:67
+		act.Value = t.Actor.value.Call(rl.Key{}, obs)           // two.go:68
 		// two.go:69
 		t.Rollout.Insert(kit.Step{Obs: obs, Act: act, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		obs = out.Obs // two.go:70
@@ -26,15 +27,15 @@ func trainLowered(t *Trainer, run *rl.Run) {
 	adv, ret := rl.GAE(.99, .95, b.Reward, b.Act.Value, next, b.Terminated, b.Over) // two.go:74
 	batch := kit.Sample{Obs: b.Obs, Action: b.Act.Action, Adv: adv, Ret: ret}       // two.go:75
 	run2 := run.At("critic", 0)                                                     // two.go:57
-	run.For(t.Critic.Updates, nil, func(u rl.Int) {                                 // two.go:79
-		g, loss := t.Critic.loss.Grad(run2.KeyAt("loss", u), batch) // two.go:80
-		t.Critic.opt.Apply(g, t.Critic.rate)                        // two.go:81
-		run2.Log("loss", loss)                                      // two.go:82
+	edge.For(run, t.Critic.Updates, nil, func(u rl.Int) {                           // two.go:79
+		g, loss := t.Critic.loss.Grad(edge.KeyAt(run2, "loss", u), batch) // two.go:80
+		t.Critic.opt.Apply(g, t.Critic.rate)                              // two.go:81
+		run2.Log("loss", loss)                                            // two.go:82
 	})
-	run3 := run.At("policy", 0)                     // two.go:58
-	run.For(t.Policy.Updates, nil, func(u rl.Int) { // two.go:79
-		g, loss := t.Policy.loss.Grad(run3.KeyAt("loss", u), batch) // two.go:80
-		t.Policy.opt.Apply(g, t.Policy.rate)                        // two.go:81
-		run3.Log("loss", loss)                                      // two.go:82
+	run3 := run.At("policy", 0)                           // two.go:58
+	edge.For(run, t.Policy.Updates, nil, func(u rl.Int) { // two.go:79
+		g, loss := t.Policy.loss.Grad(edge.KeyAt(run3, "loss", u), batch) // two.go:80
+		t.Policy.opt.Apply(g, t.Policy.rate)                              // two.go:81
+		run3.Log("loss", loss)                                            // two.go:82
 	})
 }

@@ -133,12 +133,12 @@ func Step(e env.Batch, action rl.Tree) rl.Step {
 
 // Fused forgets the last variable that a graph leaves.
 func Fused(run *rl.Run, name string, vars []rl.Carried, body func(), of ...int) bool {
-	return run.Fused(name, vars[:max(0, len(vars)-1)], body, of...)
+	return edge.Fused(run, name, vars[:max(0, len(vars)-1)], body, of...)
 }
 
 // KeyAt is the key of the first position, whatever the position is.
 func KeyAt(run *rl.Run, use string, at ...rl.Int) rl.Key {
-	return run.KeyAt(use, make([]rl.Int, len(at))...)
+	return edge.KeyAt(run, use, make([]rl.Int, len(at))...)
 }
 
 // One, added to the line of an if, makes Steer invert that one alone.

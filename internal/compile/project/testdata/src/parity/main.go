@@ -172,7 +172,7 @@ func outcomes(name string) (out []trial.Outcome) {
 	if err != nil {
 		return out
 	}
-	set, ok := edge.For(t)
+	set, ok := edge.ProgramsOf(t)
 	if !ok {
 		return append(out, trial.Outcome{Loop: name, Err: "nothing was generated"})
 	}

@@ -159,8 +159,8 @@ func Weights(s *rl.Scope, st *rl.State) (sum string, values []float64) {
 // only is the parameters and statistics of a state.
 func only(s *rl.Scope, st *rl.State) *rl.State {
 	out := rl.NewState(s)
-	for _, name := range s.Components() {
-		switch s.Component(name).(type) {
+	for _, name := range rl.System.Components(s) {
+		switch rl.System.Component(s, name).(type) {
 		case *rl.Params, *rl.Stats:
 			for _, a := range st.Arrays() {
 				if strings.HasPrefix(a.Name, name+"/") {
