@@ -184,12 +184,26 @@ func toolkit(nvidia string) string {
 	return filepath.Dir(filepath.Dir(tools[len(tools)-1]))
 }
 
-// Flags returns what XLA_FLAGS must be for the plugin, given what it is: with the folder of CUDA's tools, unless one is
-// named. It is empty if nothing has to be set.
+// Flags returns what XLA_FLAGS must be for the plugin, given what it is. It adds the folder of
+// CUDA's tools, and that a GPU computes the same every time: XLA otherwise picks kernels by the
+// clock, and has some that add in the order of arrival, so that a run repeated or resumed in
+// another process would end in other weights. What is named already stays. It is empty if nothing
+// has to be set.
 func Flags(have string, p Plugin) string {
-	const flag = "--xla_gpu_cuda_data_dir="
-	if p.Data == "" || strings.Contains(have, flag) {
+	out := have
+	add := func(flag, value string) {
+		if !strings.Contains(have, flag) {
+			out = strings.TrimSpace(out + " " + flag + "=" + value)
+		}
+	}
+	if p.Data != "" {
+		add("--xla_gpu_cuda_data_dir", p.Data)
+	}
+	if p.Kind == CUDA {
+		add("--xla_gpu_deterministic_ops", "true")
+	}
+	if out == have {
 		return ""
 	}
-	return strings.TrimSpace(have + " " + flag + p.Data)
+	return out
 }

@@ -90,6 +90,8 @@ func TestFlags(t *testing.T) {
 	}{
 		{"", Plugin{}, ""}, {"", with, "--xla_gpu_cuda_data_dir=/cuda"},
 		{"--a=b", with, "--a=b --xla_gpu_cuda_data_dir=/cuda"}, {"--xla_gpu_cuda_data_dir=/mine", with, ""},
+		{"", Plugin{Kind: CUDA}, "--xla_gpu_deterministic_ops=true"}, {"", Plugin{Kind: CPU}, ""},
+		{"--xla_gpu_deterministic_ops=false", Plugin{Kind: CUDA}, ""},
 	} {
 		if got := Flags(tt.have, tt.p); got != tt.want {
 			t.Errorf("Flags(%q, %v) = %q, want %q", tt.have, tt.p, got, tt.want)
