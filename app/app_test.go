@@ -37,7 +37,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestRepeats: a job that keeps nothing ends in the same bits every time, and tells every iteration.
+// TestRepeats: a job that keeps nothing ends in the same bits every time, and tells every
+// iteration.
 func TestRepeats(t *testing.T) {
 	var results []app.Result
 	for range 2 {

@@ -30,7 +30,8 @@ func ExampleTrain() {
 	// Output: 8192 steps, greedy return 16
 }
 
-// A run that was interrupted goes on where it stopped. Set knows its algorithm and environment by name.
+// A run that was interrupted goes on where it stopped. Set knows its algorithm and environment by
+// name.
 func ExampleResume() {
 	dir, _ := os.MkdirTemp("", "weft-example-")
 	defer os.RemoveAll(dir)
@@ -57,7 +58,8 @@ func ExampleResume() {
 	// Output: true 8192 steps
 }
 
-// A trained run, of the library or of the command line, is evaluated and loaded from its folder. The agent acts on plain numbers.
+// A trained run, of the library or of the command line, is evaluated and loaded from its folder.
+// The agent acts on plain numbers.
 func ExampleLoad() {
 	dir, _ := os.MkdirTemp("", "weft-example-")
 	defer os.RemoveAll(dir)

@@ -5,9 +5,11 @@ import (
 	"strings"
 )
 
-// The command line and the library share what they check, and so its errors, which name flags. The library names its own fields.
+// The command line and the library share what they check, and so its errors, which name flags. The
+// library names its own fields.
 
-// jobFields, resumptionFields and savedFields are the fields that a Go program sets in the place of flags.
+// jobFields, resumptionFields and savedFields are the fields that a Go program sets in the place of
+// flags.
 var (
 	jobFields = map[string]string{
 		"out": "Job.Out", "from": "Job.From", "env": "Job.Env", "preset": "Job.Preset", "wrap": "Job.Wrap", "steps": "Job.Steps", "seed": "Job.Seed",
@@ -30,8 +32,9 @@ var (
 	goesPattern = regexp.MustCompile(`weft resume \S+ goes on`)
 )
 
-// forGo rewrites the text of an error of the command line for a Go program: fields take the place of flags, and hints at other
-// commands are left out. A flag without a field is named as the setting in the run's configuration.
+// forGo rewrites the text of an error of the command line for a Go program: fields take the place
+// of flags, and hints at other commands are left out. A flag without a field is named as the
+// setting in the run's configuration.
 func forGo(err error, fields map[string]string) error {
 	if err == nil {
 		return nil

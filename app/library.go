@@ -1,5 +1,5 @@
-// Package app is the library: it trains, resumes, evaluates and loads agents from a Go program, in this process. Package cli
-// has the command line.
+// Package app is the library: it trains, resumes, evaluates and loads agents from a Go program, in
+// this process. Package cli has the command line.
 package app
 
 import (
@@ -19,8 +19,9 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Set is what a program knows: Algorithms, Environments, Schemes (environments by prefix, as in gym:CartPole-v1) and Policies
-// beside the built-in ones. weft.Builtin() has all that come with Weft.
+// Set is what a program knows: Algorithms, Environments, Schemes (environments by prefix, as in
+// gym:CartPole-v1) and Policies beside the built-in ones. weft.Builtin() has all that come with
+// Weft.
 type Set = request.Set
 
 // Job is a training run asked for by a Go program. What is left out is as the
@@ -66,12 +67,14 @@ type Result struct {
 	EvalReturn                 float64 // of the greedy evaluation; NaN without one
 	WeightsSHA256, StateSHA256 string  // WeightsSHA256 is empty if the algorithm has no parameters
 	Interrupted                bool    // by ctx; a run with a folder can be resumed
-	// Agent acts with the weights that the run ended with. It is nil if the algorithm offers no agent.
+	// Agent acts with the weights that the run ended with. It is nil if the algorithm offers no
+	// agent.
 	Agent *Agent
 }
 
-// Train trains an agent in this process. Wrong settings are all reported at
-// once, before anything starts. When ctx is done the run ends at its next consistent point, and, with a folder, is saved there.
+// Train trains an agent in this process. Wrong settings are all reported at once, before anything
+// starts. When ctx is done the run ends at its next consistent point, and, with a folder, is saved
+// there.
 func Train(ctx context.Context, j Job) (Result, error) {
 	r, err := j.request()
 	if err != nil {
@@ -144,7 +147,7 @@ func (j Job) request() (*request.Request, error) {
 	return r, errors.Join(append(errs, err, request.CheckFrom(r))...)
 }
 
-// deployed are the settings of a deployment that are not zero.
+// deployed returns the settings of a deployment that are not zero.
 func deployed(d plan.Deployment) (out []config.Assignment, err error) {
 	fields, err := config.Fields(&d)
 	for _, f := range fields {

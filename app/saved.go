@@ -18,14 +18,16 @@ type Resumption struct {
 	LostRecord      bool  // go on although lines of the run's record (metrics.jsonl) are lost
 	OrBegin         bool  // begin again if no good checkpoint is left, and keep the old record in replaced-N of the folder
 	RestartEpisodes bool  // go on with new episodes if the environment cannot save its state
-	// Watch is told after every iteration, and Note in a sentence what a user should know. Both may be nil.
+	// Watch is told after every iteration, and Note in a sentence what a user should know. Both may
+	// be nil.
 	Watch func(Progress)
 	Note  func(text string)
 }
 
-// Resume goes on with the run of a folder in this process, exactly where it stopped, to the bits of a run that was never
-// interrupted. Set knows its algorithm, environment and policy: weft.Builtin() has the built-in ones. A finished run gives its
-// result again. Without a good checkpoint Resume fails and changes nothing.
+// Resume goes on with the run of a folder in this process, exactly where it stopped, to the bits of
+// a run that was never interrupted. Set knows its algorithm, environment and policy: weft.Builtin()
+// has the built-in ones. A finished run gives its result again. Without a good checkpoint Resume
+// fails and changes nothing.
 func Resume(ctx context.Context, set Set, dir string, o Resumption) (Result, error) {
 	x, err := resumeIn(ctx, set, dir, o)
 	if errors.As(err, new(local.NoCheckpoint)) {
@@ -94,7 +96,8 @@ type Trial struct {
 	Note func(text string)
 }
 
-// Score holds the returns of a policy over complete episodes, every one in an environment of its own.
+// Score holds the returns of a policy over complete episodes, every one in an environment of its
+// own.
 type Score struct {
 	Steps      int64 // of the training, when the weights were saved
 	Episodes   int
@@ -126,8 +129,9 @@ func Evaluate(ctx context.Context, set Set, dir string, t Trial) (Score, error) 
 // Loading says how the agent of a run is loaded. The zero value has the best weights.
 type Loading struct {
 	Weights Weights
-	// Wrapped says that the program gives observations as the run's wrappers make them, and takes actions as they are before
-	// these wrappers. A run with wrappers that change either cannot be loaded otherwise.
+	// Wrapped says that the program gives observations as the run's wrappers make them, and takes
+	// actions as they are before these wrappers. A run with wrappers that change either cannot be
+	// loaded otherwise.
 	Wrapped bool
 	// Note is told in a sentence what a user should know; it may be nil.
 	Note func(text string)

@@ -27,9 +27,10 @@ type Backend struct {
 
 var _ compute.Backend = (*Backend)(nil)
 
-// New returns a backend. The configuration is a comma-separated list of: threads=N, how many goroutines share one
-// large operation (default: GOMAXPROCS); off=PASS, which turns off one pass of the compiler (see [Passes]), or
-// all of them; check, which checks the graph and the memory plan after every pass.
+// New returns a backend. The configuration is a comma-separated list of: threads=N, how many
+// goroutines share one large operation (default: GOMAXPROCS); off=PASS, which turns off one pass of
+// the compiler (see [Passes]), or all of them; check, which checks the graph and the memory plan
+// after every pass.
 func New(config string) (compute.Backend, error) {
 	s, err := parseSettings(config)
 	if err != nil {
@@ -49,8 +50,8 @@ func (b *Backend) Description() string {
 	return fmt.Sprintf("Weft CPU engine (%s, %d threads)", runtime.GOARCH, b.settings.threads)
 }
 
-// Philox reports that RNGBitGenerator gives the blocks of Philox4x32-10 one after another: of the state's three words the
-// first is the key, the others are the counter.
+// Philox reports that RNGBitGenerator gives the blocks of Philox4x32-10 one after another: of the
+// state's three words the first is the key, the others are the counter.
 func (b *Backend) Philox() bool { return true }
 
 // NumDevices implements compute.Backend.

@@ -8,7 +8,8 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// nature is the network of the DQN paper on 84x84x4 images: its parameters' shapes, and its loss's gradients.
+// nature is the network of the DQN paper on 84x84x4 images: its parameters' shapes, and its loss's
+// gradients.
 var natureDims = [][]int{{8, 8, 4, 32}, {4, 4, 32, 64}, {3, 3, 64, 64}, {7 * 7 * 64, 512}, {512, 6}}
 
 func nature(xs []*Node) []*Node {
@@ -38,7 +39,7 @@ func imageArgs(dims [][]int) []any {
 	return args
 }
 
-// convnet is a small network of convolutions, and its loss's gradients.
+// convnet returns a small network of convolutions, and its loss's gradients.
 func convnet(xs []*Node) []*Node {
 	h := MaxScalar(Convolve(xs[0], xs[1]).Strides(4).NoPadding().Done(), 0)
 	h = MaxScalar(Convolve(h, xs[2]).Strides(2).NoPadding().Done(), 0)
@@ -48,7 +49,7 @@ func convnet(xs []*Node) []*Node {
 
 func convnetArgs() []any { return imageArgs([][]int{{3, 28, 28, 4}, {8, 8, 4, 16}, {4, 4, 16, 8}}) }
 
-// BenchmarkNature is the network forward and backward.
+// BenchmarkNature measures the network forward and backward.
 func BenchmarkNature(b *testing.B) {
 	const batch = 256
 	call := bind(b, newBackend(b, ""), nature, natureArgs(batch))

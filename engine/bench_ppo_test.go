@@ -10,8 +10,9 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// ppoStep is one minibatch of PPO on CartPole: rows taken from the rollout by index, clipped surrogate, value loss and
-// entropy, gradients clipped by their norm, Adam. It returns the new parameters, moments and the loss.
+// ppoStep returns one minibatch of PPO on CartPole: rows taken from the rollout by index, clipped
+// surrogate, value loss and entropy, gradients clipped by their norm, Adam. It returns the new
+// parameters, moments and the loss.
 func ppoStep(obs, act, logp, adv, ret, index, step *Node, ps, ms, vs []*Node) []*Node {
 	take := func(x *Node) *Node { return Gather(x, index) }
 	obs, act, logp, adv, ret = take(obs), take(act), take(logp), take(adv), take(ret)
@@ -105,7 +106,7 @@ func carry(call *Call) error {
 	return call.Swap(6, 36)
 }
 
-// BenchmarkPPO is a minibatch of 4096 of a rollout of 128 x 128, and one of 128 of 4 x 128.
+// BenchmarkPPO measures a minibatch of 4096 of a rollout of 128 x 128, and one of 128 of 4 x 128.
 func BenchmarkPPO(b *testing.B) {
 	for _, size := range []struct {
 		name           string

@@ -11,7 +11,8 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// mlp is a network with the given widths: activations between its layers, weights and biases as inputs.
+// mlp is a network with the given widths: activations between its layers, weights and biases as
+// inputs.
 type mlp struct {
 	widths []int
 	act    func(*Node) *Node
@@ -133,7 +134,8 @@ func benchmarkCall(b *testing.B, backend *Backend, m mlp, batch int, backward bo
 	b.ReportMetric(m.flops(batch, backward)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 }
 
-// BenchmarkMLP runs the network of CartPole through GoMLX's Exec and through the lean path, beside GoMLX's own backend.
+// BenchmarkMLP runs the network of CartPole through GoMLX's Exec and through the lean path, beside
+// GoMLX's own backend.
 func BenchmarkMLP(b *testing.B) {
 	for _, backward := range []bool{false, true} {
 		name := map[bool]string{false: "forward", true: "backward"}[backward]
@@ -156,7 +158,7 @@ func BenchmarkMLP(b *testing.B) {
 	}
 }
 
-// BenchmarkThreads is the same on one thread and on all.
+// BenchmarkThreads measures the same on one thread and on all.
 func BenchmarkThreads(b *testing.B) {
 	for _, batch := range []int{1024, 4096} {
 		for _, config := range []string{"threads=1", "threads=2"} {
@@ -167,7 +169,7 @@ func BenchmarkThreads(b *testing.B) {
 	}
 }
 
-// BenchmarkSAC is a network of SAC's shape, forward and backward.
+// BenchmarkSAC measures a network of SAC's shape, forward and backward.
 func BenchmarkSAC(b *testing.B) {
 	relu := func(x *Node) *Node { return MaxScalar(x, 0) }
 	benchmarkCall(b, newBackend(b, ""), mlp{[]int{17, 256, 256, 6}, relu}, 256, true)

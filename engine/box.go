@@ -2,8 +2,9 @@ package engine
 
 import "unsafe"
 
-// box copies a block between two layouts: element (i0, i1, ...) lies at the offset plus the sum of i*stride on either
-// side. Strides are in elements and may be negative. Axes that can be copied as one are merged.
+// box copies a block between two layouts: element (i0, i1, ...) lies at the offset plus the sum of
+// i*stride on either side. Strides are in elements and may be negative. Axes that can be copied as
+// one are merged.
 type box struct {
 	dims, dst, src []int
 	dstOff, srcOff int
@@ -29,7 +30,8 @@ func newBox(dims, dst, src []int, size int) *box {
 	return b
 }
 
-// copy copies the block, dst and src being the addresses of offset zero, moved by so many elements more.
+// copy copies the block, dst and src being the addresses of offset zero, moved by so many elements
+// more.
 func (b *box) copy(dst, src unsafe.Pointer, dstMore, srcMore int) {
 	for _, d := range b.dims {
 		if d == 0 {
@@ -39,7 +41,8 @@ func (b *box) copy(dst, src unsafe.Pointer, dstMore, srcMore int) {
 	b.axis(0, dst, src, b.dstOff+dstMore, b.srcOff+srcMore)
 }
 
-// axis works with offsets rather than addresses, which must stay inside the memory they belong to even between steps.
+// axis works with offsets rather than addresses, which must stay inside the memory they belong to
+// even between steps.
 func (b *box) axis(i int, dst, src unsafe.Pointer, d, s int) {
 	if i < len(b.dims)-1 {
 		for range b.dims[i] {

@@ -47,7 +47,8 @@ const (
 	maxHeldBytes  = 256 << 20
 )
 
-// classOf returns the size class of n bytes: quarter powers of two would save memory, halves are enough.
+// classOf returns the size class of n bytes: quarter powers of two would save memory, halves are
+// enough.
 func classOf(n int) int { return bits.Len(uint(max(n, alignment) - 1)) }
 
 func (p *bufferPool) get(n int) (data, raw []byte) {
@@ -154,8 +155,8 @@ func (buf *Buffer) check() error {
 // Backend implements compute.Buffer.
 func (buf *Buffer) Backend() compute.Backend { return buf.backend }
 
-// Finalize implements compute.Buffer. Its memory is used again: slices returned by Data are dead. Finalising twice is
-// harmless.
+// Finalize implements compute.Buffer. Its memory is used again: slices returned by Data are dead.
+// Finalising twice is harmless.
 func (buf *Buffer) Finalize() error {
 	if buf == nil || buf.data == nil {
 		return nil

@@ -7,8 +7,9 @@ import (
 	"github.com/gomlx/compute"
 )
 
-// Call is an executable bound to its inputs and outputs: the lean way to run the same computation again and again.
-// The caller changes the inputs in place and reads the outputs in place; Run allocates nothing.
+// Call is an executable bound to its inputs and outputs: the lean way to run the same computation
+// again and again. The caller changes the inputs in place and reads the outputs in place; Run
+// allocates nothing.
 //
 // A Call is for one goroutine at a time; several Calls of one executable may run at once.
 type Call struct {
@@ -18,8 +19,8 @@ type Call struct {
 	outputs []*Buffer
 }
 
-// Bind prepares a call. With nil outputs, it makes buffers for them. No output may share memory with an input or with
-// another output.
+// Bind prepares a call. With nil outputs, it makes buffers for them. No output may share memory
+// with an input or with another output.
 func (e *Executable) Bind(inputs, outputs []compute.Buffer) (*Call, error) {
 	if len(inputs) != len(e.ins) {
 		return nil, fmt.Errorf("%d inputs, want %d", len(inputs), len(e.ins))
@@ -85,8 +86,9 @@ func (c *Call) SetInput(i int, in compute.Buffer) error {
 	return nil
 }
 
-// Swap exchanges the buffers of input i and output j, which must have the same shape: what the last run computed is
-// what the next one reads. A training loop carries its weights this way without copying them.
+// Swap exchanges the buffers of input i and output j, which must have the same shape: what the last
+// run computed is what the next one reads. A training loop carries its weights this way without
+// copying them.
 func (c *Call) Swap(i, j int) error {
 	if i < 0 || i >= len(c.inputs) || j < 0 || j >= len(c.outputs) {
 		return fmt.Errorf("input %d and output %d of %d and %d", i, j, len(c.inputs), len(c.outputs))

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// Compile turns a recorded module into an executable. GoMLX does so by way of a builder; this is for those who have the
-// module itself.
+// Compile turns a recorded module into an executable. GoMLX does so by way of a builder; this is
+// for those who have the module itself.
 func (b *Backend) Compile(m *ir.Module) (compute.Executable, error) {
 	if b.IsFinalized() {
 		return nil, errFinalized
@@ -183,7 +183,8 @@ type how struct {
 	inplace func(n *ir.Node, v *ir.Value) []*ir.Value
 }
 
-// howOf returns how an operation becomes a step, false if it does not, or only as a part of a region.
+// howOf returns how an operation becomes a step, false if it does not, or only as a part of a
+// region.
 func howOf(t compute.OpType) (how, bool) {
 	switch op.Of(t).Class {
 	case op.Reduce:
@@ -249,7 +250,7 @@ func scratchBytes(c *cluster) int {
 	return 0
 }
 
-// scratchRef is where the scratch memory of the step being lowered lies.
+// scratchRef returns where the scratch memory of the step being lowered lies.
 func (l *lowering) scratchRef() ref {
 	if s := l.planner.scratch[l.index]; s != nil {
 		return s.ref

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// core is the core that the caller's thread runs on now.
+// core returns the core that the caller's thread runs on now.
 func core() int {
 	var c uint32
 	if _, _, no := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&c)), 0, 0); no != 0 {
@@ -16,8 +16,8 @@ func core() int {
 	return int(c)
 }
 
-// leave moves the caller's thread from a core to another one that it may use, if there is one. It may come back: nothing
-// is pinned.
+// leave moves the caller's thread from a core to another one that it may use, if there is one. It
+// may come back: nothing is pinned.
 func leave(core int) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

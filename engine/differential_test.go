@@ -1,7 +1,7 @@
 //go:build !race
 
-// GoMLX's own backend does pointer arithmetic that the race detector's checks reject, so what compares with it is left
-// out of race builds.
+// GoMLX's own backend does pointer arithmetic that the race detector's checks reject, so what
+// compares with it is left out of race builds.
 
 package engine
 
@@ -54,7 +54,8 @@ func FuzzDifferential(f *testing.F) {
 	})
 }
 
-// TestGradients32 compares the float32 gradients, which take other kernels, with GoMLX's own backend.
+// TestGradients32 compares the float32 gradients, which take other kernels, with GoMLX's own
+// backend.
 func TestGradients32(t *testing.T) {
 	other, err := compute.NewWithConfig("go:ops_sequential")
 	if err != nil {

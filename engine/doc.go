@@ -1,10 +1,12 @@
-// Package engine is the CPU engine: a GoMLX backend in Go and Go assembly that compiles a graph once and then runs it
-// without allocating, deterministically, at the speed of the machine. GoMLX knows it as "weft".
+// Package engine is the CPU engine: a GoMLX backend in Go and Go assembly that compiles a graph
+// once and then runs it without allocating, deterministically, at the speed of the machine. GoMLX
+// knows it as "weft".
 //
 // # The pipeline
 //
-// Each stage is plain data with a printer; [Executable.Module] and [Executable.Program] show the first and the last.
-// With "check" in the configuration, the graph and the memory plan are checked after every pass.
+// Each stage is plain data with a printer; [Executable.Module] and [Executable.Program] show the
+// first and the last. With "check" in the configuration, the graph and the memory plan are checked
+// after every pass.
 //
 //	recorder   GoMLX's calls become functions of nodes, closures with their captures lifted (packages record and ir).
 //	           What GoMLX calls fused operations is recorded as what they are made of.
@@ -24,10 +26,11 @@
 //	           unless its body updates it in place or leaves it alone.
 //	program    A flat list of steps: closures over addresses that were worked out beforehand.
 //
-// Running a program walks the list. A region goes over its elements in blocks that fit the first-level cache, each
-// operation being one loop over a block; what is used only inside a region never leaves these blocks. Steps that are
-// large enough are cut into chunks for a fixed pool of goroutines; small ones never meet it. The memory of an
-// execution, its frame, is pooled, so one executable may run on many goroutines at once.
+// Running a program walks the list. A region goes over its elements in blocks that fit the
+// first-level cache, each operation being one loop over a block; what is used only inside a region
+// never leaves these blocks. Steps that are large enough are cut into chunks for a fixed pool of
+// goroutines; small ones never meet it. The memory of an execution, its frame, is pooled, so one
+// executable may run on many goroutines at once.
 //
 // # Promises
 //
@@ -41,6 +44,6 @@
 //
 // # What is not there
 //
-// Complex numbers, FFT, the quantised operations and sub-byte types, dynamic axes, sharding and more than one device.
-// They return upstream's not-implemented error.
+// Complex numbers, FFT, the quantised operations and sub-byte types, dynamic axes, sharding and
+// more than one device. They return upstream's not-implemented error.
 package engine

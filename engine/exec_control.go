@@ -9,7 +9,8 @@ import (
 // overSame lets output i of a loop take the memory of its initial state i.
 func overSame(n *ir.Node, v *ir.Value) []*ir.Value { return n.Inputs[v.Index : v.Index+1] }
 
-// whileScratch is the second copy of the state, which the body writes while it reads the first, and the condition.
+// whileScratch returns the second copy of the state, which the body writes while it reads the
+// first, and the condition.
 func whileScratch(n *ir.Node) int {
 	bytes := alignment
 	for _, v := range n.Outputs {
@@ -38,8 +39,8 @@ func (c *captures) frame(fr *frame) *frame {
 	return child
 }
 
-// while runs a loop. The state alternates between two memories, the outputs' and a second one; what the body updates
-// in place or leaves alone stays where it is.
+// while runs a loop. The state alternates between two memories, the outputs' and a second one; what
+// the body updates in place or leaves alone stays where it is.
 func while(l *lowering, n *ir.Node) (func(fr *frame), error) {
 	cond, err := l.captures(n, 0, false)
 	if err != nil {

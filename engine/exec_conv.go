@@ -11,8 +11,9 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// conv is a convolution of [batch, spatial..., channels] with [spatial..., channels, features], as products of patch
-// matrices: each output position is a row of the patch under the window, written out, times the kernel.
+// conv is a convolution of [batch, spatial..., channels] with [spatial..., channels, features], as
+// products of patch matrices: each output position is a row of the patch under the window, written
+// out, times the kernel.
 //
 // Groups of channels and of the batch are separate convolutions whose features lie side by side.
 type conv struct {
@@ -45,7 +46,8 @@ func convOf(n *ir.Node) *conv {
 	return c
 }
 
-// patchRows is how many rows of patches are made at a time: about the size of the second-level cache, all told.
+// patchRows returns how many rows of patches are made at a time: about the size of the second-level
+// cache, all told.
 func (c *conv) patchRows() int {
 	return min(max(16, (1<<17)/max(c.patch*c.size, 1)&^15), max(1, c.batch*c.positions))
 }
@@ -60,8 +62,8 @@ func convGeneral(l *lowering, n *ir.Node) (func(fr *frame), error) {
 	return func(fr *frame) { fr.workers.run(fr, work, total, grain) }, nil
 }
 
-// rows returns the job that computes output positions lo to hi, with what lies beyond the first used bytes of the
-// worker's scratch.
+// rows returns the job that computes output positions lo to hi, with what lies beyond the first
+// used bytes of the worker's scratch.
 func (c *conv) rows(l *lowering, n *ir.Node, used int) (job, error) {
 	t, ok := loops.Of(n.Inputs[0].DType())
 	if !ok {
@@ -95,8 +97,8 @@ func (c *conv) rows(l *lowering, n *ir.Node, used int) (job, error) {
 	}, nil
 }
 
-// product32 returns the function that multiplies rows of patches with the kernel, and how much scratch it and the
-// patches before it take.
+// product32 returns the function that multiplies rows of patches with the kernel, and how much
+// scratch it and the patches before it take.
 func (c *conv) product32(rows, patches int) (func(rest, p, b, cc unsafe.Pointer, m int), int) {
 	n := c.features / c.groups
 	shape := kernel.Gemm32{M: rows, N: n, K: c.patch, LDA: c.patch, LDB: c.features, LDC: c.features}
@@ -124,8 +126,8 @@ func (c *conv) row(dst, in unsafe.Pointer, g, r int) {
 	c.axis(0, dst, in, pos, c.positions, image*c.inStride[0]+channel, c.patch)
 }
 
-// axis writes the part of a patch under the window along spatial axis i and those after it: length elements at dst.
-// pos counts positions within the axes left, which have count.
+// axis writes the part of a patch under the window along spatial axis i and those after it: length
+// elements at dst. pos counts positions within the axes left, which have count.
 func (c *conv) axis(i int, dst, in unsafe.Pointer, pos, count, off, length int) {
 	if i == len(c.window) {
 		copy(unsafe.Slice((*byte)(dst), c.perGroup*c.size), unsafe.Slice((*byte)(unsafe.Add(in, off*c.size)), c.perGroup*c.size))
@@ -153,7 +155,8 @@ func (c *conv) axis(i int, dst, in unsafe.Pointer, pos, count, off, length int) 
 	}
 }
 
-// plane copies what lies under the window along the last two spatial axes, unless it sticks out of the image.
+// plane copies what lies under the window along the last two spatial axes, unless it sticks out of
+// the image.
 func (c *conv) plane(i int, dst, in unsafe.Pointer, at, col, off, length int) bool {
 	left := col*c.attr.Strides[i+1] - c.attr.Paddings[i+1][0]
 	if at < 0 || at+c.window[i] > c.in[i] || left < 0 || left+c.window[i+1] > c.in[i+1] {

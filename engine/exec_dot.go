@@ -12,8 +12,9 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// matrix is an operand of a product: rows x cols, whose elements lie rs and cs elements apart. If its axes cannot be
-// read like that, copy brings it into rows without gaps, one matrix for each of the batch.
+// matrix is an operand of a product: rows x cols, whose elements lie rs and cs elements apart. If
+// its axes cannot be read like that, copy brings it into rows without gaps, one matrix for each of
+// the batch.
 type matrix struct {
 	rows, cols int
 	rs, cs     int
@@ -25,7 +26,7 @@ type matrix struct {
 // trans says whether the matrix is stored by columns.
 func (m *matrix) trans() bool { return m.cs != 1 }
 
-// ld is the length of a stored row.
+// ld returns the length of a stored row.
 func (m *matrix) ld() int {
 	if m.trans() {
 		return m.cs
@@ -131,8 +132,8 @@ func dotScratch(n *ir.Node) int {
 	return bytes
 }
 
-// packs reports whether the second operand should be packed once for all rows: if the kernel would pack it for each
-// piece of the rows it is given.
+// packs reports whether the second operand should be packed once for all rows: if the kernel would
+// pack it for each piece of the rows it is given.
 func (g *gemm) packs() bool {
 	return g.batch == 1 && g.m >= 32 && g.k > 0 && g.n > 0 && (g.b.trans() || g.b.ld() > longRow)
 }
@@ -140,7 +141,7 @@ func (g *gemm) packs() bool {
 // longRow is from where on the kernel packs rows rather than read them in place.
 const longRow = 256
 
-// offset is where matrix i of the batch starts, in elements.
+// offset returns where matrix i of the batch starts, in elements.
 func (m *matrix) offset(i int) (off int) {
 	if m.batch == nil {
 		return 0
@@ -205,7 +206,8 @@ func dotGeneral(l *lowering, n *ir.Node) (func(fr *frame), error) {
 	}, nil
 }
 
-// jobs returns how many rows the products of the batch have together, and how many of them are worth a goroutine.
+// jobs returns how many rows the products of the batch have together, and how many of them are
+// worth a goroutine.
 func (g *gemm) jobs() (rows, grain int) {
 	grain = (parallelCost*flopsPerNano/max(2*g.n*g.k, 1) + 15) &^ 15
 	return g.batch * g.m, max(grain, 16)
@@ -255,7 +257,7 @@ func (p *product32) rows(fr *frame, lo, hi, worker int) {
 	}
 }
 
-// span is how many elements a matrix covers, first to last.
+// span returns how many elements a matrix covers, first to last.
 func (m *matrix) span() int { return max(0, (m.rows-1)*m.rs+(m.cols-1)*m.cs+1) }
 
 func (p *product32) one(fr *frame, i, lo, hi, worker int) {

@@ -8,7 +8,8 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// indexer reads index vectors: it turns the i-th of them into the offset of a window in the operand.
+// indexer reads index vectors: it turns the i-th of them into the offset of a window in the
+// operand.
 type indexer struct {
 	indices ref
 	read    func(p unsafe.Pointer, i int) int

@@ -50,7 +50,7 @@ func dot(a, b []int) (sum int) {
 	return sum
 }
 
-// boxStep is a step that copies one box from the first operand to the output.
+// boxStep returns a step that copies one box from the first operand to the output.
 func (l *lowering) boxStep(n *ir.Node, b *box) func(fr *frame) {
 	to, from := l.at(n.Outputs[0]), l.at(n.Inputs[0])
 	return func(fr *frame) { b.copy(fr.at(to), fr.at(from), 0, 0) }
@@ -123,7 +123,8 @@ func concatenate(l *lowering, n *ir.Node) (func(fr *frame), error) {
 	}, nil
 }
 
-// starts reads the start indices of a dynamic slice, clamped so that the slice fits, as an offset in elements.
+// starts reads the start indices of a dynamic slice, clamped so that the slice fits, as an offset
+// in elements.
 type starts struct {
 	refs    []ref
 	read    []func(p unsafe.Pointer, i int) int

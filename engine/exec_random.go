@@ -6,8 +6,9 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// randomBits is Philox4x32-10: the first word of the state is the key, the other two the counter, least significant
-// first. The new state's counter is past the blocks used, so that streams never overlap.
+// randomBits returns Philox4x32-10: the first word of the state is the key, the other two the
+// counter, least significant first. The new state's counter is past the blocks used, so that
+// streams never overlap.
 func randomBits(l *lowering, n *ir.Node) (func(fr *frame), error) {
 	in, next, out := l.at(n.Inputs[0]), l.at(n.Outputs[0]), l.at(n.Outputs[1])
 	bytes := n.Outputs[1].Bytes()

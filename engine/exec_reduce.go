@@ -20,8 +20,8 @@ func fastReduce(n *ir.Node) bool {
 	return ok && op.Of(n.Op).Class == op.Reduce && n.Inputs[0].DType() == dtypes.Float32
 }
 
-// reduction is the shape of a reduction: outer x length x inner to outer x inner. Reduced axes that do not lie
-// together are first brought together by a copy.
+// reduction is the shape of a reduction: outer x length x inner to outer x inner. Reduced axes that
+// do not lie together are first brought together by a copy.
 type reduction struct {
 	outer, length, inner int
 	walk                 *walk // the copy that is needed, or nil

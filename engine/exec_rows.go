@@ -9,7 +9,8 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// rowGather is a Gather that takes whole rows of its operand by one index each, which is what minibatches do.
+// rowGather is a Gather that takes whole rows of its operand by one index each, which is what
+// minibatches do.
 type rowGather struct {
 	rows, total int // rows taken, rows there are
 	width       int // elements of a row

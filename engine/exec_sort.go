@@ -14,8 +14,8 @@ func sortScratch(n *ir.Node) int {
 	return 2*length*4 + alignment + length*8
 }
 
-// sorting sorts lanes by an order of positions: a merge sort of indices, after which every operand is gathered. It is
-// always stable.
+// sorting sorts lanes by an order of positions: a merge sort of indices, after which every operand
+// is gathered. It is always stable.
 type sorting struct {
 	inputs, outs []ref
 	sizes        []int
@@ -57,7 +57,8 @@ func sortAlong(l *lowering, n *ir.Node) (func(fr *frame), error) {
 	}, nil
 }
 
-// plain recognises comparators that compare one operand's elements and nothing else, which need no closure run.
+// plain recognises comparators that compare one operand's elements and nothing else, which need no
+// closure run.
 func (s *sorting) plain(f *ir.Func) {
 	r := f.Results[0].Node
 	if r.Op != compute.OpTypeLessThan && r.Op != compute.OpTypeGreaterThan {

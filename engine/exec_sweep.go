@@ -12,7 +12,8 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// rowStep is a member of a sweep. Its rows may be done in any pieces of whole tiles, by any goroutine.
+// rowStep is a member of a sweep. Its rows may be done in any pieces of whole tiles, by any
+// goroutine.
 type rowStep struct {
 	before func(fr *frame) // nil if there is nothing to do
 	rows   job
@@ -78,8 +79,8 @@ type piece struct {
 	cost           int
 }
 
-// pieces cuts the late members so that all goroutines have as much to do, the largest pieces last, which are begun
-// first.
+// pieces cuts the late members so that all goroutines have as much to do, the largest pieces last,
+// which are begun first.
 func (l *lowering) pieces(late []*cluster) (list []piece) {
 	total := 0
 	for _, c := range late {
@@ -160,7 +161,7 @@ func (l *lowering) reduceRows(n *ir.Node, rows int) job {
 	}
 }
 
-// columnSum is a reduction over the rows, as the tail of a region that only reads.
+// columnSum returns a reduction over the rows, as the tail of a region that only reads.
 func (l *lowering) columnSum(n *ir.Node) rowStep {
 	r := reductionOf(n)
 	op, _ := foldOf(n).Vector()
@@ -172,8 +173,8 @@ func (l *lowering) columnSum(n *ir.Node) rowStep {
 	}
 }
 
-// weightGradient is a product summed over the rows, block by block: the first goes to the result, the others are kept
-// until all are there and then added in order.
+// weightGradient returns a product summed over the rows, block by block: the first goes to the
+// result, the others are kept until all are there and then added in order.
 func (l *lowering) weightGradient(n *ir.Node) rowStep {
 	g := gemmOf(n)
 	size := g.m * g.n
@@ -212,10 +213,10 @@ func (l *lowering) weightGradient(n *ir.Node) rowStep {
 	}
 }
 
-// productBlocks is in how many blocks a product over k terms is summed.
+// productBlocks returns in how many blocks a product over k terms is summed.
 func productBlocks(k int) int { return (k + kernel.ProductBlock - 1) / kernel.ProductBlock }
 
-// memberScratch is how much of the arena a member of a sweep needs that is not a region.
+// memberScratch returns how much of the arena a member of a sweep needs that is not a region.
 func memberScratch(n *ir.Node) int {
 	switch {
 	case n.Op == compute.OpTypeDotGeneral:

@@ -8,8 +8,9 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// transposition is a permutation of axes as a batch of matrix transpositions: the axis that is contiguous in the
-// operand against the one that is contiguous in the output, for every position along the others.
+// transposition is a permutation of axes as a batch of matrix transpositions: the axis that is
+// contiguous in the operand against the one that is contiguous in the output, for every position
+// along the others.
 type transposition struct {
 	outer    []int // dimensions of the other axes
 	dst, src []int // their strides
@@ -17,7 +18,8 @@ type transposition struct {
 	ldx, ldd int   // distances of its rows there, and in the output
 }
 
-// transpositionOf returns nil if the permutation leaves the last axis where it is: then rows are copied.
+// transpositionOf returns nil if the permutation leaves the last axis where it is: then rows are
+// copied.
 func transpositionOf(n *ir.Node) *transposition {
 	w := transposeWalk(n)
 	last := len(w.dims) - 1

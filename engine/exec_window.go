@@ -21,7 +21,8 @@ func windowsOf(n *ir.Node, out *ir.Value) *windows {
 	return &windows{Window: n.Attr.(ir.Window), in: in, out: out.Shape.Dimensions, stride: rowMajor(in)}
 }
 
-// visit calls fn with the offset of every element under the window at output position pos, in row-major order.
+// visit calls fn with the offset of every element under the window at output position pos, in
+// row-major order.
 func (w *windows) visit(axis, pos, count, off int, fn func(off int)) {
 	if axis == len(w.in) {
 		fn(off)
@@ -62,7 +63,8 @@ func reduceWindow(l *lowering, n *ir.Node) (func(fr *frame), error) {
 	return func(fr *frame) { fr.workers.run(fr, work, count, grain) }, nil
 }
 
-// selectAndScatter adds each element of the source to the element that won its window, the first among equals.
+// selectAndScatter adds each element of the source to the element that won its window, the first
+// among equals.
 func selectAndScatter(l *lowering, n *ir.Node) (func(fr *frame), error) {
 	in, source, out := n.Inputs[0], n.Inputs[1], n.Outputs[0]
 	w := windowsOf(n, source)

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-rl/weft/engine/rowwise"
 )
 
-// Executable is a compiled computation. Any number of goroutines may execute it at the same time; each uses memory of
-// its own, which is kept for the next execution.
+// Executable is a compiled computation. Any number of goroutines may execute it at the same time;
+// each uses memory of its own, which is kept for the next execution.
 type Executable struct {
 	backend   *Backend
 	prog      *program
@@ -43,8 +43,8 @@ func newExecutable(b *Backend, m *ir.Module, p *program) *Executable {
 // Module returns the computation as it was recorded, before any optimisation.
 func (e *Executable) Module() *ir.Module { return e.recorded }
 
-// Rowwise returns an error that names the operation at which rows of a compiled computation look at each other, nil if
-// none does. Package rowwise says what the arguments are.
+// Rowwise returns an error that names the operation at which rows of a compiled computation look at
+// each other, nil if none does. Package rowwise says what the arguments are.
 func (b *Backend) Rowwise(exe compute.Executable, rows int, params, results []int) error {
 	return rowwise.Check(exe.(*Executable).recorded.Main, rows, params, results)
 }
@@ -103,8 +103,8 @@ func (e *Executable) input(i int, buf compute.Buffer) (*Buffer, error) {
 	return b, nil
 }
 
-// bind makes buf argument i of an execution. Buffers of one kind share their shape, so what was found to fit once is
-// known by its address.
+// bind makes buf argument i of an execution. Buffers of one kind share their shape, so what was
+// found to fit once is known by its address.
 func (e *Executable) bind(fr *frame, i int, buf compute.Buffer) error {
 	b, ok := buf.(*Buffer)
 	if !ok || b == nil || b.shape != fr.fits[i] || b.data == nil || b.backend != e.backend {

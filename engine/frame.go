@@ -12,8 +12,9 @@ type ref struct {
 	off  int
 }
 
-// frame is the memory of one execution of a program: its arena, the frames of the closures its steps run, and the
-// addresses of what the caller owns. Frames are pooled; between executions only the caller's addresses change.
+// frame is the memory of one execution of a program: its arena, the frames of the closures its
+// steps run, and the addresses of what the caller owns. Frames are pooled; between executions only
+// the caller's addresses change.
 type frame struct {
 	prog     *program
 	mem      []unsafe.Pointer

@@ -10,8 +10,9 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// cluster is what becomes one step: a single node, or a region of elementwise nodes of the same dimensions that run
-// block by block, perhaps on the rows of a product or convolution as they come, and perhaps handing them to reductions.
+// cluster is what becomes one step: a single node, or a region of elementwise nodes of the same
+// dimensions that run block by block, perhaps on the rows of a product or convolution as they come,
+// and perhaps handing them to reductions.
 type cluster struct {
 	nodes []*ir.Node
 	head  *ir.Node   // the product or convolution whose rows the region finishes, if any; it is among the nodes too
@@ -32,15 +33,15 @@ func (c *cluster) elementwise() *ir.Node {
 	return c.nodes[0]
 }
 
-// regional reports whether a node can be part of a region. Broadcasts, and transpositions that keep their rows, count
-// as copies with strides, though only a region of their own.
+// regional reports whether a node can be part of a region. Broadcasts, and transpositions that keep
+// their rows, count as copies with strides, though only a region of their own.
 func regional(n *ir.Node) bool {
 	return ir.Elementwise(n.Op) || n.Op == compute.OpTypeBroadcastInDim ||
 		n.Op == compute.OpTypeTranspose && transpositionOf(n) == nil
 }
 
-// The limits of a region: with more nodes or temporaries than this, blocks would no longer stay in the first-level
-// cache, and a fused region would not gain anything.
+// The limits of a region: with more nodes or temporaries than this, blocks would no longer stay in
+// the first-level cache, and a fused region would not gain anything.
 const maxRegionNodes = 32
 
 // fuser groups the nodes of a function into clusters.
@@ -54,8 +55,8 @@ type fuser struct {
 	stamp   int
 }
 
-// fuse returns the clusters of f in an order in which each comes after what it reads, and the broadcasts that have
-// none because regions read through them.
+// fuse returns the clusters of f in an order in which each comes after what it reads, and the
+// broadcasts that have none because regions read through them.
 func fuse(f *ir.Func, s settings) ([]*cluster, map[*ir.Node]bool) {
 	f.Renumber()
 	fu := &fuser{f: f, users: map[*ir.Value][]*ir.Node{}, results: map[*ir.Value]bool{}, folded: map[*ir.Node]bool{},
@@ -103,8 +104,9 @@ func (fu *fuser) foldable(n *ir.Node) bool {
 	return !slices.ContainsFunc(fu.users[n.Outputs[0]], func(u *ir.Node) bool { return !ir.Elementwise(u.Op) })
 }
 
-// merge joins every elementwise node with the regions that use it, last first: what is cheap to compute is computed
-// where it is needed rather than stored. A product or convolution becomes the head of the region that uses it.
+// merge joins every elementwise node with the regions that use it, last first: what is cheap to
+// compute is computed where it is needed rather than stored. A product or convolution becomes the
+// head of the region that uses it.
 func (fu *fuser) merge(s settings) {
 	for _, n := range slices.Backward(fu.f.Nodes) {
 		if !ir.Elementwise(n.Op) && !(s.on("epilogue") && epilogued(n)) {
@@ -195,8 +197,8 @@ func (fu *fuser) feeds(p, n *cluster, head *ir.Node) bool {
 	return false
 }
 
-// viewed reports whether a node of one cluster reads a node of the other through a view or a broadcast: its elements
-// would not be there in the order in which the region makes them.
+// viewed reports whether a node of one cluster reads a node of the other through a view or a
+// broadcast: its elements would not be there in the order in which the region makes them.
 func (fu *fuser) viewed(p, n *cluster) bool {
 	for _, c := range []*cluster{p, n} {
 		for _, m := range c.nodes {
@@ -210,7 +212,7 @@ func (fu *fuser) viewed(p, n *cluster) bool {
 	return false
 }
 
-// producer is the node behind a value, views read through.
+// producer returns the node behind a value, views read through.
 func (fu *fuser) producer(v *ir.Value) *ir.Node {
 	n := v.Node
 	for fu.of[n] == nil && len(n.Inputs) > 0 {
@@ -219,7 +221,8 @@ func (fu *fuser) producer(v *ir.Value) *ir.Node {
 	return n
 }
 
-// around reports whether n depends on p by way of some other cluster; joining them would then make a cycle.
+// around reports whether n depends on p by way of some other cluster; joining them would then make
+// a cycle.
 func (fu *fuser) around(p, n *cluster) bool {
 	fu.stamp++
 	first := p.nodes[0].ID

@@ -13,8 +13,9 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// idiom is a few operations of a region that one loop does in one pass, each still rounding by itself: what layers and
-// their gradients are made of, where passing through the cache between the operations takes longer than they do.
+// idiom is a few operations of a region that one loop does in one pass, each still rounding by
+// itself: what layers and their gradients are made of, where passing through the cache between the
+// operations takes longer than they do.
 type idiom struct {
 	fn   loops.Fn
 	args []*ir.Value
@@ -43,7 +44,7 @@ func (b *regionBuilder) findIdioms() {
 	}
 }
 
-// inputs are what the step of a node reads.
+// inputs returns what the step of a node reads.
 func (b *regionBuilder) inputs(n *ir.Node) []*ir.Value {
 	if d := b.idioms[n]; d != nil {
 		return d.args
@@ -112,7 +113,8 @@ func (b *regionBuilder) single(v *ir.Value) bool {
 	return b.folded[v.Node] && v.Node.Inputs[0].Size() == 1 && v.Size() > 0
 }
 
-// private returns the node behind v if it is an op of the region that nothing but so many of its operands reads.
+// private returns the node behind v if it is an op of the region that nothing but so many of its
+// operands reads.
 func (b *regionBuilder) private(v *ir.Value, op compute.OpType, reads int) *ir.Node {
 	n := v.Node
 	if n.Op != op || n == b.c.head || b.absorbed[n] || b.idioms[n] != nil || b.store[v] != nil || !slices.Contains(b.c.nodes, n) {
@@ -131,8 +133,8 @@ func (b *regionBuilder) private(v *ir.Value, op compute.OpType, reads int) *ir.N
 	return n
 }
 
-// postponable reports whether an idiom's operands are still there at its last node, number end: nothing that the region
-// writes to memory meanwhile goes over them.
+// postponable reports whether an idiom's operands are still there at its last node, number end:
+// nothing that the region writes to memory meanwhile goes over them.
 func (b *regionBuilder) postponable(d *idiom, end int) bool {
 	first := slices.Index(b.c.nodes, d.over[0])
 	for _, n := range b.c.nodes[first:end] {

@@ -11,8 +11,9 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// legalise rewrites, in place, what the engine has no step for into what it has: sums and products of 16-bit floats
-// are done in float32 and rounded at the end, and convolutions get their axes in the one order there are kernels for.
+// legalise rewrites, in place, what the engine has no step for into what it has: sums and products
+// of 16-bit floats are done in float32 and rounded at the end, and convolutions get their axes in
+// the one order there are kernels for.
 func legalise(f *ir.Func) {
 	f.Closures(func(c *ir.Func) { legaliseFunc(c) })
 	legaliseFunc(f)
@@ -95,8 +96,8 @@ func (r *rewriter) transpose(v *ir.Value, axes []int) *ir.Value {
 	return r.add(ir.NewNode(compute.OpTypeTranspose, ir.Axes{Axes: axes}, []*ir.Value{v}, shapes.Make(v.DType(), dims...)))
 }
 
-// convolution brings the operands into the order [batch, spatial..., channels] and [spatial..., channels, features],
-// and the output back into the order asked for.
+// convolution brings the operands into the order [batch, spatial..., channels] and [spatial...,
+// channels, features], and the output back into the order asked for.
 func (r *rewriter) convolution(n *ir.Node) *ir.Value {
 	a := n.Attr.(ir.Conv)
 	x := a.Axes

@@ -8,8 +8,9 @@ import (
 	"github.com/gomlx/compute/shapes"
 )
 
-// NewOver returns a buffer over memory that somebody else allocated and gives away: what arrives from elsewhere is
-// not copied once more. Memory that does not start on a cache line is copied after all.
+// NewOver returns a buffer over memory that somebody else allocated and gives away: what arrives
+// from elsewhere is not copied once more. Memory that does not start on a cache line is copied
+// after all.
 func (b *Backend) NewOver(shape shapes.Shape, data []byte) (compute.Buffer, error) {
 	if err := b.checkNew(0, shape); err != nil {
 		return nil, err

@@ -9,9 +9,9 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// planner decides where every value lies. Views share their operand's storage. Results lie in the caller's memory;
-// all else goes into one arena, where values that are not alive at the same time share addresses, and where a step may
-// write over an operand that nobody reads later.
+// planner decides where every value lies. Views share their operand's storage. Results lie in the
+// caller's memory; all else goes into one arena, where values that are not alive at the same time
+// share addresses, and where a step may write over an operand that nobody reads later.
 type planner struct {
 	f        *ir.Func
 	clusters []*cluster
@@ -31,13 +31,15 @@ type planner struct {
 	prog    *program
 }
 
-// finalCopy is a result that lies elsewhere (in an input, in another result) and is copied out at the end.
+// finalCopy is a result that lies elsewhere (in an input, in another result) and is copied out at
+// the end.
 type finalCopy struct {
 	result int
 	from   *ir.Value
 }
 
-// storage is a piece of memory with a lifetime, shared by the values that are written over one another.
+// storage is a piece of memory with a lifetime, shared by the values that are written over one
+// another.
 type storage struct {
 	ref         ref
 	bytes       int
@@ -48,15 +50,15 @@ type storage struct {
 
 const forever = 1 << 30
 
-// since is when the step begins that cluster i is part of. The members of a sweep take turns: what one of them uses
-// must stay as long as the sweep.
+// since returns when the step begins that cluster i is part of. The members of a sweep take turns:
+// what one of them uses must stay as long as the sweep.
 func (p *planner) since(i int) int {
 	for ; i > 0 && p.clusters[i].sweep != nil && p.clusters[i-1].sweep == p.clusters[i].sweep; i-- {
 	}
 	return i
 }
 
-// until is when the step ends.
+// until returns when the step ends.
 func (p *planner) until(i int) int {
 	if i == forever {
 		return i
@@ -66,8 +68,9 @@ func (p *planner) until(i int) int {
 	return i
 }
 
-// aligned reports whether v, of cluster i, may lie over value in: in a sweep, if a row of one is where that row of the
-// other is, and other members read it by rows too, having been given it by a member.
+// aligned reports whether v, of cluster i, may lie over value in: in a sweep, if a row of one is
+// where that row of the other is, and other members read it by rows too, having been given it by a
+// member.
 func (p *planner) aligned(i int, v, in *ir.Value) bool {
 	s := p.clusters[i].sweep
 	return s == nil || p.born[in] >= p.since(i) && !overRows(v.Node) && !overRows(in.Node) &&
@@ -151,7 +154,8 @@ func (p *planner) inputs() {
 	}
 }
 
-// results gives each result its caller's memory, unless it already lies elsewhere and must be copied.
+// results gives each result its caller's memory, unless it already lies elsewhere and must be
+// copied.
 func (p *planner) results() {
 	p.kept = make([]bool, len(p.f.Results))
 	p.outputs = make([]*storage, len(p.f.Results))
@@ -179,9 +183,9 @@ func (p *planner) results() {
 	}
 }
 
-// chain follows result i of a loop's body back to parameter i through steps that can each write over their operand.
-// It returns the values on the way, all of which then lie in the parameter's own memory, so that a large state that
-// is updated in place is never copied.
+// chain follows result i of a loop's body back to parameter i through steps that can each write
+// over their operand. It returns the values on the way, all of which then lie in the parameter's
+// own memory, so that a large state that is updated in place is never copied.
 func (p *planner) chain(i int, v *ir.Value) []*ir.Value {
 	if !p.loop || !p.s.on("inplace") {
 		return nil
@@ -231,9 +235,10 @@ func (p *planner) overwritable(c *cluster, v *ir.Value) []*ir.Value {
 	return out
 }
 
-// readElsewhere reports whether the cluster reads owner own other than as in. A region may read in as often as it
-// likes, element by element; a single step that is also given it as another operand, or captures it, may read it after
-// it has begun to write, and so may the head of a region, which reads rows of its operands for other tiles.
+// readElsewhere reports whether the cluster reads owner own other than as in. A region may read in
+// as often as it likes, element by element; a single step that is also given it as another operand,
+// or captures it, may read it after it has begun to write, and so may the head of a region, which
+// reads rows of its operands for other tiles.
 func (p *planner) readElsewhere(c *cluster, own, in *ir.Value) bool {
 	count := 0
 	for _, n := range c.nodes {
@@ -276,8 +281,8 @@ func (p *planner) inMemory(c *cluster, v *ir.Value) bool {
 
 func (p *planner) place(i int, c *cluster, v *ir.Value) {
 	if v.Node == c.head && p.died[v] == i {
-		// The head goes where the region will put its own result, if that is a place of the caller's that holds
-		// nothing yet.
+		// The head goes where the region will put its own result, if that is a place of the
+		// caller's that holds nothing yet.
 		for _, n := range c.nodes {
 			w := n.Outputs[0]
 			if s := p.store[w]; slices.Contains(p.outputs, s) && w != v && w.Bytes() == v.Bytes() && slices.Contains(p.overwritable(c, w), v) {
@@ -299,7 +304,8 @@ func (p *planner) place(i int, c *cluster, v *ir.Value) {
 	p.store[v] = &storage{bytes: v.Bytes(), first: p.since(i), last: p.until(p.died[v]), arena: true}
 }
 
-// allocate packs the arena: largest first, each at the lowest address that is free for its lifetime.
+// allocate packs the arena: largest first, each at the lowest address that is free for its
+// lifetime.
 func (p *planner) allocate() {
 	var all, placed []*storage
 	seen := map[*storage]bool{}
@@ -326,7 +332,8 @@ func (p *planner) allocate() {
 	}
 }
 
-// fit returns the lowest aligned offset where s meets none of placed, sorted by offset, that live when it does.
+// fit returns the lowest aligned offset where s meets none of placed, sorted by offset, that live
+// when it does.
 func fit(placed []*storage, s *storage) int {
 	off := 0
 	for _, o := range placed {

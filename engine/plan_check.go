@@ -7,8 +7,9 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// check replays the plan: it marks memory with the value last written there and reports reads of memory that holds
-// another value by then, memory outside the arena, and results that do not end up in the caller's memory.
+// check replays the plan: it marks memory with the value last written there and reports reads of
+// memory that holds another value by then, memory outside the arena, and results that do not end up
+// in the caller's memory.
 func (p *planner) check() error {
 	c := &planChecker{planner: p, held: map[int32][]*ir.Value{}}
 	for i, cl := range p.clusters {
@@ -34,8 +35,9 @@ func (p *planner) check() error {
 	return errors.Join(c.errs...)
 }
 
-// region replays the order inside a region: the head's rows, then the nodes one after the other; and the head again,
-// since it makes the rows of the next tile when those of this one have been finished.
+// region replays the order inside a region: the head's rows, then the nodes one after the other;
+// and the head again, since it makes the rows of the next tile when those of this one have been
+// finished.
 func (c *planChecker) region(i int, cl *cluster) {
 	if cl.head != nil {
 		c.output(cl.head.Outputs[0])
@@ -56,8 +58,8 @@ func (c *planChecker) region(i int, cl *cluster) {
 	}
 }
 
-// sweep checks that the members can begin again with the next tile: what they read of others is still there, and what
-// shares memory is laid out by the same rows.
+// sweep checks that the members can begin again with the next tile: what they read of others is
+// still there, and what shares memory is laid out by the same rows.
 func (c *planChecker) sweep(s *sweep, last int) {
 	first := map[*storage]*ir.Value{}
 	for _, m := range s.members {
@@ -124,7 +126,8 @@ func (c *planChecker) failf(format string, args ...any) {
 	}
 }
 
-// lines returns the cache lines of n bytes of a memory, which grows as it is written to. Storage begins on a line.
+// lines returns the cache lines of n bytes of a memory, which grows as it is written to. Storage
+// begins on a line.
 func (c *planChecker) lines(r ref, n int) []*ir.Value {
 	if r.slot == 0 && r.off+n > c.prog.arena {
 		c.failf("bytes %d to %d of an arena of %d", r.off, r.off+n, c.prog.arena)

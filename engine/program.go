@@ -7,7 +7,8 @@ import (
 
 // program is a compiled function: a flat list of steps over planned memory.
 //
-// The memories of a frame are numbered: the arena, then one for each parameter, capture, output and constant.
+// The memories of a frame are numbered: the arena, then one for each parameter, capture, output and
+// constant.
 type program struct {
 	params, captures, outs int
 	consts                 [][]byte
@@ -16,8 +17,8 @@ type program struct {
 	steps                  []step
 	children               []*program // the closures of the steps
 
-	// For the body of a loop: result i is written over parameter i, or is parameter i untouched. Its output memory
-	// is not used then.
+	// For the body of a loop: result i is written over parameter i, or is parameter i untouched.
+	// Its output memory is not used then.
 	kept []bool
 }
 
@@ -57,7 +58,8 @@ func (p *program) print(b *strings.Builder, indent string) {
 	}
 }
 
-// name prints a ref: a12 is byte 12 of the arena, p0, c0 and o0 a parameter, capture and output, k0 a constant.
+// name prints a ref: a12 is byte 12 of the arena, p0, c0 and o0 a parameter, capture and output, k0
+// a constant.
 func (p *program) name(r ref) string {
 	slot, kind := int(r.slot), "a"
 	switch i := slot - 1; {

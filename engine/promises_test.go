@@ -65,8 +65,8 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// TestSweeps: rows taken through many steps together have the bits of steps done one after the other, whether weights'
-// gradients are summed tile by tile or not.
+// TestSweeps: rows taken through many steps together have the bits of steps done one after the
+// other, whether weights' gradients are summed tile by tile or not.
 func TestSweeps(t *testing.T) {
 	relu := func(x *Node) *Node { return MaxScalar(x, 0) }
 	wide := mlp{[]int{17, 96, 300, 1}, relu}
@@ -121,7 +121,8 @@ func TestResidual(t *testing.T) {
 	}
 }
 
-// TestLoopHead: a product whose region updates the state of a loop in place must not be put over that state.
+// TestLoopHead: a product whose region updates the state of a loop in place must not be put over
+// that state.
 func TestLoopHead(t *testing.T) {
 	fn := func(xs []*Node) []*Node {
 		return enginetest.Loop(xs[0].Graph(), 3, xs[:1], func(_ *Node, s []*Node) []*Node {

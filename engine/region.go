@@ -13,9 +13,10 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// region is a fused group of elementwise operations. It runs over its elements in blocks small enough for the
-// first-level cache; what is used only inside the region never leaves it. Every operation is done by its own loop and
-// rounds by itself, so a fused region has the bits of the operations run one after the other.
+// region is a fused group of elementwise operations. It runs over its elements in blocks small
+// enough for the first-level cache; what is used only inside the region never leaves it. Every
+// operation is done by its own loop and rounds by itself, so a fused region has the bits of the
+// operations run one after the other.
 type region struct {
 	size     int // elements
 	cols     int // length of a row, if some operand repeats by rows
@@ -29,7 +30,8 @@ type region struct {
 	cost     int // rough nanoseconds per thousand elements
 }
 
-// operand is where an instruction finds or puts elements: in memory, or in a temporary of the worker's scratch.
+// operand is where an instruction finds or puts elements: in memory, or in a temporary of the
+// worker's scratch.
 type operand struct {
 	temp  bool
 	ref   ref  // in memory
@@ -62,8 +64,8 @@ const (
 	fillWalk                   // anything else
 )
 
-// blockElements is the aim for the size of a block: with a few temporaries of four bytes an element, half of a small
-// first-level cache.
+// blockElements is the aim for the size of a block: with a few temporaries of four bytes an
+// element, half of a small first-level cache.
 const blockElements = 1024
 
 // parallelCost is the least work, in rough nanoseconds, worth handing to another goroutine.
@@ -148,8 +150,8 @@ func (r *region) blocks() int {
 	return (r.size + r.block - 1) / r.block
 }
 
-// shape decides how the elements are cut into blocks: whole rows if an operand repeats by rows and they fit. Tiles are
-// whole blocks.
+// shape decides how the elements are cut into blocks: whole rows if an operand repeats by rows and
+// they fit. Tiles are whole blocks.
 func (b *regionBuilder) shape() {
 	r := b.r
 	r.cols, r.block = r.size, min(blockElements, max(r.size, 1))
@@ -268,8 +270,8 @@ func (b *regionBuilder) node(i int, n *ir.Node) error {
 	return nil
 }
 
-// scalars replaces the loop by one that takes a single element for an operand, if there is one and an operand is such.
-// It returns which operand that is, or -1.
+// scalars replaces the loop by one that takes a single element for an operand, if there is one and
+// an operand is such. It returns which operand that is, or -1.
 func (b *regionBuilder) scalars(n *ir.Node, in *instr) int {
 	for j, v := range n.Inputs {
 		s, ok := b.scalarOperand(v)
@@ -321,7 +323,8 @@ func (b *regionBuilder) read(v *ir.Value) (int, error) {
 	return b.operand[v], nil
 }
 
-// source is the value that a folded broadcast, or the broadcast or transposition this region is, reads.
+// source returns the value that a folded broadcast, or the broadcast or transposition this region
+// is, reads.
 func (b *regionBuilder) source(v *ir.Value) *ir.Value {
 	if b.folded[v.Node] {
 		return v.Node.Inputs[0]
@@ -355,8 +358,8 @@ func (b *regionBuilder) temp(size int) int {
 	return b.fresh(size)
 }
 
-// fresh returns the offset of a temporary that no instruction has written: what is filled before the code runs must
-// not share with what the code computes.
+// fresh returns the offset of a temporary that no instruction has written: what is filled before
+// the code runs must not share with what the code computes.
 func (b *regionBuilder) fresh(size int) int {
 	off := b.used
 	b.used += (b.r.block*size + alignment - 1) &^ (alignment - 1)
@@ -368,8 +371,8 @@ func (b *regionBuilder) reduced(v *ir.Value) bool {
 	return slices.ContainsFunc(b.c.tails, func(n *ir.Node) bool { return n.Inputs[0] == v })
 }
 
-// release frees the temporary of a member that node i was the last to read. Filled temporaries stay: they serve
-// every block.
+// release frees the temporary of a member that node i was the last to read. Filled temporaries
+// stay: they serve every block.
 func (b *regionBuilder) release(i int, v *ir.Value) {
 	if v.Node == b.c.head || !slices.Contains(b.c.nodes, v.Node) || b.lastRead[v] != i {
 		return
@@ -401,7 +404,8 @@ func (b *regionBuilder) write(v *ir.Value) int {
 	return b.operand[v]
 }
 
-// describe prints the region: what it writes, its operations, and what it reads; ... marks what is broadcast.
+// describe prints the region: what it writes, its operations, and what it reads; ... marks what is
+// broadcast.
 func (b *regionBuilder) describe() string {
 	var outs, ins []string
 	written := map[int]bool{}
@@ -456,7 +460,7 @@ func loopOf(n *ir.Node) (loops.Fn, int, error) {
 	return fn, loopCost(n.Op), nil
 }
 
-// loopCost is the rough cost of an operation's loop, in nanoseconds per thousand elements.
+// loopCost returns the rough cost of an operation's loop, in nanoseconds per thousand elements.
 func loopCost(t compute.OpType) int {
 	if op.Of(t).Dear {
 		return 1000
@@ -464,8 +468,8 @@ func loopCost(t compute.OpType) int {
 	return 100
 }
 
-// regionInPlace returns the operands of a region that member v may be written over: read element by element, and not
-// by any node after the one that writes v.
+// regionInPlace returns the operands of a region that member v may be written over: read element by
+// element, and not by any node after the one that writes v.
 func regionInPlace(c *cluster, v *ir.Value, folded map[*ir.Node]bool) []*ir.Value {
 	if !ir.Elementwise(v.Node.Op) {
 		return nil
@@ -508,7 +512,8 @@ func (r *region) begin(fr *frame, base []unsafe.Pointer, scratch unsafe.Pointer)
 	}
 }
 
-// do runs elements from to to, which are of the tile that starts at origin. Where rows count, whole rows.
+// do runs elements from to to, which are of the tile that starts at origin. Where rows count, whole
+// rows.
 func (r *region) do(fr *frame, base []unsafe.Pointer, scratch unsafe.Pointer, from, to, origin int) {
 	for start := from; start < to; {
 		n, col := min(r.block, to-start), 0
@@ -529,7 +534,7 @@ func (r *region) do(fr *frame, base []unsafe.Pointer, scratch unsafe.Pointer, fr
 	}
 }
 
-// start is the first element of a block.
+// start returns the first element of a block.
 func (r *region) start(blk int) int {
 	if r.parts == 0 {
 		return min(blk*r.block, r.size)

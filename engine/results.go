@@ -5,9 +5,10 @@ import (
 	"github.com/gomlx/compute/shapes"
 )
 
-// resultPlan is how the buffers of a program's results are allocated. Most results of a small program are a number for
-// each row of a small batch: those share one allocation, with those of the calls before and after, because making them
-// one by one would take longer than computing them. Large ones are apart, so that none keeps another alive.
+// resultPlan is how the buffers of a program's results are allocated. Most results of a small
+// program are a number for each row of a small batch: those share one allocation, with those of the
+// calls before and after, because making them one by one would take longer than computing them.
+// Large ones are apart, so that none keeps another alive.
 type resultPlan struct {
 	shapes []shapes.Shape
 	offset []int // in the shared allocation; -1 is apart

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Passes are the names of the compiler's optional passes, in the order in which they run. None changes a bit of any
-// result; each can be turned off with off=NAME in the configuration.
+// Passes are the names of the compiler's optional passes, in the order in which they run. None
+// changes a bit of any result; each can be turned off with off=NAME in the configuration.
 var Passes = []string{"fold", "cse", "identities", "dce", "fuse", "epilogue", "tail", "sweep", "inplace"}
 
 type settings struct {

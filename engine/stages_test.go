@@ -76,7 +76,7 @@ func v(x compute.Value, err error) compute.Value {
 	return x
 }
 
-// c is a constant vector, or a scalar of one value.
+// c returns a constant vector, or a scalar of one value.
 func c(f compute.Function, xs ...float32) compute.Value {
 	if len(xs) == 1 {
 		return v(f.Constant(xs))

@@ -6,13 +6,13 @@ import (
 	"github.com/gomlx/compute/support/backendtest"
 )
 
-// TestSuite is upstream's conformance suite, whole.
+// TestSuite runs upstream's conformance suite, whole.
 func TestSuite(t *testing.T) {
 	b := newBackend(t, "")
 	backendtest.RunAll(t, b, nil)
 }
 
-// TestSuitePlain is the same with every optional pass turned off.
+// TestSuitePlain runs the same with every optional pass turned off.
 func TestSuitePlain(t *testing.T) {
 	backendtest.RunAll(t, newBackend(t, "off=all,threads=1"), nil)
 }

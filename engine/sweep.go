@@ -11,23 +11,25 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// sweep is a group of clusters that treat the rows of one batch separately, or sum over them. They become one step that
-// takes a tile of rows through all of them before the next: what one cluster writes, the next finds in the cache of the
-// core that wrote it, and the goroutines meet once for the whole group.
+// sweep is a group of clusters that treat the rows of one batch separately, or sum over them. They
+// become one step that takes a tile of rows through all of them before the next: what one cluster
+// writes, the next finds in the cache of the core that wrote it, and the goroutines meet once for
+// the whole group.
 //
-// Rows are the first axis of every value that a member computes for another: so row i of one is made of rows i.
+// Rows are the first axis of every value that a member computes for another: so row i of one is
+// made of rows i.
 type sweep struct {
 	rows, tile int
 	members    []*cluster
 	late       int // how many members, the last, wait for all rows
 }
 
-// sweepTile is how many rows of a large batch are taken through a sweep at a time: the block in which products are
-// summed over rows, so that a tile makes a whole partial sum.
+// sweepTile is how many rows of a large batch are taken through a sweep at a time: the block in
+// which products are summed over rows, so that a tile makes a whole partial sum.
 const sweepTile = kernel.ProductBlock
 
-// newSweep decides how a batch of rows is cut. Few rows are shared out evenly, in blocks that no reduction over the
-// rows cuts; sums over them wait until all are there.
+// newSweep decides how a batch of rows is cut. Few rows are shared out evenly, in blocks that no
+// reduction over the rows cuts; sums over them wait until all are there.
 func newSweep(rows, threads int) *sweep {
 	if rows >= sweepTile*max(2, threads) {
 		return &sweep{rows: rows, tile: sweepTile}
@@ -48,7 +50,8 @@ type sweeper struct {
 	cost    int               // of the current sweep
 }
 
-// sweeps finds them among clusters in order, and returns the clusters in an order in which each sweep is in one piece.
+// sweeps finds them among clusters in order, and returns the clusters in an order in which each
+// sweep is in one piece.
 func (fu *fuser) sweeps(order []*cluster, s settings) []*cluster {
 	rows := commonRows(order)
 	if rows < minSweepRows {
@@ -74,7 +77,7 @@ func (fu *fuser) sweeps(order []*cluster, s settings) []*cluster {
 	return fu.reorder(append(order, sw.end()...))
 }
 
-// commonRows is the length of first axes that most of the work has.
+// commonRows returns the length of first axes that most of the work has.
 func commonRows(order []*cluster) int {
 	cost := map[int]int{}
 	best := 0
@@ -89,7 +92,7 @@ func commonRows(order []*cluster) int {
 	return best
 }
 
-// rowsOf is the first axis of what a cluster computes.
+// rowsOf returns the first axis of what a cluster computes.
 func rowsOf(c *cluster) int {
 	if d := c.elementwise().Outputs[0].Shape.Dimensions; len(d) > 0 {
 		return d[0]
@@ -97,7 +100,7 @@ func rowsOf(c *cluster) int {
 	return 0
 }
 
-// clusterCost is roughly how many nanoseconds a cluster takes.
+// clusterCost returns roughly how many nanoseconds a cluster takes.
 func clusterCost(c *cluster) (cost int) {
 	for _, n := range c.nodes {
 		size := n.Outputs[0].Size()
@@ -115,8 +118,8 @@ func (sw *sweeper) begin(rows int) {
 	sw.cur, sw.after, sw.cost = newSweep(rows, sw.threads), map[*cluster]bool{}, 0
 }
 
-// end keeps the current sweep if it is worth it. Reductions that need other blocks of rows than its tiles become
-// clusters of their own, which are returned.
+// end keeps the current sweep if it is worth it. Reductions that need other blocks of rows than its
+// tiles become clusters of their own, which are returned.
 func (sw *sweeper) end() (loose []*cluster) {
 	s := sw.cur
 	if len(s.members) < 2 || s.tile >= s.rows || sw.cost < 2*parallelCost {
@@ -143,7 +146,8 @@ func (sw *sweeper) end() (loose []*cluster) {
 	return loose
 }
 
-// sumUnit is how many rows the blocks of a reduction have that goes over the rows, 0 for one within them.
+// sumUnit returns how many rows the blocks of a reduction have that goes over the rows, 0 for one
+// within them.
 func sumUnit(n *ir.Node) int {
 	r := reductionOf(n)
 	switch {
@@ -213,8 +217,9 @@ func overRows(n *ir.Node) bool {
 	return n.Op == compute.OpTypeDotGeneral && slices.Contains(n.Attr.(ir.Dot).LhsContract, 0)
 }
 
-// rowwise reports whether c computes rows of the sweep's batch, each by itself: a region, perhaps with a product by
-// weights as its head, such a product alone, or a reduction or a maximum within rows.
+// rowwise reports whether c computes rows of the sweep's batch, each by itself: a region, perhaps
+// with a product by weights as its head, such a product alone, or a reduction or a maximum within
+// rows.
 func (sw *sweeper) rowwise(c *cluster) bool {
 	n, rows := c.nodes[0], sw.cur.rows
 	switch {
@@ -243,8 +248,8 @@ func layer(n *ir.Node, rows int) bool {
 	return g.batch == 1 && g.m == rows && g.a.copy == nil && g.a.cs == 1 && !slices.Contains(n.Attr.(ir.Dot).LhsContract, 0)
 }
 
-// sums reports whether c is the gradient of a weight, a product of two batches summed over their rows, or such a
-// column sum.
+// sums reports whether c is the gradient of a weight, a product of two batches summed over their
+// rows, or such a column sum.
 func (sw *sweeper) sums(c *cluster) bool {
 	n, rows := c.nodes[0], sw.cur.rows
 	if len(c.nodes) > 1 || n.Outputs[0].DType() != dtypes.Float32 || n.Outputs[0].Size() == 0 || firstAxis(n.Inputs[0]) != rows || !overRows(n) {

@@ -10,14 +10,15 @@ import (
 )
 
 // A region with a head or reductions at its tail runs tile by tile: the head's rows of a tile, the
-// region's blocks, then the reductions, which take the tile's elements while they are in the cache. Partial results
-// are joined at the end in the order that the reduction by itself has, so the bits are the same.
+// region's blocks, then the reductions, which take the tile's elements while they are in the cache.
+// Partial results are joined at the end in the order that the reduction by itself has, so the bits
+// are the same.
 
 // maxTile bounds a tile, in elements, to what the second-level cache holds several of.
 const maxTile = 1 << 14
 
-// tailUnit returns how many elements a reduction takes at a time when it is the tail of a region, or 0 if it cannot
-// be: the blocks of its own order must not be cut.
+// tailUnit returns how many elements a reduction takes at a time when it is the tail of a region,
+// or 0 if it cannot be: the blocks of its own order must not be cut.
 func tailUnit(n *ir.Node) int {
 	if !fastReduce(n) || n.Inputs[0].Size() == 0 {
 		return 0
@@ -133,8 +134,8 @@ func (t *tail) finish(fr *frame) {
 	}
 }
 
-// headRows is about how many rows of a product are made before its region runs on them: as many as the kernel
-// finishes at a time anyhow.
+// headRows is about how many rows of a product are made before its region runs on them: as many as
+// the kernel finishes at a time anyhow.
 const headRows = 96
 
 // head makes the rows that a region finishes.
@@ -152,7 +153,7 @@ func headWidth(n *ir.Node) int {
 	return gemmOf(n).n
 }
 
-// headDepth is how many multiply-adds an element of a head takes.
+// headDepth returns how many multiply-adds an element of a head takes.
 func headDepth(n *ir.Node) int {
 	if n.Op == compute.OpTypeConvGeneral {
 		return convOf(n).patch
@@ -160,7 +161,7 @@ func headDepth(n *ir.Node) int {
 	return gemmOf(n).k
 }
 
-// headCost is roughly how many nanoseconds a head takes.
+// headCost returns roughly how many nanoseconds a head takes.
 func headCost(n *ir.Node) int { return 2 * headDepth(n) * n.Outputs[0].Size() / flopsPerNano }
 
 // headScratch returns how much of the arena a head needs.

@@ -6,8 +6,8 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// walk reads an operand in the order of a region's elements: the region's axes with the operand's stride, in
-// elements, along each. Axes that can be walked as one are merged.
+// walk reads an operand in the order of a region's elements: the region's axes with the operand's
+// stride, in elements, along each. Axes that can be walked as one are merged.
 type walk struct {
 	dims, strides []int
 }
@@ -41,7 +41,7 @@ func newWalk(dims, strides []int) *walk {
 	return w
 }
 
-// broadcastWalk is how a region reads through a BroadcastInDim node.
+// broadcastWalk returns how a region reads through a BroadcastInDim node.
 func broadcastWalk(n *ir.Node) *walk {
 	in, out := n.Inputs[0].Shape.Dimensions, n.Outputs[0].Shape.Dimensions
 	dense := rowMajor(in)
@@ -54,7 +54,7 @@ func broadcastWalk(n *ir.Node) *walk {
 	return newWalk(out, strides)
 }
 
-// transposeWalk is how a Transpose node reads its operand.
+// transposeWalk returns how a Transpose node reads its operand.
 func transposeWalk(n *ir.Node) *walk {
 	dense := rowMajor(n.Inputs[0].Shape.Dimensions)
 	strides := make([]int, len(dense))

@@ -7,15 +7,17 @@ import (
 	"time"
 )
 
-// job is a piece of work that can be cut anywhere between 0 and its size: it does [lo, hi) with the scratch memory of
-// the given worker. What it computes must not depend on where it is cut or on who does it.
+// job is a piece of work that can be cut anywhere between 0 and its size: it does [lo, hi) with the
+// scratch memory of the given worker. What it computes must not depend on where it is cut or on who
+// does it.
 type job func(fr *frame, lo, hi, worker int)
 
-// workers is the fixed pool of goroutines that help with large jobs. One execution uses it at a time; others that run
-// meanwhile do their work alone, which is what they would want on a busy machine anyhow.
+// workers is the fixed pool of goroutines that help with large jobs. One execution uses it at a
+// time; others that run meanwhile do their work alone, which is what they would want on a busy
+// machine anyhow.
 //
-// The owner of a job works too, and waits only for chunks that somebody has begun: a helper that wakes late finds
-// nothing left and costs nothing.
+// The owner of a job works too, and waits only for chunks that somebody has begun: a helper that
+// wakes late finds nothing left and costs nothing.
 type workers struct {
 	threads int
 	busy    sync.Mutex
@@ -25,11 +27,12 @@ type workers struct {
 	stopped atomic.Bool
 	// others tells how many other processes compute on this machine now; nil is none.
 	others atomic.Pointer[func() int]
-	// share is how many goroutines, the owner included, do the job at hand; core is where the owner began it.
+	// share is how many goroutines, the owner included, do the job at hand; core is where the owner
+	// began it.
 	share, core atomic.Int32
 
-	// state is the number of the job (upper half) and its chunks not yet begun (lower half), in one word so that
-	// nobody can begin a chunk of a job that is over.
+	// state is the number of the job (upper half) and its chunks not yet begun (lower half), in one
+	// word so that nobody can begin a chunk of a job that is over.
 	state       atomic.Uint64
 	fn          job // these four belong to whoever has begun a chunk
 	fr          *frame
@@ -48,16 +51,17 @@ type helper struct {
 	moved  time.Time // when it last moved to another core
 }
 
-// patience is how long a goroutine looks for news before it sleeps. The steps of a program follow each other within
-// microseconds, the programs of a training step within some tens of them, while waking a sleeping thread takes fifty or
-// more on a virtual machine: longer than most steps.
+// patience is how long a goroutine looks for news before it sleeps. The steps of a program follow
+// each other within microseconds, the programs of a training step within some tens of them, while
+// waking a sleeping thread takes fifty or more on a virtual machine: longer than most steps.
 const patience = 200 * time.Microsecond
 
-// courtesy is how often a goroutine that looks lets others run. Oftener costs more than it is worth: a goroutine that
-// yields is put at the end of a queue that all processors share.
+// courtesy is how often a goroutine that looks lets others run. Oftener costs more than it is
+// worth: a goroutine that yields is put at the end of a queue that all processors share.
 const courtesy = 50 * time.Microsecond
 
-// look calls ready until it is true or patience is at an end, and says which. enough ends it earlier.
+// look calls ready until it is true or patience is at an end, and says which. enough ends it
+// earlier.
 func look(ready, enough func() bool) bool {
 	var begun, yielded time.Time
 	for i := 1; ; i++ {
@@ -113,11 +117,12 @@ func (w *workers) rouse() {
 	}
 }
 
-// short is how many chunks a job has at most that is over before it is known whether there will be help.
+// short is how many chunks a job has at most that is over before it is known whether there will be
+// help.
 const short = 4
 
-// run does the job, cut into chunks, alone if it is a single chunk. While other processes compute it is alone too, with
-// a job that is not short only for as long as they do.
+// run does the job, cut into chunks, alone if it is a single chunk. While other processes compute
+// it is alone too, with a job that is not short only for as long as they do.
 func (w *workers) run(fr *frame, fn job, size, chunk int) {
 	share := w.fair()
 	if size <= chunk || w.threads == 1 || share == 1 && size <= short*chunk || !w.busy.TryLock() {
@@ -148,8 +153,9 @@ func (w *workers) run(fr *frame, fn job, size, chunk int) {
 	w.fn, w.fr = nil, nil
 }
 
-// Beside lets the backend know how many other processes compute on this machine, as it asks for it with every large
-// operation, so that all together do not use more threads than there are cores. What is computed does not depend on it.
+// Beside lets the backend know how many other processes compute on this machine, as it asks for it
+// with every large operation, so that all together do not use more threads than there are cores.
+// What is computed does not depend on it.
 func (b *Backend) Beside(others func() int) {
 	if others == nil {
 		b.workers.others.Store(nil)
@@ -158,8 +164,9 @@ func (b *Backend) Beside(others func() int) {
 	b.workers.others.Store(&others)
 }
 
-// fair is how many goroutines may work: where other processes compute meanwhile, this one's part of the cores. More
-// would not be faster, and whoever waits for a chunk waits until its thread has a core again.
+// fair returns how many goroutines may work: where other processes compute meanwhile, this one's
+// part of the cores. More would not be faster, and whoever waits for a chunk waits until its thread
+// has a core again.
 func (w *workers) fair() int {
 	if others := w.others.Load(); others != nil {
 		return max(1, w.threads/(1+(*others)()))
@@ -167,8 +174,8 @@ func (w *workers) fair() int {
 	return w.threads
 }
 
-// even makes the chunks of a job alike, and as many for every goroutine as for the others: with two of them, chunks of
-// 5, 5, 5 and 1 take as long as 10. Chunks in multiples of vectors stay so.
+// even makes the chunks of a job alike, and as many for every goroutine as for the others: with two
+// of them, chunks of 5, 5, 5 and 1 take as long as 10. Chunks in multiples of vectors stay so.
 func even(size, chunk, threads int) (chunks, _ int) {
 	chunks = (size + chunk - 1) / chunk
 	if odd := chunks % threads; odd != 0 {
@@ -228,13 +235,15 @@ func (w *workers) help(h *helper) {
 	}
 }
 
-// stay is how long a helper keeps to its core at least: where cores are taken by others, moving does not end.
+// stay is how long a helper keeps to its core at least: where cores are taken by others, moving
+// does not end.
 const stay = time.Millisecond
 
-// assist begins and does one chunk; false means there was none. A helper on its owner's core is none: the two take turns
-// there, until the kernel balances its queues. It does not look for an idle core for a thread that wakes where all cores
-// were busy of late, as they are here, and goroutines change threads whenever the process has something else to do. In a
-// process with connections that was a tenth of its time.
+// assist begins and does one chunk; false means there was none. A helper on its owner's core is
+// none: the two take turns there, until the kernel balances its queues. It does not look for an
+// idle core for a thread that wakes where all cores were busy of late, as they are here, and
+// goroutines change threads whenever the process has something else to do. In a process with
+// connections that was a tenth of its time.
 func (w *workers) assist(h *helper) bool {
 	s := w.state.Load()
 	if uint32(s) == 0 {
@@ -250,7 +259,8 @@ func (w *workers) assist(h *helper) bool {
 	return w.work(h.id)
 }
 
-// sleep parks the helper until there is work. Parking is announced before the last look, so no signal is lost.
+// sleep parks the helper until there is work. Parking is announced before the last look, so no
+// signal is lost.
 func (w *workers) sleep(h *helper) {
 	h.parked.Store(true)
 	idle := uint32(w.state.Load()) == 0 || h.id >= int(w.share.Load())

@@ -1,5 +1,5 @@
-// Package s3 lets a program go on with, evaluate and load runs whose checkpoints are in an S3-compatible
-// object store. Import it for that alone:
+// Package s3 lets a program go on with, evaluate and load runs whose checkpoints are in an
+// S3-compatible object store. Import it for that alone:
 //
 //	import _ "github.com/weft-rl/weft/app/s3"
 //

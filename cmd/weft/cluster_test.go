@@ -14,7 +14,8 @@ import (
 	"github.com/weft-rl/weft/internal/metrics"
 )
 
-// split is a run of several learners, so that its bits depend on how its environments are split.
+// split returns a run of several learners, so that its bits depend on how its environments are
+// split.
 func split(more ...string) []string {
 	return append([]string{
 		"train", "ppo", "--env", "CartPole-v1", "--policy", "multi-learner", "--steps", "196608", "--checkpoint-steps", "2048", "--eval-episodes", "4", "--json",
@@ -22,8 +23,8 @@ func split(more ...string) []string {
 	}, more...)
 }
 
-// whole is how a run of two learners ended that nothing happened to, and its folder. It is done once for all tests, beside
-// the binary, which is there until the last of them.
+// whole returns how a run of two learners ended that nothing happened to, and its folder. It is
+// done once for all tests, beside the binary, which is there until the last of them.
 func whole(t *testing.T) (event, string) {
 	t.Helper()
 	if undisturbed.Event == "" {
@@ -73,7 +74,7 @@ func sameRecord(t *testing.T, dir, want string) {
 	}
 }
 
-// iterations are the numbers of a run's iteration events, by iteration.
+// iterations returns the numbers of a run's iteration events, by iteration.
 func iterations(t *testing.T, dir string, args ...string) map[int64]map[string]float64 {
 	t.Helper()
 	p := start(t, dir, args...)
@@ -170,7 +171,8 @@ func TestResumeMissing(t *testing.T) {
 	}
 }
 
-// Without committed.json a run goes on from the newest good checkpoint that its folder has, and none is deleted.
+// Without committed.json a run goes on from the newest good checkpoint that its folder has, and
+// none is deleted.
 func TestResumeUncommitted(t *testing.T) {
 	dir := t.TempDir()
 	want, record := whole(t)

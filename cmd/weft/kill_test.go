@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// long is a run of 400 iterations. That is more lines than a pipe holds, so that
+// long returns a run of 400 iterations. That is more lines than a pipe holds, so that
 // it cannot be over before somebody who has read only the first of them acts.
 func long(more ...string) []string {
 	return append([]string{
@@ -54,8 +54,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// Ctrl-C, a polite request to end and a terminal that is closed write a checkpoint and exit with 130. A terminal may say twice
-// that it is closed: the kernel does, and so does a shell.
+// Ctrl-C, a polite request to end and a terminal that is closed write a checkpoint and exit with
+// 130. A terminal may say twice that it is closed: the kernel does, and so does a shell.
 func TestInterrupt(t *testing.T) {
 	dir := t.TempDir()
 	line, _ := do(t, dir, 0, long("--out", "whole")...)

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-rl/weft/cli"
 )
 
-// own is a copy of the module of an author, who has this repository beside it
+// own returns a copy of the module of an author, who has this repository beside it
 // and requires nothing else.
 func own(t *testing.T) string {
 	t.Helper()
@@ -119,7 +119,7 @@ func TestOwnInProcess(t *testing.T) {
 	}
 }
 
-// tmpOf is the folder that a process has for temporary files.
+// tmpOf returns the folder that a process has for temporary files.
 func tmpOf(p *process) string {
 	for _, e := range p.Env {
 		if dir, ok := strings.CutPrefix(e, "TMPDIR="); ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/store/s3test"
 )
 
-// worker is the number of a process that works for a local cluster of a parent's.
+// worker returns the number of a process that works for a local cluster of a parent's.
 func worker(t *testing.T, parent int, name string) int {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -28,9 +28,9 @@ func newer(t *testing.T) string {
 	return path
 }
 
-// TestUpgrade replaces all workers of a synchronous run by those of another program while it goes on: two are started beside the old
-// ones, which then leave, one as weft drain asks and one by SIGTERM. The run ends in the bits of one that nothing happened to, and
-// does no step twice.
+// TestUpgrade replaces all workers of a synchronous run by those of another program while it goes
+// on: two are started beside the old ones, which then leave, one as weft drain asks and one by
+// SIGTERM. The run ends in the bits of one that nothing happened to, and does no step twice.
 func TestUpgrade(t *testing.T) {
 	all, program := newCluster(t), newer(t)
 	all.join("a")

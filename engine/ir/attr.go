@@ -2,16 +2,18 @@ package ir
 
 import "github.com/gomlx/compute"
 
-// The attributes of nodes: what an operation needs besides its operands and the shapes of its outputs.
+// The attributes of nodes: what an operation needs besides its operands and the shapes of its
+// outputs.
 type (
 	// Param names a parameter.
 	Param struct{ Name string }
 
-	// Literal holds the row-major bytes of a constant, aligned for its element type. It is never written to.
+	// Literal holds the row-major bytes of a constant, aligned for its element type. It is never
+	// written to.
 	Literal struct{ Data []byte }
 
-	// Axes is a list of axes: a permutation (Transpose), the axes reduced, reversed, or, for BroadcastInDim, the
-	// output axis of every operand axis.
+	// Axes is a list of axes: a permutation (Transpose), the axes reduced, reversed, or, for
+	// BroadcastInDim, the output axis of every operand axis.
 	Axes struct{ Axes []int }
 
 	// Axis is the single axis of Concatenate and Iota.
@@ -36,7 +38,8 @@ type (
 		ChannelGroups, BatchGroups int
 	}
 
-	// Window is the window of ReduceWindow and of the SelectAndScatter nodes; every list has one entry for each axis.
+	// Window is the window of ReduceWindow and of the SelectAndScatter nodes; every list has one
+	// entry for each axis.
 	Window struct {
 		Kind                      compute.ReduceOpType
 		Dims, Strides             []int
@@ -63,8 +66,8 @@ type (
 		IsMin bool
 	}
 
-	// Collective is how replicas join in an AllReduce: by which reduction, and which of them with which. No groups is
-	// all with all.
+	// Collective is how replicas join in an AllReduce: by which reduction, and which of them with
+	// which. No groups is all with all.
 	Collective struct {
 		Kind   compute.ReduceOpType
 		Groups [][]int

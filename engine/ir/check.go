@@ -7,8 +7,8 @@ import (
 	"github.com/gomlx/compute"
 )
 
-// Check reports everything that is wrong with the module: operands defined after their use or in another function,
-// nodes whose closures do not fit their operands, broadcasting left implicit.
+// Check reports everything that is wrong with the module: operands defined after their use or in
+// another function, nodes whose closures do not fit their operands, broadcasting left implicit.
 func (m *Module) Check() error {
 	var errs []error
 	for _, f := range m.Funcs {
@@ -115,7 +115,8 @@ func (c *checker) closures(i int, n *Node) {
 	c.signature(i, n)
 }
 
-// signature checks the parameters and results of closures against the operands and outputs of the node.
+// signature checks the parameters and results of closures against the operands and outputs of the
+// node.
 func (c *checker) signature(i int, n *Node) {
 	match := func(what string, got, want []*Value) {
 		if len(got) != len(want) {

@@ -2,8 +2,9 @@ package ir
 
 import "github.com/gomlx/compute"
 
-// Flatten returns a deep copy of the main function in which calls are replaced by the functions they call and every
-// closure belongs to one node alone, so that passes can change it freely. Constants keep sharing their data.
+// Flatten returns a deep copy of the main function in which calls are replaced by the functions
+// they call and every closure belongs to one node alone, so that passes can change it freely.
+// Constants keep sharing their data.
 func (m *Module) Flatten() *Func {
 	return cloner{}.fn(m.Main)
 }

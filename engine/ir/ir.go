@@ -1,9 +1,10 @@
-// Package ir is the recorded form of a GoMLX computation: functions of typed nodes in single-assignment order, with
-// closures lifted so that whatever a closure captures is an operand of the node that runs it.
+// Package ir is the recorded form of a GoMLX computation: functions of typed nodes in
+// single-assignment order, with closures lifted so that whatever a closure captures is an operand
+// of the node that runs it.
 //
-// It is plain data. The CPU engine compiles it to a flat program; an emitter for another device can walk the same
-// nodes. Implicit broadcasting is written out as BroadcastInDim nodes, so that the operands of an elementwise node
-// always have the node's own dimensions.
+// It is plain data. The CPU engine compiles it to a flat program; an emitter for another device can
+// walk the same nodes. Implicit broadcasting is written out as BroadcastInDim nodes, so that the
+// operands of an elementwise node always have the node's own dimensions.
 package ir
 
 import (
@@ -18,17 +19,18 @@ type Module struct {
 	Main  *Func
 	Funcs []*Func
 
-	// Replicas is on how many devices the module runs at once, each with inputs of its own; 0 is one device. Collective
-	// nodes (AllReduce) join them.
+	// Replicas is on how many devices the module runs at once, each with inputs of its own; 0 is
+	// one device. Collective nodes (AllReduce) join them.
 	Replicas int
-	// Split says how the module's values are shared out among devices, where it is one computation on several; nil
-	// elsewhere. Whoever compiles it finds the collectives.
+	// Split says how the module's values are shared out among devices, where it is one computation
+	// on several; nil elsewhere. Whoever compiles it finds the collectives.
 	Split *Split
 	// Devices are those of the replicas or of the parts, if they were chosen.
 	Devices []int
 }
 
-// Split is a computation whose parameters and results are whole, or cut into equal parts, one on each device.
+// Split is a computation whose parameters and results are whole, or cut into equal parts, one on
+// each device.
 type Split struct {
 	Devices int
 	// Params and Results are the axes of main's parameters and results that are cut; Whole is none.
@@ -38,7 +40,7 @@ type Split struct {
 // Whole is the axis of a value that every device has all of.
 const Whole = -1
 
-// Over is on how many devices the module runs at once.
+// Over returns on how many devices the module runs at once.
 func (m *Module) Over() int {
 	if m.Split != nil {
 		return m.Split.Devices
@@ -46,10 +48,11 @@ func (m *Module) Over() int {
 	return max(m.Replicas, 1)
 }
 
-// Func is one function: its parameters, the values it captures from the function around it, and its nodes in an order
-// in which every node comes after its operands.
+// Func is one function: its parameters, the values it captures from the function around it, and its
+// nodes in an order in which every node comes after its operands.
 //
-// Captures are inputs like parameters; the node that owns the closure passes them after the ordinary operands.
+// Captures are inputs like parameters; the node that owns the closure passes them after the
+// ordinary operands.
 type Func struct {
 	Name     string // empty for closures
 	Params   []*Value
@@ -58,8 +61,8 @@ type Func struct {
 	Results  []*Value
 }
 
-// Node is one operation. Nodes that run closures (While, If, Sort) or call functions (Call) list them in Funcs, and
-// their Inputs end in the captures of those functions, function after function.
+// Node is one operation. Nodes that run closures (While, If, Sort) or call functions (Call) list
+// them in Funcs, and their Inputs end in the captures of those functions, function after function.
 type Node struct {
 	ID      int // position among the nodes of its function, set by Func.Renumber
 	Op      compute.OpType
@@ -76,13 +79,13 @@ type Value struct {
 	Shape shapes.Shape
 }
 
-// DType is the element type of the value.
+// DType returns the element type of the value.
 func (v *Value) DType() dtypes.DType { return v.Shape.DType }
 
-// Size is the number of elements of the value.
+// Size returns the number of elements of the value.
 func (v *Value) Size() int { return v.Shape.Size() }
 
-// Bytes is the size of the value's storage.
+// Bytes returns the size of the value's storage.
 func (v *Value) Bytes() int { return v.Shape.Size() * v.Shape.DType.Size() }
 
 // NewNode makes a node with one output for each shape; the caller appends it to a function.
@@ -108,7 +111,7 @@ func (f *Func) Renumber() {
 	}
 }
 
-// Live are the nodes that the results depend on.
+// Live returns the nodes that the results depend on.
 func (f *Func) Live() map[*Node]bool {
 	live := map[*Node]bool{}
 	for _, r := range f.Results {

@@ -33,8 +33,8 @@ func (f *Func) String() string {
 	return p.b.String()
 }
 
-// printer numbers values in the order in which they are printed, so that the text does not depend on dead nodes or on
-// how the function was built.
+// printer numbers values in the order in which they are printed, so that the text does not depend
+// on dead nodes or on how the function was built.
 type printer struct {
 	b      strings.Builder
 	names  map[*Value]string
@@ -107,7 +107,7 @@ var shortNames = map[dtypes.DType]string{
 	dtypes.Uint8: "u8", dtypes.Uint16: "u16", dtypes.Uint32: "u32", dtypes.Uint64: "u64", dtypes.Bool: "bool",
 }
 
-// ShapeText is the short form of a value's shape: f32[4 64].
+// ShapeText returns the short form of a value's shape: f32[4 64].
 func ShapeText(v *Value) string {
 	name := shortNames[v.DType()]
 	if name == "" {

@@ -32,20 +32,22 @@ type Options struct {
 	// CPUs is how many devices a plugin for CPUs makes of them; 0 leaves it to the plugin.
 	CPUs int
 
-	// Precision is how products of float32 take their operands: as they are, unless another one is asked for.
+	// Precision is how products of float32 take their operands: as they are, unless another one is
+	// asked for.
 	Precision ir.Precision
 
 	// Spread makes thin products part of the kernels around them, as it is on GPUs.
 	Spread bool
 
-	// Plain leaves loops whose rows do not look at each other as they are, instead of making each one kernel, as it is on
-	// GPUs.
+	// Plain leaves loops whose rows do not look at each other as they are, instead of making each
+	// one kernel, as it is on GPUs.
 	Plain bool
 
 	// Preallocate takes three quarters of a GPU's memory at once, instead of as it is needed.
 	Preallocate bool
 
-	// Unpinned leaves the host's memory that transfers go by as it is, instead of page-locking it where the plugin can.
+	// Unpinned leaves the host's memory that transfers go by as it is, instead of page-locking it
+	// where the plugin can.
 	Unpinned bool
 }
 
@@ -89,8 +91,8 @@ func New(o Options) (*Backend, error) {
 	return b, nil
 }
 
-// prepare sets what a plugin reads from the environment while it is loaded, and loads the libraries it will ask for, so
-// that nobody has to name their folders before the start.
+// prepare sets what a plugin reads from the environment while it is loaded, and loads the libraries
+// it will ask for, so that nobody has to name their folders before the start.
 func prepare(p plugin.Plugin) error {
 	if os.Getenv("TF_CPP_MIN_LOG_LEVEL") == "" { // what goes wrong comes back as an error
 		os.Setenv("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -144,10 +146,10 @@ func (b *Backend) Description() string {
 	return fmt.Sprintf("XLA by PJRT on %s (%s)", b.client.Platform(), b.options.Plugin.Path)
 }
 
-// Plugin is the path of the library that runs the devices.
+// Plugin returns the path of the library that runs the devices.
 func (b *Backend) Plugin() string { return b.options.Plugin.Path }
 
-// Unroll is how many rounds of a small loop are best written out as one: on a GPU
+// Unroll returns how many rounds of a small loop are best written out as one: on a GPU
 // each trip of a loop waits for the host of the plugin. With kernels rounds are few
 // and large, and each kernel that is written out is compiled once more.
 func (b *Backend) Unroll() int {
@@ -157,12 +159,12 @@ func (b *Backend) Unroll() int {
 	return 1
 }
 
-// Rolls reports whether a chain of equal steps had better be a loop than be written out. On CPUs, where a trip costs little and
-// XLA's compiler much, it had.
+// Rolls reports whether a chain of equal steps had better be a loop than be written out. On CPUs,
+// where a trip costs little and XLA's compiler much, it had.
 func (b *Backend) Rolls() bool { return b.options.Plugin.Kind != plugin.CUDA }
 
-// Kernels reports whether loops whose rows do not look at each other become kernels of their own. They are then best not
-// written out: a kernel goes round by itself.
+// Kernels reports whether loops whose rows do not look at each other become kernels of their own.
+// They are then best not written out: a kernel goes round by itself.
 func (b *Backend) Kernels() bool { return b.options.Plugin.Kind == plugin.CUDA && !b.options.Plain }
 
 // Pinned reports whether transfers go by memory that is page-locked.

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-rl/weft/engine/internal/enginetest"
 )
 
-// bound is a call whose first output is its first input again.
+// bound returns a call whose first output is its first input again.
 func bound(b *testing.B, on *Backend, inputs []shapes.Shape, fn func(xs []*Node) []*Node) *Call {
 	b.Helper()
 	var bufs []compute.Buffer
@@ -46,12 +46,12 @@ func repeat(b *testing.B, call *Call) {
 	}
 }
 
-// BenchmarkCall is what a run costs that computes nothing.
+// BenchmarkCall measures what a run costs that computes nothing.
 func BenchmarkCall(b *testing.B) {
 	repeat(b, bound(b, backend(b), []shapes.Shape{vector}, func(xs []*Node) []*Node { return []*Node{AddScalar(xs[0], 1)} }))
 }
 
-// BenchmarkProduct is square products.
+// BenchmarkProduct measures square products.
 func BenchmarkProduct(b *testing.B) {
 	for _, n := range []int{256, 1024, 4096} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -66,7 +66,7 @@ func BenchmarkProduct(b *testing.B) {
 	}
 }
 
-// BenchmarkWhile is a loop on the device: rounds of a layer of 64 units on a batch.
+// BenchmarkWhile measures a loop on the device: rounds of a layer of 64 units on a batch.
 func BenchmarkWhile(b *testing.B) {
 	const rounds = 100
 	for _, batch := range []int{1, 128, 4096} {

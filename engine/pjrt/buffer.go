@@ -30,8 +30,8 @@ type Buffer struct {
 
 var _ compute.Buffer = (*Buffer)(nil)
 
-// pressure makes the garbage collector run as often as the memory of devices needs it: to Go, a gigabyte there is a
-// few words here.
+// pressure makes the garbage collector run as often as the memory of devices needs it: to Go, a
+// gigabyte there is a few words here.
 type pressure struct{ made atomic.Int64 }
 
 const collectEvery = 256 << 20
@@ -108,8 +108,8 @@ func (b *Backend) transfer(device compute.DeviceNum, data []byte, shape shapes.S
 	return b.newBuffer(raw, shape, device), nil
 }
 
-// HasSharedBuffers implements compute.DataInterface. The memory of a CPU could be shared, but it is the plugin's: a Go
-// slice of it would not keep it from being freed.
+// HasSharedBuffers implements compute.DataInterface. The memory of a CPU could be shared, but it is
+// the plugin's: a Go slice of it would not keep it from being freed.
 func (b *Backend) HasSharedBuffers() bool { return false }
 
 // NewSharedBuffer implements compute.DataInterface: there are none.
@@ -137,7 +137,7 @@ func (buf *Buffer) held() (*pjrt.Buffer, error) {
 	return buf.raw, nil
 }
 
-// take is held, and leaves the buffer empty.
+// take returns held, and leaves the buffer empty.
 func (buf *Buffer) take() (*pjrt.Buffer, error) {
 	raw, err := buf.held()
 	if err != nil {
@@ -209,9 +209,10 @@ func (buf *Buffer) readInto(to []byte) error {
 	return nil
 }
 
-// Begin begins to copy a buffer to the host, when what computes it is done: wait is then ToFlatData, to be called once by
-// whoever needs the data, or never. It is nil where that has to be read as ever: the buffer is too large or not one of
-// the backend's, or there are too many such copies.
+// Begin begins to copy a buffer to the host, when what computes it is done: wait is then
+// ToFlatData, to be called once by whoever needs the data, or never. It is nil where that has to be
+// read as ever: the buffer is too large or not one of the backend's, or there are too many such
+// copies.
 func (b *Backend) Begin(buf compute.Buffer) (wait func(flat any) error) {
 	mine, ok := buf.(*Buffer)
 	if !ok || mine.backend != b || mine.shape.Size() == 0 {
@@ -237,7 +238,8 @@ func (b *Backend) Begin(buf compute.Buffer) (wait func(flat any) error) {
 	}
 }
 
-// ReadAll is ToFlatData of several buffers at once: the transfers are begun one after the other, and then waited for.
+// ReadAll does what ToFlatData does of several buffers at once: the transfers are begun one after
+// the other, and then waited for.
 func (b *Backend) ReadAll(bufs []compute.Buffer, flats []any) error {
 	var pinned runtime.Pinner // by go-xla only until a transfer has begun
 	defer pinned.Unpin()
@@ -269,8 +271,8 @@ func (b *Backend) ReadAll(bufs []compute.Buffer, flats []any) error {
 	return err
 }
 
-// readTo reads into a slot, for the caller to copy and give back, or where there is none into memory that is kept in its
-// place.
+// readTo reads into a slot, for the caller to copy and give back, or where there is none into
+// memory that is kept in its place.
 func (buf *Buffer) readTo(to []byte, kept *runtime.Pinner) (*slot, error) {
 	if len(to) == 0 {
 		_, err := buf.held()

@@ -11,8 +11,9 @@ import (
 // Carry says that what a run leaves in an output is an input of the next run, in the same memory.
 type Carry struct{ Input, Output int }
 
-// Call is an executable bound to its inputs: the way to run the same computation again and again. Everything stays on
-// the device; reading an output copies that output and nothing else. Run waits for the device, Start does not.
+// Call is an executable bound to its inputs: the way to run the same computation again and again.
+// Everything stays on the device; reading an output copies that output and nothing else. Run waits
+// for the device, Start does not.
 //
 // A Call is for one goroutine at a time; several Calls of one executable may run at once.
 type Call struct {
@@ -24,7 +25,8 @@ type Call struct {
 	closed  bool
 }
 
-// Bind prepares a call; inputs, outputs and what is carried are those of every device, as Execute has them. The buffers of carried inputs become the call's own: each run consumes them.
+// Bind prepares a call; inputs, outputs and what is carried are those of every device, as Execute
+// has them. The buffers of carried inputs become the call's own: each run consumes them.
 func (e *Executable) Bind(inputs []compute.Buffer, carry ...Carry) (*Call, error) {
 	if want := len(e.ins) * e.replicas(); len(inputs) != want {
 		return nil, fmt.Errorf("%d inputs, want %d", len(inputs), want)
@@ -58,7 +60,8 @@ func (e *Executable) checkCarry(carry []Carry) error {
 	return nil
 }
 
-// SetInput binds another buffer as input i. Of a carried input it is the state to go on from, and becomes the call's.
+// SetInput binds another buffer as input i. Of a carried input it is the state to go on from, and
+// becomes the call's.
 func (c *Call) SetInput(i int, in compute.Buffer) error {
 	if err := c.Wait(); err != nil {
 		return err
@@ -74,7 +77,8 @@ func (c *Call) SetInput(i int, in compute.Buffer) error {
 	return nil
 }
 
-// Run executes the computation and waits for it. The outputs of the run before are freed, but for what is carried.
+// Run executes the computation and waits for it. The outputs of the run before are freed, but for
+// what is carried.
 func (c *Call) Run() error {
 	if err := c.Wait(); err != nil {
 		return err
@@ -82,7 +86,8 @@ func (c *Call) Run() error {
 	return c.run()
 }
 
-// Start begins a run that [Call.Wait] ends. One that has not ended is waited for, and its error is that of this one.
+// Start begins a run that [Call.Wait] ends. One that has not ended is waited for, and its error is
+// that of this one.
 func (c *Call) Start() {
 	err := c.Wait()
 	done := make(chan error, 1)
@@ -143,7 +148,8 @@ func (c *Call) Outputs() []compute.Buffer {
 	return outs
 }
 
-// Close waits for what was started and lets go of the buffers; inputs that are not carried stay the caller's.
+// Close waits for what was started and lets go of the buffers; inputs that are not carried stay the
+// caller's.
 func (c *Call) Close() error {
 	err := c.Wait()
 	for _, o := range c.outputs {

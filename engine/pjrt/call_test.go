@@ -16,7 +16,7 @@ import (
 
 var vector = shapes.Make(dtypes.Float32, 4)
 
-// compiled is a graph function as an executable.
+// compiled returns a graph function as an executable.
 func compiled(t testing.TB, b *Backend, inputs []shapes.Shape, fn func(xs []*Node) []*Node) *Executable {
 	t.Helper()
 	g := NewGraph(b, strings.ReplaceAll(t.Name(), "/", "_"))
@@ -53,7 +53,7 @@ func get(t testing.TB, buf compute.Buffer) []float32 {
 	return out
 }
 
-// descent is a step down a parabola: the new point, and the height before.
+// descent returns a step down a parabola: the new point, and the height before.
 func descent(xs []*Node) []*Node {
 	height := ReduceAllSum(Square(Sub(xs[0], xs[1])))
 	return []*Node{Sub(xs[0], MulScalar(Gradient(height, xs[0])[0], 0.25)), height}

@@ -32,8 +32,8 @@ func (c *compilations) begin(name string) (end func()) {
 	}
 }
 
-// Compiling is the computation that has been compiled for longest of those that are now, and for how long; 0 if there is
-// none.
+// Compiling returns the computation that has been compiled for longest of those that are now, and
+// for how long; 0 if there is none.
 func (b *Backend) Compiling() (name string, took time.Duration) {
 	c := &b.compiling
 	c.mu.Lock()

@@ -14,7 +14,8 @@ import (
 	"github.com/weft-rl/weft/engine/plugin"
 )
 
-// State that stays on a device from run to run. It prints nothing here, because there may be no plugin.
+// State that stays on a device from run to run. It prints nothing here, because there may be no
+// plugin.
 func Example() {
 	found, err := plugin.Find(plugin.CPU)
 	if err != nil {

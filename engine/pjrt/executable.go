@@ -68,7 +68,7 @@ func (b *Backend) compile(m *ir.Module) (*Executable, error) {
 	return e, e.assign()
 }
 
-// parts are the shapes of what one of n devices has of values that are cut along axes.
+// parts returns the shapes of what one of n devices has of values that are cut along axes.
 func parts(whole []shapes.Shape, axes []int, n int) []shapes.Shape {
 	out := make([]shapes.Shape, len(whole))
 	for i, s := range whole {
@@ -101,7 +101,7 @@ func (e *Executable) assign() error {
 	return nil
 }
 
-// replicas is how many times the inputs are given, device after device.
+// replicas returns how many times the inputs are given, device after device.
 func (e *Executable) replicas() int { return e.recorded.Over() }
 
 // Module returns the computation as it was recorded.
@@ -119,7 +119,7 @@ func (e *Executable) text(f form) (string, error) {
 	return stablehlo.Text(e.recorded, o)
 }
 
-// variant is the program for calls of a form, compiled on first use.
+// variant returns the program for calls of a form, compiled on first use.
 func (e *Executable) variant(f form) (*pjrt.LoadedExecutable, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -143,7 +143,8 @@ func (e *Executable) variant(f form) (*pjrt.LoadedExecutable, error) {
 	return x, nil
 }
 
-// compiler is set up for the devices that the computation is for: one that is chosen when it runs, or fixed ones.
+// compiler returns set up for the devices that the computation is for: one that is chosen when it
+// runs, or fixed ones.
 func (e *Executable) compiler() *pjrt.CompileConfig {
 	c := e.backend.client.Compile()
 	switch {
@@ -184,10 +185,11 @@ func (e *Executable) input(i int, buf compute.Buffer) (*Buffer, error) {
 	return b, nil
 }
 
-// Execute implements compute.Executable. It does not wait for the end: whoever reads an output does, and has the error if
-// there was one. Inputs that are donated give their memory to outputs of the same shape; the
-// first execution that donates in a new way compiles the program once more. A computation on several devices takes the
-// inputs of one after those of the other, parts where they are shared out, and gives the outputs likewise.
+// Execute implements compute.Executable. It does not wait for the end: whoever reads an output
+// does, and has the error if there was one. Inputs that are donated give their memory to outputs of
+// the same shape; the first execution that donates in a new way compiles the program once more. A
+// computation on several devices takes the inputs of one after those of the other, parts where they
+// are shared out, and gives the outputs likewise.
 func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, device compute.DeviceNum) ([]compute.Buffer, error) {
 	if want := len(e.ins) * e.replicas(); len(inputs) != want {
 		return nil, fmt.Errorf("%d inputs, want %d", len(inputs), want)
@@ -220,7 +222,8 @@ func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, device comp
 	return results, nil
 }
 
-// match pairs every donated input with the first free output like it. What is passed twice is still needed.
+// match pairs every donated input with the first free output like it. What is passed twice is still
+// needed.
 func (e *Executable) match(inputs []*Buffer, donate []bool) (pairs []Carry) {
 	if e.replicas() > 1 {
 		return nil // each device's could be given away or not; a Call carries all of them
@@ -241,7 +244,8 @@ func (e *Executable) match(inputs []*Buffer, donate []bool) (pairs []Carry) {
 	return pairs
 }
 
-// run executes the program; the inputs of pairs are consumed, those of every replica. how is runAhead or atOnce.
+// run executes the program; the inputs of pairs are consumed, those of every replica. how is
+// runAhead or atOnce.
 func (e *Executable) run(inputs []*Buffer, pairs []Carry, device compute.DeviceNum, how func(func())) ([]*Buffer, error) {
 	x, err := e.variant(form{donate: pairs})
 	if err != nil {

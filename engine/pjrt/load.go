@@ -14,8 +14,9 @@ import (
 	"unsafe"
 )
 
-// preload loads libraries for whoever asks for them by name later. The first of them may need others of the list, so
-// it goes round until nothing more can be loaded. What is left the plugin may not need; if it does, it says so.
+// preload loads libraries for whoever asks for them by name later. The first of them may need
+// others of the list, so it goes round until nothing more can be loaded. What is left the plugin
+// may not need; if it does, it says so.
 func preload(libraries []string) {
 	for {
 		var left []string

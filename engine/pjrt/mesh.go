@@ -14,8 +14,9 @@ import (
 	"github.com/weft-rl/weft/engine/record"
 )
 
-// Mesh is several devices of a backend as one: its buffers are whole tensors, wherever their parts lie. A computation
-// that is shared out among devices (DistributedAutoSharding) runs on all of them, any other on the first.
+// Mesh is several devices of a backend as one: its buffers are whole tensors, wherever their parts
+// lie. A computation that is shared out among devices (DistributedAutoSharding) runs on all of
+// them, any other on the first.
 type Mesh struct {
 	*Backend
 	devices int
@@ -32,7 +33,7 @@ func NewMesh(b *Backend, n int) (*Mesh, error) {
 	return &Mesh{Backend: b, devices: n}, nil
 }
 
-// Parts is among how many devices a computation can be shared out.
+// Parts returns among how many devices a computation can be shared out.
 func (m *Mesh) Parts() int { return m.devices }
 
 // NumDevices implements compute.Backend.
@@ -61,7 +62,8 @@ func (m *Mesh) Builder(name string) compute.Builder {
 	})
 }
 
-// BufferFromFlatData implements compute.DataInterface: on the first device, until a computation wants it elsewhere.
+// BufferFromFlatData implements compute.DataInterface: on the first device, until a computation
+// wants it elsewhere.
 func (m *Mesh) BufferFromFlatData(_ compute.DeviceNum, flat any, shape shapes.Shape) (compute.Buffer, error) {
 	b, err := m.Backend.BufferFromFlatData(0, flat, shape)
 	if err != nil {
@@ -70,7 +72,7 @@ func (m *Mesh) BufferFromFlatData(_ compute.DeviceNum, flat any, shape shapes.Sh
 	return &MeshBuffer{mesh: m, shape: shape, axis: ir.Whole, parts: []*Buffer{b.(*Buffer)}}, nil
 }
 
-// ReadAll is ToFlatData of several buffers.
+// ReadAll does what ToFlatData does of several buffers.
 func (m *Mesh) ReadAll(bufs []compute.Buffer, flats []any) error {
 	for i, b := range bufs {
 		if err := b.ToFlatData(flats[i]); err != nil {
@@ -80,8 +82,8 @@ func (m *Mesh) ReadAll(bufs []compute.Buffer, flats []any) error {
 	return nil
 }
 
-// meshExecutable is a computation on whole tensors. It has the program and is not one: what programs can do besides is
-// with buffers of one device.
+// meshExecutable is a computation on whole tensors. It has the program and is not one: what
+// programs can do besides is with buffers of one device.
 type meshExecutable struct {
 	of    *Executable
 	mesh  *Mesh
@@ -97,7 +99,8 @@ func (e *meshExecutable) Inputs() ([]string, []shapes.Shape) { return e.of.Input
 // Outputs implements compute.Executable.
 func (e *meshExecutable) Outputs() []shapes.Shape { return e.of.Outputs() }
 
-// Execute implements compute.Executable. What is donated is freed, but its memory is not used again.
+// Execute implements compute.Executable. What is donated is freed, but its memory is not used
+// again.
 func (e *meshExecutable) Execute(inputs []compute.Buffer, donate []bool, _ compute.DeviceNum) ([]compute.Buffer, error) {
 	if len(inputs) != len(e.of.ins) || donate != nil && len(donate) != len(inputs) {
 		return nil, fmt.Errorf("%d inputs and %d donations, want %d", len(inputs), len(donate), len(e.of.ins))
@@ -131,8 +134,8 @@ func (e *meshExecutable) Execute(inputs []compute.Buffer, donate []bool, _ compu
 	return e.gathered(outs, n), nil
 }
 
-// run executes the program on n devices. One that runs on all of them is over when it returns, since others that want
-// the same threads of a CPU would make its collectives wait.
+// run executes the program on n devices. One that runs on all of them is over when it returns,
+// since others that want the same threads of a CPU would make its collectives wait.
 func (e *meshExecutable) run(inputs []compute.Buffer, n int) ([]compute.Buffer, error) {
 	if n == 1 {
 		return e.of.Execute(inputs, nil, 0)

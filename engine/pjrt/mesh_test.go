@@ -16,7 +16,8 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// learning is weights that follow the mean of rows for a few rounds, beside the rows in another order.
+// learning returns weights that follow the mean of rows for a few rounds, beside the rows in
+// another order.
 func learning(g *graph.Graph, w, x *graph.Node) []*graph.Node {
 	for range 3 {
 		mean := graph.ReduceMean(graph.Tanh(graph.Mul(x, graph.BroadcastToShape(graph.ExpandAxes(w, 0), x.Shape()))), 0)
@@ -25,7 +26,8 @@ func learning(g *graph.Graph, w, x *graph.Node) []*graph.Node {
 	return []*graph.Node{w, graph.Neg(x), graph.Transpose(x, 0, 1)}
 }
 
-// program compiles learning, shared out among the devices of a backend if there are several parts of it.
+// program compiles learning, shared out among the devices of a backend if there are several parts
+// of it.
 func program(t *testing.T, b compute.Backend, parts, rows int) compute.Executable {
 	t.Helper()
 	g := graph.NewGraph(b, "learning")
@@ -86,8 +88,8 @@ func called(t *testing.T, b compute.Backend, e compute.Executable, rows int) (ou
 	return out
 }
 
-// TestMesh: a computation that is shared out among devices gives what it gives on one, to rounding, and takes and gives
-// whole tensors.
+// TestMesh: a computation that is shared out among devices gives what it gives on one, to rounding,
+// and takes and gives whole tensors.
 func TestMesh(t *testing.T) {
 	b := backend(t)
 	n := min(b.NumDevices(), 4)

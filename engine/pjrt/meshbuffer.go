@@ -12,9 +12,9 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// MeshBuffer is a tensor on the devices of a mesh: whole on the first, whole on each, or cut into equal parts along an
-// axis. A computation that wants it otherwise has it laid out anew, by way of the host where it has to be cut or put
-// together; that happens when a run begins, not within it.
+// MeshBuffer is a tensor on the devices of a mesh: whole on the first, whole on each, or cut into
+// equal parts along an axis. A computation that wants it otherwise has it laid out anew, by way of
+// the host where it has to be cut or put together; that happens when a run begins, not within it.
 type MeshBuffer struct {
 	mesh  *Mesh
 	shape shapes.Shape
@@ -33,7 +33,7 @@ type layout struct {
 
 var _ compute.Buffer = (*MeshBuffer)(nil)
 
-// laid is the tensor on n devices, cut along an axis or whole on each.
+// laid returns the tensor on n devices, cut along an axis or whole on each.
 func (b *MeshBuffer) laid(axis, n int) ([]*Buffer, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,7 +69,7 @@ func (b *MeshBuffer) laid(axis, n int) ([]*Buffer, error) {
 	return made.parts, nil
 }
 
-// spread is a tensor that is whole on at least one device, on the first n of them.
+// spread returns a tensor that is whole on at least one device, on the first n of them.
 func (b *MeshBuffer) spread(n int) ([]*Buffer, error) {
 	for d := len(b.parts); d < n; d++ {
 		p, err := b.parts[0].CopyToDevice(compute.DeviceNum(d))
@@ -112,8 +112,9 @@ func join(whole []byte, pieces [][]byte, shape shapes.Shape, axis int) {
 	runs(len(whole), shape, axis, len(pieces), func(piece, at, from, size int) { copy(whole[from:from+size], pieces[piece][at:]) })
 }
 
-// runs visits the bytes of a tensor that are next to each other both in it and in one of its n parts along an axis: of
-// which piece they are, where they are in it and in the whole, and how many.
+// runs visits the bytes of a tensor that are next to each other both in it and in one of its n
+// parts along an axis: of which piece they are, where they are in it and in the whole, and how
+// many.
 func runs(bytes int, shape shapes.Shape, axis, n int, visit func(piece, at, from, size int)) {
 	outer := 1
 	for _, d := range shape.Dimensions[:axis] {

@@ -19,7 +19,7 @@ import (
 	"github.com/weft-rl/weft/engine/internal/enginetest"
 )
 
-// cpu is the CPU engine, which all results are compared with.
+// cpu returns the CPU engine, which all results are compared with.
 func cpu(t testing.TB) compute.Backend {
 	t.Helper()
 	b, err := engine.New("")
@@ -90,7 +90,8 @@ func TestRandomGraphs(t *testing.T) {
 	}
 }
 
-// TestRandomBits: the same bits as the CPU engine's, for every width, also where counters carry over.
+// TestRandomBits: the same bits as the CPU engine's, for every width, also where counters carry
+// over.
 func TestRandomBits(t *testing.T) {
 	b, other := backend(t), cpu(t)
 	states := []any{[]uint64{1, 2, 3}, []uint64{math.MaxUint64, math.MaxUint64 - 3, 5},

@@ -16,7 +16,8 @@ import (
 	"github.com/weft-rl/weft/engine/plugin"
 )
 
-// TestBF16: products round their operands to bfloat16 and nothing else: their sums are float32's, of the exact products.
+// TestBF16: products round their operands to bfloat16 and nothing else: their sums are float32's,
+// of the exact products.
 func TestBF16(t *testing.T) {
 	b := rounding(t, ir.BF16)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -46,12 +47,13 @@ func TestBF16(t *testing.T) {
 	}
 }
 
-// half is what has been a bfloat16.
+// half returns what has been a bfloat16.
 func half(x *graph.Node) *graph.Node {
 	return graph.ConvertDType(graph.ConvertDType(x, dtypes.BFloat16), dtypes.Float32)
 }
 
-// TestGradients: gradients of a network, which on a GPU are one kernel, are the CPU engine's, as far as products round.
+// TestGradients: gradients of a network, which on a GPU are one kernel, are the CPU engine's, as
+// far as products round.
 func TestGradients(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	x, w := random(r, 200, 4, 1), random(r, 4, 64, 1)
@@ -80,7 +82,7 @@ func TestGradients(t *testing.T) {
 	}
 }
 
-// rounding is the backend with a precision.
+// rounding returns the backend with a precision.
 func rounding(t testing.TB, p ir.Precision) *Backend {
 	b := backend(t)
 	out := &Backend{options: b.options, client: b.client}

@@ -15,7 +15,8 @@ import (
 	"github.com/weft-rl/weft/engine/stablehlo"
 )
 
-// packing is inputs that a call sends together: each transfer costs about as much as a small execution.
+// packing is inputs that a call sends together: each transfer costs about as much as a small
+// execution.
 type packing struct {
 	sent   []int
 	layout stablehlo.Layout
@@ -31,10 +32,11 @@ func (e *Executable) Prepare(sent []int) error {
 	return err
 }
 
-// ExecuteFrom is Execute with inputs that are still the host's: where host has a slice, of the input's type, inputs has
-// nothing. They go to the device in one transfer; for those that the computation does not read anything will do. The slices
-// are the caller's again when the call is over. Each combination of such inputs is a program of its own, which Prepare
-// compiles, or else the first call.
+// ExecuteFrom does what Execute does with inputs that are still the host's: where host has a slice,
+// of the input's type, inputs has nothing. They go to the device in one transfer; for those that
+// the computation does not read anything will do. The slices are the caller's again when the call
+// is over. Each combination of such inputs is a program of its own, which Prepare compiles, or else
+// the first call.
 func (e *Executable) ExecuteFrom(inputs []compute.Buffer, host []any, device compute.DeviceNum) ([]compute.Buffer, error) {
 	if len(inputs) != len(e.ins) || len(host) != len(e.ins) || e.replicas() > 1 {
 		return nil, fmt.Errorf("%d inputs and %d of the host, want %d of one device", len(inputs), len(host), len(e.ins))
@@ -78,7 +80,7 @@ func (e *Executable) ExecuteFrom(inputs []compute.Buffer, host []any, device com
 	return results, nil
 }
 
-// packed is how the host's inputs are sent.
+// packed returns how the host's inputs are sent.
 func (e *Executable) packed(host []any) *packing {
 	if p := e.packing.Load(); p != nil && p.is(host) {
 		return p

@@ -34,7 +34,7 @@ var mixed = []struct {
 	{shapes.Make(dtypes.Int16, 3), []int16{-300, 2, 3}},
 }
 
-// asItIs is a function that gives its inputs back, all but the third.
+// asItIs returns a function that gives its inputs back, all but the third.
 func asItIs(t *testing.T, b *Backend) *Executable {
 	var in []shapes.Shape
 	for _, m := range mixed {
@@ -124,8 +124,8 @@ func TestExecuteFromRefuses(t *testing.T) {
 	}
 }
 
-// TestAhead: results are right although nobody waits for a call before the next, inputs are freed while they are read, and
-// several goroutines do so at once.
+// TestAhead: results are right although nobody waits for a call before the next, inputs are freed
+// while they are read, and several goroutines do so at once.
 func TestAhead(t *testing.T) {
 	b := backend(t)
 	s := shapes.Make(dtypes.Float32, 300, 300)
@@ -160,7 +160,7 @@ func TestAhead(t *testing.T) {
 	wg.Wait()
 }
 
-// policy is a network of 2 x 64 units that acts on so many rows, and what it is called with.
+// policy returns a network of 2 x 64 units that acts on so many rows, and what it is called with.
 func policy(b *testing.B, on *Backend, rows int) (e *Executable, bufs []compute.Buffer, host []any) {
 	const units = 64
 	shape := func(dims ...int) shapes.Shape { return shapes.Make(dtypes.Float32, dims...) }
@@ -179,14 +179,15 @@ func policy(b *testing.B, on *Backend, rows int) (e *Executable, bufs []compute.
 	}), bufs, host
 }
 
-// BenchmarkStep is a call of a policy at every step of environments: one transfer there, the call, and one back.
+// BenchmarkStep measures a call of a policy at every step of environments: one transfer there, the
+// call, and one back.
 func BenchmarkStep(b *testing.B) {
 	for _, pinned := range []bool{true, false} {
 		b.Run(fmt.Sprint("pinned=", pinned), func(b *testing.B) { steps(b, reopened(b, !pinned)) })
 	}
 }
 
-// reopened is the backend once more, with memory of its own for transfers.
+// reopened returns the backend once more, with memory of its own for transfers.
 func reopened(t testing.TB, unpinned bool) *Backend {
 	o := backend(t).options
 	o.Unpinned = unpinned
@@ -234,7 +235,7 @@ func steps(b *testing.B, on *Backend) {
 	b.Run("two at once", func(b *testing.B) { twoAtOnce(b, on, rows/2) })
 }
 
-// brought is a policy's inputs, each transferred by itself.
+// brought returns a policy's inputs, each transferred by itself.
 func brought(b *testing.B, on *Backend, e *Executable, bufs []compute.Buffer, host []any) []compute.Buffer {
 	all := slices.Clone(bufs)
 	for i := range 2 {
@@ -243,9 +244,9 @@ func brought(b *testing.B, on *Backend, e *Executable, bufs []compute.Buffer, ho
 	return all
 }
 
-// begun is steps of parts that take turns: the calls of all are made before the first result is waited for, here or by a
-// goroutine for each part, as where environments stand apart. It says what the calls, the beginnings of the reads and the
-// waits take.
+// begun takes steps of parts that take turns: the calls of all are made before the first result is
+// waited for, here or by a goroutine for each part, as where environments stand apart. It says what
+// the calls, the beginnings of the reads and the waits take.
 func begun(b *testing.B, on *Backend, rows, parts int, others bool) {
 	e, bufs, host := policy(b, on, rows)
 	waits, done := make([]chan func(any) error, parts), make([]chan time.Duration, parts)
@@ -298,8 +299,8 @@ func begun(b *testing.B, on *Backend, rows, parts int, others bool) {
 	}
 }
 
-// twoAtOnce is two goroutines that make steps of half of the rows, each for itself: whether calls get into each other's
-// way.
+// twoAtOnce has two goroutines that make steps of half of the rows, each for itself: whether calls
+// get into each other's way.
 func twoAtOnce(b *testing.B, on *Backend, rows int) {
 	e, bufs, host := policy(b, on, rows)
 	var wg sync.WaitGroup

@@ -14,8 +14,9 @@ import (
 	"github.com/weft-rl/weft/engine/stablehlo"
 )
 
-// learner records a step of data-parallel learning: weights move by the mean of what all devices have, inside a loop of
-// so many rounds. It returns the weights, and what this device's rows alone sum to.
+// learner records a step of data-parallel learning: weights move by the mean of what all devices
+// have, inside a loop of so many rounds. It returns the weights, and what this device's rows alone
+// sum to.
 func learner(t *testing.T, b compute.Builder, devices, rounds int) {
 	t.Helper()
 	if err := b.DistributedSPMD(devices); err != nil {
@@ -62,7 +63,8 @@ func learner(t *testing.T, b compute.Builder, devices, rounds int) {
 	}
 }
 
-// TestReplicas: one program on several devices, whose gradients are summed by XLA's own collectives.
+// TestReplicas: one program on several devices, whose gradients are summed by XLA's own
+// collectives.
 func TestReplicas(t *testing.T) {
 	b := backend(t)
 	n := b.NumDevices()

@@ -14,10 +14,11 @@ import (
 	"unsafe"
 )
 
-// staging is the host's memory that transfers go by: one allocation outside of Go's heap, page-locked where the plugin
-// can do that, so that a device reads and writes it by itself. It is taken in slots, which are used again and again; a
-// transfer has its slot until its event has been. When no slot is free, or what is transferred is too large, transfers go
-// by the caller's memory, and the plugin has to see to it.
+// staging is the host's memory that transfers go by: one allocation outside of Go's heap,
+// page-locked where the plugin can do that, so that a device reads and writes it by itself. It is
+// taken in slots, which are used again and again; a transfer has its slot until its event has been.
+// When no slot is free, or what is transferred is too large, transfers go by the caller's memory,
+// and the plugin has to see to it.
 type staging struct {
 	client client
 	lock   bool // pages are to be locked
@@ -48,7 +49,7 @@ type slot struct {
 	busy event  // of the transfer that has it; nil when that is over
 }
 
-// take is a slot of at least n bytes; nil if there is none.
+// take returns a slot of at least n bytes; nil if there is none.
 func (s *staging) take(n int) *slot {
 	class := max(0, bits.Len(uint(max(n, 1)-1))-slotLeast)
 	if class >= slotClasses {

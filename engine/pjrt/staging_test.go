@@ -15,8 +15,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// TestSlots: a slot that was given back is taken again, others are made while there is room, and what is too large has
-// none.
+// TestSlots: a slot that was given back is taken again, others are made while there is room, and
+// what is too large has none.
 func TestSlots(t *testing.T) {
 	s := &reopened(t, true).staging
 	a, b := s.take(1), s.take(pageSize)
@@ -51,8 +51,8 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// TestTransfers: uploads, calls and reads that share few slots, or find none, give what they should, by many goroutines at
-// once and with reads that nobody waits for.
+// TestTransfers: uploads, calls and reads that share few slots, or find none, give what they
+// should, by many goroutines at once and with reads that nobody waits for.
 func TestTransfers(t *testing.T) {
 	for name, used := range map[string]int{"room": 0, "little": stagingSize - 4*pageSize, "none": stagingSize} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +79,8 @@ func TestTransfers(t *testing.T) {
 	}
 }
 
-// oneCall is a call with one input that was uploaded and one that is sent, and sees that the sum is right.
+// oneCall returns a call with one input that was uploaded and one that is sent, and sees that the
+// sum is right.
 func (b *Backend) oneCall(e *Executable, x, y []float32, forget bool) error {
 	buf, err := b.BufferFromFlatData(0, x, e.ins[0])
 	if err != nil {
@@ -113,7 +114,8 @@ func (b *Backend) oneCall(e *Executable, x, y []float32, forget bool) error {
 	return err
 }
 
-// TestBegin: what cannot be begun is not, and reads under way when the backend is closed are waited for.
+// TestBegin: what cannot be begun is not, and reads under way when the backend is closed are waited
+// for.
 func TestBegin(t *testing.T) {
 	b := reopened(t, false)
 	x := put(t, b, vector, 1, 2, 3, 4)

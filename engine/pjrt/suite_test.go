@@ -13,8 +13,8 @@ import (
 	"github.com/weft-rl/weft/engine/plugin"
 )
 
-// kind is the device that the tests run on: the binary of these tests can be carried to a machine with a GPU and run
-// there with -device=cuda.
+// kind is the device that the tests run on: the binary of these tests can be carried to a machine
+// with a GPU and run there with -device=cuda.
 var kind = flag.String("device", "cpu", "the kind of device to test: cpu or cuda")
 
 // TestMain has a CPU pretend to be several devices, which is asked for before the plugin is loaded.
@@ -44,11 +44,11 @@ func backend(t testing.TB) *Backend {
 	return b
 }
 
-// TestSuite is upstream's conformance suite, whole.
+// TestSuite runs upstream's conformance suite, whole.
 func TestSuite(t *testing.T) { backendtest.RunAll(t, backend(t), nil) }
 
-// TestSuiteSpread is the same with all that is small written out, as on a GPU: products and reductions, and what has them
-// inside. The rest of the suite is the same programs.
+// TestSuiteSpread runs the same with all that is small written out, as on a GPU: products and
+// reductions, and what has them inside. The rest of the suite is the same programs.
 func TestSuiteSpread(t *testing.T) {
 	b := spread(backend(t))
 	t.Run("Functions", func(t *testing.T) { backendtest.TestFunctions(t, b) })
@@ -57,7 +57,7 @@ func TestSuiteSpread(t *testing.T) {
 	t.Run("DotGeneral", func(t *testing.T) { backendtest.TestDotGeneral(t, b) })
 }
 
-// spread is the backend with thin products and small reductions written out.
+// spread returns the backend with thin products and small reductions written out.
 func spread(b *Backend) *Backend {
 	out := &Backend{options: b.options, client: b.client}
 	out.options.Spread = true

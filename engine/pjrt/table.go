@@ -256,15 +256,17 @@ import (
 	"github.com/gomlx/go-xla/pjrt"
 )
 
-// go-xla waits for the end of every upload and every execution. A loop in which an environment's step needs nothing of
-// the device but actions would wait three or four times where once is enough, and waiting costs far more than the work. So
-// the plugin is handed to go-xla with a table of functions of ours in front of some of its own. An execution that runs
-// ahead gives events that have always been; whoever reads an output waits for it, and has the error if there was one. An
-// upload of memory that is lent gives such an event too: the real one goes to the lender, who waits for it before the
-// memory is written again. A read that has begun is waited for by whoever needs what is read.
+// go-xla waits for the end of every upload and every execution. A loop in which an environment's
+// step needs nothing of the device but actions would wait three or four times where once is enough,
+// and waiting costs far more than the work. So the plugin is handed to go-xla with a table of
+// functions of ours in front of some of its own. An execution that runs ahead gives events that
+// have always been; whoever reads an output waits for it, and has the error if there was one. An
+// upload of memory that is lent gives such an event too: the real one goes to the lender, who waits
+// for it before the memory is written again. A read that has begun is waited for by whoever needs
+// what is read.
 
-// register hands a plugin that was loaded to go-xla, with our functions in its table. One that has another version of the
-// interface is left alone: go-xla then loads it as it is.
+// register hands a plugin that was loaded to go-xla, with our functions in its table. One that has
+// another version of the interface is left alone: go-xla then loads it as it is.
 func register(path string, library unsafe.Pointer) error {
 	if _, known := registered[path]; known {
 		return nil
@@ -300,7 +302,7 @@ func together(f func() error) error {
 	return err
 }
 
-// told is the error of a text of the plugin's, which is freed; nil if there is none.
+// told returns the error of a text of the plugin's, which is freed; nil if there is none.
 func told(text *C.char) error {
 	if text == nil {
 		return nil
@@ -318,7 +320,7 @@ type client struct {
 // event is something that a client will have done. Who has it waits for it once.
 type event unsafe.Pointer
 
-// opening is the client that f opens.
+// opening returns the client that f opens.
 func opening(f func() error) (client, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -334,7 +336,8 @@ func (c client) lock(data []byte) bool {
 
 func (c client) unlock(data []byte) { C.dma_unmap(c.table, c.c, unsafe.Pointer(&data[0])) }
 
-// lending does what f does: an upload of memory that stays as it is until the event has been. It is nil if there is none.
+// lending does what f does: an upload of memory that stays as it is until the event has been. It is
+// nil if there is none.
 func (c client) lending(f func()) event {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -13,7 +13,8 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// TestThin: thin products as sums and as columns are the products that they stand for, whichever axes are contracted.
+// TestThin: thin products as sums and as columns are the products that they stand for, whichever
+// axes are contracted.
 func TestThin(t *testing.T) {
 	b := backend(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -35,7 +36,7 @@ func TestThin(t *testing.T) {
 	}
 }
 
-// random is an a x b matrix, transposed unless axis is 1.
+// random returns an a x b matrix, transposed unless axis is 1.
 func random(r *rand.Rand, a, b, axis int) [][]float32 {
 	if axis == 0 {
 		a, b = b, a

@@ -1,9 +1,9 @@
-// Package plugin finds PJRT plugins, the libraries through which XLA runs on a kind of device, and the libraries they
-// need. It only looks at files, so it needs neither cgo nor a plugin.
+// Package plugin finds PJRT plugins, the libraries through which XLA runs on a kind of device, and
+// the libraries they need. It only looks at files, so it needs neither cgo nor a plugin.
 //
-// It looks, in this order, at WEFT_XLA_PLUGIN (a file or folder, or several), PJRT_PLUGIN_LIBRARY_PATH (folders), where
-// go-xla installs plugins, and in the packages of the Pythons at hand: the active environment, .venv in the working
-// folder, and python3 on the path.
+// It looks, in this order, at WEFT_XLA_PLUGIN (a file or folder, or several),
+// PJRT_PLUGIN_LIBRARY_PATH (folders), where go-xla installs plugins, and in the packages of the
+// Pythons at hand: the active environment, .venv in the working folder, and python3 on the path.
 package plugin
 
 import (
@@ -47,7 +47,7 @@ var ErrNone = errors.New("no plugin")
 // Find returns the first plugin for the kind of device. The error says what to install.
 func Find(kind Kind) (Plugin, error) { return find(kind, os.Getenv, pythons) }
 
-// find is Find with the environment given.
+// find does what Find does with the environment given.
 func find(kind Kind, env func(string) string, packages func(env func(string) string) []string) (Plugin, error) {
 	for _, place := range filepath.SplitList(env(Variable)) {
 		path, err := named(kind, place)
@@ -84,7 +84,8 @@ var inPackages = map[Kind][]string{
 	CUDA: {"jax_plugins/xla_cuda*/xla_cuda_plugin.so"},
 }
 
-// named is the plugin that a place of the variable names; a place of another kind is passed over.
+// named returns the plugin that a place of the variable names; a place of another kind is passed
+// over.
 func named(kind Kind, place string) (string, error) {
 	info, err := os.Stat(place)
 	if err != nil {
@@ -99,7 +100,7 @@ func named(kind Kind, place string) (string, error) {
 	return "", nil
 }
 
-// folders are where plugins are installed without Python.
+// folders returns where plugins are installed without Python.
 func folders(env func(string) string) []string {
 	dirs := filepath.SplitList(env("PJRT_PLUGIN_LIBRARY_PATH"))
 	if home := env("HOME"); home != "" {
@@ -108,7 +109,7 @@ func folders(env func(string) string) []string {
 	return append(dirs, "/usr/local/lib/go-xla", "/usr/local/lib/go-xla/nvidia")
 }
 
-// in is the plugin of that kind in a folder, by the names that plugins have.
+// in returns the plugin of that kind in a folder, by the names that plugins have.
 func in(kind Kind, dir string) string {
 	for _, pattern := range []string{"pjrt_c_api_*_plugin.*", "pjrt-plugin-*", "pjrt_plugin_*", "xla_*_pjrt.so", "xla_*_plugin.so"} {
 		files, _ := filepath.Glob(filepath.Join(dir, pattern)) // the pattern is well formed
@@ -131,7 +132,7 @@ func kindOf(path string) Kind {
 	return CPU
 }
 
-// newest is the last match of a pattern, which has the highest version.
+// newest returns the last match of a pattern, which has the highest version.
 func newest(pattern string) string {
 	files, _ := filepath.Glob(pattern)
 	if len(files) == 0 {
@@ -140,8 +141,8 @@ func newest(pattern string) string {
 	return files[len(files)-1]
 }
 
-// complete adds the libraries that a CUDA plugin asks for by name: those of the Python packages beside it, or else of
-// the other places.
+// complete adds the libraries that a CUDA plugin asks for by name: those of the Python packages
+// beside it, or else of the other places.
 func complete(kind Kind, path string, roots []string) Plugin {
 	p := Plugin{Kind: kind, Path: path}
 	if kind != CUDA || path == "" {
@@ -158,11 +159,13 @@ func complete(kind Kind, path string, roots []string) Plugin {
 	return p
 }
 
-// wanted are the libraries of CUDA that XLA uses; the packages have more, and some do things when they are loaded.
+// wanted are the libraries of CUDA that XLA uses; the packages have more, and some do things when
+// they are loaded.
 var wanted = []string{"libcudart", "libnvJitLink", "libcublasLt", "libcublas", "libcusparse", "libcusolver", "libcufft",
 	"libcupti", "libnvrtc", "libcudnn", "libnccl", "libnvshmem_host"}
 
-// libraries are those wanted. A folder of another version of CUDA than the plugin's (cu13 beside xla_cuda12) is not.
+// libraries returns those wanted. A folder of another version of CUDA than the plugin's (cu13
+// beside xla_cuda12) is not.
 func libraries(nvidia, folder string) (paths []string) {
 	files, _ := filepath.Glob(filepath.Join(nvidia, "*/lib/*.so*"))
 	for _, f := range files {

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// pythons are the package folders of the Pythons at hand, those of the environments that the user chose first. The
-// interpreter on the path is asked last, because that takes a while; it knows best where its packages are.
+// pythons returns the package folders of the Pythons at hand, those of the environments that the
+// user chose first. The interpreter on the path is asked last, because that takes a while; it knows
+// best where its packages are.
 func pythons(env func(string) string) (roots []string) {
 	prefixes := []string{env("VIRTUAL_ENV"), env("CONDA_PREFIX"), ".venv"}
 	for _, p := range prefixes {
@@ -37,7 +38,8 @@ func sitePackages(prefix string) []string {
 	return dirs
 }
 
-// askLimit is for an interpreter that hangs; an ordinary one answers in a few hundredths of a second.
+// askLimit is for an interpreter that hangs; an ordinary one answers in a few hundredths of a
+// second.
 const askLimit = 10 * time.Second
 
 // ask returns the folders that an interpreter imports from. One that fails has none.

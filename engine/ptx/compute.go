@@ -12,7 +12,7 @@ import (
 	"github.com/weft-rl/weft/engine/rows"
 )
 
-// get is the registers of a node, which is computed if it has not been on the way here.
+// get returns the registers of a node, which is computed if it has not been on the way here.
 func (w *writer) get(n *rows.Node) []string {
 	for i := len(w.scopes) - 1; i >= 0; i-- {
 		if regs := w.scopes[i][n]; regs != nil {
@@ -125,7 +125,7 @@ func (w *writer) mapped(n *rows.Node) []string {
 	return out
 }
 
-// elem is one element of a node, in every thread.
+// elem returns one element of a node, in every thread.
 func (w *writer) elem(n *rows.Node, i int) string {
 	regs := w.get(n)
 	if !spread(n.N) {
@@ -134,7 +134,7 @@ func (w *writer) elem(n *rows.Node, i int) string {
 	return w.from(kindOf(n.Type), regs[i/lanes], "idx", fmt.Sprint(i%lanes))
 }
 
-// from is what another thread of the warp has in a register.
+// from returns what another thread of the warp has in a register.
 func (w *writer) from(k kind, x, mode, which string) string {
 	bound := "31"
 	shuffle := func(x string) string {
@@ -171,7 +171,8 @@ func (w *writer) pick(n *rows.Node) []string {
 	return out
 }
 
-// reduce makes groups one element each. A whole vector that is spread is reduced thread by thread, then between threads.
+// reduce makes groups one element each. A whole vector that is spread is reduced thread by thread,
+// then between threads.
 func (w *writer) reduce(n *rows.Node) []string {
 	x := n.Args[0]
 	combine := op.Of(n.Map).By
@@ -194,7 +195,8 @@ func (w *writer) reduce(n *rows.Node) []string {
 	return out
 }
 
-// across reduces a vector that is spread over the threads; threads without an element in the last register leave it out.
+// across reduces a vector that is spread over the threads; threads without an element in the last
+// register leave it out.
 func (w *writer) across(t compute.OpType, x *rows.Node) string {
 	k, combine, regs := kindOf(x.Type), op.Of(t).By, w.get(x)
 	sum := regs[0]
@@ -220,7 +222,8 @@ func (w *writer) butterfly(k kind, combine compute.OpType, t dtypes.DType, x str
 	return x
 }
 
-// best finds where in each group the greatest element is: the first of equal ones, and what is no number before all.
+// best finds where in each group the greatest element is: the first of equal ones, and what is no
+// number before all.
 func (w *writer) best(n *rows.Node) []string {
 	x := n.Args[0]
 	k, index := kindOf(x.Type), kindOf(n.Type)

@@ -1,9 +1,11 @@
-// Package ptx writes loops by row (package rows) as kernels for NVIDIA GPUs, in PTX, their portable assembly.
+// Package ptx writes loops by row (package rows) as kernels for NVIDIA GPUs, in PTX, their portable
+// assembly.
 //
-// A warp has a row. What is small it holds in each of its threads, so that taking it apart and putting it together costs
-// nothing; a vector of more than a few elements it spreads over its threads, element i being in thread i mod 32. Products
-// keep their matrix in registers from the first round to the last, if it fits. All threads of a warp always take the same
-// branch, since a branch is a row's.
+// A warp has a row. What is small it holds in each of its threads, so that taking it apart and
+// putting it together costs nothing; a vector of more than a few elements it spreads over its
+// threads, element i being in thread i mod 32. Products keep their matrix in registers from the
+// first round to the last, if it fits. All threads of a warp always take the same branch, since a
+// branch is a row's.
 //
 // engine/ptx writes both in PTX. In a loop a warp has a row; small vectors are in every thread,
 // long ones are spread, matrices are in registers, and every branch is a whole warp's. In a region

@@ -9,9 +9,9 @@ import (
 	"github.com/weft-rl/weft/engine/rows"
 )
 
-// A product of a row with a matrix. A result that is spread is made element by element where it belongs, from an operand
-// that all threads have: whole in registers, or by way of shared memory. A small result of a spread operand is summed in
-// each thread and then between them.
+// A product of a row with a matrix. A result that is spread is made element by element where it
+// belongs, from an operand that all threads have: whole in registers, or by way of shared memory. A
+// small result of a spread operand is summed in each thread and then between them.
 
 // hold loads a product's matrix before the loop, if there is room.
 func (w *writer) hold(n *rows.Node) {
@@ -21,7 +21,7 @@ func (w *writer) hold(n *rows.Node) {
 	}
 }
 
-// matrix is how many of a matrix's elements each thread has to do with.
+// matrix returns how many of a matrix's elements each thread has to do with.
 func (w *writer) matrix(n *rows.Node) int {
 	if spread(n.N) {
 		return n.Args[0].N * registers(n.N)
@@ -45,7 +45,8 @@ func (w *writer) fetchAll(n *rows.Node) []string {
 	return out
 }
 
-// fetcher loads elements of a matrix: (i, j) is the operand's element or register i and the result's register j.
+// fetcher loads elements of a matrix: (i, j) is the operand's element or register i and the
+// result's register j.
 func (w *writer) fetcher(n *rows.Node) func(i, j int) string {
 	base := w.Op(b64, "add.u64", w.inputs[n.Input], fmt.Sprint(4*n.Weight.Offset))
 	bases := map[int]string{}
@@ -68,7 +69,7 @@ func (w *writer) fetcher(n *rows.Node) func(i, j int) string {
 	return func(i, j int) string { return w.multiplied(load(i, j)) }
 }
 
-// multiplied is a number as products take it.
+// multiplied returns a number as products take it.
 func (w *writer) multiplied(x string) string {
 	if !w.halves {
 		return x
@@ -144,7 +145,7 @@ func (w *writer) each(n *rows.Node, regs []string, do func(i int, x string)) {
 	}
 }
 
-// dotAcross is a small result of a spread operand.
+// dotAcross returns a small result of a spread operand.
 func (w *writer) dotAcross(n *rows.Node, x []string, fetch func(i, j int) string) []string {
 	out := make([]string, n.N)
 	for j := range out {

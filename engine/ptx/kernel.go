@@ -8,8 +8,9 @@ import (
 	"github.com/weft-rl/weft/engine/rows"
 )
 
-// Kernel is a program and how it is launched. Its parameters are the addresses of the loop's inputs, then of its outputs:
-// all results but the counter, in order, where sums have one element a row.
+// Kernel is a program and how it is launched. Its parameters are the addresses of the loop's
+// inputs, then of its outputs: all results but the counter, in order, where sums have one element a
+// row.
 type Kernel struct {
 	Name        string
 	Text        string
@@ -21,8 +22,8 @@ const (
 	small = 16 // elements of a vector that every thread holds whole
 )
 
-// Of writes a loop as a kernel, or says why that cannot be done or would not pay. Its products take their operands as they
-// are, or round them to bfloat16; there is nothing to be won by TF32.
+// Of writes a loop as a kernel, or says why that cannot be done or would not pay. Its products take
+// their operands as they are, or round them to bfloat16; there is nothing to be won by TF32.
 func Of(l *rows.Loop, name string, p ir.Precision) (k Kernel, err error) {
 	defer func() {
 		switch r := recover().(type) {

@@ -7,7 +7,8 @@ import (
 	"github.com/weft-rl/weft/engine/rows"
 )
 
-// kernel writes the body: addresses, what does not change, the states' beginnings, the loop, the states' ends.
+// kernel writes the body: addresses, what does not change, the states' beginnings, the loop, the
+// states' ends.
 func (w *writer) kernel() {
 	w.where()
 	w.ahead()
@@ -73,7 +74,8 @@ func (w *writer) address(param int) string {
 	return w.Op(b64, "cvta.to.global.u64", l)
 }
 
-// staged is how many floats the longest vector has that goes round a warp: the operand of a product with a long result.
+// staged returns how many floats the longest vector has that goes round a warp: the operand of a
+// product with a long result.
 func (w *writer) staged() (n int) {
 	w.walk(true, func(x *rows.Node) {
 		if x.Op == rows.Dot && spread(x.N) && spread(x.Args[0].N) {
@@ -83,7 +85,8 @@ func (w *writer) staged() (n int) {
 	return n
 }
 
-// ahead writes, before the loop, what is the same in every round and needed in all of them, and loads matrices.
+// ahead writes, before the loop, what is the same in every round and needed in all of them, and
+// loads matrices.
 func (w *writer) ahead() {
 	changes := map[*rows.Node]bool{}
 	w.walk(false, func(x *rows.Node) {
@@ -98,7 +101,8 @@ func (w *writer) ahead() {
 	})
 }
 
-// oneRound writes a round. What it reads from tables comes first, so that it is on its way while the rest is computed.
+// oneRound writes a round. What it reads from tables comes first, so that it is on its way while
+// the rest is computed.
 func (w *writer) oneRound() {
 	w.walk(false, func(x *rows.Node) {
 		if x.Op == rows.Load && !slices.ContainsFunc(x.Args, func(a *rows.Node) bool { return a.Op != rows.Round }) {
@@ -141,7 +145,8 @@ func (w *writer) copied(k kind, from []string) []string {
 
 func (w *writer) move(k kind, to, from string) { w.Line("mov.%s %s, %s", k.Suffix, to, from) }
 
-// walk visits what results need in every round, operands first; with arms, also what only branches need.
+// walk visits what results need in every round, operands first; with arms, also what only branches
+// need.
 func (w *writer) walk(arms bool, visit func(*rows.Node)) {
 	seen := map[*rows.Node]bool{}
 	var down func(*rows.Node)

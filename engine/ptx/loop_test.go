@@ -53,7 +53,7 @@ func put(block, x, i *Node) *Node {
 	return DynamicUpdateSlice(block, ExpandAxes(x, 0), start)
 }
 
-// take is round i of a table.
+// take returns round i of a table.
 func take(table, i *Node) *Node {
 	start, size := []*Node{i}, append([]int{1}, table.Shape().Dimensions[1:]...)
 	for range size[1:] {
@@ -62,7 +62,7 @@ func take(table, i *Node) *Node {
 	return Squeeze(DynamicSlice(table, start, size), 0)
 }
 
-// anyOf is a branch that is taken if any row wants it, and changes only those.
+// anyOf returns a branch that is taken if any row wants it, and changes only those.
 func anyOf(flag, x, other *Node) *Node {
 	g := x.Graph()
 	return If(LogicalAny(flag),

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-rl/weft/engine/rows"
 )
 
-// base is the address of a row's place.
+// base returns the address of a row's place.
 func (w *writer) base(address string, p rows.Place, size int) string {
 	if p.Row != 0 {
 		address = w.Op(b64, "mad.lo.u64", w.row, fmt.Sprint(p.Row*size), address)
@@ -50,7 +50,8 @@ func (w *writer) load(n *rows.Node) []string {
 	return out
 }
 
-// element is which element of a vector of n this thread has in register i; threads beyond the end have the last one again.
+// element returns which element of a vector of n this thread has in register i; threads beyond the
+// end have the last one again.
 func (w *writer) element(i, n int) string {
 	at := w.lane64
 	if i > 0 {
@@ -62,7 +63,7 @@ func (w *writer) element(i, n int) string {
 	return at
 }
 
-// evenly is how far elements are apart.
+// evenly returns how far elements are apart.
 func evenly(at []int) (step int, ok bool) {
 	step = at[1] - at[0]
 	for i := range at[1:] {
@@ -73,7 +74,7 @@ func evenly(at []int) (step int, ok bool) {
 	return step, true
 }
 
-// clamped is an index as a u64 from 0 to most.
+// clamped returns an index as a u64 from 0 to most.
 func (w *writer) clamped(x string, t dtypes.DType, most int) string {
 	k := kindOf(t)
 	x = w.Op(k.Class, "max."+k.Suffix, x, "0")
@@ -119,7 +120,7 @@ func (w *writer) store(i int, from []string) {
 	}
 }
 
-// valid is the predicate of threads whose register i holds an element of n, "" if all do.
+// valid returns the predicate of threads whose register i holds an element of n, "" if all do.
 func (w *writer) valid(i, n int) string {
 	left := n - i*lanes
 	if left >= lanes {

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-rl/weft/engine/rows"
 )
 
-// recorded is what a function of parameters of these shapes is recorded as.
+// recorded returns what a function of parameters of these shapes is recorded as.
 func recorded(t *testing.T, of []shapes.Shape, fn func(xs []*Node) []*Node) *ir.Func {
 	t.Helper()
 	tap := ptxtest.NewTap(t)

@@ -81,7 +81,8 @@ func (w *writer) label() string {
 	return fmt.Sprintf("L%d", w.labels-1)
 }
 
-// scalar writes an elementwise operation for one register; of is the operands' type, to the result's.
+// scalar writes an elementwise operation for one register; of is the operands' type, to the
+// result's.
 func (w *writer) scalar(t compute.OpType, of, to dtypes.DType, args []string) string {
 	k := kindOf(of)
 	if form := op.Of(t).PTX; form != nil {
@@ -101,7 +102,7 @@ func (w *writer) constant(t dtypes.DType, bits uint64) string {
 // spread reports whether a vector of n elements is spread over the threads.
 func spread(n int) bool { return n > small }
 
-// registers is how many a thread has of a vector of n elements.
+// registers returns how many a thread has of a vector of n elements.
 func registers(n int) int {
 	if spread(n) {
 		return (n + lanes - 1) / lanes

@@ -13,11 +13,12 @@ import (
 	"github.com/weft-rl/weft/engine/rows"
 )
 
-// A region is done a tile of rows at a time by the warps of a block together. What is small of a row its thread has in
-// registers; longer vectors are a matrix of the tile in shared memory, as are the weights. Products run on the tensor
-// cores, each warp having 16 rows of the result, and of the sums of products over rows a part of the result, which stays
-// in its registers through all tiles of the block. Each block leaves its sums in memory, and what is left is to add up
-// those of the blocks, in order, so that the result does not depend on which is first.
+// A region is done a tile of rows at a time by the warps of a block together. What is small of a
+// row its thread has in registers; longer vectors are a matrix of the tile in shared memory, as are
+// the weights. Products run on the tensor cores, each warp having 16 rows of the result, and of the
+// sums of products over rows a part of the result, which stays in its registers through all tiles
+// of the block. Each block leaves its sums in memory, and what is left is to add up those of the
+// blocks, in order, so that the result does not depend on which is first.
 const (
 	tile       = 64 // rows
 	blockWarps = 4
@@ -28,8 +29,8 @@ const (
 	overhang   = 256      // bytes that a warp without a piece of its own may read behind the last matrix
 )
 
-// Tiles is a region as a kernel. Its parameters are the addresses of the region's inputs, of the blocks' sums as float32,
-// and of those as float64. A block's sums lie one after the other.
+// Tiles is a region as a kernel. Its parameters are the addresses of the region's inputs, of the
+// blocks' sums as float32, and of those as float64. A block's sums lie one after the other.
 type Tiles struct {
 	Kernel
 	Shared         int // bytes of shared memory
@@ -38,8 +39,8 @@ type Tiles struct {
 	At             []int // where each of the region's sums begins among those of its type
 }
 
-// OfRegion writes a region as a kernel, or says why that cannot be done. Its products are as exact as those of float32, or
-// round their operands.
+// OfRegion writes a region as a kernel, or says why that cannot be done. Its products are as exact
+// as those of float32, or round their operands.
 func OfRegion(r *rows.Region, name string, p ir.Precision) (k Tiles, err error) {
 	defer func() {
 		switch r := recover().(type) {
@@ -109,12 +110,14 @@ type tiler struct {
 	fragments          map[*rows.Node][][4]part // of operands, while a product is written
 }
 
-// matrix lies in shared memory, row after row, each stride elements of so many bytes behind the one before.
+// matrix lies in shared memory, row after row, each stride elements of so many bytes behind the one
+// before.
 type matrix struct{ at, rows, columns, stride, size int }
 
 func (m matrix) bytes() int { return m.size * m.rows * m.stride }
 
-// form is what a node is a matrix of the tile as: float32, or what products take of it, where they round to bfloat16.
+// form is what a node is a matrix of the tile as: float32, or what products take of it, where they
+// round to bfloat16.
 type form struct {
 	node *rows.Node
 	half bool
@@ -131,7 +134,8 @@ func newTiler(r *rows.Region, how Tiles, p ir.Precision, before *tiler) *tiler {
 	return t
 }
 
-// text puts the head before what was written. With three blocks to a processor each has to do with fewer registers.
+// text puts the head before what was written. With three blocks to a processor each has to do with
+// fewer registers.
 func (t *tiler) text(name string, crowd int) string {
 	head := t.writer.text(name)
 	if crowd > 2 {
@@ -141,7 +145,8 @@ func (t *tiler) text(name string, crowd int) string {
 	return strings.Replace(before, "sm_75", "sm_80", 1) + ".extern .shared .align 16 .b8 stage[];\n.visible" + after
 }
 
-// kernel writes the weights' way into shared memory, the loop over tiles and what becomes of the sums.
+// kernel writes the weights' way into shared memory, the loop over tiles and what becomes of the
+// sums.
 func (t *tiler) kernel() {
 	for _, v := range t.region.Inputs {
 		if v == nil {
@@ -182,7 +187,8 @@ func (t *tiler) kernel() {
 	t.Line("ret")
 }
 
-// place finds the thread's row of a tile. Beyond the last row the threads do that one again, and it does not count.
+// place finds the thread's row of a tile. Beyond the last row the threads do that one again, and it
+// does not count.
 func (t *tiler) place(number string) {
 	row := t.Op(b32, "mad.lo.u32", number, fmt.Sprint(tile), t.mine)
 	t.counting = t.first
@@ -267,8 +273,8 @@ func up(n, to int) int { return (n + to - 1) / to * to }
 // turned reports whether a product's matrix lies with the result's axis first.
 func turned(n *rows.Node) bool { return n.Weight.N > n.Weight.K }
 
-// matrixOf is a product's matrix in shared memory, which is loaded if it is not there yet. Both products with a matrix
-// and with its transpose find it.
+// matrixOf returns a product's matrix in shared memory, which is loaded if it is not there yet.
+// Both products with a matrix and with its transpose find it.
 func (t *tiler) matrixOf(n *rows.Node) matrix {
 	k, c := n.Args[0].N, n.N
 	far, near := n.Weight.K, n.Weight.N
@@ -285,7 +291,8 @@ func (t *tiler) matrixOf(n *rows.Node) matrix {
 	}
 	t.top += m.bytes()
 	t.matrices[key] = m
-	// Word e of what is in shared memory begins with element (e/words, e%words) of so many, and zero beyond the matrix.
+	// Word e of what is in shared memory begins with element (e/words, e%words) of so many, and
+	// zero beyond the matrix.
 	words := m.size * m.stride / 4
 	e := t.Op(b32, "mov.u32", t.thread)
 	start := t.label()
@@ -317,7 +324,7 @@ func (t *tiler) matrixOf(n *rows.Node) matrix {
 	return m
 }
 
-// shared0 is the address of shared memory.
+// shared0 returns the address of shared memory.
 func (t *tiler) shared0() string {
 	if t.stage == "" {
 		t.stage = t.Op(b32, "mov.u32", "stage")
@@ -325,12 +332,12 @@ func (t *tiler) shared0() string {
 	return t.stage
 }
 
-// whole is a matrix of the tile in float32.
+// whole returns a matrix of the tile in float32.
 func whole(columns int) *matrix {
 	return &matrix{rows: tile, columns: up(columns, 8), stride: up(columns, 8) + 4, size: 4}
 }
 
-// matrix is what the form lies in.
+// matrix returns what the form lies in.
 func (f form) matrix() *matrix {
 	columns := f.node.N
 	if f.half {
@@ -360,7 +367,8 @@ func (t *tiler) room(h *matrix) *matrix {
 	return h
 }
 
-// forms are what a node that is kept has to be there as: all that it is read as, once that is known.
+// forms returns what a node that is kept has to be there as: all that it is read as, once that is
+// known.
 func (t *tiler) forms(n *rows.Node) (out []form) {
 	for _, f := range []form{{n, false}, {n, true}} {
 		if (t.halves || !f.half) && (t.known == nil || t.known[f] > 0) {
@@ -370,7 +378,8 @@ func (t *tiler) forms(n *rows.Node) (out []form) {
 	return out
 }
 
-// read notes that a matrix of the tile is read, and frees those that are not read any more once everybody is through.
+// read notes that a matrix of the tile is read, and frees those that are not read any more once
+// everybody is through.
 func (t *tiler) read(f form) {
 	t.order++
 	t.reads[f] = t.order
@@ -395,7 +404,7 @@ func (t *tiler) settle() {
 	}
 }
 
-// sorted are the forms of a map in the order in which their nodes were made.
+// sorted returns the forms of a map in the order in which their nodes were made.
 func sorted(m map[form]*matrix) []form {
 	place := func(f form) int {
 		if f.half {

@@ -8,12 +8,14 @@ import (
 	"github.com/weft-rl/weft/engine/rows"
 )
 
-// Where products round to bfloat16, their operands lie in shared memory rounded, two elements to a word, beside what
-// others read of the same nodes in float32. A step of the tensor cores is over 16 elements of a sum instead of 8, and
-// four blocks of 8 x 8 elements, as threads have them for such a step, are loaded at once, as they lie or turned round,
-// so that one copy of a matrix serves products with it and with its transpose.
+// Where products round to bfloat16, their operands lie in shared memory rounded, two elements to a
+// word, beside what others read of the same nodes in float32. A step of the tensor cores is over 16
+// elements of a sum instead of 8, and four blocks of 8 x 8 elements, as threads have them for such
+// a step, are loaded at once, as they lie or turned round, so that one copy of a matrix serves
+// products with it and with its transpose.
 
-// halfStride is how far rows of so many elements lie apart: eight of them then begin in different banks.
+// halfStride returns how far rows of so many elements lie apart: eight of them then begin in
+// different banks.
 func halfStride(columns int) int { return up(columns, 16) + 8 }
 
 // pair rounds two numbers, to the nearest, into one word, the first in the lower half.
@@ -23,8 +25,9 @@ func (t *tiler) pair(guard, x, y string) string {
 	return out
 }
 
-// blocks loads n blocks of 8 x 8. Threads 8i to 8i+7 have the addresses of the rows of block i. Of a block a thread gets
-// elements 2 member and the next of row group, or, if it is turned round, of column group.
+// blocks loads n blocks of 8 x 8. Threads 8i to 8i+7 have the addresses of the rows of block i. Of
+// a block a thread gets elements 2 member and the next of row group, or, if it is turned round, of
+// column group.
 func (t *tiler) blocks(n int, turn bool, at string, offset int) []string {
 	out := t.Many(b32, n)
 	how := ""
@@ -35,8 +38,8 @@ func (t *tiler) blocks(n int, turn bool, at string, offset int) []string {
 	return out
 }
 
-// starts are the addresses for blocks that lie n/8 below each other, and so on to the right: those of a row for each of n
-// lanes, a power of two.
+// starts returns the addresses for blocks that lie n/8 below each other, and so on to the right:
+// those of a row for each of n lanes, a power of two.
 func (t *tiler) starts(m *matrix, n int) string {
 	row := t.Op(b32, "rem.u32", t.lane, fmt.Sprint(n))
 	at := t.Op(b32, "mad.lo.u32", row, fmt.Sprint(2*m.stride), t.shared0())
@@ -70,7 +73,7 @@ func (t *tiler) halfProduct(n *rows.Node, m matrix, c int) [4]string {
 	return sum
 }
 
-// halfSumOperands are sumOperands: both matrices are read turned round.
+// halfSumOperands returns sumOperands: both matrices are read turned round.
 func (t *tiler) halfSumOperands(a *accumulator, x, y *matrix) (left func(k, down int) [4]part, right func(k, across int) [2]part, step int) {
 	// Of X the blocks are those of two times 8 rows, each of two times 8 columns.
 	row := t.Op(b32, "and.b32", t.lane, "7")
@@ -94,7 +97,7 @@ func (t *tiler) halfSumOperands(a *accumulator, x, y *matrix) (left func(k, down
 	return left, right, 16
 }
 
-// parts are registers as the tensor cores take them.
+// parts returns registers as the tensor cores take them.
 func parts(regs []string) []part {
 	out := make([]part, len(regs))
 	for i, r := range regs {

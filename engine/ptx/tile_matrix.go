@@ -32,7 +32,7 @@ func (t *tiler) special(n *rows.Node) []string {
 // keep has a node in shared memory as a matrix of the tile.
 func (t *tiler) keep(n *rows.Node) *matrix { return t.keepAs(form{n, false}) }
 
-// keepOperand is keep of what products multiply.
+// keepOperand returns keep of what products multiply.
 func (t *tiler) keepOperand(n *rows.Node) *matrix { return t.keepAs(form{n, t.halves}) }
 
 func (t *tiler) keepAs(f form) *matrix {
@@ -55,7 +55,7 @@ func (t *tiler) keepAs(f form) *matrix {
 	return t.buffers[f]
 }
 
-// settleBut is settle, of all but what was just made.
+// settleBut settles all but what was just made.
 func (t *tiler) settleBut(n *rows.Node) {
 	made := map[form]*matrix{}
 	for _, f := range t.forms(n) {
@@ -66,7 +66,8 @@ func (t *tiler) settleBut(n *rows.Node) {
 	maps.Copy(t.buffers, made)
 }
 
-// rooms are where the forms of a node go: into free memory, or in place of what is worn by then.
+// rooms returns where the forms of a node go: into free memory, or in place of what is worn by
+// then.
 func (t *tiler) rooms(n *rows.Node) (out []*matrix) {
 	for _, f := range t.forms(n) {
 		h := t.worn(f)
@@ -80,8 +81,8 @@ func (t *tiler) rooms(n *rows.Node) (out []*matrix) {
 	return out
 }
 
-// worn is a matrix that is read for the last time while the form is written, if there is one like it: whoever writes an
-// element is the one that read it in that place just before.
+// worn returns a matrix that is read for the last time while the form is written, if there is one
+// like it: whoever writes an element is the one that read it in that place just before.
 func (t *tiler) worn(f form) *matrix {
 	span := t.knew[f.node]
 	for _, old := range sorted(t.buffers) {
@@ -101,7 +102,7 @@ func (t *tiler) filled(n *rows.Node, hs []*matrix) {
 	}
 }
 
-// rowOf is the address of the thread's row in a matrix of the tile.
+// rowOf returns the address of the thread's row in a matrix of the tile.
 func (t *tiler) rowOf(h *matrix) string {
 	return t.Op(b32, "mad.lo.u32", t.mine, fmt.Sprint(h.size*h.stride), t.shared0())
 }
@@ -201,8 +202,8 @@ func (t *tiler) put(h *matrix, to string, c int, x [4]string) {
 	t.putPair(h, to, c+8*h.stride, "", x[2], x[3])
 }
 
-// corner is the address of the thread's part of the warp's rows: of each eight columns a thread has two, in rows lane/4
-// and 8 further.
+// corner returns the address of the thread's part of the warp's rows: of each eight columns a
+// thread has two, in rows lane/4 and 8 further.
 func (t *tiler) corner(m *matrix) string {
 	row := t.Op(b32, "mad.lo.u32", t.warp, "16", t.group)
 	at := t.Op(b32, "mad.lo.u32", row, fmt.Sprint(m.size*m.stride), t.shared0())
@@ -225,7 +226,8 @@ func (t *tiler) prepare(n *rows.Node) {
 	}
 }
 
-// kept reports whether a long node is a matrix of its own: if it is used more than once, and not just read.
+// kept reports whether a long node is a matrix of its own: if it is used more than once, and not
+// just read.
 func (t *tiler) kept(n *rows.Node) bool {
 	if !spread(n.N) || n.Op == rows.Const || n.Op == rows.Load && n.Place.Row == 0 && len(n.Dyn) == 0 {
 		return false
@@ -257,7 +259,8 @@ func (t *tiler) operand(n *rows.Node) {
 	t.fragments[n] = out
 }
 
-// fragment is eight columns of a long node, from c on: what the tensor cores leave with each thread.
+// fragment returns eight columns of a long node, from c on: what the tensor cores leave with each
+// thread.
 func (t *tiler) fragment(n *rows.Node, c int) [4]string {
 	if h := t.buffers[form{n, false}]; h != nil {
 		at := t.corner(h)
@@ -318,7 +321,7 @@ func (t *tiler) constantColumns(n *rows.Node, c int) [4]string {
 	return [4]string{x, x, x, x}
 }
 
-// columns are two elements of a vector that all rows share.
+// columns returns two elements of a vector that all rows share.
 func (t *tiler) columns(n *rows.Node, c int) [4]string {
 	k := kindOf(n.Type)
 	step, even := evenly(n.Place.Elems)
@@ -354,7 +357,8 @@ func (t *tiler) product(n *rows.Node, c int) [4]string {
 	}
 	at := t.Op(b32, "mad.lo.u32", t.member, fmt.Sprint(4*step), t.shared0())
 	at = t.Op(b32, "mad.lo.u32", t.group, fmt.Sprint(4*along), at)
-	// A step of the tensor cores takes long to be done: the three of exact products do not wait for each other.
+	// A step of the tensor cores takes long to be done: the three of exact products do not wait for
+	// each other.
 	zero := [4]string{assembly.Float(0), assembly.Float(0), assembly.Float(0), assembly.Float(0)}
 	sum, lows, highs := zero, zero, zero
 	for i, a := range t.fragments[n] {
@@ -380,8 +384,9 @@ type part struct{ high, low string }
 func high(p part) string { return p.high }
 func low(p part) string  { return p.low }
 
-// part rounds halves away from zero, as the instruction for it does. That looks for infinities besides, which here turn
-// into what is not a number anyhow. Of the rest the tensor cores cut off what TF32 does not have: at most 2^-22 of x.
+// part rounds halves away from zero, as the instruction for it does. That looks for infinities
+// besides, which here turn into what is not a number anyhow. Of the rest the tensor cores cut off
+// what TF32 does not have: at most 2^-22 of x.
 func (t *tiler) part(x string) part {
 	if !t.exact {
 		return part{high: t.Op(b32, "cvt.rna.tf32.f32", x)}
@@ -391,7 +396,8 @@ func (t *tiler) part(x string) part {
 	return part{high: bits, low: t.Op(b32, "mov.b32", t.F("sub.rn", x, t.Op(f32, "mov.b32", bits)))}
 }
 
-// weight is an element of a matrix of weights, which have been rounded where that is all there is to do.
+// weight returns an element of a matrix of weights, which have been rounded where that is all there
+// is to do.
 func (t *tiler) weight(at string, offset int) part {
 	where := fmt.Sprintf("[%s+%d]", at, offset)
 	if t.exact {
@@ -400,8 +406,8 @@ func (t *tiler) weight(at string, offset int) part {
 	return part{high: t.Op(b32, "ld.shared.b32", where)}
 }
 
-// multiply is a step of the tensor cores, of 16 x 8 by 8 x 8: in TF32, or in three steps that make up for what TF32 rounds
-// off of either operand.
+// multiply returns a step of the tensor cores, of 16 x 8 by 8 x 8: in TF32, or in three steps that
+// make up for what TF32 rounds off of either operand.
 func (t *tiler) multiply(a [4]part, b [2]part, sum [4]string) [4]string {
 	if t.exact {
 		sum = t.mma(each(a[:], low), each(b[:], high), sum)
@@ -432,7 +438,8 @@ func (t *tiler) mma(a, b []string, c [4]string) [4]string {
 	return d
 }
 
-// smallDot is a product with few columns, which goes by way of shared memory to the threads of the rows.
+// smallDot returns a product with few columns, which goes by way of shared memory to the threads of
+// the rows.
 func (t *tiler) smallDot(n *rows.Node) []string {
 	t.operand(n)
 	h := t.room(whole(n.N))

@@ -14,8 +14,8 @@ type accumulator struct {
 	rows.Total
 	at   int // among the block's sums
 	regs []string
-	// Of products: the result in pieces of 16 by 8, how many there are along each side, and along which the warps share
-	// them.
+	// Of products: the result in pieces of 16 by 8, how many there are along each side, and along
+	// which the warps share them.
 	down, across int
 	byRow        bool
 }
@@ -50,8 +50,8 @@ func (t *tiler) zeros(c assembly.Class, n int) []string {
 	return out
 }
 
-// piece is one of a warp's: its number along the side that is shared, which the warp's number is added to, and along the
-// other.
+// piece is one of a warp's: its number along the side that is shared, which the warp's number is
+// added to, and along the other.
 type piece struct{ shared, own int }
 
 func (a *accumulator) pieces() (out []piece) {
@@ -140,12 +140,14 @@ func (t *tiler) addProducts(a *accumulator) {
 	t.settle()
 }
 
-// sumOperands load what a step of the tensor cores takes of the tile, from row k on: 16 columns of X, and 8 of Y.
+// sumOperands load what a step of the tensor cores takes of the tile, from row k on: 16 columns of
+// X, and 8 of Y.
 func (t *tiler) sumOperands(a *accumulator, x, y *matrix) (left func(k, down int) [4]part, right func(k, across int) [2]part, step int) {
 	if t.halves {
 		return t.halfSumOperands(a, x, y)
 	}
-	// The first operand is X turned round: rows of the result are X's columns. Of both, the thread has row k+member.
+	// The first operand is X turned round: rows of the result are X's columns. Of both, the thread
+	// has row k+member.
 	from := t.Op(b32, "mad.lo.u32", t.member, fmt.Sprint(4*x.stride), t.shared0())
 	from = t.Op(b32, "mad.lo.u32", t.group, "4", from)
 	other := t.Op(b32, "mad.lo.u32", t.member, fmt.Sprint(4*y.stride), t.shared0())
@@ -167,7 +169,8 @@ func (t *tiler) sumOperands(a *accumulator, x, y *matrix) (left func(k, down int
 	return left, right, 8
 }
 
-// shareOut moves the address of X's or Y's columns, of elements of so many bytes, to those of the warp's first piece.
+// shareOut moves the address of X's or Y's columns, of elements of so many bytes, to those of the
+// warp's first piece.
 func (t *tiler) shareOut(a *accumulator, x, y string, size int) (string, string) {
 	if a.byRow {
 		return t.Op(b32, "mad.lo.u32", t.sharedPiece(a.down), fmt.Sprint(16*size), x), y
@@ -175,8 +178,8 @@ func (t *tiler) shareOut(a *accumulator, x, y string, size int) (string, string)
 	return x, t.Op(b32, "mad.lo.u32", t.sharedPiece(a.across), fmt.Sprint(8*size), y)
 }
 
-// sharedPiece is the warp's first piece along the side that warps share; where there are fewer than warps, the last ones
-// do the first one's over, and leave it out in the end.
+// sharedPiece returns the warp's first piece along the side that warps share; where there are fewer
+// than warps, the last ones do the first one's over, and leave it out in the end.
 func (t *tiler) sharedPiece(n int) string {
 	if n >= blockWarps {
 		return t.warp
@@ -205,7 +208,8 @@ func (t *tiler) leave(block, single, double string) {
 
 func (t *tiler) leaveProducts(a *accumulator, to string) {
 	for i, p := range a.pieces() {
-		// Piece (down, across), of which the thread has rows group and group+8, columns 2 member and the next.
+		// Piece (down, across), of which the thread has rows group and group+8, columns 2 member
+		// and the next.
 		shared := t.Op(b32, "add.u32", t.warp, fmt.Sprint(p.shared))
 		own := t.Op(b32, "mov.u32", fmt.Sprint(p.own))
 		down, across, most := own, shared, a.across

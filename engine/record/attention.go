@@ -9,14 +9,16 @@ import (
 	"github.com/gomlx/compute/shapes"
 )
 
-// attention is scaled dot-product attention in the layout [batch, key-value heads, queries per head, seq, dim].
+// attention is scaled dot-product attention in the layout [batch, key-value heads, queries per
+// head, seq, dim].
 type attention struct {
 	*expr
 	batch, heads, group, seq, keys, dim int
 	dtype                               dtypes.DType
 }
 
-// FusedScaledDotProductAttention implements compute.Function. Lengths per sequence are not implemented.
+// FusedScaledDotProductAttention implements compute.Function. Lengths per sequence are not
+// implemented.
 func (f *Function) FusedScaledDotProductAttention(query, key, value compute.Value, layout compute.AttentionAxesLayout,
 	options *compute.ScaledDotProductAttentionConfig) (compute.Value, []compute.Value, error) {
 	op := compute.OpTypeFusedScaledDotProductAttention

@@ -53,7 +53,8 @@ func (b *batchNorm) mean(v compute.Value) compute.Value {
 	return b.op2(b.f.Div, b.sum(v), b.scalar(b.x, b.count()))
 }
 
-// normal returns the operand with the given mean and variance taken out, and the reciprocal of the deviation.
+// normal returns the operand with the given mean and variance taken out, and the reciprocal of the
+// deviation.
 func (b *batchNorm) normal(mean, variance compute.Value) (normal, inverse compute.Value) {
 	inverse = b.op1(b.f.Rsqrt, b.op2(b.f.Add, b.feature(variance), b.scalar(b.x, b.epsilon)))
 	return b.op2(b.f.Mul, b.op2(b.f.Sub, b.x, b.feature(mean)), inverse), inverse

@@ -1,14 +1,17 @@
-// Package record is the compute.Builder that GoMLX builds into: it records what it is told as an ir.Module and hands
-// that to a compile function, which may run it on this machine or write it out for another.
+// Package record is the compute.Builder that GoMLX builds into: it records what it is told as an
+// ir.Module and hands that to a compile function, which may run it on this machine or write it out
+// for another.
 //
-// GoMLX hangs every closure off the main function, wherever it is written. The recorder therefore does not ask who a
-// closure's parent is. A value of another function that is still being built is captured; the node that runs the
-// closure (While, If, Sort) passes it, and if that node is itself in a closure that does not own the value, captures
-// it there as well. So control flow nests to any depth. A value of a function that has already returned, such as a
-// scalar GoMLX cached while it built a loop body, is recorded once more where it is used, which is possible as long as
-// it does not depend on that function's parameters.
+// GoMLX hangs every closure off the main function, wherever it is written. The recorder therefore
+// does not ask who a closure's parent is. A value of another function that is still being built is
+// captured; the node that runs the closure (While, If, Sort) passes it, and if that node is itself
+// in a closure that does not own the value, captures it there as well. So control flow nests to any
+// depth. A value of a function that has already returned, such as a scalar GoMLX cached while it
+// built a loop body, is recorded once more where it is used, which is possible as long as it does
+// not depend on that function's parameters.
 //
-// The methods of elementwise operations, reductions and scatters are generated from the table of operations.
+// The methods of elementwise operations, reductions and scatters are generated from the table of
+// operations.
 package record
 
 //go:generate go run ./gen
@@ -81,8 +84,8 @@ func (b *Builder) DistributedSPMD(devices int) error {
 	return nil
 }
 
-// DistributedAutoSharding implements compute.Builder: the computation is one whose values are shared out among the
-// devices of a mesh, which has one axis. It comes before any parameter.
+// DistributedAutoSharding implements compute.Builder: the computation is one whose values are
+// shared out among the devices of a mesh, which has one axis. It comes before any parameter.
 func (b *Builder) DistributedAutoSharding(meshes ...compute.Mesh) error {
 	if len(meshes) != 1 || len(meshes[0].AxesSizes) != 1 || meshes[0].AxesSizes[0] < 1 || len(meshes[0].LogicalDeviceAssignment) > 0 {
 		return fmt.Errorf("a computation on meshes %v: want one, with one axis and devices in order: %w", meshes, compute.ErrNotImplemented)
@@ -91,7 +94,7 @@ func (b *Builder) DistributedAutoSharding(meshes ...compute.Mesh) error {
 	return nil
 }
 
-// cut is the axis along which a value is shared out among devices.
+// cut returns the axis along which a value is shared out among devices.
 func (b *Builder) cut(spec *compute.ShardingSpec, shape shapes.Shape) (int, error) {
 	if spec == nil {
 		return ir.Whole, nil

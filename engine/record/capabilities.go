@@ -7,8 +7,9 @@ import (
 	"github.com/weft-rl/weft/engine/internal/op"
 )
 
-// Capabilities returns those of a backend that records with this package and runs the operations that runs says. It
-// need not run those that are recorded as others, nor parameters, constants and calls.
+// Capabilities returns those of a backend that records with this package and runs the operations
+// that runs says. It need not run those that are recorded as others, nor parameters, constants and
+// calls.
 func Capabilities(runs func(compute.OpType) bool) compute.Capabilities {
 	c := compute.Capabilities{Functions: true, Operations: map[compute.OpType]bool{}, DTypes: map[dtypes.DType]bool{}}
 	for _, row := range op.Rows() {

@@ -96,8 +96,8 @@ func (f *Function) selectScatter(op compute.OpType, operand, source compute.Valu
 	return result(f.add(ir.NewNode(op, window(shape.Rank(), dims, strides, paddings), vs, shape)))
 }
 
-// DotGeneral implements compute.Function. Accumulator and output types other than the operands' are recorded as
-// conversions around the product.
+// DotGeneral implements compute.Function. Accumulator and output types other than the operands' are
+// recorded as conversions around the product.
 func (f *Function) DotGeneral(lhs compute.Value, lhsContract, lhsBatch []int, rhs compute.Value, rhsContract,
 	rhsBatch []int, config compute.DotGeneralConfig) (compute.Value, error) {
 	op := compute.OpTypeDotGeneral

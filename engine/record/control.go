@@ -143,8 +143,8 @@ func (f *Function) Sort(comparator compute.Function, axis int, stable bool, inpu
 	if axis < 0 || axis >= outs[0].Rank() {
 		return nil, fmt.Errorf("Sort: axis %d of %s", axis, outs[0])
 	}
-	// The comparator takes pairs, lhs and rhs of each operand in turn: what GoMLX passes and XLA wants, whatever
-	// the comment on the interface says.
+	// The comparator takes pairs, lhs and rhs of each operand in turn: what GoMLX passes and XLA
+	// wants, whatever the comment on the interface says.
 	var params []shapes.Shape
 	for _, s := range outs {
 		if !s.EqualDimensions(outs[0]) {
@@ -181,7 +181,8 @@ func (f *Function) Call(callee compute.Function, inputs ...compute.Value) ([]com
 	return f.run(compute.OpTypeCall, nil, inputs, outs, callee)
 }
 
-// OptimizationBarrier implements compute.Function: a node for each operand that no pass looks through.
+// OptimizationBarrier implements compute.Function: a node for each operand that no pass looks
+// through.
 func (f *Function) OptimizationBarrier(operands ...compute.Value) ([]compute.Value, error) {
 	outs := make([]compute.Value, len(operands))
 	for i, o := range operands {

@@ -80,7 +80,8 @@ func (f *Function) binary(t compute.OpType, lhs, rhs compute.Value) (compute.Val
 	return result(f.add(ir.NewNode(t, nil, vs, shape)))
 }
 
-// emptied sets axes to zero where an operand is empty: upstream's inference broadcasts 0 with 1 to 1.
+// emptied sets axes to zero where an operand is empty: upstream's inference broadcasts 0 with 1 to
+// 1.
 func emptied(shape shapes.Shape, vs []*ir.Value) shapes.Shape {
 	shape = shape.Clone()
 	for _, v := range vs {

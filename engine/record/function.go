@@ -78,7 +78,7 @@ func (f *Function) Parameter(name string, shape shapes.Shape, sharding *compute.
 	return result(out, err)
 }
 
-// cut is the axis along which a parameter or result is shared out, which only main's can be.
+// cut returns the axis along which a parameter or result is shared out, which only main's can be.
 func (f *Function) cut(spec *compute.ShardingSpec, shape shapes.Shape) (int, error) {
 	axis, err := f.b.cut(spec, shape)
 	if err == nil && axis != ir.Whole && f != f.b.main {

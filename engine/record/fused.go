@@ -10,7 +10,8 @@ import (
 	"github.com/gomlx/compute/shapes"
 )
 
-// The fused operations are recorded as the operations they are made of; fusing is the compiler's business.
+// The fused operations are recorded as the operations they are made of; fusing is the compiler's
+// business.
 
 // expr builds an expression, keeping the first error until the end.
 type expr struct {
@@ -49,7 +50,7 @@ func (e *expr) shape(x compute.Value) shapes.Shape {
 	return s
 }
 
-// scalar is a constant of the dtype of x.
+// scalar returns a constant of the dtype of x.
 func (e *expr) scalar(x compute.Value, v float64) compute.Value {
 	c := e.do(e.f.Constant([]float64{v}))
 	return e.convert(c, e.shape(x).DType)

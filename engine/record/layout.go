@@ -150,7 +150,8 @@ func (f *Function) Iota(shape shapes.Shape, axis int) (compute.Value, error) {
 	return result(f.add(ir.NewNode(compute.OpTypeIota, ir.Axis{Axis: axis}, nil, plain(shape))))
 }
 
-// starts brings the scalar start indices of a dynamic slice into scope; GoMLX also gives them as one vector.
+// starts brings the scalar start indices of a dynamic slice into scope; GoMLX also gives them as
+// one vector.
 func (f *Function) starts(op compute.OpType, rank int, indices []compute.Value) ([]*ir.Value, error) {
 	vs, err := f.values(op, indices...)
 	if err != nil {

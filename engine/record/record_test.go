@@ -34,7 +34,8 @@ func must[T any](t *testing.T) func(v T, err error) T {
 	}
 }
 
-// TestNested records a loop in a loop, both closures hung off main, the inner one using a value of main.
+// TestNested records a loop in a loop, both closures hung off main, the inner one using a value of
+// main.
 func TestNested(t *testing.T) {
 	b := recorder(t)
 	val, fn, vals := must[compute.Value](t), must[compute.Function](t), must[[]compute.Value](t)

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// branch is an outcome of an If. One that is taken if any row wants it is taken by each row for itself, if those that do
-// not want it are shown to come out as in the other arm.
+// branch returns an outcome of an If. One that is taken if any row wants it is taken by each row
+// for itself, if those that do not want it are shown to come out as in the other arm.
 func (f *finder) branch(v *ir.Value, axis int) *Node {
 	n := v.Node
 	for i, arm := range n.Funcs {
@@ -42,7 +42,7 @@ func (f *finder) branch(v *ir.Value, axis int) *Node {
 	return chosen
 }
 
-// condition is a branch's, and whether it is that of any row.
+// condition returns a branch's, and whether it is that of any row.
 func (f *finder) condition(v *ir.Value) (cond *Node, any bool) {
 	v = f.source(v)
 	if v.Node.Op == compute.OpTypeReduceLogicalOr && slices.Contains(v.Node.Inputs[0].Shape.Dimensions, f.rows) {
@@ -64,7 +64,7 @@ func (f *finder) suppose(n *Node, yes bool) {
 	}
 }
 
-// under is row where a condition is known.
+// under returns row where a condition is known.
 func (f *finder) under(cond *Node, yes bool, v *ir.Value, axis int) *Node {
 	outer, stage := f.assume, f.stage
 	f.assume = maps.Clone(outer)

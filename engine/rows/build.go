@@ -37,7 +37,7 @@ func (b *builder) constant(t dtypes.DType, bits ...uint64) *Node {
 	return b.node(Node{Op: Const, Type: t, N: len(bits), Bits: bits})
 }
 
-// apply is an elementwise operation.
+// apply returns an elementwise operation.
 func (b *builder) apply(op compute.OpType, t dtypes.DType, n int, args ...*Node) *Node {
 	if op == compute.OpTypeWhere {
 		if yes, ok := b.known(args[0]); ok {
@@ -50,7 +50,7 @@ func (b *builder) apply(op compute.OpType, t dtypes.DType, n int, args ...*Node)
 	return b.node(Node{Op: Map, Map: op, Type: t, N: n, Args: args})
 }
 
-// known is what a condition is, if the arm that is being written says so.
+// known returns what a condition is, if the arm that is being written says so.
 func (b *builder) known(n *Node) (yes, ok bool) {
 	if yes, ok := b.assume[n]; ok {
 		return yes, true
@@ -100,7 +100,7 @@ func inOrder(from []At) bool {
 	return true
 }
 
-// spread is a scalar n times.
+// spread returns a scalar n times.
 func (b *builder) spread(x *Node, n int) *Node {
 	return b.pick(x.Type, make([]At, n), x)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// distribute makes sums over rows of sums and multiples those of their parts: a loss of several terms would otherwise tie
-// together all that its terms are computed from.
+// distribute makes sums over rows of sums and multiples those of their parts: a loss of several
+// terms would otherwise tie together all that its terms are computed from.
 func distribute(f *ir.Func, rows int) {
 	live := f.Live()
 	out := make([]*ir.Node, 0, len(f.Nodes))
@@ -24,7 +24,8 @@ func distribute(f *ir.Func, rows int) {
 	f.Renumber()
 }
 
-// split writes a sum to a scalar, n, as operations on simpler ones. The node stays, as the last of those operations.
+// split writes a sum to a scalar, n, as operations on simpler ones. The node stays, as the last of
+// those operations.
 func split(n *ir.Node, out []*ir.Node) []*ir.Node {
 	x := n.Inputs[0].Node
 	part := func(v *ir.Value) *ir.Value {
@@ -53,7 +54,7 @@ func split(n *ir.Node, out []*ir.Node) []*ir.Node {
 
 func axesOf(v *ir.Value) []int { return count(v.Shape.Rank()) }
 
-// scalarOf is the scalar that v repeats, nil if it does not.
+// scalarOf returns the scalar that v repeats, nil if it does not.
 func scalarOf(v *ir.Value) *ir.Value {
 	for slices.Contains([]compute.OpType{compute.OpTypeBroadcastInDim, compute.OpTypeReshape, compute.OpTypeIdentity}, v.Node.Op) {
 		if v = v.Node.Inputs[0]; v.Shape.Rank() == 0 {

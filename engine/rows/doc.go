@@ -1,16 +1,20 @@
-// Package rows finds loops whose rows do not look at each other, and writes them as what one row does.
+// Package rows finds loops whose rows do not look at each other, and writes them as what one row
+// does.
 //
-// A rollout is such a loop: every environment acts, moves and is reset by itself, and only the network's parameters are
-// common. Executed operation by operation it is thousands of kernels that do next to nothing. Written by row it is one
-// kernel, in which a row keeps its state in registers from the first round to the last.
+// A rollout is such a loop: every environment acts, moves and is reset by itself, and only the
+// network's parameters are common. Executed operation by operation it is thousands of kernels that
+// do next to nothing. Written by row it is one kernel, in which a row keeps its state in registers
+// from the first round to the last.
 //
-// Of finds out whether a While node is of this kind, from nothing but the graph: which axis of each value has the rows
-// follows from the axis that is asked for, from the results back to what the loop is given. Nothing is guessed, so what
-// cannot be shown to be row by row is refused with a reason, and the loop stays what it was.
+// Of finds out whether a While node is of this kind, from nothing but the graph: which axis of each
+// value has the rows follows from the axis that is asked for, from the results back to what the
+// loop is given. Nothing is guessed, so what cannot be shown to be row by row is refused with a
+// reason, and the loop stays what it was.
 //
-// Three things cross rows in a rollout and are seen through. A branch that is taken if any row wants it becomes a branch
-// of the row, if a row that does not want it is shown to come out the same either way. Sums over rows that a loop adds up
-// become sums of each row, added up after the loop. What is put aside round by round is written where it belongs.
+// Three things cross rows in a rollout and are seen through. A branch that is taken if any row
+// wants it becomes a branch of the row, if a row that does not want it is shown to come out the
+// same either way. Sums over rows that a loop adds up become sums of each row, added up after the
+// loop. What is put aside round by round is written where it belongs.
 //
 // XLA's kernels begin and end at operations; a rollout has hundreds of small ones a step, and a
 // minibatch's activations go through memory between large ones. engine/rows finds what can be one

@@ -130,7 +130,8 @@ func (f *finder) result(i int) {
 	}
 }
 
-// rowAxis is the first axis with as many elements as there are rows; whether it is theirs shows when it is asked for.
+// rowAxis returns the first axis with as many elements as there are rows; whether it is theirs
+// shows when it is asked for.
 func (f *finder) rowAxis(v *ir.Value) int {
 	axis := slices.Index(v.Shape.Dimensions, f.rows)
 	if axis < 0 {
@@ -139,12 +140,13 @@ func (f *finder) rowAxis(v *ir.Value) int {
 	return axis
 }
 
-// initial is a state before the first round.
+// initial returns a state before the first round.
 func (f *finder) initial(i, axis int) *Node {
 	return f.load(f.whole(f.while.Inputs[i]), axis)
 }
 
-// counter finds the state that counts rounds: from 0, by 1, up to a constant, and nothing else ends the loop.
+// counter finds the state that counts rounds: from 0, by 1, up to a constant, and nothing else ends
+// the loop.
 func (f *finder) counter() int {
 	cond := f.while.Funcs[0]
 	for i, v := range f.while.CapturesOf(0) {
@@ -193,7 +195,7 @@ func (f *finder) source(v *ir.Value) *ir.Value {
 // outside reports whether v is a capture of the body itself: what it captures is not of the loop.
 func (f *finder) outside(v *ir.Value) bool { return !f.region && slices.Contains(f.body.Captures, v) }
 
-// number is an int32 or int64 constant's value.
+// number returns an int32 or int64 constant's value.
 func (f *finder) number(v *ir.Value) (int, bool) {
 	for f.outer[v] != nil {
 		v = f.outer[v]
@@ -214,7 +216,8 @@ func (f *finder) number(v *ir.Value) (int, bool) {
 	return 0, false
 }
 
-// aside is what state i puts aside in a round, if that is all that happens to it: its block of round i is written.
+// aside returns what state i puts aside in a round, if that is all that happens to it: its block of
+// round i is written.
 func (f *finder) aside(i int) *ir.Value {
 	v := f.source(f.body.Results[i])
 	if v.Node.Op != compute.OpTypeDynamicUpdateSlice || f.source(v.Node.Inputs[0]) != f.body.Params[i] {
@@ -232,13 +235,14 @@ func (f *finder) aside(i int) *ir.Value {
 	return v.Node.Inputs[1]
 }
 
-// counted is the counter's position.
+// counted returns the counter's position.
 func (f *finder) counted() int {
 	cond := f.while.Funcs[0]
 	return slices.Index(cond.Params, cond.Results[0].Node.Inputs[0])
 }
 
-// summand is what a round adds to scalar state i, summed over all rows, if that is what it does.
+// summand returns what a round adds to scalar state i, summed over all rows, if that is what it
+// does.
 func (f *finder) summand(i int) *ir.Value {
 	v := f.source(f.body.Results[i])
 	if v.Node.Op != compute.OpTypeAdd {

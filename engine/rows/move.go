@@ -6,7 +6,8 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// moved is the row of an operation that only moves elements: for every element of the row, where it comes from.
+// moved returns the row of an operation that only moves elements: for every element of the row,
+// where it comes from.
 func (f *finder) moved(v *ir.Value, axis int) *Node {
 	n := v.Node
 	if n.Op == compute.OpTypeConcatenate {
@@ -63,7 +64,7 @@ func (f *finder) moved(v *ir.Value, axis int) *Node {
 	return f.pick(v.DType(), at, x)
 }
 
-// operandStep is how far the operand's elements of a row are apart along what becomes axis i.
+// operandStep returns how far the operand's elements of a row are apart along what becomes axis i.
 func (f *finder) operandStep(n *ir.Node, i int, step []int) int {
 	a, ok := n.Attr.(ir.Axes)
 	if !ok {
@@ -80,7 +81,8 @@ func (f *finder) operandStep(n *ir.Node, i int, step []int) int {
 	return 0
 }
 
-// rowSteps are how far the elements of a row are apart along each axis; along that of rows they do not move.
+// rowSteps returns how far the elements of a row are apart along each axis; along that of rows they
+// do not move.
 func rowSteps(dims []int, axis int) []int {
 	out := make([]int, len(dims))
 	step := 1
@@ -93,7 +95,7 @@ func rowSteps(dims []int, axis int) []int {
 	return out
 }
 
-// joined is a row of a concatenation.
+// joined returns a row of a concatenation.
 func (f *finder) joined(v *ir.Value, axis int) *Node {
 	along := v.Node.Attr.(ir.Axis).Axis
 	if along == axis {
@@ -113,7 +115,7 @@ func (f *finder) joined(v *ir.Value, axis int) *Node {
 	return f.pick(v.DType(), at, args...)
 }
 
-// span is how many rows an axis has.
+// span returns how many rows an axis has.
 func (f *finder) span(axis int) int {
 	if axis < 0 {
 		return 1
@@ -121,7 +123,7 @@ func (f *finder) span(axis int) int {
 	return f.rows
 }
 
-// padded is a row of a Pad, in which rows have no padding.
+// padded returns a row of a Pad, in which rows have no padding.
 func (f *finder) padded(v *ir.Value, axis int) *Node {
 	pads, in := v.Node.Attr.(ir.Pad).Axes, v.Node.Inputs[0].Shape.Dimensions
 	if axis >= 0 && pads[axis] != (compute.PadAxis{}) {

@@ -9,15 +9,16 @@ import (
 
 var opNames = [...]string{"const", "round", "row", "carried", "load", "map", "pick", "reduce", "best", "dot", "chosen"}
 
-// String is the operation's name.
+// String returns the operation's name.
 func (o Op) String() string { return opNames[o] }
 
 var kindNames = [...]string{"counter", "state", "common", "sum", "aside"}
 
-// String is the kind's name.
+// String returns the kind's name.
 func (k Kind) String() string { return kindNames[k] }
 
-// String prints the loop: what it reads, then for each result the nodes that make it, each printed once.
+// String prints the loop: what it reads, then for each result the nodes that make it, each printed
+// once.
 func (l *Loop) String() string {
 	p := &printer{names: map[*Node]string{}}
 	p.line("loop of %d rows, %d rounds", l.Rows, l.Trips)
@@ -39,7 +40,8 @@ func (l *Loop) String() string {
 	return p.b.String()
 }
 
-// String prints the region: what it reads, then for each sum the nodes that make it, each printed once.
+// String prints the region: what it reads, then for each sum the nodes that make it, each printed
+// once.
 func (r *Region) String() string {
 	p := &printer{names: map[*Node]string{}}
 	p.line("region of %d rows", r.Rows)

@@ -11,24 +11,26 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// Region is a part of a function in which rows do not look at each other until, at its end, something is added up over
-// all of them: a loss and its gradients, from the samples of a minibatch. What lies between is computed row by row and
-// never needs memory of its own.
+// Region is a part of a function in which rows do not look at each other until, at its end,
+// something is added up over all of them: a loss and its gradients, from the samples of a
+// minibatch. What lies between is computed row by row and never needs memory of its own.
 type Region struct {
 	Rows   int
 	Inputs []*ir.Value // what is read, values of the function; nil for what only other regions read
 	Sums   []Total
 }
 
-// Total is a sum over rows: of X, element by element, or of the products of every element of X with every one of Y.
+// Total is a sum over rows: of X, element by element, or of the products of every element of X with
+// every one of Y.
 type Total struct {
 	Value *ir.Value // that it stands for
 	X, Y  *Node
 }
 
-// Regions finds the regions of a function, whose nodes it may rearrange. Sums that depend on equally many others before
-// them are one region, so that every region needs only what earlier ones and the rest of the function give. What is no
-// product goes with the products with which it has most in common.
+// Regions finds the regions of a function, whose nodes it may rearrange. Sums that depend on
+// equally many others before them are one region, so that every region needs only what earlier ones
+// and the rest of the function give. What is no product goes with the products with which it has
+// most in common.
 func Regions(f *ir.Func) []*Region {
 	rows := commonRows(f)
 	if rows < 2 {
@@ -71,7 +73,7 @@ func Regions(f *ir.Func) []*Region {
 	return out
 }
 
-// nodes are all that a region computes.
+// nodes returns all that a region computes.
 func (r *Region) nodes() map[*Node]bool {
 	seen := map[*Node]bool{}
 	for _, t := range r.Sums {
@@ -139,7 +141,8 @@ func survey(f *ir.Func, rows int) order {
 	return o
 }
 
-// home is the region in which a sum needs the fewest products that are not computed there anyway.
+// home returns the region in which a sum needs the fewest products that are not computed there
+// anyway.
 func (o order) home(t Total, regions map[int]*Region) *Region {
 	mine := map[*Node]bool{}
 	t.visit(mine)
@@ -163,7 +166,8 @@ func (o order) home(t Total, regions map[int]*Region) *Region {
 	return best
 }
 
-// commonRows is over how many rows most products of a function are summed, as the gradient of a matrix is.
+// commonRows returns over how many rows most products of a function are summed, as the gradient of a
+// matrix is.
 func commonRows(f *ir.Func) int {
 	count, best := map[int]int{}, 0
 	for _, n := range f.Nodes {
@@ -226,8 +230,8 @@ func (f *finder) total(n *ir.Node) (t Total, ok bool) {
 	return t, t.computed()
 }
 
-// computed reports whether rows compute something for a sum: what is only read, or the same for all, is better summed
-// elsewhere.
+// computed reports whether rows compute something for a sum: what is only read, or the same for
+// all, is better summed elsewhere.
 func (t Total) computed() bool {
 	seen := map[*Node]bool{}
 	t.visit(seen)

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// row is what a row has of v, whose rows are along axis, or, with -1, what all rows share. Elements are in the order of
-// the other axes.
+// row returns what a row has of v, whose rows are along axis, or, with -1, what all rows share.
+// Elements are in the order of the other axes.
 func (f *finder) row(v *ir.Value, axis int) *Node {
 	v = f.source(v)
 	key := asked{v, axis, f.stage}
@@ -27,7 +27,8 @@ func (f *finder) row(v *ir.Value, axis int) *Node {
 	return n
 }
 
-// attempt writes v. In a region, what all rows share and what cannot be done by row is computed before it, and read.
+// attempt writes v. In a region, what all rows share and what cannot be done by row is computed
+// before it, and read.
 func (f *finder) attempt(v *ir.Value, axis int) (n *Node) {
 	if !f.region {
 		return f.written(v, axis)
@@ -99,7 +100,7 @@ func (f *finder) written(v *ir.Value, axis int) *Node {
 	return nil
 }
 
-// carried is a state at the beginning of the round.
+// carried returns a state at the beginning of the round.
 func (f *finder) carried(i, axis int) *Node {
 	switch r := f.out.Results[i]; {
 	case r.Kind == Counter && axis < 0:
@@ -125,7 +126,7 @@ func (f *finder) elementwise(v *ir.Value, axis, elems int) *Node {
 	return f.apply(v.Node.Op, v.DType(), elems, args...)
 }
 
-// literal is a constant's row, which must be every row's.
+// literal returns a constant's row, which must be every row's.
 func (f *finder) literal(v *ir.Value, axis int) *Node {
 	bits := elements(v.DType(), v.Node.Attr.(ir.Literal).Data)
 	dims := v.Shape.Dimensions
@@ -142,7 +143,7 @@ func (f *finder) literal(v *ir.Value, axis int) *Node {
 	return f.constant(v.DType(), out...)
 }
 
-// elements are the bits of a literal's elements.
+// elements returns the bits of a literal's elements.
 func elements(t dtypes.DType, data []byte) []uint64 {
 	size := t.Size()
 	out := make([]uint64, len(data)/size)
@@ -173,7 +174,7 @@ func (f *finder) iota(v *ir.Value, axis int) *Node {
 	return f.constant(v.DType(), bits...)
 }
 
-// bitsOf is a small number in a type.
+// bitsOf returns a small number in a type.
 func bitsOf(t dtypes.DType, i int) uint64 {
 	switch {
 	case t == dtypes.Float32:
@@ -186,7 +187,8 @@ func bitsOf(t dtypes.DType, i int) uint64 {
 	return uint64(i)
 }
 
-// unshaped is the axis of rows before a reshape: as many elements must lie before it and after it.
+// unshaped returns the axis of rows before a reshape: as many elements must lie before it and after
+// it.
 func (f *finder) unshaped(v *ir.Value, axis int) int {
 	if axis < 0 {
 		return -1
@@ -210,7 +212,7 @@ func product(dims []int) int {
 	return p
 }
 
-// grouped is the operand of a reduction over axes, and which of its elements make one.
+// grouped returns the operand of a reduction over axes, and which of its elements make one.
 func (f *finder) grouped(x *ir.Value, axes []int, axis int) (*Node, [][]int) {
 	dims := x.Shape.Dimensions
 	if len(axes) == 0 {
@@ -232,7 +234,7 @@ func (f *finder) grouped(x *ir.Value, axes []int, axis int) (*Node, [][]int) {
 	return f.groupedFrom(x, axes, from)
 }
 
-// groupedFrom is grouped, given the operand's axis of rows.
+// groupedFrom returns grouped, given the operand's axis of rows.
 func (f *finder) groupedFrom(x *ir.Value, axes []int, from int) (*Node, [][]int) {
 	dims := x.Shape.Dimensions
 	// Elements of the row in order, and for each the element of the result that it is part of.
@@ -252,7 +254,7 @@ func (f *finder) groupedFrom(x *ir.Value, axes []int, from int) (*Node, [][]int)
 	return row, groups
 }
 
-// dot is a product of the row with a matrix of the inputs.
+// dot returns a product of the row with a matrix of the inputs.
 func (f *finder) dot(n *ir.Node, axis int) *Node {
 	a := n.Attr.(ir.Dot)
 	x, w := n.Inputs[0], f.memory(n.Inputs[1])
@@ -269,7 +271,8 @@ func (f *finder) dot(n *ir.Node, axis int) *Node {
 		Weight: Weight{Offset: w.offset, K: w.strides[k], N: w.strides[1-k]}})
 }
 
-// gathered is a row of a Gather that takes whole slices along the first axis, each row its own.
+// gathered returns a row of a Gather that takes whole slices along the first axis, each row its
+// own.
 func (f *finder) gathered(v *ir.Value, axis int) *Node {
 	a, table, index := v.Node.Attr.(ir.Gather), v.Node.Inputs[0], v.Node.Inputs[1]
 	dims := table.Shape.Dimensions

@@ -23,7 +23,8 @@ type Result struct {
 	Init  *Node
 	// Next is what a round makes of a state, adds to a sum or puts aside.
 	Next *Node
-	// Place is where the row's elements are in the output; what is put aside lies Step elements further each round.
+	// Place is where the row's elements are in the output; what is put aside lies Step elements
+	// further each round.
 	Place Place
 	Step  int
 	Value *ir.Value // the output's type
@@ -41,13 +42,15 @@ const (
 	Aside               // what every row puts aside in every round
 )
 
-// Place is where a row's elements are in memory, counted in elements: Offset, Row for each row, and Elems.
+// Place is where a row's elements are in memory, counted in elements: Offset, Row for each row, and
+// Elems.
 type Place struct {
 	Offset, Row int
 	Elems       []int
 }
 
-// Node is a vector of N elements that a row computes. Nodes that would compute the same are the same node.
+// Node is a vector of N elements that a row computes. Nodes that would compute the same are the
+// same node.
 type Node struct {
 	ID   int
 	Op   Op

@@ -10,7 +10,8 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// view is a tensor in memory as the loop reads it: an input's elements, by strides, from a place that indices may move.
+// view is a tensor in memory as the loop reads it: an input's elements, by strides, from a place
+// that indices may move.
 type view struct {
 	value   *ir.Value // the input
 	offset  int
@@ -20,7 +21,7 @@ type view struct {
 	index   []*ir.Value
 }
 
-// dense are the strides of a tensor whose elements lie in order.
+// dense returns the strides of a tensor whose elements lie in order.
 func dense(dims []int) []int {
 	out := make([]int, len(dims))
 	step := 1
@@ -31,12 +32,12 @@ func dense(dims []int) []int {
 	return out
 }
 
-// whole is all of an input.
+// whole returns all of an input.
 func (f *finder) whole(v *ir.Value) *view {
 	return &view{value: v, dims: v.Shape.Dimensions, strides: dense(v.Shape.Dimensions)}
 }
 
-// memory is v as it lies in memory: in a region everything does that is not computed by row.
+// memory returns v as it lies in memory: in a region everything does that is not computed by row.
 func (f *finder) memory(v *ir.Value) *view {
 	x := f.view(v)
 	if x == nil && f.region {
@@ -45,7 +46,7 @@ func (f *finder) memory(v *ir.Value) *view {
 	return x
 }
 
-// view is v as a view of an input, nil if it is computed.
+// view returns v as a view of an input, nil if it is computed.
 func (f *finder) view(v *ir.Value) *view {
 	v = f.source(v)
 	if f.outside(v) {
@@ -88,7 +89,7 @@ func (f *finder) view(v *ir.Value) *view {
 	return out
 }
 
-// moved is the part of a view that a DynamicSlice takes.
+// moved returns the part of a view that a DynamicSlice takes.
 func (x *view) moved(v *ir.Value) *view {
 	out := &view{value: x.value, offset: x.offset, dims: v.Shape.Dimensions, strides: x.strides,
 		dyn: slices.Clone(x.dyn), index: slices.Clone(x.index)}
@@ -101,8 +102,8 @@ func (x *view) moved(v *ir.Value) *view {
 	return out
 }
 
-// reshaped gives a view other dimensions, if its strides allow it: those of axes with more than one element must be
-// found again, or be in order.
+// reshaped gives a view other dimensions, if its strides allow it: those of axes with more than one
+// element must be found again, or be in order.
 func (out *view) reshaped(x *view) *view {
 	var dims, strides []int
 	for i, d := range x.dims {
@@ -131,7 +132,7 @@ func (out *view) reshaped(x *view) *view {
 	return out
 }
 
-// place is where the elements of a row are, axis being that of rows, -1 if there is none.
+// place returns where the elements of a row are, axis being that of rows, -1 if there is none.
 func place(strides []int, offset int, dims []int, axis int) Place {
 	p := Place{Offset: offset, Elems: []int{0}}
 	for i, d := range dims {
@@ -166,7 +167,7 @@ func (f *finder) load(x *view, axis int) *Node {
 	return f.node(Node{Op: Load, Type: x.value.DType(), N: len(p.Elems), Args: args, Input: f.input(x.value), Place: p, Dyn: x.dyn})
 }
 
-// input is the position of a value among what the loop reads.
+// input returns the position of a value among what the loop reads.
 func (f *finder) input(v *ir.Value) int {
 	i, ok := f.inputs[v]
 	if !ok {
@@ -177,8 +178,8 @@ func (f *finder) input(v *ir.Value) int {
 	return i
 }
 
-// function is a function of what a round takes from a table: it is taken from the function of the table, which is computed
-// before the loop, for all rounds and rows at once.
+// function returns a function of what a round takes from a table: it is taken from the function of
+// the table, which is computed before the loop, for all rounds and rows at once.
 func (f *finder) function(v *ir.Value) *view {
 	x := f.view(v.Node.Inputs[0])
 	if x == nil || len(x.dyn) == 0 {

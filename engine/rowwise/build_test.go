@@ -15,7 +15,7 @@ func ownColumn(x, column *Node, further int) *Node {
 	return Gather(x, Concatenate([]*Node{row, ExpandAxes(column, -1)}, 1))
 }
 
-// arm is an arm of a branch.
+// arm returns an arm of a branch.
 func arm(x *Node) *Function {
 	return NewClosure(x.Graph(), func(*Graph) []*Node { return []*Node{Neg(x)} })
 }

@@ -22,7 +22,8 @@ func (c *checker) gather(n *ir.Node, table, index state) state {
 	return state{kind: byRow, axis: batchAxis(n, index.axis, a), inner: index.inner}
 }
 
-// gatherTable is a gather by indices that are the same for all rows: each must take all of them.
+// gatherTable returns a gather by indices that are the same for all rows: each must take all of
+// them.
 func (c *checker) gatherTable(n *ir.Node, table state, a ir.Gather) state {
 	if slices.Contains(a.Map, table.axis) || slices.Contains(a.Collapsed, table.axis) ||
 		a.Sizes[table.axis] != n.Inputs[0].Shape.Dimensions[table.axis] {
@@ -38,7 +39,7 @@ func (c *checker) gatherTable(n *ir.Node, table state, a ir.Gather) state {
 	return table
 }
 
-// batchAxis is where an axis of the indices is in the output of a gather.
+// batchAxis returns where an axis of the indices is in the output of a gather.
 func batchAxis(n *ir.Node, axis int, a ir.Gather) int {
 	if axis > a.IndexAxis {
 		axis--
@@ -55,7 +56,8 @@ func batchAxis(n *ir.Node, axis int, a ir.Gather) int {
 	return axis
 }
 
-// ownRow reports whether the index into the table's axis of rows is the number of the index's own row.
+// ownRow reports whether the index into the table's axis of rows is the number of the index's own
+// row.
 func (c *checker) ownRow(n *ir.Node, table, index state, a ir.Gather) bool {
 	column := slices.Index(a.Map, table.axis)
 	dims := n.Inputs[0].Shape.Dimensions

@@ -9,7 +9,8 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// operation returns the state of the outputs of an operation of which at least one operand has rows and none mixes them.
+// operation returns the state of the outputs of an operation of which at least one operand has rows
+// and none mixes them.
 func (c *checker) operation(n *ir.Node, in []state) state {
 	switch row := op.Of(n.Op); {
 	case row.Elementwise(), row.Class == op.Same:
@@ -48,7 +49,8 @@ func (c *checker) operation(n *ir.Node, in []state) state {
 	return cross(n, "cannot be shown to leave rows apart")
 }
 
-// bitcast leaves axes where they are, but for a last one that the bits of an element become, or come from.
+// bitcast leaves axes where they are, but for a last one that the bits of an element become, or
+// come from.
 func bitcast(n *ir.Node, s state) state {
 	in, out := n.Inputs[0].Shape.Dimensions, n.Outputs[0].Shape.Dimensions
 	if s.axis >= len(out) || in[s.axis] != out[s.axis] {
@@ -57,7 +59,8 @@ func bitcast(n *ir.Node, s state) state {
 	return s
 }
 
-// reshape finds the axis that has the rows after a reshape: a row is a stretch of elements, before and after.
+// reshape finds the axis that has the rows after a reshape: a row is a stretch of elements, before
+// and after.
 func (c *checker) reshape(n *ir.Node, s state) state {
 	stretch := s.inner
 	for _, d := range n.Inputs[0].Shape.Dimensions[s.axis+1:] {
@@ -153,7 +156,8 @@ func window(n *ir.Node, s state) state {
 	return s
 }
 
-// dot follows rows through a product: as an axis that is no other operand's, or as one of the batch.
+// dot follows rows through a product: as an axis that is no other operand's, or as one of the
+// batch.
 func dot(n *ir.Node, l, r state) state {
 	a := n.Attr.(ir.Dot)
 	left := productAxis(l, a.LhsBatch, a.LhsContract, 0)
@@ -167,8 +171,8 @@ func dot(n *ir.Node, l, r state) state {
 	return join(n, left, right)
 }
 
-// productAxis is where the rows of an operand are in a product; mixed if they are summed. free is how many axes of the
-// other operand come before its own.
+// productAxis returns where the rows of an operand are in a product; mixed if they are summed. free
+// is how many axes of the other operand come before its own.
 func productAxis(s state, batch, contract []int, free int) state {
 	if s.kind != byRow {
 		return s

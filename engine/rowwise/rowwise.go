@@ -1,9 +1,11 @@
-// Package rowwise shows that the rows of a recorded function do not look at each other: row i of a result is computed
-// from row i of the parameters alone. Only such a function gives the same result when its batch is split.
+// Package rowwise shows that the rows of a recorded function do not look at each other: row i of a
+// result is computed from row i of the parameters alone. Only such a function gives the same result
+// when its batch is split.
 //
-// Check goes through the nodes once, forwards. Of every value it knows whether the value is the same for all rows, has
-// its rows along an axis, or mixes rows. An operation that is not known counts as one that mixes them, so a function that
-// passes is row by row; one that is refused need not mix rows.
+// Check goes through the nodes once, forwards. Of every value it knows whether the value is the
+// same for all rows, has its rows along an axis, or mixes rows. An operation that is not known
+// counts as one that mixes them, so a function that passes is row by row; one that is refused need
+// not mix rows.
 package rowwise
 
 import (
@@ -32,9 +34,9 @@ func (c *Crossing) Error() string {
 	return text + " " + c.About
 }
 
-// Check returns a *Crossing unless the results of f are row by row. params has for every parameter how many elements of
-// its first axis belong to a row, 0 if the parameter is the same for all rows; results likewise, with a negative number
-// for results that are not looked at. There are rows rows.
+// Check returns a *Crossing unless the results of f are row by row. params has for every parameter
+// how many elements of its first axis belong to a row, 0 if the parameter is the same for all rows;
+// results likewise, with a negative number for results that are not looked at. There are rows rows.
 func Check(f *ir.Func, rows int, params, results []int) error {
 	if len(params) != len(f.Params) || len(results) > len(f.Results) {
 		return fmt.Errorf("%d parameters and %d results are described of %d and %d", len(params), len(results), len(f.Params), len(f.Results))
@@ -69,8 +71,8 @@ const (
 	mixed              // of several rows
 )
 
-// state is how a value depends on rows. Along axis, index i is of row i/inner%rows: a reshape may have joined the axis of
-// rows with others.
+// state is how a value depends on rows. Along axis, index i is of row i/inner%rows: a reshape may
+// have joined the axis of rows with others.
 type state struct {
 	kind        kind
 	axis, inner int
@@ -143,7 +145,7 @@ func (c *checker) node(n *ir.Node, in []state) []state {
 	return same(n, worst)
 }
 
-// same is one state for all outputs.
+// same returns one state for all outputs.
 func same(n *ir.Node, s state) []state {
 	out := make([]state, len(n.Outputs))
 	for i := range out {
@@ -156,7 +158,7 @@ func cross(n *ir.Node, about string) state {
 	return state{kind: mixed, why: &Crossing{Op: n.Op, Of: n.Operands(), About: about}}
 }
 
-// join is the state of what depends on values in two states whose axes correspond.
+// join returns the state of what depends on values in two states whose axes correspond.
 func join(n *ir.Node, a, b state) state {
 	switch {
 	case a.kind == mixed || b.kind == common:
@@ -176,8 +178,8 @@ func joinAll(n *ir.Node, in []state) (s state) {
 	return s
 }
 
-// while finds the states that a loop hands on: what they are at first, joined with what rounds make of them, until
-// nothing changes.
+// while finds the states that a loop hands on: what they are at first, joined with what rounds make
+// of them, until nothing changes.
 func (c *checker) while(n *ir.Node, in []state) []state {
 	operands := len(n.Operands())
 	now := append([]state(nil), in[:operands]...)

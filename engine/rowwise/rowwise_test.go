@@ -17,8 +17,8 @@ import (
 
 const rows = 13
 
-// input are the parameters of every function here: x and y [row, 4], i [row], z [row, 6, 5, 2], and of all rows w [4, 3]
-// and k [3, 3, 2, 4].
+// input are the parameters of every function here: x and y [row, 4], i [row], z [row, 6, 5, 2], and
+// of all rows w [4, 3] and k [3, 3, 2, 4].
 type input struct{ x, y, i, z, w, k *Node }
 
 // check records a function and checks its result, which has its rows along the first axis, or none.

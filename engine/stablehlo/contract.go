@@ -11,7 +11,7 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// precision is how products treat their operands.
+// precision returns how products treat their operands.
 func (w *writer) precision() string {
 	if w.options.Precision == ir.Exact {
 		return "HIGHEST, HIGHEST"
@@ -35,7 +35,7 @@ func dot(w *writer, n *ir.Node) {
 		typesOf(in), typeOf(n.Outputs[0]))
 }
 
-// operands are those of a product, rounded if that is how they are taken.
+// operands returns those of a product, rounded if that is how they are taken.
 func (w *writer) operands(n *ir.Node) (out []*ir.Value) {
 	for _, v := range n.Inputs {
 		if w.options.Precision == ir.BF16 && v.DType() == dtypes.Float32 {
@@ -46,7 +46,7 @@ func (w *writer) operands(n *ir.Node) (out []*ir.Value) {
 	return out
 }
 
-// rounded is a value as bfloat16.
+// rounded returns a value as bfloat16.
 func (w *writer) rounded(v *ir.Value) *ir.Value {
 	half := &ir.Value{Node: v.Node, Shape: shapes.Make(dtypes.BFloat16, v.Shape.Dimensions...)}
 	w.names[half] = w.let("stablehlo.convert %s : (%s) -> %s", w.name(v), typeOf(v), typeOf(half))

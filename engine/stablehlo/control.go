@@ -9,8 +9,8 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// while carries what its closures capture as further state, which the body hands on as it is: regions of a loop see
-// nothing but their arguments.
+// while carries what its closures capture as further state, which the body hands on as it is:
+// regions of a loop see nothing but their arguments.
 func while(w *writer, n *ir.Node) {
 	if w.options.Kernels && w.kernel(n) {
 		return
@@ -90,8 +90,9 @@ func branch(w *writer, n *ir.Node) {
 	}
 }
 
-// sort gives its comparator what it captures as further operands, the same in every place: a comparator sees nothing
-// but the elements it compares. Every sort is stable, as the CPU engine's are, so that what is carried along agrees.
+// sort gives its comparator what it captures as further operands, the same in every place: a
+// comparator sees nothing but the elements it compares. Every sort is stable, as the CPU engine's
+// are, so that what is carried along agrees.
 func sort(w *writer, n *ir.Node) {
 	axis, f := n.Attr.(ir.Sort).Axis, n.Funcs[0]
 	operands, dims := n.Operands(), n.Outputs[0].Shape.Dimensions

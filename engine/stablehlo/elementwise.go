@@ -74,8 +74,8 @@ func (w *writer) field(n *ir.Node, name, before string) string {
 	return ""
 }
 
-// order is how elements are compared: floats by their order as numbers, or by the total order in
-// which -NaN is first and NaN last.
+// order returns how elements are compared: floats by their order as numbers, or by the total order
+// in which -NaN is first and NaN last.
 func order(d dtypes.DType, total bool) string {
 	switch {
 	case d.IsFloat() && total:

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// field is one list of the dimension numbers of a gather or scatter; empty ones are left out.
+// field returns one list of the dimension numbers of a gather or scatter; empty ones are left out.
 func field(name string, xs []int) string {
 	if len(xs) == 0 {
 		return ""

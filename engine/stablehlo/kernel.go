@@ -11,8 +11,8 @@ import (
 	"github.com/weft-rl/weft/engine/rows"
 )
 
-// kernel writes a loop as one kernel of the device's own language, if its rows do not look at each other. XLA for NVIDIA
-// GPUs takes such kernels as calls with the program in their configuration.
+// kernel writes a loop as one kernel of the device's own language, if its rows do not look at each
+// other. XLA for NVIDIA GPUs takes such kernels as calls with the program in their configuration.
 func (w *writer) kernel(n *ir.Node) bool {
 	loop, err := rows.Of(n)
 	if err != nil {
@@ -58,13 +58,13 @@ func (w *writer) kernel(n *ir.Node) bool {
 	return true
 }
 
-// config is how XLA is told of a kernel: an attribute in MLIR's own syntax, as text.
+// config returns how XLA is told of a kernel: an attribute in MLIR's own syntax, as text.
 func config(k ptx.Kernel, shared int) string {
 	return fmt.Sprintf(`{name = %s, kernel_type = "ptx", kernel_data = %s, grid_x = %d, grid_y = 1, grid_z = 1, block_x = %d, block_y = 1, block_z = 1, shared_mem_bytes = %d}`,
 		quoted(k.Name), quoted(k.Text), k.Grid, k.Block, shared)
 }
 
-// quoted is text as a string of MLIR.
+// quoted returns text as a string of MLIR.
 func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
 }

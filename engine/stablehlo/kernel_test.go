@@ -14,7 +14,8 @@ import (
 	"github.com/weft-rl/weft/engine/stablehlo"
 )
 
-// Loops by row and sums over rows are calls with a program in them; what is around them is written after what it needs.
+// Loops by row and sums over rows are calls with a program in them; what is around them is written
+// after what it needs.
 func TestKernels(t *testing.T) {
 	tap := ptxtest.NewTap(t)
 	g := NewGraph(tap, "kernels")

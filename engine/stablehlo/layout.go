@@ -43,7 +43,8 @@ func pad(w *writer, n *ir.Node) {
 		ints(inside), signature(n))
 }
 
-// starts are the start indices of a dynamic slice, from operand on, in one type, which StableHLO wants them to have.
+// starts returns the start indices of a dynamic slice, from operand on, in one type, which
+// StableHLO wants them to have.
 func (w *writer) starts(vs []*ir.Value) (list, types string) {
 	d := dtypes.Int32
 	if len(vs) > 0 {

@@ -15,7 +15,8 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// fewElements is up to how many elements a constant is written as numbers, for people to read; the rest is hexadecimal.
+// fewElements is up to how many elements a constant is written as numbers, for people to read; the
+// rest is hexadecimal.
 const fewElements = 16
 
 func constant(w *writer, n *ir.Node) {
@@ -67,8 +68,9 @@ func element(d dtypes.DType, data []byte) string {
 	return fmt.Sprint(x.Interface())
 }
 
-// float writes a number in decimal if that is read back as the same bits, and as bits if not: infinities, NaN, and what
-// would be rounded twice, because constants of every type are read as float64 first.
+// float writes a number in decimal if that is read back as the same bits, and as bits if not:
+// infinities, NaN, and what would be rounded twice, because constants of every type are read as
+// float64 first.
 func float(x float64, bits int, raw uint64) string {
 	text := strconv.FormatFloat(x, 'e', -1, bits)
 	back, err := strconv.ParseFloat(text, 64)

@@ -8,7 +8,8 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// randomBits calls a helper that ciphers as many blocks as the output takes, and gives their words the output's type.
+// randomBits calls a helper that ciphers as many blocks as the output takes, and gives their words
+// the output's type.
 func randomBits(w *writer, n *ir.Node) {
 	state, next, out := n.Inputs[0], n.Outputs[0], n.Outputs[1]
 	blocks := max((out.Bytes()+15)/16, 1)
@@ -47,8 +48,9 @@ func (w *writer) cut(words string, count int, out *ir.Value) string {
 	return w.let("stablehlo.reshape %s : (%s) -> %s", all, tensor(d, size), typeOf(out))
 }
 
-// philox writes the function @philox_N, once: Philox4x32-10 of N blocks. The first word of the state is the key, the
-// other two the 128-bit counter, least significant first. It returns the state past these blocks, and their words.
+// philox writes the function @philox_N, once: Philox4x32-10 of N blocks. The first word of the
+// state is the key, the other two the 128-bit counter, least significant first. It returns the
+// state past these blocks, and their words.
 func (w *writer) philox(blocks int) {
 	name := fmt.Sprintf("philox_%d", blocks)
 	if w.helpers[name] {
@@ -62,7 +64,8 @@ func (w *writer) philox(blocks int) {
 	w.before.WriteString(h.b.String())
 }
 
-// cipher writes the body of a Philox helper; one and all are the types of a number, and of one for each block.
+// cipher writes the body of a Philox helper; one and all are the types of a number, and of one for
+// each block.
 type cipher struct {
 	*writer
 	blocks int
@@ -105,7 +108,7 @@ func (c *cipher) write() {
 	c.finish(word, [4]string{x0, x1, x2, x3})
 }
 
-// counters are the counter of every block, in two words: the state's, plus the block's number.
+// counters returns the counter of every block, in two words: the state's, plus the block's number.
 func (c *cipher) counters(low, high string) (lows, highs string) {
 	u64 := c.all(dtypes.Uint64)
 	return c.sum(c.spread(low), c.spread(high), c.let("stablehlo.iota dim = 0 : %s", u64), u64)
@@ -128,14 +131,14 @@ func (c *cipher) spread(x string) string {
 	return c.let("stablehlo.broadcast_in_dim %s, dims = [] : (%s) -> %s", x, c.one(dtypes.Uint64), c.all(dtypes.Uint64))
 }
 
-// halves are the low and the high 32 bits.
+// halves returns the low and the high 32 bits.
 func (c *cipher) halves(x string) (low, high string) {
 	u64, u32 := c.all(dtypes.Uint64), c.all(dtypes.Uint32)
 	top := c.op("shift_right_logical", x, c.constant(32, u64), u64)
 	return c.let("stablehlo.convert %s : (%s) -> %s", x, u64, u32), c.let("stablehlo.convert %s : (%s) -> %s", top, u64, u32)
 }
 
-// product is the 64 bits of x times factor, in halves.
+// product returns the 64 bits of x times factor, in halves.
 func (c *cipher) product(x string, factor uint64) (low, high string) {
 	u64 := c.all(dtypes.Uint64)
 	wide := c.let("stablehlo.convert %s : (%s) -> %s", x, c.all(dtypes.Uint32), u64)

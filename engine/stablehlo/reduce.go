@@ -46,8 +46,8 @@ func reduce(w *writer, n *ir.Node) {
 		w.name(v), init, by.HLO.Name, ints(axes), typeOf(v), tensor(v.DType()), typeOf(n.Outputs[0]))
 }
 
-// argMinMax reduces pairs of a value and its index. A NaN wins over numbers, and among equals the first one does, in
-// whatever order the device takes them.
+// argMinMax reduces pairs of a value and its index. A NaN wins over numbers, and among equals the
+// first one does, in whatever order the device takes them.
 func argMinMax(w *writer, n *ir.Node) {
 	a, v, out := n.Attr.(ir.ArgMinMax), n.Inputs[0], n.Outputs[0]
 	x, d, dims := w.name(v), v.DType(), v.Shape.Dimensions
@@ -74,7 +74,7 @@ func argMinMax(w *writer, n *ir.Node) {
 	w.set(n, "stablehlo.convert %s : (%s) -> %s", each[1], tensor(index, rest...), typeOf(out))
 }
 
-// better is the region that chooses one of two pairs.
+// better writes the region that chooses one of two pairs.
 func (w *writer) better(d, index dtypes.DType, isMin bool) {
 	x, i, y, j := w.fresh(), w.fresh(), w.fresh(), w.fresh()
 	w.line("^bb0(%s: %s, %s: %s, %s: %s, %s: %s):", x, tensor(d), i, tensor(index), y, tensor(d), j, tensor(index))
@@ -114,7 +114,7 @@ func reduceWindow(w *writer, n *ir.Node) {
 	w.names[n.Outputs[0]] = name
 }
 
-// combine is the region that joins two scalars by one operation.
+// combine writes the region that joins two scalars by one operation.
 func (w *writer) combine(op string, d dtypes.DType) {
 	a, b := w.scalars(d)
 	out := w.let("stablehlo.%s %s, %s : %s", op, a, b, tensor(d))

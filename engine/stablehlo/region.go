@@ -10,14 +10,15 @@ import (
 	"github.com/weft-rl/weft/engine/rows"
 )
 
-// kernelRegion is a part of a function that is written as one kernel: sums over rows, with all that rows compute for them.
+// kernelRegion is a part of a function that is written as one kernel: sums over rows, with all that
+// rows compute for them.
 type kernelRegion struct {
 	*rows.Region
 	kernel  ptx.Tiles
 	written bool
 }
 
-// inputs are the values that it reads.
+// inputs returns the values that it reads.
 func (r *kernelRegion) inputs() (out []*ir.Value) {
 	for _, v := range r.Inputs {
 		if v != nil {
@@ -27,7 +28,7 @@ func (r *kernelRegion) inputs() (out []*ir.Value) {
 	return out
 }
 
-// regions are those of a function, by the nodes whose place they take.
+// regions returns those of a function, by the nodes whose place they take.
 func (w *writer) regions(f *ir.Func) map[*ir.Node]*kernelRegion {
 	if !w.options.Kernels {
 		return nil

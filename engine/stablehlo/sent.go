@@ -13,8 +13,9 @@ type Layout struct {
 	Len   int   // words of all
 }
 
-// Words is how the given inputs of a function come together. A number is in memory as it is on a device; a number of 8
-// bytes is two words, least significant first, and numbers of fewer than 4 bytes fill up a word.
+// Words returns how the given inputs of a function come together. A number is in memory as it is on
+// a device; a number of 8 bytes is two words, least significant first, and numbers of fewer than 4
+// bytes fill up a word.
 func Words(f *ir.Func, sent []int) Layout {
 	var l Layout
 	if len(sent) == 0 {
@@ -45,7 +46,7 @@ func (w *writer) unpack(f *ir.Func, l Layout) {
 	}
 }
 
-// input is a value made of words as they lie in memory, where a bool is a byte.
+// input returns a value made of words as they lie in memory, where a bool is a byte.
 func (w *writer) input(words string, count int, v *ir.Value) string {
 	if v.DType() != dtypes.Bool {
 		return w.cut(words, count, v)

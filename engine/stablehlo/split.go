@@ -7,9 +7,10 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// A computation on several devices is written as one on whole values. What the text adds is a mesh of devices and, for
-// parameters and results, which of their axes is shared out among them; XLA's partitioner (Shardy) finds out what
-// that means for everything between them, and puts the collectives in.
+// A computation on several devices is written as one on whole values. What the text adds is a mesh
+// of devices and, for parameters and results, which of their axes is shared out among them; XLA's
+// partitioner (Shardy) finds out what that means for everything between them, and puts the
+// collectives in.
 
 // mesh opens a module, with the devices that it is for.
 func mesh(s *ir.Split) string {
@@ -19,7 +20,7 @@ func mesh(s *ir.Split) string {
 	return fmt.Sprintf(" attributes {mhlo.num_partitions = %d : i32, mhlo.num_replicas = 1 : i32} {\n  sdy.mesh @devices = <[\"d\"=%d]>\n", s.Devices, s.Devices)
 }
 
-// sharding is how a value of so many axes is shared out along one of them.
+// sharding returns how a value of so many axes is shared out along one of them.
 func sharding(axis, rank int) string {
 	axes := make([]string, rank)
 	for i := range axes {
@@ -31,7 +32,7 @@ func sharding(axis, rank int) string {
 	return fmt.Sprintf("<@devices, [%s]>", strings.Join(axes, ", "))
 }
 
-// attributes are what is said of parameter i of a function.
+// attributes returns what is said of parameter i of a function.
 func (w *writer) attributes(visibility string, i int, v *ir.Value) string {
 	if visibility != "public" {
 		return ""
@@ -50,7 +51,7 @@ func (w *writer) attributes(visibility string, i int, v *ir.Value) string {
 	return " {" + strings.Join(all, ", ") + "}"
 }
 
-// resultTypes are the types of a function's results, and of main's how they are shared out.
+// resultTypes returns the types of a function's results, and of main's how they are shared out.
 func (w *writer) resultTypes(visibility string, f *ir.Func) string {
 	if visibility != "public" || w.split == nil {
 		return typesOf(f.Results)
@@ -62,8 +63,8 @@ func (w *writer) resultTypes(visibility string, f *ir.Func) string {
 	return strings.Join(all, ", ")
 }
 
-// hold keeps what a loop carries of main's parameters as they are shared out, in every round: else the partitioner might
-// cut weights as well, wherever something that looks like them is cut.
+// hold keeps what a loop carries of main's parameters as they are shared out, in every round: else
+// the partitioner might cut weights as well, wherever something that looks like them is cut.
 func (w *writer) hold(n *ir.Node, f *ir.Func) {
 	if w.split == nil {
 		return
@@ -87,7 +88,7 @@ func (w *writer) sameCut(v, as *ir.Value) {
 	}
 }
 
-// held is a value that is cut along an axis from here on, or whole on each device.
+// held returns a value that is cut along an axis from here on, or whole on each device.
 func (w *writer) held(v *ir.Value, axis int) string {
 	if v.Shape.Rank() == 0 {
 		return w.name(v)
@@ -95,8 +96,9 @@ func (w *writer) held(v *ir.Value, axis int) string {
 	return w.let("sdy.sharding_constraint %s %s : %s", w.name(v), sharding(axis, v.Shape.Rank()), typeOf(v))
 }
 
-// scattered are the operands of a scatter. What is written into a table that every device has whole goes to all of
-// them: if each wrote its own part, the table would have to be put together from theirs.
+// scattered returns the operands of a scatter. What is written into a table that every device has
+// whole goes to all of them: if each wrote its own part, the table would have to be put together
+// from theirs.
 func (w *writer) scattered(n *ir.Node) string {
 	table := n.Inputs[0]
 	if axis, ok := w.cuts[table]; !ok || axis != ir.Whole {

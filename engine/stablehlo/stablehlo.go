@@ -1,13 +1,15 @@
-// Package stablehlo writes recorded computations as StableHLO, the language that XLA compiles for CPUs, GPUs and TPUs.
-// It is text in, text out: nothing here needs XLA or C.
+// Package stablehlo writes recorded computations as StableHLO, the language that XLA compiles for
+// CPUs, GPUs and TPUs. It is text in, text out: nothing here needs XLA or C.
 //
-// An operation is written as the table of operations spells it, or by a printer of its own. Closures become regions: what the body of a loop captures
-// is carried along as state that does not change, what a branch captures it simply names. Dead nodes are left out. The
-// text depends on the module alone, so that programs can be compared and cached by it.
+// An operation is written as the table of operations spells it, or by a printer of its own.
+// Closures become regions: what the body of a loop captures is carried along as state that does not
+// change, what a branch captures it simply names. Dead nodes are left out. The text depends on the
+// module alone, so that programs can be compared and cached by it.
 //
-// Where StableHLO leaves a choice, or XLA's own way would give other numbers than the CPU engine, the engine's meaning
-// is written out: sums of 16-bit floats are done in float32, the first of several equal elements wins, and random bits
-// are Philox in plain integer arithmetic rather than the operation XLA has for it, so that they are the same bits.
+// Where StableHLO leaves a choice, or XLA's own way would give other numbers than the CPU engine,
+// the engine's meaning is written out: sums of 16-bit floats are done in float32, the first of
+// several equal elements wins, and random bits are Philox in plain integer arithmetic rather than
+// the operation XLA has for it, so that they are the same bits.
 package stablehlo
 
 import (
@@ -26,23 +28,27 @@ import (
 
 // Options are what a program depends on besides the module.
 type Options struct {
-	// Donate says, for inputs that the caller gives away, in which output's memory they may be used again. Shape and
-	// element type of the two must be the same.
+	// Donate says, for inputs that the caller gives away, in which output's memory they may be used
+	// again. Shape and element type of the two must be the same.
 	Donate map[int]int
 
-	// Precision is how products of float32 take their operands: as they are, unless another one is asked for. Thin products
-	// that are written out (Spread) take them as they are in any case, and convolutions round to TF32 at most.
+	// Precision is how products of float32 take their operands: as they are, unless another one is
+	// asked for. Thin products that are written out (Spread) take them as they are in any case, and
+	// convolutions round to TF32 at most.
 	Precision ir.Precision
 
-	// Spread writes thin products, of few columns or over a short axis, as sums of elementwise ones, which a device
-	// that launches kernels one by one makes part of the kernels around them. Their sums are taken in another order.
+	// Spread writes thin products, of few columns or over a short axis, as sums of elementwise
+	// ones, which a device that launches kernels one by one makes part of the kernels around them.
+	// Their sums are taken in another order.
 	Spread bool
 
-	// Sent are inputs that come together, in the words of one tensor that stands behind the other inputs: each begins with
-	// a word of its own, see [Words]. What nobody reads of them is left out of it.
+	// Sent are inputs that come together, in the words of one tensor that stands behind the other
+	// inputs: each begins with a word of its own, see [Words]. What nobody reads of them is left
+	// out of it.
 	Sent []int
 
-	// Kernels writes loops whose rows do not look at each other as one kernel each, in PTX, for XLA on NVIDIA GPUs.
+	// Kernels writes loops whose rows do not look at each other as one kernel each, in PTX, for XLA
+	// on NVIDIA GPUs.
 	Kernels bool
 }
 
@@ -71,7 +77,8 @@ func Text(m *ir.Module, o Options) (string, error) {
 
 var notSymbol = regexp.MustCompile(`[^A-Za-z0-9_]`)
 
-// symbol makes a name one that needs no quotes; the prefix keeps it apart from main and from helpers.
+// symbol makes a name one that needs no quotes; the prefix keeps it apart from main and from
+// helpers.
 func symbol(name string) string { return "f_" + notSymbol.ReplaceAllString(name, "_") }
 
 // writer prints one module. Values are numbered through, so that no region hides a name of another.
@@ -129,7 +136,8 @@ func (w *writer) set(n *ir.Node, format string, args ...any) {
 	w.names[n.Outputs[0]] = w.let(format, args...)
 }
 
-// many names the results of an operation that has any number of them: the text before its equals sign, and each.
+// many names the results of an operation that has any number of them: the text before its equals
+// sign, and each.
 func (w *writer) many(count int) (left string, each []string) {
 	name := w.fresh()
 	if count == 1 {
@@ -188,7 +196,8 @@ func (w *writer) function(f *ir.Func, visibility, name string) {
 	w.line("}")
 }
 
-// body writes the nodes of a function that its results need, in their order, but each after what it needs.
+// body writes the nodes of a function that its results need, in their order, but each after what it
+// needs.
 func (w *writer) body(f *ir.Func) {
 	regions := w.regions(f)
 	needs := func(n *ir.Node) []*ir.Value {

@@ -123,8 +123,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestRounded: with bfloat16 it is what products of float32 multiply that is rounded; other types are not, nor are thin
-// products that are written out.
+// TestRounded: with bfloat16 it is what products of float32 multiply that is rounded; other types
+// are not, nor are thin products that are written out.
 func TestRounded(t *testing.T) {
 	for _, c := range []struct {
 		of    dtypes.DType

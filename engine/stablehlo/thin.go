@@ -10,8 +10,9 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// What a thin product is: over an axis of at most short elements, or of at most narrow columns with at most long
-// elements to a sum. Beyond it a kernel of its own is faster. A reduction is written out up to short elements.
+// What a thin product is: over an axis of at most short elements, or of at most narrow columns with
+// at most long elements to a sum. Beyond it a kernel of its own is faster. A reduction is written
+// out up to short elements.
 const short, narrow, long = 8, 4, 256
 
 // thin reports whether a product of two matrices is.
@@ -49,7 +50,8 @@ func bySums(w *writer, n *ir.Node, a ir.Dot, k int) {
 	w.names[n.Outputs[0]] = sum
 }
 
-// stretched is row or column i of a matrix, along axis, repeated over a matrix of another type, whose axis to it lies on.
+// stretched returns row or column i of a matrix, along axis, repeated over a matrix of another
+// type, whose axis to it lies on.
 func (w *writer) stretched(v *ir.Value, axis, i, to int, out string) string {
 	length := v.Shape.Dimensions[1-axis]
 	return w.let("stablehlo.broadcast_in_dim %s, dims = [%d] : (%s) -> %s",
@@ -84,7 +86,7 @@ func few(v *ir.Value, axes []int) bool {
 	return n > 0 && n <= short
 }
 
-// without are dimensions but those of axes.
+// without returns dimensions but those of axes.
 func without(dims, axes []int) (out []int) {
 	for a, d := range dims {
 		if !slices.Contains(axes, a) {
@@ -94,7 +96,7 @@ func without(dims, axes []int) (out []int) {
 	return out
 }
 
-// element is what lies at the given places of axes.
+// element returns what lies at the given places of axes.
 func (w *writer) element(x string, d dtypes.DType, dims, axes, at []int) string {
 	cut, limits := slices.Clone(dims), make([]string, len(dims))
 	for a, n := range dims {
@@ -135,7 +137,7 @@ func advance(at, axes, dims []int) bool {
 	return false
 }
 
-// bestOfFew is argMinMax of few elements, as int32.
+// bestOfFew returns argMinMax of few elements, as int32.
 func (w *writer) bestOfFew(x string, d dtypes.DType, dims []int, a ir.ArgMinMax) string {
 	rest := without(dims, []int{a.Axis})
 	values, indices, flags := tensor(d, rest...), tensor(dtypes.Int32, rest...), tensor(dtypes.Bool, rest...)

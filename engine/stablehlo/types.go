@@ -18,7 +18,7 @@ var elements = map[dtypes.DType]string{
 	dtypes.Uint8: "ui8", dtypes.Uint16: "ui16", dtypes.Uint32: "ui32", dtypes.Uint64: "ui64", dtypes.Bool: "i1",
 }
 
-// tensor is the type of a tensor: tensor<4x64xf32>.
+// tensor returns the type of a tensor: tensor<4x64xf32>.
 func tensor(d dtypes.DType, dims ...int) string {
 	var b strings.Builder
 	b.WriteString("tensor<")
@@ -43,7 +43,7 @@ func typesOf(vs []*ir.Value) string {
 	return strings.Join(parts, ", ")
 }
 
-// signature is the type of an operation: (operands) -> result.
+// signature returns the type of an operation: (operands) -> result.
 func signature(n *ir.Node) string {
 	return fmt.Sprintf("(%s) -> %s", typesOf(n.Inputs), results(n.Outputs))
 }
@@ -55,7 +55,7 @@ func results(vs []*ir.Value) string {
 	return "(" + typesOf(vs) + ")"
 }
 
-// ints is a list of numbers: 1, 2, 3.
+// ints returns a list of numbers: 1, 2, 3.
 func ints(xs []int) string {
 	parts := make([]string, len(xs))
 	for i, x := range xs {
@@ -64,7 +64,7 @@ func ints(xs []int) string {
 	return strings.Join(parts, ", ")
 }
 
-// array is a list of numbers as an attribute.
+// array returns a list of numbers as an attribute.
 func array(xs []int) string {
 	if len(xs) == 0 {
 		return "array<i64>"
@@ -72,7 +72,7 @@ func array(xs []int) string {
 	return "array<i64: " + ints(xs) + ">"
 }
 
-// pairs is a list of paddings: [[0, 1], [2, 3]].
+// pairs returns a list of paddings: [[0, 1], [2, 3]].
 func pairs(ps [][2]int) string {
 	parts := make([]string, len(ps))
 	for i, p := range ps {
@@ -81,7 +81,7 @@ func pairs(ps [][2]int) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// joined is a list of those parts that are not empty.
+// joined returns a list of those parts that are not empty.
 func joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }

@@ -45,7 +45,7 @@ type Trainer struct {
 	greedy *rl.Func[rl.Obs, rl.Tree]
 }
 
-// Train is the algorithm.
+// Train returns the algorithm.
 //
 //weft:train
 func (t *Trainer) Train(run *rl.Run) error {
@@ -130,7 +130,7 @@ func (n *net) loss(c *rl.Ctx, s Step) (loss, weight rl.Tensor, m Metrics) {
 	return rl.Wrap(Sub(imitation, MulScalar(entropy, n.entropy))), rl.Tensor{}, Metrics{rl.Wrap(imitation), rl.Wrap(entropy)}
 }
 
-// Agent is the trained policy.
+// Agent returns the trained policy.
 func (t *Trainer) Agent() rl.Agent { return agent{t} }
 
 type agent struct{ t *Trainer }

@@ -43,7 +43,7 @@ type Trainer struct {
 	greedy  *rl.Func[rl.Obs, Act]
 }
 
-// Train is the algorithm.
+// Train returns the algorithm.
 //
 //weft:train
 func (t *Trainer) Train(run *rl.Run) error {
@@ -144,7 +144,7 @@ func (n *net) loss(c *rl.Ctx, s Sample) (loss, weight rl.Tensor, m Metrics) {
 	return rl.Wrap(Add(policy, baseline)), rl.Tensor{}, Metrics{rl.Wrap(policy), rl.Wrap(baseline)}
 }
 
-// Agent is the trained policy.
+// Agent returns the trained policy.
 func (t *Trainer) Agent() rl.Agent { return agent{t} }
 
 type agent struct{ t *Trainer }

@@ -53,12 +53,12 @@ type Run struct {
 	Steps, Unit int64
 }
 
-// args are those of weft train.
+// args returns those of weft train.
 func (r Run) args(workers int) []string {
 	return append(append(append([]string{"train"}, r.Args...), r.Policy...), "--workers", fmt.Sprint(workers))
 }
 
-// reference are those of the undisturbed run.
+// reference returns those of the undisturbed run.
 func (r Run) reference(workers int) []string {
 	if r.Plain {
 		return append([]string{"train"}, r.Args...)
@@ -66,7 +66,7 @@ func (r Run) reference(workers int) []string {
 	return r.args(workers)
 }
 
-// Runs are PPO and A2C, synchronous and asynchronous, and IMPALA, of so many steps for
+// Runs returns PPO and A2C, synchronous and asynchronous, and IMPALA, of so many steps for
 // each second that they are to take.
 func Runs(seconds float64) []Run {
 	rounded := func(perSecond float64) int64 { return max(1, int64(seconds*perSecond/2000)) * 2000 }

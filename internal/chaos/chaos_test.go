@@ -130,7 +130,7 @@ func TestSpares(t *testing.T) {
 	}
 }
 
-// row is one of a record.
+// row returns one of a record.
 func row(iter, step int64, values ...metrics.Value) metrics.Row {
 	return metrics.Row{Iter: iter, Step: step, Values: values}
 }

@@ -148,7 +148,8 @@ func (c *cluster) watchFailed() {
 
 func (c *cluster) runs() string { return filepath.Join(c.dir, "runs") }
 
-// store returns the path at which a worker sees the folder of runs. The path may be taken away from it.
+// store returns the path at which a worker sees the folder of runs. The path may be taken away from
+// it.
 func (c *cluster) store(worker string) string { return filepath.Join(c.dir, "store-"+worker) }
 
 // mount has a worker see something in the place of its store.
@@ -183,7 +184,8 @@ func (c *cluster) listens(at string) {
 	c.listen = make(chan struct{})
 }
 
-// listening returns a channel that is closed when the coordinator says the next time that it listens.
+// listening returns a channel that is closed when the coordinator says the next time that it
+// listens.
 func (c *cluster) listening() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()

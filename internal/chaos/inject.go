@@ -72,7 +72,7 @@ func (t *trial) inject(ctx context.Context, f Fault) (mark, error) {
 	return t.disturb(ctx, r, f)
 }
 
-// status is the run as it stands, with its plan.
+// status returns the run as it stands, with its plan.
 func (t *trial) status(ctx context.Context) core.Run {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -83,7 +83,7 @@ func (t *trial) status(ctx context.Context) core.Run {
 	return r
 }
 
-// ownerOf is the worker that decides, or one that might.
+// ownerOf returns the worker that decides, or one that might.
 func ownerOf(r core.Run) string {
 	for i, m := range r.Members {
 		if r.Plan != nil && (part.Assignment{Plan: *r.Plan, Me: i}).Owner() {
@@ -105,13 +105,13 @@ func member(r core.Run, all ...*slot) bool {
 	})
 }
 
-// going is the mark of a run that should go on as it is.
+// going returns the mark of a run that should go on as it is.
 func going(r core.Run) mark {
 	now := time.Now()
 	return mark{from: now, after: now, epoch: r.Epoch, anew: r.Phase == core.Waiting, iter: r.Progress.Iter, lives: lives(r), owner: ownerOf(r)}
 }
 
-// lost is the mark of a run that loses workers.
+// lost returns the mark of a run that loses workers.
 func lost(r core.Run, all ...*slot) mark {
 	m := going(r)
 	if m.spared = spares(r, all...); !m.spared {
@@ -213,7 +213,7 @@ func (t *trial) disturb(ctx context.Context, r core.Run, f Fault) (mark, error) 
 	return m, nil
 }
 
-// opened is a worker that others have opened data connections to, and who is lost when
+// opened returns a worker that others have opened data connections to, and who is lost when
 // these are cut: of a run that can spare workers, all but the one that decides; else the
 // worker itself, which is any but the first.
 func (t *trial) opened(r core.Run, pick int) (at *slot, hit []*slot) {
@@ -251,7 +251,7 @@ func (t *trial) writes(ctx context.Context) {
 	}
 }
 
-// unfinished are the objects of the run's store that are being written.
+// unfinished returns the objects of the run's store that are being written.
 func (t *trial) unfinished() []string {
 	all, _ := filepath.Glob(filepath.Join(t.cluster.runs(), t.name, "*.part")) // the pattern is a good one
 	return all

@@ -13,10 +13,11 @@ import (
 	"github.com/weft-rl/weft/internal/run/core"
 )
 
-// Faults that a run gets over only by doing without something: a link, a machine, a socket, or another submission.
+// Faults that a run gets over only by doing without something: a link, a machine, a socket, or
+// another submission.
 
-// cutLink cuts the link between two workers of the run, of an asynchronous one that of a worker to the one that decides. The coordinator
-// reaches both.
+// cutLink cuts the link between two workers of the run, of an asynchronous one that of a worker to
+// the one that decides. The coordinator reaches both.
 func (t *trial) cutLink(ctx context.Context, r core.Run, f Fault) (mark, error) {
 	if len(r.Members) < 2 {
 		return going(r), nil
@@ -42,8 +43,8 @@ func (t *trial) cutLink(ctx context.Context, r core.Run, f Fault) (mark, error) 
 	return m, nil
 }
 
-// hang submits a run whose environment is never constructed, and kills a worker of the other one, which must get over that as
-// ever. The submission is stopped in the end.
+// hang submits a run whose environment is never constructed, and kills a worker of the other one,
+// which must get over that as ever. The submission is stopped in the end.
 func (t *trial) hang(ctx context.Context, r core.Run, f Fault, victim *slot) (mark, error) {
 	name := fmt.Sprintf("hang-%d", f.Pick)
 	python := filepath.Join(t.cluster.dir, name+".sh")
@@ -93,8 +94,8 @@ func (t *trial) readOnly(ctx context.Context, r core.Run, f Fault, owner *slot) 
 	return m, nil
 }
 
-// hideSocket removes the names of all workers' Unix sockets, as if each had a temporary folder that no other sees, and kills a worker. The
-// others have to be reached in another way.
+// hideSocket removes the names of all workers' Unix sockets, as if each had a temporary folder that
+// no other sees, and kills a worker. The others have to be reached in another way.
 func (t *trial) hideSocket(r core.Run, f Fault) (mark, error) {
 	for _, s := range t.cluster.workers {
 		all, _ := filepath.Glob(filepath.Join(t.cluster.newest(s.name).temp, "weft-data-*", "socket")) // the pattern is a good one

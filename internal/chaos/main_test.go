@@ -81,8 +81,9 @@ func TestSpared(t *testing.T) {
 	}
 }
 
-// A run gets over what lasts by doing without it: a link between two workers, a worker that cannot write, a socket that is not
-// there, and a submission that hangs. The first time workers have sockets, then TCP.
+// A run gets over what lasts by doing without it: a link between two workers, a worker that cannot
+// write, a socket that is not there, and a submission that hangs. The first time workers have
+// sockets, then TCP.
 func TestLasting(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {
@@ -115,8 +116,8 @@ func TestLasting(t *testing.T) {
 	}
 }
 
-// Runs live through the loss of lines that were not on the coordinator's disk, and begin an epoch as soon with a large record
-// as with a small one.
+// Runs live through the loss of lines that were not on the coordinator's disk, and begin an epoch
+// as soon with a large record as with a small one.
 func TestRecords(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {

@@ -89,7 +89,7 @@ func commands(lines ...string) error {
 	return nil
 }
 
-// place is a process of a namespace.
+// place returns a process of a namespace.
 func (n *namespaces) place(i int, flags ...string) place {
 	return place{prefix: []string{"ip", "netns", "exec", n.names[i]}, flags: append(flags, "--certs", n.dir)}
 }
@@ -154,8 +154,8 @@ func (n *namespaces) workers(func() []int) {}
 func (n *namespaces) severs() bool { return false }
 func (n *namespaces) name() string { return "namespaces" }
 
-// close takes the links and namespaces away. A link would go with its namespace, but the kernel takes its time over that,
-// and the next run wants the name.
+// close takes the links and namespaces away. A link would go with its namespace, but the kernel
+// takes its time over that, and the next run wants the name.
 func (n *namespaces) close() error {
 	var errs []error
 	for i, name := range n.names[:n.made] {

@@ -12,8 +12,8 @@ import (
 	"github.com/weft-rl/weft/internal/launch/local"
 )
 
-// files are where a process leaves what it writes. The folder for its temporary files must be empty when it has ended by
-// itself.
+// files are where a process leaves what it writes. The folder for its temporary files must be empty
+// when it has ended by itself.
 type files struct {
 	name   string // of the process
 	temp   string // folder

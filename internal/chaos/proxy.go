@@ -187,7 +187,8 @@ func (p *proxy) who(c *net.TCPConn) int {
 	return owner(c.RemoteAddr().(*net.TCPAddr).Port, pids())
 }
 
-// bar lets nothing pass that is from or for a worker that has connected or does, or everything again.
+// bar lets nothing pass that is from or for a worker that has connected or does, or everything
+// again.
 func (p *proxy) bar(who int, cut bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -208,7 +209,7 @@ func (p *proxy) delay(by time.Duration) {
 	p.late = by
 }
 
-// heal is the end of drop and delay.
+// heal ends drop and delay.
 func (p *proxy) heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

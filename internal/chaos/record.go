@@ -22,9 +22,9 @@ func (t *trial) largeRecord(ctx context.Context) (mark, error) {
 	return kill(r, t.slot(ownerOf(r))), nil
 }
 
-// loseLines kills the coordinator, and takes from the record some of the lines that came
-// after the newest checkpoint, as the loss of its machine can. The epoch goes on if workers send them
-// again; else the run goes back to the checkpoint.
+// loseLines kills the coordinator, and takes from the record some of the lines that came after the
+// newest checkpoint, as the loss of its machine can. The epoch goes on if workers send them again;
+// else the run goes back to the checkpoint.
 func (t *trial) loseLines(ctx context.Context, r core.Run, pick int) (mark, error) {
 	err := t.without(ctx, func(record metrics.Record) error { return t.shorten(record, pick) })
 	return going(r), err

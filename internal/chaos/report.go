@@ -16,7 +16,7 @@ type Report struct {
 	Kept    string  `json:"kept,omitempty"` // folder with the files of trials that went wrong
 }
 
-// Faults is how many were injected.
+// Faults returns how many were injected.
 func (r Report) Faults() (n int) {
 	for _, t := range r.Trials {
 		n += len(t.Injected)
@@ -24,7 +24,7 @@ func (r Report) Faults() (n int) {
 	return n
 }
 
-// Violations are all that was wrong.
+// Violations returns all that was wrong.
 func (r Report) Violations() (out []string) {
 	for _, t := range r.Trials {
 		out = append(out, t.Violations...)
@@ -72,7 +72,7 @@ func (r *Row) add(i Injected) {
 	r.Worst = max(r.Worst, i.Recovery)
 }
 
-// Rows are the faults by kind, and all of them as the last row.
+// Rows returns the faults by kind, and all of them as the last row.
 func (r Report) Rows() (out []Row) {
 	all := Row{Kind: "all"}
 	for _, k := range Kinds() {

@@ -59,8 +59,8 @@ var traits = []trait{
 	{kind: Drop, network: true, least: 2 * time.Second, most: 4 * time.Second},
 	{kind: Delay, network: true, least: time.Second, most: 2 * time.Second},
 	{kind: LargeRecord}, {kind: LoseLines},
-	// A worker is silent for a second, the next epoch does not begin for as long as they try to connect, and each is given a moment
-	// to show another reason.
+	// A worker is silent for a second, the next epoch does not begin for as long as they try to
+	// connect, and each is given a moment to show another reason.
 	{kind: CutLink, network: true, least: 3 * connect, most: 4 * connect, allowed: 3 * connect},
 	{kind: HangSubmission, least: time.Second, most: 3 * time.Second},
 	{kind: ReadOnly, least: 4 * time.Second, most: 6 * time.Second, allowed: 3 * time.Second},
@@ -83,7 +83,7 @@ func (k Kind) allowance() time.Duration {
 	return 0
 }
 
-// Kinds are all kinds, in the order of reports.
+// Kinds returns all kinds, in the order of reports.
 func Kinds() (out []Kind) {
 	for _, t := range traits {
 		out = append(out, t.kind)
@@ -142,7 +142,7 @@ func (s *Schedule) Next(n int, network bool) (out []Fault) {
 	return out
 }
 
-// between is a time from least to most, in whole milliseconds.
+// between returns a time from least to most, in whole milliseconds.
 func (s *Schedule) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(s.rng.Int64N(int64((most-least)/time.Millisecond)+1))*time.Millisecond
 }

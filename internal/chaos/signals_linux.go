@@ -18,13 +18,14 @@ const (
 	sigDump   = syscall.SIGQUIT // has a Go program print what all its goroutines are at
 )
 
-// possible is why faults cannot be injected here.
+// possible returns why faults cannot be injected here.
 func possible() error { return nil }
 
 // survived reports whether anything is left of a process's group.
 func survived(cmd *exec.Cmd) bool { return syscall.Kill(-cmd.Process.Pid, 0) == nil }
 
-// owner returns which of some processes has the local end of a TCP connection at a port; -1 if none has.
+// owner returns which of some processes has the local end of a TCP connection at a port; -1 if none
+// has.
 func owner(port int, pids []int) int {
 	text, _ := os.ReadFile("/proc/net/tcp") // of this network namespace
 	inode := ""

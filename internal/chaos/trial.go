@@ -51,7 +51,7 @@ type Injected struct {
 	Replaced *float64 `json:"replaced,omitempty"` // seconds
 }
 
-// bad is a violation of what is promised.
+// bad reports a violation of what is promised.
 func (t *trial) bad(err error) {
 	if err == nil {
 		return
@@ -168,7 +168,7 @@ func (t *trial) attack(ctx context.Context, faults []Fault) error {
 // late reports whether the time for faults is over.
 func (t *trial) late() bool { return !t.until.IsZero() && time.Now().After(t.until) }
 
-// judge is what a fault has come to.
+// judge returns what a fault has come to.
 func (t *trial) judge(f Fault, m mark, r core.Run, took time.Duration) Injected {
 	i := Injected{Fault: f.String(), Kind: f.Kind, Recovery: took.Seconds(), Restart: r.Epoch > m.epoch}
 	if r.Phase.Over() {
@@ -197,7 +197,7 @@ func (t *trial) replaced(ctx context.Context, f Fault, m mark) (*float64, error)
 	return &seconds, nil
 }
 
-// last are the last of some texts.
+// last returns the last of some texts.
 func last(all []string, n int) []string { return all[max(0, len(all)-n):] }
 
 // await waits until the run trains again. Nothing may hang: if it takes too long, the run
@@ -236,7 +236,7 @@ func (t *trial) finish(ctx context.Context, over <-chan error) error {
 	}
 }
 
-// failed is why a run failed, if it did.
+// failed returns why a run failed, if it did.
 func failed(r core.Run) error {
 	if r.Phase != core.Failed {
 		return nil

@@ -52,14 +52,14 @@ func (v *view) tell(r core.Run) {
 	v.changed = make(chan struct{})
 }
 
-// latest is what is known, and when it was told; changed is closed when there is more.
+// latest returns what is known, and when it was told; changed is closed when there is more.
 func (v *view) latest() (r core.Run, at time.Time, changed <-chan struct{}) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.run, v.at, v.changed
 }
 
-// quiet is for how long the run has not got on.
+// quiet returns for how long the run has not got on.
 func (v *view) quiet() time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -115,7 +115,7 @@ func (m mark) replaced(r core.Run, at time.Time) bool {
 	return at.After(m.after) && r.Phase == core.Running && lives(r) > m.lives && !slices.ContainsFunc(r.Members, func(x core.Member) bool { return !x.Ready })
 }
 
-// needless is the end of the epoch, as it was told, if the run could have gone on in it:
+// needless returns the end of the epoch, as it was told, if the run could have gone on in it:
 // if it was not because of the worker that decides, which a busy machine may have kept
 // from giving a sign of life.
 func (m mark) needless(r core.Run) string {
@@ -127,7 +127,7 @@ func (m mark) needless(r core.Run) string {
 	return ""
 }
 
-// lives is how many processes had parts of a run's epoch and were lost.
+// lives returns how many processes had parts of a run's epoch and were lost.
 func lives(r core.Run) (n int64) {
 	for _, m := range r.Members {
 		n += m.Life

@@ -1,11 +1,14 @@
-// Package launch starts clusters. A cluster is a coordinator and workers, all the same program; a Launcher starts them
-// on machines of one kind, says where the coordinator listens, starts again what dies, and ends all of them.
+// Package launch starts clusters. A cluster is a coordinator and workers, all the same program; a
+// Launcher starts them on machines of one kind, says where the coordinator listens, starts again
+// what dies, and ends all of them.
 //
-// What to start is data: a Spec, which a launcher may hand to a scheduler as it is. Where a process can know an address
-// only when it starts, its arguments have a placeholder. A launcher is a folder below this one, and a line in the table of
-// the command line; launchtest holds the tests that it must pass.
+// What to start is data: a Spec, which a launcher may hand to a scheduler as it is. Where a process
+// can know an address only when it starts, its arguments have a placeholder. A launcher is a folder
+// below this one, and a line in the table of the command line; launchtest holds the tests that it
+// must pass.
 //
-// What only child processes have, signals above all, belongs to package local and not to the interface.
+// What only child processes have, signals above all, belongs to package local and not to the
+// interface.
 package launch
 
 import (
@@ -17,9 +20,9 @@ import (
 
 // Launcher starts clusters on machines of one kind.
 type Launcher interface {
-	// Launch starts the processes of a spec, and returns when the coordinator listens. The workers may not have joined
-	// it yet. Until Stop, processes that end are started again, whether ctx is done or not. If Launch fails it has
-	// ended whatever it started.
+	// Launch starts the processes of a spec, and returns when the coordinator listens. The workers
+	// may not have joined it yet. Until Stop, processes that end are started again, whether ctx is
+	// done or not. If Launch fails it has ended whatever it started.
 	Launch(ctx context.Context, s Spec) (Cluster, error)
 }
 
@@ -49,11 +52,14 @@ const (
 type Cluster interface {
 	// Address returns the address at which the coordinator is found. It stays the same.
 	Address() string
-	// Members returns all processes, the coordinator's first, then the workers' in the order of the spec.
+	// Members returns all processes, the coordinator's first, then the workers' in the order of the
+	// spec.
 	Members() []Member
-	// Failed returns a channel that receives an Unsteady when a process does not stay alive and is given up.
+	// Failed returns a channel that receives an Unsteady when a process does not stay alive and is
+	// given up.
 	Failed() <-chan error
-	// Stop asks all processes to end, and returns when they have. When ctx is done, those that are left are killed.
+	// Stop asks all processes to end, and returns when they have. When ctx is done, those that are
+	// left are killed.
 	Stop(ctx context.Context) error
 }
 
@@ -66,7 +72,8 @@ type Member interface {
 	// Leave asks the process to end, and has none started in its place before Return.
 	Leave()
 	Return()
-	// Tail returns the end of what the process, or if none runs the last one, wrote to standard error.
+	// Tail returns the end of what the process, or if none runs the last one, wrote to standard
+	// error.
 	Tail() string
 }
 
@@ -90,7 +97,8 @@ type State struct {
 	Starts  int // processes so far, the running one included
 }
 
-// Listening is the line of JSON by which a coordinator says on its standard output where it listens.
+// Listening is the line of JSON by which a coordinator says on its standard output where it
+// listens.
 type Listening struct {
 	Event   string `json:"event"` // always "listening"
 	Address string `json:"address"`
@@ -99,7 +107,8 @@ type Listening struct {
 // NewListening returns the event of a coordinator that listens at an address.
 func NewListening(address string) Listening { return Listening{"listening", address} }
 
-// ReadListening returns the address in a line that a coordinator printed; ok is false if the line says something else.
+// ReadListening returns the address in a line that a coordinator printed; ok is false if the line
+// says something else.
 func ReadListening(line string) (address string, ok bool) {
 	var e Listening
 	if json.Unmarshal([]byte(line), &e) != nil || e != NewListening(e.Address) {

@@ -25,7 +25,8 @@ type Named struct{ Path, Variable string }
 type Maker struct {
 	Policies []policy.Policy        // the policies of this binary
 	Hash     func() (string, error) // returns the hash of this binary, which generates the programs
-	// Unread is told of a loop that cannot be read. Its error ends what was begun, unless the loop runs as it stands.
+	// Unread is told of a loop that cannot be read. Its error ends what was begun, unless the loop
+	// runs as it stands.
 	Unread func(r project.Result) error
 	// Refused is told of a loop that some policies cannot take apart.
 	Refused func(r project.Result)
@@ -37,8 +38,8 @@ type Under struct {
 	AsIs   bool // the policy runs the loop as it stands
 }
 
-// Build builds, in the folder tmp, a binary that knows authors' packages, and returns its path. If it is to run a training loop
-// under a policy, programs are generated for it.
+// Build builds, in the folder tmp, a binary that knows authors' packages, and returns its path. If
+// it is to run a training loop under a policy, programs are generated for it.
 func (m Maker) Build(ctx context.Context, tmp string, packages []*Package, under Under) (bin string, err error) {
 	programs := generated{overlay: overlay{}}
 	if under.Policy != "" {

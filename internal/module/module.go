@@ -209,7 +209,7 @@ func requirements(ctx context.Context, file string) ([]requirement, error) {
 	return mod.Require, err
 }
 
-// sums are the lines of the go.sum files in some folders.
+// sums returns the lines of the go.sum files in some folders.
 func sums(dirs ...string) ([]byte, error) {
 	var lines []string
 	for _, dir := range dirs {

@@ -148,7 +148,7 @@ func readingFlags(ctx context.Context, dir string) (flags []string, forget func(
 	return flags, func() { os.RemoveAll(tmp) }, err
 }
 
-// groupings are the ways in which policies take a graph apart. What a policy does
+// groupings returns the ways in which policies take a graph apart. What a policy does
 // that an author's package offers, only a binary knows that has it.
 func (m Maker) groupings(ctx context.Context, dir string, g *fdg.Graph) ([]plan.Grouping, error) {
 	x, err := find(ctx, dir, g.Name)
@@ -182,7 +182,7 @@ func (m Maker) groupings(ctx context.Context, dir string, g *fdg.Graph) ([]plan.
 	return list, err
 }
 
-// find is the package of a graph, with the policies that it offers.
+// find returns the package of a graph, with the policies that it offers.
 func find(ctx context.Context, dir, path string) (*Package, error) {
 	x := &Package{Named: Named{dir, "Policy"}}
 	out, err := goCommand(ctx, dir, "list", "-e", "-json=Dir,ImportPath,Name,GoFiles,CgoFiles,Module", path)
@@ -225,6 +225,6 @@ func (x *Package) withoutPrograms() (overlay, error) {
 	return out, nil
 }
 
-// GroupingsCommand is the command by which a binary that was built for an author's policies is asked what they do: it reads a
-// graph on standard input and writes groupings, both as JSON.
+// GroupingsCommand is the command by which a binary that was built for an author's policies is
+// asked what they do: it reads a graph on standard input and writes groupings, both as JSON.
 const GroupingsCommand = "groupings"

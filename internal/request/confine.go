@@ -26,9 +26,10 @@ func (f Forbidden) Unwrap() error { return f.Err }
 // Permanent tells a cluster that to try again is in vain.
 func (Forbidden) Permanent() bool { return true }
 
-// Confine refuses a request that names a file, a folder or a program of this machine which it may not name, and has its
-// recorders write into the run's own folder. It is for runs that were submitted: code that is installed on this machine
-// runs for them as for any other, with the rights of this process.
+// Confine refuses a request that names a file, a folder or a program of this machine which it may
+// not name, and has its recorders write into the run's own folder. It is for runs that were
+// submitted: code that is installed on this machine runs for them as for any other, with the rights
+// of this process.
 func (r *Request) Confine(c Confinement) error {
 	for _, of := range []any{&r.Settings, r.Found.EnvOptions, r.Found.Config} {
 		if of == nil {

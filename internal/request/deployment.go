@@ -20,7 +20,7 @@ func ReadDeployment(path string) ([]config.Assignment, error) {
 	return deploymentOf(all)
 }
 
-// deploymentOf are the settings of a deployment, if they are that.
+// deploymentOf returns the settings of a deployment, if they are that.
 func deploymentOf(all []config.Assignment) ([]config.Assignment, error) {
 	all = gathered(all)
 	var d plan.Deployment

@@ -101,8 +101,9 @@ func Taken(dir string) bool {
 	return err == nil
 }
 
-// CheckOut refuses a folder that holds a run, or files that a run would overwrite. A run that never got to a checkpoint, such as
-// one that failed at once, leaves its folder to the next: what it wrote is set aside.
+// CheckOut refuses a folder that holds a run, or files that a run would overwrite. A run that never
+// got to a checkpoint, such as one that failed at once, leaves its folder to the next: what it
+// wrote is set aside.
 func CheckOut(dir string) error {
 	if dir == "" {
 		return nil

@@ -27,7 +27,7 @@ func (r *Request) Job() (local.Job, error) {
 	}, nil
 }
 
-// device is what the run computes on. A loop that is one program takes as many devices
+// device returns what the run computes on. A loop that is one program takes as many devices
 // as there are workers to share the work, from the one that is named on.
 func (r *Request) device() (string, error) {
 	if !r.Found.Policy.Lowered || r.Single || r.Cluster != nil {
@@ -36,7 +36,7 @@ func (r *Request) device() (string, error) {
 	return device.Several(r.Device, r.Workers)
 }
 
-// devices are all that the run may compute on, its own first.
+// devices returns all that the run may compute on, its own first.
 func (r *Request) devices() []string {
 	own, err := r.device()
 	if err != nil { // said by checkDevices
@@ -51,7 +51,7 @@ func (r *Request) devices() []string {
 	return out
 }
 
-// plan is what decides how the loop is distributed; nil for the plain loop.
+// plan returns what decides how the loop is distributed; nil for the plain loop.
 func (r *Request) plan() func(plan.Problem) (plan.Plan, error) {
 	if r.Found.Policy.AsIs {
 		return nil

@@ -32,7 +32,7 @@ func (r *Request) choose(s *Set) ([]config.Assignment, error) {
 	return assignments(r.Found.Algorithm, p)
 }
 
-// preset is the one asked for: by default an environment's own, if it has one,
+// preset returns the one asked for: by default an environment's own, if it has one,
 // or, without an environment, the algorithm's first.
 func (r *Request) preset() (algo.Preset, error) {
 	name := r.Preset

@@ -47,7 +47,8 @@ func (r *Request) Facts(job local.Job) (on plan.Problem, err error) {
 	return on, err
 }
 
-// ToPlan returns the problem that a policy solves, where this process need not have the devices that workers have.
+// ToPlan returns the problem that a policy solves, where this process need not have the devices
+// that workers have.
 func (r *Request) ToPlan() (plan.Problem, error) {
 	here := *r
 	here.Device, here.Single = device.Default, true

@@ -196,7 +196,8 @@ func Unknown(what, name string, names []string, list string) error {
 	return fmt.Errorf("unknown %s %q: there are %s", what, name, strings.Join(slices.Sorted(slices.Values(names)), ", "))
 }
 
-// Fit reports what is wrong with the set itself: with what packages offer that were named on the command line.
+// Fit reports what is wrong with the set itself: with what packages offer that were named on the
+// command line.
 func (s *Set) Fit() error { return errors.Join(s.wrong...) }
 
 // Built reports whether the binary was built for packages that were named on the command line.
@@ -208,7 +209,8 @@ func (s *Set) Named(algorithm string) bool {
 	return ok
 }
 
-// Programs returns the form and the texts of the programs that the binary was built with, as Generated was told them.
+// Programs returns the form and the texts of the programs that the binary was built with, as
+// Generated was told them.
 func (s *Set) Programs() (form string, texts map[string][]byte) { return s.form, s.texts }
 
 // AsIs reports whether a name is that of a policy that runs the loop as it stands.

@@ -136,8 +136,9 @@ func (s *Set) Resolve(l Layers) (*Request, error) {
 	return r, errors.Join(errs...)
 }
 
-// checkUsed refuses settings of the distribution that were asked for and would change nothing. Those of files are passed over: a
-// run's configuration has all of them, and its policy may be another now.
+// checkUsed refuses settings of the distribution that were asked for and would change nothing.
+// Those of files are passed over: a run's configuration has all of them, and its policy may be
+// another now.
 func (r *Request) checkUsed(l Layers) (errs []error) {
 	asked := slices.Clone(l.Flags)
 	for _, a := range l.Deploy {
@@ -240,7 +241,7 @@ func (r *Request) SetEnv(set []config.Assignment) error {
 	return errors.Join(err, config.Set(r.Found.EnvOptions, shared, set))
 }
 
-// shared are the run's settings that environments have under another name, as
+// shared returns the run's settings that environments have under another name, as
 // far as they were made.
 func (r *Request) shared() (out []config.Assignment) {
 	if r.Python != "" {

@@ -17,8 +17,9 @@ func (r *Request) ShareAmong(workers int, asked bool) error {
 	return nil
 }
 
-// ShareAmongProcesses does what ShareAmong does, for processes of this machine, of which there are as many as were
-// asked for: a run that wants more would wait for them in vain, and one that cannot use them leaves them idle.
+// ShareAmongProcesses does what ShareAmong does, for processes of this machine, of which there are
+// as many as were asked for: a run that wants more would wait for them in vain, and one that cannot
+// use them leaves them idle.
 func (r *Request) ShareAmongProcesses(processes int, workers bool) error {
 	if err := r.ShareAmong(processes, workers); err != nil {
 		return err
@@ -50,7 +51,8 @@ func (r *Request) KeepShards(before *Request, shards int) {
 	}
 }
 
-// KeepParts does the same where a run is to grow otherwise than before, if the policy's sums show how many parts there are.
+// KeepParts does the same where a run is to grow otherwise than before, if the policy's sums show
+// how many parts there are.
 func (r *Request) KeepParts(before *Request, shards int) error {
 	if shards == 0 || r.MaxWorkers == before.MaxWorkers || r.MaxWorkers == 0 || r.Replicas > 0 || r.Policy != before.Policy {
 		return nil

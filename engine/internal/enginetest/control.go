@@ -14,7 +14,7 @@ type Control struct {
 	Want []float32
 }
 
-// Loop is While with a counter: body gets and returns the state without it.
+// Loop does what While does with a counter: body gets and returns the state without it.
 func Loop(g *Graph, n int, state []*Node, body func(i *Node, s []*Node) []*Node) []*Node {
 	params := func() (i *Node, s []*Node) {
 		i = Parameter(g, "i", shapes.Make(dtypes.Int32))

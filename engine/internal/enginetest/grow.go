@@ -1,4 +1,5 @@
-// Package enginetest is what tests of executors share: random graphs, and graphs with nested control flow.
+// Package enginetest is what tests of executors share: random graphs, and graphs with nested
+// control flow.
 package enginetest
 
 import (
@@ -35,10 +36,11 @@ var specials = []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math
 type Kind struct {
 	// Shapes are those of inputs and constants.
 	Shapes [][]int
-	// Rich graphs have what upstream's own backend lacks: graphs in the bodies of loops, dynamic slices, random bits.
+	// Rich graphs have what upstream's own backend lacks: graphs in the bodies of loops, dynamic
+	// slices, random bits.
 	Rich bool
-	// Wild graphs have what only an executor's own results can be compared with: NaN and infinities among the inputs,
-	// operations that amplify the last bit, 16-bit types.
+	// Wild graphs have what only an executor's own results can be compared with: NaN and infinities
+	// among the inputs, operations that amplify the last bit, 16-bit types.
 	Wild bool
 }
 
@@ -361,8 +363,8 @@ func (g *grower) loop() {
 	g.keep(outs[1], nil)
 }
 
-// inside grows a graph in the body of a loop, from its state and all that is around it, and returns a value like the
-// state. Closures in it are hung off main, as GoMLX does.
+// inside grows a graph in the body of a loop, from its state and all that is around it, and returns
+// a value like the state. Closures in it are hung off main, as GoMLX does.
 func (g *grower) inside(body compute.Function, state compute.Value) compute.Value {
 	if !g.kind.Rich || g.depth == 2 {
 		return state
@@ -488,7 +490,8 @@ func (g *grower) update() {
 	g.keep(g.f.DynamicUpdateSlice(x, flipped, starts))
 }
 
-// halves goes through a 16-bit type and float64, where backends may round differently: only for their own bits.
+// halves goes through a 16-bit type and float64, where backends may round differently: only for
+// their own bits.
 func (g *grower) halves() {
 	x := g.float()
 	if x == nil || !g.kind.Wild || g.shape[x].Size() == 0 {
@@ -519,8 +522,8 @@ func (g *grower) random() {
 	g.keep(g.f.ConvertDType(masked, dtypes.Float32))
 }
 
-// Grown is what a random graph gave on a backend. Results that are not float32 are nil: they are compared through the
-// floats made of them.
+// Grown returns what a random graph gave on a backend. Results that are not float32 are nil: they
+// are compared through the floats made of them.
 func Grown(t testing.TB, b compute.Backend, seed uint64, size int, kind Kind) [][]byte {
 	t.Helper()
 	builder := b.Builder("random")
@@ -588,7 +591,7 @@ func (g *grower) arguments(t testing.TB, b compute.Backend) []compute.Buffer {
 	return bufs
 }
 
-// Floats are the bytes of a result as numbers.
+// Floats returns the bytes of a result as numbers.
 func Floats(data []byte) []float32 {
 	if len(data) == 0 {
 		return nil

@@ -15,7 +15,7 @@ type Known struct {
 	Want  any
 }
 
-// index is a constant index.
+// index returns a constant index.
 func index(f compute.Function, i int32) compute.Value {
 	v, err := f.Constant([]int32{i})
 	if err != nil {
@@ -24,7 +24,7 @@ func index(f compute.Function, i int32) compute.Value {
 	return v
 }
 
-// Knowns are operations that upstream's backend does not have, and corners of others.
+// Knowns returns operations that upstream's backend does not have, and corners of others.
 func Knowns() []Known {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	return []Known{

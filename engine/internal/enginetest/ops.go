@@ -50,8 +50,8 @@ func method(t compute.OpType, more ...any) Build {
 	}
 }
 
-// Ops returns the operations, with the types they take. Elementwise ones and reductions are all those of the table that
-// a backend has.
+// Ops returns the operations, with the types they take. Elementwise ones and reductions are all
+// those of the table that a backend has.
 func Ops(b compute.Backend) (cases []Op) {
 	has := b.Capabilities().Operations
 	for _, row := range op.Rows() {
@@ -180,8 +180,8 @@ func operandsOf(d dtypes.DType, dims [][]int) []any {
 	return args
 }
 
-// Evaluate runs the operation on a backend with all of its types, as one computation, and returns the result of each
-// as float64.
+// Evaluate runs the operation on a backend with all of its types, as one computation, and returns
+// the result of each as float64.
 func (c Op) Evaluate(t testing.TB, b compute.Backend) [][]float64 {
 	t.Helper()
 	builder := b.Builder(c.Name)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestConcurrent: kernels on memory of their own may run side by side, and a product split over goroutines has the
-// bits of one that is not.
+// TestConcurrent: kernels on memory of their own may run side by side, and a product split over
+// goroutines has the bits of one that is not.
 func TestConcurrent(t *testing.T) {
 	c := gemmCase{m: 200, n: 70, k: 90, tb: true}
 	g := c.make(t, rng(21), func(n int) []float32 { return make([]float32, n) })

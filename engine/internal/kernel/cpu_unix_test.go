@@ -4,7 +4,8 @@ package kernel
 
 import "syscall"
 
-// cpuSeconds is the processor time this process has used: it does not count time lost to others on a shared machine.
+// cpuSeconds returns the processor time this process has used: it does not count time lost to
+// others on a shared machine.
 func cpuSeconds() float64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -1,11 +1,13 @@
-// Package kernel holds the numeric kernels of the CPU engine: float32 vector loops, reductions and matrix products in
-// AVX-512 and AVX2 assembly, each with a pure-Go twin. The level is chosen once, at start, by what the
-// processor has; [Use] overrides it. Other architectures, and builds with the tag noasm, run the twins.
+// Package kernel holds the numeric kernels of the CPU engine: float32 vector loops, reductions and
+// matrix products in AVX-512 and AVX2 assembly, each with a pure-Go twin. The level is chosen once,
+// at start, by what the processor has; [Use] overrides it. Other architectures, and builds with the
+// tag noasm, run the twins.
 //
 // # Bit rules
 //
-// Every level gives the same bits, results do not depend on how a caller splits the work, and a row's result does
-// not depend on the rows beside it. NaN is one value: its sign and payload are not promised. The rules:
+// Every level gives the same bits, results do not depend on how a caller splits the work, and a
+// row's result does not depend on the rows beside it. NaN is one value: its sign and payload are
+// not promised. The rules:
 //
 //   - Elementwise: each operation rounds on its own. A product followed by a sum is never contracted.
 //   - Matrix product: k is cut into blocks of [ProductBlock]. Over a block, each element of C is one chain of fused
@@ -22,9 +24,10 @@
 //
 // # Error bounds
 //
-// The worst errors found, in units of the last place of the true result, denormal results included; "all" is over
-// all 2**32 inputs, "1/5" over one in five of them and neighbourhoods of the hard places (go test -run Ulps -every 5
-// repeats it). Infinities, NaN, signed zeros and denormals are as the mathematics has them.
+// The worst errors found, in units of the last place of the true result, denormal results included;
+// "all" is over all 2**32 inputs, "1/5" over one in five of them and neighbourhoods of the hard
+// places (go test -run Ulps -every 5 repeats it). Infinities, NaN, signed zeros and denormals are
+// as the mathematics has them.
 //
 //	function  error   inputs      function  error   inputs
 //	sqrt      0.5     exact       tanh      1.61    all
@@ -38,10 +41,11 @@
 //
 // # Safety
 //
-// Functions work on as many elements as all their slices have, allocate nothing and never touch memory outside the
-// slices; those that take sizes either return an error or do nothing where the sizes do not fit. A destination may be
-// the same slice as a source of an elementwise operation; other overlaps are not allowed. All functions but [Use] may
-// run at the same time on different memory.
+// Functions work on as many elements as all their slices have, allocate nothing and never touch
+// memory outside the slices; those that take sizes either return an error or do nothing where the
+// sizes do not fit. A destination may be the same slice as a source of an elementwise operation;
+// other overlaps are not allowed. All functions but [Use] may run at the same time on different
+// memory.
 package kernel
 
 //go:generate go run ./gen .

@@ -58,15 +58,17 @@ const (
 	numCompare
 )
 
-// swapped is the comparison with its operands exchanged.
+// swapped returns the comparison with its operands exchanged.
 func (o CompareOp) swapped() CompareOp {
 	return [...]CompareOp{Equal, NotEqual, Greater, GreaterEqual, Less, LessEqual}[o]
 }
 
-// BitOp is an elementwise operation on 32-bit words; signed and unsigned integers share all but the right shifts.
+// BitOp is an elementwise operation on 32-bit words; signed and unsigned integers share all but the
+// right shifts.
 type BitOp uint8
 
-// The operations on words. Shift counts of 32 and more clear (Shl, Shr) or keep only the sign (Sra).
+// The operations on words. Shift counts of 32 and more clear (Shl, Shr) or keep only the sign
+// (Sra).
 const (
 	BitAnd BitOp = iota
 	BitOr
@@ -153,13 +155,13 @@ func Select32(dst []float32, cond []bool, x, y []float32) {
 	cur.selectVV(dst[:n], cond[:n], x[:n], y[:n])
 }
 
-// Select32VS is Select32 with one y for all.
+// Select32VS does what Select32 does with one y for all.
 func Select32VS(dst []float32, cond []bool, x []float32, y float32) {
 	n := min(len(dst), len(cond), len(x))
 	cur.selectVS(dst[:n], cond[:n], x[:n], y)
 }
 
-// Select32SV is Select32 with one x for all.
+// Select32SV does what Select32 does with one x for all.
 func Select32SV(dst []float32, cond []bool, x float32, y []float32) {
 	n := min(len(dst), len(cond), len(y))
 	cur.selectSV(dst[:n], cond[:n], x, y[:n])

@@ -2,7 +2,8 @@ package kernel
 
 import "testing"
 
-// FuzzGemm compares every level with the definition of the product, on guarded memory, over shapes and options.
+// FuzzGemm compares every level with the definition of the product, on guarded memory, over shapes
+// and options.
 func FuzzGemm(f *testing.F) {
 	f.Add(uint16(4), uint16(64), uint16(4), uint8(0))
 	f.Add(uint16(64), uint16(2), uint16(100), uint8(1))

@@ -7,9 +7,9 @@ import (
 
 // Gemm32 is one matrix product C = op(A)*op(B).
 //
-// op(A) is M x K and op(B) is K x N. A is stored in rows of LDA elements, as M x K or, with TransA, as K x M; B in
-// rows of LDB as K x N or, with TransB, N x K; C in rows of LDC. With Acc the first chains start from what C holds.
-// A value may be kept and run again; it is not changed by Run.
+// op(A) is M x K and op(B) is K x N. A is stored in rows of LDA elements, as M x K or, with TransA,
+// as K x M; B in rows of LDB as K x N or, with TransB, N x K; C in rows of LDC. With Acc the first
+// chains start from what C holds. A value may be kept and run again; it is not changed by Run.
 type Gemm32 struct {
 	M, N, K int
 	A       []float32
@@ -60,14 +60,17 @@ func checkMatrix(name string, have, rows, cols, ld int, trans bool) error {
 	return nil
 }
 
-// ProductBlock is how many terms a chain has at most: the products of a longer sum are added block by block.
+// ProductBlock is how many terms a chain has at most: the products of a longer sum are added block
+// by block.
 const ProductBlock = 256
 
-// Run computes the whole product. scratch holds at least Scratch values; its contents do not matter.
+// Run computes the whole product. scratch holds at least Scratch values; its contents do not
+// matter.
 func (g *Gemm32) Run(scratch []float32) error { return g.RunRange(0, g.M, 0, g.N, scratch) }
 
-// RunRange computes rows [r0,r1) and columns [c0,c1) of C: any split of C into ranges gives the same bits as Run. c0 is a multiple of PanelWidth where Packed is set. Ranges running at the same time need
-// scratch of their own.
+// RunRange computes rows [r0,r1) and columns [c0,c1) of C: any split of C into ranges gives the
+// same bits as Run. c0 is a multiple of PanelWidth where Packed is set. Ranges running at the same
+// time need scratch of their own.
 func (g *Gemm32) RunRange(r0, r1, c0, c1 int, scratch []float32) error {
 	if err := g.Check(); err != nil {
 		return err
@@ -88,11 +91,11 @@ func (g *Gemm32) RunRange(r0, r1, c0, c1 int, scratch []float32) error {
 // PanelWidth is how many columns a panel of packed B holds.
 const PanelWidth = 16
 
-// PackedSize is how many values PackB32 writes for a K x N operand.
+// PackedSize returns how many values PackB32 writes for a K x N operand.
 func PackedSize(k, n int) int { return (n + PanelWidth - 1) / PanelWidth * PanelWidth * k }
 
-// PackB32 lays op(B), K x N, out in panels of PanelWidth columns, the last filled up with zeros: a weight matrix
-// used by many products is packed once. dst holds PackedSize(k, n) values.
+// PackB32 lays op(B), K x N, out in panels of PanelWidth columns, the last filled up with zeros: a
+// weight matrix used by many products is packed once. dst holds PackedSize(k, n) values.
 func PackB32(dst, b []float32, ldb, k, n int, trans bool) error {
 	if k <= 0 || n <= 0 {
 		return nil
@@ -154,7 +157,7 @@ func (g *Gemm32) bt(k, j int) float32 {
 	return g.B[k*g.LDB+j]
 }
 
-// runGo is the twin. It goes along rows of C, so that the chains of a row advance side by side.
+// runGo does what the assembly does. It goes along rows of C, so that the chains of a row advance side by side.
 func (g *Gemm32) runGo(r0, r1, c0, c1 int) {
 	var chains [PanelWidth]float32
 	for i := r0; i < r1; i++ {
@@ -191,8 +194,8 @@ func (g *Gemm32) chains(row []float32, i, c, k0 int) {
 	}
 }
 
-// Gemm64 writes op(A)*op(B) to C, or adds it with acc; operands are laid out as in Gemm32. Every element is one
-// chain of fused multiply-adds, as there.
+// Gemm64 writes op(A)*op(B) to C, or adds it with acc; operands are laid out as in Gemm32. Every
+// element is one chain of fused multiply-adds, as there.
 func Gemm64(m, n, k int, a []float64, lda int, transA bool, b []float64, ldb int, transB bool, c []float64, ldc int, acc bool) error {
 	if m <= 0 || n <= 0 {
 		return nil

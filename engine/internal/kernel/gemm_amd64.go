@@ -4,8 +4,8 @@ package kernel
 
 import "unsafe"
 
-// tile is the argument of the product kernels; strides are in bytes. The kernel walks the rows and uses a, c and
-// rows up as it goes.
+// tile is the argument of the product kernels; strides are in bytes. The kernel walks the rows and
+// uses a, c and rows up as it goes.
 type tile struct {
 	a        unsafe.Pointer
 	aRow, aK uintptr
@@ -18,17 +18,18 @@ type tile struct {
 	acc      uint32 // what becomes of what C holds
 }
 
-// Values of tile.acc: C is overwritten, the chain starts from it, or the chain is added to it when it ends.
+// Values of tile.acc: C is overwritten, the chain starts from it, or the chain is added to it when
+// it ends.
 const accNone, accFrom, accOnto = 0, 1, 2
 
-// Cache blocks: ProductBlock x nBlock of B and rowBlock x ProductBlock of A share the second cache, rowBlock x nBlock
-// of C is finished while it is there.
+// Cache blocks: ProductBlock x nBlock of B and rowBlock x ProductBlock of A share the second cache,
+// rowBlock x nBlock of C is finished while it is there.
 const (
 	nBlock   = 256
 	rowBlock = 96
 )
 
-// Scratch is how many float32 of scratch Run and RunRange need.
+// Scratch returns how many float32 of scratch Run and RunRange need.
 func (g *Gemm32) Scratch() int {
 	return rowBlock*PanelWidth + PackedSize(min(g.K, ProductBlock), min(g.N, nBlock))
 }
@@ -79,8 +80,8 @@ func (s *gemmRun) columns(r0, r1, c0, c1 int) {
 	}
 }
 
-// operand gives rows [k0,k1) and columns [c0,c1) of op(B) where the kernels can walk them: in place if its rows are
-// contiguous and packing would not pay, else packed.
+// operand gives rows [k0,k1) and columns [c0,c1) of op(B) where the kernels can walk them: in place
+// if its rows are contiguous and packing would not pay, else packed.
 func (s *gemmRun) operand(k0, k1, c0, c1, rows int) (b []float32, bK, bV int) {
 	if s.Packed != nil {
 		return s.Packed[c0*s.K+k0*PanelWidth:], PanelWidth, s.K * PanelWidth
@@ -95,7 +96,7 @@ func (s *gemmRun) operand(k0, k1, c0, c1, rows int) (b []float32, bK, bV int) {
 	return s.pack, PanelWidth, k * PanelWidth
 }
 
-// acc is what a block of k that starts at k0 does with what C holds.
+// acc returns what a block of k that starts at k0 does with what C holds.
 func (s *gemmRun) acc(k0 int) uint32 {
 	switch {
 	case k0 > 0:
@@ -145,7 +146,7 @@ func (t *tile) runWide(n int) int {
 	return panels * PanelWidth
 }
 
-// narrow is the same without masks: a part of a panel is computed whole, in temp.
+// narrow returns the same without masks: a part of a panel is computed whole, in temp.
 func (s *gemmRun) narrow(t *tile, i, j, c1 int) int {
 	n := c1 - j
 	switch {
@@ -176,7 +177,8 @@ func (s *gemmRun) swaps(m, n int) bool {
 	return s.TransA && n < PanelWidth && m >= PanelWidth && s.Packed == nil && (s.wide || m%PanelWidth == 0)
 }
 
-// swapped computes the transpose of rows [r0,r1) in temp, rowBlock columns at a time: op(B)^T takes A's place.
+// swapped computes the transpose of rows [r0,r1) in temp, rowBlock columns at a time: op(B)^T takes
+// A's place.
 func (s *gemmRun) swapped(r0, r1, c0, c1 int) {
 	n := c1 - c0
 	for i := r0; i < r1; i += rowBlock {
@@ -191,7 +193,8 @@ func (s *gemmRun) swapped(r0, r1, c0, c1 int) {
 	}
 }
 
-// swappedBlock computes the chains of rows [i,e) and n columns over the block of k that starts at k0.
+// swappedBlock computes the chains of rows [i,e) and n columns over the block of k that starts at
+// k0.
 func (s *gemmRun) swappedBlock(i, e, c0, n, k0 int) {
 	row, col := strides(s.LDB, s.TransB)
 	t := tile{aRow: uintptr(col) * 4, aK: uintptr(row) * 4, bK: uintptr(s.LDA) * 4, bV: PanelWidth * 4,

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// exactFMA is x*y + z in big arithmetic, rounded once.
+// exactFMA returns x*y + z in big arithmetic, rounded once.
 func exactFMA(x, y, z float32) float32 {
 	p := new(big.Float).SetPrec(600).Mul(big.NewFloat(float64(x)), big.NewFloat(float64(y)))
 	s, _ := p.Add(p, big.NewFloat(float64(z))).Float32()
@@ -127,7 +127,7 @@ func (c gemmCase) make(t testing.TB, r *rand.Rand, alloc func(n int) []float32) 
 	return g
 }
 
-// naive is the product by its definition.
+// naive returns the product by its definition.
 func naive(g *Gemm32) []float32 {
 	c := append([]float32(nil), g.C...)
 	for i := range g.M {

@@ -6,7 +6,8 @@ func TanhGrad32(dst, g, y []float32) {
 	cur.tanhGrad(dst[:n], g[:n], y[:n])
 }
 
-// AddAct32 writes act(x+y), each operation rounded: Tanh, Logistic or Relu in one pass, others in two.
+// AddAct32 writes act(x+y), each operation rounded: Tanh, Logistic or Relu in one pass, others in
+// two.
 func AddAct32(act UnaryOp, dst, x, y []float32) {
 	n := min(len(dst), len(x), len(y))
 	if f := cur.addAct[act]; f != nil {

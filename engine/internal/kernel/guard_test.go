@@ -8,7 +8,8 @@ import (
 	"unsafe"
 )
 
-// guarded gives n elements that end (or, with front, begin) exactly at a page that faults when touched.
+// guarded gives n elements that end (or, with front, begin) exactly at a page that faults when
+// touched.
 func guarded[T any](tb testing.TB, n int, front bool) []T {
 	tb.Helper()
 	page := syscall.Getpagesize()

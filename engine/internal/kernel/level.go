@@ -21,7 +21,8 @@ func (l Level) String() string {
 	return fmt.Sprintf("Level(%d)", uint8(l))
 }
 
-// table holds one implementation of every kernel. All slices given to a function in it have equal lengths.
+// table holds one implementation of every kernel. All slices given to a function in it have equal
+// lengths.
 type table struct {
 	unary       [numUnary]func(dst, x []float32)
 	binaryVV    [numBinary]func(dst, x, y []float32)
@@ -68,10 +69,10 @@ func makeTables() []table {
 	return ts
 }
 
-// Best is the highest level this machine and build have.
+// Best returns the highest level this machine and build have.
 func Best() Level { return Level(len(tables) - 1) }
 
-// Active is the level in use.
+// Active returns the level in use.
 func Active() Level { return Level(active) }
 
 // Use switches every kernel to a level, for tests. It must not run while a kernel does.

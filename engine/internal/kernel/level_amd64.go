@@ -4,8 +4,8 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-// numAsm is how many assembly levels the processor can run. AVX-512 is used only in the form every server since
-// Skylake has (F, BW, DQ, VL).
+// numAsm returns how many assembly levels the processor can run. AVX-512 is used only in the form
+// every server since Skylake has (F, BW, DQ, VL).
 func numAsm() int {
 	x := &cpu.X86
 	switch {

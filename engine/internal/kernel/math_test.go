@@ -6,11 +6,12 @@ import (
 	"testing"
 )
 
-// every is the distance between the inputs checked, as bit patterns: 1 checks all 2**32 of them, which takes minutes a
-// function (go test -run Ulps/tanh -every 1).
+// every is the distance between the inputs checked, as bit patterns: 1 checks all 2**32 of them,
+// which takes minutes a function (go test -run Ulps/tanh -every 1).
 var every = flag.Uint64("every", 4099, "check the elementary functions on one of so many inputs")
 
-// reference holds each function in float64 and the error bound promised, in units of the last place.
+// reference holds each function in float64 and the error bound promised, in units of the last
+// place.
 var reference = []struct {
 	op    UnaryOp
 	name  string
@@ -47,7 +48,7 @@ var reference = []struct {
 	}, 0},
 }
 
-// ulps is the distance of got from want in units of float32's last place at want.
+// ulps returns the distance of got from want in units of float32's last place at want.
 func ulps(got float32, want float64) float64 {
 	w := float32(want)
 	switch {
@@ -153,7 +154,8 @@ func TestUnaryTwins(t *testing.T) {
 	}
 }
 
-// TestUnaryRuns compares the levels on runs of neighbouring inputs, on all inputs there are with -every 1.
+// TestUnaryRuns compares the levels on runs of neighbouring inputs, on all inputs there are with
+// -every 1.
 func TestUnaryRuns(t *testing.T) {
 	const n = 1 << 12
 	step := uint64(n)

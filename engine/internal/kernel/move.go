@@ -1,7 +1,7 @@
 package kernel
 
-// Transpose32 writes the transpose of x, m x n in rows of ldx, to dst, n x m in rows of ldd. They must not overlap.
-// Sizes that do not fit the slices do nothing.
+// Transpose32 writes the transpose of x, m x n in rows of ldx, to dst, n x m in rows of ldd. They
+// must not overlap. Sizes that do not fit the slices do nothing.
 func Transpose32(dst []float32, ldd int, x []float32, ldx, m, n int) {
 	if m <= 0 || n <= 0 || checkMatrix("", len(x), m, n, ldx, false) != nil || checkMatrix("", len(dst), n, m, ldd, false) != nil {
 		return
@@ -9,7 +9,7 @@ func Transpose32(dst []float32, ldd int, x []float32, ldx, m, n int) {
 	cur.transpose(dst, ldd, x, ldx, m, n)
 }
 
-// Transpose is Transpose32 for any element type.
+// Transpose does what Transpose32 does for any element type.
 func Transpose[T any](dst []T, ldd int, x []T, ldx, m, n int) {
 	if m <= 0 || n <= 0 || checkMatrix("", len(x), m, n, ldx, false) != nil || checkMatrix("", len(dst), n, m, ldd, false) != nil {
 		return
@@ -31,15 +31,16 @@ func transposeGo[T any](dst []T, ldd int, x []T, ldx, m, n int) {
 	}
 }
 
-// CopyRows32 copies an m x n matrix from rows of lds to rows of ldd. Sizes that do not fit the slices do nothing.
+// CopyRows32 copies an m x n matrix from rows of lds to rows of ldd. Sizes that do not fit the
+// slices do nothing.
 func CopyRows32(dst []float32, ldd int, src []float32, lds, m, n int) {
 	if m > 0 && n > 0 && checkMatrix("", len(dst), m, n, ldd, false) == nil && checkMatrix("", len(src), m, n, lds, false) == nil {
 		cur.copyRows(dst, ldd, src, lds, m, n)
 	}
 }
 
-// GatherRows copies row idx[i] of x to row i of dst, rows being n long. An index outside x is clamped into it, as
-// XLA does.
+// GatherRows copies row idx[i] of x to row i of dst, rows being n long. An index outside x is
+// clamped into it, as XLA does.
 func GatherRows[T any, I int32 | int64 | uint32](dst, x []T, idx []I, n int) {
 	if n <= 0 || len(x) < n {
 		return

@@ -1,8 +1,9 @@
 package kernel
 
-// Philox32 fills dst with the output words of Philox4x32-10: block b, four words, is the cipher of counter + b (a
-// 128-bit sum, least significant word first) under key. Dst may begin anywhere in the stream by way of counter, so a
-// caller can share a fill out in pieces of whole blocks; a last block that does not fit is cut short.
+// Philox32 fills dst with the output words of Philox4x32-10: block b, four words, is the cipher of
+// counter + b (a 128-bit sum, least significant word first) under key. Dst may begin anywhere in
+// the stream by way of counter, so a caller can share a fill out in pieces of whole blocks; a last
+// block that does not fit is cut short.
 func Philox32(dst []uint32, counter [4]uint32, key [2]uint32) {
 	if cur.lanes > 0 {
 		dst, counter = philoxVector(dst, counter, key)
@@ -18,7 +19,8 @@ func Philox32(dst []uint32, counter [4]uint32, key [2]uint32) {
 	copy(dst, last[:])
 }
 
-// philoxVector fills as much of dst as whole vectors of blocks cover without a carry out of the first counter word.
+// philoxVector fills as much of dst as whole vectors of blocks cover without a carry out of the
+// first counter word.
 func philoxVector(dst []uint32, c [4]uint32, key [2]uint32) ([]uint32, [4]uint32) {
 	blocks := min(len(dst)/4, int(^c[0])) / cur.lanes * cur.lanes
 	if blocks == 0 {
@@ -28,7 +30,7 @@ func philoxVector(dst []uint32, c [4]uint32, key [2]uint32) ([]uint32, [4]uint32
 	return dst[4*blocks:], AddCounter(c, uint64(blocks))
 }
 
-// AddCounter is counter + blocks, for the start of a later piece of a stream.
+// AddCounter returns counter + blocks, for the start of a later piece of a stream.
 func AddCounter(counter [4]uint32, blocks uint64) [4]uint32 {
 	carry := blocks
 	for i := range counter {

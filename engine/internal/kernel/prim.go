@@ -2,9 +2,9 @@ package kernel
 
 import "math"
 
-// fma32 is x*y + z rounded once. The product of two float32 is exact in float64, so the sum there is rounded once;
-// rounding it again to float32 can go wrong only where it lies exactly between two float32, or in the denormal range,
-// where float32 has fewer bits.
+// fma32 returns x*y + z rounded once. The product of two float32 is exact in float64, so the sum
+// there is rounded once; rounding it again to float32 can go wrong only where it lies exactly
+// between two float32, or in the denormal range, where float32 has fewer bits.
 func fma32(x, y, z float32) float32 {
 	s := float64(x)*float64(y) + float64(z)
 	if b := math.Float64bits(s); b&0x1fffffff != 1<<28 && b<<1 >= (1023-126)<<53 {
@@ -13,8 +13,8 @@ func fma32(x, y, z float32) float32 {
 	return fmaOdd(x, y, z)
 }
 
-// fmaOdd rounds the float64 sum to odd, which keeps enough of what was lost for the last rounding to go the right
-// way.
+// fmaOdd rounds the float64 sum to odd, which keeps enough of what was lost for the last rounding
+// to go the right way.
 func fmaOdd(x, y, z float32) float32 {
 	p := float64(x) * float64(y)
 	c := float64(z)
@@ -68,5 +68,5 @@ func shlV(x, n int32) int32 { return int32(uint32(x) << uint32(n)) }
 func shrV(x, n int32) int32 { return int32(uint32(x) >> uint32(n)) }
 func sraV(x, n int32) int32 { return x >> uint32(n) }
 
-// pow2D is 2**n for n in float64's normal range.
+// pow2D returns 2**n for n in float64's normal range.
 func pow2D(n int32) float64 { return math.Float64frombits(uint64(int64(n)+1023) << 52) }

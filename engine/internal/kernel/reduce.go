@@ -22,10 +22,10 @@ const (
 	ColumnBlock = 64
 )
 
-// Binary is the operation that joins two partial results.
+// Binary returns the operation that joins two partial results.
 func (o ReduceOp) Binary() BinaryOp { return [...]BinaryOp{Add, Mul, Max, Min}[o] }
 
-// Identity is the result for no elements: the value every chain starts from.
+// Identity returns the result for no elements: the value every chain starts from.
 func (o ReduceOp) Identity() float32 {
 	inf := float32(math.Inf(1))
 	return [...]float32{0, 1, -inf, inf}[o]
@@ -43,7 +43,8 @@ func (o ReduceOp) join(x, y float32) float32 {
 	return min(x, y)
 }
 
-// Reduce32 reduces all of x: blocks of ReduceBlock, each by lanes, then the blocks by a pairwise tree.
+// Reduce32 reduces all of x: blocks of ReduceBlock, each by lanes, then the blocks by a pairwise
+// tree.
 func Reduce32(op ReduceOp, x []float32) float32 {
 	if len(x) <= ReduceBlock {
 		return cur.reduce[op](x)
@@ -57,11 +58,11 @@ func Reduce32(op ReduceOp, x []float32) float32 {
 	return t.result(op)
 }
 
-// Blocks is how many partial results ReduceBlocks32 makes of n elements.
+// Blocks returns how many partial results ReduceBlocks32 makes of n elements.
 func Blocks(n int) int { return (n + ReduceBlock - 1) / ReduceBlock }
 
-// ReduceBlocks32 writes the partial results of blocks [b0,b1) of x to partial[b0:b1], for a caller that shares the
-// blocks out; Tree32 joins them. The result has the bits of Reduce32.
+// ReduceBlocks32 writes the partial results of blocks [b0,b1) of x to partial[b0:b1], for a caller
+// that shares the blocks out; Tree32 joins them. The result has the bits of Reduce32.
 func ReduceBlocks32(op ReduceOp, partial, x []float32, b0, b1 int) {
 	for b := max(b0, 0); b < min(b1, Blocks(len(x)), len(partial)); b++ {
 		partial[b] = cur.reduce[op](x[b*ReduceBlock : min((b+1)*ReduceBlock, len(x))])
@@ -110,7 +111,8 @@ func (t *tree) result(op ReduceOp) float32 {
 	return v
 }
 
-// ReduceRows32 reduces each row of an m x n matrix without gaps into dst[i], each row as Reduce32 would.
+// ReduceRows32 reduces each row of an m x n matrix without gaps into dst[i], each row as Reduce32
+// would.
 func ReduceRows32(op ReduceOp, dst, x []float32, m, n int) {
 	if n <= 0 {
 		fillIdentity(op, dst, m)
@@ -132,8 +134,8 @@ func fillIdentity(op ReduceOp, dst []float32, m int) {
 	}
 }
 
-// reduceGo is the twin of the lane order: lane j joins elements j, j+16, ..., and the lanes are joined 8 apart,
-// then 4, 2 and 1.
+// reduceGo returns the twin of the lane order: lane j joins elements j, j+16, ..., and the lanes
+// are joined 8 apart, then 4, 2 and 1.
 func reduceGo(op ReduceOp, x []float32) float32 {
 	var l [reduceLanes]float32
 	for i := range l {
@@ -158,8 +160,9 @@ func fillReduceGo(t *table) {
 	t.argBest = argBestGo
 }
 
-// ReduceCols32 reduces an m x n matrix without gaps over its rows into dst[j]: blocks of ColumnBlock rows, in order
-// within a block, then the blocks by a pairwise tree. scratch holds ColumnScratch(m, n) values.
+// ReduceCols32 reduces an m x n matrix without gaps over its rows into dst[j]: blocks of
+// ColumnBlock rows, in order within a block, then the blocks by a pairwise tree. scratch holds
+// ColumnScratch(m, n) values.
 func ReduceCols32(op ReduceOp, dst, x []float32, m, n int, scratch []float32) {
 	nb := ColumnBlocks(m)
 	if nb <= 1 {
@@ -173,14 +176,14 @@ func ReduceCols32(op ReduceOp, dst, x []float32, m, n int, scratch []float32) {
 	TreeCols32(op, dst, scratch, nb, n)
 }
 
-// ColumnBlocks is how many blocks a column reduction over m rows has.
+// ColumnBlocks returns how many blocks a column reduction over m rows has.
 func ColumnBlocks(m int) int { return (m + ColumnBlock - 1) / ColumnBlock }
 
-// ColumnScratch is how many values of scratch ReduceCols32 needs.
+// ColumnScratch returns how many values of scratch ReduceCols32 needs.
 func ColumnScratch(m, n int) int { return ColumnBlocks(m) * n }
 
-// ReduceColBlocks32 writes the partial rows of blocks [b0,b1) to partial[b*n:(b+1)*n], for a caller that shares the
-// blocks out; TreeCols32 joins them.
+// ReduceColBlocks32 writes the partial rows of blocks [b0,b1) to partial[b*n:(b+1)*n], for a caller
+// that shares the blocks out; TreeCols32 joins them.
 func ReduceColBlocks32(op ReduceOp, partial, x []float32, m, n, b0, b1 int) {
 	if n <= 0 || m*n > len(x) {
 		return
@@ -219,8 +222,9 @@ func columnsGo(op ReduceOp, dst, x []float32) {
 	}
 }
 
-// ArgRows32 writes to dst[i] where row i of an m x n matrix has its largest (or, with least, smallest) element. The
-// first wins among equals, and a NaN wins over all. A row of no elements gives 0.
+// ArgRows32 writes to dst[i] where row i of an m x n matrix has its largest (or, with least,
+// smallest) element. The first wins among equals, and a NaN wins over all. A row of no elements
+// gives 0.
 func ArgRows32(dst []int32, x []float32, m, n int, least bool) {
 	if n <= 0 {
 		clear(dst[:max(0, min(m, len(dst)))])

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// trigLimit bounds the arguments the vector kernels reduce by pi/2 in float64; beyond it, and for NaN and
-// infinities, one lane at a time.
+// trigLimit bounds the arguments the vector kernels reduce by pi/2 in float64; beyond it, and for
+// NaN and infinities, one lane at a time.
 const trigLimit = 1 << 30
 
 // trigChunk is how many elements share one check of trigLimit.
@@ -24,7 +24,8 @@ func trig(op UnaryOp, dst, x []float32) {
 	}
 }
 
-// trigSmall compares magnitudes as integers, which order like the floats and put NaN and infinity on top.
+// trigSmall compares magnitudes as integers, which order like the floats and put NaN and infinity
+// on top.
 func trigSmall(x []float32) bool {
 	var most uint32
 	for _, v := range x {
@@ -48,11 +49,12 @@ func trigSlow(op UnaryOp, dst, x []float32) {
 	}
 }
 
-// twoOverPi is 2/pi in words of 64 bits, most significant first: enough for the largest float32 exponent.
+// twoOverPi is 2/pi in words of 64 bits, most significant first: enough for the largest float32
+// exponent.
 var twoOverPi = [...]uint64{0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561}
 
-// trigHuge reduces by Payne and Hanek: x = m * 2**e with a 24-bit m, and only the bits of m*2**e*(2/pi) from the
-// units (modulo 4) down matter.
+// trigHuge reduces by Payne and Hanek: x = m * 2**e with a 24-bit m, and only the bits of
+// m*2**e*(2/pi) from the units (modulo 4) down matter.
 func trigHuge(op UnaryOp, x float32) float32 {
 	b := math.Float32bits(x)
 	if b&infBits == infBits {
@@ -75,7 +77,7 @@ func trigHuge(op UnaryOp, x float32) float32 {
 	return quadrant(op, q, float64(r)*(math.Pi/2/(1<<64)))
 }
 
-// window is the 64 bits of 2/pi that begin after the first skip bits.
+// window returns the 64 bits of 2/pi that begin after the first skip bits.
 func window(skip int) uint64 {
 	w, s := skip/64, uint(skip%64)
 	return twoOverPi[w]<<s | twoOverPi[w+1]>>(64-s)

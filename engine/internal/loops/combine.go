@@ -43,8 +43,8 @@ func (k Kind) Vector() (kernel.ReduceOp, bool) {
 	return 0, false
 }
 
-// CombineFn joins n elements of src into dst: dst[i*ds] = kind(dst[i*ds], src[i*ss]), strides in elements, in order.
-// With a dst stride of 0 it reduces.
+// CombineFn joins n elements of src into dst: dst[i*ds] = kind(dst[i*ds], src[i*ss]), strides in
+// elements, in order. With a dst stride of 0 it reduces.
 type CombineFn func(dst, src unsafe.Pointer, n, ds, ss int)
 
 type combineKey struct {
@@ -159,13 +159,15 @@ func at2[T any](p unsafe.Pointer, i int) *T {
 
 // Typed are the loops that other operations need of an element type.
 type Typed struct {
-	// Best returns which of n elements, stride apart, is largest, or smallest: the first of equals, the first NaN.
+	// Best returns which of n elements, stride apart, is largest, or smallest: the first of equals,
+	// the first NaN.
 	Best func(src unsafe.Pointer, n, stride int, least bool) int
 	// SortIndex returns the positions of n keys in order, in idx or tmp; see sortIndex.
 	SortIndex func(keys unsafe.Pointer, idx, tmp []int32, descending bool) []int32
 	// Less orders two elements.
 	Less func(a, b unsafe.Pointer) bool
-	// Product is C = op(A)*op(B) with C, dense in rows of ldc, m x n; strides say where elements of A and B are.
+	// Product is C = op(A)*op(B) with C, dense in rows of ldc, m x n; strides say where elements of
+	// A and B are.
 	Product func(m, n, k int, a unsafe.Pointer, ai, ak int, b unsafe.Pointer, bk, bj int, c unsafe.Pointer, ldc int)
 	// Int reads element i as an integer; nil for floats.
 	Int func(p unsafe.Pointer, i int) int
@@ -237,7 +239,7 @@ func product[T number](m, n, k int, a unsafe.Pointer, ai, ak int, b unsafe.Point
 	}
 }
 
-// product64 is one chain of fused multiply-adds for each element, as the kernels' products are.
+// product64 makes one chain of fused multiply-adds for each element, as the kernels' products are.
 func product64(m, n, k int, a unsafe.Pointer, ai, ak int, b unsafe.Pointer, bk, bj int, c unsafe.Pointer, ldc int) {
 	span := func(p unsafe.Pointer, rows, cols, rs, cs int) ([]float64, int, bool) {
 		if rows == 0 || cols == 0 {
@@ -257,7 +259,8 @@ func product64(m, n, k int, a unsafe.Pointer, ai, ak int, b unsafe.Pointer, bk, 
 	}
 }
 
-// Philox fills dst with random bits: the stream of the cipher from counter on under key, least significant byte first.
+// Philox fills dst with random bits: the stream of the cipher from counter on under key, least
+// significant byte first.
 func Philox(dst []byte, counter [4]uint32, key [2]uint32) {
 	n := len(dst) / 16 * 16
 	if n > 0 {

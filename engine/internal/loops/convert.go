@@ -13,8 +13,8 @@ import (
 // conversion is a pair of element types.
 type conversion struct{ from, to dtypes.DType }
 
-// Convert returns the loop from one element type to another. Floats go to integers by truncation, saturating, with NaN
-// to zero: Go leaves those cases to the architecture.
+// Convert returns the loop from one element type to another. Floats go to integers by truncation,
+// saturating, with NaN to zero: Go leaves those cases to the architecture.
 func Convert(from, to dtypes.DType) (Fn, bool) {
 	fn, ok := conversions[conversion{from, to}]
 	return fn, ok

@@ -44,7 +44,8 @@ func sign[T float](x T) T {
 	return x
 }
 
-// order32 maps floats to integers in the total order: -NaN < -Inf < ... < -0 < +0 < ... < +Inf < +NaN.
+// order32 maps floats to integers in the total order: -NaN < -Inf < ... < -0 < +0 < ... < +Inf <
+// +NaN.
 func order32(x float32) int32 {
 	b := int32(math.Float32bits(x))
 	return b ^ (b >> 31 & math.MaxInt32)

@@ -47,7 +47,8 @@ func not[T integer](a T) T    { return ^a }
 // word returns the bits of a, zeros above them.
 func word[T integer](a T) uint64 { return uint64(a) & (1<<width[T]() - 1) }
 
-// Shift counts have no sign: a negative one is a large one, which leaves nothing, or the sign alone.
+// Shift counts have no sign: a negative one is a large one, which leaves nothing, or the sign
+// alone.
 func shiftLeft[T integer](a, b T) T         { return a << word(b) }
 func shiftRightLogical[T integer](a, b T) T { return T(word(a) >> word(b)) }
 

@@ -8,7 +8,8 @@ import (
 	"github.com/gomlx/compute/dtypes/float16"
 )
 
-// TestNarrow: every 16-bit float survives, and what lies between two goes to the nearer, or to the even one.
+// TestNarrow: every 16-bit float survives, and what lies between two goes to the nearer, or to the
+// even one.
 func TestNarrow(t *testing.T) {
 	check := func(name string, infinity uint16, widen func(uint16) float32, narrow func(float32) uint16) {
 		for h := range infinity - 1 {

@@ -2,8 +2,9 @@ package loops
 
 import "unsafe"
 
-// sortIndex sorts the positions 0 to n-1 by their keys, n numbers without gaps, with a stable merge sort. The result
-// is in idx or in tmp, each n long, whichever is returned. NaN compares false with everything, as < does.
+// sortIndex sorts the positions 0 to n-1 by their keys, n numbers without gaps, with a stable merge
+// sort. The result is in idx or in tmp, each n long, whichever is returned. NaN compares false with
+// everything, as < does.
 func sortIndex[T number](keys unsafe.Pointer, idx, tmp []int32, descending bool) []int32 {
 	k := of[T](keys, len(idx))
 	for i := range idx {

@@ -109,7 +109,7 @@ func record(f compute.Function, row op.Row, args ...any) (compute.Value, error) 
 	return out[0].Interface().(compute.Value), nil
 }
 
-// operands are how many an elementwise operation has, and their types.
+// operands returns how many an elementwise operation has, and their types.
 func operands(row op.Row, d dtypes.DType) []dtypes.DType {
 	all := []dtypes.DType{d, d, d}[:map[op.Class]int{op.Unary: 1, op.Binary: 2, op.Ternary: 3}[row.Class]]
 	if row.Op == compute.OpTypeWhere {

@@ -7,11 +7,12 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// maxFolded is the largest constant that folding may make, in bytes, unless its operands are as large.
+// maxFolded is the largest constant that folding may make, in bytes, unless its operands are as
+// large.
 const maxFolded = 1 << 16
 
-// foldable reports whether a node depends on constants alone and should be computed now. Broadcasts stay: what reads
-// them takes the one element as it is.
+// foldable reports whether a node depends on constants alone and should be computed now. Broadcasts
+// stay: what reads them takes the one element as it is.
 func foldable(n *ir.Node) bool {
 	switch n.Op {
 	case compute.OpTypeBroadcastInDim, compute.OpTypeOptimizationBarrier, compute.OpTypeSchedulingBarrier:
@@ -45,7 +46,8 @@ func (p *pass) fold(n *ir.Node) ([]*ir.Node, error) {
 	return consts, nil
 }
 
-// constantCaptures moves constants that closures capture into the closures, where they can be folded.
+// constantCaptures moves constants that closures capture into the closures, where they can be
+// folded.
 func constantCaptures(n *ir.Node, o Options) bool {
 	if !o.Fold {
 		return false
@@ -77,7 +79,8 @@ func unusedCaptures(n *ir.Node) bool {
 	})
 }
 
-// recapture goes over the captures of a node's closures; those for which drop says so are no captures any more.
+// recapture goes over the captures of a node's closures; those for which drop says so are no
+// captures any more.
 func recapture(n *ir.Node, drop func(c *ir.Func, capture, from *ir.Value) bool) bool {
 	inputs := append([]*ir.Value{}, n.Operands()...)
 	changed := false
@@ -99,7 +102,8 @@ func recapture(n *ir.Node, drop func(c *ir.Func, capture, from *ir.Value) bool) 
 	return changed
 }
 
-// replaceNode puts another node, with the same single output, in the place of a node, or removes it.
+// replaceNode puts another node, with the same single output, in the place of a node, or removes
+// it.
 func replaceNode(f *ir.Func, old, now *ir.Node) {
 	nodes := make([]*ir.Node, 0, len(f.Nodes))
 	for _, n := range f.Nodes {

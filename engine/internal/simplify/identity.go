@@ -49,8 +49,8 @@ func (p *pass) identity(n *ir.Node) *ir.Value {
 	return p.sink(n)
 }
 
-// same returns the operand of a node that leaves shape and type alone. For a slice of the operand's shape that means
-// the whole of it.
+// same returns the operand of a node that leaves shape and type alone. For a slice of the operand's
+// shape that means the whole of it.
 func same(n *ir.Node) *ir.Value {
 	if n.Inputs[0].Shape.Equal(n.Outputs[0].Shape) {
 		return n.Inputs[0]
@@ -72,8 +72,8 @@ func (p *pass) reshape(n *ir.Node) *ir.Value {
 	return nil
 }
 
-// transpose composes permutations, turns those that move only axes of length one into a reshape, and lets a product
-// give its result the other way round.
+// transpose composes permutations, turns those that move only axes of length one into a reshape,
+// and lets a product give its result the other way round.
 func (p *pass) transpose(n *ir.Node) *ir.Value {
 	in, perm := n.Inputs[0], n.Attr.(ir.Axes).Axes
 	long := slices.DeleteFunc(slices.Clone(perm), func(a int) bool { return in.Shape.Dimensions[a] == 1 })
@@ -94,8 +94,8 @@ func (p *pass) transpose(n *ir.Node) *ir.Value {
 	return nil
 }
 
-// turned makes the transpose of a product the product of its operands exchanged: the chains of multiply-adds are the
-// same.
+// turned makes the transpose of a product the product of its operands exchanged: the chains of
+// multiply-adds are the same.
 func (p *pass) turned(n, dot *ir.Node, perm []int) *ir.Value {
 	d := dot.Attr.(ir.Dot)
 	if len(d.LhsBatch) > 0 || p.uses[dot.Outputs[0]] > 1 {
@@ -123,7 +123,8 @@ func (p *pass) dot(n *ir.Node) *ir.Value {
 	return p.add(ir.NewNode(n.Op, attr, []*ir.Value{lhs, rhs}, n.Outputs[0].Shape))
 }
 
-// untransposed returns what a transposed operand was made of and its axes there, if its free axes keep their order.
+// untransposed returns what a transposed operand was made of and its axes there, if its free axes
+// keep their order.
 func untransposed(v *ir.Value, contract, batch []int) (*ir.Value, []int, []int) {
 	if v.Node.Op != compute.OpTypeTranspose {
 		return v, contract, batch
@@ -148,7 +149,8 @@ func untransposed(v *ir.Value, contract, batch []int) (*ir.Value, []int, []int) 
 	return v.Node.Inputs[0], through(contract), through(batch)
 }
 
-// broadcast reads through reshapes and broadcasts, and becomes a reshape if it only adds axes of length one.
+// broadcast reads through reshapes and broadcasts, and becomes a reshape if it only adds axes of
+// length one.
 func (p *pass) broadcast(n *ir.Node) *ir.Value {
 	in, axes, out := n.Inputs[0], n.Attr.(ir.Axes).Axes, n.Outputs[0]
 	if in.Size() == out.Size() && slices.IsSorted(axes) {
@@ -168,7 +170,8 @@ func (p *pass) broadcast(n *ir.Node) *ir.Value {
 	return nil
 }
 
-// squeezed broadcasts without the operand's axes of length one, if a reshape or a constant put them there.
+// squeezed broadcasts without the operand's axes of length one, if a reshape or a constant put them
+// there.
 func (p *pass) squeezed(n *ir.Node, in *ir.Value, axes []int) *ir.Value {
 	var dims, kept []int
 	for i, d := range in.Shape.Dimensions {
@@ -191,7 +194,8 @@ func (p *pass) squeezed(n *ir.Node, in *ir.Value, axes []int) *ir.Value {
 	return p.add(ir.NewNode(n.Op, ir.Axes{Axes: kept}, []*ir.Value{from}, n.Outputs[0].Shape))
 }
 
-// sink moves an elementwise node whose operands are all broadcasts of single elements before the broadcast.
+// sink moves an elementwise node whose operands are all broadcasts of single elements before the
+// broadcast.
 func (p *pass) sink(n *ir.Node) *ir.Value {
 	if !ir.Elementwise(n.Op) || n.Outputs[0].Size() <= 1 {
 		return nil

@@ -1,6 +1,6 @@
-// Package simplify rewrites recorded functions into smaller ones that compute the same bits: constants are folded,
-// equal nodes become one, operations that change nothing go away, layouts are absorbed by the nodes that can read
-// them, and what no result needs is dropped.
+// Package simplify rewrites recorded functions into smaller ones that compute the same bits:
+// constants are folded, equal nodes become one, operations that change nothing go away, layouts are
+// absorbed by the nodes that can read them, and what no result needs is dropped.
 package simplify
 
 import (

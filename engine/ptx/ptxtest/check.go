@@ -17,8 +17,8 @@ import (
 	"github.com/weft-rl/weft/engine/rows"
 )
 
-// Tap is the CPU engine that keeps the modules it compiles. To those who make them it looks like a GPU: far away, with
-// kernels of its own.
+// Tap is the CPU engine that keeps the modules it compiles. To those who make them it looks like a
+// GPU: far away, with kernels of its own.
 type Tap struct {
 	*engine.Backend
 	Modules []*ir.Module
@@ -48,7 +48,7 @@ func (b *Tap) Builder(name string) compute.Builder {
 	})
 }
 
-// Whiles are the loops of a module, the innermost first.
+// Whiles returns the loops of a module, the innermost first.
 func Whiles(m *ir.Module) (out []*ir.Node) {
 	var in func(f *ir.Func)
 	in = func(f *ir.Func) {
@@ -68,7 +68,8 @@ func Whiles(m *ir.Module) (out []*ir.Node) {
 // Fill makes the contents of an input: a flat slice of its type.
 type Fill func(v *ir.Value, rng *rand.Rand) any
 
-// Random fills floats from -1 to 1, or, in tables of three axes, from 0 to 1 as draws are, and integers from 0 to 9.
+// Random fills floats from -1 to 1, or, in tables of three axes, from 0 to 1 as draws are, and
+// integers from 0 to 9.
 func Random(v *ir.Value, rng *rand.Rand) any {
 	flat := dtypes.MakeAnySlice(v.DType(), v.Size())
 	for i := range v.Size() {
@@ -91,8 +92,9 @@ func Random(v *ir.Value, rng *rand.Rand) any {
 	return flat
 }
 
-// Check runs a loop on the CPU engine and as a kernel, with the same inputs, and fails if a result differs by more than
-// tolerance. It returns the kernel. With BF16 the engine rounds what products multiply too.
+// Check runs a loop on the CPU engine and as a kernel, with the same inputs, and fails if a result
+// differs by more than tolerance. It returns the kernel. With BF16 the engine rounds what products
+// multiply too.
 func Check(t testing.TB, n *ir.Node, fill Fill, p ir.Precision, tolerance float64) ptx.Kernel {
 	t.Helper()
 	l, err := rows.Of(n)
@@ -227,7 +229,7 @@ func onMachine(l *rows.Loop, k ptx.Kernel, flats map[*ir.Value]any) ([]any, erro
 	return out, nil
 }
 
-// added is the first element of a flat slice and all of another, added up.
+// added returns the first element of a flat slice and all of another, added up.
 func added(start, more any) any {
 	s, m := reflect.ValueOf(start), reflect.ValueOf(more)
 	out := reflect.MakeSlice(s.Type(), 1, 1)

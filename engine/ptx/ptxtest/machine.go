@@ -1,4 +1,5 @@
-// Package ptxtest runs kernels of package ptx where there is no GPU, and compares them with the CPU engine.
+// Package ptxtest runs kernels of package ptx where there is no GPU, and compares them with the CPU
+// engine.
 package ptxtest
 
 import (
@@ -16,8 +17,9 @@ import (
 // lanes are the threads of a warp.
 const lanes = 32
 
-// machine runs kernels of this package as a GPU would, warp after warp, so that they can be tested where there is none.
-// It knows the instructions that are written here, and fails on a branch that threads of a warp take differently.
+// machine runs kernels of this package as a GPU would, warp after warp, so that they can be tested
+// where there is none. It knows the instructions that are written here, and fails on a branch that
+// threads of a warp take differently.
 type machine struct {
 	memory [][]byte // of each parameter
 	shared []byte
@@ -63,7 +65,8 @@ func assemble(text string) (code []instruction, labels map[string]int, err error
 	return code, labels, nil
 }
 
-// Launch runs a kernel over its grid; memory is what its parameters point at, and of shared memory it has so many bytes.
+// Launch runs a kernel over its grid; memory is what its parameters point at, and of shared memory
+// it has so many bytes.
 func Launch(k ptx.Kernel, shared int, memory [][]byte) error {
 	code, labels, err := assemble(k.Text)
 	if err != nil {
@@ -139,7 +142,7 @@ func (m *machine) run() (over bool, err error) {
 
 var immediateForm = regexp.MustCompile(`^0([fd])([0-9A-F]+)$`)
 
-// value is an operand's bits for a thread.
+// value returns an operand's bits for a thread.
 func (m *machine) value(arg string, l int) uint64 {
 	switch arg {
 	case "%tid.x":
@@ -185,7 +188,7 @@ func (m *machine) set(reg string, l int, x uint64) {
 	r[l] = x
 }
 
-// where is the memory that an operand such as [%l3+8] means.
+// where returns the memory that an operand such as [%l3+8] means.
 func (m *machine) where(arg string, l int, shared bool) []byte {
 	reg, offset, _ := strings.Cut(strings.Trim(arg, "[]"), "+")
 	at := m.value(reg, l)

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-rl/weft/engine/rows"
 )
 
-// Bodies are the functions of a module, closures included.
+// Bodies returns the functions of a module, closures included.
 func Bodies(m *ir.Module) []*ir.Func {
 	main := m.Flatten()
 	out := []*ir.Func{main}
@@ -21,9 +21,9 @@ func Bodies(m *ir.Module) []*ir.Func {
 	return out
 }
 
-// CheckRegion runs a region's sums on the CPU engine and as a kernel, with the same inputs. With BF16 the engine rounds the
-// operands of products too, so that a tolerance needs to allow for no more than what lies between two roundings of
-// nearly the same numbers.
+// CheckRegion runs a region's sums on the CPU engine and as a kernel, with the same inputs. With
+// BF16 the engine rounds the operands of products too, so that a tolerance needs to allow for no
+// more than what lies between two roundings of nearly the same numbers.
 func CheckRegion(t testing.TB, f *ir.Func, r *rows.Region, fill Fill, p ir.Precision, tolerance float64) ptx.Tiles {
 	t.Helper()
 	k, err := ptx.OfRegion(r, "region", p)
@@ -125,7 +125,8 @@ func sumsOnEngine(t testing.TB, f *ir.Func, r *rows.Region, flats map[*ir.Value]
 	return execute(t, &ir.Module{Name: "region", Main: main}, args, flats)
 }
 
-// roundProducts has all products of a function, and of copies of those in it, round what they multiply.
+// roundProducts has all products of a function, and of copies of those in it, round what they
+// multiply.
 func roundProducts(f *ir.Func) {
 	nodes := f.Nodes
 	f.Nodes = nil
@@ -146,7 +147,7 @@ func roundProducts(f *ir.Func) {
 	}
 }
 
-// rounded is a value that has been a bfloat16.
+// rounded returns a value that has been a bfloat16.
 func rounded(f *ir.Func, v *ir.Value) *ir.Value {
 	half := f.Add(ir.NewNode(compute.OpTypeConvertDType, nil, []*ir.Value{v}, shapes.Make(dtypes.BFloat16, v.Shape.Dimensions...)))
 	return f.Add(ir.NewNode(compute.OpTypeConvertDType, nil, []*ir.Value{half}, v.Shape))

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// kind is one of mma: how many elements its sums are over, how many of an operand's a register has, and what they are.
+// kind is one of mma: how many elements its sums are over, how many of an operand's a register has,
+// and what they are.
 type kind struct {
 	k, per  int
 	element func(bits uint32, i int) float64
@@ -21,7 +22,7 @@ var kinds = map[string]kind{
 	}},
 }
 
-// bfloat16 are the bits of a float32 rounded to the nearest, of two the even one.
+// bfloat16 returns the bits of a float32 rounded to the nearest, of two the even one.
 func bfloat16(x uint64) uint64 {
 	if f := math.Float32frombits(uint32(x)); f != f {
 		return 0x7fff
@@ -29,8 +30,9 @@ func bfloat16(x uint64) uint64 {
 	return (x + 0x7fff + x>>16&1) >> 16 & 0xffff
 }
 
-// multiply is an mma. Who has which elements is the hardware's choice: thread l those of row or column l/4, in the first
-// operand also 8 rows below; and of each half of a sum, elements l%4 in the order in which registers have them.
+// multiply does an mma. Who has which elements is the hardware's choice: thread l those of row or
+// column l/4, in the first operand also 8 rows below; and of each half of a sum, elements l%4 in
+// the order in which registers have them.
 func (m *machine) multiply(in instruction) {
 	s, ok := kinds[in.name[3]]
 	if !ok {
@@ -69,7 +71,8 @@ func (m *machine) multiply(in instruction) {
 	}
 }
 
-// blocks is ldmatrix: 8 x 8 elements of 16 bits to each register, with a row's address from each of 8 threads.
+// blocks does ldmatrix: 8 x 8 elements of 16 bits to each register, with a row's address from each of
+// 8 threads.
 func (m *machine) blocks(in instruction) {
 	regs, address := in.args[:len(in.args)-1], in.args[len(in.args)-1]
 	turn := strings.Contains(in.text, ".trans")

@@ -1,5 +1,6 @@
-// Package launchtest shows that a launcher does what launchers promise. It starts clusters of processes that do nothing but
-// answer who they are; the program of these is the test's own, whose TestMain calls Main first.
+// Package launchtest shows that a launcher does what launchers promise. It starts clusters of
+// processes that do nothing but answer who they are; the program of these is the test's own, whose
+// TestMain calls Main first.
 package launchtest
 
 import (
@@ -162,8 +163,8 @@ func coordinatorAgain(t *testing.T, l launch.Launcher) {
 	}
 }
 
-// leave: a process that is to leave ends, and comes back when it may, not before. To return from an absence that has not
-// begun yet is no leave to return from the next one.
+// leave: a process that is to leave ends, and comes back when it may, not before. To return from an
+// absence that has not begun yet is no leave to return from the next one.
 func leave(t *testing.T, l launch.Launcher) {
 	c := start(t, l, spec(t, 2))
 	await(t, "all join", present(c, "a", "b"))

@@ -20,8 +20,9 @@ import (
 // variable is set in the environment of a cluster's processes.
 const variable = "WEFT_LAUNCHTEST"
 
-// Main returns at once, unless this process is one of a cluster that a test has launched: then it is that to its end. It ends
-// when it is sent SIGTERM, or, where a launcher gives it a flag, when its standard input does.
+// Main returns at once, unless this process is one of a cluster that a test has launched: then it
+// is that to its end. It ends when it is sent SIGTERM, or, where a launcher gives it a flag, when
+// its standard input does.
 func Main() {
 	if os.Getenv(variable) == "" {
 		return
@@ -58,7 +59,8 @@ func fail(why error) {
 	os.Exit(1)
 }
 
-// work joins the coordinator at an address, and again when it is lost. It says words first, if there are any.
+// work joins the coordinator at an address, and again when it is lost. It says words first, if
+// there are any.
 func work(name, at string, words []string) {
 	for _, x := range words {
 		fmt.Fprintln(os.Stderr, x)
@@ -89,7 +91,8 @@ type table struct {
 	here map[string]net.Conn
 }
 
-// coordinate answers at an address: "who" by the names of workers; "end NAME" has one end, "die" the coordinator itself.
+// coordinate answers at an address: "who" by the names of workers; "end NAME" has one end, "die"
+// the coordinator itself.
 func coordinate(at string) error {
 	l, err := net.Listen("tcp", at)
 	if err != nil {

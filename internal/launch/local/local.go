@@ -1,5 +1,5 @@
-// Package local launches clusters as child processes of this one. They are started again when they die, and die with this
-// process, however it ends.
+// Package local launches clusters as child processes of this one. They are started again when they
+// die, and die with this process, however it ends.
 package local
 
 import (
@@ -12,29 +12,33 @@ import (
 	"github.com/weft-rl/weft/internal/run/port"
 )
 
-// ParentFlag is the flag, without its dashes, that every process is given: it ends when its standard input does.
+// ParentFlag is the flag, without its dashes, that every process is given: it ends when its
+// standard input does.
 const ParentFlag = "with-parent"
 
-// Launcher starts child processes. The zero value is ready to use. Its functions may be nil, and are called by
-// several goroutines.
+// Launcher starts child processes. The zero value is ready to use. Its functions may be nil, and
+// are called by several goroutines.
 type Launcher struct {
 	// Grace is the time that processes have to end when they are asked to; 0 is 5 s.
 	Grace time.Duration
-	// Before is told of a process before it starts, and may change its command; if it changes where standard error
-	// goes, Tail is empty. What it returns as an error keeps the process from starting.
+	// Before is told of a process before it starts, and may change its command; if it changes where
+	// standard error goes, Tail is empty. What it returns as an error keeps the process from
+	// starting.
 	Before func(*Start) error
 	// After is told of a process that has ended, or could not start though Before had returned.
 	After func(Exit)
 	// Late is told of a member that has not ended within Grace. It is killed when Late returns.
 	Late func(*Member)
-	// Listening is told whenever the coordinator says where it listens, the first time before workers start.
+	// Listening is told whenever the coordinator says where it listens, the first time before
+	// workers start.
 	Listening func(address string)
 }
 
 // goodbye is how long a process may take to end unless a launcher says otherwise.
 const goodbye = 5 * time.Second
 
-// A process that dies is started again; a member whose processes never live for a moment is given up.
+// A process that dies is started again; a member whose processes never live for a moment is given
+// up.
 const (
 	alive    = time.Second
 	attempts = 5
@@ -70,7 +74,8 @@ func (l Launcher) Launch(ctx context.Context, s launch.Spec) (launch.Cluster, er
 	return c, nil
 }
 
-// Start does what Launch does. Its result has what clusters of child processes have beside launch.Cluster.
+// Start does what Launch does. Its result has what clusters of child processes have beside
+// launch.Cluster.
 func (l Launcher) Start(ctx context.Context, s launch.Spec) (*Cluster, error) {
 	if l.Grace == 0 {
 		l.Grace = goodbye
@@ -124,8 +129,8 @@ func (c *Cluster) listens(line string) {
 	}
 }
 
-// places returns the addresses of the placeholders. The coordinator is given another port until it has listened once:
-// what was free may have been taken meanwhile.
+// places returns the addresses of the placeholders. The coordinator is given another port until it
+// has listened once: what was free may have been taken meanwhile.
 func (c *Cluster) places() (listen, join string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

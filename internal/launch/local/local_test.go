@@ -57,8 +57,8 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestFall: a process that falls is gone when Fall returns, and none comes before Return; that it was killed here is not held
-// against it.
+// TestFall: a process that falls is gone when Fall returns, and none comes before Return; that it
+// was killed here is not held against it.
 func TestFall(t *testing.T) {
 	shell, err := exec.LookPath("sh")
 	if err != nil {

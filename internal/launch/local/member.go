@@ -176,7 +176,8 @@ func (m *Member) Leave() {
 	}
 }
 
-// Fall kills the process, and returns when it has ended. None is started in its place before Return.
+// Fall kills the process, and returns when it has ended. None is started in its place before
+// Return.
 func (m *Member) Fall() {
 	if p := m.hold(); p != nil {
 		p.Signal(syscall.SIGKILL)

@@ -22,10 +22,12 @@ type Process struct {
 	killed bool
 }
 
-// Run starts a command that ends with this process, even if this one is killed, and passes it to started. It returns
-// when the process has ended, with the error of exec.Cmd.Wait, after read was given all lines of its standard output.
+// Run starts a command that ends with this process, even if this one is killed, and passes it to
+// started. It returns when the process has ended, with the error of exec.Cmd.Wait, after read was
+// given all lines of its standard output.
 //
-// The thread that starts it stays, because the kernel ends a bound process with the thread that started it.
+// The thread that starts it stays, because the kernel ends a bound process with the thread that
+// started it.
 func Run(cmd *exec.Cmd, started func(*Process), read func(line string)) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -77,7 +79,8 @@ func (p *Process) Signal(s os.Signal) {
 	_ = p.Cmd.Process.Signal(s) // it may have ended
 }
 
-// Asked reports whether the process was asked to end, and killed whether it was sent a signal that ends it at once.
+// Asked reports whether the process was asked to end, and killed whether it was sent a signal that
+// ends it at once.
 func (p *Process) Asked() (asked, killed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -152,7 +152,8 @@ func (s *alloc) release(n *node, regs []int) {
 	s.free = append(s.free, regs...)
 }
 
-// done counts a use of each argument and frees those used up, except the one whose registers were taken over.
+// done counts a use of each argument and frees those used up, except the one whose registers were
+// taken over.
 func (s *alloc) done(n, kept *node) {
 	for _, x := range n.args {
 		if x.op == opConst {
@@ -167,7 +168,8 @@ func (s *alloc) done(n, kept *node) {
 	s.temps = s.temps[:0]
 }
 
-// r names a register of a node, loading a constant into a temporary where an instruction wants a register.
+// r names a register of a node, loading a constant into a temporary where an instruction wants a
+// register.
 func (s *alloc) r(n *node, part int) string {
 	if n.op != opConst {
 		return s.v(s.reg[n][part])

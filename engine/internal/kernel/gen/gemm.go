@@ -11,10 +11,12 @@ const (
 	tileMask, tileAcc       = 80, 84
 )
 
-// Values of tile.acc, as in gemm_amd64.go: a chain starts from what C holds, or is added to it when it ends.
+// Values of tile.acc, as in gemm_amd64.go: a chain starts from what C holds, or is added to it when
+// it ends.
 const accFrom, accOnto = 1, 2
 
-// gemmKernel is a family of register tiles over the same columns, for every number of rows up to rows.
+// gemmKernel is a family of register tiles over the same columns, for every number of rows up to
+// rows.
 type gemmKernel struct {
 	name   string
 	panels int
@@ -22,7 +24,8 @@ type gemmKernel struct {
 	narrow bool // eight columns in half a register
 }
 
-// gemmKernels gives the tiles of an instruction set; AVX2 has no masks, so its last panel must be whole.
+// gemmKernels gives the tiles of an instruction set; AVX2 has no masks, so its last panel must be
+// whole.
 func gemmKernels(i *isa) []gemmKernel {
 	if i.wide {
 		return []gemmKernel{{"gemm4", 4, 6, false}, {"gemm2", 2, 12, false}, {"gemm1", 1, 12, false}, {"gemmHalf", 1, 12, true}}
@@ -30,7 +33,8 @@ func gemmKernels(i *isa) []gemmKernel {
 	return []gemmKernel{{"gemm4", 4, 1, false}, {"gemm1", 1, 6, false}}
 }
 
-// gemm is the state of writing one kernel. Rows of A are addressed from three bases four rows apart.
+// gemm is the state of writing one kernel. Rows of A are addressed from three bases four rows
+// apart.
 type gemm struct {
 	*asm
 	gemmKernel

@@ -81,7 +81,8 @@ var goInfix = map[op]string{opAdd: "+", opSub: "-", opMul: "*", opDiv: "/", opAn
 var goCall = map[op]string{opMinX: "minX", opMaxX: "maxX", opShlV: "shlV", opShrV: "shrV", opSraV: "sraV",
 	opTrunc: "int32", opFloat: "float32", opWide: "float64", opNarrow: "float32", opInt: "int32", opPow2D: "pow2D", opSign: "withSign"}
 
-// goExpr writes one primitive. Explicit conversions keep the compiler from fusing a product with a sum.
+// goExpr writes one primitive. Explicit conversions keep the compiler from fusing a product with a
+// sum.
 func goExpr(n *node, names map[*node]string) string {
 	a := make([]string, len(n.args))
 	for i, x := range n.args {

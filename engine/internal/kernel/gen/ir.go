@@ -2,8 +2,8 @@ package main
 
 import "math"
 
-// A kind says what a lane holds. Floats, integers and wide values live in vector registers; a mask lives in a
-// mask register on AVX-512 and in a vector register on AVX2.
+// A kind says what a lane holds. Floats, integers and wide values live in vector registers; a mask
+// lives in a mask register on AVX-512 and in a vector register on AVX2.
 type kind uint8
 
 const (
@@ -13,7 +13,8 @@ const (
 	mask
 )
 
-// An op is one correctly rounded primitive: the same bits from a vector instruction and from a line of Go.
+// An op is one correctly rounded primitive: the same bits from a vector instruction and from a line
+// of Go.
 type op uint8
 
 const (
@@ -108,7 +109,7 @@ func (b *body) Mul(x, y *node) *node { return b.add(opMul, x.kind, 0, x, y) }
 func (b *body) Div(x, y *node) *node { return b.add(opDiv, x.kind, 0, x, y) }
 func (b *body) Sqrt(x *node) *node   { return b.add(opSqrt, x.kind, 0, x) }
 
-// FMA is x*y + z rounded once; FNMA is z - x*y rounded once.
+// FMA returns x*y + z rounded once; FNMA is z - x*y rounded once.
 func (b *body) FMA(x, y, z *node) *node  { return b.add(opFMA, x.kind, 0, x, y, z) }
 func (b *body) FNMA(x, y, z *node) *node { return b.add(opFNMA, x.kind, 0, x, y, z) }
 func (b *body) MinX(x, y *node) *node    { return b.add(opMinX, f32, 0, x, y) }
@@ -139,7 +140,8 @@ func (b *body) MOr(x, y *node) *node             { return b.add(opMaskOr, mask, 
 func (b *body) MNot(x *node) *node               { return b.add(opMaskNot, mask, 0, x) }
 func (b *body) Sel(m, x, y *node) *node          { return b.add(opSel, x.kind, 0, m, x, y) }
 
-// Lookup is one of sixteen numbers of a row of the table, by the low four bits of x; fourth is Fourth(x).
+// Lookup returns one of sixteen numbers of a row of the table, by the low four bits of x; fourth is
+// Fourth(x).
 func (b *body) Lookup(row int, x, fourth *node) *node {
 	return b.add(opLookup, f32, uint64(row), x, fourth)
 }
@@ -153,7 +155,7 @@ func (b *body) Sign(x, y *node) *node { return b.add(opSign, f32, 0, x, y) }
 // Abs clears the sign bit.
 func (b *body) Abs(x *node) *node { return b.And(x, b.FB(0x7fffffff)) }
 
-// Poly is Horner's rule by FMA, lowest coefficient first.
+// Poly returns Horner's rule by FMA, lowest coefficient first.
 func (b *body) Poly(x *node, c ...*node) *node {
 	p := c[len(c)-1]
 	for i := len(c) - 2; i >= 0; i-- {

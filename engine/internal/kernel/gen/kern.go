@@ -6,14 +6,16 @@ import (
 	"strings"
 )
 
-// param is one argument of a kernel: a slice walked in step with the others, or a scalar held in all lanes.
+// param is one argument of a kernel: a slice walked in step with the others, or a scalar held in
+// all lanes.
 type param struct {
 	name, typ string
 	scalar    bool
 	in, out   bool
 }
 
-// kern is one elementwise kernel: what it computes for a lane, and where its functions go in the table.
+// kern is one elementwise kernel: what it computes for a lane, and where its functions go in the
+// table.
 type kern struct {
 	name string
 	slot string // field of the table, or field[Index]
@@ -61,7 +63,7 @@ func (k *kern) build() (b *body, ins, outs []*node) {
 	return b, ins, k.f(b, ins)
 }
 
-// signature is the Go parameter list every implementation shares.
+// signature returns the Go parameter list every implementation shares.
 func (k *kern) signature() string {
 	var ps []string
 	for _, p := range k.all {
@@ -112,7 +114,7 @@ func (k *kern) goLoop() string {
 	return w.String()
 }
 
-// scalarName is shared by the broadcast variants of one operation.
+// scalarName returns shared by the broadcast variants of one operation.
 func (k *kern) scalarName() string {
 	n := k.name
 	for _, s := range []string{"VV", "VS", "SV"} {
@@ -193,9 +195,10 @@ func (a *asm) vectors(k *kern, ptr map[string]string, u int, label, after string
 	a.ins("JMP %s", label)
 }
 
-// plan decides how many vectors to work on side by side, since long chains of dependent operations would otherwise
-// fill the processor's window before the next vector's come into sight, and which constants to keep in registers,
-// since a processor may do only one wide load a cycle. AVX2 has too few registers for the second.
+// plan decides how many vectors to work on side by side, since long chains of dependent operations
+// would otherwise fill the processor's window before the next vector's come into sight, and which
+// constants to keep in registers, since a processor may do only one wide load a cycle. AVX2 has too
+// few registers for the second.
 func (a *asm) plan(k *kern, ptr map[string]string) (u int, hold []*node) {
 	consts := k.constants()
 	if !a.wide {

@@ -1,7 +1,9 @@
-// Command gen writes the kernels' assembly, their pure-Go twins and the tables that choose between them.
+// Command gen writes the kernels' assembly, their pure-Go twins and the tables that choose between
+// them.
 //
-// Each elementwise kernel is described once, as a sequence of correctly rounded primitives (ir.go); from that
-// description come the AVX-512 loop, the AVX2 loop and the Go function, which therefore agree bit for bit.
+// Each elementwise kernel is described once, as a sequence of correctly rounded primitives (ir.go);
+// from that description come the AVX-512 loop, the AVX2 loop and the Go function, which therefore
+// agree bit for bit.
 package main
 
 import (

@@ -2,8 +2,8 @@ package main
 
 import "math"
 
-// The elementary functions, each written once as primitives. Coefficients are minimax fits, rounded to the
-// precision they are used in one by one, lowest power first, refitting the rest after each.
+// The elementary functions, each written once as primitives. Coefficients are minimax fits, rounded
+// to the precision they are used in one by one, lowest power first, refitting the rest after each.
 
 const (
 	shifter = 0x4b400000 // 1.5 * 2**23: adding it rounds to an integer held in the low bits
@@ -25,14 +25,14 @@ func (b *body) reduce2(x *node) (r, n, bits *node) {
 	return r, n, b.AsI(t)
 }
 
-// expTail is e**r - 1 for |r| <= ln2/2.
+// expTail returns e**r - 1 for |r| <= ln2/2.
 func (b *body) expTail(r *node) *node {
 	q := b.Poly(r, b.fcoefs(0x3efffffe, 0x3e2aaa46, 0x3d2aac5c, 0x3c091f2c, 0x3ab526ba)...)
 	return b.FMA(q, b.Mul(r, r), r)
 }
 
-// exp scales in two steps, h = n/2 into the exponent's bits and n-h by a product, so that a result below the normal
-// range rounds once. The shifter's own bits fall out at the top of the shifts.
+// exp scales in two steps, h = n/2 into the exponent's bits and n-h by a product, so that a result
+// below the normal range rounds once. The shifter's own bits fall out at the top of the shifts.
 func exp(b *body, x *node) *node {
 	c := b.MaxX(b.MinX(x, b.F(89)), b.F(-104.5))
 	r, _, n := b.reduce2(c)
@@ -43,7 +43,7 @@ func exp(b *body, x *node) *node {
 	return b.Sel(b.Cmp(opNE, x, x), x, y)
 }
 
-// expNormal is exp for arguments in [-87, 87]: one scaling step is enough.
+// expNormal returns exp for arguments in [-87, 87]: one scaling step is enough.
 func (b *body) expNormal(x *node) *node {
 	r, _, bits := b.reduce2(x)
 	p := b.Add(b.expTail(r), b.F(1))
@@ -89,7 +89,8 @@ func logF(b *body, x *node) *node {
 	f := b.Sub(m, b.F(1))
 	q := b.Poly(f, b.fcoefs(0x3eaaaaa3, 0xbe7ffff6, 0x3e4cd2ab, 0xbe2ab1b3, 0x3e119866, 0xbdfd965f, 0x3df330eb,
 		0xbdf1c28a, 0x3d8de816)...)
-	// log(1+f) = f - f*f/2 + f*f*f*q, summed from the small end; n*ln2lo goes in with the small terms.
+	// log(1+f) = f - f*f/2 + f*f*f*q, summed from the small end; n*ln2lo goes in with the small
+	// terms.
 	z := b.Mul(f, f)
 	t := b.FMA(n, b.F(ln2lo), b.Mul(b.Mul(z, f), q))
 	t = b.FMA(z, b.F(-0.5), t)
@@ -97,7 +98,7 @@ func logF(b *body, x *node) *node {
 	return b.logEnds(x, y, b.F(0))
 }
 
-// logWide is ln(m) or log2(m) in float64 for m in [sqrt(1/2), sqrt(2)), by the atanh series.
+// logWide returns ln(m) or log2(m) in float64 for m in [sqrt(1/2), sqrt(2)), by the atanh series.
 func (b *body) logWide(m *node, c ...float64) *node {
 	one := b.D(1)
 	s := b.Div(b.Sub(m, one), b.Add(m, one))
@@ -119,9 +120,10 @@ func log1p(b *body, x *node) *node {
 	return b.logEnds(x, y, b.F(-1))
 }
 
-// tanhTable has, for each of sixteen intervals, where |x| is developed and the coefficients of tanh(x)/x there, lowest
-// first. Intervals grow with |x|: they are the quarters of the binary orders of |x| + 3/4, by whose bits they are found.
-// Each is developed near its middle, at a point where the quotient is very nearly a float32.
+// tanhTable has, for each of sixteen intervals, where |x| is developed and the coefficients of
+// tanh(x)/x there, lowest first. Intervals grow with |x|: they are the quarters of the binary
+// orders of |x| + 3/4, by whose bits they are found. Each is developed near its middle, at a point
+// where the quotient is very nearly a float32.
 var tanhTable = [...][16]uint32{
 	{0x3fc002f0, 0x3fffffb7, 0x401ffd03, 0x403ffe83, 0x406ffd37, 0x4097fc93, 0x40b800ce, 0x40d80448,
 		0x4103f762, 0x4103f762, 0x3d7ffe1d, 0x3e4001cd, 0x3ec00197, 0x3f200646, 0x3f5ffd66, 0x3f900af3},
@@ -141,8 +143,8 @@ var tanhTable = [...][16]uint32{
 		0x34d306f6, 0x34d306f6, 0xbd4ed768, 0xbd1169ed, 0x3b3f63e2, 0x3ce62c93, 0x3c9c68ce, 0x3b937ab3},
 }
 
-// tanh is x times a polynomial for tanh(x)/x. Beyond 9.02, where it rounds to 1, it stays what it is there. NaN passes
-// by the order of the operands of MinX and MaxX.
+// tanh returns x times a polynomial for tanh(x)/x. Beyond 9.02, where it rounds to 1, it stays what
+// it is there. NaN passes by the order of the operands of MinX and MaxX.
 func tanh(b *body, x *node) *node {
 	x = b.MaxX(b.F(-9.02), b.MinX(b.F(9.02), x))
 	a := b.Abs(x)
@@ -157,9 +159,9 @@ func tanh(b *body, x *node) *node {
 	return b.Mul(q, x)
 }
 
-// logistic is 1/(1+exp(-x)) with both terms of the quotient scaled by 2**-64, so that nothing overflows and results
-// below the normal range round once. The denominator is put together from 2**n and e**r-1, not from the rounded
-// exponential.
+// logistic returns 1/(1+exp(-x)) with both terms of the quotient scaled by 2**-64, so that nothing
+// overflows and results below the normal range round once. The denominator is put together from
+// 2**n and e**r-1, not from the rounded exponential.
 func logistic(b *body, x *node) *node {
 	c := b.MaxX(b.MinX(b.Xor(x, b.FB(0x80000000)), b.F(104.5)), b.F(-43))
 	r, _, bits := b.reduce2(c)
@@ -186,7 +188,8 @@ func erf(b *body, x *node) *node {
 	return b.Sel(b.Cmp(opNE, x, x), x, y)
 }
 
-// sinCos reduces by pi/2 in float64, which is exact enough up to trigLimit; quadrant is 0 for sine, 1 for cosine.
+// sinCos reduces by pi/2 in float64, which is exact enough up to trigLimit; quadrant is 0 for sine,
+// 1 for cosine.
 func sinCos(b *body, x *node, quadrant int32) *node {
 	w := b.Wide(x)
 	const shift = 6755399441055744 // 1.5 * 2**52
@@ -216,7 +219,7 @@ func sine(b *body, x *node) *node {
 
 func cosine(b *body, x *node) *node { return sinCos(b, x, 1) }
 
-// pow is 2**(y*log2|x|) in float64, and then the many ends of C's pow.
+// pow returns 2**(y*log2|x|) in float64, and then the many ends of C's pow.
 func pow(b *body, x, y *node) *node {
 	zero, one, inf := b.F(0), b.F(1), b.FB(infBits)
 	a := b.Abs(x)

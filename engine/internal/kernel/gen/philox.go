@@ -2,11 +2,12 @@ package main
 
 import "fmt"
 
-// philox writes func philox(dst *uint32, blocks int, c0, c1, c2, c3, k0, k1 uint32): a lane enciphers one block.
-// blocks is a multiple of the lanes, and c0 must not overflow on the way.
+// philox writes func philox(dst *uint32, blocks int, c0, c1, c2, c3, k0, k1 uint32): a lane
+// enciphers one block. blocks is a multiple of the lanes, and c0 must not overflow on the way.
 //
-// Registers: 0-3 the counter, 4-7 products, 8 and 9 the multipliers, 10 the running c0, 11 the step of the counter,
-// 12-14 its other words; keys are broadcast anew for every round from general registers.
+// Registers: 0-3 the counter, 4-7 products, 8 and 9 the multipliers, 10 the running c0, 11 the step
+// of the counter, 12-14 its other words; keys are broadcast anew for every round from general
+// registers.
 func (a *asm) philox() {
 	n := a.lanes
 	fmt.Fprintf(&a.w, "// func philox%s(dst *uint32, blocks int, c0, c1, c2, c3, k0, k1 uint32)\n", a.name)

@@ -36,8 +36,8 @@ func (a *asm) broadcast(bits uint64, reg int) {
 	}
 }
 
-// reduce writes the reduction of one block: func reduceSum(x []float32) float32. Sixteen lanes are one register on
-// AVX-512 and two on AVX2.
+// reduce writes the reduction of one block: func reduceSum(x []float32) float32. Sixteen lanes are
+// one register on AVX-512 and two on AVX2.
 func (a *asm) reduce(r reduction) {
 	name := "reduce" + r.name + a.name
 	fmt.Fprintf(&a.w, "// func %s(x []float32) float32\nTEXT ·%s(SB), NOSPLIT, $0-28\n", name, name)
@@ -76,8 +76,9 @@ func (a *asm) reduce(r reduction) {
 	a.w.WriteString("\n")
 }
 
-// tailAVX2 joins up to 15 elements: eight into the first register if there are as many, the rest masked. The masked
-// lanes join the identity, which keeps every value but a -0 under a sum, and no chain that began at +0 is -0.
+// tailAVX2 joins up to 15 elements: eight into the first register if there are as many, the rest
+// masked. The masked lanes join the identity, which keeps every value but a -0 under a sum, and no
+// chain that began at +0 is -0.
 func (a *asm) tailAVX2(r reduction, val, from int) {
 	a.ins("CMPQ CX, $8")
 	a.ins("JLT low")

@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// copyRows writes func copyRows(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, n int): rows of n, at
-// least one of either, between two layouts. Strides are in bytes.
+// copyRows writes func copyRows(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, n int):
+// rows of n, at least one of either, between two layouts. Strides are in bytes.
 func (a *asm) copyRows() {
 	fmt.Fprintf(&a.w, "// func copyRows%s(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, n int)\n", a.name)
 	fmt.Fprintf(&a.w, "TEXT ·copyRows%s(SB), NOSPLIT, $0-48\n", a.name)

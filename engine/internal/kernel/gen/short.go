@@ -2,12 +2,13 @@ package main
 
 import "fmt"
 
-// Kernels over rows no longer than a vector: a vector's worth of rows is transposed in registers, so that each
-// register holds one column and lanes are rows.
+// Kernels over rows no longer than a vector: a vector's worth of rows is transposed in registers,
+// so that each register holds one column and lanes are rows.
 
-// shortRows writes the loop over blocks of rows; f gets the columns in registers first, first+1, ... and leaves its
-// result, one value per row, in the register it returns. On entry: DI dst, SI rows, R10 how many, R12 columns, which
-// the caller bounds by the lane count; R9 becomes the row stride.
+// shortRows writes the loop over blocks of rows; f gets the columns in registers first, first+1,
+// ... and leaves its result, one value per row, in the register it returns. On entry: DI dst, SI
+// rows, R10 how many, R12 columns, which the caller bounds by the lane count; R9 becomes the row
+// stride.
 func (a *asm) shortRows(f func(first int) int) {
 	n := a.lanes
 	a.ins("LEAQ (R12*4), R9")
@@ -60,8 +61,9 @@ func (a *asm) shortRows(f func(first int) int) {
 	a.w.WriteString("\n")
 }
 
-// reduceShort writes func reduceShortSum(dst, x []float32, n int): one result per row of n. The tree over lanes is
-// that of reduce, without the lanes that have no element; the identity, joined last, turns -0 into +0 under a sum.
+// reduceShort writes func reduceShortSum(dst, x []float32, n int): one result per row of n. The
+// tree over lanes is that of reduce, without the lanes that have no element; the identity, joined
+// last, turns -0 into +0 under a sum.
 func (a *asm) reduceShort(r reduction) {
 	name := "reduceShort" + r.name + a.name
 	fmt.Fprintf(&a.w, "// func %s(dst, x []float32, n int)\nTEXT ·%s(SB), NOSPLIT, $0-56\n", name, name)
@@ -106,7 +108,8 @@ func (a *asm) joinInto(r reduction, acc, val int) {
 	a.ins("VMOVAPS %s, %s", s.r(out, 0), a.v(acc))
 }
 
-// pairs is the quick way for rows of two: even and odd elements of two vectors, joined, and put back in order.
+// pairs writes the quick way for rows of two: even and odd elements of two vectors, joined, and put
+// back in order.
 func (a *asm) pairs(r reduction) {
 	n := a.lanes
 	a.ins("CMPQ R12, $2")
@@ -144,7 +147,7 @@ func (a *asm) pairs(r reduction) {
 	a.label("general")
 }
 
-// pairOrder is the permutation of quadwords that undoes VSHUFPS of two vectors.
+// pairOrder returns the permutation of quadwords that undoes VSHUFPS of two vectors.
 func (a *asm) pairOrder() string {
 	if a.consts["pairorder"] == "" {
 		d := ""
@@ -156,8 +159,8 @@ func (a *asm) pairOrder() string {
 	return "pairorder<>(SB)"
 }
 
-// argShort writes func argMaxShort(dst []int32, x []float32, n int): the first largest (or smallest) of every row, a
-// NaN beating all.
+// argShort writes func argMaxShort(dst []int32, x []float32, n int): the first largest (or
+// smallest) of every row, a NaN beating all.
 func (a *asm) argShort(name string, predicate int) {
 	name = "arg" + name + "Short" + a.name
 	fmt.Fprintf(&a.w, "// func %s(dst []int32, x []float32, n int)\nTEXT ·%s(SB), NOSPLIT, $0-56\n", name, name)

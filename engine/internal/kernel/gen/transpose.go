@@ -2,7 +2,8 @@ package main
 
 import "fmt"
 
-// transpose writes the transposition of a strip of up to one vector of rows, block by block along its columns:
+// transpose writes the transposition of a strip of up to one vector of rows, block by block along
+// its columns:
 //
 //	func transpose(dst *float32, ldd uintptr, src *float32, lds uintptr, rows, cols int)
 //
@@ -89,8 +90,8 @@ func (a *asm) laneMaskAVX2(reg string, y int) {
 	a.ins("VMOVUPS 32(AX)(CX*4), Y%d", y)
 }
 
-// shuffles turns rows into columns: pairs of elements, pairs of pairs, then 128-bit lanes. Registers it was not
-// given rows in hold rubbish, which ends up in lanes that are not stored.
+// shuffles turns rows into columns: pairs of elements, pairs of pairs, then 128-bit lanes.
+// Registers it was not given rows in hold rubbish, which ends up in lanes that are not stored.
 func (a *asm) shuffles() {
 	n := a.lanes
 	for i := 0; i < n; i += 2 {
