@@ -13,6 +13,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/core"
 	"github.com/weft-rl/weft/internal/run/gate"
 	"github.com/weft-rl/weft/internal/run/journal"
+	"github.com/weft-rl/weft/internal/run/part"
 )
 
 const (
@@ -238,6 +239,10 @@ func (a *acting) take(s *session, m *control.Up, receipts chan<- receipt) bool {
 	if err := a.written(s, x); err != nil && !a.lose(m, err) {
 		return false
 	}
+	if m.Tail = nil; m.Kind == control.KindNote { // what waits to be settled is small
+		m.Text = ""
+	}
+	m.Text = part.Brief(m.Text)
 	receipts <- x // settle takes them to the end
 	return true
 }

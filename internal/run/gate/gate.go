@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -178,15 +179,22 @@ func (g *Gate) sweep() {
 			err = g.tls.VerifyPeerCertificate(v.chain, nil)
 			known[string(v.chain[0])] = err
 		}
-		if err == nil {
+		if err == nil || ended(err) {
 			kept = append(kept, v)
 			continue
 		}
-		_ = v.conn.Close() // it is told nothing
 		g.Refused(Caller{Address: v.conn.RemoteAddr().String()}, "its connection is ended: "+err.Error())
+		_ = v.conn.Close() // it is told nothing
 	}
 	clear(g.open[len(kept):])
 	g.open = kept
+}
+
+// ended reports whether a certificate was good for its time, which is over. It counts when a connection is made: whoever
+// has another one by now need not lose those that it has.
+func ended(err error) bool {
+	var invalid x509.CertificateInvalidError
+	return errors.As(err, &invalid) && invalid.Reason == x509.Expired
 }
 
 // keep has a connection ended when its certificate is not good any more.
