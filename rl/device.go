@@ -21,7 +21,7 @@ type Device struct {
 	philox  bool // random bits are Philox blocks of the state's counter
 	parts   int  // devices that a whole loop is shared out among; 0 and 1 are one
 
-	together Together // nil but for loops that are compared with programs
+	together together // nil but for loops that are compared with programs
 
 	calls atomic.Int64 // of compiled graphs
 

@@ -3,11 +3,10 @@ package rl
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
-	"strings"
+
+	"github.com/weft-rl/weft/internal/stack"
 )
 
 // Failure is an operation that could not be done. Operations return no errors,
@@ -41,7 +40,7 @@ func Fail(err error) {
 	panic(newFailure(err))
 }
 
-func newFailure(err error) *Failure { return &Failure{Pos: authorPosition(), Err: err} }
+func newFailure(err error) *Failure { return &Failure{Pos: stack.Author(), Err: err} }
 
 // Failf is Fail with a formatted message.
 //
@@ -78,62 +77,12 @@ func Catch(f func() error) (err error) {
 		case *Failure:
 			err = x
 		case runtime.Error:
-			err = &Failure{Pos: authorPosition(), Err: fmt.Errorf("%w\n%s", x, debug.Stack())}
+			err = &Failure{Pos: stack.Author(), Err: fmt.Errorf("%w\n%s", x, debug.Stack())}
 		case error:
-			err = &Failure{Pos: authorPosition(), Err: x}
+			err = &Failure{Pos: stack.Author(), Err: x}
 		default:
-			err = &Failure{Pos: authorPosition(), Err: fmt.Errorf("%v\n%s", x, debug.Stack())}
+			err = &Failure{Pos: stack.Author(), Err: fmt.Errorf("%v\n%s", x, debug.Stack())}
 		}
 	}()
 	return f()
-}
-
-// vocabulary are the packages whose frames are never the author's: a failure is
-// reported where the loop called into them.
-var vocabulary = []string{
-	"github.com/weft-rl/weft/rl.", "github.com/weft-rl/weft/env.", "github.com/weft-rl/weft/env/",
-	"github.com/weft-rl/weft/replay.", "github.com/weft-rl/weft/nn.", "github.com/weft-rl/weft/edge.", "github.com/weft-rl/weft/internal/",
-	"github.com/gomlx/", "runtime.", "runtime/", "reflect.", "sync.", "testing.",
-}
-
-// entries are the packages in which the command line and the library begin: a failure
-// with no author's frame inside them is not the fault of a line of source.
-var entries = []string{"github.com/weft-rl/weft/cli.", "github.com/weft-rl/weft/app."}
-
-// authorPosition is the innermost caller outside the vocabulary.
-func authorPosition() string {
-	at := Callers(1)
-	if len(at) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s:%d", filepath.Base(at[0].File), at[0].Line)
-}
-
-// Caller is a place in a source file, as it was compiled.
-type Caller struct {
-	File string
-	Line int
-}
-
-// Callers returns the places of the callers outside the vocabulary, at most so many,
-// the innermost first: the author's code, and what was generated from it.
-func Callers(most int) (out []Caller) {
-	pcs := make([]uintptr, 64)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
-	for more := true; more && len(out) < most; {
-		var f runtime.Frame
-		f, more = frames.Next()
-		if hasPrefix(f.Function, entries) {
-			break
-		}
-		if f.Function != "" && !hasPrefix(f.Function, vocabulary) {
-			out = append(out, Caller{f.File, f.Line})
-		}
-	}
-	return out
-}
-
-// hasPrefix reports whether a function is of one of the packages.
-func hasPrefix(function string, packages []string) bool {
-	return slices.ContainsFunc(packages, func(p string) bool { return strings.HasPrefix(function, p) })
 }

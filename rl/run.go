@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+
+	"github.com/weft-rl/weft/internal/rendezvous"
 )
 
 // run.Next() is the only consistent point: no local variable survives it, counters are frozen
@@ -35,7 +37,7 @@ type Run struct {
 	scope  *Scope
 	budget int64
 	cut    func(Cut) error
-	peers  Peers // nil: the run has one replica
+	peers  rendezvous.Peers[Tensor, Episode] // nil: the run has one replica
 
 	key      Key
 	prefix   string // of log names
@@ -56,7 +58,7 @@ type Run struct {
 	fusing *fusion   // nil: statement by statement
 
 	mu   sync.Mutex
-	logs []Record
+	logs []record
 	// ready is the log of an iteration that a device program made.
 	ready []Logged
 	err   error
@@ -156,7 +158,7 @@ func (r *Run) next() bool {
 
 // decide is what the owner of Next does with what was done: it counts, hands the
 // cut to whoever runs the loop, and says whether there is another iteration.
-func (r *Run) decide(done Report) bool {
+func (r *Run) decide(done report) bool {
 	r.count(done.Steps)
 	last := r.ended || r.done() >= r.budget
 	if err := r.cut(r.take(done, last)); err != nil {
@@ -203,7 +205,7 @@ func (r *Run) done() int64 {
 	return r.steps
 }
 
-func (r *Run) take(done Report, last bool) Cut {
+func (r *Run) take(done report, last bool) Cut {
 	c := Cut{Run: r, Iter: r.iter, Steps: r.steps, Last: last && !r.inPhase || r.whole().ended}
 	if r.started {
 		c.Logs, c.Episodes = means(done.Logs), done.Episodes
@@ -292,11 +294,11 @@ func (r *Run) Log(name string, x Tensor) {
 	root := r.root()
 	root.mu.Lock()
 	defer root.mu.Unlock()
-	root.logs = append(root.logs, Record{r.prefix + name, []Tensor{x}})
+	root.logs = append(root.logs, record{Name: r.prefix + name, X: []Tensor{x}})
 }
 
 // means reduces the log of an iteration, names in order of first use.
-func means(logs []Record) []Logged {
+func means(logs []record) []Logged {
 	var out []Logged
 	count := map[string]int{}
 	index := map[string]int{}
@@ -307,7 +309,7 @@ func means(logs []Record) []Logged {
 			index[l.Name] = i
 			out = append(out, Logged{Name: l.Name})
 		}
-		sum, n := l.total()
+		sum, n := total(l)
 		out[i].X += sum
 		count[l.Name] += n
 	}

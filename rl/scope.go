@@ -284,10 +284,10 @@ func (s *Scope) EpisodesOf(env string) *Episodes {
 }
 
 // secondEpisodes takes the episodes that ended in second environments.
-func (s *Scope) secondEpisodes() (out []SecondEpisodes) {
+func (s *Scope) secondEpisodes() (out []second) {
 	for _, name := range s.names {
 		if e, ok := s.components[name].(*Episodes); ok && e != s.episodes && len(e.fresh) > 0 {
-			out = append(out, SecondEpisodes{name, e.take()})
+			out = append(out, second{Name: name, Episodes: e.take()})
 		}
 	}
 	return out

@@ -1,7 +1,6 @@
 package rl_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -139,33 +138,6 @@ func TestShardState(t *testing.T) {
 		equal(t, "y", rl.GetRowSlice[int64](mine, "y"), []int64{0, 1, 2, 3, 4}[own.Lo:own.Hi])
 		mine.GetRows("x", rl.FromFlat(s, []float32{1}, 1))
 		says(t, mine.Err(), `state "x" has rows`)
-	}
-}
-
-// TestMerge: reports of replicas make the one that a single loop would.
-func TestMerge(t *testing.T) {
-	s := scope(t)
-	log := func(name string, x ...float32) rl.Record {
-		return rl.Record{Name: name, X: []rl.Tensor{rl.FromFlat(s, x, len(x))}}
-	}
-	all := rl.System.Merge([][]rl.Report{
-		{
-			{Steps: 10, Logs: []rl.Record{log("a", 1), log("a", 2)}, Episodes: []rl.Episode{{Env: 1, Step: 10}}},
-			{Steps: 10, Logs: []rl.Record{log("a", 3), log("a", 4), log("b")}, Episodes: []rl.Episode{{Env: 2, Step: 5}}},
-		},
-		{{Steps: 0, Logs: []rl.Record{log("c", 5)}}},
-	})
-	var got []string
-	for _, l := range all.Logs {
-		text := l.Name
-		for _, x := range l.X {
-			text += fmt.Sprint(rl.Floats(x))
-		}
-		got = append(got, text)
-	}
-	equal(t, "logs", got, []string{"a[1][3]", "a[2][4]", "b[]", "c[5]"})
-	if all.Steps != 10 || len(all.Episodes) != 2 {
-		t.Errorf("%d steps, %v", all.Steps, all.Episodes)
 	}
 }
 

@@ -452,7 +452,7 @@ func (p *spanProgram) adopt(out []Tensor) (rest []Tensor) {
 func (p *spanProgram) log(out []Tensor) {
 	type item struct {
 		at int32
-		Record
+		record
 	}
 	var all []item
 	for _, s := range p.logs {
@@ -460,7 +460,7 @@ func (p *spanProgram) log(out []Tensor) {
 		what := p.items(out[0], len(when))
 		for i, at := range when {
 			if at > 0 { // a loop that ended early leaves the rest 0
-				all = append(all, item{at, Record{s.name, what[i : i+1]}})
+				all = append(all, item{at, record{Name: s.name, X: what[i : i+1]}})
 			}
 		}
 		out = out[2:]
@@ -469,7 +469,7 @@ func (p *spanProgram) log(out []Tensor) {
 	p.run.mu.Lock()
 	defer p.run.mu.Unlock()
 	for _, x := range all {
-		p.run.logs = append(p.run.logs, x.Record)
+		p.run.logs = append(p.run.logs, x.record)
 	}
 }
 

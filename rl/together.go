@@ -1,10 +1,10 @@
 package rl
 
-// Together is how plain loops that are learners of one run meet, each on a device
+// together is how plain loops that are learners of one run meet, each on a device
 // of its own and with its own environments: at gradients, which are summed, and
 // where an operation needs all rows. It defines what replicated learners compute,
 // in the plainest way; generated programs are compared with it.
-type Together interface {
+type together interface {
 	// Own is the loop's environments.
 	Own() Span
 	// All is the rows of all loops, and where this one's begin and end.
@@ -16,10 +16,10 @@ type Together interface {
 }
 
 // JoinLoops makes the loop that computes on d one of several.
-func (system) JoinLoops(d *Device, t Together) { d.together = t }
+func (system) JoinLoops(d *Device, t together) { d.together = t }
 
 // meeting is that of the loop that values belong to, or nil.
-func meeting(in []Tensor) Together {
+func meeting(in []Tensor) together {
 	for _, t := range in {
 		if t.val != nil && t.val.dev != nil {
 			return t.val.dev.together
@@ -29,7 +29,7 @@ func meeting(in []Tensor) Together {
 }
 
 // allRows is all loops' rows of those tensors that are a loop's environments.
-func allRows(m Together, in []Tensor) []Tensor {
+func allRows(m together, in []Tensor) []Tensor {
 	out := make([]Tensor, len(in))
 	for i, t := range in {
 		if out[i] = t; t.Ok() && t.Shape().Rank() > 0 && t.Rows() == m.Own().Len() {

@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 
 	"github.com/weft-rl/weft/edge"
-	"github.com/weft-rl/weft/rl"
+	"github.com/weft-rl/weft/internal/stack"
 )
 
 // sources finds the author's places of operations.
 type sources struct {
 	texts map[string][]byte // of generated files, by base name
 	read  map[string][]byte // from disk, by path; nil of files that are not there
-	known map[rl.Caller]string
+	known map[stack.Place]string
 }
 
 // path returns the places in the author's source that an operation was called from,
@@ -35,12 +35,12 @@ func (s *sources) path(r *record) (out []string) {
 
 // origin returns the place in the author's source of a line of generated code, or ""
 // if it is not known.
-func (s *sources) origin(c rl.Caller) string {
+func (s *sources) origin(c stack.Place) string {
 	pos, ok := s.known[c]
 	if !ok {
 		pos = edge.OriginIn(s.text(c.File), c.Line)
 		if s.known == nil {
-			s.known = map[rl.Caller]string{}
+			s.known = map[stack.Place]string{}
 		}
 		s.known[c] = pos
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gomlx/compute/shapes"
 
+	"github.com/weft-rl/weft/internal/stack"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -27,7 +28,7 @@ type trace struct {
 type record struct {
 	ident
 	iter    int64
-	callers []rl.Caller // the innermost first
+	callers []stack.Place // the innermost first
 	in, out []digest
 }
 
@@ -66,7 +67,7 @@ func (t *trace) Operation(op rl.Operation) {
 		rl.Fail(errLong{})
 	}
 	r := &record{ident: ident{t.next, op.Kind, op.Name, op.Number}, iter: t.iter, in: digests(op.In, op.Envs), out: digests(op.Out, op.Envs)}
-	r.callers = rl.Callers(deepest)
+	r.callers = stack.Callers(deepest)
 	if op.Kind == applyKind && t.applied == 0 {
 		t.applied = t.iter + 1
 	}

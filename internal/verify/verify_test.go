@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
+	"github.com/weft-rl/weft/internal/stack"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -54,7 +55,7 @@ func TestDigests(t *testing.T) {
 func at(name string, lines ...int) *record {
 	r := &record{ident: ident{next: 1, kind: "rl.Func.Call", name: name, number: 1}}
 	for _, l := range lines {
-		r.callers = append(r.callers, rl.Caller{File: "/home/me/loop.go", Line: l})
+		r.callers = append(r.callers, stack.Place{File: "/home/me/loop.go", Line: l})
 	}
 	return r
 }
@@ -65,7 +66,7 @@ func TestPaired(t *testing.T) {
 	src := &sources{texts: map[string][]byte{"gen_coarse.go": []byte("a := f() // loop.go:20\nb := f() // loop.go:30\nc := g() // loop.go:9\nd := h()\n")}}
 	inner := func(lines ...int) *record { // a method at loop.go:9, called from generated code, or the operation there
 		r := at("f", lines[:len(lines)-1]...)
-		r.callers = append(r.callers, rl.Caller{File: "/home/me/gen_coarse.go", Line: lines[len(lines)-1]})
+		r.callers = append(r.callers, stack.Place{File: "/home/me/gen_coarse.go", Line: lines[len(lines)-1]})
 		return r
 	}
 	plain := &trace{records: []*record{at("f", 9, 20), at("f", 9, 20), at("f", 9, 30)}}

@@ -2,6 +2,7 @@ package dist
 
 import (
 	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/internal/rendezvous"
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -9,9 +10,12 @@ import (
 // it is tokens that set the pace, and how many of a replica's reports.
 const reports = 64
 
+// report is what a replica did in an iteration.
+type report = rendezvous.Report[rl.Tensor, rl.Episode]
+
 // told is a message to the owner: what a replica did, or its state.
 type told struct {
-	Report rl.Report
+	Report report
 	Seen   Figures
 	State  []rl.Array
 	Save   int  // number of the save that the state is for
@@ -24,15 +28,15 @@ type told struct {
 // command is a message from the owner. In a synchronous run it is a verdict, or
 // asks for the state; in an asynchronous one the newest says all.
 type command struct {
-	Verdict rl.Verdict
+	Verdict rendezvous.Verdict
 	Save    int // number of the save that is asked for; 0 is none
 }
 
 func (r *replica) up() int   { return len(r.world.top.Edges) }
 func (r *replica) down() int { return len(r.world.top.Edges) + 1 }
 
-// Meet is rl.Peers.
-func (r *replica) Meet(mine rl.Report, lead func(rl.Report) rl.Verdict) (rl.Verdict, error) {
+// Meet is rendezvous.Peers.
+func (r *replica) Meet(mine report, lead func(report) rendezvous.Verdict) (rendezvous.Verdict, error) {
 	if r.again {
 		r.again = false
 		return r.resume(mine), nil
@@ -63,18 +67,18 @@ func (r *replica) Meet(mine rl.Report, lead func(rl.Report) rl.Verdict) (rl.Verd
 }
 
 // lead waits for all replicas, decides, and tells them.
-func (r *replica) lead(mine rl.Report, decide func(rl.Report) rl.Verdict) rl.Verdict {
+func (r *replica) lead(mine report, decide func(report) rendezvous.Verdict) rendezvous.Verdict {
 	w := r.world
-	groups := make([][]rl.Report, len(w.top.Groups))
+	groups := make([][]report, len(w.top.Groups))
 	for _, o := range w.replicas {
-		report := mine
+		did := mine
 		if o != r {
-			report = w.hear(o.number, r.x.Take(r.up(), o.number)).Report
+			did = w.hear(o.number, r.x.Take(r.up(), o.number)).Report
 		}
-		groups[o.group] = append(groups[o.group], report)
+		groups[o.group] = append(groups[o.group], did)
 	}
 	w.figures[r.number] = r.figures()
-	v := decide(rl.System.Merge(groups))
+	v := decide(rendezvous.Merge(groups))
 	tell := v
 	tell.Decided = false
 	for _, o := range w.others() {
@@ -85,18 +89,18 @@ func (r *replica) lead(mine rl.Report, decide func(rl.Report) rl.Verdict) rl.Ver
 
 // leadAsync takes what has been reported, waits for nobody, and counts the steps
 // of what was used.
-func (r *replica) leadAsync(mine rl.Report, decide func(rl.Report) rl.Verdict) rl.Verdict {
-	groups := [][]rl.Report{{mine}}
+func (r *replica) leadAsync(mine report, decide func(report) rendezvous.Verdict) rendezvous.Verdict {
+	groups := [][]report{{mine}}
 	r.receive()
 	for _, t := range r.pending {
-		groups = append(groups, []rl.Report{t.Report})
+		groups = append(groups, []report{t.Report})
 	}
 	r.pending = nil
 	r.world.figures[r.number] = r.figures()
 	for _, g := range groups[1:] {
 		r.world.idle += g[0].Steps
 	}
-	all := rl.System.Merge(groups)
+	all := rendezvous.Merge(groups)
 	all.Steps = r.world.from + r.world.idle + r.x.Taken()
 	v := decide(all)
 	r.command.Verdict = v
@@ -107,11 +111,11 @@ func (r *replica) leadAsync(mine rl.Report, decide func(rl.Report) rl.Verdict) r
 
 // resume goes on with an iteration that lost the replica it took from: what was logged
 // in it stays its own, and nothing is counted before it ends.
-func (r *replica) resume(mine rl.Report) rl.Verdict {
+func (r *replica) resume(mine report) rendezvous.Verdict {
 	r.x.Turn()
 	mine.Steps = 0
 	r.pending = append(r.pending, told{Report: mine})
-	return rl.Verdict{More: true, Decided: true}
+	return rendezvous.Verdict{More: true, Decided: true}
 }
 
 // receive files the reports that have arrived.
@@ -133,7 +137,7 @@ func (r *replica) post() {
 }
 
 // followAsync does what the newest command says, without waiting for one.
-func (r *replica) followAsync() rl.Verdict {
+func (r *replica) followAsync() rendezvous.Verdict {
 	for {
 		_, v, ok := r.x.Poll(r.down())
 		if !ok {

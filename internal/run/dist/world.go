@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/rendezvous"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
@@ -533,7 +534,7 @@ func (w *World) connect(ctx context.Context) error {
 // at home with it.
 func (r *replica) train() error {
 	r.begun = time.Now()
-	r.command.Verdict = rl.Verdict{Steps: r.world.from, More: true}
+	r.command.Verdict = rendezvous.Verdict{Steps: r.world.from, More: true}
 	return rl.Catch(func() error {
 		if !r.world.Leads() && r.world.Plan.Sparing() {
 			r.send(0, false) // it may be lost before it is asked

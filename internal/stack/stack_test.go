@@ -1,4 +1,4 @@
-package rl
+package stack
 
 import "testing"
 
