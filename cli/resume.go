@@ -29,7 +29,8 @@ func (c *command) resume() *cobra.Command {
 		Example: "  weft resume runs/ppo-CartPole-v1-seed1\n  weft resume runs/ppo-CartPole-v1-seed1 --steps 1_000_000\n" +
 			"  weft resume runs/ppo-CartPole-v1-seed1 --policy single-learner-coarse --workers 4\n" +
 			"  weft resume runs/ppo-CartPole-v1-seed1 --processes 2\n" +
-			"  weft resume ppo-CartPole-v1-seed1 --cluster 10.0.0.1:7700 --certs certs --max-workers 8",
+			"  weft resume ppo-CartPole-v1-seed1 --cluster 10.0.0.1:7700 --certs certs --max-workers 8\n" +
+			"  weft resume ppo-CartPole-v1-seed1 --cluster 127.0.0.1:7700 --detach",
 		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.works()

@@ -29,10 +29,11 @@ type cluster struct {
 	over        chan struct{} // closed when it is to end
 	watch       sync.WaitGroup
 
-	mu     sync.Mutex
-	files  map[string]files // of the newest process, by name
-	listen chan struct{}    // closed, and made anew, when the coordinator says that it listens
-	heard  int              // times that it did
+	mu      sync.Mutex
+	files   map[string]files // of the newest process, by name
+	listen  chan struct{}    // closed, and made anew, when the coordinator says that it listens
+	heard   int              // times that it did
+	leaving map[string]bool  // workers that are about to end by themselves
 }
 
 // slot is a process of a cluster that is started again when it has died.
@@ -48,7 +49,7 @@ const goodbye = 10 * time.Second
 func newCluster(ctx context.Context, s *starter, n network, workers int, bad func(error)) (*cluster, error) {
 	c := &cluster{
 		starter: starter{program: s.program, env: s.env, dir: s.dir}, network: n, bad: bad,
-		over: make(chan struct{}), listen: make(chan struct{}), files: map[string]files{},
+		over: make(chan struct{}), listen: make(chan struct{}), files: map[string]files{}, leaving: map[string]bool{},
 	}
 	spec, err := c.spec(workers)
 	if err != nil {
@@ -107,7 +108,7 @@ func (c *cluster) before(s *local.Start) error {
 // after sees how a process ended.
 func (c *cluster) after(x local.Exit) {
 	f := c.newest(x.Name)
-	c.bad(errors.Join(f.leftovers(x.Err, x.Asked, x.Killed), f.errors.Close()))
+	c.bad(errors.Join(f.leftovers(x.Err, c.left(x.Name) || x.Asked, x.Killed), f.errors.Close()))
 }
 
 // newest returns the files of the newest process of a name.

@@ -60,6 +60,8 @@ func (t *trial) inject(ctx context.Context, f Fault) (mark, error) {
 		return m, nil
 	}
 	switch f.Kind {
+	case Drain:
+		return t.drain(ctx, r, victim)
 	case CutLink:
 		return t.cutLink(ctx, r, f)
 	case HangSubmission:

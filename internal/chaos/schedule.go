@@ -25,6 +25,7 @@ const (
 	PauseCoordinator  Kind = "pause coordinator"
 	Slow              Kind = "slow worker" // it stands still most of the time
 	Leave             Kind = "leave and rejoin"
+	Drain             Kind = "drain worker" // by the coordinator; another comes in its place
 	CutControl        Kind = "cut control connection"
 	CutData           Kind = "cut data connections"
 	Drop              Kind = "drop packets" // of both planes, for longer than it takes to be given up
@@ -55,6 +56,7 @@ var traits = []trait{
 	{kind: PauseCoordinator, least: 50 * time.Millisecond, most: 500 * time.Millisecond},
 	{kind: Slow, least: time.Second, most: 2 * time.Second},
 	{kind: Leave, least: time.Second, most: 3 * time.Second},
+	{kind: Drain},
 	{kind: CutControl, network: true}, {kind: CutData, network: true},
 	{kind: Drop, network: true, least: 2 * time.Second, most: 4 * time.Second},
 	{kind: Delay, network: true, least: time.Second, most: 2 * time.Second},
