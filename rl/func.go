@@ -4,6 +4,8 @@ import (
 	"sync"
 
 	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/weft-rl/weft/internal/subgraph"
 )
 
 // Func is a graph function: arithmetic on a batch, written with GoMLX and
@@ -180,7 +182,7 @@ func (c *Ctx) branches() bool { return c.lower != nil && !c.lower.inCall && c.de
 // anywhere. What is there if not is otherwise, or zeros.
 func unless[O any](c *Ctx, mask Tensor, build func() O, otherwise []Tensor) (out O) {
 	var leaves []Tensor
-	then := Closure(c.graph, func(*graph.Graph) (nodes []*graph.Node) {
+	then := subgraph.Closure(c.graph, func(*graph.Graph) (nodes []*graph.Node) {
 		out = build()
 		leaves = Leaves(out)
 		for _, t := range leaves {
@@ -190,7 +192,7 @@ func unless[O any](c *Ctx, mask Tensor, build func() O, otherwise []Tensor) (out
 		}
 		return nodes
 	})
-	without := Closure(c.graph, func(g *graph.Graph) (nodes []*graph.Node) {
+	without := subgraph.Closure(c.graph, func(g *graph.Graph) (nodes []*graph.Node) {
 		for i, t := range leaves {
 			switch {
 			case !t.Ok():

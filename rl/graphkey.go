@@ -6,6 +6,8 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/weft-rl/weft/internal/philox"
 )
 
 // graphKey is Key inside a graph: the same integer arithmetic on uint32 nodes,
@@ -19,15 +21,13 @@ type graphKey struct {
 // GraphUniform draws as Key.Uniform does, rows x n numbers, with the key's words
 // as a graph value of shape [5]. It exists so that a whole loop can become one
 // device program and still draw the same numbers.
-func GraphUniform(key *graph.Node, use string, rows, n int) *graph.Node {
+func (system) GraphUniform(key *graph.Node, use string, rows, n int) *graph.Node {
 	return newGraphKey(key).use(use).uniform(rows, n)
 }
 
 // Words are the key as the graph's functions take it: its own four, and the
 // global index of row 0.
-//
-//weft:refuse use run.Key, which belongs to the iteration
-func (k Key) Words() [5]uint32 { return [5]uint32{k.w[0], k.w[1], k.w[2], k.w[3], k.row} }
+func (system) Words(k Key) [5]uint32 { return [5]uint32{k.w[0], k.w[1], k.w[2], k.w[3], k.row} }
 
 func newGraphKey(words *graph.Node) graphKey {
 	var k graphKey
@@ -81,7 +81,7 @@ func GraphBits(k Key, rows int) *graph.Node {
 		return graph.Reshape(graph.Slice(all, graph.AxisRange(), graph.AxisRange(0, 1)), rows)
 	}
 	row := graph.Add(rowNumbers(g, rows), spread(k.in.row))
-	return graphPhilox([4]*graph.Node{row, spread(word(g, 0)), spread(k.in.w[2]), spread(k.in.w[3])},
+	return philoxNodes([4]*graph.Node{row, spread(word(g, 0)), spread(k.in.w[2]), spread(k.in.w[3])},
 		[2]*graph.Node{spread(k.in.w[0]), spread(k.in.w[1])})[0]
 }
 
@@ -97,7 +97,7 @@ func (k graphKey) bits(blocks int) [4]*graph.Node {
 		}
 		return [4]*graph.Node(columns(graph.Concatenate(all, 0), blocks))
 	}
-	return graphPhilox([4]*graph.Node{spread(word(g, 0)), graph.Iota(g, shape, -1), spread(k.w[2]), spread(k.w[3])},
+	return philoxNodes([4]*graph.Node{spread(word(g, 0)), graph.Iota(g, shape, -1), spread(k.w[2]), spread(k.w[3])},
 		[2]*graph.Node{spread(k.w[0]), spread(k.w[1])})
 }
 
@@ -123,7 +123,7 @@ func (k graphKey) fold(lo, hi *graph.Node) graphKey {
 	if k.counts() {
 		return graphKey{w: [4]*graph.Node(columns(k.generate(lo, hi, 1))), row: k.row}
 	}
-	return graphKey{w: graphPhilox([4]*graph.Node{lo, hi, k.w[2], k.w[3]}, [2]*graph.Node{k.w[0], k.w[1]}), row: k.row}
+	return graphKey{w: philoxNodes([4]*graph.Node{lo, hi, k.w[2], k.w[3]}, [2]*graph.Node{k.w[0], k.w[1]}), row: k.row}
 }
 
 func (k graphKey) use(name string) graphKey {
@@ -139,15 +139,15 @@ func (k graphKey) uniform(rows, n int) *graph.Node {
 	g := k.w[0].Graph()
 	blocks := (n + 3) / 4
 	if k.counts() && blocks <= manyBlocks {
-		return graphUnit(k.words(rows, n))
+		return philox.UnitNode(k.words(rows, n))
 	}
 	shape, spread := k.over(rows, blocks)
 	row, block := graph.Add(graph.Iota(g, shape, -2), spread(k.row)), graph.Iota(g, shape, -1)
-	w := graphPhilox([4]*graph.Node{row, block, spread(k.w[2]), spread(k.w[3])},
+	w := philoxNodes([4]*graph.Node{row, block, spread(k.w[2]), spread(k.w[3])},
 		[2]*graph.Node{spread(k.w[0]), spread(k.w[1])})
 	lead := shape.Dimensions[:shape.Rank()-1]
 	all := graph.Reshape(graph.Stack(w[:], -1), slices.Concat(lead, []int{blocks * 4})...)
-	return graphUnit(graph.SliceAxis(all, -1, graph.AxisRange(0, n)))
+	return philox.UnitNode(graph.SliceAxis(all, -1, graph.AxisRange(0, n)))
 }
 
 // counts reports whether the device of the key's graph generates Philox blocks of a
@@ -201,50 +201,8 @@ func columns(words *graph.Node, rows ...int) []*graph.Node {
 	return out
 }
 
-// graphUnit is unit.
-func graphUnit(x *graph.Node) *graph.Node {
-	odd := graph.AddScalar(graph.MulScalar(graph.BitwiseShiftRightLogicalScalar(x, 9), 2), 1)
-	// Through int32, which is exact below 2^24 and which every backend converts.
-	f := graph.ConvertDType(graph.ConvertDType(odd, dtypes.Int32), dtypes.Float32)
-	return graph.MulScalar(f, 1.0/(1<<24))
-}
-
-// philoxTrip is how many rounds a trip makes where Philox is a loop: the more, the
-// fewer trips; the fewer, the less to compile.
-const philoxTrip = 2
-
-// graphPhilox is philox.
-func graphPhilox(c [4]*graph.Node, k [2]*graph.Node) [4]*graph.Node {
-	g := c[0].Graph()
-	if x, ok := g.State(ctxLink{}).(*Ctx); !ok || !x.Rolls() {
-		c, _ = philoxSome(philoxRounds, c, k)
-		return c
-	}
-	state := append(c[:], k[:]...)
-	return [4]*graph.Node(Repeat(g, philoxRounds/philoxTrip, state, func(_ *graph.Node, now []*graph.Node) []*graph.Node {
-		c, k := philoxSome(philoxTrip, [4]*graph.Node(now), [2]*graph.Node(now[4:]))
-		return append(c[:], k[:]...)
-	}))
-}
-
-// philoxSome is some rounds of Philox, and the key of the next.
-func philoxSome(rounds int, c [4]*graph.Node, k [2]*graph.Node) ([4]*graph.Node, [2]*graph.Node) {
-	for range rounds {
-		hi0, lo0 := mul32(c[0], philoxMul0)
-		hi1, lo1 := mul32(c[2], philoxMul1)
-		c = [4]*graph.Node{
-			graph.BitwiseXor(graph.BitwiseXor(hi1, c[1]), k[0]), lo1,
-			graph.BitwiseXor(graph.BitwiseXor(hi0, c[3]), k[1]), lo0,
-		}
-		k[0] = graph.AddScalar(k[0], uint32(philoxWeyl0))
-		k[1] = graph.AddScalar(k[1], uint32(philoxWeyl1))
-	}
-	return c, k
-}
-
-// mul32 is the 64-bit product of x and m, as two words.
-func mul32(x *graph.Node, m uint32) (hi, lo *graph.Node) {
-	p := graph.Mul(graph.ConvertDType(x, dtypes.Uint64), graph.Const(x.Graph(), uint64(m)))
-	hi = graph.ConvertDType(graph.BitwiseShiftRightLogicalScalar(p, 32), dtypes.Uint32)
-	return hi, graph.Mul(x, graph.Const(x.Graph(), m))
+// philoxNodes is philox.Block on nodes, as the device of their graph has it best.
+func philoxNodes(c [4]*graph.Node, k [2]*graph.Node) [4]*graph.Node {
+	x, ok := c[0].Graph().State(ctxLink{}).(*Ctx)
+	return philox.Nodes(c, k, ok && x.Rolls())
 }

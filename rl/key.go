@@ -3,13 +3,15 @@ package rl
 import (
 	"math/bits"
 	"math/rand/v2"
+
+	"github.com/weft-rl/weft/internal/philox"
 )
 
 // How numbers are drawn.
 //
 // A random number is a function, not a stream: of (seed, use, iteration, position in it, global
 // row, position in the row). A Key is 128 bits, folded by Philox4x32-10; draws are Philox blocks of
-// (row, block) under it (rl/key.go), and rl/graphkey.go is the same integer arithmetic as graph
+// (row, block) under it (internal/philox), and rl/graphkey.go is the same integer arithmetic as graph
 // code, bit for bit, which a test compares. Outside a lowered loop the draws of a graph function
 // are an *input* that Go fills: at the batch sizes of a rollout this is far cheaper than sixty
 // small graph operations, and the bits are the same. Normals and Gumbels are graph code on these
@@ -57,7 +59,7 @@ func (k Key) Fold(x uint64) Key {
 		return k.inside(out)
 	}
 	ctr := [4]uint32{uint32(x), uint32(x >> 32), k.w[2], k.w[3]}
-	return Key{w: philox(ctr, [2]uint32{k.w[0], k.w[1]}), row: k.row, own: k.own}
+	return Key{w: philox.Block(ctr, [2]uint32{k.w[0], k.w[1]}), row: k.row, own: k.own}
 }
 
 // Use derives the key of a named use.
@@ -111,13 +113,13 @@ func (k Key) Bits(i, b int) [4]uint32 {
 		failf("a key inside a device program has no bits to read: draw in a graph function")
 	}
 	ctr := [4]uint32{k.row + uint32(i), uint32(b), k.w[2], k.w[3]}
-	return philox(ctr, [2]uint32{k.w[0], k.w[1]})
+	return philox.Block(ctr, [2]uint32{k.w[0], k.w[1]})
 }
 
 // Uniform is draw j of row i, in the open interval (0,1).
 //
 //weft:refuse draw in a graph function, by row, or use run.Key where a key is asked for
-func (k Key) Uniform(i, j int) float64 { return float64(unit(k.Bits(i, j/4)[j%4])) }
+func (k Key) Uniform(i, j int) float64 { return float64(philox.Unit(k.Bits(i, j/4)[j%4])) }
 
 // IntN is draw j of row i, uniform over 0..n-1 up to a bias of n/2^32.
 //
@@ -137,12 +139,6 @@ func (k Key) Rand(i int) *rand.Rand {
 	return rand.New(rand.NewPCG(uint64(w[0])|uint64(w[1])<<32, uint64(w[2])|uint64(w[3])<<32))
 }
 
-// unit maps a random word to the middle of one of 2^23 equal intervals of
-// (0,1): exact in float32, never 0 or 1, so that a logarithm is always finite.
-func unit(x uint32) float32 {
-	return float32(2*(x>>9)+1) * (1.0 / (1 << 24))
-}
-
 // hash is FNV-1a: it names uses, it need not be random.
 func hash(s string) uint64 {
 	h := uint64(14695981039346656037)
@@ -152,47 +148,5 @@ func hash(s string) uint64 {
 	return h
 }
 
-// Philox constants, from Salmon et al., "Parallel random numbers: as easy as
-// 1, 2, 3" (SC 2011), table 2 and section 3.3.
-const (
-	philoxMul0, philoxMul1   = 0xD2511F53, 0xCD9E8D57
-	philoxWeyl0, philoxWeyl1 = 0x9E3779B9, 0xBB67AE85
-	philoxRounds             = 10
-)
-
-// philox is Philox4x32-10: a bijection of the counter for every key.
-func philox(c [4]uint32, k [2]uint32) [4]uint32 {
-	w0, w1, w2, w3 := philoxWords(c[0], c[1], c[2], c[3], k[0], k[1])
-	return [4]uint32{w0, w1, w2, w3}
-}
-
-// philoxWords is philox on single words, which stay in registers.
-func philoxWords(c0, c1, c2, c3, k0, k1 uint32) (_, _, _, _ uint32) {
-	for range philoxRounds {
-		p0, p1 := uint64(philoxMul0)*uint64(c0), uint64(philoxMul1)*uint64(c2)
-		c0, c1, c2, c3 = uint32(p1>>32)^c1^k0, uint32(p1), uint32(p0>>32)^c3^k1, uint32(p0)
-		k0 += philoxWeyl0
-		k1 += philoxWeyl1
-	}
-	return c0, c1, c2, c3
-}
-
 // fillUniform writes rows x n draws of k: the numbers of Uniform.
-func (k Key) fillUniform(out []float32, n int) {
-	for i := range len(out) / max(n, 1) {
-		row := out[i*n : (i+1)*n]
-		for b := uint32(0); len(row) > 0; b++ {
-			w0, w1, w2, w3 := philoxWords(k.row+uint32(i), b, k.w[2], k.w[3], k.w[0], k.w[1])
-			if len(row) >= 4 {
-				row[0], row[1], row[2], row[3] = unit(w0), unit(w1), unit(w2), unit(w3)
-				row = row[4:]
-				continue
-			}
-			last := [3]uint32{w0, w1, w2}
-			for j := range row {
-				row[j] = unit(last[j])
-			}
-			break
-		}
-	}
-}
+func (k Key) fillUniform(out []float32, n int) { philox.Fill(out, n, k.row, k.w) }

@@ -14,10 +14,10 @@ func TestKeysDiffer(t *testing.T) {
 	k := rl.NewKey(7)
 	seen := map[[5]uint32]string{}
 	add := func(name string, k rl.Key) {
-		if other, twice := seen[k.Words()]; twice {
+		if other, twice := seen[rl.System.Words(k)]; twice {
 			t.Errorf("keys %s and %s are the same", name, other)
 		}
-		seen[k.Words()] = name
+		seen[rl.System.Words(k)] = name
 	}
 	add("root", k)
 	add("seed 8", rl.NewKey(8))
@@ -149,9 +149,9 @@ func TestGraphUniformBits(t *testing.T) {
 		for _, use := range []string{"", "act", "a much longer name of a use"} {
 			for _, dims := range [][2]int{{1, 1}, {1, 9}, {17, 4}, {5, 7}, {300, 2}} {
 				k := rl.NewKey(seed * 0x9e3779b97f4a7c15).Use("k").At(int(seed) * 1000) // also of a shard's rows
-				words := k.Words()
+				words := rl.System.Words(k)
 				got := compute(s, rl.Key{}, func(_ *rl.Ctx, x []*node) *node {
-					return rl.GraphUniform(x[0], use, dims[0], dims[1])
+					return rl.System.GraphUniform(x[0], use, dims[0], dims[1])
 				}, rl.FromFlat(s, words[:], 5))
 				sameBits(t, fmt.Sprint(seed, use, dims), got, uniform(s, k, use, dims[0], dims[1]))
 			}

@@ -6,6 +6,8 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/weft-rl/weft/internal/shuffle"
 )
 
 // Draws ahead. On a device whose kernels are launched one by one, deriving a key
@@ -237,7 +239,7 @@ func (l *Lowering) uniform(k graphKey, rows, n int) *graph.Node {
 
 // permutationWords are the words that a permutation is keyed by, as a vector.
 func (k Key) permutationWords() *graph.Node {
-	const blocks = permutationRounds / 4
+	const blocks = shuffle.Words / 4
 	if p := k.in.path; p != nil && p.l != nil {
 		if x, ok := p.l.ask(*k.in, 0, blocks, true); ok {
 			return graph.Reshape(x, 4*blocks)

@@ -8,6 +8,8 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/weft-rl/weft/internal/subgraph"
 )
 
 // errUnroll is why a loop cannot be one of the program's: it is written out, round
@@ -165,7 +167,7 @@ func (l *Lowering) rehearse(carriers []Carried, body func(Int) Tensor) (seen reh
 	l.frame.begin(carriers)
 	var after []picture
 	err = Catch(func() error {
-		Closure(l.c.graph, func(g *graph.Graph) []*graph.Node {
+		subgraph.Closure(l.c.graph, func(g *graph.Graph) []*graph.Node {
 			seen.stop = body(l.frame.index(graph.Parameter(g, "i", shapes.Make(dtypes.Int32))))
 			l.frame.rehearsed()
 			after = pictures(carriers)
@@ -303,8 +305,8 @@ func (w *while) build(body func(Int) Tensor) {
 			initial = append(initial, graph.Zeros(g, grown(w.n, x.Shape())))
 		}
 	}
-	cond := Closure(g, func(g *graph.Graph) []*graph.Node { return []*graph.Node{w.goesOn(params(g, initial))} })
-	step := Closure(g, func(g *graph.Graph) []*graph.Node { return w.round(g, params(g, initial), body) })
+	cond := subgraph.Closure(g, func(g *graph.Graph) []*graph.Node { return []*graph.Node{w.goesOn(params(g, initial))} })
+	step := subgraph.Closure(g, func(g *graph.Graph) []*graph.Node { return w.round(g, params(g, initial), body) })
 	form()
 	w.results(graph.While(cond, step, initial...))
 }
@@ -450,7 +452,7 @@ func (l *Lowering) branch(yes Tensor, carriers []Carried, entry []Tensor, change
 	sizes, form := sizes(carriers), formed(carriers)
 	outer := l.takeStreams()
 	for i, arm := range arms {
-		closures[i] = Closure(l.c.graph, func(*graph.Graph) []*graph.Node {
+		closures[i] = subgraph.Closure(l.c.graph, func(*graph.Graph) []*graph.Node {
 			form()
 			hold(carriers, entry)
 			if arm != nil {

@@ -114,10 +114,10 @@ func TestRunKeys(t *testing.T) {
 				"": r.Key(use), "0": r.Key(use, 0), "1": r.Key(use, 1), "0 1": r.Key(use, 0, 1), "1 0": r.Key(use, 1, 0),
 			} {
 				name := fmt.Sprint(use, r.Iter(), " ", at)
-				if other, twice := seen[k.Words()]; twice {
+				if other, twice := seen[rl.System.Words(k)]; twice {
 					t.Errorf("%s and %s have one key", name, other)
 				}
-				seen[k.Words()] = name
+				seen[rl.System.Words(k)] = name
 			}
 		}
 		if first, again := r.Key("act", 1), r.Key("act", 1); first != again {

@@ -39,9 +39,9 @@ func TestGraphUniform(t *testing.T) {
 func compareUniform(t *testing.T, s *rl.Scope) {
 	for _, dims := range [][2]int{{1, 1}, {1, 9}, {17, 4}, {5, 7}, {300, 2}, {3, 64}, {3, 65}, {2, 200}} {
 		k := rl.NewKey(0x9e3779b97f4a7c15).Use("k").At(1000)
-		words := k.Words()
+		words := rl.System.Words(k)
 		draw := rl.NewFunc(s, "draw", func(_ *rl.Ctx, key rl.Tensor) rl.Tensor {
-			return rl.Wrap(rl.GraphUniform(key.Node(), "act", dims[0], dims[1]))
+			return rl.Wrap(rl.System.GraphUniform(key.Node(), "act", dims[0], dims[1]))
 		})
 		got := rl.Read[float32](draw.Call(rl.Key{}, rl.FromFlat(s, words[:], 5)))
 		for i, x := range got {
