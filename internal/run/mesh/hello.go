@@ -87,6 +87,10 @@ func (s *Session) belongs(worker int, holder string) error {
 // admit finds the session and the peer that somebody says it is, or says why not. Holder is whom its certificate was issued
 // to, if it has shown one.
 func (n *Node) admit(h hello, holder string) (*Session, *peer, error) {
+	wrong := status.Error(codes.PermissionDenied, "the secret is wrong")
+	if !(hello{secret: h.secret[:min(len(h.secret), len(n.o.Secret))]}).knows(n.o.Secret) {
+		return nil, nil, wrong // whatever epoch it speaks of
+	}
 	n.mu.Lock()
 	s := n.sessions[key{h.run, h.epoch}]
 	n.mu.Unlock()
@@ -94,7 +98,7 @@ func (n *Node) admit(h hello, holder string) (*Session, *peer, error) {
 		return nil, nil, status.Errorf(notYet, "run %q has no epoch %d here", h.run, h.epoch)
 	}
 	if !h.knows(s.secret()) {
-		return nil, nil, status.Error(codes.PermissionDenied, "the secret is wrong")
+		return nil, nil, wrong
 	}
 	if err := s.belongs(h.from, holder); h.life == 0 && err != nil {
 		return nil, nil, status.Error(codes.PermissionDenied, err.Error())
