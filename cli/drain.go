@@ -47,10 +47,8 @@ func (c *command) runDrain(ctx context.Context, client *control.Client, workers 
 	if err != nil {
 		return err
 	}
-	for _, name := range workers {
-		if err := client.Drain(ctx, name); err != nil {
-			return err
-		}
+	if err := client.Drain(ctx, workers...); err != nil {
+		return err
 	}
 	ticker := time.NewTicker(250 * time.Millisecond)
 	defer ticker.Stop()

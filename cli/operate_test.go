@@ -33,7 +33,8 @@ func TestClusterDetach(t *testing.T) {
 	contains(t, do(t, 2, tiny("--detach")...).errors, "--detach: it is for --cluster")
 }
 
-// TestClusterDrain has the only worker of a run leave. The run is saved where it stands, waits, and goes on with another worker.
+// TestClusterDrain has the only worker of a run leave. The run is saved where it stands, waits, and
+// goes on with another worker.
 func TestClusterDrain(t *testing.T) {
 	t.Chdir(t.TempDir())
 	at := coordinator(t)
@@ -100,7 +101,8 @@ func fetch(t *testing.T, at, path string) (code int, body string) {
 
 var address = regexp.MustCompile(`http://[0-9.:]+`)
 
-// TestClusterObserved looks into a coordinator and a worker, while a run is under way and when it is over.
+// TestClusterObserved looks into a coordinator and a worker, while a run is under way and when it
+// is over.
 func TestClusterObserved(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())

@@ -192,9 +192,9 @@ func (c *Client) Stop(ctx context.Context, run string, now bool) error {
 	return err
 }
 
-// Drain has a worker leave once its run can go on without it. It does not wait for that.
-func (c *Client) Drain(ctx context.Context, worker string) error {
-	_, err := invoke[OK](ctx, c, "Drain", &Named{Version: Version, Worker: worker})
+// Drain has workers leave once their runs can go on without them. It does not wait for that.
+func (c *Client) Drain(ctx context.Context, workers ...string) error {
+	_, err := invoke[OK](ctx, c, "Drain", &Named{Version: Version, Workers: workers})
 	return err
 }
 

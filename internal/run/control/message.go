@@ -118,11 +118,11 @@ type Submit struct {
 // Named asks about a run, or for something to be done with it. An empty name is all
 // runs, where that makes sense.
 type Named struct {
-	Version int    `json:"version"`
-	Run     string `json:"run"`
-	Worker  string `json:"worker,omitempty"` // of a drain
-	Follow  bool   `json:"follow,omitempty"` // of logs: until the run is over
-	Now     bool   `json:"now,omitempty"`    // of a stop: what was done since the last checkpoint is given up
+	Version int      `json:"version"`
+	Run     string   `json:"run"`
+	Workers []string `json:"workers,omitempty"` // of a drain
+	Follow  bool     `json:"follow,omitempty"`  // of logs: until the run is over
+	Now     bool     `json:"now,omitempty"`     // of a stop: what was done since the last checkpoint is given up
 }
 
 // OK answers what was done.

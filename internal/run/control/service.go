@@ -21,7 +21,7 @@ type Server interface {
 	Submit(context.Context, *Submit) (*OK, error)
 	Status(context.Context, *Named) (*Status, error)
 	Stop(context.Context, *Named) (*OK, error)
-	// Drain has a worker leave once its run can go on without it. It does not wait for that.
+	// Drain has workers leave once their runs can go on without them. It does not wait for that.
 	Drain(context.Context, *Named) (*OK, error)
 	// Delete forgets a run that is over, and removes its folder.
 	Delete(context.Context, *Named) (*OK, error)
@@ -158,8 +158,8 @@ func refused(err error) (text string, ok bool) {
 	return s.Message(), s.Code() == codes.InvalidArgument || s.Code() == codes.Unauthenticated || s.Code() == codes.PermissionDenied
 }
 
-// Elsewhither reports whether an answer is that a call is to be made to another coordinator, or later.
-func Elsewhither(err error) bool {
+// Postponed reports whether an answer is that a call is to be made to another coordinator, or later.
+func Postponed(err error) bool {
 	_, hint := leader(err)
 	return hint || status.Code(err) == codes.Unavailable
 }

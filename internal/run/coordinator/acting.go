@@ -172,10 +172,10 @@ func (a *acting) step(e event) error {
 		x.Ticket = a.expect(e.reply)
 		e.Event = x
 	case core.DrainAsked:
-		if e.reply != nil {
-			x.Ticket = a.expect(e.reply)
-		}
-		e.Event, a.stale = x, true
+		x.Ticket = a.expect(e.reply)
+		e.Event = x
+	case core.Leaving:
+		a.stale = true
 	}
 	var shared assignment
 	decisions := a.core.Step(e.Event)

@@ -9,15 +9,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/journal"
 )
 
-// An audit says who asked for what, when and from where: a line for each call that changes something, refused ones too. It is in
-// the folder of runs, so that the coordinator that takes over goes on with it, and only ever added to.
+// An audit says who asked for what, when and from where: a line for each call that changes
+// something, refused ones too. It is in the folder of runs, so that the coordinator that takes over
+// goes on with it, and only ever added to.
 
 const (
 	auditFile = ".audit.jsonl"
@@ -115,7 +116,7 @@ type audited struct{ *coordinator }
 
 // did adds a line to the audit, unless the call is to be made elsewhere or later.
 func (c audited) did(ctx context.Context, what, run, worker, how string, err error) {
-	if control.Elsewhither(err) {
+	if control.Postponed(err) {
 		return
 	}
 	who := control.Caller(ctx)
@@ -125,7 +126,7 @@ func (c audited) did(ctx context.Context, what, run, worker, how string, err err
 		e.Refused = why[:min(len(why), maxWhy)]
 	}
 	if err := c.audit.note(e); err != nil {
-		c.Log.Error(fmt.Sprintf("the audit cannot be written: %v", err), journal.Run, run, journal.Worker, worker)
+		c.Log.Error(fmt.Sprintf("the audit cannot be written: %v", err))
 	}
 }
 
@@ -154,7 +155,7 @@ func (c audited) Stop(ctx context.Context, q *control.Named) (*control.OK, error
 // Drain implements control.Server.
 func (c audited) Drain(ctx context.Context, q *control.Named) (*control.OK, error) {
 	ok, err := c.coordinator.Drain(ctx, q)
-	c.did(ctx, "drain", "", named(q.Worker), "", err)
+	c.did(ctx, "drain", "", brief(strings.Join(q.Workers, " "), maxWord), "", err)
 	return ok, err
 }
 

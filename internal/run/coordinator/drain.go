@@ -8,17 +8,25 @@ import (
 	"github.com/weft-rl/weft/internal/run/core"
 )
 
-// Drain has a worker leave once its run can go on without it.
+// mostDrained bounds the workers of one call.
+const mostDrained = 1000
+
+// Drain has workers leave once their runs can go on without them.
 func (c *coordinator) Drain(ctx context.Context, q *control.Named) (*control.OK, error) {
 	if err := sameVersion(q.Version); err != nil {
 		return nil, err
 	}
-	if !names.MatchString(q.Worker) {
-		return nil, control.Refusal(fmt.Sprintf("%.100q is no name of a worker: weft status shows them", q.Worker))
+	if len(q.Workers) == 0 || len(q.Workers) > mostDrained {
+		return nil, control.Refusal(fmt.Sprintf("%d workers at once: 1 to %d can be drained", len(q.Workers), mostDrained))
+	}
+	for _, name := range q.Workers {
+		if !names.MatchString(name) {
+			return nil, control.Refusal(fmt.Sprintf("%.100q is no name of a worker: weft status shows them", name))
+		}
 	}
 	a, err := c.acting(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return a.ask(ctx, func() core.Event { return core.DrainAsked{Worker: q.Worker} })
+	return a.ask(ctx, func() core.Event { return core.DrainAsked{Workers: q.Workers} })
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/weft-rl/weft/internal/run/worker"
 )
 
-// leaver starts a worker that ends well by itself, and returns what asks it to leave and what waits until it has.
+// leaver starts a worker that ends well by itself, and returns what asks it to leave and what waits
+// until it has.
 func (c *cluster) leaver(name string, change ...func(*worker.Options)) (leave, left func()) {
 	o := c.options(name)
 	drain := make(chan struct{})
@@ -44,8 +45,8 @@ func (c *cluster) leaver(name string, change ...func(*worker.Options)) (leave, l
 	return func() { close(drain) }, left
 }
 
-// TestDrain has workers leave a run that is under way, one after another: the one that decides as well, by a client's wish or by
-// its own. Each step is done once.
+// TestDrain has workers leave a run that is under way, one after another: the one that decides as
+// well, by a client's wish or by its own. Each step is done once.
 func TestDrain(t *testing.T) {
 	c := newCluster(t)
 	c.coordinate("127.0.0.1:0")
@@ -76,7 +77,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestDrainIdle lets workers leave at once that have no part, and no run is planned on one that is to leave.
+// TestDrainIdle lets workers leave at once that have no part, and no run is planned on one that is
+// to leave.
 func TestDrainIdle(t *testing.T) {
 	c := newCluster(t)
 	c.coordinate("127.0.0.1:0")
@@ -98,7 +100,8 @@ func (b busy) Run(ctx context.Context, a part.Assignment, r part.Reporter) error
 	return errors.Join(r.Ready(ctx), func() error { <-ctx.Done(); return ctx.Err() }())
 }
 
-// TestDrainTimeout has a worker leave whose run does not come to a consistent point in time. The run goes on from its checkpoint.
+// TestDrainTimeout has a worker leave whose run does not come to a consistent point in time. The
+// run goes on from its checkpoint.
 func TestDrainTimeout(t *testing.T) {
 	c := newCluster(t)
 	c.coordinate("127.0.0.1:0")
@@ -113,7 +116,8 @@ func TestDrainTimeout(t *testing.T) {
 	c.whole("r", 20)
 }
 
-// TestDrainReplaced has a coordinator go on with what another one began: a worker leaves, and nothing is done again.
+// TestDrainReplaced has a coordinator go on with what another one began: a worker leaves, and
+// nothing is done again.
 func TestDrainReplaced(t *testing.T) {
 	c := newCluster(t)
 	_, stop := c.coordinate("127.0.0.1:0")
@@ -162,8 +166,8 @@ func (d deaf) Progress(p part.Progress) {
 
 func (d deaf) Halted() <-chan struct{} { return d.halted }
 
-// TestPrograms has workers of two programs side by side. A run has workers of one of them, stays with that, and moves when its own
-// have left.
+// TestPrograms has workers of two programs side by side. A run has workers of one of them, stays
+// with that, and moves when its own have left.
 func TestPrograms(t *testing.T) {
 	c := newCluster(t)
 	c.coordinate("127.0.0.1:0")
@@ -203,7 +207,8 @@ func (unknowing) Run(context.Context, part.Assignment, part.Reporter) error {
 	return errors.New("there is no algorithm of that name")
 }
 
-// TestProgramRefuses has a run move to a program that cannot build it: it waits for the one that it had.
+// TestProgramRefuses has a run move to a program that cannot build it: it waits for the one that it
+// had.
 func TestProgramRefuses(t *testing.T) {
 	c := newCluster(t)
 	c.coordinate("127.0.0.1:0")

@@ -14,7 +14,8 @@ import (
 	"github.com/weft-rl/weft/internal/run/core"
 )
 
-// Probe shows from outside how a coordinator is. It is given to Serve with the options, and may be asked at any time.
+// Probe shows from outside how a coordinator is. It is given to Serve with the options, and may be
+// asked at any time.
 type Probe struct {
 	c     atomic.Pointer[coordinator]
 	tally tally
@@ -169,7 +170,8 @@ type Prober interface {
 	Probe(ctx context.Context) error
 }
 
-// stuck is how long the goroutine that decides may be at one event before the coordinator is not well.
+// stuck is how long the goroutine that decides may be at one event before the coordinator is not
+// well.
 const stuck = 30 * time.Second
 
 // Well reports why the process should be started again; nil if it is well.
@@ -188,8 +190,8 @@ func (p *Probe) Well() error {
 	return nil
 }
 
-// Ready reports why a coordinator is of no use now; nil if it is: it acts and can keep what it must, or another acts that it
-// reaches.
+// Ready reports why a coordinator is of no use now; nil if it is: it acts and can keep what it
+// must, or another acts that it reaches.
 func (p *Probe) Ready(ctx context.Context) error {
 	c := p.c.Load()
 	if c == nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/weft-rl/weft/internal/run/core"
 )
 
-// TestProbe shows what a coordinator does: who acts, what befell a run, and nothing of runs that are over.
+// TestProbe shows what a coordinator does: who acts, what befell a run, and nothing of runs that
+// are over.
 func TestProbe(t *testing.T) {
 	c := newCluster(t)
 	c.probe = &coordinator.Probe{}
@@ -54,7 +55,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestReady shows why coordinators are not ready: a store that takes no writes, a folder that takes none, no coordinator that acts.
+// TestReady shows why coordinators are not ready: a store that takes no writes, a folder that takes
+// none, no coordinator that acts.
 func TestReady(t *testing.T) {
 	c := newCluster(t)
 	c.probe = &coordinator.Probe{}

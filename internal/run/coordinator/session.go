@@ -228,7 +228,7 @@ func (a *acting) take(s *session, m *control.Up, receipts chan<- receipt) bool {
 		return m.Progress == nil || a.put(event{Event: core.Progressed{From: s.from(m), Progress: bounded(*m.Progress)}})
 	}
 	if m.Kind == control.KindLeave {
-		return a.put(event{Event: core.DrainAsked{Worker: s.name, Session: s.id}})
+		return a.put(event{Event: core.Leaving{Worker: s.name, Session: s.id}})
 	}
 	x := receipt{message: m}
 	if s.parts.mayWrite(m) {

@@ -14,9 +14,9 @@ import (
 	"github.com/weft-rl/weft/internal/run/durable"
 )
 
-// All workers must have the same store: one that has another folder would fail the runs that it has a part in, long after it
-// joined. So the first worker leaves a mark in its store, and every other one must find it there. The coordinator itself may be
-// without access to the store.
+// All workers must have the same store: one that has another folder would fail the runs that it has
+// a part in, long after it joined. So the first worker leaves a mark in its store, and every other
+// one must find it there. The coordinator itself may be without access to the store.
 
 const (
 	markFile = ".mark"          // in the folder of runs: the mark, for the coordinator that takes over; the store may be the same folder
@@ -43,7 +43,8 @@ func (s *shared) recall(dir string, alive int) {
 	s.mark, s.who, s.until = strings.TrimSpace(string(text)), "the workers that were there before have", time.Now().Add(absence)
 }
 
-// need decides what a worker has to do: nothing, to leave a mark, to look for it, or to wait for another that leaves one.
+// need decides what a worker has to do: nothing, to leave a mark, to look for it, or to wait for
+// another that leaves one.
 func (s *shared) need(h *control.Hello) (write, read bool, wait <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +92,8 @@ func (s *shared) known() (mark, who string) {
 	return s.mark, s.who
 }
 
-// share refuses a worker whose store is not that of the others. It returns what is to be called when the worker has left.
+// share refuses a worker whose store is not that of the others. It returns what is to be called
+// when the worker has left.
 func (a *acting) share(s *session, h *control.Hello) (left func(), err error) {
 	if h.Shared == nil {
 		return func() {}, nil
@@ -138,7 +140,8 @@ func unusable(h *control.Hello, err error) error {
 	return control.Idle(fmt.Sprintf("worker %s cannot use its --store (%s on %s): %v", h.Name, h.Shared.Place, h.Host, err))
 }
 
-// look has a worker leave a mark in its store, if there is one, and returns the mark that it finds there then.
+// look has a worker leave a mark in its store, if there is one, and returns the mark that it finds
+// there then.
 func (a *acting) look(s *session, mark string) (found string, err error) {
 	if err := s.stream.Send(&control.Down{Kind: control.KindLook, Text: mark}); err != nil {
 		return "", err

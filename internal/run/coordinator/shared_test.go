@@ -22,8 +22,8 @@ func in(dir string) func(*worker.Options) {
 	}
 }
 
-// TestShared refuses a worker whose store is another folder, also one that holds a copy, and says what to do. The others may come
-// back to the next coordinator.
+// TestShared refuses a worker whose store is another folder, also one that holds a copy, and says
+// what to do. The others may come back to the next coordinator.
 func TestShared(t *testing.T) {
 	c := newCluster(t)
 	one, other := t.TempDir(), t.TempDir()

@@ -6,22 +6,28 @@ import (
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
-// A worker that is to leave is drained: no run is planned on it any more, and the one that it has a part in ends its epoch at
-// the next consistent point, of which it keeps a checkpoint, and goes on without it. Nothing is done again, unlike after a loss.
+// A worker that is to leave is drained: no run is planned on it any more, and the one that it has a
+// part in ends its epoch at the next consistent point, of which it keeps a checkpoint, and goes on
+// without it. Nothing is done again, unlike after a loss.
 
 func (e DrainAsked) happen(c *Core) {
-	w := c.Worker(e.Worker)
-	switch {
-	case e.Session != 0: // the worker itself
-		if w = c.here(e.Worker, e.Session); w != nil {
-			c.drain(w)
+	for _, name := range e.Workers {
+		if c.Worker(name) == nil {
+			c.decide(Reply{e.Ticket, fmt.Sprintf("there is no worker %s: weft status shows them", name)})
+			return
 		}
-	case w == nil:
-		c.decide(Reply{e.Ticket, fmt.Sprintf("there is no worker %s: weft status shows them", e.Worker)})
-	default:
+	}
+	for _, name := range e.Workers {
+		w := c.Worker(name)
 		c.drain(w)
 		c.decide(Drain{w.Name, w.Session}) // also again: it may not have heard
-		c.decide(Reply{e.Ticket, ""})
+	}
+	c.decide(Reply{e.Ticket, ""})
+}
+
+func (e Leaving) happen(c *Core) {
+	if w := c.here(e.Worker, e.Session); w != nil {
+		c.drain(w)
 	}
 }
 
@@ -61,8 +67,8 @@ func (c *Core) leaving(r *Run) string {
 	return ""
 }
 
-// handOver has a run go on without a worker that is to leave: from its next consistent point on, or now if nothing was done
-// since its checkpoint.
+// handOver has a run go on without a worker that is to leave: from its next consistent point on, or
+// now if nothing was done since its checkpoint.
 func (c *Core) handOver(r *Run, name string) {
 	if r.Phase == Starting {
 		c.replan(r, fmt.Sprintf("worker %s is to leave", name))

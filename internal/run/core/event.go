@@ -55,12 +55,15 @@ type (
 		Now    bool
 		Ticket int64
 	}
-	// DrainAsked is a worker that is to leave when its run can go on without it. Session is that of the worker which asks for it
-	// itself, 0 if a client does, whose answer bears the ticket.
+	// DrainAsked has workers leave when their runs can go on without them: all of them, or none if one is not there.
 	DrainAsked struct {
+		Workers []string
+		Ticket  int64
+	}
+	// Leaving is a worker that asks for it itself.
+	Leaving struct {
 		Worker  string
 		Session int64
-		Ticket  int64
 	}
 	// PlanMade is the planner's answer: replicas are on the workers in the order in
 	// which it was given them.

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Workers of several programs may be members side by side, as while they are upgraded one after another. A run is planned on
-// workers of one program alone. It stays with the program that it had for as long as there are workers of it, since another one
-// may compute something else.
+// Workers of several programs may be members side by side, as while they are upgraded one after
+// another. A run is planned on workers of one program alone. It stays with the program that it had
+// for as long as there are workers of it, since another one may compute something else.
 
-// programs returns the programs that a run may be planned on, in the order in which they are tried: the one that it had, then
-// those of most workers that are fit for it. A run that lost its workers waits for others of its program for a while before it
-// moves.
+// programs returns the programs that a run may be planned on, in the order in which they are tried:
+// the one that it had, then those of most workers that are fit for it. A run that lost its workers
+// waits for others of its program for a while before it moves.
 func (c *Core) programs(r *Run, free []Worker, grow bool) (out []string) {
 	if grow {
 		return []string{r.Program}
@@ -41,7 +41,8 @@ func (c *Core) programs(r *Run, free []Worker, grow bool) (out []string) {
 	return out
 }
 
-// untried returns those of some programs that were not planned on in vain since workers last changed; all, if each was.
+// untried returns those of some programs that were not planned on in vain since workers last
+// changed; all, if each was.
 func (c *Core) untried(r *Run, programs []string) []string {
 	if r.VainAt != c.Members {
 		r.Vain = nil
@@ -54,7 +55,8 @@ func (c *Core) untried(r *Run, programs []string) []string {
 	return left
 }
 
-// other notes that a run cannot be planned on the workers of a program, and reports whether those of another are to be tried.
+// other notes that a run cannot be planned on the workers of a program, and reports whether those
+// of another are to be tried.
 func (c *Core) other(r *Run, program string) bool {
 	if r.VainAt != c.Members {
 		r.Vain, r.VainAt = nil, c.Members
@@ -76,7 +78,8 @@ func (c *Core) move(r *Run, program string) {
 // refused is the most programs that are remembered to have refused a run.
 const refused = 8
 
-// moveBack has a run that was moved to a program which cannot build it wait for the one that it had before; false if it was not.
+// moveBack has a run that was moved to a program which cannot build it wait for the one that it had
+// before; false if it was not.
 func (c *Core) moveBack(r *Run, e PartFailed) bool {
 	if r.Phase != Starting || r.Before == "" || e.Peer || e.Node {
 		return false

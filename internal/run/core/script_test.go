@@ -155,9 +155,9 @@ func (s *script) command(out *strings.Builder, line string) {
 	case "stop":
 		s.step(out, StopAsked{arg(1), has("now"), 2})
 	case "drain":
-		s.step(out, DrainAsked{arg(1), 0, 5})
+		s.step(out, DrainAsked{f[1:], 5})
 	case "leave": // the worker asks for it itself
-		s.step(out, DrainAsked{arg(1), s.session(arg(1)), 0})
+		s.step(out, Leaving{arg(1), s.session(arg(1))})
 	case "delete":
 		s.step(out, DeleteAsked{arg(1), 4})
 	case "record-lost":

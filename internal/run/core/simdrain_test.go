@@ -10,10 +10,10 @@ func (s *sim) leave(w *simWorker) {
 	}
 	if s.chance(50) {
 		w.draining = true
-		w.conn.up = append(w.conn.up, DrainAsked{w.name, w.conn.session, 0})
+		w.conn.up = append(w.conn.up, Leaving{w.name, w.conn.session})
 		return
 	}
-	s.tell(c, DrainAsked{w.name, 0, 0})
+	s.tell(c, DrainAsked{[]string{w.name}, 0})
 }
 
 // dismissed is the end of a worker's process that has no part any more.
@@ -44,7 +44,8 @@ func (s *sim) lossless(d Rewind, r *record) {
 	}
 }
 
-// clinging has a run go back to its last checkpoint when a worker is to leave, before it has come to a consistent point.
+// clinging has a run go back to its last checkpoint when a worker is to leave, before it has come
+// to a consistent point.
 func clinging(c *Core, e Event) Event {
 	if x, ok := e.(Progressed); ok {
 		if r := c.Run(x.Run); r != nil && r.Handing && r.Epoch == x.Epoch && x.Progress.Steps > r.step() {

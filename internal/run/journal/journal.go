@@ -1,4 +1,5 @@
-// Package journal makes the logs of processes of a cluster: lines with time, level, and which run and worker they are about.
+// Package journal makes the logs of processes of a cluster: lines with time, level, and which run
+// and worker they are about.
 package journal
 
 import (
@@ -39,7 +40,8 @@ func Parse(name string) (Format, error) {
 	return "", fmt.Errorf("%q is no format of logs: %s or %s", name, Text, JSON)
 }
 
-// New returns the logger of a process, such as a coordinator, that writes to w. What cannot be written is lost.
+// New returns the logger of a process, such as a coordinator, that writes to w. What cannot be
+// written is lost.
 func New(w io.Writer, f Format, process string) *slog.Logger {
 	if f == JSON {
 		return slog.New(slog.NewJSONHandler(&whole{w: w}, &slog.HandlerOptions{ReplaceAttr: safe})).With("process", process)
@@ -110,7 +112,8 @@ func (h *handler) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
-// sentence returns what a record says, with the run and the worker that it is about before it and anything else behind.
+// sentence returns what a record says, with the run and the worker that it is about before it and
+// anything else behind.
 func (h *handler) sentence(r slog.Record) string {
 	var before, behind strings.Builder
 	put := func(a slog.Attr) bool {

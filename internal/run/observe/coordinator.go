@@ -49,7 +49,8 @@ func Coordinator(p *coordinator.Probe) Process {
 // coordinated collects a coordinator's metrics.
 type coordinated struct{ *coordinator.Probe }
 
-// Describe implements prometheus.Collector. Nothing is described, so that which metrics there are may change.
+// Describe implements prometheus.Collector. Nothing is described, so that which metrics there are
+// may change.
 func (coordinated) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.

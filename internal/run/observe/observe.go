@@ -1,5 +1,6 @@
-// Package observe lets those who operate a cluster look into its processes: metrics in Prometheus' format, and whether a process
-// is well and ready. What is told of is the present; nothing is kept for a run that is over.
+// Package observe lets those who operate a cluster look into its processes: metrics in Prometheus'
+// format, and whether a process is well and ready. What is told of is the present; nothing is kept
+// for a run that is over.
 package observe
 
 import (
@@ -23,8 +24,8 @@ type Process struct {
 	Ready   func(context.Context) error // why it is of no use now; nil if it is
 }
 
-// Serve answers at /metrics, /healthz and /readyz until ctx is done. Whoever reaches the address may ask; nothing can be changed
-// there.
+// Serve answers at /metrics, /healthz and /readyz until ctx is done. Whoever reaches the address
+// may ask; nothing can be changed there.
 func Serve(ctx context.Context, l net.Listener, p Process) error {
 	h, err := p.handler()
 	if err != nil {
@@ -53,7 +54,8 @@ func Serve(ctx context.Context, l net.Listener, p Process) error {
 	return err
 }
 
-// handler returns what answers. The registry is its own: another library's metrics do not appear among these.
+// handler returns what answers. The registry is its own: another library's metrics do not appear
+// among these.
 func (p Process) handler() (http.Handler, error) {
 	r := prometheus.NewRegistry()
 	if err := errors.Join(

@@ -9,7 +9,8 @@ import (
 	"github.com/weft-rl/weft/plan"
 )
 
-// TestTraffic tells the coordinator what crosses between replicas, by the kind of edge, and how long checkpoints take.
+// TestTraffic tells the coordinator what crosses between replicas, by the kind of edge, and how
+// long checkpoints take.
 func TestTraffic(t *testing.T) {
 	const config = "every=64 steps=6400"
 	x, d := newTeam(t, 2), parttest.NewDesk(2)

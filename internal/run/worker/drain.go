@@ -19,8 +19,8 @@ func (w *worker) await(ctx context.Context) {
 	}
 }
 
-// leave has the worker tell its coordinator that it is to leave, and leave when it is dismissed, or when its time is over. Without
-// a coordinator and a part there is nothing to wait for.
+// leave has the worker tell its coordinator that it is to leave, and leave when it is dismissed, or
+// when its time is over. Without a coordinator and a part there is nothing to wait for.
 func (w *worker) leave(why string) {
 	p := w.current()
 	w.mu.Lock()
@@ -47,8 +47,8 @@ func (w *worker) isLeaving() bool {
 	return w.leaving != nil
 }
 
-// stay stops the clock of a worker that is to leave: it has.
-func (w *worker) stay() {
+// stopClock stops the clock of a worker that is to leave: it has.
+func (w *worker) stopClock() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.leaving != nil {
@@ -56,7 +56,8 @@ func (w *worker) stay() {
 	}
 }
 
-// isJoined notes whether the worker has a coordinator. One that is to leave and has no part does not look for another.
+// isJoined notes whether the worker has a coordinator. One that is to leave and has no part does
+// not look for another.
 func (w *worker) isJoined(is bool) {
 	p := w.current()
 	w.mu.Lock()

@@ -5,7 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Probe shows from outside how a worker is. It is given to Run with the options, and may be asked at any time.
+// Probe shows from outside how a worker is. It is given to Run with the options, and may be asked
+// at any time.
 type Probe struct {
 	w      atomic.Pointer[worker]
 	joins  atomic.Int64

@@ -18,7 +18,8 @@ type Shared struct {
 // looking is how long the store may take; the coordinator waits somewhat longer.
 const looking = 12 * time.Second
 
-// look leaves a mark in the worker's store, if the coordinator names one, and tells which one it finds there then.
+// look leaves a mark in the worker's store, if the coordinator names one, and tells which one it
+// finds there then.
 func (w *worker) look(ctx context.Context, link control.Link, mark string) error {
 	found, err := w.found(ctx, mark)
 	if err != nil {

@@ -107,7 +107,7 @@ func Run(ctx context.Context, o Options) error {
 	err := w.work(ctx)
 	cancel(nil)
 	waits.Wait()
-	w.stay()
+	w.stopClock()
 	if cause := context.Cause(ctx); errors.Is(cause, ErrStuck) {
 		return cause
 	}
