@@ -9,8 +9,8 @@ import (
 	"github.com/weft-rl/weft/internal/request"
 )
 
-// TestPathsAreNamed: every setting that can name a file, a folder or a program says so, so that a submitted run is asked
-// whether it may.
+// TestPathsAreNamed: every setting that can name a file, a folder or a program says so, so that a
+// submitted run is asked whether it may.
 func TestPathsAreNamed(t *testing.T) {
 	set := weft.Builtin()
 	all := map[string]any{"the run": &request.Settings{}}

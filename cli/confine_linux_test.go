@@ -9,8 +9,8 @@ import (
 	"github.com/weft-rl/weft/internal/run/core"
 )
 
-// TestSubmittedConfined: a run that was submitted neither writes outside of its folder nor has a program started that it
-// names, and is told what to do instead.
+// TestSubmittedConfined: a run that was submitted neither writes outside of its folder nor has a
+// program started that it names, and is told what to do instead.
 func TestSubmittedConfined(t *testing.T) {
 	marks := t.TempDir()
 	mark := filepath.Join(marks, "started")

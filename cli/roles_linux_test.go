@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// handOut copies what one machine or user needs of an authority into a folder of its own, which everybody may read: the
-// stranger that a test is about has been given it.
+// handOut copies what one machine or user needs of an authority into a folder of its own, which
+// everybody may read: the stranger that a test is about has been given it.
 func handOut(t *testing.T, name string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "certs-")
@@ -40,8 +40,9 @@ func hand(t *testing.T, dir string, files ...string) {
 	}
 }
 
-// TestRoles: with the very commands, another user of the machine who has a certificate does what its role allows and
-// nothing else; and a worker whose certificate is revoked is gone, without anything being restarted.
+// TestRoles: with the very commands, another user of the machine who has a certificate does what
+// its role allows and nothing else; and a worker whose certificate is revoked is gone, without
+// anything being restarted.
 func TestRoles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())

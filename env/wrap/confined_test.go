@@ -12,7 +12,8 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// TestConfined: the recorders of a run that somebody else asked for write into its folder, and nothing leads them elsewhere.
+// TestConfined: the recorders of a run that somebody else asked for write into its folder, and
+// nothing leads them elsewhere.
 func TestConfined(t *testing.T) {
 	outside := t.TempDir()
 	nothing := func(string) bool { return false }

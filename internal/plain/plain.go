@@ -1,5 +1,5 @@
-// Package plain makes text of other processes safe to show: what they wrote must not move a terminal's cursor, hide lines or
-// pretend to be others.
+// Package plain makes text of other processes safe to show: what they wrote must not move a
+// terminal's cursor, hide lines or pretend to be others.
 package plain
 
 import (
@@ -10,7 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns text with control characters, and what is no UTF-8, written as escapes such as \x1b. New lines and tabs stay.
+// Text returns text with control characters, and what is no UTF-8, written as escapes such as \x1b.
+// New lines and tabs stay.
 func Text(text string) string {
 	if safe(text) {
 		return text
@@ -42,13 +43,14 @@ func safe(text string) bool {
 	return utf8.ValidString(text) && strings.IndexFunc(text, bad) < 0
 }
 
-// bad reports whether a terminal may obey a character instead of showing it: control characters, and those that change the
-// direction of what follows.
+// bad reports whether a terminal may obey a character instead of showing it: control characters,
+// and those that change the direction of what follows.
 func bad(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029')
 }
 
-// Writer returns a writer that writes text to w as Text has it. A character may be split between two calls.
+// Writer returns a writer that writes text to w as Text has it. A character may be split between
+// two calls.
 func Writer(w io.Writer) io.Writer { return &writer{to: w} }
 
 type writer struct {

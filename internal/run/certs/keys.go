@@ -19,8 +19,9 @@ const (
 	ends = 30 * 24 * time.Hour // before the end of a certificate, in which warnings are given
 )
 
-// Keys are a certificate, its authority and what that has revoked, as their files hold them now. Files that have changed
-// are read again with the next connection, so that nothing has to be started anew; files that make no sense are not taken.
+// Keys are a certificate, its authority and what that has revoked, as their files hold them now.
+// Files that have changed are read again with the next connection, so that nothing has to be
+// started anew; files that make no sense are not taken.
 type Keys struct {
 	files Files
 	renew string // what to do when the certificate ends
@@ -56,8 +57,8 @@ func (f Files) Open() (*Keys, error) {
 	return k, nil
 }
 
-// Load reads the files: a configuration for servers and clients alike, in which both sides must show a certificate of
-// the authority. See Keys.TLS.
+// Load reads the files: a configuration for servers and clients alike, in which both sides must
+// show a certificate of the authority. See Keys.TLS.
 func (f Files) Load() (*tls.Config, error) {
 	k, err := f.Open()
 	if err != nil {
@@ -181,9 +182,10 @@ func (k *Keys) changed() bool {
 
 func (k *Keys) holder() Holder { return HolderOf(k.now.pair.Leaf) }
 
-// TLS returns a configuration for servers and clients alike. Its GetConfigForClient, which does not look at its argument,
-// returns the configuration for the files as they are now: servers call it with every connection, and clients may.
-// Its VerifyPeerCertificate can be asked again about a connection that is open.
+// TLS returns a configuration for servers and clients alike. Its GetConfigForClient, which does not
+// look at its argument, returns the configuration for the files as they are now: servers call it
+// with every connection, and clients may. Its VerifyPeerCertificate can be asked again about a
+// connection that is open.
 func (k *Keys) TLS() *tls.Config {
 	c := k.config(k.current())
 	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return k.config(k.current()), nil }
@@ -195,7 +197,8 @@ func (k *Keys) config(l *loaded) *tls.Config {
 	return &tls.Config{
 		Certificates: []tls.Certificate{l.pair}, RootCAs: l.roots, ClientCAs: l.roots, MinVersion: tls.VersionTLS13,
 		ClientAuth: tls.RequireAnyClientCert, VerifyPeerCertificate: k.verify, // which says whose certificate it is, unlike RequireAndVerifyClientCert
-		// A client whose certificate the server would not take is to be told so, not to be asked for another.
+		// A client whose certificate the server would not take is to be told so, not to be asked
+		// for another.
 		GetClientCertificate:   func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &l.pair, nil },
 		SessionTicketsDisabled: true, // every connection shows its certificate
 	}

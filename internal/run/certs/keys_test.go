@@ -91,8 +91,8 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestRevoke: a certificate that is revoked is worth nothing as soon as the list is there, and all that its name ever had
-// are; another one of the name is good.
+// TestRevoke: a certificate that is revoked is worth nothing as soon as the list is there, and all
+// that its name ever had are; another one of the name is good.
 func TestRevoke(t *testing.T) {
 	dir := authorityIn(t)
 	server, at := made(t, dir, "server", Coordinate)
@@ -155,8 +155,8 @@ func TestRevoke(t *testing.T) {
 	}
 }
 
-// TestReload: files that are replaced are read again, by servers and clients that go on, also those of another authority;
-// files that make no sense are not taken.
+// TestReload: files that are replaced are read again, by servers and clients that go on, also those
+// of another authority; files that make no sense are not taken.
 func TestReload(t *testing.T) {
 	first, second := authorityIn(t), authorityIn(t)
 	server, at := made(t, first, "server", Coordinate)
@@ -212,7 +212,8 @@ func TestOpenConnection(t *testing.T) {
 	}
 }
 
-// TestWarning: before a certificate ends its holder is told what to do: at once, and not again and again.
+// TestWarning: before a certificate ends its holder is told what to do: at once, and not again and
+// again.
 func TestWarning(t *testing.T) {
 	dir := authorityIn(t)
 	k, _ := made(t, dir, "gpu1", Work)

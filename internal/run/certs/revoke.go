@@ -22,7 +22,8 @@ const (
 	revokedFile = authority + ".crl"
 )
 
-// noteIssued writes down whom a certificate was issued to, so that it can be revoked when its file is gone.
+// noteIssued writes down whom a certificate was issued to, so that it can be revoked when its file
+// is gone.
 func noteIssued(dir, name string, serial *big.Int) error {
 	f, err := os.OpenFile(filepath.Join(dir, issuedFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -64,8 +65,9 @@ func serials(dir, name string) (out []*big.Int, names []string, err error) {
 	return out, names, nil
 }
 
-// Revoke puts all certificates that were issued to name on the list of revoked ones, removes its files from dir, and
-// returns the list's path. Who reads the list, beside ca.crt, lets nobody in with one of them.
+// Revoke puts all certificates that were issued to name on the list of revoked ones, removes its
+// files from dir, and returns the list's path. Who reads the list, beside ca.crt, lets nobody in
+// with one of them.
 func Revoke(dir, name string) (list string, err error) {
 	list = filepath.Join(dir, revokedFile)
 	if !named.MatchString(name) || name == authority {
@@ -130,8 +132,8 @@ func remove(dir, name string) error {
 	return errors.Join(errs...)
 }
 
-// Renew makes another certificate for name, in the place of its files in dir: with the same roles and addresses. The
-// one before stays good until its end, or until name's certificates are revoked.
+// Renew makes another certificate for name, in the place of its files in dir: with the same roles
+// and addresses. The one before stays good until its end, or until name's certificates are revoked.
 func Renew(dir, name string) (Files, error) {
 	if !named.MatchString(name) || name == authority {
 		return Files{}, fmt.Errorf("%q is no name of a certificate", name)

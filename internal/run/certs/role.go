@@ -62,7 +62,8 @@ func list(roles []Role) string {
 	return strings.Join(names, ", ")
 }
 
-// Holder is whom a certificate was issued to. Its fields come from the certificate, whoever made that.
+// Holder is whom a certificate was issued to. Its fields come from the certificate, whoever made
+// that.
 type Holder struct {
 	Name   string
 	Serial string // number of the certificate, in hexadecimal

@@ -10,7 +10,8 @@ import (
 	"github.com/weft-rl/weft/internal/run/core"
 )
 
-// Bounds are how much clients and workers may have a coordinator keep. What goes beyond them is refused.
+// Bounds are how much clients and workers may have a coordinator keep. What goes beyond them is
+// refused.
 type Bounds struct {
 	Runs       int   // that wait or are under way; 200 by default
 	Submission int   // bytes of a run's configuration; 64 KiB
@@ -36,7 +37,8 @@ func (b Bounds) withDefaults() Bounds {
 	return Bounds{cmp.Or(b.Runs, 200), cmp.Or(b.Submission, 64<<10), cmp.Or(b.Waiting, 8<<20), cmp.Or(b.Log, 64<<20)}
 }
 
-// queue admits submissions. Those that the loop has not decided upon yet count as well, so that many at once do not get by.
+// queue admits submissions. Those that the loop has not decided upon yet count as well, so that
+// many at once do not get by.
 type queue struct {
 	mu    sync.Mutex
 	under map[submission]int // bytes of those under way
@@ -45,7 +47,8 @@ type queue struct {
 // submission tells submissions apart, of which several may have one name.
 type submission struct{ name, id string }
 
-// admit takes a submission into account, or refuses it. Whoever was admitted calls done when it is decided upon.
+// admit takes a submission into account, or refuses it. Whoever was admitted calls done when it is
+// decided upon.
 func (a *acting) admit(q *control.Submit) (done func(), err error) {
 	b := a.Bounds
 	if len(q.Config) > b.Submission {
@@ -107,7 +110,8 @@ func brief(text string, most int) string {
 	return text
 }
 
-// sane refuses a worker that introduces itself with what nobody could be shown, or that takes all there is.
+// sane refuses a worker that introduces itself with what nobody could be shown, or that takes all
+// there is.
 func sane(h *control.Hello) error {
 	words := append([]string{h.Instance, h.Host, h.Data, h.Binary}, h.Devices...)
 	if h.Shared != nil {

@@ -43,7 +43,8 @@ func (c *cluster) flood(name string, n, size int) (taken int, why string) {
 	return int(ok.Load()), why
 }
 
-// TestBounds: however many submissions come, and however large, a coordinator keeps so much, and says what it does not take.
+// TestBounds: however many submissions come, and however large, a coordinator keeps so much, and
+// says what it does not take.
 func TestBounds(t *testing.T) {
 	c := newCluster(t)
 	c.coordinate("127.0.0.1:0")
@@ -93,8 +94,8 @@ func (f talker) Run(ctx context.Context, a part.Assignment, r part.Reporter) err
 	return fmt.Errorf("\x1b]0;title\x07 it failed")
 }
 
-// TestEscaped: what a worker says of its own run is logged and shown without what a terminal would obey, and no line is
-// longer than it may be.
+// TestEscaped: what a worker says of its own run is logged and shown without what a terminal would
+// obey, and no line is longer than it may be.
 func TestEscaped(t *testing.T) {
 	c := newCluster(t)
 	c.coordinate("127.0.0.1:0")

@@ -93,8 +93,8 @@ func (c *cluster) forge(config *tls.Config, hello control.Hello, all ...*control
 	return first
 }
 
-// TestForger: a worker of the cluster that has no part of a run can neither write its record nor its log, nor have it
-// fail, end or go back, whatever it says.
+// TestForger: a worker of the cluster that has no part of a run can neither write its record nor
+// its log, nor have it fail, end or go back, whatever it says.
 func TestForger(t *testing.T) {
 	c := newCluster(t)
 	town := newTown(t)
@@ -139,8 +139,9 @@ func TestForger(t *testing.T) {
 	}
 }
 
-// TestForgedName: nobody takes a worker's place who has another certificate, neither while the worker is there nor while
-// its connection is broken, though it knows all that the coordinator shows.
+// TestForgedName: nobody takes a worker's place who has another certificate, neither while the
+// worker is there nor while its connection is broken, though it knows all that the coordinator
+// shows.
 func TestForgedName(t *testing.T) {
 	c := newCluster(t)
 	c.returns = 600
@@ -176,7 +177,8 @@ func TestForgedName(t *testing.T) {
 	try("there is a worker a already")
 }
 
-// TestRoleOfCaller: who may only work or read has nothing else done, over a real connection, and is told what it lacks.
+// TestRoleOfCaller: who may only work or read has nothing else done, over a real connection, and is
+// told what it lacks.
 func TestRoleOfCaller(t *testing.T) {
 	c := newCluster(t)
 	town := newTown(t)

@@ -9,8 +9,9 @@ import (
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
-// parts are what a session was given to do. What a worker says of anything else reaches no run's folder: its lines are not
-// written, its notes are not logged, and what is missing in a record is not asked of it.
+// parts are what a session was given to do. What a worker says of anything else reaches no run's
+// folder: its lines are not written, its notes are not logged, and what is missing in a record is
+// not asked of it.
 type parts struct {
 	claimed string // run that the worker said it is at when it joined, whether it is or not; set before anything is read
 
@@ -25,7 +26,8 @@ type grant struct {
 	owner       bool // it decides, and writes the record
 }
 
-// maxGiven bounds what is remembered: a worker has one part at a time, and may still speak of the one before.
+// maxGiven bounds what is remembered: a worker has one part at a time, and may still speak of the
+// one before.
 const maxGiven = 8
 
 func (p *parts) add(g grant) {
@@ -35,8 +37,8 @@ func (p *parts) add(g grant) {
 	p.given = slices.Clone(p.given[max(0, len(p.given)-maxGiven):])
 }
 
-// mayWrite reports whether a message may change the folder of its run: it comes from who was given the part, and
-// lines and checkpoints from the part that decides.
+// mayWrite reports whether a message may change the folder of its run: it comes from who was given
+// the part, and lines and checkpoints from the part that decides.
 func (p *parts) mayWrite(m *control.Up) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,8 +57,8 @@ func (p *parts) knows(run string) bool {
 	return run == p.claimed || slices.ContainsFunc(p.given, func(g grant) bool { return g.run == run })
 }
 
-// give notes which sessions have which parts, before anybody is told: those that were assigned, and the one that a worker
-// which has joined goes on with.
+// give notes which sessions have which parts, before anybody is told: those that were assigned, and
+// the one that a worker which has joined goes on with.
 func (a *acting) give(e core.Event, decisions []core.Decision) {
 	for _, d := range decisions {
 		if x, ok := d.(core.Assign); ok && a.sessions[x.Session] != nil {

@@ -40,7 +40,8 @@ func (d *door) Clone() credentials.TransportCredentials {
 	return &door{d.TransportCredentials.Clone(), d.gate}
 }
 
-// Dial returns the credentials of a client whose server must have a role; nil is without TLS, for tests on loopback.
+// Dial returns the credentials of a client whose server must have a role; nil is without TLS, for
+// tests on loopback.
 func Dial(config *tls.Config, role certs.Role) credentials.TransportCredentials {
 	if config == nil {
 		return insecure.NewCredentials()

@@ -1,6 +1,6 @@
-// Package gate decides who gets in to the gRPC servers of a cluster, and what they may call there: by the role that the
-// certificate of the caller names. It logs whom it refuses, and ends the connections of those whose certificate is not good
-// any more.
+// Package gate decides who gets in to the gRPC servers of a cluster, and what they may call there:
+// by the role that the certificate of the caller names. It logs whom it refuses, and ends the
+// connections of those whose certificate is not good any more.
 package gate
 
 import (
@@ -24,7 +24,8 @@ import (
 	"github.com/weft-rl/weft/internal/run/certs"
 )
 
-// methods is the list of what may be called, and of the role that it takes. What is not in it nobody may call.
+// methods is the list of what may be called, and of the role that it takes. What is not in it
+// nobody may call.
 var methods = map[string]certs.Role{
 	"/weft.Control/Join":    certs.Work,
 	"/weft.Control/Submit":  certs.Submit,
@@ -96,7 +97,8 @@ type visitor struct {
 	chain [][]byte // its certificates
 }
 
-// New returns the gate of a server with certificates; nil is without, for tests on loopback. Log is told of whom it refuses.
+// New returns the gate of a server with certificates; nil is without, for tests on loopback. Log is
+// told of whom it refuses.
 func New(config *tls.Config, log func(string)) *Gate {
 	return &Gate{tls: config, refusals: refusals{log: log}}
 }
@@ -149,7 +151,8 @@ func (g *Gate) Refused(who Caller, why string) {
 // Count returns how many were refused.
 func (g *Gate) Count() int64 { return g.count.Load() }
 
-// Watch ends connections whose certificate is not good any more, such as one that was revoked, until ctx is done.
+// Watch ends connections whose certificate is not good any more, such as one that was revoked,
+// until ctx is done.
 func (g *Gate) Watch(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -164,7 +167,8 @@ func (g *Gate) Watch(ctx context.Context) {
 	}
 }
 
-// sweep forgets connections that are closed, and closes those whose certificate is not good any more.
+// sweep forgets connections that are closed, and closes those whose certificate is not good any
+// more.
 func (g *Gate) sweep() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -190,8 +194,8 @@ func (g *Gate) sweep() {
 	g.open = kept
 }
 
-// ended reports whether a certificate was good for its time, which is over. It counts when a connection is made: whoever
-// has another one by now need not lose those that it has.
+// ended reports whether a certificate was good for its time, which is over. It counts when a
+// connection is made: whoever has another one by now need not lose those that it has.
 func ended(err error) bool {
 	var invalid x509.CertificateInvalidError
 	return errors.As(err, &invalid) && invalid.Reason == x509.Expired

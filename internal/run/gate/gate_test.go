@@ -123,7 +123,8 @@ func call(t *testing.T, at string, config *tls.Config, role certs.Role, method s
 	return who.Service, s, err
 }
 
-// TestRole: a method is done for who has its role and for nobody else, and who asks in vain is logged.
+// TestRole: a method is done for who has its role and for nobody else, and who asks in vain is
+// logged.
 func TestRole(t *testing.T) {
 	a := newAuthority(t)
 	var l log
@@ -154,7 +155,8 @@ func TestRole(t *testing.T) {
 	}
 }
 
-// TestServer: a client speaks with a server that has the role of one, whatever other certificate of the authority answers.
+// TestServer: a client speaks with a server that has the role of one, whatever other certificate of
+// the authority answers.
 func TestServer(t *testing.T) {
 	a := newAuthority(t)
 	var l log
@@ -165,7 +167,8 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestRevoked: the open connection of somebody whose certificate is revoked ends, others' go on, and it gets no other.
+// TestRevoked: the open connection of somebody whose certificate is revoked ends, others' go on,
+// and it gets no other.
 func TestRevoked(t *testing.T) {
 	a := newAuthority(t)
 	var l log
@@ -198,7 +201,8 @@ func TestRevoked(t *testing.T) {
 	}
 }
 
-// TestStrangers: who has a certificate of another authority, or none, is refused, and logged by the name that it claims.
+// TestStrangers: who has a certificate of another authority, or none, is refused, and logged by the
+// name that it claims.
 func TestStrangers(t *testing.T) {
 	a := newAuthority(t)
 	var l log
@@ -226,7 +230,8 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestFlood: however many are refused, a window has so many lines, and what was left out is counted.
+// TestFlood: however many are refused, a window has so many lines, and what was left out is
+// counted.
 func TestFlood(t *testing.T) {
 	var l log
 	r := refusals{log: l.say}

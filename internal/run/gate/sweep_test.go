@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestSweep: a connection ends when its certificate is revoked, and goes on when the certificate has only come to its end.
+// TestSweep: a connection ends when its certificate is revoked, and goes on when the certificate
+// has only come to its end.
 func TestSweep(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error

@@ -13,7 +13,8 @@ import (
 	"github.com/weft-rl/weft/internal/run/certs"
 )
 
-// holders are nodes whose certificates were issued to names of their own, and the group that they are to be.
+// holders are nodes whose certificates were issued to names of their own, and the group that they
+// are to be.
 func holders(t *testing.T, names ...string) (nodes []*Node, g Group, configs []*tls.Config) {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,8 +40,9 @@ func holders(t *testing.T, names ...string) (nodes []*Node, g Group, configs []*
 	return nodes, g, configs
 }
 
-// TestForger: a worker of the cluster that has no part in a run does not get into it, though it knows everything but the
-// epoch's secret, or has that and not the certificate; and nobody takes it for one that has.
+// TestForger: a worker of the cluster that has no part in a run does not get into it, though it
+// knows everything but the epoch's secret, or has that and not the certificate; and nobody takes it
+// for one that has.
 func TestForger(t *testing.T) {
 	nodes, whole, configs := holders(t, "gpu1", "gpu2", "mallory")
 	g := whole
