@@ -7,6 +7,8 @@ import (
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
+
+	"github.com/weft-rl/weft/internal/leaves"
 )
 
 // Space is the set of values that an observation or an action of one
@@ -67,7 +69,7 @@ func (b MultiBinary) Leaves() []SpaceLeaf { return []SpaceLeaf{{"", b}} }
 func (d Dict) Leaves() (out []SpaceLeaf) {
 	for _, e := range d {
 		for _, l := range e.Space.Leaves() {
-			out = append(out, SpaceLeaf{join(e.Name, l.Name), l.Space})
+			out = append(out, SpaceLeaf{leaves.Join(e.Name, l.Name), l.Space})
 		}
 	}
 	return out

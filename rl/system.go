@@ -37,7 +37,7 @@ func (system) InParts(like []Tensor, bounds []int, get func(part int) []Tensor) 
 // HasLeaves reports whether values of type t are made of tensors alone, so that Leaves takes
 // them.
 func (system) HasLeaves(t reflect.Type) bool {
-	_, err := codecOf(t)
+	_, err := structs.Of(t)
 	return err == nil
 }
 

@@ -1,61 +1,62 @@
 package rl
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/weft-rl/weft/internal/leaves"
+)
 
 // Tree is an ordered set of named tensors: a Dict observation, a compound
 // action. A plain tensor is a tree of one leaf with the empty name.
 //
 //weft:batch
-type Tree struct {
-	names  []string
-	leaves []Tensor
-}
+type Tree struct{ of leaves.Branch[Tensor] }
 
 // One is the tree of a single unnamed tensor.
 //
 //weft:moves
-func One(t Tensor) Tree { return Tree{names: oneName, leaves: []Tensor{t}} }
+func One(t Tensor) Tree { return Tree{leaves.Branch[Tensor]{Names: oneName, Leaves: []Tensor{t}}} }
 
 var oneName = []string{""}
 
 // NewTree is the tree of the given leaves in the given order.
 //
 //weft:moves
-func NewTree(names []string, leaves []Tensor) Tree {
-	if len(names) != len(leaves) {
-		failf("tree of %d names and %d leaves", len(names), len(leaves))
+func NewTree(names []string, tensors []Tensor) Tree {
+	if len(names) != len(tensors) {
+		failf("tree of %d names and %d leaves", len(names), len(tensors))
 	}
-	return Tree{names: names, leaves: leaves}
+	return Tree{leaves.Branch[Tensor]{Names: names, Leaves: tensors}}
 }
 
 // Names of the leaves, in order.
 //
 //weft:pure
-func (t Tree) Names() []string { return t.names }
+func (t Tree) Names() []string { return t.of.Names }
 
 // Len is the number of leaves; 0 for a tree that is absent.
 //
 //weft:pure
-func (t Tree) Len() int { return len(t.leaves) }
+func (t Tree) Len() int { return len(t.of.Leaves) }
 
 // At is leaf i.
 //
 //weft:moves
-func (t Tree) At(i int) Tensor { return t.leaves[i] }
+func (t Tree) At(i int) Tensor { return t.of.Leaves[i] }
 
 // Leaf is the leaf of that name. The empty name asks for the only one.
 //
 //weft:moves
 func (t Tree) Leaf(name string) Tensor {
-	for i, n := range t.names {
+	for i, n := range t.of.Names {
 		if n == name {
-			return t.leaves[i]
+			return t.of.Leaves[i]
 		}
 	}
 	if name == "" {
-		failf("the tree has leaves %s: name the one you want", strings.Join(t.names, ", "))
+		failf("the tree has leaves %s: name the one you want", strings.Join(t.of.Names, ", "))
 	}
-	failf("no leaf %q among %s", name, strings.Join(t.names, ", "))
+	failf("no leaf %q among %s", name, strings.Join(t.of.Names, ", "))
 	return Tensor{}
 }
 
@@ -63,9 +64,9 @@ func (t Tree) Leaf(name string) Tensor {
 //
 //weft:pure
 func (t Tree) Has(name string) bool {
-	for i, n := range t.names {
+	for i, n := range t.of.Names {
 		if n == name {
-			return t.leaves[i].Ok()
+			return t.of.Leaves[i].Ok()
 		}
 	}
 	return false
@@ -75,10 +76,10 @@ func (t Tree) Has(name string) bool {
 //
 //weft:refuse compute in a graph function
 func (t Tree) Map(f func(Tensor) Tensor) Tree {
-	out := Tree{names: t.names, leaves: make([]Tensor, len(t.leaves))}
-	for i, x := range t.leaves {
+	out := Tree{leaves.Branch[Tensor]{Names: t.of.Names, Leaves: make([]Tensor, len(t.of.Leaves))}}
+	for i, x := range t.of.Leaves {
 		if x.Ok() {
-			out.leaves[i] = f(x)
+			out.of.Leaves[i] = f(x)
 		}
 	}
 	return out
