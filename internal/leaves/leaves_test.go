@@ -79,7 +79,7 @@ func TestForm(t *testing.T) {
 	if err := c.Take(unsafe.Pointer(&w), text); err != nil || len(w.Many) != 1 || !slices.Equal(w.X.of.Names, []string{"p", "q"}) {
 		t.Errorf("%s makes %v: %v", text, w, err)
 	}
-	for bad, want := range map[string]string{`["2","p"]`: "too short", `["x"]`: "no length", `["0","0","y"]`: "too long", `{`: "unexpected end"} {
+	for bad, want := range map[string]string{`["2","p"]`: "too short", `["x","0"]`: "no length", `["0","0","y"]`: "too long", `{`: "unexpected end"} {
 		if err := c.Take(unsafe.Pointer(&w), bad); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", bad, err, want)
 		}
