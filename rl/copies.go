@@ -8,43 +8,8 @@ import (
 	"github.com/gomlx/compute/shapes"
 )
 
-// A value is made in one place, the memory of Go or a device, and a program may ask
-// for it on any device. It is brought there when it is first asked for and stays for
-// as long as the value lives: weights cross once for each of their versions, a
-// batch once although several programs read it, and what no program of a device
-// reads never goes there. So operations that only move data (ops.go) leave what they
-// make in Go's memory where a device has memory of its own.
-
-// copies are where else a value is. The list is replaced as a whole, never changed.
-type copies struct {
-	flat   any     // in Go's memory
-	coming *coming // there soon
-	bufs   []copied
-}
-
-// coming is a copy that is on its way to Go's memory.
-type coming struct {
-	wait func(flat any) error
-	once sync.Once
-	flat any
-	err  error
-}
-
-// get waits for it, for as many as ask.
-func (c *coming) get(shape shapes.Shape) any {
-	c.once.Do(func() {
-		c.flat = makeFlat(shape)
-		c.err = c.wait(c.flat)
-		c.wait = nil
-	})
-	check(c.err)
-	return c.flat
-}
-
-type copied struct {
-	dev *Device
-	buf compute.Buffer
-}
+// Where a value is beside the place that it was made in, package copies remembers. Operations that
+// only move data (ops.go) leave what they make in Go's memory where a device has memory of its own.
 
 // keepMost is up to how many bytes what was read from a device is remembered for the
 // next reader: actions, flags and rewards, but not the weights that a checkpoint
@@ -71,42 +36,17 @@ func cloneFlat(flat any, shape shapes.Shape) any {
 	return out
 }
 
-// on is the value as a buffer of a device. Of two goroutines that bring it there at
-// once the second's copy is dropped.
+// on is the value as a buffer of a device.
 func (v *value) on(d *Device) compute.Buffer {
 	v = v.whole()
 	if v.buf != nil && v.dev == d {
 		return v.buf
 	}
-	var mine compute.Buffer
-	for {
-		now := v.copies.Load()
-		for _, c := range now.list() {
-			if c.dev == d {
-				if mine != nil {
-					check(mine.Finalize())
-				}
-				return c.buf
-			}
-		}
-		if mine == nil {
-			mine = d.upload(v.memory(), *v.shape)
-		}
-		next := &copies{bufs: append(now.list()[:len(now.list()):len(now.list())], copied{d, mine})}
-		if now != nil {
-			next.flat, next.coming = now.flat, now.coming
-		}
-		if v.copies.CompareAndSwap(now, next) {
-			return mine
-		}
+	buf, spare := v.copies.On(d, func() compute.Buffer { return d.upload(v.memory(), *v.shape) })
+	if spare != nil {
+		check(spare.Finalize())
 	}
-}
-
-func (c *copies) list() []copied {
-	if c == nil {
-		return nil
-	}
-	return c.bufs
+	return buf
 }
 
 // memory is the value as a Go slice of its dtype, for reading only.
@@ -123,19 +63,20 @@ func (v *value) memory() any {
 		check(err)
 		return flat
 	}
-	now := v.copies.Load()
-	if now != nil && now.flat != nil {
-		return now.flat
-	}
-	var flat any
-	if now != nil && now.coming != nil {
-		flat = now.coming.get(*v.shape)
-	} else {
+	flat, coming := v.copies.Host()
+	switch {
+	case flat != nil:
+		return flat
+	case coming != nil:
+		var err error
+		flat, err = coming.Get(func() any { return makeFlat(*v.shape) })
+		check(err)
+	default:
 		flat = makeFlat(*v.shape)
 		check(v.buf.ToFlatData(flat))
 	}
 	if v.shape.ByteSize() <= keepMost {
-		v.copies.CompareAndSwap(now, &copies{flat: flat, bufs: now.list()}) // or somebody else has remembered something
+		v.copies.Keep(flat)
 	}
 	return flat
 }
@@ -166,13 +107,7 @@ func (v *value) begin() {
 	if !ok || v.dev.shared || v.shape.ByteSize() > keepMost {
 		return
 	}
-	now := v.copies.Load()
-	if now != nil && (now.flat != nil || now.coming != nil) {
-		return
-	}
-	if wait := b.Begin(v.buf); wait != nil {
-		v.copies.CompareAndSwap(now, &copies{coming: &coming{wait: wait}, bufs: now.list()})
-	}
+	v.copies.Expect(func() func(flat any) error { return b.Begin(v.buf) })
 }
 
 // PartFor is Part for somebody on another device, or on the host if to is nil. What is
@@ -189,8 +124,8 @@ func (system) PartFor(t Tensor, lo, hi int, to *Device) Tensor {
 		return part(t, lo, hi)
 	}
 	v.begin()
-	now := v.copies.Load()
-	if lo == 0 && hi == t.Rows() || now == nil || now.coming == nil || now.flat != nil || lo < 0 || hi < lo || hi > t.Rows() {
+	flat, coming := v.copies.Host()
+	if lo == 0 && hi == t.Rows() || coming == nil || flat != nil || lo < 0 || hi < lo || hi > t.Rows() {
 		return part(t, lo, hi)
 	}
 	shape := withRows(*v.shape, hi-lo)
@@ -236,8 +171,7 @@ func (d *Device) fetch(out []Tensor, n int) {
 	}
 	check(r.ReadAll(bufs, flats))
 	for i, v := range values {
-		now := v.copies.Load()
-		v.copies.CompareAndSwap(now, &copies{flat: flats[i], bufs: now.list()})
+		v.copies.Keep(flats[i])
 	}
 }
 
@@ -261,8 +195,8 @@ func (v *value) away() bool {
 	if v = v.whole(); v.buf == nil || v.dev.shared {
 		return false
 	}
-	c := v.copies.Load()
-	return c == nil || c.flat == nil
+	flat, _ := v.copies.Host()
+	return flat == nil
 }
 
 // both is a value in Go's memory, given away to it, and on a device as well.
@@ -271,7 +205,7 @@ func (d *Device) both(flat any, shape shapes.Shape) Tensor {
 		return d.from(flat, shape)
 	}
 	v := &value{shape: &shape, dev: d, buf: d.upload(flat, shape)}
-	v.copies.Store(&copies{flat: flat})
+	v.copies.Keep(flat)
 	return Tensor{val: v}
 }
 
@@ -280,8 +214,7 @@ func (v *value) free() {
 	if v.buf != nil {
 		check(v.buf.Finalize())
 	}
-	for _, c := range v.copies.Load().list() {
-		check(c.buf.Finalize())
+	for _, buf := range v.copies.Clear() {
+		check(buf.Finalize())
 	}
-	v.copies.Store(nil)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/gomlx/compute"
@@ -12,6 +11,8 @@ import (
 	"github.com/gomlx/compute/dtypes/gotype"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/weft-rl/weft/internal/copies"
 )
 
 // How values and graphs go together.
@@ -58,7 +59,7 @@ type value struct {
 	flat   any
 	parts  *inPart
 	only   *string // the graph function that made it of a replica's rows alone; nil elsewhere
-	copies atomic.Pointer[copies]
+	copies copies.Set[*Device]
 }
 
 // Wrap makes a graph node a Tensor, to be returned from a graph function.
