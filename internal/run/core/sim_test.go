@@ -346,7 +346,7 @@ func (s *sim) end() {
 		}
 	}
 	for _, w := range s.workers {
-		if w.draining && !w.dead {
+		if w.draining && !w.dead && c.Worker(w.name) != nil { // else it has not come to this coordinator yet
 			s.complain("worker %s is to leave, and was never let go", w.name)
 		}
 		if w.job != nil && !w.job.done {
