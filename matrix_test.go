@@ -21,6 +21,7 @@ import (
 	"github.com/weft-rl/weft/algo/impala"
 	"github.com/weft-rl/weft/algo/mappo"
 	"github.com/weft-rl/weft/algo/ppo"
+	"github.com/weft-rl/weft/algo/sac"
 	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/classic"
@@ -63,6 +64,11 @@ var subjects = []subject{
 		[]string{"explained variance", "returns"}, 1e-3, false,
 	},
 	{a2c.Algorithm, classic.CartPole, 8 * 55, []string{"envs=11", "hidden=16"}, nil, 1e-3, false},
+	{
+		sac.Algorithm, classic.Pendulum, 12 * 22,
+		[]string{"envs=11", "train_every=2", "updates=2", "delay=2", "batch=32", "learning_starts=110", "buffer=500", "n_step=2", "hidden=16"},
+		nil, 1e-3, true,
+	},
 	{impala.Algorithm, classic.CartPole, 8 * 55, []string{"envs=11", "horizon=5", "hidden=16"}, nil, 1e-3, false},
 	{
 		dqn.Algorithm, classic.CartPole, 20 * 22,
@@ -325,11 +331,12 @@ func kept(t *testing.T, run string) map[string][]byte {
 	return out
 }
 
-// apart is the largest difference between two networks' weights.
+// apart returns the largest difference between two networks' weights.
 func apart(a, b map[string][]byte) (most float64) {
 	compared := 0
 	for name, data := range a {
-		if !strings.HasPrefix(name, "net/") && !strings.HasPrefix(name, "agent net/") && !strings.HasPrefix(name, "q/") {
+		network, _, _ := strings.Cut(name, "/")
+		if !slices.Contains([]string{"net", "agent net", "q", "policy", "critics", "temperature"}, network) {
 			continue
 		}
 		x, y := floats(data), floats(b[name])

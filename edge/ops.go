@@ -158,7 +158,8 @@ func Part[T any](x *X, v T) T {
 	if k == 1 || x.top.Async != nil {
 		return v
 	}
-	return rows(x, 0, v, x.rank*n/k, (x.rank+1)*n/k, -1, rl.System.Part)
+	lo, hi := x.rank*n/k, (x.rank+1)*n/k
+	return rows(x, 0, v, lo, hi, -1, rl.System.Share)
 }
 
 // toAll sends v to every replica of the receiving group, which may each write what

@@ -82,16 +82,23 @@ func Squashed(mean, logStd *Node, box rl.Box) Dist {
 	if n := lastDim(mean); n != size(box.Dims) {
 		rl.Failf("%d means for the %d numbers of %s", n, size(box.Dims), box)
 	}
-	middle, half := make([]float32, lastDim(mean)), make([]float32, lastDim(mean))
-	for i := range middle {
+	middle, half := halves(mean, box)
+	return &squashed{g, box, middle, half, map[*Node]*Node{}}
+}
+
+// halves returns the middle between the bounds of a box's numbers and half the distance between
+// them, to be broadcast over x, [rows..., k].
+func halves(x *Node, box rl.Box) (middle, half *Node) {
+	mid, dist := make([]float32, lastDim(x)), make([]float32, lastDim(x))
+	for i := range mid {
 		lo, hi := box.Bounds(i)
 		if math.IsInf(hi-lo, 0) || !(lo < hi) {
-			rl.Failf("%s: number %d has bounds %g and %g: a squashed distribution needs finite bounds, one above the other", box, i, lo, hi)
+			rl.Failf("%s: number %d has bounds %g and %g: actions within bounds need finite bounds, one above the other", box, i, lo, hi)
 		}
-		middle[i], half[i] = float32((lo+hi)/2), float32((hi-lo)/2)
+		mid[i], dist[i] = float32((lo+hi)/2), float32((hi-lo)/2)
 	}
-	spread := func(x []float32) *Node { return ExpandLeftToRank(Const(mean.Graph(), x), mean.Rank()) }
-	return &squashed{g, box, spread(middle), spread(half), map[*Node]*Node{}}
+	spread := func(v []float32) *Node { return ExpandLeftToRank(Const(x.Graph(), v), x.Rank()) }
+	return spread(mid), spread(dist)
 }
 
 // squash takes unbounded numbers into the bounds, and past no bound by rounding.

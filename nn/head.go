@@ -2,6 +2,7 @@ package nn
 
 import (
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
 
@@ -114,6 +115,27 @@ func (h Head) leaf(c *rl.Ctx, sc *model.Scope, l rl.SpaceLeaf, x *Node, legal rl
 	d := newGaussian(x, Param(c, sc, "log_std", Fill(0), size(box.Dims)))
 	d.dims, d.dtype = box.Dims, box.Shape().DType
 	return d
+}
+
+// Uniform draws an action for each of n rows that is equally likely anywhere within the bounds, or
+// among what is legal.
+//
+//weft:draws
+func (h Head) Uniform(c *rl.Ctx, use string, n int, legal rl.Tree) rl.Tree {
+	names, leaves := make([]string, len(h.leaves)), make([]rl.Tensor, len(h.leaves))
+	for i, l := range h.leaves {
+		names[i] = l.Name
+		if box, ok := l.Space.(rl.Box); ok {
+			u := c.Uniform(use+"."+l.Name, n, size(box.Dims))
+			middle, half := halves(u, box)
+			x := Add(middle, Mul(half, AddScalar(MulScalar(u, 2), -1)))
+			leaves[i] = rl.Wrap(clipBox(ConvertDType(Reshape(x, append([]int{n}, box.Dims...)...), box.Shape().DType), box))
+			continue
+		}
+		zero := Zeros(c.Graph(), shapes.Make(dtypes.Float32, n, h.units(l.Space)))
+		leaves[i] = h.leaf(c, nil, l, zero, mask(legal, l.Name)).Sample(c, use+"."+l.Name).Leaf("")
+	}
+	return rl.NewTree(names, leaves)
 }
 
 // Clip moves numbers of boxes into their bounds, for the environment to take.

@@ -102,6 +102,40 @@ func (k Key) forBatch(lead, rows int) Key {
 	return k.At(own.Lo * (rows / lead))
 }
 
+// places reports whether draws for a batch of so many rows are what they are in a run of one
+// replica: there are no others, or it is known which rows of all they are, or they are all.
+func (k Key) places(rows int) bool {
+	if k.own == nil || k.own.Len() == k.own.Of || rows == k.own.Of {
+		return true
+	}
+	_, ok := k.own.of(rows)
+	return ok
+}
+
+// of returns the key for draws for a batch with these leaves: where they say which rows of a batch
+// of all replicas they are, draws go by that.
+func (k Key) of(leaves []Tensor) Key {
+	if k.own == nil {
+		return k
+	}
+	lead := rowsOf(leaves)
+	for _, t := range leaves {
+		if t.val != nil && t.val.share != nil && hasRows(t, lead) {
+			k.own = &owned{Span: *t.val.share}
+			return k
+		}
+	}
+	return k
+}
+
+// filled returns the key for a batch of rows that is filled up to more of them.
+func (k Key) filled(rows, full int) Key {
+	if own, ok := k.OwnOf(rows); ok {
+		k.own = &owned{Span: Span{Lo: own.Lo, Hi: own.Lo + full, Of: own.Of}}
+	}
+	return k
+}
+
 // inside is the key k as graph values.
 func (k Key) inside(g graphKey) Key { return Key{row: k.row, own: k.own, in: &g} }
 

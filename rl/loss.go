@@ -77,7 +77,7 @@ func (l *Loss[I, A]) Grad(k Key, in I) (g Grads, aux A) {
 	} else if c != nil {
 		failf("loss %q is differentiated in the loop, not inside a graph function", l.name)
 	}
-	o := l.scope.Observed()
+	o, k := l.scope.Observed(), k.of(leaves)
 	if own := l.scope.sharded(); own != nil && leadOf(leaves) != own.Len() {
 		g, aux = l.gradPadded(k, in, leaves, leadOf(leaves))
 	} else {
@@ -106,7 +106,17 @@ func (l *Loss[I, A]) grad(k Key, in I, leaves []Tensor) (g Grads, aux A) {
 		p.only = only
 		return p, like
 	})
+	l.placed(k, e, leadOf(leaves))
 	return l.result(e, e.run(k, leaves))
+}
+
+// placed fails if the loss draws for rows of which a replica does not know the places in the whole
+// batch: other numbers would be drawn than one learner draws.
+func (l *Loss[I, A]) placed(k Key, e *compiled[A], rows int) {
+	if !k.places(rows) && len(e.draws) > 0 {
+		failf("loss %q draws random numbers for rows of a minibatch that several learners share out, which may be any of its rows: "+
+			"draw them before in a function of the whole batch, or use a policy with one learner", l.name)
+	}
 }
 
 // result makes gradients of a program's outputs.

@@ -59,7 +59,8 @@ func (l *Loss[I, A]) gradPadded(k Key, in I, leaves []Tensor, rows int) (g Grads
 		l.noPad = true
 		return l.grad(k, in, leaves)
 	}
-	g, aux = l.result(e, e.run(k, filled))
+	l.placed(k, e, rows)
+	g, aux = l.result(e, e.run(k.filled(rows, full), filled))
 	return g, Map(aux, func(t Tensor) Tensor { return part(t, 0, rows) })
 }
 

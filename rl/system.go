@@ -44,6 +44,16 @@ func (system) HasLeaves(t reflect.Type) bool {
 // Shard returns the range [lo, hi) of n things, in multiples of block, that part r of k owns.
 func (system) Shard(n, block, r, k int) (lo, hi int) { return shard(n, block, r, k) }
 
+// Share returns rows [lo, hi) of a batch that all replicas have, as one replica's: what a loss draws
+// for them goes by their places in the batch.
+func (system) Share(t Tensor, lo, hi int) Tensor {
+	out := part(t, lo, hi)
+	if out.val != nil {
+		out.val.share = &Span{Lo: lo, Hi: hi, Of: t.Rows()}
+	}
+	return out
+}
+
 // Shards returns a scope for a replica that has shards [first, last) of k. It shares its run
 // with other replicas even where it has all of them: episodes are counted by whoever puts them
 // together.

@@ -53,6 +53,7 @@ type Tensor struct {
 // What it is never changes once it was made, so that it needs no lock; copies only
 // remembers where else it is.
 type value struct {
+	share  *Span         // the rows of a batch of all replicas that these are, where that was shared out
 	shape  *shapes.Shape // shared: there are many tensors of few shapes
 	dev    *Device       // that made it, or that it is for; nil for a constant
 	buf    compute.Buffer

@@ -183,6 +183,14 @@ var keyFeatures = []feature{
 		g.decl("func (t *Trainer) %s(k rl.Key, obs rl.Obs) kit.Act { return t.act.Call(k, obs) }", f)
 		g.acting = "act := t." + f + `(run.Key("act", i), obs)`
 	}},
+	{name: "loss draws", class: keys, slot: "loss", add: func(g *grower) {
+		f, of := g.fresh("jittered"), "Adv"
+		if g.style == table {
+			of = "Ret"
+		}
+		g.decl("func (t *Trainer) %s(c *rl.Ctx, s kit.Sample) (loss, weight, aux rl.Tensor) {\ns.%[2]s = yard.Noisy(c, s.%[2]s)\nreturn %[3]s(c, s)\n}", f, of, g.loss)
+		g.loss = "t." + f
+	}},
 	{name: "scope's key for a loss", class: keys, slot: "adv", styles: onRollout, add: func(g *grower) {
 		g.field("jitter *rl.Func[rl.Tensor, rl.Tensor]")
 		g.make(`t.jitter = rl.NewFunc(s, "jitter", yard.Noisy)`)

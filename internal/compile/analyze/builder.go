@@ -43,6 +43,7 @@ type extra struct {
 	axis   fdg.Axis   // declared
 	filled bool       // something was inserted before this drain
 	family bool       // a loop over the members of a family
+	draws  bool       // a graph function that draws random numbers
 }
 
 type edgeKey struct {

@@ -146,6 +146,8 @@ func (x *interp) readGraph(id int, o *object) {
 		part, _ := p.copied()
 		x.read(id, x.resource(p, part))
 	}
+	e := &x.b.extra[id]
+	e.draws = e.draws || o.draws
 }
 
 // filled notes whether anything can be in a rollout that is drained.

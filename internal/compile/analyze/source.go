@@ -122,6 +122,9 @@ func (s *Source) Results(node int) []string { return s.x.b.extra[node].names }
 // Pos returns where a node stands.
 func (s *Source) Pos(node int) token.Pos { return s.x.b.extra[node].pos }
 
+// Draws reports whether a node calls a graph function that draws random numbers.
+func (s *Source) Draws(node int) bool { return s.x.b.extra[node].draws }
+
 // Family reports whether a loop goes through the members of a family.
 func (s *Source) Family(loop int) bool { return s.x.b.extra[loop].family }
 

@@ -1,0 +1,313 @@
+// Package sac is the soft actor-critic (Haarnoja et al., 2018): a policy that earns much while it
+// decides as little as it can, learnt from a table of what it did. Actions are boxes, of which the
+// policy is a squashed Gaussian, or a single choice (Christodoulou, 2019), over which it takes exact
+// expectations instead of samples. The temperature, what a nat of entropy is worth, is learnt too.
+package sac
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gomlx/compute/dtypes"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"github.com/weft-rl/weft/algo"
+	"github.com/weft-rl/weft/env"
+	"github.com/weft-rl/weft/nn"
+	"github.com/weft-rl/weft/replay"
+	"github.com/weft-rl/weft/rl"
+)
+
+// Trainer fills a table with what its Actor does, and its Learner learns from samples of it.
+type Trainer struct {
+	Config
+	Env     env.Batch
+	Replay  *replay.Table[Transition]
+	Actor   *Actor
+	Learner *Learner
+}
+
+// Train runs the algorithm.
+//
+//weft:train
+func (t *Trainer) Train(run *rl.Run) error {
+	for run.Next() {
+		t.Collect(run)
+		if run.Steps() >= t.LearningStarts {
+			t.Learn(run)
+		}
+	}
+	return run.Err()
+}
+
+// Collect steps every environment TrainEvery times, at random before anything was learnt.
+func (t *Trainer) Collect(run *rl.Run) {
+	obs := t.Env.Obs()
+	for i := range t.TrainEvery {
+		var action rl.Tree
+		if run.Steps() < t.LearningStarts {
+			action = t.Actor.Random(run.Key("random", i), obs)
+		} else {
+			action = t.Actor.Act(run.Key("act", i), obs)
+		}
+		out := t.Env.Step(action)
+		t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over)
+		obs = out.Obs
+	}
+}
+
+// Learn makes Updates updates of the critics, and one of the policy after every Delay of them.
+func (t *Trainer) Learn(run *rl.Run) {
+	for u := range t.Updates {
+		s := t.Replay.Sample(run.Key("sample", u), t.Batch)
+		t.Learner.Judge(run, u, s)
+		if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {
+			for d := range t.Delay { // as many as were left out
+				t.Learner.Improve(run, u, d, s.Data.Obs)
+			}
+		}
+		t.Learner.slow.Blend(t.Learner.fast, t.Tau)
+	}
+}
+
+type (
+	// Transition is one step of every environment. Next is where it led, before any reset.
+	Transition struct {
+		Obs        rl.Obs
+		Action     rl.Tree
+		Reward     rl.Tensor `replay:"sum"`
+		Next       rl.Obs    `replay:"last"`
+		Terminated rl.Tensor `replay:"last"`
+	}
+	// Judged is what an update of the critics reports, by row.
+	Judged struct{ Loss, Q rl.Tensor }
+	// Improved is what an update of the policy reports, by row. Entropy is what the temperature
+	// is learnt from.
+	Improved struct{ Loss, Entropy rl.Tensor }
+)
+
+// Actor chooses actions.
+type Actor struct{ act, greedy, random *rl.Func[rl.Obs, rl.Tree] }
+
+// Act samples an action for every environment.
+func (a *Actor) Act(k rl.Key, obs rl.Obs) rl.Tree { return a.act.Call(k, obs) }
+
+// Random returns any action for every environment.
+func (a *Actor) Random(k rl.Key, obs rl.Obs) rl.Tree { return a.random.Call(k, obs) }
+
+// Learner improves the weights.
+type Learner struct {
+	Config
+	fast, slow               *rl.Params // of critics
+	judge                    *rl.Loss[replay.Sample[Transition], Judged]
+	improve                  *rl.Loss[rl.Obs, Improved]
+	warm                     *rl.Loss[rl.Tensor, rl.Tensor]
+	critics, policy, tempers *rl.Opt
+}
+
+// Judge makes update u of the critics.
+func (l *Learner) Judge(run *rl.Run, u int, s replay.Sample[Transition]) {
+	g, m := l.judge.Grad(run.Key("judge", u), s)
+	l.critics.Apply(g, l.Rate.At(run.Progress()))
+	run.Log("loss/critics", m.Loss)
+	run.Log("q", m.Q)
+}
+
+// Improve makes an update of the policy, and of the temperature if that is learnt.
+func (l *Learner) Improve(run *rl.Run, u, d int, obs rl.Obs) {
+	lr := l.Rate.At(run.Progress())
+	g, m := l.improve.Grad(run.Key("improve", u, d), obs)
+	l.policy.Apply(g, lr)
+	if l.Auto {
+		h, alpha := l.warm.Grad(rl.Key{}, m.Entropy)
+		l.tempers.Apply(h, lr)
+		run.Log("temperature", alpha)
+	}
+	run.Log("loss/policy", m.Loss)
+	run.Log("entropy", m.Entropy)
+}
+
+// Agent returns the trained policy, for evaluation, export and serving.
+func (t *Trainer) Agent() rl.Agent {
+	return rl.NewAgent(t.Actor.act, t.Actor.greedy, func(a rl.Tree) rl.Tree { return a })
+}
+
+// Config is SAC's settings. The defaults are those that MuJoCo's tasks are published with.
+type Config struct {
+	Envs           int   `default:"1" unit:"environments" range:"[1,)" doc:"environments stepped together"`
+	TrainEvery     int   `default:"1" unit:"steps" range:"[1,)" doc:"steps that every environment takes between updates"`
+	Updates        int   `default:"1" unit:"updates" range:"[1,)" doc:"updates of an iteration"`
+	Batch          int   `default:"256" unit:"rows" range:"[1,)" doc:"rows of an update"`
+	Buffer         int   `default:"1000000" unit:"rows" range:"[1,)" doc:"rows that are kept"`
+	LearningStarts int64 `default:"10000" unit:"steps" range:"[1,)" doc:"steps taken, at random, before the first update"`
+
+	nn.Rate `defaults:"learning_rate=1e-3"`
+	Gamma   float64 `default:"0.99" range:"[0,1]" doc:"discount of a reward one step later"`
+	NStep   int     `default:"1" unit:"steps" range:"[1,)" doc:"steps of a row: rewards that are added up before a value is asked for"`
+	Tau     float64 `default:"0.005" range:"(0,1]" doc:"how far the target critics move after every update"`
+	Delay   int     `default:"1" unit:"updates" range:"[1,)" doc:"updates of the critics after which the policy has as many"`
+	Critics int     `default:"2" unit:"critics" range:"[1,)" doc:"critics, of which the lowest value counts"`
+
+	Auto    bool    `default:"true" doc:"learn the temperature, so that the policy keeps its entropy near a target"`
+	Alpha   float64 `default:"1" range:"(0,)" doc:"temperature, or where learning it starts: what a nat of entropy is worth"`
+	Entropy float64 `default:"0" doc:"target of the entropy in nats; 0 is minus the numbers of an action, or .89 of the most there is for a choice"`
+
+	nn.Layers `defaults:"hidden=256,256 activation=relu"`
+}
+
+// Validate finds settings that do not go together.
+func (c *Config) Validate() error {
+	if rows := c.NStep * c.Envs; c.Buffer < rows || c.LearningStarts < int64(rows) {
+		return fmt.Errorf("n_step: a row of %d steps in each of %d environments needs a buffer and learning_starts of at least %d", c.NStep, c.Envs, rows)
+	}
+	return nil
+}
+
+// Algorithm is SAC for whoever runs it.
+var Algorithm = algo.Define("sac", "soft actor-critic with a learnt temperature", []algo.Preset{
+	algo.For("Pendulum-v1", 20_000, "RL Zoo's recipe", func(c *Config) { c.LearningStarts, c.Buffer = 100, 20_000 }),
+	algo.For("CartPole-v1", 50_000, "a small fixed temperature, rows of three steps", func(c *Config) {
+		c.Envs, c.TrainEvery, c.Updates, c.LearningStarts, c.Buffer = 4, 4, 4, 1000, 50_000
+		c.Auto, c.Alpha, c.NStep, c.Hidden = false, .05, 3, []int{128, 128}
+	}),
+	algo.ForKind(env.Continuous, 1_000_000, "Tianshou's recipe for MuJoCo", func(*Config) {}),
+	algo.ForKind(env.Control, 100_000, "a small fixed temperature", func(c *Config) {
+		c.LearningStarts, c.Buffer, c.Auto, c.Alpha = 1000, 100_000, false, .05
+	}),
+	algo.For("IdentityContinuous-v0", 10_000, "solved in seconds", func(c *Config) {
+		c.Envs, c.TrainEvery, c.Updates, c.Batch, c.LearningStarts, c.Buffer = 8, 2, 2, 64, 512, 10_000
+		c.LearningRate, c.Gamma, c.Hidden = 3e-3, .5, []int{32, 32}
+	}),
+}, build)
+
+func build(s *rl.Scope, make algo.MakeEnv, c *Config) (rl.Trainer, error) {
+	e, err := make.Batch(c.Envs)
+	if err != nil {
+		return nil, err
+	}
+	spec := e.Spec()
+	if spec.Agents > 1 {
+		return nil, fmt.Errorf("%s has %d agents, this algorithm trains one: use one for several", spec.ID, spec.Agents)
+	}
+	torso, err := c.Torso(spec.Obs)
+	if err != nil {
+		return nil, err
+	}
+	critics, err := nn.NewCritics(c.Layers, spec.Obs, spec.Action, c.Critics)
+	if err != nil {
+		return nil, err
+	}
+	n := &net{Config: *c, torso: torso, head: nn.NewSquashedHead(spec.Action), critics: critics}
+	if err := n.target(spec); err != nil {
+		return nil, err
+	}
+	n.pi = rl.NewParams(s, "policy", func(c *rl.Ctx, sc *model.Scope) { n.policy(c, sc, rl.Obs{X: nn.Blank(c, spec.Obs)}) })
+	n.alpha = rl.NewParams(s, "temperature", func(c *rl.Ctx, sc *model.Scope) { n.logAlpha(c, sc) })
+	n.fast = rl.NewParams(s, "critics", critics.Init)
+	n.slow = rl.NewParams(s, "target critics", critics.Init)
+	n.slow.Blend(n.fast, 1)
+	return &Trainer{
+		Config: *c,
+		Env:    e,
+		Replay: replay.NewTable[Transition](s, "replay", c.Buffer, replay.Options{NStep: c.NStep, Discount: c.Gamma}),
+		Actor:  &Actor{rl.NewFunc(s, "act", n.act), rl.NewFunc(s, "greedy", n.greedy), rl.NewFunc(s, "random", n.random)},
+		Learner: &Learner{
+			Config: *c, fast: n.fast, slow: n.slow,
+			judge:   rl.NewLoss(s, "judge", n.judge, n.fast),
+			improve: rl.NewLoss(s, "improve", n.improve, n.pi),
+			warm:    rl.NewLoss(s, "warm", n.warm, n.alpha),
+			critics: rl.NewOpt(s, "critics' adam", nn.Adam{}, n.fast),
+			policy:  rl.NewOpt(s, "policy's adam", nn.Adam{}, n.pi),
+			tempers: rl.NewOpt(s, "temperature's adam", nn.Adam{}, n.alpha),
+		},
+	}, nil
+}
+
+// net is the policy, the critics and the temperature.
+type net struct {
+	Config
+	torso                 nn.Torso
+	head                  nn.Head
+	critics               nn.Critics
+	pi, fast, slow, alpha *rl.Params
+	entropy               float64 // its target
+	choices               bool    // actions are single choices
+}
+
+// target sets what entropy the policy is to keep.
+func (n *net) target(spec env.Spec) error {
+	switch a := spec.Action.(type) {
+	case rl.Box:
+		n.entropy = -float64(a.Shape().Size())
+	case rl.Discrete:
+		n.entropy, n.choices = .89*math.Log(float64(a.N)), true
+	default:
+		return fmt.Errorf("sac acts in boxes or makes single choices, and actions of %s are %s: take ppo", spec.ID, spec.Action)
+	}
+	if n.Entropy != 0 {
+		n.entropy = n.Entropy
+	}
+	return nil
+}
+
+func (n *net) policy(c *rl.Ctx, sc *model.Scope, obs rl.Obs) nn.Dist {
+	x := nn.Dense(c, sc.At("out"), n.torso.Apply(c, sc, obs.X), n.head.Units(), .01)
+	return n.head.Dist(c, sc, x, obs.Legal)
+}
+
+func (n *net) logAlpha(c *rl.Ctx, sc *model.Scope) *Node {
+	return Squeeze(nn.Param(c, sc, "log", nn.Fill(math.Log(n.Alpha)), 1), 0)
+}
+
+func (n *net) act(c *rl.Ctx, obs rl.Obs) rl.Tree {
+	return n.policy(c, c.Scope(n.pi), obs).Sample(c, "action")
+}
+
+func (n *net) greedy(c *rl.Ctx, obs rl.Obs) rl.Tree { return n.policy(c, c.Scope(n.pi), obs).Mode() }
+
+func (n *net) random(c *rl.Ctx, obs rl.Obs) rl.Tree {
+	return n.head.Uniform(c, "action", obs.X.At(0).Node().Shape().Dimensions[0], obs.Legal)
+}
+
+// worth returns what states are worth to the policy by critics, its entropy included, and the
+// entropy: in expectation over choices, or by a sample.
+func (n *net) worth(c *rl.Ctx, critics *rl.Params, obs rl.Obs, use string) (value, entropy *Node) {
+	pi := n.policy(c, c.Scope(n.pi), obs)
+	alpha := Exp(StopGradient(n.logAlpha(c, c.Scope(n.alpha))))
+	if n.choices {
+		p := pi.(*nn.Discrete).Probs()
+		q := nn.Least(n.critics.All(c, c.Scope(critics), obs))
+		entropy = pi.Entropy()
+		return Add(ReduceSum(Mul(p, q), -1), Mul(alpha, entropy)), entropy
+	}
+	action := pi.Sample(c, use)
+	entropy = Neg(pi.LogProb(action))
+	return Add(nn.Least(n.critics.Apply(c, c.Scope(critics), obs, action)), Mul(alpha, entropy)), entropy
+}
+
+// judge returns the squared errors of all critics against the reward and what the next state is
+// worth.
+func (n *net) judge(c *rl.Ctx, s replay.Sample[Transition]) (loss, weight rl.Tensor, m Judged) {
+	next, _ := n.worth(c, n.slow, s.Data.Next, "next")
+	open := OneMinus(ConvertDType(s.Data.Terminated.Node(), dtypes.Float32))
+	goal := StopGradient(Add(s.Data.Reward.Node(), Mul(Mul(s.Discount.Node(), open), next)))
+	q := n.critics.Apply(c, c.Scope(n.fast), s.Data.Obs, s.Data.Action)
+	total := Square(Sub(q[0], goal))
+	for _, x := range q[1:] {
+		total = Add(total, Square(Sub(x, goal)))
+	}
+	return rl.Wrap(total), rl.Tensor{}, Judged{rl.Wrap(total), rl.Wrap(q[0])}
+}
+
+// improve returns the policy's loss: what states are worth to it, negated.
+func (n *net) improve(c *rl.Ctx, obs rl.Obs) (loss, weight rl.Tensor, m Improved) {
+	value, entropy := n.worth(c, n.fast, obs, "action")
+	return rl.Wrap(Neg(value)), rl.Tensor{}, Improved{rl.Wrap(Neg(value)), rl.Wrap(entropy)}
+}
+
+// warm returns the temperature's loss: it falls where there is more entropy than asked for.
+func (n *net) warm(c *rl.Ctx, entropy rl.Tensor) (loss, weight, alpha rl.Tensor) {
+	x := n.logAlpha(c, c.Scope(n.alpha))
+	return rl.Wrap(Mul(x, AddScalar(StopGradient(entropy.Node()), -n.entropy))), rl.Tensor{}, rl.Wrap(Exp(x))
+}
