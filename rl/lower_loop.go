@@ -156,7 +156,7 @@ func (l *Lowering) reset(m mark) {
 type rehearsal struct {
 	entry   []Tensor // nodes; what was absent before and is there after starts as zero
 	changed []int    // positions of what changes
-	blocks  []streamBlocks
+	blocks  []given
 	stop    Tensor
 }
 
@@ -287,7 +287,7 @@ type while struct {
 	carriers []Carried
 	seen     rehearsal
 	stops    bool
-	blocks   []streamBlocks
+	blocks   []given
 }
 
 // build makes the While and leaves its results with the carriers.
@@ -301,9 +301,7 @@ func (w *while) build(body func(Int) Tensor) {
 		initial = append(initial, w.seen.entry[i].node)
 	}
 	for _, s := range w.seen.blocks {
-		for _, x := range s.leaves() {
-			initial = append(initial, graph.Zeros(g, grown(w.n, x.Shape())))
-		}
+		initial = append(initial, s.Room(g, w.n)...)
 	}
 	cond := subgraph.Closure(g, func(g *graph.Graph) []*graph.Node { return []*graph.Node{w.goesOn(params(g, initial))} })
 	step := subgraph.Closure(g, func(g *graph.Graph) []*graph.Node { return w.round(g, params(g, initial), body) })
@@ -359,14 +357,9 @@ func (w *while) round(g *graph.Graph, state []*graph.Node, body func(Int) Tensor
 	out = append(out, leaving(g, w.carriers, sizes, w.seen.entry, w.seen.changed)...)
 	w.blocks = l.takeStreams()
 	for _, s := range w.blocks {
-		for _, x := range s.leaves() {
-			start := []*graph.Node{i}
-			for range x.Shape().Rank() {
-				start = append(start, graph.Const(g, int32(0)))
-			}
-			out = append(out, graph.DynamicUpdateSlice(rest[0], graph.ExpandAxes(x.Node(), 0), start))
-			rest = rest[1:]
-		}
+		var put []*graph.Node
+		put, rest = s.Put(g, i, rest)
+		out = append(out, put...)
 	}
 	return out
 }
@@ -394,7 +387,7 @@ func (w *while) results(out []*graph.Node) {
 	hold(w.carriers, now)
 	w.l.rounds = Wrap(out[0])
 	for i := range w.blocks {
-		rest = w.blocks[i].gathered(w.n, rest)
+		w.blocks[i].Block, rest = w.blocks[i].Gather(w.n, rest)
 	}
 }
 

@@ -3,23 +3,18 @@ package rl
 import (
 	"slices"
 
-	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/weft-rl/weft/internal/blocks"
 )
 
 // Stream is what a device program puts aside, item after item: the steps of a
 // rollout, the rewards that the host follows episodes by. A loop's rounds put
 // theirs one after another.
 type Stream struct {
-	blocks  []streamBlock
+	blocks  []blocks.Block
 	land    func(item []Tensor) // takes what a part of an iteration leaves in it
 	partial bool                // items say themselves whether they are there: their loop may end early
-}
-
-// streamBlock is items in order, as tensors [items, ...].
-type streamBlock struct {
-	items  int
-	leaves []Tensor
 }
 
 // NewStream is an empty stream of the program.
@@ -35,13 +30,13 @@ func (s *Stream) Land(f func(item []Tensor)) { s.land = f }
 
 // Put adds an item; absent tensors stay absent.
 func (s *Stream) Put(item []Tensor) {
-	b := streamBlock{items: 1, leaves: make([]Tensor, len(item))}
+	nodes := make([]*graph.Node, len(item))
 	for i, t := range item {
 		if t.Ok() {
-			b.leaves[i] = Wrap(graph.ExpandAxes(t.Node(), 0))
+			nodes[i] = t.Node()
 		}
 	}
-	s.blocks = append(s.blocks, b)
+	s.blocks = append(s.blocks, blocks.One(nodes))
 }
 
 // Take empties the stream: all items, as tensors [items, ...].
@@ -49,73 +44,31 @@ func (s *Stream) Take() (items int, leaves []Tensor) {
 	if len(s.blocks) == 0 {
 		return 0, nil
 	}
-	b := joined(s.blocks)
+	b := blocks.Join(s.blocks)
 	s.blocks = nil
-	return b.items, b.leaves
+	return b.Items, wrapped(b.Leaves)
 }
 
-// joined puts blocks one after another.
-func joined(blocks []streamBlock) streamBlock {
-	if len(blocks) == 1 {
-		return blocks[0]
-	}
-	out := streamBlock{leaves: make([]Tensor, len(blocks[0].leaves))}
-	for _, b := range blocks {
-		out.items += b.items
-	}
-	for i, t := range blocks[0].leaves {
-		if !t.Ok() {
-			continue
-		}
-		parts := make([]*graph.Node, len(blocks))
-		for j, b := range blocks {
-			parts[j] = b.leaves[i].Node()
-		}
-		out.leaves[i] = Wrap(graph.Concatenate(parts, 0))
+// wrapped are nodes as tensors, absent ones of nil.
+func wrapped(nodes []*graph.Node) []Tensor {
+	out := make([]Tensor, len(nodes))
+	for i, n := range nodes {
+		out[i].node = n
 	}
 	return out
 }
 
-// streamBlocks is what one stream was given in a body.
-type streamBlocks struct {
+// given is what one stream was given in a body.
+type given struct {
 	of *Stream
-	streamBlock
-}
-
-// leaves are the tensors that are there.
-func (s streamBlocks) leaves() (out []Tensor) {
-	for _, t := range s.streamBlock.leaves {
-		if t.Ok() {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
-// gathered takes over what a loop of n rounds left: [round, items, ...] tensors,
-// which become [round*items, ...].
-func (s *streamBlocks) gathered(n int, from []*graph.Node) (rest []*graph.Node) {
-	for i, t := range s.streamBlock.leaves {
-		if t.Ok() {
-			dims := append([]int{n * s.items}, t.Shape().Dimensions[1:]...)
-			s.streamBlock.leaves[i] = Wrap(graph.Reshape(from[0], dims...))
-			from = from[1:]
-		}
-	}
-	s.items *= n
-	return from
-}
-
-// grown is the shape of a loop's n rounds of x.
-func grown(n int, x shapes.Shape) shapes.Shape {
-	return shapes.Make(x.DType, append([]int{n}, x.Dimensions...)...)
+	blocks.Block
 }
 
 // takeStreams empties all streams: what they were given since, each as one block.
-func (l *Lowering) takeStreams() (out []streamBlocks) {
+func (l *Lowering) takeStreams() (out []given) {
 	for _, s := range l.streams {
 		if len(s.blocks) > 0 {
-			out = append(out, streamBlocks{s, joined(s.blocks)})
+			out = append(out, given{s, blocks.Join(s.blocks)})
 			s.blocks = nil
 		}
 	}
@@ -123,76 +76,61 @@ func (l *Lowering) takeStreams() (out []streamBlocks) {
 }
 
 // putStreams gives streams back what was taken.
-func (l *Lowering) putStreams(taken []streamBlocks) {
+func (l *Lowering) putStreams(taken []given) {
 	for _, t := range taken {
-		t.of.blocks = slices.Insert(t.of.blocks, 0, t.streamBlock)
+		t.of.blocks = slices.Insert(t.of.blocks, 0, t.Block)
 	}
 }
 
 // mergeStreams leaves what was there before a loop, and then what the loop gave.
-func (l *Lowering) mergeStreams(before, after []streamBlocks) {
+func (l *Lowering) mergeStreams(before, after []given) {
 	for _, t := range slices.Concat(before, after) {
-		t.of.blocks = append(t.of.blocks, t.streamBlock)
+		t.of.blocks = append(t.of.blocks, t.Block)
 	}
 }
 
 // whole is of a stream of which all items have to be there.
-func whole(s streamBlocks) bool { return !s.of.partial }
+func whole(s given) bool { return !s.of.partial }
 
 // sides is what the two arms of a branch put into a stream whose items say
 // themselves whether they are there.
 type sides struct {
-	of    *Stream
-	items [2]int
-	like  []Tensor // of one of them
+	of *Stream
+	blocks.Sides
 }
 
-func sidesOf(a, b []streamBlocks) (out []sides) {
-	for arm, blocks := range [][]streamBlocks{a, b} {
-		for _, s := range blocks {
+func sidesOf(a, b []given) (out []sides) {
+	for arm, list := range [][]given{a, b} {
+		for _, s := range list {
 			i := slices.IndexFunc(out, func(o sides) bool { return o.of == s.of })
 			if i < 0 {
 				i = len(out)
-				out = append(out, sides{of: s.of, like: s.streamBlock.leaves})
+				out = append(out, sides{s.of, blocks.Sides{Like: s.Leaves}})
 			}
-			out[i].items[arm] = s.items
+			out[i].Items[arm] = s.Items
 		}
 	}
 	return out
 }
 
 // padded are the nodes of what an arm put, with room for what the other would have.
-func padded(blocks []streamBlocks, logs []sides, arm int) (out []*graph.Node) {
+func padded(list []given, logs []sides, arm int) (out []*graph.Node) {
 	for _, s := range logs {
-		i := slices.IndexFunc(blocks, func(b streamBlocks) bool { return b.of == s.of })
-		for j, like := range s.like {
-			g := like.Node().Graph()
-			var parts []*graph.Node
-			for side, n := range s.items {
-				switch {
-				case n == 0:
-				case side == arm:
-					parts = append(parts, blocks[i].streamBlock.leaves[j].Node())
-				default:
-					dims := append([]int{n}, like.Shape().Dimensions[1:]...)
-					parts = append(parts, graph.Zeros(g, shapes.Make(like.Shape().DType, dims...)))
-				}
-			}
-			out = append(out, graph.Identity(graph.Concatenate(parts, 0)))
+		var mine blocks.Block
+		if i := slices.IndexFunc(list, func(b given) bool { return b.of == s.of }); i >= 0 {
+			mine = list[i].Block
 		}
+		out = append(out, s.Pad(arm, mine)...)
 	}
 	return out
 }
 
 // unpadded are the same behind the branch.
-func unpadded(nodes []*graph.Node, logs []sides) (out []streamBlocks) {
+func unpadded(nodes []*graph.Node, logs []sides) (out []given) {
 	for _, s := range logs {
-		b := streamBlock{items: s.items[0] + s.items[1]}
-		for range s.like {
-			b.leaves = append(b.leaves, Wrap(nodes[0]))
-			nodes = nodes[1:]
-		}
-		out = append(out, streamBlocks{s.of, b})
+		var b blocks.Block
+		b, nodes = s.Sides.Take(nodes)
+		out = append(out, given{s.of, b})
 	}
 	return out
 }

@@ -316,8 +316,8 @@ func (p *spanProgram) told() (out []Tensor) {
 		if s.of.land == nil {
 			failf("a stream is filled and not emptied")
 		}
-		p.left = append(p.left, remainder{s.of.land, s.items, len(s.streamBlock.leaves)})
-		out = append(out, s.streamBlock.leaves...)
+		p.left = append(p.left, remainder{s.of.land, s.Items, len(s.Leaves)})
+		out = append(out, wrapped(s.Leaves)...)
 	}
 	return out
 }
