@@ -6,6 +6,8 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/weft-rl/weft/internal/total"
 )
 
 // The loop as one device program.
@@ -369,7 +371,7 @@ func (l *Lowering) log(name string, x Tensor) {
 	node := l.c.lift([]Tensor{x})[0].Node()
 	var sum *graph.Node
 	if l.c.dev.shared {
-		sum = graphTotal(node)
+		sum = total.Node(node)
 	} else { // a tree of halves would be many small kernels
 		sum = graph.ConvertDType(graph.ReduceAllSum(graph.ConvertDType(node, dtypes.Float32)), dtypes.Float64)
 	}

@@ -2,11 +2,12 @@ package rl
 
 import (
 	"slices"
-	"unsafe"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/weft-rl/weft/internal/rowcopy"
 )
 
 // The operations of this file move data and compute nothing that rounds. On
@@ -37,16 +38,8 @@ func Select(mask, onTrue, onFalse Tensor) Tensor {
 		}
 	}
 	rows, a, b := Read[bool](mask), bytesOf(onTrue), bytesOf(onFalse)
-	size := len(a) / max(len(rows), 1)
 	return device(in).fresh(onTrue.Shape(), func(flat any) {
-		out := dtypes.UnsafeByteSliceFromAny(flat)
-		for i, yes := range rows {
-			src := b
-			if yes {
-				src = a
-			}
-			copy(out[i*size:(i+1)*size], src[i*size:(i+1)*size])
-		}
+		rowcopy.Select(dtypes.UnsafeByteSliceFromAny(flat), rows, a, b)
 	})
 }
 
@@ -133,16 +126,9 @@ func Shift(x, last Tensor) Tensor {
 		tail := graph.SliceAxis(n, 1, graph.AxisRange(1))
 		return Wrap(graph.Concatenate([]*graph.Node{tail, l}, 1))
 	}
-	rows, time := x.Shape().Dimensions[0], x.Shape().Dimensions[1]
-	src, end := bytesOf(x), bytesOf(last)
-	row := len(src) / max(rows, 1)
-	step := row / max(time, 1)
+	rows, src, end := x.Shape().Dimensions[0], bytesOf(x), bytesOf(last)
 	return device(in).fresh(x.Shape(), func(flat any) {
-		out := dtypes.UnsafeByteSliceFromAny(flat)
-		for i := range rows {
-			copy(out[i*row:], src[i*row+step:(i+1)*row])
-			copy(out[(i+1)*row-step:(i+1)*row], end[i*step:])
-		}
+		rowcopy.Shift(dtypes.UnsafeByteSliceFromAny(flat), src, end, rows)
 	})
 }
 
@@ -184,25 +170,9 @@ func Stack(steps []Tensor) Tensor {
 	return device(steps).fresh(shapes.Make(shape.DType, dims...), func(flat any) {
 		out := dtypes.UnsafeByteSliceFromAny(flat)
 		for t, x := range steps {
-			scatter(out[t*size:], bytesOf(x), rows, time*size, size)
+			rowcopy.Scatter(out[t*size:], bytesOf(x), rows, time*size, size)
 		}
 	})
-}
-
-// scatter copies rows of size bytes to places that are step bytes apart; by words
-// where a row is one, for the reason that gather gives.
-func scatter(out, src []byte, rows, step, size int) {
-	if size == 4 && rows > 0 {
-		to, from := unsafe.Pointer(&out[0]), unsafe.Slice((*uint32)(unsafe.Pointer(&src[0])), rows)
-		_ = out[(rows-1)*step+3]
-		for i, x := range from {
-			*(*uint32)(unsafe.Add(to, i*step)) = x
-		}
-		return
-	}
-	for i := range rows {
-		copy(out[i*step:i*step+size], src[i*size:])
-	}
 }
 
 // Column is element j of the second axis of x, [env, agent, ...]: what belongs to
@@ -246,36 +216,8 @@ func Gather(x Tensor, axes int, index []int) Tensor {
 		}
 	}
 	return device([]Tensor{x}).fresh(shape, func(flat any) {
-		gather(dtypes.UnsafeByteSliceFromAny(flat), src, index, size)
+		rowcopy.Gather(dtypes.UnsafeByteSliceFromAny(flat), src, index, size)
 	})
-}
-
-// gather copies rows of size bytes. Rows of one number, and of an observation of
-// four, are most of what a minibatch is made of: there a call of copy would cost
-// more than the copying.
-func gather(out, src []byte, index []int, size int) {
-	switch size {
-	case 4:
-		gatherAs[uint32](out, src, index)
-	case 16:
-		gatherAs[[4]uint32](out, src, index)
-	default:
-		for j, i := range index {
-			copy(out[j*size:(j+1)*size], src[i*size:(i+1)*size])
-		}
-	}
-}
-
-func gatherAs[T uint32 | [4]uint32](out, src []byte, index []int) {
-	if len(out) == 0 {
-		return
-	}
-	size := unsafe.Sizeof(*new(T))
-	to := unsafe.Slice((*T)(unsafe.Pointer(&out[0])), uintptr(len(out))/size)
-	from := unsafe.Slice((*T)(unsafe.Pointer(&src[0])), uintptr(len(src))/size)
-	for j, i := range index {
-		to[j] = from[i]
-	}
 }
 
 // Standardise is x with mean 0 and variance 1 over all rows, as far as weight

@@ -6,6 +6,8 @@ import (
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
+
+	"github.com/weft-rl/weft/internal/rowcopy"
 )
 
 // A replica's part of a minibatch has another number of rows every time, and a
@@ -95,15 +97,7 @@ func pad(t Tensor, rows, full int) Tensor {
 	dims[0] = full
 	src := bytesOf(t)
 	return device([]Tensor{t}).fresh(shapes.Make(t.Shape().DType, dims...), func(flat any) {
-		out := dtypes.UnsafeByteSliceFromAny(flat)
-		n := copy(out, src)
-		if rows == 0 {
-			clear(out)
-			return
-		}
-		for size := len(src) / rows; n < len(out); n += size {
-			copy(out[n:], src[:size])
-		}
+		rowcopy.Pad(dtypes.UnsafeByteSliceFromAny(flat), src, rows)
 	})
 }
 

@@ -9,9 +9,9 @@ type (
 	second = rendezvous.Second[Episode]
 )
 
-// total is the sum of what was logged, added up as if one replica had all rows,
+// summed is the sum of what was logged, added up as if one replica had all rows,
 // and the number of its elements.
-func total(r record) (sum float64, n int) {
+func summed(r record) (sum float64, n int) {
 	if r.X[0].Shape().Rank() > 0 {
 		return Total(concat(r.X))
 	}

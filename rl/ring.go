@@ -5,6 +5,8 @@ import (
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
+
+	"github.com/weft-rl/weft/internal/rowcopy"
 )
 
 // Ring is the memory of one tensor of a store that keeps a fixed number of rows:
@@ -72,7 +74,7 @@ func (r *Ring) Gather(s *Scope, slots []int, lead ...int) Tensor {
 		}
 	}
 	return s.dev.fresh(r.batch(lead...), func(flat any) {
-		gather(dtypes.UnsafeByteSliceFromAny(flat), r.bytes, slots, len(r.bytes)/r.slots)
+		rowcopy.Gather(dtypes.UnsafeByteSliceFromAny(flat), r.bytes, slots, len(r.bytes)/r.slots)
 	})
 }
 

@@ -309,7 +309,7 @@ func means(logs []record) []Logged {
 			index[l.Name] = i
 			out = append(out, Logged{Name: l.Name})
 		}
-		sum, n := total(l)
+		sum, n := summed(l)
 		out[i].X += sum
 		count[l.Name] += n
 	}

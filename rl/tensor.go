@@ -2,7 +2,6 @@ package rl
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 	"unsafe"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/weft-rl/weft/internal/copies"
+	"github.com/weft-rl/weft/internal/total"
 )
 
 // How values and graphs go together.
@@ -241,57 +241,13 @@ func convert[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 |
 }
 
 // Total is the sum of a tensor's elements in float64, and their number. The order
-// of summation is written down, so that a device program adds up the same: halves
-// are added element by element until one is left.
+// of summation is written down, so that a device program adds up the same: see
+// package total.
 func Total(t Tensor) (sum float64, n int) {
-	var x []float64
 	if t.Shape().DType == dtypes.Float32 { // the usual case, of large batches too
-		x = halved(Read[float32](t))
-	} else {
-		x = halved(Floats(t))
+		return total.Sum(Read[float32](t)), t.Shape().Size()
 	}
-	n = t.Shape().Size()
-	for half := len(x) / 2; half > 0; half /= 2 {
-		lo, hi := x[:half], x[half:2*half]
-		for i := range lo {
-			lo[i] += hi[i]
-		}
-	}
-	if n == 0 {
-		return 0, 0
-	}
-	return x[0], n
-}
-
-// halved is the first addition of halves, of the next power of two elements.
-func halved[T float32 | float64](x []T) []float64 {
-	size := 1 << bits.Len(uint(max(len(x), 2)-1)) // at least 2
-	out := make([]float64, size/2)
-	for i := range out {
-		var a, b float64
-		if i < len(x) {
-			a = float64(x[i])
-		}
-		if i+size/2 < len(x) {
-			b = float64(x[i+size/2])
-		}
-		out[i] = a + b
-	}
-	return out
-}
-
-// graphTotal is Total as graph code.
-func graphTotal(x *graph.Node) *graph.Node {
-	n := x.Shape().Size()
-	size := 1 << bits.Len(uint(max(n, 2)-1))
-	x = graph.ConvertDType(graph.Reshape(x, n), dtypes.Float64)
-	if size > n {
-		x = graph.Concatenate([]*graph.Node{x, graph.Zeros(x.Graph(), shapes.Make(dtypes.Float64, size-n))}, 0)
-	}
-	for half := size / 2; half > 0; half /= 2 {
-		x = graph.Add(graph.Slice(x, graph.AxisRange(0, half)), graph.Slice(x, graph.AxisRange(half)))
-	}
-	return graph.Reshape(x)
+	return total.Sum(Floats(t)), t.Shape().Size()
 }
 
 // SameMemory reports whether two values share their memory, which only an

@@ -18,7 +18,7 @@ func run(t *testing.T, f func(x *graph.Node) []*graph.Node, x []float32) (out []
 		t.Fatal(err)
 	}
 	t.Cleanup(b.Finalize)
-	for _, y := range graph.MustNewExec(b, f).MustExec(x) {
+	for _, y := range graph.MustNewExec(b, f).MustCall(x) {
 		out = append(out, y.Value())
 	}
 	return out

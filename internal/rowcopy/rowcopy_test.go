@@ -1,0 +1,59 @@
+package rowcopy
+
+import (
+	"bytes"
+	"testing"
+)
+
+// numbered returns n bytes that are all different.
+func numbered(n int) []byte {
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = byte(i + 1)
+	}
+	return out
+}
+
+// TestGatherScatter: rows of all sizes go where they are to, those that are copied by words too.
+func TestGatherScatter(t *testing.T) {
+	index := []int{2, 0, 2, 1}
+	for _, size := range []int{1, 4, 5, 16} {
+		src := numbered(3 * size)
+		got, apart := make([]byte, len(index)*size), make([]byte, 3*2*size)
+		Gather(got, src, index, size)
+		Scatter(apart, src, 3, 2*size, size)
+		for j, i := range index {
+			if !bytes.Equal(got[j*size:(j+1)*size], src[i*size:(i+1)*size]) {
+				t.Errorf("size %d: row %d is not row %d", size, j, i)
+			}
+		}
+		for i := range 3 {
+			if at := 2 * i * size; !bytes.Equal(apart[at:at+size], src[i*size:(i+1)*size]) || !bytes.Equal(apart[at+size:at+2*size], make([]byte, size)) {
+				t.Errorf("size %d: row %d is not where it should be: %v", size, i, apart)
+			}
+		}
+		Gather(nil, src, nil, size)
+		Scatter(nil, nil, 0, 2*size, size)
+	}
+}
+
+func TestSelectShiftPad(t *testing.T) {
+	src := numbered(6)
+	equal := func(what string, got []byte, want ...byte) {
+		t.Helper()
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s gives %v, want %v", what, got, want)
+		}
+	}
+	out := make([]byte, 6)
+	Select(out, []bool{true, false, true}, src, make([]byte, 6))
+	equal("select", out, 1, 2, 0, 0, 5, 6)
+	Shift(out, src, []byte{91, 92}, 2)
+	equal("shift", out, 2, 3, 91, 5, 6, 92)
+	Shift(nil, nil, []byte{91, 92}, 2) // of no steps
+	padded := make([]byte, 8)
+	Pad(padded, src[:4], 2)
+	equal("pad", padded, 1, 2, 3, 4, 1, 2, 1, 2)
+	Pad(padded, nil, 0)
+	equal("pad of nothing", padded, make([]byte, 8)...)
+}
