@@ -98,7 +98,7 @@ func onCartPole(t *testing.T, of algo.Algorithm, d plan.Deployment, j app.Job) {
 	}
 }
 
-// stalest is the largest staleness that a run logged.
+// stalest returns the largest staleness that a run logged.
 func stalest(t *testing.T, run string) (most float64) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(run, "metrics.jsonl"))

@@ -43,7 +43,7 @@ func train(t *testing.T, steps string, args ...string) (d trained) {
 	return d
 }
 
-// fresh is the command that trains an example in a folder of its own.
+// fresh returns the command that trains an example in a folder of its own.
 func fresh(t *testing.T, dir string, more ...string) []string {
 	return append([]string{"train", dir, "--eval-episodes", "0", "--out", filepath.Join(t.TempDir(), "run")}, more...)
 }
@@ -134,7 +134,7 @@ func TestExampleGenerate(t *testing.T) {
 	}
 }
 
-// listing are the files under a folder.
+// listing returns the files under a folder.
 func listing(t *testing.T, dir string) string {
 	t.Helper()
 	var out []string

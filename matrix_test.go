@@ -98,7 +98,7 @@ func (c cell) String() string {
 	return fmt.Sprintf("%s/%s/%d/%s/procs=%d", subjects[c.algorithm].Name, c.policy, c.workers, c.fusion, c.procs)
 }
 
-// deployment is a cell's: two replicas to a lane, unless all are apart.
+// deployment returns a cell's: two replicas to a lane, unless all are apart.
 func (c cell) deployment() plan.Deployment {
 	d := plan.Deployment{Policy: c.policy, Workers: c.workers}
 	if c.fusion != "apart" {
@@ -115,7 +115,7 @@ func (c cell) deployment() plan.Deployment {
 	return d
 }
 
-// cells are those to run: all, or a few in which every two values meet, an algorithm
+// cells returns those to run: all, or a few in which every two values meet, an algorithm
 // under a policy being one.
 func cells() (out []cell) {
 	met := map[string]bool{}
@@ -142,8 +142,8 @@ func cells() (out []cell) {
 	return out
 }
 
-// raced reports whether a cell has goroutines that a race detector has not seen in others: in all ways with the first
-// algorithm, in one with those behind it.
+// raced reports whether a cell has goroutines that a race detector has not seen in others: in all
+// ways with the first algorithm, in one with those behind it.
 func (c cell) raced() bool {
 	return c.algorithm == 0 && (c.workers == 2 || c.workers == 5) || c.workers == 5 && c.fusion == "apart" && c.procs == 2
 }
@@ -260,7 +260,7 @@ func (s subject) compareLearners(t *testing.T, c cell, w *known) {
 	}
 }
 
-// reference is the state of k plain loops that meet at gradients.
+// reference returns the state of k plain loops that meet at gradients.
 func (s subject) reference(t *testing.T, k int) map[string][]byte {
 	t.Helper()
 	dev, err := device.Open(device.Default)
@@ -292,7 +292,7 @@ func (s subject) reference(t *testing.T, k int) map[string][]byte {
 	return together(scopes)
 }
 
-// together is the state of several loops as one: rows put together. Who counts
+// together returns the state of several loops as one: rows put together. Who counts
 // finished episodes is no business of single loops.
 func together(scopes []*rl.Scope) map[string][]byte {
 	out := map[string][]byte{}
@@ -313,7 +313,7 @@ func together(scopes []*rl.Scope) map[string][]byte {
 	return out
 }
 
-// kept is the state that a run ended in, as its checkpoint has it.
+// kept returns the state that a run ended in, as its checkpoint has it.
 func kept(t *testing.T, run string) map[string][]byte {
 	t.Helper()
 	dir, err := checkpoint.Open(filepath.Join(run, "checkpoints"), 3)

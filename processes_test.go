@@ -56,7 +56,7 @@ func (s share) String() string {
 	return fmt.Sprintf("%s/%s/%d processes/%d replicas", everything[s.Algorithm].Name, s.Policy, s.Workers, s.Replicas)
 }
 
-// shares are those to run: all, or a few in which every two values meet; to a race
+// shares returns those to run: all, or a few in which every two values meet; to a race
 // detector, some with unequal shards.
 func shares() (out []share) {
 	met := map[string]bool{}
@@ -78,7 +78,7 @@ func shares() (out []share) {
 	return out
 }
 
-// jobOf is a share's, from its JSON form; every process makes its own.
+// jobOf returns a share's, from its JSON form; every process makes its own.
 func jobOf(text string) (local.Job, error) {
 	var s share
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
@@ -103,7 +103,7 @@ func jobOf(text string) (local.Job, error) {
 	}, errors.Join(config.Defaults(c), config.Set(c, set))
 }
 
-// assignment is a share's, for its processes at their addresses.
+// assignment returns a share's, for its processes at their addresses.
 func (s share) assignment(t *testing.T) part.Assignment {
 	t.Helper()
 	text, err := json.Marshal(s)

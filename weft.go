@@ -23,7 +23,7 @@ import (
 	"github.com/weft-rl/weft/env/tag"
 )
 
-// Builtin is what the weft command knows.
+// Builtin returns what the weft command knows.
 func Builtin() app.Set {
 	return app.Set{
 		Algorithms:   []algo.Algorithm{ppo.Algorithm, a2c.Algorithm, dqn.Algorithm, impala.Algorithm, mappo.Algorithm, sac.Algorithm},

@@ -27,5 +27,5 @@ func (a allowed) folders() (out []string, err error) {
 	return out, nil
 }
 
-// everything are flags of processes that are only for who started them.
+// everything returns flags of processes that are only for who started them.
 func everything() []string { return []string{"--allow", string(filepath.Separator)} }

@@ -129,7 +129,7 @@ func benchmark(name string) (bench.Benchmark, error) {
 	return bench.Benchmark{}, request.Unknown("benchmark", name, names, "weft bench")
 }
 
-// trainRecipe is PPO as weft train has it, but for annealing, which an endless
+// trainRecipe returns PPO as weft train has it, but for annealing, which an endless
 // run has none of, on a job's device and under its policy.
 func (c *command) trainRecipe(ctx context.Context, r bench.Recipe, j app.Job, after func()) error {
 	a, err := c.set.Algorithm("ppo")
@@ -153,7 +153,7 @@ func recipe(r bench.Recipe) []string {
 	}
 }
 
-// trainPolicy is the same under a policy, on CartPole or on an environment that
+// trainPolicy returns the same under a policy, on CartPole or on an environment that
 // computes.
 func (c *command) trainPolicy(ctx context.Context, p bench.PolicySpec, w bench.Way, after func()) error {
 	a, err := c.set.Algorithm("ppo")

@@ -76,7 +76,8 @@ func (c *command) runBuilt(ctx context.Context, packages []module.Named, policy 
 	return err
 }
 
-// maker returns what makes programs and binaries of authors' packages. It tells the user what it cannot make.
+// maker returns what makes programs and binaries of authors' packages. It tells the user what it
+// cannot make.
 func (c *command) maker() module.Maker {
 	return module.Maker{
 		Policies: c.set.AllPolicies(), Hash: binary,

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// burner is an environment for measurements that computes for so many microseconds
+// burner returns an environment for measurements that computes for so many microseconds
 // at every step. It counts rounds and not time: two that share a core are to take
 // twice as long. With alone the first environment of a replica computes for all of them,
 // as a simulator with one thread does: Weft otherwise spreads them over all cores, and

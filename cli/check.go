@@ -64,7 +64,7 @@ func report(w io.Writer, results []analyze.Result, quiet bool) error {
 	return nil
 }
 
-// nearby is a path as one would write it here, if that is shorter.
+// nearby returns a path as one would write it here, if that is shorter.
 func nearby(path string) string {
 	here, err := os.Getwd()
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *command) analyze(ctx context.Context, args []string) (out []analyze.Res
 	return out, nil
 }
 
-// source is where a package's source is, and what the go command calls it there.
+// source returns where a package's source is, and what the go command calls it there.
 // A folder is looked at from inside, so that it may be in a module of its own.
 func (c *command) source(name string) (dir, pattern string, err error) {
 	if info, err := os.Stat(name); request.IsPath(name) && err == nil && info.IsDir() {

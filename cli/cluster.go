@@ -107,7 +107,7 @@ func (f *clientFlags) client() (*control.Client, error) {
 	return &control.Client{Addresses: f.addresses, TLS: config}, nil
 }
 
-// self is the path of this program, which may have been removed since it started.
+// self returns the path of this program, which may have been removed since it started.
 func self() (string, error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -119,7 +119,7 @@ func self() (string, error) {
 	return path, nil
 }
 
-// binary is the hash of this program.
+// binary returns the hash of this program.
 func binary() (string, error) {
 	path, err := self()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// children are the processes of a process, by the command they run.
+// children returns the processes of a process, by the command they run.
 func children(t *testing.T, of int) map[int]string {
 	t.Helper()
 	out := map[int]string{}
@@ -57,7 +57,7 @@ func gone(t *testing.T, pid int) {
 	}
 }
 
-// parent is a run in processes, as a process.
+// parent returns a run in processes, as a process.
 func parent(t *testing.T, args ...string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	program, err := os.Executable()

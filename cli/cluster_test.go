@@ -268,7 +268,8 @@ func TestClusterGrow(t *testing.T) {
 	contains(t, read(t, "runs", "mine", "config.yaml"), "workers: 1", "max_workers: 9", "replicas: 0")
 }
 
-// A run that did not grow may do so when it goes on. Where the number of its parts shows in its sums, it keeps that.
+// A run that did not grow may do so when it goes on. Where the number of its parts shows in its
+// sums, it keeps that.
 func TestClusterGrowLater(t *testing.T) {
 	t.Chdir(t.TempDir())
 	at := coordinator(t)

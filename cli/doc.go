@@ -1,5 +1,5 @@
-// Package cli is the command line: a binary of an author's own that calls Main has all of it, for their algorithms and
-// environments as for the built-in ones.
+// Package cli is the command line: a binary of an author's own that calls Main has all of it, for
+// their algorithms and environments as for the built-in ones.
 //
 //   - algo, app, cli and the root package are additions to the layout. cli has the command line
 //     without any algorithm, so that an author's binary, and the one built on the fly for --env

@@ -108,7 +108,7 @@ func (f *trainFlags) watcher(c *command, r *request.Request, name string) watche
 	return w
 }
 
-// unused is a name that no run has.
+// unused returns a name that no run has.
 func unused(s *control.Status, name string) string {
 	taken := func(name string) bool {
 		return slices.ContainsFunc(s.Runs, func(r core.Run) bool { return r.Name == name })
@@ -224,7 +224,7 @@ func (v *viewer) show(r core.Run) {
 	}
 }
 
-// logged are metrics as a loop logs them.
+// logged returns metrics as a loop logs them.
 func logged(all []part.Metric) (out []rl.Logged) {
 	for _, m := range all {
 		out = append(out, rl.Logged{Name: m.Name, X: float64(m.X)})
@@ -232,7 +232,7 @@ func logged(all []part.Metric) (out []rl.Logged) {
 	return out
 }
 
-// mean is a mean over episodes, of which there may be none.
+// mean returns a mean over episodes, of which there may be none.
 func mean(episodes int64, x float64) float64 {
 	if episodes == 0 {
 		return math.NaN()

@@ -102,7 +102,7 @@ func (c *command) runEval(ctx context.Context, dir string, flags []config.Assign
 	return nil
 }
 
-// recorders are the wrappers of an evaluation. Their files are not the run's: they
+// recorders returns the wrappers of an evaluation. Their files are not the run's: they
 // are named as from here.
 func (f evalFlags) recorders() (list wrap.List, err error) {
 	var errs []error

@@ -9,7 +9,8 @@ import (
 	"github.com/weft-rl/weft/plan"
 )
 
-// Plan plans a run on this machine as a coordinator does, twice: the second time by what was found out the first time.
+// Plan plans a run on this machine as a coordinator does, twice: the second time by what was found
+// out the first time.
 func Plan(ctx context.Context, config string, limit time.Duration, memory int64) error {
 	p := newPlanner(limit, memory, []string{"/"})
 	first, err := p.plan(ctx, config, plan.Local(1, "cpu"), 0)

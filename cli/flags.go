@@ -21,7 +21,7 @@ type kindValue struct {
 
 func (v *kindValue) Type() string { return v.kind }
 
-// noSuchCommand is the error of a command that does not exist.
+// noSuchCommand returns the error of a command that does not exist.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-rl/weft/policy"
 )
 
-// groupingsOf is how a binary that was built for an author's policies is asked what
+// groupingsOf returns how a binary that was built for an author's policies is asked what
 // they do: it reads a graph and writes the groupings.
 func (c *command) groupingsOf() *cobra.Command {
 	return &cobra.Command{

@@ -63,7 +63,8 @@ func TestLibraryInterrupted(t *testing.T) {
 	}
 }
 
-// A Go program has the verbs of the command line: it resumes, evaluates, loads and starts from what it or the command trained.
+// A Go program has the verbs of the command line: it resumes, evaluates, loads and starts from what
+// it or the command trained.
 func TestLibraryVerbs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	want := last(t, do(t, 0, tiny("--json", "--out", "whole")...))
@@ -114,7 +115,8 @@ func TestLibraryVerbs(t *testing.T) {
 	}
 }
 
-// Agents of all kinds of runs act: with memory, with several numbers, for several kinds of agents. What does not fit is an error.
+// Agents of all kinds of runs act: with memory, with several numbers, for several kinds of agents.
+// What does not fit is an error.
 func TestAgent(t *testing.T) {
 	t.Chdir(t.TempDir())
 	set := weft.Builtin()

@@ -47,7 +47,7 @@ func (c *command) list() *cobra.Command {
 	return cmd
 }
 
-// namedBy is what is asked for by name, as train would have it.
+// namedBy returns what is asked for by name, as train would have it.
 func namedBy(args []string) (l request.Layers) {
 	if len(args) == 2 {
 		key := map[string]string{"algorithms": "algorithm", "envs": "env", "policies": "policies"}[args[0]]
@@ -260,7 +260,7 @@ func (c *command) environments(name string) (out []item, err error) {
 	return out, nil
 }
 
-// configured is an entry whose options are set as its name says.
+// configured returns an entry whose options are set as its name says.
 func configured(e env.Entry, set []config.Assignment) env.Entry {
 	if e.Options == nil || len(set) == 0 {
 		return e
@@ -354,7 +354,7 @@ func show(w io.Writer, items []item, full bool) error {
 	return nil
 }
 
-// like is what a policy is, and where it is known from.
+// like returns what a policy is, and where it is known from.
 func like(x item) string {
 	if x.Like == "" {
 		return x.Doc

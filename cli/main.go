@@ -25,8 +25,9 @@ const (
 	exitInterrupted = 130
 )
 
-// Main runs the command line of a binary that knows set, and exits. It takes the signals SIGINT, SIGTERM and SIGHUP as requests to
-// end, and, while it trains, does not end with who reads its output.
+// Main runs the command line of a binary that knows set, and exits. It takes the signals SIGINT,
+// SIGTERM and SIGHUP as requests to end, and, while it trains, does not end with who reads its
+// output.
 func Main(set app.Set) {
 	ctx, stop := interruptions()
 	c := &command{set: set, out: os.Stdout, err: os.Stderr, become: become, outlive: outlivePipes}
@@ -38,7 +39,7 @@ func Main(set app.Set) {
 // errHungUp is the cause of an interruption by a terminal that was closed.
 var errHungUp = errors.New("the terminal was closed")
 
-// Run is Main with everything given, for tests and for binaries with a command
+// Run does what Main does with everything given, for tests and for binaries with a command
 // line of their own. It returns the exit code.
 func Run(ctx context.Context, set app.Set, args []string, stdout, stderr io.Writer) int {
 	c := &command{set: set, out: stdout, err: stderr}
@@ -53,11 +54,13 @@ type command struct {
 	started  bool // past the point where an error is one of usage
 	// become replaces this process by another program; nil where it may not.
 	become func(program string, args []string) error
-	// outlive has the process go on when nobody reads its output any more; nil where signals are not its business.
+	// outlive has the process go on when nobody reads its output any more; nil where signals are
+	// not its business.
 	outlive func()
 }
 
-// works has the process outlive the readers of its output. Commands that train, or that runs depend on, call it.
+// works has the process outlive the readers of its output. Commands that train, or that runs depend
+// on, call it.
 func (c *command) works() {
 	if c.outlive != nil {
 		c.outlive()
@@ -93,7 +96,7 @@ type exitStatus int
 
 func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// complaint is what is wrong, one line to each problem.
+// complaint returns what is wrong, one line to each problem.
 func complaint(err error) string {
 	all := request.Problems(err)
 	if len(all) == 1 {

@@ -51,7 +51,7 @@ func do(t *testing.T, code int, args ...string) outcome {
 	return o
 }
 
-// tiny is a run of 4 iterations that is over at once; more flags may follow.
+// tiny returns a run of 4 iterations that is over at once; more flags may follow.
 func tiny(args ...string) []string {
 	return append([]string{
 		"train", "ppo", "--env", "Identity-v0", "--steps", "256", "--eval-episodes", "4",
@@ -62,7 +62,7 @@ func tiny(args ...string) []string {
 // event is a line of JSON.
 type event map[string]any
 
-// events are the lines of an output, each of which must be one JSON object.
+// events returns the lines of an output, each of which must be one JSON object.
 func events(t *testing.T, out string) (all []event) {
 	t.Helper()
 	if !strings.HasSuffix(out, "\n") {
@@ -78,7 +78,7 @@ func events(t *testing.T, out string) (all []event) {
 	return all
 }
 
-// last is the last event of an output.
+// last returns the last event of an output.
 func last(t *testing.T, o outcome) event {
 	t.Helper()
 	all := events(t, o.out)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// memory is what this machine has, in bytes, or as much of it as this process's control
+// memory returns what this machine has, in bytes, or as much of it as this process's control
 // group may use; 0 is unknown.
 func memory() int64 {
 	var all unix.Sysinfo_t

@@ -2,5 +2,5 @@
 
 package cli
 
-// memory is what this machine has, in bytes; 0 is unknown.
+// memory returns what this machine has, in bytes; 0 is unknown.
 func memory() int64 { return 0 }

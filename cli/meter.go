@@ -78,7 +78,7 @@ func (m *meter) measure(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// perIteration is rounded up, so that what happens now and then is not nothing.
+// perIteration divides and rounds up, so that what happens now and then is not nothing.
 func perIteration(total, n int64) int64 { return (total + n - 1) / n }
 
 // Iteration reads what has crossed, and stops when that is enough.

@@ -46,7 +46,8 @@ func folderIn(place, run string) (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-// jobOf returns a function that makes the job of a configuration that was submitted: the text of a run folder's config.yaml.
+// jobOf returns a function that makes the job of a configuration that was submitted: the text of a
+// run folder's config.yaml.
 func jobOf(s *request.Set, c request.Confinement) func(text string) (local.Job, error) {
 	return func(text string) (local.Job, error) {
 		r, err := s.Requested(text)

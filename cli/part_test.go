@@ -52,8 +52,8 @@ func TestPart(t *testing.T) {
 	}
 }
 
-// TestPartConfined: what a submitted run records is in its folder of the store, and a worker refuses one that names other
-// places, whatever its coordinator thought of it.
+// TestPartConfined: what a submitted run records is in its folder of the store, and a worker
+// refuses one that names other places, whatever its coordinator thought of it.
 func TestPartConfined(t *testing.T) {
 	store, elsewhere := t.TempDir(), t.TempDir()
 	t.Chdir(t.TempDir())

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-rl/weft/plan"
 )
 
-// planned is a plan of a small PPO, with more flags.
+// planned returns a plan of a small PPO, with more flags.
 func planned(args ...string) []string {
 	return append([]string{"plan", "ppo", "--env", "Identity-v0", "--set", "envs=4", "--set", "horizon=8", "--set", "hidden=8"}, args...)
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/weft-rl/weft/plan"
 )
 
-// planOn makes the plan of a request on a cluster, given what there is to plan for. Shards are those that the run has had.
+// planOn makes the plan of a request on a cluster, given what there is to plan for. Shards are
+// those that the run has had.
 func planOn(r *request.Request, on plan.Problem, c plan.Cluster, shards int) (plan.Plan, error) {
 	var at []int // in the cluster that was given
 	on.Cluster, at = having(c, r.Device)
@@ -50,7 +51,7 @@ func share(r *request.Request, on *plan.Problem, before int) error {
 	return nil
 }
 
-// having are the workers that have a device, with that as the preferred one.
+// having returns the workers that have a device, with that as the preferred one.
 func having(c plan.Cluster, device string) (out plan.Cluster, at []int) {
 	for i, w := range c.Workers {
 		one := plan.Cluster{Workers: []plan.Worker{w}}

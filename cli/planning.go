@@ -25,9 +25,10 @@ import (
 	"github.com/weft-rl/weft/plan"
 )
 
-// planner plans runs for a coordinator. To plan a run its trainer and environments are constructed, and its policy is asked:
-// code that a submission chooses, and that may hang, crash or take all memory. So it runs in a process of its own, which is killed
-// when it takes too long or too much. What was found out about a configuration is remembered, so that to plan again is quick.
+// planner plans runs for a coordinator. To plan a run its trainer and environments are constructed,
+// and its policy is asked: code that a submission chooses, and that may hang, crash or take all
+// memory. So it runs in a process of its own, which is killed when it takes too long or too much.
+// What was found out about a configuration is remembered, so that to plan again is quick.
 type planner struct {
 	limit  time.Duration // for a plan
 	memory int64         // bytes that a process and its children may have; 0 is no limit
@@ -116,8 +117,9 @@ func (p *planner) remember(config string, problem json.RawMessage) {
 	p.known = p.known[max(0, len(p.known)-maxRemembered):]
 }
 
-// ask has a process of this program answer a question. The answer comes by a file, since what a submission makes may print
-// anything; the file is in the process's folder of temporary files, which goes with it.
+// ask has a process of this program answer a question. The answer comes by a file, since what a
+// submission makes may print anything; the file is in the process's folder of temporary files,
+// which goes with it.
 func (p *planner) ask(ctx context.Context, q question) (a answer, err error) {
 	program, err := self()
 	if err != nil {
@@ -154,7 +156,8 @@ func (p *planner) ask(ctx context.Context, q question) (a answer, err error) {
 // maxAnswer bounds what is read of a planner's process.
 const maxAnswer = 64 << 20
 
-// run runs a planner's process to its end, or until ctx is done or it has too much memory. Its children end with it.
+// run runs a planner's process to its end, or until ctx is done or it has too much memory. Its
+// children end with it.
 func (p *planner) run(ctx context.Context, cmd *exec.Cmd, input []byte, temp string) error {
 	runtime.LockOSThread() // the kernel ends a process with the thread that started it
 	defer runtime.UnlockOSThread()

@@ -28,7 +28,8 @@ func interpreter(t *testing.T, script string) string {
 	return path
 }
 
-// hang has the script write its process's number into a file, and then do nothing for longer than any test takes.
+// hang has the script write its process's number into a file, and then do nothing for longer than
+// any test takes.
 func hang(file string) string {
 	return "echo $$ > " + file + ".new; mv " + file + ".new " + file + "; exec sleep 100000"
 }
@@ -80,8 +81,8 @@ func ends(t *testing.T, file string) {
 	t.Errorf("process %d is left", pid)
 }
 
-// A submission whose environment hangs does not keep a later one waiting. It fails with a reason when its time is over, or is
-// stopped, and leaves no process.
+// A submission whose environment hangs does not keep a later one waiting. It fails with a reason
+// when its time is over, or is stopped, and leaves no process.
 func TestHangingSubmission(t *testing.T) {
 	at, client := cluster(t, "--plan-time", "5s", "--allow", "/")
 	file := filepath.Join(t.TempDir(), "pid")
@@ -116,7 +117,8 @@ func TestStoppedSubmission(t *testing.T) {
 	ends(t, file)
 }
 
-// What a submission makes may crash, take too much memory or print whatever it likes: it is told, and the coordinator goes on.
+// What a submission makes may crash, take too much memory or print whatever it likes: it is told,
+// and the coordinator goes on.
 func TestBadSubmissions(t *testing.T) {
 	for name, c := range map[string]struct {
 		config string

@@ -123,12 +123,12 @@ func newHousehold(f *trainFlags, runs, device string) (*household, error) {
 	return h, nil
 }
 
-// returning is how long a run waits for workers: all there are have joined before it begins, so it waits only for those that
-// are started again.
+// returning is how long a run waits for workers: all there are have joined before it begins, so it
+// waits only for those that are started again.
 const returning = time.Minute
 
-// start starts all processes, and waits until the workers have joined. They outlive an interruption of the run, which they
-// are told of in another way.
+// start starts all processes, and waits until the workers have joined. They outlive an interruption
+// of the run, which they are told of in another way.
 func (h *household) start(ctx context.Context) (client *control.Client, err error) {
 	if h.cluster, err = launchers["local"].Launch(ctx, h.spec); err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ var doneFields = []string{
 	"episodes", "return_mean", "weights_sha256", "state_sha256", "out",
 }
 
-// keys are the names of a JSON object's fields, in their order.
+// keys returns the names of a JSON object's fields, in their order.
 func keys(t *testing.T, line string) (out []string) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(line))

@@ -96,7 +96,7 @@ func toBegin(err error, dir string) error {
 	return err
 }
 
-// resumed is what a run was and what the flags make of it; what is where it was read.
+// resumed returns what a run was and what the flags make of it; what is where it was read.
 // Of one that needs packages of its author's, a program of its own has done all there
 // is to do, and there is nothing.
 func (c *command) resumed(ctx context.Context, file, flags []config.Assignment, what string) (before, r *request.Request, err error) {

@@ -87,7 +87,8 @@ func hand(ctx context.Context, dir string, flags *trainFlags, w watcher) (c part
 	return c, place, errors.Join(handBest(ctx, dir, kept, c.Epoch), c.Write(dir))
 }
 
-// newest reads the checkpoint that a run's folder goes on from; its step is -1 if the run is to begin.
+// newest reads the checkpoint that a run's folder goes on from; its step is -1 if the run is to
+// begin.
 func newest(ctx context.Context, dir string, begin bool, w watcher) (f checkpoint.File, step int64, err error) {
 	f, step, skipped, err := local.NewestOrBegin(ctx, dir, begin)
 	if err != nil {

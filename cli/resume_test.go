@@ -14,7 +14,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// notes are the texts of an output's notes.
+// notes returns the texts of an output's notes.
 func notes(t *testing.T, o outcome) (out []string) {
 	t.Helper()
 	for _, e := range events(t, o.out) {
@@ -171,8 +171,8 @@ func (forgetful) Step(rl.Key, env.Row, env.Row) (reward float64, terminated, tru
 	return 1, false, false
 }
 
-// A run whose checkpoints are gone or damaged is not begun anew behind its user's back: that takes a flag, and what there was
-// of it is kept.
+// A run whose checkpoints are gone or damaged is not begun anew behind its user's back: that takes
+// a flag, and what there was of it is kept.
 func TestResumeWithoutCheckpoint(t *testing.T) {
 	for name, lose := range map[string]func(path string) error{
 		"gone": os.Remove, "torn": func(path string) error { return os.Truncate(path, 10) },

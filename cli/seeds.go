@@ -90,7 +90,7 @@ func (c *command) seeds(ctx context.Context, runs []*seedRun, out string, f *tra
 	return show.finish(ctx)
 }
 
-// seedRuns are the runs of n seeds. One of them is constructed to find out
+// seedRuns returns the runs of n seeds. One of them is constructed to find out
 // whether that works, before any starts. All have a folder then, so that those that
 // are not begun when the command is interrupted go on with the others.
 func seedRuns(ctx context.Context, r *request.Request, n int, out string) ([]*seedRun, error) {
@@ -235,7 +235,7 @@ func (v seedView) Iteration(r local.Report) {
 	v.w.bar.Update(together(v.w.last))
 }
 
-// together is where several seeds stand: their sums, and the mean of the returns
+// together returns where several seeds stand: their sums, and the mean of the returns
 // there are.
 func together(all []local.Report) (s progress.Snapshot) {
 	var returns []float64
@@ -302,9 +302,9 @@ type seedsEvent struct {
 	Returns  []number  `json:"returns"`
 }
 
-// summary is all seeds together, as far as they ended: their sums, their mean
-// return, and hashes over theirs. Their speed is that of this process, by the clock: seeds are trained beside each other
-// and one after another.
+// summary returns all seeds together, as far as they ended: their sums, their mean return, and
+// hashes over theirs. Their speed is that of this process, by the clock: seeds are trained beside
+// each other and one after another.
 func summary(runs []*seedRun, clock time.Duration) (total local.Result, returns []float64, errs []error) {
 	total.Seconds = clock.Seconds()
 	here := int64(0)

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// byEvent are the events of one kind.
+// byEvent returns the events of one kind.
 func byEvent(t *testing.T, o outcome, kind string) []event {
 	t.Helper()
 	return slices.DeleteFunc(events(t, o.out), func(e event) bool { return e["event"] != kind })
@@ -55,7 +55,7 @@ func TestSeeds(t *testing.T) {
 
 func abs(x float64) float64 { return max(x, -x) }
 
-// fragile is what fails with seed 2.
+// fragile returns what fails with seed 2.
 func fragile(t *testing.T) app.Set {
 	a := ppo.Algorithm
 	a.New = func(s *rl.Scope, make algo.MakeEnv, config any) (rl.Trainer, error) {
@@ -93,8 +93,8 @@ func TestFailingSeed(t *testing.T) {
 	contains(t, o.errors, "1 of 3 seeds failed", "an unlucky seed")
 }
 
-// Interrupted seeds go on together: those that were under way, those that had not begun, and those that were done, to the bits
-// of seeds that were never interrupted.
+// Interrupted seeds go on together: those that were under way, those that had not begun, and those
+// that were done, to the bits of seeds that were never interrupted.
 func TestInterruptedSeeds(t *testing.T) {
 	t.Chdir(t.TempDir())
 	want := last(t, do(t, 0, tiny("--seeds", "5", "--seed", "8", "--out", "whole", "--json")...))

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// interruptions returns a context that is done once this process is asked to end. A second request is the operating system's to
-// answer.
+// interruptions returns a context that is done once this process is asked to end. A second request
+// is the operating system's to answer.
 func interruptions() (ctx context.Context, stop context.CancelFunc) {
 	ctx, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

@@ -9,10 +9,11 @@ import (
 	"syscall"
 )
 
-// interruptions returns a context that is done once this process is asked to end: by SIGINT, by SIGTERM, or by SIGHUP, unless it
-// was started with SIGHUP ignored, as nohup does it. After the first request SIGINT and SIGTERM are the operating system's to
-// answer, so that a second one ends the process at once. SIGHUP stays caught: both the kernel and a shell send one when a terminal
-// is closed, and the run is still being saved when the second comes.
+// interruptions returns a context that is done once this process is asked to end: by SIGINT, by
+// SIGTERM, or by SIGHUP, unless it was started with SIGHUP ignored, as nohup does it. After the
+// first request SIGINT and SIGTERM are the operating system's to answer, so that a second one ends
+// the process at once. SIGHUP stays caught: both the kernel and a shell send one when a terminal is
+// closed, and the run is still being saved when the second comes.
 func interruptions() (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	if signal.Ignored(syscall.SIGHUP) {
@@ -31,8 +32,8 @@ func interruptions() (context.Context, context.CancelFunc) {
 	return ctx, stop
 }
 
-// outlivePipes has writes to a pipe that nobody reads fail, where they would end this process. Programs that it starts are not
-// concerned: they begin with what the operating system does.
+// outlivePipes has writes to a pipe that nobody reads fail, where they would end this process.
+// Programs that it starts are not concerned: they begin with what the operating system does.
 func outlivePipes() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 }

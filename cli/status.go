@@ -79,7 +79,7 @@ func showStatus(out io.Writer, s *control.Status) error {
 	return t.Flush()
 }
 
-// has is how many workers a run has, and how many it may have if it grows.
+// has returns how many workers a run has, and how many it may have if it grows.
 func has(r core.Run) string {
 	text := fmt.Sprint(len(r.Members))
 	if r.Most > 0 {
@@ -88,7 +88,7 @@ func has(r core.Run) string {
 	return text
 }
 
-// size is an amount of memory; - is unknown.
+// size returns an amount of memory; - is unknown.
 func size(bytes int64) string {
 	if bytes == 0 {
 		return "-"

@@ -13,13 +13,13 @@ import (
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 )
 
-// together is a run of gpu-only on so many devices as are its workers.
+// together returns a run of gpu-only on so many devices as are its workers.
 func together(workers, out string, args ...string) []string {
 	return append(append([]string{"train"}, args...), "--policy", "gpu-only", "--device", "xla:cpu", "--workers", workers,
 		"--eval-episodes", "0", "--json", "--out", out)
 }
 
-// arrays are the state that a run ended with.
+// arrays returns the state that a run ended with.
 func arrays(t *testing.T, dir string) []checkpoint.Array {
 	t.Helper()
 	d, err := checkpoint.Open(filepath.Join(dir, "checkpoints"), 3)

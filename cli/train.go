@@ -120,7 +120,7 @@ func (c *command) settingFlags(cmd *cobra.Command, f *trainFlags, only []string)
 	}
 }
 
-// layers are what the command line asks for, with what is wrong with its form.
+// layers returns what the command line asks for, with what is wrong with its form.
 func (f *trainFlags) layers(cmd *cobra.Command, args []string) (l request.Layers, err error) {
 	var errs []error
 	if f.file != "" {
@@ -148,7 +148,7 @@ func (f *trainFlags) layers(cmd *cobra.Command, args []string) (l request.Layers
 	return l, errors.Join(errs...)
 }
 
-// changed are the settings that were given by flags.
+// changed returns the settings that were given by flags.
 func (f *trainFlags) changed(cmd *cobra.Command) (out []config.Assignment) {
 	for _, s := range settingFlags {
 		if f.values[s.key] != nil && cmd.Flags().Changed(s.flag) {
@@ -158,7 +158,7 @@ func (f *trainFlags) changed(cmd *cobra.Command) (out []config.Assignment) {
 	return out
 }
 
-// count is the number of seeds asked for, 0 if none were.
+// count returns the number of seeds asked for, 0 if none were.
 func (f *trainFlags) count() (int, error) {
 	if f.seeds == "" {
 		return 0, nil

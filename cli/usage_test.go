@@ -135,7 +135,7 @@ func TestBuiltinSettings(t *testing.T) {
 	}
 }
 
-// stillborn is how a run would begin: it is interrupted before its first step.
+// stillborn returns how a run would begin: it is interrupted before its first step.
 func stillborn(t *testing.T, args ...string) event {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

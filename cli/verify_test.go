@@ -19,7 +19,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// withFault is a set with the loop whose programs have a fault.
+// withFault returns a set with the loop whose programs have a fault.
 func withFault(t *testing.T, fault string) app.Set {
 	faulty.Fault = fault
 	t.Cleanup(func() { faulty.Fault = "" })
@@ -28,12 +28,12 @@ func withFault(t *testing.T, fault string) app.Set {
 	return set
 }
 
-// small are settings of the faulty loop that make a run short, with unequal shards.
+// small returns settings of the faulty loop that make a run short, with unequal shards.
 func small(args ...string) []string {
 	return append(args, "--env", "CartPole-v1", "--set", "envs=5", "--set", "horizon=8", "--set", "hidden=8")
 }
 
-// line is the line of the faulty loop's source with a text.
+// line returns the line of the faulty loop's source with a text.
 func line(t *testing.T, text string) string {
 	t.Helper()
 	source, err := os.ReadFile("testdata/src/faulty/loop.go")
@@ -243,7 +243,7 @@ func TestVerifyStill(t *testing.T) {
 	contains(t, o.out, "DIFFERENT: ", "iteration 2", "the programs wait for each other")
 }
 
-// moody is an environment that is never the same again: every one that is made has
+// moody returns an environment that is never the same again: every one that is made has
 // another seed.
 func moody() env.Entry {
 	made := uint64(0)

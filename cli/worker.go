@@ -163,7 +163,8 @@ func (c *command) runWorker(ctx context.Context, f *workerFlags, drain <-chan st
 	return errors.Join(err, m.Close())
 }
 
-// startAgain has this process begin anew, since nothing else ends what it is stuck in. One that has a parent leaves that to it.
+// startAgain has this process begin anew, since nothing else ends what it is stuck in. One that has
+// a parent leaves that to it.
 func (c *command) startAgain(ctx context.Context, f *workerFlags, log *slog.Logger, why error) error {
 	if ctx.Err() != nil || f.withParent || c.become == nil {
 		return why
@@ -176,7 +177,7 @@ func (c *command) startAgain(ctx context.Context, f *workerFlags, log *slog.Logg
 	return errors.Join(why, c.become(program, c.args))
 }
 
-// facing is an address of this machine, with any port, that who is at another reaches:
+// facing returns an address of this machine, with any port, that who is at another reaches:
 // the one that packets to it would come from. None is sent.
 func facing(address string) string {
 	host := "127.0.0.1"
@@ -208,7 +209,7 @@ func fill(o *worker.Options, cores int) (err error) {
 	return err
 }
 
-// usable are the devices that there are, the default one first.
+// usable returns the devices that there are, the default one first.
 func usable() (out []string) {
 	for _, d := range device.List() {
 		if d.Usable {

@@ -51,7 +51,8 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// A recorder takes back what was recorded after the checkpoint, in its own files and in no other of the folder.
+// A recorder takes back what was recorded after the checkpoint, in its own files and in no other of
+// the folder.
 func TestWrapOthersFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	do(t, 0, tiny("--out", "mine", "--wrap", "record=c")...)

@@ -17,7 +17,8 @@ func xla(t *testing.T) {
 	}
 }
 
-// PPO learns on XLA from the plain loop, as it does on the CPU engine, also with products that round to bfloat16.
+// PPO learns on XLA from the plain loop, as it does on the CPU engine, also with products that
+// round to bfloat16.
 func TestLearnsOnXLA(t *testing.T) {
 	xla(t)
 	t.Chdir(t.TempDir())

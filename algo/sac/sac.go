@@ -1,7 +1,8 @@
 // Package sac is the soft actor-critic (Haarnoja et al., 2018): a policy that earns much while it
 // decides as little as it can, learnt from a table of what it did. Actions are boxes, of which the
-// policy is a squashed Gaussian, or a single choice (Christodoulou, 2019), over which it takes exact
-// expectations instead of samples. The temperature, what a nat of entropy is worth, is learnt too.
+// policy is a squashed Gaussian, or a single choice (Christodoulou, 2019), over which it takes
+// exact expectations instead of samples. The temperature, what a nat of entropy is worth, is learnt
+// too.
 package sac
 
 import (

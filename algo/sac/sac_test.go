@@ -65,8 +65,9 @@ func logged(t *testing.T, name string, e env.Entry, options []string, steps int6
 }
 
 // TestBootstrap: a reward of 1 for ever is worth 1/(1-gamma) under a time limit; where episodes
-// terminate a critic that cannot tell when settles at 1/(1-7/8 gamma). At a tiny temperature entropy
-// is worth nothing; at .1, where nothing is decided, each of the steps to come adds log(2)/10.
+// terminate a critic that cannot tell when settles at 1/(1-7/8 gamma). At a tiny temperature
+// entropy is worth nothing; at .1, where nothing is decided, each of the steps to come adds
+// log(2)/10.
 func TestBootstrap(t *testing.T) {
 	for _, c := range []struct {
 		name, ends, set, alpha string
@@ -99,8 +100,8 @@ func TestEntropy(t *testing.T) {
 	}
 }
 
-// TestUntrained: at the start the policy is near the middle of the bounds with a deviation of 1 before
-// squashing, and random steps fill the bounds evenly.
+// TestUntrained: at the start the policy is near the middle of the bounds with a deviation of 1
+// before squashing, and random steps fill the bounds evenly.
 func TestUntrained(t *testing.T) {
 	x := algotest.Trained(t, sac.Algorithm, debug.IdentityContinuous, nil, 0, "envs=4096").(*sac.Trainer)
 	obs := x.Env.Obs()

@@ -166,8 +166,8 @@ func (o order) home(t Total, regions map[int]*Region) *Region {
 	return best
 }
 
-// commonRows returns over how many rows most products of a function are summed, as the gradient of a
-// matrix is.
+// commonRows returns over how many rows most products of a function are summed, as the gradient of
+// a matrix is.
 func commonRows(f *ir.Func) int {
 	count, best := map[int]int{}, 0
 	for _, n := range f.Nodes {

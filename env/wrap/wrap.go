@@ -63,8 +63,9 @@ func (l List) Recorders() (out []string) {
 	return out
 }
 
-// Confined returns the list with recorders that write into the run's folder and nowhere else, for runs that somebody else
-// asked for. A file that would be elsewhere is an error, unless may says that it may be.
+// Confined returns the list with recorders that write into the run's folder and nowhere else, for
+// runs that somebody else asked for. A file that would be elsewhere is an error, unless may says
+// that it may be.
 func (l List) Confined(may func(file string) bool) (List, error) {
 	out := slices.Clone(l)
 	for i := range out {

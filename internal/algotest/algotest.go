@@ -47,7 +47,7 @@ func Solve(t *testing.T, a algo.Algorithm, tasks []Task) {
 	}
 }
 
-// Device is the default one.
+// Device returns the default one.
 func Device(t testing.TB) *rl.Device {
 	t.Helper()
 	d, err := device.Open(device.Default)
@@ -57,7 +57,7 @@ func Device(t testing.TB) *rl.Device {
 	return d
 }
 
-// Trained is an algorithm's trainer after some steps in an environment; with 0
+// Trained returns an algorithm's trainer after some steps in an environment; with 0
 // steps as it was made.
 func Trained(t testing.TB, a algo.Algorithm, e env.Entry, options any, steps int64, set ...string) rl.Trainer {
 	t.Helper()
@@ -84,7 +84,7 @@ func train(t testing.TB, a algo.Algorithm, e env.Entry, options any, steps int64
 	return x
 }
 
-// settings are an algorithm's defaults but for some.
+// settings returns an algorithm's defaults but for some.
 func settings(t testing.TB, a algo.Algorithm, set []string) any {
 	t.Helper()
 	c := a.Config()

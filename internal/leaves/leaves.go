@@ -51,7 +51,7 @@ func NewSet[L, B any]() *Set[L] {
 // several goroutines.
 func (s *Set[L]) Of(t reflect.Type) (*Codec[L], error) { return s.of(t, nil) }
 
-// of is Of for a type that is part of the types inside.
+// of does what Of does for a type that is part of the types inside.
 func (s *Set[L]) of(t reflect.Type, inside []reflect.Type) (*Codec[L], error) {
 	if c, ok := s.codecs.Load(t); ok {
 		if err, bad := c.(error); bad {

@@ -18,8 +18,8 @@ var wallTime = []string{"Unix", "UnixNano", "UnixMilli", "UnixMicro"}
 // A deadline that has passed, by which a blocked call is woken, compares with nothing.
 var wallTimeAllowed = []string{"internal/run/mesh/socket.go: Unix(1, 0)"}
 
-// TestWallTime: nothing in a cluster measures how much time has passed by the wall clock, which is set now and then. Times are
-// compared as time.Now returns them, with their monotonic reading.
+// TestWallTime: nothing in a cluster measures how much time has passed by the wall clock, which is
+// set now and then. Times are compared as time.Now returns them, with their monotonic reading.
 func TestWallTime(t *testing.T) {
 	root := filepath.Join("..", "..")
 	for _, folder := range []string{"internal/run", "internal/chaos", "internal/launch", "internal/module", "internal/request", "app", "cli", "env"} {
@@ -45,7 +45,8 @@ func TestWallTime(t *testing.T) {
 	}
 }
 
-// wallTimes returns the calls in a file that give up a time's monotonic reading: of wallTime, and Round(0).
+// wallTimes returns the calls in a file that give up a time's monotonic reading: of wallTime, and
+// Round(0).
 func wallTimes(f *ast.File) (out []string) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)

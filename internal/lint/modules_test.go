@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// maxModules bounds the modules behind the library: whoever imports it has all of them in their go.sum, their build and their
-// audits.
+// maxModules bounds the modules behind the library: whoever imports it has all of them in their
+// go.sum, their build and their audits.
 const maxModules = 30
 
 // unwanted lists modules that only the command line may need.

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-rl/weft/internal/subgraph"
 )
 
-// UnitNode is Unit.
+// UnitNode does what Unit does.
 func UnitNode(x *graph.Node) *graph.Node {
 	odd := graph.AddScalar(graph.MulScalar(graph.BitwiseShiftRightLogicalScalar(x, 9), 2), 1)
 	// Through int32, which is exact below 2^24 and which every backend converts.
@@ -19,7 +19,7 @@ func UnitNode(x *graph.Node) *graph.Node {
 // fewer trips; the fewer, the less to compile.
 const trip = 2
 
-// Nodes is Block. Where rolls is true its rounds are a loop of the graph.
+// Nodes returns Block. Where rolls is true its rounds are a loop of the graph.
 func Nodes(c [4]*graph.Node, k [2]*graph.Node, rolls bool) [4]*graph.Node {
 	if !rolls {
 		c, _ = some(rounds, c, k)
@@ -47,7 +47,7 @@ func some(n int, c [4]*graph.Node, k [2]*graph.Node) ([4]*graph.Node, [2]*graph.
 	return c, k
 }
 
-// mul32 is the 64-bit product of x and m, as two words.
+// mul32 returns the 64-bit product of x and m, as two words.
 func mul32(x *graph.Node, m uint32) (hi, lo *graph.Node) {
 	p := graph.Mul(graph.ConvertDType(x, dtypes.Uint64), graph.Const(x.Graph(), uint64(m)))
 	hi = graph.ConvertDType(graph.BitwiseShiftRightLogicalScalar(p, 32), dtypes.Uint32)

@@ -10,13 +10,13 @@ const (
 	rounds       = 10
 )
 
-// Block is Philox4x32-10: a bijection of the counter for every key.
+// Block returns Philox4x32-10: a bijection of the counter for every key.
 func Block(c [4]uint32, k [2]uint32) [4]uint32 {
 	w0, w1, w2, w3 := words(c[0], c[1], c[2], c[3], k[0], k[1])
 	return [4]uint32{w0, w1, w2, w3}
 }
 
-// words is Block on single words, which stay in registers.
+// words does what Block does on single words, which stay in registers.
 func words(c0, c1, c2, c3, k0, k1 uint32) (_, _, _, _ uint32) {
 	for range rounds {
 		p0, p1 := uint64(mul0)*uint64(c0), uint64(mul1)*uint64(c2)
@@ -28,7 +28,8 @@ func words(c0, c1, c2, c3, k0, k1 uint32) (_, _, _, _ uint32) {
 }
 
 // Fill writes n numbers of (0,1) for each of len(out)/n rows, of which the first has a number of
-// its own: the units of blocks whose counter is (row, block, w[2], w[3]), under the key (w[0], w[1]).
+// its own: the units of blocks whose counter is (row, block, w[2], w[3]), under the key (w[0],
+// w[1]).
 func Fill(out []float32, n int, first uint32, w [4]uint32) {
 	for i := range len(out) / max(n, 1) {
 		row := out[i*n : (i+1)*n]

@@ -26,7 +26,7 @@ func Nodes(n int, key [Words]*graph.Node, positions *graph.Node) *graph.Node {
 	return graph.ConvertDType(graph.While(cond, walk, x)[0], dtypes.Int32)
 }
 
-// graphOnce is once.
+// graphOnce returns once.
 func (p *Order) graphOnce(x *graph.Node, key [rounds]*graph.Node) *graph.Node {
 	l := graph.BitwiseShiftRightLogicalScalar(x, uint32(p.right))
 	r := graph.BitwiseAnd(x, graph.ConstAs(x, p.maskR))
@@ -40,7 +40,7 @@ func (p *Order) graphOnce(x *graph.Node, key [rounds]*graph.Node) *graph.Node {
 	return graph.BitwiseOr(graph.BitwiseShiftLeftScalar(l, uint32(p.right)), r)
 }
 
-// graphMix is mix.
+// graphMix returns mix.
 func graphMix(x *graph.Node) *graph.Node {
 	down := func(x *graph.Node, n uint32) *graph.Node {
 		return graph.BitwiseXor(x, graph.BitwiseShiftRightLogicalScalar(x, n))

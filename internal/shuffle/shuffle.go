@@ -32,7 +32,7 @@ func New(n int, key [Words]uint32) Order {
 	return p
 }
 
-// shape is the network for n things, without a key.
+// shape returns the network for n things, without a key.
 func shape(n int) Order {
 	width := max(minBits, uint(bits.Len(uint(max(n-1, 1)))))
 	p := Order{n: uint32(n), right: width / 2}
@@ -83,7 +83,7 @@ func (p *Order) Fill(out []int, from int) {
 	}
 }
 
-// four is once for x and the three after it.
+// four returns once for x and the three after it.
 func (p *Order) four(x uint32) [4]uint32 {
 	right, maskL, maskR := p.right&31, p.maskL, p.maskR
 	l0, l1, l2, l3 := x>>right, (x+1)>>right, (x+2)>>right, (x+3)>>right

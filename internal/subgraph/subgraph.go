@@ -10,7 +10,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Closure is graph.NewClosure for bodies that compute with scalars, as nearly all
+// Closure does what graph.NewClosure does for bodies that compute with scalars, as nearly all
 // do. GoMLX v0.28.1 keeps one cache of scalar constants for a whole graph, so that
 // a constant first asked for inside a closure is used outside of it as well, where
 // it does not exist. Each closure gets a cache of its own here.
@@ -25,7 +25,7 @@ func Closure(g *graph.Graph, f func(*graph.Graph) []*graph.Node) *graph.Function
 	return graph.NewClosure(g, f)
 }
 
-// scalarCache is the graph's field of that meaning, which GoMLX does not export; ok
+// scalarCache returns the graph's field of that meaning, which GoMLX does not export; ok
 // is false where a version of it has none.
 func scalarCache(g *graph.Graph) (field reflect.Value, ok bool) {
 	f := reflect.ValueOf(g).Elem().FieldByName("scalars")
@@ -35,7 +35,7 @@ func scalarCache(g *graph.Graph) (field reflect.Value, ok bool) {
 	return reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem(), true
 }
 
-// Repeat is n rounds of step as a loop of the graph, from state on: what is there
+// Repeat returns n rounds of step as a loop of the graph, from state on: what is there
 // after the last. i is the number of the round, an int32 scalar.
 func Repeat(g *graph.Graph, n int, state []*graph.Node, step func(i *graph.Node, state []*graph.Node) []*graph.Node) []*graph.Node {
 	index := shapes.Make(dtypes.Int32)

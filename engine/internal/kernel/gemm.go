@@ -157,7 +157,8 @@ func (g *Gemm32) bt(k, j int) float32 {
 	return g.B[k*g.LDB+j]
 }
 
-// runGo does what the assembly does. It goes along rows of C, so that the chains of a row advance side by side.
+// runGo does what the assembly does. It goes along rows of C, so that the chains of a row advance
+// side by side.
 func (g *Gemm32) runGo(r0, r1, c0, c1 int) {
 	var chains [PanelWidth]float32
 	for i := r0; i < r1; i++ {

@@ -71,8 +71,8 @@ func (m *machine) multiply(in instruction) {
 	}
 }
 
-// blocks does ldmatrix: 8 x 8 elements of 16 bits to each register, with a row's address from each of
-// 8 threads.
+// blocks does ldmatrix: 8 x 8 elements of 16 bits to each register, with a row's address from each
+// of 8 threads.
 func (m *machine) blocks(in instruction) {
 	regs, address := in.args[:len(in.args)-1], in.args[len(in.args)-1]
 	turn := strings.Contains(in.text, ".trans")

@@ -196,10 +196,10 @@ func (l *loop) mixed() {
 	}
 }
 
-// jittered refuses operations that draw random numbers for rows that replicas share out: one learner
-// draws by their places in the batch, which a replica does not know of rows of a minibatch, that stay
-// with the environments they came from. Of a sample it knows them, where a gradient is given a part
-// of the sample itself.
+// jittered refuses operations that draw random numbers for rows that replicas share out: one
+// learner draws by their places in the batch, which a replica does not know of rows of a minibatch,
+// that stay with the environments they came from. Of a sample it knows them, where a gradient is
+// given a part of the sample itself.
 func (l *loop) jittered(id int, by map[string][]int) {
 	n := l.g.Nodes[id]
 	if !l.src.Draws(id) || len(by) == 0 {
@@ -207,7 +207,9 @@ func (l *loop) jittered(id int, by map[string][]int) {
 	}
 	for _, drawn := range by {
 		for _, from := range drawn {
-			direct := slices.ContainsFunc(l.g.Edges, func(e fdg.Edge) bool { return e.From == from && e.To == id && e.Kind == fdg.OfValue && e.Axis == fdg.Rows })
+			direct := slices.ContainsFunc(l.g.Edges, func(e fdg.Edge) bool {
+				return e.From == from && e.To == id && e.Kind == fdg.OfValue && e.Axis == fdg.Rows
+			})
 			if x := l.g.Nodes[from]; x.Shards == ownRows || n.Kind != fdg.Gradient || !direct {
 				l.bad(l.src.Pos(id), fmt.Sprintf("%s draws random numbers for rows of %s, which several learners share out: draw them before it, for the whole batch, or let one learner have it",
 					n.Text, x.Text))

@@ -81,13 +81,13 @@ func (p *pen) text(x, y float64, class, s string) {
 	p.put(`<text x="%s" y="%s" class="%s">%s</text>`, num(x), num(y), class, esc(s))
 }
 
-// pair is text with something small after it, wherever that is.
+// pair writes text with something small after it, wherever that is.
 func (p *pen) pair(x, y float64, class, s, ink, small string) {
 	p.put(`<text x="%s" y="%s"><tspan class="%s" style="fill:%s">%s</tspan><tspan dx="8" class="small">%s</tspan></text>`,
 		num(x), num(y), class, ink, esc(s), esc(small))
 }
 
-// markers are the heads of arrows: one for each lane, and a grey one.
+// markers writes the heads of arrows: one for each lane, and a grey one.
 func (p *pen) markers() {
 	head := `<marker id="a%s" viewBox="0 0 8 8" refX="7.5" refY="4" markerWidth="7" markerHeight="7" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0.5L8 4L0 7.5z" fill="%s"/></marker>`
 	p.put(`<defs>`)
@@ -167,7 +167,7 @@ func (p *pen) heading(n fdg.Node, at place) {
 	p.pair(at.x+indent, at.y+14, "h3", cut(caption, room-indent*1.5, headSize), "#1c1f23", pos)
 }
 
-// frame is the rounded rectangle of a node with its fragment's band.
+// frame draws the rounded rectangle of a node with its fragment's band.
 func (p *pen) frame(at place, ink string) {
 	p.put(`<rect x="%s" y="%s" width="%s" height="%s" rx="6" fill="#ffffff" stroke="%s"/>`, num(at.x), num(at.y), num(at.w), num(at.h), ink)
 	p.put(`<path d="M%s %sv%s" stroke="%s" stroke-width="4" stroke-linecap="round"/>`, num(at.x+5), num(at.y+6), num(at.h-12), ink)

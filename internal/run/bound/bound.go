@@ -10,7 +10,7 @@ import (
 // Most is how many connections a process of a cluster has open at once, at most.
 const Most = 4096
 
-// Connections is a listener with at most so many connections open; others are sent away.
+// Connections returns a listener with at most so many connections open; others are sent away.
 func Connections(l net.Listener, most int) net.Listener { return &limited{Listener: l, most: most} }
 
 // limited is a listener with at most so many connections open; others are sent away. It

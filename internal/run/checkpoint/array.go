@@ -46,7 +46,8 @@ var elementSize = map[string]int{
 	"BOOL": 1,
 }
 
-// maxRank bounds a shape as NumPy does; without a bound a header of zeros would decode to four times its size.
+// maxRank bounds a shape as NumPy does; without a bound a header of zeros would decode to four
+// times its size.
 const maxRank = 64
 
 // size returns the bytes that dtype and shape ask for.

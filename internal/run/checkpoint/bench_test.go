@@ -7,7 +7,8 @@ import (
 
 const benchBytes = 100 << 20
 
-// network is 100 MB in a few large arrays and many small ones, as a network and its optimiser are.
+// network returns 100 MB in a few large arrays and many small ones, as a network and its optimiser
+// are.
 func network() File {
 	var f File
 	for i := range 10 {
@@ -52,7 +53,7 @@ func BenchmarkVerify(b *testing.B) {
 	})
 }
 
-// BenchmarkSeal is what Write does before it touches the disk.
+// BenchmarkSeal measures what Write does before it touches the disk.
 func BenchmarkSeal(b *testing.B) {
 	f := network()
 	bench(b, func(string) error {

@@ -9,8 +9,9 @@ import (
 	"strconv"
 )
 
-// SaveBest writes f as the run's best checkpoint if score is higher than that of the one there. NaN never is. A
-// best checkpoint that is damaged or not ours is replaced; one that cannot be read for another reason is an error.
+// SaveBest writes f as the run's best checkpoint if score is higher than that of the one there. NaN
+// never is. A best checkpoint that is damaged or not ours is replaced; one that cannot be read for
+// another reason is an error.
 func (d *Dir) SaveBest(score float64, step int64, f File) error {
 	if err := validStep(step); err != nil || math.IsNaN(score) {
 		return err

@@ -1,12 +1,12 @@
 // Package checkpoint keeps a run's state on disk: exactly, atomically and checked.
 //
-// A checkpoint is a safetensors file, so that any tool that knows the format can look into it: eight bytes of
-// header length, a JSON header, the arrays' bytes. What makes it a checkpoint is kept in the header's
-// metadata under keys that start with "weft.", which belong to this package: a format version and a checksum
-// of the whole file. The same File always gives the same bytes.
+// A checkpoint is a safetensors file, so that any tool that knows the format can look into it:
+// eight bytes of header length, a JSON header, the arrays' bytes. What makes it a checkpoint is
+// kept in the header's metadata under keys that start with "weft.", which belong to this package: a
+// format version and a checksum of the whole file. The same File always gives the same bytes.
 //
-// Write replaces a file in one step, whatever happens meanwhile. A Dir keeps the newest few checkpoints of a
-// run and its best one. Lock keeps a second process out of a run's folder.
+// Write replaces a file in one step, whatever happens meanwhile. A Dir keeps the newest few
+// checkpoints of a run and its best one. Lock keeps a second process out of a run's folder.
 //
 // The package knows arrays and text. What they mean is its callers' business.
 package checkpoint
@@ -17,7 +17,8 @@ import (
 	"path/filepath"
 )
 
-// The kinds of failure a caller may want to tell apart with errors.Is. The errors themselves say more.
+// The kinds of failure a caller may want to tell apart with errors.Is. The errors themselves say
+// more.
 var (
 	// ErrNone means that a folder holds no usable checkpoint.
 	ErrNone = errors.New("no checkpoint")
@@ -46,28 +47,31 @@ func faultf(kind error, format string, args ...any) error {
 
 func damaged(format string, args ...any) error { return faultf(ErrDamaged, format, args...) }
 
-// named puts the file's name before an error; the folder is left out because users know which run they asked for.
+// named puts the file's name before an error; the folder is left out because users know which run
+// they asked for.
 func named(path string, err error) error {
 	return fmt.Errorf("checkpoint %s: %w", filepath.Base(path), err)
 }
 
-// Write puts f at path. It returns once the bytes and the name are on disk. Until then, and after any failure
-// or crash, path holds what it held before; a crash may leave a hidden temporary file beside it, which readers
-// ignore and the next Save of a Dir removes. The arrays may be in any order; f is not changed.
+// Write puts f at path. It returns once the bytes and the name are on disk. Until then, and after
+// any failure or crash, path holds what it held before; a crash may leave a hidden temporary file
+// beside it, which readers ignore and the next Save of a Dir removes. The arrays may be in any
+// order; f is not changed.
 func Write(path string, f File) error {
 	return write(osDisk{}, path, f, nil)
 }
 
-// Read returns the checkpoint at path, checked in full. The arrays are in name order, their Data are parts of
-// one buffer, each aligned to its element size.
+// Read returns the checkpoint at path, checked in full. The arrays are in name order, their Data
+// are parts of one buffer, each aligned to its element size.
 func Read(path string) (File, error) {
 	f, _, err := read(path)
 	return f, err
 }
 
-// ReadForeign returns the arrays and the metadata of any safetensors file, such as weights written from Python.
-// Structure is checked as strictly as in a checkpoint, but there is no checksum to hold the contents against,
-// nor does the format promise alignment. Such a file holds weights, not a run that could be resumed.
+// ReadForeign returns the arrays and the metadata of any safetensors file, such as weights written
+// from Python. Structure is checked as strictly as in a checkpoint, but there is no checksum to
+// hold the contents against, nor does the format promise alignment. Such a file holds weights, not
+// a run that could be resumed.
 func ReadForeign(path string) (File, error) {
 	var f File
 	err := open(path, func(s source) error {

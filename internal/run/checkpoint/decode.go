@@ -13,7 +13,8 @@ import (
 	"os"
 )
 
-// source is a file's bytes and how many there are. Nothing is allocated that is larger than what is really there.
+// source is a file's bytes and how many there are. Nothing is allocated that is larger than what is
+// really there.
 type source struct {
 	io.Reader
 	size int64
@@ -99,10 +100,12 @@ func decode(s source, t trust) (File, map[string]string, error) {
 	return File{Meta: h.meta, Arrays: h.arrays(data)}, h.own, nil
 }
 
-// buffer returns n bytes aligned to eight. It takes 16 at least, because the allocator packs what is smaller.
+// buffer returns n bytes aligned to eight. It takes 16 at least, because the allocator packs what
+// is smaller.
 func buffer(n int64) []byte { return make([]byte, n, max(n, 16)) }
 
-// arrays cuts data into the arrays. Capacities end where arrays end, so that appending to one spoils no other.
+// arrays cuts data into the arrays. Capacities end where arrays end, so that appending to one
+// spoils no other.
 func (h header) arrays(data []byte) []Array {
 	arrays := make([]Array, len(h.entries))
 	for i, e := range h.entries {
@@ -160,8 +163,8 @@ func notSafetensors(format string, args ...any) error {
 	return damaged("not a checkpoint nor another safetensors file: "+format, args...)
 }
 
-// checkOwn asks for what makes a safetensors file a checkpoint of this version. The version comes before the
-// checksum, because another version may compute that in another way.
+// checkOwn asks for what makes a safetensors file a checkpoint of this version. The version comes
+// before the checksum, because another version may compute that in another way.
 func checkOwn(h header, raw []byte) error {
 	version, ok := h.own[keyFormat]
 	if !ok {

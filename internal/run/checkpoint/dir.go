@@ -21,8 +21,8 @@ const (
 
 // A Dir is the folder of one run's checkpoints: the newest few, and the best one.
 //
-// Its methods may be called from several goroutines. Any number of processes may read a folder; only one may
-// save into it, and Lock is how it makes sure of that.
+// Its methods may be called from several goroutines. Any number of processes may read a folder;
+// only one may save into it, and Lock is how it makes sure of that.
 type Dir struct {
 	path string
 	keep int
@@ -40,8 +40,8 @@ type verdict struct {
 	good bool
 }
 
-// Open returns the checkpoints under path, of which Save keeps the newest keep, at least 1. It neither reads nor
-// writes: the folder comes into being with the first Save.
+// Open returns the checkpoints under path, of which Save keeps the newest keep, at least 1. It
+// neither reads nor writes: the folder comes into being with the first Save.
 func Open(path string, keep int) (*Dir, error) {
 	if keep < 1 {
 		return nil, fmt.Errorf("checkpoints in %s: at least 1 must be kept, not %d", path, keep)
@@ -52,9 +52,10 @@ func Open(path string, keep int) (*Dir, error) {
 	return &Dir{path: path, keep: keep, disk: osDisk{}, seen: map[int64]verdict{}}, nil
 }
 
-// Save writes f as the checkpoint of a step, replacing one that is there, and then removes all but the newest
-// good ones, and what crashes have left. Files that are no good checkpoints do not count among those kept. The one
-// just written is always kept. If only the removing fails, the checkpoint is there and the error says so.
+// Save writes f as the checkpoint of a step, replacing one that is there, and then removes all but
+// the newest good ones, and what crashes have left. Files that are no good checkpoints do not count
+// among those kept. The one just written is always kept. If only the removing fails, the checkpoint
+// is there and the error says so.
 func (d *Dir) Save(step int64, f File) error {
 	if err := validStep(step); err != nil {
 		return err
@@ -82,12 +83,13 @@ func (d *Dir) write(path string, f File, own map[string]string) error {
 	return write(d.disk, path, f, own)
 }
 
-// Latest returns the newest good checkpoint and its step. Newer files that had to be passed over are in skipped, newest
-// first, each with its reason. If none is good the error is ErrNone.
+// Latest returns the newest good checkpoint and its step. Newer files that had to be passed over
+// are in skipped, newest first, each with its reason. If none is good the error is ErrNone.
 func (d *Dir) Latest() (f File, step int64, skipped []error, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	// Another process may prune while we read. What it removes has a newer successor, so looking again finds one.
+	// Another process may prune while we read. What it removes has a newer successor, so looking
+	// again finds one.
 	for range 100 {
 		f, step, skipped, err = d.latest()
 		if !errors.Is(err, errVanished) {
@@ -126,7 +128,8 @@ func (d *Dir) vanished(step int64) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// prune removes what Save need not keep. Temporary files are a dead writer's, since there is only one writer.
+// prune removes what Save need not keep. Temporary files are a dead writer's, since there is only
+// one writer.
 func (d *Dir) prune(saved int64) error {
 	steps, temps, err := d.list()
 	if err != nil {
@@ -151,7 +154,8 @@ func (d *Dir) prune(saved int64) error {
 	return errors.Join(errs...)
 }
 
-// good says whether a step's checkpoint is sound, reading it only if it has changed since that was last known.
+// good says whether a step's checkpoint is sound, reading it only if it has changed since that was
+// last known.
 func (d *Dir) good(step int64) bool {
 	path := d.stepPath(step)
 	info, err := os.Stat(path)
@@ -173,7 +177,8 @@ func unchanged(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// checkStep compares the step in a checkpoint with the one in its name: a file renamed by hand is not what it seems.
+// checkStep compares the step in a checkpoint with the one in its name: a file renamed by hand is
+// not what it seems.
 func (d *Dir) checkStep(step int64, own map[string]string) error {
 	if got := own[keyStep]; got != formatStep(step) {
 		return named(d.stepPath(step), damaged("it holds step %q: it has been renamed", got))
@@ -201,7 +206,8 @@ func (d *Dir) list() (steps []int64, temps []string, err error) {
 	return steps, temps, nil
 }
 
-// stepOf returns the step of a checkpoint's name. Only the name that Save would give counts, so that no step has two.
+// stepOf returns the step of a checkpoint's name. Only the name that Save would give counts, so
+// that no step has two.
 func stepOf(name string) (int64, bool) {
 	digits := strings.TrimSuffix(strings.TrimPrefix(name, stepPrefix), extension)
 	step, err := strconv.ParseInt(digits, 10, 64)

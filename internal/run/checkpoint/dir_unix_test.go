@@ -20,8 +20,8 @@ func TestDangling(t *testing.T) {
 	wantLatest(t, d, 3)
 }
 
-// A reader beside a writer that prunes always finds a good one. (Windows does not let go of a file while it is being read; there
-// the pruning waits for the next Save.)
+// A reader beside a writer that prunes always finds a good one. (Windows does not let go of a file
+// while it is being read; there the pruning waits for the next Save.)
 func TestReadWhileSaving(t *testing.T) {
 	dir := t.TempDir()
 	writer, reader := openDir(t, dir, 1), openDir(t, dir, 1)

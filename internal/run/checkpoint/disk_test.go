@@ -11,8 +11,8 @@ import (
 
 var errCrash = errors.New("crash")
 
-// flakyDisk is a real disk that fails at one operation, and on which a power cut can be acted out: then
-// data that were not synced are half gone, and a new name that was not synced may be gone too.
+// flakyDisk is a real disk that fails at one operation, and on which a power cut can be acted out:
+// then data that were not synced are half gone, and a new name that was not synced may be gone too.
 type flakyDisk struct {
 	osDisk
 	log []string // operations so far
@@ -142,7 +142,8 @@ func newFlaky(at int, err error) *flakyDisk {
 	return &flakyDisk{at: at, err: err, unsynced: map[string]bool{}}
 }
 
-// big is larger than the buffer for small writes, so that writing takes more than one operation.
+// big returns larger than the buffer for small writes, so that writing takes more than one
+// operation.
 func big(content byte) File {
 	f := small(content)
 	f.Arrays = append(f.Arrays, Array{"big", "U8", []int{3 * smallWrites}, make([]byte, 3*smallWrites)})
@@ -166,7 +167,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// An operation that fails leaves the old file, or the new one if that had its name already, and no other.
+// An operation that fails leaves the old file, or the new one if that had its name already, and no
+// other.
 func TestWriteFails(t *testing.T) {
 	for at, op := range operations(t) {
 		for _, cause := range []error{syscall.ENOSPC, errors.New("input/output error"), errSilent} {
@@ -199,8 +201,8 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// eachCrash runs save on a disk that dies at each of its operations in turn, before or after its effect, with
-// and without a power cut that takes what is not synced. check sees what is left.
+// eachCrash runs save on a disk that dies at each of its operations in turn, before or after its
+// effect, with and without a power cut that takes what is not synced. check sees what is left.
 func eachCrash(t *testing.T, save func(t *testing.T, dir string, d disk) error, check func(t *testing.T, dir string, err error)) {
 	for at, alive := 0, true; alive; at++ {
 		for _, mode := range []string{"before", "after", "power", "power undo"} {

@@ -29,9 +29,10 @@ const (
 	maxHeader = 100_000_000
 )
 
-// opening is how every checkpoint's header begins. The checksum comes first so that it stands at a fixed place:
-// it is the sha256 of the whole file with its own 64 digits read as '0', so no byte escapes it, not even a space of
-// padding, and whoever checks it need not agree with us on how to write JSON.
+// opening is how every checkpoint's header begins. The checksum comes first so that it stands at a
+// fixed place: it is the sha256 of the whole file with its own 64 digits read as '0', so no byte
+// escapes it, not even a space of padding, and whoever checks it need not agree with us on how to
+// write JSON.
 const opening = `{"` + metadataKey + `":{"` + keyDigest + `":"`
 
 const digestDigits = 2 * sha256.Size
@@ -47,7 +48,8 @@ func digestOf(header []byte) ([]byte, bool) {
 	return rest[:digestDigits], true
 }
 
-// image is a file ready to be written: its head, and the arrays' data as they lie in memory, not copied.
+// image is a file ready to be written: its head, and the arrays' data as they lie in memory, not
+// copied.
 type image struct {
 	head   []byte
 	arrays []Array
@@ -88,8 +90,9 @@ func (m image) WriteTo(w io.Writer) (int64, error) {
 	return total, err
 }
 
-// layout orders arrays as their data lie in the file: the widest elements first, then by name. With a head of a
-// multiple of eight bytes, every array is then aligned to its elements and no gap, which the format forbids, is needed.
+// layout orders arrays as their data lie in the file: the widest elements first, then by name. With
+// a head of a multiple of eight bytes, every array is then aligned to its elements and no gap,
+// which the format forbids, is needed.
 func layout(arrays []Array) []Array {
 	l := byName(arrays)
 	slices.SortStableFunc(l, func(a, b Array) int {

@@ -29,7 +29,8 @@ func ramp(n int) []byte {
 	return b
 }
 
-// sample is a File with every dtype, a scalar, an empty array, odd names and sizes that would break alignment.
+// sample returns a File with every dtype, a scalar, an empty array, odd names and sizes that would
+// break alignment.
 func sample() File {
 	f := File{Meta: map[string]string{"algorithm": "ppo", "note": "a \"quoted\" <line>\nand é", "": "empty key"}}
 	for _, dtype := range slices.Sorted(maps.Keys(elementSize)) {
@@ -43,7 +44,7 @@ func sample() File {
 	)}
 }
 
-// small is a File of a few bytes with a given content.
+// small returns a File of a few bytes with a given content.
 func small(content byte) File {
 	return File{
 		Meta:   map[string]string{"k": "v"},
@@ -165,7 +166,8 @@ func TestAligned(t *testing.T) {
 	}
 }
 
-// Arrays are aligned in memory too, even where the allocator would pack a small buffer behind something smaller.
+// Arrays are aligned in memory too, even where the allocator would pack a small buffer behind
+// something smaller.
 func TestAlignedInMemory(t *testing.T) {
 	f, err := decodeBytes(bytesOf(t, sample(), nil), checkpointsOnly)
 	if err != nil {
@@ -407,7 +409,8 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// Writing copies no array, reading makes one buffer, and a header that promises much gets no more than what is there.
+// Writing copies no array, reading makes one buffer, and a header that promises much gets no more
+// than what is there.
 func TestMemory(t *testing.T) {
 	const size = 16 << 20
 	dir := t.TempDir()

@@ -6,9 +6,10 @@ import (
 	"encoding/hex"
 )
 
-// WeightsSHA256 is the sha256, in hexadecimal, of the arrays' data one after the other in name order (names
-// compared byte by byte), and of nothing else: no names, shapes or lengths. Any tool that can sort names and write
-// little-endian numbers can compute it. Of no arrays it is empty: the hash of nothing would be taken for one of weights.
+// WeightsSHA256 returns the sha256, in hexadecimal, of the arrays' data one after the other in name
+// order (names compared byte by byte), and of nothing else: no names, shapes or lengths. Any tool
+// that can sort names and write little-endian numbers can compute it. Of no arrays it is empty: the
+// hash of nothing would be taken for one of weights.
 func WeightsSHA256(arrays []Array) string {
 	if len(arrays) == 0 {
 		return ""
@@ -20,9 +21,10 @@ func WeightsSHA256(arrays []Array) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// StateSHA256 is the sha256, in hexadecimal, of the arrays in name order, each as: length of the name, name;
-// length of the dtype, dtype; number of dimensions, each dimension; length of the data, data. All lengths and
-// dimensions are unsigned 64-bit little-endian numbers, so that no two lists of arrays give the same bytes.
+// StateSHA256 returns the sha256, in hexadecimal, of the arrays in name order, each as: length of
+// the name, name; length of the dtype, dtype; number of dimensions, each dimension; length of the
+// data, data. All lengths and dimensions are unsigned 64-bit little-endian numbers, so that no two
+// lists of arrays give the same bytes.
 func StateSHA256(arrays []Array) string {
 	h := sha256.New()
 	var head []byte

@@ -26,8 +26,8 @@ type header struct {
 	data    int64             // bytes of data that the entries cover
 }
 
-// parseHeader reads a header strictly: no key twice, none unknown or missing, data without gap or overlap.
-// It reads tokens rather than unmarshalling because only so duplicate keys come to light.
+// parseHeader reads a header strictly: no key twice, none unknown or missing, data without gap or
+// overlap. It reads tokens rather than unmarshalling because only so duplicate keys come to light.
 func parseHeader(raw []byte) (header, error) {
 	if !utf8.Valid(raw) || !json.Valid(raw) {
 		return header{}, damaged("the header is not JSON")
@@ -52,7 +52,8 @@ func parseHeader(raw []byte) (header, error) {
 	return h, nil
 }
 
-// place checks that the entries cover the data from its start without gap or overlap, and puts them in name order.
+// place checks that the entries cover the data from its start without gap or overlap, and puts them
+// in name order.
 func (h *header) place() error {
 	slices.SortFunc(h.entries, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end), cmp.Compare(a.Name, b.Name))

@@ -17,11 +17,12 @@ const LockName = ".lock"
 // errHeld is what lockFile returns when someone else has the lock.
 var errHeld = errors.New("held")
 
-// Lock makes this process the only one that trains into dir, which it creates if need be, until release is called
-// or the process ends in whatever way: the lock is the kernel's, not the file's existence, so none is ever left
-// behind. If another has it the error is ErrLocked and names that process. A file system without locks gives
-// errors.ErrUnsupported; it is the caller's choice to go on. Where the operating system has no such locks (neither
-// Unix nor Windows), only this process's own are seen.
+// Lock makes this process the only one that trains into dir, which it creates if need be, until
+// release is called or the process ends in whatever way: the lock is the kernel's, not the file's
+// existence, so none is ever left behind. If another has it the error is ErrLocked and names that
+// process. A file system without locks gives errors.ErrUnsupported; it is the caller's choice to go
+// on. Where the operating system has no such locks (neither Unix nor Windows), only this process's
+// own are seen.
 func Lock(dir string) (release func(), err error) {
 	if err := makeDir(osDisk{}, dir); err != nil {
 		return nil, fmt.Errorf("lock run folder %s: %w", dir, err)
@@ -48,7 +49,8 @@ func Lock(dir string) (release func(), err error) {
 // ending is how long a process that was told to end, or killed, may take to be gone.
 const ending = 3 * time.Second
 
-// LockSoon is Lock for who may come right after a process that was killed: it waits a moment for its end.
+// LockSoon does what Lock does for who may come right after a process that was killed: it waits a
+// moment for its end.
 func LockSoon(dir string) (release func(), err error) {
 	for limit := time.Now().Add(ending); ; time.Sleep(50 * time.Millisecond) {
 		release, err = Lock(dir)

@@ -11,8 +11,8 @@ import (
 // LocksShared says that other processes see a lock.
 const LocksShared = true
 
-// lockFile takes the lock on the file at path. The file is not inherited by programs this process starts, so an
-// environment that outlives it does not keep the lock.
+// lockFile takes the lock on the file at path. The file is not inherited by programs this process
+// starts, so an environment that outlives it does not keep the lock.
 func lockFile(path string) (*os.File, func(), error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
@@ -26,8 +26,8 @@ func lockFile(path string) (*os.File, func(), error) {
 	}
 	if err == nil {
 		return file, func() {
-			// Closing alone leaves it to a program that is just being started, for as long as that has copies of
-			// all files.
+			// Closing alone leaves it to a program that is just being started, for as long as that
+			// has copies of all files.
 			syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
 			file.Close()
 		}, nil

@@ -11,7 +11,8 @@ const LocksShared = true
 
 const errorSharingViolation syscall.Errno = 32
 
-// lockFile opens the file so that others may read it but not open it to write, which is what they would do to lock it.
+// lockFile opens the file so that others may read it but not open it to write, which is what they
+// would do to lock it.
 func lockFile(path string) (*os.File, func(), error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

@@ -17,12 +17,12 @@ type Object struct {
 	sha256 string
 }
 
-// Encode is the checkpoint of a step as bytes.
+// Encode returns the checkpoint of a step as bytes.
 func Encode(step int64, f File) (*Object, error) {
 	return encode(f, map[string]string{keyStep: formatStep(step)})
 }
 
-// EncodeBest is Encode for the best checkpoint so far, which has a score.
+// EncodeBest does what Encode does for the best checkpoint so far, which has a score.
 func EncodeBest(score float64, step int64, f File) (*Object, error) {
 	return encode(f, map[string]string{keyStep: formatStep(step), keyScore: strconv.FormatFloat(score, 'g', -1, 64)})
 }
@@ -41,10 +41,10 @@ func encode(f File, own map[string]string) (*Object, error) {
 	return o, nil
 }
 
-// Size is the number of bytes.
+// Size returns the number of bytes.
 func (o *Object) Size() int64 { return o.size }
 
-// SHA256 is that of all bytes, in hexadecimal.
+// SHA256 returns that of all bytes, in hexadecimal.
 func (o *Object) SHA256() string { return o.sha256 }
 
 // Reader reads the bytes from the beginning.
@@ -66,7 +66,7 @@ func Decode(r io.Reader, size int64, sum string) (f File, step int64, err error)
 	return f, step, err
 }
 
-// DecodeBest is Decode for what EncodeBest wrote; it gives the score as well.
+// DecodeBest does what Decode does for what EncodeBest wrote; it gives the score as well.
 func DecodeBest(r io.Reader, size int64) (f File, score float64, step int64, err error) {
 	f, own, err := decodeSummed(r, size, "")
 	if err == nil {

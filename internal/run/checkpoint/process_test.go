@@ -44,7 +44,8 @@ func saveForever(dir string) {
 	fmt.Println(err)
 }
 
-// helper starts another process and returns what it prints, and a function that kills it and waits for its end.
+// helper starts another process and returns what it prints, and a function that kills it and waits
+// for its end.
 func helper(t *testing.T, role, dir string) (cmd *exec.Cmd, out *bufio.Scanner, kill func()) {
 	t.Helper()
 	exe, err := os.Executable()

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// syncDir puts a folder's names on disk. Some network and user-space file systems know no such thing and say so; there
-// is nothing more to be done on them.
+// syncDir puts a folder's names on disk. Some network and user-space file systems know no such
+// thing and say so; there is nothing more to be done on them.
 func syncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {

@@ -37,11 +37,12 @@ func (osDisk) rename(from, to string) error { return os.Rename(from, to) }
 func (osDisk) remove(path string) error     { return os.Remove(path) }
 func (osDisk) syncDir(path string) error    { return syncDir(path) }
 
-// smallWrites is the buffer that gathers many small arrays into one system call; larger ones pass it by.
+// smallWrites is the buffer that gathers many small arrays into one system call; larger ones pass
+// it by.
 const smallWrites = 64 << 10
 
-// write replaces the file at path by f: all of it goes to a temporary file, reaches the disk, and only then takes
-// the name, in one step.
+// write replaces the file at path by f: all of it goes to a temporary file, reaches the disk, and
+// only then takes the name, in one step.
 func write(d disk, path string, f File, own map[string]string) error {
 	m, err := seal(f, own)
 	if err == nil {
@@ -81,7 +82,8 @@ func fill(file diskFile, m image) error {
 	return errors.Join(err, file.Close())
 }
 
-// fullWriter makes an error of a write that takes less than it was given, whatever the writer says of it.
+// fullWriter makes an error of a write that takes less than it was given, whatever the writer says
+// of it.
 type fullWriter struct{ w io.Writer }
 
 func (f fullWriter) Write(p []byte) (int, error) {
@@ -94,8 +96,8 @@ func (f fullWriter) Write(p []byte) (int, error) {
 
 const tempSuffix = ".tmp"
 
-// createTemp makes a hidden file beside path. Its name is random so that two writers never share one, and so
-// that what a dead one has left is never in the way.
+// createTemp makes a hidden file beside path. Its name is random so that two writers never share
+// one, and so that what a dead one has left is never in the way.
 func createTemp(d disk, path string) (string, diskFile, error) {
 	dir, base := filepath.Split(path)
 	for {

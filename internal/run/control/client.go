@@ -102,10 +102,10 @@ func passing(err error) bool {
 // Final is an error that trying again does not help against.
 type Final struct{ Err error }
 
-// Error is the error's own text.
+// Error returns the error's own text.
 func (f Final) Error() string { return f.Err.Error() }
 
-// Unwrap is the error itself.
+// Unwrap returns the error itself.
 func (f Final) Unwrap() error { return f.Err }
 
 func invoke[A any](ctx context.Context, c *Client, method string, q any) (*A, error) {
@@ -164,7 +164,7 @@ func (c *Client) Audit(ctx context.Context, run string) ([]Deed, error) {
 	return d.All, nil
 }
 
-// Status is what the coordinator knows of a run, or of all.
+// Status returns what the coordinator knows of a run, or of all.
 func (c *Client) Status(ctx context.Context, run string) (*Status, error) {
 	return invoke[Status](ctx, c, "Status", &Named{Version: Version, Run: run})
 }
@@ -213,8 +213,8 @@ func (c *Client) Watch(ctx context.Context, run string, tell func(core.Run)) (la
 	return last, err
 }
 
-// Logs writes what a run told; with follow, until it is over. Where the coordinator is replaced meanwhile it goes on with
-// what was not written yet.
+// Logs writes what a run told; with follow, until it is over. Where the coordinator is replaced
+// meanwhile it goes on with what was not written yet.
 func (c *Client) Logs(ctx context.Context, run string, follow bool, w io.Writer) error {
 	var m Chunk
 	written := 0

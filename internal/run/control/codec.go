@@ -13,7 +13,7 @@ type codec struct{}
 // Name of the codec, as gRPC asks for it.
 func (codec) Name() string { return "weft" }
 
-// tail is that of a message, if it has one.
+// tail returns that of a message, if it has one.
 func tail(message any) *[]byte {
 	switch m := message.(type) {
 	case *Up:
@@ -26,7 +26,7 @@ func tail(message any) *[]byte {
 	return nil
 }
 
-// Marshal is a message as bytes.
+// Marshal returns a message as bytes.
 func (codec) Marshal(message any) ([]byte, error) {
 	head, err := json.Marshal(message)
 	if err != nil {
@@ -49,7 +49,7 @@ func (codec) Marshal(message any) ([]byte, error) {
 	return out, nil
 }
 
-// Unmarshal is bytes as a message.
+// Unmarshal returns bytes as a message.
 func (codec) Unmarshal(data []byte, message any) error {
 	if len(data) < 4 {
 		return errors.New("a message is cut short")

@@ -31,8 +31,8 @@ func (f *forgetful) Logs(_ *Named, to Sender[Chunk]) error {
 	return to.Send(&Chunk{Tail: []byte("four\n")})
 }
 
-// TestLogs: a log is written once and to its end, though the coordinator is replaced meanwhile; however long it was followed
-// before, the next one is waited for.
+// TestLogs: a log is written once and to its end, though the coordinator is replaced meanwhile;
+// however long it was followed before, the next one is waited for.
 func TestLogs(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // maxAssignment bounds an assignment, unpacked.
 const maxAssignment = 64 << 20
 
-// Pack is an assignment as bytes. Plans of many workers say much the same of each, so
+// Pack returns an assignment as bytes. Plans of many workers say much the same of each, so
 // they become a small part of their size.
 func Pack(a part.Assignment) ([]byte, error) {
 	var out bytes.Buffer
@@ -25,7 +25,7 @@ func Pack(a part.Assignment) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Unpack is the assignment that bytes are, for the part of number me.
+// Unpack returns the assignment that bytes are, for the part of number me.
 func Unpack(data []byte, me int) (a part.Assignment, err error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {

@@ -116,7 +116,7 @@ func answers[A any](do func(Server, *Named, Sender[A]) error) grpc.StreamHandler
 // Caller returns who makes a call, or has a session, by its context.
 func Caller(ctx context.Context) gate.Caller { return gate.Of(ctx) }
 
-// NewServer is a gRPC server for s, with a gate that decides who may call what. Who is slow
+// NewServer returns a gRPC server for s, with a gate that decides who may call what. Who is slow
 // to introduce himself, or silent, is hung up on.
 func NewServer(s Server, who *gate.Gate, more ...grpc.ServerOption) *grpc.Server {
 	options := append(append(who.Options(), more...),
@@ -133,36 +133,37 @@ func NewServer(s Server, who *gate.Gate, more ...grpc.ServerOption) *grpc.Server
 
 const elsewhere = "another coordinator acts"
 
-// Elsewhere is the answer of a coordinator that does not act; address is the one that
+// Elsewhere returns the answer of a coordinator that does not act; address is the one that
 // does, if that is known.
 func Elsewhere(address string) error {
 	return status.Error(codes.Aborted, elsewhere+" "+address)
 }
 
-// leader is where to ask, if an answer says so.
+// leader returns where to ask, if an answer says so.
 func leader(err error) (address string, ok bool) {
 	s, _ := status.FromError(err)
 	rest, ok := strings.CutPrefix(s.Message(), elsewhere)
 	return strings.TrimSpace(rest), ok && s.Code() == codes.Aborted
 }
 
-// Refusal is an error that says why something is not done.
+// Refusal returns an error that says why something is not done.
 func Refusal(text string) error { return status.Error(codes.InvalidArgument, text) }
 
-// Reason is the text of an answer that is an error.
+// Reason returns the text of an answer that is an error.
 func Reason(err error) string { return status.Convert(err).Message() }
 
-// refused is the text of a refusal.
+// refused returns the text of a refusal.
 func refused(err error) (text string, ok bool) {
 	s, _ := status.FromError(err)
 	return s.Message(), s.Code() == codes.InvalidArgument || s.Code() == codes.Unauthenticated || s.Code() == codes.PermissionDenied
 }
 
-// Postponed reports whether an answer is that a call is to be made to another coordinator, or later.
+// Postponed reports whether an answer is that a call is to be made to another coordinator, or
+// later.
 func Postponed(err error) bool {
 	_, hint := leader(err)
 	return hint || status.Code(err) == codes.Unavailable
 }
 
-// Idle is the answer of a coordinator that does not act and knows of none that does.
+// Idle returns the answer of a coordinator that does not act and knows of none that does.
 func Idle(why string) error { return status.Error(codes.Unavailable, why) }

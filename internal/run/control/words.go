@@ -20,7 +20,7 @@ func said(err error) error {
 	return errors.New(plain.Text(bare(s.Message())))
 }
 
-// bare is what a connection failed with, of which gRPC makes a quoted description.
+// bare returns what a connection failed with, of which gRPC makes a quoted description.
 func bare(text string) string {
 	const described = "connection error: desc = "
 	if before, quoted, found := strings.Cut(text, described); found {
@@ -46,7 +46,7 @@ func (c *Client) silent(err error) error {
 	return fmt.Errorf("coordinator %s: %s", strings.Join(c.Addresses, ", "), text)
 }
 
-// advice is what can be done about a connection that failed, if that is known.
+// advice returns what can be done about a connection that failed, if that is known.
 func advice(text string) string {
 	for _, x := range [][2]string{
 		{"connection refused", "nothing listens there: weft coordinator starts one"},

@@ -141,7 +141,7 @@ func (a *acting) tick(now time.Time) error {
 	return err
 }
 
-// ordered are the sessions' numbers: their order is that of their beginnings.
+// ordered returns the sessions' numbers: their order is that of their beginnings.
 func (a *acting) ordered() []int64 {
 	out := make([]int64, 0, len(a.sessions))
 	for id := range a.sessions {
@@ -239,7 +239,7 @@ func (a *acting) over() bool {
 	return true
 }
 
-// expect is the ticket of an answer that somebody waits for.
+// expect returns the ticket of an answer that somebody waits for.
 func (a *acting) expect(reply chan string) int64 {
 	a.ticket++
 	a.tickets[a.ticket] = reply
@@ -359,18 +359,18 @@ func (a *acting) sendOf(run string, id int64, m *control.Down) {
 // send hands a message to a session.
 func (a *acting) send(id int64, m *control.Down) { a.sessions[id].hand(m) }
 
-// from is where a worker's message comes from.
+// from returns where a worker's message comes from.
 func (s *session) from(m *control.Up) core.From {
 	return core.From{Worker: s.name, Session: s.id, Run: m.Run, Epoch: m.Epoch, Life: m.Life}
 }
 
-// bounded is where a run stands, with no more of it than belongs there.
+// bounded returns where a run stands, with no more of it than belongs there.
 func bounded(p part.Progress) part.Progress {
 	p.Metrics, p.Edges = part.Bounded(p.Metrics), part.BoundedTraffic(p.Edges)
 	return p
 }
 
-// told is the event that a worker's message is, if it is one.
+// told returns the event that a worker's message is, if it is one.
 func (s *session) told(m *control.Up) core.Event {
 	progress := part.Progress{}
 	if m.Progress != nil {

@@ -15,8 +15,9 @@ import (
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
-// again is what the folder of a run that is to be resumed says of it, which the core may
-// not know. From now on nobody else may train into the folder. Old is what the core knows, if it is known.
+// again returns what the folder of a run that is to be resumed says of it, which the core may not
+// know. From now on nobody else may train into the folder. Old is what the core knows, if it is
+// known.
 func (a *acting) again(q *control.Submit, known bool, old core.Run) (*part.Committed, error) {
 	r := a.records.of(q.Name)
 	if _, err := os.Stat(filepath.Join(r.dir, configFile)); err != nil {
@@ -47,8 +48,8 @@ func (a *acting) again(q *control.Submit, known bool, old core.Run) (*part.Commi
 	return &c, err
 }
 
-// anew has a run begin of which no checkpoint was committed. If it has left something it begins again only if it may, and
-// what it has left is set aside.
+// anew has a run begin of which no checkpoint was committed. If it has left something it begins
+// again only if it may, and what it has left is set aside.
 func (r *record) anew(begin bool) error {
 	t, err := part.ReadTraces(r.dir)
 	if err != nil || t.None() {
@@ -121,7 +122,7 @@ func (r *record) configure(config string) error {
 	return durable.Replace(filepath.Join(r.dir, configFile), []byte(config))
 }
 
-// left is a run of which only the folder is known.
+// left returns a run of which only the folder is known.
 func (r *records) left(run string) (core.Run, bool) {
 	if !names.MatchString(run) {
 		return core.Run{}, false
@@ -201,8 +202,8 @@ func (r *record) letGo() {
 	}
 }
 
-// retire gives the folder of a run back that is over: its file is closed, and what is still said of the last epoch does
-// not get into it any more, since others may train there.
+// retire gives the folder of a run back that is over: its file is closed, and what is still said of
+// the last epoch does not get into it any more, since others may train there.
 func (r *record) retire() {
 	r.mu.Lock()
 	r.shut()

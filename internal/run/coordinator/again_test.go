@@ -131,7 +131,8 @@ func TestResumeFolder(t *testing.T) {
 	}
 }
 
-// A run that failed before its first checkpoint leaves its name and its folder to the next, whose epochs go on counting.
+// A run that failed before its first checkpoint leaves its name and its folder to the next, whose
+// epochs go on counting.
 func TestFailedFirst(t *testing.T) {
 	c := newCluster(t)
 	c.coordinate("127.0.0.1:0")

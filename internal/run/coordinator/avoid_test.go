@@ -21,7 +21,8 @@ func (b blamed) Peer() bool          { return len(b.peers) > 0 }
 func (b blamed) Unreached() []string { return b.peers }
 func (b blamed) Node() bool          { return b.node }
 
-// impaired is a runner whose worker cannot reach others, or cannot do what the part that decides has to.
+// impaired is a runner whose worker cannot reach others, or cannot do what the part that decides
+// has to.
 type impaired struct {
 	fake
 	name string
@@ -46,8 +47,8 @@ func (i impaired) Run(ctx context.Context, a part.Assignment, r part.Reporter) e
 	return i.fake.Run(ctx, a, r)
 }
 
-// A run is planned without a worker that another cannot reach, though the coordinator reaches both, and without one that
-// cannot keep checkpoints.
+// A run is planned without a worker that another cannot reach, though the coordinator reaches both,
+// and without one that cannot keep checkpoints.
 func TestAvoided(t *testing.T) {
 	for name, c := range map[string]struct {
 		workers map[string]impaired

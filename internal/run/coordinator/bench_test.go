@@ -37,7 +37,7 @@ func (s *slowest) took(e core.Event, d time.Duration) {
 	}
 }
 
-// cpu is the time that this process has computed for.
+// cpu returns the time that this process has computed for.
 func cpu(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -103,7 +103,7 @@ func BenchmarkWorkers(b *testing.B) {
 	}
 }
 
-// simulate is a worker that is ready at once, and done when it may start.
+// simulate plays a worker that is ready at once, and done when it may start.
 func simulate(ctx context.Context, b *testing.B, c *control.Client, name string) {
 	err := c.Each(ctx, func(conn *grpc.ClientConn) error {
 		link, err := control.Join(ctx, conn)

@@ -9,9 +9,9 @@ import (
 	"github.com/weft-rl/weft/internal/run/journal"
 )
 
-// stepped returns t as time.Now would have returned it had the machine's clock been set forward by d seconds: the
-// wall time differs, the monotonic reading does not. There is no other way to make such a time without the rights to
-// set a clock. It uses the layout of time.Time, which it checks.
+// stepped returns t as time.Now would have returned it had the machine's clock been set forward by
+// d seconds: the wall time differs, the monotonic reading does not. There is no other way to make
+// such a time without the rights to set a clock. It uses the layout of time.Time, which it checks.
 func stepped(t *testing.T, at time.Time, d int) time.Time {
 	t.Helper()
 	const wallSeconds = 30 // the bit that whole seconds begin at
@@ -23,8 +23,8 @@ func stepped(t *testing.T, at time.Time, d int) time.Time {
 	return out
 }
 
-// A clock that is set forward is no silence: a worker that was just heard of is neither taken for lost nor
-// has its lease given up.
+// A clock that is set forward is no silence: a worker that was just heard of is neither taken for
+// lost nor has its lease given up.
 func TestClockStep(t *testing.T) {
 	c := &coordinator{Options: Options{Tick: 250 * time.Millisecond, Silence: time.Second, Log: journal.Discard(), Probe: &Probe{}}}
 	a := newActing(c, nil)

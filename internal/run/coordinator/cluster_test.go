@@ -63,7 +63,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// quick is for ticks of 50 ms.
+// quick returns settings for ticks of 50 ms.
 func (c *cluster) quick() core.Settings {
 	s := core.Defaults()
 	s.Grace, s.Return, s.Settle = 600, c.returns, 4
@@ -167,7 +167,7 @@ func (c *cluster) members(n int) {
 	c.wait(fmt.Sprintf("%d workers", n), func(s *control.Status) bool { return len(s.Workers) == n })
 }
 
-// session is the number of a worker's connection, 0 while it has none.
+// session returns the number of a worker's connection, 0 while it has none.
 func (c *cluster) session(name string) int64 {
 	s, err := c.client.Status(c.Context(), "")
 	if err != nil {

@@ -89,7 +89,7 @@ type coordinator struct {
 	readers sync.WaitGroup
 }
 
-// Serve is a coordinator until ctx is done: it waits to be the one that acts, and acts.
+// Serve returns a coordinator until ctx is done: it waits to be the one that acts, and acts.
 // While another does, it tells who that is.
 func Serve(ctx context.Context, o Options) error {
 	c := &coordinator{Options: o.withDefaults(), idle: "it has just started"}
@@ -134,7 +134,7 @@ func (c *coordinator) campaign(ctx context.Context) error {
 	}
 }
 
-// act is a term, from taking over to its end.
+// act serves a term, from taking over to its end.
 func (c *coordinator) act(ctx context.Context, term Term) (err error) {
 	a := newActing(c, term)
 	var stop context.CancelFunc
@@ -178,7 +178,7 @@ func (c *coordinator) standBy(why string) {
 	c.acts, c.idle = nil, why
 }
 
-// acting is the term under way, or an error that says who acts instead.
+// acting returns the term under way, or an error that says who acts instead.
 func (c *coordinator) acting(ctx context.Context) (*acting, error) {
 	c.mu.Lock()
 	a, idle := c.acts, c.idle
@@ -192,7 +192,7 @@ func (c *coordinator) acting(ctx context.Context) (*acting, error) {
 	return nil, control.Idle(idle)
 }
 
-// other is the address of another coordinator that acts; empty if none is known to.
+// other returns the address of another coordinator that acts; empty if none is known to.
 func (c *coordinator) other(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

@@ -32,7 +32,7 @@ func parse(config string) (j job, err error) {
 	return j, err
 }
 
-// planner is one learner and a shard for each worker that is asked for, on as many as
+// planner returns one learner and a shard for each worker that is asked for, on as many as
 // there are.
 func planner(_ context.Context, config string, c plan.Cluster, shards int) (plan.Plan, error) {
 	j, err := parse(config)
@@ -66,7 +66,7 @@ func newDisk() *disk {
 	return &disk{saved: map[string]int64{}, ends: map[string]chan struct{}{}, gate: map[string]chan struct{}{}, done: map[string]int{}}
 }
 
-// end is closed when the epoch's owner is done.
+// end returns a channel that is closed when the epoch's owner is done.
 func (d *disk) end(a part.Assignment) chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -16,7 +16,8 @@ import (
 // hangs is in the place of a failure of a run that cannot be planned in a finite time.
 const hangs = "hangs"
 
-// hanging returns a planner that does not answer about runs that hang, until it is told that nobody waits.
+// hanging returns a planner that does not answer about runs that hang, until it is told that nobody
+// waits.
 func hanging(begun, given chan<- struct{}) coordinator.Planner {
 	return func(ctx context.Context, config string, c plan.Cluster, shards int) (plan.Plan, error) {
 		if j, err := parse(config); err == nil && j.fails == hangs {
@@ -29,8 +30,9 @@ func hanging(begun, given chan<- struct{}) coordinator.Planner {
 	}
 }
 
-// A submission that cannot be planned holds nobody up: other runs are planned, recover from losses and end. When it is
-// stopped, nothing is left of it; when it is not, it is given up with its coordinator's term.
+// A submission that cannot be planned holds nobody up: other runs are planned, recover from losses
+// and end. When it is stopped, nothing is left of it; when it is not, it is given up with its
+// coordinator's term.
 func TestHanging(t *testing.T) {
 	c := newCluster(t)
 	begun, given := make(chan struct{}, 1), make(chan struct{}, 1)
@@ -86,7 +88,8 @@ func slowly(ctx context.Context, config string, c plan.Cluster, shards int) (pla
 	return planner(ctx, config, c, shards)
 }
 
-// Runs whose plans take longer than others wait for them are planned all the same, when they are there.
+// Runs whose plans take longer than others wait for them are planned all the same, when they are
+// there.
 func TestSlowPlans(t *testing.T) {
 	c := newCluster(t)
 	c.planner, c.brief = slowly, time.Millisecond

@@ -35,7 +35,7 @@ func (a *acting) publish() {
 	n.changed = make(chan struct{})
 }
 
-// latest is what is known, and what is closed when that is old.
+// latest returns what is known, and what is closed when that is old.
 func (n *news) latest() (control.Status, <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

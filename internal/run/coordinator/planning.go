@@ -13,9 +13,9 @@ import (
 	"github.com/weft-rl/weft/plan"
 )
 
-// A plan may take long: what a submission makes may be slow, or hang. The core asks about one run at a time, so that runs are
-// planned in their order. If an answer does not come briefly, the core is told to go on with other runs, and to ask again
-// when the plan is there.
+// A plan may take long: what a submission makes may be slow, or hang. The core asks about one run
+// at a time, so that runs are planned in their order. If an answer does not come briefly, the core
+// is told to go on with other runs, and to ask again when the plan is there.
 
 // planning is a question to the planner. Only the loop uses what may change.
 type planning struct {
@@ -84,10 +84,12 @@ func (a *acting) planned(ctx context.Context, x *planning) (p plan.Plan, err err
 	return p, err
 }
 
-// maxPlan is well below what etcd takes of a run, of which it is a part. A coordinator that cannot keep a run acts no more.
+// maxPlan is well below what etcd takes of a run, of which it is a part. A coordinator that cannot
+// keep a run acts no more.
 const maxPlan = 512 << 10
 
-// came returns what the core is told of a plan that has come, or of one that does not come briefly; nil is nothing.
+// came returns what the core is told of a plan that has come, or of one that does not come briefly;
+// nil is nothing.
 func (a *acting) came(x *planning) core.Event {
 	now := a.plans[x.Run]
 	if now == nil || now.Asked != x.Asked { // nobody wants it any more

@@ -39,7 +39,7 @@ type records struct {
 	all  map[string]*record
 }
 
-// of is the folder of a run.
+// of returns the folder of a run.
 func (r *records) of(run string) *record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,8 +62,8 @@ func (r *records) known(run string) *record {
 
 func (r *records) log(run string) string { return filepath.Join(r.dir, run, logFile) }
 
-// begin makes the folder of a new run. The same submission may come again, also to the coordinator after one that was
-// killed while it did this.
+// begin makes the folder of a new run. The same submission may come again, also to the coordinator
+// after one that was killed while it did this.
 func (r *records) begin(run, id, config string) error {
 	dir := filepath.Join(r.dir, run)
 	old, err := os.ReadFile(filepath.Join(dir, idFile))
@@ -179,8 +179,9 @@ func (r *record) cut(number, step int64, evaluated bool, size int64) error {
 	if err != nil {
 		return err
 	}
-	// A coordinator may be killed between any two of these, and the next one is told again what was not acknowledged of the
-	// epoch before: it must not look for the place of that in what is left of the record.
+	// A coordinator may be killed between any two of these, and the next one is told again what was
+	// not acknowledged of the epoch before: it must not look for the place of that in what is left
+	// of the record.
 	if err := r.mark(epoch{number, unknown, lines.Before(at)}); err != nil {
 		return err
 	}
@@ -417,9 +418,9 @@ func (r *record) checked(number int64) error {
 	return r.mine()
 }
 
-// whole reports a gap if any file of an epoch's record is not as it was written. Total is
-// how many bytes of lines the epoch has in all, if that is known; what is there beyond them, as another coordinator
-// may have left it, is removed.
+// whole reports a gap if any file of an epoch's record is not as it was written. Total is how many
+// bytes of lines the epoch has in all, if that is known; what is there beyond them, as another
+// coordinator may have left it, is removed.
 func (r *record) whole(number, total int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -82,8 +82,8 @@ func TestRecord(t *testing.T) {
 	r.close()
 }
 
-// A run that is submitted again, because the coordinator was killed while it made its folder, has a whole one; another run
-// has no place in it.
+// A run that is submitted again, because the coordinator was killed while it made its folder, has a
+// whole one; another run has no place in it.
 func TestBegunInPart(t *testing.T) {
 	for _, lost := range []string{"", configFile} {
 		r := &records{dir: t.TempDir()}
@@ -110,8 +110,8 @@ func TestBegunInPart(t *testing.T) {
 	}
 }
 
-// A coordinator that is killed while it takes a record back leaves one that the next can go on with: what is said again of the
-// epoch before is no gap in it.
+// A coordinator that is killed while it takes a record back leaves one that the next can go on
+// with: what is said again of the epoch before is no gap in it.
 func TestRewoundInPart(t *testing.T) {
 	r := &record{dir: t.TempDir()}
 	if err := r.rewind(1, -1, false, 0); err != nil {
@@ -243,8 +243,8 @@ func TestRewindLarge(t *testing.T) {
 	}
 }
 
-// A record whose files are closed when they are large is the same, for whichever coordinator takes it up, and wherever the
-// one before it was killed.
+// A record whose files are closed when they are large is the same, for whichever coordinator takes
+// it up, and wherever the one before it was killed.
 func TestRotated(t *testing.T) {
 	dir := t.TempDir()
 	take := func() *record {
@@ -332,7 +332,8 @@ func TestRotated(t *testing.T) {
 	}
 }
 
-// Lines that a coordinator before had written, and nobody had acknowledged, are written again or removed in the end.
+// Lines that a coordinator before had written, and nobody had acknowledged, are written again or
+// removed in the end.
 func TestLeftover(t *testing.T) {
 	r := &record{dir: t.TempDir(), limit: 80}
 	if err := r.rewind(1, -1, false, 0); err != nil {

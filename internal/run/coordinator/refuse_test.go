@@ -159,7 +159,7 @@ func TestTLS(t *testing.T) {
 
 type issued struct{ tls *tls.Config }
 
-// authority is a certificate of an authority of its own.
+// authority returns a certificate of an authority of its own.
 func authority(t *testing.T) issued {
 	t.Helper()
 	dir := t.TempDir()

@@ -37,8 +37,8 @@ func TestRun(t *testing.T) {
 	c.whole("s", 20)
 }
 
-// hearing has a coordinator act that soon notices who has fallen silent, if that is what a test is about. Workers stay with
-// it, however slow the machine is.
+// hearing has a coordinator act that soon notices who has fallen silent, if that is what a test is
+// about. Workers stay with it, however slow the machine is.
 func (c *cluster) hearing(keenly bool) (at string) {
 	patient := c.silence
 	if keenly {
@@ -49,7 +49,8 @@ func (c *cluster) hearing(keenly bool) (at string) {
 	return at
 }
 
-// between has a worker reach its coordinator by the proxy, and soon notice when nothing comes through.
+// between has a worker reach its coordinator by the proxy, and soon notice when nothing comes
+// through.
 func (p *proxy) between(keenly bool) func(*worker.Options) {
 	return func(o *worker.Options) {
 		o.Coordinators = []string{p.Addr().String()}
@@ -391,8 +392,8 @@ func TestSubmitted(t *testing.T) {
 	}
 }
 
-// A coordinator whose machine dies leaves a record without the lines that were not on its disk. The run goes on from its
-// last checkpoint, and its record is whole.
+// A coordinator whose machine dies leaves a record without the lines that were not on its disk. The
+// run goes on from its last checkpoint, and its record is whole.
 func TestUnsynced(t *testing.T) {
 	c := newCluster(t)
 	at, stop := c.coordinate("127.0.0.1:0")
@@ -416,7 +417,8 @@ func TestUnsynced(t *testing.T) {
 	c.whole("r", 65)
 }
 
-// A record that loses lines which no epoch does again is an error that says which, not a run that is done.
+// A record that loses lines which no epoch does again is an error that says which, not a run that
+// is done.
 func TestRecordDamaged(t *testing.T) {
 	for name, harm := range map[string]func(dir string) error{
 		"truncated": func(dir string) error { return os.Truncate(filepath.Join(dir, "metrics.jsonl"), 100) },

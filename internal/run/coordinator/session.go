@@ -38,8 +38,8 @@ type session struct {
 	parts  parts         // that it was given
 }
 
-// hear notes a sign of life. The time is kept as time.Now returns it, since only its monotonic reading tells how much
-// time has passed: clocks are set, also by seconds.
+// hear notes a sign of life. The time is kept as time.Now returns it, since only its monotonic
+// reading tells how much time has passed: clocks are set, also by seconds.
 func (s *session) hear(now time.Time) { s.heard.Store(&now) }
 
 // quiet returns how long before now the last sign of life was.
@@ -65,7 +65,7 @@ func (s *session) hand(m *control.Down) {
 	}
 }
 
-// Join is a worker's connection: one goroutine reads, this one writes.
+// Join serves a worker's connection: one goroutine reads, this one writes.
 func (c *coordinator) Join(stream control.Session) error {
 	s := &session{stream: stream, who: control.Caller(stream.Context()), out: make(chan *control.Down, outgoing), over: make(chan struct{}), read: make(chan struct{})}
 	hello := make(chan *control.Up)
@@ -247,8 +247,8 @@ func (a *acting) take(s *session, m *control.Up, receipts chan<- receipt) bool {
 	return true
 }
 
-// acknowledge tells a worker that its message has come. It waits for room: what is not acknowledged the worker keeps, and
-// one that keeps too much says nothing more.
+// acknowledge tells a worker that its message has come. It waits for room: what is not acknowledged
+// the worker keeps, and one that keeps too much says nothing more.
 func (a *acting) acknowledge(s *session, seq int64) {
 	select {
 	case s.out <- &control.Down{Kind: control.KindAck, Seq: seq}:

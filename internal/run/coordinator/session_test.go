@@ -13,7 +13,8 @@ import (
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
-// settled runs a worker's connection without the worker: take hands a message over, and end waits for what becomes of all.
+// settled runs a worker's connection without the worker: take hands a message over, and end waits
+// for what becomes of all.
 func settled(a *acting, s *session) (take func(*control.Up) bool, end func()) {
 	receipts := make(chan receipt, settling)
 	var done sync.WaitGroup
@@ -24,8 +25,8 @@ func settled(a *acting, s *session) (take func(*control.Up) bool, end func()) {
 	}
 }
 
-// What is acknowledged is not sent again, so lines are acknowledged when they are on the disk: the coordinator's machine may
-// be lost at any moment. Signs of life are answered meanwhile.
+// What is acknowledged is not sent again, so lines are acknowledged when they are on the disk: the
+// coordinator's machine may be lost at any moment. Signs of life are answered meanwhile.
 func TestAcknowledged(t *testing.T) {
 	a, s := &acting{}, &session{out: make(chan *control.Down, 2)}
 	a.records.dir = t.TempDir()
@@ -57,8 +58,8 @@ func TestAcknowledged(t *testing.T) {
 	}
 }
 
-// A worker that has not taken yet what it was told is told all the same that its messages have come: it keeps what is not
-// acknowledged, and has room for so much.
+// A worker that has not taken yet what it was told is told all the same that its messages have
+// come: it keeps what is not acknowledged, and has room for so much.
 func TestAcknowledgedLate(t *testing.T) {
 	a, s := &acting{}, &session{out: make(chan *control.Down, 1), over: make(chan struct{})}
 	a.records.dir = t.TempDir()

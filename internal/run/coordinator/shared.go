@@ -135,7 +135,7 @@ func (a *acting) share(s *session, h *control.Hello) (left func(), err error) {
 	return a.shared.left, nil
 }
 
-// unusable is the answer to a worker that cannot use its store now.
+// unusable returns the answer to a worker that cannot use its store now.
 func unusable(h *control.Hello, err error) error {
 	return control.Idle(fmt.Sprintf("worker %s cannot use its --store (%s on %s): %v", h.Name, h.Shared.Place, h.Host, err))
 }

@@ -27,8 +27,8 @@ func (s stuck) Run(ctx context.Context, a part.Assignment, r part.Reporter) erro
 	return errors.New("it was stuck")
 }
 
-// A worker whose part does not end though it was given up ends, so that its process can be started again: it would be
-// assigned parts of other runs, and never begin them.
+// A worker whose part does not end though it was given up ends, so that its process can be started
+// again: it would be assigned parts of other runs, and never begin them.
 func TestStuck(t *testing.T) {
 	c := newCluster(t)
 	c.coordinate("127.0.0.1:0")

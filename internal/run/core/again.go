@@ -6,7 +6,8 @@ import (
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
-// Blank reports whether a run is over and never committed a checkpoint. Another run may have its name.
+// Blank reports whether a run is over and never committed a checkpoint. Another run may have its
+// name.
 func (r *Run) Blank() bool { return r.Phase.Over() && r.Phase != Done && r.Last == nil }
 
 // again has a run go on that is over, or that only its folder knows of.

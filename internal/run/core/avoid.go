@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Two workers may be unable to reach each other though the coordinator reaches both, and one machine may be unable to do what
-// others can. Neither is the algorithm's failure. Runs are planned without such a connection or worker for a while, and try it again later.
+// Two workers may be unable to reach each other though the coordinator reaches both, and one
+// machine may be unable to do what others can. Neither is the algorithm's failure. Runs are planned
+// without such a connection or worker for a while, and try it again later.
 
 // Link records the breaks of the connection between two workers, and until when no plan uses it.
 type Link struct {
@@ -64,8 +65,8 @@ func (c *Core) against(a, b string) *Link {
 	return &c.Links[len(c.Links)-1]
 }
 
-// accuse notes what a part says of its connections. That a worker cannot be reached was tried for long enough; a
-// connection that broke may be a lost worker, or a moment's trouble.
+// accuse notes what a part says of its connections. That a worker cannot be reached was tried for
+// long enough; a connection that broke may be a lost worker, or a moment's trouble.
 func (c *Core) accuse(r *Run, e PartFailed) {
 	e.Fault = e.Fault.within(r)
 	c.behind(r, e)
@@ -89,7 +90,8 @@ func (c *Core) accuse(r *Run, e PartFailed) {
 	}
 }
 
-// within returns the fault without workers that have nothing to do with the run: a part cannot blame them.
+// within returns the fault without workers that have nothing to do with the run: a part cannot
+// blame them.
 func (f Fault) within(r *Run) Fault {
 	of := func(names []string) (out []string) {
 		for _, name := range names {
@@ -170,7 +172,8 @@ func (c *Core) reconsider() {
 	c.Unfit = slices.DeleteFunc(c.Unfit, func(u Unfit) bool { return !u.now() && gone(u.Worker) })
 }
 
-// shun has a worker left out of one run or of all, and reports whether there is another that may do better.
+// shun has a worker left out of one run or of all, and reports whether there is another that may do
+// better.
 func (c *Core) shun(r *Run, name, why, run string) bool {
 	if c.unfit(name, run) != nil || !slices.ContainsFunc(c.Workers, func(w Worker) bool {
 		return w.Name != name && !w.Silent && !w.Draining && c.unfit(w.Name, r.Name) == nil
@@ -216,14 +219,15 @@ func (s *State) LeftOut() (out []string) {
 	return out
 }
 
-// shuns reports whether a worker is not to take over a part of a run: it is unfit, or cannot reach the one that decides.
+// shuns reports whether a worker is not to take over a part of a run: it is unfit, or cannot reach
+// the one that decides.
 func (c *Core) shuns(r *Run, w *Worker) bool {
 	l := c.link(w.Name, r.Members[r.owner()].Name)
 	return c.unfit(w.Name, r.Name) != nil || l != nil && l.now()
 }
 
-// avoid leaves workers out that a run is not to be planned on, and says why. Those that a growing run has stay. If nobody
-// would be left, nobody is left out.
+// avoid leaves workers out that a run is not to be planned on, and says why. Those that a growing
+// run has stay. If nobody would be left, nobody is left out.
 func (c *Core) avoid(r *Run, free []Worker, grow bool) (out []Worker, without []string) {
 	mine := func(w Worker) bool { return grow && w.Run == r.Name }
 	for _, w := range free {
@@ -246,8 +250,9 @@ func (c *Core) avoid(r *Run, free []Worker, grow bool) (out []Worker, without []
 	}
 }
 
-// worst returns the worker with the most bad connections among some, the last of them if there are several, and one of those
-// that it cannot reach; -1 if there is none. Of those that are to stay there is none.
+// worst returns the worker with the most bad connections among some, the last of them if there are
+// several, and one of those that it cannot reach; -1 if there is none. Of those that are to stay
+// there is none.
 func (c *Core) worst(all []Worker, stays func(Worker) bool) (worst int, with string) {
 	bad := map[int][]string{} // by worker: whom it cannot reach
 	for _, l := range c.Links {

@@ -11,8 +11,9 @@ import (
 	"github.com/weft-rl/weft/plan"
 )
 
-// TestLongFailures: what is kept of a run stays small enough for etcd, which takes a megabyte and a half, however often its parts fail
-// and however much they say about it. A coordinator that cannot keep a run does not act.
+// TestLongFailures: what is kept of a run stays small enough for etcd, which takes a megabyte and a
+// half, however often its parts fail and however much they say about it. A coordinator that cannot
+// keep a run does not act.
 func TestLongFailures(t *testing.T) {
 	p := plan.Plan{Owner: "learner", Async: true, Replicas: []plan.Replica{{Group: "learner"}, {Group: "actor", Worker: 1}}}
 	p.Groups = []plan.Group{{Name: "actor", Over: fdg.Environments}, {Name: "learner"}}

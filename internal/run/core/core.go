@@ -21,7 +21,7 @@ type Settings struct {
 	Keep     int   `json:"keep"`     // runs that are over and still known
 }
 
-// Defaults are the settings for a tick of 250 ms.
+// Defaults returns the settings for a tick of 250 ms.
 func Defaults() Settings {
 	return Settings{Grace: 8, Return: 8, Settle: 5, Start: 4 * 600, Stall: 4 * 3600, Patience: 4 * 600, Vacancy: 4 * 30, Halt: 4 * 60, Lived: 4 * 30, Retry: 4 * 10, Avoid: 4 * 600, Move: 4 * 30, Breaks: 3, Restarts: 20, Keep: 100}
 }
@@ -34,7 +34,7 @@ type Core struct {
 	dirty []string // runs that are to be kept before anything else is done
 }
 
-// New is a machine that knows of no run and no worker.
+// New returns a machine that knows of no run and no worker.
 func New(s Settings) *Core { return &Core{Settings: s} }
 
 // Step tells what happened and returns what to do, in order. Decisions refer to the

@@ -122,7 +122,7 @@ func (d Dismiss) String() string { return fmt.Sprintf("dismiss %s#%d", d.Worker,
 
 func (d Abort) String() string { return fmt.Sprintf("abort %s: %s", d.From, d.Why) }
 
-// String is a part, with the worker that has it.
+// String returns a part, with the worker that has it.
 func (f From) String() string {
 	text := fmt.Sprintf("%s#%d: %s/%d", f.Worker, f.Session, f.Run, f.Epoch)
 	if f.Life > 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
-// part is the run and the part that something comes from; nil if the epoch is
+// part returns the run and the part that something comes from; nil if the epoch is
 // over, which the worker is then told.
 func (c *Core) part(from From) (*Run, *Member) {
 	w := c.here(from.Worker, from.Session)
@@ -49,7 +49,7 @@ func (e PartReady) happen(c *Core) {
 	}
 }
 
-// to is a member's part.
+// to returns a member's part.
 func (r *Run) to(m Member) From { return From{m.Name, m.Session, r.Name, r.Epoch, m.Life} }
 
 func (e Progressed) happen(c *Core) {
@@ -182,10 +182,10 @@ func (e PartFailed) happen(c *Core) {
 	}
 }
 
-// String is the failure, with who failed.
+// String returns the failure, with who failed.
 func (e PartFailed) String() string { return fmt.Sprintf("worker %s: %s", e.Worker, e.Error) }
 
-// cause is the run whose epoch has just ended, if this may be the reason: peers of a
+// cause returns the run whose epoch has just ended, if this may be the reason: peers of a
 // part that fails may be heard of before it.
 func (c *Core) cause(from From) *Run {
 	r := c.Run(from.Run)
@@ -276,7 +276,7 @@ func (c *Core) release(r *Run, why string) {
 
 func (c *Core) fail(r *Run, why string) { c.end(r, Failed, why) }
 
-// end is the end of a run.
+// end ends a run.
 func (c *Core) end(r *Run, as Phase, why string) {
 	c.release(r, "the run is "+string(as))
 	if c.Asking != nil && c.Asking.Run == r.Name {

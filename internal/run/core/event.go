@@ -55,7 +55,8 @@ type (
 		Now    bool
 		Ticket int64
 	}
-	// DrainAsked has workers leave when their runs can go on without them: all of them, or none if one is not there.
+	// DrainAsked has workers leave when their runs can go on without them: all of them, or none if
+	// one is not there.
 	DrainAsked struct {
 		Workers []string
 		Ticket  int64
@@ -71,8 +72,8 @@ type (
 		Asked int64
 		Plan  plan.Plan
 	}
-	// PlanFailed is the planner's other answer. Short says that more workers might help, Later that there is no answer yet:
-	// PlanThere follows.
+	// PlanFailed is the planner's other answer. Short says that more workers might help, Later that
+	// there is no answer yet: PlanThere follows.
 	PlanFailed struct {
 		Asked int64
 		Why   string
@@ -125,9 +126,11 @@ type (
 
 // Fault says what a part's failure is to be blamed on, beside the part itself.
 type Fault struct {
-	// Node says that it is the worker's machine that failed, as one that cannot write to the store: another worker may do it.
+	// Node says that it is the worker's machine that failed, as one that cannot write to the store:
+	// another worker may do it.
 	Node bool `json:"node,omitempty"`
-	// Unreached are workers to which the part could not open a connection, Broken those whose connection to it broke.
+	// Unreached are workers to which the part could not open a connection, Broken those whose
+	// connection to it broke.
 	Unreached []string `json:"unreached,omitempty"`
 	Broken    []string `json:"broken,omitempty"`
 	// Late are workers that can be reached and had not built their parts in time.

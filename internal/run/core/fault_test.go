@@ -8,11 +8,11 @@ import (
 
 var schedules = flag.Int("schedules", 2000, "fault schedules to run")
 
-// TestFaults: whatever happens, no assignment is doubled or forgotten, no two
-// coordinators act, nothing of an old epoch counts, no step is recorded twice or lost,
-// asynchronous runs go on without those that they can spare, runs that grow do, and every
-// run ends, also where two workers cannot reach each other and where one can keep no checkpoint. Workers that are to leave do,
-// and nothing is done again because of it.
+// TestFaults: whatever happens, no assignment is doubled or forgotten, no two coordinators act,
+// nothing of an old epoch counts, no step is recorded twice or lost, asynchronous runs go on
+// without those that they can spare, runs that grow do, and every run ends, also where two workers
+// cannot reach each other and where one can keep no checkpoint. Workers that are to leave do, and
+// nothing is done again because of it.
 func TestFaults(t *testing.T) {
 	n := *schedules
 	if testing.Short() {

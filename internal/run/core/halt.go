@@ -31,7 +31,8 @@ func (c *Core) halt(r *Run) {
 	c.remind(r)
 }
 
-// remind tells the part that decides to end at its next consistent point, if it is to; it may not have heard.
+// remind tells the part that decides to end at its next consistent point, if it is to; it may not
+// have heard.
 func (c *Core) remind(r *Run) {
 	if r == nil || r.Phase != Running || !r.Halting && !r.Handing {
 		return

@@ -55,7 +55,8 @@ func (c *Core) arrived(name string) {
 	}
 }
 
-// anothers returns the run of which somebody else's worker of the same name has a part, and may come back for it.
+// anothers returns the run of which somebody else's worker of the same name has a part, and may
+// come back for it.
 func (c *Core) anothers(w Worker) *Run {
 	for i := range c.Runs {
 		r := &c.Runs[i]
@@ -66,7 +67,7 @@ func (c *Core) anothers(w Worker) *Run {
 	return nil
 }
 
-// at is the part that a worker says it is at, if there is one and it is its own.
+// at returns the part that a worker says it is at, if there is one and it is its own.
 func (c *Core) at(d *Doing, w Worker) *Member {
 	if d == nil {
 		return nil
@@ -81,7 +82,7 @@ func (c *Core) at(d *Doing, w Worker) *Member {
 	return nil
 }
 
-// missing is a part whose worker may still return, nil if there is none; only the one
+// missing returns a part whose worker may still return, nil if there is none; only the one
 // that decides, if that is what is asked for.
 func (r *Run) missing(owner bool) *Member {
 	for i := range r.Members {
@@ -184,7 +185,7 @@ func (e Heard) happen(c *Core) {
 	}
 }
 
-// leave is what the loss of a worker means for its run.
+// leave does what the loss of a worker means for its run.
 func (c *Core) leave(w *Worker, why string) {
 	c.Members++
 	c.blame(w.Name)

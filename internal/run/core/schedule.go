@@ -30,7 +30,8 @@ func (c *Core) schedule() {
 	}
 }
 
-// waiting counts the runs that would take free workers. A run whose plan is still being made does not count.
+// waiting counts the runs that would take free workers. A run whose plan is still being made does
+// not count.
 func (c *Core) waiting() (n int) {
 	for i := range c.Runs {
 		if c.Runs[i].Phase == Waiting && !c.Runs[i].Later {
@@ -40,7 +41,8 @@ func (c *Core) waiting() (n int) {
 	return n
 }
 
-// available returns the workers that a run could have: those that are free, and its own if it grows.
+// available returns the workers that a run could have: those that are free, and its own if it
+// grows.
 func (c *Core) available(r *Run, grow bool) (out []Worker) {
 	for _, w := range c.Workers {
 		if !w.Silent && !w.Draining && (w.Run == "" || grow && w.Run == r.Name) {
@@ -114,7 +116,7 @@ func (c *Core) wait(r *Run, why string) {
 	}
 }
 
-// answered is the run that the planner was asked about; nil if that is no longer
+// answered returns the run that the planner was asked about; nil if that is no longer
 // of interest.
 func (c *Core) answered(number int64) (r *Run, q Asking) {
 	if c.Asking == nil || c.Asking.Number != number {
@@ -253,7 +255,7 @@ func (c *Core) assign(r *Run, p plan.Plan, members []Member) {
 	c.tell(r, fmt.Sprintf("epoch %d begins at step %d on %s", r.Epoch, r.step(), names(members)))
 }
 
-// assignment is what the parts of an epoch have in common.
+// assignment returns what the parts of an epoch have in common.
 func (c *Core) assignment(r *Run) part.Assignment {
 	a := part.Assignment{Run: r.Name, Epoch: r.Epoch, Config: r.Config, Plan: *r.Plan, From: r.Last, Secret: r.secret()}
 	for _, m := range r.Members {
@@ -275,7 +277,7 @@ func (r *Run) secret() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// names are those of workers, shortened where there are many.
+// names returns those of workers, shortened where there are many.
 func names(all []Member) string {
 	if len(all) > 8 {
 		return fmt.Sprintf("%d workers", len(all))

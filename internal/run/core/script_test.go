@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// play is a script with its outcomes put in.
+// play returns a script with its outcomes put in.
 func play(t *testing.T, text string) string {
 	s := newScript(t)
 	var out strings.Builder
@@ -92,7 +92,7 @@ func newScript(t *testing.T) *script {
 // small is little patience.
 var small = Settings{Grace: 4, Return: 4, Settle: 2, Start: 20, Stall: 40, Patience: 30, Vacancy: 8, Halt: 12, Lived: 10, Retry: 25, Avoid: 10, Move: 6, Breaks: 3, Restarts: 4, Keep: 3}
 
-// fields are the words of a command, what is in quotes being one of them.
+// fields returns the words of a command, what is in quotes being one of them.
 func fields(line string) (out []string) {
 	for i, piece := range strings.Split(line, `"`) {
 		if i%2 == 1 {
@@ -201,7 +201,7 @@ func (s *script) command(out *strings.Builder, line string) {
 	}
 }
 
-// join is a worker that joins: its name, then perhaps its process and device, or run,
+// join has a worker join: its name, then perhaps its process and device, or run,
 // epoch and how far it is; at the end, perhaps, its program.
 func (s *script) join(out *strings.Builder, f []string) {
 	s.sessions++
@@ -234,7 +234,7 @@ func (s *script) session(name string) int64 {
 	return 0
 }
 
-// replace is a new coordinator, which knows what was kept and thinks the workers
+// replace starts a new coordinator, which knows what was kept and thinks the workers
 // alive that are named.
 func (s *script) replace(out *strings.Builder, alive []string) {
 	s.core = New(small)
@@ -277,7 +277,7 @@ func printed(c *Core) string {
 	return b.String()
 }
 
-// sparing is a plan that can go on without any worker but the one that decides.
+// sparing returns a plan that can go on without any worker but the one that decides.
 func sparing(p plan.Plan) plan.Plan {
 	for i := range p.Replicas {
 		p.Replicas[i].Device = "cpu"
@@ -286,7 +286,7 @@ func sparing(p plan.Plan) plan.Plan {
 	return p
 }
 
-// spread is a plan of one learner and shards, on the first few of n workers.
+// spread returns a plan of one learner and shards, on the first few of n workers.
 func spread(n int, few int64, shards int) plan.Plan {
 	n = min(n, int(few))
 	if shards == 0 {

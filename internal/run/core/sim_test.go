@@ -127,7 +127,7 @@ func (s *sim) complain(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf("round %d: ", s.round)+fmt.Sprintf(format, args...))
 }
 
-// acting is the coordinator that was elected last.
+// acting returns the coordinator that was elected last.
 func (s *sim) acting() *coord { return s.coords[len(s.coords)-1] }
 
 // elect has a new coordinator take over.

@@ -9,7 +9,7 @@ import (
 // others do. These are connected with it, each life of a part once; who is not heard of
 // is cut off, and who is cut off fails.
 
-// produce is a round of a part that does not decide.
+// produce plays a round of a part that does not decide.
 func (s *sim) produce(w *simWorker) {
 	j := w.job
 	fail := func(why string, peer bool) {

@@ -16,7 +16,7 @@ func (s *sim) leave(w *simWorker) {
 	s.tell(c, DrainAsked{[]string{w.name}, 0})
 }
 
-// dismissed is the end of a worker's process that has no part any more.
+// dismissed ends a worker's process that has no part any more.
 func (s *sim) dismissed(w *simWorker) {
 	if !w.draining && s.fault.event == nil && s.fault.decide == nil {
 		s.complain("worker %s is dismissed, and does not know why", w.name)

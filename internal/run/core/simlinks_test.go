@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-// In some simulations two workers never reach each other, though the coordinator reaches both, and in some one worker can
-// keep no checkpoint. Runs must end all the same.
+// In some simulations two workers never reach each other, though the coordinator reaches both, and
+// in some one worker can keep no checkpoint. Runs must end all the same.
 
-// impair decides what a seed's workers cannot do. It draws by itself, so that other faults stay what they are.
+// impair decides what a seed's workers cannot do. It draws by itself, so that other faults stay
+// what they are.
 func (s *sim) impair(seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	if rng.IntN(3) == 0 {
@@ -21,8 +22,9 @@ func (s *sim) impair(seed uint64) {
 	s.upgrades = rng.IntN(3) == 0
 }
 
-// away returns the worker that another cannot reach and is to connect to; empty if there is none. In a star that is the
-// one that decides; else each connects to those after it, and who comes later waits.
+// away returns the worker that another cannot reach and is to connect to; empty if there is none.
+// In a star that is the one that decides; else each connects to those after it, and who comes later
+// waits.
 func (s *sim) away(w *simWorker) (peer string, waits bool) {
 	if !slices.Contains(s.severed, w.name) {
 		return "", false
@@ -43,7 +45,8 @@ func (s *sim) away(w *simWorker) (peer string, waits bool) {
 	return "", false
 }
 
-// connects reports whether a part has all connections that it needs. If it cannot have them it fails after a while.
+// connects reports whether a part has all connections that it needs. If it cannot have them it
+// fails after a while.
 func (s *sim) connects(w *simWorker) bool {
 	peer, waits := s.away(w)
 	if peer == "" {

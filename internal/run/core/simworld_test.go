@@ -7,7 +7,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
-// happen is one round of a simulation.
+// happen plays one round of a simulation.
 func (s *sim) happen(faults bool) {
 	s.round++
 	if faults {
@@ -32,7 +32,7 @@ func (s *sim) happen(faults bool) {
 	}
 }
 
-// misfortune is what goes wrong in a round.
+// misfortune decides what goes wrong in a round.
 func (s *sim) misfortune() {
 	w := s.workers[s.rng.IntN(len(s.workers))]
 	n := s.rng.IntN(200)
@@ -84,7 +84,7 @@ func (s *sim) clients(faults bool) {
 	}
 }
 
-// coordinate is a coordinator's round: it hears some of what was sent to it.
+// coordinate plays a coordinator's round: it hears some of what was sent to it.
 func (s *sim) coordinate(c *coord) {
 	for _, w := range s.workers {
 		if w.conn == nil || w.conn.to != c {
@@ -178,7 +178,7 @@ func (s *sim) cut(w *simWorker) {
 	w.conn.up = w.conn.up[:s.rng.IntN(len(w.conn.up)+1)]
 }
 
-// work is a worker's round.
+// work plays a worker's round.
 func (s *sim) work(w *simWorker) {
 	if w.conn != nil && !w.conn.broken && (w.conn.to.dead || w.conn.to.frozen > 0 || w.conn.to != s.acting()) {
 		w.alone++ // nothing is heard of the coordinator
@@ -251,7 +251,7 @@ func (s *sim) from(w *simWorker) From {
 	return From{w.name, w.conn.session, w.job.Run, w.job.Epoch, w.job.Life}
 }
 
-// obey is what a worker does with what it is told.
+// obey does what a worker does with what it is told.
 func (s *sim) obey(w *simWorker, d Decision) {
 	switch d := d.(type) {
 	case Assign:
@@ -294,7 +294,7 @@ func (s *sim) committed(w *simWorker, d Answer) {
 	j.kept, j.pending = j.pending.Step, nil
 }
 
-// train is a part's round.
+// train plays a part's round.
 func (s *sim) train(w *simWorker) {
 	j := w.job
 	send := func(e Event) { w.conn.up = append(w.conn.up, e) }
@@ -335,7 +335,7 @@ func (s *sim) save(w *simWorker) {
 	w.conn.up = append(w.conn.up, Committing{s.from(w), *w.job.pending, w.job.step})
 }
 
-// owner is the part that decides about a job's epoch.
+// owner returns the part that decides about a job's epoch.
 func (s *sim) owner(j *job) *job {
 	for _, w := range s.workers {
 		if w.job != nil && w.job.Run == j.Run && w.job.Epoch == j.Epoch && w.job.Owner() {
@@ -345,7 +345,7 @@ func (s *sim) owner(j *job) *job {
 	return nil
 }
 
-// advance is an iteration. Of a synchronous run all take part in it or none.
+// advance plays an iteration. Of a synchronous run all take part in it or none.
 func (s *sim) advance(w *simWorker) {
 	j := w.job
 	n := 0

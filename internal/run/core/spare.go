@@ -11,7 +11,7 @@ func (c *Core) spares(r *Run, m *Member) bool {
 	return r.Phase == Running && !m.Done && r.Plan.Sparing() && m != &r.Members[r.owner()]
 }
 
-// without is what it means for a run that a member has lost its part.
+// without does what it means for a run that a member has lost its part.
 func (c *Core) without(r *Run, m *Member, why string) {
 	if c.spares(r, m) {
 		c.vacate(r, m, why)
@@ -52,7 +52,7 @@ func (c *Core) fill(r *Run) {
 	}
 }
 
-// heir is the worker that takes a vacant part over: the one that had it, if it is back,
+// heir returns the worker that takes a vacant part over: the one that had it, if it is back,
 // or any that is free and has the devices that the plan names.
 func (c *Core) heir(r *Run, m *Member) (best *Worker) {
 	for i := range c.Workers {

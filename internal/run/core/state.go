@@ -147,7 +147,7 @@ type Asking struct {
 	Program string   `json:"program,omitempty"` // of all of the workers
 }
 
-// ParseRun is a run as it was kept, in JSON.
+// ParseRun returns a run as it was kept, in JSON.
 func ParseRun(text []byte) (r Run, err error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return r, err
@@ -169,7 +169,7 @@ func (r *Run) remember(text string) {
 	}
 }
 
-// owner is the number of the member that has the replica that decides.
+// owner returns the number of the member that has the replica that decides.
 func (r *Run) owner() int {
 	for i := range r.Members {
 		if (part.Assignment{Plan: *r.Plan, Me: i}).Owner() {
@@ -179,7 +179,7 @@ func (r *Run) owner() int {
 	return 0
 }
 
-// member is the part of a worker, or nil.
+// member returns the part of a worker, or nil.
 func (r *Run) member(name string) *Member {
 	for i := range r.Members {
 		if r.Members[i].Name == name {
@@ -197,7 +197,7 @@ func (r *Run) vacant() bool {
 // whole reports whether every part is somebody's who is there.
 func (r *Run) whole() bool { return !r.vacant() && r.missing(false) == nil }
 
-// step is that of the checkpoint that counts.
+// step returns that of the checkpoint that counts.
 func (r *Run) step() int64 {
 	if r.Last == nil {
 		return 0
@@ -213,7 +213,7 @@ func (r *Run) rest() string {
 	return fmt.Sprintf("the checkpoint of step %d is good", r.Last.Step)
 }
 
-// Run is the run of that name, or nil.
+// Run returns the run of that name, or nil.
 func (s *State) Run(name string) *Run {
 	for i := range s.Runs {
 		if s.Runs[i].Name == name {
@@ -223,7 +223,7 @@ func (s *State) Run(name string) *Run {
 	return nil
 }
 
-// Worker is the worker of that name, or nil.
+// Worker returns the worker of that name, or nil.
 func (s *State) Worker(name string) *Worker {
 	if i, ok := s.find(name); ok {
 		return &s.Workers[i]
@@ -235,7 +235,7 @@ func (s *State) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(s.Workers, name, func(w Worker, name string) int { return strings.Compare(w.Name, name) })
 }
 
-// here is the worker of a session, or nil if that is over.
+// here returns the worker of a session, or nil if that is over.
 func (s *State) here(name string, session int64) *Worker {
 	if w := s.Worker(name); w != nil && w.Session == session {
 		return w

@@ -10,9 +10,10 @@
 // # Replicas, edges and cuts
 //
 // internal/run/dist carries a plan out in one process. Every replica has a scope of its own
-// (rl.System.Shards: the same seed, its part of the environments), the author's trainer constructed in
-// it, and the generated program of its group as a goroutine. The plain loop is the special case of
-// one replica without edges, so internal/run/local keeps folders, metrics and checkpoints for both.
+// (rl.System.Shards: the same seed, its part of the environments), the author's trainer constructed
+// in it, and the generated program of its group as a goroutine. The plain loop is the special case
+// of one replica without edges, so internal/run/local keeps folders, metrics and checkpoints for
+// both.
 //
 //   - edge.X is a replica's end of all edges, edge.Link the point-to-point carrier under it: one
 //     stream of messages in, bounded queues out. edge.Local is the link of one process and hands

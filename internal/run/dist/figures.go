@@ -20,7 +20,7 @@ type Figures struct {
 	Edges []edge.Stat
 }
 
-// figures are the replica's own, up to now.
+// figures returns the replica's own, up to now.
 func (r *replica) figures() Figures {
 	wait := r.x.Wait()
 	return Figures{
@@ -29,11 +29,11 @@ func (r *replica) figures() Figures {
 	}
 }
 
-// Figures are those of all replicas, as they last reported them; none of the
+// Figures returns those of all replicas, as they last reported them; none of the
 // plain loop.
 func (w *World) Figures() []Figures { return w.figures }
 
-// Fused is how many times replicas called a graph in place of statements, and why
+// Fused returns how many times replicas called a graph in place of statements, and why
 // other parts of their programs could not be one.
 func (w *World) Fused() (calls int64, apart []string) {
 	for _, r := range w.replicas {
@@ -46,10 +46,10 @@ func (w *World) Fused() (calls int64, apart []string) {
 	return calls, slices.Compact(apart)
 }
 
-// Dropped is how many items in flight were dropped when the run was saved.
+// Dropped returns how many items in flight were dropped when the run was saved.
 func (w *World) Dropped() int { return w.drops }
 
-// Iteration is what the edges and replicas did since it was last called, to be
+// Iteration returns what the edges and replicas did since it was last called, to be
 // written with an iteration's metrics. A staleness is in versions, and only of
 // asynchronous runs.
 func (w *World) Iteration() (out []rl.Logged) {

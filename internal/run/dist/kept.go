@@ -8,7 +8,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// kept are the components in which the owner keeps something of every environment: by
+// kept returns the components in which the owner keeps something of every environment: by
 // environment, or tables, whose rows are of all of them.
 func (w *World) kept() (out []string) {
 	if !w.Leads() {
@@ -23,7 +23,7 @@ func (w *World) kept() (out []string) {
 	return out
 }
 
-// partly are those of them that can be at some environments for an iteration.
+// partly returns those of them that can be at some environments for an iteration.
 func (w *World) partly() (out []rl.Narrower) {
 	for _, name := range w.kept() {
 		if c, ok := rl.System.Component(w.owner.scope, name).(rl.Narrower); ok {
@@ -33,7 +33,7 @@ func (w *World) partly() (out []rl.Narrower) {
 	return out
 }
 
-// wholly are the others: without the rows of all environments there is nothing to be
+// wholly returns the others: without the rows of all environments there is nothing to be
 // done with them.
 func (w *World) wholly() []string {
 	return slices.DeleteFunc(w.kept(), func(name string) bool {

@@ -35,7 +35,7 @@ type command struct {
 func (r *replica) up() int   { return len(r.world.top.Edges) }
 func (r *replica) down() int { return len(r.world.top.Edges) + 1 }
 
-// Meet is rendezvous.Peers.
+// Meet returns rendezvous.Peers.
 func (r *replica) Meet(mine report, lead func(report) rendezvous.Verdict) (rendezvous.Verdict, error) {
 	if r.again {
 		r.again = false
@@ -166,7 +166,7 @@ func (r *replica) tells(t told) told {
 	return t
 }
 
-// hear is what a replica told, whose figures are kept.
+// hear returns what a replica told, whose figures are kept.
 func (w *World) hear(from int, v any) told {
 	t := edge.As[told](v)
 	w.figures[from] = t.Seen
@@ -179,7 +179,7 @@ func (w *World) hear(from int, v any) told {
 	return t
 }
 
-// farewell is the last thing a replica does: others give their state, the owner
+// farewell returns the last thing a replica does: others give their state, the owner
 // keeps it, since their scopes may be gone when it is asked for.
 func (r *replica) farewell() error {
 	if r != r.world.owner {

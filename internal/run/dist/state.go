@@ -99,7 +99,7 @@ func (w *World) awaits(parts [][]rl.Array) bool {
 	})
 }
 
-// states are those of replicas that are not running.
+// states returns those of replicas that are not running.
 func (w *World) states() [][]rl.Array {
 	parts := make([][]rl.Array, len(w.replicas))
 	for i, r := range w.replicas {
@@ -111,7 +111,7 @@ func (w *World) states() [][]rl.Array {
 	return parts
 }
 
-// state is what a replica contributes: what is at home with it, the first of a
+// state returns what a replica contributes: what is at home with it, the first of a
 // group for all where all have the same.
 func (r *replica) state() []rl.Array {
 	st := rl.NewState(r.scope)
@@ -186,7 +186,7 @@ func (r *replica) follows(name string) bool {
 	return ok
 }
 
-// join is all rows, one replica's after another's.
+// join returns all rows, one replica's after another's.
 func join(parts []rl.Array) rl.Array {
 	if len(parts) == 1 {
 		return parts[0]

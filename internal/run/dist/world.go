@@ -241,7 +241,7 @@ func (w *World) alike() error {
 	return nil
 }
 
-// Devices are those that this process computes on, in the order of its replicas.
+// Devices returns those that this process computes on, in the order of its replicas.
 func (w *World) Devices() (out []*rl.Device) {
 	for _, r := range w.here() {
 		if d := r.scope.Device(); !slices.Contains(out, d) {
@@ -251,7 +251,7 @@ func (w *World) Devices() (out []*rl.Device) {
 	return out
 }
 
-// here are the replicas of this process.
+// here returns the replicas of this process.
 func (w *World) here() (out []*replica) {
 	for _, r := range w.replicas {
 		if r.scope != nil {
@@ -261,11 +261,11 @@ func (w *World) here() (out []*replica) {
 	return out
 }
 
-// Links are those of this process's replicas, to be joined with other processes';
+// Links returns those of this process's replicas, to be joined with other processes';
 // nil in the plain loop.
 func (w *World) Links() *edge.Local { return w.link }
 
-// topology is who has what.
+// topology returns who has what.
 func (w *World) topology() *edge.Topology {
 	top := &edge.Topology{Edges: w.Programs.Edges, Turns: w.Plan.Turns}
 	if w.Plan.Async {
@@ -296,7 +296,7 @@ func (w *World) topology() *edge.Topology {
 	return top
 }
 
-// envs are the environments of a replica, also of another process's.
+// envs returns the environments of a replica, also of another process's.
 func (w *World) envs(r *replica) rl.Span {
 	if r.scope != nil {
 		return r.scope.Envs()
@@ -326,7 +326,7 @@ func (w *World) findMembers() {
 	}
 }
 
-// of are the replicas of a group.
+// of returns the replicas of a group.
 func (w *World) of(group int) (out []*replica) {
 	for _, r := range w.replicas {
 		if r.group == group {
@@ -345,7 +345,7 @@ func (w *World) Close() error {
 	return errors.Join(errs...)
 }
 
-// Notes are what all replicas have to tell since the last time.
+// Notes returns what all replicas have to tell since the last time.
 func (w *World) Notes() (out []string) {
 	for _, r := range w.here() {
 		out = append(out, rl.System.TakeNotes(r.scope)...)
@@ -355,7 +355,7 @@ func (w *World) Notes() (out []string) {
 	return out
 }
 
-// Counts are how often things happened, over all replicas, by name.
+// Counts returns how often things happened, over all replicas, by name.
 func (w *World) Counts() (out []rl.Logged) {
 	for _, r := range w.replicas {
 		list := r.countsHere()
@@ -373,7 +373,7 @@ func (w *World) Counts() (out []rl.Logged) {
 	return out
 }
 
-// countsHere are a replica's own.
+// countsHere returns a replica's own.
 func (r *replica) countsHere() []rl.Logged {
 	if r.scope == nil {
 		return nil
@@ -385,14 +385,14 @@ func (r *replica) countsHere() []rl.Logged {
 // there is nothing to be had of the run but Train.
 func (w *World) Leads() bool { return w.owner.scope != nil }
 
-// Scope is the owner's: its parameters are the run's, its episodes are all
+// Scope returns the owner's: its parameters are the run's, its episodes are all
 // replicas'.
 func (w *World) Scope() *rl.Scope { return w.owner.scope }
 
-// Trainer is the owner's.
+// Trainer returns the owner's.
 func (w *World) Trainer() rl.Trainer { return w.owner.trainer }
 
-// Run is the owner's: its counters are the run's.
+// Run returns the owner's: its counters are the run's.
 func (w *World) Run() *rl.Run { return w.owner.run }
 
 // Exact reports whether the run gives the bits of the plain loop: asynchronous
@@ -494,7 +494,7 @@ func (w *World) settle(err error, stop context.CancelCauseFunc) int64 {
 	return -1
 }
 
-// queues are how many messages of each edge may wait.
+// queues returns how many messages of each edge may wait.
 func (w *World) queues() []int {
 	n := len(w.top.Edges)
 	queues := make([]int, n+edge.Control)
@@ -570,7 +570,7 @@ func (r *replica) program() error {
 // home reports whether a component is at home with the replica's group.
 func (r *replica) home(name string) bool { return r.world.homes[name] == r.group }
 
-// homes are the groups where components are at home, by their names, which are those
+// homes returns the groups where components are at home, by their names, which are those
 // of any replica; owner is the group that decides. What the
 // graph does not name is the owner's, or, by environment, that of the environments.
 func homes(g *fdg.Graph, by plan.Grouping, owner int, any *rl.Scope) map[string]int {

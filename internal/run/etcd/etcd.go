@@ -44,7 +44,7 @@ type Store struct {
 	server embedded // likewise
 }
 
-// Broken is closed when an embedded etcd cannot go on. An existing one may come back.
+// Broken returns a channel that is closed when an embedded etcd cannot go on. An existing one may come back.
 func (s *Store) Broken() <-chan struct{} {
 	if s.warden == nil {
 		return nil
@@ -52,7 +52,7 @@ func (s *Store) Broken() <-chan struct{} {
 	return s.warden.broken
 }
 
-// Err is why it cannot go on, once Broken is closed.
+// Err returns why it cannot go on, once Broken is closed.
 func (s *Store) Err() error { return s.warden.err }
 
 // Remote is an existing etcd.
@@ -119,7 +119,7 @@ func (s *Store) Probe(ctx context.Context) error {
 	return err
 }
 
-// Leader is the address of the coordinator that acts.
+// Leader returns the address of the coordinator that acts.
 func (s *Store) Leader(ctx context.Context) (string, error) {
 	got, err := s.client.Get(ctx, prefix+"leader/", clientv3.WithFirstCreate()...)
 	if err != nil || len(got.Kvs) == 0 {
@@ -171,7 +171,7 @@ type term struct {
 	seen     map[string]int64 // revisions of runs
 }
 
-// Lost is closed when the leadership is.
+// Lost returns a channel that is closed when the leadership is.
 func (t *term) Lost() <-chan struct{} { return t.session.Done() }
 
 // leads holds while this is the one that acts.

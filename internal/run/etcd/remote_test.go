@@ -13,7 +13,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/core"
 )
 
-// remote is an etcd of its own that has users: root, and weft, who may do what a
+// remote returns an etcd of its own that has users: root, and weft, who may do what a
 // coordinator needs and no more.
 func remote(t *testing.T) (endpoint string, stop func()) {
 	t.Helper()

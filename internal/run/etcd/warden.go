@@ -21,7 +21,7 @@ type warden struct {
 
 func newWarden(dir string) *warden { return &warden{dir: dir, broken: make(chan struct{})} }
 
-// logger is one that tells nobody anything but the warden the worst.
+// logger returns one that tells nobody anything but the warden the worst.
 func (w *warden) logger() *zap.Logger {
 	return zap.New(zapcore.NewNopCore(), zap.WithFatalHook(w), zap.WithPanicHook(w))
 }
@@ -35,7 +35,7 @@ func (w *warden) OnWrite(line *zapcore.CheckedEntry, fields []zapcore.Field) {
 	runtime.Goexit()
 }
 
-// reason is the error that a line of a log is about.
+// reason returns the error that a line of a log is about.
 func reason(fields []zapcore.Field) error {
 	for _, f := range fields {
 		if err, ok := f.Interface.(error); ok && f.Type == zapcore.ErrorType {

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// hosts is an entry whose environments one makes, with the spaces of Identity.
+// hosts returns an entry whose environments one makes, with the spaces of Identity.
 func hosts(id string, one func(index int) env.Host) env.Entry {
 	return env.Entry{ID: id, New: func(s *rl.Scope, n int, _ any) (env.Batch, error) {
 		spec := env.Spec{ID: id, Obs: rl.Box{Dims: []int{4}, Low: []float64{0}, High: []float64{1}}, Action: rl.Discrete{N: 4}, Limit: 16}

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-rl/weft/internal/device"
 )
 
-// cpu is what this process has computed.
+// cpu returns what this process has computed.
 func cpu(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -25,7 +25,7 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkSave is one checkpoint of a run at its default settings: how long training
+// BenchmarkSave measures one checkpoint of a run at its default settings: how long training
 // stands still for it, and how much is computed for it in all.
 func BenchmarkSave(b *testing.B) {
 	for _, a := range []algo.Algorithm{ppo.Algorithm, dqn.Algorithm} {

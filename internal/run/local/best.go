@@ -11,19 +11,19 @@ import (
 	"github.com/weft-rl/weft/internal/run/store"
 )
 
-// The best checkpoint in the store of a cluster's run is an object of the epoch that wrote it: a process that stood still
-// while it wrote one, and goes on when its epoch is long over, does not write over a better one. Of all that there are, the one
-// with the highest score counts.
+// The best checkpoint in the store of a cluster's run is an object of the epoch that wrote it: a
+// process that stood still while it wrote one, and goes on when its epoch is long over, does not
+// write over a better one. Of all that there are, the one with the highest score counts.
 
 const bestPrefix, bestSuffix = "best.epoch-", ".safetensors"
 
 // earlierBest is what it was called when epochs shared it.
 const earlierBest = "best.safetensors"
 
-// BestName is what the best checkpoint of an epoch is called.
+// BestName returns what the best checkpoint of an epoch is called.
 func BestName(epoch int64) string { return bestPrefix + strconv.FormatInt(epoch, 10) + bestSuffix }
 
-// BestEpoch is the epoch of such a name.
+// BestEpoch returns the epoch of such a name.
 func BestEpoch(name string) (epoch int64, ok bool) {
 	if name == earlierBest {
 		return 0, true
@@ -34,8 +34,8 @@ func BestEpoch(name string) (epoch int64, ok bool) {
 	return epoch, found && ends && err == nil
 }
 
-// FetchBest reads the best checkpoint of a run's store; without one the error is checkpoint.ErrNone. One that cannot be
-// read matters only if there is no other.
+// FetchBest reads the best checkpoint of a run's store; without one the error is
+// checkpoint.ErrNone. One that cannot be read matters only if there is no other.
 func FetchBest(ctx context.Context, s store.Store) (f checkpoint.File, score float64, step int64, err error) {
 	names, err := s.List(ctx)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// interrupted is a run with three checkpoints, stopped before its end.
+// interrupted returns a run with three checkpoints, stopped before its end.
 func interrupted(t *testing.T) Job {
 	t.Helper()
 	j := identity(t)
@@ -19,7 +19,7 @@ func interrupted(t *testing.T) Job {
 	return j
 }
 
-// newest is the file of the newest checkpoint.
+// newest returns the file of the newest checkpoint.
 func newest(t *testing.T, j Job) string {
 	names := files(t, j)
 	return filepath.Join(checkpoints(j.Dir), names[len(names)-1])

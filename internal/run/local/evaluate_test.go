@@ -21,7 +21,7 @@ func evaluated(t *testing.T) Job {
 	return j
 }
 
-// evals are the rows of evaluations.
+// evals returns the rows of evaluations.
 func evals(t *testing.T, j Job) (steps []int64, returns []float64) {
 	for _, r := range rows(t, j.Dir) {
 		if r.Values[0].Name == "eval/return" {

@@ -36,8 +36,8 @@ type Job struct {
 	Dir    string // run folder; empty: nothing is kept
 	Files  string // folder of what recorders in Wrap write; empty is Dir
 	Resume bool   // go on from Dir's newest good checkpoint
-	// OrBegin has a run that is to be resumed and has no good checkpoint begin again, instead of failing. What it has left
-	// is set aside.
+	// OrBegin has a run that is to be resumed and has no good checkpoint begin again, instead of
+	// failing. What it has left is set aside.
 	OrBegin bool
 	// RestartEpisodes resumes with new episodes where an environment cannot save
 	// its state, instead of not at all.
@@ -46,8 +46,8 @@ type Job struct {
 	LostRecord bool
 	From       string // run folder whose weights to start from
 
-	// Reading ends the reading of what the run goes on or starts from, which may be in a store that does not answer; nil is
-	// never.
+	// Reading ends the reading of what the run goes on or starts from, which may be in a store that
+	// does not answer; nil is never.
 	Reading context.Context
 
 	CheckpointEvery time.Duration // at most this much work is done again after a crash

@@ -78,7 +78,7 @@ func (k *kept) fetch(c part.Committed) (f checkpoint.File, err error) {
 	return f, err
 }
 
-// Place is the store that a cluster's checkpoint of a run is in: beside the run's other
+// Place returns the store that a cluster's checkpoint of a run is in: beside the run's other
 // files, wherever these are now, or where the cluster said.
 func Place(run string, c part.Committed) string {
 	if c.Last != nil && c.Last.Place != "" {
@@ -122,7 +122,7 @@ func Fetch(ctx context.Context, s store.Store, m part.Manifest) (checkpoint.File
 	return f, nil
 }
 
-// elsewhere is the best checkpoint that a cluster had.
+// elsewhere returns the best checkpoint that a cluster had.
 func (k *kept) elsewhere() (f checkpoint.File, score float64, step int64, err error) {
 	c, err := part.ReadCommitted(k.run)
 	if err == nil && c.Last == nil && !part.HasObjects(k.run) {
@@ -140,7 +140,7 @@ func (k *kept) elsewhere() (f checkpoint.File, score float64, step int64, err er
 	return FetchBest(ctx, s)
 }
 
-// Best is the best checkpoint, its score and its step.
+// Best returns the best checkpoint, its score and its step.
 func (k *kept) Best() (checkpoint.File, float64, int64, error) {
 	f, score, step, err := k.Dir.Best()
 	f2, score2, step2, err2 := k.elsewhere()
@@ -164,7 +164,7 @@ func (k *kept) SaveBest(score float64, step int64, f checkpoint.File) error {
 	return k.Dir.SaveBest(score, step, f)
 }
 
-// Newest is the checkpoint that a run's folder goes on from, and what was passed over.
+// Newest returns the checkpoint that a run's folder goes on from, and what was passed over.
 func Newest(ctx context.Context, run string) (f checkpoint.File, step int64, skipped []error, err error) {
 	k, err := openKept(ctx, run, 1)
 	if err != nil {
@@ -173,8 +173,8 @@ func Newest(ctx context.Context, run string) (f checkpoint.File, step int64, ski
 	return k.Latest()
 }
 
-// NewestOrBegin does what Newest does, for a run that may have none, because it has not begun yet or because it is to begin again: then the
-// step is -1. Otherwise the error is NoCheckpoint.
+// NewestOrBegin does what Newest does, for a run that may have none, because it has not begun yet
+// or because it is to begin again: then the step is -1. Otherwise the error is NoCheckpoint.
 func NewestOrBegin(ctx context.Context, run string, begin bool) (f checkpoint.File, step int64, skipped []error, err error) {
 	f, step, skipped, err = Newest(ctx, run)
 	if errors.Is(err, checkpoint.ErrNone) {
@@ -189,7 +189,7 @@ func NewestOrBegin(ctx context.Context, run string, begin bool) (f checkpoint.Fi
 	return f, step, skipped, err
 }
 
-// Best is the best checkpoint of a run's folder, its score and its step.
+// Best returns the best checkpoint of a run's folder, its score and its step.
 func Best(ctx context.Context, run string) (f checkpoint.File, score float64, step int64, err error) {
 	k, err := openKept(ctx, run, 1)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/store"
 )
 
-// file is a checkpoint that says who wrote it, and whether it was evaluated.
+// file returns a checkpoint that says who wrote it, and whether it was evaluated.
 func file(who string, evaluated int64) checkpoint.File {
 	return checkpoint.File{Meta: map[string]string{"who": who, "evaluated": fmt.Sprint(evaluated)}}
 }
@@ -90,8 +90,8 @@ func TestKeptDamaged(t *testing.T) {
 	}
 }
 
-// Where committed.json is missing, the newest good object of the run's folder counts which the record reaches: one that it does not
-// reach was never committed.
+// Where committed.json is missing, the newest good object of the run's folder counts which the
+// record reaches: one that it does not reach was never committed.
 func TestKeptUncommitted(t *testing.T) {
 	run := filepath.Join(t.TempDir(), "run")
 	put := func(epoch, step int64) string {

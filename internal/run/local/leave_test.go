@@ -12,7 +12,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// learnt are a run's metrics without those of edges and groups.
+// learnt returns a run's metrics without those of edges and groups.
 func learnt(t *testing.T, dir string) []metrics.Row {
 	all := rows(t, dir)
 	for i := range all {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A run whose record or folder somebody damages while it trains does not end as if nothing had happened.
+// A run whose record or folder somebody damages while it trains does not end as if nothing had
+// happened.
 func TestRecordLost(t *testing.T) {
 	for name, harm := range map[string]func(dir string) error{
 		"truncated": func(dir string) error { return os.Truncate(filepath.Join(dir, recordFile), 10) },

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(device.Tests{M: m}) }
 
-// small is a short run of PPO: iterations of 4 environments x 16 steps.
+// small returns a short run of PPO: iterations of 4 environments x 16 steps.
 func small(t *testing.T, e env.Entry, steps int64, set ...string) Job {
 	t.Helper()
 	d, err := device.Open(device.Default)
@@ -52,7 +52,7 @@ func small(t *testing.T, e env.Entry, steps int64, set ...string) Job {
 
 func identity(t *testing.T, set ...string) Job { return small(t, debug.Identity, 512, set...) }
 
-// again is the job in the same folder, resumed.
+// again returns the job in the same folder, resumed.
 func again(j Job) Job {
 	j.Resume, j.Watch = true, nil
 	return j
@@ -121,7 +121,7 @@ func sameBits(t *testing.T, got, want Result) {
 	}
 }
 
-// rows are a run's metrics without those that are times.
+// rows returns a run's metrics without those that are times.
 func rows(t *testing.T, dir string) []metrics.Row {
 	t.Helper()
 	all, err := metrics.ReadJSONL(filepath.Join(dir, "metrics.jsonl"))
@@ -135,7 +135,7 @@ func rows(t *testing.T, dir string) []metrics.Row {
 	return all
 }
 
-// files are the names in a run's folder of checkpoints.
+// files returns the names in a run's folder of checkpoints.
 func files(t *testing.T, j Job) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(checkpoints(j.Dir))

@@ -41,7 +41,7 @@ func TestCheckpointPace(t *testing.T) {
 	}
 }
 
-// ticking is a clock that moves with every look at it.
+// ticking returns a clock that moves with every look at it.
 func ticking(by time.Duration) func() time.Time {
 	now := time.Unix(0, 0)
 	return func() time.Time {

@@ -18,7 +18,7 @@ type patience struct {
 // taken twice as long.
 const firstWord = 10 * time.Second
 
-// look is what is to be said of a device that has been compiling what for so long; 0
+// look returns what is to be said of a device that has been compiling what for so long; 0
 // is one that does not.
 func (p *patience) look(d *rl.Device, what string, took time.Duration) (text string, ok bool) {
 	last := p.said[d]

@@ -57,7 +57,7 @@ func (p *players) play(ctx context.Context) (left int, err error) {
 	return left, nil
 }
 
-// step is one of all environments: what is seen then, and whose episodes are
+// step returns one of all environments: what is seen then, and whose episodes are
 // over.
 func (p *players) step(k rl.Key, obs []rl.Obs) ([]rl.Obs, []bool) {
 	action := make([]rl.Tree, len(p.team))
@@ -73,7 +73,7 @@ func (p *players) step(k rl.Key, obs []rl.Obs) ([]rl.Obs, []bool) {
 	return next, rl.Read[bool](out[0].Over)
 }
 
-// kindKey is the key of the draws of kind i.
+// kindKey returns the key of the draws of kind i.
 func kindKey(k rl.Key, i int) rl.Key {
 	if i == 0 {
 		return k

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Player acts in one environment with a trained agent, by plain numbers. Its methods may be called by several goroutines, one
-// after another.
+// Player acts in one environment with a trained agent, by plain numbers. Its methods may be called
+// by several goroutines, one after another.
 type Player struct {
 	scope *rl.Scope
 	team  rl.Team
@@ -28,8 +28,8 @@ type Player struct {
 	step   uint64
 }
 
-// Seen holds the view that agents of one kind have of an environment. Numbers are in row-major order, those of several agents one after
-// another.
+// Seen holds the view that agents of one kind have of an environment. Numbers are in row-major
+// order, those of several agents one after another.
 type Seen struct {
 	X     map[string][]float64 // by leaf of the space of observations; a space that is no Dict has one leaf, ""
 	Legal map[string][]bool    // masks of legal actions by leaf of the action; without one all are legal
@@ -62,8 +62,9 @@ func (p *Player) Reset() {
 	p.memory, p.first = nil, true
 }
 
-// Act returns the actions of all kinds of agents on what they see, by leaf of the space of actions, and moves their memory on. An
-// observation that does not fit the space is an error, and changes nothing.
+// Act returns the actions of all kinds of agents on what they see, by leaf of the space of actions,
+// and moves their memory on. An observation that does not fit the space is an error, and changes
+// nothing.
 func (p *Player) Act(seen []Seen, greedy bool) (actions []map[string][]float64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,7 +178,8 @@ func (p *Player) numbers(spec env.Spec, given map[string][]float64) (rl.Tree, er
 	return rl.NewTree(names, leaves), nil
 }
 
-// oneRow returns the shape of a leaf for one environment, with an axis of agents if there are several.
+// oneRow returns the shape of a leaf for one environment, with an axis of agents if there are
+// several.
 func oneRow(spec env.Spec, one shapes.Shape) shapes.Shape {
 	dims := []int{1}
 	if spec.Agents > 1 {

@@ -219,7 +219,7 @@ func init() {
 	}}})
 }
 
-// quits is a run of a quitter with k collectors; 0 is the plain loop.
+// quits returns a run of a quitter with k collectors; 0 is the plain loop.
 func quits(t *testing.T, way string, k int) Job {
 	t.Helper()
 	d, err := device.Open(device.Default)

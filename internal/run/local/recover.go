@@ -23,13 +23,14 @@ import (
 
 const objectSuffix = ".safetensors"
 
-// ObjectName returns the name of a step's checkpoint in a store. It has a part of the sum, because a step
-// may be saved twice: when it was reached, and when it was evaluated.
+// ObjectName returns the name of a step's checkpoint in a store. It has a part of the sum, because
+// a step may be saved twice: when it was reached, and when it was evaluated.
 func ObjectName(epoch, step int64, sha256 string) string {
 	return fmt.Sprintf("step-%012d.epoch-%d.%.16s%s", step, epoch, sha256, objectSuffix)
 }
 
-// ParseObject returns the epoch that wrote an object and its step; ok is false if the name is not one that ObjectName gives.
+// ParseObject returns the epoch that wrote an object and its step; ok is false if the name is not
+// one that ObjectName gives.
 func ParseObject(name string) (epoch, step int64, ok bool) {
 	parts := strings.Split(name, ".")
 	if len(parts) != 4 || "."+parts[3] != objectSuffix {
@@ -49,9 +50,10 @@ type Found struct {
 	Skipped []error // objects that were passed over
 }
 
-// Committed returns what committed.json of a run's folder says. If that file is missing, Committed looks for the checkpoint that
-// it would name: the newest good one among the objects of the run at place, by default those in the folder itself. An object of a
-// step that the record does not reach was not committed, and counts only if there is no record. Committed writes nothing.
+// Committed returns what committed.json of a run's folder says. If that file is missing, Committed
+// looks for the checkpoint that it would name: the newest good one among the objects of the run at
+// place, by default those in the folder itself. An object of a step that the record does not reach
+// was not committed, and counts only if there is no record. Committed writes nothing.
 func Committed(ctx context.Context, run, place string) (Found, error) {
 	c, err := part.ReadCommitted(run)
 	if err != nil || c.Last != nil {
@@ -99,7 +101,8 @@ func recorded(run string) (int64, error) {
 	return rows[len(rows)-1].Step, nil
 }
 
-// uncommitted finds the newest good checkpoint of a store up to a step: that of the latest epoch with the most steps.
+// uncommitted finds the newest good checkpoint of a store up to a step: that of the latest epoch
+// with the most steps.
 func uncommitted(ctx context.Context, s store.Store, reach int64) (out Found, err error) {
 	names, err := s.List(ctx)
 	if err != nil {

@@ -113,7 +113,7 @@ func (s *Session) prepare() (err error) {
 
 func checkpoints(dir string) string { return filepath.Join(dir, "checkpoints") }
 
-// Edges are those of the generated programs that the session runs; none of the
+// Edges returns those of the generated programs that the session runs; none of the
 // plain loop.
 func (s *Session) Edges() []plan.Edge { return s.world.Programs.Edges }
 
@@ -121,7 +121,7 @@ func (s *Session) Edges() []plan.Edge { return s.world.Programs.Edges }
 // elsewhere. Train does it where it was not done before.
 func (s *Session) Compile() error { return s.world.Compile() }
 
-// Done is how many steps are done.
+// Done returns how many steps are done.
 func (s *Session) Done() int64 { return s.run.Steps() }
 
 // Finished reports whether there is nothing left to do.
@@ -133,15 +133,15 @@ func (s *Session) Finished() bool {
 // with it changes nothing, whatever the budget.
 func (s *Session) Ended() bool { return rl.System.Ended(s.run) }
 
-// Finish is the result of a finished run.
+// Finish returns the result of a finished run.
 func (s *Session) Finish() (Result, error) {
 	s.begun = s.Now()
 	err := s.conclude()
 	return s.result, errors.Join(err, s.Close())
 }
 
-// load takes the run's newest good state over. Without any, a run that has left something begins again only if it may,
-// which gives the same bits; one that has not begun yet begins.
+// load takes the run's newest good state over. Without any, a run that has left something begins
+// again only if it may, which gives the same bits; one that has not begun yet begins.
 func (s *Session) load() error {
 	f, step, skipped, err := s.vault.Latest()
 	if errors.Is(err, checkpoint.ErrNone) {
@@ -249,8 +249,8 @@ func (s *Session) open() error {
 
 const recordFile = "metrics.jsonl"
 
-// SetAside moves what an earlier run has left out of the way, in the folder where this one begins. Train does it where it was
-// not done before.
+// SetAside moves what an earlier run has left out of the way, in the folder where this one begins.
+// Train does it where it was not done before.
 func (s *Session) SetAside() error {
 	to, err := part.SetAside(s.Dir, s.Wrap.Files()...)
 	if err == nil && to != "" {
@@ -322,7 +322,7 @@ func (s *Session) Close() error {
 	return err
 }
 
-// content is what a checkpoint holds: everything, but, of an environment that
+// content returns what a checkpoint holds: everything, but, of an environment that
 // cannot be saved, the episodes under way. After the last cut it is the state of that
 // cut: whatever a training function does behind its loop is not part of the run.
 func (s *Session) content() (_ checkpoint.File, err error) {

@@ -30,7 +30,7 @@ func dtypeOf(name string) (dtypes.DType, bool) {
 	return dtypes.InvalidDType, false
 }
 
-// arrays are a state as a checkpoint holds it.
+// arrays returns a state as a checkpoint holds it.
 func arrays(s *rl.State) ([]checkpoint.Array, error) {
 	var out []checkpoint.Array
 	for _, a := range s.Arrays() {
@@ -46,7 +46,7 @@ func arrays(s *rl.State) ([]checkpoint.Array, error) {
 	return out, nil
 }
 
-// state is a checkpoint as components load it.
+// state returns a checkpoint as components load it.
 func state(s *rl.Scope, f checkpoint.File) (*rl.State, error) {
 	st := rl.NewState(s)
 	for _, a := range f.Arrays {
@@ -62,7 +62,7 @@ func state(s *rl.Scope, f checkpoint.File) (*rl.State, error) {
 	return st, nil
 }
 
-// capture is what save puts, to be written or hashed.
+// capture returns what save puts, to be written or hashed.
 func capture(s *rl.Scope, save func(*rl.State)) (out []checkpoint.Array, err error) {
 	st := rl.NewState(s)
 	if err := rl.Catch(func() error { save(st); return nil }); err != nil {
@@ -71,7 +71,7 @@ func capture(s *rl.Scope, save func(*rl.State)) (out []checkpoint.Array, err err
 	return arrays(st)
 }
 
-// weights are the parameters among a state's arrays.
+// weights returns the parameters among a state's arrays.
 func weights(s *rl.Scope, all []checkpoint.Array) (out []checkpoint.Array) {
 	names := map[string]bool{}
 	for _, p := range s.Params() {

@@ -120,7 +120,7 @@ func (s *Session) explain(err error) error {
 	return fmt.Errorf("%w%s(the checkpoint of step %d is good)", err, between, s.saved)
 }
 
-// cut is every consistent point of the run.
+// cut returns every consistent point of the run.
 func (s *Session) cut(c rl.Cut) error {
 	if err := s.aborted(); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (s *Session) conclusion(c rl.Cut) (err error) {
 	return err
 }
 
-// aborted is why a part of a run was given up, nil if it was not.
+// aborted returns why a part of a run was given up, nil if it was not.
 func (s *Session) aborted() error {
 	if s.Part == nil {
 		return nil
@@ -184,7 +184,7 @@ func (s *Session) aborted() error {
 	return context.Cause(s.Part.Abort)
 }
 
-// until is the next number of steps at which there is something to do with the
+// until returns the next number of steps at which there is something to do with the
 // state: a device program must not go past it.
 func (s *Session) until(steps int64) int64 {
 	next := int64(math.MaxInt64)
@@ -212,7 +212,7 @@ func (s *Session) due(c rl.Cut) bool {
 // seconds of work on the run, earlier processes' included.
 func (s *Session) seconds() float64 { return s.before + s.Now().Sub(s.begun).Seconds() }
 
-// speed is that of this process's own work; of a run that it found finished, the
+// speed returns that of this process's own work; of a run that it found finished, the
 // whole run's.
 func (s *Session) speed() float64 {
 	steps, seconds := s.run.Steps()-s.beganAt, s.Now().Sub(s.begun).Seconds()
@@ -222,7 +222,7 @@ func (s *Session) speed() float64 {
 	return float64(steps) / max(1e-9, seconds)
 }
 
-// returns is the mean return of the last episodes, NaN without any.
+// returns returns the mean return of the last episodes, NaN without any.
 func (s *Session) returns() float64 {
 	if ret, _, n := s.scope.Episodes().Mean(); n > 0 {
 		return ret
@@ -242,7 +242,7 @@ func (s *Session) report(c rl.Cut) error {
 	return s.sink.Write(s.row(c))
 }
 
-// row is an iteration as the files hold it.
+// row returns an iteration as the files hold it.
 func (s *Session) row(c rl.Cut) metrics.Row {
 	row := metrics.Row{Step: c.Steps, Iter: c.Iter, Seconds: s.seconds()}
 	add := func(name string, x float64) { row.Values = append(row.Values, metrics.Value{Name: name, X: x}) }

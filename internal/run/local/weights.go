@@ -12,8 +12,8 @@ import (
 // Weights says which of a run's weights are taken.
 type Weights int
 
-// The choices. Whoever takes weights from a run, to evaluate them, to start from them or to load them, has the first unless
-// another is asked for.
+// The choices. Whoever takes weights from a run, to evaluate them, to start from them or to load
+// them, has the first unless another is asked for.
 const (
 	PreferBest  Weights = iota // those that evaluated best; the newest of a run that was never evaluated
 	OnlyBest                   // those that evaluated best, or an error
@@ -75,7 +75,8 @@ func withAgent(ctx context.Context, j Job, which Weights) (a *assembly, t taken,
 	return a, t, nil
 }
 
-// LoadPlayer loads the agent of a run. The player has what the run's environments hold until it is closed.
+// LoadPlayer loads the agent of a run. The player has what the run's environments hold until it is
+// closed.
 func LoadPlayer(ctx context.Context, j Job, which Weights) (p *Player, what string, step int64, err error) {
 	j = j.withDefaults()
 	a, t, err := withAgent(ctx, j, which)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestWeights: whoever takes weights from a run takes the best unless told otherwise, and the newest where no good ones were
-// evaluated.
+// TestWeights: whoever takes weights from a run takes the best unless told otherwise, and the
+// newest where no good ones were evaluated.
 func TestWeights(t *testing.T) {
 	j := identity(t)
 	train(t, j)

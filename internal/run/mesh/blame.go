@@ -49,7 +49,7 @@ func (g *GaveUp) Error() string { return fmt.Sprintf("worker %s gave up: %s", g.
 // Peer says that the failure is another process's.
 func (g *GaveUp) Peer() bool { return true }
 
-// blame is a failure as others are told of it.
+// blame returns a failure as others are told of it.
 func (s *Session) blame(err error) (frame, wire.Piece) {
 	f, text := frame{kind: fail, from: s.g.Me}, err.Error()
 	var l *Lost
@@ -63,7 +63,7 @@ func (s *Session) blame(err error) (frame, wire.Piece) {
 	return f, wire.Piece{Bytes: []byte(text[:min(len(text), mostText)])}
 }
 
-// reason is the failure that somebody told of.
+// reason returns the failure that somebody told of.
 func (s *Session) reason(f frame, text string) error {
 	switch {
 	case f.from >= len(s.g.Workers):

@@ -17,7 +17,8 @@ import (
 	"github.com/weft-rl/weft/internal/run/gate"
 )
 
-// Unreached is the error of an epoch that did not begin because this process could not open a stream to others.
+// Unreached is the error of an epoch that did not begin because this process could not open a
+// stream to others.
 type Unreached struct {
 	Workers []string // their names
 	Err     error
@@ -35,8 +36,8 @@ func (u *Unreached) Peer() bool { return true }
 // Unreached returns the workers that this process could not reach.
 func (u *Unreached) Unreached() []string { return u.Workers }
 
-// Refused is the error of an epoch that did not begin because another process did not let this one in, or because somebody
-// else answered in its place. It may be different the next time.
+// Refused is the error of an epoch that did not begin because another process did not let this one
+// in, or because somebody else answered in its place. It may be different the next time.
 type Refused struct {
 	Worker string
 	Err    error
@@ -54,7 +55,8 @@ func (r *Refused) Peer() bool { return true }
 // Broken returns the worker: there is something wrong between the two.
 func (r *Refused) Broken() []string { return []string{r.Worker} }
 
-// Late is the error of an epoch that did not begin because processes had not built their parts in time.
+// Late is the error of an epoch that did not begin because processes had not built their parts in
+// time.
 type Late struct{ Workers []string }
 
 func (l *Late) Error() string {
@@ -67,8 +69,9 @@ func (l *Late) Peer() bool { return true }
 // Late returns the workers that did not come.
 func (l *Late) Late() []string { return l.Workers }
 
-// meet opens streams to some of the others, and waits until the rest have opened theirs. Only who opens a stream knows whether
-// the other process can be reached; who waits cannot tell a cut link from a slow process.
+// meet opens streams to some of the others, and waits until the rest have opened theirs. Only who
+// opens a stream knows whether the other process can be reached; who waits cannot tell a cut link
+// from a slow process.
 func (s *Session) meet(ctx context.Context) error {
 	joining, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -90,7 +93,8 @@ func (s *Session) meet(ctx context.Context) error {
 	return nil
 }
 
-// unjoined returns why the session did not come about: because of a peer, or of what has happened to the epoch.
+// unjoined returns why the session did not come about: because of a peer, or of what has happened
+// to the epoch.
 func (s *Session) unjoined(err error) error {
 	var refused *Refused
 	switch {
@@ -110,8 +114,9 @@ func (s *Session) unjoined(err error) error {
 
 var errLate = errors.New("not all workers were there in time")
 
-// dialAll opens the streams that are this process's to open, and returns which peers could not be reached, with one of the
-// reasons. When one cannot be, the others are given up: those that have answered so far can be reached.
+// dialAll opens the streams that are this process's to open, and returns which peers could not be
+// reached, with one of the reasons. When one cannot be, the others are given up: those that have
+// answered so far can be reached.
 func (s *Session) dialAll(fail context.CancelCauseFunc) (away []string, why error) {
 	var mu sync.Mutex
 	var dials sync.WaitGroup
@@ -141,8 +146,9 @@ func (s *Session) dialAll(fail context.CancelCauseFunc) (away []string, why erro
 // way opens a stream once. An error with the code Unavailable says that nobody answers there.
 type way func(hello) (carrier, error)
 
-// ways returns how a peer can be reached, the best way first, and a function that gives back what they hold. That hosts have
-// the same name does not mean that they have the same files, so there is always TCP.
+// ways returns how a peer can be reached, the best way first, and a function that gives back what
+// they hold. That hosts have the same name does not mean that they have the same files, so there is
+// always TCP.
 func (s *Session) ways(p *peer) ([]way, func(), error) {
 	tcp, socket := reach(p.address)
 	conn, err := grpc.NewClient("passthrough:///"+tcp, clientOptions(s.node.o.TLS)...)
@@ -167,8 +173,9 @@ type noAnswer struct{ error }
 
 func (n noAnswer) Unwrap() error { return n.error }
 
-// connect opens the stream to a peer. It tries again while the peer answers that it is not ready, and for a while if it does
-// not answer at all. If it fails, answered reports whether the peer can be reached, as far as is known.
+// connect opens the stream to a peer. It tries again while the peer answers that it is not ready,
+// and for a while if it does not answer at all. If it fails, answered reports whether the peer can
+// be reached, as far as is known.
 func (s *Session) connect(p *peer) (answered bool, err error) {
 	ways, done, err := s.ways(p)
 	if err != nil {
@@ -223,7 +230,8 @@ func (s *Session) attempt() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(s.joining, min(polite, s.node.o.Connect))
 }
 
-// silent turns the error of an attempt that was given up into one that says so: nobody has answered.
+// silent turns the error of an attempt that was given up into one that says so: nobody has
+// answered.
 func silent(attempt context.Context, err error) error {
 	if err == nil || attempt.Err() == nil {
 		return err

@@ -1,10 +1,10 @@
 // Package mesh is the data plane: it carries the messages of edges between the
 // processes of a run.
 //
-// A process has one Node, which listens. For every epoch of a run that it takes part
-// in it has a Session, with one stream to each of the other processes: gRPC's, or shared
-// memory where both are of one host. A stream carries frames: messages as package wire writes them, credits for those that were
-// taken, and heartbeats. Queues are those of edge.Local: a place for each edge and
+// A process has one Node, which listens. For every epoch of a run that it takes part in it has a
+// Session, with one stream to each of the other processes: gRPC's, or shared memory where both are
+// of one host. A stream carries frames: messages as package wire writes them, credits for those
+// that were taken, and heartbeats. Queues are those of edge.Local: a place for each edge and
 // sender, so that a consumer sets the pace across processes as it does within one.
 //
 // Who connects says first which run, epoch and process it is, and what it knows to

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-rl/weft/internal/run/certs"
 )
 
-// holders are nodes whose certificates were issued to names of their own, and the group that they
-// are to be.
+// holders returns nodes whose certificates were issued to names of their own, and the group that
+// they are to be.
 func holders(t *testing.T, names ...string) (nodes []*Node, g Group, configs []*tls.Config) {
 	t.Helper()
 	dir := t.TempDir()

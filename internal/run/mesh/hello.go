@@ -29,8 +29,8 @@ type hello struct {
 
 const protocol = "2"
 
-// notYet is the code by which a process that is asked too early answers. Unlike Unavailable, which gRPC also gives where
-// nobody answers, it says that the process is there.
+// notYet is the code by which a process that is asked too early answers. Unlike Unavailable, which
+// gRPC also gives where nobody answers, it says that the process is there.
 const notYet = codes.Aborted
 
 func (h hello) metadata() metadata.MD {
@@ -72,8 +72,8 @@ func (h hello) knows(secret string) bool {
 // secret returns what peers must know.
 func (s *Session) secret() string { return s.node.o.Secret + s.g.Secret }
 
-// belongs refuses the holder of a certificate who is not the one that a worker has. Of one that came in another's place the
-// coordinator told this process nothing: it knows the epoch's secret.
+// belongs refuses the holder of a certificate who is not the one that a worker has. Of one that
+// came in another's place the coordinator told this process nothing: it knows the epoch's secret.
 func (s *Session) belongs(worker int, holder string) error {
 	if worker < 0 || worker >= len(s.g.Workers) {
 		return nil // nobody has anything to say to it
@@ -84,8 +84,8 @@ func (s *Session) belongs(worker int, holder string) error {
 	return nil
 }
 
-// admit finds the session and the peer that somebody says it is, or says why not. Holder is whom its certificate was issued
-// to, if it has shown one.
+// admit finds the session and the peer that somebody says it is, or says why not. Holder is whom
+// its certificate was issued to, if it has shown one.
 func (n *Node) admit(h hello, holder string) (*Session, *peer, error) {
 	wrong := status.Error(codes.PermissionDenied, "the secret is wrong")
 	if !(hello{secret: h.secret[:min(len(h.secret), len(n.o.Secret))]}).knows(n.o.Secret) {
@@ -113,12 +113,12 @@ func (n *Node) admit(h hello, holder string) (*Session, *peer, error) {
 	return s, p, nil
 }
 
-// back is how a hello is answered.
+// back returns how a hello is answered.
 func (s *Session) back(h hello) hello {
 	return hello{run: h.run, epoch: h.epoch, from: h.to, to: h.from, life: h.life, secret: s.secret()}
 }
 
-// accept is a gRPC stream that somebody opened. It lasts as long as the session.
+// accept returns a gRPC stream that somebody opened. It lasts as long as the session.
 func (n *Node) accept(stream grpc.ServerStream) error {
 	md, _ := metadata.FromIncomingContext(stream.Context())
 	h, err := readHello(md)

@@ -24,7 +24,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// message is a good message of replica 0 for replica 1.
+// message returns a good message of replica 0 for replica 1.
 func message(t testing.TB) []byte {
 	t.Helper()
 	var e wire.Encoder
@@ -116,7 +116,7 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// intrude is a process, and the stream of somebody who takes part as worker 0.
+// intrude returns a process, and the stream of somebody who takes part as worker 0.
 func intrude(t *testing.T, way string) (*process, *stream) {
 	t.Helper()
 	o, host := options(way)

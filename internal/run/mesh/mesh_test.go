@@ -134,7 +134,7 @@ func leave(t *testing.T, all []*process) {
 // ways are what messages cross by.
 var ways = []string{"tcp", "memory", "socket"}
 
-// options are those that let processes of host meet on a way.
+// options returns those that let processes of host meet on a way.
 func options(way string) (o Options, host string) {
 	if way == "tcp" {
 		return o, ""

@@ -125,7 +125,7 @@ const buffer = 128 << 10
 // between stands between the two addresses of a node.
 const between = "+unix:"
 
-// Address is how others reach the node: what part.Worker's Data is.
+// Address returns how others reach the node: what part.Worker's Data is.
 func (n *Node) Address() string {
 	if n.socket == "" {
 		return n.address

@@ -135,7 +135,7 @@ func (p *peer) rouse() {
 	}
 }
 
-// cause is why a stream broke, in words: a process that is gone, and gRPC's many ways
+// cause returns why a stream broke, in words: a process that is gone, and gRPC's many ways
 // to say so.
 func (p *peer) cause(err error) error {
 	if err == nil {
@@ -167,8 +167,8 @@ func (s *Session) message(p *peer, k kind, to int, m edge.Message) error {
 		s.lose(p, err)
 		return err
 	}
-	// What is to be done about an error comes after the right to send is given back: who ends the session meanwhile
-	// waits for it.
+	// What is to be done about an error comes after the right to send is given back: who ends the
+	// session meanwhile waits for it.
 	broken, err := p.message(k, to, m)
 	switch {
 	case err == nil:
@@ -293,7 +293,7 @@ func (s *Session) busy(yes bool) {
 	}
 }
 
-// Beside is how many other processes of the session compute on this host now.
+// Beside returns how many other processes of the session compute on this host now.
 func (s *Session) Beside() (n int) {
 	for i := range s.peers {
 		if m := s.peer(i).memory(); m != nil && m.OtherBusy() {
@@ -306,7 +306,7 @@ func (s *Session) Beside() (n int) {
 // isHere reports whether there is such a peer, its stream is open, and it has not gone.
 func (p *peer) isHere() bool { return p != nil && p.isOpen() && !p.isGone() }
 
-// memory is what is shared with a peer that is here; nil is nothing.
+// memory returns what is shared with a peer that is here; nil is nothing.
 func (p *peer) memory() *ring.Pipe {
 	if p.isHere() {
 		if m, ok := p.stream.carrier.(shared); ok {
@@ -387,7 +387,7 @@ type inbox struct {
 	text    []byte // of the last frame that is no part of a message
 }
 
-// place is where a frame's body goes: a part of a message to the memory that becomes its
+// place returns where a frame's body goes: a part of a message to the memory that becomes its
 // tensors'.
 func (in *inbox) place(f *frame) ([]byte, error) {
 	if !f.kind.isMessage() {

@@ -15,11 +15,12 @@ import (
 	"github.com/weft-rl/weft/edge"
 )
 
-// TestOtherFolder: processes whose hosts have the same name, and that do not see each other's temporary folder, meet over
-// TCP: containers on their host's network, and cloned machines.
+// TestOtherFolder: processes whose hosts have the same name, and that do not see each other's
+// temporary folder, meet over TCP: containers on their host's network, and cloned machines.
 func TestOtherFolder(t *testing.T) {
 	nodes := []*Node{listen(t, Options{}), listen(t, Options{}), listen(t, Options{}), listen(t, Options{})}
-	// The second one's socket is not there, at the third one's nobody answers, and at the fourth one's somebody else does.
+	// The second one's socket is not there, at the third one's nobody answers, and at the fourth
+	// one's somebody else does.
 	if err := os.Remove(nodes[1].socket); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,8 @@ func TestOtherFolder(t *testing.T) {
 	leave(t, p)
 }
 
-// hole returns an address at which connections are taken, and nothing is answered: what a cut looks like that drops packets.
+// hole returns an address at which connections are taken, and nothing is answered: what a cut looks
+// like that drops packets.
 func hole(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -71,7 +73,8 @@ func hole(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// enterAll has all processes join at addresses that may differ from one process to the next, and returns their errors.
+// enterAll has all processes join at addresses that may differ from one process to the next, and
+// returns their errors.
 func enterAll(t *testing.T, nodes []*Node, g func(me int) Group) []error {
 	t.Helper()
 	errs := make([]error, len(nodes))
@@ -95,8 +98,8 @@ func enterAll(t *testing.T, nodes []*Node, g func(me int) Group) []error {
 	return errs
 }
 
-// TestCutLink: who cannot reach a peer, whatever the others can, says so, says which, and that it is not the algorithm's
-// failure. Nobody who can be reached is named.
+// TestCutLink: who cannot reach a peer, whatever the others can, says so, says which, and that it
+// is not the algorithm's failure. Nobody who can be reached is named.
 func TestCutLink(t *testing.T) {
 	o := Options{Connect: 2 * time.Second} // in which a busy machine answers
 	for name, away := range map[string][]int{"one": {2}, "last": {3}, "several": {1, 3}} {
@@ -132,8 +135,8 @@ func TestCutLink(t *testing.T) {
 	}
 }
 
-// TestSlowPeer: a peer that answers and has not built its part yet is waited for longer than one that cannot be
-// reached.
+// TestSlowPeer: a peer that answers and has not built its part yet is waited for longer than one
+// that cannot be reached.
 func TestSlowPeer(t *testing.T) {
 	o := Options{Connect: time.Second}
 	nodes := []*Node{listen(t, o), listen(t, o), listen(t, o)}
@@ -158,7 +161,8 @@ func TestSlowPeer(t *testing.T) {
 	leave(t, out)
 }
 
-// TestBrokenLink: a stream that breaks is told of by who saw it as a matter between the two, by others as hearsay.
+// TestBrokenLink: a stream that breaks is told of by who saw it as a matter between the two, by
+// others as hearsay.
 func TestBrokenLink(t *testing.T) {
 	p := join(t, 3, Options{}, "", 1)
 	p[0].peer(1).close()
@@ -187,8 +191,8 @@ func TestBrokenLink(t *testing.T) {
 	}
 }
 
-// TestRefusedBy: a peer that refuses this process, or in whose place somebody else answers, is named too: it is no failure of the
-// algorithm's.
+// TestRefusedBy: a peer that refuses this process, or in whose place somebody else answers, is
+// named too: it is no failure of the algorithm's.
 func TestRefusedBy(t *testing.T) {
 	for name, secrets := range map[string][]string{"secret": {"a", "b"}, "other": {"a", "a"}} {
 		t.Run(name, func(t *testing.T) {

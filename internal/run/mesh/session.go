@@ -91,7 +91,7 @@ func (n *Node) Join(ctx context.Context, g Group) (*Session, error) {
 	return s, nil
 }
 
-// others are the processes that this one has streams to.
+// others returns the processes that this one has streams to.
 func (s *Session) others() (out []*peer) {
 	for i := range s.peers {
 		if p := s.peer(i); p != nil {
@@ -182,8 +182,8 @@ func (s *Session) watch() {
 	}
 }
 
-// look compares how much was heard of peers with the last signs of them. Nothing more is expected of one that has said
-// bye, or knows that this process has.
+// look compares how much was heard of peers with the last signs of them. Nothing more is expected
+// of one that has said bye, or knows that this process has.
 func (s *Session) look(now time.Time, last []sign) {
 	for _, p := range s.others() {
 		x := &last[p.number]
@@ -218,8 +218,8 @@ func (s *Session) fail(err error) {
 	})
 }
 
-// announce has the others told of a failure, aside: who reads from them must not wait for it, since it is by that that
-// they are known to have heard, or to be gone.
+// announce has the others told of a failure, aside: who reads from them must not wait for it, since
+// it is by that that they are known to have heard, or to be gone.
 func (s *Session) announce(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,9 +228,10 @@ func (s *Session) announce(err error) {
 	}
 }
 
-// tell lets the others know whose fault the end is, as far as they can be reached at
-// once: whoever hears of it from whomever gives the same reason. The worker that is said to be lost is told too, unless it is
-// this process's stream to it that ended: it may be there, and would blame whoever ends the session next.
+// tell lets the others know whose fault the end is, as far as they can be reached at once: whoever
+// hears of it from whomever gives the same reason. The worker that is said to be lost is told too,
+// unless it is this process's stream to it that ended: it may be there, and would blame whoever
+// ends the session next.
 func (s *Session) tell(err error) {
 	defer close(s.told)
 	defer s.end(err)

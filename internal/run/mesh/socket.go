@@ -51,7 +51,7 @@ func readLetter(r io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// bytes is a hello as a letter.
+// bytes returns a hello as a letter.
 func (h hello) bytes() (b []byte) {
 	for _, s := range []string{protocol, h.run, h.secret} {
 		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
@@ -145,7 +145,7 @@ func (d *door) enter(c *net.UnixConn) bool {
 	return true
 }
 
-// leave is that somebody need not be sent away any more when the door is closed.
+// leave notes that somebody need not be sent away any more when the door is closed.
 func (d *door) leave(c *net.UnixConn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -289,7 +289,7 @@ func (s *Session) introduce(conn *net.UnixConn, h hello) (carrier, error) {
 	return shared{pipe}, nil
 }
 
-// refusal is why somebody was not let in.
+// refusal returns why somebody was not let in.
 func refusal(text []byte) error {
 	if len(text) == 0 {
 		return errHello

@@ -154,7 +154,8 @@ func TestHubLost(t *testing.T) {
 	}
 }
 
-// admitted has the hub let somebody in who comes in the second process's place, and is not there yet.
+// admitted has the hub let somebody in who comes in the second process's place, and is not there
+// yet.
 func admitted(t *testing.T) (hub, other *process, p *peer) {
 	t.Helper()
 	g, all := star(t)
@@ -172,7 +173,8 @@ func admitted(t *testing.T) (hub, other *process, p *peer) {
 	return hub, all[2], p
 }
 
-// TestLeftBefore: a hub that leaves does not wait for who was let in and has not come yet, and who comes then is sent away.
+// TestLeftBefore: a hub that leaves does not wait for who was let in and has not come yet, and who
+// comes then is sent away.
 func TestLeftBefore(t *testing.T) {
 	hub, other, p := admitted(t)
 	left := make(chan error)

@@ -15,8 +15,8 @@ import (
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
-// lone is the session of worker 0 with others that do not exist: what comes from them and goes to them is their
-// carriers' affair.
+// lone returns the session of worker 0 with others that do not exist: what comes from them and goes
+// to them is their carriers' affair.
 func lone(t *testing.T, others int, o Options) *Session {
 	t.Helper()
 	d, err := device.Open(device.Default)
@@ -101,8 +101,8 @@ func TestAnsweredAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// TestPostedToWhoLeft: what is posted to a peer that has done its part and left is not needed any more, and not missed; what
-// it was to take is.
+// TestPostedToWhoLeft: what is posted to a peer that has done its part and left is not needed any
+// more, and not missed; what it was to take is.
 func TestPostedToWhoLeft(t *testing.T) {
 	s := lone(t, 1, Options{})
 	p := s.peer(1)
@@ -131,7 +131,8 @@ func (c snag) put(b []byte, owner any) error {
 	return errEnded
 }
 
-// TestAbortWhileSending: a stream that breaks under somebody who sends keeps nobody from ending the session just then.
+// TestAbortWhileSending: a stream that breaks under somebody who sends keeps nobody from ending the
+// session just then.
 func TestAbortWhileSending(t *testing.T) {
 	s := lone(t, 2, Options{})
 	breaks, other := snag{newTape(), make(chan struct{})}, newTape()
@@ -151,8 +152,8 @@ func TestAbortWhileSending(t *testing.T) {
 	all.Wait()
 }
 
-// TestSilentInPeace: who leaves hears nothing more of peers that know it, and takes none of them for lost while it waits
-// for the others to know.
+// TestSilentInPeace: who leaves hears nothing more of peers that know it, and takes none of them
+// for lost while it waits for the others to know.
 func TestSilentInPeace(t *testing.T) {
 	for _, knows := range []bool{true, false} {
 		s := lone(t, 1, Options{})

@@ -86,7 +86,7 @@ func answer(w http.ResponseWriter, err error) {
 	fmt.Fprintln(w, "ok")
 }
 
-// described is a metric's name, help and labels.
+// described returns a metric's name, help and labels.
 func described(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("weft_"+name, help, labels, nil)
 }

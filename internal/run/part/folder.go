@@ -29,8 +29,8 @@ type Traces struct {
 // None reports whether a run has left nothing: it was configured and never got to work.
 func (t Traces) None() bool { return len(t.Checkpoints) == 0 && t.Lines == 0 }
 
-// ReadTraces looks for what a run has left in its folder. It reads no checkpoint: a damaged one counts as well. One that
-// committed.json names counts wherever it is.
+// ReadTraces looks for what a run has left in its folder. It reads no checkpoint: a damaged one
+// counts as well. One that committed.json names counts wherever it is.
 func ReadTraces(dir string) (t Traces, err error) {
 	for _, pattern := range []string{"checkpoints/step-*.safetensors", "checkpoints/best.safetensors", "step-*.epoch-*.safetensors", "best.epoch-*.safetensors"} {
 		found, err := filepath.Glob(filepath.Join(escaped(dir), filepath.FromSlash(pattern)))
@@ -54,7 +54,8 @@ func ReadTraces(dir string) (t Traces, err error) {
 	return t, err
 }
 
-// HasObjects reports whether a run's folder has checkpoints that a cluster wrote there, of steps or the best.
+// HasObjects reports whether a run's folder has checkpoints that a cluster wrote there, of steps or
+// the best.
 func HasObjects(dir string) bool {
 	for _, pattern := range []string{"step-*.epoch-*.safetensors", "best.epoch-*.safetensors"} {
 		if found, _ := filepath.Glob(filepath.Join(escaped(dir), pattern)); len(found) > 0 {
@@ -93,9 +94,9 @@ func countLines(path string) (n int, err error) {
 
 const asidePrefix = "replaced-"
 
-// SetAside moves what a run has left into a new folder within the run's own, for a run that begins there again, and returns
-// the new folder; "" if there are no Traces. The configuration is copied. Files named in also are moved as well, if they are
-// there. Nothing is removed.
+// SetAside moves what a run has left into a new folder within the run's own, for a run that begins
+// there again, and returns the new folder; "" if there are no Traces. The configuration is copied.
+// Files named in also are moved as well, if they are there. Nothing is removed.
 func SetAside(dir string, also ...string) (to string, err error) {
 	all, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestSetAside: what a run has left is moved and not removed, as often as it begins again; what is not the run's stays.
+// TestSetAside: what a run has left is moved and not removed, as often as it begins again; what is
+// not the run's stays.
 func TestSetAside(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a [run]")
 	put := func(name, text string) {

@@ -38,7 +38,7 @@ const (
 	maxMetricName = 128 // bytes
 )
 
-// Bounded are the first of some metrics, as many as a Progress has room for.
+// Bounded returns the first of some metrics, as many as a Progress has room for.
 func Bounded(all []Metric) []Metric {
 	out := make([]Metric, 0, min(len(all), MaxMetrics))
 	for _, m := range all[:min(len(all), MaxMetrics)] {
@@ -53,11 +53,12 @@ func Bounded(all []Metric) []Metric {
 	return out
 }
 
-// MostReason bounds the text of a failure that is kept with a run, of which the store of a coordinator takes only so much.
+// MostReason bounds the text of a failure that is kept with a run, of which the store of a
+// coordinator takes only so much.
 const MostReason = 4 << 10
 
-// Brief is the text of a failure, of which, if it is too long, the middle is left out: it begins with what was being done
-// and ends with what happened, or the other way round.
+// Brief returns the text of a failure, of which, if it is too long, the middle is left out: it
+// begins with what was being done and ends with what happened, or the other way round.
 func Brief(text string) string {
 	const gap = "\n[...]\n"
 	const half = (MostReason - len(gap)) / 2

@@ -40,7 +40,8 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// However much a failure has to say, what is kept of it is its beginning and its end, and the same again and again.
+// However much a failure has to say, what is kept of it is its beginning and its end, and the same
+// again and again.
 func TestBrief(t *testing.T) {
 	for _, text := range []string{"", "short", strings.Repeat("x", part.MostReason), "begin " + strings.Repeat("ä", 1<<20) + " end", strings.Repeat("\xbf", 1<<20)} {
 		got := part.Brief(text)

@@ -105,7 +105,8 @@ type Progress struct {
 	Metrics []Metric `json:"metrics,omitempty"`
 	// Edges are what crossed between replicas since the epoch began, by the kind of edge.
 	Edges []Traffic `json:"edges,omitempty"`
-	// Saving is how many seconds the newest checkpoint took to be written and committed; 0 before the first.
+	// Saving is how many seconds the newest checkpoint took to be written and committed; 0 before
+	// the first.
 	Saving float64 `json:"saving,omitempty"`
 	// Evaluation is the newest, once there was one.
 	Evaluation *Evaluation `json:"evaluation,omitempty"`

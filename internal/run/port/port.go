@@ -7,12 +7,13 @@ import (
 	"strconv"
 )
 
-// Kernels give ports from 32768 or 49152 on to whoever connects or does not mind. One of those is somebody else's soon
-// after the process that listened there was killed, and who is started in its place cannot listen.
+// Kernels give ports from 32768 or 49152 on to whoever connects or does not mind. One of those is
+// somebody else's soon after the process that listened there was killed, and who is started in its
+// place cannot listen.
 const lowest, above = 15000, 30000
 
-// Lasting is an address of loopback where nobody listens, and whose port nobody is given who did not ask for it. Where all
-// seem to be taken the kernel is to choose one.
+// Lasting returns an address of loopback where nobody listens, and whose port nobody is given who
+// did not ask for it. Where all seem to be taken the kernel is to choose one.
 func Lasting() string {
 	for range 1000 {
 		at := net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.IntN(above-lowest)))

@@ -61,7 +61,7 @@ func (p *pipe) Record(_ context.Context, lines []byte) error    { p.say(word{Lin
 func (p *pipe) Note(string)                                     {}
 func (p *pipe) Halted() <-chan struct{}                         { return nil }
 
-// child is the main function of a worker process.
+// child returns the main function of a worker process.
 func child() int {
 	p := &pipe{out: json.NewEncoder(os.Stdout), in: json.NewDecoder(bufio.NewReader(os.Stdin))}
 	node, err := mesh.Listen("127.0.0.1:0", mesh.Options{Secret: "secret"})

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(device.Tests{M: m})
 }
 
-// job is a small run of PPO on 8 environments; text is further settings of PPO,
+// job returns a small run of PPO on 8 environments; text is further settings of PPO,
 // separated by spaces, and steps=N, every=N between checkpoints, eval=N episodes.
 func job(text string) (local.Job, error) {
 	d, err := device.Open(device.Default)
@@ -97,7 +97,7 @@ func (f *failer) Step(rl.Key, env.Row, env.Row) (reward float64, terminated, tru
 	return 1, false, false
 }
 
-// plain is the result of the loop as it stands.
+// plain returns the result of the loop as it stands.
 func plain(t *testing.T, text string) local.Result {
 	t.Helper()
 	j, err := job(text)
@@ -111,7 +111,7 @@ func plain(t *testing.T, text string) local.Result {
 	return r
 }
 
-// planned is the plan of a deployment on so many workers.
+// planned returns the plan of a deployment on so many workers.
 func planned(t testing.TB, text string, d plan.Deployment) plan.Plan {
 	t.Helper()
 	j, err := job(text)
@@ -199,7 +199,7 @@ func same(t *testing.T, d *parttest.Desk, want local.Result) {
 	}
 }
 
-// steps are those that a record has rows of.
+// steps returns those that a record has rows of.
 func steps(t *testing.T, lines []byte) (out []int64) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "lines")

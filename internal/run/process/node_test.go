@@ -46,7 +46,8 @@ func (b broken) Under(folder string) store.Store {
 	return b
 }
 
-// node reports whether an error says that its machine is to blame, and peer whether another process is.
+// node reports whether an error says that its machine is to blame, and peer whether another process
+// is.
 func node(err error) bool {
 	var e interface{ Node() bool }
 	return errors.As(err, &e) && e.Node()
@@ -57,7 +58,8 @@ func peer(err error) bool {
 	return errors.As(err, &e) && e.Peer()
 }
 
-// TestUnable: a process that cannot use the store says that another may be able to, and the others that it is not their failure.
+// TestUnable: a process that cannot use the store says that another may be able to, and the others
+// that it is not their failure.
 func TestUnable(t *testing.T) {
 	good := parttest.NewDesk(2)
 	first := newTeam(t, 2)

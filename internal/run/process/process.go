@@ -41,7 +41,7 @@ type Config struct {
 // Runner is a part.Runner.
 type Runner struct{ c Config }
 
-// New is a runner for this process.
+// New returns a runner for this process.
 func New(c Config) *Runner { return &Runner{c} }
 
 var _ part.Runner = (*Runner)(nil)
@@ -132,7 +132,7 @@ func (x *run) has() bool {
 
 func (x *run) here(r plan.Replica) bool { return r.Worker == x.a.Me }
 
-// arrange is the job as the assignment has it.
+// arrange returns the job as the assignment has it.
 func (x *run) arrange() local.Job {
 	j := x.job
 	j.Resume, j.Dir = x.a.From != nil, ""
@@ -178,7 +178,7 @@ func (x *run) lead(j local.Job) error {
 	return errors.Join(err, s.Close(), lines.Close())
 }
 
-// halted is a context that ends when the run is to end at its next consistent point, and
+// halted returns a context that ends when the run is to end at its next consistent point, and
 // what gives it back.
 func (x *run) halted() (context.Context, func()) {
 	ctx, cancel := context.WithCancel(x.ctx)
@@ -251,7 +251,7 @@ func (x *run) among(links *edge.Local, do func() error) error {
 	return err
 }
 
-// homes are the workers of replicas, by the replicas' numbers, and the number of the one
+// homes returns the workers of replicas, by the replicas' numbers, and the number of the one
 // that decides.
 func (x *run) homes() (out []int, owner int) {
 	for _, g := range x.a.Plan.Groups {

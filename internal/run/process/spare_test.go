@@ -62,7 +62,7 @@ func (l *lives) run(t *testing.T, lost func()) error {
 	}
 }
 
-// late is closed when nobody waits for the part any more, as a coordinator would tell.
+// late returns a channel that is closed when nobody waits for the part any more, as a coordinator would tell.
 func (l *lives) late() <-chan struct{} {
 	if l.a.Life == 0 {
 		return nil
@@ -70,7 +70,7 @@ func (l *lives) late() <-chan struct{} {
 	return l.done
 }
 
-// newProcess is a process with an address of its own. It is patient, since this machine
+// newProcess returns a process with an address of its own. It is patient, since this machine
 // may be busy.
 func newProcess(t *testing.T, folder string) (*process.Runner, string) {
 	node, err := mesh.Listen("127.0.0.1:0", mesh.Options{Secret: "secret", Silence: time.Minute})
@@ -189,8 +189,8 @@ func recorded(t *testing.T, d *parttest.Desk, unit int64) {
 	}
 }
 
-// TestOvertaken: a process that comes in another's place, and whose checkpoint the run has done away with meanwhile, does not call
-// that a failure of its own: enough of these end a run.
+// TestOvertaken: a process that comes in another's place, and whose checkpoint the run has done
+// away with meanwhile, does not call that a failure of its own: enough of these end a run.
 func TestOvertaken(t *testing.T) {
 	for life, peers := range []bool{false, true} {
 		r, at := newProcess(t, t.TempDir())

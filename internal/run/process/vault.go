@@ -40,7 +40,7 @@ type vault struct {
 	blind bool
 }
 
-// Latest is the checkpoint that the assignment begins with, and no other.
+// Latest returns the checkpoint that the assignment begins with, and no other.
 func (v *vault) Latest() (f checkpoint.File, step int64, skipped []error, err error) {
 	m := v.a.From
 	if m == nil {
@@ -55,8 +55,8 @@ func (v *vault) Latest() (f checkpoint.File, step int64, skipped []error, err er
 	return f, m.Step, nil, err
 }
 
-// overtaken is the error of a process that comes in another's place when the run, which went on meanwhile, has done away
-// with the checkpoint that it was to begin with.
+// overtaken is the error of a process that comes in another's place when the run, which went on
+// meanwhile, has done away with the checkpoint that it was to begin with.
 type overtaken struct{ error }
 
 func (e overtaken) Unwrap() error { return e.error }
@@ -64,7 +64,8 @@ func (e overtaken) Unwrap() error { return e.error }
 // Peer says that it is not this process's failure: it is given a newer one.
 func (overtaken) Peer() bool { return true }
 
-// unable is the error of a process that cannot use the run's store. That may be its machine's fault.
+// unable is the error of a process that cannot use the run's store. That may be its machine's
+// fault.
 type unable struct{ error }
 
 func (e unable) Unwrap() error { return e.error }
@@ -72,7 +73,8 @@ func (e unable) Unwrap() error { return e.error }
 // Node says that another worker may be able to.
 func (unable) Node() bool { return true }
 
-// here marks an error of the store as one that another worker may not have, unless the epoch is over.
+// here marks an error of the store as one that another worker may not have, unless the epoch is
+// over.
 func (v *vault) here(err error) error {
 	if err == nil || v.ctx.Err() != nil {
 		return err
@@ -155,8 +157,8 @@ func (v *vault) prune(committed string, step int64) {
 	}
 }
 
-// clean removes all but the good ones, up to the step that was committed: what has more steps than that is superseded by
-// nothing, whatever it is doing here.
+// clean removes all but the good ones, up to the step that was committed: what has more steps than
+// that is superseded by nothing, whatever it is doing here.
 func (v *vault) clean(ctx context.Context, committed int64) error {
 	names, err := v.store.List(ctx)
 	for _, name := range names {
@@ -214,7 +216,7 @@ func (v *vault) cleanBest(ctx context.Context) error {
 	return err
 }
 
-// knownBest is the score of the one that is there; one that cannot be read is none.
+// knownBest returns the score of the one that is there; one that cannot be read is none.
 func (v *vault) knownBest() (best *float64, blind bool) {
 	_, score, _, err := local.FetchBest(v.ctx, v.store)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-rl/weft/internal/run/store"
 )
 
-// TestBestOfEpochs: what a process of an epoch that is over still writes does not take the place of a better one, and an epoch
-// that has a better one does away with those before it.
+// TestBestOfEpochs: what a process of an epoch that is over still writes does not take the place of
+// a better one, and an epoch that has a better one does away with those before it.
 func TestBestOfEpochs(t *testing.T) {
 	s := store.Folder(t.TempDir()).Under("r")
 	at := func(epoch int64) *vault {
@@ -53,8 +53,8 @@ func TestBestOfEpochs(t *testing.T) {
 	save(at(4), 1, 1, "best.epoch-3.safetensors", "best.epoch-4.safetensors") // it may be better
 }
 
-// TestSuperseded: a commit does away with checkpoints that it supersedes, and with none that has more steps, whatever that
-// is doing in the store.
+// TestSuperseded: a commit does away with checkpoints that it supersedes, and with none that has
+// more steps, whatever that is doing in the store.
 func TestSuperseded(t *testing.T) {
 	s := store.Folder(t.TempDir()).Under("r")
 	for _, name := range []string{local.ObjectName(1, 32, "a"), local.ObjectName(1, 640, "b")} {

@@ -47,7 +47,7 @@ func (w *watch) Iteration(r local.Report) {
 	w.to.Progress(w.last)
 }
 
-// traffic is what crossed, by the kind of edge. Kinds are in the order of their names.
+// traffic returns what crossed, by the kind of edge. Kinds are in the order of their names.
 func (w *watch) traffic(all []dist.Figures) (out []part.Traffic) {
 	for _, f := range all {
 		for _, e := range f.Edges {
@@ -64,7 +64,7 @@ func (w *watch) traffic(all []dist.Figures) (out []part.Traffic) {
 	return out
 }
 
-// logged are the first of what an iteration logged.
+// logged returns the first of what an iteration logged.
 func logged(r local.Report) []part.Metric {
 	out := make([]part.Metric, 0, len(r.Logs))
 	for _, l := range r.Logs {
@@ -102,7 +102,7 @@ func (w *watch) done(r local.Result) {
 	w.to.Progress(w.last)
 }
 
-// staleness is how old what was used was on average, in versions.
+// staleness returns how old what was used was on average, in versions.
 func staleness(all []dist.Figures) float64 {
 	var sum, n int64
 	for _, f := range all {
@@ -115,7 +115,7 @@ func staleness(all []dist.Figures) float64 {
 	return float64(sum) / float64(max(1, n))
 }
 
-// slowest is the group whose replicas wait least: the others wait for it.
+// slowest returns the group whose replicas wait least: the others wait for it.
 func slowest(all []dist.Figures) (name string) {
 	least := math.Inf(1)
 	for _, f := range all {

@@ -153,7 +153,7 @@ func (s *seat) Sum(weight rl.Tensor, sums []rl.Tensor) (rl.Tensor, []rl.Tensor) 
 	return w, out
 }
 
-// flat is a tensor's data in memory of its own.
+// flat returns a tensor's data in memory of its own.
 func flat(t rl.Tensor) any {
 	switch t.Shape().DType.String() {
 	case "Bool":

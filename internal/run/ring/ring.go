@@ -45,7 +45,7 @@ type lane struct {
 	data []byte
 }
 
-// laneAt is the lane at a place of the memory.
+// laneAt returns the lane at a place of the memory.
 func laneAt(mem []byte, at int) lane {
 	word := func(i int) unsafe.Pointer { return unsafe.Pointer(&mem[at+i*64]) }
 	data := at + control
@@ -64,7 +64,7 @@ type writer struct {
 	seen uint64 // bytes that were read, as far as was looked
 }
 
-// room is how many bytes can be written, looking again where there seem to be none.
+// room returns how many bytes can be written, looking again where there seem to be none.
 func (w *writer) room() (int, error) {
 	if w.at-w.seen == capacity {
 		seen := w.tail.Load()
@@ -107,7 +107,7 @@ type reader struct {
 	seen uint64 // bytes written, as far as was looked
 }
 
-// there is how many bytes can be read, looking again where there seem to be none.
+// there returns how many bytes can be read, looking again where there seem to be none.
 func (r *reader) there() (int, error) {
 	if r.at == r.seen {
 		seen := r.head.Load()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// lanes is a writer and a reader of one lane.
+// lanes returns a writer and a reader of one lane.
 func lanes() (*writer, *reader) {
 	mem := make([]byte, total)
 	l := laneAt(mem, 0)

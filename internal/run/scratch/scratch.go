@@ -23,8 +23,8 @@ type Folder struct {
 const (
 	// unheld is what a folder is called until it is held: nobody sweeps it before.
 	unheld = "weft-new-"
-	// gone is what it is called once nobody needs it: nobody looks for its lock there, which would put a file into a
-	// folder that is being removed.
+	// gone is what it is called once nobody needs it: nobody looks for its lock there, which would
+	// put a file into a folder that is being removed.
 	gone = "weft-gone-"
 )
 
@@ -58,8 +58,9 @@ func (f *Folder) Remove() error {
 	return remove(f.Path)
 }
 
-// remove removes a folder that nobody holds. Others may do the same at the same time, each by a name of its own: who looks
-// for a lock where there is no folder any more makes one, and removes it.
+// remove removes a folder that nobody holds. Others may do the same at the same time, each by a
+// name of its own: who looks for a lock where there is no folder any more makes one, and removes
+// it.
 func remove(path string) error {
 	away := filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%s-%x", gone, filepath.Base(path), rand.Uint64()))
 	switch err := os.Rename(path, away); {
@@ -89,7 +90,8 @@ func Sweep(prefix string) {
 	}
 }
 
-// ours reports whether a folder is this user's. In a folder that others can write to, nothing else is touched.
+// ours reports whether a folder is this user's. In a folder that others can write to, nothing else
+// is touched.
 func ours(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.IsDir() && owned(info)

@@ -13,7 +13,7 @@ import (
 
 const asHolder = "WEFT_TEST_HOLDER"
 
-// TestMain is also a process that holds a folder until its input ends.
+// TestMain may also be a process that holds a folder until its input ends.
 func TestMain(m *testing.M) {
 	if os.Getenv(asHolder) == "" {
 		os.Exit(m.Run())

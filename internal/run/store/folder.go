@@ -16,7 +16,7 @@ import (
 	"github.com/weft-rl/weft/internal/run/durable"
 )
 
-// Folder is the store in a folder of a file system, shared by all processes. It
+// Folder returns the store in a folder of a file system, shared by all processes. It
 // comes into being with the first object.
 func Folder(path string) Store { return folder(path) }
 

@@ -52,7 +52,8 @@ var (
 	openers     = map[string]Opener{} // by the scheme of addresses
 )
 
-// Register has Open open addresses of a scheme by open. Packages of object stores call it when they are imported.
+// Register has Open open addresses of a scheme by open. Packages of object stores call it when they
+// are imported.
 func Register(scheme string, open Opener) {
 	registering.Lock()
 	defer registering.Unlock()
@@ -84,7 +85,7 @@ func Open(place string) (Store, error) {
 	return open(Address{Host: u.Host, Bucket: bucket, Folder: folder, Secure: u.Query().Get("insecure") != "true"})
 }
 
-// Absolute is a place as any process of this machine would name it.
+// Absolute returns a place as any process of this machine would name it.
 func Absolute(place string) (string, error) {
 	if strings.HasPrefix(place, "s3://") {
 		_, err := address(place)
@@ -116,7 +117,8 @@ func address(place string) (*url.URL, error) {
 	return u, nil
 }
 
-// CheckName refuses names of objects that could lead elsewhere. Every store checks the names that it is given.
+// CheckName refuses names of objects that could lead elsewhere. Every store checks the names that
+// it is given.
 func CheckName(name string) error {
 	if name == "" || name != path.Clean(name) || path.IsAbs(name) || name == "." || strings.HasPrefix(name, "..") || strings.Contains(name, "\\") {
 		return fmt.Errorf("store: %q is no name of an object", name)

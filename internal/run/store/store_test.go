@@ -21,7 +21,8 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestUnregistered: a store that this program was not linked with is an error that says which import is missing.
+// TestUnregistered: a store that this program was not linked with is an error that says which
+// import is missing.
 func TestUnregistered(t *testing.T) {
 	_, err := store.Open("s3://host/bucket")
 	if err == nil || !strings.Contains(err.Error(), `import _ "github.com/weft-rl/weft/app/s3"`) {

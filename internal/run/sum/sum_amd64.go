@@ -9,7 +9,7 @@ import (
 
 var wide = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VPCLMULQDQ && cpu.X86.HasSSE42
 
-// fold is Update of whole blocks.
+// fold does what Update does of whole blocks.
 //
 // A message is a polynomial over GF(2), and its checksum the rest after division. What
 // counts for that is left as it is when the first 64 bytes are replaced by their product
@@ -26,7 +26,7 @@ func foldBlocks(b []byte, sum uint32, factors *[4]uint64) uint32
 // factors move 128 bits by a block and by 64 bytes: one for each half of them.
 var factors = [4]uint64{power(64 + block*8 - 1), power(block*8 - 1), power(64 + 512 - 1), power(512 - 1)}
 
-// power is x to the n modulo the divisor, its bits in the order of a message's.
+// power returns x to the n modulo the divisor, its bits in the order of a message's.
 func power(n int) uint64 {
 	r := uint32(1)
 	for range n {

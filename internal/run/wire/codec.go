@@ -24,12 +24,12 @@ type codec struct {
 	sum   uint32
 }
 
-// mark is the form's fingerprint.
+// mark returns the form's fingerprint.
 func (c *codec) mark() uint32 { return c.sum }
 
 var codecs sync.Map // reflect.Type -> *codec or error
 
-// codecOf is the codec of t, which is part of the types inside.
+// codecOf returns the codec of t, which is part of the types inside.
 func codecOf(t reflect.Type, inside ...reflect.Type) (*codec, error) {
 	if c, ok := codecs.Load(t); ok {
 		if err, bad := c.(error); bad {

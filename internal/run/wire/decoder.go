@@ -31,10 +31,10 @@ func (d *decoder) finish() error {
 	return d.err
 }
 
-// left is how many bytes of data there are still, once the next line is reached.
+// left returns how many bytes of data there are still, once the next line is reached.
 func (d *decoder) left() int { return max(0, len(d.all)-d.at-gap(d.at)) }
 
-// data are the next size bytes of data, which there are.
+// data returns the next size bytes of data, which there are.
 func (d *decoder) data(size int) []byte {
 	if size == 0 {
 		return nil
@@ -81,7 +81,7 @@ func (d *decoder) int() int64 {
 	return x
 }
 
-// count is a number of things, of which each takes so many bytes of the head at
+// count returns a number of things, of which each takes so many bytes of the head at
 // least: more than there can be is an error before anything is made for them.
 func (d *decoder) count(least int) int {
 	n := d.uint()

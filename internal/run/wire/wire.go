@@ -54,7 +54,7 @@ type Encoder struct {
 	err  error
 }
 
-// Encode is a message as bytes, until the next one is. Edge and From are the frame's
+// Encode returns a message as bytes, until the next one is. Edge and From are the frame's
 // affair, and are not in it.
 func (e *Encoder) Encode(m edge.Message) ([]Piece, error) {
 	e.Release()
@@ -103,7 +103,7 @@ func (e *Encoder) text(s string) {
 	e.head = append(e.head, s...)
 }
 
-// pieces are the head, with small data behind it, and the large data.
+// pieces returns the head, with small data behind it, and the large data.
 func (e *Encoder) pieces() []Piece {
 	binary.LittleEndian.PutUint32(e.head, uint32(len(e.head)-prefix))
 	from, at := 0, len(e.head) // of what is not in a piece yet, and bytes so far
@@ -130,10 +130,10 @@ func (e *Encoder) cut(from int) {
 
 var blank [line]byte
 
-// gap is how many bytes are missing to the next line.
+// gap returns how many bytes are missing to the next line.
 func gap(at int) int { return -at & (line - 1) }
 
-// Memory is n bytes, of arbitrary contents, for a message to arrive in.
+// Memory returns n bytes, of arbitrary contents, for a message to arrive in.
 func Memory(n int) []byte {
 	var b strings.Builder // the only memory that Go does not clear
 	b.Grow(n + line)
@@ -206,5 +206,5 @@ func (v *value) Decode(into any) error {
 	return nil
 }
 
-// at is the place of a field or an element.
+// at returns the place of a field or an element.
 func at(base unsafe.Pointer, offset uintptr) unsafe.Pointer { return unsafe.Add(base, offset) }

@@ -54,7 +54,7 @@ type batch struct {
 	Rows   []rl.Tensor
 }
 
-// whole is a message as bytes in one piece.
+// whole returns a message as bytes in one piece.
 func whole(t testing.TB, m edge.Message) (out []byte) {
 	t.Helper()
 	var e Encoder

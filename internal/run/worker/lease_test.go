@@ -14,7 +14,8 @@ import (
 	"github.com/weft-rl/weft/internal/run/part"
 )
 
-// slow is a coordinator that assigns a part, hangs up, and is slow to welcome the worker when it is back.
+// slow is a coordinator that assigns a part, hangs up, and is slow to welcome the worker when it is
+// back.
 type slow struct {
 	control.Server
 	t       *testing.T
@@ -70,8 +71,9 @@ func (c *slow) assign(s control.Session) error {
 	}
 }
 
-// TestLeaseEndsMeanwhile: a worker whose lease ends between its introduction and its welcome does not leave the coordinator in the
-// belief that it is still at its part: nobody else might ever say so.
+// TestLeaseEndsMeanwhile: a worker whose lease ends between its introduction and its welcome does
+// not leave the coordinator in the belief that it is still at its part: nobody else might ever say
+// so.
 func TestLeaseEndsMeanwhile(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

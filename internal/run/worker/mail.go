@@ -63,7 +63,7 @@ func (p *post) ring() {
 	}
 }
 
-// next is the next message to send, or nil.
+// next returns the next message to send, or nil.
 func (m *mail) next() *control.Up {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -19,7 +19,7 @@ func fresh() *running {
 	return newRunning(ctx, cancel, part.Assignment{Run: "r", Epoch: 2}, &post{news: make(chan struct{}, 1)})
 }
 
-// kinds are what would be sent now.
+// kinds returns what would be sent now.
 func (m *mail) kinds() (out []control.Kind) {
 	for u := m.next(); u != nil; u = m.next() {
 		out = append(out, u.Kind)
@@ -131,8 +131,8 @@ func TestLongFailure(t *testing.T) {
 	}
 }
 
-// What ends a part while it waits for the coordinator is its failure: whose it is must not be lost, or the same loss of a
-// peer, twice, would be taken for the algorithm's own.
+// What ends a part while it waits for the coordinator is its failure: whose it is must not be lost,
+// or the same loss of a peer, twice, would be taken for the algorithm's own.
 func TestCause(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	stop(told{peer: true})
@@ -152,8 +152,9 @@ type does func(ctx context.Context, r part.Reporter) error
 
 func (d does) Run(ctx context.Context, _ part.Assignment, r part.Reporter) error { return d(ctx, r) }
 
-// How a part ends is told, whatever ends it. A new coordinator hears of it with the rest of what was not acknowledged, the
-// lines of its record before: one that took the run for done would drop them.
+// How a part ends is told, whatever ends it. A new coordinator hears of it with the rest of what
+// was not acknowledged, the lines of its record before: one that took the run for done would drop
+// them.
 func TestEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		run        does

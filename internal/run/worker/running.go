@@ -43,7 +43,8 @@ func newRunning(ctx context.Context, cancel context.CancelFunc, a part.Assignmen
 // errAborted is what a part is told that goes on after its epoch has ended.
 var errAborted = errors.New("the epoch is over")
 
-// carryOut runs the part to its end, and says how it ended, unless nobody wants to know: then it returns nil.
+// carryOut runs the part to its end, and says how it ended, unless nobody wants to know: then it
+// returns nil.
 func (p *running) carryOut(r part.Runner) error {
 	defer p.cancel()
 	err := p.run(r)
@@ -153,9 +154,9 @@ func (p *running) halt() {
 // Halted implements part.Reporter.
 func (p *running) Halted() <-chan struct{} { return p.halted }
 
-// doing returns the part's state for a new coordinator, nil if there is nothing to go on with. How the
-// part ended is among it once that was acknowledged, with all that was said before: else
-// the coordinator hears of it in its order.
+// doing returns the part's state for a new coordinator, nil if there is nothing to go on with. How
+// the part ended is among it once that was acknowledged, with all that was said before: else the
+// coordinator hears of it in its order.
 func (p *running) doing() *core.Doing {
 	p.mu.Lock()
 	defer p.mu.Unlock()

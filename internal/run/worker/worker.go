@@ -38,11 +38,12 @@ type Options struct {
 	Beat    time.Duration // between signs of life; 250 ms by default
 	Silence time.Duration // after which a coordinator is taken for lost; 1 s by default
 	Lease   time.Duration // for which a part goes on without one; 5 s by default
-	// Leave is how long a part may take to end that was given up; 30 s by default. Code of an algorithm or an environment may
-	// not end at all, and only the end of the process ends it then.
+	// Leave is how long a part may take to end that was given up; 30 s by default. Code of an
+	// algorithm or an environment may not end at all, and only the end of the process ends it then.
 	Leave time.Duration
-	// Drain, if there is one, is closed when the worker is to leave. It then waits until its run goes on without it, for as long as
-	// DrainTimeout, 1 min by default. The end of the context has it leave at once.
+	// Drain, if there is one, is closed when the worker is to leave. It then waits until its run
+	// goes on without it, for as long as DrainTimeout, 1 min by default. The end of the context has
+	// it leave at once.
 	Drain        <-chan struct{}
 	DrainTimeout time.Duration
 	// Patience is how long it looks for a coordinator before it gives up; 1 min by default.
@@ -89,11 +90,12 @@ type worker struct {
 	leaving *time.Timer // ends it if it is not dismissed in time; nil: it is not to leave
 }
 
-// ErrStuck is the error of a worker whose part does not end though it was given up. Its process should end too, and may be
-// started again: parts of other runs would wait for that one.
+// ErrStuck is the error of a worker whose part does not end though it was given up. Its process
+// should end too, and may be started again: parts of other runs would wait for that one.
 var ErrStuck = errors.New("a part that was given up does not end")
 
-// Run works until ctx is done, it is asked to leave and may, it is refused, no coordinator is found, or a part of it is stuck.
+// Run works until ctx is done, it is asked to leave and may, it is refused, no coordinator is
+// found, or a part of it is stuck.
 func Run(ctx context.Context, o Options) error {
 	id := make([]byte, 8)
 	if _, err := rand.Read(id); err != nil {
@@ -171,8 +173,8 @@ func (w *worker) serve(ctx context.Context) error {
 
 const unheard = "no coordinator is heard of"
 
-// session is a connection: one goroutine sends, this one receives. p is the part that it is at, and joined is called when
-// it is welcome.
+// session returns a connection: one goroutine sends, this one receives. p is the part that it is
+// at, and joined is called when it is welcome.
 func (w *worker) session(ctx context.Context, conn *grpc.ClientConn, p *running, joined func() (inTime bool)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 
 const name = "weft"
 
-// Config is for both sides of a connection, each of which wants the other's
+// Config returns settings for both sides of a connection, each of which wants the other's
 // certificate.
 func Config() (*tls.Config, error) {
 	cert, pool, err := certificate()
@@ -29,7 +29,7 @@ func Config() (*tls.Config, error) {
 	}, nil
 }
 
-// certificate is one for this run, and the pool that trusts it.
+// certificate returns one for this run, and the pool that trusts it.
 func certificate() (tls.Certificate, *x509.CertPool, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

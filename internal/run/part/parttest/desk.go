@@ -29,7 +29,7 @@ type Desk struct {
 	notes   []string
 }
 
-// NewDesk is for an epoch of so many parts.
+// NewDesk returns a desk for an epoch of so many parts.
 func NewDesk(parts int) *Desk {
 	return &Desk{parts: parts, all: make(chan struct{}), halt: make(chan struct{})}
 }
@@ -93,28 +93,28 @@ func (d *Desk) Halt() { close(d.halt) }
 // Halted implements part.Reporter.
 func (d *Desk) Halted() <-chan struct{} { return d.halt }
 
-// Commits are all that were made, in order.
+// Commits returns all that were made, in order.
 func (d *Desk) Commits() []part.Manifest {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.commits)
 }
 
-// Lines are the record so far.
+// Lines returns the record so far.
 func (d *Desk) Lines() []byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.lines)
 }
 
-// Last is the newest progress.
+// Last returns the newest progress.
 func (d *Desk) Last() part.Progress {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.last
 }
 
-// Notes are all that were told.
+// Notes returns all that were told.
 func (d *Desk) Notes() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -122,7 +122,7 @@ func (f *fake) list(w http.ResponseWriter, bucket, prefix string) {
 	_ = xml.NewEncoder(w).Encode(out)
 }
 
-// serve is a store on a fake server.
+// serve returns a store on a fake server.
 func serve(t *testing.T) (store.Store, *fake) {
 	t.Helper()
 	f := &fake{objects: map[string][]byte{}}

@@ -63,7 +63,7 @@ func TestRealServer(t *testing.T) {
 	parts(t, openReal(t, server.Place("parts")))
 }
 
-// noise is a reader of so many bytes that a seed determines.
+// noise returns a reader of so many bytes that a seed determines.
 func noise(seed byte, size int64) io.Reader {
 	return io.LimitReader(mathrand.NewChaCha8([32]byte{seed}), size)
 }

@@ -45,7 +45,7 @@ func (b *bucket) Under(folder string) store.Store {
 	return &bucket{b.client, b.name, path.Join(b.folder, folder)}
 }
 
-// prefix is what the keys of all objects begin with.
+// prefix returns what the keys of all objects begin with.
 func (b *bucket) prefix() string {
 	if b.folder == "" {
 		return ""

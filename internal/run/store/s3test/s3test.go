@@ -53,12 +53,12 @@ func Start(t *testing.T) *Server {
 	return s
 }
 
-// Place is where the store is that uses the server, as store.Open takes it.
+// Place returns where the store is that uses the server, as store.Open takes it.
 func (s *Server) Place(folder string) string {
 	return fmt.Sprintf("s3://%s/%s/%s?insecure=true", s.address, bucket, folder)
 }
 
-// Absent is the place of a bucket that does not exist.
+// Absent returns the place of a bucket that does not exist.
 func (s *Server) Absent() string { return fmt.Sprintf("s3://%s/absent/x?insecure=true", s.address) }
 
 // Run starts the server, also again after Kill, and waits until it answers.

@@ -79,7 +79,8 @@ func Names(t *testing.T, s store.Store) {
 	}
 }
 
-// Whole tests an empty store: what could not be written whole is not there, and what was there stays.
+// Whole tests an empty store: what could not be written whole is not there, and what was there
+// stays.
 func Whole(t *testing.T, s store.Store) {
 	Put(t, s, "x", []byte("old"))
 	for name, r := range map[string]io.Reader{"short": strings.NewReader("ne"), "failing": io.MultiReader(strings.NewReader("ne"), failing{})} {
