@@ -57,7 +57,7 @@ var hiddenFeatures = []feature{
 	}},
 	{name: "tensors of a component", class: hidden, add: func(g *grower) {
 		p, x := g.inside(), g.fresh("x")
-		g.decl("func top(c edge.Copied) rl.Tensor { return c.Tensors()[0] }\n\nfunc size(c interface{ Tensors() []rl.Tensor }) float64 {\nsum, n := rl.Total(c.Tensors()[0])\nreturn sum / float64(n)\n}")
+		g.decl("func top(c interface {\nrl.Component\nTensors() []rl.Tensor\n}) rl.Tensor { return c.Tensors()[0] }\n\nfunc size(c interface{ Tensors() []rl.Tensor }) float64 {\nsum, n := rl.Total(c.Tensors()[0])\nreturn sum / float64(n)\n}")
 		g.put(p, "%s := %s", x, g.one("run.Value(rl.Mean(top(t.Net.Params)))", "size(t.Net.Params)"))
 		g.sink(p, x)
 	}},
