@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	howMany   = flag.Int("loops", 60, "loops that TestAdversary writes")
+	howMany   = flag.Int("loops", 40, "loops that TestAdversary writes")
 	seed      = flag.Uint64("seed", 1, "seed of the loops: loop number i of seed s is s*1,000,000+i")
 	only      = flag.Uint64("loop", 0, "the one loop to write, by its number")
 	with      = flag.String("with", "", "features of all loops in place of their own, separated by semicolons")

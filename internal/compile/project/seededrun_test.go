@@ -11,7 +11,7 @@ import (
 	"github.com/weft-rl/weft/internal/compile/analyze"
 )
 
-var howFaulty = flag.Int("faults", 24, "faults with an effect that TestSeeded puts into the compiler, from -seed on")
+var howFaulty = flag.Int("faults", 16, "faults with an effect that TestSeeded puts into the compiler, from -seed on")
 
 // setting says how programs are run.
 type setting struct {
