@@ -23,58 +23,58 @@ var genFine = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainFineEnvironment), edge.Of(trainFineLearner)},
 	Edges: []plan.Edge{
-		fineObs:    {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "sac.go:46"},
-		fineRandom: {Name: "random", Operator: "scatter", From: "learner", To: "environment", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 4, Pos: "sac.go:97"},
-		fineAct:    {Name: "act", Operator: "scatter", From: "learner", To: "environment", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 5, Pos: "sac.go:94"},
-		fineOut:    {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "sac.go:54"},
+		fineObs:    {Name: "obs", Operator: "gather", From: "environment", To: "learner", Type: "rl.Obs", Axis: "environments", Often: "iteration", Node: 1, Pos: "sac.go:47"},
+		fineRandom: {Name: "random", Operator: "scatter", From: "learner", To: "environment", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 4, Pos: "sac.go:98"},
+		fineAct:    {Name: "act", Operator: "scatter", From: "learner", To: "environment", Type: "rl.Tree", Axis: "environments", Often: "iteration x t.TrainEvery ?", Node: 5, Pos: "sac.go:95"},
+		fineOut:    {Name: "out", Operator: "gather", From: "environment", To: "learner", Type: "rl.Step", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 6, Pos: "sac.go:55"},
 	},
 }
 
-// trainFineEnvironment is (*Trainer).Train (sac.go:34) for the fragment
+// trainFineEnvironment is (*Trainer).Train (sac.go:35) for the fragment
 // environment, replicated over environments.
 func trainFineEnvironment(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:35
-		obs := t.Env.Obs()           // sac.go:46
-		edge.Gather(x, fineObs, obs) // sac.go:46
-		for range t.TrainEvery {     // sac.go:47
+	for run.Next() { // sac.go:36
+		obs := t.Env.Obs()           // sac.go:47
+		edge.Gather(x, fineObs, obs) // sac.go:47
+		for range t.TrainEvery {     // sac.go:48
 			var action rl.Tree
-			if run.Steps() < t.LearningStarts { // sac.go:49
-				random := edge.Scattered[rl.Tree](x, fineRandom) // sac.go:97
-				action = random                                  // sac.go:50
+			if run.Steps() < t.LearningStarts { // sac.go:50
+				random := edge.Scattered[rl.Tree](x, fineRandom) // sac.go:98
+				action = random                                  // sac.go:51
 			} else {
-				act := edge.Scattered[rl.Tree](x, fineAct) // sac.go:94
-				action = act                               // sac.go:52
+				act := edge.Scattered[rl.Tree](x, fineAct) // sac.go:95
+				action = act                               // sac.go:53
 			}
-			out := t.Env.Step(action) // sac.go:54
-			// sac.go:54
+			out := t.Env.Step(action) // sac.go:55
+			// sac.go:55
 			edge.Gather(x, fineOut, rl.Step{Obs: out.Obs, Final: out.Final, Reward: out.Reward, Terminated: out.Terminated, Over: out.Over})
 		}
 	}
 	return run.Err()
 }
 
-// trainFineLearner is (*Trainer).Train (sac.go:34) for the fragments actor,
+// trainFineLearner is (*Trainer).Train (sac.go:35) for the fragments actor,
 // replay, gradient and apply.
 func trainFineLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:35
-		obs := edge.Gathered[rl.Obs](x, fineObs) // sac.go:46
-		for i := range t.TrainEvery {            // sac.go:47
+	for run.Next() { // sac.go:36
+		obs := edge.Gathered[rl.Obs](x, fineObs) // sac.go:47
+		for i := range t.TrainEvery {            // sac.go:48
 			var action rl.Tree
-			if run.Steps() < t.LearningStarts { // sac.go:49
-				random := t.Actor.Random(run.Key("random", i), obs) // sac.go:50
-				edge.Scatter(x, fineRandom, random)                 // sac.go:97
-				action = random                                     // sac.go:50
+			if run.Steps() < t.LearningStarts { // sac.go:50
+				random := t.Actor.Random(run.Key("random", i), obs) // sac.go:51
+				edge.Scatter(x, fineRandom, random)                 // sac.go:98
+				action = random                                     // sac.go:51
 			} else {
-				act := t.Actor.Act(run.Key("act", i), obs) // sac.go:52
-				edge.Scatter(x, fineAct, act)              // sac.go:94
-				action = act                               // sac.go:52
+				act := t.Actor.Act(run.Key("act", i), obs) // sac.go:53
+				edge.Scatter(x, fineAct, act)              // sac.go:95
+				action = act                               // sac.go:53
 			}
-			out := edge.Gathered[rl.Step](x, fineOut)                                                 // sac.go:54
-			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // sac.go:55
-			obs = out.Obs                                                                             // sac.go:56
+			out := edge.Gathered[rl.Step](x, fineOut)                                                 // sac.go:55
+			t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // sac.go:56
+			obs = out.Obs                                                                             // sac.go:57
 		}
-		if run.Steps() >= t.LearningStarts { // sac.go:37
-			t.Learn(run) // sac.go:38
+		if run.Steps() >= t.LearningStarts { // sac.go:38
+			t.Learn(run) // sac.go:39
 		}
 	}
 	return run.Err()

@@ -23,55 +23,55 @@ var genLearners = edge.Grouping{
 	}},
 	Programs: []edge.Main{edge.Of(trainLearnersLearner)},
 	Edges: []plan.Edge{
-		learnersInsert:  {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "sac.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "sac.go:55"},
-		learnersOutOver: {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "sac.go:55"},
-		learnersG:       {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 12, Pos: "sac.go:112"},
-		learnersG2:      {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 19, Pos: "sac.go:121"},
-		learnersH:       {Name: "h", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 22, Pos: "sac.go:124"},
+		learnersInsert:  {Name: "Insert", Operator: "all-gather", From: "learner", To: "learner", Type: "sac.Transition", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "sac.go:56"},
+		learnersOutOver: {Name: "out.Over", Operator: "all-gather", From: "learner", To: "learner", Type: "rl.Tensor", Axis: "environments", Often: "iteration x t.TrainEvery", Node: 7, Pos: "sac.go:56"},
+		learnersG:       {Name: "g", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates ?", Node: 12, Pos: "sac.go:113"},
+		learnersG2:      {Name: "g#2", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 19, Pos: "sac.go:122"},
+		learnersH:       {Name: "h", Operator: "all-reduce", From: "learner", To: "learner", Type: "rl.Grads", Axis: "none", Often: "iteration x t.Updates x t.Delay ?", Node: 22, Pos: "sac.go:125"},
 	},
 }
 
-// trainLearnersLearner is (*Trainer).Train (sac.go:34) for the fragments
+// trainLearnersLearner is (*Trainer).Train (sac.go:35) for the fragments
 // environment, actor, replay, gradient and apply, replicated over environments.
 func trainLearnersLearner(t *Trainer, run *rl.Run, x *edge.X) error {
-	for run.Next() { // sac.go:35
-		obs := t.Env.Obs()            // sac.go:46
-		for i := range t.TrainEvery { // sac.go:47
+	for run.Next() { // sac.go:36
+		obs := t.Env.Obs()            // sac.go:47
+		for i := range t.TrainEvery { // sac.go:48
 			var action rl.Tree
-			if run.Steps() < t.LearningStarts { // sac.go:49
-				random := t.Actor.Random(run.Key("random", i), obs) // sac.go:50
-				action = random                                     // sac.go:50
+			if run.Steps() < t.LearningStarts { // sac.go:50
+				random := t.Actor.Random(run.Key("random", i), obs) // sac.go:51
+				action = random                                     // sac.go:51
 			} else {
-				act := t.Actor.Act(run.Key("act", i), obs) // sac.go:52
-				action = act                               // sac.go:52
+				act := t.Actor.Act(run.Key("act", i), obs) // sac.go:53
+				action = act                               // sac.go:53
 			}
-			out := t.Env.Step(action) // sac.go:54
-			// sac.go:55
+			out := t.Env.Step(action) // sac.go:55
+			// sac.go:56
 			t.Replay.Insert(edge.AllGather(x, learnersInsert, Transition{obs, action, out.Reward, out.Final, out.Terminated}), edge.AllGather(x, learnersOutOver, out.Over))
-			obs = out.Obs // sac.go:56
+			obs = out.Obs // sac.go:57
 		}
-		if run.Steps() >= t.LearningStarts { // sac.go:37
-			for u := range t.Updates { // sac.go:62
-				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch))                           // sac.go:63
-				g, m := t.Learner.judge.Grad(run.Key("judge", u), s)                                        // sac.go:111
-				t.Learner.critics.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // sac.go:112
-				run.Log("loss/critics", m.Loss)                                                             // sac.go:113
-				run.Log("q", m.Q)                                                                           // sac.go:114
-				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {                                             // sac.go:65
-					for d := range t.Delay { // sac.go:66
-						lr := t.Learner.Rate.At(run.Progress())                                // sac.go:119
-						g2, m2 := t.Learner.improve.Grad(run.Key("improve", u, d), s.Data.Obs) // sac.go:120
-						t.Learner.policy.Apply(edge.AllReduce(x, learnersG2, g2), lr)          // sac.go:121
-						if t.Learner.Auto {                                                    // sac.go:122
-							h, alpha := t.Learner.warm.Grad(rl.Key{}, m2.Entropy)        // sac.go:123
-							t.Learner.tempers.Apply(edge.AllReduce(x, learnersH, h), lr) // sac.go:124
-							run.Log("temperature", alpha)                                // sac.go:125
+		if run.Steps() >= t.LearningStarts { // sac.go:38
+			for u := range t.Updates { // sac.go:63
+				s := edge.Part(x, t.Replay.Sample(run.Key("sample", u), t.Batch))                           // sac.go:64
+				g, m := t.Learner.judge.Grad(run.Key("judge", u), s)                                        // sac.go:112
+				t.Learner.critics.Apply(edge.AllReduce(x, learnersG, g), t.Learner.Rate.At(run.Progress())) // sac.go:113
+				run.Log("loss/critics", m.Loss)                                                             // sac.go:114
+				run.Log("q", m.Q)                                                                           // sac.go:115
+				if (int(run.Iter())*t.Updates+u)%t.Delay == 0 {                                             // sac.go:66
+					for d := range t.Delay { // sac.go:67
+						lr := t.Learner.Rate.At(run.Progress())                                // sac.go:120
+						g2, m2 := t.Learner.improve.Grad(run.Key("improve", u, d), s.Data.Obs) // sac.go:121
+						t.Learner.policy.Apply(edge.AllReduce(x, learnersG2, g2), lr)          // sac.go:122
+						if t.Learner.Auto {                                                    // sac.go:123
+							h, alpha := t.Learner.warm.Grad(rl.Key{}, m2.Entropy)        // sac.go:124
+							t.Learner.tempers.Apply(edge.AllReduce(x, learnersH, h), lr) // sac.go:125
+							run.Log("temperature", alpha)                                // sac.go:126
 						}
-						run.Log("loss/policy", m2.Loss) // sac.go:127
-						run.Log("entropy", m2.Entropy)  // sac.go:128
+						run.Log("loss/policy", m2.Loss) // sac.go:128
+						run.Log("entropy", m2.Entropy)  // sac.go:129
 					}
 				}
-				t.Learner.slow.Blend(t.Learner.fast, t.Tau) // sac.go:70
+				t.Learner.slow.Blend(t.Learner.fast, t.Tau) // sac.go:71
 			}
 		}
 	}

@@ -7,47 +7,47 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// trainLowered is one iteration of (*Trainer).Train (sac.go:34) as a device
+// trainLowered is one iteration of (*Trainer).Train (sac.go:35) as a device
 // program has it: the loops and branches of package edge are the program's,
 // those of Go are gone through while it is built.
 func trainLowered(t *Trainer, run *rl.Run) {
-	obs := t.Env.Obs()                                                         // sac.go:46
-	edge.For(run, t.TrainEvery, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // sac.go:47
-		var action rl.Tree                                                                                                                           // sac.go:48
-		edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() < t.LearningStarts }), []rl.Carried{rl.Carry(&action)}, func() { // sac.go:49
-			random := t.Actor.Random(edge.KeyAt(run, "random", i), obs) // sac.go:50
-			action = random                                             // sac.go:50
+	obs := t.Env.Obs()                                                         // sac.go:47
+	edge.For(run, t.TrainEvery, []rl.Carried{rl.Carry(&obs)}, func(i rl.Int) { // sac.go:48
+		var action rl.Tree                                                                                                                           // sac.go:49
+		edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() < t.LearningStarts }), []rl.Carried{rl.Carry(&action)}, func() { // sac.go:50
+			random := t.Actor.Random(edge.KeyAt(run, "random", i), obs) // sac.go:51
+			action = random                                             // sac.go:51
 		}, func() {
-			act := t.Actor.Act(edge.KeyAt(run, "act", i), obs) // sac.go:52
-			action = act                                       // sac.go:52
+			act := t.Actor.Act(edge.KeyAt(run, "act", i), obs) // sac.go:53
+			action = act                                       // sac.go:53
 		})
-		out := t.Env.Step(action)                                                                 // sac.go:54
-		t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // sac.go:55
-		obs = out.Obs                                                                             // sac.go:56
+		out := t.Env.Step(action)                                                                 // sac.go:55
+		t.Replay.Insert(Transition{obs, action, out.Reward, out.Final, out.Terminated}, out.Over) // sac.go:56
+		obs = out.Obs                                                                             // sac.go:57
 	})
-	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // sac.go:37
-		for u := range t.Updates { // sac.go:62
-			s := t.Replay.Sample(run.Key("sample", u), t.Batch)  // sac.go:63
-			g, m := t.Learner.judge.Grad(run.Key("judge", u), s) // sac.go:111
-			// sac.go:112
+	edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return run.Steps() >= t.LearningStarts }), nil, func() { // sac.go:38
+		for u := range t.Updates { // sac.go:63
+			s := t.Replay.Sample(run.Key("sample", u), t.Batch)  // sac.go:64
+			g, m := t.Learner.judge.Grad(run.Key("judge", u), s) // sac.go:112
+			// sac.go:113
 			edge.ApplyAt(t.Learner.critics, g, edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }))
-			run.Log("loss/critics", m.Loss)                                                                                              // sac.go:113
-			run.Log("q", m.Q)                                                                                                            // sac.go:114
-			edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return (int(run.Iter())*t.Updates+u)%t.Delay == 0 }), nil, func() { // sac.go:65
-				edge.For(run, t.Delay, nil, func(d rl.Int) { // sac.go:66
-					lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // sac.go:119
-					g2, m2 := t.Learner.improve.Grad(edge.KeyAt(run, "improve", rl.IntOf(u), d), s.Data.Obs)          // sac.go:120
-					edge.ApplyAt(t.Learner.policy, g2, lr)                                                            // sac.go:121
-					if t.Learner.Auto {                                                                               // sac.go:122
-						h, alpha := t.Learner.warm.Grad(rl.Key{}, m2.Entropy) // sac.go:123
-						edge.ApplyAt(t.Learner.tempers, h, lr)                // sac.go:124
-						run.Log("temperature", alpha)                         // sac.go:125
+			run.Log("loss/critics", m.Loss)                                                                                              // sac.go:114
+			run.Log("q", m.Q)                                                                                                            // sac.go:115
+			edge.If(run, edge.HostBool(run, func(run *rl.Run) bool { return (int(run.Iter())*t.Updates+u)%t.Delay == 0 }), nil, func() { // sac.go:66
+				edge.For(run, t.Delay, nil, func(d rl.Int) { // sac.go:67
+					lr := edge.HostFloat(run, func(run *rl.Run) float64 { return t.Learner.Rate.At(run.Progress()) }) // sac.go:120
+					g2, m2 := t.Learner.improve.Grad(edge.KeyAt(run, "improve", rl.IntOf(u), d), s.Data.Obs)          // sac.go:121
+					edge.ApplyAt(t.Learner.policy, g2, lr)                                                            // sac.go:122
+					if t.Learner.Auto {                                                                               // sac.go:123
+						h, alpha := t.Learner.warm.Grad(rl.Key{}, m2.Entropy) // sac.go:124
+						edge.ApplyAt(t.Learner.tempers, h, lr)                // sac.go:125
+						run.Log("temperature", alpha)                         // sac.go:126
 					}
-					run.Log("loss/policy", m2.Loss) // sac.go:127
-					run.Log("entropy", m2.Entropy)  // sac.go:128
+					run.Log("loss/policy", m2.Loss) // sac.go:128
+					run.Log("entropy", m2.Entropy)  // sac.go:129
 				})
 			}, nil)
-			t.Learner.slow.Blend(t.Learner.fast, t.Tau) // sac.go:70
+			t.Learner.slow.Blend(t.Learner.fast, t.Tau) // sac.go:71
 		}
 	}, nil)
 }

@@ -17,7 +17,7 @@ func init() {
 
 // genGraph is the loop's graph. Places are relative to the functions that begin at starts.
 const genGraph = `{"version":1,"name":"github.com/weft-rl/weft/algo/sac","train":"(*Trainer).Train",
-"starts":["sac.go:34","sac.go:45","sac.go:97","sac.go:94","sac.go:61","sac.go:110","sac.go:118","sac.go:184"],
+"starts":["sac.go:35","sac.go:46","sac.go:98","sac.go:95","sac.go:62","sac.go:111","sac.go:119","sac.go:185"],
 "pos":{"file":"0","line":0,"col":1},
 "regions":[
 {"id":0,"node":-1,"nodes":[0]},

@@ -12,6 +12,9 @@ import (
 // branch returns an outcome of an If. One that is taken if any row wants it is taken by each row
 // for itself, if those that do not want it are shown to come out as in the other arm.
 func (f *finder) branch(v *ir.Value, axis int) *Node {
+	if f.region {
+		refuse("a branch is computed before a region, which reads what comes out of it")
+	}
 	n := v.Node
 	for i, arm := range n.Funcs {
 		for j, c := range n.CapturesOf(i) {

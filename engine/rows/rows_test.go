@@ -60,3 +60,21 @@ func TestRegions(t *testing.T) {
 		}
 	}
 }
+
+// TestRegionBranch: what comes out of a branch is read by a region, and not a part of it.
+func TestRegionBranch(t *testing.T) {
+	tap := ptxtest.NewTap(t)
+	g := NewGraph(tap, "branch")
+	of := func(name string, dims ...int) *Node { return Parameter(g, name, shapes.Make(dtypes.Float32, dims...)) }
+	x, w := of("x", 64, 4), of("w", 4, 20)
+	arm := func(by float64) *Function {
+		return NewClosure(g, func(*Graph) []*Node { return []*Node{MulScalar(x, by)} })
+	}
+	chosen := If(GreaterThan(ReduceAllSum(w), ScalarZero(g, dtypes.Float32)), arm(2), arm(3))[0]
+	y := Tanh(Dot(chosen, w).Product())
+	g.Compile(DotGeneral(chosen, []int{0}, nil, y, []int{0}, nil))
+	rs := rows.Regions(tap.Modules[0].Flatten())
+	if len(rs) != 1 || strings.Contains(rs[0].String(), "chosen(") {
+		t.Fatalf("%d regions: %v", len(rs), rs)
+	}
+}
