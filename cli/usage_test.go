@@ -169,7 +169,7 @@ func TestEveryPresetBegins(t *testing.T) {
 // exampleOf are environments of a kind that no algorithm has a preset for by name. Those of images
 // are Python's.
 var exampleOf = map[env.Kind]string{
-	env.Control: "MountainCar-v0", env.Continuous: "IdentityContinuous-v0", env.Images: "atari:Pong", env.Teams: "Kinds-v0",
+	env.Control: "MountainCar-v0", env.Continuous: "MountainCarContinuous-v0", env.Images: "atari:Pong", env.Teams: "Kinds-v0",
 }
 
 // stillbornDry asks for the configuration of a run whose environments need not be there.
