@@ -59,7 +59,7 @@ func (x *X) has(edge int) bool {
 	return slices.ContainsFunc(x.ends[edge].waiting, func(q []Message) bool { return len(q) > 0 })
 }
 
-// Uncounted is the steps that the replica's own environments took and nobody was
+// Uncounted returns the steps that the replica's own environments took and nobody was
 // told of.
 func (x *X) Uncounted() int64 {
 	n := x.scope.Steps() - x.counted
@@ -70,7 +70,7 @@ func (x *X) Uncounted() int64 {
 	return n
 }
 
-// age is how many versions behind what a message was made with is.
+// age returns how many versions behind what a message was made with is.
 func (x *X) age(m Message) (behind int64) {
 	for e, v := range m.Versions {
 		if e < len(x.top.Edges) && x.top.Edges[e].Operator == fdg.Broadcast && x.ends[e].from == x.group {
@@ -80,7 +80,7 @@ func (x *X) age(m Message) (behind int64) {
 	return behind
 }
 
-// serve is the next message on an edge of every producer that this iteration is
+// serve returns the next message on an edge of every producer that this iteration is
 // for. The first edge that is asked chooses them.
 func (x *X) serve(edge int) []Message {
 	if len(x.sessions) == 0 {
@@ -97,7 +97,7 @@ func (x *X) serve(edge int) []Message {
 	return out
 }
 
-// continued is the next message of a session.
+// continued returns the next message of a session.
 func (x *X) continued(edge int, s session) Message {
 	m, ok := x.from(edge, s.from, s.life)
 	if !ok {
@@ -106,7 +106,7 @@ func (x *X) continued(edge int, s session) Message {
 	return m
 }
 
-// from is the next message of a sender, unless that has departed.
+// from returns the next message of a sender, unless that has departed.
 func (x *X) from(edge, from, life int) (m Message, ok bool) {
 	for x.lives[from] == life && len(x.ends[edge].waiting[from]) == 0 {
 		x.wait(edge)
@@ -219,7 +219,7 @@ func (x *X) abandon() {
 	panic(&rl.Failure{Err: ErrDeparted})
 }
 
-// producers is how many of an edge's senders an iteration takes from: one where
+// producers returns how many of an edge's senders an iteration takes from: one where
 // gradients are applied as they arrive. Who is gone is not waited for, if the consumer
 // can do without its rows.
 func (x *X) producers(edge int) int {
@@ -233,7 +233,7 @@ func (x *X) producers(edge int) int {
 	return x.top.Takes(x.group, max(1, k))
 }
 
-// Takes is how many of so many producers an asynchronous iteration of a group takes
+// Takes returns how many of so many producers an asynchronous iteration of a group takes
 // from.
 func (t *Topology) Takes(group, of int) int {
 	for _, e := range t.Edges {
@@ -272,7 +272,7 @@ func (x *X) skip(from int, iter int64) {
 // drops reports whether a message is of an iteration that is skipped.
 func (x *X) drops(m Message) bool { return m.Iter > 0 && m.Iter <= x.skipped[m.From] }
 
-// gradient is the next one of the session. One that has become too old weighs
+// gradient returns the next one of the session. One that has become too old weighs
 // nothing, so that applying it does nothing.
 func (x *X) gradient(edge int) rl.Grads {
 	began := len(x.sessions) > 0

@@ -59,7 +59,7 @@ func Publish(x *X, edge int, c rl.Component) {
 	}
 }
 
-// changed is what is new of a component.
+// changed returns what is new of a component.
 func (x *X) changed(edge int, c rl.Component) resource {
 	s := x.ends[edge].of(c)
 	if p, ok := c.(Copied); ok {
@@ -105,7 +105,7 @@ func absent(c rl.Component) bool {
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// of is what is remembered of a component: an edge carries those of a family one
+// of returns what is remembered of a component: an edge carries those of a family one
 // after another.
 func (e *end) of(c rl.Component) *copyState {
 	if e.copies == nil {
@@ -137,7 +137,7 @@ func (x *X) adopt(edge int, c rl.Component, r resource) {
 	}
 }
 
-// stateOf is all that a component saves.
+// stateOf returns all that a component saves.
 func (x *X) stateOf(c rl.Component) []rl.Array {
 	st := rl.NewState(x.scope)
 	c.Save(st)

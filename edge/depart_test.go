@@ -56,12 +56,12 @@ func (r *remote) begins(from int, iter int64) {
 	r.sends(from, 0, iter, 10, r.row(from, iter))
 }
 
-// row is what is sent: who sent it, in which iteration.
+// row returns what is sent: who sent it, in which iteration.
 func (r *remote) row(from int, iter int64) rl.Tensor {
 	return rl.FromFlat(r.scopes[r.k], []float32{float32(from) + 10*float32(iter)}, 1)
 }
 
-// takes is an iteration of the consumer's, which takes from both edges.
+// takes returns an iteration of the consumer's, which takes from both edges.
 func (r *remote) takes() (a, b []float64, err error) {
 	x := r.x[r.k]
 	err = rl.Catch(func() error {

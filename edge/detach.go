@@ -25,7 +25,7 @@ func detach[T any](v T) T {
 	return copied(v, f)
 }
 
-// copied is apart from detach so that only values that are copied move to the heap.
+// copied stands apart from detach so that only values that are copied move to the heap.
 func copied[T any](v T, f copier) T {
 	f(unsafe.Pointer(&v))
 	return v

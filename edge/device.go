@@ -12,18 +12,19 @@ import (
 // the device program are For, Until and If, and what only the host knows (schedules, counters)
 // comes in by HostFloat, HostBool and Host.
 
-// For is a loop of a device program: body n times, with the variables that it changes and that
+// For makes a loop of a device program: body n times, with the variables that it changes and that
 // live on.
 func For(run *rl.Run, n int, vars []rl.Carried, body func(i rl.Int)) {
 	rl.System.For(run, n, vars, body)
 }
 
-// Until is For that ends early, after the round in which body returns true, a bool scalar.
+// Until does what For does that ends early, after the round in which body returns true, a bool
+// scalar.
 func Until(run *rl.Run, n int, vars []rl.Carried, body func(i rl.Int) (stop rl.Tensor)) {
 	rl.System.Until(run, n, vars, body)
 }
 
-// If is a branch of a device program: one of two bodies, with the variables that they change
+// If makes a branch of a device program: one of two bodies, with the variables that they change
 // and that live on. A body that is nil does nothing.
 func If(run *rl.Run, yes rl.Tensor, vars []rl.Carried, then, otherwise func()) {
 	rl.System.If(run, yes, vars, then, otherwise)
@@ -37,13 +38,14 @@ func Fused(run *rl.Run, name string, vars []rl.Carried, body func(), of ...int) 
 	return rl.System.Fused(run, name, vars, body, of...)
 }
 
-// KeyAt is run.Key with positions that may be indices of a device program's loops.
+// KeyAt does what run.Key does with positions that may be indices of a device program's loops.
 func KeyAt(run *rl.Run, use string, at ...rl.Int) rl.Key { return rl.System.KeyAt(run, use, at...) }
 
-// ApplyAt is o.Apply inside a device program, with a learning rate that may be a graph value.
+// ApplyAt does what o.Apply does inside a device program, with a learning rate that may be a graph
+// value.
 func ApplyAt(o *rl.Opt, g rl.Grads, lr rl.Tensor) { rl.System.ApplyAt(o, g, lr) }
 
-// CountAt is o.Count inside a device program, an int64 scalar.
+// CountAt does what o.Count does inside a device program, an int64 scalar.
 func CountAt(o *rl.Opt) rl.Tensor { return rl.System.CountAt(o) }
 
 // Component returns the component of a name in the run's scope, or nil.

@@ -39,7 +39,7 @@ func MemberOf[T rl.Trainer](f func(t T, member int) []rl.Component) func(rl.Trai
 	return func(t rl.Trainer, member int) []rl.Component { return f(t.(T), member) }
 }
 
-// Members is how many members the trainer's family has, where the grouping is by
+// Members returns how many members the trainer's family has, where the grouping is by
 // member; 0 elsewhere.
 func (g Grouping) Members(t rl.Trainer) (n int) {
 	for g.Member != nil && g.Member(t, n) != nil {
@@ -60,7 +60,7 @@ type Set struct {
 	Text []byte
 }
 
-// Origin is the place in the author's source that a place in the text of Lowered,
+// Origin returns the place in the author's source that a place in the text of Lowered,
 // file:line, comes from; any other stays what it is.
 func (s Set) Origin(pos string) string {
 	name, number, ok := strings.Cut(pos, ":")

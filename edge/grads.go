@@ -24,7 +24,7 @@ func Reduce(x *X, edge int, g rl.Grads) {
 	toAll(x, edge, x.stamp(edge, Message{}), x.handOver(edge, g))
 }
 
-// Reduced is the sum of all replicas' gradients, in rank order, for the receiver's
+// Reduced returns the sum of all replicas' gradients, in rank order, for the receiver's
 // own parameters. In an asynchronous run it is one replica's: they are applied as
 // they arrive.
 func Reduced(x *X, edge int) rl.Grads {
@@ -39,7 +39,7 @@ func Reduced(x *X, edge int) rl.Grads {
 	return x.sum(parts)
 }
 
-// AllReduce is the sum of all replicas' gradients, in rank order. In an
+// AllReduce returns the sum of all replicas' gradients, in rank order. In an
 // asynchronous run every replica is on its own.
 func AllReduce(x *X, edge int, g rl.Grads) rl.Grads {
 	k := x.replicas(x.group)
@@ -71,7 +71,7 @@ func (x *X) sum(parts []gradient) rl.Grads {
 	return rl.System.AddGrads(x.scope, parts[0].Of, weights, sums)
 }
 
-// cloned is a copy in memory of its own, because whoever applies gradients uses
+// cloned returns a copy in memory of its own, because whoever applies gradients uses
 // their memory again.
 func cloned(g rl.Grads) gradient {
 	weight, sums := rl.System.GradParts(g)

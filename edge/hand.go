@@ -2,7 +2,7 @@ package edge
 
 import "github.com/weft-rl/weft/rl"
 
-// hand is what passes on. Its memory passes with it where the sender has no more
+// hand returns what passes on. Its memory passes with it where the sender has no more
 // use for it; elsewhere both read it. With the build tag weftscribble memory that
 // has passed is overwritten, and the receiver has a copy, so that a sender that
 // uses it after all is found out.
@@ -14,7 +14,7 @@ func hand[T any](x *X, edge int, v T) T {
 	return rl.Rebuild(v, moved(leaves))
 }
 
-// moved are copies of tensors whose own memory is overwritten.
+// moved returns copies of tensors whose own memory is overwritten.
 func moved(tensors []rl.Tensor) []rl.Tensor {
 	out := make([]rl.Tensor, len(tensors))
 	for i, t := range tensors {

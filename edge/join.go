@@ -21,7 +21,7 @@ func (l *Local) Join(away []bool, b Beyond) {
 
 func (l *Local) isAway(replica int) bool { return l.away != nil && l.away[replica] }
 
-// carry is Send to a replica of another process.
+// carry does what Send does to a replica of another process.
 func (l *Local) carry(ctx context.Context, to int, places chan struct{}, m Message) error {
 	select {
 	case places <- struct{}{}:
@@ -50,7 +50,7 @@ func (l *Local) await(ctx context.Context, places chan struct{}) error {
 	return hold(ctx, places)
 }
 
-// rest is called by a replica that is about to wait for another process's, and what it
+// rest notes that a replica is about to wait for another process's, and what it
 // returns when that is over.
 func (l *Local) rest() (resume func()) {
 	l.beyond.Hurry(l.idle.Add(1) == l.here)
@@ -63,10 +63,10 @@ func (l *Local) resume() {
 	}
 }
 
-// Queue is how many messages of an edge may wait between two replicas.
+// Queue returns how many messages of an edge may wait between two replicas.
 func (l *Local) Queue(edge int) int { return l.queues[edge] }
 
-// Edges is how many there are, those of the runner included.
+// Edges returns how many there are, those of the runner included.
 func (l *Local) Edges() int { return len(l.queues) }
 
 // Deliver files a message from another process's replica for one of this process's.

@@ -55,7 +55,7 @@ func NewLocal(replicas int, queues []int) *Local {
 	return l
 }
 
-// Link is replica i's.
+// Link returns replica i's.
 func (l *Local) Link(i int) Link { return localLink{l, i} }
 
 type localLink struct {
@@ -141,7 +141,7 @@ func (l localLink) Poll() (Message, bool) {
 	}
 }
 
-// take is the item's message: of a posted one, the newest.
+// take returns the item's message: of a posted one, the newest.
 func (i item) take() Message {
 	if i.post == nil {
 		return i.m

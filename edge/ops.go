@@ -12,7 +12,7 @@ func Gather[T any](x *X, edge int, v T) {
 	toAll(x, edge, x.stamp(edge, Message{}), hand(x, edge, v))
 }
 
-// Gathered is the rows of all replicas. Of what has no rows, such as scalars and
+// Gathered returns the rows of all replicas. Of what has no rows, such as scalars and
 // Go numbers, it is the first replica's.
 func Gathered[T any](x *X, edge int) T {
 	from := x.ends[edge].from
@@ -25,7 +25,7 @@ func Gathered[T any](x *X, edge int) T {
 	return concat(x, edge, ranks[T](x, edge, 0, x.replicas(from)))
 }
 
-// ranks are what the replicas from lo to hi of the sending group sent.
+// ranks returns what the replicas from lo to hi of the sending group sent.
 func ranks[T any](x *X, edge, lo, hi int) []T {
 	parts := make([]T, hi-lo)
 	for i := range parts {
@@ -62,7 +62,7 @@ func Scatter[T any](x *X, edge int, v T) {
 	}
 }
 
-// Scattered is this replica's rows.
+// Scattered returns this replica's rows.
 func Scattered[T any](x *X, edge int) T { return first[T](x, edge) }
 
 // Send sends a value, a batch or a Go number, to every replica of the other group;
@@ -89,7 +89,7 @@ func Send[T any](x *X, edge int, v T) {
 	x.stats[edge].Messages += int64(x.replicas(to))
 }
 
-// Sent is what Send sent. In an asynchronous run a producer gets the newest value,
+// Sent returns what Send sent. In an asynchronous run a producer gets the newest value,
 // which may be one that it used before.
 func Sent[T any](x *X, edge int) T {
 	e := &x.ends[edge]
@@ -111,7 +111,7 @@ func Sent[T any](x *X, edge int) T {
 	return detach(e.copy.last.(T)) // it may be given out again
 }
 
-// AllGather is the rows of all replicas, for all of them. In an asynchronous run
+// AllGather returns the rows of all replicas, for all of them. In an asynchronous run
 // every replica is on its own.
 func AllGather[T any](x *X, edge int, v T) T {
 	k := x.replicas(x.group)
@@ -142,7 +142,7 @@ func AllGather[T any](x *X, edge int, v T) T {
 	return concat(x, edge, parts)
 }
 
-// OwnRows is this replica's part of what was computed from an AllGather: the rows
+// OwnRows returns this replica's part of what was computed from an AllGather: the rows
 // that it gave to it.
 func OwnRows[T any](x *X, edge int, v T) T {
 	own := x.ends[edge].mine
@@ -152,7 +152,7 @@ func OwnRows[T any](x *X, edge int, v T) T {
 	return rows(x, edge, v, own[0], own[1], -1, rl.System.Part)
 }
 
-// Part is this replica's even share of a batch that all replicas have.
+// Part returns this replica's even share of a batch that all replicas have.
 func Part[T any](x *X, v T) T {
 	n, k := length(v), x.replicas(x.group)
 	if k == 1 || x.top.Async != nil {
@@ -172,14 +172,14 @@ func toAll[T any](x *X, edge int, m Message, v T) {
 	}
 }
 
-// first is what the first replica of the sending group sent.
+// first returns what the first replica of the sending group sent.
 func first[T any](x *X, edge int) T {
 	return valueOf[T](x.receive(edge, x.top.Number(x.ends[edge].from, 0)))
 }
 
 func valueOf[T any](m Message) T { return As[T](m.Value) }
 
-// As is a message's value, whether it is here as it was sent or still in the form
+// As returns a message's value, whether it is here as it was sent or still in the form
 // that it crossed processes in; the zero T if there was none.
 func As[T any](value any) T {
 	v, ok := value.(T)

@@ -36,7 +36,7 @@ func concat[T any](x *X, edge int, parts []T) T {
 	return rl.Rebuild(parts[0], out)
 }
 
-// rows is rows lo to hi of a batch, by cut; of is how many it must have, -1 any number.
+// rows returns rows lo to hi of a batch, by cut; of is how many it must have, -1 any number.
 func rows[T any](x *X, edge int, v T, lo, hi, of int, cut func(t rl.Tensor, lo, hi int) rl.Tensor) T {
 	if !hasLeaves[T]() {
 		return v
@@ -61,7 +61,7 @@ func (x *X) byMember(edge int) bool {
 	return edge < len(x.top.Edges) && x.top.Edges[edge].Axis == fdg.Agents
 }
 
-// members is a slice with every member's element from the replica that owns it.
+// members returns a slice with every member's element from the replica that owns it.
 func members[T any](x *X, edge int, parts []T) T {
 	first := reflect.ValueOf(parts[0])
 	out := reflect.MakeSlice(first.Type(), first.Len(), first.Len())
@@ -71,7 +71,7 @@ func members[T any](x *X, edge int, parts []T) T {
 	return out.Interface().(T)
 }
 
-// memberRange is a slice with the elements of members lo to hi alone.
+// memberRange returns a slice with the elements of members lo to hi alone.
 func memberRange[T any](v T, lo, hi int) T {
 	all := reflect.ValueOf(v)
 	out := reflect.MakeSlice(all.Type(), all.Len(), all.Len())
@@ -79,7 +79,7 @@ func memberRange[T any](v T, lo, hi int) T {
 	return out.Interface().(T)
 }
 
-// length is the number of rows of a batch.
+// length returns the number of rows of a batch.
 func length[T any](v T) int {
 	if hasLeaves[T]() {
 		for _, t := range rl.Leaves(v) {

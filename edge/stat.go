@@ -16,7 +16,7 @@ type Stat struct {
 	Stale, MaxStale int64
 }
 
-// Stats are the replica's own figures, edge by edge. The time that it did not
+// Stats returns the replica's own figures, edge by edge. The time that it did not
 // wait it was busy.
 func (x *X) Stats() []Stat {
 	out := make([]Stat, len(x.top.Edges))
@@ -27,7 +27,7 @@ func (x *X) Stats() []Stat {
 	return out
 }
 
-// Wait is how long the replica waited in all, for its runner's messages too.
+// Wait returns how long the replica waited in all, for its runner's messages too.
 func (x *X) Wait() (d time.Duration) {
 	for _, s := range x.stats {
 		d += s.Wait

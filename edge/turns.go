@@ -7,7 +7,7 @@ func (x *X) inTurns(from int) bool {
 	return x.top.Turns > 1 && x.top.Groups[from].Own[0].Of > 0 && x.replicas(from) >= x.top.Turns
 }
 
-// gatheredInTurns is Gathered where replicas take turns: it waits for the first part,
+// gatheredInTurns does what Gathered does where replicas take turns: it waits for the first part,
 // and for another when somebody asks for its rows. So actions for one part are on
 // their way before the rest has arrived.
 func gatheredInTurns[T any](x *X, edge int) T {

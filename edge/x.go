@@ -45,7 +45,7 @@ type Async struct {
 	Whole bool
 }
 
-// Replicas is how many there are in all groups.
+// Replicas returns how many there are in all groups.
 func (t *Topology) Replicas() int {
 	n := 0
 	for _, g := range t.Groups {
@@ -54,7 +54,7 @@ func (t *Topology) Replicas() int {
 	return n
 }
 
-// Number is that of replica r of a group among all.
+// Number returns that of replica r of a group among all.
 func (t *Topology) Number(group, r int) int {
 	for _, g := range t.Groups[:group] {
 		r += len(g.Own)
@@ -120,7 +120,7 @@ type end struct {
 // they keep nobody waiting, and that of asynchronous producers' tokens.
 const Control = 3
 
-// New is the end of replica r of a group. ctx stops whatever waits.
+// New returns the end of replica r of a group. ctx stops whatever waits.
 func New(ctx context.Context, top *Topology, group, r int, s *rl.Scope, link Link) (*X, error) {
 	x := &X{ctx: ctx, link: link, scope: s, top: top, group: group, rank: r, counted: s.Steps()}
 	own := top.Groups[group].Own[r]
@@ -167,11 +167,11 @@ func (x *X) Turn() {
 	x.widen()
 }
 
-// Taken is the environment steps behind all that was taken from other replicas:
+// Taken returns the environment steps behind all that was taken from other replicas:
 // what an asynchronous run counts.
 func (x *X) Taken() int64 { return x.taken }
 
-// Me is the replica's number among all.
+// Me returns the replica's number among all.
 func (x *X) Me() int { return x.top.Number(x.group, x.rank) }
 
 func (x *X) replicas(group int) int { return len(x.top.Groups[group].Own) }
@@ -185,16 +185,16 @@ func (x *X) Put(edge, to int, v any) { x.send(edge, to, Message{Value: v}) }
 // PostTo sends one of which only the newest matters.
 func (x *X) PostTo(edge, to int, v any) { x.link.Post(to, Message{Edge: edge, Value: v}) }
 
-// Take is the next message of a sender on an edge.
+// Take returns the next message of a sender on an edge.
 func (x *X) Take(edge, from int) any { return x.receive(edge, from).Value }
 
-// Poll is the next message on an edge that has arrived already.
+// Poll returns the next message on an edge that has arrived already.
 func (x *X) Poll(edge int) (from int, v any, ok bool) {
 	x.poll()
 	return x.arrived(edge)
 }
 
-// arrived is the next message on an edge that was filed.
+// arrived returns the next message on an edge that was filed.
 func (x *X) arrived(edge int) (from int, v any, ok bool) {
 	for from, q := range x.ends[edge].waiting {
 		if len(q) > 0 {
@@ -242,7 +242,7 @@ func (x *X) send(edge, to int, m Message) {
 	s.Messages++
 }
 
-// receive is the next message of one sender.
+// receive returns the next message of one sender.
 func (x *X) receive(edge, from int) Message {
 	for len(x.ends[edge].waiting[from]) == 0 {
 		x.wait(edge)
@@ -250,7 +250,7 @@ func (x *X) receive(edge, from int) Message {
 	return x.pop(edge, from)
 }
 
-// earliest is the sender, of those for whom ok is true, whose message on an edge
+// earliest returns the sender, of those for whom ok is true, whose message on an edge
 // arrived first; -1 if none has arrived.
 func (x *X) earliest(edge int, ok func(from int) bool) int {
 	best, at := -1, int64(0)

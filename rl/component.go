@@ -72,7 +72,7 @@ type stateSet struct {
 	restarts bool
 }
 
-// NewState is an empty state whose tensors live on s's device.
+// NewState returns an empty state whose tensors live on s's device.
 func NewState(s *Scope) *State {
 	return &State{set: &stateSet{dev: s.dev, envs: s.spans(), arrays: map[string]Array{}}}
 }
@@ -88,7 +88,7 @@ func (system) Restarting(s *State) *State {
 // Restarts reports whether s is without the episodes under way.
 func (s *State) Restarts() bool { return s.set.restarts }
 
-// At is the part of the state under a name.
+// At returns the part of the state under a name.
 func (s *State) At(name string) *State { return &State{s.prefix + name + "/", s.set} }
 
 // Add puts an array under its name, relative to s.
@@ -124,7 +124,7 @@ func (s *State) mark(name string) {
 	}
 }
 
-// GetRows is GetLike for what PutRows saved: the rows of the replica's own
+// GetRows does what GetLike does for what PutRows saved: the rows of the replica's own
 // environments.
 func (s *State) GetRows(name string, like Tensor) Tensor {
 	a, ok := s.array(name)
@@ -142,7 +142,7 @@ func (s *State) GetRows(name string, like Tensor) Tensor {
 	return s.set.dev.from(a.Flat, a.Shape)
 }
 
-// own is the part of an array of all environments' rows that belongs to whoever
+// own returns the part of an array of all environments' rows that belongs to whoever
 // loads it. An array that has not the rows of all stays as it is: it may be a
 // replica's own, or hold nothing yet.
 func (s *State) own(a Array) (Array, error) {
@@ -164,7 +164,7 @@ func (s *State) own(a Array) (Array, error) {
 	return part, nil
 }
 
-// Get is the tensor saved under name.
+// Get returns the tensor saved under name.
 func (s *State) Get(name string) Tensor {
 	a, ok := s.array(name)
 	if !ok {
@@ -179,7 +179,7 @@ func (s *State) Has(name string) bool {
 	return ok
 }
 
-// children are the names directly under s that have more below them, sorted.
+// children returns the names directly under s that have more below them, sorted.
 func (s *State) children() []string {
 	var out []string
 	for name := range s.set.arrays {
@@ -201,7 +201,7 @@ func (s *State) array(name string) (Array, bool) {
 	return a, ok
 }
 
-// GetLike is Get for a tensor that must have like's shape.
+// GetLike does what Get does for a tensor that must have like's shape.
 func (s *State) GetLike(name string, like Tensor) Tensor {
 	a, ok := s.array(name)
 	if ok && !a.Shape.Equal(like.Shape()) {
@@ -220,10 +220,10 @@ func (s *State) fail(err error) {
 	}
 }
 
-// Err is the first thing that was missing or had another shape.
+// Err returns the first thing that was missing or had another shape.
 func (s *State) Err() error { return s.set.err }
 
-// Arrays are all arrays in name order.
+// Arrays returns all arrays in name order.
 func (s *State) Arrays() []Array {
 	out := make([]Array, 0, len(s.set.arrays))
 	for _, a := range s.set.arrays {
@@ -251,7 +251,7 @@ func PutRowTable[T gotype.Supported](s *State, name string, rows int, x []T) {
 	s.Add(Array{Name: name, Shape: shape, Flat: slices.Clone(x), Rows: true})
 }
 
-// GetRowSliceN is GetRowSlice of exactly n numbers.
+// GetRowSliceN does what GetRowSlice does of exactly n numbers.
 func GetRowSliceN[T gotype.Supported](s *State, name string, n int) []T {
 	x := GetRowSlice[T](s, name)
 	if s.Err() == nil && len(x) != n {
@@ -261,7 +261,7 @@ func GetRowSliceN[T gotype.Supported](s *State, name string, n int) []T {
 	return x
 }
 
-// GetRowSlice is what PutRowSlice or PutRowTable saved, for the replica's own
+// GetRowSlice returns what PutRowSlice or PutRowTable saved, for the replica's own
 // environments.
 func GetRowSlice[T gotype.Supported](s *State, name string) []T {
 	a, ok := s.array(name)
@@ -280,7 +280,7 @@ func GetRowSlice[T gotype.Supported](s *State, name string) []T {
 	return slices.Clone(x)
 }
 
-// GetSlice is what PutSlice saved.
+// GetSlice returns what PutSlice saved.
 func GetSlice[T gotype.Supported](s *State, name string) []T {
 	a, ok := s.array(name)
 	if !ok {
@@ -293,7 +293,7 @@ func GetSlice[T gotype.Supported](s *State, name string) []T {
 	return slices.Clone(x)
 }
 
-// GetSliceN is GetSlice of exactly n numbers.
+// GetSliceN does what GetSlice does of exactly n numbers.
 func GetSliceN[T gotype.Supported](s *State, name string, n int) []T {
 	x := GetSlice[T](s, name)
 	if s.Err() == nil && len(x) != n {

@@ -16,7 +16,7 @@ import (
 // reads once.
 const keepMost = 1 << 20
 
-// hosted is a value in Go's memory, given away to it, for a device.
+// hosted returns a value in Go's memory, given away to it, for a device.
 func (d *Device) hosted(flat any, shape shapes.Shape) Tensor {
 	return Tensor{val: &value{shape: &shape, dev: d, flat: flat}}
 }
@@ -36,7 +36,7 @@ func cloneFlat(flat any, shape shapes.Shape) any {
 	return out
 }
 
-// on is the value as a buffer of a device.
+// on returns the value as a buffer of a device.
 func (v *value) on(d *Device) compute.Buffer {
 	v = v.whole()
 	if v.buf != nil && v.dev == d {
@@ -49,7 +49,7 @@ func (v *value) on(d *Device) compute.Buffer {
 	return buf
 }
 
-// memory is the value as a Go slice of its dtype, for reading only.
+// memory returns the value as a Go slice of its dtype, for reading only.
 func (v *value) memory() any {
 	v = v.whole()
 	switch {
@@ -110,7 +110,7 @@ func (v *value) begin() {
 	v.copies.Expect(func() func(flat any) error { return b.Begin(v.buf) })
 }
 
-// PartFor is Part for somebody on another device, or on the host if to is nil. What is
+// PartFor does what Part does for somebody on another device, or on the host if to is nil. What is
 // on its way there is not waited for: whoever reads the part does.
 func (system) PartFor(t Tensor, lo, hi int, to *Device) Tensor {
 	v := t.val
@@ -199,7 +199,7 @@ func (v *value) away() bool {
 	return flat == nil
 }
 
-// both is a value in Go's memory, given away to it, and on a device as well.
+// both returns a value in Go's memory, given away to it, and on a device as well.
 func (d *Device) both(flat any, shape shapes.Shape) Tensor {
 	if d.shared {
 		return d.from(flat, shape)

@@ -50,7 +50,7 @@ func farDevice(t *testing.T) (*Device, *farther) {
 	return NewDevice(f), f
 }
 
-// doubled is a tensor that is on the device alone.
+// doubled returns a tensor that is on the device alone.
 func doubled(d *Device, x ...float32) Tensor {
 	in := d.from(x, shapes.Make(dtypes.Float32, len(x)))
 	return op("double", []Tensor{in}, func(_ *Ctx, in []Tensor) []Tensor {

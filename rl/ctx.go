@@ -44,7 +44,7 @@ func (c *Ctx) newGraph(name string) {
 	}
 }
 
-// ctxOf is the construction that the first node among tensors belongs to, or
+// ctxOf returns the construction that the first node among tensors belongs to, or
 // nil if all are values.
 func ctxOf(in []Tensor) *Ctx {
 	for _, t := range in {
@@ -55,10 +55,10 @@ func ctxOf(in []Tensor) *Ctx {
 	return nil
 }
 
-// Graph is the GoMLX graph under construction.
+// Graph returns the GoMLX graph under construction.
 func (c *Ctx) Graph() *graph.Graph { return c.graph }
 
-// Scope is the GoMLX scope that holds p's parameters: any GoMLX layer builds on
+// Scope returns the GoMLX scope that holds p's parameters: any GoMLX layer builds on
 // it. Asking twice gives the same parameters, so a network may be applied to
 // several inputs of one graph.
 //
@@ -71,7 +71,7 @@ func (c *Ctx) Scope(p *Params) *model.Scope {
 	return c.scope.store.RootScope().At("%s", p.name)
 }
 
-// read is the graph value of a cell that is no GoMLX variable.
+// read returns the graph value of a cell that is no GoMLX variable.
 func (c *Ctx) read(x *cell) *graph.Node {
 	if x.value.node != nil {
 		return x.value.node // inside a device program
@@ -87,11 +87,11 @@ func (c *Ctx) read(x *cell) *graph.Node {
 	return n
 }
 
-// InitKey is the key of the initial value of what lies at path, so that
+// InitKey returns the key of the initial value of what lies at path, so that
 // parameters do not depend on the order in which they were made.
 func (c *Ctx) InitKey(path string) Key { return c.scope.Key("init").Use(path) }
 
-// Const is a float32 scalar in the graph.
+// Const returns a float32 scalar in the graph.
 func (c *Ctx) Const(x float64) *graph.Node { return graph.Scalar(c.graph, dtypes.Float32, x) }
 
 // lift turns values among in into constants of the graph.
@@ -149,10 +149,10 @@ func (c *Ctx) Uniform(use string, dims ...int) *graph.Node {
 	return p
 }
 
-// Draws is how many draws the graph function has made so far.
+// Draws returns how many draws the graph function has made so far.
 func (c *Ctx) Draws() int { return len(c.draws) + len(c.used) }
 
-// drawn is Uniform inside a device program: the same integer arithmetic as graph
+// drawn does what Uniform does inside a device program: the same integer arithmetic as graph
 // code.
 func (c *Ctx) drawn(use string, n int, dims []int) *graph.Node {
 	if slices.Contains(c.used, use) {

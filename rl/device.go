@@ -50,10 +50,10 @@ func NewDevice(b compute.Backend) *Device {
 	return d
 }
 
-// Calls is how many times a compiled graph has been called.
+// Calls returns how many times a compiled graph has been called.
 func (system) Calls(d *Device) int64 { return d.calls.Load() }
 
-// Compiling is what the device has been compiling, and for how long; for 0 while it does
+// Compiling returns what the device has been compiling, and for how long; for 0 while it does
 // not, or does not say.
 func (system) Compiling(d *Device) (what string, took time.Duration) {
 	if c, ok := d.backend.(interface {
@@ -68,7 +68,7 @@ func (system) Compiling(d *Device) (what string, took time.Duration) {
 // them.
 func (system) Devices(d *Device) int { return max(1, d.parts) }
 
-// Backend is the GoMLX backend that the device computes with.
+// Backend returns the GoMLX backend that the device computes with.
 func (d *Device) Backend() compute.Backend { return d.backend }
 
 // from copies flat, a slice of shape's dtype, for the device.
@@ -79,7 +79,7 @@ func (d *Device) from(flat any, shape shapes.Shape) Tensor {
 	return Tensor{val: &value{shape: &shape, dev: d, buf: d.upload(flat, shape)}}
 }
 
-// fresh is a tensor of the shape whose memory fill writes before anyone else
+// fresh returns a tensor of the shape whose memory fill writes before anyone else
 // sees it.
 func (d *Device) fresh(shape shapes.Shape, fill func(flat any)) Tensor {
 	if !d.shared {
@@ -93,7 +93,7 @@ func (d *Device) fresh(shape shapes.Shape, fill func(flat any)) Tensor {
 	return Tensor{val: &value{shape: &shape, dev: d, buf: buf}}
 }
 
-// device is the first device found among tensors; constants have none.
+// device returns the first device found among tensors; constants have none.
 func device(tensors []Tensor) *Device {
 	for _, t := range tensors {
 		if t.val != nil && t.val.dev != nil {
@@ -115,7 +115,7 @@ func op(name string, in []Tensor, build func(c *Ctx, in []Tensor) []Tensor) []Te
 	return d.compiled(name, in, build).run(Key{}, in)
 }
 
-// compiled is the program of that name for inputs like in, made on first use.
+// compiled returns the program of that name for inputs like in, made on first use.
 func (d *Device) compiled(name string, in []Tensor, build func(c *Ctx, in []Tensor) []Tensor) *program {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -146,7 +146,7 @@ type over interface {
 	NewOver(shape shapes.Shape, data []byte) (compute.Buffer, error)
 }
 
-// Adopt is a tensor of the shape whose data, in row-major order, are given away to
+// Adopt returns a tensor of the shape whose data, in row-major order, are given away to
 // it: they become the tensor's own memory where the device can use it.
 func (system) Adopt(d *Device, shape shapes.Shape, data []byte) Tensor {
 	if b, ok := d.backend.(over); ok {

@@ -52,10 +52,10 @@
 //   - An [Agent] is what was trained, for evaluation and export: [NewAgent] makes one of graph
 //     functions, and a [Team] is one for each kind of agent.
 //
-// Operations return no errors. One that fails stops the run with a [Failure], which has the file and
-// line of the author's call.
+// Operations return no errors. One that fails stops the run with a [Failure], which has the file
+// and line of the author's call.
 //
 // Components of one's own save and load a [State], and can take part in more: [Resident] ones live
-// inside a device program, through [Carry], [Counter], [Stream] and [Lowering]; [Weighted] ones hold a
-// part of what an agent needs; [Observation] lets checks see what they do.
+// inside a device program, through [Carry], [Counter], [Stream] and [Lowering]; [Weighted] ones
+// hold a part of what an agent needs; [Observation] lets checks see what they do.
 package rl

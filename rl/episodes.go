@@ -77,7 +77,7 @@ func (e *Episodes) parts(i int) (out []float64) {
 	return out
 }
 
-// kindNames are the kinds of agents that Episode.Kinds are of; nil where there is
+// kindNames returns the kinds of agents that Episode.Kinds are of; nil where there is
 // one.
 func (e *Episodes) kindNames() []string { return e.names }
 
@@ -97,19 +97,19 @@ func (e *Episodes) keep(x Episode) {
 	}
 }
 
-// Count is the number of episodes that ended.
+// Count returns the number of episodes that ended.
 //
 //weft:refuse log episodes through the runner
 func (e *Episodes) Count() int64 { return e.count }
 
-// take is the episodes that ended since it was last called.
+// take returns the episodes that ended since it was last called.
 func (e *Episodes) take() []Episode {
 	out := e.fresh
 	e.fresh = nil
 	return out
 }
 
-// Mean is the mean return and length of the last 100 episodes; n is how many there
+// Mean returns the mean return and length of the last 100 episodes; n is how many there
 // are.
 func (e *Episodes) Mean() (ret, length float64, n int) {
 	for _, x := range e.window {

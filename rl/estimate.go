@@ -8,14 +8,13 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// The estimators take tensors [env, time], or [env, time, agent]: rewards; values of the states acted
-// in; next, values of the states reached, *before any reset* (at a truncation
-// the value of the final observation, at a termination anything); term, where
-// an episode terminated; done, where it terminated or was truncated. A
-// termination cuts the bootstrap, the end of an episode cuts the sum: to
-// mistake one for the other biases every value near a time limit.
+// The estimators take tensors [env, time], or [env, time, agent]: rewards; values of the states
+// acted in; next, values of the states reached, *before any reset* (at a truncation the value of
+// the final observation, at a termination anything); term, where an episode terminated; done, where
+// it terminated or was truncated. A termination cuts the bootstrap, the end of an episode cuts the
+// sum: to mistake one for the other biases every value near a time limit.
 
-// GAE is the generalised advantage estimate (Schulman et al., 2016), and the
+// GAE returns the generalised advantage estimate (Schulman et al., 2016), and the
 // returns that it implies: adv + value.
 //
 //weft:op batch
@@ -32,7 +31,7 @@ func GAE(gamma, lambda float64, reward, value, next, term, done Tensor) (adv, re
 	return out[0], out[1]
 }
 
-// NStep is the n-step return: n rewards, then the value of the state reached,
+// NStep returns the n-step return: n rewards, then the value of the state reached,
 // or less where the episode ends or the batch does.
 //
 //weft:op batch
@@ -56,7 +55,7 @@ func NStep(gamma float64, n int, reward, next, term, done Tensor) Tensor {
 	})[0]
 }
 
-// Lambda is the lambda-return: a mixture of n-step returns that weighs the next
+// Lambda returns the lambda-return: a mixture of n-step returns that weighs the next
 // value by 1-lambda at every step.
 //
 //weft:op batch
@@ -73,7 +72,7 @@ func Lambda(gamma, lambda float64, reward, next, term, done Tensor) Tensor {
 	})[0]
 }
 
-// VTrace is the off-policy corrected value target and policy-gradient advantage
+// VTrace returns the off-policy corrected value target and policy-gradient advantage
 // of IMPALA (Espeholt et al., 2018, section 4.1), with importance ratios
 // exp(logRatio) clipped at rho for the values and at c for the traces.
 //
@@ -100,7 +99,7 @@ func VTrace(gamma, lambda, rho, c float64, logRatio, reward, value, next, term, 
 	return out[0], out[1]
 }
 
-// estimate is op for tensors that must all be [env, time, ...] alike: a column
+// estimate returns op for tensors that must all be [env, time, ...] alike: a column
 // would be broadcast silently. Numbers that a schedule may change are inputs of the
 // program like any other, so that it is compiled once.
 func estimate(name string, numbers []float64, in []Tensor, build func(far bool, p []*graph.Node, in []Tensor) []*graph.Node) []Tensor {
@@ -130,13 +129,13 @@ func nodes(in []Tensor) []*graph.Node {
 	return out
 }
 
-// beyond is the value of the state reached, 0 where the episode terminated,
+// beyond returns the value of the state reached, 0 where the episode terminated,
 // whatever next holds there.
 func beyond(next, term Tensor) *graph.Node {
 	return graph.Where(term.Node(), graph.ZerosLike(next.Node()), next.Node())
 }
 
-// backward is the recurrence x[t] = base[t] + decay[t] x[t+1] from the last column
+// backward returns the recurrence x[t] = base[t] + decay[t] x[t+1] from the last column
 // to the first, with 0 after the end. On a device that is far, where every column
 // would be a kernel of its own, sums are taken over twice as many columns in every
 // round instead: the same numbers but for rounding.
@@ -158,7 +157,7 @@ func backward(far bool, base, decay *graph.Node) *graph.Node {
 	return graph.Concatenate(columns, 1)
 }
 
-// at is column t of [env, time], as [env, 1].
+// at returns column t of [env, time], as [env, 1].
 func at(x *graph.Node, t int) *graph.Node {
 	return graph.SliceAxis(x, 1, graph.AxisRange(t, t+1))
 }
@@ -172,13 +171,13 @@ func shiftLeft(x *graph.Node, steps int) *graph.Node {
 	return graph.Concatenate([]*graph.Node{graph.SliceAxis(x, 1, graph.AxisRange(steps)), zero}, 1)
 }
 
-// lastColumn is 1 in the last column and 0 elsewhere.
+// lastColumn returns 1 in the last column and 0 elsewhere.
 func lastColumn(x *graph.Node) *graph.Node {
 	t := graph.Iota(x.Graph(), x.Shape(), 1)
 	return graph.ConvertDType(graph.Equal(t, graph.ConstAs(t, x.Shape().Dimensions[1]-1)), x.DType())
 }
 
-// not is 1 where a bool is false.
+// not returns 1 where a bool is false.
 func not(b *graph.Node) *graph.Node {
 	return graph.ConvertDType(graph.LogicalNot(b), dtypes.Float32)
 }

@@ -118,7 +118,7 @@ type one struct {
 	term, done                 []bool
 }
 
-// until is the number of steps from t to the end of the episode or the batch.
+// until returns the number of steps from t to the end of the episode or the batch.
 func (e one) until(t int) int {
 	n := 1
 	for !e.done[t+n-1] && t+n < len(e.reward) {
@@ -177,7 +177,7 @@ func (e one) vtrace(gamma, lambda, rho, c float64, t int) (target, adv float64) 
 	return target, min(rho, e.ratio[t]) * (e.reward[t] + gamma*boot - e.value[t])
 }
 
-// randomEpisodes are n environments of the given length, as tensors and alone.
+// randomEpisodes returns n environments of the given length, as tensors and alone.
 func randomEpisodes(s *rl.Scope, n, time int) (episodes, []one) {
 	all := make([]one, n)
 	var ratio, reward, value, next []float64
@@ -202,7 +202,7 @@ func randomEpisodes(s *rl.Scope, n, time int) (episodes, []one) {
 	}, all
 }
 
-// each is f of every step of every environment.
+// each returns f of every step of every environment.
 func each(all []one, f func(e one, t int) float64) (out []float64) {
 	for _, e := range all {
 		for t := range e.reward {
@@ -304,7 +304,7 @@ func minus(a, b []float64) []float64 {
 	return out
 }
 
-// agreeing is next with the value of the step after wherever the episode goes on.
+// agreeing returns next with the value of the step after wherever the episode goes on.
 func agreeing(s *rl.Scope, all []one) rl.Tensor {
 	var out []float64
 	for _, e := range all {

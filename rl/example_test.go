@@ -12,7 +12,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// exampleScope is where the components of an example are made.
+// exampleScope returns where the components of an example are made.
 func exampleScope() *rl.Scope {
 	backend, err := gobackend.New("ops_sequential")
 	if err != nil {

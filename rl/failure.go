@@ -42,7 +42,7 @@ func Fail(err error) {
 
 func newFailure(err error) *Failure { return &Failure{Pos: stack.Author(), Err: err} }
 
-// Failf is Fail with a formatted message.
+// Failf does what Fail does with a formatted message.
 //
 //weft:refuse return an error from the constructor; in a loop operations fail by themselves
 func Failf(format string, args ...any) { Fail(fmt.Errorf(format, args...)) }

@@ -90,7 +90,7 @@ func (f *Func[I, O]) inline(c *Ctx, k Key, in I) (out O) {
 	return out
 }
 
-// Rows is Call for the rows where mask is true, and zero elsewhere. When mask is
+// Rows does what Call does for the rows where mask is true, and zero elsewhere. When mask is
 // false everywhere nothing is computed.
 //
 //weft:op call graph turns
@@ -134,7 +134,7 @@ func (f *Func[I, O]) masked(mask Tensor, k Key, in I) O {
 	return Map(f.call(k, in), func(x Tensor) Tensor { return Select(mask, x, Zero(x)) })
 }
 
-// maskedThere is masked in one call, for a device where each costs.
+// maskedThere returns masked in one call, for a device where each costs.
 func (f *Func[I, O]) maskedThere(mask Tensor, k Key, in I, leaves []Tensor) O {
 	n := len(leaves)
 	all := append(leaves[:n:n], mask)
@@ -149,7 +149,7 @@ func (f *Func[I, O]) maskedThere(mask Tensor, k Key, in I, leaves []Tensor) O {
 	return Rebuild(e.like, e.run(k, all))
 }
 
-// Where is Call if mask is true anywhere, and otherwise is what stands for it if
+// Where returns Call if mask is true anywhere, and otherwise is what stands for it if
 // not; the function must give just that where no row is to be computed.
 func (f *Func[I, O]) Where(mask Tensor, k Key, in I, otherwise O) O {
 	o := f.scope.Observed()
@@ -178,7 +178,7 @@ func (f *Func[I, O]) where(mask Tensor, k Key, in I, otherwise O) O {
 // a call in vain.
 func (c *Ctx) branches() bool { return c.lower != nil && !c.lower.inCall && c.dev.shared }
 
-// unless is build under a branch of a device program that is taken if mask is true
+// unless returns build under a branch of a device program that is taken if mask is true
 // anywhere. What is there if not is otherwise, or zeros.
 func unless[O any](c *Ctx, mask Tensor, build func() O, otherwise []Tensor) (out O) {
 	var leaves []Tensor
@@ -267,7 +267,7 @@ func (p *programs[O]) find(in []Tensor, make func() (*program, O)) *compiled[O] 
 	return e
 }
 
-// zeros are outputs of the program's shapes, all zero, made once.
+// zeros returns outputs of the program's shapes, all zero, made once.
 func (e *compiled[O]) zeros() []Tensor {
 	e.once.Do(func() {
 		shapes := e.exe.Outputs()

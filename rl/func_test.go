@@ -13,7 +13,7 @@ import (
 
 type pair struct{ X, Y rl.Tensor }
 
-// counter is a graph function that counts how often it is traced.
+// counter returns a graph function that counts how often it is traced.
 func counter(s *rl.Scope) (*rl.Func[pair, pair], *int) {
 	built := new(int)
 	return rl.NewFunc(s, "counter", func(_ *rl.Ctx, in pair) pair {

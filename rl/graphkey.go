@@ -25,7 +25,7 @@ func (system) GraphUniform(key *graph.Node, use string, rows, n int) *graph.Node
 	return newGraphKey(key).use(use).uniform(rows, n)
 }
 
-// Words are the key as the graph's functions take it: its own four, and the
+// Words returns the key as the graph's functions take it: its own four, and the
 // global index of row 0.
 func (system) Words(k Key) [5]uint32 { return [5]uint32{k.w[0], k.w[1], k.w[2], k.w[3], k.row} }
 
@@ -49,7 +49,7 @@ func (k Key) graph(g *graph.Graph) graphKey {
 	return graphKey{[4]*graph.Node{word(g, k.w[0]), word(g, k.w[1]), word(g, k.w[2]), word(g, k.w[3])}, word(g, k.row), pathOf(k)}
 }
 
-// foldNode is Key.Fold of an integer that is a graph value; how says what is known
+// foldNode does what Key.Fold does of an integer that is a graph value; how says what is known
 // of it beside, if anything is.
 func (k Key) foldNode(x *graph.Node, how *keyFold) Key {
 	lo, hi := twoWords(x)
@@ -60,14 +60,14 @@ func (k Key) foldNode(x *graph.Node, how *keyFold) Key {
 	return k.inside(out)
 }
 
-// twoWords are the halves of integers.
+// twoWords returns the halves of integers.
 func twoWords(x *graph.Node) (lo, hi *graph.Node) {
 	wide := graph.ConvertDType(x, dtypes.Uint64)
 	lo = graph.ConvertDType(wide, dtypes.Uint32)
 	return lo, graph.ConvertDType(graph.BitwiseShiftRightLogicalScalar(wide, 32), dtypes.Uint32)
 }
 
-// GraphBits are the first words of Bits of rows 0, 1, ..., as a uint32 vector of the
+// GraphBits returns the first words of Bits of rows 0, 1, ..., as a uint32 vector of the
 // device program that the key is of.
 func GraphBits(k Key, rows int) *graph.Node {
 	if k.in == nil {
@@ -85,7 +85,7 @@ func GraphBits(k Key, rows int) *graph.Node {
 		[2]*graph.Node{spread(k.in.w[0]), spread(k.in.w[1])})[0]
 }
 
-// bits are the four words of blocks of row 0, as vectors; of many keys, as
+// bits returns the four words of blocks of row 0, as vectors; of many keys, as
 // [key, block].
 func (k graphKey) bits(blocks int) [4]*graph.Node {
 	g := k.w[0].Graph()
@@ -101,7 +101,7 @@ func (k graphKey) bits(blocks int) [4]*graph.Node {
 		[2]*graph.Node{spread(k.w[0]), spread(k.w[1])})
 }
 
-// over is the shape of what is drawn with dims for every key, one or [key], and how
+// over returns the shape of what is drawn with dims for every key, one or [key], and how
 // the words of keys spread over it.
 func (k graphKey) over(dims ...int) (shapes.Shape, func(*graph.Node) *graph.Node) {
 	lead := k.w[0].Shape().Dimensions
@@ -118,7 +118,7 @@ func (k graphKey) over(dims ...int) (shapes.Shape, func(*graph.Node) *graph.Node
 
 func word(g *graph.Graph, x uint32) *graph.Node { return graph.Const(g, x) }
 
-// fold is Key.Fold.
+// fold does what Key.Fold does.
 func (k graphKey) fold(lo, hi *graph.Node) graphKey {
 	if k.counts() {
 		return graphKey{w: [4]*graph.Node(columns(k.generate(lo, hi, 1))), row: k.row}
@@ -134,7 +134,7 @@ func (k graphKey) use(name string) graphKey {
 	return out
 }
 
-// uniform is [rows, n] of Key.Uniform; of many keys, [key, rows, n].
+// uniform returns [rows, n] of Key.Uniform; of many keys, [key, rows, n].
 func (k graphKey) uniform(rows, n int) *graph.Node {
 	g := k.w[0].Graph()
 	blocks := (n + 3) / 4
@@ -162,7 +162,7 @@ func (k graphKey) counts() bool {
 // row's blocks are apart in the generator's order, so each is a call.
 const manyBlocks = 16
 
-// words are the first n words of rows, [rows, n], by the device's generator.
+// words returns the first n words of rows, [rows, n], by the device's generator.
 func (k graphKey) words(rows, n int) *graph.Node {
 	var all []*graph.Node
 	for b := 0; n > 0; b++ {
@@ -177,7 +177,7 @@ func (k graphKey) words(rows, n int) *graph.Node {
 	return graph.Concatenate(all, 1)
 }
 
-// generate is [rows, 4] words of the blocks of counters (lo, hi), (lo+1, hi), ...
+// generate returns [rows, 4] words of the blocks of counters (lo, hi), (lo+1, hi), ...
 func (k graphKey) generate(lo, hi *graph.Node, rows int) *graph.Node {
 	parts := make([]*graph.Node, 0, 6)
 	for _, w := range []*graph.Node{k.w[0], k.w[1], lo, hi, k.w[2], k.w[3]} {
@@ -192,7 +192,7 @@ func (k graphKey) generate(lo, hi *graph.Node, rows int) *graph.Node {
 	return bits
 }
 
-// columns are the four columns of words, of so many rows; of one row, scalars.
+// columns returns the four columns of words, of so many rows; of one row, scalars.
 func columns(words *graph.Node, rows ...int) []*graph.Node {
 	out := make([]*graph.Node, 4)
 	for i := range out {
@@ -201,7 +201,7 @@ func columns(words *graph.Node, rows ...int) []*graph.Node {
 	return out
 }
 
-// philoxNodes is philox.Block on nodes, as the device of their graph has it best.
+// philoxNodes does what philox.Block does on nodes, as the device of their graph has it best.
 func philoxNodes(c [4]*graph.Node, k [2]*graph.Node) [4]*graph.Node {
 	x, ok := c[0].Graph().State(ctxLink{}).(*Ctx)
 	return philox.Nodes(c, k, ok && x.Rolls())

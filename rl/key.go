@@ -11,11 +11,11 @@ import (
 //
 // A random number is a function, not a stream: of (seed, use, iteration, position in it, global
 // row, position in the row). A Key is 128 bits, folded by Philox4x32-10; draws are Philox blocks of
-// (row, block) under it (internal/philox), and rl/graphkey.go is the same integer arithmetic as graph
-// code, bit for bit, which a test compares. Outside a lowered loop the draws of a graph function
-// are an *input* that Go fills: at the batch sizes of a rollout this is far cheaper than sixty
-// small graph operations, and the bits are the same. Normals and Gumbels are graph code on these
-// uniforms.
+// (row, block) under it (internal/philox), and rl/graphkey.go is the same integer arithmetic as
+// graph code, bit for bit, which a test compares. Outside a lowered loop the draws of a graph
+// function are an *input* that Go fills: at the batch sizes of a rollout this is far cheaper than
+// sixty small graph operations, and the bits are the same. Normals and Gumbels are graph code on
+// these uniforms.
 //
 // Minibatches are taken by rl.Permutation, a keyed Feistel network walked along its cycles:
 // position j of the order is computed alone, without a table or a sort, so a shard can find its own
@@ -40,7 +40,7 @@ type Key struct {
 	in *graphKey
 }
 
-// NewKey is the root of all keys of a seed.
+// NewKey returns the root of all keys of a seed.
 //
 //weft:refuse use run.Key, which belongs to the iteration
 func NewKey(seed uint64) Key {
@@ -91,7 +91,7 @@ func (k Key) OwnOf(rows int) (own Span, ok bool) {
 	return k.own.of(rows)
 }
 
-// forBatch is the key for draws of rows rows by a function of a batch of lead
+// forBatch returns the key for draws of rows rows by a function of a batch of lead
 // rows: where that is the replica's environments, draws go by their global
 // indices. Control that draws a number of its own gets the same everywhere.
 func (k Key) forBatch(lead, rows int) Key {
@@ -136,10 +136,10 @@ func (k Key) filled(rows, full int) Key {
 	return k
 }
 
-// inside is the key k as graph values.
+// inside returns the key k as graph values.
 func (k Key) inside(g graphKey) Key { return Key{row: k.row, own: k.own, in: &g} }
 
-// Bits are the four random words of block b of row i.
+// Bits returns the four random words of block b of row i.
 //
 //weft:refuse draw in a graph function, by row, or use run.Key where a key is asked for
 func (k Key) Bits(i, b int) [4]uint32 {
@@ -150,12 +150,12 @@ func (k Key) Bits(i, b int) [4]uint32 {
 	return philox.Block(ctr, [2]uint32{k.w[0], k.w[1]})
 }
 
-// Uniform is draw j of row i, in the open interval (0,1).
+// Uniform returns draw j of row i, in the open interval (0,1).
 //
 //weft:refuse draw in a graph function, by row, or use run.Key where a key is asked for
 func (k Key) Uniform(i, j int) float64 { return float64(philox.Unit(k.Bits(i, j/4)[j%4])) }
 
-// IntN is draw j of row i, uniform over 0..n-1 up to a bias of n/2^32.
+// IntN returns draw j of row i, uniform over 0..n-1 up to a bias of n/2^32.
 //
 //weft:refuse draw in a graph function, by row, or use run.Key where a key is asked for
 func (k Key) IntN(i, j, n int) int {
@@ -163,7 +163,7 @@ func (k Key) IntN(i, j, n int) int {
 	return int(hi)
 }
 
-// Rand is a generator for plain Go code, such as a host environment, that wants
+// Rand returns a generator for plain Go code, such as a host environment, that wants
 // more than a few numbers. It starts from the key and row i alone, so there is no
 // stream to save.
 //
@@ -173,7 +173,7 @@ func (k Key) Rand(i int) *rand.Rand {
 	return rand.New(rand.NewPCG(uint64(w[0])|uint64(w[1])<<32, uint64(w[2])|uint64(w[3])<<32))
 }
 
-// hash is FNV-1a: it names uses, it need not be random.
+// hash returns FNV-1a: it names uses, it need not be random.
 func hash(s string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(s) {

@@ -110,7 +110,7 @@ func TestRandStartsFromKeyAndRow(t *testing.T) {
 	}
 }
 
-// uniform is what a graph function draws.
+// uniform returns what a graph function draws.
 func uniform(s *rl.Scope, k rl.Key, use string, dims ...int) rl.Tensor {
 	return compute(s, k, func(c *rl.Ctx, _ []*node) *node { return c.Uniform(use, dims...) })
 }

@@ -10,7 +10,7 @@ import (
 // any other: its steps, episodes and logs are reported at a last cut, and the run's
 // state says that it has ended, so that to resume it does nothing.
 
-// leave is System.Leave.
+// leave does what System.Leave does.
 func (r *Run) leave() (more bool) {
 	open := r.open()
 	for i, o := range open {

@@ -11,14 +11,14 @@ import (
 // structs are the codecs of structs of tensors.
 var structs = leaves.NewSet[Tensor, Tree]()
 
-// mustCodec is the codec of T. It fails if values of T cannot cross an operation.
+// mustCodec returns the codec of T. It fails if values of T cannot cross an operation.
 func mustCodec[T any]() *leaves.Codec[Tensor] {
 	c, err := structs.Of(reflect.TypeFor[T]())
 	check(err)
 	return c
 }
 
-// Leaves are the tensors of a struct of tensors, in declaration order, absent
+// Leaves returns the tensors of a struct of tensors, in declaration order, absent
 // ones included.
 //
 //weft:moves
@@ -28,7 +28,7 @@ func Leaves[T any](v T) []Tensor {
 	return c.Read(borrowed(unsafe.Pointer(&v)), out)
 }
 
-// borrowed is p for a callee that keeps no pointer to what p points to: a codec.
+// borrowed returns p for a callee that keeps no pointer to what p points to: a codec.
 // The compiler cannot see that through a function value, and would put every
 // struct that crosses an operation on the heap. While the pointer is a number the
 // stack must not move, so nothing may be called before it is handed on, by what
@@ -42,14 +42,14 @@ func borrowed(p unsafe.Pointer) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&x))
 }
 
-// LeafNames are the paths of the tensors that Leaves gives.
+// LeafNames returns the paths of the tensors that Leaves gives.
 //
 //weft:pure
 func LeafNames[T any](v T) []string {
 	return mustCodec[T]().Names(unsafe.Pointer(&v), "", nil)
 }
 
-// Rebuild is like with its tensors replaced by leaves, in the order of Leaves.
+// Rebuild returns like with its tensors replaced by leaves, in the order of Leaves.
 //
 //weft:moves
 func Rebuild[T any](like T, leaves []Tensor) T {
@@ -76,14 +76,14 @@ func Map[T any](v T, f func(Tensor) Tensor) T {
 	return Rebuild(v, leaves)
 }
 
-// FormOf is how v is put together, apart from its tensors, as text.
+// FormOf returns how v is put together, apart from its tensors, as text.
 func FormOf[T any](v T) string {
 	text, err := mustCodec[T]().Form(unsafe.Pointer(&v))
 	check(err)
 	return text
 }
 
-// OfForm is a T of a form that FormOf gave, its tensors absent.
+// OfForm returns a T of a form that FormOf gave, its tensors absent.
 func OfForm[T any](text string) (v T, err error) {
 	if err := mustCodec[T]().Take(unsafe.Pointer(&v), text); err != nil {
 		return v, fmt.Errorf("the form of %T: %w", v, err)

@@ -53,7 +53,7 @@ type Grads struct {
 	spent  *bool
 }
 
-// leaves are the weight and the sums, named after the parameters.
+// leaves returns the weight and the sums, named after the parameters.
 func (g Grads) leaves() []Leaf {
 	out := []Leaf{{"weight", g.weight}}
 	i := 0
@@ -127,7 +127,7 @@ func (l *Loss[I, A]) result(e *compiled[A], out []Tensor) (g Grads, aux A) {
 	return g, Rebuild(e.like, out[2+len(sums):])
 }
 
-// lowered is Grad inside a device program.
+// lowered does what Grad does inside a device program.
 func (l *Loss[I, A]) lowered(c *Ctx, k Key, in I) (g Grads, aux A) {
 	if l.scope.sharded() != nil {
 		failf("loss %q is of a part of the rows: their number may be another in every batch", l.name)

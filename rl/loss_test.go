@@ -13,7 +13,7 @@ import (
 // fit is what the loss of these tests takes: rows of a regression.
 type fit struct{ X, Y, W rl.Tensor }
 
-// regression is the squared error of a small nonlinear model, by row.
+// regression returns the squared error of a small nonlinear model, by row.
 func regression(s *rl.Scope, p *rl.Params) *rl.Loss[fit, pair] {
 	return rl.NewLoss(s, "regression", func(c *rl.Ctx, in fit) (loss, weight rl.Tensor, aux pair) {
 		y := graph.Tanh(linear(c, p, in.X.Node(), 1))
@@ -26,7 +26,7 @@ func data(s *rl.Scope, lo, hi int) fit {
 	return fit{X: floats(s, randoms("x", 40)[2*lo:2*hi], hi-lo, 2), Y: floats(s, randoms("y", 20)[lo:hi], hi-lo)}
 }
 
-// gradient is what a step of size 1 by the plainest rule takes off.
+// gradient returns what a step of size 1 by the plainest rule takes off.
 func gradient(s *rl.Scope, p *rl.Params, g rl.Grads) []float64 {
 	before := values(p)
 	st := rl.NewState(s)

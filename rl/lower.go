@@ -91,7 +91,7 @@ type hostTable struct {
 	of    func(*Run) float64
 }
 
-// under is the construction that leaves belong to; one that has no node among them
+// under returns the construction that leaves belong to; one that has no node among them
 // may still stand in the loop of a device program.
 func (s *Scope) under(leaves []Tensor) *Ctx {
 	if c := ctxOf(leaves); c != nil {
@@ -103,7 +103,7 @@ func (s *Scope) under(leaves []Tensor) *Ctx {
 	return nil
 }
 
-// Lowering is the device program that is being built of the scope's loop, or nil.
+// Lowering returns the device program that is being built of the scope's loop, or nil.
 func (s *Scope) Lowering() *Lowering {
 	if s == nil {
 		return nil
@@ -133,13 +133,13 @@ type Int struct {
 	of   *frame      // of which it is the index; nil where it is calculated
 }
 
-// IntOf is an integer that is known.
+// IntOf returns an integer that is known.
 func IntOf(n int) Int { return Int{n: n} }
 
-// Known is the integer, where the loop was not made one of the program's.
+// Known returns the integer, where the loop was not made one of the program's.
 func (i Int) Known() (n int, ok bool) { return i.n, i.node == nil }
 
-// Node is the integer as an int32 scalar of graph g.
+// Node returns the integer as an int32 scalar of graph g.
 func (i Int) Node(g *graph.Graph) *graph.Node {
 	if i.node == nil {
 		return graph.Const(g, int32(i.n))
@@ -147,7 +147,7 @@ func (i Int) Node(g *graph.Graph) *graph.Node {
 	return i.node
 }
 
-// Times is the integer n times.
+// Times returns the integer n times.
 func (i Int) Times(n int) Int {
 	if i.node == nil {
 		return IntOf(i.n * n)
@@ -168,13 +168,13 @@ func (i Int) plus(n int) Int {
 // Inside reports whether the key is one of a device program.
 func (k Key) Inside() bool { return k.in != nil }
 
-// Graph is the program's graph.
+// Graph returns the program's graph.
 func (l *Lowering) Graph() *graph.Graph { return l.c.graph }
 
 // Lift turns values among tensors into constants of the program.
 func (l *Lowering) Lift(tensors []Tensor) []Tensor { return l.c.lift(tensors) }
 
-// known is what is known of an index that a key is folded with.
+// known returns what is known of an index that a key is folded with.
 func (l *Lowering) known(i Int) *keyFold {
 	switch {
 	case i.of == nil:
@@ -185,7 +185,7 @@ func (l *Lowering) known(i Int) *keyFold {
 	return &keyFold{node: i.node} // of a loop around
 }
 
-// KeyAt is Key with positions that may be graph values.
+// KeyAt does what Key does with positions that may be graph values.
 func (system) KeyAt(r *Run, use string, at ...Int) Key {
 	k := r.Key(use)
 	for _, i := range at {
@@ -198,7 +198,7 @@ func (system) KeyAt(r *Run, use string, at ...Int) Key {
 	return k
 }
 
-// host is System.Table.
+// host does what System.Table does.
 func (r *Run) host(d dtypes.DType, f func(*Run) float64) Tensor {
 	l := r.root().lower
 	if l == nil {
@@ -216,7 +216,7 @@ func (r *Run) host(d dtypes.DType, f func(*Run) float64) Tensor {
 	return Wrap(graph.Reshape(graph.DynamicSlice(l.tables[i], []*graph.Node{l.at}, []int{1})))
 }
 
-// as is the same view of another run: a member's, say.
+// as returns the same view of another run: a member's, say.
 func (r *Run) as(root *Run) *Run {
 	if r.parent == nil {
 		return root
@@ -240,7 +240,7 @@ func (l *Lowering) Finite(what string, tensors []Tensor) {
 	l.Check(Wrap(graph.Equal(sum, graph.ZerosLike(sum))), "%s is not a number", what)
 }
 
-// flattened are floats as one vector, so that they are looked at in one go.
+// flattened returns floats as one vector, so that they are looked at in one go.
 func flattened(tensors []Tensor) []Tensor {
 	parts := map[dtypes.DType][]*graph.Node{}
 	var kinds []dtypes.DType
@@ -262,7 +262,7 @@ func flattened(tensors []Tensor) []Tensor {
 	return out
 }
 
-// FiniteStep is Finite of what a step of environments returned, tensors that all
+// FiniteStep does what Finite does of what a step of environments returned, tensors that all
 // have a row for each of them. Steps are many and small: on a device that is far
 // rows are only put aside, and looked at when the iteration is over.
 func (l *Lowering) FiniteStep(what string, tensors []Tensor) {

@@ -50,7 +50,7 @@ func (p *keyPath) at(row uint32) *keyPath {
 	return &keyPath{p.l, p.words, row, p.folds}
 }
 
-// pathOf is a key's, if it has one.
+// pathOf returns a key's, if it has one.
 func pathOf(k Key) *keyPath {
 	if k.in != nil {
 		return k.in.path
@@ -108,7 +108,7 @@ func (l *Lowering) ask(k graphKey, rows, n int, words bool) (x *graph.Node, ok b
 	return nil, false
 }
 
-// take is the round's part of a table.
+// take returns the round's part of a table.
 func (f *frame) take(table *graph.Node) *graph.Node {
 	if table == nil || table.Shape().Dimensions[0] == 1 {
 		return table
@@ -132,7 +132,7 @@ func (f *frame) begin(carriers []Carried) {
 	}
 }
 
-// index is the loop's, which is now being built.
+// index returns the loop's, which is now being built.
 func (f *frame) index(i *graph.Node) Int {
 	f.round = Int{node: i, of: f}
 	return f.round
@@ -175,7 +175,7 @@ func (f *frame) make(g *graph.Graph) {
 	}
 }
 
-// table is the draws of all rounds, [round, rows, n]; where that would be too much,
+// table returns the draws of all rounds, [round, rows, n]; where that would be too much,
 // the words of their keys, [round, 5].
 func (f *frame) table(g *graph.Graph, a asked) *graph.Node {
 	k, rounds := f.keys(g, a.path)
@@ -190,7 +190,7 @@ func (f *frame) table(g *graph.Graph, a asked) *graph.Node {
 	return k.uniform(a.rows, a.n)
 }
 
-// keys is the keys of all rounds, words of shape [round]; of one where all are the
+// keys returns the keys of all rounds, words of shape [round]; of one where all are the
 // same.
 func (f *frame) keys(g *graph.Graph, p *keyPath) (k graphKey, rounds int) {
 	varies := slices.ContainsFunc(p.folds, func(x keyFold) bool { return x.round || x.count != nil && x.each != 0 })
@@ -210,7 +210,7 @@ func (f *frame) keys(g *graph.Graph, p *keyPath) (k graphKey, rounds int) {
 	return k, rounds
 }
 
-// folded is the two words of a fold's number, scalars or [round].
+// folded returns the two words of a fold's number, scalars or [round].
 func (f *frame) folded(g *graph.Graph, x keyFold, rounds int) (lo, hi *graph.Node) {
 	if x.node == nil && !x.round && x.count == nil {
 		return word(g, x.lo), word(g, x.hi)
@@ -225,7 +225,7 @@ func (f *frame) folded(g *graph.Graph, x keyFold, rounds int) (lo, hi *graph.Nod
 	return twoWords(number)
 }
 
-// uniform is draws of a key, made ahead if they can be.
+// uniform returns draws of a key, made ahead if they can be.
 func (l *Lowering) uniform(k graphKey, rows, n int) *graph.Node {
 	x, ok := l.ask(k, rows, n, false)
 	switch {
@@ -237,7 +237,7 @@ func (l *Lowering) uniform(k graphKey, rows, n int) *graph.Node {
 	return graph.Reshape(x, rows, n)
 }
 
-// permutationWords are the words that a permutation is keyed by, as a vector.
+// permutationWords returns the words that a permutation is keyed by, as a vector.
 func (k Key) permutationWords() *graph.Node {
 	const blocks = shuffle.Words / 4
 	if p := k.in.path; p != nil && p.l != nil {

@@ -51,7 +51,7 @@ func (e *Episodes) land() {
 	}
 }
 
-// leave is land for a host that is going to follow episodes itself.
+// leave lands for a host that is going to follow episodes itself.
 func (e *Episodes) leave() {
 	e.land()
 	e.on = underway{}
@@ -100,7 +100,7 @@ func (l *Lowering) count(m Moved) {
 	on.Return, on.Length = restart(over, total), restart(over, length)
 }
 
-// ofEnvs is what the agents of every environment got together, [env] float64.
+// ofEnvs returns what the agents of every environment got together, [env] float64.
 func ofEnvs(m Moved, reward Tensor) *graph.Node {
 	x := graph.Reshape(reward.Node(), m.Over.Shape().Dimensions[0], -1)
 	return graph.ReduceSum(graph.ConvertDType(x, dtypes.Float64), 1)
@@ -111,7 +111,7 @@ func ended(sum Tensor, over, x *graph.Node) Tensor {
 	return Wrap(graph.Add(sum.Node(), graph.ReduceAllSum(graph.Where(over, x, graph.ZerosLike(x)))))
 }
 
-// restart is 0 where an episode is over.
+// restart returns 0 where an episode is over.
 func restart(over, x *graph.Node) Tensor { return Wrap(graph.Where(over, graph.ZerosLike(x), x)) }
 
 // clear begins an iteration.

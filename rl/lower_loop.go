@@ -16,11 +16,11 @@ import (
 // after round.
 var errUnroll = errors.New("the loop's index must be known")
 
-// Unroll is for operations that cannot take an index that is a graph value: the
+// Unroll serves operations that cannot take an index that is a graph value: the
 // loops around them are written out, from the innermost one, until it is known.
 func Unroll(why string) { Fail(fmt.Errorf("%w: %s", errUnroll, why)) }
 
-// For is a loop of a device program: body n times, with the variables that it
+// For makes a loop of a device program: body n times, with the variables that it
 // changes and that live on.
 func (system) For(r *Run, n int, vars []Carried, body func(i Int)) {
 	r.root().lower.loop(n, nil, vars, func(i Int) Tensor {
@@ -29,13 +29,13 @@ func (system) For(r *Run, n int, vars []Carried, body func(i Int)) {
 	})
 }
 
-// Until is For that ends early, after the round in which body gives true, a bool
+// Until does what For does that ends early, after the round in which body gives true, a bool
 // scalar.
 func (system) Until(r *Run, n int, vars []Carried, body func(i Int) (stop Tensor)) {
 	r.root().lower.loop(n, nil, vars, body)
 }
 
-// carriers are everything that may change in a loop.
+// carriers returns everything that may change in a loop.
 func (l *Lowering) carriers(vars []Carried) []Carried {
 	return slices.Concat(l.state, []Carried{&l.logs, Carry(&l.failed), Carry(&l.tally), Carry(&l.logged)}, vars)
 }
@@ -51,7 +51,7 @@ func (b *logBook) meet(before, after picture) []Tensor {
 	return append(slices.Clone(after.leaves), make([]Tensor, 2*len(b.names)-len(after.leaves))...)
 }
 
-// held is what carriers hold at a point.
+// held returns what carriers hold at a point.
 func held(carriers []Carried) (out []Tensor) {
 	for _, c := range carriers {
 		out = append(out, c.carried()...)
@@ -111,7 +111,7 @@ func (l *Lowering) loop(n int, limit *graph.Node, vars []Carried, body func(Int)
 	l.mergeStreams(outer, w.blocks)
 }
 
-// divisor is the largest number up to most that divides n.
+// divisor returns the largest number up to most that divides n.
 func divisor(n, most int) int {
 	for k := min(n, most); k > 1; k-- {
 		if n%k == 0 {
@@ -121,7 +121,7 @@ func divisor(n, most int) int {
 	return 1
 }
 
-// several is k rounds as one.
+// several returns k rounds as one.
 func (f *frame) several(k int, body func(Int) Tensor) func(Int) Tensor {
 	return func(i Int) Tensor {
 		first := i.Times(k)
@@ -245,7 +245,7 @@ func absent(t []Tensor) bool {
 	return !slices.ContainsFunc(t, Tensor.Ok)
 }
 
-// fitted are n tensors, all absent where there were none at all.
+// fitted returns n tensors, all absent where there were none at all.
 func fitted(t []Tensor, n int) []Tensor {
 	if len(t) != n && absent(t) {
 		return make([]Tensor, n)
@@ -253,7 +253,7 @@ func fitted(t []Tensor, n int) []Tensor {
 	return t
 }
 
-// leaving are the nodes of what changed, at the end of a body.
+// leaving returns the nodes of what changed, at the end of a body.
 func leaving(g *graph.Graph, carriers []Carried, sizes []int, entry []Tensor, changed []int) []*graph.Node {
 	var exit []Tensor
 	for i, c := range carriers {
@@ -270,7 +270,7 @@ func leaving(g *graph.Graph, carriers []Carried, sizes []int, entry []Tensor, ch
 	return out
 }
 
-// sizes are how many tensors carriers hold.
+// sizes returns how many tensors carriers hold.
 func sizes(carriers []Carried) []int {
 	out := make([]int, len(carriers))
 	for i, c := range carriers {
@@ -309,7 +309,7 @@ func (w *while) build(body func(Int) Tensor) {
 	w.results(graph.While(cond, step, initial...))
 }
 
-// params are a closure's parameters for the loop's state.
+// params returns a closure's parameters for the loop's state.
 func params(g *graph.Graph, like []*graph.Node) []*graph.Node {
 	out := make([]*graph.Node, len(like))
 	for i, x := range like {
@@ -318,7 +318,7 @@ func params(g *graph.Graph, like []*graph.Node) []*graph.Node {
 	return out
 }
 
-// goesOn is the loop's condition.
+// goesOn returns the loop's condition.
 func (w *while) goesOn(state []*graph.Node) *graph.Node {
 	i := state[0]
 	more := graph.LessThan(i, graph.ConstAs(i, w.n))
@@ -331,7 +331,7 @@ func (w *while) goesOn(state []*graph.Node) *graph.Node {
 	return more
 }
 
-// round is one round of the loop.
+// round returns one round of the loop.
 func (w *while) round(g *graph.Graph, state []*graph.Node, body func(Int) Tensor) []*graph.Node {
 	l, i := w.l, state[0]
 	now := slices.Clone(w.seen.entry)
@@ -391,7 +391,7 @@ func (w *while) results(out []*graph.Node) {
 	}
 }
 
-// If is a branch of a device program: one of two bodies, with the variables that
+// If makes a branch of a device program: one of two bodies, with the variables that
 // they change and that live on.
 func (system) If(r *Run, yes Tensor, vars []Carried, then, otherwise func()) {
 	l := r.root().lower
@@ -420,7 +420,7 @@ func (system) If(r *Run, yes Tensor, vars []Carried, then, otherwise func()) {
 	l.branch(yes, carriers, entry, changed, arms, sidesOf(seen[0].blocks, seen[1].blocks))
 }
 
-// rehearseArm is rehearse for an arm of a branch, in which nothing may happen whose
+// rehearseArm returns rehearse for an arm of a branch, in which nothing may happen whose
 // number has to be known.
 func (l *Lowering) rehearseArm(carriers []Carried, before mark, arm func()) rehearsal {
 	seen, err := l.rehearse(carriers, func(Int) Tensor {

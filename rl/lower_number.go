@@ -7,7 +7,7 @@ import (
 	"github.com/gomlx/compute/shapes"
 )
 
-// CountAt is Count inside a device program.
+// CountAt does what Count does inside a device program.
 func (system) CountAt(o *Opt) Tensor {
 	if o.count.in.node == nil {
 		failf("optimiser %q: its count inside a device program is asked for outside of one", o.name)
@@ -15,7 +15,7 @@ func (system) CountAt(o *Opt) Tensor {
 	return o.count.in
 }
 
-// hostColumn is a table's numbers, and zeros for the rest of the chunk.
+// hostColumn returns a table's numbers, and zeros for the rest of the chunk.
 func hostColumn(d dtypes.DType, x []float64, size int) Tensor {
 	shape := shapes.Make(d, size)
 	var flat any

@@ -49,7 +49,7 @@ func (p *parting) spec(axis int) *distributed.ShardingSpec {
 	return s
 }
 
-// input is parameter i of the graph that c builds.
+// input returns parameter i of the graph that c builds.
 func (c *Ctx) input(i int, s shapes.Shape) *graph.Node {
 	name := fmt.Sprintf("in%d", i)
 	if c.parts == nil {
@@ -80,7 +80,7 @@ func (c *Ctx) compile(outs []Tensor) error {
 	return c.graph.CompileWithSharding(all, specs)
 }
 
-// parting is how the program is shared out, nil on one device. tables and counts are
+// parting returns how the program is shared out, nil on one device. tables and counts are
 // how many of them it is given.
 func (p *wholeLoop) parting(tables, counts int) *parting {
 	if p.scope.dev.parts < 2 {
@@ -100,7 +100,7 @@ func (p *wholeLoop) parting(tables, counts int) *parting {
 	return out
 }
 
-// axes are those along which the tensors of the state are cut.
+// axes returns those along which the tensors of the state are cut.
 func (p *wholeLoop) axes() (out []int) {
 	envs := p.scope.Envs().Of
 	for i, c := range p.state {
@@ -124,7 +124,7 @@ func (p *wholeLoop) equal() error {
 	return fmt.Errorf("%d environments make no %d equal parts, one for each device: choose a multiple of %d", envs, n, n)
 }
 
-// rowNumbers are 0, 1, ... up to n as a uint32 vector. In a program on several devices
+// rowNumbers returns 0, 1, ... up to n as a uint32 vector. In a program on several devices
 // it is an input that is cut, so that what is done by these numbers, such as a
 // minibatch's rows, is shared out.
 func rowNumbers(g *graph.Graph, n int) *graph.Node {
@@ -136,7 +136,7 @@ func rowNumbers(g *graph.Graph, n int) *graph.Node {
 	return graph.Iota(g, shapes.Make(dtypes.Uint32, n), 0)
 }
 
-// numbered is the input of n numbers. There is none before the second trace, which is
+// numbered returns the input of n numbers. There is none before the second trace, which is
 // given those that the first asked for, or where they make no equal parts.
 func (l *Lowering) numbered(n, parts int) *graph.Node {
 	if n%parts != 0 {
@@ -163,7 +163,7 @@ func (p *wholeLoop) lament() {
 	}
 }
 
-// countings are the vectors of numbers that the program is given.
+// countings returns the vectors of numbers that the program is given.
 func (p *wholeLoop) countings(sizes []int) []Tensor {
 	out := make([]Tensor, len(sizes))
 	for i, n := range sizes {

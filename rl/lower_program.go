@@ -129,7 +129,7 @@ func (p *wholeLoop) residents() error {
 	return errors.Join(errs...)
 }
 
-// inputs are what the program is given: two counters, tables, numbers of rows, the
+// inputs returns what the program is given: two counters, tables, numbers of rows, the
 // state.
 func (p *wholeLoop) inputs(first int64, n int, tables []Tensor) []Tensor {
 	in := []Tensor{scalarInt(first), scalarInt32(int32(n))}
@@ -142,7 +142,7 @@ func (p *wholeLoop) inputs(first int64, n int, tables []Tensor) []Tensor {
 	return in
 }
 
-// constantOf is a host constant.
+// constantOf returns a host constant.
 func constantOf(shape shapes.Shape, flat any) Tensor {
 	return Tensor{val: &value{shape: &shape, flat: flat}}
 }
@@ -242,7 +242,7 @@ func (p *wholeLoop) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
 	return out
 }
 
-// results are what the program gives, and along which axes that is cut.
+// results returns what the program gives, and along which axes that is cut.
 func (p *wholeLoop) results(c *Ctx, logs *Stream, before []Tensor) []Tensor {
 	l := p.l
 	out := []Tensor{l.rounds, l.failed}
@@ -329,7 +329,7 @@ func (p *wholeLoop) call(n int) error {
 	return nil
 }
 
-// tables are the host's numbers for the next n iterations.
+// tables returns the host's numbers for the next n iterations.
 func (p *wholeLoop) tables(n int) []Tensor {
 	r := p.run
 	iter, steps, previous := r.iter, r.steps, r.previous
@@ -370,7 +370,7 @@ func (p *wholeLoop) readMoves(out []Tensor) {
 	}
 }
 
-// movesOf are the first n of steps whose ends and rewards are [step, env, ...].
+// movesOf returns the first n of steps whose ends and rewards are [step, env, ...].
 func movesOf(out []Tensor, n int) []move {
 	over := Read[bool](out[0])
 	rows := out[0].Shape().Dimensions[1]

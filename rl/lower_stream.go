@@ -17,7 +17,7 @@ type Stream struct {
 	partial bool                // items say themselves whether they are there: their loop may end early
 }
 
-// NewStream is an empty stream of the program.
+// NewStream returns an empty stream of the program.
 func (l *Lowering) NewStream() *Stream {
 	s := &Stream{}
 	l.streams = append(l.streams, s)
@@ -49,7 +49,7 @@ func (s *Stream) Take() (items int, leaves []Tensor) {
 	return b.Items, wrapped(b.Leaves)
 }
 
-// wrapped are nodes as tensors, absent ones of nil.
+// wrapped returns nodes as tensors, absent ones of nil.
 func wrapped(nodes []*graph.Node) []Tensor {
 	out := make([]Tensor, len(nodes))
 	for i, n := range nodes {
@@ -89,7 +89,7 @@ func (l *Lowering) mergeStreams(before, after []given) {
 	}
 }
 
-// whole is of a stream of which all items have to be there.
+// whole reports whether it is a stream of which all items have to be there.
 func whole(s given) bool { return !s.of.partial }
 
 // sides is what the two arms of a branch put into a stream whose items say
@@ -113,7 +113,7 @@ func sidesOf(a, b []given) (out []sides) {
 	return out
 }
 
-// padded are the nodes of what an arm put, with room for what the other would have.
+// padded returns the nodes of what an arm put, with room for what the other would have.
 func padded(list []given, logs []sides, arm int) (out []*graph.Node) {
 	for _, s := range logs {
 		var mine blocks.Block
@@ -125,7 +125,7 @@ func padded(list []given, logs []sides, arm int) (out []*graph.Node) {
 	return out
 }
 
-// unpadded are the same behind the branch.
+// unpadded returns the same behind the branch.
 func unpadded(nodes []*graph.Node, logs []sides) (out []given) {
 	for _, s := range logs {
 		var b blocks.Block

@@ -34,7 +34,7 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// moments are the mean and the mean squared deviation of column j.
+// moments returns the mean and the mean squared deviation of column j.
 func moments(rows [][]float64, j int) (mean, variance float64) {
 	for _, r := range rows {
 		mean += r[j] / float64(len(rows))
@@ -74,7 +74,7 @@ func TestStatsAgainstPlainGo(t *testing.T) {
 	}
 }
 
-// saved are the numbers of statistics: count, m2, mean.
+// saved returns the numbers of statistics: count, m2, mean.
 func saved(s *rl.Scope, st *rl.Stats) (out []float64) {
 	state := rl.NewState(s)
 	st.Save(state)

@@ -17,7 +17,7 @@ type Narrowed struct {
 	all []Tensor
 }
 
-// Narrow are the rows of some environments, of tensors [env, ...] that have all.
+// Narrow returns the rows of some environments, of tensors [env, ...] that have all.
 func (n *Narrowed) Narrow(all []Tensor, to []Span) []Tensor {
 	n.all, n.to = all, to
 	return eachRows(all, func(i int) []Tensor {
@@ -29,7 +29,7 @@ func (n *Narrowed) Narrow(all []Tensor, to []Span) []Tensor {
 	})
 }
 
-// Widen are the tensors that Narrow was given, with what has become of those rows.
+// Widen returns the tensors that Narrow was given, with what has become of those rows.
 func (n *Narrowed) Widen(rows []Tensor) []Tensor {
 	all := n.all
 	out := eachRows(rows, func(i int) (parts []Tensor) {

@@ -20,7 +20,7 @@ func (s *Scope) Note(text string) {
 	s.notices.notes = append(s.notices.notes, text)
 }
 
-// TakeNotes are the notes since the last time.
+// TakeNotes returns the notes since the last time.
 func (system) TakeNotes(s *Scope) []string {
 	s.notices.mu.Lock()
 	defer s.notices.mu.Unlock()
@@ -41,7 +41,7 @@ func (s *Scope) Count(name string, n int64) {
 	s.notices.counts[i].X = float64(n)
 }
 
-// Counts are all counts, by name.
+// Counts returns all counts, by name.
 func (system) Counts(s *Scope) []Logged {
 	s.notices.mu.Lock()
 	defer s.notices.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // values they are plain Go, which at the size of a rollout is far cheaper than
 // running a graph; on nodes they are graph code. Both give the same bits.
 
-// Select is onTrue where mask, a tensor of bool over leading axes, is true, and
+// Select returns onTrue where mask, a tensor of bool over leading axes, is true, and
 // onFalse elsewhere.
 //
 //weft:op batch turns
@@ -43,7 +43,7 @@ func Select(mask, onTrue, onFalse Tensor) Tensor {
 	})
 }
 
-// selected is Select as graph code.
+// selected does what Select does as graph code.
 func selected(_ *Ctx, in []Tensor) []Tensor {
 	m := in[0].Node()
 	for m.Rank() < in[1].Shape().Rank() {
@@ -59,7 +59,7 @@ func leads(mask, x Tensor) bool {
 	return len(m) <= len(d) && slices.Equal(m, d[:len(m)])
 }
 
-// Keep is x with the rows zeroed where done: memory that must not outlive its
+// Keep returns x with the rows zeroed where done: memory that must not outlive its
 // episode. An absent x stays absent.
 //
 //weft:op batch turns
@@ -70,7 +70,7 @@ func Keep(x, done Tensor) Tensor {
 	return Select(done, Zero(x), x)
 }
 
-// Zero is a tensor like x, all zero.
+// Zero returns a tensor like x, all zero.
 //
 //weft:op batch
 func Zero(x Tensor) Tensor {
@@ -87,7 +87,7 @@ func (v *value) device() *Device {
 	return v.dev
 }
 
-// Or is the elementwise disjunction of two bool tensors.
+// Or returns the elementwise disjunction of two bool tensors.
 //
 //weft:op batch
 func Or(a, b Tensor) Tensor {
@@ -108,7 +108,7 @@ func Or(a, b Tensor) Tensor {
 	})
 }
 
-// Shift is x over time [env, time, ...] moved one step to the left, with last
+// Shift returns x over time [env, time, ...] moved one step to the left, with last
 // [env, ...] at the end: of values, the values of the next states.
 //
 //weft:op batch
@@ -175,7 +175,7 @@ func Stack(steps []Tensor) Tensor {
 	})
 }
 
-// Column is element j of the second axis of x, [env, agent, ...]: what belongs to
+// Column returns element j of the second axis of x, [env, agent, ...]: what belongs to
 // one agent.
 //
 //weft:op batch
@@ -220,7 +220,7 @@ func Gather(x Tensor, axes int, index []int) Tensor {
 	})
 }
 
-// Standardise is x with mean 0 and variance 1 over all rows, as far as weight
+// Standardise returns x with mean 0 and variance 1 over all rows, as far as weight
 // (absent: all alike) lets them count. It crosses rows, so it stands outside a
 // loss and is an operation of its own.
 //
@@ -259,13 +259,13 @@ func standardise(in []Tensor) Tensor {
 	})[0]
 }
 
-// positive is x, or 1 where that is no divisor: a sum over no rows, or the
+// positive returns x, or 1 where that is no divisor: a sum over no rows, or the
 // variance of one row, is 0 and not 0/0.
 func positive(x *graph.Node) *graph.Node {
 	return graph.Where(graph.GreaterThan(x, graph.ZerosLike(x)), x, graph.OnesLike(x))
 }
 
-// blend is (1-tau) a + tau b, tensor by tensor. tau is an input of the program,
+// blend returns (1-tau) a + tau b, tensor by tensor. tau is an input of the program,
 // which is compiled once whatever a schedule makes of it.
 func blend(a, b []Tensor, tau float64) []Tensor {
 	n := len(a)
@@ -280,7 +280,7 @@ func blend(a, b []Tensor, tau float64) []Tensor {
 	})
 }
 
-// Mean is the mean of all elements, a scalar. Like Standardise it crosses rows.
+// Mean returns the mean of all elements, a scalar. Like Standardise it crosses rows.
 //
 //weft:op batch whole shape=one
 func Mean(x Tensor) Tensor {

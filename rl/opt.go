@@ -39,7 +39,7 @@ type Opt struct {
 	prog  *program
 }
 
-// NewOpt is an optimiser of the given parameters.
+// NewOpt returns an optimiser of the given parameters.
 //
 //weft:makes name=1 parameters=3
 func NewOpt(s *Scope, name string, rule Rule, of ...*Params) *Opt {
@@ -60,7 +60,7 @@ func NewOpt(s *Scope, name string, rule Rule, of ...*Params) *Opt {
 	return o
 }
 
-// Count is the number of updates so far: the learner's own clock.
+// Count returns the number of updates so far: the learner's own clock.
 //
 //weft:op read reads shape=one device=edge.CountAt
 func (o *Opt) Count() int64 { return o.count.Int64() }
@@ -89,7 +89,7 @@ func (o *Opt) Apply(g Grads, lr float64) {
 	w.End(Operation{Kind: "rl.Opt.Apply", Name: o.name, In: in, Out: leavesOf(o.of)})
 }
 
-// apply is Apply on values.
+// apply does what Apply does on values.
 func (o *Opt) apply(g Grads, lr float64) {
 	if Floats(g.weight)[0] == 0 {
 		return
@@ -112,7 +112,7 @@ func (o *Opt) apply(g Grads, lr float64) {
 	o.count.Add(1)
 }
 
-// applyAt is Apply inside a device program, with a learning rate that may be a
+// applyAt does what Apply does inside a device program, with a learning rate that may be a
 // graph value.
 func (o *Opt) applyAt(g Grads, lr Tensor) {
 	c := ctxOf([]Tensor{g.weight})
@@ -136,7 +136,7 @@ func (o *Opt) applyAt(g Grads, lr Tensor) {
 	o.count.put(Wrap(graph.Where(step, count, o.count.in.node)))
 }
 
-// chosen are the first tensors where a scalar is true, and the others elsewhere.
+// chosen returns the first tensors where a scalar is true, and the others elsewhere.
 func chosen(yes *graph.Node, a, b []Tensor) []Tensor {
 	out := make([]Tensor, len(a))
 	for i := range a {
@@ -188,7 +188,7 @@ func (o *Opt) trace(c *Ctx, in []Tensor) []Tensor {
 	return out
 }
 
-// row is tensors one after another, as a vector.
+// row returns tensors one after another, as a vector.
 func row(x []*graph.Node) *graph.Node {
 	flat := make([]*graph.Node, len(x))
 	for i, n := range x {

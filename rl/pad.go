@@ -14,14 +14,14 @@ import (
 // program is compiled for each. So in a replica rows are filled up to one of few
 // numbers, with rows that have no weight.
 
-// quantum is what n rows are filled up to: a multiple of an eighth of their order
+// quantum returns what n rows are filled up to: a multiple of an eighth of their order
 // of magnitude, so that little is computed in vain and few numbers occur.
 func quantum(n int) int {
 	step := max(8, 1<<bits.Len(uint(n))/8)
 	return max(step, (n+step-1)/step*step)
 }
 
-// leadOf is the rows of a batch: of its first tensor that has any.
+// leadOf returns the rows of a batch: of its first tensor that has any.
 func leadOf(leaves []Tensor) int {
 	for _, t := range leaves {
 		if t.Ok() && t.Shape().Rank() > 0 {
@@ -32,7 +32,7 @@ func leadOf(leaves []Tensor) int {
 	return 0
 }
 
-// rowsOf is leadOf for batches that may have none.
+// rowsOf returns leadOf for batches that may have none.
 func rowsOf(leaves []Tensor) int {
 	i := slices.IndexFunc(leaves, func(t Tensor) bool { return t.Ok() && t.Shape().Rank() > 0 })
 	if i < 0 {
@@ -41,7 +41,7 @@ func rowsOf(leaves []Tensor) int {
 	return leaves[i].Rows()
 }
 
-// gradPadded is Grad for a replica's part of a batch. No rows at all are sums and
+// gradPadded does what Grad does for a replica's part of a batch. No rows at all are sums and
 // a weight of zero.
 func (l *Loss[I, A]) gradPadded(k Key, in I, leaves []Tensor, rows int) (g Grads, aux A) {
 	full := quantum(rows)
@@ -124,7 +124,7 @@ func noRows(leaves []Tensor) bool {
 	return false
 }
 
-// none is what a function makes of no rows. It is compiled for some, to know what
+// none returns what a function makes of no rows. It is compiled for some, to know what
 // that would be, because arithmetic on shapes need not bear a 0.
 func (f *Func[I, O]) none(in I, leaves []Tensor) O {
 	full := quantum(0)
@@ -136,7 +136,7 @@ func (f *Func[I, O]) none(in I, leaves []Tensor) O {
 	return Rebuild(e.like, e.emptied(f.scope.dev, 0, full))
 }
 
-// emptied are a program's outputs, all zero, from one on without the rows that it
+// emptied returns a program's outputs, all zero, from one on without the rows that it
 // was compiled for.
 func (p *program) emptied(d *Device, from, full int) []Tensor {
 	out := make([]Tensor, len(p.out))
@@ -153,7 +153,7 @@ func (p *program) emptied(d *Device, from, full int) []Tensor {
 	return out
 }
 
-// nothing is the gradient of no rows: zeros, in memory of their own because an
+// nothing returns the gradient of no rows: zeros, in memory of their own because an
 // optimiser takes it over, and what else the loss returns without any rows.
 func (l *Loss[I, A]) nothing(e *compiled[A], full int) (g Grads, aux A) {
 	out := e.emptied(l.scope.dev, 2+l.tensors(), full)
@@ -161,7 +161,7 @@ func (l *Loss[I, A]) nothing(e *compiled[A], full int) (g Grads, aux A) {
 	return Grads{of: l.wrt, sums: sums, weight: out[1], spent: new(bool)}, Rebuild(e.like, out[2+len(sums):])
 }
 
-// outputs are the shapes of a program's outputs, invalid ones for those that are
+// outputs returns the shapes of a program's outputs, invalid ones for those that are
 // absent.
 func (p *program) outputs() []shapes.Shape {
 	out := make([]shapes.Shape, len(p.out))

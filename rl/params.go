@@ -82,7 +82,7 @@ func (p *Params) Name() string { return p.name }
 //weft:refuse count with rl.Opt.Count, which is saved with the run
 func (p *Params) Version() int64 { return p.version }
 
-// Paths are the names of the single tensors, sorted.
+// Paths returns the names of the single tensors, sorted.
 //
 //weft:pure
 func (p *Params) Paths() []string {
@@ -93,7 +93,7 @@ func (p *Params) Paths() []string {
 	return out
 }
 
-// Tensors are the values, in the order of Paths.
+// Tensors returns the values, in the order of Paths.
 //
 //weft:refuse read weights in a graph function, through rl.Ctx.Scope
 func (p *Params) Tensors() []Tensor {
@@ -105,7 +105,7 @@ func (p *Params) Tensors() []Tensor {
 	return out
 }
 
-// Size is the number of scalar parameters.
+// Size returns the number of scalar parameters.
 //
 //weft:pure
 func (p *Params) Size() int {
@@ -141,7 +141,7 @@ func (p *Params) Blend(src *Params, tau float64) {
 	}
 }
 
-// leavesOf are the tensors of parameters, by name.
+// leavesOf returns the tensors of parameters, by name.
 func leavesOf(list []*Params) (out []Leaf) {
 	for _, p := range list {
 		for _, c := range p.cells {

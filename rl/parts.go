@@ -8,7 +8,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// concat is the rows of several tensors, one tensor after another: the parts of a
+// concat returns the rows of several tensors, one tensor after another: the parts of a
 // batch, put together.
 func concat(parts []Tensor) Tensor {
 	if len(parts) == 1 {
@@ -39,7 +39,7 @@ func sameRows(a, b Tensor) bool {
 		slices.Equal(x.Dimensions[1:], y.Dimensions[1:])
 }
 
-// part is rows lo to hi of a tensor.
+// part returns rows lo to hi of a tensor.
 func part(t Tensor, lo, hi int) Tensor {
 	if t.Shape().Rank() == 0 || lo < 0 || hi < lo || hi > t.Rows() {
 		failf("rows %d to %d of %s", lo, hi, t.describe())
@@ -59,7 +59,7 @@ func part(t Tensor, lo, hi int) Tensor {
 	})
 }
 
-// Clone is a tensor of the same content in memory of its own. A constant has
+// Clone returns a tensor of the same content in memory of its own. A constant has
 // none, and is its own clone.
 func (system) Clone(t Tensor) Tensor {
 	if t.val == nil || t.val.dev == nil {
@@ -133,7 +133,7 @@ func (system) AddGrads(s *Scope, of []string, weights []Tensor, sums [][]Tensor)
 	return g
 }
 
-// add is the sum of tensors of one shape, from the first to the last. Of one it
+// add returns the sum of tensors of one shape, from the first to the last. Of one it
 // is that one.
 func add(parts []Tensor) Tensor {
 	like := parts[0]
@@ -176,7 +176,7 @@ func (p *Params) Adopt(values []Tensor) error {
 // Version counts the writes, so that a copy knows whether it is current.
 func (s *Stats) Version() int64 { return s.version }
 
-// Tensors are count, mean and squared deviations.
+// Tensors returns count, mean and squared deviations.
 func (s *Stats) Tensors() []Tensor { return []Tensor{s.count.value, s.mean.value, s.m2.value} }
 
 // Adopt replaces the values by those of statistics of the same features.

@@ -9,7 +9,7 @@ type (
 	second = rendezvous.Second[Episode]
 )
 
-// summed is the sum of what was logged, added up as if one replica had all rows,
+// summed returns the sum of what was logged, added up as if one replica had all rows,
 // and the number of its elements.
 func summed(r record) (sum float64, n int) {
 	if r.X[0].Shape().Rank() > 0 {
@@ -25,7 +25,7 @@ func summed(r record) (sum float64, n int) {
 // Join makes r the run of one replica of several.
 func (system) Join(r *Run, p rendezvous.Peers[Tensor, Episode]) { r.peers = p }
 
-// report is what this replica did since the last Next.
+// report returns what this replica did since the last Next.
 func (r *Run) report() report {
 	r.mu.Lock()
 	defer r.mu.Unlock()

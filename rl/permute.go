@@ -16,7 +16,7 @@ type Permutation struct {
 	order shuffle.Order
 }
 
-// NewPermutation is the order that k names, of n things.
+// NewPermutation returns the order that k names, of n things.
 func NewPermutation(k Key, n int) *Permutation {
 	var key [shuffle.Words]uint32
 	for b := range shuffle.Words / 4 {
@@ -26,7 +26,7 @@ func NewPermutation(k Key, n int) *Permutation {
 	return &Permutation{n, shuffle.New(n, key)}
 }
 
-// At is where position j of the order points, for j from 0 to n-1.
+// At returns where position j of the order points, for j from 0 to n-1.
 func (p *Permutation) At(j int) int {
 	if j < 0 || j >= p.n {
 		failf("position %d in an order of %d things", j, p.n)
@@ -43,7 +43,7 @@ func (p *Permutation) Fill(out []int, from int) {
 	p.order.Fill(out, from)
 }
 
-// GraphPermutation is size positions of the order that k names, of n things, from
+// GraphPermutation returns size positions of the order that k names, of n things, from
 // position lo on, as graph code: the same numbers as Permutation's, as int32.
 func GraphPermutation(k Key, n int, lo Int, size int) *graph.Node {
 	g := k.in.w[0].Graph()

@@ -151,7 +151,7 @@ func tryCompile(c *Ctx, name string, in []Tensor, build func(*Ctx, []Tensor) []T
 	return p, p.prepare(in)
 }
 
-// covering is the results, with a constant that nobody reads added where an input
+// covering returns the results, with a constant that nobody reads added where an input
 // came into the graph after all of them: GoMLX's Go backend sets up inputs by
 // their place in the graph and makes room only up to the last output.
 func covering(g *graph.Graph, results []*graph.Node) []*graph.Node {
@@ -246,7 +246,7 @@ func (p *program) run(k Key, in []Tensor) []Tensor {
 	return p.collect(results, small)
 }
 
-// drawn is the input that holds draw number i; own is whether it is this call's
+// drawn returns the input that holds draw number i; own is whether it is this call's
 // alone.
 func (p *program) drawn(d draw, k Key, args *arguments, i int) (buf compute.Buffer, own bool) {
 	if args.draws == nil {

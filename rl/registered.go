@@ -159,7 +159,7 @@ func (w *walk) opaque(t reflect.Type) bool {
 	return standard || strings.HasPrefix(path, "github.com/gomlx/")
 }
 
-// base is the type that a pointer type points to in the end.
+// base returns the type that a pointer type points to in the end.
 func base(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -20,7 +20,7 @@ type Resident interface {
 	Resident() []Carried
 }
 
-// Carry is a variable, a struct of tensors, that a loop changes.
+// Carry returns a variable, a struct of tensors, that a loop changes.
 func Carry[V any](p *V) Carried { return carriedVar[V]{p} }
 
 type carriedVar[V any] struct{ p *V }
@@ -51,7 +51,7 @@ func (c carriedCell) carry(t []Tensor)  { c.value = t[0] }
 
 func (c carriedCell) meet(before, after picture) []Tensor { return reconciled(c, before, after) }
 
-// Resident are the parameters. Their nodes are also what GoMLX's layers see.
+// Resident returns the parameters. Their nodes are also what GoMLX's layers see.
 func (p *Params) Resident() []Carried { return []Carried{carriedParams{Params: p}} }
 
 type carriedParams struct {
@@ -72,15 +72,15 @@ func (c carriedParams) carry(t []Tensor) {
 	}
 }
 
-// Resident are the rule's vectors and the count.
+// Resident returns the rule's vectors and the count.
 func (o *Opt) Resident() []Carried { return []Carried{Carry(&o.slots), o.count.Carried()} }
 
-// Resident are the three numbers of every feature.
+// Resident returns the three numbers of every feature.
 func (s *Stats) Resident() []Carried {
 	return []Carried{carriedCell{cell: s.count}, carriedCell{cell: s.mean}, carriedCell{cell: s.m2}}
 }
 
-// Resident is the memory.
+// Resident returns the memory.
 func (m *Slots[V]) Resident() []Carried { return []Carried{Carry(&m.v)} }
 
 // Counter is a number that a component counts, inside a device program or outside
@@ -109,10 +109,10 @@ func (c *Counter) Add(n int64) {
 	c.n += n
 }
 
-// Int64 is the number, outside of a device program.
+// Int64 returns the number, outside of a device program.
 func (c *Counter) Int64() int64 { return c.n }
 
-// Node is the number as an int64 scalar of graph g.
+// Node returns the number as an int64 scalar of graph g.
 func (c *Counter) Node(g *graph.Graph) *graph.Node {
 	if c.in.node != nil {
 		return c.in.node
@@ -120,7 +120,7 @@ func (c *Counter) Node(g *graph.Graph) *graph.Node {
 	return graph.Const(g, c.n)
 }
 
-// Fold is k folded with the number.
+// Fold returns k folded with the number.
 func (c *Counter) Fold(k Key) Key {
 	if c.in.node != nil {
 		return k.foldNode(c.in.node, &keyFold{count: c, from: c.from, more: c.more})
@@ -128,7 +128,7 @@ func (c *Counter) Fold(k Key) Key {
 	return k.Fold(uint64(c.n))
 }
 
-// Carried is the counter as part of a component's state.
+// Carried returns the counter as part of a component's state.
 func (c *Counter) Carried() Carried { return carriedCounter{Counter: c} }
 
 type carriedCounter struct {

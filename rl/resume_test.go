@@ -12,13 +12,13 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// where is the file and line it is called from.
+// where returns the file and line it is called from.
 func where() string {
 	_, file, line, _ := runtime.Caller(1)
 	return fmt.Sprintf("%s:%d", filepath.Base(file), line)
 }
 
-// next is the line after.
+// next returns the line after.
 func next(pos string) string {
 	file, line, _ := strings.Cut(pos, ":")
 	n, _ := strconv.Atoi(line)
@@ -78,7 +78,7 @@ func (l *learner) learn(r *rl.Run) {
 	r.Log("error", aux.X)
 }
 
-// cutText is all that a cut tells, but for the run.
+// cutText returns all that a cut tells, but for the run.
 func cutText(c rl.Cut) string {
 	return fmt.Sprint(c.Iter, " ", c.Steps, " ", c.Last, " ", c.Logs, " ", c.Episodes)
 }

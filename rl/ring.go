@@ -20,7 +20,7 @@ type Ring struct {
 	bytes []byte       // the same
 }
 
-// NewRing is a ring of rows like those of x, [rows, ...].
+// NewRing returns a ring of rows like those of x, [rows, ...].
 func NewRing(slots int, x Tensor) *Ring {
 	if x.Shape().Rank() == 0 {
 		failf("a store keeps rows, and %s has none", x.Shape())
@@ -56,13 +56,13 @@ func (r *Ring) PutRow(slot int, x Tensor, i int) {
 	copy(r.bytes[slot*size:(slot+1)*size], bytesOf(x)[i*size:(i+1)*size])
 }
 
-// Tensor is all slots as a tensor.
+// Tensor returns all slots as a tensor.
 func (r *Ring) Tensor(s *Scope) Tensor { return s.dev.from(r.flat, r.batch(r.slots)) }
 
 // Take takes all slots over from a tensor.
 func (r *Ring) Take(x Tensor) { copy(r.bytes, bytesOf(x)) }
 
-// Gather is the rows of slots, as a tensor [lead..., ...]; lead is len(slots) if
+// Gather returns the rows of slots, as a tensor [lead..., ...]; lead is len(slots) if
 // it is not given.
 func (r *Ring) Gather(s *Scope, slots []int, lead ...int) Tensor {
 	if len(lead) == 0 {
@@ -78,10 +78,10 @@ func (r *Ring) Gather(s *Scope, slots []int, lead ...int) Tensor {
 	})
 }
 
-// Bools are the slots of a ring of single bools; for reading only.
+// Bools returns the slots of a ring of single bools; for reading only.
 func (r *Ring) Bools() []bool { return r.flat.([]bool) }
 
-// batch is the shape of rows with leading axes.
+// batch returns the shape of rows with leading axes.
 func (r *Ring) batch(lead ...int) shapes.Shape {
 	return shapes.Make(r.row.DType, append(lead[:len(lead):len(lead)], r.row.Dimensions...)...)
 }
@@ -94,7 +94,7 @@ func (r *Ring) Save(s *State, name string, rows int) {
 	s.Add(Array{Name: name, Shape: shape, Flat: flat})
 }
 
-// LoadRing is a ring whose first slots are what Save put.
+// LoadRing returns a ring whose first slots are what Save put.
 func LoadRing(s *State, name string, slots int) *Ring {
 	a, ok := s.array(name)
 	if !ok {

@@ -92,7 +92,7 @@ func sameBits(t *testing.T, what string, got, want rl.Tensor) {
 	}
 }
 
-// floats is a float32 tensor of the given numbers.
+// floats returns a float32 tensor of the given numbers.
 func floats(s *rl.Scope, x []float64, dims ...int) rl.Tensor {
 	f := make([]float32, len(x))
 	for i := range x {
@@ -101,7 +101,7 @@ func floats(s *rl.Scope, x []float64, dims ...int) rl.Tensor {
 	return rl.FromFlat(s, f, dims...)
 }
 
-// randoms are n numbers in (-1,1) that name names.
+// randoms returns n numbers in (-1,1) that name names.
 func randoms(name string, n int) []float64 {
 	k := rl.NewKey(42).Use(name)
 	x := make([]float64, n)
@@ -142,7 +142,7 @@ func (heavyBall) Update(p, g *node, s []*node, lr, count *node) (*node, []*node)
 	return graph.Sub(p, graph.Div(graph.Mul(lr, v), decay)), []*node{v}
 }
 
-// variable is the float32 parameter that graph code reads under a name.
+// variable returns the float32 parameter that graph code reads under a name.
 func variable(c *rl.Ctx, p *rl.Params, name string, dims ...int) *node {
 	return c.Scope(p).VariableWithShape(name, shapes.Make(dtypes.Float32, dims...)).NodeValue(c.Graph())
 }
@@ -162,20 +162,20 @@ func params(s *rl.Scope, name string, in, out int) *rl.Params {
 	})
 }
 
-// constant is a variable whose initial values are given.
+// constant makes a variable whose initial values are given.
 func constant(sc *model.Scope, name string, x []float32, dims ...int) {
 	sc.WithInitializer(func(g *graph.Graph, shape shapes.Shape) *node {
 		return graph.Reshape(graph.Const(g, x), dims...)
 	}).VariableWithShape(name, shapes.Make(dtypes.Float32, dims...))
 }
 
-// linear is x w + b.
+// linear returns x w + b.
 func linear(c *rl.Ctx, p *rl.Params, x *node, out int) *node {
 	w, b := variable(c, p, "w", x.Shape().Dimensions[1], out), variable(c, p, "b", out)
 	return graph.Add(graph.MatMul(x, w), graph.ExpandAxes(b, 0))
 }
 
-// values are all numbers of parameters, path by path.
+// values returns all numbers of parameters, path by path.
 func values(p *rl.Params) (out []float64) {
 	for _, t := range p.Tensors() {
 		out = append(out, rl.Floats(t)...)
@@ -183,7 +183,7 @@ func values(p *rl.Params) (out []float64) {
 	return out
 }
 
-// copied is a state with the arrays of another, as if it had been on disk.
+// copied returns a state with the arrays of another, as if it had been on disk.
 func copied(s *rl.Scope, st *rl.State, but ...string) *rl.State {
 	out := rl.NewState(s)
 	for _, a := range st.Arrays() {

@@ -61,7 +61,7 @@ func (a Acting[I, A]) Act(k Key, obs Obs, mem Tree, greedy bool) (action, next T
 // Agent. Agents act by themselves, whatever they shared in training.
 type Team []Agent
 
-// TeamOf is an agent as a team: of one, if it is not a Team already.
+// TeamOf returns an agent as a team: of one, if it is not a Team already.
 func TeamOf(a Agent) Team {
 	if t, ok := a.(Team); ok {
 		return t
@@ -69,10 +69,10 @@ func TeamOf(a Agent) Team {
 	return Team{a}
 }
 
-// Memory is that of the only member; a team of several has one for each.
+// Memory returns that of the only member; a team of several has one for each.
 func (t Team) Memory(n int) Tree { return t.only().Memory(n) }
 
-// Act is what the only member does; one of several is asked itself.
+// Act returns what the only member does; one of several is asked itself.
 func (t Team) Act(k Key, obs Obs, mem Tree, greedy bool) (action, next Tree) {
 	return t.only().Act(k, obs, mem, greedy)
 }
@@ -110,7 +110,7 @@ type Step struct {
 	Over       Tensor // [env] bool: the whole episode ended
 }
 
-// Done is where an episode ended in either way.
+// Done returns where an episode ended in either way.
 //
 //weft:op batch
 func (s Step) Done() Tensor { return Or(s.Terminated, s.Truncated) }

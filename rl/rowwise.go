@@ -50,7 +50,7 @@ type rowAnswer struct {
 	err  error          // rows of other results look at each other
 }
 
-// find is the answer for inputs like leaves, found out by check on first use.
+// find returns the answer for inputs like leaves, found out by check on first use.
 func (r *rowChecks) find(leaves []Tensor, check func() ([]bool, error)) ([]bool, error) {
 	lead := rowsOf(leaves)
 	of := make([]shapes.Shape, len(leaves))
@@ -118,7 +118,7 @@ func (r rowTrace) check(leaves []Tensor) (only []bool, err error) {
 	return only, nil
 }
 
-// without are results of which those of inner elements a row are not looked at.
+// without returns results of which those of inner elements a row are not looked at.
 func without(results []int, inner int) []int {
 	out := slices.Clone(results)
 	for i, x := range out {
@@ -129,7 +129,7 @@ func without(results []int, inner int) []int {
 	return out
 }
 
-// just are results of which only number j is looked at.
+// just returns results of which only number j is looked at.
 func just(results []int, j int) []int {
 	out := slices.Repeat([]int{-1}, len(results))
 	out[j] = results[j]
@@ -144,7 +144,7 @@ func (r rowTrace) trace(leaves []Tensor) (p *program, err error) {
 	return p, err
 }
 
-// blank are shapes like leaves' with another number of rows.
+// blank returns shapes like leaves' with another number of rows.
 func blank(leaves []Tensor, lead, rows int) []Tensor {
 	out := make([]Tensor, len(leaves))
 	for i, t := range leaves {
@@ -160,7 +160,7 @@ func blank(leaves []Tensor, lead, rows int) []Tensor {
 	return out
 }
 
-// rowParams are how many elements of the first axis of each of the executable's inputs
+// rowParams returns how many elements of the first axis of each of the executable's inputs
 // belong to a row, 0 for inputs without rows.
 func (p *program) rowParams(leaves []Tensor, rows int) []int {
 	out := make([]int, len(p.shapes))
@@ -177,7 +177,7 @@ func (p *program) rowParams(leaves []Tensor, rows int) []int {
 	return out
 }
 
-// rowResults are the same of the executable's outputs.
+// rowResults returns the same of the executable's outputs.
 func (p *program) rowResults(rows int) []int {
 	out := make([]int, len(p.like))
 	for i, s := range p.like {
@@ -188,7 +188,7 @@ func (p *program) rowResults(rows int) []int {
 	return out
 }
 
-// rowwise is how f's results depend on rows when it is called on leaves.
+// rowwise returns how f's results depend on rows when it is called on leaves.
 func (f *Func[I, O]) rowwise(in I, leaves []Tensor) (only []bool, err error) {
 	return f.checks.find(leaves, func() ([]bool, error) {
 		return rowTrace{f.scope, f.name, func(c *Ctx, nodes []Tensor) []Tensor {
@@ -214,7 +214,7 @@ func (f *Func[I, O]) split(in I, leaves []Tensor) []bool {
 	return only
 }
 
-// split is that of a loss that is differentiated on a replica's part of a batch.
+// split returns that of a loss that is differentiated on a replica's part of a batch.
 func (l *Loss[I, A]) split(in I, leaves []Tensor) []bool {
 	if l.scope.sharded() == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// centred is a graph function whose rows look at each other.
+// centred returns a graph function whose rows look at each other.
 func centred(_ *rl.Ctx, x rl.Tensor) rl.Tensor {
 	return rl.Wrap(graph.Sub(x.Node(), graph.ReduceAllMean(x.Node())))
 }
@@ -19,7 +19,7 @@ func doubled(_ *rl.Ctx, x rl.Tensor) rl.Tensor { return rl.Wrap(graph.Add(x.Node
 
 func meanOf(_ *rl.Ctx, x rl.Tensor) rl.Tensor { return rl.Wrap(graph.ReduceAllMean(x.Node())) }
 
-// replicas are the scopes of k replicas that have n environments between them, on the
+// replicas returns the scopes of k replicas that have n environments between them, on the
 // engine, which knows what rows do.
 func replicas(t *testing.T, n, k int) []*rl.Scope {
 	b, err := engine.New("threads=1")

@@ -15,8 +15,8 @@ import (
 // between iterations: metrics, evaluation, checkpoints, stopping.
 //
 // A training function may leave its loop by break or return. Whoever called it then calls
-// System.Leave, which ends the iteration as Next would have (counters, logs, episodes, a last cut) and
-// marks the run's state as ended: to resume such a run changes nothing, whatever the budget. A
+// System.Leave, which ends the iteration as Next would have (counters, logs, episodes, a last cut)
+// and marks the run's state as ended: to resume such a run changes nothing, whatever the budget. A
 // phase whose loop was left is ended in the same way. The state that is reported is that of the
 // last cut, so nothing behind the loop changes it.
 //
@@ -84,7 +84,7 @@ type Logged struct {
 	X    float64
 }
 
-// NewRun is a run of at least steps environment steps, in whole iterations. cut
+// NewRun returns a run of at least steps environment steps, in whole iterations. cut
 // is called at every consistent point, before the first iteration as well; an
 // error from it ends the run, ErrStop without failure. It may be nil.
 func NewRun(s *Scope, steps int64, cut func(Cut) error) *Run {
@@ -141,7 +141,7 @@ func (r *Run) meet() bool {
 	return more
 }
 
-// next is Next for the replica's own part: it decides, or hears what was decided.
+// next does what Next does for the replica's own part: it decides, or hears what was decided.
 func (r *Run) next() bool {
 	if r.peers == nil {
 		return r.decide(r.report())
@@ -156,7 +156,7 @@ func (r *Run) next() bool {
 	return v.More
 }
 
-// decide is what the owner of Next does with what was done: it counts, hands the
+// decide does what the owner of Next does with what was done: it counts, hands the
 // cut to whoever runs the loop, and says whether there is another iteration.
 func (r *Run) decide(done report) bool {
 	r.count(done.Steps)
@@ -181,7 +181,7 @@ func (r *Run) count(steps int64) {
 	}
 }
 
-// whole is the run that r is a phase or a view of: what stops one stops all.
+// whole returns the run that r is a phase or a view of: what stops one stops all.
 func (r *Run) whole() *Run {
 	r = r.root()
 	for r.outer != nil {
@@ -197,7 +197,7 @@ func (r *Run) stop(err error) {
 	}
 }
 
-// done is what the budget counts.
+// done returns what the budget counts.
 func (r *Run) done() int64 {
 	if r.inPhase {
 		return r.iter
@@ -216,7 +216,7 @@ func (r *Run) take(done report, last bool) Cut {
 	return c
 }
 
-// Err is why the run ended early, or nil.
+// Err returns why the run ended early, or nil.
 //
 //weft:pure
 func (r *Run) Err() error { return r.whole().err }
@@ -225,22 +225,22 @@ func (r *Run) Err() error { return r.whole().err }
 // made.
 func (system) Stopped(r *Run) bool { return r.whole().stopped }
 
-// Iter is the number of iterations done.
+// Iter returns the number of iterations done.
 //
 //weft:pure counter
 func (r *Run) Iter() int64 { return r.root().counting().iter }
 
-// Steps is the number of environment steps done, over all environments.
+// Steps returns the number of environment steps done, over all environments.
 //
 //weft:pure counter
 func (r *Run) Steps() int64 { return r.root().counting().steps }
 
-// Budget is the number of steps asked for.
+// Budget returns the number of steps asked for.
 //
 //weft:pure
 func (r *Run) Budget() int64 { return r.root().budget }
 
-// Progress is the part of the budget that is done, from 0 to 1.
+// Progress returns the part of the budget that is done, from 0 to 1.
 //
 //weft:pure counter
 func (r *Run) Progress() float64 {
@@ -319,7 +319,7 @@ func means(logs []record) []Logged {
 	return out
 }
 
-// Value is a scalar tensor as a Go number that control may depend on. It makes
+// Value returns a scalar tensor as a Go number that control may depend on. It makes
 // fragments wait for each other.
 //
 //weft:op value shape=one device=edge.Number
@@ -335,7 +335,7 @@ func (r *Run) Value(x Tensor) float64 {
 	return v[0]
 }
 
-// Phase is a part of the run with counters of its own and a budget of n
+// Phase returns a part of the run with counters of its own and a budget of n
 // iterations: updates on a data set, say. It resumes where it was.
 //
 //weft:moves
@@ -354,7 +354,7 @@ func (r *Run) Phase(name string, n int64) *Run {
 	return p
 }
 
-// At is the run as a member or an agent sees it: with keys and log names of its
+// At returns the run as a member or an agent sees it: with keys and log names of its
 // own, and the same counters.
 //
 //weft:moves
@@ -372,7 +372,7 @@ func (r *Run) root() *Run {
 	return r
 }
 
-// Scope is where the run's components were made.
+// Scope returns where the run's components were made.
 //
 //weft:refuse make components in the constructor, in the scope that it is given
 func (r *Run) Scope() *Scope { return r.scope }
@@ -408,7 +408,7 @@ func (r *Run) counters(s *State) {
 //weft:refuse leave loading to the runner, which does it between iterations
 func (r *Run) Load(s *State) error { return r.loadSome(s, func(string) bool { return true }) }
 
-// loadSome is Load for a replica that has use of the components for whose names
+// loadSome does what Load does for a replica that has use of the components for whose names
 // want is true.
 func (r *Run) loadSome(s *State, want func(name string) bool) error {
 	if err := r.scope.loadSome(s, want); err != nil {

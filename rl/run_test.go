@@ -22,7 +22,7 @@ func (l loop) Train(run *rl.Run) error {
 
 func (loop) Agent() rl.Agent { return nil }
 
-// stepping is a loop whose iterations take n steps each and then call body.
+// stepping returns a loop whose iterations take n steps each and then call body.
 func stepping(s *rl.Scope, n int, body func(*rl.Run)) loop {
 	return loop{func(r *rl.Run) {
 		s.AddSteps(n)

@@ -55,7 +55,7 @@ type Scope struct {
 	closed     bool
 }
 
-// NewScope is a scope that owns everything: the plain loop's.
+// NewScope returns a scope that owns everything: the plain loop's.
 func NewScope(d *Device, seed uint64) *Scope {
 	s := &Scope{
 		dev: d, key: NewKey(seed), store: model.NewStore(), vars: map[string]*cell{},
@@ -66,7 +66,7 @@ func NewScope(d *Device, seed uint64) *Scope {
 	return s
 }
 
-// Child is a scope beside s, with keys of its own: the environments of an
+// Child returns a scope beside s, with keys of its own: the environments of an
 // evaluation, say. Its components are not part of s's state.
 //
 //weft:makes
@@ -76,7 +76,7 @@ func (s *Scope) Child(name string) *Scope {
 	return c
 }
 
-// Above is the component of a name in the scope that s is a child of, nil where
+// Above returns the component of a name in the scope that s is a child of, nil where
 // there is none: the environments of an evaluation find there what those of the
 // training know.
 func (s *Scope) Above(name string) Component {
@@ -86,7 +86,7 @@ func (s *Scope) Above(name string) Component {
 	return s.parent.components[name]
 }
 
-// Beside is a scope for environments beside those of s: it owns the same part of
+// Beside returns a scope for environments beside those of s: it owns the same part of
 // them and draws other numbers. Its components are not part of s's state.
 func (s *Scope) Beside(name string) *Scope {
 	c := s.Child(name)
@@ -97,11 +97,11 @@ func (s *Scope) Beside(name string) *Scope {
 	return c
 }
 
-// Shard is a scope for replica r of k: it draws what s would, and owns the r-th
+// Shard returns a scope for replica r of k: it draws what s would, and owns the r-th
 // part of what s owns. Its components are not part of s's state.
 func (s *Scope) Shard(r, k int) *Scope { return s.shards(r, r+1, k) }
 
-// shards is a scope for a replica that has shards [first, last) of k. It shares
+// shards returns a scope for a replica that has shards [first, last) of k. It shares
 // its run with other replicas even where it has all of them: episodes are counted
 // by whoever puts them together.
 func (s *Scope) shards(first, last, k int) *Scope {
@@ -123,7 +123,7 @@ func (system) Anew(s *Scope, n int64) { s.life = n }
 // Span is the part [Lo, Hi) of Of things.
 type Span struct{ Lo, Hi, Of int }
 
-// Len is how many things are in the part.
+// Len returns how many things are in the part.
 func (s Span) Len() int { return s.Hi - s.Lo }
 
 // owned is a scope's part of its environments, and of those beside them.
@@ -132,7 +132,7 @@ type owned struct {
 	beside []Span // of other numbers of environments
 }
 
-// of is the part that a batch of so many rows is of; ok is false where it is of none.
+// of returns the part that a batch of so many rows is of; ok is false where it is of none.
 // A number of rows that two parts have, of which each begins elsewhere, tells nothing.
 func (o *owned) of(rows int) (own Span, ok bool) {
 	if rows == o.Len() {
@@ -166,7 +166,7 @@ func (s *Scope) AddEnvs(own ...Span) {
 	}
 }
 
-// Envs is which environments the scope has, of how many; the zero Span before
+// Envs returns which environments the scope has, of how many; the zero Span before
 // they are known.
 //
 //weft:own
@@ -177,7 +177,7 @@ func (s *Scope) Envs() Span {
 	return s.envs.Span
 }
 
-// spans are the scope's parts of all environments that it has.
+// spans returns the scope's parts of all environments that it has.
 func (s *Scope) spans() []Span {
 	if s.envs == nil {
 		return nil
@@ -185,7 +185,7 @@ func (s *Scope) spans() []Span {
 	return append([]Span{s.envs.Span}, s.envs.beside...)
 }
 
-// sharded is the scope's part of the environments, or nil if it has all.
+// sharded returns the scope's part of the environments, or nil if it has all.
 func (s *Scope) sharded() *owned {
 	if s.envs == nil || s.envs.Len() == s.envs.Of {
 		return nil
@@ -207,10 +207,10 @@ func (system) Use(s *Scope, d *Device) {
 	s.dev = d
 }
 
-// Device is where the scope's tensors live.
+// Device returns where the scope's tensors live.
 func (s *Scope) Device() *Device { return s.dev }
 
-// Key is the key of a use that belongs to no iteration, such as initial values
+// Key returns the key of a use that belongs to no iteration, such as initial values
 // or an environment's resets.
 func (s *Scope) Key(use string) Key {
 	k := s.key.Use(use)
@@ -220,10 +220,10 @@ func (s *Scope) Key(use string) Key {
 	return k
 }
 
-// Parts is how many shards there are.
+// Parts returns how many shards there are.
 func (s *Scope) Parts() int { return s.of }
 
-// Own is the range [lo, hi) of n things that this replica owns, in multiples of
+// Own returns the range [lo, hi) of n things that this replica owns, in multiples of
 // block.
 //
 //weft:own
@@ -239,7 +239,7 @@ func (s *Scope) Own(n, block int) (lo, hi int) {
 	return lo, hi
 }
 
-// shard is the range [lo, hi) of n things, in multiples of block, that part r of
+// shard returns the range [lo, hi) of n things, in multiples of block, that part r of
 // k owns.
 func shard(n, block, r, k int) (lo, hi int) {
 	blocks := n / block
@@ -260,14 +260,14 @@ func (s *Scope) Register(name string, c Component) {
 // AddSteps counts environment steps, over all environments.
 func (s *Scope) AddSteps(n int) { s.steps += int64(n) }
 
-// Steps is the number of environment steps taken so far.
+// Steps returns the number of environment steps taken so far.
 func (s *Scope) Steps() int64 { return s.steps }
 
-// Episodes are the episodes of the scope's environments: of those called "env",
+// Episodes returns the episodes of the scope's environments: of those called "env",
 // where there are several.
 func (s *Scope) Episodes() *Episodes { return s.episodes }
 
-// EpisodesOf are the episodes of the environments of a name. Asking for another
+// EpisodesOf returns the episodes of the environments of a name. Asking for another
 // than "env" makes them part of the scope's state.
 func (s *Scope) EpisodesOf(env string) *Episodes {
 	if env == "env" {
@@ -316,10 +316,10 @@ func (s *Scope) saveSome(st *State, want func(name string) bool) {
 // Load gives every component its state back.
 func (s *Scope) Load(st *State) error { return s.loadSome(st, func(string) bool { return true }) }
 
-// Component is the component of a name, or nil.
+// Component returns the component of a name, or nil.
 func (system) Component(s *Scope, name string) Component { return s.components[name] }
 
-// Components are the names of all, in the order they were made.
+// Components returns the names of all, in the order they were made.
 func (system) Components(s *Scope) []string { return s.names }
 
 // loadSome gives the components for whose names want is true their state back,
@@ -344,7 +344,7 @@ func (s *Scope) loadSome(st *State, want func(name string) bool) error {
 	return nil
 }
 
-// Params are the scope's parameters, in the order they were made.
+// Params returns the scope's parameters, in the order they were made.
 func (s *Scope) Params() []*Params {
 	var out []*Params
 	for _, name := range s.names {

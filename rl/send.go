@@ -44,7 +44,7 @@ func (p *program) sends(at int, t Tensor) bool {
 	return n > 0 && n <= sendMost
 }
 
-// sendsDraw is the same of a draw.
+// sendsDraw reports the same of a draw.
 func (p *program) sendsDraw(d draw) bool {
 	return p.send != nil && p.shapes[d.handle].ByteSize() <= sendMost
 }
@@ -80,7 +80,7 @@ func (p *program) prepare(in []Tensor) error {
 	return p.send.Prepare(list)
 }
 
-// host is what is sent for input at, being t.
+// host returns what is sent for input at, being t.
 func (p *program) host(at int, t Tensor) any {
 	if p.unread[at] {
 		return unread{}

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// shards are scopes that share out n environments.
+// shards returns scopes that share out n environments.
 func shards(root *rl.Scope, n, k int) (out []*rl.Scope) {
 	for r := range k {
 		s := root.Shard(r, k)
@@ -46,7 +46,7 @@ func TestShardDraws(t *testing.T) {
 	}
 }
 
-// bowl is a loss with a vector of weights, by row.
+// bowl returns a loss with a vector of weights, by row.
 func bowl(s *rl.Scope) (*rl.Params, *rl.Loss[rl.Tensor, rl.Tensor]) {
 	p := rl.NewParams(s, "net", func(c *rl.Ctx, sc *model.Scope) { sc.VariableWithValue("w", []float32{1, -2}) })
 	return p, rl.NewLoss(s, "loss", func(c *rl.Ctx, x rl.Tensor) (loss, weight, aux rl.Tensor) {

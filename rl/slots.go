@@ -16,7 +16,7 @@ type Slots[V any] struct {
 	aside Narrowed
 }
 
-// NewSlots is memory that starts as zero, a struct of tensors [env, ...].
+// NewSlots returns memory that starts as zero, a struct of tensors [env, ...].
 //
 //weft:makes name=1
 func NewSlots[V any](s *Scope, name string, zero V) *Slots[V] {
@@ -26,7 +26,7 @@ func NewSlots[V any](s *Scope, name string, zero V) *Slots[V] {
 	return m
 }
 
-// Get is the memory.
+// Get returns the memory.
 //
 //weft:op get reads shape=env
 func (m *Slots[V]) Get() V { return m.v }

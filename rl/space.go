@@ -147,7 +147,7 @@ func IsImage(s Space) bool {
 	return ok && len(box.Dims) == 3
 }
 
-// Choices is the number of entries that a mask of legal actions has for a simple
+// Choices returns the number of entries that a mask of legal actions has for a simple
 // space: the options of each number, one after another. 0 means that masks do
 // not apply.
 //
@@ -175,7 +175,7 @@ type Bounds struct {
 	size   int
 }
 
-// NewBounds are the bounds of a simple space.
+// NewBounds returns the bounds of a simple space.
 func NewBounds(s Space) Bounds {
 	lo, hi := limits(s)
 	return Bounds{lo, hi, max(1, s.Shape().Size())}
@@ -189,7 +189,7 @@ func Outside(s Space, batch Tensor) (row, at int, x float64, bad bool) {
 	return NewBounds(s).Outside(batch)
 }
 
-// Outside is the function of that name for bounds that are known.
+// Outside returns the function of that name for bounds that are known.
 func (b Bounds) Outside(batch Tensor) (row, at int, x float64, bad bool) {
 	switch batch.Shape().DType {
 	case dtypes.Float32:
@@ -227,7 +227,7 @@ func outside[T int32 | int64 | uint8 | float32 | float64](b Bounds, data []T) (r
 	return 0, 0, 0, false
 }
 
-// limits are the bounds of a simple space, one for all numbers or one for each.
+// limits returns the bounds of a simple space, one for all numbers or one for each.
 func limits(s Space) (lo, hi []float64) {
 	switch s := s.(type) {
 	case Box:

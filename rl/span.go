@@ -34,7 +34,7 @@ type Stays interface{ Stays() }
 // Fuse makes the parts that Fused is asked for one compiled graph each.
 func (system) Fuse(r *Run) { r.fusing = &fusion{spans: map[string]*span{}} }
 
-// Fusing is how many times a graph was called in place of statements, and why those
+// Fusing returns how many times a graph was called in place of statements, and why those
 // parts that could not be one graph could not, by name.
 func (system) Fusing(r *Run) (calls int64, apart map[string]error) {
 	apart = map[string]error{}
@@ -96,7 +96,7 @@ func (system) Fused(r *Run, name string, vars []Carried, body func(), of ...int)
 // one graph did.
 const fusedKind = "rl.Run.Fused"
 
-// form is the program for what variables hold now, nil if there is none.
+// form returns the program for what variables hold now, nil if there is none.
 func (s *span) form(r *Run, vars []Carried, body func()) *spanProgram {
 	in := held(vars)
 	for _, p := range s.forms {
@@ -165,7 +165,7 @@ func (p *spanProgram) build() error {
 	return nil
 }
 
-// shapesOf are tensors that have no more than a shape: what they hold is not kept.
+// shapesOf returns tensors that have no more than a shape: what they hold is not kept.
 func shapesOf(list []Tensor) []Tensor {
 	out := make([]Tensor, len(list))
 	for i, t := range list {
@@ -201,7 +201,7 @@ type versioned interface{ changed() }
 func (p *Params) changed() { p.version++ }
 func (s *Stats) changed()  { s.version++ }
 
-// changes are the components of which the program changes tensors.
+// changes lists the components of which the program changes tensors.
 func (p *spanProgram) changes() {
 	p.news, p.held = nil, sizes(p.state)
 	at := 0
@@ -236,7 +236,7 @@ func (p *spanProgram) lowering(hosts []hostTable, use func(c *Ctx, in []Tensor, 
 	use(c, p.inputs(tables, p.takes), func(c *Ctx, nodes []Tensor) []Tensor { return p.trace(c, nodes, len(hosts)) })
 }
 
-// inputs are the iteration's number, the host's numbers, the state and variables.
+// inputs returns the iteration's number, the host's numbers, the state and variables.
 func (p *spanProgram) inputs(tables, vars []Tensor) []Tensor {
 	in := append([]Tensor{scalarInt(p.run.iter)}, tables...)
 	for _, c := range p.state {
@@ -297,7 +297,7 @@ func (p *spanProgram) trace(c *Ctx, nodes []Tensor, tables int) []Tensor {
 	return out
 }
 
-// told is what was logged and which steps were made.
+// told returns what was logged and which steps were made.
 func (p *spanProgram) told() (out []Tensor) {
 	l := p.l
 	p.logs, p.moves = nil, 0
@@ -328,7 +328,7 @@ type remainder struct {
 	items, leaves int
 }
 
-// items are those of a tensor [item, ...], which is read once; absent ones of one
+// items returns those of a tensor [item, ...], which is read once; absent ones of one
 // that is absent.
 func (p *spanProgram) items(t Tensor, n int) []Tensor {
 	out := make([]Tensor, n)
@@ -403,7 +403,7 @@ func (p *spanProgram) call(vars []Carried) bool {
 	return true
 }
 
-// read is how many outputs, from the first, are for the host.
+// read returns how many outputs, from the first, are for the host.
 func (p *spanProgram) read() int {
 	n := 1 + 2*len(p.logs) + p.moves
 	for _, r := range p.left {

@@ -22,7 +22,7 @@ type Stats struct {
 	name            string
 }
 
-// NewStats are statistics of features with the given dimensions; clip bounds
+// NewStats returns statistics of features with the given dimensions; clip bounds
 // what Norm returns, 0 is no bound.
 //
 //weft:makes name=1
@@ -84,7 +84,7 @@ func merge(x, count, mean, m2 *graph.Node) (_, _, _ *graph.Node) {
 	return total, mean, m2
 }
 
-// Norm is x, [..., features], with the statistics' mean taken off and divided by
+// Norm returns x, [..., features], with the statistics' mean taken off and divided by
 // their deviation. Before the first update it is x.
 //
 //weft:traces
@@ -102,7 +102,7 @@ func (s *Stats) Restore(c *Ctx, x *graph.Node) *graph.Node {
 	return graph.Add(graph.Mul(x, deviation), mean)
 }
 
-// Scale is x divided by the statistics' deviation: rewards, whose sign matters.
+// Scale returns x divided by the statistics' deviation: rewards, whose sign matters.
 //
 //weft:traces
 func (s *Stats) Scale(c *Ctx, x *graph.Node) *graph.Node {
@@ -117,7 +117,7 @@ func (s *Stats) bound(x *graph.Node) *graph.Node {
 	return x
 }
 
-// moments are mean and deviation as they stand against a tensor of the rank.
+// moments returns mean and deviation as they stand against a tensor of the rank.
 func (s *Stats) moments(c *Ctx, rank int) (mean, deviation *graph.Node) {
 	count, m2 := c.read(s.count), c.read(s.m2)
 	variance := graph.Div(m2, graph.MaxScalar(count, 1.0))

@@ -44,8 +44,8 @@ func (system) HasLeaves(t reflect.Type) bool {
 // Shard returns the range [lo, hi) of n things, in multiples of block, that part r of k owns.
 func (system) Shard(n, block, r, k int) (lo, hi int) { return shard(n, block, r, k) }
 
-// Share returns rows [lo, hi) of a batch that all replicas have, as one replica's: what a loss draws
-// for them goes by their places in the batch.
+// Share returns rows [lo, hi) of a batch that all replicas have, as one replica's: what a loss
+// draws for them goes by their places in the batch.
 func (system) Share(t Tensor, lo, hi int) Tensor {
 	out := part(t, lo, hi)
 	if out.val != nil {
@@ -65,8 +65,8 @@ func (system) SaveSome(s *Scope, st *State, want func(name string) bool) { s.sav
 // SaveCounters puts the counters alone, the run's and its scope's.
 func (system) SaveCounters(r *Run, st *State) { r.saveCounters(st) }
 
-// LoadSome is Run.Load for a replica that has use of the components for whose names want is
-// true.
+// LoadSome does what Run.Load does for a replica that has use of the components for whose names
+// want is true.
 func (system) LoadSome(r *Run, st *State, want func(name string) bool) error {
 	return r.loadSome(st, want)
 }
@@ -84,7 +84,8 @@ func (system) TakeEpisodes(e *Episodes) []Episode { return e.take() }
 // KindNames returns the kinds of agents that Episode.Kinds are of; nil where there is one.
 func (system) KindNames(e *Episodes) []string { return e.kindNames() }
 
-// ApplyAt is Opt.Apply inside a device program, with a learning rate that may be a graph value.
+// ApplyAt does what Opt.Apply does inside a device program, with a learning rate that may be a
+// graph value.
 func (system) ApplyAt(o *Opt, g Grads, lr Tensor) { o.applyAt(g, lr) }
 
 // Table returns a number that f computes from the counters of every iteration, inside a device

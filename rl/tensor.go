@@ -70,7 +70,7 @@ func Wrap(n *graph.Node) Tensor { return Tensor{node: n} }
 
 var scalar32, scalarDouble = shapes.Make(dtypes.Float32), shapes.Make(dtypes.Float64)
 
-// Scalar is the float32 constant x.
+// Scalar returns the float32 constant x.
 //
 //weft:op batch shape=one device=- number=0
 func Scalar(x float64) Tensor {
@@ -90,7 +90,7 @@ func FromFlat[T gotype.Supported](s *Scope, data []T, dims ...int) Tensor {
 	return s.Device().from(data, shape)
 }
 
-// Node is the graph node of a tensor inside a graph function.
+// Node returns the graph node of a tensor inside a graph function.
 //
 //weft:refuse compute in a graph function
 func (t Tensor) Node() *graph.Node {
@@ -118,7 +118,7 @@ func (t Tensor) Shape() shapes.Shape {
 	return shapes.Invalid()
 }
 
-// Rows is the size of the first axis, the environments of a batch; 1 for a scalar.
+// Rows returns the size of the first axis, the environments of a batch; 1 for a scalar.
 //
 //weft:op batch whole host
 func (t Tensor) Rows() int {
@@ -143,7 +143,7 @@ func (t Tensor) describe() string {
 	return "absent"
 }
 
-// Read is a tensor's data in row-major order. The slice may be the tensor's own
+// Read returns a tensor's data in row-major order. The slice may be the tensor's own
 // memory: it is for reading only.
 //
 //weft:op batch whole host shows
@@ -159,11 +159,11 @@ func Read[T gotype.Supported](t Tensor) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&data[0])), t.val.shape.Size())
 }
 
-// Flat is Read for a dtype that is known only at run time: a slice of the tensor's
+// Flat does what Read does for a dtype that is known only at run time: a slice of the tensor's
 // dtype, for reading only.
 func Flat(t Tensor) any { return t.host() }
 
-// Bytes is a tensor's data as it lies in memory, for reading only. It stays what it
+// Bytes returns a tensor's data as it lies in memory, for reading only. It stays what it
 // is for as long as the tensor is held.
 func (system) Bytes(t Tensor) []byte {
 	t.mustBeValue()
@@ -174,7 +174,7 @@ func (system) Bytes(t Tensor) []byte {
 // the way of every check of every step.
 type memory interface{ Bytes() []byte }
 
-// bytesOf is a tensor's data; for reading only, like that of Read.
+// bytesOf returns a tensor's data; for reading only, like that of Read.
 func bytesOf(t Tensor) []byte {
 	if t.val != nil && t.val.buf != nil {
 		if m, ok := t.val.buf.(memory); ok {
@@ -190,18 +190,18 @@ func (t Tensor) mustBeValue() {
 	}
 }
 
-// host is the tensor's data as a Go slice of its dtype.
+// host returns the tensor's data as a Go slice of its dtype.
 func (t Tensor) host() any {
 	t.mustBeValue()
 	return t.val.memory()
 }
 
-// Floats is a tensor's data as float64, whatever its dtype; bool counts as 0 and 1.
+// Floats returns a tensor's data as float64, whatever its dtype; bool counts as 0 and 1.
 //
 //weft:op batch whole host
 func Floats(t Tensor) []float64 { return firstFloats(t, t.Shape().Size()) }
 
-// firstFloats is Floats of the first n elements.
+// firstFloats returns Floats of the first n elements.
 func firstFloats(t Tensor, n int) []float64 {
 	t.mustBeValue()
 	switch t.Shape().DType {
@@ -240,7 +240,7 @@ func convert[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 |
 	return out
 }
 
-// Total is the sum of a tensor's elements in float64, and their number. The order
+// Total returns the sum of a tensor's elements in float64, and their number. The order
 // of summation is written down, so that a device program adds up the same: see
 // package total.
 func Total(t Tensor) (sum float64, n int) {

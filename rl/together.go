@@ -18,7 +18,7 @@ type together interface {
 // JoinLoops makes the loop that computes on d one of several.
 func (system) JoinLoops(d *Device, t together) { d.together = t }
 
-// meeting is that of the loop that values belong to, or nil.
+// meeting returns that of the loop that values belong to, or nil.
 func meeting(in []Tensor) together {
 	for _, t := range in {
 		if t.val != nil && t.val.dev != nil {
@@ -28,7 +28,7 @@ func meeting(in []Tensor) together {
 	return nil
 }
 
-// allRows is all loops' rows of those tensors that are a loop's environments.
+// allRows returns all loops' rows of those tensors that are a loop's environments.
 func allRows(m together, in []Tensor) []Tensor {
 	out := make([]Tensor, len(in))
 	for i, t := range in {

@@ -12,14 +12,14 @@ import (
 //weft:batch
 type Tree struct{ of leaves.Branch[Tensor] }
 
-// One is the tree of a single unnamed tensor.
+// One returns the tree of a single unnamed tensor.
 //
 //weft:moves
 func One(t Tensor) Tree { return Tree{leaves.Branch[Tensor]{Names: oneName, Leaves: []Tensor{t}}} }
 
 var oneName = []string{""}
 
-// NewTree is the tree of the given leaves in the given order.
+// NewTree returns the tree of the given leaves in the given order.
 //
 //weft:moves
 func NewTree(names []string, tensors []Tensor) Tree {
@@ -34,17 +34,17 @@ func NewTree(names []string, tensors []Tensor) Tree {
 //weft:pure
 func (t Tree) Names() []string { return t.of.Names }
 
-// Len is the number of leaves; 0 for a tree that is absent.
+// Len returns the number of leaves; 0 for a tree that is absent.
 //
 //weft:pure
 func (t Tree) Len() int { return len(t.of.Leaves) }
 
-// At is leaf i.
+// At returns leaf i.
 //
 //weft:moves
 func (t Tree) At(i int) Tensor { return t.of.Leaves[i] }
 
-// Leaf is the leaf of that name. The empty name asks for the only one.
+// Leaf returns the leaf of that name. The empty name asks for the only one.
 //
 //weft:moves
 func (t Tree) Leaf(name string) Tensor {

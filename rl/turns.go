@@ -72,7 +72,7 @@ func (p *inParts) all() {
 	}
 }
 
-// holding is the part that has rows lo to hi, and the number of its first row; it is
+// holding returns the part that has rows lo to hi, and the number of its first row; it is
 // absent where no part has all of them.
 func (p *inPart) holding(lo, hi int) (part Tensor, first int) {
 	b := p.of.bounds
@@ -84,7 +84,7 @@ func (p *inPart) holding(lo, hi int) (part Tensor, first int) {
 	return Tensor{}, 0
 }
 
-// whole is the value put together.
+// whole returns the value put together.
 func (v *value) whole() *value {
 	if v.parts == nil {
 		return v
@@ -115,7 +115,7 @@ func (system) Whole(leaves []Tensor) bool {
 	return true
 }
 
-// boundsOf are the parts that the rows of a batch come in; nil if it is whole, or no
+// boundsOf returns the parts that the rows of a batch come in; nil if it is whole, or no
 // two tensors agree about it.
 func boundsOf(in []Tensor) []int {
 	var bounds []int
@@ -143,7 +143,7 @@ func boundsOf(in []Tensor) []int {
 // pending reports whether a tensor comes part by part, and was not put together yet.
 func pending(t Tensor) bool { return t.val != nil && t.val.parts != nil && t.val.parts.all == nil }
 
-// partOf is one part of the rows of every tensor.
+// partOf returns one part of the rows of every tensor.
 func partOf(in []Tensor, bounds []int, i int) []Tensor {
 	out := make([]Tensor, len(in))
 	for j, t := range in {
@@ -154,7 +154,7 @@ func partOf(in []Tensor, bounds []int, i int) []Tensor {
 	return out
 }
 
-// partLike is what the first part looks like, without asking for it.
+// partLike returns what the first part looks like, without asking for it.
 func partLike(in []Tensor, bounds []int) []Tensor {
 	out := make([]Tensor, len(in))
 	for j, t := range in {
@@ -165,7 +165,7 @@ func partLike(in []Tensor, bounds []int) []Tensor {
 	return out
 }
 
-// inTurns is what a function makes of a batch that comes in parts, in the same
+// inTurns returns what a function makes of a batch that comes in parts, in the same
 // parts; ok is false where the batch is whole, or the function's results are not one
 // for each row and of that row alone. call is the function on one part.
 func (f *Func[I, O]) inTurns(k Key, in I, leaves, also []Tensor, call func(k Key, in I, also []Tensor) O) (out O, ok bool) {
@@ -202,7 +202,7 @@ func (f *Func[I, O]) inTurns(k Key, in I, leaves, also []Tensor, call func(k Key
 	return Rebuild(e.like, made), true
 }
 
-// rows is the key for the rows of a part of a batch.
+// rows returns the key for the rows of a part of a batch.
 func (k Key) rows(part Span) Key {
 	if k.own != nil {
 		part.Lo, part.Hi, part.Of = part.Lo+k.own.Lo, part.Hi+k.own.Lo, k.own.Of

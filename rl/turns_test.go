@@ -9,7 +9,7 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// inTurns is rows 0 to n of a vector that come in two parts, and a record of what was
+// inTurns returns rows 0 to n of a vector that come in two parts, and a record of what was
 // asked for.
 func inTurns(s *rl.Scope, n int, asked *[]string, name string) rl.Tensor {
 	x := make([]float32, n)

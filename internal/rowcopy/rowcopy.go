@@ -4,8 +4,8 @@ package rowcopy
 
 import "unsafe"
 
-// Gather copies the rows of src that index names, of size bytes each. Rows of one number, and of an observation of
-// four, are most of what a minibatch is made of: there a call of copy would cost
+// Gather copies the rows of src that index names, of size bytes each. Rows of one number, and of an
+// observation of four, are most of what a minibatch is made of: there a call of copy would cost
 // more than the copying.
 func Gather(out, src []byte, index []int, size int) {
 	switch size {

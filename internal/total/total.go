@@ -22,7 +22,7 @@ func Sum[T float32 | float64](numbers []T) float64 {
 	return x[0]
 }
 
-// halved is the first addition of halves, of the next power of two elements.
+// halved returns the first addition of halves, of the next power of two elements.
 func halved[T float32 | float64](x []T) []float64 {
 	size := 1 << bits.Len(uint(max(len(x), 2)-1)) // at least 2
 	out := make([]float64, size/2)
@@ -39,7 +39,7 @@ func halved[T float32 | float64](x []T) []float64 {
 	return out
 }
 
-// Node is Sum as graph code, of all elements of x.
+// Node does what Sum does as graph code, of all elements of x.
 func Node(x *graph.Node) *graph.Node {
 	n := x.Shape().Size()
 	size := 1 << bits.Len(uint(max(n, 2)-1))

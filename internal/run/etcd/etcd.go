@@ -44,7 +44,8 @@ type Store struct {
 	server embedded // likewise
 }
 
-// Broken returns a channel that is closed when an embedded etcd cannot go on. An existing one may come back.
+// Broken returns a channel that is closed when an embedded etcd cannot go on. An existing one may
+// come back.
 func (s *Store) Broken() <-chan struct{} {
 	if s.warden == nil {
 		return nil

@@ -62,7 +62,8 @@ func (l *lives) run(t *testing.T, lost func()) error {
 	}
 }
 
-// late returns a channel that is closed when nobody waits for the part any more, as a coordinator would tell.
+// late returns a channel that is closed when nobody waits for the part any more, as a coordinator
+// would tell.
 func (l *lives) late() <-chan struct{} {
 	if l.a.Life == 0 {
 		return nil
