@@ -29,7 +29,7 @@ import (
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
-	"github.com/weft-rl/weft/internal/run/reference"
+	"github.com/weft-rl/weft/internal/verify/reference"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )

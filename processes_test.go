@@ -17,11 +17,11 @@ import (
 	"github.com/weft-rl/weft/env/mpe"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
-	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/part/parttest"
 	"github.com/weft-rl/weft/internal/run/process"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/internal/run/store"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/policy"
@@ -79,26 +79,26 @@ func shares() (out []share) {
 }
 
 // jobOf returns a share's, from its JSON form; every process makes its own.
-func jobOf(text string) (local.Job, error) {
+func jobOf(text string) (runner.Job, error) {
 	var s share
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		return local.Job{}, err
+		return runner.Job{}, err
 	}
 	x := everything[s.Algorithm]
 	d, err := device.Open(device.Default)
 	if err != nil {
-		return local.Job{}, err
+		return runner.Job{}, err
 	}
 	c := x.Config()
 	var set []config.Assignment
 	for _, text := range x.set {
 		a, err := config.ParseSet(text, "test")
 		if err != nil {
-			return local.Job{}, err
+			return runner.Job{}, err
 		}
 		set = append(set, a)
 	}
-	return local.Job{
+	return runner.Job{
 		Algorithm: x.Algorithm, Config: c, Env: x.env, Device: d, Seed: 1, Steps: x.steps,
 	}, errors.Join(config.Defaults(c), config.Set(c, set))
 }
@@ -124,7 +124,7 @@ func (s share) assignment(t *testing.T) part.Assignment {
 		a.Plan = a.Plan.Fuse(on.Graph, nil)
 		return a.Plan, err
 	}
-	x, err := local.Prepare(j)
+	x, err := runner.Prepare(j)
 	if err != nil {
 		t.Fatal(err)
 	}

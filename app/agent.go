@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-rl/weft/env"
-	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/runner"
 )
 
 // Agent acts in one environment with trained weights, by plain numbers: it needs no scope, no
@@ -15,7 +15,7 @@ type Agent struct {
 	Step   int64 // of the training, when the weights were saved
 	Sample bool  // act as in training instead of greedily
 
-	player *local.Player
+	player *runner.Player
 }
 
 // Observation holds the view that agents of one kind have of the environment. Numbers are in
@@ -56,9 +56,9 @@ func (a *Agent) Act(obs []float64) ([]float64, error) {
 // ActAll returns the actions of all kinds of agents on what they see, in the order of Specs, by
 // part of the space of actions.
 func (a *Agent) ActAll(obs []Observation) ([]map[string][]float64, error) {
-	seen := make([]local.Seen, len(obs))
+	seen := make([]runner.Seen, len(obs))
 	for i, o := range obs {
-		seen[i] = local.Seen(o)
+		seen[i] = runner.Seen(o)
 	}
 	return a.player.Act(seen, !a.Sample)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/request"
-	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/policy"
 	"github.com/weft-rl/weft/rl"
@@ -90,7 +90,7 @@ func Train(ctx context.Context, j Job) (Result, error) {
 }
 
 // resultOf returns a result of the runtime as one of the library.
-func resultOf(x local.Result) Result {
+func resultOf(x runner.Result) Result {
 	out := Result{
 		Steps: x.Steps, Episodes: x.Episodes, Seconds: x.Seconds, ReturnMean: x.ReturnMean, EvalReturn: math.NaN(),
 		WeightsSHA256: x.WeightsSHA256, StateSHA256: x.StateSHA256, Interrupted: x.Interrupted,
@@ -160,7 +160,7 @@ func deployed(d plan.Deployment) (out []config.Assignment, err error) {
 
 // observer passes on what a Go program wants to know of a run. Either function may be nil.
 type observer struct {
-	local.Silent
+	runner.Silent
 	watch func(Progress)
 	note  func(string)
 }
@@ -171,7 +171,7 @@ func (o observer) Note(text string) {
 	}
 }
 
-func (o observer) Iteration(r local.Report) {
+func (o observer) Iteration(r runner.Report) {
 	if o.watch != nil {
 		o.watch(Progress{Steps: r.Steps, Episodes: r.Episodes, Return: r.Return, Metrics: r.Logs})
 	}

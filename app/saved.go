@@ -8,8 +8,8 @@ import (
 
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/request"
-	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/runner"
 )
 
 // Resumption says how a run goes on. The zero value goes on as it was.
@@ -30,13 +30,13 @@ type Resumption struct {
 // fails and changes nothing.
 func Resume(ctx context.Context, set Set, dir string, o Resumption) (Result, error) {
 	x, err := resumeIn(ctx, set, dir, o)
-	if errors.As(err, new(local.NoCheckpoint)) {
+	if errors.As(err, new(runner.NoCheckpoint)) {
 		err = fmt.Errorf("%w: with Resumption.OrBegin it begins again, and what is there is kept", err)
 	}
 	return resultOf(x), forGo(err, resumptionFields)
 }
 
-func resumeIn(ctx context.Context, set Set, dir string, o Resumption) (x local.Result, err error) {
+func resumeIn(ctx context.Context, set Set, dir string, o Resumption) (x runner.Result, err error) {
 	var flags []config.Assignment
 	if o.Steps != 0 {
 		flags = append(flags, config.Assignment{Key: "steps", Value: fmt.Sprint(o.Steps), Source: "resumption"})
@@ -80,11 +80,11 @@ const (
 )
 
 // which returns the runtime's name of the choice.
-func (w Weights) which() local.Weights {
+func (w Weights) which() runner.Weights {
 	if w == NewestWeights {
-		return local.NewestAlone
+		return runner.NewestAlone
 	}
-	return local.PreferBest
+	return runner.PreferBest
 }
 
 // Trial says how a run's policy is evaluated. The zero value plays 100 episodes greedily.
@@ -119,7 +119,7 @@ func Evaluate(ctx context.Context, set Set, dir string, t Trial) (Score, error) 
 	if err != nil {
 		return Score{}, forGo(err, savedFields)
 	}
-	e, err := local.EvaluateRun(ctx, j, t.Weights.which(), !t.Sample, t.Episodes)
+	e, err := runner.EvaluateRun(ctx, j, t.Weights.which(), !t.Sample, t.Episodes)
 	if err != nil {
 		return Score{}, forGo(err, savedFields)
 	}
@@ -151,7 +151,7 @@ func Load(ctx context.Context, set Set, dir string, o Loading) (*Agent, error) {
 	if err != nil {
 		return nil, forGo(err, savedFields)
 	}
-	p, _, step, err := local.LoadPlayer(ctx, j, o.Weights.which())
+	p, _, step, err := runner.LoadPlayer(ctx, j, o.Weights.which())
 	if err != nil {
 		return nil, forGo(err, savedFields)
 	}
@@ -159,7 +159,7 @@ func Load(ctx context.Context, set Set, dir string, o Loading) (*Agent, error) {
 }
 
 // agentJob returns the job of a run's folder, to build its agent alone.
-func agentJob(s *Set, dir string, note func(string)) (j local.Job, err error) {
+func agentJob(s *Set, dir string, note func(string)) (j runner.Job, err error) {
 	r, err := s.Saved(dir, nil)
 	if err != nil {
 		return j, err

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-rl/weft/internal/plain"
-	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 func (c *command) audit() *cobra.Command {
@@ -43,7 +43,7 @@ func (c *command) audit() *cobra.Command {
 	return cmd
 }
 
-func showAudit(out io.Writer, all []control.Deed, asJSON bool) error {
+func showAudit(out io.Writer, all []protocol.Deed, asJSON bool) error {
 	if asJSON {
 		e := json.NewEncoder(out)
 		for _, d := range all {

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-rl/weft/internal/run/certs"
-	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // defaultCluster is where a coordinator listens, and is looked for.
@@ -98,13 +98,13 @@ func (f *clientFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.addresses, "cluster", []string{defaultCluster}, "`address` of the coordinator, or of several of which one acts")
 }
 
-func (f *clientFlags) client() (*control.Client, error) {
+func (f *clientFlags) client() (*protocol.Client, error) {
 	config, err := f.loadFor(f.addresses...)
 	if err != nil {
 		return nil, err
 	}
 	f.warned()
-	return &control.Client{Addresses: f.addresses, TLS: config}, nil
+	return &protocol.Client{Addresses: f.addresses, TLS: config}, nil
 }
 
 // self returns the path of this program, which may have been removed since it started.

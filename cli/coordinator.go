@@ -20,7 +20,7 @@ import (
 	children "github.com/weft-rl/weft/internal/launch/local"
 	"github.com/weft-rl/weft/internal/run/certs"
 	"github.com/weft-rl/weft/internal/run/coordinator"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/etcd"
 	"github.com/weft-rl/weft/internal/run/journal"
 	"github.com/weft-rl/weft/internal/run/observe"

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 func (c *command) drain() *cobra.Command {
@@ -42,7 +42,7 @@ func (c *command) drain() *cobra.Command {
 }
 
 // runDrain has workers leave, all at once, and waits until they have.
-func (c *command) runDrain(ctx context.Context, client *control.Client, workers []string) error {
+func (c *command) runDrain(ctx context.Context, client *protocol.Client, workers []string) error {
 	before, err := client.Status(ctx, "")
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (c *command) runDrain(ctx context.Context, client *control.Client, workers 
 }
 
 // instance returns the process that has a worker's name; empty if there is none.
-func instance(s *control.Status, name string) string {
+func instance(s *protocol.Status, name string) string {
 	i := slices.IndexFunc(s.Workers, func(w core.Worker) bool { return w.Name == name })
 	if i < 0 {
 		return ""

@@ -14,10 +14,10 @@ import (
 
 	"github.com/weft-rl/weft/internal/launch"
 	"github.com/weft-rl/weft/internal/request"
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
-	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/protocol"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/internal/run/store"
 	"github.com/weft-rl/weft/rl"
 )
@@ -80,7 +80,7 @@ func (c *command) trainElsewhere(ctx context.Context, r *request.Request, f *tra
 		return err
 	}
 	f.warned()
-	client := &control.Client{Addresses: f.addresses, TLS: config}
+	client := &protocol.Client{Addresses: f.addresses, TLS: config}
 	c.started = true
 	s, err := client.Status(ctx, "")
 	if err != nil {
@@ -109,7 +109,7 @@ func (f *trainFlags) watcher(c *command, r *request.Request, name string) watche
 }
 
 // unused returns a name that no run has.
-func unused(s *control.Status, name string) string {
+func unused(s *protocol.Status, name string) string {
 	taken := func(name string) bool {
 		return slices.ContainsFunc(s.Runs, func(r core.Run) bool { return r.Name == name })
 	}
@@ -122,7 +122,7 @@ func unused(s *control.Status, name string) string {
 
 // follow has a run begin or go on, and shows it until it is over. If it is interrupted
 // the run is stopped.
-func (c *command) follow(ctx context.Context, client *control.Client, r *request.Request, name string, begin func(ctx context.Context, name, config string) error, v *viewer) error {
+func (c *command) follow(ctx context.Context, client *protocol.Client, r *request.Request, name string, begin func(ctx context.Context, name, config string) error, v *viewer) error {
 	text, err := r.YAML()
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ const halting = 90 * time.Second
 
 // stop has a run stop at its next consistent point, and waits for that. If it was not the
 // user who asked, but this machine's processes do not stay alive, it is not waited for.
-func (v *viewer) stop(ctx context.Context, client *control.Client, name string) (last core.Run, err error) {
+func (v *viewer) stop(ctx context.Context, client *protocol.Client, name string) (last core.Run, err error) {
 	now, limit := errors.As(context.Cause(ctx), new(launch.Unsteady)), halting
 	if now {
 		limit = 10 * time.Second
@@ -162,7 +162,7 @@ func (v *viewer) stop(ctx context.Context, client *control.Client, name string) 
 }
 
 // stopped has a run stop, and is how it ended.
-func stopped(ctx context.Context, client *control.Client, name string, now bool, limit time.Duration, show func(core.Run)) (last core.Run, err error) {
+func stopped(ctx context.Context, client *protocol.Client, name string, now bool, limit time.Duration, show func(core.Run)) (last core.Run, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err = client.Stop(ctx, name, now); err == nil {
@@ -191,12 +191,12 @@ type viewer struct {
 const absent = time.Minute
 
 // follow shows a run until it is over, and says when its coordinator is away.
-func (v *viewer) follow(ctx context.Context, client *control.Client, name string) (core.Run, error) {
+func (v *viewer) follow(ctx context.Context, client *protocol.Client, name string) (core.Run, error) {
 	patient := *client
 	patient.Patience = absent
 	patient.Waiting = func(why error) { v.w.Note("waits: " + why.Error()) }
 	last, err := patient.Watch(ctx, name, v.show)
-	if errors.As(err, new(control.Away)) && v.stays {
+	if errors.As(err, new(protocol.Away)) && v.stays {
 		err = fmt.Errorf("%w; the run goes on when its coordinator is back: weft status %s --cluster %s", err, name, strings.Join(client.Addresses, ","))
 	}
 	return last, err
@@ -205,7 +205,7 @@ func (v *viewer) follow(ctx context.Context, client *control.Client, name string
 func (v *viewer) show(r core.Run) {
 	if e := r.Progress.Evaluation; e != nil && e.Steps > v.tried {
 		v.tried = e.Steps
-		v.w.Evaluated(local.Evaluation(*e))
+		v.w.Evaluated(runner.Evaluation(*e))
 	}
 	news := min(int64(len(r.History)), max(0, r.Told-v.told))
 	for _, text := range r.History[int64(len(r.History))-news:] {
@@ -218,7 +218,7 @@ func (v *viewer) show(r core.Run) {
 	}
 	if p := r.Progress; v.bar && p.Iter != v.at && p.Iter > 0 {
 		v.at = p.Iter
-		v.w.Iteration(local.Report{
+		v.w.Iteration(runner.Report{
 			Steps: p.Steps, Iter: p.Iter, Episodes: p.Episodes, Seconds: time.Since(v.begun).Seconds(), Return: mean(p.Episodes, p.Return), Logs: logged(p.Metrics),
 		})
 	}
@@ -250,7 +250,7 @@ func (v *viewer) end(r core.Run) error {
 		return exitStatus(exitFailed)
 	}
 	p := r.Progress
-	x := local.Result{
+	x := runner.Result{
 		Steps: p.Steps, Iter: p.Iter, Episodes: p.Episodes, Seconds: time.Since(v.begun).Seconds(),
 		StepsPerSecond: p.StepsPerSecond, ReturnMean: mean(p.Episodes, p.Return), Exact: !v.async, Interrupted: r.Phase != core.Done,
 	}

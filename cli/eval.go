@@ -12,7 +12,7 @@ import (
 	"github.com/weft-rl/weft/env/wrap"
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/request"
-	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/runner"
 )
 
 // evalFlags are the flags of eval.
@@ -24,14 +24,14 @@ type evalFlags struct {
 }
 
 // which returns the weights to evaluate.
-func (f evalFlags) which() local.Weights {
+func (f evalFlags) which() runner.Weights {
 	switch {
 	case f.best:
-		return local.OnlyBest
+		return runner.OnlyBest
 	case f.newest:
-		return local.NewestAlone
+		return runner.NewestAlone
 	}
-	return local.PreferBest
+	return runner.PreferBest
 }
 
 func (c *command) eval() *cobra.Command {
@@ -90,7 +90,7 @@ func (c *command) runEval(ctx context.Context, dir string, flags []config.Assign
 		return err
 	}
 	c.started = true
-	e, err := local.EvaluateRun(ctx, job, f.which(), !f.sample, f.episodes)
+	e, err := runner.EvaluateRun(ctx, job, f.which(), !f.sample, f.episodes)
 	if err != nil && ctx.Err() == nil {
 		w.fail(err)
 		return exitStatus(exitFailed)

@@ -6,17 +6,17 @@ import (
 	"slices"
 
 	"github.com/weft-rl/weft/fdg"
-	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
 
 // meter runs the programs of plans for a few iterations, to see what crosses.
 type meter struct {
-	job  local.Job
+	job  runner.Job
 	envs int
 
-	local.Silent
+	runner.Silent
 	edges      []plan.Edge
 	stop       func()
 	asked      int64   // iterations to measure
@@ -51,7 +51,7 @@ func (m *meter) measure(ctx context.Context, p *plan.Plan) error {
 	j := m.job
 	j.Plan = func(plan.Problem) (plan.Plan, error) { return *p, nil }
 	j.Watch = m
-	s, err := local.Prepare(j)
+	s, err := runner.Prepare(j)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (m *meter) measure(ctx context.Context, p *plan.Plan) error {
 func perIteration(total, n int64) int64 { return (total + n - 1) / n }
 
 // Iteration reads what has crossed, and stops when that is enough.
-func (m *meter) Iteration(r local.Report) {
+func (m *meter) Iteration(r runner.Report) {
 	now := reading{iter: r.Iter, calls: rl.System.Calls(m.job.Device), messages: make([]int64, len(m.edges)), bytes: make([]int64, len(m.edges))}
 	for _, f := range r.Figures { // one that has not reported yet has no edges
 		for i, e := range f.Edges {

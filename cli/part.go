@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 
 	"github.com/weft-rl/weft/internal/request"
-	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/process"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/internal/run/store"
 )
 
@@ -48,14 +48,14 @@ func folderIn(place, run string) (string, error) {
 
 // jobOf returns a function that makes the job of a configuration that was submitted: the text of a
 // run folder's config.yaml.
-func jobOf(s *request.Set, c request.Confinement) func(text string) (local.Job, error) {
-	return func(text string) (local.Job, error) {
+func jobOf(s *request.Set, c request.Confinement) func(text string) (runner.Job, error) {
+	return func(text string) (runner.Job, error) {
 		r, err := s.Requested(text)
 		if err != nil {
-			return local.Job{}, err
+			return runner.Job{}, err
 		}
 		if err := r.Confine(c); err != nil {
-			return local.Job{}, err
+			return runner.Job{}, err
 		}
 		r.Single = true // the plan has it on one device of one worker
 		return r.Job()

@@ -14,8 +14,8 @@ import (
 
 	"github.com/weft-rl/weft/cli"
 	"github.com/weft-rl/weft/internal/run/certs"
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // interpreter writes a script that takes Python's place.
@@ -40,7 +40,7 @@ func gymnasium(python string) string {
 }
 
 // cluster starts a coordinator with flags and a worker, and returns its address and a client of it.
-func cluster(t *testing.T, flags ...string) (at string, client *control.Client) {
+func cluster(t *testing.T, flags ...string) (at string, client *protocol.Client) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir()) // for the user's certificate
@@ -55,7 +55,7 @@ func cluster(t *testing.T, flags ...string) (at string, client *control.Client) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e.Address, &control.Client{Addresses: []string{e.Address}, TLS: own.TLS(), Patience: time.Minute}
+	return e.Address, &protocol.Client{Addresses: []string{e.Address}, TLS: own.TLS(), Patience: time.Minute}
 }
 
 // ends waits until the process is gone whose number is in a file.

@@ -15,7 +15,7 @@ import (
 	children "github.com/weft-rl/weft/internal/launch/local"
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/certs"
-	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/protocol"
 	"github.com/weft-rl/weft/internal/run/scratch"
 )
 
@@ -32,7 +32,7 @@ func (c *command) trainProcesses(ctx context.Context, r *request.Request, f *tra
 	if out, err = filepath.Abs(out); err != nil {
 		return err
 	}
-	return c.inProcesses(ctx, r, f, out, (*control.Client).Submit)
+	return c.inProcesses(ctx, r, f, out, (*protocol.Client).Submit)
 }
 
 // spare says that some processes have nothing to do.
@@ -43,7 +43,7 @@ func spare(r *request.Request, processes int, w watcher) {
 }
 
 // inProcesses has a run begin or go on in processes of its own.
-func (c *command) inProcesses(ctx context.Context, r *request.Request, f *trainFlags, out string, begin func(*control.Client, context.Context, string, string) error) (err error) {
+func (c *command) inProcesses(ctx context.Context, r *request.Request, f *trainFlags, out string, begin func(*protocol.Client, context.Context, string, string) error) (err error) {
 	w := c.watcher(r, out, f.json)
 	spare(r, f.processes, w)
 	h, err := newHousehold(f, filepath.Dir(out), r.Device)
@@ -129,11 +129,11 @@ const returning = time.Minute
 
 // start starts all processes, and waits until the workers have joined. They outlive an interruption
 // of the run, which they are told of in another way.
-func (h *household) start(ctx context.Context) (client *control.Client, err error) {
+func (h *household) start(ctx context.Context) (client *protocol.Client, err error) {
 	if h.cluster, err = launchers["local"].Launch(ctx, h.spec); err != nil {
 		return nil, err
 	}
-	client = &control.Client{Addresses: []string{h.cluster.Address()}, TLS: h.tls, Patience: 30 * time.Second}
+	client = &protocol.Client{Addresses: []string{h.cluster.Address()}, TLS: h.tls, Patience: 30 * time.Second}
 	gathering, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() { h.watch(gathering, cancel) })

@@ -10,8 +10,8 @@ import (
 
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/request"
-	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/runner"
 )
 
 func (c *command) resume() *cobra.Command {
@@ -90,7 +90,7 @@ func (c *command) runResume(ctx context.Context, dir string, more []config.Assig
 
 // toBegin adds to the error of a run without a good checkpoint how to begin it again.
 func toBegin(err error, dir string) error {
-	if errors.As(err, new(local.NoCheckpoint)) {
+	if errors.As(err, new(runner.NoCheckpoint)) {
 		return fmt.Errorf("%w: weft resume %s --or-begin begins it again and keeps what is there", err, dir)
 	}
 	return err

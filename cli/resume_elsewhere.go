@@ -11,9 +11,9 @@ import (
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/protocol"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/internal/run/store"
 )
 
@@ -37,8 +37,8 @@ func (c *command) resumeProcesses(ctx context.Context, before, r *request.Reques
 	if err := request.ChangeBudget(kept.Step(), before, r, dir, w); err != nil {
 		return err
 	}
-	return c.inProcesses(ctx, r, f, dir, func(client *control.Client, ctx context.Context, name, config string) error {
-		return client.Resume(ctx, name, config, control.Again{Split: r.Policy != before.Policy, Lost: f.Lost, Begin: f.Begin})
+	return c.inProcesses(ctx, r, f, dir, func(client *protocol.Client, ctx context.Context, name, config string) error {
+		return client.Resume(ctx, name, config, protocol.Again{Split: r.Policy != before.Policy, Lost: f.Lost, Begin: f.Begin})
 	})
 }
 
@@ -50,12 +50,12 @@ func hand(ctx context.Context, dir string, flags *trainFlags, w watcher) (c part
 		return c, "", err
 	}
 	defer release()
-	found, err := local.Committed(ctx, dir, flags.store)
+	found, err := runner.Committed(ctx, dir, flags.store)
 	if err != nil {
 		return c, "", err
 	}
 	c = found.Committed
-	from, err1 := store.Absolute(local.Place(dir, c))
+	from, err1 := store.Absolute(runner.Place(dir, c))
 	place, err2 := store.Absolute(cmp.Or(flags.store, from))
 	all, err3 := store.Open(place)
 	if err := errors.Join(err1, err2, err3); err != nil {
@@ -90,7 +90,7 @@ func hand(ctx context.Context, dir string, flags *trainFlags, w watcher) (c part
 // newest reads the checkpoint that a run's folder goes on from; its step is -1 if the run is to
 // begin.
 func newest(ctx context.Context, dir string, begin bool, w watcher) (f checkpoint.File, step int64, err error) {
-	f, step, skipped, err := local.NewestOrBegin(ctx, dir, begin)
+	f, step, skipped, err := runner.NewestOrBegin(ctx, dir, begin)
 	if err != nil {
 		return f, 0, err
 	}
@@ -115,7 +115,7 @@ func commit(ctx context.Context, kept store.Store, c part.Committed, step int64,
 	}
 	c.Epoch++
 	c.Last = &part.Manifest{
-		Record: recorded(f), Epoch: c.Epoch, Step: step, Object: local.ObjectName(c.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256(),
+		Record: recorded(f), Epoch: c.Epoch, Step: step, Object: runner.ObjectName(c.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256(),
 	}
 	return c, kept.Put(ctx, c.Last.Object, o.Reader(), o.Size())
 }
@@ -129,21 +129,21 @@ func recorded(f checkpoint.File) int64 {
 
 // handBest does the same for the best checkpoint, if the store has none as good.
 func handBest(ctx context.Context, dir string, kept store.Store, epoch int64) error {
-	f, score, step, err := local.Best(ctx, dir)
+	f, score, step, err := runner.Best(ctx, dir)
 	if errors.Is(err, checkpoint.ErrNone) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if _, there, _, err := local.FetchBest(ctx, kept); err == nil && there >= score {
+	if _, there, _, err := runner.FetchBest(ctx, kept); err == nil && there >= score {
 		return nil
 	}
 	o, err := checkpoint.EncodeBest(score, step, f)
 	if err != nil {
 		return err
 	}
-	return kept.Put(ctx, local.BestName(epoch), o.Reader(), o.Size())
+	return kept.Put(ctx, runner.BestName(epoch), o.Reader(), o.Size())
 }
 
 // resumeCluster has a run go on that a cluster has, or had.
@@ -153,7 +153,7 @@ func (c *command) resumeCluster(ctx context.Context, run string, more []config.A
 		return err
 	}
 	f.warned()
-	client := &control.Client{Addresses: f.addresses, TLS: tls}
+	client := &protocol.Client{Addresses: f.addresses, TLS: tls}
 	name := filepath.Base(filepath.Clean(run))
 	s, err := client.Status(ctx, name)
 	if err != nil {
@@ -182,7 +182,7 @@ func (c *command) resumeCluster(ctx context.Context, run string, more []config.A
 	}
 	c.started = true
 	resume := func(ctx context.Context, name, config string) error {
-		return client.Resume(ctx, name, config, control.Again{Split: r.Policy != before.Policy, Lost: f.Lost, Begin: f.Begin})
+		return client.Resume(ctx, name, config, protocol.Again{Split: r.Policy != before.Policy, Lost: f.Lost, Begin: f.Begin})
 	}
 	if f.detach {
 		return c.detach(ctx, f, r, name, resume)

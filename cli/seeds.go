@@ -17,8 +17,8 @@ import (
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/metrics/progress"
 	"github.com/weft-rl/weft/internal/request"
-	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/runner"
 )
 
 // seedRun is one of several seeds.
@@ -26,7 +26,7 @@ type seedRun struct {
 	r      *request.Request
 	before *request.Request // what it was, of one that goes on; nil of one that begins
 	dir    string
-	result local.Result
+	result runner.Result
 	err    error
 }
 
@@ -133,7 +133,7 @@ func (s *seedRun) claim() error {
 }
 
 // train trains a seed, from the beginning or from where it was.
-func (s *seedRun) train(ctx context.Context, how request.Again, w local.Watcher) {
+func (s *seedRun) train(ctx context.Context, how request.Again, w runner.Watcher) {
 	if s.before != nil {
 		s.result, s.err = s.goOn(ctx, how, w)
 		s.err = toBegin(s.err, s.dir)
@@ -148,7 +148,7 @@ func (s *seedRun) train(ctx context.Context, how request.Again, w local.Watcher)
 	s.result, s.err = session.Train(ctx)
 }
 
-func (s *seedRun) goOn(ctx context.Context, how request.Again, w local.Watcher) (r local.Result, err error) {
+func (s *seedRun) goOn(ctx context.Context, how request.Again, w runner.Watcher) (r runner.Result, err error) {
 	release, err := request.Lock(s.dir)
 	if err != nil {
 		return r, err
@@ -174,12 +174,12 @@ type seedWatcher struct {
 	begun time.Time
 
 	mu   sync.Mutex
-	last []local.Report
+	last []runner.Report
 }
 
 func (c *command) seedWatcher(runs []*seedRun, out string, asJSON bool) *seedWatcher {
 	r := runs[0].r
-	w := &seedWatcher{c: c, r: r, runs: runs, out: out, begun: time.Now(), last: make([]local.Report, len(runs))}
+	w := &seedWatcher{c: c, r: r, runs: runs, out: out, begun: time.Now(), last: make([]runner.Report, len(runs))}
 	if asJSON {
 		w.lines = &lines{out: json.NewEncoder(c.out), err: c.err, r: r, dir: out}
 		return w
@@ -199,9 +199,9 @@ type seedView struct {
 	i int
 }
 
-func (v seedView) Evaluating(int)             {}
-func (v seedView) Evaluated(local.Evaluation) {}
-func (v seedView) End()                       {}
+func (v seedView) Evaluating(int)              {}
+func (v seedView) Evaluated(runner.Evaluation) {}
+func (v seedView) End()                        {}
 
 func (v seedView) Note(text string) {
 	text = fmt.Sprintf("seed %d: %s", v.w.runs[v.i].r.Seed, text)
@@ -225,7 +225,7 @@ func (v seedView) Begin(done, _ int64) {
 	v.w.bar.Skip(done)
 }
 
-func (v seedView) Iteration(r local.Report) {
+func (v seedView) Iteration(r runner.Report) {
 	if v.w.lines != nil {
 		return
 	}
@@ -237,7 +237,7 @@ func (v seedView) Iteration(r local.Report) {
 
 // together returns where several seeds stand: their sums, and the mean of the returns
 // there are.
-func together(all []local.Report) (s progress.Snapshot) {
+func together(all []runner.Report) (s progress.Snapshot) {
 	var returns []float64
 	for _, r := range all {
 		s.Steps += r.Steps
@@ -305,7 +305,7 @@ type seedsEvent struct {
 // summary returns all seeds together, as far as they ended: their sums, their mean return, and
 // hashes over theirs. Their speed is that of this process, by the clock: seeds are trained beside
 // each other and one after another.
-func summary(runs []*seedRun, clock time.Duration) (total local.Result, returns []float64, errs []error) {
+func summary(runs []*seedRun, clock time.Duration) (total runner.Result, returns []float64, errs []error) {
 	total.Seconds = clock.Seconds()
 	here := int64(0)
 	weights, state := "", ""
@@ -363,7 +363,7 @@ func (w *seedWatcher) finish(ctx context.Context) error {
 	return nil
 }
 
-func (w *seedWatcher) interrupted(total local.Result) {
+func (w *seedWatcher) interrupted(total runner.Result) {
 	if w.lines != nil {
 		w.lines.emit(newDone("interrupted", w.r, w.out, total))
 		return

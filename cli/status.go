@@ -12,8 +12,8 @@ import (
 
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/plain"
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 func (c *command) status() *cobra.Command {
@@ -49,7 +49,7 @@ func (c *command) status() *cobra.Command {
 	return cmd
 }
 
-func showStatus(out io.Writer, s *control.Status) error {
+func showStatus(out io.Writer, s *protocol.Status) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "coordinator %s, %d workers, %d runs\n", s.Coordinator, len(s.Workers), len(s.Runs))
 	if len(s.Workers) > 0 {
@@ -176,7 +176,7 @@ func (c *command) stop() *cobra.Command {
 }
 
 // runStop has a run stop, and says how it ended.
-func (c *command) runStop(ctx context.Context, client *control.Client, name string, now bool) error {
+func (c *command) runStop(ctx context.Context, client *protocol.Client, name string, now bool) error {
 	r, err := stopped(ctx, client, name, now, halting, func(core.Run) {})
 	if err == nil {
 		fmt.Fprintf(plain.Writer(c.out), "run %s is %s: %s\n", r.Name, r.Phase, r.Why)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/request"
-	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/runner"
 )
 
 // trainFlags are the flags of train that are no settings of the run.
@@ -218,7 +218,7 @@ func (c *command) trainOne(ctx context.Context, r *request.Request, f *trainFlag
 }
 
 // finish runs a prepared session, and says how it ended.
-func (c *command) finish(ctx context.Context, s *local.Session, w watcher) error {
+func (c *command) finish(ctx context.Context, s *runner.Session, w watcher) error {
 	c.started = true
 	result, err := s.Train(ctx)
 	if err != nil {

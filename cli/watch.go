@@ -10,16 +10,16 @@ import (
 	"github.com/weft-rl/weft/internal/metrics/progress"
 	"github.com/weft-rl/weft/internal/plain"
 	"github.com/weft-rl/weft/internal/request"
-	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/runner"
 )
 
 // watcher shows a run to its user.
 type watcher interface {
-	local.Watcher
-	done(local.Result)
+	runner.Watcher
+	done(runner.Result)
 	fail(error)
-	evaluated(e local.Evaluation, greedy bool)
+	evaluated(e runner.Evaluation, greedy bool)
 }
 
 func (c *command) watcher(r *request.Request, dir string, asJSON bool) watcher {
@@ -44,7 +44,7 @@ func (s *screen) Begin(done, total int64) {
 	s.bar, s.shown = progress.New(s.out, progress.Options{Total: total, Done: done}), true
 }
 
-func (s *screen) Iteration(r local.Report) {
+func (s *screen) Iteration(r runner.Report) {
 	snap := progress.Snapshot{Steps: r.Steps, Episodes: r.Episodes, Return: r.Return}
 	for _, l := range r.Logs {
 		snap.Losses = append(snap.Losses, metrics.Value{Name: plain.Line(l.Name), X: l.X})
@@ -66,15 +66,15 @@ func (s *screen) End() {
 	s.bar = nil
 }
 
-func (s *screen) Evaluating(episodes int) { s.Note(local.SayEvaluating(episodes)) }
+func (s *screen) Evaluating(episodes int) { s.Note(runner.SayEvaluating(episodes)) }
 
-func (s *screen) Evaluated(e local.Evaluation) {
+func (s *screen) Evaluated(e runner.Evaluation) {
 	s.Note(fmt.Sprintf("step %d: %s", e.Steps, sentence(e, true)))
 }
 
-func (s *screen) evaluated(e local.Evaluation, greedy bool) { s.Note(sentence(e, greedy)) }
+func (s *screen) evaluated(e runner.Evaluation, greedy bool) { s.Note(sentence(e, greedy)) }
 
-func sentence(e local.Evaluation, greedy bool) string {
+func sentence(e runner.Evaluation, greedy bool) string {
 	how := "greedy evaluation"
 	if !greedy {
 		how = "evaluation"
@@ -87,7 +87,7 @@ func sentence(e local.Evaluation, greedy bool) string {
 	return text
 }
 
-func (s *screen) done(r local.Result) {
+func (s *screen) done(r runner.Result) {
 	if r.Interrupted && r.Steps == 0 {
 		fmt.Fprintf(s.out, "interrupted before the first checkpoint: weft resume %s --or-begin begins again\n", cmp.Or(s.again, s.dir))
 		return
@@ -150,7 +150,7 @@ func (l *lines) Begin(done, total int64) {
 	}{"begin", l.r.Found.Algorithm.Name, l.r.Found.Env.ID, l.r.Policy, l.r.Workers, l.r.Seed, done, total, l.dir})
 }
 
-func (l *lines) Iteration(r local.Report) {
+func (l *lines) Iteration(r runner.Report) {
 	logs := make(map[string]number, len(r.Logs))
 	for _, x := range r.Logs {
 		logs[x.Name] = number(x.X)
@@ -169,9 +169,9 @@ func (l *lines) Iteration(r local.Report) {
 // Evaluating says nothing: the event of the evaluation follows.
 func (l *lines) Evaluating(int) {}
 
-func (l *lines) Evaluated(e local.Evaluation) { l.evaluated(e, true) }
+func (l *lines) Evaluated(e runner.Evaluation) { l.evaluated(e, true) }
 
-func (l *lines) evaluated(e local.Evaluation, greedy bool) {
+func (l *lines) evaluated(e runner.Evaluation, greedy bool) {
 	l.emit(struct {
 		Event      string `json:"event"`
 		Steps      int64  `json:"steps"`
@@ -214,14 +214,14 @@ type doneEvent struct {
 	Out            string  `json:"out"`
 }
 
-func newDone(event string, r *request.Request, dir string, x local.Result) doneEvent {
+func newDone(event string, r *request.Request, dir string, x runner.Result) doneEvent {
 	return doneEvent{
 		event, r.Found.Algorithm.Name, r.Found.Env.ID, r.Policy, r.Workers, r.Async, r.Seed, x.Steps, x.Seconds, x.StepsPerSecond,
 		x.Episodes, number(x.ReturnMean), x.WeightsSHA256, x.StateSHA256, dir,
 	}
 }
 
-func (l *lines) done(x local.Result) {
+func (l *lines) done(x runner.Result) {
 	event := "done"
 	if x.Interrupted {
 		event = "interrupted"

@@ -34,10 +34,11 @@
 //
 // # Promises
 //
-//   - The same bits for any number of threads, from every level of the kernels, with every pass on or off. Each
-//     elementwise operation rounds by itself; sums and products follow the order that package kernel documents, which
-//     depends on shapes alone.
-//   - What an operation makes of one row of a batch does not depend on the other rows or on how many there are.
+//   - The same bits for any number of threads, from every level of the kernels, with every pass on
+//     or off. Each elementwise operation rounds by itself; sums and products follow the order that
+//     package kernel documents, which depends on shapes alone.
+//   - What an operation makes of one row of a batch does not depend on the other rows or on how
+//     many there are.
 //   - [Call.Run] allocates nothing.
 //
 // NaN is one value: its sign and payload are not promised.

@@ -40,14 +40,14 @@
 //     of tensors, a [Tree] among them, name what operations take and return; [Obs] and [Step] are
 //     those of environments, and a [Space] says what observations and actions look like. [Select],
 //     [Shift], [Stack] and [Gather] move rows about.
-//   - A [Func] is a graph function: arithmetic on tensors, compiled once for each shape. A [Ctx] gives
-//     it parameters and random draws.
+//   - A [Func] is a graph function: arithmetic on tensors, compiled once for each shape. A [Ctx]
+//     gives it parameters and random draws.
 //   - A [Loss] is a graph function with a loss for every row. Grad returns the gradient of their
 //     weighted sum, [Grads].
-//   - [Params] are parameters that any GoMLX layer can use, and an [Opt] steps them against gradients
-//     by a [Rule], such as those of package nn.
-//   - [GAE], [NStep], [Lambda] and [VTrace] estimate advantages and returns; [Standardise] and [Mean]
-//     are the usual company.
+//   - [Params] are parameters that any GoMLX layer can use, and an [Opt] steps them against
+//     gradients by a [Rule], such as those of package nn.
+//   - [GAE], [NStep], [Lambda] and [VTrace] estimate advantages and returns; [Standardise] and
+//     [Mean] are the usual company.
 //   - [Stats] are running means and deviations, by which inputs and targets are normalised.
 //   - An [Agent] is what was trained, for evaluation and export: [NewAgent] makes one of graph
 //     functions, and a [Team] is one for each kind of agent.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-rl/weft/env/debug"
-	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/plan"
 )
 
@@ -66,16 +66,16 @@ func TestAsync(t *testing.T) {
 }
 
 // stopNear interrupts an asynchronous run after an iteration, give or take one.
-func stopNear(t *testing.T, j local.Job, iter int64) {
+func stopNear(t *testing.T, j runner.Job, iter int64) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	j.Watch = &seen{stop: func(r local.Report) {
+	j.Watch = &seen{stop: func(r runner.Report) {
 		if r.Iter >= iter {
 			stop()
 		}
 	}}
-	r, err := local.Train(ctx, j)
+	r, err := runner.Train(ctx, j)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,12 +85,12 @@ func stopNear(t *testing.T, j local.Job, iter int64) {
 }
 
 // resumed returns what becomes of a run that was stopped on the way and goes on.
-func resumed(t *testing.T, j *local.Job, d plan.Deployment) local.Result {
+func resumed(t *testing.T, j *runner.Job, d plan.Deployment) runner.Result {
 	t.Helper()
 	j.Steps, j.EvalEvery, j.EvalEpisodes, j.Dir, j.Plan = 24_576, 0, 200, t.TempDir(), by(d)
 	stopNear(t, *j, 6)
 	j.Resume = true
-	r, err := local.Train(context.Background(), *j)
+	r, err := runner.Train(context.Background(), *j)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/classic"
-	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
@@ -68,7 +68,7 @@ func TestGraphsFail(t *testing.T) {
 			said := func(d plan.Deployment) string {
 				j := job(t, decaying{c.then}.entry(), "normalize_advantage=false")
 				j.Steps, j.EvalEvery, j.Plan = 20*88, 0, by(d)
-				_, err := local.Train(context.Background(), j)
+				_, err := runner.Train(context.Background(), j)
 				if err == nil {
 					t.Fatal("nothing failed")
 				}

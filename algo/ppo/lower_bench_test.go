@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-rl/weft/env/classic"
-	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/plan"
 )
 
@@ -23,7 +23,7 @@ func BenchmarkLowered(b *testing.B) {
 				}
 				steps, seconds := 0.0, 0.0
 				for b.Loop() {
-					r, err := local.Train(context.Background(), j)
+					r, err := runner.Train(context.Background(), j)
 					if err != nil {
 						b.Fatal(err)
 					}

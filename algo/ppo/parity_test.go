@@ -24,8 +24,8 @@ import (
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
-	"github.com/weft-rl/weft/internal/run/local"
-	"github.com/weft-rl/weft/internal/run/reference"
+	"github.com/weft-rl/weft/internal/run/runner"
+	"github.com/weft-rl/weft/internal/verify/reference"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/policy"
 	"github.com/weft-rl/weft/rl"
@@ -48,7 +48,7 @@ func by(d plan.Deployment) func(plan.Problem) (plan.Plan, error) {
 }
 
 // job returns a short run with 11 environments, so that shards are unequal.
-func job(t testing.TB, e env.Entry, set ...string) local.Job {
+func job(t testing.TB, e env.Entry, set ...string) runner.Job {
 	t.Helper()
 	d, err := device.Open(device.Default)
 	if err != nil {
@@ -69,7 +69,7 @@ func job(t testing.TB, e env.Entry, set ...string) local.Job {
 	if err := config.Set(c, layer); err != nil {
 		t.Fatal(err)
 	}
-	return local.Job{
+	return runner.Job{
 		Algorithm: Algorithm, Config: c, Env: e, Device: d, Seed: 1, Steps: 5 * 88,
 		CheckpointEvery: time.Hour, EvalEpisodes: 3, EvalEvery: 150,
 	}
@@ -78,14 +78,14 @@ func job(t testing.TB, e env.Entry, set ...string) local.Job {
 // seen keeps what a run told.
 type seen struct {
 	rows []map[string]float64
-	eval []local.Evaluation
-	stop func(local.Report)
+	eval []runner.Evaluation
+	stop func(runner.Report)
 }
 
 func (s *seen) Begin(int64, int64) {}
 func (s *seen) Note(string)        {}
 func (s *seen) End()               {}
-func (s *seen) Iteration(r local.Report) {
+func (s *seen) Iteration(r runner.Report) {
 	row := map[string]float64{"steps": float64(r.Steps), "episodes": float64(r.Episodes)}
 	if r.Return == r.Return {
 		row["return"] = r.Return
@@ -98,20 +98,20 @@ func (s *seen) Iteration(r local.Report) {
 		s.stop(r)
 	}
 }
-func (s *seen) Evaluating(int)               {}
-func (s *seen) Evaluated(e local.Evaluation) { s.eval = append(s.eval, e) }
+func (s *seen) Evaluating(int)                {}
+func (s *seen) Evaluated(e runner.Evaluation) { s.eval = append(s.eval, e) }
 
 type outcome struct {
 	weights, state string
 	rows           []map[string]float64
-	eval           []local.Evaluation
+	eval           []runner.Evaluation
 }
 
-func trained(t testing.TB, j local.Job) outcome {
+func trained(t testing.TB, j runner.Job) outcome {
 	t.Helper()
 	w := &seen{}
 	j.Watch = w
-	r, err := local.Train(context.Background(), j)
+	r, err := runner.Train(context.Background(), j)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestOneLearner(t *testing.T) {
 func TestTooMany(t *testing.T) {
 	j := job(t, classic.CartPole)
 	j.Plan = by(plan.Deployment{Policy: "single-learner-coarse", Workers: 12, Queue: 2})
-	if _, err := local.Prepare(j); err == nil || !strings.Contains(err.Error(), "12 replicas for 11 environments") {
+	if _, err := runner.Prepare(j); err == nil || !strings.Contains(err.Error(), "12 replicas for 11 environments") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -193,13 +193,13 @@ func TestTooMany(t *testing.T) {
 func TestOnHost(t *testing.T) {
 	j := job(t, debug.Host)
 	j.Plan = by(plan.Deployment{Policy: "gpu-only", Workers: 1})
-	if _, err := local.Prepare(j); err == nil || !strings.Contains(err.Error(), "needs an environment that is a graph function") {
+	if _, err := runner.Prepare(j); err == nil || !strings.Contains(err.Error(), "needs an environment that is a graph function") {
 		t.Errorf("got %v", err)
 	}
 }
 
 // kept returns the state that a run ends in, as its checkpoint has it.
-func kept(t *testing.T, j local.Job) map[string][]byte {
+func kept(t *testing.T, j runner.Job) map[string][]byte {
 	t.Helper()
 	j.Dir, j.EvalEpisodes = t.TempDir(), 0
 	trained(t, j)

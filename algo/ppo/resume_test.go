@@ -13,7 +13,7 @@ import (
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/classic"
 	"github.com/weft-rl/weft/internal/device"
-	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
@@ -21,16 +21,16 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(device.Tests{M: m}) }
 
 // stopAt trains until an iteration is done, and is interrupted there.
-func stopAt(t *testing.T, j local.Job, iter int64) {
+func stopAt(t *testing.T, j runner.Job, iter int64) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	j.Watch = &seen{stop: func(r local.Report) {
+	j.Watch = &seen{stop: func(r runner.Report) {
 		if r.Iter == iter {
 			stop()
 		}
 	}}
-	r, err := local.Train(ctx, j)
+	r, err := runner.Train(ctx, j)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestFailure(t *testing.T) {
 			if p != "plain" {
 				j.Plan = by(plan.Deployment{Policy: p, Workers: 3, Queue: 2})
 			}
-			_, err := local.Train(context.Background(), j)
+			_, err := runner.Train(context.Background(), j)
 			if !errors.Is(err, errWheel) || strings.Contains(fmt.Sprint(err), "stopped") || !strings.Contains(fmt.Sprint(err), "checkpoint of step 176 is good") {
 				t.Errorf("got %v", err)
 			}
@@ -127,7 +127,7 @@ func TestNotANumber(t *testing.T) {
 		j := job(t, classic.CartPole, "learning_rate=1e38")
 		j.Dir, j.CheckpointSteps = t.TempDir(), 88
 		j.Plan = by(plan.Deployment{Policy: p, Workers: 1})
-		_, err := local.Train(context.Background(), j)
+		_, err := runner.Train(context.Background(), j)
 		if err == nil || !strings.HasPrefix(err.Error(), lineOf(t, "l.loss.Grad(")+": ") || !strings.Contains(err.Error(), `loss "loss"`) {
 			t.Errorf("%s: got %v", p, err)
 		}

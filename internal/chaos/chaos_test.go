@@ -16,7 +16,7 @@ import (
 
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/metrics"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/plan"
 )

@@ -13,7 +13,7 @@ import (
 
 	"github.com/weft-rl/weft/internal/launch"
 	"github.com/weft-rl/weft/internal/launch/local"
-	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // cluster is a coordinator and workers, as processes of this machine.
@@ -23,7 +23,7 @@ type cluster struct {
 	running     *local.Cluster
 	coordinator *slot
 	workers     []*slot
-	client      *control.Client
+	client      *protocol.Client
 	flags       []string // of clients
 	bad         func(error)
 	over        chan struct{} // closed when it is to end
@@ -70,7 +70,7 @@ func newCluster(ctx context.Context, s *starter, n network, workers int, bad fun
 	}
 	c.watch.Go(c.watchFailed)
 	at, flags, config := n.reach()
-	c.client, c.flags = &control.Client{Addresses: []string{at}, TLS: config, Patience: time.Minute}, flags
+	c.client, c.flags = &protocol.Client{Addresses: []string{at}, TLS: config, Patience: time.Minute}, flags
 	n.workers(c.pids)
 	gathering, stop := context.WithTimeoutCause(ctx, time.Minute, errors.New("not all workers have joined within a minute"))
 	defer stop()

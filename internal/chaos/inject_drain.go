@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 )
 
 // drain has a worker leave. A run that it has a part in, one that could spare it too, goes on in a

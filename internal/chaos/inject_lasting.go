@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 )
 
 // Faults that a run gets over only by doing without something: a link, a machine, a socket, or

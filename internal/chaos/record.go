@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/weft-rl/weft/internal/metrics"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 )
 
 // largeRecord makes the run's record large while no coordinator is there, by lines that

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 )
 
 // trial is a run on a cluster of its own, that is disturbed.

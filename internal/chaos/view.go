@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // view is what is known of a run, as its coordinator tells.
@@ -24,7 +24,7 @@ type view struct {
 func newView() *view { return &view{changed: make(chan struct{}), moved: time.Now()} }
 
 // follow keeps the view up to date until the run is over.
-func (v *view) follow(ctx context.Context, c *control.Client, name string) {
+func (v *view) follow(ctx context.Context, c *protocol.Client, name string) {
 	pause := time.NewTicker(20 * time.Millisecond)
 	defer pause.Stop()
 	for {

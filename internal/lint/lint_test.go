@@ -155,8 +155,8 @@ func TestAllowed(t *testing.T) {
 		want           bool
 	}{
 		{"algo/ppo", "rl", true}, {"algo/ppo", "env", true}, {"algo/ppo", "app", false},
-		{"algo/ppo", "internal/run/local", false}, {"algo/pbt", "algo/ppo", true},
-		{"cli", "algo", true}, {"cli", "algo/ppo", false}, {"internal/run/local", "algo/ppo", false},
+		{"algo/ppo", "internal/run/runner", false}, {"algo/pbt", "algo/ppo", true},
+		{"cli", "algo", true}, {"cli", "algo/ppo", false}, {"internal/run/runner", "algo/ppo", false},
 		{"rl", "env", false}, {"env/classic", "env", true}, {"env/classic", "nn", false},
 		{"", "algo/ppo", true}, {"cmd/weft", "", true}, {"somewhere", "rl", false},
 	} {

@@ -15,19 +15,19 @@ import (
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/internal/run/durable"
-	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/runner"
 )
 
 // Prepare makes the session of a new run, and once that is known to work its
 // folder with its configuration.
-func Prepare(ctx context.Context, r *Request, out string, w local.Watcher) (s *local.Session, release func(), err error) {
+func Prepare(ctx context.Context, r *Request, out string, w runner.Watcher) (s *runner.Session, release func(), err error) {
 	job, err := r.Job()
 	if err != nil {
 		return nil, nil, err
 	}
 	job.Dir, job.Watch, job.Reading = out, w, ctx
-	if s, err = local.Prepare(job); err != nil {
+	if s, err = runner.Prepare(job); err != nil {
 		return nil, nil, err
 	}
 	unlock := func() {}

@@ -4,21 +4,21 @@ import (
 	"slices"
 
 	"github.com/weft-rl/weft/internal/device"
-	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/plan"
 )
 
 // Job returns the request as the runtime takes it, with its device open.
-func (r *Request) Job() (local.Job, error) {
+func (r *Request) Job() (runner.Job, error) {
 	name, err := r.device()
 	if err != nil {
-		return local.Job{}, err
+		return runner.Job{}, err
 	}
 	d, err := device.Open(name)
 	if err != nil {
-		return local.Job{}, err
+		return runner.Job{}, err
 	}
-	return local.Job{
+	return runner.Job{
 		Plan: r.plan(), Algorithm: r.Found.Algorithm, Config: r.Found.Config, Env: r.Found.Env, EnvOptions: r.Found.EnvOptions, Wrap: r.Found.Wrap,
 		Device: d, Open: device.Open, Seed: r.Seed, Steps: r.Steps,
 		CheckpointEvery: r.CheckpointEvery, CheckpointSteps: r.CheckpointSteps, Keep: r.Keep,

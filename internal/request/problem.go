@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/weft-rl/weft/internal/device"
-	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/plan"
 )
 
@@ -32,12 +32,12 @@ func (r *Request) On(file string, l Layers) error {
 var errPlanned = errors.New("planned")
 
 // Facts constructs the job's trainer as train does, to see what there is to plan for.
-func (r *Request) Facts(job local.Job) (on plan.Problem, err error) {
+func (r *Request) Facts(job runner.Job) (on plan.Problem, err error) {
 	job.Plan = func(known plan.Problem) (plan.Plan, error) {
 		on = r.problemOf(known)
 		return plan.Plan{}, errPlanned
 	}
-	s, err := local.Prepare(job)
+	s, err := runner.Prepare(job)
 	if err == nil {
 		err = s.Close()
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/runner"
 )
 
 // Again says how a run goes on from which something is missing.
@@ -17,12 +17,12 @@ type Again struct {
 
 // Resumption is a run that is ready to go on.
 type Resumption struct {
-	*local.Session
+	*runner.Session
 	Over string // why there is nothing to go on with; "" if there is
 }
 
 // Run goes on, if there is something to go on with.
-func (s Resumption) Run(ctx context.Context) (local.Result, error) {
+func (s Resumption) Run(ctx context.Context) (runner.Result, error) {
 	if s.Over != "" {
 		return s.Finish()
 	}
@@ -30,13 +30,13 @@ func (s Resumption) Run(ctx context.Context) (local.Result, error) {
 }
 
 // GoOn prepares a run to go on, in a folder that is locked. The new configuration is kept.
-func (r *Request) GoOn(ctx context.Context, before *Request, dir string, how Again, w local.Watcher) (out Resumption, err error) {
+func (r *Request) GoOn(ctx context.Context, before *Request, dir string, how Again, w runner.Watcher) (out Resumption, err error) {
 	job, err := r.Job()
 	if err != nil {
 		return out, err
 	}
 	job.Dir, job.Resume, job.OrBegin, job.LostRecord, job.Watch, job.Reading = dir, true, how.Begin, how.Lost, w, ctx
-	s, err := local.Prepare(job)
+	s, err := runner.Prepare(job)
 	if err != nil {
 		return out, err
 	}
@@ -62,7 +62,7 @@ func (r *Request) GoOn(ctx context.Context, before *Request, dir string, how Aga
 }
 
 // ChangeBudget says what another number of steps means for a run.
-func ChangeBudget(done int64, before, r *Request, dir string, w local.Watcher) error {
+func ChangeBudget(done int64, before, r *Request, dir string, w runner.Watcher) error {
 	if r.Steps == before.Steps {
 		return nil
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/wrap"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
-	"github.com/weft-rl/weft/internal/run/local"
-	"github.com/weft-rl/weft/internal/run/reference"
+	"github.com/weft-rl/weft/internal/run/runner"
+	"github.com/weft-rl/weft/internal/verify/reference"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
@@ -46,7 +46,7 @@ func (r *ran) cut(c rl.Cut) {
 }
 
 // job returns the run to be observed, without evaluations and files.
-func (k *Check) job(p *local.Probe) local.Job {
+func (k *Check) job(p *runner.Probe) runner.Job {
 	j := k.Job
 	j.Dir, j.Resume, j.From, j.Part, j.Watch = "", false, "", nil, nil
 	j.EvalEvery, j.EvalEpisodes, j.Plan, j.Probe = 0, 0, nil, p
@@ -58,7 +58,7 @@ func (k *Check) runPlain(ctx context.Context, limit time.Duration) (*ran, error)
 	r := &ran{}
 	begun := time.Now()
 	var watch *trace
-	p := &local.Probe{State: func(s []checkpoint.Array) { r.arrays = s }}
+	p := &runner.Probe{State: func(s []checkpoint.Array) { r.arrays = s }}
 	p.Observe = func(group string, rank int) rl.Observer {
 		watch = r.observe(group, rank).(*trace)
 		if limit > 0 {
@@ -82,7 +82,7 @@ func (k *Check) runPlain(ctx context.Context, limit time.Duration) (*ran, error)
 		}
 		return nil
 	}
-	s, err := local.Prepare(k.job(p))
+	s, err := runner.Prepare(k.job(p))
 	if err != nil {
 		return r, err
 	}
@@ -110,7 +110,7 @@ func parameters(s *rl.Scope) (out []checkpoint.Array) {
 // array returns a copy of an array of a state as a checkpoint has it.
 func array(a rl.Array) checkpoint.Array {
 	return checkpoint.Array{
-		Name: a.Name, DType: local.DType(a.Shape.DType), Shape: slices.Clone(a.Shape.Dimensions),
+		Name: a.Name, DType: runner.DType(a.Shape.DType), Shape: slices.Clone(a.Shape.Dimensions),
 		Data: slices.Clone(dtypes.UnsafeByteSliceFromAny(a.Flat)),
 	}
 }
@@ -136,7 +136,7 @@ func (k *Check) runPlan(ctx context.Context, p plan.Plan) (r *ran, unfit, err er
 	r = &ran{graphs: p.Graphs}
 	abort, stop := context.WithTimeoutCause(ctx, max(k.Patience, 20*k.took), errors.New("the programs wait for each other, or take much longer than the plain loop"))
 	defer stop()
-	probe := &local.Probe{
+	probe := &runner.Probe{
 		Abort: abort, Until: k.plain.steps,
 		State: func(s []checkpoint.Array) { r.arrays = s },
 		Cut: func(c rl.Cut) error {
@@ -155,7 +155,7 @@ func (k *Check) runPlan(ctx context.Context, p plan.Plan) (r *ran, unfit, err er
 	}
 	j := k.job(probe)
 	j.Plan = func(plan.Problem) (plan.Plan, error) { return p, nil }
-	s, err := local.Prepare(j)
+	s, err := runner.Prepare(j)
 	if err != nil {
 		return r, err, nil
 	}

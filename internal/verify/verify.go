@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/fdg"
-	"github.com/weft-rl/weft/internal/run/local"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
@@ -25,7 +25,7 @@ import (
 // Config is what is to be checked, and for how long.
 type Config struct {
 	// Job is a run of the loop. Its plan is not used, nor what it keeps on disk.
-	Job   local.Job
+	Job   runner.Job
 	Graph *fdg.Graph
 	// Iterations of every run. 0 leaves it to the plain loop: at least 2, and on until
 	// weights that were written have been used.

@@ -9,18 +9,21 @@
 // row's result does not depend on the rows beside it. NaN is one value: its sign and payload are
 // not promised. The rules:
 //
-//   - Elementwise: each operation rounds on its own. A product followed by a sum is never contracted.
-//   - Matrix product: k is cut into blocks of [ProductBlock]. Over a block, each element of C is one chain of fused
-//     multiply-adds, k increasing, from +0; the first block's may start from what C held. The blocks are added in order.
-//     Tiles change the order in which chains advance, never a chain.
-//   - Reduction of n contiguous elements: blocks of [ReduceBlock]; within one, lane j of 16 joins elements j, j+16,
-//     ... from the identity, and the lanes are joined 8 apart, then 4, 2, 1; blocks are joined by a pairwise tree:
-//     neighbours, then neighbours of those, and so on, one without a neighbour waiting.
-//   - Reduction over the rows of a matrix: blocks of [ColumnBlock] rows, in order from the identity; blocks are joined
-//     by a pairwise tree.
+//   - Elementwise: each operation rounds on its own. A product followed by a sum is never
+//     contracted.
+//   - Matrix product: k is cut into blocks of [ProductBlock]. Over a block, each element of C is
+//     one chain of fused multiply-adds, k increasing, from +0; the first block's may start from
+//     what C held. The blocks are added in order. Tiles change the order in which chains advance,
+//     never a chain.
+//   - Reduction of n contiguous elements: blocks of [ReduceBlock]; within one, lane j of 16 joins
+//     elements j, j+16, ... from the identity, and the lanes are joined 8 apart, then 4, 2, 1;
+//     blocks are joined by a pairwise tree: neighbours, then neighbours of those, and so on, one
+//     without a neighbour waiting.
+//   - Reduction over the rows of a matrix: blocks of [ColumnBlock] rows, in order from the
+//     identity; blocks are joined by a pairwise tree.
 //   - Max and Min, elementwise and reduced: a NaN wins, and -0 is below +0.
-//   - Elementary functions: a fixed sequence of correctly rounded primitives, shared by all levels. Each is written
-//     once, in package gen, which makes the assembly and the Go of it.
+//   - Elementary functions: a fixed sequence of correctly rounded primitives, shared by all levels.
+//     Each is written once, in package gen, which makes the assembly and the Go of it.
 //
 // # Error bounds
 //

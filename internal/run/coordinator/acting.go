@@ -9,10 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/journal"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 const (
@@ -289,22 +289,22 @@ func (a *acting) do(d core.Decision, shared *assignment) error {
 	case core.Assign:
 		return a.assign(d, shared)
 	case core.Welcome:
-		a.send(d.Session, &control.Down{Kind: control.KindWelcome})
+		a.send(d.Session, &protocol.Down{Kind: protocol.KindWelcome})
 	case core.Refuse:
-		a.send(d.Session, &control.Down{Kind: control.KindRefused, Text: d.Why, Again: true})
+		a.send(d.Session, &protocol.Down{Kind: protocol.KindRefused, Text: d.Why, Again: true})
 		delete(a.sessions, d.Session)
 	case core.Start:
-		a.sendOf(d.Run, d.Session, &control.Down{Kind: control.KindStart, Run: d.Run, Epoch: d.Epoch, Life: d.Life})
+		a.sendOf(d.Run, d.Session, &protocol.Down{Kind: protocol.KindStart, Run: d.Run, Epoch: d.Epoch, Life: d.Life})
 	case core.Halt:
-		a.sendOf(d.Run, d.Session, &control.Down{Kind: control.KindHalt, Run: d.Run, Epoch: d.Epoch, Life: d.Life})
+		a.sendOf(d.Run, d.Session, &protocol.Down{Kind: protocol.KindHalt, Run: d.Run, Epoch: d.Epoch, Life: d.Life})
 	case core.Drain:
-		a.send(d.Session, &control.Down{Kind: control.KindDrain})
+		a.send(d.Session, &protocol.Down{Kind: protocol.KindDrain})
 	case core.Dismiss:
-		a.send(d.Session, &control.Down{Kind: control.KindDismiss})
+		a.send(d.Session, &protocol.Down{Kind: protocol.KindDismiss})
 	case core.Abort:
-		a.sendOf(d.Run, d.Session, &control.Down{Kind: control.KindAbort, Run: d.Run, Epoch: d.Epoch, Life: d.Life, Text: d.Why})
+		a.sendOf(d.Run, d.Session, &protocol.Down{Kind: protocol.KindAbort, Run: d.Run, Epoch: d.Epoch, Life: d.Life, Text: d.Why})
 	case core.Answer:
-		a.sendOf(d.Run, d.Session, &control.Down{Kind: control.KindAck, Seq: d.Ticket, Text: d.Err})
+		a.sendOf(d.Run, d.Session, &protocol.Down{Kind: protocol.KindAck, Seq: d.Ticket, Text: d.Err})
 	}
 	return nil
 }
@@ -331,36 +331,36 @@ func (a *acting) assign(d core.Assign, shared *assignment) error {
 	x := d.Assignment
 	if shared.text == nil || shared.run != x.Run || shared.epoch != x.Epoch || x.Life > 0 { // its peers are others
 		x.Me = 0
-		text, err := control.Pack(x)
+		text, err := protocol.Pack(x)
 		if err != nil {
 			return err
 		}
 		*shared = assignment{x.Run, x.Epoch, text}
 	}
-	a.sendOf(x.Run, d.Session, &control.Down{Kind: control.KindAssign, Run: x.Run, Epoch: x.Epoch, Life: x.Life, Me: d.Assignment.Me, Tail: shared.text})
+	a.sendOf(x.Run, d.Session, &protocol.Down{Kind: protocol.KindAssign, Run: x.Run, Epoch: x.Epoch, Life: x.Life, Me: d.Assignment.Me, Tail: shared.text})
 	return nil
 }
 
 // sendOf hands a message about a run to a session, once what was decided about the run's
 // folder before is done. Nobody is given a part of an epoch that could not be begun.
-func (a *acting) sendOf(run string, id int64, m *control.Down) {
+func (a *acting) sendOf(run string, id int64, m *protocol.Down) {
 	r, s := a.records.known(run), a.sessions[id]
 	if r == nil { // a worker spoke of it, and nobody else
 		s.hand(m)
 		return
 	}
 	r.lane.soon(func() {
-		if m.Kind != control.KindAssign || r.bad != m.Epoch {
+		if m.Kind != protocol.KindAssign || r.bad != m.Epoch {
 			s.hand(m)
 		}
 	})
 }
 
 // send hands a message to a session.
-func (a *acting) send(id int64, m *control.Down) { a.sessions[id].hand(m) }
+func (a *acting) send(id int64, m *protocol.Down) { a.sessions[id].hand(m) }
 
 // from returns where a worker's message comes from.
-func (s *session) from(m *control.Up) core.From {
+func (s *session) from(m *protocol.Up) core.From {
 	return core.From{Worker: s.name, Session: s.id, Run: m.Run, Epoch: m.Epoch, Life: m.Life}
 }
 
@@ -371,19 +371,19 @@ func bounded(p part.Progress) part.Progress {
 }
 
 // told returns the event that a worker's message is, if it is one.
-func (s *session) told(m *control.Up) core.Event {
+func (s *session) told(m *protocol.Up) core.Event {
 	progress := part.Progress{}
 	if m.Progress != nil {
 		progress = bounded(*m.Progress)
 	}
 	switch m.Kind {
-	case control.KindReady:
+	case protocol.KindReady:
 		return core.PartReady{From: s.from(m)}
-	case control.KindDone:
+	case protocol.KindDone:
 		return core.PartDone{From: s.from(m), Progress: progress}
-	case control.KindFailed:
+	case protocol.KindFailed:
 		return core.PartFailed{From: s.from(m), Error: m.Text, User: m.User, Peer: m.Peer, Fault: m.Fault}
-	case control.KindCommit:
+	case protocol.KindCommit:
 		if m.Manifest != nil {
 			return core.Committing{From: s.from(m), Manifest: *m.Manifest, Ticket: m.Seq}
 		}

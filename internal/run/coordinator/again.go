@@ -9,16 +9,16 @@ import (
 
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/durable"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // again returns what the folder of a run that is to be resumed says of it, which the core may not
 // know. From now on nobody else may train into the folder. Old is what the core knows, if it is
 // known.
-func (a *acting) again(q *control.Submit, known bool, old core.Run) (*part.Committed, error) {
+func (a *acting) again(q *protocol.Submit, known bool, old core.Run) (*part.Committed, error) {
 	r := a.records.of(q.Name)
 	if _, err := os.Stat(filepath.Join(r.dir, configFile)); err != nil {
 		if known { // another coordinator had it

@@ -10,9 +10,9 @@ import (
 
 	"github.com/weft-rl/weft/internal/metrics"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/etcd"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 func (c *cluster) stop(run string) {
@@ -24,7 +24,7 @@ func (c *cluster) stop(run string) {
 }
 
 func (c *cluster) resume(run string, workers, steps int) error {
-	return c.client.Resume(c.Context(), run, fmt.Sprintf(configuration, workers, steps, ""), control.Again{})
+	return c.client.Resume(c.Context(), run, fmt.Sprintf(configuration, workers, steps, ""), protocol.Again{})
 }
 
 func refused(t *testing.T, err error, want string) {
@@ -119,7 +119,7 @@ func TestResumeFolder(t *testing.T) {
 		} else {
 			refused(t, c.client.Submit(t.Context(), "r", fmt.Sprintf(configuration, 1, 65, "")), "holds another run")
 		}
-		if err := c.client.Resume(t.Context(), "r", fmt.Sprintf(configuration, 1, 65, ""), control.Again{Begin: begin}); err != nil {
+		if err := c.client.Resume(t.Context(), "r", fmt.Sprintf(configuration, 1, 65, ""), protocol.Again{Begin: begin}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(filepath.Join(c.runs, "r", "replaced-1", "metrics.jsonl")); (err == nil) != begin {
@@ -202,7 +202,7 @@ func TestResumeLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(t, c.resume("r", 1, 65), "lost; put the files back, or go on without those lines with --lost-record")
-	if err := c.client.Resume(t.Context(), "r", fmt.Sprintf(configuration, 1, 65, ""), control.Again{Lost: true}); err != nil {
+	if err := c.client.Resume(t.Context(), "r", fmt.Sprintf(configuration, 1, 65, ""), protocol.Again{Lost: true}); err != nil {
 		t.Fatal(err)
 	}
 	c.ends("r", core.Done)

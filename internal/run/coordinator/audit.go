@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // An audit says who asked for what, when and from where: a line for each call that changes
@@ -36,7 +36,7 @@ type audit struct {
 }
 
 // note adds a line, which is on the disk when it returns.
-func (a *audit) note(e control.Deed) error {
+func (a *audit) note(e protocol.Deed) error {
 	line, err := json.Marshal(e)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (a *audit) rotate() error {
 func (a *audit) old(i int) string { return filepath.Join(a.dir, fmt.Sprintf(auditOld, i)) }
 
 // read returns the lines of all files, the oldest first. What is no line of an audit is left out.
-func (a *audit) read(keep func(control.Deed) bool) (out []control.Deed, err error) {
+func (a *audit) read(keep func(protocol.Deed) bool) (out []protocol.Deed, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i := auditKept; i >= 0; i-- {
@@ -102,7 +102,7 @@ func (a *audit) read(keep func(control.Deed) bool) (out []control.Deed, err erro
 			return nil, err
 		}
 		for line := range bytes.Lines(text) {
-			var e control.Deed
+			var e protocol.Deed
 			if json.Unmarshal(line, &e) == nil && keep(e) {
 				out = append(out, e)
 			}
@@ -116,13 +116,13 @@ type audited struct{ *coordinator }
 
 // did adds a line to the audit, unless the call is to be made elsewhere or later.
 func (c audited) did(ctx context.Context, what, run, worker, how string, err error) {
-	if control.Postponed(err) {
+	if protocol.Postponed(err) {
 		return
 	}
-	who := control.Caller(ctx)
-	e := control.Deed{Time: time.Now().UTC(), Who: who.Name, From: who.Address, What: what, Run: run, Worker: worker, How: how}
+	who := protocol.Caller(ctx)
+	e := protocol.Deed{Time: time.Now().UTC(), Who: who.Name, From: who.Address, What: what, Run: run, Worker: worker, How: how}
 	if err != nil {
-		why := control.Reason(err)
+		why := protocol.Reason(err)
 		e.Refused = why[:min(len(why), maxWhy)]
 	}
 	if err := c.audit.note(e); err != nil {
@@ -131,7 +131,7 @@ func (c audited) did(ctx context.Context, what, run, worker, how string, err err
 }
 
 // Submit implements control.Server.
-func (c audited) Submit(ctx context.Context, q *control.Submit) (*control.OK, error) {
+func (c audited) Submit(ctx context.Context, q *protocol.Submit) (*protocol.OK, error) {
 	ok, err := c.coordinator.Submit(ctx, q)
 	what := "submit"
 	if q.Resume {
@@ -142,7 +142,7 @@ func (c audited) Submit(ctx context.Context, q *control.Submit) (*control.OK, er
 }
 
 // Stop implements control.Server.
-func (c audited) Stop(ctx context.Context, q *control.Named) (*control.OK, error) {
+func (c audited) Stop(ctx context.Context, q *protocol.Named) (*protocol.OK, error) {
 	ok, err := c.coordinator.Stop(ctx, q)
 	how := ""
 	if q.Now {
@@ -153,21 +153,21 @@ func (c audited) Stop(ctx context.Context, q *control.Named) (*control.OK, error
 }
 
 // Drain implements control.Server.
-func (c audited) Drain(ctx context.Context, q *control.Named) (*control.OK, error) {
+func (c audited) Drain(ctx context.Context, q *protocol.Named) (*protocol.OK, error) {
 	ok, err := c.coordinator.Drain(ctx, q)
 	c.did(ctx, "drain", "", brief(strings.Join(q.Workers, " "), maxWord), "", err)
 	return ok, err
 }
 
 // Delete implements control.Server.
-func (c audited) Delete(ctx context.Context, q *control.Named) (*control.OK, error) {
+func (c audited) Delete(ctx context.Context, q *protocol.Named) (*protocol.OK, error) {
 	ok, err := c.coordinator.Delete(ctx, q)
 	c.did(ctx, "delete", named(q.Run), "", "", err)
 	return ok, err
 }
 
 // Compact implements control.Server.
-func (c audited) Compact(ctx context.Context, q *control.Named) (*control.Compacted, error) {
+func (c audited) Compact(ctx context.Context, q *protocol.Named) (*protocol.Compacted, error) {
 	x, err := c.coordinator.Compact(ctx, q)
 	c.did(ctx, "compact", "", "", "", err)
 	return x, err
@@ -180,16 +180,16 @@ func named(name string) string { return name[:min(len(name), 100)] }
 const mostDeeds = 10_000
 
 // Audit tells what was asked for, of one run or of all.
-func (c *coordinator) Audit(ctx context.Context, q *control.Named) (*control.Deeds, error) {
+func (c *coordinator) Audit(ctx context.Context, q *protocol.Named) (*protocol.Deeds, error) {
 	if err := sameVersion(q.Version); err != nil {
 		return nil, err
 	}
 	if _, err := c.acting(ctx); err != nil {
 		return nil, err
 	}
-	all, err := c.audit.read(func(e control.Deed) bool { return q.Run == "" || e.Run == q.Run })
+	all, err := c.audit.read(func(e protocol.Deed) bool { return q.Run == "" || e.Run == q.Run })
 	if err != nil {
-		return nil, control.Refusal(err.Error())
+		return nil, protocol.Refusal(err.Error())
 	}
-	return &control.Deeds{All: all[max(0, len(all)-mostDeeds):]}, nil
+	return &protocol.Deeds{All: all[max(0, len(all)-mostDeeds):]}, nil
 }

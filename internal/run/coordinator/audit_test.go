@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // TestAuditRotates keeps a bounded number of files, and the newest lines in order.
@@ -14,7 +14,7 @@ func TestAuditRotates(t *testing.T) {
 	a := &audit{dir: t.TempDir(), size: 1000}
 	const n = 500
 	for i := range n {
-		if err := a.note(control.Deed{What: "stop", Run: fmt.Sprint("r", i)}); err != nil {
+		if err := a.note(protocol.Deed{What: "stop", Run: fmt.Sprint("r", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -27,7 +27,7 @@ func TestAuditRotates(t *testing.T) {
 			t.Error(info, err)
 		}
 	}
-	all, err := a.read(func(control.Deed) bool { return true })
+	all, err := a.read(func(protocol.Deed) bool { return true })
 	if err != nil || len(all) < 50 || len(all) > 200 {
 		t.Fatal(len(all), err)
 	}

@@ -15,11 +15,11 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/coordinator"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/etcd"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // slowest remembers the longest decision of each kind.
@@ -69,12 +69,12 @@ func BenchmarkWorkers(b *testing.B) {
 				b.Error(err)
 			}
 		})
-		client := &control.Client{Addresses: []string{l.Addr().String()}}
+		client := &protocol.Client{Addresses: []string{l.Addr().String()}}
 		began := time.Now()
 		for i := range n {
 			all.Go(func() { simulate(ctx, b, client, fmt.Sprintf("w%04d", i)) })
 		}
-		until(b, client, func(s *control.Status) bool { return len(s.Workers) == n })
+		until(b, client, func(s *protocol.Status) bool { return len(s.Workers) == n })
 		b.ReportMetric(time.Since(began).Seconds(), "s-join")
 		used := cpu(b)
 		<-time.After(idle)
@@ -87,7 +87,7 @@ func BenchmarkWorkers(b *testing.B) {
 		if err := client.Submit(ctx, "r", fmt.Sprintf(configuration, n, 20, "")); err != nil {
 			b.Fatal(err)
 		}
-		until(b, client, func(s *control.Status) bool { return s.Runs[0].Phase == core.Running || s.Runs[0].Phase.Over() })
+		until(b, client, func(s *protocol.Status) bool { return s.Runs[0].Phase == core.Running || s.Runs[0].Phase.Over() })
 		b.ReportMetric(time.Since(began).Seconds(), "s-assign")
 		r, err := client.Watch(ctx, "r", func(core.Run) {})
 		if err != nil || r.Phase != core.Done || r.Epoch != 1 {
@@ -104,17 +104,17 @@ func BenchmarkWorkers(b *testing.B) {
 }
 
 // simulate plays a worker that is ready at once, and done when it may start.
-func simulate(ctx context.Context, b *testing.B, c *control.Client, name string) {
+func simulate(ctx context.Context, b *testing.B, c *protocol.Client, name string) {
 	err := c.Each(ctx, func(conn *grpc.ClientConn) error {
-		link, err := control.Join(ctx, conn)
+		link, err := protocol.Join(ctx, conn)
 		if err != nil {
 			return err
 		}
 		var all sync.WaitGroup
 		defer all.Wait()
-		out := make(chan *control.Up, 8)
-		out <- &control.Up{Kind: control.KindHello, Hello: &control.Hello{
-			Version: control.Version, Binary: "b1", Name: name, Instance: name, Cores: 1, Devices: []string{"cpu"}}}
+		out := make(chan *protocol.Up, 8)
+		out <- &protocol.Up{Kind: protocol.KindHello, Hello: &protocol.Hello{
+			Version: protocol.Version, Binary: "b1", Name: name, Instance: name, Cores: 1, Devices: []string{"cpu"}}}
 		beating, stop := context.WithCancel(ctx)
 		defer stop()
 		all.Go(func() {
@@ -127,7 +127,7 @@ func simulate(ctx context.Context, b *testing.B, c *control.Client, name string)
 				case m := <-out:
 					err = link.Send(m)
 				case <-beat.C:
-					err = link.Send(&control.Up{Kind: control.KindBeat})
+					err = link.Send(&protocol.Up{Kind: protocol.KindBeat})
 				}
 			}
 		})
@@ -137,10 +137,10 @@ func simulate(ctx context.Context, b *testing.B, c *control.Client, name string)
 				return err
 			}
 			switch m.Kind {
-			case control.KindAssign:
-				out <- &control.Up{Kind: control.KindReady, Seq: 1, Run: m.Run, Epoch: m.Epoch}
-			case control.KindStart:
-				out <- &control.Up{Kind: control.KindDone, Seq: 2, Run: m.Run, Epoch: m.Epoch, Progress: &part.Progress{Steps: 20}}
+			case protocol.KindAssign:
+				out <- &protocol.Up{Kind: protocol.KindReady, Seq: 1, Run: m.Run, Epoch: m.Epoch}
+			case protocol.KindStart:
+				out <- &protocol.Up{Kind: protocol.KindDone, Seq: 2, Run: m.Run, Epoch: m.Epoch, Progress: &part.Progress{Steps: 20}}
 			}
 		}
 	})
@@ -149,7 +149,7 @@ func simulate(ctx context.Context, b *testing.B, c *control.Client, name string)
 	}
 }
 
-func until(b *testing.B, c *control.Client, is func(*control.Status) bool) {
+func until(b *testing.B, c *protocol.Client, is func(*protocol.Status) bool) {
 	b.Helper()
 	for {
 		s, err := c.Status(b.Context(), "")

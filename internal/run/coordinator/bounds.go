@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/weft-rl/weft/internal/plain"
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // Bounds are how much clients and workers may have a coordinator keep. What goes beyond them is
@@ -49,10 +49,10 @@ type submission struct{ name, id string }
 
 // admit takes a submission into account, or refuses it. Whoever was admitted calls done when it is
 // decided upon.
-func (a *acting) admit(q *control.Submit) (done func(), err error) {
+func (a *acting) admit(q *protocol.Submit) (done func(), err error) {
 	b := a.Bounds
 	if len(q.Config) > b.Submission {
-		return nil, control.Refusal(fmt.Sprintf("a configuration of %d bytes: at most %d are taken (--max-submission of weft coordinator)", len(q.Config), b.Submission))
+		return nil, protocol.Refusal(fmt.Sprintf("a configuration of %d bytes: at most %d are taken (--max-submission of weft coordinator)", len(q.Config), b.Submission))
 	}
 	a.queue.mu.Lock()
 	defer a.queue.mu.Unlock()
@@ -81,7 +81,7 @@ func (a *acting) admit(q *control.Submit) (done func(), err error) {
 		err = fmt.Errorf("with this one, the configurations of the runs that wait or are under way have %d bytes, and at most %d are kept (--max-waiting of weft coordinator): submit it when others are over, or stop some", bytes, b.Waiting)
 	}
 	if err != nil {
-		return nil, control.Refusal(err.Error())
+		return nil, protocol.Refusal(err.Error())
 	}
 	if a.queue.under == nil {
 		a.queue.under = map[submission]int{}
@@ -112,17 +112,17 @@ func brief(text string, most int) string {
 
 // sane refuses a worker that introduces itself with what nobody could be shown, or that takes all
 // there is.
-func sane(h *control.Hello) error {
+func sane(h *protocol.Hello) error {
 	words := append([]string{h.Instance, h.Host, h.Data, h.Binary}, h.Devices...)
 	if h.Shared != nil {
 		words = append(words, h.Shared.Place, h.Shared.Mark)
 	}
 	if len(h.Devices) > maxDevices {
-		return control.Refusal(fmt.Sprintf("worker %s has %d devices: at most %d are taken", h.Name, len(h.Devices), maxDevices))
+		return protocol.Refusal(fmt.Sprintf("worker %s has %d devices: at most %d are taken", h.Name, len(h.Devices), maxDevices))
 	}
 	for _, w := range words {
 		if len(w) > maxWord || plain.Line(w) != w {
-			return control.Refusal(fmt.Sprintf("worker %s introduces itself with %.100q", h.Name, w))
+			return protocol.Refusal(fmt.Sprintf("worker %s introduces itself with %.100q", h.Name, w))
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/worker"
 )

@@ -11,24 +11,24 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 func sameVersion(v int) error {
-	if v != control.Version {
-		return control.Refusal(fmt.Sprintf("the client speaks version %d of the protocol, the coordinator version %d: use the same weft", v, control.Version))
+	if v != protocol.Version {
+		return protocol.Refusal(fmt.Sprintf("the client speaks version %d of the protocol, the coordinator version %d: use the same weft", v, protocol.Version))
 	}
 	return nil
 }
 
 // Submit takes a run on.
-func (c *coordinator) Submit(ctx context.Context, q *control.Submit) (*control.OK, error) {
+func (c *coordinator) Submit(ctx context.Context, q *protocol.Submit) (*protocol.OK, error) {
 	if err := sameVersion(q.Version); err != nil {
 		return nil, err
 	}
 	if !names.MatchString(q.Name) {
-		return nil, control.Refusal(fmt.Sprintf("%q is no name for a run: letters, digits, dots, dashes, underscores, at most 100", q.Name))
+		return nil, protocol.Refusal(fmt.Sprintf("%q is no name for a run: letters, digits, dots, dashes, underscores, at most 100", q.Name))
 	}
 	a, err := c.acting(ctx)
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *coordinator) Submit(ctx context.Context, q *control.Submit) (*control.O
 	}
 	done, err := a.admit(q)
 	if err != nil {
-		a.gate.Refused(control.Caller(ctx), control.Reason(err))
+		a.gate.Refused(protocol.Caller(ctx), protocol.Reason(err))
 		return nil, err
 	}
 	defer done()
@@ -49,7 +49,7 @@ func (c *coordinator) Submit(ctx context.Context, q *control.Submit) (*control.O
 		err = a.records.begin(q.Name, q.ID, q.Config)
 	}
 	if err != nil {
-		return nil, control.Refusal(err.Error())
+		return nil, protocol.Refusal(err.Error())
 	}
 	ok, err := a.ask(ctx, func() core.Event { return e })
 	if err == nil && q.Resume {
@@ -59,7 +59,7 @@ func (c *coordinator) Submit(ctx context.Context, q *control.Submit) (*control.O
 }
 
 // Stop ends a run.
-func (c *coordinator) Stop(ctx context.Context, q *control.Named) (*control.OK, error) {
+func (c *coordinator) Stop(ctx context.Context, q *protocol.Named) (*protocol.OK, error) {
 	if err := sameVersion(q.Version); err != nil {
 		return nil, err
 	}
@@ -71,9 +71,9 @@ func (c *coordinator) Stop(ctx context.Context, q *control.Named) (*control.OK, 
 }
 
 // ask tells the loop of a wish, and waits for what becomes of it.
-func (a *acting) ask(ctx context.Context, wish func() core.Event) (*control.OK, error) {
+func (a *acting) ask(ctx context.Context, wish func() core.Event) (*protocol.OK, error) {
 	reply := make(chan string, 1)
-	gone := control.Idle("it has just stopped acting")
+	gone := protocol.Idle("it has just stopped acting")
 	if !a.put(event{Event: wish(), reply: reply}) {
 		return nil, gone
 	}
@@ -83,9 +83,9 @@ func (a *acting) ask(ctx context.Context, wish func() core.Event) (*control.OK, 
 		case !ok:
 			return nil, gone
 		case text != "":
-			return nil, control.Refusal(text)
+			return nil, protocol.Refusal(text)
 		}
-		return &control.OK{}, nil
+		return &protocol.OK{}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-a.done:
@@ -94,7 +94,7 @@ func (a *acting) ask(ctx context.Context, wish func() core.Event) (*control.OK, 
 }
 
 // Status tells what is known.
-func (c *coordinator) Status(ctx context.Context, q *control.Named) (*control.Status, error) {
+func (c *coordinator) Status(ctx context.Context, q *protocol.Named) (*protocol.Status, error) {
 	if err := sameVersion(q.Version); err != nil {
 		return nil, err
 	}
@@ -130,11 +130,11 @@ func (a *acting) closed(ctx context.Context, r core.Run) error {
 }
 
 func unknownRun(name string) error {
-	return control.Refusal(fmt.Sprintf("there is no run %s: weft status shows them", name))
+	return protocol.Refusal(fmt.Sprintf("there is no run %s: weft status shows them", name))
 }
 
 // Watch sends a run whenever it has changed, until it is over.
-func (c *coordinator) Watch(q *control.Named, to control.Sender[core.Run]) error {
+func (c *coordinator) Watch(q *protocol.Named, to protocol.Sender[core.Run]) error {
 	if err := sameVersion(q.Version); err != nil {
 		return err
 	}
@@ -166,13 +166,13 @@ func (c *coordinator) Watch(q *control.Named, to control.Sender[core.Run]) error
 		case <-to.Context().Done():
 			return to.Context().Err()
 		case <-a.done:
-			return control.Idle("it has just stopped acting")
+			return protocol.Idle("it has just stopped acting")
 		}
 	}
 }
 
 // Logs sends a run's log, to its end or to the run's.
-func (c *coordinator) Logs(q *control.Named, to control.Sender[control.Chunk]) error {
+func (c *coordinator) Logs(q *protocol.Named, to protocol.Sender[protocol.Chunk]) error {
 	if err := sameVersion(q.Version); err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (c *coordinator) Logs(q *control.Named, to control.Sender[control.Chunk]) e
 	}
 	file, err := os.Open(a.records.log(q.Run))
 	if errors.Is(err, fs.ErrNotExist) {
-		return control.Refusal(fmt.Sprintf("the log of run %s is not here: it is where the coordinator was that ran it", q.Run))
+		return protocol.Refusal(fmt.Sprintf("the log of run %s is not here: it is where the coordinator was that ran it", q.Run))
 	}
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (c *coordinator) Logs(q *control.Named, to control.Sender[control.Chunk]) e
 }
 
 // tail sends what a file holds, and what is added to it for as long as is asked for.
-func (a *acting) tail(file io.Reader, q *control.Named, to control.Sender[control.Chunk]) error {
+func (a *acting) tail(file io.Reader, q *protocol.Named, to protocol.Sender[protocol.Chunk]) error {
 	buffer := make([]byte, 64<<10)
 	for {
 		s, changed := a.news.latest() // before reading: what is told at the end is there then
@@ -208,7 +208,7 @@ func (a *acting) tail(file io.Reader, q *control.Named, to control.Sender[contro
 		for {
 			n, err := file.Read(buffer)
 			if n > 0 {
-				if err := to.Send(&control.Chunk{Tail: buffer[:n]}); err != nil {
+				if err := to.Send(&protocol.Chunk{Tail: buffer[:n]}); err != nil {
 					return err
 				}
 			}
@@ -227,7 +227,7 @@ func (a *acting) tail(file io.Reader, q *control.Named, to control.Sender[contro
 		case <-to.Context().Done():
 			return to.Context().Err()
 		case <-a.done:
-			return control.Idle("it has just stopped acting")
+			return protocol.Idle("it has just stopped acting")
 		}
 	}
 }

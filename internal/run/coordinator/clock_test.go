@@ -5,7 +5,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/journal"
 )
 

@@ -16,11 +16,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-rl/weft/internal/metrics"
-	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/coordinator"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/etcd"
 	"github.com/weft-rl/weft/internal/run/journal"
+	"github.com/weft-rl/weft/internal/run/protocol"
 	"github.com/weft-rl/weft/internal/run/worker"
 )
 
@@ -41,7 +41,7 @@ type cluster struct {
 	silence time.Duration // long, where nothing is to be taken for lost because this machine is busy
 	returns int64         // ticks in which a connection that broke may be made again; likewise
 	address []string      // of all coordinators there were
-	client  *control.Client
+	client  *protocol.Client
 	probe   *coordinator.Probe // of the next coordinator; nil is none
 	mu      sync.Mutex
 	said    []string // by all of them
@@ -59,7 +59,7 @@ func newCluster(t *testing.T) *cluster {
 		}
 	})
 	c := &cluster{T: t, disk: newDisk(), store: store, runs: t.TempDir(), planner: planner, silence: 20 * time.Second, returns: 4}
-	c.client = &control.Client{Patience: 30 * time.Second}
+	c.client = &protocol.Client{Patience: 30 * time.Second}
 	return c
 }
 
@@ -104,7 +104,7 @@ func (m mouth) Write(line []byte) (int, error) {
 // told waits until somebody says something.
 func (c *cluster) told(text string) {
 	c.Helper()
-	c.wait(text, func(*control.Status) bool {
+	c.wait(text, func(*protocol.Status) bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return slices.ContainsFunc(c.said, func(said string) bool { return strings.Contains(said, text) })
@@ -143,7 +143,7 @@ func (c *cluster) work(name string, change ...func(*worker.Options)) (stop func(
 }
 
 // wait waits until something is true of what the coordinator knows.
-func (c *cluster) wait(what string, is func(*control.Status) bool) *control.Status {
+func (c *cluster) wait(what string, is func(*protocol.Status) bool) *protocol.Status {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(c.Context(), patience)
 	defer cancel()
@@ -164,7 +164,7 @@ func (c *cluster) wait(what string, is func(*control.Status) bool) *control.Stat
 
 func (c *cluster) members(n int) {
 	c.Helper()
-	c.wait(fmt.Sprintf("%d workers", n), func(s *control.Status) bool { return len(s.Workers) == n })
+	c.wait(fmt.Sprintf("%d workers", n), func(s *protocol.Status) bool { return len(s.Workers) == n })
 }
 
 // session returns the number of a worker's connection, 0 while it has none.
@@ -184,7 +184,7 @@ func (c *cluster) session(name string) int64 {
 // at waits until a run has come to a step.
 func (c *cluster) at(run string, step int64) {
 	c.Helper()
-	c.wait(fmt.Sprintf("%s at step %d", run, step), func(s *control.Status) bool {
+	c.wait(fmt.Sprintf("%s at step %d", run, step), func(s *protocol.Status) bool {
 		for _, r := range s.Runs {
 			if r.Name == run {
 				return r.Progress.Steps >= step

@@ -14,11 +14,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weft-rl/weft/internal/run/bound"
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/gate"
 	"github.com/weft-rl/weft/internal/run/journal"
+	"github.com/weft-rl/weft/internal/run/port"
+	"github.com/weft-rl/weft/internal/run/protocol"
 	"github.com/weft-rl/weft/plan"
 )
 
@@ -96,11 +96,11 @@ func Serve(ctx context.Context, o Options) error {
 	c.gate = gate.New(c.TLS, func(text string) { c.Log.Warn(text) })
 	c.Probe.c.Store(c)
 	c.audit.dir = c.Runs
-	server := control.NewServer(audited{c}, c.gate, c.Probe.tally.counts()...)
+	server := protocol.NewServer(audited{c}, c.gate, c.Probe.tally.counts()...)
 	watching, stop := context.WithCancel(ctx)
 	c.readers.Go(func() { c.gate.Watch(watching) })
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(bound.Connections(c.Listener, bound.Most)) }()
+	go func() { served <- server.Serve(port.Connections(c.Listener, port.Most)) }()
 	err := c.campaign(ctx)
 	server.Stop()
 	stop()
@@ -187,9 +187,9 @@ func (c *coordinator) acting(ctx context.Context) (*acting, error) {
 		return a, nil
 	}
 	if at := c.other(ctx); at != "" {
-		return nil, control.Elsewhere(at)
+		return nil, protocol.Elsewhere(at)
 	}
-	return nil, control.Idle(idle)
+	return nil, protocol.Idle(idle)
 }
 
 // other returns the address of another coordinator that acts; empty if none is known to.

@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // Delete forgets a run that is over, and removes its folder: in this order, so that a
 // coordinator that is killed in between leaves a folder that can be deleted again.
-func (c *coordinator) Delete(ctx context.Context, q *control.Named) (*control.OK, error) {
+func (c *coordinator) Delete(ctx context.Context, q *protocol.Named) (*protocol.OK, error) {
 	if err := sameVersion(q.Version); err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (c *coordinator) Delete(ctx context.Context, q *control.Named) (*control.OK
 	case !known:
 		run = left
 	case !run.Phase.Over():
-		return nil, control.Refusal(fmt.Sprintf("run %s is %s: weft stop %s ends it first", q.Run, run.Phase, q.Run))
+		return nil, protocol.Refusal(fmt.Sprintf("run %s is %s: weft stop %s ends it first", q.Run, run.Phase, q.Run))
 	}
 	r := a.records.of(q.Run)
 	if err := a.closed(ctx, run); err != nil {
@@ -40,7 +40,7 @@ func (c *coordinator) Delete(ctx context.Context, q *control.Named) (*control.OK
 	}
 	if folder {
 		if err := r.hold(); err != nil { // somebody trains there
-			return nil, control.Refusal(err.Error())
+			return nil, protocol.Refusal(err.Error())
 		}
 	}
 	ok, err := a.ask(ctx, func() core.Event { return core.DeleteAsked{Run: q.Run} })
@@ -50,7 +50,7 @@ func (c *coordinator) Delete(ctx context.Context, q *control.Named) (*control.OK
 	}
 	ok.Text = a.records.elsewhere(run)
 	if err := a.records.remove(q.Run); err != nil {
-		return nil, control.Refusal(fmt.Sprintf("run %s is forgotten, but its folder could not be removed: %v", q.Run, err))
+		return nil, protocol.Refusal(fmt.Sprintf("run %s is forgotten, but its folder could not be removed: %v", q.Run, err))
 	}
 	return ok, nil
 }
@@ -108,7 +108,7 @@ type Compacter interface {
 }
 
 // Compact makes the files of the coordinator's own state smaller.
-func (c *coordinator) Compact(ctx context.Context, q *control.Named) (*control.Compacted, error) {
+func (c *coordinator) Compact(ctx context.Context, q *protocol.Named) (*protocol.Compacted, error) {
 	if err := sameVersion(q.Version); err != nil {
 		return nil, err
 	}
@@ -117,11 +117,11 @@ func (c *coordinator) Compact(ctx context.Context, q *control.Named) (*control.C
 	}
 	store, ok := c.Store.(Compacter)
 	if !ok {
-		return nil, control.Refusal("the coordinator's store cannot be compacted")
+		return nil, protocol.Refusal("the coordinator's store cannot be compacted")
 	}
 	before, after, err := store.Compact(ctx)
 	if err != nil {
-		return nil, control.Refusal(err.Error())
+		return nil, protocol.Refusal(err.Error())
 	}
-	return &control.Compacted{Before: before, After: after}, nil
+	return &protocol.Compacted{Before: before, After: after}, nil
 }

@@ -4,24 +4,24 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // mostDrained bounds the workers of one call.
 const mostDrained = 1000
 
 // Drain has workers leave once their runs can go on without them.
-func (c *coordinator) Drain(ctx context.Context, q *control.Named) (*control.OK, error) {
+func (c *coordinator) Drain(ctx context.Context, q *protocol.Named) (*protocol.OK, error) {
 	if err := sameVersion(q.Version); err != nil {
 		return nil, err
 	}
 	if len(q.Workers) == 0 || len(q.Workers) > mostDrained {
-		return nil, control.Refusal(fmt.Sprintf("%d workers at once: 1 to %d can be drained", len(q.Workers), mostDrained))
+		return nil, protocol.Refusal(fmt.Sprintf("%d workers at once: 1 to %d can be drained", len(q.Workers), mostDrained))
 	}
 	for _, name := range q.Workers {
 		if !names.MatchString(name) {
-			return nil, control.Refusal(fmt.Sprintf("%.100q is no name of a worker: weft status shows them", name))
+			return nil, protocol.Refusal(fmt.Sprintf("%.100q is no name of a worker: weft status shows them", name))
 		}
 	}
 	a, err := c.acting(ctx)

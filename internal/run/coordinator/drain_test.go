@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/protocol"
 	"github.com/weft-rl/weft/internal/run/worker"
 )
 
@@ -88,7 +88,7 @@ func TestDrainIdle(t *testing.T) {
 	left()
 	c.members(0)
 	c.submit("r", 1, 20, "")
-	c.wait("it waits", func(s *control.Status) bool { return strings.Contains(s.Runs[0].Why, "waits for a worker") })
+	c.wait("it waits", func(s *protocol.Status) bool { return strings.Contains(s.Runs[0].Why, "waits for a worker") })
 	c.work("b")
 	c.whole("r", 20)
 }
@@ -108,7 +108,7 @@ func TestDrainTimeout(t *testing.T) {
 	leave, left := c.leaver("a", func(o *worker.Options) { o.Runner, o.DrainTimeout = busy{fake{c.disk}}, 200*time.Millisecond })
 	c.members(1)
 	c.submit("r", 1, 20, "")
-	c.wait("it runs", func(s *control.Status) bool { return s.Runs[0].Phase == core.Running })
+	c.wait("it runs", func(s *protocol.Status) bool { return s.Runs[0].Phase == core.Running })
 	leave()
 	left()
 	c.told("it leaves, though its run did not come to a consistent point within 200ms")
@@ -127,7 +127,7 @@ func TestDrainReplaced(t *testing.T) {
 	c.submit("r", 2, 60, "")
 	c.at("r", 5)
 	leave()
-	c.wait("it is about to hand over", func(s *control.Status) bool { return s.Runs[0].Handing })
+	c.wait("it is about to hand over", func(s *protocol.Status) bool { return s.Runs[0].Handing })
 	stop()
 	c.coordinate(c.address[0])
 	left()
@@ -183,7 +183,7 @@ func TestPrograms(t *testing.T) {
 	c.members(4)
 	leaveA()
 	leftA()
-	c.wait("it goes on with b alone", func(s *control.Status) bool {
+	c.wait("it goes on with b alone", func(s *protocol.Status) bool {
 		return s.Runs[0].Epoch == 2 && len(s.Runs[0].Members) == 1 && s.Runs[0].Members[0].Name == "b"
 	})
 	leaveB()

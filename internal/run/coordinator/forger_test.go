@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/weft-rl/weft/internal/run/certs"
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/protocol"
 	"github.com/weft-rl/weft/internal/run/worker"
 )
 
@@ -52,22 +52,22 @@ func (w town) issue(name string, roles ...certs.Role) *tls.Config {
 func as(c *tls.Config) func(*worker.Options) { return func(o *worker.Options) { o.TLS = c } }
 
 // forge joins as somebody says it is, and returns what it is answered. Then it says things.
-func (c *cluster) forge(config *tls.Config, hello control.Hello, all ...*control.Up) *control.Down {
+func (c *cluster) forge(config *tls.Config, hello protocol.Hello, all ...*protocol.Up) *protocol.Down {
 	c.Helper()
-	hello.Version, hello.Binary, hello.Instance, hello.Host, hello.Cores, hello.Devices = control.Version, "b1", "forged", "h", 1, []string{"cpu"}
-	var first *control.Down
-	forger := &control.Client{Addresses: c.address, TLS: config, Patience: patience}
+	hello.Version, hello.Binary, hello.Instance, hello.Host, hello.Cores, hello.Devices = protocol.Version, "b1", "forged", "h", 1, []string{"cpu"}
+	var first *protocol.Down
+	forger := &protocol.Client{Addresses: c.address, TLS: config, Patience: patience}
 	err := forger.Each(c.Context(), func(conn *grpc.ClientConn) error {
 		ctx, cancel := context.WithTimeout(c.Context(), patience)
 		defer cancel()
-		link, err := control.Join(ctx, conn)
+		link, err := protocol.Join(ctx, conn)
 		if err == nil {
-			err = link.Send(&control.Up{Kind: control.KindHello, Hello: &hello})
+			err = link.Send(&protocol.Up{Kind: protocol.KindHello, Hello: &hello})
 		}
 		if err == nil {
 			first, err = link.Recv()
 		}
-		if err != nil || first.Kind != control.KindWelcome {
+		if err != nil || first.Kind != protocol.KindWelcome {
 			return err
 		}
 		for i, m := range all {
@@ -81,14 +81,14 @@ func (c *cluster) forge(config *tls.Config, hello control.Hello, all ...*control
 			if err != nil {
 				return err
 			}
-			if m.Kind == control.KindAck {
+			if m.Kind == protocol.KindAck {
 				heard++
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		first = &control.Down{Kind: control.KindRefused, Text: err.Error()}
+		first = &protocol.Down{Kind: protocol.KindRefused, Text: err.Error()}
 	}
 	return first
 }
@@ -106,23 +106,23 @@ func TestForger(t *testing.T) {
 	c.submit("r", 1, 65, "")
 	c.at("r", 64)
 	mallory := town.issue("mallory", certs.Work)
-	var all []*control.Up
-	for _, m := range []control.Up{
-		{Kind: control.KindRecord, Tail: []byte("forged\n")},
-		{Kind: control.KindRecord, Tail: []byte("forged\n"), Offset: 1 << 40}, // lines are missing, then
-		{Kind: control.KindNote, Text: "\x1b[2Jforged"},
-		{Kind: control.KindReady},
-		{Kind: control.KindDone, Offset: 1, Progress: &part.Progress{Steps: 1}}, // what is beyond it is cut off
-		{Kind: control.KindFailed, Text: "forged", User: true},
-		{Kind: control.KindCommit, Manifest: &part.Manifest{Epoch: 1, Step: 1 << 40, Object: "forged", Record: 1 << 40}},
-		{Kind: control.KindBeat, Progress: &part.Progress{Steps: 1 << 40}},
+	var all []*protocol.Up
+	for _, m := range []protocol.Up{
+		{Kind: protocol.KindRecord, Tail: []byte("forged\n")},
+		{Kind: protocol.KindRecord, Tail: []byte("forged\n"), Offset: 1 << 40}, // lines are missing, then
+		{Kind: protocol.KindNote, Text: "\x1b[2Jforged"},
+		{Kind: protocol.KindReady},
+		{Kind: protocol.KindDone, Offset: 1, Progress: &part.Progress{Steps: 1}}, // what is beyond it is cut off
+		{Kind: protocol.KindFailed, Text: "forged", User: true},
+		{Kind: protocol.KindCommit, Manifest: &part.Manifest{Epoch: 1, Step: 1 << 40, Object: "forged", Record: 1 << 40}},
+		{Kind: protocol.KindBeat, Progress: &part.Progress{Steps: 1 << 40}},
 	} {
 		m.Run, m.Epoch = "r", 1
-		if m.Kind != control.KindBeat {
+		if m.Kind != protocol.KindBeat {
 			all = append(all, &m)
 		}
 	}
-	if got := c.forge(mallory, control.Hello{Name: "b", Data: "b:1"}, all...); got.Kind != control.KindWelcome {
+	if got := c.forge(mallory, protocol.Hello{Name: "b", Data: "b:1"}, all...); got.Kind != protocol.KindWelcome {
 		t.Fatalf("%+v", got)
 	}
 	c.told(`refused mallory at`)
@@ -158,8 +158,8 @@ func TestForgedName(t *testing.T) {
 	doing := &core.Doing{Run: "r", Epoch: 1, Ready: true, Done: true}
 	try := func(want string) {
 		t.Helper()
-		for _, hello := range []control.Hello{{Name: "a", Data: "a:1"}, {Name: "a", Data: "a:1", Doing: doing}} {
-			if got := c.forge(mallory, hello); got.Kind != control.KindRefused || !strings.Contains(got.Text, want) {
+		for _, hello := range []protocol.Hello{{Name: "a", Data: "a:1"}, {Name: "a", Data: "a:1", Doing: doing}} {
+			if got := c.forge(mallory, hello); got.Kind != protocol.KindRefused || !strings.Contains(got.Text, want) {
 				t.Errorf("%+v, want a refusal with %q", got, want)
 			}
 		}
@@ -185,18 +185,18 @@ func TestRoleOfCaller(t *testing.T) {
 	c.tls, c.client.TLS = town.issue("here", certs.Coordinate), town.issue("alice", certs.Submit)
 	c.coordinate("127.0.0.1:0")
 	c.submit("r", 1, 5, "")
-	client := func(name string, roles ...certs.Role) *control.Client {
-		return &control.Client{Addresses: c.address, TLS: town.issue(name, roles...), Patience: patience}
+	client := func(name string, roles ...certs.Role) *protocol.Client {
+		return &protocol.Client{Addresses: c.address, TLS: town.issue(name, roles...), Patience: patience}
 	}
 	reader, hand := client("bob", certs.Read), client("gpu1", certs.Work)
-	for what, do := range map[string]func(*control.Client) error{
-		"submit":  func(x *control.Client) error { return x.Submit(t.Context(), "s", "workers=1 steps=1 fails=") },
-		"resume":  func(x *control.Client) error { return x.Resume(t.Context(), "r", "x", control.Again{}) },
-		"stop":    func(x *control.Client) error { return x.Stop(t.Context(), "r", true) },
-		"delete":  func(x *control.Client) error { _, err := x.Delete(t.Context(), "r"); return err },
-		"compact": func(x *control.Client) error { _, err := x.Compact(t.Context()); return err },
+	for what, do := range map[string]func(*protocol.Client) error{
+		"submit":  func(x *protocol.Client) error { return x.Submit(t.Context(), "s", "workers=1 steps=1 fails=") },
+		"resume":  func(x *protocol.Client) error { return x.Resume(t.Context(), "r", "x", protocol.Again{}) },
+		"stop":    func(x *protocol.Client) error { return x.Stop(t.Context(), "r", true) },
+		"delete":  func(x *protocol.Client) error { _, err := x.Delete(t.Context(), "r"); return err },
+		"compact": func(x *protocol.Client) error { _, err := x.Compact(t.Context()); return err },
 	} {
-		for _, x := range []*control.Client{reader, hand} {
+		for _, x := range []*protocol.Client{reader, hand} {
 			if err := do(x); err == nil || !strings.Contains(err.Error(), "and this takes submit") {
 				t.Errorf("%s: %v", what, err)
 			}

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/coordinator"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
+	"github.com/weft-rl/weft/internal/run/protocol"
 	"github.com/weft-rl/weft/plan"
 )
 
@@ -47,7 +47,7 @@ func TestHanging(t *testing.T) {
 	c.submit("r", 2, 65, "")
 	c.at("r", 15)
 	stop()
-	c.wait("another epoch", func(s *control.Status) bool { return s.Runs[1].Epoch > 1 && s.Runs[1].Phase == core.Running })
+	c.wait("another epoch", func(s *protocol.Status) bool { return s.Runs[1].Epoch > 1 && s.Runs[1].Phase == core.Running })
 	if s, err := c.client.Status(t.Context(), "bad"); err != nil || s.Runs[0].Phase != core.Waiting || s.Runs[0].Why == "" {
 		t.Errorf("%+v, %v", s, err)
 	}

@@ -4,14 +4,14 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // news is what the loop last made known to others.
 type news struct {
 	mu       sync.Mutex
-	status   control.Status
+	status   protocol.Status
 	sessions []*session
 	changed  chan struct{} // closed when there is something newer
 }
@@ -19,7 +19,7 @@ type news struct {
 // publish makes the present state known.
 func (a *acting) publish() {
 	a.stale = false
-	s := control.Status{Coordinator: a.Address, Workers: slices.Clone(a.core.Workers), Runs: slices.Clone(a.core.Runs), LeftOut: a.core.LeftOut()}
+	s := protocol.Status{Coordinator: a.Address, Workers: slices.Clone(a.core.Workers), Runs: slices.Clone(a.core.Runs), LeftOut: a.core.LeftOut()}
 	for i := range s.Runs {
 		s.Runs[i].Members, s.Runs[i].Secret = slices.Clone(s.Runs[i].Members), ""
 	}
@@ -36,7 +36,7 @@ func (a *acting) publish() {
 }
 
 // latest returns what is known, and what is closed when that is old.
-func (n *news) latest() (control.Status, <-chan struct{}) {
+func (n *news) latest() (protocol.Status, <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.status, n.changed
@@ -49,7 +49,7 @@ func (n *news) live() []*session {
 }
 
 // run is a run among those that are known.
-func find(s control.Status, name string) (core.Run, bool) {
+func find(s protocol.Status, name string) (core.Run, bool) {
 	i := slices.IndexFunc(s.Runs, func(r core.Run) bool { return r.Name == name })
 	if i < 0 {
 		return core.Run{}, false

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // parts are what a session was given to do. What a worker says of anything else reaches no run's
@@ -39,12 +39,12 @@ func (p *parts) add(g grant) {
 
 // mayWrite reports whether a message may change the folder of its run: it comes from who was given
 // the part, and lines and checkpoints from the part that decides.
-func (p *parts) mayWrite(m *control.Up) bool {
+func (p *parts) mayWrite(m *protocol.Up) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, g := range p.given {
 		if g.run == m.Run && g.epoch == m.Epoch && g.life == m.Life {
-			return g.owner || m.Kind != control.KindRecord && m.Kind != control.KindCommit && m.Offset == 0
+			return g.owner || m.Kind != protocol.KindRecord && m.Kind != protocol.KindCommit && m.Offset == 0
 		}
 	}
 	return false

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/plan"
 )
 

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // Probe shows from outside how a coordinator is. It is given to Serve with the options, and may be
@@ -25,7 +25,7 @@ type Probe struct {
 type Figures struct {
 	Acts     bool
 	Elected  int64                 // times that it began to act
-	Status   control.Status        // of the term under way; empty while it stands by
+	Status   protocol.Status       // of the term under way; empty while it stands by
 	Queued   int                   // events that wait to be decided upon
 	Longest  float64               // seconds that the slowest decision took
 	Decided  int64                 // events
@@ -214,7 +214,7 @@ func (c *coordinator) reaches(ctx context.Context) error {
 	if at == "" {
 		return errors.New("it stands by, and no coordinator acts")
 	}
-	client := control.Client{Addresses: []string{at}, TLS: c.TLS, Patience: time.Second}
+	client := protocol.Client{Addresses: []string{at}, TLS: c.TLS, Patience: time.Second}
 	if _, err := client.Status(ctx, ""); err != nil {
 		return fmt.Errorf("it stands by, and does not reach the coordinator that acts: %w", err)
 	}

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/coordinator"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // TestProbe shows what a coordinator does: who acts, what befell a run, and nothing of runs that
@@ -31,9 +31,9 @@ func TestProbe(t *testing.T) {
 	letGo := c.disk.hold("r")
 	c.submit("r", 1, 45, "")
 	c.at("r", 42)
-	c.wait("a checkpoint", func(s *control.Status) bool { return s.Runs[0].Last != nil && s.Runs[0].Last.Step == 40 })
+	c.wait("a checkpoint", func(s *protocol.Status) bool { return s.Runs[0].Last != nil && s.Runs[0].Last.Step == 40 })
 	stop()
-	c.wait("it waits", func(s *control.Status) bool { return s.Runs[0].Phase == core.Waiting })
+	c.wait("it waits", func(s *protocol.Status) bool { return s.Runs[0].Phase == core.Waiting })
 	c.work("b")
 	c.at("r", 44)
 	f := c.probe.Figures()
@@ -49,7 +49,7 @@ func TestProbe(t *testing.T) {
 	}
 	letGo()
 	c.whole("r", 45)
-	c.wait("it is forgotten", func(*control.Status) bool { return len(c.probe.Figures().Runs) == 0 })
+	c.wait("it is forgotten", func(*protocol.Status) bool { return len(c.probe.Figures().Runs) == 0 })
 	if f := c.probe.Figures(); f.Refused["Stop"] != 1 || f.Recovery.Count != 1 || f.Recovery.Sum <= 0 {
 		t.Errorf("%+v", f)
 	}
@@ -75,12 +75,12 @@ func TestReady(t *testing.T) {
 	}
 	c.probe = &coordinator.Probe{}
 	c.coordinate("127.0.0.1:0") // it stands by
-	c.wait("it reaches the one that acts", func(*control.Status) bool { return c.probe.Ready(t.Context()) == nil })
+	c.wait("it reaches the one that acts", func(*protocol.Status) bool { return c.probe.Ready(t.Context()) == nil })
 	if c.probe.Figures().Acts {
 		t.Error("both act")
 	}
 	stop()
-	c.wait("it acts", func(*control.Status) bool { return c.probe.Figures().Acts })
+	c.wait("it acts", func(*protocol.Status) bool { return c.probe.Figures().Acts })
 	if err := os.RemoveAll(c.runs); err != nil {
 		t.Fatal(err)
 	}

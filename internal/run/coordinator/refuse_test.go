@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/weft-rl/weft/internal/run/certs"
-	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/protocol"
 	"github.com/weft-rl/weft/internal/run/worker"
 )
 
@@ -79,7 +79,7 @@ func strange(t *testing.T, at string) {
 		"a long head": {"\xff\xff\xff\xff{}", "says that its head has 4294967295"},
 		"no hello":    {frame(`{"kind":"commit","run":"r","epoch":1}`), "no introduction"},
 		"old version": {frame(`{"kind":"hello","hello":{"version":0}}`), "speaks version 0 of the protocol"},
-		"oversized":   {strings.Repeat("x", control.MaxMessage+1), "larger than max"},
+		"oversized":   {strings.Repeat("x", protocol.MaxMessage+1), "larger than max"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		s, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/weft.Control/Join")
@@ -150,7 +150,7 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%s: it was let in", name)
 		}
 	}
-	bare := &control.Client{Addresses: c.address, Patience: 200 * time.Millisecond}
+	bare := &protocol.Client{Addresses: c.address, Patience: 200 * time.Millisecond}
 	if _, err := bare.Status(t.Context(), ""); err == nil {
 		t.Error("a client without certificates was answered")
 	}

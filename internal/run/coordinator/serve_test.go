@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/coordinator"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/port"
+	"github.com/weft-rl/weft/internal/run/protocol"
 	"github.com/weft-rl/weft/internal/run/worker"
 )
 
@@ -86,7 +86,7 @@ func TestLoss(t *testing.T) {
 				c.submit("r", 2, 65, "")
 				c.at("r", 15)
 				harm(p, stops[who])
-				c.wait("another epoch", func(s *control.Status) bool { return s.Runs[0].Epoch > 1 && s.Runs[0].Phase == core.Running })
+				c.wait("another epoch", func(s *protocol.Status) bool { return s.Runs[0].Epoch > 1 && s.Runs[0].Phase == core.Running })
 				p.freeze(false)
 				letGo()
 				c.whole("r", 65)
@@ -117,7 +117,7 @@ func TestBroken(t *testing.T) {
 				c.at("r", step)
 				before := c.session(who)
 				p.cut()
-				c.wait("another connection", func(*control.Status) bool { return c.session(who) > before })
+				c.wait("another connection", func(*protocol.Status) bool { return c.session(who) > before })
 			}
 			letGo()
 			if r := c.whole("r", 65); r.Epoch != 1 {
@@ -135,7 +135,7 @@ func TestSpared(t *testing.T) {
 		"another":       func(c *cluster, _ *proxy, stop func()) { stop(); c.work("d") },
 		"frozen": func(c *cluster, p *proxy, _ func()) {
 			p.freeze(true)
-			c.wait("its loss", func(s *control.Status) bool { return len(s.Runs[0].Members) == 3 && s.Runs[0].Members[1].Life > 0 })
+			c.wait("its loss", func(s *protocol.Status) bool { return len(s.Runs[0].Members) == 3 && s.Runs[0].Members[1].Life > 0 })
 			p.freeze(false)
 		},
 	} {
@@ -151,7 +151,7 @@ func TestSpared(t *testing.T) {
 			c.submit("r", 3, 65, sparing)
 			c.at("r", 15)
 			harm(c, p, stop)
-			c.wait("another life", func(s *control.Status) bool {
+			c.wait("another life", func(s *protocol.Status) bool {
 				m := s.Runs[0].Members
 				return len(m) == 3 && m[1].Life > 0 && m[1].Ready // a slow machine may take it for lost again
 			})
@@ -183,7 +183,7 @@ func TestSparedFailures(t *testing.T) {
 			}
 			continue
 		}
-		c.wait("another life", func(s *control.Status) bool {
+		c.wait("another life", func(s *protocol.Status) bool {
 			m := s.Runs[0].Members
 			return len(m) == 2 && m[1].Life == 1 && m[1].Ready
 		})
@@ -208,9 +208,9 @@ func TestGrow(t *testing.T) {
 		t.Errorf("%+v has not as many metrics as may be, %v", s, err)
 	}
 	stop()
-	c.wait("one worker", func(s *control.Status) bool { return len(s.Runs[0].Members) == 1 })
+	c.wait("one worker", func(s *protocol.Status) bool { return len(s.Runs[0].Members) == 1 })
 	c.work("c")
-	c.wait("two workers", func(s *control.Status) bool { return len(s.Runs[0].Members) == 2 })
+	c.wait("two workers", func(s *protocol.Status) bool { return len(s.Runs[0].Members) == 2 })
 	letGo()
 	c.whole("r", 300)
 }
@@ -238,11 +238,11 @@ func TestRestart(t *testing.T) {
 func TestStandby(t *testing.T) {
 	c := newCluster(t)
 	_, stop := c.coordinate("127.0.0.1:0")
-	c.wait("one acts", func(*control.Status) bool { return true })
+	c.wait("one acts", func(*protocol.Status) bool { return true })
 	second, _ := c.coordinate("127.0.0.1:0")
 	c.told("it stands by: the coordinator at " + c.address[0] + " acts")
 	letGo := c.disk.hold("r")
-	ask := &control.Client{Addresses: []string{second}, Patience: c.client.Patience}
+	ask := &protocol.Client{Addresses: []string{second}, Patience: c.client.Patience}
 	only := func(o *worker.Options) { o.Coordinators = c.address[1:] }
 	c.work("a", only)
 	c.work("b")
@@ -278,7 +278,7 @@ func TestFailures(t *testing.T) {
 		t.Error(r.Why)
 	}
 	c.submit("large", 3, 20, "")
-	c.wait("a reason", func(s *control.Status) bool {
+	c.wait("a reason", func(s *protocol.Status) bool {
 		return s.Runs[2].Phase == core.Waiting && strings.Contains(s.Runs[2].Why, "3 are asked for, there are 1")
 	})
 	if err := c.client.Stop(t.Context(), "large", false); err != nil {

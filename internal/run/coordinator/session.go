@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/gate"
 	"github.com/weft-rl/weft/internal/run/journal"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 const (
@@ -26,8 +26,8 @@ type session struct {
 	id     int64
 	name   string
 	who    gate.Caller
-	stream control.Session
-	out    chan *control.Down
+	stream protocol.Session
+	out    chan *protocol.Down
 	heard  atomic.Pointer[time.Time] // when, with its monotonic reading; see hear
 	over   chan struct{}
 	once   sync.Once
@@ -49,7 +49,7 @@ func (s *session) quiet(now time.Time) time.Duration { return now.Sub(*s.heard.L
 func (s *session) end() { s.once.Do(func() { close(s.over) }) }
 
 // offer queues a message; false if the worker takes none.
-func (s *session) offer(m *control.Down) bool {
+func (s *session) offer(m *protocol.Down) bool {
 	select {
 	case s.out <- m:
 		return true
@@ -59,16 +59,16 @@ func (s *session) offer(m *control.Down) bool {
 }
 
 // hand queues a message. A session that takes none is given up; nil is one that is over.
-func (s *session) hand(m *control.Down) {
+func (s *session) hand(m *protocol.Down) {
 	if s != nil && !s.offer(m) {
 		s.end()
 	}
 }
 
 // Join serves a worker's connection: one goroutine reads, this one writes.
-func (c *coordinator) Join(stream control.Session) error {
-	s := &session{stream: stream, who: control.Caller(stream.Context()), out: make(chan *control.Down, outgoing), over: make(chan struct{}), read: make(chan struct{})}
-	hello := make(chan *control.Up)
+func (c *coordinator) Join(stream protocol.Session) error {
+	s := &session{stream: stream, who: protocol.Caller(stream.Context()), out: make(chan *protocol.Down, outgoing), over: make(chan struct{}), read: make(chan struct{})}
+	hello := make(chan *protocol.Up)
 	admitted := make(chan *acting, 1)
 	defer close(admitted)
 	c.readers.Go(func() {
@@ -90,7 +90,7 @@ func (c *coordinator) Join(stream control.Session) error {
 	select {
 	case m := <-hello:
 		if err := c.check(m); err != nil {
-			c.gate.Refused(s.who, control.Reason(err))
+			c.gate.Refused(s.who, protocol.Reason(err))
 			return err
 		}
 		a, err := c.acting(stream.Context())
@@ -99,7 +99,7 @@ func (c *coordinator) Join(stream control.Session) error {
 		}
 		left, err := a.share(s, m.Hello)
 		if err != nil {
-			c.Log.Warn(fmt.Sprintf("it is refused: %.300s", control.Reason(err)), journal.Worker, m.Hello.Name)
+			c.Log.Warn(fmt.Sprintf("it is refused: %.300s", protocol.Reason(err)), journal.Worker, m.Hello.Name)
 			return err
 		}
 		s.left = sync.OnceFunc(left)
@@ -109,9 +109,9 @@ func (c *coordinator) Join(stream control.Session) error {
 		}
 		return a.welcome(s, m.Hello, admitted)
 	case <-s.over:
-		return control.Refusal("a message that is no introduction")
+		return protocol.Refusal("a message that is no introduction")
 	case <-time.After(introduction):
-		return control.Refusal("it did not say who it is")
+		return protocol.Refusal("it did not say who it is")
 	}
 }
 
@@ -119,30 +119,30 @@ func (c *coordinator) Join(stream control.Session) error {
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 
 // check refuses a worker that does not belong here.
-func (c *coordinator) check(m *control.Up) error {
+func (c *coordinator) check(m *protocol.Up) error {
 	h := m.Hello
 	switch {
-	case m.Kind != control.KindHello || h == nil:
-		return control.Refusal("a message that is no introduction")
-	case h.Version != control.Version:
-		return control.Refusal(fmt.Sprintf("the worker speaks version %d of the protocol, the coordinator version %d: start both with the same weft", h.Version, control.Version))
+	case m.Kind != protocol.KindHello || h == nil:
+		return protocol.Refusal("a message that is no introduction")
+	case h.Version != protocol.Version:
+		return protocol.Refusal(fmt.Sprintf("the worker speaks version %d of the protocol, the coordinator version %d: start both with the same weft", h.Version, protocol.Version))
 	case !names.MatchString(h.Name):
-		return control.Refusal(fmt.Sprintf("%.100q is no name for a worker: letters, digits, dots, dashes, underscores", h.Name))
+		return protocol.Refusal(fmt.Sprintf("%.100q is no name for a worker: letters, digits, dots, dashes, underscores", h.Name))
 	case h.Cores < 1 || h.Memory < 0 || len(h.Devices) == 0:
-		return control.Refusal(fmt.Sprintf("worker %s has %d cores, %d bytes of memory and the devices %.200q", h.Name, h.Cores, h.Memory, h.Devices))
+		return protocol.Refusal(fmt.Sprintf("worker %s has %d cores, %d bytes of memory and the devices %.200q", h.Name, h.Cores, h.Memory, h.Devices))
 	}
 	return sane(h)
 }
 
 // welcome lets a worker in, and writes to it until the connection is over.
-func (a *acting) welcome(s *session, h *control.Hello, admitted chan<- *acting) error {
+func (a *acting) welcome(s *session, h *protocol.Hello, admitted chan<- *acting) error {
 	s.id, s.name = a.ids.Add(1), h.Name
 	s.hear(time.Now())
 	ctx, cancel := context.WithTimeout(s.stream.Context(), storeTimeout)
 	lease, err := a.term.Member(ctx, h.Name)
 	cancel()
 	if err != nil {
-		return control.Idle(err.Error())
+		return protocol.Idle(err.Error())
 	}
 	s.lease = lease
 	defer a.release(s)
@@ -152,7 +152,7 @@ func (a *acting) welcome(s *session, h *control.Hello, admitted chan<- *acting) 
 	}
 	s.hear(time.Now())
 	if !a.put(event{Event: core.Joined{Worker: w, Doing: h.Doing}, joins: s}) {
-		return control.Idle("it has just stopped acting")
+		return protocol.Idle("it has just stopped acting")
 	}
 	defer a.put(event{Event: core.Lost{Name: s.name, Session: s.id}})
 	defer s.left() // before others hear of it
@@ -188,12 +188,12 @@ func (a *acting) speak(s *session) error {
 		case <-s.over:
 			return nil
 		case <-a.done:
-			return control.Idle("it has just stopped acting")
+			return protocol.Idle("it has just stopped acting")
 		case m := <-s.out:
 			if err := s.stream.Send(m); err != nil {
 				return nil // the worker sees it as well
 			}
-			if m.Kind == control.KindRefused {
+			if m.Kind == protocol.KindRefused {
 				return nil
 			}
 		}
@@ -222,12 +222,12 @@ func (a *acting) listen(s *session) {
 
 // take handles a message; false if the term is over. Lines are written before anything
 // that was said after them is decided upon.
-func (a *acting) take(s *session, m *control.Up, receipts chan<- receipt) bool {
-	if m.Kind == control.KindBeat {
-		s.offer(&control.Down{Kind: control.KindBeat})
+func (a *acting) take(s *session, m *protocol.Up, receipts chan<- receipt) bool {
+	if m.Kind == protocol.KindBeat {
+		s.offer(&protocol.Down{Kind: protocol.KindBeat})
 		return m.Progress == nil || a.put(event{Event: core.Progressed{From: s.from(m), Progress: bounded(*m.Progress)}})
 	}
-	if m.Kind == control.KindLeave {
+	if m.Kind == protocol.KindLeave {
 		return a.put(event{Event: core.Leaving{Worker: s.name, Session: s.id}})
 	}
 	x := receipt{message: m}
@@ -239,7 +239,7 @@ func (a *acting) take(s *session, m *control.Up, receipts chan<- receipt) bool {
 	if err := a.written(s, x); err != nil && !a.lose(m, err) {
 		return false
 	}
-	if m.Tail = nil; m.Kind == control.KindNote { // what waits to be settled is small
+	if m.Tail = nil; m.Kind == protocol.KindNote { // what waits to be settled is small
 		m.Text = ""
 	}
 	m.Text = part.Brief(m.Text)
@@ -251,7 +251,7 @@ func (a *acting) take(s *session, m *control.Up, receipts chan<- receipt) bool {
 // the worker keeps, and one that keeps too much says nothing more.
 func (a *acting) acknowledge(s *session, seq int64) {
 	select {
-	case s.out <- &control.Down{Kind: control.KindAck, Seq: seq}:
+	case s.out <- &protocol.Down{Kind: protocol.KindAck, Seq: seq}:
 	case <-s.over:
 	case <-a.done:
 	}
@@ -263,9 +263,9 @@ func (a *acting) written(s *session, x receipt) error {
 		return nil
 	}
 	switch m := x.message; m.Kind {
-	case control.KindNote:
+	case protocol.KindNote:
 		return x.record.say(s.name + ": " + brief(m.Text, maxNote))
-	case control.KindRecord:
+	case protocol.KindRecord:
 		return x.record.write(m.Epoch, m.Offset, m.Tail)
 	}
 	return nil

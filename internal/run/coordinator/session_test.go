@@ -7,19 +7,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/gate"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // settled runs a worker's connection without the worker: take hands a message over, and end waits
 // for what becomes of all.
-func settled(a *acting, s *session) (take func(*control.Up) bool, end func()) {
+func settled(a *acting, s *session) (take func(*protocol.Up) bool, end func()) {
 	receipts := make(chan receipt, settling)
 	var done sync.WaitGroup
 	done.Go(func() { a.settle(s, receipts) })
-	return func(m *control.Up) bool { return a.take(s, m, receipts) }, func() {
+	return func(m *protocol.Up) bool { return a.take(s, m, receipts) }, func() {
 		close(receipts)
 		done.Wait()
 	}
@@ -28,7 +28,7 @@ func settled(a *acting, s *session) (take func(*control.Up) bool, end func()) {
 // What is acknowledged is not sent again, so lines are acknowledged when they are on the disk: the
 // coordinator's machine may be lost at any moment. Signs of life are answered meanwhile.
 func TestAcknowledged(t *testing.T) {
-	a, s := &acting{}, &session{out: make(chan *control.Down, 2)}
+	a, s := &acting{}, &session{out: make(chan *protocol.Down, 2)}
 	a.records.dir = t.TempDir()
 	r := a.records.of("run")
 	if err := r.rewind(1, -1, false, 0); err != nil {
@@ -38,10 +38,10 @@ func TestAcknowledged(t *testing.T) {
 	s.parts.add(grant{"run", 1, 0, true})
 	take, end := settled(a, s)
 	r.syncing.Lock() // the disk takes its time
-	take(&control.Up{Kind: control.KindRecord, Run: "run", Epoch: 1, Seq: 7, Tail: []byte(rows("1"))})
+	take(&protocol.Up{Kind: protocol.KindRecord, Run: "run", Epoch: 1, Seq: 7, Tail: []byte(rows("1"))})
 	r.holds(t, rows("1"))
-	take(&control.Up{Kind: control.KindBeat})
-	if m := <-s.out; m.Kind != control.KindBeat {
+	take(&protocol.Up{Kind: protocol.KindBeat})
+	if m := <-s.out; m.Kind != protocol.KindBeat {
 		t.Errorf("%+v is said before the lines are on the disk", m)
 	}
 	select {
@@ -50,7 +50,7 @@ func TestAcknowledged(t *testing.T) {
 	case <-time.After(50 * time.Millisecond):
 	}
 	r.syncing.Unlock()
-	if ack := <-s.out; ack.Kind != control.KindAck || ack.Seq != 7 {
+	if ack := <-s.out; ack.Kind != protocol.KindAck || ack.Seq != 7 {
 		t.Errorf("answer %+v", ack)
 	}
 	if end(); r.dirty {
@@ -61,18 +61,18 @@ func TestAcknowledged(t *testing.T) {
 // A worker that has not taken yet what it was told is told all the same that its messages have
 // come: it keeps what is not acknowledged, and has room for so much.
 func TestAcknowledgedLate(t *testing.T) {
-	a, s := &acting{}, &session{out: make(chan *control.Down, 1), over: make(chan struct{})}
+	a, s := &acting{}, &session{out: make(chan *protocol.Down, 1), over: make(chan struct{})}
 	a.records.dir = t.TempDir()
 	s.parts.add(grant{"run", 0, 0, false})
 	take, end := settled(a, s)
-	s.out <- &control.Down{Kind: control.KindBeat}
-	take(&control.Up{Kind: control.KindNote, Run: "run", Seq: 7})
+	s.out <- &protocol.Down{Kind: protocol.KindBeat}
+	take(&protocol.Up{Kind: protocol.KindNote, Run: "run", Seq: 7})
 	<-s.out
-	if ack := <-s.out; ack.Kind != control.KindAck || ack.Seq != 7 {
+	if ack := <-s.out; ack.Kind != protocol.KindAck || ack.Seq != 7 {
 		t.Errorf("answer %+v", ack)
 	}
-	s.out <- &control.Down{Kind: control.KindBeat}
-	take(&control.Up{Kind: control.KindNote, Run: "run", Seq: 8})
+	s.out <- &protocol.Down{Kind: protocol.KindBeat}
+	take(&protocol.Up{Kind: protocol.KindNote, Run: "run", Seq: 8})
 	s.end() // and who is gone is not waited for
 	end()
 }
@@ -82,18 +82,18 @@ func TestStranger(t *testing.T) {
 	dir := t.TempDir()
 	c := &coordinator{Options: Options{Address: "here", Runs: filepath.Join(dir, "runs"), Core: core.Defaults()}.withDefaults()}
 	c.gate = gate.New(nil, nil)
-	a, s := newActing(c, endless{}), &session{out: make(chan *control.Down, 8), over: make(chan struct{}), name: "w", id: 1}
+	a, s := newActing(c, endless{}), &session{out: make(chan *protocol.Down, 8), over: make(chan struct{}), name: "w", id: 1}
 	a.sessions[1] = s
 	const run = "../out"
 	if err := a.do(core.Abort{From: core.From{Worker: "w", Session: 1, Run: run, Epoch: 1}, Why: "it is over"}, &assignment{}); err != nil {
 		t.Fatal(err)
 	}
-	if m := <-s.out; m.Kind != control.KindAbort {
+	if m := <-s.out; m.Kind != protocol.KindAbort {
 		t.Errorf("%+v", m)
 	}
 	take, end := settled(a, s)
-	take(&control.Up{Kind: control.KindNote, Run: run, Epoch: 1, Seq: 1, Text: "x"})
-	take(&control.Up{Kind: control.KindRecord, Run: run, Epoch: 1, Seq: 2, Tail: []byte("x\n")})
+	take(&protocol.Up{Kind: protocol.KindNote, Run: run, Epoch: 1, Seq: 1, Text: "x"})
+	take(&protocol.Up{Kind: protocol.KindRecord, Run: run, Epoch: 1, Seq: 2, Tail: []byte("x\n")})
 	end()
 	a.close()
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -110,7 +110,7 @@ func (endless) Lost() <-chan struct{} { return nil }
 func TestApart(t *testing.T) {
 	c := &coordinator{Options: Options{Address: "here", Runs: t.TempDir(), Core: core.Defaults()}.withDefaults()}
 	a := newActing(c, endless{})
-	slow, s := a.records.of("slow"), &session{out: make(chan *control.Down, 8), over: make(chan struct{})}
+	slow, s := a.records.of("slow"), &session{out: make(chan *protocol.Down, 8), over: make(chan struct{})}
 	a.sessions[1] = s
 	slow.mu.Lock()
 	begin := func(run string) {
@@ -124,11 +124,11 @@ func TestApart(t *testing.T) {
 	}
 	begin("slow")
 	begin("quick")
-	if m := <-s.out; m.Kind != control.KindAssign || m.Run != "quick" {
+	if m := <-s.out; m.Kind != protocol.KindAssign || m.Run != "quick" {
 		t.Errorf("%+v comes first", m)
 	}
 	slow.mu.Unlock()
-	if m := <-s.out; m.Kind != control.KindAssign || m.Run != "slow" {
+	if m := <-s.out; m.Kind != protocol.KindAssign || m.Run != "slow" {
 		t.Errorf("%+v comes next", m)
 	}
 	a.close()

@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/journal"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // receipt is a message of a worker that was taken, and that is acknowledged, or decided
 // upon, once the lines that came before it are on the disk: what is acknowledged is not
 // sent again.
 type receipt struct {
-	message *control.Up
+	message *protocol.Up
 	record  *record // of the message's run; nil if that is not known
 }
 
@@ -75,10 +75,10 @@ func (a *acting) settleAll(s *session, batch []receipt) error {
 func (a *acting) conclude(s *session, x receipt) error {
 	m := x.message
 	switch m.Kind {
-	case control.KindRecord, control.KindNote:
+	case protocol.KindRecord, protocol.KindNote:
 		a.acknowledge(s, m.Seq)
 		return nil
-	case control.KindCommit, control.KindDone:
+	case protocol.KindCommit, protocol.KindDone:
 		if err := x.complete(); err != nil {
 			if !a.lose(m, err) {
 				return ErrDeposed
@@ -93,7 +93,7 @@ func (a *acting) conclude(s *session, x receipt) error {
 	if !a.put(event{Event: e}) {
 		return ErrDeposed
 	}
-	if m.Kind != control.KindCommit { // which is answered
+	if m.Kind != protocol.KindCommit { // which is answered
 		a.acknowledge(s, m.Seq)
 	}
 	return nil
@@ -106,7 +106,7 @@ func (x receipt) complete() (err error) {
 	switch {
 	case x.record == nil:
 		return nil
-	case m.Kind == control.KindDone:
+	case m.Kind == protocol.KindDone:
 		return x.record.whole(m.Epoch, m.Offset)
 	case m.Manifest != nil:
 		m.Manifest.Record, err = x.record.commit(m.Epoch, *m.Manifest)
@@ -116,7 +116,7 @@ func (x receipt) complete() (err error) {
 
 // lose tells the loop that lines of a run are missing, or that its record cannot be kept;
 // false if the term is over.
-func (a *acting) lose(m *control.Up, err error) bool {
+func (a *acting) lose(m *protocol.Up, err error) bool {
 	if errors.As(err, new(gap)) {
 		return a.put(event{Event: core.RecordGap{Run: m.Run, Epoch: m.Epoch, Why: err.Error()}})
 	}

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/durable"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // All workers must have the same store: one that has another folder would fail the runs that it has
@@ -45,7 +45,7 @@ func (s *shared) recall(dir string, alive int) {
 
 // need decides what a worker has to do: nothing, to leave a mark, to look for it, or to wait for
 // another that leaves one.
-func (s *shared) need(h *control.Hello) (write, read bool, wait <-chan struct{}) {
+func (s *shared) need(h *protocol.Hello) (write, read bool, wait <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.writing != nil {
@@ -62,7 +62,7 @@ func (s *shared) need(h *control.Hello) (write, read bool, wait <-chan struct{})
 }
 
 // joined counts a worker that has the mark.
-func (s *shared) joined(h *control.Hello, mark string) {
+func (s *shared) joined(h *protocol.Hello, mark string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mark = mark
@@ -94,7 +94,7 @@ func (s *shared) known() (mark, who string) {
 
 // share refuses a worker whose store is not that of the others. It returns what is to be called
 // when the worker has left.
-func (a *acting) share(s *session, h *control.Hello) (left func(), err error) {
+func (a *acting) share(s *session, h *protocol.Hello) (left func(), err error) {
 	if h.Shared == nil {
 		return func() {}, nil
 	}
@@ -128,7 +128,7 @@ func (a *acting) share(s *session, h *control.Hello) (left func(), err error) {
 			return nil, unusable(h, err)
 		}
 		if found != mark {
-			return nil, control.Refusal(fmt.Sprintf("its --store (%s on %s) is not the one that %s: all workers must see the same files; mount that folder here and name it with --store, or give all of them one s3:// address", h.Shared.Place, h.Host, who))
+			return nil, protocol.Refusal(fmt.Sprintf("its --store (%s on %s) is not the one that %s: all workers must see the same files; mount that folder here and name it with --store, or give all of them one s3:// address", h.Shared.Place, h.Host, who))
 		}
 	}
 	a.shared.joined(h, mark)
@@ -136,17 +136,17 @@ func (a *acting) share(s *session, h *control.Hello) (left func(), err error) {
 }
 
 // unusable returns the answer to a worker that cannot use its store now.
-func unusable(h *control.Hello, err error) error {
-	return control.Idle(fmt.Sprintf("worker %s cannot use its --store (%s on %s): %v", h.Name, h.Shared.Place, h.Host, err))
+func unusable(h *protocol.Hello, err error) error {
+	return protocol.Idle(fmt.Sprintf("worker %s cannot use its --store (%s on %s): %v", h.Name, h.Shared.Place, h.Host, err))
 }
 
 // look has a worker leave a mark in its store, if there is one, and returns the mark that it finds
 // there then.
 func (a *acting) look(s *session, mark string) (found string, err error) {
-	if err := s.stream.Send(&control.Down{Kind: control.KindLook, Text: mark}); err != nil {
+	if err := s.stream.Send(&protocol.Down{Kind: protocol.KindLook, Text: mark}); err != nil {
 		return "", err
 	}
-	answer := make(chan *control.Up, 1)
+	answer := make(chan *protocol.Up, 1)
 	a.readers.Go(func() { // until the stream ends, which it does when nobody waits any more
 		if m, err := s.stream.Recv(); err == nil {
 			answer <- m
@@ -158,9 +158,9 @@ func (a *acting) look(s *session, mark string) (found string, err error) {
 		switch {
 		case !ok:
 			return "", errors.New("the connection broke")
-		case m.Kind == control.KindFailed:
+		case m.Kind == protocol.KindFailed:
 			return "", errors.New(m.Text)
-		case m.Kind != control.KindMark:
+		case m.Kind != protocol.KindMark:
 			return "", fmt.Errorf("it says %q instead of what it found", m.Kind)
 		}
 		return m.Text, nil

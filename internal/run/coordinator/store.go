@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 )
 
 // Store is where coordinators keep what must survive them, and by which they agree

@@ -21,7 +21,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/weft-rl/weft/internal/run/coordinator"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 )
 
 // How long, in seconds, a coordinator that is not heard of still has the leadership,

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weft-rl/weft/internal/run/coordinator"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

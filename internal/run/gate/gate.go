@@ -20,8 +20,8 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
-	"github.com/weft-rl/weft/internal/run/bound"
 	"github.com/weft-rl/weft/internal/run/certs"
+	"github.com/weft-rl/weft/internal/run/port"
 )
 
 // methods is the list of what may be called, and of the role that it takes. What is not in it
@@ -175,7 +175,7 @@ func (g *Gate) sweep() {
 	kept := g.open[:0]
 	known := map[string]error{} // by certificate: workers of a machine have the same
 	for _, v := range g.open {
-		if bound.Closed(v.conn) {
+		if port.Closed(v.conn) {
 			continue
 		}
 		err, seen := known[string(v.chain[0])]

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/weft-rl/weft/internal/run/wire"
+	"github.com/weft-rl/weft/internal/run/mesh/wire"
 )
 
 // Lost is the error of an epoch that a process left without a word.

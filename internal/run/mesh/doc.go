@@ -33,10 +33,10 @@
 //     is is known when the program asks for it (edge.Encoded). No size is believed that the bytes
 //     at hand do not bear out, and none before the header's checksum was right. TLS authenticates
 //     every record, so bodies have no sum of their own there.
-//   - Shared memory (internal/run/ring) is a ring of 1 MiB for each direction in a memfd that is
-//     handed over a Unix socket, in a folder of its user's: it has no name, so nothing is left of
-//     it after a SIGKILL. Who finds nothing to read or no room says so in the memory and sleeps on
-//     an eventfd, which Go's poller waits for like any connection; half of the room must be free
+//   - Shared memory (internal/run/mesh/ring) is a ring of 1 MiB for each direction in a memfd that
+//     is handed over a Unix socket, in a folder of its user's: it has no name, so nothing is left
+//     of it after a SIGKILL. Who finds nothing to read or no room says so in the memory and sleeps
+//     on an eventfd, which Go's poller waits for like any connection; half of the room must be free
 //     before a writer is woken. The socket's end is the other process's. Each side keeps its own
 //     positions to itself and believes none that cannot be; the memory's size is sealed. Looking
 //     for news before sleeping was tried and is worse where cores are wanted. Where there is no

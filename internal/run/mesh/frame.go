@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/weft-rl/weft/internal/run/sum"
-	"github.com/weft-rl/weft/internal/run/wire"
+	"github.com/weft-rl/weft/internal/run/mesh/sum"
+	"github.com/weft-rl/weft/internal/run/mesh/wire"
 )
 
 // frame is what crosses at once: a message, a part of a large one, or a word about the

@@ -19,8 +19,8 @@ import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/run/mesh/selfsigned"
+	"github.com/weft-rl/weft/internal/run/mesh/wire"
 	"github.com/weft-rl/weft/internal/run/part"
-	"github.com/weft-rl/weft/internal/run/wire"
 	"github.com/weft-rl/weft/rl"
 )
 

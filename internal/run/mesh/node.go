@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
 
-	"github.com/weft-rl/weft/internal/run/bound"
 	"github.com/weft-rl/weft/internal/run/gate"
+	"github.com/weft-rl/weft/internal/run/port"
 	"github.com/weft-rl/weft/internal/run/scratch"
 )
 
@@ -116,7 +116,7 @@ func (n *Node) serve(l net.Listener) {
 	n.serving.Go(func() { n.gate.Watch(watching) })
 	n.server = grpc.NewServer(options...)
 	n.server.RegisterService(&service, n)
-	n.serving.Go(func() { _ = n.server.Serve(bound.Connections(l, bound.Most)) }) // it ends when the node is closed
+	n.serving.Go(func() { _ = n.server.Serve(port.Connections(l, port.Most)) }) // it ends when the node is closed
 }
 
 // buffer is that of a connection, in bytes: a few of HTTP/2's frames.

@@ -15,9 +15,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/internal/run/mesh/ring"
+	"github.com/weft-rl/weft/internal/run/mesh/wire"
 	"github.com/weft-rl/weft/internal/run/part"
-	"github.com/weft-rl/weft/internal/run/ring"
-	"github.com/weft-rl/weft/internal/run/wire"
 )
 
 // peer is another process of the session.

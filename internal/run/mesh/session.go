@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/edge"
+	"github.com/weft-rl/weft/internal/run/mesh/wire"
 	"github.com/weft-rl/weft/internal/run/part"
-	"github.com/weft-rl/weft/internal/run/wire"
 	"github.com/weft-rl/weft/rl"
 )
 

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/weft-rl/weft/internal/run/bound"
-	"github.com/weft-rl/weft/internal/run/ring"
+	"github.com/weft-rl/weft/internal/run/mesh/ring"
+	"github.com/weft-rl/weft/internal/run/port"
 	"github.com/weft-rl/weft/internal/run/scratch"
 )
 
@@ -138,7 +138,7 @@ func (d *door) open(greet func(*net.UnixConn)) {
 func (d *door) enter(c *net.UnixConn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.shut || len(d.in) >= bound.Most {
+	if d.shut || len(d.in) >= port.Most {
 		return false
 	}
 	d.in[c] = true

@@ -4,8 +4,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/weft-rl/weft/internal/run/ring"
-	"github.com/weft-rl/weft/internal/run/wire"
+	"github.com/weft-rl/weft/internal/run/mesh/ring"
+	"github.com/weft-rl/weft/internal/run/mesh/wire"
 )
 
 // carrier takes bytes to a peer, in order. One goroutine reads while another puts.

@@ -5,9 +5,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/coordinator"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // The metrics of a coordinator. Those with a run's name are of runs that are not over.
@@ -78,7 +78,7 @@ func (c coordinated) Collect(to chan<- prometheus.Metric) {
 }
 
 // states counts workers and runs.
-func (s sender) states(all control.Status) {
+func (s sender) states(all protocol.Status) {
 	at := map[string]int{"free": 0, "busy": 0, "draining": 0, "silent": 0}
 	for _, w := range all.Workers {
 		switch {

@@ -1,4 +1,3 @@
-// Package port finds addresses of this host that one process after another can listen at.
 package port
 
 import (

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/part/parttest"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/plan"
 )
 
@@ -23,7 +23,7 @@ func BenchmarkCoarse(b *testing.B) {
 			b.Fatal(err)
 		}
 		j.Plan = func(plan.Problem) (plan.Plan, error) { return p, nil }
-		s, err := local.Prepare(j)
+		s, err := runner.Prepare(j)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -23,11 +23,11 @@ import (
 	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/metrics"
-	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/part/parttest"
 	"github.com/weft-rl/weft/internal/run/process"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/internal/run/store"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/policy"
@@ -43,12 +43,12 @@ func TestMain(m *testing.M) {
 
 // job returns a small run of PPO on 8 environments; text is further settings of PPO,
 // separated by spaces, and steps=N, every=N between checkpoints, eval=N episodes.
-func job(text string) (local.Job, error) {
+func job(text string) (runner.Job, error) {
 	d, err := device.Open(device.Default)
 	if err != nil {
-		return local.Job{}, err
+		return runner.Job{}, err
 	}
-	j := local.Job{
+	j := runner.Job{
 		Algorithm: ppo.Algorithm, Config: ppo.Algorithm.Config(), Env: classic.CartPole, Device: d, Seed: 3, Steps: 10 * 64,
 		CheckpointEvery: time.Hour, CheckpointSteps: 64, Keep: 2,
 	}
@@ -98,13 +98,13 @@ func (f *failer) Step(rl.Key, env.Row, env.Row) (reward float64, terminated, tru
 }
 
 // plain returns the result of the loop as it stands.
-func plain(t *testing.T, text string) local.Result {
+func plain(t *testing.T, text string) runner.Result {
 	t.Helper()
 	j, err := job(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := local.Train(t.Context(), j)
+	r, err := runner.Train(t.Context(), j)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func planned(t testing.TB, text string, d plan.Deployment) plan.Plan {
 		out = out.Fuse(on.Graph, nil)
 		return out, err
 	}
-	s, err := local.Prepare(j)
+	s, err := runner.Prepare(j)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func (x *team) run(ctx context.Context, a part.Assignment, d *parttest.Desk) []e
 }
 
 // same compares the result of an epoch with that of the plain loop.
-func same(t *testing.T, d *parttest.Desk, want local.Result) {
+func same(t *testing.T, d *parttest.Desk, want runner.Result) {
 	t.Helper()
 	got := d.Last().Result
 	if got == nil {

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/edge"
-	"github.com/weft-rl/weft/internal/run/dist"
-	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/replicas"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/internal/run/store"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
@@ -26,7 +26,7 @@ import (
 type Config struct {
 	// Job makes the job of a configuration, the text of a run's config.yaml. How it is
 	// distributed, where it is kept and what it goes on from is the assignment's affair.
-	Job func(config string) (local.Job, error)
+	Job func(config string) (runner.Job, error)
 	// Node is the process's end of the data plane.
 	Node *mesh.Node
 	// Store is where a run's checkpoints are kept; all processes see the same.
@@ -96,7 +96,7 @@ type run struct {
 	outer context.Context // the coordinator's
 	ctx   context.Context // ends with outer, or when the data plane fails
 	stop  context.CancelCauseFunc
-	job   local.Job
+	job   runner.Job
 	vault *vault
 }
 
@@ -133,20 +133,20 @@ func (x *run) has() bool {
 func (x *run) here(r plan.Replica) bool { return r.Worker == x.a.Me }
 
 // arrange returns the job as the assignment has it.
-func (x *run) arrange() local.Job {
+func (x *run) arrange() runner.Job {
 	j := x.job
 	j.Resume, j.Dir = x.a.From != nil, ""
 	j.Plan = func(plan.Problem) (plan.Plan, error) { return x.a.Plan, nil }
 	if x.finished() || len(x.a.Plan.Groups) == 0 && !x.a.Plan.Lowered {
 		j.Plan = nil
 	}
-	j.Part = &local.Part{Here: x.here, Abort: x.ctx, Stop: x.ctx, Vault: x.vault, Life: x.a.Life}
+	j.Part = &runner.Part{Here: x.here, Abort: x.ctx, Stop: x.ctx, Vault: x.vault, Life: x.a.Life}
 	return j
 }
 
 // lead runs the part that decides. A store that is not to be had is told before the
 // work is begun that would be kept there.
-func (x *run) lead(j local.Job) error {
+func (x *run) lead(j runner.Job) error {
 	if err := x.vault.reach(); err != nil {
 		return err
 	}
@@ -156,13 +156,13 @@ func (x *run) lead(j local.Job) error {
 	x.vault.lines, j.Part.Sink, j.Part.Stop = lines, lines, stop
 	w := newWatch(x.to, x.vault.took)
 	j.Watch = w
-	s, err := local.Prepare(j)
+	s, err := runner.Prepare(j)
 	if err != nil {
 		return errors.Join(err, lines.Close())
 	}
 	w.knows(s.Edges())
 	err = x.among(s.Links(), func() error {
-		train := func() (local.Result, error) { return s.Train(x.ctx) }
+		train := func() (runner.Result, error) { return s.Train(x.ctx) }
 		if s.Finished() && x.alone() { // of one that its algorithm ended, other processes have their part
 			train = s.Finish
 		}
@@ -198,14 +198,14 @@ func (x *run) halted() (context.Context, func()) {
 
 // follow runs a part that does not. What its replicas have to say they tell the one
 // that does.
-func (x *run) follow(j local.Job) error {
-	f, err := local.Follow(j)
+func (x *run) follow(j runner.Job) error {
+	f, err := runner.Follow(j)
 	if err != nil {
 		return err
 	}
 	err = x.among(f.Links(), func() error {
 		err := f.Train(x.ctx)
-		if errors.Is(err, dist.ErrEnded) { // who ended it tells why, or is lost
+		if errors.Is(err, replicas.ErrEnded) { // who ended it tells why, or is lost
 			ended := x.ctx
 			if x.a.Plan.Sparing() { // it leaves in peace
 				ended = x.outer

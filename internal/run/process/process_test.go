@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/part/parttest"
 	"github.com/weft-rl/weft/internal/run/process"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/internal/run/store"
 	"github.com/weft-rl/weft/plan"
 )
@@ -62,7 +62,7 @@ func TestRun(t *testing.T) {
 // committed is written over.
 func TestSavedAgain(t *testing.T) {
 	x, d := newTeam(t, 1), parttest.NewDesk(1)
-	x.runners[0] = process.New(process.Config{Node: x.nodes[0], Store: inFolder(x.folder), Job: func(text string) (local.Job, error) {
+	x.runners[0] = process.New(process.Config{Node: x.nodes[0], Store: inFolder(x.folder), Job: func(text string) (runner.Job, error) {
 		j, err := job(text)
 		j.EvalEpisodes = 2
 		return j, err

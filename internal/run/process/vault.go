@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/internal/run/checkpoint"
-	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/internal/run/store"
 )
 
@@ -46,7 +46,7 @@ func (v *vault) Latest() (f checkpoint.File, step int64, skipped []error, err er
 	if m == nil {
 		return f, 0, nil, checkpoint.ErrNone
 	}
-	f, err = local.Fetch(v.ctx, v.store, *m)
+	f, err = runner.Fetch(v.ctx, v.store, *m)
 	if v.a.Life > 0 && errors.Is(err, store.ErrNone) {
 		err = overtaken{err}
 	} else if err != nil {
@@ -95,7 +95,7 @@ func (v *vault) Save(step int64, f checkpoint.File) error {
 		return fmt.Errorf("checkpoint of step %d: it does not say how much was recorded: %w", step, err)
 	}
 	m := part.Manifest{
-		Record: recorded, Epoch: v.a.Epoch, Step: step, Object: local.ObjectName(v.a.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256(),
+		Record: recorded, Epoch: v.a.Epoch, Step: step, Object: runner.ObjectName(v.a.Epoch, step, o.SHA256()), Size: o.Size(), SHA256: o.SHA256(),
 		Evaluated: f.Meta["evaluated"] == fmt.Sprint(step), Place: v.place,
 	}
 	if err := v.put(m.Object, o); err != nil {
@@ -162,15 +162,15 @@ func (v *vault) prune(committed string, step int64) {
 func (v *vault) clean(ctx context.Context, committed int64) error {
 	names, err := v.store.List(ctx)
 	for _, name := range names {
-		if epoch, step, ok := local.ParseObject(name); ok && epoch <= v.a.Epoch && step <= committed && !slices.Contains(v.good, name) {
+		if epoch, step, ok := runner.ParseObject(name); ok && epoch <= v.a.Epoch && step <= committed && !slices.Contains(v.good, name) {
 			err = errors.Join(err, v.store.Delete(ctx, name))
 		}
 	}
 	if s, ok := v.store.(store.Sweeper); ok { // this process writes nothing now, and earlier epochs are over
 		err = errors.Join(err, s.Sweep(ctx, func(name string) bool {
-			epoch, _, ok := local.ParseObject(name)
+			epoch, _, ok := runner.ParseObject(name)
 			if !ok {
-				epoch, ok = local.BestEpoch(name)
+				epoch, ok = runner.BestEpoch(name)
 			}
 			return ok && epoch <= v.a.Epoch
 		}))
@@ -190,7 +190,7 @@ func (v *vault) SaveBest(score float64, step int64, f checkpoint.File) error {
 	}
 	o, err := checkpoint.EncodeBest(score, step, f)
 	if err == nil {
-		err = v.put(local.BestName(v.a.Epoch), o)
+		err = v.put(runner.BestName(v.a.Epoch), o)
 	}
 	if err != nil {
 		return fmt.Errorf("best checkpoint: %w", err)
@@ -209,7 +209,7 @@ func (v *vault) SaveBest(score float64, step int64, f checkpoint.File) error {
 func (v *vault) cleanBest(ctx context.Context) error {
 	names, err := v.store.List(ctx)
 	for _, name := range names {
-		if epoch, ok := local.BestEpoch(name); ok && epoch < v.a.Epoch {
+		if epoch, ok := runner.BestEpoch(name); ok && epoch < v.a.Epoch {
 			err = errors.Join(err, v.store.Delete(ctx, name))
 		}
 	}
@@ -218,7 +218,7 @@ func (v *vault) cleanBest(ctx context.Context) error {
 
 // knownBest returns the score of the one that is there; one that cannot be read is none.
 func (v *vault) knownBest() (best *float64, blind bool) {
-	_, score, _, err := local.FetchBest(v.ctx, v.store)
+	_, score, _, err := runner.FetchBest(v.ctx, v.store)
 	if err != nil {
 		score = math.Inf(-1)
 	}

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/weft-rl/weft/internal/run/checkpoint"
-	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/part/parttest"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/internal/run/store"
 )
 
@@ -26,7 +26,7 @@ func TestBestOfEpochs(t *testing.T) {
 		if err := v.SaveBest(score, int64(score), checkpoint.File{Meta: map[string]string{"score": fmt.Sprint(score)}}); err != nil {
 			t.Fatal(err)
 		}
-		f, got, step, err := local.FetchBest(t.Context(), s)
+		f, got, step, err := runner.FetchBest(t.Context(), s)
 		if err != nil || got != want || step != int64(want) || f.Meta["score"] != fmt.Sprint(want) {
 			t.Errorf("after %v: %v of step %d, want %v; %v", score, got, step, want, err)
 		}
@@ -44,10 +44,10 @@ func TestBestOfEpochs(t *testing.T) {
 	if err := s.Delete(t.Context(), "best.epoch-3.safetensors"); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, _, err := local.FetchBest(t.Context(), s); err == nil {
+	if _, _, _, err := runner.FetchBest(t.Context(), s); err == nil {
 		t.Error("there is one where there is none")
 	}
-	if err := s.Put(t.Context(), local.BestName(3), strings.NewReader("?"), 1); err != nil {
+	if err := s.Put(t.Context(), runner.BestName(3), strings.NewReader("?"), 1); err != nil {
 		t.Fatal(err)
 	}
 	save(at(4), 1, 1, "best.epoch-3.safetensors", "best.epoch-4.safetensors") // it may be better
@@ -57,7 +57,7 @@ func TestBestOfEpochs(t *testing.T) {
 // more steps, whatever that is doing in the store.
 func TestSuperseded(t *testing.T) {
 	s := store.Folder(t.TempDir()).Under("r")
-	for _, name := range []string{local.ObjectName(1, 32, "a"), local.ObjectName(1, 640, "b")} {
+	for _, name := range []string{runner.ObjectName(1, 32, "a"), runner.ObjectName(1, 640, "b")} {
 		if err := s.Put(t.Context(), name, strings.NewReader("?"), 1); err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestSuperseded(t *testing.T) {
 		names, err := s.List(t.Context())
 		var got []int64
 		for _, name := range names {
-			_, step, _ := local.ParseObject(name)
+			_, step, _ := runner.ParseObject(name)
 			got = append(got, step)
 		}
 		if err != nil || !slices.Equal(got, want) {

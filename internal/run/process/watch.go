@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weft-rl/weft/internal/run/dist"
-	"github.com/weft-rl/weft/internal/run/local"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/replicas"
+	"github.com/weft-rl/weft/internal/run/runner"
 	"github.com/weft-rl/weft/plan"
 )
 
@@ -34,7 +34,7 @@ func (w *watch) knows(all []plan.Edge) {
 
 func (w *watch) Begin(done, _ int64) { w.begun, w.from = time.Now(), done }
 
-func (w *watch) Iteration(r local.Report) {
+func (w *watch) Iteration(r runner.Report) {
 	w.last = part.Progress{
 		Steps: r.Steps, Iter: r.Iter, Episodes: r.Episodes,
 		StepsPerSecond: float64(r.Steps-w.from) / max(1e-9, time.Since(w.begun).Seconds()),
@@ -48,7 +48,7 @@ func (w *watch) Iteration(r local.Report) {
 }
 
 // traffic returns what crossed, by the kind of edge. Kinds are in the order of their names.
-func (w *watch) traffic(all []dist.Figures) (out []part.Traffic) {
+func (w *watch) traffic(all []replicas.Figures) (out []part.Traffic) {
 	for _, f := range all {
 		for _, e := range f.Edges {
 			kind := w.kinds[e.Edge]
@@ -65,7 +65,7 @@ func (w *watch) traffic(all []dist.Figures) (out []part.Traffic) {
 }
 
 // logged returns the first of what an iteration logged.
-func logged(r local.Report) []part.Metric {
+func logged(r runner.Report) []part.Metric {
 	out := make([]part.Metric, 0, len(r.Logs))
 	for _, l := range r.Logs {
 		out = append(out, part.Metric{Name: l.Name, X: part.Number(l.X)})
@@ -74,11 +74,11 @@ func logged(r local.Report) []part.Metric {
 }
 
 // Evaluating sends a note: nothing else tells why a run that is done is not over.
-func (w *watch) Evaluating(episodes int) { w.to.Note(local.SayEvaluating(episodes)) }
+func (w *watch) Evaluating(episodes int) { w.to.Note(runner.SayEvaluating(episodes)) }
 
 // Evaluated tells of an evaluation that can be told: of one without a complete episode
 // there is no mean.
-func (w *watch) Evaluated(e local.Evaluation) {
+func (w *watch) Evaluated(e runner.Evaluation) {
 	if e.Episodes == 0 || math.IsNaN(e.Mean+e.Std+e.Length) || math.IsInf(e.Mean+e.Std+e.Length, 0) {
 		return
 	}
@@ -91,7 +91,7 @@ func (w *watch) Note(text string) { w.to.Note(text) }
 func (w *watch) End()             {}
 
 // done tells how it ended, or that it goes on from here.
-func (w *watch) done(r local.Result) {
+func (w *watch) done(r runner.Result) {
 	w.last.Steps, w.last.Iter, w.last.Episodes = r.Steps, r.Iter, r.Episodes
 	if w.last.StepsPerSecond = r.StepsPerSecond; !math.IsNaN(r.ReturnMean) { // nothing may have been left to do
 		w.last.Return = r.ReturnMean
@@ -103,7 +103,7 @@ func (w *watch) done(r local.Result) {
 }
 
 // staleness returns how old what was used was on average, in versions.
-func staleness(all []dist.Figures) float64 {
+func staleness(all []replicas.Figures) float64 {
 	var sum, n int64
 	for _, f := range all {
 		for _, e := range f.Edges {
@@ -116,7 +116,7 @@ func staleness(all []dist.Figures) float64 {
 }
 
 // slowest returns the group whose replicas wait least: the others wait for it.
-func slowest(all []dist.Figures) (name string) {
+func slowest(all []replicas.Figures) (name string) {
 	least := math.Inf(1)
 	for _, f := range all {
 		if share := float64(f.Wait) / float64(max(1, f.Wait+f.Busy)); share < least {

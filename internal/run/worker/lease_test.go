@@ -8,24 +8,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/gate"
 	"github.com/weft-rl/weft/internal/run/journal"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // slow is a coordinator that assigns a part, hangs up, and is slow to welcome the worker when it is
 // back.
 type slow struct {
-	control.Server
+	protocol.Server
 	t       *testing.T
 	givenUp chan struct{}
 	mu      sync.Mutex
 	came    int
-	again   chan *control.Hello // that the worker said the third time
+	again   chan *protocol.Hello // that the worker said the third time
 }
 
-func (c *slow) Join(s control.Session) error {
+func (c *slow) Join(s protocol.Session) error {
 	m, err := s.Recv()
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (c *slow) Join(s control.Session) error {
 		return c.assign(s)
 	case n == 2 && m.Hello.Doing != nil: // else it was too slow to come back, and nothing is to be seen
 		<-c.givenUp
-		_ = s.Send(&control.Down{Kind: control.KindWelcome}) // or it is gone
+		_ = s.Send(&protocol.Down{Kind: protocol.KindWelcome}) // or it is gone
 		if m, err := s.Recv(); err == nil {
 			c.t.Errorf("it stays, and says %q", m.Kind)
 		}
@@ -54,18 +54,18 @@ func (c *slow) Join(s control.Session) error {
 }
 
 // assign gives a worker a part, and leaves it alone with it.
-func (c *slow) assign(s control.Session) error {
-	text, err := control.Pack(part.Assignment{Run: "r", Epoch: 1, Workers: make([]part.Worker, 1)})
+func (c *slow) assign(s protocol.Session) error {
+	text, err := protocol.Pack(part.Assignment{Run: "r", Epoch: 1, Workers: make([]part.Worker, 1)})
 	if err != nil {
 		return err
 	}
-	for _, m := range []*control.Down{{Kind: control.KindWelcome}, {Kind: control.KindAssign, Run: "r", Epoch: 1, Tail: text}} {
+	for _, m := range []*protocol.Down{{Kind: protocol.KindWelcome}, {Kind: protocol.KindAssign, Run: "r", Epoch: 1, Tail: text}} {
 		if err := s.Send(m); err != nil {
 			return err
 		}
 	}
 	for {
-		if m, err := s.Recv(); err != nil || m.Kind == control.KindReady {
+		if m, err := s.Recv(); err != nil || m.Kind == protocol.KindReady {
 			return err
 		}
 	}
@@ -79,8 +79,8 @@ func TestLeaseEndsMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &slow{t: t, givenUp: make(chan struct{}), again: make(chan *control.Hello, 1)}
-	server := control.NewServer(c, gate.New(nil, nil))
+	c := &slow{t: t, givenUp: make(chan struct{}), again: make(chan *protocol.Hello, 1)}
+	server := protocol.NewServer(c, gate.New(nil, nil))
 	var all sync.WaitGroup
 	all.Go(func() { _ = server.Serve(l) }) // to the end of the test
 	defer all.Wait()

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // post is what all mail of a worker goes through.
@@ -21,7 +21,7 @@ type post struct {
 type mail struct {
 	*post
 	mu     sync.Mutex
-	queue  []*control.Up
+	queue  []*protocol.Up
 	sent   int // of the queue, by this connection
 	bytes  int
 	closed bool
@@ -39,11 +39,11 @@ func newMail(p *post) *mail {
 }
 
 // put queues a message and gives it a number.
-func (m *mail) put(u *control.Up) int64 {
+func (m *mail) put(u *protocol.Up) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	u.Seq = m.seq.Add(1)
-	if u.Kind == control.KindCommit {
+	if u.Kind == protocol.KindCommit {
 		m.waits[u.Seq] = make(chan error, 1)
 	}
 	if m.closed {
@@ -64,7 +64,7 @@ func (p *post) ring() {
 }
 
 // next returns the next message to send, or nil.
-func (m *mail) next() *control.Up {
+func (m *mail) next() *protocol.Up {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.sent >= len(m.queue) {
@@ -85,7 +85,7 @@ func (m *mail) again() {
 func (m *mail) acknowledge(seq int64, why string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i := slices.IndexFunc(m.queue, func(u *control.Up) bool { return u.Seq == seq })
+	i := slices.IndexFunc(m.queue, func(u *protocol.Up) bool { return u.Seq == seq })
 	if i < 0 {
 		return
 	}

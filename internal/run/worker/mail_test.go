@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -20,14 +20,14 @@ func fresh() *running {
 }
 
 // kinds returns what would be sent now.
-func (m *mail) kinds() (out []control.Kind) {
+func (m *mail) kinds() (out []protocol.Kind) {
 	for u := m.next(); u != nil; u = m.next() {
 		out = append(out, u.Kind)
 	}
 	return out
 }
 
-func equal(t *testing.T, got []control.Kind, want ...control.Kind) {
+func equal(t *testing.T, got []protocol.Kind, want ...protocol.Kind) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("%q, want %q", got, want)
@@ -52,11 +52,11 @@ func TestMail(t *testing.T) {
 	for p.mail.length() < 3 {
 		<-p.mail.news
 	}
-	equal(t, p.mail.kinds(), control.KindRecord, control.KindNote, control.KindCommit)
+	equal(t, p.mail.kinds(), protocol.KindRecord, protocol.KindNote, protocol.KindCommit)
 	p.mail.acknowledge(2, "")
 	equal(t, p.mail.kinds())
 	p.mail.again()
-	equal(t, p.mail.kinds(), control.KindRecord, control.KindCommit)
+	equal(t, p.mail.kinds(), protocol.KindRecord, protocol.KindCommit)
 	p.mail.acknowledge(3, "the epoch is over")
 	if err := <-done; err == nil || err.Error() != "the epoch is over" {
 		t.Error(err)
@@ -121,12 +121,12 @@ func TestLongFailure(t *testing.T) {
 	text := strings.Repeat("x", 20<<20)
 	p.carryOut(does(func(context.Context, part.Reporter) error { return errors.New(text) }))
 	note, failed := p.mail.next(), p.mail.next()
-	if note.Kind != control.KindNote || len(note.Text) < part.MostReason || len(note.Text) > control.MaxMessage/2 {
+	if note.Kind != protocol.KindNote || len(note.Text) < part.MostReason || len(note.Text) > protocol.MaxMessage/2 {
 		t.Errorf("%s of %d bytes", note.Kind, len(note.Text))
 	}
 	p.mail.acknowledge(note.Seq, "")
 	p.mail.acknowledge(failed.Seq, "")
-	if d := p.doing(); failed.Kind != control.KindFailed || failed.Text != part.Brief(text) || d.Error != failed.Text {
+	if d := p.doing(); failed.Kind != protocol.KindFailed || failed.Text != part.Brief(text) || d.Error != failed.Text {
 		t.Errorf("%s of %d bytes, and %d", failed.Kind, len(failed.Text), len(d.Error))
 	}
 }
@@ -158,14 +158,14 @@ func (d does) Run(ctx context.Context, _ part.Assignment, r part.Reporter) error
 func TestEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		run        does
-		kind       control.Kind
+		kind       protocol.Kind
 		user, peer bool
 	}{
-		"done":  {func(context.Context, part.Reporter) error { return nil }, control.KindDone, false, false},
-		"error": {func(context.Context, part.Reporter) error { return errors.New("x") }, control.KindFailed, false, false},
-		"user":  {func(context.Context, part.Reporter) error { return told{true, false} }, control.KindFailed, true, false},
-		"peer":  {func(context.Context, part.Reporter) error { return told{false, true} }, control.KindFailed, false, true},
-		"panic": {func(context.Context, part.Reporter) error { panic("x") }, control.KindFailed, false, false},
+		"done":  {func(context.Context, part.Reporter) error { return nil }, protocol.KindDone, false, false},
+		"error": {func(context.Context, part.Reporter) error { return errors.New("x") }, protocol.KindFailed, false, false},
+		"user":  {func(context.Context, part.Reporter) error { return told{true, false} }, protocol.KindFailed, true, false},
+		"peer":  {func(context.Context, part.Reporter) error { return told{false, true} }, protocol.KindFailed, false, true},
+		"panic": {func(context.Context, part.Reporter) error { panic("x") }, protocol.KindFailed, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := fresh()
@@ -178,7 +178,7 @@ func TestEnds(t *testing.T) {
 				t.Errorf("before all that came before is acknowledged: %+v", d)
 			}
 			p.mail.acknowledge(u.Seq, "")
-			if d := p.doing(); d.Done != (c.kind == control.KindDone) || d.User != c.user || d.Peer != c.peer {
+			if d := p.doing(); d.Done != (c.kind == protocol.KindDone) || d.User != c.user || d.Peer != c.peer {
 				t.Errorf("%+v", d)
 			}
 		})

@@ -7,9 +7,9 @@ import (
 	"runtime/debug"
 	"sync"
 
-	"github.com/weft-rl/weft/internal/run/control"
-	"github.com/weft-rl/weft/internal/run/core"
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // running is a part that is being carried out. It is its runner's reporter.
@@ -58,12 +58,12 @@ func (p *running) carryOut(r part.Runner) error {
 		p.aborted = true
 		return nil
 	}
-	m := &control.Up{Kind: control.KindDone, Progress: p.progress, Offset: p.offset}
+	m := &protocol.Up{Kind: protocol.KindDone, Progress: p.progress, Offset: p.offset}
 	if err != nil {
 		text := err.Error()
-		m = &control.Up{Kind: control.KindFailed, Text: part.Brief(text), User: permanent(err), Peer: peer(err), Fault: fault(err)}
+		m = &protocol.Up{Kind: protocol.KindFailed, Text: part.Brief(text), User: permanent(err), Peer: peer(err), Fault: fault(err)}
 		if m.Text != text { // what does not go into the run's history is in its log
-			p.say(&control.Up{Kind: control.KindNote, Text: text[:min(len(text), piece)]})
+			p.say(&protocol.Up{Kind: protocol.KindNote, Text: text[:min(len(text), piece)]})
 		}
 	}
 	p.say(m)
@@ -115,7 +115,7 @@ func fault(err error) (f core.Fault) {
 }
 
 // say queues a message.
-func (p *running) say(m *control.Up) int64 {
+func (p *running) say(m *protocol.Up) int64 {
 	m.Run, m.Epoch, m.Life = p.Run, p.Epoch, p.Life
 	return p.mail.put(m)
 }
@@ -175,7 +175,7 @@ func (p *running) doing() *core.Doing {
 }
 
 // stands adds to a sign of life where the run stands.
-func (p *running) stands(m *control.Up) {
+func (p *running) stands(m *protocol.Up) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.aborted && !p.ended {
@@ -187,7 +187,7 @@ func (p *running) stands(m *control.Up) {
 func (p *running) Ready(ctx context.Context) error {
 	p.mu.Lock()
 	p.ready = true
-	p.say(&control.Up{Kind: control.KindReady})
+	p.say(&protocol.Up{Kind: protocol.KindReady})
 	p.mu.Unlock()
 	select {
 	case <-p.started:
@@ -201,7 +201,7 @@ func (p *running) Ready(ctx context.Context) error {
 
 // Commit implements part.Reporter.
 func (p *running) Commit(ctx context.Context, m part.Manifest) error {
-	seq := p.say(&control.Up{Kind: control.KindCommit, Manifest: &m})
+	seq := p.say(&protocol.Up{Kind: protocol.KindCommit, Manifest: &m})
 	return p.mail.wait(ctx, p.ctx, seq)
 }
 
@@ -223,7 +223,7 @@ func (p *running) Record(ctx context.Context, lines []byte) error {
 			return err
 		}
 		p.mu.Lock()
-		p.say(&control.Up{Kind: control.KindRecord, Offset: p.offset, Tail: append([]byte(nil), lines[:n]...)})
+		p.say(&protocol.Up{Kind: protocol.KindRecord, Offset: p.offset, Tail: append([]byte(nil), lines[:n]...)})
 		p.offset += int64(n)
 		p.mu.Unlock()
 		lines = lines[n:]
@@ -236,5 +236,5 @@ func (p *running) Note(text string) {
 	if p.mail.full() { // a note is not worth waiting for
 		return
 	}
-	p.say(&control.Up{Kind: control.KindNote, Text: text})
+	p.say(&protocol.Up{Kind: protocol.KindNote, Text: text})
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/weft-rl/weft/internal/run/control"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // Shared is a worker's store as far as the check goes that all workers have the same.
@@ -20,15 +20,15 @@ const looking = 12 * time.Second
 
 // look leaves a mark in the worker's store, if the coordinator names one, and tells which one it
 // finds there then.
-func (w *worker) look(ctx context.Context, link control.Link, mark string) error {
+func (w *worker) look(ctx context.Context, link protocol.Link, mark string) error {
 	found, err := w.found(ctx, mark)
 	if err != nil {
-		return link.Send(&control.Up{Kind: control.KindFailed, Text: err.Error()})
+		return link.Send(&protocol.Up{Kind: protocol.KindFailed, Text: err.Error()})
 	}
 	w.mu.Lock()
 	w.mark = found
 	w.mu.Unlock()
-	return link.Send(&control.Up{Kind: control.KindMark, Text: found})
+	return link.Send(&protocol.Up{Kind: protocol.KindMark, Text: found})
 }
 
 func (w *worker) found(ctx context.Context, mark string) (string, error) {
@@ -46,11 +46,11 @@ func (w *worker) found(ctx context.Context, mark string) (string, error) {
 }
 
 // store returns what a coordinator is told of the worker's store; nil if it is not to check it.
-func (w *worker) store() *control.Shared {
+func (w *worker) store() *protocol.Shared {
 	if w.Shared == nil {
 		return nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return &control.Shared{Place: w.Shared.Place, Mark: w.mark}
+	return &protocol.Shared{Place: w.Shared.Place, Mark: w.mark}
 }

@@ -17,9 +17,9 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/weft-rl/weft/internal/run/control"
 	"github.com/weft-rl/weft/internal/run/journal"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
 // Options are what a worker is and has.
@@ -151,7 +151,7 @@ func (w *worker) serve(ctx context.Context) error {
 	p := w.current() // it is given no other before it has joined
 	lease := time.AfterFunc(w.Lease, func() { w.abort(p, unheard) })
 	defer lease.Stop()
-	c := control.Client{Addresses: w.Coordinators, TLS: w.TLS, Patience: w.Patience, Waiting: func(why error) {
+	c := protocol.Client{Addresses: w.Coordinators, TLS: w.TLS, Patience: w.Patience, Waiting: func(why error) {
 		w.Log.Warn(fmt.Sprintf("it looks for a coordinator: %v", why))
 	}}
 	joined := false
@@ -180,17 +180,17 @@ func (w *worker) session(ctx context.Context, conn *grpc.ClientConn, p *running,
 	defer cancel()
 	quiet := time.AfterFunc(w.Silence+2*time.Second, cancel) // until it is welcome
 	defer quiet.Stop()
-	link, err := control.Join(ctx, conn)
+	link, err := protocol.Join(ctx, conn)
 	if err != nil {
 		return err
 	}
 	hello := w.hello(p)
-	if err := link.Send(&control.Up{Kind: control.KindHello, Hello: hello}); err != nil {
+	if err := link.Send(&protocol.Up{Kind: protocol.KindHello, Hello: hello}); err != nil {
 		_, err = link.Recv()
 		return err
 	}
 	m, err := link.Recv()
-	if err == nil && m.Kind == control.KindLook {
+	if err == nil && m.Kind == protocol.KindLook {
 		quiet.Reset(looking + 5*time.Second)
 		_ = w.look(ctx, link, m.Text) // what is wrong is received
 		m, err = link.Recv()
@@ -199,10 +199,10 @@ func (w *worker) session(ctx context.Context, conn *grpc.ClientConn, p *running,
 		return err
 	}
 	switch {
-	case m.Kind == control.KindRefused && m.Again:
+	case m.Kind == protocol.KindRefused && m.Again:
 		return errors.New(m.Text)
-	case m.Kind != control.KindWelcome:
-		return control.Final{Err: fmt.Errorf("the coordinator says %q instead of a welcome", m.Kind)}
+	case m.Kind != protocol.KindWelcome:
+		return protocol.Final{Err: fmt.Errorf("the coordinator says %q instead of a welcome", m.Kind)}
 	}
 	if !joined() {
 		w.abort(p, unheard) // it is about to be, or was
@@ -236,9 +236,9 @@ func (w *worker) session(ctx context.Context, conn *grpc.ClientConn, p *running,
 	}
 }
 
-func (w *worker) hello(p *running) *control.Hello {
-	h := &control.Hello{
-		Version: control.Version, Binary: w.Binary, Name: w.Name, Instance: w.instance, Host: w.Host, Data: w.Data,
+func (w *worker) hello(p *running) *protocol.Hello {
+	h := &protocol.Hello{
+		Version: protocol.Version, Binary: w.Binary, Name: w.Name, Instance: w.instance, Host: w.Host, Data: w.Data,
 		Cores: w.Cores, Memory: w.Memory, Devices: w.Devices,
 	}
 	if p != nil {
@@ -255,13 +255,13 @@ func (w *worker) current() *running {
 }
 
 // send sends what the part has to say, and signs of life.
-func (w *worker) send(ctx context.Context, link control.Link) {
+func (w *worker) send(ctx context.Context, link protocol.Link) {
 	beat := time.NewTicker(w.Beat)
 	defer beat.Stop()
 	told := false
 	for {
 		if !told && w.isLeaving() {
-			if told = true; link.Send(&control.Up{Kind: control.KindLeave}) != nil {
+			if told = true; link.Send(&protocol.Up{Kind: protocol.KindLeave}) != nil {
 				return
 			}
 		}
@@ -278,7 +278,7 @@ func (w *worker) send(ctx context.Context, link control.Link) {
 			return
 		case <-w.post.news:
 		case <-beat.C:
-			m := &control.Up{Kind: control.KindBeat}
+			m := &protocol.Up{Kind: protocol.KindBeat}
 			if p != nil {
 				p.stands(m)
 			}
@@ -290,12 +290,12 @@ func (w *worker) send(ctx context.Context, link control.Link) {
 }
 
 // obey does what the coordinator says.
-func (w *worker) obey(m *control.Down) error {
+func (w *worker) obey(m *protocol.Down) error {
 	p := w.current()
 	mine := p != nil && p.Run == m.Run && p.Epoch == m.Epoch && p.Life == m.Life
 	switch m.Kind {
-	case control.KindAssign:
-		a, err := control.Unpack(m.Tail, m.Me)
+	case protocol.KindAssign:
+		a, err := protocol.Unpack(m.Tail, m.Me)
 		if err != nil {
 			return err
 		}
@@ -303,24 +303,24 @@ func (w *worker) obey(m *control.Down) error {
 			return fmt.Errorf("epoch %d of run %s is assigned twice", a.Epoch, a.Run)
 		}
 		w.begin(a)
-	case control.KindStart:
+	case protocol.KindStart:
 		if mine {
 			p.start()
 		}
-	case control.KindHalt:
+	case protocol.KindHalt:
 		if mine {
 			p.halt()
 		}
-	case control.KindAbort:
+	case protocol.KindAbort:
 		if mine {
 			w.abort(p, m.Text)
 		}
-	case control.KindDrain:
+	case protocol.KindDrain:
 		w.leave("the coordinator asks it to leave")
-	case control.KindDismiss:
+	case protocol.KindDismiss:
 		w.Log.Info("it leaves: no run needs it")
 		w.end(errLeft)
-	case control.KindAck:
+	case protocol.KindAck:
 		if p != nil {
 			p.mail.acknowledge(m.Seq, m.Text)
 		}

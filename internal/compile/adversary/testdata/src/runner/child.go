@@ -12,9 +12,9 @@ import (
 	"slices"
 
 	"github.com/weft-rl/weft/internal/compile/adversary/testdata/src/job"
-	"github.com/weft-rl/weft/internal/run/dist"
 	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
+	"github.com/weft-rl/weft/internal/run/replicas"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
@@ -87,7 +87,7 @@ func (c *child) hear(into any) error {
 }
 
 // along runs this process's part of a leg beside the child's.
-func (c *child) along(j job.Job, leg job.Leg, p plan.Plan, w *dist.World) error {
+func (c *child) along(j job.Job, leg job.Leg, p plan.Plan, w *replicas.World) error {
 	c.epoch++
 	if err := json.NewEncoder(c.orders).Encode(order{j, leg, c.epoch, c.workers}); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (c *child) along(j job.Job, leg job.Leg, p plan.Plan, w *dist.World) error 
 }
 
 // among trains while this process's replicas are connected with the other one's.
-func among(node *mesh.Node, o order, me int, p plan.Plan, w *dist.World) error {
+func among(node *mesh.Node, o order, me int, p plan.Plan, w *replicas.World) error {
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
 	w.Abort = ctx
@@ -121,7 +121,7 @@ func among(node *mesh.Node, o order, me int, p plan.Plan, w *dist.World) error {
 	if err != nil {
 		return err
 	}
-	if err = w.Train(ctx); err != nil && !errors.Is(err, dist.ErrEnded) {
+	if err = w.Train(ctx); err != nil && !errors.Is(err, replicas.ErrEnded) {
 		s.Abort(err)
 		return err
 	}
@@ -176,7 +176,7 @@ func follow(node *mesh.Node, o order) error {
 		return err
 	}
 	c.Here = here(c.Plan, 1)
-	w, err := dist.New(c)
+	w, err := replicas.New(c)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/compile/adversary/testdata/src/job"
-	"github.com/weft-rl/weft/internal/run/dist"
+	"github.com/weft-rl/weft/internal/run/replicas"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/policy"
 	"github.com/weft-rl/weft/rl"
@@ -21,7 +21,7 @@ type running struct {
 	job   job.Job
 	leg   job.Leg
 	out   *job.Outcome
-	world *dist.World
+	world *replicas.World
 	start string     // digest of the weights at the first cut
 	kept  []rl.Array // state at the last cut
 	unfit bool
@@ -40,7 +40,7 @@ func (r *running) train(from []rl.Array) error {
 			return err
 		}
 	}
-	if r.world, err = dist.New(c); err != nil {
+	if r.world, err = replicas.New(c); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.world.Close()) }()
@@ -111,8 +111,8 @@ func (r *running) metrics(c rl.Cut) {
 }
 
 // config returns the world's configuration for the leg.
-func (r *running) config() (dist.Config, error) {
-	c := dist.Config{
+func (r *running) config() (replicas.Config, error) {
+	c := replicas.Config{
 		Root: root(), Build: func(s *rl.Scope) (rl.Trainer, error) { return build(r.job, s) },
 		Budget: r.job.Budget, Cut: r.cut,
 		Until: func(steps int64) int64 {
@@ -134,7 +134,7 @@ func (r *running) config() (dist.Config, error) {
 
 // arrange plans a leg and finds its programs. It sets unfit where the policy does
 // not take the loop.
-func arrange(c *dist.Config, j job.Job, leg job.Leg, unfit *bool) error {
+func arrange(c *replicas.Config, j job.Job, leg job.Leg, unfit *bool) error {
 	s := root()
 	t, err := build(j, s)
 	if err != nil {
@@ -169,7 +169,7 @@ func arrange(c *dist.Config, j job.Job, leg job.Leg, unfit *bool) error {
 }
 
 // programs finds the generated programs of the plan.
-func programs(c *dist.Config, set edge.Set, leg job.Leg, unfit *bool) error {
+func programs(c *replicas.Config, set edge.Set, leg job.Leg, unfit *bool) error {
 	if c.Plan.Lowered {
 		if set.Lowered == nil {
 			*unfit = true

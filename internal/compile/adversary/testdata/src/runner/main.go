@@ -19,7 +19,7 @@ import (
 	"github.com/weft-rl/weft/internal/compile/adversary/testdata/src/job"
 	"github.com/weft-rl/weft/internal/compile/adversary/testdata/src/registry"
 	"github.com/weft-rl/weft/internal/device"
-	"github.com/weft-rl/weft/internal/run/reference"
+	"github.com/weft-rl/weft/internal/verify/reference"
 	"github.com/weft-rl/weft/rl"
 )
 

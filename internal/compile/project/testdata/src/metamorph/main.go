@@ -20,7 +20,7 @@ import (
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/fault"
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/metamorph/registry"
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/trial"
-	"github.com/weft-rl/weft/internal/run/reference"
+	"github.com/weft-rl/weft/internal/verify/reference"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )

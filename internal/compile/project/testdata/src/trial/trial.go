@@ -16,7 +16,7 @@ import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/fdg"
 	"github.com/weft-rl/weft/internal/device"
-	"github.com/weft-rl/weft/internal/run/dist"
+	"github.com/weft-rl/weft/internal/run/replicas"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
@@ -70,7 +70,7 @@ func Root(seed uint64) *rl.Scope {
 
 // Run runs to the end.
 func Run(c Config) (out Outcome) {
-	var w *dist.World
+	var w *replicas.World
 	done, start := 0, ""
 	cut := func(cut rl.Cut) error {
 		if done == 0 {
@@ -96,7 +96,7 @@ func Run(c Config) (out Outcome) {
 	}
 	var err error
 	var seen Witnesses
-	w, err = dist.New(dist.Config{
+	w, err = replicas.New(replicas.Config{
 		Observe: seen.Observe, Root: Root(c.Seed), Build: c.Build, Plan: c.Plan, Graph: c.Graph, Programs: c.Programs, Members: c.Members,
 		Budget: 1 << 40, Cut: cut, Around: c.Around, Lowered: c.Lowered, Until: func(int64) int64 { return c.Until },
 	})
@@ -140,7 +140,7 @@ func Planned(by plan.Grouping, g *fdg.Graph, k int) plan.Plan {
 
 // whole is a state without the statistics of episodes of further environments,
 // which are not part of a run's report.
-func whole(w *dist.World, st *rl.State) *rl.State {
+func whole(w *replicas.World, st *rl.State) *rl.State {
 	out := rl.NewState(w.Scope())
 	for _, a := range st.Arrays() {
 		if !strings.HasPrefix(a.Name, "episodes of ") {

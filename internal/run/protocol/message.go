@@ -1,0 +1,168 @@
+// Package protocol is what coordinators, workers and clients say to each other: the
+// messages, how they become bytes, and the gRPC service that carries them. A message
+// is a JSON object, which may have a tail of raw bytes.
+package protocol
+
+import (
+	"time"
+
+	"github.com/weft-rl/weft/internal/run/coordinator/core"
+	"github.com/weft-rl/weft/internal/run/part"
+)
+
+// Version is that of the protocol. Who speaks another one is refused.
+const Version = 3
+
+// MaxMessage bounds a message, before anything is allocated for it.
+const MaxMessage = 16 << 20
+
+// maxUp bounds a message to a coordinator, which is never as large as an assignment: somebody may
+// send many at once.
+const maxUp = 2 << 20
+
+// Hello is how a worker introduces itself.
+type Hello struct {
+	Version  int         `json:"version"`
+	Binary   string      `json:"binary"` // hash of the program
+	Name     string      `json:"name"`
+	Instance string      `json:"instance"` // tells processes of the same name apart
+	Host     string      `json:"host"`
+	Data     string      `json:"data"` // address of its data plane
+	Cores    int         `json:"cores"`
+	Memory   int64       `json:"memory"`
+	Devices  []string    `json:"devices"`
+	Doing    *core.Doing `json:"doing,omitempty"`    // what it is still at
+	Draining bool        `json:"draining,omitempty"` // it is to leave
+	Shared   *Shared     `json:"shared,omitempty"`   // its store; nil if nobody asks whether that is shared
+}
+
+// Shared describes a worker's store, which must be the one of all workers.
+type Shared struct {
+	Place string `json:"place"`          // its address, as the worker names it
+	Mark  string `json:"mark,omitempty"` // found in it when a coordinator last asked
+}
+
+// Kind is what a message is.
+type Kind string
+
+// What a worker says.
+const (
+	KindHello  Kind = "hello"
+	KindBeat   Kind = "beat" // it is alive; with where its run stands, if it knows
+	KindReady  Kind = "ready"
+	KindCommit Kind = "commit"
+	KindRecord Kind = "record" // its tail are lines of the run's record
+	KindNote   Kind = "note"
+	KindDone   Kind = "done"
+	KindFailed Kind = "failed"
+	KindMark   Kind = "mark"  // its text is the mark that it left or found in its store
+	KindLeave  Kind = "leave" // it is to leave, and waits to be dismissed
+)
+
+// What a coordinator says; it beats as well.
+const (
+	KindWelcome Kind = "welcome"
+	KindRefused Kind = "refused"
+	KindAssign  Kind = "assign" // its tail is the assignment
+	KindStart   Kind = "start"
+	KindHalt    Kind = "halt" // at the next consistent point
+	KindAbort   Kind = "abort"
+	KindLook    Kind = "look"    // for the mark in its store, or leave one there, if there is a text
+	KindDrain   Kind = "drain"   // it is to leave
+	KindDismiss Kind = "dismiss" // and may do so: no run needs it
+	KindAck     Kind = "ack"     // of what a sequence number was given to
+)
+
+// Up is a message of a worker.
+type Up struct {
+	Kind     Kind           `json:"kind"`
+	Seq      int64          `json:"seq,omitempty"` // of what is to be acknowledged
+	Run      string         `json:"run,omitempty"`
+	Epoch    int64          `json:"epoch,omitempty"`
+	Life     int64          `json:"life,omitempty"` // part.Assignment has its meaning
+	Hello    *Hello         `json:"hello,omitempty"`
+	Manifest *part.Manifest `json:"manifest,omitempty"`
+	Progress *part.Progress `json:"progress,omitempty"`
+	Offset   int64          `json:"offset,omitempty"` // of a record's tail among the epoch's lines; of a part that is done, where they end
+	Text     string         `json:"text,omitempty"`   // note or error
+	User     bool           `json:"user,omitempty"`   // of an error: core.PartFailed has its meaning
+	Peer     bool           `json:"peer,omitempty"`
+	Fault    core.Fault     `json:"fault,omitzero"`
+	Tail     []byte         `json:"-"`
+}
+
+// Down is a message of a coordinator.
+type Down struct {
+	Kind  Kind   `json:"kind"`
+	Seq   int64  `json:"seq,omitempty"`
+	Run   string `json:"run,omitempty"`
+	Epoch int64  `json:"epoch,omitempty"`
+	Life  int64  `json:"life,omitempty"`
+	Me    int    `json:"me,omitempty"`    // of an assignment
+	Text  string `json:"text,omitempty"`  // why; of an ack: why not
+	Again bool   `json:"again,omitempty"` // of a refusal: it may be different soon
+	Tail  []byte `json:"-"`
+}
+
+// Submit asks for a run.
+type Submit struct {
+	Version int    `json:"version"`
+	Name    string `json:"name"`
+	ID      string `json:"id"` // of this wish, which may be sent again
+	Config  string `json:"config"`
+	Resume  bool   `json:"resume,omitempty"` // a run of that name that is over is to go on
+	Split   bool   `json:"split,omitempty"`  // then its environments may be split anew
+	Lost    bool   `json:"lost,omitempty"`   // it goes on although lines of its record are lost
+	Begin   bool   `json:"begin,omitempty"`  // and, if none of its checkpoints was committed, it may begin again
+}
+
+// Named asks about a run, or for something to be done with it. An empty name is all
+// runs, where that makes sense.
+type Named struct {
+	Version int      `json:"version"`
+	Run     string   `json:"run"`
+	Workers []string `json:"workers,omitempty"` // of a drain
+	Follow  bool     `json:"follow,omitempty"`  // of logs: until the run is over
+	Now     bool     `json:"now,omitempty"`     // of a stop: what was done since the last checkpoint is given up
+}
+
+// OK answers what was done.
+type OK struct {
+	Text string `json:"text,omitempty"` // what is left to do
+}
+
+// Compacted holds the sizes of a coordinator's state on disk, before and after compacting.
+type Compacted struct {
+	Before int64 `json:"before"` // bytes
+	After  int64 `json:"after"`
+}
+
+// Deed is something that somebody asked a coordinator for.
+type Deed struct {
+	Time    time.Time `json:"time"`
+	Who     string    `json:"who,omitempty"` // name in the caller's certificate
+	From    string    `json:"from"`          // address
+	What    string    `json:"what"`          // submit, resume, stop, delete, drain or compact
+	Run     string    `json:"run,omitempty"`
+	Worker  string    `json:"worker,omitempty"`
+	How     string    `json:"how,omitempty"`
+	Refused string    `json:"refused,omitempty"` // why it was not done
+}
+
+// Deeds are the newest of an audit, the oldest of them first.
+type Deeds struct {
+	All []Deed `json:"all"`
+}
+
+// Status is what a coordinator knows.
+type Status struct {
+	Coordinator string        `json:"coordinator"` // its address
+	Workers     []core.Worker `json:"workers"`
+	Runs        []core.Run    `json:"runs"`
+	LeftOut     []string      `json:"left_out,omitempty"` // what is not planned on for now, and why
+}
+
+// Chunk is a piece of a log.
+type Chunk struct {
+	Tail []byte `json:"-"`
+}

@@ -1,0 +1,74 @@
+package replicas
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/rl"
+)
+
+// kept returns the components in which the owner keeps something of every environment: by
+// environment, or tables, whose rows are of all of them.
+func (w *World) kept() (out []string) {
+	if !w.Leads() {
+		return nil // who waits is there
+	}
+	for _, name := range rl.System.Components(w.owner.scope) {
+		table := slices.ContainsFunc(w.Graph.Resources, func(r fdg.Resource) bool { return r.Name == name && r.Kind == "table" })
+		if w.owner.home(name) && (table || rl.System.Component(w.owner.scope, name).Axis() == rl.Envs) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// partly returns those of them that can be at some environments for an iteration.
+func (w *World) partly() (out []rl.Narrower) {
+	for _, name := range w.kept() {
+		if c, ok := rl.System.Component(w.owner.scope, name).(rl.Narrower); ok {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// wholly returns the others: without the rows of all environments there is nothing to be
+// done with them.
+func (w *World) wholly() []string {
+	return slices.DeleteFunc(w.kept(), func(name string) bool {
+		_, ok := rl.System.Component(w.owner.scope, name).(rl.Narrower)
+		return ok
+	})
+}
+
+// refusal is an error that another attempt would end in as well.
+type refusal struct{ error }
+
+// Permanent says so.
+func (refusal) Permanent() bool { return true }
+
+// inPart reports what the owner keeps that does not go together with taking the work of
+// some replicas at a time.
+func (w *World) inPart() error {
+	if !w.Plan.Async {
+		return nil
+	}
+	for g, m := range w.top.Groups {
+		n := w.top.Takes(w.owner.group, len(m.Own))
+		if g == w.owner.group || w.Plan.Groups[g].Over != fdg.Environments || n == len(m.Own) {
+			continue
+		}
+		for _, name := range w.wholly() {
+			why := fmt.Errorf("it has something of every environment")
+			if c, ok := rl.System.Component(w.owner.scope, name).(interface{ InPart([]rl.Span) error }); ok {
+				if why = c.InPart(m.Own); why == nil {
+					continue
+				}
+			}
+			return refusal{fmt.Errorf("%s takes what %d of %d replicas of %s did at a time, and %s cannot be kept so: %w; gather from all (--producers 0), choose another policy, or train without --async",
+				w.Plan.Owner, n, len(m.Own), m.Name, name, why)}
+		}
+	}
+	return nil
+}

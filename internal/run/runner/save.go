@@ -1,0 +1,46 @@
+package runner
+
+import "github.com/weft-rl/weft/internal/metrics"
+
+// A checkpoint is written while the run goes on: at the cut its state is copied, and
+// a goroutine encodes and writes the copy. There is one at a time: who wants to save
+// again waits for it, and so does whoever ends the run.
+
+// save begins to write a checkpoint of the present state.
+func (s *Session) save() error {
+	if err := s.settle(); err != nil {
+		return err
+	}
+	f, err := s.content()
+	if err != nil {
+		return err
+	}
+	sync := func() error { return nil }
+	if b, ok := s.sink.(metrics.Barrier); ok {
+		if sync, err = b.Barrier(); err != nil {
+			return err
+		}
+	}
+	step, written := s.run.Steps(), make(chan error, 1)
+	s.taken, s.savedAt, s.writing = step, s.Now(), written
+	go func() {
+		err := sync() // a checkpoint must not outlive the lines before it
+		if err == nil {
+			err = s.vault.Save(step, f)
+		}
+		written <- err
+	}()
+	return nil
+}
+
+// settle waits for the checkpoint that is being written, if there is one.
+func (s *Session) settle() error {
+	if s.writing == nil {
+		return nil
+	}
+	err := <-s.writing
+	if s.writing = nil; err == nil {
+		s.saved = s.taken
+	}
+	return err
+}
