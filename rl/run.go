@@ -24,7 +24,7 @@ import (
 // line of the author's call; rl.Train turns it into an error. GoMLX's own panics at graph building
 // take the same way. No panic reaches a user.
 
-// ErrStop, returned from a cut, ends the run without an error.
+// ErrStop ends a run without an error, if a cut returns it.
 var ErrStop = errors.New("stop")
 
 // Run is a training run as its loop sees it: the budget of steps, the counters,
