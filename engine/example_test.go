@@ -74,6 +74,5 @@ func ExampleNew() {
 	_, err := engine.New("threads=0,off=magic")
 	fmt.Println(err)
 	// Output: engine configuration "threads=0,off=magic": threads=0: want a positive number
-	// off=magic: want all or one of fold, cse, identities, dce, fuse, epilogue, tail, sweep,
-	// inplace
+	// off=magic: want all or one of fold, cse, identities, dce, fuse, epilogue, tail, sweep, inplace
 }

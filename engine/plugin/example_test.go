@@ -10,6 +10,5 @@ import (
 func ExampleFlags() {
 	p := plugin.Plugin{Kind: plugin.CUDA, Data: "/opt/cuda"}
 	fmt.Println(plugin.Flags("--xla_dump_to=/tmp/dump", p))
-	// Output: --xla_dump_to=/tmp/dump --xla_gpu_cuda_data_dir=/opt/cuda
-	// --xla_gpu_deterministic_ops=true
+	// Output: --xla_dump_to=/tmp/dump --xla_gpu_cuda_data_dir=/opt/cuda --xla_gpu_deterministic_ops=true
 }
