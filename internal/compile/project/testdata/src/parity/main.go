@@ -15,6 +15,7 @@ import (
 	"github.com/weft-rl/weft/algo/impala"
 	"github.com/weft-rl/weft/algo/mappo"
 	"github.com/weft-rl/weft/algo/ppo"
+	algosac "github.com/weft-rl/weft/algo/sac"
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/debug"
@@ -117,6 +118,9 @@ var algorithms = map[string]algorithm{
 		{"target_every=16", "learning_starts=12"},
 		{"target_every=16", "learning_starts=12", "double=true", "prioritised=true", "n_step=2", "anneal=linear"},
 		{"target_every=16", "dueling=true", "prioritised=true", "n_step=3", "buffer=23", "learning_starts=15", "tau=.5"},
+	}},
+	"algo-sac": {algosac.Algorithm, []string{"train_every=2", "updates=2", "batch=8", "hidden=8", "learning_starts=12"}, [][]string{
+		{"buffer=100"}, {"buffer=23", "delay=2", "n_step=2", "auto=false", "critics=1", "anneal=linear"},
 	}},
 }
 
