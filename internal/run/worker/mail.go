@@ -154,12 +154,16 @@ func (m *mail) waiting() (messages, bytes int) {
 
 func (m *mail) crowded() bool { return m.bytes > maxBytes || len(m.queue) > maxMessages }
 
-// room waits until there is room for more.
+// room waits until there is room for more. A part that is over has none: its mail was emptied, not
+// read.
 func (m *mail) room(ctx, part context.Context) error {
 	for {
 		m.mu.Lock()
 		full, space := m.crowded(), m.space
 		m.mu.Unlock()
+		if part.Err() != nil {
+			return errAborted
+		}
 		if !full {
 			return nil
 		}
