@@ -19,8 +19,8 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// Set is what a program knows: Algorithms, Environments, Schemes (environments by prefix, as in
-// gym:CartPole-v1) and Policies beside the built-in ones. weft.Builtin() has all that come with
+// Set lists all that a program knows: Algorithms, Environments, Schemes (environments by prefix, as
+// in gym:CartPole-v1) and Policies beside the built-in ones. weft.Builtin() has all that come with
 // Weft.
 type Set = request.Set
 

@@ -10,9 +10,9 @@ import (
 	"github.com/weft-rl/weft/engine/ir"
 )
 
-// cluster is what becomes one step: a single node, or a region of elementwise nodes of the same
-// dimensions that run block by block, perhaps on the rows of a product or convolution as they come,
-// and perhaps handing them to reductions.
+// cluster groups the nodes that become one step: a single one, or a region of elementwise nodes of
+// the same dimensions that run block by block, perhaps on the rows of a product or convolution as
+// they come, and perhaps handing them to reductions.
 type cluster struct {
 	nodes []*ir.Node
 	head  *ir.Node   // the product or convolution whose rows the region finishes, if any; it is among the nodes too

@@ -58,7 +58,7 @@ func wrapped(nodes []*graph.Node) []Tensor {
 	return out
 }
 
-// given is what one stream was given in a body.
+// given holds the items that a body gave to one stream.
 type given struct {
 	of *Stream
 	blocks.Block

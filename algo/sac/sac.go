@@ -81,10 +81,10 @@ type (
 		Next       rl.Obs    `replay:"last"`
 		Terminated rl.Tensor `replay:"last"`
 	}
-	// Judged is what an update of the critics reports, by row.
+	// Judged reports an update of the critics, by row.
 	Judged struct{ Loss, Q rl.Tensor }
-	// Improved is what an update of the policy reports, by row. Entropy is what the temperature
-	// is learnt from.
+	// Improved reports an update of the policy, by row. The temperature is learnt from the
+	// entropy.
 	Improved struct{ Loss, Entropy rl.Tensor }
 )
 

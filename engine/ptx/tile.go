@@ -116,8 +116,8 @@ type matrix struct{ at, rows, columns, stride, size int }
 
 func (m matrix) bytes() int { return m.size * m.rows * m.stride }
 
-// form is what a node is a matrix of the tile as: float32, or what products take of it, where they
-// round to bfloat16.
+// form names one of the two matrices of the tile that a node may have: its float32 one, or the one
+// that products take, where they round to bfloat16.
 type form struct {
 	node *rows.Node
 	half bool

@@ -6,8 +6,8 @@ import (
 	"github.com/weft-rl/weft/env"
 )
 
-// kinds are those of the tasks that Gymnasium registers itself, without their versions. Asking an
-// environment what it is takes a Python process, so that of others it is not known.
+// kinds lists the tasks that Gymnasium registers itself, without their versions, by kind. The kind
+// of others is not known here: asking an environment takes a Python process.
 var kinds = map[env.Kind][]string{
 	env.Control: {
 		"CartPole", "MountainCar", "Acrobot", "LunarLander", "FrozenLake", "FrozenLake8x8", "CliffWalking", "CliffWalkingSlippery",

@@ -92,7 +92,7 @@ func (b Block) Gather(n int, room []*graph.Node) (all Block, rest []*graph.Node)
 	return all, room
 }
 
-// Sides is what the two arms of a branch put aside, of items that say themselves whether they are
+// Sides holds the items that the two arms of a branch put aside. An item says itself whether it is
 // there.
 type Sides struct {
 	Items [2]int

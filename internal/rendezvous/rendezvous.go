@@ -5,14 +5,14 @@ package rendezvous
 
 import "slices"
 
-// Record is what was logged under a name by one call of Log: by several replicas
-// the parts of it, in the order of their rows.
+// Record holds the values that one call of Log logged under a name: those of several replicas are
+// parts of one, in the order of their rows.
 type Record[X any] struct {
 	Name string
 	X    []X
 }
 
-// Report is what a replica did in an iteration.
+// Report tells the owner of Next what a replica did in an iteration.
 type Report[X, E any] struct {
 	Steps    int64 // environment steps so far, over all environments
 	Logs     []Record[X]
@@ -28,7 +28,7 @@ type Second[E any] struct {
 	Episodes []E
 }
 
-// Verdict is what the owner of Next decided. Counters follow it everywhere.
+// Verdict tells replicas what the owner of Next decided. Counters follow it everywhere.
 type Verdict struct {
 	Steps   int64
 	More    bool // there is another iteration

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-rl/weft/policy"
 )
 
-// Set is what a binary knows.
+// Set lists all that a binary knows.
 type Set struct {
 	Algorithms   []algo.Algorithm
 	Environments []env.Entry

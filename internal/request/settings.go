@@ -20,7 +20,7 @@ import (
 	"github.com/weft-rl/weft/policy"
 )
 
-// Settings are what belongs to a run and not to its algorithm. They stand in the
+// Settings belong to a run and not to its algorithm. They stand in the
 // file that --config reads and in the one that every run folder holds, together
 // with the algorithm's own under "set".
 type Settings struct {

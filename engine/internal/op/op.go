@@ -18,7 +18,7 @@ import (
 	"github.com/weft-rl/weft/engine/internal/loops"
 )
 
-// Row is what the engine knows of one operation.
+// Row describes one operation to all of the engine.
 type Row struct {
 	Op    compute.OpType
 	Class Class
@@ -58,7 +58,7 @@ type Row struct {
 	PTX assembly.Form
 }
 
-// Class is what kind of operation a row is about.
+// Class sorts operations by how their elements depend on those of the operands.
 type Class int
 
 // The classes. Element i of the result of a Unary, Binary, Ternary or Convert operation depends on

@@ -185,7 +185,7 @@ func (l *loop) mixed() {
 			}
 			by[e.Into] = union(by[e.Into], drawn[e.From])
 		}
-		l.jittered(id, by)
+		l.jittered(id, names, by)
 		for _, name := range names {
 			if first := by[names[0]]; !slices.Equal(by[name], first) {
 				l.bad(l.src.Pos(id), fmt.Sprintf("%s is given rows of %s (%s) beside rows of %s (%s), which the replicas of %s share out differently",
@@ -200,13 +200,13 @@ func (l *loop) mixed() {
 // learner draws by their places in the batch, which a replica does not know of rows of a minibatch,
 // that stay with the environments they came from. Of a sample it knows them, where a gradient is
 // given a part of the sample itself.
-func (l *loop) jittered(id int, by map[string][]int) {
+func (l *loop) jittered(id int, names []string, by map[string][]int) {
 	n := l.g.Nodes[id]
-	if !l.src.Draws(id) || len(by) == 0 {
+	if !l.src.Draws(id) {
 		return
 	}
-	for _, drawn := range by {
-		for _, from := range drawn {
+	for _, name := range names {
+		for _, from := range by[name] {
 			direct := slices.ContainsFunc(l.g.Edges, func(e fdg.Edge) bool {
 				return e.From == from && e.To == id && e.Kind == fdg.OfValue && e.Axis == fdg.Rows
 			})

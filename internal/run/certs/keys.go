@@ -33,7 +33,7 @@ type Keys struct {
 	why    string // the files, as they are now, were not taken
 }
 
-// loaded is what the files held when they were read.
+// loaded holds the contents of the files as they were last read.
 type loaded struct {
 	pair    tls.Certificate
 	cas     []*x509.Certificate

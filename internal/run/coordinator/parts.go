@@ -9,9 +9,9 @@ import (
 	"github.com/weft-rl/weft/internal/run/protocol"
 )
 
-// parts are what a session was given to do. What a worker says of anything else reaches no run's
-// folder: its lines are not written, its notes are not logged, and what is missing in a record is
-// not asked of it.
+// parts lists the work that a session was given. What a worker says of anything else reaches no
+// run's folder: its lines are not written, its notes are not logged, and what is missing in a
+// record is not asked of it.
 type parts struct {
 	claimed string // run that the worker said it is at when it joined, whether it is or not; set before anything is read
 

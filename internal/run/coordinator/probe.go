@@ -21,7 +21,7 @@ type Probe struct {
 	tally tally
 }
 
-// Figures are what a coordinator has done and where it stands.
+// Figures count the work of a coordinator and say where it stands.
 type Figures struct {
 	Acts     bool
 	Elected  int64                 // times that it began to act
@@ -35,7 +35,7 @@ type Figures struct {
 	Recovery Durations             // of all runs, those that are over too
 }
 
-// RunFigures are what became of a run while this coordinator acted.
+// RunFigures count what happened to a run while this coordinator acted.
 type RunFigures struct {
 	Epochs    int64 // that it began
 	Restarts  int64 // epochs that ended before the run did

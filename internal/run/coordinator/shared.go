@@ -24,7 +24,7 @@ const (
 	absence  = 10 * time.Second // for which a new coordinator waits for workers that have the mark: as long as their leases last
 )
 
-// shared is what is known of the workers' store.
+// shared remembers which workers have seen the mark in their store.
 type shared struct {
 	mu      sync.Mutex
 	mark    string

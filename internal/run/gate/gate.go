@@ -81,7 +81,7 @@ func holder(info credentials.TLSInfo) certs.Holder {
 	return certs.HolderOf(info.State.PeerCertificates[0])
 }
 
-// Gate is that of one server.
+// Gate decides for one server who may call which of its methods.
 type Gate struct {
 	tls      *tls.Config
 	refusals refusals

@@ -32,7 +32,7 @@ type Group struct {
 	Star bool
 	Hub  int
 	Life int64 // how many had this process's part before
-	// Secret is what the processes of this epoch know, and no others.
+	// Secret proves that a peer belongs to this epoch: no other process knows it.
 	Secret string
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Process is what is looked into.
+// Process names the sources of a process's metrics, health and readiness.
 type Process struct {
 	Metrics prometheus.Collector
 	Well    func() error                // why it should be started again; nil if it is well

@@ -103,7 +103,7 @@ type Progress struct {
 	Slowest        string  `json:"slowest"`   // fragment that others wait for
 	// Metrics are what the iteration logged, as far as there is room (Bounded).
 	Metrics []Metric `json:"metrics,omitempty"`
-	// Edges are what crossed between replicas since the epoch began, by the kind of edge.
+	// Edges counts the messages between replicas since the epoch began, by the kind of edge.
 	Edges []Traffic `json:"edges,omitempty"`
 	// Saving is how many seconds the newest checkpoint took to be written and committed; 0 before
 	// the first.
@@ -117,7 +117,7 @@ type Progress struct {
 	Halted bool `json:"halted,omitempty"`
 }
 
-// Traffic is what crossed on the edges of one kind.
+// Traffic counts the messages on the edges of one kind.
 type Traffic struct {
 	Kind     string `json:"kind"`
 	Messages int64  `json:"messages"`

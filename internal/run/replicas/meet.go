@@ -10,7 +10,7 @@ import (
 // it is tokens that set the pace, and how many of a replica's reports.
 const reports = 64
 
-// report is what a replica did in an iteration.
+// report tells the owner of Next what a replica did in an iteration.
 type report = rendezvous.Report[rl.Tensor, rl.Episode]
 
 // told is a message to the owner: what a replica did, or its state.

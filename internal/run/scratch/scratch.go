@@ -23,8 +23,8 @@ type Folder struct {
 const (
 	// unheld is what a folder is called until it is held: nobody sweeps it before.
 	unheld = "weft-new-"
-	// gone is what it is called once nobody needs it: nobody looks for its lock there, which would
-	// put a file into a folder that is being removed.
+	// gone begins the name that a folder gets once nobody needs it: nobody looks for its lock
+	// there, which would put a file into a folder that is being removed.
 	gone = "weft-gone-"
 )
 

@@ -14,7 +14,7 @@ type Probe struct {
 	failed atomic.Int64
 }
 
-// Figures are what a worker has done and where it stands.
+// Figures count the work of a worker and say where it stands.
 type Figures struct {
 	Joined   bool
 	Leaving  bool
