@@ -121,15 +121,17 @@ func TestDrainTimeout(t *testing.T) {
 func TestDrainReplaced(t *testing.T) {
 	c := newCluster(t)
 	_, stop := c.coordinate("127.0.0.1:0")
-	leave, left := c.leaver("a", func(o *worker.Options) { o.Runner = slow{fake{c.disk}} })
+	replaced := make(chan struct{})
+	leave, left := c.leaver("a", func(o *worker.Options) { o.Runner = late{fake{c.disk}, replaced} })
 	c.work("b")
 	c.members(2)
 	c.submit("r", 2, 60, "")
-	c.at("r", 5)
+	c.at("r", 30)
 	leave()
 	c.wait("it is about to hand over", func(s *protocol.Status) bool { return s.Runs[0].Handing })
 	stop()
 	c.coordinate(c.address[0])
+	close(replaced)
 	left()
 	c.whole("r", 60)
 	if n := c.disk.did("r"); n != 60 {
@@ -137,34 +139,35 @@ func TestDrainReplaced(t *testing.T) {
 	}
 }
 
-// slow is a runner that hears late that it is to halt.
-type slow struct{ fake }
-
-func (s slow) Run(ctx context.Context, a part.Assignment, r part.Reporter) error {
-	return s.fake.Run(ctx, a, deaf{r, make(chan struct{})})
+// late is a runner that does nothing from step 30 on until its coordinator was replaced and it was
+// told to halt.
+type late struct {
+	fake
+	replaced <-chan struct{}
 }
 
-type deaf struct {
+func (l late) Run(ctx context.Context, a part.Assignment, r part.Reporter) error {
+	return l.fake.Run(ctx, a, waiter{r, ctx, l.replaced})
+}
+
+type waiter struct {
 	part.Reporter
-	halted chan struct{}
+	ctx      context.Context
+	replaced <-chan struct{}
 }
 
-func (d deaf) Progress(p part.Progress) {
-	d.Reporter.Progress(p)
-	select {
-	case <-d.Reporter.Halted():
-		if p.Steps >= 30 && p.Steps < 60 && !p.Halted {
-			select {
-			case <-d.halted:
-			default:
-				close(d.halted)
-			}
+func (w waiter) Progress(p part.Progress) {
+	w.Reporter.Progress(p)
+	if p.Steps != 30 || p.Halted {
+		return
+	}
+	for _, c := range []<-chan struct{}{w.replaced, w.Reporter.Halted()} {
+		select {
+		case <-c:
+		case <-w.ctx.Done():
 		}
-	default:
 	}
 }
-
-func (d deaf) Halted() <-chan struct{} { return d.halted }
 
 // TestPrograms has workers of two programs side by side. A run has workers of one of them, stays
 // with that, and moves when its own have left.
