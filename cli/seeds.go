@@ -19,6 +19,7 @@ import (
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/runner"
+	"github.com/weft-rl/weft/internal/stat"
 )
 
 // seedRun is one of several seeds.
@@ -246,7 +247,7 @@ func together(all []runner.Report) (s progress.Snapshot) {
 			returns = append(returns, r.Return)
 		}
 	}
-	s.Return = metrics.Mean(returns)
+	s.Return = stat.Mean(returns)
 	return s
 }
 
@@ -322,7 +323,7 @@ func summary(runs []*seedRun, clock time.Duration) (total runner.Result, returns
 		weights, state = weights+s.result.WeightsSHA256, state+s.result.StateSHA256
 	}
 	total.StepsPerSecond = float64(here) / max(1e-9, total.Seconds)
-	total.ReturnMean = metrics.Mean(returns)
+	total.ReturnMean = stat.Mean(returns)
 	total.WeightsSHA256, total.StateSHA256 = hashOf(weights), hashOf(state)
 	return total, returns, errs
 }
@@ -373,8 +374,8 @@ func (w *seedWatcher) interrupted(total runner.Result) {
 
 // statistics tells the mean, the interquartile mean and the interval of returns.
 func (w *seedWatcher) statistics(returns []float64) {
-	mean, iqm := metrics.Mean(returns), metrics.InterquartileMean(returns)
-	lo, hi := metrics.Interval(returns, metrics.Mean, .95)
+	mean, iqm := stat.Mean(returns), stat.InterquartileMean(returns)
+	lo, hi := stat.Usual.Interval(returns, stat.Mean)
 	if w.lines == nil {
 		fmt.Fprintf(w.c.out, "%d seeds: mean return %s, interquartile mean %s, 95 %% interval of the mean %s to %s\n",
 			len(returns), metrics.Number(mean), metrics.Number(iqm), metrics.Number(lo), metrics.Number(hi))

@@ -57,15 +57,6 @@ func Example() {
 	// 4096 [{loss/policy -0.02}]
 }
 
-func ExampleInterval() {
-	returns := []float64{481, 500, 500, 12, 496, 500, 489, 500} // one seed failed
-	lo, hi := metrics.Interval(returns, metrics.InterquartileMean, 0.95)
-	fmt.Printf("mean %.1f, interquartile mean %.1f [%.1f, %.1f]\n",
-		metrics.Mean(returns), metrics.InterquartileMean(returns), lo, hi)
-	// Output:
-	// mean 434.8, interquartile mean 496.2 [369.5, 500.0]
-}
-
 func ExampleCount() {
 	fmt.Println(metrics.Count(12345), metrics.Count(2.9e9), metrics.Number(195.34), metrics.Duration(92*time.Second))
 	// Output:

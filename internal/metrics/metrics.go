@@ -1,8 +1,7 @@
 // Package metrics is what a training run reports: rows of named numbers that
-// go to files (JSON lines, TensorBoard event files), statistics over runs of
-// several seeds, and numbers written for a person to read. Its sub-package
-// progress draws a run's progress on a terminal. It knows nothing of
-// reinforcement learning.
+// go to files (JSON lines, TensorBoard event files), and numbers written for a
+// person to read. Its sub-package progress draws a run's progress on a terminal.
+// It knows nothing of reinforcement learning.
 package metrics
 
 import (

@@ -1,4 +1,4 @@
-package metrics
+package stat
 
 import (
 	"math"
@@ -8,6 +8,13 @@ import (
 
 // same compares exactly, NaN with NaN included.
 func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+
+// at returns the usual bootstrap, with a level.
+func at(level float64) Bootstrap {
+	b := Usual
+	b.Level = level
+	return b
+}
 
 func TestMeans(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
@@ -19,10 +26,11 @@ func TestMeans(t *testing.T) {
 		{"none", nil, nan, nan},
 		{"one", []float64{3}, 3, 3},
 		{"two", []float64{1, 3}, 2, 2},
-		{"three", []float64{0, 6, 30}, 12, 9}, // (0/4 + 6 + 30/4) / 1.5
+		{"three", []float64{0, 6, 30}, 12, 12}, // a quarter of three is no whole value
 		{"four", []float64{100, 2, 1, 4}, 26.75, 3},
-		{"five", []float64{0, 4, 8, 12, 101}, 25, 8},  // (0.75*4 + 8 + 0.75*12) / 2.5
-		{"six", []float64{0, 2, 4, 6, 8, 100}, 20, 5}, // (2/2 + 4 + 6 + 8/2) / 3
+		{"five", []float64{0, 4, 9, 11, 101}, 25, 8},
+		{"six", []float64{0, 2, 4, 6, 8, 100}, 20, 5},
+		{"seven", []float64{0, 1, 2, 3, 4, 20, 47}, 11, 6},
 		{"eight", []float64{-80, 1, 2, 3, 4, 5, 6, 59}, 0, 3.5},
 		{"infinite seed", []float64{1, 2, 4, inf}, inf, 3},
 		{"NaN seed", []float64{1, nan, 2, 3}, nan, nan},
@@ -56,7 +64,7 @@ func TestQuantile(t *testing.T) {
 // 1/4, 1/2 and 1/4. So the 95% interval spans all, the 40% one is the middle.
 func TestIntervalByHand(t *testing.T) {
 	for _, tt := range []struct{ level, lo, hi float64 }{{0.95, 0, 1}, {0.6, 0, 1}, {0.4, 0.5, 0.5}} {
-		if lo, hi := Interval([]float64{0, 1}, Mean, tt.level); lo != tt.lo || hi != tt.hi {
+		if lo, hi := at(tt.level).Interval([]float64{0, 1}, Mean); lo != tt.lo || hi != tt.hi {
 			t.Errorf("level %v: [%v, %v], want [%v, %v]", tt.level, lo, hi, tt.lo, tt.hi)
 		}
 	}
@@ -69,15 +77,15 @@ func TestIntervalNormal(t *testing.T) {
 	for i := range xs {
 		xs[i] = float64(i) // mean 50, variance (101^2 - 1) / 12 = 850
 	}
-	lo, hi := Interval(xs, Mean, 0.95)
+	lo, hi := at(0.95).Interval(xs, Mean)
 	half := 1.96 * math.Sqrt(850.0/101)
 	if math.Abs(lo-(50-half)) > 0.2 || math.Abs(hi-(50+half)) > 0.2 {
 		t.Errorf("[%v, %v], want about 50 ± %v", lo, hi, half)
 	}
-	if lo2, hi2 := Interval(xs, Mean, 0.95); lo != lo2 || hi != hi2 {
+	if lo2, hi2 := at(0.95).Interval(xs, Mean); lo != lo2 || hi != hi2 {
 		t.Errorf("[%v, %v] the second time", lo2, hi2)
 	}
-	if lo2, hi2 := Interval(xs, Mean, 0.5); lo2 <= lo || hi2 >= hi {
+	if lo2, hi2 := at(0.5).Interval(xs, Mean); lo2 <= lo || hi2 >= hi {
 		t.Errorf("the 50%% interval [%v, %v] is not inside", lo2, hi2)
 	}
 }
@@ -99,7 +107,7 @@ func TestIntervalEdges(t *testing.T) {
 		{"infinite", []float64{math.Inf(1)}, 0.95, math.Inf(1), math.Inf(1)},
 	}
 	for _, tt := range tests {
-		if lo, hi := Interval(tt.xs, InterquartileMean, tt.level); !same(lo, tt.lo) || !same(hi, tt.hi) {
+		if lo, hi := at(tt.level).Interval(tt.xs, InterquartileMean); !same(lo, tt.lo) || !same(hi, tt.hi) {
 			t.Errorf("%s: [%v, %v], want [%v, %v]", tt.name, lo, hi, tt.lo, tt.hi)
 		}
 	}
