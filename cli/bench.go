@@ -41,7 +41,7 @@ func (c *command) bench() *cobra.Command {
 		Long: "Bench runs one of the project's benchmarks, with peers beside Weft where they are installed;\n" +
 			"without a NAME it lists the benchmarks. Contenders take turns; times are medians over the rounds.",
 		Example: "  weft bench\n  weft bench engine --quick\n  weft bench engine --match mlp --only weft,jax --count 9\n" +
-			"  weft bench ppo --python peers/bin/python\n  weft bench env --python peers/bin/python\n" +
+			"  weft bench ppo --python peers/bin/python\n  weft bench offpolicy --match dqn\n  weft bench env --python peers/bin/python\n" +
 			"  weft bench policies --match 'workers|fusion'\n  weft bench gpu --device cuda\n" +
 			"  weft bench gpu --precision bf16,tf32,float32\n" +
 			"  weft bench gpu --table policies --match 'envs=2048,net=1024' --count 1\n  weft bench checkpoint --quick",

@@ -143,7 +143,7 @@ type Config struct {
 
 // Algorithm is A2C for whoever runs it.
 var Algorithm = algo.Define("a2c", "synchronous advantage actor-critic", []algo.Preset{
-	algo.For("CartPole-v1", 500_000, "the published recipe", func(*Config) {}),
+	algo.For("CartPole-v1", 500_000, "no entropy bonus, so that the policy ends sure of itself", func(c *Config) { c.EntropyCoef = 0 }),
 	algo.ForKind(env.Control, 500_000, "the published recipe", func(*Config) {}),
 	algo.ForKind(env.Continuous, 1_000_000, "no entropy bonus", func(c *Config) { c.EntropyCoef = 0 }),
 	algo.ForKind(env.Images, 10_000_000, "the published recipe for Atari", func(c *Config) { c.Envs = 16 }),

@@ -132,7 +132,7 @@ type Config struct {
 
 // Algorithm is IMPALA for whoever runs it.
 var Algorithm = algo.Define("impala", "actor-critic with V-trace corrections", []algo.Preset{
-	algo.For("CartPole-v1", 1_000_000, "rollouts of 20 steps", func(*Config) {}),
+	algo.For("CartPole-v1", 1_000_000, "no entropy bonus, so that the policy ends sure of itself", func(c *Config) { c.EntropyCoef = 0 }),
 	algo.ForKind(env.Control, 1_000_000, "rollouts of 20 steps", func(*Config) {}),
 	algo.ForKind(env.Continuous, 1_000_000, "no entropy bonus", func(c *Config) { c.EntropyCoef = 0 }),
 	algo.ForKind(env.Images, 10_000_000, "more environments for a longer batch", func(c *Config) { c.Envs = 32 }),

@@ -59,7 +59,7 @@ func (t turn) of(o Options) time.Duration {
 }
 
 // All are the benchmarks, in the order in which they are listed.
-var All = []Benchmark{Engine, PPO, Env, Policies, GPU, Edges, Checkpoint}
+var All = []Benchmark{Engine, PPO, OffPolicy, Env, Policies, GPU, Edges, Checkpoint}
 
 // Case is one piece of work.
 type Case struct {
@@ -82,7 +82,7 @@ type Options struct {
 	Env        EnvFunc        // makes environments of Weft; Env needs it
 	Policy     PolicyFunc     // trains with Weft under a policy; Policies needs it
 	Device     DeviceFunc     // trains with Weft as one device program; GPU needs it
-	Loop       LoopFunc       // trains any loop with Weft; GPU's tables need it
+	Loop       LoopFunc       // trains any loop with Weft; OffPolicy and GPU's tables need it
 	On         string         // that device's name
 	Precisions []string       // precisions of that device, one contender each; GPU knows which if there are none
 	Whole      WholeFunc      // trains with Weft in processes of their own; Checkpoint and Policies need it

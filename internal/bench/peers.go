@@ -20,6 +20,13 @@ var ppoPeers = []peer{
 	{"sb3", "sb3_ppo.py", "pip install stable-baselines3", []way{{"learn", 0}}},
 }
 
+// offPolicyPeers train from tables.
+var offPolicyPeers = []peer{
+	{"sbx", "sbx_offpolicy.py", "pip install sbx-rl 'gymnasium[mujoco]'", []way{{"learn", 0}}},
+	{"sb3", "sb3_offpolicy.py", "pip install stable-baselines3 'gymnasium[mujoco]'", []way{{"learn", 0}}},
+	{"torch", "torch_offpolicy.py", "pip install torch 'gymnasium[mujoco]'", []way{{"eager", 0}}},
+}
+
 // policyPeers train with workers of their own.
 var policyPeers = []peer{
 	{"sb3", "sb3_ppo.py", "pip install stable-baselines3", []way{{"learn", 0}}},
