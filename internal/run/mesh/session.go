@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,9 @@ type Group struct {
 	Device *rl.Device // that tensors arrive on
 	// Failed is called once, when the epoch cannot go on.
 	Failed func(error)
+	// Quiet, if there is one, is called with the names of the workers of which nothing was heard
+	// for half as long as makes them count as lost, whenever those change.
+	Quiet func(workers []string)
 	// Star says that replicas exchange messages with replica Hub alone. Then a process
 	// that has not this one may be lost, and another come in its place: see star.go.
 	Star bool
@@ -172,28 +176,55 @@ func (s *Session) watch() {
 	tick := time.NewTicker(s.node.o.Silence / 8)
 	defer tick.Stop()
 	last := make([]sign, len(s.peers))
+	awake := wakeful{now: time.Now(), most: s.node.o.Silence / 4}
+	var quiet []string
 	for {
 		select {
 		case <-s.ctx.Done():
 			return
 		case now := <-tick.C:
-			s.look(now, last)
+			told := quiet
+			if quiet = s.look(awake.at(now), last); !slices.Equal(quiet, told) && s.g.Quiet != nil {
+				s.g.Quiet(quiet)
+			}
 		}
 	}
 }
 
-// look compares how much was heard of peers with the last signs of them. Nothing more is expected
-// of one that has said bye, or knows that this process has.
-func (s *Session) look(now time.Time, last []sign) {
+// wakeful is a clock that all but stands still while its process does. What the process could not
+// hear meanwhile is held against nobody.
+type wakeful struct {
+	now, last time.Time
+	most      time.Duration // that it goes on between two looks at it
+}
+
+// at returns what the clock shows at a time.
+func (w *wakeful) at(now time.Time) time.Time {
+	if !w.last.IsZero() {
+		w.now = w.now.Add(min(now.Sub(w.last), w.most))
+	}
+	w.last = now
+	return w.now
+}
+
+// look compares how much was heard of peers with the last signs of them, and returns the names of
+// those that have been quiet for half as long as may be. Nothing more is expected of one that has
+// said bye, or knows that this process has.
+func (s *Session) look(now time.Time, last []sign) (quiet []string) {
 	for _, p := range s.others() {
 		x := &last[p.number]
-		if n := p.heard.Load(); n != x.heard || x.who != p || !p.isHere() {
+		if n := p.heard.Load(); n != x.heard || x.who != p || !p.isOpen() {
 			*x = sign{p, n, now}
 		}
-		if quiet := now.Sub(x.when); quiet > s.node.o.Silence && !p.left.Load() && !isClosed(p.acked) {
-			s.lose(p, fmt.Errorf("it has been silent for %v", quiet.Round(time.Millisecond)))
+		unheard := now.Sub(x.when)
+		if unheard <= s.node.o.Silence/2 || p.left.Load() || isClosed(p.acked) {
+			continue
+		}
+		if quiet = append(quiet, p.name); unheard > s.node.o.Silence {
+			s.lose(p, fmt.Errorf("it has been silent for %v", unheard.Round(time.Millisecond)))
 		}
 	}
+	return quiet
 }
 
 // lose ends the session because of a peer, unless that was to leave, or can be spared.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -177,5 +179,73 @@ func TestSilentInPeace(t *testing.T) {
 			t.Errorf("knows %t: %v", knows, lost)
 		}
 		s.Leave()
+	}
+}
+
+// TestQuiet: a peer of which nothing is heard is named before it counts as lost, and no longer when
+// it is heard again.
+func TestQuiet(t *testing.T) {
+	s := lone(t, 2, Options{})
+	var lost error
+	s.g.Failed = func(err error) { lost = err }
+	for i := range 2 {
+		if !s.begin(s.peer(i+1), newTape()) {
+			t.Fatal("it was not let in")
+		}
+	}
+	now, last, silence := time.Now(), make([]sign, 3), s.node.o.Silence
+	for _, c := range []struct {
+		after time.Duration
+		hears int // peer that is heard before; 0 is none
+		want  []string
+	}{
+		{0, 0, nil},
+		{silence / 2, 0, nil},
+		{silence * 5 / 8, 2, []string{"w1"}},
+		{silence * 6 / 8, 1, nil},
+		{silence * 10 / 8, 0, []string{"w2"}},
+	} {
+		if c.hears > 0 {
+			s.peer(c.hears).heard.Add(1)
+		}
+		if got := s.look(now.Add(c.after), last); !slices.Equal(got, c.want) || lost != nil {
+			t.Errorf("after %v: %q, want %q; %v", c.after, got, c.want, lost)
+		}
+	}
+	if got := s.look(now.Add(silence*14/8), last); !slices.Equal(got, []string{"w1", "w2"}) || lost == nil {
+		t.Errorf("%q, and nobody is lost", got)
+	}
+}
+
+// TestQuietTold: the part is told of a peer that falls silent, and then that it is lost.
+func TestQuietTold(t *testing.T) {
+	s := lone(t, 1, Options{Silence: 80 * time.Millisecond})
+	told := make(chan string, 8)
+	s.g.Quiet = func(workers []string) { told <- strings.Join(workers, " ") }
+	s.g.Failed = func(err error) { told <- err.Error() }
+	if !s.begin(s.peer(1), newTape()) {
+		t.Fatal("it was not let in")
+	}
+	s.tasks.Go(s.watch)
+	if got := <-told; got != "w1" {
+		t.Errorf("%q is said to be quiet", got)
+	}
+	if got := <-told; !strings.HasPrefix(got, "worker w1 was lost: it has been silent") {
+		t.Error(got)
+	}
+}
+
+// TestWakeful: time in which a process stood still is held against nobody.
+func TestWakeful(t *testing.T) {
+	now := time.Now()
+	w := wakeful{now: now, most: 250 * time.Millisecond}
+	passed := time.Duration(0)
+	for _, c := range []struct{ after, want time.Duration }{ // since the last look
+		{125, 0}, {125, 125}, {300, 375}, {4000, 625}, {1, 626},
+	} {
+		passed += c.after * time.Millisecond
+		if got := w.at(now.Add(passed)).Sub(now); got != c.want*time.Millisecond {
+			t.Errorf("%v are %v, want %v", passed, got, c.want*time.Millisecond)
+		}
 	}
 }
