@@ -33,6 +33,7 @@ type session struct {
 	once   sync.Once
 	read   chan struct{} // closed when all that came is decided upon
 	silent bool          // of the loop
+	misses bool          // of who listens: its part last said that it hears nothing of others
 	lease  Lease         // of who renews it
 	left   func()        // has its store not be the cluster's because of it; may be called again
 	parts  parts         // that it was given
@@ -225,7 +226,7 @@ func (a *acting) listen(s *session) {
 func (a *acting) take(s *session, m *protocol.Up, receipts chan<- receipt) bool {
 	if m.Kind == protocol.KindBeat {
 		s.offer(&protocol.Down{Kind: protocol.KindBeat})
-		return m.Progress == nil || a.put(event{Event: core.Progressed{From: s.from(m), Progress: bounded(*m.Progress)}})
+		return a.stands(s, m)
 	}
 	if m.Kind == protocol.KindLeave {
 		return a.put(event{Event: core.Leaving{Worker: s.name, Session: s.id}})
@@ -245,6 +246,17 @@ func (a *acting) take(s *session, m *protocol.Up, receipts chan<- receipt) bool 
 	m.Text = part.Brief(m.Text)
 	receipts <- x // settle takes them to the end
 	return true
+}
+
+// stands handles what a sign of life says of a part; false if the term is over.
+func (a *acting) stands(s *session, m *protocol.Up) bool {
+	if was := s.misses; was || len(m.Quiet) > 0 {
+		s.misses = len(m.Quiet) > 0
+		if !a.put(event{Event: core.Quiet{From: s.from(m), Workers: m.Quiet}}) {
+			return false
+		}
+	}
+	return m.Progress == nil || a.put(event{Event: core.Progressed{From: s.from(m), Progress: bounded(*m.Progress)}})
 }
 
 // acknowledge tells a worker that its message has come. It waits for room: what is not acknowledged

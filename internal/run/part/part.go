@@ -83,6 +83,9 @@ type Reporter interface {
 	Commit(ctx context.Context, m Manifest) error
 	// Progress tells where the run stands; only the newest matters. It never waits.
 	Progress(p Progress)
+	// Quiet tells which workers of the epoch the part has heard nothing of for a while, though not
+	// for long enough to take them for lost; only the newest matters. It never waits.
+	Quiet(workers []string)
 	// Record hands over lines of the run's record, whole ones of its metrics file, in order.
 	Record(ctx context.Context, lines []byte) error
 	// Halted is closed when the part that decides is to end the run at its next consistent

@@ -59,6 +59,7 @@ func (p *pipe) Commit(_ context.Context, m part.Manifest) error { return p.ask(w
 func (p *pipe) Progress(x part.Progress)                        { p.say(word{Progress: &x}) }
 func (p *pipe) Record(_ context.Context, lines []byte) error    { p.say(word{Lines: lines}); return nil }
 func (p *pipe) Note(string)                                     {}
+func (p *pipe) Quiet([]string)                                  {}
 func (p *pipe) Halted() <-chan struct{}                         { return nil }
 
 // child returns the main function of a worker process.

@@ -227,7 +227,7 @@ func (x *run) among(links *edge.Local, do func() error) error {
 		return do()
 	}
 	g := mesh.Group{
-		Run: x.a.Run, Epoch: x.a.Epoch, Workers: x.a.Workers, Me: x.a.Me, Links: links, Device: x.job.Device, Failed: x.stop,
+		Run: x.a.Run, Epoch: x.a.Epoch, Workers: x.a.Workers, Me: x.a.Me, Links: links, Device: x.job.Device, Failed: x.stop, Quiet: x.to.Quiet,
 		Star: x.a.Plan.Sparing(), Life: x.a.Life, Secret: x.a.Secret,
 	}
 	g.Homes, g.Hub = x.homes()

@@ -83,6 +83,7 @@ type Up struct {
 	Hello    *Hello         `json:"hello,omitempty"`
 	Manifest *part.Manifest `json:"manifest,omitempty"`
 	Progress *part.Progress `json:"progress,omitempty"`
+	Quiet    []string       `json:"quiet,omitempty"`  // of a beat: workers that the part has heard nothing of for a while
 	Offset   int64          `json:"offset,omitempty"` // of a record's tail among the epoch's lines; of a part that is done, where they end
 	Text     string         `json:"text,omitempty"`   // note or error
 	User     bool           `json:"user,omitempty"`   // of an error: core.PartFailed has its meaning

@@ -30,7 +30,9 @@ type running struct {
 	ended    bool
 	err      error
 	progress *part.Progress
-	offset   int64 // of the next line of the record
+	quiet    []string // workers that it has heard nothing of for a while
+	changed  bool     // and no sign of life has said so yet
+	offset   int64    // of the next line of the record
 }
 
 func newRunning(ctx context.Context, cancel context.CancelFunc, a part.Assignment, p *post) *running {
@@ -179,8 +181,16 @@ func (p *running) stands(m *protocol.Up) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.aborted && !p.ended {
-		m.Run, m.Epoch, m.Life, m.Progress = p.Run, p.Epoch, p.Life, p.progress
+		m.Run, m.Epoch, m.Life, m.Progress, m.Quiet = p.Run, p.Epoch, p.Life, p.progress, p.quiet
+		p.changed = false
 	}
+}
+
+// urgent reports whether there is something to say that a sign of life is not to wait for.
+func (p *running) urgent() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.changed && !p.aborted && !p.ended
 }
 
 // Ready implements part.Reporter.
@@ -210,6 +220,14 @@ func (p *running) Progress(x part.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.progress = &x
+}
+
+// Quiet implements part.Reporter.
+func (p *running) Quiet(workers []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.quiet, p.changed = workers, true
+	p.mail.ring()
 }
 
 // piece bounds a message of lines.

@@ -277,14 +277,17 @@ func (w *worker) send(ctx context.Context, link protocol.Link) {
 		case <-ctx.Done():
 			return
 		case <-w.post.news:
+			if p == nil || !p.urgent() {
+				continue
+			}
 		case <-beat.C:
-			m := &protocol.Up{Kind: protocol.KindBeat}
-			if p != nil {
-				p.stands(m)
-			}
-			if link.Send(m) != nil {
-				return
-			}
+		}
+		m := &protocol.Up{Kind: protocol.KindBeat}
+		if p != nil {
+			p.stands(m)
+		}
+		if link.Send(m) != nil {
+			return
 		}
 	}
 }

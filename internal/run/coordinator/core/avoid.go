@@ -33,9 +33,9 @@ type Avoided struct {
 	Times int   `json:"times,omitempty"` // that it was found to be bad
 }
 
-// avoidFor has something not used for a while: longer each time that it is bad again.
-func (c *Core) avoidFor(a *Avoided) {
-	a.Until = c.Now + c.Avoid<<min(a.Times, 4)
+// avoidFor has something not used for some ticks: longer each time that it is bad again.
+func (c *Core) avoidFor(a *Avoided, ticks int64) {
+	a.Until = c.Now + ticks<<min(a.Times, 4)
 	a.Times++
 	c.Members++ // whoever could be planned on it can not any more
 }
@@ -65,18 +65,20 @@ func (c *Core) against(a, b string) *Link {
 	return &c.Links[len(c.Links)-1]
 }
 
-// accuse notes what a part says of its connections. That a worker cannot be reached was tried for
-// long enough; a connection that broke may be a lost worker, or a moment's trouble.
-func (c *Core) accuse(r *Run, e PartFailed) {
+// accuse notes what a part says of its connections, and reports whether one of them is found to be
+// cut. That a worker cannot be reached was tried for long enough; a connection that broke may be a
+// lost worker, or a moment's trouble.
+func (c *Core) accuse(r *Run, e PartFailed) (cut bool) {
 	e.Fault = e.Fault.within(r)
 	c.behind(r, e)
+	cut = c.cut(r, e)
 	for _, name := range e.Broken {
 		if c.Worker(name) == nil { // which is why
 			continue
 		}
 		if l := c.against(e.Worker, name); !l.now() {
 			if l.Breaks++; l.Breaks >= c.Breaks {
-				c.suspend(r, l, fmt.Sprintf("their connection broke %d times without a new checkpoint", l.Breaks))
+				c.suspend(r, l, c.Avoid, fmt.Sprintf("their connection broke %d times without a new checkpoint", l.Breaks))
 			}
 		}
 	}
@@ -85,9 +87,41 @@ func (c *Core) accuse(r *Run, e PartFailed) {
 			continue
 		}
 		if l := c.against(e.Worker, name); !l.now() {
-			c.suspend(r, l, "worker "+e.Worker+" could not reach "+name)
+			c.suspend(r, l, c.Avoid, "worker "+e.Worker+" could not reach "+name)
 		}
 	}
+	return cut
+}
+
+func (e Quiet) happen(c *Core) {
+	if r, m := c.part(e.From); r != nil {
+		m.Quiet = Fault{Broken: e.Workers}.within(r).Broken
+	}
+}
+
+// cut suspends the connections over which two members hear nothing of each other, when a part fails
+// because of another, and reports whether there are any. The coordinator hears both, so neither is
+// lost, and to connect them again would be to wait until that fails. Where one of the two hears the
+// other, it may be the other that stood still.
+func (c *Core) cut(r *Run, e PartFailed) (found bool) {
+	if !e.Peer {
+		return false
+	}
+	misses := func(a, b Member) bool {
+		return a.Session != 0 && (slices.Contains(a.Quiet, b.Name) || a.Name == e.Worker && slices.Contains(e.Broken, b.Name))
+	}
+	for i, a := range r.Members {
+		for _, b := range r.Members[i+1:] {
+			if !misses(a, b) || !misses(b, a) {
+				continue
+			}
+			if l := c.against(a.Name, b.Name); !l.now() {
+				c.suspend(r, l, c.Doubt, "neither hears anything of the other")
+			}
+			found = true
+		}
+	}
+	return found
 }
 
 // within returns the fault without workers that have nothing to do with the run: a part cannot
@@ -114,10 +148,10 @@ func (c *Core) behind(r *Run, e PartFailed) {
 	}
 }
 
-// suspend has no run planned on both ends of a connection.
-func (c *Core) suspend(r *Run, l *Link, why string) {
+// suspend has no run planned on both ends of a connection for some ticks.
+func (c *Core) suspend(r *Run, l *Link, ticks int64, why string) {
 	l.Breaks = 0
-	c.avoidFor(&l.Avoided)
+	c.avoidFor(&l.Avoided, ticks)
 	c.tell(r, fmt.Sprintf("workers %s and %s are not planned together for now: %s", l.A, l.B, why))
 }
 
@@ -186,7 +220,7 @@ func (c *Core) shun(r *Run, name, why, run string) bool {
 		c.Unfit = append(c.Unfit, Unfit{Worker: name, Of: c.instance(name), Run: run})
 	}
 	c.Unfit[i].Why = why
-	c.avoidFor(&c.Unfit[i].Avoided)
+	c.avoidFor(&c.Unfit[i].Avoided, c.Avoid)
 	return true
 }
 

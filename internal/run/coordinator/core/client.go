@@ -139,7 +139,7 @@ func (c *Core) await(r *Run, alive []string) {
 	r.Members = slices.Clone(r.Members)
 	for i := range r.Members {
 		m := &r.Members[i]
-		m.Begun = c.Now
+		m.Begun, m.Quiet = c.Now, nil
 		switch m.Session = 0; {
 		case m.Vacant:
 			m.Until, m.After = c.Now+c.Vacancy, 0

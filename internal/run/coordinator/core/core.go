@@ -15,6 +15,7 @@ type Settings struct {
 	Lived    int64 `json:"lived"`    // after which the failure of a part is not that of the one before it again
 	Retry    int64 `json:"retry"`    // between attempts to plan a run that waits for workers
 	Avoid    int64 `json:"avoid"`    // for which no run is planned on a bad connection or worker; longer each time it is bad again
+	Doubt    int64 `json:"doubt"`    // the same, for a connection that was silent and that nobody has tried to open again
 	Move     int64 `json:"move"`     // for which a run that lost its workers waits for others of the same program
 	Breaks   int   `json:"breaks"`   // of a connection without a new checkpoint in between, before it is bad
 	Restarts int   `json:"restarts"` // without a new checkpoint in between
@@ -23,7 +24,7 @@ type Settings struct {
 
 // Defaults returns the settings for a tick of 250 ms.
 func Defaults() Settings {
-	return Settings{Grace: 8, Return: 8, Settle: 5, Start: 4 * 600, Stall: 4 * 3600, Patience: 4 * 600, Vacancy: 4 * 30, Halt: 4 * 60, Lived: 4 * 30, Retry: 4 * 10, Avoid: 4 * 600, Move: 4 * 30, Breaks: 3, Restarts: 20, Keep: 100}
+	return Settings{Grace: 8, Return: 8, Settle: 5, Start: 4 * 600, Stall: 4 * 3600, Patience: 4 * 600, Vacancy: 4 * 30, Halt: 4 * 60, Lived: 4 * 30, Retry: 4 * 10, Avoid: 4 * 600, Doubt: 4 * 60, Move: 4 * 30, Breaks: 3, Restarts: 20, Keep: 100}
 }
 
 // Core is the machine. It is not safe for use by several goroutines.

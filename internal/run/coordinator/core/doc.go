@@ -59,7 +59,10 @@
 //     whose stream broke (Broken() []string), or that it is the machine's (Node() bool). Core
 //     remembers connections and workers by that (core/avoid.go) and leaves out of a plan the fewest
 //     workers it can, for a time that doubles. Only the process that opens a stream accuses: one
-//     that waits cannot tell a cut link from a slow peer.
+//     that waits cannot tell a cut link from a slow peer. While a part runs, its signs of life say
+//     which peers it hears nothing of (core.Quiet). If two name each other when the epoch fails,
+//     their link is cut, since the coordinator hears both: the next epoch is planned without it,
+//     and nobody waits until an attempt to connect has failed.
 //   - Stopping. A run that is to stop is told so where it is decided: Next is the only point at
 //     which it can be saved. It ends there as a plain run does at an interruption, and the
 //     coordinator ends it when that part is done. The wish is kept with the run and told again to a

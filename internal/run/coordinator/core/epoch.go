@@ -157,7 +157,8 @@ func (e PartFailed) happen(c *Core) {
 	if r == nil || m.Done {
 		return
 	}
-	if c.accuse(r, e); c.moveBack(r, e) || c.hopeless(r, m, e) {
+	cut := c.accuse(r, e)
+	if c.moveBack(r, e) || c.hopeless(r, m, e) {
 		return
 	}
 	gone := r.missing(c.spares(r, m))
@@ -167,7 +168,7 @@ func (e PartFailed) happen(c *Core) {
 		return
 	case c.spares(r, m):
 		c.vacate(r, m, e.String())
-		if r.Phase == Running {
+		if r.Phase == Running && !cut {
 			m.After = c.Now + c.Settle // it may turn out to be the loss of the one that decides
 		}
 		return
@@ -177,7 +178,7 @@ func (e PartFailed) happen(c *Core) {
 		former = append(former, m.Name)
 	}
 	c.restart(r, e.String())
-	if r.Phase == Waiting { // it may turn out to be somebody's loss, or another's failure
+	if r.Phase == Waiting && !cut { // it may turn out to be somebody's loss, or another's failure
 		r.After, r.Former = c.Now+c.Settle, former
 	}
 }

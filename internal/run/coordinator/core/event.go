@@ -108,6 +108,12 @@ type (
 		From
 		Progress part.Progress
 	}
+	// Quiet is a part that has heard nothing of some workers of its epoch for a while. They do not
+	// count as lost yet. Without any, the part hears all of them again.
+	Quiet struct {
+		From
+		Workers []string
+	}
 	// RecordLost is a record that the coordinator cannot keep, such as on a full disk.
 	RecordLost struct{ Run, Why string }
 	// RecordGap is a record that lacks lines of an epoch, which no worker sends again: such

@@ -90,7 +90,7 @@ func newScript(t *testing.T) *script {
 }
 
 // small is little patience.
-var small = Settings{Grace: 4, Return: 4, Settle: 2, Start: 20, Stall: 40, Patience: 30, Vacancy: 8, Halt: 12, Lived: 10, Retry: 25, Avoid: 10, Move: 6, Breaks: 3, Restarts: 4, Keep: 3}
+var small = Settings{Grace: 4, Return: 4, Settle: 2, Start: 20, Stall: 40, Patience: 30, Vacancy: 8, Halt: 12, Lived: 10, Retry: 25, Avoid: 10, Doubt: 6, Move: 6, Breaks: 3, Restarts: 4, Keep: 3}
 
 // fields returns the words of a command, what is in quotes being one of them.
 func fields(line string) (out []string) {
@@ -188,6 +188,8 @@ func (s *script) command(out *strings.Builder, line string) {
 		s.step(out, PartFailed{From: whose(3), Error: arg(4), Peer: true, Fault: Fault{Late: f[5:]}})
 	case "broken": // likewise
 		s.step(out, PartFailed{From: whose(3), Error: arg(4), Peer: true, Fault: Fault{Broken: f[5:]}})
+	case "quiet": // and of whom it hears nothing
+		s.step(out, Quiet{whose(3), f[4:]})
 	case "done":
 		s.step(out, PartDone{whose(3), part.Progress{Steps: number(4), Halted: has("halted")}})
 	case "progress":

@@ -128,6 +128,8 @@ type Member struct {
 	Until int64 `json:"until,omitempty"`
 	After int64 `json:"after,omitempty"` // tick before which a vacant part is given to nobody; likewise
 	Begun int64 `json:"begun,omitempty"` // tick at which it was ready; likewise
+	// Quiet are members of which it hears nothing, though it is heard itself; likewise.
+	Quiet []string `json:"quiet,omitempty"`
 }
 
 // Next is a better plan than the present one.

@@ -93,6 +93,9 @@ func (d *Desk) Halt() { close(d.halt) }
 // Halted implements part.Reporter.
 func (d *Desk) Halted() <-chan struct{} { return d.halt }
 
+// Quiet implements part.Reporter.
+func (d *Desk) Quiet([]string) {}
+
 // Commits returns all that were made, in order.
 func (d *Desk) Commits() []part.Manifest {
 	d.mu.Lock()
