@@ -61,9 +61,7 @@ var traits = []trait{
 	{kind: Drop, network: true, least: 2 * time.Second, most: 4 * time.Second},
 	{kind: Delay, network: true, least: time.Second, most: 2 * time.Second},
 	{kind: LargeRecord}, {kind: LoseLines},
-	// A worker is silent for a second, the next epoch does not begin for as long as they try to
-	// connect, and each is given a moment to show another reason.
-	{kind: CutLink, network: true, least: 3 * connect, most: 4 * connect, allowed: 3 * connect},
+	{kind: CutLink, network: true, least: 3 * connect, most: 4 * connect},
 	{kind: HangSubmission, least: time.Second, most: 3 * time.Second},
 	{kind: ReadOnly, least: 4 * time.Second, most: 6 * time.Second, allowed: 3 * time.Second},
 	{kind: HideSocket, sockets: true, allowed: time.Second},
