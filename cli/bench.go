@@ -59,7 +59,7 @@ func (c *command) bench() *cobra.Command {
 	flags.IntVar(&f.Count, "count", 0, "`rounds` in which contenders take turns (default 5, with --quick 3)")
 	flags.BoolVar(&f.Quick, "quick", false, "smaller cases, shorter turns")
 	flags.StringVar(&f.match, "match", "", "only cases whose name matches a regular `expression`")
-	flags.StringVar(&f.table, "table", "", "another `table` of the benchmark: of gpu, policies or tag")
+	flags.StringVar(&f.table, "table", "", "another `table` of the benchmark: of gpu, policies, tag or offpolicy")
 	flags.StringVar(&f.On, "device", "cuda", "the `device` of Weft's in benchmark gpu")
 	flags.StringSliceVar(&f.Precisions, "precision", nil, "`precisions` of products in benchmark gpu, each beside the others: float32, tf32, bf16 (default, on a GPU, tf32 and float32)")
 	flags.DurationVar(&f.Limit, "limit", time.Minute, "the `time` that a way may take over a case of gpu's tables; what it did until then is shown")

@@ -18,7 +18,7 @@ var GPU = Benchmark{
 	cases:      gpuCases,
 	contenders: gpuContenders,
 	turn:       turn{2 * time.Second, 500 * time.Millisecond},
-	tables:     []Benchmark{gpuPolicies, gpuTag},
+	tables:     []Benchmark{gpuPolicies, gpuTag, gpuOffPolicy},
 	precisions: true,
 }
 

@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -56,15 +58,15 @@ func (s OffPolicySpec) of(net string) Case {
 	}
 }
 
-// settings returns the recipe for Weft.
-func (s OffPolicySpec) settings() []string {
-	hidden := fmt.Sprint(s.Hidden[0])
-	for _, n := range s.Hidden[1:] {
-		hidden += fmt.Sprint(",", n)
+// tableSettings returns what algorithms with a table have in common, for Weft.
+func tableSettings(envs, every, starts, batch, buffer int, hidden []int) []string {
+	widths := make([]string, len(hidden))
+	for i, n := range hidden {
+		widths[i] = strconv.Itoa(n)
 	}
 	return []string{
-		"envs=1", fmt.Sprint("train_every=", s.Every), fmt.Sprint("learning_starts=", s.Starts), fmt.Sprint("batch=", s.Batch),
-		fmt.Sprint("buffer=", s.Buffer), "hidden=" + hidden,
+		fmt.Sprint("envs=", envs), fmt.Sprint("train_every=", every), fmt.Sprint("learning_starts=", starts), fmt.Sprint("batch=", batch),
+		fmt.Sprint("buffer=", buffer), "hidden=" + strings.Join(widths, ","),
 	}
 }
 
@@ -75,7 +77,7 @@ func offPolicyContenders(ctx context.Context, o Options) (field, error) {
 	}
 	weft := &inProcess{label: Label{Name: "weft", Path: "train"}, make: func(ctx context.Context, c Case) (program, error) {
 		s := c.Spec.(OffPolicySpec)
-		l := LoopSpec{Algorithm: s.Algorithm, Env: s.Env, Set: s.settings()}
+		l := LoopSpec{Algorithm: s.Algorithm, Env: s.Env, Set: tableSettings(1, s.Every, s.Starts, s.Batch, s.Buffer, s.Hidden)}
 		if s.Library {
 			l.Options = []string{"python=" + o.Python}
 		}

@@ -37,3 +37,6 @@ var policyPeers = []peer{
 var gpuPeers = []peer{
 	{"jax", "jax_ppo.py", "pip install 'jax[cuda13]'", []way{{"jit", 0}, {"unrolled", 0}, {"strided", 0}, {"merged", 0}}},
 }
+
+// gpuOffPolicyPeers train from tables on a device.
+var gpuOffPolicyPeers = []peer{{"jax", "jax_offpolicy.py", "pip install 'jax[cuda13]'", []way{{"jit", 0}}}}
