@@ -7,7 +7,11 @@ import (
 )
 
 // Estimate is a statistic with its confidence interval.
-type Estimate struct{ Value, Low, High float64 }
+type Estimate struct {
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
 
 // Bootstrap says how intervals are estimated. They are functions of it: the same
 // seed gives the same interval.
