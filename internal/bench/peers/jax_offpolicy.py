@@ -39,8 +39,8 @@ class Adam(NamedTuple):
 
 
 def adam(params):
-    zeros = jax.tree.map(jnp.zeros_like, params)
-    return Adam(params, zeros, zeros, jnp.zeros(()))
+    zeros = lambda: jax.tree.map(jnp.zeros_like, params)
+    return Adam(params, zeros(), zeros(), jnp.zeros(()))
 
 
 def descend(a, grads, rate):
@@ -108,7 +108,7 @@ class DQN:
 
     def init(spec, key):
         values = network(key, [4, *spec["hidden"], 2])
-        return adam(values), values, jnp.zeros((), int)
+        return adam(values), jax.tree.map(jnp.copy, values), jnp.zeros((), int)
 
     def act(agent, key, obs):
         draw, pick = jax.random.split(key)
@@ -136,7 +136,7 @@ class SAC:
     def init(spec, key):
         first, second, third = jax.random.split(key, 3)
         critics = [network(k, [4, *spec["hidden"], 1]) for k in (first, second)]
-        return adam(network(third, [3, *spec["hidden"], 2])), adam(critics), critics, adam(jnp.zeros(()))
+        return adam(network(third, [3, *spec["hidden"], 2])), adam(critics), jax.tree.map(jnp.copy, critics), adam(jnp.zeros(()))
 
     def draw(policy, key, obs):
         mean, log = jnp.split(apply(policy, obs), 2, -1)
