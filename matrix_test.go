@@ -15,19 +15,11 @@ import (
 
 	"github.com/gomlx/compute/dtypes"
 
+	"github.com/weft-rl/weft"
 	"github.com/weft-rl/weft/algo"
-	"github.com/weft-rl/weft/algo/a2c"
-	"github.com/weft-rl/weft/algo/dqn"
-	"github.com/weft-rl/weft/algo/impala"
-	"github.com/weft-rl/weft/algo/mappo"
-	"github.com/weft-rl/weft/algo/ppo"
-	"github.com/weft-rl/weft/algo/sac"
 	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/env"
-	"github.com/weft-rl/weft/env/classic"
-	"github.com/weft-rl/weft/env/mpe"
-	"github.com/weft-rl/weft/internal/config"
-	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/internal/algotest"
 	"github.com/weft-rl/weft/internal/run/checkpoint"
 	"github.com/weft-rl/weft/internal/verify/reference"
 	"github.com/weft-rl/weft/plan"
@@ -40,50 +32,44 @@ import (
 
 var fullMatrix = flag.Bool("matrix", false, "run the whole parity matrix, and not a selection that has all pairs")
 
-// subject is an algorithm with settings that make it learn from 11 environments, so
-// that shards are unequal.
+// subject is an algorithm with a small run of it.
 type subject struct {
 	algo.Algorithm
+	algotest.Trial
 	env   env.Entry
 	steps int64
 	set   []string
-	// whole are the graph functions that need all rows.
-	whole []string
-	// near is how far the weights of several learners may be from one's: sums are
-	// rounded otherwise.
-	near float64
-	// shared is true where learners have one memory, which plain loops apart have
-	// not: the algorithm's own test says what they must compute.
-	shared bool
 }
 
-var subjects = []subject{
-	{
-		ppo.Algorithm, classic.CartPole, 5 * 88,
-		[]string{"envs=11", "horizon=8", "epochs=2", "minibatches=3", "hidden=16", "learning_rate=3e-3"},
-		[]string{"explained variance", "returns"}, 1e-3, false,
-	},
-	{a2c.Algorithm, classic.CartPole, 8 * 55, []string{"envs=11", "hidden=16"}, nil, 1e-3, false},
-	{
-		sac.Algorithm, classic.Pendulum, 12 * 22,
-		[]string{"envs=11", "train_every=2", "updates=2", "delay=2", "batch=32", "learning_starts=110", "buffer=500", "n_step=2", "hidden=16"},
-		nil, 1e-3, true,
-	},
-	{impala.Algorithm, classic.CartPole, 8 * 55, []string{"envs=11", "horizon=5", "hidden=16"}, nil, 1e-3, false},
-	{
-		dqn.Algorithm, classic.CartPole, 20 * 22,
-		[]string{"envs=11", "train_every=2", "batch=32", "learning_starts=110", "buffer=500", "n_step=2", "prioritised=true", "double=true", "target_every=88", "hidden=16", "learning_rate=1e-3"},
-		nil, 1e-3, true,
-	},
-	{
-		mappo.Algorithm, mpe.SimpleSpread, 5 * 88,
-		[]string{"envs=11", "horizon=8", "epochs=2", "minibatches=3", "hidden=16", "learning_rate=3e-3"},
-		[]string{"agent explained variance"}, 1e-3, false,
-	},
+// subjects are the built-in algorithms, as every one's own trial says.
+var subjects = func() (out []subject) {
+	for _, a := range weft.Builtin().Algorithms {
+		trial, err := algotest.TrialOf(a)
+		if err != nil {
+			panic(err)
+		}
+		out = append(out, newSubject(a, trial, trial.Short))
+	}
+	return out
+}()
+
+func newSubject(a algo.Algorithm, trial algotest.Trial, run algotest.Short) subject {
+	e, err := algotest.Environment(weft.Builtin(), run.Env)
+	if err != nil {
+		panic(fmt.Errorf("%s: %w", a.Name, err))
+	}
+	a.Presets = nil // so that the run has the settings of its trial and no others
+	return subject{a, trial, e, run.Steps, run.Set.List()}
 }
+
+// near is how far the weights of several learners may be from one's: sums are rounded otherwise.
+const near = 1e-3
 
 // several are the policies with as many learners as workers.
 var several = []string{"multi-learner", "central"}
+
+// synchronous are the policies of the matrix.
+var synchronous = append([]string{"single-learner-coarse", "single-learner-fine"}, several...)
 
 // cell is one run of the matrix.
 type cell struct {
@@ -115,23 +101,25 @@ func (c cell) deployment() plan.Deployment {
 	return d
 }
 
-// cells returns those to run: all, or a few in which every two values meet, an algorithm
-// under a policy being one.
+var (
+	counts  = []int{1, 2, 3, 5, 8}
+	fusions = []string{"apart", "fused", "statements", "unfused", "turns"}
+)
+
+// cells returns the runs of the matrix: with -matrix all, otherwise those of the first algorithm in
+// which every two values meet, and some of every other.
 func cells() (out []cell) {
 	met := map[string]bool{}
 	for a := range subjects {
-		for _, p := range append([]string{"single-learner-coarse", "single-learner-fine"}, several...) {
-			for _, k := range []int{1, 2, 3, 5, 8} {
-				for i, fusion := range []string{"apart", "fused", "statements", "unfused", "turns"} {
-					if fusion == "turns" && (p != "single-learner-fine" || k%2 != 0) {
-						continue
-					}
+		for i, p := range synchronous {
+			if a > 0 && !*fullMatrix {
+				out = append(out, some(a, i)...)
+				continue
+			}
+			for _, k := range counts {
+				for j, fusion := range fusions {
 					for _, procs := range []int{1, 2} {
-						c := cell{a, p, k, fusion, 1 + (procs+i)%2}
-						if testing.Short() && !c.raced() {
-							continue
-						}
-						if *fullMatrix || c.news(met) {
+						if c := (cell{a, p, k, fusion, 1 + (procs+j)%2}); c.possible() && (*fullMatrix || c.news(met)) {
 							out = append(out, c)
 						}
 					}
@@ -139,16 +127,40 @@ func cells() (out []cell) {
 			}
 		}
 	}
+	if testing.Short() {
+		out = slices.DeleteFunc(out, func(c cell) bool { return !c.raced() })
+	}
 	return out
 }
 
-// raced reports whether a cell has goroutines that a race detector has not seen in others: in all
-// ways with the first algorithm, in one with those behind it.
-func (c cell) raced() bool {
-	return c.algorithm == 0 && (c.workers == 2 || c.workers == 5) || c.workers == 5 && c.fusion == "apart" && c.procs == 2
+// some returns three cells of an algorithm under a policy, with three numbers of workers. What they
+// begin with differs by algorithm and policy.
+func some(a, policy int) (out []cell) {
+	for n := range 3 {
+		at := a + policy + n
+		c := cell{a, synchronous[policy], counts[1+at%4], fusions[(a+at)%5], 1 + at%2}
+		if !c.possible() {
+			c.fusion = fusions[at%4]
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
-// news reports whether two values meet in a cell for the first time.
+// possible reports whether there can be such a deployment: only a policy with environments of their
+// own lets an even number of them take turns.
+func (c cell) possible() bool {
+	return c.fusion != "turns" || c.policy == "single-learner-fine" && c.workers%2 == 0
+}
+
+// raced reports whether a cell has goroutines that a race detector has not seen in others: in all
+// ways with the first algorithm, in few with those behind it.
+func (c cell) raced() bool {
+	return c.workers == 5 || c.algorithm == 0 && c.workers == 2
+}
+
+// news reports whether two values meet in a cell for the first time, an algorithm under a policy
+// being one.
 func (c cell) news(met map[string]bool) (news bool) {
 	values := []string{subjects[c.algorithm].Name + " under " + c.policy, fmt.Sprint(c.workers), c.fusion, fmt.Sprint("procs ", c.procs)}
 	for i, a := range values {
@@ -193,6 +205,7 @@ func (s subject) train(t *testing.T, d plan.Deployment, steps int64, out string)
 type known struct {
 	plain      outcome
 	arrays     map[string][]byte
+	networks   []string
 	references map[int]map[string][]byte // by learners
 }
 
@@ -203,7 +216,7 @@ func TestMatrix(t *testing.T) {
 	for i, s := range subjects {
 		dir := filepath.Join(t.TempDir(), "run")
 		want[i] = &known{plain: s.train(t, plan.Deployment{}, s.steps, dir), references: map[int]map[string][]byte{}}
-		want[i].arrays = kept(t, dir)
+		want[i].arrays, want[i].networks = kept(t, dir), s.networks(t)
 		if s.train(t, plan.Deployment{}, 1, "").weights == want[i].plain.weights {
 			t.Fatalf("%s: the weights never moved", s.Name)
 		}
@@ -244,10 +257,10 @@ func (s subject) compareLearners(t *testing.T, c cell, w *known) {
 	dir := filepath.Join(t.TempDir(), "run")
 	s.train(t, c.deployment(), s.steps, dir)
 	got := kept(t, dir)
-	if d := apart(got, w.arrays); !(d <= s.near) {
-		t.Errorf("weights are %v from one learner's, at most %v is rounding", d, s.near)
+	if d := apart(got, w.arrays, w.networks); !(d <= near) {
+		t.Errorf("weights are %v from one learner's, at most %v is rounding", d, near)
 	}
-	if s.shared {
+	if s.Shared {
 		return
 	}
 	if w.references[c.workers] == nil {
@@ -263,27 +276,12 @@ func (s subject) compareLearners(t *testing.T, c cell, w *known) {
 // reference returns the state of k plain loops that meet at gradients.
 func (s subject) reference(t *testing.T, k int) map[string][]byte {
 	t.Helper()
-	dev, err := device.Open(device.Default)
+	c, err := algotest.Configure(s.Algorithm, s.set)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := s.Config()
-	if err := config.Defaults(c); err != nil {
-		t.Fatal(err)
-	}
-	var set []config.Assignment
-	for _, text := range s.set {
-		a, err := config.ParseSet(text, "test")
-		if err != nil {
-			t.Fatal(err)
-		}
-		set = append(set, a)
-	}
-	if err := config.Set(c, set); err != nil {
-		t.Fatal(err)
-	}
 	scopes, err := reference.Train(reference.Config{
-		Backend: dev.Backend(), Seed: 1, Loops: k, Steps: s.steps, Whole: s.whole,
+		Backend: algotest.Device(t).Backend(), Seed: 1, Loops: k, Steps: s.steps, Whole: s.Whole,
 		Build: func(scope *rl.Scope) (rl.Trainer, error) { return s.New(scope, algo.On(scope, s.env, nil, nil), c) },
 	})
 	if err != nil {
@@ -331,12 +329,29 @@ func kept(t *testing.T, run string) map[string][]byte {
 	return out
 }
 
-// apart returns the largest difference between two networks' weights.
-func apart(a, b map[string][]byte) (most float64) {
+// networks returns the names of the algorithm's parameters.
+func (s subject) networks(t *testing.T) (names []string) {
+	t.Helper()
+	scope := rl.NewScope(algotest.Device(t), 1)
+	c, err := algotest.Configure(s.Algorithm, s.set)
+	if err == nil {
+		_, err = s.New(scope, algo.On(scope, s.env, nil, nil), c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range scope.Params() {
+		names = append(names, p.Name())
+	}
+	return names
+}
+
+// apart returns the largest difference between two runs' weights.
+func apart(a, b map[string][]byte, networks []string) (most float64) {
 	compared := 0
 	for name, data := range a {
 		network, _, _ := strings.Cut(name, "/")
-		if !slices.Contains([]string{"net", "agent net", "q", "policy", "critics", "temperature"}, network) {
+		if !slices.Contains(networks, network) {
 			continue
 		}
 		x, y := floats(data), floats(b[name])
@@ -358,7 +373,7 @@ func floats(b []byte) []float32 {
 // TestTooManyWorkers: more workers than shards are refused before anything starts.
 func TestTooManyWorkers(t *testing.T) {
 	for _, s := range subjects {
-		for _, p := range append([]string{"single-learner-coarse", "single-learner-fine"}, several...) {
+		for _, p := range synchronous {
 			_, err := app.Train(t.Context(), app.Job{
 				Algorithm: s.Algorithm, Env: s.env, Set: s.set, Steps: s.steps, Deployment: plan.Deployment{Policy: p, Workers: 12},
 			})

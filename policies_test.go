@@ -15,8 +15,7 @@ import (
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/fdg"
-	"github.com/weft-rl/weft/internal/config"
-	"github.com/weft-rl/weft/internal/device"
+	"github.com/weft-rl/weft/internal/algotest"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/policy"
 	"github.com/weft-rl/weft/rl"
@@ -87,7 +86,7 @@ func tried(t *testing.T, a algo.Algorithm, p policy.Policy) (class, why string) 
 	t.Helper()
 	e := environmentOf(t, a)
 	workers := 2
-	if p.Name == policy.Plain.Name || p.Lowered {
+	if p.AsIs || p.Lowered {
 		workers = 1
 	}
 	_, err := app.Train(context.Background(), app.Job{
@@ -114,26 +113,21 @@ func tried(t *testing.T, a algo.Algorithm, p policy.Policy) (class, why string) 
 
 func environmentOf(t *testing.T, a algo.Algorithm) env.Entry {
 	t.Helper()
-	all := weft.Builtin().Environments
-	i := slices.IndexFunc(all, func(e env.Entry) bool { return e.ID == a.Presets[0].Env })
-	if i < 0 {
-		t.Fatalf("%s has no preset for an environment that there is", a.Name)
+	e, err := algotest.Environment(weft.Builtin(), a.Presets[0].Env)
+	if err != nil {
+		t.Fatalf("%s's first preset: %v", a.Name, err)
 	}
-	return all[i]
+	return e
 }
 
 // sums reports whether several learners add up gradients under a policy.
 func sums(t *testing.T, a algo.Algorithm, e env.Entry, p policy.Policy) bool {
 	t.Helper()
-	dev, err := device.Open(device.Default)
+	c, err := algotest.Configure(a, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := a.Config()
-	if err := config.Defaults(c); err != nil {
-		t.Fatal(err)
-	}
-	s := rl.NewScope(dev, 1)
+	s := rl.NewScope(algotest.Device(t), 1)
 	x, err := a.New(s, algo.On(s, e, nil, nil), c)
 	if err != nil {
 		t.Fatal(err)

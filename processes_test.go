@@ -10,12 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weft-rl/weft"
-	"github.com/weft-rl/weft/algo/mappo"
 	"github.com/weft-rl/weft/app"
-	"github.com/weft-rl/weft/env"
-	"github.com/weft-rl/weft/env/mpe"
-	"github.com/weft-rl/weft/internal/config"
+	"github.com/weft-rl/weft/internal/algotest"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
@@ -30,20 +26,16 @@ import (
 // The parity matrix over processes: what crosses a network gives the bits of what
 // crosses a channel, and so those of the plain loop.
 
-// everything is the matrix's subjects, and behind them all other algorithms.
+// everything is the matrix's subjects, and behind them their runs in further environments.
 var everything = slices.Concat(subjects, others())
 
 func others() (out []subject) {
-	set := weft.Builtin()
-	for _, a := range set.Algorithms {
-		if slices.ContainsFunc(subjects, func(s subject) bool { return s.Name == a.Name }) {
-			continue
+	for _, s := range subjects {
+		for _, run := range s.More {
+			out = append(out, newSubject(s.Algorithm, s.Trial, run))
 		}
-		i := slices.IndexFunc(set.Environments, func(e env.Entry) bool { return e.ID == a.Presets[0].Env })
-		out = append(out, subject{Algorithm: a, env: set.Environments[i], steps: 200, set: []string{"envs=4"}})
 	}
-	// One whose agents can be shared out.
-	return append(out, subject{Algorithm: mappo.Algorithm, env: mpe.SimpleTag, steps: 200, set: []string{"envs=4"}})
+	return out
 }
 
 // share is one run of it: a cell's algorithm and policy, on so many processes.
@@ -56,19 +48,24 @@ func (s share) String() string {
 	return fmt.Sprintf("%s/%s/%d processes/%d replicas", everything[s.Algorithm].Name, s.Policy, s.Workers, s.Replicas)
 }
 
-// shares returns those to run: all, or a few in which every two values meet; to a race
-// detector, some with unequal shards.
+// shares returns the runs: with -matrix all, otherwise those of the first algorithm in which every
+// two values meet, and one of every other under a policy; to a race detector, some with unequal
+// shards.
 func shares() (out []share) {
 	met := map[string]bool{}
 	for a := range subjects {
-		for i, p := range append([]string{"single-learner-coarse", "single-learner-fine"}, several...) {
+		for i, p := range synchronous {
 			for j, n := range []int{2, 4} {
-				for _, k := range []int{n, 5, 8} {
-					if testing.Short() && (k != 5 || n == 4 && a > 0 || (a+i)%2 != 0) {
-						continue
-					}
+				for l, k := range []int{n, 5, 8} {
 					c := cell{a, p, n, fmt.Sprint(k), (a + i + j) % 2}
-					if *fullMatrix || c.news(met) {
+					wanted := c.news(met)
+					switch {
+					case testing.Short():
+						wanted = k == 5 && (n == 2 || a == 0) && (a+i)%2 == 0
+					case a > 0:
+						wanted = j == (a+i)%2 && l == (a+i)%3
+					}
+					if wanted || *fullMatrix {
 						out = append(out, share{a, plan.Deployment{Policy: p, Workers: n, Replicas: k}})
 					}
 				}
@@ -89,18 +86,10 @@ func jobOf(text string) (runner.Job, error) {
 	if err != nil {
 		return runner.Job{}, err
 	}
-	c := x.Config()
-	var set []config.Assignment
-	for _, text := range x.set {
-		a, err := config.ParseSet(text, "test")
-		if err != nil {
-			return runner.Job{}, err
-		}
-		set = append(set, a)
-	}
+	c, err := algotest.Configure(x.Algorithm, x.set)
 	return runner.Job{
 		Algorithm: x.Algorithm, Config: c, Env: x.env, Device: d, Seed: 1, Steps: x.steps,
-	}, errors.Join(config.Defaults(c), config.Set(c, set))
+	}, err
 }
 
 // assignment returns a share's, for its processes at their addresses.
@@ -188,13 +177,12 @@ func TestProcessMatrix(t *testing.T) {
 	t.Logf("%d runs", len(all))
 }
 
-// TestProcessOthers: the algorithms that the matrix leaves out, under every policy
-// that they have.
+// TestProcessOthers: the runs that the matrix leaves out, under every policy that accepts them.
 func TestProcessOthers(t *testing.T) {
 	for i := len(subjects); i < len(everything); i++ {
 		for _, p := range policy.Builtin() {
 			x, s := everything[i], share{i, plan.Deployment{Policy: p.Name, Workers: 2}}
-			if p.Lowered || p.Name == policy.Plain.Name {
+			if p.Lowered || p.AsIs {
 				continue
 			}
 			job := app.Job{Algorithm: x.Algorithm, Env: x.env, Set: x.set, Steps: x.steps, Seed: 1, Deployment: s.Deployment}

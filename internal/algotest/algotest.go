@@ -10,7 +10,6 @@ import (
 	"github.com/weft-rl/weft/algo"
 	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/env"
-	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/rl"
 )
@@ -87,22 +86,8 @@ func train(t testing.TB, a algo.Algorithm, e env.Entry, options any, steps int64
 // settings returns an algorithm's defaults but for some.
 func settings(t testing.TB, a algo.Algorithm, set []string) any {
 	t.Helper()
-	c := a.Config()
-	if err := config.Check(c); err != nil {
-		t.Fatal(err)
-	}
-	if err := config.Defaults(c); err != nil {
-		t.Fatal(err)
-	}
-	var list []config.Assignment
-	for _, x := range set {
-		one, err := config.ParseSet(x, "test")
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, one)
-	}
-	if err := config.Set(c, list); err != nil {
+	c, err := Configure(a, set)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return c

@@ -14,6 +14,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/weft-rl/weft"
+	"github.com/weft-rl/weft/internal/algotest"
 )
 
 // outcome is what testdata/src/parity says of a run.
@@ -202,10 +205,24 @@ func TestParity(t *testing.T) {
 			t.Errorf("%s was not run", r.Package)
 		}
 	}
-	for _, name := range []string{"algo-a2c", "algo-impala", "algo-mappo", "algo-ppo", "bandit", "groups", "recurrent", "refined", "tangled", "two"} {
+	for _, name := range append(fusing(t), "bandit", "groups", "recurrent", "refined", "tangled", "two") {
 		if seen[name] && fused[name] == 0 {
 			t.Errorf("%s: no part of a program was one graph", name)
 		}
 	}
 	t.Logf("%d runs of %d loops", runs, len(got))
+}
+
+// fusing returns the algorithms with programs of which a part is one graph.
+func fusing(t *testing.T) (names []string) {
+	for _, a := range weft.Builtin().Algorithms {
+		trial, err := algotest.TrialOf(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !trial.Ways.Unfused {
+			names = append(names, "algo-"+algotest.Folder(a))
+		}
+	}
+	return names
 }

@@ -7,14 +7,11 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/weft-rl/weft"
 	"github.com/weft-rl/weft/algo"
-	"github.com/weft-rl/weft/algo/a2c"
-	algodqn "github.com/weft-rl/weft/algo/dqn"
-	"github.com/weft-rl/weft/algo/impala"
-	"github.com/weft-rl/weft/algo/mappo"
-	"github.com/weft-rl/weft/algo/ppo"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/debug"
+	"github.com/weft-rl/weft/internal/algotest"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/bandit"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/delayed"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/dqn"
@@ -39,7 +36,6 @@ import (
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/two"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/world"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/trace"
-	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 	"github.com/weft-rl/weft/rl"
 )
@@ -74,64 +70,32 @@ var loops = map[string]func(*rl.Scope, algo.MakeEnv) (trainer, error){
 	"tangled":    func(s *rl.Scope, m algo.MakeEnv) (trainer, error) { return tangled.New(s, m, 4) },
 }
 
-// algorithm is one of the built-in ones, with settings that together take every
-// way through its loop.
-type algorithm struct {
-	name string
-	algo.Algorithm
-	common   []string
-	settings [][]string
-}
-
-var algorithms = []algorithm{
-	{"ppo", ppo.Algorithm, []string{"envs=4", "horizon=8", "hidden=8"}, [][]string{
-		{}, {"normalize_obs=true", "normalize_reward=true", "normalize_advantage=false", "anneal=constant"},
-		{"target_kl=1e-9", "memory=4"}, {"target_kl=10", "epochs=2", "shared=true"},
-	}},
-	{"a2c", a2c.Algorithm, []string{"envs=4", "hidden=8"}, [][]string{{}, {"normalize_advantage=true", "anneal=constant"}}},
-	{"impala", impala.Algorithm, []string{"envs=4", "horizon=5", "hidden=8"}, [][]string{{}, {"anneal=constant"}}},
-	{"mappo", mappo.Algorithm, []string{"envs=4", "horizon=5", "hidden=8", "epochs=2", "minibatches=2"}, [][]string{
-		{}, {"normalize_value=false", "normalize_advantage=false", "anneal=linear"}, {"separate=true"},
-	}},
-	{"algo-dqn", algodqn.Algorithm, []string{"envs=4", "train_every=2", "updates=2", "batch=8", "hidden=8", "learning_starts=12"}, [][]string{
-		{"target_every=16"}, {"target_every=16", "double=true", "prioritised=true", "n_step=2", "anneal=linear"},
-	}},
-}
-
-// worlds are the environments of loops that need another than debug.Identity to
-// show all that they do.
-var worlds = map[string]env.Entry{"mappo": debug.Kinds}
-
-// make constructs the algorithm with one of its settings.
-func (a algorithm) make(set []string) func(*rl.Scope, algo.MakeEnv) (trainer, error) {
-	return func(s *rl.Scope, m algo.MakeEnv) (trainer, error) {
-		c := a.Config()
-		var list []config.Assignment
-		for _, x := range append(a.common, set...) {
-			one, err := config.ParseSet(x, "trace")
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, one)
-		}
-		if err := config.Defaults(c); err != nil {
-			return nil, err
-		}
-		if err := config.Set(c, list); err != nil {
-			return nil, err
-		}
-		return a.New(s, m, c)
-	}
-}
+// worlds are the environments of loops that need another one than debug.Identity.
+var worlds = map[string]env.Entry{}
 
 func main() {
 	out := map[string][]trace.Record{}
 	for name, make := range loops {
 		out[name] = append(out[name], run(name, 0, make))
 	}
-	for _, a := range algorithms {
-		for i, set := range a.settings {
-			out[a.name] = append(out[a.name], run(a.name, i, a.make(set)))
+	for _, a := range weft.Builtin().Algorithms {
+		trial, err := algotest.TrialOf(a)
+		if err != nil {
+			panic(err)
+		}
+		name := "algo-" + algotest.Folder(a)
+		worlds[name], err = algotest.Environment(weft.Builtin(), trial.Ways.Env)
+		if err != nil {
+			panic(err)
+		}
+		for i, set := range trial.Ways.Each {
+			out[name] = append(out[name], run(name, i, func(s *rl.Scope, m algo.MakeEnv) (trainer, error) {
+				c, err := algotest.Configure(a, trial.Ways.Settings(set, 4))
+				if err != nil {
+					return nil, err
+				}
+				return a.New(s, m, c)
+			}))
 		}
 	}
 	if failed {

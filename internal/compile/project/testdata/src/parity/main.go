@@ -9,17 +9,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-rl/weft"
 	"github.com/weft-rl/weft/algo"
-	"github.com/weft-rl/weft/algo/a2c"
-	algodqn "github.com/weft-rl/weft/algo/dqn"
-	"github.com/weft-rl/weft/algo/impala"
-	"github.com/weft-rl/weft/algo/mappo"
-	"github.com/weft-rl/weft/algo/ppo"
-	algosac "github.com/weft-rl/weft/algo/sac"
 	"github.com/weft-rl/weft/edge"
 	"github.com/weft-rl/weft/env"
 	"github.com/weft-rl/weft/env/debug"
 	"github.com/weft-rl/weft/fdg"
+	"github.com/weft-rl/weft/internal/algotest"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/bandit"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/delayed"
 	"github.com/weft-rl/weft/internal/compile/analyze/testdata/src/loops/dqn"
@@ -51,7 +47,6 @@ import (
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/returning"
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/loops/stores"
 	"github.com/weft-rl/weft/internal/compile/project/testdata/src/trial"
-	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/plan"
 	"github.com/weft-rl/weft/rl"
 )
@@ -93,64 +88,31 @@ var loops = map[string]func(*rl.Scope, algo.MakeEnv) (rl.Trainer, error){
 	"world":      func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return world.New(s, m, envs) },
 }
 
-// members are how many a family has.
-var members = map[string]int{"agents": 4, "family": 3, "groups": 4, "algo-mappo/0": 2, "algo-mappo/1": 4, "algo-mappo/2": 2}
-
-// algorithm is a built-in one, with settings that together take every way through
-// its loop.
-type algorithm struct {
-	algo.Algorithm
-	common   []string
-	settings [][]string
-}
-
-var algorithms = map[string]algorithm{
-	"algo-ppo": {ppo.Algorithm, []string{"horizon=8", "hidden=8"}, [][]string{
-		{}, {"normalize_obs=true", "normalize_reward=true", "normalize_advantage=false", "anneal=constant"},
-		{"target_kl=1e-9", "memory=4"}, {"target_kl=10", "epochs=2", "shared=true"},
-	}},
-	"algo-mappo": {mappo.Algorithm, []string{"horizon=5", "hidden=8", "epochs=2"}, [][]string{
-		{}, {"separate=true", "minibatches=2"}, {"normalize_value=false", "normalize_advantage=false", "anneal=linear"},
-	}},
-	"algo-a2c":    {a2c.Algorithm, []string{"hidden=8"}, [][]string{{}, {"normalize_advantage=true", "anneal=constant"}}},
-	"algo-impala": {impala.Algorithm, []string{"horizon=5", "hidden=8"}, [][]string{{}, {"anneal=constant"}}},
-	"algo-dqn": {algodqn.Algorithm, []string{"train_every=2", "updates=2", "batch=8", "hidden=8"}, [][]string{
-		{"target_every=16", "learning_starts=12"},
-		{"target_every=16", "learning_starts=12", "double=true", "prioritised=true", "n_step=2", "anneal=linear"},
-		{"target_every=16", "dueling=true", "prioritised=true", "n_step=3", "buffer=23", "learning_starts=15", "tau=.5"},
-	}},
-	"algo-sac": {algosac.Algorithm, []string{"train_every=2", "updates=2", "batch=8", "hidden=8", "learning_starts=12"}, [][]string{
-		{"buffer=100"}, {"buffer=23", "delay=2", "n_step=2", "auto=false", "critics=1", "anneal=linear"},
-	}},
-}
-
 func init() {
-	for name, a := range algorithms {
-		for i, set := range a.settings {
-			loops[fmt.Sprintf("%s/%d", name, i)] = func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) { return a.make(s, m, set) }
+	for _, a := range weft.Builtin().Algorithms {
+		trial, err := algotest.TrialOf(a)
+		if err != nil {
+			panic(err)
+		}
+		for i, set := range trial.Ways.Each {
+			name := fmt.Sprintf("algo-%s/%s-%d", algotest.Folder(a), a.Name, i)
+			worlds[name], err = algotest.Environment(weft.Builtin(), trial.Ways.Env)
+			if err != nil {
+				panic(err)
+			}
+			loops[name] = func(s *rl.Scope, m algo.MakeEnv) (rl.Trainer, error) {
+				c, err := algotest.Configure(a, trial.Ways.Settings(set, envs))
+				if err != nil {
+					return nil, err
+				}
+				return a.New(s, m, c)
+			}
 		}
 	}
 }
 
-// make constructs the algorithm with some settings.
-func (a algorithm) make(s *rl.Scope, m algo.MakeEnv, set []string) (rl.Trainer, error) {
-	c := a.Config()
-	var list []config.Assignment
-	for _, x := range append(append([]string{fmt.Sprint("envs=", envs)}, a.common...), set...) {
-		one, err := config.ParseSet(x, "parity")
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, one)
-	}
-	if err := config.Defaults(c); err != nil {
-		return nil, err
-	}
-	if err := config.Set(c, list); err != nil {
-		return nil, err
-	}
-	return a.New(s, m, c)
-}
+// worlds are the environments of loops that need another one than debug.Identity.
+var worlds = map[string]env.Entry{"agents": debug.Kinds, "groups": debug.Kinds}
 
 // main runs the loops that its arguments name, all without any.
 func main() {
@@ -190,7 +152,7 @@ func outcomes(name string) (out []trial.Outcome) {
 	for _, gr := range set.Groupings {
 		for k := 1; k <= 3; k++ {
 			one := !slices.ContainsFunc(gr.Groups, func(g plan.Group) bool { return g.Over != fdg.None })
-			if gr.Member != nil && k > members[name] || one && k > 1 {
+			if gr.Member != nil && k > gr.Members(t) || one && k > 1 {
 				continue
 			}
 			out = append(out, run(name, gr.Grouping, g, gr, nil, 0, k))
@@ -201,25 +163,28 @@ func outcomes(name string) (out []trial.Outcome) {
 
 func build(name string, s *rl.Scope) (t rl.Trainer, err error) {
 	err = rl.Catch(func() (err error) {
-		t, err = loops[name](s, &maker{scope: s, several: name == "agents" || name == "groups" || strings.HasPrefix(name, "algo-mappo")})
+		t, err = loops[name](s, &maker{scope: s, entry: entryOf(name)})
 		return err
 	})
 	return t, err
 }
 
+func entryOf(name string) env.Entry {
+	if e, ok := worlds[name]; ok {
+		return e
+	}
+	return debug.Identity
+}
+
 // maker gives every batch a name of its own.
 type maker struct {
-	scope   *rl.Scope
-	several bool // kinds of agents
-	made    int
+	scope *rl.Scope
+	entry env.Entry
+	made  int
 }
 
 func (m *maker) next() algo.MakeEnv {
-	entry := debug.Identity
-	if m.several {
-		entry = debug.Kinds
-	}
-	on := algo.On(m.scope, entry, nil, nil)
+	on := algo.On(m.scope, m.entry, nil, nil)
 	if m.made++; m.made > 1 {
 		return on.As(fmt.Sprint("env", m.made))
 	}
@@ -238,11 +203,15 @@ func run(name string, by plan.Grouping, g *fdg.Graph, programs edge.Grouping, lo
 	if name == "offline" { // which ends by itself
 		rounds = 3
 	}
+	members := 0
+	if t, err := build(name, trial.Root(0)); err == nil && programs.Member != nil {
+		members = programs.Members(t)
+	}
 	planned := trial.Planned(by, g, k)
 	planned.Graphs = k != 2 // with two replicas, statement by statement
 	out := trial.Run(trial.Config{
 		Build: func(s *rl.Scope) (rl.Trainer, error) { return build(name, s) },
-		Plan:  planned, Graph: g, Programs: programs, Members: members[name], Iterations: rounds,
+		Plan:  planned, Graph: g, Programs: programs, Members: members, Iterations: rounds,
 		Lowered: lowered, Until: until,
 	})
 	out.Loop, out.Grouping, out.Replicas = name, by.Name, k
