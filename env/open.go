@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gomlx/compute/shapes"
+
 	"github.com/weft-rl/weft/rl"
 )
 
@@ -74,6 +76,9 @@ func open(s *rl.Scope, name string, e Entry, n int, options any, one bool) (g Gr
 			return errors.Join(err, Close(made))
 		}
 		s.Register(name, guarded)
+		for _, spec := range guarded.Spec() {
+			tellFrames(s, spec)
+		}
 		spec := guarded.Spec()[0]
 		span := rl.Span{Lo: spec.First, Hi: spec.First + spec.Rows, Of: spec.Envs}
 		if name == Name {
@@ -88,6 +93,19 @@ func open(s *rl.Scope, name string, e Entry, n int, options any, one bool) (g Gr
 		return nil, fmt.Errorf("environment %s: %w", e.ID, err)
 	}
 	return g, nil
+}
+
+// tellFrames tells a scope which observations are stacks of frames.
+func tellFrames(s *rl.Scope, spec Spec) {
+	for _, l := range spec.Obs.Leaves() {
+		if b, ok := l.Space.(rl.Box); ok && b.Frames > 1 {
+			dims := b.Dims
+			if spec.Agents > 1 {
+				dims = append([]int{spec.Agents}, dims...)
+			}
+			s.SetStacked(shapes.Make(b.Shape().DType, dims...), b.Frames)
+		}
+	}
 }
 
 // Make makes the entry's environments as they are, unguarded: for whoever puts

@@ -9,17 +9,29 @@ import (
 	"github.com/weft-rl/weft/rl"
 )
 
-// columns holds rows of E as one flat ring for each tensor.
-type columns[E any] struct {
-	scope *rl.Scope
-	like  E          // an element without its tensors; its trees' names count
-	rings []*rl.Ring // nil where the tensor is absent
+// column is the memory of one tensor: a *rl.Ring, or *rl.Stacks.
+type column interface {
+	Put(at int, x rl.Tensor)
+	PutRow(slot int, x rl.Tensor, i int)
+	Gather(s *rl.Scope, slots []int, lead ...int) rl.Tensor
+	Tensor(s *rl.Scope) rl.Tensor
+	Take(x rl.Tensor)
+	Save(s *rl.State, name string, rows int)
 }
 
-// begin makes rings for rows like e's, of which there are rows at a time.
-func (c *columns[E]) begin(e E, leaves []rl.Tensor, rows int, slots func(leaf int) int) {
+// columns holds rows of E as one column for each tensor.
+type columns[E any] struct {
+	scope *rl.Scope
+	like  E        // an element without its tensors; its trees' names count
+	rings []column // nil where the tensor is absent
+}
+
+// begin makes columns for rows like e's, of which there are rows at a time. Tensors for
+// which share has a number above 0 have the memory of frames that this number stands for.
+func (c *columns[E]) begin(e E, leaves []rl.Tensor, rows int, slots func(leaf int) int, share []int) {
 	c.like = rl.Rebuild(e, make([]rl.Tensor, len(leaves))) // its tensors would live on
-	c.rings = make([]*rl.Ring, len(leaves))
+	c.rings = make([]column, len(leaves))
+	frames := map[int]*rl.Frames{}
 	for i, x := range leaves {
 		switch {
 		case !x.Ok():
@@ -27,13 +39,22 @@ func (c *columns[E]) begin(e E, leaves []rl.Tensor, rows int, slots func(leaf in
 		case x.Rows() != rows:
 			rl.Failf("%s has %d rows, others have %d: there is one for each environment", nameOf(e, i), x.Rows(), rows)
 		}
-		c.rings[i] = rl.NewRing(slots(i), x)
+		if share == nil || share[i] == 0 {
+			c.rings[i] = c.scope.Ring(slots(i), x)
+			continue
+		}
+		f, ok := frames[share[i]]
+		if !ok {
+			f = rl.NewFrames(c.scope, fmt.Sprintf("frames%d", i), slots(i), x, c.scope.Stacked(rowOf(x)))
+			frames[share[i]] = f
+		}
+		c.rings[i] = f.Ring(slots(i))
 	}
 }
 
 // fit reports whether leaves are there where rings are.
 func (c *columns[E]) fit(leaves []rl.Tensor) bool {
-	return slices.EqualFunc(leaves, c.rings, func(x rl.Tensor, r *rl.Ring) bool { return x.Ok() == (r != nil) })
+	return slices.EqualFunc(leaves, c.rings, func(x rl.Tensor, r column) bool { return x.Ok() == (r != nil) })
 }
 
 // save puts the rows' form, and the first slots of each ring.
@@ -54,10 +75,18 @@ func (c *columns[E]) loadForm(s *rl.State) (err error) {
 
 // load takes the rings back, once the form is known.
 func (c *columns[E]) load(s *rl.State, slots func(leaf int) int) {
-	c.rings = make([]*rl.Ring, len(rl.LeafNames(c.like)))
+	c.rings = make([]column, len(rl.LeafNames(c.like)))
+	at, frames := s.At("rows"), map[string]*rl.Frames{}
 	for i := range c.rings {
-		if at := s.At("rows"); at.Has(fmt.Sprint(i)) {
-			c.rings[i] = rl.LoadRing(at, fmt.Sprint(i), slots(i))
+		switch name := fmt.Sprint(i); {
+		case at.Has(name):
+			if r := rl.LoadRing(at, name, slots(i)); r != nil {
+				c.rings[i] = r
+			}
+		case rl.HasStacks(at, name):
+			if r := rl.LoadStacks(at, name, slots(i), frames); r != nil {
+				c.rings[i] = r
+			}
 		}
 	}
 }

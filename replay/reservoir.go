@@ -54,7 +54,7 @@ func (r *Reservoir[E]) Insert(e E, keep rl.Tensor) {
 	leaves := rl.Leaves(e)
 	rows := rowsIn(e, leaves)
 	if r.rings == nil {
-		r.begin(e, leaves, rows, r.slotsOf)
+		r.begin(e, leaves, rows, r.slotsOf, nil)
 	}
 	if !r.fit(leaves) || keep.Ok() && keep.Rows() != rows {
 		rl.Failf("a reservoir is given other tensors (%v, keep %v) than before", leaves, keep)

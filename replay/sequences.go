@@ -105,8 +105,8 @@ func (q *Sequences[E]) Insert(e E, done rl.Tensor) {
 // begin makes the rings for steps like the first ones.
 func (q *Sequences[E]) begin(e E, leaves []rl.Tensor, done rl.Tensor) {
 	q.shape(rl.LeafNames(e), done.Rows())
-	q.store.begin(e, leaves, done, q.Length)
-	q.begins, q.age = rl.NewRing(q.capacity, done), make([]int64, q.envs)
+	q.store.begin(e, leaves, done, q.Length, q.roles)
+	q.begins, q.age = q.scope.Ring(q.capacity, done), make([]int64, q.envs)
 }
 
 // shape works out where memory is stored. Steps are counted in blocks of Stride: an

@@ -38,14 +38,14 @@ func (t *store[E]) slotsOf(i int) int {
 // apart reports whether tensor i is not stored by row.
 func (t *store[E]) apart(i int) bool { return t.aside != nil && t.aside[i] }
 
-// begin makes the rings for rows like e's, of which a sample may span several steps.
-func (t *store[E]) begin(e E, leaves []rl.Tensor, done rl.Tensor, span int) {
+// begin makes the columns for rows like e's, of which a sample may span several steps.
+func (t *store[E]) begin(e E, leaves []rl.Tensor, done rl.Tensor, span int, roles []role) {
 	t.envs = done.Rows()
 	if span*t.envs > t.capacity {
 		rl.Failf("a table of %d rows cannot hold %d steps of %d environments", t.capacity, span, t.envs)
 	}
-	t.columns.begin(e, leaves, t.envs, t.slotsOf)
-	t.done = rl.NewRing(t.capacity, done)
+	t.columns.begin(e, leaves, t.envs, t.slotsOf, t.share(rl.LeafNames(e), leaves, roles))
+	t.done = t.scope.Ring(t.capacity, done)
 }
 
 // check fails unless rows are like those before.

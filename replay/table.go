@@ -109,8 +109,8 @@ func (t *Table[E]) Insert(e E, done rl.Tensor) {
 
 // begin makes the rings for rows like the first ones.
 func (t *Table[E]) begin(e E, leaves []rl.Tensor, done rl.Tensor) {
-	t.store.begin(e, leaves, done, t.span())
 	t.roles = rolesOf[E](rl.LeafNames(e), tableTags)
+	t.store.begin(e, leaves, done, t.span(), t.roles)
 }
 
 // InPart reports why a table cannot be given the rows of one of these parts of the

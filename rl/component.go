@@ -1,7 +1,9 @@
 package rl
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -56,6 +58,15 @@ type Array struct {
 	// Rows is true when the first axis is the environments that the component's
 	// replica owns: the whole is all replicas' rows, one after another.
 	Rows bool
+
+	// Source, in place of Flat, gives the data in little-endian order. Only states
+	// that System.Viewing returned, and those read from checkpoints, have such arrays.
+	Source io.ReaderAt
+	// Part is true of arrays that hold what Framing puts others together from.
+	Part bool
+	// Framing, in place of Flat and Source, says how the data are put together from
+	// arrays that are parts.
+	Framing *Framing
 }
 
 // State is the named arrays that components save and load.
@@ -66,15 +77,32 @@ type State struct {
 
 type stateSet struct {
 	dev      *Device
-	envs     []Span // that whoever loads the state owns
+	storage  *Storage // of rings that are loaded
+	envs     []Span   // that whoever loads the state owns
 	arrays   map[string]Array
 	err      error
 	restarts bool
+	viewing  bool
 }
 
 // NewState returns an empty state whose tensors live on s's device.
 func NewState(s *Scope) *State {
-	return &State{set: &stateSet{dev: s.dev, envs: s.spans(), arrays: map[string]Array{}}}
+	return &State{set: &stateSet{dev: s.dev, storage: s.storage, envs: s.spans(), arrays: map[string]Array{}}}
+}
+
+// Viewing makes s a state that holds views of rings instead of copies, and returns it.
+func (system) Viewing(s *State) *State {
+	s.set.viewing = true
+	return s
+}
+
+// Release ends the views among arrays, which must not be read any more.
+func (system) Release(arrays []Array) {
+	for _, a := range arrays {
+		if v, ok := a.Source.(*View); ok {
+			v.Release()
+		}
+	}
 }
 
 // Restarting makes s a state without the episodes under way, and returns it: what
@@ -97,7 +125,28 @@ func (s *State) Add(a Array) {
 	if _, twice := s.set.arrays[a.Name]; twice {
 		failf("state %q is saved twice", a.Name)
 	}
+	if a.Framing != nil {
+		a.Framing = a.Framing.under(s.prefix)
+	}
+	if v, ok := a.Source.(*View); ok && !s.set.viewing {
+		flat, err := a.flat()
+		check(err)
+		v.Release()
+		a.Flat, a.Source = flat, nil
+	}
 	s.set.arrays[a.Name] = a
+}
+
+// flat returns the data of an array that has them in either way.
+func (a Array) flat() (any, error) {
+	if a.Source == nil {
+		return a.Flat, nil
+	}
+	flat := makeFlat(a.Shape)
+	if a.Shape.Size() == 0 {
+		return flat, nil
+	}
+	return flat, a.readInto(dtypes.UnsafeByteSliceFromAny(flat))
 }
 
 // Put saves a tensor; an absent one is not saved.
@@ -193,12 +242,28 @@ func (s *State) children() []string {
 	return slices.Compact(out)
 }
 
-func (s *State) array(name string) (Array, bool) {
+// stored returns an array as it was added.
+func (s *State) stored(name string) (Array, bool) {
 	a, ok := s.set.arrays[s.prefix+name]
 	if !ok {
 		s.fail(fmt.Errorf("state %q is missing", s.prefix+name))
 	}
 	return a, ok
+}
+
+// array returns an array with its data in Flat.
+func (s *State) array(name string) (Array, bool) {
+	a, ok := s.stored(name)
+	if !ok || a.Source == nil {
+		return a, ok
+	}
+	flat, err := a.flat()
+	if err != nil {
+		s.fail(fmt.Errorf("state %q: %w", a.Name, err))
+		return a, false
+	}
+	a.Flat, a.Source = flat, nil
+	return a, true
 }
 
 // GetLike does what Get does for a tensor that must have like's shape.
@@ -301,4 +366,12 @@ func GetSliceN[T gotype.Supported](s *State, name string, n int) []T {
 		return make([]T, n)
 	}
 	return x
+}
+
+// reader returns the array's data in either form.
+func (a Array) reader() io.ReaderAt {
+	if a.Source != nil || a.Shape.Size() == 0 {
+		return a.Source
+	}
+	return bytes.NewReader(dtypes.UnsafeByteSliceFromAny(a.Flat))
 }

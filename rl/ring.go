@@ -2,6 +2,7 @@ package rl
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -13,24 +14,35 @@ import (
 // flat, in the tensor's own dtype, so that pictures of bytes stay bytes and the
 // garbage collector sees one object. Slots are numbered from 0; who uses a ring
 // knows which of them hold something.
+//
+// A ring follows which of its blocks are written, so that a checkpoint can hold the
+// ring without a copy of it (View), and write only what has changed since the last.
 type Ring struct {
 	slots int
 	row   shapes.Shape // of one row
 	flat  any          // slots rows
 	bytes []byte       // the same
+	changes
 }
 
-// NewRing returns a ring of rows like those of x, [rows, ...].
-func NewRing(slots int, x Tensor) *Ring {
+// NewRing returns a ring in memory of rows like those of x, [rows, ...].
+func NewRing(slots int, x Tensor) *Ring { return newRing(nil, slots, rowOf(x)) }
+
+// Ring returns a ring of rows like those of x, [rows, ...], where the run's deployment
+// has stores: in memory, or in a file.
+func (s *Scope) Ring(slots int, x Tensor) *Ring { return newRing(s.storage, slots, rowOf(x)) }
+
+// rowOf returns the shape of a row of x.
+func rowOf(x Tensor) shapes.Shape {
 	if x.Shape().Rank() == 0 {
 		failf("a store keeps rows, and %s has none", x.Shape())
 	}
-	return newRing(slots, shapes.Make(x.Shape().DType, x.Shape().Dimensions[1:]...))
+	return shapes.Make(x.Shape().DType, x.Shape().Dimensions[1:]...)
 }
 
-func newRing(slots int, row shapes.Shape) *Ring {
-	r := &Ring{slots: slots, row: row, flat: dtypes.MakeAnySlice(row.DType, slots*row.Size())}
-	r.bytes = dtypes.UnsafeByteSliceFromAny(r.flat)
+func newRing(at *Storage, slots int, row shapes.Shape) *Ring {
+	r := &Ring{slots: slots, row: row, changes: newChanges()}
+	r.flat, r.bytes = at.memory(r, row.DType, slots*row.Size())
 	return r
 }
 
@@ -40,11 +52,11 @@ func (r *Ring) Put(at int, x Tensor) {
 	if want := r.batch(n); !x.Shape().Equal(want) || n > r.slots || at < 0 || at >= r.slots {
 		failf("a store of %d rows like %s is given %s", r.slots, r.row, x.Shape())
 	}
-	size := len(r.bytes) / r.slots
+	size := r.rowSize()
 	src := bytesOf(x)
 	first := min(n, r.slots-at) * size
-	copy(r.bytes[at*size:], src[:first])
-	copy(r.bytes, src[first:])
+	r.write(at*size, src[:first])
+	r.write(0, src[first:])
 }
 
 // PutRow writes row i of x into a slot.
@@ -52,15 +64,24 @@ func (r *Ring) PutRow(slot int, x Tensor, i int) {
 	if n := x.Rows(); !x.Shape().Equal(r.batch(n)) || i < 0 || i >= n || slot < 0 || slot >= r.slots {
 		failf("slot %d of a store of %d rows like %s is given row %d of %s", slot, r.slots, r.row, i, x.Shape())
 	}
-	size := len(r.bytes) / r.slots
-	copy(r.bytes[slot*size:(slot+1)*size], bytesOf(x)[i*size:(i+1)*size])
+	size := r.rowSize()
+	r.write(slot*size, bytesOf(x)[i*size:(i+1)*size])
+}
+
+// rowSize returns the bytes of a row.
+func (r *Ring) rowSize() int { return len(r.bytes) / max(1, r.slots) }
+
+// at returns the bytes of a slot; for reading only.
+func (r *Ring) at(slot int) []byte {
+	size := r.rowSize()
+	return r.bytes[slot*size : (slot+1)*size]
 }
 
 // Tensor returns all slots as a tensor.
 func (r *Ring) Tensor(s *Scope) Tensor { return s.dev.from(r.flat, r.batch(r.slots)) }
 
 // Take takes all slots over from a tensor.
-func (r *Ring) Take(x Tensor) { copy(r.bytes, bytesOf(x)) }
+func (r *Ring) Take(x Tensor) { r.write(0, bytesOf(x)) }
 
 // Gather returns the rows of slots, as a tensor [lead..., ...]; lead is len(slots) if
 // it is not given.
@@ -68,35 +89,38 @@ func (r *Ring) Gather(s *Scope, slots []int, lead ...int) Tensor {
 	if len(lead) == 0 {
 		lead = []int{len(slots)}
 	}
+	checkSlots(slots, r.slots)
+	return s.dev.fresh(r.batch(lead...), func(flat any) {
+		rowcopy.Gather(dtypes.UnsafeByteSliceFromAny(flat), r.bytes, slots, r.rowSize())
+	})
+}
+
+func checkSlots(slots []int, of int) {
 	for _, i := range slots {
-		if i < 0 || i >= r.slots {
-			failf("slot %d of %d", i, r.slots)
+		if i < 0 || i >= of {
+			failf("slot %d of %d", i, of)
 		}
 	}
-	return s.dev.fresh(r.batch(lead...), func(flat any) {
-		rowcopy.Gather(dtypes.UnsafeByteSliceFromAny(flat), r.bytes, slots, len(r.bytes)/r.slots)
-	})
 }
 
 // Bools returns the slots of a ring of single bools; for reading only.
 func (r *Ring) Bools() []bool { return r.flat.([]bool) }
 
 // batch returns the shape of rows with leading axes.
-func (r *Ring) batch(lead ...int) shapes.Shape {
-	return shapes.Make(r.row.DType, append(lead[:len(lead):len(lead)], r.row.Dimensions...)...)
+func (r *Ring) batch(lead ...int) shapes.Shape { return batchOf(r.row, lead...) }
+
+func batchOf(row shapes.Shape, lead ...int) shapes.Shape {
+	return shapes.Make(row.DType, append(lead[:len(lead):len(lead)], row.Dimensions...)...)
 }
 
 // Save puts the first rows slots under a name.
 func (r *Ring) Save(s *State, name string, rows int) {
-	shape := r.batch(rows)
-	flat := makeFlat(shape)
-	copy(dtypes.UnsafeByteSliceFromAny(flat), r.bytes)
-	s.Add(Array{Name: name, Shape: shape, Flat: flat})
+	s.Add(Array{Name: name, Shape: r.batch(rows), Source: r.view(rows)})
 }
 
 // LoadRing returns a ring whose first slots are what Save put.
 func LoadRing(s *State, name string, slots int) *Ring {
-	a, ok := s.array(name)
+	a, ok := s.stored(name)
 	if !ok {
 		return nil
 	}
@@ -104,7 +128,20 @@ func LoadRing(s *State, name string, slots int) *Ring {
 		s.fail(fmt.Errorf("state %q has shape %s, for a store of %d rows", a.Name, a.Shape, slots))
 		return nil
 	}
-	r := newRing(slots, shapes.Make(a.Shape.DType, a.Shape.Dimensions[1:]...))
-	copy(r.bytes, dtypes.UnsafeByteSliceFromAny(a.Flat))
+	r := newRing(s.set.storage, slots, shapes.Make(a.Shape.DType, a.Shape.Dimensions[1:]...))
+	if err := a.readInto(r.bytes[:a.Shape.Size()*a.Shape.DType.Size()]); err != nil {
+		s.fail(fmt.Errorf("state %q: %w", a.Name, err))
+		return nil
+	}
 	return r
+}
+
+// readInto reads an array's data into out, which is as large.
+func (a Array) readInto(out []byte) error {
+	if a.Source == nil {
+		copy(out, dtypes.UnsafeByteSliceFromAny(a.Flat))
+		return nil
+	}
+	_, err := io.ReadFull(io.NewSectionReader(a.Source, 0, int64(len(out))), out)
+	return err
 }

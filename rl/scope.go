@@ -52,6 +52,8 @@ type Scope struct {
 	funcs      int        // graph functions and losses declared so far
 	observer   Observer   // nil without one
 	observing  bool       // an operation that is observed is under way
+	storage    *Storage   // of stores; nil is memory
+	stacks     []stacked  // observations that are frames joined
 	closed     bool
 }
 
@@ -72,7 +74,7 @@ func NewScope(d *Device, seed uint64) *Scope {
 //weft:makes
 func (s *Scope) Child(name string) *Scope {
 	c := NewScope(s.dev, 0)
-	c.key, c.parent = s.key.Use("child").Use(name), s
+	c.key, c.parent, c.storage = s.key.Use("child").Use(name), s, s.storage
 	return c
 }
 
@@ -109,7 +111,7 @@ func (s *Scope) shards(first, last, k int) *Scope {
 		failf("shard %d of %d of a scope that is itself %d of %d", first, k, s.first, s.of)
 	}
 	c := NewScope(s.dev, 0)
-	c.key, c.first, c.last, c.of = s.key, first, last, k
+	c.key, c.first, c.last, c.of, c.storage = s.key, first, last, k, s.storage
 	c.episodes.shared = true
 	return c
 }

@@ -39,6 +39,9 @@ type Box struct {
 	Low, High []float64
 	Dims      []int
 	DType     dtypes.DType // Float32 if unset
+	// Frames is how many observations are joined along the last axis, the oldest
+	// first; 0 and 1 are one. A replay stores each of them once.
+	Frames int
 }
 
 // Discrete is one of N whole numbers from Start.

@@ -152,6 +152,12 @@ func (b *batch) specOf(k kind) (spec env.Spec, err error) {
 	if spec.Obs, err = spaceOf(k.Obs, b.options.Bounds == "open"); err != nil {
 		return spec, err
 	}
+	if a := b.request.atari; a != nil && a.Stack > 1 {
+		if box, ok := spec.Obs.(rl.Box); ok {
+			box.Frames = a.Stack
+			spec.Obs = box
+		}
+	}
 	spec.Action, err = spaceOf(k.Action, false)
 	return spec, err
 }

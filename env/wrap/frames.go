@@ -60,7 +60,7 @@ func (r frames) stacked(b rl.Box) rl.Box {
 		}
 		return out
 	}
-	b.Low, b.High = many(b.Low), many(b.High)
+	b.Low, b.High, b.Frames = many(b.Low), many(b.High), r.n*max(1, b.Frames)
 	return b
 }
 

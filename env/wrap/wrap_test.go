@@ -146,6 +146,9 @@ func TestFrameSpaces(t *testing.T) {
 		if got := g.Spec()[0].Obs.String(); got != x.want {
 			t.Errorf("%s is stacked as %s, want %s", x.in, got, x.want)
 		}
+		if n := s.Stacked(g.Spec()[0].Obs.Shape()); n != 2 {
+			t.Errorf("the scope knows %d frames of %s, want 2", n, x.want)
+		}
 		g.Step(act(s, g, 0)) // the guard checks shapes and bounds
 	}
 }

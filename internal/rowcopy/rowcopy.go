@@ -82,3 +82,45 @@ func Pad(out, src []byte, rows int) {
 		copy(out[n:], src[:size])
 	}
 }
+
+// Split copies a row of n frames, which take turns in it by inner bytes, frame by frame.
+func Split(out, row []byte, n, inner int) {
+	size := len(row) / n
+	if n == 1 {
+		copy(out, row)
+		return
+	}
+	if inner == 1 {
+		for j := range n {
+			frame, src := out[j*size:(j+1)*size], row[j:]
+			for i := range frame {
+				frame[i] = src[i*n]
+			}
+		}
+		return
+	}
+	for i := 0; i < size/inner; i++ {
+		for j := range n {
+			copy(out[j*size+i*inner:j*size+(i+1)*inner], row[(i*n+j)*inner:])
+		}
+	}
+}
+
+// Join undoes Split: out is a row of frames. Four frames of single bytes, which is what
+// learners see of games, are written by words.
+func Join(out []byte, frames [][]byte, inner int) {
+	n := len(frames)
+	if n == 4 && inner == 1 && len(out) > 0 {
+		to := unsafe.Slice((*[4]byte)(unsafe.Pointer(&out[0])), len(out)/4)
+		a, b, c, d := frames[0], frames[1][:len(frames[0])], frames[2][:len(frames[0])], frames[3][:len(frames[0])]
+		for i := range a {
+			to[i] = [4]byte{a[i], b[i], c[i], d[i]}
+		}
+		return
+	}
+	for j, frame := range frames {
+		for i := 0; i < len(frame)/inner; i++ {
+			copy(out[(i*n+j)*inner:(i*n+j+1)*inner], frame[i*inner:])
+		}
+	}
+}

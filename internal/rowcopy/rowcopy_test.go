@@ -57,3 +57,28 @@ func TestSelectShiftPad(t *testing.T) {
 	Pad(padded, nil, 0)
 	equal("pad of nothing", padded, make([]byte, 8)...)
 }
+
+// TestSplitJoin: frames that are joined and split are as before, bytes of four too.
+func TestSplitJoin(t *testing.T) {
+	for _, c := range []struct{ frames, inner, parts int }{{1, 3, 4}, {4, 1, 6}, {4, 3, 2}, {3, 1, 5}, {2, 8, 3}} {
+		size := c.inner * c.parts
+		all := numbered(c.frames * size)
+		frames := make([][]byte, c.frames)
+		for j := range frames {
+			frames[j] = all[j*size : (j+1)*size]
+		}
+		row, back := make([]byte, len(all)), make([]byte, len(all))
+		Join(row, frames, c.inner)
+		for i := range c.parts {
+			for j, f := range frames {
+				at := (i*c.frames + j) * c.inner
+				if !bytes.Equal(row[at:at+c.inner], f[i*c.inner:(i+1)*c.inner]) {
+					t.Fatalf("%+v: part %d of frame %d is %v", c, i, j, row[at:at+c.inner])
+				}
+			}
+		}
+		if Split(back, row, c.frames, c.inner); !bytes.Equal(back, all) {
+			t.Errorf("%+v: %v, want %v", c, back, all)
+		}
+	}
+}
