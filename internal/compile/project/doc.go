@@ -89,8 +89,9 @@
 // compiler's data between two passes (a lost edge, a lost write, swapped operands, a copy that is
 // not sent) and fails for each one that has an effect and that nothing notices: -faults 500 -seed
 // 108 for more of them. A fault has no effect only if programs and graph are byte for byte the
-// same, or if the programs with it and without it do the same in some thirty runs, each if of the
-// loop inverted in one of them.
+// same, or if the programs with it and without it do the same in some thirty runs, in which every
+// way through every branch of the loop is taken. Which settings do that is found by looking at the
+// ways that runs take (seededways_test.go); TestWays asserts that they do.
 //
 // internal/verify checks programs by running them, on the user's machine, for the user's loop
 // (docs/verify.md). A replica's scope can have an rl.Observer. Operations report their arguments

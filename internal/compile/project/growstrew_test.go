@@ -111,7 +111,7 @@ func (g *grower) branch(sc *scope) {
 func (g *grower) choose(sc *scope) {
 	v, axis := g.fresh("v"), g.axis(sc)
 	g.line("var %s rl.Tensor", v)
-	g.line("switch %s {", g.one("run.Iter() % 3", "run.Steps() % 3", "(run.Iter() + 1) % 3"))
+	g.line("switch %s {", g.one("run.Iter() % 3", "2 * run.Iter() % 3", "(run.Iter() + 1) % 3"))
 	g.line("case 0:\n%s = %s", v, g.tensor(sc, axis, 1))
 	g.line("case 1:\n%s = %s", v, g.tensor(sc, axis, 1))
 	g.line("default:\n%s = %s\n}", v, g.tensor(sc, axis, 1))

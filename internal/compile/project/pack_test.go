@@ -37,7 +37,8 @@ type job struct {
 	Reference           int64
 	Patience            int
 	Iterations          int
-	Seed, Flip          uint64
+	Seed                uint64
+	Turned              []uint64
 }
 
 // perPackage is how many loops are put into one package, so that what they use is

@@ -36,6 +36,7 @@ type outcome struct {
 	Work           string
 	Traces         []string
 	Early          [][]call
+	Taken          []string
 }
 
 // overlaid returns the generated files as the go command sees them beside the loops,

@@ -13,56 +13,6 @@ import (
 
 var howFaulty = flag.Int("faults", 16, "faults with an effect that TestSeeded puts into the compiler, from -seed on")
 
-// setting says how programs are run.
-type setting struct {
-	env                      string
-	envs, shards, iterations int
-	fuse                     bool
-	seed, flip               uint64 // flip inverts the if of that number alone, or is a choice of ifs
-}
-
-// tests returns the settings in which the suite looks for a fault, one after the other
-// until it is noticed: five as loops are, one for each if of a loop that is inverted
-// alone, and some with several.
-func tests() []setting {
-	out := []setting{{"Identity", 4, 2, 4, false, 0, 0}, {"Memory", 5, 3, 9, true, 0, 0}, {"Continuous", 5, 3, 12, false, 0, 0}, {"Endless", 6, 2, 12, false, 0, 0}, {"Identity", 4, 1, 7, false, 0, 0}}
-	return append(out, drawnSettings(rand.New(rand.NewPCG(1, 4)), 10, 16)...)
-}
-
-// proofs returns the settings by which a fault that no test noticed is shown to have
-// no effect. No test uses them.
-func proofs() []setting { return drawnSettings(rand.New(rand.NewPCG(*seed, 5)), 8, 10) }
-
-// drawnSettings draws settings that invert one if each, up to a number of them, and
-// others.
-func drawnSettings(r *rand.Rand, each, more int) (out []setting) {
-	for i := range each + more {
-		x := setting{[]string{"Identity", "Continuous", "Memory", "Endless"}[r.IntN(4)], 3 + r.IntN(4), 1 + r.IntN(3), 6 + r.IntN(8), r.IntN(6) == 0, r.Uint64(), uint64(1 + i)}
-		if i >= each {
-			x.flip = r.Uint64() / 2
-		}
-		out = append(out, x)
-	}
-	return out
-}
-
-func (x setting) plain(name string, s *subject) job {
-	flip := x.flip
-	if _, all := ifs(nil, s.source); 0 < flip && int(flip) <= len(all) {
-		flip = one + all[flip-1].number()
-	}
-	return job{Loop: name, Shards: 1, Procs: 1, Members: 3, Patience: 4, Env: x.env, Envs: x.envs, Iterations: x.iterations, Seed: x.seed, Flip: flip}
-}
-
-func (x setting) apart(name string, s *subject) job {
-	j := x.plain(name, s)
-	j.Grouping, j.Fuse, j.Shards, j.Patience = s.by.Name, x.fuse, x.shards, 5
-	for i := range x.shards {
-		j.Workers = append(j.Workers, i)
-	}
-	return j
-}
-
 // right holds the outcomes of a subject without a fault.
 type right struct {
 	specimen
@@ -76,10 +26,10 @@ func (x right) sound() bool {
 }
 
 // measured runs subjects without a fault.
-func measured(b *batch, list []*subject, x setting) map[*subject]right {
+func measured(b *batch, list []*subject, in map[*subject]setting) map[*subject]right {
 	var jobs, refs []job
 	for _, s := range list {
-		jobs = append(jobs, x.plain(s.program.name, s), x.apart(s.program.name, s))
+		jobs = append(jobs, in[s].plain(s.program.name), in[s].apart(s.program.name, s))
 	}
 	got := b.run(jobs)
 	out := map[*subject]right{}
@@ -103,36 +53,52 @@ func measured(b *batch, list []*subject, x setting) map[*subject]right {
 
 // verdict says whether a fault was noticed, and by which check.
 type verdict struct {
-	how      string // it was noticed
-	deviates string // it has an effect
-	settings int    // in which there was something to compare with
+	how      string          // it was noticed
+	deviates string          // it has an effect
+	settings int             // in which there was something to compare with
+	taken    map[string]bool // ways through the loop in those
 }
 
-// tried runs variants in a setting. In a test, what is wrong with a variant against
-// the plain loop notices it.
-func tried(b *batch, list []*variant, verdicts map[*variant]*verdict, x setting, test bool) {
+// tried runs variants, each in the setting of its subject. In a test, what is wrong
+// with a variant against the plain loop notices it.
+func tried(b *batch, list []*variant, verdicts map[*variant]*verdict, in map[*subject]setting, test bool) {
 	var jobs []job
 	var from []*subject
+	list = slices.DeleteFunc(slices.Clone(list), func(v *variant) bool { return in[v.subject].envs == 0 })
 	for _, v := range list {
-		jobs = append(jobs, x.apart(v.program.name, v.subject))
+		jobs = append(jobs, in[v.subject].apart(v.program.name, v.subject))
 		if !slices.Contains(from, v.subject) {
 			from = append(from, v.subject)
 		}
 	}
-	base := measured(b, from, x)
+	base := measured(b, from, in)
 	for i, o := range b.run(jobs) {
 		r, now := base[list[i].subject], verdicts[list[i]]
 		if !r.sound() {
 			continue
 		}
 		now.settings++
+		for _, w := range r.plain.Taken {
+			now.taken[w] = true
+		}
 		if why := r.wrong(1, r.plain, o, r.reference); why != "" && test {
 			now.how = short(why)
 		}
 		if why := deviates(r.apart, o); why != "" {
-			now.deviates = fmt.Sprintf("%+v: %s", x, why)
+			now.deviates = fmt.Sprintf("%+v: %s", in[list[i].subject], why)
 		}
 	}
+}
+
+// nth returns the n-th settings of subjects, of those that have so many.
+func nth(all map[*subject][]setting, n int) map[*subject]setting {
+	out := map[*subject]setting{}
+	for s, list := range all {
+		if n < len(list) {
+			out[s] = list[n]
+		}
+	}
+	return out
 }
 
 // deviates says how a run of programs with a fault differs from one without: in
@@ -233,16 +199,25 @@ func seeded(t *testing.T, f *analyze.Frame, r *rand.Rand, next uint64, n int, co
 // judged runs variants until they are noticed, or known to have no effect.
 func judged(t *testing.T, running []*variant, count tally) {
 	var programs []program
+	var from []*subject
 	have, verdicts := map[string]bool{}, map[*variant]*verdict{}
 	for _, v := range running {
-		verdicts[v] = &verdict{}
+		verdicts[v] = &verdict{taken: map[string]bool{}}
+		if !slices.Contains(from, v.subject) {
+			from = append(from, v.subject)
+		}
 		if programs = append(programs, v.program); !have[v.subject.program.name] {
 			programs, have[v.subject.program.name] = append(programs, v.subject.program), true
 		}
 	}
 	b := built(t, programs)
-	for _, x := range tests() {
-		tried(b, running, verdicts, x, true)
+	tests, proofs := map[*subject][]setting{}, map[*subject][]setting{}
+	known := courses(t, b, from)
+	for _, s := range from {
+		tests[s], proofs[s] = known[s.program.name].tests(), known[s.program.name].proofs()
+	}
+	for n := 0; len(nth(tests, n)) > 0; n++ {
+		tried(b, running, verdicts, nth(tests, n), true)
 		running = slices.DeleteFunc(running, func(v *variant) bool {
 			if verdicts[v].how != "" {
 				count.add(v.kind, verdicts[v].how)
@@ -250,15 +225,15 @@ func judged(t *testing.T, running []*variant, count tally) {
 			return verdicts[v].how != ""
 		})
 	}
-	for _, x := range proofs() {
-		tried(b, running, verdicts, x, false)
+	for n := 0; len(nth(proofs, n)) > 0; n++ {
+		tried(b, running, verdicts, nth(proofs, n), false)
 	}
 	for _, v := range running {
 		switch now := verdicts[v]; {
 		case now.deviates != "":
 			count.add(v.kind, unnoticed)
 			t.Errorf("%v: unnoticed (%s)\n%s", v, now.deviates, difference(v.subject.text, v.text))
-		case now.settings < 4:
+		case now.settings < 4 || !known[v.subject.program.name].complete(now.taken):
 			count.add(v.kind, "not judged")
 		default:
 			count.add(v.kind, "no effect")

@@ -3,7 +3,10 @@
 package fault
 
 import (
+	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -141,24 +144,44 @@ func KeyAt(run *rl.Run, use string, at ...rl.Int) rl.Key {
 	return edge.KeyAt(run, use, make([]rl.Int, len(at))...)
 }
 
-// One, added to the line of an if, makes Steer invert that one alone.
-const One = 1 << 63
+var (
+	turned map[uint64]bool
+	taken  = map[string]bool{}
+)
 
-var flip uint64
-
-// Steer chooses the branches whose conditions Way inverts from now on: none for 0, that
-// of one line, or otherwise one in three, others for every number.
-func Steer(by uint64) { flip = by }
-
-// Way returns the condition of the branch at a line of the source, or its opposite.
-// All programs of a loop are steered alike, so that they still have to agree.
-func Way[T ~bool](line uint64, cond T) T {
-	inverted := false
-	switch {
-	case flip >= One:
-		inverted = line == flip-One
-	case flip > 0:
-		inverted = (line*0x9e3779b97f4a7c15^flip*0xd1342543de82ef95)>>40%3 == 0
+// Steer makes Way invert the conditions at some lines of the source from now on, and
+// forgets the ways that were taken.
+func Steer(lines []uint64) {
+	mu.Lock()
+	defer mu.Unlock()
+	turned, taken = map[uint64]bool{}, map[string]bool{}
+	for _, l := range lines {
+		turned[l] = true
 	}
-	return cond != T(inverted)
+}
+
+// Way returns the condition of the branch at a line of the source, or its opposite,
+// and notes what it returns. All programs of a loop are steered alike, so that they
+// still have to agree.
+func Way[T ~bool](line uint64, cond T) T {
+	cond = cond != T(turned[line])
+	note(fmt.Sprint(line, " ", cond))
+	return cond
+}
+
+// Case notes that the case at a line of the source was taken.
+func Case(line uint64) { note(fmt.Sprint(line, " case")) }
+
+func note(way string) {
+	mu.Lock()
+	defer mu.Unlock()
+	taken[way] = true
+}
+
+// Taken returns the ways that were taken since Steer: lines with what their condition
+// was, or with the word case.
+func Taken() []string {
+	mu.Lock()
+	defer mu.Unlock()
+	return slices.Sorted(maps.Keys(taken))
 }

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/weft-rl/weft/algo"
@@ -38,11 +39,11 @@ type Job struct {
 	Delay     uint64 // seed of what edges wait, 0 for none
 	Procs     int
 	Reference int64 // steps of as many plain loops as there are shards
-	Patience  int   // seconds after which a run stands still
+	Patience  int   // seconds after which a run stands still, as watch counts them
 
-	Iterations int    // 0 for the usual few
-	Seed       uint64 // 0 for the usual one
-	Flip       uint64 // which conditions are inverted, as fault.Steer takes it
+	Iterations int      // 0 for the usual few
+	Seed       uint64   // 0 for the usual one
+	Turned     []uint64 // lines of the source whose conditions are inverted
 }
 
 // Jobs are all runs, with the graphs of their loops.
@@ -65,21 +66,50 @@ func main() {
 	}
 	out := json.NewEncoder(os.Stdout)
 	for _, j := range all.Jobs {
-		stuck := time.AfterFunc(time.Duration(j.Patience)*time.Second, func() {
-			fmt.Fprintf(os.Stderr, "%+v stands still\n", j)
-			_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
-			os.Exit(3)
-		})
+		done := make(chan bool)
+		go j.watch(done)
 		if err := out.Encode(j.run(all.Graphs[j.Loop])); err != nil {
 			panic(err)
 		}
-		stuck.Stop()
+		close(done)
 	}
+}
+
+// watch ends the command if a run stands still: it has used no processor time for
+// Patience seconds, or more than as many. A run that others keep from the processor
+// does neither.
+func (j Job) watch(done chan bool) {
+	begun := used()
+	for last, idle := begun, 0; ; {
+		select {
+		case <-done:
+			return
+		case <-time.After(time.Second):
+		}
+		now := used()
+		if idle++; now-last > time.Millisecond {
+			idle = 0
+		}
+		if last = now; idle >= j.Patience || now-begun > time.Duration(j.Patience)*time.Second {
+			fmt.Fprintf(os.Stderr, "%+v stands still\n", j)
+			_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
+			os.Exit(3)
+		}
+	}
+}
+
+// used returns the processor time that the command has used.
+func used() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func (j Job) run(graph string) trial.Outcome {
 	runtime.GOMAXPROCS(j.Procs)
-	fault.Steer(j.Flip)
+	fault.Steer(j.Turned)
 	loop := registry.Loops[j.Loop]
 	c := trial.Config{
 		Build:      func(s *rl.Scope) (rl.Trainer, error) { return j.build(loop, s) },
@@ -94,7 +124,7 @@ func (j Job) run(graph string) trial.Outcome {
 	default:
 		out = j.apart(c, loop, graph)
 	}
-	out.Loop, out.Grouping, out.Replicas = j.Loop, j.Grouping, j.Shards
+	out.Loop, out.Grouping, out.Replicas, out.Taken = j.Loop, j.Grouping, j.Shards, fault.Taken()
 	return out
 }
 

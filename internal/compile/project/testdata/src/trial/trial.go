@@ -38,6 +38,7 @@ type Outcome struct {
 	Work           string   // digest of all that operations were given and made, in any order
 	Traces         []string // digests of the same by replica, in order
 	Early          [][]Call // calls of the first iterations, by replica
+	Taken          []string // ways through branches, as fault.Taken has them
 }
 
 // Config is one run.
