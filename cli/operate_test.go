@@ -67,19 +67,16 @@ func TestClusterStore(t *testing.T) {
 	contains(t, o.errors, "is not the one that worker a has (", "mount that folder here and name it with --store")
 }
 
-// TestWorkerWithoutCoordinator ends at once when it is asked to leave before it has found one.
+// TestWorkerWithoutCoordinator ends well when it is asked to leave before it has found one, and
+// does not go on looking until its patience ends, which is an error.
 func TestWorkerWithoutCoordinator(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	began := time.Now()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out := &stopAfter{text: "looks for a coordinator", times: 1, cancel: cancel}
 	if code := cli.Run(ctx, weft.Builtin(), strings.Fields("worker --join 127.0.0.1:1 --devices cpu"), out, out); code != 0 && code != 130 {
 		t.Errorf("exit code %d", code)
-	}
-	if took := time.Since(began); took > 30*time.Second {
-		t.Errorf("it took %v", took)
 	}
 }
 

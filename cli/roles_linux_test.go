@@ -57,7 +57,7 @@ func TestRoles(t *testing.T) {
 	if err := json.Unmarshal([]byte(out.until("listening")), &e); err != nil {
 		t.Fatal(err)
 	}
-	worker, _ := serve(t, "worker", "--join", e.Address, "--name", "a", "--devices", "cpu", "--certs", at["gpu1"], "--json", "--patience", "2s")
+	worker, _ := serve(t, "worker", "--join", e.Address, "--name", "a", "--devices", "cpu", "--certs", at["gpu1"], "--json", "--patience", "1h")
 	worker.until("joined")
 	for _, c := range []struct {
 		who, args, want string

@@ -69,7 +69,7 @@ func TestStrangerProcesses(t *testing.T) {
 // refuses sees that an address asks for a certificate.
 func refuses(t *testing.T, at string) {
 	t.Helper()
-	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: 10 * time.Second}, "tcp", at, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: time.Minute}, "tcp", at, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 	if err != nil {
 		if strings.Contains(err.Error(), "first record does not look like a TLS handshake") {
 			t.Errorf("%s speaks with anybody", at)
@@ -77,7 +77,7 @@ func refuses(t *testing.T, at string) {
 		return
 	}
 	defer conn.Close()
-	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second)) // a refusal comes with the first record
+	_ = conn.SetReadDeadline(time.Now().Add(time.Minute)) // a refusal comes with the first record
 	if _, err := conn.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "certificate required") {
 		t.Errorf("%s takes who shows no certificate: %v", at, err)
 	}

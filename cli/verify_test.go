@@ -235,7 +235,7 @@ func TestTrainForgets(t *testing.T) {
 // TestVerifyStill: programs that wait for each other are ended, and the first operation
 // that was not done is named.
 func TestVerifyStill(t *testing.T) {
-	t.Cleanup(cli.SetPatience(time.Second))
+	t.Cleanup(cli.SetPatience(5 * time.Second))
 	o := run(t.Context(), withFault(t, faulty.NoFetch), small("verify", "faulty", "--policy", "single-learner-coarse", "--workers", "2", "--iterations", "4")...)
 	if o.code != 1 {
 		t.Fatalf("exit code %d\n%s%s", o.code, o.out, o.errors)

@@ -20,7 +20,7 @@ func faulty(t *testing.T, n int, how, once string, change func(*Options)) (*rl.S
 	o := with(func(o *Options) {
 		o.Workers = n / 2
 		if how == "hang" {
-			o.Timeout = time.Second
+			o.Timeout = 5 * time.Second // in which a busy machine does a step
 		}
 		o.Exact = false // a probe makes environments too
 		if change != nil {
@@ -58,7 +58,7 @@ func TestFailures(t *testing.T) {
 		{"raise", []string{"environment 1, at its step 3: RuntimeError: out of cheese", "Traceback", "weft_test_envs.py", `raise RuntimeError("out of cheese")`}},
 		{"die", []string{"worker 0, with environments 0 to 1, has died (signal: killed)", "goodbye"}},
 		{"exit", []string{"environment 1, at its step 3: SystemExit: 3"}},
-		{"hang", []string{"worker 0, with environments 0 to 1, hangs: it did not answer within 1s"}},
+		{"hang", []string{"worker 0, with environments 0 to 1, hangs: it did not answer within 5s"}},
 		{"shape", []string{"environment 1, at its step 3: observation has shape [3], its space says [2]"}},
 		{"scalar", []string{"environment 1, at its step 3: observation has shape [], its space says [2]"}},
 		{"text", []string{"environment 1, at its step 3: observation holds <U1, its space says float64"}},

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // generate writes a record with one row a step, of about size bytes, and returns its last step.
@@ -29,21 +28,6 @@ func generate(t testing.TB, path string, size int64) (last int64) {
 		t.Fatal(err)
 	}
 	return last
-}
-
-// The time to rewind a record does not grow with the record.
-func TestRewindLarge(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "metrics.jsonl")
-	last := generate(t, path, 192<<20)
-	for _, step := range []int64{last - 10, last / 2} {
-		began := time.Now()
-		if err := RewindJSONL(path, step, true); err != nil {
-			t.Fatal(err)
-		}
-		if took := time.Since(began); took > 2*time.Second {
-			t.Errorf("to rewind to step %d took %v", step, took)
-		}
-	}
 }
 
 // A record that is cut at any step, wherever its segments end, holds the lines up to that step, and

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"bytes"
-	"context"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -17,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // cases is testdata/cases.go with what Build asks about it: op and both are the
@@ -120,9 +118,7 @@ func TestMeaning(t *testing.T) {
 	}
 	write(t, dir, "cases.go", string(source))
 	write(t, dir, "main.go", fmt.Sprintf(driver, main.String(), trees.String()))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "run", "cases.go", "main.go")
+	cmd := exec.CommandContext(t.Context(), "go", "run", "cases.go", "main.go")
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s\n%s", err, out, trees.String())

@@ -142,6 +142,44 @@ func (c *cluster) work(name string, change ...func(*worker.Options)) (stop func(
 	return c.background(func(ctx context.Context) error { return worker.Run(ctx, o) })
 }
 
+// refused starts a worker that is not let in, and waits until it says why: as it looks for a
+// coordinator that lets it in, or as its error.
+func (c *cluster) refused(o worker.Options, why string) {
+	c.Helper()
+	said := make(lines, 1000)
+	o.Patience, o.Log = time.Hour, journal.New(said, journal.Text, "worker "+o.Name)
+	ctx, cancel := context.WithTimeout(c.Context(), patience)
+	done := make(chan error, 1)
+	go func() { done <- worker.Run(ctx, o) }()
+	ended := func() error { cancel(); return <-done }
+	last := ""
+	for !strings.Contains(last, why) {
+		select {
+		case last = <-said:
+		case err := <-done:
+			if cancel(); err == nil || !strings.Contains(err.Error(), why) {
+				c.Errorf("worker %s: %v, want %q", o.Name, err, why)
+			}
+			return
+		case <-ctx.Done():
+			c.Errorf("worker %s: %v, want %q, not %s", o.Name, ended(), why, last)
+			return
+		}
+	}
+	_ = ended() // it was told to
+}
+
+// lines takes what is logged, a line a message, for as long as there is room.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	select {
+	case l <- string(line):
+	default:
+	}
+	return len(line), nil
+}
+
 // wait waits until something is true of what the coordinator knows.
 func (c *cluster) wait(what string, is func(*protocol.Status) bool) *protocol.Status {
 	c.Helper()

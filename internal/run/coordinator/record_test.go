@@ -2,12 +2,10 @@ package coordinator
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/weft-rl/weft/internal/run/coordinator/core"
 	"github.com/weft-rl/weft/internal/run/part"
@@ -212,35 +210,6 @@ func FuzzEpoch(f *testing.F) {
 			t.Error(info, err)
 		}
 	})
-}
-
-// The time to take a record back does not grow with the record.
-func TestRewindLarge(t *testing.T) {
-	r := &record{dir: t.TempDir()}
-	defer r.close()
-	if err := r.rewind(1, -1, false, 0); err != nil {
-		t.Fatal(err)
-	}
-	line := strings.Repeat(" ", 1000) + "}\n"
-	var text []byte
-	steps := 0
-	for offset := int64(0); offset < 192<<20; offset += int64(len(text)) {
-		text = text[:0]
-		for len(text) < 1<<20 {
-			steps++
-			text = fmt.Appendf(text, `{"step":%d,"iter":1,"seconds":0%s`, steps, line)
-		}
-		if err := r.write(1, offset, text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	began := time.Now()
-	if err := r.rewind(2, int64(steps-10), false, 0); err != nil {
-		t.Fatal(err)
-	}
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("it took %v", took)
-	}
 }
 
 // A record whose files are closed when they are large is the same, for whichever coordinator takes

@@ -26,18 +26,15 @@ func TestRefused(t *testing.T) {
 	letGo := c.disk.hold("r")
 	c.submit("r", 1, 65, "")
 	for want, change := range map[string]func(*worker.Options){
-		"is no name for a worker":                func(o *worker.Options) { o.Name = "../b" },
-		"has 0 cores":                            func(o *worker.Options) { o.Cores = 0 },
-		"there is a worker a already":            func(o *worker.Options) { o.Name = "a" },
-		"tls: first record does not":             func(o *worker.Options) { o.TLS = authority(t).tls },
-		"weft coordinator starts one (tried for": func(o *worker.Options) { o.Coordinators = []string{"127.0.0.1:1"} },
+		"is no name for a worker":     func(o *worker.Options) { o.Name = "../b" },
+		"has 0 cores":                 func(o *worker.Options) { o.Cores = 0 },
+		"there is a worker a already": func(o *worker.Options) { o.Name = "a" },
+		"tls: first record does not":  func(o *worker.Options) { o.TLS = authority(t).tls },
+		"weft coordinator starts one": func(o *worker.Options) { o.Coordinators = []string{"127.0.0.1:1"} },
 	} {
 		o := c.options("b")
-		o.Patience = 300 * time.Millisecond
 		change(&o)
-		if err := worker.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		c.refused(o, want)
 	}
 	c.told(": worker b has 0 cores")
 	raw(t, at, "GET / HTTP/1.1\r\n\r\n", strings.Repeat("\x00\xff", 1<<12), "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"+strings.Repeat("x", 1000))
@@ -139,16 +136,10 @@ func TestTLS(t *testing.T) {
 	c.work("b")
 	c.submit("r", 2, 25, "")
 	c.whole("r", 25)
-	for name, change := range map[string]func(*worker.Options){
-		"none":  func(o *worker.Options) { o.TLS = nil },
-		"other": func(o *worker.Options) { o.TLS = authority(t).tls },
-	} {
+	for _, theirs := range []*tls.Config{nil, authority(t).tls} {
 		o := c.options("x")
-		o.Patience = 200 * time.Millisecond
-		change(&o)
-		if err := worker.Run(t.Context(), o); err == nil {
-			t.Errorf("%s: it was let in", name)
-		}
+		o.TLS = theirs
+		c.refused(o, "--certs DIR names th")
 	}
 	bare := &protocol.Client{Addresses: c.address, Patience: 200 * time.Millisecond}
 	if _, err := bare.Status(t.Context(), ""); err == nil {

@@ -32,11 +32,11 @@ func Embed(ctx context.Context, dir string) (*Store, error) {
 		unlock()
 		return nil, err
 	}
-	s := &Store{client: v3client.New(e.Server), ttl: aloneTTL, warden: w, server: e.Server.Backend(), close: func() {
+	s := &Store{client: v3client.New(e.Server), leader: aloneTTL, worker: workerTTL, warden: w, server: e.Server.Backend(), close: func() {
 		e.Close()
 		unlock()
 	}}
-	clearing, cancel := context.WithTimeout(ctx, 5*time.Second)
+	clearing, cancel := context.WithTimeout(ctx, starting)
 	defer cancel()
 	if _, err := s.client.Delete(clearing, prefix+"leader/", clientv3.WithPrefix()); err != nil {
 		return nil, errors.Join(fmt.Errorf("etcd on %s: %w", dir, err), s.Close())
@@ -71,6 +71,9 @@ func lock(dir string) (release func(), err error) {
 	return release, err
 }
 
+// starting is how long an embedded etcd may take to answer, on a machine that is busy.
+const starting = 30 * time.Second
+
 // start starts an etcd and waits until it answers. One that cannot go on leaves the
 // goroutines behind that it began with: the process is about to end.
 func start(ctx context.Context, cfg *embed.Config, w *warden) (*embed.Etcd, error) {
@@ -83,7 +86,7 @@ func start(ctx context.Context, cfg *embed.Config, w *warden) (*embed.Etcd, erro
 		e, err := embed.StartEtcd(cfg)
 		began <- started{e, err}
 	}()
-	limit := time.After(30 * time.Second)
+	limit := time.After(starting)
 	var e started
 	select {
 	case e = <-began:
@@ -92,7 +95,7 @@ func start(ctx context.Context, cfg *embed.Config, w *warden) (*embed.Etcd, erro
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-limit:
-		return nil, fmt.Errorf("etcd on %s did not start within 30 s", cfg.Dir)
+		return nil, fmt.Errorf("etcd on %s did not start within %v", cfg.Dir, starting)
 	}
 	if e.err != nil {
 		return nil, fmt.Errorf("etcd on %s: %w", cfg.Dir, e.err)
@@ -108,7 +111,7 @@ func start(ctx context.Context, cfg *embed.Config, w *warden) (*embed.Etcd, erro
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-limit:
-		err = fmt.Errorf("etcd on %s did not start within 30 s", cfg.Dir)
+		err = fmt.Errorf("etcd on %s did not start within %v", cfg.Dir, starting)
 	}
 	e.Close()
 	return nil, err

@@ -39,7 +39,8 @@ const prefix = "/weft/"
 type Store struct {
 	client *clientv3.Client
 	close  func()
-	ttl    int64    // of the leadership
+	leader int64    // seconds that a leadership lasts without being renewed
+	worker int64    // the same of a worker's lease
 	warden *warden  // of an embedded one
 	server embedded // likewise
 }
@@ -77,7 +78,7 @@ func Dial(r Remote) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd at %s: %w", strings.Join(r.Endpoints, ", "), err)
 	}
-	return &Store{client: client, close: func() {}, ttl: leaderTTL}, nil
+	return &Store{client: client, close: func() {}, leader: leaderTTL, worker: workerTTL}, nil
 }
 
 // secure refuses an endpoint that would be spoken to in the clear over a network.
@@ -132,7 +133,7 @@ func (s *Store) Leader(ctx context.Context) (string, error) {
 // Campaign waits for the leadership.
 func (s *Store) Campaign(ctx context.Context, address string) (coordinator.Term, error) {
 	granting, cancel := context.WithTimeout(ctx, 5*time.Second)
-	lease, err := s.client.Grant(granting, s.ttl)
+	lease, err := s.client.Grant(granting, s.leader)
 	cancel()
 	if err != nil {
 		return nil, fmt.Errorf("etcd does not answer: %w", err)
@@ -258,7 +259,7 @@ func (t *term) Resign(ctx context.Context) error {
 // Member records a worker.
 func (t *term) Member(ctx context.Context, name string) (coordinator.Lease, error) {
 	c := t.store.client
-	granted, err := c.Grant(ctx, workerTTL)
+	granted, err := c.Grant(ctx, t.store.worker)
 	if err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}

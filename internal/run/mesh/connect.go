@@ -146,10 +146,10 @@ func (s *Session) dialAll(fail context.CancelCauseFunc) (away []string, why erro
 // way opens a stream once. An error with the code Unavailable says that nobody answers there.
 type way func(hello) (carrier, error)
 
-// ways returns how a peer can be reached, the best way first, and a function that gives back what
-// they hold. That hosts have the same name does not mean that they have the same files, so there is
+// reached returns the ways to a peer, the best one first, and a function that gives back what they
+// hold. That hosts have the same name does not mean that they have the same files, so there is
 // always TCP.
-func (s *Session) ways(p *peer) ([]way, func(), error) {
+func (s *Session) reached(p *peer) ([]way, func(), error) {
 	tcp, socket := reach(p.address)
 	conn, err := grpc.NewClient("passthrough:///"+tcp, clientOptions(s.node.o.TLS)...)
 	if err != nil {

@@ -91,8 +91,8 @@ func TestHostile(t *testing.T) {
 				if err := await(t, p); err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("%v, want %q", err, c.want)
 				}
-				p.Abort(errEnded)
 				s.close()
+				p.Abort(errEnded)
 			})
 		}
 	}
@@ -111,8 +111,8 @@ func TestNoise(t *testing.T) {
 		if err := await(t, p); !errors.Is(err, errFrame) {
 			t.Errorf("%s: %v", way, err)
 		}
-		p.Abort(errEnded)
 		s.close()
+		p.Abort(errEnded)
 	}
 }
 

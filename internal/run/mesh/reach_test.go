@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net"
@@ -10,7 +9,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/weft-rl/weft/edge"
 )
@@ -73,92 +77,87 @@ func hole(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// enterAll has all processes join at addresses that may differ from one process to the next, and
-// returns their errors.
-func enterAll(t *testing.T, nodes []*Node, g func(me int) Group) []error {
-	t.Helper()
-	errs := make([]error, len(nodes))
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var all sync.WaitGroup
-	for i, n := range nodes {
-		all.Go(func() {
-			x := g(i)
-			x.Me, x.Links = i, edge.NewLocal(len(x.Homes), []int{1})
-			s, err := n.Join(ctx, x)
-			if errs[i] = err; err != nil {
-				cancel() // as a coordinator does, when it hears of the first failure
-				return
-			}
-			<-ctx.Done()
-			s.Leave()
-		})
+// TestHole: a process that takes connections and says nothing cannot be reached.
+func TestHole(t *testing.T) {
+	s := lone(t, 1, Options{Connect: 50 * time.Millisecond})
+	s.joining = t.Context()
+	conn, err := grpc.NewClient("passthrough:///"+hole(t), clientOptions(nil)...)
+	if err != nil {
+		t.Fatal(err)
 	}
-	all.Wait()
-	return errs
+	defer conn.Close()
+	if _, err := s.open(conn, hello{to: 1}); status.Code(err) != codes.Unavailable {
+		t.Error(err)
+	}
+}
+
+// answer is what a peer answers for a while.
+type answer struct {
+	code  codes.Code
+	lasts time.Duration
+}
+
+// meeting has a session meet others that answer in the given ways, and then let it in. Time passes
+// as fast as nobody needs it.
+func meeting(t *testing.T, others ...[]answer) (err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s, began := lone(t, len(others), Options{}), time.Now()
+		s.ways = func(p *peer) ([]way, func(), error) {
+			return []way{func(hello) (carrier, error) {
+				passed := time.Since(began)
+				for _, x := range others[p.number-1] {
+					if passed -= x.lasts; passed < 0 {
+						return nil, status.Error(x.code, "not now")
+					}
+				}
+				return newTape(), nil
+			}}, func() {}, nil
+		}
+		err = s.meet(t.Context())
+	})
+	return err
 }
 
 // TestCutLink: who cannot reach a peer, whatever the others can, says so, says which, and that it
 // is not the algorithm's failure. Nobody who can be reached is named.
 func TestCutLink(t *testing.T) {
-	o := Options{Connect: 2 * time.Second} // in which a busy machine answers
-	for name, away := range map[string][]int{"one": {2}, "last": {3}, "several": {1, 3}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			nodes := []*Node{listen(t, o), listen(t, o), listen(t, o), listen(t, o)}
-			var want []string
-			for _, i := range away {
-				want = append(want, group(nodes, "").Workers[i].Name)
-			}
-			errs := enterAll(t, nodes, func(me int) Group {
-				g := group(nodes, "")
-				for _, i := range away {
-					if me == 0 {
-						g.Workers[i].Data = hole(t)
-					}
-				}
-				return g
-			})
-			var e interface {
-				Peer() bool
-				Unreached() []string
-			}
-			if !errors.As(errs[0], &e) || !e.Peer() || !slices.Equal(e.Unreached(), want) {
-				t.Fatalf("%v names no peers, want %v", errs[0], want)
-			}
-			for i, err := range errs[1:] {
-				if errors.As(err, &e) && len(e.Unreached()) > 0 {
-					t.Errorf("process %d blames %v: %v", i+1, e.Unreached(), err)
-				}
-			}
-		})
+	cut, builds, there := []answer{{codes.Unavailable, time.Hour}}, []answer{{notYet, time.Hour}}, []answer(nil)
+	for name, c := range map[string]struct {
+		others [][]answer
+		want   []string
+	}{
+		"one":     {[][]answer{there, cut, builds}, []string{"w2"}},
+		"last":    {[][]answer{builds, there, cut}, []string{"w3"}},
+		"several": {[][]answer{cut, there, cut}, []string{"w1", "w3"}},
+		"later":   {[][]answer{there, {{notYet, 3 * time.Minute}, {codes.Unavailable, time.Hour}}}, []string{"w2"}},
+	} {
+		err := meeting(t, c.others...)
+		var e interface {
+			Peer() bool
+			Unreached() []string
+		}
+		if !errors.As(err, &e) || !e.Peer() || !slices.Equal(e.Unreached(), c.want) {
+			t.Errorf("%s: %v, want %v named", name, err, c.want)
+		}
 	}
 }
 
 // TestSlowPeer: a peer that answers and has not built its part yet is waited for longer than one
-// that cannot be reached.
+// that cannot be reached, and one that cannot be reached for a moment is tried again.
 func TestSlowPeer(t *testing.T) {
-	o := Options{Connect: time.Second}
-	nodes := []*Node{listen(t, o), listen(t, o), listen(t, o)}
-	g := group(nodes, "")
-	out := make([]*process, len(nodes))
-	var all sync.WaitGroup
-	enter := func(i int) {
-		p, err := nodes[i].enter(t, g, i, []int{1})
+	for _, minutes := range []time.Duration{2, 6} {
+		err := meeting(t, nil, []answer{
+			{codes.Unavailable, 50 * time.Second}, {notYet, minutes * time.Minute}, {codes.Unavailable, 50 * time.Second},
+		})
 		if err != nil {
-			t.Error(err)
+			t.Errorf("after %d minutes: %v", minutes, err)
 		}
-		out[i] = p
 	}
-	all.Go(func() { enter(0) })
-	all.Go(func() { enter(2) })
-	time.Sleep(o.Connect * 3 / 2) // it is building
-	all.Go(func() { enter(1) })
-	all.Wait()
-	if t.Failed() {
-		t.FailNow()
+	var late *Late
+	if err := meeting(t, nil, []answer{{notYet, time.Hour}}); !errors.As(err, &late) || !slices.Equal(late.Workers, []string{"w2"}) {
+		t.Error(err)
 	}
-	leave(t, out)
 }
 
 // TestBrokenLink: a stream that breaks is told of by who saw it as a matter between the two, by

@@ -47,6 +47,7 @@ type Session struct {
 	ctx     context.Context // of all streams
 	end     context.CancelCauseFunc
 	joining context.Context
+	ways    func(*peer) ([]way, func(), error) // as reached; tests have ways of their own
 	peers   []atomic.Pointer[peer] // by worker; nil for this one and for those that nothing is said to
 	tasks   sync.WaitGroup
 	mu      sync.Mutex // between beginning tasks and waiting for them
@@ -65,6 +66,7 @@ var errEnded = errors.New("the session has ended")
 func (n *Node) Join(ctx context.Context, g Group) (*Session, error) {
 	s := &Session{node: n, g: g, peers: make([]atomic.Pointer[peer], len(g.Workers)), told: make(chan struct{})}
 	s.ctx, s.end = context.WithCancelCause(ctx)
+	s.ways = s.reached
 	away := make([]bool, len(g.Homes))
 	for i, at := range g.Homes {
 		if at < 0 || at >= len(g.Workers) {

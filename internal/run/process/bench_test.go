@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/weft-rl/weft/internal/run/part"
 	"github.com/weft-rl/weft/internal/run/part/parttest"
@@ -35,6 +36,7 @@ func BenchmarkCoarse(b *testing.B) {
 	b.Run("two", func(b *testing.B) {
 		d := parttest.NewDesk(2)
 		a := part.Assignment{Run: "r", Epoch: 1, Config: config(b.N), Plan: p}
+		b.Setenv(childSilence, time.Minute.String())
 		if err := errors.Join(epoch(b, a, d, 2, b.TempDir(), -1, func([]*worker) { b.ResetTimer() })...); err != nil {
 			b.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/weft-rl/weft/internal/run/mesh"
 	"github.com/weft-rl/weft/internal/run/part"
@@ -20,7 +21,10 @@ import (
 
 // Real processes: the test's own binary, which speaks lines of JSON with the test.
 
-const childStore = "WEFT_TEST_STORE" // folder of the child's store
+const (
+	childStore   = "WEFT_TEST_STORE"   // folder of the child's store
+	childSilence = "WEFT_TEST_SILENCE" // after which a child takes a peer for lost
+)
 
 // word is what a child and the test tell each other.
 type word struct {
@@ -65,7 +69,12 @@ func (p *pipe) Halted() <-chan struct{}                         { return nil }
 // child returns the main function of a worker process.
 func child() int {
 	p := &pipe{out: json.NewEncoder(os.Stdout), in: json.NewDecoder(bufio.NewReader(os.Stdin))}
-	node, err := mesh.Listen("127.0.0.1:0", mesh.Options{Secret: "secret"})
+	silence, err := time.ParseDuration(os.Getenv(childSilence))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	node, err := mesh.Listen("127.0.0.1:0", mesh.Options{Secret: "secret", Silence: silence})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
