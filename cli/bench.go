@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-rl/weft/app"
 	"github.com/weft-rl/weft/internal/bench"
+	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/request"
 	"github.com/weft-rl/weft/plan"
 )
@@ -68,10 +68,10 @@ func (c *command) bench() *cobra.Command {
 }
 
 func (c *command) listBenchmarks(asJSON bool) error {
-	t := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	var rows [][]string
 	for _, b := range bench.All {
 		if !asJSON {
-			fmt.Fprintf(t, "%s\t%s\n", b.Name, b.Doc)
+			rows = append(rows, []string{b.Name, b.Doc})
 			continue
 		}
 		line := struct {
@@ -83,7 +83,7 @@ func (c *command) listBenchmarks(asJSON bool) error {
 			return err
 		}
 	}
-	return t.Flush()
+	return config.Columns(c.out, rows)
 }
 
 func (c *command) runBench(ctx context.Context, name string, f *benchFlags) error {

@@ -2,12 +2,11 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-rl/weft/internal/config"
 	"github.com/weft-rl/weft/internal/device"
 )
 
@@ -43,19 +42,23 @@ func encodeDevices(w io.Writer, all []device.Info) error {
 }
 
 func showDevices(w io.Writer, all []device.Info) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var rows [][]string
 	for _, d := range all {
 		usable, rest := "yes", d.What
 		if !d.Usable {
 			usable, rest = "no", d.Why
 		}
+		text := d.Doc
+		if rest != "" {
+			text += ": " + rest
+		}
 		if d.Plugin != "" {
-			rest += " by " + d.Plugin
+			text += " by " + d.Plugin
 		}
 		if d.Pinned {
-			rest += ", transfers page-locked"
+			text += ", transfers page-locked"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", d.Name, usable, d.Doc, rest)
+		rows = append(rows, []string{d.Name, usable, text})
 	}
-	return t.Flush()
+	return config.Columns(w, rows)
 }

@@ -114,7 +114,7 @@ func TestWidth(t *testing.T) {
 	if len(all) < 40 {
 		t.Fatalf("only %q", all)
 	}
-	for _, args := range append(all, []string{"--help"}, []string{"train", "ppo", "--help"}, []string{"certs", "issue", "--help"}) {
+	for _, args := range append(all, []string{"devices"}, []string{"bench"}, []string{"--help"}, []string{"train", "ppo", "--help"}, []string{"certs", "issue", "--help"}) {
 		for line := range strings.Lines(do(t, 0, args...).out) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 && !strings.HasPrefix(line, "  weft ") {
 				t.Errorf("weft %s: %d columns: %s", strings.Join(args, " "), n, line)
